@@ -1,0 +1,85 @@
+// Package rows holds the block of rows that every reader fills and every
+// feature map takes, and the interface between the two.
+package rows
+
+import (
+	"fmt"
+	"math"
+)
+
+// MaxRows is the largest number of rows in a Block. Products of 8-bit features
+// summed over so many rows stay below 2²⁴, so a block's Gram is exact in
+// float32 and int32.
+const MaxRows = 1024
+
+// MaxDim is the largest row length a reader accepts.
+const MaxDim = 1 << 20
+
+// maxBlockValues bounds a block's memory: 16 Mi values, 64 MiB.
+const maxBlockValues = 16 << 20
+
+// Rows tells how many rows of length d a block holds: MaxRows, fewer where the
+// rows are so long that a block would pass 64 MiB, never less than one.
+func Rows(d int) int {
+	return max(1, min(MaxRows, maxBlockValues/max(d, 1)))
+}
+
+// Block is a block of N ≤ MaxRows rows of D numbers.
+type Block struct {
+	N, D int
+	X    []float32 // row-major N×D
+	Y    []float32 // length N: a target or a class index; empty without labels
+}
+
+// Row returns row i of the block, sharing its memory.
+func (b *Block) Row(i int) []float32 { return b.X[i*b.D : (i+1)*b.D] }
+
+// Reset empties the block for rows of length d and keeps its memory.
+func (b *Block) Reset(d int) {
+	b.N, b.D = 0, d
+	b.X, b.Y = b.X[:0], b.Y[:0]
+}
+
+// Reader yields the rows of one shard, in the order of the file.
+type Reader interface {
+	// Append appends the numbers of the next row to x and returns the extended
+	// slice, with the row's label as it stands in the file (nil if the data has
+	// none; valid until the next call). Readers that know the row length append
+	// exactly as many numbers; a LIBSVM reader of unknown dimension appends as
+	// many as the row's largest index.
+	//
+	// The error is io.EOF after the last row; a *BadRow if this row cannot be
+	// used, after which reading goes on with the next; any other error if the
+	// input cannot be read further.
+	Append(x []float32) (row []float32, label []byte, err error)
+
+	// Line returns the position of the row that Append read last: the 1-based
+	// line of its first byte for text, the 1-based record for binary formats,
+	// counted from where the reader started.
+	Line() int64
+}
+
+// BadRow is the error of a row that cannot be used, while the rows behind it can.
+type BadRow struct {
+	Line   int64  // 1-based, counted as Reader.Line counts
+	Column int    // 1-based field of the row; 0 if the row as a whole is at fault
+	Reason string // for the person who mends the file
+}
+
+func (e *BadRow) Error() string {
+	if e.Column == 0 {
+		return fmt.Sprintf("%d: %s", e.Line, e.Reason)
+	}
+	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Reason)
+}
+
+// CheckFinite returns the reason why v cannot be used as a number of a row, or "".
+func CheckFinite(v float32) string {
+	switch {
+	case math.IsNaN(float64(v)):
+		return "NaN is not a number a row can hold"
+	case math.IsInf(float64(v), 0):
+		return "infinite, or too large for float32 (largest is 3.4e38)"
+	}
+	return ""
+}
