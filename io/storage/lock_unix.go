@@ -1,0 +1,37 @@
+//go:build unix
+
+package storage
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Lock takes a lock by the name of a file, which it makes where needed, and
+// returns the function that gives it back. The system gives the lock back when
+// the process ends, however it ends. A lock that another process holds is an
+// error at once.
+func Lock(ctx context.Context, uri string) (unlock func(), err error) {
+	p, err := path(uri)
+	if err != nil {
+		return nil, fail("lock", uri, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+		return nil, fail("lock", uri, err)
+	}
+	f, err := os.OpenFile(p, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, fail("lock", uri, err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = errBusy
+		}
+		return nil, fail("lock", uri, err)
+	}
+	return func() { f.Close() }, nil
+}

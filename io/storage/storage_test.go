@@ -1,0 +1,261 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var ctx = context.Background()
+
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func names(objects []Object) (out []string) {
+	for _, o := range objects {
+		out = append(out, filepath.Base(o.Name))
+	}
+	return out
+}
+
+// entries returns every name below dir, hidden ones too.
+func entries(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func TestListSortsAndPassesOverHiddenFilesAndDirectories(t *testing.T) {
+	dir := t.TempDir()
+	for _, n := range []string{"b.csv", "a.csv", ".tmp-c.csv", "x[1].csv", "note.txt"} {
+		write(t, filepath.Join(dir, n), n)
+	}
+	os.Mkdir(filepath.Join(dir, "d.csv"), 0o777)
+	for pattern, want := range map[string][]string{
+		"*.csv":    {"a.csv", "b.csv", "x[1].csv"},
+		"?.csv":    {"a.csv", "b.csv"},
+		"x[1].csv": {"x[1].csv"},
+		".tmp*":    {".tmp-c.csv"},
+		"note.txt": {"note.txt"},
+	} {
+		got, err := List(ctx, filepath.Join(dir, pattern))
+		if err != nil {
+			t.Errorf("%s: %v", pattern, err)
+		}
+		if d := cmp.Diff(want, names(got)); d != "" {
+			t.Errorf("%s: %s", pattern, d)
+		}
+	}
+}
+
+func TestListRefusesWithTheReason(t *testing.T) {
+	dir := t.TempDir()
+	os.Mkdir(filepath.Join(dir, "sub"), 0o777)
+	for pattern, want := range map[string]string{
+		filepath.Join(dir, "*.csv"): "no file matches",
+		filepath.Join(dir, "none"):  "no such file",
+		dir:                         "is a directory; name its files",
+		filepath.Join(dir, "s*"):    "is a directory",
+		filepath.Join(dir, "[a"):    "syntax error in pattern",
+		"gs://bucket/x":             "only paths of the local disk",
+		"":                          "empty name",
+		"/dev/null":                 "not a regular file",
+	} {
+		_, err := List(ctx, pattern)
+		var e *Error
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) || !e.Refused() {
+			t.Errorf("List(%q) = %v, want a refusal that says %q", pattern, err, want)
+		}
+	}
+}
+
+func TestOpenReadsARange(t *testing.T) {
+	name := write(t, filepath.Join(t.TempDir(), "f"), "0123456789")
+	for _, c := range []struct {
+		off, n int64
+		want   string
+	}{{0, -1, "0123456789"}, {3, 4, "3456"}, {8, 9, "89"}, {10, 1, ""}, {99, -1, ""}, {0, 0, ""}} {
+		r, err := Open(ctx, name, c.off, c.n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		r.Close()
+		if string(got) != c.want || err != nil {
+			t.Errorf("Open(%d, %d) gave %q, %v; want %q", c.off, c.n, got, err, c.want)
+		}
+	}
+}
+
+func TestAnObjectThatChangedIsNotRead(t *testing.T) {
+	name := write(t, filepath.Join(t.TempDir(), "f"), "before")
+	o, err := Stat(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := o.Open(ctx, 0, -1); err != nil {
+		t.Fatal(err)
+	} else {
+		r.Close()
+	}
+	write(t, name, "behind") // as long as before
+	os.Chtimes(name, time.Time{}, time.Now().Add(time.Second))
+	if _, err := o.Open(ctx, 0, -1); !errors.Is(err, errChanged) {
+		t.Errorf("opening a changed object: %v", err)
+	}
+}
+
+func TestReadFileRefusesWhatIsTooLarge(t *testing.T) {
+	name := write(t, filepath.Join(t.TempDir(), "f"), "12345")
+	if got, err := ReadFile(ctx, name, 5); string(got) != "12345" || err != nil {
+		t.Errorf("ReadFile = %q, %v", got, err)
+	}
+	if _, err := ReadFile(ctx, name, 4); err == nil || !strings.Contains(err.Error(), "5 bytes, more than the 4") {
+		t.Errorf("ReadFile beyond the limit: %v", err)
+	}
+}
+
+func TestCreateLeavesNothingWhenTheWriterFails(t *testing.T) {
+	dir := t.TempDir()
+	name := write(t, filepath.Join(dir, "f"), "old")
+	err := Create(ctx, name, func(w io.Writer) error {
+		io.WriteString(w, "half")
+		return errors.New("the source broke")
+	})
+	if err == nil || !strings.Contains(err.Error(), "the source broke") {
+		t.Errorf("Create = %v", err)
+	}
+	if got, _ := os.ReadFile(name); string(got) != "old" {
+		t.Errorf("the file holds %q, want what it held", got)
+	}
+	if d := cmp.Diff([]string{"f"}, entries(t, dir)); d != "" {
+		t.Error(d)
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := WriteFile(stopped, name, bytes.Repeat([]byte("x"), 1<<20)); !errors.Is(err, context.Canceled) {
+		t.Errorf("WriteFile under an ended context: %v", err)
+	}
+}
+
+func TestPublishIsWholeOrAbsent(t *testing.T) {
+	root := t.TempDir()
+	source := write(t, filepath.Join(root, "source"), "from a file")
+	dir := filepath.Join(root, "deep", "model")
+	files := []File{{Name: "a", Data: []byte("bytes")}, {Name: "b", From: source}}
+	if err := Publish(ctx, dir, append(files, File{Name: "c", From: filepath.Join(root, "missing")})); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("publishing a missing file: %v", err)
+	}
+	if got := entries(t, filepath.Join(root, "deep")); len(got) != 0 {
+		t.Errorf("a failed publish left %v", got)
+	}
+	if err := Publish(ctx, dir, files); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a": "bytes", "b": "from a file"} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want {
+			t.Errorf("%s holds %q, %v; want %q", name, got, err, want)
+		}
+	}
+	if err := Publish(ctx, dir, files); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("publishing over a directory: %v", err)
+	}
+}
+
+func TestOneOfManyPublishersWins(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "model")
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	winners := map[string]bool{}
+	for i := range 16 {
+		wg.Go(func() {
+			content := fmt.Sprint("publisher ", i)
+			err := Publish(ctx, dir, []File{{Name: "f", Data: []byte(content)}})
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				winners[content] = true
+			} else if !errors.Is(err, fs.ErrExist) {
+				t.Errorf("a publisher that lost got %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	got, _ := os.ReadFile(filepath.Join(dir, "f"))
+	if len(winners) != 1 || !winners[string(got)] {
+		t.Errorf("winners %v, published %q", winners, got)
+	}
+	if d := cmp.Diff([]string{"model"}, entries(t, root)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestRemoveUnfinishedTakesOnlyItsOwn(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "model")
+	os.Mkdir(tmpName(dir), 0o777)
+	other := tmpName(filepath.Join(root, "model-2"))
+	os.Mkdir(other, 0o777)
+	if err := RemoveUnfinished(ctx, dir); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{filepath.Base(other)}, entries(t, root)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestALockIsHeldOnce(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "work", "lock")
+	unlock, err := Lock(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(ctx, name); !errors.Is(err, errBusy) {
+		t.Errorf("a second lock: %v", err)
+	}
+	unlock()
+	unlock, err = Lock(ctx, name)
+	if err != nil {
+		t.Errorf("after it was given back: %v", err)
+	} else {
+		unlock()
+	}
+}
+
+func TestErrorsSayWhetherTryingAgainHelps(t *testing.T) {
+	for err, want := range map[error]bool{
+		fs.ErrPermission: true, syscall.ENOSPC: true, syscall.EIO: false, io.ErrUnexpectedEOF: false,
+	} {
+		if got := (&Error{Op: "read", Name: "f", Err: err}).Refused(); got != want {
+			t.Errorf("Refused for %v = %t", err, got)
+		}
+	}
+	full := &Error{Op: "create", Name: "m", Err: &fs.PathError{Op: "write", Path: "/tmp/.tmp-m", Err: syscall.ENOSPC}}
+	if got, want := full.Error(), "storage: create m: no space left on the device; free some or name another directory"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
