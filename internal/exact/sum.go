@@ -1,0 +1,198 @@
+// Package exact adds float32 values and products of two float32 without any
+// rounding, so that a sum does not depend on the order or the grouping of its
+// terms: rows may be cut over files, workers and threads in any way.
+//
+// A Sum is Kulisch's long accumulator (U. Kulisch, "Computer Arithmetic and
+// Validity", 2008, §8): a fixed-point number wide enough for every term there
+// is. The smallest product of two float32 other than zero is 2⁻¹⁴⁹·2⁻¹⁴⁹, which
+// is the unit, 2⁻²⁹⁸. Every term is below 2¹²⁸·2¹²⁸ = 2²⁵⁶, that is 2⁵⁵⁴ units.
+// Ten limbs of 64 bits hold sums below 2⁶³⁹ units in two's complement, so
+// 2⁸⁵ terms of the greatest size fit: more than an int64 can count, and
+// overflow needs no test.
+package exact
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+const (
+	limbs    = 10
+	unitBits = 298 // the unit is 2^-unitBits
+)
+
+// Sum is an exact sum of float32 values and of products of two float32. The
+// zero value is an empty sum; a copy of the value is a sum of its own. Equal
+// sums are equal under ==. A Sum is not safe for concurrent use.
+type Sum struct {
+	limbs [limbs]uint64 // two's complement, least significant first
+}
+
+// split returns x as (−1)^sign·m·2^(e−150), with 1 ≤ e ≤ 254. It panics if x is
+// not finite.
+func split(x float32) (m uint64, e uint, sign uint64) {
+	b := math.Float32bits(x)
+	e = uint(b >> 23 & 0xff)
+	m = uint64(b & (1<<23 - 1))
+	if e-1 >= 254 {
+		if e != 0 {
+			panic("exact: not finite")
+		}
+		return m, 1, uint64(b >> 31)
+	}
+	return m | 1<<23, e, uint64(b >> 31)
+}
+
+// Add adds x. It panics if x is not finite.
+func (s *Sum) Add(x float32) {
+	if x == 0 {
+		return
+	}
+	m, e, sign := split(x)
+	s.add(m, e+unitBits-150, sign)
+}
+
+// AddProduct adds a·b. It panics if a or b is not finite.
+func (s *Sum) AddProduct(a, b float32) {
+	if a == 0 && b-b == 0 || b == 0 && a-a == 0 {
+		return
+	}
+	ma, ea, sa := split(a)
+	mb, eb, sb := split(b)
+	s.add(ma*mb, ea+eb+unitBits-300, sa^sb)
+}
+
+// AddSquare adds x². It panics if x is not finite.
+func (s *Sum) AddSquare(x float32) {
+	if x == 0 {
+		return
+	}
+	m, e, _ := split(x)
+	s.add(m*m, 2*e+unitBits-300, 0)
+}
+
+// add adds (−1)^sign·m·2^pos units, for m < 2⁴⁸ and pos < 512. The term touches
+// two limbs; a carry or borrow seldom leaves them. The sign is a mask rather
+// than a branch, because signs of data cannot be predicted.
+func (s *Sum) add(m uint64, pos uint, sign uint64) {
+	l, sh := pos>>6&7, pos&63
+	mask := -sign
+	// −t = ^t + 1, where ^t has ones in all limbs above the two.
+	lo, c := bits.Add64(s.limbs[l], m<<sh^mask, sign)
+	hi, c := bits.Add64(s.limbs[l+1], m>>1>>(^pos&63)^mask, c)
+	s.limbs[l], s.limbs[l+1] = lo, hi
+	if c != sign {
+		s.ripple(l+2, c)
+	}
+}
+
+// ripple adds one at limb l if carry is 1, and subtracts one if it is 0.
+func (s *Sum) ripple(l uint, carry uint64) {
+	if carry != 0 {
+		for ; l < limbs; l++ {
+			s.limbs[l]++
+			if s.limbs[l] != 0 {
+				return
+			}
+		}
+		return
+	}
+	for ; l < limbs; l++ {
+		s.limbs[l]--
+		if s.limbs[l] != math.MaxUint64 {
+			return
+		}
+	}
+}
+
+// Merge adds the terms of t.
+func (s *Sum) Merge(t *Sum) {
+	var c uint64
+	for i := range s.limbs {
+		s.limbs[i], c = bits.Add64(s.limbs[i], t.limbs[i], c)
+	}
+}
+
+// Sub takes the terms of t away again.
+func (s *Sum) Sub(t *Sum) {
+	var c uint64
+	for i := range s.limbs {
+		s.limbs[i], c = bits.Sub64(s.limbs[i], t.limbs[i], c)
+	}
+}
+
+// IsZero reports whether the sum is exactly zero.
+func (s *Sum) IsZero() bool { return s.limbs == [limbs]uint64{} }
+
+// Sign returns −1, 0 or +1.
+func (s *Sum) Sign() int {
+	switch {
+	case s.limbs[limbs-1]>>63 != 0:
+		return -1
+	case s.IsZero():
+		return 0
+	}
+	return 1
+}
+
+// abs returns the magnitude of the sum in units.
+func (s *Sum) abs() [limbs]uint64 {
+	a := s.limbs
+	if a[limbs-1]>>63 != 0 {
+		c := uint64(1)
+		for i := range a {
+			a[i], c = bits.Add64(^a[i], 0, c)
+		}
+	}
+	return a
+}
+
+// Float64 returns the sum rounded to the nearest float64, ties to even. Every
+// sum is in the range of normal float64 numbers.
+func (s *Sum) Float64() float64 {
+	a := s.abs()
+	i := limbs - 1
+	for i >= 0 && a[i] == 0 {
+		i--
+	}
+	if i < 0 {
+		return 0
+	}
+	z := bits.LeadingZeros64(a[i])
+	top, rest := a[i]<<z, uint64(0) // the leading 64 bits, and all that is below
+	if i > 0 {
+		top |= a[i-1] >> 1 >> (63 - z)
+		rest = a[i-1] << z
+		for _, l := range a[:i-1] {
+			rest |= l
+		}
+	}
+	const drop = 64 - 53
+	m, low := top>>drop, top&(1<<drop-1)
+	const half = 1 << (drop - 1)
+	if low > half || low == half && (rest != 0 || m&1 != 0) {
+		m++
+	}
+	x := math.Ldexp(float64(m), 64*i-z+drop-unitBits)
+	if s.Sign() < 0 {
+		return -x
+	}
+	return x
+}
+
+// Big returns the sum in units of 2⁻²⁹⁸.
+func (s *Sum) Big() *big.Int {
+	a := s.abs()
+	buf := make([]byte, 0, 8*limbs)
+	for i := limbs - 1; i >= 0; i-- {
+		for sh := 56; sh >= 0; sh -= 8 {
+			buf = append(buf, byte(a[i]>>sh))
+		}
+	}
+	z := new(big.Int).SetBytes(buf)
+	if s.Sign() < 0 {
+		z.Neg(z)
+	}
+	return z
+}
