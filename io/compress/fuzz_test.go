@@ -1,0 +1,86 @@
+package compress
+
+import (
+	"bytes"
+	stdgzip "compress/gzip"
+	"io"
+	"runtime"
+	"testing"
+)
+
+const fuzzOutput = 1 << 20 // decompressed bytes looked at: small inputs can blow up a thousandfold
+
+// bounded runs f and fails if it allocated more than 8 times the input and 64 MB.
+func bounded(t *testing.T, input int, f func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	if got, limit := after.TotalAlloc-before.TotalAlloc, uint64(8*input+64<<20); got > limit {
+		t.Fatalf("%d bytes allocated for an input of %d, limit %d", got, input, limit)
+	}
+}
+
+// A gzip file that the standard library reads gives the same bytes here; one
+// that it refuses may pass here only for zeros behind the last member.
+func FuzzGzip(f *testing.F) {
+	two := append(gzipped(f, "a.csv", text(300)), gzipped(f, "", text(30))...)
+	for _, b := range [][]byte{unhex(f, goldenGzip), two, two[:len(two)-9], append(two, 0, 0), append(two, 1), {0x1f, 0x8b}} {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if Sniff(data) != Gzip {
+			return
+		}
+		got, want := bytes.NewBuffer(nil), bytes.NewBuffer(nil)
+		var err error
+		bounded(t, len(data), func() {
+			var d io.ReadCloser
+			if d, _, err = NewReader(bytes.NewReader(data)); err != nil {
+				return
+			}
+			_, err = io.CopyN(got, d, fuzzOutput)
+			d.Close()
+		})
+		var stdErr error
+		z, stdErr := stdgzip.NewReader(bytes.NewReader(data))
+		if stdErr == nil {
+			_, stdErr = io.CopyN(want, z, fuzzOutput)
+		}
+		if stdErr != nil && stdErr != io.EOF && err == io.EOF && data[len(data)-1] != 0 {
+			t.Fatalf("passes as whole, but %v", stdErr)
+		}
+		if (stdErr == nil || stdErr == io.EOF) && (err != stdErr || !bytes.Equal(got.Bytes(), want.Bytes())) {
+			t.Fatalf("%d bytes, %v; compress/gzip: %d bytes, %v", got.Len(), err, want.Len(), stdErr)
+		}
+	})
+}
+
+// Memory is bounded by the window that is allowed, whatever frames ask for. With
+// the full 128 MiB a frame of ten bytes may take that much, so the target runs
+// with a smaller one.
+func FuzzZstd(f *testing.F) {
+	two := append(zstded(f, text(300)), zstded(f, text(30))...)
+	for _, b := range [][]byte{unhex(f, goldenZstd), two, two[:len(two)-2], append(two, 1), []byte("\x50\x2a\x4d\x18\xff\xff\xff\xff")} {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if Sniff(data) != Zstd {
+			return
+		}
+		bounded(t, len(data), func() {
+			d, _, err := newReader(bytes.NewReader(data), 1<<20)
+			if err != nil {
+				return
+			}
+			_, err = io.CopyN(io.Discard, d, fuzzOutput)
+			if err != nil && err != io.EOF {
+				if n, again := d.Read(make([]byte, 1)); n != 0 || again != err {
+					t.Fatalf("%v, then %d bytes and %v", err, n, again)
+				}
+			}
+			d.Close()
+		})
+	})
+}

@@ -1,0 +1,49 @@
+// Package compress recognises compressed data by its first bytes and reads
+// through the compression: gzip (RFC 1952) and Zstandard (RFC 8878).
+//
+// Its errors name the compression and what is wrong with the data, not the
+// file: the caller, who knows the name, puts it in front.
+package compress
+
+import "fmt"
+
+// Kind is a compression.
+type Kind int
+
+const (
+	None Kind = iota
+	Gzip
+	Zstd
+)
+
+func (k Kind) String() string {
+	switch k {
+	case None:
+		return "none"
+	case Gzip:
+		return "gzip"
+	case Zstd:
+		return "zstd"
+	}
+	return fmt.Sprintf("Kind(%d)", int(k))
+}
+
+// HeadBytes is how many first bytes Sniff needs at most.
+const HeadBytes = 4
+
+// Sniff tells the compression of a file from its first bytes. What is too short
+// to tell, and what it does not know, is None.
+func Sniff(head []byte) Kind {
+	switch {
+	case len(head) >= 2 && head[0] == 0x1f && head[1] == 0x8b:
+		return Gzip
+	case len(head) < 4:
+		return None
+	case head[0] == 0x28 && head[1] == 0xb5 && head[2] == 0x2f && head[3] == 0xfd:
+		return Zstd
+	// A skippable frame (RFC 8878 §3.1.2). Parallel compressors put one first.
+	case head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18:
+		return Zstd
+	}
+	return None
+}
