@@ -21,27 +21,24 @@ func Hash(seed uint64, row []float32) uint64 {
 	d.ResetWithSeed(seed)
 	var buf [8 * hashChunk]byte
 	n := 0
-	for i := 0; i < len(row); {
-		// Values are packed without a branch on each, but rows of zeros, which
-		// pictures and sparse data are full of, are passed by in eights.
-		if i+8 <= len(row) {
-			if v := (*[8]float32)(row[i:]); empty(v) {
-				i += 8
-				continue
-			} else {
-				for j, x := range v {
-					n = pack(&buf, n, i+j, x)
-				}
-				i += 8
-			}
-		} else {
-			n = pack(&buf, n, i, row[i])
-			i++
+	i := 0
+	// Values are packed without a branch on each, but zeros, which pictures and
+	// sparse data are full of, are passed by in eights.
+	for ; i+8 <= len(row); i += 8 {
+		v := (*[8]float32)(row[i:])
+		if empty(v) {
+			continue
+		}
+		for j, x := range v {
+			n = pack(&buf, n, i+j, x)
 		}
 		if n > 8*(hashChunk-8) {
 			d.Write(buf[:n])
 			n = 0
 		}
+	}
+	for ; i < len(row); i++ {
+		n = pack(&buf, n, i, row[i])
 	}
 	d.Write(buf[:n])
 	return d.Sum64()

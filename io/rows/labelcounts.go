@@ -1,0 +1,326 @@
+package rows
+
+import (
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+)
+
+const (
+	// MaxClasses is the largest number of different labels that are counted.
+	MaxClasses = 10_000
+	// MaxLabel is the longest label that can be a class, in bytes.
+	MaxLabel = 256
+	// maxText is the length to which an example of a label is cut.
+	maxText = 64
+)
+
+// LabelCounts collects the labels of a data set as they stand in its files. It
+// is a function of the labels and their counts alone: parts collected over any
+// cut of the data, merged in any order, come to the same. The zero value is
+// empty.
+//
+// Up to MaxClasses different labels of at most MaxLabel bytes are counted, each
+// by itself, since whether they are numbers can only be told when all are
+// known. Beyond that the table is dropped: such labels are no classes, and what
+// is kept is whether they can be targets.
+type LabelCounts struct {
+	place    map[string]int // of a label in table
+	table    []labelCount
+	overflow bool
+	tally    labelTally // of what overflowed
+}
+
+type labelCount struct {
+	label string
+	n     int64
+}
+
+// labelTally is what is known of labels without telling them apart.
+type labelTally struct {
+	rows, numbers, whole, targets int64
+	min, max                      float32 // of the targets, if there are any
+	text                          string  // the bytewise smallest label that is no number, cut
+}
+
+// Add counts one label.
+func (c *LabelCounts) Add(label []byte) {
+	if i, ok := c.place[string(label)]; ok {
+		c.table[i].n++
+		return
+	}
+	c.add(string(label), 1)
+}
+
+func (c *LabelCounts) add(label string, n int64) {
+	if !c.overflow {
+		if i, ok := c.place[label]; ok {
+			c.table[i].n += n
+			return
+		}
+		if len(c.table) < MaxClasses && len(label) <= MaxLabel {
+			if c.place == nil {
+				c.place = make(map[string]int)
+			}
+			c.place[label] = len(c.table)
+			c.table = append(c.table, labelCount{label, n})
+			return
+		}
+		c.spill()
+	}
+	c.tally.add(label, n)
+}
+
+// spill gives up telling labels apart.
+func (c *LabelCounts) spill() {
+	c.tally = c.count()
+	c.place, c.table, c.overflow = nil, nil, true
+}
+
+// count returns the tally of all labels.
+func (c *LabelCounts) count() labelTally {
+	t := c.tally
+	for _, e := range c.table {
+		t.add(e.label, e.n)
+	}
+	return t
+}
+
+func (t *labelTally) add(label string, n int64) {
+	u := labelTally{rows: n}
+	if x, ok := number([]byte(label)); ok {
+		u.numbers = n
+		if whole(x) {
+			u.whole = n
+		}
+		if y, reason := ParseTarget([]byte(label)); reason == "" {
+			u.targets, u.min, u.max = n, y, y
+		}
+	} else {
+		u.text = label[:min(len(label), maxText)]
+	}
+	t.merge(&u)
+}
+
+func (t *labelTally) merge(u *labelTally) {
+	if u.numbers < u.rows && (t.numbers == t.rows || u.text < t.text) {
+		t.text = u.text
+	}
+	if u.targets > 0 {
+		if t.targets == 0 {
+			t.min, t.max = u.min, u.max
+		}
+		t.min, t.max = min(t.min, u.min), max(t.max, u.max)
+	}
+	t.rows += u.rows
+	t.numbers += u.numbers
+	t.whole += u.whole
+	t.targets += u.targets
+}
+
+// Merge adds the labels of d, which stays as it is.
+func (c *LabelCounts) Merge(d *LabelCounts) {
+	if d.overflow && !c.overflow {
+		c.spill()
+	}
+	if c.overflow {
+		t := d.count()
+		c.tally.merge(&t)
+		return
+	}
+	for _, e := range d.table {
+		c.add(e.label, e.n)
+	}
+}
+
+// LabelSummary says what labels there are. All of it follows from the labels
+// and how often each occurs.
+type LabelSummary struct {
+	Rows int64 `json:"rows"` // labels counted
+	// Vocabulary lists the classes; nil if there are more than MaxClasses
+	// different labels, or one longer than MaxLabel.
+	Vocabulary *Vocabulary `json:"vocabulary,omitempty"`
+	Counts     []int64     `json:"counts,omitempty"` // rows of each class
+	Overflow   bool        `json:"overflow,omitempty"`
+
+	Numeric bool    `json:"numeric"`        // every label is a finite decimal number, and there is one
+	Whole   bool    `json:"whole"`          // and a whole one below 2⁵³
+	Targets int64   `json:"targets"`        // labels that ParseTarget accepts
+	Min     float32 `json:"min"`            // smallest such target
+	Max     float32 `json:"max"`            // largest such target
+	Text    string  `json:"text,omitempty"` // a label that is not a number: the bytewise smallest, cut to 64 bytes
+}
+
+// Summary returns what has been collected. The labels become classes here:
+// numbers in canonical form by value if all are numbers, else text as it stands.
+func (c *LabelCounts) Summary() LabelSummary {
+	t := c.count()
+	s := LabelSummary{
+		Rows:     t.rows,
+		Overflow: c.overflow,
+		Numeric:  t.rows > 0 && t.numbers == t.rows,
+		Whole:    t.rows > 0 && t.whole == t.rows,
+		Targets:  t.targets,
+		Min:      t.min,
+		Max:      t.max,
+		Text:     t.text,
+	}
+	if c.overflow || t.rows == 0 {
+		return s
+	}
+	labels := make([]string, len(c.table))
+	for i, e := range c.table {
+		labels[i] = e.label
+	}
+	s.Vocabulary = NewVocabulary(labels)
+	s.Counts = make([]int64, len(s.Vocabulary.Classes))
+	for _, e := range c.table {
+		i, ok := s.Vocabulary.Index([]byte(e.label))
+		if !ok {
+			panic("rows: a label that was counted is not in the vocabulary")
+		}
+		s.Counts[i] += e.n
+	}
+	return s
+}
+
+var (
+	_ encoding.BinaryAppender    = (*LabelCounts)(nil)
+	_ encoding.BinaryMarshaler   = (*LabelCounts)(nil)
+	_ encoding.BinaryUnmarshaler = (*LabelCounts)(nil)
+)
+
+var errLabelCounts = errors.New("rows: damaged encoding of label counts")
+
+// AppendBinary appends the counts to b: a byte 0, the number of labels and then
+// for each, in bytewise order, its length, its bytes and its count; or after an
+// overflow a byte 1 and the tally. Lengths are little-endian uint16, counts
+// uint64. Equal counts have equal encodings. The error is always nil.
+func (c *LabelCounts) AppendBinary(b []byte) ([]byte, error) {
+	le := binary.LittleEndian
+	if c.overflow {
+		t := &c.tally
+		b = append(b, 1)
+		for _, n := range [...]int64{t.rows, t.numbers, t.whole, t.targets} {
+			b = le.AppendUint64(b, uint64(n))
+		}
+		b = le.AppendUint32(b, math.Float32bits(t.min))
+		b = le.AppendUint32(b, math.Float32bits(t.max))
+		b = le.AppendUint16(b, uint16(len(t.text)))
+		return append(b, t.text...), nil
+	}
+	b = append(b, 0)
+	b = le.AppendUint16(b, uint16(len(c.table)))
+	table := slices.Clone(c.table)
+	slices.SortFunc(table, func(x, y labelCount) int { return strings.Compare(x.label, y.label) })
+	for _, e := range table {
+		b = le.AppendUint16(b, uint16(len(e.label)))
+		b = append(b, e.label...)
+		b = le.AppendUint64(b, uint64(e.n))
+	}
+	return b, nil
+}
+
+// MarshalBinary is AppendBinary to a new slice.
+func (c *LabelCounts) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
+
+// UnmarshalBinary sets c to the counts encoded in b, all of it.
+func (c *LabelCounts) UnmarshalBinary(b []byte) error {
+	var d LabelCounts
+	rest, err := d.Decode(b)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return errLabelCounts
+	}
+	*c = d
+	return nil
+}
+
+// Decode sets c to the counts encoded at the start of b and returns the bytes
+// behind them. It refuses what AppendBinary does not write.
+func (c *LabelCounts) Decode(b []byte) (rest []byte, err error) {
+	var d LabelCounts
+	ok := false
+	switch {
+	case len(b) > 0 && b[0] == 0:
+		rest, ok = d.decodeTable(b[1:])
+	case len(b) > 0 && b[0] == 1:
+		d.overflow = true
+		rest, ok = d.tally.decode(b[1:])
+	}
+	if !ok {
+		return nil, errLabelCounts
+	}
+	*c = d
+	return rest, nil
+}
+
+func (c *LabelCounts) decodeTable(b []byte) (rest []byte, ok bool) {
+	le := binary.LittleEndian
+	if len(b) < 2 {
+		return nil, false
+	}
+	n := int(le.Uint16(b))
+	b = b[2:]
+	if n > MaxClasses || len(b) < 10*n { // 10 bytes are the least an entry takes
+		return nil, false
+	}
+	if n == 0 {
+		return b, true
+	}
+	c.table = make([]labelCount, 0, n)
+	c.place = make(map[string]int, n)
+	var total int64
+	for i := range n {
+		if len(b) < 2 {
+			return nil, false
+		}
+		size := int(le.Uint16(b))
+		if size > MaxLabel || len(b) < 2+size+8 {
+			return nil, false
+		}
+		e := labelCount{string(b[2 : 2+size]), int64(le.Uint64(b[2+size:]))}
+		b = b[2+size+8:]
+		total += e.n
+		if e.n <= 0 || total < 0 || i > 0 && c.table[i-1].label >= e.label {
+			return nil, false
+		}
+		c.place[e.label] = i
+		c.table = append(c.table, e)
+	}
+	return b, true
+}
+
+func (t *labelTally) decode(b []byte) (rest []byte, ok bool) {
+	const size = 4*8 + 2*4 + 2
+	le := binary.LittleEndian
+	if len(b) < size {
+		return nil, false
+	}
+	for i, p := range [...]*int64{&t.rows, &t.numbers, &t.whole, &t.targets} {
+		*p = int64(le.Uint64(b[8*i:]))
+	}
+	t.min = math.Float32frombits(le.Uint32(b[32:]))
+	t.max = math.Float32frombits(le.Uint32(b[36:]))
+	n := int(le.Uint16(b[40:]))
+	b = b[size:]
+	if n > maxText || len(b) < n {
+		return nil, false
+	}
+	t.text = string(b[:n])
+	_, isNumber := number(b[:n])
+	switch negZero := uint32(1 << 31); {
+	case t.rows <= 0, t.numbers > t.rows, t.whole < 0, t.whole > t.numbers, t.targets < 0, t.targets > t.numbers,
+		t.numbers == t.rows && n > 0, n < maxText && isNumber,
+		CheckFinite(t.min) != "", CheckFinite(t.max) != "", t.min > t.max,
+		t.targets == 0 && (t.min != 0 || t.max != 0),
+		math.Float32bits(t.min) == negZero, math.Float32bits(t.max) == negZero:
+		return nil, false
+	}
+	return b[n:], true
+}
