@@ -1,0 +1,192 @@
+// Package cifario reads the binary versions of CIFAR-10 and CIFAR-100: records
+// of one or two label bytes and an image of 32×32 pixels, its red plane first,
+// then the green and the blue. There is no header. The layout is described at
+// https://www.cs.toronto.edu/~kriz/cifar.html.
+package cifario
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// RowLen is the length of a row: 32×32 red values, then green, then blue, each 0
+// to 255.
+const RowLen = 3 * 32 * 32
+
+// Layout is the layout of a record, and which of its labels is read.
+type Layout int
+
+const (
+	CIFAR10        Layout = iota // one label, 0 to 9
+	CIFAR100Coarse               // two labels; the first is read, 0 to 19
+	CIFAR100Fine                 // two labels; the second is read, 0 to 99
+)
+
+func (l Layout) String() string {
+	switch l {
+	case CIFAR10:
+		return "CIFAR-10"
+	case CIFAR100Coarse:
+		return "CIFAR-100 (coarse labels)"
+	case CIFAR100Fine:
+		return "CIFAR-100 (fine labels)"
+	}
+	return fmt.Sprintf("Layout(%d)", int(l))
+}
+
+var (
+	classes10  = []int{10}
+	classes100 = []int{20, 100}
+)
+
+// labels returns the number of classes of each label byte and the index of the
+// one that is read.
+func (l Layout) labels() (classes []int, read int) {
+	switch l {
+	case CIFAR10:
+		return classes10, 0
+	case CIFAR100Coarse:
+		return classes100, 0
+	case CIFAR100Fine:
+		return classes100, 1
+	}
+	panic("cifario: unknown layout")
+}
+
+// Classes returns the number of classes.
+func (l Layout) Classes() int {
+	classes, read := l.labels()
+	return classes[read]
+}
+
+// RecordBytes returns the bytes of a record, 3,073 or 3,074.
+func (l Layout) RecordBytes() int {
+	classes, _ := l.labels()
+	return len(classes) + RowLen
+}
+
+// Records returns the number of records of an uncompressed file of that many
+// bytes.
+func (l Layout) Records(size int64) (int64, error) {
+	n := int64(l.RecordBytes())
+	if size < 0 || size%n != 0 {
+		return 0, fmt.Errorf("cifario: %d bytes are not a whole number of %v records of %d bytes (%d too many; truncated, or another format?)", size, l, n, size%n)
+	}
+	return size / n, nil
+}
+
+// Range returns where in the file the records [first, first+count) are: the
+// offset of the first and the bytes of them all.
+func (l Layout) Range(first, count int64) (off, n int64) {
+	size := int64(l.RecordBytes())
+	return first * size, count * size
+}
+
+// Plausible tells whether a file can be of the layout. It goes by the size, if
+// that is known (else -1), and by the label bytes of all records that begin in
+// head, the first bytes of the decompressed file: at least two records must,
+// unless the file is shorter. Of files of other formats that begin with a byte
+// below 10, one in 25 passes a head of two records, one in 600 a head of three; so ask
+// formats that have a magic number first.
+func (l Layout) Plausible(head []byte, size int64) bool {
+	classes, _ := l.labels()
+	n := l.RecordBytes()
+	if size >= 0 {
+		if records, err := l.Records(size); err != nil || records == 0 {
+			return false
+		}
+	}
+	if len(head) < n+len(classes) && int64(len(head)) != size {
+		return false
+	}
+	for ; len(head) >= len(classes); head = head[min(n, len(head)):] {
+		for i, c := range classes {
+			if int(head[i]) >= c {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Reader yields records as rows. The label is the decimal text of the label byte.
+type Reader struct {
+	b      *bufio.Reader
+	layout Layout
+	first  int64 // records of the file before the reader's first
+	left   int64 // records to come; negative: to the end of the stream
+	done   int64 // records read
+	err    error // the end, or why reading stopped
+	text   []byte
+}
+
+var _ rows.Reader = (*Reader)(nil)
+
+// NewReader returns a reader of count records of a decompressed stream that
+// stands at the record first, as [Layout.Range] places it; first serves error
+// messages only. A negative count reads to the end of the stream. A stream that
+// ends before count records, or inside one, is an error.
+func NewReader(r io.Reader, layout Layout, first, count int64) *Reader {
+	if first < 0 {
+		panic("cifario: first record is negative")
+	}
+	layout.labels() // panics if there is no such layout
+	return &Reader{b: bufio.NewReaderSize(r, 64<<10), layout: layout, first: first, left: count}
+}
+
+// Line implements rows.Reader: the record read last, the first is 1.
+func (r *Reader) Line() int64 { return r.done }
+
+// Append implements rows.Reader. A record whose label byte is no class of the
+// layout is a bad row.
+func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
+	if r.err != nil {
+		return x, nil, r.err
+	}
+	if r.left == 0 {
+		r.err = io.EOF
+		return x, nil, r.err
+	}
+	rec, err := r.b.Peek(r.layout.RecordBytes())
+	if err != nil {
+		r.err = r.stop(len(rec), err)
+		return x, nil, r.err
+	}
+	r.b.Discard(len(rec)) // buffered, so it cannot fail; the bytes stay until the next Peek
+	r.done++
+	r.left--
+	classes, read := r.layout.labels()
+	for i, c := range classes {
+		if int(rec[i]) >= c {
+			return x, nil, &rows.BadRow{Line: r.done, Reason: fmt.Sprintf("label byte %d is %d; %v has 0 to %d (is the file of another format?)", i+1, rec[i], r.layout, c-1)}
+		}
+	}
+	pixels := rec[len(classes):]
+	n := len(x)
+	x = slices.Grow(x, RowLen)[:n+RowLen]
+	dst := x[n:]
+	for i, v := range pixels[:len(dst)] {
+		dst[i] = float32(v)
+	}
+	r.text = strconv.AppendInt(r.text[:0], int64(rec[read]), 10)
+	return x, r.text, nil
+}
+
+// stop explains why the next record, of which n bytes came, cannot be read.
+func (r *Reader) stop(n int, err error) error {
+	last := r.first + r.done
+	switch {
+	case err != io.EOF:
+		return fmt.Errorf("cifario: record %d: %w", last+1, err)
+	case n > 0:
+		return fmt.Errorf("cifario: record %d has only %d of %d bytes (truncated?): %w", last+1, n, r.layout.RecordBytes(), io.ErrUnexpectedEOF)
+	case r.left > 0:
+		return fmt.Errorf("cifario: ends after record %d of %d (truncated?): %w", last, last+r.left, io.ErrUnexpectedEOF)
+	}
+	return io.EOF
+}
