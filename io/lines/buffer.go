@@ -1,0 +1,64 @@
+package lines
+
+import (
+	"bytes"
+	"io"
+)
+
+// bufferSize is a buffer's first length. It grows only for records that do not fit.
+const bufferSize = 128 << 10
+
+// buffer holds the part of the input that has been read and not yet consumed.
+type buffer struct {
+	buf      []byte
+	pos, end int   // buf[pos:end] is unread
+	base     int64 // offset of buf[0] in the file
+
+	// Offset of the first quote and NUL that is not consumed, or a lower bound of
+	// it. So each byte is searched once however short the lines are.
+	quote, nul int64
+}
+
+func (b *buffer) unread() []byte { return b.buf[b.pos:b.end] }
+
+// has tells whether byte c is among the first n unread ones; mark is where c was
+// last looked for: there is none between the first unread byte and it.
+func (b *buffer) has(mark *int64, c byte, n int) bool {
+	at := max(int(*mark-b.base), b.pos)
+	if at >= b.pos+n {
+		return false
+	}
+	if b.buf[at] != c {
+		if i := bytes.IndexByte(b.buf[at:b.end], c); i >= 0 {
+			at += i
+		} else {
+			at = b.end
+		}
+	}
+	*mark = b.base + int64(at)
+	return at < b.pos+n
+}
+
+// fill reads once from in, after making room. The buffer grows up to limit, and
+// there must be fewer than limit bytes unread.
+func (b *buffer) fill(in io.Reader, limit int) error {
+	if b.pos > 0 {
+		copy(b.buf, b.buf[b.pos:b.end])
+		b.base += int64(b.pos)
+		b.end -= b.pos
+		b.pos = 0
+	}
+	if b.end == len(b.buf) {
+		grown := make([]byte, max(bufferSize, min(4*len(b.buf), limit)))
+		copy(grown, b.buf)
+		b.buf = grown
+	}
+	for range 100 {
+		n, err := in.Read(b.buf[b.end:])
+		b.end += n
+		if n > 0 || err != nil {
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}

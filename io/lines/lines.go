@@ -1,0 +1,335 @@
+// Package lines splits text into records: one line each, or several where a
+// quoted CSV field holds newlines. It reads whole files and shards of files, so
+// that the shards of one file, put together, are the records of the file.
+package lines
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// DefaultMaxLen is the longest record in bytes where Options does not say: 16 MiB.
+const DefaultMaxLen = 16 << 20
+
+// maxMaxLen keeps sizes within 32 bits.
+const maxMaxLen = 1 << 30
+
+// Options tells which part of a file a Reader reads, and what ends a record.
+// The zero value reads one unquoted line after the other from offset 0 and, as
+// End is 0, none of them: set End to −1 to read to the end of the input.
+type Options struct {
+	// Quote says that a newline inside a quoted field does not end the record.
+	// A field is quoted if it starts with ". In it, "" is a quote and a single "
+	// closes it. A quote elsewhere, and text behind a closing quote, are not CSV:
+	// such a record ends at its next newline, whatever quotes follow, and is left
+	// for the field parser to reject. So one stray quote costs one record.
+	Quote bool
+	Comma byte // what separates fields; needed with Quote
+
+	// Start is the offset in the file where the shard starts, and where the
+	// input stands (but see Skip). Lines that begin at or beyond End are not
+	// read; End < 0 stands for the end of the input. The last record is read
+	// whole even where it crosses End.
+	Start, End int64
+
+	// Skip says that Start may lie inside a line: then reading begins behind the
+	// first newline at or after Start−1, and if Start > 0 the input must stand
+	// at Start−1, so that a line beginning exactly at Start is kept.
+	Skip bool
+
+	MaxLen int // longest record in bytes, without its line end; 0 is DefaultMaxLen, at most 1 GiB
+}
+
+// Reader reads the records of one shard.
+type Reader struct {
+	in     io.Reader
+	err    error // what in answered last; io.EOF included
+	opts   Options
+	limit  int // bytes of a record and its line end
+	fatal  error
+	ready  bool
+	begin  int64
+	next   int64 // where the next line begins; a byte-order mark belongs to the line behind it
+	line   int64
+	lines  int64
+	buffer buffer
+}
+
+// New returns a Reader of the records of in. It panics if an option is out of
+// range: a negative Start or MaxLen, a MaxLen above 1 GiB, or Quote with a Comma
+// that is 0, a quote or a line end.
+func New(in io.Reader, o Options) *Reader {
+	if o.Start < 0 {
+		panic("lines: negative Start")
+	}
+	if o.MaxLen < 0 || o.MaxLen > maxMaxLen {
+		panic("lines: MaxLen must be between 0 and 1 GiB")
+	}
+	if o.Quote && (o.Comma == 0 || o.Comma == '"' || o.Comma == '\n' || o.Comma == '\r') {
+		panic("lines: Quote needs a Comma that is neither 0, a quote nor a line end")
+	}
+	if o.MaxLen == 0 {
+		o.MaxLen = DefaultMaxLen
+	}
+	o.Skip = o.Skip && o.Start > 0
+	r := &Reader{in: in, opts: o, limit: o.MaxLen + len("\r\n"), begin: o.Start, next: o.Start}
+	r.buffer.base = o.Start
+	if o.Skip {
+		r.buffer.base--
+	}
+	return r
+}
+
+// Line returns the 1-based line on which the last record began, counted from
+// the beginning of the shard.
+func (r *Reader) Line() int64 { return r.line }
+
+// Lines returns how many lines have been consumed: blank ones, and those inside
+// records, too. A last line without newline counts. Add it to the next shard's
+// line numbers to get those of the file.
+func (r *Reader) Lines() int64 { return r.lines }
+
+// Begin returns the offset in the file where the first line of the shard began.
+// It holds from the first call of Next.
+func (r *Reader) Begin() int64 { return r.begin }
+
+// Offset returns the offset in the file behind the last record and its line end,
+// which is where the next line begins. After io.EOF it equals Begin of the shard
+// behind this one, or the size of the file. If it does not, a cut fell inside a
+// quoted field and the shards' records are not those of the file.
+func (r *Reader) Offset() int64 { return r.next }
+
+// Next returns the next record that is not blank, without its line end (\n or
+// \r\n), valid until the next call. Lines of spaces only are blank.
+//
+// The error is io.EOF behind the last record. It is a *rows.BadRow if the
+// record holds a NUL byte, is longer than MaxLen or opens a quote that is not
+// closed within MaxLen bytes; then reading goes on behind it, and in the last
+// two cases behind its first line. Any other error is final.
+func (r *Reader) Next() ([]byte, error) {
+	if !r.ready {
+		r.ready = true
+		r.fatal = r.start()
+	}
+	for r.fatal == nil {
+		if r.opts.End >= 0 && r.next >= r.opts.End {
+			r.fatal = io.EOF
+			break
+		}
+		n, newlines, bad := r.scan()
+		if r.fatal != nil {
+			break
+		}
+		r.line = r.lines + 1
+		if bad != nil {
+			bad.Line = r.line
+			r.dropLine(n)
+			return nil, bad
+		}
+		rec := trimEnd(r.buffer.unread()[:n])
+		nul := r.buffer.has(&r.buffer.nul, 0, n)
+		r.lines += newlines
+		r.consume(n)
+		if nul {
+			return nil, &rows.BadRow{Line: r.line, Reason: nulReason}
+		}
+		if !blank(rec) {
+			return rec, nil
+		}
+	}
+	return nil, r.fatal
+}
+
+const nulReason = "contains a NUL byte; is this a binary file?"
+
+// scan measures the record that begins at the first unread byte: n bytes with
+// its line end, spread over that many lines. If it is bad, n is the length of
+// its first line, or 0 if that is longer than limit. It sets fatal if the input
+// fails or has ended.
+func (r *Reader) scan() (n int, newlines int64, bad *rows.BadRow) {
+	at, whole := 0, true
+	for {
+		w := r.window()
+		if i := bytes.IndexByte(w[at:], '\n'); i >= 0 {
+			n = at + i + 1
+			break
+		}
+		n, at = len(w), len(w)
+		if !r.more() {
+			whole = r.ended()
+			break
+		}
+	}
+	if r.fatal != nil {
+		return 0, 0, nil
+	}
+	if n == 0 {
+		r.consume(0) // a byte-order mark with nothing behind it counts as read
+		r.fatal = io.EOF
+		return 0, 0, nil
+	}
+	first := n
+	if !whole {
+		first = 0
+	}
+	newlines = 1
+	if r.opts.Quote && r.buffer.has(&r.buffer.quote, '"', n) {
+		if n, bad = r.scanQuoted(); bad != nil || r.fatal != nil {
+			return first, 0, bad
+		}
+		if w := r.buffer.unread()[:n]; n != first {
+			newlines = int64(bytes.Count(w, []byte{'\n'}))
+			if w[n-1] != '\n' {
+				newlines++
+			}
+		}
+	} else if !whole {
+		return first, 0, r.tooLong()
+	}
+	if len(trimEnd(r.buffer.unread()[:n])) > r.opts.MaxLen {
+		return first, 0, r.tooLong()
+	}
+	return n, newlines, nil
+}
+
+// scanQuoted measures a record that has quotes.
+func (r *Reader) scanQuoted() (n int, bad *rows.BadRow) {
+	var s splitter
+	for {
+		w := r.window()
+		if n := s.run(w, r.opts.Comma); n > 0 {
+			return n, nil
+		}
+		if r.more() {
+			continue
+		}
+		switch ended := r.ended(); {
+		case r.fatal != nil:
+			return 0, nil
+		case s.state == quoted && ended:
+			return 0, &rows.BadRow{Column: s.field + 1, Reason: "the quote opened in this field is never closed"}
+		case s.state == quoted:
+			return 0, &rows.BadRow{Column: s.field + 1,
+				Reason: fmt.Sprintf("the quote opened in this field is not closed within %d bytes", r.opts.MaxLen)}
+		case ended:
+			return len(w), nil
+		}
+		return 0, r.tooLong()
+	}
+}
+
+// tooLong returns the error of the record that begins at the first unread byte.
+// A binary file has no lines worth the name, and is better told so.
+func (r *Reader) tooLong() *rows.BadRow {
+	if r.buffer.has(&r.buffer.nul, 0, len(r.window())) {
+		return &rows.BadRow{Reason: nulReason}
+	}
+	return &rows.BadRow{Reason: fmt.Sprintf("is longer than %d bytes", r.opts.MaxLen)}
+}
+
+// dropLine consumes a bad record's first line, of n bytes if n > 0.
+func (r *Reader) dropLine(n int) {
+	if n == 0 {
+		r.skipLine()
+	}
+	r.lines++
+	r.consume(n)
+}
+
+// start finds the first line of the shard.
+func (r *Reader) start() error {
+	b := &r.buffer
+	if r.opts.Skip {
+		r.skipLine()
+		r.consume(0)
+		r.begin = r.next
+		return nil
+	}
+	if b.base != 0 {
+		return nil
+	}
+	for b.end < 3 && r.err == nil {
+		r.err = b.fill(r.in, r.limit)
+	}
+	switch head := b.unread(); {
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		b.pos = 3
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
+		return fmt.Errorf("lines: the text is UTF-16; convert it with iconv -f UTF-16 -t UTF-8")
+	}
+	return nil
+}
+
+// consume marks n bytes as read and puts the beginning of the next line there.
+func (r *Reader) consume(n int) {
+	r.buffer.pos += n
+	r.next = r.buffer.base + int64(r.buffer.pos)
+}
+
+// skipLine drops input through the next newline, or all of it if there is none.
+func (r *Reader) skipLine() {
+	for {
+		if i := bytes.IndexByte(r.buffer.unread(), '\n'); i >= 0 {
+			r.buffer.pos += i + 1
+			return
+		}
+		r.buffer.pos = r.buffer.end
+		if r.err != nil {
+			return
+		}
+		r.err = r.buffer.fill(r.in, r.limit)
+	}
+}
+
+// window returns what is known of the next record and its line end. Nothing
+// beyond limit bytes is looked at, however much is in the buffer, so that how the
+// input arrives does not change how it is split.
+func (r *Reader) window() []byte {
+	w := r.buffer.unread()
+	return w[:min(len(w), r.limit)]
+}
+
+// more reads on, unless the window has its full length or the input has ended.
+func (r *Reader) more() bool {
+	if len(r.window()) == r.limit || r.err != nil {
+		return false
+	}
+	r.err = r.buffer.fill(r.in, r.limit)
+	return true
+}
+
+// ended tells, once more has said no, whether it was for the end of the input.
+// If the input failed, that becomes the fatal error.
+func (r *Reader) ended() bool {
+	if len(r.window()) == r.limit {
+		return false
+	}
+	if r.err != io.EOF {
+		r.fatal = fmt.Errorf("lines: at byte %d: %w", r.buffer.base+int64(r.buffer.end), r.err)
+	}
+	return true
+}
+
+// trimEnd cuts off the line end. A \r at the end of the input is taken for half
+// of one.
+func trimEnd(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == '\n' {
+		b = b[:n-1]
+	}
+	if n := len(b); n > 0 && b[n-1] == '\r' {
+		b = b[:n-1]
+	}
+	return b
+}
+
+func blank(b []byte) bool {
+	for _, c := range b {
+		if c != ' ' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
