@@ -1,0 +1,179 @@
+package blas
+
+import "math"
+
+// base is the size below which triangles are not cut further.
+const base = 32
+
+// Cholesky replaces the lower triangle of a (n×n) by L with L·Lᵀ = A. It
+// neither reads nor writes above the diagonal. Each element is
+//
+//	l_ij = (a_ij - l_i0·l_j0 - … - l_i,j-1·l_j,j-1) / l_jj,   l_jj = √(a_jj - …)
+//
+// with fused multiply-adds from left to right, so that the blocked recursion
+// used here gives the bits of the textbook loop.
+//
+// If a pivot is not positive (or NaN), Cholesky returns its index and false; a
+// then holds that pivot at (pivot, pivot) and is spoilt otherwise.
+func Cholesky(a []float64, n, threads int) (pivot int, ok bool) {
+	if n < 0 || len(a) < n*n {
+		panic("blas: matrix shorter than n×n")
+	}
+	pivot = factor(a, n, 0, n, threads)
+	return pivot, pivot == n
+}
+
+// factor factors the n×n triangle of a (row length ld) at (at, at), and returns
+// the index of the first bad pivot in a, or at+n.
+func factor(a []float64, ld, at, n, threads int) int {
+	if n <= base {
+		return factorBase(a[at*ld+at:], ld, n) + at
+	}
+	n1 := (n/2 + base - 1) / base * base
+	if p := factor(a, ld, at, n1, threads); p != at+n1 {
+		return p
+	}
+	mid := at + n1
+	l11, l21 := a[at*ld+at:], a[mid*ld+at:]
+	const rows = 64 // what a thread takes at once
+	m := n - n1
+	parallel(threads, (m+rows-1)/rows, func(item int, s *scratch) {
+		i := item * rows
+		solveRows(l21[i*ld:], ld, min(rows, m-i), l11, ld, n1, false, 1)
+	})
+	gemm(product{c: a[mid*ld+mid:], cs: ld, m: m, n: m, lower: true,
+		a: l21, as: ld, b: l21, bs: ld, k: n1}, threads)
+	return factor(a, ld, mid, m, threads)
+}
+
+func factorBase(a []float64, ld, n int) int {
+	for j := range n {
+		aj := a[j*ld:][:j+1]
+		d := aj[j]
+		for _, v := range aj[:j] {
+			d = math.FMA(-v, v, d)
+		}
+		aj[j] = d
+		if !(d > 0) {
+			return j
+		}
+		d = math.Sqrt(d)
+		aj[j] = d
+		for i := j + 1; i < n; i++ {
+			ai := a[i*ld:][:j+1]
+			s := ai[j]
+			for p, v := range aj[:j] {
+				s = math.FMA(-ai[p], v, s)
+			}
+			ai[j] = s / d
+		}
+	}
+	return n
+}
+
+// CholeskySolve replaces b (n×k) by A⁻¹·B, given the factor that Cholesky left
+// in the lower triangle of a. Forward substitution runs over the columns of L
+// in order, backward substitution from the last to the first, each as one
+// chain of fused multiply-adds and a division for each element.
+func CholeskySolve(a []float64, n int, b []float64, k, threads int) {
+	if n < 0 || len(a) < n*n {
+		panic("blas: matrix shorter than n×n")
+	}
+	if k < 0 || len(b) < n*k {
+		panic("blas: right sides shorter than n×k")
+	}
+	if n == 0 || k == 0 {
+		return
+	}
+	// Right sides become rows: X·Lᵀ = Bᵀ, then X·L.
+	x := make([]float64, k*n)
+	for i := range n {
+		for j, v := range b[i*k : (i+1)*k] {
+			x[j*n+i] = v
+		}
+	}
+	solveRows(x, n, k, a, n, n, false, threads)
+	solveRows(x, n, k, a, n, n, true, threads)
+	for i := range n {
+		row := b[i*k : (i+1)*k]
+		for j := range row {
+			row[j] = x[j*n+i]
+		}
+	}
+}
+
+// solveRows replaces the m rows of x (length n, xs apart) by those of Y with
+// Y·Lᵀ = X, or Y·L = X if back, for the n×n triangle l with rows ls apart.
+func solveRows(x []float64, xs, m int, l []float64, ls, n int, back bool, threads int) {
+	if n <= base {
+		solveBase(x, xs, m, l, ls, n, back)
+		return
+	}
+	n1 := (n/2 + base - 1) / base * base
+	l21, l22 := l[n1*ls:], l[n1*ls+n1:]
+	if back {
+		solveRows(x[n1:], xs, m, l22, ls, n-n1, true, threads)
+		gemm(product{c: x, cs: xs, m: m, n: n1, a: x[n1:], as: xs, b: l21, bs: ls, k: n - n1, back: true}, threads)
+		solveRows(x, xs, m, l, ls, n1, true, threads)
+		return
+	}
+	solveRows(x, xs, m, l, ls, n1, false, threads)
+	gemm(product{c: x[n1:], cs: xs, m: m, n: n - n1, a: x, as: xs, b: l21, bs: ls, k: n1}, threads)
+	solveRows(x[n1:], xs, m, l22, ls, n-n1, false, threads)
+}
+
+// solveBase does the same for n ≤ base: right sides side by side, 32 at a time.
+// Backward, the triangle is turned by 180°, which makes it lower again.
+func solveBase(x []float64, xs, m int, l []float64, ls, n int, back bool) {
+	var t, turned [base * base]float64
+	if back {
+		for i := range n {
+			for j := range i + 1 {
+				turned[i*base+j] = l[(n-1-j)*ls+n-1-i]
+			}
+		}
+		l, ls = turned[:], base
+	}
+	lv := active()
+	for i := 0; i < m; i += base {
+		rows := min(base, m-i)
+		if rows < base {
+			clear(t[:])
+		}
+		for r := range rows {
+			for j, v := range x[(i+r)*xs:][:n] {
+				if back {
+					j = n - 1 - j
+				}
+				t[j*base+r] = v
+			}
+		}
+		lv.solve(t[:], l, ls, n)
+		for r := range rows {
+			row := x[(i+r)*xs:][:n]
+			for j := range row {
+				if back {
+					row[n-1-j] = t[j*base+r]
+				} else {
+					row[j] = t[j*base+r]
+				}
+			}
+		}
+	}
+}
+
+func solveGo(x, l []float64, ls, n int) {
+	for j := range n {
+		xj := x[j*base:][:base]
+		for p, v := range l[j*ls:][:j] {
+			xp := x[p*base:][:base]
+			for i := range xj {
+				xj[i] = math.FMA(-xp[i], v, xj[i])
+			}
+		}
+		d := l[j*ls+j]
+		for i := range xj {
+			xj[i] /= d
+		}
+	}
+}

@@ -1,0 +1,32 @@
+// Package blas holds the kernels everything else stands on: products with
+// packed weights and their trigonometric endings, exact sums of 8-bit features,
+// and the Cholesky factorisation.
+//
+// # Bits
+//
+// Results do not depend on the level of the CPU family (see Level), on the
+// number of threads or on how the rows are cut into calls. That holds because
+// each number is defined as one expression whose order is fixed:
+//
+//   - an element of X·Wᵀ is a chain of fused multiply-adds over the row, in
+//     order, which starts from the bias;
+//   - an element of a Cholesky factor, or of a solution, is a chain of fused
+//     multiply-adds followed by one division or square root;
+//   - cosines are a fixed chain after an exact reduction of the argument;
+//   - sums of 8-bit features are sums of integers and so exact in any order.
+//
+// Every kernel has a twin in plain Go, which is the reference, and the only
+// implementation on platforms without assembly or under the build tag purego.
+//
+// NaN is the exception: an element is NaN at all levels or at none, while sign
+// and payload of the NaN are the platform's.
+//
+// # Shapes
+//
+// Matrices are dense and row-major. A slice that is too short, a negative
+// size or an index out of range is the caller's bug and panics. A slice may be
+// longer than needed: what lies behind is neither read nor written.
+// Sources and destinations must not overlap, unless the function says so.
+//
+// A count of threads below 2 means the calling goroutine alone.
+package blas

@@ -1,0 +1,40 @@
+package blas
+
+import "math"
+
+// fma32 returns x·y + z, rounded once.
+//
+// The product is exact in float64, since 24+24 ≤ 53 bits. The sum is rounded to
+// 53 bits and then to 24, which differs from one rounding only if the first
+// one lands on the midpoint of two float32, or if the result is so small that
+// float32 has fewer bits: those go the long way.
+func fma32(x, y, z float32) float32 {
+	s := float64(x)*float64(y) + float64(z)
+	if b := math.Float64bits(s); b&(1<<29-1) == 1<<28 || b&(0x7ff<<52) < 897<<52 {
+		return fma32Odd(x, y, z)
+	}
+	return float32(s)
+}
+
+// fma32Odd is fma32 by rounding to odd first, which makes the second rounding
+// harmless (Boldo & Melquiond 2008, Emulation of FMA and correctly rounded sums).
+func fma32Odd(x, y, z float32) float32 {
+	p, c := float64(x)*float64(y), float64(z)
+	s := p + c
+	// TwoSum (Knuth): s + e = p + c exactly. None of it can overflow, nor can
+	// it be fused wrongly: there is no product but the exact one above.
+	t := s - p
+	e := (p - (s - t)) + (c - t)
+	if e == 0 || e != e {
+		return float32(s)
+	}
+	b := math.Float64bits(s)
+	if b&1 == 0 {
+		if (e > 0) == (s > 0) {
+			b++
+		} else {
+			b--
+		}
+	}
+	return float32(math.Float64frombits(b))
+}

@@ -1,0 +1,153 @@
+package blas
+
+import "math"
+
+const (
+	depth   = 256 // steps of a chain between two looks at the result
+	spread  = 768 // columns of the result packed at once; a multiple of every kernel's columns
+	tall    = 96  // rows of the result in a work item; a multiple of every kernel's rows
+	aStride = depth + 8
+	small   = 1 << 17 // multiply-adds below which a second thread does not pay
+)
+
+// product describes C -= A·Bᵀ, every element of C (m×n) continuing its chain
+// over k steps. Rows of a and c are as and cs apart.
+//
+// Forward, b is n×k and the chain runs over k in order. With back, b is k×n and
+// the chain runs from the last k to the first. With lower, what lies above the
+// diagonal of C is neither read nor written.
+type product struct {
+	c, a, b     []float64
+	cs, as, bs  int
+	m, n, k     int
+	lower, back bool
+}
+
+func gemm(p product, threads int) {
+	if p.m*p.n*p.k < small {
+		threads = 1
+	}
+	l := active()
+	for k := 0; k < p.k; k += depth {
+		kn := min(depth, p.k-k)
+		for col := 0; col < p.n; col += spread {
+			cols := min(spread, p.n-col)
+			panels := (cols + l.nr - 1) / l.nr
+			packed := packs.get(panels * l.nr * kn)
+			parallel(threads, panels, func(q int, _ *scratch) {
+				p.packB(packed.f[q*l.nr*kn:][:l.nr*kn], l.nr, k, kn, col+q*l.nr)
+			})
+			first := 0
+			if p.lower {
+				first = col / tall
+			}
+			// With few rows there is work for all threads in the columns only.
+			runs := 1
+			if rows := (p.m+tall-1)/tall - first; rows < threads {
+				runs = min(threads, panels)
+			}
+			parallel(threads, ((p.m+tall-1)/tall-first)*runs, func(item int, s *scratch) {
+				row := (item/runs + first) * tall
+				from, to := item%runs*panels/runs, (item%runs+1)*panels/runs
+				p.rows(l, s, packed.f, row, min(tall, p.m-row), k, kn, col, from, to)
+			})
+			packs.put(packed)
+		}
+	}
+}
+
+// rows does the panels [from, to) of the columns packed from col on, for some
+// rows of the result and kn steps from k on.
+func (p *product) rows(l *level, s *scratch, packed []float64, row, rows, k, kn, col, from, to int) {
+	// The rows are copied because rows of a large matrix lie a power of two
+	// apart, and would share a few lines of the cache.
+	a := grow(&s.a64, (rows+l.mr-1)/l.mr*l.mr*aStride)
+	for i := range rows {
+		p.packA(a[i*aStride:][:kn], row+i, k)
+	}
+	// Rows that fill up a tile are computed and dropped; they must not be slow
+	// numbers.
+	for i := rows; i%l.mr != 0; i++ {
+		clear(a[i*aStride:][:kn])
+	}
+	t := grow(&s.f64, l.mr*l.nr)
+	for q := from; q < to; q++ {
+		j := col + q*l.nr
+		b := packed[q*l.nr*kn:][:l.nr*kn]
+		cols := min(l.nr, p.n-j)
+		for i := row; i < row+rows; i += l.mr {
+			if p.lower && i+l.mr <= j {
+				continue
+			}
+			ai := a[(i-row)*aStride:]
+			c := p.c[i*p.cs+j:]
+			high := min(l.mr, row+rows-i)
+			if high == l.mr && cols == l.nr && (!p.lower || j+l.nr <= i+1) {
+				l.tile(c, p.cs, ai, aStride, b, kn)
+				continue
+			}
+			clear(t)
+			for r := range high {
+				copy(t[r*l.nr:], c[r*p.cs:][:p.cols(i+r, j, cols)])
+			}
+			l.tile(t, l.nr, ai, aStride, b, kn)
+			for r := range high {
+				copy(c[r*p.cs:][:p.cols(i+r, j, cols)], t[r*l.nr:])
+			}
+		}
+	}
+}
+
+// cols returns how many of the cols columns from j on belong to row i of C.
+func (p *product) cols(i, j, cols int) int {
+	if p.lower {
+		return max(0, min(cols, i-j+1))
+	}
+	return cols
+}
+
+func (p *product) packA(dst []float64, i, k int) {
+	if !p.back {
+		copy(dst, p.a[i*p.as+k:])
+		return
+	}
+	for s := range dst {
+		dst[s] = p.a[i*p.as+p.k-1-k-s]
+	}
+}
+
+// packB lays nr columns of Bᵀ side by side for each of kn steps from k on;
+// columns that are not there are zeros.
+func (p *product) packB(dst []float64, nr, k, kn, j int) {
+	cols := min(nr, p.n-j)
+	if cols < nr {
+		clear(dst)
+	}
+	if p.back {
+		for s := range kn {
+			copy(dst[s*nr:], p.b[(p.k-1-k-s)*p.bs+j:][:cols])
+		}
+		return
+	}
+	for c := range cols {
+		for s, v := range p.b[(j+c)*p.bs+k:][:kn] {
+			dst[s*nr+c] = v
+		}
+	}
+}
+
+// tileGo is the twin of the kernels for tile: 4×4.
+func tileGo(c []float64, cs int, a []float64, as int, b []float64, k int) {
+	for i := range 4 {
+		ci := c[i*cs:][:4]
+		c0, c1, c2, c3 := ci[0], ci[1], ci[2], ci[3]
+		for p, v := range a[i*as:][:k] {
+			q := (*[4]float64)(b[p*4:])
+			c0 = math.FMA(-v, q[0], c0)
+			c1 = math.FMA(-v, q[1], c1)
+			c2 = math.FMA(-v, q[2], c2)
+			c3 = math.FMA(-v, q[3], c3)
+		}
+		ci[0], ci[1], ci[2], ci[3] = c0, c1, c2, c3
+	}
+}

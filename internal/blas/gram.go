@@ -1,0 +1,145 @@
+package blas
+
+import "sync"
+
+// TileDim is the side of a Gram tile: 1.2 MB of float64.
+const TileDim = 384
+
+// NumTiles returns the number of tiles of the lower triangle of a d×d Gram.
+func NumTiles(d int) int {
+	t := (d + TileDim - 1) / TileDim
+	return t * (t + 1) / 2
+}
+
+// TileRows returns the number of rows of the tiles (i, ·), which is also the
+// number of columns of the tiles (·, i).
+func TileRows(d, i int) int { return min(TileDim, d-i*TileDim) }
+
+// NewTiles returns the tiles of a d×d Gram, all zero: tile (i, j), j ≤ i, is
+// the (i(i+1)/2 + j)-th, row-major, TileRows(d, i)×TileRows(d, j).
+func NewTiles(d int) [][]float64 {
+	var tiles [][]float64
+	for i := 0; i*TileDim < d; i++ {
+		for j := range i + 1 {
+			tiles = append(tiles, make([]float64, TileRows(d, i)*TileRows(d, j)))
+		}
+	}
+	return tiles
+}
+
+// Gram adds ZᵀZ to the tiles, in units of the grid. Entries are whole numbers,
+// and so exact as long as they stay below 2⁵³: for 5·10¹¹ rows at least. Of the
+// tiles on the diagonal, the part above the diagonal is not touched.
+func Gram(tiles [][]float64, z *Bytes, threads int) {
+	d := z.d
+	if len(tiles) != NumTiles(d) {
+		panic("blas: another number of tiles than NumTiles")
+	}
+	for i, t := 0, 0; i*TileDim < d; i++ {
+		for j := range i + 1 {
+			if len(tiles[t]) != TileRows(d, i)*TileRows(d, j) {
+				panic("blas: a tile of the wrong size")
+			}
+			t++
+		}
+	}
+	if z.n == 0 || d == 0 {
+		return
+	}
+	l := active()
+	op := operands.Get().(*operand)
+	defer operands.Put(op)
+	op.z, op.quads = z, (z.n+3)/4
+	if l.expand != nil {
+		parallel(threads, len(z.data)/panelBytes, func(p int, _ *scratch) { l.expand(op, p) })
+	}
+	// A work item is a strip of 48 columns of a tile.
+	const strips = TileDim / width
+	type place struct{ t, i, j int }
+	places := make([]place, 0, len(tiles))
+	for i := 0; i*TileDim < d; i++ {
+		for j := range i + 1 {
+			places = append(places, place{len(places), i, j})
+		}
+	}
+	parallel(threads, len(tiles)*strips, func(item int, s *scratch) {
+		p := places[item/strips]
+		rows, cols := TileRows(d, p.i), TileRows(d, p.j)
+		col := item % strips * width
+		if col >= cols {
+			return
+		}
+		b := (p.j*TileDim + col) / lanes
+		row := 0
+		if p.i == p.j {
+			row = col
+		}
+		for ; row < rows; row += lanes {
+			a := (p.i*TileDim + row) / lanes
+			g := tiles[p.t][row*cols+col:]
+			if row+lanes <= rows && col+width <= cols && (p.i != p.j || row >= col+width) {
+				l.gram(g, cols, op, a, b)
+				continue
+			}
+			// At the edge and on the diagonal only a part is wanted.
+			t := grow(&s.f64, lanes*width)
+			clear(t)
+			l.gram(t, width, op, a, b)
+			for r := range min(lanes, rows-row) {
+				end := min(width, cols-col)
+				if p.i == p.j {
+					end = min(end, row+r-col+1)
+				}
+				for c := range max(end, 0) {
+					g[r*cols+c] += t[r*width+c]
+				}
+			}
+		}
+	})
+	op.z = nil
+}
+
+// operand is a block as the kernels of a level want it.
+type operand struct {
+	z     *Bytes
+	quads int     // quads of rows that count
+	sums  []int32 // by column, if the level wants them
+	words []int16 // [panel][row/2][column][row%2], likewise
+}
+
+var operands = sync.Pool{New: func() any { return new(operand) }}
+
+func (z *operand) panel(p int) []int8 { return z.z.quads(p, 0, z.quads) }
+
+// gramGo multiplies two rows of the result at once, as the halves of a 64-bit
+// integer: a sum of MaxRows products is far below 2³¹.
+func gramGo(g []float64, gs int, z *operand, a, b int) {
+	var pair [MaxRows]int64
+	pa := z.panel(a)
+	for i := 0; i < lanes; i += 2 {
+		pairs := pair[:4*z.quads]
+		for k := range pairs {
+			at := k/4*64 + i*4 + k%4
+			pairs[k] = int64(pa[at]) + int64(pa[at+4])<<32
+		}
+		for p := range group {
+			pb := z.panel(b + p)
+			for c := range lanes {
+				var s0, s1, s2, s3 int64
+				for q := range z.quads {
+					y := (*[4]int8)(pb[q*64+c*4:])
+					x := (*[4]int64)(pairs[q*4:])
+					s0 += x[0] * int64(y[0])
+					s1 += x[1] * int64(y[1])
+					s2 += x[2] * int64(y[2])
+					s3 += x[3] * int64(y[3])
+				}
+				s := s0 + s1 + s2 + s3
+				low := int64(int32(s))
+				at := g[i*gs+p*lanes+c:]
+				at[0] += float64(low)
+				at[gs] += float64((s - low) >> 32)
+			}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package blas
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+)
+
+// level is one implementation of the kernels. All fields do the same at every
+// level, bit for bit, but for those which say otherwise.
+//
+// Vectors are counted in units of 16 columns. Slices are as long as the call
+// needs and may be longer.
+type level struct {
+	name string
+
+	// mul continues the chains c = init + x·w: for each of the rows and each of
+	// 16·vecs columns, k fused multiply-adds in order. Row r of c, init and x
+	// starts at r·cs, r·is and r·xs; vector v of w at v·ws, its 16 columns side
+	// by side for each of the k steps. c may be init.
+	mul func(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int)
+
+	// cos stores scale·cos 2πt for the rows×16·vecs angles of src.
+	cos func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32)
+	// cosSin stores scale·cos 2πt in dst and scale·sin 2πt in dst[sin:].
+	cosSin func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32)
+	// cosBytes stores round(127·cos 2πt) for 4·quads rows of 16 angles: byte
+	// 64q+4c+r is row 4q+r, column c. NaN gives 0.
+	cosBytes func(dst []int8, src []float32, ss, quads int)
+	// cosSinBytes is cosBytes with the sines in sin.
+	cosSinBytes func(cos, sin []int8, src []float32, ss, quads int)
+	// quantize stores round(f·x), cut to ±127, in the order of cosBytes, and
+	// counts what was cut. NaN gives 0 and counts.
+	quantize func(dst []int8, src []float32, ss, quads int, f float32) int64
+
+	// gram adds the products of 16 columns of z with 48 columns, over 4·quads
+	// rows, to g: 16 rows of 48, gs apart.
+	gram func(g []float64, gs int, z *operand, a, b int)
+	// expand fills the operand's working copies, panel by panel.
+	expand func(z *operand, panel int)
+
+	// classes adds row i of a panel of 16 columns to acc[16·class[i]:].
+	classes func(acc []int32, panel []int8, class []int32)
+
+	// tile subtracts from the mr×nr elements of c the product of mr rows of a
+	// with the nr columns of the packed b, each a chain of k steps.
+	mr, nr int
+	tile   func(c []float64, cs int, a []float64, as int, b []float64, k int)
+	// solve replaces the columns of x (n×32) by the solution of L·y = x, L being
+	// lower triangular with rows ls apart.
+	solve func(x, l []float64, ls, n int)
+
+	dot  func(x, y []float32) float32
+	axpy func(a float32, x, y []float32)
+}
+
+var current atomic.Pointer[level]
+
+// levels holds what this machine can run, the fastest first, plain Go last.
+var levels = append(nativeLevels(), &goLevel)
+
+func init() {
+	current.Store(levels[0])
+	if name := os.Getenv("BOCHNER_CPU"); name != "" {
+		// A worker must not die of a level it does not have: the numbers are the
+		// same at all of them. Level tells what serves.
+		_ = SetLevel(name)
+	}
+}
+
+func active() *level { return current.Load() }
+
+// Level returns the name of the implementation that serves: "avx512", "avx2"
+// or "go". It is the best the machine has, unless the environment variable
+// BOCHNER_CPU names another that it has; an impossible value is ignored.
+func Level() string { return active().name }
+
+// Levels returns the names that SetLevel accepts on this machine, best first.
+func Levels() []string {
+	var names []string
+	for _, l := range levels {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+// SetLevel makes the named implementation serve from the next call on. Results
+// do not change with it, speed does. The error tells which names this machine
+// has.
+func SetLevel(name string) error {
+	for _, l := range levels {
+		if l.name == name {
+			current.Store(l)
+			return nil
+		}
+	}
+	return fmt.Errorf("blas: CPU level %q is not to be had on this machine; have %s", name, strings.Join(Levels(), ", "))
+}

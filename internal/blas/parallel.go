@@ -1,0 +1,77 @@
+package blas
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// scratch is the working memory of one worker; its slices keep their capacity
+// from one use to the next, and hold garbage at first.
+type scratch struct {
+	f32 []float32
+	f64 []float64
+	i64 []int64
+	i32 []int32
+	i8  []int8
+	a64 []float64 // packed left operand of a float64 product
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// grow returns a slice of length n, *s itself if it is long enough, and keeps
+// it in *s. The contents are unspecified.
+func grow[T any](s *[]T, n int) []T {
+	if cap(*s) < n {
+		*s = make([]T, n)
+	}
+	return (*s)[:n]
+}
+
+// parallel calls f for every item in [0, items), on up to that many threads.
+// Items are handed out in order. If a call panics, parallel panics with the
+// same value in the caller's goroutine, after the other workers have stopped.
+func parallel(threads, items int, f func(item int, s *scratch)) {
+	if items <= 0 {
+		return
+	}
+	if threads = min(threads, items); threads < 2 {
+		s := scratches.Get().(*scratch)
+		for i := range items {
+			f(i, s)
+		}
+		scratches.Put(s)
+		return
+	}
+	var (
+		next   atomic.Int64
+		wg     sync.WaitGroup
+		once   sync.Once
+		failed any
+	)
+	worker := func() {
+		defer wg.Done()
+		done := false
+		defer func() {
+			if !done {
+				v := recover()
+				once.Do(func() { failed = v })
+				next.Store(int64(items))
+			}
+		}()
+		s := scratches.Get().(*scratch)
+		for i := int(next.Add(1)) - 1; i < items; i = int(next.Add(1)) - 1 {
+			f(i, s)
+		}
+		scratches.Put(s)
+		done = true
+	}
+	wg.Add(threads)
+	for range threads - 1 {
+		go worker()
+	}
+	worker()
+	wg.Wait()
+	if failed != nil {
+		panic(failed)
+	}
+}

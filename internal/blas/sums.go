@@ -1,0 +1,98 @@
+package blas
+
+import "slices"
+
+// MaxTarget bounds the integers that Targets takes.
+const MaxTarget = 32767
+
+// ClassSums adds row i of the block to column class[i] of r (D×k), in units of
+// the grid: r = Zᵀ·Y for one-hot Y, exact. Classes are in [0, k).
+func ClassSums(r []float64, z *Bytes, class []int32, k, threads int) {
+	if len(class) < z.n {
+		panic("blas: fewer classes than rows")
+	}
+	if k < 0 || len(r) < z.d*k {
+		panic("blas: destination too short")
+	}
+	class = class[:z.n]
+	if z.n == 0 || z.d == 0 {
+		return
+	}
+	// Classes are numbered by the order they occur in, so that the table of sums
+	// has no more rows than the block.
+	rank := make(map[int32]int32)
+	var present []int32
+	ranks := make([]int32, z.n)
+	for i, c := range class {
+		if c < 0 || int(c) >= k {
+			panic("blas: class out of range")
+		}
+		q, ok := rank[c]
+		if !ok {
+			q = int32(len(present))
+			rank[c] = q
+			present = append(present, c)
+		}
+		ranks[i] = q
+	}
+	l := active()
+	parallel(threads, (z.d+lanes-1)/lanes, func(p int, s *scratch) {
+		acc := grow(&s.i32, len(present)*lanes)
+		clear(acc)
+		l.classes(acc, z.quads(p, 0, (z.n+3)/4), ranks)
+		for c := range min(lanes, z.d-p*lanes) {
+			row := r[(p*lanes+c)*k:][:k]
+			for q, class := range present {
+				row[class] += float64(acc[q*lanes+c])
+			}
+		}
+	})
+}
+
+func classesGo(acc []int32, panel []int8, class []int32) {
+	for i, c := range class {
+		row := acc[c*lanes:][:lanes]
+		from := panel[i/4*64+i%4:]
+		for j := range row {
+			row[j] += int32(from[j*4])
+		}
+	}
+}
+
+// Targets adds Zᵀ·Y to r (D×k), in units of both grids, for whole numbers y (n×k)
+// of at most ±MaxTarget: exact.
+func Targets(r []float64, z *Bytes, y []int32, k, threads int) {
+	if k < 0 || len(y) < z.n*k {
+		panic("blas: fewer targets than rows")
+	}
+	if len(r) < z.d*k {
+		panic("blas: destination too short")
+	}
+	y = y[:z.n*k]
+	if slices.ContainsFunc(y, func(v int32) bool { return v < -MaxTarget || v > MaxTarget }) {
+		panic("blas: target out of range")
+	}
+	if z.n == 0 || z.d == 0 || k == 0 {
+		return
+	}
+	parallel(threads, (z.d+lanes-1)/lanes, func(p int, s *scratch) {
+		panel := z.quads(p, 0, (z.n+3)/4)
+		acc := grow(&s.i64, k*lanes)
+		clear(acc)
+		for i := range z.n {
+			from := panel[i/4*64+i%4:]
+			for t, v := range y[i*k : (i+1)*k] {
+				row := acc[t*lanes:][:lanes]
+				for c := range row {
+					row[c] += int64(v) * int64(from[c*4])
+				}
+			}
+		}
+		for c := range min(lanes, z.d-p*lanes) {
+			row := r[(p*lanes+c)*k:][:k]
+			for t := range row {
+				row[t] += float64(acc[t*lanes+c])
+			}
+		}
+	})
+}

@@ -1,0 +1,241 @@
+package blas
+
+import "unsafe"
+
+const (
+	lanes  = 16 // columns of a packed panel
+	group  = 3  // panels that a kernel takes at once
+	width  = lanes * group
+	rowRun = 96  // rows between two looks at the same weights; a multiple of every kernel's rows
+	kRun   = 768 // steps of a chain before the weights would leave the cache
+	strip  = 24  // panels of a work item
+)
+
+// Weights is an out×in matrix W with an optional bias, packed into panels of 16
+// outputs, so that X·Wᵀ reads it in the order it lies. It does not change
+// after Pack and is safe for concurrent use.
+type Weights struct {
+	in, out, panels int
+	w               []float32 // panels×in×16, the last panel padded with zeros
+	bias            []float32 // panels×16, padded with zeros
+}
+
+// Pack packs w (out×in, one output's weights contiguous) and bias (out numbers,
+// or nil for zeros). Neither is kept.
+func Pack(w, bias []float32, out, in int) *Weights {
+	if out < 0 || in < 0 {
+		panic("blas: negative size of weights")
+	}
+	if len(w) < out*in {
+		panic("blas: weights shorter than out×in")
+	}
+	if bias != nil && len(bias) < out {
+		panic("blas: bias shorter than out")
+	}
+	p := &Weights{in: in, out: out, panels: (out + lanes - 1) / lanes}
+	p.w = aligned[float32](p.panels * lanes * in)
+	p.bias = aligned[float32](p.panels * lanes)
+	for j := range out {
+		dst := p.w[j/lanes*lanes*in+j%lanes:]
+		for k, v := range w[j*in : (j+1)*in] {
+			dst[k*lanes] = v
+		}
+		if bias != nil {
+			p.bias[j] = bias[j]
+		}
+	}
+	return p
+}
+
+// Dims returns the length of a row that goes in and of a row that comes out.
+func (p *Weights) Dims() (in, out int) { return p.in, p.out }
+
+// Mul stores X·Wᵀ + bias in dst (n×out) for the n rows of x (n×in).
+func (p *Weights) Mul(dst, x []float32, n, threads int) {
+	p.check(len(dst), x, n, p.out)
+	p.each(x, n, threads, dst, func(l *level, b block, c []float32) {
+		for i := range b.rows {
+			copy(dst[(b.row+i)*p.out+b.col:][:b.cols], c[i*width:])
+		}
+	})
+}
+
+// Cos stores scale·cos 2π(x·w_j + b_j) in dst (n×out) for the n rows of x: the
+// weights and the bias are in turns. The error is below 2e-7·scale for the
+// angle as the chain rounded it. Angles of 2²³ turns and more count as whole
+// turns; a NaN or infinite angle gives NaN.
+func (p *Weights) Cos(dst, x []float32, n int, scale float32, threads int) {
+	p.check(len(dst), x, n, p.out)
+	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
+		full := b.cols / lanes
+		if full > 0 {
+			l.cos(dst[b.row*p.out+b.col:], p.out, c, width, b.rows, full, scale)
+		}
+		if rest := b.cols % lanes; rest > 0 {
+			c = c[full*lanes:]
+			l.cos(c, width, c, width, b.rows, 1, scale)
+			for i := range b.rows {
+				copy(dst[(b.row+i)*p.out+b.col+full*lanes:][:rest], c[i*width:])
+			}
+		}
+	})
+}
+
+// CosSin stores scale·[cos 2π(x·w_j + b_j) for all j | sin 2π(x·w_j + b_j) for
+// all j] in dst (n×2out); otherwise as Cos.
+func (p *Weights) CosSin(dst, x []float32, n int, scale float32, threads int) {
+	p.check(len(dst), x, n, 2*p.out)
+	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
+		d := dst[b.row*2*p.out+b.col:]
+		full := b.cols / lanes
+		if full > 0 {
+			l.cosSin(d, 2*p.out, p.out, c, width, b.rows, full, scale)
+		}
+		if rest := b.cols % lanes; rest > 0 {
+			c = c[full*lanes:]
+			var t [2 * lanes]float32
+			for i := range b.rows {
+				l.cosSin(t[:], 2*lanes, lanes, c[i*width:], width, 1, 1, scale)
+				copy(d[i*2*p.out+full*lanes:][:rest], t[:])
+				copy(d[i*2*p.out+full*lanes+p.out:][:rest], t[lanes:])
+			}
+		}
+	})
+}
+
+// CosBytes stores round(127·cos 2π(x·w_j + b_j)), ties to even, for the
+// n ≤ MaxRows rows of x in dst, which has D = out. The cosine and its product
+// with 127 are those of Cos with scale 127. A NaN or infinite angle gives 0.
+func (p *Weights) CosBytes(dst *Bytes, x []float32, n, threads int) {
+	if dst.d != p.out {
+		panic("blas: Bytes of another width than the weights' output")
+	}
+	p.check(n*p.out, x, n, p.out)
+	dst.setRows(n)
+	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
+		quads := (b.rows + 3) / 4
+		for v := 0; v*lanes < b.cols; v++ {
+			l.cosBytes(dst.quads(b.col/lanes+v, b.row/4, quads), c[v*lanes:], width, quads)
+		}
+	})
+	dst.clearPadding()
+}
+
+// CosSinBytes is CosBytes with D = 2·out: the cosines of all j, then the sines.
+func (p *Weights) CosSinBytes(dst *Bytes, x []float32, n, threads int) {
+	if dst.d != 2*p.out {
+		panic("blas: Bytes of another width than twice the weights' output")
+	}
+	p.check(n*p.out, x, n, p.out)
+	dst.setRows(n)
+	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
+		quads := (b.rows + 3) / 4
+		for v := 0; v*lanes < b.cols; v++ {
+			col := b.col + v*lanes
+			if cols := min(lanes, b.cols-v*lanes); cols < lanes || p.out%lanes != 0 {
+				// A panel of the block is shared by cosines and sines, or by the
+				// sines of two panels of weights.
+				var t [2][rowRun * lanes]int8
+				l.cosSinBytes(t[0][:], t[1][:], c[v*lanes:], width, quads)
+				dst.scatter(t[0][:], b.row/4, quads, col, cols)
+				dst.scatter(t[1][:], b.row/4, quads, p.out+col, cols)
+				continue
+			}
+			l.cosSinBytes(dst.quads(col/lanes, b.row/4, quads), dst.quads((p.out+col)/lanes, b.row/4, quads), c[v*lanes:], width, quads)
+		}
+	})
+	dst.clearPadding()
+}
+
+func (p *Weights) check(have int, x []float32, n, out int) {
+	switch {
+	case n < 0:
+		panic("blas: negative number of rows")
+	case have < n*out:
+		panic("blas: destination too short")
+	case len(x) < n*p.in:
+		panic("blas: source too short")
+	}
+}
+
+// block is a part of the output: rows×cols from (row, col) on.
+type block struct{ row, rows, col, cols int }
+
+// each computes X·Wᵀ + bias block by block and calls end with each; rows of c
+// are width apart, and c has whole quads of rows and whole panels of columns,
+// of which those outside the block hold anything. If dst is given, blocks of
+// whole panels go straight there instead.
+func (p *Weights) each(x []float32, n, threads int, dst []float32, end func(l *level, b block, c []float32)) {
+	if n == 0 || p.out == 0 {
+		return
+	}
+	l := active()
+	strips := (p.panels + strip - 1) / strip
+	// The chains are cut into equal runs of at most kRun steps, a single run
+	// where they are little longer.
+	runs := 1
+	if p.in > kRun*4/3 {
+		runs = (p.in + kRun - 1) / kRun
+	}
+	run := max(1, (p.in+runs-1)/runs)
+	parallel(threads, (n+rowRun-1)/rowRun*strips, func(item int, s *scratch) {
+		row := item / strips * rowRun
+		first := item % strips * strip
+		last := min(first+strip, p.panels)
+		b := block{row: row, rows: min(rowRun, n-row)}
+		xb := x[row*p.in : (row+b.rows)*p.in]
+		buf := grow(&s.f32, rowRun*width)
+		for v := first; v < last; v += group {
+			vecs := min(group, last-v)
+			b.col, b.cols = v*lanes, min(vecs*lanes, p.out-v*lanes)
+			c, cs := buf, width
+			direct := dst != nil && b.cols == vecs*lanes
+			if direct {
+				c, cs = dst[row*p.out+b.col:], p.out
+			}
+			init, is := p.bias[v*lanes:], 0
+			for k := 0; k < p.in || k == 0; k += run {
+				w := p.w[v*lanes*p.in:]
+				l.mul(c, cs, init, is, xb[min(k, len(xb)):], p.in, w[k*lanes:], lanes*p.in, min(run, p.in-k), b.rows, vecs)
+				init, is = c, cs
+			}
+			if !direct {
+				end(l, b, c)
+			}
+		}
+	})
+}
+
+// mulGo is the twin of the kernels for mul.
+func mulGo(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
+	for v := range vecs {
+		wv := w[v*ws:][:k*lanes]
+		for i := range rows {
+			xi := x[i*xs:][:k]
+			for j := 0; j < lanes; j += 4 {
+				at := init[i*is+v*lanes+j:][:4]
+				c0, c1, c2, c3 := at[0], at[1], at[2], at[3]
+				wj := wv[j:]
+				for p, xp := range xi {
+					q := wj[p*lanes : p*lanes+4 : p*lanes+4]
+					c0 = fma32(xp, q[0], c0)
+					c1 = fma32(xp, q[1], c1)
+					c2 = fma32(xp, q[2], c2)
+					c3 = fma32(xp, q[3], c3)
+				}
+				to := c[i*cs+v*lanes+j:][:4]
+				to[0], to[1], to[2], to[3] = c0, c1, c2, c3
+			}
+		}
+	}
+}
+
+// aligned returns n zeros that start on a cache line.
+func aligned[T int8 | int16 | float32 | float64](n int) []T {
+	const line = 64
+	var t T
+	size := int(unsafe.Sizeof(t))
+	s := make([]T, n+line/size)
+	off := -int(uintptr(unsafe.Pointer(unsafe.SliceData(s)))) & (line - 1) / size
+	return s[off : off+n : off+n]
+}
