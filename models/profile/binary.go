@@ -1,0 +1,171 @@
+package profile
+
+import (
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+var (
+	_ encoding.BinaryAppender    = (*Sum)(nil)
+	_ encoding.BinaryMarshaler   = (*Sum)(nil)
+	_ encoding.BinaryUnmarshaler = (*Sum)(nil)
+)
+
+// version is the first byte of an encoded Sum.
+const version = 1
+
+const headerSize = 1 + 4 + 8 + 4 + 8
+
+// maxRows is the largest number of rows that is believed: with it the number of
+// values, rows times columns, stays far from overflow.
+const maxRows = 1 << 40
+
+var (
+	errDamaged = errors.New("profile: damaged encoding")
+	errVersion = errors.New("profile: encoded by another version of the program; use one version on all workers")
+)
+
+// AppendBinary appends the sum to b: a header (version, size of the sample,
+// rows, columns, largest squared norm), the columns, the sample and the labels.
+// Sums of the same rows have equal encodings. The error is always nil.
+func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
+	le := binary.LittleEndian
+	b = append(b, version)
+	b = le.AppendUint32(b, uint32(s.opts.Sample))
+	b = le.AppendUint64(b, uint64(s.rows))
+	b = le.AppendUint32(b, uint32(len(s.columns)))
+	b = le.AppendUint64(b, math.Float64bits(s.norm2))
+	for j := range s.columns {
+		b = s.columns[j].append(b)
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.sample.rows)))
+	for _, r := range s.sample.rows {
+		b = le.AppendUint64(b, r.hash)
+		b = binary.AppendUvarint(b, uint64(len(r.content)))
+		b = append(b, r.content...)
+	}
+	return s.labels.AppendBinary(b)
+}
+
+// append writes the count of values other than zero, and if there are any their
+// range and sums.
+func (c *column) append(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(c.nonzero))
+	if c.nonzero > 0 {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(c.min))
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(c.max))
+		b, _ = c.sum.AppendBinary(b)
+		b, _ = c.squares.AppendBinary(b)
+	}
+	return b
+}
+
+// MarshalBinary is AppendBinary to a new slice.
+func (s *Sum) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// UnmarshalBinary sets s to the sum encoded in b, all of it. It allocates no
+// more than 176 bytes for each byte of b.
+func (s *Sum) UnmarshalBinary(b []byte) error {
+	if len(b) > 0 && b[0] != version {
+		return errVersion
+	}
+	if len(b) < headerSize {
+		return errDamaged
+	}
+	le := binary.LittleEndian
+	t := Sum{
+		opts:  Options{Sample: int(le.Uint32(b[1:]))},
+		rows:  int64(le.Uint64(b[5:])),
+		norm2: math.Float64frombits(le.Uint64(b[17:])),
+	}
+	dim := int(le.Uint32(b[13:]))
+	b = b[headerSize:]
+	switch {
+	case t.opts.Sample < 1 || t.opts.Sample > maxSample,
+		t.rows < 0 || t.rows > maxRows,
+		dim > rows.MaxDim || dim > len(b), // a column takes a byte at least
+		t.rows == 0 && dim > 0,
+		!(t.norm2 >= 0) || math.IsInf(t.norm2, 0) || math.Signbit(t.norm2):
+		return errDamaged
+	}
+	t.columns = make([]column, dim)
+	for j := range t.columns {
+		var ok bool
+		if b, ok = t.columns[j].decode(b, t.rows); !ok {
+			return errDamaged
+		}
+	}
+	b, ok := t.decodeSample(b)
+	if !ok {
+		return errDamaged
+	}
+	if err := t.labels.UnmarshalBinary(b); err != nil {
+		return err
+	}
+	*s = t
+	return nil
+}
+
+// decode reads a column of so many rows.
+func (c *column) decode(b []byte, n int64) (rest []byte, ok bool) {
+	nonzero, b, ok := uvarint(b)
+	if !ok || nonzero > uint64(n) {
+		return nil, false
+	}
+	if nonzero == 0 {
+		return b, true
+	}
+	if len(b) < 8 {
+		return nil, false
+	}
+	c.nonzero = int64(nonzero)
+	c.min = math.Float32frombits(binary.LittleEndian.Uint32(b))
+	c.max = math.Float32frombits(binary.LittleEndian.Uint32(b[4:]))
+	b, err := c.sum.Decode(b[8:])
+	if err != nil {
+		return nil, false
+	}
+	if b, err = c.squares.Decode(b); err != nil {
+		return nil, false
+	}
+	ok = c.min != 0 && c.max != 0 && c.min <= c.max &&
+		rows.CheckFinite(c.min) == "" && rows.CheckFinite(c.max) == "" && c.squares.Sign() > 0
+	return b, ok
+}
+
+func (s *Sum) decodeSample(b []byte) (rest []byte, ok bool) {
+	n, b, ok := uvarint(b)
+	if !ok || n > uint64(s.sampleSize()) || n > uint64(s.rows) || n > uint64(len(b)/9) || n == 0 && s.rows > 0 {
+		return nil, false
+	}
+	if n > 0 {
+		s.sample.rows = make([]sampled, n)
+	}
+	row := make([]float32, len(s.columns))
+	for i := range s.sample.rows {
+		if len(b) < 8 {
+			return nil, false
+		}
+		r := &s.sample.rows[i]
+		r.hash = binary.LittleEndian.Uint64(b)
+		size, rest, ok := uvarint(b[8:])
+		if !ok || size > uint64(len(rest)) {
+			return nil, false
+		}
+		// The content is copied, for b may be the caller's buffer.
+		r.content = append(make([]byte, 0, size), rest[:size]...)
+		b = rest[size:]
+		if i > 0 && compareSampled(s.sample.rows[i-1], *r) >= 0 {
+			return nil, false
+		}
+		clear(row)
+		if !readContent(row, r.content) {
+			return nil, false
+		}
+	}
+	return b, true
+}

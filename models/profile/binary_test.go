@@ -1,0 +1,87 @@
+package profile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestEncodingRoundTrips(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 30 {
+		want := encode(t, collect(Options{Sample: 1 + r.IntN(30)}, randomTable(r, r.IntN(80), 15)))
+		var s Sum
+		buf := slices.Clone(want)
+		if err := s.UnmarshalBinary(buf); err != nil {
+			t.Fatal(err)
+		}
+		clear(buf) // the sum has no part in the caller's buffer
+		if !bytes.Equal(encode(t, &s), want) {
+			t.Fatal("decoded and encoded again it differs")
+		}
+	}
+}
+
+func TestDamagedEncodingIsRefused(t *testing.T) {
+	good := encode(t, collect(Options{Sample: 3}, randomTable(rand.New(rand.NewPCG(2, 2)), 20, 4)))
+	for n := range good {
+		if new(Sum).UnmarshalBinary(good[:n]) == nil {
+			t.Errorf("%d of %d bytes accepted", n, len(good))
+		}
+	}
+	if new(Sum).UnmarshalBinary(append(slices.Clone(good), 0)) == nil {
+		t.Error("a byte too many accepted")
+	}
+	for name, at := range map[string]int{"version": 0, "sample": 4, "rows": 12, "columns": 16} {
+		bad := slices.Clone(good)
+		bad[at] = 0xff
+		if new(Sum).UnmarshalBinary(bad) == nil {
+			t.Errorf("wrong %s accepted", name)
+		}
+	}
+}
+
+func TestSizesAreCheckedBeforeMemoryIsTaken(t *testing.T) {
+	b := make([]byte, headerSize+10)
+	b[0] = version
+	binary.LittleEndian.PutUint32(b[1:], 1000)
+	binary.LittleEndian.PutUint64(b[5:], 5)
+	binary.LittleEndian.PutUint32(b[13:], 1<<20) // columns, in ten bytes
+	if n := testing.AllocsPerRun(10, func() {
+		if new(Sum).UnmarshalBinary(b) == nil {
+			t.Error("accepted")
+		}
+	}); n > 2 {
+		t.Errorf("%v allocations for ten bytes", n)
+	}
+}
+
+func FuzzUnmarshalBinary(f *testing.F) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{0, 1, 5, 20} {
+		b, _ := collect(Options{Sample: 4}, randomTable(r, n, 5)).MarshalBinary()
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s Sum
+		if s.UnmarshalBinary(b) != nil {
+			return
+		}
+		if again := encode(t, &s); !bytes.Equal(again, b) {
+			t.Fatalf("%x decodes and encodes to %x", b, again)
+		}
+		p := s.Result()
+		if p.VarAll != p.VarAll || p.MaxNorm != p.MaxNorm {
+			t.Fatal("not finite")
+		}
+		if x, n, d := s.Sample(); len(x) != n*d {
+			t.Fatal("sample of another shape")
+		}
+		u := New(s.opts)
+		add(u, [][]float32{{1, 2}, {3}})
+		u.Merge(&s)
+		u.Result()
+	})
+}

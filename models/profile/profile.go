@@ -1,0 +1,219 @@
+// Package profile looks over a data set in one pass: the range and the moments
+// of every column, the longest row, the labels, and a sample of rows. Scales,
+// bandwidths and the list of classes are chosen from it, and so models depend
+// on it. A Sum therefore is a function of the rows alone, exact and without
+// regard to their order or to how they were cut into blocks and parts.
+package profile
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Options say what a Sum keeps. Sums that are merged must have equal options.
+type Options struct {
+	// Sample is the number of rows in the sample, up to 1<<20; 0 means 1,000.
+	// Where rows are long the sample is smaller: at most 4 Mi values (16 MiB),
+	// but 50 rows (or Sample, if that is less) in any case.
+	Sample int
+}
+
+// Sum is what a pass over rows collects. It takes 176 bytes for each column,
+// the sample (4 bytes for each value other than zero, and 3 or so for each run
+// of them) and the table of labels. Make it with New. It is not safe for
+// concurrent use.
+type Sum struct {
+	opts    Options
+	rows    int64
+	columns []column // as many as the longest row has had
+	norm2   float64  // the largest squared norm of a row
+	sample  sample
+	labels  rows.LabelCounts
+}
+
+// column is what is known of one column. Only values other than zero are
+// recorded: the zeros are the rows that remain, so those that a row of a sparse
+// file leaves out, or that stand in columns not yet seen, need no mending.
+type column struct {
+	sum, squares exact.Sum
+	nonzero      int64
+	min, max     float32 // of the values other than zero
+}
+
+// New returns an empty Sum. It panics if the options are out of range.
+func New(opts Options) *Sum {
+	if opts.Sample == 0 {
+		opts.Sample = 1000
+	}
+	if opts.Sample < 0 || opts.Sample > maxSample {
+		panic("profile: size of the sample out of range")
+	}
+	return &Sum{opts: opts}
+}
+
+// AddBlock adds the rows of b, with their content hashes (rows.Hash, under one
+// seed for all of the data) by which the sample is chosen. Columns that earlier
+// or later blocks have and b has not count as zeros. Labels in b.Y are not
+// looked at. It panics if there is not one hash for each row, or if a value is
+// not finite.
+func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
+	switch {
+	case len(hashes) != b.N:
+		panic("profile: not one hash for each row")
+	case b.D < 0 || b.D > rows.MaxDim:
+		panic("profile: length of rows out of range")
+	case len(b.X) < b.N*b.D:
+		panic("profile: block too short")
+	case b.N == 0:
+		return
+	}
+	s.grow(b.D)
+	s.rows += int64(b.N)
+	limit := s.sampleSize()
+	for i, h := range hashes {
+		row := b.Row(i)
+		s.norm2 = max(s.norm2, addRow(s.columns[:b.D], row))
+		s.sample.offer(h, row, limit)
+	}
+}
+
+// addRow adds a row to its columns and returns its squared norm, added up in
+// float64 in the order of the columns.
+func addRow(columns []column, row []float32) (norm2 float64) {
+	columns = columns[:len(row)]
+	for j := 0; j < len(row); j++ {
+		// Zeros come in runs in pictures and in sparse data.
+		if j&7 == 0 {
+			for j+8 <= len(row) && zeros((*[8]float32)(row[j:])) {
+				j += 8
+			}
+			if j == len(row) {
+				break
+			}
+		}
+		x := row[j]
+		if x == 0 {
+			continue
+		}
+		c := &columns[j]
+		if c.nonzero == 0 {
+			c.min, c.max = x, x
+		}
+		c.nonzero++
+		if x < c.min {
+			c.min = x
+		}
+		if x > c.max {
+			c.max = x
+		}
+		c.sum.Add(x)
+		c.squares.AddSquare(x)
+		norm2 += float64(float64(x) * float64(x)) // the product is exact
+	}
+	return norm2
+}
+
+// zeros reports whether all values are zeros, of either sign.
+func zeros(v *[8]float32) bool {
+	return (math.Float32bits(v[0])|math.Float32bits(v[1])|math.Float32bits(v[2])|math.Float32bits(v[3])|
+		math.Float32bits(v[4])|math.Float32bits(v[5])|math.Float32bits(v[6])|math.Float32bits(v[7]))<<1 == 0
+}
+
+// grow makes room for rows of length d. A sample of longer rows is a smaller one.
+func (s *Sum) grow(d int) {
+	if d > len(s.columns) {
+		if d > cap(s.columns) {
+			// Dimensions that creep up from block to block are not copied each time.
+			columns := make([]column, len(s.columns), max(d, min(2*cap(s.columns), rows.MaxDim)))
+			copy(columns, s.columns)
+			s.columns = columns
+		}
+		s.columns = s.columns[:d]
+		s.sample.cut(s.sampleSize())
+	}
+}
+
+// AddLabel counts the label of one row as it stands in the file.
+func (s *Sum) AddLabel(label []byte) { s.labels.Add(label) }
+
+// Merge adds what t has collected, and leaves t as it is. It panics if their
+// options differ.
+func (s *Sum) Merge(t *Sum) {
+	if s.opts != t.opts {
+		panic("profile: merge of sums with different options")
+	}
+	s.grow(len(t.columns))
+	for j := range t.columns {
+		c, d := &s.columns[j], &t.columns[j]
+		if d.nonzero == 0 {
+			continue
+		}
+		if c.nonzero == 0 {
+			*c = *d
+			continue
+		}
+		c.sum.Merge(&d.sum)
+		c.squares.Merge(&d.squares)
+		c.nonzero += d.nonzero
+		c.min, c.max = min(c.min, d.min), max(c.max, d.max)
+	}
+	s.rows += t.rows
+	s.norm2 = max(s.norm2, t.norm2)
+	s.sample.merge(&t.sample, s.sampleSize())
+	s.labels.Merge(&t.labels)
+}
+
+// Profile says what the data look like. Every number in it is finite.
+type Profile struct {
+	Rows    int64    `json:"rows"`
+	Dim     int      `json:"dim"` // length of the longest row
+	Columns []Column `json:"columns"`
+	VarAll  float64  `json:"var_all"`  // variance over all Rows×Dim values
+	MaxNorm float64  `json:"max_norm"` // largest Euclidean norm of a row
+	// Labels is nil if the data have none.
+	Labels *rows.LabelSummary `json:"labels,omitempty"`
+}
+
+// Column describes one column over all rows, zeros included.
+type Column struct {
+	Min     float32 `json:"min"`
+	Max     float32 `json:"max"`
+	Mean    float64 `json:"mean"`
+	Dev     float64 `json:"dev"` // population standard deviation, with divisor Rows
+	Nonzero int64   `json:"nonzero"`
+}
+
+// Result returns the profile of the rows added so far. Means and variances are
+// computed exactly and rounded once.
+func (s *Sum) Result() Profile {
+	p := Profile{
+		Rows:    s.rows,
+		Dim:     len(s.columns),
+		Columns: make([]Column, len(s.columns)),
+		MaxNorm: math.Sqrt(s.norm2),
+	}
+	var sum, squares exact.Sum
+	for j := range s.columns {
+		c := &s.columns[j]
+		if c.nonzero == 0 {
+			continue
+		}
+		mean, variance := exact.Moments(s.rows, &c.sum, &c.squares)
+		// Only sums that were damaged on the way have a variance below zero.
+		q := Column{Min: c.min, Max: c.max, Mean: mean, Dev: math.Sqrt(max(variance, 0)), Nonzero: c.nonzero}
+		if c.nonzero < s.rows {
+			q.Min, q.Max = min(q.Min, 0), max(q.Max, 0)
+		}
+		p.Columns[j] = q
+		sum.Merge(&c.sum)
+		squares.Merge(&c.squares)
+	}
+	_, variance := exact.Moments(s.rows*int64(len(s.columns)), &sum, &squares)
+	p.VarAll = max(variance, 0)
+	if l := s.labels.Summary(); l.Rows > 0 {
+		p.Labels = &l
+	}
+	return p
+}

@@ -1,0 +1,167 @@
+package profile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+const (
+	maxSample    = 1 << 20 // largest Options.Sample
+	minSample    = 50      // rows kept however long they are
+	sampleValues = 4 << 20 // values kept otherwise
+)
+
+// sampleSize returns the number of rows of the sample. It falls as rows grow
+// longer. Since the sample is a prefix of all distinct rows in a fixed order,
+// it may be cut when a longer row turns up, and is then the same as if that
+// length had been known before.
+func (s *Sum) sampleSize() int {
+	n := min(s.opts.Sample, sampleValues/max(1, len(s.columns)))
+	return max(n, min(s.opts.Sample, minSample))
+}
+
+// sample holds the first of all distinct rows in the order of hash, then
+// content. A row that is repeated counts once.
+type sample struct {
+	rows    []sampled // ascending, no two alike
+	scratch []byte
+}
+
+type sampled struct {
+	hash    uint64
+	content []byte // as appendContent writes it; never changed
+}
+
+func compareSampled(a, b sampled) int {
+	if c := cmp.Compare(a.hash, b.hash); c != 0 {
+		return c
+	}
+	return bytes.Compare(a.content, b.content)
+}
+
+// offer takes the row in if it is among the first limit.
+func (s *sample) offer(hash uint64, row []float32, limit int) {
+	if n := len(s.rows); n >= limit && hash > s.rows[n-1].hash {
+		return
+	}
+	s.scratch = appendContent(s.scratch[:0], row)
+	i, found := slices.BinarySearchFunc(s.rows, sampled{hash, s.scratch}, compareSampled)
+	if found || i >= limit {
+		return
+	}
+	if len(s.rows) == limit {
+		s.rows = s.rows[:limit-1]
+	}
+	s.rows = slices.Insert(s.rows, i, sampled{hash, bytes.Clone(s.scratch)})
+}
+
+// cut leaves the first limit rows.
+func (s *sample) cut(limit int) {
+	if len(s.rows) > limit {
+		clear(s.rows[limit:]) // let go of the rows
+		s.rows = s.rows[:limit]
+	}
+}
+
+// merge takes in the rows of t, as far as they are among the first limit.
+func (s *sample) merge(t *sample, limit int) {
+	out := make([]sampled, 0, min(limit, len(s.rows)+len(t.rows)))
+	a, b := s.rows, t.rows
+	for len(out) < limit && len(a)+len(b) > 0 {
+		c := -1
+		if len(a) == 0 {
+			c = 1
+		} else if len(b) > 0 {
+			c = compareSampled(a[0], b[0])
+		}
+		if c <= 0 {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out = append(out, b[0])
+		}
+		if c >= 0 {
+			b = b[1:]
+		}
+	}
+	s.rows = out
+}
+
+// appendContent appends the values of a row other than zero: runs of them, each
+// as the number of zeros before it, the number of values (both as uvarint) and
+// the values (little-endian). Zeros of either sign are alike, and those behind
+// the last value leave no trace, so that rows with equal hashed content have
+// equal bytes whatever the length they were padded to.
+func appendContent(b []byte, row []float32) []byte {
+	for i, end := 0, 0; ; end = i {
+		for i < len(row) && row[i] == 0 {
+			i++
+		}
+		if i == len(row) {
+			return b
+		}
+		start := i
+		for i < len(row) && row[i] != 0 {
+			i++
+		}
+		b = binary.AppendUvarint(b, uint64(start-end))
+		b = binary.AppendUvarint(b, uint64(i-start))
+		for _, x := range row[start:i] {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		}
+	}
+}
+
+// uvarint reads a number that binary.AppendUvarint wrote, and refuses longer
+// forms of the same number.
+func uvarint(b []byte) (v uint64, rest []byte, ok bool) {
+	v, n := binary.Uvarint(b)
+	if n <= 0 || n > 1 && b[n-1] == 0 {
+		return 0, nil, false
+	}
+	return v, b[n:], true
+}
+
+// readContent stores in row, which is zero, the values that content holds. It
+// reports whether content is what appendContent writes of a finite row no
+// longer than row.
+func readContent(row []float32, content []byte) bool {
+	i := 0
+	for first := true; len(content) > 0; first = false {
+		skip, rest, ok := uvarint(content)
+		if !ok || skip == 0 && !first || skip > uint64(len(row)-i) {
+			return false
+		}
+		i += int(skip)
+		n, rest, ok := uvarint(rest)
+		if !ok || n == 0 || n > uint64(len(row)-i) || n > uint64(len(rest)/4) {
+			return false
+		}
+		for range n {
+			x := math.Float32frombits(binary.LittleEndian.Uint32(rest))
+			if x == 0 || x-x != 0 { // x−x is NaN if x is not finite
+				return false
+			}
+			row[i], rest = x, rest[4:]
+			i++
+		}
+		content = rest
+	}
+	return true
+}
+
+// Sample returns the sample as n rows of d columns, in the order of their
+// hashes: the first of all distinct rows in that order. The rows are the
+// caller's.
+func (s *Sum) Sample() (x []float32, n, d int) {
+	n, d = len(s.sample.rows), len(s.columns)
+	x = make([]float32, n*d)
+	for i, r := range s.sample.rows {
+		if !readContent(x[i*d:(i+1)*d], r.content) {
+			panic("profile: damaged row in the sample")
+		}
+	}
+	return x, n, d
+}
