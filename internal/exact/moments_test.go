@@ -56,6 +56,17 @@ func TestMomentsAreRoundedOnce(t *testing.T) {
 	}
 }
 
+// Rounded to 64 bits first, the mean would be a tie and come to 1.
+func TestMeanIsNotRoundedTwice(t *testing.T) {
+	var s Sum
+	for _, x := range []float32{1, 0x1p-53, 0x1p-80} {
+		s.Add(x)
+	}
+	if m := Mean(1, &s); m != 1+0x1p-52 {
+		t.Errorf("mean %x", m)
+	}
+}
+
 func TestConstantsHaveNoVariance(t *testing.T) {
 	for _, c := range []float32{0, 0.1, -3e38, 0x1p-149} {
 		var s, q Sum

@@ -201,6 +201,32 @@ func TestFloat64RoundsHalvesToEven(t *testing.T) {
 	}
 }
 
+// Halves at every place in the limbs, and a hair to either side of them.
+func TestFloat64RoundsCorrectlyEverywhere(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	pow := func(s *Sum, e int, sign float32) { // adds ±2ᵉ
+		s.AddProduct(float32(math.Ldexp(1, e/2)), sign*float32(math.Ldexp(1, e-e/2)))
+	}
+	for top := 220; top >= -240; top-- {
+		for range 20 {
+			var s Sum
+			sign := float32(1 - 2*r.IntN(2))
+			pow(&s, top, sign)
+			pow(&s, top-1-r.IntN(51), sign)
+			if r.IntN(2) == 0 {
+				pow(&s, top-52, sign) // the last bit
+			}
+			pow(&s, top-53, sign) // half
+			if hair := top - 54 - r.IntN(150); hair >= -2*149 && r.IntN(4) > 0 {
+				pow(&s, hair, float32(1-2*r.IntN(2)))
+			}
+			if got, want := s.Float64(), nearest(s.Big()); got != want {
+				t.Fatalf("2^%d…: %x, want %x", top, got, want)
+			}
+		}
+	}
+}
+
 // The worst terms, doubled until they stand for 2⁸⁴ of them, still fit.
 func TestRoomForMoreTermsThanCanBeCounted(t *testing.T) {
 	for _, sign := range []float32{1, -1} {

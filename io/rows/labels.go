@@ -148,7 +148,7 @@ func (v *Vocabulary) UnmarshalJSON(b []byte) error {
 }
 
 // number returns the value of a label that is a finite decimal number, with
-// spaces around it allowed; zero is +0. Other notations that Go reads (0x1p3,
+// spaces around it allowed. Other notations that Go reads (0x1p3,
 // inf, nan) are text: where they stand for a class they are rather a code.
 func number(label []byte) (float64, bool) {
 	t := bytes.Trim(label, " \t")
@@ -156,10 +156,7 @@ func number(label []byte) (float64, bool) {
 		return 0, false
 	}
 	x, err := strconv.ParseFloat(string(t), 64)
-	if err != nil {
-		return 0, false
-	}
-	return x + 0, true // −0 + 0 = +0
+	return x, err == nil
 }
 
 // decimal reports whether a label has no bytes but those of decimal numbers,

@@ -2,27 +2,32 @@ package profile
 
 import (
 	"bytes"
+	"cmp"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// firstDistinct is the dumb twin of the sample: all distinct rows, sorted.
+// firstDistinct is the dumb twin of the sample: all distinct rows, sorted by
+// hash, then content.
 func firstDistinct(hash func([]float32) uint64, tab table, limit int) []sampled {
 	var all []sampled
 	for _, r := range tab.rows {
 		all = append(all, sampled{hash(r), appendContent(nil, r)})
 	}
-	slices.SortFunc(all, compareSampled)
-	all = slices.CompactFunc(all, func(a, b sampled) bool { return compareSampled(a, b) == 0 })
+	slices.SortFunc(all, func(a, b sampled) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), strings.Compare(string(a.content), string(b.content)))
+	})
+	all = slices.CompactFunc(all, equalRows)
 	return all[:min(limit, len(all))]
 }
 
-func equalSamples(a, b []sampled) bool {
-	return slices.EqualFunc(a, b, func(a, b sampled) bool { return compareSampled(a, b) == 0 })
-}
+func equalRows(a, b sampled) bool { return a.hash == b.hash && string(a.content) == string(b.content) }
+
+func equalSamples(a, b []sampled) bool { return slices.EqualFunc(a, b, equalRows) }
 
 func TestSampleIsTheFirstDistinctRowsByHash(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
@@ -48,8 +53,11 @@ func TestSampleIsTheFirstDistinctRowsByHash(t *testing.T) {
 func TestEqualHashesAreOrderedByContent(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	collide := func(row []float32) uint64 { return rows.Hash(seed, row) % 4 }
-	tab := randomTable(r, 200, 6)
+	tab := randomTable(r, 600, 6)
 	want := firstDistinct(collide, tab, 60)
+	if all := firstDistinct(collide, tab, 1000); len(all) < 61 || all[60].hash != all[59].hash {
+		t.Fatal("the sample does not end between equal hashes")
+	}
 	for range 10 {
 		r.Shuffle(len(tab.rows), func(i, j int) { tab.rows[i], tab.rows[j] = tab.rows[j], tab.rows[i] })
 		parts := [2]*Sum{New(Options{Sample: 60}), New(Options{Sample: 60})}
