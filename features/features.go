@@ -35,6 +35,43 @@ type Recipe interface {
 	// New draws the map. The error names the field of the recipe that is wrong.
 	New() (Map, error)
 	// Kernel returns the kernel that inner products of features estimate:
-	// E[φ(x)·φ(z)] over seeds.
+	// E[φ(x)·φ(z)] over seeds. It panics if the rows differ in length, and is
+	// meaningless for a recipe that New refuses.
 	Kernel(x, z []float32) float64
+}
+
+// Fixed is a Recipe whose map is not random: its kernel is the inner product of
+// features itself. Scalings are of this kind.
+type Fixed interface {
+	Recipe
+	// Fixed does nothing; to have it is the promise.
+	Fixed()
+}
+
+// Validate returns the error that r.New would return, without drawing the map if
+// r has a Validate method of its own.
+func Validate(r Recipe) error {
+	if v, ok := r.(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	_, err := r.New()
+	return err
+}
+
+// Dims returns the length of a row and the number of features of r's map,
+// without drawing the map if r has a Dims method of its own.
+func Dims(r Recipe) (in, out int, err error) {
+	if err := Validate(r); err != nil {
+		return 0, 0, err
+	}
+	if s, ok := r.(interface{ Dims() (in, out int) }); ok {
+		in, out = s.Dims()
+		return in, out, nil
+	}
+	m, err := r.New()
+	if err != nil {
+		return 0, 0, err
+	}
+	in, out = m.Dims()
+	return in, out, nil
 }

@@ -1,0 +1,222 @@
+package features
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Chain is the recipe of maps applied one after the other: scalings, then a
+// map of features. All steps but the last are Fixed, so that the kernel of the
+// chain is the kernel of the last step on the rows that the others make.
+type Chain struct {
+	Steps []Recipe
+}
+
+func init() { Register("chain", Decode[Chain]) }
+
+// New draws the maps. The result is Gridded if the last step's map is.
+func (c Chain) New() (Map, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	maps := make([]Map, len(c.Steps))
+	for i, r := range c.Steps {
+		m, err := r.New()
+		if err != nil {
+			return nil, fmt.Errorf("chain: step %d: %w", i+1, err)
+		}
+		maps[i] = m
+	}
+	last := maps[len(maps)-1]
+	if len(maps) == 1 {
+		return last, nil
+	}
+	m := &chained{first: maps[:len(maps)-1], last: last}
+	if g, ok := last.(Gridded); ok {
+		return &griddedChain{m, g}, nil
+	}
+	return m, nil
+}
+
+// Validate tells whether the steps are valid and fit each other.
+func (c Chain) Validate() error {
+	if len(c.Steps) == 0 {
+		return errors.New("chain: no steps; give at least one recipe")
+	}
+	width := 0
+	for i, r := range c.Steps {
+		switch r.(type) {
+		case nil:
+			return fmt.Errorf("chain: step %d: no recipe", i+1)
+		case Chain:
+			return fmt.Errorf("chain: step %d: a chain within a chain; list its steps here", i+1)
+		case Fixed:
+		default:
+			if i < len(c.Steps)-1 {
+				return fmt.Errorf("chain: step %d: %T is random; only the last step may be", i+1, r)
+			}
+		}
+		in, out, err := Dims(r)
+		if err != nil {
+			return fmt.Errorf("chain: step %d: %w", i+1, err)
+		}
+		if i > 0 && in != width {
+			return fmt.Errorf("chain: step %d: takes rows of %d numbers, step %d gives %d", i+1, in, i, width)
+		}
+		width = out
+	}
+	return nil
+}
+
+// Dims returns the row length of the first step and the features of the last,
+// of a chain that validates.
+func (c Chain) Dims() (in, out int) {
+	in, _, _ = Dims(c.Steps[0])
+	_, out, _ = Dims(c.Steps[len(c.Steps)-1])
+	return in, out
+}
+
+// Kernel returns the kernel of the last step between the rows that the steps
+// before it make of x and z, or NaN if one of them does not validate.
+func (c Chain) Kernel(x, z []float32) float64 {
+	if len(x) != len(z) {
+		panic("features: Kernel of rows of different lengths")
+	}
+	if len(c.Steps) == 0 {
+		return math.NaN()
+	}
+	last := len(c.Steps) - 1
+	for _, r := range c.Steps[:last] {
+		m, err := r.New()
+		if err != nil {
+			return math.NaN()
+		}
+		_, out := m.Dims()
+		fx, fz := make([]float32, out), make([]float32, out)
+		m.Apply(fx, x, 1)
+		m.Apply(fz, z, 1)
+		x, z = fx, fz
+	}
+	return c.Steps[last].Kernel(x, z)
+}
+
+// chainJSON is the form of a Chain in JSON.
+type chainJSON struct {
+	Steps []Sealed `json:"steps"`
+}
+
+// MarshalJSON returns {"steps": [sealed recipes]}.
+func (c Chain) MarshalJSON() ([]byte, error) {
+	j := chainJSON{Steps: make([]Sealed, len(c.Steps))}
+	for i, r := range c.Steps {
+		s, err := Seal(r)
+		if err != nil {
+			return nil, fmt.Errorf("step %d: %w", i+1, err)
+		}
+		j.Steps[i] = s
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, strictly.
+func (c *Chain) UnmarshalJSON(data []byte) error {
+	var j chainJSON
+	if err := decodeStrict(data, &j); err != nil {
+		return err
+	}
+	steps := make([]Recipe, len(j.Steps))
+	for i, s := range j.Steps {
+		if s.Kind == "chain" { // before opening it: input must not choose the depth of recursion
+			return fmt.Errorf("step %d: a chain within a chain", i+1)
+		}
+		r, err := s.open()
+		if err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+		steps[i] = r
+	}
+	c.Steps = steps
+	return nil
+}
+
+// chained is the map of a chain of two or more steps.
+type chained struct {
+	first   []Map
+	last    Map
+	scratch sync.Pool // of *[]float32
+}
+
+var _ Map = (*chained)(nil)
+
+// Dims returns the row length of the first map and the features of the last.
+func (c *chained) Dims() (in, out int) {
+	in, _ = c.first[0].Dims()
+	_, out = c.last.Dims()
+	return in, out
+}
+
+// Apply works in blocks of blas.MaxRows rows, which bounds its scratch memory.
+func (c *chained) Apply(dst, x []float32, n int) {
+	in, out := c.Dims()
+	if n < 0 || len(x) < n*in || len(dst) < n*out {
+		panic("features: Apply: slice too short")
+	}
+	for lo := 0; lo < n; lo += blas.MaxRows {
+		rows := min(blas.MaxRows, n-lo)
+		c.prepare(x[lo*in:], rows, func(y []float32) { c.last.Apply(dst[lo*out:], y, rows) })
+	}
+}
+
+// prepare calls use with the n rows that the maps before the last make of x.
+func (c *chained) prepare(x []float32, n int, use func(y []float32)) {
+	var held [2]*[]float32
+	for i, m := range c.first {
+		_, out := m.Dims()
+		to := held[i%2] // read two steps ago, so free again
+		if to == nil {
+			to, _ = c.scratch.Get().(*[]float32)
+			if to == nil {
+				to = new([]float32)
+			}
+			held[i%2] = to
+		}
+		if cap(*to) < n*out {
+			*to = make([]float32, n*out)
+		}
+		y := (*to)[:n*out]
+		m.Apply(y, x, n)
+		x = y
+	}
+	use(x)
+	for _, h := range held {
+		if h != nil {
+			c.scratch.Put(h)
+		}
+	}
+}
+
+// griddedChain is a chain whose last map is Gridded.
+type griddedChain struct {
+	*chained
+	grid Gridded
+}
+
+var _ Gridded = (*griddedChain)(nil)
+
+// Quantize is the last map's, on the rows that the others make. It panics if x is too short.
+func (c *griddedChain) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+	in, _ := c.Dims()
+	if n < 0 || len(x) < n*in {
+		panic("features: Quantize: slice too short")
+	}
+	c.prepare(x, n, func(y []float32) { saturated = c.grid.Quantize(dst, y, n, threads) })
+	return saturated
+}
+
+// Step returns the last map's.
+func (c *griddedChain) Step() float64 { return c.grid.Step() }

@@ -1,0 +1,137 @@
+package fourier
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// MaxOut is the largest number of features of a recipe.
+const MaxOut = 1 << 24
+
+// maxValues bounds the memory of the frequencies: 2³⁰ numbers, 4 GiB.
+const maxValues = 1 << 30
+
+var (
+	frequency = stream.PurposeOf("fourier/frequency")
+	offset    = stream.PurposeOf("fourier/offset")
+	radius    = stream.PurposeOf("fourier/radius")
+)
+
+// draw is what the recipes have in common: how to draw the frequencies.
+type draw struct {
+	name    string
+	in, out int
+	width   float64
+	form    Form
+	seed    uint64
+	// number draws a coordinate of a frequency at width 1.
+	number func(*stream.Stream) float64
+	// nu > 0 asks for a common factor √(ν/g) of the coordinates, g ~ Gamma(ν).
+	nu float64
+}
+
+// frequencies returns how many frequencies the features take.
+func (d *draw) frequencies() int {
+	if d.form == Paired {
+		return d.out / 2
+	}
+	return d.out
+}
+
+func (d *draw) validate() error {
+	fail := func(format string, a ...any) error {
+		return fmt.Errorf("fourier: %s: %s", d.name, fmt.Sprintf(format, a...))
+	}
+	switch {
+	case d.in < 1 || d.in > rows.MaxDim:
+		return fail("in must be 1 to %d (have %d)", rows.MaxDim, d.in)
+	case d.form > Offset:
+		return fail("form must be paired or offset (have %v)", d.form)
+	case d.out < 1 || d.out > MaxOut:
+		return fail("out must be 1 to %d (have %d)", MaxOut, d.out)
+	case d.form == Paired && d.out%2 != 0:
+		return fail("out must be even in the paired form (have %d)", d.out)
+	case d.frequencies() > maxValues/d.in:
+		return fail("%d frequencies of %d numbers take %.1f GiB, more than %d; take fewer features",
+			d.frequencies(), d.in, 4*float64(d.frequencies())*float64(d.in)/(1<<30), 4*maxValues>>30)
+	case !(d.width > 0) || math.IsInf(d.width, 1):
+		return fail("width must be > 0 and finite (have %v)", d.width)
+	}
+	return nil
+}
+
+// turns stores in w (n×in) the frequencies first … first+n−1, in turns. The
+// error is a frequency that float32 cannot hold.
+func (d *draw) turns(w []float32, first, n int) error {
+	perTurn := 1 / float64(2*math.Pi*d.width)
+	var overflow atomic.Bool
+	each(n, d.in, func(lo, hi int) {
+		for j := lo; j < hi; j++ {
+			row := w[j*d.in : (j+1)*d.in]
+			s := stream.New(d.seed, frequency, uint64(first+j))
+			factor := 1.0
+			if d.nu > 0 {
+				factor = math.Sqrt(d.nu / stream.New(d.seed, radius, uint64(first+j)).Gamma(d.nu))
+			}
+			for i := range row {
+				// Products only: there is nothing to fuse.
+				row[i] = float32(d.number(s) * factor * perTurn)
+			}
+			if slices.ContainsFunc(row, infinite) {
+				overflow.Store(true)
+			}
+		}
+	})
+	if overflow.Load() {
+		j := slices.IndexFunc(w, infinite) / d.in
+		return fmt.Errorf("fourier: %s: width %v makes frequency %d too large for float32; scale the rows up and the width with them", d.name, d.width, first+j)
+	}
+	return nil
+}
+
+func infinite(v float32) bool { return !(v-v == 0) }
+
+// offsets returns the offsets first … first+n−1 in turns, or nil in the paired form.
+func (d *draw) offsets(first, n int) []float32 {
+	if d.form == Paired {
+		return nil
+	}
+	b := make([]float32, n)
+	for j := range b {
+		b[j] = float32(stream.New(d.seed, offset, uint64(first+j)).Uniform())
+	}
+	return b
+}
+
+// each cuts 0 … n−1 into ranges and calls f with them, on all processors if n
+// rows of `in` numbers are worth it.
+func each(n, in int, f func(lo, hi int)) {
+	const worth = 1 << 14 // numbers, a quarter of a millisecond
+	step := max(1, worth/in)
+	workers := min(runtime.GOMAXPROCS(0), (n+step-1)/step)
+	if workers <= 1 {
+		f(0, n)
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for {
+				lo := int(next.Add(int64(step))) - step
+				if lo >= n {
+					return
+				}
+				f(lo, min(lo+step, n))
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,92 @@
+package fourier
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Map is the map of random Fourier features of any kernel. It does not change,
+// and is safe for concurrent use.
+type Map struct {
+	weights *blas.Weights
+	in, out int
+	form    Form
+}
+
+var _ features.Gridded = (*Map)(nil)
+
+// build draws the map.
+func (d *draw) build() (features.Map, error) {
+	if err := d.validate(); err != nil {
+		return nil, err
+	}
+	n := d.frequencies()
+	w := make([]float32, n*d.in)
+	if err := d.turns(w, 0, n); err != nil {
+		return nil, err
+	}
+	return &Map{weights: blas.Pack(w, d.offsets(0, n), n, d.in), in: d.in, out: d.out, form: d.form}, nil
+}
+
+// Dims returns the row length and the number of features.
+func (m *Map) Dims() (in, out int) { return m.in, m.out }
+
+// Apply stores the features of the n rows of x in dst, computed by the calling
+// goroutine alone. It panics if a slice is too short.
+func (m *Map) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
+		panic("fourier: Apply: slice too short")
+	}
+	scale := float32(m.bound())
+	if m.form == Paired {
+		m.weights.CosSin(dst, x, n, scale, 1)
+	} else {
+		m.weights.Cos(dst, x, n, scale, 1)
+	}
+}
+
+// Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid. None
+// is ever out of bounds. It panics if x is too short.
+func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
+		panic("fourier: Quantize: slice too short, or too many rows")
+	}
+	if m.form == Paired {
+		m.weights.CosSinBytes(dst, x, n, threads)
+	} else {
+		m.weights.CosBytes(dst, x, n, threads)
+	}
+	return 0
+}
+
+// Step returns √(2/D)/127.
+func (m *Map) Step() float64 { return m.bound() / 127 }
+
+// bound is the largest magnitude of a feature.
+func (m *Map) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
+
+// Turns returns frequencies first … first+n−1 of a recipe of this package in
+// turns (n×in, row-major), the numbers that its map is made of, and their offsets in turns, nil
+// in the paired form. The error is an invalid recipe, a recipe of another
+// package, or a range beyond its frequencies.
+func Turns(r features.Recipe, first, n int) (w, b []float32, err error) {
+	f, ok := r.(interface{ draw() draw })
+	if !ok {
+		return nil, nil, fmt.Errorf("fourier: Turns: %T has no frequencies", r)
+	}
+	d := f.draw()
+	if err := d.validate(); err != nil {
+		return nil, nil, err
+	}
+	if all := d.frequencies(); first < 0 || n < 0 || first > all-n {
+		return nil, nil, fmt.Errorf("fourier: Turns: %d frequencies from %d on; the recipe has %d", n, first, all)
+	}
+	w = make([]float32, n*d.in)
+	if err := d.turns(w, first, n); err != nil {
+		return nil, nil, err
+	}
+	return w, d.offsets(first, n), nil
+}

@@ -1,0 +1,73 @@
+// Package scale holds the scalings of rows that go before a random map: each
+// takes a row of d numbers to a row of d numbers, and is a fixed recipe, whose
+// kernel is the inner product of the scaled rows.
+//
+// All arithmetic is in float32, one correctly rounded operation at a time, as
+// written at each recipe, so equal recipes scale to equal bits on every
+// machine. The maps may write to the rows they read (dst and x the same slice).
+package scale
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+func init() {
+	features.Register("scale.divide", features.Decode[Divide])
+	features.Register("scale.standard", features.Decode[Standard])
+	features.Register("scale.minmax", features.Decode[MinMax])
+	features.Register("scale.unit", features.Decode[Unit])
+}
+
+// Map scales rows. It has no state beside its parameters.
+type Map struct {
+	dim int
+	row func(dst, x []float32) // both dim long
+}
+
+var _ features.Map = (*Map)(nil)
+
+// Dims returns the row length, twice.
+func (m *Map) Dims() (in, out int) { return m.dim, m.dim }
+
+// Apply scales the n rows of x into dst, which may be x itself. It panics if a
+// slice is too short.
+func (m *Map) Apply(dst, x []float32, n int) {
+	d := m.dim
+	if n < 0 || len(x) < n*d || len(dst) < n*d {
+		panic("scale: Apply: slice too short")
+	}
+	for i := range n {
+		m.row(dst[i*d:(i+1)*d], x[i*d:(i+1)*d])
+	}
+}
+
+// kernel returns the inner product of x and z scaled by r.
+func kernel(r features.Recipe, x, z []float32) float64 {
+	if len(x) != len(z) {
+		panic("scale: Kernel of rows of different lengths")
+	}
+	m, err := r.New()
+	if err != nil {
+		return math.NaN()
+	}
+	fx, fz := make([]float32, len(x)), make([]float32, len(x))
+	m.Apply(fx, x, 1)
+	m.Apply(fz, z, 1)
+	var sum float64
+	for i := range fx {
+		sum += float64(fx[i]) * float64(fz[i])
+	}
+	return sum
+}
+
+// checkDim returns an error if a row cannot be d numbers long.
+func checkDim(name string, d int) error {
+	if d < 1 || d > rows.MaxDim {
+		return fmt.Errorf("scale: %s: row length must be 1 to %d (have %d)", name, rows.MaxDim, d)
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package scale
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+)
+
+// Standard is the recipe of x_j ↦ (x_j − Mean_j) / Dev_j: columns of mean 0 and
+// variance 1 where Mean and Dev are those of the data. A deviation of 0, a
+// constant column's, divides by 1.
+type Standard struct {
+	Mean []float32 `json:"mean"` // one a column
+	Dev  []float32 `json:"dev"`  // one a column, ≥ 0
+}
+
+var _ features.Fixed = Standard{}
+
+// NewStandard returns the recipe for columns of these means and variances,
+// rounded to float32. It copies the slices; Validate tells what is wrong with
+// them.
+func NewStandard(mean, variance []float64) Standard {
+	r := Standard{Mean: make([]float32, len(mean)), Dev: make([]float32, len(variance))}
+	for j, m := range mean {
+		r.Mean[j] = float32(m)
+	}
+	for j, v := range variance {
+		r.Dev[j] = float32(math.Sqrt(v))
+	}
+	return r
+}
+
+// New returns the map.
+func (r Standard) New() (features.Map, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	mean, dev := slices.Clone(r.Mean), slices.Clone(r.Dev)
+	zeroToOne(dev)
+	return &Map{dim: len(mean), row: shiftDivide(mean, dev)}, nil
+}
+
+// Validate returns an error that names the field and column that are wrong.
+func (r Standard) Validate() error {
+	if err := checkDim("Standard: mean", len(r.Mean)); err != nil {
+		return err
+	}
+	if len(r.Dev) != len(r.Mean) {
+		return fmt.Errorf("scale: Standard: %d means and %d deviations; give one of each a column", len(r.Mean), len(r.Dev))
+	}
+	for j, m := range r.Mean {
+		if !finite(m) {
+			return fmt.Errorf("scale: Standard: mean of column %d must be finite in float32 (have %v)", j+1, m)
+		}
+		if d := r.Dev[j]; !finite(d) || d < 0 {
+			return fmt.Errorf("scale: Standard: dev of column %d must be ≥ 0 and finite in float32 (have %v)", j+1, d)
+		}
+	}
+	return nil
+}
+
+// Dims returns the number of columns, twice.
+func (r Standard) Dims() (in, out int) { return len(r.Mean), len(r.Mean) }
+
+// Kernel returns the inner product of the scaled rows.
+func (r Standard) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
+
+// Fixed marks a recipe without randomness.
+func (Standard) Fixed() {}
+
+// shiftDivide returns the row map (x − shift) / by.
+func shiftDivide(shift, by []float32) func(dst, x []float32) {
+	return func(dst, x []float32) {
+		dst, shift, by := dst[:len(x)], shift[:len(x)], by[:len(x)]
+		for j, v := range x {
+			dst[j] = (v - shift[j]) / by[j]
+		}
+	}
+}
+
+// zeroToOne replaces zeros by ones, so that constant columns are left alone.
+func zeroToOne(by []float32) {
+	for j, v := range by {
+		if v == 0 {
+			by[j] = 1
+		}
+	}
+}
+
+func finite(v float32) bool { return math.Abs(float64(v)) <= math.MaxFloat32 }

@@ -1,0 +1,132 @@
+package features
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Sealed is a recipe as plain data: what model files hold and workers receive.
+// Its own JSON is {"kind": "fourier.gaussian", "recipe": {"in": 784, …}}.
+type Sealed struct {
+	Kind string          `json:"kind"`
+	JSON json.RawMessage `json:"recipe"`
+}
+
+// registry holds the kinds of recipe this program was built with.
+var registry = struct {
+	sync.RWMutex
+	open map[string]func([]byte) (Recipe, error)
+	kind map[reflect.Type]string
+}{
+	open: map[string]func([]byte) (Recipe, error){},
+	kind: map[reflect.Type]string{},
+}
+
+// Register makes recipes of the type R sealable under that kind, which becomes
+// part of model files and never changes. Open is usually Decode[R]. Packages call it
+// from init. It panics if the kind or the type is taken.
+func Register[R Recipe](kind string, open func([]byte) (R, error)) {
+	t := reflect.TypeFor[R]()
+	if t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer {
+		panic(fmt.Sprintf("features: Register %q: %v is no plain struct", kind, t))
+	}
+	registry.Lock()
+	defer registry.Unlock()
+	if _, taken := registry.open[kind]; taken || kind == "" {
+		panic(fmt.Sprintf("features: Register: kind %q is empty or taken", kind))
+	}
+	if other, taken := registry.kind[t]; taken {
+		panic(fmt.Sprintf("features: Register %q: %v is registered as %q", kind, t, other))
+	}
+	registry.kind[t] = kind
+	registry.open[kind] = func(data []byte) (Recipe, error) { return open(data) }
+}
+
+// Kinds returns the registered kinds, sorted.
+func Kinds() []string {
+	registry.RLock()
+	defer registry.RUnlock()
+	return slices.Sorted(maps.Keys(registry.open))
+}
+
+// Seal returns r as plain data. It refuses recipes that Open would refuse.
+func Seal(r Recipe) (Sealed, error) {
+	registry.RLock()
+	kind, ok := registry.kind[reflect.TypeOf(r)]
+	registry.RUnlock()
+	if !ok {
+		return Sealed{}, fmt.Errorf("features: seal: no kind is registered for %T; call features.Register", r)
+	}
+	if err := Validate(r); err != nil {
+		return Sealed{}, err
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return Sealed{}, fmt.Errorf("features: seal: %s: %w", kind, err)
+	}
+	return Sealed{Kind: kind, JSON: data}, nil
+}
+
+// Open returns the recipe. Unknown kinds, unknown fields, values of a wrong
+// type and recipes that do not validate are errors that name kind and field.
+func (s Sealed) Open() (Recipe, error) {
+	r, err := s.open()
+	if err != nil {
+		return nil, fmt.Errorf("features: %w", err)
+	}
+	return r, nil
+}
+
+func (s Sealed) open() (Recipe, error) {
+	registry.RLock()
+	open, ok := registry.open[s.Kind]
+	registry.RUnlock()
+	if !ok {
+		return nil, fmt.Errorf("unknown kind of recipe %q; have %s", s.Kind, strings.Join(Kinds(), ", "))
+	}
+	r, err := open(s.JSON)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Kind, err)
+	}
+	return r, nil
+}
+
+// Decode reads a recipe from JSON, strictly: one object, no unknown fields,
+// nothing behind it, and the recipe validates.
+func Decode[R Recipe](data []byte) (R, error) {
+	var r, none R
+	if err := decodeStrict(data, &r); err != nil {
+		return none, err
+	}
+	if err := Validate(r); err != nil {
+		return none, err
+	}
+	return r, nil
+}
+
+// decodeStrict stores the JSON object in data in v.
+func decodeStrict(data []byte, v any) error {
+	if t := bytes.TrimLeft(data, " \t\r\n"); len(t) == 0 || t[0] != '{' {
+		return errors.New("no JSON object")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return fmt.Errorf("field %q: a %s is no %v", wrong.Field, wrong.Value, wrong.Type)
+		}
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("more behind the JSON object")
+	}
+	return nil
+}
