@@ -7,7 +7,6 @@ package idxio
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -89,7 +88,7 @@ func ReadHeader(r io.Reader) (Header, error) {
 }
 
 func headerError(n int, size int64, err error) error {
-	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // not errors.Is: a decompressor has more to say
 		return fmt.Errorf("idxio: header ends after %d of %d bytes (truncated?): %w", n, size, io.ErrUnexpectedEOF)
 	}
 	return fmt.Errorf("idxio: header: %w", err)
