@@ -1,0 +1,261 @@
+package models
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// Format is the version of the model directory that this program writes, and
+// the newest that it reads.
+const Format = 1
+
+// Names of the files of a model directory.
+const (
+	ManifestFile = "manifest.json"
+	WeightsFile  = "weights.safetensors"
+)
+
+// MaxManifest is the largest manifest that is read, in bytes.
+const MaxManifest = 64 << 20
+
+// Task is what a model predicts.
+type Task string
+
+const (
+	Classification Task = "classification" // one of the classes of the vocabulary
+	Regression     Task = "regression"     // numbers in the range of the target grid, or not far from it
+)
+
+// Manifest is the content of manifest.json: all of a model but its weights.
+//
+// Its last field is a checksum of the rest: the SHA-256, in hexadecimal, of all
+// lines of the file but the last two, so that
+//
+//	head -n -2 manifest.json | sha256sum
+//
+// prints it. A manifest holds no time and no path of the machine it was made
+// on: equal models have equal manifests.
+type Manifest struct {
+	Format  int    `json:"format"`  // version of this layout
+	Program string `json:"program"` // version of the program that wrote it
+	Task    Task   `json:"task"`
+	Seed    uint64 `json:"seed,string"` // of folds and samples; as text, for readers that hold numbers in float64
+
+	Recipe   features.Sealed `json:"recipe"`   // of the map, with the scaling of rows
+	Features int             `json:"features"` // D, what the map gives
+	Outputs  int             `json:"outputs"`  // k, classes or targets
+	Learner  Learner         `json:"learner"`
+
+	Input      Input             `json:"input"`
+	Vocabulary *rows.Vocabulary  `json:"vocabulary,omitempty"`  // of classification: output c is class c
+	TargetGrid *ridge.TargetGrid `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
+
+	Rows        Rows               `json:"rows"`
+	Profile     Profile            `json:"profile"`
+	Scores      map[string]float64 `json:"scores,omitempty"` // by name, on data the model was evaluated on
+	Fingerprint string             `json:"data_fingerprint"` // equal for equal rows, however they lie in files
+
+	Files  []FileSum `json:"files"` // the other files of the directory
+	SHA256 string    `json:"sha256"`
+}
+
+// Learner tells how the weights were fitted.
+type Learner struct {
+	Kind   string      `json:"kind"`            // "ridge"
+	Lambda float64     `json:"lambda"`          // that of the weights, on the mean loss
+	Folds  int         `json:"folds"`           // of the cross-validation; 1 if there was none
+	Table  []ridge.Row `json:"table,omitempty"` // what it found out about each λ
+}
+
+// Input describes the rows that a model takes.
+type Input struct {
+	Format  string          `json:"format"`            // csv, libsvm, …: that of the training data
+	Dim     int             `json:"dim"`               // numbers in a row
+	Columns []string        `json:"columns,omitempty"` // their names, where the data has any
+	Label   string          `json:"label,omitempty"`   // name of the label column, likewise
+	Options json.RawMessage `json:"options,omitempty"` // how the format was read, for the format's reader
+}
+
+// Rows accounts for the rows of the training data: Read = Used + SetAside.
+type Rows struct {
+	Read     int64 `json:"read"`
+	Used     int64 `json:"used"`
+	SetAside int64 `json:"set_aside"`
+}
+
+// Profile is what was found out about the rows that were used.
+type Profile struct {
+	ClassCounts []int64 `json:"class_counts,omitempty"` // in the order of the vocabulary
+	Width       float64 `json:"width,omitempty"`        // median distance of two scaled rows, where it was taken
+	Saturated   int64   `json:"saturated,omitempty"`    // features that were cut to the bound of their grid
+}
+
+// FileSum is what a file of the directory must be.
+type FileSum struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`   // bytes
+	SHA256 string `json:"sha256"` // in hexadecimal
+}
+
+// SumFile returns the entry of a file with that content.
+func SumFile(name string, data []byte) FileSum {
+	return FileSum{Name: name, Size: int64(len(data)), SHA256: hexSum(data)}
+}
+
+// File returns the entry of the file of that name, and whether there is one.
+func (m *Manifest) File(name string) (FileSum, bool) {
+	for _, f := range m.Files {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return FileSum{}, false
+}
+
+// The last two lines of a manifest are tailStart, the checksum, and tailEnd.
+const (
+	tailStart = `  "sha256": "`
+	tailEnd   = "\"\n}\n"
+)
+
+// Encode returns the content of manifest.json and sets Format and SHA256 to what
+// it says. The error is that of a manifest that Load would refuse, or of a
+// number that JSON cannot hold.
+func (m *Manifest) Encode() ([]byte, error) {
+	m.Format, m.SHA256 = Format, ""
+	if _, err := m.check(); err != nil {
+		return nil, fmt.Errorf("models: manifest: %w", err)
+	}
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("models: manifest: %w", err)
+	}
+	body, ok := bytes.CutSuffix(append(data, '\n'), []byte(tailStart+tailEnd))
+	if !ok {
+		panic("models: sha256 is not the last field of the manifest")
+	}
+	m.SHA256 = hexSum(body)
+	return append(body, tailStart+m.SHA256+tailEnd...), nil
+}
+
+// decodeManifest reads what Encode writes and opens its recipe.
+func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
+	// Before all else, the version: what follows may be laid out otherwise.
+	var version struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", ManifestFile, err)
+	}
+	if version.Format > Format {
+		return nil, nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", version.Format, Format)
+	}
+	const damaged = ManifestFile + " is damaged or was edited: its checksum does not match; copy the model again"
+	tail := len(data) - len(tailStart) - 2*sha256.Size - len(tailEnd)
+	if tail < 0 || string(data[tail:]) != tailStart+hexSum(data[:tail])+tailEnd {
+		return nil, nil, errors.New(damaged)
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", ManifestFile, err)
+	}
+	recipe, err := m.check()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", ManifestFile, err)
+	}
+	return m, recipe, nil
+}
+
+// check returns the recipe, or the reason why the manifest describes no model.
+func (m *Manifest) check() (features.Recipe, error) {
+	if m.Format < 1 {
+		return nil, fmt.Errorf("format version %d, want 1 to %d", m.Format, Format)
+	}
+	if m.Features < 1 || m.Features > ridge.MaxDim {
+		return nil, fmt.Errorf("%d features, want 1 to %d", m.Features, ridge.MaxDim)
+	}
+	if m.Outputs < 1 || m.Outputs > ridge.MaxOutputs {
+		return nil, fmt.Errorf("%d outputs, want 1 to %d", m.Outputs, ridge.MaxOutputs)
+	}
+	switch m.Task {
+	case Classification:
+		switch v := m.Vocabulary; {
+		case v == nil:
+			return nil, errors.New("classification without a vocabulary")
+		case len(v.Classes) < 2 || len(v.Classes) != m.Outputs:
+			return nil, fmt.Errorf("%d classes for %d outputs; want as many, and at least 2", len(v.Classes), m.Outputs)
+		case m.TargetGrid != nil:
+			return nil, errors.New("classification with a target grid")
+		}
+		if n := len(m.Profile.ClassCounts); n != 0 && n != m.Outputs {
+			return nil, fmt.Errorf("counts of %d classes, want %d", n, m.Outputs)
+		}
+	case Regression:
+		switch {
+		case m.TargetGrid == nil:
+			return nil, errors.New("regression without a target grid")
+		case m.Vocabulary != nil:
+			return nil, errors.New("regression with a vocabulary")
+		}
+		if err := m.TargetGrid.Validate(); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("unknown task %q; have %s, %s", m.Task, Classification, Regression)
+	}
+	if m.Input.Dim < 1 || m.Input.Dim > rows.MaxDim {
+		return nil, fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rows.MaxDim)
+	}
+	if n := len(m.Input.Columns); n != 0 && n != m.Input.Dim {
+		return nil, fmt.Errorf("names of %d columns for rows of %d numbers", n, m.Input.Dim)
+	}
+	for _, name := range append([]string{m.Input.Label}, m.Input.Columns...) {
+		if !utf8.ValidString(name) {
+			return nil, fmt.Errorf("the name of column %.80q is not UTF-8; convert the data, for instance with iconv", name)
+		}
+	}
+	if r := m.Rows; r.Used < 0 || r.SetAside < 0 || r.Read-r.Used != r.SetAside {
+		return nil, fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", r.Read, r.Used, r.SetAside)
+	}
+	recipe, err := m.Recipe.Open()
+	if err != nil {
+		return nil, err
+	}
+	in, out, err := features.Dims(recipe)
+	if err != nil {
+		return nil, err
+	}
+	if in != m.Input.Dim || out != m.Features {
+		return nil, fmt.Errorf("the recipe makes %d features of %d numbers, the model has %d of %d", out, in, m.Features, m.Input.Dim)
+	}
+	return recipe, m.checkFiles()
+}
+
+// maxHeader bounds what a weights file has besides the numbers.
+const maxHeader = 1 << 16
+
+func (m *Manifest) checkFiles() error {
+	f, ok := m.File(WeightsFile)
+	if !ok {
+		return fmt.Errorf("no entry for %s", WeightsFile)
+	}
+	numbers := 4 * (int64(m.Outputs)*int64(m.Features) + int64(m.Outputs))
+	if f.Size < numbers || f.Size > numbers+maxHeader {
+		return fmt.Errorf("%s of %d bytes cannot hold %d outputs of %d features", WeightsFile, f.Size, m.Outputs, m.Features)
+	}
+	return nil
+}
+
+func hexSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,211 @@
+// Package models holds what training makes and prediction needs: the fitted
+// linear model, the manifest that tells where it comes from, and the directory
+// the two are kept in. The learners are in the packages below it.
+//
+// A model directory holds manifest.json and weights.safetensors. The frequencies
+// of the map are not in it: they are drawn again from the recipe.
+package models
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/safetensors"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// ErrBadModel is what errors.Is finds in the error of a directory that was read
+// and holds no model that this program can use.
+var ErrBadModel = errors.New("models: not a usable model")
+
+// badModel is an ErrBadModel with its reason.
+type badModel struct {
+	dir string
+	err error
+}
+
+func (e *badModel) Error() string        { return "models: " + e.dir + ": " + e.err.Error() }
+func (e *badModel) Unwrap() error        { return e.err }
+func (e *badModel) Is(target error) bool { return target == ErrBadModel }
+
+// Model is a model ready for use. It is safe for concurrent use and must not be
+// changed.
+type Model struct {
+	Manifest *Manifest
+	Linear   *Linear
+	Map      features.Map // Input.Dim numbers to Features features
+}
+
+// Classifies reports whether the model predicts classes.
+func (m *Model) Classifies() bool { return m.Manifest.Task == Classification }
+
+// NumericClasses reports whether the classes are numbers.
+func (m *Model) NumericClasses() bool {
+	return m.Manifest.Vocabulary != nil && m.Manifest.Vocabulary.Numeric
+}
+
+// Outputs returns the names of the outputs: the classes; or the name of the
+// label column, or "target", with a number behind it if there are several.
+func (m *Model) Outputs() []string {
+	if m.Classifies() {
+		return slices.Clone(m.Manifest.Vocabulary.Classes)
+	}
+	name := m.Manifest.Input.Label
+	if name == "" {
+		name = "target"
+	}
+	names := make([]string, m.Manifest.Outputs)
+	for i := range names {
+		names[i] = name
+		if len(names) > 1 {
+			names[i] = fmt.Sprintf("%s_%d", name, i+1)
+		}
+	}
+	return names
+}
+
+// Rescale turns scores of a regression, in place, into targets in the units of
+// the training data. Scores of classes stay as they are.
+func (m *Model) Rescale(scores []float32) {
+	if m.Classifies() {
+		return
+	}
+	mid, half := m.Manifest.TargetGrid.Mid(), m.Manifest.TargetGrid.Half()
+	for i, s := range scores {
+		scores[i] = float32(mid + float64(half*float64(s)))
+	}
+}
+
+// WriteWeights writes the content of weights.safetensors: the tensors "weights",
+// [K, D], and "intercept", [K], both F32. Equal models give equal bytes.
+func WriteWeights(w io.Writer, l *Linear) error {
+	return safetensors.Write(w, nil, []safetensors.Tensor{
+		safetensors.Of("weights", l.W, l.K, l.D),
+		safetensors.Of("intercept", l.B, l.K),
+	})
+}
+
+// Encode returns the files of the model's directory, the manifest last, and sets
+// what the manifest says of the other files and of itself. Map is not looked at.
+func Encode(m *Model) ([]storage.File, error) {
+	var weights bytes.Buffer
+	if err := WriteWeights(&weights, m.Linear); err != nil {
+		return nil, err
+	}
+	m.Manifest.Features, m.Manifest.Outputs = m.Linear.D, m.Linear.K
+	m.Manifest.Files = []FileSum{SumFile(WeightsFile, weights.Bytes())}
+	manifest, err := m.Manifest.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return []storage.File{
+		{Name: WeightsFile, Data: weights.Bytes()},
+		{Name: ManifestFile, Data: manifest},
+	}, nil
+}
+
+// LoadManifest reads and checks the manifest of a model directory, and nothing
+// else of it. For the error see Load.
+func LoadManifest(ctx context.Context, dir string) (*Manifest, error) {
+	m, _, err := loadManifest(ctx, dir)
+	return m, err
+}
+
+// Load reads a model directory and draws its map. Files that the manifest does
+// not name are ignored.
+//
+// The error is an ErrBadModel if files are missing or damaged, do not fit each
+// other, or were written by a newer version of the program; otherwise it is one
+// of storage.
+func Load(ctx context.Context, dir string) (*Model, error) {
+	manifest, recipe, err := loadManifest(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	f, _ := manifest.File(WeightsFile)
+	data, err := read(ctx, dir, WeightsFile, f.Size)
+	if err != nil {
+		return nil, err
+	}
+	linear, err := decodeWeights(manifest, data)
+	if err != nil {
+		return nil, &badModel{dir, err}
+	}
+	m, err := recipe.New()
+	if err != nil {
+		return nil, &badModel{dir, err}
+	}
+	return &Model{Manifest: manifest, Linear: linear, Map: m}, nil
+}
+
+func loadManifest(ctx context.Context, dir string) (*Manifest, features.Recipe, error) {
+	data, err := read(ctx, dir, ManifestFile, MaxManifest)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, recipe, err := decodeManifest(data)
+	if err != nil {
+		return nil, nil, &badModel{dir, err}
+	}
+	return m, recipe, nil
+}
+
+// read returns the content of a file of the directory, of at most max bytes.
+func read(ctx context.Context, dir, name string, max int64) ([]byte, error) {
+	data, err := storage.ReadFile(ctx, storage.Join(dir, name), max)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &badModel{dir, fmt.Errorf("%s is missing; is this the directory of a model?", name)}
+	case errors.Is(err, fs.ErrInvalid):
+		return nil, &badModel{dir, err}
+	case err != nil:
+		return nil, fmt.Errorf("models: %s: %w", dir, err)
+	}
+	return data, nil
+}
+
+// decodeWeights reads what WriteWeights writes for the model of the manifest.
+func decodeWeights(m *Manifest, data []byte) (*Linear, error) {
+	f, _ := m.File(WeightsFile)
+	if int64(len(data)) != f.Size {
+		return nil, fmt.Errorf("%s has %d bytes, the manifest says %d; copy the model again", WeightsFile, len(data), f.Size)
+	}
+	if hexSum(data) != f.SHA256 {
+		return nil, fmt.Errorf("%s is damaged: its checksum does not match; copy the model again", WeightsFile)
+	}
+	file, err := safetensors.Read(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", WeightsFile, err)
+	}
+	l := &Linear{K: m.Outputs, D: m.Features}
+	if l.W, err = tensor(file, "weights", l.K, l.D); err != nil {
+		return nil, err
+	}
+	if l.B, err = tensor(file, "intercept", l.K); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// tensor reads finite numbers of the given shape.
+func tensor(file *safetensors.File, name string, shape ...int) ([]float32, error) {
+	if info, ok := file.Lookup(name); ok && !slices.Equal(info.Shape, shape) {
+		return nil, fmt.Errorf("%s: tensor %q has the shape %v, want %v", WeightsFile, name, info.Shape, shape)
+	}
+	v, err := safetensors.Values[float32](file, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", WeightsFile, err)
+	}
+	for i, x := range v {
+		if x-x != 0 {
+			return nil, fmt.Errorf("%s: tensor %q: number %d is %g", WeightsFile, name, i, x)
+		}
+	}
+	return v, nil
+}

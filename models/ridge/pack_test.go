@@ -1,0 +1,14 @@
+package ridge
+
+import "github.com/bochner-ml/bochner/internal/blas"
+
+// packBytes makes a block of features given on the grid.
+func packBytes(v []int8, n, d int) *blas.Bytes {
+	z := make([]float32, len(v))
+	for i, b := range v {
+		z[i] = float32(b)
+	}
+	block := blas.NewBytes(d)
+	block.Quantize(z, n, maxFeature, 1)
+	return block
+}

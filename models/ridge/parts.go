@@ -1,0 +1,76 @@
+package ridge
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// maxPart bounds a part: 8 MiB of float64.
+const maxPart = 8 << 20 / 8
+
+// A Sum crosses the runner in parts of at most 8 MiB, each an array of float64
+// that is added element by element to the same part of another Sum. The parts
+// of D features and width w (Outputs for classes, Outputs+1 for targets, whose
+// last column is Σz) are
+//
+//	0                   the head: N and the count of each class; or N, Σq,
+//	                    Σ⌊q²/2¹⁵⌋ and Σ(q² mod 2¹⁵), a value for each target
+//	1 … blas.NumTiles   the tiles of Σzzᵀ, in the order of blas.NewTiles
+//	the rest            Σzqᵀ, row-major D×w, cut after every c rows,
+//	                    c = min(blas.TileDim, 2²⁰/w)
+
+// NumParts returns the number of parts of a Sum.
+func NumParts(shape Shape) int {
+	c := shape.chunk()
+	return 1 + blas.NumTiles(shape.Dim) + (shape.Dim+c-1)/c
+}
+
+// chunk is the number of rows of the cross products in a part.
+func (s Shape) chunk() int { return max(1, min(blas.TileDim, maxPart/s.width())) }
+
+// Part returns part i, sharing the Sum's memory. It panics if there is none.
+func (s *Sum) Part(i int) []float64 {
+	switch n := len(s.tiles); {
+	case i < 0 || i >= NumParts(s.shape):
+		panic("ridge: no such part")
+	case i == 0:
+		return s.head
+	case i <= n:
+		return s.tiles[i-1]
+	default:
+		c, d, w := s.shape.chunk(), s.shape.Dim, s.shape.width()
+		from := (i - 1 - n) * c
+		return s.cross[from*w : min(from+c, d)*w]
+	}
+}
+
+// SetPart copies v into part i. It is an error if the length is not that of the
+// part, as it is with a file of another run.
+func (s *Sum) SetPart(i int, v []float64) error {
+	part := s.Part(i)
+	if err := checkPart(i, v, part); err != nil {
+		return err
+	}
+	copy(part, v)
+	return nil
+}
+
+// AddPart adds v to part i, with the same error.
+func (s *Sum) AddPart(i int, v []float64) error {
+	part := s.Part(i)
+	if err := checkPart(i, v, part); err != nil {
+		return err
+	}
+	for j, x := range v {
+		part[j] += x
+	}
+	return nil
+}
+
+func checkPart(i int, v, part []float64) error {
+	if len(v) != len(part) {
+		return fmt.Errorf("ridge: part %d of a sum has %d numbers, want %d", i, len(v), len(part))
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+// Package ridge fits regularised least squares from sums that one pass over
+// the data adds up exactly, and chooses λ by cross-validation from the same
+// sums.
+//
+// The objective, for rows of features φ_i with targets t_i, is
+//
+//	(1/2n) Σ ‖t_i - Wᵀφ_i - b‖² + (λ/2) ‖W‖²,
+//
+// so that W solves (G_c + nλI) W = R_c, where G_c = Σ (φ-φ̄)(φ-φ̄)ᵀ and
+// R_c = Σ (φ-φ̄)(t-t̄)ᵀ, and the intercept, which is not penalised, is
+// b = t̄ - Wᵀφ̄. Classes are coded one-vs-all: t_c = 1 for the row's class
+// and -1 for the others.
+//
+// Features enter on a grid of 8 bits and targets on one of 16 bits. All that is
+// summed over rows is then an integer, held exactly in float64: sums may be
+// added in any order, and subtracted again, without a bit of difference. So
+// equal data give equal models, however they were cut.
+package ridge
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Limits of a Shape.
+const (
+	MaxDim     = 1 << 17 // a Gram matrix of 64 GiB
+	MaxOutputs = 1 << 17
+)
+
+const (
+	maxFeature = 127            // |z| on the grid of features
+	maxTarget  = blas.MaxTarget // |q| on the grid of targets
+)
+
+// Shape tells what a Sum is of: D features and k outputs, which are the classes,
+// or the targets if Regression is set.
+type Shape struct {
+	Dim        int
+	Outputs    int
+	Regression bool
+}
+
+// Validate returns an error that names the field out of range.
+func (s Shape) Validate() error {
+	if s.Dim < 1 || s.Dim > MaxDim {
+		return fmt.Errorf("ridge: %d features, want 1 to %d", s.Dim, MaxDim)
+	}
+	if s.Outputs < 1 || s.Outputs > MaxOutputs {
+		return fmt.Errorf("ridge: %d outputs, want 1 to %d", s.Outputs, MaxOutputs)
+	}
+	return nil
+}
+
+// Bytes returns the memory that one Sum of the shape holds, for the plan of a
+// pass: a worker has one for every fold.
+func (s Shape) Bytes() int64 {
+	n := int64(s.headLen()) + int64(s.Dim)*int64(s.width())
+	for i := 0; i*blas.TileDim < s.Dim; i++ {
+		rows := int64(blas.TileRows(s.Dim, i))
+		n += rows * (int64(i)*blas.TileDim + rows)
+	}
+	return 8 * n
+}
+
+// MaxRows is the largest number of rows whose sums are surely exact: above it
+// the largest entry that features and targets allow could pass 2⁵³.
+func (s Shape) MaxRows() int64 {
+	if s.Regression {
+		return (1 << 53) / (maxFeature * maxTarget)
+	}
+	return (1 << 53) / (maxFeature * maxFeature)
+}
+
+// width is the number of columns of the cross products: one per output, and in
+// regression another for the target 1, which makes it the sum of the features.
+func (s Shape) width() int {
+	if s.Regression {
+		return s.Outputs + 1
+	}
+	return s.Outputs
+}
+
+// headLen is the length of the head: rows and class counts, or rows, Σq and the
+// two limbs of Σq².
+func (s Shape) headLen() int {
+	if s.Regression {
+		return 1 + 3*s.Outputs
+	}
+	return 1 + s.Outputs
+}

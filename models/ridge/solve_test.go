@@ -1,0 +1,389 @@
+package ridge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+func shapes() []Shape {
+	return []Shape{
+		{Dim: 5, Outputs: 2},
+		{Dim: 70, Outputs: 3},
+		{Dim: 65, Outputs: 1, Regression: true},
+		{Dim: blas.TileDim + 9, Outputs: 3},
+		{Dim: blas.TileDim + 1, Outputs: 2, Regression: true},
+	}
+}
+
+func TestSolveAgreesWithRefittingEveryFold(t *testing.T) {
+	for _, shape := range shapes() {
+		t.Run(fmt.Sprintf("%+v", shape), func(t *testing.T) {
+			s := draw(shape, 250, 3, 1)
+			lambda := []float64{1e-2, 1e-5, 1e-3}
+			fit, err := Solve(s.options(lambda...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			best := 0
+			for i, l := range lambda {
+				var held, train, rows float64
+				var means []float64
+				for f := range s.folds {
+					in, out := s.split(f)
+					m := s.refit(out, l)
+					e := m.squares(s, in)
+					held += e
+					means = append(means, e/float64(len(in)))
+					train += m.squares(s, out)
+					rows += float64(len(out))
+				}
+				row := fit.Table[i]
+				close := func(what string, got, want float64) {
+					t.Helper()
+					if math.Abs(got-want) > 1e-8*want {
+						t.Errorf("lambda %g: %s %.12g, refitting gives %.12g", l, what, got, want)
+					}
+				}
+				close("held-out error", row.MSE, held/250)
+				close("training error", row.Train, train/rows)
+				mean := (means[0] + means[1] + means[2]) / 3
+				var ss float64
+				for _, m := range means {
+					ss += (m - mean) * (m - mean)
+				}
+				close("standard error", row.StdErr, math.Sqrt(ss/2/3))
+				if row.Lambda != l || row.Failed != "" {
+					t.Errorf("row %d is of lambda %g, failed %q", i, row.Lambda, row.Failed)
+				}
+				if fit.Table[i].MSE < fit.Table[best].MSE {
+					best = i
+				}
+			}
+			if fit.Lambda != lambda[best] || fit.Rows != 250 {
+				t.Errorf("chose lambda %g of table %+v, rows %d", fit.Lambda, fit.Table, fit.Rows)
+			}
+			m := s.refit(s.all(), fit.Lambda)
+			if shape.Regression {
+				m.normalise(*s.grid)
+			}
+			for c := range shape.Outputs {
+				if e := apart(fit.Weights[c*shape.Dim:][:shape.Dim], m.w[c]); e > 1e-6 {
+					t.Errorf("output %d: weights differ by %.2g of the largest", c, e)
+				}
+			}
+			if e := apart(fit.Intercept, m.b); e > 1e-6 {
+				t.Errorf("intercepts differ by %.2g of the largest: %v, want %v", e, fit.Intercept, m.b)
+			}
+		})
+	}
+}
+
+func TestFoldsAndThreadsDoNotChangeTheWeights(t *testing.T) {
+	for _, shape := range []Shape{{Dim: blas.TileDim + 40, Outputs: 3}, {Dim: 90, Outputs: 2, Regression: true}} {
+		s := draw(shape, 300, 4, 2)
+		opts := s.options(1e-6, 1e-4)
+		want, err := Solve(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, threads := range []int{0, 1, 3, 8} {
+			opts.Threads = threads
+			got, err := Solve(opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.Weights, want.Weights) || !slices.Equal(got.Intercept, want.Intercept) || !slices.Equal(got.Table, want.Table) {
+				t.Errorf("%+v: %d threads give another fit", shape, threads)
+			}
+		}
+		whole := s.sum(s.all())
+		opts.Folds, opts.Lambda = 1, []float64{want.Lambda}
+		opts.Load = func(int) (*Sum, error) { return whole, nil }
+		got, err := Solve(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Weights, want.Weights) || !slices.Equal(got.Intercept, want.Intercept) {
+			t.Errorf("%+v: weights differ without folds", shape)
+		}
+		if got.Table != nil {
+			t.Errorf("%+v: a table without folds: %v", shape, got.Table)
+		}
+	}
+}
+
+func TestSolveLeavesTheSumsAlone(t *testing.T) {
+	s := draw(Shape{Dim: 40, Outputs: 3}, 90, 2, 3)
+	opts := s.options(1e-3)
+	if _, err := Solve(opts); err != nil {
+		t.Fatal(err)
+	}
+	for f := range s.folds {
+		in, _ := s.split(f)
+		if got, _ := opts.Load(f); !got.Equal(s.sum(in)) {
+			t.Errorf("fold %d has changed", f)
+		}
+	}
+}
+
+// Load may hand out one Sum again and again.
+func TestOneFoldIsHeldAtATime(t *testing.T) {
+	s := draw(Shape{Dim: 40, Outputs: 3}, 90, 3, 3)
+	opts := s.options(1e-3, 1e-5)
+	want, err := Solve(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load, buffer := opts.Load, NewSum(s.shape)
+	opts.Load = func(f int) (*Sum, error) {
+		sum, err := load(f)
+		for i := range NumParts(s.shape) {
+			if err := buffer.SetPart(i, sum.Part(i)); err != nil {
+				return nil, err
+			}
+		}
+		return buffer, err
+	}
+	got, err := Solve(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got.Weights, want.Weights) || !slices.Equal(got.Table, want.Table) {
+		t.Error("another fit from a buffer that is used again")
+	}
+}
+
+func TestRankDeficientLambdaIsNotChosen(t *testing.T) {
+	// 60 rows cannot determine 80 weights: without λ the matrix is singular.
+	s := draw(Shape{Dim: 80, Outputs: 2}, 60, 3, 4)
+	fit, err := Solve(s.options(0, 1e-4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fit.Lambda != 1e-4 {
+		t.Errorf("chose lambda %g", fit.Lambda)
+	}
+	row := fit.Table[0]
+	if !strings.HasPrefix(row.Failed, "not positive definite (pivot ") || row.MSE != 0 {
+		t.Errorf("row of lambda 0: %+v", row)
+	}
+	if _, err := json.Marshal(fit.Table); err != nil {
+		t.Error(err)
+	}
+
+	opts := s.options(0)
+	_, err = Solve(opts)
+	if err == nil || !strings.Contains(err.Error(), "not positive definite (pivot ") || !strings.HasSuffix(err.Error(), "at lambda 0, nor at any other given; raise lambda") {
+		t.Errorf("folds, lambda 0 alone: %v", err)
+	}
+	whole := s.sum(s.all())
+	opts.Folds, opts.Load = 1, func(int) (*Sum, error) { return whole, nil }
+	_, err = Solve(opts)
+	if err == nil || !strings.HasPrefix(err.Error(), "ridge: not positive definite (pivot ") || !strings.HasSuffix(err.Error(), " of 80) at lambda 0; raise lambda") {
+		t.Errorf("no folds, lambda 0: %v", err)
+	}
+}
+
+func TestLambdaZeroIsPlainLeastSquaresOfFullRank(t *testing.T) {
+	s := draw(Shape{Dim: 12, Outputs: 2}, 400, 2, 5)
+	fit, err := Solve(s.options(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := s.refit(s.all(), 0)
+	for c := range m.w {
+		if e := apart(fit.Weights[c*12:][:12], m.w[c]); e > 1e-5 {
+			t.Errorf("output %d: weights differ by %.2g of the largest", c, e)
+		}
+	}
+}
+
+func TestOfEqualErrorsTheLargerLambdaIsTaken(t *testing.T) {
+	s := draw(Shape{Dim: 10, Outputs: 1, Regression: true}, 50, 2, 6)
+	for i := range s.y {
+		s.y[i][0] = -7 // nothing to explain: weights are 0, errors are 0
+	}
+	fit, err := Solve(s.options(1e-3, 1e-1, 1e-2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fit.Lambda != 1e-1 || fit.Table[0].MSE != 0 {
+		t.Errorf("chose %g of %+v", fit.Lambda, fit.Table)
+	}
+	if got, want := s.grid.Mid()+s.grid.Half()*float64(fit.Intercept[0]), s.grid.Value(-7); math.Abs(got-want) > 1e-6 {
+		t.Errorf("intercept %g, want %g", got, want)
+	}
+}
+
+func TestConstantTargetsGiveNoWeights(t *testing.T) {
+	s := draw(Shape{Dim: 10, Outputs: 1, Regression: true}, 50, 2, 6)
+	s.grid = &TargetGrid{Low: 4.5, High: 4.5}
+	for i := range s.y {
+		s.y[i][0] = s.grid.Quantize(4.5)
+	}
+	fit, err := Solve(s.options(1e-3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fit.Intercept[0] != 0 || slices.Max(fit.Weights) != 0 || slices.Min(fit.Weights) != 0 {
+		t.Errorf("intercept %g, weights %v", fit.Intercept[0], fit.Weights)
+	}
+}
+
+func TestSolveRefusesInASentence(t *testing.T) {
+	classes := Shape{Dim: 6, Outputs: 3}
+	good := draw(classes, 40, 2, 7)
+	tests := []struct {
+		name string
+		opts func() Options
+		want string
+	}{
+		{"no rows", func() Options {
+			o := good.options(1)
+			o.Load = func(int) (*Sum, error) { return NewSum(classes), nil }
+			return o
+		}, "ridge: no rows to fit to"},
+		{"one class", func() Options {
+			s := draw(classes, 40, 2, 7)
+			for i := range s.class {
+				s.class[i] = 2
+			}
+			o := s.options(1)
+			o.Classes = []string{"ant", "bee", "cow"}
+			return o
+		}, `ridge: all 40 rows are of class "cow"; two classes are needed`},
+		{"one fold with rows", func() Options {
+			s := draw(classes, 40, 5, 7)
+			for i := range s.fold {
+				s.fold[i] = 3
+			}
+			return s.options(1)
+		}, "ridge: all 40 rows are in fold 3 of 5; cross-validation needs two folds with rows: give more rows, or no folds"},
+		{"no lambda", func() Options { return good.options() }, "ridge: no lambda given"},
+		{"negative lambda", func() Options { return good.options(1, -1) }, "ridge: lambda -1: want a finite number ≥ 0"},
+		{"path without folds", func() Options {
+			o := good.options(1, 2)
+			o.Folds = 1
+			return o
+		}, "ridge: 2 values of lambda to choose from and no folds to choose by; give folds ≥ 2 or one lambda"},
+		{"no step", func() Options {
+			o := good.options(1)
+			o.Step = 0
+			return o
+		}, "ridge: feature step 0: want a finite number > 0"},
+		{"grid for classes", func() Options {
+			o := good.options(1)
+			o.Grid = &TargetGrid{High: 1}
+			return o
+		}, "ridge: a target grid is for sums of targets, and they need one"},
+		{"load fails", func() Options {
+			o := good.options(1)
+			o.Load = func(int) (*Sum, error) { return nil, errors.New("gone") }
+			return o
+		}, "ridge: fold 0: gone"},
+		{"too many rows", func() Options {
+			o := good.options(1)
+			s := good.sum(good.all())
+			for s.Rows() <= classes.MaxRows() {
+				s.Merge(s)
+			}
+			o.Folds, o.Load = 1, func(int) (*Sum, error) { return s, nil }
+			return o
+		}, fmt.Sprintf("ridge: %d rows: sums are exact up to %d", 40<<34, classes.MaxRows())},
+	}
+	for _, test := range tests {
+		_, err := Solve(test.opts())
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s: %v, want %s", test.name, err, test.want)
+		}
+	}
+}
+
+func TestAFoldWithoutRowsIsPassedOver(t *testing.T) {
+	s := draw(Shape{Dim: 6, Outputs: 2}, 40, 2, 8)
+	want, err := Solve(s.options(1e-3, 1e-4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.folds = 4
+	got, err := Solve(s.options(1e-3, 1e-4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got.Table, want.Table) {
+		t.Errorf("with two empty folds the table is %+v, without %+v", got.Table, want.Table)
+	}
+}
+
+func TestProgressTellsOfEverySystem(t *testing.T) {
+	s := draw(Shape{Dim: 6, Outputs: 2}, 40, 2, 8)
+	opts := s.options(1e-3, 1e-4)
+	var lines []string
+	opts.Progress = func(line string) { lines = append(lines, line) }
+	if _, err := Solve(opts); err != nil {
+		t.Fatal(err)
+	}
+	if len(lines) != 5 || !strings.HasPrefix(lines[3], "ridge: fold 2 of 2: lambda 0.0001: held-out error ") ||
+		!strings.HasPrefix(lines[4], "ridge: all 40 rows: lambda ") {
+		t.Errorf("%q", lines)
+	}
+}
+
+// The figure is for people who plan a run: what Solve holds must not pass it,
+// nor stay far below.
+func TestMemoryIsWhatSolveHolds(t *testing.T) {
+	const threads = 2
+	s := draw(Shape{Dim: 3*blas.TileDim + 11, Outputs: 4}, 50, 2, 9)
+	opts := s.options(1e-3)
+	opts.Threads = threads
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	var most int64
+	opts.Progress = func(string) { most = max(most, live()) }
+	before := live()
+	if _, err := Solve(opts); err != nil {
+		t.Fatal(err)
+	}
+	// The fold's sum was there before.
+	got := most - before + s.shape.Bytes()
+	plan := Memory(s.shape, 2, threads)
+	// Kernels keep a few megabytes of scratch for each thread.
+	if got > plan+threads*4<<20 || got < plan*9/10 {
+		t.Errorf("%d bytes held, %d planned", got, plan)
+	}
+	if alone := Memory(s.shape, 1, threads); alone > plan-s.shape.Bytes() {
+		t.Errorf("%d bytes planned without folds, %d with", alone, plan)
+	}
+}
+
+func TestMemoryOfTenThousandFeaturesIsUnderTwoGigabytes(t *testing.T) {
+	if m := Memory(Shape{Dim: 10_000, Outputs: 10}, 5, 2); m > 1_700_000_000 || m < 1_600_000_000 {
+		t.Errorf("%d bytes", m)
+	}
+}
+
+func BenchmarkSolve(b *testing.B) {
+	for _, dim := range []int{512, 2048} {
+		b.Run(fmt.Sprint(dim), func(b *testing.B) {
+			s := draw(Shape{Dim: dim, Outputs: 10}, 2*dim, 5, 10)
+			opts := s.options(AutoLambda()...)
+			for b.Loop() {
+				if _, err := Solve(opts); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,172 @@
+package ridge
+
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Sum is what ridge regression needs to know of a set of rows, here z with
+// features on their 8-bit grid and q with targets on their 16-bit grid (or the
+// 0/1 indicators of the classes):
+//
+//	N, Σq, Σq²       the head
+//	Σ zzᵀ            the Gram matrix, in tiles of its lower triangle
+//	Σ zqᵀ, Σ z       the cross products, D×k and D×1
+//
+// Every number in it is an exact integer, so Merge and Sub are exact, and the
+// order of rows and sums leaves no trace. A Sum is not safe for concurrent use.
+type Sum struct {
+	shape Shape
+
+	// N, then for classes the count of each; for targets k values Σq, k values
+	// Σ⌊q²/2¹⁵⌋ and k values Σ(q² mod 2¹⁵): Σq² itself would be exact for eight
+	// million rows only.
+	head []float64
+
+	tiles [][]float64 // as blas.NewTiles
+	cross []float64   // row-major D×width; the last column of targets is Σz
+
+	padded []int32 // scratch: a block's targets with a 1 behind each row
+}
+
+// NewSum returns the sum of no rows. It panics if the shape is not valid.
+func NewSum(shape Shape) *Sum {
+	if shape.Validate() != nil {
+		panic("ridge: invalid shape")
+	}
+	return &Sum{
+		shape: shape,
+		head:  make([]float64, shape.headLen()),
+		tiles: blas.NewTiles(shape.Dim),
+		cross: make([]float64, shape.Dim*shape.width()),
+	}
+}
+
+// Shape returns what the sum is of.
+func (s *Sum) Shape() Shape { return s.shape }
+
+// Rows returns the number of rows in the sum.
+func (s *Sum) Rows() int64 { return int64(s.head[0]) }
+
+// ClassCounts returns the rows of each class; nil in regression.
+func (s *Sum) ClassCounts() []int64 {
+	if s.shape.Regression {
+		return nil
+	}
+	counts := make([]int64, s.shape.Outputs)
+	for c := range counts {
+		counts[c] = int64(s.head[1+c])
+	}
+	return counts
+}
+
+// AddClasses adds the rows of z with their classes, 0 ≤ class[i] < Outputs. It
+// panics if the sum is one of targets, or if lengths or classes do not fit.
+func (s *Sum) AddClasses(z *blas.Bytes, class []int32, threads int) {
+	if s.shape.Regression {
+		panic("ridge: classes added to a sum of targets")
+	}
+	s.checkBlock(z, len(class))
+	for _, c := range class {
+		if c < 0 || int(c) >= s.shape.Outputs {
+			panic("ridge: class out of range")
+		}
+	}
+	s.head[0] += float64(len(class))
+	for _, c := range class {
+		s.head[1+c]++
+	}
+	blas.Gram(s.tiles, z, threads)
+	blas.ClassSums(s.cross, z, class, s.shape.Outputs, threads)
+}
+
+// AddTargets adds the rows of z with their targets on the grid, y row-major
+// n×Outputs with |y| ≤ 32767. It panics if the sum is one of classes, or if
+// lengths or targets do not fit.
+func (s *Sum) AddTargets(z *blas.Bytes, y []int32, threads int) {
+	if !s.shape.Regression {
+		panic("ridge: targets added to a sum of classes")
+	}
+	k := s.shape.Outputs
+	if len(y)%k != 0 {
+		panic("ridge: length of targets")
+	}
+	n := len(y) / k
+	s.checkBlock(z, n)
+	s.padded = slices.Grow(s.padded[:0], n*(k+1))
+	q, hi, lo := s.head[1:1+k], s.head[1+k:1+2*k], s.head[1+2*k:]
+	for i := range n {
+		for c, v := range y[i*k : (i+1)*k] {
+			if v < -maxTarget || v > maxTarget {
+				panic("ridge: target out of range")
+			}
+			q[c] += float64(v)
+			hi[c] += float64((v * v) >> 15)
+			lo[c] += float64((v * v) & (1<<15 - 1))
+		}
+		s.padded = append(append(s.padded, y[i*k:(i+1)*k]...), 1)
+	}
+	s.head[0] += float64(n)
+	blas.Gram(s.tiles, z, threads)
+	blas.Targets(s.cross, z, s.padded, k+1, threads)
+}
+
+// Merge adds the rows of t. It panics if the shapes differ.
+func (s *Sum) Merge(t *Sum) {
+	s.combine(t, func(a, b []float64) {
+		for i, v := range b {
+			a[i] += v
+		}
+	})
+}
+
+// Sub takes away the rows of t, which must be among those of s: it undoes
+// Merge, bit for bit. It panics if the shapes differ.
+func (s *Sum) Sub(t *Sum) {
+	s.combine(t, func(a, b []float64) {
+		for i, v := range b {
+			a[i] -= v
+		}
+	})
+}
+
+// Equal reports whether s and t have the same shape and the same sums.
+func (s *Sum) Equal(t *Sum) bool {
+	return s.shape == t.shape && slices.Equal(s.head, t.head) && slices.Equal(s.cross, t.cross) &&
+		slices.EqualFunc(s.tiles, t.tiles, slices.Equal[[]float64])
+}
+
+// checkBlock panics unless z has n rows of the sum's features.
+func (s *Sum) checkBlock(z *blas.Bytes, n int) {
+	if z.N() != n || z.D() != s.shape.Dim {
+		panic("ridge: block, labels and sum do not fit")
+	}
+}
+
+func (s *Sum) combine(t *Sum, f func(a, b []float64)) {
+	if s.shape != t.shape {
+		panic("ridge: sums of different shapes")
+	}
+	f(s.head, t.head)
+	for i := range s.tiles {
+		f(s.tiles[i], t.tiles[i])
+	}
+	f(s.cross, t.cross)
+}
+
+// columnSums stores Σz in dst, of length Dim.
+func (s *Sum) columnSums(dst []float64) {
+	w := s.shape.width()
+	for j := range dst {
+		row := s.cross[j*w : (j+1)*w]
+		if s.shape.Regression {
+			dst[j] = row[w-1]
+			continue
+		}
+		dst[j] = 0
+		for _, v := range row {
+			dst[j] += v
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package ridge
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// system is the centred normal equations of some rows, in units of the grids,
+//
+//	(G_c + μI) V = R_c,   G_c = Σzzᵀ - s sᵀ/n,   R_c = Σzqᵀ - s tᵀ/n,
+//
+// with s = Σz, t = Σq and μ = nλ/Step². Weights in units of the data are
+// W = V·(target step)/(feature step).
+//
+// One D×D square serves for every λ: G_c lies above its diagonal and in diag,
+// where the factorisation, which works in the lower triangle, leaves it alone.
+type system struct {
+	shape   Shape
+	threads int
+
+	n       float64
+	colSum  []float64 // s, length D
+	outSum  []float64 // t, length k
+	square  []float64 // row-major D×D
+	diag    []float64 // the diagonal of G_c
+	v       []float64 // row-major D×k: R_c, then the solution
+	scratch []float64 // length D
+}
+
+func newSystem(shape Shape, threads int) *system {
+	d, k := shape.Dim, shape.Outputs
+	return &system{
+		shape: shape, threads: threads,
+		colSum: make([]float64, d), outSum: make([]float64, k),
+		square: make([]float64, d*d), diag: make([]float64, d),
+		v: make([]float64, d*k), scratch: make([]float64, d),
+	}
+}
+
+// centre sets up G_c for the rows that are in total and not in out; out may be
+// nil. The differences are exact, so the system is the one that a sum over just
+// those rows would give.
+func (y *system) centre(total, out *Sum) {
+	d := y.shape.Dim
+	y.n = total.head[0]
+	copy(y.outSum, total.head[1:])
+	total.columnSums(y.colSum)
+	if out != nil {
+		y.n -= out.head[0]
+		for c := range y.outSum {
+			y.outSum[c] -= out.head[1+c]
+		}
+		out.columnSums(y.scratch)
+		for j, v := range y.scratch {
+			y.colSum[j] -= v
+		}
+	}
+	forTiles(y.shape.Dim, y.threads, func(_, t, i, j int) {
+		tile := total.tiles[t]
+		var minus []float64
+		if out != nil {
+			minus = out.tiles[t]
+		}
+		top, left := i*blas.TileDim, j*blas.TileDim
+		rows, cols := blas.TileRows(d, i), blas.TileRows(d, j)
+		for b := range cols {
+			first := 0
+			if i == j {
+				first = b
+			}
+			// Column b of the tile becomes a stretch of a row above the diagonal.
+			dst := y.square[(left+b)*d+top:][:rows]
+			sb := y.colSum[left+b]
+			for a := first; a < rows; a++ {
+				g := tile[a*cols+b]
+				if minus != nil {
+					g -= minus[a*cols+b]
+				}
+				g -= sb * y.colSum[top+a] / y.n
+				if i == j && a == b {
+					y.diag[left+b] = g
+				} else {
+					dst[a] = g
+				}
+			}
+		}
+	})
+}
+
+// solve computes V for one μ into y.v. If the matrix is not positive definite
+// to working precision, ok is false and pivot is the 0-based index at which
+// this was seen. total and out are those that centre was given.
+func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
+	d, k, w := y.shape.Dim, y.shape.Outputs, y.shape.width()
+	const block = 64
+	blocks := (d + block - 1) / block
+	parallel(blocks, y.threads, func(_, i int) {
+		last := min((i+1)*block, d)
+		for left := 0; left < last; left += block {
+			for r := i * block; r < last; r++ {
+				for c := left; c < min(left+block, r); c++ {
+					y.square[r*d+c] = y.square[c*d+r]
+				}
+			}
+		}
+		for r := i * block; r < last; r++ {
+			y.square[r*d+r] = y.diag[r] + mu
+			for c := range k {
+				v := total.cross[r*w+c]
+				if out != nil {
+					v -= out.cross[r*w+c]
+				}
+				y.v[r*k+c] = v - y.colSum[r]*y.outSum[c]/y.n
+			}
+		}
+	})
+	if pivot, ok := blas.Cholesky(y.square, d, y.threads); !ok {
+		return pivot, false
+	}
+	// A singular matrix passes with pivots that are rounding error alone:
+	// anything up to D·2⁻⁵² of the entry they were left from.
+	tiny := float64(d) * 0x1p-52
+	for i, g := range y.diag {
+		l := y.square[i*d+i]
+		if !(l*l > tiny*(g+mu)) {
+			return i, false
+		}
+	}
+	blas.CholeskySolve(y.square, d, y.v, k, y.threads)
+	return 0, true
+}
+
+// intercept stores b = (t - Vᵀs)/n in dst, of length k, in grid units.
+func (y *system) intercept(dst []float64) {
+	k := y.shape.Outputs
+	clear(dst)
+	for j, s := range y.colSum {
+		m := s / y.n
+		for c, v := range y.v[j*k : (j+1)*k] {
+			dst[c] -= float64(m * v)
+		}
+	}
+	for c := range dst {
+		dst[c] += y.outSum[c] / y.n
+	}
+}
+
+// trainError returns Σ‖q - Vᵀz - b‖² over the rows of the system. With
+// (G_c + μI)V = R_c the quadratic form need not be computed:
+// ‖q_c‖² - 2 tr VᵀR_c + tr VᵀG_cV = ‖q_c‖² - tr VᵀR_c - μ‖V‖².
+func (y *system) trainError(mu float64, total, out *Sum) float64 {
+	k, w := y.shape.Outputs, y.shape.width()
+	var e float64
+	for c := range k {
+		e += centredSquares(total, out, c)
+	}
+	for j, s := range y.colSum {
+		for c, v := range y.v[j*k : (j+1)*k] {
+			r := total.cross[j*w+c]
+			if out != nil {
+				r -= out.cross[j*w+c]
+			}
+			r -= s * y.outSum[c] / y.n
+			e -= float64(v * (r + float64(mu*v)))
+		}
+	}
+	return max(e, 0)
+}
+
+// finite reports whether every number of v is.
+func finite(v []float64) bool {
+	for _, x := range v {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// forTiles calls f for every tile (i, j), which is tile t of a Sum, from that
+// many goroutines; worker tells them apart, 0 ≤ worker < threads.
+func forTiles(dim, threads int, f func(worker, t, i, j int)) {
+	parallel(blas.NumTiles(dim), threads, func(worker, t int) {
+		i := int((math.Sqrt(8*float64(t)+1) - 1) / 2)
+		f(worker, t, i, t-i*(i+1)/2)
+	})
+}
+
+// parallel calls f(worker, i) for 0 ≤ i < n from that many goroutines.
+func parallel(n, threads int, f func(worker, i int)) {
+	var (
+		next atomic.Int64
+		wg   sync.WaitGroup
+	)
+	for worker := range max(1, min(threads, n)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(worker, i)
+			}
+		})
+	}
+	wg.Wait()
+}
