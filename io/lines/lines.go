@@ -93,7 +93,7 @@ func (r *Reader) Line() int64 { return r.line }
 func (r *Reader) Lines() int64 { return r.lines }
 
 // Begin returns the offset in the file where the first line of the shard began.
-// It holds from the first call of Next.
+// It holds from the first call of Next; that it is 0 can be seen before.
 func (r *Reader) Begin() int64 { return r.begin }
 
 // Offset returns the offset in the file behind the last record and its line end,

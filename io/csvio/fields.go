@@ -1,0 +1,80 @@
+package csvio
+
+import "bytes"
+
+// fields walks over the fields of a record (RFC 4180, with the spaces round
+// fields trimmed).
+type fields struct {
+	rec   []byte
+	comma byte
+	at    int    // where the next field begins; len(rec)+1 behind the last one
+	text  []byte // a quoted field with its "" replaced
+}
+
+// more tells whether there is another field. A record has at least one.
+func (f *fields) more() bool { return f.at <= len(f.rec) }
+
+// next returns the text of the next field, valid until the call after, or the
+// reason why the record is not CSV.
+func (f *fields) next() (text []byte, reason string) {
+	b := f.rec[f.at:]
+	if len(b) == 0 || b[0] != '"' {
+		n := bytes.IndexByte(b, f.comma)
+		if n < 0 {
+			n = len(b)
+		}
+		f.at += n + 1
+		if bytes.IndexByte(b[:n], '"') >= 0 {
+			return nil, "has a quote in an unquoted field"
+		}
+		return trim(b[:n], f.comma), ""
+	}
+	b = b[1:]
+	f.text = f.text[:0]
+	for {
+		i := bytes.IndexByte(b, '"')
+		if i < 0 {
+			f.at = len(f.rec) + 1
+			return nil, "opens a quote that is never closed"
+		}
+		rest := b[i+1:]
+		if len(rest) > 0 && rest[0] == '"' {
+			f.text = append(f.text, b[:i+1]...)
+			b = rest[1:]
+			continue
+		}
+		text = b[:i]
+		if len(f.text) > 0 {
+			f.text = append(f.text, text...)
+			text = f.text
+		}
+		f.at = len(f.rec) - len(rest) + 1
+		if len(rest) > 0 && rest[0] != f.comma {
+			return nil, "has text behind its closing quote"
+		}
+		return trim(text, f.comma), ""
+	}
+}
+
+// count returns the number of fields from the next one on, and of the first
+// one that is not CSV its 0-based index and the reason.
+func (f fields) count() (n, at int, reason string) {
+	for ; f.more(); n++ {
+		if _, reason := f.next(); reason != "" {
+			return n, n, reason
+		}
+	}
+	return n, 0, ""
+}
+
+// trim cuts spaces from both ends, and tabs where they do not separate fields.
+func trim(b []byte, comma byte) []byte {
+	space := func(c byte) bool { return c == ' ' || c == '\t' && comma != '\t' }
+	for len(b) > 0 && space(b[0]) {
+		b = b[1:]
+	}
+	for len(b) > 0 && space(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}

@@ -1,0 +1,174 @@
+package csvio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Header says whether the first record of a file names its columns.
+type Header uint8
+
+const (
+	Auto    Header = iota // look at the first records
+	Present               // it does
+	Absent                // it is a row
+)
+
+// Options says what is known of a file beforehand.
+type Options struct {
+	Comma  byte   // what separates fields; 0 to find out
+	Header Header // whether there is one; Auto to find out
+	Label  string // name or position of the label, see ReadLayout; "" if there is none
+}
+
+// ErrEmpty is ReadLayout's error for a file without any record.
+var ErrEmpty = errors.New("csvio: the file is empty")
+
+// ReadLayout finds the layout of the file that in is the beginning of. It reads
+// the first 64 KiB, and on until it has seen the first records.
+//
+// Options.Label is the name of a column or, unless a column has that name, its
+// position: 1 is the first, −1 the last. All other columns are features. With a
+// label that is a name there must be a header; otherwise Auto takes text above a
+// column of numbers for a header.
+func ReadLayout(in io.Reader, o Options) (Layout, error) {
+	head := make([]byte, sniffLen)
+	n, err := io.ReadFull(in, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return Layout{}, fmt.Errorf("csvio: %w", err)
+	}
+	head = head[:n]
+	l := Layout{Comma: o.Comma, Label: -1}
+	if l.Comma == 0 {
+		l.Comma = Sniff(head)
+	} else if err := checkComma(l.Comma); err != nil {
+		return Layout{}, err
+	}
+	var rest io.Reader = bytes.NewReader(head)
+	if err == nil {
+		rest = io.MultiReader(rest, in)
+	}
+	r := lines.New(rest, lines.Options{End: -1, Quote: true, Comma: l.Comma})
+
+	rec, err := r.Next()
+	if err == io.EOF {
+		return Layout{}, ErrEmpty
+	}
+	if err != nil {
+		return Layout{}, fmt.Errorf("csvio: first record: %w", err)
+	}
+	first := fields{rec: rec, comma: l.Comma}
+	n, at, reason := first.count()
+	switch {
+	case reason != "":
+		return Layout{}, fmt.Errorf("csvio: first record: field %d %s", at+1, reason)
+	case n > maxColumns:
+		return Layout{}, fmt.Errorf("csvio: first record: %d fields; there can be %d", n, maxColumns)
+	}
+	l.Columns = names(rec, l.Comma, n)
+	switch _, notPosition := strconv.Atoi(o.Label); {
+	case o.Header == Present, o.Header == Auto && o.Label != "" && notPosition != nil:
+		l.Header = true
+	case o.Header == Auto:
+		label, err := position(o.Label, n)
+		if err != nil {
+			label = -1
+		}
+		if l.Header, err = gather(r, rec, l.Comma, n).header(label); err != nil {
+			return Layout{}, err
+		}
+	}
+	if !l.Header {
+		for f := range l.Columns {
+			l.Columns[f] = generated(f)
+		}
+	}
+	if l.Label, err = findLabel(o.Label, l.Columns, l.Header); err != nil {
+		return Layout{}, err
+	}
+	for f := range l.Columns {
+		if f != l.Label {
+			l.Features = append(l.Features, f)
+		}
+	}
+	if d := len(l.Features); d == 0 {
+		return Layout{}, fmt.Errorf("csvio: the label is the only column")
+	} else if d > rows.MaxDim {
+		return Layout{}, fmt.Errorf("csvio: %d columns of numbers; there can be %d", d, rows.MaxDim)
+	}
+	return l, nil
+}
+
+// gather looks at rec, the first record, of n fields, and at those behind it.
+func gather(r *lines.Reader, rec []byte, comma byte, n int) evidence {
+	e := evidence{first: make([]kind, n), numbers: make([]int, n)}
+	f := fields{rec: rec, comma: comma}
+	for i := range e.first {
+		b, _ := f.next()
+		e.first[i] = kindOf(b)
+	}
+	for through := r.Offset() + 1<<20; e.records < sniffRecords && r.Offset() < through; {
+		rec, err := r.Next()
+		if err != nil {
+			if bad := (*rows.BadRow)(nil); errors.As(err, &bad) {
+				continue
+			}
+			break
+		}
+		f.rec, f.at = rec, 0
+		if m, _, reason := f.count(); m != n || reason != "" {
+			continue
+		}
+		e.records++
+		for i := range n {
+			if b, _ := f.next(); kindOf(b) == number {
+				e.numbers[i]++
+			}
+		}
+	}
+	return e
+}
+
+// names returns the n fields of a header. A field without name is called as if
+// there were no header.
+func names(rec []byte, comma byte, n int) []string {
+	s := make([]string, 0, n)
+	f := fields{rec: rec, comma: comma}
+	for i := 0; f.more(); i++ {
+		name, _ := f.next()
+		if len(name) == 0 {
+			s = append(s, generated(i))
+		} else {
+			s = append(s, string(name))
+		}
+	}
+	return s
+}
+
+// generated is the name of a field that has none.
+func generated(f int) string { return "c" + strconv.Itoa(f+1) }
+
+var errOutside = errors.New("position is outside the row")
+
+// position returns the field, from 0, that a 1-based position means in a record
+// of n fields.
+func position(s string, n int) (int, error) {
+	i, err := strconv.Atoi(s)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, errOutside
+	case err != nil:
+		return 0, err
+	case i >= 1 && i <= n:
+		return i - 1, nil
+	case i <= -1 && i >= -n:
+		return n + i, nil
+	}
+	return 0, errOutside
+}

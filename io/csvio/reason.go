@@ -1,0 +1,104 @@
+package csvio
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// kind is what a field can be.
+type kind uint8
+
+const (
+	number  kind = iota // finite
+	missing             // empty, or a word that stands for no value
+	text
+)
+
+func kindOf(b []byte) kind {
+	if v, ok := decimal.Parse(b); ok && !math.IsInf(float64(v), 0) {
+		return number
+	}
+	if len(b) == 0 || isMissing(b) || isInfinite(b) {
+		return missing
+	}
+	return text
+}
+
+// isMissing knows the words that R, pandas, SQL and the UCI repository write for
+// a missing value.
+func isMissing(b []byte) bool {
+	if len(b) > 6 {
+		return false
+	}
+	switch strings.ToLower(string(b)) {
+	case "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "nil", "?", "-", ".", "\\n":
+		return true
+	}
+	return false
+}
+
+func isInfinite(b []byte) bool {
+	if len(b) > len("+infinity") {
+		return false
+	}
+	switch strings.ToLower(strings.TrimLeft(string(b), "+-")) {
+	case "inf", "infinity":
+		return true
+	}
+	return false
+}
+
+// reason tells why the text of a field is not a number that a row can hold.
+func reason(b []byte) string {
+	if len(b) == 0 {
+		return "is empty (missing values are not supported)"
+	}
+	q := quote(string(b[:min(len(b), 200)]))
+	if v, ok := decimal.Parse(b); ok {
+		return q + " is " + rows.CheckFinite(v)
+	}
+	switch {
+	case isMissing(b):
+		return q + " is not a number (missing values are not supported)"
+	case isInfinite(b):
+		return q + " is not a finite number"
+	case isText(b):
+		return q + " is not a number (text columns are not supported; drop or encode the column)"
+	case bytes.Count(b, []byte{','}) == 1 && kindOf(bytes.Replace(b[:min(len(b), 200)], []byte{','}, []byte{'.'}, 1)) == number:
+		return q + " is not a number (the decimal separator must be a point)"
+	}
+	return q + " is not a number"
+}
+
+// isText tells text from a number gone wrong: it has a letter and does not begin
+// as a number does.
+func isText(b []byte) bool {
+	return !strings.ContainsRune("0123456789+-.", rune(b[0])) &&
+		bytes.ContainsFunc(b, func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' || r >= utf8.RuneSelf })
+}
+
+// inColumn puts the name of the column before a reason.
+func inColumn(name, reason string) string {
+	return fmt.Sprintf("column %s: %s", quote(name), reason)
+}
+
+func quote(s string) string { return strconv.Quote(shorten(s)) }
+
+// shorten keeps the first 40 characters of s.
+func shorten(s string) string {
+	n := 0
+	for i := range s {
+		if n == 40 {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}

@@ -1,0 +1,117 @@
+package csvio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// sniffLen and sniffRecords are how much of a file is looked at.
+const (
+	sniffLen     = 64 << 10
+	sniffRecords = 50
+)
+
+// Sniff returns what separates the fields of the file that begins with head:
+// comma, tab or semicolon, whichever splits most of the first records into the
+// same number of fields, at least two, with most numbers among them. It is a
+// comma if nothing splits them.
+func Sniff(head []byte) (comma byte) {
+	comma = ','
+	best, width := 0.0, 0
+	for _, c := range []byte{',', '\t', ';'} {
+		if score, n := regularity(head, c); score > best || score == best && n > width {
+			comma, best, width = c, score, n
+		}
+	}
+	return comma
+}
+
+// regularity returns a·(1+b), where a is the share of records with as many
+// fields as the first has, n ≥ 2, and b the share of numbers in these records.
+func regularity(head []byte, comma byte) (score float64, n int) {
+	r := lines.New(bytes.NewReader(head), lines.Options{End: -1, Quote: true, Comma: comma})
+	var records, agree, numbers int
+	f := fields{comma: comma}
+	for records < sniffRecords {
+		rec, err := r.Next()
+		if bad := (*rows.BadRow)(nil); err != nil && !errors.As(err, &bad) {
+			break
+		}
+		if records > 0 && r.Offset() == int64(len(head)) && head[len(head)-1] != '\n' {
+			break // perhaps not whole
+		}
+		records++
+		if err != nil {
+			continue
+		}
+		found, here := 0, 0
+		f.rec, f.at = rec, 0
+		for f.more() {
+			text, reason := f.next()
+			if reason != "" {
+				found = 0
+				break
+			}
+			found++
+			if kindOf(text) == number {
+				here++
+			}
+		}
+		if n == 0 {
+			n = found
+		}
+		if found == n && n >= 2 {
+			agree++
+			numbers += here
+		}
+	}
+	if agree == 0 {
+		return 0, 0
+	}
+	a := float64(agree) / float64(records)
+	return a * (1 + float64(numbers)/float64(agree*n)), n
+}
+
+// evidence is what the first records of a file say about its header.
+type evidence struct {
+	first   []kind // of the fields of the first record
+	numbers []int  // of each field, how many of the records behind are a number there
+	records int    // how many there are
+}
+
+// header decides whether the first record is a header. A text over numbers
+// speaks for one. It must be over numbers only if it is over the label, where
+// text may be data. A number in the first record speaks against, except over
+// the label; where the two disagree (years as names, or one misspelt number),
+// it is an error, since to guess would be to lose a row or to invent one.
+//
+// If there is neither, the record is a header if its fields are all text.
+func (e evidence) header(label int) (bool, error) {
+	over, numeral, texts := -1, -1, 0
+	for f, k := range e.first {
+		switch {
+		case k == text && f == label:
+			if e.records > 0 && e.numbers[f] == e.records {
+				over = f
+			}
+		case k == text:
+			texts++
+			if e.numbers[f] > 0 {
+				over = f
+			}
+		case k == number && f != label:
+			numeral = f
+		}
+	}
+	switch {
+	case over >= 0 && numeral >= 0:
+		return false, fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text over numbers, but field %d is a number; say whether there is one", over+1, numeral+1)
+	case over >= 0:
+		return true, nil
+	}
+	return texts > 0 && numeral < 0, nil
+}
