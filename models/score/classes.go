@@ -1,0 +1,322 @@
+// Package score counts how far predictions are from the truth. The counts and
+// sums are exact, so scores do not depend on the order of the rows or on how
+// they were cut; parts counted by several workers are merged.
+package score
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Unseen stands for the true class of a row whose label is not in the
+// vocabulary of the model. No prediction is right for such a row.
+const Unseen = -1
+
+// MaxConfusion is the largest number of classes between which confusions are
+// counted pair by pair, in at most 8 MiB; with more, only how often each class
+// was true, predicted, and both.
+const MaxConfusion = 1000
+
+// Classes counts the predictions of a classifier with k classes. Make it with
+// NewClasses. It is not safe for concurrent use.
+type Classes struct {
+	k      int
+	pairs  []int64  // (k+1)×k, truth by prediction, the last row for Unseen; nil if k > MaxConfusion
+	totals []totals // of each class, if there are no pairs
+	unseen int64    // rows of unseen classes, if there are no pairs
+}
+
+// totals counts the rows of one class.
+type totals struct{ truth, predicted, hits int64 }
+
+// NewClasses returns an empty count for classes 0, …, k−1. It panics unless
+// 1 ≤ k ≤ rows.MaxClasses.
+func NewClasses(k int) *Classes {
+	if k < 1 || k > rows.MaxClasses {
+		panic("score: number of classes out of range")
+	}
+	c := &Classes{k: k}
+	if k <= MaxConfusion {
+		c.pairs = make([]int64, (k+1)*k)
+	} else {
+		c.totals = make([]totals, k)
+	}
+	return c
+}
+
+// Add counts one row. It panics if predicted is not a class, or truth neither a
+// class nor Unseen.
+func (c *Classes) Add(truth, predicted int) {
+	if truth < Unseen || truth >= c.k || predicted < 0 || predicted >= c.k {
+		panic("score: class out of range")
+	}
+	if c.pairs != nil {
+		if truth == Unseen {
+			truth = c.k
+		}
+		c.pairs[truth*c.k+predicted]++
+		return
+	}
+	c.totals[predicted].predicted++
+	if truth == Unseen {
+		c.unseen++
+		return
+	}
+	c.totals[truth].truth++
+	if truth == predicted {
+		c.totals[truth].hits++
+	}
+}
+
+// Merge adds the counts of d. It panics if d has other classes.
+func (c *Classes) Merge(d *Classes) {
+	if c.k != d.k {
+		panic("score: merge of counts of different classes")
+	}
+	for i, n := range d.pairs {
+		c.pairs[i] += n
+	}
+	for i, t := range d.totals {
+		c.totals[i].truth += t.truth
+		c.totals[i].predicted += t.predicted
+		c.totals[i].hits += t.hits
+	}
+	c.unseen += d.unseen
+}
+
+// sums returns the totals of each class and the rows of unseen classes.
+func (c *Classes) sums() (each []totals, unseen int64) {
+	if c.pairs == nil {
+		return c.totals, c.unseen
+	}
+	each = make([]totals, c.k)
+	for t := range c.k + 1 {
+		for p, n := range c.pairs[t*c.k : (t+1)*c.k] {
+			each[p].predicted += n
+			if t == c.k {
+				unseen += n
+				continue
+			}
+			each[t].truth += n
+			if t == p {
+				each[t].hits += n
+			}
+		}
+	}
+	return each, unseen
+}
+
+// ClassReport is the score of a classifier. Rates lie in [0, 1]; where there is
+// nothing to divide by they are 0.
+type ClassReport struct {
+	Rows     int64   `json:"rows"`
+	Errors   int64   `json:"errors"`
+	Unseen   int64   `json:"unseen,omitempty"` // of the errors, rows whose class the model does not know
+	Accuracy float64 `json:"accuracy"`
+	Error    float64 `json:"error"`
+	// StdErr is the standard error √(p(1−p)/n) of Accuracy and of Error.
+	StdErr float64 `json:"std_err"`
+	// The macro averages weigh all classes alike that are true or predicted for
+	// at least one row.
+	MacroPrecision float64      `json:"macro_precision"`
+	MacroRecall    float64      `json:"macro_recall"`
+	MacroF1        float64      `json:"macro_f1"`
+	Classes        []ClassScore `json:"classes"`
+	// Confusion counts rows by true class, then by predicted class. It is there
+	// for up to 30 classes.
+	Confusion [][]int64 `json:"confusion,omitempty"`
+	// Worst lists the pairs of classes confused most often, worst first; it
+	// stands in for Confusion from 31 to MaxConfusion classes.
+	Worst []Confused `json:"worst,omitempty"`
+}
+
+// ClassScore is the score of one class.
+type ClassScore struct {
+	Class     string  `json:"class"`
+	Rows      int64   `json:"rows"`      // with this true class
+	Predicted int64   `json:"predicted"` // predicted to be of this class
+	Hits      int64   `json:"hits"`      // both
+	Precision float64 `json:"precision"` // Hits/Predicted
+	Recall    float64 `json:"recall"`    // Hits/Rows
+	F1        float64 `json:"f1"`        // 2·Hits/(Rows+Predicted)
+}
+
+// Confused counts the rows of class Truth that were predicted to be Predicted.
+type Confused struct {
+	Truth     string `json:"truth"`
+	Predicted string `json:"predicted"`
+	Rows      int64  `json:"rows"`
+}
+
+const (
+	maxShown = 30 // classes of a confusion matrix that is reported
+	maxWorst = 20 // pairs reported otherwise
+)
+
+// Report returns the scores. names are the classes in order, or nil to call
+// them by their numbers; it panics if there are not k of them.
+func (c *Classes) Report(names []string) ClassReport {
+	if names == nil {
+		names = make([]string, c.k)
+		for i := range names {
+			names[i] = strconv.Itoa(i)
+		}
+	}
+	if len(names) != c.k {
+		panic("score: not one name for each class")
+	}
+	each, unseen := c.sums()
+	r := ClassReport{Rows: unseen, Errors: unseen, Unseen: unseen, Classes: make([]ClassScore, c.k)}
+	present := int64(0)
+	for i, t := range each {
+		s := ClassScore{
+			Class: names[i], Rows: t.truth, Predicted: t.predicted, Hits: t.hits,
+			Precision: ratio(t.hits, t.predicted),
+			Recall:    ratio(t.hits, t.truth),
+			F1:        ratio(2*t.hits, t.truth+t.predicted),
+		}
+		r.Classes[i] = s
+		r.Rows += t.truth
+		r.Errors += t.truth - t.hits
+		if t.truth+t.predicted > 0 {
+			present++
+			r.MacroPrecision += s.Precision
+			r.MacroRecall += s.Recall
+			r.MacroF1 += s.F1
+		}
+	}
+	if present > 0 {
+		r.MacroPrecision /= float64(present)
+		r.MacroRecall /= float64(present)
+		r.MacroF1 /= float64(present)
+	}
+	r.Accuracy, r.Error = ratio(r.Rows-r.Errors, r.Rows), ratio(r.Errors, r.Rows)
+	if r.Rows > 0 {
+		r.StdErr = math.Sqrt(r.Accuracy * r.Error / float64(r.Rows))
+	}
+	switch {
+	case c.k <= maxShown:
+		for t := range c.k {
+			r.Confusion = append(r.Confusion, slices.Clone(c.pairs[t*c.k:(t+1)*c.k]))
+		}
+	case c.pairs != nil:
+		r.Worst = c.worst(names)
+	}
+	return r
+}
+
+// worst returns the pairs that are confused most often, pairs confused equally
+// often in the order of the classes.
+func (c *Classes) worst(names []string) []Confused {
+	var at []int
+	for i, n := range c.pairs[:c.k*c.k] {
+		if n > 0 && i/c.k != i%c.k {
+			at = append(at, i)
+		}
+	}
+	slices.SortStableFunc(at, func(i, j int) int { return cmp.Compare(c.pairs[j], c.pairs[i]) })
+	var w []Confused
+	for _, i := range at[:min(maxWorst, len(at))] {
+		w = append(w, Confused{names[i/c.k], names[i%c.k], c.pairs[i]})
+	}
+	return w
+}
+
+func ratio(a, b int64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+var (
+	_ encoding.BinaryMarshaler   = (*Classes)(nil)
+	_ encoding.BinaryUnmarshaler = (*Classes)(nil)
+)
+
+var errClasses = errors.New("score: damaged encoding of class counts")
+
+// MarshalBinary writes the number of classes (uint32) and the counts (uint64),
+// little-endian. The error is always nil.
+func (c *Classes) MarshalBinary() ([]byte, error) {
+	le := binary.LittleEndian
+	b := le.AppendUint32(nil, uint32(c.k))
+	for _, n := range c.pairs {
+		b = le.AppendUint64(b, uint64(n))
+	}
+	for _, t := range c.totals {
+		b = le.AppendUint64(b, uint64(t.truth))
+		b = le.AppendUint64(b, uint64(t.predicted))
+		b = le.AppendUint64(b, uint64(t.hits))
+	}
+	if c.totals != nil {
+		b = le.AppendUint64(b, uint64(c.unseen))
+	}
+	return b, nil
+}
+
+// UnmarshalBinary sets c to the counts encoded in b.
+func (c *Classes) UnmarshalBinary(b []byte) error {
+	le := binary.LittleEndian
+	if len(b) < 4 {
+		return errClasses
+	}
+	k := int(le.Uint32(b))
+	b = b[4:]
+	if k < 1 || k > rows.MaxClasses {
+		return errClasses
+	}
+	size := (k + 1) * k
+	if k > MaxConfusion {
+		size = 3*k + 1
+	}
+	if len(b) != 8*size {
+		return errClasses
+	}
+	var sum int64
+	next := func() int64 {
+		n := int64(le.Uint64(b))
+		b = b[8:]
+		if n < 0 || sum < 0 {
+			sum = -1
+		} else {
+			sum += n
+		}
+		return n
+	}
+	d := NewClasses(k)
+	for i := range d.pairs {
+		d.pairs[i] = next()
+	}
+	for i := range d.totals {
+		t := totals{next(), next(), next()}
+		if t.hits > min(t.truth, t.predicted) {
+			return errClasses
+		}
+		d.totals[i] = t
+	}
+	if d.totals != nil {
+		d.unseen = next()
+	}
+	if sum < 0 || d.totals != nil && !d.balanced() {
+		return errClasses
+	}
+	*c = *d
+	return nil
+}
+
+// balanced reports whether as many rows were predicted as there are.
+func (c *Classes) balanced() bool {
+	n := c.unseen
+	for _, t := range c.totals {
+		n += t.truth - t.predicted
+	}
+	return n == 0
+}

@@ -1,0 +1,273 @@
+package score
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+type pair struct{ truth, predicted int }
+
+// randomPairs returns predictions that are right half of the time; some rows
+// are of unseen classes.
+func randomPairs(r *rand.Rand, n, k int) []pair {
+	p := make([]pair, n)
+	for i := range p {
+		p[i] = pair{r.IntN(k), r.IntN(k)}
+		switch r.IntN(10) {
+		case 0:
+			p[i].truth = Unseen
+		case 1, 2, 3, 4, 5:
+			p[i].predicted = p[i].truth
+		}
+	}
+	return p
+}
+
+func count(k int, p []pair) *Classes {
+	c := NewClasses(k)
+	for _, x := range p {
+		c.Add(x.truth, x.predicted)
+	}
+	return c
+}
+
+// marshal encodes what cannot fail to be encoded.
+func marshal(t testing.TB, c interface{ MarshalBinary() ([]byte, error) }) []byte {
+	t.Helper()
+	b, err := c.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestClassCountsDoNotDependOnTheCut(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, k := range []int{1, 2, 10, 31, MaxConfusion + 1} {
+		p := randomPairs(r, 500, k)
+		whole := count(k, p)
+		for range 5 {
+			r.Shuffle(len(p), func(i, j int) { p[i], p[j] = p[j], p[i] })
+			parts := make([]*Classes, 1+r.IntN(6))
+			for i := range parts {
+				parts[i] = NewClasses(k)
+			}
+			for _, x := range p {
+				parts[r.IntN(len(parts))].Add(x.truth, x.predicted)
+			}
+			for len(parts) > 1 {
+				last := new(Classes)
+				if err := last.UnmarshalBinary(marshal(t, parts[len(parts)-1])); err != nil {
+					t.Fatal(err)
+				}
+				parts = parts[:len(parts)-1]
+				parts[r.IntN(len(parts))].Merge(last)
+			}
+			if !bytes.Equal(marshal(t, parts[0]), marshal(t, whole)) {
+				t.Fatalf("%d classes: another cut gives other bytes", k)
+			}
+			if !reflect.DeepEqual(parts[0].Report(nil), whole.Report(nil)) {
+				t.Fatalf("%d classes: another cut gives another report", k)
+			}
+		}
+	}
+}
+
+func TestClassReportEqualsTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for _, k := range []int{1, 2, 7, 40, MaxConfusion + 1} {
+		p := randomPairs(r, 300, k)
+		got := count(k, p).Report(nil)
+		var right, unseen, present, precision, recall, f1 float64
+		for c := range k {
+			var rows, predicted, hits float64
+			for _, x := range p {
+				if x.truth == c {
+					rows++
+				}
+				if x.predicted == c {
+					predicted++
+				}
+				if x.truth == c && x.predicted == c {
+					hits++
+				}
+			}
+			s := got.Classes[c]
+			if float64(s.Rows) != rows || float64(s.Predicted) != predicted || float64(s.Hits) != hits {
+				t.Fatalf("%d classes, class %d: %+v, want %v, %v, %v", k, c, s, rows, predicted, hits)
+			}
+			right += hits
+			if rows+predicted > 0 {
+				present++
+				if predicted > 0 {
+					precision += hits / predicted
+				}
+				if rows > 0 {
+					recall += hits / rows
+				}
+				f1 += 2 * hits / (rows + predicted)
+			}
+		}
+		for _, x := range p {
+			if x.truth == Unseen {
+				unseen++
+			}
+		}
+		n := float64(len(p))
+		for name, v := range map[string][2]float64{
+			"rows":      {float64(got.Rows), n},
+			"unseen":    {float64(got.Unseen), unseen},
+			"errors":    {float64(got.Errors), n - right},
+			"accuracy":  {got.Accuracy, right / n},
+			"error":     {got.Error, (n - right) / n},
+			"std err":   {got.StdErr, math.Sqrt(right / n * (1 - right/n) / n)},
+			"precision": {got.MacroPrecision, precision / present},
+			"recall":    {got.MacroRecall, recall / present},
+			"F1":        {got.MacroF1, f1 / present},
+		} {
+			if math.Abs(v[0]-v[1]) > 1e-14*math.Abs(v[1]) {
+				t.Errorf("%d classes: %s %v, want %v", k, name, v[0], v[1])
+			}
+		}
+		if (got.Confusion != nil) != (k <= 30) || (got.Worst != nil) != (k == 40) {
+			t.Errorf("%d classes: confusion %v, worst %v", k, got.Confusion != nil, got.Worst != nil)
+		}
+	}
+}
+
+// The example of scikit-learn's classification_report, y_true = 0 1 2 2 2 and
+// y_pred = 0 0 2 2 1: precision 0.50 0.00 1.00, recall 1.00 0.00 0.67,
+// F1 0.67 0.00 0.80, accuracy 0.60, macro averages 0.50 0.56 0.49.
+func TestClassReportOfAKnownExample(t *testing.T) {
+	got := count(3, []pair{{0, 0}, {1, 0}, {2, 2}, {2, 2}, {2, 1}}).Report([]string{"a", "b", "c"})
+	// Variables, so that each step is rounded as it is in the report.
+	p, q, thirds, f1 := 0.6, 0.4, 2./3, 0.8
+	want := ClassReport{
+		Rows: 5, Errors: 2, Accuracy: p, Error: q, StdErr: math.Sqrt(p * q / 5),
+		MacroPrecision: 0.5, MacroRecall: (1 + thirds) / 3, MacroF1: (thirds + f1) / 3,
+		Classes: []ClassScore{
+			{"a", 1, 2, 1, 0.5, 1, 2. / 3},
+			{"b", 1, 1, 0, 0, 0, 0},
+			{"c", 3, 2, 2, 1, 2. / 3, 0.8},
+		},
+		Confusion: [][]int64{{1, 0, 0}, {1, 0, 0}, {0, 1, 2}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf(" got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestWorstPairsComeFirst(t *testing.T) {
+	c := NewClasses(31)
+	for i := range 30 {
+		for range i / 2 {
+			c.Add(i, i+1)
+		}
+		for range 100 {
+			c.Add(i, i)
+			c.Add(Unseen, i)
+		}
+	}
+	w := c.Report(nil).Worst
+	if len(w) != maxWorst || w[0] != (Confused{"28", "29", 14}) || w[1] != (Confused{"29", "30", 14}) {
+		t.Errorf("%d pairs: %v", len(w), w)
+	}
+	if !slices.IsSortedFunc(w, func(a, b Confused) int { return int(b.Rows - a.Rows) }) {
+		t.Errorf("out of order: %v", w)
+	}
+}
+
+func TestReportOfNothingIsFinite(t *testing.T) {
+	r := NewClasses(3).Report(nil)
+	if r.Rows != 0 || r.Accuracy != 0 || r.StdErr != 0 || r.MacroF1 != 0 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReportJSONRoundTrips(t *testing.T) {
+	want := count(40, randomPairs(rand.New(rand.NewPCG(3, 3)), 200, 40)).Report(nil)
+	b, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got ClassReport
+	if err := json.Unmarshal(b, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("error %v\n got %+v\nwant %+v", err, got, want)
+	}
+}
+
+func TestWrongUseOfClassesPanics(t *testing.T) {
+	for name, f := range map[string]func(){
+		"no classes":        func() { NewClasses(0) },
+		"too many classes":  func() { NewClasses(1 << 20) },
+		"truth too large":   func() { NewClasses(3).Add(3, 0) },
+		"truth too small":   func() { NewClasses(3).Add(-2, 0) },
+		"unseen prediction": func() { NewClasses(3).Add(0, Unseen) },
+		"prediction large":  func() { NewClasses(3).Add(0, 3) },
+		"merge":             func() { NewClasses(3).Merge(NewClasses(4)) },
+		"names":             func() { NewClasses(3).Report([]string{"a"}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+func TestDamagedClassCountsAreRefused(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for _, k := range []int{3, MaxConfusion + 1} {
+		good := marshal(t, count(k, randomPairs(r, 50, k)))
+		if new(Classes).UnmarshalBinary(good) != nil {
+			t.Fatal("refused")
+		}
+		for name, bad := range map[string][]byte{
+			"empty":      {},
+			"cut":        good[:len(good)-1],
+			"longer":     append(slices.Clone(good), 0),
+			"no classes": append(make([]byte, 4), good[4:]...),
+			"negative":   append(slices.Clone(good[:len(good)-1]), 0x80),
+			"overflow":   append(good[:len(good)-16:len(good)-16], bytes.Repeat([]byte{255, 255, 255, 255, 255, 255, 255, 127}, 2)...),
+		} {
+			if new(Classes).UnmarshalBinary(bad) == nil {
+				t.Errorf("%d classes, %s: accepted", k, name)
+			}
+		}
+	}
+}
+
+func FuzzClassesUnmarshalBinary(f *testing.F) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, k := range []int{1, 3, MaxConfusion + 1} {
+		f.Add(marshal(f, count(k, randomPairs(r, 20, k))))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var c Classes
+		if c.UnmarshalBinary(b) != nil {
+			return
+		}
+		if !bytes.Equal(marshal(t, &c), b) {
+			t.Fatal("decoded and encoded again it differs")
+		}
+		_ = c.Report(nil).String()
+	})
+}
+
+func BenchmarkClassesAdd(b *testing.B) {
+	c := NewClasses(10)
+	for b.Loop() {
+		c.Add(3, 5)
+	}
+}

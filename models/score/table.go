@@ -1,0 +1,123 @@
+package score
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+)
+
+// String returns the report as lines of text in aligned columns: the totals,
+// the classes (of more than 30 those with the lowest F1), and the confusion
+// matrix or the pairs confused most often.
+func (r ClassReport) String() string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "rows %d, errors %d", r.Rows, r.Errors)
+	if r.Unseen > 0 {
+		fmt.Fprintf(&b, " (%d of classes the model does not know)", r.Unseen)
+	}
+	fmt.Fprintf(&b, "\naccuracy %s %%, error %s ± %s %%\n\n", percent(r.Accuracy), percent(r.Error), percent(r.StdErr))
+
+	shown := r.Classes
+	if len(shown) > maxShown {
+		shown = slices.Clone(shown)
+		slices.SortStableFunc(shown, func(a, b ClassScore) int { return cmp.Compare(a.F1, b.F1) })
+		shown = shown[:maxShown]
+		fmt.Fprintf(&b, "the %d classes of %d with the lowest F1:\n", maxShown, len(r.Classes))
+	}
+	w := newTable(&b)
+	fmt.Fprintln(w, "class\tprecision\trecall\tF1\trows\t")
+	for _, c := range shown {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t\n", name(c.Class), percent(c.Precision), percent(c.Recall), percent(c.F1), c.Rows)
+	}
+	fmt.Fprintf(w, "macro average\t%s\t%s\t%s\t%d\t\n", percent(r.MacroPrecision), percent(r.MacroRecall), percent(r.MacroF1), r.Rows-r.Unseen)
+	w.Flush()
+
+	if len(r.Confusion) > 0 {
+		b.WriteString("\nrows by true class (down) and predicted class (across):\n")
+		w := newTable(&b)
+		for _, c := range r.Classes {
+			fmt.Fprintf(w, "\t%s", name(c.Class))
+		}
+		fmt.Fprintln(w, "\t")
+		for i, row := range r.Confusion {
+			fmt.Fprint(w, name(r.Classes[i].Class))
+			for _, n := range row {
+				if n == 0 {
+					fmt.Fprint(w, "\t.")
+				} else {
+					fmt.Fprintf(w, "\t%d", n)
+				}
+			}
+			fmt.Fprintln(w, "\t")
+		}
+		w.Flush()
+	}
+	if len(r.Worst) > 0 {
+		b.WriteString("\nconfused most often:\n")
+		w := newTable(&b)
+		fmt.Fprintln(w, "true\tpredicted\trows\t")
+		for _, c := range r.Worst {
+			fmt.Fprintf(w, "%s\t%s\t%d\t\n", name(c.Truth), name(c.Predicted), c.Rows)
+		}
+		w.Flush()
+	}
+	return b.String()
+}
+
+// WriteTo writes the text of String.
+func (r ClassReport) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, r.String())
+	return int64(n), err
+}
+
+// String returns the report as lines of text in aligned columns.
+func (r TargetReport) String() string {
+	var b bytes.Buffer
+	w := newTable(&b)
+	fmt.Fprintf(w, "rows\t%d\t\n", r.Rows)
+	if r.NotFinite > 0 {
+		fmt.Fprintf(w, "not finite\t%d\t\n", r.NotFinite)
+	}
+	for _, l := range []struct {
+		name  string
+		value float64
+	}{
+		{"RMSE", r.RMSE}, {"MAE", r.MAE}, {"max error", r.MaxError},
+		{"target mean", r.TargetMean}, {"target dev", r.TargetDev}, {"R²", r.R2},
+	} {
+		fmt.Fprintf(w, "%s\t%.6g\t\n", l.name, l.value)
+	}
+	w.Flush()
+	return b.String()
+}
+
+// WriteTo writes the text of String.
+func (r TargetReport) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, r.String())
+	return int64(n), err
+}
+
+func newTable(w io.Writer) *tabwriter.Writer {
+	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+}
+
+func percent(p float64) string { return strconv.FormatFloat(100*p, 'f', 2, 64) }
+
+// name returns a class as it can stand in a table: on one line, in at most 24
+// characters, never empty.
+func name(class string) string {
+	if class == "" || strings.ContainsFunc(class, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		class = strconv.Quote(class)
+	}
+	const most = 24
+	if utf8.RuneCountInString(class) > most {
+		class = string([]rune(class)[:most-1]) + "…"
+	}
+	return class
+}

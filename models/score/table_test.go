@@ -1,0 +1,81 @@
+package score
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestClassTable(t *testing.T) {
+	c := count(3, []pair{{0, 0}, {1, 0}, {2, 2}, {2, 2}, {2, 1}, {Unseen, 1}})
+	r := c.Report([]string{"cat", "", "line\nbreak"})
+	const want = `rows 6, errors 3 (1 of classes the model does not know)
+accuracy 50.00 %, error 50.00 ± 20.41 %
+
+          class  precision  recall     F1  rows
+            cat      50.00  100.00  66.67     1
+             ""       0.00    0.00   0.00     1
+  "line\nbreak"     100.00   66.67  80.00     3
+  macro average      50.00   55.56  48.89     5
+
+rows by true class (down) and predicted class (across):
+                 cat  ""  "line\nbreak"
+            cat    1   .              .
+             ""    1   .              .
+  "line\nbreak"    .   1              2
+`
+	if got := r.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	var b bytes.Buffer
+	if n, err := r.WriteTo(&b); err != nil || n != int64(len(want)) || b.String() != want {
+		t.Errorf("WriteTo wrote %d bytes, error %v", n, err)
+	}
+}
+
+func TestTableOfManyClassesShowsTheWorst(t *testing.T) {
+	c := NewClasses(200)
+	for i := range 200 {
+		c.Add(i, i)
+		for range i {
+			c.Add(i, (i+1)%200)
+		}
+	}
+	s := c.Report(nil).String()
+	if n := strings.Count(s, "\n"); n > 60 {
+		t.Errorf("%d lines", n)
+	}
+	for _, want := range []string{"the 30 classes of 200 with the lowest F1:", "confused most often:", "199          0   199"} {
+		if !strings.Contains(s, want) {
+			t.Errorf("no %q in\n%s", want, s)
+		}
+	}
+	if strings.Contains(s, "across") {
+		t.Error("a matrix of 200 classes")
+	}
+}
+
+func TestTargetTable(t *testing.T) {
+	s := sum([]residual{{1, 2}, {3, 2}, {5, 5}})
+	const want = `         rows         3
+         RMSE  0.816497
+          MAE  0.666667
+    max error         1
+  target mean         3
+   target dev   1.63299
+           R²      0.75
+`
+	if got := s.Report().String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	s.Add(3e38, -3e38)
+	if got := s.Report().String(); !strings.Contains(got, "not finite         1\n") {
+		t.Errorf("no word of the row left out:\n%s", got)
+	}
+}
+
+func TestLongClassNamesAreCut(t *testing.T) {
+	if got := name(strings.Repeat("é", 30)); got != strings.Repeat("é", 23)+"…" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,173 @@
+package score
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+type residual struct{ truth, predicted float32 }
+
+func randomResiduals(r *rand.Rand, n int) []residual {
+	x := make([]residual, n)
+	for i := range x {
+		y := float32(math.Ldexp(r.NormFloat64(), r.IntN(40)-20)) + 100
+		x[i] = residual{y, y + float32(r.NormFloat64())}
+	}
+	return x
+}
+
+func sum(x []residual) *Targets {
+	t := new(Targets)
+	for _, r := range x {
+		t.Add(r.truth, r.predicted)
+	}
+	return t
+}
+
+func TestTargetSumsDoNotDependOnTheCut(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{0, 1, 300} {
+		x := randomResiduals(r, n)
+		if n > 1 {
+			x = append(x, residual{1, float32(math.NaN())}, residual{-3e38, 3e38})
+		}
+		whole := sum(x)
+		for range 20 {
+			r.Shuffle(len(x), func(i, j int) { x[i], x[j] = x[j], x[i] })
+			parts := make([]Targets, 1+r.IntN(6))
+			for _, v := range x {
+				parts[r.IntN(len(parts))].Add(v.truth, v.predicted)
+			}
+			for len(parts) > 1 {
+				var last Targets
+				if err := last.UnmarshalBinary(marshal(t, &parts[len(parts)-1])); err != nil {
+					t.Fatal(err)
+				}
+				parts = parts[:len(parts)-1]
+				parts[r.IntN(len(parts))].Merge(&last)
+			}
+			if parts[0] != *whole || !bytes.Equal(marshal(t, &parts[0]), marshal(t, whole)) {
+				t.Fatal("another cut gives other bytes")
+			}
+		}
+	}
+}
+
+func TestTargetReportEqualsTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for range 50 {
+		x := randomResiduals(r, 1+r.IntN(50))
+		var sy, sr2, sabs, syy big.Rat
+		n := big.NewRat(int64(len(x)), 1)
+		largest := 0.0
+		for _, v := range x {
+			d := float64(v.predicted - v.truth)
+			largest = max(largest, math.Abs(d))
+			sy.Add(&sy, new(big.Rat).SetFloat64(float64(v.truth)))
+			sabs.Add(&sabs, new(big.Rat).SetFloat64(math.Abs(d)))
+			e := new(big.Rat).SetFloat64(d)
+			sr2.Add(&sr2, e.Mul(e, e))
+		}
+		sy.Quo(&sy, n)
+		for _, v := range x {
+			e := new(big.Rat).SetFloat64(float64(v.truth))
+			e.Sub(e, &sy)
+			syy.Add(&syy, e.Mul(e, e))
+		}
+		f := func(x *big.Rat) float64 { v, _ := x.Float64(); return v }
+		mse, variance := f(sr2.Quo(&sr2, n)), f(syy.Quo(&syy, n))
+		want := TargetReport{
+			Rows: int64(len(x)), RMSE: math.Sqrt(mse), MAE: f(sabs.Quo(&sabs, n)), MaxError: largest,
+			TargetMean: f(&sy), TargetDev: math.Sqrt(variance),
+		}
+		if variance > 0 {
+			want.R2 = 1 - mse/variance
+		}
+		if got := sum(x).Report(); got != want {
+			t.Fatalf(" got %+v\nwant %+v", got, want)
+		}
+	}
+}
+
+func TestTargetReportOfSpecialCases(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	for _, c := range []struct {
+		name string
+		x    []residual
+		want TargetReport
+	}{
+		{"nothing", nil, TargetReport{}},
+		{"exact", []residual{{1, 1}, {3, 3}}, TargetReport{Rows: 2, TargetMean: 2, TargetDev: 1, R2: 1}},
+		{"the mean", []residual{{1, 2}, {3, 2}}, TargetReport{Rows: 2, RMSE: 1, MAE: 1, MaxError: 1, TargetMean: 2, TargetDev: 1}},
+		{"worse than the mean", []residual{{1, 3}, {3, 1}},
+			TargetReport{Rows: 2, RMSE: 2, MAE: 2, MaxError: 2, TargetMean: 2, TargetDev: 1, R2: -3}},
+		{"constant, met", []residual{{0.1, 0.1}, {0.1, 0.1}, {0.1, 0.1}},
+			TargetReport{Rows: 3, TargetMean: float64(float32(0.1)), R2: 1}},
+		{"constant, missed", []residual{{5, 6}, {5, 5}},
+			TargetReport{Rows: 2, RMSE: math.Sqrt(0.5), MAE: 0.5, MaxError: 1, TargetMean: 5}},
+		{"not finite", []residual{{1, nan}, {1, inf}, {-3e38, 3e38}, {2, 3}},
+			TargetReport{Rows: 1, NotFinite: 3, RMSE: 1, MAE: 1, MaxError: 1, TargetMean: 2}},
+	} {
+		got := sum(c.x).Report()
+		if got != c.want {
+			t.Errorf("%s:\n got %+v\nwant %+v", c.name, got, c.want)
+		}
+		b, err := json.Marshal(got)
+		var back TargetReport
+		if err != nil || json.Unmarshal(b, &back) != nil || !reflect.DeepEqual(back, got) {
+			t.Errorf("%s: JSON %s, error %v", c.name, b, err)
+		}
+	}
+}
+
+func TestDamagedTargetSumsAreRefused(t *testing.T) {
+	good := marshal(t, sum(randomResiduals(rand.New(rand.NewPCG(3, 3)), 20)))
+	for n := range good {
+		if new(Targets).UnmarshalBinary(good[:n]) == nil {
+			t.Errorf("%d of %d bytes accepted", n, len(good))
+		}
+	}
+	for name, change := range map[string]func(b []byte) []byte{
+		"longer":         func(b []byte) []byte { return append(b, 0) },
+		"negative rows":  func(b []byte) []byte { b[7] = 0x80; return b },
+		"negative max":   func(b []byte) []byte { b[19] |= 0x80; return b },
+		"infinite max":   func(b []byte) []byte { copy(b[16:], []byte{0, 0, 0x80, 0x7f}); return b },
+		"sums of no row": func(b []byte) []byte { clear(b[:8]); return b },
+	} {
+		if new(Targets).UnmarshalBinary(change(slices.Clone(good))) == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func FuzzTargetsUnmarshalBinary(f *testing.F) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for _, n := range []int{0, 1, 20} {
+		f.Add(marshal(f, sum(randomResiduals(r, n))))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var s Targets
+		if s.UnmarshalBinary(b) != nil {
+			return
+		}
+		if !bytes.Equal(marshal(t, &s), b) {
+			t.Fatal("decoded and encoded again it differs")
+		}
+		if _, err := json.Marshal(s.Report()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func BenchmarkTargetsAdd(b *testing.B) {
+	var s Targets
+	for b.Loop() {
+		s.Add(3.5, 3.25)
+	}
+}
