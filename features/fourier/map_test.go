@@ -1,0 +1,236 @@
+package fourier
+
+import (
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/stattest"
+)
+
+// normals returns n numbers N(0, 1).
+func normals(n int, seed uint64) []float32 {
+	s := stream.New(seed, stream.PurposeOf("test/rows"), 0)
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(s.Normal())
+	}
+	return x
+}
+
+func mustNew(t testing.TB, r features.Recipe) features.Gridded {
+	t.Helper()
+	m, err := r.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.(features.Gridded)
+}
+
+func dot(x, z []float32) (sum float64) {
+	for i := range x {
+		sum += float64(x[i]) * float64(z[i])
+	}
+	return sum
+}
+
+// The dumb twin: frequencies in radians, math.Cos, float64 throughout.
+func TestApplyEqualsTheDefinition(t *testing.T) {
+	for _, form := range []Form{Paired, Offset} {
+		for _, out := range []int{2, 30, 96, 130} {
+			const in, n = 7, 5
+			x := normals(n*in, 1)
+			r := Gaussian{In: in, Out: out, Width: 0.7, Form: form, Seed: 9}
+			m := mustNew(t, r)
+			dst := make([]float32, n*out)
+			m.Apply(dst, x, n)
+
+			d := r.draw()
+			f := d.frequencies()
+			w, b, err := Turns(r, 0, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				for j := range f {
+					angle := dot(x[i*in:(i+1)*in], w[j*in:(j+1)*in])
+					if form == Offset {
+						angle += float64(b[j])
+					}
+					angle *= 2 * math.Pi
+					want := []float64{math.Cos(angle), math.Sin(angle)}
+					have := []float32{dst[i*out+j], 0}
+					if form == Paired {
+						have[1] = dst[i*out+f+j]
+					} else {
+						have[1] = float32(math.Sqrt(2/float64(out)) * want[1])
+					}
+					for k := range have {
+						if off := math.Abs(float64(have[k])/math.Sqrt(2/float64(out)) - want[k]); off > 3e-6 {
+							t.Fatalf("%v, out %d, row %d, frequency %d: off by %g", form, out, i, j, off)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestQuantizeRoundsApply(t *testing.T) {
+	const in, n = 11, 37
+	x := normals(n*in, 2)
+	for name, r := range kernels(in, 200, 1.5, Paired, 4) {
+		m := mustNew(t, r)
+		dst, grid := make([]float32, n*200), blas.NewBytes(200)
+		m.Apply(dst, x, n)
+		if s := m.Quantize(grid, x, n, 2); s != 0 {
+			t.Errorf("%s: %d saturated", name, s)
+		}
+		if want := math.Sqrt(2.0/200) / 127; m.Step() != want {
+			t.Errorf("%s: step %v, want %v", name, m.Step(), want)
+		}
+		for i := range n {
+			for j := range 200 {
+				if off := math.Abs(float64(dst[i*200+j])/m.Step() - float64(grid.At(i, j))); off > 0.5001 {
+					t.Fatalf("%s: feature %d,%d is %.4f steps from its byte", name, i, j, off)
+				}
+			}
+		}
+	}
+}
+
+func TestApplyIsSafeAndTheSameConcurrently(t *testing.T) {
+	const in, out, n = 20, 64, 50
+	x := normals(n*in, 3)
+	m := mustNew(t, Laplace{In: in, Out: out, Width: 10})
+	want := make([]float32, n*out)
+	m.Apply(want, x, n)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range n { // row by row: other cuts, same bits
+				one := make([]float32, out)
+				m.Apply(one, x[i*in:(i+1)*in], 1)
+				for j, v := range one {
+					if v != want[i*out+j] {
+						t.Errorf("row %d alone differs at feature %d", i, j)
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestShortSlicesPanic(t *testing.T) {
+	m := mustNew(t, Gaussian{In: 4, Out: 8, Width: 1})
+	for name, f := range map[string]func(){
+		"Apply, x":      func() { m.Apply(make([]float32, 16), make([]float32, 7), 2) },
+		"Apply, dst":    func() { m.Apply(make([]float32, 15), make([]float32, 8), 2) },
+		"Apply, n":      func() { m.Apply(nil, nil, -1) },
+		"Quantize, x":   func() { m.Quantize(blas.NewBytes(8), make([]float32, 7), 2, 1) },
+		"Quantize, n":   func() { m.Quantize(blas.NewBytes(8), make([]float32, 8000), blas.MaxRows+1, 1) },
+		"Kernel, sizes": func() { Gaussian{Width: 1}.Kernel(make([]float32, 2), make([]float32, 3)) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+// pairs are rows of 5 numbers at various distances.
+var pairs = []struct {
+	name string
+	x, z []float32
+}{
+	{"equal", []float32{0.5, -1, 2, 0, 0.25}, []float32{0.5, -1, 2, 0, 0.25}},
+	{"near", []float32{0.5, -1, 2, 0, 0.25}, []float32{0.4, -1.1, 2.2, 0.1, 0.2}},
+	{"along one axis", []float32{1, 1, 1, 1, 1}, []float32{2, 1, 1, 1, 1}},
+	{"middling", []float32{0, 0, 0, 0, 0}, []float32{0.7, -0.6, 0.5, 0.4, -0.3}},
+	{"far", []float32{1, -1, 1, -1, 1}, []float32{-1, 1, -1, 1, -1}},
+}
+
+// gridGain returns what the grid does to the kernel where angles θ are uniform.
+// The rounded cosine is a series of harmonics, c_1·cos θ + c_3·cos 3θ + …, and
+// the mean of the product of two at a distance δ is ½ Σ c_k² cos kδ. So the kernel
+// comes out c_1² times as large, the gain, and the rest is at most Σ_{k>1} c_k² = 2·E[ĉ²] − c_1².
+func gridGain() (gain, rest float64) {
+	const n = 1 << 20
+	var first, squares float64
+	for i := range n {
+		c := math.Cos(2 * math.Pi * (float64(i) + 0.5) / n)
+		rounded := math.RoundToEven(127*c) / 127
+		first += 2 * rounded * c / n
+		squares += 2 * rounded * rounded / n
+	}
+	return first * first, squares - first*first
+}
+
+// E[φ(x)·φ(z)] = K(x, z), for every kernel, form and pair, and on the grid of bytes.
+func TestMeanOfProductsIsTheKernel(t *testing.T) {
+	const in, out, seeds = 5, 32, 1500
+	gain, rest := gridGain()
+	if !(gain > 1 && gain < 1.0002 && rest > 0 && rest < 2e-5) {
+		t.Errorf("the grid's gain is %v, with a rest of %v", gain, rest)
+	}
+	for _, form := range []Form{Paired, Offset} {
+		for name := range kernels(in, out, 1, form, 0) {
+			plain, grid := make([][]float64, len(pairs)), make([][]float64, len(pairs))
+			dst, bytes := make([]float32, 2*out), blas.NewBytes(out)
+			for seed := range uint64(seeds) {
+				m := mustNew(t, kernels(in, out, 1.4, form, seed)[name])
+				for p, pair := range pairs {
+					x := append(append([]float32(nil), pair.x...), pair.z...)
+					m.Apply(dst, x, 2)
+					plain[p] = append(plain[p], dot(dst[:out], dst[out:]))
+					m.Quantize(bytes, x, 2, 1)
+					var sum int
+					for j := range out {
+						sum += int(bytes.At(0, j)) * int(bytes.At(1, j))
+					}
+					grid[p] = append(grid[p], float64(sum)*m.Step()*m.Step())
+				}
+			}
+			r := kernels(in, out, 1.4, form, 0)[name]
+			for p, pair := range pairs {
+				k := r.Kernel(pair.x, pair.z)
+				what := name + ", " + form.String() + ", " + pair.name
+				// Equal rows have product 1 to rounding in the paired form: no spread, some float32 error.
+				stattest.Of(plain[p]).Near(t, what, k, 1e-6)
+				stattest.Of(grid[p]).Near(t, what+", on the grid", k, gain-1+rest)
+				for i, v := range plain[p] {
+					grid[p][i] -= v
+				}
+				if form == Offset { // angles are uniform, so the gain is exact
+					stattest.Of(grid[p]).Near(t, what+", grid less plain", (gain-1)*k, rest)
+				}
+			}
+		}
+	}
+}
+
+func TestFormsAreText(t *testing.T) {
+	for _, f := range []Form{Paired, Offset} {
+		text, err := f.MarshalText()
+		var back Form = 7
+		if err != nil || back.UnmarshalText(text) != nil || back != f {
+			t.Errorf("%v: %q, %v, back %v", f, text, err, back)
+		}
+	}
+	var f Form
+	if err := f.UnmarshalText([]byte("pared")); err == nil || err.Error() != `unknown form "pared"; have paired, offset` {
+		t.Error(err)
+	}
+	if _, err := Form(2).MarshalText(); err == nil {
+		t.Error("Form(2) marshals")
+	}
+}
