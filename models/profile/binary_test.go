@@ -3,7 +3,9 @@ package profile
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -49,12 +51,44 @@ func TestSizesAreCheckedBeforeMemoryIsTaken(t *testing.T) {
 	binary.LittleEndian.PutUint32(b[1:], 1000)
 	binary.LittleEndian.PutUint64(b[5:], 5)
 	binary.LittleEndian.PutUint32(b[13:], 1<<20) // columns, in ten bytes
-	if n := testing.AllocsPerRun(10, func() {
-		if new(Sum).UnmarshalBinary(b) == nil {
-			t.Error("accepted")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if new(Sum).UnmarshalBinary(b) == nil {
+		t.Error("accepted")
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+		t.Errorf("%d bytes allocated for ten", n)
+	}
+}
+
+func TestContradictionsAreRefused(t *testing.T) {
+	for name, change := range map[string]func(*Sum){
+		"none":                    func(s *Sum) {},
+		"sample out of order":     func(s *Sum) { s.sample.rows[0], s.sample.rows[1] = s.sample.rows[1], s.sample.rows[0] },
+		"row twice in the sample": func(s *Sum) { s.sample.rows[1] = s.sample.rows[0] },
+		"rows without a sample":   func(s *Sum) { s.sample.rows = nil },
+		"sample too large":        func(s *Sum) { s.opts.Sample = 2 },
+		"more values than rows":   func(s *Sum) { s.columns[0].nonzero = s.rows + 1 },
+		"min above max":           func(s *Sum) { s.columns[0].min, s.columns[0].max = 2, 1 },
+		"min of zero":             func(s *Sum) { s.columns[0].min = 0 },
+		"squares below zero":      func(s *Sum) { s.columns[0].squares.AddProduct(1e30, -1e30) },
+		"columns without rows":    func(s *Sum) { s.rows, s.sample.rows = 0, nil },
+		"row too long":            func(s *Sum) { s.sample.rows[2].content = appendContent(nil, []float32{1, 1, 1, 1}) },
+		"value not finite":        func(s *Sum) { s.sample.rows[2].content = []byte{0, 1, 0, 0, 0x80, 0x7f} },
+		"zero written out":        func(s *Sum) { s.sample.rows[2].content = []byte{0, 1, 0, 0, 0, 0} },
+		"empty run":               func(s *Sum) { s.sample.rows[2].content = []byte{1, 0} },
+		"runs not joined":         func(s *Sum) { s.sample.rows[2].content = []byte{0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1} },
+		"longer form of a number": func(s *Sum) { s.sample.rows[2].content = []byte{0x80, 0, 1, 0, 0, 0, 1} },
+		"norm below zero":         func(s *Sum) { s.norm2 = -1 },
+		"norm not a number":       func(s *Sum) { s.norm2 = math.NaN() },
+	} {
+		s := New(Options{Sample: 3})
+		add(s, [][]float32{{1, 2, 3}, {-1, 0, 5}, {7}, {8}})
+		change(s)
+		if err := new(Sum).UnmarshalBinary(encode(t, s)); (err == nil) != (name == "none") {
+			t.Errorf("%s: error %v", name, err)
 		}
-	}); n > 2 {
-		t.Errorf("%v allocations for ten bytes", n)
 	}
 }
 

@@ -248,6 +248,23 @@ func TestDamagedClassCountsAreRefused(t *testing.T) {
 	}
 }
 
+func TestContradictoryTotalsAreRefused(t *testing.T) {
+	const k = MaxConfusion + 1
+	for name, change := range map[string]func(*Classes){
+		"none":                   func(c *Classes) {},
+		"more hits than rows":    func(c *Classes) { c.totals[0] = totals{1, 2, 2}; c.totals[1].truth++ },
+		"hits never predicted":   func(c *Classes) { c.totals[0] = totals{2, 1, 2}; c.totals[1].predicted++ },
+		"a prediction of no row": func(c *Classes) { c.totals[3].predicted++ },
+		"unseen, not predicted":  func(c *Classes) { c.unseen++ },
+	} {
+		c := count(k, []pair{{0, 0}, {1, 2}, {Unseen, 3}})
+		change(c)
+		if err := new(Classes).UnmarshalBinary(marshal(t, c)); (err == nil) != (name == "none") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
 func FuzzClassesUnmarshalBinary(f *testing.F) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, k := range []int{1, 3, MaxConfusion + 1} {

@@ -137,6 +137,7 @@ func TestDamagedTargetSumsAreRefused(t *testing.T) {
 		"longer":         func(b []byte) []byte { return append(b, 0) },
 		"negative rows":  func(b []byte) []byte { b[7] = 0x80; return b },
 		"negative max":   func(b []byte) []byte { b[19] |= 0x80; return b },
+		"max of -0":      func(b []byte) []byte { copy(b[16:], []byte{0, 0, 0, 0x80}); return b },
 		"infinite max":   func(b []byte) []byte { copy(b[16:], []byte{0, 0, 0x80, 0x7f}); return b },
 		"sums of no row": func(b []byte) []byte { clear(b[:8]); return b },
 	} {
