@@ -1,0 +1,192 @@
+package features_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+const in, out = 6, 16
+
+var steps = []features.Recipe{
+	scale.Standard{Mean: []float32{1, 2, 3, 4, 5, 6}, Dev: []float32{1, 2, 1, 2, 0, 3}},
+	scale.Unit{In: in},
+	scale.Divide{In: in, By: 0.5},
+	fourier.Gaussian{In: in, Out: out, Width: 1, Seed: 4},
+}
+
+func sample(n int) []float32 {
+	s := stream.New(1, stream.PurposeOf("test/rows"), 0)
+	x := make([]float32, n*in)
+	for i := range x {
+		x[i] = float32(3 + 2*s.Normal())
+	}
+	return x
+}
+
+// oneByOne applies the maps of the steps, each to memory of its own.
+func oneByOne(t *testing.T, steps []features.Recipe, x []float32, n int) []float32 {
+	for _, r := range steps {
+		m, err := r.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, o := m.Dims()
+		y := make([]float32, n*o)
+		m.Apply(y, x, n)
+		x = y
+	}
+	return x
+}
+
+func TestChainEqualsItsStepsOneByOne(t *testing.T) {
+	for first := range steps { // chains of 4, 3, 2 and 1 steps
+		for _, n := range []int{0, 1, 5, blas.MaxRows, blas.MaxRows + 3} {
+			x := sample(n)
+			kept := slices.Clone(x)
+			m, err := features.Chain{Steps: steps[first:]}.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			have := make([]float32, n*out)
+			m.Apply(have, x, n)
+			if want := oneByOne(t, steps[first:], x, n); !slices.Equal(have, want) {
+				t.Errorf("from step %d, %d rows: not the steps one by one", first+1, n)
+			}
+			if !slices.Equal(x, kept) {
+				t.Errorf("from step %d: the rows were written to", first+1)
+			}
+			if i, o := m.Dims(); i != in || o != out {
+				t.Errorf("dims %d, %d", i, o)
+			}
+		}
+	}
+}
+
+func TestChainIsGriddedIfItsLastMapIs(t *testing.T) {
+	const n = 9
+	x := sample(n)
+	m, err := features.Chain{Steps: steps}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, ok := m.(features.Gridded)
+	if !ok {
+		t.Fatal("a chain that ends in Fourier features is not Gridded")
+	}
+	last, err := steps[3].New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, want := blas.NewBytes(out), blas.NewBytes(out)
+	g.Quantize(have, x, n, 1)
+	last.(features.Gridded).Quantize(want, oneByOne(t, steps[:3], x, n), n, 1)
+	for i := range n {
+		for j := range out {
+			if have.At(i, j) != want.At(i, j) {
+				t.Fatalf("byte %d,%d: have %d, want %d", i, j, have.At(i, j), want.At(i, j))
+			}
+		}
+	}
+	if g.Step() != last.(features.Gridded).Step() {
+		t.Errorf("step %v", g.Step())
+	}
+	m, err = features.Chain{Steps: steps[:3]}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := m.(features.Gridded); ok {
+		t.Error("a chain of scalings is Gridded")
+	}
+}
+
+func TestChainIsSafeForConcurrentUse(t *testing.T) {
+	const n = 40
+	x := sample(n)
+	m, err := features.Chain{Steps: steps}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := oneByOne(t, steps, x, n)
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			rows := 1 + worker // scratch of other sizes in one pool
+			dst := make([]float32, rows*out)
+			for lo := 0; lo+rows <= n; lo += rows {
+				m.Apply(dst, x[lo*in:], rows)
+				if !slices.Equal(dst, want[lo*out:(lo+rows)*out]) {
+					t.Errorf("worker %d, row %d: other features", worker, lo)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestChainKernelIsTheLastOnScaledRows(t *testing.T) {
+	x := sample(2)
+	y := oneByOne(t, steps[:3], x, 2)
+	want := steps[3].Kernel(y[:in], y[in:])
+	if have := (features.Chain{Steps: steps}).Kernel(x[:in], x[in:]); have != want || want <= 0 || want >= 1 {
+		t.Errorf("have %v, want %v", have, want)
+	}
+	for name, c := range map[string]features.Chain{
+		"no steps": {}, "an invalid step": {Steps: []features.Recipe{scale.Divide{In: in}, steps[3]}},
+	} {
+		if k := c.Kernel(x[:in], x[in:]); !math.IsNaN(k) {
+			t.Errorf("kernel of a chain of %s: %v", name, k)
+		}
+	}
+}
+
+func TestChainErrorsNameTheStep(t *testing.T) {
+	for _, c := range []struct {
+		steps []features.Recipe
+		want  string
+	}{
+		{nil, "chain: no steps; give at least one recipe"},
+		{[]features.Recipe{steps[1], nil}, "chain: step 2: no recipe"},
+		{[]features.Recipe{steps[3], steps[1]}, "chain: step 1: fourier.Gaussian is random; only the last step may be"},
+		{[]features.Recipe{steps[1], features.Chain{Steps: steps}}, "chain: step 2: a chain within a chain"},
+		{[]features.Recipe{steps[1], scale.Divide{In: in}}, "chain: step 2: scale: Divide: by must be"},
+		{[]features.Recipe{steps[1], scale.Unit{In: 7}}, "chain: step 2: takes rows of 7 numbers, step 1 gives 6"},
+	} {
+		_, err := features.Chain{Steps: c.steps}.New()
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("have %v, want %q", err, c.want)
+		}
+	}
+}
+
+func TestChainPanicsOnShortSlices(t *testing.T) {
+	m, err := features.Chain{Steps: steps}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]func(){
+		"x":        func() { m.Apply(make([]float32, 2*out), make([]float32, 2*in-1), 2) },
+		"dst":      func() { m.Apply(make([]float32, 2*out-1), make([]float32, 2*in), 2) },
+		"n":        func() { m.Apply(nil, nil, -1) },
+		"Quantize": func() { m.(features.Gridded).Quantize(blas.NewBytes(out), make([]float32, in), 2, 1) },
+		"Kernel":   func() { features.Chain{Steps: steps}.Kernel(make([]float32, in), nil) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}

@@ -1,0 +1,43 @@
+package fourier
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Run New on one core with -cpu 1.
+func BenchmarkNew(b *testing.B) {
+	for name, r := range kernels(784, 4096, 10, Paired, 1) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := r.New(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkMap(b *testing.B) {
+	const n = blas.MaxRows
+	for _, d := range []int{20, 100, 784} {
+		for _, form := range []Form{Paired, Offset} {
+			const out = 4096
+			m := mustNew(b, Gaussian{In: d, Out: out, Width: 10, Form: form})
+			x, dst, grid := normals(n*d, 1), make([]float32, n*out), blas.NewBytes(out)
+			m.Apply(dst, x, n)
+			b.Run(fmt.Sprintf("Apply/%v/d=%d", form, d), func(b *testing.B) {
+				for b.Loop() {
+					m.Apply(dst, x, n)
+				}
+			})
+			b.Run(fmt.Sprintf("Quantize/%v/d=%d", form, d), func(b *testing.B) {
+				for b.Loop() {
+					m.Quantize(grid, x, n, 1)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package features_test
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/scale"
+)
+
+// every holds a recipe of each kind of the packages imported here.
+var every = map[string]features.Recipe{
+	"fourier.gaussian": fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: math.MaxUint64},
+	"fourier.laplace":  fourier.Laplace{In: 4, Out: 7, Width: 1e-9, Form: fourier.Offset, Seed: 1},
+	"fourier.cauchy":   fourier.Cauchy{In: 4, Out: 8, Width: 1e9, Seed: 2},
+	"fourier.matern":   fourier.Matern{In: 4, Out: 8, Width: 1.0 / 3, Nu: 1.1, Form: fourier.Offset, Seed: 3},
+	"scale.divide":     scale.Divide{In: 4, By: 255},
+	"scale.standard":   scale.Standard{Mean: []float32{0.1, -2, 3e38, 1e-45}, Dev: []float32{1. / 3, 0, 7, 1e-38}},
+	"scale.minmax":     scale.MinMax{Low: []float32{0, -1, -0.1, 5}, High: []float32{1, 1, 0.7, 5}},
+	"scale.unit":       scale.Unit{In: 4},
+	"test.linear":      linear{4},
+	"chain": features.Chain{Steps: []features.Recipe{
+		scale.Divide{In: 4, By: 2}, scale.Unit{In: 4}, fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: 5},
+	}},
+}
+
+func TestEveryKindSealsAndOpens(t *testing.T) {
+	for _, kind := range features.Kinds() {
+		if every[kind] == nil {
+			t.Errorf("kind %s has no recipe in this test", kind)
+		}
+	}
+	x, z := []float32{1, -2, 3, 0.5}, []float32{0.9, -2.2, 3.1, 0.4}
+	for kind, r := range every {
+		s, err := features.Seal(r)
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+			continue
+		}
+		if s.Kind != kind {
+			t.Errorf("%T seals as %q, want %q", r, s.Kind, kind)
+		}
+		// A seal is itself plain data, as a model file holds it.
+		data, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read features.Sealed
+		if err := json.Unmarshal(data, &read); err != nil {
+			t.Fatal(err)
+		}
+		back, err := read.Open()
+		if err != nil {
+			t.Errorf("%s: %v", data, err)
+			continue
+		}
+		if !reflect.DeepEqual(back, r) {
+			t.Errorf("%s opens as %+v, want %+v", data, back, r)
+		}
+		if back.Kernel(x, z) != r.Kernel(x, z) {
+			t.Errorf("%s: another kernel", kind)
+		}
+		in, out, err := features.Dims(back)
+		m, errNew := back.New()
+		if err != nil || errNew != nil {
+			t.Errorf("%s: %v, %v", kind, err, errNew)
+			continue
+		}
+		if mi, mo := m.Dims(); mi != in || mo != out || in != 4 {
+			t.Errorf("%s: dims %d, %d of the recipe, %d, %d of the map", kind, in, out, mi, mo)
+		}
+	}
+}
+
+// The form in files is a promise to other programs.
+func TestSealedFormIsReadable(t *testing.T) {
+	for kind, want := range map[string]string{
+		"fourier.gaussian": `{"kind":"fourier.gaussian","recipe":{"in":4,"out":8,"width":0.1,"form":"paired","seed":18446744073709551615}}`,
+		"fourier.matern":   `{"kind":"fourier.matern","recipe":{"in":4,"out":8,"width":0.3333333333333333,"nu":1.1,"form":"offset","seed":3}}`,
+		"scale.divide":     `{"kind":"scale.divide","recipe":{"in":4,"by":255}}`,
+		"scale.minmax":     `{"kind":"scale.minmax","recipe":{"low":[0,-1,-0.1,5],"high":[1,1,0.7,5]}}`,
+		"chain": `{"kind":"chain","recipe":{"steps":[{"kind":"scale.divide","recipe":{"in":4,"by":2}},` +
+			`{"kind":"scale.unit","recipe":{"in":4}},` +
+			`{"kind":"fourier.gaussian","recipe":{"in":4,"out":8,"width":0.1,"form":"paired","seed":5}}]}}`,
+	} {
+		s, err := features.Seal(every[kind])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if have, err := json.Marshal(s); err != nil || string(have) != want {
+			t.Errorf("have %s (%v)\nwant %s", have, err, want)
+		}
+	}
+}
+
+func TestOpenNamesKindAndField(t *testing.T) {
+	for _, c := range []struct{ kind, json, want string }{
+		{"fourier.guassian", `{}`, `features: unknown kind of recipe "fourier.guassian"; have chain, fourier.cauchy, fourier.gaussian,`},
+		{"", ``, `unknown kind of recipe ""`},
+		{"fourier.gaussian", `{"in":4,"out":8,"widht":1}`, `features: fourier.gaussian: unknown field "widht"`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"nu":1}`, `fourier.gaussian: unknown field "nu"`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":"1"}`, `features: fourier.gaussian: field "width": a string is no float64`},
+		{"fourier.gaussian", `{"in":4.5}`, `field "in": a number 4.5 is no int`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"form":"pared"}`, `unknown form "pared"; have paired, offset`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":-1}`, `features: fourier.gaussian: fourier: Gaussian: width must be > 0`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"seed":-1}`, `field "seed"`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":1}{}`, `more behind the JSON object`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":1}]`, `more behind the JSON object`},
+		{"fourier.gaussian", `null`, `no JSON object`},
+		{"fourier.gaussian", ``, `no JSON object`},
+		{"fourier.gaussian", `[1]`, `no JSON object`},
+		{"fourier.gaussian", `{"in":`, `unexpected EOF`},
+		{"scale.standard", `{"mean":[1e39],"dev":[1]}`, `field "mean`},
+		{"chain", `{"steps":[]}`, `features: chain: chain: no steps`},
+		{"chain", `{"steps":[{"kind":"scale.unit","recipe":{"im":4}}]}`, `features: chain: step 1: scale.unit: unknown field "im"`},
+		{"chain", `{"steps":[{"kind":"scale.unit","recipe":{"in":4},"x":1}]}`, `unknown field "x"`},
+		{"chain", `{"steps":[{"kind":"scale.unit"}]}`, `step 1: scale.unit: no JSON object`},
+		{"chain", `{"steps":[{"kind":"chain","recipe":{"steps":[]}}]}`, `step 1: a chain within a chain`},
+		{"chain", `{"stops":[]}`, `unknown field "stops"`},
+	} {
+		_, err := features.Sealed{Kind: c.kind, JSON: json.RawMessage(c.json)}.Open()
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: have %v, want %q", c.kind, c.json, err, c.want)
+		}
+	}
+}
+
+// linear is a recipe of no package, without Validate and Dims.
+type linear struct{ D int }
+
+func (r linear) New() (features.Map, error)        { return scale.Divide{In: r.D, By: 1}.New() }
+func (r linear) Kernel(x, z []float32) float64     { return scale.Divide{In: r.D, By: 1}.Kernel(x, z) }
+func openLinear(data []byte) (r linear, err error) { return features.Decode[linear](data) }
+
+func init() { features.Register("test.linear", openLinear) }
+
+type unregistered struct{ linear }
+
+func TestForeignRecipesSeal(t *testing.T) {
+	if _, err := features.Seal(unregistered{linear{2}}); err == nil || !strings.Contains(err.Error(), "no kind is registered for features_test.unregistered") {
+		t.Error(err)
+	}
+	if _, err := features.Seal(nil); err == nil {
+		t.Error("no recipe seals")
+	}
+	if _, err := features.Seal(&scale.Unit{In: 2}); err == nil {
+		t.Error("a pointer seals, and would open as a value")
+	}
+	s, err := features.Seal(linear{4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Open(); err != nil || r != (linear{4}) {
+		t.Errorf("%v, %v", r, err)
+	}
+	if in, out, err := features.Dims(linear{4}); in != 4 || out != 4 || err != nil {
+		t.Errorf("%d, %d, %v", in, out, err)
+	}
+	if _, err := (features.Sealed{Kind: "test.linear", JSON: json.RawMessage(`{"D":0}`)}).Open(); err == nil {
+		t.Error("an invalid recipe opens")
+	}
+	for name, f := range map[string]func(){
+		"a kind twice": func() { features.Register("test.linear", features.Decode[unregistered]) },
+		"a type twice": func() { features.Register("test.other", openLinear) },
+		"no kind":      func() { features.Register("", features.Decode[unregistered]) },
+		"an interface": func() { features.Register("test.any", func([]byte) (features.Recipe, error) { return nil, nil }) },
+		"a pointer":    func() { features.Register("test.pointer", features.Decode[*unregistered]) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("registering %s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
