@@ -125,6 +125,8 @@ func TestSniffChoosesTheSeparatorThatGivesARectangle(t *testing.T) {
 		"1 2,3\n4 5,6\n":          ',',
 		"1,2,3\n1,2,3\n1,":        ',', // the last record is cut off
 		"a,b;c\n1,2;3\n":          ',',
+		"x,y;1\nz,w;2\n":          ';', // more numbers
+		"1;2,5\n3;4,5\n6;7":       ',', // the last record is cut off
 	} {
 		if got := Sniff([]byte(text)); got != want {
 			t.Errorf("Sniff(%q) = %q, want %q", text, got, want)

@@ -121,7 +121,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 				at = end + 1
 				continue
 			}
-		} else if slot == ignored && (at == len(rec) || rec[at] != '"') {
+		} else if slot == ignored {
 			n := bytes.IndexByte(rec[at:], comma)
 			if n < 0 {
 				n = len(rec) - at

@@ -77,6 +77,11 @@ func TestAppendReadsNumbersAndLabels(t *testing.T) {
 		{columns('\t', 2, -1), "1\t 2 \n", []row{{X: []float32{1, 2}}}},
 		{columns(';', 2, 1), "1;a,b\n", []row{{X: []float32{1}, Label: "a,b"}}},
 		{columns(',', 1, -1), "0.1\n", []row{{X: []float32{0.1}}}},
+		{ // the label's text is not that of a later field
+			Layout{Comma: ',', Columns: []string{"y", "a", "b"}, Label: 0, Features: []int{2}},
+			"\"c\"\"d\",\"e\"\"f\",1\n", []row{{X: []float32{1}, Label: "c\"d"}},
+		},
+		{columns('\t', 1, -1), "\"\t5\"\n", []row{{Bad: `1:1: column "c1": "\t5" is not a number`}}},
 		{ // order of features is the layout's, and the third field is anything
 			Layout{Comma: ',', Columns: []string{"a", "b", "c", "d"}, Label: 1, Features: []int{3, 0}},
 			"1,y,any thing,4\n1,y,,4\n1,y,\"x,\"\"y\",4\n",

@@ -1,0 +1,165 @@
+// Package libsvmio reads rows from LIBSVM (SVMlight) text, which lists the
+// numbers of a row that are not zero:
+//
+//	label index:value index:value … # comment
+package libsvmio
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Reader reads the rows of one shard of a LIBSVM file.
+type Reader struct {
+	lines *lines.Reader
+	dim   int
+}
+
+var _ rows.Reader = (*Reader)(nil)
+
+// NewReader returns a Reader of rows of dim numbers; with dim = 0, each row is
+// as long as its largest index. It panics if dim is not within 0 to rows.MaxDim.
+func NewReader(r *lines.Reader, dim int) *Reader {
+	if dim < 0 || dim > rows.MaxDim {
+		panic("libsvmio: row length out of range")
+	}
+	return &Reader{lines: r, dim: dim}
+}
+
+// Line returns the line of the row that Append read last.
+func (r *Reader) Line() int64 { return r.lines.Line() }
+
+// Append implements rows.Reader. Indices count from 1 and ascend. A row whose
+// first word has a colon has no label; one with nothing behind the label is all
+// zeros. Lines with nothing but a comment are no rows. The column of a
+// *rows.BadRow counts the pairs of a row from 1; it is 0 for the label.
+func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
+	for {
+		rec, err := r.lines.Next()
+		if err != nil {
+			return x, nil, err
+		}
+		if i := bytes.IndexByte(rec, '#'); i >= 0 {
+			rec = rec[:i]
+		}
+		if rec = skipSpace(rec); len(rec) > 0 {
+			return r.parse(x, rec)
+		}
+	}
+}
+
+// parse appends the row of a record that begins with a word.
+func (r *Reader) parse(x []float32, rec []byte) (row []float32, label []byte, err error) {
+	base := len(x)
+	if first := word(rec); bytes.IndexByte(first, ':') < 0 {
+		label = first
+		rec = skipSpace(rec[len(first):])
+	}
+	if r.dim > 0 {
+		x = slices.Grow(x, r.dim)[:base+r.dim]
+		clear(x[base:])
+	}
+	last := 0
+	for pair := 1; len(rec) > 0; pair++ {
+		index, n := number(rec)
+		if n == 0 || n == len(rec) || rec[n] != ':' {
+			return x[:base], nil, r.bad(pair, notPair(word(rec)))
+		}
+		if index <= last || index > rows.MaxDim || r.dim > 0 && index > r.dim {
+			return x[:base], nil, r.bad(pair, r.outOfPlace(rec[:n], index, last))
+		}
+		value := rec[n+1:]
+		v, n := decimal.Prefix(value)
+		if n == 0 || n < len(value) && !isSpace(value[n]) {
+			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is not a number", quote(word(value))))
+		}
+		if math.Abs(float64(v)) > math.MaxFloat32 {
+			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is %s", quote(value[:n]), rows.CheckFinite(v)))
+		}
+		if at := base + index; at > len(x) {
+			old := len(x)
+			x = slices.Grow(x, at-old)[:at]
+			clear(x[old:])
+		}
+		x[base+index-1] = v
+		last = index
+		rec = skipSpace(value[n:])
+	}
+	return x, label, nil
+}
+
+func (r *Reader) bad(pair int, reason string) error {
+	return &rows.BadRow{Line: r.lines.Line(), Column: pair, Reason: reason}
+}
+
+// notPair tells why a word is not index:value.
+func notPair(w []byte) string {
+	switch {
+	case bytes.HasPrefix(w, []byte("qid:")):
+		return fmt.Sprintf("%s: ranking by query is not supported; remove the qid", quote(w))
+	case bytes.IndexByte(w, ':') < 0:
+		return fmt.Sprintf("%s has no colon; want index:value", quote(w))
+	}
+	return fmt.Sprintf("%s: the index must be a whole number from 1", quote(w))
+}
+
+// outOfPlace tells why an index cannot stand behind the last one.
+func (r *Reader) outOfPlace(text []byte, index, last int) string {
+	switch {
+	case index == 0:
+		return "index 0: indices count from 1"
+	case index > rows.MaxDim:
+		return fmt.Sprintf("index %s is beyond %d", shorten(text), rows.MaxDim)
+	case r.dim > 0 && index > r.dim:
+		return fmt.Sprintf("index %d is beyond the row length %d; for longer rows, state --dim", index, r.dim)
+	case index == last:
+		return fmt.Sprintf("index %d occurs twice", index)
+	}
+	return fmt.Sprintf("index %d stands behind %d; indices must ascend", index, last)
+}
+
+// number reads the digits that b begins with, of which there are n. Beyond
+// rows.MaxDim it does not matter by how much.
+func number(b []byte) (v, n int) {
+	for n < len(b) && b[n]-'0' < 10 {
+		v = min(v*10+int(b[n]-'0'), rows.MaxDim+1)
+		n++
+	}
+	return v, n
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' }
+
+func skipSpace(b []byte) []byte {
+	for len(b) > 0 && isSpace(b[0]) {
+		b = b[1:]
+	}
+	return b
+}
+
+// word returns what b begins with, up to the next space.
+func word(b []byte) []byte {
+	for i, c := range b {
+		if isSpace(c) {
+			return b[:i]
+		}
+	}
+	return b
+}
+
+func quote(b []byte) string { return strconv.Quote(shorten(b)) }
+
+// shorten keeps the first 40 bytes of b.
+func shorten(b []byte) string {
+	if len(b) > 40 {
+		return string(b[:40]) + "…"
+	}
+	return string(b)
+}

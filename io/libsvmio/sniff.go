@@ -1,0 +1,49 @@
+package libsvmio
+
+import (
+	"bytes"
+
+	"github.com/bochner-ml/bochner/io/lines/decimal"
+)
+
+// Sniff tells whether the text that begins with head is LIBSVM: in each of the
+// first lines a word without colon, if any, is the first, the others are pairs of
+// numbers, and there is at least one pair.
+func Sniff(head []byte) bool {
+	const most = 20
+	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	pairs := 0
+	for lines := 0; lines < most && len(head) > 0; {
+		line, rest, whole := bytes.Cut(head, []byte{'\n'})
+		head = rest
+		if i := bytes.IndexByte(line, '#'); i >= 0 {
+			line = line[:i]
+		}
+		line = skipSpace(line)
+		for i := 0; len(line) > 0; i++ {
+			w := word(line)
+			line = skipSpace(line[len(w):])
+			switch cutOff := !whole && len(line) == 0; {
+			case isPair(w):
+				pairs++
+			case cutOff && pairs > 0:
+			case i > 0 || bytes.IndexByte(w, ':') >= 0:
+				return false
+			}
+		}
+		lines++
+	}
+	return pairs > 0
+}
+
+// isPair tells whether w is index:value, qid:number included so that ranking data
+// is told what it is.
+func isPair(w []byte) bool {
+	index, value, ok := bytes.Cut(w, []byte{':'})
+	if !ok {
+		return false
+	}
+	_, n := number(index)
+	_, ok = decimal.Parse(value)
+	return ok && (n > 0 && n == len(index) || string(index) == "qid")
+}
