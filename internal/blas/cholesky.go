@@ -125,20 +125,23 @@ func solveRows(x []float64, xs, m int, l []float64, ls, n int, back bool, thread
 // solveBase does the same for n ≤ base: right sides side by side, 32 at a time.
 // Backward, the triangle is turned by 180°, which makes it lower again.
 func solveBase(x []float64, xs, m int, l []float64, ls, n int, back bool) {
-	var t, turned [base * base]float64
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	both := grow(&s.f64, 2*base*base)
+	t, turned := both[:base*base], both[base*base:]
 	if back {
 		for i := range n {
 			for j := range i + 1 {
 				turned[i*base+j] = l[(n-1-j)*ls+n-1-i]
 			}
 		}
-		l, ls = turned[:], base
+		l, ls = turned, base
 	}
 	lv := active()
 	for i := 0; i < m; i += base {
 		rows := min(base, m-i)
 		if rows < base {
-			clear(t[:])
+			clear(t)
 		}
 		for r := range rows {
 			for j, v := range x[(i+r)*xs:][:n] {
@@ -148,7 +151,7 @@ func solveBase(x []float64, xs, m int, l []float64, ls, n int, back bool) {
 				t[j*base+r] = v
 			}
 		}
-		lv.solve(t[:], l, ls, n)
+		lv.solve(t, l, ls, n)
 		for r := range rows {
 			row := x[(i+r)*xs:][:n]
 			for j := range row {

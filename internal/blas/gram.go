@@ -51,7 +51,13 @@ func Gram(tiles [][]float64, z *Bytes, threads int) {
 	defer operands.Put(op)
 	op.z, op.quads = z, (z.n+3)/4
 	if l.expand != nil {
-		parallel(threads, len(z.data)/panelBytes, func(p int, _ *scratch) { l.expand(op, p) })
+		panels := len(z.data) / panelBytes
+		op.sums = grow(&op.sums, panels*lanes)
+		if l.words && cap(op.words) < len(z.data) {
+			op.words = aligned[int16](len(z.data))
+		}
+		op.words = op.words[:cap(op.words)]
+		parallel(threads, panels, func(p int, _ *scratch) { l.expand(op, p) })
 	}
 	// A work item is a strip of 48 columns of a tile.
 	const strips = TileDim / width
@@ -103,8 +109,8 @@ func Gram(tiles [][]float64, z *Bytes, threads int) {
 type operand struct {
 	z     *Bytes
 	quads int     // quads of rows that count
-	sums  []int32 // by column, if the level wants them
-	words []int16 // [panel][row/2][column][row%2], likewise
+	sums  []int32 // -128 times the sums of the columns, if the level wants them
+	words []int16 // the block in words, [panel][row/2][column][row%2], likewise
 }
 
 var operands = sync.Pool{New: func() any { return new(operand) }}

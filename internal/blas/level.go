@@ -37,11 +37,18 @@ type level struct {
 	// gram adds the products of 16 columns of z with 48 columns, over 4·quads
 	// rows, to g: 16 rows of 48, gs apart.
 	gram func(g []float64, gs int, z *operand, a, b int)
-	// expand fills the operand's working copies, panel by panel.
+	// expand fills what gram wants besides the block, panel by panel; nil if
+	// nothing. It may write the panel's sums, and its words if words is set.
 	expand func(z *operand, panel int)
+	words  bool
 
-	// classes adds row i of a panel of 16 columns to acc[16·class[i]:].
+	// classes adds row i of a panel of 16 columns to acc[16·class[i]:], for a
+	// multiple of four rows.
 	classes func(acc []int32, panel []int8, class []int32)
+	// targets stores in acc (k×16) the products of a panel with k targets over
+	// 4·quads ≤ targetRows rows. The values of target t for rows 4q, 4q+2, 4q+1
+	// and 4q+3 are y[q·ys+4t:].
+	targets func(acc []int32, panel []int8, y []int16, ys, quads, k int)
 
 	// tile subtracts from the mr×nr elements of c the product of mr rows of a
 	// with the nr columns of the packed b, each a chain of k steps.

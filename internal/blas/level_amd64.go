@@ -2,4 +2,211 @@
 
 package blas
 
-func nativeLevels() []*level { return nil }
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+//go:generate sh -c "cd _asm && go run . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -pkg blas"
+
+// nativeLevels returns what this CPU and its operating system support.
+func nativeLevels() []*level {
+	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasPOPCNT {
+		return nil
+	}
+	if !cpu.X86.HasAVX512F || !cpu.X86.HasAVX512DQ || !cpu.X86.HasAVX512BW || !cpu.X86.HasAVX512VL {
+		return []*level{&avx2Level}
+	}
+	if !cpu.X86.HasAVX512VNNI {
+		// The first generation multiplies bytes as AVX2 does.
+		avx512Level.gram, avx512Level.expand, avx512Level.words = avx2Level.gram, avx2Level.expand, true
+	}
+	return []*level{&avx512Level, &avx2Level}
+}
+
+var avx512Level = level{
+	name: "avx512",
+	mul: func(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
+		reach(c, rows, cs, vecs*lanes)
+		reach(init, rows, is, vecs*lanes)
+		reach(x, rows, xs, k)
+		reach(w, vecs, ws, k*lanes)
+		tile, single := mul8x3AVX512, mul1x3AVX512
+		switch vecs {
+		case 1:
+			tile, single = mul8x1AVX512, mul1x1AVX512
+		case 2:
+			tile, single = mul8x2AVX512, mul1x2AVX512
+		}
+		whole := rows &^ 7
+		if whole > 0 {
+			tile(ptr(c), cs, ptr(init), is, ptr(x), xs, ptr(w), ws, k, whole/8)
+		}
+		if whole < rows {
+			single(ptr(c[whole*cs:]), cs, ptr(init[whole*is:]), is, ptr(x[whole*xs:]), xs, ptr(w), ws, k, rows-whole)
+		}
+	},
+	cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32) {
+		reach(dst, rows, ds, vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		cosAVX512(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+	},
+	cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32) {
+		reach(dst, rows, ds, sin+vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		cosSinAVX512(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+	},
+	cosBytes: func(dst []int8, src []float32, ss, quads int) {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosBytesAVX512(ptr(dst), ptr(src), ss, quads)
+	},
+	cosSinBytes: func(cos, sin []int8, src []float32, ss, quads int) {
+		reach(cos, quads, 64, 64)
+		reach(sin, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosSinBytesAVX512(ptr(cos), ptr(sin), ptr(src), ss, quads)
+	},
+	quantize: func(dst []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return quantizeAVX512(ptr(dst), ptr(src), ss, quads, f)
+	},
+	expand: func(z *operand, p int) {
+		columnSumsAVX512(ptr(z.sums[p*lanes:][:lanes]), ptr(z.panel(p)), z.quads)
+	},
+	gram: func(g []float64, gs int, z *operand, a, b int) {
+		reach(g, lanes, gs, width)
+		z.panel(b + group - 1)
+		gramAVX512(ptr(g), gs, ptr(z.panel(a)), ptr(z.panel(b)), ptr(z.sums[a*lanes:][:lanes]), z.quads)
+	},
+	classes: classesWide,
+	targets: targetsWide,
+	mr:      8,
+	nr:      24,
+	tile: func(c []float64, cs int, a []float64, as int, b []float64, k int) {
+		reach(c, 8, cs, 24)
+		reach(a, 8, as, k)
+		reach(b, k, 24, 24)
+		tileAVX512(ptr(c), cs, ptr(a), as, ptr(b), k)
+	},
+	solve: func(x, l []float64, ls, n int) {
+		reach(x, n, base, base)
+		reach(l, n, ls, n)
+		solveAVX512(ptr(x), ptr(l), ls, n)
+	},
+	dot:  func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
+	axpy: func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
+}
+
+var avx2Level = level{
+	name: "avx2",
+	mul: func(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
+		reach(c, rows, cs, vecs*lanes)
+		reach(init, rows, is, vecs*lanes)
+		reach(x, rows, xs, k)
+		reach(w, vecs, ws, k*lanes)
+		whole := rows / 6 * 6
+		for v := range vecs {
+			c, init, w := c[v*lanes:], init[v*lanes:], w[v*ws:]
+			if whole > 0 {
+				mul6x1AVX2(ptr(c), cs, ptr(init), is, ptr(x), xs, ptr(w), ws, k, whole/6)
+			}
+			if whole < rows {
+				mul1x1AVX2(ptr(c[whole*cs:]), cs, ptr(init[whole*is:]), is, ptr(x[whole*xs:]), xs, ptr(w), ws, k, rows-whole)
+			}
+		}
+	},
+	cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32) {
+		reach(dst, rows, ds, vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		cosAVX2(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+	},
+	cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32) {
+		reach(dst, rows, ds, sin+vecs*lanes)
+		reach(src, rows, ss, vecs*lanes)
+		cosSinAVX2(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+	},
+	cosBytes: func(dst []int8, src []float32, ss, quads int) {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosBytesAVX2(ptr(dst), ptr(src), ss, quads)
+	},
+	cosSinBytes: func(cos, sin []int8, src []float32, ss, quads int) {
+		reach(cos, quads, 64, 64)
+		reach(sin, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		cosSinBytesAVX2(ptr(cos), ptr(sin), ptr(src), ss, quads)
+	},
+	quantize: func(dst []int8, src []float32, ss, quads int, f float32) int64 {
+		reach(dst, quads, 64, 64)
+		reach(src, 4*quads, ss, lanes)
+		return quantizeAVX2(ptr(dst), ptr(src), ss, quads, f)
+	},
+	words: true,
+	expand: func(z *operand, p int) {
+		words := z.words[p*panelBytes:][:z.quads*64]
+		expandAVX2(ptr(words), ptr(z.panel(p)), z.quads)
+	},
+	gram: func(g []float64, gs int, z *operand, a, b int) {
+		reach(g, lanes, gs, width)
+		// Half a block at a time, so that both panels stay in the first cache.
+		const half = MaxRows / 4
+		for from := 0; from < 2*z.quads; from += half {
+			pairs := min(half, 2*z.quads-from)
+			at := func(p int) []int16 { return z.words[p*panelBytes+from*32:][:pairs*32] }
+			at(b + group - 1)
+			gramAVX2(ptr(g), gs, ptr(at(a)), ptr(at(b)), pairs)
+		}
+	},
+	classes: classesWide,
+	targets: targetsWide,
+	mr:      4,
+	nr:      12,
+	tile: func(c []float64, cs int, a []float64, as int, b []float64, k int) {
+		reach(c, 4, cs, 12)
+		reach(a, 4, as, k)
+		reach(b, k, 12, 12)
+		tileAVX2(ptr(c), cs, ptr(a), as, ptr(b), k)
+	},
+	solve: func(x, l []float64, ls, n int) {
+		reach(x, n, base, base)
+		reach(l, n, ls, n)
+		solveAVX2(ptr(x), ptr(l), ls, n)
+	},
+	dot:  func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
+	axpy: func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
+}
+
+// classesWide and targetsWide are bound by the cache at 256 bits already.
+func classesWide(acc []int32, panel []int8, class []int32) {
+	quads := len(class) / 4
+	if quads == 0 {
+		return
+	}
+	reach(panel, quads, 64, 64)
+	classesAVX2(ptr(acc), ptr(panel), ptr(class), quads)
+}
+
+func targetsWide(acc []int32, panel []int8, y []int16, ys, quads, k int) {
+	reach(acc, k, lanes, lanes)
+	reach(panel, quads, 64, 64)
+	reach(y, quads, ys, 4*k)
+	t := 0
+	for ; t+4 <= k; t += 4 {
+		targets4AVX2(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
+	}
+	for ; t < k; t++ {
+		targets1AVX2(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
+	}
+}
+
+func ptr[T any](s []T) *T { return unsafe.SliceData(s) }
+
+// reach panics unless there are rows, and s has them: n elements, stride apart.
+func reach[T any](s []T, rows, stride, n int) {
+	if rows <= 0 || n > 0 && len(s) < (rows-1)*stride+n {
+		panic("blas: a kernel would leave its slice")
+	}
+}

@@ -10,6 +10,7 @@ var goLevel = level{
 	quantize:    quantizeGo,
 	gram:        gramGo,
 	classes:     classesGo,
+	targets:     targetsGo,
 	mr:          4,
 	nr:          4,
 	tile:        tileGo,

@@ -10,9 +10,7 @@ import (
 type scratch struct {
 	f32 []float32
 	f64 []float64
-	i64 []int64
 	i32 []int32
-	i8  []int8
 	a64 []float64 // packed left operand of a float64 product
 }
 

@@ -22,7 +22,7 @@ func ClassSums(r []float64, z *Bytes, class []int32, k, threads int) {
 	// has no more rows than the block.
 	rank := make(map[int32]int32)
 	var present []int32
-	ranks := make([]int32, z.n)
+	ranks := make([]int32, (z.n+3)/4*4) // the padding rows are zeros of any class
 	for i, c := range class {
 		if c < 0 || int(c) >= k {
 			panic("blas: class out of range")
@@ -75,24 +75,43 @@ func Targets(r []float64, z *Bytes, y []int32, k, threads int) {
 	if z.n == 0 || z.d == 0 || k == 0 {
 		return
 	}
+	quads := (z.n + 3) / 4
+	pairs := make([]int16, quads*4*k)
+	for i := range z.n {
+		for t, v := range y[i*k : (i+1)*k] {
+			pairs[(i/4*k+t)*4+i%4/2+i%2*2] = int16(v)
+		}
+	}
+	l := active()
 	parallel(threads, (z.d+lanes-1)/lanes, func(p int, s *scratch) {
-		panel := z.quads(p, 0, (z.n+3)/4)
-		acc := grow(&s.i64, k*lanes)
-		clear(acc)
-		for i := range z.n {
-			from := panel[i/4*64+i%4:]
-			for t, v := range y[i*k : (i+1)*k] {
-				row := acc[t*lanes:][:lanes]
-				for c := range row {
-					row[c] += int64(v) * int64(from[c*4])
+		acc := grow(&s.i32, k*lanes)
+		for q := 0; q < quads; q += targetRows / 4 {
+			n := min(targetRows/4, quads-q)
+			l.targets(acc, z.quads(p, q, n), pairs[q*4*k:], 4*k, n, k)
+			for c := range min(lanes, z.d-p*lanes) {
+				row := r[(p*lanes+c)*k:][:k]
+				for t := range row {
+					row[t] += float64(acc[t*lanes+c])
 				}
 			}
 		}
-		for c := range min(lanes, z.d-p*lanes) {
-			row := r[(p*lanes+c)*k:][:k]
-			for t := range row {
-				row[t] += float64(acc[t*lanes+c])
+	})
+}
+
+// targetRows is how many products of a feature and a target fit in 32 bits:
+// 512·127·32767 < 2³¹.
+const targetRows = 512
+
+func targetsGo(acc []int32, panel []int8, y []int16, ys, quads, k int) {
+	for t := range k {
+		row := acc[t*lanes:][:lanes]
+		clear(row)
+		for q := range quads {
+			v := (*[4]int16)(y[q*ys+4*t:])
+			for c := range row {
+				z := (*[4]int8)(panel[q*64+4*c:])
+				row[c] += int32(z[0])*int32(v[0]) + int32(z[2])*int32(v[1]) + int32(z[1])*int32(v[2]) + int32(z[3])*int32(v[3])
 			}
 		}
-	})
+	}
 }

@@ -4,7 +4,8 @@ import "math"
 
 // sin 2πu = u·P(u²) for |u| ≤ ¼: a minimax fit (Lawson's algorithm), moved on
 // the float32 grid until the chain below gave cos 0 = 1 exactly, nothing above
-// 1, and the least error over all of it: 1.22e-7 for both functions.
+// 1, and the least error over all of it: 1.33e-7 for the cosine and 1.32e-7 for
+// the sine, over every third float32 of a turn from 2⁻¹³ on.
 const (
 	sin0 = 0x40c90fda // 6.2831850
 	sin1 = 0xc2255dda // -41.3416519

@@ -36,9 +36,9 @@ func Pack(w, bias []float32, out, in int) *Weights {
 	p.w = aligned[float32](p.panels * lanes * in)
 	p.bias = aligned[float32](p.panels * lanes)
 	for j := range out {
-		dst := p.w[j/lanes*lanes*in+j%lanes:]
+		at := j/lanes*lanes*in + j%lanes
 		for k, v := range w[j*in : (j+1)*in] {
-			dst[k*lanes] = v
+			p.w[at+k*lanes] = v
 		}
 		if bias != nil {
 			p.bias[j] = bias[j]
@@ -213,9 +213,9 @@ func mulGo(c []float32, cs int, init []float32, is int, x []float32, xs int, w [
 		for i := range rows {
 			xi := x[i*xs:][:k]
 			for j := 0; j < lanes; j += 4 {
-				at := init[i*is+v*lanes+j:][:4]
-				c0, c1, c2, c3 := at[0], at[1], at[2], at[3]
-				wj := wv[j:]
+				from := init[i*is+v*lanes+j:][:4]
+				c0, c1, c2, c3 := from[0], from[1], from[2], from[3]
+				wj := wv[min(j, len(wv)):]
 				for p, xp := range xi {
 					q := wj[p*lanes : p*lanes+4 : p*lanes+4]
 					c0 = fma32(xp, q[0], c0)
