@@ -84,6 +84,13 @@ func TestEqualModelsHaveEqualFiles(t *testing.T) {
 	}
 }
 
+// Readers that hold numbers in float64 would change a number.
+func TestTheSeedIsText(t *testing.T) {
+	if manifest, _ := encode(t, classifier(t)); !bytes.Contains(manifest, []byte(`"seed": "18446744073709551615"`)) {
+		t.Errorf("%s", manifest)
+	}
+}
+
 func TestTheChecksumIsOfAllLinesButTheLastTwo(t *testing.T) {
 	m := classifier(t)
 	data, _ := encode(t, m)

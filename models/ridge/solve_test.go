@@ -192,6 +192,21 @@ func TestRankDeficientLambdaIsNotChosen(t *testing.T) {
 	}
 }
 
+// Rounding leaves a positive pivot where exact arithmetic has 0, in about half of
+// such matrices.
+func TestRoundingDoesNotHideASingularMatrix(t *testing.T) {
+	for seed := range uint64(40) {
+		s := draw(Shape{Dim: 3, Outputs: 2}, 50, 1, seed)
+		for _, row := range s.z {
+			row[0], row[1] = row[0]/2, row[1]/2
+			row[2] = row[0] + row[1]
+		}
+		if fit, err := Solve(s.options(0)); err == nil || !strings.Contains(err.Error(), "(pivot 3 of 3)") {
+			t.Errorf("seed %d: %v, fit %v", seed, err, fit)
+		}
+	}
+}
+
 func TestLambdaZeroIsPlainLeastSquaresOfFullRank(t *testing.T) {
 	s := draw(Shape{Dim: 12, Outputs: 2}, 400, 2, 5)
 	fit, err := Solve(s.options(0))
@@ -289,6 +304,16 @@ func TestSolveRefusesInASentence(t *testing.T) {
 			o.Load = func(int) (*Sum, error) { return nil, errors.New("gone") }
 			return o
 		}, "ridge: fold 0: gone"},
+		{"weights too large", func() Options {
+			o := good.options(0)
+			o.Step = 1e-60
+			return o
+		}, "ridge: weights beyond float32 at lambda 0; raise lambda"},
+		{"errors too large", func() Options {
+			o := draw(Shape{Dim: 6, Outputs: 1, Regression: true}, 40, 2, 7).options(1e-3)
+			o.Grid = &TargetGrid{Low: 0, High: 1e200}
+			return o
+		}, "ridge: errors beyond float64 at lambda 0.001, nor at any other given; raise lambda"},
 		{"too many rows", func() Options {
 			o := good.options(1)
 			s := good.sum(good.all())
