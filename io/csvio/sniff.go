@@ -109,7 +109,7 @@ func (e evidence) header(label int) (bool, error) {
 	}
 	switch {
 	case over >= 0 && numeral >= 0:
-		return false, fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text over numbers, but field %d is a number; say whether there is one", over+1, numeral+1)
+		return false, fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text over numbers, but field %d is a number; say which with --header yes or --header no", over+1, numeral+1)
 	case over >= 0:
 		return true, nil
 	}
