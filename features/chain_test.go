@@ -190,3 +190,35 @@ func TestChainPanicsOnShortSlices(t *testing.T) {
 		}()
 	}
 }
+
+// reverse turns rows round. Its map cannot work in place, as scalings can.
+type reverse struct{ D int }
+
+func (r reverse) New() (features.Map, error)    { return r, nil }
+func (r reverse) Kernel(x, z []float32) float64 { return scale.Divide{In: r.D, By: 1}.Kernel(x, z) }
+func (r reverse) Dims() (in, out int)           { return r.D, r.D }
+func (r reverse) Validate() error               { return nil }
+func (reverse) Fixed()                          {}
+func (r reverse) Apply(dst, x []float32, n int) {
+	for i := range n {
+		for j := range r.D {
+			dst[i*r.D+j] = x[i*r.D+r.D-1-j]
+		}
+	}
+}
+
+func TestChainNeverAppliesAStepInPlace(t *testing.T) {
+	x := sample(3)
+	for count := range 6 {
+		m, err := features.Chain{Steps: slices.Repeat([]features.Recipe{reverse{in}}, count+1)}.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		once, have := make([]float32, 3*in), make([]float32, 3*in)
+		reverse{in}.Apply(once, x, 3)
+		want := [][]float32{once, x}[count%2]
+		if m.Apply(have, x, 3); !slices.Equal(have, want) {
+			t.Errorf("reversed %d times: %v, want %v", count+1, have[:in], want[:in])
+		}
+	}
+}

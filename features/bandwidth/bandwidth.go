@@ -87,8 +87,8 @@ func eachRow(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// squared returns ‖x−z‖₂², in four sums over every fourth column. The
-// conversion keeps the compiler from fusing, as a width is part of a model.
+// squared returns ‖x−z‖₂², in four sums over every fourth column. A width is
+// part of a model, so the order is fixed, and the conversion keeps the compiler from fusing.
 func squared(x, z []float32) float64 {
 	var s [4]float64
 	z = z[:len(x)]

@@ -120,6 +120,21 @@ func TestMedianRefusesWhatHasNone(t *testing.T) {
 	}
 }
 
+// A width is part of a model, so its last bit is fixed: sums over every fourth
+// column, as a Python program forms them. Plain sums end in other digits.
+func TestMedianIsGolden(t *testing.T) {
+	const d = 67
+	x := make([]float32, 2*d)
+	for i := range x {
+		x[i] = float32(float64(uint64(1)<<(i*7%41)) / float64(3+i))
+	}
+	for distance, want := range []float64{Euclidean: 0x1.356dedd5637b4p+35, L1: 0x1.cc0ba04640722p+36} {
+		if m, err := Median(x, 2, d, Distance(distance)); m != want || err != nil {
+			t.Errorf("distance %d: have %x (%v), want %x", distance, m, err, want)
+		}
+	}
+}
+
 func TestGammaAndWidthAreInverse(t *testing.T) {
 	for _, distance := range []Distance{Euclidean, L1} {
 		for _, gamma := range []float64{1e-9, 0.03, 0.5, 7, 1e9} {
