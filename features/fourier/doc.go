@@ -27,8 +27,8 @@
 // # Heavy tails
 //
 // The frequencies of the Laplace kernel have no variance: |z_i| reaches
-// 2.9·10¹⁵, which float32 holds. But an angle of t turns is known in float32 to about 2⁻²⁴·t
-// turns only, and angles of 2²³ turns and more count as whole
+// 2.9·10¹⁵, which float32 holds. But an angle of t turns is known in float32 to
+// about 2⁻²⁴·t turns only, and angles of 2²³ turns and more count as whole
 // turns. For rows with ‖x‖₁ = s·width an angle is Cauchy distributed with scale
 // s/2π turns: it passes 2²³ turns with probability 1.2·10⁻⁸·s, and that is how far
 // the mean of the estimate can be off. One estimate from D = 256 features moves by about

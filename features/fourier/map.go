@@ -35,7 +35,8 @@ func (d *draw) build() (features.Map, error) {
 func (m *Map) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, computed by the calling
-// goroutine alone. It panics if a slice is too short.
+// goroutine alone. A row with an angle beyond float32 gets NaN. It panics if a
+// slice is too short.
 func (m *Map) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("fourier: Apply: slice too short")
