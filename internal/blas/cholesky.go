@@ -35,8 +35,10 @@ func factor(a []float64, ld, at, n, threads int) int {
 	}
 	mid := at + n1
 	l11, l21 := a[at*ld+at:], a[mid*ld+at:]
-	const rows = 64 // what a thread takes at once
+	// Every item packs the triangle for itself, so it must be worth it; very many
+	// rows would be out of the cache between two visits.
 	m := n - n1
+	rows := min(512, max(base, (m/max(threads, 1)+base-1)/base*base))
 	parallel(threads, (m+rows-1)/rows, func(item int, s *scratch) {
 		i := item * rows
 		solveRows(l21[i*ld:], ld, min(rows, m-i), l11, ld, n1, false, 1)
@@ -87,19 +89,10 @@ func CholeskySolve(a []float64, n int, b []float64, k, threads int) {
 	}
 	// Right sides become rows: X·Lᵀ = Bᵀ, then X·L.
 	x := make([]float64, k*n)
-	for i := range n {
-		for j, v := range b[i*k : (i+1)*k] {
-			x[j*n+i] = v
-		}
-	}
+	transpose(x, n, b, k, n, k)
 	solveRows(x, n, k, a, n, n, false, threads)
 	solveRows(x, n, k, a, n, n, true, threads)
-	for i := range n {
-		row := b[i*k : (i+1)*k]
-		for j := range row {
-			row[j] = x[j*n+i]
-		}
-	}
+	transpose(b, k, x, n, k, n)
 }
 
 // solveRows replaces the m rows of x (length n, xs apart) by those of Y with
@@ -143,25 +136,26 @@ func solveBase(x []float64, xs, m int, l []float64, ls, n int, back bool) {
 		if rows < base {
 			clear(t)
 		}
-		for r := range rows {
-			for j, v := range x[(i+r)*xs:][:n] {
-				if back {
-					j = n - 1 - j
-				}
-				t[j*base+r] = v
-			}
+		transpose(t, base, x[i*xs:], xs, rows, n)
+		if back {
+			turn(t, n)
 		}
 		lv.solve(t, l, ls, n)
-		for r := range rows {
-			row := x[(i+r)*xs:][:n]
-			for j := range row {
-				if back {
-					row[n-1-j] = t[j*base+r]
-				} else {
-					row[j] = t[j*base+r]
-				}
-			}
+		if back {
+			turn(t, n)
 		}
+		transpose(x[i*xs:], xs, t, base, n, rows)
+	}
+}
+
+// turn puts the n rows of t in the opposite order.
+func turn(t []float64, n int) {
+	var row [base]float64
+	for i, j := 0, n-1; i < j; i, j = i+1, j-1 {
+		a, b := t[i*base:][:base], t[j*base:][:base]
+		copy(row[:], a)
+		copy(a, b)
+		copy(b, row[:])
 	}
 }
 

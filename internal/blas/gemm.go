@@ -129,9 +129,24 @@ func (p *product) packB(dst []float64, nr, k, kn, j int) {
 		}
 		return
 	}
-	for c := range cols {
-		for s, v := range p.b[(j+c)*p.bs+k:][:kn] {
-			dst[s*nr+c] = v
+	transpose(dst, nr, p.b[j*p.bs+k:], p.bs, cols, kn)
+}
+
+// transpose stores in dst (n×m, rows ds apart) the transpose of the m×n matrix
+// src, rows ss apart.
+func transpose(dst []float64, ds int, src []float64, ss, m, n int) {
+	i := 0
+	for ; i+4 <= m; i += 4 {
+		s := src[i*ss:]
+		s0, s1, s2, s3 := s[:n], s[ss:][:n], s[2*ss:][:n], s[3*ss:][:n]
+		for j, v := range s0 {
+			to := (*[4]float64)(dst[j*ds+i:])
+			to[0], to[1], to[2], to[3] = v, s1[j], s2[j], s3[j]
+		}
+	}
+	for ; i < m; i++ {
+		for j, v := range src[i*ss:][:n] {
+			dst[j*ds+i] = v
 		}
 	}
 }
