@@ -170,7 +170,7 @@ func read(ctx context.Context, dir, name string, max int64) ([]byte, error) {
 	return data, nil
 }
 
-// decodeWeights reads what WriteWeights writes for the model of the manifest.
+// decodeWeights reads the weights file of the model of the manifest.
 func decodeWeights(m *Manifest, data []byte) (*Linear, error) {
 	f, _ := m.File(WeightsFile)
 	if int64(len(data)) != f.Size {
@@ -179,11 +179,16 @@ func decodeWeights(m *Manifest, data []byte) (*Linear, error) {
 	if hexSum(data) != f.SHA256 {
 		return nil, fmt.Errorf("%s is damaged: its checksum does not match; copy the model again", WeightsFile)
 	}
+	return ReadWeights(data, m.Outputs, m.Features)
+}
+
+// ReadWeights reads what WriteWeights writes for K outputs on D features.
+func ReadWeights(data []byte, k, d int) (*Linear, error) {
 	file, err := safetensors.Read(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", WeightsFile, err)
 	}
-	l := &Linear{K: m.Outputs, D: m.Features}
+	l := &Linear{K: k, D: d}
 	if l.W, err = tensor(file, "weights", l.K, l.D); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,10 @@ type Block struct {
 	N, D int
 	X    []float32 // row-major N×D
 	Y    []float32 // length N: a target or a class index; empty without labels
+
+	// Bad lists, ascending, the rows that could not be read and hold zeros, where
+	// a reader was asked to keep the place of every row. Else it is empty.
+	Bad []int
 }
 
 // Row returns row i of the block, sharing its memory.
@@ -37,7 +41,7 @@ func (b *Block) Row(i int) []float32 { return b.X[i*b.D : (i+1)*b.D] }
 // Reset empties the block for rows of length d and keeps its memory.
 func (b *Block) Reset(d int) {
 	b.N, b.D = 0, d
-	b.X, b.Y = b.X[:0], b.Y[:0]
+	b.X, b.Y, b.Bad = b.X[:0], b.Y[:0], b.Bad[:0]
 }
 
 // Reader yields the rows of one shard, in the order of the file.

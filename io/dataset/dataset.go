@@ -1,0 +1,161 @@
+// Package dataset makes one table of rows of the files that a user names,
+// whatever their format: it recognises formats, checks that the files agree,
+// cuts them into shards, and reads a shard block by block.
+//
+// No row is lost in silence. What a reader saw of a shard stands in its Report;
+// Tile checks that the shards of a file follow one another to the byte, and
+// Count that every row was either used or set aside with position and reason.
+package dataset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/cifario"
+	"github.com/bochner-ml/bochner/io/csvio"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// Format is a file format.
+type Format string
+
+// The formats that are read.
+const (
+	CSV      Format = "csv" // comma, semicolon or tab between fields
+	TSV      Format = "tsv"
+	LIBSVM   Format = "libsvm"
+	IDX      Format = "idx"
+	CIFAR10  Format = "cifar10" // and CIFAR-100, with its fine labels:
+	CIFAR100 Format = "cifar100"
+)
+
+// Formats lists the formats, as users name them.
+var Formats = []string{string(CSV), string(TSV), string(LIBSVM), string(IDX), string(CIFAR10), string(CIFAR100)}
+
+// Images tells whether the numbers of the format are bytes, 0 to 255.
+func (f Format) Images() bool { return f == IDX || f == CIFAR10 || f == CIFAR100 }
+
+// pkg is the package that reads the format, which errors begin with.
+func (f Format) pkg() string {
+	switch f {
+	case TSV:
+		return "csvio"
+	case CIFAR10, CIFAR100:
+		return "cifario"
+	}
+	return string(f) + "io"
+}
+
+// cifar is the record layout of a CIFAR format.
+func (f Format) cifar() cifario.Layout {
+	if f == CIFAR100 {
+		return cifario.CIFAR100Fine
+	}
+	return cifario.CIFAR10
+}
+
+// Options says what to read and how.
+type Options struct {
+	Data       []string // patterns, as storage.List takes them
+	LabelFiles []string // patterns of the files with the labels of IDX files, in the order of Data
+	Format     string   // one of Formats; "" or "auto" looks at the content
+	Header     string   // of CSV and TSV: "yes", "no"; "" or "auto" looks at the content
+	Label      string   // of CSV and TSV: the label's column by name or 1-based position; "" for none
+	Dim        int      // of LIBSVM: the row length; 0 finds it in the data
+
+	// Like is the schema that the data must fit: that of the model they are for.
+	// CSV columns are found by their names where there are any. Label columns are
+	// optional then.
+	Like *Schema
+}
+
+// Schema is what a model needs to know of its input to read other data alike.
+type Schema struct {
+	Format  Format   `json:"format"`
+	Dim     int      `json:"dim"`               // row length
+	Columns []string `json:"columns,omitempty"` // of CSV and TSV: the names of the row's fields
+	// CSV is the layout of the first file.
+	CSV *csvio.Layout `json:"csv,omitempty"`
+}
+
+// Dataset is a list of files that were found to be alike.
+type Dataset struct {
+	Schema  Schema `json:"schema"`
+	Files   []File `json:"files"`
+	Labeled bool   `json:"labeled"` // rows have labels
+}
+
+// File is one file of a Dataset, as it was when it was listed.
+type File struct {
+	storage.Object
+	Compression string `json:"compression,omitempty"` // gzip, zstd, or empty
+
+	Records     int64 `json:"records,omitempty"`      // of binary formats, where known
+	RecordBytes int64 `json:"record_bytes,omitempty"` // of plain files of a binary format
+
+	CSV    *csvio.Layout   `json:"csv,omitempty"`    // where it differs from the schema's
+	Labels *storage.Object `json:"labels,omitempty"` // the labels of an IDX file
+	// LabelCompression is that of Labels.
+	LabelCompression string `json:"label_compression,omitempty"`
+}
+
+// Compressed tells whether the file can only be read from its beginning.
+func (f *File) Compressed() bool { return f.Compression != "" || f.LabelCompression != "" }
+
+// Error says why a file cannot be used.
+type Error struct {
+	Format Format
+	Name   string // of the file
+	Err    error
+}
+
+func (e *Error) Error() string {
+	if e.Format == "" {
+		return fmt.Sprintf("dataset: %s: %v", e.Name, e.Err)
+	}
+	return fmt.Sprintf("%s: %s: %v", e.Format.pkg(), e.Name, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Bytes returns about how many bytes reading the shard takes, for balance.
+func (d *Dataset) Bytes(s Shard) int64 {
+	f := &d.Files[s.File]
+	switch {
+	case s.End < 0:
+		return f.Size
+	case f.RecordBytes > 0:
+		return (s.End - s.Start) * f.RecordBytes
+	}
+	return s.End - s.Start
+}
+
+// Size returns the bytes of all files.
+func (d *Dataset) Size() (n int64) {
+	for i := range d.Files {
+		n += d.Files[i].Size
+	}
+	return n
+}
+
+// list returns the objects that the patterns match, in the order of the
+// patterns. A file that two of them match is an error: its rows would count
+// twice.
+func list(ctx context.Context, flag string, patterns []string) ([]storage.Object, error) {
+	var out []storage.Object
+	seen := map[string]string{}
+	for _, pattern := range patterns {
+		objects, err := storage.List(ctx, pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objects {
+			if first, twice := seen[o.URI]; twice {
+				return nil, &Error{Name: o.Name, Err: fmt.Errorf("is matched by --%s %q and again by %q; its rows would count twice", flag, first, pattern)}
+			}
+			seen[o.URI] = pattern
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,305 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/bochner-ml/bochner/io/cifario"
+	"github.com/bochner-ml/bochner/io/compress"
+	"github.com/bochner-ml/bochner/io/csvio"
+	"github.com/bochner-ml/bochner/io/idxio"
+	"github.com/bochner-ml/bochner/io/libsvmio"
+	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// Label turns a label as it stands in a file into the number of a block's Y, or
+// gives the reason why the row cannot be used.
+type Label func(token []byte) (y float32, reason string)
+
+// Mode says what a Reader does with a row that cannot be used.
+type Mode string
+
+// The modes of a Reader.
+const (
+	Stop  Mode = "stop"  // end the shard: there is no row that may be set aside
+	Aside Mode = "aside" // leave the row out, count it and go on
+	Place Mode = "place" // put zeros in its place, count it and go on
+)
+
+// Reader reads the rows of one shard, block by block. What goes wrong on the way
+// stands in its Report, not in errors, so that it reaches the driver in one form
+// from every runner.
+type Reader struct {
+	data   *Dataset
+	name   string
+	label  Label
+	mode   Mode
+	rows   rows.Reader // nil after the last row
+	text   *lines.Reader
+	first  int64 // lines or records before the shard
+	report Report
+	closer []io.Closer
+}
+
+// Read opens a shard. Label may be nil: labels are not read then. Errors are in
+// the Report.
+func (d *Dataset) Read(ctx context.Context, s Shard, label Label, mode Mode) *Reader {
+	r := &Reader{data: d, name: d.Files[s.File].Name, label: label, mode: mode, first: s.Line}
+	r.report.Shard = s
+	r.report.Begin = s.Start
+	if err := r.open(ctx, &d.Files[s.File], s); err != nil {
+		r.fault(err)
+	}
+	return r
+}
+
+func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
+	switch r.data.Schema.Format {
+	case CSV, TSV, LIBSVM:
+		return r.openText(ctx, f, s)
+	case IDX:
+		return r.openIDX(ctx, f, s)
+	}
+	return r.openCIFAR(ctx, f, s)
+}
+
+// plain opens an object from an offset on, or behind its compression from its
+// beginning.
+func (r *Reader) plain(ctx context.Context, o storage.Object, compressed bool, off, n int64) (io.Reader, error) {
+	if compressed {
+		off, n = 0, -1
+	}
+	c, err := o.Open(ctx, off, n)
+	if err != nil {
+		return nil, err
+	}
+	r.closer = append(r.closer, c)
+	if !compressed {
+		return c, nil
+	}
+	z, _, err := compress.NewReader(c)
+	if err != nil {
+		return nil, err
+	}
+	r.closer = append(r.closer, z)
+	return z, nil
+}
+
+func (r *Reader) openText(ctx context.Context, f *File, s Shard) error {
+	opts := lines.Options{Start: s.Start, End: s.End, Skip: !s.Exact}
+	layout := r.data.layout(f)
+	if layout != nil {
+		opts.Quote, opts.Comma = true, layout.Comma
+	}
+	off := s.Start
+	if opts.Skip && off > 0 {
+		off-- // so that a line which begins just at Start is seen to begin there
+	}
+	in, err := r.plain(ctx, f.Object, f.Compressed(), off, -1)
+	if err != nil {
+		return err
+	}
+	r.text = lines.New(in, opts)
+	if layout == nil {
+		r.rows = libsvmio.NewReader(r.text, r.data.Schema.Dim)
+		return nil
+	}
+	r.rows = csvio.NewReader(r.text, *layout)
+	return nil
+}
+
+func (r *Reader) openIDX(ctx context.Context, f *File, s Shard) error {
+	withLabels := r.label != nil && f.Labels != nil
+	if f.Compressed() {
+		images, err := r.plain(ctx, f.Object, true, 0, -1)
+		if err != nil {
+			return err
+		}
+		var labels io.Reader
+		if withLabels {
+			if labels, err = r.plain(ctx, *f.Labels, true, 0, -1); err != nil {
+				return err
+			}
+		}
+		r.rows, err = opened(idxio.Open(images, labels))
+		return err
+	}
+	header := func(o storage.Object) (idxio.Header, error) {
+		in, err := r.plain(ctx, o, false, 0, -1)
+		if err != nil {
+			return idxio.Header{}, err
+		}
+		return idxio.ReadHeader(in)
+	}
+	h, err := header(f.Object)
+	if err != nil {
+		return err
+	}
+	count := s.End - s.Start
+	part := func(o storage.Object, h idxio.Header) (io.Reader, error) {
+		off, n := h.Range(s.Start, count)
+		return r.plain(ctx, o, false, off, n)
+	}
+	images, err := part(f.Object, h)
+	if err != nil {
+		return err
+	}
+	var labels io.Reader
+	var lh idxio.Header
+	if withLabels {
+		if lh, err = header(*f.Labels); err != nil {
+			return err
+		}
+		if labels, err = part(*f.Labels, lh); err != nil {
+			return err
+		}
+	}
+	r.rows = idxio.NewReader(images, labels, h, lh, s.Start, count)
+	r.first = 0 // the reader counts from the file's first record
+	return nil
+}
+
+// opened keeps a nil pointer from becoming a reader that is not nil.
+func opened[T rows.Reader](r T, err error) (rows.Reader, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Reader) openCIFAR(ctx context.Context, f *File, s Shard) error {
+	layout := r.data.Schema.Format.cifar()
+	first, count, off, n := s.Start, int64(-1), int64(0), int64(-1)
+	if !f.Compressed() {
+		count = s.End - s.Start
+		off, n = layout.Range(first, count)
+	}
+	in, err := r.plain(ctx, f.Object, f.Compressed(), off, n)
+	if err != nil {
+		return err
+	}
+	r.rows = cifario.NewReader(in, layout, first, count)
+	return nil
+}
+
+// Next fills the block with the next rows, at most rows.Rows of its row length,
+// and reports whether there are any. The numbers of labels are in Y unless the
+// Reader has no Label.
+func (r *Reader) Next(b *rows.Block) bool {
+	b.Reset(r.data.Schema.Dim)
+	for r.rows != nil && b.N < rows.Rows(b.D) {
+		if !r.add(b) {
+			break
+		}
+	}
+	return b.N > 0
+}
+
+// add reads one row into the block and reports whether reading goes on.
+func (r *Reader) add(b *rows.Block) bool {
+	from := len(b.X)
+	x, token, err := r.rows.Append(b.X)
+	var bad *rows.BadRow
+	switch {
+	case err == io.EOF:
+		r.end()
+		return false
+	case errors.As(err, &bad):
+		return r.bad(b, from, bad)
+	case err != nil:
+		r.fault(err)
+		return false
+	}
+	var y float32
+	if r.label != nil {
+		var reason string
+		if y, reason = r.label(token); reason != "" {
+			return r.bad(b, from, &rows.BadRow{Line: r.rows.Line(), Reason: reason})
+		}
+		b.Y = append(b.Y, y)
+	}
+	b.X = x
+	b.N++
+	if d := len(x) - from; d != b.D {
+		pad(b, from, d)
+	}
+	r.report.Rows++
+	return true
+}
+
+// pad makes the rows of the block equally long again after one of d numbers came
+// last: only rows of a file whose dimension is not known yet differ in length,
+// and what they do not name is zero.
+func pad(b *rows.Block, from, d int) {
+	if d < b.D {
+		b.X = append(b.X, make([]float32, b.D-d)...)
+		return
+	}
+	old := b.D
+	b.D = d
+	b.X = append(b.X, make([]float32, b.N*d-len(b.X))...)
+	copy(b.X[(b.N-1)*d:], b.X[from:from+d])
+	for i := b.N - 2; i >= 0; i-- {
+		row := b.X[i*d : (i+1)*d]
+		copy(row, b.X[i*old:(i+1)*old])
+		clear(row[old:])
+	}
+}
+
+// bad deals with a row that cannot be used and reports whether reading goes on.
+func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
+	b.X = b.X[:from]
+	r.report.Bad++
+	if len(r.report.SetAside) < maxListed {
+		r.report.SetAside = append(r.report.SetAside, SetAside{File: r.name, Line: r.first + bad.Line, Column: bad.Column, Reason: bad.Reason})
+	}
+	switch r.mode {
+	case Stop:
+		r.end()
+		return false
+	case Place:
+		b.X = append(b.X, make([]float32, b.D)...)
+		b.Bad = append(b.Bad, b.N)
+		b.N++
+		if r.label != nil {
+			b.Y = append(b.Y, 0)
+		}
+	}
+	return true
+}
+
+// end notes where reading has come to.
+func (r *Reader) end() {
+	switch {
+	case r.text != nil:
+		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
+	default:
+		r.report.Lines = r.report.Rows + r.report.Bad
+		r.report.End = r.report.Begin + r.report.Lines
+	}
+	r.rows = nil
+}
+
+// fault notes why reading cannot go on.
+func (r *Reader) fault(err error) {
+	var failed *storage.Error
+	if errors.As(err, &failed) {
+		r.report.Fault, r.report.Storage = err.Error(), !failed.Refused()
+	} else {
+		r.report.Fault = (&Error{r.data.Schema.Format, r.name, err}).Error()
+	}
+	r.rows = nil
+}
+
+// Report returns what was seen. It is complete when Next has returned false.
+func (r *Reader) Report() Report { return r.report }
+
+// Close closes the files.
+func (r *Reader) Close() {
+	for i := len(r.closer) - 1; i >= 0; i-- {
+		r.closer[i].Close()
+	}
+}

@@ -1,0 +1,107 @@
+package dataset
+
+import "sort"
+
+// Shard is a part of a file that one reader reads: a range of bytes for plain
+// text, of records for fixed-size binary, all of a compressed file.
+type Shard struct {
+	File       int   `json:"file"`            // index into Dataset.Files
+	Start, End int64 `json:",omitempty"`      // bytes or records; End < 0 is the end of the file
+	Line       int64 `json:"line,omitempty"`  // lines or records of the file before Start, where known
+	Exact      bool  `json:"exact,omitempty"` // Start is known to begin a record
+}
+
+// Report is what the reader of a shard saw.
+type Report struct {
+	Shard    Shard      `json:"shard"`
+	Begin    int64      `json:"begin"`               // where the first record began: a byte of the file, or a record
+	End      int64      `json:"end"`                 // where the next record behind the shard begins
+	Lines    int64      `json:"lines"`               // lines or records between the two
+	Rows     int64      `json:"rows"`                // rows used
+	Bad      int64      `json:"bad,omitempty"`       // rows that cannot be used
+	SetAside []SetAside `json:"set_aside,omitempty"` // the first of them, at most maxListed
+	Fault    string     `json:"fault,omitempty"`     // why reading stopped early
+	Storage  bool       `json:"storage,omitempty"`   // the fault is the storage's, not the data's
+}
+
+// SetAside is a row that cannot be used, with its position and the reason.
+type SetAside struct {
+	File   string `json:"file"`
+	Line   int64  `json:"line"`             // 1-based line of the file, or record of a binary format
+	Column int    `json:"column,omitempty"` // 1-based field; 0 where the row as a whole is at fault
+	Reason string `json:"reason"`
+}
+
+// maxListed bounds how many rows that were set aside a report lists, so that a
+// report of a file of another format stays small. All are counted.
+const maxListed = 1000
+
+// Shards cuts the files into parts of about size bytes. How they are cut does
+// not change which rows are read.
+func (d *Dataset) Shards(size int64) []Shard {
+	var out []Shard
+	for i := range d.Files {
+		out = append(out, d.cut(i, size)...)
+	}
+	return out
+}
+
+func (d *Dataset) cut(file int, size int64) []Shard {
+	f := &d.Files[file]
+	length, unit := f.Size, int64(1)
+	switch {
+	case f.Compressed():
+		return []Shard{{File: file, End: -1, Exact: true}}
+	case f.RecordBytes > 0:
+		length, unit = f.Records, f.RecordBytes
+	}
+	n := max(1, (length*unit+size-1)/size)
+	step := (length + n - 1) / n
+	var out []Shard
+	for at := int64(0); at < length || at == 0; at += max(step, 1) {
+		out = append(out, Shard{File: file, Start: at, End: min(at+step, length), Exact: at == 0 || f.RecordBytes > 0})
+		if f.RecordBytes > 0 {
+			out[len(out)-1].Line = at
+		}
+	}
+	return out
+}
+
+// Tile checks that the shards of each file, as they were read, follow one
+// another without gap or overlap. It returns the files for which they do not:
+// there a cut fell on a newline inside a quoted field, which only a reader that
+// comes from before the cut can tell, and the file is to be read again as Whole.
+// For the others it returns the shards with exact bounds and line numbers. The
+// reports may stand in any order; it sorts them.
+func Tile(reports []Report) (exact []Shard, again []int) {
+	sort.Slice(reports, func(i, j int) bool {
+		a, b := reports[i].Shard, reports[j].Shard
+		return a.File < b.File || a.File == b.File && a.Start < b.Start
+	})
+	for i := 0; i < len(reports); {
+		file, first := reports[i].Shard.File, i
+		tiled, line := true, int64(0)
+		for ; i < len(reports) && reports[i].Shard.File == file; i++ {
+			r := &reports[i]
+			tiled = tiled && (i == first || r.Begin == reports[i-1].End)
+			if r.Shard.Line == 0 && line > 0 {
+				for k := range r.SetAside {
+					r.SetAside[k].Line += line
+				}
+				r.Shard.Line = line
+			}
+			line = r.Shard.Line + r.Lines
+		}
+		if !tiled {
+			again = append(again, file)
+			continue
+		}
+		for _, r := range reports[first:i] {
+			exact = append(exact, Shard{File: file, Start: r.Begin, End: r.End, Line: r.Shard.Line, Exact: true})
+		}
+	}
+	return exact, again
+}
+
+// Whole returns the shard that is all of a file.
+func Whole(file int) Shard { return Shard{File: file, End: -1, Exact: true} }

@@ -1,0 +1,145 @@
+// Package command is the command line of bochner: one sub-command a job, each a
+// thin layer over package pipelines.
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/spf13/cobra"
+
+	"github.com/bochner-ml/bochner/pipelines"
+)
+
+// Main runs the command with the arguments behind the program's name and returns
+// its exit code. On a worker, which runners start with Beam's flags only, it
+// serves the runner and does not return.
+func Main(args []string) int {
+	args = jobFlag(args)
+	var beamArgs []string
+	if onWorker(args) {
+		beamArgs = args
+	}
+	if err := flag.CommandLine.Parse(beamArgs); err != nil {
+		return pipelines.ExitUsage
+	}
+	beam.Init()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	return run(ctx, args, os.Stdout, os.Stderr)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return pipelines.ExitOK
+	}
+	var started *startedError
+	if !errors.As(err, &started) {
+		fmt.Fprintf(stderr, "bochner: %v\nsee %s --help\n", err, cmd.CommandPath())
+		return pipelines.ExitUsage
+	}
+	code := pipelines.ExitCode(err)
+	switch code {
+	case pipelines.ExitInterrupted:
+		fmt.Fprintf(stderr, "bochner: stopped; the same command with --resume goes on from here\n")
+	case pipelines.ExitUsage:
+		fmt.Fprintf(stderr, "bochner: %v\nsee %s --help\n", err, cmd.CommandPath())
+	default:
+		fmt.Fprintf(stderr, "bochner: %v\n", err)
+	}
+	return code
+}
+
+// startedError is an error of a job, as opposed to one of its command line.
+type startedError struct{ err error }
+
+func (e *startedError) Error() string { return e.err.Error() }
+func (e *startedError) Unwrap() error { return e.err }
+
+// jobFlag turns --job=train … into train …, for launchers that pass flags only.
+func jobFlag(args []string) []string {
+	for i, a := range args {
+		name, value, has := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		if name != "job" || !strings.HasPrefix(a, "-") {
+			continue
+		}
+		rest := slices.Concat(args[:i], args[i+1:])
+		if !has {
+			if i+1 == len(args) {
+				return args
+			}
+			value, rest = args[i+1], slices.Concat(args[:i], args[i+2:])
+		}
+		return append([]string{value}, rest...)
+	}
+	return args
+}
+
+// onWorker tells whether a runner started the program to work for it.
+func onWorker(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		name, value, has := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		return strings.HasPrefix(a, "-") && name == "worker" && (!has || value == "true")
+	})
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "bochner",
+		Short: "Kernel machines through random features, on Apache Beam",
+		Long: `Bochner trains, applies and inspects kernel machines.
+
+A kernel is approximated by random features, drawn from a seed; on the features a
+linear model is trained, in one pass over the data, by exact sums: the same data,
+flags and seed give the same model, byte for byte, whatever the runner, the number
+of workers and threads, the files the rows lie in, and their order.`,
+		Version:       pipelines.Version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(trainCommand(), predictCommand(), evaluateCommand(), inspectCommand(), generateCommand(), runnerHelp())
+	return root
+}
+
+// job returns the RunE of a command: what a job returns is an error of the job.
+func job(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := readConfig(cmd.Flags()); err != nil {
+			return err
+		}
+		if err := f(cmd); err != nil {
+			return &startedError{err}
+		}
+		return nil
+	}
+}
+
+// show prints a result: as JSON for machines, or for people.
+func show(cmd *cobra.Command, asJSON bool, result io.WriterTo) error {
+	if !asJSON {
+		_, err := result.WriteTo(cmd.OutOrStdout())
+		return err
+	}
+	enc := json.NewEncoder(cmd.OutOrStdout())
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(result)
+}

@@ -1,0 +1,116 @@
+package command
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/exec/optimized" // faster built-in types
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines"
+)
+
+// dataFlags are the flags of every job that reads data.
+type dataFlags struct {
+	opts   dataset.Options
+	maxBad float64
+}
+
+func (f *dataFlags) register(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&f.opts.Data, "data", nil, "Files to read: names or patterns such as 'train-*.csv'. May be given several times.")
+	fs.StringArrayVar(&f.opts.LabelFiles, "label_files", nil, "Files with the labels of IDX files, in the order of --data.")
+	fs.StringVar(&f.opts.Format, "format", "auto", "Format of the files: auto (by their content), "+strings.Join(dataset.Formats, ", ")+". Compression by gzip or zstd is recognised.")
+	fs.StringVar(&f.opts.Header, "header", "auto", "Whether CSV and TSV files begin with column names: auto, yes, no.")
+	fs.StringVar(&f.opts.Label, "label", "", "Label column of CSV and TSV files, by name or by position (1 is the first, -1 the last).")
+	fs.IntVar(&f.opts.Dim, "dim", 0, "Row length of LIBSVM files; 0 finds it in the data.")
+	fs.Float64Var(&f.maxBad, "max_bad_fraction", 0, "Share of rows that may be set aside because they cannot be used, from 0 to 1.")
+}
+
+// jobFlags are the flags of every job that runs pipelines.
+type jobFlags struct {
+	opts  pipelines.JobOptions
+	json  bool
+	quiet bool
+}
+
+func (f *jobFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.opts.Engine.Runner, "runner", "direct", "Beam runner: direct (this process), prism (this process, in parallel lanes), universal (a job server at --endpoint). See bochner help runner.")
+	fs.IntVar(&f.opts.Engine.Lanes, "lanes", 0, "Parallel chains over the data; 0 chooses for the runner. Does not change results.")
+	fs.IntVar(&f.opts.Engine.Threads, "threads", 0, "Threads of the algebra in each lane; 0 chooses for the runner. Does not change results.")
+	fs.StringVar(&f.opts.Work, "work", "", "Work directory; by default a hidden one beside what the job makes. It is removed when the job has succeeded.")
+	fs.BoolVar(&f.opts.Resume, "resume", false, "Go on from what a run that was stopped has left in the work directory.")
+	fs.BoolVar(&f.json, "json", false, "Print the result as JSON.")
+	fs.BoolVar(&f.quiet, "quiet", false, "Print no progress and no notes.")
+	fs.BoolVar(&f.opts.Engine.Verbose, "verbose", false, "Print what Beam logs.")
+	fs.String("config", "", "YAML file that sets flags by their names; the command line goes before it.")
+	addBeamFlags(fs)
+}
+
+// job returns the options with notes to the command's standard error.
+func (f *jobFlags) job(cmd *cobra.Command) pipelines.JobOptions {
+	if !f.opts.Engine.Verbose {
+		pipelines.Quiet()
+	}
+	if !f.quiet {
+		f.opts.Log = cmd.ErrOrStderr()
+	}
+	return f.opts
+}
+
+// addBeamFlags lets a job take Beam's own flags, without a word in its help.
+func addBeamFlags(fs *pflag.FlagSet) {
+	flag.CommandLine.VisitAll(func(g *flag.Flag) {
+		if fs.Lookup(g.Name) != nil || strings.HasPrefix(g.Name, "test.") {
+			return
+		}
+		fs.AddGoFlag(g)
+		fs.Lookup(g.Name).Hidden = true
+	})
+}
+
+func runnerHelp() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "runner",
+		Short: "How to choose and configure the Beam runner",
+	}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		var flags strings.Builder
+		flag.CommandLine.VisitAll(func(g *flag.Flag) {
+			if !strings.HasPrefix(g.Name, "test.") {
+				_, usage := flag.UnquoteUsage(g)
+				fmt.Fprintf(&flags, "  --%s\n        %s\n", g.Name, strings.ReplaceAll(usage, "\n", " "))
+			}
+		})
+		fmt.Fprintf(cmd.OutOrStdout(), runnerText, flags.String())
+	})
+	return cmd
+}
+
+const runnerText = `Every job runs on a Beam runner. The runner changes how fast a job is, never its
+result.
+
+  --runner direct     In this process, one lane; the algebra takes all cores.
+                      The default, and the fastest on one machine.
+  --runner prism      In this process, in parallel lanes (--lanes, by default one
+                      for each core, at most 8) that exchange encoded data as a
+                      cluster's workers do.
+  --runner universal  On the job server at --endpoint: a standalone prism, Flink or
+                      Spark. Workers must see the data, the model and the work
+                      directory under the same names. The program passes itself to
+                      the workers as --worker_binary, which takes a static build
+                      (CGO_ENABLED=0, as make build does).
+
+Workers that a pool starts as separate processes:
+
+  bochner train … --runner universal --endpoint localhost:8073 \
+      --environment_type EXTERNAL --environment_config localhost:50000
+
+Beam's own flags are accepted behind the name of every job:
+
+%s`

@@ -1,0 +1,51 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bochner-ml/bochner/pipelines"
+)
+
+func inspectCommand() *cobra.Command {
+	var (
+		data  dataFlags
+		jobs  jobFlags
+		model string
+	)
+	cmd := &cobra.Command{
+		Use:   "inspect --data FILES | --model DIR",
+		Short: "Say what data look like, or what a model is",
+		Long: `Inspect reads all rows of --data once and says what they look like: rows, columns
+with their ranges and moments, labels, and rows that cannot be used. Or it loads the
+model in --model, checks every byte of it, and says what it is.`,
+		Example: `  bochner inspect --data 'train-*.csv' --label y --max_bad_fraction 1
+  bochner inspect --model model`,
+		Args: cobra.NoArgs,
+		RunE: job(func(cmd *cobra.Command) error {
+			if (model == "") == (len(data.opts.Data) == 0) {
+				return &pipelines.UsageError{Err: errors.New("inspect takes either --data or --model")}
+			}
+			o := pipelines.InspectOptions{Data: data.opts, MaxBadFraction: data.maxBad, Job: jobs.job(cmd)}
+			if model != "" {
+				report, err := pipelines.InspectModel(cmd.Context(), model)
+				if err != nil {
+					return err
+				}
+				return show(cmd, jobs.json, report)
+			}
+			report, err := pipelines.InspectData(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			return show(cmd, jobs.json, report)
+		}),
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&model, "model", "", "Directory of a model.")
+	data.register(fs)
+	jobs.register(fs)
+	return cmd
+}

@@ -1,0 +1,87 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// Exit codes of the command.
+const (
+	ExitOK          = 0
+	ExitInternal    = 1 // a fault of the program or the runner
+	ExitUsage       = 2 // flags that do not fit
+	ExitData        = 3 // data refused, or a place that cannot be written to: mend it and run again
+	ExitGate        = 4 // a score did not pass --gate
+	ExitStorage     = 5 // the storage failed: running again may help
+	ExitModel       = 6 // a model directory is damaged or too new
+	ExitInterrupted = 130
+)
+
+// UsageError says that flags or options do not fit.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }
+
+func usage(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
+
+// DataError says why data cannot be used.
+type DataError struct{ Err error }
+
+func (e *DataError) Error() string { return e.Err.Error() }
+func (e *DataError) Unwrap() error { return e.Err }
+
+func refuse(format string, args ...any) error { return &DataError{fmt.Errorf(format, args...)} }
+
+// GateError says that a score did not pass.
+type GateError struct{ Message string }
+
+func (e *GateError) Error() string { return e.Message }
+
+// ExitCode returns the code with which the command ends after the error.
+func ExitCode(err error) int {
+	var (
+		fault     *transforms.Fault
+		usageErr  *UsageError
+		dataErr   *DataError
+		formatErr *dataset.Error
+		gateErr   *GateError
+		storeErr  *storage.Error
+	)
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	case errors.As(err, &usageErr):
+		return ExitUsage
+	case errors.As(err, &gateErr):
+		return ExitGate
+	case errors.Is(err, models.ErrBadModel):
+		return ExitModel
+	case errors.As(err, &fault):
+		switch fault.Kind {
+		case transforms.Data:
+			return ExitData
+		case transforms.Storage:
+			return ExitStorage
+		case transforms.BadModel:
+			return ExitModel
+		}
+		return ExitInternal
+	case errors.As(err, &dataErr), errors.As(err, &formatErr):
+		return ExitData
+	case errors.As(err, &storeErr):
+		if storeErr.Refused() {
+			return ExitData
+		}
+		return ExitStorage
+	}
+	return ExitInternal
+}

@@ -1,0 +1,58 @@
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/sample"
+)
+
+// GenerateOptions says which sample data to make.
+type GenerateOptions struct {
+	Set   string  // name of a sample.Set
+	Rows  int64   // at least 1
+	Seed  uint64  // another seed gives other rows of the same distribution
+	Noise float64 // standard deviation; negative is that of the set
+	Out   string  // file to make; it must not exist
+}
+
+// Generated says what was made.
+type Generated struct {
+	Out  string `json:"out"`
+	Rows int64  `json:"rows"`
+}
+
+// Generate writes a CSV file of sample data, whole or not at all.
+func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
+	set, ok := sample.Find(o.Set)
+	switch {
+	case !ok:
+		return nil, usage("unknown data set %q%s; have %s", o.Set, didYouMean(o.Set, sample.Names()), strings.Join(sample.Names(), ", "))
+	case o.Rows < 1:
+		return nil, usage("--rows must be at least 1 (have %d)", o.Rows)
+	case o.Out == "":
+		return nil, usage("no file to write: name one with --out")
+	case math.IsNaN(o.Noise) || math.IsInf(o.Noise, 0):
+		return nil, usage("--noise must be a number (have %g)", o.Noise)
+	}
+	if o.Noise < 0 {
+		o.Noise = set.Noise
+	}
+	if err := storage.Vacant(ctx, o.Out); err != nil {
+		return nil, err
+	}
+	err := storage.Create(ctx, o.Out, func(w io.Writer) error {
+		return set.WriteCSV(ctx, w, o.Rows, o.Seed, o.Noise)
+	})
+	return &Generated{o.Out, o.Rows}, err
+}
+
+// WriteTo prints what was made for people.
+func (g *Generated) WriteTo(w io.Writer) (int64, error) {
+	n, err := fmt.Fprintf(w, "wrote %s rows to %s\n", groups(g.Rows), g.Out)
+	return int64(n), err
+}

@@ -1,0 +1,211 @@
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// InspectOptions says which data to look over.
+type InspectOptions struct {
+	Data           dataset.Options
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	Job            JobOptions
+}
+
+// DataReport says what data look like.
+type DataReport struct {
+	Format  dataset.Format     `json:"format"`
+	Files   int                `json:"files"`
+	Bytes   int64              `json:"bytes"`
+	Rows    Counts             `json:"rows"`
+	Names   []string           `json:"column_names,omitempty"`
+	Aside   []dataset.SetAside `json:"set_aside,omitempty"` // the first rows that cannot be used
+	Profile profile.Profile    `json:"profile"`
+}
+
+// InspectData reads all rows once and says what they look like. Nothing is written.
+func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err error) {
+	if !(o.MaxBadFraction >= 0 && o.MaxBadFraction <= 1) {
+		return nil, usage("--max_bad_fraction must be between 0 and 1 (have %g)", o.MaxBadFraction)
+	}
+	if err := o.Job.Engine.validate(); err != nil {
+		return nil, err
+	}
+	d, err := openData(ctx, o.Data)
+	if err != nil {
+		return nil, err
+	}
+	dir, remove, err := scratch()
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	j, err := newJob(ctx, o.Job, storage.Join(dir, "inspection"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { j.close(ctx, err) }()
+	j.progress.phase("reading", 0)
+	p, err := j.profile(ctx, d, o.MaxBadFraction, 0, true)
+	if err != nil {
+		return nil, err
+	}
+	j.progress.done()
+	return &DataReport{
+		Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size(), Rows: p.counts, Names: d.Schema.Columns,
+		Aside: p.counts.Listed, Profile: p.sum.Result(),
+	}, nil
+}
+
+// WriteTo prints the report for people.
+func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	p := &r.Profile
+	fmt.Fprintf(&b, "data      %d files of %s, %s\n", r.Files, r.Format, bytesText(r.Bytes))
+	if r.Rows.SetAside == 0 {
+		fmt.Fprintf(&b, "rows      %s of %d numbers, the longest of norm %.6g\n", groups(r.Rows.Used), p.Dim, p.MaxNorm)
+	} else {
+		fmt.Fprintf(&b, "rows      %s read = %s used + %s that cannot be used\n", groups(r.Rows.Read), groups(r.Rows.Used), groups(r.Rows.SetAside))
+		for _, a := range r.Aside[:min(len(r.Aside), 10)] {
+			fmt.Fprintf(&b, "          %s:%s%s\n", a.File, position(a), a.Reason)
+		}
+	}
+	writeLabels(&b, p)
+	writeColumns(&b, p, r.Names)
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+func writeLabels(w io.Writer, p *profile.Profile) {
+	l := p.Labels
+	switch {
+	case l == nil || l.Rows == 0:
+		fmt.Fprintf(w, "labels    none\n")
+	case l.Vocabulary != nil && (!l.Numeric || l.Whole && len(l.Vocabulary.Classes) <= autoClasses):
+		fmt.Fprintf(w, "labels    %d classes:", len(l.Vocabulary.Classes))
+		for i, c := range l.Vocabulary.Classes[:min(len(l.Vocabulary.Classes), 30)] {
+			fmt.Fprintf(w, " %s (%s)", c, groups(l.Counts[i]))
+		}
+		if len(l.Vocabulary.Classes) > 30 {
+			fmt.Fprint(w, " …")
+		}
+		fmt.Fprintln(w)
+	case l.Targets > 0:
+		fmt.Fprintf(w, "labels    numbers from %g to %g\n", l.Min, l.Max)
+	default:
+		fmt.Fprintf(w, "labels    more different texts than can be classes, such as %q\n", l.Text)
+	}
+}
+
+// maxColumnLines bounds the table of columns that people are shown.
+const maxColumnLines = 40
+
+func writeColumns(w io.Writer, p *profile.Profile, names []string) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(tw, "column\tmin\tmax\tmean\tdeviation\tnot zero\t\n")
+	for j, c := range p.Columns[:min(len(p.Columns), maxColumnLines)] {
+		name := fmt.Sprint(j + 1)
+		if names != nil {
+			name = names[j]
+		}
+		fmt.Fprintf(tw, "%s\t%.6g\t%.6g\t%.6g\t%.6g\t%s\t\n", name, c.Min, c.Max, c.Mean, c.Dev, groups(c.Nonzero))
+	}
+	tw.Flush()
+	if more := len(p.Columns) - maxColumnLines; more > 0 {
+		fmt.Fprintf(w, "… and %d more columns (--json has them all)\n", more)
+	}
+}
+
+// ModelReport says what a model is.
+type ModelReport struct {
+	Directory string `json:"directory"`
+	*models.Manifest
+}
+
+// InspectModel loads a model, checking every byte of it, and says what it is.
+func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
+	m, err := models.Load(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return &ModelReport{dir, m.Manifest}, nil
+}
+
+// WriteTo prints the report for people.
+func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	m := r.Manifest
+	fmt.Fprintf(&b, "model     %s, whole; format %d, made by bochner %s\n", r.Directory, m.Format, m.Program)
+	fmt.Fprintf(&b, "task      %s, %d outputs\n", m.Task, m.Outputs)
+	fmt.Fprintf(&b, "input     %d numbers, trained on %s\n", m.Input.Dim, m.Input.Format)
+	if m.Vocabulary != nil {
+		fmt.Fprintf(&b, "classes   %s\n", someOf(m.Vocabulary.Classes))
+	}
+	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
+	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)
+	if len(m.Learner.Table) > 0 {
+		writePath(&b, m.Learner.Table, m.Learner.Lambda)
+	}
+	fmt.Fprintf(&b, "rows      %s\n", Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
+	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+// clip cuts a text that is too long to print.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + " …"
+}
+
+// profiled is what the profile pass of a job found.
+type profiled struct {
+	sum     profile.Sum
+	encoded []byte
+	counts  Counts
+	shards  []dataset.Shard // exact
+}
+
+// profile runs the profile pass. With open, any label will do.
+func (j *job) profile(ctx context.Context, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*profiled, error) {
+	pass := &transforms.Pass{Data: *d, Shards: d.Shards(shardBytes), Mode: mode(maxBad), Seed: seed}
+	if d.Labeled {
+		pass.Target = &transforms.Target{Open: open}
+	}
+	files, reports, err := j.scan(ctx, pass, "profile", func(s beam.Scope, sc transforms.Scan, files passFiles) {
+		sum, reports := transforms.Profile(s, sc)
+		transforms.Write(s, files.sum, sum)
+		transforms.WriteLines(s, files.reports, reports)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := new(profiled)
+	if p.counts, err = count(d, reports, maxBad); err != nil {
+		return nil, err
+	}
+	p.shards, _ = dataset.Tile(reports)
+	if p.encoded, err = storage.ReadFile(ctx, files.sum, maxState); err != nil {
+		return nil, err
+	}
+	if err := p.sum.UnmarshalBinary(p.encoded); err != nil {
+		return nil, err
+	}
+	if n := p.sum.Result().Rows; n != p.counts.Used {
+		return nil, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.counts.Used)
+	}
+	return p, nil
+}

@@ -1,0 +1,75 @@
+// Package pipelines holds the jobs: train, predict, evaluate, inspect and
+// generate. Each is a function that a Go program can call, and a command made of
+// it. A job builds a graph of transforms for each pass over the data, runs it on
+// a Beam runner, and decides between passes; what a pass has finished stands in
+// the job's work directory, so that a job which was stopped can go on.
+package pipelines
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+)
+
+// JobOptions are what all jobs over data have in common. None of them changes a
+// result.
+type JobOptions struct {
+	Engine Engine
+	Work   string    // work directory; "" is a hidden one beside what the job makes
+	Resume bool      // go on with what an earlier run has left in it
+	Log    io.Writer // progress and notes; nil is none
+}
+
+// job is what every job has while it runs.
+type job struct {
+	engine   Engine
+	work     *work
+	progress *progress
+	seconds  map[string]float64 // wall time by part of the job
+}
+
+// newJob begins a job that makes out.
+func newJob(ctx context.Context, o JobOptions, out string) (*job, error) {
+	w, err := openWork(ctx, out, o.Work, o.Resume)
+	if err != nil {
+		return nil, err
+	}
+	return &job{engine: o.Engine.withDefaults(), work: w, progress: newProgress(o.Log), seconds: map[string]float64{}}, nil
+}
+
+func (j *job) close(ctx context.Context, err error) {
+	j.progress.done()
+	j.work.close(ctx, err)
+}
+
+// timed runs a part of the job and notes how long it took.
+func (j *job) timed(ctx context.Context, name string, part func(context.Context) error) error {
+	begun := time.Now()
+	err := part(ctx)
+	j.seconds[name] = time.Since(begun).Seconds()
+	return err
+}
+
+// run runs one pipeline.
+func (j *job) run(ctx context.Context, build func(beam.Scope)) error {
+	return j.engine.run(ctx, build)
+}
+
+// openData opens the data of a job.
+func openData(ctx context.Context, o dataset.Options) (*dataset.Dataset, error) {
+	if len(o.Data) == 0 {
+		return nil, usage("no data: name files with --data")
+	}
+	return dataset.Open(ctx, o)
+}
+
+// scratch is a directory for a job that makes no directory of its own.
+func scratch() (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp("", "bochner-")
+	return dir, func() { os.RemoveAll(dir) }, err
+}

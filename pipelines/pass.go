@@ -1,0 +1,198 @@
+package pipelines
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// shardBytes is the size to which plain files are cut.
+const shardBytes = 32 << 20
+
+// maxState bounds the state files that the driver reads back.
+const maxState = 1 << 31
+
+// Counts says what became of the rows: Read = Used + SetAside, always.
+type Counts struct {
+	Read     int64 `json:"read"`
+	Used     int64 `json:"used"`
+	SetAside int64 `json:"set_aside"`
+	// Listed are the first of the rows set aside, in the order of the files.
+	Listed []dataset.SetAside `json:"-"`
+}
+
+// maxListed bounds how many rows set aside are listed by name.
+const maxListed = 10_000
+
+// passFiles names what a pass writes into the work directory.
+type passFiles struct{ sum, reports string }
+
+// scan runs one pass over the data until its shards tile the files: build adds
+// the pass to a graph, and writes its sum and its reports to the given files. If
+// both are there already, from a run that was stopped, nothing runs. A cut that
+// fell inside a quoted field shows afterwards; the file is then read whole, in a
+// second try. It returns the reports, in the order of the rows.
+func (j *job) scan(ctx context.Context, p *transforms.Pass, name string, build func(beam.Scope, transforms.Scan, passFiles)) (passFiles, []dataset.Report, error) {
+	for {
+		files, reports, err := j.scanOnce(ctx, p, name, build)
+		if err != nil {
+			return files, nil, err
+		}
+		again, err := untiled(&p.Data, p.Mode, p.Shards, reports)
+		if err != nil || len(again) == 0 {
+			return files, reports, err
+		}
+		next := *p
+		next.Shards = wholeFiles(p.Shards, again)
+		p = &next
+	}
+}
+
+func (j *job) scanOnce(ctx context.Context, p *transforms.Pass, name string, build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {
+	files = passFiles{sum: j.work.file(name+".bin", version, p), reports: j.work.file(name+".reports", version, p)}
+	if err := j.runPass(ctx, p, files, build); err != nil {
+		return files, nil, err
+	}
+	if reports, err = readReports(ctx, files.reports); err != nil {
+		return files, nil, err
+	}
+	if len(reports) != len(p.Shards) {
+		return files, nil, fmt.Errorf("pipelines: %d reports for %d shards", len(reports), len(p.Shards))
+	}
+	return files, reports, nil
+}
+
+// untiled sorts the reports, and returns the files whose shards do not tile them
+// and are to be read whole. A fault of a reader is an error.
+func untiled(d *dataset.Dataset, mode dataset.Mode, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
+	_, again = dataset.Tile(reports)
+	if err := faults(reports); err != nil {
+		return nil, err
+	}
+	if mode == dataset.Stop && slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.Bad > 0 }) {
+		return nil, nil // reading ended early, and count refuses the data
+	}
+	for _, file := range again {
+		if slices.Contains(shards, dataset.Whole(file)) {
+			return nil, &dataset.Error{Format: d.Schema.Format, Name: d.Files[file].Name, Err: errNotTiled}
+		}
+	}
+	return again, nil
+}
+
+// wholeFiles puts whole files in the place of their shards.
+func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
+	out := slices.DeleteFunc(slices.Clone(shards), func(s dataset.Shard) bool { return slices.Contains(files, s.File) })
+	for _, file := range files {
+		out = append(out, dataset.Whole(file))
+	}
+	return out
+}
+
+func (j *job) runPass(ctx context.Context, p *transforms.Pass, files passFiles, build func(beam.Scope, transforms.Scan, passFiles)) error {
+	sum, err := storage.Exists(ctx, files.sum)
+	if err != nil {
+		return err
+	}
+	reports, err := storage.Exists(ctx, files.reports)
+	if err != nil {
+		return err
+	}
+	if sum && reports {
+		j.progress.note("found the result of this pass in the work directory")
+		return nil
+	}
+	sc, err := j.store(ctx, p)
+	if err != nil {
+		return err
+	}
+	return j.run(ctx, func(s beam.Scope) { build(s, sc, files) })
+}
+
+// store writes the pass file and returns how to scan by it.
+func (j *job) store(ctx context.Context, p *transforms.Pass) (transforms.Scan, error) {
+	uri, err := p.Store(ctx, j.work.dir)
+	return transforms.Scan{Pass: uri, Lanes: max(1, min(j.engine.Lanes, len(p.Shards))), Threads: j.engine.Threads}, err
+}
+
+func readReports(ctx context.Context, uri string) ([]dataset.Report, error) {
+	data, err := storage.ReadFile(ctx, uri, maxState)
+	if err != nil {
+		return nil, err
+	}
+	var out []dataset.Report
+	for line := range bytes.Lines(data) {
+		var r dataset.Report
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, fmt.Errorf("pipelines: reports %s: %w", uri, err)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// faults returns the first fault of the reports as an error.
+func faults(reports []dataset.Report) error {
+	for _, r := range reports {
+		if r.Fault != "" {
+			kind := transforms.Data
+			if r.Storage {
+				kind = transforms.Storage
+			}
+			return &transforms.Fault{Kind: kind, Message: r.Fault}
+		}
+	}
+	return nil
+}
+
+// count adds up the reports, and refuses the data if a larger share of the rows
+// than allowed cannot be used, or if there are no rows.
+func count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts, error) {
+	var c Counts
+	for _, r := range reports {
+		c.Used += r.Rows
+		c.SetAside += r.Bad
+		c.Listed = append(c.Listed, r.SetAside[:min(len(r.SetAside), maxListed-len(c.Listed))]...)
+	}
+	c.Read = c.Used + c.SetAside
+	if float64(c.SetAside) > maxBad*float64(c.Read) {
+		b := c.Listed[0]
+		first := &dataset.Error{Format: d.Schema.Format, Name: b.File, Err: errors.New(position(b) + b.Reason)}
+		if maxBad == 0 {
+			return c, refuse("%w\nno row may be set aside (--max_bad_fraction 0): mend the file, or allow a share of rows to be left out", first)
+		}
+		return c, refuse("%w\n%d of %d rows cannot be used, more than --max_bad_fraction %g allows; this is the first", first, c.SetAside, c.Read, maxBad)
+	}
+	if c.Used == 0 {
+		return c, noRows(d, c)
+	}
+	return c, nil
+}
+
+func position(b dataset.SetAside) string {
+	if b.Column > 0 {
+		return fmt.Sprintf("%d:%d: ", b.Line, b.Column)
+	}
+	return fmt.Sprintf("%d: ", b.Line)
+}
+
+func noRows(d *dataset.Dataset, c Counts) error {
+	f := &d.Files[0]
+	why := errors.New("has no rows")
+	switch {
+	case c.SetAside > 0:
+		why = fmt.Errorf("no row is left: all %d were set aside", c.SetAside)
+	case d.Schema.CSV != nil && d.Schema.CSV.Header:
+		why = errors.New("has a header and no rows")
+	}
+	return &dataset.Error{Format: d.Schema.Format, Name: f.Name, Err: why}
+}

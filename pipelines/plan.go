@@ -1,0 +1,103 @@
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// Plan is what a training will take, as far as it can be told from the sizes and
+// the beginnings of the files.
+type Plan struct {
+	Files   int            `json:"files"`
+	Format  dataset.Format `json:"format"`
+	Bytes   int64          `json:"bytes"` // of the files, as they are stored
+	Shards  int            `json:"shards"`
+	Rows    int64          `json:"rows"`       // 0 where it cannot be told
+	Exact   bool           `json:"rows_exact"` // Rows is not an estimate
+	Columns int            `json:"columns"`    // 0 where only a pass over the data can tell
+	Passes  int            `json:"passes"`     // over the data
+	Lanes   int            `json:"lanes"`
+
+	Features int   `json:"features"`
+	Folds    int   `json:"folds"`
+	Lambdas  int   `json:"lambdas"`
+	Outputs  int   `json:"outputs"`        // assumed: the classes are not known yet
+	Worker   int64 `json:"bytes_worker"`   // memory of a lane: sums, blocks and the map
+	Solve    int64 `json:"bytes_solve"`    // memory of the worker that solves
+	Shuffle  int64 `json:"bytes_shuffled"` // between workers, at most
+}
+
+// assumedOutputs is for how many classes a plan reckons.
+const assumedOutputs = 10
+
+// assumedDim is the row length with which a plan reckons where it is not known.
+const assumedDim = 1000
+
+// PlanTraining tells what Train would take, from the beginnings of the files.
+func PlanTraining(ctx context.Context, o TrainOptions) (*Plan, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	d, err := openData(ctx, o.Data)
+	if err != nil {
+		return nil, err
+	}
+	if !d.Labeled {
+		return nil, unlabeled(d)
+	}
+	engine := o.Job.Engine.withDefaults()
+	p := &Plan{
+		Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(d.Shards(shardBytes)),
+		Columns: d.Schema.Dim, Passes: 2, Features: o.Kernel.Features, Outputs: assumedOutputs,
+	}
+	p.Lanes = max(1, min(engine.Lanes, p.Shards))
+	lambda, folds := o.Lambda.path(1)
+	p.Lambdas, p.Folds = len(lambda), folds
+	if p.Rows, p.Exact, err = d.EstimateRows(ctx); err != nil {
+		return nil, err
+	}
+	shape := ridge.Shape{Dim: p.Features, Outputs: p.Outputs}
+	if err := shape.Validate(); err != nil {
+		return nil, &UsageError{err}
+	}
+	dim := int64(p.Columns)
+	if dim == 0 {
+		dim = assumedDim
+	}
+	block := 4 * dim * 1024
+	p.Worker = int64(folds)*(shape.Bytes()+block+int64(p.Features)*1024) + 2*block + 4*dim*int64(p.Features)
+	p.Solve = ridge.Memory(shape, folds, engine.Threads)
+	p.Shuffle = int64(p.Lanes) * int64(folds) * shape.Bytes()
+	return p, nil
+}
+
+// WriteTo prints the plan for people.
+func (p *Plan) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	rows := "a number that only reading tells"
+	if p.Rows > 0 {
+		rows = groups(p.Rows)
+		if !p.Exact {
+			rows = "about " + rows
+		}
+	}
+	columns := "numbers, how many only reading tells"
+	if p.Columns > 0 {
+		columns = fmt.Sprintf("%d numbers", p.Columns)
+	}
+	fmt.Fprintf(&b, "data      %d files of %s, %s, in %d shards\n", p.Files, p.Format, bytesText(p.Bytes), p.Shards)
+	fmt.Fprintf(&b, "rows      %s, of %s\n", rows, columns)
+	fmt.Fprintf(&b, "passes    %d over the data: one to look it over, one to train\n", p.Passes)
+	fmt.Fprintf(&b, "model     %d features, %d values of lambda, %d folds\n", p.Features, p.Lambdas, p.Folds)
+	fmt.Fprintf(&b, "memory    %s in each of %d lanes, %s to solve; it does not grow with the rows\n", bytesText(p.Worker), p.Lanes, bytesText(p.Solve))
+	fmt.Fprintf(&b, "shuffle   %s at most\n", bytesText(p.Shuffle))
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+

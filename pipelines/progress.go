@@ -1,0 +1,108 @@
+package pipelines
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// progress tells the person who waits what is being done: a bar that moves where
+// w is a terminal, a line every ten seconds elsewhere.
+type progress struct {
+	w     io.Writer
+	quiet bool
+	tty   bool
+	stop  func()
+}
+
+func newProgress(w io.Writer) *progress {
+	f, isFile := w.(*os.File)
+	return &progress{w: w, quiet: w == nil, tty: isFile && term.IsTerminal(int(f.Fd())), stop: func() {}}
+}
+
+// note prints a line.
+func (p *progress) note(format string, args ...any) {
+	if !p.quiet {
+		fmt.Fprintf(p.w, "%s\n", fmt.Sprintf(format, args...))
+	}
+}
+
+// phase begins to report on a part of the job that reads rows, of which there
+// are total (0 where that is not known). It ends with the next phase, or done.
+func (p *progress) phase(name string, total int64) {
+	p.done()
+	if p.quiet {
+		return
+	}
+	from, begun := transforms.RowsRead.Load(), time.Now()
+	quit := make(chan struct{})
+	var wg sync.WaitGroup
+	every := 10 * time.Second
+	report := func(n int64) {
+		of := ""
+		if total > 0 {
+			of = fmt.Sprintf(" of %s", groups(total))
+		}
+		p.note("%s: %s%s rows after %s", name, groups(n), of, time.Since(begun).Round(time.Second))
+	}
+	finish := func() {}
+	if p.tty {
+		every = 100 * time.Millisecond
+		max := total
+		if max == 0 {
+			max = -1
+		}
+		bar := progressbar.NewOptions64(max, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(name),
+			progressbar.OptionShowCount(), progressbar.OptionSetItsString("rows"), progressbar.OptionShowIts(),
+			progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24))
+		report = func(n int64) { bar.Set64(n) }
+		finish = func() { bar.Clear() }
+	}
+	wg.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				report(transforms.RowsRead.Load() - from)
+			}
+		}
+	})
+	p.stop = func() { close(quit); wg.Wait(); finish() }
+}
+
+func (p *progress) done() {
+	p.stop()
+	p.stop = func() {}
+}
+
+// groups writes a count with separators: 60,000.
+func groups(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// bytesText writes a size for people.
+func bytesText(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	case n >= 1e4:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

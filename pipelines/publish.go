@@ -1,0 +1,158 @@
+package pipelines
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// SetAsideFile is the file of a model directory, or of one of predictions, that
+// lists the rows set aside: one JSON object a line.
+const SetAsideFile = "set_aside.jsonl"
+
+// publish makes the model directory.
+func (t *training) publish(ctx context.Context) error {
+	options, err := json.Marshal(t.data.Schema)
+	if err != nil {
+		return err
+	}
+	label := ""
+	if csv := t.data.Schema.CSV; csv != nil {
+		label = csv.Columns[csv.Label]
+	}
+	m := &models.Model{
+		Linear: t.linear,
+		Manifest: &models.Manifest{
+			Program: version, Task: t.task(), Seed: t.opts.Seed, Recipe: t.recipe.sealed,
+			Learner: models.Learner{Kind: "ridge", Lambda: t.fit.Lambda, Folds: t.folds, Table: t.fit.Table},
+			Input: models.Input{
+				Format: string(t.data.Schema.Format), Dim: t.profil.Dim, Columns: t.data.Schema.Columns, Label: label, Options: options,
+			},
+			Vocabulary: t.target.Classes, TargetGrid: t.target.Grid,
+			Rows:        models.Rows{Read: t.counts.Read, Used: t.counts.Used, SetAside: t.counts.SetAside},
+			Profile:     models.Profile{Width: t.recipe.width},
+			Fingerprint: t.digest,
+		},
+	}
+	if t.target.Classes != nil {
+		m.Manifest.Profile.ClassCounts = t.profil.Labels.Counts
+	}
+	files, err := models.Encode(m)
+	if err != nil {
+		return err
+	}
+	if len(t.counts.Listed) > 0 {
+		files = append(files, storage.File{Name: SetAsideFile, Data: setAsideLines(t.counts.Listed)})
+	}
+	return storage.Publish(ctx, t.opts.Model, files)
+}
+
+func setAsideLines(list []dataset.SetAside) []byte {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	for _, s := range list {
+		enc.Encode(s) // a struct of strings and numbers into memory cannot fail
+	}
+	return out.Bytes()
+}
+
+func (t *training) task() models.Task {
+	if t.target.Classes != nil {
+		return models.Classification
+	}
+	return models.Regression
+}
+
+// TrainResult is what training found.
+type TrainResult struct {
+	Model   string             `json:"model"` // directory
+	Task    models.Task        `json:"task"`
+	Rows    Counts             `json:"rows"`
+	Columns int                `json:"columns"` // numbers in a row
+	Classes []string           `json:"classes,omitempty"`
+	Counts  []int64            `json:"class_counts,omitempty"`
+	Kernel  string             `json:"kernel"` // in words
+	Width   float64            `json:"width"`
+	Recipe  features.Sealed    `json:"recipe"`
+	Lambda  float64            `json:"lambda"`
+	Path    []ridge.Row        `json:"path,omitempty"` // held-out errors by λ
+	Notes   []string           `json:"notes,omitempty"`
+	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
+
+	dim, folds int
+	seed       uint64
+}
+
+func (t *training) result() *TrainResult {
+	r := &TrainResult{
+		Model: t.opts.Model, Task: t.task(), Rows: t.counts, Columns: t.profil.Dim,
+		Kernel: t.recipe.name, Width: t.recipe.width, Recipe: t.recipe.sealed,
+		Lambda: t.fit.Lambda, Path: t.fit.Table, Seconds: t.seconds,
+		dim: t.recipe.dim, folds: t.folds, seed: t.opts.Seed,
+	}
+	if t.target.Classes != nil {
+		r.Classes, r.Counts = t.target.Classes.Classes, t.profil.Labels.Counts
+	}
+	return r
+}
+
+// WriteTo prints the result for people.
+func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "model     %s\n", r.Model)
+	fmt.Fprintf(&b, "rows      %s\n", r.Rows)
+	if r.Task == models.Classification {
+		fmt.Fprintf(&b, "task      classification of %d numbers into %d classes\n", r.Columns, len(r.Classes))
+	} else {
+		fmt.Fprintf(&b, "task      regression on %d numbers\n", r.Columns)
+	}
+	fmt.Fprintf(&b, "features  %d of the %s, seed %d\n", r.dim, r.Kernel, r.seed)
+	if len(r.Path) == 0 {
+		fmt.Fprintf(&b, "lambda    %g\n", r.Lambda)
+	} else {
+		fmt.Fprintf(&b, "lambda    %g, by the held-out error of %d folds:\n", r.Lambda, r.folds)
+		writePath(&b, r.Path, r.Lambda)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "note      %s\n", note)
+	}
+	fmt.Fprintf(&b, "seconds   %.1f to look the data over, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+// writePath prints what cross-validation found about each λ.
+func writePath(w io.Writer, path []ridge.Row, chosen float64) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(tw, "\tlambda\theld-out mse\t± se\ttraining mse\t\t\n")
+	for _, row := range path {
+		mark := ""
+		if row.Lambda == chosen {
+			mark = "<- chosen"
+		}
+		if row.Failed != "" {
+			fmt.Fprintf(tw, "\t%g\t-\t-\t-\t%s\t\n", row.Lambda, row.Failed)
+			continue
+		}
+		fmt.Fprintf(tw, "\t%g\t%.6g\t%.2g\t%.6g\t%s\t\n", row.Lambda, row.MSE, row.StdErr, row.Train, mark)
+	}
+	tw.Flush()
+}
+
+func (c Counts) String() string {
+	if c.SetAside == 0 {
+		return groups(c.Used)
+	}
+	return fmt.Sprintf("%s read = %s used + %s set aside, listed in %s", groups(c.Read), groups(c.Used), groups(c.SetAside), SetAsideFile)
+}

@@ -1,0 +1,139 @@
+// Package sample makes labelled rows of known distributions, so that a job can be
+// tried, tested and measured without a download. Row i of a data set is a
+// function of its name, the seed, the noise and i, and of nothing else.
+package sample
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/features/stream"
+)
+
+// Set is a distribution of labelled rows.
+type Set struct {
+	Name    string
+	About   string   // one sentence
+	Columns []string // names of the numbers
+	Noise   float64  // standard deviation, where none is given
+	draw    func(s *stream.Stream, x []float64, noise float64) (label string)
+}
+
+// Sets lists the data sets.
+var Sets = []Set{
+	{
+		Name: "windmill", About: "Two classes of points in the unit disc of R²: the eight twisted blades of a windmill, alternating.",
+		Columns: []string{"x1", "x2"}, draw: windmill,
+	},
+	{
+		Name: "moons", About: "Two classes of points in R²: two half circles that reach into each other, with noise.",
+		Columns: []string{"x1", "x2"}, Noise: 0.15, draw: moons,
+	},
+	{
+		Name: "checkerboard", About: "Two classes of points on the unit sphere of R³: a board of 8 meridians by 4 parallels of equal area, alternating.",
+		Columns: []string{"x1", "x2", "x3"}, draw: checkerboard,
+	},
+	{
+		Name: "friedman", About: "A number that depends on five of ten uniform columns: 10 sin(πx1x2) + 20(x3−½)² + 10x4 + 5x5, with noise (Friedman, Annals of Statistics 19, 1991).",
+		Columns: []string{"x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10"}, Noise: 1, draw: friedman,
+	},
+}
+
+// Find returns the set of that name.
+func Find(name string) (Set, bool) {
+	for _, s := range Sets {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Set{}, false
+}
+
+// Names lists the names of the data sets.
+func Names() []string {
+	var out []string
+	for _, s := range Sets {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+// WriteCSV writes rows 0, …, n−1 as CSV with a header; the label is the last
+// column, y. It holds one row at a time.
+func (s Set) WriteCSV(ctx context.Context, w io.Writer, n int64, seed uint64, noise float64) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	for _, c := range s.Columns {
+		b.WriteString(c)
+		b.WriteByte(',')
+	}
+	b.WriteString("y\n")
+	x := make([]float64, len(s.Columns))
+	var line []byte
+	purpose := stream.PurposeOf("sample " + s.Name)
+	for i := range n {
+		if i%4096 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		label := s.draw(stream.New(seed, purpose, uint64(i)), x, noise)
+		line = line[:0]
+		for _, v := range x {
+			line = append(strconv.AppendFloat(line, v, 'g', -1, 32), ',')
+		}
+		if _, err := b.Write(append(append(line, label...), '\n')); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+// disturb adds normal noise to every number.
+func disturb(s *stream.Stream, x []float64, noise float64) {
+	for i := range x {
+		x[i] += noise * s.Normal()
+	}
+}
+
+func windmill(s *stream.Stream, x []float64, noise float64) string {
+	r, angle := math.Sqrt(s.Uniform()), 2*math.Pi*s.Uniform()
+	x[0], x[1] = r*math.Cos(angle), r*math.Sin(angle)
+	disturb(s, x, noise)
+	return class(math.Sin(4*angle-6*r) > 0)
+}
+
+func moons(s *stream.Stream, x []float64, noise float64) string {
+	angle, upper := math.Pi*s.Uniform(), s.Below(2) == 0
+	x[0], x[1] = math.Cos(angle), math.Sin(angle)
+	if !upper {
+		x[0], x[1] = 1-x[0], 0.5-x[1]
+	}
+	disturb(s, x, noise)
+	return class(upper)
+}
+
+func checkerboard(s *stream.Stream, x []float64, noise float64) string {
+	z, angle := 2*s.Uniform()-1, 2*math.Pi*s.Uniform()
+	r := math.Sqrt(1 - z*z)
+	x[0], x[1], x[2] = r*math.Cos(angle), r*math.Sin(angle), z
+	disturb(s, x, noise)
+	return class((int(4*angle/math.Pi)+int(2*(z+1)))%2 == 0)
+}
+
+func class(first bool) string {
+	if first {
+		return "1"
+	}
+	return "-1"
+}
+
+func friedman(s *stream.Stream, x []float64, noise float64) string {
+	for i := range x {
+		x[i] = s.Uniform()
+	}
+	y := 10*math.Sin(math.Pi*x[0]*x[1]) + 20*(x[2]-0.5)*(x[2]-0.5) + 10*x[3] + 5*x[4] + noise*s.Normal()
+	return strconv.FormatFloat(y, 'g', -1, 32)
+}

@@ -1,0 +1,91 @@
+package pipelines
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// autoClasses is up to how many different whole numbers are taken for classes
+// where the task is not given.
+const autoClasses = 100
+
+// target decides from the labels what is learned. Where the task is not given,
+// labels that are not numbers are classes, and so are up to 100 different whole
+// numbers; other numbers are targets of a regression.
+func target(task string, d *dataset.Dataset, l *rows.LabelSummary) (transforms.Target, error) {
+	fail := func(format string, args ...any) (transforms.Target, error) {
+		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
+	}
+	if l == nil || l.Rows == 0 {
+		return fail("rows have no labels")
+	}
+	if task == "" || task == "auto" {
+		switch {
+		case !l.Numeric && 2*l.Targets > l.Rows:
+			return fail("the label %q is not a number, but most labels are; with --task regression such rows are found and can be set aside, with --task classification every label is a class", l.Text)
+		case !l.Numeric, l.Whole && l.Vocabulary != nil && len(l.Vocabulary.Classes) <= autoClasses:
+			task = string(models.Classification)
+		default:
+			task = string(models.Regression)
+		}
+	}
+	if task == string(models.Regression) {
+		if l.Targets < l.Rows {
+			return fail("%d labels are no numbers that float32 can hold", l.Rows-l.Targets)
+		}
+		if l.Min == l.Max {
+			return fail("every row has the target %g: there is nothing to learn", l.Min)
+		}
+		return transforms.Target{Grid: &ridge.TargetGrid{Low: float64(l.Min), High: float64(l.Max)}}, nil
+	}
+	switch {
+	case l.Vocabulary == nil:
+		return fail("labels take more than %d different values, or are longer than %d bytes: too many for classes%s", rows.MaxClasses, rows.MaxLabel, hint(l))
+	case len(l.Vocabulary.Classes) < 2:
+		return fail("all %d rows have the label %q: there are no classes to tell apart", l.Rows, l.Vocabulary.Classes[0])
+	}
+	if err := l.Vocabulary.Check(); err != nil {
+		return fail("%w", err)
+	}
+	return transforms.Target{Classes: l.Vocabulary}, nil
+}
+
+func hint(l *rows.LabelSummary) string {
+	if l.Numeric {
+		return "; numbers can be learned with --task regression"
+	}
+	return ""
+}
+
+// unlabeled says how to name the labels of data that have none.
+func unlabeled(d *dataset.Dataset) error {
+	f := d.Files[0].Name
+	switch d.Schema.Format {
+	case dataset.IDX:
+		return usage("%s: IDX images have their labels in a file of their own; name it with --label_files", f)
+	case dataset.CSV, dataset.TSV:
+		return usage("%s: which column is the label? Name it with --label; columns are %s", f, someOf(d.Schema.CSV.Columns))
+	}
+	return usage("%s has no labels", f)
+}
+
+// someOf lists names, not too many.
+func someOf(names []string) string {
+	const most = 20
+	text := ""
+	for i, n := range names {
+		if i == most {
+			return text + fmt.Sprintf(", … (%d in all)", len(names))
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += n
+	}
+	return text
+}

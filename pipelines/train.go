@@ -1,0 +1,248 @@
+package pipelines
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// TrainOptions says what to train on which data. The zero value of a field is the
+// command's default, unless the field says otherwise.
+type TrainOptions struct {
+	Data  dataset.Options
+	Model string // directory to make; it must not exist
+	Task  string // classification or regression; "" or auto decides by the labels
+
+	Scale  []string // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
+	Kernel KernelOptions
+	Lambda LambdaOptions
+
+	Seed           uint64  // of the features, the folds and the sample
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+
+	Job JobOptions
+}
+
+// Train trains a model: a pass that looks the data over, a pass that adds up the
+// features' second moments, and a solve. It publishes the model directory whole.
+func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if err := storage.Vacant(ctx, o.Model); err != nil {
+		return nil, err
+	}
+	d, err := openData(ctx, o.Data)
+	if err != nil {
+		return nil, err
+	}
+	if !d.Labeled {
+		return nil, unlabeled(d)
+	}
+	j, err := newJob(ctx, o.Job, o.Model)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { j.close(ctx, err) }()
+
+	t := &training{job: j, opts: o, data: d}
+	if err := j.timed(ctx, "profile", t.look); err != nil {
+		return nil, err
+	}
+	if err := j.timed(ctx, "train", t.fold); err != nil {
+		return nil, err
+	}
+	if err := j.timed(ctx, "publish", t.publish); err != nil {
+		return nil, err
+	}
+	return t.result(), nil
+}
+
+// withDefaults fills in what was left to choose.
+func (o TrainOptions) withDefaults() TrainOptions {
+	o.Kernel = o.Kernel.withDefaults()
+	return o
+}
+
+func (o TrainOptions) validate() error {
+	if o.Model == "" {
+		return usage("no model directory: name one with --model")
+	}
+	switch o.Task {
+	case "", "auto", string(models.Classification), string(models.Regression):
+	default:
+		return usage("--task must be auto, classification or regression (have %q)", o.Task)
+	}
+	if !(o.MaxBadFraction >= 0 && o.MaxBadFraction <= 1) {
+		return usage("--max_bad_fraction must be between 0 and 1 (have %g)", o.MaxBadFraction)
+	}
+	if err := validScale(o.Scale); err != nil {
+		return err
+	}
+	if err := o.Kernel.validate(); err != nil {
+		return err
+	}
+	if err := o.Lambda.validate(); err != nil {
+		return err
+	}
+	return o.Job.Engine.validate()
+}
+
+// training is the state of one Train.
+type training struct {
+	*job
+	opts TrainOptions
+	data *dataset.Dataset
+
+	shards []dataset.Shard // exact
+	counts Counts
+	profil profile.Profile
+	digest string // of the profile: the fingerprint of the data
+	target transforms.Target
+	recipe recipe
+	folds  int
+	fit    transforms.FitReport
+	linear *models.Linear
+}
+
+// look looks the data over, and decides what follows from what they look like.
+func (t *training) look(ctx context.Context) error {
+	o := t.opts
+	t.progress.phase("reading", 0)
+	defer t.progress.done()
+	p, err := t.job.profile(ctx, t.data, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression))
+	if err != nil {
+		return err
+	}
+	t.counts, t.shards, t.profil = p.counts, p.shards, p.sum.Result()
+	digest := sha256.Sum256(p.encoded)
+	t.digest = hex.EncodeToString(digest[:])
+	t.data.Schema.Dim = t.profil.Dim
+	if t.target, err = target(o.Task, t.data, t.profil.Labels); err != nil {
+		return err
+	}
+	t.recipe, err = chooseRecipe(o, t.data.Schema, &t.profil, &p.sum)
+	return err
+}
+
+func mode(maxBad float64) dataset.Mode {
+	if maxBad == 0 {
+		return dataset.Stop
+	}
+	return dataset.Aside
+}
+
+// fold adds up the ridge sums and solves for the weights.
+func (t *training) fold(ctx context.Context) error {
+	lambda, folds := t.opts.Lambda.path(t.counts.Used)
+	t.folds = folds
+	pass := &transforms.Pass{
+		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: &t.target,
+		Fold: &transforms.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda},
+	}
+	shape := pass.Shape(t.recipe.dim)
+	if err := shape.Validate(); err != nil {
+		return &UsageError{err}
+	}
+	if t.counts.Used > shape.MaxRows() {
+		return refuse("pipelines: %s rows are more than the %s whose sums are exact", groups(t.counts.Used), groups(shape.MaxRows()))
+	}
+	t.progress.note("training on %s rows of %d numbers: %s, %d features, %d sums of %s in each of %d lanes, %s to solve",
+		groups(t.counts.Used), t.profil.Dim, t.recipe.name, t.recipe.dim, folds, bytesText(shape.Bytes()),
+		max(1, min(t.engine.Lanes, len(t.shards))), bytesText(ridge.Memory(shape, folds, t.engine.Threads)))
+	st := transforms.State{
+		Dir: storage.Join(t.work.dir, "parts"),
+		Sum: t.work.file("sum.jsonl", version, pass), Fit: t.work.file("fit.json", version, pass),
+		Weights: t.work.file("weights.safetensors", version, pass),
+	}
+	reportsFile := t.work.file("fold.reports", version, pass)
+	if err := t.runFold(ctx, pass, st, reportsFile); err != nil {
+		return err
+	}
+	reports, err := readReports(ctx, reportsFile)
+	if err != nil {
+		return err
+	}
+	if err := faults(reports); err != nil {
+		return err
+	}
+	counts, err := count(t.data, reports, t.opts.MaxBadFraction)
+	if err != nil {
+		return err
+	}
+	if err := t.loadFit(ctx, st); err != nil {
+		return err
+	}
+	if counts.Used != t.counts.Used || t.fit.Rows != counts.Used {
+		return fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were added up", t.counts.Used, counts.Used, t.fit.Rows)
+	}
+	return nil
+}
+
+// outputs is the number of classes, or 1 for a number.
+func (t *training) outputs() int {
+	if t.target.Classes != nil {
+		return len(t.target.Classes.Classes)
+	}
+	return 1
+}
+
+// runFold runs what is left to run: nothing, the solve alone, or pass and solve.
+func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transforms.State, reportsFile string) error {
+	there := func(uri string) bool {
+		ok, err := storage.Exists(ctx, uri)
+		return ok && err == nil
+	}
+	if there(st.Fit) && there(st.Weights) && there(reportsFile) {
+		t.progress.note("found the fitted weights in the work directory")
+		return nil
+	}
+	sc, err := t.store(ctx, pass)
+	if err != nil {
+		return err
+	}
+	t.progress.phase("training", t.counts.Used)
+	defer t.progress.done()
+	if there(st.Sum) && there(reportsFile) {
+		t.progress.note("found the sums of all rows in the work directory")
+		return t.run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, transforms.Resolve(s, sc, st)) })
+	}
+	return t.run(ctx, func(s beam.Scope) {
+		parts, reports := transforms.FoldRidge(s, sc)
+		transforms.WriteLines(s, reportsFile, reports)
+		stored := transforms.StoreParts(s, st, transforms.Merge(s, parts))
+		transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, stored))
+	})
+}
+
+// loadFit reads back what the solve has written.
+func (t *training) loadFit(ctx context.Context, st transforms.State) error {
+	data, err := storage.ReadFile(ctx, st.Fit, maxState)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &t.fit); err != nil {
+		return fmt.Errorf("pipelines: %s: %w", st.Fit, err)
+	}
+	weights, err := storage.ReadFile(ctx, st.Weights, maxState)
+	if err != nil {
+		return err
+	}
+	if sum := sha256.Sum256(weights); hex.EncodeToString(sum[:]) != t.fit.WeightsSHA256 {
+		return fmt.Errorf("pipelines: %s is damaged: its checksum does not match; run again without --resume", st.Weights)
+	}
+	t.linear, err = models.ReadWeights(weights, t.outputs(), t.recipe.dim)
+	return err
+}

@@ -1,0 +1,78 @@
+package pipelines
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"path"
+	"path/filepath"
+
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// work is the directory in which a job keeps what it has finished, so that it
+// can go on where it was stopped. Files in it are named by a hash of all that
+// they follow from: what belongs to other data or other flags is never taken up.
+type work struct {
+	dir    string
+	unlock func()
+}
+
+// openWork takes the work directory of a job that makes out: dir, or a hidden
+// directory beside out if dir is empty. Unless the job resumes, it begins empty.
+// Two jobs cannot work in one directory at a time.
+func openWork(ctx context.Context, out, dir string, resume bool) (*work, error) {
+	out, err := storage.Abs(out)
+	if err != nil {
+		return nil, err
+	}
+	if dir == "" {
+		dir = storage.Join(filepath.Dir(out), ".bochner-"+filepath.Base(out))
+	}
+	if dir, err = storage.Abs(dir); err != nil {
+		return nil, err
+	}
+	unlock, err := storage.Lock(ctx, storage.Join(dir, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	w := &work{dir: storage.Join(dir, "state"), unlock: unlock}
+	if !resume {
+		err = storage.Remove(ctx, w.dir)
+	}
+	if err == nil {
+		err = storage.RemoveUnfinished(ctx, out)
+	}
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	return w, nil
+}
+
+// file returns the name of a state file that follows from the given values.
+func (w *work) file(name string, from ...any) string {
+	h := sha256.New()
+	if err := json.NewEncoder(h).Encode(from); err != nil {
+		panic("pipelines: state that cannot be named: " + err.Error())
+	}
+	ext := path.Ext(name)
+	return storage.Join(w.dir, name[:len(name)-len(ext)]+"-"+hex.EncodeToString(h.Sum(nil)[:8])+ext)
+}
+
+// remove deletes the directory; the job is done, or nothing in it is of use.
+func (w *work) remove(ctx context.Context) error {
+	return storage.Remove(ctx, filepath.Dir(w.dir))
+}
+
+// close gives the directory back. What it holds stays for a run that resumes,
+// unless err says that the same run would fail again: then nothing is left.
+func (w *work) close(ctx context.Context, err error) {
+	if code := ExitCode(err); code == ExitOK || code == ExitData || code == ExitModel || code == ExitUsage {
+		// Nothing more can be done about a directory that cannot be removed: the
+		// error of the job itself is what matters.
+		_ = w.remove(context.WithoutCancel(ctx))
+	}
+	w.unlock()
+}

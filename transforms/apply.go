@@ -1,0 +1,72 @@
+package transforms
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+)
+
+// modelsLoaded holds the model loaded last, which the lanes of a process share.
+var modelsLoaded = newCache(1, models.Load)
+
+// applier takes blocks to the scores of a model.
+type applier struct {
+	model   *models.Model
+	threads int
+	phi     []float32
+	scores  []float32
+	class   []int32
+}
+
+func newApplier(ctx context.Context, p *Pass, threads int) (*applier, error) {
+	m, err := modelsLoaded.get(ctx, p.Predict.Model)
+	if err != nil {
+		return nil, asFault(BadModel, err)
+	}
+	if m.Manifest.SHA256 != p.Predict.SHA256 {
+		return nil, asFault(BadModel, fmt.Errorf("transforms: model %s was replaced while it was in use; start again", p.Predict.Model))
+	}
+	return &applier{model: m, threads: threads}, nil
+}
+
+// apply returns the scores of a block's rows, n×k, and the classes, nil for a
+// model of numbers. Both are the applier's until the next call.
+func (a *applier) apply(b *rows.Block) (scores []float32, class []int32) {
+	k := a.model.Linear.K
+	a.phi = applyMap(a.model.Map, a.phi, b.X, b.N, a.threads)
+	a.scores = grow(a.scores, b.N*k)
+	a.model.Linear.Scores(a.scores, a.phi, b.N)
+	a.model.Rescale(a.scores)
+	if !a.model.Classifies() {
+		return a.scores, nil
+	}
+	a.class = grow(a.class, b.N)
+	a.model.Linear.Classes(a.class, a.scores, b.N)
+	return a.scores, a.class
+}
+
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// applyMap stores the features of n rows of x in phi, which it grows as needed.
+// The rows are shared among threads; each row's features are the same.
+func applyMap(m features.Map, phi, x []float32, n, threads int) []float32 {
+	in, out := m.Dims()
+	phi = grow(phi, n*out)
+	threads = max(1, min(threads, n))
+	var wg sync.WaitGroup
+	for t := range threads {
+		lo, hi := t*n/threads, (t+1)*n/threads
+		wg.Go(func() { m.Apply(phi[lo*out:], x[lo*in:], hi-lo) })
+	}
+	wg.Wait()
+	return phi
+}

@@ -1,0 +1,146 @@
+package transforms
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*foldFn)(nil)))
+}
+
+// FoldRidge reads all rows once, takes them to their features, and returns the
+// parts of the ridge sums of all folds (KV<int, Part>, the key is that of
+// PartKey), and a JSON dataset.Report for each shard.
+func FoldRidge(s beam.Scope, sc Scan) (parts, reports beam.PCollection) {
+	s = s.Scope("transforms.FoldRidge")
+	var ps, reps []beam.PCollection
+	for _, lane := range sc.lanes(s) {
+		part, rep := beam.ParDo2(s, &foldFn{Scan: sc}, lane)
+		ps, reps = append(ps, part), append(reps, rep)
+	}
+	return beam.Flatten(s, ps...), beam.Flatten(s, reps...)
+}
+
+// PartKey numbers the parts of all folds.
+func PartKey(shape ridge.Shape, fold, part int) int { return fold*ridge.NumParts(shape) + part }
+
+// maps holds the map drawn last, which the lanes of a process share.
+var maps = newCache(1, func(ctx context.Context, sealed string) (features.Gridded, error) {
+	return openMap(sealed)
+})
+
+type foldFn struct{ Scan Scan }
+
+func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Part), report func([]byte)) error {
+	p, err := loadPass(ctx, f.Scan.Pass)
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	m, err := maps.get(ctx, sealKey(p.Fold.Recipe))
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	folds := make([]*folder, p.Fold.Folds)
+	for i := range folds {
+		folds[i] = newFolder(p, m, f.Scan.Threads)
+	}
+	var hashes []uint64
+	err = f.Scan.each(ctx, p, lane, p.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {
+		if len(folds) == 1 {
+			folds[0].addRows(b, 0, b.N)
+			return nil
+		}
+		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
+		for i, h := range hashes {
+			folds[h%uint64(len(folds))].addRows(b, i, i+1)
+		}
+		return nil
+	}, reporter(report))
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	for i, fold := range folds {
+		fold.flush()
+		shape := fold.sum.Shape()
+		for k := range ridge.NumParts(shape) {
+			emit(PartKey(shape, i, k), Part{Values: fold.sum.Part(k)})
+		}
+		folds[i] = nil
+	}
+	return nil
+}
+
+// folder gathers the rows of one fold until a block is full, and adds its
+// features to the fold's sum.
+type folder struct {
+	pass    *Pass
+	m       features.Gridded
+	threads int
+
+	sum   *ridge.Sum
+	rows  rows.Block
+	class []int32
+	bytes *blas.Bytes
+}
+
+func newFolder(p *Pass, m features.Gridded, threads int) *folder {
+	_, out := m.Dims()
+	return &folder{
+		pass: p, m: m, threads: threads,
+		sum:   ridge.NewSum(p.Shape(out)),
+		bytes: blas.NewBytes(out),
+	}
+}
+
+// Shape returns the shape of the ridge sums of a pass over D features.
+func (p *Pass) Shape(dim int) ridge.Shape {
+	return ridge.Shape{Dim: dim, Outputs: p.Fold.Outputs, Regression: p.Target.Grid != nil}
+}
+
+// addRows adds the rows from first up to end of a block.
+func (f *folder) addRows(b *rows.Block, first, end int) {
+	if f.rows.D != b.D {
+		f.rows.Reset(b.D)
+	}
+	limit := rows.Rows(b.D)
+	for first < end {
+		n := min(end-first, limit-f.rows.N)
+		f.rows.X = append(f.rows.X, b.X[first*b.D:(first+n)*b.D]...)
+		f.rows.Y = append(f.rows.Y, b.Y[first:first+n]...)
+		f.rows.N += n
+		first += n
+		if f.rows.N == limit {
+			f.flush()
+		}
+	}
+}
+
+func (f *folder) flush() {
+	n := f.rows.N
+	if n == 0 {
+		return
+	}
+	f.m.Quantize(f.bytes, f.rows.X, n, f.threads)
+	f.class = f.class[:0]
+	if grid := f.pass.Target.Grid; grid != nil {
+		for _, y := range f.rows.Y {
+			f.class = append(f.class, grid.Quantize(y))
+		}
+		f.sum.AddTargets(f.bytes, f.class, f.threads)
+	} else {
+		for _, y := range f.rows.Y {
+			f.class = append(f.class, int32(y))
+		}
+		f.sum.AddClasses(f.bytes, f.class, f.threads)
+	}
+	f.rows.Reset(f.rows.D)
+}

@@ -1,0 +1,115 @@
+// Package transforms holds the Beam transforms that every job is made of. They
+// move blocks and sums about; formats are read below them, in package dataset,
+// and formulas are computed in the packages of models and features.
+//
+// All passes over data have one form:
+//
+//	lanes → scan the lane's shards in blocks → fold each block into a sum → merge the sums
+//
+// A lane is a chain of its own in the graph, because that is how runners work in
+// parallel without shuffling rows; how many lanes there are changes no result.
+// What the lanes need to know beyond a few numbers stands in a Pass, a file of
+// the work directory that each process reads once.
+package transforms
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// Pass is what the workers of one pass over the data need to know. It is
+// immutable: its file is named by its content.
+type Pass struct {
+	Data   dataset.Dataset `json:"data"`
+	Shards []dataset.Shard `json:"shards"`
+	Mode   dataset.Mode    `json:"mode"` // what becomes of rows that cannot be used
+	// Seed of the choice of folds and samples by content.
+	Seed uint64 `json:"seed,string"`
+
+	Target  *Target  `json:"target,omitempty"`  // how labels become numbers; nil where they are not read
+	Fold    *Fold    `json:"fold,omitempty"`    // of a ridge pass
+	Predict *Predict `json:"predict,omitempty"` // of a pass that applies a model
+}
+
+// Target tells how a label becomes a number: the index of its class, or, without
+// classes, the number it is.
+type Target struct {
+	Classes *rows.Vocabulary  `json:"classes,omitempty"`
+	Grid    *ridge.TargetGrid `json:"grid,omitempty"` // that a ridge pass puts numbers on
+	// Open says, in a profile pass, that it is not known yet what the labels are.
+	Open bool `json:"open,omitempty"`
+}
+
+// Fold is the state of a ridge pass.
+type Fold struct {
+	Recipe  features.Sealed `json:"recipe"`
+	Outputs int             `json:"outputs"`
+	Folds   int             `json:"folds"`  // at least 1
+	Lambda  []float64       `json:"lambda"` // the path to solve for
+}
+
+// Predict is the state of a pass that applies a model.
+type Predict struct {
+	Model  string `json:"model"`  // directory
+	SHA256 string `json:"sha256"` // of its manifest
+	Out    string `json:"out,omitempty"`
+	Format string `json:"format,omitempty"` // csv or jsonl
+	Scores bool   `json:"scores,omitempty"` // a column for each output's score
+}
+
+// maxPass bounds the size of a pass file: 10⁶ shards, or 10⁶ columns' moments.
+const maxPass = 1 << 30
+
+// Store writes the pass into the directory, under a name made of its content,
+// and returns its name.
+func (p *Pass) Store(ctx context.Context, dir string) (uri string, err error) {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(data)
+	uri = storage.Join(dir, "pass-"+hex.EncodeToString(sum[:8])+".json")
+	return uri, storage.WriteFile(ctx, uri, data)
+}
+
+var passes = newCache(4, func(ctx context.Context, uri string) (*Pass, error) {
+	data, err := storage.ReadFile(ctx, uri, maxPass)
+	if err != nil {
+		return nil, err
+	}
+	p := new(Pass)
+	if err := json.Unmarshal(data, p); err != nil {
+		return nil, fmt.Errorf("transforms: pass %s: %w", uri, err)
+	}
+	return p, nil
+})
+
+// loadPass returns the pass of that name, read once in a process.
+func loadPass(ctx context.Context, uri string) (*Pass, error) { return passes.get(ctx, uri) }
+
+// Label returns the function that turns a label token into its number, or the
+// reason why it cannot. Without a target it is nil: labels are not looked at.
+func (t *Target) Label() dataset.Label {
+	switch {
+	case t == nil:
+		return nil
+	case t.Classes == nil:
+		return rows.ParseTarget
+	}
+	return func(token []byte) (float32, string) {
+		i, ok := t.Classes.Index(token)
+		if !ok {
+			return 0, fmt.Sprintf("label %.40q is not one of the %d classes", token, len(t.Classes.Classes))
+		}
+		return float32(i), ""
+	}
+}

@@ -1,0 +1,206 @@
+package transforms
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*predictFn)(nil)))
+}
+
+// Predictions reads all rows and writes, for each shard, one file with a line
+// for every row of it, in the order of the rows: the class or number that the
+// model predicts. The file stands in Predict.Out under PartName, and beside it
+// the shard's dataset.Report, which is there only when the file is whole. It
+// returns the reports, in JSON.
+func Predictions(s beam.Scope, sc Scan) (reports beam.PCollection) {
+	s = s.Scope("transforms.Predictions")
+	var reps []beam.PCollection
+	for _, lane := range sc.lanes(s) {
+		reps = append(reps, beam.ParDo(s, &predictFn{Scan: sc}, lane))
+	}
+	return beam.Flatten(s, reps...)
+}
+
+// PartName returns the name of the file of a shard's predictions, so that names
+// sort as the rows do.
+func PartName(sh dataset.Shard, format string) string {
+	return fmt.Sprintf("file-%05d-at-%015d.%s", sh.File, sh.Start, format)
+}
+
+// ReportName returns the name of the report beside a file of predictions.
+func ReportName(part string) string { return part + ".report" }
+
+type predictFn struct{ Scan Scan }
+
+func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
+	p, err := loadPass(ctx, f.Scan.Pass)
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	a, err := newApplier(ctx, p, f.Scan.Threads)
+	if err != nil {
+		return err
+	}
+	for _, shard := range f.Scan.shards(p, lane) {
+		if err := f.shard(ctx, p, a, shard, emit); err != nil {
+			return asFault(Internal, err)
+		}
+	}
+	return nil
+}
+
+func (f *predictFn) shard(ctx context.Context, p *Pass, a *applier, shard dataset.Shard, emit func([]byte)) error {
+	part := storage.Join(p.Predict.Out, PartName(shard, p.Predict.Format))
+	var report dataset.Report
+	err := storage.Create(ctx, part, func(w io.Writer) (err error) {
+		out := newLines(w, a.model, p.Predict)
+		report, err = f.Scan.read(ctx, p, shard, nil, func(_ dataset.Shard, b *rows.Block) error {
+			return out.write(b, a)
+		})
+		if err != nil {
+			return err
+		}
+		return out.flush()
+	})
+	if err != nil {
+		return err
+	}
+	return reporter(func(line []byte) {
+		if err == nil {
+			err = storage.WriteFile(ctx, ReportName(part), line)
+			emit(line)
+		}
+	})(report)
+}
+
+// lines writes predictions as CSV or as JSON lines.
+type lines struct {
+	model  *models.Model
+	scores bool
+	names  []string // of the outputs
+	csv    *csv.Writer
+	json   *bufio.Writer
+	record []string
+}
+
+func newLines(w io.Writer, m *models.Model, p *Predict) *lines {
+	l := &lines{model: m, scores: p.Scores, names: m.Outputs()}
+	if p.Format == "jsonl" {
+		l.json = bufio.NewWriter(w)
+		return l
+	}
+	l.csv = csv.NewWriter(w)
+	header := []string{"prediction"}
+	if l.scores {
+		for _, name := range l.names {
+			header = append(header, "score_"+name)
+		}
+	}
+	l.csv.Write(header) // an error of the writer shows at flush
+	return l
+}
+
+func (l *lines) write(b *rows.Block, a *applier) error {
+	scores, class := a.apply(b)
+	k := len(l.names)
+	bad := b.Bad
+	for i := range b.N {
+		known := len(bad) == 0 || bad[0] != i
+		if !known {
+			bad = bad[1:]
+		}
+		row := scores[i*k : (i+1)*k]
+		var name string
+		if class != nil {
+			name = l.names[class[i]]
+		} else {
+			name = formatScore(row[0])
+		}
+		var err error
+		if l.json != nil {
+			err = l.writeJSON(known, class != nil, name, row)
+		} else {
+			err = l.writeCSV(known, name, row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lines) writeCSV(known bool, name string, scores []float32) error {
+	l.record = l.record[:0]
+	if !known {
+		name = ""
+	}
+	l.record = append(l.record, name)
+	if l.scores {
+		for _, s := range scores {
+			text := ""
+			if known {
+				text = formatScore(s)
+			}
+			l.record = append(l.record, text)
+		}
+	}
+	return l.csv.Write(l.record)
+}
+
+func (l *lines) writeJSON(known, isClass bool, name string, scores []float32) error {
+	line := []byte(`{"prediction":`)
+	switch {
+	case !known:
+		line = append(line, "null"...)
+	case isClass && !l.model.NumericClasses():
+		text, err := json.Marshal(name)
+		if err != nil {
+			return err
+		}
+		line = append(line, text...)
+	default:
+		line = append(line, name...)
+	}
+	if l.scores && known {
+		line = append(line, `,"scores":{`...)
+		for c, s := range scores {
+			key, err := json.Marshal(l.names[c])
+			if err != nil {
+				return err
+			}
+			if c > 0 {
+				line = append(line, ',')
+			}
+			line = append(append(line, key...), ':')
+			line = append(line, formatScore(s)...)
+		}
+		line = append(line, '}')
+	}
+	_, err := l.json.Write(append(line, "}\n"...))
+	return err
+}
+
+func (l *lines) flush() error {
+	if l.json != nil {
+		return l.json.Flush()
+	}
+	l.csv.Flush()
+	return l.csv.Error()
+}
+
+func formatScore(s float32) string { return strconv.FormatFloat(float64(s), 'g', -1, 32) }

@@ -1,0 +1,65 @@
+package transforms
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*profileFn)(nil)))
+}
+
+// Profile reads all rows once and returns what they look like: one encoded
+// profile.Sum, and a JSON dataset.Report for each shard.
+func Profile(s beam.Scope, sc Scan) (sum, reports beam.PCollection) {
+	s = s.Scope("transforms.Profile")
+	var sums, reps []beam.PCollection
+	for _, lane := range sc.lanes(s) {
+		sum, rep := beam.ParDo2(s, &profileFn{Scan: sc}, lane)
+		sums, reps = append(sums, sum), append(reps, rep)
+	}
+	return mergeSums(s, profileSum, sums), beam.Flatten(s, reps...)
+}
+
+type profileFn struct{ Scan Scan }
+
+func (f *profileFn) ProcessElement(ctx context.Context, lane int, emit, report func([]byte)) error {
+	p, err := loadPass(ctx, f.Scan.Pass)
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	sum := profile.New(profile.Options{})
+	var label dataset.Label
+	if t := p.Target; t != nil {
+		label = func(token []byte) (float32, string) {
+			if !t.Open {
+				if _, reason := rows.ParseTarget(token); reason != "" {
+					return 0, reason
+				}
+			}
+			sum.AddLabel(token) // no other goroutine looks at the labels until all rows are read
+			return 0, ""
+		}
+	}
+	var hashes []uint64
+	err = f.Scan.each(ctx, p, lane, label, func(_ dataset.Shard, b *rows.Block) error {
+		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
+		sum.AddBlock(b, hashes)
+		return nil
+	}, reporter(report))
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	data, err := sum.MarshalBinary()
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	emit(data)
+	return nil
+}

@@ -1,0 +1,155 @@
+package transforms
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"sort"
+	"sync/atomic"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*laneFn)(nil)))
+}
+
+// Scan tells a pass's DoFns what to read. It is a field of each of them.
+type Scan struct {
+	Pass    string // URI of the pass file
+	Lanes   int    // how many lanes share the shards
+	Threads int    // of the algebra on one block
+}
+
+// lanes begins n chains, each with its number as its only element.
+func (sc Scan) lanes(s beam.Scope) []beam.PCollection {
+	out := make([]beam.PCollection, sc.Lanes)
+	for k := range out {
+		out[k] = beam.ParDo(s, &laneFn{Lane: k}, beam.Impulse(s))
+	}
+	return out
+}
+
+type laneFn struct{ Lane int }
+
+func (f *laneFn) ProcessElement([]byte) int { return f.Lane }
+
+// RowsRead counts the rows that workers in this process have read, for progress.
+var RowsRead atomic.Int64
+
+// shards returns the shards of one lane: the largest first, each to the lane
+// that has least to read. Which lane reads what changes no result.
+func (sc Scan) shards(p *Pass, lane int) []dataset.Shard {
+	order := make([]int, len(p.Shards))
+	weight := make([]int64, len(p.Shards))
+	for i, s := range p.Shards {
+		order[i] = i
+		weight[i] = p.Data.Bytes(s)
+	}
+	sort.SliceStable(order, func(i, j int) bool { return weight[order[i]] > weight[order[j]] })
+	load := make([]int64, sc.Lanes)
+	var mine []dataset.Shard
+	for _, i := range order {
+		least := 0
+		for k := range load {
+			if load[k] < load[least] {
+				least = k
+			}
+		}
+		load[least] += weight[i] + 1 // so that empty files spread out too
+		if least == lane {
+			mine = append(mine, p.Shards[i])
+		}
+	}
+	return mine
+}
+
+// each reads the lane's shards and calls fold with every block of their rows, in
+// order; the block is fold's until it returns. While fold works the next block is
+// read. Labels become numbers through label, which a goroutine of its own calls;
+// a nil label leaves them unread. When a shard is through, done gets its report. The error is that of fold
+// or done: what is wrong with the data stands in the reports.
+func (sc Scan) each(ctx context.Context, p *Pass, lane int, label dataset.Label, fold func(dataset.Shard, *rows.Block) error, done func(dataset.Report) error) error {
+	for _, shard := range sc.shards(p, lane) {
+		report, err := sc.read(ctx, p, shard, label, fold)
+		if err != nil {
+			return err
+		}
+		if err := done(report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (sc Scan) read(ctx context.Context, p *Pass, shard dataset.Shard, label dataset.Label, fold func(dataset.Shard, *rows.Block) error) (report dataset.Report, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	const ahead = 2 // blocks: one being read, one being folded
+	free, full := make(chan *rows.Block, ahead), make(chan *rows.Block, ahead)
+	for range ahead {
+		free <- new(rows.Block)
+	}
+	result := make(chan dataset.Report, 1)
+	panicked := make(chan string, 1)
+	go func() {
+		defer close(full)
+		defer func() {
+			// A panic of this goroutine would end the process and every other job in it.
+			if r := recover(); r != nil {
+				panicked <- fmt.Sprintf("%v\n%s", r, debug.Stack())
+			}
+		}()
+		r := p.Data.Read(ctx, shard, label, p.Mode)
+		defer r.Close()
+		for {
+			var b *rows.Block
+			select {
+			case b = <-free:
+			case <-ctx.Done():
+				return
+			}
+			if !r.Next(b) {
+				break
+			}
+			full <- b
+		}
+		result <- r.Report()
+	}()
+	for b := range full {
+		if err == nil {
+			if err = fold(shard, b); err != nil {
+				cancel()
+			}
+			RowsRead.Add(int64(b.N))
+		}
+		free <- b
+	}
+	if err != nil {
+		return report, err
+	}
+	select {
+	case msg := <-panicked:
+		panic(msg)
+	case report = <-result:
+		return report, nil
+	default:
+		return report, ctx.Err()
+	}
+}
+
+// reporter returns the done function of each that emits reports as JSON.
+func reporter(emit func([]byte)) func(dataset.Report) error {
+	return func(r dataset.Report) error {
+		data, err := json.Marshal(r)
+		if err == nil {
+			emit(data)
+		}
+		return err
+	}
+}

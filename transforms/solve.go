@@ -1,0 +1,196 @@
+package transforms
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"sort"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*storePartFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*solveFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*resolveFn)(nil)))
+}
+
+// State names the files of the work directory between a ridge pass and its model.
+type State struct {
+	Dir string // where the merged parts are
+	Sum string // index of the merged parts: the sum is whole when it is there
+	Fit string // what was found: λ, the table of the path
+	// Weights is a safetensors file of what was fitted.
+	Weights string
+}
+
+// StoreParts writes every merged part as a file of the work directory and
+// returns a line of JSON for each.
+func StoreParts(s beam.Scope, st State, parts beam.PCollection) beam.PCollection {
+	s = s.Scope("transforms.StoreParts")
+	return beam.ParDo(s, &storePartFn{Dir: st.Dir}, parts)
+}
+
+// stored is a part in a file.
+type stored struct {
+	Key    int    `json:"key"`
+	File   string `json:"file"`
+	SHA256 string `json:"sha256"`
+}
+
+type storePartFn struct{ Dir string }
+
+func (f *storePartFn) ProcessElement(ctx context.Context, key int, p Part) ([]byte, error) {
+	data := encodePart(p)
+	sum := sha256.Sum256(data)
+	st := stored{Key: key, SHA256: hex.EncodeToString(sum[:])}
+	st.File = fmt.Sprintf("part-%06d-%.16s", key, st.SHA256)
+	if err := storage.WriteFile(ctx, storage.Join(f.Dir, st.File), data); err != nil {
+		return nil, asFault(Internal, err)
+	}
+	return json.Marshal(st)
+}
+
+// Solve makes the model from the parts that StoreParts wrote, on one worker: it
+// writes the files of the State, and returns the content of State.Fit.
+func Solve(s beam.Scope, sc Scan, st State, stored beam.PCollection) beam.PCollection {
+	s = s.Scope("transforms.Solve")
+	grouped := beam.GroupByKey(s, beam.ParDo(s, toOne, stored))
+	return beam.ParDo(s, &solveFn{Pass: sc.Pass, State: st, Threads: sc.Threads}, grouped)
+}
+
+// Resolve makes the model as Solve does, from the parts that an earlier run has
+// left whole.
+func Resolve(s beam.Scope, sc Scan, st State) beam.PCollection {
+	s = s.Scope("transforms.Resolve")
+	return beam.ParDo(s, &resolveFn{Pass: sc.Pass, State: st, Threads: sc.Threads}, beam.Impulse(s))
+}
+
+type solveFn struct {
+	Pass    string
+	State   State
+	Threads int
+}
+
+func (f *solveFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) ([]byte, error) {
+	index := bytes.Join(gather(lines), []byte("\n"))
+	if err := storage.WriteFile(ctx, f.State.Sum, index); err != nil {
+		return nil, asFault(Internal, err)
+	}
+	return solve(ctx, f.Pass, f.State, f.Threads, index)
+}
+
+type resolveFn struct {
+	Pass    string
+	State   State
+	Threads int
+}
+
+func (f *resolveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) {
+	index, err := storage.ReadFile(ctx, f.State.Sum, maxPass)
+	if err != nil {
+		return nil, asFault(Internal, err)
+	}
+	return solve(ctx, f.Pass, f.State, f.Threads, index)
+}
+
+// FitReport is the content of State.Fit.
+type FitReport struct {
+	Lambda float64     `json:"lambda"`
+	Rows   int64       `json:"rows"`
+	Table  []ridge.Row `json:"table,omitempty"`
+	// WeightsSHA256 is that of State.Weights.
+	WeightsSHA256 string `json:"weights_sha256"`
+}
+
+func solve(ctx context.Context, pass string, st State, threads int, index []byte) ([]byte, error) {
+	p, err := loadPass(ctx, pass)
+	if err != nil {
+		return nil, asFault(Internal, err)
+	}
+	m, err := maps.get(ctx, sealKey(p.Fold.Recipe))
+	if err != nil {
+		return nil, asFault(Internal, err)
+	}
+	_, dim := m.Dims()
+	shape := p.Shape(dim)
+	parts, err := readIndex(index, p.Fold.Folds*ridge.NumParts(shape))
+	if err != nil {
+		return nil, asFault(Internal, err)
+	}
+	sum := ridge.NewSum(shape)
+	opts := ridge.Options{
+		Lambda: p.Fold.Lambda, Folds: p.Fold.Folds, Step: m.Step(), Grid: p.Target.Grid, Threads: threads,
+		Load: func(fold int) (*ridge.Sum, error) {
+			for k := range ridge.NumParts(shape) {
+				part, err := loadPart(ctx, st.Dir, parts[PartKey(shape, fold, k)])
+				if err != nil {
+					return nil, err
+				}
+				if err := sum.SetPart(k, part.Values); err != nil {
+					return nil, err
+				}
+			}
+			return sum, nil
+		},
+	}
+	if p.Target.Classes != nil {
+		opts.Classes = p.Target.Classes.Classes
+	}
+	fit, err := ridge.Solve(opts)
+	if err != nil {
+		return nil, asFault(Data, err)
+	}
+	hash := sha256.New()
+	err = storage.Create(ctx, st.Weights, func(w io.Writer) error {
+		return models.WriteWeights(io.MultiWriter(w, hash), &models.Linear{W: fit.Weights, B: fit.Intercept, K: shape.Outputs, D: dim})
+	})
+	if err != nil {
+		return nil, asFault(Internal, err)
+	}
+	return json.Marshal(FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, WeightsSHA256: hex.EncodeToString(hash.Sum(nil))})
+}
+
+// readIndex returns the stored parts in the order of their keys, of which there
+// must be n, one for each key.
+func readIndex(index []byte, n int) ([]stored, error) {
+	var parts []stored
+	for line := range bytes.Lines(index) {
+		var st stored
+		if err := json.Unmarshal(line, &st); err != nil {
+			return nil, fmt.Errorf("transforms: index of the sum: %w", err)
+		}
+		parts = append(parts, st)
+	}
+	sort.Slice(parts, func(i, j int) bool { return parts[i].Key < parts[j].Key })
+	if len(parts) != n {
+		return nil, fmt.Errorf("transforms: %d parts of the sum arrived, want %d", len(parts), n)
+	}
+	for i, st := range parts {
+		if st.Key != i {
+			return nil, fmt.Errorf("transforms: part %d of the sum is missing", i)
+		}
+	}
+	return parts, nil
+}
+
+func loadPart(ctx context.Context, dir string, st stored) (Part, error) {
+	data, err := storage.ReadFile(ctx, storage.Join(dir, st.File), 1<<28)
+	if err != nil {
+		return Part{}, err
+	}
+	sum := sha256.Sum256(data)
+	if hex.EncodeToString(sum[:]) != st.SHA256 {
+		return Part{}, fmt.Errorf("transforms: %s is damaged: its checksum does not match; run again without --resume", st.File)
+	}
+	return decodePart(data)
+}
