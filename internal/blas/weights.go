@@ -8,7 +8,8 @@ const (
 	width  = lanes * group
 	rowRun = 96  // rows between two looks at the same weights; a multiple of every kernel's rows
 	kRun   = 768 // steps of a chain before the weights would leave the cache
-	strip  = 24  // panels of a work item
+	strip  = 24  // panels of a work item, so that an ending writes long pieces of rows
+	pitch  = strip * lanes
 )
 
 // Weights is an out×in matrix W with an optional bias, packed into panels of 16
@@ -55,7 +56,7 @@ func (p *Weights) Mul(dst, x []float32, n, threads int) {
 	p.check(len(dst), x, n, p.out)
 	p.each(x, n, threads, dst, func(l *level, b block, c []float32) {
 		for i := range b.rows {
-			copy(dst[(b.row+i)*p.out+b.col:][:b.cols], c[i*width:])
+			copy(dst[(b.row+i)*p.out+b.col:][:b.cols], c[i*pitch:])
 		}
 	})
 }
@@ -69,13 +70,13 @@ func (p *Weights) Cos(dst, x []float32, n int, scale float32, threads int) {
 	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
 		full := b.cols / lanes
 		if full > 0 {
-			l.cos(dst[b.row*p.out+b.col:], p.out, c, width, b.rows, full, scale)
+			l.cos(dst[b.row*p.out+b.col:], p.out, c, pitch, b.rows, full, scale)
 		}
 		if rest := b.cols % lanes; rest > 0 {
 			c = c[full*lanes:]
-			l.cos(c, width, c, width, b.rows, 1, scale)
+			l.cos(c, pitch, c, pitch, b.rows, 1, scale)
 			for i := range b.rows {
-				copy(dst[(b.row+i)*p.out+b.col+full*lanes:][:rest], c[i*width:])
+				copy(dst[(b.row+i)*p.out+b.col+full*lanes:][:rest], c[i*pitch:])
 			}
 		}
 	})
@@ -89,13 +90,13 @@ func (p *Weights) CosSin(dst, x []float32, n int, scale float32, threads int) {
 		d := dst[b.row*2*p.out+b.col:]
 		full := b.cols / lanes
 		if full > 0 {
-			l.cosSin(d, 2*p.out, p.out, c, width, b.rows, full, scale)
+			l.cosSin(d, 2*p.out, p.out, c, pitch, b.rows, full, scale)
 		}
 		if rest := b.cols % lanes; rest > 0 {
 			c = c[full*lanes:]
 			var t [2 * lanes]float32
 			for i := range b.rows {
-				l.cosSin(t[:], 2*lanes, lanes, c[i*width:], width, 1, 1, scale)
+				l.cosSin(t[:], 2*lanes, lanes, c[i*pitch:], pitch, 1, 1, scale)
 				copy(d[i*2*p.out+full*lanes:][:rest], t[:])
 				copy(d[i*2*p.out+full*lanes+p.out:][:rest], t[lanes:])
 			}
@@ -115,7 +116,7 @@ func (p *Weights) CosBytes(dst *Bytes, x []float32, n, threads int) {
 	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
 		quads := (b.rows + 3) / 4
 		for v := 0; v*lanes < b.cols; v++ {
-			l.cosBytes(dst.quads(b.col/lanes+v, b.row/4, quads), c[v*lanes:], width, quads)
+			l.cosBytes(dst.quads(b.col/lanes+v, b.row/4, quads), c[v*lanes:], pitch, quads)
 		}
 	})
 	dst.clearPadding()
@@ -136,12 +137,12 @@ func (p *Weights) CosSinBytes(dst *Bytes, x []float32, n, threads int) {
 				// A panel of the block is shared by cosines and sines, or by the
 				// sines of two panels of weights.
 				var t [2][rowRun * lanes]int8
-				l.cosSinBytes(t[0][:], t[1][:], c[v*lanes:], width, quads)
+				l.cosSinBytes(t[0][:], t[1][:], c[v*lanes:], pitch, quads)
 				dst.scatter(t[0][:], b.row/4, quads, col, cols)
 				dst.scatter(t[1][:], b.row/4, quads, p.out+col, cols)
 				continue
 			}
-			l.cosSinBytes(dst.quads(col/lanes, b.row/4, quads), dst.quads((p.out+col)/lanes, b.row/4, quads), c[v*lanes:], width, quads)
+			l.cosSinBytes(dst.quads(col/lanes, b.row/4, quads), dst.quads((p.out+col)/lanes, b.row/4, quads), c[v*lanes:], pitch, quads)
 		}
 	})
 	dst.clearPadding()
@@ -162,7 +163,7 @@ func (p *Weights) check(have int, x []float32, n, out int) {
 type block struct{ row, rows, col, cols int }
 
 // each computes X·Wᵀ + bias block by block and calls end with each; rows of c
-// are width apart, and c has whole quads of rows and whole panels of columns,
+// are pitch apart, and c has whole quads of rows and whole panels of columns,
 // of which those outside the block hold anything. If dst is given, blocks of
 // whole panels go straight there instead.
 func (p *Weights) each(x []float32, n, threads int, dst []float32, end func(l *level, b block, c []float32)) {
@@ -179,29 +180,26 @@ func (p *Weights) each(x []float32, n, threads int, dst []float32, end func(l *l
 	}
 	run := max(1, (p.in+runs-1)/runs)
 	parallel(threads, (n+rowRun-1)/rowRun*strips, func(item int, s *scratch) {
-		row := item / strips * rowRun
-		first := item % strips * strip
-		last := min(first+strip, p.panels)
-		b := block{row: row, rows: min(rowRun, n-row)}
-		xb := x[row*p.in : (row+b.rows)*p.in]
-		buf := grow(&s.f32, rowRun*width)
-		for v := first; v < last; v += group {
-			vecs := min(group, last-v)
-			b.col, b.cols = v*lanes, min(vecs*lanes, p.out-v*lanes)
-			c, cs := buf, width
-			direct := dst != nil && b.cols == vecs*lanes
-			if direct {
-				c, cs = dst[row*p.out+b.col:], p.out
-			}
+		b := block{row: item / strips * rowRun, col: item % strips * pitch}
+		b.rows, b.cols = min(rowRun, n-b.row), min(pitch, p.out-b.col)
+		xb := x[b.row*p.in : (b.row+b.rows)*p.in]
+		c, cs := grow(&s.f32, rowRun*pitch), pitch
+		direct := dst != nil && b.cols%lanes == 0
+		if direct {
+			c, cs = dst[b.row*p.out+b.col:], p.out
+		}
+		first := b.col / lanes
+		for v := first; v < min(first+strip, p.panels); v += group {
+			vecs := min(group, p.panels-v)
+			cv, w := c[(v-first)*lanes:], p.w[v*lanes*p.in:]
 			init, is := p.bias[v*lanes:], 0
 			for k := 0; k < p.in || k == 0; k += run {
-				w := p.w[v*lanes*p.in:]
-				l.mul(c, cs, init, is, xb[min(k, len(xb)):], p.in, w[k*lanes:], lanes*p.in, min(run, p.in-k), b.rows, vecs)
-				init, is = c, cs
+				l.mul(cv, cs, init, is, xb[min(k, len(xb)):], p.in, w[k*lanes:], lanes*p.in, min(run, p.in-k), b.rows, vecs)
+				init, is = cv, cs
 			}
-			if !direct {
-				end(l, b, c)
-			}
+		}
+		if !direct {
+			end(l, b, c)
 		}
 	})
 }
