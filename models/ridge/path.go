@@ -1,9 +1,11 @@
 package ridge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // path is one call of Solve.
@@ -69,21 +71,24 @@ func (p *path) mu(y *system, lambda float64) float64 {
 	return y.n * lambda / (p.Step * p.Step)
 }
 
+// enough is the number of rows of a fold by which the path is narrowed: errors
+// over so many tell decades of λ apart.
+const enough = 1000
+
+// tally adds up what the folds say about one λ.
+type tally struct {
+	held, heldRows   float64 // Σ squares and rows of the folds
+	train, trainRows float64 // likewise of what the weights were fitted to
+	means            []float64
+	failed           string
+	dropped          bool // not to be tried on further folds
+}
+
 // validateFolds leaves out one fold after the other and returns a row for
 // every λ. The system y is overwritten.
 func (p *path) validateFolds(y *system, total *Sum) ([]Row, error) {
-	var (
-		h       = newHeldOut(total.shape, p.Threads)
-		scale   = p.targetStep() * p.targetStep()
-		table   = make([]Row, len(p.Lambda))
-		held    = make([]float64, len(p.Lambda)) // Σ squares over all folds
-		trained = make([]float64, len(p.Lambda))
-		means   = make([][]float64, len(p.Lambda)) // of each fold
-		n, nt   float64
-	)
-	for i, l := range p.Lambda {
-		table[i].Lambda = l
-	}
+	h := newHeldOut(total.shape, p.Threads)
+	tallies := make([]tally, len(p.Lambda))
 	for f := range p.Folds {
 		fold, err := p.load(f)
 		if err != nil {
@@ -97,36 +102,71 @@ func (p *path) validateFolds(y *system, total *Sum) ([]Row, error) {
 			return nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: give more rows, or no folds", fold.Rows(), f, p.Folds)
 		}
 		y.centre(total, fold)
-		n, nt = n+rows, nt+y.n
+		narrow := !p.Full && rows >= enough
 		for i, l := range p.Lambda {
-			if table[i].Failed != "" {
+			t := &tallies[i]
+			narrow = narrow && !t.dropped // once is enough
+			if t.failed != "" || t.dropped {
 				continue
 			}
 			mu := p.mu(y, l)
-			pivot, ok := y.solve(mu, total, fold)
-			if !ok {
-				table[i].Failed = notDefinite(pivot, total.shape.Dim)
-				p.report("ridge: fold %d of %d: lambda %g: %s", f+1, p.Folds, l, table[i].Failed)
+			if pivot, ok := y.solve(mu, total, fold); !ok {
+				t.failed = notDefinite(pivot, total.shape.Dim)
+				p.report("ridge: fold %d of %d: lambda %g: %s", f+1, p.Folds, l, t.failed)
 				continue
 			}
 			e := h.squares(y, fold)
-			held[i] += e
-			means[i] = append(means[i], scale*e/rows)
-			trained[i] += y.trainError(mu, total, fold)
-			p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", f+1, p.Folds, l, scale*e/rows)
+			t.held, t.heldRows = t.held+e, t.heldRows+rows
+			t.train, t.trainRows = t.train+y.trainError(mu, total, fold), t.trainRows+y.n
+			t.means = append(t.means, e/rows)
+			p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", f+1, p.Folds, l, p.squareUnit()*e/rows)
+		}
+		if narrow {
+			p.narrow(tallies)
 		}
 	}
-	for i := range table {
-		if row := &table[i]; row.Failed == "" {
-			row.MSE = scale * held[i] / n
-			row.Train = scale * trained[i] / nt
-			row.StdErr = standardError(means[i])
-			if !finite([]float64{row.MSE, row.Train, row.StdErr}) {
-				*row = Row{Lambda: row.Lambda, Failed: "errors beyond float64"}
-			}
-		}
+	table := make([]Row, len(p.Lambda))
+	for i, t := range tallies {
+		table[i] = p.row(p.Lambda[i], t)
 	}
 	return table, nil
+}
+
+// narrow drops every λ but the best so far and those next to it in size.
+func (p *path) narrow(tallies []tally) {
+	order := make([]int, 0, len(tallies))
+	for i, t := range tallies {
+		if t.failed == "" {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.Lambda[a], p.Lambda[b]) })
+	best := 0
+	for r, i := range order {
+		if tallies[i].held <= tallies[order[best]].held {
+			best = r
+		}
+	}
+	for r, i := range order {
+		tallies[i].dropped = r < best-1 || r > best+1
+	}
+}
+
+// row turns a tally into errors in units of the targets.
+func (p *path) row(lambda float64, t tally) Row {
+	row := Row{Lambda: lambda, Failed: t.failed}
+	if t.failed != "" {
+		return row
+	}
+	unit := p.squareUnit()
+	row.MSE = unit * t.held / t.heldRows
+	row.Train = unit * t.train / t.trainRows
+	row.StdErr = unit * standardError(t.means)
+	row.Folds = len(t.means)
+	if !finite([]float64{row.MSE, row.Train, row.StdErr}) {
+		return Row{Lambda: lambda, Failed: "errors beyond float64"}
+	}
+	return row
 }
 
 func (p *path) report(format string, args ...any) {
@@ -135,12 +175,12 @@ func (p *path) report(format string, args ...any) {
 	}
 }
 
-// targetStep is the size of a step of q: a class indicator goes from code -1 to 1.
-func (p *path) targetStep() float64 {
+// squareUnit is the square of a step of q: a class indicator goes from code -1 to 1.
+func (p *path) squareUnit() float64 {
 	if p.Grid == nil {
-		return 2
+		return 4
 	}
-	return p.Grid.Step()
+	return p.Grid.Step() * p.Grid.Step()
 }
 
 // weights turns the solution of y, which is for indicators or points of the
@@ -174,11 +214,15 @@ func (p *path) weights(fit *Fit, y *system) error {
 	return nil
 }
 
-// choose returns the λ with the least error, the larger of two that are equal.
+// choose returns the λ with the least error, the larger of two that are equal, of
+// those that were tried on the most folds.
 func choose(table []Row) (float64, error) {
-	best := -1
+	best, folds := -1, 0
+	for _, row := range table {
+		folds = max(folds, row.Folds)
+	}
 	for i, row := range table {
-		if row.Failed != "" {
+		if row.Failed != "" || row.Folds < folds {
 			continue
 		}
 		if best < 0 || row.MSE < table[best].MSE || row.MSE == table[best].MSE && row.Lambda > table[best].Lambda {

@@ -9,9 +9,10 @@ import (
 )
 
 // AutoLambda returns the values of λ that are tried where none is given: the
-// decades from 1e-9 to 1e-2, for features of norm about 1.
+// decades from 1e-8 to 1e-1, for features of norm about 1. Below them the grid
+// of 8 bits takes over: its rounding acts like a λ of about 1e-5/D.
 func AutoLambda() []float64 {
-	return []float64{1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2}
+	return []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
 }
 
 // Options says what Solve is to fit.
@@ -29,6 +30,11 @@ type Options struct {
 	// loaded twice if Folds ≥ 2. Solve does not change a sum, and has no more
 	// use for it when it calls Load again, which may therefore fill the same Sum.
 	Load func(fold int) (*Sum, error)
+
+	// Full has every λ tried on every fold. Without it, once a fold of at least
+	// 1,000 rows has tried all of them, the other folds try only its best and
+	// the neighbours of that on either side, which halves the work of a long path.
+	Full bool
 
 	Step    float64     // a feature is Step·byte; > 0
 	Grid    *TargetGrid // the grid of the targets; nil for classes
@@ -55,9 +61,13 @@ type Fit struct {
 // units of the targets, summed over outputs (for classes, over the ±1 codes).
 type Row struct {
 	Lambda float64 `json:"lambda"`
-	MSE    float64 `json:"mse"`       // mean over all rows, each predicted without its fold
+	MSE    float64 `json:"mse"`       // mean over the rows of the folds, each predicted without its fold
 	StdErr float64 `json:"std_err"`   // of the folds' mean squared errors about their mean
 	Train  float64 `json:"train_mse"` // mean over the rows that the weights were fitted to
+
+	// Folds is the number of folds that the errors are of. The choice is among
+	// those that were tried on the most.
+	Folds int `json:"folds"`
 
 	// Failed is the reason why there are no errors for this λ, which are then 0.
 	Failed string `json:"failed,omitempty"`

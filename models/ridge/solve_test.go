@@ -60,7 +60,7 @@ func TestSolveAgreesWithRefittingEveryFold(t *testing.T) {
 					ss += (m - mean) * (m - mean)
 				}
 				close("standard error", row.StdErr, math.Sqrt(ss/2/3))
-				if row.Lambda != l || row.Failed != "" {
+				if row.Lambda != l || row.Failed != "" || row.Folds != 3 {
 					t.Errorf("row %d is of lambda %g, failed %q", i, row.Lambda, row.Failed)
 				}
 				if fit.Table[i].MSE < fit.Table[best].MSE {
@@ -83,6 +83,49 @@ func TestSolveAgreesWithRefittingEveryFold(t *testing.T) {
 				t.Errorf("intercepts differ by %.2g of the largest: %v, want %v", e, fit.Intercept, m.b)
 			}
 		})
+	}
+}
+
+func TestALargeFoldNarrowsThePath(t *testing.T) {
+	s := draw(Shape{Dim: 30, Outputs: 1, Regression: true}, 3500, 3, 30)
+	lambda := []float64{1e-1, 1e-6, 1e-2, 1e-7, 1e-3, 10, 1e-4, 1}
+	opts := s.options(lambda...)
+	opts.Full = true
+	full, err := Solve(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Full = false
+	got, err := Solve(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := slices.Sorted(slices.Values(lambda))
+	best := slices.Index(order, full.Lambda)
+	if best < 2 || best > len(order)-3 {
+		t.Fatalf("chose %g, too near an end for this test", full.Lambda)
+	}
+	for i, row := range got.Table {
+		if full.Table[i].Folds != 3 {
+			t.Errorf("full path: lambda %g was tried on %d folds", row.Lambda, full.Table[i].Folds)
+		}
+		near := slices.Contains(order[best-1:best+2], row.Lambda)
+		switch {
+		case near && row != full.Table[i]:
+			t.Errorf("lambda %g: %+v, in the full path %+v", row.Lambda, row, full.Table[i])
+		case !near && (row.Folds != 1 || row.MSE == 0):
+			t.Errorf("lambda %g, far from the best %g: %+v", row.Lambda, full.Lambda, row)
+		}
+	}
+	if got.Lambda != full.Lambda || !slices.Equal(got.Weights, full.Weights) {
+		t.Errorf("chose %g, from the full path %g", got.Lambda, full.Lambda)
+	}
+}
+
+func TestOnlyALambdaOfAllFoldsIsChosen(t *testing.T) {
+	l, err := choose([]Row{{Lambda: 1, MSE: 0.1, Folds: 1}, {Lambda: 2, MSE: 0.3, Folds: 5}, {Lambda: 3, MSE: 0.2, Folds: 5}})
+	if l != 3 || err != nil {
+		t.Errorf("chose %g, %v", l, err)
 	}
 }
 
