@@ -135,17 +135,17 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 // writePath prints what cross-validation found about each λ.
 func writePath(w io.Writer, path []ridge.Row, chosen float64) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "\tlambda\theld-out mse\t± se\ttraining mse\t\t\n")
+	fmt.Fprintf(tw, "\tlambda\theld-out mse\t± se\ttraining mse\tfolds\t\t\n")
 	for _, row := range path {
 		mark := ""
 		if row.Lambda == chosen {
 			mark = "<- chosen"
 		}
 		if row.Failed != "" {
-			fmt.Fprintf(tw, "\t%g\t-\t-\t-\t%s\t\n", row.Lambda, row.Failed)
+			fmt.Fprintf(tw, "\t%g\t-\t-\t-\t-\t%s\t\n", row.Lambda, row.Failed)
 			continue
 		}
-		fmt.Fprintf(tw, "\t%g\t%.6g\t%.2g\t%.6g\t%s\t\n", row.Lambda, row.MSE, row.StdErr, row.Train, mark)
+		fmt.Fprintf(tw, "\t%g\t%.6g\t%.2g\t%.6g\t%d\t%s\t\n", row.Lambda, row.MSE, row.StdErr, row.Train, row.Folds, mark)
 	}
 	tw.Flush()
 }

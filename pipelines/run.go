@@ -2,6 +2,8 @@ package pipelines
 
 import (
 	"context"
+	"debug/elf"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -74,10 +77,18 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := e.workerBinary(); err != nil {
+		return err
+	}
 	p, s := beam.NewPipelineWithRoot()
 	build(s)
 	done := make(chan error, 1)
+	tidy := func() {}
+	if e.Runner == "prism" {
+		tidy = privateTemp()
+	}
 	go func() {
+		defer tidy()
 		// Prism panics on a context that has a deadline; this one has none.
 		_, err := beam.Run(context.WithoutCancel(ctx), e.Runner, p)
 		done <- err
@@ -87,6 +98,47 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 		return transforms.FindFault(err)
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// workerBinary makes the program itself what runners start as a worker. Without
+// that Beam would compile the source, which is not at hand where the program runs.
+func (e Engine) workerBinary() error {
+	if e.inProcess() || *jobopts.WorkerBinary != "" || jobopts.IsLoopback() {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("pipelines: cannot find this program to give it to workers: %w; name a binary with --worker_binary", err)
+	}
+	if f, err := elf.Open(self); err == nil {
+		defer f.Close()
+		for _, p := range f.Progs {
+			if p.Type == elf.PT_INTERP {
+				return usage("%s is linked with shared libraries that workers may not have: build it with CGO_ENABLED=0, or name another with --worker_binary", self)
+			}
+		}
+	}
+	*jobopts.WorkerBinary = self
+	return nil
+}
+
+// privateTemp gives the process a temporary directory of its own until the
+// returned function is called: each prism job leaves an empty file in it, where
+// the binary for workers would be. If there can be none, files are left.
+func privateTemp() (restore func()) {
+	before, set := os.LookupEnv("TMPDIR")
+	dir, err := os.MkdirTemp("", "bochner-prism-")
+	if err != nil || os.Setenv("TMPDIR", dir) != nil {
+		return func() {}
+	}
+	return func() {
+		if set {
+			os.Setenv("TMPDIR", before)
+		} else {
+			os.Unsetenv("TMPDIR")
+		}
+		os.RemoveAll(dir)
 	}
 }
 

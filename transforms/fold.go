@@ -33,6 +33,10 @@ func FoldRidge(s beam.Scope, sc Scan) (parts, reports beam.PCollection) {
 // PartKey numbers the parts of all folds.
 func PartKey(shape ridge.Shape, fold, part int) int { return fold*ridge.NumParts(shape) + part }
 
+// foldSalt keeps the choice of folds apart from that of the profile's sample,
+// which goes by hashes under the seed itself.
+const foldSalt = 0x666f6c64 // "fold"
+
 // maps holds the map drawn last, which the lanes of a process share.
 var maps = newCache(1, func(ctx context.Context, sealed string) (features.Gridded, error) {
 	return openMap(sealed)
@@ -59,7 +63,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Pa
 			folds[0].addRows(b, 0, b.N)
 			return nil
 		}
-		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
+		hashes = rows.HashBlock(hashes[:0], p.Seed^foldSalt, b)
 		for i, h := range hashes {
 			folds[h%uint64(len(folds))].addRows(b, i, i+1)
 		}

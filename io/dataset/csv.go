@@ -35,6 +35,11 @@ func (d *Dataset) openCSV(o Options, heads [][]byte, first int) error {
 			opts.Header = csvio.Absent
 		}
 	}
+	for i, head := range heads {
+		if len(head) == headBytes && bytes.IndexByte(head, '\n') < 0 {
+			return fail(i, fmt.Errorf("its first line is longer than %d bytes; is this a table?", headBytes))
+		}
+	}
 	layout, err := csvio.ReadLayout(bytes.NewReader(heads[first]), opts)
 	if err == nil && like {
 		layout, err = o.Like.CSV.Match(layout)

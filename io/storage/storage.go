@@ -115,6 +115,9 @@ func Abs(name string) (string, error) {
 
 // Join returns the name of an entry below a directory.
 func Join(dir string, elem ...string) string {
+	if strings.Contains(dir, "://") {
+		return strings.Join(append([]string{strings.TrimRight(dir, "/")}, elem...), "/")
+	}
 	return filepath.Join(append([]string{dir}, elem...)...)
 }
 

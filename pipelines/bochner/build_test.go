@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// binary is the program as users have it: built statically, once for all tests.
+var binary string
+
+func TestMain(m *testing.M) {
+	code, err := runTests(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runTests(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "bochner-test-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "bochner")
+	if err := build(binary, "."); err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
+}
+
+// build compiles a main package without cgo.
+func build(out, pkg string) error {
+	cmd := exec.Command("go", "build", "-o", out, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)
+	}
+	return nil
+}
+
+// result is what a run of the program gave.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// command returns the program with arguments, to run in dir.
+func command(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command(binary, args...)
+	cmd.Dir = dir
+	cmd.WaitDelay = time.Minute
+	return cmd
+}
+
+// run runs the program in dir, whatever it returns.
+func run(t *testing.T, dir string, args ...string) result {
+	t.Helper()
+	return runCommand(t, command(dir, args...))
+}
+
+func runCommand(t *testing.T, cmd *exec.Cmd) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("bochner %s: %v", strings.Join(cmd.Args[1:], " "), err)
+	}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// must runs the program in dir and fails the test unless it succeeds. It returns
+// what the program printed.
+func must(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	r := run(t, dir, args...)
+	if r.code != 0 {
+		t.Fatalf("bochner %s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
+	}
+	return r.stdout
+}
+
+// read returns the content of a file below dir.
+func read(t *testing.T, dir string, name ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(append([]string{dir}, name...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// write writes a file below dir and returns its name.
+func write(t *testing.T, dir, name, content string) string {
+	t.Helper()
+	p := filepath.Join(dir, name)
+	if err := os.WriteFile(p, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// entries returns the names in dir, hidden ones too.
+func entries(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestTheNewcomersPath(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "2000", "--out", "train.csv")
+	must(t, dir, "generate", "moons", "--rows", "3000", "--seed", "2", "--out", "test.csv")
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "256", "--model", "model")
+	must(t, dir, "evaluate", "--model", "model", "--data", "test.csv", "--gate", "accuracy>=0.97")
+	must(t, dir, "predict", "--model", "model", "--data", "test.csv", "--out", "predictions")
+	if n := strings.Count(read(t, dir, "predictions", "part-00000.csv"), "\n"); n != 3001 {
+		t.Errorf("%d lines of predictions for 3000 rows and a header", n)
+	}
+	if r := run(t, dir, "evaluate", "--model", "model", "--data", "test.csv", "--gate", "accuracy>=1"); r.code != 4 {
+		t.Errorf("a gate that cannot be passed: exit code %d, want 4", r.code)
+	}
+	if got := entries(t, dir); len(got) != 4 {
+		t.Errorf("left behind: %v", got)
+	}
+}
