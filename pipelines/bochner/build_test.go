@@ -53,8 +53,8 @@ type result struct {
 	stdout, stderr string
 }
 
-// command returns the program with arguments, to run in dir.
-func command(dir string, args ...string) *exec.Cmd {
+// program returns the program with arguments, to run in dir.
+func program(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command(binary, args...)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Minute
@@ -64,7 +64,7 @@ func command(dir string, args ...string) *exec.Cmd {
 // run runs the program in dir, whatever it returns.
 func run(t *testing.T, dir string, args ...string) result {
 	t.Helper()
-	return runCommand(t, command(dir, args...))
+	return runCommand(t, program(dir, args...))
 }
 
 func runCommand(t *testing.T, cmd *exec.Cmd) result {

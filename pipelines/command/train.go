@@ -70,7 +70,7 @@ drawn again from the seed wherever the model is used.`,
 	fs.IntVar(&o.Kernel.Features, "features", pipelines.DefaultFeatures, "Number of random features.")
 	fs.StringVar(&o.Kernel.Form, "form", "paired", "Form of the features: paired (cos and sin of each frequency) or offset (cos with a random phase).")
 	fs.StringVar(&learner, "learner", "ridge", "Learner: ridge (least squares, in one pass).")
-	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several with commas between, or auto for the decades from 1e-9 to 1e-2. Of several the one with the least held-out error is taken.")
+	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several with commas between, or auto for the decades from 1e-8 to 1e-1. Of several the one with the least held-out error is taken.")
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Instead of --lambda: C = 1/(λn), n the number of rows.")
 	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several λ, and none otherwise.")
 	fs.Uint64Var(&o.Seed, "seed", 1, "Seed of the features, the folds and the sample.")
