@@ -10,10 +10,18 @@ import "math"
 // float32 has fewer bits: those go the long way.
 func fma32(x, y, z float32) float32 {
 	s := float64(x)*float64(y) + float64(z)
-	if b := math.Float64bits(s); b&(1<<29-1) == 1<<28 || b&(0x7ff<<52) < 897<<52 {
+	if doubtful(s) {
 		return fma32Odd(x, y, z)
 	}
 	return float32(s)
+}
+
+// doubtful tells whether rounding s to float32 may differ from rounding the sum
+// that s came from: its exponent is below float32's normal numbers, or its last
+// 29 bits are a midpoint.
+func doubtful(s float64) bool {
+	b := math.Float64bits(s)
+	return b<<1 < 897<<53 || b<<35 == 1<<63
 }
 
 // fma32Odd is fma32 by rounding to odd first, which makes the second rounding

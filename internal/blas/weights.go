@@ -204,30 +204,6 @@ func (p *Weights) each(x []float32, n, threads int, dst []float32, end func(l *l
 	})
 }
 
-// mulGo is the twin of the kernels for mul.
-func mulGo(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int) {
-	for v := range vecs {
-		wv := w[v*ws:][:k*lanes]
-		for i := range rows {
-			xi := x[i*xs:][:k]
-			for j := 0; j < lanes; j += 4 {
-				from := init[i*is+v*lanes+j:][:4]
-				c0, c1, c2, c3 := from[0], from[1], from[2], from[3]
-				wj := wv[min(j, len(wv)):]
-				for p, xp := range xi {
-					q := wj[p*lanes : p*lanes+4 : p*lanes+4]
-					c0 = fma32(xp, q[0], c0)
-					c1 = fma32(xp, q[1], c1)
-					c2 = fma32(xp, q[2], c2)
-					c3 = fma32(xp, q[3], c3)
-				}
-				to := c[i*cs+v*lanes+j:][:4]
-				to[0], to[1], to[2], to[3] = c0, c1, c2, c3
-			}
-		}
-	}
-}
-
 // aligned returns n zeros that start on a cache line.
 func aligned[T int8 | int16 | float32 | float64](n int) []T {
 	const line = 64

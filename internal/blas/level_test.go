@@ -1,0 +1,52 @@
+package blas
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTheEnvironmentForcesALevel(t *testing.T) {
+	if os.Getenv("BLAS_TEST_TELL_LEVEL") != "" {
+		os.Stdout.WriteString("level=" + Level() + ";")
+		return
+	}
+	tell := func(name string) string {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestTheEnvironmentForcesALevel$")
+		cmd.Env = append(os.Environ(), "BLAS_TEST_TELL_LEVEL=1", "BOCHNER_CPU="+name)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, s, _ := strings.Cut(string(out), "level=")
+		s, _, _ = strings.Cut(s, ";")
+		return s
+	}
+	for _, name := range Levels() {
+		if got := tell(name); got != name {
+			t.Errorf("BOCHNER_CPU=%s gave %q", name, got)
+		}
+	}
+	for _, name := range []string{"", "mmx", "AVX2"} {
+		if got := tell(name); got != Levels()[0] {
+			t.Errorf("BOCHNER_CPU=%q gave %q, want the best level %q", name, got, Levels()[0])
+		}
+	}
+}
+
+func TestSetLevelTellsWhatThereIs(t *testing.T) {
+	was := Level()
+	err := SetLevel("mmx")
+	if err == nil || !strings.Contains(err.Error(), `"mmx"`) || !strings.Contains(err.Error(), "go") {
+		t.Errorf("SetLevel of an unknown name: %v", err)
+	}
+	if Level() != was {
+		t.Errorf("the level became %q", Level())
+	}
+	if names := Levels(); names[len(names)-1] != "go" || !slices.Contains(names, was) {
+		t.Errorf("levels %q", names)
+	}
+	t.Logf("levels %q; plain Go fuses multiply-adds: %v", Levels(), fused)
+}
