@@ -58,26 +58,33 @@ func (b *Bytes) Quantize(z []float32, n int, bound float32, threads int) (satura
 	}
 	l := active()
 	panels := (b.d + lanes - 1) / lanes
-	cuts := make([]int64, panels)
-	parallel(threads, panels, func(p int, s *scratch) {
-		cols := min(lanes, b.d-p*lanes)
-		whole := n / 4
-		if cols < lanes {
-			whole = 0
-		}
-		if whole > 0 {
-			cuts[p] = l.quantize(b.quads(p, 0, whole), z[p*lanes:], b.d, whole, f)
-		}
-		// What does not fill a quad of rows or a panel of columns is moved to
-		// where zeros lie around it.
-		if rest := n - 4*whole; rest > 0 {
-			quads := (rest + 3) / 4
-			t := grow(&s.f32, quads*4*lanes)
-			clear(t)
-			for i := range rest {
-				copy(t[i*lanes:(i+1)*lanes], z[(4*whole+i)*b.d+p*lanes:][:cols])
+	// Few rows at a time, so that a line of memory that two panels share is still
+	// in the cache for the second.
+	const run = 32
+	cuts := make([]int64, (n+run-1)/run)
+	parallel(threads, len(cuts), func(item int, s *scratch) {
+		row := item * run
+		rows := min(run, n-row)
+		for p := range panels {
+			cols := min(lanes, b.d-p*lanes)
+			whole := rows / 4
+			if cols < lanes {
+				whole = 0
 			}
-			cuts[p] += l.quantize(b.quads(p, whole, quads), t, lanes, quads, f)
+			if whole > 0 {
+				cuts[item] += l.quantize(b.quads(p, row/4, whole), z[row*b.d+p*lanes:], b.d, whole, f)
+			}
+			// What does not fill a quad of rows or a panel of columns is moved to
+			// where zeros lie around it.
+			if rest := rows - 4*whole; rest > 0 {
+				quads := (rest + 3) / 4
+				t := grow(&s.f32, quads*4*lanes)
+				clear(t)
+				for i := range rest {
+					copy(t[i*lanes:(i+1)*lanes], z[(row+4*whole+i)*b.d+p*lanes:][:cols])
+				}
+				cuts[item] += l.quantize(b.quads(p, row/4+whole, quads), t, lanes, quads, f)
+			}
 		}
 	})
 	for _, c := range cuts {

@@ -1,6 +1,9 @@
 package blas
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
 const (
 	depth   = 256 // steps of a chain between two looks at the result
@@ -23,6 +26,12 @@ type product struct {
 	lower, back bool
 }
 
+// packs holds packed columns, shared by the workers of a product.
+var packs = sync.Pool{New: func() any {
+	s := aligned[float64](spread * depth)
+	return &s
+}}
+
 func gemm(p product, threads int) {
 	if p.m*p.n*p.k < small {
 		threads = 1
@@ -33,9 +42,9 @@ func gemm(p product, threads int) {
 		for col := 0; col < p.n; col += spread {
 			cols := min(spread, p.n-col)
 			panels := (cols + l.nr - 1) / l.nr
-			packed := packs.get(panels * l.nr * kn)
+			packed := packs.Get().(*[]float64)
 			parallel(threads, panels, func(q int, _ *scratch) {
-				p.packB(packed.f[q*l.nr*kn:][:l.nr*kn], l.nr, k, kn, col+q*l.nr)
+				p.packB((*packed)[q*l.nr*kn:][:l.nr*kn], l.nr, k, kn, col+q*l.nr)
 			})
 			first := 0
 			if p.lower {
@@ -49,9 +58,9 @@ func gemm(p product, threads int) {
 			parallel(threads, ((p.m+tall-1)/tall-first)*runs, func(item int, s *scratch) {
 				row := (item/runs + first) * tall
 				from, to := item%runs*panels/runs, (item%runs+1)*panels/runs
-				p.rows(l, s, packed.f, row, min(tall, p.m-row), k, kn, col, from, to)
+				p.rows(l, s, *packed, row, min(tall, p.m-row), k, kn, col, from, to)
 			})
-			packs.put(packed)
+			packs.Put(packed)
 		}
 	}
 }
@@ -61,7 +70,7 @@ func gemm(p product, threads int) {
 func (p *product) rows(l *level, s *scratch, packed []float64, row, rows, k, kn, col, from, to int) {
 	// The rows are copied because rows of a large matrix lie a power of two
 	// apart, and would share a few lines of the cache.
-	a := grow(&s.a64, (rows+l.mr-1)/l.mr*l.mr*aStride)
+	a := grow(&s.a64, tall*aStride)
 	for i := range rows {
 		p.packA(a[i*aStride:][:kn], row+i, k)
 	}

@@ -18,32 +18,32 @@ func ClassSums(r []float64, z *Bytes, class []int32, k, threads int) {
 	if z.n == 0 || z.d == 0 {
 		return
 	}
-	// Classes are numbered by the order they occur in, so that the table of sums
-	// has no more rows than the block.
-	rank := make(map[int32]int32)
-	var present []int32
+	if slices.ContainsFunc(class, func(c int32) bool { return c < 0 || int(c) >= k }) {
+		panic("blas: class out of range")
+	}
+	// The table of sums has a row for each class that occurs, however large k.
+	present := slices.Clone(class)
+	slices.Sort(present)
+	present = slices.Compact(present)
 	ranks := make([]int32, (z.n+3)/4*4) // the padding rows are zeros of any class
 	for i, c := range class {
-		if c < 0 || int(c) >= k {
-			panic("blas: class out of range")
-		}
-		q, ok := rank[c]
-		if !ok {
-			q = int32(len(present))
-			rank[c] = q
-			present = append(present, c)
-		}
-		ranks[i] = q
+		rank, _ := slices.BinarySearch(present, c)
+		ranks[i] = int32(rank)
 	}
 	l := active()
 	parallel(threads, (z.d+lanes-1)/lanes, func(p int, s *scratch) {
 		acc := grow(&s.i32, len(present)*lanes)
 		clear(acc)
 		l.classes(acc, z.quads(p, 0, (z.n+3)/4), ranks)
-		for c := range min(lanes, z.d-p*lanes) {
-			row := r[(p*lanes+c)*k:][:k]
-			for q, class := range present {
-				row[class] += float64(acc[q*lanes+c])
+		// Some classes at a time, whose sums stay in the cache.
+		const some = 64
+		for q := 0; q < len(present); q += some {
+			part := present[q:min(q+some, len(present))]
+			for c := range min(lanes, z.d-p*lanes) {
+				row := r[(p*lanes+c)*k:][:k]
+				for i, class := range part {
+					row[class] += float64(acc[(q+i)*lanes+c])
+				}
 			}
 		}
 	})
