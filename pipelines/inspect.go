@@ -78,7 +78,7 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	} else {
 		fmt.Fprintf(&b, "rows      %s read = %s used + %s that cannot be used\n", groups(r.Rows.Read), groups(r.Rows.Used), groups(r.Rows.SetAside))
 		for _, a := range r.Aside[:min(len(r.Aside), 10)] {
-			fmt.Fprintf(&b, "          %s:%s%s\n", a.File, position(a), a.Reason)
+			fmt.Fprintf(&b, "          %s: %s\n", a.Place(), a.Reason)
 		}
 	}
 	writeLabels(&b, p)

@@ -65,6 +65,9 @@ func openData(ctx context.Context, o dataset.Options) (*dataset.Dataset, error) 
 	if len(o.Data) == 0 {
 		return nil, usage("no data: name files with --data")
 	}
+	if err := o.Validate(); err != nil {
+		return nil, &UsageError{err}
+	}
 	return dataset.Open(ctx, o)
 }
 

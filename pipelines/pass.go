@@ -166,7 +166,7 @@ func count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 	c.Read = c.Used + c.SetAside
 	if float64(c.SetAside) > maxBad*float64(c.Read) {
 		b := c.Listed[0]
-		first := &dataset.Error{Format: d.Schema.Format, Name: b.File, Err: errors.New(position(b) + b.Reason)}
+		first := &dataset.Error{Format: d.Schema.Format, Name: b.Place(), Err: errors.New(b.Reason)}
 		if maxBad == 0 {
 			return c, refuse("%w\nno row may be set aside (--max_bad_fraction 0): mend the file, or allow a share of rows to be left out", first)
 		}
@@ -176,13 +176,6 @@ func count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 		return c, noRows(d, c)
 	}
 	return c, nil
-}
-
-func position(b dataset.SetAside) string {
-	if b.Column > 0 {
-		return fmt.Sprintf("%d:%d: ", b.Line, b.Column)
-	}
-	return fmt.Sprintf("%d: ", b.Line)
 }
 
 func noRows(d *dataset.Dataset, c Counts) error {

@@ -36,7 +36,7 @@ func target(task string, d *dataset.Dataset, l *rows.LabelSummary) (transforms.T
 	}
 	if task == string(models.Regression) {
 		if l.Targets < l.Rows {
-			return fail("%d labels are no numbers that float32 can hold", l.Rows-l.Targets)
+			return fail("%d of %d labels are no numbers that float32 can hold; with --task regression they are found and can be set aside", l.Rows-l.Targets, l.Rows)
 		}
 		if l.Min == l.Max {
 			return fail("every row has the target %g: there is nothing to learn", l.Min)

@@ -17,13 +17,10 @@ func (d *Dataset) openCSV(o Options, heads [][]byte, first int) error {
 	fail := func(i int, err error) error { return &Error{d.Schema.Format, d.Files[i].Name, err} }
 	opts := csvio.Options{Label: o.Label}
 	switch o.Header {
-	case "", "auto":
 	case "yes":
 		opts.Header = csvio.Present
 	case "no":
 		opts.Header = csvio.Absent
-	default:
-		return fmt.Errorf("dataset: header must be auto, yes or no (have %q)", o.Header)
 	}
 	if d.Schema.Format == TSV {
 		opts.Comma = '\t'
@@ -76,7 +73,7 @@ func (d *Dataset) openCSV(o Options, heads [][]byte, first int) error {
 			err = fmt.Errorf("column %q, the label, is missing", layout.Columns[layout.Label])
 		}
 		if err != nil {
-			return fail(i, fmt.Errorf("its header differs from that of %s: %w", d.Files[first].Name, err))
+			return fail(i, fmt.Errorf("its header differs from that of %s: %s", d.Files[first].Name, bare(err)))
 		}
 		d.Files[i].CSV = &other
 	}

@@ -10,6 +10,8 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/cifario"
 	"github.com/bochner-ml/bochner/io/csvio"
@@ -69,6 +71,18 @@ type Options struct {
 	Like *Schema
 }
 
+// Validate refuses options that fit no data.
+func (o Options) Validate() error {
+	if f := o.Format; f != "" && f != "auto" && !slices.Contains(Formats, f) {
+		return fmt.Errorf("dataset: unknown format %q; have auto, %s", f, strings.Join(Formats, ", "))
+	}
+	switch o.Header {
+	case "", "auto", "yes", "no":
+		return nil
+	}
+	return fmt.Errorf("dataset: header must be auto, yes or no (have %q)", o.Header)
+}
+
 // Schema is what a model needs to know of its input to read other data alike.
 type Schema struct {
 	Format  Format   `json:"format"`
@@ -105,15 +119,28 @@ func (f *File) Compressed() bool { return f.Compression != "" || f.LabelCompress
 // Error says why a file cannot be used.
 type Error struct {
 	Format Format
-	Name   string // of the file
+	Name   string // of the file; with line and column behind it where one row is at fault
 	Err    error
 }
 
+// Error returns package, file and cause, each once, whatever the packages that
+// the cause came through have put before it.
 func (e *Error) Error() string {
-	if e.Format == "" {
-		return fmt.Sprintf("dataset: %s: %v", e.Name, e.Err)
+	pkg := "dataset"
+	if e.Format != "" {
+		pkg = e.Format.pkg()
 	}
-	return fmt.Sprintf("%s: %s: %v", e.Format.pkg(), e.Name, e.Err)
+	return pkg + ": " + e.Name + ": " + bare(e.Err)
+}
+
+// bare returns the cause alone of the error of a reader: without the packages'
+// names, and without the word for what "truncated?" says already.
+func bare(err error) string {
+	text := err.Error()
+	for _, pkg := range []string{"csvio: ", "libsvmio: ", "idxio: ", "cifario: ", "first record: ", "lines: "} {
+		text = strings.TrimPrefix(text, pkg)
+	}
+	return strings.TrimSuffix(text, ": unexpected EOF")
 }
 
 func (e *Error) Unwrap() error { return e.Err }

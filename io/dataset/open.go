@@ -28,6 +28,9 @@ const parallelOpens = 16
 // Open lists the files, recognises their format and checks that they agree. It
 // reads only their beginnings.
 func Open(ctx context.Context, o Options) (*Dataset, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
 	if o.Format == "auto" {
 		o.Format = ""
 	}
@@ -127,12 +130,7 @@ func peek(ctx context.Context, o storage.Object) (head []byte, kind string, err 
 // content, which the others must share.
 func (d *Dataset) format(o Options, heads [][]byte, first int) (Format, error) {
 	if o.Format != "" {
-		for _, f := range Formats {
-			if o.Format == f {
-				return Format(f), nil
-			}
-		}
-		return "", fmt.Errorf("dataset: unknown format %q; have auto, %s", o.Format, strings.Join(Formats, ", "))
+		return Format(o.Format), nil
 	}
 	var format Format
 	for i, head := range heads {
@@ -157,15 +155,16 @@ func recognise(head []byte, f *File, o Options) (Format, error) {
 	if f.Compressed() {
 		size = -1
 	}
+	nul := bytes.IndexByte(head[:min(len(head), 4096)], 0)
 	switch {
 	case idxio.Sniff(head):
 		return IDX, nil
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return CSV, nil // UTF-16: the reader of text says so
+		return "", errors.New("is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8")
 	case cifario.CIFAR10.Plausible(head, size):
 		return CIFAR10, nil
-	case bytes.IndexByte(head[:min(len(head), 4096)], 0) >= 0:
-		return "", fmt.Errorf("is binary, and neither IDX nor CIFAR-10 (have %s; name one with --format)", strings.Join(Formats, ", "))
+	case nul >= 0:
+		return "", fmt.Errorf("is no text, as byte %d is NUL, and neither IDX nor CIFAR-10 (have %s; name one with --format)", nul+1, strings.Join(Formats, ", "))
 	case libsvmio.Sniff(head):
 		return LIBSVM, nil
 	case csvio.Sniff(head) == '\t':

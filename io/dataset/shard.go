@@ -1,6 +1,9 @@
 package dataset
 
-import "sort"
+import (
+	"fmt"
+	"sort"
+)
 
 // Shard is a part of a file that one reader reads: a range of bytes for plain
 // text, of records for fixed-size binary, all of a compressed file.
@@ -30,6 +33,14 @@ type SetAside struct {
 	Line   int64  `json:"line"`             // 1-based line of the file, or record of a binary format
 	Column int    `json:"column,omitempty"` // 1-based field; 0 where the row as a whole is at fault
 	Reason string `json:"reason"`
+}
+
+// Place returns the file with the row's position behind it: train.csv:183:7.
+func (s SetAside) Place() string {
+	if s.Column > 0 {
+		return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column)
+	}
+	return fmt.Sprintf("%s:%d", s.File, s.Line)
 }
 
 // maxListed bounds how many rows that were set aside a report lists, so that a
