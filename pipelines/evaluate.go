@@ -69,7 +69,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	classes := manifest.Task == models.Classification
 	pass := &transforms.Pass{
-		Data: *d, Shards: d.Shards(shardBytes), Mode: mode(o.MaxBadFraction), Target: &transforms.Target{},
+		Data: *d, Shards: j.opts.shards(d), Mode: mode(o.MaxBadFraction), Target: &transforms.Target{},
 		Predict: &transforms.Predict{Model: model, SHA256: manifest.SHA256},
 	}
 	j.progress.phase("evaluating", 0)

@@ -181,7 +181,7 @@ type profiled struct {
 
 // profile runs the profile pass. With open, any label will do.
 func (j *job) profile(ctx context.Context, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*profiled, error) {
-	pass := &transforms.Pass{Data: *d, Shards: d.Shards(shardBytes), Mode: mode(maxBad), Seed: seed}
+	pass := &transforms.Pass{Data: *d, Shards: j.opts.shards(d), Mode: mode(maxBad), Seed: seed}
 	if d.Labeled {
 		pass.Target = &transforms.Target{Open: open}
 	}

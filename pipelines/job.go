@@ -23,10 +23,22 @@ type JobOptions struct {
 	Work   string    // work directory; "" is a hidden one beside what the job makes
 	Resume bool      // go on with what an earlier run has left in it
 	Log    io.Writer // progress and notes; nil is none
+
+	ShardBytes int64 // to which plain files are cut; 0 is 32 MiB
+}
+
+// shards cuts the data as the options say.
+func (o JobOptions) shards(d *dataset.Dataset) []dataset.Shard {
+	size := o.ShardBytes
+	if size <= 0 {
+		size = shardBytes
+	}
+	return d.Shards(size)
 }
 
 // job is what every job has while it runs.
 type job struct {
+	opts     JobOptions
 	engine   Engine
 	work     *work
 	progress *progress
@@ -39,7 +51,7 @@ func newJob(ctx context.Context, o JobOptions, out string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &job{engine: o.Engine.withDefaults(), work: w, progress: newProgress(o.Log), seconds: map[string]float64{}}, nil
+	return &job{opts: o, engine: o.Engine.withDefaults(), work: w, progress: newProgress(o.Log), seconds: map[string]float64{}}, nil
 }
 
 func (j *job) close(ctx context.Context, err error) {

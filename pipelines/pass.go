@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// shardBytes is the size to which plain files are cut.
+// shardBytes is the size to which plain files are cut unless the job says otherwise.
 const shardBytes = 32 << 20
 
 // maxState bounds the state files that the driver reads back.

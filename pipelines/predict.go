@@ -125,7 +125,7 @@ func (j *job) predict(ctx context.Context, o PredictOptions, manifest *models.Ma
 		pass.Mode = dataset.Place
 	}
 	pass.Predict.Out = j.work.file("predictions", version, pass)
-	shards := d.Shards(shardBytes)
+	shards := j.opts.shards(d)
 	for {
 		var done []dataset.Report
 		pass.Shards = nil

@@ -45,6 +45,8 @@ func (f *jobFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&f.opts.Engine.Threads, "threads", 0, "Threads of the algebra in each lane; 0 chooses for the runner. Does not change results.")
 	fs.StringVar(&f.opts.Work, "work", "", "Work directory; by default a hidden one beside what the job makes. It is removed when the job has succeeded.")
 	fs.BoolVar(&f.opts.Resume, "resume", false, "Go on from what a run that was stopped has left in the work directory.")
+	fs.Int64Var(&f.opts.ShardBytes, "shard_bytes", 0, "Size to which plain files are cut; 0 is 32 MiB. Does not change results.")
+	fs.Lookup("shard_bytes").Hidden = true // there to test that cuts change nothing
 	fs.BoolVar(&f.json, "json", false, "Print the result as JSON.")
 	fs.BoolVar(&f.quiet, "quiet", false, "Print no progress and no notes.")
 	fs.BoolVar(&f.opts.Engine.Verbose, "verbose", false, "Print what Beam logs.")
