@@ -44,7 +44,8 @@ func textbookSolve(l []float64, n int, b []float64, k int) {
 	}
 }
 
-// definite returns a positive definite matrix whose upper triangle is NaN.
+// definite returns a positive definite matrix whose upper triangle would spoil
+// what is computed from it, and shows what is written there.
 func definite(n int, seed uint64) []float64 {
 	r := random(seed)
 	a := make([]float64, n*n)
@@ -55,8 +56,10 @@ func definite(n int, seed uint64) []float64 {
 				a[i*n+j] = r.NormFloat64()
 			case j == i:
 				a[i*n+j] = 3*float64(n) + r.NormFloat64()
-			default:
+			case (i+j)%2 == 0:
 				a[i*n+j] = math.NaN()
+			default:
+				a[i*n+j] = 0.5
 			}
 		}
 	}

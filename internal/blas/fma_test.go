@@ -48,6 +48,11 @@ func TestFMA32RoundsOnce(t *testing.T) {
 		try(1+e, 1-e, z)
 		try(-1-e, 1-e, -z)
 		try(-1-e, 1-e, z)
+		// The same where the result has one bit less, being below 2⁻¹²⁶.
+		z = math.Float32frombits(uint32(1<<22 + r.IntN(1<<22)))
+		e = float32(math.Ldexp(1, -r.IntN(8)-16))
+		try(0x1p-75*(1+e), 0x1p-75*(1-e), z)
+		try(-0x1p-75*(1+e), 0x1p-75*(1-e), z)
 	}
 	if wrong < 100 {
 		t.Errorf("only %d cases needed the second thought", wrong)

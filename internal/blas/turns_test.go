@@ -29,9 +29,13 @@ func TestCosineIsWithin2e7(t *testing.T) {
 	}
 	r := random(3)
 	sets["random"] = func(int) float32 { return float32(r.NormFloat64()) }
+	n := 1 << 19
+	if testing.Short() {
+		n = 1 << 16
+	}
 	eachLevel(t, func(t *testing.T) {
 		for name, f := range sets {
-			angles := make([]float32, 1<<19)
+			angles := make([]float32, n)
 			for i := range angles {
 				angles[i] = f(i)
 			}
