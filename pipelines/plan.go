@@ -53,7 +53,7 @@ func PlanTraining(ctx context.Context, o TrainOptions) (*Plan, error) {
 	}
 	engine := o.Job.Engine.withDefaults()
 	p := &Plan{
-		Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(d.Shards(shardBytes)),
+		Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.shards(d)),
 		Columns: d.Schema.Dim, Passes: 2, Features: o.Kernel.Features, Outputs: assumedOutputs,
 	}
 	p.Lanes = max(1, min(engine.Lanes, p.Shards))
@@ -100,4 +100,3 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }
-
