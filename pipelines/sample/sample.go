@@ -25,7 +25,7 @@ type Set struct {
 // Sets lists the data sets.
 var Sets = []Set{
 	{
-		Name: "windmill", About: "Two classes of points in the unit disc of R²: the eight twisted blades of a windmill, alternating.",
+		Name: "windmill", About: "Two classes of points in the unit disc of R²: the four twisted blades of a windmill, alternating.",
 		Columns: []string{"x1", "x2"}, draw: windmill,
 	},
 	{
@@ -102,7 +102,7 @@ func windmill(s *stream.Stream, x []float64, noise float64) string {
 	r, angle := math.Sqrt(s.Uniform()), 2*math.Pi*s.Uniform()
 	x[0], x[1] = r*math.Cos(angle), r*math.Sin(angle)
 	disturb(s, x, noise)
-	return class(math.Sin(4*angle-6*r) > 0)
+	return class(math.Sin(2*angle-6*r) > 0)
 }
 
 func moons(s *stream.Stream, x []float64, noise float64) string {

@@ -1,0 +1,48 @@
+# The targets of this file are listed by `make`. Nothing but Go is needed for
+# demo, test and check.
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
+FUZZTIME    = 60s
+
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build the static binary, build/bochner
+	CGO_ENABLED=0 go build -trimpath -o build/bochner ./pipelines/bochner
+
+demo: build ## generate data, train on them, score the model and print where it is
+	@rm -rf build/demo && mkdir -p build/demo
+	build/bochner generate windmill --rows 2000 --out build/demo/train.csv
+	build/bochner generate windmill --rows 50000 --seed 2 --out build/demo/test.csv
+	build/bochner train --config local/demo.yaml
+	build/bochner evaluate --model build/demo/model --data build/demo/test.csv
+	@echo "the model is in build/demo/model"
+
+test: ## run the tests
+	go test -timeout 20m ./...
+
+test-real: ## run the tests that need the data sets in $BOCHNER_DATA too
+	@test -n "$$BOCHNER_DATA" || { echo "set BOCHNER_DATA to the folder of the data sets (see README.md)"; exit 1; }
+	go test -timeout 30m -count 1 ./...
+
+race: ## run the tests of what runs concurrently under the race detector (takes a C compiler)
+	CGO_ENABLED=1 go test -race -short -timeout 30m ./io/... ./transforms/... ./pipelines ./pipelines/command ./features/... ./models/...
+
+fuzz: ## run every fuzz target for $(FUZZTIME)
+	@go list -f '{{.Dir}}' ./... | while read -r dir; do \
+		grep -ho '^func Fuzz[A-Za-z0-9]*' "$$dir"/*_test.go 2>/dev/null | awk '{print $$2}' | while read -r target; do \
+			echo "$$dir $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$dir" || exit 1; \
+		done || exit 1; \
+	done
+
+check: ## gofmt, vet, staticcheck, directions of imports
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+	GOARCH=arm64 go vet ./...
+	go run $(STATICCHECK) ./...
+	go test -count 1 ./internal/imports
+
+.PHONY: help build demo test test-real race fuzz check

@@ -1,0 +1,116 @@
+// Package imports tests which packages may import which: imports go down the
+// floors of ARCHITECTURE.md, never up.
+package imports
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/bochner-ml/bochner/"
+
+// floors lists the top folders from the lowest up. A package imports packages of
+// its own floor and of those below. The packages of internal are tools of all
+// floors and import none of them; io knows nothing of features.
+var floors = []string{"internal", "io", "features", "models", "transforms", "pipelines"}
+
+// only lists what may import a library that has its place.
+var only = map[string][]string{
+	"github.com/apache/beam/sdks/v2": {"transforms", "pipelines"},
+	"github.com/spf13/cobra":         {"pipelines/command"},
+	"cloud.google.com/go/storage":    {"io/storage"},
+}
+
+type pkg struct {
+	ImportPath                string
+	Imports                   []string
+	TestImports, XTestImports []string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var all []pkg
+	dec := json.NewDecoder(out)
+	for {
+		var p pkg
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// floor returns the place of a package in floors, -1 for one of another module.
+func floor(t *testing.T, path string) int {
+	rel, ours := strings.CutPrefix(path, module)
+	if !ours {
+		return -1
+	}
+	top, _, _ := strings.Cut(rel, "/")
+	for i, f := range floors {
+		if f == top {
+			return i
+		}
+	}
+	t.Errorf("%s is on no floor", path)
+	return len(floors)
+}
+
+func TestImportsGoDown(t *testing.T) {
+	all := packages(t)
+	if len(all) < 20 {
+		t.Fatalf("%d packages listed", len(all))
+	}
+	for _, p := range all {
+		own := floor(t, p.ImportPath)
+		for _, imported := range p.Imports {
+			if f := floor(t, imported); f > own {
+				t.Errorf("%s imports %s, which is above it", p.ImportPath, imported)
+			}
+		}
+		if rel := strings.TrimPrefix(p.ImportPath, module); rel == "io" {
+			t.Errorf("%s holds Go files and shadows the standard io", p.ImportPath)
+		}
+	}
+}
+
+func TestLibrariesKeepTheirPlaces(t *testing.T) {
+	for _, p := range packages(t) {
+		rel := strings.TrimPrefix(p.ImportPath, module)
+		for _, imported := range p.Imports {
+			for library, places := range only {
+				if imported != library && !strings.HasPrefix(imported, library+"/") {
+					continue
+				}
+				allowed := false
+				for _, place := range places {
+					allowed = allowed || rel == place || strings.HasPrefix(rel, place+"/")
+				}
+				if !allowed {
+					t.Errorf("%s imports %s, which only %v may", p.ImportPath, imported, places)
+				}
+			}
+		}
+	}
+}
