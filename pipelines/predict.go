@@ -124,7 +124,9 @@ func (j *job) predict(ctx context.Context, o PredictOptions, manifest *models.Ma
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.Place
 	}
-	pass.Predict.Out = j.work.file("predictions", version, pass)
+	// Files of predictions are named by where their shards begin: those of shards
+	// of another size must not lie among them.
+	pass.Predict.Out = j.work.file("predictions", version, pass, j.opts.ShardBytes)
 	shards := j.opts.shards(d)
 	for {
 		var done []dataset.Report
