@@ -26,12 +26,29 @@ func Lock(ctx context.Context, uri string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fail("lock", uri, err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := flock(f, p); err != nil {
 		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = errBusy
-		}
 		return nil, fail("lock", uri, err)
 	}
 	return func() { f.Close() }, nil
+}
+
+func flock(f *os.File, p string) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return errBusy
+	}
+	if err != nil {
+		return err
+	}
+	// The holder may have removed the file just before it gave the lock back: then
+	// this is the lock of a file that the next process does not find.
+	held, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if named, err := os.Stat(p); err != nil || !os.SameFile(held, named) {
+		return errBusy
+	}
+	return nil
 }
