@@ -16,12 +16,14 @@ import (
 // they follow from: what belongs to other data or other flags is never taken up.
 type work struct {
 	dir    string
+	lock   string
 	unlock func()
 }
 
 // openWork takes the work directory of a job that makes out: dir, or a hidden
 // directory beside out if dir is empty. Unless the job resumes, it begins empty.
-// Two jobs cannot work in one directory at a time.
+// Two jobs cannot work in one directory at a time. A directory that holds other
+// things is refused: what a job leaves behind must be told from what it found.
 func openWork(ctx context.Context, out, dir string, resume bool) (*work, error) {
 	out, err := storage.Abs(out)
 	if err != nil {
@@ -30,14 +32,19 @@ func openWork(ctx context.Context, out, dir string, resume bool) (*work, error) 
 	if dir == "" {
 		dir = storage.Join(filepath.Dir(out), ".bochner-"+filepath.Base(out))
 	}
+	name := dir
 	if dir, err = storage.Abs(dir); err != nil {
 		return nil, err
 	}
-	unlock, err := storage.Lock(ctx, storage.Join(dir, "lock"))
+	lock := storage.Join(dir, "lock")
+	if err := ownWork(ctx, name, lock); err != nil {
+		return nil, err
+	}
+	unlock, err := storage.Lock(ctx, lock)
 	if err != nil {
 		return nil, err
 	}
-	w := &work{dir: storage.Join(dir, "state"), unlock: unlock}
+	w := &work{dir: storage.Join(dir, "state"), lock: lock, unlock: unlock}
 	if !resume {
 		err = storage.Remove(ctx, w.dir)
 	}
@@ -51,6 +58,19 @@ func openWork(ctx context.Context, out, dir string, resume bool) (*work, error) 
 	return w, nil
 }
 
+// ownWork refuses a directory with content that is not a job's, which has a lock.
+func ownWork(ctx context.Context, dir, lock string) error {
+	empty, err := storage.Empty(ctx, dir)
+	if err != nil || empty {
+		return err
+	}
+	ours, err := storage.Exists(ctx, lock)
+	if err == nil && !ours {
+		err = refuse("pipelines: --work %s: the directory holds other files; name a new or an empty one", dir)
+	}
+	return err
+}
+
 // file returns the name of a state file that follows from the given values.
 func (w *work) file(name string, from ...any) string {
 	h := sha256.New()
@@ -61,9 +81,16 @@ func (w *work) file(name string, from ...any) string {
 	return storage.Join(w.dir, name[:len(name)-len(ext)]+"-"+hex.EncodeToString(h.Sum(nil)[:8])+ext)
 }
 
-// remove deletes the directory; the job is done, or nothing in it is of use.
+// remove deletes what the job has kept, as the job is done or nothing of it is of
+// use; and the directory, unless somebody has put other things there since.
 func (w *work) remove(ctx context.Context) error {
-	return storage.Remove(ctx, filepath.Dir(w.dir))
+	if err := storage.Remove(ctx, w.dir); err != nil {
+		return err
+	}
+	if err := storage.Remove(ctx, w.lock); err != nil {
+		return err
+	}
+	return storage.RemoveEmpty(ctx, filepath.Dir(w.dir))
 }
 
 // close gives the directory back. What it holds stays for a run that resumes,

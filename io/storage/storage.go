@@ -57,10 +57,26 @@ func (e *Error) Refused() bool {
 
 var (
 	errScheme  = errors.New("only paths of the local disk are supported by this version")
-	errNoMatch = errors.New("no file matches")
+	errNoMatch = errors.New("no file matches the pattern; check it, and the directory it starts from")
 	errChanged = errors.New("the file has changed since it was listed; start again once nobody writes to it")
-	errBusy    = errors.New("in use by another run")
+	errBusy    = errors.New("in use by another run; wait for it, or name another directory")
+
+	errOccupied error = &cause{"it exists; remove it or name another", fs.ErrExist}
 )
+
+// cause is an error of a kind that errors.Is finds, told in words of its own.
+type cause struct {
+	text string
+	kind error
+}
+
+func (c *cause) Error() string { return c.text }
+func (c *cause) Unwrap() error { return c.kind }
+
+// invalid returns an fs.ErrInvalid that says what is.
+func invalid(format string, args ...any) error {
+	return &cause{fmt.Sprintf(format, args...), fs.ErrInvalid}
+}
 
 // reason returns the cause without the operation and path that package os
 // repeats, and a next step where one is known.
@@ -79,6 +95,9 @@ func reason(err error) string {
 		default:
 			if errors.Is(err, syscall.ENOSPC) {
 				return "no space left on the device; free some or name another directory"
+			}
+			if err == syscall.ENOENT {
+				return "no such file or directory; check the name and the directory it starts from"
 			}
 			return err.Error()
 		}
@@ -102,7 +121,7 @@ func path(name string) (string, error) {
 		return "", errScheme
 	}
 	if name == "" {
-		return "", fmt.Errorf("empty name: %w", fs.ErrInvalid)
+		return "", invalid("empty name")
 	}
 	return filepath.Abs(name)
 }
@@ -134,7 +153,7 @@ func List(ctx context.Context, pattern string) ([]Object, error) {
 	names := []string{pattern}
 	if _, err := os.Stat(p); err != nil && strings.ContainsAny(pattern, `*?[\`) {
 		if names, err = filepath.Glob(pattern); err != nil {
-			return nil, fail("list", pattern, fmt.Errorf("%w: %w", err, fs.ErrInvalid))
+			return nil, fail("list", pattern, invalid("%v", err))
 		}
 	} else if err != nil {
 		return nil, fail("list", pattern, err)
@@ -185,7 +204,7 @@ func Stat(ctx context.Context, name string) (Object, error) {
 	case fi.IsDir():
 		return Object{}, fail("stat", name, syscall.EISDIR)
 	case !fi.Mode().IsRegular():
-		return Object{}, fail("stat", name, fmt.Errorf("not a regular file (a pipe or device cannot be read twice): %w", fs.ErrInvalid))
+		return Object{}, fail("stat", name, invalid("not a regular file (a pipe or device cannot be read twice)"))
 	}
 	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi)}, nil
 }
@@ -205,6 +224,27 @@ func Exists(ctx context.Context, name string) (bool, error) {
 		return false, nil
 	}
 	return err == nil, fail("stat", name, err)
+}
+
+// Empty tells whether nothing is in a directory, which need not be there.
+func Empty(ctx context.Context, dir string) (bool, error) {
+	p, err := path(dir)
+	if err != nil {
+		return false, fail("list", dir, err)
+	}
+	d, err := os.Open(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fail("list", dir, err)
+	}
+	defer d.Close()
+	_, err = d.Readdirnames(1)
+	if err == io.EOF {
+		return true, nil
+	}
+	return false, fail("list", dir, err)
 }
 
 // Open reads n bytes of the file from offset off on; n < 0 reads to the end.
@@ -275,7 +315,7 @@ func ReadFile(ctx context.Context, uri string, max int64) ([]byte, error) {
 		return nil, err
 	}
 	if o.Size > max {
-		return nil, fail("read", uri, fmt.Errorf("has %d bytes, more than the %d it can have: %w", o.Size, max, fs.ErrInvalid))
+		return nil, fail("read", uri, invalid("has %d bytes, more than the %d it can have", o.Size, max))
 	}
 	f, err := open(uri, 0)
 	if err != nil {

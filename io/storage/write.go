@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -147,7 +146,7 @@ func Publish(ctx context.Context, dir string, files []File) (err error) {
 func Vacant(ctx context.Context, dir string) error {
 	there, err := Exists(ctx, dir)
 	if err == nil && there {
-		err = fail("publish", dir, fmt.Errorf("it exists; remove it or name another: %w", fs.ErrExist))
+		err = fail("publish", dir, errOccupied)
 	}
 	return err
 }
@@ -187,6 +186,22 @@ func Remove(ctx context.Context, uri string) error {
 		return fail("remove", uri, err)
 	}
 	return fail("remove", uri, os.RemoveAll(p))
+}
+
+// RemoveEmpty deletes a directory unless it holds anything.
+func RemoveEmpty(ctx context.Context, dir string) error {
+	empty, err := Empty(ctx, dir)
+	if err != nil || !empty {
+		return err
+	}
+	p, err := path(dir)
+	if err == nil {
+		err = os.Remove(p)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return fail("remove", dir, err)
 }
 
 // RemoveUnfinished deletes what killed writers have left beside uri: the files
