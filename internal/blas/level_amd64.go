@@ -19,10 +19,14 @@ func nativeLevels() []*level {
 		return []*level{&avx2Level}
 	}
 	if !cpu.X86.HasAVX512VNNI {
-		// The first generation multiplies bytes as AVX2 does.
-		avx512Level.gram, avx512Level.expand, avx512Level.words = avx2Level.gram, avx2Level.expand, true
+		avx512Level.borrowGram()
 	}
 	return []*level{&avx512Level, &avx2Level}
+}
+
+// borrowGram makes l multiply bytes as AVX2 does, for want of VNNI.
+func (l *level) borrowGram() {
+	l.gram, l.expand, l.words = avx2Level.gram, avx2Level.expand, avx2Level.words
 }
 
 var avx512Level = level{

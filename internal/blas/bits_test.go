@@ -1,0 +1,75 @@
+package blas
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// grid fills a slice with multiples of 2⁻²¹ in [-1, 1): the same on every
+// platform, which the distributions of math/rand do not promise.
+func grid[T float32 | float64](r *rand.Rand, n int) []T {
+	s := make([]T, n)
+	for i := range s {
+		s[i] = T(int32(r.Uint32())>>10) / (1 << 21)
+	}
+	return s
+}
+
+// Models are files, and must come out the same years later and on other
+// machines: these sums never change. They are of this package's definitions, as
+// computed by plain Go on amd64 and arm64 and by the assembly alike.
+func TestBitsNeverChange(t *testing.T) {
+	sum32 := func(s []float32) uint64 {
+		h := fnv.New64a()
+		for _, v := range s {
+			_ = binary.Write(h, binary.LittleEndian, math.Float32bits(v))
+		}
+		return h.Sum64()
+	}
+	sum64 := func(s []float64) uint64 {
+		h := fnv.New64a()
+		for _, v := range s {
+			_ = binary.Write(h, binary.LittleEndian, math.Float64bits(v))
+		}
+		return h.Sum64()
+	}
+	eachLevel(t, func(t *testing.T) {
+		const n, in, out = 19, 30, 70
+		r := random(20)
+		p := Pack(grid[float32](r, in*out), grid[float32](r, out), out, in)
+		x := grid[float32](r, n*in)
+		dst := make([]float32, 2*n*out)
+		is := func(what string, got, want uint64) {
+			t.Helper()
+			if got != want {
+				t.Errorf("%s: the sum of the bits is %#x, was always %#x", what, got, want)
+			}
+		}
+		p.Mul(dst, x, n, 1)
+		is("Mul", sum32(dst[:n*out]), 0x6fa9a5bd7ec5e955)
+		is("Dot", sum32([]float32{Dot(dst[:500], dst[500:1000])}), 0x135b4a0c2aea4ced)
+		p.Cos(dst, x, n, 0.17, 1)
+		is("Cos", sum32(dst[:n*out]), 0x7ec7771314cc2274)
+		p.CosSin(dst, x, n, 0.17, 1)
+		is("CosSin", sum32(dst), 0xfe84c2760cc27f31)
+		b := NewBytes(2 * out)
+		p.CosSinBytes(b, x, n, 1)
+		tiles := NewTiles(2 * out)
+		Gram(tiles, b, 1)
+		is("CosSinBytes and Gram", sum64(tiles[0]), 0xa5f9d810fe39d244)
+		a := tiles[0]
+		for i := range 2 * out {
+			a[i*2*out+i] += 1e4
+		}
+		if _, ok := Cholesky(a, 2*out, 1); !ok {
+			t.Fatal("not positive definite")
+		}
+		is("Cholesky", sum64(a), 0xf8772b70d8676b4c)
+		rhs := grid[float64](r, 2*out*3)
+		CholeskySolve(a, 2*out, rhs, 3, 1)
+		is("CholeskySolve", sum64(rhs), 0xdaca32c57edfb136)
+	})
+}
