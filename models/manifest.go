@@ -154,7 +154,7 @@ func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 		Format int `json:"format"`
 	}
 	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", ManifestFile, err)
+		return nil, nil, fmt.Errorf("%s is damaged (%w); copy the model again", ManifestFile, err)
 	}
 	if version.Format > Format {
 		return nil, nil, fmt.Errorf("format version %d, this program reads up to %d; upgrade bochner", version.Format, Format)

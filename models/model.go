@@ -14,6 +14,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"syscall"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/safetensors"
@@ -117,6 +118,17 @@ func LoadManifest(ctx context.Context, dir string) (*Manifest, error) {
 	return m, err
 }
 
+// Check reads a model directory as Load does, but draws no map. It returns the
+// manifest. For the error see Load.
+func Check(ctx context.Context, dir string) (*Manifest, error) {
+	m, _, err := loadManifest(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	_, err = loadWeights(ctx, dir, m)
+	return m, err
+}
+
 // Load reads a model directory and draws its map. Files that the manifest does
 // not name are ignored.
 //
@@ -128,14 +140,9 @@ func Load(ctx context.Context, dir string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, _ := manifest.File(WeightsFile)
-	data, err := read(ctx, dir, WeightsFile, f.Size)
+	linear, err := loadWeights(ctx, dir, manifest)
 	if err != nil {
 		return nil, err
-	}
-	linear, err := decodeWeights(manifest, data)
-	if err != nil {
-		return nil, &badModel{dir, err}
 	}
 	m, err := recipe.New()
 	if err != nil {
@@ -156,18 +163,46 @@ func loadManifest(ctx context.Context, dir string) (*Manifest, features.Recipe, 
 	return m, recipe, nil
 }
 
+func loadWeights(ctx context.Context, dir string, m *Manifest) (*Linear, error) {
+	f, _ := m.File(WeightsFile)
+	data, err := read(ctx, dir, WeightsFile, f.Size)
+	if err != nil {
+		return nil, err
+	}
+	l, err := decodeWeights(m, data)
+	if err != nil {
+		return nil, &badModel{dir, err}
+	}
+	return l, nil
+}
+
 // read returns the content of a file of the directory, of at most max bytes.
 func read(ctx context.Context, dir, name string, max int64) ([]byte, error) {
 	data, err := storage.ReadFile(ctx, storage.Join(dir, name), max)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &badModel{dir, fmt.Errorf("%s is missing; is this the directory of a model?", name)}
+		return nil, &badModel{dir, missing(ctx, dir, name)}
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, &badModel{dir, errors.New("is a file, not the directory of a model")}
+	case errors.Is(err, syscall.EISDIR):
+		return nil, &badModel{dir, fmt.Errorf("%s is a directory; is this the directory of a model?", name)}
 	case errors.Is(err, fs.ErrInvalid):
 		return nil, &badModel{dir, err}
 	case err != nil:
 		return nil, fmt.Errorf("models: %s: %w", dir, err)
 	}
 	return data, nil
+}
+
+// missing tells what is missing of a model.
+func missing(ctx context.Context, dir, name string) error {
+	if there, err := storage.Exists(ctx, dir); !there && err == nil {
+		return errors.New("there is no such directory")
+	}
+	if name == ManifestFile {
+		return fmt.Errorf("%s is missing; is this the directory of a model?", name)
+	}
+	return fmt.Errorf("%s is missing; copy the model again", name)
 }
 
 // decodeWeights reads the weights file of the model of the manifest.

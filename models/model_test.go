@@ -168,7 +168,7 @@ func TestLoadRefusesInASentence(t *testing.T) {
 		{"no manifest", refusal(t, file(WeightsFile, weights)),
 			"models: DIR: manifest.json is missing; is this the directory of a model?"},
 		{"no weights", refusal(t, file(ManifestFile, manifest)),
-			"models: DIR: weights.safetensors is missing; is this the directory of a model?"},
+			"models: DIR: weights.safetensors is missing; copy the model again"},
 		{"edited", refusal(t, file(ManifestFile, edit("bee", "fly"))),
 			"models: DIR: manifest.json is damaged or was edited: its checksum does not match; copy the model again"},
 		{"other weights", refusal(t, file(ManifestFile, manifest), file(WeightsFile, append(bytes.Clone(weights[:len(weights)-1]), 1))),
@@ -183,7 +183,7 @@ func TestLoadRefusesInASentence(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", test.name, test.got, test.want)
 		}
 	}
-	if got := refusal(t, file(ManifestFile, []byte("{"))); !strings.HasPrefix(got, "models: DIR: manifest.json: ") {
+	if got := refusal(t, file(ManifestFile, []byte("{"))); !strings.HasPrefix(got, "models: DIR: manifest.json is damaged (") {
 		t.Error(got)
 	}
 	long := append(manifest, bytes.Repeat([]byte(" "), MaxManifest)...)
@@ -221,13 +221,35 @@ func TestWeightsMustFitTheManifest(t *testing.T) {
 
 func TestAFaultOfStorageIsNoBadModel(t *testing.T) {
 	var storageErr *storage.Error
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, ManifestFile), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Load(context.Background(), dir)
+	_, err := Load(context.Background(), strings.Repeat("x", 1000)) // a name too long for a file system
 	if errors.Is(err, ErrBadModel) || !errors.As(err, &storageErr) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestWhatIsNoModelDirectoryIsABadModel(t *testing.T) {
+	dir := t.TempDir()
+	inPlace := filepath.Join(dir, "in place")
+	if err := os.MkdirAll(filepath.Join(inPlace, ManifestFile), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		inPlace:                    "manifest.json is a directory; is this the directory of a model?",
+		file:                       "is a file, not the directory of a model",
+		filepath.Join(dir, "none"): "there is no such directory",
+	} {
+		for which, load := range map[string]func() error{
+			"Load":  func() error { _, err := Load(context.Background(), name); return err },
+			"Check": func() error { _, err := Check(context.Background(), name); return err },
+		} {
+			if err := load(); !errors.Is(err, ErrBadModel) || err.Error() != "models: "+name+": "+want {
+				t.Errorf("%s: %v, want %q", which, err, want)
+			}
+		}
 	}
 }
 

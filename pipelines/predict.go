@@ -48,12 +48,13 @@ type Part struct {
 // are: a PredictResult with the model.
 const PredictManifest = "manifest.json"
 
-// openModelData loads the manifest of a model and opens data that fit it.
+// openModelData loads the manifest of a model and opens data that fit it. The
+// weights are checked here too, so that a damaged model is told of before any work.
 func openModelData(ctx context.Context, model string, o dataset.Options) (*models.Manifest, *dataset.Dataset, error) {
 	if model == "" {
 		return nil, nil, usage("no model: name its directory with --model")
 	}
-	manifest, err := models.LoadManifest(ctx, model)
+	manifest, err := models.Check(ctx, model)
 	if err != nil {
 		return nil, nil, err
 	}
