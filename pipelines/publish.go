@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // SetAsideFile is the file of a model directory, or of one of predictions, that
@@ -89,6 +90,12 @@ type TrainResult struct {
 	Path    []ridge.Row        `json:"path,omitempty"` // held-out errors by λ
 	Notes   []string           `json:"notes,omitempty"`
 	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
+	// Work is where the time of the workers in this process went, as
+	// transforms.Spent tells it.
+	Work map[string]float64 `json:"work_seconds"`
+
+	// Timings has WriteTo print Work.
+	Timings bool `json:"-"`
 
 	dim, folds int
 	seed       uint64
@@ -98,11 +105,14 @@ func (t *training) result() *TrainResult {
 	r := &TrainResult{
 		Model: t.opts.Model, Task: t.task(), Rows: t.counts, Columns: t.profil.Dim,
 		Kernel: t.recipe.name, Width: t.recipe.width, Recipe: t.recipe.sealed,
-		Lambda: t.fit.Lambda, Path: t.fit.Table, Seconds: t.seconds,
+		Lambda: t.fit.Lambda, Path: t.fit.Table, Seconds: t.seconds, Work: transforms.Spent(),
 		dim: t.recipe.dim, folds: t.folds, seed: t.opts.Seed,
 	}
 	if t.target.Classes != nil {
 		r.Classes, r.Counts = t.target.Classes.Classes, t.profil.Labels.Counts
+	}
+	if note := edge(t.fit.Table, t.fit.Lambda); note != "" {
+		r.Notes = append(r.Notes, note)
 	}
 	return r
 }
@@ -128,8 +138,34 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
 	fmt.Fprintf(&b, "seconds   %.1f to look the data over, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
+	if r.Timings {
+		fmt.Fprintf(&b, "of which  ")
+		for i, name := range []string{"read", "map", "gram", "store", "solve"} {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%s %.2f", name, r.Work[name])
+		}
+		b.WriteString(" (reading goes on beside the rest; parallel lanes add up)\n")
+	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
+}
+
+// edge tells that the best λ was the first or last that was tried.
+func edge(path []ridge.Row, chosen float64) string {
+	low, high := chosen, chosen
+	for _, row := range path {
+		low, high = min(low, row.Lambda), max(high, row.Lambda)
+	}
+	switch {
+	case len(path) < 2:
+	case chosen == low && chosen > 0:
+		return fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", chosen)
+	case chosen == high:
+		return fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better", chosen)
+	}
+	return ""
 }
 
 // writePath prints what cross-validation found about each λ.
@@ -145,7 +181,11 @@ func writePath(w io.Writer, path []ridge.Row, chosen float64) {
 			fmt.Fprintf(tw, "\t%g\t-\t-\t-\t-\t%s\t\n", row.Lambda, row.Failed)
 			continue
 		}
-		fmt.Fprintf(tw, "\t%g\t%.6g\t%.2g\t%.6g\t%d\t%s\t\n", row.Lambda, row.MSE, row.StdErr, row.Train, row.Folds, mark)
+		stdErr := "-"
+		if row.Folds > 1 {
+			stdErr = fmt.Sprintf("%.2g", row.StdErr)
+		}
+		fmt.Fprintf(tw, "\t%g\t%.6g\t%s\t%.6g\t%d\t%s\t\n", row.Lambda, row.MSE, stdErr, row.Train, row.Folds, mark)
 	}
 	tw.Flush()
 }

@@ -133,7 +133,10 @@ func (f *folder) flush() {
 	if n == 0 {
 		return
 	}
+	stop := clock(mapping)
 	f.m.Quantize(f.bytes, f.rows.X, n, f.threads)
+	stop()
+	defer clock(adding)()
 	f.class = f.class[:0]
 	if grid := f.pass.Target.Grid; grid != nil {
 		for _, y := range f.rows.Y {

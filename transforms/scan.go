@@ -72,8 +72,9 @@ func (sc Scan) shards(p *Pass, lane int) []dataset.Shard {
 // each reads the lane's shards and calls fold with every block of their rows, in
 // order; the block is fold's until it returns. While fold works the next block is
 // read. Labels become numbers through label, which a goroutine of its own calls;
-// a nil label leaves them unread. When a shard is through, done gets its report. The error is that of fold
-// or done: what is wrong with the data stands in the reports.
+// a nil label leaves them unread. When a shard is through, done gets its report.
+// The error is that of fold or done: what is wrong with the data stands in the
+// reports.
 func (sc Scan) each(ctx context.Context, p *Pass, lane int, label dataset.Label, fold func(dataset.Shard, *rows.Block) error, done func(dataset.Report) error) error {
 	for _, shard := range sc.shards(p, lane) {
 		report, err := sc.read(ctx, p, shard, label, fold)
@@ -114,7 +115,10 @@ func (sc Scan) read(ctx context.Context, p *Pass, shard dataset.Shard, label dat
 			case <-ctx.Done():
 				return
 			}
-			if !r.Next(b) {
+			stop := clock(reading)
+			more := r.Next(b)
+			stop()
+			if !more {
 				break
 			}
 			full <- b

@@ -50,6 +50,7 @@ type stored struct {
 type storePartFn struct{ Dir string }
 
 func (f *storePartFn) ProcessElement(ctx context.Context, key int, p Part) ([]byte, error) {
+	defer clock(storing)()
 	data := encodePart(p)
 	sum := sha256.Sum256(data)
 	st := stored{Key: key, SHA256: hex.EncodeToString(sum[:])}
@@ -113,6 +114,7 @@ type FitReport struct {
 }
 
 func solve(ctx context.Context, pass string, st State, threads int, index []byte) ([]byte, error) {
+	defer clock(solving)()
 	p, err := loadPass(ctx, pass)
 	if err != nil {
 		return nil, asFault(Internal, err)

@@ -19,6 +19,7 @@ func trainCommand() *cobra.Command {
 		lambda  string
 		learner string
 		plan    bool
+		timings bool
 	)
 	cmd := &cobra.Command{
 		Use:   "train --data FILES --model DIR",
@@ -54,6 +55,7 @@ drawn again from the seed wherever the model is used.`,
 			if err != nil {
 				return err
 			}
+			result.Timings = timings
 			return show(cmd, jobs.json, result)
 		}),
 	}
@@ -75,6 +77,7 @@ drawn again from the seed wherever the model is used.`,
 	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several λ, and none otherwise.")
 	fs.Uint64Var(&o.Seed, "seed", 1, "Seed of the features, the folds and the sample.")
 	fs.BoolVar(&plan, "plan", false, "Print rows, passes and memory, and stop.")
+	fs.BoolVar(&timings, "timings", false, "Print where the time went.")
 	jobs.register(fs)
 	return cmd
 }
