@@ -44,6 +44,17 @@ type GateError struct{ Message string }
 
 func (e *GateError) Error() string { return e.Message }
 
+// RunnerError says that a runner failed, or a worker of its was lost, for a
+// reason that lies neither in the data nor in the storage. Running the job again
+// may help.
+type RunnerError struct {
+	Runner string
+	Err    error
+}
+
+func (e *RunnerError) Error() string { return fmt.Sprintf("pipelines: runner %s: %v", e.Runner, e.Err) }
+func (e *RunnerError) Unwrap() error { return e.Err }
+
 // ExitCode returns the code with which the command ends after the error.
 func ExitCode(err error) int {
 	var (

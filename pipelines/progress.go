@@ -19,12 +19,13 @@ type progress struct {
 	w     io.Writer
 	quiet bool
 	tty   bool
+	count bool // rows are read in this process, so that they can be counted
 	stop  func()
 }
 
-func newProgress(w io.Writer) *progress {
+func newProgress(w io.Writer, count bool) *progress {
 	f, isFile := w.(*os.File)
-	return &progress{w: w, quiet: w == nil, tty: isFile && term.IsTerminal(int(f.Fd())), stop: func() {}}
+	return &progress{w: w, quiet: w == nil, tty: isFile && term.IsTerminal(int(f.Fd())), count: count, stop: func() {}}
 }
 
 // note prints a line.
@@ -46,6 +47,10 @@ func (p *progress) phase(name string, total int64) {
 	var wg sync.WaitGroup
 	every := 10 * time.Second
 	report := func(n int64) {
+		if !p.count {
+			p.note("%s: for %s", name, time.Since(begun).Round(time.Second))
+			return
+		}
 		of := ""
 		if total > 0 {
 			of = fmt.Sprintf(" of %s", groups(total))
@@ -53,7 +58,7 @@ func (p *progress) phase(name string, total int64) {
 		p.note("%s: %s%s rows after %s", name, groups(n), of, time.Since(begun).Round(time.Second))
 	}
 	finish := func() {}
-	if p.tty {
+	if p.tty && p.count {
 		every = 100 * time.Millisecond
 		max := total
 		if max == 0 {

@@ -3,13 +3,16 @@ package pipelines
 import (
 	"context"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
@@ -20,11 +23,15 @@ import (
 
 // Engine says where and how pipelines run. It changes no result.
 type Engine struct {
-	Runner  string // direct (default), prism, or another runner that Beam has
+	Runner  string // direct (default), prism or universal
 	Lanes   int    // parallel chains over the data; 0 chooses for the runner
 	Threads int    // of the algebra in each lane; 0 chooses for the runner
 	Verbose bool   // let Beam's own log lines through
 }
+
+// runners are those that the program is linked with. Beam ends the process at
+// the name of another.
+var runners = []string{"direct", "prism", "universal"}
 
 // remoteLanes is how many lanes a cluster gets where nothing else is said.
 const remoteLanes = 8
@@ -32,6 +39,11 @@ const remoteLanes = 8
 // inProcess tells whether the workers are goroutines of this process.
 func (e Engine) inProcess() bool {
 	return e.Runner == "direct" || e.Runner == "prism"
+}
+
+// countsRows tells whether transforms.RowsRead counts what the workers read.
+func (e Engine) countsRows() bool {
+	return e.Runner == "" || e.inProcess() || jobopts.IsLoopback()
 }
 
 func (e Engine) withDefaults() Engine {
@@ -61,6 +73,12 @@ func (e Engine) withDefaults() Engine {
 }
 
 func (e Engine) validate() error {
+	if e.Runner != "" && !slices.Contains(runners, e.Runner) {
+		return usage("unknown runner %q%s; have %s", e.Runner, didYouMean(e.Runner, runners), strings.Join(runners, ", "))
+	}
+	if *jobopts.Async {
+		return usage("--async: a job of several pipelines must wait for each of them")
+	}
 	if e.Lanes < 0 || e.Threads < 0 {
 		return usage("--lanes and --threads must be 0 (choose) or more")
 	}
@@ -75,6 +93,9 @@ func (e Engine) validate() error {
 // moment, which harms nothing: what they write appears whole or not at all.
 func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := e.reachable(ctx); err != nil {
 		return err
 	}
 	if err := e.workerBinary(); err != nil {
@@ -95,10 +116,44 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 	}()
 	select {
 	case err := <-done:
-		return transforms.FindFault(err)
+		return e.failure(err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// reachable returns an error if nothing answers at the job server's endpoint, to
+// which Beam would go on trying for two minutes.
+func (e Engine) reachable(ctx context.Context) error {
+	if e.Runner != "universal" {
+		return nil
+	}
+	if *jobopts.Endpoint == "" {
+		return usage("--runner %s takes the --endpoint of a job server, such as localhost:8073", e.Runner)
+	}
+	dialer := net.Dialer{Timeout: 20 * time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", *jobopts.Endpoint)
+	if err == nil {
+		return conn.Close()
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &RunnerError{e.Runner, fmt.Errorf("no job server at --endpoint %s: %w", *jobopts.Endpoint, err)}
+}
+
+// failure tells what the error of a pipeline means: the Fault of a worker, or
+// that of the runner itself.
+func (e Engine) failure(err error) error {
+	var fault *transforms.Fault
+	err = transforms.FindFault(err)
+	switch {
+	case err == nil, errors.As(err, &fault), errors.Is(err, context.Canceled):
+		return err
+	case strings.Contains(err.Error(), "worker disconnected"):
+		err = fmt.Errorf("a worker ended while it worked for the job; was it killed, perhaps for want of memory?\n%w", err)
+	}
+	return &RunnerError{e.Runner, err}
 }
 
 // workerBinary makes the program itself what runners start as a worker. Without
@@ -151,10 +206,16 @@ func Quiet() {
 type warnings struct{}
 
 func (warnings) Log(ctx context.Context, sev beamlog.Severity, calldepth int, msg string) {
+	var fault *transforms.Fault
+	if errors.As(transforms.FindFault(errors.New(msg)), &fault) {
+		return // it is the job's error too
+	}
 	if sev >= beamlog.SevWarn && !slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(msg, n) }) {
 		os.Stderr.WriteString("beam: " + msg + "\n")
 	}
 }
 
 // noise is what Beam warns of without need.
-var noise []string
+var noise = []string{
+	"bundle inst", // why a job failed, which is its error too
+}

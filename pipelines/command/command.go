@@ -58,13 +58,29 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	code := pipelines.ExitCode(err)
 	switch code {
 	case pipelines.ExitInterrupted:
-		fmt.Fprintf(stderr, "bochner: stopped; the same command with --resume goes on from here\n")
+		if keepsWork(cmd) {
+			fmt.Fprintf(stderr, "bochner: stopped; the same command with --resume goes on from here\n")
+		} else {
+			fmt.Fprintf(stderr, "bochner: stopped\n")
+		}
+	case pipelines.ExitInternal, pipelines.ExitStorage:
+		fmt.Fprintf(stderr, "bochner: %v\n", err)
+		if keepsWork(cmd) {
+			fmt.Fprintf(stderr, "the same command with --resume goes on from what is finished\n")
+		}
 	case pipelines.ExitUsage:
 		fmt.Fprintf(stderr, "bochner: %v\nsee %s --help\n", err, cmd.CommandPath())
 	default:
 		fmt.Fprintf(stderr, "bochner: %v\n", err)
 	}
 	return code
+}
+
+// keepsWork tells whether a job that was stopped leaves what it has finished: in
+// a work directory that was named, or beside the directory that it makes.
+func keepsWork(cmd *cobra.Command) bool {
+	work := cmd.Flags().Lookup("work")
+	return work != nil && (work.Changed || cmd.Name() == "train" || cmd.Name() == "predict")
 }
 
 // startedError is an error of a job, as opposed to one of its command line.
