@@ -93,18 +93,19 @@ type lines struct {
 	model  *models.Model
 	scores bool
 	names  []string // of the outputs
-	csv    *csv.Writer
-	json   *bufio.Writer
+	text   *bufio.Writer
+	csv    *csv.Writer // nil where JSON is written
 	record []string
 }
 
 func newLines(w io.Writer, m *models.Model, p *Predict) *lines {
 	l := &lines{model: m, scores: p.Scores, names: m.Outputs()}
 	if p.Format == "jsonl" {
-		l.json = bufio.NewWriter(w)
+		l.text = bufio.NewWriter(w)
 		return l
 	}
-	l.csv = csv.NewWriter(w)
+	l.text = bufio.NewWriter(w)
+	l.csv = csv.NewWriter(l.text) // with no buffer of its own, as it finds one
 	header := []string{"prediction"}
 	if l.scores {
 		for _, name := range l.names {
@@ -132,7 +133,7 @@ func (l *lines) write(b *rows.Block, a *applier) error {
 			name = formatScore(row[0])
 		}
 		var err error
-		if l.json != nil {
+		if l.csv == nil {
 			err = l.writeJSON(known, class != nil, name, row)
 		} else {
 			err = l.writeCSV(known, name, row)
@@ -148,6 +149,12 @@ func (l *lines) writeCSV(known bool, name string, scores []float32) error {
 	l.record = l.record[:0]
 	if !known {
 		name = ""
+	}
+	if !known && !l.scores {
+		// A line of nothing is no row to most readers of CSV, and those behind it
+		// would move up.
+		_, err := l.text.WriteString("\"\"\n")
+		return err
 	}
 	l.record = append(l.record, name)
 	if l.scores {
@@ -191,16 +198,12 @@ func (l *lines) writeJSON(known, isClass bool, name string, scores []float32) er
 		}
 		line = append(line, '}')
 	}
-	_, err := l.json.Write(append(line, "}\n"...))
+	_, err := l.text.Write(append(line, "}\n"...))
 	return err
 }
 
 func (l *lines) flush() error {
-	if l.json != nil {
-		return l.json.Flush()
-	}
-	l.csv.Flush()
-	return l.csv.Error()
+	return l.text.Flush()
 }
 
 func formatScore(s float32) string { return strconv.FormatFloat(float64(s), 'g', -1, 32) }
