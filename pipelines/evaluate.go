@@ -31,9 +31,10 @@ type EvaluateOptions struct {
 type EvaluateResult struct {
 	Model   string              `json:"model"`
 	Rows    Counts              `json:"rows"`
-	Classes *score.ClassReport  `json:"classes,omitempty"` // of a classifier
-	Targets *score.TargetReport `json:"targets,omitempty"` // of a regression
-	Gate    string              `json:"gate,omitempty"`    // that was passed
+	Aside   []dataset.SetAside  `json:"set_aside,omitempty"` // the first rows that cannot be used
+	Classes *score.ClassReport  `json:"classes,omitempty"`   // of a classifier
+	Targets *score.TargetReport `json:"targets,omitempty"`   // of a regression
+	Gate    string              `json:"gate,omitempty"`      // that was passed
 }
 
 // Evaluate applies a model to labelled data and scores it. The error is a
@@ -86,6 +87,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if result.Rows, err = count(d, reports, o.MaxBadFraction); err != nil {
 		return nil, err
 	}
+	result.Aside = result.Rows.Listed
 	data, err := storage.ReadFile(ctx, files.sum, maxState)
 	if err != nil {
 		return nil, err
@@ -197,6 +199,7 @@ func (g *gate) check(r *EvaluateResult) error {
 func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model     %s\nrows      %s\n", r.Model, r.Rows)
+	writeAside(&b, r.Aside)
 	if r.Classes != nil {
 		r.Classes.WriteTo(&b)
 	} else {

@@ -77,14 +77,23 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "rows      %s of %d numbers, the longest of norm %.6g\n", groups(r.Rows.Used), p.Dim, p.MaxNorm)
 	} else {
 		fmt.Fprintf(&b, "rows      %s read = %s used + %s that cannot be used\n", groups(r.Rows.Read), groups(r.Rows.Used), groups(r.Rows.SetAside))
-		for _, a := range r.Aside[:min(len(r.Aside), 10)] {
-			fmt.Fprintf(&b, "          %s: %s\n", a.Place(), a.Reason)
-		}
 	}
+	writeAside(&b, r.Aside)
 	writeLabels(&b, p)
 	writeColumns(&b, p, r.Names)
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
+}
+
+// writeAside prints the first rows that were set aside.
+func writeAside(w io.Writer, list []dataset.SetAside) {
+	const most = 10
+	for _, a := range list[:min(len(list), most)] {
+		fmt.Fprintf(w, "          %s: %s\n", a.Place(), a.Reason)
+	}
+	if len(list) > most {
+		fmt.Fprintf(w, "          … (--json lists more)\n")
+	}
 }
 
 func writeLabels(w io.Writer, p *profile.Profile) {

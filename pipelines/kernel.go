@@ -90,6 +90,12 @@ func (k KernelOptions) validate() error {
 	if err := form.UnmarshalText([]byte(k.Form)); err != nil {
 		return usage("--form: %v", err)
 	}
+	if k.Features < 1 {
+		return usage("--features must be at least 1 (have %d)", k.Features)
+	}
+	if form == fourier.Paired && k.Features%2 != 0 {
+		return usage("--features must be even with --form paired, which has two for each frequency (have %d)", k.Features)
+	}
 	if err := features.Validate(f.recipe(k, 1, 1, form, 0)); err != nil {
 		return &UsageError{err}
 	}

@@ -62,6 +62,9 @@ func openModelData(ctx context.Context, model string, o dataset.Options) (*model
 	if err := json.Unmarshal(manifest.Input.Options, like); err != nil {
 		return nil, nil, fmt.Errorf("%w: %s: input options: %v", models.ErrBadModel, model, err)
 	}
+	if err := like.Validate(); err != nil {
+		return nil, nil, fmt.Errorf("%w: %s: input options: %v", models.ErrBadModel, model, err)
+	}
 	o.Like = like
 	if (o.Format == "" || o.Format == "auto") && (like.Format == dataset.CIFAR10 || like.Format == dataset.CIFAR100) {
 		o.Format = string(like.Format) // a format that content alone hardly tells
@@ -153,7 +156,7 @@ func (j *job) predict(ctx context.Context, o PredictOptions, manifest *models.Ma
 			}
 			reports = append(reports, fresh...)
 		}
-		again, err := untiled(d, pass.Mode, shards, reports)
+		again, err := untiled(d, shards, reports)
 		if err != nil {
 			return nil, "", err
 		}
@@ -213,7 +216,7 @@ func (o PredictOptions) publish(ctx context.Context, d *dataset.Dataset, manifes
 func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "predictions  %s, %d files\n", r.Out, len(r.Parts))
-	fmt.Fprintf(&b, "rows         %s\n", r.Rows)
+	fmt.Fprintf(&b, "rows         %s\n", r.Rows.listed())
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }

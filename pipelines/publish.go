@@ -121,7 +121,7 @@ func (t *training) result() *TrainResult {
 func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
-	fmt.Fprintf(&b, "rows      %s\n", r.Rows)
+	fmt.Fprintf(&b, "rows      %s\n", r.Rows.listed())
 	if r.Task == models.Classification {
 		fmt.Fprintf(&b, "task      classification of %d numbers into %d classes\n", r.Columns, len(r.Classes))
 	} else {
@@ -194,5 +194,13 @@ func (c Counts) String() string {
 	if c.SetAside == 0 {
 		return groups(c.Used)
 	}
-	return fmt.Sprintf("%s read = %s used + %s set aside, listed in %s", groups(c.Read), groups(c.Used), groups(c.SetAside), SetAsideFile)
+	return fmt.Sprintf("%s read = %s used + %s set aside", groups(c.Read), groups(c.Used), groups(c.SetAside))
+}
+
+// listed is String for a directory that has a SetAsideFile.
+func (c Counts) listed() string {
+	if c.SetAside == 0 {
+		return c.String()
+	}
+	return c.String() + ", listed in " + SetAsideFile
 }
