@@ -165,7 +165,7 @@ func parseGate(text string) (*gate, error) {
 		}
 		g := &gate{score: strings.TrimSpace(name), least: op == ">="}
 		if _, ok := gateScores[g.score]; !ok {
-			return nil, usage("--gate: unknown score %q%s; have %s", g.score, didYouMean(g.score, keys(gateScores)), strings.Join(keys(gateScores), ", "))
+			return nil, usage("--gate: unknown score %q%s; have %s", g.score, DidYouMean(g.score, keys(gateScores)), strings.Join(keys(gateScores), ", "))
 		}
 		var err error
 		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil {

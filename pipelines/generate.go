@@ -31,7 +31,7 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	set, ok := sample.Find(o.Set)
 	switch {
 	case !ok:
-		return nil, usage("unknown data set %q%s; have %s", o.Set, didYouMean(o.Set, sample.Names()), strings.Join(sample.Names(), ", "))
+		return nil, usage("unknown data set %q%s; have %s", o.Set, DidYouMean(o.Set, sample.Names()), strings.Join(sample.Names(), ", "))
 	case o.Rows < 1:
 		return nil, usage("--rows must be at least 1 (have %d)", o.Rows)
 	case o.Out == "":

@@ -74,7 +74,7 @@ func (k KernelOptions) withDefaults() KernelOptions {
 func (k KernelOptions) validate() error {
 	f, ok := families[k.Name]
 	if !ok {
-		return usage("unknown kernel %q%s; have %s", k.Name, didYouMean(k.Name, Kernels()), strings.Join(Kernels(), ", "))
+		return usage("unknown kernel %q%s; have %s", k.Name, DidYouMean(k.Name, Kernels()), strings.Join(Kernels(), ", "))
 	}
 	if k.Gamma != 0 {
 		if !f.gamma {

@@ -9,9 +9,9 @@ import (
 // keys returns the keys of a map, sorted.
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// didYouMean returns ` (did you mean "gaussian"?)` if one of the names is close
+// DidYouMean returns ` (did you mean "gaussian"?)` if one of the names is close
 // to what was written, else nothing.
-func didYouMean(written string, names []string) string {
+func DidYouMean(written string, names []string) string {
 	best, least := "", 3
 	for _, name := range names {
 		if d := distance(written, name); d < least {

@@ -74,7 +74,7 @@ func (e Engine) withDefaults() Engine {
 
 func (e Engine) validate() error {
 	if e.Runner != "" && !slices.Contains(runners, e.Runner) {
-		return usage("unknown runner %q%s; have %s", e.Runner, didYouMean(e.Runner, runners), strings.Join(runners, ", "))
+		return usage("unknown runner %q%s; have %s", e.Runner, DidYouMean(e.Runner, runners), strings.Join(runners, ", "))
 	}
 	if *jobopts.Async {
 		return usage("--async: a job of several pipelines must wait for each of them")

@@ -130,6 +130,7 @@ of workers and threads, the files the rows lie in, and their order.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetFlagErrorFunc(unknownFlag)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(trainCommand(), predictCommand(), evaluateCommand(), inspectCommand(), generateCommand(), runnerHelp())
 	return root
@@ -138,7 +139,7 @@ of workers and threads, the files the rows lie in, and their order.`,
 // job returns the RunE of a command: what a job returns is an error of the job.
 func job(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := readConfig(cmd.Flags()); err != nil {
+		if err := readConfig(cmd); err != nil {
 			return err
 		}
 		if err := f(cmd); err != nil {

@@ -6,12 +6,13 @@ import (
 	"sort"
 
 	"github.com/goccy/go-yaml"
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 )
 
 // readConfig sets the flags that the file of --config names and the command line
 // does not. Every key must be the name of a flag.
-func readConfig(fs *pflag.FlagSet) error {
+func readConfig(cmd *cobra.Command) error {
+	fs := cmd.Flags()
 	f := fs.Lookup("config")
 	if f == nil || f.Value.String() == "" {
 		return nil
@@ -33,7 +34,7 @@ func readConfig(fs *pflag.FlagSet) error {
 	for _, key := range keys {
 		f := fs.Lookup(key)
 		if f == nil || key == "config" {
-			return fmt.Errorf("--config: %s: there is no flag --%s here", name, key)
+			return fmt.Errorf("--config: %s: %s has no flag --%s%s", name, cmd.CommandPath(), key, meant(fs, key))
 		}
 		if f.Changed {
 			continue
