@@ -142,14 +142,17 @@ func (d *reader) explain(err error) error {
 	return &Error{Kind: d.kind, Offset: d.n, Reason: reason, Advice: advice, Err: err}
 }
 
+// again is what to do about damaged data.
+const again = "copy or download the file again"
+
 func sentence(err error) (reason, advice string) {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "data ends early (truncated file?)", ""
+		return "data ends early (truncated file?)", again
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zstd.ErrCRCMismatch):
-		return "checksum does not match (corrupt file)", ""
+		return "checksum does not match (corrupt file)", again
 	case errors.Is(err, gzip.ErrHeader):
-		return "header is damaged (corrupt file)", ""
+		return "header is damaged (corrupt file)", again
 	case errors.Is(err, errTrailing), errors.Is(err, zstd.ErrMagicMismatch):
 		return "data is followed by something else (trailing garbage)", ""
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
@@ -158,5 +161,5 @@ func sentence(err error) (reason, advice string) {
 	case errors.Is(err, zstd.ErrUnknownDictionary):
 		return "data needs a dictionary", "compress it without one"
 	}
-	return "data cannot be decoded (corrupt file)", ""
+	return "data cannot be decoded (corrupt file)", again
 }

@@ -229,6 +229,8 @@ func TestSniff(t *testing.T) {
 		"1 1:2\nsome text\n":          false,
 		"{\"a\": 1, \"b\": [2, 3]}\n": false,
 		"1 1:2 3:x\n":                 false,
+		"1 1:2 3:x\n1 2:3\n0 1:1\n":   true, // one bad row
+		"# x\n# y\n\n1 1:2 3:x\n2\n":  false,
 	} {
 		if got := Sniff([]byte(text)); got != want {
 			t.Errorf("Sniff(%q) = %v", text, got)

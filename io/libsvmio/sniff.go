@@ -6,13 +6,14 @@ import (
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 )
 
-// Sniff tells whether the text that begins with head is LIBSVM: in each of the
-// first lines a word without colon, if any, is the first, the others are pairs of
-// numbers, and there is at least one pair.
+// Sniff tells whether the text that begins with head is LIBSVM: in more than half
+// of the first lines a word without colon, if any, is the first, the others are
+// pairs of numbers, and there is at least one pair. So one bad row does not make
+// a file look like something else.
 func Sniff(head []byte) bool {
 	const most = 20
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	pairs := 0
+	pairs, good, bad := 0, 0, 0
 	for lines := 0; lines < most && len(head) > 0; {
 		line, rest, whole := bytes.Cut(head, []byte{'\n'})
 		head = rest
@@ -20,6 +21,11 @@ func Sniff(head []byte) bool {
 			line = line[:i]
 		}
 		line = skipSpace(line)
+		if len(line) == 0 {
+			lines++
+			continue
+		}
+		fits := true
 		for i := 0; len(line) > 0; i++ {
 			w := word(line)
 			line = skipSpace(line[len(w):])
@@ -28,12 +34,17 @@ func Sniff(head []byte) bool {
 				pairs++
 			case cutOff && pairs > 0:
 			case i > 0 || bytes.IndexByte(w, ':') >= 0:
-				return false
+				fits = false
 			}
+		}
+		if fits {
+			good++
+		} else {
+			bad++
 		}
 		lines++
 	}
-	return pairs > 0
+	return pairs > 0 && good > bad
 }
 
 // isPair tells whether w is index:value, qid:number included so that ranking data
