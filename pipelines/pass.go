@@ -47,7 +47,7 @@ func (j *job) scan(ctx context.Context, p *transforms.Pass, name string, build f
 		if err != nil {
 			return files, nil, err
 		}
-		again, err := untiled(&p.Data, p.Mode, p.Shards, reports)
+		again, err := untiled(&p.Data, p.Shards, reports)
 		if err != nil || len(again) == 0 {
 			return files, reports, err
 		}
@@ -73,13 +73,10 @@ func (j *job) scanOnce(ctx context.Context, p *transforms.Pass, name string, bui
 
 // untiled sorts the reports, and returns the files whose shards do not tile them
 // and are to be read whole. A fault of a reader is an error.
-func untiled(d *dataset.Dataset, mode dataset.Mode, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
+func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
 	_, again = dataset.Tile(reports)
 	if err := faults(reports); err != nil {
 		return nil, err
-	}
-	if mode == dataset.Stop && slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.Bad > 0 }) {
-		return nil, nil // reading ended early, and count refuses the data
 	}
 	for _, file := range again {
 		if slices.Contains(shards, dataset.Whole(file)) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/cifario"
 	"github.com/bochner-ml/bochner/io/csvio"
+	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -78,9 +79,13 @@ func (o Options) Validate() error {
 	}
 	switch o.Header {
 	case "", "auto", "yes", "no":
-		return nil
+	default:
+		return fmt.Errorf("dataset: header must be auto, yes or no (have %q)", o.Header)
 	}
-	return fmt.Errorf("dataset: header must be auto, yes or no (have %q)", o.Header)
+	if o.Dim < 0 || o.Dim > rows.MaxDim {
+		return fmt.Errorf("dataset: dim must be between 0 and %d (have %d)", rows.MaxDim, o.Dim)
+	}
+	return nil
 }
 
 // Schema is what a model needs to know of its input to read other data alike.
@@ -90,6 +95,24 @@ type Schema struct {
 	Columns []string `json:"columns,omitempty"` // of CSV and TSV: the names of the row's fields
 	// CSV is the layout of the first file.
 	CSV *csvio.Layout `json:"csv,omitempty"`
+}
+
+// Validate checks that a Schema, which may come from a damaged file, can be Like
+// in Options.
+func (s Schema) Validate() error {
+	if !slices.Contains(Formats, string(s.Format)) {
+		return fmt.Errorf("dataset: schema: unknown format %q", s.Format)
+	}
+	if s.Dim < 1 || s.Dim > rows.MaxDim {
+		return fmt.Errorf("dataset: schema: rows of %d numbers, want 1 to %d", s.Dim, rows.MaxDim)
+	}
+	if s.CSV == nil {
+		return nil
+	}
+	if n := len(s.CSV.Features); n != s.Dim {
+		return fmt.Errorf("dataset: schema: %d columns for rows of %d numbers", n, s.Dim)
+	}
+	return s.CSV.Validate()
 }
 
 // Dataset is a list of files that were found to be alike.

@@ -1,20 +1,15 @@
 package dataset
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/io/cifario"
 	"github.com/bochner-ml/bochner/io/compress"
-	"github.com/bochner-ml/bochner/io/csvio"
-	"github.com/bochner-ml/bochner/io/idxio"
-	"github.com/bochner-ml/bochner/io/libsvmio"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -22,7 +17,8 @@ import (
 // header may be as long.
 const headBytes = 1 << 20
 
-// parallelOpens bounds how many files are looked at together.
+// parallelOpens bounds how many files are looked at together, and so the heads
+// that are in memory.
 const parallelOpens = 16
 
 // Open lists the files, recognises their format and checks that they agree. It
@@ -39,50 +35,23 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 		return nil, err
 	}
 	d := &Dataset{Files: make([]File, len(objects))}
-	heads := make([][]byte, len(objects))
-	var g errgroup.Group
-	g.SetLimit(parallelOpens)
 	for i, object := range objects {
 		d.Files[i].Object = object
-		g.Go(func() error {
-			head, kind, err := peek(ctx, object)
-			if err != nil {
-				return err
-			}
-			heads[i] = head
-			d.Files[i].Compression = kind
-			return nil
-		})
 	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	first := firstWithContent(heads)
-	if first < 0 {
-		return nil, &Error{Name: d.Files[0].Name, Err: errors.New("is empty: there are no rows")}
-	}
-	if d.Schema.Format, err = d.format(o, heads, first); err != nil {
-		return nil, err
-	}
-	switch d.Schema.Format {
-	case CSV, TSV:
-		err = d.openCSV(o, heads, first)
-	case LIBSVM:
-		d.Labeled = true
-		d.Schema.Dim = o.Dim
-		if o.Like != nil {
-			d.Schema.Dim = o.Like.Dim
-		}
-	case IDX:
-		err = d.openIDX(ctx, o, heads)
-	case CIFAR10, CIFAR100:
-		err = d.openCIFAR()
-	}
+	first, head, err := d.lead(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(o.LabelFiles) > 0 && d.Schema.Format != IDX {
-		return nil, &Error{d.Schema.Format, o.LabelFiles[0], errors.New("label files go with IDX files only")}
+	if err := d.begin(o, first, head); err != nil {
+		return nil, err
+	}
+	if len(o.LabelFiles) > 0 {
+		if err := d.listLabels(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.joinAll(ctx, o, first); err != nil {
+		return nil, err
 	}
 	if o.Like != nil && d.Schema.Dim != o.Like.Dim {
 		return nil, &Error{d.Schema.Format, d.Files[first].Name, fmt.Errorf("has rows of %d numbers, the model takes %d", d.Schema.Dim, o.Like.Dim)}
@@ -90,16 +59,99 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	return d, nil
 }
 
-func firstWithContent(heads [][]byte) int {
-	for i, h := range heads {
-		if len(bytes.TrimSpace(h)) > 0 {
-			return i
+// lead returns the first file with content, and how it begins.
+func (d *Dataset) lead(ctx context.Context) (first int, head []byte, err error) {
+	for i := range d.Files {
+		f := &d.Files[i]
+		if head, f.Compression, err = peek(ctx, f.Object); err != nil {
+			return 0, nil, err
+		}
+		if !blank(head) {
+			return i, head, nil
 		}
 	}
-	return -1
+	return 0, nil, &Error{Name: d.Files[0].Name, Err: errors.New("is empty: there are no rows")}
 }
 
-// peek returns the first bytes of a file behind its compression.
+// begin makes the schema by the first file with content.
+func (d *Dataset) begin(o Options, first int, head []byte) error {
+	d.Schema.Format = Format(o.Format)
+	if o.Format == "" {
+		var err error
+		if d.Schema.Format, err = recognise(head, &d.Files[first]); err != nil {
+			return &Error{Name: d.Files[first].Name, Err: err}
+		}
+	}
+	switch d.Schema.Format {
+	case CSV, TSV:
+		return d.beginCSV(o, first, head)
+	case LIBSVM:
+		d.Labeled = true
+		d.Schema.Dim = o.Dim
+		if o.Like != nil {
+			d.Schema.Dim = o.Like.Dim
+		}
+	case IDX:
+		return d.beginIDX(first, head)
+	case CIFAR10, CIFAR100:
+		d.Labeled = true
+		d.Schema.Dim = cifario.RowLen
+	}
+	return nil
+}
+
+// joinAll looks at every file, several at a time, and checks that it goes with
+// the first one that has content. The error is that of the file named first.
+func (d *Dataset) joinAll(ctx context.Context, o Options, first int) error {
+	errs := make([]error, len(d.Files))
+	var g errgroup.Group
+	g.SetLimit(parallelOpens)
+	for i := range d.Files {
+		g.Go(func() error {
+			if errs[i] = ctx.Err(); errs[i] == nil {
+				errs[i] = d.join(ctx, o, i, first)
+			}
+			return nil
+		})
+	}
+	g.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join completes file i.
+func (d *Dataset) join(ctx context.Context, o Options, i, first int) (err error) {
+	f := &d.Files[i]
+	var head []byte
+	if head, f.Compression, err = peek(ctx, f.Object); err != nil {
+		return err
+	}
+	if o.Format == "" && !blank(head) {
+		format, err := recognise(head, f)
+		if err != nil {
+			return &Error{Name: f.Name, Err: err}
+		}
+		if format != d.Schema.Format {
+			return &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; name the format with --format", format, d.Files[first].Name, d.Schema.Format)}
+		}
+	}
+	switch d.Schema.Format {
+	case CSV, TSV:
+		return d.joinCSV(i, first, head)
+	case IDX:
+		return d.joinIDX(ctx, i, first, head)
+	case CIFAR10, CIFAR100:
+		return d.joinCIFAR(i)
+	}
+	return nil
+}
+
+// peek returns the first bytes of a file behind its compression, and the name of
+// that, "" for none.
 func peek(ctx context.Context, o storage.Object) (head []byte, kind string, err error) {
 	r, err := o.Open(ctx, 0, -1)
 	if err != nil {
@@ -116,128 +168,9 @@ func peek(ctx context.Context, o storage.Object) (head []byte, kind string, err 
 	}
 	head = make([]byte, headBytes)
 	n, err := io.ReadFull(z, head)
-	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
+	// Not errors.Is: a decompressor's error for data that end early is one too.
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, kind, &Error{Name: o.Name, Err: err}
 	}
-	var bad *compress.Error
-	if errors.As(err, &bad) {
-		return nil, kind, &Error{Name: o.Name, Err: err}
-	}
-	return bytes.Clone(head[:n]), kind, nil
-}
-
-// format returns the format named by the options, or that of the first file with
-// content, which the others must share.
-func (d *Dataset) format(o Options, heads [][]byte, first int) (Format, error) {
-	if o.Format != "" {
-		return Format(o.Format), nil
-	}
-	var format Format
-	for i, head := range heads {
-		if len(bytes.TrimSpace(head)) == 0 {
-			continue
-		}
-		f, err := recognise(head, &d.Files[i], o)
-		if err != nil {
-			return "", &Error{Name: d.Files[i].Name, Err: err}
-		}
-		if i == first {
-			format = f
-		} else if f != format {
-			return "", &Error{Name: d.Files[i].Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; name the format with --format", f, d.Files[first].Name, format)}
-		}
-	}
-	return format, nil
-}
-
-func recognise(head []byte, f *File, o Options) (Format, error) {
-	size := f.Size
-	if f.Compressed() {
-		size = -1
-	}
-	nul := bytes.IndexByte(head[:min(len(head), 4096)], 0)
-	switch {
-	case idxio.Sniff(head):
-		return IDX, nil
-	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return "", errors.New("is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8")
-	case cifario.CIFAR10.Plausible(head, size):
-		return CIFAR10, nil
-	case nul >= 0:
-		return "", fmt.Errorf("is no text, as byte %d is NUL, and neither IDX nor CIFAR-10 (have %s; name one with --format)", nul+1, strings.Join(Formats, ", "))
-	case libsvmio.Sniff(head):
-		return LIBSVM, nil
-	case csvio.Sniff(head) == '\t':
-		return TSV, nil
-	}
-	return CSV, nil
-}
-
-func (d *Dataset) openIDX(ctx context.Context, o Options, heads [][]byte) error {
-	var labels []storage.Object
-	if len(o.LabelFiles) > 0 {
-		var err error
-		if labels, err = list(ctx, "label_files", o.LabelFiles); err != nil {
-			return err
-		}
-		if len(labels) != len(d.Files) {
-			return &Error{IDX, labels[0].Name, fmt.Errorf("%d label files for %d data files: each takes one, in the same order", len(labels), len(d.Files))}
-		}
-		d.Labeled = true
-	}
-	for i := range d.Files {
-		f := &d.Files[i]
-		h, err := idxio.ReadHeader(bytes.NewReader(heads[i]))
-		if err == nil && f.Compression == "" {
-			err = h.CheckSize(f.Size)
-		}
-		if err != nil {
-			return &Error{IDX, f.Name, err}
-		}
-		f.Records = h.Records()
-		if i == 0 {
-			d.Schema.Dim = h.RowLen()
-		} else if h.RowLen() != d.Schema.Dim {
-			return &Error{IDX, f.Name, fmt.Errorf("has records of %d numbers, %s of %d", h.RowLen(), d.Files[0].Name, d.Schema.Dim)}
-		}
-		if labels != nil {
-			head, kind, err := peek(ctx, labels[i])
-			if err != nil {
-				return err
-			}
-			lh, err := idxio.ReadHeader(bytes.NewReader(head))
-			if err == nil && kind == "" {
-				err = lh.CheckSize(labels[i].Size)
-			}
-			if err == nil {
-				err = idxio.Check(h, lh)
-			}
-			if err != nil {
-				return &Error{IDX, labels[i].Name, err}
-			}
-			f.Labels, f.LabelCompression = &labels[i], kind
-		}
-		if !f.Compressed() {
-			f.RecordBytes = int64(h.RecordBytes())
-		}
-	}
-	return nil
-}
-
-func (d *Dataset) openCIFAR() error {
-	d.Labeled = true
-	d.Schema.Dim = cifario.RowLen
-	layout := d.Schema.Format.cifar()
-	for i := range d.Files {
-		f := &d.Files[i]
-		if f.Compressed() {
-			continue
-		}
-		n, err := layout.Records(f.Size)
-		if err != nil {
-			return &Error{d.Schema.Format, f.Name, err}
-		}
-		f.Records, f.RecordBytes = n, int64(layout.RecordBytes())
-	}
-	return nil
+	return head[:n], kind, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/cifario"
 	"github.com/bochner-ml/bochner/io/compress"
@@ -40,8 +41,15 @@ type Reader struct {
 	rows   rows.Reader // nil after the last row
 	text   *lines.Reader
 	first  int64 // lines or records before the shard
+	wide   *row  // read already, but too long for the block before
 	report Report
 	closer []io.Closer
+}
+
+// row is a row with its label as a number.
+type row struct {
+	x []float32
+	y float32
 }
 
 // Read opens a shard. Label may be nil: labels are not read then. Errors are in
@@ -158,7 +166,6 @@ func (r *Reader) openIDX(ctx context.Context, f *File, s Shard) error {
 		}
 	}
 	r.rows = idxio.NewReader(images, labels, h, lh, s.Start, count)
-	r.first = 0 // the reader counts from the file's first record
 	return nil
 }
 
@@ -190,6 +197,11 @@ func (r *Reader) openCIFAR(ctx context.Context, f *File, s Shard) error {
 // Reader has no Label.
 func (r *Reader) Next(b *rows.Block) bool {
 	b.Reset(r.data.Schema.Dim)
+	if w := r.wide; w != nil {
+		r.wide = nil
+		b.X = append(b.X, w.x...)
+		r.use(b, 0, w.y)
+	}
 	for r.rows != nil && b.N < rows.Rows(b.D) {
 		if !r.add(b) {
 			break
@@ -219,15 +231,28 @@ func (r *Reader) add(b *rows.Block) bool {
 		if y, reason = r.label(token); reason != "" {
 			return r.bad(b, from, &rows.BadRow{Line: r.rows.Line(), Reason: reason})
 		}
-		b.Y = append(b.Y, y)
+	}
+	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.Rows(d) {
+		// The rows before would take the memory of as many of this length.
+		r.wide = &row{slices.Clone(x[from:]), y}
+		b.X = x[:from]
+		return false
 	}
 	b.X = x
+	r.use(b, from, y)
+	return true
+}
+
+// use counts the numbers that stand in b.X from there on as a row of the block.
+func (r *Reader) use(b *rows.Block, from int, y float32) {
+	if r.label != nil {
+		b.Y = append(b.Y, y)
+	}
 	b.N++
-	if d := len(x) - from; d != b.D {
+	if d := len(b.X) - from; d != b.D {
 		pad(b, from, d)
 	}
 	r.report.Rows++
-	return true
 }
 
 // pad makes the rows of the block equally long again after one of d numbers came
@@ -258,6 +283,7 @@ func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
 	}
 	switch r.mode {
 	case Stop:
+		r.report.Stopped = true
 		r.end()
 		return false
 	case Place:

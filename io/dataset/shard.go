@@ -22,6 +22,7 @@ type Report struct {
 	Lines    int64      `json:"lines"`               // lines or records between the two
 	Rows     int64      `json:"rows"`                // rows used
 	Bad      int64      `json:"bad,omitempty"`       // rows that cannot be used
+	Stopped  bool       `json:"stopped,omitempty"`   // reading ended at the first of them
 	SetAside []SetAside `json:"set_aside,omitempty"` // the first of them, at most maxListed
 	Fault    string     `json:"fault,omitempty"`     // why reading stopped early
 	Storage  bool       `json:"storage,omitempty"`   // the fault is the storage's, not the data's
@@ -82,8 +83,9 @@ func (d *Dataset) cut(file int, size int64) []Shard {
 // another without gap or overlap. It returns the files for which they do not:
 // there a cut fell on a newline inside a quoted field, which only a reader that
 // comes from before the cut can tell, and the file is to be read again as Whole.
-// For the others it returns the shards with exact bounds and line numbers. The
-// reports may stand in any order; it sorts them.
+// For the others it returns the shards with exact bounds and line numbers. Behind
+// a shard that stopped at a bad row nothing is known of the file, and it counts as
+// tiled up to there. The reports may stand in any order; it sorts them.
 func Tile(reports []Report) (exact []Shard, again []int) {
 	sort.Slice(reports, func(i, j int) bool {
 		a, b := reports[i].Shard, reports[j].Shard
@@ -91,10 +93,11 @@ func Tile(reports []Report) (exact []Shard, again []int) {
 	})
 	for i := 0; i < len(reports); {
 		file, first := reports[i].Shard.File, i
-		tiled, line := true, int64(0)
+		tiled, stopped, line := true, false, int64(0)
 		for ; i < len(reports) && reports[i].Shard.File == file; i++ {
 			r := &reports[i]
-			tiled = tiled && (i == first || r.Begin == reports[i-1].End)
+			tiled = tiled && (stopped || i == first || r.Begin == reports[i-1].End)
+			stopped = stopped || tiled && r.Stopped
 			if r.Shard.Line == 0 && line > 0 {
 				for k := range r.SetAside {
 					r.SetAside[k].Line += line
