@@ -1,0 +1,176 @@
+// Package npyio writes and reads NPY files, the array format of NumPy, version
+// 1.0, of float32 and int32 numbers in row-major order. The format is described
+// at https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
+package npyio
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Number is a type of number that files hold.
+type Number interface{ float32 | int32 }
+
+var magic = []byte("\x93NUMPY\x01\x00")
+
+// Header is the head of a file: the shape of its array, one or two sizes.
+type Header struct {
+	Shape []int
+	Int   bool // int32, else float32
+}
+
+// Count returns how many numbers the array has.
+func (h Header) Count() int {
+	n := 1
+	for _, s := range h.Shape {
+		n *= s
+	}
+	return n
+}
+
+func (h Header) dtype() string {
+	if h.Int {
+		return "<i4"
+	}
+	return "<f4"
+}
+
+// Writer writes the numbers of one array, whose shape is given at the start.
+type Writer[T Number] struct {
+	w    *bufio.Writer
+	left int
+	buf  []byte
+}
+
+// NewWriter writes the header of an array of that shape.
+func NewWriter[T Number](w io.Writer, shape ...int) (*Writer[T], error) {
+	var zero T
+	_, isInt := any(zero).(int32)
+	h := Header{Shape: shape, Int: isInt}
+	sizes := make([]string, len(shape))
+	for i, s := range shape {
+		if s < 0 {
+			panic("npyio: negative size")
+		}
+		sizes[i] = strconv.Itoa(s)
+	}
+	if len(shape) == 1 {
+		sizes = append(sizes, "") // a tuple of one has a comma
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", h.dtype(), strings.TrimRight(strings.Join(sizes, ", "), " "))
+	// The numbers begin at a multiple of 64 bytes.
+	size := len(magic) + 2 + len(text) + 1
+	text += strings.Repeat(" ", (64-size%64)%64) + "\n"
+	b := bufio.NewWriterSize(w, 1<<16)
+	b.Write(magic)
+	b.Write(binary.LittleEndian.AppendUint16(nil, uint16(len(text))))
+	_, err := b.WriteString(text)
+	return &Writer[T]{w: b, left: h.Count()}, err
+}
+
+// Write writes the next numbers of the array. More than it has are an error.
+func (w *Writer[T]) Write(v []T) error {
+	if len(v) > w.left {
+		return fmt.Errorf("npyio: %d numbers more than the shape says", len(v)-w.left)
+	}
+	w.left -= len(v)
+	for len(v) > 0 {
+		n := min(len(v), 4096)
+		w.buf = w.buf[:0]
+		for _, x := range v[:n] {
+			w.buf = binary.LittleEndian.AppendUint32(w.buf, bits(x))
+		}
+		if _, err := w.w.Write(w.buf); err != nil {
+			return err
+		}
+		v = v[n:]
+	}
+	return nil
+}
+
+func bits[T Number](x T) uint32 {
+	switch x := any(x).(type) {
+	case float32:
+		return math.Float32bits(x)
+	case int32:
+		return uint32(x)
+	}
+	panic("npyio: unknown type")
+}
+
+// Close writes what is buffered. It is an error if numbers are missing. The
+// underlying writer stays open.
+func (w *Writer[T]) Close() error {
+	if w.left > 0 {
+		return fmt.Errorf("npyio: %d numbers fewer than the shape says", w.left)
+	}
+	return w.w.Flush()
+}
+
+var header = regexp.MustCompile(`^\{'descr': '(<f4|<i4)', 'fortran_order': False, 'shape': \((\d+),(?: (\d+))?\), \} *\n$`)
+
+// ReadHeader reads the header at the start of r and not a byte more. It takes
+// what NewWriter and numpy.save write for arrays of one or two sizes.
+func ReadHeader(r io.Reader) (Header, error) {
+	head := make([]byte, len(magic)+2)
+	if _, err := io.ReadFull(r, head); err != nil || !bytes.HasPrefix(head, magic) {
+		return Header{}, errors.New("npyio: not an NPY file of version 1.0")
+	}
+	text := make([]byte, binary.LittleEndian.Uint16(head[len(magic):]))
+	if _, err := io.ReadFull(r, text); err != nil {
+		return Header{}, errors.New("npyio: the header ends early (truncated file?)")
+	}
+	m := header.FindSubmatch(text)
+	if m == nil {
+		return Header{}, fmt.Errorf("npyio: unsupported header %.100q: want little-endian float32 or int32 in row-major order, of one or two sizes", text)
+	}
+	h := Header{Int: string(m[1]) == "<i4"}
+	count := 1
+	for _, size := range m[2:] {
+		if size == nil {
+			continue
+		}
+		n, err := strconv.Atoi(string(size))
+		if err != nil || n > 0 && count > math.MaxInt/4/n {
+			return Header{}, fmt.Errorf("npyio: the array is too large: %.100q", text)
+		}
+		count *= n
+		h.Shape = append(h.Shape, n)
+	}
+	return h, nil
+}
+
+// Read returns the numbers of an array from the bytes of a whole file.
+func Read[T Number](file []byte) (h Header, v []T, err error) {
+	r := bytes.NewReader(file)
+	if h, err = ReadHeader(r); err != nil {
+		return h, nil, err
+	}
+	var zero T
+	if _, isInt := any(zero).(int32); isInt != h.Int {
+		return h, nil, fmt.Errorf("npyio: the file holds %s", h.dtype())
+	}
+	if r.Len() != 4*h.Count() {
+		return h, nil, fmt.Errorf("npyio: %d bytes of numbers, the shape %v takes %d", r.Len(), h.Shape, 4*h.Count())
+	}
+	v = make([]T, h.Count())
+	data := file[len(file)-r.Len():]
+	for i := range v {
+		u := binary.LittleEndian.Uint32(data[4*i:])
+		switch p := any(&v[i]).(type) {
+		case *float32:
+			*p = math.Float32frombits(u)
+		case *int32:
+			*p = int32(u)
+		}
+	}
+	return h, v, nil
+}
