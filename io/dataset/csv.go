@@ -47,6 +47,9 @@ func (d *Dataset) beginCSV(o Options, first int, head []byte) error {
 // there is nothing to find, and every row is checked for its length.
 func (d *Dataset) joinCSV(i, first int, head []byte) error {
 	layout := d.Schema.CSV
+	if layout.Header {
+		d.Files[i].Lead = int64(len(head) - len(bytes.TrimLeft(head, "\ufeff \r\n")))
+	}
 	if i == first || blank(head) {
 		return nil
 	}

@@ -131,6 +131,7 @@ type File struct {
 	RecordBytes int64 `json:"record_bytes,omitempty"` // of plain files of a binary format
 
 	CSV    *csvio.Layout   `json:"csv,omitempty"`    // where it differs from the schema's
+	Lead   int64           `json:"lead,omitempty"`   // of CSV with a header: bytes before it
 	Labels *storage.Object `json:"labels,omitempty"` // the labels of an IDX file
 	// LabelCompression is that of Labels.
 	LabelCompression string `json:"label_compression,omitempty"`

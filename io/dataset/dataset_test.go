@@ -134,10 +134,12 @@ func readAll(d *Dataset, shards []Shard, label Label, mode Mode) (out []string, 
 	return out, reports
 }
 
-// csvText is a table with all that makes lines hard: a header, CRLF, blank lines,
+// csvText is a table with all that makes lines hard: a byte-order mark and blank
+// lines before the header, CRLF, blank lines,
 // quotes, and no newline at the end.
 func csvText(n int, quotedNewlines bool) string {
 	var b strings.Builder
+	b.WriteString("\ufeff\r\n \n")
 	b.WriteString("x1,\"x 2\",name,y\r\n")
 	for i := range n {
 		name := fmt.Sprintf("a%d", i)

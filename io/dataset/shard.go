@@ -69,6 +69,9 @@ func (d *Dataset) cut(file int, size int64) []Shard {
 	}
 	n := max(1, (length*unit+size-1)/size)
 	step := (length + n - 1) / n
+	if step <= f.Lead { // the first shard must see the header
+		step = f.Lead + 1
+	}
 	var out []Shard
 	for at := int64(0); at < length || at == 0; at += max(step, 1) {
 		out = append(out, Shard{File: file, Start: at, End: min(at+step, length), Exact: at == 0 || f.RecordBytes > 0})

@@ -1,0 +1,133 @@
+package dataset
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// FuzzDataset reads arbitrary bytes as a file of every format, cut and whole: no
+// panic, every row used or set aside once, the same rows however cut, and memory
+// bounded by the input.
+func FuzzDataset(f *testing.F) {
+	for _, s := range []string{
+		csvText(12, true), libsvmText(9), "a\tb\n1\t2\n", "\n\na,b\n1,2\n", "\xef\xbb\xbfx,y\n1,2\n", "1 1:1\n1 1048576:1\n", "1,2\n\"3\n,4\n", "x\n1\n\x00\n",
+		string(idx(0x0d, []int{3, 2}, []float32{1, 2, 3, 4, 5, inf()})), string(idx(8, []int{2}, []float32{1, 2})), string(cifar(1, 1)),
+		string(pack(f, "gzip", []byte(libsvmText(5)))), string(pack(f, "zstd", []byte(csvText(4, false)))),
+	} {
+		for kind := range len(Formats) + 1 {
+			f.Add([]byte(s), byte(kind), uint16(len(s)/3))
+		}
+	}
+	ctx := context.Background()
+	f.Fuzz(func(t *testing.T, data []byte, kind byte, size uint16) {
+		o := Options{Data: []string{write(t, t.TempDir(), "d", data)}, Header: []string{"auto", "yes", "no"}[int(kind/16)%3]}
+		if i := int(kind) % 16 % (len(Formats) + 1); i > 0 {
+			o.Format = Formats[i-1]
+		}
+		if kind >= 128 {
+			o.Label = "1"
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		d, err := Open(ctx, o)
+		if err != nil {
+			if text := err.Error(); !strings.Contains(text, o.Data[0]) {
+				t.Errorf("%q does not name the file", text)
+			}
+			return
+		}
+		runtime.ReadMemStats(&after)
+		plain := d.Files[0].Compression == ""
+		checkMemory(t, "Open", before, after, data, plain)
+		if d.Schema.Dim > 4096 {
+			return // as wide as a block is large
+		}
+		shards := d.Shards(max(1, int64(size)))
+		if len(shards) > 64 {
+			shards = d.Shards(1 << 40)
+		}
+		for _, mode := range []Mode{Stop, Aside, Place} {
+			reports := countRows(t, d, shards, mode, data, plain)
+			exact, again := Tile(reports)
+			fault := slices.ContainsFunc(reports, func(r Report) bool { return r.Fault != "" })
+			if fault || mode != Aside || len(again) > 0 {
+				continue
+			}
+			want := countRows(t, d, d.Shards(1<<40), mode, data, plain)
+			second := countRows(t, d, exact, mode, data, plain)
+			for _, other := range [][]Report{want, second} {
+				r0, b0 := total(reports)
+				r1, b1 := total(other)
+				if r0 != r1 || b0 != b1 {
+					t.Fatalf("%d rows and %d bad in %d shards, %d and %d in %d", r0, b0, len(reports), r1, b1, len(other))
+				}
+			}
+		}
+	})
+}
+
+func total(reports []Report) (used, bad int64) {
+	for _, r := range reports {
+		used, bad = used+r.Rows, bad+r.Bad
+	}
+	return used, bad
+}
+
+// countRows reads shards and checks what blocks and reports say of the rows.
+func countRows(t *testing.T, d *Dataset, shards []Shard, mode Mode, data []byte, plain bool) (reports []Report) {
+	t.Helper()
+	for _, s := range shards {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r := d.Read(context.Background(), s, token, mode)
+		var b rows.Block
+		var n int64
+		for r.Next(&b) {
+			if b.N > rows.MaxRows || len(b.X) != b.N*b.D || len(b.Y) != b.N || d.Schema.Dim > 0 && b.D != d.Schema.Dim {
+				t.Fatalf("block of %d×%d with %d numbers and %d labels", b.N, b.D, len(b.X), len(b.Y))
+			}
+			for _, v := range b.X[:min(len(b.X), 1<<16)] {
+				if why := rows.CheckFinite(v); why != "" {
+					t.Fatal(why)
+				}
+			}
+			n += int64(b.N)
+		}
+		if r.Next(&b) {
+			t.Fatal("rows behind the end")
+		}
+		r.Close()
+		runtime.ReadMemStats(&after)
+		checkMemory(t, "Read", before, after, data, plain)
+		rep := r.Report()
+		want := rep.Rows
+		if mode == Place {
+			want += rep.Bad
+		}
+		if n != want || mode == Stop && rep.Bad > 1 || rep.Stopped != (mode == Stop && rep.Bad > 0) || len(rep.SetAside) != int(min(rep.Bad, maxListed)) {
+			t.Fatalf("%d rows in blocks, %s: %+v", n, mode, rep)
+		}
+		reports = append(reports, rep)
+	}
+	return reports
+}
+
+// checkMemory bounds what was allocated, garbage included, by the input: what is
+// compressed may unfold to a thousand times its size.
+func checkMemory(t *testing.T, what string, before, after runtime.MemStats, data []byte, plain bool) {
+	t.Helper()
+	limit := uint64(64<<20 + 4*headBytes + 8*len(data))
+	if !plain {
+		limit += 1100 * 8 * uint64(len(data))
+	}
+	// A LIBSVM row of a few bytes may name any column: two blocks' worth of them.
+	limit += 3 * 64 << 20
+	if used := after.TotalAlloc - before.TotalAlloc; used > limit {
+		t.Fatalf("%s: allocated %d MB for %d bytes of input", what, used>>20, len(data))
+	}
+}
