@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	be "encoding/binary"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// gzipped returns the text as a gzip file of that many members.
+func gzipped(text string, members int) string {
+	var b bytes.Buffer
+	for i := range members {
+		z := gzip.NewWriter(&b)
+		z.Write([]byte(text[i*len(text)/members : (i+1)*len(text)/members]))
+		z.Close()
+	}
+	return b.String()
+}
+
+// zstded returns the text as a zstd file of that many frames.
+func zstded(t *testing.T, text string, frames int) string {
+	t.Helper()
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b []byte
+	for i := range frames {
+		b = enc.EncodeAll([]byte(text[i*len(text)/frames:(i+1)*len(text)/frames]), b)
+	}
+	return string(b)
+}
+
+// flipped returns the content with one bit of a byte flipped; a negative place
+// counts from the end.
+func flipped(content string, at int) string {
+	if at < 0 {
+		at += len(content)
+	}
+	return content[:at] + string(content[at]^0x10) + content[at+1:]
+}
+
+// idx returns an IDX file of the type and sizes.
+func idx(typ byte, dims []uint32, data string) string {
+	b := []byte{0, 0, typ, byte(len(dims))}
+	for _, d := range dims {
+		b = be.BigEndian.AppendUint32(b, d)
+	}
+	return string(b) + data
+}
+
+// pictures returns IDX files of n images of 4 × 4 pixels in three classes, and of
+// their labels.
+func pictures(n int) (images, labels string) {
+	var x, y []byte
+	for i := range n {
+		for p := range 16 {
+			x = append(x, byte(i*i*31+p*p*17+i*p*7+40*(i%3)))
+		}
+		y = append(y, byte(i%3))
+	}
+	return idx(8, []uint32{uint32(n), 4, 4}, string(x)), idx(8, []uint32{uint32(n)}, string(y))
+}
+
+func TestDamagedCompressionIsRefused(t *testing.T) {
+	t.Parallel()
+	text := replaced(quadrants(60), nil)
+	big := replaced(quadrants(200_000), nil) // whose end is beyond what is looked at first
+	images, labels := pictures(40)
+	const again = "copy or download the file again"
+	for name, c := range map[string]struct {
+		data string
+		idx  bool
+		want []string
+	}{
+		"truncated gzip":          {gzipped(text, 1)[:200], false, []string{"dataset: data: gzip data ends early (truncated file?) after", "decompressed bytes; " + again}},
+		"gzip without its end":    {gzipped(text, 1)[:len(gzipped(text, 1))-4], false, []string{"dataset: data: gzip data ends early (truncated file?) after", again}},
+		"gzip of a header only":   {gzipped(text, 1)[:7], false, []string{"dataset: data: gzip data ends early (truncated file?) after 0 decompressed", again}},
+		"flipped in gzip":         {flipped(gzipped(text, 1), 300), false, []string{"dataset: data: gzip ", "(corrupt file) after", again}},
+		"flipped checksum":        {flipped(gzipped(text, 1), -7), false, []string{"dataset: data: gzip checksum does not match (corrupt file) after", again}},
+		"text behind gzip":        {gzipped(text, 1) + "more", false, []string{"dataset: data: gzip data is followed by something else (trailing garbage)"}},
+		"truncated second member": {gzipped(text, 2)[:len(gzipped(text, 2))-50], false, []string{"dataset: data: gzip data ends early (truncated file?) after", again}},
+		"flipped in zstd":         {flipped(zstded(t, text, 1), -2), false, []string{"dataset: data: zstd checksum does not match (corrupt file)", again}},
+		"truncated zstd":          {zstded(t, text, 1)[:300], false, []string{"dataset: data: zstd data ends early (truncated file?)", again}},
+		"far behind in gzip":      {flipped(gzipped(big, 1), -3), false, []string{"csvio: data: at byte", "gzip checksum does not match (corrupt file) after", again}},
+		"far behind, truncated":   {gzipped(big, 1)[:len(gzipped(big, 1))-5000], false, []string{"csvio: data: at byte", "gzip data ends early (truncated file?) after", again}},
+		"flipped in IDX":          {flipped(gzipped(images, 1), 300), true, []string{"dataset: data: gzip ", "(corrupt file) after", again}},
+		"truncated IDX":           {gzipped(images, 1)[:300], true, []string{"dataset: data: gzip data ends early (truncated file?) after", again}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, dir, "data", c.data)
+			flags := []string{"--label", "y"}
+			if c.idx {
+				write(t, dir, "labels", labels)
+				flags = []string{"--label_files", "labels"}
+			}
+			refuse(t, dir, 3, c.want, trainOn("data", flags...)...)
+		})
+	}
+}
+
+func TestCompressionIsKnownByContentAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	text := replaced(quadrants(300), nil)
+	images, labels := pictures(40)
+	dir := t.TempDir()
+	for _, f := range []struct{ name, content, labels string }{
+		{"plain.csv", text, ""},
+		{"plain.gz", text, ""},
+		{"zipped.csv", gzipped(text, 1), ""},
+		{"members.csv.gz", gzipped(text, 5), ""},
+		{"one.csv.zst", zstded(t, text, 1), ""},
+		{"frames.csv", zstded(t, text, 3), ""},
+		{"images.idx", images, labels},
+		{"images.gz", gzipped(images, 1), labels},
+		{"labels.gz", images, gzipped(labels, 1)},
+		{"both.zst", zstded(t, images, 2), gzipped(labels, 3)},
+	} {
+		write(t, dir, f.name, f.content)
+		first, flags := "plain.csv", []string{"--label", "y"}
+		if f.labels != "" {
+			write(t, dir, f.name+".labels", f.labels)
+			first, flags = "images.idx", []string{"--label_files", f.name + ".labels"}
+		}
+		args := append([]string{"train", "--data", f.name, "--model", "model of " + f.name}, append(smallModel, flags...)...)
+		must(t, dir, args...)
+		sameModel(t, dir, "model of "+first, "model of "+f.name)
+	}
+}
+
+func TestDamagedIDXIsRefused(t *testing.T) {
+	t.Parallel()
+	images, labels := pictures(40)
+	pixels := images[16:]
+	var floats []byte
+	for i := range 160 {
+		v := float32(i) / 100
+		if i == 4*30+2 {
+			v = float32(math.NaN())
+		}
+		floats = be.BigEndian.AppendUint32(floats, math.Float32bits(v))
+	}
+	swap := []string{"--data", "labels", "--label_files", "data"}
+	for name, c := range map[string]struct {
+		data, labels string
+		code         int
+		args         []string // "" for data and labels in their places
+		want         []string
+	}{
+		"wrong magic":           {"\x00\x01" + images[2:], labels, 3, nil, []string{"dataset: data: is no text, as byte 1 is NUL, and neither IDX nor CIFAR-10", "name one with --format"}},
+		"wrong magic, an IDX":   {"\x00\x01" + images[2:], labels, 3, []string{"--format", "idx"}, []string{"idxio: data: file starts with 00 01 08 03; an IDX file starts with 00 00, the type"}},
+		"unknown type":          {"\x00\x00\x07" + images[3:], labels, 3, []string{"--format", "idx"}, []string{"idxio: data: file starts with 00 00 07 03"}},
+		"header cut":            {images[:9], labels, 3, nil, []string{"idxio: data: header ends after 9 of 16 bytes (truncated?)"}},
+		"fewer images":          {images[:len(images)-5], labels, 3, nil, []string{"idxio: data: 651 bytes, but the header declares 656: 40 records of 16 bytes (truncated?)"}},
+		"more bytes":            {images + "xx", labels, 3, nil, []string{"idxio: data: 2 bytes more than the header declares: 40 records of 16 bytes"}},
+		"more bytes, gzip":      {gzipped(images+"xx", 1), labels, 3, nil, []string{"idxio: data: ", "2 bytes more than the header declares"}},
+		"fewer images, gzip":    {gzipped(images[:len(images)-5], 1), labels, 3, nil, []string{"idxio: data: ", "ends after record 39 of 40 (truncated?)"}},
+		"a huge record":         {idx(8, []uint32{1 << 30, 1 << 20, 1 << 20}, "x"), labels, 3, nil, []string{"idxio: data: header: records of sizes [1048576 1048576]; a record has 1 to 1048576 numbers"}},
+		"a negative count":      {idx(8, []uint32{1<<32 - 1, 4, 4}, pixels), labels, 3, nil, []string{"idxio: data: header: dimension 1 is -1"}},
+		"a huge count, gzip":    {gzipped(idx(8, []uint32{1<<31 - 1, 1 << 20}, "x"), 1), gzipped(idx(8, []uint32{1<<31 - 1}, "x"), 1), 3, nil, []string{"idxio: data: ", "ends after record 0 of 2147483647 (truncated?)"}},
+		"no records":            {idx(8, []uint32{0, 4, 4}, ""), idx(8, []uint32{0}, ""), 3, nil, []string{"idxio: data: has no rows"}},
+		"NaN":                   {idx(13, []uint32{40, 4}, string(floats)), labels, 3, nil, []string{"idxio: data:31:3: NaN is not a number a row can hold", mend}},
+		"a label less":          {images, idx(8, []uint32{39}, labels[8:47]), 3, nil, []string{"idxio: labels: 40 records in the data, 39 in the labels file; they must be as many"}},
+		"labels cut":            {images, labels[:len(labels)-2], 3, nil, []string{"idxio: labels: 46 bytes, but the header declares 48"}},
+		"labels cut, gzip":      {images, gzipped(labels[:len(labels)-2], 1), 3, nil, []string{"labels file ends after record 38 of 40 (truncated?)"}},
+		"labels missing":        {images, "", 2, []string{"--label_files"}, []string{"data: IDX images have their labels in a file of their own; name it with --label_files"}},
+		"labels file missing":   {images, "", 3, nil, []string{"storage: list labels: no such file or directory"}},
+		"labels are no IDX":     {images, "x1,x2\n", 3, nil, []string{"idxio: labels: file starts with 78 31 2c 78"}},
+		"images and labels":     {images, labels, 3, swap, []string{"idxio: data: ", "are the two files swapped?"}},
+		"one class":             {images, idx(8, []uint32{40}, strings.Repeat("\x05", 40)), 3, nil, []string{`idxio: data: all 40 rows have the label "5": there are no classes to tell apart`}},
+		"labels with no images": {replaced(quadrants(20), nil), labels, 3, nil, []string{"labels: label files go with IDX files only"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, dir, "data", c.data)
+			if c.labels != "" {
+				write(t, dir, "labels", c.labels)
+			}
+			var args []string
+			switch {
+			case len(c.args) == 1: // no labels
+				args = trainOn("data")
+			case len(c.args) == 4:
+				args = append(append([]string{"train", "--model", "model"}, c.args...), smallModel...)
+			default:
+				args = trainOn("data", append([]string{"--label_files", "labels"}, c.args...)...)
+			}
+			refuse(t, dir, c.code, c.want, args...)
+		})
+	}
+}
+
+func TestDamagedLIBSVMIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		row  string
+		want string
+	}{
+		"index 0":    {"1 0:1", "1: index 0: indices count from 1"},
+		"unsorted":   {"1 2:1 1:1", "2: index 1 stands behind 2; indices must ascend"},
+		"duplicate":  {"1 1:1 1:2", "2: index 1 occurs twice"},
+		"2⁴⁰":        {"1 1099511627776:1", "1: index 1099511627776 is beyond 1048576"},
+		"2⁶³":        {"1 9223372036854775808:1", "1: index 9223372036854775808 is beyond 1048576"},
+		"2⁶⁴+1":      {"1 18446744073709551617:1", "1: index 18446744073709551617 is beyond 1048576"},
+		"negative":   {"1 -1:1", `1: "-1:1": the index must be a whole number from 1`},
+		"text":       {"1 1:high", `1: value "high" is not a number`},
+		"NaN":        {"1 1:nan", `1: value "nan" is not a number`},
+		"too large":  {"1 1:1e39", `1: value "1e39" is infinite, or too large for float32`},
+		"no colon":   {"1 1:1 7", `2: "7" has no colon; want index:value`},
+		"two labels": {"1 2 1:1", `1: "2" has no colon; want index:value`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, dir, "data", strings.Repeat("1 1:0.5 2:0.25\n-1 1:0.25 3:1\n", 8)+c.row+"\n-1 2:1\n")
+			refuse(t, dir, 3, []string{"libsvmio: data:17:" + c.want, mend}, trainOn("data")...)
+		})
+	}
+	t.Run("longer than --dim", func(t *testing.T) {
+		dir := t.TempDir()
+		write(t, dir, "data", "1 1:0.5 2:0.25\n-1 1:0.25 3:1\n")
+		refuse(t, dir, 3, []string{"libsvmio: data:2:2: index 3 is beyond the row length 2; for longer rows, state --dim", mend}, trainOn("data", "--dim", "2")...)
+	})
+}
