@@ -5,6 +5,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -19,36 +20,50 @@ func Lock(ctx context.Context, uri string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fail("lock", uri, err)
 	}
+	for {
+		f, err := lockFile(p)
+		if err != nil {
+			return nil, fail("lock", uri, err)
+		}
+		// Whoever had the lock may have removed its file meanwhile: then another
+		// file has the name, or none, and a lock on this one keeps nobody out.
+		same, err := sameFile(f, p)
+		if same {
+			return func() { f.Close() }, nil
+		}
+		f.Close()
+		if err != nil {
+			return nil, fail("lock", uri, err)
+		}
+	}
+}
+
+func lockFile(p string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-		return nil, fail("lock", uri, err)
+		return nil, err
 	}
 	f, err := os.OpenFile(p, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
-		return nil, fail("lock", uri, err)
+		return nil, err
 	}
-	if err := flock(f, p); err != nil {
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, fail("lock", uri, err)
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = errBusy
+		}
+		return nil, err
 	}
-	return func() { f.Close() }, nil
+	return f, nil
 }
 
-func flock(f *os.File, p string) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return errBusy
-	}
+func sameFile(f *os.File, p string) (bool, error) {
+	mine, err := f.Stat()
 	if err != nil {
-		return err
+		return false, err
 	}
-	// The holder may have removed the file just before it gave the lock back: then
-	// this is the lock of a file that the next process does not find.
-	held, err := f.Stat()
-	if err != nil {
-		return err
+	named, err := os.Stat(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
 	}
-	if named, err := os.Stat(p); err != nil || !os.SameFile(held, named) {
-		return errBusy
-	}
-	return nil
+	return err == nil && os.SameFile(mine, named), err
 }

@@ -254,7 +254,7 @@ func Open(ctx context.Context, uri string, off, n int64) (io.ReadCloser, error) 
 	if err != nil {
 		return nil, err
 	}
-	return ranged(f, n), nil
+	return ranged(f, uri, n), nil
 }
 
 // Open reads from the object as Open does, and fails if the file has changed
@@ -276,7 +276,7 @@ func (o Object) Open(ctx context.Context, off, n int64) (io.ReadCloser, error) {
 		f.Close()
 		return nil, fail("open", o.Name, err)
 	}
-	return ranged(f, n), nil
+	return ranged(f, o.Name, n), nil
 }
 
 func open(uri string, off int64) (*os.File, error) {
@@ -297,15 +297,33 @@ func open(uri string, off int64) (*os.File, error) {
 	return f, nil
 }
 
-func ranged(f *os.File, n int64) io.ReadCloser {
+// ranged returns a reader of the next n bytes, of all for n < 0. An error of
+// reading is an *Error, so that it is told from one of what was read.
+func ranged(f *os.File, name string, n int64) io.ReadCloser {
+	r := &reader{f, name}
 	if n < 0 {
-		return f
+		return r
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{io.LimitReader(f, n), f}
+	}{io.LimitReader(r, n), f}
 }
+
+type reader struct {
+	f    *os.File
+	name string
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	n, err := r.f.Read(p)
+	if err != nil && err != io.EOF {
+		err = fail("read", r.name, err)
+	}
+	return n, err
+}
+
+func (r *reader) Close() error { return r.f.Close() }
 
 // ReadFile returns the content of a file of at most max bytes. A larger file is
 // an error and is not read.

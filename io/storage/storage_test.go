@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -243,6 +245,56 @@ func TestALockIsHeldOnce(t *testing.T) {
 		t.Errorf("after it was given back: %v", err)
 	} else {
 		unlock()
+	}
+}
+
+// A job removes its work directory, lock and all, while it holds the lock: one that
+// waits at the door must not get in by the file that is gone.
+func TestALockWhoseFileWasRemovedKeepsOthersOut(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "work")
+	var inside, times atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 200 {
+				unlock, err := Lock(ctx, filepath.Join(dir, "lock"))
+				if errors.Is(err, errBusy) || errors.Is(err, fs.ErrNotExist) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if inside.Add(1) > 1 {
+					t.Error("two hold the lock")
+				}
+				times.Add(1)
+				runtime.Gosched()
+				os.Remove(filepath.Join(dir, "lock"))
+				inside.Add(-1)
+				unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if times.Load() < 8 {
+		t.Errorf("the lock was had %d times", times.Load())
+	}
+}
+
+func TestAReadThatFailsIsTheStoragesFault(t *testing.T) {
+	dir := t.TempDir() // which opens as a file does, and cannot be read
+	for _, n := range []int64{-1, 5} {
+		r, err := Open(ctx, dir, 0, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.ReadAll(r)
+		var e *Error
+		if !errors.As(err, &e) || e.Op != "read" || e.Name != dir {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+		r.Close()
 	}
 }
 
