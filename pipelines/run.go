@@ -105,7 +105,7 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 	build(s)
 	done := make(chan error, 1)
 	tidy := func() {}
-	if e.Runner == "prism" {
+	if e.Runner == "prism" || jobopts.IsLoopback() {
 		tidy = privateTemp()
 	}
 	go func() {
@@ -179,7 +179,7 @@ func (e Engine) workerBinary() error {
 }
 
 // privateTemp gives the process a temporary directory of its own until the
-// returned function is called: each prism job leaves an empty file in it, where
+// returned function is called: each job whose workers are this process leaves an empty file in it, where
 // the binary for workers would be. If there can be none, files are left.
 func privateTemp() (restore func()) {
 	before, set := os.LookupEnv("TMPDIR")
