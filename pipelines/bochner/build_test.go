@@ -16,6 +16,11 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if os.Getenv("BOCHNER_TEST_MAIN") != "" {
+		// Links the program into the test, which go test would otherwise not run
+		// again when only the program has changed.
+		main()
+	}
 	code, err := runTests(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

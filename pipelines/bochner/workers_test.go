@@ -1,0 +1,167 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// succeed runs a job on the cluster, which must succeed and say nothing but what
+// the program itself has to say. It returns what the job printed.
+func (c *cluster) succeed(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	r := runCommand(t, c.job(dir, args...))
+	if r.code != 0 {
+		t.Fatalf("bochner %s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
+	}
+	for line := range strings.Lines(r.stderr) {
+		if !strings.HasPrefix(line, "training on ") && !strings.HasPrefix(line, "found ") && !strings.HasPrefix(line, "training: for ") {
+			t.Errorf("bochner %s says %q", args[0], line)
+		}
+	}
+	return r.stdout
+}
+
+func TestSeparateWorkerProcesses(t *testing.T) {
+	c := newCluster(t)
+	dir := t.TempDir()
+	in := func(name ...string) string { return filepath.Join(append([]string{dir}, name...)...) }
+	moons, numbers := generated(t, "moons", 900).write(t, cut{files: 3}), sparse().write(t, cut{files: 3})
+
+	// One after the other on one server: nothing of a job may reach the next.
+	trainings := map[string][]string{
+		"classes": append(moons, "--features", "96", "--kernel", "laplace", "--scale", "minmax"),
+		"numbers": append(numbers, "--features", "64", "--task", "regression", "--seed", "3", "--lambda", "1e-4", "--scale", "unit"),
+	}
+	for _, name := range []string{"classes", "numbers"} {
+		t.Run("train "+name, func(t *testing.T) {
+			must(t, dir, append([]string{"train", "--model", name}, trainings[name]...)...)
+			c.succeed(t, dir, append([]string{"train", "--model", name + " of workers", "--lanes", "3"}, trainings[name]...)...)
+			same(t, name, files(t, in(name)), files(t, in(name+" of workers")))
+		})
+	}
+	t.Run("predict", func(t *testing.T) {
+		args := append([]string{"predict", "--model", "classes", "--scores", smallShards}, moons...)
+		must(t, dir, append(args, "--out", "direct")...)
+		c.succeed(t, dir, append(args, "--out", "predicted", "--lanes", "2")...)
+		want, got := files(t, in("direct")), files(t, in("predicted"))
+		delete(want, "manifest.json") // names its own directory
+		delete(got, "manifest.json")
+		if d := cmp.Diff(want, got); d != "" || len(got) < 9 {
+			t.Errorf("%d files: %s", len(got), d)
+		}
+	})
+	t.Run("evaluate", func(t *testing.T) {
+		// The directory that workers share: a job that makes none names one.
+		args := append([]string{"evaluate", "--model", "numbers", "--json"}, numbers...)
+		if d := cmp.Diff(must(t, dir, args...), c.succeed(t, dir, append(args, "--work", "work")...)); d != "" {
+			t.Error(d)
+		}
+	})
+	t.Run("loopback", func(t *testing.T) {
+		cmd := c.job(dir, append([]string{"train", "--model", "loopback"}, trainings["classes"]...)...)
+		cmd.Args[slices.Index(cmd.Args, "EXTERNAL")] = "LOOPBACK"
+		cmd.Args = cmd.Args[:len(cmd.Args)-2]
+		if r := runCommand(t, cmd); r.code != 0 || strings.Count(r.stderr, "\n") != 1 {
+			t.Errorf("exit code %d\n%s", r.code, r.stderr)
+		}
+		same(t, "loopback", files(t, in("classes")), files(t, in("loopback")))
+	})
+	t.Run("bad row", func(t *testing.T) {
+		tb := generated(t, "moons", 300)
+		tb.rows[200] = "1,x,1\n"
+		c.fails(t, dir, 3, "part-1.txt:102:2: ", append([]string{"train", "--model", "none"}, tb.write(t, cut{files: 2})...), func() {})
+	})
+	t.Run("no place to write", func(t *testing.T) {
+		// The sums are to go into a directory, and there is a file of its name.
+		args := append([]string{"train", "--model", "none", "--work", "blocked", "--resume"}, trainings["classes"]...)
+		c.fails(t, dir, 3, "not a directory", args, func() {
+			for _, name := range []string{"lock", "state/parts"} {
+				os.MkdirAll(filepath.Dir(in("blocked", name)), 0o777)
+				write(t, in("blocked"), name, "")
+			}
+		})
+	})
+	if got := entries(t, dir); !slices.Equal(got, []string{"classes", "classes of workers", "direct", "loopback", "numbers", "numbers of workers", "predicted"}) {
+		t.Errorf("left behind: %v", got)
+	}
+}
+
+// fails checks that a job fails on the cluster as it does on the direct runner:
+// with the code, and the same sentence, which contains a text.
+func (c *cluster) fails(t *testing.T, dir string, code int, text string, args []string, prepare func()) {
+	t.Helper()
+	prepare()
+	direct := run(t, dir, args...)
+	prepare()
+	remote := runCommand(t, c.job(dir, args...))
+	if direct.code != code || remote.code != code || !strings.Contains(direct.stderr, text) {
+		t.Errorf("exit codes %d and %d, want %d\n%s\n%s", direct.code, remote.code, code, direct.stderr, remote.stderr)
+	}
+	// Which of several parts is the first to fail is the runner's choice, and a
+	// worker has another number of lanes.
+	said := func(r result) string {
+		text := regexp.MustCompile(`part-\d+-\w+`).ReplaceAllString(r.stderr, "part")
+		return regexp.MustCompile(`(?m)^training on .*\n`).ReplaceAllString(text, "")
+	}
+	if d := cmp.Diff(said(direct), said(remote)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAJobGoesOnAfterItsWorkerWasKilled(t *testing.T) {
+	c := newCluster(t)
+	dir := t.TempDir()
+	must(t, dir, "generate", "windmill", "--rows", "200000", "--out", "data.csv")
+	args := []string{"train", "--data", "data.csv", "--label", "y", "--features", "1024", "--lambda", "1e-8,1e-6", "--folds", "3", "--threads", "1"}
+	must(t, dir, append(args, "--model", "want")...)
+	args = append(args, "--model", "model")
+
+	cmd := c.job(dir, args...)
+	done := make(chan result, 1)
+	go func() { done <- runCommand(t, cmd) }()
+	killed := false
+	var r result
+	for ended := false; !ended; {
+		select {
+		case r = <-done:
+			ended = true
+		case <-time.After(10 * time.Millisecond):
+			// What the first pass has found stands there: the second runs. A
+			// worker that has computed for a while has its connections.
+			found, _ := filepath.Glob(filepath.Join(dir, ".bochner-model/state/profile-*.reports"))
+			for _, w := range c.workers() {
+				if len(found) > 0 && w.seconds > 0.5 && !killed {
+					killed = true
+					syscall.Kill(w.id, syscall.SIGKILL)
+				}
+			}
+		}
+	}
+	if !killed {
+		t.Fatal("no worker was seen at work")
+	}
+	if r.code != 1 || !strings.Contains(r.stderr, "a worker ended while it worked") || !strings.Contains(r.stderr, "--resume") {
+		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	}
+	if got := entries(t, dir); !slices.Equal(got, []string{".bochner-model", "data.csv", "want"}) {
+		t.Errorf("left behind: %v", got)
+	}
+	r = runCommand(t, c.job(dir, append(args, "--resume")...))
+	if r.code != 0 || !strings.Contains(r.stderr, "found the result of this pass") {
+		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	}
+	same(t, "resumed", files(t, filepath.Join(dir, "want")), files(t, filepath.Join(dir, "model")))
+	if got := entries(t, dir); !slices.Equal(got, []string{"data.csv", "model", "want"}) {
+		t.Errorf("left behind: %v", got)
+	}
+}
