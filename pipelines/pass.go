@@ -86,6 +86,8 @@ func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Repor
 	return again, nil
 }
 
+var errNotTiled = errors.New("was not read from its beginning to its end")
+
 // wholeFiles puts whole files in the place of their shards.
 func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
 	out := slices.DeleteFunc(slices.Clone(shards), func(s dataset.Shard) bool { return slices.Contains(files, s.File) })

@@ -3,12 +3,9 @@ package pipelines
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -34,14 +31,6 @@ type PredictResult struct {
 	Out   string `json:"out"`
 	Rows  Counts `json:"rows"`
 	Parts []Part `json:"parts"`
-}
-
-// Part is one file of predictions: those of consecutive rows of one file.
-type Part struct {
-	Name  string `json:"name"`
-	File  string `json:"file"`  // that the rows are from
-	First int64  `json:"first"` // lines, or records, of the file before the first row
-	Rows  int64  `json:"rows"`  // predictions, without the header
 }
 
 // PredictManifest is the file of a directory of predictions that tells what they
@@ -106,20 +95,9 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	}
 	defer func() { j.close(ctx, err) }()
 	j.progress.phase("predicting", 0)
-	reports, dir, err := j.predict(ctx, o, manifest, d)
-	if err != nil {
-		return nil, err
-	}
-	j.progress.done()
-	return o.publish(ctx, d, manifest, reports, dir)
-}
-
-// predict writes the predictions of all shards into a directory of the work
-// directory, but for those that an earlier run has finished.
-func (j *job) predict(ctx context.Context, o PredictOptions, manifest *models.Manifest, d *dataset.Dataset) ([]dataset.Report, string, error) {
 	model, err := storage.Abs(o.Model)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	pass := &transforms.Pass{
 		Data: *d, Mode: dataset.Stop,
@@ -128,74 +106,22 @@ func (j *job) predict(ctx context.Context, o PredictOptions, manifest *models.Ma
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.Place
 	}
-	// Files of predictions are named by where their shards begin: those of shards
-	// of another size must not lie among them.
-	pass.Predict.Out = j.work.file("predictions", version, pass, j.opts.ShardBytes)
-	shards := j.opts.shards(d)
-	for {
-		var done []dataset.Report
-		pass.Shards = nil
-		for _, s := range shards {
-			r, ok := finished(ctx, pass.Predict, s)
-			if ok {
-				done = append(done, r)
-			} else {
-				pass.Shards = append(pass.Shards, s)
-			}
-		}
-		if len(done) > 0 {
-			j.progress.note("found the predictions of %d of %d shards in the work directory", len(done), len(shards))
-		}
-		reports := done
-		if len(pass.Shards) > 0 {
-			_, fresh, err := j.scanOnce(ctx, pass, "predict", func(s beam.Scope, sc transforms.Scan, files passFiles) {
-				transforms.WriteLines(s, files.reports, transforms.Predictions(s, sc))
-			})
-			if err != nil {
-				return nil, "", err
-			}
-			reports = append(reports, fresh...)
-		}
-		again, err := untiled(d, shards, reports)
-		if err != nil {
-			return nil, "", err
-		}
-		if len(again) == 0 {
-			return reports, pass.Predict.Out, nil
-		}
-		shards = wholeFiles(shards, again)
-	}
-}
-
-// finished returns the report of a shard whose predictions are all written.
-func finished(ctx context.Context, p *transforms.Predict, s dataset.Shard) (r dataset.Report, ok bool) {
-	name := storage.Join(p.Out, transforms.ReportName(transforms.PartName(s, p.Format)))
-	data, err := storage.ReadFile(ctx, name, maxState)
-	if err != nil || json.Unmarshal(data, &r) != nil {
-		return r, false // not there, or not to be read: the shard is done again
-	}
-	return r, r.Shard == s && r.Fault == ""
-}
-
-// publish makes the directory of predictions.
-func (o PredictOptions) publish(ctx context.Context, d *dataset.Dataset, manifest *models.Manifest, reports []dataset.Report, dir string) (*PredictResult, error) {
-	counts, err := count(d, reports, o.MaxBadFraction)
+	written, dir, err := j.writeShards(ctx, pass, "predictions", &pass.Predict.Out, transforms.Predictions)
 	if err != nil {
 		return nil, err
 	}
-	result := &PredictResult{Out: o.Out, Rows: counts}
-	var files []storage.File
-	for i, r := range reports {
-		if r.Rows+r.Bad == 0 {
-			continue
-		}
-		part := Part{
-			Name: fmt.Sprintf("part-%05d.%s", i, o.Format), File: d.Files[r.Shard.File].Name,
-			First: r.Shard.Line, Rows: r.Rows + r.Bad,
-		}
-		result.Parts = append(result.Parts, part)
-		files = append(files, storage.File{Name: part.Name, From: storage.Join(dir, transforms.PartName(r.Shard, o.Format))})
+	j.progress.done()
+	return o.publish(ctx, d, manifest, written, dir)
+}
+
+// publish makes the directory of predictions.
+func (o PredictOptions) publish(ctx context.Context, d *dataset.Dataset, manifest *models.Manifest, written []transforms.Written, dir string) (*PredictResult, error) {
+	counts, err := count(d, reportsOf(written), o.MaxBadFraction)
+	if err != nil {
+		return nil, err
 	}
+	parts, files := publishedParts(d, written, dir)
+	result := &PredictResult{Out: o.Out, Rows: counts, Parts: parts}
 	if len(counts.Listed) > 0 {
 		files = append(files, storage.File{Name: SetAsideFile, Data: setAsideLines(counts.Listed)})
 	}
@@ -220,5 +146,3 @@ func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }
-
-var errNotTiled = errors.New("was not read from its beginning to its end")

@@ -2,58 +2,68 @@ package transforms
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
-// cache keeps the last few things that were loaded under names that never change
-// their content, so that the lanes of a process share one copy.
+// cache keeps the few things that were asked for last, of those that are loaded
+// under names that never change their content, so that the lanes of a process
+// share one copy.
 type cache[T any] struct {
 	load func(ctx context.Context, name string) (T, error)
 	keep int
 
 	mu      sync.Mutex
-	order   []string // from oldest use to newest
-	entries map[string]*entry[T]
+	entries []*entry[T] // at most keep, from the one not asked for longest
 }
 
 type entry[T any] struct {
-	once  sync.Once
-	value T
-	err   error
+	name  string
+	value func() (T, error) // loads it when called first
 }
 
 func newCache[T any](keep int, load func(context.Context, string) (T, error)) *cache[T] {
-	return &cache[T]{load: load, keep: keep, entries: map[string]*entry[T]{}}
+	return &cache[T]{load: load, keep: keep}
 }
 
 // get returns what load gives for the name. Only one caller loads it while the
-// others wait; a failure is not kept.
+// others wait; a failure or panic comes to all of them, and is not kept.
 func (c *cache[T]) get(ctx context.Context, name string) (T, error) {
+	e := c.entry(ctx, name)
+	ok := false
+	defer func() {
+		if !ok {
+			c.drop(e)
+		}
+	}()
+	value, err := e.value()
+	ok = err == nil
+	return value, err
+}
+
+// entry returns the entry of that name, and makes it where there is none.
+func (c *cache[T]) entry(ctx context.Context, name string) *entry[T] {
 	c.mu.Lock()
-	e := c.entries[name]
-	if e == nil {
-		e = &entry[T]{}
-		c.entries[name] = e
-		if len(c.entries) > c.keep {
-			delete(c.entries, c.order[0])
-			c.order = c.order[1:]
-		}
-		c.order = append(c.order, name)
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.entries, func(e *entry[T]) bool { return e.name == name })
+	var e *entry[T]
+	if i >= 0 {
+		e = c.entries[i]
+		c.entries = slices.Delete(c.entries, i, i+1)
+	} else {
+		e = &entry[T]{name, sync.OnceValues(func() (T, error) { return c.load(ctx, name) })}
 	}
-	c.mu.Unlock()
-	e.once.Do(func() { e.value, e.err = c.load(ctx, name) })
-	if e.err != nil {
-		c.mu.Lock()
-		if c.entries[name] == e {
-			delete(c.entries, name)
-			for i, n := range c.order {
-				if n == name {
-					c.order = append(c.order[:i:i], c.order[i+1:]...)
-					break
-				}
-			}
-		}
-		c.mu.Unlock()
+	if len(c.entries) == c.keep {
+		c.entries = slices.Delete(c.entries, 0, 1)
 	}
-	return e.value, e.err
+	c.entries = append(c.entries, e)
+	return e
+}
+
+func (c *cache[T]) drop(e *entry[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.entries, e); i >= 0 {
+		c.entries = slices.Delete(c.entries, i, i+1)
+	}
 }

@@ -2,6 +2,7 @@ package transforms
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,12 +31,15 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Message }
 
+// faultMark begins a Fault in the text of an error. Behind it stands its JSON in
+// base64, which runners may quote, indent or wrap in texts as they like, up to a
+// blank; then the message, for people who read a runner's log.
 const faultMark = "bochner-fault:"
 
 // asFault wraps the error of a worker so that FindFault finds it again.
 func asFault(kind Kind, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || strings.HasPrefix(err.Error(), faultMark) {
+		return err
 	}
 	var e *storage.Error
 	if errors.As(err, &e) && kind != BadModel {
@@ -43,8 +47,11 @@ func asFault(kind Kind, err error) error {
 			kind = Data
 		}
 	}
-	text, _ := json.Marshal(Fault{Kind: kind, Message: err.Error()})
-	return fmt.Errorf("%s%s", faultMark, text)
+	data, jsonErr := json.Marshal(Fault{Kind: kind, Message: err.Error()})
+	if jsonErr != nil {
+		return err // two strings: it cannot fail
+	}
+	return fmt.Errorf("%s%s %w", faultMark, base64.RawURLEncoding.EncodeToString(data), err)
 }
 
 // FindFault returns the fault that a worker reported, from the error of the
@@ -57,12 +64,11 @@ func FindFault(err error) error {
 	if !found {
 		return err
 	}
-	var f Fault
-	// Runners may have quoted the text once more.
-	for _, text := range []string{rest, strings.ReplaceAll(rest, `\"`, `"`)} {
-		if json.NewDecoder(strings.NewReader(text)).Decode(&f) == nil && f.Message != "" {
-			return &f
-		}
+	text, _, _ := strings.Cut(rest, " ")
+	data, decodeErr := base64.RawURLEncoding.DecodeString(text)
+	f := new(Fault)
+	if decodeErr != nil || json.Unmarshal(data, f) != nil {
+		return err
 	}
-	return err
+	return f
 }

@@ -37,11 +37,6 @@ func PartKey(shape ridge.Shape, fold, part int) int { return fold*ridge.NumParts
 // which goes by hashes under the seed itself.
 const foldSalt = 0x666f6c64 // "fold"
 
-// maps holds the map drawn last, which the lanes of a process share.
-var maps = newCache(1, func(ctx context.Context, sealed string) (features.Gridded, error) {
-	return openMap(sealed)
-})
-
 type foldFn struct{ Scan Scan }
 
 func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Part), report func([]byte)) error {
@@ -49,7 +44,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Pa
 	if err != nil {
 		return asFault(Internal, err)
 	}
-	m, err := maps.get(ctx, sealKey(p.Fold.Recipe))
+	m, err := openGridded(ctx, p.Fold.Recipe)
 	if err != nil {
 		return asFault(Internal, err)
 	}

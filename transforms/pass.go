@@ -35,9 +35,10 @@ type Pass struct {
 	// Seed of the choice of folds and samples by content.
 	Seed uint64 `json:"seed,string"`
 
-	Target  *Target  `json:"target,omitempty"`  // how labels become numbers; nil where they are not read
-	Fold    *Fold    `json:"fold,omitempty"`    // of a ridge pass
-	Predict *Predict `json:"predict,omitempty"` // of a pass that applies a model
+	Target   *Target   `json:"target,omitempty"`   // how labels become numbers; nil where they are not read
+	Fold     *Fold     `json:"fold,omitempty"`     // of a ridge pass
+	Predict  *Predict  `json:"predict,omitempty"`  // of a pass that applies a model
+	Features *Features `json:"features,omitempty"` // of a pass that writes features
 }
 
 // Target tells how a label becomes a number: the index of its class, or, without
@@ -64,6 +65,13 @@ type Predict struct {
 	Out    string `json:"out,omitempty"`
 	Format string `json:"format,omitempty"` // csv or jsonl
 	Scores bool   `json:"scores,omitempty"` // a column for each output's score
+}
+
+// Features is the state of a pass that writes features.
+type Features struct {
+	Recipe features.Sealed `json:"recipe"`
+	Out    string          `json:"out,omitempty"`
+	Format string          `json:"format"` // npy, safetensors or csv
 }
 
 // maxPass bounds the size of a pass file: 10⁶ shards, or 10⁶ columns' moments.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"io"
 	"reflect"
 	"strconv"
@@ -24,26 +23,15 @@ func init() {
 
 // Predictions reads all rows and writes, for each shard, one file with a line
 // for every row of it, in the order of the rows: the class or number that the
-// model predicts. The file stands in Predict.Out under PartName, and beside it
-// the shard's dataset.Report, which is there only when the file is whole. It
-// returns the reports, in JSON.
-func Predictions(s beam.Scope, sc Scan) (reports beam.PCollection) {
+// model predicts. It returns what was Written for each shard, in JSON.
+func Predictions(s beam.Scope, sc Scan) (written beam.PCollection) {
 	s = s.Scope("transforms.Predictions")
-	var reps []beam.PCollection
+	var all []beam.PCollection
 	for _, lane := range sc.lanes(s) {
-		reps = append(reps, beam.ParDo(s, &predictFn{Scan: sc}, lane))
+		all = append(all, beam.ParDo(s, &predictFn{Scan: sc}, lane))
 	}
-	return beam.Flatten(s, reps...)
+	return beam.Flatten(s, all...)
 }
-
-// PartName returns the name of the file of a shard's predictions, so that names
-// sort as the rows do.
-func PartName(sh dataset.Shard, format string) string {
-	return fmt.Sprintf("file-%05d-at-%015d.%s", sh.File, sh.Start, format)
-}
-
-// ReportName returns the name of the report beside a file of predictions.
-func ReportName(part string) string { return part + ".report" }
 
 type predictFn struct{ Scan Scan }
 
@@ -56,20 +44,16 @@ func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]by
 	if err != nil {
 		return err
 	}
-	for _, shard := range f.Scan.shards(p, lane) {
-		if err := f.shard(ctx, p, a, shard, emit); err != nil {
-			return asFault(Internal, err)
-		}
-	}
-	return nil
+	return asFault(Internal, f.Scan.writeShards(ctx, p, lane, p.Predict.Out, func(s dataset.Shard) (Written, error) {
+		return f.write(ctx, p, a, s)
+	}, emit))
 }
 
-func (f *predictFn) shard(ctx context.Context, p *Pass, a *applier, shard dataset.Shard, emit func([]byte)) error {
-	part := storage.Join(p.Predict.Out, PartName(shard, p.Predict.Format))
-	var report dataset.Report
-	err := storage.Create(ctx, part, func(w io.Writer) (err error) {
-		out := newLines(w, a.model, p.Predict)
-		report, err = f.Scan.read(ctx, p, shard, nil, func(_ dataset.Shard, b *rows.Block) error {
+func (f *predictFn) write(ctx context.Context, p *Pass, a *applier, shard dataset.Shard) (w Written, err error) {
+	file := WrittenFile{Name: shardName(shard) + "." + p.Predict.Format, Suffix: "." + p.Predict.Format}
+	err = storage.Create(ctx, storage.Join(p.Predict.Out, file.Name), func(dst io.Writer) (err error) {
+		out := newLines(dst, a.model, p.Predict)
+		w.Report, err = f.Scan.read(ctx, p, shard, nil, func(_ dataset.Shard, b *rows.Block) error {
 			return out.write(b, a)
 		})
 		if err != nil {
@@ -77,15 +61,10 @@ func (f *predictFn) shard(ctx context.Context, p *Pass, a *applier, shard datase
 		}
 		return out.flush()
 	})
-	if err != nil {
-		return err
+	if n := w.Report.Rows + w.Report.Bad; n > 0 {
+		w.Parts = []WrittenPart{{Rows: n, Files: []WrittenFile{file}}}
 	}
-	return reporter(func(line []byte) {
-		if err == nil {
-			err = storage.WriteFile(ctx, ReportName(part), line)
-			emit(line)
-		}
-	})(report)
+	return w, err
 }
 
 // lines writes predictions as CSV or as JSON lines.

@@ -1,32 +1,38 @@
 package transforms
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
 )
 
-// sealKey is a sealed recipe as the name under which its map is kept.
-func sealKey(s features.Sealed) string {
-	data, err := json.Marshal(s)
-	if err != nil {
-		panic("transforms: sealed recipe that is not JSON: " + err.Error())
-	}
-	return string(data)
-}
-
-// openMap draws the map of a sealed recipe.
-func openMap(key string) (features.Gridded, error) {
+// maps holds the map drawn last, which the lanes of a process share.
+var maps = newCache(1, func(ctx context.Context, sealed string) (features.Map, error) {
 	var s features.Sealed
-	if err := json.Unmarshal([]byte(key), &s); err != nil {
+	if err := json.Unmarshal([]byte(sealed), &s); err != nil {
 		return nil, err
 	}
 	r, err := s.Open()
 	if err != nil {
 		return nil, err
 	}
-	m, err := r.New()
+	return r.New()
+})
+
+// openMap returns the map of a sealed recipe, drawn once in a process.
+func openMap(ctx context.Context, s features.Sealed) (features.Map, error) {
+	name, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	return maps.get(ctx, string(name))
+}
+
+// openGridded returns the map of a sealed recipe whose features have a bound.
+func openGridded(ctx context.Context, s features.Sealed) (features.Gridded, error) {
+	m, err := openMap(ctx, s)
 	if err != nil {
 		return nil, err
 	}

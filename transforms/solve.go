@@ -119,7 +119,7 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 	if err != nil {
 		return nil, asFault(Internal, err)
 	}
-	m, err := maps.get(ctx, sealKey(p.Fold.Recipe))
+	m, err := openGridded(ctx, p.Fold.Recipe)
 	if err != nil {
 		return nil, asFault(Internal, err)
 	}

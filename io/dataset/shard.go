@@ -14,6 +14,11 @@ type Shard struct {
 	Exact      bool  `json:"exact,omitempty"` // Start is known to begin a record
 }
 
+// Before tells whether the rows of s stand before those of t.
+func (s Shard) Before(t Shard) bool {
+	return s.File < t.File || s.File == t.File && s.Start < t.Start
+}
+
 // Report is what the reader of a shard saw.
 type Report struct {
 	Shard    Shard      `json:"shard"`
@@ -90,10 +95,7 @@ func (d *Dataset) cut(file int, size int64) []Shard {
 // a shard that stopped at a bad row nothing is known of the file, and it counts as
 // tiled up to there. The reports may stand in any order; it sorts them.
 func Tile(reports []Report) (exact []Shard, again []int) {
-	sort.Slice(reports, func(i, j int) bool {
-		a, b := reports[i].Shard, reports[j].Shard
-		return a.File < b.File || a.File == b.File && a.Start < b.Start
-	})
+	sort.Slice(reports, func(i, j int) bool { return reports[i].Shard.Before(reports[j].Shard) })
 	for i := 0; i < len(reports); {
 		file, first := reports[i].Shard.File, i
 		tiled, stopped, line := true, false, int64(0)

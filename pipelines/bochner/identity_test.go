@@ -291,7 +291,7 @@ func (v variant) predict(t *testing.T, model string, tb table, flags ...string) 
 	if r := runCommand(t, cmd); r.code != 0 {
 		t.Fatalf("%s: exit code %d\n%s", v.name, r.code, r.stderr)
 	}
-	var about struct{ Parts []struct{ Name string } }
+	var about struct{ Parts []struct{ Names []string } }
 	if err := json.Unmarshal([]byte(read(t, out, "manifest.json")), &about); err != nil {
 		t.Fatal(err)
 	}
@@ -299,14 +299,14 @@ func (v variant) predict(t *testing.T, model string, tb table, flags ...string) 
 		t.Errorf("%s: the directory has %v", v.name, entries(t, out))
 	}
 	for i, part := range about.Parts {
-		text := read(t, out, part.Name)
-		if strings.HasSuffix(part.Name, ".csv") {
+		text := read(t, out, part.Names[0])
+		if strings.HasSuffix(part.Names[0], ".csv") {
 			_, text, _ = strings.Cut(text, "\n")
 		}
 		lines = append(lines, strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")...)
 		lines[len(lines)-1] += "\n"
-		if i > 0 && about.Parts[i-1].Name >= part.Name {
-			t.Errorf("%s: %s comes behind %s", v.name, part.Name, about.Parts[i-1].Name)
+		if i > 0 && about.Parts[i-1].Names[0] >= part.Names[0] {
+			t.Errorf("%s: %s comes behind %s", v.name, part.Names[0], about.Parts[i-1].Names[0])
 		}
 	}
 	return lines, len(about.Parts)

@@ -1,0 +1,130 @@
+package pipelines
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// Part is what was made of consecutive rows of one file.
+type Part struct {
+	Names []string `json:"names"` // of the files
+	File  string   `json:"file"`  // that the rows are from
+	First int64    `json:"first"` // lines, or records, of the file before the shard that the rows are in
+	Rows  int64    `json:"rows"`
+}
+
+// writeShards runs a pass that makes files of every shard, in a directory of the
+// work directory whose name it stores in out. Shards that an earlier run has
+// finished are not done again. It returns what was written, in the order of the
+// rows, and the directory.
+func (j *job) writeShards(ctx context.Context, pass *transforms.Pass, name string, out *string, write func(beam.Scope, transforms.Scan) beam.PCollection) ([]transforms.Written, string, error) {
+	// Files are named by where their shards begin: those of shards of another size
+	// must not lie among them.
+	dir := j.work.file(name, version, pass, j.opts.ShardBytes)
+	*out = dir
+	shards := j.opts.shards(&pass.Data)
+	for {
+		var all []transforms.Written
+		pass.Shards = nil
+		for _, s := range shards {
+			if w, ok := finished(ctx, dir, s); ok {
+				all = append(all, w)
+			} else {
+				pass.Shards = append(pass.Shards, s)
+			}
+		}
+		if len(all) > 0 {
+			j.progress.note("found %d of %d shards finished in the work directory", len(all), len(shards))
+		}
+		if len(pass.Shards) > 0 {
+			fresh, err := j.writeFresh(ctx, pass, name, write)
+			if err != nil {
+				return nil, "", err
+			}
+			all = append(all, fresh...)
+		}
+		sort.Slice(all, func(a, b int) bool { return all[a].Report.Shard.Before(all[b].Report.Shard) })
+		reports := reportsOf(all)
+		again, err := untiled(&pass.Data, shards, reports)
+		if err != nil {
+			return nil, "", err
+		}
+		if len(again) == 0 {
+			for i := range all {
+				all[i].Report = reports[i] // with the lines that Tile has counted
+			}
+			return all, dir, nil
+		}
+		shards = wholeFiles(shards, again)
+	}
+}
+
+// writeFresh runs the pass over the shards that are not finished.
+func (j *job) writeFresh(ctx context.Context, pass *transforms.Pass, name string, write func(beam.Scope, transforms.Scan) beam.PCollection) ([]transforms.Written, error) {
+	sc, err := j.store(ctx, pass)
+	if err != nil {
+		return nil, err
+	}
+	list := j.work.file(name+".written", version, pass)
+	if err := j.run(ctx, func(s beam.Scope) { transforms.WriteLines(s, list, write(s, sc)) }); err != nil {
+		return nil, err
+	}
+	data, err := storage.ReadFile(ctx, list, maxState)
+	if err != nil {
+		return nil, err
+	}
+	var all []transforms.Written
+	for line := range bytes.Lines(data) {
+		var w transforms.Written
+		if err := json.Unmarshal(line, &w); err != nil {
+			return nil, fmt.Errorf("pipelines: %s: %w", list, err)
+		}
+		all = append(all, w)
+	}
+	if len(all) != len(pass.Shards) {
+		return nil, fmt.Errorf("pipelines: %d shards were written, want %d", len(all), len(pass.Shards))
+	}
+	return all, nil
+}
+
+// finished returns what was written for a shard, if all of it is there.
+func finished(ctx context.Context, dir string, s dataset.Shard) (w transforms.Written, ok bool) {
+	data, err := storage.ReadFile(ctx, storage.Join(dir, transforms.DoneName(s)), maxState)
+	if err != nil || json.Unmarshal(data, &w) != nil {
+		return w, false // not there, or not to be read: the shard is done again
+	}
+	return w, w.Report.Shard == s && w.Report.Fault == ""
+}
+
+func reportsOf(written []transforms.Written) []dataset.Report {
+	reports := make([]dataset.Report, len(written))
+	for i, w := range written {
+		reports[i] = w.Report
+	}
+	return reports
+}
+
+// publishedParts names the files of all parts in the order of the rows.
+func publishedParts(d *dataset.Dataset, written []transforms.Written, dir string) (parts []Part, files []storage.File) {
+	for _, w := range written {
+		for _, p := range w.Parts {
+			part := Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows}
+			for _, f := range p.Files {
+				name := fmt.Sprintf("part-%05d%s", len(parts), f.Suffix)
+				part.Names = append(part.Names, name)
+				files = append(files, storage.File{Name: name, From: storage.Join(dir, f.Name)})
+			}
+			parts = append(parts, part)
+		}
+	}
+	return parts, files
+}

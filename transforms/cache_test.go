@@ -1,0 +1,78 @@
+package transforms
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func TestOneOfManyLoads(t *testing.T) {
+	var loads atomic.Int32
+	begun := make(chan struct{})
+	c := newCache(2, func(_ context.Context, name string) (*string, error) {
+		loads.Add(1)
+		<-begun
+		return &name, nil
+	})
+	got := make([]*string, 50)
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() { got[i], _ = c.get(context.Background(), "a") })
+	}
+	close(begun)
+	wg.Wait()
+	for _, p := range got {
+		if p != got[0] || *p != "a" {
+			t.Fatal("not all have the same")
+		}
+	}
+	if n := loads.Load(); n != 1 {
+		t.Errorf("loaded %d times", n)
+	}
+}
+
+func TestFailuresAndPanicsAreNotKept(t *testing.T) {
+	failed := errors.New("failed")
+	loads := 0
+	c := newCache(1, func(context.Context, string) (int, error) {
+		switch loads++; loads {
+		case 1:
+			return 0, failed
+		case 2:
+			panic("broken")
+		}
+		return 7, nil
+	})
+	if _, err := c.get(context.Background(), "a"); err != failed {
+		t.Errorf("got %v, want the error of load", err)
+	}
+	func() {
+		defer func() {
+			if r := recover(); r != "broken" {
+				t.Errorf("recovered %v, want the panic of load", r)
+			}
+		}()
+		c.get(context.Background(), "a")
+	}()
+	if v, err := c.get(context.Background(), "a"); v != 7 || err != nil {
+		t.Errorf("third: %d, %v", v, err)
+	}
+}
+
+func TestWhatWasNotAskedForLongestGoesFirst(t *testing.T) {
+	loads := map[string]int{}
+	c := newCache(2, func(_ context.Context, name string) (string, error) {
+		loads[name]++
+		return name, nil
+	})
+	for _, name := range []string{"a", "b", "a", "c", "a", "b"} { // c drives b out, b drives c out
+		if v, err := c.get(context.Background(), name); v != name || err != nil {
+			t.Fatal(v, err)
+		}
+	}
+	if loads["a"] != 1 || loads["b"] != 2 || loads["c"] != 1 || len(c.entries) != 2 {
+		t.Errorf("loads %v, %d kept", loads, len(c.entries))
+	}
+}
