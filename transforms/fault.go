@@ -38,7 +38,10 @@ const faultMark = "bochner-fault:"
 
 // asFault wraps the error of a worker so that FindFault finds it again.
 func asFault(kind Kind, err error) error {
-	if err == nil || strings.HasPrefix(err.Error(), faultMark) {
+	if err == nil {
+		return nil
+	}
+	if _, already := FindFault(err).(*Fault); already {
 		return err
 	}
 	var e *storage.Error
