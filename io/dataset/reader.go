@@ -115,7 +115,11 @@ func (r *Reader) openText(ctx context.Context, f *File, s Shard) error {
 		r.rows = libsvmio.NewReader(r.text, r.data.Schema.Dim)
 		return nil
 	}
-	r.rows = csvio.NewReader(r.text, *layout)
+	l := *layout
+	if r.label == nil {
+		l.Label = -1 // what stands there, or that nothing does, is of no matter
+	}
+	r.rows = csvio.NewReader(r.text, l)
 	return nil
 }
 
