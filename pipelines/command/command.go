@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var started *startedError
 	if !errors.As(err, &started) {
-		fmt.Fprintf(stderr, "bochner: %v\nsee %s --help\n", err, cmd.CommandPath())
+		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", inOneLine(err), cmd.CommandPath())
 		return pipelines.ExitUsage
 	}
 	code := pipelines.ExitCode(err)

@@ -24,7 +24,7 @@ func readConfig(cmd *cobra.Command) error {
 	}
 	var config map[string]any
 	if err := yaml.UnmarshalWithOptions(data, &config, yaml.Strict()); err != nil {
-		return fmt.Errorf("--config: %s: %w", name, err)
+		return fmt.Errorf("--config: %s: %s", name, yaml.FormatError(err, false, false))
 	}
 	keys := make([]string, 0, len(config))
 	for key := range config {

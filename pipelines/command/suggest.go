@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +19,16 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w%s", err, meant(cmd.Flags(), unknown.GetSpecifiedName()))
 	}
 	return err
+}
+
+// inOneLine returns the text of an error, with cobra's list of the commands that
+// may be meant put as it is put elsewhere.
+func inOneLine(err error) string {
+	text, list, found := strings.Cut(err.Error(), "\n\nDid you mean this?\n\t")
+	if !found {
+		return text
+	}
+	return fmt.Sprintf("%s (did you mean %q?)", text, strings.Join(strings.Fields(list), ", "))
 }
 
 // meant returns ` (did you mean "lambda"?)` if a flag has a name close to that.
