@@ -108,6 +108,7 @@ func (p *Pass) Shape(dim int) ridge.Shape {
 // addRows adds the rows from first up to end of a block.
 func (f *folder) addRows(b *rows.Block, first, end int) {
 	if f.rows.D != b.D {
+		f.flush()
 		f.rows.Reset(b.D)
 	}
 	limit := rows.Rows(b.D)
