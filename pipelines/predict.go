@@ -82,7 +82,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err := o.Job.Engine.validate(); err != nil {
 		return nil, err
 	}
-	if err := storage.Vacant(ctx, o.Out); err != nil {
+	if err := o.Job.vacant(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	manifest, d, err := openModelData(ctx, o.Model, o.Data)
@@ -111,11 +111,11 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 		return nil, err
 	}
 	j.progress.done()
-	return o.publish(ctx, d, manifest, written, dir)
+	return o.publish(ctx, j, d, manifest, written, dir)
 }
 
 // publish makes the directory of predictions.
-func (o PredictOptions) publish(ctx context.Context, d *dataset.Dataset, manifest *models.Manifest, written []transforms.Written, dir string) (*PredictResult, error) {
+func (o PredictOptions) publish(ctx context.Context, j *job, d *dataset.Dataset, manifest *models.Manifest, written []transforms.Written, dir string) (*PredictResult, error) {
 	counts, err := count(d, reportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err
@@ -134,8 +134,7 @@ func (o PredictOptions) publish(ctx context.Context, d *dataset.Dataset, manifes
 		return nil, err
 	}
 	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
-	err = storage.Publish(ctx, o.Out, files)
-	return result, err
+	return result, j.publish(ctx, o.Out, files)
 }
 
 // WriteTo prints the result for people.

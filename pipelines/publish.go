@@ -55,7 +55,7 @@ func (t *training) publish(ctx context.Context) error {
 	if len(t.counts.Listed) > 0 {
 		files = append(files, storage.File{Name: SetAsideFile, Data: setAsideLines(t.counts.Listed)})
 	}
-	return storage.Publish(ctx, t.opts.Model, files)
+	return t.job.publish(ctx, t.opts.Model, files)
 }
 
 func setAsideLines(list []dataset.SetAside) []byte {

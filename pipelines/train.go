@@ -41,7 +41,7 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if err := storage.Vacant(ctx, o.Model); err != nil {
+	if err := o.Job.vacant(ctx, o.Model); err != nil {
 		return nil, err
 	}
 	d, err := openData(ctx, o.Data)

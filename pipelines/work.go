@@ -29,15 +29,11 @@ func openWork(ctx context.Context, out, dir string, resume bool) (*work, error) 
 	if err != nil {
 		return nil, err
 	}
-	if dir == "" {
-		dir = storage.Join(filepath.Dir(out), ".bochner-"+filepath.Base(out))
-	}
-	name := dir
-	if dir, err = storage.Abs(dir); err != nil {
+	if dir, err = workDir(out, dir); err != nil {
 		return nil, err
 	}
 	lock := storage.Join(dir, "lock")
-	if err := ownWork(ctx, name, lock); err != nil {
+	if err := ownWork(ctx, dir, lock); err != nil {
 		return nil, err
 	}
 	unlock, err := storage.Lock(ctx, lock)
@@ -56,6 +52,16 @@ func openWork(ctx context.Context, out, dir string, resume bool) (*work, error) 
 		return nil, err
 	}
 	return w, nil
+}
+
+// workDir returns the directory in which a job works that makes out: dir, or the
+// one beside out.
+func workDir(out, dir string) (string, error) {
+	if dir != "" {
+		return storage.Abs(dir)
+	}
+	out, err := storage.Abs(out)
+	return storage.Join(filepath.Dir(out), ".bochner-"+filepath.Base(out)), err
 }
 
 // ownWork refuses a directory with content that is not a job's, which has a lock.

@@ -1,0 +1,75 @@
+package storage
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Holds tells whether a directory has the given files, byte for byte, and
+// nothing else: whether Publish of them would make what is there.
+func Holds(ctx context.Context, dir string, files []File) (bool, error) {
+	p, err := path(dir)
+	if err != nil {
+		return false, fail("list", dir, err)
+	}
+	entries, err := os.ReadDir(p)
+	if err != nil {
+		return false, fail("list", dir, err)
+	}
+	if len(entries) != len(files) {
+		return false, nil
+	}
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		same, err := f.equals(Join(p, f.Name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil || !same {
+			return false, fail("read", Join(dir, f.Name), err)
+		}
+	}
+	return true, nil
+}
+
+// equals compares the file with one on the disk.
+func (f File) equals(name string) (bool, error) {
+	there, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer there.Close()
+	var mine io.Reader = bytes.NewReader(f.Data)
+	if f.From != "" {
+		r, err := open(f.From, 0)
+		if err != nil {
+			return false, err
+		}
+		defer r.Close()
+		mine = r
+	}
+	x, y := bufio.NewReaderSize(mine, 1<<16), bufio.NewReaderSize(there, 1<<16)
+	for {
+		a, errA := x.Peek(1 << 16)
+		b, errB := y.Peek(1 << 16)
+		switch {
+		case errA != nil && errA != io.EOF:
+			return false, errA
+		case errB != nil && errB != io.EOF:
+			return false, errB
+		case !bytes.Equal(a, b):
+			return false, nil
+		case errA == io.EOF:
+			return true, nil // the ends are equal, and the second ended with the first
+		}
+		x.Discard(len(a))
+		y.Discard(len(b))
+	}
+}
