@@ -35,6 +35,9 @@ func (e *badModel) Error() string        { return "models: " + e.dir + ": " + e.
 func (e *badModel) Unwrap() error        { return e.err }
 func (e *badModel) Is(target error) bool { return target == ErrBadModel }
 
+// Bad returns an ErrBadModel of a directory with its reason.
+func Bad(dir string, reason error) error { return &badModel{dir, reason} }
+
 // Model is a model ready for use. It is safe for concurrent use and must not be
 // changed.
 type Model struct {
