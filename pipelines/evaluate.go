@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -44,6 +43,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err != nil {
 		return nil, err
 	}
+	if err := validFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
 	if err := o.Job.Engine.validate(); err != nil {
 		return nil, err
 	}
@@ -53,6 +55,10 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	if !d.Labeled {
 		return nil, unlabeled(d)
+	}
+	classes := manifest.Task == models.Classification
+	if err := g.fits(classes); err != nil {
+		return nil, err
 	}
 	dir, remove, err := scratch()
 	if err != nil {
@@ -68,7 +74,6 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err != nil {
 		return nil, err
 	}
-	classes := manifest.Task == models.Classification
 	pass := &transforms.Pass{
 		Data: *d, Shards: j.opts.shards(d), Mode: mode(o.MaxBadFraction), Target: &transforms.Target{},
 		Predict: &transforms.Predict{Model: model, SHA256: manifest.SHA256},
@@ -108,91 +113,6 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		result.Targets = &report
 	}
 	return result, g.check(result)
-}
-
-// gate is a bound on a score.
-type gate struct {
-	score string
-	least bool // the score must be at least the bound, else at most
-	bound float64
-}
-
-// gateScores are the scores that a gate can name.
-var gateScores = map[string]func(*EvaluateResult) (float64, bool){
-	"accuracy": func(r *EvaluateResult) (float64, bool) {
-		return ofClasses(r, func(c *score.ClassReport) float64 { return c.Accuracy })
-	},
-	"error": func(r *EvaluateResult) (float64, bool) {
-		return ofClasses(r, func(c *score.ClassReport) float64 { return c.Error })
-	},
-	"macro_f1": func(r *EvaluateResult) (float64, bool) {
-		return ofClasses(r, func(c *score.ClassReport) float64 { return c.MacroF1 })
-	},
-	"r2": func(r *EvaluateResult) (float64, bool) {
-		return ofTargets(r, func(t *score.TargetReport) float64 { return t.R2 })
-	},
-	"rmse": func(r *EvaluateResult) (float64, bool) {
-		return ofTargets(r, func(t *score.TargetReport) float64 { return t.RMSE })
-	},
-	"mae": func(r *EvaluateResult) (float64, bool) {
-		return ofTargets(r, func(t *score.TargetReport) float64 { return t.MAE })
-	},
-}
-
-func ofClasses(r *EvaluateResult, f func(*score.ClassReport) float64) (float64, bool) {
-	if r.Classes == nil {
-		return 0, false
-	}
-	return f(r.Classes), true
-}
-
-func ofTargets(r *EvaluateResult, f func(*score.TargetReport) float64) (float64, bool) {
-	if r.Targets == nil {
-		return 0, false
-	}
-	return f(r.Targets), true
-}
-
-// parseGate reads a gate such as accuracy>=0.95 or rmse<=3; nil for the empty text.
-func parseGate(text string) (*gate, error) {
-	if text == "" {
-		return nil, nil
-	}
-	for _, op := range []string{">=", "<="} {
-		name, bound, found := strings.Cut(text, op)
-		if !found {
-			continue
-		}
-		g := &gate{score: strings.TrimSpace(name), least: op == ">="}
-		if _, ok := gateScores[g.score]; !ok {
-			return nil, usage("--gate: unknown score %q%s; have %s", g.score, DidYouMean(g.score, keys(gateScores)), strings.Join(keys(gateScores), ", "))
-		}
-		var err error
-		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil {
-			return nil, usage("--gate: %q is not a number", bound)
-		}
-		return g, nil
-	}
-	return nil, usage("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
-}
-
-func (g *gate) check(r *EvaluateResult) error {
-	if g == nil {
-		return nil
-	}
-	value, ok := gateScores[g.score](r)
-	if !ok {
-		return usage("--gate: this model has no %s", g.score)
-	}
-	op := "<="
-	passed := value <= g.bound
-	if g.least {
-		op, passed = ">=", value >= g.bound
-	}
-	if !passed {
-		return &GateError{fmt.Sprintf("gate not passed: %s is %.6g, want %s %g", g.score, value, op, g.bound)}
-	}
-	return nil
 }
 
 // WriteTo prints the result for people.

@@ -10,7 +10,7 @@ import (
 type LambdaOptions struct {
 	Path  []float64 // λ on the mean loss; several are a path to choose from; none is ridge.AutoLambda
 	C     float64   // instead of Path: C = 1/(λn), as support vector machines have it; 0 for none
-	Folds int       // of the cross-validation that chooses from a path; 0 is 5
+	Folds int       // of the cross-validation; 0 is 5 where there is a path to choose from, else none
 }
 
 // DefaultFolds is the number of folds where none is given.

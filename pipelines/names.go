@@ -10,9 +10,10 @@ import (
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // DidYouMean returns ` (did you mean "gaussian"?)` if one of the names is close
-// to what was written, else nothing.
+// to what was written, else nothing. Close are names that one or two edits make
+// of it, and no more than a third of its letters.
 func DidYouMean(written string, names []string) string {
-	best, least := "", 3
+	best, least := "", min(2, max(1, len(written)/3))+1
 	for _, name := range names {
 		if d := distance(written, name); d < least {
 			best, least = name, d

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -70,8 +71,9 @@ func PlanTraining(ctx context.Context, o TrainOptions) (*Plan, error) {
 	if dim == 0 {
 		dim = assumedDim
 	}
-	block := 4 * dim * 1024
-	p.Worker = int64(folds)*(shape.Bytes()+block+int64(p.Features)*1024) + 2*block + 4*dim*int64(p.Features)
+	n := int64(rows.Rows(int(dim)))
+	block := 4 * dim * n
+	p.Worker = int64(folds)*(shape.Bytes()+block+int64(p.Features)*n) + 2*block + 4*dim*int64(p.Features)
 	p.Solve = ridge.Memory(shape, folds, engine.Threads)
 	p.Shuffle = int64(p.Lanes) * int64(folds) * shape.Bytes()
 	return p, nil
@@ -80,11 +82,11 @@ func PlanTraining(ctx context.Context, o TrainOptions) (*Plan, error) {
 // WriteTo prints the plan for people.
 func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	rows := "a number that only reading tells"
+	count := "a number that only reading tells"
 	if p.Rows > 0 {
-		rows = groups(p.Rows)
+		count = groups(p.Rows)
 		if !p.Exact {
-			rows = "about " + rows
+			count = "about " + count
 		}
 	}
 	columns := "numbers, how many only reading tells"
@@ -92,7 +94,7 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 		columns = fmt.Sprintf("%d numbers", p.Columns)
 	}
 	fmt.Fprintf(&b, "data      %d files of %s, %s, in %d shards\n", p.Files, p.Format, bytesText(p.Bytes), p.Shards)
-	fmt.Fprintf(&b, "rows      %s, of %s\n", rows, columns)
+	fmt.Fprintf(&b, "rows      %s, of %s\n", count, columns)
 	fmt.Fprintf(&b, "passes    %d over the data: one to look it over, one to train\n", p.Passes)
 	fmt.Fprintf(&b, "model     %d features, %d values of lambda, %d folds\n", p.Features, p.Lambdas, p.Folds)
 	fmt.Fprintf(&b, "memory    %s in each of %d lanes, %s to solve; it does not grow with the rows\n", bytesText(p.Worker), p.Lanes, bytesText(p.Solve))

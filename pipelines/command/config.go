@@ -1,16 +1,20 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sort"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // readConfig sets the flags that the file of --config names and the command line
-// does not. Every key must be the name of a flag.
+// does not. Every key must be the name of a flag. A list sets a flag that may be
+// given several times, or one that takes a list with commas.
 func readConfig(cmd *cobra.Command) error {
 	fs := cmd.Flags()
 	f := fs.Lookup("config")
@@ -39,20 +43,31 @@ func readConfig(cmd *cobra.Command) error {
 		if f.Changed {
 			continue
 		}
-		values, isList := config[key].([]any)
-		if !isList {
-			values = []any{config[key]}
+		if err := setFlag(f, config[key]); err != nil {
+			return fmt.Errorf("--config: %s: %s: %w", name, key, err)
 		}
-		for _, v := range values {
-			switch v.(type) {
-			case string, bool, int, int64, uint64, float64:
-			default:
-				return fmt.Errorf("--config: %s: %s: want a text, a number, true or false, or a list of those", name, key)
-			}
-			if err := fs.Set(key, fmt.Sprint(v)); err != nil {
-				return fmt.Errorf("--config: %s: %s: %w", name, key, err)
-			}
-		}
+		f.Changed = true
 	}
 	return nil
+}
+
+// setFlag gives a flag the value that YAML has for it.
+func setFlag(f *pflag.Flag, value any) error {
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	var words []string
+	for _, v := range list {
+		switch v.(type) {
+		case string, bool, int, int64, uint64, float64:
+		default:
+			return errors.New("want a text, a number, true or false, or a list of those")
+		}
+		words = append(words, fmt.Sprint(v))
+	}
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		return many.Replace(words)
+	}
+	return f.Value.Set(strings.Join(words, ","))
 }
