@@ -21,6 +21,8 @@ type progress struct {
 	tty   bool
 	count bool // rows are read in this process, so that they can be counted
 	stop  func()
+
+	mu sync.Mutex // of w, which the job and the clock of a phase write to
 }
 
 func newProgress(w io.Writer, count bool) *progress {
@@ -31,7 +33,9 @@ func newProgress(w io.Writer, count bool) *progress {
 // note prints a line.
 func (p *progress) note(format string, args ...any) {
 	if !p.quiet {
-		fmt.Fprintf(p.w, "%s\n", fmt.Sprintf(format, args...))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		fmt.Fprintf(p.w, format+"\n", args...)
 	}
 }
 

@@ -104,12 +104,10 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 	p, s := beam.NewPipelineWithRoot()
 	build(s)
 	done := make(chan error, 1)
-	tidy := func() {}
 	if e.Runner == "prism" || jobopts.IsLoopback() {
-		tidy = privateTemp()
+		defer tempDir.borrow()()
 	}
 	go func() {
-		defer tidy()
 		// Prism panics on a context that has a deadline; this one has none.
 		_, err := beam.Run(context.WithoutCancel(ctx), e.Runner, p)
 		done <- err
@@ -176,25 +174,6 @@ func (e Engine) workerBinary() error {
 	}
 	*jobopts.WorkerBinary = self
 	return nil
-}
-
-// privateTemp gives the process a temporary directory of its own until the
-// returned function is called: each job whose workers are this process leaves an empty file in it, where
-// the binary for workers would be. If there can be none, files are left.
-func privateTemp() (restore func()) {
-	before, set := os.LookupEnv("TMPDIR")
-	dir, err := os.MkdirTemp("", "bochner-prism-")
-	if err != nil || os.Setenv("TMPDIR", dir) != nil {
-		return func() {}
-	}
-	return func() {
-		if set {
-			os.Setenv("TMPDIR", before)
-		} else {
-			os.Unsetenv("TMPDIR")
-		}
-		os.RemoveAll(dir)
-	}
 }
 
 // Quiet sends the log of Beam and its runners away, but for warnings.
