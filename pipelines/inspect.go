@@ -7,13 +7,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/transforms"
 )
 
 // InspectOptions says which data to look over.
@@ -36,8 +33,8 @@ type DataReport struct {
 
 // InspectData reads all rows once and says what they look like. Nothing is written.
 func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err error) {
-	if !(o.MaxBadFraction >= 0 && o.MaxBadFraction <= 1) {
-		return nil, usage("--max_bad_fraction must be between 0 and 1 (have %g)", o.MaxBadFraction)
+	if err := validFraction(o.MaxBadFraction); err != nil {
+		return nil, err
 	}
 	if err := o.Job.Engine.validate(); err != nil {
 		return nil, err
@@ -178,43 +175,4 @@ func clip(s string, most int) string {
 		return s
 	}
 	return s[:most] + " …"
-}
-
-// profiled is what the profile pass of a job found.
-type profiled struct {
-	sum     profile.Sum
-	encoded []byte
-	counts  Counts
-	shards  []dataset.Shard // exact
-}
-
-// profile runs the profile pass. With open, any label will do.
-func (j *job) profile(ctx context.Context, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*profiled, error) {
-	pass := &transforms.Pass{Data: *d, Shards: j.opts.shards(d), Mode: mode(maxBad), Seed: seed}
-	if d.Labeled {
-		pass.Target = &transforms.Target{Open: open}
-	}
-	files, reports, err := j.scan(ctx, pass, "profile", func(s beam.Scope, sc transforms.Scan, files passFiles) {
-		sum, reports := transforms.Profile(s, sc)
-		transforms.Write(s, files.sum, sum)
-		transforms.WriteLines(s, files.reports, reports)
-	})
-	if err != nil {
-		return nil, err
-	}
-	p := new(profiled)
-	if p.counts, err = count(d, reports, maxBad); err != nil {
-		return nil, err
-	}
-	p.shards, _ = dataset.Tile(reports)
-	if p.encoded, err = storage.ReadFile(ctx, files.sum, maxState); err != nil {
-		return nil, err
-	}
-	if err := p.sum.UnmarshalBinary(p.encoded); err != nil {
-		return nil, err
-	}
-	if n := p.sum.Result().Rows; n != p.counts.Used {
-		return nil, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.counts.Used)
-	}
-	return p, nil
 }

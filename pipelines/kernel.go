@@ -124,7 +124,7 @@ type recipe struct {
 
 // chooseRecipe makes the recipe of scalings and kernel, with the statistics that
 // the profile found.
-func chooseRecipe(o TrainOptions, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (recipe, error) {
+func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (recipe, error) {
 	k := o.Kernel
 	f := families[k.Name]
 	scaled, err := chooseScale(o.Scale, schema, p)

@@ -49,10 +49,10 @@ func openModelData(ctx context.Context, model string, o dataset.Options) (*model
 	}
 	like := new(dataset.Schema)
 	if err := json.Unmarshal(manifest.Input.Options, like); err != nil {
-		return nil, nil, fmt.Errorf("%w: %s: input options: %v", models.ErrBadModel, model, err)
+		return nil, nil, models.Bad(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
 	}
 	if err := like.Validate(); err != nil {
-		return nil, nil, fmt.Errorf("%w: %s: input options: %v", models.ErrBadModel, model, err)
+		return nil, nil, models.Bad(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
 	}
 	o.Like = like
 	if (o.Format == "" || o.Format == "auto") && (like.Format == dataset.CIFAR10 || like.Format == dataset.CIFAR100) {
@@ -76,8 +76,9 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 		return nil, usage("no directory for the predictions: name one with --out")
 	case o.Format != "csv" && o.Format != "jsonl":
 		return nil, usage("--out_format must be csv or jsonl (have %q)", o.Format)
-	case !(o.MaxBadFraction >= 0 && o.MaxBadFraction <= 1):
-		return nil, usage("--max_bad_fraction must be between 0 and 1 (have %g)", o.MaxBadFraction)
+	}
+	if err := validFraction(o.MaxBadFraction); err != nil {
+		return nil, err
 	}
 	if err := o.Job.Engine.validate(); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (t *training) publish(ctx context.Context) error {
 			Program: version, Task: t.task(), Seed: t.opts.Seed, Recipe: t.recipe.sealed,
 			Learner: models.Learner{Kind: "ridge", Lambda: t.fit.Lambda, Folds: t.folds, Table: t.fit.Table},
 			Input: models.Input{
-				Format: string(t.data.Schema.Format), Dim: t.profil.Dim, Columns: t.data.Schema.Columns, Label: label, Options: options,
+				Format: string(t.data.Schema.Format), Dim: t.found.Dim, Columns: t.data.Schema.Columns, Label: label, Options: options,
 			},
 			Vocabulary: t.target.Classes, TargetGrid: t.target.Grid,
 			Rows:        models.Rows{Read: t.counts.Read, Used: t.counts.Used, SetAside: t.counts.SetAside},
@@ -46,7 +46,7 @@ func (t *training) publish(ctx context.Context) error {
 		},
 	}
 	if t.target.Classes != nil {
-		m.Manifest.Profile.ClassCounts = t.profil.Labels.Counts
+		m.Manifest.Profile.ClassCounts = t.found.Labels.Counts
 	}
 	files, err := models.Encode(m)
 	if err != nil {
@@ -103,13 +103,13 @@ type TrainResult struct {
 
 func (t *training) result() *TrainResult {
 	r := &TrainResult{
-		Model: t.opts.Model, Task: t.task(), Rows: t.counts, Columns: t.profil.Dim,
+		Model: t.opts.Model, Task: t.task(), Rows: t.counts, Columns: t.found.Dim,
 		Kernel: t.recipe.name, Width: t.recipe.width, Recipe: t.recipe.sealed,
 		Lambda: t.fit.Lambda, Path: t.fit.Table, Seconds: t.seconds, Work: transforms.Spent(),
 		dim: t.recipe.dim, folds: t.folds, seed: t.opts.Seed,
 	}
 	if t.target.Classes != nil {
-		r.Classes, r.Counts = t.target.Classes.Classes, t.profil.Labels.Counts
+		r.Classes, r.Counts = t.target.Classes.Classes, t.found.Labels.Counts
 	}
 	if note := edge(t.fit.Table, t.fit.Lambda); note != "" {
 		r.Notes = append(r.Notes, note)

@@ -9,29 +9,17 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// TrainOptions says what to train on which data. The zero value of a field is the
-// command's default, unless the field says otherwise.
+// TrainOptions says what to train on which data.
 type TrainOptions struct {
-	Data  dataset.Options
-	Model string // directory to make; it must not exist
-	Task  string // classification or regression; "" or auto decides by the labels
-
-	Scale  []string // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
-	Kernel KernelOptions
+	MapOptions
+	Model  string // directory to make; it must not exist
 	Lambda LambdaOptions
-
-	Seed           uint64  // of the features, the folds and the sample
-	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
-
-	Job JobOptions
 }
 
 // Train trains a model: a pass that looks the data over, a pass that adds up the
@@ -57,8 +45,12 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 	}
 	defer func() { j.close(ctx, err) }()
 
-	t := &training{job: j, opts: o, data: d}
-	if err := j.timed(ctx, "profile", t.look); err != nil {
+	t := &training{job: j, opts: o}
+	err = j.timed(ctx, "profile", func(ctx context.Context) (err error) {
+		t.looked, err = j.look(ctx, d, o.MapOptions)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	if err := j.timed(ctx, "train", t.fold); err != nil {
@@ -80,68 +72,21 @@ func (o TrainOptions) validate() error {
 	if o.Model == "" {
 		return usage("no model directory: name one with --model")
 	}
-	switch o.Task {
-	case "", "auto", string(models.Classification), string(models.Regression):
-	default:
-		return usage("--task must be auto, classification or regression (have %q)", o.Task)
-	}
-	if !(o.MaxBadFraction >= 0 && o.MaxBadFraction <= 1) {
-		return usage("--max_bad_fraction must be between 0 and 1 (have %g)", o.MaxBadFraction)
-	}
-	if err := validScale(o.Scale); err != nil {
+	if err := o.MapOptions.validate(); err != nil {
 		return err
 	}
-	if err := o.Kernel.validate(); err != nil {
-		return err
-	}
-	if err := o.Lambda.validate(); err != nil {
-		return err
-	}
-	return o.Job.Engine.validate()
+	return o.Lambda.validate()
 }
 
 // training is the state of one Train.
 type training struct {
 	*job
 	opts TrainOptions
-	data *dataset.Dataset
+	*looked
 
-	shards []dataset.Shard // exact
-	counts Counts
-	profil profile.Profile
-	digest string // of the profile: the fingerprint of the data
-	target transforms.Target
-	recipe recipe
 	folds  int
 	fit    transforms.FitReport
 	linear *models.Linear
-}
-
-// look looks the data over, and decides what follows from what they look like.
-func (t *training) look(ctx context.Context) error {
-	o := t.opts
-	t.progress.phase("reading", 0)
-	defer t.progress.done()
-	p, err := t.job.profile(ctx, t.data, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression))
-	if err != nil {
-		return err
-	}
-	t.counts, t.shards, t.profil = p.counts, p.shards, p.sum.Result()
-	digest := sha256.Sum256(p.encoded)
-	t.digest = hex.EncodeToString(digest[:])
-	t.data.Schema.Dim = t.profil.Dim
-	if t.target, err = target(o.Task, t.data, t.profil.Labels); err != nil {
-		return err
-	}
-	t.recipe, err = chooseRecipe(o, t.data.Schema, &t.profil, &p.sum)
-	return err
-}
-
-func mode(maxBad float64) dataset.Mode {
-	if maxBad == 0 {
-		return dataset.Stop
-	}
-	return dataset.Aside
 }
 
 // fold adds up the ridge sums and solves for the weights.
@@ -149,7 +94,7 @@ func (t *training) fold(ctx context.Context) error {
 	lambda, folds := t.opts.Lambda.path(t.counts.Used)
 	t.folds = folds
 	pass := &transforms.Pass{
-		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: &t.target,
+		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
 		Fold: &transforms.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda},
 	}
 	shape := pass.Shape(t.recipe.dim)
@@ -160,7 +105,7 @@ func (t *training) fold(ctx context.Context) error {
 		return refuse("pipelines: %s rows are more than the %s whose sums are exact", groups(t.counts.Used), groups(shape.MaxRows()))
 	}
 	t.progress.note("training on %s rows of %d numbers: %s, %d features, %d sums of %s in each of %d lanes, %s to solve",
-		groups(t.counts.Used), t.profil.Dim, t.recipe.name, t.recipe.dim, folds, bytesText(shape.Bytes()),
+		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, folds, bytesText(shape.Bytes()),
 		max(1, min(t.engine.Lanes, len(t.shards))), bytesText(ridge.Memory(shape, folds, t.engine.Threads)))
 	st := transforms.State{
 		Dir: storage.Join(t.work.dir, "parts"),

@@ -12,10 +12,8 @@ import (
 
 func trainCommand() *cobra.Command {
 	var (
-		data    dataFlags
-		jobs    jobFlags
+		flags   mapFlags
 		o       pipelines.TrainOptions
-		scale   string
 		lambda  string
 		learner string
 		plan    bool
@@ -38,47 +36,36 @@ drawn again from the seed wherever the model is used.`,
 			if learner != "ridge" {
 				return &pipelines.UsageError{Err: fmt.Errorf("unknown learner %q; have ridge", learner)}
 			}
-			o.Data, o.MaxBadFraction = data.opts, data.maxBad
-			o.Scale = strings.Split(scale, ",")
 			if o.Lambda.Path, err = numbers("lambda", lambda); err != nil {
 				return err
 			}
-			o.Job = jobs.job(cmd)
+			o.MapOptions = flags.options(cmd)
 			if plan {
 				p, err := pipelines.PlanTraining(cmd.Context(), o)
 				if err != nil {
 					return err
 				}
-				return show(cmd, jobs.json, p)
+				return show(cmd, flags.jobs.json, p)
 			}
 			result, err := pipelines.Train(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
 			result.Timings = timings
-			return show(cmd, jobs.json, result)
+			return show(cmd, flags.jobs.json, result)
 		}),
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory to make; it must not exist.")
-	data.register(fs)
-	fs.StringVar(&o.Task, "task", "auto", "What to learn: classification, regression, or auto: up to 100 different whole numbers and any text are classes, other numbers are targets.")
-	fs.StringVar(&scale, "scale", "auto", "How to scale rows, a chain of: a number to divide by, standard, minmax, unit, none. auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM as it is.")
-	fs.StringVar(&o.Kernel.Name, "kernel", "gaussian", "Kernel: "+strings.Join(pipelines.Kernels(), ", ")+".")
-	fs.StringVar(&o.Kernel.Width, "width", "median", "Width σ of the kernel in units of the scaled rows: a number, median (distance of two rows), or scale (scikit-learn's gamma=\"scale\").")
-	fs.Float64Var(&o.Kernel.Gamma, "gamma", 0, "Instead of --width: γ of exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace).")
-	fs.Float64Var(&o.Kernel.Nu, "nu", 1.5, "Smoothness ν of the Matérn kernel.")
-	fs.IntVar(&o.Kernel.Features, "features", pipelines.DefaultFeatures, "Number of random features.")
-	fs.StringVar(&o.Kernel.Form, "form", "paired", "Form of the features: paired (cos and sin of each frequency) or offset (cos with a random phase).")
+	flags.register(fs)
 	fs.StringVar(&learner, "learner", "ridge", "Learner: ridge (least squares, in one pass).")
 	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several with commas between, or auto for the decades from 1e-8 to 1e-1. Of several the one with the least held-out error is taken.")
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Instead of --lambda: C = 1/(λn), n the number of rows.")
 	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several λ, and none otherwise.")
-	fs.Uint64Var(&o.Seed, "seed", 1, "Seed of the features, the folds and the sample.")
 	fs.BoolVar(&plan, "plan", false, "Print rows, passes and memory, and stop.")
 	fs.BoolVar(&timings, "timings", false, "Print where the time went.")
-	jobs.register(fs)
+	flags.jobs.register(fs)
 	return cmd
 }
 

@@ -1,0 +1,45 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/bochner-ml/bochner/pipelines"
+)
+
+func featurizeCommand() *cobra.Command {
+	var (
+		flags mapFlags
+		o     pipelines.FeaturizeOptions
+	)
+	cmd := &cobra.Command{
+		Use:   "featurize --data FILES --out DIR",
+		Short: "Write the features of data, for other programs",
+		Long: `Featurize takes the rows of --data to features and writes them to files in the
+directory --out, which appears whole or not at all: float32 arrays of at most 64 MiB
+each, in the order of the rows, with the labels if the data have any.
+
+The features are those of the kernel that the flags name, or those of a model. As
+.npy an array of n×D and one of the labels (class indices as int32, numbers as
+float32); as .safetensors the tensors features and labels; as .csv columns f1, f2, …
+and label. manifest.json lists the files, the classes and the recipe.`,
+		Example: `  bochner featurize --data train.csv --label y --features 1024 --out features
+  bochner featurize --model model --data test.csv --out features --out_format safetensors`,
+		Args: cobra.NoArgs,
+		RunE: job(func(cmd *cobra.Command) error {
+			o.MapOptions = flags.options(cmd)
+			result, err := pipelines.Featurize(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			return show(cmd, flags.jobs.json, result)
+		}),
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&o.Out, "out", "", "Directory to make for the features; it must not exist.")
+	fs.StringVar(&o.Format, "out_format", "npy", "Format of the features: npy, safetensors, csv.")
+	fs.StringVar(&o.Model, "model", "", "Directory of a model whose features to write, instead of those of the flags.")
+	flags.register(fs)
+	flags.jobs.register(fs)
+	return cmd
+}

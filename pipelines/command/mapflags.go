@@ -1,0 +1,40 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bochner-ml/bochner/pipelines"
+)
+
+// mapFlags are the flags of every job that takes rows to the features of a kernel.
+type mapFlags struct {
+	data  dataFlags
+	jobs  jobFlags
+	opts  pipelines.MapOptions
+	scale string
+}
+
+func (f *mapFlags) register(fs *pflag.FlagSet) {
+	f.data.register(fs)
+	fs.StringVar(&f.opts.Task, "task", "auto", "What the labels are: classification, regression, or auto: up to 100 different whole numbers and any text are classes, other numbers are targets.")
+	fs.StringVar(&f.scale, "scale", "auto", "How to scale rows, a chain of: a number to divide by, standard, minmax, unit, none. auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM as it is.")
+	k := &f.opts.Kernel
+	fs.StringVar(&k.Name, "kernel", "gaussian", "Kernel: "+strings.Join(pipelines.Kernels(), ", ")+".")
+	fs.StringVar(&k.Width, "width", "median", "Width σ of the kernel in units of the scaled rows: a number, median (distance of two rows), or scale (scikit-learn's gamma=\"scale\").")
+	fs.Float64Var(&k.Gamma, "gamma", 0, "Instead of --width: γ of exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace).")
+	fs.Float64Var(&k.Nu, "nu", 1.5, "Smoothness ν of the Matérn kernel.")
+	fs.IntVar(&k.Features, "features", pipelines.DefaultFeatures, "Number of random features.")
+	fs.StringVar(&k.Form, "form", "paired", "Form of the features: paired (cos and sin of each frequency) or offset (cos with a random phase).")
+	fs.Uint64Var(&f.opts.Seed, "seed", 1, "Seed of the features, the folds and the sample.")
+}
+
+// options returns what the flags say.
+func (f *mapFlags) options(cmd *cobra.Command) pipelines.MapOptions {
+	f.opts.Data, f.opts.MaxBadFraction = f.data.opts, f.data.maxBad
+	f.opts.Scale = strings.Split(f.scale, ",")
+	f.opts.Job = f.jobs.job(cmd)
+	return f.opts
+}

@@ -1,0 +1,139 @@
+package pipelines
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// MapOptions says which data to read, how rows become features, and what their
+// labels are. The zero value of a field is the command's default, unless the
+// field says otherwise.
+type MapOptions struct {
+	Data   dataset.Options
+	Task   string   // what the labels are: classification or regression; "" or auto decides by them
+	Scale  []string // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
+	Kernel KernelOptions
+
+	Seed           uint64  // of the features, the folds and the sample
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+
+	Job JobOptions
+}
+
+func (o MapOptions) validate() error {
+	switch o.Task {
+	case "", "auto", string(models.Classification), string(models.Regression):
+	default:
+		return usage("--task must be auto, classification or regression (have %q)", o.Task)
+	}
+	if err := validFraction(o.MaxBadFraction); err != nil {
+		return err
+	}
+	if err := validScale(o.Scale); err != nil {
+		return err
+	}
+	if err := o.Kernel.validate(); err != nil {
+		return err
+	}
+	return o.Job.Engine.validate()
+}
+
+func validFraction(maxBad float64) error {
+	if !(maxBad >= 0 && maxBad <= 1) {
+		return usage("--max_bad_fraction must be between 0 and 1 (have %g)", maxBad)
+	}
+	return nil
+}
+
+// mode says what becomes of rows that cannot be used.
+func mode(maxBad float64) dataset.Mode {
+	if maxBad == 0 {
+		return dataset.Stop
+	}
+	return dataset.Aside
+}
+
+// looked is what a look at the data found, and what follows from it.
+type looked struct {
+	data   *dataset.Dataset // with the row length
+	shards []dataset.Shard  // exact
+	counts Counts
+	found  profile.Profile
+	sum    *profile.Sum
+	digest string             // of the profile: the fingerprint of the data
+	target *transforms.Target // nil for data without labels
+	recipe recipe
+}
+
+// look looks the data over, and decides what follows from what they look like.
+func (j *job) look(ctx context.Context, d *dataset.Dataset, o MapOptions) (*looked, error) {
+	j.progress.phase("reading", 0)
+	defer j.progress.done()
+	p, err := j.profile(ctx, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression))
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(p.encoded)
+	l := &looked{
+		data: d, shards: p.shards, counts: p.counts, found: p.sum.Result(), sum: &p.sum, digest: hex.EncodeToString(digest[:]),
+	}
+	d.Schema.Dim = l.found.Dim
+	if d.Labeled {
+		t, err := target(o.Task, d, l.found.Labels)
+		if err != nil {
+			return nil, err
+		}
+		l.target = &t
+	}
+	l.recipe, err = chooseRecipe(o, d.Schema, &l.found, l.sum)
+	return l, err
+}
+
+// profiled is what the profile pass of a job found.
+type profiled struct {
+	sum     profile.Sum
+	encoded []byte
+	counts  Counts
+	shards  []dataset.Shard // exact
+}
+
+// profile runs the profile pass. With open, any label will do.
+func (j *job) profile(ctx context.Context, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*profiled, error) {
+	pass := &transforms.Pass{Data: *d, Shards: j.opts.shards(d), Mode: mode(maxBad), Seed: seed}
+	if d.Labeled {
+		pass.Target = &transforms.Target{Open: open}
+	}
+	files, reports, err := j.scan(ctx, pass, "profile", func(s beam.Scope, sc transforms.Scan, files passFiles) {
+		sum, reports := transforms.Profile(s, sc)
+		transforms.Write(s, files.sum, sum)
+		transforms.WriteLines(s, files.reports, reports)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := new(profiled)
+	if p.counts, err = count(d, reports, maxBad); err != nil {
+		return nil, err
+	}
+	p.shards, _ = dataset.Tile(reports)
+	if p.encoded, err = storage.ReadFile(ctx, files.sum, maxState); err != nil {
+		return nil, err
+	}
+	if err := p.sum.UnmarshalBinary(p.encoded); err != nil {
+		return nil, err
+	}
+	if n := p.sum.Result().Rows; n != p.counts.Used {
+		return nil, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.counts.Used)
+	}
+	return p, nil
+}
