@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,11 +30,12 @@ func openWork(ctx context.Context, out, dir string, resume bool) (*work, error) 
 	if err != nil {
 		return nil, err
 	}
+	name := dir // as it was given
 	if dir, err = workDir(out, dir); err != nil {
 		return nil, err
 	}
 	lock := storage.Join(dir, "lock")
-	if err := ownWork(ctx, dir, lock); err != nil {
+	if err := ownWork(ctx, cmp.Or(name, dir), lock); err != nil {
 		return nil, err
 	}
 	unlock, err := storage.Lock(ctx, lock)
