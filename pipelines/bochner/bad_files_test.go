@@ -54,6 +54,20 @@ func idx(typ byte, dims []uint32, data string) string {
 	return string(b) + data
 }
 
+var (
+	nan = float32(math.NaN())
+	inf = float32(math.Inf(1))
+)
+
+// floats returns the bytes of numbers as IDX files have them.
+func floats(x []float32) string {
+	var b []byte
+	for _, v := range x {
+		b = be.BigEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return string(b)
+}
+
 // pictures returns IDX files of n images of 4 × 4 pixels in three classes, and of
 // their labels.
 func pictures(n int) (images, labels string) {
@@ -139,14 +153,8 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 	t.Parallel()
 	images, labels := pictures(40)
 	pixels := images[16:]
-	var floats []byte
-	for i := range 160 {
-		v := float32(i) / 100
-		if i == 4*30+2 {
-			v = float32(math.NaN())
-		}
-		floats = be.BigEndian.AppendUint32(floats, math.Float32bits(v))
-	}
+	numbers := make([]float32, 160)
+	numbers[4*30+2] = nan
 	swap := []string{"--data", "labels", "--label_files", "data"}
 	for name, c := range map[string]struct {
 		data, labels string
@@ -166,7 +174,7 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		"a negative count":      {idx(8, []uint32{1<<32 - 1, 4, 4}, pixels), labels, 3, nil, []string{"idxio: data: header: dimension 1 is -1"}},
 		"a huge count, gzip":    {gzipped(idx(8, []uint32{1<<31 - 1, 1 << 20}, "x"), 1), gzipped(idx(8, []uint32{1<<31 - 1}, "x"), 1), 3, nil, []string{"idxio: data: ", "ends after record 0 of 2147483647 (truncated?)"}},
 		"no records":            {idx(8, []uint32{0, 4, 4}, ""), idx(8, []uint32{0}, ""), 3, nil, []string{"idxio: data: has no rows"}},
-		"NaN":                   {idx(13, []uint32{40, 4}, string(floats)), labels, 3, nil, []string{"idxio: data:31:3: NaN is not a number a row can hold", mend}},
+		"NaN":                   {idx(13, []uint32{40, 4}, floats(numbers)), labels, 3, nil, []string{"idxio: data:31:3: NaN is not a number a row can hold", mend}},
 		"a label less":          {images, idx(8, []uint32{39}, labels[8:47]), 3, nil, []string{"idxio: labels: 40 records in the data, 39 in the labels file; they must be as many"}},
 		"labels cut":            {images, labels[:len(labels)-2], 3, nil, []string{"idxio: labels: 46 bytes, but the header declares 48"}},
 		"labels cut, gzip":      {images, gzipped(labels[:len(labels)-2], 1), 3, nil, []string{"labels file ends after record 38 of 40 (truncated?)"}},

@@ -30,27 +30,28 @@ func tree(t *testing.T, dir string) []string {
 // can act on, the given ones among them, and printed no result.
 func isRefusal(t *testing.T, r result, code int, words ...string) {
 	t.Helper()
+	wrong := func(format string, args ...any) {
+		t.Helper()
+		t.Errorf(format+"\n%s", append(args, r.stderr)...)
+	}
 	if r.code != code {
-		t.Errorf("exit code %d, want %d", r.code, code)
+		wrong("exit code %d, want %d", r.code, code)
 	}
 	if r.stdout != "" {
-		t.Errorf("a result was printed: %q", r.stdout)
+		wrong("a result was printed: %q", r.stdout)
 	}
 	for _, w := range words {
 		if !strings.Contains(r.stderr, w) {
-			t.Errorf("the message lacks %q", w)
+			wrong("the message lacks %q", w)
 		}
 	}
 	for _, noise := range []string{"panic", "goroutine ", ".go:", "beam", "bundle", "bochner-fault", "%!", "\t"} {
 		if strings.Contains(r.stderr, noise) {
-			t.Errorf("the message has %q in it", noise)
+			wrong("the message has %q in it", noise)
 		}
 	}
 	if lines := strings.Count(r.stderr, "\n"); lines < 1 || lines > 3 || !strings.HasPrefix(r.stderr, "bochner: ") {
-		t.Errorf("a message of %d lines, want one to three that begin with the program's name", lines)
-	}
-	if t.Failed() {
-		t.Logf("the message: %s", r.stderr)
+		wrong("a message of %d lines, want one to three that begin with the program's name", lines)
 	}
 }
 

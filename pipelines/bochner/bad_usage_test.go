@@ -1,0 +1,85 @@
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
+	t.Parallel()
+	dir := trained(t)
+	write(t, dir, "unknown.yaml", "label: y\nlamda: 1e-4\n")
+	write(t, dir, "text.yaml", "features: many\n")
+	write(t, dir, "nested.yaml", "kernel:\n  name: gaussian\n")
+	write(t, dir, "broken.yaml", "kernel: [gaussian\n")
+	train := []string{"train", "--data", "table.csv", "--label", "y", "--model", "new"}
+	predict := []string{"predict", "--data", "table.csv", "--model", "model", "--out", "new"}
+	evaluate := []string{"evaluate", "--data", "table.csv", "--model", "model"}
+	for _, c := range []struct {
+		name string
+		job  []string
+		more []string
+		want []string
+	}{
+		{"unknown kernel", train, []string{"--kernel", "guassian"}, []string{`unknown kernel "guassian" (did you mean "gaussian"?); have cauchy, gaussian, laplace, matern`}},
+		{"unknown flag", train, []string{"--lamda", "1"}, []string{`unknown flag: --lamda (did you mean "lambda"?)`}},
+		{"unknown flag like none", train, []string{"--temperature", "1"}, []string{"unknown flag: --temperature\n"}},
+		{"unknown learner", train, []string{"--learner", "rigde"}, []string{`unknown learner "rigde"`, "have ridge"}},
+		{"unknown runner", train, []string{"--runner", "prsim"}, []string{`unknown runner "prsim" (did you mean "prism"?)`}},
+		{"unknown task", train, []string{"--task", "ranking"}, []string{`--task must be auto, classification or regression (have "ranking")`}},
+		{"unknown form", train, []string{"--form", "pair"}, []string{"--form", `"pair"`, "paired"}},
+		{"lambda of text", train, []string{"--lambda", "small"}, []string{`--lambda: "small" is not a number`}},
+		{"lambda of text in a path", train, []string{"--lambda", "1e-3,,1"}, []string{`--lambda: "" is not a number`}},
+		{"negative lambda", train, []string{"--lambda", "-1"}, []string{"--lambda must be a number ≥ 0 (have -1)"}},
+		{"lambda NaN", train, []string{"--lambda", "NaN"}, []string{"--lambda must be a number ≥ 0 (have NaN)"}},
+		{"lambda and C", train, []string{"--lambda", "1", "--C", "1"}, []string{"--C and --lambda say the same thing"}},
+		{"negative C", train, []string{"--C", "-1"}, []string{"--C must be a number > 0 (have -1)"}},
+		{"one fold", train, []string{"--folds", "1"}, []string{"--folds 1: choosing among several λ takes at least 2"}},
+		{"folds", train, []string{"--folds", "-1"}, []string{"--folds must be between 2 and 100 (have -1)"}},
+		{"negative width", train, []string{"--width", "-1"}, []string{`--width must be median, scale or a number > 0 (have "-1")`}},
+		{"width NaN", train, []string{"--width", "NaN"}, []string{`--width must be median, scale or a number > 0 (have "NaN")`}},
+		{"odd features", train, []string{"--features", "33"}, []string{"--features must be even with --form paired", "(have 33)"}},
+		{"negative features", train, []string{"--features", "-2"}, []string{"--features must be at least 1 (have -2)"}},
+		{"features of text", train, []string{"--features", "many"}, []string{`invalid argument "many" for "--features"`}},
+		{"too many features", train, []string{"--features", "100000000"}, []string{"100000000"}},
+		{"gamma with matern", train, []string{"--kernel", "matern", "--gamma", "1"}, []string{"--gamma: the matern kernel has no γ; give --width"}},
+		{"negative gamma", train, []string{"--gamma", "-1"}, []string{"-1"}},
+		{"negative nu", train, []string{"--kernel", "matern", "--nu", "-1"}, []string{"-1"}},
+		{"unknown scale", train, []string{"--scale", "standart"}, []string{`--scale: "standart" is neither auto, none, standard`}},
+		{"scale behind unit", train, []string{"--scale", "unit,standard"}, []string{"--scale: standard takes statistics of the columns, which unit has changed; put it before unit"}},
+		{"unknown format", train, []string{"--format", "parquet"}, []string{`unknown format "parquet"; have auto, csv, tsv, libsvm, idx`}},
+		{"unknown header", train, []string{"--header", "maybe"}, []string{`header must be auto, yes or no (have "maybe")`}},
+		{"negative dim", train, []string{"--dim", "-1"}, []string{"dim must be between 0 and 1048576 (have -1)"}},
+		{"bad fraction", train, []string{"--max_bad_fraction", "1.5"}, []string{"--max_bad_fraction must be between 0 and 1 (have 1.5)"}},
+		{"bad fraction NaN", train, []string{"--max_bad_fraction", "NaN"}, []string{"--max_bad_fraction must be between 0 and 1 (have NaN)"}},
+		{"lanes", train, []string{"--lanes", "2"}, []string{"--lanes: the direct runner has one lane"}},
+		{"negative threads", train, []string{"--threads", "-1"}, []string{"--lanes and --threads must be 0 (choose) or more"}},
+		{"unknown key", train, []string{"--config", "unknown.yaml"}, []string{`--config: unknown.yaml: bochner train has no flag --lamda (did you mean "lambda"?)`}},
+		{"text in the config", train, []string{"--config", "text.yaml"}, []string{"--config: text.yaml: features: ", `"many"`}},
+		{"map in the config", train, []string{"--config", "nested.yaml"}, []string{"--config: nested.yaml: kernel: want a text, a number, true or false, or a list of those"}},
+		{"config that is no YAML", train, []string{"--config", "broken.yaml"}, []string{"--config: broken.yaml: [1:9] sequence end token ']' not found"}},
+		{"no config", train, []string{"--config", "none.yaml"}, []string{"--config: open none.yaml: no such file or directory"}},
+		{"no label", []string{"train", "--data", "table.csv", "--model", "new"}, nil, []string{"table.csv: which column is the label? Name it with --label; columns are x1, x2, y"}},
+		{"no data", []string{"train", "--model", "new"}, nil, []string{"no data: name files with --data"}},
+		{"no model", []string{"train", "--data", "table.csv"}, nil, []string{"no model directory: name one with --model"}},
+		{"no job", []string{"trian"}, nil, []string{`unknown command "trian" for "bochner" (did you mean "train"?)`}},
+		{"another word", train, []string{"extra"}, []string{`"extra"`}},
+		{"format of predictions", predict, []string{"--out_format", "xml"}, []string{`--out_format must be csv or jsonl (have "xml")`}},
+		{"no model to apply", []string{"predict", "--data", "table.csv", "--out", "new"}, nil, []string{"no model: name its directory with --model"}},
+		{"no place for predictions", []string{"predict", "--data", "table.csv", "--model", "model"}, nil, []string{"no directory for the predictions: name one with --out"}},
+		{"format of data", predict, []string{"--format", "cvs"}, []string{`unknown format "cvs"`}},
+		{"unknown gate", evaluate, []string{"--gate", "acuracy>=0.5"}, []string{`--gate: unknown score "acuracy" (did you mean "accuracy"?)`}},
+		{"gate without bound", evaluate, []string{"--gate", "accuracy"}, []string{`--gate: "accuracy" is not of the form accuracy>=0.95`}},
+		{"gate of text", evaluate, []string{"--gate", "accuracy>=high"}, []string{`--gate: "high" is not a number`}},
+		{"gate of another task", evaluate, []string{"--gate", "rmse<=1"}, []string{"--gate: this model has no rmse"}},
+		{"inspect nothing", []string{"inspect"}, nil, []string{"inspect takes either --data or --model"}},
+		{"inspect both", []string{"inspect", "--data", "table.csv", "--model", "model"}, nil, []string{"inspect takes either --data or --model"}},
+		{"unknown set", []string{"generate", "monos", "--out", "new"}, nil, []string{`unknown data set "monos" (did you mean "moons"?)`}},
+		{"no rows", []string{"generate", "moons", "--rows", "0", "--out", "new"}, nil, []string{"--rows must be at least 1 (have 0)"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := append(slices.Clone(c.want), "\nsee bochner")
+			refuse(t, dir, 2, want, slices.Concat(c.job, c.more)...)
+		})
+	}
+}
