@@ -38,6 +38,28 @@ fuzz: ## run every fuzz target for $(FUZZTIME)
 		done || exit 1; \
 	done
 
+.PHONY: test-arm64 bench bench-train
+
+test-arm64: ## run the tests of the kernels, features and models for arm64, under qemu-user
+	@command -v qemu-aarch64 >/dev/null || { echo "qemu-aarch64 is missing; install it (Debian, Ubuntu: apt-get install qemu-user)"; exit 1; }
+	@for pkg in $$(go list ./internal/blas ./internal/exact ./features/... ./models/...); do \
+		dir=$$(go list -f '{{.Dir}}' "$$pkg") && \
+		bin=$(CURDIR)/build/arm64/$$(basename "$$pkg").test && \
+		CGO_ENABLED=0 GOARCH=arm64 go test -c -o "$$bin" "$$pkg" || exit 1; \
+		if test -e "$$bin"; then echo "$$pkg" && (cd "$$dir" && qemu-aarch64 "$$bin" -test.short -test.timeout 20m) && rm "$$bin" || exit 1; fi; \
+	done
+
+bench: build/bench/ok ## measure the kernels beside OpenBLAS, scikit-learn and gonum (ONLY=name for some)
+	go run ./local/bench -python build/bench/bin/python $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
+
+bench-train: build/bench/ok build ## measure training on the MNIST of $$BOCHNER_DATA beside scikit-learn (BENCHFLAGS=-big for 10,000 features)
+	go run ./local/bench -train -python build/bench/bin/python $(BENCHFLAGS)
+
+build/bench/ok: local/bench/requirements.txt
+	python3 -m venv build/bench
+	build/bench/bin/pip install --quiet --disable-pip-version-check -r local/bench/requirements.txt
+	touch $@
+
 check: ## gofmt, vet, staticcheck, directions of imports
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
 	go vet ./...

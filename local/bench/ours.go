@@ -1,0 +1,184 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// The shapes of theirs.py.
+const (
+	mapRows  = 1000
+	mapWidth = 4096
+)
+
+// work is what is timed: call, after prepare, which is not; prepare may be nil.
+type work struct{ prepare, call func() }
+
+// serve runs cases on request, as theirs.py does.
+func serve(in io.Reader, out io.Writer, threads int) error {
+	fmt.Fprintf(out, "{\"cores\":[%q],\"threads\":%d}\n", blas.Level(), threads)
+	var w work
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		var (
+			name string
+			n    int
+		)
+		line := lines.Text()
+		switch {
+		case strings.HasPrefix(line, "case "):
+			if _, err := fmt.Sscanf(line, "case %s %d", &name, &n); err != nil {
+				return fmt.Errorf("bench: line %q: %w", line, err)
+			}
+			set, ok := cases[name]
+			if !ok {
+				return fmt.Errorf("bench: unknown case %q", name)
+			}
+			w = work{} // the memory of the last case must be free
+			w = set(n, threads)
+			cpu, _ := w.timed(1)
+			fmt.Fprintf(out, "ok %g\n", cpu.Seconds())
+		case w.call == nil:
+			return fmt.Errorf("bench: line %q before a case", line)
+		default:
+			if _, err := fmt.Sscanf(line, "run %d", &n); err != nil {
+				return fmt.Errorf("bench: line %q: %w", line, err)
+			}
+			cpu, wall := w.timed(n)
+			fmt.Fprintf(out, "%g %g\n", cpu.Seconds(), wall.Seconds())
+		}
+	}
+	return lines.Err()
+}
+
+// timed returns the time of that many calls, after one that does not count.
+func (w work) timed(count int) (cpu, wall time.Duration) {
+	if w.prepare == nil {
+		// One look at the clock, which costs as much as a short call.
+		w.call()
+		c, t := cpuTime(), time.Now()
+		for range count {
+			w.call()
+		}
+		return cpuTime() - c, time.Since(t)
+	}
+	for i := range count + 1 {
+		w.prepare()
+		c, t := cpuTime(), time.Now()
+		w.call()
+		if i > 0 {
+			cpu, wall = cpu+cpuTime()-c, wall+time.Since(t)
+		}
+	}
+	return cpu, wall
+}
+
+var cases = map[string]func(n, threads int) work{
+	"fourier": func(d, threads int) work {
+		m, x, dst := gaussian(d, fourier.Offset), normals(mapRows*d), ones[float32](mapRows*mapWidth)
+		if threads > 1 {
+			panic("bench: Apply runs on one thread")
+		}
+		return of(func() { m.Apply(dst, x, mapRows) })
+	},
+	"gemm": func(d, threads int) work {
+		w := blas.Pack(normals(mapWidth*d), nil, mapWidth, d)
+		x, dst := normals(mapRows*d), ones[float32](mapRows*mapWidth)
+		return of(func() { w.Mul(dst, x, mapRows, threads) })
+	},
+	"gram": func(dim, threads int) work {
+		z, tiles := blas.NewBytes(dim), filledTiles(dim)
+		z.Quantize(normals(blas.MaxRows*dim), blas.MaxRows, 3, threads)
+		return of(func() { blas.Gram(tiles, z, threads) })
+	},
+	"mapgram":        func(d, threads int) work { return mapGram(d, threads, fourier.Offset) },
+	"mapgram-paired": func(d, threads int) work { return mapGram(d, threads, fourier.Paired) },
+	"cholesky": func(n, threads int) work {
+		r := rand.New(rand.NewPCG(1, 1))
+		from, a := make([]float64, n*n), ones[float64](n*n)
+		for i := range from {
+			from[i] = r.NormFloat64()
+			if i/n == i%n {
+				from[i] += 3 * float64(n)
+			}
+		}
+		return work{func() { copy(a, from) }, func() {
+			if _, ok := blas.Cholesky(a, n, threads); !ok {
+				panic("bench: the matrix is positive definite")
+			}
+		}}
+	},
+	"dot": func(n, _ int) work {
+		x, y := ones[float32](n), ones[float32](n)
+		return of(func() { blas.Dot(x, y) })
+	},
+	"axpy": func(n, _ int) work {
+		x, y := ones[float32](n), ones[float32](n)
+		return of(func() { blas.Axpy(1e-9, x, y) })
+	},
+	"gonum-dot": func(n, _ int) work {
+		x, y := ones[float32](n), ones[float32](n)
+		return of(func() { gonum.Implementation{}.Sdot(n, x, 1, y, 1) })
+	},
+	"gonum-axpy": func(n, _ int) work {
+		x, y := ones[float32](n), ones[float32](n)
+		return of(func() { gonum.Implementation{}.Saxpy(n, 1e-9, x, 1, y, 1) })
+	},
+}
+
+func mapGram(d, threads int, form fourier.Form) work {
+	m, x := gaussian(d, form), normals(mapRows*d)
+	z, tiles := blas.NewBytes(mapWidth), filledTiles(mapWidth)
+	return of(func() {
+		m.Quantize(z, x, mapRows, threads)
+		blas.Gram(tiles, z, threads)
+	})
+}
+
+func of(call func()) work { return work{call: call} }
+
+func gaussian(d int, form fourier.Form) features.Gridded {
+	m, err := fourier.Gaussian{In: d, Out: mapWidth, Width: 10, Seed: 1, Form: form}.New()
+	if err != nil {
+		panic(err)
+	}
+	return m.(features.Gridded)
+}
+
+func normals(n int) []float32 {
+	r := rand.New(rand.NewPCG(2, 1))
+	s := make([]float32, n)
+	for i := range s {
+		s[i] = float32(r.NormFloat64())
+	}
+	return s
+}
+
+// ones returns memory that has been touched: fresh pages are all the same one.
+func ones[T float32 | float64](n int) []T {
+	s := make([]T, n)
+	for i := range s {
+		s[i] = 1
+	}
+	return s
+}
+
+func filledTiles(d int) [][]float64 {
+	tiles := blas.NewTiles(d)
+	for _, t := range tiles {
+		copy(t, ones[float64](len(t)))
+	}
+	return tiles
+}

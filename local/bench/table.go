@@ -1,0 +1,152 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// row is a line of the table.
+type row struct {
+	ours, theirs string // names of the cases
+	what         string
+	n            int // the size that the cases take
+	threads      int
+	level, core  string // of ours and of OpenBLAS; no core where theirs is in Go
+	against      string
+	work         float64 // 10⁹ units of a call
+	unit         string
+	target       float64 // least ratio; 0 is none
+}
+
+func (r row) name() string {
+	name := fmt.Sprintf("%s %d, %s", r.what, r.n, r.level)
+	if r.threads > 1 {
+		name += fmt.Sprintf(", %d threads", r.threads)
+	}
+	return name
+}
+
+// rows returns what this machine can run.
+func rows() []row {
+	var all []row
+	add := func(r row) {
+		if r.core != "" {
+			r.against = "OpenBLAS " + r.core
+		}
+		if slices.Contains(blas.Levels(), r.level) {
+			all = append(all, r)
+		}
+	}
+	type pair struct{ level, core string }
+	pairs := []pair{{"avx512", "SkylakeX"}, {"avx2", "Haswell"}}
+	for i, p := range pairs {
+		for j, d := range []int{20, 100, 784, 3000} {
+			r := row{ours: "fourier", theirs: "fourier", what: "map d =", n: d, threads: 1, level: p.level, core: p.core,
+				work: 2e-9 * mapRows * mapWidth * float64(d), unit: "GF/s"}
+			if i == 0 {
+				r.target = []float64{2.5, 1.5, 1.05, 0.95}[j]
+			}
+			add(r)
+		}
+	}
+	for i, p := range pairs {
+		for _, d := range []int{100, 784, 3000} {
+			add(row{ours: "gemm", theirs: "gemm", what: "gemm d =", n: d, threads: 1, level: p.level, core: p.core,
+				work: 2e-9 * mapRows * mapWidth * float64(d), unit: "GF/s", target: []float64{0.95, 0.85}[i]})
+		}
+	}
+	for i, p := range pairs {
+		for _, d := range []int{4096, 8192} {
+			for _, threads := range []int{1, 2} {
+				add(row{ours: "gram", theirs: "gram", what: "gram D =", n: d, threads: threads, level: p.level, core: p.core,
+					work: 1e-9 * blas.MaxRows * float64(d) * float64(d+1), unit: "Gop/s", target: []float64{3.3, 1.15}[i]})
+			}
+		}
+	}
+	for i, p := range pairs {
+		for _, ours := range []string{"mapgram", "mapgram-paired"} {
+			r := row{ours: ours, theirs: "mapgram", what: ours + " d =", n: 784, threads: 1, level: p.level, core: p.core, work: mapRows * 1e-3, unit: "krow/s"}
+			if i == 0 {
+				r.target = 1.9
+			}
+			add(r)
+		}
+	}
+	for _, p := range pairs {
+		for _, threads := range []int{1, 2} {
+			add(row{ours: "cholesky", theirs: "cholesky", what: "cholesky", n: 4096, threads: threads, level: p.level, core: p.core,
+				work: 4096. * 4096 * 4096 / 3e9, unit: "GF/s", target: 0.85})
+		}
+	}
+	for _, p := range pairs {
+		for _, n := range []int{10_000, 1_000_000} {
+			for _, name := range []string{"dot", "axpy"} {
+				add(row{ours: name, theirs: "gonum-" + name, what: name + " n =", n: n, threads: 1, level: p.level, against: "gonum", work: 2e-9 * float64(n), unit: "GF/s"})
+			}
+		}
+	}
+	return all
+}
+
+// result is a row with its figures, in units of work a second.
+type result struct {
+	Name    string  `json:"name"`
+	Against string  `json:"against"`
+	Unit    string  `json:"unit"`
+	Clock   string  `json:"clock"`
+	Ours    float64 `json:"ours"`
+	Theirs  float64 `json:"theirs"`
+	Ratio   float64 `json:"ratio"`
+	Target  float64 `json:"target,omitempty"`
+	Missed  bool    `json:"missed"`
+}
+
+func (r row) measure(p *pool) (result, error) {
+	ours, err := p.get(setting{core: r.level, threads: r.threads})
+	if err != nil {
+		return result{}, err
+	}
+	other := setting{python: true, core: r.core, threads: r.threads}
+	if r.core == "" {
+		other = setting{second: true, core: r.level, threads: r.threads}
+	}
+	theirs, err := p.get(other)
+	if err != nil {
+		return result{}, err
+	}
+	a, err := ours.side(r.ours, r.n, p.seconds)
+	if err != nil {
+		return result{}, err
+	}
+	b, err := theirs.side(r.theirs, r.n, p.seconds)
+	if err != nil {
+		return result{}, err
+	}
+	if err := alternate(p.turns, a.turn, b.turn); err != nil {
+		return result{}, err
+	}
+	got := result{Name: r.name(), Against: r.against, Unit: r.unit, Clock: "cpu", Target: r.target}
+	ta, tb := median(a.cpu), median(b.cpu)
+	if r.threads > 1 {
+		got.Clock, ta, tb = "wall", median(a.wall), median(b.wall)
+	}
+	got.Ours, got.Theirs, got.Ratio = r.work/ta, r.work/tb, tb/ta
+	got.Missed = got.Ratio < r.target
+	return got, nil
+}
+
+func (r result) String() string {
+	s := fmt.Sprintf("%-40s %10.2f %10.2f %-7s %6.2f×", r.Name, r.Ours, r.Theirs, r.Unit, r.Ratio)
+	verdict := ""
+	if r.Target > 0 {
+		verdict = fmt.Sprintf("%6.2f×  ok", r.Target)
+		if r.Missed {
+			verdict = fmt.Sprintf("%6.2f×  MISSED", r.Target)
+		}
+	}
+	return fmt.Sprintf("%s %-16s %s", s, verdict, r.Against)
+}
