@@ -86,13 +86,13 @@ func ExitCode(err error) int {
 			return ExitModel
 		}
 		return ExitInternal
-	case errors.As(err, &dataErr), errors.As(err, &formatErr):
-		return ExitData
-	case errors.As(err, &storeErr):
+	case errors.As(err, &storeErr): // also in the error of a file that it kept from being read
 		if storeErr.Refused() {
 			return ExitData
 		}
 		return ExitStorage
+	case errors.As(err, &dataErr), errors.As(err, &formatErr):
+		return ExitData
 	}
 	return ExitInternal
 }

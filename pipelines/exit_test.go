@@ -1,0 +1,55 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+func TestExitCodes(t *testing.T) {
+	broken := &storage.Error{Op: "read", Name: "f", Err: syscall.EIO}
+	missing := &storage.Error{Op: "open", Name: "f", Err: fs.ErrNotExist}
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errors.New("boom"), 1},
+		{&RunnerError{"prism", errors.New("boom")}, 1},
+		{usage("bad flag"), 2},
+		{refuse("bad data"), 3},
+		{&dataset.Error{Name: "f", Err: errors.New("bad")}, 3},
+		{missing, 3},
+		{&dataset.Error{Name: "f", Err: missing}, 3},
+		{&GateError{"not passed"}, 4},
+		{errors.Join(&GateError{"not passed"}, nil), 4},
+		{broken, 5},
+		{&dataset.Error{Name: "f", Err: fmt.Errorf("gzip: %w", broken)}, 5},
+		{refuse("first row: %w", broken), 5},
+		{fmt.Errorf("%w: torn", models.ErrBadModel), 6},
+		{&transforms.Fault{Kind: transforms.Data, Message: "m"}, 3},
+		{&transforms.Fault{Kind: transforms.Storage, Message: "m"}, 5},
+		{&transforms.Fault{Kind: transforms.BadModel, Message: "m"}, 6},
+		{&transforms.Fault{Kind: transforms.Internal, Message: "m"}, 1},
+		{context.Canceled, 130},
+		{fmt.Errorf("reading: %w", context.Canceled), 130},
+		{errors.Join(usage("x"), context.Canceled), 130},
+	} {
+		if got := ExitCode(c.err); got != c.want {
+			t.Errorf("%v: %d, want %d", c.err, got, c.want)
+		}
+		if c.err != nil {
+			if got := ExitCode(fmt.Errorf("wrapped: %w", c.err)); got != c.want {
+				t.Errorf("%v, wrapped: %d, want %d", c.err, got, c.want)
+			}
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package pipelines
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/sample"
+)
+
+func TestMain(m *testing.M) {
+	Quiet()
+	beam.Init()
+	os.Exit(m.Run())
+}
+
+var ctx = context.Background()
+
+// write writes a file below dir and returns its name.
+func write(t testing.TB, dir, name, content string) string {
+	t.Helper()
+	p := filepath.Join(dir, name)
+	if err := os.WriteFile(p, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// made returns the lines of sample data, the header first.
+func made(t testing.TB, name string, n int64, seed uint64) []string {
+	t.Helper()
+	set, ok := sample.Find(name)
+	if !ok {
+		t.Fatal("no set ", name)
+	}
+	var b strings.Builder
+	if err := set.WriteCSV(ctx, &b, n, seed, set.Noise); err != nil {
+		t.Fatal(err)
+	}
+	return strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
+
+// opened opens text as a table.
+func opened(t testing.TB, text string, o dataset.Options) *dataset.Dataset {
+	t.Helper()
+	o.Data = []string{write(t, t.TempDir(), "data.csv", text)}
+	d, err := dataset.Open(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// text returns what a result prints for people.
+func text(t testing.TB, r io.WriterTo) string {
+	t.Helper()
+	var b strings.Builder
+	n, err := r.WriteTo(&b)
+	if err != nil || n != int64(b.Len()) {
+		t.Fatalf("wrote %d of %d bytes: %v", n, b.Len(), err)
+	}
+	return b.String()
+}
+
+func wantError(t *testing.T, what string, err error, code int, words ...string) {
+	t.Helper()
+	if err == nil || ExitCode(err) != code {
+		t.Errorf("%s: exit code %d of %v, want %d", what, ExitCode(err), err, code)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: %q lacks %q", what, err, w)
+		}
+	}
+}
+

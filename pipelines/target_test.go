@@ -1,0 +1,89 @@
+package pipelines
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+func summary(labels ...string) *rows.LabelSummary {
+	var c rows.LabelCounts
+	for _, l := range labels {
+		c.Add([]byte(l))
+	}
+	s := c.Summary()
+	return &s
+}
+
+// numbered returns n labels of the form.
+func numbered(n int, form string) (out []string) {
+	for i := range n {
+		out = append(out, fmt.Sprintf(form, i))
+	}
+	return out
+}
+
+func TestTargetsAreDecidedByTheLabels(t *testing.T) {
+	d := opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
+	many := numbered(rows.MaxClasses+1, "%d")
+	for _, c := range []struct {
+		name, task string
+		labels     *rows.LabelSummary
+		want       string // classes, "low…high", or the error
+	}{
+		{"text", "", summary("b", "a", "b"), "classes a b"},
+		{"few whole numbers", "", summary("2", "10", "2.0", "-1"), "classes -1 2 10"},
+		{"100 whole numbers", "auto", summary(numbered(100, "%d")...), "100 classes"},
+		{"101 whole numbers", "auto", summary(numbered(101, "%d")...), "numbers 0…100"},
+		{"101 texts", "", summary(numbered(101, "c%d")...), "101 classes"},
+		{"fractions", "", summary("0.5", "1", "2"), "numbers 0.5…2"},
+		{"whole numbers as targets", "regression", summary("1", "2"), "numbers 1…2"},
+		{"fractions as classes", "classification", summary("0.5", "0.25"), "classes 0.25 0.5"},
+		{"too many for classes", "", summary(many...), fmt.Sprintf("numbers 0…%d", rows.MaxClasses)},
+		{"one text among numbers", "", summary("1", "2", "NA"), `error: "NA" is not a number, but most labels are`},
+		{"half text", "", summary("1", "NA"), "classes 1 NA"},
+		{"text asked to be classes", "classification", summary("1", "2", "NA"), "classes 1 2 NA"},
+		{"beyond float32", "regression", summary("1", "2", "1e300"), "error: 1 of 3 labels"},
+		{"all alike", "regression", summary("3", "3.0"), "error: every row has the target 3"},
+		{"one class", "", summary("a", "a"), `error: all 2 rows have the label "a"`},
+		{"one number", "", summary("7", "7"), `error: all 2 rows have the label "7"`},
+		{"too many classes", "classification", summary(many...), "error: --task regression"},
+		{"too many texts", "", summary(numbered(rows.MaxClasses+1, "c%d")...), "error: too many for classes"},
+		{"not UTF-8", "", summary("a", "\xff"), "error: UTF-8"},
+		{"none", "", summary(), "error: no labels"},
+		{"nil", "", nil, "error: no labels"},
+	} {
+		got, err := target(c.task, d, c.labels)
+		if word, bad := strings.CutPrefix(c.want, "error: "); bad {
+			wantError(t, c.name, err, ExitData, word, d.Files[0].Name)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var is string
+		switch {
+		case got.Grid != nil && got.Classes == nil:
+			is = fmt.Sprintf("numbers %g…%g", got.Grid.Low, got.Grid.High)
+		case got.Classes != nil && strings.HasSuffix(c.want, " classes"):
+			is = fmt.Sprintf("%d classes", len(got.Classes.Classes))
+		case got.Classes != nil:
+			is = "classes " + strings.Join(got.Classes.Classes, " ")
+		}
+		if is != c.want {
+			t.Errorf("%s: %s, want %s", c.name, is, c.want)
+		}
+	}
+}
+
+func TestDataWithoutLabelsSayHowToNameThem(t *testing.T) {
+	names := numbered(25, "col%d")
+	d := opened(t, strings.Join(names, ",")+"\n"+strings.Repeat("1,", 24)+"1\n", dataset.Options{})
+	wantError(t, "table", unlabeled(d), ExitUsage, "--label", "col0, col1", "(25 in all)")
+	d.Schema.Format = dataset.IDX
+	wantError(t, "images", unlabeled(d), ExitUsage, "--label_files")
+}
