@@ -108,15 +108,14 @@ func (t *training) fold(ctx context.Context) error {
 		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, folds, bytesText(shape.Bytes()),
 		max(1, min(t.engine.Lanes, len(t.shards))), bytesText(ridge.Memory(shape, folds, t.engine.Threads)))
 	st := transforms.State{
-		Dir: storage.Join(t.work.dir, "parts"),
+		Dir: storage.Join(t.work.dir, "parts"), Reports: t.work.file("fold.reports", version, pass),
 		Sum: t.work.file("sum.jsonl", version, pass), Fit: t.work.file("fit.json", version, pass),
 		Weights: t.work.file("weights.safetensors", version, pass),
 	}
-	reportsFile := t.work.file("fold.reports", version, pass)
-	if err := t.runFold(ctx, pass, st, reportsFile); err != nil {
+	if err := t.runFold(ctx, pass, st); err != nil {
 		return err
 	}
-	reports, err := readReports(ctx, reportsFile)
+	reports, err := readReports(ctx, st.Reports)
 	if err != nil {
 		return err
 	}
@@ -145,12 +144,12 @@ func (t *training) outputs() int {
 }
 
 // runFold runs what is left to run: nothing, the solve alone, or pass and solve.
-func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transforms.State, reportsFile string) error {
+func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transforms.State) error {
 	there := func(uri string) bool {
 		ok, err := storage.Exists(ctx, uri)
 		return ok && err == nil
 	}
-	if there(st.Fit) && there(st.Weights) && there(reportsFile) {
+	if there(st.Fit) && there(st.Weights) && there(st.Reports) {
 		t.progress.note("found the fitted weights in the work directory")
 		return nil
 	}
@@ -160,15 +159,14 @@ func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transf
 	}
 	t.progress.phase("training", t.counts.Used)
 	defer t.progress.done()
-	if there(st.Sum) && there(reportsFile) {
+	if there(st.Sum) && there(st.Reports) {
 		t.progress.note("found the sums of all rows in the work directory")
 		return t.run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, transforms.Resolve(s, sc, st)) })
 	}
 	return t.run(ctx, func(s beam.Scope) {
 		parts, reports := transforms.FoldRidge(s, sc)
-		transforms.WriteLines(s, reportsFile, reports)
 		stored := transforms.StoreParts(s, st, transforms.Merge(s, parts))
-		transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, stored))
+		transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, stored, reports))
 	})
 }
 

@@ -33,15 +33,18 @@ func WriteLines(s beam.Scope, uri string, lines beam.PCollection) {
 type writeLinesFn struct{ URI string }
 
 func (f *writeLinesFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) error {
-	all := gather(lines)
-	return asFault(Internal, storage.Create(ctx, f.URI, func(w io.Writer) error {
-		for _, line := range all {
+	return asFault(Internal, createLines(ctx, f.URI, gather(lines)))
+}
+
+func createLines(ctx context.Context, uri string, lines [][]byte) error {
+	return storage.Create(ctx, uri, func(w io.Writer) error {
+		for _, line := range lines {
 			if _, err := w.Write(append(line, '\n')); err != nil {
 				return err
 			}
 		}
 		return nil
-	}))
+	})
 }
 
 // gather returns copies of the elements, sorted.

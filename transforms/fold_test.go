@@ -78,12 +78,11 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, lanes, threads
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	st := State{Dir: dir, Sum: at("sum"), Fit: at("fit"), Weights: at("weights")}
+	st := State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights")}
 	sc := Scan{Pass: uri, Lanes: lanes, Threads: threads}
 	pipeline, s := beam.NewPipelineWithRoot()
 	parts, reports := FoldRidge(s, sc)
-	WriteLines(s, at("reports"), reports)
-	Write(s, st.Fit, Solve(s, sc, st, StoreParts(s, st, Merge(s, parts))))
+	Write(s, st.Fit, Solve(s, sc, st, StoreParts(s, st, Merge(s, parts)), reports))
 	if _, err := runners[runner](ctx, pipeline); err != nil {
 		t.Fatal(FindFault(err))
 	}

@@ -26,8 +26,11 @@ func init() {
 
 // State names the files of the work directory between a ridge pass and its model.
 type State struct {
-	Dir string // where the merged parts are
-	Sum string // index of the merged parts: the sum is whole when it is there
+	Dir     string // where the merged parts are
+	Reports string // reports of the pass, as WriteLines writes them
+	// Sum is the index of the merged parts: the sum is whole, and the reports are
+	// there, when it is.
+	Sum string
 	Fit string // what was found: λ, the table of the path
 	// Weights is a safetensors file of what was fitted.
 	Weights string
@@ -62,10 +65,12 @@ func (f *storePartFn) ProcessElement(ctx context.Context, key int, p Part) ([]by
 }
 
 // Solve makes the model from the parts that StoreParts wrote, on one worker: it
-// writes the files of the State, and returns the content of State.Fit.
-func Solve(s beam.Scope, sc Scan, st State, stored beam.PCollection) beam.PCollection {
+// writes the files of the State, and returns the content of State.Fit. The pass's
+// reports go through it so that all that the pass has found is kept before the
+// solve begins, which takes long: a run that is stopped then can go on from there.
+func Solve(s beam.Scope, sc Scan, st State, stored, reports beam.PCollection) beam.PCollection {
 	s = s.Scope("transforms.Solve")
-	grouped := beam.GroupByKey(s, beam.ParDo(s, toOne, stored))
+	grouped := beam.CoGroupByKey(s, beam.ParDo(s, toOne, stored), beam.ParDo(s, toOne, reports))
 	return beam.ParDo(s, &solveFn{Pass: sc.Pass, State: st, Threads: sc.Threads}, grouped)
 }
 
@@ -82,7 +87,10 @@ type solveFn struct {
 	Threads int
 }
 
-func (f *solveFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) ([]byte, error) {
+func (f *solveFn) ProcessElement(ctx context.Context, _ int, lines, reports func(*[]byte) bool) ([]byte, error) {
+	if err := createLines(ctx, f.State.Reports, gather(reports)); err != nil {
+		return nil, asFault(Internal, err)
+	}
 	index := bytes.Join(gather(lines), []byte("\n"))
 	if err := storage.WriteFile(ctx, f.State.Sum, index); err != nil {
 		return nil, asFault(Internal, err)

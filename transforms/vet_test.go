@@ -18,8 +18,7 @@ var graphs = map[string]func(s beam.Scope, sc Scan){
 	},
 	"fold, merge, store and solve": func(s beam.Scope, sc Scan) {
 		parts, reports := FoldRidge(s, sc)
-		WriteLines(s, "reports", reports)
-		Write(s, "fit", Solve(s, sc, State{}, StoreParts(s, State{}, Merge(s, parts))))
+		Write(s, "fit", Solve(s, sc, State{}, StoreParts(s, State{}, Merge(s, parts)), reports))
 	},
 	"resolve":   func(s beam.Scope, sc Scan) { Write(s, "fit", Resolve(s, sc, State{})) },
 	"predict":   func(s beam.Scope, sc Scan) { WriteLines(s, "written", Predictions(s, sc)) },
