@@ -82,4 +82,3 @@ func wantError(t *testing.T, what string, err error, code int, words ...string) 
 		}
 	}
 }
-

@@ -1,0 +1,160 @@
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// report is that of a shard with so many rows, and bad ones from a line on.
+func report(file int, used, bad int64, line int64) dataset.Report {
+	r := dataset.Report{Shard: dataset.Shard{File: file}, Rows: used, Bad: bad}
+	for i := range bad {
+		r.SetAside = append(r.SetAside, dataset.SetAside{File: fmt.Sprintf("f%d", file), Line: line + i, Column: 2, Reason: "is odd"})
+	}
+	return r
+}
+
+func TestCountsAddUpAndRefuseTooMany(t *testing.T) {
+	d := opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
+	reports := []dataset.Report{report(0, 90, 4, 7), report(1, 0, 0, 0), report(1, 5, 1, 3)}
+	for _, c := range []struct {
+		maxBad float64
+		words  []string // of the error, or none
+	}{
+		{0, []string{"f0:7:2: is odd", "--max_bad_fraction 0"}},
+		{0.049, []string{"f0:7:2: is odd", "5 of 100 rows", "0.049"}},
+		{0.05, nil},
+		{1, nil},
+	} {
+		got, err := count(d, reports, c.maxBad)
+		if c.words != nil {
+			wantError(t, fmt.Sprint(c.maxBad), err, ExitData, c.words...)
+			continue
+		}
+		if err != nil || got.Read != 100 || got.Used != 95 || got.SetAside != 5 || len(got.Listed) != 5 || got.Listed[4].File != "f1" {
+			t.Errorf("%g: %+v, %v", c.maxBad, got, err)
+		}
+	}
+}
+
+func TestCountsListOnlySoManyRows(t *testing.T) {
+	d := opened(t, "a\n1\n", dataset.Options{})
+	var reports []dataset.Report
+	for i := range 12 {
+		reports = append(reports, report(0, 1, 1000, int64(i)))
+	}
+	c, err := count(d, reports, 1)
+	if err != nil || c.SetAside != 12_000 || len(c.Listed) != maxListed {
+		t.Errorf("%d listed, %v", len(c.Listed), err)
+	}
+}
+
+func TestNoRowsIsASentence(t *testing.T) {
+	with := opened(t, "a,y\n", dataset.Options{Label: "y", Header: "yes"})
+	_, err := count(with, []dataset.Report{{}}, 0)
+	wantError(t, "header", err, ExitData, with.Files[0].Name, "has a header and no rows")
+	_, err = count(with, []dataset.Report{report(0, 0, 3, 1)}, 1)
+	wantError(t, "all set aside", err, ExitData, "all 3 were set aside")
+	with.Schema.CSV = nil
+	_, err = count(with, nil, 0)
+	wantError(t, "nothing", err, ExitData, "has no rows")
+}
+
+// readShards reads shards one after the other, as the lanes of a pass do.
+func readShards(d *dataset.Dataset, shards []dataset.Shard, mode dataset.Mode) (reports []dataset.Report) {
+	for _, s := range shards {
+		r := d.Read(context.Background(), s, func([]byte) (float32, string) { return 0, "" }, mode)
+		var b rows.Block
+		for r.Next(&b) {
+		}
+		reports = append(reports, r.Report())
+		r.Close()
+	}
+	return reports
+}
+
+// Where no row may be set aside, a cut inside a quoted newline must not pass for a
+// bad row; nor may it hide one.
+func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		bad  int64 // line, 0 for none
+	}{
+		"good":               {"x,y\n" + strings.Repeat("1,\"a\nb\n\"\n", 30), 0},
+		"bad row behind":     {"x,y\n" + strings.Repeat("1,\"a\nb\n\"\n", 30) + "p,q\n", 92},
+		"bad row before":     {"x,y\np,q\n" + strings.Repeat("1,\"a\nb\n\"\n", 30), 2},
+		"bad row in between": {"x,y\n" + strings.Repeat("1,\"a\nb\n\"\n", 15) + "p,q\n" + strings.Repeat("1,\"a\nb\n\"\n", 15), 47},
+	} {
+		d := opened(t, c.text, dataset.Options{Label: "y", Header: "yes"})
+		tries := 0
+		for size := int64(1); size < 120; size++ {
+			shards := d.Shards(size)
+			for {
+				reports := readShards(d, shards, dataset.Stop)
+				again, err := untiled(d, shards, reports)
+				if err != nil {
+					t.Fatalf("%s, size %d: %v", name, size, err)
+				}
+				if len(again) > 0 {
+					tries++
+					shards = wholeFiles(shards, again)
+					continue
+				}
+				got, err := count(d, reports, 0)
+				if c.bad == 0 && (err != nil || got.Used != 30) {
+					t.Fatalf("%s, size %d: %+v, %v", name, size, got, err)
+				}
+				if place := fmt.Sprintf(":%d:1:", c.bad); c.bad > 0 && (err == nil || !strings.Contains(err.Error(), place)) {
+					t.Fatalf("%s, size %d: %v, want %s", name, size, err, place)
+				}
+				break
+			}
+		}
+		if c.bad != 2 && tries < 50 {
+			t.Errorf("%s: read again %d times only", name, tries)
+		}
+	}
+}
+
+func TestFaultsKeepTheirKind(t *testing.T) {
+	wantError(t, "data", faults([]dataset.Report{{}, {Fault: "torn"}}), ExitData, "torn")
+	wantError(t, "storage", faults([]dataset.Report{{Fault: "gone", Storage: true}}), ExitStorage, "gone")
+	if err := faults([]dataset.Report{{}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAWholeFileThatDoesNotTileIsAnError(t *testing.T) {
+	d := opened(t, "a\n1\n", dataset.Options{})
+	shards := []dataset.Shard{dataset.Whole(0)}
+	reports := []dataset.Report{{Shard: shards[0], End: 2}, {Shard: dataset.Shard{Start: 1}, Begin: 3}}
+	_, err := untiled(d, shards, reports)
+	wantError(t, "", err, ExitData, "beginning to its end")
+	if got := wholeFiles([]dataset.Shard{{File: 0, End: 4}, {File: 1}, {File: 0, Start: 4}}, []int{0}); !slices.Equal(got, []dataset.Shard{{File: 1}, dataset.Whole(0)}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestFractionsOfBadRows(t *testing.T) {
+	for _, f := range []float64{-1e-9, 1.01, math.NaN(), math.Inf(1)} {
+		wantError(t, fmt.Sprint(f), validFraction(f), ExitUsage, "--max_bad_fraction")
+		_, err := Evaluate(ctx, EvaluateOptions{Model: "m", MaxBadFraction: f})
+		wantError(t, "evaluate", err, ExitUsage, "--max_bad_fraction")
+		_, err = Predict(ctx, PredictOptions{Model: "m", Out: "o", MaxBadFraction: f})
+		wantError(t, "predict", err, ExitUsage, "--max_bad_fraction")
+		_, err = InspectData(ctx, InspectOptions{MaxBadFraction: f})
+		wantError(t, "inspect", err, ExitUsage, "--max_bad_fraction")
+		_, err = Train(ctx, TrainOptions{Model: "m", MapOptions: MapOptions{MaxBadFraction: f}})
+		wantError(t, "train", err, ExitUsage, "--max_bad_fraction")
+	}
+	if mode(0) != dataset.Stop || mode(0.1) != dataset.Aside {
+		t.Error("modes")
+	}
+}
