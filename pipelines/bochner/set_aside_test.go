@@ -14,10 +14,10 @@ import (
 // shards cuts even small files, so that rows set aside lie in many shards.
 var shards = [][]string{nil, {"--shard_bytes", "500"}, {"--shard_bytes", "500", "--runner", "prism", "--lanes", "3"}, {"--shard_bytes", "37"}}
 
-// spoiled returns a table of n rows in two files' worth of text: with bad rows of
-// every kind, blank lines, and rows that go over two lines, so that numbers of
-// lines and of rows part. Beside it stand the lines that set_aside.jsonl must
-// have for it, and the same table without the bad rows.
+// spoiled returns a table of n rows with bad rows of many kinds between them, and
+// blank lines and rows of two lines, so that numbers of lines and of rows part;
+// the lines that set_aside.jsonl must have for it, under that name of the file;
+// and the table without the bad rows.
 func spoiled(n int, file string) (text, aside, clean string) {
 	var bad, good, list []string
 	line := 0

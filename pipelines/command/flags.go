@@ -43,7 +43,7 @@ func (f *jobFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.opts.Engine.Runner, "runner", "direct", "Beam runner: direct (this process), prism (this process, in parallel lanes), universal (a job server at --endpoint). See bochner help runner.")
 	fs.IntVar(&f.opts.Engine.Lanes, "lanes", 0, "Parallel chains over the data; 0 chooses for the runner. Does not change results.")
 	fs.IntVar(&f.opts.Engine.Threads, "threads", 0, "Threads of the algebra in each lane; 0 chooses for the runner. Does not change results.")
-	fs.StringVar(&f.opts.Work, "work", "", "Work directory; by default a hidden one beside what the job makes. It is removed when the job has succeeded.")
+	fs.StringVar(&f.opts.Work, "work", "", "Work directory, new or empty; by default a hidden one beside what the job makes. It is removed when the job has succeeded.")
 	fs.BoolVar(&f.opts.Resume, "resume", false, "Go on from what a run that was stopped has left in the work directory.")
 	fs.Int64Var(&f.opts.ShardBytes, "shard_bytes", 0, "Size to which plain files are cut; 0 is 32 MiB. Does not change results.")
 	fs.Lookup("shard_bytes").Hidden = true // there to test that cuts change nothing
