@@ -1,0 +1,129 @@
+package pipelines
+
+import (
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+)
+
+// foldOf is the fold of a row among k: that of its hash under the seed with the
+// salt "fold", as models depend on it.
+func foldOf(seed uint64, x []float32, k uint64) uint64 { return rows.Hash(seed^0x666f6c64, x) % k }
+
+// parse returns the numbers and the label of a line.
+func parse(t *testing.T, line string) (x []float32, label string) {
+	t.Helper()
+	words := strings.Split(strings.TrimSpace(line), ",")
+	for _, w := range words[:len(words)-1] {
+		v, err := strconv.ParseFloat(w, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x = append(x, float32(v))
+	}
+	return x, words[len(words)-1]
+}
+
+// trained trains on lines and returns the result with the model.
+func trained(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *models.Model) {
+	t.Helper()
+	dir := t.TempDir()
+	o.Data = dataset.Options{Data: []string{write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Model = filepath.Join(dir, "model")
+	r, err := Train(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := models.Load(ctx, o.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, m
+}
+
+// The held-out error that one pass finds for every fold at once is that of a model
+// trained on the rows of the other folds, on the rows of the fold.
+func TestHeldOutErrorIsThatOfTrainingAgainWithoutTheFold(t *testing.T) {
+	const folds, seed = 5, 3
+	lines := made(t, "moons", 400, 1)
+	o := TrainOptions{
+		MapOptions: MapOptions{Scale: []string{"none"}, Kernel: KernelOptions{Width: "0.5", Features: 64}, Seed: seed},
+		Lambda:     LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: folds},
+	}
+	together, _ := trained(t, lines, o)
+	for i, row := range together.Path {
+		var squares float64
+		for f := range uint64(folds) {
+			train, held := []string{lines[0]}, []string(nil)
+			for _, line := range lines[1:] {
+				if x, _ := parse(t, line); foldOf(seed, x, folds) == f {
+					held = append(held, line)
+				} else {
+					train = append(train, line)
+				}
+			}
+			if len(held) < 50 {
+				t.Fatalf("fold %d has %d rows", f, len(held))
+			}
+			alone := o
+			alone.Lambda = LambdaOptions{Path: together.Lambdas()[i : i+1]}
+			_, m := trained(t, train, alone)
+			squares += squaredErrors(t, m, held)
+		}
+		if mse := squares / float64(len(lines)-1); math.Abs(mse-row.MSE) > 1e-6*mse {
+			t.Errorf("lambda %g: held-out error %.9g, by training again %.9g", row.Lambda, row.MSE, mse)
+		}
+		if row.Folds != folds || !(row.MSE > 0) {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// Lambdas returns the path of λ.
+func (r *TrainResult) Lambdas() (out []float64) {
+	for _, row := range r.Path {
+		out = append(out, row.Lambda)
+	}
+	return out
+}
+
+// squaredErrors returns the sum over rows and classes of (score − code)², with
+// features on the grid on which they are trained.
+func squaredErrors(t *testing.T, m *models.Model, lines []string) (sum float64) {
+	t.Helper()
+	g := m.Map.(features.Gridded)
+	in, out := g.Dims()
+	z := blas.NewBytes(out)
+	for _, line := range lines {
+		x, label := parse(t, line)
+		if len(x) != in {
+			t.Fatal("row length")
+		}
+		class, ok := m.Manifest.Vocabulary.Index([]byte(label))
+		if !ok {
+			t.Fatal("unknown class ", label)
+		}
+		z.Reset(1)
+		g.Quantize(z, x, 1, 1)
+		for c := range m.Linear.K {
+			score := float64(m.Linear.B[c])
+			for j := range out {
+				score += float64(m.Linear.W[c*out+j]) * g.Step() * float64(z.At(0, j))
+			}
+			code := -1.0
+			if c == class {
+				code = 1
+			}
+			sum += (score - code) * (score - code)
+		}
+	}
+	return sum
+}
