@@ -30,6 +30,7 @@ type draw struct {
 	in, out int
 	width   float64
 	form    Form
+	scheme  Draw
 	seed    uint64
 	// number draws a coordinate of a frequency at width 1.
 	number func(*stream.Stream) float64
@@ -58,7 +59,11 @@ func (d *draw) validate() error {
 		return fail("out must be 1 to %d (have %d)", MaxOut, d.out)
 	case d.form == Paired && d.out%2 != 0:
 		return fail("out must be even in the paired form (have %d)", d.out)
-	case d.frequencies() > maxValues/d.in:
+	case int(d.scheme) >= len(drawNames):
+		return fail("draw must be iid, orthogonal or structured (have %v)", d.scheme)
+	case d.scheme == Orthogonal && d.in > maxOrthogonal:
+		return fail("in must be at most %d for an orthogonal draw (have %d); take a structured one", maxOrthogonal, d.in)
+	case d.scheme != Structured && d.frequencies() > maxValues/d.in:
 		return fail("%d frequencies of %d numbers take %.1f GiB, more than %d; take fewer features",
 			d.frequencies(), d.in, 4*float64(d.frequencies())*float64(d.in)/(1<<30), 4*maxValues>>30)
 	case !(d.width > 0) || math.IsInf(d.width, 1):
@@ -70,8 +75,26 @@ func (d *draw) validate() error {
 // turns stores in w (n×in) the frequencies first … first+n−1, in turns. The
 // error is a frequency that float32 cannot hold.
 func (d *draw) turns(w []float32, first, n int) error {
+	switch d.scheme {
+	case Orthogonal:
+		d.orthogonalTurns(w, first, n)
+	case Structured:
+		d.structuredTurns(w, first, n)
+	default:
+		d.iidTurns(w, first, n)
+	}
+	if j := slices.IndexFunc(w[:n*d.in], infinite); j >= 0 {
+		return d.tooLarge(first + j/d.in)
+	}
+	return nil
+}
+
+func (d *draw) tooLarge(frequency int) error {
+	return fmt.Errorf("fourier: %s: width %v makes frequency %d too large for float32; scale the rows up and the width with them", d.name, d.width, frequency)
+}
+
+func (d *draw) iidTurns(w []float32, first, n int) {
 	perTurn := 1 / float64(2*math.Pi*d.width)
-	var overflow atomic.Bool
 	each(n, d.in, func(lo, hi int) {
 		for j := lo; j < hi; j++ {
 			row := w[j*d.in : (j+1)*d.in]
@@ -84,16 +107,8 @@ func (d *draw) turns(w []float32, first, n int) error {
 				// Products only: there is nothing to fuse.
 				row[i] = float32(d.number(s) * factor * perTurn)
 			}
-			if slices.ContainsFunc(row, infinite) {
-				overflow.Store(true)
-			}
 		}
 	})
-	if overflow.Load() {
-		j := slices.IndexFunc(w, infinite) / d.in
-		return fmt.Errorf("fourier: %s: width %v makes frequency %d too large for float32; scale the rows up and the width with them", d.name, d.width, first+j)
-	}
-	return nil
 }
 
 func infinite(v float32) bool { return !(v-v == 0) }
@@ -114,8 +129,13 @@ func (d *draw) offsets(first, n int) []float32 {
 // rows of `in` numbers are worth it.
 func each(n, in int, f func(lo, hi int)) {
 	const worth = 1 << 14 // numbers, a quarter of a millisecond
-	step := max(1, worth/in)
-	workers := min(runtime.GOMAXPROCS(0), (n+step-1)/step)
+	ranges(n, max(1, worth/in), runtime.GOMAXPROCS(0), f)
+}
+
+// ranges cuts 0 … n−1 into ranges of step and calls f with them, on that many
+// goroutines; with one, or one range, f has all of them at once.
+func ranges(n, step, workers int, f func(lo, hi int)) {
+	workers = min(workers, (n+step-1)/step)
 	if workers <= 1 {
 		f(0, n)
 		return

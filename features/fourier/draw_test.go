@@ -12,7 +12,7 @@ import (
 // kernels returns one recipe of each kernel, and of Matérn for several ν.
 func kernels(in, out int, width float64, form Form, seed uint64) map[string]features.Recipe {
 	return map[string]features.Recipe{
-		"gaussian":   Gaussian{in, out, width, form, seed},
+		"gaussian":   Gaussian{in, out, width, form, Iid, seed},
 		"laplace":    Laplace{in, out, width, form, seed},
 		"cauchy":     Cauchy{in, out, width, form, seed},
 		"matern 1/2": Matern{in, out, width, 0.5, form, seed},

@@ -12,19 +12,21 @@ import (
 //
 //	K(x, z) = exp(−‖x−z‖²/2σ²),   σ = Width        (Rahimi & Recht 2007)
 //
-// Frequencies are drawn from N(0, σ⁻²I).
+// Frequencies are drawn from N(0, σ⁻²I), independently or not: see Draw.
 type Gaussian struct {
 	In    int     `json:"in"`    // row length d
 	Out   int     `json:"out"`   // number of features D; even in the paired form
 	Width float64 `json:"width"` // σ > 0, in the units of the rows
 	Form  Form    `json:"form"`
+	Draw  Draw    `json:"draw,omitempty"` // how frequencies depend on each other
 	Seed  uint64  `json:"seed"`
 }
 
 func init() { features.Register("fourier.gaussian", features.Decode[Gaussian]) }
 
 func (r Gaussian) draw() draw {
-	return draw{name: "Gaussian", in: r.In, out: r.Out, width: r.Width, form: r.Form, seed: r.Seed, number: (*stream.Stream).Normal}
+	return draw{name: "Gaussian", in: r.In, out: r.Out, width: r.Width, form: r.Form, scheme: r.Draw, seed: r.Seed,
+		number: (*stream.Stream).Normal}
 }
 
 // New draws the map.

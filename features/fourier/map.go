@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Map is the map of random Fourier features of any kernel. It does not change,
-// and is safe for concurrent use.
+// Map is the map of random Fourier features of any kernel, by frequencies held
+// as a dense matrix. It does not change, and is safe for concurrent use.
 type Map struct {
 	weights *blas.Weights
 	in, out int
@@ -22,6 +22,9 @@ var _ features.Gridded = (*Map)(nil)
 func (d *draw) build() (features.Map, error) {
 	if err := d.validate(); err != nil {
 		return nil, err
+	}
+	if d.scheme == Structured {
+		return d.buildStructured()
 	}
 	n := d.frequencies()
 	w := make([]float32, n*d.in)
@@ -86,6 +89,8 @@ func Turns(r features.Recipe, first, n int) (w, b []float32, err error) {
 	}
 	if all := d.frequencies(); first < 0 || n < 0 || first > all-n {
 		return nil, nil, fmt.Errorf("fourier: Turns: %d frequencies from %d on; the recipe has %d", n, first, all)
+	} else if n > maxValues/d.in {
+		return nil, nil, fmt.Errorf("fourier: Turns: %d frequencies of %d numbers at once; take at most %d", n, d.in, maxValues/d.in)
 	}
 	w = make([]float32, n*d.in)
 	if err := d.turns(w, first, n); err != nil {
