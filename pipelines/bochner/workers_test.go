@@ -121,7 +121,7 @@ func (c *cluster) fails(t *testing.T, dir string, code int, text string, args []
 func TestAJobGoesOnAfterItsWorkerWasKilled(t *testing.T) {
 	c := newCluster(t)
 	dir := t.TempDir()
-	must(t, dir, "generate", "windmill", "--rows", "200000", "--out", "data.csv")
+	must(t, dir, "generate", "windmill", "--rows", "100000", "--out", "data.csv")
 	args := []string{"train", "--data", "data.csv", "--label", "y", "--features", "1024", "--lambda", "1e-8,1e-6", "--folds", "3", "--threads", "1"}
 	must(t, dir, append(args, "--model", "want")...)
 	args = append(args, "--model", "model")

@@ -1,0 +1,419 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// chore is a job that takes a while, in a directory with the data for it.
+type chore struct {
+	dir  string
+	args []string
+	out  string            // what the job makes, below dir
+	want map[string]string // the files of it when nothing disturbs the job
+	took time.Duration     // then
+}
+
+// choreData makes rows of data for jobs.
+func choreData(t *testing.T, rows string) (dir string) {
+	dir = t.TempDir()
+	must(t, dir, "generate", "windmill", "--rows", rows, "--out", "data.csv")
+	return dir
+}
+
+// Numbers of rows with which a job takes about as long.
+const (
+	halfSecond  = "100000"
+	someTenths  = "40000"
+	shardOfRows = "--shard_bytes=250000" // about 10,000 rows
+)
+
+// training is a job of two passes and a solve for several λ and folds.
+func training(t *testing.T, dir string, args ...string) *chore {
+	return undisturbed(t, &chore{dir: dir, out: "model", args: append([]string{
+		"train", "--data", "data.csv", "--label", "y", "--features", "768", "--lambda", "1e-8,1e-6,1e-4", "--folds", "5",
+		shardOfRows, "--model", "model",
+	}, args...)})
+}
+
+// predicting is a job that writes a file for each of the shards.
+func predicting(t *testing.T, dir string, args ...string) *chore {
+	if _, err := os.Stat(filepath.Join(dir, "applied")); err != nil {
+		must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "2048", "--lambda", "1e-6", "--model", "applied")
+	}
+	return undisturbed(t, &chore{dir: dir, out: "out", args: append([]string{
+		"predict", "--data", "data.csv", "--model", "applied", "--scores", shardOfRows, "--out", "out",
+	}, args...)})
+}
+
+// undisturbed runs the job to its end, and takes what it makes away.
+func undisturbed(t *testing.T, c *chore) *chore {
+	t.Helper()
+	begun := time.Now()
+	must(t, c.dir, c.args...)
+	c.took = time.Since(begun)
+	c.want = c.made(t)
+	return c
+}
+
+// made returns the files that the job has made and removes them.
+func (c *chore) made(t *testing.T) map[string]string {
+	t.Helper()
+	got := files(t, filepath.Join(c.dir, c.out))
+	if err := os.RemoveAll(filepath.Join(c.dir, c.out)); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// whole fails the test unless a directory has all the right files.
+func (c *chore) whole(t *testing.T, when string, got map[string]string) {
+	t.Helper()
+	if len(got) != len(c.want) {
+		t.Errorf("%s: %d files, want %d", when, len(got), len(c.want))
+	}
+	for name, content := range c.want {
+		if got[name] != content {
+			t.Errorf("%s: %s differs from that of an undisturbed run", when, name)
+		}
+	}
+}
+
+// state returns the files of the job's work directory that match a pattern.
+func (c *chore) state(pattern string) []string {
+	found, _ := filepath.Glob(filepath.Join(c.dir, ".bochner-"+c.out, pattern))
+	return found
+}
+
+// started is a run of the program that goes on.
+type started struct {
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
+	ended          chan struct{}
+}
+
+func (c *chore) start(t *testing.T) *started {
+	t.Helper()
+	s := &started{cmd: program(c.dir, c.args...), ended: make(chan struct{})}
+	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, &s.stderr
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { s.cmd.Wait(); close(s.ended) }()
+	return s
+}
+
+// signal sends a signal and waits for the program to end.
+func (s *started) signal(sig os.Signal) {
+	s.cmd.Process.Signal(sig)
+	<-s.ended
+}
+
+// killed tells whether the program was ended by SIGKILL, not by itself.
+func (s *started) killed() bool {
+	status, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
+// until waits for something to be so while the program runs, and tells whether
+// it came to that.
+func (s *started) until(so func() bool) bool {
+	for {
+		select {
+		case <-s.ended:
+			return false
+		case <-time.After(time.Millisecond):
+			if so() {
+				return true
+			}
+		}
+	}
+}
+
+// resume checks what a killed run has left, goes on with --resume, and checks
+// that the job is done as if nothing had been. It returns what the program says.
+func (c *chore) resume(t *testing.T, when string) string {
+	t.Helper()
+	for _, name := range entries(t, c.dir) {
+		switch {
+		case name == c.out: // visible, so it must be whole
+			c.whole(t, when, files(t, filepath.Join(c.dir, c.out)))
+			if c.out == "model" {
+				must(t, c.dir, "inspect", "--model", c.out)
+			}
+			if len(c.state("lock")) == 0 {
+				c.made(t) // the job was as good as done: begin again
+			}
+		case name == "data.csv", name == "applied", name == ".bochner-"+c.out, strings.HasPrefix(name, ".tmp-"+c.out+"-"):
+		default:
+			t.Errorf("%s: left %s", when, name)
+		}
+	}
+	r := run(t, c.dir, append(slices.Clone(c.args), "--resume")...)
+	if r.code != 0 {
+		t.Fatalf("%s: --resume ends with code %d\n%s", when, r.code, r.stderr)
+	}
+	c.whole(t, when+", resumed", c.made(t))
+	if got := slices.DeleteFunc(entries(t, c.dir), func(n string) bool { return n == "data.csv" || n == "applied" }); len(got) > 0 {
+		t.Errorf("%s: the resumed run has left %v", when, got)
+	}
+	return r.stderr
+}
+
+// survives kills the job at n moments spread over its time.
+func (c *chore) survives(t *testing.T, n int) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	took := c.took
+	killed, found := 0, 0
+	begun := time.Now()
+	for i := range n {
+		after := time.Duration((float64(i) + r.Float64()) / float64(n) * float64(took))
+		s := c.start(t)
+		since := time.Now()
+		select {
+		case <-time.After(after):
+		case <-s.ended:
+			took = min(took, time.Since(since)) // the machine has become faster
+		}
+		s.signal(os.Kill)
+		if s.killed() {
+			killed++
+		}
+		if strings.Contains(c.resume(t, fmt.Sprintf("killed after %v of %v", after, took)), "found ") {
+			found++
+		}
+	}
+	t.Logf("%v undisturbed; %d of %d runs killed, %d took up state; %v for all", c.took, killed, n, found, time.Since(begun))
+	if killed < n/2 || found == 0 {
+		t.Errorf("only %d of %d runs were killed, and %d took up what they found", killed, n, found)
+	}
+}
+
+func TestKilledAtAnyMomentAModelIsWholeOrAbsent(t *testing.T) {
+	t.Parallel()
+	training(t, choreData(t, halfSecond), "--threads", "1").survives(t, 20)
+}
+
+func TestKilledAtAnyMomentPredictionsAreWholeOrAbsent(t *testing.T) {
+	t.Parallel()
+	predicting(t, choreData(t, halfSecond), "--threads", "1").survives(t, 20)
+}
+
+func TestKilledAtAnyMomentOnPrism(t *testing.T) {
+	t.Parallel()
+	dir := choreData(t, someTenths)
+	training(t, dir, "--runner", "prism", "--lanes", "2").survives(t, 4)
+	predicting(t, dir, "--runner", "prism", "--lanes", "2").survives(t, 4)
+}
+
+// kill kills a run as soon as a file is in its work directory.
+func (c *chore) kill(t *testing.T, pattern string) {
+	t.Helper()
+	for range 5 {
+		s := c.start(t)
+		seen := s.until(func() bool { return len(c.state(pattern)) > 0 })
+		s.signal(os.Kill)
+		if seen && s.killed() {
+			return
+		}
+		c.made(t) // it was done before it could be killed
+	}
+	t.Fatalf("no run could be killed while there was %s", pattern)
+}
+
+func TestAResumedTrainingRepeatsNothingThatIsFinished(t *testing.T) {
+	c := training(t, choreData(t, someTenths))
+	for _, phase := range []struct{ file, found string }{
+		{"state/profile-*.reports", "found the result of this pass"},
+		{"state/sum-*.jsonl", "found the sums of all rows"},
+		{"state/fit-*.json", "found the fitted weights"},
+	} {
+		c.kill(t, phase.file)
+		if said := c.resume(t, "killed at "+phase.file); !strings.Contains(said, phase.found) {
+			t.Errorf("killed at %s, the resumed run does not say %q:\n%s", phase.file, phase.found, said)
+		}
+	}
+}
+
+func TestARunThatWasKilledBetweenPublishingAndClearingUpIsFinished(t *testing.T) {
+	dir := choreData(t, someTenths)
+	for _, c := range []*chore{training(t, dir), predicting(t, dir)} {
+		// Put the state of a killed run beside what a whole run has made.
+		c.kill(t, map[string]string{"model": "state/sum-*.jsonl", "out": "state/*/*.done"}[c.out])
+		work, aside := filepath.Join(dir, ".bochner-"+c.out), filepath.Join(dir, "aside")
+		if err := os.Rename(work, aside); err != nil {
+			t.Fatal(err)
+		}
+		must(t, dir, c.args...)
+		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 || !strings.Contains(r.stderr, "it exists") {
+			t.Errorf("%s is there and no state: exit code %d\n%s", c.out, r.code, r.stderr)
+		}
+		if err := os.Rename(aside, work); err != nil {
+			t.Fatal(err)
+		}
+		c.resume(t, "after publishing")
+
+		// What is there is another thing: it must stay.
+		c.kill(t, map[string]string{"model": "state/sum-*.jsonl", "out": "state/*/*.done"}[c.out])
+		os.Mkdir(filepath.Join(dir, c.out), 0o777)
+		write(t, filepath.Join(dir, c.out), "precious", "")
+		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 || !strings.Contains(r.stderr, "it exists") {
+			t.Errorf("something else is at %s: exit code %d\n%s", c.out, r.code, r.stderr)
+		}
+		if got := entries(t, filepath.Join(dir, c.out)); !slices.Equal(got, []string{"precious"}) {
+			t.Errorf("%s has become %v", c.out, got)
+		}
+		c.made(t)
+	}
+}
+
+func TestStateOfOtherFlagsOrDataIsNotTakenUp(t *testing.T) {
+	dir := choreData(t, someTenths)
+	c := training(t, dir)
+	resumed := func(args ...string) string {
+		t.Helper()
+		said := run(t, dir, append(slices.Clone(c.args), append(args, "--resume")...)...)
+		if said.code != 0 {
+			t.Fatalf("exit code %d\n%s", said.code, said.stderr)
+		}
+		return said.stderr
+	}
+	for _, flags := range [][]string{{"--seed", "2"}, {"--lambda", "1e-7"}, {"--scale", "minmax"}, {"--task", "regression"}} {
+		must(t, dir, append(slices.Clone(c.args), flags...)...)
+		want := c.made(t)
+		c.kill(t, "state/sum-*.jsonl")
+		if said := resumed(flags...); strings.Contains(said, "found the sums") {
+			t.Errorf("%v: sums of other flags were taken up", flags)
+		}
+		got := c.made(t)
+		same(t, strings.Join(flags, " "), want, got)
+		if got["manifest.json"] == c.want["manifest.json"] {
+			t.Errorf("%v changes nothing, so that this test shows nothing", flags)
+		}
+	}
+	// One digit of one row changes, and the file's size does not.
+	c.kill(t, "state/sum-*.jsonl")
+	data := []byte(read(t, dir, "data.csv"))
+	i := bytes.IndexByte(data[len(data)/2:], '.') + len(data)/2 + 1
+	data[i] = '0' + ('9'-data[i])%10
+	write(t, dir, "data.csv", string(data))
+	if said := resumed(); strings.Contains(said, "found ") {
+		t.Errorf("state of other data was taken up:\n%s", said)
+	}
+	got := c.made(t)
+	same(t, "changed data", undisturbed(t, c).want, got)
+}
+
+func TestTwoRunsCannotWorkOnOneModel(t *testing.T) {
+	c := training(t, choreData(t, halfSecond), "--threads", "1")
+	s := c.start(t)
+	if !s.until(func() bool { return len(c.state("state/pass-*")) > 0 }) {
+		t.Fatal("the first run never worked")
+	}
+	for _, more := range []string{"--quiet", "--resume"} {
+		if r := run(t, c.dir, append(slices.Clone(c.args), more)...); r.code != 3 || !strings.Contains(r.stderr, "in use by another run") {
+			t.Errorf("a second run: exit code %d\n%s", r.code, r.stderr)
+		}
+	}
+	<-s.ended
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the first run: exit code %d\n%s", code, s.stderr.String())
+	}
+	c.whole(t, "beside another run", c.made(t))
+}
+
+func TestAnInterruptedRunEndsSoonAndSaysHowToGoOn(t *testing.T) {
+	dir := choreData(t, someTenths)
+	for _, c := range []struct {
+		*chore
+		signal os.Signal
+	}{
+		{training(t, dir), os.Interrupt},
+		{predicting(t, dir), syscall.SIGTERM},
+		{training(t, dir, "--runner", "prism"), os.Interrupt},
+	} {
+		s := c.start(t)
+		if !s.until(func() bool { return len(c.state("state/pass-*")) > 0 }) {
+			t.Fatal("the run never worked")
+		}
+		begun := time.Now()
+		s.signal(c.signal)
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("%s, %v: ended after %v", c.out, c.signal, took)
+		}
+		if code := s.cmd.ProcessState.ExitCode(); code != 130 || !strings.HasSuffix(s.stderr.String(), "bochner: stopped; the same command with --resume goes on from here\n") {
+			t.Errorf("%s, %v: exit code %d\n%s", c.out, c.signal, code, s.stderr.String())
+		}
+		c.resume(t, "interrupted")
+	}
+}
+
+func TestASecondInterruptEndsTheProgramAtOnce(t *testing.T) {
+	// A pipe that nobody writes to holds the program where no context reaches.
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "config"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, "train", "--config", "config")
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// The other end can only be opened without waiting when the program reads.
+	for {
+		fd, err := syscall.Open(filepath.Join(dir, "config"), syscall.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if err == nil {
+			defer syscall.Close(fd)
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatal("the program does not read its configuration")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	ended := make(chan struct{})
+	go func() { cmd.Wait(); close(ended) }()
+	cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-ended:
+		t.Fatal("the program ended at the first interrupt, so that this test shows nothing")
+	case <-time.After(300 * time.Millisecond):
+	}
+	begun := time.Now()
+	cmd.Process.Signal(os.Interrupt)
+	<-ended
+	status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if took := time.Since(begun); took > time.Second || !status.Signaled() || status.Signal() != syscall.SIGINT {
+		t.Errorf("ended after %v: %v", took, cmd.ProcessState)
+	}
+}
+
+func TestAnInterruptedGeneratorLeavesNothing(t *testing.T) {
+	c := &chore{dir: t.TempDir(), args: []string{"generate", "friedman", "--rows", "1000000000", "--out", "f.csv"}}
+	s := c.start(t)
+	if !s.until(func() bool { list, _ := os.ReadDir(c.dir); return len(list) > 0 }) {
+		t.Fatal(s.stderr.String())
+	}
+	s.signal(os.Interrupt)
+	if code := s.cmd.ProcessState.ExitCode(); code != 130 || s.stderr.String() != "bochner: stopped\n" {
+		t.Errorf("exit code %d\n%s", code, s.stderr.String())
+	}
+	if got := entries(t, c.dir); len(got) > 0 {
+		t.Errorf("left behind: %v", got)
+	}
+}
