@@ -1,0 +1,99 @@
+package pipelines
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+func plan(t *testing.T, o TrainOptions) *Plan {
+	t.Helper()
+	o.Model = t.TempDir() + "/model"
+	p, err := PlanTraining(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func planned(t *testing.T, lines int, features int) *Plan {
+	text := strings.Join(made(t, "moons", int64(lines), 1), "")
+	name := write(t, t.TempDir(), "d.csv", text)
+	return plan(t, TrainOptions{MapOptions: MapOptions{
+		Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: KernelOptions{Features: features},
+	}})
+}
+
+func TestPlansSayWhatTrainingTakes(t *testing.T) {
+	p := planned(t, 2000, 512)
+	if p.Rows < 1900 || p.Rows > 2100 || p.Exact || p.Files != 1 || p.Columns != 2 || p.Format != dataset.CSV || p.Passes != 2 || p.Lanes != 1 {
+		t.Errorf("%+v", p)
+	}
+	if p.Lambdas != len(ridge.AutoLambda()) || p.Folds != 5 || p.Features != 512 {
+		t.Errorf("%+v", p)
+	}
+	// Five sums of 512×512 lower triangles of float64 are 5 MB at least.
+	if least := int64(5 * 512 * 512 / 2 * 8); p.Worker < least || p.Worker > 4*least || p.Shuffle < least {
+		t.Errorf("a worker takes %d bytes, %d are shuffled", p.Worker, p.Shuffle)
+	}
+	if least := int64(512 * 512 * 8); p.Solve < least || p.Solve > 8*least {
+		t.Errorf("to solve takes %d bytes", p.Solve)
+	}
+	for _, word := range []string{"about 2,0", "2 numbers", "2 over the data", "512 features", "8 values", "5 folds"} {
+		if !strings.Contains(text(t, p), word) {
+			t.Errorf("%q is not in\n%s", word, text(t, p))
+		}
+	}
+}
+
+// Memory depends on the features and not on the rows.
+func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
+	few, many, wide := planned(t, 100, 256), planned(t, 20_000, 256), planned(t, 100, 1024)
+	if few.Worker != many.Worker || few.Solve != many.Solve || few.Shuffle != many.Shuffle {
+		t.Errorf("100 rows: %+v\n20,000 rows: %+v", few, many)
+	}
+	if wide.Solve < 6*few.Solve || wide.Worker < 4*few.Worker {
+		t.Errorf("256 features: %+v\n1,024: %+v", few, wide)
+	}
+}
+
+func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
+	o := TrainOptions{MapOptions: MapOptions{
+		Data:   dataset.Options{Data: []string{write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")}, Dim: 1 << 20},
+		Kernel: KernelOptions{Features: 64},
+	}}
+	if p := plan(t, o); p.Worker > 1<<30 {
+		t.Errorf("rows of a million numbers: %d bytes a worker", p.Worker)
+	}
+	o.Data.Dim = 0
+	p := plan(t, o)
+	if p.Columns != 0 || !strings.Contains(text(t, p), "numbers, how many only reading tells") {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestPlansRefuseWhatTrainingRefuses(t *testing.T) {
+	name := write(t, t.TempDir(), "d.csv", "a,y\n1,2\n")
+	_, err := PlanTraining(ctx, TrainOptions{Model: "m"})
+	wantError(t, "no data", err, ExitUsage, "--data")
+	_, err = PlanTraining(ctx, TrainOptions{Model: "m", MapOptions: MapOptions{Data: dataset.Options{Data: []string{name}}}})
+	wantError(t, "no label", err, ExitUsage, "--label")
+	_, err = PlanTraining(ctx, TrainOptions{Model: "m", MapOptions: MapOptions{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: KernelOptions{Features: 1 << 20}}})
+	wantError(t, "too many features", err, ExitUsage, "features")
+}
+
+func TestPlansOnRealFiles(t *testing.T) {
+	dir := os.Getenv("BOCHNER_DATA")
+	if dir == "" {
+		t.Skip("BOCHNER_DATA is not set: the directory with mnist")
+	}
+	p := plan(t, TrainOptions{MapOptions: MapOptions{Data: dataset.Options{
+		Data: []string{dir + "/mnist/train-images*"}, LabelFiles: []string{dir + "/mnist/train-labels*"},
+	}}})
+	if p.Rows != 60_000 || !p.Exact || p.Columns != 784 || p.Format != dataset.IDX {
+		t.Errorf("%+v", p)
+	}
+}
