@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // a work directory that was named, or beside the directory that it makes.
 func keepsWork(cmd *cobra.Command) bool {
 	work := cmd.Flags().Lookup("work")
-	return work != nil && (work.Changed || cmd.Name() == "train" || cmd.Name() == "predict")
+	return work != nil && (work.Changed || slices.Contains([]string{"train", "predict", "featurize"}, cmd.Name()))
 }
 
 // startedError is an error of a job, as opposed to one of its command line.
