@@ -215,7 +215,7 @@ func TestConfigRefusals(t *testing.T) {
 		"seed: 1\nseed: 2":        {"seed"},
 		"label:":                  {"label", "want a text"},
 		"label: {a: 1}":           {"label", "want a text"},
-		"data: [[a]]":             {"data", "want a text"},
+		"label_files: [[a]]":      {"label_files", "want a text"},
 		"- a":                     {"--config"},
 		"a: [":                    {"--config"},
 		"plan: maybe":             {"plan", "maybe"},
