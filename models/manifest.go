@@ -95,7 +95,7 @@ type Rows struct {
 // Profile is what was found out about the rows that were used.
 type Profile struct {
 	ClassCounts []int64 `json:"class_counts,omitempty"` // in the order of the vocabulary
-	Width       float64 `json:"width,omitempty"`        // median distance of two scaled rows, where it was taken
+	Width       float64 `json:"width,omitempty"`        // of the kernel, where it has one
 	Saturated   int64   `json:"saturated,omitempty"`    // features that were cut to the bound of their grid
 }
 

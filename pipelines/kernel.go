@@ -1,7 +1,6 @@
 package pipelines
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -9,43 +8,66 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/features/linear"
 )
 
-// KernelOptions says which kernel the features approximate.
+// KernelOptions says which kernel the features approximate, and how.
 type KernelOptions struct {
-	Name     string  // gaussian (default), laplace, cauchy, matern
+	Name     string  // one of Kernels; "" is gaussian
 	Width    string  // median (default), scale, or a number > 0 in units of the scaled rows
 	Gamma    float64 // instead of Width: γ as scikit-learn has it; 0 for none
 	Nu       float64 // of matern: smoothness ν > 0; 0 is 1.5
-	Form     string  // paired (default) or offset
+	Form     string  // of Fourier features: paired (default) or offset
+	Draw     string  // of gaussian: iid (default), orthogonal, structured
 	Features int     // D; 0 is 4096
 }
 
 // DefaultFeatures is the number of features where none is given.
 const DefaultFeatures = 4096
 
-// family is what the command knows of a kernel: how to make its recipe.
+// mapping is a map of a family, with all that its recipe needs to know.
+type mapping struct {
+	KernelOptions
+	in    int
+	width float64 // of the kernel; 1 for a family without
+	bound float64 // of the features, found on the sample; 1 until it is found
+	form  fourier.Form
+	draw  fourier.Draw
+	seed  uint64
+}
+
+// family is what the command knows of a kernel.
 type family struct {
-	distance bandwidth.Distance // in which the median is taken, and whose γ --gamma is
-	recipe   func(k KernelOptions, in int, width float64, form fourier.Form, seed uint64) features.Recipe
-	gamma    bool // the field has a γ for it
+	recipe func(m mapping) features.Recipe
+	// widths tells that the kernel has a width; distance is that in which the
+	// median is taken, and whose γ is --gamma if gamma is set.
+	widths   bool
+	distance bandwidth.Distance
+	gamma    bool
+	forms    bool // it has the forms of Fourier features
+	draws    bool // it has other draws than iid
+	// bounded tells that features have no bound of their own; one is found on the
+	// sample.
+	bounded bool
+	fixed   bool // the number of features is that of the row
 }
 
 var families = map[string]family{
-	"gaussian": {bandwidth.Euclidean, func(k KernelOptions, in int, w float64, f fourier.Form, seed uint64) features.Recipe {
-		return fourier.Gaussian{In: in, Out: k.Features, Width: w, Form: f, Seed: seed}
-	}, true},
-	"laplace": {bandwidth.L1, func(k KernelOptions, in int, w float64, f fourier.Form, seed uint64) features.Recipe {
-		return fourier.Laplace{In: in, Out: k.Features, Width: w, Form: f, Seed: seed}
-	}, true},
-	"cauchy": {bandwidth.Euclidean, func(k KernelOptions, in int, w float64, f fourier.Form, seed uint64) features.Recipe {
-		return fourier.Cauchy{In: in, Out: k.Features, Width: w, Form: f, Seed: seed}
-	}, false},
-	"matern": {bandwidth.Euclidean, func(k KernelOptions, in int, w float64, f fourier.Form, seed uint64) features.Recipe {
-		return fourier.Matern{In: in, Out: k.Features, Width: w, Nu: k.Nu, Form: f, Seed: seed}
-	}, false},
+	"gaussian": {widths: true, gamma: true, forms: true, draws: true, recipe: func(m mapping) features.Recipe {
+		return fourier.Gaussian{In: m.in, Out: m.Features, Width: m.width, Form: m.form, Draw: m.draw, Seed: m.seed}
+	}},
+	"laplace": {widths: true, gamma: true, forms: true, distance: bandwidth.L1, recipe: func(m mapping) features.Recipe {
+		return fourier.Laplace{In: m.in, Out: m.Features, Width: m.width, Form: m.form, Seed: m.seed}
+	}},
+	"cauchy": {widths: true, forms: true, recipe: func(m mapping) features.Recipe {
+		return fourier.Cauchy{In: m.in, Out: m.Features, Width: m.width, Form: m.form, Seed: m.seed}
+	}},
+	"matern": {widths: true, forms: true, recipe: func(m mapping) features.Recipe {
+		return fourier.Matern{In: m.in, Out: m.Features, Width: m.width, Nu: m.Nu, Form: m.form, Seed: m.seed}
+	}},
+	"linear": {bounded: true, fixed: true, recipe: func(m mapping) features.Recipe {
+		return linear.Identity{In: m.in, Bound: m.bound}
+	}},
 }
 
 // Kernels lists the names of the kernels.
@@ -63,6 +85,9 @@ func (k KernelOptions) withDefaults() KernelOptions {
 	}
 	if k.Form == "" {
 		k.Form = "paired"
+	}
+	if k.Draw == "" {
+		k.Draw = "iid"
 	}
 	if k.Features == 0 {
 		k.Features = DefaultFeatures
@@ -86,20 +111,36 @@ func (k KernelOptions) validate() error {
 	} else if _, err := k.number(); err != nil {
 		return err
 	}
-	var form fourier.Form
-	if err := form.UnmarshalText([]byte(k.Form)); err != nil {
-		return usage("--form: %v", err)
+	m, err := k.mapping()
+	if err != nil {
+		return err
 	}
 	if k.Features < 1 {
 		return usage("--features must be at least 1 (have %d)", k.Features)
 	}
-	if form == fourier.Paired && k.Features%2 != 0 {
+	if f.forms && m.form == fourier.Paired && k.Features%2 != 0 {
 		return usage("--features must be even with --form paired, which has two for each frequency (have %d)", k.Features)
 	}
-	if err := features.Validate(f.recipe(k, 1, 1, form, 0)); err != nil {
+	if m.draw != fourier.Iid && !f.draws {
+		return usage("--draw %s: frequencies of the %s kernel are drawn independently only", k.Draw, k.Name)
+	}
+	if err := features.Validate(f.recipe(m)); err != nil {
 		return &UsageError{err}
 	}
 	return nil
+}
+
+// mapping returns a map for rows of one number with width and bound 1, to be
+// filled in when the data are known.
+func (k KernelOptions) mapping() (mapping, error) {
+	m := mapping{KernelOptions: k, in: 1, width: 1, bound: 1}
+	if err := m.form.UnmarshalText([]byte(k.Form)); err != nil {
+		return m, usage("--form: %v", err)
+	}
+	if err := m.draw.UnmarshalText([]byte(k.Draw)); err != nil {
+		return m, usage("--draw: %v", err)
+	}
+	return m, nil
 }
 
 // number returns the width that is given as a number, 0 for one to be chosen.
@@ -112,66 +153,4 @@ func (k KernelOptions) number() (float64, error) {
 		return 0, usage("--width must be median, scale or a number > 0 (have %q)", k.Width)
 	}
 	return w, nil
-}
-
-// recipe is the recipe that was chosen for a data set.
-type recipe struct {
-	sealed features.Sealed
-	dim    int // number of features
-	width  float64
-	name   string // for people: "gaussian, width 7"
-}
-
-// chooseRecipe makes the recipe of scalings and kernel, with the statistics that
-// the profile found.
-func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (recipe, error) {
-	k := o.Kernel
-	f := families[k.Name]
-	scaled, err := chooseScale(o.Scale, schema, p)
-	if err != nil {
-		return recipe{}, err
-	}
-	width, how := 0.0, ""
-	switch {
-	case k.Gamma != 0:
-		how = fmt.Sprintf(" (γ = %g)", k.Gamma)
-		if width, err = bandwidth.FromGamma(k.Gamma, f.distance); err != nil {
-			return recipe{}, &UsageError{err}
-		}
-	case k.Width == "median":
-		how = " (median distance)"
-		x, n, d := sum.Sample()
-		if err := scaled.apply(x, n); err != nil {
-			return recipe{}, err
-		}
-		if width, err = bandwidth.Median(x, n, d, f.distance); err != nil {
-			return recipe{}, &DataError{err}
-		}
-	case k.Width == "scale":
-		how = " (scale)"
-		if !scaled.known {
-			return recipe{}, usage("--width scale takes the variance of the scaled columns, which unit has changed; give median or a number")
-		}
-		if width, err = bandwidth.Scale(p.Dim, scaled.varianceAll()); err != nil {
-			return recipe{}, &DataError{err}
-		}
-	default:
-		if width, err = k.number(); err != nil {
-			return recipe{}, err
-		}
-	}
-	var form fourier.Form
-	if err := form.UnmarshalText([]byte(k.Form)); err != nil {
-		return recipe{}, &UsageError{err}
-	}
-	chain := features.Chain{Steps: append(scaled.steps, f.recipe(k, p.Dim, width, form, o.Seed))}
-	sealed, err := features.Seal(chain)
-	if err != nil {
-		return recipe{}, &UsageError{err}
-	}
-	name := fmt.Sprintf("%s kernel, width %.4g%s", k.Name, width, how)
-	if k.Name == "matern" {
-		name = fmt.Sprintf("%s kernel, nu %g, width %.4g%s", k.Name, k.Nu, width, how)
-	}
-	return recipe{sealed: sealed, dim: k.Features, width: width, name: name}, nil
 }

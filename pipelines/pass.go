@@ -62,7 +62,7 @@ func (j *job) scanOnce(ctx context.Context, p *transforms.Pass, name string, bui
 	if err := j.runPass(ctx, p, files, build); err != nil {
 		return files, nil, err
 	}
-	if reports, err = readReports(ctx, files.reports); err != nil {
+	if reports, err = readReports[dataset.Report](ctx, files.reports); err != nil {
 		return files, nil, err
 	}
 	if len(reports) != len(p.Shards) {
@@ -123,14 +123,15 @@ func (j *job) store(ctx context.Context, p *transforms.Pass) (transforms.Scan, e
 	return transforms.Scan{Pass: uri, Lanes: max(1, min(j.engine.Lanes, len(p.Shards))), Threads: j.engine.Threads}, err
 }
 
-func readReports(ctx context.Context, uri string) ([]dataset.Report, error) {
+// readReports reads what transforms.WriteLines wrote of reports of the type R.
+func readReports[R any](ctx context.Context, uri string) ([]R, error) {
 	data, err := storage.ReadFile(ctx, uri, maxState)
 	if err != nil {
 		return nil, err
 	}
-	var out []dataset.Report
+	var out []R
 	for line := range bytes.Lines(data) {
-		var r dataset.Report
+		var r R
 		if err := json.Unmarshal(line, &r); err != nil {
 			return nil, fmt.Errorf("pipelines: reports %s: %w", uri, err)
 		}

@@ -41,7 +41,7 @@ func (t *training) publish(ctx context.Context) error {
 			},
 			Vocabulary: t.target.Classes, TargetGrid: t.target.Grid,
 			Rows:        models.Rows{Read: t.counts.Read, Used: t.counts.Used, SetAside: t.counts.SetAside},
-			Profile:     models.Profile{Width: t.recipe.width},
+			Profile:     models.Profile{Width: t.recipe.width, Saturated: t.saturated},
 			Fingerprint: t.digest,
 		},
 	}
@@ -110,6 +110,10 @@ func (t *training) result() *TrainResult {
 	}
 	if t.target.Classes != nil {
 		r.Classes, r.Counts = t.target.Classes.Classes, t.found.Labels.Counts
+	}
+	if t.saturated > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s features, %.2g %% of all, were beyond the bound %.4g of their grid and cut to it",
+			groups(t.saturated), 100*float64(t.saturated)/(float64(t.counts.Used)*float64(t.recipe.dim)), t.recipe.mapping.bound))
 	}
 	if note := edge(t.fit.Table, t.fit.Lambda); note != "" {
 		r.Notes = append(r.Notes, note)

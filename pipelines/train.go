@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -84,7 +85,10 @@ type training struct {
 	opts TrainOptions
 	*looked
 
-	folds  int
+	folds int
+	// saturated counts features beyond the bound of the grid.
+	saturated int64
+
 	fit    transforms.FitReport
 	linear *models.Linear
 }
@@ -115,9 +119,14 @@ func (t *training) fold(ctx context.Context) error {
 	if err := t.runFold(ctx, pass, st); err != nil {
 		return err
 	}
-	reports, err := readReports(ctx, st.Reports)
+	lines, err := readReports[transforms.FoldReport](ctx, st.Reports)
 	if err != nil {
 		return err
+	}
+	reports := make([]dataset.Report, len(lines))
+	for i, line := range lines {
+		reports[i] = line.Report
+		t.saturated += line.Saturated
 	}
 	if err := faults(reports); err != nil {
 		return err

@@ -2,6 +2,7 @@ package transforms
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -19,7 +20,7 @@ func init() {
 
 // FoldRidge reads all rows once, takes them to their features, and returns the
 // parts of the ridge sums of all folds (KV<int, Part>, the key is that of
-// PartKey), and a JSON dataset.Report for each shard.
+// PartKey), and a JSON FoldReport for each shard.
 func FoldRidge(s beam.Scope, sc Scan) (parts, reports beam.PCollection) {
 	s = s.Scope("transforms.FoldRidge")
 	var ps, reps []beam.PCollection
@@ -53,6 +54,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Pa
 		folds[i] = newFolder(p, m, f.Scan.Threads)
 	}
 	var hashes []uint64
+	var reports []FoldReport
 	err = f.Scan.each(ctx, p, lane, p.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {
 		if len(folds) == 1 {
 			folds[0].addRows(b, 0, b.N)
@@ -63,19 +65,40 @@ func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Pa
 			folds[h%uint64(len(folds))].addRows(b, i, i+1)
 		}
 		return nil
-	}, reporter(report))
+	}, func(r dataset.Report) error {
+		reports = append(reports, FoldReport{Report: r})
+		return nil
+	})
 	if err != nil {
 		return asFault(Internal, err)
 	}
 	for i, fold := range folds {
 		fold.flush()
+		if len(reports) > 0 {
+			reports[0].Saturated += fold.saturated
+		}
 		shape := fold.sum.Shape()
 		for k := range ridge.NumParts(shape) {
 			emit(PartKey(shape, i, k), Part{Values: fold.sum.Part(k)})
 		}
 		folds[i] = nil
 	}
+	for _, r := range reports {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return asFault(Internal, err)
+		}
+		report(line)
+	}
 	return nil
+}
+
+// FoldReport is the dataset.Report of a shard, with the features that were beyond
+// the bound of the map's grid. Rows of several shards meet in a block, so the
+// first report of a lane counts for all of them.
+type FoldReport struct {
+	dataset.Report
+	Saturated int64 `json:"saturated,omitempty"`
 }
 
 // folder gathers the rows of one fold until a block is full, and adds its
@@ -89,6 +112,8 @@ type folder struct {
 	rows  rows.Block
 	class []int32
 	bytes *blas.Bytes
+
+	saturated int64
 }
 
 func newFolder(p *Pass, m features.Gridded, threads int) *folder {
@@ -130,7 +155,7 @@ func (f *folder) flush() {
 		return
 	}
 	stop := clock(mapping)
-	f.m.Quantize(f.bytes, f.rows.X, n, f.threads)
+	f.saturated += f.m.Quantize(f.bytes, f.rows.X, n, f.threads)
 	stop()
 	defer clock(adding)()
 	f.class = f.class[:0]

@@ -27,6 +27,7 @@ func (f *mapFlags) register(fs *pflag.FlagSet) {
 	fs.Float64Var(&k.Gamma, "gamma", 0, "Instead of --width: γ of exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace).")
 	fs.Float64Var(&k.Nu, "nu", 1.5, "Smoothness ν of the Matérn kernel.")
 	fs.IntVar(&k.Features, "features", pipelines.DefaultFeatures, "Number of random features.")
+	fs.StringVar(&k.Draw, "draw", "iid", "How the frequencies of the gaussian kernel are drawn: iid, orthogonal (less error), structured (faster on long rows).")
 	fs.StringVar(&k.Form, "form", "paired", "Form of the features: paired (cos and sin of each frequency) or offset (cos with a random phase).")
 	fs.Uint64Var(&f.opts.Seed, "seed", 1, "Seed of the features, the folds and the sample.")
 }

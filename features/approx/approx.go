@@ -1,0 +1,147 @@
+// Package approx measures how well the features of a recipe approximate its
+// kernel: the inner products of features against the exact kernel, over all pairs
+// of a sample of rows, as in Daniely, Frostig, Gupta and Singer ("Random Features
+// for Compositional Kernels", 2017, Fig. 3).
+package approx
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/bochner-ml/bochner/features"
+)
+
+// Errors says how far inner products of features are from the kernel, over the
+// pairs of different rows of a sample.
+type Errors struct {
+	MAE         float64 `json:"mae"`         // mean of |φ(x)·φ(z) − K(x, z)|
+	RMSE        float64 `json:"rmse"`        // root of the mean of its square
+	Max         float64 `json:"max"`         // largest
+	Correlation float64 `json:"correlation"` // of φ(x)·φ(z) with K(x, z)
+}
+
+// Kernel returns K(x_i, x_j) for all pairs i < j of the n rows of x (n×d), in the
+// order (0, 1), (0, 2), …, (n−2, n−1), computed by that many threads.
+func Kernel(r features.Recipe, x []float32, n, d, threads int) []float64 {
+	out := make([]float64, n*(n-1)/2)
+	each(n, threads, func(i, at int) {
+		for j := i + 1; j < n; j++ {
+			out[at+j-i-1] = r.Kernel(x[i*d:(i+1)*d], x[j*d:(j+1)*d])
+		}
+	})
+	return out
+}
+
+// Products returns φ(x_i)·φ(x_j) for the same pairs, φ being the features (n×D).
+func Products(phi []float32, n, dim, threads int) []float64 {
+	out := make([]float64, n*(n-1)/2)
+	each(n, threads, func(i, at int) {
+		a := phi[i*dim : (i+1)*dim]
+		for j := i + 1; j < n; j++ {
+			var sum float64
+			for k, v := range phi[j*dim : (j+1)*dim] {
+				sum += float64(float64(a[k]) * float64(v))
+			}
+			out[at+j-i-1] = sum
+		}
+	})
+	return out
+}
+
+// each calls f(i, at) for every row, at being the place of its first pair.
+func each(n, threads int, f func(i, at int)) {
+	var wg sync.WaitGroup
+	for t := range max(1, threads) {
+		wg.Go(func() {
+			for i := t; i < n; i += max(1, threads) {
+				f(i, i*n-i*(i+1)/2)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Measure draws the map of the recipe and compares it with the kernel's values
+// (those of Kernel) on the n rows of x. The error is that of drawing, or a map
+// so wide that the features of the sample take more than 4 GiB.
+func Measure(r features.Recipe, kernel []float64, x []float32, n, threads int) (Errors, error) {
+	m, err := r.New()
+	if err != nil {
+		return Errors{}, err
+	}
+	_, dim := m.Dims()
+	if int64(n)*int64(dim) > 1<<30 {
+		return Errors{}, fmt.Errorf("approx: %d features of %d rows take more than 4 GiB; compare fewer rows", dim, n)
+	}
+	phi := make([]float32, n*dim)
+	m.Apply(phi, x, n)
+	return Compare(kernel, Products(phi, n, dim, threads)), nil
+}
+
+// Compare returns how far the estimates are from the kernel's values, pair by
+// pair. It panics if there is not one for each.
+func Compare(kernel, estimates []float64) Errors {
+	if len(kernel) != len(estimates) {
+		panic("approx: Compare: lengths differ")
+	}
+	var e Errors
+	for i, k := range kernel {
+		d := math.Abs(estimates[i] - k)
+		e.MAE += d
+		e.RMSE += d * d
+		e.Max = max(e.Max, d)
+	}
+	n := float64(len(kernel))
+	e.MAE /= n
+	e.RMSE = math.Sqrt(e.RMSE / n)
+	e.Correlation = stat.Correlation(kernel, estimates, nil)
+	return e
+}
+
+// Interval is a mean over seeds with its confidence interval.
+type Interval struct {
+	Mean float64 `json:"mean"`
+	Half float64 `json:"half"` // half the width of the 95 % interval; 0 for a single seed
+}
+
+// Summary is what several seeds gave for one number of features.
+type Summary struct {
+	Features    int      `json:"features"`
+	Seeds       int      `json:"seeds"`
+	MAE         Interval `json:"mae"`
+	RMSE        Interval `json:"rmse"`
+	Max         Interval `json:"max"`
+	Correlation Interval `json:"correlation"`
+}
+
+// Summarise returns the means over seeds, with 95 % intervals of Student's t
+// distribution. It is an error if there are no seeds.
+func Summarise(dim int, runs []Errors) (Summary, error) {
+	if len(runs) == 0 {
+		return Summary{}, errors.New("approx: no seeds to summarise")
+	}
+	of := func(f func(Errors) float64) Interval {
+		v := make([]float64, len(runs))
+		for i, r := range runs {
+			v[i] = f(r)
+		}
+		if len(v) == 1 {
+			return Interval{Mean: v[0]}
+		}
+		mean, dev := stat.MeanStdDev(v, nil)
+		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(v) - 1)}.Quantile(0.975)
+		return Interval{mean, t * dev / math.Sqrt(float64(len(v)))}
+	}
+	return Summary{
+		Features: dim, Seeds: len(runs),
+		MAE:         of(func(e Errors) float64 { return e.MAE }),
+		RMSE:        of(func(e Errors) float64 { return e.RMSE }),
+		Max:         of(func(e Errors) float64 { return e.Max }),
+		Correlation: of(func(e Errors) float64 { return e.Correlation }),
+	}, nil
+}

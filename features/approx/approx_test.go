@@ -1,0 +1,83 @@
+package approx
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+)
+
+func sample(n, d int) []float32 {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := make([]float32, n*d)
+	for i := range x {
+		x[i] = float32(rng.NormFloat64())
+	}
+	return x
+}
+
+// A mean over independent draws: the RMSE falls as 1/√D, so four times the
+// features have half the error.
+func TestErrorHalvesWithFourTimesTheFeatures(t *testing.T) {
+	const n, d, seeds = 40, 5, 12
+	x := sample(n, d)
+	rmse := func(dim int) float64 {
+		var sum float64
+		for seed := range uint64(seeds) {
+			r := fourier.Gaussian{In: d, Out: dim, Width: 2, Seed: seed}
+			e, err := Measure(r, Kernel(r, x, n, d, 2), x, n, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += e.RMSE
+		}
+		return sum / seeds
+	}
+	if ratio := rmse(256) / rmse(1024); ratio < 1.8 || ratio > 2.2 {
+		t.Errorf("the error falls by %.3f, want 2", ratio)
+	}
+}
+
+func TestPairsAreAllPairsInOrder(t *testing.T) {
+	const n, d = 7, 3
+	x := sample(n, d)
+	r := fourier.Gaussian{In: d, Out: 8, Width: 1}
+	for threads := 1; threads <= 3; threads++ {
+		got := Kernel(r, x, n, d, threads)
+		at := 0
+		for i := range n {
+			for j := i + 1; j < n; j++ {
+				if want := r.Kernel(x[i*d:i*d+d], x[j*d:j*d+d]); got[at] != want {
+					t.Errorf("%d threads: pair %d, %d is %g, want %g", threads, i, j, got[at], want)
+				}
+				at++
+			}
+		}
+		if at != len(got) {
+			t.Errorf("%d pairs, want %d", len(got), at)
+		}
+	}
+}
+
+func TestCompareOnNumbersByHand(t *testing.T) {
+	e := Compare([]float64{1, 2, 3}, []float64{1, 3, 1})
+	if e.MAE != 1 || math.Abs(e.RMSE-math.Sqrt(5./3)) > 1e-15 || e.Max != 2 || math.Abs(e.Correlation) > 1e-15 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// With 5 seeds the 97.5 % quantile of Student's t is 2.776.
+func TestIntervalsAreStudents(t *testing.T) {
+	var runs []Errors
+	for _, v := range []float64{1, 2, 3, 4, 5} {
+		runs = append(runs, Errors{MAE: v})
+	}
+	s, err := Summarise(10, runs)
+	if err != nil || s.MAE.Mean != 3 || math.Abs(s.MAE.Half-2.7764451*math.Sqrt(2.5/5)) > 1e-6 {
+		t.Errorf("%+v, %v", s.MAE, err)
+	}
+	if _, err := Summarise(10, nil); err == nil {
+		t.Error("no seeds were summarised")
+	}
+}

@@ -1,0 +1,117 @@
+// Package picture draws the figures of the jobs, as PNG and SVG.
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Series is a line with a band of uncertainty.
+type Series struct {
+	Name string
+	X, Y []float64
+	Half []float64 // half the height of the band at each point; nil for none
+}
+
+// Lines is a chart of series.
+type Lines struct {
+	Title, X, Y string // axes with their units
+	LogX, LogY  bool
+	Series      []Series
+}
+
+// palette is that of Okabe and Ito, which people with any colour vision tell apart.
+var palette = []color.RGBA{
+	{0x00, 0x72, 0xb2, 0xff}, {0xd5, 0x5e, 0x00, 0xff}, {0x00, 0x9e, 0x73, 0xff},
+	{0xcc, 0x79, 0xa7, 0xff}, {0xe6, 0x9f, 0x00, 0xff}, {0x56, 0xb4, 0xe9, 0xff},
+}
+
+// glyphs tell series apart where colour does not.
+var glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, draw.RingGlyph{}}
+
+// Plot returns the chart.
+func (l Lines) Plot() (*plot.Plot, error) {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = l.Title, l.X, l.Y
+	p.Title.Padding = vg.Points(6)
+	p.Add(plotter.NewGrid())
+	if l.LogX {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	}
+	if l.LogY {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	}
+	p.Legend.Top = true
+	p.Legend.Padding = vg.Points(3)
+	p.Legend.ThumbnailWidth = vg.Points(24)
+	for i, s := range l.Series {
+		if len(s.X) != len(s.Y) || s.Half != nil && len(s.Half) != len(s.X) {
+			panic("picture: Lines: lengths of a series differ")
+		}
+		if err := l.add(p, s, i); err != nil {
+			return nil, fmt.Errorf("picture: %s: %w", s.Name, err)
+		}
+	}
+	return p, nil
+}
+
+func (l Lines) add(p *plot.Plot, s Series, i int) error {
+	tone := palette[i%len(palette)]
+	points := make(plotter.XYs, len(s.X))
+	for k := range s.X {
+		points[k] = plotter.XY{X: s.X[k], Y: s.Y[k]}
+	}
+	if s.Half != nil && len(s.X) > 1 {
+		band, err := plotter.NewPolygon(l.band(s))
+		if err != nil {
+			return err
+		}
+		band.Color = color.NRGBA{tone.R, tone.G, tone.B, 0x38}
+		band.LineStyle.Width = 0
+		p.Add(band)
+	}
+	line, marks, err := plotter.NewLinePoints(points)
+	if err != nil {
+		return err
+	}
+	line.Color, line.Width = tone, vg.Points(1.5)
+	marks.Color, marks.Shape, marks.Radius = tone, glyphs[i%len(glyphs)], vg.Points(2.8)
+	p.Add(line, marks)
+	p.Legend.Add(s.Name, line, marks)
+	return nil
+}
+
+// band is the outline of the uncertainty. On a logarithmic axis its lower edge
+// stays above zero.
+func (l Lines) band(s Series) plotter.XYs {
+	n := len(s.X)
+	outline := make(plotter.XYs, 2*n)
+	for k := range s.X {
+		low, high := s.Y[k]-s.Half[k], s.Y[k]+s.Half[k]
+		if l.LogY {
+			low = math.Max(low, s.Y[k]/10)
+		}
+		outline[k] = plotter.XY{X: s.X[k], Y: high}
+		outline[2*n-1-k] = plotter.XY{X: s.X[k], Y: low}
+	}
+	return outline
+}
+
+// Encode draws a chart of that size in centimetres, as "png" (200 dots an inch)
+// or "svg".
+func Encode(p *plot.Plot, width, height float64, format string) ([]byte, error) {
+	w, err := p.WriterTo(vg.Length(width)*vg.Centimeter, vg.Length(height)*vg.Centimeter, format)
+	if err != nil {
+		return nil, fmt.Errorf("picture: %w", err)
+	}
+	var b bytes.Buffer
+	_, err = w.WriteTo(&b)
+	return b.Bytes(), err
+}

@@ -1,0 +1,135 @@
+package pipelines
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+// recipe is the recipe that was chosen for a data set.
+type recipe struct {
+	sealed features.Sealed
+	dim    int     // number of features
+	width  float64 // of the kernel; 0 for one without
+	name   string  // for people: "gaussian kernel, width 7"
+
+	family  family
+	scaling *scaling
+	mapping mapping
+}
+
+// of returns the recipe of another map of the same kernel on the same data.
+func (r recipe) of(change func(*mapping)) features.Recipe {
+	m := r.mapping
+	change(&m)
+	return features.Chain{Steps: append(r.scaling.steps[:len(r.scaling.steps):len(r.scaling.steps)], r.family.recipe(m))}
+}
+
+// chooseRecipe makes the recipe of scalings and kernel, with the statistics that
+// the profile found.
+func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (r recipe, err error) {
+	r.family = families[o.Kernel.Name]
+	if r.scaling, err = chooseScale(o.Scale, schema, p); err != nil {
+		return r, err
+	}
+	if r.mapping, err = o.Kernel.mapping(); err != nil {
+		return r, err
+	}
+	r.mapping.in, r.mapping.seed = p.Dim, o.Seed
+	if r.family.fixed {
+		r.mapping.Features = p.Dim
+	}
+	r.name = o.Kernel.Name + " kernel"
+	if r.family.widths {
+		if err := r.chooseWidth(o.Kernel, p, sum); err != nil {
+			return r, err
+		}
+	}
+	if r.family.bounded {
+		if err := r.chooseBound(sum); err != nil {
+			return r, err
+		}
+	}
+	chain := r.of(func(*mapping) {})
+	if r.sealed, err = features.Seal(chain); err != nil {
+		return r, &UsageError{err}
+	}
+	_, r.dim, err = features.Dims(chain)
+	return r, err
+}
+
+// chooseWidth finds the width of the kernel in units of the scaled rows.
+func (r *recipe) chooseWidth(k KernelOptions, p *profile.Profile, sum *profile.Sum) (err error) {
+	how := ""
+	switch {
+	case k.Gamma != 0:
+		how = fmt.Sprintf(" (γ = %g)", k.Gamma)
+		if r.width, err = bandwidth.FromGamma(k.Gamma, r.family.distance); err != nil {
+			return &UsageError{err}
+		}
+	case k.Width == "median":
+		how = " (median distance)"
+		x, n, d := sum.Sample()
+		if err := r.scaling.apply(x, n); err != nil {
+			return err
+		}
+		if r.width, err = bandwidth.Median(x, n, d, r.family.distance); err != nil {
+			return &DataError{err}
+		}
+	case k.Width == "scale":
+		how = " (scale)"
+		if !r.scaling.known {
+			return usage("--width scale takes the variance of the scaled columns, which unit has changed; give median or a number")
+		}
+		if r.width, err = bandwidth.Scale(p.Dim, r.scaling.varianceAll()); err != nil {
+			return &DataError{err}
+		}
+	default:
+		if r.width, err = k.number(); err != nil {
+			return err
+		}
+	}
+	r.mapping.width = r.width
+	if k.Name == "matern" {
+		r.name += fmt.Sprintf(", nu %g", k.Nu)
+	}
+	r.name += fmt.Sprintf(", width %.4g%s", r.width, how)
+	if k.Draw != "iid" {
+		r.name += ", " + k.Draw
+	}
+	return nil
+}
+
+// headroom is by how much the bound of features is above the largest on the
+// sample. Rows beyond it are cut to it, counted and reported.
+const headroom = 1.25
+
+// boundRows is how many rows of the sample the bound is found on.
+const boundRows = 256
+
+// chooseBound finds the largest feature of the rows of the sample.
+func (r *recipe) chooseBound(sum *profile.Sum) error {
+	x, n, d := sum.Sample()
+	n = min(n, boundRows)
+	m, err := r.of(func(*mapping) {}).New()
+	if err != nil {
+		return &UsageError{err}
+	}
+	_, dim := m.Dims()
+	phi := make([]float32, dim)
+	var largest float32
+	for i := range n {
+		m.Apply(phi, x[i*d:], 1)
+		for _, v := range phi {
+			largest = max(largest, v, -v)
+		}
+	}
+	if largest == 0 {
+		return refuse("pipelines: all features of the sample are zero: there is nothing to learn from")
+	}
+	r.mapping.bound = headroom * float64(largest)
+	return nil
+}
