@@ -145,3 +145,6 @@ func Summarise(dim int, runs []Errors) (Summary, error) {
 		Correlation: of(func(e Errors) float64 { return e.Correlation }),
 	}, nil
 }
+
+// String returns the interval as mean ± half.
+func (i Interval) String() string { return fmt.Sprintf("%.5f ± %.5f", i.Mean, i.Half) }

@@ -132,7 +132,7 @@ of workers and threads, the files the rows lie in, and their order.`,
 	}
 	root.SetFlagErrorFunc(unknownFlag)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(trainCommand(), predictCommand(), evaluateCommand(), inspectCommand(), featurizeCommand(), generateCommand(), runnerHelp())
+	root.AddCommand(trainCommand(), predictCommand(), evaluateCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), runnerHelp())
 	return root
 }
 

@@ -5,12 +5,15 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
+	"io"
 	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Series is a line with a band of uncertainty.
@@ -104,14 +107,28 @@ func (l Lines) band(s Series) plotter.XYs {
 	return outline
 }
 
-// Encode draws a chart of that size in centimetres, as "png" (200 dots an inch)
-// or "svg".
+// dpi is the resolution of PNG files, enough for print at the size drawn.
+const dpi = 200
+
+// Encode draws a chart of that size in centimetres, as "png" or "svg".
 func Encode(p *plot.Plot, width, height float64, format string) ([]byte, error) {
-	w, err := p.WriterTo(vg.Length(width)*vg.Centimeter, vg.Length(height)*vg.Centimeter, format)
-	if err != nil {
-		return nil, fmt.Errorf("picture: %w", err)
+	w, h := vg.Length(width)*vg.Centimeter, vg.Length(height)*vg.Centimeter
+	var canvas interface {
+		vg.CanvasSizer
+		io.WriterTo
 	}
+	switch format {
+	case "png":
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dpi))}
+	case "svg":
+		canvas = vgsvg.New(w, h)
+	default:
+		panic("picture: Encode: unknown format")
+	}
+	area := draw.New(canvas)
+	const margin = 2 * vg.Millimeter // labels of ticks may reach beyond the axes
+	p.Draw(draw.Crop(area, margin, -4*margin, margin, -margin))
 	var b bytes.Buffer
-	_, err = w.WriteTo(&b)
+	_, err := canvas.WriteTo(&b)
 	return b.Bytes(), err
 }
