@@ -108,6 +108,7 @@ func (c *chore) start(t *testing.T) *started {
 	t.Helper()
 	s := &started{cmd: program(c.dir, c.args...), ended: make(chan struct{})}
 	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, &s.stderr
+	s.cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // a killed program leaves its temporary files
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
