@@ -70,7 +70,8 @@ func (g *gate) fits(classes bool) error {
 }
 
 // check returns a *GateError if the result, of a model that the gate fits, does
-// not keep the bound. A score that is NaN keeps none.
+// not keep the bound. A score that is NaN keeps none, nor does one that leaves rows
+// out because they have no finite prediction.
 func (g *gate) check(r *EvaluateResult) error {
 	if g == nil {
 		return nil
@@ -79,6 +80,9 @@ func (g *gate) check(r *EvaluateResult) error {
 	if of := gateScores[g.score]; of.classes != nil {
 		value = of.classes(r.Classes)
 	} else {
+		if n := r.Targets.NotFinite; n > 0 {
+			return &GateError{fmt.Sprintf("gate not passed: %s leaves out %d rows whose prediction is not finite", g.score, n)}
+		}
 		value = of.targets(r.Targets)
 	}
 	op, passed := "<=", value <= g.bound

@@ -43,6 +43,19 @@ func TestGates(t *testing.T) {
 	}
 }
 
+func TestAGateIsNotPassedByLeavingRowsOut(t *testing.T) {
+	g, err := parseGate("rmse<=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &EvaluateResult{Targets: &score.TargetReport{Rows: 5, RMSE: 0.5}}
+	if err := g.check(r); err != nil {
+		t.Error(err)
+	}
+	r.Targets.NotFinite = 2
+	wantError(t, "", g.check(r), ExitGate, "2 rows")
+}
+
 func TestGateRefusals(t *testing.T) {
 	for text, word := range map[string]string{
 		"acuracy>=1": `did you mean "accuracy"`, "accuracy": "not of the form", "accuracy>1": "not of the form", "accuracy=1": "not of the form",

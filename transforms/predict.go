@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -105,6 +106,8 @@ func (l *lines) write(b *rows.Block, a *applier) error {
 			bad = bad[1:]
 		}
 		row := scores[i*k : (i+1)*k]
+		// Numbers so large that an angle is beyond float32 have no features.
+		known = known && !slices.ContainsFunc(row, func(s float32) bool { return rows.CheckFinite(s) != "" })
 		var name string
 		if class != nil {
 			name = l.names[class[i]]
