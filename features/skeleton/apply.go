@@ -1,0 +1,295 @@
+package skeleton
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// tableNumbers bounds the tables of the rows taken together: 1 MiB, most of a
+// cache of the second level.
+const tableNumbers = 1 << 18
+
+// scratch is what a call of ApplyRange works in.
+type scratch struct {
+	phases   []float32    // tables of some rows: turns by code
+	others   []complex128 // their tables of codes that are not phases
+	vectors  []float32    // their vectors v
+	turns    [chunk]float32
+	cos, sin [chunk]float32
+	both     [2 * chunk]float32
+}
+
+// ApplyRange stores features first … first+count−1 of the n rows of x in dst
+// (n×count, row-major). They are the bits that Apply stores. It panics if a slice is too
+// short or the range is not one of features.
+func (m *Map) ApplyRange(dst, x []float32, n, first, count int) {
+	columns := m.book.columns
+	if n < 0 || len(x) < n*columns || first < 0 || count < 0 || first > m.out-count || len(dst) < n*count {
+		panic("skeleton: Apply: slice too short, or features out of range")
+	}
+	if n == 0 || count == 0 {
+		return
+	}
+	s, _ := m.scratch.Get().(*scratch)
+	if s == nil {
+		s = new(scratch)
+	}
+	b := m.book
+	run := max(1, min(n, 16, tableNumbers/int(b.codes+b.vectors)))
+	s.phases = grow(s.phases, run*int(b.phases))
+	s.others = grow(s.others, run*int(b.codes-b.phases))
+	s.vectors = grow(s.vectors, run*int(b.vectors))
+	for row := 0; row < n; row += run {
+		rows := min(run, n-row)
+		for i := range rows {
+			t := s.table(b, i)
+			b.look(&t, x[(row+i)*columns:(row+i+1)*columns])
+		}
+		for c := first / chunk; c*chunk < first+count; c++ {
+			lo, hi := max(first, c*chunk), min(first+count, (c+1)*chunk, m.out)
+			for i := range rows {
+				m.chunk(s, c, s.table(b, i))
+				to := dst[(row+i)*count+lo-first:][:hi-lo]
+				copy(to, s.cos[lo-c*chunk:])
+			}
+		}
+	}
+	m.scratch.Put(s)
+}
+
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// table is what a row is to the features.
+type table struct {
+	phases  []float32
+	others  []complex128
+	vectors []float32
+}
+
+func (s *scratch) table(b *codebook, i int) table {
+	others := int(b.codes - b.phases)
+	return table{
+		s.phases[i*int(b.phases):][:b.phases],
+		s.others[i*others:][:others],
+		s.vectors[i*int(b.vectors):][:b.vectors],
+	}
+}
+
+// look fills the table of a row.
+func (b *codebook) look(t *table, x []float32) {
+	t.phases[quarter] = 0.25
+	for i := range b.leaves {
+		l := &b.leaves[i]
+		switch l.kind {
+		case angle:
+			u := l.turns(x)
+			t.phases[l.code], t.phases[l.code+1] = u, -u
+		case sign:
+			t.phases[l.code] = 0
+			if !(x[l.columns[0]] > 0) {
+				t.phases[l.code] = 0.5
+			}
+		case category:
+			l.categories(t.phases[l.code:l.code+l.n], x)
+		case pair:
+			r, d := l.bound(), len(l.columns)
+			to := t.others[l.code-b.phases:]
+			for j, c := range l.columns {
+				re, im := float64(r*float64(x[c])), float64(r*float64(x[l.columns[(j+1)%d]]))
+				to[2*j], to[2*j+1] = complex(re, im), complex(re, -im)
+			}
+		case coordinate:
+			r := l.bound()
+			to := t.others[l.code-b.phases:]
+			for j, c := range l.columns {
+				to[j] = complex(float64(r*float64(x[c])), 0)
+			}
+		case hybrid:
+			l.join(t.vectors[l.at:l.at+l.n], x)
+		default:
+			for j, c := range l.columns {
+				t.vectors[int(l.at)+j] = x[c]
+			}
+		}
+	}
+}
+
+// turns returns the angle of a circle, in turns from −½ to ½.
+func (l *leaf) turns(x []float32) float32 {
+	return reduce(x[l.columns[0]] / float32(l.space.Circle))
+}
+
+// reduce returns t minus the nearest integer, which is exact.
+func reduce(t float32) float32 { return t - float32(math.RoundToEven(float64(t))) }
+
+// categories stores the phase ω·c/n for each ω < n, reduced and rounded to float32.
+func (l *leaf) categories(to []float32, x []float32) {
+	c, ok := categoryOf(x[l.columns[0]], int(l.n))
+	if !ok {
+		for i := range to {
+			to[i] = float32(math.NaN())
+		}
+		return
+	}
+	n := int(l.n)
+	for omega := range to {
+		r := omega * c % n // below 2³²
+		if 2*r > n {
+			r -= n
+		}
+		to[omega] = float32(float64(r) / float64(n))
+	}
+}
+
+// join stores the linear inputs of a hybrid: of a circle cosine and sine, of a
+// binary node the sign, of a sphere its columns.
+func (l *leaf) join(to []float32, x []float32) {
+	var turns [16]float32
+	var both [32]float32
+	for i := range l.inputs {
+		switch in := &l.inputs[i]; in.kind {
+		case angle:
+			turns[0] = in.turns(x)
+			identity.CosSin(both[:], turns[:], 1, 1, 1)
+			to[0], to[1] = both[0], both[16]
+			to = to[2:]
+		case sign:
+			to[0] = -1
+			if x[in.columns[0]] > 0 {
+				to[0] = 1
+			}
+			to = to[1:]
+		default:
+			for j, c := range in.columns {
+				to[j] = x[c]
+			}
+			to = to[len(in.columns):]
+		}
+	}
+}
+
+// chunk stores the features of chunk c, weighted, in s.cos. Behind the last
+// feature of the map it leaves anything.
+func (m *Map) chunk(s *scratch, c int, t table) {
+	m.gather(&s.turns, c, t.phases)
+	first := c * chunk
+	n := min(chunk, m.out-first)
+	if m.factorTo != nil {
+		m.addWaves(s.turns[:n], first, t.vectors)
+	}
+	whole := (n + lanes - 1) / lanes
+	clear(s.turns[n:min(chunk, whole*lanes)]) // no NaN of an earlier row
+	if m.productTo == nil && !m.book.projecting {
+		identity.Cos(s.cos[:], s.turns[:], whole, 1, 1)
+		for j, w := range m.weights[first : first+n] {
+			s.cos[j] *= w
+		}
+		return
+	}
+	identity.CosSin(s.both[:], s.turns[:], whole, 1, 1)
+	for j, w := range m.weights[first : first+n] {
+		at := j/lanes*2*lanes + j%lanes
+		re, im := m.product(first+j, t)
+		v := float64(float64(s.both[at])*re) - float64(float64(s.both[at+lanes])*im)
+		s.cos[j] = float32(v * float64(w))
+	}
+}
+
+// gather adds up the phases of the features of chunk c.
+func (m *Map) gather(turns *[chunk]float32, c int, p []float32) {
+	first := c * chunk
+	order := m.order[first:min(first+chunk, m.out)]
+	at := &m.chunks[c]
+	codes := m.codes[at.codes:]
+	for _, j := range order[:at.ends[0]] {
+		turns[j%chunk] = 0
+	}
+	for i, j := range order[at.ends[0]:at.ends[1]] {
+		turns[j%chunk] = p[codes[i]]
+	}
+	codes = codes[at.ends[1]-at.ends[0]:]
+	for _, j := range order[at.ends[1]:at.ends[2]] {
+		two := (*[2]int32)(codes)
+		turns[j%chunk] = p[two[0]] + p[two[1]]
+		codes = codes[2:]
+	}
+	for _, j := range order[at.ends[2]:at.ends[3]] {
+		three := (*[3]int32)(codes)
+		turns[j%chunk] = p[three[0]] + p[three[1]] + p[three[2]]
+		codes = codes[3:]
+	}
+	for k := 4; k <= short; k++ {
+		for _, j := range order[at.ends[k-1]:at.ends[k]] {
+			turns[j%chunk] = total(codes[:k], p)
+			codes = codes[k:]
+		}
+	}
+	for _, j := range order[at.ends[short]:] {
+		k := m.size[first+int(j)]
+		turns[j%chunk] = total(codes[:k], p)
+		codes = codes[k:]
+	}
+}
+
+// total adds in the order of the codes.
+func total(codes []int32, p []float32) float32 {
+	var sum float32
+	for _, c := range codes {
+		sum += p[c]
+	}
+	return sum
+}
+
+// addWaves adds the phases ω·v of the factors of features first, first+1, ….
+func (m *Map) addWaves(turns []float32, first int, vectors []float32) {
+	for j := range turns {
+		lo, hi := span(m.factorTo, first+j)
+		for _, f := range m.factors[lo:hi] {
+			if l := &m.book.leaves[f.leaf]; l.kind != projection {
+				turns[j] += reduce(blas.Dot(m.values[f.at:f.at+l.n], vectors[l.at:l.at+l.n]))
+			}
+		}
+	}
+}
+
+// product returns the product of what is not of modulus 1 in feature j.
+func (m *Map) product(j int, t table) (re, im float64) {
+	re = 1
+	if m.productTo != nil {
+		lo, hi := span(m.productTo, j)
+		for _, c := range m.products[lo:hi] {
+			v := t.others[c-m.book.phases]
+			// Written out, for a complex product may be fused.
+			re, im = float64(re*real(v))-float64(im*imag(v)), float64(re*imag(v))+float64(im*real(v))
+		}
+	}
+	if m.factorTo != nil {
+		lo, hi := span(m.factorTo, j)
+		for _, f := range m.factors[lo:hi] {
+			if l := &m.book.leaves[f.leaf]; l.kind == projection {
+				v := float64(blas.Dot(m.values[f.at:f.at+l.n], t.vectors[l.at:l.at+l.n]))
+				re, im = float64(re*v), float64(im*v)
+			}
+		}
+	}
+	return re, im
+}
+
+const lanes = 16
+
+// identity takes 16 numbers to themselves: exactly, for the products with 0
+// and 1 and the sums with 0 that it is made of are. So its cosines are those of a
+// vector of turns. A NaN spreads to the 16 numbers it is among.
+var identity = func() *blas.Weights {
+	var w [lanes * lanes]float32
+	for i := range lanes {
+		w[i*lanes+i] = 1
+	}
+	return blas.Pack(w[:], nil, lanes, lanes)
+}()

@@ -1,0 +1,314 @@
+package skeleton
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A feature is a product of base features. Those of which there are finitely
+// many have a number, their code, and a feature is the sorted list of its codes; equal features
+// have equal lists. A base feature that is drawn from a continuum is a factor with
+// numbers of its own (see factor), and no two features with such factors are equal.
+//
+// Codes of base features of modulus 1, the phases, come before the others, so
+// that a sorted list begins with what a sum of angles can do.
+
+// kind is what the base feature of a leaf is.
+type kind uint8
+
+const (
+	angle      kind = iota // codes +θ, −θ
+	sign                   // one code
+	category               // a code for each ω
+	pair                   // codes (j, +), (j, −) for each j
+	coordinate             // a code for each j
+	wave                   // a factor: phase ω·v, v the columns
+	hybrid                 // a factor: phase ω·v, v the linear inputs of an inner node
+	projection             // a factor: w·v
+)
+
+func (k kind) phase() bool     { return k <= category || k == wave || k == hybrid }
+func (k kind) continuum() bool { return k >= wave }
+
+// quarter is the code of the phase π/2, which makes a cosine a sine.
+const quarter = 0
+
+// maxCodes bounds the table of a row: 2²⁴ numbers, 64 MiB.
+const maxCodes = 1 << 24
+
+// leaf is a node at which drawing ends.
+type leaf struct {
+	kind    kind
+	code    int32   // the first of its codes
+	n       int32   // number of its codes, or length of the vector v of its factors
+	at      int32   // where v lies among the vectors of a row
+	columns []int32 // that it depends on
+	space   Space
+	inputs  []leaf  // of a hybrid
+	rate    float64 // turns of a phase ω·v for each standard normal number; √d of a projection
+}
+
+// codebook holds the leaves of a graph and their codes.
+type codebook struct {
+	leaves  []leaf
+	leafOf  []int32 // of each node, −1 for those at which drawing goes on
+	owner   []int32 // of each code
+	phases  int32   // codes below it are phases
+	codes   int32
+	vectors int32 // length of the vectors v of a row, together
+	// projecting tells whether a leaf is a projection, whose factors are not of modulus 1.
+	projecting bool
+	columns    int
+}
+
+// newCodebook numbers the base features of g. With the sampler Hybrid it makes
+// leaves of the lowest inner nodes.
+func newCodebook(g *Graph, sampler Sampler) (*codebook, error) {
+	b := &codebook{leafOf: make([]int32, len(g.nodes)), columns: g.columns}
+	for v := range g.nodes {
+		b.leafOf[v] = -1
+	}
+	lowest := func(v int32) bool {
+		return sampler == Hybrid && !g.isInput(v) &&
+			!slices.ContainsFunc(g.of(v), func(u int32) bool { return !g.isInput(u) })
+	}
+	found := false
+	var vectors int64
+	for v := range int32(len(g.nodes)) {
+		var l leaf
+		switch {
+		case g.isInput(v):
+			l = newLeaf(g.spaces[g.nodes[v].space], g.of(v))
+		case lowest(v):
+			var err error
+			if l, err = newHybrid(g, v); err != nil {
+				return nil, err
+			}
+			found = true
+		default:
+			continue
+		}
+		if l.kind.continuum() {
+			l.at = int32(vectors)
+			if vectors += int64(l.n); vectors > maxCodes {
+				return nil, fmt.Errorf("skeleton: node %q: vectors of %d numbers up to here, more than %d", g.name(v), vectors, maxCodes)
+			}
+		}
+		b.projecting = b.projecting || l.kind == projection
+		b.leafOf[v] = int32(len(b.leaves))
+		b.leaves = append(b.leaves, l)
+	}
+	if sampler == Hybrid && !found {
+		return nil, fmt.Errorf("skeleton: hybrid: no inner node takes input nodes alone")
+	}
+	b.vectors = int32(vectors)
+	return b, b.number(g)
+}
+
+// number gives the codes out, those of phases first.
+func (b *codebook) number(g *Graph) error {
+	var codes int64 = quarter + 1
+	for _, phase := range []bool{true, false} {
+		for i := range b.leaves {
+			if l := &b.leaves[i]; !l.kind.continuum() && l.kind.phase() == phase {
+				l.code = int32(codes)
+				if codes += int64(l.n); codes > maxCodes {
+					return fmt.Errorf("skeleton: more than %d categories, angles and coordinates together", maxCodes)
+				}
+			}
+		}
+		if phase {
+			b.phases = int32(codes)
+		}
+	}
+	b.codes = int32(codes)
+	b.owner = make([]int32, codes)
+	for i, l := range b.leaves {
+		if !l.kind.continuum() {
+			for c := l.code; c < l.code+l.n; c++ {
+				b.owner[c] = int32(i)
+			}
+		}
+	}
+	return nil
+}
+
+// newLeaf returns the leaf of an input node, without its place.
+func newLeaf(s Space, columns []int32) leaf {
+	d := int32(len(columns))
+	l := leaf{space: s, columns: columns}
+	switch {
+	case s.Circle != 0:
+		l.kind, l.n = angle, 2
+	case s.Binary:
+		l.kind, l.n = sign, 1
+	case s.Categorical != 0:
+		l.kind, l.n = category, int32(s.Categorical)
+	case s.Gaussian != 0:
+		l.kind, l.n, l.rate = wave, d, 1/float64(2*math.Pi*s.Gaussian)
+	case s.Sphere == Pairs:
+		l.kind, l.n = pair, 2*d
+	case s.Sphere == Coordinates:
+		l.kind, l.n = coordinate, d
+	default:
+		l.kind, l.n, l.rate = projection, d, math.Sqrt(float64(d))
+	}
+	return l
+}
+
+// newHybrid returns the leaf of a lowest inner node, which is a Gaussian kernel
+// if its activation is exponential and its inputs are linear: with Z the p
+// inputs' vectors of length 1 side by side, divided by √p,
+//
+//	exp((mean of ⟨z_u, z'_u⟩ − 1)/s) = exp(−‖Z − Z'‖²/2s).
+func newHybrid(g *Graph, v int32) (leaf, error) {
+	s := g.duals[g.nodes[v].dual].Exponential
+	if s == 0 {
+		return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: is no Gaussian kernel, for its activation is not exponential", g.name(v))
+	}
+	l := leaf{kind: hybrid, rate: 1 / float64(2*math.Pi*math.Sqrt(float64(s*float64(len(g.of(v))))))}
+	for _, u := range g.of(v) {
+		in := newLeaf(g.spaces[g.nodes[u].space], g.of(u))
+		if !in.space.linear() {
+			return leaf{}, fmt.Errorf("skeleton: hybrid: node %q: takes %q, which is no circle, binary or sphere node", g.name(v), g.name(u))
+		}
+		if in.kind == angle {
+			l.n += 2
+		} else {
+			l.n += int32(len(in.columns))
+		}
+		l.inputs = append(l.inputs, in)
+		l.columns = append(l.columns, in.columns...)
+	}
+	return l, nil
+}
+
+// bound returns the largest modulus of a base feature of the leaf.
+func (l *leaf) bound() float64 {
+	d := float64(len(l.columns))
+	switch l.kind {
+	case pair:
+		return math.Sqrt(d / 2)
+	case coordinate, projection:
+		return math.Sqrt(d)
+	}
+	return 1
+}
+
+// columnsOf returns the columns that a code stands for.
+func (b *codebook) columnsOf(code int32) []int32 {
+	if code == quarter {
+		return nil
+	}
+	l := &b.leaves[b.owner[code]]
+	switch d := int32(len(l.columns)); l.kind {
+	case pair:
+		j := (code - l.code) / 2
+		return []int32{l.columns[j], l.columns[(j+1)%d]}
+	case coordinate:
+		return l.columns[code-l.code:][:1]
+	}
+	return l.columns
+}
+
+// canonical brings the codes of a product into the form in which equal features
+// are equal, and returns it in the same memory. z·z̄ = 1 on the circle, signs cancel in pairs, and
+// frequencies of a category are added modulo n. Of a feature and its conjugate,
+// whose real features differ by a sign at most, it takes the one whose first
+// difference is positive. The feature is real, and complex is false, if it is its own conjugate.
+func (b *codebook) canonical(codes []int32) (form []int32, complex bool) {
+	slices.Sort(codes)
+	form = codes[:0]
+	flip := false
+	for i := 0; i < len(codes); {
+		l := &b.leaves[b.owner[codes[i]]]
+		j := i + 1
+		for j < len(codes) && codes[j] < l.code+l.n {
+			j++
+		}
+		first := len(form)
+		form = l.reduce(form, codes[i:j]) // never longer than what it reads
+		if !complex {
+			if s := l.orientation(form[first:]); s != 0 {
+				complex, flip = true, s < 0
+			}
+		}
+		i = j
+	}
+	if flip {
+		b.conjugate(form)
+	}
+	return form, complex
+}
+
+// reduce appends the canonical product of the sorted codes of one leaf to form,
+// which may share their memory from an earlier place on.
+func (l *leaf) reduce(form, codes []int32) []int32 {
+	switch l.kind {
+	case sign:
+		return append(form, codes[:len(codes)%2]...)
+	case angle:
+		minus := 0
+		for _, c := range codes {
+			minus += int(c - l.code)
+		}
+		code, net := l.code, len(codes)-2*minus
+		if net < 0 {
+			code, net = l.code+1, -net
+		}
+		for range net {
+			form = append(form, code)
+		}
+		return form
+	case category:
+		var omega int64
+		for _, c := range codes {
+			omega += int64(c - l.code)
+		}
+		if omega %= int64(l.n); omega != 0 {
+			form = append(form, l.code+int32(omega))
+		}
+		return form
+	}
+	return append(form, codes...)
+}
+
+// orientation returns the sign by which a reduced product differs from its
+// conjugate, 0 if it does not.
+func (l *leaf) orientation(codes []int32) int {
+	if len(codes) == 0 {
+		return 0
+	}
+	switch l.kind {
+	case angle:
+		return 1 - 2*int(codes[0]-l.code)
+	case category:
+		omega := codes[0] - l.code
+		return int(l.n-omega) - int(omega)
+	case pair:
+		for i := 0; i < len(codes); {
+			plus, j := 0, (codes[i]-l.code)/2
+			for ; i < len(codes) && (codes[i]-l.code)/2 == j; i++ {
+				plus += 1 - 2*int((codes[i]-l.code)%2)
+			}
+			if plus != 0 {
+				return plus
+			}
+		}
+	}
+	return 0
+}
+
+// conjugate replaces a canonical product by its conjugate.
+func (b *codebook) conjugate(codes []int32) {
+	for i, c := range codes {
+		switch l := &b.leaves[b.owner[c]]; l.kind {
+		case angle, pair:
+			codes[i] = l.code + ((c - l.code) ^ 1)
+		case category:
+			codes[i] = l.code + l.n - (c - l.code)
+		}
+	}
+	slices.Sort(codes) // the signs of a pair change places
+}

@@ -1,0 +1,63 @@
+// Package skeleton holds computation skeletons, the kernels they describe, and
+// random features of these kernels, after Daniely, Frostig, Gupta and Singer,
+// "Random features for compositional kernels" (2017, arXiv:1703.07872).
+//
+// A skeleton composes simple kernels on single columns by averaging and by
+// power series with positive coefficients, along a graph that has the form of a neural
+// network: see Skeleton. A random feature is a product of a few base features, which
+// Algorithm 1 finds by walking down the graph: at an inner node it draws a degree ℓ with probability
+// a_ℓ, then ℓ inputs, with replacement, and multiplies what it gets from them.
+//
+// # What is drawn
+//
+// The draw is part of every model, so it is fixed to the last bit. Draw j of a
+// recipe with that seed reads the stream (seed, "skeleton/feature", j) of package stream from its
+// first word: Below(2), which is 0 for b = 0 and 1 for b = π/2, and then
+// RFSS(output), where
+//
+//	RFSS(input node)   circle                Below(2): 0 for e^{iθ}, 1 for e^{−iθ}
+//	                   binary                nothing
+//	                   categorical           ω = Below(n)
+//	                   gaussian              a normal number z for each column; ω = z·(1/(2π·width)) turns
+//	                   sphere: pairs         Below(2d): 2j for x_j + i·x_{j+1}, 2j+1 for x_j − i·x_{j+1}
+//	                   sphere: coordinates   j = Below(d)
+//	                   sphere: projection    a normal number z for each column; √d·w = z·(√d/‖z‖)
+//	RFSS(inner node)   Uniform, which gives ℓ; then ℓ times Below(number of inputs) and RFSS of that input
+//
+// in the order in which columns and inputs are listed. ℓ is the least degree with
+// u·(a_0 + a_1 + …) < a_0 + … + a_ℓ, all in float64 without fused operations, where
+//
+//   - exponential: y = 1/s, a_0 = e^{−y} correctly rounded, a_i = (a_{i−1}·y)/i, up to where i > 2y and a_i < 2⁻⁶¹;
+//   - relu: a_0, a_1, a_2 as rounded from 1/π, ½, 1/(2π), a_{i+2} = (a_i·(i−1)²)/((i+1)(i+2)), up to MaxDegree,
+//     beyond which lie 5·10⁻⁹ of it;
+//   - step: a_0 = ½, a_1 = 1/π, a_{i+2} = (a_i·i²)/((i+1)(i+2)), up to the degree it is cut at.
+//
+// A lowest inner node of the sampler Hybrid draws a normal number z for each
+// number of its inputs, two of a circle (cosine, sine), and ω = z·(1/(2π√(s·inputs))) turns.
+// Numbers of ω and w are rounded to float32 at the end.
+//
+// # From draws to features
+//
+// A complex feature R·e^{iθ} becomes √2·R·cos(θ + b) (comment 1 of the paper). One
+// that is its own conjugate, as the empty product and products of signs are, stays as it is, whatever b:
+// the mean of products is the same, and none is spent on sin 0.
+//
+// Then equal features are merged. z·z̄ is 1, signs cancel in pairs, frequencies of a
+// category are added modulo n, and of a feature and its conjugate only one is kept, for their real
+// forms are equal up to a sign. A feature drawn c times of M has the weight √(c/M).
+//
+// Out is the number of different features. Draws are made in order until one
+// would be number Out+1 of the different ones; that draw is left out, and M is the number before it.
+// So stopped, the estimate is unbiased: which draw stops it does not depend on
+// the order of those before it, so that each of them has the distribution of the first. (To stop with
+// the draw that is number Out, and count it, would not be: it is always new.) At most 1,000·Out
+// draws are made, and at least 100,000 are allowed; if they give fewer than Out features, that is an error.
+// Features stand in the order of their first draw, and a map with more features begins with the same ones.
+//
+// # The grid
+//
+// The 8-bit grid has one step for all features. The constant feature, which is
+// often far larger than the others, is left out of its bound (see Map.Quantize). Many draws for
+// few features make the weights of the short ones large against the rest, and so
+// does each factor of a sphere of many columns; such maps lose accuracy on the grid, and keep it in float32.
+package skeleton

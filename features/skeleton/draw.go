@@ -1,0 +1,158 @@
+package skeleton
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features/stream"
+)
+
+// Sampler is the way features are drawn.
+type Sampler string
+
+const (
+	// RFS draws by Algorithm 1 of the paper, down to the input nodes.
+	RFS Sampler = ""
+	// Hybrid is the paper's baseline: Algorithm 1 down to the lowest inner nodes,
+	// which must be Gaussian kernels, and a random Fourier feature there. For a skeleton with
+	// one inner node that is plain random Fourier features.
+	Hybrid Sampler = "hybrid"
+)
+
+var feature = stream.PurposeOf("skeleton/feature")
+
+// Limits on one feature: a skeleton whose features are longer is refused.
+const (
+	maxSteps  = 1 << 24 // nodes visited
+	maxValues = 1 << 24 // numbers of its factors
+)
+
+// factor is a base feature from a continuum: the frequency ω of a phase, in
+// turns, or the vector w of a projection.
+type factor struct{ leaf, at int32 } // its numbers are values[at : at+n]
+
+// list is a list of features.
+type list struct {
+	ends     []int32 // of the codes of each
+	codes    []int32
+	complex  []bool
+	factorTo []int32 // the end of the factors of each
+	factors  []factor
+	values   []float32
+	drawn    []int32 // how many factors each had before anything cancelled
+}
+
+func (l *list) len() int { return len(l.ends) }
+
+// reset empties the list and keeps its memory.
+func (l *list) reset() {
+	*l = list{l.ends[:0], l.codes[:0], l.complex[:0], l.factorTo[:0], l.factors[:0], l.values[:0], l.drawn[:0]}
+}
+
+// span returns the range of item i in a list of which ends holds the ends.
+func span(ends []int32, i int) (lo, hi int32) {
+	if i > 0 {
+		lo = ends[i-1]
+	}
+	return lo, ends[i]
+}
+
+// drawer draws features.
+type drawer struct {
+	g     *Graph
+	book  *codebook
+	s     stream.Stream
+	steps int
+	// The feature being drawn: codes, factors, and their numbers before rounding.
+	codes   []int32
+	factors []factor
+	values  []float64
+}
+
+// draw appends feature j of the seed to the list. The error is a feature beyond
+// the limits.
+func (d *drawer) draw(to *list, seed, j uint64) error {
+	d.s = *stream.New(seed, feature, j)
+	d.steps, d.codes, d.factors, d.values = 0, d.codes[:0], d.factors[:0], d.values[:0]
+	sine := d.s.Below(2) == 1
+	if !d.node(d.g.output) {
+		return fmt.Errorf("skeleton: draw %d visits more than %d nodes or takes more than %d numbers; the activations branch too much", j, maxSteps, maxValues)
+	}
+	to.drawn = append(to.drawn, int32(len(d.codes)+len(d.factors)))
+	form, complex := d.book.canonical(d.codes)
+	for _, f := range d.factors {
+		if d.book.leaves[f.leaf].kind != projection {
+			complex = true
+		}
+	}
+	if complex && sine {
+		to.codes = append(to.codes, quarter)
+	}
+	to.codes = append(to.codes, form...)
+	to.ends = append(to.ends, int32(len(to.codes)))
+	to.complex = append(to.complex, complex)
+	for _, f := range d.factors {
+		l := &d.book.leaves[f.leaf]
+		at := int32(len(to.values))
+		for _, v := range d.values[f.at : f.at+l.n] {
+			to.values = append(to.values, float32(v))
+		}
+		to.factors = append(to.factors, factor{f.leaf, at})
+	}
+	to.factorTo = append(to.factorTo, int32(len(to.factors)))
+	return nil
+}
+
+// node is RFSS of the paper. It returns false at the limits.
+func (d *drawer) node(v int32) bool {
+	if d.steps++; d.steps > maxSteps {
+		return false
+	}
+	if l := d.book.leafOf[v]; l >= 0 {
+		return d.leaf(l)
+	}
+	in := d.g.of(v)
+	for range d.g.duals[d.g.nodes[v].dual].degree(d.s.Uniform()) {
+		if !d.node(in[d.s.Below(uint64(len(in)))]) {
+			return false
+		}
+	}
+	return true
+}
+
+// leaf draws a base feature.
+func (d *drawer) leaf(i int32) bool {
+	switch l := &d.book.leaves[i]; l.kind {
+	case sign:
+		d.codes = append(d.codes, l.code)
+	case angle, category, pair, coordinate:
+		d.codes = append(d.codes, l.code+int32(d.s.Below(uint64(l.n))))
+	default:
+		at := len(d.values)
+		if at+int(l.n) > maxValues {
+			return false
+		}
+		for range l.n {
+			d.values = append(d.values, d.s.Normal())
+		}
+		d.scale(l, d.values[at:])
+		d.factors = append(d.factors, factor{i, int32(at)})
+	}
+	return true
+}
+
+// scale turns the standard normal numbers z of a factor into its frequency in
+// turns, or into √d times a unit vector.
+func (d *drawer) scale(l *leaf, z []float64) {
+	by := l.rate
+	if l.kind == projection {
+		var squares float64
+		for _, v := range z {
+			squares += float64(v * v)
+		}
+		by = l.rate / math.Sqrt(squares) // positive: no normal number of a stream is 0
+	}
+	for i, v := range z {
+		z[i] = float64(v * by)
+	}
+}

@@ -1,0 +1,320 @@
+package skeleton
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Graph is a skeleton that was checked and spelt out node by node. It does not
+// change, and is safe for concurrent use.
+type Graph struct {
+	columns int // row length
+	nodes   []node
+	edges   []int32 // inputs of inner nodes, columns of input nodes
+	order   []int32 // nodes, each behind those that it takes
+	output  int32
+	spaces  []Space
+	duals   []*dual
+	name    func(v int32) string
+}
+
+// node is an input node, with dual < 0, or an inner node, with space < 0.
+type node struct {
+	first, end  int32 // its part of edges
+	space, dual int32
+	tag         int32 // what the name is made of
+}
+
+// of returns the inputs of an inner node, or the columns of an input node.
+func (g *Graph) of(v int32) []int32 {
+	n := &g.nodes[v]
+	return g.edges[n.first:n.end]
+}
+
+func (g *Graph) isInput(v int32) bool { return g.nodes[v].dual < 0 }
+
+// Compile checks the skeleton and spells it out. The error names the node, layer
+// or field that is wrong.
+func (s Skeleton) Compile() (*Graph, error) {
+	columns, err := s.checkRow()
+	if err != nil {
+		return nil, err
+	}
+	var g *Graph
+	switch {
+	case s.Nodes == nil && s.Layers == nil:
+		return nil, fmt.Errorf("skeleton: neither layers nor nodes; give one of them")
+	case s.Nodes != nil && (s.Layers != nil || s.Space != (Space{})):
+		return nil, fmt.Errorf("skeleton: nodes beside layers or a space of all inputs; give one form")
+	case s.Nodes != nil:
+		g, err = fromNodes(s.Nodes, columns)
+	default:
+		g, err = fromLayers(&s, columns)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := g.sort(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// fromNodes resolves the names.
+func fromNodes(nodes []Node, columns int) (*Graph, error) {
+	if len(nodes) == 0 || len(nodes) > MaxNodes {
+		return nil, fmt.Errorf("skeleton: give 1 to %d nodes (have %d)", MaxNodes, len(nodes))
+	}
+	index := make(map[string]int32, len(nodes))
+	edges := 0
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Name == "" || len(n.Name) > maxName {
+			return nil, fmt.Errorf("skeleton: node %d: the name must have 1 to %d bytes (have %d)", i+1, maxName, len(n.Name))
+		}
+		if j, taken := index[n.Name]; taken {
+			return nil, fmt.Errorf("skeleton: node %d: the name %q is that of node %d, too", i+1, n.Name, j+1)
+		}
+		index[n.Name] = int32(i)
+		if edges += len(n.Inputs) + len(n.Columns); edges > MaxEdges {
+			return nil, fmt.Errorf("skeleton: node %q: more than %d inputs and columns up to here", n.Name, MaxEdges)
+		}
+	}
+	g := &Graph{
+		columns: columns,
+		nodes:   make([]node, len(nodes)),
+		edges:   make([]int32, 0, edges),
+		name:    func(v int32) string { return nodes[v].Name },
+	}
+	spaces := map[Space]int32{}
+	seen := make([]int32, max(columns, len(nodes))) // the node that took this input or column last, +1
+	for i := range nodes {
+		n := &nodes[i]
+		fail := func(format string, a ...any) error {
+			return fmt.Errorf("skeleton: node %q: %s", n.Name, fmt.Sprintf(format, a...))
+		}
+		at := node{first: int32(len(g.edges)), space: -1, dual: -1, tag: int32(i)}
+		switch {
+		case n.Inputs == nil:
+			if err := n.Space.Validate(); err != nil {
+				return nil, fail("%v; or give activation and inputs of an inner node", err)
+			}
+			if !n.Activation.none() {
+				return nil, fail("has an activation but no inputs")
+			}
+			if err := n.Space.checkColumns(len(n.Columns)); err != nil {
+				return nil, fail("%v", err)
+			}
+			for _, c := range n.Columns {
+				switch {
+				case c < 0 || c >= columns:
+					return nil, fail("reads column %d of rows of %d", c, columns)
+				case seen[c] == int32(i+1):
+					return nil, fail("reads column %d twice", c)
+				}
+				seen[c] = int32(i + 1)
+				g.edges = append(g.edges, int32(c))
+			}
+			at.space = intern(spaces, &g.spaces, n.Space)
+		default:
+			if len(n.Inputs) == 0 {
+				return nil, fail("an inner node without inputs")
+			}
+			if n.Space != (Space{}) || n.Columns != nil {
+				return nil, fail("has inputs and a space or columns; an inner node has none")
+			}
+			if err := n.Activation.Validate(); err != nil {
+				return nil, fail("%v", err)
+			}
+			for _, name := range n.Inputs {
+				u, known := index[name]
+				switch {
+				case !known:
+					return nil, fail("takes %.100q, which is no node", name)
+				case seen[u] == int32(i+1):
+					return nil, fail("takes %q twice", name)
+				}
+				seen[u] = int32(i + 1)
+				g.edges = append(g.edges, u)
+			}
+			at.dual = g.addDual(n.Activation)
+		}
+		at.end = int32(len(g.edges))
+		g.nodes[i] = at
+	}
+	if err := g.findOutput(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// intern returns the number of a space.
+func intern(known map[Space]int32, all *[]Space, s Space) int32 {
+	i, ok := known[s]
+	if !ok {
+		i = int32(len(*all))
+		known[s] = i
+		*all = append(*all, s)
+	}
+	return i
+}
+
+// addDual returns the number of an activation; equal ones that follow each other share it.
+func (g *Graph) addDual(a Activation) int32 {
+	for i := len(g.duals) - 1; i >= max(0, len(g.duals)-4); i-- {
+		if d := g.duals[i]; d.Exponential == a.Exponential && d.ReLU == a.ReLU && d.Step == a.Step && slices.Equal(d.Polynomial, a.Polynomial) {
+			return int32(i)
+		}
+	}
+	g.duals = append(g.duals, newDual(a))
+	return int32(len(g.duals) - 1)
+}
+
+// findOutput finds the only node that no other takes.
+func (g *Graph) findOutput() error {
+	taken := make([]bool, len(g.nodes))
+	for v := range g.nodes {
+		if !g.isInput(int32(v)) {
+			for _, u := range g.of(int32(v)) {
+				taken[u] = true
+			}
+		}
+	}
+	g.output = -1
+	for v, t := range taken {
+		switch {
+		case t:
+		case g.output >= 0:
+			return fmt.Errorf("skeleton: nodes %q and %q: no node takes them; a skeleton has one output", g.name(g.output), g.name(int32(v)))
+		default:
+			g.output = int32(v)
+		}
+	}
+	if g.output < 0 {
+		return g.sort() // every node is taken: there is a cycle to name
+	}
+	return nil
+}
+
+// sort puts the nodes in order, or names two nodes of a cycle.
+func (g *Graph) sort() error {
+	const open, done = 1, 2
+	state := make([]uint8, len(g.nodes))
+	next := make([]int32, len(g.nodes)) // how many inputs were visited
+	g.order = make([]int32, 0, len(g.nodes))
+	var stack []int32 // not recursion: input chooses the depth
+	for root := range g.nodes {
+		if state[root] != 0 {
+			continue
+		}
+		stack = append(stack[:0], int32(root))
+		state[root] = open
+		for len(stack) > 0 {
+			v := stack[len(stack)-1]
+			if g.isInput(v) || int(next[v]) == len(g.of(v)) {
+				state[v] = done
+				g.order = append(g.order, v)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			u := g.of(v)[next[v]]
+			next[v]++
+			switch state[u] {
+			case open:
+				if u == v {
+					return fmt.Errorf("skeleton: node %q: takes itself", g.name(v))
+				}
+				return fmt.Errorf("skeleton: node %q: takes %q, which depends on it", g.name(v), g.name(u))
+			case 0:
+				state[u] = open
+				stack = append(stack, u)
+			}
+		}
+	}
+	return nil
+}
+
+// Columns returns the row length.
+func (g *Graph) Columns() int { return g.columns }
+
+// Size returns the number of input nodes and of inner nodes.
+func (g *Graph) Size() (inputs, inner int) {
+	for v := range g.nodes {
+		if g.isInput(int32(v)) {
+			inputs++
+		} else {
+			inner++
+		}
+	}
+	return inputs, inner
+}
+
+// Complexity returns 𝒞(S), the mean number of factors of a feature as it is
+// drawn: 1 at an input node, at an inner node σ̂'(1) times the mean over its
+// inputs (equation 11 of the paper).
+func (g *Graph) Complexity() float64 {
+	return g.expect(0, func(int32) float64 { return 1 })
+}
+
+// Complexity returns 𝒞(S) as Graph.Complexity does, or the error of Compile.
+func (s Skeleton) Complexity() (float64, error) {
+	g, err := s.Compile()
+	if err != nil {
+		return 0, err
+	}
+	return g.Complexity(), nil
+}
+
+// expect returns the expected sum, over all nodes that a draw visits, of inner
+// for an inner node and of input(v) for an input node.
+func (g *Graph) expect(inner float64, input func(v int32) float64) float64 {
+	e := make([]float64, len(g.nodes))
+	for _, v := range g.order {
+		if g.isInput(v) {
+			e[v] = input(v)
+			continue
+		}
+		var sum float64
+		for _, u := range g.of(v) {
+			sum += e[u]
+		}
+		e[v] = inner
+		if slope := g.duals[g.nodes[v].dual].slope; slope > 0 { // 0·∞ would be NaN
+			e[v] += slope * sum / float64(len(g.of(v)))
+		}
+	}
+	return e[g.output]
+}
+
+// Kernel returns k_S(x, z). Nodes that several others take are evaluated once. It
+// panics if a row is not Columns long.
+func (g *Graph) Kernel(x, z []float32) float64 {
+	if len(x) != g.columns || len(z) != g.columns {
+		panic("skeleton: Kernel: rows of another length than the skeleton's")
+	}
+	k := make([]float64, len(g.nodes))
+	for _, v := range g.order {
+		of := g.of(v)
+		if g.isInput(v) {
+			k[v] = g.spaces[g.nodes[v].space].kernel(x, z, of)
+			continue
+		}
+		var sum float64
+		for _, u := range of {
+			sum += k[u]
+		}
+		k[v] = g.duals[g.nodes[v].dual].Dual(sum / float64(len(of)))
+	}
+	return k[g.output]
+}
+
+// Kernel returns k_S(x, z), or NaN if the skeleton is not valid. It spells the
+// skeleton out each time: for many pairs Compile once. It panics if a row has another length.
+func (s Skeleton) Kernel(x, z []float32) float64 {
+	g, err := s.Compile()
+	if err != nil {
+		return math.NaN()
+	}
+	return g.Kernel(x, z)
+}

@@ -1,0 +1,229 @@
+package skeleton
+
+import (
+	"errors"
+	"fmt"
+)
+
+// grid is a layer as it is spelt out: height×width places of `deep` nodes each,
+// side by side, from node `first` on.
+type grid struct{ first, height, width, deep int }
+
+func (d grid) nodes() int { return d.height * d.width * d.deep }
+
+// fromLayers spells the layers out. Nodes that the output does not depend on,
+// such as pixels that no window holds, are dropped.
+func fromLayers(s *Skeleton, columns int) (*Graph, error) {
+	if err := s.Space.Validate(); err != nil {
+		return nil, fmt.Errorf("skeleton: %w", err)
+	}
+	plan, edges, err := s.plan()
+	if err != nil {
+		return nil, err
+	}
+	g := &Graph{columns: columns, spaces: []Space{s.Space}, edges: make([]int32, 0, edges)}
+	s.addInputs(g)
+	if err := s.Space.checkColumns(len(g.of(0))); err != nil {
+		return nil, fmt.Errorf("skeleton: input nodes: %w", err)
+	}
+	for i, l := range s.Layers {
+		dual := g.addDual(l.Activation)
+		below, here := plan[i], plan[i+1]
+		size, stride := l.Conv, max(1, l.Stride)
+		for y := range here.height {
+			for x := range here.width {
+				n := node{first: int32(len(g.edges)), space: -1, dual: dual, tag: int32(i)}
+				rows, cols, top, left := below.height, below.width, 0, 0
+				if !l.Full {
+					rows, cols, top, left = size, size, y*stride, x*stride
+				}
+				for r := top; r < top+rows; r++ {
+					for c := left; c < left+cols; c++ {
+						for k := range below.deep {
+							g.edges = append(g.edges, int32(below.first+(r*below.width+c)*below.deep+k))
+						}
+					}
+				}
+				n.end = int32(len(g.edges))
+				g.nodes = append(g.nodes, n)
+			}
+		}
+	}
+	g.output = int32(len(g.nodes) - 1)
+	g.prune()
+	g.name = g.layerName
+	return g, nil
+}
+
+// plan returns the grids, inputs first, and the number of edges, all checked
+// against the limits.
+func (s *Skeleton) plan() (plan []grid, edges int, err error) {
+	h, w, deep := s.area()
+	columnsEach := 1
+	if s.Space.vector() {
+		deep, columnsEach = 1, deep
+	}
+	at := grid{height: h, width: w, deep: deep}
+	plan = append(plan, at)
+	nodes := at.nodes()
+	edges = nodes * columnsEach
+	if nodes > MaxNodes || edges > MaxEdges {
+		return nil, 0, fmt.Errorf("skeleton: %d input nodes with %d columns; have %d nodes and %d columns at most", nodes, edges, MaxNodes, MaxEdges)
+	}
+	for i, l := range s.Layers {
+		fail := func(format string, a ...any) error {
+			return fmt.Errorf("skeleton: layer %d: %s", i+1, fmt.Sprintf(format, a...))
+		}
+		if err := l.Activation.Validate(); err != nil {
+			return nil, 0, fail("%v", err)
+		}
+		below := at
+		at = grid{first: nodes, height: 1, width: 1, deep: 1}
+		takes := below.nodes()
+		switch {
+		case l.Full && (l.Conv != 0 || l.Stride != 0):
+			return nil, 0, fail("full, with conv or stride; give one of full and conv")
+		case l.Full:
+		case l.Conv < 1 || l.Conv > min(below.height, below.width):
+			return nil, 0, fail("conv must be 1 to %d, for the layer below is %d×%d (have %d); or give full: true", min(below.height, below.width), below.height, below.width, l.Conv)
+		case l.Stride < 0 || l.Stride > max(below.height, below.width):
+			return nil, 0, fail("stride must be 1 to %d, for the layer below is %d×%d (have %d)", max(below.height, below.width), below.height, below.width, l.Stride)
+		default:
+			stride := max(1, l.Stride)
+			at.height = (below.height-l.Conv)/stride + 1
+			at.width = (below.width-l.Conv)/stride + 1
+			takes = l.Conv * l.Conv * below.deep
+		}
+		// Both factors are at most 10⁵, so that the products fit.
+		nodes += at.nodes()
+		edges += at.nodes() * takes
+		if nodes > MaxNodes || edges > MaxEdges {
+			return nil, 0, fail("%d nodes and %d inputs and columns up to here; have %d and %d at most", nodes, edges, MaxNodes, MaxEdges)
+		}
+		plan = append(plan, at)
+	}
+	if n := at.nodes(); n != 1 {
+		return nil, 0, fmt.Errorf("skeleton: layer %d: the last layer has %d nodes and must have one, the output; add a layer with full: true", len(s.Layers), n)
+	}
+	if len(s.Layers) == 0 {
+		return nil, 0, errors.New("skeleton: no layers; give at least one")
+	}
+	return plan, edges, nil
+}
+
+// area returns the part of the image that is read, or columns as one pixel.
+func (s *Skeleton) area() (height, width, channels int) {
+	switch m := s.Image; {
+	case m == Image{}:
+		return 1, 1, s.Columns
+	case m.Crop > 0:
+		return m.Crop, m.Crop, m.Channels
+	default:
+		return m.Height, m.Width, m.Channels
+	}
+}
+
+// addInputs adds the input nodes: one for each column, or one for each pixel if
+// the space is one of vectors.
+func (s *Skeleton) addInputs(g *Graph) {
+	h, w, channels := s.area()
+	m := s.Image
+	if m == (Image{}) {
+		m = Image{Height: 1, Width: 1, Channels: channels}
+	}
+	top, left := (m.Height-h)/2, (m.Width-w)/2
+	for y := top; y < top+h; y++ {
+		for x := left; x < left+w; x++ {
+			first := len(g.edges)
+			for k := range channels {
+				column := (y*m.Width+x)*channels + k
+				if m.Planar {
+					column = (k*m.Height+y)*m.Width + x
+				}
+				g.edges = append(g.edges, int32(column))
+				if !s.Space.vector() {
+					g.nodes = append(g.nodes, node{first: int32(first + k), end: int32(first + k + 1), dual: -1})
+				}
+			}
+			if s.Space.vector() {
+				g.nodes = append(g.nodes, node{first: int32(first), end: int32(len(g.edges)), dual: -1})
+			}
+		}
+	}
+}
+
+// prune drops the nodes that the output does not depend on; those that stay keep their order.
+func (g *Graph) prune() {
+	keep := make([]bool, len(g.nodes))
+	keep[g.output] = true
+	for v := g.output; v >= 0; v-- { // layers lie behind those that they take
+		if keep[v] && !g.isInput(v) {
+			for _, u := range g.of(v) {
+				keep[u] = true
+			}
+		}
+	}
+	number := make([]int32, len(g.nodes))
+	nodes, edges := g.nodes[:0], g.edges[:0]
+	for v, n := range g.nodes {
+		if !keep[v] {
+			continue
+		}
+		of := g.edges[n.first:n.end]
+		n.first = int32(len(edges))
+		for _, u := range of {
+			if n.dual >= 0 {
+				u = number[u]
+			}
+			edges = append(edges, u)
+		}
+		n.end = int32(len(edges))
+		number[v] = int32(len(nodes))
+		nodes = append(nodes, n)
+	}
+	g.nodes, g.edges, g.output = nodes, edges, int32(len(nodes)-1)
+}
+
+// layerName returns the name of a node of a skeleton in layers: "x17" for the
+// input node of column 17 (or of the columns from 17 on), "2.5" for node 5 of
+// layer 2, counted from 1 among those that were kept.
+func (g *Graph) layerName(v int32) string {
+	if g.isInput(v) {
+		return fmt.Sprintf("x%d", g.of(v)[0])
+	}
+	n := 1
+	for u := v - 1; u >= 0 && !g.isInput(u) && g.nodes[u].tag == g.nodes[v].tag; u-- {
+		n++
+	}
+	return fmt.Sprintf("%d.%d", g.nodes[v].tag+1, n)
+}
+
+// Expand returns the skeleton node by node, in the order of the layers; one that
+// is node by node already comes back as it is. The error is that of Compile.
+func (s Skeleton) Expand() (Skeleton, error) {
+	g, err := s.Compile()
+	if err != nil || s.Nodes != nil {
+		return s, err
+	}
+	names := make([]string, len(g.nodes))
+	count := make([]int, len(s.Layers))
+	e := Skeleton{Columns: g.columns, Nodes: make([]Node, len(g.nodes))}
+	for v, n := range g.nodes {
+		of := g.of(int32(v))
+		if n.dual < 0 {
+			names[v] = g.name(int32(v))
+			e.Nodes[v] = Node{Name: names[v], Space: g.spaces[n.space]}
+			for _, c := range of {
+				e.Nodes[v].Columns = append(e.Nodes[v].Columns, int(c))
+			}
+			continue
+		}
+		count[n.tag]++
+		names[v] = fmt.Sprintf("%d.%d", n.tag+1, count[n.tag])
+		e.Nodes[v] = Node{Name: names[v], Activation: g.duals[n.dual].Activation, Inputs: make([]string, len(of))}
+		for i, u := range of {
+			e.Nodes[v].Inputs[i] = names[u]
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,237 @@
+package skeleton
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// chunk is how many features are computed at a time.
+const chunk = 1024
+
+// short is the number of phases from which on features are not sorted by it.
+const short = 7
+
+// Map is the map of features of a skeleton. It does not change, and is safe for
+// concurrent use.
+//
+// Feature j is weight_j · Re(product of base features). The angles of those of
+// modulus 1 are looked up in a table of the row and added, so that such a feature costs its factors
+// and one cosine.
+type Map struct {
+	book    *codebook
+	out     int
+	draws   int64
+	drawn   int64 // factors of all draws
+	counts  []int64
+	weights []float32
+
+	// Phases: those of feature j are codes[start[j] : start[j]+size[j]]. Within a
+	// chunk features lie in the order of their number of phases, and order tells which they are.
+	codes       []int32
+	start, size []int32
+	order       []uint16
+	chunks      []span32
+
+	// What only some skeletons have, feature by feature: base features that are not
+	// phases, and factors.
+	productTo []int32
+	products  []int32
+	factorTo  []int32
+	factors   []factor
+	values    []float32
+
+	bound   float32
+	scratch sync.Pool // of *scratch
+}
+
+// span32 is a chunk: where its codes begin, and in order the ends of the
+// features with 0, 1, … short phases.
+type span32 struct {
+	codes int32
+	ends  [short + 1]uint16
+}
+
+var _ features.Gridded = (*Map)(nil)
+
+// newMap arranges the features. It keeps parts of d.
+func newMap(book *codebook, d *distinct) (*Map, error) {
+	n := d.len()
+	m := &Map{
+		book: book, out: n, draws: d.draws, drawn: d.factorsDrawn, counts: d.counts,
+		weights: make([]float32, n), start: make([]int32, n), size: make([]int32, n),
+		codes: make([]int32, 0, len(d.codes)), order: make([]uint16, n),
+	}
+	if len(d.factors) > 0 {
+		m.factorTo, m.factors, m.values = d.factorTo, d.factors, d.values
+	}
+	if book.phases < book.codes {
+		m.productTo = make([]int32, n)
+	}
+	for j := range n {
+		amplitude := float64(d.counts[j])
+		if d.complex[j] {
+			amplitude *= 2 // √2·R·cos(θ + b), b ∈ {0, π/2} (comment 1 of the paper)
+		}
+		m.weights[j] = float32(math.Sqrt(amplitude / float64(d.draws)))
+		lo, hi := span(d.ends, j)
+		of := d.codes[lo:hi]
+		m.size[j] = int32(len(of))
+		if m.productTo != nil {
+			k := int32(len(of))
+			for k > 0 && of[k-1] >= book.phases {
+				k--
+			}
+			m.size[j] = k
+			m.products = append(m.products, of[k:]...)
+			m.productTo[j] = int32(len(m.products))
+		}
+	}
+	for first := 0; first < n; first += chunk {
+		m.arrange(d, first, min(first+chunk, n))
+	}
+	return m, m.findBound()
+}
+
+// arrange sorts the features of a chunk by their number of phases.
+func (m *Map) arrange(d *distinct, first, end int) {
+	order := m.order[first:end]
+	for i := range order {
+		order[i] = uint16(i)
+	}
+	slices.SortStableFunc(order, func(a, b uint16) int {
+		return int(min(m.size[first+int(a)], short+1)) - int(min(m.size[first+int(b)], short+1))
+	})
+	c := span32{codes: int32(len(m.codes))}
+	for _, o := range order {
+		j := first + int(o)
+		m.start[j] = int32(len(m.codes))
+		lo, _ := span(d.ends, j)
+		m.codes = append(m.codes, d.codes[lo:lo+m.size[j]]...)
+		for k := m.size[j]; k <= short; k++ {
+			c.ends[k]++
+		}
+	}
+	m.chunks = append(m.chunks, c)
+}
+
+// findBound sets the bound of the features that are not constant.
+func (m *Map) findBound() error {
+	var most float64
+	for j := range m.out {
+		if !m.constant(j) {
+			most = max(most, float64(m.weights[j])*m.modulus(j))
+		}
+	}
+	if most == 0 {
+		most = 1 // a constant map; whatever is a bound
+	}
+	m.bound = float32(most)
+	if float64(m.bound) < most {
+		m.bound = math.Nextafter32(m.bound, math.MaxFloat32)
+	}
+	if !(most <= 1e30) {
+		return errors.New("skeleton: features have a bound beyond 10³⁰, of the many coordinates of a sphere that are multiplied; take an activation of lower degree")
+	}
+	return nil
+}
+
+// constant tells whether feature j is the empty product.
+func (m *Map) constant(j int) bool { return m.size[j] == 0 && m.modulus(j) == 1 && !m.hasFactors(j) }
+
+func (m *Map) hasFactors(j int) bool {
+	if m.factorTo == nil {
+		return false
+	}
+	lo, hi := span(m.factorTo, j)
+	return lo < hi
+}
+
+// modulus returns the largest modulus of the product of feature j.
+func (m *Map) modulus(j int) float64 {
+	r := 1.0
+	if m.productTo != nil {
+		lo, hi := span(m.productTo, j)
+		for _, c := range m.products[lo:hi] {
+			r *= m.book.leaves[m.book.owner[c]].bound()
+		}
+	}
+	if m.factorTo != nil {
+		lo, hi := span(m.factorTo, j)
+		for _, f := range m.factors[lo:hi] {
+			r *= m.book.leaves[f.leaf].bound()
+		}
+	}
+	return r
+}
+
+// Dims returns the row length and the number of features.
+func (m *Map) Dims() (in, out int) { return m.book.columns, m.out }
+
+// Draws returns the number M of draws that the features stand for.
+func (m *Map) Draws() int64 { return m.draws }
+
+// Count returns how often feature j was drawn.
+func (m *Map) Count(j int) int64 { return m.counts[j] }
+
+// MeanFactors returns the mean number of factors of a draw, before factors
+// cancel: an estimate of the skeleton's complexity.
+func (m *Map) MeanFactors() float64 { return float64(m.drawn) / float64(m.draws) }
+
+// Bound returns the largest magnitude of a feature that is not constant, for rows
+// that lie in the base spaces. It is reached where all are of modulus 1; each sphere factor
+// multiplies it by √(d/2), or √d.
+func (m *Map) Bound() float64 { return float64(m.bound) }
+
+// Step returns Bound()/127.
+func (m *Map) Step() float64 { return float64(m.bound) / 127 }
+
+// Apply stores the features of the n rows of x in dst. A row with NaN or
+// infinity gets NaN in any of its features. It panics if a slice is too short.
+func (m *Map) Apply(dst, x []float32, n int) { m.ApplyRange(dst, x, n, 0, m.out) }
+
+// Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid, and
+// returns how many were out of bounds: only sphere columns that are no unit vector make such.
+//
+// The constant feature, which may be far larger than all others, is cut to the
+// bound. Learners with an intercept that is not regularised do not see the difference. It panics if x
+// is too short.
+func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+	if n < 0 || n > blas.MaxRows || len(x) < n*m.book.columns {
+		panic("skeleton: Quantize: slice too short, or too many rows")
+	}
+	if dst.D() != m.out {
+		panic("skeleton: Quantize: Bytes of another width than the features")
+	}
+	z, _ := gridRows.Get().(*[]float32)
+	if z == nil {
+		z = new([]float32)
+	}
+	if cap(*z) < n*m.out {
+		*z = make([]float32, n*m.out)
+	}
+	threads = max(1, min(threads, n))
+	var wg sync.WaitGroup
+	for t := range threads {
+		lo, hi := t*n/threads, (t+1)*n/threads
+		wg.Go(func() { m.Apply((*z)[lo*m.out:], x[lo*m.book.columns:], hi-lo) })
+	}
+	wg.Wait()
+	for j, w := range m.weights {
+		if w > m.bound && m.constant(j) {
+			for i := range n {
+				(*z)[i*m.out+j] = m.bound
+			}
+		}
+	}
+	saturated = dst.Quantize((*z)[:n*m.out], n, m.bound, threads)
+	gridRows.Put(z)
+	return saturated
+}
+
+// gridRows holds features between Apply and the grid, of all maps.
+var gridRows sync.Pool

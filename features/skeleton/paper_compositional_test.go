@@ -1,0 +1,444 @@
+package skeleton
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/bounds"
+	"github.com/bochner-ml/bochner/internal/stattest"
+)
+
+// The statements of A. Daniely, R. Frostig, V. Gupta, Y. Singer, "Random
+// Features for Compositional Kernels", 2017, in their order.
+
+// estimate returns the mean of φ(x)·φ(z) over seeds.
+func estimate(t *testing.T, r Compositional, seeds int, x, z []float32) stattest.Mean {
+	t.Helper()
+	dst := make([]float32, 2*r.Out)
+	return stattest.Over(seeds, func(seed uint64) float64 {
+		r.Seed = seed
+		m := mustNew(t, r)
+		m.Apply(dst, slices.Concat(x, z), 2)
+		return dot(dst[:r.Out], dst[r.Out:])
+	})
+}
+
+// Definition of an RFS: "k(x, x') = E[ψ(ω, x) ψ(ω, x')*]", for each base space of
+// §4 (Examples 1 to 6), alone and under each activation. Where the paper prints
+// e^{iωx/2πn} for categories, the mean over ω is 1 or 0 only with e^{2πiωx/n}.
+func TestMeanOfProductsIsTheKernelOfEachSpaceAndActivation(t *testing.T) {
+	const d, seeds = 4, 1200
+	for spaceName, space := range spaces {
+		acts := activations
+		if space.Sphere != "" || space.Gaussian != 0 {
+			// Features of a sphere grow as powers of √d: high degrees take more seeds than a test has.
+			acts = map[string]Activation{"exp 4": exp4, "poly": poly, "square": activations["square"]}
+		}
+		for actName, act := range acts {
+			r := Compositional{Skeleton: Connected(d, space, act), Out: 2}
+			if spaceName == "binary" && (actName == "identity" || actName == "square") {
+				r.Out = 1 + d // of these there are few
+			}
+			if spaceName == "two categories" && actName == "identity" {
+				r.Out = 1 + d
+			}
+			if spaceName == "binary" && actName == "identity" {
+				r.Out = d
+			}
+			x, z := rowsFor(space, d, 1), rowsFor(space, d, 2)
+			if space.Categorical != 0 || space.Binary {
+				copy(z, x[:2]) // some columns are equal, some not
+			}
+			what := spaceName + ", " + actName
+			estimate(t, r, seeds, x, z).Near(t, what, r.Kernel(x, z), 1e-6)
+			estimate(t, r, seeds, x, x).Near(t, what+", equal rows", r.Kernel(x, x), 1e-6)
+		}
+	}
+}
+
+// "We will always assume that kernels are normalized": k(x, x) = 1.
+func TestKernelsAreNormalised(t *testing.T) {
+	for spaceName, space := range spaces {
+		for actName, act := range activations {
+			x := rowsFor(space, 6, 3)
+			if k := Connected(6, space, act, act).Kernel(x, x); !(math.Abs(k-1) < 1e-6) {
+				t.Errorf("%s, %s: k(x, x) = %v", spaceName, actName, k)
+			}
+		}
+	}
+}
+
+// deep is a small image skeleton of the paper's deep kind: two convolutions and
+// one full layer.
+func deep(space Space) Skeleton {
+	return Image{Height: 7, Width: 6, Channels: 2}.Skeleton(space,
+		Conv(3, 1, exp1), Conv(2, 2, relu), Full(relu))
+}
+
+// "The correctness of the algorithm is a direct consequence of Lemmas 9 and 10":
+// features of depth 1 to 3, of convolutions, and of nodes of different spaces and depths.
+func TestMeanOfProductsIsTheKernelAtEachDepth(t *testing.T) {
+	const seeds = 1500
+	circle := Space{Circle: 2}
+	for name, s := range map[string]Skeleton{
+		"depth 1": Connected(5, circle, relu),
+		"depth 2": Connected(5, circle, exp1, relu),
+		"depth 3": Connected(5, circle, exp1, relu, poly),
+		"conv":    deep(circle),
+		"planar, cropped, vectors of pixels": Image{Height: 5, Width: 5, Channels: 3, Planar: true, Crop: 4}.
+			Skeleton(Space{Gaussian: 1}, Conv(2, 1, exp4), Full(relu)),
+		"mixed": mixed,
+	} {
+		g := mustCompile(t, s)
+		x, z := numbers(g.Columns(), 4), numbers(g.Columns(), 5)
+		if name == "mixed" {
+			unit(x[4:7])
+			unit(z[4:7])
+			x[3], z[3] = 2, 2
+		}
+		estimate(t, Compositional{Skeleton: s, Out: 20}, seeds, x, z).Near(t, name, g.Kernel(x, z), 1e-6)
+	}
+}
+
+func unit(x []float32) {
+	n := float32(math.Sqrt(dot(x, x)))
+	for i := range x {
+		x[i] /= n
+	}
+}
+
+// mixed is a skeleton in which a node takes inputs of all spaces, and one that
+// others take, too.
+var mixed = Skeleton{Columns: 9, Nodes: []Node{
+	{Name: "out", Activation: relu, Inputs: []string{"a", "b", "angle"}},
+	{Name: "b", Activation: poly, Inputs: []string{"sphere", "wave", "a"}},
+	{Name: "a", Activation: exp1, Inputs: []string{"angle", "sign", "kind", "sphere"}},
+	{Name: "angle", Space: Space{Circle: 1.5}, Columns: []int{0}},
+	{Name: "sign", Space: Space{Binary: true}, Columns: []int{1}},
+	{Name: "kind", Space: Space{Categorical: 5}, Columns: []int{3}},
+	{Name: "sphere", Space: Space{Sphere: Pairs}, Columns: []int{4, 5, 6}},
+	{Name: "wave", Space: Space{Gaussian: 0.7}, Columns: []int{8, 7}},
+}}
+
+// Comment 1: the real features of a C-bounded scheme are √2·C-bounded. Example 5:
+// √(d/2) for the sphere, and √d in Example 6: as many times as there are factors.
+func TestFeaturesKeepTheirBounds(t *testing.T) {
+	const d, out = 5, 300
+	for name, c := range map[string]struct {
+		space Space
+		act   Activation
+		bound float64 // of a product, before the weight
+	}{
+		"circle":      {Space{Circle: 2}, relu, math.Sqrt2},
+		"categorical": {Space{Categorical: 7}, relu, math.Sqrt2},
+		"gaussian":    {Space{Gaussian: 1}, relu, math.Sqrt2},
+		"binary":      {Space{Binary: true}, exp1, 1},
+		"pairs":       {Space{Sphere: Pairs}, Activation{Polynomial: []float64{0, 0, 0, 1}}, math.Sqrt2 * math.Pow(d/2.0, 1.5)},
+		"coordinates": {Space{Sphere: Coordinates}, Activation{Polynomial: []float64{0, 0, 0, 1}}, math.Pow(d, 1.5)},
+		"projection":  {Space{Sphere: Projection}, Activation{Polynomial: []float64{0, 0, 0, 1}}, math.Pow(d, 1.5)},
+	} {
+		r := Compositional{Skeleton: Connected(d, c.space, c.act), Out: out}
+		switch name { // of these there are few
+		case "binary", "pairs":
+			r.Out = 16
+		case "coordinates":
+			r.Out = 35 // all of them
+		}
+		m := mustNew(t, r)
+		dst := make([]float32, r.Out)
+		largest := 0.0
+		for i := range 200 {
+			x := rowsFor(c.space, d, uint64(10+i))
+			if c.space.Sphere != "" && i < d {
+				clear(x)
+				x[i] = 1 // where coordinates are largest
+			}
+			m.Apply(dst, x, 1)
+			for j, v := range dst {
+				if w := math.Sqrt(float64(m.Count(j)) / float64(m.Draws())); !m.constant(j) {
+					largest = max(largest, math.Abs(float64(v))/w)
+				}
+				if !m.constant(j) && math.Abs(float64(v)) > m.Bound()*(1+1e-6) {
+					t.Fatalf("%s: feature %d is %v, beyond %v", name, j, v, m.Bound())
+				}
+			}
+		}
+		if !(largest <= c.bound*(1+1e-6)) || !(largest > c.bound*0.7) {
+			t.Errorf("%s: the largest feature is %v, the bound %v", name, largest, c.bound)
+		}
+	}
+}
+
+// Theorem 3: with q ≥ 2C⁴ ln(2/δ)/ε² features, C = √2, the estimate for one pair is
+// off by ε or more for a share δ of the seeds at most.
+func TestPointwiseBoundHolds(t *testing.T) {
+	const epsilon, delta, seeds = 0.25, 0.1, 400
+	out, err := bounds.Pointwise(epsilon, delta, math.Sqrt2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := deep(Space{Circle: 2})
+	g := mustCompile(t, s)
+	x, z := numbers(g.Columns(), 4), numbers(g.Columns(), 5)
+	k, failures := g.Kernel(x, z), 0
+	dst := make([]float32, 2*out)
+	for seed := range uint64(seeds) {
+		m := mustNew(t, Compositional{Skeleton: s, Out: out, Seed: seed})
+		m.Apply(dst, slices.Concat(x, z), 2)
+		if math.Abs(dot(dst[:out], dst[out:])-k) >= epsilon {
+			failures++
+		}
+	}
+	if share := float64(failures) / seeds; share > delta {
+		t.Errorf("%d features: %v of the seeds fail", out, share)
+	}
+}
+
+// Equation 11: 𝒞(S) is the mean number of factors, σ̂'(1) to the power of the
+// depth in a layered skeleton; "for activations such as ReLU and exponential 𝒞(S) = 1".
+func TestComplexityIsTheMeanNumberOfFactors(t *testing.T) {
+	for name, c := range map[string]struct {
+		s    Skeleton
+		want float64
+	}{
+		"relu":              {Connected(50, Space{Circle: 2}, relu, relu), 1},
+		"exponential":       {Connected(50, Space{Circle: 2}, exp1, exp1, exp1), 1},
+		"scales":            {Connected(50, Space{Circle: 2}, exp4, Activation{Exponential: 0.5}), 0.5},
+		"polynomial":        {Connected(50, Space{Circle: 2}, poly, poly), 2.1 * 2.1},
+		"conv":              {deep(Space{Circle: 2}), 1},
+		"paths of 2 depths": {mixed, (1 + 2.1*(1+1+1)/3 + 1) / 3},
+		"input alone":       {Skeleton{Columns: 1, Nodes: []Node{{Name: "x", Space: Space{Circle: 1}, Columns: []int{0}}}}, 1},
+	} {
+		have, err := c.s.Complexity()
+		if err != nil || math.Abs(have-c.want) > 1e-12 {
+			t.Errorf("%s: complexity %v (%v), want %v", name, have, err, c.want)
+		}
+		g := mustCompile(t, c.s)
+		book, err := newCodebook(g, RFS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var l list
+		d := &drawer{g: g, book: book}
+		for j := range uint64(60000) {
+			if err := d.draw(&l, 1, j); err != nil {
+				t.Fatal(err)
+			}
+		}
+		factors := make([]float64, l.len())
+		for i, n := range l.drawn {
+			factors[i] = float64(n)
+		}
+		// The series of ReLU is cut at a degree beyond which 10⁻³ of its mean lies.
+		stattest.Of(factors).Near(t, name, c.want, 2e-3)
+	}
+}
+
+// §5: "the basic spaces are S¹ … a single non-input node with the exponential dual
+// activation: the resulting kernel is the Gaussian kernel", and §6: the shallow structure is
+// "a Gaussian kernel with scale 0.5, equivalently exp((ρ−1)/4)": with z = (cos θ, sin θ)/√n.
+func TestShallowSkeletonIsTheGaussianKernel(t *testing.T) {
+	const n = 12
+	s := Connected(n, Space{Circle: 2}, exp4)
+	for seed := range uint64(20) {
+		x, z := numbers(n, 2*seed), numbers(n, 2*seed+1)
+		var squares float64
+		for i := range x {
+			a, b := math.Pi*float64(x[i]), math.Pi*float64(z[i])
+			squares += (math.Pow(math.Cos(a)-math.Cos(b), 2) + math.Pow(math.Sin(a)-math.Sin(b), 2)) / n
+		}
+		want := math.Exp(-0.5 * 0.5 * squares / 2) // e^{−a²‖Δ‖²/2}, a = 0.5
+		if have := s.Kernel(x, z); math.Abs(have-want) > 1e-12 {
+			t.Errorf("kernel %v, want %v", have, want)
+		}
+	}
+}
+
+// §6, "a natural baseline … Each such node corresponds to a Gaussian kernel, and so
+// we apply the scheme of Rahimi and Recht": the hybrid estimates the same kernel.
+func TestHybridHasTheSameKernel(t *testing.T) {
+	const seeds = 1500
+	for name, s := range map[string]Skeleton{
+		"shallow": Connected(10, Space{Circle: 2}, exp4),
+		"deep":    deep(Space{Circle: 2}),
+		"binary":  Connected(10, Space{Binary: true}, exp1, relu),
+		"sphere":  Connected(10, Space{Sphere: Coordinates}, exp1, relu),
+	} {
+		g := mustCompile(t, s)
+		space := g.spaces[0]
+		x, z := rowsFor(space, g.Columns(), 6), rowsFor(space, g.Columns(), 7)
+		estimate(t, Compositional{Skeleton: s, Out: 20, Sampler: Hybrid}, seeds, x, z).Near(t, name, g.Kernel(x, z), 1e-6)
+	}
+}
+
+// Figure 3: "the RFS approximation is dominant in every comparison": at an equal
+// budget of different features its error is below that of the baseline.
+func TestMergedFeaturesBeatTheHybrid(t *testing.T) {
+	const out, seeds, n = 200, 40, 12
+	for name, s := range map[string]Skeleton{
+		"shallow": Connected(20, Space{Circle: 2}, exp4),
+		"deep":    deep(Space{Circle: 2}),
+	} {
+		g := mustCompile(t, s)
+		d := g.Columns()
+		x := numbers(n*d, 8)
+		square := func(sampler Sampler) stattest.Mean {
+			dst := make([]float32, n*out)
+			return stattest.Over(seeds, func(seed uint64) (sum float64) {
+				m := mustNew(t, Compositional{Skeleton: s, Out: out, Sampler: sampler, Seed: seed})
+				m.Apply(dst, x, n)
+				for i := range n {
+					for j := range i {
+						k := g.Kernel(x[i*d:(i+1)*d], x[j*d:(j+1)*d])
+						sum += math.Pow(dot(dst[i*out:(i+1)*out], dst[j*out:(j+1)*out])-k, 2) / (n * (n - 1) / 2)
+					}
+				}
+				return sum
+			})
+		}
+		rfs, base := square(RFS), square(Hybrid)
+		t.Logf("%s: RMSE %.4f, baseline %.4f", name, math.Sqrt(rfs.Value), math.Sqrt(base.Value))
+		if !(rfs.Value+3*rfs.SE < base.Value-3*base.SE) {
+			t.Errorf("%s: mean squared error %v ± %v, of the baseline %v ± %v", name, rfs.Value, rfs.SE, base.Value, base.SE)
+		}
+	}
+}
+
+// Figure 4: "for the flat kernel the correlation between any pair of pixels was the
+// same. However for deeper kernels nearby pixels co-occur more often": those that share
+// a window of the first layer most, then those that share one of the second.
+func TestDeepFeaturesAreLocal(t *testing.T) {
+	const side, out = 8, 20000
+	image := Image{Height: side, Width: side, Channels: 1}
+	probability := func(s Skeleton) (near, far stattest.Mean) {
+		m := mustNew(t, Compositional{Skeleton: s, Out: out, Seed: 1})
+		counts := m.Cooccur([]int{0, 9})
+		for i, c := range []int{0, 9} {
+			if occur := m.Occur()[c]; counts[i*side*side+c] != occur {
+				t.Errorf("column %d occurs %d times, with itself %d", c, occur, counts[i*side*side+c])
+			}
+		}
+		var a, b []float64
+		for c := range side * side {
+			p := float64(counts[side*side+c]) / float64(m.Draws()) // beside pixel (1, 1)
+			switch y, x := c/side, c%side; {
+			case c == 9:
+			case y < 2 && x < 2:
+				a = append(a, p)
+			case y >= 4 && x >= 4:
+				b = append(b, p)
+			}
+		}
+		return stattest.Of(a), stattest.Of(b)
+	}
+	near, far := probability(image.Skeleton(Space{Circle: 2}, Full(relu)))
+	if math.Abs(near.Value-far.Value) > 5*(near.SE+far.SE) {
+		t.Errorf("flat: %v near, %v far", near, far)
+	}
+	near, far = probability(image.Skeleton(Space{Circle: 2}, Conv(2, 2, relu), Conv(2, 2, relu), Full(relu)))
+	if !(near.Value > 5*far.Value) {
+		t.Errorf("deep: %v near, %v far", near, far)
+	}
+}
+
+// The series of the activations against their closed forms; a_i ≥ 0, Σ a_i = 1.
+func TestSeriesAreTheDualActivations(t *testing.T) {
+	stepDual := func(rho float64) float64 { return 1 - math.Acos(rho)/math.Pi }
+	for name, a := range activations {
+		c := a.Coefficients(MaxDegree)
+		for rho := -1.0; rho <= 1; rho += 0.125 {
+			var value, slope, total float64
+			for i := len(c) - 1; i >= 0; i-- {
+				value = value*rho + c[i]
+				slope += float64(i) * c[i]
+				total += c[i]
+				if c[i] < 0 {
+					t.Fatalf("%s: a_%d = %v", name, i, c[i])
+				}
+			}
+			if math.Abs(value-a.Dual(rho)) > 1e-8 || math.Abs(total-1) > 1e-8 {
+				t.Errorf("%s at %v: series %v, closed form %v, sum %v", name, rho, value, a.Dual(rho), total)
+			}
+			if math.Abs(slope-a.Slope()) > 1.1e-3 {
+				t.Errorf("%s: Σ i·a_i = %v, slope %v", name, slope, a.Slope())
+			}
+		}
+	}
+	// [(2i−3)!!]²/(2i)!/π, e^{−1/s}s^{−i}/i!, and the first terms as MATH texts print them.
+	have := relu.Coefficients(6)
+	for i, want := range []float64{1 / math.Pi, 0.5, 1 / (2 * math.Pi), 0, 1 / (24 * math.Pi), 0, 9 / (720 * math.Pi)} {
+		if math.Abs(have[i]-want) > 1e-16 {
+			t.Errorf("relu: a_%d = %v, want %v", i, have[i], want)
+		}
+	}
+	for _, s := range []float64{0.002, 0.3, 1, 4, 1e9} {
+		if have, want := (Activation{Exponential: s}).Coefficients(0)[0], math.Exp(-1/s); math.Abs(have/want-1) > 1e-13 {
+			t.Errorf("exponential %v: a_0 = %v, want %v", s, have, want)
+		}
+	}
+	// The step function's series tends to its dual as the degree grows, and its slope to infinity.
+	off, slope := 1.0, 0.0
+	for _, n := range []int{1, 9, 99, 999, 9999} {
+		a := Activation{Step: n}
+		worst := 0.0
+		for rho := -0.875; rho < 1; rho += 0.125 {
+			worst = max(worst, math.Abs(a.Dual(rho)-stepDual(rho)))
+		}
+		if !(worst < off) || !(a.Slope() > 1.5*slope) {
+			t.Errorf("step %d: off by %v after %v, slope %v after %v", n, worst, off, a.Slope(), slope)
+		}
+		off, slope = worst, a.Slope()
+	}
+}
+
+// Lemma 9: degrees come with probabilities a_i, by the inversion of a uniform number.
+func TestDegreesHaveTheCoefficientsAsProbabilities(t *testing.T) {
+	const n = 200000
+	for name, a := range activations {
+		d := newDual(a)
+		count := map[int]int{}
+		for i := range n { // stratified, so that counts are off by one or two
+			count[d.degree((float64(i)+0.5)/n)]++
+		}
+		for i, p := range a.Coefficients(60) {
+			if math.Abs(float64(count[i])-p*n) > 2 {
+				t.Errorf("%s: degree %d for %d of %d, want %.1f", name, i, count[i], n, p*n)
+			}
+		}
+		for _, u := range []float64{0x1p-53, 1 - 0x1p-53} {
+			if l := d.degree(u); l < 0 || l >= len(d.sums) {
+				t.Errorf("%s: degree %d for %v", name, l, u)
+			}
+		}
+	}
+}
+
+// §6: "It is straightforward to merge duplicates and hence afford to generate more
+// under the target feature budget": the estimate stays unbiased, though the number of draws is
+// random, and its spread falls with the draws, not the features.
+func TestMergingIsUnbiasedAndPays(t *testing.T) {
+	const n, seeds = 3, 3000
+	s := Connected(n, Space{Circle: 2}, exp1)
+	x, z := []float32{0.1, 0.3, 0.9}, []float32{0.3, 0.35, 0.5}
+	k := s.Kernel(x, z)
+	for _, out := range []int{1, 2, 5, 20} {
+		dst := make([]float32, 2*out)
+		var draws float64
+		values := stattest.Over(seeds, func(seed uint64) float64 {
+			m := mustNew(t, Compositional{Skeleton: s, Out: out, Seed: seed})
+			draws += float64(m.Draws()) / seeds
+			m.Apply(dst, slices.Concat(x, z), 2)
+			return dot(dst[:out], dst[out:])
+		})
+		values.Near(t, fmt.Sprintf("out %d", out), k, 1e-6)
+		// A draw has |φ(x)φ(z)| ≤ 2, and E[φ²φ'²] = E[1 + ½cos…] ≤ 3/2 for complex features.
+		if limit := (1.5 - k*k) / float64(out); !(values.Variance() < limit) {
+			t.Errorf("out %d: variance %v, beyond %v", out, values.Variance(), limit)
+		}
+		if out == 20 && !(draws > 3*float64(out) && values.Variance() < 3/draws) {
+			t.Errorf("out %d: %v draws, variance %v", out, draws, values.Variance())
+		}
+	}
+}

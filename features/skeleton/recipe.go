@@ -1,0 +1,112 @@
+package skeleton
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/features"
+)
+
+// MaxOut is the largest number of features of a recipe.
+const MaxOut = 1 << 24
+
+// Compositional is the recipe of random features for the kernel of a skeleton,
+// by Algorithm 1 of Daniely, Frostig, Gupta and Singer (2017).
+//
+// Out counts different features: features are drawn until one would be the one
+// too many, at most 1,000·Out times and at least 100,000 times. One that was drawn c times of M
+// has weight √(c/M), so that inner products are the mean over all M draws.
+type Compositional struct {
+	Skeleton Skeleton `json:"skeleton"`
+	Out      int      `json:"out"` // number of features D, different from each other
+	Sampler  Sampler  `json:"sampler,omitempty"`
+	Seed     uint64   `json:"seed"`
+}
+
+func init() { features.Register("skeleton", features.Decode[Compositional]) }
+
+// Limits on the work of drawing, counted in nodes visited.
+const (
+	maxVisits = 1 << 20 // by one draw, in the mean
+	maxWork   = 1 << 36 // by Out draws, in the mean
+)
+
+// prepare checks the recipe.
+func (r Compositional) prepare() (*Graph, *codebook, error) {
+	fail := func(format string, a ...any) (*Graph, *codebook, error) {
+		return nil, nil, fmt.Errorf("skeleton: Compositional: %s", fmt.Sprintf(format, a...))
+	}
+	switch {
+	case r.Out < 1 || r.Out > MaxOut:
+		return fail("out must be 1 to %d (have %d)", MaxOut, r.Out)
+	case r.Sampler != RFS && r.Sampler != Hybrid:
+		return fail("unknown sampler %q; have hybrid, or none for that of Algorithm 1", r.Sampler)
+	}
+	g, err := r.Skeleton.Compile()
+	if err != nil {
+		return nil, nil, err
+	}
+	book, err := newCodebook(g, r.Sampler)
+	if err != nil {
+		return nil, nil, err
+	}
+	visits := g.expect(1, func(int32) float64 { return 1 })
+	if !(visits <= maxVisits && visits*float64(r.Out) <= maxWork) {
+		return fail("a draw visits %.3g nodes in the mean, and %d features are to be drawn; take activations of smaller slope at 1, or fewer features", visits, r.Out)
+	}
+	if n := book.values(g) * float64(r.Out); !(n <= maxStored) {
+		return fail("the frequencies of %d features take %.3g numbers, more than %d; take fewer features", r.Out, n, maxStored)
+	}
+	return g, book, nil
+}
+
+// values returns how many numbers the factors of a draw have in the mean.
+func (b *codebook) values(g *Graph) float64 {
+	e := make([]float64, len(g.nodes))
+	for _, v := range g.order {
+		if i := b.leafOf[v]; i >= 0 {
+			if l := &b.leaves[i]; l.kind.continuum() {
+				e[v] = float64(l.n)
+			}
+			continue
+		}
+		var sum float64
+		for _, u := range g.of(v) {
+			sum += e[u]
+		}
+		if slope := g.duals[g.nodes[v].dual].slope; slope > 0 {
+			e[v] = slope * sum / float64(len(g.of(v)))
+		}
+	}
+	return e[g.output]
+}
+
+// Validate returns an error that names the node, layer or field that is wrong.
+func (r Compositional) Validate() error {
+	_, _, err := r.prepare()
+	return err
+}
+
+// Dims returns the row length and the number of features of a recipe that validates.
+func (r Compositional) Dims() (in, out int) {
+	in, _ = r.Skeleton.checkRow()
+	return in, r.Out
+}
+
+// New draws the map, a *Map. The errors are those of Validate, and a skeleton
+// that has fewer different features than Out, or so few that the limit of draws comes first.
+func (r Compositional) New() (features.Map, error) {
+	g, book, err := r.prepare()
+	if err != nil {
+		return nil, err
+	}
+	d, err := drawDistinct(g, book, r.Seed, r.Out)
+	if err != nil {
+		return nil, err
+	}
+	return newMap(book, d)
+}
+
+// Kernel returns k_S(x, z), whatever the sampler. It spells the skeleton out
+// each time: for many pairs take Skeleton.Compile and Graph.Kernel. It panics if a row is not
+// as long as the skeleton's.
+func (r Compositional) Kernel(x, z []float32) float64 { return r.Skeleton.Kernel(x, z) }
