@@ -9,6 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/maxout"
+	"github.com/bochner-ml/bochner/features/skeleton"
 )
 
 // KernelOptions says which kernel the features approximate, and how.
@@ -20,6 +22,10 @@ type KernelOptions struct {
 	Form     string  // of Fourier features: paired (default) or offset
 	Draw     string  // of gaussian: iid (default), orthogonal, structured
 	Features int     // D; 0 is 4096
+	Q        int     // of maxout: projections of a unit; 0 is 4
+	Pool     int     // of maxout: projections that units share; 0 for projections of their own
+	Skeleton []byte  // of skeleton: a computation skeleton, as skeleton.Parse takes it
+	Hybrid   bool    // of skeleton: the hybrid baseline instead of Algorithm 1
 }
 
 // DefaultFeatures is the number of features where none is given.
@@ -34,6 +40,8 @@ type mapping struct {
 	form  fourier.Form
 	draw  fourier.Draw
 	seed  uint64
+
+	skeleton *skeleton.Skeleton // of the kernel skeleton
 }
 
 // family is what the command knows of a kernel.
@@ -65,6 +73,16 @@ var families = map[string]family{
 	"matern": {widths: true, forms: true, recipe: func(m mapping) features.Recipe {
 		return fourier.Matern{In: m.in, Out: m.Features, Width: m.width, Nu: m.Nu, Form: m.form, Seed: m.seed}
 	}},
+	"maxout": {bounded: true, recipe: func(m mapping) features.Recipe {
+		return maxout.Maxout{In: m.in, Out: m.Features, Q: m.Q, Pool: m.Pool, Bound: m.bound, Seed: m.seed}
+	}},
+	"skeleton": {recipe: func(m mapping) features.Recipe {
+		r := skeleton.Compositional{Skeleton: *m.skeleton, Out: m.Features, Seed: m.seed}
+		if m.Hybrid {
+			r.Sampler = skeleton.Hybrid
+		}
+		return r
+	}},
 	"linear": {bounded: true, fixed: true, recipe: func(m mapping) features.Recipe {
 		return linear.Identity{In: m.in, Bound: m.bound}
 	}},
@@ -88,6 +106,9 @@ func (k KernelOptions) withDefaults() KernelOptions {
 	}
 	if k.Draw == "" {
 		k.Draw = "iid"
+	}
+	if k.Q == 0 {
+		k.Q = 4
 	}
 	if k.Features == 0 {
 		k.Features = DefaultFeatures
@@ -130,8 +151,8 @@ func (k KernelOptions) validate() error {
 	return nil
 }
 
-// mapping returns a map for rows of one number with width and bound 1, to be
-// filled in when the data are known.
+// mapping returns a map with width and bound 1, for rows of one number or of those
+// that the skeleton takes, to be filled in when the data are known.
 func (k KernelOptions) mapping() (mapping, error) {
 	m := mapping{KernelOptions: k, in: 1, width: 1, bound: 1}
 	if err := m.form.UnmarshalText([]byte(k.Form)); err != nil {
@@ -139,6 +160,17 @@ func (k KernelOptions) mapping() (mapping, error) {
 	}
 	if err := m.draw.UnmarshalText([]byte(k.Draw)); err != nil {
 		return m, usage("--draw: %v", err)
+	}
+	if (k.Name == "skeleton") != (k.Skeleton != nil) {
+		return m, usage("--skeleton names the file of the kernel skeleton: give both or none")
+	}
+	if k.Skeleton != nil {
+		s, err := skeleton.Parse(k.Skeleton)
+		if err != nil {
+			return m, &UsageError{err}
+		}
+		m.skeleton = s
+		m.in, _ = skeleton.Compositional{Skeleton: *s, Out: 1}.Dims()
 	}
 	return m, nil
 }

@@ -38,11 +38,17 @@ func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *
 	if r.mapping, err = o.Kernel.mapping(); err != nil {
 		return r, err
 	}
+	if r.mapping.skeleton != nil && r.mapping.in != p.Dim {
+		return r, refuse("pipelines: the skeleton takes rows of %d numbers, the data have %d", r.mapping.in, p.Dim)
+	}
 	r.mapping.in, r.mapping.seed = p.Dim, o.Seed
 	if r.family.fixed {
 		r.mapping.Features = p.Dim
 	}
 	r.name = o.Kernel.Name + " kernel"
+	if o.Kernel.Name == "maxout" {
+		r.name += fmt.Sprintf(", q = %d", o.Kernel.Q)
+	}
 	if r.family.widths {
 		if err := r.chooseWidth(o.Kernel, p, sum); err != nil {
 			return r, err
@@ -118,6 +124,10 @@ func (r *recipe) chooseBound(sum *profile.Sum) error {
 	if err != nil {
 		return &UsageError{err}
 	}
+	g, ok := m.(features.Gridded)
+	if !ok {
+		panic("pipelines: a map without a grid needs no bound")
+	}
 	_, dim := m.Dims()
 	phi := make([]float32, dim)
 	var largest float32
@@ -130,6 +140,7 @@ func (r *recipe) chooseBound(sum *profile.Sum) error {
 	if largest == 0 {
 		return refuse("pipelines: all features of the sample are zero: there is nothing to learn from")
 	}
-	r.mapping.bound = headroom * float64(largest)
+	// With bound 1 the features reach to 127 steps.
+	r.mapping.bound = headroom * float64(largest) / (127 * g.Step())
 	return nil
 }

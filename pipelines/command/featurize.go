@@ -25,8 +25,10 @@ and label. manifest.json lists the files, the classes and the recipe.`,
 		Example: `  bochner featurize --data train.csv --label y --features 1024 --out features
   bochner featurize --model model --data test.csv --out features --out_format safetensors`,
 		Args: cobra.NoArgs,
-		RunE: job(func(cmd *cobra.Command) error {
-			o.MapOptions = flags.options(cmd)
+		RunE: job(func(cmd *cobra.Command) (err error) {
+			if o.MapOptions, err = flags.options(cmd); err != nil {
+				return err
+			}
 			result, err := pipelines.Featurize(cmd.Context(), o)
 			if err != nil {
 				return err

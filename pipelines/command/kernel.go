@@ -36,7 +36,9 @@ and SVG). With --draw all the draws of the gaussian kernel are compared.`,
 			if o.All = flags.opts.Kernel.Draw == "all"; o.All {
 				flags.opts.Kernel.Draw = "iid"
 			}
-			o.MapOptions = flags.options(cmd)
+			if o.MapOptions, err = flags.options(cmd); err != nil {
+				return err
+			}
 			result, err := pipelines.Compare(cmd.Context(), o)
 			if err != nil {
 				return err

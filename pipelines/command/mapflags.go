@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines"
 )
 
@@ -15,6 +16,8 @@ type mapFlags struct {
 	jobs  jobFlags
 	opts  pipelines.MapOptions
 	scale string
+	// skeleton is the name of a file.
+	skeleton string
 }
 
 func (f *mapFlags) register(fs *pflag.FlagSet) {
@@ -28,14 +31,26 @@ func (f *mapFlags) register(fs *pflag.FlagSet) {
 	fs.Float64Var(&k.Nu, "nu", 1.5, "Smoothness ν of the Matérn kernel.")
 	fs.IntVar(&k.Features, "features", pipelines.DefaultFeatures, "Number of random features.")
 	fs.StringVar(&k.Draw, "draw", "iid", "How the frequencies of the gaussian kernel are drawn: iid, orthogonal (less error), structured (faster on long rows).")
+	fs.IntVar(&k.Q, "q", 4, "Projections of a unit of the maxout kernel.")
+	fs.IntVar(&k.Pool, "pool", 0, "Projections that the units of the maxout kernel share; 0 for projections of their own.")
+	fs.StringVar(&f.skeleton, "skeleton", "", "YAML or JSON file of the computation skeleton whose kernel --kernel skeleton is.")
+	fs.BoolVar(&k.Hybrid, "hybrid", false, "Draw the hybrid baseline of a skeleton: random features down to the lowest layer, Fourier features there.")
 	fs.StringVar(&k.Form, "form", "paired", "Form of the features: paired (cos and sin of each frequency) or offset (cos with a random phase).")
 	fs.Uint64Var(&f.opts.Seed, "seed", 1, "Seed of the features, the folds and the sample.")
 }
 
+// maxSkeleton bounds the size of a skeleton file.
+const maxSkeleton = 64 << 20
+
 // options returns what the flags say.
-func (f *mapFlags) options(cmd *cobra.Command) pipelines.MapOptions {
+func (f *mapFlags) options(cmd *cobra.Command) (o pipelines.MapOptions, err error) {
+	if f.skeleton != "" {
+		if f.opts.Kernel.Skeleton, err = storage.ReadFile(cmd.Context(), f.skeleton, maxSkeleton); err != nil {
+			return o, err
+		}
+	}
 	f.opts.Data, f.opts.MaxBadFraction = f.data.opts, f.data.maxBad
 	f.opts.Scale = strings.Split(f.scale, ",")
 	f.opts.Job = f.jobs.job(cmd)
-	return f.opts
+	return f.opts, nil
 }

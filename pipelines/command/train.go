@@ -39,7 +39,9 @@ drawn again from the seed wherever the model is used.`,
 			if o.Lambda.Path, err = numbers("lambda", lambda); err != nil {
 				return err
 			}
-			o.MapOptions = flags.options(cmd)
+			if o.MapOptions, err = flags.options(cmd); err != nil {
+				return err
+			}
 			if plan {
 				p, err := pipelines.PlanTraining(cmd.Context(), o)
 				if err != nil {
