@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -177,7 +178,7 @@ func findLabel(label string, columns []string, header bool) (int, error) {
 		return 0, fmt.Errorf("csvio: label %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", quote(label), n)
 	}
 	hint := ""
-	if s := nearest(label, columns); s != "" {
+	if s := spell.Nearest(label, columns); s != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", quote(s))
 	}
 	return 0, fmt.Errorf("csvio: label: no column %s%s; have %s", quote(label), hint, list(columns))

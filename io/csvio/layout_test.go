@@ -73,18 +73,6 @@ func TestMatchRefusesWhatItWouldHaveToGuess(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"sepal_length", "sepal_width", "petal_length", "y", "größe"}
-	for word, want := range map[string]string{
-		"sepal_lenght": "sepal_length", "PETAL_LENGTH": "petal_length", "x": "y", "grösse": "größe",
-		"species": "", "": "y", strings.Repeat("y", 100): "",
-	} {
-		if got := nearest(word, names); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestListIsShortened(t *testing.T) {
 	names := strings.Split(strings.Repeat("a,", 24)+strings.Repeat("b", 100), ",")
 	if got := list(names); !strings.HasSuffix(got, "a and 5 more") {

@@ -1,0 +1,57 @@
+// Package spell finds the name that somebody meant who wrote another.
+package spell
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// longest and most bound the work: names beyond them are not looked at.
+const (
+	longest = 64 // bytes
+	most    = 10_000
+)
+
+// Nearest returns the name that word most likely stands for: the one of least
+// distance, case aside, if that is at most a third of the word's length (1 for
+// shorter words); of equals the first. It is "" if none is so close.
+func Nearest(word string, names []string) string {
+	if word == "" || len(word) > longest {
+		return ""
+	}
+	best, least := "", max(1, utf8.RuneCountInString(word)/3)+1
+	for _, name := range names[:min(len(names), most)] {
+		if len(name) > longest {
+			continue
+		}
+		if d := distance([]rune(strings.ToLower(word)), []rune(strings.ToLower(name))); d < least && d < utf8.RuneCountInString(word) {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance returns the number of insertions, deletions, replacements and swaps of
+// neighbours that turn a into b, no place being edited twice (optimal string
+// alignment; Damerau 1964).
+func distance(a, b []rune) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, x := range a {
+		before, last, row = last, row, before
+		row[0] = i + 1
+		for j, y := range b {
+			replaced := last[j]
+			if x != y {
+				replaced++
+			}
+			row[j+1] = min(replaced, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && x == b[j-1] && a[i-1] == y {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}
