@@ -198,7 +198,8 @@ func (c *chore) survives(t *testing.T, n int) {
 		}
 	}
 	t.Logf("%v undisturbed; %d of %d runs killed, %d took up state; %v for all", c.took, killed, n, found, time.Since(begun))
-	if killed < n/2 || found == 0 {
+	// A few kills may all come before the first shard is finished; twenty do not.
+	if killed < n/2 || found == 0 && n >= 20 {
 		t.Errorf("only %d of %d runs were killed, and %d took up what they found", killed, n, found)
 	}
 }
