@@ -94,7 +94,7 @@ func (s Set) WriteCSV(ctx context.Context, w io.Writer, n int64, seed uint64, no
 // disturb adds normal noise to every number.
 func disturb(s *stream.Stream, x []float64, noise float64) {
 	for i := range x {
-		x[i] += noise * s.Normal()
+		x[i] += float64(noise * s.Normal())
 	}
 }
 
@@ -102,7 +102,7 @@ func windmill(s *stream.Stream, x []float64, noise float64) string {
 	r, angle := math.Sqrt(s.Uniform()), 2*math.Pi*s.Uniform()
 	x[0], x[1] = r*math.Cos(angle), r*math.Sin(angle)
 	disturb(s, x, noise)
-	return class(math.Sin(2*angle-6*r) > 0)
+	return class(math.Sin(2*angle-float64(6*r)) > 0)
 }
 
 func moons(s *stream.Stream, x []float64, noise float64) string {
@@ -117,7 +117,7 @@ func moons(s *stream.Stream, x []float64, noise float64) string {
 
 func checkerboard(s *stream.Stream, x []float64, noise float64) string {
 	z, angle := 2*s.Uniform()-1, 2*math.Pi*s.Uniform()
-	r := math.Sqrt(1 - z*z)
+	r := math.Sqrt(1 - float64(z*z))
 	x[0], x[1], x[2] = r*math.Cos(angle), r*math.Sin(angle), z
 	disturb(s, x, noise)
 	return class((int(4*angle/math.Pi)+int(2*(z+1)))%2 == 0)
@@ -134,6 +134,6 @@ func friedman(s *stream.Stream, x []float64, noise float64) string {
 	for i := range x {
 		x[i] = s.Uniform()
 	}
-	y := 10*math.Sin(math.Pi*x[0]*x[1]) + 20*(x[2]-0.5)*(x[2]-0.5) + 10*x[3] + 5*x[4] + noise*s.Normal()
+	y := float64(10*math.Sin(math.Pi*x[0]*x[1])) + float64(20*(x[2]-0.5)*(x[2]-0.5)) + float64(10*x[3]) + float64(5*x[4]) + float64(noise*s.Normal())
 	return strconv.FormatFloat(y, 'g', -1, 32)
 }
