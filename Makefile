@@ -46,7 +46,7 @@ test-arm64: ## run the tests of the kernels, features and models for arm64, unde
 		dir=$$(go list -f '{{.Dir}}' "$$pkg") && \
 		bin=$(CURDIR)/build/arm64/$$(basename "$$pkg").test && \
 		CGO_ENABLED=0 GOARCH=arm64 go test -c -o "$$bin" "$$pkg" || exit 1; \
-		if test -e "$$bin"; then echo "$$pkg" && (cd "$$dir" && qemu-aarch64 "$$bin" -test.short -test.timeout 20m) && rm "$$bin" || exit 1; fi; \
+		if test -e "$$bin"; then echo "$$pkg" && (cd "$$dir" && BOCHNER_TEST_EXEC=qemu-aarch64 qemu-aarch64 "$$bin" -test.short -test.timeout 20m) && rm "$$bin" || exit 1; fi; \
 	done
 
 bench: build/bench/ok ## measure the kernels beside OpenBLAS, scikit-learn and gonum (ONLY=name for some)

@@ -193,3 +193,39 @@ func BenchmarkAxpy(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkMax(b *testing.B) {
+	for _, q := range []int{2, 4, 5} {
+		b.Run(fmt.Sprint("q=", q), func(b *testing.B) {
+			benchmarkMap(b, func(p *Weights, x []float32, n int) func() {
+				if p.out%q != 0 {
+					// Weights of this q only.
+					w := filled(p.in * (p.out / q * q))
+					p = Pack(w, nil, p.out/q*q, p.in)
+				}
+				dst := filled(n * p.out / q)
+				return func() { p.Max(dst, x, n, q, 1) }
+			})
+		})
+	}
+}
+
+func BenchmarkHadamard(b *testing.B) {
+	for _, d := range []int{64, 256, 1024, 4096, 16384} {
+		b.Run(fmt.Sprint(d), func(b *testing.B) {
+			const n = 64
+			x := make([]float32, n*d)
+			measure(b, "G/s", n*float64(d), nil, func() { Hadamard(x, n, d, 1) })
+		})
+	}
+}
+
+func BenchmarkAffine(b *testing.B) {
+	x, s := filled(1024), filled(1024)
+	measure(b, "G/s", 1024, nil, func() { Affine(x, x, s, s, 1) })
+}
+
+func BenchmarkCosTurns(b *testing.B) {
+	x, dst := filled(1024), filled(1024)
+	measure(b, "G/s", 1024, nil, func() { CosTurns(dst, x, 0.1) })
+}

@@ -79,6 +79,39 @@ func dotAVX512(x *float32, y *float32, n int) float32
 //go:noescape
 func axpyAVX512(a float32, x *float32, y *float32, n int)
 
+// hadamard2AVX512 makes the butterflies of the 2 vectors that are h elements apart,
+// for as many vectors from x on.
+//
+//go:noescape
+func hadamard2AVX512(x *float32, h int, vecs int)
+
+// hadamard4AVX512 makes the butterflies of the 4 vectors that are h elements apart,
+// for as many vectors from x on.
+//
+//go:noescape
+func hadamard4AVX512(x *float32, h int, vecs int)
+
+// hadamard8AVX512 makes the butterflies of the 8 vectors that are h elements apart,
+// for as many vectors from x on.
+//
+//go:noescape
+func hadamard8AVX512(x *float32, h int, vecs int)
+
+// hadamardBlocksAVX512 transforms blocks of 128 elements.
+//
+//go:noescape
+func hadamardBlocksAVX512(x *float32, blocks int)
+
+// affineAVX512 is affine for a row; b may be nil.
+//
+//go:noescape
+func affineAVX512(dst *float32, x *float32, s *float32, b *float32, vecs int)
+
+// slideAVX512 is slide.
+//
+//go:noescape
+func slideAVX512(x *float32, xs int, shift int, rows int, vecs int)
+
 // mul6x1AVX2 is mul for tiles of 6 rows and 1×16 columns; k may be zero.
 //
 //go:noescape
@@ -133,6 +166,39 @@ func dotAVX2(x *float32, y *float32, n int) float32
 //
 //go:noescape
 func axpyAVX2(a float32, x *float32, y *float32, n int)
+
+// hadamard2AVX2 makes the butterflies of the 2 vectors that are h elements apart,
+// for as many vectors from x on.
+//
+//go:noescape
+func hadamard2AVX2(x *float32, h int, vecs int)
+
+// hadamard4AVX2 makes the butterflies of the 4 vectors that are h elements apart,
+// for as many vectors from x on.
+//
+//go:noescape
+func hadamard4AVX2(x *float32, h int, vecs int)
+
+// hadamard8AVX2 makes the butterflies of the 8 vectors that are h elements apart,
+// for as many vectors from x on.
+//
+//go:noescape
+func hadamard8AVX2(x *float32, h int, vecs int)
+
+// hadamardBlocksAVX2 transforms blocks of 64 elements.
+//
+//go:noescape
+func hadamardBlocksAVX2(x *float32, blocks int)
+
+// affineAVX2 is affine for a row; b may be nil.
+//
+//go:noescape
+func affineAVX2(dst *float32, x *float32, s *float32, b *float32, vecs int)
+
+// slideAVX2 is slide.
+//
+//go:noescape
+func slideAVX2(x *float32, xs int, shift int, rows int, vecs int)
 
 // gramAVX512 is gram; sums holds -128 times the sums of the 16 columns at a.
 //

@@ -1803,6 +1803,379 @@ single_done:
 	VZEROUPPER
 	RET
 
+// func hadamard2AVX512(x *float32, h int, vecs int)
+// Requires: AVX, AVX512F
+TEXT ·hadamard2AVX512(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), AX
+	MOVQ h+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ vecs+16(FP), DX
+
+vec:
+	VMOVUPS (AX), Z0
+	VMOVUPS (AX)(CX*1), Z1
+	VADDPS  Z1, Z0, Z2
+	VSUBPS  Z1, Z0, Z1
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z1, (AX)(CX*1)
+	ADDQ    $0x00000040, AX
+	DECQ    DX
+	JNZ     vec
+	VZEROUPPER
+	RET
+
+// func hadamard4AVX512(x *float32, h int, vecs int)
+// Requires: AVX, AVX512F
+TEXT ·hadamard4AVX512(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), AX
+	MOVQ h+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ vecs+16(FP), DX
+	LEAQ (CX)(CX*2), BX
+
+vec:
+	VMOVUPS (AX), Z0
+	VMOVUPS (AX)(CX*1), Z1
+	VMOVUPS (AX)(CX*2), Z2
+	VMOVUPS (AX)(BX*1), Z3
+	VADDPS  Z1, Z0, Z4
+	VSUBPS  Z1, Z0, Z1
+	VADDPS  Z3, Z2, Z0
+	VSUBPS  Z3, Z2, Z3
+	VADDPS  Z0, Z4, Z2
+	VSUBPS  Z0, Z4, Z0
+	VADDPS  Z3, Z1, Z4
+	VSUBPS  Z3, Z1, Z3
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z4, (AX)(CX*1)
+	VMOVUPS Z0, (AX)(CX*2)
+	VMOVUPS Z3, (AX)(BX*1)
+	ADDQ    $0x00000040, AX
+	DECQ    DX
+	JNZ     vec
+	VZEROUPPER
+	RET
+
+// func hadamard8AVX512(x *float32, h int, vecs int)
+// Requires: AVX, AVX512F
+TEXT ·hadamard8AVX512(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), AX
+	MOVQ h+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ vecs+16(FP), DX
+	LEAQ (CX)(CX*2), BX
+	LEAQ (AX)(CX*4), SI
+
+vec:
+	VMOVUPS (AX), Z0
+	VMOVUPS (AX)(CX*1), Z1
+	VMOVUPS (AX)(CX*2), Z2
+	VMOVUPS (AX)(BX*1), Z3
+	VMOVUPS (SI), Z4
+	VMOVUPS (SI)(CX*1), Z5
+	VMOVUPS (SI)(CX*2), Z6
+	VMOVUPS (SI)(BX*1), Z7
+	VADDPS  Z1, Z0, Z8
+	VSUBPS  Z1, Z0, Z1
+	VADDPS  Z3, Z2, Z0
+	VSUBPS  Z3, Z2, Z3
+	VADDPS  Z5, Z4, Z2
+	VSUBPS  Z5, Z4, Z5
+	VADDPS  Z7, Z6, Z4
+	VSUBPS  Z7, Z6, Z7
+	VADDPS  Z0, Z8, Z6
+	VSUBPS  Z0, Z8, Z0
+	VADDPS  Z3, Z1, Z8
+	VSUBPS  Z3, Z1, Z3
+	VADDPS  Z4, Z2, Z1
+	VSUBPS  Z4, Z2, Z4
+	VADDPS  Z7, Z5, Z2
+	VSUBPS  Z7, Z5, Z7
+	VADDPS  Z1, Z6, Z5
+	VSUBPS  Z1, Z6, Z1
+	VADDPS  Z2, Z8, Z6
+	VSUBPS  Z2, Z8, Z2
+	VADDPS  Z4, Z0, Z8
+	VSUBPS  Z4, Z0, Z4
+	VADDPS  Z7, Z3, Z0
+	VSUBPS  Z7, Z3, Z7
+	VMOVUPS Z5, (AX)
+	VMOVUPS Z6, (AX)(CX*1)
+	VMOVUPS Z8, (AX)(CX*2)
+	VMOVUPS Z0, (AX)(BX*1)
+	VMOVUPS Z1, (SI)
+	VMOVUPS Z2, (SI)(CX*1)
+	VMOVUPS Z4, (SI)(CX*2)
+	VMOVUPS Z7, (SI)(BX*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, SI
+	DECQ    DX
+	JNZ     vec
+	VZEROUPPER
+	RET
+
+// func hadamardBlocksAVX512(x *float32, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·hadamardBlocksAVX512(SB), NOSPLIT, $0-16
+	MOVQ    x+0(FP), AX
+	MOVQ    blocks+8(FP), CX
+	VMOVUPS signs0<>+0(SB), Z15
+	VMOVUPS signs1<>+0(SB), Z14
+	VMOVUPS signs2<>+0(SB), Z13
+	VMOVUPS signs3<>+0(SB), Z12
+
+block:
+	VMOVUPS     (AX), Z0
+	VMOVUPS     64(AX), Z1
+	VMOVUPS     128(AX), Z2
+	VMOVUPS     192(AX), Z3
+	VMOVUPS     256(AX), Z4
+	VMOVUPS     320(AX), Z5
+	VMOVUPS     384(AX), Z6
+	VMOVUPS     448(AX), Z7
+	VPERMILPS   $0xb1, Z0, Z8
+	VFMADD213PS Z8, Z15, Z0
+	VPERMILPS   $0xb1, Z1, Z8
+	VFMADD213PS Z8, Z15, Z1
+	VPERMILPS   $0xb1, Z2, Z8
+	VFMADD213PS Z8, Z15, Z2
+	VPERMILPS   $0xb1, Z3, Z8
+	VFMADD213PS Z8, Z15, Z3
+	VPERMILPS   $0xb1, Z4, Z8
+	VFMADD213PS Z8, Z15, Z4
+	VPERMILPS   $0xb1, Z5, Z8
+	VFMADD213PS Z8, Z15, Z5
+	VPERMILPS   $0xb1, Z6, Z8
+	VFMADD213PS Z8, Z15, Z6
+	VPERMILPS   $0xb1, Z7, Z8
+	VFMADD213PS Z8, Z15, Z7
+	VPERMILPS   $0x4e, Z0, Z8
+	VFMADD213PS Z8, Z14, Z0
+	VPERMILPS   $0x4e, Z1, Z8
+	VFMADD213PS Z8, Z14, Z1
+	VPERMILPS   $0x4e, Z2, Z8
+	VFMADD213PS Z8, Z14, Z2
+	VPERMILPS   $0x4e, Z3, Z8
+	VFMADD213PS Z8, Z14, Z3
+	VPERMILPS   $0x4e, Z4, Z8
+	VFMADD213PS Z8, Z14, Z4
+	VPERMILPS   $0x4e, Z5, Z8
+	VFMADD213PS Z8, Z14, Z5
+	VPERMILPS   $0x4e, Z6, Z8
+	VFMADD213PS Z8, Z14, Z6
+	VPERMILPS   $0x4e, Z7, Z8
+	VFMADD213PS Z8, Z14, Z7
+	VSHUFF32X4  $0xb1, Z0, Z0, Z8
+	VFMADD213PS Z8, Z13, Z0
+	VSHUFF32X4  $0xb1, Z1, Z1, Z8
+	VFMADD213PS Z8, Z13, Z1
+	VSHUFF32X4  $0xb1, Z2, Z2, Z8
+	VFMADD213PS Z8, Z13, Z2
+	VSHUFF32X4  $0xb1, Z3, Z3, Z8
+	VFMADD213PS Z8, Z13, Z3
+	VSHUFF32X4  $0xb1, Z4, Z4, Z8
+	VFMADD213PS Z8, Z13, Z4
+	VSHUFF32X4  $0xb1, Z5, Z5, Z8
+	VFMADD213PS Z8, Z13, Z5
+	VSHUFF32X4  $0xb1, Z6, Z6, Z8
+	VFMADD213PS Z8, Z13, Z6
+	VSHUFF32X4  $0xb1, Z7, Z7, Z8
+	VFMADD213PS Z8, Z13, Z7
+	VSHUFF32X4  $0x4e, Z0, Z0, Z8
+	VFMADD213PS Z8, Z12, Z0
+	VSHUFF32X4  $0x4e, Z1, Z1, Z8
+	VFMADD213PS Z8, Z12, Z1
+	VSHUFF32X4  $0x4e, Z2, Z2, Z8
+	VFMADD213PS Z8, Z12, Z2
+	VSHUFF32X4  $0x4e, Z3, Z3, Z8
+	VFMADD213PS Z8, Z12, Z3
+	VSHUFF32X4  $0x4e, Z4, Z4, Z8
+	VFMADD213PS Z8, Z12, Z4
+	VSHUFF32X4  $0x4e, Z5, Z5, Z8
+	VFMADD213PS Z8, Z12, Z5
+	VSHUFF32X4  $0x4e, Z6, Z6, Z8
+	VFMADD213PS Z8, Z12, Z6
+	VSHUFF32X4  $0x4e, Z7, Z7, Z8
+	VFMADD213PS Z8, Z12, Z7
+	VADDPS      Z1, Z0, Z8
+	VSUBPS      Z1, Z0, Z1
+	VADDPS      Z3, Z2, Z0
+	VSUBPS      Z3, Z2, Z3
+	VADDPS      Z5, Z4, Z2
+	VSUBPS      Z5, Z4, Z5
+	VADDPS      Z7, Z6, Z4
+	VSUBPS      Z7, Z6, Z7
+	VADDPS      Z0, Z8, Z6
+	VSUBPS      Z0, Z8, Z0
+	VADDPS      Z3, Z1, Z8
+	VSUBPS      Z3, Z1, Z3
+	VADDPS      Z4, Z2, Z1
+	VSUBPS      Z4, Z2, Z4
+	VADDPS      Z7, Z5, Z2
+	VSUBPS      Z7, Z5, Z7
+	VADDPS      Z1, Z6, Z5
+	VSUBPS      Z1, Z6, Z1
+	VADDPS      Z2, Z8, Z6
+	VSUBPS      Z2, Z8, Z2
+	VADDPS      Z4, Z0, Z8
+	VSUBPS      Z4, Z0, Z4
+	VADDPS      Z7, Z3, Z0
+	VSUBPS      Z7, Z3, Z7
+	VMOVUPS     Z5, (AX)
+	VMOVUPS     Z6, 64(AX)
+	VMOVUPS     Z8, 128(AX)
+	VMOVUPS     Z0, 192(AX)
+	VMOVUPS     Z1, 256(AX)
+	VMOVUPS     Z2, 320(AX)
+	VMOVUPS     Z4, 384(AX)
+	VMOVUPS     Z7, 448(AX)
+	ADDQ        $0x00000200, AX
+	DECQ        CX
+	JNZ         block
+	VZEROUPPER
+	RET
+
+DATA signs0<>+0(SB)/4, $0x3f800000
+DATA signs0<>+4(SB)/4, $0xbf800000
+DATA signs0<>+8(SB)/4, $0x3f800000
+DATA signs0<>+12(SB)/4, $0xbf800000
+DATA signs0<>+16(SB)/4, $0x3f800000
+DATA signs0<>+20(SB)/4, $0xbf800000
+DATA signs0<>+24(SB)/4, $0x3f800000
+DATA signs0<>+28(SB)/4, $0xbf800000
+DATA signs0<>+32(SB)/4, $0x3f800000
+DATA signs0<>+36(SB)/4, $0xbf800000
+DATA signs0<>+40(SB)/4, $0x3f800000
+DATA signs0<>+44(SB)/4, $0xbf800000
+DATA signs0<>+48(SB)/4, $0x3f800000
+DATA signs0<>+52(SB)/4, $0xbf800000
+DATA signs0<>+56(SB)/4, $0x3f800000
+DATA signs0<>+60(SB)/4, $0xbf800000
+GLOBL signs0<>(SB), RODATA|NOPTR, $64
+
+DATA signs1<>+0(SB)/4, $0x3f800000
+DATA signs1<>+4(SB)/4, $0x3f800000
+DATA signs1<>+8(SB)/4, $0xbf800000
+DATA signs1<>+12(SB)/4, $0xbf800000
+DATA signs1<>+16(SB)/4, $0x3f800000
+DATA signs1<>+20(SB)/4, $0x3f800000
+DATA signs1<>+24(SB)/4, $0xbf800000
+DATA signs1<>+28(SB)/4, $0xbf800000
+DATA signs1<>+32(SB)/4, $0x3f800000
+DATA signs1<>+36(SB)/4, $0x3f800000
+DATA signs1<>+40(SB)/4, $0xbf800000
+DATA signs1<>+44(SB)/4, $0xbf800000
+DATA signs1<>+48(SB)/4, $0x3f800000
+DATA signs1<>+52(SB)/4, $0x3f800000
+DATA signs1<>+56(SB)/4, $0xbf800000
+DATA signs1<>+60(SB)/4, $0xbf800000
+GLOBL signs1<>(SB), RODATA|NOPTR, $64
+
+DATA signs2<>+0(SB)/4, $0x3f800000
+DATA signs2<>+4(SB)/4, $0x3f800000
+DATA signs2<>+8(SB)/4, $0x3f800000
+DATA signs2<>+12(SB)/4, $0x3f800000
+DATA signs2<>+16(SB)/4, $0xbf800000
+DATA signs2<>+20(SB)/4, $0xbf800000
+DATA signs2<>+24(SB)/4, $0xbf800000
+DATA signs2<>+28(SB)/4, $0xbf800000
+DATA signs2<>+32(SB)/4, $0x3f800000
+DATA signs2<>+36(SB)/4, $0x3f800000
+DATA signs2<>+40(SB)/4, $0x3f800000
+DATA signs2<>+44(SB)/4, $0x3f800000
+DATA signs2<>+48(SB)/4, $0xbf800000
+DATA signs2<>+52(SB)/4, $0xbf800000
+DATA signs2<>+56(SB)/4, $0xbf800000
+DATA signs2<>+60(SB)/4, $0xbf800000
+GLOBL signs2<>(SB), RODATA|NOPTR, $64
+
+DATA signs3<>+0(SB)/4, $0x3f800000
+DATA signs3<>+4(SB)/4, $0x3f800000
+DATA signs3<>+8(SB)/4, $0x3f800000
+DATA signs3<>+12(SB)/4, $0x3f800000
+DATA signs3<>+16(SB)/4, $0x3f800000
+DATA signs3<>+20(SB)/4, $0x3f800000
+DATA signs3<>+24(SB)/4, $0x3f800000
+DATA signs3<>+28(SB)/4, $0x3f800000
+DATA signs3<>+32(SB)/4, $0xbf800000
+DATA signs3<>+36(SB)/4, $0xbf800000
+DATA signs3<>+40(SB)/4, $0xbf800000
+DATA signs3<>+44(SB)/4, $0xbf800000
+DATA signs3<>+48(SB)/4, $0xbf800000
+DATA signs3<>+52(SB)/4, $0xbf800000
+DATA signs3<>+56(SB)/4, $0xbf800000
+DATA signs3<>+60(SB)/4, $0xbf800000
+GLOBL signs3<>(SB), RODATA|NOPTR, $64
+
+// func affineAVX512(dst *float32, x *float32, s *float32, b *float32, vecs int)
+// Requires: AVX, AVX512F
+TEXT ·affineAVX512(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  s+16(FP), DX
+	MOVQ  b+24(FP), BX
+	MOVQ  vecs+32(FP), SI
+	TESTQ BX, BX
+	JZ    product
+
+vec:
+	VMOVUPS     (BX), Z0
+	VMOVUPS     (CX), Z1
+	VFMADD231PS (DX), Z1, Z0
+	VMOVUPS     Z0, (AX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	DECQ        SI
+	JNZ         vec
+	VZEROUPPER
+	RET
+
+product:
+pair:
+	VMOVUPS (CX), Z1
+	VMULPS  (DX), Z1, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	DECQ    SI
+	JNZ     pair
+	VZEROUPPER
+	RET
+
+// func slideAVX512(x *float32, xs int, shift int, rows int, vecs int)
+// Requires: AVX, AVX512F
+TEXT ·slideAVX512(SB), NOSPLIT, $0-40
+	MOVQ x+0(FP), AX
+	MOVQ xs+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ shift+16(FP), DX
+	SHLQ $0x02, DX
+	MOVQ rows+24(FP), BX
+	MOVQ vecs+32(FP), SI
+
+row:
+	MOVQ AX, DI
+	MOVQ SI, R8
+
+vec:
+	VMOVUPS (DI), Z0
+	VMOVUPS (DI)(DX*1), Z1
+	VMAXPS  Z1, Z0, Z2
+	VCMPPS  $0x03, Z0, Z0, K1
+	VMOVAPS Z0, K1, Z2
+	VMOVUPS Z2, (DI)
+	ADDQ    $0x00000040, DI
+	DECQ    R8
+	JNZ     vec
+	ADDQ    CX, AX
+	DECQ    BX
+	JNZ     row
+	VZEROUPPER
+	RET
+
 // func mul6x1AVX2(c *float32, cs int, init *float32, is int, x *float32, xs int, w *float32, ws int, k int, tiles int)
 // Requires: AVX, FMA3
 TEXT ·mul6x1AVX2(SB), NOSPLIT, $0-80
@@ -3129,6 +3502,292 @@ single:
 	JNZ         single
 
 single_done:
+	VZEROUPPER
+	RET
+
+// func hadamard2AVX2(x *float32, h int, vecs int)
+// Requires: AVX
+TEXT ·hadamard2AVX2(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), AX
+	MOVQ h+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ vecs+16(FP), DX
+
+vec:
+	VMOVUPS (AX), Y0
+	VMOVUPS (AX)(CX*1), Y1
+	VADDPS  Y1, Y0, Y2
+	VSUBPS  Y1, Y0, Y1
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y1, (AX)(CX*1)
+	ADDQ    $0x00000020, AX
+	DECQ    DX
+	JNZ     vec
+	VZEROUPPER
+	RET
+
+// func hadamard4AVX2(x *float32, h int, vecs int)
+// Requires: AVX
+TEXT ·hadamard4AVX2(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), AX
+	MOVQ h+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ vecs+16(FP), DX
+	LEAQ (CX)(CX*2), BX
+
+vec:
+	VMOVUPS (AX), Y0
+	VMOVUPS (AX)(CX*1), Y1
+	VMOVUPS (AX)(CX*2), Y2
+	VMOVUPS (AX)(BX*1), Y3
+	VADDPS  Y1, Y0, Y4
+	VSUBPS  Y1, Y0, Y1
+	VADDPS  Y3, Y2, Y0
+	VSUBPS  Y3, Y2, Y3
+	VADDPS  Y0, Y4, Y2
+	VSUBPS  Y0, Y4, Y0
+	VADDPS  Y3, Y1, Y4
+	VSUBPS  Y3, Y1, Y3
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y4, (AX)(CX*1)
+	VMOVUPS Y0, (AX)(CX*2)
+	VMOVUPS Y3, (AX)(BX*1)
+	ADDQ    $0x00000020, AX
+	DECQ    DX
+	JNZ     vec
+	VZEROUPPER
+	RET
+
+// func hadamard8AVX2(x *float32, h int, vecs int)
+// Requires: AVX
+TEXT ·hadamard8AVX2(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), AX
+	MOVQ h+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ vecs+16(FP), DX
+	LEAQ (CX)(CX*2), BX
+	LEAQ (AX)(CX*4), SI
+
+vec:
+	VMOVUPS (AX), Y0
+	VMOVUPS (AX)(CX*1), Y1
+	VMOVUPS (AX)(CX*2), Y2
+	VMOVUPS (AX)(BX*1), Y3
+	VMOVUPS (SI), Y4
+	VMOVUPS (SI)(CX*1), Y5
+	VMOVUPS (SI)(CX*2), Y6
+	VMOVUPS (SI)(BX*1), Y7
+	VADDPS  Y1, Y0, Y8
+	VSUBPS  Y1, Y0, Y1
+	VADDPS  Y3, Y2, Y0
+	VSUBPS  Y3, Y2, Y3
+	VADDPS  Y5, Y4, Y2
+	VSUBPS  Y5, Y4, Y5
+	VADDPS  Y7, Y6, Y4
+	VSUBPS  Y7, Y6, Y7
+	VADDPS  Y0, Y8, Y6
+	VSUBPS  Y0, Y8, Y0
+	VADDPS  Y3, Y1, Y8
+	VSUBPS  Y3, Y1, Y3
+	VADDPS  Y4, Y2, Y1
+	VSUBPS  Y4, Y2, Y4
+	VADDPS  Y7, Y5, Y2
+	VSUBPS  Y7, Y5, Y7
+	VADDPS  Y1, Y6, Y5
+	VSUBPS  Y1, Y6, Y1
+	VADDPS  Y2, Y8, Y6
+	VSUBPS  Y2, Y8, Y2
+	VADDPS  Y4, Y0, Y8
+	VSUBPS  Y4, Y0, Y4
+	VADDPS  Y7, Y3, Y0
+	VSUBPS  Y7, Y3, Y7
+	VMOVUPS Y5, (AX)
+	VMOVUPS Y6, (AX)(CX*1)
+	VMOVUPS Y8, (AX)(CX*2)
+	VMOVUPS Y0, (AX)(BX*1)
+	VMOVUPS Y1, (SI)
+	VMOVUPS Y2, (SI)(CX*1)
+	VMOVUPS Y4, (SI)(CX*2)
+	VMOVUPS Y7, (SI)(BX*1)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, SI
+	DECQ    DX
+	JNZ     vec
+	VZEROUPPER
+	RET
+
+// func hadamardBlocksAVX2(x *float32, blocks int)
+// Requires: AVX, FMA3
+TEXT ·hadamardBlocksAVX2(SB), NOSPLIT, $0-16
+	MOVQ    x+0(FP), AX
+	MOVQ    blocks+8(FP), CX
+	VMOVUPS signs0<>+0(SB), Y15
+	VMOVUPS signs1<>+0(SB), Y14
+	VMOVUPS signs2<>+0(SB), Y13
+
+block:
+	VMOVUPS     (AX), Y0
+	VMOVUPS     32(AX), Y1
+	VMOVUPS     64(AX), Y2
+	VMOVUPS     96(AX), Y3
+	VMOVUPS     128(AX), Y4
+	VMOVUPS     160(AX), Y5
+	VMOVUPS     192(AX), Y6
+	VMOVUPS     224(AX), Y7
+	VPERMILPS   $0xb1, Y0, Y8
+	VFMADD213PS Y8, Y15, Y0
+	VPERMILPS   $0xb1, Y1, Y8
+	VFMADD213PS Y8, Y15, Y1
+	VPERMILPS   $0xb1, Y2, Y8
+	VFMADD213PS Y8, Y15, Y2
+	VPERMILPS   $0xb1, Y3, Y8
+	VFMADD213PS Y8, Y15, Y3
+	VPERMILPS   $0xb1, Y4, Y8
+	VFMADD213PS Y8, Y15, Y4
+	VPERMILPS   $0xb1, Y5, Y8
+	VFMADD213PS Y8, Y15, Y5
+	VPERMILPS   $0xb1, Y6, Y8
+	VFMADD213PS Y8, Y15, Y6
+	VPERMILPS   $0xb1, Y7, Y8
+	VFMADD213PS Y8, Y15, Y7
+	VPERMILPS   $0x4e, Y0, Y8
+	VFMADD213PS Y8, Y14, Y0
+	VPERMILPS   $0x4e, Y1, Y8
+	VFMADD213PS Y8, Y14, Y1
+	VPERMILPS   $0x4e, Y2, Y8
+	VFMADD213PS Y8, Y14, Y2
+	VPERMILPS   $0x4e, Y3, Y8
+	VFMADD213PS Y8, Y14, Y3
+	VPERMILPS   $0x4e, Y4, Y8
+	VFMADD213PS Y8, Y14, Y4
+	VPERMILPS   $0x4e, Y5, Y8
+	VFMADD213PS Y8, Y14, Y5
+	VPERMILPS   $0x4e, Y6, Y8
+	VFMADD213PS Y8, Y14, Y6
+	VPERMILPS   $0x4e, Y7, Y8
+	VFMADD213PS Y8, Y14, Y7
+	VPERM2F128  $0x01, Y0, Y0, Y8
+	VFMADD213PS Y8, Y13, Y0
+	VPERM2F128  $0x01, Y1, Y1, Y8
+	VFMADD213PS Y8, Y13, Y1
+	VPERM2F128  $0x01, Y2, Y2, Y8
+	VFMADD213PS Y8, Y13, Y2
+	VPERM2F128  $0x01, Y3, Y3, Y8
+	VFMADD213PS Y8, Y13, Y3
+	VPERM2F128  $0x01, Y4, Y4, Y8
+	VFMADD213PS Y8, Y13, Y4
+	VPERM2F128  $0x01, Y5, Y5, Y8
+	VFMADD213PS Y8, Y13, Y5
+	VPERM2F128  $0x01, Y6, Y6, Y8
+	VFMADD213PS Y8, Y13, Y6
+	VPERM2F128  $0x01, Y7, Y7, Y8
+	VFMADD213PS Y8, Y13, Y7
+	VADDPS      Y1, Y0, Y8
+	VSUBPS      Y1, Y0, Y1
+	VADDPS      Y3, Y2, Y0
+	VSUBPS      Y3, Y2, Y3
+	VADDPS      Y5, Y4, Y2
+	VSUBPS      Y5, Y4, Y5
+	VADDPS      Y7, Y6, Y4
+	VSUBPS      Y7, Y6, Y7
+	VADDPS      Y0, Y8, Y6
+	VSUBPS      Y0, Y8, Y0
+	VADDPS      Y3, Y1, Y8
+	VSUBPS      Y3, Y1, Y3
+	VADDPS      Y4, Y2, Y1
+	VSUBPS      Y4, Y2, Y4
+	VADDPS      Y7, Y5, Y2
+	VSUBPS      Y7, Y5, Y7
+	VADDPS      Y1, Y6, Y5
+	VSUBPS      Y1, Y6, Y1
+	VADDPS      Y2, Y8, Y6
+	VSUBPS      Y2, Y8, Y2
+	VADDPS      Y4, Y0, Y8
+	VSUBPS      Y4, Y0, Y4
+	VADDPS      Y7, Y3, Y0
+	VSUBPS      Y7, Y3, Y7
+	VMOVUPS     Y5, (AX)
+	VMOVUPS     Y6, 32(AX)
+	VMOVUPS     Y8, 64(AX)
+	VMOVUPS     Y0, 96(AX)
+	VMOVUPS     Y1, 128(AX)
+	VMOVUPS     Y2, 160(AX)
+	VMOVUPS     Y4, 192(AX)
+	VMOVUPS     Y7, 224(AX)
+	ADDQ        $0x00000100, AX
+	DECQ        CX
+	JNZ         block
+	VZEROUPPER
+	RET
+
+// func affineAVX2(dst *float32, x *float32, s *float32, b *float32, vecs int)
+// Requires: AVX, FMA3
+TEXT ·affineAVX2(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  s+16(FP), DX
+	MOVQ  b+24(FP), BX
+	MOVQ  vecs+32(FP), SI
+	ADDQ  SI, SI
+	TESTQ BX, BX
+	JZ    product
+
+vec:
+	VMOVUPS     (BX), Y0
+	VMOVUPS     (CX), Y1
+	VFMADD231PS (DX), Y1, Y0
+	VMOVUPS     Y0, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	DECQ        SI
+	JNZ         vec
+	VZEROUPPER
+	RET
+
+product:
+pair:
+	VMOVUPS (CX), Y1
+	VMULPS  (DX), Y1, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	DECQ    SI
+	JNZ     pair
+	VZEROUPPER
+	RET
+
+// func slideAVX2(x *float32, xs int, shift int, rows int, vecs int)
+// Requires: AVX
+TEXT ·slideAVX2(SB), NOSPLIT, $0-40
+	MOVQ x+0(FP), AX
+	MOVQ xs+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ shift+16(FP), DX
+	SHLQ $0x02, DX
+	MOVQ rows+24(FP), BX
+	MOVQ vecs+32(FP), SI
+	ADDQ SI, SI
+
+row:
+	MOVQ AX, DI
+	MOVQ SI, R8
+
+vec:
+	VMOVUPS   (DI), Y0
+	VMOVUPS   (DI)(DX*1), Y1
+	VMAXPS    Y1, Y0, Y2
+	VCMPPS    $0x03, Y0, Y0, Y1
+	VBLENDVPS Y1, Y0, Y2, Y2
+	VMOVUPS   Y2, (DI)
+	ADDQ      $0x00000020, DI
+	DECQ      R8
+	JNZ       vec
+	ADDQ      CX, AX
+	DECQ      BX
+	JNZ       row
 	VZEROUPPER
 	RET
 

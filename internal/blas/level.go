@@ -58,6 +58,15 @@ type level struct {
 	// lower triangular with rows ls apart.
 	solve func(x, l []float64, ls, n int)
 
+	// hadamard transforms x, of a power of two numbers.
+	hadamard func(x []float32)
+	// affine stores x_j·s_j + b_j in dst, or x_j·s_j if b is nil, for all of s.
+	affine func(dst, x, s, b []float32)
+	// slide replaces each element of rows×16·vecs of x, xs apart, by the larger of
+	// itself and the one shift places on, in the order of memory, which may be
+	// that of the next row. NaN is larger than all; of two zeros it may be either.
+	slide func(x []float32, xs, shift, rows, vecs int)
+
 	dot  func(x, y []float32) float32
 	axpy func(a float32, x, y []float32)
 }

@@ -100,6 +100,34 @@ var avx512Level = level{
 		reach(l, n, ls, n)
 		solveAVX512(ptr(x), ptr(l), ls, n)
 	},
+	hadamard: func(x []float32) {
+		if len(x) < 128 {
+			hadamardGo(x)
+			return
+		}
+		hadamardBlocksAVX512(ptr(x), len(x)/128)
+		passes(x, 128, func(x []float32, h, factor int) {
+			reach(x, factor, h, h)
+			switch factor {
+			case 2:
+				hadamard2AVX512(ptr(x), h, h/16)
+			case 4:
+				hadamard4AVX512(ptr(x), h, h/16)
+			case 8:
+				hadamard8AVX512(ptr(x), h, h/16)
+			}
+		})
+	},
+	affine: func(dst, x, s, b []float32) {
+		whole := affineTail(dst, x, s, b)
+		if whole > 0 {
+			affineAVX512(ptr(dst), ptr(x), ptr(s), ptr(b), whole/lanes)
+		}
+	},
+	slide: func(x []float32, xs, shift, rows, vecs int) {
+		reach(x, rows, xs, vecs*lanes+shift)
+		slideAVX512(ptr(x), xs, shift, rows, vecs)
+	},
 	dot:  func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
 	axpy: func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
 }
@@ -179,6 +207,34 @@ var avx2Level = level{
 		reach(l, n, ls, n)
 		solveAVX2(ptr(x), ptr(l), ls, n)
 	},
+	hadamard: func(x []float32) {
+		if len(x) < 64 {
+			hadamardGo(x)
+			return
+		}
+		hadamardBlocksAVX2(ptr(x), len(x)/64)
+		passes(x, 64, func(x []float32, h, factor int) {
+			reach(x, factor, h, h)
+			switch factor {
+			case 2:
+				hadamard2AVX2(ptr(x), h, h/8)
+			case 4:
+				hadamard4AVX2(ptr(x), h, h/8)
+			case 8:
+				hadamard8AVX2(ptr(x), h, h/8)
+			}
+		})
+	},
+	affine: func(dst, x, s, b []float32) {
+		whole := affineTail(dst, x, s, b)
+		if whole > 0 {
+			affineAVX2(ptr(dst), ptr(x), ptr(s), ptr(b), whole/lanes)
+		}
+	},
+	slide: func(x []float32, xs, shift, rows, vecs int) {
+		reach(x, rows, xs, vecs*lanes+shift)
+		slideAVX2(ptr(x), xs, shift, rows, vecs)
+	},
 	dot:  func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
 	axpy: func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
 }
@@ -204,6 +260,20 @@ func targetsWide(acc []int32, panel []int8, y []int16, ys, quads, k int) {
 	for ; t < k; t++ {
 		targets1AVX2(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
 	}
+}
+
+// affineTail does what is behind the last whole 16 elements, and returns where
+// they end.
+func affineTail(dst, x, s, b []float32) int {
+	whole := len(s) &^ (lanes - 1)
+	reach(dst, 1, 0, len(s))
+	reach(x, 1, 0, len(s))
+	if b == nil {
+		affineGo(dst[whole:], x[whole:], s[whole:], nil)
+	} else {
+		affineGo(dst[whole:], x[whole:], s[whole:], b[whole:])
+	}
+	return whole
 }
 
 func ptr[T any](s []T) *T { return unsafe.SliceData(s) }

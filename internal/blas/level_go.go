@@ -15,6 +15,9 @@ var goLevel = level{
 	nr:          4,
 	tile:        tileGo,
 	solve:       solveGo,
+	hadamard:    hadamardGo,
+	affine:      affineGo,
+	slide:       slideGo,
 	dot:         dotGo,
 	axpy:        axpyGo,
 }

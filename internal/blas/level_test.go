@@ -14,7 +14,11 @@ func TestTheEnvironmentForcesALevel(t *testing.T) {
 		return
 	}
 	tell := func(name string) string {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestTheEnvironmentForcesALevel$")
+		args := []string{os.Args[0], "-test.run=^TestTheEnvironmentForcesALevel$"}
+		if emulator := os.Getenv("BOCHNER_TEST_EXEC"); emulator != "" {
+			args = append([]string{emulator}, args...)
+		}
+		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Env = append(os.Environ(), "BLAS_TEST_TELL_LEVEL=1", "BOCHNER_CPU="+name)
 		out, err := cmd.Output()
 		if err != nil {

@@ -172,13 +172,6 @@ func (p *Weights) each(x []float32, n, threads int, dst []float32, end func(l *l
 	}
 	l := active()
 	strips := (p.panels + strip - 1) / strip
-	// The chains are cut into equal runs of at most kRun steps, a single run
-	// where they are little longer.
-	runs := 1
-	if p.in > kRun*4/3 {
-		runs = (p.in + kRun - 1) / kRun
-	}
-	run := max(1, (p.in+runs-1)/runs)
 	parallel(threads, (n+rowRun-1)/rowRun*strips, func(item int, s *scratch) {
 		b := block{row: item / strips * rowRun, col: item % strips * pitch}
 		b.rows, b.cols = min(rowRun, n-b.row), min(pitch, p.out-b.col)
@@ -189,19 +182,32 @@ func (p *Weights) each(x []float32, n, threads int, dst []float32, end func(l *l
 			c, cs = dst[b.row*p.out+b.col:], p.out
 		}
 		first := b.col / lanes
-		for v := first; v < min(first+strip, p.panels); v += group {
-			vecs := min(group, p.panels-v)
-			cv, w := c[(v-first)*lanes:], p.w[v*lanes*p.in:]
-			init, is := p.bias[v*lanes:], 0
-			for k := 0; k < p.in || k == 0; k += run {
-				l.mul(cv, cs, init, is, xb[min(k, len(xb)):], p.in, w[k*lanes:], lanes*p.in, min(run, p.in-k), b.rows, vecs)
-				init, is = cv, cs
-			}
-		}
+		p.strip(l, c, cs, xb, b.rows, first, min(first+strip, p.panels))
 		if !direct {
 			end(l, b, c)
 		}
 	})
+}
+
+// strip computes the panels [first, last) of X·Wᵀ + bias for the rows of x. Rows of
+// c are cs apart.
+func (p *Weights) strip(l *level, c []float32, cs int, x []float32, rows, first, last int) {
+	// The chains are cut into equal runs of at most kRun steps, a single run
+	// where they are little longer.
+	runs := 1
+	if p.in > kRun*4/3 {
+		runs = (p.in + kRun - 1) / kRun
+	}
+	run := max(1, (p.in+runs-1)/runs)
+	for v := first; v < last; v += group {
+		vecs := min(group, last-v)
+		cv, w := c[(v-first)*lanes:], p.w[v*lanes*p.in:]
+		init, is := p.bias[v*lanes:], 0
+		for k := 0; k < p.in || k == 0; k += run {
+			l.mul(cv, cs, init, is, x[min(k, len(x)):], p.in, w[k*lanes:], lanes*p.in, min(run, p.in-k), rows, vecs)
+			init, is = cv, cs
+		}
+	}
 }
 
 // aligned returns n zeros that start on a cache line.

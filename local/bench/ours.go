@@ -105,6 +105,7 @@ var cases = map[string]func(n, threads int) work{
 	},
 	"mapgram":        func(d, threads int) work { return mapGram(d, threads, fourier.Offset) },
 	"mapgram-paired": func(d, threads int) work { return mapGram(d, threads, fourier.Paired) },
+	"sorf":           structured,
 	"cholesky": func(n, threads int) work {
 		r := rand.New(rand.NewPCG(1, 1))
 		from, a := make([]float64, n*n), ones[float64](n*n)
@@ -144,6 +145,38 @@ func mapGram(d, threads int, form fourier.Form) work {
 	return of(func() {
 		m.Quantize(z, x, mapRows, threads)
 		blas.Gram(tiles, z, threads)
+	})
+}
+
+// structured is the kernel of a structured map: rows of d numbers, filled up to a
+// power of two, are taken mapWidth frequencies at a time through three sign flips
+// and three Hadamard transforms (Yu et al. 2016, Orthogonal random features).
+func structured(d, threads int) work {
+	side := 1
+	for side < d {
+		side *= 2
+	}
+	x, dst, t := normals(mapRows*d), ones[float32](mapRows*mapWidth), make([]float32, side)
+	signs := ones[float32](3 * mapWidth)
+	for i := range signs {
+		signs[i] -= float32(i * i % 3 % 2 * 2)
+	}
+	offsets := ones[float32](mapWidth)
+	return of(func() {
+		for i := range mapRows {
+			for block := 0; block < mapWidth; block += side {
+				s := signs[3*block:][:3*side]
+				clear(t[copy(t, x[i*d:(i+1)*d]):])
+				blas.Affine(t, t, s[:side], nil, 1)
+				blas.Hadamard(t, 1, side, 1)
+				blas.Affine(t, t, s[side:2*side], nil, 1)
+				blas.Hadamard(t, 1, side, 1)
+				blas.Affine(t, t, s[2*side:], nil, 1)
+				blas.Hadamard(t, 1, side, 1)
+				blas.Affine(t, t, s[:side], offsets[block:][:side], 1)
+				blas.CosTurns(dst[i*mapWidth+block:][:side], t, 0.1)
+			}
+		}
 	})
 }
 

@@ -76,6 +76,10 @@ func rows() []row {
 			add(r)
 		}
 	}
+	for i, p := range pairs {
+		add(row{ours: "sorf", theirs: "fourier", what: "structured map d =", n: 784, threads: 1, level: p.level, against: "own dense map",
+			work: mapRows * 1e-3, unit: "krow/s", target: []float64{8, 0}[i]})
+	}
 	for _, p := range pairs {
 		for _, threads := range []int{1, 2} {
 			add(row{ours: "cholesky", theirs: "cholesky", what: "cholesky", n: 4096, threads: threads, level: p.level, core: p.core,

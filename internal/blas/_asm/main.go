@@ -35,6 +35,12 @@ func main() {
 		solve(m)
 		dot(m)
 		axpy(m)
+		for _, n := range []int{2, 4, 8} {
+			butterflies(m, n)
+		}
+		hadamardBlocks(m)
+		affine(m)
+		slide(m)
 	}
 	gramVNNI()
 	columnSums()
