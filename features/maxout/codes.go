@@ -1,0 +1,114 @@
+package maxout
+
+import "math/bits"
+
+// Codes stores in dst (n×m, row-major) the codes of the n rows of x: at unit ℓ the
+// index j < q of its greatest projection, the first of them if several are equal. The
+// share of units at which codes of two rows differ has the mean 1 − κ_q: a hash
+// that is sensitive to locality (Mroueh, Rennie & Goel 2015, Remark 1). It panics if a slice is too short.
+func (m *Map) Codes(dst []uint8, x []float32, n int) {
+	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
+		panic("maxout: Codes: slice too short")
+	}
+	m.project(x, n, 1, func(p []float32, row, rows int) {
+		_, width := m.weights.Dims()
+		for i := range rows {
+			to, from := dst[(row+i)*m.out:][:m.out], p[i*width:(i+1)*width]
+			for l := range to {
+				best, code := float32(0), 0
+				for j := range m.q {
+					k := l*m.q + j
+					if m.index != nil {
+						k = int(m.index[k])
+					}
+					if v := from[k]; j == 0 || v > best {
+						best, code = v, j
+					}
+				}
+				to[l] = uint8(code)
+			}
+		}
+	})
+}
+
+// Hamming returns the share of places at which two codes differ, 0 for codes of
+// no length. It panics if they differ in length.
+func Hamming(a, b []uint8) float64 {
+	if len(a) != len(b) {
+		panic("maxout: codes of different lengths")
+	}
+	if len(a) == 0 {
+		return 0
+	}
+	differ := 0
+	for i, v := range a {
+		if v != b[i] {
+			differ++
+		}
+	}
+	return float64(differ) / float64(len(a))
+}
+
+// Bits returns how many bits a unit's code takes, ⌈log₂ q⌉. It panics unless 1 ≤ q ≤ MaxQ.
+func Bits(q int) int {
+	checkQ(q)
+	return bits.Len(uint(q - 1))
+}
+
+// PackedLen returns how many words m packed codes take, Bits(q) for each 64 units.
+func PackedLen(m, q int) int { return Bits(q) * ((m + 63) / 64) }
+
+// Pack stores the codes in dst, PackedLen words, plane by plane: bit ℓ mod 64 of
+// word k·⌈m/64⌉ + ℓ div 64 is bit k of the code of unit ℓ. Bits behind the last unit are 0. It
+// panics if dst is too short or a code is not below q.
+func Pack(dst []uint64, codes []uint8, q int) {
+	planes, words := Bits(q), (len(codes)+63)/64
+	if len(dst) < planes*words {
+		panic("maxout: Pack: slice too short")
+	}
+	clear(dst[:planes*words])
+	for l, c := range codes {
+		if int(c) >= q {
+			panic("maxout: Pack: a code that is not below q")
+		}
+		for k := range planes {
+			dst[k*words+l/64] |= uint64(c>>k&1) << (l % 64)
+		}
+	}
+}
+
+// Unpack stores the codes that Pack was given in codes. It panics if packed is too short.
+func Unpack(codes []uint8, packed []uint64, q int) {
+	planes, words := Bits(q), (len(codes)+63)/64
+	if len(packed) < planes*words {
+		panic("maxout: Unpack: slice too short")
+	}
+	for l := range codes {
+		var c uint8
+		for k := range planes {
+			c |= uint8(packed[k*words+l/64]>>(l%64)&1) << k
+		}
+		codes[l] = c
+	}
+}
+
+// HammingPacked is Hamming of two packed codes of m units: 64 units at a time. It
+// panics if one is too short.
+func HammingPacked(a, b []uint64, m, q int) float64 {
+	planes, words := Bits(q), (m+63)/64
+	if len(a) < planes*words || len(b) < planes*words {
+		panic("maxout: HammingPacked: slice too short")
+	}
+	if m == 0 {
+		return 0
+	}
+	differ := 0
+	for w := range words {
+		var any uint64
+		for k := range planes {
+			any |= a[k*words+w] ^ b[k*words+w]
+		}
+		differ += bits.OnesCount64(any)
+	}
+	return float64(differ) / float64(m)
+}

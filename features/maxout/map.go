@@ -1,0 +1,171 @@
+package maxout
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Map is the map of Maxout. It does not change, and is safe for concurrent use.
+type Map struct {
+	in, out, q int
+	weights    *blas.Weights
+	index      []int32 // out×q, or nil if every unit has projections of its own
+	bound      float32
+	scale      float32 // 1/√m
+	scratch    sync.Pool
+}
+
+var _ features.Gridded = (*Map)(nil)
+
+func newMap(r Maxout) *Map {
+	n := r.projections()
+	w, err := r.Projections(0, n)
+	if err != nil {
+		panic("maxout: a valid recipe without projections")
+	}
+	m := &Map{in: r.In, out: r.Out, q: r.Q, weights: blas.Pack(w, nil, n, r.In),
+		bound: float32(r.Bound), scale: float32(1 / math.Sqrt(float64(r.Out)))}
+	if r.Pool != 0 {
+		m.index = make([]int32, r.Out*r.Q)
+		each(r.Out, max(1, (1<<12)/r.Q), func(lo, hi int) {
+			var index [MaxQ]int
+			for l := lo; l < hi; l++ {
+				r.indices(index[:r.Q], l)
+				for j, p := range index[:r.Q] {
+					m.index[l*r.Q+j] = int32(p)
+				}
+			}
+		})
+	}
+	return m
+}
+
+// Dims returns the row length and the number of units.
+func (m *Map) Dims() (in, out int) { return m.in, m.out }
+
+// Apply stores the features of the n rows of x in dst, computed by the calling
+// goroutine alone: h_ℓ(x)·float32(1/√m). A row with NaN gets NaN. It panics if a slice is too short.
+func (m *Map) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
+		panic("maxout: Apply: slice too short")
+	}
+	m.units(dst, x, n, 1)
+	dst = dst[:n*m.out]
+	for i := range dst {
+		dst[i] *= m.scale
+	}
+}
+
+// Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid and
+// returns how many were beyond the bound; NaN becomes 0 and counts too. It panics if x
+// is too short.
+func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
+		panic("maxout: Quantize: slice too short, or too many rows")
+	}
+	if dst.D() != m.out {
+		panic("maxout: Quantize: a block of another number of features")
+	}
+	z := m.take(n * m.out)
+	defer m.scratch.Put(z)
+	m.units(*z, x, n, threads)
+	return dst.Quantize(*z, n, m.bound, threads)
+}
+
+// Step returns Bound/127/√m.
+func (m *Map) Step() float64 {
+	return float64(m.bound) / 127 / math.Sqrt(float64(m.out))
+}
+
+// units stores h_ℓ of the n rows of x in dst.
+func (m *Map) units(dst, x []float32, n, threads int) {
+	m.project(x, n, threads, func(p []float32, row, rows int) {
+		_, width := m.weights.Dims()
+		for i := range rows {
+			to, from := dst[(row+i)*m.out:][:m.out], p[i*width:(i+1)*width]
+			if m.index == nil {
+				for l := range to {
+					to[l] = greatest(from[l*m.q:][:m.q])
+				}
+				continue
+			}
+			for l := range to {
+				index := m.index[l*m.q:][:m.q]
+				best := from[index[0]]
+				for _, k := range index[1:] {
+					best = max(best, from[k])
+				}
+				to[l] = best
+			}
+		}
+	})
+}
+
+func greatest(v []float32) float32 {
+	best := v[0]
+	for _, a := range v[1:] {
+		best = max(best, a)
+	}
+	return best
+}
+
+// project calls use with the projections of some rows of x after others, on that
+// many goroutines: rows×projections, of the rows from row on.
+func (m *Map) project(x []float32, n, threads int, use func(p []float32, row, rows int)) {
+	_, width := m.weights.Dims()
+	run := max(1, min(96, (1<<20)/width)) // 4 MiB, unless a row takes more
+	ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
+		p := m.take(run * width)
+		defer m.scratch.Put(p)
+		for row := lo * run; row < min(hi*run, n); row += run {
+			rows := min(run, n-row)
+			m.weights.Mul(*p, x[row*m.in:], rows, 1)
+			use(*p, row, rows)
+		}
+	})
+}
+
+// take returns n numbers of working memory, to be put back into m.scratch.
+func (m *Map) take(n int) *[]float32 {
+	s, ok := m.scratch.Get().(*[]float32)
+	if !ok {
+		s = new([]float32)
+	}
+	if cap(*s) < n {
+		*s = make([]float32, n)
+	}
+	*s = (*s)[:n]
+	return s
+}
+
+// each is ranges on all processors.
+func each(n, step int, f func(lo, hi int)) { ranges(n, step, runtime.GOMAXPROCS(0), f) }
+
+// ranges cuts 0 … n−1 into ranges of step and calls f with them, on that many
+// goroutines; with one, or one range, f has all of them at once.
+func ranges(n, step, workers int, f func(lo, hi int)) {
+	workers = min(workers, (n+step-1)/step)
+	if workers <= 1 {
+		f(0, n)
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for {
+				lo := int(next.Add(int64(step))) - step
+				if lo >= n {
+					return
+				}
+				f(lo, min(lo+step, n))
+			}
+		})
+	}
+	wg.Wait()
+}

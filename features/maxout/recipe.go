@@ -1,0 +1,136 @@
+package maxout
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// MaxOut is the largest number of units of a recipe.
+const MaxOut = 1 << 24
+
+// maxValues bounds the memory of the projections: 2³⁰ numbers, 4 GiB.
+const maxValues = 1 << 30
+
+// Maxout is the recipe of random maxout features
+//
+//	φ(x)_ℓ = h_ℓ(x)/√m,   h_ℓ(x) = max_j ⟨w_ℓj, x⟩,   ℓ < m = Out, j < q = Q
+//
+// of projections w from N(0, I) (Mroueh, Rennie & Goel 2015, Definition 1).
+type Maxout struct {
+	In   int `json:"in"`  // row length d
+	Out  int `json:"out"` // number of units m
+	Q    int `json:"q"`   // projections of a unit, 1 to MaxQ; 1 is a linear random projection
+	Pool int `json:"pool,omitempty"`
+	// Bound is the half-range of the 8-bit grid in units of h, > 0. Values beyond are
+	// cut and counted. Values without a grid do not depend on it.
+	Bound float64 `json:"bound"`
+	Seed  uint64  `json:"seed"`
+}
+
+func init() { features.Register("maxout", features.Decode[Maxout]) }
+
+var (
+	projection = stream.PurposeOf("maxout/projection")
+	unit       = stream.PurposeOf("maxout/unit")
+)
+
+// New draws the map. It is a *Map.
+func (r Maxout) New() (features.Map, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	return newMap(r), nil
+}
+
+// Validate returns an error that names the field that is wrong.
+func (r Maxout) Validate() error {
+	fail := func(format string, a ...any) error { return fmt.Errorf("maxout: "+format, a...) }
+	switch {
+	case r.In < 1 || r.In > rows.MaxDim:
+		return fail("in must be 1 to %d (have %d)", rows.MaxDim, r.In)
+	case r.Out < 1 || r.Out > MaxOut:
+		return fail("out must be 1 to %d (have %d)", MaxOut, r.Out)
+	case r.Q < 1 || r.Q > MaxQ:
+		return fail("q must be 1 to %d (have %d)", MaxQ, r.Q)
+	case r.Pool != 0 && r.Pool < r.Q:
+		return fail("pool must be at least q = %d projections, or 0 for a projection of its own in every place (have %d)", r.Q, r.Pool)
+	case r.Pool == 0 && r.Out > maxValues/r.In/r.Q:
+		return fail("%d units of %d projections of %d numbers take %.1f GiB, more than %d; take fewer units, or a pool",
+			r.Out, r.Q, r.In, 4*float64(r.Out)*float64(r.Q)*float64(r.In)/(1<<30), 4*maxValues>>30)
+	case r.Pool > maxValues/r.In:
+		return fail("a pool of %d projections of %d numbers takes %.1f GiB, more than %d; take a smaller one",
+			r.Pool, r.In, 4*float64(r.Pool)*float64(r.In)/(1<<30), 4*maxValues>>30)
+	case r.Pool != 0 && r.Out > maxValues/r.Q:
+		return fail("%d units of %d indices take more than %d GiB; take fewer units", r.Out, r.Q, 4*maxValues>>30)
+	// 127/bound and bound/127 are normal numbers of float32 then.
+	case !(r.Bound >= 0x1p-118 && r.Bound <= 0x1p126):
+		return fail("bound must be a number > 0 within float32 (have %v)", r.Bound)
+	}
+	return nil
+}
+
+// Dims returns the row length and the number of units.
+func (r Maxout) Dims() (in, out int) { return r.In, r.Out }
+
+// projections returns how many there are.
+func (r Maxout) projections() int {
+	if r.Pool != 0 {
+		return r.Pool
+	}
+	return r.Out * r.Q
+}
+
+// Projections returns projections first … first+n−1 (n×in, row-major): unit ℓ has
+// those from ℓ·Q on, or, in a pool, those of Indices. The error is an invalid
+// recipe, or a range beyond its projections.
+func (r Maxout) Projections(first, n int) ([]float32, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	if all := r.projections(); first < 0 || n < 0 || first > all-n {
+		return nil, fmt.Errorf("maxout: %d projections from %d on; the recipe has %d", n, first, all)
+	}
+	w := make([]float32, n*r.In)
+	each(n, max(1, (1<<14)/r.In), func(lo, hi int) {
+		for p := lo; p < hi; p++ {
+			s := stream.New(r.Seed, projection, uint64(first+p))
+			row := w[p*r.In : (p+1)*r.In]
+			for i := range row {
+				row[i] = float32(s.Normal())
+			}
+		}
+	})
+	return w, nil
+}
+
+// Indices returns which projections of the pool unit ℓ takes, Q different ones; in
+// the order of the numbers of its codes. It panics unless the recipe validates, has a pool and
+// 0 ≤ ℓ < Out.
+func (r Maxout) Indices(l int) []int {
+	if r.Validate() != nil || r.Pool == 0 || l < 0 || l >= r.Out {
+		panic("maxout: Indices of no unit of a pool")
+	}
+	index := make([]int, r.Q)
+	r.indices(index, l)
+	return index
+}
+
+// indices stores those of unit ℓ: the j-th is number Below(Pool−j) among those
+// not taken yet, in increasing order.
+func (r Maxout) indices(index []int, l int) {
+	s := stream.New(r.Seed, unit, uint64(l))
+	var sorted [MaxQ]int // those taken so far
+	for j := range index {
+		p := int(s.Below(uint64(r.Pool - j)))
+		i := 0
+		for ; i < j && sorted[i] <= p; i++ {
+			p++
+		}
+		copy(sorted[i+1:j+1], sorted[i:j])
+		sorted[i] = p
+		index[j] = p
+	}
+}
