@@ -102,7 +102,7 @@ func Tile(reports []Report) (exact []Shard, again []int) {
 		for ; i < len(reports) && reports[i].Shard.File == file; i++ {
 			r := &reports[i]
 			tiled = tiled && (stopped || i == first || r.Begin == reports[i-1].End)
-			stopped = stopped || tiled && r.Stopped
+			stopped = stopped || r.Stopped
 			if r.Shard.Line == 0 && line > 0 {
 				for k := range r.SetAside {
 					r.SetAside[k].Line += line
