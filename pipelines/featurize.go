@@ -53,7 +53,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if err := o.MapOptions.validate(); err != nil {
 		return nil, err
 	}
-	if err := storage.Vacant(ctx, o.Out); err != nil {
+	if err := o.Job.vacant(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	var manifest *models.Manifest
@@ -115,7 +115,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 		files = append(files, storage.File{Name: SetAsideFile, Data: setAsideLines(result.Rows.Listed)})
 	}
 	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
-	return result, storage.Publish(ctx, o.Out, files)
+	return result, j.publish(ctx, o.Out, files)
 }
 
 // WriteTo prints the result for people.

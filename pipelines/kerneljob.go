@@ -72,7 +72,7 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 		}
 		defer remove()
 		place = storage.Join(dir, "comparison")
-	} else if err := storage.Vacant(ctx, o.Out); err != nil {
+	} else if err := o.Job.vacant(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	d, err := openData(ctx, o.Data)
@@ -97,7 +97,7 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 	if err != nil {
 		return nil, err
 	}
-	return result, storage.Publish(ctx, o.Out, files)
+	return result, j.publish(ctx, o.Out, files)
 }
 
 func (o CompareOptions) validate() error {

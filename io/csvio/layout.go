@@ -56,8 +56,10 @@ func (l Layout) Validate() error {
 	return nil
 }
 
+// checkComma refuses what can be part of a number or of the way fields are quoted.
 func checkComma(c byte) error {
-	if c == 0 || c == '"' || c == '\n' || c == '\r' || c >= 0x80 {
+	word := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	if word || c < ' ' && c != '\t' || c >= 0x7f || strings.IndexByte("\" +-._", c) >= 0 {
 		return fmt.Errorf("csvio: %q cannot separate fields; use one ASCII character such as , ; or tab", rune(c))
 	}
 	return nil

@@ -1,0 +1,115 @@
+// Command repro repeats experiments of the papers that bochner is made after, on
+// real data, and prints our figures beside theirs.
+//
+//	BOCHNER_DATA=… go run ./local/repro maxout
+//	BOCHNER_DATA=… go run ./local/repro compositional
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines"
+	_ "github.com/bochner-ml/bochner/pipelines/command" // its runners
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "repro:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	if len(os.Args) < 2 {
+		return fmt.Errorf("name an experiment: maxout, compositional")
+	}
+	fs := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
+	var e experiment
+	fs.StringVar(&e.out, "out", filepath.Join("build", "repro-"+os.Args[1]), "directory for tables and pictures")
+	fs.IntVar(&e.seeds, "seeds", 5, "seeds up to 1,000 features")
+	fs.IntVar(&e.large, "large_seeds", 1, "seeds above 1,000 features")
+	features := fs.String("features", "", "numbers of features, instead of those of the paper")
+	if err := fs.Parse(os.Args[2:]); err != nil {
+		return err
+	}
+	if e.data = os.Getenv("BOCHNER_DATA"); e.data == "" {
+		return fmt.Errorf("set BOCHNER_DATA to the folder of the data sets (see README.md)")
+	}
+	if *features != "" {
+		for _, word := range strings.Split(*features, ",") {
+			n, err := strconv.Atoi(word)
+			if err != nil {
+				return fmt.Errorf("-features: %w", err)
+			}
+			e.features = append(e.features, n)
+		}
+	}
+	if err := os.MkdirAll(e.out, 0o777); err != nil {
+		return err
+	}
+	flag.CommandLine.Parse(nil)
+	beam.Init()
+	pipelines.Quiet()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	switch os.Args[1] {
+	case "maxout":
+		return e.maxout(ctx)
+	case "compositional":
+		return e.compositional(ctx)
+	}
+	return fmt.Errorf("unknown experiment %q; have maxout, compositional", os.Args[1])
+}
+
+// experiment is what the flags say.
+type experiment struct {
+	data, out    string
+	seeds, large int
+	features     []int
+}
+
+// seedsOf returns how many seeds a number of features gets.
+func (e experiment) seedsOf(features int) int {
+	if features > 1000 {
+		return e.large
+	}
+	return e.seeds
+}
+
+// mnist names the files of a part of MNIST.
+func (e experiment) mnist(part string) dataset.Options {
+	dir := filepath.Join(e.data, "mnist")
+	return dataset.Options{
+		Data:       []string{filepath.Join(dir, part+"-images-idx3-ubyte.gz")},
+		LabelFiles: []string{filepath.Join(dir, part+"-labels-idx1-ubyte.gz")},
+	}
+}
+
+// testError trains on MNIST and returns the error on its test part in percent.
+func (e experiment) testError(ctx context.Context, name string, o pipelines.MapOptions, lambda pipelines.LambdaOptions) (float64, *pipelines.TrainResult, error) {
+	o.Data = e.mnist("train")
+	model := filepath.Join(e.out, name)
+	if err := os.RemoveAll(model); err != nil {
+		return 0, nil, err
+	}
+	defer os.RemoveAll(model)
+	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{MapOptions: o, Model: model, Lambda: lambda})
+	if err != nil {
+		return 0, nil, err
+	}
+	scored, err := pipelines.Evaluate(ctx, pipelines.EvaluateOptions{Model: model, Data: e.mnist("t10k")})
+	if err != nil {
+		return 0, nil, err
+	}
+	return 100 * scored.Classes.Error, trained, nil
+}
