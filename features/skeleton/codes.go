@@ -216,8 +216,9 @@ func (b *codebook) columnsOf(code int32) []int32 {
 // are equal, and returns it in the same memory. z·z̄ = 1 on the circle, signs cancel in pairs, and
 // frequencies of a category are added modulo n. Of a feature and its conjugate,
 // whose real features differ by a sign at most, it takes the one whose first
-// difference is positive. The feature is real, and complex is false, if it is its own conjugate.
-func (b *codebook) canonical(codes []int32) (form []int32, complex bool) {
+// difference is positive, unless there are waves beside, which are drawn for one of them. The
+// product is real, and complex is false, if it is its own conjugate.
+func (b *codebook) canonical(codes []int32, waves bool) (form []int32, complex bool) {
 	slices.Sort(codes)
 	form = codes[:0]
 	flip := false
@@ -236,7 +237,7 @@ func (b *codebook) canonical(codes []int32) (form []int32, complex bool) {
 		}
 		i = j
 	}
-	if flip {
+	if flip && !waves {
 		b.conjugate(form)
 	}
 	return form, complex

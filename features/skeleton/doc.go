@@ -44,7 +44,8 @@
 //
 // Then equal features are merged. z·z̄ is 1, signs cancel in pairs, frequencies of a
 // category are added modulo n, and of a feature and its conjugate only one is kept, for their real
-// forms are equal up to a sign. A feature drawn c times of M has the weight √(c/M).
+// forms are equal up to a sign. (That x_j is in two pairs of a sphere is not made use of.) A
+// feature drawn c times of M has the weight √(c/M).
 //
 // Out is the number of different features. Draws are made in order until one
 // would be number Out+1 of the different ones; that draw is left out, and M is the number before it.

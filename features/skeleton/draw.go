@@ -3,6 +3,7 @@ package skeleton
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features/stream"
 )
@@ -79,12 +80,9 @@ func (d *drawer) draw(to *list, seed, j uint64) error {
 		return fmt.Errorf("skeleton: draw %d visits more than %d nodes or takes more than %d numbers; the activations branch too much", j, maxSteps, maxValues)
 	}
 	to.drawn = append(to.drawn, int32(len(d.codes)+len(d.factors)))
-	form, complex := d.book.canonical(d.codes)
-	for _, f := range d.factors {
-		if d.book.leaves[f.leaf].kind != projection {
-			complex = true
-		}
-	}
+	waves := slices.ContainsFunc(d.factors, func(f factor) bool { return d.book.leaves[f.leaf].kind.phase() })
+	form, complex := d.book.canonical(d.codes, waves)
+	complex = complex || waves
 	if complex && sine {
 		to.codes = append(to.codes, quarter)
 	}
