@@ -58,10 +58,29 @@ type family struct {
 	// sample.
 	bounded bool
 	fixed   bool // the number of features is that of the row
+	// variants are the ways to draw features that can be compared; none is one way.
+	variants []variant
+}
+
+// variant is a way to draw the features of a kernel.
+type variant struct {
+	name   string
+	choose func(*mapping)
+}
+
+var gaussianDraws = []variant{
+	{"iid", func(m *mapping) { m.draw = fourier.Iid }},
+	{"orthogonal", func(m *mapping) { m.draw = fourier.Orthogonal }},
+	{"structured", func(m *mapping) { m.draw = fourier.Structured }},
+}
+
+var skeletonSamplers = []variant{
+	{"algorithm 1", func(m *mapping) { m.Hybrid = false }},
+	{"hybrid baseline", func(m *mapping) { m.Hybrid = true }},
 }
 
 var families = map[string]family{
-	"gaussian": {widths: true, gamma: true, forms: true, draws: true, recipe: func(m mapping) features.Recipe {
+	"gaussian": {widths: true, gamma: true, forms: true, draws: true, variants: gaussianDraws, recipe: func(m mapping) features.Recipe {
 		return fourier.Gaussian{In: m.in, Out: m.Features, Width: m.width, Form: m.form, Draw: m.draw, Seed: m.seed}
 	}},
 	"laplace": {widths: true, gamma: true, forms: true, distance: bandwidth.L1, recipe: func(m mapping) features.Recipe {
@@ -76,7 +95,7 @@ var families = map[string]family{
 	"maxout": {bounded: true, recipe: func(m mapping) features.Recipe {
 		return maxout.Maxout{In: m.in, Out: m.Features, Q: m.Q, Pool: m.Pool, Bound: m.bound, Seed: m.seed}
 	}},
-	"skeleton": {recipe: func(m mapping) features.Recipe {
+	"skeleton": {variants: skeletonSamplers, recipe: func(m mapping) features.Recipe {
 		r := skeleton.Compositional{Skeleton: *m.skeleton, Out: m.Features, Seed: m.seed}
 		if m.Hybrid {
 			r.Sampler = skeleton.Hybrid

@@ -11,9 +11,7 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/approx"
-	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 )
@@ -113,8 +111,8 @@ func (o CompareOptions) validate() error {
 		return usage("--seeds must be at least 1 (have %d)", o.Seeds)
 	case o.Rows < 2 || o.Rows > maxCompareRows:
 		return usage("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
-	case o.All && !families[o.Kernel.Name].draws:
-		return usage("--draw all: frequencies of the %s kernel are drawn independently only", o.Kernel.Name)
+	case o.All && families[o.Kernel.Name].variants == nil:
+		return usage("--draw all: the features of the %s kernel are drawn in one way only", o.Kernel.Name)
 	case families[o.Kernel.Name].fixed:
 		return usage("the %s kernel is its features' inner product: there is nothing to compare", o.Kernel.Name)
 	}
@@ -131,20 +129,17 @@ func (j *job) compare(ctx context.Context, o CompareOptions, l *looked) (*Compar
 	exact := l.recipe.of(func(*mapping) {})
 	kernel := approx.Kernel(exact, x, n, l.found.Dim, j.engine.Threads)
 	result := &CompareResult{Kernel: l.recipe.name, Rows: n, Pairs: len(kernel)}
-	draws := []fourier.Draw{l.recipe.mapping.draw}
+	variants := []variant{{"", func(*mapping) {}}}
 	if o.All {
-		draws = []fourier.Draw{fourier.Iid, fourier.Orthogonal, fourier.Structured}
+		variants = families[o.Kernel.Name].variants
 	}
 	budgets := slices.Clone(o.Budgets)
 	slices.Sort(budgets)
-	for _, draw := range draws {
-		curve := ErrorCurve{Name: o.Kernel.Name}
-		if families[o.Kernel.Name].draws {
-			curve.Name += ", " + draw.String()
-		}
+	for _, v := range variants {
+		curve := ErrorCurve{Name: strings.TrimSuffix(o.Kernel.Name+", "+v.name, ", ")}
 		for _, dim := range budgets {
 			j.progress.note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
-			point, err := j.measure(ctx, l.recipe, draw, dim, o, kernel, x, n)
+			point, err := j.measure(ctx, l.recipe, v, dim, o, kernel, x, n)
 			if err != nil {
 				return nil, err
 			}
@@ -156,13 +151,16 @@ func (j *job) compare(ctx context.Context, o CompareOptions, l *looked) (*Compar
 }
 
 // measure draws one map with several seeds.
-func (j *job) measure(ctx context.Context, r recipe, draw fourier.Draw, dim int, o CompareOptions, kernel []float64, x []float32, n int) (approx.Summary, error) {
+func (j *job) measure(ctx context.Context, r recipe, v variant, dim int, o CompareOptions, kernel []float64, x []float32, n int) (approx.Summary, error) {
 	var runs []approx.Errors
 	for s := range o.Seeds {
 		if err := ctx.Err(); err != nil {
 			return approx.Summary{}, err
 		}
-		var drawn features.Recipe = r.of(func(m *mapping) { m.Features, m.draw, m.seed = dim, draw, o.Seed+uint64(s) })
+		drawn := r.of(func(m *mapping) {
+			m.Features, m.seed = dim, o.Seed+uint64(s)
+			v.choose(m)
+		})
 		e, err := approx.Measure(drawn, kernel, x, n, j.engine.Threads)
 		if err != nil {
 			return approx.Summary{}, &UsageError{err}
