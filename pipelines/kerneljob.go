@@ -95,6 +95,11 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 	if err != nil {
 		return nil, err
 	}
+	together, err := cooccurrence(l.recipe, slices.Max(o.Budgets))
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, together...)
 	return result, j.publish(ctx, o.Out, files)
 }
 

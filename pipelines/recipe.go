@@ -46,6 +46,13 @@ func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *
 		r.mapping.Features = p.Dim
 	}
 	r.name = o.Kernel.Name + " kernel"
+	if s := r.mapping.skeleton; s != nil {
+		c, err := s.Complexity()
+		if err != nil {
+			return r, &UsageError{err}
+		}
+		r.name += fmt.Sprintf(" of complexity %.4g", c)
+	}
 	if o.Kernel.Name == "maxout" {
 		r.name += fmt.Sprintf(", q = %d", o.Kernel.Q)
 	}

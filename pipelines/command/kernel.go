@@ -25,7 +25,8 @@ sample of rows: mean absolute error, root mean squared error, largest error, and
 correlation, with 95 % intervals over the seeds.
 
 With --out it makes a directory of the table (errors.json) and a picture of it (PNG
-and SVG). With --draw all the ways to draw features are compared: iid,
+and SVG); for a skeleton of images also a picture of the pixels that occur together in
+its features. With --draw all the ways to draw features are compared: iid,
 orthogonal and structured frequencies of the gaussian kernel, Algorithm 1 and the
 hybrid baseline of a skeleton.`,
 		Example: `  bochner kernel --data train.csv --label y --width 1

@@ -1,0 +1,88 @@
+package pipelines
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features/skeleton"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/picture"
+)
+
+// cooccurrence draws which pixels occur together in the features of an image
+// skeleton: for four pixels, the correlation of their occurrence with that of
+// every other pixel's, as in Daniely, Frostig, Gupta and Singer ("Random Features
+// for Compositional Kernels", 2017, Fig. 4). The first channel stands for a pixel.
+// It returns no files for a skeleton that is not one of images.
+func cooccurrence(r recipe, features int) ([]storage.File, error) {
+	s := r.mapping.skeleton
+	if s == nil || s.Image.Height == 0 {
+		return nil, nil
+	}
+	drawn, err := skeleton.Compositional{Skeleton: *s, Out: features, Seed: r.mapping.seed}.New()
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	m := drawn.(*skeleton.Map)
+	side := s.Image.Crop
+	height, width, top, left := side, side, (s.Image.Height-side)/2, (s.Image.Width-side)/2
+	if side == 0 {
+		height, width, top, left = s.Image.Height, s.Image.Width, 0, 0
+	}
+	column := func(y, x int) int {
+		pixel := (top+y)*s.Image.Width + left + x
+		if s.Image.Planar {
+			return pixel
+		}
+		return pixel * s.Image.Channels
+	}
+	pixels := [4][2]int{{height / 4, width / 4}, {height / 4, 3 * width / 4}, {3 * height / 4, width / 4}, {3 * height / 4, 3 * width / 4}}
+	var columns []int
+	for _, p := range pixels {
+		columns = append(columns, column(p[0], p[1]))
+	}
+	in, _ := m.Dims()
+	pairs, single, draws := m.Cooccur(columns), m.Occur(), float64(m.Draws())
+
+	// Four images, two by two, with a line between them.
+	heat := picture.Heat{
+		Title: fmt.Sprintf("Pixels that occur together in %s features", groups(int64(features))),
+		X:     "column of pixels", Y: "row of pixels (four images, the pixel in question is black)",
+		Rows: 2*height + 1, Cols: 2*width + 1,
+	}
+	heat.Values = make([]float64, heat.Rows*heat.Cols)
+	for i, p := range pixels {
+		for y := range height {
+			for x := range width {
+				c := column(y, x)
+				at := (y+(i/2)*(height+1))*heat.Cols + x + (i%2)*(width+1)
+				if [2]int{y, x} != p {
+					heat.Values[at] = correlation(float64(pairs[i*in+c])/draws, float64(single[columns[i]])/draws, float64(single[c])/draws)
+				}
+			}
+		}
+	}
+	plot, err := heat.Plot()
+	if err != nil {
+		return nil, err
+	}
+	var files []storage.File
+	for _, format := range []string{"png", "svg"} {
+		data, err := picture.Encode(plot, 14, 14, format)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, storage.File{Name: "cooccurrence." + format, Data: data})
+	}
+	return files, nil
+}
+
+// correlation is that of two events of probabilities a and b, both of which happen
+// with probability both; 0 where one of them is sure or impossible.
+func correlation(both, a, b float64) float64 {
+	v := a * (1 - a) * b * (1 - b)
+	if v <= 0 {
+		return 0
+	}
+	return (both - a*b) / math.Sqrt(v)
+}
