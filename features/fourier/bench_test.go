@@ -41,3 +41,35 @@ func BenchmarkMap(b *testing.B) {
 		}
 	}
 }
+
+// Structured maps against dense ones. Run with -cpu 1.
+func BenchmarkDraws(b *testing.B) {
+	const n, d = 256, 784
+	for _, out := range []int{4096, 8192} {
+		for _, form := range []Form{Paired, Offset} {
+			for _, draw := range []Draw{Iid, Structured} {
+				m := mustNew(b, Gaussian{In: d, Out: out, Width: 10, Form: form, Draw: draw})
+				x, dst, grid := normals(n*d, 1), make([]float32, n*out), blas.NewBytes(out)
+				b.Run(fmt.Sprintf("Apply/%v/D=%d/%v", form, out, draw), func(b *testing.B) {
+					for b.Loop() {
+						m.Apply(dst, x, n)
+					}
+				})
+				b.Run(fmt.Sprintf("Quantize/%v/D=%d/%v", form, out, draw), func(b *testing.B) {
+					for b.Loop() {
+						m.Quantize(grid, x, n, 1)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Drawing 2,048 frequencies of 784 numbers: three blocks.
+func BenchmarkOrthogonalNew(b *testing.B) {
+	for b.Loop() {
+		if _, err := (Gaussian{In: 784, Out: 4096, Width: 10, Draw: Orthogonal}).New(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

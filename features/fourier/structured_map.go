@@ -2,8 +2,8 @@ package fourier
 
 import (
 	"math"
+	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -12,8 +12,8 @@ import (
 // StructuredMap is the map of a structured draw, applied by Walsh–Hadamard
 // transforms. It does not change, and is safe for concurrent use.
 //
-// Frequencies first, as D₃ to D₁: the row, filled up with zeros, has its
-// signs turned and is transformed, three times over. An angle in turns is then one
+// Frequencies first, as D₃ to D₁: the row, filled up with zeros, is multiplied by
+// signs and transformed, three times over. An angle in turns is then one
 // fused multiply-add of the transform and the factor 1/(2πσ·d') onto the
 // offset, or in the paired form one product.
 type StructuredMap struct {
@@ -21,18 +21,14 @@ type StructuredMap struct {
 	form    Form
 	blocks  int // of size frequencies each, the last one perhaps not all in use
 	size    int
-	used    int         // frequencies
-	signs   [3][]uint64 // of D₃, D₂ and D₁: blocks×size/2 masks, each turning the signs of two float32
-	factor  float32
-	offsets []float32 // blocks×size, or nil
-	ending  *blas.Weights
-	scratch sync.Pool // of *angles
+	used    int          // frequencies
+	signs   [3][]float32 // of D₃, D₂ and D₁: blocks×size
+	factor  []float32    // the same for every frequency in use
+	offsets []float32    // of those in use, nil in the paired form
+	scratch sync.Pool    // of *[]float32
 }
 
 var _ features.Gridded = (*StructuredMap)(nil)
-
-// piece is how many angles the ending takes at a time.
-const piece = 16
 
 // buildStructured draws the signs.
 func (d *draw) buildStructured() (features.Map, error) {
@@ -42,33 +38,19 @@ func (d *draw) buildStructured() (features.Map, error) {
 	if infinite(float32(perTurn * math.Sqrt(float64(size)))) {
 		return nil, d.tooLarge(0)
 	}
-	m := &StructuredMap{in: d.in, out: d.out, form: d.form, size: size, used: d.frequencies(), factor: float32(perTurn / float64(size))}
+	m := &StructuredMap{in: d.in, out: d.out, form: d.form, size: size, used: d.frequencies(), offsets: d.offsets(0, d.frequencies())}
 	m.blocks = (m.used + size - 1) / size
-	all := m.blocks * size
 	for i := range m.signs {
-		m.signs[i] = make([]uint64, all/2)
-		masks := halves[uint32](m.signs[i])
+		m.signs[i] = make([]float32, 0, m.blocks*size)
 		for b := range m.blocks {
-			for w, word := range d.signs(b, 2-i) {
+			for _, word := range d.signs(b, 2-i) {
 				for e := range 64 {
-					masks[b*size+w*64+e] = uint32(word>>e) << 31
+					m.signs[i] = append(m.signs[i], 1-2*float32(word>>e&1))
 				}
 			}
 		}
 	}
-	// blas takes cosines of products with weights only: the product with a unit matrix,
-	// which adds zeros, leaves the angles as they are.
-	unit := make([]float32, piece*piece)
-	one := float32(1)
-	if d.form == Paired {
-		one = m.factor
-	} else {
-		m.offsets = append(d.offsets(0, m.used), make([]float32, all-m.used)...)
-	}
-	for i := range piece {
-		unit[i*piece+i] = one
-	}
-	m.ending = blas.Pack(unit, nil, piece, piece)
+	m.factor = slices.Repeat([]float32{float32(perTurn / float64(size))}, m.used)
 	return m, nil
 }
 
@@ -94,11 +76,10 @@ func (m *StructuredMap) Quantize(dst *blas.Bytes, x []float32, n, threads int) (
 	if dst.D() != m.out {
 		panic("fourier: Quantize: a block of another number of features")
 	}
-	s := m.take()
-	defer m.scratch.Put(s)
-	z := grow(&s.features, n*m.out)
-	m.apply(z, x, n, 1, threads)
-	return dst.Quantize(z, n, 1, threads)
+	z := m.take(n * m.out)
+	defer m.scratch.Put(z)
+	m.apply(*z, x, n, 1, threads)
+	return dst.Quantize(*z, n, 1, threads)
 }
 
 // Step returns √(2/D)/127.
@@ -107,26 +88,17 @@ func (m *StructuredMap) Step() float64 { return m.bound() / 127 }
 // bound is the largest magnitude of a feature.
 func (m *StructuredMap) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
 
-// angles is the working memory of one call or one of its goroutines.
-type angles struct {
-	pairs    []uint64  // a run of rows under transformation, in pairs of float32
-	turns    []float32 // the same as angles, where there are offsets
-	ends     []float32 // cosines, or cosines and sines in turn
-	features []float32
-}
-
-func (m *StructuredMap) take() *angles {
-	if s, ok := m.scratch.Get().(*angles); ok {
-		return s
+// take returns n numbers of working memory, to be put back into m.scratch.
+func (m *StructuredMap) take(n int) *[]float32 {
+	s, ok := m.scratch.Get().(*[]float32)
+	if !ok {
+		s = new([]float32)
 	}
-	return new(angles)
-}
-
-func grow[T any](s *[]T, n int) []T {
 	if cap(*s) < n {
-		*s = make([]T, n)
+		*s = make([]float32, n)
 	}
-	return (*s)[:n]
+	*s = (*s)[:n]
+	return s
 }
 
 // runNumbers is how many angles are in work at once: 64 KiB, which stay in the cache.
@@ -134,81 +106,41 @@ const runNumbers = 1 << 14
 
 // apply stores scale times the cosines, and sines, in dst.
 func (m *StructuredMap) apply(dst, x []float32, n int, scale float32, threads int) {
-	run := max(1, runNumbers/(m.blocks*m.size))
+	all := m.blocks * m.size
+	run := max(1, runNumbers/all)
 	ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
-		s := m.take()
+		t := m.take(run * all)
+		defer m.scratch.Put(t)
 		for i := lo * run; i < min(hi*run, n); i += run {
 			rows := min(run, n-i)
-			m.transform(s, x[i*m.in:], rows)
-			m.end(s, dst[i*m.out:], rows, scale)
+			m.transform(*t, x[i*m.in:], rows)
+			for j := range rows {
+				angles, row := (*t)[j*all:][:m.used], dst[(i+j)*m.out:][:m.out]
+				blas.Affine(angles, angles, m.factor, m.offsets, 1)
+				if m.form == Paired {
+					blas.CosSinTurns(row, row[m.used:], angles, scale)
+				} else {
+					blas.CosTurns(row, angles, scale)
+				}
+			}
 		}
-		m.scratch.Put(s)
 	})
 }
 
-// transform stores H D₁ H D₂ H D₃ x of the rows in s.pairs, for all blocks, H of elements ±1.
-func (m *StructuredMap) transform(s *angles, x []float32, rows int) {
+// transform stores H D₁ H D₂ H D₃ x of the rows in t, for all blocks, H of elements ±1.
+func (m *StructuredMap) transform(t, x []float32, rows int) {
 	all := m.blocks * m.size
-	pairs := grow(&s.pairs, rows*all/2)
-	t := halves[float32](pairs)
 	for i := range rows {
 		row := x[i*m.in : (i+1)*m.in]
-		for b := range m.blocks {
-			to := t[i*all+b*m.size:][:m.size]
-			copy(to, row)
+		for b := 0; b < all; b += m.size {
+			to := t[i*all+b:][:m.size]
+			blas.Affine(to, row, m.signs[0][b:b+m.in], nil, 1)
 			clear(to[m.in:])
 		}
 	}
-	for _, signs := range m.signs {
-		for i := range rows {
-			row := pairs[i*all/2:][:len(signs)]
-			for j, v := range signs {
-				row[j] ^= v
-			}
-		}
-		walsh(t, rows*m.blocks, m.size)
+	blas.Hadamard(t, rows*m.blocks, m.size, 1)
+	for _, signs := range m.signs[1:] {
+		blas.Affine(t, t, signs, nil, rows)
+		blas.Hadamard(t, rows*m.blocks, m.size, 1)
 	}
-}
-
-// end stores the features of the transformed rows in dst.
-func (m *StructuredMap) end(s *angles, dst []float32, rows int, scale float32) {
-	all := m.blocks * m.size
-	t := halves[float32](s.pairs[:rows*all/2])
-	if m.form == Paired {
-		ends := grow(&s.ends, 2*rows*all)
-		m.ending.CosSin(ends, t, rows*all/piece, scale, 1)
-		for i := range rows {
-			cos, sin := dst[i*m.out:][:m.used], dst[i*m.out+m.used:][:m.used]
-			from := ends[2*i*all:][:2*all]
-			j := 0
-			for ; j+piece <= m.used; j += piece {
-				*(*[piece]float32)(cos[j:]) = [piece]float32(from[2*j:])
-				*(*[piece]float32)(sin[j:]) = [piece]float32(from[2*j+piece:])
-			}
-			copy(cos[j:], from[2*j:])
-			copy(sin[j:], from[min(2*j+piece, 2*all):])
-		}
-		return
-	}
-	turns := grow(&s.turns, rows*all)
-	for i := range rows {
-		row := turns[i*all : (i+1)*all]
-		copy(row, m.offsets)
-		blas.Axpy(m.factor, t[i*all:(i+1)*all], row)
-	}
-	if m.used == all {
-		m.ending.Cos(dst, turns, rows*all/piece, scale, 1)
-		return
-	}
-	ends := grow(&s.ends, rows*all)
-	m.ending.Cos(ends, turns, rows*all/piece, scale, 1)
-	for i := range rows {
-		copy(dst[i*m.out:][:m.used], ends[i*all:])
-	}
-}
-
-// halves returns the memory of pairs as numbers of 4 bytes. Signs are turned two at
-// a time.
-func halves[T float32 | uint32](pairs []uint64) []T {
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(pairs))), 2*len(pairs))
 }

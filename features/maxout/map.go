@@ -84,16 +84,14 @@ func (m *Map) Step() float64 {
 
 // units stores h_ℓ of the n rows of x in dst.
 func (m *Map) units(dst, x []float32, n, threads int) {
+	if m.index == nil {
+		m.weights.Max(dst, x, n, m.q, threads)
+		return
+	}
 	m.project(x, n, threads, func(p []float32, row, rows int) {
 		_, width := m.weights.Dims()
 		for i := range rows {
 			to, from := dst[(row+i)*m.out:][:m.out], p[i*width:(i+1)*width]
-			if m.index == nil {
-				for l := range to {
-					to[l] = greatest(from[l*m.q:][:m.q])
-				}
-				continue
-			}
 			for l := range to {
 				index := m.index[l*m.q:][:m.q]
 				best := from[index[0]]
@@ -104,14 +102,6 @@ func (m *Map) units(dst, x []float32, n, threads int) {
 			}
 		}
 	})
-}
-
-func greatest(v []float32) float32 {
-	best := v[0]
-	for _, a := range v[1:] {
-		best = max(best, a)
-	}
-	return best
 }
 
 // project calls use with the projections of some rows of x after others, on that

@@ -34,7 +34,7 @@ func at(d int, rho, a, b float64) (x []float32) {
 // seeds is Kernel, with projections of their own and with a shared pool (Table 3), and is not
 // the theorem's unless q = 1 or x = z.
 func TestMeanOfProductsIsTheKernelAndNotTheoremOne(t *testing.T) {
-	const d, m, seeds = 6, 128, 800
+	const d, m, seeds = 6, 128, 400
 	for _, q := range []int{1, 2, 4, 8, 16} {
 		for _, pool := range []int{0, 48} {
 			for _, rho := range []float64{-1, -0.5, 0, 0.5, 0.9, 1} {
@@ -53,7 +53,7 @@ func TestMeanOfProductsIsTheKernelAndNotTheoremOne(t *testing.T) {
 					if off > 4.5 {
 						t.Errorf("%s: %.1f standard errors from Theorem 1, which holds here", what, off)
 					}
-				} else if off < 12 {
+				} else if off < 8 {
 					t.Errorf("%s: only %.1f standard errors from Theorem 1", what, off)
 				}
 			}
@@ -202,7 +202,7 @@ func TestLocalityShrinksWithQ(t *testing.T) {
 
 // Remark 1: "E(1/m Σ 1[C_i(x) ≠ C_i(z)]) = 1 − κ_q(x, z)", which does not depend on the lengths.
 func TestHammingDistanceOfCodesIsOneMinusKappa(t *testing.T) {
-	const d, m, seeds = 6, 100, 500
+	const d, m, seeds = 6, 100, 200
 	for _, q := range []int{1, 2, 3, 4, 8, 16} {
 		for _, pool := range []int{0, 64} {
 			for _, rho := range []float64{-1, -0.5, 0, 0.5, 0.9, 1} {
