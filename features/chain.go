@@ -19,7 +19,8 @@ type Chain struct {
 
 func init() { Register("chain", Decode[Chain]) }
 
-// New draws the maps. The result is Gridded if the last step's map is.
+// New draws the maps. The result is Gridded if the last step's map is, and a Hasher
+// if that is both.
 func (c Chain) New() (Map, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -37,7 +38,12 @@ func (c Chain) New() (Map, error) {
 		return last, nil
 	}
 	m := &chained{first: maps[:len(maps)-1], last: last}
-	if g, ok := last.(Gridded); ok {
+	g, gridded := last.(Gridded)
+	h, hashes := last.(Hasher)
+	switch {
+	case gridded && hashes:
+		return &hashedChain{&griddedChain{m, g}, h}, nil
+	case gridded:
 		return &griddedChain{m, g}, nil
 	}
 	return m, nil
@@ -220,3 +226,23 @@ func (c *griddedChain) Quantize(dst *blas.Bytes, x []float32, n, threads int) (s
 
 // Step returns the last map's.
 func (c *griddedChain) Step() float64 { return c.grid.Step() }
+
+// hashedChain is a chain whose last map is Gridded and a Hasher.
+type hashedChain struct {
+	*griddedChain
+	hash Hasher
+}
+
+var _ Hasher = (*hashedChain)(nil)
+
+// HashLen returns the last map's.
+func (c *hashedChain) HashLen() int { return c.hash.HashLen() }
+
+// Hash is the last map's, on the rows that the others make. It panics if x is too short.
+func (c *hashedChain) Hash(dst []uint64, x []float32, n int) {
+	in, _ := c.Dims()
+	if n < 0 || len(x) < n*in {
+		panic("features: Hash: slice too short")
+	}
+	c.prepare(x, n, func(y []float32) { c.hash.Hash(dst, y, n) })
+}

@@ -29,6 +29,17 @@ type Gridded interface {
 	Step() float64
 }
 
+// Hasher is a Map that hashes rows, too: rows that are alike have hashes that
+// differ in few places.
+type Hasher interface {
+	Map
+	// HashLen returns how many words the hash of a row takes.
+	HashLen() int
+	// Hash stores in dst (n×HashLen, row-major) the hashes of the n rows of x. It is
+	// safe for concurrent use. It panics if a slice is too short.
+	Hash(dst []uint64, x []float32, n int)
+}
+
 // Recipe is the description of a map: a few numbers from which the map is drawn
 // again, the same on every machine.
 type Recipe interface {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
@@ -19,7 +20,7 @@ type FeaturizeOptions struct {
 	MapOptions
 	Model  string // directory of a model whose features to write; "" for those that MapOptions say
 	Out    string // directory to make; it must not exist
-	Format string // npy (default), safetensors or csv
+	Format string // npy (default), safetensors or csv; codes for the hashes of maxout
 }
 
 // FeaturizeResult says what was written.
@@ -47,8 +48,10 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	switch {
 	case o.Out == "":
 		return nil, usage("no directory for the features: name one with --out")
-	case o.Format != "npy" && o.Format != "safetensors" && o.Format != "csv":
-		return nil, usage("--out_format must be npy, safetensors or csv (have %q)", o.Format)
+	case !slices.Contains([]string{"npy", "safetensors", "csv", "codes"}, o.Format):
+		return nil, usage("--out_format must be npy, safetensors, csv or codes (have %q)", o.Format)
+	case o.Format == "codes" && (o.Model != "" || o.Kernel.Name != "maxout"):
+		return nil, usage("--out_format codes: only the maxout kernel has codes; give --kernel maxout")
 	}
 	if err := o.MapOptions.validate(); err != nil {
 		return nil, err

@@ -64,6 +64,7 @@ type featureWriter struct {
 	threads int
 
 	x       []float32 // features of n rows
+	hashes  []uint64  // or their hashes
 	y       []float32 // their labels
 	n       int
 	chunk   []float32
@@ -72,12 +73,21 @@ type featureWriter struct {
 
 func (w *featureWriter) write(sc Scan) (Written, error) {
 	_, out := w.m.Dims()
+	hasher, hashes := w.m.(features.Hasher)
+	if hashes = hashes && w.pass.Features.Format == "codes"; hashes {
+		out = hasher.HashLen()
+	}
 	most := max(1, partValues/out)
 	report, err := sc.read(w.ctx, w.pass, w.shard, w.pass.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {
 		for at := 0; at < b.N; {
 			n := min(b.N-at, most-w.n)
-			w.chunk = applyMap(w.m, w.chunk, b.X[at*b.D:], n, w.threads)
-			w.x = append(w.x, w.chunk[:n*out]...)
+			if hashes {
+				w.hashes = append(w.hashes, make([]uint64, n*out)...)
+				hasher.Hash(w.hashes[len(w.hashes)-n*out:], b.X[at*b.D:], n)
+			} else {
+				w.chunk = applyMap(w.m, w.chunk, b.X[at*b.D:], n, w.threads)
+				w.x = append(w.x, w.chunk[:n*out]...)
+			}
 			if len(b.Y) > 0 {
 				w.y = append(w.y, b.Y[at:at+n]...)
 			}
@@ -112,8 +122,13 @@ func (w *featureWriter) flush() error {
 	}
 	var err error
 	switch w.pass.Features.Format {
-	case "npy":
-		err = create(".npy", func(dst io.Writer) error { return writeNPY(dst, w.x, w.n, out) })
+	case "npy", "codes":
+		err = create(".npy", func(dst io.Writer) error {
+			if w.hashes != nil {
+				return writeNPY(dst, w.hashes, w.n, len(w.hashes)/w.n)
+			}
+			return writeNPY(dst, w.x, w.n, out)
+		})
 		if err == nil && w.labeled() {
 			err = create("-labels.npy", w.writeLabels)
 		}
@@ -129,7 +144,7 @@ func (w *featureWriter) flush() error {
 		err = create(".csv", w.writeCSV)
 	}
 	w.written.Parts = append(w.written.Parts, part)
-	w.x, w.y, w.n = w.x[:0], w.y[:0], 0
+	w.x, w.y, w.hashes, w.n = w.x[:0], w.y[:0], w.hashes[:0], 0
 	return err
 }
 

@@ -71,7 +71,7 @@ type Predict struct {
 type Features struct {
 	Recipe features.Sealed `json:"recipe"`
 	Out    string          `json:"out,omitempty"`
-	Format string          `json:"format"` // npy, safetensors or csv
+	Format string          `json:"format"` // npy, safetensors, csv, or codes for the hashes of a features.Hasher
 }
 
 // maxPass bounds the size of a pass file: 10⁶ shards, or 10⁶ columns' moments.

@@ -1,5 +1,5 @@
 // Package npyio writes and reads NPY files, the array format of NumPy, version
-// 1.0, of float32 and int32 numbers in row-major order. The format is described
+// 1.0, of float32, int32 and uint64 numbers in row-major order. The format is described
 // at https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 package npyio
 
@@ -17,14 +17,14 @@ import (
 )
 
 // Number is a type of number that files hold.
-type Number interface{ float32 | int32 }
+type Number interface{ float32 | int32 | uint64 }
 
 var magic = []byte("\x93NUMPY\x01\x00")
 
 // Header is the head of a file: the shape of its array, one or two sizes.
 type Header struct {
 	Shape []int
-	Int   bool // int32, else float32
+	DType string // <f4, <i4 or <u8, as NumPy writes float32, int32 and uint64
 }
 
 // Count returns how many numbers the array has.
@@ -36,11 +36,16 @@ func (h Header) Count() int {
 	return n
 }
 
-func (h Header) dtype() string {
-	if h.Int {
-		return "<i4"
+// dtype returns NumPy's name of the type and its size in bytes.
+func dtype[T Number]() (name string, size int) {
+	var zero T
+	switch any(zero).(type) {
+	case float32:
+		return "<f4", 4
+	case int32:
+		return "<i4", 4
 	}
-	return "<f4"
+	return "<u8", 8
 }
 
 // Writer writes the numbers of one array, whose shape is given at the start.
@@ -52,9 +57,8 @@ type Writer[T Number] struct {
 
 // NewWriter writes the header of an array of that shape.
 func NewWriter[T Number](w io.Writer, shape ...int) (*Writer[T], error) {
-	var zero T
-	_, isInt := any(zero).(int32)
-	h := Header{Shape: shape, Int: isInt}
+	name, _ := dtype[T]()
+	h := Header{Shape: shape, DType: name}
 	sizes := make([]string, len(shape))
 	for i, s := range shape {
 		if s < 0 {
@@ -65,7 +69,7 @@ func NewWriter[T Number](w io.Writer, shape ...int) (*Writer[T], error) {
 	if len(shape) == 1 {
 		sizes = append(sizes, "") // a tuple of one has a comma
 	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", h.dtype(), strings.TrimRight(strings.Join(sizes, ", "), " "))
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", name, strings.TrimRight(strings.Join(sizes, ", "), " "))
 	// The numbers begin at a multiple of 64 bytes.
 	size := len(magic) + 2 + len(text) + 1
 	text += strings.Repeat(" ", (64-size%64)%64) + "\n"
@@ -86,7 +90,14 @@ func (w *Writer[T]) Write(v []T) error {
 		n := min(len(v), 4096)
 		w.buf = w.buf[:0]
 		for _, x := range v[:n] {
-			w.buf = binary.LittleEndian.AppendUint32(w.buf, bits(x))
+			switch x := any(x).(type) {
+			case float32:
+				w.buf = binary.LittleEndian.AppendUint32(w.buf, math.Float32bits(x))
+			case int32:
+				w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(x))
+			case uint64:
+				w.buf = binary.LittleEndian.AppendUint64(w.buf, x)
+			}
 		}
 		if _, err := w.w.Write(w.buf); err != nil {
 			return err
@@ -94,16 +105,6 @@ func (w *Writer[T]) Write(v []T) error {
 		v = v[n:]
 	}
 	return nil
-}
-
-func bits[T Number](x T) uint32 {
-	switch x := any(x).(type) {
-	case float32:
-		return math.Float32bits(x)
-	case int32:
-		return uint32(x)
-	}
-	panic("npyio: unknown type")
 }
 
 // Close writes what is buffered. It is an error if numbers are missing. The
@@ -115,7 +116,7 @@ func (w *Writer[T]) Close() error {
 	return w.w.Flush()
 }
 
-var header = regexp.MustCompile(`^\{'descr': '(<f4|<i4)', 'fortran_order': False, 'shape': \((\d+),(?: (\d+))?\), \} *\n$`)
+var header = regexp.MustCompile(`^\{'descr': '(<f4|<i4|<u8)', 'fortran_order': False, 'shape': \((\d+),(?: (\d+))?\), \} *\n$`)
 
 // ReadHeader reads the header at the start of r and not a byte more. It takes
 // what NewWriter and numpy.save write for arrays of one or two sizes.
@@ -130,16 +131,16 @@ func ReadHeader(r io.Reader) (Header, error) {
 	}
 	m := header.FindSubmatch(text)
 	if m == nil {
-		return Header{}, fmt.Errorf("npyio: unsupported header %.100q: want little-endian float32 or int32 in row-major order, of one or two sizes", text)
+		return Header{}, fmt.Errorf("npyio: unsupported header %.100q: want little-endian float32, int32 or uint64 in row-major order, of one or two sizes", text)
 	}
-	h := Header{Int: string(m[1]) == "<i4"}
+	h := Header{DType: string(m[1])}
 	count := 1
 	for _, size := range m[2:] {
 		if size == nil {
 			continue
 		}
 		n, err := strconv.Atoi(string(size))
-		if err != nil || n > 0 && count > math.MaxInt/4/n {
+		if err != nil || n > 0 && count > math.MaxInt/8/n {
 			return Header{}, fmt.Errorf("npyio: the array is too large: %.100q", text)
 		}
 		count *= n
@@ -154,22 +155,24 @@ func Read[T Number](file []byte) (h Header, v []T, err error) {
 	if h, err = ReadHeader(r); err != nil {
 		return h, nil, err
 	}
-	var zero T
-	if _, isInt := any(zero).(int32); isInt != h.Int {
-		return h, nil, fmt.Errorf("npyio: the file holds %s", h.dtype())
+	name, size := dtype[T]()
+	if name != h.DType {
+		return h, nil, fmt.Errorf("npyio: the file holds %s, not %s", h.DType, name)
 	}
-	if r.Len() != 4*h.Count() {
-		return h, nil, fmt.Errorf("npyio: %d bytes of numbers, the shape %v takes %d", r.Len(), h.Shape, 4*h.Count())
+	if r.Len() != size*h.Count() {
+		return h, nil, fmt.Errorf("npyio: %d bytes of numbers, the shape %v takes %d", r.Len(), h.Shape, size*h.Count())
 	}
 	v = make([]T, h.Count())
 	data := file[len(file)-r.Len():]
 	for i := range v {
-		u := binary.LittleEndian.Uint32(data[4*i:])
+		at := data[size*i:]
 		switch p := any(&v[i]).(type) {
 		case *float32:
-			*p = math.Float32frombits(u)
+			*p = math.Float32frombits(binary.LittleEndian.Uint32(at))
 		case *int32:
-			*p = int32(u)
+			*p = int32(binary.LittleEndian.Uint32(at))
+		case *uint64:
+			*p = binary.LittleEndian.Uint64(at)
 		}
 	}
 	return h, v, nil

@@ -47,6 +47,9 @@ func TestReadReturnsWhatWasWritten(t *testing.T) {
 	if h, got, err := Read[int32](encode(t, []int32{-1, 7}, 2)); err != nil || !slices.Equal(got, []int32{-1, 7}) || len(h.Shape) != 1 {
 		t.Errorf("int32: %v %v %v", h, got, err)
 	}
+	if h, got, err := Read[uint64](encode(t, []uint64{1<<63 + 5, 7}, 1, 2)); err != nil || !slices.Equal(got, []uint64{1<<63 + 5, 7}) || h.DType != "<u8" {
+		t.Errorf("uint64: %v %v %v", h, got, err)
+	}
 }
 
 func TestTheShapeIsKept(t *testing.T) {

@@ -21,7 +21,9 @@ each, in the order of the rows, with the labels if the data have any.
 The features are those of the kernel that the flags name, or those of a model. As
 .npy an array of n×D and one of the labels (class indices as int32, numbers as
 float32); as .safetensors the tensors features and labels; as .csv columns f1, f2, …
-and label. manifest.json lists the files, the classes and the recipe.`,
+and label. With --kernel maxout, codes are hashes in which rows that are alike differ in
+few places: for each row, as words of uint64 in .npy, the index of the greatest of the
+q projections of every unit, bit by bit. manifest.json lists the files, the classes and the recipe.`,
 		Example: `  bochner featurize --data train.csv --label y --features 1024 --out features
   bochner featurize --model model --data test.csv --out features --out_format safetensors`,
 		Args: cobra.NoArgs,
@@ -39,7 +41,7 @@ and label. manifest.json lists the files, the classes and the recipe.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Out, "out", "", "Directory to make for the features; it must not exist.")
-	fs.StringVar(&o.Format, "out_format", "npy", "Format of the features: npy, safetensors, csv.")
+	fs.StringVar(&o.Format, "out_format", "npy", "Format of the features: npy, safetensors, csv, codes.")
 	fs.StringVar(&o.Model, "model", "", "Directory of a model whose features to write, instead of those of the flags.")
 	flags.register(fs)
 	flags.jobs.register(fs)

@@ -1,0 +1,22 @@
+package maxout
+
+import "github.com/bochner-ml/bochner/features"
+
+var _ features.Hasher = (*Map)(nil)
+
+// HashLen returns how many words the packed codes of a row take.
+func (m *Map) HashLen() int { return PackedLen(m.out, m.q) }
+
+// Hash stores in dst (n×HashLen) the packed codes of the n rows of x, as Codes and
+// Pack give them. It panics if a slice is too short.
+func (m *Map) Hash(dst []uint64, x []float32, n int) {
+	words := m.HashLen()
+	if n < 0 || len(dst) < n*words {
+		panic("maxout: Hash: slice too short")
+	}
+	codes := make([]uint8, n*m.out)
+	m.Codes(codes, x, n)
+	for i := range n {
+		Pack(dst[i*words:(i+1)*words], codes[i*m.out:(i+1)*m.out], m.q)
+	}
+}
