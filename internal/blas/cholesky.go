@@ -2,8 +2,10 @@ package blas
 
 import "math"
 
-// base is the size below which triangles are not cut further.
-const base = 32
+const (
+	base   = 32  // the size below which triangles are not cut further
+	shared = 256 // the size below which each thread has rows and packs the triangle for itself
+)
 
 // Cholesky replaces the lower triangle of a (n×n) by L with L·Lᵀ = A. It
 // neither reads nor writes above the diagonal. Each element is
@@ -35,14 +37,8 @@ func factor(a []float64, ld, at, n, threads int) int {
 	}
 	mid := at + n1
 	l11, l21 := a[at*ld+at:], a[mid*ld+at:]
-	// Every item packs the triangle for itself, so it must be worth it; very many
-	// rows would be out of the cache between two visits.
 	m := n - n1
-	rows := min(512, max(base, (m/max(threads, 1)+base-1)/base*base))
-	parallel(threads, (m+rows-1)/rows, func(item int, s *scratch) {
-		i := item * rows
-		solveRows(l21[i*ld:], ld, min(rows, m-i), l11, ld, n1, false, 1)
-	})
+	solveRows(l21, ld, m, l11, ld, n1, false, threads)
 	gemm(product{c: a[mid*ld+mid:], cs: ld, m: m, n: m, lower: true,
 		a: l21, as: ld, b: l21, bs: ld, k: n1}, threads)
 	return factor(a, ld, mid, m, threads)
@@ -96,10 +92,21 @@ func CholeskySolve(a []float64, n int, b []float64, k, threads int) {
 }
 
 // solveRows replaces the m rows of x (length n, xs apart) by those of Y with
-// Y·Lᵀ = X, or Y·L = X if back, for the n×n triangle l with rows ls apart.
+// Y·Lᵀ = X, or Y·L = X if back, for the n×n triangle l with rows ls apart. With
+// threads 0, the rows are those of one thread already and are not cut further.
 func solveRows(x []float64, xs, m int, l []float64, ls, n int, back bool, threads int) {
 	if n <= base {
 		solveBase(x, xs, m, l, ls, n, back)
+		return
+	}
+	if n <= shared && m > base && threads > 0 {
+		// So many rows that packing the triangle is worth it, and no more than stay
+		// in the cache between two visits.
+		rows := min(512, max(base, (m/max(threads, 1)+base-1)/base*base))
+		parallel(threads, (m+rows-1)/rows, func(item int, _ *scratch) {
+			i := item * rows
+			solveRows(x[i*xs:], xs, min(rows, m-i), l, ls, n, back, 0)
+		})
 		return
 	}
 	n1 := (n/2 + base - 1) / base * base

@@ -10,6 +10,7 @@ const (
 	spread  = 768 // columns of the result packed at once; a multiple of every kernel's columns
 	tall    = 96  // rows of the result in a work item; a multiple of every kernel's rows
 	aStride = depth + 8
+	many    = 4       // work items of a thread between two barriers
 	small   = 1 << 17 // multiply-adds below which a second thread does not pay
 )
 
@@ -50,10 +51,10 @@ func gemm(p product, threads int) {
 			if p.lower {
 				first = col / tall
 			}
-			// With few rows there is work for all threads in the columns only.
+			// Columns are cut too where rows alone would leave threads idle at the end.
 			runs := 1
-			if rows := (p.m+tall-1)/tall - first; rows < threads {
-				runs = min(threads, panels)
+			if rows := (p.m+tall-1)/tall - first; threads > 1 && rows < many*threads {
+				runs = min((many*threads+rows-1)/rows, max(1, panels/4))
 			}
 			parallel(threads, ((p.m+tall-1)/tall-first)*runs, func(item int, s *scratch) {
 				row := (item/runs + first) * tall
