@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/npyio"
+	"github.com/bochner-ml/bochner/io/safetensors"
+)
+
+// about is the manifest of a directory of features, as far as the tests look at it.
+type about struct {
+	Features int      `json:"features"`
+	Classes  []string `json:"classes"`
+	Parts    []struct {
+		Names []string `json:"names"`
+		Rows  int      `json:"rows"`
+	} `json:"parts"`
+}
+
+func manifestOf(t *testing.T, dir string) (a about) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(read(t, dir, "manifest.json")), &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// arrays returns the numbers of all files of that place in the parts.
+func arrays[T npyio.Number](t *testing.T, dir string, place int) (all []T) {
+	t.Helper()
+	for _, part := range manifestOf(t, dir).Parts {
+		h, v, err := npyio.Read[T]([]byte(read(t, dir, part.Names[place])))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Shape[0] != part.Rows {
+			t.Errorf("%s has %d rows, the manifest says %d", part.Names[place], h.Shape[0], part.Rows)
+		}
+		all = append(all, v...)
+	}
+	return all
+}
+
+func TestFeaturesAreTheSameHoweverTheyAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "500", "--out", "train.csv")
+	common := []string{"featurize", "--data", "train.csv", "--label", "y", "--features", "64", "--quiet"}
+	must(t, dir, append(common, "--out", "whole")...)
+	must(t, dir, append(common, "--out", "cut", "--runner", "prism", "--lanes", "3", "--shard_bytes", "3000")...)
+	must(t, dir, append(common, "--out", "st", "--out_format", "safetensors")...)
+	must(t, dir, append(common, "--out", "csv", "--out_format", "csv")...)
+
+	x := arrays[float32](t, filepath.Join(dir, "whole"), 0)
+	y := arrays[int32](t, filepath.Join(dir, "whole"), 1)
+	if len(x) != 500*64 || len(y) != 500 {
+		t.Fatalf("%d features and %d labels of 500 rows", len(x), len(y))
+	}
+	if a := manifestOf(t, filepath.Join(dir, "cut")); len(a.Parts) < 3 || a.Features != 64 || !slices.Equal(a.Classes, []string{"-1", "1"}) {
+		t.Errorf("the manifest says %+v", a)
+	}
+	if !slices.Equal(arrays[float32](t, filepath.Join(dir, "cut"), 0), x) || !slices.Equal(arrays[int32](t, filepath.Join(dir, "cut"), 1), y) {
+		t.Error("features cut into shards differ")
+	}
+	file := read(t, dir, "st", "part-00000.safetensors")
+	f, err := safetensors.Read(strings.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := safetensors.Values[float32](f, "features"); err != nil || !slices.Equal(v, x) {
+		t.Errorf("the safetensors file holds other features (%v)", err)
+	}
+	lines := strings.Split(strings.TrimSpace(read(t, dir, "csv", "part-00000.csv")), "\n")
+	if len(lines) != 501 || !strings.HasPrefix(lines[0], "f1,f2,") || !strings.HasSuffix(lines[0], ",f64,label") {
+		t.Errorf("%d lines of CSV, the first %.60s", len(lines), lines[0])
+	}
+	// The label is the last column in the data, too.
+	data := strings.Split(strings.TrimSpace(read(t, dir, "train.csv")), "\n")
+	for i := 1; i < len(data); i++ {
+		want := data[i][strings.LastIndexByte(data[i], ',')+1:]
+		if got := lines[i][strings.LastIndexByte(lines[i], ',')+1:]; got != want || y[i-1] != int32(len(want)%2) {
+			t.Fatalf("row %d: label %s in CSV and class %d, want %s", i, got, y[i-1], want)
+		}
+	}
+}
+
+func TestFeaturesOfAModelAreThoseItWasTrainedOn(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "300", "--out", "train.csv")
+	flags := []string{"--data", "train.csv", "--label", "y", "--features", "32", "--quiet"}
+	must(t, dir, append([]string{"train", "--model", "model"}, flags...)...)
+	must(t, dir, append([]string{"featurize", "--out", "a"}, flags...)...)
+	must(t, dir, "featurize", "--model", "model", "--data", "train.csv", "--out", "b", "--quiet")
+	a, b := arrays[float32](t, filepath.Join(dir, "a"), 0), arrays[float32](t, filepath.Join(dir, "b"), 0)
+	if !slices.Equal(a, b) || len(a) != 300*32 {
+		t.Errorf("%d and %d features, or they differ", len(a), len(b))
+	}
+}
+
+func TestCodesOfMaxout(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "friedman", "--rows", "100", "--out", "train.csv")
+	must(t, dir, "featurize", "--data", "train.csv", "--label", "y", "--kernel", "maxout", "--q", "4", "--features", "128", "--out", "codes", "--out_format", "codes", "--quiet")
+	if v := arrays[uint64](t, filepath.Join(dir, "codes"), 0); len(v) != 100*2*2 {
+		t.Errorf("%d words, want 2 bits for each of 128 units of 100 rows", len(v))
+	}
+	if r := run(t, dir, "featurize", "--data", "train.csv", "--label", "y", "--out", "no", "--out_format", "codes"); r.code != 2 {
+		t.Errorf("codes of a kernel without: exit code %d, want 2", r.code)
+	}
+}
+
+func TestKernelShowsErrorsThatFall(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "friedman", "--rows", "300", "--out", "train.csv")
+	must(t, dir, "kernel", "--data", "train.csv", "--label", "y", "--budgets", "64,1024", "--seeds", "4", "--rows", "60", "--draw", "all", "--out", "errors", "--quiet")
+	var r struct {
+		Curves []struct {
+			Name   string
+			Points []struct {
+				RMSE struct{ Mean float64 } `json:"rmse"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, dir, "errors", "errors.json")), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Curves) != 3 {
+		t.Fatalf("%d curves, want those of 3 draws", len(r.Curves))
+	}
+	for _, c := range r.Curves {
+		if few, many := c.Points[0].RMSE.Mean, c.Points[1].RMSE.Mean; !(many < few/2.5) {
+			t.Errorf("%s: the error falls from %g to %g with 16 times the features, want a quarter or less", c.Name, few, many)
+		}
+	}
+	if got := entries(t, filepath.Join(dir, "errors")); !slices.Equal(got, []string{"errors.json", "errors.png", "errors.svg"}) {
+		t.Errorf("the directory holds %v", got)
+	}
+}
+
+func TestEveryKernelTrainsAndPredicts(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "checkerboard", "--rows", "600", "--out", "train.csv")
+	write(t, dir, "skeleton.yaml", "columns: 3\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n")
+	for _, flags := range [][]string{
+		{"--kernel", "maxout"}, {"--kernel", "maxout", "--q", "3", "--pool", "50"}, {"--kernel", "linear"},
+		{"--kernel", "skeleton", "--skeleton", "skeleton.yaml"}, {"--draw", "orthogonal"}, {"--draw", "structured"},
+	} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			t.Parallel()
+			name := strings.NewReplacer("-", "", " ", "_").Replace(strings.Join(flags, " "))
+			train := append([]string{"train", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-5", "--quiet"}, flags...)
+			must(t, dir, append(train, "--model", name)...)
+			must(t, dir, append(train, "--model", name+"-prism", "--runner", "prism", "--shard_bytes", "4000", "--lanes", "2")...)
+			if read(t, dir, name, "weights.safetensors") != read(t, dir, name+"-prism", "weights.safetensors") {
+				t.Error("the weights differ between runners")
+			}
+			must(t, dir, "evaluate", "--model", name, "--data", "train.csv", "--quiet")
+		})
+	}
+}
+
+func TestABadSkeletonIsToldByItsNode(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "50", "--out", "train.csv")
+	write(t, dir, "bad.yaml", "columns: 2\nnodes:\n  - {name: a, space: {circle: 2}, columns: [0]}\n  - {name: top, inputs: [a, top], activation: {relu: true}}\n")
+	r := run(t, dir, "train", "--data", "train.csv", "--label", "y", "--kernel", "skeleton", "--skeleton", "bad.yaml", "--model", "m")
+	if r.code != 2 || !strings.Contains(r.stderr, `"top"`) {
+		t.Errorf("exit code %d, %s", r.code, r.stderr)
+	}
+}
