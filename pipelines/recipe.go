@@ -32,18 +32,19 @@ func (r recipe) of(change func(*mapping)) features.Recipe {
 // the profile found.
 func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (r recipe, err error) {
 	r.family = families[o.Kernel.Name]
-	if r.scaling, err = chooseScale(o.Scale, schema, p); err != nil {
+	if r.scaling, err = chooseScale(o.Scale, schema, p, sum); err != nil {
 		return r, err
 	}
 	if r.mapping, err = o.Kernel.mapping(); err != nil {
 		return r, err
 	}
-	if r.mapping.skeleton != nil && r.mapping.in != p.Dim {
-		return r, refuse("pipelines: the skeleton takes rows of %d numbers, the data have %d", r.mapping.in, p.Dim)
+	dim := r.scaling.dim
+	if r.mapping.skeleton != nil && r.mapping.in != dim {
+		return r, refuse("pipelines: the skeleton takes rows of %d numbers, the data have %d", r.mapping.in, dim)
 	}
-	r.mapping.in, r.mapping.seed = p.Dim, o.Seed
+	r.mapping.in, r.mapping.seed = dim, o.Seed
 	if r.family.fixed {
-		r.mapping.Features = p.Dim
+		r.mapping.Features = dim
 	}
 	r.name = o.Kernel.Name + " kernel"
 	if s := r.mapping.skeleton; s != nil {
@@ -57,7 +58,7 @@ func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *
 		r.name += fmt.Sprintf(", q = %d", o.Kernel.Q)
 	}
 	if r.family.widths {
-		if err := r.chooseWidth(o.Kernel, p, sum); err != nil {
+		if err := r.chooseWidth(o.Kernel); err != nil {
 			return r, err
 		}
 	}
@@ -75,7 +76,7 @@ func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *
 }
 
 // chooseWidth finds the width of the kernel in units of the scaled rows.
-func (r *recipe) chooseWidth(k KernelOptions, p *profile.Profile, sum *profile.Sum) (err error) {
+func (r *recipe) chooseWidth(k KernelOptions) (err error) {
 	how := ""
 	switch {
 	case k.Gamma != 0:
@@ -85,19 +86,19 @@ func (r *recipe) chooseWidth(k KernelOptions, p *profile.Profile, sum *profile.S
 		}
 	case k.Width == "median":
 		how = " (median distance)"
-		x, n, d := sum.Sample()
-		if err := r.scaling.apply(x, n); err != nil {
+		x, n, err := r.scaling.sample()
+		if err != nil {
 			return err
 		}
-		if r.width, err = bandwidth.Median(x, n, d, r.family.distance); err != nil {
+		if r.width, err = bandwidth.Median(x, n, r.scaling.dim, r.family.distance); err != nil {
 			return &DataError{err}
 		}
 	case k.Width == "scale":
 		how = " (scale)"
 		if !r.scaling.known {
-			return usage("--width scale takes the variance of the scaled columns, which unit has changed; give median or a number")
+			return usage("--width scale takes statistics of the columns, which a step of --scale has mixed; give median or a number")
 		}
-		if r.width, err = bandwidth.Scale(p.Dim, r.scaling.varianceAll()); err != nil {
+		if r.width, err = bandwidth.Scale(r.scaling.dim, r.scaling.varianceAll()); err != nil {
 			return &DataError{err}
 		}
 	default:

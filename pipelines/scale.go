@@ -4,8 +4,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/image"
 	"github.com/bochner-ml/bochner/features/scale"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -18,20 +20,28 @@ type scaling struct {
 	dim            int
 	mean, variance []float64
 	low, high      []float64
-	// known says that the statistics hold: after unit they do not.
+	// known says that the statistics hold: steps that mix columns end it.
 	known bool
+
+	image  image.Shape                            // of the rows so far; no height if they are no images
+	sample func() (x []float32, n int, err error) // rows as they come out of the chain so far
 }
 
 // validScale checks the words of a chain, which are those of --scale.
 func validScale(chain []string) error {
 	for _, word := range chain {
-		switch word {
-		case "auto", "none", "standard", "minmax", "unit":
+		if _, isStep := plainSteps[word]; isStep {
+			continue
+		}
+		if name, args, has := strings.Cut(word, ":"); has {
+			if err := validImageStep(name, args); err != nil {
+				return err
+			}
 			continue
 		}
 		c, err := strconv.ParseFloat(word, 64)
 		if err != nil || !(c > 0) || math.IsInf(c, 0) {
-			return usage("--scale: %q is neither auto, none, standard, minmax, unit nor a number > 0 to divide by", word)
+			return usage("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, patchpca:SIZE:STRIDE:KEEP", word, strings.Join(keys(plainSteps), ", "))
 		}
 	}
 	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {
@@ -40,9 +50,16 @@ func validScale(chain []string) error {
 	return nil
 }
 
+// plainSteps are the words of a chain that take no numbers.
+var plainSteps = map[string]func(*scaling) error{
+	"auto": nil, "none": func(*scaling) error { return nil },
+	"unit": (*scaling).unit, "standard": (*scaling).standard, "minmax": (*scaling).minmax,
+	"gray": (*scaling).gray, "whiten": (*scaling).whiten, "hog": (*scaling).hog,
+}
+
 // chooseScale makes the chain for a data set. Auto divides bytes of images by
 // 255, standardises the columns of tables, and leaves LIBSVM data as they are.
-func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile) (*scaling, error) {
+func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*scaling, error) {
 	if len(chain) == 0 || chain[0] == "auto" {
 		switch {
 		case schema.Format.Images():
@@ -53,7 +70,12 @@ func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile) (*sc
 			chain = []string{"standard"}
 		}
 	}
-	sc := &scaling{dim: p.Dim, known: true}
+	sc := &scaling{dim: p.Dim, known: true, image: shapeOf(schema)}
+	sc.sample = func() ([]float32, int, error) {
+		x, n, _ := sum.Sample()
+		x, err := sc.apply(x, n)
+		return x, n, err
+	}
 	for _, c := range p.Columns {
 		sc.mean = append(sc.mean, c.Mean)
 		sc.variance = append(sc.variance, float64(c.Dev*c.Dev))
@@ -68,32 +90,57 @@ func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile) (*sc
 }
 
 func (sc *scaling) add(word string) error {
-	if (word == "standard" || word == "minmax") && !sc.known {
-		return usage("--scale: %s takes statistics of the columns, which unit has changed; put it before unit", word)
+	if step, ok := plainSteps[word]; ok {
+		return step(sc)
 	}
-	switch word {
-	case "none":
-	case "unit":
-		sc.steps = append(sc.steps, scale.Unit{In: sc.dim})
-		sc.known = false
-	case "standard":
-		sc.steps = append(sc.steps, scale.NewStandard(sc.mean, sc.variance))
-		sc.affine(func(j int) (shift, divide float64) { return sc.mean[j], math.Sqrt(sc.variance[j]) })
-	case "minmax":
-		m := scale.MinMax{}
-		for j := range sc.low {
-			m.Low, m.High = append(m.Low, float32(sc.low[j])), append(m.High, float32(sc.high[j]))
-		}
-		sc.steps = append(sc.steps, m)
-		sc.affine(func(j int) (shift, divide float64) { return sc.low[j], sc.high[j] - sc.low[j] })
-	default:
-		c, err := strconv.ParseFloat(word, 64)
-		if err != nil {
-			return usage("--scale: %q is not a number", word)
-		}
-		sc.steps = append(sc.steps, scale.Divide{In: sc.dim, By: c})
-		sc.affine(func(int) (shift, divide float64) { return 0, c })
+	if name, args, has := strings.Cut(word, ":"); has {
+		return sc.imageStep(name, args)
 	}
+	c, err := strconv.ParseFloat(word, 64)
+	if err != nil {
+		return usage("--scale: %q is not a number", word)
+	}
+	sc.steps = append(sc.steps, scale.Divide{In: sc.dim, By: c})
+	sc.affine(func(int) (shift, divide float64) { return 0, c })
+	return nil
+}
+
+// mix adds a step after which nothing is known of the columns.
+func (sc *scaling) mix(r features.Recipe) error {
+	_, out, err := features.Dims(r)
+	if err == nil {
+		err = features.Validate(r)
+	}
+	if err != nil {
+		return &UsageError{err}
+	}
+	sc.steps, sc.dim, sc.known = append(sc.steps, r), out, false
+	return nil
+}
+
+func (sc *scaling) unit() error { return sc.mix(scale.Unit{In: sc.dim}) }
+
+var errStatistics = usage("--scale: standard and minmax take statistics of the columns as they are read; put them before unit and other steps that mix columns")
+
+func (sc *scaling) standard() error {
+	if !sc.known {
+		return errStatistics
+	}
+	sc.steps = append(sc.steps, scale.NewStandard(sc.mean, sc.variance))
+	sc.affine(func(j int) (shift, divide float64) { return sc.mean[j], math.Sqrt(sc.variance[j]) })
+	return nil
+}
+
+func (sc *scaling) minmax() error {
+	if !sc.known {
+		return errStatistics
+	}
+	m := scale.MinMax{}
+	for j := range sc.low {
+		m.Low, m.High = append(m.Low, float32(sc.low[j])), append(m.High, float32(sc.high[j]))
+	}
+	sc.steps = append(sc.steps, m)
+	sc.affine(func(j int) (shift, divide float64) { return sc.low[j], sc.high[j] - sc.low[j] })
 	return nil
 }
 
@@ -110,16 +157,21 @@ func (sc *scaling) affine(of func(j int) (shift, divide float64)) {
 	}
 }
 
-// apply scales n rows in place.
-func (sc *scaling) apply(x []float32, n int) error {
+// apply returns what the chain makes of n rows. It may write to x.
+func (sc *scaling) apply(x []float32, n int) ([]float32, error) {
 	for _, step := range sc.steps {
 		m, err := step.New()
 		if err != nil {
-			return &DataError{err}
+			return nil, &DataError{err}
 		}
-		m.Apply(x, x, n)
+		dst := x
+		if in, out := m.Dims(); in != out {
+			dst = make([]float32, n*out)
+		}
+		m.Apply(dst, x, n)
+		x = dst
 	}
-	return nil
+	return x, nil
 }
 
 // varianceAll returns the variance of all numbers of all scaled rows together.

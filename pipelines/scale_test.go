@@ -36,12 +36,12 @@ func TestStatisticsComeThroughChains(t *testing.T) {
 	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "standard,3", "minmax,standard", "standard,minmax", "255,minmax,4"} {
 		x, d, p := profileOf(700)
 		schema := dataset.Schema{Format: dataset.CSV, Dim: d}
-		sc, err := chooseScale(strings.Split(chain, ","), schema, p)
+		sc, err := chooseScale(strings.Split(chain, ","), schema, p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := len(x) / d
-		if err := sc.apply(x, n); err != nil {
+		if x, err = sc.apply(x, n); err != nil {
 			t.Fatal(err)
 		}
 		var sum, squares float64
@@ -79,12 +79,12 @@ func TestAutoScalesByTheFormat(t *testing.T) {
 		dataset.CSV: "standard", dataset.TSV: "standard", dataset.LIBSVM: "none", dataset.IDX: "255", dataset.CIFAR10: "255", dataset.CIFAR100: "255",
 	} {
 		schema := dataset.Schema{Format: format, Dim: d}
-		explicit, err := chooseScale([]string{want}, schema, p)
+		explicit, err := chooseScale([]string{want}, schema, p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, chain := range [][]string{nil, {"auto"}} {
-			got, err := chooseScale(chain, schema, p)
+			got, err := chooseScale(chain, schema, p, nil)
 			if err != nil || fmt.Sprint(got.steps) != fmt.Sprint(explicit.steps) {
 				t.Errorf("%s: %v, want %v (%v)", format, got.steps, explicit.steps, err)
 			}
@@ -98,10 +98,10 @@ func TestScaleRefusals(t *testing.T) {
 	}
 	_, d, p := profileOf(50)
 	for _, chain := range []string{"unit,standard", "unit,2,minmax"} {
-		_, err := chooseScale(strings.Split(chain, ","), dataset.Schema{Format: dataset.CSV, Dim: d}, p)
+		_, err := chooseScale(strings.Split(chain, ","), dataset.Schema{Format: dataset.CSV, Dim: d}, p, nil)
 		wantError(t, chain, err, ExitUsage, "before unit")
 	}
-	if sc, err := chooseScale([]string{"standard", "unit"}, dataset.Schema{Format: dataset.CSV, Dim: d}, p); err != nil || sc.known {
+	if sc, err := chooseScale([]string{"standard", "unit"}, dataset.Schema{Format: dataset.CSV, Dim: d}, p, nil); err != nil || sc.known {
 		t.Errorf("standard,unit: %v", err)
 	}
 }

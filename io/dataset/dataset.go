@@ -93,6 +93,9 @@ type Schema struct {
 	Format  Format   `json:"format"`
 	Dim     int      `json:"dim"`               // row length
 	Columns []string `json:"columns,omitempty"` // of CSV and TSV: the names of the row's fields
+	// Image is the height and width of the rows' images, and the number of their
+	// channels unless there is one, where the format tells.
+	Image []int `json:"image,omitempty"`
 	// CSV is the layout of the first file.
 	CSV *csvio.Layout `json:"csv,omitempty"`
 }

@@ -35,6 +35,9 @@ func (d *Dataset) beginIDX(first int, head []byte) error {
 		return &Error{IDX, d.Files[first].Name, err}
 	}
 	d.Schema.Dim = h.RowLen()
+	if len(h.Dims) == 3 || len(h.Dims) == 4 {
+		d.Schema.Image = h.Dims[1:]
+	}
 	return nil
 }
 

@@ -23,7 +23,7 @@ type mapFlags struct {
 func (f *mapFlags) register(fs *pflag.FlagSet) {
 	f.data.register(fs)
 	fs.StringVar(&f.opts.Task, "task", "auto", "What the labels are: classification, regression, or auto: up to 100 different whole numbers and any text are classes, other numbers are targets.")
-	fs.StringVar(&f.scale, "scale", "auto", "How to scale rows, a chain of: a number to divide by, standard, minmax, unit, none. auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM as it is.")
+	fs.StringVar(&f.scale, "scale", "auto", "How to prepare rows, a chain of: a number to divide by, standard, minmax, unit, none; of images crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP. auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM as it is.")
 	k := &f.opts.Kernel
 	fs.StringVar(&k.Name, "kernel", "gaussian", "Kernel: "+strings.Join(pipelines.Kernels(), ", ")+".")
 	fs.StringVar(&k.Width, "width", "median", "Width σ of the kernel in units of the scaled rows: a number, median (distance of two rows), or scale (scikit-learn's gamma=\"scale\").")
