@@ -27,6 +27,8 @@ type Engine struct {
 	Lanes   int    // parallel chains over the data; 0 chooses for the runner
 	Threads int    // of the algebra in each lane; 0 chooses for the runner
 	Verbose bool   // let Beam's own log lines through
+
+	solveThreads int // Threads as it was given
 }
 
 // runners are those that the program is linked with. Beam ends the process at
@@ -51,6 +53,7 @@ func (e Engine) withDefaults() Engine {
 		e.Runner = "direct"
 	}
 	cores := runtime.GOMAXPROCS(0)
+	e.solveThreads = e.Threads
 	switch e.Runner {
 	case "direct":
 		e.Lanes = 1 // one goroutine does everything, one lane after the other

@@ -24,6 +24,8 @@ type Scan struct {
 	Pass    string // URI of the pass file
 	Lanes   int    // how many lanes share the shards
 	Threads int    // of the algebra on one block
+
+	SolveThreads int // of the one worker that solves; 0 is all of its cores
 }
 
 // lanes begins n chains, each with its number as its only element.

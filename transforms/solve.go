@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"runtime"
 	"sort"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -71,14 +72,14 @@ func (f *storePartFn) ProcessElement(ctx context.Context, key int, p Part) ([]by
 func Solve(s beam.Scope, sc Scan, st State, stored, reports beam.PCollection) beam.PCollection {
 	s = s.Scope("transforms.Solve")
 	grouped := beam.CoGroupByKey(s, beam.ParDo(s, toOne, stored), beam.ParDo(s, toOne, reports))
-	return beam.ParDo(s, &solveFn{Pass: sc.Pass, State: st, Threads: sc.Threads}, grouped)
+	return beam.ParDo(s, &solveFn{Pass: sc.Pass, State: st, Threads: sc.SolveThreads}, grouped)
 }
 
 // Resolve makes the model as Solve does, from the parts that an earlier run has
 // left whole.
 func Resolve(s beam.Scope, sc Scan, st State) beam.PCollection {
 	s = s.Scope("transforms.Resolve")
-	return beam.ParDo(s, &resolveFn{Pass: sc.Pass, State: st, Threads: sc.Threads}, beam.Impulse(s))
+	return beam.ParDo(s, &resolveFn{Pass: sc.Pass, State: st, Threads: sc.SolveThreads}, beam.Impulse(s))
 }
 
 type solveFn struct {
@@ -123,6 +124,9 @@ type FitReport struct {
 
 func solve(ctx context.Context, pass string, st State, threads int, index []byte) ([]byte, error) {
 	defer clock(solving)()
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0) // all that this worker has: nothing else is left to do
+	}
 	p, err := loadPass(ctx, pass)
 	if err != nil {
 		return nil, asFault(Internal, err)
