@@ -236,3 +236,13 @@ func targets1AVX2(acc *int32, panel *int8, y *int16, ys int, quads int)
 //
 //go:noescape
 func targets4AVX2(acc *int32, panel *int8, y *int16, ys int, quads int)
+
+// dots1AVX2 is dots for 1 vectors bs apart; n may be zero.
+//
+//go:noescape
+func dots1AVX2(dst *float64, a *float64, b *float64, bs int, n int)
+
+// dots4AVX2 is dots for 4 vectors bs apart; n may be zero.
+//
+//go:noescape
+func dots4AVX2(dst *float64, a *float64, b *float64, bs int, n int)

@@ -4666,3 +4666,125 @@ quad:
 	VMOVDQU      Y7, 224(AX)
 	VZEROUPPER
 	RET
+
+// func dots1AVX2(dst *float64, a *float64, b *float64, bs int, n int)
+// Requires: AVX
+TEXT ·dots1AVX2(SB), NOSPLIT, $0-40
+	MOVQ   dst+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   b+16(FP), DX
+	MOVQ   bs+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   n+32(FP), SI
+	LEAQ   (BX)(BX*2), BX
+	VXORPD Y0, Y0, Y0
+	SUBQ   $0x00000004, SI
+	JL     rest
+
+steps:
+	VMOVUPD (CX), Y8
+	VMULPD  (DX), Y8, Y4
+	VADDPD  Y4, Y0, Y0
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000004, SI
+	JGE     steps
+
+rest:
+	ADDQ         $0x00000004, SI
+	VEXTRACTF128 $0x01, Y0, X4
+	TESTQ        SI, SI
+	JZ           single_done
+
+single:
+	VMOVSD (CX), X8
+	VMULSD (DX), X8, X9
+	VADDSD X9, X0, X0
+	ADDQ   $0x00000008, CX
+	ADDQ   $0x00000008, DX
+	DECQ   SI
+	JNZ    single
+
+single_done:
+	VHADDPD   X4, X0, X0
+	VPERMILPD $0x01, X0, X4
+	VADDSD    X4, X0, X0
+	VMOVSD    X0, (AX)
+	VZEROUPPER
+	RET
+
+// func dots4AVX2(dst *float64, a *float64, b *float64, bs int, n int)
+// Requires: AVX
+TEXT ·dots4AVX2(SB), NOSPLIT, $0-40
+	MOVQ   dst+0(FP), AX
+	MOVQ   a+8(FP), CX
+	MOVQ   b+16(FP), DX
+	MOVQ   bs+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   n+32(FP), SI
+	LEAQ   (BX)(BX*2), DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	SUBQ   $0x00000004, SI
+	JL     rest
+
+steps:
+	VMOVUPD (CX), Y8
+	VMULPD  (DX), Y8, Y4
+	VADDPD  Y4, Y0, Y0
+	VMULPD  (DX)(BX*1), Y8, Y5
+	VADDPD  Y5, Y1, Y1
+	VMULPD  (DX)(BX*2), Y8, Y6
+	VADDPD  Y6, Y2, Y2
+	VMULPD  (DX)(DI*1), Y8, Y7
+	VADDPD  Y7, Y3, Y3
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000004, SI
+	JGE     steps
+
+rest:
+	ADDQ         $0x00000004, SI
+	VEXTRACTF128 $0x01, Y0, X4
+	VEXTRACTF128 $0x01, Y1, X5
+	VEXTRACTF128 $0x01, Y2, X6
+	VEXTRACTF128 $0x01, Y3, X7
+	TESTQ        SI, SI
+	JZ           single_done
+
+single:
+	VMOVSD (CX), X8
+	VMULSD (DX), X8, X9
+	VADDSD X9, X0, X0
+	VMULSD (DX)(BX*1), X8, X9
+	VADDSD X9, X1, X1
+	VMULSD (DX)(BX*2), X8, X9
+	VADDSD X9, X2, X2
+	VMULSD (DX)(DI*1), X8, X9
+	VADDSD X9, X3, X3
+	ADDQ   $0x00000008, CX
+	ADDQ   $0x00000008, DX
+	DECQ   SI
+	JNZ    single
+
+single_done:
+	VHADDPD   X4, X0, X0
+	VPERMILPD $0x01, X0, X4
+	VADDSD    X4, X0, X0
+	VMOVSD    X0, (AX)
+	VHADDPD   X5, X1, X1
+	VPERMILPD $0x01, X1, X5
+	VADDSD    X5, X1, X1
+	VMOVSD    X1, 8(AX)
+	VHADDPD   X6, X2, X2
+	VPERMILPD $0x01, X2, X6
+	VADDSD    X6, X2, X2
+	VMOVSD    X2, 16(AX)
+	VHADDPD   X7, X3, X3
+	VPERMILPD $0x01, X3, X7
+	VADDSD    X7, X3, X3
+	VMOVSD    X3, 24(AX)
+	VZEROUPPER
+	RET

@@ -67,6 +67,9 @@ type level struct {
 	// that of the next row. NaN is larger than all; of two zeros it may be either.
 	slide func(x []float32, xs, shift, rows, vecs int)
 
+	// dots stores in dst the products of a with vectors bs apart in b, of which
+	// there is at least one.
+	dots func(dst, a, b []float64, bs int)
 	dot  func(x, y []float32) float32
 	axpy func(a float32, x, y []float32)
 }

@@ -87,6 +87,7 @@ var avx512Level = level{
 	},
 	classes: classesWide,
 	targets: targetsWide,
+	dots:    dotsWide,
 	mr:      8,
 	nr:      24,
 	tile: func(c []float64, cs int, a []float64, as int, b []float64, k int) {
@@ -194,6 +195,7 @@ var avx2Level = level{
 	},
 	classes: classesWide,
 	targets: targetsWide,
+	dots:    dotsWide,
 	mr:      4,
 	nr:      12,
 	tile: func(c []float64, cs int, a []float64, as int, b []float64, k int) {
@@ -239,7 +241,7 @@ var avx2Level = level{
 	axpy: func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
 }
 
-// classesWide and targetsWide are bound by the cache at 256 bits already.
+// classesWide, targetsWide and dotsWide are bound by the cache at 256 bits already.
 func classesWide(acc []int32, panel []int8, class []int32) {
 	quads := len(class) / 4
 	if quads == 0 {
@@ -259,6 +261,17 @@ func targetsWide(acc []int32, panel []int8, y []int16, ys, quads, k int) {
 	}
 	for ; t < k; t++ {
 		targets1AVX2(ptr(acc[t*lanes:]), ptr(panel), ptr(y[4*t:]), ys, quads)
+	}
+}
+
+func dotsWide(dst, a, b []float64, bs int) {
+	reach(b, len(dst), bs, len(a))
+	c := 0
+	for ; c+4 <= len(dst); c += 4 {
+		dots4AVX2(ptr(dst[c:]), ptr(a), ptr(b[c*bs:]), bs, len(a))
+	}
+	for ; c < len(dst); c++ {
+		dots1AVX2(ptr(dst[c:]), ptr(a), ptr(b[c*bs:]), bs, len(a))
 	}
 }
 

@@ -18,6 +18,7 @@ var goLevel = level{
 	hadamard:    hadamardGo,
 	affine:      affineGo,
 	slide:       slideGo,
+	dots:        dotsGo,
 	dot:         dotGo,
 	axpy:        axpyGo,
 }

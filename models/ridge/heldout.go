@@ -14,7 +14,7 @@ type heldOut struct {
 
 	colMean []float64   // φ̄ of the fold, length D
 	vt      []float64   // row-major k×D, so that products run along memory
-	tile    [][]float64 // one centred tile for each worker
+	scratch [][]float64 // of each worker, see form
 	forms   []float64   // a term of the quadratic form for each tile
 }
 
@@ -23,12 +23,12 @@ func newHeldOut(shape Shape, threads int) *heldOut {
 		shape: shape, threads: threads,
 		colMean: make([]float64, shape.Dim),
 		vt:      make([]float64, shape.Dim*shape.Outputs),
-		tile:    make([][]float64, max(1, threads)),
+		scratch: make([][]float64, max(1, threads)),
 		forms:   make([]float64, blas.NumTiles(shape.Dim)),
 	}
 	side := min(shape.Dim, blas.TileDim)
-	for i := range h.tile {
-		h.tile[i] = make([]float64, side*side)
+	for i := range h.scratch {
+		h.scratch[i] = make([]float64, side+(side+1)*shape.Outputs)
 	}
 	return h
 }
@@ -72,7 +72,7 @@ func (h *heldOut) squares(y *system, fold *Sum) float64 {
 	}
 
 	forTiles(d, h.threads, func(worker, t, i, j int) {
-		h.forms[t] = h.form(h.tile[worker], fold.tiles[t], i, j, n)
+		h.forms[t] = h.form(h.scratch[worker], fold.tiles[t], i, j, n)
 	})
 	// In the order of the tiles, whichever worker had them.
 	for _, v := range h.forms {
@@ -81,49 +81,36 @@ func (h *heldOut) squares(y *system, fold *Sum) float64 {
 	return max(e, 0) // a perfect fit can end a rounding error below zero
 }
 
-// form returns what tile (i, j) of G_c and its mirror add to tr VᵀG_cV.
-func (h *heldOut) form(centred, tile []float64, i, j int, n float64) float64 {
+// form returns what tile (i, j) of G_c and its mirror add to tr VᵀG_cV. The
+// scratch has room for a row of the tile, for a number for each of its rows and
+// outputs, and for one more for each output.
+func (h *heldOut) form(scratch, tile []float64, i, j int, n float64) float64 {
 	d, k := h.shape.Dim, h.shape.Outputs
 	top, left := i*blas.TileDim, j*blas.TileDim
 	rows, cols := blas.TileRows(d, i), blas.TileRows(d, j)
+	row, terms, dots := scratch[:cols], scratch[cols:][:k*rows], scratch[cols+k*rows:][:k]
 	for a := range rows {
 		sum := n * h.colMean[top+a]
-		dst := centred[a*cols : (a+1)*cols]
-		for b := range dst {
-			dst[b] = tile[a*cols+b] - float64(sum*h.colMean[left+b])
+		from, mean := tile[a*cols:][:cols], h.colMean[left:][:cols]
+		for b, g := range from {
+			row[b] = g - float64(sum*mean[b])
+		}
+		// Of a tile on the diagonal, only the lower half is a sum.
+		upTo, own := cols, 0.0
+		if i == j {
+			upTo, own = a, row[a]
+		}
+		blas.Dots(dots, row[:upTo], h.vt[left:], d)
+		for c, p := range dots {
+			v := h.vt[c*d+top+a]
+			terms[c*rows+a] = float64(v * (2*p + float64(own*v)))
 		}
 	}
 	var e float64
-	for c := range k {
-		va, vb := h.vt[c*d+top:][:rows], h.vt[c*d+left:][:cols]
-		for a, v := range va {
-			row := centred[a*cols : (a+1)*cols]
-			if i == j {
-				// Of a tile on the diagonal, only the lower half is a sum.
-				e += float64(v * (2*dot(row[:a], vb[:a]) + float64(row[a]*v)))
-			} else {
-				e += 2 * float64(v*dot(row, vb))
-			}
-		}
+	for _, t := range terms {
+		e += t
 	}
 	return e
-}
-
-// dot adds in four chains, the same on every platform.
-func dot(a, b []float64) float64 {
-	b = b[:len(a)]
-	var s0, s1, s2, s3 float64
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		s0 += float64(a[i] * b[i])
-		s1 += float64(a[i+1] * b[i+1])
-		s2 += float64(a[i+2] * b[i+2])
-		s3 += float64(a[i+3] * b[i+3])
-	}
-	for ; i < len(a); i++ {
-		s0 += float64(a[i] * b[i])
-	}
-	return (s0 + s1) + (s2 + s3)
 }
 
 // centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows

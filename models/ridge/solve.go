@@ -82,7 +82,7 @@ func Memory(shape Shape, folds, threads int) int64 {
 	side := min(d, blas.TileDim)
 	bytes := shape.Bytes() + 8*d*d + 2*8*d*k + 4*d*k
 	if folds > 1 {
-		bytes += shape.Bytes() + 8*d*k + 8*side*side*int64(max(threads, 1))
+		bytes += shape.Bytes() + 8*d*k + 8*(side+(side+1)*k)*int64(max(threads, 1))
 	}
 	return bytes
 }

@@ -49,6 +49,8 @@ func main() {
 	classes()
 	targets(1)
 	targets(4)
+	dots(1)
+	dots(4)
 	Generate()
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -81,5 +83,51 @@ func axpy(m machine) {
 		add(4, xp)
 		add(4, yp)
 	})
+	ret()
+}
+
+// dots writes dotsN: N products at a time, each in four chains.
+func dots(n int) {
+	text(avx2, fmt.Sprint("dots", n), "func(dst, a, b *float64, bs, n int)",
+		fmt.Sprintf("is dots for %d vectors bs apart; n may be zero.", n))
+	dst, a, b, bs, count := param("dst"), param("a"), param("b"), shifted("bs", 3), param("n")
+	bs3 := GP64()
+	LEAQ(Mem{Base: bs, Index: bs, Scale: 2}, bs3)
+	for i := range n {
+		VXORPD(y[i], y[i], y[i])
+	}
+	add(-4, count)
+	JL(LabelRef("rest"))
+	Label("steps")
+	VMOVUPD(at(a, 0), y[8])
+	for i := range n {
+		VMULPD(rowOf(i, 4, b, b, bs, bs3, 0), y[8], y[4+i])
+		VADDPD(y[4+i], y[i], y[i])
+	}
+	add(32, a)
+	add(32, b)
+	add(-4, count)
+	JGE(LabelRef("steps"))
+	Label("rest")
+	add(4, count)
+	// What is left continues the first chain.
+	for i := range n {
+		VEXTRACTF128(Imm(1), y[i], x[4+i])
+	}
+	loop("single", count, 1, true, func() {
+		VMOVSD(at(a, 0), x[8])
+		for i := range n {
+			VMULSD(rowOf(i, 4, b, b, bs, bs3, 0), x[8], x[9])
+			VADDSD(x[9], x[i], x[i])
+		}
+		add(8, a)
+		add(8, b)
+	})
+	for i := range n {
+		VHADDPD(x[4+i], x[i], x[i]) // s0+s1, s2+s3
+		VPERMILPD(Imm(1), x[i], x[4+i])
+		VADDSD(x[4+i], x[i], x[i])
+		VMOVSD(x[i], at(dst, 8*i))
+	}
 	ret()
 }
