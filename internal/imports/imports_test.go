@@ -16,11 +16,11 @@ const module = "github.com/bochner-ml/bochner/"
 // floors lists the top folders from the lowest up. A package imports packages of
 // its own floor and of those below. The packages of internal are tools of all
 // floors and import none of them; io knows nothing of features.
-var floors = []string{"internal", "io", "features", "models", "transforms", "pipelines"}
+var floors = []string{"internal", "io", "features", "models", "transforms", "pipelines", "local"}
 
 // only lists what may import a library that has its place.
 var only = map[string][]string{
-	"github.com/apache/beam/sdks/v2": {"transforms", "pipelines"},
+	"github.com/apache/beam/sdks/v2": {"transforms", "pipelines", "local"},
 	"github.com/spf13/cobra":         {"pipelines/command"},
 	"cloud.google.com/go/storage":    {"io/storage"},
 }
