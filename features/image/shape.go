@@ -1,0 +1,121 @@
+// Package image holds what is done to images before a random map: cropping,
+// greying, whitening, gradients and projections of patches. Each is a fixed
+// recipe, whose map takes a row of one length to a row of another, so that a
+// features.Chain can hold them one after the other:
+//
+//	cifar := image.Shape{Height: 32, Width: 32, Channels: 3, Planar: true}
+//	features.Chain{Steps: []features.Recipe{
+//		image.HoG{Shape: cifar, Cell: 4, Orientations: 8},
+//		fourier.Gaussian{In: 512, …},
+//	}}
+//
+// Equal recipes make equal bits of equal rows on every machine: sums go over
+// the pixels in one order, in float64, and no product is fused with a sum. The
+// same image in either layout gives the same numbers.
+package image
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+func init() {
+	features.Register("image.crop", features.Decode[Crop])
+	features.Register("image.gray", features.Decode[Gray])
+	features.Register("image.whiten", features.Decode[Whiten])
+	features.Register("image.hog", features.Decode[HoG])
+	features.Register("image.patchpca", features.Decode[PatchPCA])
+}
+
+// Shape tells how a row holds an image: the pixels row by row from the top, each
+// row from the left, either with the channels of a pixel side by side or with
+// one whole plane of pixels per channel.
+type Shape struct {
+	Height   int  `json:"height"`   // pixels, ≥ 1
+	Width    int  `json:"width"`    // pixels, ≥ 1
+	Channels int  `json:"channels"` // numbers a pixel, ≥ 1; three are red, green, blue
+	Planar   bool `json:"planar"`   // one plane per channel, as in CIFAR files
+}
+
+// Len returns the number of numbers of an image, the length of its row.
+func (s Shape) Len() int { return s.Height * s.Width * s.Channels }
+
+// At returns the index in the row of a channel of the pixel in row y and column x.
+func (s Shape) At(y, x, channel int) int {
+	pixel, channels := s.strides()
+	return (y*s.Width+x)*pixel + channel*channels
+}
+
+// strides returns the steps in the row from a pixel to the next, and from a
+// channel to the next.
+func (s Shape) strides() (pixel, channel int) {
+	if s.Planar {
+		return 1, s.Height * s.Width
+	}
+	return s.Channels, 1
+}
+
+// check returns an error that names the field of the shape that is wrong.
+func (s Shape) check(recipe string) error {
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"height", s.Height}, {"width", s.Width}, {"channels", s.Channels}} {
+		if f.value < 1 || f.value > rows.MaxDim {
+			return fmt.Errorf("image: %s: shape.%s must be 1 to %d (have %d)", recipe, f.name, rows.MaxDim, f.value)
+		}
+	}
+	if s.Width > rows.MaxDim/s.Height || s.Channels > rows.MaxDim/(s.Height*s.Width) {
+		return fmt.Errorf("image: %s: shape: an image of %d×%d×%d is longer than a row may be, %d numbers",
+			recipe, s.Height, s.Width, s.Channels, rows.MaxDim)
+	}
+	return nil
+}
+
+// Map takes images to what its recipe makes of them. It has no state beside its
+// parameters and scratch memory.
+type Map struct {
+	in, out int
+	row     func(dst, x []float32) // in and out long
+}
+
+var _ features.Map = (*Map)(nil)
+
+// Dims returns the length of an image's row and of the row made of it.
+func (m *Map) Dims() (in, out int) { return m.in, m.out }
+
+// Apply stores in dst what the map makes of the n images of x. The slices must
+// not overlap. It panics if one is too short.
+func (m *Map) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
+		panic("image: Apply: slice too short")
+	}
+	for i := range n {
+		m.row(dst[i*m.out:(i+1)*m.out], x[i*m.in:(i+1)*m.in])
+	}
+}
+
+// kernel returns the inner product of what r makes of x and z, or NaN if r does
+// not validate.
+func kernel(r features.Recipe, x, z []float32) float64 {
+	if len(x) != len(z) {
+		panic("image: Kernel of rows of different lengths")
+	}
+	m, err := r.New()
+	if err != nil {
+		return math.NaN()
+	}
+	_, out := m.Dims()
+	fx, fz := make([]float32, out), make([]float32, out)
+	m.Apply(fx, x, 1)
+	m.Apply(fz, z, 1)
+	var sum float64
+	for i, v := range fx {
+		// The product of two float32 fits a float64: fused or not, the sum is the same.
+		sum += float64(v) * float64(fz[i])
+	}
+	return sum
+}

@@ -1,0 +1,304 @@
+package image
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/stream"
+)
+
+// pixels returns n images of whole numbers from 0 to 255.
+func pixels(s Shape, n int) []float32 {
+	r := stream.New(1, stream.PurposeOf("test/pixels"), 0)
+	x := make([]float32, n*s.Len())
+	for i := range x {
+		x[i] = float32(r.Below(256))
+	}
+	return x
+}
+
+func mustNew(t testing.TB, r features.Recipe) features.Map {
+	t.Helper()
+	m, err := r.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func apply(t testing.TB, r features.Recipe, x []float32, n int) []float32 {
+	t.Helper()
+	m := mustNew(t, r)
+	_, out := m.Dims()
+	dst := make([]float32, n*out)
+	m.Apply(dst, x, n)
+	return dst
+}
+
+// planar returns the images of x, which have the channels side by side, in planes.
+func planar(x []float32, s Shape) []float32 {
+	y := make([]float32, 0, len(x))
+	for ; len(x) > 0; x = x[s.Len():] {
+		for c := range s.Channels {
+			for p := range s.Height * s.Width {
+				y = append(y, x[p*s.Channels+c])
+			}
+		}
+	}
+	return y
+}
+
+// at is the index of a number of an image with the channels side by side.
+func at(s Shape, y, x, c int) int { return (y*s.Width+x)*s.Channels + c }
+
+// valid returns recipes of images of that shape, and what they return, nil for
+// no image.
+func valid(t testing.TB, s Shape) map[string]features.Fixed {
+	t.Helper()
+	interleaved := s
+	interleaved.Planar = false
+	fit, err := FitPatchPCA(pixels(interleaved, 3), 3, PatchFit{Shape: interleaved, Patch: 3, Stride: 2, Out: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit.Shape = s
+	return map[string]features.Fixed{
+		"crop": Crop{Shape: s, Size: 6}, "gray": Gray{Shape: s}, "whiten": Whiten{Shape: s},
+		"hog": HoG{Shape: s, Cell: 3, Orientations: 7}, "patchpca": fit,
+	}
+}
+
+func TestIndexOfAPixel(t *testing.T) {
+	s := Shape{Height: 2, Width: 3, Channels: 2}
+	if s.Len() != 12 || s.At(1, 2, 1) != 11 || s.At(1, 0, 1) != 7 {
+		t.Errorf("side by side: %d, %d, %d", s.Len(), s.At(1, 2, 1), s.At(1, 0, 1))
+	}
+	s.Planar = true
+	if s.At(1, 2, 1) != 11 || s.At(1, 0, 1) != 9 || s.At(1, 0, 0) != 3 {
+		t.Errorf("in planes: %d, %d, %d", s.At(1, 2, 1), s.At(1, 0, 1), s.At(1, 0, 0))
+	}
+}
+
+func TestLayoutsAgreeToTheBit(t *testing.T) {
+	s, p := Shape{Height: 9, Width: 8, Channels: 3}, Shape{Height: 9, Width: 8, Channels: 3, Planar: true}
+	const n = 4
+	x := pixels(s, n)
+	for i := range x {
+		x[i] /= 7 // so that sums round
+	}
+	inPlanes := valid(t, p)
+	for name, r := range valid(t, s) {
+		want, have := apply(t, r, x, n), apply(t, inPlanes[name], planar(x, s), n)
+		if shaped, ok := r.(interface{ Result() Shape }); ok {
+			want = planar(want, shaped.Result())
+			if to := inPlanes[name].(interface{ Result() Shape }).Result(); !to.Planar {
+				t.Errorf("%s: the result is not in planes", name)
+			}
+		}
+		if !slices.Equal(have, want) {
+			t.Errorf("%s: planes give other numbers", name)
+		}
+	}
+}
+
+func TestRowsDoNotDependOnTheirBlock(t *testing.T) {
+	s := Shape{Height: 9, Width: 8, Channels: 3}
+	x := pixels(s, 5)
+	for name, r := range valid(t, s) {
+		together := apply(t, r, x, 5)
+		in, out := mustNew(t, r).Dims()
+		for i := range 5 {
+			if one := apply(t, r, x[i*in:(i+1)*in], 1); !slices.Equal(one, together[i*out:(i+1)*out]) {
+				t.Errorf("%s: row %d alone has other numbers", name, i)
+			}
+		}
+	}
+}
+
+func TestRecipesSealAndOpen(t *testing.T) {
+	s := Shape{Height: 9, Width: 8, Channels: 3, Planar: true}
+	for name, r := range valid(t, s) {
+		sealed, err := features.Seal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sealed.Kind != "image."+name {
+			t.Errorf("kind %q", sealed.Kind)
+		}
+		data, err := json.Marshal(sealed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back features.Sealed
+		if err := json.Unmarshal(data, &back); err != nil {
+			t.Fatal(err)
+		}
+		again, err := back.Open()
+		if err != nil || !reflect.DeepEqual(again, features.Recipe(r)) {
+			t.Errorf("%s: have %v, %v, want %v", name, again, err, r)
+		}
+		in, out, err := features.Dims(r)
+		if i, o := mustNew(t, r).Dims(); err != nil || in != i || out != o || in != s.Len() {
+			t.Errorf("%s: recipe %d→%d, map %d→%d, %v", name, in, out, i, o, err)
+		}
+	}
+	for _, c := range []struct{ kind, data, want string }{
+		{"image.crop", `{"shape":{"height":3,"width":3,"channels":1,"planar":false,"depth":1},"size":1}`, `unknown field "depth"`},
+		{"image.crop", `{"shape":{"height":3,"width":3,"channels":1},"size":"1"}`, `field "size"`},
+		{"image.hog", `{"shape":{"height":3.5,"width":3,"channels":1},"cell":1,"orientations":1}`, `field "shape.height"`},
+		{"image.gray", `{}`, "shape.height must be 1 to 1048576 (have 0)"},
+		{"image.whiten", `{"shape":{"height":1,"width":1,"channels":1}} 1`, "more behind the JSON object"},
+	} {
+		_, err := features.Sealed{Kind: c.kind, JSON: json.RawMessage(c.data)}.Open()
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.kind) {
+			t.Errorf("%s: have %v, want %q", c.data, err, c.want)
+		}
+	}
+}
+
+func TestChainOfImageRecipes(t *testing.T) {
+	s := Shape{Height: 32, Width: 32, Channels: 3, Planar: true}
+	cropped := Crop{Shape: s, Size: 24}
+	gray := Gray{Shape: cropped.Result()}
+	white := Whiten{Shape: gray.Result()}
+	hog := HoG{Shape: white.Result(), Cell: 4, Orientations: 8}
+	chain := features.Chain{Steps: []features.Recipe{cropped, gray, white, hog, linear.Identity{In: 288, Bound: 1}}}
+	x := pixels(s, 3)
+	want := apply(t, hog, apply(t, white, apply(t, gray, apply(t, cropped, x, 3), 3), 3), 3)
+	have := apply(t, chain, x, 3)
+	if !slices.Equal(have, want) {
+		t.Error("the chain gives other features than its steps")
+	}
+	sealed, err := features.Seal(chain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := sealed.Open(); err != nil || !reflect.DeepEqual(again, features.Recipe(chain)) {
+		t.Errorf("%v, %v", again, err)
+	}
+}
+
+func TestKernelIsTheInnerProductOfResults(t *testing.T) {
+	s := Shape{Height: 9, Width: 8, Channels: 3}
+	x := pixels(s, 2)
+	for name, r := range valid(t, s) {
+		y := apply(t, r, x, 2)
+		var want float64
+		for i := range y[:len(y)/2] {
+			want += float64(y[i]) * float64(y[len(y)/2+i])
+		}
+		if k := r.Kernel(x[:s.Len()], x[s.Len():]); k != want {
+			t.Errorf("%s: kernel %v, inner product %v", name, k, want)
+		}
+	}
+	if k := (Gray{}).Kernel(nil, nil); !math.IsNaN(k) {
+		t.Errorf("kernel of no valid recipe: %v", k)
+	}
+}
+
+func TestRecipeErrorsNameTheField(t *testing.T) {
+	s := Shape{Height: 6, Width: 5, Channels: 3}
+	with := func(height, width, channels int) Shape {
+		return Shape{Height: height, Width: width, Channels: channels}
+	}
+	nan := float32(math.NaN())
+	zeros := func(n int) []float32 { return make([]float32, n) }
+	for _, c := range []struct {
+		r    features.Recipe
+		want string
+	}{
+		{Crop{Size: 1}, "image: Crop: shape.height must be 1 to 1048576 (have 0)"},
+		{Gray{Shape: with(1, -1, 3)}, "image: Gray: shape.width must be 1 to 1048576 (have -1)"},
+		{Whiten{Shape: with(1, 1, 0)}, "image: Whiten: shape.channels must be 1 to 1048576 (have 0)"},
+		{HoG{Shape: with(1<<20+1, 1, 1)}, "image: HoG: shape.height must be 1 to 1048576 (have 1048577)"},
+		{Whiten{Shape: with(1<<20, 2, 1)}, "image: Whiten: shape: an image of 1048576×2×1 is longer than a row may be, 1048576 numbers"},
+		{Whiten{Shape: with(1<<20, 1<<20, 1<<20)}, "longer than a row may be"},
+		{Whiten{Shape: with(1<<10, 1<<10, 2)}, "longer than a row may be"},
+		{Crop{Shape: s}, "image: Crop: size must be 1 to 5 (have 0)"},
+		{Crop{Shape: s, Size: 6}, "image: Crop: size must be 1 to 5 (have 6)"},
+		{Gray{Shape: with(2, 2, 1)}, "image: Gray: shape.channels must be 3"},
+		{HoG{Shape: with(5, 5, 2), Cell: 1, Orientations: 8}, "image: HoG: shape.channels must be 1 or 3 (have 2)"},
+		{HoG{Shape: s, Orientations: 8}, "image: HoG: cell must be 1 to 5 (have 0)"},
+		{HoG{Shape: s, Cell: 6, Orientations: 8}, "(have 6)"},
+		{HoG{Shape: s, Cell: 1}, "image: HoG: orientations must be 1 to 180 (have 0)"},
+		{HoG{Shape: s, Cell: 1, Orientations: 181}, "(have 181)"},
+		{HoG{Shape: with(512, 512, 1), Cell: 1, Orientations: 5}, "image: HoG: 1310720 features are more than a row may have"},
+		{PatchPCA{}, "image: PatchPCA: shape.height"},
+		{PatchPCA{Shape: s, Patch: 6, Stride: 1, Out: 1}, "image: PatchPCA: patch must be 1 to 5 (have 6)"},
+		{PatchPCA{Shape: with(500, 500, 4), Patch: 30, Stride: 1, Out: 1}, "patch: 30×30 pixels of 4 channels are more than 2048 numbers"},
+		{PatchPCA{Shape: with(1<<20, 1, 1), Patch: 1, Stride: 0, Out: 1}, "image: PatchPCA: stride must be 1 to 1048576 (have 0)"},
+		{PatchPCA{Shape: s, Patch: 5, Stride: 1}, "image: PatchPCA: out must be 1 to 1048576 (have 0)"},
+		{PatchPCA{Shape: with(1024, 1024, 1), Patch: 1, Stride: 1, Out: 2}, "image: PatchPCA: out: 1024×1024 patches of 2 numbers are longer"},
+		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 2, Mean: zeros(2)}, "image: PatchPCA: mean must hold 3 numbers, one a number of a patch (have 2)"},
+		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 2, Mean: zeros(3), Basis: zeros(5)}, "image: PatchPCA: basis must hold 2×3 numbers (have 5)"},
+		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 2, Mean: zeros(3), Basis: zeros(9)}, "(have 9)"},
+		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0, nan, 0}, Basis: zeros(3)}, "number 2 of mean must be finite"},
+		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 2, Mean: zeros(3), Basis: []float32{0, 0, 0, 0, 0, nan}}, "number 3 of direction 2 of basis must be finite"},
+	} {
+		if _, err := c.r.New(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: have %v, want %q", c.r, err, c.want)
+		}
+		if _, err := features.Seal(c.r); err == nil {
+			t.Errorf("%+v seals", c.r)
+		}
+	}
+}
+
+func TestShortSlicesPanic(t *testing.T) {
+	s := Shape{Height: 1, Width: 3, Channels: 1}
+	m := mustNew(t, Whiten{Shape: s})
+	for name, f := range map[string]func(){
+		"x":      func() { m.Apply(make([]float32, 6), make([]float32, 5), 2) },
+		"dst":    func() { m.Apply(make([]float32, 5), make([]float32, 6), 2) },
+		"n":      func() { m.Apply(nil, nil, -1) },
+		"Kernel": func() { Whiten{Shape: s}.Kernel(make([]float32, 3), make([]float32, 2)) },
+		"Fit": func() {
+			FitPatchPCA(make([]float32, 5), 2, PatchFit{Shape: s, Patch: 1, Stride: 1, Out: 1})
+		},
+		"Augment": func() {
+			Augment{Shape: s}.Apply(make([]float32, 3), make([]float32, 2), 1, number, 0)
+		},
+		"Augment of no shape": func() { Augment{}.Apply(nil, nil, 0, number, 0) },
+	} {
+		func() {
+			defer func() {
+				if p := recover(); !strings.HasPrefix(fmt.Sprint(p), "image: ") {
+					t.Errorf("%s: %v", name, p)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+// arm64 has fused multiply-add instructions, and Go's compiler uses them where a
+// product is not rounded explicitly. Only a sum of products of two float32, which are
+// exact in float64, may have one.
+func TestNoFusedMultiplyAddOnArm64(t *testing.T) {
+	cmd := exec.Command(filepath.Join(runtime.GOROOT(), "bin", "go"), "build", "-gcflags=-S", ".")
+	cmd.Env = append(cmd.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lines := regexp.MustCompile(`(?m)^.*\((.*)\.go:\d+\)\s+(F[A-Z]+)\s.*$`).FindAllSubmatch(out, -1)
+	if !slices.ContainsFunc(lines, func(l [][]byte) bool { return string(l[2]) == "FMULD" }) {
+		t.Fatal("found no multiplication in the listing")
+	}
+	for _, l := range lines {
+		if fused, _ := regexp.Match("^FN?M(ADD|SUB)", l[2]); fused && filepath.Base(string(l[1])) != "shape" {
+			t.Errorf("%s", l[0])
+		}
+	}
+}
