@@ -12,12 +12,13 @@ const tableNumbers = 1 << 18
 
 // scratch is what a call of ApplyRange works in.
 type scratch struct {
-	phases   []float32    // tables of some rows: turns by code
-	others   []complex128 // their tables of codes that are not phases
-	vectors  []float32    // their vectors v
-	turns    [chunk]float32
-	cos, sin [chunk]float32
-	both     [2 * chunk]float32
+	phases  []float32      // tables of some rows: turns by code
+	others  []complex128   // their tables of codes that are not phases
+	vectors []float32      // their vectors v
+	turns   [chunk]float32 // of the features of a chunk
+	cos     [chunk]float32
+	both    [2 * chunk]float32
+	circles []float32 // turns of the circles of a hybrid, then their cosines and sines
 }
 
 // ApplyRange stores features first … first+count−1 of the n rows of x in dst
@@ -44,14 +45,17 @@ func (m *Map) ApplyRange(dst, x []float32, n, first, count int) {
 		rows := min(run, n-row)
 		for i := range rows {
 			t := s.table(b, i)
-			b.look(&t, x[(row+i)*columns:(row+i+1)*columns])
+			b.look(s, &t, x[(row+i)*columns:(row+i+1)*columns])
 		}
 		for c := first / chunk; c*chunk < first+count; c++ {
 			lo, hi := max(first, c*chunk), min(first+count, (c+1)*chunk, m.out)
 			for i := range rows {
 				m.chunk(s, c, s.table(b, i))
 				to := dst[(row+i)*count+lo-first:][:hi-lo]
-				copy(to, s.cos[lo-c*chunk:])
+				from, weights := s.cos[lo-c*chunk:][:len(to)], m.weights[lo:hi][:len(to)]
+				for k, w := range weights {
+					to[k] = from[k] * w
+				}
 			}
 		}
 	}
@@ -82,7 +86,7 @@ func (s *scratch) table(b *codebook, i int) table {
 }
 
 // look fills the table of a row.
-func (b *codebook) look(t *table, x []float32) {
+func (b *codebook) look(s *scratch, t *table, x []float32) {
 	t.phases[quarter] = 0.25
 	for i := range b.leaves {
 		l := &b.leaves[i]
@@ -111,7 +115,7 @@ func (b *codebook) look(t *table, x []float32) {
 				to[j] = complex(float64(r*float64(x[c])), 0)
 			}
 		case hybrid:
-			l.join(t.vectors[l.at:l.at+l.n], x)
+			l.join(s, t.vectors[l.at:l.at+l.n], x)
 		default:
 			for j, c := range l.columns {
 				t.vectors[int(l.at)+j] = x[c]
@@ -149,15 +153,22 @@ func (l *leaf) categories(to []float32, x []float32) {
 
 // join stores the linear inputs of a hybrid: of a circle cosine and sine, of a
 // binary node the sign, of a sphere its columns.
-func (l *leaf) join(to []float32, x []float32) {
-	var turns [16]float32
-	var both [32]float32
+func (l *leaf) join(s *scratch, to []float32, x []float32) {
+	whole := (len(l.inputs) + lanes - 1) / lanes
+	s.circles = grow(s.circles, 3*whole*lanes)
+	turns, both := s.circles[:whole*lanes], s.circles[whole*lanes:]
+	clear(turns)
+	for i := range l.inputs {
+		if in := &l.inputs[i]; in.kind == angle {
+			turns[i] = in.turns(x)
+		}
+	}
+	identity.CosSin(both, turns, whole, 1, 1)
 	for i := range l.inputs {
 		switch in := &l.inputs[i]; in.kind {
 		case angle:
-			turns[0] = in.turns(x)
-			identity.CosSin(both[:], turns[:], 1, 1, 1)
-			to[0], to[1] = both[0], both[16]
+			at := i/lanes*2*lanes + i%lanes
+			to[0], to[1] = both[at], both[at+lanes]
 			to = to[2:]
 		case sign:
 			to[0] = -1
@@ -174,7 +185,7 @@ func (l *leaf) join(to []float32, x []float32) {
 	}
 }
 
-// chunk stores the features of chunk c, weighted, in s.cos. Behind the last
+// chunk stores the features of chunk c, without their weights, in s.cos. Behind the last
 // feature of the map it leaves anything.
 func (m *Map) chunk(s *scratch, c int, t table) {
 	m.gather(&s.turns, c, t.phases)
@@ -187,17 +198,13 @@ func (m *Map) chunk(s *scratch, c int, t table) {
 	clear(s.turns[n:min(chunk, whole*lanes)]) // no NaN of an earlier row
 	if m.productTo == nil && !m.book.projecting {
 		identity.Cos(s.cos[:], s.turns[:], whole, 1, 1)
-		for j, w := range m.weights[first : first+n] {
-			s.cos[j] *= w
-		}
 		return
 	}
 	identity.CosSin(s.both[:], s.turns[:], whole, 1, 1)
-	for j, w := range m.weights[first : first+n] {
+	for j := range n {
 		at := j/lanes*2*lanes + j%lanes
 		re, im := m.product(first+j, t)
-		v := float64(float64(s.both[at])*re) - float64(float64(s.both[at+lanes])*im)
-		s.cos[j] = float32(v * float64(w))
+		s.cos[j] = float32(float64(float64(s.both[at])*re) - float64(float64(s.both[at+lanes])*im))
 	}
 }
 
@@ -224,7 +231,12 @@ func (m *Map) gather(turns *[chunk]float32, c int, p []float32) {
 		turns[j%chunk] = p[three[0]] + p[three[1]] + p[three[2]]
 		codes = codes[3:]
 	}
-	for k := 4; k <= short; k++ {
+	for _, j := range order[at.ends[3]:at.ends[4]] {
+		four := (*[4]int32)(codes)
+		turns[j%chunk] = p[four[0]] + p[four[1]] + p[four[2]] + p[four[3]]
+		codes = codes[4:]
+	}
+	for k := 5; k <= short; k++ {
 		for _, j := range order[at.ends[k-1]:at.ends[k]] {
 			turns[j%chunk] = total(codes[:k], p)
 			codes = codes[k:]

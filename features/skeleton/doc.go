@@ -51,8 +51,9 @@
 // would be number Out+1 of the different ones; that draw is left out, and M is the number before it.
 // So stopped, the estimate is unbiased: which draw stops it does not depend on
 // the order of those before it, so that each of them has the distribution of the first. (To stop with
-// the draw that is number Out, and count it, would not be: it is always new.) At most 1,000·Out
-// draws are made, and at least 100,000 are allowed; if they give fewer than Out features, that is an error.
+// the draw that is number Out, and count it, would not be: it is always new.) At most
+// max(1,000·Out, 100,000) draws are made, or 2³³ divided by the mean number of nodes that a draw visits
+// if that is less; if they give fewer than Out features, that is an error.
 // Features stand in the order of their first draw, and a map with more features begins with the same ones.
 //
 // # The grid

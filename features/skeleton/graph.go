@@ -225,7 +225,8 @@ func (g *Graph) sort() error {
 				if u == v {
 					return fmt.Errorf("skeleton: node %q: takes itself", g.name(v))
 				}
-				return fmt.Errorf("skeleton: node %q: takes %q, which depends on it", g.name(v), g.name(u))
+				w := g.of(u)[next[u]-1] // on the way from u to v, and so back to u
+				return fmt.Errorf("skeleton: node %q: takes %q, which depends on it", g.name(u), g.name(w))
 			case 0:
 				state[u] = open
 				stack = append(stack, u)

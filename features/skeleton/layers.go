@@ -58,6 +58,9 @@ func fromLayers(s *Skeleton, columns int) (*Graph, error) {
 // plan returns the grids, inputs first, and the number of edges, all checked
 // against the limits.
 func (s *Skeleton) plan() (plan []grid, edges int, err error) {
+	if len(s.Layers) == 0 {
+		return nil, 0, errors.New("skeleton: no layers; give at least one")
+	}
 	h, w, deep := s.area()
 	columnsEach := 1
 	if s.Space.vector() {
@@ -104,9 +107,6 @@ func (s *Skeleton) plan() (plan []grid, edges int, err error) {
 	}
 	if n := at.nodes(); n != 1 {
 		return nil, 0, fmt.Errorf("skeleton: layer %d: the last layer has %d nodes and must have one, the output; add a layer with full: true", len(s.Layers), n)
-	}
-	if len(s.Layers) == 0 {
-		return nil, 0, errors.New("skeleton: no layers; give at least one")
 	}
 	return plan, edges, nil
 }

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// drawsEach bounds the draws for a budget: so many a feature, and at least
-// leastDraws.
+// Limits on the draws for a budget: so many a feature, but leastDraws at least, if
+// these do not visit more than maxWork nodes in the mean.
 const (
 	drawsEach  = 1000
 	leastDraws = 100_000
@@ -31,9 +31,8 @@ type distinct struct {
 // drawDistinct draws features 0, 1, … of the seed until one turns up that would
 // be number out+1 of the different ones, which is left out together with what
 // follows. If the limit of draws comes first, there must be out features.
-func drawDistinct(g *Graph, book *codebook, seed uint64, out int) (*distinct, error) {
+func drawDistinct(g *Graph, book *codebook, seed uint64, out int, limit int64) (*distinct, error) {
 	d := &distinct{slots: make([]int32, 64)}
-	limit := max(leastDraws, drawsEach*int64(out))
 	workers := make([]*drawer, min(runtime.GOMAXPROCS(0), 16))
 	for i := range workers {
 		workers[i] = &drawer{g: g, book: book}

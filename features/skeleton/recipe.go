@@ -13,8 +13,8 @@ const MaxOut = 1 << 24
 // by Algorithm 1 of Daniely, Frostig, Gupta and Singer (2017).
 //
 // Out counts different features: features are drawn until one would be the one
-// too many, at most 1,000·Out times and at least 100,000 times. One that was drawn c times of M
-// has weight √(c/M), so that inner products are the mean over all M draws.
+// too many, or a limit is reached (see the package comment). One that was drawn c times of M has
+// weight √(c/M), so that inner products are the mean over all M draws.
 type Compositional struct {
 	Skeleton Skeleton `json:"skeleton"`
 	Out      int      `json:"out"` // number of features D, different from each other
@@ -27,13 +27,13 @@ func init() { features.Register("skeleton", features.Decode[Compositional]) }
 // Limits on the work of drawing, counted in nodes visited.
 const (
 	maxVisits = 1 << 20 // by one draw, in the mean
-	maxWork   = 1 << 36 // by Out draws, in the mean
+	maxWork   = 1 << 33 // by all draws, in the mean
 )
 
-// prepare checks the recipe.
-func (r Compositional) prepare() (*Graph, *codebook, error) {
-	fail := func(format string, a ...any) (*Graph, *codebook, error) {
-		return nil, nil, fmt.Errorf("skeleton: Compositional: %s", fmt.Sprintf(format, a...))
+// prepare checks the recipe, and returns how many draws may be made for it.
+func (r Compositional) prepare() (g *Graph, book *codebook, limit int64, err error) {
+	fail := func(format string, a ...any) (*Graph, *codebook, int64, error) {
+		return nil, nil, 0, fmt.Errorf("skeleton: Compositional: %s", fmt.Sprintf(format, a...))
 	}
 	switch {
 	case r.Out < 1 || r.Out > MaxOut:
@@ -41,13 +41,11 @@ func (r Compositional) prepare() (*Graph, *codebook, error) {
 	case r.Sampler != RFS && r.Sampler != Hybrid:
 		return fail("unknown sampler %q; have hybrid, or none for that of Algorithm 1", r.Sampler)
 	}
-	g, err := r.Skeleton.Compile()
-	if err != nil {
-		return nil, nil, err
+	if g, err = r.Skeleton.Compile(); err != nil {
+		return nil, nil, 0, err
 	}
-	book, err := newCodebook(g, r.Sampler)
-	if err != nil {
-		return nil, nil, err
+	if book, err = newCodebook(g, r.Sampler); err != nil {
+		return nil, nil, 0, err
 	}
 	visits := g.expect(1, func(int32) float64 { return 1 })
 	if !(visits <= maxVisits && visits*float64(r.Out) <= maxWork) {
@@ -56,7 +54,8 @@ func (r Compositional) prepare() (*Graph, *codebook, error) {
 	if n := book.values(g) * float64(r.Out); !(n <= maxStored) {
 		return fail("the frequencies of %d features take %.3g numbers, more than %d; take fewer features", r.Out, n, maxStored)
 	}
-	return g, book, nil
+	limit = max(leastDraws, drawsEach*int64(r.Out))
+	return g, book, min(limit, int64(maxWork/visits)), nil
 }
 
 // values returns how many numbers the factors of a draw have in the mean.
@@ -82,7 +81,7 @@ func (b *codebook) values(g *Graph) float64 {
 
 // Validate returns an error that names the node, layer or field that is wrong.
 func (r Compositional) Validate() error {
-	_, _, err := r.prepare()
+	_, _, _, err := r.prepare()
 	return err
 }
 
@@ -92,14 +91,15 @@ func (r Compositional) Dims() (in, out int) {
 	return in, r.Out
 }
 
-// New draws the map, a *Map. The errors are those of Validate, and a skeleton
-// that has fewer different features than Out, or so few that the limit of draws comes first.
+// New draws the map, a *Map. The errors are those of Validate, a skeleton that has
+// fewer different features than Out, or so few that the limit of draws comes first, and features
+// that take more memory than there are limits for.
 func (r Compositional) New() (features.Map, error) {
-	g, book, err := r.prepare()
+	g, book, limit, err := r.prepare()
 	if err != nil {
 		return nil, err
 	}
-	d, err := drawDistinct(g, book, r.Seed, r.Out)
+	d, err := drawDistinct(g, book, r.Seed, r.Out, limit)
 	if err != nil {
 		return nil, err
 	}
