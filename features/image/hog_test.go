@@ -50,7 +50,7 @@ func TestHoGEqualsScikitImage(t *testing.T) {
 			}
 		}
 	}
-	if err := lines.Err(); err != nil || cases != 6 {
+	if err := lines.Err(); err != nil || cases != 7 {
 		t.Fatalf("%d cases, %v", cases, err)
 	}
 }

@@ -80,6 +80,10 @@ func TestPatchesAreProjected(t *testing.T) {
 		if len(have) != count*c.out {
 			t.Fatalf("%+v: %d numbers of %d patches", c, len(have), count)
 		}
+		p.Shape.Planar = true
+		if inPlanes := apply(t, p, planar(x, c.shape), n); !slices.Equal(inPlanes, planar(have, projected(c.shape, c.size, c.stride, c.out))) {
+			t.Errorf("%+v: planes give other numbers", c)
+		}
 		for i := range count {
 			for k := range c.out {
 				var want, size float64

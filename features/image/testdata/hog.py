@@ -12,6 +12,7 @@ for height, width, cell, orientations, scale in [
     (13, 17, 3, 12, 1.0),  # an odd cell, and pixels that no cell holds
     (9, 7, 2, 1, 1 / 1024),
     (5, 5, 5, 180, 1.0),
+    (8, 8, 4, 8, 2**-24),  # gradients as small as the regularisation
 ]:
     y, x = np.mgrid[0:height, 0:width]
     image = (7 * x * x + 13 * y * y + 5 * x * y + (31 * x * x * y + 17 * y * y) % 97) % 256
