@@ -157,17 +157,15 @@ func (sc *scaling) affine(of func(j int) (shift, divide float64)) {
 	}
 }
 
-// apply returns what the chain makes of n rows. It may write to x.
+// apply returns what the chain makes of n rows.
 func (sc *scaling) apply(x []float32, n int) ([]float32, error) {
 	for _, step := range sc.steps {
 		m, err := step.New()
 		if err != nil {
 			return nil, &DataError{err}
 		}
-		dst := x
-		if in, out := m.Dims(); in != out {
-			dst = make([]float32, n*out)
-		}
+		_, out := m.Dims()
+		dst := make([]float32, n*out) // not every map may write to the rows it reads
 		m.Apply(dst, x, n)
 		x = dst
 	}
