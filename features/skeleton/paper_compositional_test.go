@@ -357,7 +357,7 @@ func TestSeriesAreTheDualActivations(t *testing.T) {
 			}
 		}
 	}
-	// [(2i−3)!!]²/(2i)!/π, e^{−1/s}s^{−i}/i!, and the first terms as MATH texts print them.
+	// [(2i−3)!!]²/(2i)!/π, e^{−1/s}s^{−i}/i!.
 	have := relu.Coefficients(6)
 	for i, want := range []float64{1 / math.Pi, 0.5, 1 / (2 * math.Pi), 0, 1 / (24 * math.Pi), 0, 9 / (720 * math.Pi)} {
 		if math.Abs(have[i]-want) > 1e-16 {

@@ -16,6 +16,11 @@ import (
 const (
 	maxJSON = 64 << 20 // bytes; MaxNodes nodes with their inputs
 	maxYAML = 64 << 10 // bytes; YAML is for what people write
+
+	// A skeleton is nested 5 deep. The YAML parser takes time with the square of
+	// the depth, so that what is deeper does not reach it.
+	maxBrackets = 16
+	maxIndent   = 64 // characters before a key or a dash outside brackets
 )
 
 // Parse reads a skeleton from JSON, if the first character is {, else from YAML:
@@ -62,6 +67,7 @@ func parseYAML(data []byte, s *Skeleton) error {
 	}
 	// An alias may stand for any number of values, and a second document would be
 	// passed over.
+	brackets := 0
 	for i, t := range lexer.Tokenize(string(data)) {
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType:
@@ -70,6 +76,15 @@ func parseYAML(data []byte, s *Skeleton) error {
 			if i > 0 {
 				return fmt.Errorf("line %d: a second document", t.Position.Line)
 			}
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets--
+		}
+		indented := brackets <= 0 && t.Position.Column > maxIndent &&
+			(t.Type == token.SequenceEntryType || t.Type == token.MappingKeyType || t.Type == token.MappingValueType)
+		if brackets > maxBrackets || indented {
+			return fmt.Errorf("line %d: nested too deep for a skeleton", t.Position.Line)
 		}
 	}
 	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {

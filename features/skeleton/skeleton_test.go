@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 )
@@ -297,6 +298,19 @@ func TestParseIsStrict(t *testing.T) {
 		if _, err := Parse([]byte(c.data)); err == nil || !strings.HasPrefix(err.Error(), "skeleton: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s: have %v, want %q", c.data, err, c.want)
 		}
+	}
+	for _, deep := range []string{"[", "- ", "{a: ", "? ", "a: ", "[{a: ", "- a:\n  ", "? [] : "} {
+		start := time.Now()
+		if _, err := Parse([]byte(strings.Repeat(deep, maxYAML/len(deep)))); err == nil || time.Since(start) > 10*time.Second {
+			t.Errorf("%q again and again: %v after %v", deep, err, time.Since(start))
+		}
+	}
+	var stairs strings.Builder
+	for i := range 300 {
+		stairs.WriteString(strings.Repeat(" ", i) + "a:\n")
+	}
+	if _, err := Parse([]byte(stairs.String())); err == nil || !strings.Contains(err.Error(), "line 64: nested too deep") {
+		t.Error(err)
 	}
 	if _, err := Parse([]byte("---\n" + cifar)); err != nil {
 		t.Errorf("a document mark at the top: %v", err)
