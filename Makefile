@@ -7,7 +7,7 @@ FUZZTIME    = 60s
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build the static binary, build/bochner
 	CGO_ENABLED=0 go build -trimpath -o build/bochner ./pipelines/bochner
@@ -54,6 +54,14 @@ bench: build/bench/ok ## measure the kernels beside OpenBLAS, scikit-learn and g
 
 bench-train: build/bench/ok build ## measure training on the MNIST of $$BOCHNER_DATA beside scikit-learn (BENCHFLAGS=-big for 10,000 features)
 	go run ./local/bench -train -python build/bench/bin/python $(BENCHFLAGS)
+
+repro-maxout: ## repeat the maxout paper's table on the MNIST of $$BOCHNER_DATA (about 15 minutes)
+	go run ./local/repro maxout $(REPROFLAGS)
+
+repro-compositional: ## repeat the compositional paper's figures on the images of $$BOCHNER_DATA
+	go run ./local/repro compositional $(REPROFLAGS)
+
+.PHONY: repro-maxout repro-compositional
 
 build/bench/ok: local/bench/requirements.txt
 	python3 -m venv build/bench

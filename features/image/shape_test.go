@@ -4,11 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os/exec"
-	"path/filepath"
 	"reflect"
-	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
 // pixels returns n images of whole numbers from 0 to 255.
@@ -285,20 +282,4 @@ func TestShortSlicesPanic(t *testing.T) {
 // arm64 has fused multiply-add instructions, and Go's compiler uses them where a
 // product is not rounded explicitly. Only a sum of products of two float32, which are
 // exact in float64, may have one.
-func TestNoFusedMultiplyAddOnArm64(t *testing.T) {
-	cmd := exec.Command(filepath.Join(runtime.GOROOT(), "bin", "go"), "build", "-gcflags=-S", ".")
-	cmd.Env = append(cmd.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	lines := regexp.MustCompile(`(?m)^.*\((.*)\.go:\d+\)\s+(F[A-Z]+)\s.*$`).FindAllSubmatch(out, -1)
-	if !slices.ContainsFunc(lines, func(l [][]byte) bool { return string(l[2]) == "FMULD" }) {
-		t.Fatal("found no multiplication in the listing")
-	}
-	for _, l := range lines {
-		if fused, _ := regexp.Match("^FN?M(ADD|SUB)", l[2]); fused && filepath.Base(string(l[1])) != "shape" {
-			t.Errorf("%s", l[0])
-		}
-	}
-}
+func TestNoFusedMultiplyAddOnArm64(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "shape") }

@@ -2,13 +2,10 @@ package stream
 
 import (
 	"math"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"runtime"
-	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
 // Random123's kat_vectors for philox4x32 with 10 rounds.
@@ -160,20 +157,4 @@ func TestSpentStreamPanics(t *testing.T) {
 
 // arm64 has fused multiply-add instructions, and Go's compiler uses them where a
 // product is not rounded explicitly. One would change a model's frequencies.
-func TestNoFusedMultiplyAddOnArm64(t *testing.T) {
-	cmd := exec.Command(filepath.Join(runtime.GOROOT(), "bin", "go"), "build", "-gcflags=-S", ".")
-	cmd.Env = append(cmd.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	lines := regexp.MustCompile(`(?m)^.*\.go:\d+\)\s+(F[A-Z]+)\s.*$`).FindAllSubmatch(out, -1)
-	if !slices.ContainsFunc(lines, func(l [][]byte) bool { return string(l[1]) == "FMULD" }) {
-		t.Fatal("found no multiplication in the listing")
-	}
-	for _, l := range lines {
-		if fused, _ := regexp.Match("^FN?M(ADD|SUB)", l[1]); fused {
-			t.Errorf("%s", l[0])
-		}
-	}
-}
+func TestNoFusedMultiplyAddOnArm64(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }
