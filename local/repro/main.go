@@ -39,20 +39,19 @@ func run() error {
 	fs.IntVar(&e.seeds, "seeds", 5, "seeds up to 1,000 features")
 	fs.IntVar(&e.large, "large_seeds", 1, "seeds above 1,000 features")
 	features := fs.String("features", "", "numbers of features, instead of those of the paper")
+	qs := fs.String("q", "", "values of q, instead of those of the paper")
 	if err := fs.Parse(os.Args[2:]); err != nil {
 		return err
 	}
 	if e.data = os.Getenv("BOCHNER_DATA"); e.data == "" {
 		return fmt.Errorf("set BOCHNER_DATA to the folder of the data sets (see README.md)")
 	}
-	if *features != "" {
-		for _, word := range strings.Split(*features, ",") {
-			n, err := strconv.Atoi(word)
-			if err != nil {
-				return fmt.Errorf("-features: %w", err)
-			}
-			e.features = append(e.features, n)
-		}
+	var err error
+	if e.features, err = counts("features", *features); err != nil {
+		return err
+	}
+	if e.qs, err = counts("q", *qs); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(e.out, 0o777); err != nil {
 		return err
@@ -71,11 +70,26 @@ func run() error {
 	return fmt.Errorf("unknown experiment %q; have maxout, compositional", os.Args[1])
 }
 
+// counts reads a list of whole numbers.
+func counts(flag, text string) (out []int, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for _, word := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, fmt.Errorf("-%s: %w", flag, err)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
 // experiment is what the flags say.
 type experiment struct {
 	data, out    string
 	seeds, large int
-	features     []int
+	features, qs []int
 }
 
 // seedsOf returns how many seeds a number of features gets.

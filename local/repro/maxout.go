@@ -45,10 +45,14 @@ func (e experiment) maxout(ctx context.Context) error {
 	if len(units) == 0 {
 		units = []int{100, 500, 1000, 5000, 10000}
 	}
+	qs := e.qs
+	if len(qs) == 0 {
+		qs = []int{1, 2, 4, 8, 16}
+	}
 	var cells []maxoutCell
 	fmt.Println("MNIST test error in %, rows of norm 1; mean ± deviation over seeds, ours | paper (apart, in standard errors)")
 	for _, m := range units {
-		for _, q := range []int{1, 2, 4, 8, 16} {
+		for _, q := range qs {
 			cell := maxoutCell{Q: q, Units: m}
 			for seed := range e.seedsOf(m) {
 				o := pipelines.MapOptions{
