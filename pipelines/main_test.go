@@ -83,3 +83,35 @@ func wantError(t *testing.T, what string, err error, code int, words ...string) 
 		}
 	}
 }
+
+// A process that lives on, as a Go program of its user does, finds the new model
+// where another one stood.
+func TestAModelThatReplacesAnotherIsTheOneThatIsUsed(t *testing.T) {
+	dir := t.TempDir()
+	data := dataset.Options{Data: []string{filepath.Join(dir, "train.csv")}, Label: "y"}
+	if _, err := Generate(t.Context(), GenerateOptions{Set: "moons", Rows: 300, Seed: 1, Noise: -1, Out: data.Data[0]}); err != nil {
+		t.Fatal(err)
+	}
+	model := filepath.Join(dir, "model")
+	var accuracies []float64
+	for _, features := range []int{2, 128} {
+		if err := os.RemoveAll(model); err != nil {
+			t.Fatal(err)
+		}
+		o := TrainOptions{
+			MapOptions: MapOptions{Data: data, Kernel: KernelOptions{Features: features}, Seed: 1},
+			Model:      model, Lambda: LambdaOptions{Path: []float64{1e-6}},
+		}
+		if _, err := Train(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Evaluate(t.Context(), EvaluateOptions{Model: model, Data: data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		accuracies = append(accuracies, r.Classes.Accuracy)
+	}
+	if !(accuracies[1] > accuracies[0]) {
+		t.Errorf("accuracies %v: the second model was not used", accuracies)
+	}
+}

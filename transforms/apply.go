@@ -3,6 +3,7 @@ package transforms
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/bochner-ml/bochner/features"
@@ -10,8 +11,13 @@ import (
 	"github.com/bochner-ml/bochner/models"
 )
 
-// modelsLoaded holds the model loaded last, which the lanes of a process share.
-var modelsLoaded = newCache(1, models.Load)
+// modelsLoaded holds the model loaded last, which the lanes of a process share, by
+// the checksum of its manifest and its directory: another model may have come to
+// stand where one stood.
+var modelsLoaded = newCache(1, func(ctx context.Context, name string) (*models.Model, error) {
+	_, dir, _ := strings.Cut(name, " ")
+	return models.Load(ctx, dir)
+})
 
 // applier takes blocks to the scores of a model.
 type applier struct {
@@ -23,7 +29,7 @@ type applier struct {
 }
 
 func newApplier(ctx context.Context, p *Pass, threads int) (*applier, error) {
-	m, err := modelsLoaded.get(ctx, p.Predict.Model)
+	m, err := modelsLoaded.get(ctx, p.Predict.SHA256+" "+p.Predict.Model)
 	if err != nil {
 		return nil, asFault(BadModel, err)
 	}
