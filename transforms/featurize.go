@@ -31,11 +31,7 @@ const partValues = 16 << 20
 // was Written for each shard, in JSON.
 func Featurize(s beam.Scope, sc Scan) (written beam.PCollection) {
 	s = s.Scope("transforms.Featurize")
-	var all []beam.PCollection
-	for _, lane := range sc.lanes(s) {
-		all = append(all, beam.ParDo(s, &featurizeFn{Scan: sc}, lane))
-	}
-	return beam.Flatten(s, all...)
+	return sc.apply(s, &featurizeFn{Scan: sc})
 }
 
 type featurizeFn struct{ Scan Scan }

@@ -23,12 +23,7 @@ func init() {
 // PartKey), and a JSON FoldReport for each shard.
 func FoldRidge(s beam.Scope, sc Scan) (parts, reports beam.PCollection) {
 	s = s.Scope("transforms.FoldRidge")
-	var ps, reps []beam.PCollection
-	for _, lane := range sc.lanes(s) {
-		part, rep := beam.ParDo2(s, &foldFn{Scan: sc}, lane)
-		ps, reps = append(ps, part), append(reps, rep)
-	}
-	return beam.Flatten(s, ps...), beam.Flatten(s, reps...)
+	return sc.apply2(s, &foldFn{Scan: sc})
 }
 
 // PartKey numbers the parts of all folds.

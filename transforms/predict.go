@@ -27,11 +27,7 @@ func init() {
 // model predicts. It returns what was Written for each shard, in JSON.
 func Predictions(s beam.Scope, sc Scan) (written beam.PCollection) {
 	s = s.Scope("transforms.Predictions")
-	var all []beam.PCollection
-	for _, lane := range sc.lanes(s) {
-		all = append(all, beam.ParDo(s, &predictFn{Scan: sc}, lane))
-	}
-	return beam.Flatten(s, all...)
+	return sc.apply(s, &predictFn{Scan: sc})
 }
 
 type predictFn struct{ Scan Scan }

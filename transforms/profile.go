@@ -19,12 +19,8 @@ func init() {
 // profile.Sum, and a JSON dataset.Report for each shard.
 func Profile(s beam.Scope, sc Scan) (sum, reports beam.PCollection) {
 	s = s.Scope("transforms.Profile")
-	var sums, reps []beam.PCollection
-	for _, lane := range sc.lanes(s) {
-		sum, rep := beam.ParDo2(s, &profileFn{Scan: sc}, lane)
-		sums, reps = append(sums, sum), append(reps, rep)
-	}
-	return mergeSums(s, profileSum, sums), beam.Flatten(s, reps...)
+	sums, reports := sc.apply2(s, &profileFn{Scan: sc})
+	return mergeSums(s, profileSum, sums), reports
 }
 
 type profileFn struct{ Scan Scan }

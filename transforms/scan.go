@@ -37,6 +37,25 @@ func (sc Scan) lanes(s beam.Scope) []beam.PCollection {
 	return out
 }
 
+// apply has the DoFn work on every lane, and returns its output.
+func (sc Scan) apply(s beam.Scope, fn any) beam.PCollection {
+	var out []beam.PCollection
+	for _, lane := range sc.lanes(s) {
+		out = append(out, beam.ParDo(s, fn, lane))
+	}
+	return beam.Flatten(s, out...)
+}
+
+// apply2 is apply for a DoFn of two outputs.
+func (sc Scan) apply2(s beam.Scope, fn any) (first, second beam.PCollection) {
+	var firsts, seconds []beam.PCollection
+	for _, lane := range sc.lanes(s) {
+		a, b := beam.ParDo2(s, fn, lane)
+		firsts, seconds = append(firsts, a), append(seconds, b)
+	}
+	return beam.Flatten(s, firsts...), beam.Flatten(s, seconds...)
+}
+
 type laneFn struct{ Lane int }
 
 func (f *laneFn) ProcessElement([]byte) int { return f.Lane }

@@ -21,16 +21,12 @@ func init() {
 // a JSON dataset.Report for each shard.
 func Score(s beam.Scope, sc Scan, classes bool) (sum, reports beam.PCollection) {
 	s = s.Scope("transforms.Score")
-	var sums, reps []beam.PCollection
-	for _, lane := range sc.lanes(s) {
-		sum, rep := beam.ParDo2(s, &scoreFn{Scan: sc}, lane)
-		sums, reps = append(sums, sum), append(reps, rep)
-	}
 	kind := targetScores
 	if classes {
 		kind = classScores
 	}
-	return mergeSums(s, kind, sums), beam.Flatten(s, reps...)
+	sums, reports := sc.apply2(s, &scoreFn{Scan: sc})
+	return mergeSums(s, kind, sums), reports
 }
 
 type scoreFn struct{ Scan Scan }

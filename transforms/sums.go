@@ -49,8 +49,8 @@ func merge[T any, P mergeable[T]](a, b []byte) ([]byte, error) {
 }
 
 // mergeSums merges the sums of all lanes into one.
-func mergeSums(s beam.Scope, kind string, sums []beam.PCollection) beam.PCollection {
-	return beam.Combine(s, &mergeSumsFn{Kind: kind}, beam.Flatten(s, sums...))
+func mergeSums(s beam.Scope, kind string, sums beam.PCollection) beam.PCollection {
+	return beam.Combine(s, &mergeSumsFn{Kind: kind}, sums)
 }
 
 // mergeSumsFn merges encoded sums. There is one for each lane, so that decoding

@@ -53,7 +53,7 @@ func (e experiment) compositional(ctx context.Context) error {
 				Data:   dataset.Options{Data: []string{cifar}, Format: string(dataset.CIFAR10)},
 				Kernel: pipelines.KernelOptions{Name: "skeleton", Skeleton: []byte(skeletons[name])}, Seed: 1,
 			},
-			Budgets: []int{100, 1000, 10000, 100000}, Seeds: 10, Rows: 128, All: true, Out: out,
+			Budgets: []int{100, 1000, 10000, 50000}, Seeds: 10, Rows: 128, All: true, Out: out,
 		})
 		if err != nil {
 			return err
