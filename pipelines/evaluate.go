@@ -118,7 +118,10 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 // WriteTo prints the result for people.
 func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "model     %s\nrows      %s\n", r.Model, r.Rows)
+	fmt.Fprintf(&b, "model %s\n", r.Model)
+	if r.Rows.SetAside > 0 { // else the report below tells the rows
+		fmt.Fprintf(&b, "rows %s\n", r.Rows)
+	}
 	writeAside(&b, r.Aside)
 	if r.Classes != nil {
 		r.Classes.WriteTo(&b)
