@@ -9,6 +9,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/picture"
 )
 
+// cooccurFeatures is how many features the picture is made of, as in the paper,
+// unless the skeleton has fewer or more were asked for.
+const cooccurFeatures = 500_000
+
 // cooccurrence draws which pixels occur together in the features of an image
 // skeleton: for four pixels, the correlation of their occurrence with that of
 // every other pixel's, as in Daniely, Frostig, Gupta and Singer ("Random Features
@@ -19,7 +23,12 @@ func cooccurrence(r recipe, features int) ([]storage.File, error) {
 	if s == nil || s.Image.Height == 0 {
 		return nil, nil
 	}
-	drawn, err := skeleton.Compositional{Skeleton: *s, Out: features, Seed: r.mapping.seed}.New()
+	recipe := skeleton.Compositional{Skeleton: *s, Out: max(features, cooccurFeatures), Seed: r.mapping.seed}
+	drawn, err := recipe.New()
+	if err != nil { // the skeleton has fewer different features
+		recipe.Out = features
+		drawn, err = recipe.New()
+	}
 	if err != nil {
 		return nil, &UsageError{err}
 	}
@@ -46,7 +55,7 @@ func cooccurrence(r recipe, features int) ([]storage.File, error) {
 
 	// Four images, two by two, with a line between them.
 	heat := picture.Heat{
-		Title: fmt.Sprintf("Pixels that occur together in %s features", groups(int64(features))),
+		Title: fmt.Sprintf("Pixels that occur together in %s features", groups(int64(recipe.Out))),
 		X:     "column of pixels", Y: "row of pixels (four images, the pixel in question is black)",
 		Rows: 2*height + 1, Cols: 2*width + 1,
 	}

@@ -38,7 +38,7 @@ func (h Heat) Plot() (*plot.Plot, error) {
 	colors.SetMin(low)
 	colors.SetMax(high)
 	m := plotter.NewHeatMap(grid{h}, colors.Palette(255))
-	m.Min, m.Max, m.Rasterized = low, high, true
+	m.Min, m.Max = low, high
 	p.Add(m)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.5, float64(h.Cols)-0.5, -0.5, float64(h.Rows)-0.5
 	return p, nil

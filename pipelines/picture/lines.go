@@ -45,12 +45,6 @@ func (l Lines) Plot() (*plot.Plot, error) {
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = l.Title, l.X, l.Y
 	p.Title.Padding = vg.Points(6)
 	p.Add(plotter.NewGrid())
-	if l.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	}
-	if l.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	}
 	p.Legend.Top = true
 	p.Legend.Padding = vg.Points(3)
 	p.Legend.ThumbnailWidth = vg.Points(24)
@@ -62,7 +56,25 @@ func (l Lines) Plot() (*plot.Plot, error) {
 			return nil, fmt.Errorf("picture: %s: %w", s.Name, err)
 		}
 	}
+	if l.LogX {
+		logarithmic(&p.X)
+	}
+	if l.LogY {
+		logarithmic(&p.Y)
+	}
 	return p, nil
+}
+
+// logarithmic makes an axis logarithmic, unless there are values on it that have no
+// logarithm. A single value gets room on both sides.
+func logarithmic(a *plot.Axis) {
+	if !(a.Min > 0) {
+		return
+	}
+	if a.Min == a.Max {
+		a.Min, a.Max = a.Min/2, a.Max*2
+	}
+	a.Scale, a.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 }
 
 func (l Lines) add(p *plot.Plot, s Series, i int) error {

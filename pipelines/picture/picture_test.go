@@ -46,6 +46,22 @@ func TestAChartIsDrawnTheSameTwice(t *testing.T) {
 	}
 }
 
+func TestAxesOfFewAndOfZeroValues(t *testing.T) {
+	for name, s := range map[string]Series{
+		"one point": {X: []float64{1000}, Y: []float64{0.1}, Half: []float64{0}},
+		"zero":      {X: []float64{10, 1000}, Y: []float64{0, 0}, Half: []float64{0, 0}},
+		"wide band": {X: []float64{10, 1000}, Y: []float64{1, 2}, Half: []float64{5, 9}},
+	} {
+		p, err := Lines{LogX: true, LogY: true, Series: []Series{s}}.Plot()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := Encode(p, 8, 6, "png"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestHeatPutsTheFirstRowOnTop(t *testing.T) {
 	h := Heat{Rows: 2, Cols: 3, Values: []float64{1, 2, 3, 4, 5, 6}}
 	if g := (grid{h}); g.Z(0, 1) != 1 || g.Z(2, 0) != 6 {
