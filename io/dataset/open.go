@@ -82,6 +82,9 @@ func (d *Dataset) begin(o Options, first int, head []byte) error {
 			return &Error{Name: d.Files[first].Name, Err: err}
 		}
 	}
+	if f := d.Schema.Format; o.Label != "" && f != CSV && f != TSV {
+		return &Error{f, d.Files[first].Name, fmt.Errorf("is %s, whose labels have a place of their own; --label names a column of CSV and TSV", f)}
+	}
 	switch d.Schema.Format {
 	case CSV, TSV:
 		return d.beginCSV(o, first, head)

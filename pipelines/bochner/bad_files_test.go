@@ -237,4 +237,9 @@ func TestDamagedLIBSVMIsRefused(t *testing.T) {
 		write(t, dir, "data", "1 1:0.5 2:0.25\n-1 1:0.25 3:1\n")
 		refuse(t, dir, 3, []string{"libsvmio: data:2:2: index 3 is beyond the row length 2; for longer rows, state --dim", mend}, trainOn("data", "--dim", "2")...)
 	})
+	t.Run("a label column", func(t *testing.T) {
+		dir := t.TempDir()
+		write(t, dir, "data", "1 1:0.5 2:0.25\n-1 1:0.25 3:1\n")
+		refuse(t, dir, 3, []string{"libsvmio: data: is libsvm, whose labels have a place of their own; --label names a column of CSV and TSV"}, trainOn("data", "--label", "y")...)
+	})
 }
