@@ -5,10 +5,9 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -129,29 +128,5 @@ func (d *draw) offsets(first, n int) []float32 {
 // rows of `in` numbers are worth it.
 func each(n, in int, f func(lo, hi int)) {
 	const worth = 1 << 14 // numbers, a quarter of a millisecond
-	ranges(n, max(1, worth/in), runtime.GOMAXPROCS(0), f)
-}
-
-// ranges cuts 0 … n−1 into ranges of step and calls f with them, on that many
-// goroutines; with one, or one range, f has all of them at once.
-func ranges(n, step, workers int, f func(lo, hi int)) {
-	workers = min(workers, (n+step-1)/step)
-	if workers <= 1 {
-		f(0, n)
-		return
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for {
-				lo := int(next.Add(int64(step))) - step
-				if lo >= n {
-					return
-				}
-				f(lo, min(lo+step, n))
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Ranges(n, max(1, worth/in), runtime.GOMAXPROCS(0), f)
 }

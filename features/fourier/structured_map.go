@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // StructuredMap is the map of a structured draw, applied by Walsh–Hadamard
@@ -108,7 +109,7 @@ const runNumbers = 1 << 14
 func (m *StructuredMap) apply(dst, x []float32, n int, scale float32, threads int) {
 	all := m.blocks * m.size
 	run := max(1, runNumbers/all)
-	ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
+	parallel.Ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
 		t := m.take(run * all)
 		defer m.scratch.Put(t)
 		for i := lo * run; i < min(hi*run, n); i += run {

@@ -4,10 +4,10 @@ import (
 	"math"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // Map is the map of Maxout. It does not change, and is safe for concurrent use.
@@ -109,7 +109,7 @@ func (m *Map) units(dst, x []float32, n, threads int) {
 func (m *Map) project(x []float32, n, threads int, use func(p []float32, row, rows int)) {
 	_, width := m.weights.Dims()
 	run := max(1, min(96, (1<<20)/width)) // 4 MiB, unless a row takes more
-	ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
+	parallel.Ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
 		p := m.take(run * width)
 		defer m.scratch.Put(p)
 		for row := lo * run; row < min(hi*run, n); row += run {
@@ -134,28 +134,4 @@ func (m *Map) take(n int) *[]float32 {
 }
 
 // each is ranges on all processors.
-func each(n, step int, f func(lo, hi int)) { ranges(n, step, runtime.GOMAXPROCS(0), f) }
-
-// ranges cuts 0 … n−1 into ranges of step and calls f with them, on that many
-// goroutines; with one, or one range, f has all of them at once.
-func ranges(n, step, workers int, f func(lo, hi int)) {
-	workers = min(workers, (n+step-1)/step)
-	if workers <= 1 {
-		f(0, n)
-		return
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for {
-				lo := int(next.Add(int64(step))) - step
-				if lo >= n {
-					return
-				}
-				f(lo, min(lo+step, n))
-			}
-		})
-	}
-	wg.Wait()
-}
+func each(n, step int, f func(lo, hi int)) { parallel.Ranges(n, step, runtime.GOMAXPROCS(0), f) }

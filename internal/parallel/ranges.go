@@ -1,0 +1,32 @@
+// Package parallel shares out loops among goroutines.
+package parallel
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Ranges cuts 0 … n−1 into ranges of step and calls f with them, on that many
+// goroutines; with one, or one range, f has all of them at once. What f computes
+// must not depend on the cuts.
+func Ranges(n, step, workers int, f func(lo, hi int)) {
+	workers = min(workers, (n+step-1)/step)
+	if workers <= 1 {
+		f(0, n)
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for {
+				lo := int(next.Add(int64(step))) - step
+				if lo >= n {
+					return
+				}
+				f(lo, min(lo+step, n))
+			}
+		})
+	}
+	wg.Wait()
+}
