@@ -1,0 +1,94 @@
+// Package rounds is what learners that walk over the rows again and again have in
+// common: state → rounds over the partitions of the data → state → … → model.
+//
+// The data are dealt to a fixed number of partitions, and a round gives each
+// partition's rows, in their order, to a Worker of its own. What the workers
+// return is put together by Round.Update, in the order of the partitions, and
+// makes the state that the next round begins with. A state follows from the one
+// before it and the rows alone, so a round can be run again anywhere.
+//
+// The learners (sgd, svm, align) know plain slices; who reads the rows, where
+// workers run, and where states are kept is not theirs to know.
+package rounds
+
+import "github.com/bochner-ml/bochner/models"
+
+// Learner makes the state that the first round begins with, and opens states.
+type Learner interface {
+	// Start returns the first state, from the weights of an earlier model (k×D and
+	// k intercepts), or from nothing if init is nil. The error says why init does
+	// not fit.
+	Start(init *models.Linear) ([]byte, error)
+	// Open reads a state. The error is about a damaged one; its sizes are checked
+	// before anything is allocated.
+	Open(state []byte) (Round, error)
+}
+
+// Round is one round: a state that workers share. It is safe for concurrent use.
+type Round interface {
+	// Worker begins the work on one partition. own is what that partition's worker
+	// kept in the round before, nil where there was none.
+	Worker(partition int, own []byte) (Worker, error)
+	// Update makes the next state of what the workers found. next returns what they
+	// found one after the other, in the order of the partitions, and then io.EOF.
+	// The report is about the state that the round began with.
+	Update(next func() ([]byte, error)) (state []byte, report Report, err error)
+	// Model returns the weights of the state.
+	Model() *models.Linear
+}
+
+// Worker walks over the rows of one partition. It is used by one goroutine, whose
+// algebra takes one thread.
+type Worker interface {
+	// Fold takes the next block of rows. The block is the caller's again when Fold
+	// has returned.
+	Fold(b Block) error
+	// End returns what Update needs, and what the partition's next worker needs
+	// (nil if nothing).
+	End() (found, own []byte, err error)
+}
+
+// Block is a block of rows as features. Blocks of rows to learn from and of rows
+// held out take turns; both come in an order that is the same in every round.
+type Block struct {
+	N, D int
+	Phi  []float32 // row-major N×D: features
+	// Y has length N: the index of the class, or a target, scaled to [−1, 1] by the
+	// range of the data.
+	Y []float32
+	// Held says that the rows are held out: they are scored, and nothing is learned
+	// from them.
+	Held bool
+	// Index counts the blocks of the partition that are not held out, and those
+	// that are, each from 0.
+	Index int
+}
+
+// Report is what a round found out about the state that it began with. Losses
+// are means over rows; sums over rows in it are added in float64, rows in order,
+// partitions in order, so they are the same wherever the round ran.
+type Report struct {
+	Round int   `json:"round"` // of the state: 0 is the first
+	Rows  int64 `json:"rows"`  // learned from
+
+	// Objective is the mean loss of the rows learned from plus λ/2‖W‖².
+	Objective float64 `json:"objective"`
+	Loss      float64 `json:"loss"` // the mean loss alone
+	Errors    int64   `json:"errors,omitempty"` // rows learned from that are classified wrongly
+
+	// Dual is a lower bound of the best Objective, where the learner has one.
+	Dual *float64 `json:"dual,omitempty"`
+
+	HeldRows   int64   `json:"held_rows,omitempty"`
+	HeldLoss   float64 `json:"held_loss,omitempty"`
+	HeldErrors int64   `json:"held_errors,omitempty"`
+}
+
+// Gap returns Objective − Dual, how far at most the state is from the best, and
+// whether it is known.
+func (r Report) Gap() (float64, bool) {
+	if r.Dual == nil {
+		return 0, false
+	}
+	return r.Objective - *r.Dual, true
+}
