@@ -33,7 +33,18 @@ type Round interface {
 	// found one after the other, in the order of the partitions, and then io.EOF.
 	// The report is about the state that the round began with.
 	Update(next func() ([]byte, error)) (state []byte, report Report, err error)
-	// Model returns the weights of the state.
+	// Reads tells whether this round's workers take rows. Where it is false, Fold is
+	// not called: a worker goes by the state and by what its partition kept.
+	Reads() bool
+	// Done tells that the learner has come to the end that its options set, beyond
+	// what a caller may ask of the reports.
+	Done() bool
+}
+
+// Fitted is a Round whose state is that of a linear model.
+type Fitted interface {
+	Round
+	// Model returns the weights of the state, as float32, k×D with k intercepts.
 	Model() *models.Linear
 }
 
@@ -73,7 +84,7 @@ type Report struct {
 
 	// Objective is the mean loss of the rows learned from plus λ/2‖W‖².
 	Objective float64 `json:"objective"`
-	Loss      float64 `json:"loss"` // the mean loss alone
+	Loss      float64 `json:"loss"`             // the mean loss alone
 	Errors    int64   `json:"errors,omitempty"` // rows learned from that are classified wrongly
 
 	// Dual is a lower bound of the best Objective, where the learner has one.
