@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
-	"sort"
 	"sync/atomic"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -66,26 +65,9 @@ var RowsRead atomic.Int64
 // shards returns the shards of one lane: the largest first, each to the lane
 // that has least to read. Which lane reads what changes no result.
 func (sc Scan) shards(p *Pass, lane int) []dataset.Shard {
-	order := make([]int, len(p.Shards))
-	weight := make([]int64, len(p.Shards))
-	for i, s := range p.Shards {
-		order[i] = i
-		weight[i] = p.Data.Bytes(s)
-	}
-	sort.SliceStable(order, func(i, j int) bool { return weight[order[i]] > weight[order[j]] })
-	load := make([]int64, sc.Lanes)
 	var mine []dataset.Shard
-	for _, i := range order {
-		least := 0
-		for k := range load {
-			if load[k] < load[least] {
-				least = k
-			}
-		}
-		load[least] += weight[i] + 1 // so that empty files spread out too
-		if least == lane {
-			mine = append(mine, p.Shards[i])
-		}
+	for _, i := range dataset.Balance(len(p.Shards), sc.Lanes, func(i int) int64 { return p.Data.Bytes(p.Shards[i]) })[lane] {
+		mine = append(mine, p.Shards[i])
 	}
 	return mine
 }

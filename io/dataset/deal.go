@@ -1,0 +1,107 @@
+package dataset
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Hand is a list of shards whose rows are dealt in turn: of all their rows that
+// can be used, in order, row i goes to partition First + i mod Count.
+type Hand struct {
+	Shards []Shard `json:"shards"`
+	First  int     `json:"first"`
+	Count  int     `json:"count"`
+}
+
+// Deal deals the rows of the shards, which stand in the order of their rows, to
+// partitions of about equal size; who gets
+// what follows from the shards and the number of partitions alone. Where there are
+// shards enough, a hand is for one partition. The rows of a shard that is larger
+// than a partition, such as a compressed file, go to several in turn. Every
+// partition is in exactly one hand, and so is every shard.
+func (d *Dataset) Deal(shards []Shard, partitions int) []Hand {
+	var total float64
+	for _, s := range shards {
+		total += float64(d.Bytes(s))
+	}
+	share := make([]int, len(shards)) // partitions of a shard's own
+	if len(shards) <= partitions {
+		seats(share, partitions, func(i int) float64 { return float64(d.Bytes(shards[i])) })
+	} else if total > 0 {
+		for i, s := range shards {
+			if n := int(float64(d.Bytes(s)) * float64(partitions) / total); n > 1 {
+				share[i] = n
+			}
+		}
+	}
+	var hands []Hand
+	var rest []Shard
+	next := 0
+	for i, s := range shards {
+		if share[i] == 0 {
+			rest = append(rest, s)
+			continue
+		}
+		hands = append(hands, Hand{Shards: []Shard{s}, First: next, Count: share[i]})
+		next += share[i]
+	}
+	if len(rest) == 0 {
+		return hands
+	}
+	if next == partitions { // so the rest is next to nothing
+		first := &hands[0].Shards
+		*first = append(*first, rest...)
+		slices.SortFunc(*first, func(a, b Shard) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start, b.Start)) })
+		return hands
+	}
+	for _, mine := range Balance(len(rest), partitions-next, func(i int) int64 { return d.Bytes(rest[i]) }) {
+		h := Hand{First: next, Count: 1}
+		slices.Sort(mine) // so that shards stand in the order of their rows
+		for _, i := range mine {
+			h.Shards = append(h.Shards, rest[i])
+		}
+		hands = append(hands, h)
+		next++
+	}
+	return hands
+}
+
+// seats gives every item one of the seats, and the rest by d'Hondt's rule: the next
+// seat to the item that weighs most for each seat it would then have.
+func seats(share []int, seats int, weight func(i int) float64) {
+	for i := range share {
+		share[i] = 1
+	}
+	for range seats - len(share) {
+		best := 0
+		for i := range share {
+			if weight(i)/float64(share[i]+1) > weight(best)/float64(share[best]+1) {
+				best = i
+			}
+		}
+		share[best]++
+	}
+}
+
+// Balance shares n items out to bins: the heaviest first, each to the bin that has
+// least. It returns the items of each bin, in the order in which they came.
+func Balance(n, bins int, weight func(i int) int64) [][]int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
+	load := make([]int64, bins)
+	out := make([][]int, bins)
+	for _, i := range order {
+		least := 0
+		for k := range load {
+			if load[k] < load[least] {
+				least = k
+			}
+		}
+		load[least] += weight(i) + 1 // so that empty files spread out too
+		out[least] = append(out[least], i)
+	}
+	return out
+}
