@@ -1,5 +1,5 @@
 // Package blas holds the kernels everything else stands on: products with
-// packed weights and their trigonometric endings, exact sums of 8-bit features,
+// packed weights and their trigonometric endings, products with few outputs, exact sums of 8-bit features,
 // and the Cholesky factorisation.
 //
 // # Bits
@@ -10,6 +10,8 @@
 //
 //   - an element of X·Wᵀ is a chain of fused multiply-adds over the row, in
 //     order, which starts from the bias;
+//   - products without packed weights (Dot, Dots, Scores, Gradient) name their
+//     chains, and the order in which these are added;
 //   - an element of a Cholesky factor, or of a solution, is a chain of fused
 //     multiply-adds followed by one division or square root;
 //   - cosines are a fixed chain after an exact reduction of the argument;

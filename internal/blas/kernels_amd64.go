@@ -79,6 +79,96 @@ func dotAVX512(x *float32, y *float32, n int) float32
 //go:noescape
 func axpyAVX512(a float32, x *float32, y *float32, n int)
 
+// scores4x4AVX512 is scores for 4 rows and 4 outputs; n may be zero.
+//
+//go:noescape
+func scores4x4AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+
+// scores4x2AVX512 is scores for 4 rows and 2 outputs; n may be zero.
+//
+//go:noescape
+func scores4x2AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+
+// scores4x1AVX512 is scores for 4 rows and 1 outputs; n may be zero.
+//
+//go:noescape
+func scores4x1AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+
+// scores1x4AVX512 is scores for 1 rows and 4 outputs; n may be zero.
+//
+//go:noescape
+func scores1x4AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+
+// scores1x2AVX512 is scores for 1 rows and 2 outputs; n may be zero.
+//
+//go:noescape
+func scores1x2AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+
+// scores1x1AVX512 is scores for 1 rows and 1 outputs; n may be zero.
+//
+//go:noescape
+func scores1x1AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+
+// gradient4x4AVX512 is gradient for 4 outputs and 64 columns.
+//
+//go:noescape
+func gradient4x4AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+
+// gradient4x1AVX512 is gradient for 4 outputs and 16 columns.
+//
+//go:noescape
+func gradient4x1AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+
+// gradientWide4x4AVX512 is gradient64 for 4 outputs and 32 columns.
+//
+//go:noescape
+func gradientWide4x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradientWide4x2AVX512 is gradient64 for 4 outputs and 16 columns.
+//
+//go:noescape
+func gradientWide4x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradient2x4AVX512 is gradient for 2 outputs and 64 columns.
+//
+//go:noescape
+func gradient2x4AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+
+// gradient2x1AVX512 is gradient for 2 outputs and 16 columns.
+//
+//go:noescape
+func gradient2x1AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+
+// gradientWide2x4AVX512 is gradient64 for 2 outputs and 32 columns.
+//
+//go:noescape
+func gradientWide2x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradientWide2x2AVX512 is gradient64 for 2 outputs and 16 columns.
+//
+//go:noescape
+func gradientWide2x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradient1x4AVX512 is gradient for 1 outputs and 64 columns.
+//
+//go:noescape
+func gradient1x4AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+
+// gradient1x1AVX512 is gradient for 1 outputs and 16 columns.
+//
+//go:noescape
+func gradient1x1AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+
+// gradientWide1x4AVX512 is gradient64 for 1 outputs and 32 columns.
+//
+//go:noescape
+func gradientWide1x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradientWide1x2AVX512 is gradient64 for 1 outputs and 16 columns.
+//
+//go:noescape
+func gradientWide1x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
 // hadamard2AVX512 makes the butterflies of the 2 vectors that are h elements apart,
 // for as many vectors from x on.
 //
@@ -166,6 +256,56 @@ func dotAVX2(x *float32, y *float32, n int) float32
 //
 //go:noescape
 func axpyAVX2(a float32, x *float32, y *float32, n int)
+
+// scores3x2AVX2 is scores for 3 rows and 2 outputs; n may be zero.
+//
+//go:noescape
+func scores3x2AVX2(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+
+// scores4x1AVX2 is scores for 4 rows and 1 outputs; n may be zero.
+//
+//go:noescape
+func scores4x1AVX2(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+
+// scores1x2AVX2 is scores for 1 rows and 2 outputs; n may be zero.
+//
+//go:noescape
+func scores1x2AVX2(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+
+// scores1x1AVX2 is scores for 1 rows and 1 outputs; n may be zero.
+//
+//go:noescape
+func scores1x1AVX2(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+
+// gradient4x2AVX2 is gradient for 4 outputs and 16 columns.
+//
+//go:noescape
+func gradient4x2AVX2(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+
+// gradientWide4x2AVX2 is gradient64 for 4 outputs and 8 columns.
+//
+//go:noescape
+func gradientWide4x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradient2x2AVX2 is gradient for 2 outputs and 16 columns.
+//
+//go:noescape
+func gradient2x2AVX2(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+
+// gradientWide2x2AVX2 is gradient64 for 2 outputs and 8 columns.
+//
+//go:noescape
+func gradientWide2x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradient1x2AVX2 is gradient for 1 outputs and 16 columns.
+//
+//go:noescape
+func gradient1x2AVX2(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+
+// gradientWide1x2AVX2 is gradient64 for 1 outputs and 8 columns.
+//
+//go:noescape
+func gradientWide1x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
 
 // hadamard2AVX2 makes the butterflies of the 2 vectors that are h elements apart,
 // for as many vectors from x on.

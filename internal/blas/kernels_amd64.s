@@ -1803,6 +1803,1426 @@ single_done:
 	VZEROUPPER
 	RET
 
+// func scores4x4AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·scores4x4AVX512(SB), NOSPLIT, $0-56
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+	VXORPS Z25, Z25, Z25
+	VXORPS Z26, Z26, Z26
+	VXORPS Z27, Z27, Z27
+	VXORPS Z28, Z28, Z28
+	VXORPS Z29, Z29, Z29
+	VXORPS Z30, Z30, Z30
+	VXORPS Z31, Z31, Z31
+	MOVQ   x+16(FP), AX
+	MOVQ   xs+24(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+32(FP), DX
+	MOVQ   ws+40(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   n+48(FP), SI
+	LEAQ   (CX)(CX*2), DI
+	LEAQ   (BX)(BX*2), R8
+	SUBQ   $0x00000010, SI
+	JL     rest
+
+steps:
+	VMOVUPS     (AX), Z0
+	VMOVUPS     (AX)(CX*1), Z1
+	VMOVUPS     (AX)(CX*2), Z2
+	VMOVUPS     (AX)(DI*1), Z3
+	VMOVUPS     (DX), Z4
+	VFMADD231PS Z4, Z0, Z16
+	VFMADD231PS Z4, Z1, Z20
+	VFMADD231PS Z4, Z2, Z24
+	VFMADD231PS Z4, Z3, Z28
+	VMOVUPS     (DX)(BX*1), Z4
+	VFMADD231PS Z4, Z0, Z17
+	VFMADD231PS Z4, Z1, Z21
+	VFMADD231PS Z4, Z2, Z25
+	VFMADD231PS Z4, Z3, Z29
+	VMOVUPS     (DX)(BX*2), Z4
+	VFMADD231PS Z4, Z0, Z18
+	VFMADD231PS Z4, Z1, Z22
+	VFMADD231PS Z4, Z2, Z26
+	VFMADD231PS Z4, Z3, Z30
+	VMOVUPS     (DX)(R8*1), Z4
+	VFMADD231PS Z4, Z0, Z19
+	VFMADD231PS Z4, Z1, Z23
+	VFMADD231PS Z4, Z2, Z27
+	VFMADD231PS Z4, Z3, Z31
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, SI
+	JGE         steps
+
+rest:
+	ADDQ        $0x00000010, SI
+	JZ          sums
+	LEAQ        lanesFrom<>+0(SB), R9
+	LEAQ        (SI)(SI*1), SI
+	ADDQ        SI, SI
+	SUBQ        SI, R9
+	ADDQ        $0x00000040, R9
+	VMOVDQU32   (R9), Z4
+	VPMOVD2M    Z4, K1
+	VMOVUPS.Z   (AX), K1, Z0
+	VMOVUPS.Z   (AX)(CX*1), K1, Z1
+	VMOVUPS.Z   (AX)(CX*2), K1, Z2
+	VMOVUPS.Z   (AX)(DI*1), K1, Z3
+	VMOVUPS.Z   (DX), K1, Z4
+	VFMADD231PS Z4, Z0, Z16
+	VFMADD231PS Z4, Z1, Z20
+	VFMADD231PS Z4, Z2, Z24
+	VFMADD231PS Z4, Z3, Z28
+	VMOVUPS.Z   (DX)(BX*1), K1, Z4
+	VFMADD231PS Z4, Z0, Z17
+	VFMADD231PS Z4, Z1, Z21
+	VFMADD231PS Z4, Z2, Z25
+	VFMADD231PS Z4, Z3, Z29
+	VMOVUPS.Z   (DX)(BX*2), K1, Z4
+	VFMADD231PS Z4, Z0, Z18
+	VFMADD231PS Z4, Z1, Z22
+	VFMADD231PS Z4, Z2, Z26
+	VFMADD231PS Z4, Z3, Z30
+	VMOVUPS.Z   (DX)(R8*1), K1, Z4
+	VFMADD231PS Z4, Z0, Z19
+	VFMADD231PS Z4, Z1, Z23
+	VFMADD231PS Z4, Z2, Z27
+	VFMADD231PS Z4, Z3, Z31
+
+sums:
+	MOVQ          dst+0(FP), AX
+	MOVQ          ds+8(FP), CX
+	SHLQ          $0x02, CX
+	VMOVAPS       Z16, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	VMOVAPS       Z17, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 4(AX)
+	VMOVAPS       Z18, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 8(AX)
+	VMOVAPS       Z19, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 12(AX)
+	ADDQ          CX, AX
+	VMOVAPS       Z20, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	VMOVAPS       Z21, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 4(AX)
+	VMOVAPS       Z22, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 8(AX)
+	VMOVAPS       Z23, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 12(AX)
+	ADDQ          CX, AX
+	VMOVAPS       Z24, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	VMOVAPS       Z25, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 4(AX)
+	VMOVAPS       Z26, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 8(AX)
+	VMOVAPS       Z27, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 12(AX)
+	ADDQ          CX, AX
+	VMOVAPS       Z28, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	VMOVAPS       Z29, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 4(AX)
+	VMOVAPS       Z30, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 8(AX)
+	VMOVAPS       Z31, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 12(AX)
+	ADDQ          CX, AX
+	VZEROUPPER
+	RET
+
+DATA lanesFrom<>+0(SB)/4, $0xffffffff
+DATA lanesFrom<>+4(SB)/4, $0xffffffff
+DATA lanesFrom<>+8(SB)/4, $0xffffffff
+DATA lanesFrom<>+12(SB)/4, $0xffffffff
+DATA lanesFrom<>+16(SB)/4, $0xffffffff
+DATA lanesFrom<>+20(SB)/4, $0xffffffff
+DATA lanesFrom<>+24(SB)/4, $0xffffffff
+DATA lanesFrom<>+28(SB)/4, $0xffffffff
+DATA lanesFrom<>+32(SB)/4, $0xffffffff
+DATA lanesFrom<>+36(SB)/4, $0xffffffff
+DATA lanesFrom<>+40(SB)/4, $0xffffffff
+DATA lanesFrom<>+44(SB)/4, $0xffffffff
+DATA lanesFrom<>+48(SB)/4, $0xffffffff
+DATA lanesFrom<>+52(SB)/4, $0xffffffff
+DATA lanesFrom<>+56(SB)/4, $0xffffffff
+DATA lanesFrom<>+60(SB)/4, $0xffffffff
+DATA lanesFrom<>+64(SB)/4, $0x00000000
+DATA lanesFrom<>+68(SB)/4, $0x00000000
+DATA lanesFrom<>+72(SB)/4, $0x00000000
+DATA lanesFrom<>+76(SB)/4, $0x00000000
+DATA lanesFrom<>+80(SB)/4, $0x00000000
+DATA lanesFrom<>+84(SB)/4, $0x00000000
+DATA lanesFrom<>+88(SB)/4, $0x00000000
+DATA lanesFrom<>+92(SB)/4, $0x00000000
+DATA lanesFrom<>+96(SB)/4, $0x00000000
+DATA lanesFrom<>+100(SB)/4, $0x00000000
+DATA lanesFrom<>+104(SB)/4, $0x00000000
+DATA lanesFrom<>+108(SB)/4, $0x00000000
+DATA lanesFrom<>+112(SB)/4, $0x00000000
+DATA lanesFrom<>+116(SB)/4, $0x00000000
+DATA lanesFrom<>+120(SB)/4, $0x00000000
+DATA lanesFrom<>+124(SB)/4, $0x00000000
+GLOBL lanesFrom<>(SB), RODATA|NOPTR, $128
+
+// func scores4x2AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·scores4x2AVX512(SB), NOSPLIT, $0-56
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	MOVQ   x+16(FP), AX
+	MOVQ   xs+24(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+32(FP), DX
+	MOVQ   ws+40(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   n+48(FP), SI
+	LEAQ   (CX)(CX*2), DI
+	LEAQ   (BX)(BX*2), R8
+	SUBQ   $0x00000010, SI
+	JL     rest
+
+steps:
+	VMOVUPS     (AX), Z0
+	VMOVUPS     (AX)(CX*1), Z1
+	VMOVUPS     (AX)(CX*2), Z2
+	VMOVUPS     (AX)(DI*1), Z3
+	VMOVUPS     (DX), Z4
+	VFMADD231PS Z4, Z0, Z16
+	VFMADD231PS Z4, Z1, Z18
+	VFMADD231PS Z4, Z2, Z20
+	VFMADD231PS Z4, Z3, Z22
+	VMOVUPS     (DX)(BX*1), Z4
+	VFMADD231PS Z4, Z0, Z17
+	VFMADD231PS Z4, Z1, Z19
+	VFMADD231PS Z4, Z2, Z21
+	VFMADD231PS Z4, Z3, Z23
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, SI
+	JGE         steps
+
+rest:
+	ADDQ        $0x00000010, SI
+	JZ          sums
+	LEAQ        lanesFrom<>+0(SB), R8
+	LEAQ        (SI)(SI*1), SI
+	ADDQ        SI, SI
+	SUBQ        SI, R8
+	ADDQ        $0x00000040, R8
+	VMOVDQU32   (R8), Z4
+	VPMOVD2M    Z4, K1
+	VMOVUPS.Z   (AX), K1, Z0
+	VMOVUPS.Z   (AX)(CX*1), K1, Z1
+	VMOVUPS.Z   (AX)(CX*2), K1, Z2
+	VMOVUPS.Z   (AX)(DI*1), K1, Z3
+	VMOVUPS.Z   (DX), K1, Z4
+	VFMADD231PS Z4, Z0, Z16
+	VFMADD231PS Z4, Z1, Z18
+	VFMADD231PS Z4, Z2, Z20
+	VFMADD231PS Z4, Z3, Z22
+	VMOVUPS.Z   (DX)(BX*1), K1, Z4
+	VFMADD231PS Z4, Z0, Z17
+	VFMADD231PS Z4, Z1, Z19
+	VFMADD231PS Z4, Z2, Z21
+	VFMADD231PS Z4, Z3, Z23
+
+sums:
+	MOVQ          dst+0(FP), AX
+	MOVQ          ds+8(FP), CX
+	SHLQ          $0x02, CX
+	VMOVAPS       Z16, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	VMOVAPS       Z17, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 4(AX)
+	ADDQ          CX, AX
+	VMOVAPS       Z18, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	VMOVAPS       Z19, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 4(AX)
+	ADDQ          CX, AX
+	VMOVAPS       Z20, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	VMOVAPS       Z21, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 4(AX)
+	ADDQ          CX, AX
+	VMOVAPS       Z22, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	VMOVAPS       Z23, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 4(AX)
+	ADDQ          CX, AX
+	VZEROUPPER
+	RET
+
+// func scores4x1AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·scores4x1AVX512(SB), NOSPLIT, $0-56
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	MOVQ   x+16(FP), AX
+	MOVQ   xs+24(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+32(FP), DX
+	MOVQ   ws+40(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   n+48(FP), SI
+	LEAQ   (CX)(CX*2), DI
+	LEAQ   (BX)(BX*2), BX
+	SUBQ   $0x00000010, SI
+	JL     rest
+
+steps:
+	VMOVUPS     (AX), Z0
+	VMOVUPS     (AX)(CX*1), Z1
+	VMOVUPS     (AX)(CX*2), Z2
+	VMOVUPS     (AX)(DI*1), Z3
+	VMOVUPS     (DX), Z4
+	VFMADD231PS Z4, Z0, Z16
+	VFMADD231PS Z4, Z1, Z17
+	VFMADD231PS Z4, Z2, Z18
+	VFMADD231PS Z4, Z3, Z19
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, SI
+	JGE         steps
+
+rest:
+	ADDQ        $0x00000010, SI
+	JZ          sums
+	LEAQ        lanesFrom<>+0(SB), BX
+	LEAQ        (SI)(SI*1), SI
+	ADDQ        SI, SI
+	SUBQ        SI, BX
+	ADDQ        $0x00000040, BX
+	VMOVDQU32   (BX), Z4
+	VPMOVD2M    Z4, K1
+	VMOVUPS.Z   (AX), K1, Z0
+	VMOVUPS.Z   (AX)(CX*1), K1, Z1
+	VMOVUPS.Z   (AX)(CX*2), K1, Z2
+	VMOVUPS.Z   (AX)(DI*1), K1, Z3
+	VMOVUPS.Z   (DX), K1, Z4
+	VFMADD231PS Z4, Z0, Z16
+	VFMADD231PS Z4, Z1, Z17
+	VFMADD231PS Z4, Z2, Z18
+	VFMADD231PS Z4, Z3, Z19
+
+sums:
+	MOVQ          dst+0(FP), AX
+	MOVQ          ds+8(FP), CX
+	SHLQ          $0x02, CX
+	VMOVAPS       Z16, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	ADDQ          CX, AX
+	VMOVAPS       Z17, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	ADDQ          CX, AX
+	VMOVAPS       Z18, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	ADDQ          CX, AX
+	VMOVAPS       Z19, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	ADDQ          CX, AX
+	VZEROUPPER
+	RET
+
+// func scores1x4AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·scores1x4AVX512(SB), NOSPLIT, $0-56
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	MOVQ   x+16(FP), AX
+	MOVQ   xs+24(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+32(FP), DX
+	MOVQ   ws+40(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   n+48(FP), SI
+	LEAQ   (CX)(CX*2), CX
+	LEAQ   (BX)(BX*2), CX
+	SUBQ   $0x00000010, SI
+	JL     rest
+
+steps:
+	VMOVUPS     (AX), Z0
+	VMOVUPS     (DX), Z1
+	VFMADD231PS Z1, Z0, Z16
+	VMOVUPS     (DX)(BX*1), Z1
+	VFMADD231PS Z1, Z0, Z17
+	VMOVUPS     (DX)(BX*2), Z1
+	VFMADD231PS Z1, Z0, Z18
+	VMOVUPS     (DX)(CX*1), Z1
+	VFMADD231PS Z1, Z0, Z19
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, SI
+	JGE         steps
+
+rest:
+	ADDQ        $0x00000010, SI
+	JZ          sums
+	LEAQ        lanesFrom<>+0(SB), DI
+	LEAQ        (SI)(SI*1), SI
+	ADDQ        SI, SI
+	SUBQ        SI, DI
+	ADDQ        $0x00000040, DI
+	VMOVDQU32   (DI), Z1
+	VPMOVD2M    Z1, K1
+	VMOVUPS.Z   (AX), K1, Z0
+	VMOVUPS.Z   (DX), K1, Z1
+	VFMADD231PS Z1, Z0, Z16
+	VMOVUPS.Z   (DX)(BX*1), K1, Z1
+	VFMADD231PS Z1, Z0, Z17
+	VMOVUPS.Z   (DX)(BX*2), K1, Z1
+	VFMADD231PS Z1, Z0, Z18
+	VMOVUPS.Z   (DX)(CX*1), K1, Z1
+	VFMADD231PS Z1, Z0, Z19
+
+sums:
+	MOVQ          dst+0(FP), AX
+	MOVQ          ds+8(FP), CX
+	SHLQ          $0x02, CX
+	VMOVAPS       Z16, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	VMOVAPS       Z17, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 4(AX)
+	VMOVAPS       Z18, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 8(AX)
+	VMOVAPS       Z19, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 12(AX)
+	ADDQ          CX, AX
+	VZEROUPPER
+	RET
+
+// func scores1x2AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·scores1x2AVX512(SB), NOSPLIT, $0-56
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	MOVQ   x+16(FP), AX
+	MOVQ   xs+24(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+32(FP), DX
+	MOVQ   ws+40(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   n+48(FP), SI
+	LEAQ   (CX)(CX*2), CX
+	LEAQ   (BX)(BX*2), CX
+	SUBQ   $0x00000010, SI
+	JL     rest
+
+steps:
+	VMOVUPS     (AX), Z0
+	VMOVUPS     (DX), Z1
+	VFMADD231PS Z1, Z0, Z16
+	VMOVUPS     (DX)(BX*1), Z1
+	VFMADD231PS Z1, Z0, Z17
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, SI
+	JGE         steps
+
+rest:
+	ADDQ        $0x00000010, SI
+	JZ          sums
+	LEAQ        lanesFrom<>+0(SB), CX
+	LEAQ        (SI)(SI*1), SI
+	ADDQ        SI, SI
+	SUBQ        SI, CX
+	ADDQ        $0x00000040, CX
+	VMOVDQU32   (CX), Z1
+	VPMOVD2M    Z1, K1
+	VMOVUPS.Z   (AX), K1, Z0
+	VMOVUPS.Z   (DX), K1, Z1
+	VFMADD231PS Z1, Z0, Z16
+	VMOVUPS.Z   (DX)(BX*1), K1, Z1
+	VFMADD231PS Z1, Z0, Z17
+
+sums:
+	MOVQ          dst+0(FP), AX
+	MOVQ          ds+8(FP), CX
+	SHLQ          $0x02, CX
+	VMOVAPS       Z16, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	VMOVAPS       Z17, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, 4(AX)
+	ADDQ          CX, AX
+	VZEROUPPER
+	RET
+
+// func scores1x1AVX512(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·scores1x1AVX512(SB), NOSPLIT, $0-56
+	VXORPS Z16, Z16, Z16
+	MOVQ   x+16(FP), AX
+	MOVQ   xs+24(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+32(FP), DX
+	MOVQ   ws+40(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   n+48(FP), SI
+	LEAQ   (CX)(CX*2), CX
+	LEAQ   (BX)(BX*2), CX
+	SUBQ   $0x00000010, SI
+	JL     rest
+
+steps:
+	VMOVUPS     (AX), Z0
+	VMOVUPS     (DX), Z1
+	VFMADD231PS Z1, Z0, Z16
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, SI
+	JGE         steps
+
+rest:
+	ADDQ        $0x00000010, SI
+	JZ          sums
+	LEAQ        lanesFrom<>+0(SB), CX
+	LEAQ        (SI)(SI*1), BX
+	ADDQ        BX, BX
+	SUBQ        BX, CX
+	ADDQ        $0x00000040, CX
+	VMOVDQU32   (CX), Z1
+	VPMOVD2M    Z1, K1
+	VMOVUPS.Z   (AX), K1, Z0
+	VMOVUPS.Z   (DX), K1, Z1
+	VFMADD231PS Z1, Z0, Z16
+
+sums:
+	MOVQ          dst+0(FP), AX
+	MOVQ          ds+8(FP), CX
+	SHLQ          $0x02, CX
+	VMOVAPS       Z16, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x0e, X0, X0, X1
+	VADDPS        X1, X0, X0
+	VSHUFPS       $0x01, X0, X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	ADDQ          CX, AX
+	VZEROUPPER
+	RET
+
+// func gradient4x4AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradient4x4AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z4
+	VMOVUPS 64(DX), Z5
+	VMOVUPS 128(DX), Z6
+	VMOVUPS 192(DX), Z7
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z8
+	VMOVUPS 64(DX), Z9
+	VMOVUPS 128(DX), Z10
+	VMOVUPS 192(DX), Z11
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z12
+	VMOVUPS 64(DX), Z13
+	VMOVUPS 128(DX), Z14
+	VMOVUPS 192(DX), Z15
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VMOVUPS      (SI), Z16
+	VMOVUPS      64(SI), Z17
+	VMOVUPS      128(SI), Z18
+	VMOVUPS      192(SI), Z19
+	VBROADCASTSS (DX), Z20
+	VFMADD231PS  Z16, Z20, Z0
+	VFMADD231PS  Z17, Z20, Z1
+	VFMADD231PS  Z18, Z20, Z2
+	VFMADD231PS  Z19, Z20, Z3
+	VBROADCASTSS 4(DX), Z20
+	VFMADD231PS  Z16, Z20, Z4
+	VFMADD231PS  Z17, Z20, Z5
+	VFMADD231PS  Z18, Z20, Z6
+	VFMADD231PS  Z19, Z20, Z7
+	VBROADCASTSS 8(DX), Z20
+	VFMADD231PS  Z16, Z20, Z8
+	VFMADD231PS  Z17, Z20, Z9
+	VFMADD231PS  Z18, Z20, Z10
+	VFMADD231PS  Z19, Z20, Z11
+	VBROADCASTSS 12(DX), Z20
+	VFMADD231PS  Z16, Z20, Z12
+	VFMADD231PS  Z17, Z20, Z13
+	VFMADD231PS  Z18, Z20, Z14
+	VFMADD231PS  Z19, Z20, Z15
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradient4x1AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradient4x1AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z2
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z3
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VMOVUPS      (SI), Z4
+	VBROADCASTSS (DX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS 4(DX), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS 8(DX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS 12(DX), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, (AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradientWide4x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradientWide4x4AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z4
+	VMOVUPS 64(DX), Z5
+	VMOVUPS 128(DX), Z6
+	VMOVUPS 192(DX), Z7
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z8
+	VMOVUPS 64(DX), Z9
+	VMOVUPS 128(DX), Z10
+	VMOVUPS 192(DX), Z11
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z12
+	VMOVUPS 64(DX), Z13
+	VMOVUPS 128(DX), Z14
+	VMOVUPS 192(DX), Z15
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VCVTPS2PD    (SI), Z16
+	VCVTPS2PD    32(SI), Z17
+	VCVTPS2PD    64(SI), Z18
+	VCVTPS2PD    96(SI), Z19
+	VBROADCASTSD (DX), Z20
+	VFMADD231PD  Z16, Z20, Z0
+	VFMADD231PD  Z17, Z20, Z1
+	VFMADD231PD  Z18, Z20, Z2
+	VFMADD231PD  Z19, Z20, Z3
+	VBROADCASTSD 8(DX), Z20
+	VFMADD231PD  Z16, Z20, Z4
+	VFMADD231PD  Z17, Z20, Z5
+	VFMADD231PD  Z18, Z20, Z6
+	VFMADD231PD  Z19, Z20, Z7
+	VBROADCASTSD 16(DX), Z20
+	VFMADD231PD  Z16, Z20, Z8
+	VFMADD231PD  Z17, Z20, Z9
+	VFMADD231PD  Z18, Z20, Z10
+	VFMADD231PD  Z19, Z20, Z11
+	VBROADCASTSD 24(DX), Z20
+	VFMADD231PD  Z16, Z20, Z12
+	VFMADD231PD  Z17, Z20, Z13
+	VFMADD231PD  Z18, Z20, Z14
+	VFMADD231PD  Z19, Z20, Z15
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradientWide4x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradientWide4x2AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z2
+	VMOVUPS 64(DX), Z3
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z4
+	VMOVUPS 64(DX), Z5
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z6
+	VMOVUPS 64(DX), Z7
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VCVTPS2PD    (SI), Z8
+	VCVTPS2PD    32(SI), Z9
+	VBROADCASTSD (DX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD 8(DX), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD 16(DX), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD 24(DX), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradient2x4AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradient2x4AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z4
+	VMOVUPS 64(DX), Z5
+	VMOVUPS 128(DX), Z6
+	VMOVUPS 192(DX), Z7
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VMOVUPS      (SI), Z8
+	VMOVUPS      64(SI), Z9
+	VMOVUPS      128(SI), Z10
+	VMOVUPS      192(SI), Z11
+	VBROADCASTSS (DX), Z12
+	VFMADD231PS  Z8, Z12, Z0
+	VFMADD231PS  Z9, Z12, Z1
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS 4(DX), Z12
+	VFMADD231PS  Z8, Z12, Z4
+	VFMADD231PS  Z9, Z12, Z5
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradient2x1AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradient2x1AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z1
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VMOVUPS      (SI), Z2
+	VBROADCASTSS (DX), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS 4(DX), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, (AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradientWide2x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradientWide2x4AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z4
+	VMOVUPS 64(DX), Z5
+	VMOVUPS 128(DX), Z6
+	VMOVUPS 192(DX), Z7
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VCVTPS2PD    (SI), Z8
+	VCVTPS2PD    32(SI), Z9
+	VCVTPS2PD    64(SI), Z10
+	VCVTPS2PD    96(SI), Z11
+	VBROADCASTSD (DX), Z12
+	VFMADD231PD  Z8, Z12, Z0
+	VFMADD231PD  Z9, Z12, Z1
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD 8(DX), Z12
+	VFMADD231PD  Z8, Z12, Z4
+	VFMADD231PD  Z9, Z12, Z5
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradientWide2x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradientWide2x2AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Z2
+	VMOVUPS 64(DX), Z3
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VCVTPS2PD    (SI), Z4
+	VCVTPS2PD    32(SI), Z5
+	VBROADCASTSD (DX), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD 8(DX), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Z5, Z6, Z3
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z3, 64(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradient1x4AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradient1x4AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VMOVUPS      (SI), Z4
+	VMOVUPS      64(SI), Z5
+	VMOVUPS      128(SI), Z6
+	VMOVUPS      192(SI), Z7
+	VBROADCASTSS (DX), Z8
+	VFMADD231PS  Z4, Z8, Z0
+	VFMADD231PS  Z5, Z8, Z1
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Z7, Z8, Z3
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradient1x1AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradient1x1AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VMOVUPS      (SI), Z1
+	VBROADCASTSS (DX), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradientWide1x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradientWide1x4AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS 128(DX), Z2
+	VMOVUPS 192(DX), Z3
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VCVTPS2PD    (SI), Z4
+	VCVTPS2PD    32(SI), Z5
+	VCVTPS2PD    64(SI), Z6
+	VCVTPS2PD    96(SI), Z7
+	VBROADCASTSD (DX), Z8
+	VFMADD231PD  Z4, Z8, Z0
+	VFMADD231PD  Z5, Z8, Z1
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradientWide1x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+// Requires: AVX, AVX512F
+TEXT ·gradientWide1x2AVX512(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VCVTPS2PD    (SI), Z2
+	VCVTPS2PD    32(SI), Z3
+	VBROADCASTSD (DX), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
 // func hadamard2AVX512(x *float32, h int, vecs int)
 // Requires: AVX, AVX512F
 TEXT ·hadamard2AVX512(SB), NOSPLIT, $0-24
@@ -3502,6 +4922,711 @@ single:
 	JNZ         single
 
 single_done:
+	VZEROUPPER
+	RET
+
+// func scores3x2AVX2(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+// Requires: AVX, FMA3
+TEXT ·scores3x2AVX2(SB), NOSPLIT, $0-56
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   x+16(FP), AX
+	MOVQ   xs+24(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+32(FP), DX
+	MOVQ   ws+40(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   n+48(FP), SI
+	LEAQ   (CX)(CX*2), DI
+	LEAQ   (BX)(BX*2), DI
+	SUBQ   $0x00000010, SI
+	JL     rest
+
+steps:
+	VMOVUPS     (AX), Y12
+	VMOVUPS     (AX)(CX*1), Y13
+	VMOVUPS     (AX)(CX*2), Y14
+	VMOVUPS     (DX), Y15
+	VFMADD231PS Y15, Y12, Y0
+	VFMADD231PS Y15, Y13, Y4
+	VFMADD231PS Y15, Y14, Y8
+	VMOVUPS     (DX)(BX*1), Y15
+	VFMADD231PS Y15, Y12, Y2
+	VFMADD231PS Y15, Y13, Y6
+	VFMADD231PS Y15, Y14, Y10
+	VMOVUPS     32(AX), Y12
+	VMOVUPS     32(AX)(CX*1), Y13
+	VMOVUPS     32(AX)(CX*2), Y14
+	VMOVUPS     32(DX), Y15
+	VFMADD231PS Y15, Y12, Y1
+	VFMADD231PS Y15, Y13, Y5
+	VFMADD231PS Y15, Y14, Y9
+	VMOVUPS     32(DX)(BX*1), Y15
+	VFMADD231PS Y15, Y12, Y3
+	VFMADD231PS Y15, Y13, Y7
+	VFMADD231PS Y15, Y14, Y11
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, SI
+	JGE         steps
+
+rest:
+	ADDQ        $0x00000010, SI
+	JZ          sums
+	LEAQ        lanesFrom<>+0(SB), DI
+	LEAQ        (SI)(SI*1), SI
+	ADDQ        SI, SI
+	SUBQ        SI, DI
+	ADDQ        $0x00000040, DI
+	VMOVDQU     (DI), Y12
+	VMASKMOVPS  (AX), Y12, Y12
+	VMOVDQU     (DI), Y13
+	VMASKMOVPS  (AX)(CX*1), Y13, Y13
+	VMOVDQU     (DI), Y14
+	VMASKMOVPS  (AX)(CX*2), Y14, Y14
+	VMOVDQU     (DI), Y15
+	VMASKMOVPS  (DX), Y15, Y15
+	VFMADD231PS Y15, Y12, Y0
+	VFMADD231PS Y15, Y13, Y4
+	VFMADD231PS Y15, Y14, Y8
+	VMOVDQU     (DI), Y15
+	VMASKMOVPS  (DX)(BX*1), Y15, Y15
+	VFMADD231PS Y15, Y12, Y2
+	VFMADD231PS Y15, Y13, Y6
+	VFMADD231PS Y15, Y14, Y10
+	VMOVDQU     32(DI), Y12
+	VMASKMOVPS  32(AX), Y12, Y12
+	VMOVDQU     32(DI), Y13
+	VMASKMOVPS  32(AX)(CX*1), Y13, Y13
+	VMOVDQU     32(DI), Y14
+	VMASKMOVPS  32(AX)(CX*2), Y14, Y14
+	VMOVDQU     32(DI), Y15
+	VMASKMOVPS  32(DX), Y15, Y15
+	VFMADD231PS Y15, Y12, Y1
+	VFMADD231PS Y15, Y13, Y5
+	VFMADD231PS Y15, Y14, Y9
+	VMOVDQU     32(DI), Y15
+	VMASKMOVPS  32(DX)(BX*1), Y15, Y15
+	VFMADD231PS Y15, Y12, Y3
+	VFMADD231PS Y15, Y13, Y7
+	VFMADD231PS Y15, Y14, Y11
+
+sums:
+	MOVQ         dst+0(FP), AX
+	MOVQ         ds+8(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       Y1, Y0, Y12
+	VEXTRACTF128 $0x01, Y12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x0e, X12, X12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x01, X12, X12, X13
+	VADDSS       X13, X12, X12
+	VMOVSS       X12, (AX)
+	VADDPS       Y3, Y2, Y12
+	VEXTRACTF128 $0x01, Y12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x0e, X12, X12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x01, X12, X12, X13
+	VADDSS       X13, X12, X12
+	VMOVSS       X12, 4(AX)
+	ADDQ         CX, AX
+	VADDPS       Y5, Y4, Y12
+	VEXTRACTF128 $0x01, Y12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x0e, X12, X12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x01, X12, X12, X13
+	VADDSS       X13, X12, X12
+	VMOVSS       X12, (AX)
+	VADDPS       Y7, Y6, Y12
+	VEXTRACTF128 $0x01, Y12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x0e, X12, X12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x01, X12, X12, X13
+	VADDSS       X13, X12, X12
+	VMOVSS       X12, 4(AX)
+	ADDQ         CX, AX
+	VADDPS       Y9, Y8, Y12
+	VEXTRACTF128 $0x01, Y12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x0e, X12, X12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x01, X12, X12, X13
+	VADDSS       X13, X12, X12
+	VMOVSS       X12, (AX)
+	VADDPS       Y11, Y10, Y12
+	VEXTRACTF128 $0x01, Y12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x0e, X12, X12, X13
+	VADDPS       X13, X12, X12
+	VSHUFPS      $0x01, X12, X12, X13
+	VADDSS       X13, X12, X12
+	VMOVSS       X12, 4(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func scores4x1AVX2(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+// Requires: AVX, FMA3
+TEXT ·scores4x1AVX2(SB), NOSPLIT, $0-56
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   x+16(FP), AX
+	MOVQ   xs+24(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+32(FP), DX
+	MOVQ   ws+40(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   n+48(FP), SI
+	LEAQ   (CX)(CX*2), DI
+	LEAQ   (BX)(BX*2), BX
+	SUBQ   $0x00000010, SI
+	JL     rest
+
+steps:
+	VMOVUPS     (AX), Y8
+	VMOVUPS     (AX)(CX*1), Y9
+	VMOVUPS     (AX)(CX*2), Y10
+	VMOVUPS     (AX)(DI*1), Y11
+	VMOVUPS     (DX), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS     32(AX), Y8
+	VMOVUPS     32(AX)(CX*1), Y9
+	VMOVUPS     32(AX)(CX*2), Y10
+	VMOVUPS     32(AX)(DI*1), Y11
+	VMOVUPS     32(DX), Y12
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y10, Y5
+	VFMADD231PS Y12, Y11, Y7
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, SI
+	JGE         steps
+
+rest:
+	ADDQ        $0x00000010, SI
+	JZ          sums
+	LEAQ        lanesFrom<>+0(SB), BX
+	LEAQ        (SI)(SI*1), SI
+	ADDQ        SI, SI
+	SUBQ        SI, BX
+	ADDQ        $0x00000040, BX
+	VMOVDQU     (BX), Y8
+	VMASKMOVPS  (AX), Y8, Y8
+	VMOVDQU     (BX), Y9
+	VMASKMOVPS  (AX)(CX*1), Y9, Y9
+	VMOVDQU     (BX), Y10
+	VMASKMOVPS  (AX)(CX*2), Y10, Y10
+	VMOVDQU     (BX), Y11
+	VMASKMOVPS  (AX)(DI*1), Y11, Y11
+	VMOVDQU     (BX), Y12
+	VMASKMOVPS  (DX), Y12, Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y6
+	VMOVDQU     32(BX), Y8
+	VMASKMOVPS  32(AX), Y8, Y8
+	VMOVDQU     32(BX), Y9
+	VMASKMOVPS  32(AX)(CX*1), Y9, Y9
+	VMOVDQU     32(BX), Y10
+	VMASKMOVPS  32(AX)(CX*2), Y10, Y10
+	VMOVDQU     32(BX), Y11
+	VMASKMOVPS  32(AX)(DI*1), Y11, Y11
+	VMOVDQU     32(BX), Y12
+	VMASKMOVPS  32(DX), Y12, Y12
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y10, Y5
+	VFMADD231PS Y12, Y11, Y7
+
+sums:
+	MOVQ         dst+0(FP), AX
+	MOVQ         ds+8(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       Y1, Y0, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VADDPS       X9, X8, X8
+	VSHUFPS      $0x0e, X8, X8, X9
+	VADDPS       X9, X8, X8
+	VSHUFPS      $0x01, X8, X8, X9
+	VADDSS       X9, X8, X8
+	VMOVSS       X8, (AX)
+	ADDQ         CX, AX
+	VADDPS       Y3, Y2, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VADDPS       X9, X8, X8
+	VSHUFPS      $0x0e, X8, X8, X9
+	VADDPS       X9, X8, X8
+	VSHUFPS      $0x01, X8, X8, X9
+	VADDSS       X9, X8, X8
+	VMOVSS       X8, (AX)
+	ADDQ         CX, AX
+	VADDPS       Y5, Y4, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VADDPS       X9, X8, X8
+	VSHUFPS      $0x0e, X8, X8, X9
+	VADDPS       X9, X8, X8
+	VSHUFPS      $0x01, X8, X8, X9
+	VADDSS       X9, X8, X8
+	VMOVSS       X8, (AX)
+	ADDQ         CX, AX
+	VADDPS       Y7, Y6, Y8
+	VEXTRACTF128 $0x01, Y8, X9
+	VADDPS       X9, X8, X8
+	VSHUFPS      $0x0e, X8, X8, X9
+	VADDPS       X9, X8, X8
+	VSHUFPS      $0x01, X8, X8, X9
+	VADDSS       X9, X8, X8
+	VMOVSS       X8, (AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func scores1x2AVX2(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+// Requires: AVX, FMA3
+TEXT ·scores1x2AVX2(SB), NOSPLIT, $0-56
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   x+16(FP), AX
+	MOVQ   xs+24(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+32(FP), DX
+	MOVQ   ws+40(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   n+48(FP), SI
+	LEAQ   (CX)(CX*2), CX
+	LEAQ   (BX)(BX*2), CX
+	SUBQ   $0x00000010, SI
+	JL     rest
+
+steps:
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (DX), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     (DX)(BX*1), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     32(AX), Y4
+	VMOVUPS     32(DX), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     32(DX)(BX*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, SI
+	JGE         steps
+
+rest:
+	ADDQ        $0x00000010, SI
+	JZ          sums
+	LEAQ        lanesFrom<>+0(SB), CX
+	LEAQ        (SI)(SI*1), SI
+	ADDQ        SI, SI
+	SUBQ        SI, CX
+	ADDQ        $0x00000040, CX
+	VMOVDQU     (CX), Y4
+	VMASKMOVPS  (AX), Y4, Y4
+	VMOVDQU     (CX), Y5
+	VMASKMOVPS  (DX), Y5, Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVDQU     (CX), Y5
+	VMASKMOVPS  (DX)(BX*1), Y5, Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVDQU     32(CX), Y4
+	VMASKMOVPS  32(AX), Y4, Y4
+	VMOVDQU     32(CX), Y5
+	VMASKMOVPS  32(DX), Y5, Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVDQU     32(CX), Y5
+	VMASKMOVPS  32(DX)(BX*1), Y5, Y5
+	VFMADD231PS Y5, Y4, Y3
+
+sums:
+	MOVQ         dst+0(FP), AX
+	MOVQ         ds+8(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       Y1, Y0, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDPS       X5, X4, X4
+	VSHUFPS      $0x0e, X4, X4, X5
+	VADDPS       X5, X4, X4
+	VSHUFPS      $0x01, X4, X4, X5
+	VADDSS       X5, X4, X4
+	VMOVSS       X4, (AX)
+	VADDPS       Y3, Y2, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDPS       X5, X4, X4
+	VSHUFPS      $0x0e, X4, X4, X5
+	VADDPS       X5, X4, X4
+	VSHUFPS      $0x01, X4, X4, X5
+	VADDSS       X5, X4, X4
+	VMOVSS       X4, 4(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func scores1x1AVX2(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+// Requires: AVX, FMA3
+TEXT ·scores1x1AVX2(SB), NOSPLIT, $0-56
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   x+16(FP), AX
+	MOVQ   xs+24(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   w+32(FP), DX
+	MOVQ   ws+40(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   n+48(FP), SI
+	LEAQ   (CX)(CX*2), CX
+	LEAQ   (BX)(BX*2), CX
+	SUBQ   $0x00000010, SI
+	JL     rest
+
+steps:
+	VMOVUPS     (AX), Y2
+	VMOVUPS     (DX), Y3
+	VFMADD231PS Y3, Y2, Y0
+	VMOVUPS     32(AX), Y2
+	VMOVUPS     32(DX), Y3
+	VFMADD231PS Y3, Y2, Y1
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, SI
+	JGE         steps
+
+rest:
+	ADDQ        $0x00000010, SI
+	JZ          sums
+	LEAQ        lanesFrom<>+0(SB), CX
+	LEAQ        (SI)(SI*1), BX
+	ADDQ        BX, BX
+	SUBQ        BX, CX
+	ADDQ        $0x00000040, CX
+	VMOVDQU     (CX), Y2
+	VMASKMOVPS  (AX), Y2, Y2
+	VMOVDQU     (CX), Y3
+	VMASKMOVPS  (DX), Y3, Y3
+	VFMADD231PS Y3, Y2, Y0
+	VMOVDQU     32(CX), Y2
+	VMASKMOVPS  32(AX), Y2, Y2
+	VMOVDQU     32(CX), Y3
+	VMASKMOVPS  32(DX), Y3, Y3
+	VFMADD231PS Y3, Y2, Y1
+
+sums:
+	MOVQ         dst+0(FP), AX
+	MOVQ         ds+8(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       Y1, Y0, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VSHUFPS      $0x0e, X2, X2, X3
+	VADDPS       X3, X2, X2
+	VSHUFPS      $0x01, X2, X2, X3
+	VADDSS       X3, X2, X2
+	VMOVSS       X2, (AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradient4x2AVX2(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+// Requires: AVX, FMA3
+TEXT ·gradient4x2AVX2(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y4
+	VMOVUPS 32(DX), Y5
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y6
+	VMOVUPS 32(DX), Y7
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VMOVUPS      (SI), Y8
+	VMOVUPS      32(SI), Y9
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(DX), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(DX), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(DX), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradientWide4x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+// Requires: AVX, FMA3
+TEXT ·gradientWide4x2AVX2(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y4
+	VMOVUPS 32(DX), Y5
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y6
+	VMOVUPS 32(DX), Y7
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VCVTPS2PD    (SI), Y8
+	VCVTPS2PD    16(SI), Y9
+	VBROADCASTSD (DX), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 8(DX), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(DX), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 24(DX), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradient2x2AVX2(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+// Requires: AVX, FMA3
+TEXT ·gradient2x2AVX2(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VMOVUPS      (SI), Y4
+	VMOVUPS      32(SI), Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 4(DX), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradientWide2x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+// Requires: AVX, FMA3
+TEXT ·gradientWide2x2AVX2(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	ADDQ    CX, DX
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VCVTPS2PD    (SI), Y4
+	VCVTPS2PD    16(SI), Y5
+	VBROADCASTSD (DX), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD 8(DX), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradient1x2AVX2(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
+// Requires: AVX, FMA3
+TEXT ·gradient1x2AVX2(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VMOVUPS      (SI), Y2
+	VMOVUPS      32(SI), Y3
+	VBROADCASTSS (DX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VZEROUPPER
+	RET
+
+// func gradientWide1x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+// Requires: AVX, FMA3
+TEXT ·gradientWide1x2AVX2(SB), NOSPLIT, $0-56
+	MOVQ    sums+0(FP), AX
+	MOVQ    ss+8(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    AX, DX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	ADDQ    CX, DX
+	MOVQ    c+16(FP), DX
+	MOVQ    cs+24(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    x+32(FP), SI
+	MOVQ    xs+40(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+48(FP), R8
+
+row:
+	VCVTPS2PD    (SI), Y2
+	VCVTPS2PD    16(SI), Y3
+	VBROADCASTSD (DX), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         BX, DX
+	ADDQ         DI, SI
+	DECQ         R8
+	JNZ          row
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
 	VZEROUPPER
 	RET
 

@@ -70,6 +70,13 @@ type level struct {
 	// dots stores in dst the products of a with vectors bs apart in b, of which
 	// there is at least one.
 	dots func(dst, a, b []float64, bs int)
+	// scores stores X·Wᵀ, n numbers long, for some rows of x and of w.
+	scores func(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int)
+	// gradient and gradient64 add Cᵀ·X to g: outs columns of c by cols columns of x,
+	// a multiple of 16, over rows of both.
+	gradient   func(g []float32, gs int, c []float32, cs int, x []float32, xs int, rows, cols, outs int)
+	gradient64 func(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int)
+
 	dot  func(x, y []float32) float32
 	axpy func(a float32, x, y []float32)
 }

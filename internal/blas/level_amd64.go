@@ -129,8 +129,11 @@ var avx512Level = level{
 		reach(x, rows, xs, vecs*lanes+shift)
 		slideAVX512(ptr(x), xs, shift, rows, vecs)
 	},
-	dot:  func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
-	axpy: func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
+	scores:     scoresAVX512,
+	gradient:   gradientAVX512,
+	gradient64: gradient64AVX512,
+	dot:        func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
+	axpy:       func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
 }
 
 var avx2Level = level{
@@ -237,8 +240,11 @@ var avx2Level = level{
 		reach(x, rows, xs, vecs*lanes+shift)
 		slideAVX2(ptr(x), xs, shift, rows, vecs)
 	},
-	dot:  func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
-	axpy: func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
+	scores:     scoresAVX2,
+	gradient:   gradientAVX2,
+	gradient64: gradient64AVX2,
+	dot:        func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
+	axpy:       func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
 }
 
 // classesWide, targetsWide and dotsWide are bound by the cache at 256 bits already.

@@ -19,6 +19,9 @@ var goLevel = level{
 	affine:      affineGo,
 	slide:       slideGo,
 	dots:        dotsGo,
+	scores:      scoresGo,
+	gradient:    gradientGo,
+	gradient64:  gradient64Go,
 	dot:         dotGo,
 	axpy:        axpyGo,
 }

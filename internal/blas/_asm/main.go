@@ -35,6 +35,7 @@ func main() {
 		solve(m)
 		dot(m)
 		axpy(m)
+		thin(m)
 		for _, n := range []int{2, 4, 8} {
 			butterflies(m, n)
 		}

@@ -1,0 +1,144 @@
+package blas
+
+import "math"
+
+// Scores stores X·Wᵀ in dst (n×k) for the n rows of x (n×d) and the k rows of w
+// (k×d), which is not packed: for few outputs, and weights that change between
+// calls. A product is 16 chains of fused multiply-adds from 0 on, chain l over
+// the elements l, l+16, …, with zeros behind the row up to a multiple of 16; the
+// chains are added pairwise at distances 8, 4, 2, 1.
+func Scores(dst, x []float32, n, d int, w []float32, k, threads int) {
+	checkThin(n, d, k, len(x))
+	if len(w) < k*d {
+		panic("blas: weights shorter than k×d")
+	}
+	if len(dst) < n*k {
+		panic("blas: destination too short")
+	}
+	if n == 0 || k == 0 {
+		return
+	}
+	l := active()
+	// The weights come from afar once for so many rows, which stay in the cache.
+	const run = 24
+	parallel(threads, (n+run-1)/run, func(item int, _ *scratch) {
+		i := item * run
+		l.scores(dst[i*k:], k, x[i*d:], d, w, d, d, min(run, n-i), k)
+	})
+}
+
+// Gradient adds Cᵀ·X to g (k×d) for the n rows of c (n×k) and of x (n×d): the
+// gradient of X·Wᵀ weighed by c. Each element is one chain of fused
+// multiply-adds over the rows in order, which starts from g, so that rows may
+// come in several calls.
+func Gradient(g, c, x []float32, n, d, k, threads int) {
+	gradientOf(active().gradient, g, c, x, n, d, k, threads)
+}
+
+// Gradient64 is Gradient with coefficients and sums in float64, which the
+// elements of x are turned into.
+func Gradient64(g, c []float64, x []float32, n, d, k, threads int) {
+	gradientOf(active().gradient64, g, c, x, n, d, k, threads)
+}
+
+const (
+	thinRows = 32   // between two looks at the same sums
+	thinCols = 1024 // of a work item; a multiple of 16
+)
+
+func gradientOf[T float32 | float64](kernel func(g []T, gs int, c []T, cs int, x []float32, xs int, rows, cols, outs int),
+	g, c []T, x []float32, n, d, k, threads int) {
+	checkThin(n, d, k, len(x))
+	if len(c) < n*k {
+		panic("blas: coefficients shorter than n×k")
+	}
+	if len(g) < k*d {
+		panic("blas: destination too short")
+	}
+	if n == 0 || d == 0 || k == 0 {
+		return
+	}
+	parallel(threads, (d+thinCols-1)/thinCols, func(item int, s *scratch) {
+		from := item * thinCols
+		to := min(from+thinCols, d)
+		whole := to - to%lanes
+		if whole > from {
+			for i := 0; i < n; i += thinRows {
+				kernel(g[from:], d, c[i*k:], k, x[i*d+from:], d, min(thinRows, n-i), whole-from, k)
+			}
+		}
+		if rest := to - whole; rest > 0 {
+			// The last columns, with zeros beside them.
+			ge, xe := make([]T, k*lanes), grow(&s.f32, thinRows*lanes)
+			clear(xe)
+			for o := range k {
+				copy(ge[o*lanes:], g[o*d+whole:][:rest])
+			}
+			for i := 0; i < n; i += thinRows {
+				rows := min(thinRows, n-i)
+				for r := range rows {
+					copy(xe[r*lanes:], x[(i+r)*d+whole:][:rest])
+				}
+				kernel(ge, lanes, c[i*k:], k, xe, lanes, rows, lanes, k)
+			}
+			for o := range k {
+				copy(g[o*d+whole:][:rest], ge[o*lanes:])
+			}
+		}
+	})
+}
+
+func checkThin(n, d, k, have int) {
+	if n < 0 || d < 0 || k < 0 {
+		panic("blas: negative size")
+	}
+	if have < n*d {
+		panic("blas: source too short")
+	}
+}
+
+func scoresGo(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int) {
+	for i := range rows {
+		xi := x[i*xs:][:n]
+		for o := range outs {
+			wo := w[o*ws:][:n]
+			var s [lanes]float32
+			for p := 0; p < n; p += lanes {
+				for l := range s {
+					if p+l < n {
+						s[l] = fma32(wo[p+l], xi[p+l], s[l])
+					} else {
+						s[l] += 0 // as by a product of zeros: -0 becomes 0
+					}
+				}
+			}
+			for h := lanes / 2; h > 0; h /= 2 {
+				for l := range h {
+					s[l] += s[l+h]
+				}
+			}
+			dst[i*ds+o] = s[0]
+		}
+	}
+}
+
+func gradientGo(g []float32, gs int, c []float32, cs int, x []float32, xs int, rows, cols, outs int) {
+	for o := range outs {
+		to := g[o*gs:][:cols]
+		for i := range rows {
+			axpyGo(c[i*cs+o], x[i*xs:][:cols], to)
+		}
+	}
+}
+
+func gradient64Go(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int) {
+	for o := range outs {
+		to := g[o*gs:][:cols]
+		for i := range rows {
+			v := c[i*cs+o]
+			for j, f := range x[i*xs:][:cols] {
+				to[j] = math.FMA(v, float64(f), to[j])
+			}
+		}
+	}
+}
