@@ -1,0 +1,143 @@
+// Package loss has the losses that linear models are trained by: value, slope,
+// conjugate and dual step of each.
+//
+//	name                 ℓ(y, s)                   for
+//	squared              ½(s − y)²                 classes, targets
+//	logistic             log(1 + exp(−ys))         classes
+//	softmax              log Σ exp s_c − s_y       classes, all scores together
+//	hinge                max(0, 1 − ys)            classes
+//	squared_hinge        max(0, 1 − ys)²           classes
+//	huber                ½r² up to ε, ε|r| − ½ε²   targets, r = s − y
+//	epsilon_insensitive  max(0, |r| − ε)           targets
+//
+// Classes are coded one-vs-all: output c has y = 1 for rows of class c and −1
+// for the others, and the loss of a row is the sum over its outputs.
+package loss
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/spell"
+)
+
+// Loss is a loss of rows of scores. It is made by Of and does not change.
+type Loss struct {
+	Name   string
+	Scalar Scalar // of each output; nil if the outputs are taken together
+
+	classes bool
+}
+
+// entry is a line of the table.
+type entry struct {
+	name             string
+	classes, targets bool
+	scalar           func(epsilon float64) Scalar // nil for softmax
+}
+
+var table = []entry{
+	{"squared", true, true, func(float64) Scalar { return Squared{} }},
+	{"logistic", true, false, func(float64) Scalar { return Logistic{} }},
+	{"softmax", true, false, nil},
+	{"hinge", true, false, func(float64) Scalar { return Hinge{} }},
+	{"squared_hinge", true, false, func(float64) Scalar { return SquaredHinge{} }},
+	{"huber", false, true, func(e float64) Scalar { return Huber{e} }},
+	{"epsilon_insensitive", false, true, func(e float64) Scalar { return Insensitive{e} }},
+}
+
+// DefaultEpsilon stands for an epsilon of 0, on targets in [−1, 1].
+const DefaultEpsilon = 0.05
+
+// Names lists the losses for classes, or those for targets.
+func Names(classes bool) []string {
+	var names []string
+	for _, e := range table {
+		if classes && e.classes || !classes && e.targets {
+			names = append(names, e.name)
+		}
+	}
+	return names
+}
+
+// Of returns the loss of that name for classes or for targets. epsilon is that of
+// huber and epsilon_insensitive, in units of the targets; 0 stands for
+// DefaultEpsilon, and other losses have none.
+func Of(name string, classes bool, epsilon float64) (*Loss, error) {
+	if !(epsilon >= 0) || math.IsInf(epsilon, 0) {
+		return nil, fmt.Errorf("loss: epsilon is %g, want a number of 0 or more", epsilon)
+	}
+	names := Names(classes)
+	for _, e := range table {
+		if e.name != name {
+			continue
+		}
+		if classes && !e.classes || !classes && !e.targets {
+			of := map[bool]string{true: "classes", false: "targets"}
+			return nil, fmt.Errorf("loss: %s is for %s; for %s there are %s", name, of[!classes], of[classes], strings.Join(names, ", "))
+		}
+		l := &Loss{Name: name, classes: classes}
+		if e.scalar != nil {
+			if epsilon == 0 {
+				epsilon = DefaultEpsilon
+			}
+			l.Scalar = e.scalar(epsilon)
+		}
+		return l, nil
+	}
+	hint := ""
+	if near := spell.Nearest(name, names); near != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return nil, fmt.Errorf("loss: unknown loss %q%s; have %s", name, hint, strings.Join(names, ", "))
+}
+
+// Classes tells whether labels are indices of classes. Otherwise they are
+// targets.
+func (l *Loss) Classes() bool { return l.classes }
+
+// Code returns what output c is to learn of a row with the label y: ±1 for
+// classes, y itself for targets.
+func (l *Loss) Code(y float32, c int) float64 {
+	switch {
+	case !l.classes:
+		return float64(y)
+	case int(y) == c:
+		return 1
+	}
+	return -1
+}
+
+// Row returns the loss of a row with the label y and stores its slopes, by
+// which the scores enter the gradient, in slopes, unless that is nil. Both slices
+// have a number for each output.
+func (l *Loss) Row(slopes, scores []float32, y float32) float64 {
+	if l.Scalar == nil {
+		return softmax(slopes, scores, int(y))
+	}
+	var sum float64
+	for c, s := range scores {
+		code := l.Code(y, c)
+		sum += l.Scalar.Value(code, float64(s))
+		if slopes != nil {
+			slopes[c] = float32(l.Scalar.Slope(code, float64(s)))
+		}
+	}
+	return sum
+}
+
+// Smooth returns the Lipschitz constant of the slopes in the scores of a row, by
+// Euclidean norms; +Inf if there is none.
+func (l *Loss) Smooth() float64 {
+	if l.Scalar == nil {
+		return 0.5 // largest eigenvalue of diag p − ppᵀ
+	}
+	return l.Scalar.Smooth()
+}
+
+// Gap returns ℓ(y, s) + ℓ*(y, −a) + a·s ≥ 0: what a row adds to the distance of
+// primal and dual objective, 0 if and only if −a is a slope at s.
+func Gap(l Scalar, y, s, a float64) float64 {
+	return max(0, l.Value(y, s)+(l.Conjugate(y, -a)+float64(a*s)))
+}

@@ -1,0 +1,195 @@
+package loss
+
+import "math"
+
+// Scalar is a loss ℓ(y, s) of one score s, convex in s. For classes y is the
+// code 1 or −1, for targets a number. With
+//
+//	ℓ*(y, u) = sup_s (u·s − ℓ(y, s))
+//
+// its conjugate, ℓ(y, s) + ℓ*(y, u) ≥ u·s for all s and u (Fenchel and Young),
+// and = for u = Slope(y, s).
+type Scalar interface {
+	// Value returns ℓ(y, s) ≥ 0.
+	Value(y, s float64) float64
+	// Slope returns ∂ℓ/∂s, at a kink one of the subgradients.
+	Slope(y, s float64) float64
+	// Conjugate returns ℓ*(y, u): +Inf where the supremum is not finite.
+	Conjugate(y, u float64) float64
+	// Step returns the dual variable a' that maximises
+	//
+	//	−ℓ*(y, −a') − (a' − a)·s − ½q·(a' − a)²,   q ≥ 0,
+	//
+	// the step of dual coordinate ascent from a at the score s (Shalev-Shwartz
+	// and Zhang 2013, §4): −a' is in the domain of ℓ*, and at the optimum
+	// a = −Slope(y, s).
+	Step(y, s, a, q float64) float64
+	// Smooth returns the Lipschitz constant of Slope in s, +Inf if there is none.
+	Smooth() float64
+}
+
+// Squared is ½(s − y)².
+type Squared struct{}
+
+func (Squared) Value(y, s float64) float64     { return float64(0.5 * (s - y) * (s - y)) }
+func (Squared) Slope(y, s float64) float64     { return s - y }
+func (Squared) Conjugate(y, u float64) float64 { return float64(u*y) + float64(0.5*u*u) }
+func (Squared) Step(y, s, a, q float64) float64 {
+	return a + (y-s-a)/(1+q)
+}
+func (Squared) Smooth() float64 { return 1 }
+
+// Logistic is log(1 + exp(−ys)), for classes.
+type Logistic struct{}
+
+func (Logistic) Value(y, s float64) float64 { return Softplus(float64(-y * s)) }
+func (Logistic) Slope(y, s float64) float64 { return float64(-y * Sigmoid(float64(-y*s))) }
+func (Logistic) Conjugate(y, u float64) float64 {
+	b := float64(-y * u)
+	if !(b >= 0 && b <= 1) {
+		return math.Inf(1)
+	}
+	return entropy(b) + entropy(1-b)
+}
+
+// Step solves for the margin t that the step leads to: b' = Sigmoid(−t) with
+// t = ys + q(b' − b). The equation t − ys − q(Sigmoid(−t) − b) = 0 has a slope
+// between 1 and 1 + q/4, so Newton's method, kept between bounds, needs few steps.
+func (Logistic) Step(y, s, a, q float64) float64 {
+	b, m := float64(y*a), float64(y*s)
+	lo, hi := m-float64(q*b), m+float64(q*(1-b))
+	t := m
+	for range 60 {
+		p := Sigmoid(-t)
+		g := t - m - float64(q*(p-b))
+		if g > 0 {
+			hi = t
+		} else {
+			lo = t
+		}
+		next := t - g/(1+float64(q*float64(p*(1-p))))
+		if !(next > lo && next < hi) {
+			next = lo + float64((hi-lo)/2)
+		}
+		if d := math.Abs(next - t); d <= 1e-9*(1+math.Abs(t)) {
+			// One step of a method that squares its error is left to take.
+			t = next
+			break
+		}
+		t = next
+	}
+	return float64(y * Sigmoid(-t))
+}
+func (Logistic) Smooth() float64 { return 0.25 }
+
+// Hinge is max(0, 1 − ys), for classes.
+type Hinge struct{}
+
+func (Hinge) Value(y, s float64) float64 { return max(0, 1-float64(y*s)) }
+func (Hinge) Slope(y, s float64) float64 {
+	if float64(y*s) < 1 {
+		return -y
+	}
+	return 0
+}
+func (Hinge) Conjugate(y, u float64) float64 {
+	b := float64(-y * u)
+	if !(b >= 0 && b <= 1) {
+		return math.Inf(1)
+	}
+	return -b
+}
+func (Hinge) Step(y, s, a, q float64) float64 {
+	return float64(y * min(max(move(float64(y*a), 1-float64(y*s), q), 0), 1))
+}
+func (Hinge) Smooth() float64 { return math.Inf(1) }
+
+// SquaredHinge is max(0, 1 − ys)², for classes; there is no ½, as in LIBLINEAR,
+// so that its parameter C is 1/(λn).
+type SquaredHinge struct{}
+
+func (SquaredHinge) Value(y, s float64) float64 {
+	r := max(0, 1-float64(y*s))
+	return float64(r * r)
+}
+func (SquaredHinge) Slope(y, s float64) float64 { return float64(-2 * y * max(0, 1-float64(y*s))) }
+func (SquaredHinge) Conjugate(y, u float64) float64 {
+	b := float64(-y * u)
+	if !(b >= 0) {
+		return math.Inf(1)
+	}
+	return float64(0.25*b*b) - b
+}
+func (SquaredHinge) Step(y, s, a, q float64) float64 {
+	b := float64(y * a)
+	return float64(y * max(0, b+(1-float64(y*s)-float64(0.5*b))/(q+0.5)))
+}
+func (SquaredHinge) Smooth() float64 { return 2 }
+
+// Huber is ½r² for |r| ≤ Delta and Delta·|r| − ½Delta² beyond, r = s − y, for
+// targets (Huber 1964). Delta > 0 is in units of the targets.
+type Huber struct{ Delta float64 }
+
+func (h Huber) Value(y, s float64) float64 {
+	r := math.Abs(s - y)
+	if r <= h.Delta {
+		return float64(0.5 * r * r)
+	}
+	return float64(h.Delta * (r - float64(0.5*h.Delta)))
+}
+func (h Huber) Slope(y, s float64) float64 { return min(max(s-y, -h.Delta), h.Delta) }
+func (h Huber) Conjugate(y, u float64) float64 {
+	if !(math.Abs(u) <= h.Delta) {
+		return math.Inf(1)
+	}
+	return Squared{}.Conjugate(y, u)
+}
+func (h Huber) Step(y, s, a, q float64) float64 {
+	return min(max(Squared{}.Step(y, s, a, q), -h.Delta), h.Delta)
+}
+func (Huber) Smooth() float64 { return 1 }
+
+// Insensitive is max(0, |s − y| − Epsilon), for targets (Vapnik 1995).
+// Epsilon ≥ 0 is in units of the targets.
+type Insensitive struct{ Epsilon float64 }
+
+func (l Insensitive) Value(y, s float64) float64 { return max(0, math.Abs(s-y)-l.Epsilon) }
+func (l Insensitive) Slope(y, s float64) float64 {
+	switch r := s - y; {
+	case r > l.Epsilon:
+		return 1
+	case r < -l.Epsilon:
+		return -1
+	}
+	return 0
+}
+func (l Insensitive) Conjugate(y, u float64) float64 {
+	if !(math.Abs(u) <= 1) {
+		return math.Inf(1)
+	}
+	return float64(u*y) + float64(l.Epsilon*math.Abs(u))
+}
+
+// Step: the objective has a kink at a' = 0, so the best is right of it, left of
+// it, or there.
+func (l Insensitive) Step(y, s, a, q float64) float64 {
+	r := y - s
+	up, down := move(a, r-l.Epsilon, q), move(a, r+l.Epsilon, q)
+	switch {
+	case up > 0:
+		return min(up, 1)
+	case down < 0:
+		return max(down, -1)
+	}
+	return 0
+}
+func (Insensitive) Smooth() float64 { return math.Inf(1) }
+
+// move returns a + g/q, which is where g·(a'−a) − ½q(a'−a)² is largest: without
+// end for q = 0, unless g is 0.
+func move(a, g, q float64) float64 {
+	if g == 0 {
+		return a
+	}
+	return a + g/q
+}
