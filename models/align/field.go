@@ -1,0 +1,182 @@
+package align
+
+import (
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+const (
+	blockRows = 1024     // rows of a block: a chain of float32 sums is no longer
+	chainRun  = 96       // frequencies of a work item
+	held      = 16 << 20 // cosines and sines that a work item holds, 64 MiB
+)
+
+// Field holds rows in the two layouts that potentials and their gradients take.
+// It is made once and serves any weights. It is safe for concurrent use.
+type Field struct {
+	n, d   int
+	blocks []fieldBlock
+}
+
+// fieldBlock is a block of rows, packed as the weights of two products.
+type fieldBlock struct {
+	row, rows int
+	along     *blas.Weights // rows×d: frequencies to angles
+	across    *blas.Weights // d×rows: coefficients of rows to gradients
+}
+
+// NewField packs the n rows of x (n×d, row-major), which it does not keep. It
+// holds them twice, 8·n·d bytes. It panics if x is too short.
+func NewField(x []float32, n, d int) *Field {
+	if n < 0 || d < 1 || len(x) < n*d {
+		panic("align: NewField: slice too short")
+	}
+	f := &Field{n: n, d: d}
+	turned := make([]float32, min(n, blockRows)*d)
+	for row := 0; row < n; row += blockRows {
+		rows := min(blockRows, n-row)
+		xb := x[row*d : (row+rows)*d]
+		for i := range rows {
+			for j, v := range xb[i*d : (i+1)*d] {
+				turned[j*rows+i] = v
+			}
+		}
+		f.blocks = append(f.blocks, fieldBlock{row: row, rows: rows,
+			along: blas.Pack(xb, nil, rows, d), across: blas.Pack(turned, nil, d, rows)})
+	}
+	return f
+}
+
+// Dims returns the number of rows and their length.
+func (f *Field) Dims() (n, d int) { return f.n, f.d }
+
+// Sums stores in cs (m×k×2) the sums
+//
+//	c_jl = Σ_i a_li cos 2π w_j·x_i,   s_jl = Σ_i a_li sin 2π w_j·x_i
+//
+// for the m frequencies w (m×d, in turns) and the k weightings a of the rows
+// (k×n). A sum is a float32 sum within a block of 1,024 rows and a float64 sum of
+// blocks in order; it depends on no other frequency. It panics if a slice is too
+// short.
+func (f *Field) Sums(cs []float64, w []float32, m int, a []float32, k, threads int) {
+	f.check(len(cs), w, m, a, k)
+	f.items(m, threads, 1, func(lo, hi int) {
+		buf := make([]float32, (hi-lo)*2*min(f.n, blockRows))
+		for _, b := range f.blocks {
+			b.along.CosSin(buf, w[lo*f.d:hi*f.d], hi-lo, 1, 1)
+			b.addSums(cs[lo*k*2:hi*k*2], buf, hi-lo, a, k, f.n)
+		}
+	})
+}
+
+// Gradient stores in v (m) the potentials
+//
+//	v_j = Σ_l (c_jl² + s_jl²)/n²
+//
+// of the m frequencies w (m×d, in turns) under the k weightings a (k×n), and in
+// grad (m×d) their gradients by the frequency ω = 2πw in radians,
+//
+//	∇v_j = (2/n²) Σ_l Σ_i a_li (s_jl cos 2πw_j·x_i − c_jl sin 2πw_j·x_i) x_i      (Bullins, Zhang & Zhang 2018, §3.1)
+//
+// sums as in Sums. v and ∇v of a frequency depend on no other frequency. It panics
+// if a slice is too short.
+func (f *Field) Gradient(v, grad []float64, w []float32, m int, a []float32, k, threads int) {
+	f.check(m*k*2, w, m, a, k)
+	if len(v) < m || len(grad) < m*f.d {
+		panic("align: Gradient: slice too short")
+	}
+	f.items(m, threads, f.n, func(lo, hi int) { f.gradient(v[lo:hi], grad[lo*f.d:hi*f.d], w[lo*f.d:hi*f.d], a, k) })
+}
+
+func (f *Field) gradient(v, grad []float64, w []float32, a []float32, k int) {
+	m := len(v)
+	angles := make([]float32, m*2*f.n)
+	cs := make([]float64, m*k*2)
+	for _, b := range f.blocks {
+		buf := angles[m*2*b.row:]
+		b.along.CosSin(buf, w, m, 1, 1)
+		b.addSums(cs, buf, m, a, k, f.n)
+	}
+	perRow := 1 / float64(f.n)
+	for j := range v {
+		v[j] = 0
+		for l := range k {
+			c, s := cs[(j*k+l)*2]*perRow, cs[(j*k+l)*2+1]*perRow
+			v[j] += float64(c*c) + float64(s*s)
+		}
+	}
+	clear(grad)
+	var (
+		p, q = make([]float32, min(f.n, blockRows)), make([]float32, min(f.n, blockRows))
+		t    = make([]float32, m*min(f.n, blockRows))
+		part = make([]float32, m*f.d)
+	)
+	for _, b := range f.blocks {
+		p, q := p[:b.rows], q[:b.rows]
+		for j := range m {
+			cos := angles[m*2*b.row+j*2*b.rows:][:2*b.rows]
+			cos, sin := cos[:b.rows], cos[b.rows:]
+			clear(p)
+			clear(q)
+			for l := range k {
+				al := a[l*f.n+b.row:][:b.rows]
+				c, s := cs[(j*k+l)*2]*perRow, cs[(j*k+l)*2+1]*perRow
+				blas.Axpy(float32(s), al, p)
+				blas.Axpy(float32(-c), al, q)
+			}
+			tj := t[j*b.rows:][:b.rows]
+			blas.Affine(tj, cos, p, nil, 1)
+			blas.Affine(tj, sin, q, tj, 1)
+		}
+		b.across.Mul(part, t, m, 1)
+		for i, g := range part {
+			grad[i] += float64(g)
+		}
+	}
+	for i := range grad {
+		grad[i] *= 2 * perRow
+	}
+}
+
+// addSums adds to cs (m×k×2) what the rows of the block give. angles holds m rows
+// of the block's cosines and then sines.
+func (b *fieldBlock) addSums(cs []float64, angles []float32, m int, a []float32, k, n int) {
+	for j := range m {
+		cos := angles[j*2*b.rows:][:b.rows]
+		sin := angles[(j*2+1)*b.rows:][:b.rows]
+		for l := range k {
+			al := a[l*n+b.row:][:b.rows]
+			cs[(j*k+l)*2] += float64(blas.Dot(cos, al))
+			cs[(j*k+l)*2+1] += float64(blas.Dot(sin, al))
+		}
+	}
+}
+
+// items cuts m frequencies into ranges of equal size that hold the cosines of so
+// many rows, and calls g with them on that many threads.
+func (f *Field) items(m, threads, rows int, g func(lo, hi int)) {
+	if m == 0 {
+		return
+	}
+	threads = max(threads, 1)
+	run := max(1, min(chainRun, held/(2*max(rows, 1))))
+	rounds := (m + run*threads - 1) / (run * threads)
+	step := (m + rounds*threads - 1) / (rounds * threads)
+	if threads == 1 {
+		// One goroutine would be given all at once.
+		for lo := 0; lo < m; lo += step {
+			g(lo, min(m, lo+step))
+		}
+		return
+	}
+	parallel.Ranges(m, step, threads, g)
+}
+
+func (f *Field) check(sums int, w []float32, m int, a []float32, k int) {
+	switch {
+	case m < 0 || k < 0:
+		panic("align: negative number of frequencies or weightings")
+	case sums < m*k*2 || len(w) < m*f.d || len(a) < k*f.n:
+		panic("align: slice too short")
+	}
+}
