@@ -12,12 +12,13 @@ const (
 	reading work = iota
 	mapping
 	adding
+	learning
 	storing
 	solving
 	kinds
 )
 
-var workNames = [kinds]string{"read", "map", "gram", "store", "solve"}
+var workNames = [kinds]string{"read", "map", "gram", "learn", "store", "solve"}
 
 var spent [kinds]atomic.Int64
 
@@ -29,7 +30,7 @@ func clock(w work) (stop func()) {
 
 // Spent returns where the time of the workers in this process went, in seconds:
 // reading and parsing rows (beside the other work), taking them to features,
-// adding up their products, storing merged sums, loading them and solving. Lanes
+// adding up their products, learning in rounds, storing merged sums, loading them and solving. Lanes
 // that run at the same time add up.
 func Spent() map[string]float64 {
 	out := make(map[string]float64, kinds)

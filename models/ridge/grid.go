@@ -36,6 +36,15 @@ func (g TargetGrid) Value(q int32) float64 {
 	return g.Mid() + float64(g.Step()*float64(q))
 }
 
+// Scaled returns y as a fraction of the range: -1 at its low end, 1 at its high
+// end, 0 if all targets are equal.
+func (g TargetGrid) Scaled(y float32) float32 {
+	if g.Half() == 0 {
+		return 0
+	}
+	return float32((float64(y) - g.Mid()) / g.Half())
+}
+
 // Contains reports whether y is in the range. Quantize cuts other values to it.
 func (g TargetGrid) Contains(y float32) bool {
 	return float64(y) >= g.Low && float64(y) <= g.High

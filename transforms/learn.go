@@ -1,0 +1,142 @@
+package transforms
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// Learn is the state of the passes of a learner in rounds.
+type Learn struct {
+	Program string          `json:"program"` // version, since another may learn otherwise
+	Learner Learner         `json:"learner"`
+	Recipe  features.Sealed `json:"recipe"`
+	Hands   []dataset.Hand  `json:"hands"`
+	// Rows that can be used, of both kinds: a round that sees another number fails.
+	Rows int64 `json:"rows"`
+	// Folds is how many parts rows are cut into by the hash of their content. The
+	// first is held out; with 0 nothing is.
+	Folds   int            `json:"folds,omitempty"`
+	Augment *image.Augment `json:"augment,omitempty"` // of the rows learned from
+}
+
+// Learner is a learner as plain data: its kind and its options.
+type Learner struct {
+	Kind    string          `json:"kind"`
+	Options json.RawMessage `json:"options"`
+}
+
+// Partitions returns how many there are.
+func (l *Learn) Partitions() int {
+	last := l.Hands[len(l.Hands)-1]
+	return last.First + last.Count
+}
+
+// featuresName names the features of the partitions' rows: passes with equal names
+// see the same blocks.
+func (p *Pass) featuresName() string {
+	l := p.Learn
+	data, err := json.Marshal([]any{p.Data, p.Mode, p.Seed, p.Target, l.Recipe, l.Hands, l.Folds})
+	if err != nil {
+		panic("transforms: pass that cannot be named: " + err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return string(sum[:])
+}
+
+// openers make the learners by their kinds.
+var openers = map[string]func(options []byte) (rounds.Learner, error){}
+
+// Open makes the learner.
+func (l Learner) Open() (rounds.Learner, error) {
+	open, ok := openers[l.Kind]
+	if !ok {
+		return nil, fmt.Errorf("transforms: unknown learner %q", l.Kind)
+	}
+	return open(l.Options)
+}
+
+// The files of the rounds stand in a directory of the pass's own.
+
+func roundFile(pass, kind string, round int) string {
+	return storage.Join(strings.TrimSuffix(pass, ".json"), fmt.Sprintf("%s-%06d", kind, round))
+}
+
+// StateFile names the state that a round of the pass begins with, as WriteChecked
+// writes it.
+func StateFile(pass string, round int) string { return roundFile(pass, "state", round) }
+
+// ReportFile names the JSON of what the round has found out about that state, a
+// rounds.Report.
+func ReportFile(pass string, round int) string { return roundFile(pass, "report", round) + ".json" }
+
+// OwnFile names what a partition's worker has kept in a round for the next one, as
+// WriteChecked writes it.
+func OwnFile(pass string, round, partition int) string {
+	return fmt.Sprintf("%s-%05d", roundFile(pass, "own", round), partition)
+}
+
+// FoundFile names what a partition's worker has found in a round.
+func FoundFile(pass string, round, partition int) string {
+	return fmt.Sprintf("%s-%05d", roundFile(pass, "found", round), partition)
+}
+
+// roundsOpen holds the rounds that were begun last, by number and pass.
+var roundsOpen = newCache(2, func(ctx context.Context, name string) (rounds.Round, error) {
+	number, pass, _ := strings.Cut(name, " ")
+	round, err := strconv.Atoi(number)
+	if err != nil {
+		return nil, err
+	}
+	p, err := loadPass(ctx, pass)
+	if err != nil {
+		return nil, err
+	}
+	learner, err := p.Learn.Learner.Open()
+	if err != nil {
+		return nil, err
+	}
+	state, err := ReadChecked(ctx, StateFile(pass, round))
+	if err != nil {
+		return nil, err
+	}
+	return learner.Open(state)
+})
+
+// openRound returns a round of a pass, opened once in a process.
+func openRound(ctx context.Context, pass string, round int) (rounds.Round, error) {
+	return roundsOpen.get(ctx, fmt.Sprintf("%d %s", round, pass))
+}
+
+// maxRound bounds the size of a state.
+const maxRound = 1 << 33
+
+// WriteChecked writes data into a file of the work directory, behind its checksum.
+func WriteChecked(ctx context.Context, uri string, data []byte) error {
+	sum := sha256.Sum256(data)
+	return storage.WriteFile(ctx, uri, append(sum[:], data...))
+}
+
+// ReadChecked returns what WriteChecked wrote.
+func ReadChecked(ctx context.Context, uri string) ([]byte, error) {
+	file, err := storage.ReadFile(ctx, uri, maxRound)
+	if err != nil {
+		return nil, err
+	}
+	if len(file) >= sha256.Size {
+		if sum := sha256.Sum256(file[sha256.Size:]); bytes.Equal(sum[:], file[:sha256.Size]) {
+			return file[sha256.Size:], nil
+		}
+	}
+	return nil, fmt.Errorf("transforms: %s is damaged: its checksum does not match; run again without --resume", uri)
+}

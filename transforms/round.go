@@ -1,0 +1,197 @@
+package transforms
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*roundFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*updateFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*nextFn)(nil)))
+}
+
+// Rounds runs n rounds of a learner, the first of them with the state in the
+// file StateFile(sc.Pass, first). Of each it leaves its report, and the state that
+// the next one begins with. A process keeps up to so many bytes of features between
+// rounds.
+//
+//	lanes → each lane's partitions → what they found, as files → one worker makes the next state → lanes → …
+func Rounds(s beam.Scope, sc Scan, first, n int, keep int64) {
+	s = s.Scope("transforms.Rounds")
+	lanes := sc.lanes(s)
+	for i := range n {
+		var walked []beam.PCollection
+		for _, lane := range lanes {
+			walked = append(walked, beam.ParDo(s, &roundFn{Scan: sc, Round: first + i, Keep: keep}, lane))
+		}
+		grouped := beam.GroupByKey(s, beam.ParDo(s, toOne, beam.Flatten(s, walked...)))
+		done := beam.ParDo(s, &updateFn{Pass: sc.Pass, Round: first + i}, grouped)
+		if i == n-1 {
+			return
+		}
+		for k := range lanes {
+			// Grouping keeps a runner from running all lanes as one stage.
+			lanes[k] = beam.ParDo(s, &nextFn{Lane: k}, beam.GroupByKey(s, beam.ParDo(s, toOne, done)))
+		}
+	}
+}
+
+// nextFn begins a lane of the next round.
+type nextFn struct{ Lane int }
+
+func (f *nextFn) ProcessElement(int, func(*[]byte) bool) int { return f.Lane }
+
+type roundFn struct {
+	Scan  Scan
+	Round int
+	Keep  int64
+}
+
+func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
+	p, err := loadPass(ctx, f.Scan.Pass)
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	round, err := openRound(ctx, f.Scan.Pass, f.Round)
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	m, err := openMap(ctx, p.Learn.Recipe)
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	w := &walk{
+		pass: p, scan: f.Scan, round: round, epoch: f.Round, m: m, name: p.featuresName(), keep: f.Keep,
+		slots: newSlots(max(1, f.Scan.Threads)),
+		own: func(partition int) ([]byte, error) {
+			if f.Round == 0 {
+				return nil, nil
+			}
+			return ReadChecked(ctx, OwnFile(f.Scan.Pass, f.Round-1, partition))
+		},
+		store: func(partition int, found, own []byte) error {
+			if err := WriteChecked(ctx, OwnFile(f.Scan.Pass, f.Round, partition), own); err != nil {
+				return err
+			}
+			return WriteChecked(ctx, FoundFile(f.Scan.Pass, f.Round, partition), found)
+		},
+	}
+	hands := p.Learn.Hands
+	var mine []dataset.Hand
+	for _, i := range dataset.Balance(len(hands), f.Scan.Lanes, func(i int) int64 { return p.handBytes(hands[i]) })[lane] {
+		mine = append(mine, hands[i])
+	}
+	all, err := w.hands(ctx, mine)
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	line, err := json.Marshal(all)
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	emit(line)
+	return nil
+}
+
+func (p *Pass) handBytes(h dataset.Hand) (n int64) {
+	for _, s := range h.Shards {
+		n += p.Data.Bytes(s)
+	}
+	return n
+}
+
+type updateFn struct {
+	Pass  string
+	Round int
+}
+
+func (f *updateFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) ([]byte, error) {
+	p, err := loadPass(ctx, f.Pass)
+	if err != nil {
+		return nil, asFault(Internal, err)
+	}
+	round, err := openRound(ctx, f.Pass, f.Round)
+	if err != nil {
+		return nil, asFault(Internal, err)
+	}
+	if err := f.check(p, round.Reads(), gather(lines)); err != nil {
+		return nil, err
+	}
+	partition := 0
+	state, report, err := round.Update(func() ([]byte, error) {
+		if partition == p.Learn.Partitions() {
+			return nil, io.EOF
+		}
+		partition++
+		return ReadChecked(ctx, FoundFile(f.Pass, f.Round, partition-1))
+	})
+	if err != nil {
+		return nil, asFault(Internal, err)
+	}
+	data, err := json.Marshal(report)
+	if err != nil {
+		return nil, asFault(Internal, err)
+	}
+	// The report first: where there is a next state, the round is whole.
+	if err := storage.WriteFile(ctx, ReportFile(f.Pass, f.Round), data); err != nil {
+		return nil, asFault(Internal, err)
+	}
+	if err := WriteChecked(ctx, StateFile(f.Pass, f.Round+1), state); err != nil {
+		return nil, asFault(Internal, err)
+	}
+	return data, nil
+}
+
+// check returns an error unless every partition has come to its end and all rows
+// were seen.
+func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
+	var all walked
+	for _, line := range lines {
+		var w walked
+		if err := json.Unmarshal(line, &w); err != nil {
+			return asFault(Internal, fmt.Errorf("transforms: round %d: %w", f.Round, err))
+		}
+		all.Reports = append(all.Reports, w.Reports...)
+		all.Parts = append(all.Parts, w.Parts...)
+	}
+	slices.SortFunc(all.Reports, func(a, b dataset.Report) int {
+		return cmp.Or(cmp.Compare(a.Shard.File, b.Shard.File), cmp.Compare(a.Shard.Start, b.Shard.Start))
+	})
+	for _, r := range all.Reports {
+		switch {
+		case r.Fault != "" && r.Storage:
+			return asFault(Storage, errors.New(r.Fault))
+		case r.Fault != "":
+			return asFault(Data, errors.New(r.Fault))
+		case r.Stopped:
+			return asFault(Data, fmt.Errorf("%s: %s", r.SetAside[0].Place(), r.SetAside[0].Reason))
+		}
+	}
+	seen := map[int]bool{}
+	var n int64
+	for _, part := range all.Parts {
+		if !seen[part.Partition] {
+			n += part.Rows
+		}
+		seen[part.Partition] = true
+	}
+	if len(seen) != p.Learn.Partitions() {
+		return asFault(Internal, fmt.Errorf("transforms: round %d: %d of %d partitions arrived", f.Round, len(seen), p.Learn.Partitions()))
+	}
+	if reads && n != p.Learn.Rows {
+		return asFault(Data, fmt.Errorf("transforms: round %d has read %d rows, the first pass %d; have the files changed? start again once nobody writes to them", f.Round, n, p.Learn.Rows))
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package transforms
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// witness is a learner whose state is a hash of all that its workers saw, in order.
+type witness struct{ Fail int }
+
+func init() {
+	openers["witness"] = func(options []byte) (rounds.Learner, error) {
+		var w witness
+		err := json.Unmarshal(options, &w)
+		return w, err
+	}
+}
+
+func (w witness) Start(*models.Linear) ([]byte, error) { return []byte("start"), nil }
+
+func (w witness) Open(state []byte) (rounds.Round, error) { return &witnessRound{w, state}, nil }
+
+type witnessRound struct {
+	witness
+	state []byte
+}
+
+func (r *witnessRound) Reads() bool { return true }
+func (r *witnessRound) Done() bool  { return false }
+
+func (r *witnessRound) Worker(partition int, own []byte) (rounds.Worker, error) {
+	h := sha256.New()
+	h.Write(r.state)
+	h.Write(own)
+	binary.Write(h, binary.LittleEndian, int64(partition))
+	return &witnessWorker{round: r, hash: h, next: [2]int{}}, nil
+}
+
+type witnessWorker struct {
+	round *witnessRound
+	hash  io.Writer
+	next  [2]int
+	rows  uint64
+}
+
+func (w *witnessWorker) Fold(b rounds.Block) error {
+	side := side(b.Held)
+	if b.Index != w.next[side] {
+		return fmt.Errorf("block %d, want %d", b.Index, w.next[side])
+	}
+	w.next[side]++
+	if b.N > 0 && w.round.Fail > 0 && b.Index == w.round.Fail {
+		return errors.New("a worker that fails")
+	}
+	for _, v := range append(append([]float32(nil), b.Phi[:b.N*b.D]...), b.Y[:b.N]...) {
+		binary.Write(w.hash, binary.LittleEndian, math.Float32bits(v))
+	}
+	w.rows += uint64(b.N)
+	return nil
+}
+
+func (w *witnessWorker) End() (found, own []byte, err error) {
+	sum := w.hash.(interface{ Sum([]byte) []byte }).Sum(nil)
+	return binary.LittleEndian.AppendUint64(sum, w.rows), sum[:4], nil
+}
+
+func (r *witnessRound) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
+	h := sha256.New()
+	var report rounds.Report
+	for {
+		found, err := next()
+		if err == io.EOF {
+			return h.Sum(nil), report, nil
+		}
+		if err != nil {
+			return nil, report, err
+		}
+		h.Write(found)
+		report.Rows += int64(binary.LittleEndian.Uint64(found[sha256.Size:]))
+	}
+}
+
+// learnPass is a pass over the CSV files of a directory, dealt to partitions, with
+// its first state.
+func learnPass(t *testing.T, dir string, partitions int, rowsThere int64, learner string) string {
+	t.Helper()
+	ctx := context.Background()
+	d, err := dataset.Open(ctx, dataset.Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipe, err := features.Seal(linear.Identity{In: 2, Bound: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Pass{
+		Data: *d, Mode: dataset.Stop, Seed: 3,
+		Target: &Target{Classes: &rows.Vocabulary{Classes: []string{"0", "1"}}},
+		Learn: &Learn{
+			Learner: Learner{Kind: "witness", Options: json.RawMessage(learner)}, Recipe: recipe,
+			Hands: d.Deal(d.Shards(1<<25), partitions), Rows: rowsThere, Folds: 4,
+		},
+	}
+	uri, err := p.Store(ctx, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteChecked(ctx, StateFile(uri, 0), []byte("start")); err != nil {
+		t.Fatal(err)
+	}
+	return uri
+}
+
+// csvTable writes n rows into CSV files of a new directory.
+func csvTable(t *testing.T, n, files int) string {
+	dir := t.TempDir()
+	for f := range files {
+		var text strings.Builder
+		text.WriteString("a,b,y\n")
+		for i := f * n / files; i < (f+1)*n/files; i++ {
+			fmt.Fprintf(&text, "%d,%d.5,%d\n", i, i%7, i%2)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.csv", f)), []byte(text.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// lastState returns the state after n rounds, in jobs of so many.
+func lastState(t *testing.T, pass, runner string, n, job int, lanes, threads int, keep int64) string {
+	t.Helper()
+	for first := 0; first < n; first += job {
+		p, s := beam.NewPipelineWithRoot()
+		Rounds(s, Scan{Pass: pass, Lanes: lanes, Threads: threads}, first, min(job, n-first), keep)
+		if _, err := beam.Run(context.Background(), runner, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state, err := ReadChecked(context.Background(), StateFile(pass, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(state)
+}
+
+func TestRoundsFollowFromFilesAndPartitionsAlone(t *testing.T) {
+	for _, files := range []int{1, 3, 20} {
+		dir := csvTable(t, 9000, files)
+		for _, partitions := range []int{1, 8} {
+			want := lastState(t, learnPass(t, dir, partitions, 9000, "{}"), "direct", 3, 1, 1, 1, 0)
+			for _, test := range []struct {
+				runner              string
+				job, lanes, threads int
+				keep                int64
+			}{
+				{"direct", 1, 1, 3, 0},
+				{"direct", 3, 1, 2, 1 << 30}, // all features are kept
+				{"direct", 1, 1, 2, 30_000},  // some are
+				{"direct", 2, 5, 2, 0},
+				{"prism", 3, 4, 1, 0},
+				{"prism", 1, 2, 2, 1 << 30},
+			} {
+				kept.name = ""
+				if got := lastState(t, learnPass(t, dir, partitions, 9000, "{}"), test.runner, 3, test.job, test.lanes, test.threads, test.keep); got != want {
+					t.Errorf("%d files, %d partitions: another state with %+v", files, partitions, test)
+				}
+			}
+		}
+		if a, b := lastState(t, learnPass(t, dir, 2, 9000, "{}"), "direct", 1, 1, 1, 1, 0), lastState(t, learnPass(t, dir, 3, 9000, "{}"), "direct", 1, 1, 1, 1, 0); a == b {
+			t.Error("2 and 3 partitions give the same state: the test sees nothing")
+		}
+	}
+}
+
+func TestARoundThatMissesRowsFails(t *testing.T) {
+	pass := learnPass(t, csvTable(t, 100, 3), 4, 101, "{}")
+	p, s := beam.NewPipelineWithRoot()
+	Rounds(s, Scan{Pass: pass, Lanes: 2, Threads: 2}, 0, 1, 0)
+	_, err := beam.Run(context.Background(), "direct", p)
+	if err := FindFault(err); err == nil || !strings.Contains(err.Error(), "has read 100 rows, the first pass 101") {
+		t.Errorf("error %v", err)
+	}
+	if there, err := storage.Exists(context.Background(), StateFile(pass, 1)); there || err != nil {
+		t.Errorf("a state is there all the same, or %v", err)
+	}
+}
+
+func TestTheErrorOfALearnerEndsTheRound(t *testing.T) {
+	for _, keep := range []int64{0, 1 << 30} {
+		kept.name = ""
+		pass := learnPass(t, csvTable(t, 30_000, 2), 2, 30_000, `{"Fail": 3}`)
+		p, s := beam.NewPipelineWithRoot()
+		Rounds(s, Scan{Pass: pass, Lanes: 1, Threads: 2}, 0, 1, keep)
+		_, err := beam.Run(context.Background(), "direct", p)
+		if err := FindFault(err); err == nil || err.Error() != "a worker that fails" {
+			t.Errorf("error %v", err)
+		}
+		if kept.used != 0 && len(kept.parts) == 0 {
+			t.Errorf("%d bytes of features are kept for nobody", kept.used)
+		}
+	}
+}
