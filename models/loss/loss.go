@@ -135,9 +135,3 @@ func (l *Loss) Smooth() float64 {
 	}
 	return l.Scalar.Smooth()
 }
-
-// Gap returns ℓ(y, s) + ℓ*(y, −a) + a·s ≥ 0: what a row adds to the distance of
-// primal and dual objective, 0 if and only if −a is a slope at s.
-func Gap(l Scalar, y, s, a float64) float64 {
-	return max(0, l.Value(y, s)+(l.Conjugate(y, -a)+float64(a*s)))
-}
