@@ -46,7 +46,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := validFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Engine.validate(); err != nil {
+	if err := o.Job.validate(o.Data, "", place{"model", o.Model}); err != nil {
 		return nil, err
 	}
 	manifest, d, err := openModelData(ctx, o.Model, o.Data)

@@ -56,6 +56,9 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if err := o.MapOptions.validate(); err != nil {
 		return nil, err
 	}
+	if err := o.Job.validate(o.Data, o.Out, place{"out", o.Out}, place{"model", o.Model}); err != nil {
+		return nil, err
+	}
 	if err := o.Job.vacant(ctx, o.Out); err != nil {
 		return nil, err
 	}

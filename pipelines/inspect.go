@@ -36,7 +36,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	if err := validFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Engine.validate(); err != nil {
+	if err := o.Job.validate(o.Data, ""); err != nil {
 		return nil, err
 	}
 	d, err := openData(ctx, o.Data)

@@ -51,7 +51,9 @@ func newJob(ctx context.Context, o JobOptions, out string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &job{opts: o, engine: o.Engine.withDefaults(), work: w, progress: newProgress(o.Log, o.Engine.countsRows()), seconds: map[string]float64{}}, nil
+	j := &job{opts: o, engine: o.Engine.withDefaults(), work: w, progress: newProgress(o.Log, o.Engine.countsRows()), seconds: map[string]float64{}}
+	j.engine.note = j.progress.note
+	return j, nil
 }
 
 func (j *job) close(ctx context.Context, err error) {

@@ -121,7 +121,10 @@ func (o CompareOptions) validate() error {
 	case families[o.Kernel.Name].fixed:
 		return usage("the %s kernel is its features' inner product: there is nothing to compare", o.Kernel.Name)
 	}
-	return o.MapOptions.validate()
+	if err := o.MapOptions.validate(); err != nil {
+		return err
+	}
+	return o.Job.validate(o.Data, o.Out, place{"out", o.Out})
 }
 
 // compare measures all maps on the sample.

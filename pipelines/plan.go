@@ -42,7 +42,11 @@ const assumedDim = 1000
 // PlanTraining tells what Train would take, from the beginnings of the files.
 func PlanTraining(ctx context.Context, o TrainOptions) (*Plan, error) {
 	o = o.withDefaults()
-	if err := o.validate(); err != nil {
+	here := o
+	if o.Job.Engine.Runner == dataflow {
+		here.Job.Engine.Runner = "" // a plan takes neither project nor bucket
+	}
+	if err := here.validate(); err != nil {
 		return nil, err
 	}
 	d, err := openData(ctx, o.Data)

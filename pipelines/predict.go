@@ -80,7 +80,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err := validFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Engine.validate(); err != nil {
+	if err := o.Job.validate(o.Data, o.Out, place{"out", o.Out}, place{"model", o.Model}); err != nil {
 		return nil, err
 	}
 	if err := o.Job.vacant(ctx, o.Out); err != nil {

@@ -23,17 +23,18 @@ import (
 
 // Engine says where and how pipelines run. It changes no result.
 type Engine struct {
-	Runner  string // direct (default), prism or universal
+	Runner  string // direct (default), prism, universal or dataflow
 	Lanes   int    // parallel chains over the data; 0 chooses for the runner
 	Threads int    // of the algebra in each lane; 0 chooses for the runner
 	Verbose bool   // let Beam's own log lines through
 
 	solveThreads int // Threads as it was given
+	note         func(format string, args ...any)
 }
 
 // runners are those that the program is linked with. Beam ends the process at
 // the name of another.
-var runners = []string{"direct", "prism", "universal"}
+var runners = []string{"direct", "prism", "universal", dataflow}
 
 // remoteLanes is how many lanes a cluster gets where nothing else is said.
 const remoteLanes = 8
@@ -88,6 +89,9 @@ func (e Engine) validate() error {
 	if e.Runner == "direct" && e.Lanes > 1 {
 		return usage("--lanes: the direct runner has one lane; use --threads, or --runner prism")
 	}
+	if e.Runner == dataflow {
+		return validDataflow()
+	}
 	return nil
 }
 
@@ -106,6 +110,9 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 	}
 	p, s := beam.NewPipelineWithRoot()
 	build(s)
+	if e.Runner == dataflow {
+		return e.failure(e.runDataflow(ctx, p))
+	}
 	done := make(chan error, 1)
 	if e.Runner == "prism" || jobopts.IsLoopback() {
 		defer tempDir.borrow()()
@@ -124,8 +131,11 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 }
 
 // reachable returns an error if nothing answers at the job server's endpoint, to
-// which Beam would go on trying for two minutes.
+// which Beam would go on trying for two minutes, or if Dataflow has no buckets.
 func (e Engine) reachable(ctx context.Context) error {
+	if e.Runner == dataflow {
+		return existingBuckets(ctx)
+	}
 	if e.Runner != "universal" {
 		return nil
 	}
@@ -160,22 +170,30 @@ func (e Engine) failure(err error) error {
 // workerBinary makes the program itself what runners start as a worker. Without
 // that Beam would compile the source, which is not at hand where the program runs.
 func (e Engine) workerBinary() error {
-	if e.inProcess() || *jobopts.WorkerBinary != "" || jobopts.IsLoopback() {
+	binary := *jobopts.WorkerBinary
+	if e.inProcess() || jobopts.IsLoopback() || binary != "" && e.Runner != dataflow {
 		return nil
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("pipelines: cannot find this program to give it to workers: %w; name a binary with --worker_binary", err)
+	if binary == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("pipelines: cannot find this program to give it to workers: %w; name a binary with --worker_binary", err)
+		}
+		binary = self
 	}
-	if f, err := elf.Open(self); err == nil {
+	f, err := elf.Open(binary)
+	if err == nil {
 		defer f.Close()
 		for _, p := range f.Progs {
 			if p.Type == elf.PT_INTERP {
-				return usage("%s is linked with shared libraries that workers may not have: build it with CGO_ENABLED=0, or name another with --worker_binary", self)
+				return usage("%s is linked with shared libraries that workers may not have: build it with CGO_ENABLED=0, or name another with --worker_binary", binary)
 			}
 		}
 	}
-	*jobopts.WorkerBinary = self
+	if arch, machine := workerArch(); e.Runner == dataflow && (err != nil || f.Machine != machine) {
+		return usage("--worker_binary: %s does not run on the workers, which are linux/%s: build the program with GOOS=linux GOARCH=%s CGO_ENABLED=0 and name it", binary, arch, arch)
+	}
+	*jobopts.WorkerBinary = binary
 	return nil
 }
 

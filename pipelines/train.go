@@ -76,6 +76,9 @@ func (o TrainOptions) validate() error {
 	if err := o.MapOptions.validate(); err != nil {
 		return err
 	}
+	if err := o.Job.validate(o.Data, o.Model, place{"model", o.Model}); err != nil {
+		return err
+	}
 	return o.Lambda.validate()
 }
 

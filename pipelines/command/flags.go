@@ -41,7 +41,7 @@ type jobFlags struct {
 }
 
 func (f *jobFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.opts.Engine.Runner, "runner", "direct", "Beam runner: direct (this process), prism (this process, in parallel lanes), universal (a job server at --endpoint). See bochner help runner.")
+	fs.StringVar(&f.opts.Engine.Runner, "runner", "direct", "Beam runner: direct (this process), prism (this process, in parallel lanes), universal (a job server at --endpoint), dataflow (Google Cloud). See bochner help runner.")
 	fs.IntVar(&f.opts.Engine.Lanes, "lanes", 0, "Parallel chains over the data; 0 chooses for the runner. Does not change results.")
 	fs.IntVar(&f.opts.Engine.Threads, "threads", 0, "Threads of the algebra in each lane; 0 chooses for the runner. Does not change results.")
 	fs.StringVar(&f.opts.Work, "work", "", "Work directory, new or empty; by default a hidden one beside what the job makes. It is removed when the job has succeeded.")
@@ -109,10 +109,23 @@ result.
                       the workers as --worker_binary, which takes a static build
                       (CGO_ENABLED=0, as make build does).
 
+  --runner dataflow   On Google Cloud Dataflow, in --project and --region. Data,
+                      model and work directory are in gs://. The program passes
+                      itself to the workers, through --staging_location. Each lane
+                      is one thread on one virtual CPU: --lanes 32 --machine_type
+                      n2-highmem-4 are 8 workers. train --plan says what fits.
+
 Workers that a pool starts as separate processes:
 
   bochner train … --runner universal --endpoint localhost:8073 \
       --environment_type EXTERNAL --environment_config localhost:50000
+
+On Dataflow:
+
+  bochner train --data 'gs://BUCKET/train-*.csv' --label y --model gs://BUCKET/model \
+      --runner dataflow --project PROJECT --region europe-west4 \
+      --staging_location gs://BUCKET/staging --temp_location gs://BUCKET/temp \
+      --lanes 32 --machine_type n2-highmem-4 --disk_size_gb 30
 
 Beam's own flags are accepted behind the name of every job:
 
