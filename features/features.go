@@ -69,6 +69,17 @@ func Validate(r Recipe) error {
 	return err
 }
 
+// Kernel returns r.Kernel for use on many pairs of rows, by many goroutines: what the
+// pairs have in common is worked out once if r has a Prepare method of its own.
+func Kernel(r Recipe) func(x, z []float32) float64 {
+	if p, ok := r.(interface {
+		Prepare() (kernel func(x, z []float32) float64)
+	}); ok {
+		return p.Prepare()
+	}
+	return r.Kernel
+}
+
 // Dims returns the length of a row and the number of features of r's map,
 // without drawing the map if r has a Dims method of its own.
 func Dims(r Recipe) (in, out int, err error) {

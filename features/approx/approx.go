@@ -26,15 +26,36 @@ type Errors struct {
 }
 
 // Kernel returns K(x_i, x_j) for all pairs i < j of the n rows of x (n×d), in the
-// order (0, 1), (0, 2), …, (n−2, n−1), computed by that many threads.
+// order (0, 1), (0, 2), …, (n−2, n−1), computed by that many threads. What does
+// not depend on the pair is done once: scalings of the rows, and what a kernel prepares.
 func Kernel(r features.Recipe, x []float32, n, d, threads int) []float64 {
+	r, x, d = scaled(r, x, n, d)
+	kernel := features.Kernel(r)
 	out := make([]float64, n*(n-1)/2)
 	each(n, threads, func(i, at int) {
 		for j := i + 1; j < n; j++ {
-			out[at+j-i-1] = r.Kernel(x[i*d:(i+1)*d], x[j*d:(j+1)*d])
+			out[at+j-i-1] = kernel(x[i*d:(i+1)*d], x[j*d:(j+1)*d])
 		}
 	})
 	return out
+}
+
+// scaled returns the last step of a chain and the rows that the others make of x. A
+// recipe that is no chain, or none that can be made, comes back as it is.
+func scaled(r features.Recipe, x []float32, n, d int) (features.Recipe, []float32, int) {
+	c, ok := r.(features.Chain)
+	if !ok || len(c.Steps) < 2 {
+		return r, x, d
+	}
+	last := len(c.Steps) - 1
+	m, err := features.Chain{Steps: c.Steps[:last]}.New()
+	if err != nil {
+		return r, x, d
+	}
+	_, to := m.Dims()
+	y := make([]float32, n*to)
+	m.Apply(y, x[:n*d], n)
+	return c.Steps[last], y, to
 }
 
 // Products returns φ(x_i)·φ(x_j) for the same pairs, φ being the features (n×D).

@@ -3,9 +3,15 @@ package approx
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/skeleton"
 )
 
 func sample(n, d int) []float32 {
@@ -57,6 +63,53 @@ func TestPairsAreAllPairsInOrder(t *testing.T) {
 		if at != len(got) {
 			t.Errorf("%d pairs, want %d", len(got), at)
 		}
+	}
+}
+
+// counting is a recipe that counts how often it is prepared.
+type counting struct {
+	scale.Unit
+	prepared *atomic.Int32
+}
+
+func (c counting) Prepare() func(x, z []float32) float64 {
+	c.prepared.Add(1)
+	return c.Unit.Kernel
+}
+
+// Preparing and scaling once gives the kernel that Recipe.Kernel has, bit for bit.
+func TestKernelsArePreparedOnce(t *testing.T) {
+	const n, d = 9, 4
+	x := sample(n, d)
+	var prepared atomic.Int32
+	// Of another length than the rows: 2×2 pixels, cropped to one.
+	crop := image.Crop{Shape: image.Shape{Height: 2, Width: 2, Channels: 1}, Size: 1}
+	net := skeleton.Compositional{Out: 1, Skeleton: skeleton.Connected(d, skeleton.Space{Gaussian: 1}, skeleton.Activation{Exponential: 1})}
+	for name, r := range map[string]features.Recipe{
+		"counting":        counting{scale.Unit{In: d}, &prepared},
+		"skeleton":        net,
+		"chain":           features.Chain{Steps: []features.Recipe{scale.Divide{In: d, By: 2}, scale.Unit{In: d}, net}},
+		"crop":            features.Chain{Steps: []features.Recipe{crop, fourier.Gaussian{In: 1, Out: 2, Width: 1}}},
+		"chain of one":    features.Chain{Steps: []features.Recipe{scale.Unit{In: d}}},
+		"invalid chain":   features.Chain{Steps: []features.Recipe{scale.Divide{In: d}, net}},
+		"invalid network": skeleton.Compositional{Out: 1},
+	} {
+		got, at := Kernel(r, x, n, d, 2), 0
+		for i := range n {
+			for j := i + 1; j < n; j++ {
+				want := r.Kernel(x[i*d:i*d+d], x[j*d:j*d+d])
+				if math.Float64bits(got[at]) != math.Float64bits(want) {
+					t.Errorf("%s: pair %d, %d is %g, want %g", name, i, j, got[at], want)
+				}
+				if math.IsNaN(want) != strings.HasPrefix(name, "invalid") {
+					t.Errorf("%s: pair %d, %d is %g", name, i, j, want)
+				}
+				at++
+			}
+		}
+	}
+	if p := prepared.Load(); p != 1 {
+		t.Errorf("prepared %d times, want once", p)
 	}
 }
 

@@ -107,6 +107,16 @@ func (r Compositional) New() (features.Map, error) {
 }
 
 // Kernel returns k_S(x, z), whatever the sampler. It spells the skeleton out
-// each time: for many pairs take Skeleton.Compile and Graph.Kernel. It panics if a row is not
+// each time: for many pairs take Prepare. It panics if a row is not
 // as long as the skeleton's.
 func (r Compositional) Kernel(x, z []float32) float64 { return r.Skeleton.Kernel(x, z) }
+
+// Prepare returns Kernel with the skeleton spelt out once; it is NaN if the skeleton
+// is not valid.
+func (r Compositional) Prepare() (kernel func(x, z []float32) float64) {
+	g, err := r.Skeleton.Compile()
+	if err != nil {
+		return r.Kernel
+	}
+	return g.Kernel
+}
