@@ -2,17 +2,28 @@ package features_test
 
 import (
 	"encoding/json"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/features/skeleton"
 )
 
-// every holds a recipe of each kind of the packages imported here.
+var picture = image.Shape{Height: 2, Width: 2, Channels: 3, Planar: true}
+
+// every holds a recipe of each kind.
 var every = map[string]features.Recipe{
 	"fourier.gaussian": fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: math.MaxUint64},
 	"fourier.laplace":  fourier.Laplace{In: 4, Out: 7, Width: 1e-9, Form: fourier.Offset, Seed: 1},
@@ -22,19 +33,51 @@ var every = map[string]features.Recipe{
 	"scale.standard":   scale.Standard{Mean: []float32{0.1, -2, 3e38, 1e-45}, Dev: []float32{1. / 3, 0, 7, 1e-38}},
 	"scale.minmax":     scale.MinMax{Low: []float32{0, -1, -0.1, 5}, High: []float32{1, 1, 0.7, 5}},
 	"scale.unit":       scale.Unit{In: 4},
-	"test.linear":      linear{4},
+	"image.crop":       image.Crop{Shape: picture, Size: 1},
+	"image.gray":       image.Gray{Shape: picture},
+	"image.whiten":     image.Whiten{Shape: picture},
+	"image.hog":        image.HoG{Shape: picture, Cell: 2, Orientations: 9},
+	"image.patchpca":   image.PatchPCA{Shape: picture, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0.1, 3e38, 1e-45}, Basis: []float32{1. / 3, -2, 0}},
+	"linear.identity":  linear.Identity{In: 4, Bound: 0.1},
+	"maxout":           maxout.Maxout{In: 4, Out: 8, Q: 3, Pool: 5, Bound: 1.0 / 3, Seed: 4},
+	"skeleton": skeleton.Compositional{Out: 8, Sampler: skeleton.Hybrid, Seed: 6,
+		Skeleton: skeleton.Connected(4, skeleton.Space{Circle: 2}, skeleton.Activation{Exponential: 1.0 / 3})},
+	"test.plain": plain{4},
 	"chain": features.Chain{Steps: []features.Recipe{
 		scale.Divide{In: 4, By: 2}, scale.Unit{In: 4}, fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: 5},
 	}},
 }
 
-func TestEveryKindSealsAndOpens(t *testing.T) {
-	for _, kind := range features.Kinds() {
+// registration is the call that makes a kind.
+var registration = regexp.MustCompile(`\bRegister\("([^"]+)"`)
+
+// A kind whose package is not imported here is not in the registry, so it is
+// looked for in the source.
+func TestEveryKindIsTestedHere(t *testing.T) {
+	known := features.Kinds()
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, m := range registration.FindAllSubmatch(source, -1) {
+			if kind := string(m[1]); !slices.Contains(known, kind) {
+				t.Errorf("%s: kind %s is of a package that this test does not import", path, kind)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range known {
 		if every[kind] == nil {
 			t.Errorf("kind %s has no recipe in this test", kind)
 		}
 	}
-	x, z := []float32{1, -2, 3, 0.5}, []float32{0.9, -2.2, 3.1, 0.4}
+}
+
+func TestEveryKindSealsAndOpens(t *testing.T) {
 	for kind, r := range every {
 		s, err := features.Seal(r)
 		if err != nil {
@@ -61,17 +104,30 @@ func TestEveryKindSealsAndOpens(t *testing.T) {
 		if !reflect.DeepEqual(back, r) {
 			t.Errorf("%s opens as %+v, want %+v", data, back, r)
 		}
-		if back.Kernel(x, z) != r.Kernel(x, z) {
-			t.Errorf("%s: another kernel", kind)
-		}
 		in, out, err := features.Dims(back)
 		m, errNew := back.New()
 		if err != nil || errNew != nil {
 			t.Errorf("%s: %v, %v", kind, err, errNew)
 			continue
 		}
-		if mi, mo := m.Dims(); mi != in || mo != out || in != 4 {
+		if mi, mo := m.Dims(); mi != in || mo != out {
 			t.Errorf("%s: dims %d, %d of the recipe, %d, %d of the map", kind, in, out, mi, mo)
+		}
+		x := []float32{1, -2, 3, 0.5, 7, 0.1, -0.3, 2, 4, 6, -5, 8}[:in]
+		z := []float32{0.9, -2.2, 3.1, 0.4, 6, 0.2, -0.1, 2.5, 3, 7, -6, 9}[:in]
+		if have, want := back.Kernel(x, z), r.Kernel(x, z); have != want {
+			t.Errorf("%s: kernel %v, want %v", kind, have, want)
+		}
+		first, err := r.New()
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+			continue
+		}
+		have, want := make([]float32, out), make([]float32, out)
+		m.Apply(have, x, 1)
+		first.Apply(want, x, 1)
+		if !slices.Equal(have, want) {
+			t.Errorf("%s: features %v, want %v", kind, have, want)
 		}
 	}
 }
@@ -81,6 +137,9 @@ func TestSealedFormIsReadable(t *testing.T) {
 	for kind, want := range map[string]string{
 		"fourier.gaussian": `{"kind":"fourier.gaussian","recipe":{"in":4,"out":8,"width":0.1,"form":"paired","seed":18446744073709551615}}`,
 		"fourier.matern":   `{"kind":"fourier.matern","recipe":{"in":4,"out":8,"width":0.3333333333333333,"nu":1.1,"form":"offset","seed":3}}`,
+		"maxout":           `{"kind":"maxout","recipe":{"in":4,"out":8,"q":3,"pool":5,"bound":0.3333333333333333,"seed":4}}`,
+		"linear.identity":  `{"kind":"linear.identity","recipe":{"in":4,"bound":0.1}}`,
+		"image.hog":        `{"kind":"image.hog","recipe":{"shape":{"height":2,"width":2,"channels":3,"planar":true},"cell":2,"orientations":9}}`,
 		"scale.divide":     `{"kind":"scale.divide","recipe":{"in":4,"by":255}}`,
 		"scale.minmax":     `{"kind":"scale.minmax","recipe":{"low":[0,-1,-0.1,5],"high":[1,1,0.7,5]}}`,
 		"chain": `{"kind":"chain","recipe":{"steps":[{"kind":"scale.divide","recipe":{"in":4,"by":2}},` +
@@ -129,19 +188,19 @@ func TestOpenNamesKindAndField(t *testing.T) {
 	}
 }
 
-// linear is a recipe of no package, without Validate and Dims.
-type linear struct{ D int }
+// plain is a recipe of no package, without Validate and Dims.
+type plain struct{ D int }
 
-func (r linear) New() (features.Map, error)        { return scale.Divide{In: r.D, By: 1}.New() }
-func (r linear) Kernel(x, z []float32) float64     { return scale.Divide{In: r.D, By: 1}.Kernel(x, z) }
-func openLinear(data []byte) (r linear, err error) { return features.Decode[linear](data) }
+func (r plain) New() (features.Map, error)       { return scale.Divide{In: r.D, By: 1}.New() }
+func (r plain) Kernel(x, z []float32) float64    { return scale.Divide{In: r.D, By: 1}.Kernel(x, z) }
+func openPlain(data []byte) (r plain, err error) { return features.Decode[plain](data) }
 
-func init() { features.Register("test.linear", openLinear) }
+func init() { features.Register("test.plain", openPlain) }
 
-type unregistered struct{ linear }
+type unregistered struct{ plain }
 
 func TestForeignRecipesSeal(t *testing.T) {
-	if _, err := features.Seal(unregistered{linear{2}}); err == nil || !strings.Contains(err.Error(), "no kind is registered for features_test.unregistered") {
+	if _, err := features.Seal(unregistered{plain{2}}); err == nil || !strings.Contains(err.Error(), "no kind is registered for features_test.unregistered") {
 		t.Error(err)
 	}
 	if _, err := features.Seal(nil); err == nil {
@@ -150,22 +209,22 @@ func TestForeignRecipesSeal(t *testing.T) {
 	if _, err := features.Seal(&scale.Unit{In: 2}); err == nil {
 		t.Error("a pointer seals, and would open as a value")
 	}
-	s, err := features.Seal(linear{4})
+	s, err := features.Seal(plain{4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Open(); err != nil || r != (linear{4}) {
+	if r, err := s.Open(); err != nil || r != (plain{4}) {
 		t.Errorf("%v, %v", r, err)
 	}
-	if in, out, err := features.Dims(linear{4}); in != 4 || out != 4 || err != nil {
+	if in, out, err := features.Dims(plain{4}); in != 4 || out != 4 || err != nil {
 		t.Errorf("%d, %d, %v", in, out, err)
 	}
-	if _, err := (features.Sealed{Kind: "test.linear", JSON: json.RawMessage(`{"D":0}`)}).Open(); err == nil {
+	if _, err := (features.Sealed{Kind: "test.plain", JSON: json.RawMessage(`{"D":0}`)}).Open(); err == nil {
 		t.Error("an invalid recipe opens")
 	}
 	for name, f := range map[string]func(){
-		"a kind twice": func() { features.Register("test.linear", features.Decode[unregistered]) },
-		"a type twice": func() { features.Register("test.other", openLinear) },
+		"a kind twice": func() { features.Register("test.plain", features.Decode[unregistered]) },
+		"a type twice": func() { features.Register("test.other", openPlain) },
 		"no kind":      func() { features.Register("", features.Decode[unregistered]) },
 		"an interface": func() { features.Register("test.any", func([]byte) (features.Recipe, error) { return nil, nil }) },
 		"a pointer":    func() { features.Register("test.pointer", features.Decode[*unregistered]) },
