@@ -188,6 +188,36 @@ func TestUniformBoundHolds(t *testing.T) {
 	}
 }
 
+// Hoeffding's bound for one pair, which the Laplace kernel has too: with the draws that
+// bounds.Pointwise asks for, a feature in the offset form, two in the paired, the error
+// reaches ε for a share δ of the seeds at most.
+func TestPointwiseBoundHolds(t *testing.T) {
+	const epsilon, delta, d, seeds = 0.3, 0.1, 4, 300
+	x := normals(2*d, 9)
+	for form, c := range map[Form]float64{Offset: math.Sqrt2, Paired: 1} {
+		out, err := bounds.Pointwise(epsilon, delta, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if form == Paired {
+			out *= 2
+		}
+		for name, r := range kernels(d, out, 2, form, 0) {
+			k, failures := r.Kernel(x[:d], x[d:]), 0
+			dst := make([]float32, 2*out)
+			for seed := range uint64(seeds) {
+				mustNew(t, kernels(d, out, 2, form, seed)[name]).Apply(dst, x, 2)
+				if math.Abs(dot(dst[:out], dst[out:])-k) >= epsilon {
+					failures++
+				}
+			}
+			if share := float64(failures) / seeds; share > delta {
+				t.Errorf("%s, %v, D = %d: %v of the seeds fail", name, form, out, share)
+			}
+		}
+	}
+}
+
 // σ_p² = E[ωᵀω] of each kernel that has it. The fourth moment is finite too where ν > 2,
 // so that the mean has a standard error.
 func TestSecondMomentsAreThoseOfTheFrequencies(t *testing.T) {

@@ -187,6 +187,45 @@ func TestPointwiseBoundHolds(t *testing.T) {
 	}
 }
 
+// Corollary 4: "E|f(x) − f_ω(x)|² ≤ C²‖f‖²/q" with q draws, here of f = Σ β_i k(x_i, ·), for
+// which f_ω(x) = φ(x)·Σ β_i φ(x_i) and ‖f‖² = Σ β_i β_j k(x_i, x_j).
+func TestFunctionsOfTheKernelAreApproximated(t *testing.T) {
+	const n, out, seeds, rows = 6, 50, 400, 4
+	beta := []float64{1, -2, 0.5} // of all rows but the last, which is x
+	for name, s := range map[string]Skeleton{
+		"deep":  deep(Space{Circle: 2}),
+		"waves": Connected(n, Space{Gaussian: 1}, exp1, relu),
+	} {
+		g := mustCompile(t, s)
+		d := g.Columns()
+		x := numbers(rows*d, 8)
+		row := func(i int) []float32 { return x[i*d : (i+1)*d] }
+		var value, norm float64
+		for i, a := range beta {
+			value += a * g.Kernel(row(i), row(rows-1))
+			for j, b := range beta {
+				norm += a * b * g.Kernel(row(i), row(j))
+			}
+		}
+		dst := make([]float32, rows*out)
+		estimates := make([]float64, seeds)
+		squares := make([]float64, seeds)
+		for seed := range estimates {
+			m := mustNew(t, Compositional{Skeleton: s, Out: out, Seed: uint64(seed)})
+			m.Apply(dst, x, rows)
+			for i, a := range beta {
+				estimates[seed] += a * dot(dst[i*out:(i+1)*out], dst[(rows-1)*out:])
+			}
+			off := estimates[seed] - value
+			squares[seed] = off * off * float64(m.Draws())
+		}
+		stattest.Of(estimates).Near(t, name+": f_ω(x)", value, 1e-6)
+		if have := stattest.Of(squares).Value; !(have <= 2*norm) || !(have > norm/100) {
+			t.Errorf("%s: q·E|f(x) − f_ω(x)|² = %v, the bound %v", name, have, 2*norm)
+		}
+	}
+}
+
 // Equation 11: 𝒞(S) is the mean number of factors, σ̂'(1) to the power of the
 // depth in a layered skeleton; "for activations such as ReLU and exponential 𝒞(S) = 1".
 func TestComplexityIsTheMeanNumberOfFactors(t *testing.T) {
