@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// classes is how many digits there are.
+const classes = 10
+
+// digits are rows of MNIST.
+type digits struct {
+	x     []float32 // n×784, as in the file
+	class []int32   // length n
+}
+
+// digits reads a part of MNIST.
+func (e experiment) digits(ctx context.Context, part string) (d digits, err error) {
+	files, err := dataset.Open(ctx, e.mnist(part))
+	if err != nil {
+		return d, err
+	}
+	label := func(token []byte) (float32, string) { return float32(token[0] - '0'), "" }
+	r := files.Read(ctx, dataset.Whole(0), label, dataset.Stop)
+	defer r.Close()
+	var b rows.Block
+	for r.Next(&b) {
+		d.x = append(d.x, b.X...)
+		for _, y := range b.Y {
+			d.class = append(d.class, int32(y))
+		}
+	}
+	if f := r.Report().Fault; f != "" {
+		return d, fmt.Errorf("mnist: %s: %s", part, f)
+	}
+	return d, nil
+}
+
+// split returns every fifth row, and the rows between.
+func (d digits) split() (rest, held digits) {
+	in := len(d.x) / len(d.class)
+	for i, c := range d.class {
+		to := &rest
+		if i%5 == 0 {
+			to = &held
+		}
+		to.x = append(to.x, d.x[i*in:(i+1)*in]...)
+		to.class = append(to.class, c)
+	}
+	return rest, held
+}
+
+// sum returns the sum of ridge regression over the rows.
+func (d digits) sum(m features.Gridded) *ridge.Sum {
+	in, out := m.Dims()
+	threads := runtime.GOMAXPROCS(0)
+	s, z := ridge.NewSum(ridge.Shape{Dim: out, Outputs: classes}), blas.NewBytes(out)
+	for lo := 0; lo < len(d.class); lo += blas.MaxRows {
+		hi := min(lo+blas.MaxRows, len(d.class))
+		m.Quantize(z, d.x[lo*in:], hi-lo, threads)
+		s.AddClasses(z, d.class[lo:hi], threads)
+	}
+	return s
+}
+
+// loss is how far a fit is from the truth.
+type loss struct {
+	wrong   int     // rows in a wrong class
+	squares float64 // mean over the rows of Σ (score − code)²
+}
+
+// losses returns the loss of each fit on the rows.
+func (d digits) losses(m features.Map, fits []*ridge.Fit) []loss {
+	in, dim := m.Dims()
+	n, k := len(d.class), len(fits)*classes
+	all := &models.Linear{K: k, D: dim}
+	for _, f := range fits {
+		all.W, all.B = append(all.W, f.Weights...), append(all.B, f.Intercept...)
+	}
+	scores := make([]float32, n*k)
+	const run = 256
+	parallel.Ranges((n+run-1)/run, 1, runtime.GOMAXPROCS(0), func(first, last int) {
+		phi := make([]float32, run*dim)
+		for lo := first * run; lo < min(last*run, n); lo += run {
+			m.Apply(phi, d.x[lo*in:], min(run, n-lo))
+			all.Scores(scores[lo*k:], phi, min(run, n-lo))
+		}
+	})
+	out := make([]loss, len(fits))
+	for i, c := range d.class {
+		for f := range fits {
+			row := scores[i*k+f*classes:][:classes]
+			if row[c] < slices.Max(row) {
+				out[f].wrong++
+			}
+			for j, s := range row {
+				code := -1.0
+				if j == int(c) {
+					code = 1
+				}
+				out[f].squares += (float64(s) - code) * (float64(s) - code) / float64(n)
+			}
+		}
+	}
+	return out
+}
+
+// chosen is the test error of ridge regression with the λ that held-out rows chose.
+type chosen struct {
+	lambda  float64
+	percent float64 // of the test rows
+}
+
+// holdOut chooses λ by every fifth row of train, fits to all of them and returns
+// the errors on test: with the λ of the fewest held-out errors, and with that of the
+// least squared error, of values that are equal in it the greatest.
+func holdOut(r features.Recipe, lambda []float64, train, test digits) (byErrors, bySquares chosen, err error) {
+	made, err := r.New()
+	if err != nil {
+		return byErrors, bySquares, err
+	}
+	m := made.(features.Gridded)
+	solve := func(s *ridge.Sum, lambda float64) (*ridge.Fit, error) {
+		return ridge.Solve(ridge.Options{
+			Lambda: []float64{lambda}, Load: func(int) (*ridge.Sum, error) { return s, nil },
+			Step: m.Step(), Threads: runtime.GOMAXPROCS(0),
+		})
+	}
+	rest, held := train.split()
+	sum := rest.sum(m)
+	fits := make([]*ridge.Fit, len(lambda))
+	for i, l := range lambda {
+		if fits[i], err = solve(sum, l); err != nil {
+			return byErrors, bySquares, err
+		}
+	}
+	var errors, squares int
+	losses := held.losses(m, fits)
+	for i, l := range losses {
+		if l.wrong <= losses[errors].wrong {
+			errors = i
+		}
+		if l.squares <= losses[squares].squares {
+			squares = i
+		}
+	}
+	sum.Merge(held.sum(m))
+	fits = fits[:0]
+	for _, i := range []int{errors, squares} {
+		fit, err := solve(sum, lambda[i])
+		if err != nil {
+			return byErrors, bySquares, err
+		}
+		fits = append(fits, fit)
+	}
+	tested := test.losses(m, fits)
+	percent := func(l loss) float64 { return 100 * float64(l.wrong) / float64(len(test.class)) }
+	return chosen{lambda[errors], percent(tested[0])}, chosen{lambda[squares], percent(tested[1])}, nil
+}
