@@ -69,7 +69,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	p := &r.Profile
-	fmt.Fprintf(&b, "data      %d files of %s, %s\n", r.Files, r.Format, bytesText(r.Bytes))
+	fmt.Fprintf(&b, "data      %s of %s, %s\n", counted(r.Files, "file"), r.Format, bytesText(r.Bytes))
 	if r.Rows.SetAside == 0 {
 		fmt.Fprintf(&b, "rows      %s of %d numbers, the longest of norm %.6g\n", groups(r.Rows.Used), p.Dim, p.MaxNorm)
 	} else {

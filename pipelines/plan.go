@@ -31,6 +31,9 @@ type Plan struct {
 	Worker   int64 `json:"bytes_worker"`   // memory of a lane: sums, blocks and the map
 	Solve    int64 `json:"bytes_solve"`    // memory of the worker that solves
 	Shuffle  int64 `json:"bytes_shuffled"` // between workers, at most
+
+	Cluster *ClusterPlan `json:"cluster,omitempty"` // of runners with machines of their own
+	runner  string
 }
 
 // assumedOutputs is for how many classes a plan reckons.
@@ -80,6 +83,10 @@ func PlanTraining(ctx context.Context, o TrainOptions) (*Plan, error) {
 	p.Worker = int64(folds)*(shape.Bytes()+block+int64(p.Features)*n) + 2*block + 4*dim*int64(p.Features)
 	p.Solve = ridge.Memory(shape, folds, engine.Threads)
 	p.Shuffle = int64(p.Lanes) * int64(folds) * shape.Bytes()
+	if !engine.inProcess() {
+		p.runner = engine.Runner
+		p.Cluster = p.cluster(o.Job.Engine, dim)
+	}
 	return p, nil
 }
 
@@ -95,14 +102,17 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	}
 	columns := "numbers, how many only reading tells"
 	if p.Columns > 0 {
-		columns = fmt.Sprintf("%d numbers", p.Columns)
+		columns = counted(p.Columns, "number")
 	}
-	fmt.Fprintf(&b, "data      %d files of %s, %s, in %d shards\n", p.Files, p.Format, bytesText(p.Bytes), p.Shards)
+	fmt.Fprintf(&b, "data      %s of %s, %s, in %s\n", counted(p.Files, "file"), p.Format, bytesText(p.Bytes), counted(p.Shards, "shard"))
 	fmt.Fprintf(&b, "rows      %s, of %s\n", count, columns)
 	fmt.Fprintf(&b, "passes    %d over the data: one to look it over, one to train\n", p.Passes)
-	fmt.Fprintf(&b, "model     %d features, %d values of lambda, %d folds\n", p.Features, p.Lambdas, p.Folds)
-	fmt.Fprintf(&b, "memory    %s in each of %d lanes, %s to solve; it does not grow with the rows\n", bytesText(p.Worker), p.Lanes, bytesText(p.Solve))
+	fmt.Fprintf(&b, "model     %s, %s of lambda, %s\n", counted(p.Features, "feature"), counted(p.Lambdas, "value"), counted(p.Folds, "fold"))
+	fmt.Fprintf(&b, "memory    %s in each of %s, %s to solve; it does not grow with the rows\n", bytesText(p.Worker), counted(p.Lanes, "lane"), bytesText(p.Solve))
 	fmt.Fprintf(&b, "shuffle   %s at most\n", bytesText(p.Shuffle))
+	if p.Cluster != nil {
+		p.Cluster.write(&b, p.runner)
+	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }

@@ -1,0 +1,156 @@
+package pipelines
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"time"
+)
+
+// ClusterPlan is what a training takes on machines of a cloud: which and how
+// many, and for how long, if they do what Rates assumes.
+type ClusterPlan struct {
+	Machine string  `json:"machine_type"` // of Compute Engine
+	CPUs    int     `json:"machine_cpus"` // virtual
+	Memory  int64   `json:"machine_bytes"`
+	Workers int     `json:"workers"`
+	Threads int     `json:"threads_worker"` // lanes at a time on a worker
+	Lanes   int     `json:"lanes"`
+	Start   float64 `json:"seconds_start"` // of pipelines; all times are 0 where the rows cannot be told
+	Read    float64 `json:"seconds_read"`  // the data, in all passes
+	Fold    float64 `json:"seconds_fold"`  // maps and sums
+	Solve   float64 `json:"seconds_solve"` // on one worker
+	Rates   Rates   `json:"assumed"`
+}
+
+// Rates are how fast a virtual CPU is assumed to be.
+type Rates struct {
+	Read  float64 `json:"read_bytes_per_second"` // of files as they are stored
+	Map   float64 `json:"map_flops"`             // floating-point operations a second
+	Gram  float64 `json:"gram_multiply_adds"`    // of 8-bit features a second
+	Solve float64 `json:"solve_flops"`
+	Start float64 `json:"pipeline_start_seconds"` // until workers run
+}
+
+// assumedRates is half of what a core of an AMD EPYC (Zen 4) does when it trains
+// on MNIST with 4,096 features, as two virtual CPUs are one core. A pipeline on
+// Dataflow waits for machines, 3 to 5 minutes.
+var assumedRates = Rates{Read: 40e6, Map: 100e9, Gram: 40e9, Solve: 15e9, Start: 240}
+
+// clusterStart is how long a pipeline takes to start where the workers run already.
+const clusterStart = 10
+
+// planSeconds is how long the part of a training that more lanes make shorter
+// should take: longer than it takes to get the machines, or those are in vain.
+const planSeconds = 900
+
+// maxPlanLanes bounds the lanes of a plan: the graph and what is shuffled grow with
+// each of them.
+const maxPlanLanes = 256
+
+// diskGB is enough for a worker: the program, its logs and the system. What is
+// shuffled is in the service, state in the work directory.
+const diskGB = 30
+
+// cluster plans machines for the training p.
+func (p *Plan) cluster(e Engine, dim int64) *ClusterPlan {
+	c := &ClusterPlan{Rates: assumedRates, Lanes: e.Lanes}
+	if e.Runner != dataflow {
+		c.Rates.Start = clusterStart
+	}
+	features := float64(p.Features)
+	read := float64(p.Passes) * float64(p.Bytes) / c.Rates.Read
+	fold := float64(p.Rows) * features * (2*float64(dim)/c.Rates.Map + (features+1)/2/c.Rates.Gram)
+	if c.Lanes == 0 {
+		c.Lanes = min(max(int(math.Ceil((read+fold)/planSeconds)), remoteLanes), maxPlanLanes)
+	}
+	c.Lanes = max(1, min(c.Lanes, p.Shards))
+	c.machine(p)
+	if p.Rows == 0 {
+		return c
+	}
+	c.Start = float64(p.Passes) * c.Rates.Start
+	c.Read, c.Fold = read/float64(c.Lanes), fold/float64(c.Lanes)
+	// Of a path, the first fold tries every λ and the others the best and its
+	// neighbours; all rows have the chosen one. Cholesky takes D³/3 operations.
+	factorisations := 1.0
+	if p.Folds > 1 {
+		factorisations += float64(p.Lambdas + (p.Folds-1)*min(3, p.Lambdas))
+	}
+	c.Solve = factorisations * features * features * features / 3 / (c.Rates.Solve * float64(c.CPUs))
+	return c
+}
+
+// machine chooses the smallest machine whose every CPU has the memory for a lane,
+// and which can solve; or the one that takes most lanes, if none has.
+func (c *ClusterPlan) machine(p *Plan) {
+	for cpus := 4; cpus <= 64; cpus *= 2 {
+		for _, family := range []struct {
+			name string
+			gb   int // of memory for each CPU
+		}{{"n2-standard", 4}, {"n2-highmem", 8}} {
+			memory := int64(cpus) * int64(family.gb) << 30
+			usable := memory*85/100 - 1<<30 // without the system's and Beam's own
+			if usable < p.Solve || usable < p.Worker {
+				continue
+			}
+			threads := min(int(usable/p.Worker), cpus, c.Lanes)
+			if threads <= c.Threads {
+				continue
+			}
+			c.Machine, c.CPUs, c.Memory, c.Threads = fmt.Sprintf("%s-%d", family.name, cpus), cpus, memory, threads
+			if threads == min(cpus, c.Lanes) {
+				c.Workers = (c.Lanes + threads - 1) / threads
+				return
+			}
+		}
+	}
+	if c.Threads > 0 {
+		c.Workers = (c.Lanes + c.Threads - 1) / c.Threads
+	}
+}
+
+// seconds is how long the training takes.
+func (c *ClusterPlan) seconds() float64 { return c.Start + c.Read + c.Fold + c.Solve }
+
+// write prints the plan for people.
+func (c *ClusterPlan) write(w io.Writer, runner string) {
+	if c.Machine == "" {
+		fmt.Fprintf(w, "cluster   no machine of up to 64 CPUs has the memory: take fewer --features or --folds\n")
+		return
+	}
+	fmt.Fprintf(w, "cluster   %s %s, %s each, %s on each\n", counted(c.Workers, "worker"), c.Machine, bytesText(c.Memory), counted(c.Threads, "lane"))
+	if runner == dataflow {
+		fmt.Fprintf(w, "flags     --lanes %d --machine_type %s --num_workers %d --number_of_worker_harness_threads %d --disk_size_gb %d\n",
+			c.Lanes, c.Machine, c.Workers, c.Threads, diskGB)
+	} else {
+		fmt.Fprintf(w, "flags     --lanes %d\n", c.Lanes)
+	}
+	if c.Start == 0 {
+		return
+	}
+	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: pipelines start %s, read %s, map and add up %s, solve %s\n",
+		minutes(c.seconds()), c.seconds()/3600*float64(c.Workers*c.CPUs), minutes(c.Start), minutes(c.Read), minutes(c.Fold), minutes(c.Solve))
+	fmt.Fprintf(w, "          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, adds up %.0f G products/s,\n          and a pipeline starts in %.0f s\n",
+		c.Rates.Read/1e6, c.Rates.Map/1e9, c.Rates.Solve/1e9, c.Rates.Gram/1e9, c.Rates.Start)
+}
+
+// minutes writes a time for people.
+func minutes(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
+}
+
+// counted writes a count with its noun: 1 file, 2 files.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
