@@ -198,6 +198,36 @@ func TestQuantizeRoundsApplyAndCountsTheRest(t *testing.T) {
 	}
 }
 
+// What a model is made of: the bytes of a row are the same whatever threads compute
+// them, and whatever rows are in the block.
+func TestBytesDoNotDependOnThreadsAndCuts(t *testing.T) {
+	const n = 130
+	for _, r := range shapes {
+		r.Bound, r.Seed = 3, 5
+		x := normals(n*r.In, 6)
+		m := mustNew(t, r)
+		whole, part := blas.NewBytes(r.Out), blas.NewBytes(r.Out)
+		cut := m.Quantize(whole, x, n, 1)
+		for _, run := range []int{1, 7, 97, n} {
+			var cuts int64
+			for first := 0; first < n; first += run {
+				rows := min(run, n-first)
+				cuts += m.Quantize(part, x[first*r.In:], rows, 1+run%3)
+				for i := range rows {
+					for l := range r.Out {
+						if have, want := part.At(i, l), whole.At(first+i, l); have != want {
+							t.Fatalf("%+v, blocks of %d rows: byte %d, %d is %d, want %d", r, run, first+i, l, have, want)
+						}
+					}
+				}
+			}
+			if cuts != cut {
+				t.Errorf("%+v, blocks of %d rows: %d cut, want %d", r, run, cuts, cut)
+			}
+		}
+	}
+}
+
 func TestRowsDoNotDependOnTheirNeighbours(t *testing.T) {
 	const n = 120
 	for _, r := range shapes {
