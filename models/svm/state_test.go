@@ -1,0 +1,211 @@
+package svm
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+func TestStartFromAModelTakesUpWhereItWas(t *testing.T) {
+	for name, c := range cases(200, 12) {
+		o, s := c(2)
+		parts := s.blocks(2, 64)
+		r := start(t, o, parts)
+		for range 60 {
+			r.round(t)
+		}
+		round, err := r.learner.Open(r.state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := round.(rounds.Fitted).Model()
+		done := r.certify(t)
+		again := start(t, o, parts)
+		if again.state, err = again.learner.Start(model); err != nil {
+			t.Fatal(err)
+		}
+		first := again.round(t)
+		if _, ok := first.Gap(); ok || math.Abs(first.Objective-done.Primal) > 1e-6*done.Primal {
+			t.Errorf("%s: objective of the given weights is %.9g, want %.9g: %+v", name, first.Objective, done.Primal, first)
+		}
+		// Smooth losses have the dual variables by the weights. Others lose those at
+		// the kink, but are no worse than nothing.
+		cert := again.certify(t)
+		if cert.Dual < 0 || cert.Drift > 1e-9 {
+			t.Errorf("%s: %+v", name, cert)
+		}
+		if !math.IsInf(again.learner.loss.Scalar.Smooth(), 1) && cert.Gap > 100*done.Gap+1e-5 {
+			t.Errorf("%s: gap %g after the start, %g before", name, cert.Gap, done.Gap)
+		}
+		again.until(t, 1e-3, 300)
+	}
+}
+
+func TestModelScoresAsTheRoundDid(t *testing.T) {
+	for _, name := range []string{"hinge/2", "hinge/3", "huber/targets"} {
+		o, s := cases(120, 9)[name](2)
+		r := start(t, o, s.blocks(2, 60))
+		for range 3 {
+			r.round(t)
+		}
+		round, _ := r.learner.Open(r.state)
+		m := round.(rounds.Fitted).Model()
+		rep := r.round(t)
+		scores := make([]float32, s.learn.N*m.K)
+		m.Scores(scores, s.learn.Phi, s.learn.N)
+		var errors int64
+		var sum float64
+		for i, y := range s.learn.Y {
+			row := scores[i*m.K : (i+1)*m.K]
+			sum += r.learner.loss.Row(nil, row, y)
+			if r.learner.Wrong(row, y) {
+				errors++
+			}
+		}
+		if errors != rep.Errors || math.Abs(sum/120-rep.Loss) > 1e-6 {
+			t.Errorf("%s: %d errors, loss %g; reported %+v", name, errors, sum/120, rep)
+		}
+	}
+}
+
+func TestOptionsNameWhatIsWrong(t *testing.T) {
+	for want, edit := range map[string]func(*Options){
+		"softmax takes all outputs": func(o *Options) { o.Loss = "softmax" },
+		"unknown loss":              func(o *Options) { o.Loss = "x" },
+		"lambda is 0":               func(o *Options) { o.Lambda = 0 },
+		"bias is -1":                func(o *Options) { o.Bias = -1 },
+		"bias is NaN":               func(o *Options) { o.Bias = math.NaN() },
+		"0 partitions":              func(o *Options) { o.Partitions = 0 },
+		"-1 passes":                 func(o *Options) { o.Passes = -1 },
+		"-1 rounds":                 func(o *Options) { o.Rounds = -1 },
+	} {
+		o, _ := cases(10, 3)["hinge/3"](1)
+		edit(&o)
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	o, _ := cases(10, 3)["hinge/3"](1)
+	l, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, m := range map[string]*models.Linear{
+		"2 outputs on 3": {K: 2, D: 3, W: make([]float32, 6), B: make([]float32, 2)},
+		"not finite":     {K: 3, D: 3, W: []float32{0, 0, 0, 0, float32(math.Inf(1)), 0, 0, 0, 0}, B: make([]float32, 3)},
+	} {
+		if _, err := l.Start(m); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	o.Bias = 0
+	l, _ = New(o)
+	if _, err := l.Start(&models.Linear{K: 3, D: 3, W: make([]float32, 9), B: []float32{0, 1, 0}}); err == nil {
+		t.Error("an intercept cannot be taken up")
+	}
+	o.Rounds = 1
+	r := start(t, o, sample(10, 3, 3, false).blocks(1, 10))
+	round, _ := r.learner.Open(r.state)
+	if round.Done() || !round.Reads() {
+		t.Error("done before the first round")
+	}
+	r.round(t)
+	if round, _ = r.learner.Open(r.state); !round.Done() {
+		t.Error("not done after one round")
+	}
+}
+
+func TestChangedRowsAreErrors(t *testing.T) {
+	o, s := cases(60, 5)["hinge/3"](1)
+	r := start(t, o, s.blocks(1, 20))
+	r.round(t)
+	round, _ := r.learner.Open(r.state)
+	fold := func(own []byte, blocks []rounds.Block) error {
+		w, err := round.Worker(0, own)
+		if err != nil {
+			return err
+		}
+		for _, b := range blocks {
+			if err := w.Fold(b); err != nil {
+				return err
+			}
+		}
+		_, _, err = w.End()
+		return err
+	}
+	blocks := r.parts[0]
+	nan := part(s.learn, 0, 20, 0)
+	nan.Phi = append([]float32{float32(math.NaN())}, nan.Phi[1:]...)
+	label := part(s.learn, 0, 20, 0)
+	label.Y = append([]float32{7}, label.Y[1:]...)
+	for want, err := range map[string]error{
+		"more or fewer":    fold(r.own[0], blocks[:2]),
+		"of 60 rows":       fold(r.own[0], append(blocks[:len(blocks):len(blocks)], blocks[0])),
+		"of 0 rows":        fold(nil, blocks),
+		"does not fit":     fold(r.own[0], []rounds.Block{blocks[1], blocks[0], blocks[2]}),
+		"score is not":     fold(r.own[0], []rounds.Block{nan}),
+		"label 7":          fold(r.own[0], []rounds.Block{label}),
+		"dual variables: ": fold([]byte("damaged"), blocks),
+		"before the first ": func() error {
+			q, _ := r.learner.Start(nil)
+			x, _ := r.learner.Open(q)
+			_, err := x.Worker(0, r.own[0])
+			return err
+		}(),
+		"40 rows were": func() error { _, _, err := round.Update(feed([][]byte{foundOf(t, r, 40)})); return err }(),
+		"partition 0":  func() error { _, _, err := round.Update(feed([][]byte{{1, 2}})); return err }(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// foundOf is what a worker finds in that many rows.
+func foundOf(t *testing.T, r *run, rows int) []byte {
+	f := newFound(r.learner)
+	f.learn.Rows = int64(rows)
+	return f.encode(r.learner)
+}
+
+func FuzzBytes(f *testing.F) {
+	o, s := cases(20, 3)["hinge/3"](1)
+	o.Bias = 1
+	r := start(f, o, s.blocks(1, 20))
+	f.Add(r.state)
+	r.round(f)
+	f.Add(r.state)
+	f.Add(r.own[0])
+	f.Add(newFound(r.learner).encode(r.learner))
+	f.Add(bytes.Replace(r.state, []byte(`"round":"1"`), []byte(`"round":"9"`), 1))
+	good, err := r.learner.Open(r.state)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if round, err := r.learner.Open(data); err == nil {
+			s := round.(interface{ Model() *models.Linear }).Model()
+			if len(s.W) != 9 || len(s.B) != 3 {
+				t.Fatal("weights of another shape")
+			}
+		}
+		if w, err := good.Worker(0, data); err == nil {
+			for _, b := range r.parts[0] {
+				if err := w.Fold(b); err != nil {
+					return
+				}
+			}
+			w.End()
+		}
+		good.Update(feed([][]byte{data}))
+		v, err := r.learner.Verify(r.state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Partition(data)
+	})
+}
