@@ -142,6 +142,12 @@ func job(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error 
 		if err := readConfig(cmd); err != nil {
 			return err
 		}
+		if pipelines.FromTemplate() {
+			if err := pipelines.Template(cmd.Context(), templateArgs(cmd, args)); err != nil {
+				return &startedError{err}
+			}
+			return nil
+		}
 		if err := f(cmd); err != nil {
 			return &startedError{err}
 		}

@@ -1,0 +1,34 @@
+package command
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Root returns the tree of commands with all their flags, for tools that check
+// command lines against it.
+func Root() *cobra.Command { return newRoot() }
+
+// templateArgs returns the command line that does the job of cmd on one worker:
+// with the flags that were given, but for those that say where the job runs.
+func templateArgs(cmd *cobra.Command, args []string) []string {
+	line := append([]string{cmd.Name()}, args...)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "config" || f.Name == "runner" || f.Name == "resume" {
+			return
+		}
+		values := []string{f.Value.String()}
+		if many, ok := f.Value.(pflag.SliceValue); ok {
+			values = many.GetSlice()
+		}
+		for _, v := range values {
+			line = append(line, "--"+f.Name+"="+v)
+		}
+	})
+	if slices.Contains([]string{"train", "predict", "featurize"}, cmd.Name()) {
+		line = append(line, "--resume") // what an earlier try has left
+	}
+	return line
+}

@@ -1,0 +1,66 @@
+package transforms
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"reflect"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*driveFn)(nil)))
+}
+
+// Drive adds a step that runs this program's command with the given arguments in
+// a process of its own on one worker. Where a launcher takes a graph and nothing
+// else, it carries a job that decides between several. A step that is tried again
+// repeats the command, so the arguments should let it resume.
+func Drive(s beam.Scope, args []string) {
+	beam.ParDo0(s.Scope("transforms.Drive"), &driveFn{Args: args}, beam.Impulse(s))
+}
+
+type driveFn struct{ Args []string }
+
+func (f *driveFn) ProcessElement(ctx context.Context, _ []byte) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return drive(ctx, exec.CommandContext(ctx, self, f.Args...))
+}
+
+// driveTail is how many of the last lines that a command wrote are in its error.
+const driveTail = 5
+
+// drive runs a command, with what it writes in the log.
+func drive(ctx context.Context, cmd *exec.Cmd) error {
+	r, w := io.Pipe()
+	cmd.Stdout, cmd.Stderr = w, w
+	var tail []string
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		lines := bufio.NewScanner(r)
+		for lines.Scan() {
+			log.Info(ctx, lines.Text())
+			if tail = append(tail, lines.Text()); len(tail) > driveTail {
+				tail = tail[1:]
+			}
+		}
+		io.Copy(io.Discard, r) // behind a line that is too long, so that the command can write on
+	}()
+	err := cmd.Run()
+	w.Close()
+	<-read
+	if err != nil {
+		return fmt.Errorf("transforms: %s: %w: %s", strings.Join(cmd.Args, " "), err, strings.Join(tail, "\n"))
+	}
+	return nil
+}
