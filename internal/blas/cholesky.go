@@ -17,7 +17,7 @@ const (
 //
 // If a pivot is not positive (or NaN), Cholesky returns its index and false; a
 // then holds that pivot at (pivot, pivot) and is spoilt otherwise.
-func Cholesky(a []float64, n, threads int) (pivot int, ok bool) {
+func Cholesky[T float32 | float64](a []T, n, threads int) (pivot int, ok bool) {
 	if n < 0 || len(a) < n*n {
 		panic("blas: matrix shorter than n×n")
 	}
@@ -27,7 +27,7 @@ func Cholesky(a []float64, n, threads int) (pivot int, ok bool) {
 
 // factor factors the n×n triangle of a (row length ld) at (at, at), and returns
 // the index of the first bad pivot in a, or at+n.
-func factor(a []float64, ld, at, n, threads int) int {
+func factor[T real](a []T, ld, at, n, threads int) int {
 	if n <= base {
 		return factorBase(a[at*ld+at:], ld, n) + at
 	}
@@ -39,29 +39,29 @@ func factor(a []float64, ld, at, n, threads int) int {
 	l11, l21 := a[at*ld+at:], a[mid*ld+at:]
 	m := n - n1
 	solveRows(l21, ld, m, l11, ld, n1, false, threads)
-	gemm(product{c: a[mid*ld+mid:], cs: ld, m: m, n: m, lower: true,
+	gemm(product[T]{c: a[mid*ld+mid:], cs: ld, m: m, n: m, lower: true,
 		a: l21, as: ld, b: l21, bs: ld, k: n1}, threads)
 	return factor(a, ld, mid, m, threads)
 }
 
-func factorBase(a []float64, ld, n int) int {
+func factorBase[T real](a []T, ld, n int) int {
 	for j := range n {
 		aj := a[j*ld:][:j+1]
 		d := aj[j]
 		for _, v := range aj[:j] {
-			d = math.FMA(-v, v, d)
+			d = fma(-v, v, d)
 		}
 		aj[j] = d
 		if !(d > 0) {
 			return j
 		}
-		d = math.Sqrt(d)
+		d = T(math.Sqrt(float64(d))) // in float32 too this is the root rounded once
 		aj[j] = d
 		for i := j + 1; i < n; i++ {
 			ai := a[i*ld:][:j+1]
 			s := ai[j]
 			for p, v := range aj[:j] {
-				s = math.FMA(-ai[p], v, s)
+				s = fma(-ai[p], v, s)
 			}
 			ai[j] = s / d
 		}
@@ -94,7 +94,7 @@ func CholeskySolve(a []float64, n int, b []float64, k, threads int) {
 // solveRows replaces the m rows of x (length n, xs apart) by those of Y with
 // Y·Lᵀ = X, or Y·L = X if back, for the n×n triangle l with rows ls apart. With
 // threads 0, the rows are those of one thread already and are not cut further.
-func solveRows(x []float64, xs, m int, l []float64, ls, n int, back bool, threads int) {
+func solveRows[T real](x []T, xs, m int, l []T, ls, n int, back bool, threads int) {
 	if n <= base {
 		solveBase(x, xs, m, l, ls, n, back)
 		return
@@ -113,21 +113,22 @@ func solveRows(x []float64, xs, m int, l []float64, ls, n int, back bool, thread
 	l21, l22 := l[n1*ls:], l[n1*ls+n1:]
 	if back {
 		solveRows(x[n1:], xs, m, l22, ls, n-n1, true, threads)
-		gemm(product{c: x, cs: xs, m: m, n: n1, a: x[n1:], as: xs, b: l21, bs: ls, k: n - n1, back: true}, threads)
+		gemm(product[T]{c: x, cs: xs, m: m, n: n1, a: x[n1:], as: xs, b: l21, bs: ls, k: n - n1, back: true}, threads)
 		solveRows(x, xs, m, l, ls, n1, true, threads)
 		return
 	}
 	solveRows(x, xs, m, l, ls, n1, false, threads)
-	gemm(product{c: x[n1:], cs: xs, m: m, n: n - n1, a: x, as: xs, b: l21, bs: ls, k: n1}, threads)
+	gemm(product[T]{c: x[n1:], cs: xs, m: m, n: n - n1, a: x, as: xs, b: l21, bs: ls, k: n1}, threads)
 	solveRows(x[n1:], xs, m, l22, ls, n-n1, false, threads)
 }
 
 // solveBase does the same for n ≤ base: right sides side by side, 32 at a time.
 // Backward, the triangle is turned by 180°, which makes it lower again.
-func solveBase(x []float64, xs, m int, l []float64, ls, n int, back bool) {
+func solveBase[T real](x []T, xs, m int, l []T, ls, n int, back bool) {
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	both := grow(&s.f64, 2*base*base)
+	_, own := tilesOf[T](s)
+	both := grow(own, 2*base*base)
 	t, turned := both[:base*base], both[base*base:]
 	if back {
 		for i := range n {
@@ -137,7 +138,7 @@ func solveBase(x []float64, xs, m int, l []float64, ls, n int, back bool) {
 		}
 		l, ls = turned, base
 	}
-	lv := active()
+	lv := denseOf[T](active())
 	for i := 0; i < m; i += base {
 		rows := min(base, m-i)
 		if rows < base {
@@ -156,14 +157,22 @@ func solveBase(x []float64, xs, m int, l []float64, ls, n int, back bool) {
 }
 
 // turn puts the n rows of t in the opposite order.
-func turn(t []float64, n int) {
-	var row [base]float64
+func turn[T real](t []T, n int) {
+	var row [base]T
 	for i, j := 0, n-1; i < j; i, j = i+1, j-1 {
 		a, b := t[i*base:][:base], t[j*base:][:base]
 		copy(row[:], a)
 		copy(a, b)
 		copy(b, row[:])
 	}
+}
+
+// fma returns x·y + z, rounded once.
+func fma[T real](x, y, z T) T {
+	if _, ok := any(x).(float32); ok {
+		return T(mulAdd32(float32(x), float32(y), float32(z)))
+	}
+	return T(math.FMA(float64(x), float64(y), float64(z)))
 }
 
 func solveGo(x, l []float64, ls, n int) {
@@ -173,6 +182,23 @@ func solveGo(x, l []float64, ls, n int) {
 			xp := x[p*base:][:base]
 			for i := range xj {
 				xj[i] = math.FMA(-xp[i], v, xj[i])
+			}
+		}
+		d := l[j*ls+j]
+		for i := range xj {
+			xj[i] /= d
+		}
+	}
+}
+
+// solve32Go is solveGo in float32.
+func solve32Go(x, l []float32, ls, n int) {
+	for j := range n {
+		xj := x[j*base:][:base]
+		for p, v := range l[j*ls:][:j] {
+			xp := x[p*base:][:base]
+			for i := range xj {
+				xj[i] = mulAdd32(-xp[i], v, xj[i])
 			}
 		}
 		d := l[j*ls+j]

@@ -8,21 +8,43 @@ import (
 
 // textbook is the factorisation as its definition says it, and the twin of
 // everything that Cholesky does.
-func textbook(a []float64, n int) (pivot int, ok bool) {
+func textbook[T real](a []T, n int) (pivot int, ok bool) {
 	for i := range n {
 		for j := range i + 1 {
 			s := a[i*n+j]
 			for p := range j {
-				s = math.FMA(-a[i*n+p], a[j*n+p], s)
+				s = fma(-a[i*n+p], a[j*n+p], s)
 			}
 			if i > j {
 				a[i*n+j] = s / a[j*n+j]
-			} else if a[i*n+i] = math.Sqrt(s); !(s > 0) {
+			} else if a[i*n+i] = T(math.Sqrt(float64(s))); !(s > 0) {
 				return i, false
 			}
 		}
 	}
 	return n, true
+}
+
+func TestCholeskyInFloat32IsTheTextbookLoop(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		for _, n := range choleskySizes {
+			if n > 400 {
+				continue
+			}
+			a, _ := definite32(n)
+			want := append([]float32(nil), a...)
+			textbook(want, n)
+			for _, threads := range []int{1, 3} {
+				got, check := guarded[float32](t, n*n)
+				copy(got, a)
+				if pivot, ok := Cholesky(got, n, threads); !ok || pivot != n {
+					t.Fatalf("n = %d: pivot %d", n, pivot)
+				}
+				mustSame32(t, fmt.Sprint("n = ", n), got, want)
+				check()
+			}
+		}
+	})
 }
 
 func textbookSolve(l []float64, n int, b []float64, k int) {

@@ -16,6 +16,14 @@ func fma32(x, y, z float32) float32 {
 	return float32(s)
 }
 
+// mulAdd32 is fma32, by the compiler's own fused multiply-add where it makes one.
+func mulAdd32(x, y, z float32) float32 {
+	if fused {
+		return x*y + z
+	}
+	return fma32(x, y, z)
+}
+
 // doubtful tells whether rounding s to float32 may differ from rounding the sum
 // that s came from: its exponent is below float32's normal numbers, or its last
 // 29 bits are a midpoint.

@@ -20,30 +20,38 @@ const (
 // Forward, b is n×k and the chain runs over k in order. With back, b is k×n and
 // the chain runs from the last k to the first. With lower, what lies above the
 // diagonal of C is neither read nor written.
-type product struct {
-	c, a, b     []float64
+type product[T real] struct {
+	c, a, b     []T
 	cs, as, bs  int
 	m, n, k     int
 	lower, back bool
 }
 
 // packs holds packed columns, shared by the workers of a product.
-var packs = sync.Pool{New: func() any {
-	s := aligned[float64](spread * depth)
-	return &s
-}}
+var packs64, packs32 = packsOf[float64](), packsOf[float32]()
 
-func gemm(p product, threads int) {
+func packsOf[T real]() *sync.Pool {
+	return &sync.Pool{New: func() any {
+		s := aligned[T](spread * depth)
+		return &s
+	}}
+}
+
+func gemm[T real](p product[T], threads int) {
 	if p.m*p.n*p.k < small {
 		threads = 1
 	}
-	l := active()
+	l := denseOf[T](active())
+	packs := packs64
+	if _, ok := any(T(0)).(float32); ok {
+		packs = packs32
+	}
 	for k := 0; k < p.k; k += depth {
 		kn := min(depth, p.k-k)
 		for col := 0; col < p.n; col += spread {
 			cols := min(spread, p.n-col)
 			panels := (cols + l.nr - 1) / l.nr
-			packed := packs.Get().(*[]float64)
+			packed := packs.Get().(*[]T)
 			parallel(threads, panels, func(q int, _ *scratch) {
 				p.packB((*packed)[q*l.nr*kn:][:l.nr*kn], l.nr, k, kn, col+q*l.nr)
 			})
@@ -68,10 +76,11 @@ func gemm(p product, threads int) {
 
 // rows does the panels [from, to) of the columns packed from col on, for some
 // rows of the result and kn steps from k on.
-func (p *product) rows(l *level, s *scratch, packed []float64, row, rows, k, kn, col, from, to int) {
+func (p *product[T]) rows(l *dense[T], s *scratch, packed []T, row, rows, k, kn, col, from, to int) {
 	// The rows are copied because rows of a large matrix lie a power of two
 	// apart, and would share a few lines of the cache.
-	a := grow(&s.a64, tall*aStride)
+	left, edge := tilesOf[T](s)
+	a := grow(left, tall*aStride)
 	for i := range rows {
 		p.packA(a[i*aStride:][:kn], row+i, k)
 	}
@@ -80,7 +89,7 @@ func (p *product) rows(l *level, s *scratch, packed []float64, row, rows, k, kn,
 	for i := rows; i%l.mr != 0; i++ {
 		clear(a[i*aStride:][:kn])
 	}
-	t := grow(&s.f64, l.mr*l.nr)
+	t := grow(edge, l.mr*l.nr)
 	for q := from; q < to; q++ {
 		j := col + q*l.nr
 		b := packed[q*l.nr*kn:][:l.nr*kn]
@@ -109,14 +118,14 @@ func (p *product) rows(l *level, s *scratch, packed []float64, row, rows, k, kn,
 }
 
 // cols returns how many of the cols columns from j on belong to row i of C.
-func (p *product) cols(i, j, cols int) int {
+func (p *product[T]) cols(i, j, cols int) int {
 	if p.lower {
 		return max(0, min(cols, i-j+1))
 	}
 	return cols
 }
 
-func (p *product) packA(dst []float64, i, k int) {
+func (p *product[T]) packA(dst []T, i, k int) {
 	if !p.back {
 		copy(dst, p.a[i*p.as+k:])
 		return
@@ -128,7 +137,7 @@ func (p *product) packA(dst []float64, i, k int) {
 
 // packB lays nr columns of Bᵀ side by side for each of kn steps from k on;
 // columns that are not there are zeros.
-func (p *product) packB(dst []float64, nr, k, kn, j int) {
+func (p *product[T]) packB(dst []T, nr, k, kn, j int) {
 	cols := min(nr, p.n-j)
 	if cols < nr {
 		clear(dst)
@@ -144,13 +153,13 @@ func (p *product) packB(dst []float64, nr, k, kn, j int) {
 
 // transpose stores in dst (n×m, rows ds apart) the transpose of the m×n matrix
 // src, rows ss apart.
-func transpose(dst []float64, ds int, src []float64, ss, m, n int) {
+func transpose[T real](dst []T, ds int, src []T, ss, m, n int) {
 	i := 0
 	for ; i+4 <= m; i += 4 {
 		s := src[i*ss:]
 		s0, s1, s2, s3 := s[:n], s[ss:][:n], s[2*ss:][:n], s[3*ss:][:n]
 		for j, v := range s0 {
-			to := (*[4]float64)(dst[j*ds+i:])
+			to := (*[4]T)(dst[j*ds+i:])
 			to[0], to[1], to[2], to[3] = v, s1[j], s2[j], s3[j]
 		}
 	}
@@ -159,6 +168,15 @@ func transpose(dst []float64, ds int, src []float64, ss, m, n int) {
 			dst[j*ds+i] = v
 		}
 	}
+}
+
+// tilesOf returns the scratch for packed rows and for a tile at the edge.
+func tilesOf[T real](s *scratch) (left, edge *[]T) {
+	l, e := any(&s.a64), any(&s.f64)
+	if _, ok := any(T(0)).(float32); ok {
+		l, e = &s.a32, &s.f32
+	}
+	return l.(*[]T), e.(*[]T)
 }
 
 // tileGo is the twin of the kernels for tile: 4×4.
@@ -172,6 +190,22 @@ func tileGo(c []float64, cs int, a []float64, as int, b []float64, k int) {
 			c1 = math.FMA(-v, q[1], c1)
 			c2 = math.FMA(-v, q[2], c2)
 			c3 = math.FMA(-v, q[3], c3)
+		}
+		ci[0], ci[1], ci[2], ci[3] = c0, c1, c2, c3
+	}
+}
+
+// tile32Go is tileGo in float32.
+func tile32Go(c []float32, cs int, a []float32, as int, b []float32, k int) {
+	for i := range 4 {
+		ci := c[i*cs:][:4]
+		c0, c1, c2, c3 := ci[0], ci[1], ci[2], ci[3]
+		for p, v := range a[i*as:][:k] {
+			q := (*[4]float32)(b[p*4:])
+			c0 = mulAdd32(-v, q[0], c0)
+			c1 = mulAdd32(-v, q[1], c1)
+			c2 = mulAdd32(-v, q[2], c2)
+			c3 = mulAdd32(-v, q[3], c3)
 		}
 		ci[0], ci[1], ci[2], ci[3] = c0, c1, c2, c3
 	}

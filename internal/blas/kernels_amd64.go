@@ -69,6 +69,16 @@ func tileAVX512(c *float64, cs int, a *float64, as int, b *float64, k int)
 //go:noescape
 func solveAVX512(x *float64, l *float64, ls int, n int)
 
+// tile32AVX512 is tile.
+//
+//go:noescape
+func tile32AVX512(c *float32, cs int, a *float32, as int, b *float32, k int)
+
+// solve32AVX512 is solve.
+//
+//go:noescape
+func solve32AVX512(x *float32, l *float32, ls int, n int)
+
 // dotAVX512 is dot; n may be zero.
 //
 //go:noescape
@@ -119,15 +129,25 @@ func gradient4x4AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs
 //go:noescape
 func gradient4x1AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
 
-// gradientWide4x4AVX512 is gradient64 for 4 outputs and 32 columns.
+// gradientMixed4x4AVX512 is gradientMixed for 4 outputs and 32 columns.
 //
 //go:noescape
-func gradientWide4x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+func gradientMixed4x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
 
-// gradientWide4x2AVX512 is gradient64 for 4 outputs and 16 columns.
+// gradientDouble4x4AVX512 is gradient64 for 4 outputs and 32 columns.
 //
 //go:noescape
-func gradientWide4x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+func gradientDouble4x4AVX512(sums *float64, ss int, c *float64, cs int, x *float64, xs int, rows int)
+
+// gradientMixed4x2AVX512 is gradientMixed for 4 outputs and 16 columns.
+//
+//go:noescape
+func gradientMixed4x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradientDouble4x2AVX512 is gradient64 for 4 outputs and 16 columns.
+//
+//go:noescape
+func gradientDouble4x2AVX512(sums *float64, ss int, c *float64, cs int, x *float64, xs int, rows int)
 
 // gradient2x4AVX512 is gradient for 2 outputs and 64 columns.
 //
@@ -139,15 +159,25 @@ func gradient2x4AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs
 //go:noescape
 func gradient2x1AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
 
-// gradientWide2x4AVX512 is gradient64 for 2 outputs and 32 columns.
+// gradientMixed2x4AVX512 is gradientMixed for 2 outputs and 32 columns.
 //
 //go:noescape
-func gradientWide2x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+func gradientMixed2x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
 
-// gradientWide2x2AVX512 is gradient64 for 2 outputs and 16 columns.
+// gradientDouble2x4AVX512 is gradient64 for 2 outputs and 32 columns.
 //
 //go:noescape
-func gradientWide2x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+func gradientDouble2x4AVX512(sums *float64, ss int, c *float64, cs int, x *float64, xs int, rows int)
+
+// gradientMixed2x2AVX512 is gradientMixed for 2 outputs and 16 columns.
+//
+//go:noescape
+func gradientMixed2x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradientDouble2x2AVX512 is gradient64 for 2 outputs and 16 columns.
+//
+//go:noescape
+func gradientDouble2x2AVX512(sums *float64, ss int, c *float64, cs int, x *float64, xs int, rows int)
 
 // gradient1x4AVX512 is gradient for 1 outputs and 64 columns.
 //
@@ -159,15 +189,25 @@ func gradient1x4AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs
 //go:noescape
 func gradient1x1AVX512(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
 
-// gradientWide1x4AVX512 is gradient64 for 1 outputs and 32 columns.
+// gradientMixed1x4AVX512 is gradientMixed for 1 outputs and 32 columns.
 //
 //go:noescape
-func gradientWide1x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+func gradientMixed1x4AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
 
-// gradientWide1x2AVX512 is gradient64 for 1 outputs and 16 columns.
+// gradientDouble1x4AVX512 is gradient64 for 1 outputs and 32 columns.
 //
 //go:noescape
-func gradientWide1x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+func gradientDouble1x4AVX512(sums *float64, ss int, c *float64, cs int, x *float64, xs int, rows int)
+
+// gradientMixed1x2AVX512 is gradientMixed for 1 outputs and 16 columns.
+//
+//go:noescape
+func gradientMixed1x2AVX512(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradientDouble1x2AVX512 is gradient64 for 1 outputs and 16 columns.
+//
+//go:noescape
+func gradientDouble1x2AVX512(sums *float64, ss int, c *float64, cs int, x *float64, xs int, rows int)
 
 // hadamard2AVX512 makes the butterflies of the 2 vectors that are h elements apart,
 // for as many vectors from x on.
@@ -247,6 +287,16 @@ func tileAVX2(c *float64, cs int, a *float64, as int, b *float64, k int)
 //go:noescape
 func solveAVX2(x *float64, l *float64, ls int, n int)
 
+// tile32AVX2 is tile.
+//
+//go:noescape
+func tile32AVX2(c *float32, cs int, a *float32, as int, b *float32, k int)
+
+// solve32AVX2 is solve.
+//
+//go:noescape
+func solve32AVX2(x *float32, l *float32, ls int, n int)
+
 // dotAVX2 is dot; n may be zero.
 //
 //go:noescape
@@ -282,30 +332,45 @@ func scores1x1AVX2(dst *float32, ds int, x *float32, xs int, w *float32, ws int,
 //go:noescape
 func gradient4x2AVX2(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
 
-// gradientWide4x2AVX2 is gradient64 for 4 outputs and 8 columns.
+// gradientMixed4x2AVX2 is gradientMixed for 4 outputs and 8 columns.
 //
 //go:noescape
-func gradientWide4x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+func gradientMixed4x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradientDouble4x2AVX2 is gradient64 for 4 outputs and 8 columns.
+//
+//go:noescape
+func gradientDouble4x2AVX2(sums *float64, ss int, c *float64, cs int, x *float64, xs int, rows int)
 
 // gradient2x2AVX2 is gradient for 2 outputs and 16 columns.
 //
 //go:noescape
 func gradient2x2AVX2(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
 
-// gradientWide2x2AVX2 is gradient64 for 2 outputs and 8 columns.
+// gradientMixed2x2AVX2 is gradientMixed for 2 outputs and 8 columns.
 //
 //go:noescape
-func gradientWide2x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+func gradientMixed2x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradientDouble2x2AVX2 is gradient64 for 2 outputs and 8 columns.
+//
+//go:noescape
+func gradientDouble2x2AVX2(sums *float64, ss int, c *float64, cs int, x *float64, xs int, rows int)
 
 // gradient1x2AVX2 is gradient for 1 outputs and 16 columns.
 //
 //go:noescape
 func gradient1x2AVX2(sums *float32, ss int, c *float32, cs int, x *float32, xs int, rows int)
 
-// gradientWide1x2AVX2 is gradient64 for 1 outputs and 8 columns.
+// gradientMixed1x2AVX2 is gradientMixed for 1 outputs and 8 columns.
 //
 //go:noescape
-func gradientWide1x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+func gradientMixed1x2AVX2(sums *float64, ss int, c *float64, cs int, x *float32, xs int, rows int)
+
+// gradientDouble1x2AVX2 is gradient64 for 1 outputs and 8 columns.
+//
+//go:noescape
+func gradientDouble1x2AVX2(sums *float64, ss int, c *float64, cs int, x *float64, xs int, rows int)
 
 // hadamard2AVX2 makes the butterflies of the 2 vectors that are h elements apart,
 // for as many vectors from x on.

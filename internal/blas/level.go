@@ -50,13 +50,8 @@ type level struct {
 	// and 4q+3 are y[q·ys+4t:].
 	targets func(acc []int32, panel []int8, y []int16, ys, quads, k int)
 
-	// tile subtracts from the mr×nr elements of c the product of mr rows of a
-	// with the nr columns of the packed b, each a chain of k steps.
-	mr, nr int
-	tile   func(c []float64, cs int, a []float64, as int, b []float64, k int)
-	// solve replaces the columns of x (n×32) by the solution of L·y = x, L being
-	// lower triangular with rows ls apart.
-	solve func(x, l []float64, ls, n int)
+	f64 dense[float64]
+	f32 dense[float32]
 
 	// hadamard transforms x, of a power of two numbers.
 	hadamard func(x []float32)
@@ -72,13 +67,37 @@ type level struct {
 	dots func(dst, a, b []float64, bs int)
 	// scores stores X·Wᵀ, n numbers long, for some rows of x and of w.
 	scores func(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n, rows, outs int)
-	// gradient and gradient64 add Cᵀ·X to g: outs columns of c by cols columns of x,
-	// a multiple of 16, over rows of both.
-	gradient   func(g []float32, gs int, c []float32, cs int, x []float32, xs int, rows, cols, outs int)
-	gradient64 func(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int)
+	// gradients add Cᵀ·X to g: outs columns of c by cols columns of x, a multiple of
+	// 16, over rows of both.
+	gradient      func(g []float32, gs int, c []float32, cs int, x []float32, xs int, rows, cols, outs int)
+	gradient64    func(g []float64, gs int, c []float64, cs int, x []float64, xs int, rows, cols, outs int)
+	gradientMixed func(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int)
 
 	dot  func(x, y []float32) float32
 	axpy func(a float32, x, y []float32)
+}
+
+// real is a number that matrices are factored in.
+type real interface{ float32 | float64 }
+
+// dense holds the kernels of the factorisation.
+type dense[T real] struct {
+	// tile subtracts from the mr×nr elements of c the product of mr rows of a
+	// with the nr columns of the packed b, each a chain of k steps.
+	mr, nr int
+	tile   func(c []T, cs int, a []T, as int, b []T, k int)
+	// solve replaces the columns of x (n×32) by the solution of L·y = x, L being
+	// lower triangular with rows ls apart.
+	solve func(x, l []T, ls, n int)
+}
+
+// denseOf returns the kernels of l for numbers of type T.
+func denseOf[T real](l *level) *dense[T] {
+	var d any = &l.f64
+	if _, ok := any(T(0)).(float32); ok {
+		d = &l.f32
+	}
+	return d.(*dense[T])
 }
 
 var current atomic.Pointer[level]

@@ -88,19 +88,8 @@ var avx512Level = level{
 	classes: classesWide,
 	targets: targetsWide,
 	dots:    dotsWide,
-	mr:      8,
-	nr:      24,
-	tile: func(c []float64, cs int, a []float64, as int, b []float64, k int) {
-		reach(c, 8, cs, 24)
-		reach(a, 8, as, k)
-		reach(b, k, 24, 24)
-		tileAVX512(ptr(c), cs, ptr(a), as, ptr(b), k)
-	},
-	solve: func(x, l []float64, ls, n int) {
-		reach(x, n, base, base)
-		reach(l, n, ls, n)
-		solveAVX512(ptr(x), ptr(l), ls, n)
-	},
+	f64:     denseBy(8, 24, tileAVX512, solveAVX512),
+	f32:     denseBy(8, 48, tile32AVX512, solve32AVX512),
 	hadamard: func(x []float32) {
 		if len(x) < 128 {
 			hadamardGo(x)
@@ -129,11 +118,12 @@ var avx512Level = level{
 		reach(x, rows, xs, vecs*lanes+shift)
 		slideAVX512(ptr(x), xs, shift, rows, vecs)
 	},
-	scores:     scoresAVX512,
-	gradient:   gradientAVX512,
-	gradient64: gradient64AVX512,
-	dot:        func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
-	axpy:       func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
+	scores:        scoresAVX512,
+	gradient:      gradientAVX512,
+	gradient64:    gradient64AVX512,
+	gradientMixed: gradientMixedAVX512,
+	dot:           func(x, y []float32) float32 { return dotAVX512(ptr(x), ptr(y), min(len(x), len(y))) },
+	axpy:          func(a float32, x, y []float32) { axpyAVX512(a, ptr(x), ptr(y), min(len(x), len(y))) },
 }
 
 var avx2Level = level{
@@ -199,19 +189,8 @@ var avx2Level = level{
 	classes: classesWide,
 	targets: targetsWide,
 	dots:    dotsWide,
-	mr:      4,
-	nr:      12,
-	tile: func(c []float64, cs int, a []float64, as int, b []float64, k int) {
-		reach(c, 4, cs, 12)
-		reach(a, 4, as, k)
-		reach(b, k, 12, 12)
-		tileAVX2(ptr(c), cs, ptr(a), as, ptr(b), k)
-	},
-	solve: func(x, l []float64, ls, n int) {
-		reach(x, n, base, base)
-		reach(l, n, ls, n)
-		solveAVX2(ptr(x), ptr(l), ls, n)
-	},
+	f64:     denseBy(4, 12, tileAVX2, solveAVX2),
+	f32:     denseBy(4, 24, tile32AVX2, solve32AVX2),
 	hadamard: func(x []float32) {
 		if len(x) < 64 {
 			hadamardGo(x)
@@ -240,11 +219,30 @@ var avx2Level = level{
 		reach(x, rows, xs, vecs*lanes+shift)
 		slideAVX2(ptr(x), xs, shift, rows, vecs)
 	},
-	scores:     scoresAVX2,
-	gradient:   gradientAVX2,
-	gradient64: gradient64AVX2,
-	dot:        func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
-	axpy:       func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
+	scores:        scoresAVX2,
+	gradient:      gradientAVX2,
+	gradient64:    gradient64AVX2,
+	gradientMixed: gradientMixedAVX2,
+	dot:           func(x, y []float32) float32 { return dotAVX2(ptr(x), ptr(y), min(len(x), len(y))) },
+	axpy:          func(a float32, x, y []float32) { axpyAVX2(a, ptr(x), ptr(y), min(len(x), len(y))) },
+}
+
+// denseBy returns the factorisation's kernels, with checks before them.
+func denseBy[T real](mr, nr int, tile func(c *T, cs int, a *T, as int, b *T, k int), solve func(x, l *T, ls, n int)) dense[T] {
+	return dense[T]{
+		mr: mr, nr: nr,
+		tile: func(c []T, cs int, a []T, as int, b []T, k int) {
+			reach(c, mr, cs, nr)
+			reach(a, mr, as, k)
+			reach(b, k, nr, nr)
+			tile(ptr(c), cs, ptr(a), as, ptr(b), k)
+		},
+		solve: func(x, l []T, ls, n int) {
+			reach(x, n, base, base)
+			reach(l, n, ls, n)
+			solve(ptr(x), ptr(l), ls, n)
+		},
+	}
 }
 
 // classesWide, targetsWide and dotsWide are bound by the cache at 256 bits already.

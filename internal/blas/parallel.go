@@ -11,7 +11,8 @@ type scratch struct {
 	f32 []float32
 	f64 []float64
 	i32 []int32
-	a64 []float64 // packed left operand of a float64 product
+	a64 []float64 // packed left operand of a product
+	a32 []float32 // likewise
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

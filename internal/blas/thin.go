@@ -19,35 +19,42 @@ func Scores(dst, x []float32, n, d int, w []float32, k, threads int) {
 		return
 	}
 	l := active()
-	// The weights come from afar once for so many rows, which stay in the cache.
-	const run = 24
-	parallel(threads, (n+run-1)/run, func(item int, _ *scratch) {
-		i := item * run
-		l.scores(dst[i*k:], k, x[i*d:], d, w, d, d, min(run, n-i), k)
+	parallel(threads, (n+scoreRun-1)/scoreRun, func(item int, _ *scratch) {
+		i := item * scoreRun
+		l.scores(dst[i*k:], k, x[i*d:], d, w, d, d, min(scoreRun, n-i), k)
 	})
 }
+
+// scoreRun is the number of rows for which the weights come from afar once, and
+// which stay in the cache.
+const scoreRun = 24
 
 // Gradient adds Cᵀ·X to g (k×d) for the n rows of c (n×k) and of x (n×d): the
 // gradient of X·Wᵀ weighed by c. Each element is one chain of fused
 // multiply-adds over the rows in order, which starts from g, so that rows may
 // come in several calls.
-func Gradient(g, c, x []float32, n, d, k, threads int) {
-	gradientOf(active().gradient, g, c, x, n, d, k, threads)
+func Gradient[T float32 | float64](g, c, x []T, n, d, k, threads int) {
+	switch g := any(g).(type) {
+	case []float32:
+		gradientOf(active().gradient, g, any(c).([]float32), any(x).([]float32), n, d, k, threads)
+	case []float64:
+		gradientOf(active().gradient64, g, any(c).([]float64), any(x).([]float64), n, d, k, threads)
+	}
 }
 
 // Gradient64 is Gradient with coefficients and sums in float64, which the
 // elements of x are turned into.
 func Gradient64(g, c []float64, x []float32, n, d, k, threads int) {
-	gradientOf(active().gradient64, g, c, x, n, d, k, threads)
+	gradientOf(active().gradientMixed, g, c, x, n, d, k, threads)
 }
 
 const (
-	thinRows = 32   // between two looks at the same sums
-	thinCols = 1024 // of a work item; a multiple of 16
+	thinRows = 32  // between two looks at the same sums
+	thinCols = 512 // of a work item; a multiple of 16
 )
 
-func gradientOf[T float32 | float64](kernel func(g []T, gs int, c []T, cs int, x []float32, xs int, rows, cols, outs int),
-	g, c []T, x []float32, n, d, k, threads int) {
+func gradientOf[T, X real](kernel func(g []T, gs int, c []T, cs int, x []X, xs int, rows, cols, outs int),
+	g, c []T, x []X, n, d, k, threads int) {
 	checkThin(n, d, k, len(x))
 	if len(c) < n*k {
 		panic("blas: coefficients shorter than n×k")
@@ -58,31 +65,36 @@ func gradientOf[T float32 | float64](kernel func(g []T, gs int, c []T, cs int, x
 	if n == 0 || d == 0 || k == 0 {
 		return
 	}
-	parallel(threads, (d+thinCols-1)/thinCols, func(item int, s *scratch) {
+	addThin(kernel, g, d, c, x, d, n, d, k, threads)
+}
+
+// addThin is gradientOf for rows of g and x that are gs and xs apart.
+func addThin[T, X real](kernel func(g []T, gs int, c []T, cs int, x []X, xs int, rows, cols, outs int),
+	g []T, gs int, c []T, x []X, xs, n, d, k, threads int) {
+	parallel(threads, (d+thinCols-1)/thinCols, func(item int, _ *scratch) {
 		from := item * thinCols
 		to := min(from+thinCols, d)
 		whole := to - to%lanes
 		if whole > from {
 			for i := 0; i < n; i += thinRows {
-				kernel(g[from:], d, c[i*k:], k, x[i*d+from:], d, min(thinRows, n-i), whole-from, k)
+				kernel(g[from:], gs, c[i*k:], k, x[i*xs+from:], xs, min(thinRows, n-i), whole-from, k)
 			}
 		}
 		if rest := to - whole; rest > 0 {
 			// The last columns, with zeros beside them.
-			ge, xe := make([]T, k*lanes), grow(&s.f32, thinRows*lanes)
-			clear(xe)
+			ge, xe := make([]T, k*lanes), make([]X, thinRows*lanes)
 			for o := range k {
-				copy(ge[o*lanes:], g[o*d+whole:][:rest])
+				copy(ge[o*lanes:], g[o*gs+whole:][:rest])
 			}
 			for i := 0; i < n; i += thinRows {
 				rows := min(thinRows, n-i)
 				for r := range rows {
-					copy(xe[r*lanes:], x[(i+r)*d+whole:][:rest])
+					copy(xe[r*lanes:], x[(i+r)*xs+whole:][:rest])
 				}
 				kernel(ge, lanes, c[i*k:], k, xe, lanes, rows, lanes, k)
 			}
 			for o := range k {
-				copy(g[o*d+whole:][:rest], ge[o*lanes:])
+				copy(g[o*gs+whole:][:rest], ge[o*lanes:])
 			}
 		}
 	})
@@ -106,7 +118,7 @@ func scoresGo(dst []float32, ds int, x []float32, xs int, w []float32, ws int, n
 			for p := 0; p < n; p += lanes {
 				for l := range s {
 					if p+l < n {
-						s[l] = fma32(wo[p+l], xi[p+l], s[l])
+						s[l] = mulAdd32(wo[p+l], xi[p+l], s[l])
 					} else {
 						s[l] += 0 // as by a product of zeros: -0 becomes 0
 					}
@@ -131,7 +143,7 @@ func gradientGo(g []float32, gs int, c []float32, cs int, x []float32, xs int, r
 	}
 }
 
-func gradient64Go(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int) {
+func gradient64Go[X real](g []float64, gs int, c []float64, cs int, x []X, xs int, rows, cols, outs int) {
 	for o := range outs {
 		to := g[o*gs:][:cols]
 		for i := range rows {

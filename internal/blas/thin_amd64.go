@@ -3,8 +3,8 @@
 package blas
 
 type (
-	scoresKernel          func(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
-	gradientKernel[T any] func(g *T, gs int, c *T, cs int, x *float32, xs int, rows int)
+	scoresKernel             func(dst *float32, ds int, x *float32, xs int, w *float32, ws int, n int)
+	gradientKernel[T, X any] func(g *T, gs int, c *T, cs int, x *X, xs int, rows int)
 )
 
 // thinScores are the kernels for a number of outputs: for rows at once, and for one.
@@ -53,34 +53,44 @@ func scoresBy(kernels []thinScores, dst []float32, ds int, x []float32, xs int, 
 
 // thinGradient are the kernels for a number of outputs: for many columns at once,
 // and for a number of them that divides 16.
-type thinGradient[T any] struct {
+type thinGradient[T, X any] struct {
 	outs       int
-	tile, edge gradientKernel[T]
+	tile, edge gradientKernel[T, X]
 }
 
 // thinColumns are the columns of the kernels of thinGradient.
 type thinColumns struct{ tile, edge int }
 
 var (
-	thinGradientAVX512 = []thinGradient[float32]{
+	thinGradientAVX512 = []thinGradient[float32, float32]{
 		{4, gradient4x4AVX512, gradient4x1AVX512},
 		{2, gradient2x4AVX512, gradient2x1AVX512},
 		{1, gradient1x4AVX512, gradient1x1AVX512},
 	}
-	thinGradientAVX2 = []thinGradient[float32]{
+	thinGradientAVX2 = []thinGradient[float32, float32]{
 		{4, gradient4x2AVX2, gradient4x2AVX2},
 		{2, gradient2x2AVX2, gradient2x2AVX2},
 		{1, gradient1x2AVX2, gradient1x2AVX2},
 	}
-	thinGradient64AVX512 = []thinGradient[float64]{
-		{4, gradientWide4x4AVX512, gradientWide4x2AVX512},
-		{2, gradientWide2x4AVX512, gradientWide2x2AVX512},
-		{1, gradientWide1x4AVX512, gradientWide1x2AVX512},
+	thinGradient64AVX512 = []thinGradient[float64, float64]{
+		{4, gradientDouble4x4AVX512, gradientDouble4x2AVX512},
+		{2, gradientDouble2x4AVX512, gradientDouble2x2AVX512},
+		{1, gradientDouble1x4AVX512, gradientDouble1x2AVX512},
 	}
-	thinGradient64AVX2 = []thinGradient[float64]{
-		{4, gradientWide4x2AVX2, gradientWide4x2AVX2},
-		{2, gradientWide2x2AVX2, gradientWide2x2AVX2},
-		{1, gradientWide1x2AVX2, gradientWide1x2AVX2},
+	thinMixedAVX512 = []thinGradient[float64, float32]{
+		{4, gradientMixed4x4AVX512, gradientMixed4x2AVX512},
+		{2, gradientMixed2x4AVX512, gradientMixed2x2AVX512},
+		{1, gradientMixed1x4AVX512, gradientMixed1x2AVX512},
+	}
+	thinGradient64AVX2 = []thinGradient[float64, float64]{
+		{4, gradientDouble4x2AVX2, gradientDouble4x2AVX2},
+		{2, gradientDouble2x2AVX2, gradientDouble2x2AVX2},
+		{1, gradientDouble1x2AVX2, gradientDouble1x2AVX2},
+	}
+	thinMixedAVX2 = []thinGradient[float64, float32]{
+		{4, gradientMixed4x2AVX2, gradientMixed4x2AVX2},
+		{2, gradientMixed2x2AVX2, gradientMixed2x2AVX2},
+		{1, gradientMixed1x2AVX2, gradientMixed1x2AVX2},
 	}
 )
 
@@ -92,15 +102,23 @@ func gradientAVX2(g []float32, gs int, c []float32, cs int, x []float32, xs int,
 	gradientBy(thinGradientAVX2, thinColumns{16, 16}, g, gs, c, cs, x, xs, rows, cols, outs)
 }
 
-func gradient64AVX512(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int) {
+func gradient64AVX512(g []float64, gs int, c []float64, cs int, x []float64, xs int, rows, cols, outs int) {
 	gradientBy(thinGradient64AVX512, thinColumns{32, 16}, g, gs, c, cs, x, xs, rows, cols, outs)
 }
 
-func gradient64AVX2(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int) {
+func gradient64AVX2(g []float64, gs int, c []float64, cs int, x []float64, xs int, rows, cols, outs int) {
 	gradientBy(thinGradient64AVX2, thinColumns{8, 8}, g, gs, c, cs, x, xs, rows, cols, outs)
 }
 
-func gradientBy[T any](kernels []thinGradient[T], have thinColumns, g []T, gs int, c []T, cs int, x []float32, xs int, rows, cols, outs int) {
+func gradientMixedAVX512(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int) {
+	gradientBy(thinMixedAVX512, thinColumns{32, 16}, g, gs, c, cs, x, xs, rows, cols, outs)
+}
+
+func gradientMixedAVX2(g []float64, gs int, c []float64, cs int, x []float32, xs int, rows, cols, outs int) {
+	gradientBy(thinMixedAVX2, thinColumns{8, 8}, g, gs, c, cs, x, xs, rows, cols, outs)
+}
+
+func gradientBy[T, X any](kernels []thinGradient[T, X], have thinColumns, g []T, gs int, c []T, cs int, x []X, xs int, rows, cols, outs int) {
 	reach(g, outs, gs, cols)
 	reach(c, rows, cs, outs)
 	reach(x, rows, xs, cols)

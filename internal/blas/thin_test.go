@@ -49,6 +49,10 @@ func TestGradientsAreThoseOfTheTwin(t *testing.T) {
 				want, want64 := append([]float32(nil), from...), append([]float64(nil), from64...)
 				gradientGo(want, d, c, k, x, d, n, d, k)
 				gradient64Go(want64, d, c64, k, x, d, n, d, k)
+				wide, checkWide := guarded[float64](t, n*d)
+				for i, v := range x {
+					wide[i] = float64(v)
+				}
 				what := fmt.Sprintf("%d rows of %d, %d outputs", n, d, k)
 				eachLevel(t, func(t *testing.T) {
 					for _, threads := range []int{1, 3} {
@@ -62,11 +66,16 @@ func TestGradientsAreThoseOfTheTwin(t *testing.T) {
 						Gradient64(g64, c64, x, n, d, k, threads)
 						mustSame64(t, what+" in float64", g64, want64)
 						check64()
+						copy(g64, from64)
+						Gradient(g64, c64, wide, n, d, k, threads)
+						mustSame64(t, what+" all in float64", g64, want64)
+						check64()
 					}
 				})
 				checkX()
 				checkC()
 				checkC64()
+				checkWide()
 			}
 		}
 	}

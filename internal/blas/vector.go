@@ -25,7 +25,7 @@ func dotGo(x, y []float32) float32 {
 	for i := 0; i < whole; i += 64 {
 		a, b := (*[64]float32)(x[i:]), (*[64]float32)(y[i:])
 		for l := range s {
-			s[l] = fma32(a[l], b[l], s[l])
+			s[l] = mulAdd32(a[l], b[l], s[l])
 		}
 	}
 	for h := 32; h > 0; h /= 2 {
@@ -38,13 +38,13 @@ func dotGo(x, y []float32) float32 {
 
 func dotTail(s float32, x, y []float32) float32 {
 	for i, v := range x {
-		s = fma32(v, y[i], s)
+		s = mulAdd32(v, y[i], s)
 	}
 	return s
 }
 
 func axpyGo(a float32, x, y []float32) {
 	for i, v := range x {
-		y[i] = fma32(a, v, y[i])
+		y[i] = mulAdd32(a, v, y[i])
 	}
 }

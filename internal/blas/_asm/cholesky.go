@@ -1,46 +1,64 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// real is a type of numbers: its name in Go, the end of a kernel's name, its size as
+// a power of two, and its instructions.
+type real struct {
+	typ, suffix  string
+	shift        uint64
+	move, divide func(...Op)
+	broadcast    func(...Op)
+	fma, fnm     func(...Op)
+}
+
+var (
+	float64s = real{"float64", "", 3, VMOVUPD, VDIVPD, VBROADCASTSD, VFMADD231PD, VFNMADD231PD}
+	float32s = real{"float32", "32", 2, VMOVUPS, VDIVPS, VBROADCASTSS, VFMADD231PS, VFNMADD231PS}
+)
+
 // subtractTile writes tile.
-func subtractTile(m machine) {
-	text(m, "tile", "func(c *float64, cs int, a *float64, as int, b *float64, k int)", "is tile.")
+func subtractTile(m machine, f real) {
+	size := 1 << f.shift
+	text(m, "tile"+f.suffix, fmt.Sprintf("func(c *%[1]s, cs int, a *%[1]s, as int, b *%[1]s, k int)", f.typ), "is tile.")
 	rows, n := m.tileRows, m.tileVecs
 	acc := func(i, j int) reg.VecPhysical { return m.v(i*n + j) }
 	bv := func(j int) reg.VecPhysical { return m.v(rows*n + j) }
 	bc := m.v(rows*n + n)
-	c, cs := param("c"), shifted("cs", 3)
+	c, cs := param("c"), shifted("cs", f.shift)
 	p := GP64()
 	MOVQ(c, p)
 	for i := range rows {
 		for j := range n {
-			VMOVUPD(at(p, j*m.bytes), acc(i, j))
+			f.move(at(p, j*m.bytes), acc(i, j))
 		}
 		ADDQ(cs, p)
 	}
-	a, as, b, k := param("a"), shifted("as", 3), param("b"), param("k")
+	a, as, b, k := param("a"), shifted("as", f.shift), param("b"), param("k")
 	as3, high := GP64(), GP64()
 	LEAQ(Mem{Base: as, Index: as, Scale: 2}, as3)
 	LEAQ(Mem{Base: a, Index: as, Scale: 4}, high)
 	step := func(u int) {
 		for j := range n {
-			VMOVUPD(at(b, (u*n+j)*m.bytes), bv(j))
+			f.move(at(b, (u*n+j)*m.bytes), bv(j))
 		}
 		for i := range rows {
-			VBROADCASTSD(rowOf(i, 4, a, high, as, as3, 8*u), bc)
+			f.broadcast(rowOf(i, 4, a, high, as, as3, size*u), bc)
 			for j := range n {
-				VFNMADD231PD(bv(j), bc, acc(i, j))
+				f.fnm(bv(j), bc, acc(i, j))
 			}
 		}
 	}
 	const unroll = 4
 	advance := func(by int) {
-		add(8*by, a)
-		add(8*by, high)
+		add(size*by, a)
+		add(size*by, high)
 		add(n*m.bytes*by, b)
 	}
 	add(-unroll, k)
@@ -60,18 +78,20 @@ func subtractTile(m machine) {
 	})
 	for i := range rows {
 		for j := range n {
-			VMOVUPD(acc(i, j), at(c, j*m.bytes))
+			f.move(acc(i, j), at(c, j*m.bytes))
 		}
 		ADDQ(cs, c)
 	}
 	ret()
 }
 
-// solve writes solve: 32 right sides at once, their elements 256 bytes apart.
-func solve(m machine) {
-	text(m, "solve", "func(x, l *float64, ls, n int)", "is solve.")
-	n := 256 / m.bytes
-	first, row, ls, count := param("x"), param("l"), shifted("ls", 3), param("n")
+// solve writes solve: 32 right sides at once.
+func solve(m machine, f real) {
+	size := 1 << f.shift
+	pitch := 32 * size
+	text(m, "solve"+f.suffix, fmt.Sprintf("func(x, l *%s, ls, n int)", f.typ), "is solve.")
+	n := pitch / m.bytes
+	first, row, ls, count := param("x"), param("l"), shifted("ls", f.shift), param("n")
 	done, p, at2, l := GP64(), GP64(), GP64(), GP64()
 	own := GP64()
 	MOVQ(first, own)
@@ -79,25 +99,25 @@ func solve(m machine) {
 	bc := m.v(n)
 	loop("row", count, 1, false, func() {
 		for j := range n {
-			VMOVUPD(at(own, j*m.bytes), m.v(j))
+			f.move(at(own, j*m.bytes), m.v(j))
 		}
 		MOVQ(first, at2)
 		MOVQ(row, l)
 		MOVQ(done, p)
 		loop("step", p, 1, true, func() {
-			VBROADCASTSD(at(l, 0), bc)
+			f.broadcast(at(l, 0), bc)
 			for j := range n {
-				VFNMADD231PD(at(at2, j*m.bytes), bc, m.v(j))
+				f.fnm(at(at2, j*m.bytes), bc, m.v(j))
 			}
-			add(8, l)
-			add(256, at2)
+			add(size, l)
+			add(pitch, at2)
 		})
-		VBROADCASTSD(at(l, 0), bc)
+		f.broadcast(at(l, 0), bc)
 		for j := range n {
-			VDIVPD(bc, m.v(j), m.v(j))
-			VMOVUPD(m.v(j), at(own, j*m.bytes))
+			f.divide(bc, m.v(j), m.v(j))
+			f.move(m.v(j), at(own, j*m.bytes))
 		}
-		add(256, own)
+		add(pitch, own)
 		ADDQ(ls, row)
 		INCQ(done)
 	})

@@ -31,8 +31,10 @@ func main() {
 		cosineBytes(m, false)
 		cosineBytes(m, true)
 		quantize(m)
-		subtractTile(m)
-		solve(m)
+		for _, f := range []real{float64s, float32s} {
+			subtractTile(m, f)
+			solve(m, f)
+		}
 		dot(m)
 		axpy(m)
 		thin(m)
@@ -60,7 +62,7 @@ type machine struct {
 	name     string
 	bytes    int // of a vector
 	mulRows  int // rows of a tile of mul
-	tileRows int // rows and vectors of a tile of the float64 product
+	tileRows int // rows and vectors of a tile of the subtracted product
 	tileVecs int
 }
 

@@ -112,76 +112,76 @@ func scores(m machine, rows, outs int) {
 	ret()
 }
 
-// gradient writes gradientOxV, or gradientWideOxV with sums and coefficients of 64
-// bits: O outputs by V vectors of columns.
-func gradient(m machine, outs, vecs int, wide bool) {
-	name, typ, of, size, shift := "gradient", "float32", "gradient", 4, uint64(2)
-	if wide {
-		name, typ, of, size, shift = "gradientWide", "float64", "gradient64", 8, 3
+// gradient writes gradientOxV, of O outputs by V vectors of columns: all in float32;
+// gradientMixedOxV with float64 but for x; or gradientDoubleOxV.
+func gradient(m machine, outs, vecs int, f real, x32 bool) {
+	name, of, size, xshift := "gradient", "gradient", 1<<f.shift, f.shift
+	switch {
+	case f.shift == 3 && x32:
+		name, of, xshift = "gradientMixed", "gradientMixed", 2
+	case f.shift == 3:
+		name, of = "gradientDouble", "gradient64"
+	}
+	xtyp := f.typ
+	if x32 {
+		xtyp = "float32"
 	}
 	text(m, fmt.Sprintf("%s%dx%d", name, outs, vecs),
-		fmt.Sprintf("func(sums *%s, ss int, c *%s, cs int, x *float32, xs int, rows int)", typ, typ),
+		fmt.Sprintf("func(sums *%s, ss int, c *%s, cs int, x *%s, xs int, rows int)", f.typ, f.typ, xtyp),
 		fmt.Sprintf("is %s for %d outputs and %d columns.", of, outs, vecs*m.bytes/size))
 	acc := func(o, v int) reg.VecPhysical { return m.v(o*vecs + v) }
 	xv := func(v int) reg.VecPhysical { return m.v(outs*vecs + v) }
 	cv := m.v((outs + 1) * vecs)
-	g, gs := param("sums"), shifted("ss", shift)
-	each := func(f func(at Mem, a reg.VecPhysical)) {
+	g, gs := param("sums"), shifted("ss", f.shift)
+	each := func(do func(at Mem, a reg.VecPhysical)) {
 		p := GP64()
 		MOVQ(g, p)
 		for o := range outs {
 			for v := range vecs {
-				f(at(p, v*m.bytes), acc(o, v))
+				do(at(p, v*m.bytes), acc(o, v))
 			}
 			ADDQ(gs, p)
 		}
 	}
-	each(func(from Mem, a reg.VecPhysical) { VMOVUPS(from, a) })
-	c, cs, x, xs, rows := param("c"), shifted("cs", shift), param("x"), shifted("xs", 2), param("rows")
+	each(func(from Mem, a reg.VecPhysical) { f.move(from, a) })
+	c, cs, x, xs, rows := param("c"), shifted("cs", f.shift), param("x"), shifted("xs", xshift), param("rows")
 	loop("row", rows, 1, false, func() {
 		for v := range vecs {
-			if wide {
+			if xshift < f.shift {
 				VCVTPS2PD(at(x, v*m.bytes/2), xv(v))
 			} else {
-				VMOVUPS(at(x, v*m.bytes), xv(v))
+				f.move(at(x, v*m.bytes), xv(v))
 			}
 		}
 		for o := range outs {
-			if wide {
-				VBROADCASTSD(at(c, o*size), cv)
-			} else {
-				VBROADCASTSS(at(c, o*size), cv)
-			}
+			f.broadcast(at(c, o*size), cv)
 			for v := range vecs {
-				if wide {
-					VFMADD231PD(xv(v), cv, acc(o, v))
-				} else {
-					VFMADD231PS(xv(v), cv, acc(o, v))
-				}
+				f.fma(xv(v), cv, acc(o, v))
 			}
 		}
 		ADDQ(cs, c)
 		ADDQ(xs, x)
 	})
-	each(func(to Mem, a reg.VecPhysical) { VMOVUPS(a, to) })
+	each(func(to Mem, a reg.VecPhysical) { f.move(a, to) })
 	ret()
 }
 
 // thin writes the kernels of the products with few outputs.
 func thin(m machine) {
-	shapes, vecs, wide := [][2]int{{3, 2}, {4, 1}, {1, 2}, {1, 1}}, []int{2}, []int{2}
+	shapes, vecs, double := [][2]int{{3, 2}, {4, 1}, {1, 2}, {1, 1}}, []int{2}, []int{2}
 	if m.bytes == 64 {
-		shapes, vecs, wide = [][2]int{{4, 4}, {4, 2}, {4, 1}, {1, 4}, {1, 2}, {1, 1}}, []int{4, 1}, []int{4, 2}
+		shapes, vecs, double = [][2]int{{4, 4}, {4, 2}, {4, 1}, {1, 4}, {1, 2}, {1, 1}}, []int{4, 1}, []int{4, 2}
 	}
 	for _, s := range shapes {
 		scores(m, s[0], s[1])
 	}
 	for _, outs := range []int{4, 2, 1} {
 		for _, v := range vecs {
-			gradient(m, outs, v, false)
+			gradient(m, outs, v, float32s, true)
 		}
-		for _, v := range wide {
-			gradient(m, outs, v, true)
+		for _, v := range double {
+			gradient(m, outs, v, float64s, true)
+			gradient(m, outs, v, float64s, false)
 		}
 	}
 }

@@ -1,0 +1,107 @@
+package blas
+
+// Triangle is a Cholesky factor L in float32, laid out to solve for few right
+// sides again and again: the preconditioner of an iteration in float64. It does
+// not change, and is safe for concurrent use.
+type Triangle struct {
+	n int
+	// Runs of triangleRows rows, each as long as its last one, row-major. The square
+	// on the diagonal holds the inverse of that of L, so that all is products.
+	runs [][]float32
+}
+
+const triangleRows = 256
+
+// NewTriangle copies L from the lower triangle of a (n×n), where Cholesky left it.
+func NewTriangle(a []float32, n, threads int) *Triangle {
+	if n < 0 || len(a) < n*n {
+		panic("blas: matrix shorter than n×n")
+	}
+	t := &Triangle{n: n, runs: make([][]float32, (n+triangleRows-1)/triangleRows)}
+	parallel(threads, len(t.runs), func(run int, _ *scratch) {
+		top := run * triangleRows
+		rows := min(triangleRows, n-top)
+		width := top + rows
+		to := aligned[float32](rows * width)
+		for i := range rows {
+			copy(to[i*width:][:top], a[(top+i)*n:])
+		}
+		// X·Lᵀ = I gives the inverse of the square, transposed.
+		x := make([]float32, rows*rows)
+		for i := range rows {
+			x[i*rows+i] = 1
+		}
+		solveRows(x, rows, rows, a[top*n+top:], n, rows, false, 0)
+		transpose(to[top:], width, x, rows, rows, rows)
+		t.runs[run] = to
+	})
+	return t
+}
+
+// Bytes returns the memory that a Triangle of n rows holds.
+func TriangleBytes(n int) int64 {
+	runs := int64(n+triangleRows-1) / triangleRows
+	return 4 * int64(n) * triangleRows * (runs + 1) / 2
+}
+
+// Solve replaces each of the k rows of x (k×n) by (L·Lᵀ)⁻¹ of it. Products are
+// those of Scores and Gradient.
+func (t *Triangle) Solve(x []float32, k, threads int) {
+	if k < 0 || len(x) < k*t.n {
+		panic("blas: right sides shorter than k×n")
+	}
+	if k == 0 {
+		return
+	}
+	l, n := active(), t.n
+	product := make([]float32, triangleRows*k)
+	side := make([]float32, triangleRows*k)
+	for run, a := range t.runs {
+		top := run * triangleRows
+		rows := min(triangleRows, n-top)
+		width := top + rows
+		items := (rows + scoreRun - 1) / scoreRun
+		// Right sides less what is solved already, then the square.
+		parallel(threads, items, func(item int, _ *scratch) {
+			i := item * scoreRun
+			high := min(scoreRun, rows-i)
+			l.scores(product[i*k:], k, a[i*width:], width, x, n, top, high, k)
+			for r := i; r < i+high; r++ {
+				for c := range k {
+					side[c*rows+r] = x[c*n+top+r] - product[r*k+c]
+				}
+			}
+		})
+		parallel(threads, items, func(item int, _ *scratch) {
+			i := item * scoreRun
+			high := min(scoreRun, rows-i)
+			l.scores(product[i*k:], k, a[i*width+top:], width, side, rows, rows, high, k)
+			for r := i; r < i+high; r++ {
+				for c := range k {
+					x[c*n+top+r] = product[r*k+c]
+				}
+			}
+		})
+	}
+	for run := len(t.runs) - 1; run >= 0; run-- {
+		a, top := t.runs[run], run*triangleRows
+		rows := min(triangleRows, n-top)
+		width := top + rows
+		for r := range rows {
+			for c := range k {
+				product[r*k+c] = x[c*n+top+r]
+			}
+		}
+		clear(side[:k*rows])
+		addThin(l.gradient, side, rows, product, a[top:], width, rows, rows, k, threads)
+		for c := range k {
+			copy(x[c*n+top:][:rows], side[c*rows:])
+			for r, v := range side[c*rows:][:rows] {
+				product[r*k+c] = -v
+			}
+		}
+		if top > 0 {
+			addThin(l.gradient, x, n, product, a, width, rows, top, k, threads)
+		}
+	}
+}
