@@ -1,0 +1,54 @@
+package svm
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// fourierRows are random Fourier features of points about ten centres, which are
+// the classes.
+func fourierRows(b *testing.B, n, d int) rounds.Block {
+	const in, k = 20, 10
+	points := sample(n, in, k, false).learn
+	for i := range n {
+		c := i % k
+		points.Y[i] = float32(c)
+		points.Phi[i*in+c] += 0.6
+	}
+	m, err := fourier.Gaussian{In: in, Out: d, Width: 2, Seed: 1}.New()
+	if err != nil {
+		b.Fatal(err)
+	}
+	phi := make([]float32, n*d)
+	m.Apply(phi, points.Phi, n)
+	return rounds.Block{N: n, D: d, Phi: phi, Y: points.Y}
+}
+
+// A round from nothing, and one when most rows have come to rest.
+func BenchmarkRound(b *testing.B) {
+	const n = 10_000
+	for _, d := range []int{1024, 4096} {
+		rows := fourierRows(b, n, d)
+		for _, name := range []string{"hinge", "squared_hinge", "logistic"} {
+			for _, before := range []int{0, 5} {
+				b.Run(fmt.Sprintf("%s/d=%d/round=%d", name, d, before), func(b *testing.B) {
+					o := Options{Problem: loss.Problem{Loss: name, Outputs: 10, Dim: d, Rows: n, Lambda: 1e-5}, Bias: 1, Partitions: 1, Passes: 1, Seed: 1}
+					r := start(b, o, data{learn: rows}.blocks(1, 1024))
+					for range before {
+						r.round(b)
+					}
+					state, own := r.state, r.own[0]
+					for b.Loop() {
+						r.state, r.own[0] = state, own
+						r.round(b)
+					}
+					b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+				})
+			}
+		}
+	}
+}
