@@ -1,0 +1,142 @@
+package learned
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/safetensors"
+)
+
+// FileName is the name of a file of frequencies where it lies in a directory of its
+// model.
+const FileName = "frequencies.safetensors"
+
+const (
+	maxCount  = 1 << 24
+	maxValues = 1 << 30
+)
+
+// Frequencies are what a file of frequencies holds. They do not change once they
+// were given to Encode or Provide.
+type Frequencies struct {
+	Count, In int
+	W         []float32 // Count×In, in turns
+	Weight    []float64 // λ_j ≥ 0 with sum 1; nil for equal weights
+}
+
+// validate returns an error that says what is wrong with the numbers.
+func (f *Frequencies) validate() error {
+	switch {
+	case f.In < 1 || f.In > rows.MaxDim:
+		return fmt.Errorf("rows must have 1 to %d numbers (have %d)", rows.MaxDim, f.In)
+	case f.Count < 1 || f.Count > maxCount || f.Count > maxValues/f.In:
+		return fmt.Errorf("must have 1 to %d frequencies (have %d)", min(maxCount, maxValues/f.In), f.Count)
+	case len(f.W) != f.Count*f.In:
+		return fmt.Errorf("%d numbers for %d frequencies of %d", len(f.W), f.Count, f.In)
+	}
+	for i, v := range f.W {
+		if !(v-v == 0) {
+			return fmt.Errorf("frequency %d, column %d: %v", i/f.In, i%f.In, v)
+		}
+	}
+	if f.Weight == nil {
+		return nil
+	}
+	if len(f.Weight) != f.Count {
+		return fmt.Errorf("%d weights for %d frequencies", len(f.Weight), f.Count)
+	}
+	var sum float64
+	for i, v := range f.Weight {
+		if !(v >= 0 && v <= 1+1e-6) {
+			return fmt.Errorf("weight %d must be in [0, 1] (have %v)", i, v)
+		}
+		sum += v
+	}
+	if !(math.Abs(sum-1) <= 1e-6) {
+		return fmt.Errorf("weights must sum to 1 (have %v)", sum)
+	}
+	return nil
+}
+
+// Encode returns the file of f, in the safetensors format: "frequencies" [Count, In] F32,
+// and "weights" [Count] F64 if they are not equal. Equal frequencies have equal bytes.
+// The error says what is wrong with the numbers.
+func Encode(f *Frequencies) ([]byte, error) {
+	if err := f.validate(); err != nil {
+		return nil, fmt.Errorf("learned: frequencies: %w", err)
+	}
+	tensors := []safetensors.Tensor{safetensors.Of("frequencies", f.W, f.Count, f.In)}
+	if f.Weight != nil {
+		tensors = append(tensors, safetensors.Of("weights", f.Weight, f.Count))
+	}
+	var b bytes.Buffer
+	if err := safetensors.Write(&b, nil, tensors); err != nil {
+		return nil, fmt.Errorf("learned: frequencies: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// Decode reads a file of frequencies. The error says what is wrong with it.
+func Decode(data []byte) (*Frequencies, error) {
+	f, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("learned: frequencies: %w", err)
+	}
+	return f, nil
+}
+
+func decode(data []byte) (*Frequencies, error) {
+	file, err := safetensors.Read(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	info, ok := file.Lookup("frequencies")
+	if !ok || len(info.Shape) != 2 {
+		return nil, fmt.Errorf("no matrix %q", "frequencies")
+	}
+	// Arrays are as large as their bytes in the file, so nothing more is allocated.
+	f := &Frequencies{Count: info.Shape[0], In: info.Shape[1]}
+	if f.W, err = safetensors.Values[float32](file, "frequencies"); err != nil {
+		return nil, err
+	}
+	names := 1
+	if _, ok := file.Lookup("weights"); ok {
+		names++
+		if f.Weight, err = safetensors.Values[float64](file, "weights"); err != nil {
+			return nil, err
+		}
+	}
+	if len(file.Tensors) != names {
+		return nil, fmt.Errorf("%d arrays; want frequencies, and weights if any", len(file.Tensors))
+	}
+	return f, f.validate()
+}
+
+// provided holds what Provide was given, *Frequencies by sum.
+var provided sync.Map
+
+// Provide reads a file of frequencies and makes them known to the recipes of this
+// process that hold its sum, which it returns. To provide a file again does
+// nothing. The error says what is wrong with the file.
+func Provide(data []byte) (sum string, err error) {
+	h := sha256.Sum256(data)
+	sum = hex.EncodeToString(h[:])
+	if _, known := provided.Load(sum); known {
+		return sum, nil
+	}
+	f, err := Decode(data)
+	if err != nil {
+		return "", err
+	}
+	provided.Store(sum, f)
+	return sum, nil
+}
+
+// Forget drops the frequencies of that sum, for programs that open many models. Maps
+// that were made stay as they are.
+func Forget(sum string) { provided.Delete(sum) }

@@ -1,0 +1,70 @@
+package learned
+
+import (
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Map is the map of Recipe. It does not change, and is safe for concurrent use.
+type Map struct {
+	weights *blas.Weights
+	in, out int
+	form    fourier.Form
+	bound   float32 // the largest magnitude of a feature
+	// amplitude of each feature; nil where all have the bound's.
+	amplitude []float32
+}
+
+var _ features.Gridded = (*Map)(nil)
+
+// Dims returns the row length and the number of features.
+func (m *Map) Dims() (in, out int) { return m.in, m.out }
+
+// Apply stores the features of the n rows of x in dst, computed by the calling
+// goroutine alone. A row with an angle beyond float32 gets NaN. It panics if a
+// slice is too short.
+func (m *Map) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
+		panic("learned: Apply: slice too short")
+	}
+	m.apply(dst, x, n, 1)
+}
+
+func (m *Map) apply(dst, x []float32, n, threads int) {
+	scale := m.bound
+	if m.amplitude != nil {
+		scale = 1
+	}
+	if m.form == fourier.Paired {
+		m.weights.CosSin(dst, x, n, scale, threads)
+	} else {
+		m.weights.Cos(dst, x, n, scale, threads)
+	}
+	if m.amplitude != nil {
+		blas.Affine(dst, dst, m.amplitude, nil, n)
+	}
+}
+
+// Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid. One
+// grid serves all features, so those of small weight have few of its steps. None
+// is ever out of bounds but NaN. It panics if x is too short.
+func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
+		panic("learned: Quantize: slice too short, or too many rows")
+	}
+	switch {
+	case m.amplitude != nil:
+		z := make([]float32, n*m.out)
+		m.apply(z, x, n, threads)
+		return dst.Quantize(z, n, m.bound, threads)
+	case m.form == fourier.Paired:
+		m.weights.CosSinBytes(dst, x, n, threads)
+	default:
+		m.weights.CosBytes(dst, x, n, threads)
+	}
+	return 0
+}
+
+// Step returns the largest amplitude over 127.
+func (m *Map) Step() float64 { return float64(m.bound) / 127 }

@@ -1,0 +1,141 @@
+package learned
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Recipe is the recipe of features by the frequencies of a file. Offsets, where
+// the form has them, are the numbers of the streams (seed, "learned/offset", j), as those of
+// package fourier are of theirs.
+type Recipe struct {
+	In     int          `json:"in"`     // row length d
+	Count  int          `json:"count"`  // number of frequencies
+	Form   fourier.Form `json:"form"`   // paired has 2·Count features, offset Count
+	SHA256 string       `json:"sha256"` // of the file of frequencies, in hexadecimal
+	Seed   uint64       `json:"seed"`   // of the offsets
+}
+
+var offset = stream.PurposeOf("learned/offset")
+
+func init() { features.Register("learned", features.Decode[Recipe]) }
+
+// Of returns the recipe by the frequencies of that file, which it provides. The error
+// says what is wrong with the file.
+func Of(data []byte, form fourier.Form, seed uint64) (Recipe, error) {
+	sum, err := Provide(data)
+	if err != nil {
+		return Recipe{}, err
+	}
+	v, _ := provided.Load(sum)
+	f := v.(*Frequencies)
+	return Recipe{In: f.In, Count: f.Count, Form: form, SHA256: sum, Seed: seed}, nil
+}
+
+// Validate returns an error that names the field that is wrong. It does not ask whether the
+// frequencies are provided.
+func (r Recipe) Validate() error {
+	fail := func(format string, a ...any) error {
+		return fmt.Errorf("learned: %s", fmt.Sprintf(format, a...))
+	}
+	switch {
+	case r.In < 1 || r.In > rows.MaxDim:
+		return fail("in must be 1 to %d (have %d)", rows.MaxDim, r.In)
+	case r.Form > fourier.Offset:
+		return fail("form must be paired or offset (have %v)", r.Form)
+	case r.Count < 1 || r.Count > min(maxCount, maxValues/r.In):
+		return fail("count must be 1 to %d for rows of %d numbers (have %d)", min(maxCount, maxValues/r.In), r.In, r.Count)
+	}
+	if sum, err := hex.DecodeString(r.SHA256); err != nil || len(sum) != 32 || hex.EncodeToString(sum) != r.SHA256 {
+		return fail("sha256 must be 64 digits 0 to 9 and a to f (have %.70q)", r.SHA256)
+	}
+	return nil
+}
+
+// Dims returns the row length and the number of features.
+func (r Recipe) Dims() (in, out int) {
+	if r.Form == fourier.Paired {
+		return r.In, 2 * r.Count
+	}
+	return r.In, r.Count
+}
+
+// frequencies returns those that were provided. The error is about missing ones, or
+// ones of another shape.
+func (r Recipe) frequencies() (*Frequencies, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	v, ok := provided.Load(r.SHA256)
+	if !ok {
+		return nil, fmt.Errorf("learned: the frequencies with the sum %.12s… are not at hand; read %s, which belongs to the model", r.SHA256, FileName)
+	}
+	f := v.(*Frequencies)
+	if f.Count != r.Count || f.In != r.In {
+		return nil, fmt.Errorf("learned: the file has %d frequencies of %d numbers, the recipe %d of %d", f.Count, f.In, r.Count, r.In)
+	}
+	return f, nil
+}
+
+// New returns the map, the same for equal recipes as long as the frequencies are at hand. The error
+// names the field that is wrong, or says that the frequencies were not provided.
+func (r Recipe) New() (features.Map, error) {
+	f, err := r.frequencies()
+	if err != nil {
+		return nil, err
+	}
+	m := &Map{form: r.Form}
+	m.in, m.out = r.Dims()
+	var b []float32
+	square := 1.0 // of a feature's amplitude over its weight
+	if r.Form == fourier.Offset {
+		square = 2
+		b = make([]float32, r.Count)
+		for j := range b {
+			b[j] = float32(stream.New(r.Seed, offset, uint64(j)).Uniform())
+		}
+	}
+	m.weights = blas.Pack(f.W, b, r.Count, r.In)
+	if f.Weight == nil {
+		m.bound = float32(math.Sqrt(square / float64(r.Count)))
+		return m, nil
+	}
+	m.amplitude = make([]float32, m.out)
+	for j := range m.amplitude {
+		m.amplitude[j] = float32(math.Sqrt(square * f.Weight[j%r.Count]))
+		m.bound = max(m.bound, m.amplitude[j])
+	}
+	return m, nil
+}
+
+// Kernel returns Σ_j λ_j cos 2πw_j·(x−z), or NaN where New fails. It panics if
+// the rows differ in length.
+func (r Recipe) Kernel(x, z []float32) float64 {
+	f, err := r.frequencies()
+	if err != nil {
+		return math.NaN()
+	}
+	if len(x) != len(z) || len(x) != r.In {
+		panic("learned: Kernel of rows of another length")
+	}
+	var sum float64
+	for j := range f.Count {
+		var turns float64
+		for i, w := range f.W[j*r.In : (j+1)*r.In] {
+			turns += float64(float64(w) * (float64(x[i]) - float64(z[i])))
+		}
+		weight := 1 / float64(f.Count)
+		if f.Weight != nil {
+			weight = f.Weight[j]
+		}
+		sum += float64(weight * math.Cos(2*math.Pi*(turns-math.Round(turns))))
+	}
+	return sum
+}
