@@ -10,16 +10,14 @@ import (
 	"os"
 )
 
-// Holds tells whether a directory has the given files, byte for byte, and
-// nothing else: whether Publish of them would make what is there.
-func Holds(ctx context.Context, dir string, files []File) (bool, error) {
+func (local) holds(ctx context.Context, dir string, files []File) (bool, error) {
 	p, err := path(dir)
 	if err != nil {
-		return false, fail("list", dir, err)
+		return false, err
 	}
 	entries, err := os.ReadDir(p)
 	if err != nil {
-		return false, fail("list", dir, err)
+		return false, err
 	}
 	if len(entries) != len(files) {
 		return false, nil
@@ -28,7 +26,7 @@ func Holds(ctx context.Context, dir string, files []File) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		same, err := f.equals(Join(p, f.Name))
+		same, err := f.equals(ctx, Join(p, f.Name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		}
@@ -40,21 +38,17 @@ func Holds(ctx context.Context, dir string, files []File) (bool, error) {
 }
 
 // equals compares the file with one on the disk.
-func (f File) equals(name string) (bool, error) {
+func (f File) equals(ctx context.Context, name string) (bool, error) {
 	there, err := os.Open(name)
 	if err != nil {
 		return false, err
 	}
 	defer there.Close()
-	var mine io.Reader = bytes.NewReader(f.Data)
-	if f.From != "" {
-		r, err := open(f.From, 0)
-		if err != nil {
-			return false, err
-		}
-		defer r.Close()
-		mine = r
+	mine, err := f.open(ctx)
+	if err != nil {
+		return false, err
 	}
+	defer mine.Close()
 	x, y := bufio.NewReaderSize(mine, 1<<16), bufio.NewReaderSize(there, 1<<16)
 	for {
 		a, errA := x.Peek(1 << 16)

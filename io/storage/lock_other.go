@@ -4,7 +4,7 @@ package storage
 
 import "context"
 
-// Lock is without effect on systems that have no advisory file locks.
-func Lock(ctx context.Context, uri string) (unlock func(), err error) {
+// lock is without effect on systems that have no advisory file locks.
+func (local) lock(ctx context.Context, uri string) (unlock func(), err error) {
 	return func() {}, nil
 }

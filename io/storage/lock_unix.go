@@ -11,19 +11,15 @@ import (
 	"syscall"
 )
 
-// Lock takes a lock by the name of a file, which it makes where needed, and
-// returns the function that gives it back. The system gives the lock back when
-// the process ends, however it ends. A lock that another process holds is an
-// error at once.
-func Lock(ctx context.Context, uri string) (unlock func(), err error) {
+func (local) lock(ctx context.Context, uri string) (unlock func(), err error) {
 	p, err := path(uri)
 	if err != nil {
-		return nil, fail("lock", uri, err)
+		return nil, err
 	}
 	for {
 		f, err := lockFile(p)
 		if err != nil {
-			return nil, fail("lock", uri, err)
+			return nil, err
 		}
 		// Whoever had the lock may have removed its file meanwhile: then another
 		// file has the name, or none, and a lock on this one keeps nobody out.
@@ -33,7 +29,7 @@ func Lock(ctx context.Context, uri string) (unlock func(), err error) {
 		}
 		f.Close()
 		if err != nil {
-			return nil, fail("lock", uri, err)
+			return nil, err
 		}
 	}
 }

@@ -1,8 +1,10 @@
-// Package storage lists, reads and publishes files. Names are paths of the local
-// disk; a name with a scheme (gs://…) is refused by this version.
+// Package storage lists, reads and publishes files of the local disk and of
+// Google Cloud Storage. Names are paths, or gs://bucket/object.
 //
 // Nothing that this package writes is ever half-visible: a file appears under
-// its name when it is complete, a directory when all of its files are.
+// its name when it is complete, a directory when all of its files are. On gs://,
+// which knows no directories, one is there when the last of its files is, its
+// manifest; see publish in gcspublish.go.
 package storage
 
 import (
@@ -13,8 +15,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
-	"strconv"
 	"strings"
 	"syscall"
 )
@@ -25,6 +25,44 @@ type Object struct {
 	URI     string // absolute: the same file from every working directory
 	Size    int64  // bytes
 	Version string // changes whenever the content may have changed
+}
+
+// backend is a kind of place where files are. Its methods are those of the
+// package, and their errors become an *Error there.
+type backend interface {
+	abs(name string) (string, error)
+	list(ctx context.Context, pattern string) ([]Object, error)
+	stat(ctx context.Context, name string) (Object, error)
+	exists(ctx context.Context, name string) (bool, error)
+	empty(ctx context.Context, dir string) (bool, error)
+	// open reads n bytes of o.URI from off on, all for n < 0, and tells the size of
+	// the file. Where o has a Version, the file must have it still.
+	open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error)
+	create(ctx context.Context, name string, size int64, write func(io.Writer) error) error
+	vacant(ctx context.Context, dir string) error
+	publish(ctx context.Context, dir string, files []File) error
+	holds(ctx context.Context, dir string, files []File) (bool, error)
+	remove(ctx context.Context, name string) error
+	removeEmpty(ctx context.Context, dir string) error
+	removeUnfinished(ctx context.Context, name string) error
+	lock(ctx context.Context, name string) (unlock func(), err error)
+}
+
+var (
+	_ backend = local{}
+	_ backend = (*gcs)(nil)
+)
+
+// at returns where the name is.
+func at(name string) (backend, error) {
+	scheme, _, found := strings.Cut(name, "://")
+	switch {
+	case !found || scheme == "":
+		return local{}, nil
+	case scheme == "gs":
+		return cloud, nil
+	}
+	return nil, errScheme
 }
 
 // Error is a failed operation on a file or directory.
@@ -42,8 +80,13 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Refused tells whether the operation failed for a reason that the person who
 // started the program mends (a wrong name, missing rights, a full disk), so that
-// trying again without a change is of no use.
+// trying again without a change is of no use. What a server answers is never
+// Refused: names and rights there change without a change of the program's flags.
 func (e *Error) Refused() bool {
+	var answer *answerError
+	if errors.As(e.Err, &answer) {
+		return false
+	}
 	for _, target := range []error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, errScheme, errNoMatch, errBusy,
 		errChanged, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG,
@@ -56,7 +99,7 @@ func (e *Error) Refused() bool {
 }
 
 var (
-	errScheme  = errors.New("only paths of the local disk are supported by this version")
+	errScheme  = errors.New("only paths of the local disk and gs:// are supported")
 	errNoMatch = errors.New("no file matches the pattern; check it, and the directory it starts from")
 	errChanged = errors.New("the file has changed since it was listed; start again once nobody writes to it")
 	errBusy    = errors.New("in use by another run; wait for it, or name another directory")
@@ -115,21 +158,21 @@ func fail(op, name string, err error) error {
 	return &Error{Op: op, Name: name, Err: err}
 }
 
-// path returns the local path that a name stands for.
-func path(name string) (string, error) {
-	if i := strings.Index(name, "://"); i > 0 {
-		return "", errScheme
-	}
-	if name == "" {
-		return "", invalid("empty name")
-	}
-	return filepath.Abs(name)
+// directory is the error that a name is one of a directory.
+func directory(name string) error {
+	return fmt.Errorf("%w; name its files, as in %s", syscall.EISDIR, Join(name, "*"))
 }
 
 // Abs returns the name by which every process on every worker reaches the file.
 func Abs(name string) (string, error) {
-	p, err := path(name)
-	return p, fail("resolve", name, err)
+	b, err := at(name)
+	if err == nil {
+		name, err = b.abs(name)
+	}
+	if err != nil {
+		return "", fail("resolve", name, err)
+	}
+	return name, nil
 }
 
 // Join returns the name of an entry below a directory.
@@ -140,209 +183,130 @@ func Join(dir string, elem ...string) string {
 	return filepath.Join(append([]string{dir}, elem...)...)
 }
 
+// Split returns the directory of a name that Abs has returned, and the last part
+// of the name.
+func Split(name string) (dir, base string) {
+	if !strings.Contains(name, "://") {
+		return filepath.Dir(name), filepath.Base(name)
+	}
+	i := strings.LastIndexByte(name, '/')
+	return name[:i], name[i+1:]
+}
+
 // List returns the files that a pattern matches, sorted by name. The pattern has
 // the wildcards of path/filepath.Match, which do not match names that begin with
-// a dot; a file whose name is the pattern itself, wildcards and all, is found
-// too. Directories are not listed. No match is an error, and so is a pattern
-// that names a directory.
-func List(ctx context.Context, pattern string) ([]Object, error) {
-	p, err := path(pattern)
-	if err != nil {
-		return nil, fail("list", pattern, err)
+// a dot; on gs:// it may also have **, which matches across directories. A file
+// whose name is the pattern itself, wildcards and all, is found too. Directories
+// are not listed. No match is an error, and so is a pattern that names a
+// directory.
+func List(ctx context.Context, pattern string) (objects []Object, err error) {
+	b, err := at(pattern)
+	if err == nil {
+		objects, err = b.list(ctx, pattern)
 	}
-	names := []string{pattern}
-	if _, err := os.Stat(p); err != nil && strings.ContainsAny(pattern, `*?[\`) {
-		if names, err = filepath.Glob(pattern); err != nil {
-			return nil, fail("list", pattern, invalid("%v", err))
-		}
-	} else if err != nil {
-		return nil, fail("list", pattern, err)
-	}
-	sort.Strings(names)
-	var objects []Object
-	dirs := 0
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if hidden(name) && !hidden(pattern) {
-			continue
-		}
-		o, err := Stat(ctx, name)
-		if errors.Is(err, syscall.EISDIR) {
-			dirs++
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, o)
-	}
-	switch {
-	case len(objects) > 0:
-		return objects, nil
-	case dirs > 0:
-		return nil, fail("list", pattern, fmt.Errorf("%w; name its files, as in %s", syscall.EISDIR, Join(pattern, "*")))
-	}
-	return nil, fail("list", pattern, errNoMatch)
+	return objects, fail("list", pattern, err)
 }
-
-// hidden tells whether a wildcard passes the name over, as in a shell; what is
-// being written has such a name.
-func hidden(name string) bool { return strings.HasPrefix(filepath.Base(name), ".") }
 
 // Stat returns the file of that name. A directory is an error (syscall.EISDIR).
-func Stat(ctx context.Context, name string) (Object, error) {
-	p, err := path(name)
-	if err != nil {
-		return Object{}, fail("stat", name, err)
+func Stat(ctx context.Context, name string) (o Object, err error) {
+	b, err := at(name)
+	if err == nil {
+		o, err = b.stat(ctx, name)
 	}
-	fi, err := os.Stat(p)
-	switch {
-	case err != nil:
-		return Object{}, fail("stat", name, err)
-	case fi.IsDir():
-		return Object{}, fail("stat", name, syscall.EISDIR)
-	case !fi.Mode().IsRegular():
-		return Object{}, fail("stat", name, invalid("not a regular file (a pipe or device cannot be read twice)"))
-	}
-	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi)}, nil
-}
-
-func version(fi fs.FileInfo) string {
-	return strconv.FormatInt(fi.Size(), 36) + "." + strconv.FormatInt(fi.ModTime().UnixNano(), 36)
+	return o, fail("stat", name, err)
 }
 
 // Exists tells whether a file or directory of that name is there.
-func Exists(ctx context.Context, name string) (bool, error) {
-	p, err := path(name)
-	if err != nil {
-		return false, fail("stat", name, err)
+func Exists(ctx context.Context, name string) (there bool, err error) {
+	b, err := at(name)
+	if err == nil {
+		there, err = b.exists(ctx, name)
 	}
-	_, err = os.Lstat(p)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, fail("stat", name, err)
+	return there, fail("stat", name, err)
 }
 
 // Empty tells whether nothing is in a directory, which need not be there.
-func Empty(ctx context.Context, dir string) (bool, error) {
-	p, err := path(dir)
-	if err != nil {
-		return false, fail("list", dir, err)
+func Empty(ctx context.Context, dir string) (empty bool, err error) {
+	b, err := at(dir)
+	if err == nil {
+		empty, err = b.empty(ctx, dir)
 	}
-	d, err := os.Open(p)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
-	}
-	if err != nil {
-		return false, fail("list", dir, err)
-	}
-	defer d.Close()
-	_, err = d.Readdirnames(1)
-	if err == io.EOF {
-		return true, nil
-	}
-	return false, fail("list", dir, err)
+	return empty, fail("list", dir, err)
 }
 
 // Open reads n bytes of the file from offset off on; n < 0 reads to the end.
 // Reading past the end of the file gives io.EOF, as files do.
 func Open(ctx context.Context, uri string, off, n int64) (io.ReadCloser, error) {
-	f, err := open(uri, off)
-	if err != nil {
-		return nil, err
-	}
-	return ranged(f, uri, n), nil
+	return Object{Name: uri, URI: uri}.Open(ctx, off, n)
 }
 
 // Open reads from the object as Open does, and fails if the file has changed
 // since it was listed.
 func (o Object) Open(ctx context.Context, off, n int64) (io.ReadCloser, error) {
-	f, err := open(o.URI, off)
-	if err != nil {
-		var e *Error
-		if errors.As(err, &e) {
-			e.Name = o.Name
-		}
-		return nil, err
-	}
-	fi, err := f.Stat()
-	if err == nil && version(fi) != o.Version {
-		err = errChanged
-	}
-	if err != nil {
-		f.Close()
-		return nil, fail("open", o.Name, err)
-	}
-	return ranged(f, o.Name, n), nil
+	r, _, err := o.open(ctx, off, n)
+	return r, err
 }
 
-func open(uri string, off int64) (*os.File, error) {
-	p, err := path(uri)
+func (o Object) open(ctx context.Context, off, n int64) (io.ReadCloser, int64, error) {
+	b, err := at(o.URI)
 	if err != nil {
-		return nil, fail("open", uri, err)
+		return nil, 0, fail("open", o.Name, err)
 	}
-	f, err := os.Open(p)
+	r, size, err := b.open(ctx, o, off, n)
 	if err != nil {
-		return nil, fail("open", uri, err)
+		return nil, 0, fail("open", o.Name, err)
 	}
-	if off > 0 {
-		if _, err := f.Seek(off, io.SeekStart); err != nil {
-			f.Close()
-			return nil, fail("open", uri, err)
-		}
-	}
-	return f, nil
+	return &reader{r, o.Name}, size, nil
 }
 
-// ranged returns a reader of the next n bytes, of all for n < 0. An error of
-// reading is an *Error, so that it is told from one of what was read.
-func ranged(f *os.File, name string, n int64) io.ReadCloser {
-	r := &reader{f, name}
-	if n < 0 {
-		return r
-	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(r, n), f}
-}
-
+// reader makes errors of reading an *Error, so that they are told from those of
+// what was read.
 type reader struct {
-	f    *os.File
+	r    io.ReadCloser
 	name string
 }
 
 func (r *reader) Read(p []byte) (int, error) {
-	n, err := r.f.Read(p)
+	n, err := r.r.Read(p)
 	if err != nil && err != io.EOF {
 		err = fail("read", r.name, err)
 	}
 	return n, err
 }
 
-func (r *reader) Close() error { return r.f.Close() }
+func (r *reader) Close() error { return r.r.Close() }
 
 // ReadFile returns the content of a file of at most max bytes. A larger file is
 // an error and is not read.
 func ReadFile(ctx context.Context, uri string, max int64) ([]byte, error) {
-	o, err := Stat(ctx, uri)
+	r, size, err := whole(ctx, uri)
 	if err != nil {
 		return nil, err
 	}
-	if o.Size > max {
-		return nil, fail("read", uri, invalid("has %d bytes, more than the %d it can have", o.Size, max))
+	defer r.Close()
+	if size > max {
+		return nil, fail("read", uri, invalid("has %d bytes, more than the %d it can have", size, max))
 	}
-	f, err := open(uri, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data := make([]byte, o.Size)
-	if _, err := io.ReadFull(f, data); err != nil {
+	data := make([]byte, size)
+	if _, err := io.ReadFull(r, data); err != nil {
 		return nil, fail("read", uri, err)
 	}
+	// The end shows whether what came is what was stored.
+	if _, err := r.Read(make([]byte, 1)); err != nil && err != io.EOF {
+		return nil, err
+	}
 	return data, nil
+}
+
+// whole opens a file from its beginning to its end.
+func whole(ctx context.Context, uri string) (io.ReadCloser, int64, error) {
+	o := Object{Name: uri, URI: uri}
+	if b, err := at(uri); err == nil && b == (local{}) {
+		// Opening what is no file, such as a pipe, may wait for ever.
+		if o, err = Stat(ctx, uri); err != nil {
+			return nil, 0, err
+		}
+		o.Version = ""
+	}
+	return o.open(ctx, 0, -1)
 }

@@ -1,94 +1,33 @@
 package storage
 
 import (
-	"bufio"
+	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"errors"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 )
-
-// tmpPrefix begins the names under which unfinished files and directories stand
-// beside the finished one. Patterns such as `*` do not match a leading dot.
-const tmpPrefix = ".tmp-"
-
-// tmpName returns a fresh temporary name beside p.
-func tmpName(p string) string {
-	var b [8]byte
-	rand.Read(b[:])
-	return filepath.Join(filepath.Dir(p), tmpPrefix+filepath.Base(p)+"-"+hex.EncodeToString(b[:]))
-}
 
 // Create writes a file through the function write, making the directories above
 // it. The file appears under its name when write has returned without error, in
 // the place of an older file of that name; otherwise nothing is left.
 func Create(ctx context.Context, uri string, write func(io.Writer) error) error {
-	p, err := path(uri)
-	if err != nil {
-		return fail("create", uri, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-		return fail("create", uri, err)
-	}
-	tmp := tmpName(p)
-	if err := writeNew(ctx, tmp, write, false); err != nil {
-		os.Remove(tmp)
-		return fail("create", uri, err)
-	}
-	if err := os.Rename(tmp, p); err != nil {
-		os.Remove(tmp)
-		return fail("create", uri, err)
-	}
-	return nil
+	return create(ctx, uri, -1, write)
 }
 
 // WriteFile writes data as Create does.
 func WriteFile(ctx context.Context, uri string, data []byte) error {
-	return Create(ctx, uri, func(w io.Writer) error {
+	return create(ctx, uri, int64(len(data)), func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
 }
 
-// writeNew writes a file that must not exist; durable waits for the disk.
-func writeNew(ctx context.Context, p string, write func(io.Writer) error, durable bool) (err error) {
-	f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
+func create(ctx context.Context, uri string, size int64, write func(io.Writer) error) error {
+	b, err := at(uri)
+	if err == nil {
+		err = b.create(ctx, uri, size, write)
 	}
-	defer func() {
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	w := bufio.NewWriterSize(cancelled{ctx, f}, 1<<18)
-	if err := write(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if durable {
-		return f.Sync()
-	}
-	return nil
-}
-
-// cancelled stops writing when the context ends.
-type cancelled struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (c cancelled) Write(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.w.Write(p)
+	return fail("create", uri, err)
 }
 
 // File is one file of a directory to publish: either Data, or the content of
@@ -99,64 +38,57 @@ type File struct {
 	From string // URI; where set, Data is not used
 }
 
-// Publish makes a directory of the files, whole or not at all: they are written
-// and brought to the disk under a temporary name beside dir, which a rename then
-// makes visible. A dir that exists already, or that another publisher makes
-// first, is an error, and nothing is left behind.
-func Publish(ctx context.Context, dir string, files []File) (err error) {
-	defer func() { err = fail("publish", dir, err) }()
-	p, err := path(dir)
-	if err != nil {
-		return err
-	}
-	if err := Vacant(ctx, dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-		return err
-	}
-	tmp := tmpName(p)
-	if err := os.Mkdir(tmp, 0o777); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.RemoveAll(tmp)
-		}
-	}()
+// Publish makes a directory of the files, whole or not at all. On the local disk
+// they are written and brought to the disk under a temporary name beside dir,
+// which a rename then makes visible; on gs:// the file named manifest.json, or
+// the last one where none is, appears when all others are there. A dir that
+// exists already, or that another publisher makes first, is an error, and nothing
+// is left behind.
+func Publish(ctx context.Context, dir string, files []File) error {
 	for _, f := range files {
 		if f.Name == "" || f.Name != filepath.Base(f.Name) || f.Name == ".." || f.Name == "." {
 			panic("storage: Publish: bad file name")
 		}
-		if err := writeNew(ctx, filepath.Join(tmp, f.Name), f.copyTo, true); err != nil {
-			return err
-		}
 	}
-	if err := syncDir(tmp); err != nil {
-		return err
+	b, err := at(dir)
+	if err == nil {
+		err = b.publish(ctx, dir, files)
 	}
-	if err := renameNew(tmp, p); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(p))
+	return fail("publish", dir, err)
 }
 
 // Vacant returns an error if something stands at dir already, so that a job can
 // say so before it has worked for an hour.
 func Vacant(ctx context.Context, dir string) error {
-	there, err := Exists(ctx, dir)
-	if err == nil && there {
-		err = fail("publish", dir, errOccupied)
+	b, err := at(dir)
+	if err == nil {
+		err = b.vacant(ctx, dir)
 	}
-	return err
+	return fail("publish", dir, err)
 }
 
-func (f File) copyTo(w io.Writer) error {
-	if f.From == "" {
-		_, err := w.Write(f.Data)
-		return err
+// Holds tells whether a directory has the given files, byte for byte, and
+// nothing else: whether Publish of them would make what is there. On gs:// the
+// bytes are compared by their checksums.
+func Holds(ctx context.Context, dir string, files []File) (same bool, err error) {
+	b, err := at(dir)
+	if err == nil {
+		same, err = b.holds(ctx, dir, files)
 	}
-	r, err := open(f.From, 0)
+	return same, fail("list", dir, err)
+}
+
+// open reads the file that is to be published.
+func (f File) open(ctx context.Context) (io.ReadCloser, error) {
+	if f.From == "" {
+		return io.NopCloser(bytes.NewReader(f.Data)), nil
+	}
+	return Open(ctx, f.From, 0, -1)
+}
+
+// copyTo writes what is to be published.
+func (f File) copyTo(ctx context.Context, w io.Writer) error {
+	r, err := f.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,69 +97,45 @@ func (f File) copyTo(w io.Writer) error {
 	return err
 }
 
-// syncDir brings a directory's entries to the disk. Not every file system can.
-func syncDir(p string) error {
-	d, err := os.Open(p)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
-		return err
-	}
-	return nil
-}
-
 // Remove deletes a file or a directory with all that is in it. Nothing there is
 // no error.
 func Remove(ctx context.Context, uri string) error {
-	p, err := path(uri)
-	if err != nil {
-		return fail("remove", uri, err)
+	b, err := at(uri)
+	if err == nil {
+		err = b.remove(ctx, uri)
 	}
-	return fail("remove", uri, os.RemoveAll(p))
+	return fail("remove", uri, err)
 }
 
 // RemoveEmpty deletes a directory unless it holds anything.
 func RemoveEmpty(ctx context.Context, dir string) error {
-	empty, err := Empty(ctx, dir)
-	if err != nil || !empty {
-		return err
-	}
-	p, err := path(dir)
+	b, err := at(dir)
 	if err == nil {
-		err = os.Remove(p)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+		err = b.removeEmpty(ctx, dir)
 	}
 	return fail("remove", dir, err)
 }
 
-// RemoveUnfinished deletes what killed writers have left beside uri: the files
-// and directories under the temporary names of Create and Publish for it. Only
-// one who holds the lock of the work on uri may call it.
+// RemoveUnfinished deletes what killed writers have left beside uri: what Create
+// and Publish for it had begun. Only one who holds the lock of the work on uri may
+// call it.
 func RemoveUnfinished(ctx context.Context, uri string) error {
-	p, err := path(uri)
-	if err != nil {
-		return fail("remove", uri, err)
+	b, err := at(uri)
+	if err == nil {
+		err = b.removeUnfinished(ctx, uri)
 	}
-	entries, err := os.ReadDir(filepath.Dir(p))
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return fail("remove", uri, err)
+	return fail("remove", uri, err)
+}
+
+// Lock takes a lock by the name of a file, which it makes where needed, and
+// returns the function that gives it back. On the local disk the system gives the
+// lock back when the process ends, however it ends; on gs:// the next one who
+// wants it finds out, within seconds, that nobody renews it. A lock that another
+// process holds is an error.
+func Lock(ctx context.Context, uri string) (unlock func(), err error) {
+	b, err := at(uri)
+	if err == nil {
+		unlock, err = b.lock(ctx, uri)
 	}
-	want := tmpPrefix + filepath.Base(p) + "-"
-	for _, e := range entries {
-		name := e.Name()
-		if len(name) != len(want)+16 || name[:len(want)] != want {
-			continue
-		}
-		if err := os.RemoveAll(filepath.Join(filepath.Dir(p), name)); err != nil {
-			return fail("remove", uri, err)
-		}
-	}
-	return nil
+	return unlock, fail("lock", uri, err)
 }

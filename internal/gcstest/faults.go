@@ -1,0 +1,166 @@
+package gcstest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Faults makes a share of the requests fail, in one of the ways in which they do:
+// with a status, with a connection that breaks before the request is served, in
+// the midst of the answer, or after the request is served and before the answer,
+// and with silence.
+type Faults struct {
+	mu     sync.Mutex
+	rules  Rules
+	random *rand.Rand
+	seen   map[string]int // faults by kind
+	before func(kind, name string)
+}
+
+// Rules says which requests fail.
+type Rules struct {
+	Share float64 `json:"share"` // of the requests, 0 to 1
+	Seed  uint64  `json:"seed"`
+	// Kinds are the kinds of requests that may fail, as in Server.Requests; none are
+	// all.
+	Kinds []string `json:"kinds,omitempty"`
+	// Ways are the ways to fail; none are all but silence.
+	Ways []string `json:"ways,omitempty"`
+	// Silence is how long nothing is said.
+	Silence time.Duration `json:"silence,omitempty"`
+	// Delay is how long every request takes at least.
+	Delay time.Duration `json:"delay,omitempty"`
+}
+
+// The ways to fail.
+const (
+	Busy     = "busy"     // 408, 429, 500, 502, 503, 504
+	Reset    = "reset"    // before the request is served
+	Cut      = "cut"      // in the midst of the answer
+	Unheard  = "unheard"  // the request is served, the answer lost
+	Silenced = "silenced" // an answer that begins, and stops
+)
+
+var statuses = []int{408, 429, 500, 502, 503, 504}
+
+// Set has requests fail by the rules from now on, and forgets which did.
+func (f *Faults) Set(rules Rules) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rules, f.random, f.seen = rules, rand.New(rand.NewPCG(rules.Seed, 1)), map[string]int{}
+}
+
+// Before has a function called before a request of a kind about an object is
+// served; nil is none.
+func (f *Faults) Before(call func(kind, name string)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before = call
+}
+
+// Seen returns how many requests failed, by kind of request and way: "read cut".
+func (f *Faults) Seen() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	seen := map[string]int{}
+	for k, v := range f.seen {
+		seen[k] = v
+	}
+	return seen
+}
+
+// pick returns the way in which a request is to fail, "" for none.
+func (f *Faults) pick(kind string) (way string, code int, rules Rules) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rules = f.rules
+	if rules.Share == 0 || !one(rules.Kinds, kind) || f.random.Float64() >= rules.Share {
+		return "", 0, rules
+	}
+	ways := rules.Ways
+	if len(ways) == 0 {
+		ways = []string{Busy, Reset, Cut, Unheard}
+	}
+	way = ways[f.random.IntN(len(ways))]
+	f.seen[kind+" "+way]++
+	return way, statuses[f.random.IntN(len(statuses))], rules
+}
+
+// one tells whether a word is on a list, or the list is empty.
+func one(list []string, word string) bool {
+	for _, w := range list {
+		if w == word {
+			return true
+		}
+	}
+	return len(list) == 0
+}
+
+// serve answers a request, or has it fail.
+func (f *Faults) serve(w http.ResponseWriter, r *http.Request, q request, answer func(*http.Request, request) *httptest.ResponseRecorder) {
+	f.mu.Lock()
+	before := f.before
+	f.mu.Unlock()
+	if before != nil {
+		name := q.from.name
+		if q.to.name != "" {
+			name = q.to.name
+		}
+		before(q.kind, name)
+	}
+	way, code, rules := f.pick(q.kind)
+	time.Sleep(rules.Delay)
+	switch way {
+	case Busy:
+		refuse(w, code, "try again")
+		return
+	case Reset:
+		panic(http.ErrAbortHandler)
+	}
+	a := answer(r, q)
+	body := a.Body.Bytes()
+	if way == Unheard {
+		panic(http.ErrAbortHandler)
+	}
+	for k, v := range a.Header() {
+		w.Header()[k] = v
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(a.Code)
+	if way == "" {
+		w.Write(body)
+		return
+	}
+	w.Write(body[:len(body)/2])
+	http.NewResponseController(w).Flush()
+	if way == Silenced {
+		select {
+		case <-time.After(rules.Silence):
+		case <-r.Context().Done():
+		}
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// Control is where ServeControl answers.
+const Control = "/faults"
+
+// ServeControl sets the rules that a POST brings as JSON, and answers what Seen
+// returns.
+func (f *Faults) ServeControl(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		var rules Rules
+		if err := json.NewDecoder(r.Body).Decode(&rules); err != nil {
+			http.Error(w, fmt.Sprint("faults: ", err), http.StatusBadRequest)
+			return
+		}
+		f.Set(rules)
+	}
+	json.NewEncoder(w).Encode(f.Seen())
+}

@@ -1,0 +1,214 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	gcstorage "cloud.google.com/go/storage"
+	gax "github.com/googleapis/gax-go/v2"
+	"google.golang.org/api/option"
+)
+
+// gcs is Google Cloud Storage.
+type gcs struct {
+	leases  leaseTimes
+	buckets sync.Map // names of buckets that are known to be there
+
+	mu      sync.Mutex
+	client  *gcstorage.Client // one for the process, made when it is needed first
+	address string            // of the emulator that the client talks to, or empty
+}
+
+// cloud is what names of gs:// stand for.
+var cloud = &gcs{leases: leaseTimes{renew: 4 * time.Second, stale: 20 * time.Second}}
+
+var emulator = struct {
+	mu      sync.Mutex
+	address func() string
+}{address: func() string { return "" }}
+
+// UseEmulator has gs:// mean a server for tests instead of Google's, which is
+// asked without credentials: address returns its host:port, or "" for none. It is
+// called before every use, as a worker learns late what the driver was told.
+func UseEmulator(address func() string) {
+	emulator.mu.Lock()
+	defer emulator.mu.Unlock()
+	emulator.address = address
+}
+
+// emulatorVariable is what Google's libraries take the address of an emulator
+// from, and then send no credentials.
+const emulatorVariable = "STORAGE_EMULATOR_HOST"
+
+// connect returns the client.
+func (g *gcs) connect(ctx context.Context) (*gcstorage.Client, error) {
+	emulator.mu.Lock()
+	address := emulator.address()
+	emulator.mu.Unlock()
+	if set := os.Getenv(emulatorVariable); set != "" && set != address {
+		return nil, &answerError{text: fmt.Sprintf(
+			"%s is set: what is asked of %q is not of Google's storage and goes without credentials; unset it, or say --storage_emulator %s if that is meant", emulatorVariable, set, set)}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.client != nil && g.address == address {
+		return g.client, nil
+	}
+	opts, err := connection(address)
+	if err != nil {
+		return nil, err
+	}
+	// The client outlives the job that needs it first.
+	client, err := gcstorage.NewClient(context.WithoutCancel(ctx), opts...)
+	if err != nil {
+		return nil, err
+	}
+	client.SetRetry(
+		gcstorage.WithPolicy(gcstorage.RetryAlways), // all requests of this package may be made twice
+		gcstorage.WithBackoff(backoff),
+		gcstorage.WithMaxAttempts(maxAttempts),
+		gcstorage.WithErrorFunc(transient),
+	)
+	g.client, g.address = client, address
+	return client, nil
+}
+
+// maxAttempts and backoff let a request wait for about half a minute in all.
+const maxAttempts = 12
+
+var backoff = gax.Backoff{Initial: 100 * time.Millisecond, Max: 8 * time.Second, Multiplier: 2}
+
+// connection returns how to reach the server, with credentials unless it is an
+// emulator's.
+func connection(address string) ([]option.ClientOption, error) {
+	opts := []option.ClientOption{gcstorage.WithJSONReads(), option.WithoutAuthentication()}
+	if address != "" {
+		if !strings.Contains(address, "://") {
+			address = "http://" + address
+		}
+		return append(opts, option.WithEndpoint(strings.TrimRight(address, "/")+"/storage/v1/"), option.WithHTTPClient(plainClient())), nil
+	}
+	client, err := authorized()
+	if err != nil {
+		return nil, err
+	}
+	return append(opts, option.WithHTTPClient(client)), nil
+}
+
+// object names an object, or, where it is used so, a directory.
+type object struct{ bucket, name string }
+
+func (o object) String() string { return "gs://" + o.bucket + "/" + o.name }
+
+// below returns the prefix of the names of what is in a directory.
+func (o object) below() string {
+	if o.name == "" {
+		return ""
+	}
+	return o.name + "/"
+}
+
+func (o object) join(name string) object { return object{o.bucket, o.below() + name} }
+
+// parse takes a name apart. The characters # and ? mean themselves.
+func parse(name string) (object, error) {
+	bucket, rest, _ := strings.Cut(strings.TrimPrefix(name, "gs://"), "/")
+	o := object{bucket, strings.TrimRight(rest, "/")}
+	switch {
+	case bucket == "":
+		return o, invalid("no bucket; name one as in gs://bucket/file")
+	case !utf8.ValidString(name) || strings.ContainsAny(name, "\r\n"):
+		return o, invalid("not the name of an object: it has line ends or is not UTF-8")
+	case len(o.name) > 1024:
+		return o, invalid("not the name of an object: %d bytes, more than 1024", len(o.name))
+	}
+	return o, nil
+}
+
+func (*gcs) abs(name string) (string, error) {
+	o, err := parse(name)
+	return strings.TrimRight(o.String(), "/"), err
+}
+
+// handle returns what to ask about an object.
+func (g *gcs) handle(ctx context.Context, o object) (*gcstorage.ObjectHandle, error) {
+	if o.name == "" {
+		return nil, invalid("is a bucket; name a file or directory in it")
+	}
+	client, err := g.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return client.Bucket(o.bucket).Object(o.name), nil
+}
+
+// at takes a name apart and returns what to ask about it.
+func (g *gcs) at(ctx context.Context, name string) (object, *gcstorage.ObjectHandle, error) {
+	o, err := parse(name)
+	if err != nil {
+		return o, nil, err
+	}
+	h, err := g.handle(ctx, o)
+	return o, h, err
+}
+
+// attrs returns what the server knows of an object. No such object is
+// fs.ErrNotExist.
+func (g *gcs) attrs(ctx context.Context, o object) (*gcstorage.ObjectAttrs, error) {
+	h, err := g.handle(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	attrs, err := h.Attrs(ctx)
+	return attrs, g.answer(ctx, "storage.objects.get", o, err)
+}
+
+// missing tells whether an error is that an object is not there.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+func found(uri string, a *gcstorage.ObjectAttrs) Object {
+	return Object{Name: uri, URI: uri, Size: a.Size, Version: strconv.FormatInt(a.Generation, 10)}
+}
+
+func (g *gcs) stat(ctx context.Context, name string) (Object, error) {
+	o, err := parse(name)
+	if err != nil {
+		return Object{}, err
+	}
+	a, err := g.attrs(ctx, o)
+	if err != nil {
+		return Object{}, err
+	}
+	return found(o.String(), a), nil
+}
+
+func (g *gcs) exists(ctx context.Context, name string) (bool, error) {
+	o, err := parse(name)
+	if err != nil {
+		return false, err
+	}
+	if o.name != "" {
+		if _, err := g.attrs(ctx, o); !missing(err) {
+			return err == nil, err
+		}
+	}
+	some, err := g.first(ctx, o)
+	return some != "", err
+}
+
+func (g *gcs) empty(ctx context.Context, dir string) (bool, error) {
+	o, err := parse(dir)
+	if err != nil {
+		return false, err
+	}
+	some, err := g.first(ctx, o)
+	return some == "", err
+}

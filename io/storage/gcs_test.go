@@ -1,0 +1,364 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/internal/gcstest"
+)
+
+// bucket begins the names of objects of the tests' server.
+const bucket = "gs://" + gcstest.Bucket + "/"
+
+// server has gs:// mean a server of the test's own, with leases of short breath.
+func server(t *testing.T) *gcstest.Server {
+	t.Helper()
+	s, address := gcstest.Start(t)
+	old := cloud
+	cloud = &gcs{leases: leaseTimes{renew: 80 * time.Millisecond, stale: 400 * time.Millisecond}}
+	UseEmulator(func() string { return address })
+	t.Cleanup(func() {
+		UseEmulator(func() string { return "" })
+		cloud = old
+	})
+	return s
+}
+
+// impatient has the client give up a silent server soon.
+func impatient(t *testing.T, d time.Duration) {
+	old := stall.Swap(int64(d))
+	t.Cleanup(func() { stall.Store(old) })
+}
+
+func TestPatternsOfObjects(t *testing.T) {
+	s := server(t)
+	all := []string{
+		"a/part-1.csv", "a/part-2.csv", "a/part-10.csv", "a/b/part-3.csv", "a/b/c/part-4.csv", "a/.tmp-part-5.csv", "a/.hidden/part-6.csv",
+		"a/part-#1?.csv", "a/note.txt", "a/[x].csv", "a/ü.csv", "a/", "top.csv",
+	}
+	for _, name := range all {
+		s.Fill(name, []byte(name))
+	}
+	for pattern, want := range map[string][]string{
+		"a/part-*.csv":    {"a/part-#1?.csv", "a/part-1.csv", "a/part-10.csv", "a/part-2.csv"},
+		"a/part-?.csv":    {"a/part-1.csv", "a/part-2.csv"},
+		"a/part-#1?.csv":  {"a/part-#1?.csv"}, // itself, though as a pattern it matches another name
+		"a/part-#*":       {"a/part-#1?.csv"},
+		"a/part-[1-9]*":   {"a/part-1.csv", "a/part-10.csv", "a/part-2.csv"},
+		"a/part-[^1]*":    {"a/part-#1?.csv", "a/part-2.csv"},
+		"a/?.csv":         {"a/ü.csv"},
+		"a/[x].csv":       {"a/[x].csv"},
+		`a/\[x\].*`:       {"a/[x].csv"},
+		"a/*/part-*":      {"a/b/part-3.csv"},
+		"a/**/part-?.csv": {"a/b/c/part-4.csv", "a/b/part-3.csv", "a/part-1.csv", "a/part-2.csv"},
+		"**.csv":          {"a/[x].csv", "a/b/c/part-4.csv", "a/b/part-3.csv", "a/part-#1?.csv", "a/part-1.csv", "a/part-10.csv", "a/part-2.csv", "a/ü.csv", "top.csv"},
+		"a/.tmp*":         {"a/.tmp-part-5.csv"},
+		"*":               {"top.csv"},
+	} {
+		got, err := List(ctx, bucket+pattern)
+		if err != nil {
+			t.Errorf("%s: %v", pattern, err)
+			continue
+		}
+		var names []string
+		for _, o := range got {
+			names = append(names, strings.TrimPrefix(o.Name, bucket))
+			if o.Size != int64(len(names[len(names)-1])) || o.Version == "" || o.URI != o.Name {
+				t.Errorf("%s: %+v", pattern, o)
+			}
+		}
+		if d := cmp.Diff(want, names); d != "" {
+			t.Errorf("%s: %s", pattern, d)
+		}
+	}
+	for pattern, want := range map[string]string{
+		bucket + "none-*":     "no file matches the pattern",
+		bucket + "none":       "there is no such file (404); check its name, and that of the bucket bucket",
+		bucket + "a":          "is a directory; name its files, as in gs://bucket/a/*",
+		bucket + "a/":         "is a directory; name its files, as in gs://bucket/a/*",
+		bucket:                "is a directory; name its files, as in gs://bucket/*",
+		bucket + "[a":         "syntax error in pattern",
+		"gs:///a":             "no bucket",
+		"gs://elsewhere/a":    "there is no bucket elsewhere (404)",
+		"gs://elsewhere/*":    "there is no bucket elsewhere (404)",
+		"gs://denied/secret":  "access denied (403: tester@example.com does not have access",
+		"gs://denied/secret*": "that your account has the right storage.objects.",
+		"s3://bucket/x":       "only paths of the local disk and gs:// are supported",
+	} {
+		_, err := List(ctx, pattern)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "\n") > 0 {
+			t.Errorf("List(%q) = %v, want %q", pattern, err, want)
+		}
+	}
+}
+
+func TestWhatAServerAnswersIsNotRefused(t *testing.T) {
+	s := server(t)
+	s.Fill("f", nil)
+	for what, c := range map[string]struct {
+		err     error
+		refused bool
+		kind    error
+	}{
+		"no object":          {errOf(Stat(ctx, bucket+"none")), false, fs.ErrNotExist},
+		"no match":           {errOf(List(ctx, bucket+"none*")), false, errNoMatch},
+		"no rights":          {errOf(Stat(ctx, "gs://denied/f")), false, fs.ErrPermission},
+		"no bucket":          {errOf(Stat(ctx, "gs://elsewhere/f")), false, nil},
+		"a scheme":           {errOf(Stat(ctx, "s3://bucket/f")), true, errScheme},
+		"a bucket":           {Vacant(ctx, "gs://bucket"), true, fs.ErrInvalid},
+		"a place":            {Vacant(ctx, bucket+"f"), true, fs.ErrExist},
+		"no rights to write": {WriteFile(ctx, "gs://denied/f", nil), false, fs.ErrPermission},
+		"nowhere to write":   {WriteFile(ctx, "gs://elsewhere/f", nil), false, nil},
+	} {
+		var e *Error
+		if !errors.As(c.err, &e) || e.Refused() != c.refused || c.kind != nil && !errors.Is(c.err, c.kind) {
+			t.Errorf("%s: %v: refused %t, want %t and %v", what, c.err, e != nil && e.Refused(), c.refused, c.kind)
+		}
+	}
+	if err := errOf(Stat(ctx, "gs://elsewhere/f")); errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a bucket that is not there is taken for an object that is not: %v", err)
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }
+
+func TestNamesOfObjects(t *testing.T) {
+	for name, want := range map[string]string{
+		"gs://b/a": "gs://b/a", "gs://b/a/": "gs://b/a", "gs://b/a#b?c": "gs://b/a#b?c", "gs://b": "gs://b", "gs://b/": "gs://b",
+	} {
+		if got, err := Abs(name); got != want || err != nil {
+			t.Errorf("Abs(%q) = %q, %v, want %q", name, got, err, want)
+		}
+	}
+	for _, name := range []string{"gs://", "gs:///x", "gs://b/a\nb", "gs://b/\xff", "gs://b/" + strings.Repeat("x", 1025)} {
+		if got, err := Abs(name); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("Abs(%q) = %q, %v", name, got, err)
+		}
+	}
+	if dir, base := Split("gs://b/c/d"); dir != "gs://b/c" || base != "d" {
+		t.Errorf("Split gave %q, %q", dir, base)
+	}
+	if dir, base := Split("gs://b/d"); dir != "gs://b" || base != "d" || Join(dir, base) != "gs://b/d" {
+		t.Errorf("Split gave %q, %q", dir, base)
+	}
+	if dir, base := Split("/b/d"); dir != "/b" || base != "d" {
+		t.Errorf("Split gave %q, %q", dir, base)
+	}
+}
+
+func TestRangesOfObjects(t *testing.T) {
+	s := server(t)
+	s.Fill("f#?", []byte("0123456789"))
+	o, err := Stat(ctx, bucket+"f#?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		off, n int64
+		want   string
+	}{{0, -1, "0123456789"}, {3, 4, "3456"}, {8, 9, "89"}, {10, 1, ""}, {99, -1, ""}, {0, 0, ""}, {5, -1, "56789"}} {
+		r, err := o.Open(ctx, c.off, c.n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		r.Close()
+		if string(got) != c.want || err != nil {
+			t.Errorf("Open(%d, %d) gave %q, %v; want %q", c.off, c.n, got, err, c.want)
+		}
+	}
+	if _, err := ReadFile(ctx, o.URI, 9); err == nil || !strings.Contains(err.Error(), "10 bytes, more than the 9") {
+		t.Errorf("ReadFile beyond the limit: %v", err)
+	}
+	s.Fill("f#?", []byte("9876543210"))
+	for _, off := range []int64{0, 4} {
+		if _, err := o.Open(ctx, off, -1); !errors.Is(err, errChanged) {
+			t.Errorf("an object that was replaced opens at %d: %v", off, err)
+		}
+	}
+	if got, err := ReadFile(ctx, o.URI, 10); string(got) != "9876543210" || err != nil {
+		t.Errorf("ReadFile = %q, %v", got, err)
+	}
+}
+
+// An object that is replaced while it is read, and whose connection then breaks, is
+// not read on from the new one.
+func TestAnObjectThatIsReplacedInMidReadIsNoMixture(t *testing.T) {
+	s := server(t)
+	old, fresh := bytes.Repeat([]byte("old "), 1<<18), bytes.Repeat([]byte("new "), 1<<18)
+	for _, pinned := range []bool{true, false} {
+		s.Fill("f", old)
+		o, err := Stat(ctx, bucket+"f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !pinned {
+			o.Version = ""
+		}
+		s.Faults.Set(gcstest.Rules{Share: 1, Kinds: []string{"read"}, Ways: []string{gcstest.Cut}})
+		r, err := o.Open(ctx, 0, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Fill("f", fresh)
+		s.Faults.Set(gcstest.Rules{})
+		got, err := io.ReadAll(r)
+		r.Close()
+		if !errors.Is(err, errChanged) || bytes.Contains(got, []byte("new")) || len(got) != len(old)/2 {
+			t.Errorf("pinned %t: read %d bytes, %v", pinned, len(got), err)
+		}
+	}
+}
+
+func TestWritingObjects(t *testing.T) {
+	s := server(t)
+	sizes := []int{0, 1, chunkUnit - 1, chunkUnit, maxChunk - 1, maxChunk, maxChunk + 1, 2*maxChunk + 100}
+	if testing.Short() {
+		sizes = sizes[:4]
+	}
+	for _, n := range sizes {
+		data := bytes.Repeat([]byte("0123456789abcde\n"), n/16+1)[:n]
+		if err := WriteFile(ctx, bucket+"known", data); err != nil {
+			t.Fatal(err)
+		}
+		if err := Create(ctx, bucket+"unknown", func(w io.Writer) error {
+			for at := 0; at < n; at += 100_000 {
+				if _, err := w.Write(data[at:min(n, at+100_000)]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"known", "unknown"} {
+			got, err := ReadFile(ctx, bucket+name, 1<<30)
+			if !bytes.Equal(got, data) || !bytes.Equal(s.Content(name), data) || err != nil {
+				t.Errorf("%d bytes, %s: %d came back, %v", n, name, len(got), err)
+			}
+		}
+	}
+	// Nothing appears of what breaks off, however much has been sent.
+	for _, n := range []int{10, 3 * maxChunk} {
+		err := Create(ctx, bucket+"broken", func(w io.Writer) error {
+			w.Write(make([]byte, n))
+			return errors.New("the source broke")
+		})
+		if err == nil || !strings.Contains(err.Error(), "the source broke") || s.Content("broken") != nil {
+			t.Errorf("after %d bytes: %v", n, err)
+		}
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := WriteFile(stopped, bucket+"stopped", nil); !errors.Is(err, context.Canceled) || s.Content("stopped") != nil {
+		t.Errorf("WriteFile under an ended context: %v", err)
+	}
+}
+
+func TestDirectoriesOfObjects(t *testing.T) {
+	s := server(t)
+	for _, n := range []string{"d/a", "d/b/c", "d-2", "dd/x", "placeholder/"} {
+		s.Fill(n, []byte(n))
+	}
+	for name, want := range map[string]bool{"d": true, "d/a": true, "d/b": true, "d/": true, "d-2": true, "c": false, "d/a/b": false} {
+		if got, err := Exists(ctx, bucket+name); got != want || err != nil {
+			t.Errorf("Exists(%s) = %t, %v", name, got, err)
+		}
+	}
+	for dir, want := range map[string]bool{"d": false, "none": true, "placeholder": true, "": false} {
+		if got, err := Empty(ctx, bucket+dir); got != want || err != nil {
+			t.Errorf("Empty(%s) = %t, %v", dir, got, err)
+		}
+	}
+	if err := errors.Join(RemoveEmpty(ctx, bucket+"dd"), RemoveEmpty(ctx, bucket+"placeholder"), Remove(ctx, bucket+"d"), Remove(ctx, bucket+"none")); err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff([]string{"d-2", "dd/x"}, s.Names()); d != "" {
+		t.Error(d)
+	}
+	if _, err := Stat(ctx, bucket+"dd"); !missing(err) {
+		t.Errorf("Stat of a directory: %v", err)
+	}
+	if _, err := List(ctx, bucket+"dd"); !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("List of a directory: %v", err)
+	}
+}
+
+func TestPagesOfObjects(t *testing.T) {
+	s := server(t)
+	const n = 12_345
+	objects := map[string][]byte{"part-none/x": nil, "other": nil}
+	for i := range n {
+		objects[fmt.Sprintf("part-%d", i)] = nil
+	}
+	s.FillMany(objects)
+	got, err := List(ctx, "gs://"+gcstest.Many+"/part-*")
+	if err != nil || len(got) != n {
+		t.Fatalf("%d objects of %d: %v", len(got), n, err)
+	}
+	if !slices.IsSortedFunc(got, func(a, b Object) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("the objects are not sorted")
+	}
+	if asked := s.Requests("list"); asked < 13 {
+		t.Errorf("listed in %d requests, so that this test shows nothing", asked)
+	}
+}
+
+func TestManyObjectsAreRemovedTogether(t *testing.T) {
+	s := server(t)
+	for i := range 200 {
+		s.Fill(fmt.Sprintf("dir/%d", i), nil)
+	}
+	s.Fill("dir-2", nil)
+	s.Faults.Set(gcstest.Rules{Share: 0.2, Seed: 1})
+	if err := Remove(ctx, bucket+"dir"); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"dir-2"}, s.Names()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAVariableAloneIsNoEmulator(t *testing.T) {
+	server(t)
+	t.Setenv(emulatorVariable, "localhost:1")
+	_, err := Stat(ctx, bucket+"f")
+	var e *Error
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "STORAGE_EMULATOR_HOST is set") || !strings.Contains(err.Error(), "--storage_emulator localhost:1") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNothingIsAskedWithoutCredentials(t *testing.T) {
+	old := cloud
+	cloud = &gcs{}
+	t.Cleanup(func() { cloud = old })
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("GCE_METADATA_HOST", "")
+	t.Setenv("NO_GCE_CHECK", "true")
+	for name, c := range map[string]string{"no file": filepath.Join(t.TempDir(), "none"), "not one": write(t, filepath.Join(t.TempDir(), "key"), "{}")} {
+		t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", c)
+		_, err := Stat(ctx, bucket+"f")
+		var e *Error
+		if !errors.As(err, &e) || e.Refused() || !strings.Contains(err.Error(), "run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	os.Unsetenv("GOOGLE_APPLICATION_CREDENTIALS")
+	if _, err := Stat(ctx, bucket+"f"); err == nil || !strings.Contains(err.Error(), "no Google credentials are found") {
+		t.Errorf("none at all: %v", err)
+	}
+}

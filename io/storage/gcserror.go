@@ -1,0 +1,100 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+
+	"cloud.google.com/go/auth"
+	gcstorage "cloud.google.com/go/storage"
+	"google.golang.org/api/googleapi"
+)
+
+// answerError is what a server answered, or why it could not be asked, in a
+// sentence.
+type answerError struct {
+	text string
+	kind error // that errors.Is finds; may be nil
+}
+
+func (e *answerError) Error() string { return e.text }
+func (e *answerError) Unwrap() error { return e.kind }
+
+var errNoCredentials = &answerError{text: "no Google credentials are found; run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name the key file of a service account"}
+
+// transient tells whether a request that failed so may succeed another time.
+func transient(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return false
+	}
+	var timeout net.Error
+	return gcstorage.ShouldRetry(err) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// status returns the HTTP status of an error, 0 for one that is none.
+func status(err error) int {
+	var e *googleapi.Error
+	switch {
+	case errors.Is(err, gcstorage.ErrObjectNotExist), errors.Is(err, gcstorage.ErrBucketNotExist):
+		return http.StatusNotFound
+	case errors.As(err, &e):
+		return e.Code
+	}
+	return 0
+}
+
+// answer tells in a sentence what the error of a request about an object means,
+// for which the account must have a right.
+func (g *gcs) answer(ctx context.Context, right string, o object, err error) error {
+	var credentials *auth.Error
+	var e *googleapi.Error
+	said := ""
+	if errors.As(err, &e) && e.Message != "" {
+		said = ": " + strings.TrimSuffix(e.Message, ".")
+	}
+	switch status(err) {
+	case 0:
+		if errors.As(err, &credentials) {
+			return &answerError{fmt.Sprintf("the Google credentials are not accepted (%v); run gcloud auth application-default login", credentials), nil}
+		}
+		return err
+	case http.StatusUnauthorized:
+		return &answerError{fmt.Sprintf("the Google credentials are not accepted (401%s); run gcloud auth application-default login", said), nil}
+	case http.StatusForbidden:
+		return &answerError{fmt.Sprintf("access denied (403%s); check the name of the bucket %s, and that %s has the right %s there", said, o.bucket, account(), right), fs.ErrPermission}
+	case http.StatusNotFound:
+		if o.name == "" || errors.Is(err, gcstorage.ErrBucketNotExist) || !g.bucketThere(ctx, o.bucket) {
+			return &answerError{fmt.Sprintf("there is no bucket %s (404); check its name", o.bucket), nil}
+		}
+		return &answerError{fmt.Sprintf("there is no such file (404); check its name, and that of the bucket %s", o.bucket), fs.ErrNotExist}
+	}
+	return err
+}
+
+// bucketThere tells whether a bucket is there, as far as can be seen. It asks once
+// in a process.
+func (g *gcs) bucketThere(ctx context.Context, bucket string) bool {
+	if _, seen := g.buckets.Load(bucket); seen {
+		return true
+	}
+	client, err := g.connect(ctx)
+	if err == nil {
+		it := client.Bucket(bucket).Objects(ctx, &gcstorage.Query{Prefix: "-"})
+		it.PageInfo().MaxSize = 1
+		_, err = it.Next()
+	}
+	if status(err) == http.StatusNotFound {
+		return false
+	}
+	g.buckets.Store(bucket, nil)
+	return true
+}
+
+// unmet tells whether a condition of a request was not met.
+func unmet(err error) bool {
+	return status(err) == http.StatusPreconditionFailed || status(err) == http.StatusNotModified
+}

@@ -1,0 +1,231 @@
+package storage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/internal/gcstest"
+)
+
+// modelOf returns the files of a directory that tell whose they are.
+func modelOf(who int) []File {
+	content := func(name string) []byte { return []byte(fmt.Sprintf("%s of %d", name, who)) }
+	return []File{{Name: "weights", Data: content("weights")}, {Name: "aside", Data: content("aside")}, {Name: "manifest.json", Data: content("manifest")}}
+}
+
+// published returns what is in a directory, and fails the test if that is of two
+// publishers or not whole. Nothing at all is "".
+func published(t *testing.T, s *gcstest.Server, dir string) string {
+	t.Helper()
+	manifest := string(s.Content(dir + "/manifest.json"))
+	if manifest == "" {
+		return ""
+	}
+	who := strings.TrimPrefix(manifest, "manifest of ")
+	for _, name := range []string{"weights", "aside"} {
+		if got, want := string(s.Content(dir+"/"+name)), name+" of "+who; got != want {
+			t.Errorf("%s/%s holds %q beside %q", dir, name, got, manifest)
+		}
+	}
+	return who
+}
+
+func TestPublishOfObjects(t *testing.T) {
+	s := server(t)
+	disk := write(t, filepath.Join(t.TempDir(), "f"), "from the disk")
+	s.Fill("from", []byte("from a bucket"))
+	files := []File{{Name: "manifest.json", Data: []byte("m")}, {Name: "a", Data: []byte("bytes")}, {Name: "b", From: disk}, {Name: "c", From: bucket + "from"}}
+	dir := bucket + "deep/model"
+	for _, missing := range []string{filepath.Join(t.TempDir(), "missing"), bucket + "missing"} {
+		if err := Publish(ctx, dir, append(files, File{Name: "d", From: missing})); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("publishing a missing file: %v", err)
+		}
+		if got := s.Names(); len(got) != 1 {
+			t.Errorf("a failed publish left %v", got)
+		}
+	}
+	if err := Publish(ctx, dir, files); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a": "bytes", "b": "from the disk", "c": "from a bucket", "manifest.json": "m"} {
+		if got := s.Content("deep/model/" + name); string(got) != want {
+			t.Errorf("%s holds %q, want %q", name, got, want)
+		}
+	}
+	if len(s.Names()) != 5 {
+		t.Errorf("beside the files: %v", s.Names())
+	}
+	for _, again := range []string{dir, dir + "/", bucket + "deep", bucket + "from"} {
+		if err := Publish(ctx, again, files); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "it exists") {
+			t.Errorf("publishing over %s: %v", again, err)
+		}
+		if err := Vacant(ctx, again); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("Vacant(%s) = %v", again, err)
+		}
+	}
+	holds := func(files ...File) bool {
+		t.Helper()
+		same, err := Holds(ctx, dir, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return same
+	}
+	if !holds(files...) || holds(files[1:]...) || holds(append(files[:3:3], File{Name: "c", Data: []byte("other")})...) || holds(append(files[:3:3], File{Name: "x"})...) {
+		t.Error("Holds is wrong")
+	}
+	if err := Publish(ctx, "gs://bucket", files); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("publishing a bucket: %v", err)
+	}
+	// From a bucket to the disk.
+	local := filepath.Join(t.TempDir(), "model")
+	if err := Publish(ctx, local, files); err != nil {
+		t.Error(err)
+	}
+	if same, err := Holds(ctx, local, files); !same || err != nil {
+		t.Errorf("%t, %v", same, err)
+	}
+}
+
+func TestOneOfManyPublishersOfObjectsWins(t *testing.T) {
+	for _, share := range []float64{0, 0.2} {
+		s := server(t)
+		s.Faults.Set(gcstest.Rules{Share: share, Seed: 1})
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var winners []string
+		for i := range 16 {
+			wg.Go(func() {
+				err := Publish(ctx, bucket+"model", modelOf(i))
+				mu.Lock()
+				defer mu.Unlock()
+				var e *Error
+				switch {
+				case err == nil:
+					winners = append(winners, fmt.Sprint(i))
+				case !errors.As(err, &e) || !e.Refused() || !errors.Is(err, fs.ErrExist) && !errors.Is(err, errBusy):
+					t.Errorf("a publisher that lost got %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if who := published(t, s, "model"); len(winners) != 1 || winners[0] != who {
+			t.Errorf("faults %g: winners %v, published by %q", share, winners, who)
+		}
+		if d := cmp.Diff([]string{"model/aside", "model/manifest.json", "model/weights"}, s.Names()); d != "" {
+			t.Errorf("faults %g: %s", share, d)
+		}
+	}
+}
+
+// A publisher is held up before one of its requests until another one, which takes
+// it for dead, has been through; then it goes on. At whichever request that is,
+// the directory is of one of them.
+func TestAPublisherThatWakesUpLateMixesNothing(t *testing.T) {
+	won := map[string]int{}
+	for at := 1; ; at++ {
+		s := server(t)
+		cloud.leases.renew = time.Hour // nothing but the publisher's own requests
+		cloud.leases.stale = 0
+		asleep, wake := make(chan struct{}), make(chan struct{})
+		var requests atomic.Int32
+		s.Faults.Before(func(kind, name string) {
+			if int(requests.Add(1)) == at {
+				close(asleep)
+				<-wake
+			}
+		})
+		first := make(chan error, 1)
+		go func() { first <- Publish(ctx, bucket+"model", modelOf(1)) }()
+		var errs [2]error
+		ended := false
+		select {
+		case <-asleep:
+		case errs[0] = <-first:
+			ended = true // it makes fewer requests than that
+		}
+		if ended {
+			if at < 8 {
+				t.Errorf("a publisher makes %d requests: %v", at-1, errs[0])
+			}
+			break
+		}
+		errs[1] = Publish(ctx, bucket+"model", modelOf(2))
+		close(wake)
+		errs[0] = <-first
+		who := published(t, s, "model")
+		won[who]++
+		for i, err := range errs {
+			if (err == nil) != (who == fmt.Sprint(i+1)) {
+				t.Errorf("held up at request %d: publisher %d got %v, published by %q", at, i+1, err, who)
+			}
+		}
+		if who == "" {
+			t.Errorf("held up at request %d: nothing is published: %v", at, errs)
+		}
+		// What the late one may have left is no obstacle, and goes with the next.
+		if err := RemoveUnfinished(ctx, bucket+"model"); err != nil {
+			t.Error(err)
+		}
+		if got := len(s.Names()); got != 3 {
+			t.Errorf("held up at request %d: left %v", at, s.Names())
+		}
+	}
+	if won["1"] == 0 || won["2"] == 0 {
+		t.Errorf("winners %v: only one of the two ever won", won)
+	}
+}
+
+// dead is the number of a process that has ended.
+func dead(t *testing.T) int {
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
+
+func TestWhatAKilledPublisherHasLeftIsClearedAway(t *testing.T) {
+	for _, gone := range []bool{true, false} {
+		s := server(t)
+		d, err := parse(bucket + "model")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// It has written one file, and its claim stands.
+		p := &publication{g: cloud, dir: d}
+		if err := p.put(ctx, d.join("weights"), File{Name: "weights", Data: []byte("half")}); err != nil {
+			t.Fatal(err)
+		}
+		by := me()
+		if by.Process = dead(t); !gone {
+			by = owner{Host: "elsewhere", Process: 1}
+		}
+		text, _ := json.Marshal(by)
+		if _, err := cloud.upload(ctx, claimOf(d), nil, map[string]string{ownerKey: string(text)}, -1, func(io.Writer) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := Vacant(ctx, bucket+"model"); err != nil {
+			t.Errorf("what was never committed is in the way: %v", err)
+		}
+		begun := time.Now()
+		if err := RemoveUnfinished(ctx, bucket+"model"); err != nil || len(s.Names()) > 0 {
+			t.Errorf("left %v, %v", s.Names(), err)
+		}
+		if waited := time.Since(begun); gone != (waited < cloud.leases.stale) {
+			t.Errorf("owner gone %t: waited %v", gone, waited)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+
+	gcstorage "cloud.google.com/go/storage"
+)
+
+// open reads a range as it streams in. A body that breaks off is taken up at the
+// byte where it did, of the same generation.
+func (g *gcs) open(ctx context.Context, o Object, off, n int64) (io.ReadCloser, int64, error) {
+	name, h, err := g.at(ctx, o.URI)
+	if err != nil {
+		return nil, 0, err
+	}
+	if o.Version != "" {
+		generation, err := strconv.ParseInt(o.Version, 10, 64)
+		if err != nil {
+			return nil, 0, invalid("version %q is none of an object", o.Version)
+		}
+		h = h.If(gcstorage.Conditions{GenerationMatch: generation})
+	}
+	r, err := h.NewRangeReader(ctx, off, n)
+	switch {
+	case status(err) == http.StatusRequestedRangeNotSatisfiable:
+		return io.NopCloser(bytes.NewReader(nil)), 0, nil // past the end
+	case err != nil:
+		return nil, 0, g.readError(ctx, name, o.Version != "", err)
+	}
+	return &objectReader{r: r, g: g, ctx: ctx, name: name}, r.Attrs.Size, nil
+}
+
+// readError tells what an error of reading means; pinned, where only the listed
+// generation will do.
+func (g *gcs) readError(ctx context.Context, name object, pinned bool, err error) error {
+	if pinned && unmet(err) {
+		return errChanged
+	}
+	return g.answer(ctx, "storage.objects.get", name, err)
+}
+
+type objectReader struct {
+	r    *gcstorage.Reader
+	g    *gcs
+	ctx  context.Context
+	name object
+}
+
+func (r *objectReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	switch {
+	case err == nil || err == io.EOF:
+	case unmet(err), errors.Is(err, gcstorage.ErrObjectNotExist):
+		err = errChanged // what had begun to come is no more
+	default:
+		err = r.g.readError(r.ctx, r.name, false, err)
+	}
+	return n, err
+}
+
+func (r *objectReader) Close() error { return r.r.Close() }

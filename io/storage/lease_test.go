@@ -1,0 +1,132 @@
+package storage
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestALockOfAnObjectIsHeldOnce(t *testing.T) {
+	s := server(t)
+	name := bucket + "work/lock"
+	unlock, err := Lock(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * cloud.leases.stale) // it is renewed meanwhile
+	_, err = Lock(ctx, name)
+	var e *Error
+	if !errors.As(err, &e) || !e.Refused() || !errors.Is(err, errBusy) || !strings.Contains(err.Error(), "in use by another run, process ") {
+		t.Errorf("a second lock: %v", err)
+	}
+	unlock()
+	if s.Content("work/lock") == nil {
+		t.Error("the object of the lock went with it; a work directory is known by it")
+	}
+	begun := time.Now()
+	unlock, err = Lock(ctx, name)
+	if err != nil || time.Since(begun) > cloud.leases.stale {
+		t.Fatalf("after it was given back: %v, after %v", err, time.Since(begun))
+	}
+	// A job removes its work directory, lock and all.
+	if err := Remove(ctx, bucket+"work"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * cloud.leases.renew)
+	unlock()
+	if got := s.Names(); len(got) > 0 {
+		t.Errorf("left %v", got)
+	}
+}
+
+func TestALockOfAnObjectKeepsOthersOut(t *testing.T) {
+	server(t)
+	var inside, times atomic.Int32
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 10 {
+				unlock, err := Lock(ctx, bucket+"lock")
+				if errors.Is(err, errBusy) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if inside.Add(1) > 1 {
+					t.Error("two hold the lock")
+				}
+				times.Add(1)
+				runtime.Gosched()
+				inside.Add(-1)
+				unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if times.Load() < 4 {
+		t.Errorf("the lock was had %d times", times.Load())
+	}
+}
+
+func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
+	server(t)
+	leave := func(by owner) {
+		t.Helper()
+		text, _ := json.Marshal(by)
+		o, _ := parse(bucket + "lock")
+		if _, err := cloud.upload(ctx, o, nil, map[string]string{ownerKey: string(text)}, 0, func(io.Writer) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended, again := me(), me()
+	ended.Process = dead(t)
+	again.Begun += "0" // a process of the same number, another time
+	for what, c := range map[string]struct {
+		by    owner
+		waits bool
+	}{
+		"an ended process": {ended, false}, "a number used again": {again, false},
+		"this process": {me(), true}, "another system": {owner{Host: "elsewhere", Process: 1, Boot: "other"}, true}, "who knows": {owner{}, true},
+	} {
+		leave(c.by)
+		begun := time.Now()
+		unlock, err := Lock(ctx, bucket+"lock")
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		unlock()
+		if waited := time.Since(begun); c.waits != (waited > cloud.leases.stale) {
+			t.Errorf("%s: waited %v", what, waited)
+		}
+	}
+}
+
+// Who loses a lease writes nothing to it any more.
+func TestALostLeaseIsNotRenewed(t *testing.T) {
+	s := server(t)
+	o, _ := parse(bucket + "lock")
+	l, err := cloud.acquire(ctx, o, ctx.Err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Fill("lock", []byte("another's"))
+	if err := l.touch(ctx); !errors.Is(err, errUnmet) {
+		t.Errorf("renewed: %v", err)
+	}
+	<-l.ended
+	if _, err := l.seal(ctx, 0, func(io.Writer) error { return nil }); !errors.Is(err, errUnmet) {
+		t.Errorf("sealed: %v", err)
+	}
+	if err := errors.Join(l.release(ctx), l.drop(ctx)); !errors.Is(err, errUnmet) || string(s.Content("lock")) != "another's" {
+		t.Errorf("given back: %v, %q", err, s.Content("lock"))
+	}
+}

@@ -1,0 +1,159 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// local is the local disk.
+type local struct{}
+
+// path returns the local path that a name stands for.
+func path(name string) (string, error) {
+	if name == "" {
+		return "", invalid("empty name")
+	}
+	return filepath.Abs(name)
+}
+
+func (local) abs(name string) (string, error) { return path(name) }
+
+func (l local) list(ctx context.Context, pattern string) ([]Object, error) {
+	p, err := path(pattern)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{pattern}
+	if _, err := os.Stat(p); err != nil && strings.ContainsAny(pattern, `*?[\`) {
+		if names, err = filepath.Glob(pattern); err != nil {
+			return nil, invalid("%v", err)
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	sort.Strings(names)
+	var objects []Object
+	dirs := 0
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if hidden(name) && !hidden(pattern) {
+			continue
+		}
+		o, err := l.stat(ctx, name)
+		if errors.Is(err, syscall.EISDIR) {
+			dirs++
+			continue
+		}
+		if err != nil {
+			return nil, fail("stat", name, err)
+		}
+		objects = append(objects, o)
+	}
+	switch {
+	case len(objects) > 0:
+		return objects, nil
+	case dirs > 0:
+		return nil, directory(pattern)
+	}
+	return nil, errNoMatch
+}
+
+// hidden tells whether a wildcard passes the name over, as in a shell; what is
+// being written has such a name.
+func hidden(name string) bool { return strings.HasPrefix(filepath.Base(name), ".") }
+
+func (local) stat(ctx context.Context, name string) (Object, error) {
+	p, err := path(name)
+	if err != nil {
+		return Object{}, err
+	}
+	fi, err := os.Stat(p)
+	switch {
+	case err != nil:
+		return Object{}, err
+	case fi.IsDir():
+		return Object{}, syscall.EISDIR
+	case !fi.Mode().IsRegular():
+		return Object{}, invalid("not a regular file (a pipe or device cannot be read twice)")
+	}
+	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi)}, nil
+}
+
+func version(fi fs.FileInfo) string {
+	return strconv.FormatInt(fi.Size(), 36) + "." + strconv.FormatInt(fi.ModTime().UnixNano(), 36)
+}
+
+func (local) exists(ctx context.Context, name string) (bool, error) {
+	p, err := path(name)
+	if err != nil {
+		return false, err
+	}
+	_, err = os.Lstat(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (local) empty(ctx context.Context, dir string) (bool, error) {
+	p, err := path(dir)
+	if err != nil {
+		return false, err
+	}
+	d, err := os.Open(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer d.Close()
+	_, err = d.Readdirnames(1)
+	if err == io.EOF {
+		return true, nil
+	}
+	return false, err
+}
+
+func (local) open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error) {
+	p, err := path(o.URI)
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err := os.Open(p)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	fi, err := f.Stat()
+	if err == nil && o.Version != "" && version(fi) != o.Version {
+		err = errChanged
+	}
+	if err == nil && off > 0 {
+		_, err = f.Seek(off, io.SeekStart)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if n < 0 {
+		return f, fi.Size(), nil
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(f, n), f}, fi.Size(), nil
+}

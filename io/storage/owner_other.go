@@ -1,0 +1,8 @@
+//go:build !linux
+
+package storage
+
+// bootID is unknown here, so that leases are watched until they are stale.
+func bootID() string { return "" }
+
+func processBegun(pid int) string { return "" }

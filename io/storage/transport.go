@@ -1,0 +1,122 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"cloud.google.com/go/auth/credentials"
+	"cloud.google.com/go/auth/httptransport"
+	gcstorage "cloud.google.com/go/storage"
+)
+
+// stall is after how long a server that says nothing is given up, in nanoseconds.
+var stall atomic.Int64
+
+func init() { stall.Store(int64(time.Minute)) }
+
+// parallelRequests bounds how many requests one call of this package has open.
+const parallelRequests = 32
+
+// transport is HTTP/1.1, where requests do not wait for each other, and none for
+// ever: neither for an answer nor in the midst of one.
+type transport struct{ base *http.Transport }
+
+func newTransport() *transport {
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.ForceAttemptHTTP2 = false
+	base.Protocols = new(http.Protocols)
+	base.Protocols.SetHTTP1(true)
+	base.MaxIdleConnsPerHost = 2 * parallelRequests
+	base.MaxIdleConns = 0
+	base.DisableCompression = true
+	base.ResponseHeaderTimeout = time.Duration(stall.Load())
+	return &transport{base}
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	req = req.Clone(ctx)
+	if req.URL.Query().Get("alt") == "media" {
+		// Else the server unpacks objects whose encoding is gzip, and gives all of
+		// them where a range is wanted.
+		req.Header.Set("Accept-Encoding", "gzip")
+	}
+	res, err := t.base.RoundTrip(req)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	res.Body = &watched{body: res.Body, ctx: ctx, cancel: cancel}
+	return res, nil
+}
+
+func (t *transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
+
+// watched is the body of an answer, whose reader does not wait longer than stall.
+type watched struct {
+	body   io.ReadCloser
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	timer := time.AfterFunc(time.Duration(stall.Load()), func() { w.cancel(errStalled) })
+	n, err := w.body.Read(p)
+	timer.Stop()
+	if err != nil && errors.Is(context.Cause(w.ctx), errStalled) {
+		err = errStalled
+	}
+	return n, err
+}
+
+func (w *watched) Close() error {
+	w.cancel(nil)
+	return w.body.Close()
+}
+
+var errStalled error = stalledError{}
+
+type stalledError struct{}
+
+func (stalledError) Error() string   { return "the server has stopped sending" }
+func (stalledError) Timeout() bool   { return true }
+func (stalledError) Temporary() bool { return true }
+
+// plainClient sends no credentials.
+func plainClient() *http.Client { return &http.Client{Transport: newTransport()} }
+
+// serviceAccount is the account of the credentials, where they tell.
+var serviceAccount atomic.Pointer[string]
+
+// authorized returns a client with the Application Default Credentials. It is an
+// error if there are none: nothing is ever asked anonymously.
+func authorized() (*http.Client, error) {
+	found, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{gcstorage.ScopeReadWrite}})
+	if err != nil {
+		return nil, &answerError{errNoCredentials.text + " (" + err.Error() + ")", nil}
+	}
+	client, err := httptransport.NewClient(&httptransport.Options{Credentials: found, BaseRoundTripper: newTransport(), DisableTelemetry: true})
+	if err != nil {
+		return nil, err
+	}
+	var key struct {
+		Email string `json:"client_email"`
+	}
+	if json.Unmarshal(found.JSON(), &key) == nil && key.Email != "" {
+		serviceAccount.Store(&key.Email)
+	}
+	return client, nil
+}
+
+// account tells whose rights count.
+func account() string {
+	if email := serviceAccount.Load(); email != nil {
+		return *email
+	}
+	return "your account"
+}
