@@ -1,0 +1,42 @@
+// Package harmonic holds the real spherical harmonics on the sphere S^{d−1} of
+// R^d, in any dimension d ≥ 2, as features: the rotation-invariant counterpart of
+// Fourier features (Bullins, Zhang & Zhang, "Not-So-Random Features", ICLR 2018,
+// Section 2.1 and Appendix B).
+//
+// # Construction
+//
+// Coordinates are split off from the last one (Higuchi, "Symmetric tensor spherical
+// harmonics on the N-sphere", J. Math. Phys. 28, 1987, in other words). A harmonic of
+// degree ℓ_d in d coordinates has one of degree ℓ_{d−1} ≤ ℓ_d in the first d−1, and so on down
+// to two coordinates:
+//
+//	Y(x) = B(x_1, x_2) Π_{k=3}^d P_k(x_k, r_k),    r_k² = x_1² + … + x_k²
+//
+// B is 1 for degree 0, and √2 Re z^m or √2 Im z^m, z = x_1 + i x_2, for degree m. P_k is the
+// homogeneous form r^n p_n(t/r) of the orthonormal Gegenbauer polynomial of degree n = ℓ_k − ℓ_{k−1}
+// with index ν = ℓ_{k−1} + (k−2)/2, by the recurrence
+//
+//	β_n P_n = t P_{n−1} − r² β_{n−1} P_{n−2},    β_n² = n(n+2ν−1) / (4(n+ν)(n+ν−1)),
+//	P_0² = Π_{i<ℓ_{k−1}} (k+2i) / (k−1+2i).
+//
+// So every harmonic is a polynomial, without angles and without a division by the
+// sine of one, and its recurrences are those of orthonormal polynomials, which are stable.
+//
+// # Norm
+//
+// The mean of Y² over the sphere is 1: Y is √|S^{d−1}| times the harmonic whose square
+// integrates to 1. Then harmonics of degree ℓ have the addition theorem
+//
+//	Σ_m Y_ℓm(x) Y_ℓm(z) = N(d,ℓ) C_ℓ(x·z)/C_ℓ(1),    C_ℓ the Gegenbauer polynomial of index (d−2)/2,
+//
+// and none is larger than √N(d,ℓ).
+//
+// # Order
+//
+// Harmonics of degree ℓ in d coordinates, N(d,ℓ) = C(d−1+ℓ, ℓ) − C(d−3+ℓ, ℓ−2) of them, are
+// numbered from 0 by the degree ℓ_{d−1} first, then by that of d−2 coordinates, and so on; of the two
+// of degree m ≥ 1 in two coordinates the cosine is first.
+//
+// Rows are taken in their direction: each is divided by its length. A row of zeros
+// has the features 0, but for the harmonic of degree 0, which is 1 everywhere.
+package harmonic
