@@ -70,10 +70,41 @@ type Manifest struct {
 
 // Learner tells how the weights were fitted.
 type Learner struct {
-	Kind   string      `json:"kind"`            // "ridge"
-	Lambda float64     `json:"lambda"`          // that of the weights, on the mean loss
-	Folds  int         `json:"folds"`           // of the cross-validation; 1 if there was none
-	Table  []ridge.Row `json:"table,omitempty"` // what it found out about each λ
+	Kind   string      `json:"kind"`             // ridge, svm or sgd
+	Lambda float64     `json:"lambda"`           // that of the weights, on the mean loss
+	Folds  int         `json:"folds"`            // of the cross-validation; 1 if there was none
+	Table  []ridge.Row `json:"table,omitempty"`  // what it found out about each λ
+	Course *Course     `json:"course,omitempty"` // of a learner in rounds
+}
+
+// Course tells how the rounds of a learner went.
+type Course struct {
+	Loss       string          `json:"loss"`
+	Options    json.RawMessage `json:"options"` // all that the learner was told
+	Partitions int             `json:"partitions"`
+	Rounds     int             `json:"rounds"` // after which the weights were taken
+	Ended      string          `json:"ended"`  // why there were no more
+
+	Rows      int64    `json:"rows"`           // learned from
+	Objective float64  `json:"objective"`      // mean loss of those rows plus λ/2‖W‖²
+	Dual      *float64 `json:"dual,omitempty"` // a lower bound of the best objective
+	Gap       *float64 `json:"gap,omitempty"`  // Objective − Dual
+
+	HeldRows   int64   `json:"held_rows,omitempty"`   // held out
+	HeldLoss   float64 `json:"held_loss,omitempty"`   // their mean loss
+	HeldErrors int64   `json:"held_errors,omitempty"` // how many of them are classified wrongly
+
+	Path []Tried `json:"path,omitempty"` // what was found out about each λ
+}
+
+// Tried is what rows that were held out have shown of a λ.
+type Tried struct {
+	Lambda     float64 `json:"lambda"`
+	Rounds     int     `json:"rounds"`
+	Objective  float64 `json:"objective"`
+	HeldRows   int64   `json:"held_rows"`
+	HeldLoss   float64 `json:"held_loss"`
+	HeldErrors int64   `json:"held_errors"`
 }
 
 // Input describes the rows that a model takes.

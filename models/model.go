@@ -44,6 +44,10 @@ type Model struct {
 	Manifest *Manifest
 	Linear   *Linear
 	Map      features.Map // Input.Dim numbers to Features features
+
+	// Kept are files of the directory that prediction does not need: Encode writes
+	// them, Load does not read them.
+	Kept []storage.File
 }
 
 // Classifies reports whether the model predicts classes.
@@ -104,14 +108,15 @@ func Encode(m *Model) ([]storage.File, error) {
 	}
 	m.Manifest.Features, m.Manifest.Outputs = m.Linear.D, m.Linear.K
 	m.Manifest.Files = []FileSum{SumFile(WeightsFile, weights.Bytes())}
+	for _, f := range m.Kept {
+		m.Manifest.Files = append(m.Manifest.Files, SumFile(f.Name, f.Data))
+	}
 	manifest, err := m.Manifest.Encode()
 	if err != nil {
 		return nil, err
 	}
-	return []storage.File{
-		{Name: WeightsFile, Data: weights.Bytes()},
-		{Name: ManifestFile, Data: manifest},
-	}, nil
+	files := append([]storage.File{{Name: WeightsFile, Data: weights.Bytes()}}, m.Kept...)
+	return append(files, storage.File{Name: ManifestFile, Data: manifest}), nil
 }
 
 // LoadManifest reads and checks the manifest of a model directory, and nothing

@@ -32,10 +32,10 @@ func (t *training) publish(ctx context.Context) error {
 		label = csv.Columns[csv.Label]
 	}
 	m := &models.Model{
-		Linear: t.linear,
+		Linear: t.linear, Kept: t.kept,
 		Manifest: &models.Manifest{
 			Program: version, Task: t.task(), Seed: t.opts.Seed, Recipe: t.recipe.sealed,
-			Learner: models.Learner{Kind: "ridge", Lambda: t.fit.Lambda, Folds: t.folds, Table: t.fit.Table},
+			Learner: t.learner,
 			Input: models.Input{
 				Format: string(t.data.Schema.Format), Dim: t.found.Dim, Columns: t.data.Schema.Columns, Label: label, Options: options,
 			},
@@ -86,8 +86,10 @@ type TrainResult struct {
 	Kernel  string             `json:"kernel"` // in words
 	Width   float64            `json:"width"`
 	Recipe  features.Sealed    `json:"recipe"`
+	Learner string             `json:"learner"`
 	Lambda  float64            `json:"lambda"`
-	Path    []ridge.Row        `json:"path,omitempty"` // held-out errors by λ
+	Path    []ridge.Row        `json:"path,omitempty"`   // of ridge: held-out errors by λ
+	Course  *models.Course     `json:"course,omitempty"` // of a learner in rounds
 	Notes   []string           `json:"notes,omitempty"`
 	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
 	// Work is where the time of the workers in this process went, as
@@ -105,8 +107,9 @@ func (t *training) result() *TrainResult {
 	r := &TrainResult{
 		Model: t.opts.Model, Task: t.task(), Rows: t.counts, Columns: t.found.Dim,
 		Kernel: t.recipe.name, Width: t.recipe.width, Recipe: t.recipe.sealed,
-		Lambda: t.fit.Lambda, Path: t.fit.Table, Seconds: t.seconds, Work: transforms.Spent(),
-		dim: t.recipe.dim, folds: t.folds, seed: t.opts.Seed,
+		Learner: t.learner.Kind, Lambda: t.learner.Lambda, Path: t.learner.Table, Course: t.learner.Course,
+		Notes: t.notes, Seconds: t.seconds, Work: transforms.Spent(),
+		dim: t.recipe.dim, folds: t.learner.Folds, seed: t.opts.Seed,
 	}
 	if t.target.Classes != nil {
 		r.Classes, r.Counts = t.target.Classes.Classes, t.found.Labels.Counts
@@ -115,7 +118,7 @@ func (t *training) result() *TrainResult {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s features, %.2g %% of all, were beyond the bound %.4g of their grid and cut to it",
 			groups(t.saturated), 100*float64(t.saturated)/(float64(t.counts.Used)*float64(t.recipe.dim)), t.recipe.mapping.bound))
 	}
-	if note := edge(t.fit.Table, t.fit.Lambda); note != "" {
+	if note := edge(t.learner.Table, t.learner.Lambda); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r
@@ -132,9 +135,12 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "task      regression on %d numbers\n", r.Columns)
 	}
 	fmt.Fprintf(&b, "features  %d of the %s, seed %d\n", r.dim, r.Kernel, r.seed)
-	if len(r.Path) == 0 {
+	switch {
+	case r.Course != nil:
+		writeCourse(&b, r)
+	case len(r.Path) == 0:
 		fmt.Fprintf(&b, "lambda    %g\n", r.Lambda)
-	} else {
+	default:
 		fmt.Fprintf(&b, "lambda    %g, by the held-out error of %d folds:\n", r.Lambda, r.folds)
 		writePath(&b, r.Path, r.Lambda)
 	}
@@ -144,7 +150,7 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "seconds   %.1f to look the data over, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
 	if r.Timings {
 		fmt.Fprintf(&b, "of which  ")
-		for i, name := range []string{"read", "map", "gram", "store", "solve"} {
+		for i, name := range []string{"read", "map", "gram", "learn", "store", "solve"} {
 			if i > 0 {
 				b.WriteString(", ")
 			}

@@ -2,29 +2,22 @@ package pipelines
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/transforms"
 )
 
 // TrainOptions says what to train on which data.
 type TrainOptions struct {
 	MapOptions
-	Model  string // directory to make; it must not exist
-	Lambda LambdaOptions
+	Model   string // directory to make; it must not exist
+	Learner LearnerOptions
+	Lambda  LambdaOptions
 }
 
-// Train trains a model: a pass that looks the data over, a pass that adds up the
-// features' second moments, and a solve. It publishes the model directory whole.
+// Train trains a model: a pass that looks the data over, and then what the learner
+// takes, which is a pass that adds up the features' second moments, and a solve; or
+// a pass for each round. It publishes the model directory whole.
 func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -54,7 +47,7 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.timed(ctx, "train", t.fold); err != nil {
+	if err := j.timed(ctx, "train", t.fit); err != nil {
 		return nil, err
 	}
 	if err := j.timed(ctx, "publish", t.publish); err != nil {
@@ -66,6 +59,7 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 // withDefaults fills in what was left to choose.
 func (o TrainOptions) withDefaults() TrainOptions {
 	o.Kernel = o.Kernel.withDefaults()
+	o.Learner = o.Learner.withDefaults()
 	return o
 }
 
@@ -79,6 +73,9 @@ func (o TrainOptions) validate() error {
 	if err := o.Job.validate(o.Data, o.Model, place{"model", o.Model}); err != nil {
 		return err
 	}
+	if err := o.Learner.validate(); err != nil {
+		return err
+	}
 	return o.Lambda.validate()
 }
 
@@ -88,63 +85,21 @@ type training struct {
 	opts TrainOptions
 	*looked
 
-	folds int
+	linear  *models.Linear
+	learner models.Learner // how it was fitted
 	// saturated counts features beyond the bound of the grid.
 	saturated int64
-
-	fit    transforms.FitReport
-	linear *models.Linear
+	// kept are further files of the model directory.
+	kept  []storage.File
+	notes []string
 }
 
-// fold adds up the ridge sums and solves for the weights.
-func (t *training) fold(ctx context.Context) error {
-	lambda, folds := t.opts.Lambda.path(t.counts.Used)
-	t.folds = folds
-	pass := &transforms.Pass{
-		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
-		Fold: &transforms.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda},
+// fit fits the weights.
+func (t *training) fit(ctx context.Context) error {
+	if t.opts.Learner.Name == "ridge" {
+		return t.fitRidge(ctx)
 	}
-	shape := pass.Shape(t.recipe.dim)
-	if err := shape.Validate(); err != nil {
-		return &UsageError{err}
-	}
-	if t.counts.Used > shape.MaxRows() {
-		return refuse("pipelines: %s rows are more than the %s whose sums are exact", groups(t.counts.Used), groups(shape.MaxRows()))
-	}
-	t.progress.note("training on %s rows of %d numbers: %s, %d features, %d sums of %s in each of %d lanes, %s to solve",
-		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, folds, bytesText(shape.Bytes()),
-		max(1, min(t.engine.Lanes, len(t.shards))), bytesText(ridge.Memory(shape, folds, t.engine.Threads)))
-	st := transforms.State{
-		Dir: storage.Join(t.work.dir, "parts"), Reports: t.work.file("fold.reports", version, pass),
-		Sum: t.work.file("sum.jsonl", version, pass), Fit: t.work.file("fit.json", version, pass),
-		Weights: t.work.file("weights.safetensors", version, pass),
-	}
-	if err := t.runFold(ctx, pass, st); err != nil {
-		return err
-	}
-	lines, err := readReports[transforms.FoldReport](ctx, st.Reports)
-	if err != nil {
-		return err
-	}
-	reports := make([]dataset.Report, len(lines))
-	for i, line := range lines {
-		reports[i] = line.Report
-		t.saturated += line.Saturated
-	}
-	if err := faults(reports); err != nil {
-		return err
-	}
-	counts, err := count(t.data, reports, t.opts.MaxBadFraction)
-	if err != nil {
-		return err
-	}
-	if err := t.loadFit(ctx, st); err != nil {
-		return err
-	}
-	if counts.Used != t.counts.Used || t.fit.Rows != counts.Used {
-		return fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were added up", t.counts.Used, counts.Used, t.fit.Rows)
-	}
-	return nil
+	return t.fitRounds(ctx)
 }
 
 // outputs is the number of classes, or 1 for a number.
@@ -153,51 +108,4 @@ func (t *training) outputs() int {
 		return len(t.target.Classes.Classes)
 	}
 	return 1
-}
-
-// runFold runs what is left to run: nothing, the solve alone, or pass and solve.
-func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transforms.State) error {
-	there := func(uri string) bool {
-		ok, err := storage.Exists(ctx, uri)
-		return ok && err == nil
-	}
-	if there(st.Fit) && there(st.Weights) && there(st.Reports) {
-		t.progress.note("found the fitted weights in the work directory")
-		return nil
-	}
-	sc, err := t.store(ctx, pass)
-	if err != nil {
-		return err
-	}
-	t.progress.phase("training", t.counts.Used)
-	defer t.progress.done()
-	if there(st.Sum) && there(st.Reports) {
-		t.progress.note("found the sums of all rows in the work directory")
-		return t.run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, transforms.Resolve(s, sc, st)) })
-	}
-	return t.run(ctx, func(s beam.Scope) {
-		parts, reports := transforms.FoldRidge(s, sc)
-		stored := transforms.StoreParts(s, st, transforms.Merge(s, parts))
-		transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, stored, reports))
-	})
-}
-
-// loadFit reads back what the solve has written.
-func (t *training) loadFit(ctx context.Context, st transforms.State) error {
-	data, err := storage.ReadFile(ctx, st.Fit, maxState)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, &t.fit); err != nil {
-		return fmt.Errorf("pipelines: %s: %w", st.Fit, err)
-	}
-	weights, err := storage.ReadFile(ctx, st.Weights, maxState)
-	if err != nil {
-		return err
-	}
-	if sum := sha256.Sum256(weights); hex.EncodeToString(sum[:]) != t.fit.WeightsSHA256 {
-		return fmt.Errorf("pipelines: %s is damaged: its checksum does not match; run again without --resume", st.Weights)
-	}
-	t.linear, err = models.ReadWeights(weights, t.outputs(), t.recipe.dim)
-	return err
 }

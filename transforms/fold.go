@@ -55,7 +55,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Pa
 			folds[0].addRows(b, 0, b.N)
 			return nil
 		}
-		hashes = rows.HashBlock(hashes[:0], p.Seed^foldSalt, b)
+		hashes = p.foldHashes(hashes[:0], b)
 		for i, h := range hashes {
 			folds[h%uint64(len(folds))].addRows(b, i, i+1)
 		}

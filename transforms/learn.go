@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/svm"
 )
 
 // Learn is the state of the passes of a learner in rounds.
@@ -55,7 +56,20 @@ func (p *Pass) featuresName() string {
 }
 
 // openers make the learners by their kinds.
-var openers = map[string]func(options []byte) (rounds.Learner, error){}
+var openers = map[string]func(options []byte) (rounds.Learner, error){
+	"svm": opener(svm.New),
+}
+
+// opener makes a learner of options in JSON.
+func opener[O any, L rounds.Learner](open func(O) (L, error)) func([]byte) (rounds.Learner, error) {
+	return func(data []byte) (rounds.Learner, error) {
+		var o O
+		if err := json.Unmarshal(data, &o); err != nil {
+			return nil, fmt.Errorf("transforms: options of the learner: %w", err)
+		}
+		return open(o)
+	}
+}
 
 // Open makes the learner.
 func (l Learner) Open() (rounds.Learner, error) {

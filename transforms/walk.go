@@ -161,7 +161,7 @@ func (w *walk) deal(ctx context.Context, h dataset.Hand, parts []*partition) (re
 	for _, shard := range h.Shards {
 		report, err := w.scan.read(ctx, w.pass, shard, w.pass.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {
 			if folds > 0 || augment {
-				hashes = rows.HashBlock(hashes[:0], w.pass.Seed^foldSalt, b)
+				hashes = w.pass.foldHashes(hashes[:0], b)
 			}
 			limit := min(rows.Rows(b.D), rows.Rows(out))
 			for i := range b.N {

@@ -15,7 +15,6 @@ func trainCommand() *cobra.Command {
 		flags   mapFlags
 		o       pipelines.TrainOptions
 		lambda  string
-		learner string
 		plan    bool
 		timings bool
 	)
@@ -33,9 +32,6 @@ drawn again from the seed wherever the model is used.`,
       --width 7 --features 4096 --lambda 1e-6 --model mnist`,
 		Args: cobra.NoArgs,
 		RunE: job(func(cmd *cobra.Command) (err error) {
-			if learner != "ridge" {
-				return &pipelines.UsageError{Err: fmt.Errorf("unknown learner %q; have ridge", learner)}
-			}
 			if o.Lambda.Path, err = numbers("lambda", lambda); err != nil {
 				return err
 			}
@@ -61,10 +57,10 @@ drawn again from the seed wherever the model is used.`,
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory to make; it must not exist.")
 	flags.register(fs)
-	fs.StringVar(&learner, "learner", "ridge", "Learner: ridge (least squares, in one pass).")
-	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several with commas between, or auto for the decades from 1e-8 to 1e-1. Of several the one with the least held-out error is taken.")
+	registerLearner(fs, &o.Learner)
+	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several with commas between, or auto for the decades from 1e-8 to 1e-1 (learners in rounds: from 1e-6 to 1e-3). Of several the one with the least held-out error is taken.")
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Instead of --lambda: C = 1/(λn), n the number of rows.")
-	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several λ, and none otherwise.")
+	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several λ, and none otherwise. Learners in rounds hold out the first of them.")
 	fs.BoolVar(&plan, "plan", false, "Print rows, passes and memory, and stop.")
 	fs.BoolVar(&timings, "timings", false, "Print where the time went.")
 	flags.jobs.register(fs)

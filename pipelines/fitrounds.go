@@ -1,0 +1,204 @@
+package pipelines
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// CurveFile is the file of a model directory that holds what was found out about
+// the state of each round: a JSON list of rounds.Report.
+const CurveFile = "curve.json"
+
+// fitRounds fits the weights by a learner in rounds. Of several λ it takes the one
+// with the least error on rows that are held out, and then learns from all rows.
+func (t *training) fitRounds(ctx context.Context) error {
+	o := t.opts.Learner
+	lambda, folds := t.opts.roundPath(t.counts.Used)
+	init, err := t.earlier(ctx)
+	if err != nil {
+		return err
+	}
+	rows := t.counts.Used
+	if folds > 0 {
+		held, err := t.countHeld(ctx, folds)
+		if err != nil {
+			return err
+		}
+		if rows -= held; rows == 0 || held == 0 {
+			return refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d", groups(t.counts.Used), groups(held), folds)
+		}
+	}
+	t.progress.note("training on %s rows of %d numbers: %s, %d features; %s", groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim,
+		describe(o, o.lossName(t.target.Classes != nil)))
+	t.progress.phase("training", 0)
+	defer t.progress.done()
+	if len(lambda) == 1 {
+		_, err = t.runRounds(ctx, lambda[0], folds, rows, init, o.Rounds)
+		return err
+	}
+	var path []models.Tried
+	var best *models.Linear
+	chosen := 0
+	for i, l := range lambda {
+		t.progress.note("lambda %g:", l)
+		c, err := t.runRounds(ctx, l, folds, rows, init, o.Rounds)
+		if err != nil {
+			return err
+		}
+		r := c.report()
+		path = append(path, models.Tried{
+			Lambda: l, Rounds: c.taken, Objective: r.Objective, HeldRows: r.HeldRows, HeldLoss: r.HeldLoss, HeldErrors: r.HeldErrors,
+		})
+		init = t.linear
+		if i == 0 || better(r, rounds.Report{HeldLoss: path[chosen].HeldLoss, HeldErrors: path[chosen].HeldErrors}) {
+			chosen, best = i, t.linear
+		}
+	}
+	t.progress.note("lambda %g, on all rows:", lambda[chosen])
+	end := o.Rounds
+	end.Patience = 0
+	if o.Rounds.Patience > 0 {
+		end.Rounds = path[chosen].Rounds
+	}
+	if _, err := t.runRounds(ctx, lambda[chosen], 0, t.counts.Used, best, end); err != nil {
+		return err
+	}
+	t.learner.Folds, t.learner.Course.Path = folds, path
+	switch {
+	case chosen == 0:
+		t.notes = append(t.notes, fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better", lambda[chosen]))
+	case chosen == len(lambda)-1:
+		t.notes = append(t.notes, fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", lambda[chosen]))
+	}
+	return nil
+}
+
+// runRounds learns with one λ, and keeps what came out as the weights of the model.
+func (t *training) runRounds(ctx context.Context, lambda float64, folds int, rows int64, init *models.Linear, end RoundOptions) (*course, error) {
+	o := t.opts.Learner
+	problem := loss.Problem{
+		Loss: o.lossName(t.target.Classes != nil), Epsilon: o.Epsilon, Regression: t.target.Classes == nil,
+		Outputs: t.outputs(), Dim: t.recipe.dim, Rows: rows, Lambda: lambda,
+	}
+	var err error
+	if t.target.Classes != nil {
+		problem.Weights, err = o.classWeights(t.target.Classes.Classes, t.found.Labels.Counts)
+	} else {
+		problem.Weights, err = o.classWeights(nil, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := o.seal(problem, end.Partitions, t.opts.Seed)
+	if err != nil {
+		return nil, err
+	}
+	pass := t.learnPass(sealed, folds, end.Partitions)
+	opened, err := sealed.Open()
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	first, err := opened.Start(init)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	c, err := t.job.rounds(ctx, pass, first, end)
+	if err != nil {
+		return nil, err
+	}
+	round, err := opened.Open(c.state)
+	if err != nil {
+		return nil, err
+	}
+	r := c.report()
+	if r.Objective-r.Objective != 0 {
+		return nil, refuse("pipelines: after %d rounds the objective is %g: the weights have grown beyond all bounds; try a larger lambda or a smaller rate", r.Round, r.Objective)
+	}
+	t.linear = round.(rounds.Fitted).Model()
+	t.learner = models.Learner{Kind: o.Name, Lambda: lambda, Folds: max(1, folds), Course: &models.Course{
+		Loss: problem.Loss, Options: sealed.Options, Partitions: end.Partitions, Rounds: c.taken, Ended: c.why,
+		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual,
+		HeldRows: r.HeldRows, HeldLoss: r.HeldLoss, HeldErrors: r.HeldErrors,
+	}}
+	if gap, known := r.Gap(); known {
+		t.learner.Course.Gap = &gap
+	}
+	curve, err := json.MarshalIndent(c.history[:c.taken+1], "", " ")
+	if err != nil {
+		return nil, err
+	}
+	t.kept = []storage.File{{Name: CurveFile, Data: append(curve, '\n')}}
+	return c, nil
+}
+
+// learnPass is the pass of a learner over the rows dealt to partitions.
+func (t *training) learnPass(l transforms.Learner, folds, partitions int) *transforms.Pass {
+	// The cut is always the same: the model depends on it.
+	shards := t.data.Shards(shardBytes)
+	return &transforms.Pass{
+		Data: *t.data, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
+		Learn: &transforms.Learn{
+			Program: version, Learner: l, Recipe: t.recipe.sealed, Hands: t.data.Deal(shards, partitions),
+			Rows: t.counts.Used, Folds: folds,
+		},
+	}
+}
+
+// earlier loads the model to begin with, and checks that its weights are of the
+// same features and classes; nil if there is none.
+func (t *training) earlier(ctx context.Context) (*models.Linear, error) {
+	if t.opts.Learner.Init == "" {
+		return nil, nil
+	}
+	m, err := models.Load(ctx, t.opts.Learner.Init)
+	if err != nil {
+		return nil, err
+	}
+	what := ""
+	switch {
+	case m.Manifest.Task != t.task():
+		what = fmt.Sprintf("is of a %s, the data of a %s", m.Manifest.Task, t.task())
+	case m.Manifest.Recipe.Kind != t.recipe.sealed.Kind || string(m.Manifest.Recipe.JSON) != string(t.recipe.sealed.JSON):
+		what = "has other features; give the same --kernel, --features, --seed, and --width and --scale as numbers, since those found in the data change with it"
+	case t.target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, t.target.Classes.Classes):
+		what = "has other classes"
+	case t.target.Grid != nil && *m.Manifest.TargetGrid != *t.target.Grid:
+		what = "has another range of targets"
+	}
+	if what != "" {
+		return nil, usage("--init %s: the model %s", t.opts.Learner.Init, what)
+	}
+	return m.Linear, nil
+}
+
+// countHeld counts the rows that are held out when all are cut into folds.
+func (t *training) countHeld(ctx context.Context, folds int) (int64, error) {
+	pass := &transforms.Pass{
+		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
+		Held: folds,
+	}
+	files, _, err := t.scan(ctx, pass, "held", func(s beam.Scope, sc transforms.Scan, files passFiles) {
+		counts, reports := transforms.CountHeld(s, sc)
+		transforms.WriteLines(s, files.sum, counts)
+		transforms.WriteLines(s, files.reports, reports)
+	})
+	if err != nil {
+		return 0, err
+	}
+	counts, err := readReports[int64](ctx, files.sum)
+	var held int64
+	for _, n := range counts {
+		held += n
+	}
+	return held, err
+}

@@ -1,0 +1,116 @@
+package pipelines
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// fitRidge adds up the ridge sums and solves for the weights.
+func (t *training) fitRidge(ctx context.Context) error {
+	lambda, folds := t.opts.Lambda.path(t.counts.Used)
+	pass := &transforms.Pass{
+		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
+		Fold: &transforms.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda},
+	}
+	shape := pass.Shape(t.recipe.dim)
+	if err := shape.Validate(); err != nil {
+		return &UsageError{err}
+	}
+	if t.counts.Used > shape.MaxRows() {
+		return refuse("pipelines: %s rows are more than the %s whose sums are exact", groups(t.counts.Used), groups(shape.MaxRows()))
+	}
+	t.progress.note("training on %s rows of %d numbers: %s, %d features, %d sums of %s in each of %d lanes, %s to solve",
+		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, folds, bytesText(shape.Bytes()),
+		max(1, min(t.engine.Lanes, len(t.shards))), bytesText(ridge.Memory(shape, folds, t.engine.Threads)))
+	st := transforms.State{
+		Dir: storage.Join(t.work.dir, "parts"), Reports: t.work.file("fold.reports", version, pass),
+		Sum: t.work.file("sum.jsonl", version, pass), Fit: t.work.file("fit.json", version, pass),
+		Weights: t.work.file("weights.safetensors", version, pass),
+	}
+	if err := t.runFold(ctx, pass, st); err != nil {
+		return err
+	}
+	lines, err := readReports[transforms.FoldReport](ctx, st.Reports)
+	if err != nil {
+		return err
+	}
+	reports := make([]dataset.Report, len(lines))
+	for i, line := range lines {
+		reports[i] = line.Report
+		t.saturated += line.Saturated
+	}
+	if err := faults(reports); err != nil {
+		return err
+	}
+	counts, err := count(t.data, reports, t.opts.MaxBadFraction)
+	if err != nil {
+		return err
+	}
+	fit, err := t.loadFit(ctx, st)
+	if err != nil {
+		return err
+	}
+	if counts.Used != t.counts.Used || fit.Rows != counts.Used {
+		return fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were added up", t.counts.Used, counts.Used, fit.Rows)
+	}
+	t.learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table}
+	return nil
+}
+
+// runFold runs what is left to run: nothing, the solve alone, or pass and solve.
+func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transforms.State) error {
+	there := func(uri string) bool {
+		ok, err := storage.Exists(ctx, uri)
+		return ok && err == nil
+	}
+	if there(st.Fit) && there(st.Weights) && there(st.Reports) {
+		t.progress.note("found the fitted weights in the work directory")
+		return nil
+	}
+	sc, err := t.store(ctx, pass)
+	if err != nil {
+		return err
+	}
+	t.progress.phase("training", t.counts.Used)
+	defer t.progress.done()
+	if there(st.Sum) && there(st.Reports) {
+		t.progress.note("found the sums of all rows in the work directory")
+		return t.run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, transforms.Resolve(s, sc, st)) })
+	}
+	return t.run(ctx, func(s beam.Scope) {
+		parts, reports := transforms.FoldRidge(s, sc)
+		stored := transforms.StoreParts(s, st, transforms.Merge(s, parts))
+		transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, stored, reports))
+	})
+}
+
+// loadFit reads back what the solve has written.
+func (t *training) loadFit(ctx context.Context, st transforms.State) (fit transforms.FitReport, err error) {
+	data, err := storage.ReadFile(ctx, st.Fit, maxState)
+	if err != nil {
+		return fit, err
+	}
+	if err := json.Unmarshal(data, &fit); err != nil {
+		return fit, fmt.Errorf("pipelines: %s: %w", st.Fit, err)
+	}
+	weights, err := storage.ReadFile(ctx, st.Weights, maxState)
+	if err != nil {
+		return fit, err
+	}
+	if sum := sha256.Sum256(weights); hex.EncodeToString(sum[:]) != fit.WeightsSHA256 {
+		return fit, fmt.Errorf("pipelines: %s is damaged: its checksum does not match; run again without --resume", st.Weights)
+	}
+	t.linear, err = models.ReadWeights(weights, t.outputs(), t.recipe.dim)
+	return fit, err
+}

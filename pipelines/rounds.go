@@ -1,0 +1,288 @@
+package pipelines
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// RoundOptions says how long a learner in rounds goes on, and how its rounds run.
+type RoundOptions struct {
+	Rounds   int           // at most
+	Gap      float64       // stop when the duality gap is at most this share of the objective; 0 for no such end
+	Patience int           // stop when so many rounds have not lowered the held-out error; 0 for no such end
+	Time     time.Duration // stop after the round in which so much time is over; 0 for no such end
+
+	Partitions int   // to which the rows are dealt: a parameter of the model
+	PerJob     int   // rounds in one pipeline graph; changes no result
+	Keep       int64 // bytes of features that each process keeps between rounds; changes no result
+}
+
+// Defaults of RoundOptions.
+const (
+	DefaultPartitions = 8
+	DefaultKeep       = 1 << 30
+	maxPartitions     = 1 << 14
+)
+
+func (o RoundOptions) validate() error {
+	switch {
+	case o.Rounds < 0:
+		return usage("--rounds must be 0 (choose) or more (have %d)", o.Rounds)
+	case !(o.Gap >= 0) || math.IsInf(o.Gap, 0):
+		return usage("--gap must be a number ≥ 0 (have %g)", o.Gap)
+	case o.Patience < 0:
+		return usage("--patience must be 0 (none) or more rounds (have %d)", o.Patience)
+	case o.Time < 0:
+		return usage("--max_time must be 0 (none) or longer (have %s)", o.Time)
+	case o.Partitions < 0 || o.Partitions > maxPartitions:
+		return usage("--partitions must be between 1 and %d (have %d)", maxPartitions, o.Partitions)
+	case o.PerJob < 0 || o.PerJob > 100:
+		return usage("--rounds_per_job must be between 1 and 100 (have %d)", o.PerJob)
+	case o.Keep < 0:
+		return usage("--keep_bytes must be 0 (keep nothing) or more (have %d)", o.Keep)
+	}
+	return nil
+}
+
+// course is how rounds went: what was found out about the state of each, and which
+// state was taken.
+type course struct {
+	pass    string // URI
+	history []rounds.Report
+	taken   int // round
+	state   []byte
+	why     string // it ended
+	cleared int    // rounds whose files are deleted
+}
+
+// report is that of the state that was taken.
+func (c *course) report() rounds.Report { return c.history[c.taken] }
+
+// rounds runs a learner from the given state until it is to stop, and takes the
+// last state; or, where patience has ended it, the one with the least held-out
+// error. Rounds that an earlier run has left whole are not run again.
+func (j *job) rounds(ctx context.Context, pass *transforms.Pass, first []byte, o RoundOptions) (*course, error) {
+	sc, err := j.store(ctx, pass)
+	if err != nil {
+		return nil, err
+	}
+	sc.Lanes = max(1, min(j.engine.Lanes, len(pass.Learn.Hands)))
+	learner, err := pass.Learn.Learner.Open()
+	if err != nil {
+		return nil, err
+	}
+	c := &course{pass: sc.Pass}
+	if err := c.resume(ctx, first); err != nil {
+		return nil, err
+	}
+	if n := len(c.history); n > 0 {
+		j.progress.note("found %d rounds in the work directory", n)
+	}
+	begun, ran := time.Now(), 0
+	for {
+		if c.stop(o, time.Since(begun)) {
+			break
+		}
+		at := len(c.history)
+		n := max(1, min(o.PerJob, o.Rounds+1-at))
+		if err := j.run(ctx, func(s beam.Scope) { transforms.Rounds(s, sc, at, n, o.Keep) }); err != nil {
+			return nil, err
+		}
+		for i := at; i < at+n; i++ {
+			if err := c.read(ctx, i); err != nil {
+				return nil, err
+			}
+		}
+		ran += n
+		j.progress.note("%s", c.progress(o, time.Since(begun), ran))
+		if err := c.clear(ctx, pass.Learn.Partitions(), at); err != nil {
+			return nil, err
+		}
+		state, err := transforms.ReadChecked(ctx, transforms.StateFile(c.pass, at+n))
+		if err != nil {
+			return nil, err
+		}
+		if round, err := learner.Open(state); err != nil {
+			return nil, err
+		} else if round.Done() && o.Rounds > at+n {
+			o.Rounds = at + n
+		}
+	}
+	c.state, err = transforms.ReadChecked(ctx, transforms.StateFile(c.pass, c.taken))
+	return c, err
+}
+
+// resume reads what rounds an earlier run has left whole; there are none without
+// --resume, which empties the work directory.
+func (c *course) resume(ctx context.Context, first []byte) error {
+	for i := 0; ; i++ {
+		there, err := storage.Exists(ctx, transforms.ReportFile(c.pass, i))
+		if err != nil {
+			return err
+		}
+		if !there {
+			break
+		}
+		if err := c.read(ctx, i); err != nil {
+			return err
+		}
+	}
+	n := len(c.history)
+	there, err := storage.Exists(ctx, transforms.StateFile(c.pass, n))
+	if err != nil {
+		return err
+	}
+	if !there && n > 0 {
+		c.history = c.history[:n-1] // it had written its report, and not yet the state
+		there, err = storage.Exists(ctx, transforms.StateFile(c.pass, n-1))
+		if err != nil {
+			return err
+		}
+		if !there {
+			return fmt.Errorf("pipelines: the work directory has lost the state of round %d; run again without --resume", n-1)
+		}
+	}
+	if !there {
+		return transforms.WriteChecked(ctx, transforms.StateFile(c.pass, 0), first)
+	}
+	return nil
+}
+
+func (c *course) read(ctx context.Context, round int) error {
+	uri := transforms.ReportFile(c.pass, round)
+	data, err := storage.ReadFile(ctx, uri, maxState)
+	if err != nil {
+		return err
+	}
+	var r rounds.Report
+	if err := json.Unmarshal(data, &r); err != nil {
+		return fmt.Errorf("pipelines: report %s: %w; run again without --resume", uri, err)
+	}
+	r.Round = round
+	c.history = append(c.history, r)
+	return nil
+}
+
+// stop tells whether the rounds are at their end, and sets which state is taken.
+// It goes by the first report that says so, however many rounds ran in one job.
+func (c *course) stop(o RoundOptions, spent time.Duration) bool {
+	best := 0
+	for i, r := range c.history {
+		if better(r, c.history[best]) {
+			best = i
+		}
+		c.taken = i
+		switch gap, known := r.Gap(); {
+		case r.Objective-r.Objective != 0:
+			c.why = fmt.Sprintf("round %d: the objective is %g", i, r.Objective)
+			return true
+		case o.Gap > 0 && known && gap <= o.Gap*math.Abs(r.Objective):
+			c.why = fmt.Sprintf("the gap is at most %g of the objective", o.Gap)
+			return true
+		case o.Patience > 0 && i-best >= o.Patience:
+			c.taken, c.why = best, fmt.Sprintf("%d rounds have not lowered the held-out error", o.Patience)
+			return true
+		case i >= o.Rounds:
+			c.why = fmt.Sprintf("%d rounds", o.Rounds)
+			if o.Patience > 0 {
+				c.taken = best
+			}
+			return true
+		}
+	}
+	if o.Time > 0 && spent >= o.Time && len(c.history) > 0 {
+		c.why = fmt.Sprintf("%s are over", o.Time)
+		return true
+	}
+	return false
+}
+
+// better compares states by held-out rows: errors of classes, loss of numbers.
+func better(a, b rounds.Report) bool {
+	if a.HeldErrors != b.HeldErrors {
+		return a.HeldErrors < b.HeldErrors
+	}
+	return a.HeldLoss < b.HeldLoss
+}
+
+// clear deletes what nobody will ask for any more of the rounds before the given
+// one: states, what belongs to them, and what was found in those rounds. The best
+// state by held-out rows stays.
+func (c *course) clear(ctx context.Context, partitions, before int) error {
+	best := 0
+	for i, r := range c.history {
+		if better(r, c.history[best]) {
+			best = i
+		}
+	}
+	for ; c.cleared < before; c.cleared++ {
+		for p := range partitions {
+			if err := storage.Remove(ctx, transforms.FoundFile(c.pass, c.cleared, p)); err != nil {
+				return err
+			}
+			if c.cleared == best || c.cleared == 0 {
+				continue
+			}
+			if err := storage.Remove(ctx, transforms.OwnFile(c.pass, c.cleared-1, p)); err != nil {
+				return err
+			}
+		}
+		if c.cleared == best {
+			continue
+		}
+		if err := storage.Remove(ctx, transforms.StateFile(c.pass, c.cleared)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// progress says where the rounds are.
+func (c *course) progress(o RoundOptions, spent time.Duration, ran int) string {
+	last := len(c.history) - 1
+	r := c.history[last]
+	text := fmt.Sprintf("round %d: objective %.6g", last, r.Objective)
+	gap, known := r.Gap()
+	if known {
+		text += fmt.Sprintf(", gap %.2g of it", gap/math.Abs(r.Objective))
+	}
+	if r.HeldRows > 0 {
+		text += fmt.Sprintf(", held-out loss %.4g", r.HeldLoss)
+		if r.HeldErrors > 0 {
+			text += fmt.Sprintf(", error %.2f %%", 100*float64(r.HeldErrors)/float64(r.HeldRows))
+		}
+	}
+	each := spent / time.Duration(ran)
+	left := time.Duration(o.Rounds-last) * each
+	what := "at most"
+	if rounds := c.roundsLeft(o); known && rounds >= 0 && time.Duration(rounds)*each < left {
+		left, what = time.Duration(rounds)*each, "about"
+	}
+	return text + fmt.Sprintf("; %s, %s %s left", spent.Round(time.Second/10), what, left.Round(time.Second/10))
+}
+
+// roundsLeft reckons how many rounds the gap will take to close, from how it fell
+// in the last ones; it is negative where that cannot be told.
+func (c *course) roundsLeft(o RoundOptions) int {
+	const back = 5
+	last := len(c.history) - 1
+	if o.Gap == 0 || last < back {
+		return -1
+	}
+	now, _ := c.history[last].Gap()
+	then, _ := c.history[last-back].Gap()
+	goal := o.Gap * math.Abs(c.history[last].Objective)
+	if !(now < then) || now <= 0 || goal <= 0 {
+		return -1
+	}
+	return max(0, int(math.Ceil(back*math.Log(now/goal)/math.Log(then/now))))
+}

@@ -1,0 +1,51 @@
+package pipelines
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/models"
+)
+
+// writeCourse prints how the rounds of a learner went.
+func writeCourse(w io.Writer, r *TrainResult) {
+	c := r.Course
+	if len(c.Path) == 0 {
+		fmt.Fprintf(w, "lambda    %g\n", r.Lambda)
+	} else {
+		fmt.Fprintf(w, "lambda    %g, by the error of rows that were held out, one in %d:\n", r.Lambda, r.folds)
+		writeTried(w, r.Task, c.Path, r.Lambda)
+	}
+	fmt.Fprintf(w, "learner   %s, %s, %d partitions, %d rounds: %s\n", r.Learner, c.Loss, c.Partitions, c.Rounds, c.Ended)
+	fmt.Fprintf(w, "objective %.8g", c.Objective)
+	if c.Gap != nil {
+		fmt.Fprintf(w, ", at most %.2g above the best (%.2g of it)", *c.Gap, *c.Gap/math.Abs(c.Objective))
+	}
+	fmt.Fprintln(w)
+	if c.HeldRows > 0 {
+		fmt.Fprintf(w, "held out  %s rows: loss %.6g", groups(c.HeldRows), c.HeldLoss)
+		if r.Task == models.Classification {
+			fmt.Fprintf(w, ", error %.2f %%", 100*float64(c.HeldErrors)/float64(c.HeldRows))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func writeTried(w io.Writer, task models.Task, path []models.Tried, chosen float64) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(tw, "\tlambda\trounds\tobjective\theld-out loss\terror\t± se\t\t\n")
+	for _, t := range path {
+		mark, rate, se := "", "-", "-"
+		if t.Lambda == chosen {
+			mark = "<- chosen"
+		}
+		if task == models.Classification {
+			p := float64(t.HeldErrors) / float64(t.HeldRows)
+			rate, se = fmt.Sprintf("%.2f %%", 100*p), fmt.Sprintf("%.2f", 100*math.Sqrt(p*(1-p)/float64(t.HeldRows)))
+		}
+		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldLoss, rate, se, mark)
+	}
+	tw.Flush()
+}
