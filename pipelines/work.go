@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"path"
-	"path/filepath"
 
 	"github.com/bochner-ml/bochner/io/storage"
 )
@@ -63,7 +62,11 @@ func workDir(out, dir string) (string, error) {
 		return storage.Abs(dir)
 	}
 	out, err := storage.Abs(out)
-	return storage.Join(filepath.Dir(out), ".bochner-"+filepath.Base(out)), err
+	if err != nil {
+		return "", err
+	}
+	beside, name := storage.Split(out)
+	return storage.Join(beside, ".bochner-"+name), nil
 }
 
 // ownWork refuses a directory with content that is not a job's, which has a lock.
@@ -98,7 +101,8 @@ func (w *work) remove(ctx context.Context) error {
 	if err := storage.Remove(ctx, w.lock); err != nil {
 		return err
 	}
-	return storage.RemoveEmpty(ctx, filepath.Dir(w.dir))
+	dir, _ := storage.Split(w.dir)
+	return storage.RemoveEmpty(ctx, dir)
 }
 
 // close gives the directory back. What it holds stays for a run that resumes,

@@ -154,6 +154,9 @@ func TestNamesOfObjects(t *testing.T) {
 	if dir, base := Split("gs://b/d"); dir != "gs://b" || base != "d" || Join(dir, base) != "gs://b/d" {
 		t.Errorf("Split gave %q, %q", dir, base)
 	}
+	if dir, base := Split("gs://b"); dir != "gs://b" || base != "" {
+		t.Errorf("Split gave %q, %q", dir, base)
+	}
 	if dir, base := Split("/b/d"); dir != "/b" || base != "d" {
 		t.Errorf("Split gave %q, %q", dir, base)
 	}

@@ -184,13 +184,16 @@ func Join(dir string, elem ...string) string {
 }
 
 // Split returns the directory of a name that Abs has returned, and the last part
-// of the name.
+// of the name. That of a bucket is empty.
 func Split(name string) (dir, base string) {
-	if !strings.Contains(name, "://") {
+	scheme := strings.Index(name, "://")
+	if scheme < 0 {
 		return filepath.Dir(name), filepath.Base(name)
 	}
-	i := strings.LastIndexByte(name, '/')
-	return name[:i], name[i+1:]
+	if i := strings.LastIndexByte(name, '/'); i > scheme+2 {
+		return name[:i], name[i+1:]
+	}
+	return name, ""
 }
 
 // List returns the files that a pattern matches, sorted by name. The pattern has

@@ -131,6 +131,11 @@ of workers and threads, the files the rows lie in, and their order.`,
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(unknownFlag)
+	root.PersistentFlags().Func("storage_emulator", "Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.", func(address string) error {
+		pipelines.UseStorageEmulator(address)
+		return nil
+	})
+	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(trainCommand(), predictCommand(), evaluateCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), runnerHelp())
 	return root

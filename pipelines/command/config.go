@@ -1,15 +1,19 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"sort"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines"
 )
 
 // readConfig sets the flags that the file of --config names and the command line
@@ -22,9 +26,13 @@ func readConfig(cmd *cobra.Command) error {
 		return nil
 	}
 	name := f.Value.String()
-	data, err := os.ReadFile(name)
+	data, err := readSmall(cmd.Context(), name)
 	if err != nil {
-		return fmt.Errorf("--config: %w", err)
+		err = fmt.Errorf("--config: %w", err)
+		if pipelines.ExitCode(err) == pipelines.ExitStorage {
+			err = &startedError{err}
+		}
+		return err
 	}
 	var config map[string]any
 	if err := yaml.UnmarshalWithOptions(data, &config, yaml.Strict()); err != nil {
@@ -49,6 +57,23 @@ func readConfig(cmd *cobra.Command) error {
 		f.Changed = true
 	}
 	return nil
+}
+
+// maxConfig bounds the size of a file of flags.
+const maxConfig = 1 << 20
+
+// readSmall reads a file that may be a pipe.
+func readSmall(ctx context.Context, name string) ([]byte, error) {
+	r, err := storage.Open(ctx, name, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
+	if err == nil && len(data) > maxConfig {
+		err = fmt.Errorf("%s has more than %d bytes; is it a file of flags?", name, maxConfig)
+	}
+	return data, err
 }
 
 // setFlag gives a flag the value that YAML has for it.
