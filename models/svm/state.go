@@ -31,9 +31,8 @@ func (l *Learner) identity() string {
 
 func (s *state) encode(l *Learner) []byte {
 	p := l.problems()
-	return safetensors.Encode(map[string]string{
-		"kind": stateKind, "options": l.identity(),
-		"round": strconv.Itoa(s.round), "given": strconv.FormatBool(s.given),
+	return loss.EncodeRecord(stateKind, map[string]string{
+		"options": l.identity(), "round": strconv.Itoa(s.round), "given": strconv.FormatBool(s.given),
 	},
 		safetensors.Of("weights", s.weights, p, l.Dim),
 		safetensors.Of("bias", s.bias, p),
@@ -41,24 +40,24 @@ func (s *state) encode(l *Learner) []byte {
 }
 
 func decodeState(l *Learner, data []byte) (*state, error) {
-	f, err := open(data, stateKind)
-	if err != nil {
-		return nil, fmt.Errorf("svm: state: %w", err)
+	r := loss.OpenRecord(data, stateKind)
+	if r.Err != nil {
+		return nil, fmt.Errorf("svm: state: %w", r.Err)
 	}
-	if have, want := f.Meta["options"], l.identity(); have != want {
+	if have, want := r.Meta["options"], l.identity(); have != want {
 		return nil, fmt.Errorf("svm: state: was made with other options: %.400s, want %s", have, want)
 	}
-	s := &state{given: f.Meta["given"] == "true"}
-	if s.round, err = strconv.Atoi(f.Meta["round"]); err != nil || s.round < 0 || s.round >= maxRounds || s.given && s.round != 0 {
-		return nil, fmt.Errorf("svm: state: round %.20q", f.Meta["round"])
+	s := &state{given: r.Meta["given"] == "true"}
+	var err error
+	if s.round, err = strconv.Atoi(r.Meta["round"]); err != nil || s.round < 0 || s.round >= maxRounds || s.given && s.round != 0 {
+		return nil, fmt.Errorf("svm: state: round %.20q", r.Meta["round"])
 	}
 	p := l.problems()
-	r := reader{f: f}
-	s.weights = values[float64](&r, "weights", p, l.Dim)
-	s.bias = values[float64](&r, "bias", p)
-	s.scale = values[float64](&r, "scale", p)
-	if r.err != nil {
-		return nil, fmt.Errorf("svm: state: %w", r.err)
+	s.weights = loss.Array[float64](r, "weights", p, l.Dim)
+	s.bias = loss.Array[float64](r, "bias", p)
+	s.scale = loss.Array[float64](r, "scale", p)
+	if r.Err != nil {
+		return nil, fmt.Errorf("svm: state: %w", r.Err)
 	}
 	for _, t := range s.scale {
 		if !(t >= 0 && t <= 1) {
@@ -66,30 +65,6 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 		}
 	}
 	return s, nil
-}
-
-// open opens a file of that kind.
-func open(data []byte, kind string) (*safetensors.File, error) {
-	f, err := safetensors.Decode(data)
-	if err == nil && f.Meta["kind"] != kind {
-		err = fmt.Errorf("%.40q, want %q", f.Meta["kind"], kind)
-	}
-	return f, err
-}
-
-// reader keeps the first error.
-type reader struct {
-	f   *safetensors.File
-	err error
-}
-
-func values[T safetensors.Value](r *reader, name string, shape ...int) []T {
-	if r.err != nil {
-		return nil
-	}
-	v, err := safetensors.Shaped[T](r.f, name, shape...)
-	r.err = err
-	return v
 }
 
 // found is what a worker found.
@@ -110,40 +85,24 @@ func newFound(l *Learner) *found {
 
 func (f *found) encode(l *Learner) []byte {
 	p := l.problems()
-	return safetensors.Encode(map[string]string{"kind": foundKind},
+	return loss.EncodeRecord(foundKind, nil, append(loss.Tensors(f.learn, f.held),
 		safetensors.Of("delta", f.delta, p, l.Dim),
 		safetensors.Of("bias", f.bias, p),
 		safetensors.Of("gap", f.gap, p),
-		safetensors.Of("dual", f.dual, p),
-		safetensors.Of("loss", []float64{f.learn.Loss, f.held.Loss}, 2),
-		safetensors.Of("rows", []int64{f.learn.Rows, f.learn.Errors, f.held.Rows, f.held.Errors}, 4))
+		safetensors.Of("dual", f.dual, p))...)
 }
 
 func decodeFound(l *Learner, data []byte) (*found, error) {
-	f, err := open(data, foundKind)
-	if err != nil {
-		return nil, err
-	}
+	r := loss.OpenRecord(data, foundKind)
 	p := l.problems()
-	r := reader{f: f}
 	v := &found{
-		delta: values[float64](&r, "delta", p, l.Dim),
-		bias:  values[float64](&r, "bias", p),
-		gap:   values[float64](&r, "gap", p),
-		dual:  values[float64](&r, "dual", p),
+		delta: loss.Array[float64](r, "delta", p, l.Dim),
+		bias:  loss.Array[float64](r, "bias", p),
+		gap:   loss.Array[float64](r, "gap", p),
+		dual:  loss.Array[float64](r, "dual", p),
 	}
-	sums, counts := values[float64](&r, "loss", 2), values[int64](&r, "rows", 4)
-	if r.err != nil {
-		return nil, r.err
-	}
-	v.learn = loss.Tally{Rows: counts[0], Errors: counts[1], Loss: sums[0]}
-	v.held = loss.Tally{Rows: counts[2], Errors: counts[3], Loss: sums[1]}
-	for _, t := range []loss.Tally{v.learn, v.held} {
-		if t.Errors < 0 || t.Errors > t.Rows {
-			return nil, fmt.Errorf("%d errors of %d rows", t.Errors, t.Rows)
-		}
-	}
-	return v, nil
+	v.learn, v.held = r.Tallies()
+	return v, r.Err
 }
 
 // Dual variables are kept by their partition: float32, one for each row and
@@ -154,16 +113,14 @@ func encodeOwn(p int, a []float32) []byte {
 	if len(a) == 0 {
 		return nil
 	}
-	return safetensors.Encode(map[string]string{"kind": ownKind}, safetensors.Of("a", a, len(a)/p, p))
+	return loss.EncodeRecord(ownKind, nil, safetensors.Of("a", a, len(a)/p, p))
 }
 
 func decodeOwn(p int, data []byte) ([]float32, error) {
 	if data == nil {
 		return nil, nil
 	}
-	f, err := open(data, ownKind)
-	if err != nil {
-		return nil, err
-	}
-	return safetensors.Shaped[float32](f, "a", -1, p)
+	r := loss.OpenRecord(data, ownKind)
+	a := loss.Array[float32](r, "a", -1, p)
+	return a, r.Err
 }

@@ -1,0 +1,73 @@
+package loss
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/safetensors"
+)
+
+// Record reads a file of arrays that a learner wrote, and keeps the first error,
+// which is in Err.
+type Record struct {
+	Meta map[string]string
+	Err  error
+
+	file *safetensors.File
+}
+
+// OpenRecord opens the bytes of a record of that kind.
+func OpenRecord(data []byte, kind string) *Record {
+	f, err := safetensors.Decode(data)
+	if err != nil {
+		return &Record{Err: err}
+	}
+	if f.Meta["kind"] != kind {
+		return &Record{Err: fmt.Errorf("is %.40q, want %q", f.Meta["kind"], kind)}
+	}
+	return &Record{Meta: f.Meta, file: f}
+}
+
+// EncodeRecord returns the bytes of a record of that kind, with more metadata.
+func EncodeRecord(kind string, meta map[string]string, tensors ...safetensors.Tensor) []byte {
+	all := map[string]string{"kind": kind}
+	for k, v := range meta {
+		all[k] = v
+	}
+	return safetensors.Encode(all, tensors...)
+}
+
+// Array reads an array of that type and shape, of finite numbers; a size of −1 is
+// any. It is nil if r has an error.
+func Array[T safetensors.Value](r *Record, name string, shape ...int) []T {
+	if r.Err != nil {
+		return nil
+	}
+	v, err := safetensors.Shaped[T](r.file, name, shape...)
+	r.Err = err
+	return v
+}
+
+// Tensors returns what Tallies reads: the tallies of the rows learned from and of
+// those held out.
+func Tensors(learn, held Tally) []safetensors.Tensor {
+	return []safetensors.Tensor{
+		safetensors.Of("loss", []float64{learn.Loss, held.Loss}, 2),
+		safetensors.Of("rows", []int64{learn.Rows, learn.Errors, held.Rows, held.Errors}, 4),
+	}
+}
+
+// Tallies reads two tallies from a record.
+func (r *Record) Tallies() (learn, held Tally) {
+	sums, counts := Array[float64](r, "loss", 2), Array[int64](r, "rows", 4)
+	if r.Err != nil {
+		return Tally{}, Tally{}
+	}
+	learn = Tally{Rows: counts[0], Errors: counts[1], Loss: sums[0]}
+	held = Tally{Rows: counts[2], Errors: counts[3], Loss: sums[1]}
+	for _, t := range []Tally{learn, held} {
+		if t.Errors < 0 || t.Errors > t.Rows || t.Loss < 0 {
+			r.Err = fmt.Errorf("%d errors of %d rows, loss %g", t.Errors, t.Rows, t.Loss)
+		}
+	}
+	return learn, held
+}
