@@ -32,7 +32,7 @@ func TestDataThatAreNotThereAreRefused(t *testing.T) {
 		"table.csv/x":       "storage: list table.csv/x: not a directory",
 		"[":                 "storage: list [: syntax error in pattern",
 		"pipe":              "storage: stat pipe: not a regular file",
-		"gs://bucket/a.csv": "gs://bucket/a.csv",
+		"s3://bucket/a.csv": "s3://bucket/a.csv: only paths of the local disk and gs:// are supported",
 		"":                  "empty name",
 	} {
 		t.Run("data "+data, func(t *testing.T) {
