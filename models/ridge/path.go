@@ -9,7 +9,10 @@ import (
 )
 
 // path is one call of Solve.
-type path struct{ Options }
+type path struct {
+	Options
+	descend bool // folds are solved by descent where that can be
+}
 
 func (p *path) load(fold int) (*Sum, error) {
 	s, err := p.Load(fold)
@@ -71,17 +74,19 @@ func (p *path) mu(y *system, lambda float64) float64 {
 	return y.n * lambda / (p.Step * p.Step)
 }
 
-// enough is the number of rows of a fold by which the path is narrowed: errors
-// over so many tell decades of λ apart.
-const enough = 1000
-
 // tally adds up what the folds say about one λ.
 type tally struct {
 	held, heldRows   float64 // Σ squares and rows of the folds
 	train, trainRows float64 // likewise of what the weights were fitted to
 	means            []float64
 	failed           string
-	dropped          bool // not to be tried on further folds
+}
+
+// trial is a λ that is tried on every fold, with the factor to descend by, or nil
+// for it to be factored on each.
+type trial struct {
+	index int // in Options.Lambda
+	by    *factor
 }
 
 // validateFolds leaves out one fold after the other and returns a row for
@@ -89,40 +94,29 @@ type tally struct {
 func (p *path) validateFolds(y *system, total *Sum) ([]Row, error) {
 	h := newHeldOut(total.shape, p.Threads)
 	tallies := make([]tally, len(p.Lambda))
-	for f := range p.Folds {
-		fold, err := p.load(f)
-		if err != nil {
-			return nil, err
-		}
-		rows := fold.head[0]
-		if rows == 0 {
-			continue
-		}
-		if rows == total.head[0] {
-			return nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: give more rows, or no folds", fold.Rows(), f, p.Folds)
-		}
-		y.centre(total, fold)
-		narrow := !p.Full && rows >= enough
-		for i, l := range p.Lambda {
-			t := &tallies[i]
-			narrow = narrow && !t.dropped // once is enough
-			if t.failed != "" || t.dropped {
+	rest := make([]int, len(p.Lambda))
+	for i := range rest {
+		rest[i] = i
+	}
+	if p.descend {
+		// Upwards, so that a factor may serve the λ that follow.
+		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(p.Lambda[a], p.Lambda[b]) })
+	}
+	for len(rest) > 0 {
+		trials := p.trials(y, total, rest)
+		rest = rest[len(trials):]
+		for f := range p.Folds {
+			fold, err := p.load(f)
+			if err != nil {
+				return nil, err
+			}
+			if fold.head[0] == 0 {
 				continue
 			}
-			mu := p.mu(y, l)
-			if pivot, ok := y.solve(mu, total, fold); !ok {
-				t.failed = notDefinite(pivot, total.shape.Dim)
-				p.report("ridge: fold %d of %d: lambda %g: %s", f+1, p.Folds, l, t.failed)
-				continue
+			if fold.head[0] == total.head[0] {
+				return nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: give more rows, or no folds", fold.Rows(), f, p.Folds)
 			}
-			e := h.squares(y, fold)
-			t.held, t.heldRows = t.held+e, t.heldRows+rows
-			t.train, t.trainRows = t.train+y.trainError(mu, total, fold), t.trainRows+y.n
-			t.means = append(t.means, e/rows)
-			p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", f+1, p.Folds, l, p.squareUnit()*e/rows)
-		}
-		if narrow {
-			p.narrow(tallies)
+			p.validate(y, h, total, fold, f, trials, tallies)
 		}
 	}
 	table := make([]Row, len(p.Lambda))
@@ -132,23 +126,70 @@ func (p *path) validateFolds(y *system, total *Sum) ([]Row, error) {
 	return table, nil
 }
 
-// narrow drops every λ but the best so far and those next to it in size.
-func (p *path) narrow(tallies []tally) {
-	order := make([]int, 0, len(tallies))
-	for i, t := range tallies {
-		if t.failed == "" {
-			order = append(order, i)
+// trials returns what to try next of the values left: all, or those that maxFactors
+// serve.
+func (p *path) trials(y *system, total *Sum, rest []int) []trial {
+	var trials []trial
+	if !p.descend {
+		for _, i := range rest {
+			trials = append(trials, trial{index: i})
+		}
+		return trials
+	}
+	y.centre(total, nil)
+	square := make([]float32, total.shape.Dim*total.shape.Dim)
+	var by *factor
+	factors := 0
+	for _, i := range rest {
+		mu := p.mu(y, p.Lambda[i])
+		if by == nil || !by.serves(mu) {
+			if factors == maxFactors {
+				break
+			}
+			if by = y.precondition(mu, square); by != nil {
+				factors++
+			}
+		}
+		trials = append(trials, trial{i, by})
+	}
+	return trials
+}
+
+// validate tries every λ of trials on a fold.
+func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, trials []trial, tallies []tally) {
+	y.centre(total, fold)
+	var systems []*descending
+	solved := make([]*descending, len(trials))
+	for t, trial := range trials {
+		if trial.by != nil && tallies[trial.index].failed == "" {
+			solved[t] = &descending{mu: p.mu(y, p.Lambda[trial.index]), f: trial.by}
+			systems = append(systems, solved[t])
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.Lambda[a], p.Lambda[b]) })
-	best := 0
-	for r, i := range order {
-		if tallies[i].held <= tallies[order[best]].held {
-			best = r
-		}
+	if len(systems) > 0 {
+		lower(y, y.square, 0)
+		y.rightSides(total, fold)
+		(&descent{y: y}).run(systems)
 	}
-	for r, i := range order {
-		tallies[i].dropped = r < best-1 || r > best+1
+	rows := fold.head[0]
+	for t, trial := range trials {
+		tally, lambda := &tallies[trial.index], p.Lambda[trial.index]
+		if tally.failed != "" {
+			continue
+		}
+		mu := p.mu(y, lambda)
+		if s := solved[t]; s != nil && s.solved {
+			s.solution(y)
+		} else if pivot, ok := y.solve(mu, total, fold); !ok {
+			tally.failed = notDefinite(pivot, total.shape.Dim)
+			p.report("ridge: fold %d of %d: lambda %g: %s", number+1, p.Folds, lambda, tally.failed)
+			continue
+		}
+		e := h.squares(y, fold)
+		tally.held, tally.heldRows = tally.held+e, tally.heldRows+rows
+		tally.train, tally.trainRows = tally.train+y.trainError(mu, total, fold), tally.trainRows+y.n
+		tally.means = append(tally.means, e/rows)
+		p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", number+1, p.Folds, lambda, p.squareUnit()*e/rows)
 	}
 }
 
@@ -214,15 +255,11 @@ func (p *path) weights(fit *Fit, y *system) error {
 	return nil
 }
 
-// choose returns the λ with the least error, the larger of two that are equal, of
-// those that were tried on the most folds.
+// choose returns the λ with the least error, the larger of two that are equal.
 func choose(table []Row) (float64, error) {
-	best, folds := -1, 0
-	for _, row := range table {
-		folds = max(folds, row.Folds)
-	}
+	best := -1
 	for i, row := range table {
-		if row.Failed != "" || row.Folds < folds {
+		if row.Failed != "" {
 			continue
 		}
 		if best < 0 || row.MSE < table[best].MSE || row.MSE == table[best].MSE && row.Lambda > table[best].Lambda {

@@ -31,11 +31,6 @@ type Options struct {
 	// use for it when it calls Load again, which may therefore fill the same Sum.
 	Load func(fold int) (*Sum, error)
 
-	// Full has every λ tried on every fold. Without it, once a fold of at least
-	// 1,000 rows has tried all of them, the other folds try only its best and
-	// the neighbours of that on either side, which halves the work of a long path.
-	Full bool
-
 	Step    float64     // a feature is Step·byte; > 0
 	Grid    *TargetGrid // the grid of the targets; nil for classes
 	Classes []string    // names of the classes, for errors; may be nil
@@ -65,8 +60,7 @@ type Row struct {
 	StdErr float64 `json:"std_err"`   // of the folds' mean squared errors about their mean
 	Train  float64 `json:"train_mse"` // mean over the rows that the weights were fitted to
 
-	// Folds is the number of folds that the errors are of. The choice is among
-	// those that were tried on the most.
+	// Folds is the number of folds that the errors are of, which are all that have rows.
 	Folds int `json:"folds"`
 
 	// Failed is the reason why there are no errors for this λ, which are then 0.
@@ -75,14 +69,20 @@ type Row struct {
 
 // Memory returns the bytes that Solve holds at most, apart from what is fixed
 // and small: the sum of all rows, with folds ≥ 2 one fold's sum beside it,
-// one square of D×D float64, and a few times the D×k weights. For
-// 10,000 features and 10 classes that is 0.42 + 0.42 + 0.80 GB and a little.
+// one square of D×D float64, and a few times the D×k weights; where folds are
+// solved by descent, four factors in float32 too. For 10,000 features and 10
+// classes that is 0.42 + 0.42 + 0.80 + 0.82 GB and a little.
 func Memory(shape Shape, folds, threads int) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	side := min(d, blas.TileDim)
 	bytes := shape.Bytes() + 8*d*d + 2*8*d*k + 4*d*k
 	if folds > 1 {
-		bytes += shape.Bytes() + 8*d*k + 8*(side+(side+1)*k)*int64(max(threads, 1))
+		fold := shape.Bytes()
+		if descends(shape) {
+			// A square in float32, in which the factors are made, is gone by then.
+			fold = max(fold, 4*d*d) + maxFactors*(blas.TriangleBytes(shape.Dim)+5*8*d*k)
+		}
+		bytes += fold + 8*d*k + 8*(side+(side+1)*k)*int64(max(threads, 1))
 	}
 	return bytes
 }
@@ -109,6 +109,7 @@ func Solve(opts Options) (*Fit, error) {
 	fit := &Fit{Lambda: opts.Lambda[0], Rows: total.Rows()}
 	y := newSystem(total.shape, opts.Threads)
 	if opts.Folds > 1 {
+		p.descend = descends(total.shape) && total.Rows() >= descentRows*int64(total.shape.Dim)
 		if fit.Table, err = p.validateFolds(y, total); err != nil {
 			return nil, err
 		}

@@ -94,29 +94,9 @@ func (y *system) centre(total, out *Sum) {
 // to working precision, ok is false and pivot is the 0-based index at which
 // this was seen. total and out are those that centre was given.
 func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
-	d, k, w := y.shape.Dim, y.shape.Outputs, y.shape.width()
-	const block = 64
-	blocks := (d + block - 1) / block
-	parallel(blocks, y.threads, func(_, i int) {
-		last := min((i+1)*block, d)
-		for left := 0; left < last; left += block {
-			for r := i * block; r < last; r++ {
-				for c := left; c < min(left+block, r); c++ {
-					y.square[r*d+c] = y.square[c*d+r]
-				}
-			}
-		}
-		for r := i * block; r < last; r++ {
-			y.square[r*d+r] = y.diag[r] + mu
-			for c := range k {
-				v := total.cross[r*w+c]
-				if out != nil {
-					v -= out.cross[r*w+c]
-				}
-				y.v[r*k+c] = v - y.colSum[r]*y.outSum[c]/y.n
-			}
-		}
-	})
+	d, k := y.shape.Dim, y.shape.Outputs
+	lower(y, y.square, mu)
+	y.rightSides(total, out)
 	if pivot, ok := blas.Cholesky(y.square, d, y.threads); !ok {
 		return pivot, false
 	}
@@ -131,6 +111,39 @@ func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
 	}
 	blas.CholeskySolve(y.square, d, y.v, k, y.threads)
 	return 0, true
+}
+
+// lower writes G_c + μI to the lower triangle of dst, D×D, which may be the square.
+func lower[T float32 | float64](y *system, dst []T, mu float64) {
+	d := y.shape.Dim
+	const block = 64
+	parallel((d+block-1)/block, y.threads, func(_, i int) {
+		last := min((i+1)*block, d)
+		for left := 0; left < last; left += block {
+			for r := i * block; r < last; r++ {
+				for c := left; c < min(left+block, r); c++ {
+					dst[r*d+c] = T(y.square[c*d+r])
+				}
+			}
+		}
+		for r := i * block; r < last; r++ {
+			dst[r*d+r] = T(y.diag[r] + mu)
+		}
+	})
+}
+
+// rightSides makes y.v R_c.
+func (y *system) rightSides(total, out *Sum) {
+	k, w := y.shape.Outputs, y.shape.width()
+	for r, s := range y.colSum {
+		for c := range k {
+			v := total.cross[r*w+c]
+			if out != nil {
+				v -= out.cross[r*w+c]
+			}
+			y.v[r*k+c] = v - s*y.outSum[c]/y.n
+		}
+	}
 }
 
 // intercept stores b = (t - Vᵀs)/n in dst, of length k, in grid units.

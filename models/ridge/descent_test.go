@@ -1,0 +1,179 @@
+package ridge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// tables returns what folds say of the sample by descent, and by factoring each.
+func tables(t *testing.T, s *sample, threads int, lambda ...float64) (descended, factored []Row, lines []string) {
+	t.Helper()
+	for _, descend := range []bool{true, false} {
+		p := &path{Options: s.options(lambda...), descend: descend}
+		p.Threads = threads
+		if descend {
+			p.Progress = func(line string) { lines = append(lines, line) }
+		}
+		total, err := p.loadTotal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := p.validateFolds(newSystem(s.shape, threads), total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if descend {
+			descended = table
+		} else {
+			factored = table
+		}
+	}
+	return descended, factored, lines
+}
+
+func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
+	for _, shape := range shapes() {
+		t.Run(fmt.Sprintf("%+v", shape), func(t *testing.T) {
+			s := draw(shape, 3*shape.Dim+50, 3, 1)
+			lambda := []float64{1e-1, 1e-6, 1e-2, 1e-5, 1e-3, 1e-4}
+			got, want, _ := tables(t, s, 2, lambda...)
+			for i, row := range got {
+				for _, v := range [][2]float64{{row.MSE, want[i].MSE}, {row.StdErr, want[i].StdErr}, {row.Train, want[i].Train}} {
+					if math.Abs(v[0]-v[1]) > 2e-6*want[i].MSE {
+						t.Errorf("lambda %g: %.12g by descent, %.12g by factoring", row.Lambda, v[0], v[1])
+					}
+				}
+				if row.Lambda != lambda[i] || row.Folds != 3 || row.Failed != "" {
+					t.Errorf("row %d: %+v", i, row)
+				}
+			}
+		})
+	}
+}
+
+// It is not that the descent was given up everywhere.
+func TestDescentConverges(t *testing.T) {
+	s := draw(Shape{Dim: 300, Outputs: 3}, 1200, 4, 2)
+	p := &path{Options: s.options(1e-6, 1e-4, 1e-3), descend: true}
+	total, err := p.loadTotal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := newSystem(s.shape, 2)
+	trials := p.trials(y, total, []int{0, 1, 2})
+	if len(trials) != 3 {
+		t.Fatalf("%d of 3 values of lambda", len(trials))
+	}
+	fold, _ := p.load(1)
+	y.centre(total, fold)
+	lower(y, y.square, 0)
+	y.rightSides(total, fold)
+	var systems []*descending
+	for _, trial := range trials {
+		if trial.by == nil {
+			t.Fatalf("no factor for lambda %g", p.Lambda[trial.index])
+		}
+		systems = append(systems, &descending{mu: p.mu(y, p.Lambda[trial.index]), f: trial.by})
+	}
+	(&descent{y: y}).run(systems)
+	for i, s := range systems {
+		if !s.solved {
+			t.Errorf("lambda %g is not solved", p.Lambda[i])
+		}
+		s.solution(y)
+		got := slices.Clone(y.v)
+		if _, ok := y.solve(s.mu, total, fold); !ok {
+			t.Fatal("not positive definite")
+		}
+		var off, size float64
+		for j, v := range y.v {
+			off, size = off+(v-got[j])*(v-got[j]), size+v*v
+		}
+		if e := math.Sqrt(off / size); e > 1e-5 {
+			t.Errorf("lambda %g: weights differ by %.2g", p.Lambda[i], e)
+		}
+	}
+}
+
+func TestThreadsDoNotChangeADescent(t *testing.T) {
+	s := draw(Shape{Dim: 600, Outputs: 3}, 1500, 3, 3)
+	var want []Row
+	for _, level := range blas.Levels() {
+		was := blas.Level()
+		if err := blas.SetLevel(level); err != nil {
+			t.Fatal(err)
+		}
+		for _, threads := range []int{1, 3} {
+			if testing.Short() && (level == "go" && threads > 1) {
+				continue
+			}
+			got, _, _ := tables(t, s, threads, 1e-5, 1e-3)
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("level %s, %d threads: %+v, want %+v", level, threads, got, want)
+			}
+		}
+		if err := blas.SetLevel(was); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What float32 cannot factor is factored in float64, and what that cannot is not
+// tried.
+func TestWhatDescentCannotSolveIsFactored(t *testing.T) {
+	s := draw(Shape{Dim: 120, Outputs: 2}, 90, 3, 4) // fewer rows than features
+	got, want, _ := tables(t, s, 2, 0, 1e-12, 1e-3)
+	if !strings.HasPrefix(got[0].Failed, "not positive definite (pivot ") || got[0].Failed != want[0].Failed {
+		t.Errorf("lambda 0: %+v, by factoring %+v", got[0], want[0])
+	}
+	if got[1] != want[1] {
+		t.Errorf("lambda 1e-12: %+v, by factoring %+v", got[1], want[1])
+	}
+	if math.Abs(got[2].MSE-want[2].MSE) > 1e-7*want[2].MSE {
+		t.Errorf("lambda 1e-3: %+v, by factoring %+v", got[2], want[2])
+	}
+}
+
+// Values of λ that change no eigenvalue much have one factor, and no more than
+// maxFactors are held.
+func TestFactorsAreSharedAndFew(t *testing.T) {
+	s := draw(Shape{Dim: 60, Outputs: 2}, 900, 3, 5)
+	lambda := []float64{1e-9, 2e-9, 1e-3, 1e-2, 1e-1, 1, 10}
+	p := &path{Options: s.options(lambda...), descend: true}
+	total, err := p.loadTotal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := newSystem(s.shape, 2)
+	trials := p.trials(y, total, []int{2, 3, 4, 5, 6})
+	if len(trials) != maxFactors {
+		t.Errorf("%d trials of decades, want %d", len(trials), maxFactors)
+	}
+	trials = p.trials(y, total, []int{0, 1})
+	if len(trials) != 2 || trials[0].by != trials[1].by {
+		t.Errorf("two factors for nearly the same lambda: %+v", trials)
+	}
+	_, _, lines := tables(t, s, 2, lambda...)
+	if len(lines) != 3*len(lambda) {
+		t.Errorf("%d systems solved, want %d", len(lines), 3*len(lambda))
+	}
+}
+
+func TestDescentIsForManyFeaturesAndFewOutputs(t *testing.T) {
+	for _, c := range []struct {
+		dim, outputs int
+		want         bool
+	}{{10_000, 10, true}, {4096, 10, true}, {4096, 100, false}, {1024, 1, false}, {descentDim, 1, true}} {
+		if got := descends(Shape{Dim: c.dim, Outputs: c.outputs}); got != c.want {
+			t.Errorf("%d features, %d outputs: %v", c.dim, c.outputs, got)
+		}
+	}
+}
