@@ -55,7 +55,7 @@ func (c *Census) end(at float64, sign int64, in Bracket, perWidth float64) {
 		c.Ends[cell]++
 	}
 	c.Net[cell] += sign
-	c.Sum[cell] += float64(sign) * at
+	c.Sum[cell] += float64(float64(sign) * at)
 }
 
 // Merge adds the census of other rows of the same bracket.
@@ -91,7 +91,7 @@ func (c *Census) Narrow(in Bracket) (cell Bracket, mu float64, exact bool) {
 		// Where h is zero all along the cell its left edge serves.
 		mu = cell.Lo
 		if left > right {
-			mu += width * min(1, max(0, left/(left-right)))
+			mu += float64(width * min(1, max(0, left/(left-right))))
 		}
 		return cell, mu, inside == 0
 	}
@@ -124,7 +124,7 @@ func Multiplier(a []float64, y []float32) float64 {
 		}
 		in = cell
 	}
-	return in.Lo + (in.Hi-in.Lo)/2
+	return (in.Lo + in.Hi) / 2
 }
 
 // Clip stores clip(a_i − μ y_i, 0, 1) in a: with the multiplier of all rows, these

@@ -1,0 +1,77 @@
+package align
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Chosen is what a game over features that are all at hand learned.
+type Chosen struct {
+	Count   []int    // how often each feature was taken
+	Reports []Report // of the rounds
+	Dual    *Dual    // the weights of the last round
+}
+
+// Potentials stores in v (r) the potentials v_j = Σ_k (sums_kj/n)² of r features, of which
+// sums (K×r) are the sums Σ_i α_i y_i φ_j(x_i) over n rows. It panics if a slice is too short.
+func Potentials(v, sums []float64, r int, n int64) {
+	clear(v[:r])
+	for i, s := range sums {
+		s /= float64(n)
+		v[i%r] += float64(s * s)
+	}
+}
+
+// Choose plays the game with the features z (n×r) as what the kernel may answer: in each
+// round the o.Take features of the largest potential, of all r, are taken, one more time
+// where they were before, until o.Frequencies were. It is the game of rotation-invariant kernels
+// when the features are spherical harmonics (Bullins, Zhang & Zhang 2018, Appendix A.3); the
+// search's options, Sample and Apart are not used. The potentials are exact, so Report.Lower is a proven bound. The
+// error names the option, or the class, that is wrong. It panics if z is too short.
+func Choose(z []float32, r int, class []int32, classes int, o Options, progress func(Report)) (*Chosen, error) {
+	o.Search = Search{Chains: 1, Steps: 1, Width: 1, Spread: 1, Step: 1}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	n := len(class)
+	if r < 1 || len(z) < n*r {
+		panic("align: Choose: slice too short")
+	}
+	g, err := newGame(class, classes, o)
+	if err != nil {
+		return nil, err
+	}
+	g.peak = 0
+	for _, v := range z[:n*r] {
+		g.peak = max(g.peak, math.Abs(float64(v)))
+	}
+	chosen := &Chosen{Count: make([]int, r), Dual: g.dual}
+	v, order := make([]float64, r), make([]int, r)
+	for left := o.Frequencies; left > 0; {
+		sums := make([]float64, g.dual.K*r)
+		g.each(func(lo, hi int) { g.dual.AddSums(sums, z[lo*r:hi*r], r, lo, hi-lo) })
+		Potentials(v, sums, r, int64(n))
+		for j := range order {
+			order[j] = j
+		}
+		slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(v[j], v[i]), cmp.Compare(i, j)) })
+		taken := order[:min(o.Take, left, r)]
+		for _, j := range taken {
+			chosen.Count[j]++
+		}
+		left -= len(taken)
+		report := g.step(len(taken), len(taken), func(dst []float32, lo, hi int) {
+			for i := lo; i < hi; i++ {
+				for l, j := range taken {
+					dst[(i-lo)*len(taken)+l] = z[i*r+j]
+				}
+			}
+		})
+		if progress != nil {
+			progress(report)
+		}
+	}
+	chosen.Reports = g.reports
+	return chosen, nil
+}

@@ -1,0 +1,107 @@
+package align
+
+import (
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Dual holds the dual weights of some rows: for two classes those of class 1
+// (y = 1) against class 0, for more those of each class against all others.
+type Dual struct {
+	N, K  int       // rows, and weightings of each
+	Alpha []float64 // K×N, in [0, 1] after a projection
+	Y     []float32 // K×N: labels ±1
+}
+
+// NewDual returns the dual weights of rows of these classes, all with the value
+// start. It panics if there are fewer than two classes.
+func NewDual(class []int32, classes int, start float64) *Dual {
+	if classes < 2 {
+		panic("align: fewer than two classes")
+	}
+	d := &Dual{N: len(class), K: classes}
+	if classes == 2 {
+		d.K = 1
+	}
+	d.Alpha, d.Y = make([]float64, d.K*d.N), make([]float32, d.K*d.N)
+	for k := range d.K {
+		of := int32(k)
+		if classes == 2 {
+			of = 1
+		}
+		for i, c := range class {
+			d.Alpha[k*d.N+i], d.Y[k*d.N+i] = start, -1
+			if c == of {
+				d.Y[k*d.N+i] = 1
+			}
+		}
+	}
+	return d
+}
+
+// Signed stores y_i α_i in a (K×N), the weightings that potentials are of. It panics if a
+// is too short.
+func (d *Dual) Signed(a []float32) {
+	for i, v := range d.Alpha {
+		a[i] = float32(v) * d.Y[i]
+	}
+}
+
+// Row returns the numbers and labels of weighting k, which share d's memory.
+func (d *Dual) Row(k int) (alpha []float64, y []float32) {
+	return d.Alpha[k*d.N : (k+1)*d.N], d.Y[k*d.N : (k+1)*d.N]
+}
+
+// AddSums adds to sums (K×r) what rows first … first+n−1 with features phi (n×r)
+// give to Σ_i α_i y_i φ(x_i): a float32 sum of the n rows, added in float64. It
+// panics if a slice is too short.
+func (d *Dual) AddSums(sums []float64, phi []float32, r, first, n int) {
+	part, a := make([]float32, r), make([]float32, n)
+	for k := range d.K {
+		clear(part)
+		for i := range a {
+			at := k*d.N + first + i
+			a[i] = float32(d.Alpha[at]) * d.Y[at]
+			blas.Axpy(a[i], phi[i*r:(i+1)*r], part)
+		}
+		for j, v := range part {
+			sums[k*r+j] += float64(v)
+		}
+	}
+}
+
+// Ascend moves the weights of rows first … first+n−1 with features phi (n×r) along the
+// gradient of n·F,
+//
+//	g_i = 1 − y_i u·φ(x_i),    α_i ← α_i + η g_i,
+//
+// where u (K×r) is for each weighting the sum of Σ_i α_i y_i φ(x_i)/n over all rows times
+// the weights q/λ of the features' atoms. It returns Σ g_i². It panics if a slice is too short.
+func (d *Dual) Ascend(eta float64, u []float32, phi []float32, r, first, n int) (squares float64) {
+	for k := range d.K {
+		for i := range n {
+			at := k*d.N + first + i
+			g := 1 - float64(d.Y[at]*blas.Dot(u[k*r:(k+1)*r], phi[i*r:(i+1)*r]))
+			d.Alpha[at] += float64(eta * g)
+			squares += float64(g * g)
+		}
+	}
+	return squares
+}
+
+// Project replaces the weights of all rows by the nearest point of K. For rows that
+// lie in several places see Census.
+func (d *Dual) Project() {
+	for k := range d.K {
+		alpha, y := d.Row(k)
+		Clip(alpha, y, Multiplier(alpha, y))
+	}
+}
+
+// Mean returns Σ_k Σ_i α_ki over the number of rows, 0 without rows.
+func (d *Dual) Mean() float64 {
+	var sum float64
+	for _, v := range d.Alpha {
+		sum += v
+	}
+	return sum / float64(max(d.N, 1))
+}

@@ -1,0 +1,116 @@
+package align
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// Result is what a game over rows in memory learned.
+type Result struct {
+	W       []float32 // frequencies, in turns (T×d), in the order in which they were found
+	Reports []Report  // of the rounds
+	Dual    *Dual     // the weights of the last round
+}
+
+// Learn plays the game for rows in memory, x (n×d) of the given classes
+// (0 … classes−1): Algorithm 2 of Bullins, Zhang & Zhang (2018). The
+// frequencies found have equal weights. The result depends on the rows and their order, and on
+// no number of threads. progress, if given, is called with each round's report. The error names the
+// option, or the class, that is wrong. It panics if x is too short.
+func Learn(x []float32, d int, class []int32, classes int, o Options, threads int, progress func(Report)) (*Result, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	n := len(class)
+	if d < 1 || len(x) < n*d {
+		panic("align: Learn: slice too short")
+	}
+	g, err := newGame(class, classes, o)
+	if err != nil {
+		return nil, err
+	}
+	seen := g.sample()
+	rows := make([]float32, 0, len(seen)*d)
+	for _, i := range seen {
+		rows = append(rows, x[i*d:(i+1)*d]...)
+	}
+	field := NewField(rows, len(seen), d)
+	a := make([]float32, g.dual.K*len(seen))
+	result := &Result{Dual: g.dual}
+	for len(result.W) < o.Frequencies*d {
+		for k := range g.dual.K {
+			alpha, y := g.dual.Row(k)
+			for j, i := range seen {
+				a[k*len(seen)+j] = float32(alpha[i]) * y[i]
+			}
+		}
+		found := o.Search.Run(field, a, g.dual.K, len(g.reports), 0, o.Search.Chains, threads)
+		taken := found.Pick(min(o.Take, o.Frequencies-len(result.W)/d), o.Apart/o.Search.Width)
+		w := make([]float32, 0, len(taken)*d)
+		for _, j := range taken {
+			w = append(w, found.W[j*d:(j+1)*d]...)
+		}
+		result.W = append(result.W, w...)
+		packed := blas.Pack(w, nil, len(taken), d)
+		report := g.step(2*len(taken), len(taken), func(dst []float32, lo, hi int) {
+			packed.CosSin(dst, x[lo*d:hi*d], hi-lo, 1, threads)
+		})
+		report.Zeta, report.Xi = found.Zeta, found.Xi
+		g.reports[len(g.reports)-1] = report
+		if progress != nil {
+			progress(report)
+		}
+	}
+	result.Reports = g.reports
+	return result, nil
+}
+
+// sample returns the rows that the search sees, in their order.
+func (g *game) sample() []int {
+	order := make([]int, g.n)
+	for i := range order {
+		order[i] = i
+	}
+	if g.o.Sample == 0 || g.o.Sample >= g.n {
+		return order
+	}
+	rank := make([]uint64, g.n)
+	for i := range rank {
+		rank[i] = stream.New(g.o.Search.Seed, sampleRow, uint64(i)).Uint64()
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(rank[i], rank[j]), cmp.Compare(i, j)) })
+	order = order[:g.o.Sample]
+	slices.Sort(order)
+	return order
+}
+
+// SampleSize returns how many rows a search should see for its potential, over the
+// square of their number, to be within eps of the one of the distribution that they come from,
+// with probability 1−δ, at all frequencies of ‖ω‖ ≤ radius at once, for rows of
+// ‖x‖ ≤ norm and dual weights of 1:
+//
+//	n ≥ (8R_x²R_ω²/ε²)(d·log(2R_xR_ω/ε) + log(1/δ))      (Bullins, Zhang & Zhang 2018, Theorem 4.4)
+//
+// It is proven and far too large in practice. The error names the number that does not fit.
+func SampleSize(d int, norm, radius, eps, delta float64) (float64, error) {
+	for _, o := range []struct {
+		name  string
+		value float64
+	}{{"norm", norm}, {"radius", radius}, {"eps", eps}, {"delta", delta}} {
+		if !(o.value > 0) || math.IsInf(o.value, 1) {
+			return 0, fmt.Errorf("align: sample size: %s must be > 0 and finite (have %v)", o.name, o.value)
+		}
+	}
+	if d < 1 || delta >= 1 {
+		return 0, fmt.Errorf("align: sample size: want d ≥ 1 and delta < 1 (have %d, %v)", d, delta)
+	}
+	r := float64(norm * radius)
+	net := float64(d) * math.Log(max(1, 2*r/eps)) // log of the size of an ε-net
+	per := 8 * r * r / (eps * eps)
+	return math.Ceil(per * (float64(net) - math.Log(delta))), nil
+}

@@ -1,0 +1,92 @@
+package align
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// wave returns rows and weightings whose potential has its peak at the frequency
+// omega (radians): a_i = cos(ω·x_i + 1).
+func wave(n int, omega []float64, seed uint64) (x, a []float32) {
+	d := len(omega)
+	x, a = normals(n*d, 1, seed), make([]float32, n)
+	for i := range n {
+		t := 1.0
+		for j, o := range omega {
+			t += o * float64(x[i*d+j])
+		}
+		a[i] = float32(math.Cos(t))
+	}
+	return x, a
+}
+
+func TestSearchFindsThePeak(t *testing.T) {
+	const n, d = 1200, 5
+	omega := []float64{0.6, -0.9, 0.3, 0, 1.1}
+	x, a := wave(n, omega, 1)
+	f := NewField(x, n, d)
+	s := Search{Chains: 60, Steps: 60, Width: 3, Spread: 3, Step: 1.5, Noise: 1, Seed: 2}
+	found := s.Run(f, a, 1, 0, 0, s.Chains, 2)
+	best := found.Pick(1, 0)[0]
+	var plus, minus float64
+	for i, w := range radians(found.W[best*d : (best+1)*d]) {
+		plus += (w - omega[i]) * (w - omega[i])
+		minus += (w + omega[i]) * (w + omega[i])
+	}
+	if off := math.Sqrt(min(plus, minus)); off > 0.2 {
+		t.Errorf("the best chain ends %.2f from the peak", off)
+	}
+	if truth := potential(omega, x, n, a, 1); found.V[best] < 0.98*truth {
+		t.Errorf("best potential %v, at the peak it is %v", found.V[best], truth)
+	}
+	if !(found.Zeta > 0) || !(found.Xi > 0) {
+		t.Errorf("step %v, temperature %v", found.Zeta, found.Xi)
+	}
+	// Without noise ζ‖∇v‖ is Step/Width at first and the place is that of plain ascent.
+	if quiet := (Search{Chains: 3, Steps: 2, Width: 3, Spread: 1, Step: 0.1, Seed: 2}).Run(f, a, 1, 0, 0, 3, 1); quiet.Xi != 0 {
+		t.Errorf("temperature %v without noise", quiet.Xi)
+	}
+}
+
+func TestChainsAreTheSameHoweverTheyAreDealt(t *testing.T) {
+	const n, d, k = 700, 4, 2
+	f, a := NewField(normals(n*d, 1, 3), n, d), normals(k*n, 1, 4)
+	s := Search{Chains: 23, Steps: 7, Width: 2, Spread: 1.5, Step: 1, Noise: 1, Seed: 5}
+	all := s.Run(f, a, k, 6, 0, 23, 2)
+	joined := Join(s.Run(f, a, k, 6, 20, 3, 1), s.Run(f, a, k, 6, 0, 1, 1), s.Run(f, a, k, 6, 1, 19, 3))
+	if !slices.Equal(all.Chain, joined.Chain) || !slices.Equal(all.W, joined.W) || !slices.Equal(all.V, joined.V) {
+		t.Error("chains in three shares end elsewhere than in one")
+	}
+	if math.Abs(joined.Zeta/all.Zeta-1) > 1e-12 || math.Abs(joined.Xi/all.Xi-1) > 1e-12 {
+		t.Errorf("step %v, temperature %v; at once %v, %v", joined.Zeta, joined.Xi, all.Zeta, all.Xi)
+	}
+	if other := s.Run(f, a, k, 7, 0, 23, 2); slices.Equal(all.W, other.W) {
+		t.Error("the next round has the same chains")
+	}
+}
+
+func TestPickTakesTheLargestThatAreApart(t *testing.T) {
+	f := &Found{Chain: []int{0, 1, 2, 3, 4}, W: []float32{0.1, -0.101, 0.5, 0.3, 0.3}, V: []float64{3, 4, 1, 2, 2}}
+	if got := f.Pick(10, 0); !slices.Equal(got, []int{1, 0, 3, 4, 2}) {
+		t.Errorf("all: %v", got)
+	}
+	if got := f.Pick(10, 0.1); !slices.Equal(got, []int{1, 3, 2}) {
+		t.Errorf("apart: %v", got) // ω and −ω are the same
+	}
+	if got := f.Pick(2, 0.1); !slices.Equal(got, []int{1, 3}) {
+		t.Errorf("two: %v", got)
+	}
+}
+
+func TestSampleSizeIsTheTheorem(t *testing.T) {
+	got, err := SampleSize(3, 2, 5, 0.1, 0.05)
+	want := math.Ceil(8 * 4 * 25 / 0.01 * (3*math.Log(2*2*5/0.1) + math.Log(20)))
+	if err != nil || math.Abs(got/want-1) > 1e-12 {
+		t.Error(got, want, err)
+	}
+	if _, err := SampleSize(3, 2, 5, 0, 0.05); err == nil || !strings.Contains(err.Error(), "eps") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,123 @@
+package align
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// hinge is a linear support vector machine by dual coordinate ascent, with one more
+// feature that is 1: what the experiments judge features by. phi is n×r, y ±1, c the
+// weight of a row's loss against ½‖w‖².
+func hinge(phi []float32, n, r int, y []float32, c float64, epochs int) (w []float64, b float64) {
+	w = make([]float64, r)
+	alpha, square, order := make([]float64, n), make([]float64, n), make([]int, n)
+	for i := range n {
+		order[i] = i
+		for _, v := range phi[i*r : (i+1)*r] {
+			square[i] += float64(v) * float64(v)
+		}
+		square[i]++
+	}
+	s := stream.New(1, stream.PurposeOf("align/test/svm"), 0)
+	for range epochs {
+		var most float64
+		for j := range order {
+			o := j + int(s.Below(uint64(n-j)))
+			order[j], order[o] = order[o], order[j]
+			i := order[j]
+			row := phi[i*r : (i+1)*r]
+			t := b
+			for l, v := range row {
+				t += w[l] * float64(v)
+			}
+			next := min(c, max(0, alpha[i]+(1-float64(y[i])*t)/square[i]))
+			if step := (next - alpha[i]) * float64(y[i]); step != 0 {
+				most = max(most, math.Abs(step)/c)
+				for l, v := range row {
+					w[l] += step * float64(v)
+				}
+				b += step
+				alpha[i] = next
+			}
+		}
+		if most < 1e-3 {
+			break
+		}
+	}
+	return w, b
+}
+
+func accuracy(w []float64, b float64, phi []float32, n, r int, y []float32) float64 {
+	right := 0
+	for i := range n {
+		t := b
+		for l, v := range phi[i*r : (i+1)*r] {
+			t += w[l] * float64(v)
+		}
+		if t > 0 == (y[i] > 0) {
+			right++
+		}
+	}
+	return 100 * float64(right) / float64(n)
+}
+
+// offsetFeatures are √(2/m) cos 2π(w_j·x + b_j) with offsets of their own.
+func offsetFeatures(w []float32, m, d int, x []float32, n int) []float32 {
+	s := stream.New(1, stream.PurposeOf("align/test/offset"), 0)
+	b := make([]float32, m)
+	for j := range b {
+		b[j] = float32(s.Uniform())
+	}
+	phi := make([]float32, n*m)
+	blas.Pack(w, b, m, d).Cos(phi, x, n, float32(math.Sqrt(2/float64(m))), 2)
+	return phi
+}
+
+func pairedFeatures(w []float32, m, d int, x []float32, n int) []float32 {
+	phi := make([]float32, n*2*m)
+	blas.Pack(w, nil, m, d).CosSin(phi, x, n, float32(math.Sqrt(1/float64(m))), 2)
+	return phi
+}
+
+func gaussianTurns(m, d int, sigma float64, seed uint64) []float32 {
+	return normals(m*d, 1/(2*math.Pi*sigma), seed)
+}
+
+// ridge is least squares on ±1 with an intercept: (ΦᵀΦ/n + λI)w = Φᵀy/n, centred.
+func ridge(phi []float32, n, r int, y []float32, lambda float64) (w []float64, b float64) {
+	mean, a := make([]float64, r), make([]float64, r*r)
+	w = make([]float64, r)
+	var meanY float64
+	for i := range n {
+		meanY += float64(y[i]) / float64(n)
+		for j, v := range phi[i*r : (i+1)*r] {
+			mean[j] += float64(v) / float64(n)
+		}
+	}
+	row := make([]float64, r)
+	for i := range n {
+		for j, v := range phi[i*r : (i+1)*r] {
+			row[j] = float64(v) - mean[j]
+		}
+		for j, v := range row {
+			w[j] += v * (float64(y[i]) - meanY) / float64(n)
+			for l, u := range row[:j+1] {
+				a[j*r+l] += v * u / float64(n)
+			}
+		}
+	}
+	for j := range r {
+		a[j*r+j] += lambda
+	}
+	if _, ok := blas.Cholesky(a, r, 2); !ok {
+		panic("not positive definite")
+	}
+	blas.CholeskySolve(a, r, w, 1, 2)
+	b = meanY
+	for j, v := range w {
+		b -= v * mean[j]
+	}
+	return w, b
+}

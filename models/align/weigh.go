@@ -1,0 +1,135 @@
+package align
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features/stream"
+)
+
+// Weigh returns the weights q of m frequencies drawn from a kernel's own
+// distribution that make Σ_j q_j v_j largest, for potentials v, in a χ²-ball round equal weights:
+//
+//	q_j ≥ 0,   Σ_j q_j = 1,   (1/m) Σ_j (m q_j − 1)² ≤ ρ      (Sinha & Duchi 2016, eq. 4 and 5)
+//
+// With dual weights of 1 the potential is the alignment of a frequency with the labels. The solution is
+// m q_j = max(0, 1 + (v_j − τ)/γ), with as many positive weights as fit, exact up to
+// rounding; beyond the largest ball that matters all weight is on the largest potentials. The error
+// names what is wrong with v or ρ.
+func Weigh(v []float64, rho float64) ([]float64, error) {
+	m := len(v)
+	if m == 0 {
+		return nil, fmt.Errorf("align: weigh: no potentials")
+	}
+	if !(rho >= 0) {
+		return nil, fmt.Errorf("align: weigh: rho must be ≥ 0 (have %v)", rho)
+	}
+	order := make([]int, m)
+	for j, x := range v {
+		if !(x-x == 0) {
+			return nil, fmt.Errorf("align: weigh: potential %d is %v", j, x)
+		}
+		order[j] = j
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(v[j], v[i]) })
+
+	q := make([]float64, m)
+	ties := 1
+	for ties < m && v[order[ties]] == v[order[0]] {
+		ties++
+	}
+	M := float64(m)
+	if rho == 0 || ties == m {
+		for j := range q {
+			q[j] = 1 / M
+		}
+		return q, nil
+	}
+	// Sums over the s largest potentials, and their squared distances from their mean
+	// (Welford), for s = 1 … m.
+	mean, spread := make([]float64, m+1), make([]float64, m+1)
+	for s := 1; s <= m; s++ {
+		x := v[order[s-1]]
+		mean[s] = mean[s-1] + (x-mean[s-1])/float64(s)
+		spread[s] = spread[s-1] + float64((x-mean[s-1])*(x-mean[s]))
+	}
+	// With s positive weights the mean of m·q is 1 for τ = mean_s − γ(m−s)/s, and the
+	// divergence is ρ for γ² = spread_s / (m(ρ − (m−s)/s)).
+	for s := m; s > ties; s-- {
+		outside := (M - float64(s)) / float64(s)
+		if !(rho > outside) {
+			break
+		}
+		gamma := math.Sqrt(spread[s] / (M * (rho - outside)))
+		tau := mean[s] - float64(gamma*outside)
+		if float64(v[order[s-1]]-tau) <= -gamma {
+			continue // the last weight would be negative
+		}
+		for _, j := range order[:s] {
+			q[j] = (1 + (v[j]-tau)/gamma) / M
+		}
+		return q, nil
+	}
+	for _, j := range order[:ties] {
+		q[j] = 1 / float64(ties)
+	}
+	return q, nil
+}
+
+// Top returns the n frequencies of largest weight, the first of equal ones, in
+// their order, with their weights scaled to sum 1; fewer if fewer weights are positive.
+func Top(q []float64, n int) (index []int, weight []float64) {
+	for j, w := range q {
+		if w > 0 {
+			index = append(index, j)
+		}
+	}
+	slices.SortStableFunc(index, func(i, j int) int { return cmp.Compare(q[j], q[i]) })
+	index = index[:min(n, len(index))]
+	slices.Sort(index)
+	var sum float64
+	for _, j := range index {
+		sum += q[j]
+	}
+	for _, j := range index {
+		weight = append(weight, q[j]/sum)
+	}
+	return index, weight
+}
+
+var draws = stream.PurposeOf("align/draw")
+
+// Draw draws n frequencies by their weights, independently, and returns those that came
+// up, in their order, each weighted by how often it did over n.
+func Draw(q []float64, n int, seed uint64) (index []int, weight []float64) {
+	below := make([]float64, len(q))
+	var sum float64
+	last := 0 // a positive weight, for what rounding leaves at the end
+	for j, w := range q {
+		sum += w
+		below[j] = sum
+		if w > 0 {
+			last = j
+		}
+	}
+	count := make([]int, len(q))
+	for i := range n {
+		u := stream.New(seed, draws, uint64(i)).Uniform() * sum
+		j, _ := slices.BinarySearchFunc(below, u, func(b, u float64) int {
+			if b > u {
+				return 1
+			}
+			return -1
+		})
+		count[min(j, last)]++
+	}
+	for j, c := range count {
+		if c > 0 {
+			index = append(index, j)
+			weight = append(weight, float64(c)/float64(n))
+		}
+	}
+	return index, weight
+}
