@@ -75,6 +75,15 @@ func Seal(r Recipe) (Sealed, error) {
 	return Sealed{Kind: kind, JSON: data}, nil
 }
 
+// Equal tells whether two recipes are written alike but for white space.
+func (s Sealed) Equal(t Sealed) bool {
+	var a, b bytes.Buffer
+	if json.Compact(&a, s.JSON) != nil || json.Compact(&b, t.JSON) != nil {
+		return false
+	}
+	return s.Kind == t.Kind && bytes.Equal(a.Bytes(), b.Bytes())
+}
+
 // Open returns the recipe. Unknown kinds, unknown fields, values of a wrong
 // type and recipes that do not validate are errors that name kind and field.
 func (s Sealed) Open() (Recipe, error) {

@@ -168,7 +168,7 @@ func (t *training) earlier(ctx context.Context) (*models.Linear, error) {
 	switch {
 	case m.Manifest.Task != t.task():
 		what = fmt.Sprintf("is of a %s, the data of a %s", m.Manifest.Task, t.task())
-	case m.Manifest.Recipe.Kind != t.recipe.sealed.Kind || string(m.Manifest.Recipe.JSON) != string(t.recipe.sealed.JSON):
+	case !m.Manifest.Recipe.Equal(t.recipe.sealed):
 		what = "has other features; give the same --kernel, --features, --seed, and --width and --scale as numbers, since those found in the data change with it"
 	case t.target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, t.target.Classes.Classes):
 		what = "has other classes"

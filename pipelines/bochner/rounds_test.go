@@ -1,0 +1,161 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// learners are flags of learners in rounds, few enough rounds that they end by
+// their number.
+func learners() map[string][]string {
+	return map[string][]string{
+		"svm hinge":         {"--learner", "svm", "--rounds", "4", "--lambda", "1e-3"},
+		"svm squared hinge": {"--learner", "svm", "--loss", "squared_hinge", "--rounds", "4", "--lambda", "1e-3", "--class_weight", "balanced"},
+		"svm logistic path": {"--learner", "svm", "--loss", "logistic", "--rounds", "3", "--lambda", "1e-2,1e-3", "--partitions", "3"},
+	}
+}
+
+// steady change nothing of which a model of rounds depends.
+func steady() []variant {
+	var list []variant
+	for _, v := range variants {
+		if v.cut.files <= 1 {
+			v.lanes = 0
+			list = append(list, v)
+		}
+	}
+	return append(list,
+		variant{name: "no features kept", args: []string{"--keep_bytes", "0"}},
+		variant{name: "some features kept", args: []string{"--keep_bytes", "100000"}},
+		variant{name: "all rounds in one job", args: []string{"--rounds_per_job", "20", "--runner", "prism"}},
+		variant{name: "three rounds in a job", args: []string{"--rounds_per_job", "3"}},
+	)
+}
+
+func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
+	for name, learner := range learners() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tb := generated(t, "moons", 900)
+			flags := append([]string{"--features", "64"}, learner...)
+			want := variant{}.train(t, tb, flags...)
+			if want["curve.json"] == "" {
+				t.Fatal("no curve of the rounds")
+			}
+			for _, v := range steady() {
+				got := v.train(t, tb, flags...)
+				same(t, v.name, want, got)
+				if want["curve.json"] != got["curve.json"] {
+					t.Errorf("%s: another curve", v.name)
+				}
+			}
+			// Of the files and of the partitions it does depend: the test can fail.
+			if got := (variant{cut: cut{files: 7}}).train(t, tb, flags...); got["weights.safetensors"] == want["weights.safetensors"] {
+				t.Error("the same weights from other files: the test sees nothing")
+			}
+		})
+	}
+}
+
+func TestKilledAtAnyMomentRoundsGoOn(t *testing.T) {
+	t.Parallel()
+	dir := choreData(t, someTenths)
+	undisturbed(t, &chore{dir: dir, out: "model", args: []string{
+		"train", "--data", "data.csv", "--label", "y", "--features", "512", "--learner", "svm", "--lambda", "1e-4", "--rounds", "10",
+		"--model", "model", "--threads", "1",
+	}}).survives(t, 20)
+}
+
+func TestTheGapIsWhatTheCurveSays(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "500", "--out", "data.csv")
+	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "64", "--learner", "svm", "--lambda", "1e-2", "--gap", "1e-6", "--model", "m")
+	var m struct {
+		Learner struct {
+			Course struct {
+				Objective, Dual, Gap float64
+				Rounds               int
+				Ended                string
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, dir, "m/manifest.json")), &m); err != nil {
+		t.Fatal(err)
+	}
+	c := m.Learner.Course
+	if !(c.Gap >= 0 && c.Gap <= 1e-6*c.Objective) || c.Gap != c.Objective-c.Dual || !strings.Contains(c.Ended, "gap") {
+		t.Errorf("%+v", c)
+	}
+	var curve []struct{ Objective, Dual float64 }
+	if err := json.Unmarshal([]byte(read(t, dir, "m/curve.json")), &curve); err != nil {
+		t.Fatal(err)
+	}
+	if len(curve) != c.Rounds+1 {
+		t.Fatalf("%d points of the curve after %d rounds", len(curve), c.Rounds)
+	}
+	for i, p := range curve {
+		if gap := p.Objective - p.Dual; gap < -1e-9*p.Objective {
+			t.Errorf("round %d: gap %g", i, gap)
+		}
+		if i > 0 && p.Dual < curve[i-1].Dual-1e-7 {
+			t.Errorf("round %d: the dual falls from %g to %g", i, curve[i-1].Dual, p.Dual)
+		}
+	}
+}
+
+func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "200", "--out", "data.csv")
+	must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "32", "--lambda", "1e-3", "--model", "other")
+	for _, test := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{[]string{"--learner", "svn"}, `unknown learner "svn" (did you mean "svm"?)`, 2},
+		{[]string{"--rounds", "3"}, "--rounds is for learners in rounds", 2},
+		{[]string{"--learner", "svm", "--loss", "softmax"}, "softmax takes all outputs together", 2},
+		{[]string{"--learner", "svm", "--loss", "huber"}, "huber is for targets", 2},
+		{[]string{"--learner", "svm", "--loss", "hing"}, "hinge", 2},
+		{[]string{"--learner", "svm", "--lambda", "0"}, "lambda is 0", 2},
+		{[]string{"--learner", "svm", "--partitions", "-1"}, "--partitions must be", 2},
+		{[]string{"--learner", "svm", "--rounds_per_job", "1000"}, "--rounds_per_job must be", 2},
+		{[]string{"--learner", "svm", "--class_weight", "up=3"}, `no row is of class "up"`, 2},
+		{[]string{"--learner", "svm", "--class_weight", "1=-3"}, "want a number above 0", 2},
+		{[]string{"--learner", "svm", "--init", "other"}, "--init other: the model has other features", 2},
+		{[]string{"--learner", "svm", "--init", "nothing"}, "nothing", 6},
+	} {
+		r := run(t, dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--features", "64", "--model", "m"}, test.args...)...)
+		if r.code != test.code || !strings.Contains(r.stderr, test.want) {
+			t.Errorf("%v: exit code %d, want %d and %q:\n%s", test.args, r.code, test.code, test.want, r.stderr)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "m")); err == nil {
+			t.Fatalf("%v: a model was made", test.args)
+		}
+	}
+}
+
+func TestTrainingGoesOnFromAnEarlierModel(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "2000", "--out", "data.csv")
+	train := func(args ...string) float64 {
+		must(t, dir, append([]string{
+			"train", "--data", "data.csv", "--label", "y", "--features", "64", "--width", "0.5", "--scale", "none",
+			"--learner", "svm", "--lambda", "1e-4", "--rounds", "3",
+		}, args...)...)
+		var m struct {
+			Learner struct{ Course struct{ Objective float64 } }
+		}
+		if err := json.Unmarshal([]byte(read(t, dir, args[len(args)-1]+"/manifest.json")), &m); err != nil {
+			t.Fatal(err)
+		}
+		return m.Learner.Course.Objective
+	}
+	first := train("--model", "first")
+	if second := train("--init", "first", "--model", "second"); !(second < first) {
+		t.Errorf("objective %g, and %g after three rounds more", first, second)
+	}
+}
