@@ -1,0 +1,134 @@
+package deploy
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
+	"golang.org/x/mod/modfile"
+)
+
+// stages reads the Dockerfile and returns its stages by name.
+func stages(t *testing.T) (map[string]instructions.Stage, []instructions.ArgCommand) {
+	t.Helper()
+	result, err := parser.Parse(bytes.NewReader([]byte(read(t, "Dockerfile"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Warnings) > 0 {
+		t.Errorf("%+v", result.Warnings)
+	}
+	list, args, err := instructions.Parse(result.AST, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := map[string]instructions.Stage{}
+	for _, s := range list {
+		byName[s.Name] = s
+	}
+	return byName, args
+}
+
+// of returns the commands of one kind in a stage.
+func of[C instructions.Command](s instructions.Stage) (out []C) {
+	for _, c := range s.Commands {
+		if c, ok := c.(C); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func module(t *testing.T) *modfile.File {
+	t.Helper()
+	f, err := modfile.Parse("go.mod", []byte(read(t, "../go.mod")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// beam is the version of Beam that the program is linked with.
+func beam(t *testing.T) string {
+	for _, r := range module(t).Require {
+		if r.Mod.Path == "github.com/apache/beam/sdks/v2" {
+			return strings.TrimPrefix(r.Mod.Version, "v")
+		}
+	}
+	t.Fatal("go.mod does not require Beam")
+	return ""
+}
+
+func TestImagesAreBuiltWithTheGoOfTheModule(t *testing.T) {
+	byName, args := stages(t)
+	version := strings.Join(strings.Split(module(t).Go.Version, ".")[:2], ".")
+	if len(args) != 1 || args[0].Args[0].Key != "GO_VERSION" || *args[0].Args[0].Value != version {
+		t.Errorf("Dockerfile: GO_VERSION is %s, go.mod has %s", *args[0].Args[0].Value, version)
+	}
+	build := byName["build"]
+	if build.BaseName != "golang:${GO_VERSION}-bookworm" {
+		t.Errorf("built from %s", build.BaseName)
+	}
+	text := ""
+	for _, r := range of[*instructions.RunCommand](build) {
+		text += strings.Join(r.CmdLine, " ") + "\n"
+	}
+	for _, want := range []string{"./pipelines/bochner", "github.com/apache/beam/sdks/v2/go/container"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is not built", want)
+		}
+	}
+	if env := of[*instructions.EnvCommand](build); len(env) != 1 || env[0].Env[0].String() != "CGO_ENABLED=0" {
+		t.Error("the program is not built statically")
+	}
+}
+
+func TestImagesHoldTheProgramAndNotMoreThanTheyNeed(t *testing.T) {
+	byName, _ := stages(t)
+	for _, want := range []struct{ stage, base, entry, user, holds string }{
+		{"bochner", "gcr.io/distroless/static-debian12:nonroot", "/usr/local/bin/bochner", "nonroot", "/out/bochner"},
+		{"worker", "gcr.io/distroless/static-debian12:latest", "/opt/apache/beam/boot", "", "/out/boot"},
+		{"retrain", "google/cloud-sdk:slim", "/usr/local/bin/retrain.sh", "65532:65532", "/out/bochner"},
+		{"template", "gcr.io/dataflow-templates-base/go-template-launcher-base:latest", "", "", "/out/bochner"},
+	} {
+		s, ok := byName[want.stage]
+		if !ok || s.BaseName != want.base {
+			t.Errorf("%s is from %s, want %s", want.stage, s.BaseName, want.base)
+		}
+		entry := ""
+		for _, e := range of[*instructions.EntrypointCommand](s) {
+			if e.PrependShell {
+				t.Errorf("%s starts a shell, which it does not have", want.stage)
+			}
+			entry = strings.Join(e.CmdLine, " ")
+		}
+		user := ""
+		for _, u := range of[*instructions.UserCommand](s) {
+			user = u.User
+		}
+		if entry != want.entry || user != want.user {
+			t.Errorf("%s starts %q as %q", want.stage, entry, user)
+		}
+		holds := ""
+		for _, c := range of[*instructions.CopyCommand](s) {
+			if c.From == "build" {
+				holds = strings.Join(c.SourcePaths, " ")
+			}
+		}
+		if holds != want.holds {
+			t.Errorf("%s holds %q", want.stage, holds)
+		}
+	}
+	// The launcher finds the program by a variable.
+	env := of[*instructions.EnvCommand](byName["template"])
+	copied := of[*instructions.CopyCommand](byName["template"])
+	if len(env) != 1 || env[0].Env[0].Key != "FLEX_TEMPLATE_GO_BINARY" || env[0].Env[0].Value != copied[0].DestPath {
+		t.Errorf("%+v", env)
+	}
+	if !slices.Contains(strings.Fields(read(t, "Dockerfile.dockerignore")), ".git") {
+		t.Error("the history is sent to the builder")
+	}
+}

@@ -1,0 +1,229 @@
+package deploy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// object returns what a manifest is of, as far as it is of a kind of Kubernetes.
+var object = map[string]func() any{
+	"v1/ServiceAccount":                        func() any { return new(corev1.ServiceAccount) },
+	"v1/ConfigMap":                             func() any { return new(corev1.ConfigMap) },
+	"v1/Service":                               func() any { return new(corev1.Service) },
+	"v1/PersistentVolumeClaim":                 func() any { return new(corev1.PersistentVolumeClaim) },
+	"apps/v1/Deployment":                       func() any { return new(appsv1.Deployment) },
+	"batch/v1/Job":                             func() any { return new(batchv1.Job) },
+	"batch/v1/CronJob":                         func() any { return new(batchv1.CronJob) },
+	"flink.apache.org/v1beta1/FlinkDeployment": func() any { return new(flinkDeployment) },
+}
+
+// flinkDeployment are the fields of the Flink operator's kind that are in use here.
+type flinkDeployment struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+	} `json:"metadata"`
+	Spec struct {
+		Image              string            `json:"image"`
+		FlinkVersion       string            `json:"flinkVersion"`
+		ServiceAccount     string            `json:"serviceAccount"`
+		FlinkConfiguration map[string]string `json:"flinkConfiguration"`
+		PodTemplate        template          `json:"podTemplate"`
+		JobManager         flinkProcess      `json:"jobManager"`
+		TaskManager        flinkProcess      `json:"taskManager"`
+	} `json:"spec"`
+}
+
+type template struct {
+	Spec corev1.PodSpec `json:"spec"`
+}
+
+type flinkProcess struct {
+	Replicas int `json:"replicas"`
+	Resource struct {
+		Memory string  `json:"memory"`
+		CPU    float64 `json:"cpu"`
+	} `json:"resource"`
+	PodTemplate template `json:"podTemplate"`
+}
+
+// manifests reads a file strictly: a field that its kind does not have is an error.
+func manifests(t *testing.T, name string) (objects []any) {
+	t.Helper()
+	for i, text := range strings.Split(read(t, name), "\n---\n") {
+		var head struct{ APIVersion, Kind string }
+		if err := yaml.Unmarshal([]byte(text), &head); err != nil {
+			t.Fatalf("%s, part %d: %v", name, i+1, err)
+		}
+		make, ok := object[head.APIVersion+"/"+head.Kind]
+		if !ok {
+			t.Errorf("%s, part %d: unknown %s/%s", name, i+1, head.APIVersion, head.Kind)
+			continue
+		}
+		o := make()
+		if err := yaml.UnmarshalStrict([]byte(text), o); err != nil {
+			t.Errorf("%s, part %d: %v", name, i+1, err)
+		}
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// GetName returns the name, as the kinds of Kubernetes do.
+func (f *flinkDeployment) GetName() string { return f.Metadata.Name }
+
+// find returns the object of a type with a name.
+func find[O any](t *testing.T, objects []any, name string) *O {
+	t.Helper()
+	for _, o := range objects {
+		if found, ok := o.(*O); ok && o.(interface{ GetName() string }).GetName() == name {
+			return found
+		}
+	}
+	t.Fatalf("no %T of name %s", *new(O), name)
+	return nil
+}
+
+// checkPod checks what every pod of ours has to have.
+func checkPod(t *testing.T, where string, pod corev1.PodSpec) {
+	t.Helper()
+	if pod.SecurityContext == nil || pod.SecurityContext.RunAsNonRoot == nil || !*pod.SecurityContext.RunAsNonRoot {
+		t.Errorf("%s may run as root", where)
+	}
+	volumes := map[string]bool{}
+	for _, v := range pod.Volumes {
+		volumes[v.Name] = true
+	}
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		if c.Resources.Limits.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
+			t.Errorf("%s: %s has no limits", where, c.Name)
+		}
+		if c.SecurityContext == nil || c.SecurityContext.AllowPrivilegeEscalation == nil || *c.SecurityContext.AllowPrivilegeEscalation {
+			t.Errorf("%s: %s may gain rights", where, c.Name)
+		}
+		for _, m := range c.VolumeMounts {
+			if !volumes[m.Name] {
+				t.Errorf("%s: %s: no volume %s", where, c.Name, m.Name)
+			}
+		}
+		if strings.HasSuffix(c.Image, ":latest") || !strings.Contains(c.Image, ":") {
+			t.Errorf("%s: image %s has no version", where, c.Image)
+		}
+	}
+}
+
+// finalCodes are those that another try does not change.
+var finalCodes = []int32{2, 3, 4, 6}
+
+func checkFailurePolicy(t *testing.T, where string, p *batchv1.PodFailurePolicy) {
+	t.Helper()
+	if p == nil || p.Rules[0].Action != batchv1.PodFailurePolicyActionFailJob || !slices.Equal(p.Rules[0].OnExitCodes.Values, finalCodes) {
+		t.Errorf("%s: tries again what will fail again", where)
+	}
+}
+
+func TestTheCronJobTrainsScoresAndPromotes(t *testing.T) {
+	objects := manifests(t, "k8s/cronjob.yaml")
+	config := find[corev1.ConfigMap](t, objects, "bochner-train")
+	parsedConfig(t, "k8s/cronjob.yaml", "train", config.Data["train.yaml"])
+
+	train, promote := find[batchv1.CronJob](t, objects, "bochner-retrain"), find[batchv1.CronJob](t, objects, "bochner-promote")
+	for _, c := range []*batchv1.CronJob{train, promote} {
+		checkPod(t, c.Name, c.Spec.JobTemplate.Spec.Template.Spec)
+		if c.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent || c.Spec.TimeZone == nil || c.Spec.JobTemplate.Spec.ActiveDeadlineSeconds == nil {
+			t.Errorf("%s: %+v", c.Name, c.Spec)
+		}
+		find[corev1.ServiceAccount](t, objects, c.Spec.JobTemplate.Spec.Template.Spec.ServiceAccountName)
+	}
+	checkFailurePolicy(t, train.Name, train.Spec.JobTemplate.Spec.PodFailurePolicy)
+	if a, b := train.Spec.JobTemplate.Spec.Template.Spec.ServiceAccountName, promote.Spec.JobTemplate.Spec.Template.Spec.ServiceAccountName; a == b {
+		t.Errorf("%s trains and promotes", a)
+	}
+	env := map[string]string{}
+	c := train.Spec.JobTemplate.Spec.Template.Spec.Containers[0]
+	for _, e := range c.Env {
+		env[e.Name] = e.Value
+	}
+	for _, name := range []string{"MODELS", "CONFIG", "TEST", "GATE"} {
+		if env[name] == "" || !strings.Contains(read(t, "retrain.sh"), name) {
+			t.Errorf("%s is not set, or not what the script takes", name)
+		}
+	}
+	if !slices.Equal(c.Args, []string{"train"}) || env["CONFIG"] != c.VolumeMounts[0].MountPath+"/train.yaml" {
+		t.Errorf("%v, %v", c.Args, env)
+	}
+	pod := promote.Spec.JobTemplate.Spec.Template.Spec
+	line := strings.NewReplacer("'", "", `"`, "").Replace(strings.TrimPrefix(pod.InitContainers[0].Args[0], "exec bochner "))
+	line = strings.ReplaceAll(line, "$(date -u +%Y-%m-%d)", "2026-01-05")
+	if cmd := parsed(t, "k8s/cronjob.yaml", strings.Fields(line)); cmd.Name() != "evaluate" || cmd.Flags().Lookup("gate").Value.String() != env["GATE"] {
+		t.Errorf("the model is not scored again by the same gate: %s", line)
+	}
+	if !slices.Equal(pod.Containers[0].Args, []string{"promote"}) {
+		t.Errorf("%v", pod.Containers[0].Args)
+	}
+}
+
+func TestFlinkManifests(t *testing.T) {
+	session := find[flinkDeployment](t, manifests(t, "flink/session.yaml"), "bochner")
+	server := manifests(t, "flink/jobserver.yaml")
+	deployment := find[appsv1.Deployment](t, server, "bochner-jobserver").Spec.Template.Spec
+	service := find[corev1.Service](t, server, "bochner-jobserver")
+	job := find[batchv1.Job](t, manifests(t, "flink/train.yaml"), "bochner-train")
+
+	// One version of Flink throughout, and go.mod's of Beam.
+	version := strings.ReplaceAll(strings.TrimPrefix(session.Spec.FlinkVersion, "v"), "_", ".")
+	if image := deployment.Containers[0].Image; image != "apache/beam_flink"+version+"_job_server:"+beam(t) {
+		t.Errorf("job server %s, Flink %s, Beam %s", image, version, beam(t))
+	}
+	if !strings.HasPrefix(session.Spec.Image, "flink:"+version+"-") {
+		t.Errorf("image %s of Flink %s", session.Spec.Image, version)
+	}
+	// The driver finds the server, the server Flink, and Flink the pool.
+	pod := job.Spec.Template.Spec
+	checkPod(t, "flink/train.yaml", pod)
+	checkFailurePolicy(t, "flink/train.yaml", job.Spec.PodFailurePolicy)
+	flags := parsed(t, "flink/train.yaml", slices.Clone(pod.Containers[0].Args)).Flags()
+	if got := flags.Lookup("endpoint").Value.String(); got != fmt.Sprintf("%s:%d", service.Name, service.Spec.Ports[0].Port) {
+		t.Errorf("the driver asks %s", got)
+	}
+	if !slices.Contains(deployment.Containers[0].Args, "--flink-master="+session.Metadata.Name+"-rest:8081") {
+		t.Errorf("the server asks %v", deployment.Containers[0].Args)
+	}
+	workers := session.Spec.TaskManager.PodTemplate.Spec.Containers[1]
+	if got := flags.Lookup("environment_config").Value.String(); got != fmt.Sprintf("localhost:%d", workers.Ports[0].ContainerPort) || !slices.Equal(workers.Args, []string{"--worker_pool"}) {
+		t.Errorf("Flink asks %s, the pool is %v", got, workers)
+	}
+	slots := session.Spec.TaskManager.Replicas * 4
+	if session.Spec.FlinkConfiguration["taskmanager.numberOfTaskSlots"] != "4" || flags.Lookup("lanes").Value.String() != fmt.Sprint(slots) || flags.Lookup("parallelism").Value.String() != fmt.Sprint(slots) {
+		t.Errorf("%d slots: %v", slots, pod.Containers[0].Args)
+	}
+	// What the driver and the workers see under one name is one volume.
+	claims := func(p corev1.PodSpec) map[string]string {
+		out := map[string]string{}
+		for _, v := range p.Volumes {
+			if v.PersistentVolumeClaim != nil {
+				out[v.Name] = v.PersistentVolumeClaim.ClaimName
+			}
+		}
+		return out
+	}
+	flink := claims(session.Spec.PodTemplate.Spec)
+	if claims(pod)["data"] != flink["data"] || claims(deployment)["artifacts"] != flink["artifacts"] || flink["data"] == "" || flink["artifacts"] == "" {
+		t.Errorf("volumes: driver %v, server %v, Flink %v", claims(pod), claims(deployment), flink)
+	}
+	if workers.VolumeMounts[0].MountPath != pod.Containers[0].VolumeMounts[0].MountPath {
+		t.Error("the data have two names")
+	}
+	for _, claim := range flink {
+		find[corev1.PersistentVolumeClaim](t, server, claim)
+	}
+}

@@ -1,0 +1,54 @@
+# Data, models and the pointer to the current model. A model is never written to
+# again, so versions are kept for what is deleted by mistake and for the pointer.
+resource "google_storage_bucket" "bochner" {
+  name                        = var.bucket
+  location                    = var.region
+  uniform_bucket_level_access = true
+  public_access_prevention    = "enforced"
+
+  versioning {
+    enabled = true
+  }
+
+  lifecycle_rule {
+    condition {
+      days_since_noncurrent_time = 90
+      with_state                 = "ARCHIVED"
+    }
+    action {
+      type = "Delete"
+    }
+  }
+
+  # Work directories of jobs that were never finished.
+  lifecycle_rule {
+    condition {
+      age            = 14
+      matches_prefix = ["models/.bochner-"]
+    }
+    action {
+      type = "Delete"
+    }
+  }
+}
+
+# What is staged and temporary: nothing in it outlives a job.
+resource "google_storage_bucket" "temp" {
+  name                        = "${var.bucket}-temp"
+  location                    = var.region
+  uniform_bucket_level_access = true
+  public_access_prevention    = "enforced"
+
+  soft_delete_policy {
+    retention_duration_seconds = 0
+  }
+
+  lifecycle_rule {
+    condition {
+      age = 7
+    }
+    action {
+      type = "Delete"
+    }
+  }
+}

@@ -1,0 +1,181 @@
+package deploy
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclparse"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// terraform reads all files and returns their blocks by type and labels, such as
+// resource.google_storage_bucket.temp, with the source of each.
+func terraform(t *testing.T) (blocks map[string]*hclsyntax.Block, source map[string]string) {
+	t.Helper()
+	names, err := filepath.Glob("terraform/*.tf")
+	if err != nil || len(names) < 5 {
+		t.Fatalf("%v: %v", names, err)
+	}
+	p := hclparse.NewParser()
+	blocks, source = map[string]*hclsyntax.Block{}, map[string]string{}
+	for _, name := range names {
+		f, diags := p.ParseHCLFile(name)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		for _, b := range f.Body.(*hclsyntax.Body).Blocks {
+			key := strings.Join(append([]string{b.Type}, b.Labels...), ".")
+			if blocks[key] != nil && len(b.Labels) > 0 {
+				t.Errorf("%s twice", key)
+			}
+			blocks[key] = b
+			source[key] = string(b.Range().SliceBytes(f.Bytes)) + string(f.Bytes[b.OpenBraceRange.Start.Byte:b.CloseBraceRange.End.Byte])
+		}
+	}
+	return blocks, source
+}
+
+// Every name that an expression refers to is one that is declared.
+func TestReferencesOfTerraformAreDeclared(t *testing.T) {
+	blocks, _ := terraform(t)
+	locals := map[string]bool{}
+	for name := range blocks["locals"].Body.Attributes {
+		locals[name] = true
+	}
+	used := map[string]bool{}
+	for key, b := range blocks {
+		hclsyntax.VisitAll(b.Body, func(n hclsyntax.Node) hcl.Diagnostics {
+			e, ok := n.(*hclsyntax.ScopeTraversalExpr)
+			if !ok {
+				return nil
+			}
+			var parts []string
+			for _, step := range e.Traversal {
+				switch s := step.(type) {
+				case hcl.TraverseRoot:
+					parts = append(parts, s.Name)
+				case hcl.TraverseAttr:
+					parts = append(parts, s.Name)
+				}
+			}
+			switch root := parts[0]; {
+			case root == "var":
+				used[parts[1]] = true
+				if blocks["variable."+parts[1]] == nil {
+					t.Errorf("%s: var.%s is not declared", key, parts[1])
+				}
+			case root == "local":
+				if !locals[parts[1]] {
+					t.Errorf("%s: local.%s is not declared", key, parts[1])
+				}
+			case strings.HasPrefix(root, "google_"):
+				if blocks["resource."+root+"."+parts[1]] == nil {
+					t.Errorf("%s: %s.%s is not declared", key, root, parts[1])
+				}
+			case !slices.Contains([]string{"path", "each", "string", "number"}, root):
+				t.Errorf("%s: unknown %s", key, strings.Join(parts, "."))
+			}
+			return nil
+		})
+	}
+	for key, b := range blocks {
+		if b.Type == "variable" && !used[b.Labels[0]] {
+			t.Errorf("%s is not used", key)
+		}
+		if b.Type == "variable" && b.Body.Attributes["description"] == nil {
+			t.Errorf("%s is not described", key)
+		}
+	}
+}
+
+// No account has a role that is wider than its part.
+func TestAccountsHaveLeastRights(t *testing.T) {
+	blocks, source := terraform(t)
+	allowed := []string{
+		"roles/dataflow.developer", "roles/dataflow.worker", "roles/iam.serviceAccountUser", "roles/logging.logWriter", "roles/run.jobsExecutorWithOverrides",
+		"roles/run.viewer", "roles/secretmanager.secretAccessor", "roles/storage.legacyBucketReader", "roles/storage.objectUser",
+		"roles/storage.objectViewer", "roles/workflows.invoker",
+	}
+	n := 0
+	for key, b := range blocks {
+		role := b.Body.Attributes["role"]
+		if role == nil {
+			continue
+		}
+		n++
+		v, diags := role.Expr.Value(nil)
+		if diags.HasErrors() || !slices.Contains(allowed, v.AsString()) {
+			t.Errorf("%s: role %v", key, v)
+		}
+		if v.AsString() == "roles/iam.serviceAccountUser" && b.Labels[0] != "google_service_account_iam_member" {
+			t.Errorf("%s may act as any account of the project", key)
+		}
+		if strings.HasPrefix(v.AsString(), "roles/storage.") && b.Labels[0] != "google_storage_bucket_iam_member" {
+			t.Errorf("%s: storage of the whole project", key)
+		}
+	}
+	if n < 10 {
+		t.Errorf("%d roles seen", n)
+	}
+	for _, account := range []string{"launcher", "worker", "promoter", "scheduler"} {
+		if blocks["resource.google_service_account."+account] == nil {
+			t.Errorf("no account %s", account)
+		}
+	}
+	for key := range blocks {
+		if strings.Contains(key, "service_account_key") {
+			t.Errorf("%s: a key can be lost", key)
+		}
+	}
+	// The pointer to the current model is the promoter's alone.
+	models, pointer := source["resource.google_storage_bucket_iam_member.models"], source["resource.google_storage_bucket_iam_member.promoter_pointer"]
+	if !strings.Contains(models, "local.not_pointer") || !strings.Contains(pointer, "local.pointer") || strings.Contains(models, "promoter") {
+		t.Errorf("%s\n%s", models, pointer)
+	}
+}
+
+func TestBucketsKeepModelsAndForgetTemporaryFiles(t *testing.T) {
+	_, source := terraform(t)
+	kept, temp := source["resource.google_storage_bucket.bochner"], source["resource.google_storage_bucket.temp"]
+	for _, want := range []string{"versioning", "days_since_noncurrent_time", "uniform_bucket_level_access = true", "public_access_prevention"} {
+		if !strings.Contains(kept, want) {
+			t.Errorf("the bucket of models has no %s", want)
+		}
+	}
+	for _, want := range []string{"age = 7", "retention_duration_seconds = 0", "uniform_bucket_level_access = true", "public_access_prevention"} {
+		if !strings.Contains(temp, want) {
+			t.Errorf("the bucket of temporary files has no %s", want)
+		}
+	}
+	for key, parts := range map[string][]string{
+		"resource.google_cloud_run_v2_job.retrain":               {`"MODELS"`, `"CONFIG"`, `"TEST"`, `"GATE"`, `["train"]`},
+		"resource.google_workflows_workflow.retrain":             {"workflows/retrain.yaml", "google_service_account.promoter"},
+		"resource.google_cloud_scheduler_job.retrain":            {"google_workflows_workflow.retrain.id", "google_service_account.scheduler"},
+		"resource.google_monitoring_alert_policy.retrain_failed": {"finished_execution_count", `\"FAILED\"`},
+		"resource.google_monitoring_alert_policy.job_runs_long":  {"job/elapsed_time", `bochner-`},
+		"resource.google_secret_manager_secret_version.config":   {"../train.yaml"},
+		"variable.image": {"sha256"},
+		"output.current": {"models/current"},
+		"resource.google_monitoring_notification_channel.email":              {"var.alert_email"},
+		"resource.google_service_account_iam_member.launcher_acts_as_worker": {"google_service_account.worker.name"},
+	} {
+		for _, part := range parts {
+			if !strings.Contains(source[key], part) {
+				t.Errorf("%s has no %s", key, part)
+			}
+		}
+	}
+}
+
+func TestTerraformIsFormatted(t *testing.T) {
+	if _, err := exec.LookPath("terraform"); err != nil {
+		t.Skip("no terraform on this machine to format with")
+	}
+	if out, err := exec.Command("terraform", "fmt", "-check", "-diff", "terraform").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
