@@ -17,9 +17,14 @@ import (
 // header may be as long.
 const headBytes = 1 << 20
 
+// headRead is how much of a file as it is stored is read for that. What is packed
+// is hardly ever longer than what it holds.
+const headRead = 2 * headBytes
+
 // parallelOpens bounds how many files are looked at together, and so the heads
-// that are in memory.
-const parallelOpens = 16
+// that are in memory. Most of the time of a look at a file elsewhere is that of
+// the way there.
+const parallelOpens = 64
 
 // Open lists the files, recognises their format and checks that they agree. It
 // reads only their beginnings.
@@ -156,7 +161,10 @@ func (d *Dataset) join(ctx context.Context, o Options, i, first int) (err error)
 // peek returns the first bytes of a file behind its compression, and the name of
 // that, "" for none.
 func peek(ctx context.Context, o storage.Object) (head []byte, kind string, err error) {
-	r, err := o.Open(ctx, 0, -1)
+	if o.Size == 0 {
+		return nil, "", nil // of very many files most may be empty
+	}
+	r, err := o.Open(ctx, 0, headRead)
 	if err != nil {
 		return nil, "", err
 	}
@@ -169,11 +177,8 @@ func peek(ctx context.Context, o storage.Object) (head []byte, kind string, err 
 	if k != compress.None {
 		kind = k.String()
 	}
-	head = make([]byte, headBytes)
-	n, err := io.ReadFull(z, head)
-	// Not errors.Is: a decompressor's error for data that end early is one too.
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	if head, err = io.ReadAll(io.LimitReader(z, headBytes)); err != nil {
 		return nil, kind, &Error{Name: o.Name, Err: err}
 	}
-	return head[:n], kind, nil
+	return head, kind, nil
 }
