@@ -1,6 +1,8 @@
 package align
 
 import (
+	"sync"
+
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
@@ -14,8 +16,16 @@ const (
 // Field holds rows in the two layouts that potentials and their gradients take.
 // It is made once and serves any weights. It is safe for concurrent use.
 type Field struct {
-	n, d   int
-	blocks []fieldBlock
+	n, d    int
+	blocks  []fieldBlock
+	scratch sync.Pool // of *fieldScratch
+}
+
+// fieldScratch is the memory of a work item.
+type fieldScratch struct {
+	angles, coefficients, products []float32
+	p, q                           []float32
+	sums                           []float64
 }
 
 // fieldBlock is a block of rows, packed as the weights of two products.
@@ -31,7 +41,7 @@ func NewField(x []float32, n, d int) *Field {
 	if n < 0 || d < 1 || len(x) < n*d {
 		panic("align: NewField: slice too short")
 	}
-	f := &Field{n: n, d: d}
+	f := &Field{n: n, d: d, scratch: sync.Pool{New: func() any { return new(fieldScratch) }}}
 	turned := make([]float32, min(n, blockRows)*d)
 	for row := 0; row < n; row += blockRows {
 		rows := min(blockRows, n-row)
@@ -61,7 +71,10 @@ func (f *Field) Dims() (n, d int) { return f.n, f.d }
 func (f *Field) Sums(cs []float64, w []float32, m int, a []float32, k, threads int) {
 	f.check(len(cs), w, m, a, k)
 	f.items(m, threads, 1, func(lo, hi int) {
-		buf := make([]float32, (hi-lo)*2*min(f.n, blockRows))
+		mem := f.scratch.Get().(*fieldScratch)
+		defer f.scratch.Put(mem)
+		buf := grown(&mem.angles, (hi-lo)*2*min(f.n, blockRows))
+		clear(cs[lo*k*2 : hi*k*2])
 		for _, b := range f.blocks {
 			b.along.CosSin(buf, w[lo*f.d:hi*f.d], hi-lo, 1, 1)
 			b.addSums(cs[lo*k*2:hi*k*2], buf, hi-lo, a, k, f.n)
@@ -89,9 +102,11 @@ func (f *Field) Gradient(v, grad []float64, w []float32, m int, a []float32, k, 
 }
 
 func (f *Field) gradient(v, grad []float64, w []float32, a []float32, k int) {
-	m := len(v)
-	angles := make([]float32, m*2*f.n)
-	cs := make([]float64, m*k*2)
+	m, most := len(v), min(f.n, blockRows)
+	mem := f.scratch.Get().(*fieldScratch)
+	defer f.scratch.Put(mem)
+	angles, cs := grown(&mem.angles, m*2*f.n), grown(&mem.sums, m*k*2)
+	clear(cs)
 	for _, b := range f.blocks {
 		buf := angles[m*2*b.row:]
 		b.along.CosSin(buf, w, m, 1, 1)
@@ -106,13 +121,9 @@ func (f *Field) gradient(v, grad []float64, w []float32, a []float32, k int) {
 		}
 	}
 	clear(grad)
-	var (
-		p, q = make([]float32, min(f.n, blockRows)), make([]float32, min(f.n, blockRows))
-		t    = make([]float32, m*min(f.n, blockRows))
-		part = make([]float32, m*f.d)
-	)
+	t, part := grown(&mem.coefficients, m*most), grown(&mem.products, m*f.d)
 	for _, b := range f.blocks {
-		p, q := p[:b.rows], q[:b.rows]
+		p, q := grown(&mem.p, b.rows), grown(&mem.q, b.rows)
 		for j := range m {
 			cos := angles[m*2*b.row+j*2*b.rows:][:2*b.rows]
 			cos, sin := cos[:b.rows], cos[b.rows:]
@@ -136,6 +147,14 @@ func (f *Field) gradient(v, grad []float64, w []float32, a []float32, k int) {
 	for i := range grad {
 		grad[i] *= 2 * perRow
 	}
+}
+
+// grown returns s with n elements, which hold anything.
+func grown[T any](s *[]T, n int) []T {
+	if cap(*s) < n {
+		*s = make([]T, n)
+	}
+	return (*s)[:n]
 }
 
 // addSums adds to cs (m×k×2) what the rows of the block give. angles holds m rows
