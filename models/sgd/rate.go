@@ -1,0 +1,113 @@
+package sgd
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// DefaultBatch is the Batch that 0 stands for.
+const DefaultBatch = 64
+
+// Tries of SearchRate: the scale times 2ʲ, lowest ≤ j ≤ highest.
+const (
+	lowest, highest = -6, 9
+	passes          = 4
+)
+
+// SearchRate returns the rate that leads the learner furthest on a sample of the
+// rows, from no weights: of a scale found from the rows times powers of two, the
+// one with the least objective after some passes, the smaller of equals. b may
+// have any number of rows; options need no Rate. The result is the same wherever
+// it is computed.
+//
+// The scale of sgd is the rate at which a step in one row cannot overshoot, one
+// over the smoothness of the loss times the mean of ‖φ‖²; that of adagrad the one
+// whose first step changes scores by about 1, one over the mean of Σ|φ_j|.
+func SearchRate(o Options, b rounds.Block) (float64, error) {
+	o.Rows, o.Partitions, o.Rate, o.Epochs = int64(b.N), 1, 1, 0
+	l, err := New(o)
+	if err != nil {
+		return 0, err
+	}
+	if b.D != o.Dim || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
+		panic("sgd: block of another shape")
+	}
+	b.Held = false
+	var squares, sizes float64
+	for _, x := range b.Phi[:b.N*b.D] {
+		squares += float64(float64(x) * float64(x))
+		sizes += math.Abs(float64(x))
+	}
+	if !(sizes > 0) || math.IsInf(squares, 0) {
+		return 0, fmt.Errorf("sgd: rate: the features of the sample are all zero, or not finite")
+	}
+	smooth := l.loss.Smooth()
+	if math.IsInf(smooth, 1) {
+		smooth = 1
+	}
+	scale := float64(b.N) / (smooth * squares)
+	if l.Method == AdaGrad {
+		scale = float64(b.N) / sizes
+	}
+	best, least := 0.0, math.Inf(1)
+	for j := lowest; j <= highest; j++ {
+		rate := math.Ldexp(scale, j)
+		objective, err := l.try(rate, b)
+		if err != nil {
+			return 0, err
+		}
+		if objective < least {
+			best, least = rate, objective
+		}
+	}
+	if best == 0 {
+		return 0, fmt.Errorf("sgd: rate: no rate from %g on leads anywhere", math.Ldexp(scale, lowest))
+	}
+	return best, nil
+}
+
+// try returns the objective after some passes over b at that rate, +Inf if it is
+// no number.
+func (l *Learner) try(rate float64, b rounds.Block) (float64, error) {
+	o := l.Options
+	o.Rate = rate
+	l, err := New(o)
+	if err != nil {
+		return math.Inf(1), nil // a rate beyond all numbers
+	}
+	data, err := l.Start(nil)
+	if err != nil {
+		return 0, err
+	}
+	s, err := decodeState(l, data)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		r := &round{Learner: l, state: s}
+		got, err := r.Worker(0, nil)
+		if err != nil {
+			return 0, err
+		}
+		w := got.(*worker)
+		if err := l.CheckLabels(b.Y); err != nil {
+			return 0, fmt.Errorf("sgd: rate: %w", err)
+		}
+		if r.round == passes {
+			if w.measure(b) != nil {
+				return math.Inf(1), nil
+			}
+			return w.found.learn.Mean() + r.penalty(), nil
+		}
+		if w.Fold(b) != nil {
+			return math.Inf(1), nil
+		}
+		if _, _, err := w.End(); err != nil {
+			return math.Inf(1), nil
+		}
+		s = &w.found.state
+		s.round = r.round + 1
+	}
+}

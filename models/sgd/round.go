@@ -1,0 +1,92 @@
+package sgd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// round is an epoch: a state that workers share.
+type round struct {
+	*Learner
+	*state
+}
+
+// Reads implements rounds.Round: every round takes rows.
+func (r *round) Reads() bool { return true }
+
+// Done implements rounds.Round.
+func (r *round) Done() bool { return r.Epochs > 0 && r.round >= r.Epochs }
+
+// Model implements rounds.Fitted.
+func (r *round) Model() *models.Linear {
+	return &models.Linear{K: r.Outputs, D: r.Dim, W: slices.Clone(r.weights), B: slices.Clone(r.intercept)}
+}
+
+// Update implements rounds.Round: the mean of what the partitions came to, weighed
+// by their rows and added in float64, in the order of the partitions.
+func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
+	fail := func(err error) ([]byte, rounds.Report, error) { return nil, rounds.Report{}, err }
+	var learn, held loss.Tally
+	sums := map[string][]float64{}
+	for partition := 0; ; partition++ {
+		data, err := next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fail(err)
+		}
+		f, err := decodeFound(r.Learner, data)
+		if err != nil {
+			return fail(fmt.Errorf("sgd: round %d: partition %d: what was found: %w", r.round, partition, err))
+		}
+		learn.Merge(f.learn)
+		held.Merge(f.held)
+		share := float64(f.learn.Rows)
+		f.arrays(r.Learner, func(name string, v *[]float32, _ ...int) {
+			if sums[name] == nil {
+				sums[name] = make([]float64, len(*v))
+			}
+			sum := sums[name]
+			for i, x := range *v {
+				sum[i] += float64(share * float64(x))
+			}
+		})
+	}
+	if learn.Rows != r.Rows {
+		return fail(fmt.Errorf("sgd: round %d: %d rows were learned from, the options say %d", r.round, learn.Rows, r.Rows))
+	}
+	s := &state{round: r.round + 1}
+	s.arrays(r.Learner, func(name string, v *[]float32, _ ...int) {
+		*v = make([]float32, len(sums[name]))
+		for i, x := range sums[name] {
+			(*v)[i] = float32(x / float64(learn.Rows))
+		}
+	})
+	mean := learn.Mean()
+	return s.encode(r.Learner), rounds.Report{
+		Round: r.round, Rows: learn.Rows,
+		Objective: mean + r.penalty(), Loss: mean, Errors: learn.Errors,
+		HeldRows: held.Rows, HeldLoss: held.Mean(), HeldErrors: held.Errors,
+	}, nil
+}
+
+// penalty returns λ/2‖W‖², with the intercept if it is penalised.
+func (r *round) penalty() float64 {
+	var sum float64
+	for _, w := range r.weights {
+		sum += float64(float64(w) * float64(w))
+	}
+	if r.Intercept == Penalised {
+		for _, b := range r.intercept {
+			sum += float64(float64(b) * float64(b))
+		}
+	}
+	return float64(r.Lambda / 2 * sum)
+}

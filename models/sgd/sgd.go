@@ -1,0 +1,156 @@
+// Package sgd trains linear models by mini-batch gradient descent over partitions
+// of the rows: each walks over its rows from the same weights, and the results are
+// averaged, weighed by rows (Zinkevich, Weimer, Smola and Li 2010).
+//
+// It minimises, for rows φ_i with labels y_i and weights c_i,
+//
+//	(1/n) Σ c_i ℓ(y_i, W·φ_i + b) + (λ/2)‖W‖².
+//
+// A batch is so many rows of the partition, one after the other, however they lie
+// in blocks; the last may be shorter. With g the mean of c_i ∂ℓ/∂W over the batch
+// and η the rate,
+//
+//	sgd      W ← (W − η g)/(1 + ηλ)
+//	adagrad  A ← A + (g + λW)²,  W ← W − η (g + λW)/(√A + 10⁻⁸), number by number
+//
+// (Robbins and Monro 1951, the regulariser by a proximal step, which no rate makes
+// unstable; Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 + e), e
+// being the epochs that are behind, with fractions; that of adagrad is Rate. The
+// intercept b moves as the weights do, without λ unless it is penalised.
+//
+// Rows are taken in their order, and each sum is one chain over them: the result
+// depends on the partitions and on nothing else, not on the blocks. Files sorted
+// by label should be shuffled before.
+package sgd
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// Methods of Options.
+const (
+	SGD     = "sgd"
+	AdaGrad = "adagrad"
+)
+
+// Intercepts of Options.
+const (
+	Free      = "free"      // not regularised
+	Penalised = "penalised" // regularised as the weights are
+	None      = "none"      // always 0
+)
+
+// Options are those of the learner. With equal options, rows and partitions, all
+// bytes are equal.
+type Options struct {
+	loss.Problem // Lambda may be 0
+
+	Method string `json:"method"` // SGD or AdaGrad
+	// Rate is η at the beginning, above 0. SearchRate finds one.
+	Rate float64 `json:"rate"`
+	// Batch is the number of rows of a batch; 0 is DefaultBatch.
+	Batch int `json:"batch"`
+	// Intercept is Free, Penalised or None; "" is Free.
+	Intercept string `json:"intercept"`
+	// Partitions is how many partitions have rows. The schedule of sgd goes by
+	// Rows/Partitions.
+	Partitions int `json:"partitions"`
+
+	// Epochs is how many rounds are enough; 0 is no limit.
+	Epochs int `json:"-"`
+}
+
+// Learner is a rounds.Learner. It is made by New.
+type Learner struct {
+	Options
+	loss *loss.Loss
+}
+
+var (
+	_ rounds.Learner = (*Learner)(nil)
+	_ rounds.Fitted  = (*round)(nil)
+	_ rounds.Worker  = (*worker)(nil)
+)
+
+const (
+	maxEpochs = 1 << 31
+	maxBatch  = 1 << 20
+)
+
+// New returns the learner of the options. The error names the option that is
+// wrong.
+func New(o Options) (*Learner, error) {
+	l, err := o.Validate()
+	if o.Intercept == "" {
+		o.Intercept = Free
+	}
+	if o.Batch == 0 {
+		o.Batch = DefaultBatch
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("sgd: %w", err)
+	case o.Method != SGD && o.Method != AdaGrad:
+		return nil, fmt.Errorf("sgd: unknown method %q; have %s, %s", o.Method, SGD, AdaGrad)
+	case !(o.Rate > 0) || math.IsInf(o.Rate, 0):
+		return nil, fmt.Errorf("sgd: rate is %g, want a number above 0", o.Rate)
+	case o.Batch < 1 || o.Batch > maxBatch:
+		return nil, fmt.Errorf("sgd: batches of %d rows, want 1 to %d", o.Batch, maxBatch)
+	case o.Intercept != Free && o.Intercept != Penalised && o.Intercept != None:
+		return nil, fmt.Errorf("sgd: unknown intercept %q; have %s, %s, %s", o.Intercept, Free, Penalised, None)
+	case o.Partitions < 1:
+		return nil, fmt.Errorf("sgd: %d partitions, want 1 or more", o.Partitions)
+	case o.Epochs < 0 || o.Epochs >= maxEpochs:
+		return nil, fmt.Errorf("sgd: %d epochs, want 0 or more", o.Epochs)
+	}
+	return &Learner{Options: o, loss: l}, nil
+}
+
+// Start implements rounds.Learner.
+func (l *Learner) Start(init *models.Linear) ([]byte, error) {
+	k, d := l.Outputs, l.Dim
+	s := &state{weights: make([]float32, k*d), intercept: make([]float32, k)}
+	if l.Method == AdaGrad {
+		s.squares, s.interceptSquares = make([]float32, k*d), make([]float32, k)
+	}
+	if init == nil {
+		return s.encode(l), nil
+	}
+	if init.K != k || init.D != d || len(init.W) != k*d || len(init.B) != k {
+		return nil, fmt.Errorf("sgd: earlier model: %d outputs on %d features, want %d on %d", init.K, init.D, k, d)
+	}
+	copy(s.weights, init.W)
+	copy(s.intercept, init.B)
+	if !finite(s.weights) || !finite(s.intercept) {
+		return nil, fmt.Errorf("sgd: earlier model: weights are not finite")
+	}
+	for _, b := range init.B {
+		if b != 0 && l.Intercept == None {
+			return nil, fmt.Errorf("sgd: earlier model: has intercepts, but intercept is %s", None)
+		}
+	}
+	return s.encode(l), nil
+}
+
+// Open implements rounds.Learner.
+func (l *Learner) Open(data []byte) (rounds.Round, error) {
+	s, err := decodeState(l, data)
+	if err != nil {
+		return nil, err
+	}
+	return &round{Learner: l, state: s}, nil
+}
+
+func finite(v []float32) bool {
+	for _, x := range v {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
+}

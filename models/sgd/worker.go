@@ -1,0 +1,206 @@
+package sgd
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// worker walks over one partition.
+type worker struct {
+	*round
+	partition int
+	found     *found // weights without their factor
+
+	factor float64   // of sgd: weights are factor·found.weights
+	grad   []float32 // k×d: sum over the rows of the batch so far
+	bias   []float64 // k: the same of the intercept
+	batch  int       // rows of the batch so far
+	seen   int64     // rows of the batches before
+
+	scores, slopes []float32 // n×k
+}
+
+// Worker implements rounds.Round. A worker keeps nothing: own is nil.
+func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
+	if own != nil {
+		return nil, fmt.Errorf("sgd: partition %d: there is nothing to keep between rounds, but %d bytes are kept", partition, len(own))
+	}
+	return &worker{
+		round: r, partition: partition, factor: 1,
+		found: &found{state: state{
+			weights: slices.Clone(r.weights), intercept: slices.Clone(r.intercept),
+			squares: slices.Clone(r.squares), interceptSquares: slices.Clone(r.interceptSquares),
+		}},
+		grad: make([]float32, len(r.weights)), bias: make([]float64, r.Outputs),
+	}, nil
+}
+
+// Fold implements rounds.Worker. It panics if the block has rows of another
+// length.
+func (w *worker) Fold(b rounds.Block) error {
+	if b.D != w.Dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
+		panic("sgd: block of another shape")
+	}
+	if err := w.CheckLabels(b.Y); err != nil {
+		return fmt.Errorf("sgd: partition %d: %w", w.partition, err)
+	}
+	if err := w.measure(b); err != nil {
+		return err
+	}
+	if b.Held {
+		return nil
+	}
+	for row := 0; row < b.N; {
+		n := min(b.N-row, w.Batch-w.batch)
+		w.add(b.Phi[row*b.D:(row+n)*b.D], b.Y[row:row+n])
+		if row += n; w.batch == w.Batch {
+			w.step()
+		}
+	}
+	return nil
+}
+
+// buffers makes room for the scores of n rows.
+func (w *worker) buffers(n int) {
+	w.scores = slices.Grow(w.scores[:0], n*w.Outputs)[:n*w.Outputs]
+	w.slopes = slices.Grow(w.slopes[:0], n*w.Outputs)[:n*w.Outputs]
+}
+
+// measure counts the rows at the weights of the state.
+func (w *worker) measure(b rounds.Block) error {
+	k := w.Outputs
+	w.buffers(b.N)
+	blas.Scores(w.scores, b.Phi, b.N, b.D, w.weights, k, 1)
+	tally := &w.found.learn
+	if b.Held {
+		tally = &w.found.held
+	}
+	for i, y := range b.Y {
+		scores := w.scores[i*k : (i+1)*k]
+		for c := range scores {
+			scores[c] += w.intercept[c]
+		}
+		value := float64(w.Weight(y) * w.loss.Row(nil, scores, y))
+		if value-value != 0 {
+			return fmt.Errorf("sgd: partition %d: row %d of the block: the loss is not finite; are the features, or is the rate too large?", w.partition, i)
+		}
+		tally.Add(value, w.Wrong(scores, y))
+	}
+	return nil
+}
+
+// add adds rows to the gradient of the batch.
+func (w *worker) add(phi, labels []float32) {
+	n, k := len(labels), w.Outputs
+	w.buffers(n)
+	blas.Scores(w.scores, phi, n, w.Dim, w.found.weights, k, 1)
+	factor := float32(w.factor)
+	for i, y := range labels {
+		scores, slopes := w.scores[i*k:(i+1)*k], w.slopes[i*k:(i+1)*k]
+		for c, s := range scores {
+			scores[c] = float32(factor*s) + w.found.intercept[c]
+		}
+		w.loss.Row(slopes, scores, y)
+		weight := float32(w.Weight(y))
+		for c := range slopes {
+			slopes[c] *= weight
+			w.bias[c] += float64(slopes[c])
+		}
+	}
+	blas.Gradient(w.grad, w.slopes, phi, n, w.Dim, k, 1)
+	w.batch += n
+}
+
+// step ends a batch.
+func (w *worker) step() {
+	n := float64(w.batch)
+	if w.Method == AdaGrad {
+		w.adagrad(n)
+	} else {
+		w.descend(n)
+	}
+	w.seen += int64(w.batch)
+	w.batch = 0
+	clear(w.grad)
+	clear(w.bias)
+}
+
+// smallest is the factor at which it goes into the weights.
+const smallest = 0x1p-16
+
+// descend takes the step of sgd. The proximal part is left to factor, so that the
+// weights are touched once: factor·(W − η/(n·factor)·grad)/(1 + ηλ).
+func (w *worker) descend(n float64) {
+	epochs := float64(w.round.round) + float64(w.seen)*float64(w.Partitions)/float64(w.Rows)
+	eta := w.Rate / math.Sqrt(1+epochs)
+	blas.Axpy(float32(-eta/float64(n*w.factor)), w.grad, w.found.weights)
+	shrink := 1 / (1 + float64(eta*w.Lambda))
+	w.factor *= shrink
+	if w.factor < smallest {
+		w.settle()
+	}
+	if w.Intercept == None {
+		return
+	}
+	for c, g := range w.bias {
+		b := float64(w.found.intercept[c]) - float64(eta/n*g)
+		if w.Intercept == Penalised {
+			b *= shrink
+		}
+		w.found.intercept[c] = float32(b)
+	}
+}
+
+// settle brings the factor into the weights.
+func (w *worker) settle() {
+	f := float32(w.factor)
+	for i, x := range w.found.weights {
+		w.found.weights[i] = float32(f * x)
+	}
+	w.factor = 1
+}
+
+func (w *worker) adagrad(n float64) {
+	adagrad(w.found.weights, w.found.squares, w.grad, float32(1/n), float32(w.Lambda), float32(w.Rate))
+	if w.Intercept == None {
+		return
+	}
+	lambda := 0.0
+	if w.Intercept == Penalised {
+		lambda = w.Lambda
+	}
+	grad := make([]float32, len(w.bias))
+	for c, g := range w.bias {
+		grad[c] = float32(g)
+	}
+	adagrad(w.found.intercept, w.found.interceptSquares, grad, float32(1/n), float32(lambda), float32(w.Rate))
+}
+
+// adagrad takes the step of AdaGrad for numbers w with sums of squares a.
+func adagrad(w, a, grad []float32, scale, lambda, rate float32) {
+	a, grad = a[:len(w)], grad[:len(w)]
+	for i, x := range w {
+		g := float32(scale*grad[i]) + float32(lambda*x)
+		s := a[i] + float32(g*g)
+		a[i] = s
+		w[i] = x - float32(rate*g)/(float32(math.Sqrt(float64(s)))+1e-8)
+	}
+}
+
+// End implements rounds.Worker.
+func (w *worker) End() (found, own []byte, err error) {
+	if w.batch > 0 {
+		w.step()
+	}
+	w.settle()
+	ok := true
+	w.found.arrays(w.Learner, func(_ string, v *[]float32, _ ...int) { ok = ok && finite(*v) })
+	if !ok {
+		return nil, nil, fmt.Errorf("sgd: partition %d: weights overflow in round %d; lower the rate from %g", w.partition, w.round.round, w.Rate)
+	}
+	return w.found.encode(w.Learner), nil, nil
+}
