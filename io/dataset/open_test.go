@@ -323,3 +323,27 @@ func TestErrorsNameTheFileAndPassTheCauseOn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Writers of many files leave such ones behind.
+func TestFilesWithoutRowsAmongOthersHaveNone(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"a-empty.csv": "", "b-blank.csv": "\n\n", "c-header.csv": "x,y\n", "d.csv": "x,y\n1,2\n3,4\n", "e-header.csv": "x,y", "f-empty.csv": "",
+	} {
+		write(t, dir, name, []byte(content))
+	}
+	d := open(t, Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
+	got, reports := readAll(d, d.Shards(4), token, Stop)
+	if len(d.Files) != 6 || len(got) != 2 {
+		t.Errorf("%d files, rows %q", len(d.Files), got)
+	}
+	if _, again := Tile(reports); len(again) > 0 {
+		t.Errorf("files %v are not tiled", again)
+	}
+	for i := range 200 {
+		write(t, dir, fmt.Sprintf("0-%d.csv", i), nil)
+	}
+	if d := open(t, Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"}); d.Schema.Dim != 1 || len(d.Files) != 206 {
+		t.Errorf("%d files of %d numbers", len(d.Files), d.Schema.Dim)
+	}
+}
