@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -28,22 +29,16 @@ func (t *training) fitRounds(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows := t.counts.Used
-	if folds > 0 {
-		held, err := t.countHeld(ctx, folds)
-		if err != nil {
-			return err
-		}
-		if rows -= held; rows == 0 || held == 0 {
-			return refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d", groups(t.counts.Used), groups(held), folds)
-		}
+	surveyed, err := t.survey(ctx, folds)
+	if err != nil {
+		return err
 	}
 	t.progress.note("training on %s rows of %d numbers: %s, %d features; %s", groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim,
 		describe(o, o.lossName(t.target.Classes != nil)))
 	t.progress.phase("training", 0)
 	defer t.progress.done()
 	if len(lambda) == 1 {
-		_, err = t.runRounds(ctx, lambda[0], folds, rows, init, o.Rounds)
+		_, err = t.runRounds(ctx, lambda[0], folds, surveyed, init, o.Rounds)
 		return err
 	}
 	var path []models.Tried
@@ -51,7 +46,7 @@ func (t *training) fitRounds(ctx context.Context) error {
 	chosen := 0
 	for i, l := range lambda {
 		t.progress.note("lambda %g:", l)
-		c, err := t.runRounds(ctx, l, folds, rows, init, o.Rounds)
+		c, err := t.runRounds(ctx, l, folds, surveyed, init, o.Rounds)
 		if err != nil {
 			return err
 		}
@@ -70,7 +65,8 @@ func (t *training) fitRounds(ctx context.Context) error {
 	if o.Rounds.Patience > 0 {
 		end.Rounds = path[chosen].Rounds
 	}
-	if _, err := t.runRounds(ctx, lambda[chosen], 0, t.counts.Used, best, end); err != nil {
+	surveyed.rows = t.counts.Used
+	if _, err := t.runRounds(ctx, lambda[chosen], 0, surveyed, best, end); err != nil {
 		return err
 	}
 	t.learner.Folds, t.learner.Course.Path = folds, path
@@ -84,11 +80,11 @@ func (t *training) fitRounds(ctx context.Context) error {
 }
 
 // runRounds learns with one λ, and keeps what came out as the weights of the model.
-func (t *training) runRounds(ctx context.Context, lambda float64, folds int, rows int64, init *models.Linear, end RoundOptions) (*course, error) {
+func (t *training) runRounds(ctx context.Context, lambda float64, folds int, found *surveyed, init *models.Linear, end RoundOptions) (*course, error) {
 	o := t.opts.Learner
 	problem := loss.Problem{
 		Loss: o.lossName(t.target.Classes != nil), Epsilon: o.Epsilon, Regression: t.target.Classes == nil,
-		Outputs: t.outputs(), Dim: t.recipe.dim, Rows: rows, Lambda: lambda,
+		Outputs: t.outputs(), Dim: t.recipe.dim, Rows: found.rows, Lambda: lambda,
 	}
 	var err error
 	if t.target.Classes != nil {
@@ -99,7 +95,7 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, row
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := o.seal(problem, end.Partitions, t.opts.Seed)
+	sealed, err := o.seal(problem, end.Partitions, t.opts.Seed, found.sample)
 	if err != nil {
 		return nil, err
 	}
@@ -181,24 +177,70 @@ func (t *training) earlier(ctx context.Context) (*models.Linear, error) {
 	return m.Linear, nil
 }
 
-// countHeld counts the rows that are held out when all are cut into folds.
-func (t *training) countHeld(ctx context.Context, folds int) (int64, error) {
+// surveyed is what a survey found: the rows to learn from, and a sample of them.
+type surveyed struct {
+	rows   int64
+	sample rounds.Block // as the learner will see it
+}
+
+// sampleValues bounds the features of a survey's sample: 64 Mi, 256 MB.
+const sampleValues = 64 << 20
+
+// survey counts the rows to learn from when the first of the folds is held out, and
+// takes a sample of them to features, if either is needed.
+func (t *training) survey(ctx context.Context, folds int) (*surveyed, error) {
+	if folds == 0 && !t.opts.Learner.searches() {
+		return &surveyed{rows: t.counts.Used}, nil
+	}
+	t.progress.phase("surveying", t.counts.Used)
+	defer t.progress.done()
 	pass := &transforms.Pass{
 		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
 		Held: folds,
 	}
-	files, _, err := t.scan(ctx, pass, "held", func(s beam.Scope, sc transforms.Scan, files passFiles) {
-		counts, reports := transforms.CountHeld(s, sc)
-		transforms.WriteLines(s, files.sum, counts)
+	files, _, err := t.scan(ctx, pass, "survey", func(s beam.Scope, sc transforms.Scan, files passFiles) {
+		sum, reports := transforms.Survey(s, sc)
+		transforms.Write(s, files.sum, sum)
 		transforms.WriteLines(s, files.reports, reports)
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	counts, err := readReports[int64](ctx, files.sum)
-	var held int64
-	for _, n := range counts {
-		held += n
+	data, err := storage.ReadFile(ctx, files.sum, maxState)
+	if err != nil {
+		return nil, err
 	}
-	return held, err
+	var sum profile.Sum
+	if err := sum.UnmarshalBinary(data); err != nil {
+		return nil, err
+	}
+	s := &surveyed{rows: sum.Result().Rows}
+	if s.rows == 0 || folds > 0 && s.rows == t.counts.Used {
+		return nil, refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d", groups(t.counts.Used), groups(t.counts.Used-s.rows), folds)
+	}
+	if !t.opts.Learner.searches() {
+		return s, nil
+	}
+	recipe, err := t.recipe.sealed.Open()
+	if err != nil {
+		return nil, err
+	}
+	m, err := recipe.New()
+	if err != nil {
+		return nil, err
+	}
+	x, n, d := sum.Sample()
+	n = max(1, min(n, sampleValues/t.recipe.dim))
+	b := rounds.Block{N: n, D: t.recipe.dim, Phi: make([]float32, n*t.recipe.dim)}
+	for i := range n {
+		row := x[i*d : (i+1)*d]
+		m.Apply(b.Phi[i*b.D:], row[:d-1], 1)
+		y := row[d-1]
+		if grid := t.target.Grid; grid != nil {
+			y = grid.Scaled(y)
+		}
+		b.Y = append(b.Y, y)
+	}
+	s.sample = b
+	return s, nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -24,6 +26,10 @@ type LearnerOptions struct {
 	Bias   float64 // of svm: value of the constant feature; 0 is no intercept
 	Passes int     // of svm: over each block of rows in a round; 0 chooses
 
+	Method string  // of sgd: sgd or adagrad; "" is sgd
+	Rate   float64 // of sgd: the learning rate to begin with; 0 finds one on a sample
+	Batch  int     // of sgd: rows of a batch; 0 chooses
+
 	Init   string // directory of a model to begin with; "" begins with weights of 0
 	Rounds RoundOptions
 }
@@ -35,7 +41,7 @@ type learner struct {
 	gap    float64                   // likewise
 	// options are those of the learner, for a problem dealt to partitions. The error
 	// is about what the user asked for.
-	options func(o LearnerOptions, p loss.Problem, partitions int, seed uint64) (any, error)
+	options func(o LearnerOptions, p loss.Problem, partitions int, seed uint64, sample rounds.Block) (any, error)
 }
 
 // inRounds are the learners in rounds.
@@ -48,13 +54,39 @@ var inRounds = map[string]learner{
 			return "epsilon_insensitive"
 		},
 		rounds: 1000, gap: 1e-3,
-		options: func(o LearnerOptions, p loss.Problem, partitions int, seed uint64) (any, error) {
+		options: func(o LearnerOptions, p loss.Problem, partitions int, seed uint64, _ rounds.Block) (any, error) {
 			opts := svm.Options{Problem: p, Bias: o.Bias, Partitions: partitions, Passes: o.Passes, Seed: seed}
 			_, err := svm.New(opts)
 			return opts, err
 		},
 	},
+	"sgd": {
+		loss: func(classes bool) string {
+			if classes {
+				return "softmax"
+			}
+			return "squared"
+		},
+		rounds: 10,
+		options: func(o LearnerOptions, p loss.Problem, partitions int, _ uint64, sample rounds.Block) (any, error) {
+			opts := sgd.Options{Problem: p, Method: o.Method, Rate: o.Rate, Batch: o.Batch, Partitions: partitions}
+			if opts.Method == "" {
+				opts.Method = sgd.SGD
+			}
+			if opts.Rate == 0 {
+				var err error
+				if opts.Rate, err = sgd.SearchRate(opts, sample); err != nil {
+					return nil, err
+				}
+			}
+			_, err := sgd.New(opts)
+			return opts, err
+		},
+	},
 }
+
+// searches tells whether the learner needs a sample to find its options.
+func (o LearnerOptions) searches() bool { return o.Name == "sgd" && o.Rate == 0 }
 
 // Learners returns the names of the learners.
 func Learners() []string {
@@ -103,8 +135,8 @@ func (o LearnerOptions) validate() error {
 }
 
 // seal returns the learner of a problem as plain data.
-func (o LearnerOptions) seal(p loss.Problem, partitions int, seed uint64) (transforms.Learner, error) {
-	opts, err := inRounds[o.Name].options(o, p, partitions, seed)
+func (o LearnerOptions) seal(p loss.Problem, partitions int, seed uint64, sample rounds.Block) (transforms.Learner, error) {
+	opts, err := inRounds[o.Name].options(o, p, partitions, seed, sample)
 	if err != nil {
 		return transforms.Learner{}, &UsageError{err}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
 )
 
@@ -57,6 +58,7 @@ func (p *Pass) featuresName() string {
 
 // openers make the learners by their kinds.
 var openers = map[string]func(options []byte) (rounds.Learner, error){
+	"sgd": opener(sgd.New),
 	"svm": opener(svm.New),
 }
 

@@ -37,7 +37,7 @@ type Pass struct {
 
 	Target   *Target   `json:"target,omitempty"`   // how labels become numbers; nil where they are not read
 	Fold     *Fold     `json:"fold,omitempty"`     // of a ridge pass
-	Held     int       `json:"held,omitempty"`     // of a pass that counts the rows held out: the number of folds
+	Held     int       `json:"held,omitempty"`     // of a survey: folds, the first of which is held out
 	Learn    *Learn    `json:"learn,omitempty"`    // of a round
 	Predict  *Predict  `json:"predict,omitempty"`  // of a pass that applies a model
 	Features *Features `json:"features,omitempty"` // of a pass that writes features

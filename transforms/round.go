@@ -79,7 +79,11 @@ func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte
 			if f.Round == 0 {
 				return nil, nil
 			}
-			return ReadChecked(ctx, OwnFile(f.Scan.Pass, f.Round-1, partition))
+			own, err := ReadChecked(ctx, OwnFile(f.Scan.Pass, f.Round-1, partition))
+			if len(own) == 0 {
+				return nil, err // it kept nothing
+			}
+			return own, err
 		},
 		store: func(partition int, found, own []byte) error {
 			if err := WriteChecked(ctx, OwnFile(f.Scan.Pass, f.Round, partition), own); err != nil {

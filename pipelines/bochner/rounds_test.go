@@ -141,21 +141,21 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 func TestTrainingGoesOnFromAnEarlierModel(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "2000", "--out", "data.csv")
-	train := func(args ...string) float64 {
+	train := func(model, rounds string, args ...string) float64 {
 		must(t, dir, append([]string{
 			"train", "--data", "data.csv", "--label", "y", "--features", "64", "--width", "0.5", "--scale", "none",
-			"--learner", "svm", "--lambda", "1e-4", "--rounds", "3",
+			"--learner", "svm", "--lambda", "1e-4", "--model", model, "--rounds", rounds,
 		}, args...)...)
 		var m struct {
 			Learner struct{ Course struct{ Objective float64 } }
 		}
-		if err := json.Unmarshal([]byte(read(t, dir, args[len(args)-1]+"/manifest.json")), &m); err != nil {
+		if err := json.Unmarshal([]byte(read(t, dir, model+"/manifest.json")), &m); err != nil {
 			t.Fatal(err)
 		}
 		return m.Learner.Course.Objective
 	}
-	first := train("--model", "first")
-	if second := train("--init", "first", "--model", "second"); !(second < first) {
-		t.Errorf("objective %g, and %g after three rounds more", first, second)
+	train("long", "60")
+	if cold, warm := train("cold", "2"), train("warm", "2", "--init", "long"); !(warm < cold) {
+		t.Errorf("objective %g after two rounds, and %g of those that go on from a good model", cold, warm)
 	}
 }

@@ -12,16 +12,19 @@ import (
 
 // registerLearner adds the flags that choose a learner.
 func registerLearner(fs *pflag.FlagSet, o *pipelines.LearnerOptions) {
-	fs.StringVar(&o.Name, "learner", "ridge", "Learner: ridge (least squares, in one pass); in rounds over the data: svm (dual coordinate ascent, with a certificate).")
-	fs.StringVar(&o.Loss, "loss", "", "Loss of a learner in rounds: for classes "+strings.Join(loss.Names(true), ", ")+"; for numbers "+strings.Join(loss.Names(false), ", ")+". Default: hinge or epsilon_insensitive for svm.")
+	fs.StringVar(&o.Name, "learner", "ridge", "Learner: ridge (least squares, in one pass); in rounds over the data: svm (dual coordinate ascent, with a certificate), sgd (mini-batches, for many features and softmax).")
+	fs.StringVar(&o.Loss, "loss", "", "Loss of a learner in rounds: for classes "+strings.Join(loss.Names(true), ", ")+"; for numbers "+strings.Join(loss.Names(false), ", ")+". Default: hinge or epsilon_insensitive for svm, softmax or squared for sgd.")
 	fs.Float64Var(&o.Epsilon, "epsilon", 0, "Of the losses huber and epsilon_insensitive: the half width of the zone around the target, on targets scaled to [-1, 1]; 0 is 0.05.")
 	fs.StringSliceVar(&o.Weights, "class_weight", nil, "Weights of classes in the loss: balanced, or NAME=WEIGHT with commas between.")
 	fs.Float64Var(&o.Bias, "bias", svm.DefaultBias, "Of svm: value of the constant feature whose weight is the intercept, which is regularised with the other weights; 0 is no intercept.")
 	fs.IntVar(&o.Passes, "passes", 0, "Of svm: passes over each block of rows in a round; 0 chooses.")
+	fs.StringVar(&o.Method, "method", "sgd", "Of sgd: sgd (falling rate) or adagrad.")
+	fs.Float64Var(&o.Rate, "rate", 0, "Of sgd: learning rate to begin with; 0 finds one by short runs on a sample.")
+	fs.IntVar(&o.Batch, "batch", 0, "Of sgd: rows of a batch; 0 chooses.")
 	fs.StringVar(&o.Init, "init", "", "Directory of a model of the same features and classes whose weights to begin with.")
 
 	r := &o.Rounds
-	fs.IntVar(&r.Rounds, "rounds", 0, "Most rounds of a learner in rounds, each a pass over the data; 0 chooses.")
+	fs.IntVar(&r.Rounds, "rounds", 0, "Most rounds of a learner in rounds, each a pass over the data; 0 is 1000 for svm, 10 for sgd.")
 	fs.Float64Var(&r.Gap, "gap", 0, "Stop when the duality gap, how far at most the objective is from the best, is at most this share of it; 0 is 1e-3 for svm unless --rounds is given.")
 	fs.IntVar(&r.Patience, "patience", 0, "Stop when so many rounds have not lowered the held-out error, and take the best of them; 0 for no such end.")
 	fs.DurationVar(&r.Time, "max_time", 0, "Stop after the round in which so much time (such as 90s or 2h) is over; 0 for no such end. The model then depends on the clock.")

@@ -1,0 +1,66 @@
+package transforms
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*surveyFn)(nil)))
+}
+
+// Survey reads all rows and returns how many are left to learn from when the first
+// of Pass.Held folds is held out (none is with 0), and a sample of them with their
+// labels: one encoded profile.Sum of those rows, each with its label as a number in
+// a last column; and a JSON dataset.Report for each shard.
+func Survey(s beam.Scope, sc Scan) (sum, reports beam.PCollection) {
+	s = s.Scope("transforms.Survey")
+	sums, reports := sc.apply2(s, &surveyFn{Scan: sc})
+	return mergeSums(s, profileSum, sums), reports
+}
+
+type surveyFn struct{ Scan Scan }
+
+func (f *surveyFn) ProcessElement(ctx context.Context, lane int, emit, report func([]byte)) error {
+	p, err := loadPass(ctx, f.Scan.Pass)
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	sum := profile.New(profile.Options{})
+	var hashes, mine []uint64
+	var labeled rows.Block
+	err = f.Scan.each(ctx, p, lane, p.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {
+		hashes, mine = p.foldHashes(hashes[:0], b), mine[:0]
+		labeled.Reset(b.D + 1)
+		for i, h := range hashes {
+			if p.Held > 0 && h%uint64(p.Held) == 0 {
+				continue
+			}
+			labeled.X = append(append(labeled.X, b.Row(i)...), b.Y[i])
+			labeled.N++
+			mine = append(mine, h)
+		}
+		sum.AddBlock(&labeled, mine)
+		return nil
+	}, reporter(report))
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	data, err := sum.MarshalBinary()
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	emit(data)
+	return nil
+}
+
+// foldHashes appends the hashes that decide on the folds of the rows of a block.
+func (p *Pass) foldHashes(dst []uint64, b *rows.Block) []uint64 {
+	return rows.HashBlock(dst, p.Seed^foldSalt, b)
+}
