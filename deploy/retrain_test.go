@@ -2,12 +2,35 @@ package deploy
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
+
+// program is the built program, for all tests.
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "bochner-deploy-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	program = filepath.Join(dir, "bochner")
+	build := exec.Command("go", "build", "-o", program, "./pipelines/bochner")
+	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
+	code := 1
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+	} else {
+		code = m.Run()
+	}
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
 
 // shop is a place with the program, the script, data and models.
 type shop struct{ dir, bin string }
@@ -17,17 +40,12 @@ func newShop(t *testing.T) *shop {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("no sh on this machine to run the script with")
 	}
-	s := &shop{dir: t.TempDir(), bin: t.TempDir()}
-	build := exec.Command("go", "build", "-o", s.bin+"/bochner", "./pipelines/bochner")
-	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	s := &shop{dir: t.TempDir(), bin: filepath.Dir(program)}
 	for _, args := range [][]string{
 		{"generate", "moons", "--rows", "500", "--out", s.dir + "/train.csv"},
 		{"generate", "moons", "--rows", "500", "--seed", "2", "--out", s.dir + "/test.csv"},
 	} {
-		if out, err := exec.Command(s.bin+"/bochner", args...).CombinedOutput(); err != nil {
+		if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}

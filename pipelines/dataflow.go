@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"debug/elf"
+	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow" // the runner and its flags
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/gcsx"
+	"google.golang.org/api/googleapi"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 )
@@ -99,7 +102,7 @@ func (o JobOptions) validate(data dataset.Options, makes string, dirs ...place) 
 }
 
 // existingBuckets returns an error if a bucket that Dataflow is to use is not
-// there: Beam would make one of that name, in some region.
+// there, before Beam's runner says so in its own words, or makes one.
 func existingBuckets(ctx context.Context) error {
 	client, err := gcsx.NewClient(ctx, "https://www.googleapis.com/auth/devstorage.read_only")
 	if err != nil {
@@ -117,11 +120,14 @@ func existingBuckets(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		there, err := gcsx.BucketExists(ctx, client, bucket)
 		cancel()
-		if err != nil {
-			return &RunnerError{dataflow, fmt.Errorf("--%s: bucket %s: %w", name, bucket, err)}
-		}
-		if !there {
+		var answer *googleapi.Error
+		switch {
+		case err == nil && !there, errors.As(err, &answer) && answer.Code == http.StatusNotFound:
 			return usage("--%s: there is no bucket %s: make it in region %s, or mend its name", name, bucket, *gcpopts.Region)
+		case answer != nil && answer.Code == http.StatusForbidden:
+			return usage("--%s: no access to bucket %s (storage.buckets.get): %s; mend its name, or have roles/storage.legacyBucketReader on it", name, bucket, answer.Message)
+		case err != nil:
+			return &RunnerError{dataflow, fmt.Errorf("--%s: bucket %s: %w", name, bucket, err)}
 		}
 	}
 	return nil

@@ -21,6 +21,9 @@ func Template(ctx context.Context, args []string) error {
 	if err := e.workerBinary(); err != nil {
 		return err
 	}
+	if address := beam.PipelineOptions.Get(emulatorOption); address != "" {
+		args = append(args, "--storage_emulator="+address)
+	}
 	p, s := beam.NewPipelineWithRoot()
 	transforms.Drive(s, args)
 	defer e.dataflowFlags()()
