@@ -1,0 +1,153 @@
+// Package pca finds the directions in which features vary most, from the sums
+// that ridge regression takes: on random features, kernel PCA (Schölkopf, Smola
+// and Müller 1998; Lopez-Paz et al. 2014).
+//
+// Of the covariance C = (1/n) Σ (φ_i − φ̄)(φ_i − φ̄)ᵀ it returns the eigenvectors
+// of the largest eigenvalues. The sums are exact, so the result depends on the
+// rows and not on how they were cut.
+package pca
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// Options of Fit.
+type Options struct {
+	Components int     // k, from 1 to the number of features
+	Step       float64 // of the features' grid: feature = Step·integer
+	Seed       uint64  // of the vectors to start from
+	Threads    int     // has no influence on the result
+}
+
+// MaxComponents is the largest number of components.
+const MaxComponents = 1024
+
+// Result is what Fit finds.
+type Result struct {
+	// Linear has the components as weights, one a row, of norm 1, and as
+	// intercepts −w·φ̄: its scores are the coordinates of centred features. Of each
+	// component the number of largest size is positive.
+	Linear *models.Linear
+	// Variance has the eigenvalue of each component, the variance of its score,
+	// descending.
+	Variance []float64
+	// Ratio is Variance by the sum of the variances of all features.
+	Ratio []float64
+}
+
+// Memory returns the bytes that Fit takes beside the sum: the square, and a basis
+// with its images.
+func Memory(dim, components int) int64 {
+	d := int64(dim)
+	return 8*d*d + 2*8*d*int64(most(dim, components))
+}
+
+// Fit finds the components of the rows of a sum.
+func Fit(sum *ridge.Sum, o Options) (*Result, error) {
+	d, n := sum.Shape().Dim, sum.Rows()
+	switch {
+	case o.Components < 1 || o.Components > min(d, MaxComponents):
+		return nil, fmt.Errorf("pca: %d components of %d features, want 1 to %d", o.Components, d, min(d, MaxComponents))
+	case !(o.Step > 0) || math.IsInf(o.Step, 0):
+		return nil, fmt.Errorf("pca: grid step %g, want a number above 0", o.Step)
+	case n < 2:
+		return nil, fmt.Errorf("pca: %d rows, want 2 or more", n)
+	}
+	c, mean := covariance(sum, o.Step, o.Threads)
+	var total float64
+	for j := range d {
+		total += c[j*d+j]
+	}
+	if !(total > 0) {
+		return nil, fmt.Errorf("pca: no feature varies over the %d rows", n)
+	}
+	vectors, values, err := top(c, d, o.Components, o.Seed, o.Threads)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Linear: &models.Linear{K: o.Components, D: d}}
+	for k, v := range values {
+		if !(v > 1e-12*values[0]) {
+			return nil, fmt.Errorf("pca: the rows vary in %d directions, fewer than %d components", k, o.Components)
+		}
+		w := vectors[k*d : (k+1)*d]
+		orient(w)
+		var at float64
+		for j, x := range w {
+			at += float64(x * mean[j])
+			r.Linear.W = append(r.Linear.W, float32(x))
+		}
+		r.Linear.B = append(r.Linear.B, float32(-at))
+		r.Variance = append(r.Variance, v)
+		r.Ratio = append(r.Ratio, v/total)
+	}
+	return r, nil
+}
+
+// covariance returns C, d×d, and the mean of the features.
+func covariance(sum *ridge.Sum, step float64, threads int) (c, mean []float64) {
+	shape, n := sum.Shape(), float64(sum.Rows())
+	d, tiles := shape.Dim, blas.NumTiles(shape.Dim)
+	// Column sums come from the cross products: those of all classes, or those with
+	// the 1 behind the targets.
+	width, first := shape.Outputs, 0
+	if shape.Regression {
+		width, first = shape.Outputs+1, shape.Outputs
+	}
+	mean = make([]float64, 0, d)
+	for p := 1 + tiles; p < ridge.NumParts(shape); p++ {
+		for part := sum.Part(p); len(part) > 0; part = part[width:] {
+			var s float64
+			for _, x := range part[first:width] {
+				s += x
+			}
+			mean = append(mean, s)
+		}
+	}
+	c = make([]float64, d*d)
+	scale := step * step / n
+	parallel.Ranges(tiles, 1, threads, func(lo, hi int) {
+		for t := lo; t < hi; t++ {
+			i := int((math.Sqrt(float64(8*t+1)) - 1) / 2)
+			j := t - i*(i+1)/2
+			tile := sum.Part(1 + t)
+			rows, cols := blas.TileRows(d, i), blas.TileRows(d, j)
+			for a := range rows {
+				for b := range cols {
+					row, col := i*blas.TileDim+a, j*blas.TileDim+b
+					if col > row {
+						break
+					}
+					v := scale * (tile[a*cols+b] - float64(mean[row]*mean[col])/n)
+					c[row*d+col], c[col*d+row] = v, v
+				}
+			}
+		}
+	})
+	for j := range mean {
+		mean[j] = float64(step*mean[j]) / n
+	}
+	return c, mean
+}
+
+// orient turns v so that its number of largest size, the first of several, is
+// positive.
+func orient(v []float64) {
+	at := 0
+	for j, x := range v {
+		if math.Abs(x) > math.Abs(v[at]) {
+			at = j
+		}
+	}
+	if v[at] < 0 {
+		for j := range v {
+			v[j] = -v[j]
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package pca
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+var starts = stream.PurposeOf("pca start")
+
+const (
+	extra     = 10    // vectors beyond the components wanted, and at a time
+	blocks    = 4     // of extra vectors before the basis is cut
+	tolerance = 1e-10 // of residuals, relative to the largest eigenvalue
+	steps     = 1000
+)
+
+// most is the largest number of vectors of the basis.
+func most(d, k int) int { return min(d, k+extra*(1+blocks)) }
+
+// top returns the k largest eigenvalues of the symmetric d×d matrix c, descending,
+// and their eigenvectors, one a row.
+//
+// It is the block Davidson method without a preconditioner, which for a symmetric
+// matrix spans what block Lanczos with thick restarts does (Stathopoulos and Saad
+// 1998): the basis takes in residuals of the Ritz pairs that are not there yet, and
+// is cut down to the best Ritz vectors when it is full. It begins with more random
+// vectors than are wanted, so that eigenvalues that coincide are all found.
+func top(c []float64, d, k int, seed uint64, threads int) (vectors, values []float64, err error) {
+	b := &basis{c: c, d: d, threads: threads}
+	random := stream.New(seed, starts, 0)
+	fresh := make([]float64, min(d, k+extra)*d)
+	for i := range fresh {
+		fresh[i] = random.Normal()
+	}
+	for range steps {
+		b.extend(fresh)
+		if b.m < min(d, k+extra) {
+			// What came was in the span of the basis: something that is not.
+			fresh = make([]float64, extra*d)
+			for i := range fresh {
+				fresh[i] = random.Normal()
+			}
+			continue
+		}
+		values = b.ritz(k + extra)
+		fresh = b.residuals(values, k)
+		if len(fresh) == 0 || b.m == d {
+			return b.q[:k*d], values[:k], nil
+		}
+	}
+	return nil, nil, fmt.Errorf("pca: %d components: no convergence after %d steps", k, steps)
+}
+
+// basis is an orthonormal basis with its images.
+type basis struct {
+	c          []float64 // d×d
+	d, threads int
+
+	m    int
+	q, a []float64 // m×d: vectors and what c makes of them
+	t    []float64 // m×m: q·c·qᵀ
+}
+
+// extend takes in vectors, which it changes, but for those that are in the span
+// already.
+func (b *basis) extend(x []float64) {
+	d, from := b.d, b.m
+	dots := make([]float64, b.m+len(x)/d)
+	for ; len(x) > 0 && b.m < d; x = x[d:] {
+		v := x[:d]
+		before := math.Sqrt(dot(v, v))
+		if !(before > 0) {
+			continue
+		}
+		scale(v, 1/before)
+		// Twice is enough (Parlett 1980, §6.9).
+		for range 2 {
+			blas.Dots(dots[:b.m], v, b.q, d)
+			parallel.Ranges(d, 512, b.threads, func(lo, hi int) {
+				for i := range b.m {
+					axpy(v[lo:hi], -dots[i], b.q[i*d+lo:i*d+hi])
+				}
+			})
+		}
+		left := math.Sqrt(dot(v, v))
+		if left < 1e-10 {
+			continue
+		}
+		scale(v, 1/left)
+		b.q = append(b.q, v...)
+		b.m++
+	}
+	n := b.m - from
+	if n == 0 {
+		return
+	}
+	b.a = append(b.a, make([]float64, n*d)...)
+	parallel.Ranges(d, 64, b.threads, func(lo, hi int) {
+		images := make([]float64, n)
+		for j := lo; j < hi; j++ {
+			blas.Dots(images, b.c[j*d:(j+1)*d], b.q[from*d:], d)
+			for i, v := range images {
+				b.a[(from+i)*d+j] = v
+			}
+		}
+	})
+	t := make([]float64, b.m*b.m)
+	for i := range from {
+		copy(t[i*b.m:], b.t[i*from:(i+1)*from])
+	}
+	parallel.Ranges(n, 1, b.threads, func(lo, hi int) {
+		for i := from + lo; i < from+hi; i++ {
+			blas.Dots(t[i*b.m:i*b.m+i+1], b.a[i*d:(i+1)*d], b.q, d)
+		}
+	})
+	for i := from; i < b.m; i++ {
+		for j := range i {
+			t[j*b.m+i] = t[i*b.m+j]
+		}
+	}
+	b.t = t
+}
+
+// ritz turns the basis so that t is diagonal, with descending values, which it
+// returns, and cuts a basis that is full to keep vectors.
+func (b *basis) ritz(keep int) []float64 {
+	m, d := b.m, b.d
+	values, y := symmetric(b.t, m)
+	n := m
+	if m+extra > most(d, keep-extra) && m < d {
+		n = min(m, keep)
+	}
+	for _, v := range []*[]float64{&b.q, &b.a} {
+		turned := make([]float64, n*d)
+		parallel.Ranges(d, 512, b.threads, func(lo, hi int) {
+			for i := range n {
+				for j := range m {
+					axpy(turned[i*d+lo:i*d+hi], y[i*m+j], (*v)[j*d+lo:j*d+hi])
+				}
+			}
+		})
+		*v = turned
+	}
+	b.m, b.t = n, make([]float64, n*n)
+	for i := range n {
+		b.t[i*n+i] = values[i]
+	}
+	return values[:n]
+}
+
+// residuals returns c·q − θ·q for the first pairs among k that have not converged.
+func (b *basis) residuals(values []float64, k int) []float64 {
+	var out []float64
+	for i := 0; i < k && len(out) < extra*b.d; i++ {
+		r := make([]float64, b.d)
+		copy(r, b.a[i*b.d:])
+		axpy(r, -values[i], b.q[i*b.d:(i+1)*b.d])
+		if math.Sqrt(dot(r, r)) > tolerance*math.Abs(values[0]) {
+			out = append(out, r...)
+		}
+	}
+	return out
+}
+
+func dot(x, y []float64) float64 {
+	var s [1]float64
+	blas.Dots(s[:], x, y, 0)
+	return s[0]
+}
+
+func axpy(y []float64, a float64, x []float64) {
+	x = x[:len(y)]
+	for i, v := range x {
+		y[i] += float64(a * v)
+	}
+}
+
+func scale(x []float64, a float64) {
+	for i := range x {
+		x[i] *= a
+	}
+}
