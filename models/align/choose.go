@@ -31,26 +31,26 @@ func Potentials(v, sums []float64, r int, n int64) {
 // error names the option, or the class, that is wrong. It panics if z is too short.
 func Choose(z []float32, r int, class []int32, classes int, o Options, progress func(Report)) (*Chosen, error) {
 	o.Search = Search{Chains: 1, Steps: 1, Width: 1, Spread: 1, Step: 1}
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	n := len(class)
 	if r < 1 || len(z) < n*r {
 		panic("align: Choose: slice too short")
 	}
-	g, err := newGame(class, classes, o)
+	t, err := newTable(class, classes, o)
 	if err != nil {
 		return nil, err
 	}
-	g.peak = 0
+	t.Peak = 0
 	for _, v := range z[:n*r] {
-		g.peak = max(g.peak, math.Abs(float64(v)))
+		t.Peak = max(t.Peak, math.Abs(float64(v)))
 	}
-	chosen := &Chosen{Count: make([]int, r), Dual: g.dual}
+	chosen := &Chosen{Count: make([]int, r), Dual: t.dual}
 	v, order := make([]float64, r), make([]int, r)
 	for left := o.Frequencies; left > 0; {
-		sums := make([]float64, g.dual.K*r)
-		g.each(func(lo, hi int) { g.dual.AddSums(sums, z[lo*r:hi*r], r, lo, hi-lo) })
+		sums := make([]float64, t.dual.K*r)
+		t.each(func(lo, hi int) { t.dual.AddSums(sums, z[lo*r:hi*r], r, lo, hi-lo) })
 		Potentials(v, sums, r, int64(n))
 		for j := range order {
 			order[j] = j
@@ -61,17 +61,17 @@ func Choose(z []float32, r int, class []int32, classes int, o Options, progress 
 			chosen.Count[j]++
 		}
 		left -= len(taken)
-		report := g.step(len(taken), len(taken), func(dst []float32, lo, hi int) {
+		report := t.step(len(taken), len(taken), func(dst []float32, lo, hi int) {
 			for i := lo; i < hi; i++ {
 				for l, j := range taken {
 					dst[(i-lo)*len(taken)+l] = z[i*r+j]
 				}
 			}
 		})
+		chosen.Reports = append(chosen.Reports, report)
 		if progress != nil {
 			progress(report)
 		}
 	}
-	chosen.Reports = g.reports
 	return chosen, nil
 }

@@ -23,14 +23,18 @@
 // is projected (Algorithm 2: Learn). The frequencies found, with equal weights, are the measure.
 //
 // With more than two classes each class has an α of its own against all others, and a
-// potential is the sum of those of the classes.
+// potential is the sum of those of the classes. One α for all classes, which makes the potential
+// the alignment with the matrix of their codes, learned much worse frequencies for the ten digits of
+// MNIST: 100 of them gave an accuracy of 43.9 % with codes ±1 and of 85.7 % with centred ones, where those
+// of an α a class gave 91.0 % and drawn ones 84.0 % (8,000 rows, ridge).
 //
 // # Pieces
 //
 // The work on rows is in pieces that need only those rows and a few numbers about
 // all others, so that rows can lie in many places: Field (sums and gradients of
-// potentials), Dual (the weights of some rows and their steps) and Census (what
-// a projection needs to know of all rows). Learn puts them together for rows in memory.
+// potentials), Dual (the weights of some rows and their steps), Census (what
+// a projection needs to know of all rows) and Game (what a round hands to the next). Learn puts
+// them together for rows in memory.
 //
 // Frequencies are in turns throughout, w = ω/2π, as the maps use them.
 // Row-major matrices of float32 hold rows (n×d) and frequencies (m×d), class-major ones

@@ -10,6 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
+var sampleRow = stream.PurposeOf("align/sample")
+
 // Result is what a game over rows in memory learned.
 type Result struct {
 	W       []float32 // frequencies, in turns (T×d), in the order in which they were found
@@ -23,33 +25,33 @@ type Result struct {
 // no number of threads. progress, if given, is called with each round's report. The error names the
 // option, or the class, that is wrong. It panics if x is too short.
 func Learn(x []float32, d int, class []int32, classes int, o Options, threads int, progress func(Report)) (*Result, error) {
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	n := len(class)
 	if d < 1 || len(x) < n*d {
 		panic("align: Learn: slice too short")
 	}
-	g, err := newGame(class, classes, o)
+	t, err := newTable(class, classes, o)
 	if err != nil {
 		return nil, err
 	}
-	seen := g.sample()
+	seen := t.sample()
 	rows := make([]float32, 0, len(seen)*d)
 	for _, i := range seen {
 		rows = append(rows, x[i*d:(i+1)*d]...)
 	}
 	field := NewField(rows, len(seen), d)
-	a := make([]float32, g.dual.K*len(seen))
-	result := &Result{Dual: g.dual}
+	a := make([]float32, t.dual.K*len(seen))
+	result := &Result{Dual: t.dual}
 	for len(result.W) < o.Frequencies*d {
-		for k := range g.dual.K {
-			alpha, y := g.dual.Row(k)
+		for k := range t.dual.K {
+			alpha, y := t.dual.Row(k)
 			for j, i := range seen {
 				a[k*len(seen)+j] = float32(alpha[i]) * y[i]
 			}
 		}
-		found := o.Search.Run(field, a, g.dual.K, len(g.reports), 0, o.Search.Chains, threads)
+		found := o.Search.Run(field, a, t.dual.K, t.Rounds, 0, o.Search.Chains, threads)
 		taken := found.Pick(min(o.Take, o.Frequencies-len(result.W)/d), o.Apart/o.Search.Width)
 		w := make([]float32, 0, len(taken)*d)
 		for _, j := range taken {
@@ -57,34 +59,33 @@ func Learn(x []float32, d int, class []int32, classes int, o Options, threads in
 		}
 		result.W = append(result.W, w...)
 		packed := blas.Pack(w, nil, len(taken), d)
-		report := g.step(2*len(taken), len(taken), func(dst []float32, lo, hi int) {
+		report := t.step(2*len(taken), len(taken), func(dst []float32, lo, hi int) {
 			packed.CosSin(dst, x[lo*d:hi*d], hi-lo, 1, threads)
 		})
 		report.Zeta, report.Xi = found.Zeta, found.Xi
-		g.reports[len(g.reports)-1] = report
+		result.Reports = append(result.Reports, report)
 		if progress != nil {
 			progress(report)
 		}
 	}
-	result.Reports = g.reports
 	return result, nil
 }
 
 // sample returns the rows that the search sees, in their order.
-func (g *game) sample() []int {
-	order := make([]int, g.n)
+func (t *table) sample() []int {
+	order := make([]int, t.n)
 	for i := range order {
 		order[i] = i
 	}
-	if g.o.Sample == 0 || g.o.Sample >= g.n {
+	if t.o.Sample == 0 || t.o.Sample >= t.n {
 		return order
 	}
-	rank := make([]uint64, g.n)
+	rank := make([]uint64, t.n)
 	for i := range rank {
-		rank[i] = stream.New(g.o.Search.Seed, sampleRow, uint64(i)).Uint64()
+		rank[i] = stream.New(t.o.Search.Seed, sampleRow, uint64(i)).Uint64()
 	}
 	slices.SortFunc(order, func(i, j int) int { return cmp.Or(cmp.Compare(rank[i], rank[j]), cmp.Compare(i, j)) })
-	order = order[:g.o.Sample]
+	order = order[:t.o.Sample]
 	slices.Sort(order)
 	return order
 }
