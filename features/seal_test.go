@@ -14,7 +14,9 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/harmonic"
 	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/features/scale"
@@ -33,6 +35,8 @@ var every = map[string]features.Recipe{
 	"scale.standard":   scale.Standard{Mean: []float32{0.1, -2, 3e38, 1e-45}, Dev: []float32{1. / 3, 0, 7, 1e-38}},
 	"scale.minmax":     scale.MinMax{Low: []float32{0, -1, -0.1, 5}, High: []float32{1, 1, 0.7, 5}},
 	"scale.unit":       scale.Unit{In: 4},
+	"harmonic":         harmonic.Harmonics{In: 4, Terms: []harmonic.Term{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
+	"learned":          frequencies(),
 	"image.crop":       image.Crop{Shape: picture, Size: 1},
 	"image.gray":       image.Gray{Shape: picture},
 	"image.whiten":     image.Whiten{Shape: picture},
@@ -46,6 +50,19 @@ var every = map[string]features.Recipe{
 	"chain": features.Chain{Steps: []features.Recipe{
 		scale.Divide{In: 4, By: 2}, scale.Unit{In: 4}, fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: 5},
 	}},
+}
+
+// frequencies returns the recipe of a file of frequencies, and provides the file.
+func frequencies() learned.Recipe {
+	data, err := learned.Encode(&learned.Frequencies{Count: 2, In: 4, W: []float32{0.1, -2, 3, 1e-45, 1, 0, 0, 1. / 3}, Weight: []float64{0.25, 0.75}})
+	if err != nil {
+		panic(err)
+	}
+	r, err := learned.Of(data, fourier.Offset, math.MaxUint64)
+	if err != nil {
+		panic(err)
+	}
+	return r
 }
 
 // registration is the call that makes a kind.
