@@ -19,7 +19,7 @@ func TestPartitionsPlayTheSameGame(t *testing.T) {
 		class[i] = int32(math.Hypot(float64(x[2*i]), float64(x[2*i+1]))*2) % classes
 	}
 	o := small(8)
-	o.Take = take
+	o.Take, o.Apart = take, 0
 	want, err := Learn(x, 2, class, classes, o, 1, nil)
 	if err != nil {
 		t.Fatal(err)
