@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -65,7 +66,11 @@ func (m *StructuredMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("fourier: Apply: slice too short")
 	}
-	m.apply(dst, x, n, float32(m.bound()), 1)
+	m.runs(x, n, 1, func(angles, _ []float32, first, rows int) {
+		for j := range rows {
+			m.cosines(dst[(first+j)*m.out:][:m.out], angles[j*m.blocks*m.size:], float32(m.bound()))
+		}
+	})
 }
 
 // Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid, as
@@ -77,10 +82,15 @@ func (m *StructuredMap) Quantize(dst *blas.Bytes, x []float32, n, threads int) (
 	if dst.D() != m.out {
 		panic("fourier: Quantize: a block of another number of features")
 	}
-	z := m.take(n * m.out)
-	defer m.scratch.Put(z)
-	m.apply(*z, x, n, 1, threads)
-	return dst.Quantize(*z, n, 1, threads)
+	dst.Resize(n)
+	var cut atomic.Int64
+	m.runs(x, n, threads, func(angles, row []float32, first, rows int) {
+		for j := range rows {
+			m.cosines(row[j*m.out:][:m.out], angles[j*m.blocks*m.size:], 1)
+		}
+		cut.Add(dst.QuantizeRows(first, row, rows, 1))
+	})
+	return cut.Load()
 }
 
 // Step returns √(2/D)/127.
@@ -105,27 +115,33 @@ func (m *StructuredMap) take(n int) *[]float32 {
 // runNumbers is how many angles are in work at once: 64 KiB, which stay in the cache.
 const runNumbers = 1 << 14
 
-// apply stores scale times the cosines, and sines, in dst.
-func (m *StructuredMap) apply(dst, x []float32, n int, scale float32, threads int) {
+// runs calls end with the transforms of some rows of x after others, of which there
+// are whole fours but at the end, and with room for their features.
+func (m *StructuredMap) runs(x []float32, n, threads int, end func(transforms, room []float32, first, rows int)) {
 	all := m.blocks * m.size
-	run := max(1, runNumbers/all)
+	run := max(4, runNumbers/all&^3)
 	parallel.Ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
-		t := m.take(run * all)
+		t := m.take(run * (all + m.out))
 		defer m.scratch.Put(t)
+		transforms, room := (*t)[:run*all], (*t)[run*all:]
 		for i := lo * run; i < min(hi*run, n); i += run {
 			rows := min(run, n-i)
-			m.transform(*t, x[i*m.in:], rows)
-			for j := range rows {
-				angles, row := (*t)[j*all:][:m.used], dst[(i+j)*m.out:][:m.out]
-				blas.Affine(angles, angles, m.factor, m.offsets, 1)
-				if m.form == Paired {
-					blas.CosSinTurns(row, row[m.used:], angles, scale)
-				} else {
-					blas.CosTurns(row, angles, scale)
-				}
-			}
+			m.transform(transforms, x[i*m.in:], rows)
+			end(transforms, room, i, rows)
 		}
 	})
+}
+
+// cosines stores scale times the cosines, and sines, of the transform of a row, which
+// it spoils.
+func (m *StructuredMap) cosines(dst, angles []float32, scale float32) {
+	angles = angles[:m.used]
+	blas.Affine(angles, angles, m.factor, m.offsets, 1)
+	if m.form == Paired {
+		blas.CosSinTurns(dst, dst[m.used:], angles, scale)
+	} else {
+		blas.CosTurns(dst, angles, scale)
+	}
 }
 
 // transform stores H D₁ H D₂ H D₃ x of the rows in t, for all blocks, H of elements ±1.

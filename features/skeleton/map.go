@@ -5,9 +5,11 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // chunk is how many features are computed at a time.
@@ -207,31 +209,37 @@ func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated 
 	if dst.D() != m.out {
 		panic("skeleton: Quantize: Bytes of another width than the features")
 	}
-	z, _ := gridRows.Get().(*[]float32)
-	if z == nil {
-		z = new([]float32)
-	}
-	if cap(*z) < n*m.out {
-		*z = make([]float32, n*m.out)
-	}
-	threads = max(1, min(threads, n))
-	var wg sync.WaitGroup
-	for t := range threads {
-		lo, hi := t*n/threads, (t+1)*n/threads
-		wg.Go(func() { m.Apply((*z)[lo*m.out:], x[lo*m.book.columns:], hi-lo) })
-	}
-	wg.Wait()
+	var large []int // columns of the constant
 	for j, w := range m.weights {
 		if w > m.bound && m.constant(j) {
-			for i := range n {
-				(*z)[i*m.out+j] = m.bound
-			}
+			large = append(large, j)
 		}
 	}
-	saturated = dst.Quantize((*z)[:n*m.out], n, m.bound, threads)
-	gridRows.Put(z)
-	return saturated
+	dst.Resize(n)
+	var cut atomic.Int64
+	parallel.Ranges(n, gridRun, threads, func(lo, hi int) {
+		z, _ := gridRows.Get().(*[]float32)
+		if z == nil {
+			z = new([]float32)
+		}
+		*z = grow(*z, gridRun*m.out)
+		for i := lo; i < hi; i += gridRun {
+			rows := min(gridRun, hi-i)
+			m.Apply(*z, x[i*m.book.columns:], rows)
+			for _, j := range large {
+				for r := range rows {
+					(*z)[r*m.out+j] = m.bound
+				}
+			}
+			cut.Add(dst.QuantizeRows(i, *z, rows, m.bound))
+		}
+		gridRows.Put(z)
+	})
+	return cut.Load()
 }
 
-// gridRows holds features between Apply and the grid, of all maps.
+// gridRun is how many rows have their features in float32 at once; a multiple of 4.
+const gridRun = 16
+
+// gridRows holds features between Apply and the grid, of some rows of any map.
 var gridRows sync.Pool

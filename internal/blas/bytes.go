@@ -43,52 +43,72 @@ func (b *Bytes) At(i, j int) int8 {
 	return b.data[j/lanes*panelBytes+i/4*64+j%lanes*4+i%4]
 }
 
+// Resize makes it a block of n rows that hold anything until QuantizeRows has
+// stored them.
+func (b *Bytes) Resize(n int) { b.setRows(n) }
+
 // Quantize makes it the block of the n ≤ MaxRows rows of z (n×D): round(z·f),
 // ties to even, cut to ±127, where f = 127/bound and the product are rounded to
 // float32. It returns how many were cut. NaN gives 0 and counts as cut. It
 // panics unless bound is positive and finite.
 func (b *Bytes) Quantize(z []float32, n int, bound float32, threads int) (saturated int64) {
-	f := float32(127 / float64(bound))
-	if !(bound > 0) || !(f > 0) || f > maxFloat32 {
-		panic("blas: bound must be positive, and 127/bound a float32")
-	}
 	b.setRows(n)
 	if len(z) < n*b.d {
 		panic("blas: source too short")
 	}
-	l := active()
-	panels := (b.d + lanes - 1) / lanes
-	// Few rows at a time, so that a line of memory that two panels share is still
-	// in the cache for the second.
-	const run = 32
-	cuts := make([]int64, (n+run-1)/run)
-	parallel(threads, len(cuts), func(item int, s *scratch) {
-		row := item * run
-		rows := min(run, n-row)
-		for p := range panels {
-			cols := min(lanes, b.d-p*lanes)
-			whole := rows / 4
-			if cols < lanes {
-				whole = 0
-			}
-			if whole > 0 {
-				cuts[item] += l.quantize(b.quads(p, row/4, whole), z[row*b.d+p*lanes:], b.d, whole, f)
-			}
-			// What does not fill a quad of rows or a panel of columns is moved to
-			// where zeros lie around it.
-			if rest := rows - 4*whole; rest > 0 {
-				quads := (rest + 3) / 4
-				t := grow(&s.f32, quads*4*lanes)
-				clear(t)
-				for i := range rest {
-					copy(t[i*lanes:(i+1)*lanes], z[(row+4*whole+i)*b.d+p*lanes:][:cols])
-				}
-				cuts[item] += l.quantize(b.quads(p, row/4+whole, quads), t, lanes, quads, f)
-			}
-		}
+	cuts := make([]int64, (n+quantizeRun-1)/quantizeRun)
+	parallel(threads, len(cuts), func(item int, _ *scratch) {
+		row := item * quantizeRun
+		cuts[item] = b.QuantizeRows(row, z[row*b.d:], min(quantizeRun, n-row), bound)
 	})
 	for _, c := range cuts {
 		saturated += c
+	}
+	return saturated
+}
+
+// quantizeRun is few enough rows for a line of memory that two panels share to be
+// still in the cache for the second.
+const quantizeRun = 32
+
+// QuantizeRows stores the rows of z (rows×D) as rows first to first+rows−1 of the
+// block, as Quantize does. Rows come in fours: it panics unless first is a multiple
+// of 4, and so is rows if others follow. Calls for different rows may run at once.
+func (b *Bytes) QuantizeRows(first int, z []float32, rows int, bound float32) (saturated int64) {
+	f := float32(127 / float64(bound))
+	switch {
+	case !(bound > 0) || !(f > 0) || f > maxFloat32:
+		panic("blas: bound must be positive, and 127/bound a float32")
+	case first < 0 || rows < 0 || first+rows > b.n:
+		panic("blas: rows outside of the block")
+	case first%4 != 0 || rows%4 != 0 && first+rows < b.n:
+		panic("blas: rows that are no whole fours")
+	case len(z) < rows*b.d:
+		panic("blas: source too short")
+	}
+	l := active()
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	for p := range (b.d + lanes - 1) / lanes {
+		cols := min(lanes, b.d-p*lanes)
+		whole := rows / 4
+		if cols < lanes {
+			whole = 0
+		}
+		if whole > 0 {
+			saturated += l.quantize(b.quads(p, first/4, whole), z[p*lanes:], b.d, whole, f)
+		}
+		// What does not fill a quad of rows or a panel of columns is moved to
+		// where zeros lie around it.
+		if rest := rows - 4*whole; rest > 0 {
+			quads := (rest + 3) / 4
+			t := grow(&s.f32, quads*4*lanes)
+			clear(t)
+			for i := range rest {
+				copy(t[i*lanes:(i+1)*lanes], z[(4*whole+i)*b.d+p*lanes:][:cols])
+			}
+			saturated += l.quantize(b.quads(p, first/4+whole, quads), t, lanes, quads, f)
+		}
 	}
 	return saturated
 }

@@ -74,6 +74,44 @@ func TestQuantizeIsThatOfTheTwin(t *testing.T) {
 	})
 }
 
+func TestRowsMayBeQuantizedApart(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		for _, d := range []int{1, 16, 37} {
+			const n = 43
+			z := normals[float32](random(uint64(d)), n*d)
+			want, got := NewBytes(d), NewBytes(d)
+			cut := want.Quantize(z, n, 1.5, 2)
+			got.Resize(MaxRows)
+			for i := range got.data[:(d+lanes-1)/lanes*panelBytes] {
+				got.data[i] = 55
+			}
+			got.Resize(n)
+			var sum int64
+			for _, r := range [][2]int{{40, 3}, {0, 4}, {12, 28}, {4, 8}} {
+				sum += got.QuantizeRows(r[0], z[r[0]*d:], r[1], 1.5)
+			}
+			mustBePadded(t, got)
+			for i := range n {
+				for j := range d {
+					if got.At(i, j) != want.At(i, j) {
+						t.Fatalf("d = %d: (%d, %d) is %d, want %d", d, i, j, got.At(i, j), want.At(i, j))
+					}
+				}
+			}
+			if sum != cut {
+				t.Errorf("d = %d: %d cut, want %d", d, sum, cut)
+			}
+		}
+	})
+	b := NewBytes(3)
+	b.Resize(10)
+	z := make([]float32, 30)
+	mustPanic(t, "first row 2", func() { b.QuantizeRows(2, z, 4, 1) })
+	mustPanic(t, "3 rows of 10", func() { b.QuantizeRows(0, z, 3, 1) })
+	mustPanic(t, "rows beyond the block", func() { b.QuantizeRows(8, z, 4, 1) })
+	mustPanic(t, "short rows", func() { b.QuantizeRows(8, z[:5], 2, 1) })
+}
+
 func TestResetClears(t *testing.T) {
 	b, _ := randomBytes(t, random(1), 10, 5)
 	b.Reset(7)
