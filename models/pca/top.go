@@ -80,10 +80,9 @@ func (b *basis) extend(x []float64) {
 		// Twice is enough (Parlett 1980, §6.9).
 		for range 2 {
 			blas.Dots(dots[:b.m], v, b.q, d)
+			scale(dots[:b.m], -1)
 			parallel.Ranges(d, 512, b.threads, func(lo, hi int) {
-				for i := range b.m {
-					axpy(v[lo:hi], -dots[i], b.q[i*d+lo:i*d+hi])
-				}
+				combine(v[lo:hi], dots[:b.m], b.q[lo:], d)
 			})
 		}
 		left := math.Sqrt(dot(v, v))
@@ -138,9 +137,7 @@ func (b *basis) ritz(keep int) []float64 {
 		turned := make([]float64, n*d)
 		parallel.Ranges(d, 512, b.threads, func(lo, hi int) {
 			for i := range n {
-				for j := range m {
-					axpy(turned[i*d+lo:i*d+hi], y[i*m+j], (*v)[j*d+lo:j*d+hi])
-				}
+				combine(turned[i*d+lo:i*d+hi], y[i*m:(i+1)*m], (*v)[lo:], d)
 			}
 		})
 		*v = turned
@@ -170,6 +167,25 @@ func dot(x, y []float64) float64 {
 	var s [1]float64
 	blas.Dots(s[:], x, y, 0)
 	return s[0]
+}
+
+// combine adds Σ_j a_j·x_j to y, x_j being what begins at j·stride, four at a time so
+// that y is read and written less often.
+func combine(y, a, x []float64, stride int) {
+	for ; len(a) >= 4; a = a[4:] {
+		a0, a1, a2, a3 := a[0], a[1], a[2], a[3]
+		x0, x1, x2, x3 := x[:len(y)], x[stride:][:len(y)], x[2*stride:][:len(y)], x[3*stride:][:len(y)]
+		for i, v := range y {
+			y[i] = v + ((float64(a0*x0[i]) + float64(a1*x1[i])) + (float64(a2*x2[i]) + float64(a3*x3[i])))
+		}
+		if len(a) == 4 {
+			return
+		}
+		x = x[4*stride:]
+	}
+	for j, v := range a {
+		axpy(y, v, x[j*stride:])
+	}
 }
 
 func axpy(y []float64, a float64, x []float64) {
