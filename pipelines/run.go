@@ -23,7 +23,7 @@ import (
 
 // Engine says where and how pipelines run. It changes no result.
 type Engine struct {
-	Runner  string // direct (default), prism, universal or dataflow
+	Runner  string // direct (default), prism, universal, flink or dataflow
 	Lanes   int    // parallel chains over the data; 0 chooses for the runner
 	Threads int    // of the algebra in each lane; 0 chooses for the runner
 	Verbose bool   // let Beam's own log lines through
@@ -34,7 +34,7 @@ type Engine struct {
 
 // runners are those that the program is linked with. Beam ends the process at
 // the name of another.
-var runners = []string{"direct", "prism", "universal", dataflow}
+var runners = []string{"direct", "prism", universal, flink, dataflow}
 
 // remoteLanes is how many lanes a cluster gets where nothing else is said.
 const remoteLanes = 8
@@ -113,10 +113,13 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 	if e.Runner == dataflow {
 		return e.failure(e.runDataflow(ctx, p))
 	}
-	done := make(chan error, 1)
 	if e.Runner == "prism" || jobopts.IsLoopback() {
 		defer tempDir.borrow()()
 	}
+	if e.viaServer() {
+		return e.failure(e.runServer(ctx, p))
+	}
+	done := make(chan error, 1)
 	go func() {
 		// Prism panics on a context that has a deadline; this one has none.
 		_, err := beam.Run(context.WithoutCancel(ctx), e.Runner, p)
@@ -136,7 +139,7 @@ func (e Engine) reachable(ctx context.Context) error {
 	if e.Runner == dataflow {
 		return existingBuckets(ctx)
 	}
-	if e.Runner != "universal" {
+	if !e.viaServer() {
 		return nil
 	}
 	if *jobopts.Endpoint == "" {

@@ -29,6 +29,7 @@ func Main(args []string) int {
 	var beamArgs []string
 	if onWorker(args) {
 		beamArgs = args
+		go exitWithParent()
 	}
 	if err := flag.CommandLine.Parse(beamArgs); err != nil {
 		return pipelines.ExitUsage
