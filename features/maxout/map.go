@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -71,10 +72,19 @@ func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated 
 	if dst.D() != m.out {
 		panic("maxout: Quantize: a block of another number of features")
 	}
-	z := m.take(n * m.out)
-	defer m.scratch.Put(z)
-	m.units(*z, x, n, threads)
-	return dst.Quantize(*z, n, m.bound, threads)
+	dst.Resize(n)
+	const run = 96 // rows between two looks at the weights; whole fours
+	var cut atomic.Int64
+	parallel.Ranges(n, run, threads, func(lo, hi int) {
+		z := m.take(run * m.out)
+		defer m.scratch.Put(z)
+		for row := lo; row < hi; row += run {
+			rows := min(run, hi-row)
+			m.units(*z, x[row*m.in:], rows, 1)
+			cut.Add(dst.QuantizeRows(row, *z, rows, m.bound))
+		}
+	})
+	return cut.Load()
 }
 
 // Step returns Bound/127/√m.
