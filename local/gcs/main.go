@@ -4,9 +4,9 @@
 //	go run ./local/gcs -listen localhost:9023
 //	bochner train --storage_emulator localhost:9023 --data gs://bucket/train.csv …
 //
-// It has one bucket, bucket, and one that nobody has rights to, denied. With
-// -faults 0.2 a fifth of the requests fail; a POST of JSON to /faults changes that,
-// as in gcstest.Rules.
+// It has one bucket, bucket, one that nobody has rights to, denied, and with -many N
+// one of N small tables that cannot be changed, many. With -faults 0.2 a fifth of
+// the requests fail; a POST of JSON to /faults changes that, as in gcstest.Rules.
 package main
 
 import (
@@ -25,25 +25,25 @@ func main() {
 	listen := flag.String("listen", "localhost:9023", "`address` to serve on; with port 0 a free one is taken and printed")
 	share := flag.Float64("faults", 0, "`share` of the requests that fail, 0 to 1")
 	from := flag.String("fill", "", "`directory` whose files are in the bucket from the beginning")
+	many := flag.Int("many", 0, "`number` of the tables in the bucket many, part-*.csv")
 	seed := flag.Uint64("seed", 1, "`seed` of the choice which fail")
 	flag.Parse()
-	if err := serve(*listen, *from, gcstest.Rules{Share: *share, Seed: *seed}); err != nil {
+	s, err := gcstest.New()
+	if err == nil && *from != "" {
+		err = fill(s, *from)
+	}
+	if err == nil {
+		fillMany(s, *many)
+		s.Faults.Set(gcstest.Rules{Share: *share, Seed: *seed})
+		err = serve(s, *listen)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "gcs:", err)
 		os.Exit(1)
 	}
 }
 
-func serve(address, from string, rules gcstest.Rules) error {
-	s, err := gcstest.New()
-	if err != nil {
-		return err
-	}
-	s.Faults.Set(rules)
-	if from != "" {
-		if err := fill(s, from); err != nil {
-			return err
-		}
-	}
+func serve(s *gcstest.Server, address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
@@ -70,4 +70,17 @@ func fill(s *gcstest.Server, dir string) error {
 		}
 		return err
 	})
+}
+
+// fillMany puts tables of ten rows into the bucket many.
+func fillMany(s *gcstest.Server, n int) {
+	tables := map[string][]byte{}
+	for i := range n {
+		text := []byte("x,z,y\n")
+		for j := range 10 {
+			text = fmt.Appendf(text, "%d,%d,%d\n", i%97, (i+7*j)%101, (i+j)%2)
+		}
+		tables[fmt.Sprintf("part-%05d.csv", i)] = text
+	}
+	s.FillMany(tables)
 }

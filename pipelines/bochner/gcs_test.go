@@ -1,0 +1,421 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// bucket begins the names of the objects that tests use.
+const bucket = "gs://" + gcstest.Bucket + "/"
+
+// objects is a storage server in a process of its own.
+type objects struct{ address string }
+
+var buildServer = sync.OnceValues(func() (string, error) {
+	server := filepath.Join(filepath.Dir(binary), "gcs")
+	return server, build(server, "github.com/bochner-ml/bochner/local/gcs")
+})
+
+// newObjects starts a server that ends with the test, which has gs:// mean it too.
+func newObjects(t *testing.T, flags ...string) *objects {
+	t.Helper()
+	server, err := buildServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(server, append([]string{"-listen", "127.0.0.1:0"}, flags...)...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the server says %q: %v", line, err)
+	}
+	s := &objects{line[strings.LastIndexByte(line, ' ')+1 : len(line)-1]}
+	storage.UseEmulator(func() string { return s.address })
+	t.Cleanup(func() { storage.UseEmulator(func() string { return "" }) })
+	return s
+}
+
+// flags returns the arguments with those that name the server.
+func (s *objects) flags(args ...string) []string {
+	return append(slices.Clone(args), "--storage_emulator", s.address)
+}
+
+// rules has requests fail from now on, and returns what has failed before.
+func (s *objects) rules(t *testing.T, rules gcstest.Rules) (seen map[string]int) {
+	t.Helper()
+	body, err := json.Marshal(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := http.Get("http://" + s.address + gcstest.Control)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Body.Close()
+	if err := json.NewDecoder(before.Body).Decode(&seen); err != nil {
+		t.Fatal(err)
+	}
+	set, err := http.Post("http://"+s.address+gcstest.Control, "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Body.Close()
+	return seen
+}
+
+// put copies a file to the bucket and returns its name there.
+func (s *objects) put(t *testing.T, dir, name string) string {
+	t.Helper()
+	if err := storage.WriteFile(t.Context(), bucket+name, []byte(read(t, dir, name))); err != nil {
+		t.Fatal(err)
+	}
+	return bucket + name
+}
+
+// names returns the names of all objects below a directory, hidden ones too.
+func (s *objects) names(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"**", "**/.*", "**/.*/**", ".*", ".*/**"} {
+		list, err := storage.List(t.Context(), bucket+dir+pattern)
+		if err != nil && !strings.Contains(err.Error(), "no file matches") {
+			t.Fatal(err)
+		}
+		for _, o := range list {
+			names = append(names, strings.TrimPrefix(o.Name, bucket+dir))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// files returns the files of a directory of the bucket.
+func (s *objects) files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	got := map[string]string{}
+	for _, name := range s.names(t, dir+"/") {
+		data, err := storage.ReadFile(t.Context(), bucket+dir+"/"+name, 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[name] = string(data)
+	}
+	return got
+}
+
+// there tells whether any object matches a pattern.
+func (s *objects) there(t *testing.T, pattern string) bool {
+	list, err := storage.List(t.Context(), bucket+pattern)
+	return err == nil && len(list) > 0
+}
+
+// everything generates, trains, predicts and evaluates in the bucket, and checks
+// that this gives what it gives on the disk, and leaves nothing else. It returns
+// which requests have failed.
+func (s *objects) everything(t *testing.T, flags ...string) (seen map[string]int) {
+	t.Helper()
+	dir := t.TempDir()
+	config := write(t, dir, "flags.yaml", "features: 128\nlambda: 1e-6,1e-4\nfolds: 3\n")
+	job := func(at, config string) (printed string) {
+		on := func(args ...string) string {
+			if at != "" {
+				args = s.flags(args...)
+			}
+			return must(t, dir, args...)
+		}
+		on("generate", "moons", "--rows", "3000", "--out", at+"train.csv")
+		on("generate", "moons", "--rows", "2000", "--seed", "2", "--out", at+"test.csv")
+		on(append([]string{"train", "--config", config, "--data", at + "tr*.csv", "--label", "y", "--model", at + "model", smallShards}, flags...)...)
+		on(append([]string{"predict", "--model", at + "model", "--data", at + "test.csv", "--out", at + "predictions", smallShards}, flags...)...)
+		return on(append([]string{"evaluate", "--model", at + "model", "--data", at + "test.csv", "--json", "--quiet"}, flags...)...)
+	}
+	s.put(t, dir, "flags.yaml")
+	want, got := job("", config), job(bucket, bucket+"flags.yaml")
+	if d := cmp.Diff(want, strings.ReplaceAll(got, bucket, "")); d != "" {
+		t.Errorf("evaluate: %s", d)
+	}
+	same(t, "model", files(t, filepath.Join(dir, "model")), s.files(t, "model"))
+	local, remote := files(t, filepath.Join(dir, "predictions")), s.files(t, "predictions")
+	remote["manifest.json"] = strings.ReplaceAll(remote["manifest.json"], bucket, "")
+	same(t, "predictions", local, remote)
+	if len(local) < 4 {
+		t.Errorf("%d files of predictions show nothing", len(local))
+	}
+	seen = s.rules(t, gcstest.Rules{})
+	for _, name := range s.names(t, "") {
+		if top, _, _ := strings.Cut(name, "/"); !slices.Contains([]string{"train.csv", "test.csv", "model", "predictions", "flags.yaml"}, top) {
+			t.Errorf("left in the bucket: %s", name)
+		}
+	}
+	return seen
+}
+
+func TestEveryJobWorksInABucketAsOnTheDisk(t *testing.T) {
+	newObjects(t).everything(t)
+	t.Run("prism", func(t *testing.T) { newObjects(t).everything(t, "--runner", "prism", "--lanes", "2") })
+}
+
+// A fifth of all requests fails, in every way.
+func TestFaultsOfTheStorageChangeNothing(t *testing.T) {
+	for seed := range uint64(2) {
+		seen := newObjects(t, "-faults", "0.2", "-seed", fmt.Sprint(seed)).everything(t)
+		t.Log(seen)
+		for _, kind := range []string{"list busy", "read cut", "write reset", "write unheard", "copy unheard"} {
+			if seen[kind] == 0 {
+				t.Errorf("seed %d: %s has not happened, so that this shows less than it should", seed, kind)
+			}
+		}
+	}
+}
+
+// The bytes of the model that MNIST gives are those on the disk.
+func TestMNISTInABucket(t *testing.T) {
+	data := filepath.Join(realData(t), "mnist")
+	s := newObjects(t, "-fill", data, "-faults", "0.05")
+	dir := t.TempDir()
+	files4 := func(at, set string) []string {
+		return []string{"--data", at + set + "-images-idx3-ubyte.gz", "--label_files", at + set + "-labels-idx1-ubyte.gz"}
+	}
+	flags := []string{"--width", "7", "--lambda", "1e-6", "--features", "1024", "--quiet"}
+	must(t, dir, slices.Concat([]string{"train", "--model", "model"}, files4(data+"/", "train"), flags)...)
+	begun := time.Now()
+	must(t, dir, s.flags(slices.Concat([]string{"train", "--model", bucket + "model"}, files4(bucket, "train"), flags)...)...)
+	t.Logf("trained in %v", time.Since(begun))
+	same(t, "model", files(t, filepath.Join(dir, "model")), s.files(t, "model"))
+	must(t, dir, s.flags(append([]string{"predict", "--model", bucket + "model", "--out", bucket + "out"}, files4(bucket, "t10k")...)...)...)
+	must(t, dir, s.flags(append([]string{"evaluate", "--model", bucket + "model", "--gate", "accuracy>=0.942"}, files4(bucket, "t10k")...)...)...)
+}
+
+func TestRefusalsOfTheStorageAreOneSentenceAndCode5(t *testing.T) {
+	s := newObjects(t)
+	dir := t.TempDir()
+	must(t, dir, s.flags("generate", "moons", "--rows", "300", "--out", bucket+"data.csv")...)
+	train := func(data, model string) []string {
+		return s.flags("train", "--data", data, "--label", "y", "--features", "32", "--lambda", "1e-4", "--model", model, "--quiet")
+	}
+	must(t, dir, train(bucket+"data.csv", bucket+"model")...)
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{5, "storage: list gs://bucket/none.csv: there is no such file (404); check its name, and that of the bucket bucket", train(bucket+"none.csv", bucket+"m")},
+		{5, "storage: list gs://bucket/none-*: no file matches the pattern", train(bucket+"none-*", bucket+"m")},
+		{5, "there is no bucket elsewhere (404); check its name", train("gs://elsewhere/*", bucket+"m")},
+		{5, "there is no bucket elsewhere (404); check its name", train(bucket+"data.csv", "gs://elsewhere/m")},
+		{5, "storage: list gs://denied/data.csv: access denied (403: tester@example.com does not have access to the Google Cloud Storage bucket); " +
+			"check the name of the bucket denied, and that your account has the right storage.objects.get there", train("gs://denied/data.csv", bucket+"m")},
+		{5, "has the right storage.objects.", train(bucket+"data.csv", "gs://denied/m")},
+		{5, "access denied (403", s.flags("evaluate", "--model", "gs://denied/m", "--data", bucket+"data.csv")},
+		{5, "access denied (403", s.flags("train", "--config", "gs://denied/flags.yaml")},
+		{6, "gs://bucket/none: there is no such directory", s.flags("evaluate", "--model", bucket+"none", "--data", bucket+"data.csv")},
+		{3, "gs://bucket/model: it exists; remove it or name another", train(bucket+"data.csv", bucket+"model")},
+		{3, "only paths of the local disk and gs:// are supported", train("s3://bucket/data.csv", bucket+"m")},
+		{5, "no Google credentials are found; run gcloud auth application-default login", []string{"inspect", "--data", bucket + "data.csv"}},
+	} {
+		cmd := program(dir, c.args...)
+		cmd.Env = append(os.Environ(), "HOME="+dir, "NO_GCE_CHECK=true", "GOOGLE_APPLICATION_CREDENTIALS=", "STORAGE_EMULATOR_HOST=")
+		r := runCommand(t, cmd)
+		said := strings.TrimSuffix(r.stderr, "the same command with --resume goes on from what is finished\n")
+		if r.code != c.code || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "bochner: ") {
+			t.Errorf("%q: exit code %d, want %d and %q\n%s", c.args, r.code, c.code, c.want, r.stderr)
+		}
+	}
+	cmd := program(dir, "inspect", "--data", bucket+"data.csv")
+	cmd.Env = append(os.Environ(), "STORAGE_EMULATOR_HOST="+s.address)
+	if r := runCommand(t, cmd); r.code != 5 || !strings.Contains(r.stderr, "STORAGE_EMULATOR_HOST is set") {
+		t.Errorf("the variable alone: exit code %d\n%s", r.code, r.stderr)
+	}
+	if got := s.names(t, ""); len(got) != 3 {
+		t.Errorf("left in the bucket: %v", got)
+	}
+}
+
+func TestOneOfManyRunsMakesTheModel(t *testing.T) {
+	s := newObjects(t)
+	dir := t.TempDir()
+	must(t, dir, s.flags("generate", "moons", "--rows", "300", "--out", bucket+"data.csv")...)
+	var wg sync.WaitGroup
+	results := make([]result, 16)
+	for i := range results {
+		wg.Go(func() {
+			results[i] = run(t, dir, s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "32", "--lambda", "1e-4",
+				"--seed", fmt.Sprint(i+1), "--model", bucket+"model", "--work", fmt.Sprint(bucket, "work-", i), "--quiet")...)
+		})
+	}
+	wg.Wait()
+	won := 0
+	for i, r := range results {
+		switch {
+		case r.code == 0:
+			won = i + 1
+			if winners := slices.IndexFunc(results[i+1:], func(r result) bool { return r.code == 0 }); winners >= 0 {
+				t.Errorf("runs %d and %d made the model", i, i+1+winners)
+			}
+		case r.code != 3 || !strings.Contains(r.stderr, "gs://bucket/model: it exists") && !strings.Contains(r.stderr, "gs://bucket/model: in use by another run"):
+			t.Errorf("run %d: exit code %d\n%s", i, r.code, r.stderr)
+		}
+	}
+	said := must(t, dir, s.flags("inspect", "--model", bucket+"model")...)
+	if won == 0 || !regexp.MustCompile(fmt.Sprintf(`"Seed": ?%d\b`, won)).MatchString(said) && !strings.Contains(s.files(t, "model")["manifest.json"], fmt.Sprintf(`"seed": "%d"`, won)) {
+		t.Errorf("run %d won; the model is\n%s", won, said)
+	}
+	if d := cmp.Diff([]string{"data.csv", "model/manifest.json", "model/weights.safetensors"}, s.names(t, "")); d != "" {
+		t.Error(d)
+	}
+}
+
+// killedAt starts a run of a job and kills it as soon as something is so; it
+// reports whether that came before the end of the run.
+func (s *objects) killedAt(t *testing.T, c *chore, so func() bool) bool {
+	t.Helper()
+	run := c.start(t)
+	seen := run.until(so)
+	run.signal(os.Kill)
+	return seen && run.killed()
+}
+
+func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
+	s := newObjects(t)
+	dir := t.TempDir()
+	must(t, dir, s.flags("generate", "moons", "--rows", "2000", "--out", bucket+"data.csv")...)
+	args := s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "256", "--lambda", "1e-8,1e-4", "--folds", "3", "--model", bucket+"model")
+	must(t, dir, args...)
+	want := s.files(t, "model")
+	remove := func() {
+		if err := storage.Remove(t.Context(), bucket+"model"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove()
+	s.rules(t, gcstest.Rules{Delay: 40 * time.Millisecond}) // so that there is time between requests
+	for _, sign := range []string{".bochner-model/state/pass-*", ".bochner-model/state/sum-*", ".bochner-model/state/fit-*", ".tmp-model-claim", "model/weights.safetensors", "model/manifest.json"} {
+		killed := false
+		for range 5 {
+			if killed = s.killedAt(t, &chore{dir: dir, args: args}, func() bool { return s.there(t, sign) }); killed {
+				break
+			}
+			remove()
+		}
+		if !killed {
+			t.Errorf("no run could be killed while there was %s", sign)
+			continue
+		}
+		if s.there(t, "model/manifest.json") {
+			same(t, "killed at "+sign, want, s.files(t, "model"))
+		} else if r := run(t, dir, s.flags("inspect", "--model", bucket+"model")...); r.code != 6 {
+			t.Errorf("killed at %s: a model without manifest is taken for one: exit code %d\n%s", sign, r.code, r.stderr)
+		}
+		begun := time.Now()
+		r := run(t, dir, append(slices.Clone(args), "--resume")...)
+		if exists := r.code == 3 && strings.Contains(r.stderr, "it exists"); r.code != 0 && !(exists && sign == "model/manifest.json") {
+			t.Fatalf("killed at %s: --resume ends with code %d\n%s", sign, r.code, r.stderr)
+		}
+		if took := time.Since(begun); took > 15*time.Second {
+			t.Errorf("killed at %s: --resume took %v, so it waited for a lease of the dead", sign, took)
+		}
+		same(t, "resumed after "+sign, want, s.files(t, "model"))
+		if got := s.names(t, ""); len(got) != 1+len(want) && sign != "model/manifest.json" {
+			t.Errorf("killed at %s, resumed, left %v", sign, got)
+		}
+		remove()
+	}
+}
+
+func TestDataThatAreReplacedInMidRunAreAnError(t *testing.T) {
+	s := newObjects(t)
+	dir := t.TempDir()
+	for _, c := range []chore{
+		{dir: dir, args: s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "512", "--lambda", "1e-8,1e-4", "--shard_bytes=20000", "--model", bucket+"model")},
+		{dir: dir, args: s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "512", "--lambda", "1e-8,1e-4", "--shard_bytes=20000", "--runner", "prism", "--model", bucket+"model")},
+	} {
+		storage.Remove(t.Context(), bucket+"data.csv")
+		must(t, dir, s.flags("generate", "moons", "--rows", "20000", "--out", bucket+"data.csv")...)
+		data, err := storage.ReadFile(t.Context(), bucket+"data.csv", 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.rules(t, gcstest.Rules{Delay: 5 * time.Millisecond})
+		run := c.start(t)
+		if !run.until(func() bool { return s.there(t, ".bochner-model/state/profile-*.reports") }) {
+			t.Fatalf("the run ended before: %s", run.stderr.String())
+		}
+		if err := storage.WriteFile(t.Context(), bucket+"data.csv", bytes.Replace(data, []byte("0."), []byte("9."), 1)); err != nil {
+			t.Fatal(err)
+		}
+		<-run.ended
+		if code := run.cmd.ProcessState.ExitCode(); code != 3 || !strings.Contains(run.stderr.String(), "gs://bucket/data.csv: the file has changed since it was listed") {
+			t.Errorf("exit code %d\n%s", code, run.stderr.String())
+		}
+		if got := s.names(t, ""); len(got) != 1 {
+			t.Errorf("left %v", got)
+		}
+	}
+}
+
+func TestTenThousandFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("looks at many files")
+	}
+	const n = 10_000
+	s := newObjects(t, "-many", fmt.Sprint(n))
+	dir := t.TempDir()
+	tables := filepath.Join(dir, "tables")
+	empty := filepath.Join(dir, "empty")
+	for _, d := range []string{tables, empty} {
+		if err := os.Mkdir(d, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		write(t, tables, fmt.Sprintf("part-%05d.csv", i), "x,z,y\n1,2,0\n3,4,1\n")
+		write(t, empty, fmt.Sprintf("part-%05d.csv", i), "")
+	}
+	plan := func(data string) {
+		begun := time.Now()
+		said := must(t, dir, s.flags("train", "--plan", "--data", data, "--label", "y", "--model", "m")...)
+		took := time.Since(begun)
+		t.Logf("plan of %s: %v", data, took)
+		if !strings.Contains(said, "10000 files of csv") || took > time.Minute {
+			t.Errorf("took %v\n%s", took, said)
+		}
+	}
+	plan(filepath.Join(tables, "part-*.csv"))
+	plan("gs://" + gcstest.Many + "/part-*.csv")
+	s.rules(t, gcstest.Rules{Delay: 20 * time.Millisecond}) // as far as a data centre is
+	plan("gs://" + gcstest.Many + "/part-*.csv")
+
+	must(t, dir, "generate", "moons", "--rows", "500", "--out", "full.csv")
+	write(t, empty, "part-05000x.csv", read(t, dir, "full.csv"))
+	flags := []string{"--label", "y", "--features", "32", "--lambda", "1e-4", "--quiet"}
+	must(t, dir, append([]string{"train", "--data", "full.csv", "--model", "want"}, flags...)...)
+	begun := time.Now()
+	must(t, dir, append([]string{"train", "--data", filepath.Join(empty, "*.csv"), "--model", "got"}, flags...)...)
+	t.Logf("training on %d empty files and a full one: %v", n, time.Since(begun))
+	same(t, "among empty files", files(t, filepath.Join(dir, "want")), files(t, filepath.Join(dir, "got")))
+}
