@@ -146,6 +146,19 @@ func TestGraphsAreSmall(t *testing.T) {
 	if len(c.jobs) != 2 {
 		t.Fatalf("%d jobs", len(c.jobs))
 	}
+	most := 0
+	for _, name := range c.names(t, ".bochner-model/") {
+		if strings.Contains(name, "/pass-") {
+			var pass struct{ Shards []json.RawMessage }
+			if err := json.Unmarshal(c.get(t, name), &pass); err != nil {
+				t.Fatal(err)
+			}
+			most = max(most, len(pass.Shards))
+		}
+	}
+	if most < 1000 {
+		t.Errorf("%d shards", most)
+	}
 	_, size := c.graph(t, c.jobs[1])
 	t.Logf("graph of 64 lanes over 1,000 shards, D = 10,000: %d bytes", size)
 	if size > 1<<20 {
