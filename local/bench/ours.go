@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -128,6 +129,19 @@ var cases = map[string]func(n, threads int) work{
 	"axpy": func(n, _ int) work {
 		x, y := ones[float32](n), ones[float32](n)
 		return of(func() { blas.Axpy(1e-9, x, y) })
+	},
+	// As many bytes as there are in two vectors of n numbers, looked through for one
+	// that is not there.
+	"read": func(n, _ int) work {
+		x := make([]byte, 8*n)
+		for i := range x {
+			x[i] = byte(i) | 1
+		}
+		return of(func() {
+			if bytes.IndexByte(x, 0) >= 0 {
+				panic("bench: there is no zero")
+			}
+		})
 	},
 	"gonum-dot": func(n, _ int) work {
 		x, y := ones[float32](n), ones[float32](n)
