@@ -48,6 +48,9 @@ func (j *job) scan(ctx context.Context, p *transforms.Pass, name string, build f
 			return files, nil, err
 		}
 		again, err := untiled(&p.Data, p.Shards, reports)
+		if err != nil {
+			forget(ctx, files.reports)
+		}
 		if err != nil || len(again) == 0 {
 			return files, reports, err
 		}
@@ -152,6 +155,13 @@ func faults(reports []dataset.Report) error {
 		}
 	}
 	return nil
+}
+
+// forget removes the reports of a pass that could not read all of its data, so that
+// a run which resumes reads them again.
+func forget(ctx context.Context, reports string) {
+	// A file that stays has the next run end as this one does, which is told.
+	_ = storage.Remove(context.WithoutCancel(ctx), reports)
 }
 
 // count adds up the reports, and refuses the data if a larger share of the rows
