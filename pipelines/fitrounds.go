@@ -129,7 +129,8 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 	if gap, known := r.Gap(); known {
 		t.learner.Course.Gap = &gap
 	}
-	curve, err := json.MarshalIndent(c.history[:c.taken+1], "", " ")
+	t.history = c.history[:c.taken+1]
+	curve, err := json.MarshalIndent(t.history, "", " ")
 	if err != nil {
 		return nil, err
 	}

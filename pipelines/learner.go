@@ -26,12 +26,13 @@ type LearnerOptions struct {
 	Bias   float64 // of svm: value of the constant feature; 0 is no intercept
 	Passes int     // of svm: over each block of rows in a round; 0 chooses
 
-	Method string  // of sgd: sgd or adagrad; "" is sgd
+	Method string  // of sgd: sgd or adagrad; "" is adagrad
 	Rate   float64 // of sgd: the learning rate to begin with; 0 finds one on a sample
 	Batch  int     // of sgd: rows of a batch; 0 chooses
 
 	Init   string // directory of a model to begin with; "" begins with weights of 0
 	Rounds RoundOptions
+	Curve  string // file for a picture of how the rounds went, .png or .svg; "" for none
 }
 
 // learner is what the jobs need to know of a kind of learner in rounds.
@@ -71,7 +72,7 @@ var inRounds = map[string]learner{
 		options: func(o LearnerOptions, p loss.Problem, partitions int, _ uint64, sample rounds.Block) (any, error) {
 			opts := sgd.Options{Problem: p, Method: o.Method, Rate: o.Rate, Batch: o.Batch, Partitions: partitions}
 			if opts.Method == "" {
-				opts.Method = sgd.SGD
+				opts.Method = sgd.AdaGrad
 			}
 			if opts.Rate == 0 {
 				var err error
@@ -120,12 +121,17 @@ func (o LearnerOptions) validate() error {
 		if _, ok := inRounds[o.Name]; !ok {
 			return usage("unknown learner %q%s; have %s", o.Name, DidYouMean(o.Name, Learners()), strings.Join(Learners(), ", "))
 		}
+		if o.Curve != "" {
+			if _, err := pictureFormat(o.Curve); err != nil {
+				return err
+			}
+		}
 		return o.Rounds.validate()
 	}
 	for name, given := range map[string]bool{
 		"loss": o.Loss != "", "class_weight": len(o.Weights) > 0, "init": o.Init != "",
 		"rounds": o.Rounds.Rounds != 0, "gap": o.Rounds.Gap != 0, "patience": o.Rounds.Patience != 0,
-		"max_time": o.Rounds.Time != 0, "partitions": o.Rounds.Partitions != 0,
+		"max_time": o.Rounds.Time != 0, "curve": o.Curve != "", "partitions": o.Rounds.Partitions != 0,
 	} {
 		if given {
 			return usage("--%s is for learners in rounds (%s); ridge is fitted in one pass", name, strings.Join(keys(inRounds), ", "))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/rounds"
 )
 
 // TrainOptions says what to train on which data.
@@ -53,6 +54,15 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 	if err := j.timed(ctx, "publish", t.publish); err != nil {
 		return nil, err
 	}
+	if name := o.Learner.Curve; name != "" {
+		curve, err := curvePicture(name, t.history)
+		if err != nil {
+			return nil, err
+		}
+		if err := storage.WriteFile(ctx, name, curve); err != nil {
+			return nil, err
+		}
+	}
 	return t.result(), nil
 }
 
@@ -90,8 +100,9 @@ type training struct {
 	// saturated counts features beyond the bound of the grid.
 	saturated int64
 	// kept are further files of the model directory.
-	kept  []storage.File
-	notes []string
+	kept    []storage.File
+	history []rounds.Report // of a learner in rounds
+	notes   []string
 }
 
 // fit fits the weights.

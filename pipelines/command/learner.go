@@ -18,10 +18,11 @@ func registerLearner(fs *pflag.FlagSet, o *pipelines.LearnerOptions) {
 	fs.StringSliceVar(&o.Weights, "class_weight", nil, "Weights of classes in the loss: balanced, or NAME=WEIGHT with commas between.")
 	fs.Float64Var(&o.Bias, "bias", svm.DefaultBias, "Of svm: value of the constant feature whose weight is the intercept, which is regularised with the other weights; 0 is no intercept.")
 	fs.IntVar(&o.Passes, "passes", 0, "Of svm: passes over each block of rows in a round; 0 chooses.")
-	fs.StringVar(&o.Method, "method", "sgd", "Of sgd: sgd (falling rate) or adagrad.")
+	fs.StringVar(&o.Method, "method", "adagrad", "Of sgd: adagrad, or sgd with a rate that falls.")
 	fs.Float64Var(&o.Rate, "rate", 0, "Of sgd: learning rate to begin with; 0 finds one by short runs on a sample.")
 	fs.IntVar(&o.Batch, "batch", 0, "Of sgd: rows of a batch; 0 chooses.")
 	fs.StringVar(&o.Init, "init", "", "Directory of a model of the same features and classes whose weights to begin with.")
+	fs.StringVar(&o.Curve, "curve", "", "File for a picture of how the rounds went, .png or .svg.")
 
 	r := &o.Rounds
 	fs.IntVar(&r.Rounds, "rounds", 0, "Most rounds of a learner in rounds, each a pass over the data; 0 is 1000 for svm, 10 for sgd.")
