@@ -55,7 +55,10 @@ var (
 	langevinNoise = stream.PurposeOf("align/noise")
 )
 
-const maxSteps = 1 << 20
+const (
+	maxSteps  = 1 << 20 // and chains
+	maxRounds = 1 << 24
+)
 
 func (s Search) validate() error {
 	fail := func(format string, a ...any) error {
@@ -85,7 +88,7 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 	if err := s.validate(); err != nil {
 		panic(err.Error())
 	}
-	if round < 0 || round >= 1<<24 || first < 0 || count < 0 || first > s.Chains-count {
+	if round < 0 || round >= maxRounds || first < 0 || count < 0 || first > s.Chains-count {
 		panic("align: Run: chains out of range")
 	}
 	d := f.d

@@ -1,0 +1,100 @@
+package align
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// Learner plays the game of Learn over rows in partitions, with rows for features. A
+// round of the game takes five rounds of package rounds, of which two read the rows:
+//
+//	search   each partition's worker runs a share of the chains, on the sample; the best are picked
+//	score    reads; sums of the picked frequencies over all rows, from which follow direction and step
+//	ascend   reads; the dual weights move; the first censuses of the projection
+//	narrow   twice more; then every place knows the multipliers
+//
+// Before the first there are begin, which reads the rows to know their classes, and the projection
+// of what the weights begin with. What a worker keeps are the dual weights of its partition's rows;
+// those of the sample's rows are in the state, and move by the same numbers.
+//
+// Projections are exact and what the search sees is Sample: Options.Alternations
+// and Options.Sample are not used.
+type Learner struct {
+	Options
+	Dim        int // length of a row
+	Classes    int
+	Partitions int
+
+	// X (rows×Dim) and Class are the rows that the search sees, in any order; the same
+	// for every round. Who calls sees to it, for states do not hold them.
+	X     []float32 `json:"-"`
+	Class []int32   `json:"-"`
+}
+
+var _ rounds.Learner = (*Learner)(nil)
+
+// Validate returns an error that names what is wrong.
+func (l *Learner) Validate() error {
+	if err := l.Options.Validate(); err != nil {
+		return err
+	}
+	switch {
+	case l.Dim < 1 || l.Dim > rows.MaxDim:
+		return fmt.Errorf("align: dim must be 1 to %d (have %d)", rows.MaxDim, l.Dim)
+	case l.Classes < 2:
+		return fmt.Errorf("align: %d classes; learned features need two or more", l.Classes)
+	case l.Partitions < 1:
+		return fmt.Errorf("align: partitions must be at least 1 (have %d)", l.Partitions)
+	case len(l.Class) == 0 || len(l.X) != len(l.Class)*l.Dim:
+		return fmt.Errorf("align: a sample of %d classes and %d numbers, for rows of %d", len(l.Class), len(l.X), l.Dim)
+	case slices.Min(l.Class) < 0 || int(slices.Max(l.Class)) >= l.Classes:
+		return fmt.Errorf("align: classes from %d to %d in the sample; have %d", slices.Min(l.Class), slices.Max(l.Class), l.Classes)
+	}
+	return nil
+}
+
+// weightings returns K of Dual.
+func (l *Learner) weightings() int {
+	if l.Classes == 2 {
+		return 1
+	}
+	return l.Classes
+}
+
+// Start implements rounds.Learner. There is no beginning from an earlier model.
+func (l *Learner) Start(init *models.Linear) ([]byte, error) {
+	if init != nil {
+		return nil, errors.New("align: learned features do not start from the weights of a model")
+	}
+	if err := l.Validate(); err != nil {
+		return nil, err
+	}
+	k := l.weightings()
+	s := &state{phase: begin, game: *l.Options.Game(0, k), brackets: make([]float64, 2*k), mu: make([]float64, k)}
+	s.setBrackets(Around(0, l.Options.Start))
+	s.alpha = NewDual(l.Class, l.Classes, l.Options.Start).Alpha
+	return s.encode(l), nil
+}
+
+// Open implements rounds.Learner. The Round is a *Round.
+func (l *Learner) Open(data []byte) (rounds.Round, error) {
+	s, err := decodeState(l, data)
+	if err != nil {
+		return nil, fmt.Errorf("align: state: %w", err)
+	}
+	return &Round{l: l, s: s}, nil
+}
+
+// Frequencies returns the frequencies found so far, of equal weight.
+func (r *Round) Frequencies() *learned.Frequencies {
+	return &learned.Frequencies{Count: len(r.s.w) / r.l.Dim, In: r.l.Dim, W: slices.Clone(r.s.w)}
+}
+
+// Last returns the report of the game's last whole round, and whether there was one.
+func (r *Round) Last() (Report, bool) { return r.s.report, r.s.game.Rounds > 0 }

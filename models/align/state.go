@@ -1,0 +1,237 @@
+package align
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/io/safetensors"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// The phases of a round, by the names that states have for them.
+const (
+	begin  = "begin"
+	narrow = "narrow"
+	search = "search"
+	score  = "score"
+	ascend = "ascend"
+)
+
+// censuses is how many take part in a projection: three take the brackets to
+// 2·10⁻⁹ of their width.
+const censuses = 3
+
+const (
+	stateKind = "align state 1"
+	foundKind = "align found 1"
+	dualKind  = "align dual weights 1"
+)
+
+// state is what a round begins with, for K weightings.
+type state struct {
+	phase  string
+	round  int // of package rounds
+	done   int // censuses of this projection so far
+	game   Game
+	report Report // of the game's last round, or of this one from score to ascend
+
+	w        []float32 // T×d: frequencies found, with those of this round from score on
+	now      int       // how many of them are of this round
+	u        []float32 // K×2·now, for ascend
+	brackets []float64 // K×2
+	mu       []float64 // K: multipliers, for search
+	alpha    []float64 // K×rows of the sample: their weights, as the workers have theirs
+}
+
+func (s *state) setBrackets(in Bracket) {
+	for k := range len(s.brackets) / 2 {
+		s.brackets[2*k], s.brackets[2*k+1] = in.Lo, in.Hi
+	}
+}
+
+func (s *state) bracket(k int) Bracket { return Bracket{s.brackets[2*k], s.brackets[2*k+1]} }
+
+// current returns the frequencies of this round.
+func (s *state) current(d int) []float32 { return s.w[len(s.w)-s.now*d:] }
+
+// text returns plain data as JSON.
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("align: a state without JSON: " + err.Error())
+	}
+	return string(b)
+}
+
+func (s *state) encode(l *Learner) []byte {
+	k := l.weightings()
+	return loss.EncodeRecord(stateKind, map[string]string{
+		"options": text(l), "phase": s.phase, "round": strconv.Itoa(s.round), "done": strconv.Itoa(s.done),
+		"now": strconv.Itoa(s.now), "game": text(s.game), "report": text(s.report),
+	},
+		safetensors.Of("w", s.w, len(s.w)/l.Dim, l.Dim),
+		safetensors.Of("u", s.u, k, len(s.u)/k),
+		safetensors.Of("brackets", s.brackets, k, 2),
+		safetensors.Of("mu", s.mu, k),
+		safetensors.Of("alpha", s.alpha, k, len(l.Class)))
+}
+
+func decodeState(l *Learner, data []byte) (*state, error) {
+	r := loss.OpenRecord(data, stateKind)
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	if have, want := r.Meta["options"], text(l); have != want {
+		return nil, fmt.Errorf("was made with other options: %.400s, want %s", have, want)
+	}
+	s := &state{phase: r.Meta["phase"]}
+	if !slices.Contains([]string{begin, narrow, search, score, ascend}, s.phase) {
+		return nil, fmt.Errorf("phase %.20q", s.phase)
+	}
+	for name, v := range map[string]*int{"round": &s.round, "done": &s.done, "now": &s.now} {
+		n, err := strconv.Atoi(r.Meta[name])
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("%s %.20q", name, r.Meta[name])
+		}
+		*v = n
+	}
+	for name, v := range map[string]any{"game": &s.game, "report": &s.report} {
+		if err := json.Unmarshal([]byte(r.Meta[name]), v); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	k := l.weightings()
+	s.w = loss.Array[float32](r, "w", -1, l.Dim)
+	s.brackets = loss.Array[float64](r, "brackets", k, 2)
+	s.mu = loss.Array[float64](r, "mu", k)
+	s.alpha = loss.Array[float64](r, "alpha", k, len(l.Class))
+	width := 0
+	if s.phase == ascend {
+		width = 2 * s.now
+	}
+	s.u = loss.Array[float32](r, "u", k, width)
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	learned := len(s.w) / l.Dim
+	switch current := s.phase == score || s.phase == ascend; {
+	case s.game.K != k || s.game.N < 0 || s.phase != begin && s.game.N == 0:
+		return nil, fmt.Errorf("%d rows with %d weights each", s.game.N, s.game.K)
+	case s.now > learned || current && s.now == 0 || learned > l.Frequencies || s.phase == search && learned == l.Frequencies:
+		return nil, fmt.Errorf("phase %s with %d new frequencies of %d", s.phase, s.now, learned)
+	case s.game.Rounds < 0 || s.game.Rounds >= maxRounds:
+		return nil, fmt.Errorf("%d rounds of the game", s.game.Rounds)
+	}
+	for i := range k {
+		if in := s.bracket(i); !(in.Lo < in.Hi) {
+			return nil, fmt.Errorf("bracket %v to %v", in.Lo, in.Hi)
+		}
+	}
+	return s, nil
+}
+
+// sample returns the sample's rows with their weights, which share s's memory.
+func (s *state) sample(l *Learner) *Dual {
+	d := NewDual(l.Class, l.Classes, 0)
+	d.Alpha = s.alpha
+	return d
+}
+
+// encodeDual returns the weights of a partition's rows of these classes.
+func encodeDual(d *Dual, class []int32) []byte {
+	if d.N == 0 {
+		return nil
+	}
+	return loss.EncodeRecord(dualKind, nil, safetensors.Of("alpha", d.Alpha, d.K, d.N), safetensors.Of("class", class, d.N))
+}
+
+func decodeDual(l *Learner, data []byte) (*Dual, []int32, error) {
+	if data == nil {
+		return NewDual(nil, l.Classes, 0), nil, nil
+	}
+	r := loss.OpenRecord(data, dualKind)
+	class := loss.Array[int32](r, "class", -1)
+	alpha := loss.Array[float64](r, "alpha", l.weightings(), len(class))
+	if r.Err != nil {
+		return nil, nil, r.Err
+	}
+	for i, c := range class {
+		if c < 0 || int(c) >= l.Classes {
+			return nil, nil, fmt.Errorf("row %d: class %d; have %d", i, c, l.Classes)
+		}
+	}
+	d := NewDual(class, l.Classes, 0)
+	d.Alpha = alpha
+	return d, class, nil
+}
+
+// found is what a worker found: what its phase gives, and nothing else.
+type found struct {
+	rows   int64
+	number float64   // score: Σ_k Σ_i α_ki; ascend: Σ g²
+	sums   []float64 // score: K×2·now
+	census []Census  // begin, narrow, ascend: K
+	chains *Found    // search
+}
+
+func (f *found) encode(d int) []byte {
+	c := f.chains
+	if c == nil {
+		c = new(Found)
+	}
+	chain := make([]int64, len(c.Chain))
+	for i, v := range c.Chain {
+		chain[i] = int64(v)
+	}
+	const width = 3*(Cells+1) + 1
+	census := make([]float64, 0, len(f.census)*width)
+	for i := range f.census {
+		// Counts of rows are below 2⁵³, and float64 holds them.
+		c := &f.census[i]
+		census = append(census, float64(c.Positive))
+		for j := range c.Net {
+			census = append(census, float64(c.Net[j]), c.Sum[j], float64(c.Ends[j]))
+		}
+	}
+	return loss.EncodeRecord(foundKind, nil,
+		safetensors.Of("rows", []int64{f.rows}, 1),
+		safetensors.Of("number", []float64{f.number}, 1),
+		safetensors.Of("sums", f.sums, len(f.sums)),
+		safetensors.Of("census", census, len(f.census), width),
+		safetensors.Of("chain", chain, len(chain)),
+		safetensors.Of("v", c.V, len(c.V)),
+		safetensors.Of("w", c.W, len(c.V), d),
+		safetensors.Of("heat", []float64{c.Zeta, c.Xi}, 2))
+}
+
+// decodeFound reads what a worker found, with that many sums, censuses and chains.
+func decodeFound(data []byte, d, sums, of, chains int) (*found, error) {
+	r := loss.OpenRecord(data, foundKind)
+	rows, number := loss.Array[int64](r, "rows", 1), loss.Array[float64](r, "number", 1)
+	f := &found{sums: loss.Array[float64](r, "sums", sums), chains: new(Found)}
+	const width = 3*(Cells+1) + 1
+	census := loss.Array[float64](r, "census", of, width)
+	chain := loss.Array[int64](r, "chain", chains)
+	f.chains.V = loss.Array[float64](r, "v", chains)
+	f.chains.W = loss.Array[float32](r, "w", chains, d)
+	heat := loss.Array[float64](r, "heat", 2)
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	f.rows, f.number = rows[0], number[0]
+	f.chains.Zeta, f.chains.Xi = heat[0], heat[1]
+	for _, c := range chain {
+		f.chains.Chain = append(f.chains.Chain, int(c))
+	}
+	for len(census) > 0 {
+		c := Census{Positive: int64(census[0])}
+		for j := range c.Net {
+			c.Net[j], c.Sum[j], c.Ends[j] = int64(census[1+3*j]), census[2+3*j], int64(census[3+3*j])
+		}
+		f.census = append(f.census, c)
+		census = census[width:]
+	}
+	return f, nil
+}

@@ -1,0 +1,132 @@
+package align
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// Update implements rounds.Round. The report has numbers beside the rows where a round
+// of the game ends: Objective is the upper bound of the game's value and Dual the lower one.
+func (r *Round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
+	sum, err := r.collect(next)
+	if err != nil {
+		return nil, rounds.Report{}, err
+	}
+	report := rounds.Report{Round: r.s.round, Rows: sum.rows}
+	s := *r.s
+	s.round++
+	s.alpha, s.brackets, s.mu = slices.Clone(s.alpha), slices.Clone(s.brackets), slices.Clone(s.mu)
+	s.u = nil
+	switch r.s.phase {
+	case begin:
+		if sum.rows == 0 {
+			return nil, report, errors.New("align: no rows")
+		}
+		for _, c := range sum.census {
+			if c.Positive == sum.rows || r.l.Classes == 2 && c.Positive == 0 {
+				return nil, report, errors.New("align: all rows are of one class; learned features need two or more")
+			}
+		}
+		s.game.N = sum.rows
+		s.narrow(sum.census, r.l)
+	case narrow:
+		s.narrow(sum.census, r.l)
+	case search:
+		taken := sum.chains.Pick(min(r.l.Take, r.l.Frequencies-len(s.w)/r.l.Dim), r.l.Apart/r.l.Search.Width)
+		s.w = slices.Clone(s.w)
+		for _, j := range taken {
+			s.w = append(s.w, sum.chains.W[j*r.l.Dim:(j+1)*r.l.Dim]...)
+		}
+		s.now, s.phase = len(taken), score
+		s.report = Report{Zeta: sum.chains.Zeta, Xi: sum.chains.Xi}
+	case score:
+		zeta, xi := s.report.Zeta, s.report.Xi
+		s.u, s.report = s.game.Answer(sum.sums, 2*s.now, s.now, sum.number/float64(s.game.N))
+		s.report.Zeta, s.report.Xi = zeta, xi
+		s.setBrackets(s.game.Bracket(s.report.Eta))
+		s.phase = ascend
+	case ascend:
+		s.game.Finish(&s.report, sum.number)
+		r.once.Do(r.prepare)
+		phi := make([]float32, len(r.l.Class)*2*s.now)
+		r.packed.CosSin(phi, r.l.X, len(r.l.Class), 1, 1)
+		s.sample(r.l).Ascend(s.report.Eta, r.s.u, phi, 2*s.now, 0, len(r.l.Class))
+		s.done = 0
+		s.narrow(sum.census, r.l)
+		report.Dual = &s.report.Lower
+		if s.report.Proven {
+			report.Objective = s.report.Upper
+		}
+	}
+	return s.encode(r.l), report, nil
+}
+
+// narrow takes in a census of all rows; the last one ends the projection.
+func (s *state) narrow(census []Census, l *Learner) {
+	for k := range census {
+		in, mu, _ := census[k].Narrow(s.bracket(k))
+		s.brackets[2*k], s.brackets[2*k+1], s.mu[k] = in.Lo, in.Hi, mu
+	}
+	s.phase = narrow
+	if s.done++; s.done == censuses {
+		s.done, s.phase = 0, search
+		clip(s.sample(l), s.mu)
+	}
+}
+
+// collect adds up what the workers found, in the order of the partitions.
+func (r *Round) collect(next func() ([]byte, error)) (*found, error) {
+	sums, of := 0, 0
+	switch r.s.phase {
+	case begin, narrow, ascend:
+		of = r.s.game.K
+	case score:
+		sums = r.s.game.K * 2 * r.s.now
+	}
+	all := &found{sums: make([]float64, sums), census: make([]Census, of)}
+	var shares []*Found
+	partition := 0
+	for ; ; partition++ {
+		data, err := next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if partition == r.l.Partitions {
+			return nil, fmt.Errorf("align: more than %d partitions", r.l.Partitions)
+		}
+		chains := 0
+		if r.s.phase == search {
+			_, chains = r.share(partition)
+		}
+		f, err := decodeFound(data, r.l.Dim, sums, of, chains)
+		if err != nil {
+			return nil, fmt.Errorf("align: round %d: partition %d: what was found: %w", r.s.round, partition, err)
+		}
+		all.rows += f.rows
+		all.number += f.number
+		for i, v := range f.sums {
+			all.sums[i] += v
+		}
+		for i := range f.census {
+			all.census[i].Merge(&f.census[i])
+		}
+		if chains > 0 {
+			shares = append(shares, f.chains)
+		}
+	}
+	switch {
+	case partition != r.l.Partitions:
+		return nil, fmt.Errorf("align: round %d: %d partitions of %d", r.s.round, partition, r.l.Partitions)
+	case r.s.phase != begin && all.rows != r.s.game.N:
+		return nil, fmt.Errorf("align: round %d: %d rows, where the rounds before had %d", r.s.round, all.rows, r.s.game.N)
+	}
+	all.chains = Join(shares...)
+	return all, nil
+}

@@ -1,0 +1,151 @@
+package align
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// Round is one phase. It implements rounds.Round.
+type Round struct {
+	l *Learner
+	s *state
+
+	// What workers share: the sample packed for the search, the frequencies of the
+	// round for score and ascend.
+	once   sync.Once
+	field  *Field
+	packed *blas.Weights
+}
+
+// prepare packs what the phase's workers share.
+func (r *Round) prepare() {
+	switch r.s.phase {
+	case search:
+		r.field = NewField(r.l.X, len(r.l.Class), r.l.Dim)
+	case score, ascend:
+		r.packed = blas.Pack(r.s.current(r.l.Dim), nil, r.s.now, r.l.Dim)
+	}
+}
+
+// Reads implements rounds.Round.
+func (r *Round) Reads() bool { return r.s.phase == begin || r.s.phase == score || r.s.phase == ascend }
+
+// Done implements rounds.Round: all frequencies are found, and a round is whole.
+func (r *Round) Done() bool {
+	return r.s.phase == narrow && len(r.s.w) >= r.l.Frequencies*r.l.Dim
+}
+
+// share returns the chains of a partition.
+func (r *Round) share(partition int) (first, count int) {
+	first = r.l.Search.Chains * partition / r.l.Partitions
+	return first, r.l.Search.Chains*(partition+1)/r.l.Partitions - first
+}
+
+// worker walks over one partition.
+type worker struct {
+	*Round
+	partition int
+	dual      *Dual
+	class     []int32
+	at        int // rows so far
+	found     found
+	phi       []float32
+}
+
+// Worker implements rounds.Round.
+func (r *Round) Worker(partition int, own []byte) (rounds.Worker, error) {
+	if partition < 0 || partition >= r.l.Partitions {
+		panic("align: Worker: no such partition")
+	}
+	r.once.Do(r.prepare)
+	d, class, err := decodeDual(r.l, own)
+	if err != nil {
+		return nil, fmt.Errorf("align: partition %d: dual weights: %w", partition, err)
+	}
+	if r.s.phase == begin && own != nil {
+		return nil, fmt.Errorf("align: partition %d: dual weights are kept before the first round", partition)
+	}
+	w := &worker{Round: r, partition: partition, dual: d, class: class}
+	if r.s.phase == score {
+		w.found.sums = make([]float64, r.s.game.K*2*r.s.now)
+	}
+	return w, nil
+}
+
+// Fold implements rounds.Worker. Rows held out are not looked at. It panics if the block
+// has rows of another length.
+func (w *worker) Fold(b rounds.Block) error {
+	if b.D != w.l.Dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
+		panic("align: block of another shape")
+	}
+	if b.Held {
+		return nil
+	}
+	first := w.at
+	w.at += b.N
+	if w.s.phase == begin {
+		for i, y := range b.Y {
+			c := int32(y)
+			if c < 0 || int(c) >= w.l.Classes || float32(c) != y {
+				return fmt.Errorf("align: partition %d: row %d: class %v; have %d classes", w.partition, first+i, y, w.l.Classes)
+			}
+			w.class = append(w.class, c)
+		}
+		return nil
+	}
+	if w.at > w.dual.N {
+		return fmt.Errorf("align: partition %d: more than the %d rows of the rounds before", w.partition, w.dual.N)
+	}
+	r := 2 * w.s.now
+	w.phi = grown(&w.phi, b.N*r)
+	w.packed.CosSin(w.phi, b.Phi, b.N, 1, 1)
+	switch w.s.phase {
+	case score:
+		w.dual.AddSums(w.found.sums, w.phi, r, first, b.N)
+	case ascend:
+		w.found.number += w.dual.Ascend(w.s.report.Eta, w.s.u, w.phi, r, first, b.N)
+	default:
+		panic("align: Fold in a round without rows")
+	}
+	return nil
+}
+
+// End implements rounds.Worker.
+func (w *worker) End() (foundBytes, own []byte, err error) {
+	if w.s.phase == begin {
+		w.dual = NewDual(w.class, w.l.Classes, w.l.Options.Start)
+	} else if w.Reads() && w.at != w.dual.N {
+		return nil, nil, fmt.Errorf("align: partition %d: %d rows, where the rounds before had %d", w.partition, w.at, w.dual.N)
+	}
+	w.found.rows = int64(w.dual.N)
+	switch w.s.phase {
+	case begin, narrow, ascend:
+		w.found.census = make([]Census, w.dual.K)
+		for k := range w.found.census {
+			alpha, y := w.dual.Row(k)
+			w.found.census[k].Count(alpha, y, w.s.bracket(k))
+		}
+	case search:
+		clip(w.dual, w.s.mu)
+		first, count := w.share(w.partition)
+		a := make([]float32, len(w.s.alpha))
+		w.s.sample(w.l).Signed(a)
+		w.found.chains = w.l.Search.Run(w.field, a, w.s.game.K, w.s.game.Rounds, first, count, 1)
+	case score:
+		for _, v := range w.dual.Alpha {
+			w.found.number += v
+		}
+	}
+	return w.found.encode(w.l.Dim), encodeDual(w.dual, w.class), nil
+}
+
+// clip ends a projection.
+func clip(d *Dual, mu []float64) {
+	for k := range d.K {
+		alpha, y := d.Row(k)
+		Clip(alpha, y, mu[k])
+	}
+}
