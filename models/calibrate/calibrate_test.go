@@ -1,0 +1,398 @@
+package calibrate
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/stattest"
+)
+
+var tests = stream.PurposeOf("calibrate test")
+
+// sample draws rows of scores of k outputs, with classes whose chances are those
+// of sigmoids of slope 2 and offset −1/2 by the scores.
+func sample(seed uint64, n, k int) (scores []float32, class []int32) {
+	r := stream.New(seed, tests, 0)
+	for range n {
+		p, sum := make([]float64, k), 0.0
+		for c := range p {
+			s := float32(1.5 * r.Normal())
+			scores = append(scores, s)
+			p[c] = 1 / (1 + math.Exp(-(2*float64(s) - 0.5)))
+			if k == 2 && c == 1 {
+				scores[len(scores)-1] = -scores[len(scores)-2]
+				p[1] = 1 - p[0]
+			}
+			sum += p[c]
+		}
+		u, y := r.Uniform()*sum, 0
+		for y < k-1 && u > p[y] {
+			u -= p[y]
+			y++
+		}
+		class = append(class, int32(y))
+	}
+	return scores, class
+}
+
+func counted(t testing.TB, scores []float32, class []int32, k int) *Counts {
+	t.Helper()
+	c := NewCounts(k)
+	if err := c.Add(scores, class); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCellsAscendAndHoldTheirScores(t *testing.T) {
+	last := -1
+	for i := range Cells {
+		if got := cell(float32(centre(i))); got != i {
+			t.Fatalf("centre %g of cell %d is in cell %d", centre(i), i, got)
+		}
+		if i > 0 && !(centre(i) > centre(i-1)) {
+			t.Fatalf("centres %g, %g", centre(i-1), centre(i))
+		}
+	}
+	for _, s := range []float32{float32(math.Inf(-1)), -1e9, -64, -1, -1e-9, 0, 1e-9, 1, 63.9, 1e9, float32(math.Inf(1))} {
+		if c := cell(s); c < last || c >= Cells {
+			t.Errorf("score %g is in cell %d, after %d", s, c, last)
+		} else {
+			last = c
+		}
+	}
+	r := stream.New(1, tests, 1)
+	for range 10000 {
+		s := float32(math.Exp(2 * r.Normal()))
+		if s > 0x1p-9 && s < 64 && math.Abs(centre(cell(s))-float64(s)) > 0.004*float64(s) {
+			t.Fatalf("score %g has the centre %g", s, centre(cell(s)))
+		}
+	}
+}
+
+func TestCutsAndOrderLeaveNoTrace(t *testing.T) {
+	const n, k = 500, 3
+	scores, class := sample(1, n, k)
+	whole := counted(t, scores, class, k)
+	parts := counted(t, scores[300*k:], class[300:], k)
+	parts.Merge(counted(t, scores[:100*k], class[:100], k))
+	parts.Merge(counted(t, scores[100*k:300*k], class[100:300], k))
+	if !slices.Equal(whole.n, parts.n) || whole.Rows() != n {
+		t.Error("counts differ")
+	}
+	data, _ := parts.MarshalBinary()
+	var back Counts
+	if err := back.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(&back, whole) {
+		t.Errorf("counts do not come back: %v", err)
+	}
+	c, err := Fit(whole, Platt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := make([]float32, n*k)
+	c.Apply(p, scores, n)
+	all, some, rest := NewReliability(k, 15), NewReliability(k, 15), NewReliability(k, 15)
+	for _, err := range []error{all.Add(p, class), rest.Add(p[200*k:], class[200:]), some.Add(p[:200*k], class[:200])} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rest.Merge(some)
+	if !reflect.DeepEqual(rest, all) || !reflect.DeepEqual(rest.Tests(), all.Tests()) {
+		t.Error("reliabilities differ")
+	}
+	data, _ = rest.MarshalBinary()
+	var again Reliability
+	if err := again.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(&again, all) {
+		t.Errorf("reliability does not come back: %v", err)
+	}
+}
+
+// Scores whose chances are a sigmoid give that sigmoid back.
+func TestPlattFindsThePlantedSigmoid(t *testing.T) {
+	curve := func(seed uint64) Curve {
+		scores, class := sample(seed, 2000, 2)
+		c, err := Fit(counted(t, scores, class, 2), Platt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Curves[0]
+	}
+	stattest.Over(40, func(seed uint64) float64 { return curve(seed).Slope }).Near(t, "slope", 2, 0.03)
+	stattest.Over(40, func(seed uint64) float64 { return curve(seed).Offset }).Near(t, "offset", -0.5, 0.02)
+}
+
+// The twin is plain gradient descent on the rows themselves.
+func TestPlattIsTheMaximumOfTheLikelihood(t *testing.T) {
+	scores, class := sample(3, 300, 3)
+	counts := counted(t, scores, class, 3)
+	got, err := Fit(counts, Platt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for o, curve := range got.Curves {
+		var members, others float64
+		for _, y := range class {
+			if int(y) == o {
+				members++
+			} else {
+				others++
+			}
+		}
+		a, b := 0.0, 0.0
+		for range 20000 {
+			var ga, gb float64
+			for i, y := range class {
+				s := centre(cell(scores[i*3+o]))
+				target := 1 / (others + 2)
+				if int(y) == o {
+					target = (members + 1) / (members + 2)
+				}
+				g := 1/(1+math.Exp(-(a*s+b))) - target
+				ga, gb = ga+g*s/300, gb+g/300
+			}
+			a, b = a-ga, b-gb
+		}
+		if math.Abs(curve.Slope-a) > 1e-6 || math.Abs(curve.Offset-b) > 1e-6 {
+			t.Errorf("output %d: %+v, want %g, %g", o, curve, a, b)
+		}
+	}
+}
+
+func TestPlattOfSeparableScoresIsFinite(t *testing.T) {
+	var scores []float32
+	var class []int32
+	for i := range 40 {
+		s := float32(i) - 19.5
+		scores = append(scores, s, -s)
+		class = append(class, int32(i/20))
+	}
+	for i, y := range class {
+		class[i] = 1 - y // large scores of output 0 are of class 0
+	}
+	c, err := Fit(counted(t, scores, class, 2), Platt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := c.Curves[0].Slope; !(a > 0.1) || math.IsInf(a, 0) || math.Abs(a-c.Curves[1].Slope) > 1e-6 {
+		t.Errorf("%+v", c.Curves)
+	}
+}
+
+// The twin is the formula f_i = max over a ≤ i of min over b ≥ i of the mean of
+// points a to b.
+func TestIsotonicIsTheMaxMinOfMeans(t *testing.T) {
+	for seed := range uint64(20) {
+		scores, class := sample(seed, 60, 2)
+		counts := counted(t, scores, class, 2)
+		c, err := Fit(counts, Isotonic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _, _ := counts.points(0)
+		for i := range p {
+			best := math.Inf(-1)
+			for a := range i + 1 {
+				low := math.Inf(1)
+				for b := i; b < len(p); b++ {
+					var members, rows float64
+					for _, q := range p[a : b+1] {
+						members, rows = members+q.members, rows+q.members+q.others
+					}
+					low = min(low, members/rows)
+				}
+				best = max(best, low)
+			}
+			if got := c.Curves[0].At(p[i].score); math.Abs(got-best) > 1e-12 {
+				t.Fatalf("seed %d: %g at %g, want %g", seed, got, p[i].score, best)
+			}
+		}
+		curve := c.Curves[0]
+		if curve.At(-100) != curve.Probability[0] || curve.At(100) != curve.Probability[len(curve.Probability)-1] {
+			t.Error("not constant beyond the ends")
+		}
+	}
+}
+
+func TestCalibrationImprovesScoresThatAreOverconfident(t *testing.T) {
+	// The chances of two classes are a sigmoid, as is assumed; those of three are not.
+	for k, most := range map[int]float64{2: 0.02, 3: 0.14} {
+		overconfident(t, k, most)
+	}
+}
+
+func overconfident(t *testing.T, k int, most float64) {
+	const n = 4000
+	scores, class := sample(8, 2*n, k)
+	raw := NewReliability(k, 10)
+	bad := make([]float32, n*k)
+	for i := range n {
+		var sum float64
+		for c := range k {
+			sum += math.Exp(5 * float64(scores[i*k+c]))
+		}
+		for c := range k {
+			bad[i*k+c] = float32(math.Exp(5*float64(scores[i*k+c])) / sum)
+		}
+	}
+	if err := raw.Add(bad, class[:n]); err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{Platt, Isotonic} {
+		c, err := Fit(counted(t, scores[n*k:], class[n:], k), method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := make([]float32, n*k)
+		c.Apply(p, scores, n)
+		for i := range n {
+			var sum float64
+			for _, v := range p[i*k : (i+1)*k] {
+				sum += float64(v)
+			}
+			if math.Abs(sum-1) > 1e-6 {
+				t.Fatalf("probabilities %v", p[i*k:(i+1)*k])
+			}
+		}
+		r := NewReliability(k, 10)
+		if err := r.Add(p, class[:n]); err != nil {
+			t.Fatal(err)
+		}
+		a, b := r.Tests(), raw.Tests()
+		if !(a.ECE < 0.5*b.ECE && a.LogLoss < b.LogLoss && a.Brier < b.Brier) || a.ECE > most {
+			t.Errorf("%d classes, %s: ece %g, log loss %g, Brier %g; before %g, %g, %g", k, method, a.ECE, a.LogLoss, a.Brier, b.ECE, b.LogLoss, b.Brier)
+		}
+	}
+}
+
+func TestReliabilityByHand(t *testing.T) {
+	r := NewReliability(2, 10)
+	// Confidences 0.75 (right), 0.75 (wrong), 1 (right), 0.5 (right, at an edge).
+	if err := r.Add([]float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}); err != nil {
+		t.Fatal(err)
+	}
+	got := r.Tests()
+	if got.Rows != 4 || got.Bins[7] != (Bin{0.7, 0.8, 2, 0.75, 0.5}) || got.Bins[9].Rows != 1 || got.Bins[4].Rows != 1 || got.Bins[5].Rows != 0 {
+		t.Errorf("%+v", got)
+	}
+	if want := (2*0.25 + 0 + 0.5) / 4; math.Abs(got.ECE-want) > 1e-15 {
+		t.Errorf("ece %g, want %g", got.ECE, want)
+	}
+	if want := (2*0.0625 + 2*0.5625 + 0.5) / 4; got.Brier != want {
+		t.Errorf("Brier %g, want %g", got.Brier, want)
+	}
+	if want := (-math.Log(0.75) - math.Log(0.25) - math.Log(0.5)) / 4; math.Abs(got.LogLoss-want) > 1e-7 {
+		t.Errorf("log loss %g, want %g", got.LogLoss, want)
+	}
+	if err := r.Add([]float32{0, 1}, []int32{0}); err != nil || math.IsInf(r.Tests().LogLoss, 0) {
+		t.Errorf("log loss of a class said to be impossible: %v, %v", r.Tests().LogLoss, err)
+	}
+	for _, p := range []float32{-0.1, 1.1, float32(math.NaN())} {
+		if err := r.Add([]float32{p, 0}, []int32{0}); err == nil || !strings.Contains(err.Error(), "no probability") {
+			t.Errorf("%g: %v", p, err)
+		}
+	}
+	if none := NewReliability(2, 5).Tests(); none.Rows != 0 || none.ECE != 0 || len(none.Bins) != 5 {
+		t.Errorf("%+v", none)
+	}
+}
+
+func TestWhatCannotBeFittedIsAnError(t *testing.T) {
+	scores, class := sample(1, 50, 2)
+	if _, err := Fit(counted(t, scores, class, 2), "plat"); err == nil || !strings.Contains(err.Error(), `did you mean "platt"`) {
+		t.Error(err)
+	}
+	clear(class)
+	if _, err := Fit(counted(t, scores, class, 2), Platt); err == nil || !strings.Contains(err.Error(), "50 rows of its class and 0 of others") {
+		t.Error(err)
+	}
+	if err := NewCounts(2).Add([]float32{0, float32(math.NaN())}, []int32{0}); err == nil || !strings.Contains(err.Error(), "row 0: output 1") {
+		t.Error(err)
+	}
+	c := &Calibration{Method: Isotonic, Curves: []Curve{{Score: []float64{0}, Probability: []float64{0}}, {Score: []float64{0}, Probability: []float64{0}}}}
+	p := []float32{1, 2}
+	if c.Apply(p, p, 1); p[0] != 0.5 || p[1] != 0.5 {
+		t.Errorf("curves that are all 0 give %v", p)
+	}
+}
+
+func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }
+
+func FuzzParse(f *testing.F) {
+	scores, class := sample(1, 200, 3)
+	for _, method := range []string{Platt, Isotonic} {
+		c, err := Fit(counted(f, scores, class, 3), method)
+		if err != nil {
+			f.Fatal(err)
+		}
+		data, err := json.Marshal(c)
+		if err != nil {
+			f.Fatal(err)
+		}
+		back, err := Parse(data)
+		if err != nil || !reflect.DeepEqual(back, c) {
+			f.Fatalf("does not come back: %v", err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte(`{"method":"isotonic","curves":[{"score":[0,5e-324,1],"probability":[0,0.5,1]},{"score":[0],"probability":[0]}]}`))
+	f.Add([]byte(`{"method":"isotonic","curves":[{"score":[0,-1],"probability":[0,1]},{}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Parse(data)
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Parse(again); err != nil {
+			t.Fatalf("was read and cannot be read again: %v", err)
+		}
+		for _, v := range c.Curves {
+			last := -1.0
+			for _, s := range []float64{-1e300, -5, -0.5, 0, 5e-324, 0.25, 3, 1e300} {
+				p := v.At(s)
+				if !(p >= 0 && p <= 1) || v.Slope >= 0 && p < last {
+					t.Fatalf("probability %g after %g at %g", p, last, s)
+				}
+				last = p
+			}
+		}
+	})
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	scores, class := sample(1, 5, 2)
+	data, _ := counted(f, scores, class, 2).MarshalBinary()
+	f.Add(data)
+	r := NewReliability(2, 3)
+	r.Add([]float32{0.2, 0.8, 0.5, 0.5}, []int32{1, 0})
+	data, _ = r.MarshalBinary()
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var c Counts
+		if c.UnmarshalBinary(data) == nil {
+			Fit(&c, Isotonic)
+			Fit(&c, Platt)
+		}
+		var r Reliability
+		if r.UnmarshalBinary(data) == nil {
+			again, _ := r.MarshalBinary()
+			var s Reliability
+			if err := s.UnmarshalBinary(again); err != nil {
+				t.Fatal(err)
+			}
+			if b, _ := s.MarshalBinary(); !bytes.Equal(b, again) {
+				t.Fatal("another encoding")
+			}
+			r.Tests()
+		}
+	})
+}

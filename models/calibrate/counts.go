@@ -1,0 +1,152 @@
+// Package calibrate turns scores into probabilities, by rows that the model has
+// not learned from, and measures how good probabilities are.
+//
+// What it needs to know of rows is counted in integers or added exactly, so that
+// rows may be cut over folds and workers in any way.
+package calibrate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/safetensors"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// Cells is the number of cells of the grid of scores. Sizes from 2⁻¹⁰ to 2⁶ have
+// 128 cells an octave, for each sign: a score and its cell's centre differ by at
+// most 0.4 %. Smaller ones share a cell with 2⁻¹⁰, larger ones that of the largest.
+// The grid is fixed, so nothing need be known of the scores before.
+const Cells = 4096
+
+const (
+	half      = Cells / 2
+	firstCell = 117 << 7 // upper 16 bits of 2⁻¹⁰ as float32
+)
+
+// cell returns the cell of a score; cells ascend with the scores.
+func cell(s float32) int {
+	b := math.Float32bits(s)
+	u := min(max(int(b&(1<<31-1)>>16)-firstCell, 0), half-1)
+	if b>>31 != 0 {
+		return half - 1 - u
+	}
+	return half + u
+}
+
+// centre returns the score that stands for a cell.
+func centre(c int) float64 {
+	sign, u := 1.0, c-half
+	if u < 0 {
+		sign, u = -1, half-1-c
+	}
+	if u == 0 {
+		return sign * 0x1p-11
+	}
+	return sign * float64(math.Float32frombits(uint32(u+firstCell)<<16|1<<15))
+}
+
+// Counts counts the scores of each output in cells, those of rows of the output's
+// class apart from the others. It is made by NewCounts; it is not safe for
+// concurrent use.
+type Counts struct {
+	outputs int
+	n       []int64 // outputs×2×Cells: rows of other classes, rows of the class
+}
+
+// NewCounts returns the counts of no rows. It panics for fewer than two outputs.
+func NewCounts(outputs int) *Counts {
+	if outputs < 2 {
+		panic("calibrate: fewer than two outputs")
+	}
+	return &Counts{outputs: outputs, n: make([]int64, outputs*2*Cells)}
+}
+
+// Add counts rows of scores, row-major, with their classes. It panics if lengths
+// or classes do not fit; the error is about a score that is NaN.
+func (c *Counts) Add(scores []float32, class []int32) error {
+	if len(scores) != len(class)*c.outputs {
+		panic("calibrate: scores and classes do not fit")
+	}
+	if i := slices.IndexFunc(scores, func(s float32) bool { return s != s }); i >= 0 {
+		return fmt.Errorf("calibrate: row %d: output %d: the score is NaN", i/c.outputs, i%c.outputs)
+	}
+	for i, y := range class {
+		if y < 0 || int(y) >= c.outputs {
+			panic("calibrate: class out of range")
+		}
+		for o, s := range scores[i*c.outputs : (i+1)*c.outputs] {
+			at := 2 * o * Cells
+			if o == int(y) {
+				at += Cells
+			}
+			c.n[at+cell(s)]++
+		}
+	}
+	return nil
+}
+
+// Merge adds the rows of d. It panics if it has another number of outputs.
+func (c *Counts) Merge(d *Counts) {
+	if c.outputs != d.outputs {
+		panic("calibrate: counts of different outputs")
+	}
+	for i, n := range d.n {
+		c.n[i] += n
+	}
+}
+
+// Rows returns the number of rows.
+func (c *Counts) Rows() int64 {
+	var n int64
+	for _, v := range c.n[:2*Cells] {
+		n += v
+	}
+	return n
+}
+
+const countsKind = "calibrate counts 1"
+
+// MarshalBinary implements encoding.BinaryMarshaler. The error is always nil.
+func (c *Counts) MarshalBinary() ([]byte, error) {
+	return loss.EncodeRecord(countsKind, nil, safetensors.Of("counts", c.n, c.outputs, 2, Cells)), nil
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (c *Counts) UnmarshalBinary(data []byte) error {
+	r := loss.OpenRecord(data, countsKind)
+	n := loss.Array[int64](r, "counts", -1, 2, Cells)
+	outputs := len(n) / (2 * Cells)
+	switch {
+	case r.Err != nil:
+		return fmt.Errorf("calibrate: counts: %w", r.Err)
+	case outputs < 2:
+		return fmt.Errorf("calibrate: counts: %d outputs, want 2 or more", outputs)
+	}
+	for _, v := range n {
+		if v < 0 || v > 1<<48 {
+			return fmt.Errorf("calibrate: counts: %d rows in a cell", v)
+		}
+	}
+	*c = Counts{outputs: outputs, n: n}
+	return nil
+}
+
+// point is a cell with rows.
+type point struct {
+	score           float64
+	others, members float64
+}
+
+// points returns the cells of an output that have rows, ascending.
+func (c *Counts) points(output int) (p []point, others, members float64) {
+	n := c.n[2*output*Cells : 2*(output+1)*Cells]
+	for i := range Cells {
+		if a, b := float64(n[i]), float64(n[Cells+i]); a+b > 0 {
+			p = append(p, point{centre(i), a, b})
+			others, members = others+a, members+b
+		}
+	}
+	return p, others, members
+}

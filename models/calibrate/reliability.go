@@ -1,0 +1,189 @@
+package calibrate
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// Tests says how good probabilities are.
+type Tests struct {
+	Rows    int64   `json:"rows"`
+	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, p at least 10⁻⁷
+	Brier   float64 `json:"brier"`    // mean of Σ (p_c − 1 if c is the class)²
+	// ECE is the expected calibration error: the mean over rows of the difference of
+	// confidence and accuracy in the row's bin (Naeini, Cooper and Hauskrecht 2015).
+	ECE  float64 `json:"ece"`
+	Bins []Bin   `json:"bins"`
+}
+
+// Bin is of rows whose class of largest probability has one above Low and up to
+// High.
+type Bin struct {
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+	Rows       int64   `json:"rows"`
+	Confidence float64 `json:"confidence"` // mean of the largest probability; 0 of no rows
+	Accuracy   float64 `json:"accuracy"`   // share of rows that are of its class
+}
+
+// Reliability takes in rows of probabilities with their classes. It is made by
+// NewReliability. Sums in it are exact, so rows may come in any order and cuts.
+type Reliability struct {
+	outputs        int
+	rows, right    []int64     // of each bin
+	confidence     []exact.Sum // of each bin
+	logLoss, brier exact.Sum
+}
+
+// MaxBins is the largest number of bins; 10 and 15 are customary.
+const MaxBins = 1000
+
+// least is the smallest probability that the logarithm is taken of.
+const least = 1e-7
+
+// NewReliability returns the reliability of no rows. It panics for fewer than two
+// outputs, and unless there are 1 to MaxBins bins.
+func NewReliability(outputs, bins int) *Reliability {
+	if outputs < 2 || bins < 1 || bins > MaxBins {
+		panic("calibrate: reliability without outputs or bins")
+	}
+	return &Reliability{outputs: outputs, rows: make([]int64, bins), right: make([]int64, bins), confidence: make([]exact.Sum, bins)}
+}
+
+// Add takes in rows of probabilities, row-major, with their classes. It panics if
+// lengths or classes do not fit; the error is about a number that is no
+// probability, and nothing is added then.
+func (r *Reliability) Add(p []float32, class []int32) error {
+	k := r.outputs
+	if len(p) != len(class)*k {
+		panic("calibrate: probabilities and classes do not fit")
+	}
+	for i, v := range p {
+		if !(v >= 0 && v <= 1) {
+			return fmt.Errorf("calibrate: row %d: output %d: %g is no probability", i/k, i%k, v)
+		}
+	}
+	for i, y := range class {
+		if y < 0 || int(y) >= k {
+			panic("calibrate: class out of range")
+		}
+		row := p[i*k : (i+1)*k]
+		best, square := 0, 0.0
+		for c, v := range row {
+			if v > row[best] {
+				best = c
+			}
+			d := float64(v)
+			if c == int(y) {
+				d--
+			}
+			square += float64(d * d)
+		}
+		r.brier.Add(float32(square))
+		r.logLoss.Add(float32(-loss.Log(max(float64(row[y]), least))))
+		bin := r.bin(row[best])
+		r.rows[bin]++
+		if best == int(y) {
+			r.right[bin]++
+		}
+		r.confidence[bin].Add(row[best])
+	}
+	return nil
+}
+
+// bin returns the bin of a confidence: bin i is above i/n and up to (i+1)/n.
+func (r *Reliability) bin(p float32) int {
+	n := len(r.rows)
+	i := min(int(float64(p)*float64(n)), n-1)
+	if i > 0 && float64(p) <= float64(i)/float64(n) {
+		i--
+	}
+	return i
+}
+
+// Merge adds the rows of s. It panics if outputs or bins differ.
+func (r *Reliability) Merge(s *Reliability) {
+	if r.outputs != s.outputs || len(r.rows) != len(s.rows) {
+		panic("calibrate: reliabilities of different outputs or bins")
+	}
+	for i := range r.rows {
+		r.rows[i] += s.rows[i]
+		r.right[i] += s.right[i]
+		r.confidence[i].Merge(&s.confidence[i])
+	}
+	r.logLoss.Merge(&s.logLoss)
+	r.brier.Merge(&s.brier)
+}
+
+// Tests returns the figures.
+func (r *Reliability) Tests() Tests {
+	n := len(r.rows)
+	var t Tests
+	for _, m := range r.rows {
+		t.Rows += m
+	}
+	if t.Rows > 0 {
+		t.LogLoss, t.Brier = exact.Mean(t.Rows, &r.logLoss), exact.Mean(t.Rows, &r.brier)
+	}
+	for i, m := range r.rows {
+		b := Bin{Low: float64(i) / float64(n), High: float64(i+1) / float64(n), Rows: m}
+		if m > 0 {
+			b.Confidence = exact.Mean(m, &r.confidence[i])
+			b.Accuracy = float64(r.right[i]) / float64(m)
+			t.ECE += float64(float64(m) / float64(t.Rows) * max(b.Accuracy-b.Confidence, b.Confidence-b.Accuracy))
+		}
+		t.Bins = append(t.Bins, b)
+	}
+	return t
+}
+
+const reliabilityVersion = 1
+
+// MarshalBinary implements encoding.BinaryMarshaler. The error is always nil.
+func (r *Reliability) MarshalBinary() ([]byte, error) {
+	b := putCounts([]byte{reliabilityVersion}, int64(r.outputs), int64(len(r.rows)))
+	b = putCounts(b, r.rows...)
+	b = putCounts(b, r.right...)
+	for i := range r.confidence {
+		b, _ = r.confidence[i].AppendBinary(b)
+	}
+	b, _ = r.logLoss.AppendBinary(b)
+	return r.brier.AppendBinary(b)
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (r *Reliability) UnmarshalBinary(data []byte) error {
+	damaged := fmt.Errorf("calibrate: damaged encoding of a reliability")
+	if len(data) == 0 || data[0] != reliabilityVersion {
+		return damaged
+	}
+	data = data[1:]
+	var head [2]int64
+	if !takeCounts(&data, head[:]) || head[0] < 2 || head[0] > MaxOutputs || head[1] < 1 || head[1] > MaxBins {
+		return damaged
+	}
+	s := NewReliability(int(head[0]), int(head[1]))
+	if !takeCounts(&data, s.rows) || !takeCounts(&data, s.right) {
+		return damaged
+	}
+	sums := make([]*exact.Sum, 0, len(s.rows)+2)
+	for i := range s.confidence {
+		if s.right[i] > s.rows[i] {
+			return damaged
+		}
+		sums = append(sums, &s.confidence[i])
+	}
+	for _, sum := range append(sums, &s.logLoss, &s.brier) {
+		var err error
+		if data, err = sum.Decode(data); err != nil || sum.Sign() < 0 {
+			return damaged
+		}
+	}
+	if len(data) > 0 {
+		return damaged
+	}
+	*r = *s
+	return nil
+}
