@@ -41,8 +41,8 @@ func play(t *testing.T, l *Learner, x []float32, class []int32, cuts []int, bloc
 			}
 			for lo := cuts[p]; r.Reads() && lo < cuts[p+1]; lo += block {
 				hi := min(lo+block, cuts[p+1])
-				b := rounds.Block{N: hi - lo, D: l.Dim, Phi: x[lo*l.Dim : hi*l.Dim]}
-					if err := w.Fold(b); err != nil {
+				b := rounds.Block{N: hi - lo, D: l.Dim, Phi: x[lo*l.Dim : hi*l.Dim], Y: floats(class[lo:hi])}
+				if err := w.Fold(b); err != nil {
 					t.Fatal(err)
 				}
 				b.Held = true
