@@ -33,6 +33,9 @@ func (t *training) fitRounds(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if _, err := t.augment(); err != nil {
+		return err
+	}
 	t.progress.note("training on %s rows of %d numbers: %s, %d features; %s", groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim,
 		describe(o, o.lossName(t.target.Classes != nil)))
 	t.progress.phase("training", 0)
@@ -100,6 +103,9 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 		return nil, err
 	}
 	pass := t.learnPass(sealed, folds, end.Partitions)
+	if pass.Learn.Augment, err = t.augment(); err != nil {
+		return nil, err
+	}
 	opened, err := sealed.Open()
 	if err != nil {
 		return nil, &UsageError{err}

@@ -30,6 +30,8 @@ type LearnerOptions struct {
 	Rate   float64 // of sgd: the learning rate to begin with; 0 finds one on a sample
 	Batch  int     // of sgd: rows of a batch; 0 chooses
 
+	Augment []string // how images are changed at random in each round; none if empty
+
 	Init   string // directory of a model to begin with; "" begins with weights of 0
 	Rounds RoundOptions
 	Curve  string // file for a picture of how the rounds went, .png or .svg; "" for none
@@ -121,6 +123,9 @@ func (o LearnerOptions) validate() error {
 		if _, ok := inRounds[o.Name]; !ok {
 			return usage("unknown learner %q%s; have %s", o.Name, DidYouMean(o.Name, Learners()), strings.Join(Learners(), ", "))
 		}
+		if _, _, err := augmentation(o.Augment); err != nil {
+			return err
+		}
 		if o.Curve != "" {
 			if _, err := pictureFormat(o.Curve); err != nil {
 				return err
@@ -131,7 +136,7 @@ func (o LearnerOptions) validate() error {
 	for name, given := range map[string]bool{
 		"loss": o.Loss != "", "class_weight": len(o.Weights) > 0, "init": o.Init != "",
 		"rounds": o.Rounds.Rounds != 0, "gap": o.Rounds.Gap != 0, "patience": o.Rounds.Patience != 0,
-		"max_time": o.Rounds.Time != 0, "curve": o.Curve != "", "partitions": o.Rounds.Partitions != 0,
+		"max_time": o.Rounds.Time != 0, "curve": o.Curve != "", "augment": len(o.Augment) > 0, "partitions": o.Rounds.Partitions != 0,
 	} {
 		if given {
 			return usage("--%s is for learners in rounds (%s); ridge is fitted in one pass", name, strings.Join(keys(inRounds), ", "))

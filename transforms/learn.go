@@ -28,8 +28,15 @@ type Learn struct {
 	Rows int64 `json:"rows"`
 	// Folds is how many parts rows are cut into by the hash of their content. The
 	// first is held out; with 0 nothing is.
-	Folds   int            `json:"folds,omitempty"`
-	Augment *image.Augment `json:"augment,omitempty"` // of the rows learned from
+	Folds   int      `json:"folds,omitempty"`
+	Augment *Augment `json:"augment,omitempty"`
+}
+
+// Augment says how the rows learned from are changed at random, anew in each round,
+// and the recipe that takes them to features then.
+type Augment struct {
+	Images image.Augment   `json:"images"`
+	Recipe features.Sealed `json:"recipe"`
 }
 
 // Learner is a learner as plain data: its kind and its options.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 )
@@ -72,8 +73,14 @@ func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte
 	if err != nil {
 		return asFault(Internal, err)
 	}
+	var augmented features.Map
+	if a := p.Learn.Augment; a != nil {
+		if augmented, err = openMap(ctx, a.Recipe); err != nil {
+			return asFault(Internal, err)
+		}
+	}
 	w := &walk{
-		pass: p, scan: f.Scan, round: round, epoch: f.Round, m: m, name: p.featuresName(), keep: f.Keep,
+		pass: p, scan: f.Scan, augmented: augmented, round: round, epoch: f.Round, m: m, name: p.featuresName(), keep: f.Keep,
 		slots: newSlots(max(1, f.Scan.Threads)),
 		own: func(partition int) ([]byte, error) {
 			if f.Round == 0 {

@@ -8,8 +8,9 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// maps holds the map drawn last, which the lanes of a process share.
-var maps = newCache(1, func(ctx context.Context, sealed string) (features.Map, error) {
+// maps holds the maps drawn last, which the lanes of a process share: a pass has
+// one, or two where rows are changed at random.
+var maps = newCache(2, func(ctx context.Context, sealed string) (features.Map, error) {
 	var s features.Sealed
 	if err := json.Unmarshal([]byte(sealed), &s); err != nil {
 		return nil, err

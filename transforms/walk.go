@@ -22,11 +22,13 @@ type walk struct {
 	round rounds.Round
 	epoch int // number of the round
 	m     features.Map
-	name  string // of the features
-	keep  int64  // bytes of features that this process keeps
-	own   func(partition int) ([]byte, error)
-	store func(partition int, found, own []byte) error
-	slots chan *slot
+	// augmented is the map of rows that were changed at random; nil if none are.
+	augmented features.Map
+	name      string // of the features
+	keep      int64  // bytes of features that this process keeps
+	own       func(partition int) ([]byte, error)
+	store     func(partition int, found, own []byte) error
+	slots     chan *slot
 }
 
 // slot is the right to compute, with the memory that it takes.
@@ -349,14 +351,15 @@ func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 		return p.learn(worker, block)
 	}
 	x := b.rows.X
+	m := w.m
 	if a := w.pass.Learn.Augment; a != nil && !b.held {
-		in, changed := a.Dims()
+		in, changed := a.Images.Dims()
 		if in != b.rows.D {
 			return fmt.Errorf("transforms: images of %d numbers, rows of %d", in, b.rows.D)
 		}
 		s.x = grow(s.x, n*changed)
-		a.Apply(s.x, x, n, func(i int) uint64 { return b.hash[i] }, w.epoch)
-		x = s.x
+		a.Images.Apply(s.x, x, n, func(i int) uint64 { return b.hash[i] }, w.epoch)
+		x, m = s.x, w.augmented
 	}
 	stop := clock(mapping)
 	bytes := 4 * int64(n) * int64(out+1)
@@ -368,7 +371,7 @@ func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 		s.phi = grow(s.phi, n*out)
 		block.Phi = s.phi
 	}
-	w.m.Apply(block.Phi, x, n)
+	m.Apply(block.Phi, x, n)
 	stop()
 	return p.learn(worker, block)
 }

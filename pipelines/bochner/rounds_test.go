@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,8 @@ func learners() map[string][]string {
 	return map[string][]string{
 		"svm hinge":         {"--learner", "svm", "--rounds", "4", "--lambda", "1e-3"},
 		"svm squared hinge": {"--learner", "svm", "--loss", "squared_hinge", "--rounds", "4", "--lambda", "1e-3", "--class_weight", "balanced"},
+		"sgd softmax":       {"--learner", "sgd", "--rounds", "3", "--lambda", "1e-4", "--folds", "5"},
+		"sgd falling rate":  {"--learner", "sgd", "--method", "sgd", "--loss", "hinge", "--rounds", "3", "--lambda", "0", "--batch", "7"},
 		"svm logistic path": {"--learner", "svm", "--loss", "logistic", "--rounds", "3", "--lambda", "1e-2,1e-3", "--partitions", "3"},
 	}
 }
@@ -157,5 +160,59 @@ func TestTrainingGoesOnFromAnEarlierModel(t *testing.T) {
 	train("long", "60")
 	if cold, warm := train("cold", "2"), train("warm", "2", "--init", "long"); !(warm < cold) {
 		t.Errorf("objective %g after two rounds, and %g of those that go on from a good model", cold, warm)
+	}
+}
+
+// halves writes n records of CIFAR-10 of two classes, bright above and bright below.
+func halves(t *testing.T, dir string, n int) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var data []byte
+	for i := range n {
+		data = append(data, byte(i%2))
+		for j := range 3072 {
+			v := r.IntN(128)
+			if (j%1024 < 512) == (i%2 == 0) {
+				v += 64
+			}
+			data = append(data, byte(v))
+		}
+	}
+	write(t, dir, "pictures.bin", string(data))
+}
+
+func TestPicturesAreChangedTheSameWayWhereverTheyAre(t *testing.T) {
+	dir := t.TempDir()
+	halves(t, dir, 300)
+	train := func(args ...string) map[string]string {
+		t.Helper()
+		must(t, dir, append([]string{
+			"train", "--data", "pictures.bin", "--format", "cifar10", "--scale", "crop:24,255", "--features", "64", "--width", "20",
+			"--learner", "sgd", "--rounds", "3", "--lambda", "1e-4", "--folds", "5", "--model", "m",
+		}, args...)...)
+		defer os.RemoveAll(filepath.Join(dir, "m"))
+		return files(t, filepath.Join(dir, "m"))
+	}
+	const changes = "--augment=crop,flip,brightness:0.2,contrast:0.3,saturation:0.4"
+	want := train(changes)
+	if train()["weights.safetensors"] == want["weights.safetensors"] {
+		t.Error("the same weights without changes of the pictures")
+	}
+	for _, args := range [][]string{
+		{"--runner", "prism", "--lanes", "3", "--rounds_per_job", "2"}, {"--keep_bytes", "0", "--threads", "1"}, {"--threads", "3"},
+	} {
+		same(t, strings.Join(args, " "), want, train(append(args, changes)...))
+	}
+	for _, test := range []struct{ flag, want string }{
+		{"--augment=shear", `unknown word "shear"`}, {"--augment=flip:1", "want flip and crop as they are"},
+		{"--augment=brightness:2", "want an amount above 0"}, {"--augment=brightness", "an amount from 0 to 1 behind the others"},
+	} {
+		r := run(t, dir, "train", "--data", "pictures.bin", "--format", "cifar10", "--learner", "sgd", "--model", "m", test.flag)
+		if r.code != 2 || !strings.Contains(r.stderr, test.want) {
+			t.Errorf("%s: exit code %d, want 2 and %q:\n%s", test.flag, r.code, test.want, r.stderr)
+		}
+	}
+	r := run(t, dir, "train", "--data", "pictures.bin", "--format", "cifar10", "--learner", "sgd", "--model", "m", "--augment", "crop")
+	if r.code != 2 || !strings.Contains(r.stderr, "--scale, which must begin with one") {
+		t.Errorf("a crop of no size: exit code %d\n%s", r.code, r.stderr)
 	}
 }

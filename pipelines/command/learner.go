@@ -21,6 +21,7 @@ func registerLearner(fs *pflag.FlagSet, o *pipelines.LearnerOptions) {
 	fs.StringVar(&o.Method, "method", "adagrad", "Of sgd: adagrad, or sgd with a rate that falls.")
 	fs.Float64Var(&o.Rate, "rate", 0, "Of sgd: learning rate to begin with; 0 finds one by short runs on a sample.")
 	fs.IntVar(&o.Batch, "batch", 0, "Of sgd: rows of a batch; 0 chooses.")
+	fs.StringSliceVar(&o.Augment, "augment", nil, "Of images: changes made at random in each round to the rows learned from: crop (of the size that --scale begins with), flip, brightness:AMOUNT, contrast:AMOUNT, saturation:AMOUNT, with commas between; amounts from 0 to 1.")
 	fs.StringVar(&o.Init, "init", "", "Directory of a model of the same features and classes whose weights to begin with.")
 	fs.StringVar(&o.Curve, "curve", "", "File for a picture of how the rounds went, .png or .svg.")
 
