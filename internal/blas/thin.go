@@ -49,8 +49,10 @@ func Gradient64(g, c []float64, x []float32, n, d, k, threads int) {
 }
 
 const (
-	thinRows = 32  // between two looks at the same sums
-	thinCols = 512 // of a work item; a multiple of 16
+	thinRows  = 32  // between two looks at the same sums
+	thinCols  = 512 // of a work item; a multiple of 16
+	thinCopy  = 12  // outputs from which on a copy of the rows pays
+	thinPitch = thinCols + 16
 )
 
 func gradientOf[T, X real](kernel func(g []T, gs int, c []T, cs int, x []X, xs int, rows, cols, outs int),
@@ -71,13 +73,25 @@ func gradientOf[T, X real](kernel func(g []T, gs int, c []T, cs int, x []X, xs i
 // addThin is gradientOf for rows of g and x that are gs and xs apart.
 func addThin[T, X real](kernel func(g []T, gs int, c []T, cs int, x []X, xs int, rows, cols, outs int),
 	g []T, gs int, c []T, x []X, xs, n, d, k, threads int) {
-	parallel(threads, (d+thinCols-1)/thinCols, func(item int, _ *scratch) {
+	parallel(threads, (d+thinCols-1)/thinCols, func(item int, s *scratch) {
 		from := item * thinCols
 		to := min(from+thinCols, d)
 		whole := to - to%lanes
 		if whole > from {
 			for i := 0; i < n; i += thinRows {
-				kernel(g[from:], gs, c[i*k:], k, x[i*xs+from:], xs, min(thinRows, n-i), whole-from, k)
+				rows := min(thinRows, n-i)
+				xi, pitch := x[i*xs+from:], xs
+				if k >= thinCopy {
+					// Read often: rows of a large matrix lie a power of two apart, and would share
+					// a few lines of the cache.
+					_, room := tilesOf[X](s)
+					copied := grow(room, thinRows*thinPitch)
+					for r := range rows {
+						copy(copied[r*thinPitch:], xi[r*xs:][:whole-from])
+					}
+					xi, pitch = copied, thinPitch
+				}
+				kernel(g[from:], gs, c[i*k:], k, xi, pitch, rows, whole-from, k)
 			}
 		}
 		if rest := to - whole; rest > 0 {
