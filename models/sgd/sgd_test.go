@@ -181,7 +181,7 @@ func best(p loss.Problem, b rounds.Block, free bool) float64 {
 	}
 	grad, before := make([]float64, len(w)), make([]float64, len(w))
 	rate := 1 / (l.Smooth()*3*3 + p.Lambda) // of rows with ‖φ‖² + 1 below 3 and weights below 3
-	for range 4000 {
+	for range 1500 {
 		objective(v, grad)
 		copy(before, w)
 		for i, g := range grad {
@@ -221,7 +221,7 @@ func TestSmoothLossesReachTheOptimumOfFullBatches(t *testing.T) {
 				o := Options{Problem: p, Method: method, Rate: rate, Batch: 96, Intercept: intercept, Partitions: 1}
 				l, state := begin(t, o)
 				var rep rounds.Report
-				for range 1500 {
+				for range 700 {
 					state, rep = epoch(t, l, state, b, 1, 96)
 				}
 				if !(math.Abs(rep.Objective-want) < 1e-6) {
