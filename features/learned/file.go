@@ -1,7 +1,6 @@
 package learned
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -74,11 +73,7 @@ func Encode(f *Frequencies) ([]byte, error) {
 	if f.Weight != nil {
 		tensors = append(tensors, safetensors.Of("weights", f.Weight, f.Count))
 	}
-	var b bytes.Buffer
-	if err := safetensors.Write(&b, nil, tensors); err != nil {
-		return nil, fmt.Errorf("learned: frequencies: %w", err)
-	}
-	return b.Bytes(), nil
+	return safetensors.Encode(nil, tensors...), nil
 }
 
 // Decode reads a file of frequencies. The error says what is wrong with it.
@@ -91,7 +86,7 @@ func Decode(data []byte) (*Frequencies, error) {
 }
 
 func decode(data []byte) (*Frequencies, error) {
-	file, err := safetensors.Read(bytes.NewReader(data), int64(len(data)))
+	file, err := safetensors.Decode(data)
 	if err != nil {
 		return nil, err
 	}
