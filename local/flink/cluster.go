@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// options are the size of a cluster.
+type options struct {
+	dir                          string
+	managers, slots, parallelism int
+	memory, offHeap              string // as Flink writes sizes
+	attempts                     int
+}
+
+func (o options) lib() string { return filepath.Join(o.dir, "lib") }
+
+// cluster is one that runs.
+type cluster struct {
+	options
+	run  string // directory of configuration, logs and process numbers
+	rest string // address of the job manager
+	jobs string // address of the job server
+	boot string // what task managers start for a worker
+
+	ctx     context.Context // ends when the cluster is to end
+	cancel  context.CancelFunc
+	keepers sync.WaitGroup
+	mu      sync.Mutex
+	running []*role
+}
+
+// ready is how long the processes may take to start on a busy machine.
+const ready = 3 * time.Minute
+
+// start starts a cluster, and returns when its slots are there.
+func start(ctx context.Context, o options) (*cluster, error) {
+	c := &cluster{options: o, run: filepath.Join(o.dir, "run")}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	if err := c.bringUp(); err != nil {
+		c.stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *cluster) bringUp() error {
+	if err := os.RemoveAll(c.run); err != nil {
+		return err
+	}
+	for _, d := range []string{"conf", "tmp", "staged", "workers"} {
+		if err := os.MkdirAll(filepath.Join(c.run, d), 0o777); err != nil {
+			return err
+		}
+	}
+	if err := c.buildBoot(); err != nil {
+		return err
+	}
+	if err := c.configure(); err != nil {
+		return err
+	}
+	cmd, err := c.flinkProcess("JM", "entrypoint.StandaloneSessionClusterEntrypoint", "--executionMode", "cluster")
+	if err != nil {
+		return err
+	}
+	manager, err := c.launch("job-manager", cmd)
+	if err != nil {
+		return err
+	}
+	server, err := c.launch("job-server", c.jobServer())
+	if err != nil {
+		return err
+	}
+	if _, err := manager.says(c.ctx, `(Rest endpoint listening)`, ready); err != nil {
+		return err
+	}
+	for i := range c.managers {
+		if err := c.keep(fmt.Sprintf("task-manager-%d", i+1)); err != nil {
+			return err
+		}
+	}
+	if c.jobs, err = server.says(c.ctx, `JobService started on (\S+)`, ready); err != nil {
+		return err
+	}
+	// A manager that is started again does not count twice: each registers once
+	// before the first job.
+	_, err = manager.says(c.ctx, fmt.Sprintf(`(?s)((?:Registering task executor.*){%d})`, c.managers), ready)
+	return err
+}
+
+// flags are what a job takes to run on the cluster.
+func (c *cluster) flags() []string {
+	config, _ := json.Marshal(map[string]string{"command": c.boot}) // strings: it cannot fail
+	return []string{"--runner", "flink", "--endpoint", c.jobs, "--environment_type", "PROCESS", "--environment_config", string(config)}
+}
+
+func (c *cluster) launch(name string, cmd *exec.Cmd) (*role, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return nil, c.ctx.Err()
+	}
+	r, err := launch(c.run, name, cmd)
+	if err == nil {
+		c.running = append(c.running, r)
+	}
+	return r, err
+}
+
+// keep starts a task manager, and another one whenever it ends, as the
+// orchestrator of a real cluster does.
+func (c *cluster) keep(name string) error {
+	start := func() (*role, error) {
+		cmd, err := c.flinkProcess("TM", "taskexecutor.TaskManagerRunner")
+		if err != nil {
+			return nil, err
+		}
+		return c.launch(name, cmd)
+	}
+	r, err := start()
+	if err != nil {
+		return err
+	}
+	c.keepers.Go(func() {
+		for err == nil {
+			<-r.done
+			if c.ctx.Err() == nil {
+				fmt.Fprintf(os.Stderr, "flink: %s ended (%v) and is started again\n", name, r.cmd.ProcessState)
+			}
+			r.stop() // its workers, too
+			r, err = start()
+		}
+	})
+	return nil
+}
+
+// stop ends everything, the job manager last, and removes what workers leave.
+func (c *cluster) stop() {
+	c.cancel()
+	c.mu.Lock()
+	roles := c.running
+	c.mu.Unlock()
+	for i := len(roles) - 1; i >= 0; i-- {
+		roles[i].stop()
+	}
+	c.keepers.Wait()
+	c.tidy()
+	for _, d := range []string{"tmp", "staged", "workers"} {
+		os.RemoveAll(filepath.Join(c.run, d))
+	}
+}
+
+// free returns a port of this machine that nobody listens at.
+func free() (int, error) {
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// classPath returns the jars of lib but those whose names begin with one of the
+// words.
+func (c *cluster) classPath(without ...string) string {
+	jars, _ := filepath.Glob(filepath.Join(c.lib(), "*.jar"))
+	var path []string
+jars:
+	for _, jar := range jars {
+		for _, w := range without {
+			if strings.HasPrefix(filepath.Base(jar), w) {
+				continue jars
+			}
+		}
+		path = append(path, jar)
+	}
+	return strings.Join(path, string(filepath.ListSeparator))
+}

@@ -1,0 +1,101 @@
+// Command flink runs a Flink session cluster on this machine, to try and test
+// bochner against: a job manager, task managers, and Beam's job server.
+//
+//	go run ./local/flink                       # until it is interrupted
+//	go run ./local/flink make test-something   # while a command runs
+//
+// It prints the flags that a job takes to run on the cluster. A command finds
+// them in its environment, one on each line of BOCHNER_FLINK_FLAGS, and the
+// cluster's directory in BOCHNER_FLINK_DIR.
+//
+// It takes Java 17 and Maven, which fetches 115 MB of jars into build/flink/lib
+// the first time; every jar is compared with its SHA-256 in sums.txt. The logs are
+// in build/flink/run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		os.Exit(exit.ExitCode()) // the command has said why
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "flink:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	var o options
+	flag.StringVar(&o.dir, "dir", filepath.Join("build", "flink"), "`directory` of the jars and of the logs")
+	flag.IntVar(&o.managers, "task_managers", 2, "task managers, each of which starts a worker process for each job")
+	flag.IntVar(&o.slots, "slots", 2, "task slots of each task manager")
+	flag.IntVar(&o.parallelism, "parallelism", 0, "tasks of each stage; 0 is one for each task manager")
+	flag.StringVar(&o.memory, "memory", "2g", "`size` of each task manager, without its worker")
+	flag.StringVar(&o.offHeap, "off_heap", "640m", "part of -memory for messages and the program on their way to the worker")
+	flag.IntVar(&o.attempts, "attempts", 3, "how often Flink restarts a job whose task manager or worker ended")
+	program := flag.String("program", "", "static bochner `file` that all workers start from where it lies, instead of a copy that every job stages")
+	flag.Parse()
+	var err error
+	if o.dir, err = filepath.Abs(o.dir); err != nil {
+		return err
+	}
+	if o.parallelism == 0 {
+		o.parallelism = o.managers
+	}
+	if err := fetch(ctx, o.lib()); err != nil {
+		return err
+	}
+	begun := time.Now()
+	c, err := start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	flags := c.flags()
+	if *program != "" {
+		script, err := c.script(*program)
+		if err != nil {
+			return err
+		}
+		flags = append(flags, "--worker_binary", script)
+	}
+	fmt.Fprintf(os.Stderr, "flink: %d task managers with %d slots after %.0f s; http://%s; logs in %s; a job takes\n  %s\n",
+		o.managers, o.slots, time.Since(begun).Seconds(), c.rest, c.run, quoted(flags))
+	if flag.NArg() == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, flag.Arg(0), flag.Args()[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "BOCHNER_FLINK_FLAGS="+strings.Join(flags, "\n"), "BOCHNER_FLINK_DIR="+c.run)
+	return cmd.Run()
+}
+
+// quoted writes words so that a shell reads them again.
+func quoted(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if out[i] = w; strings.ContainsAny(w, " {}\"'$*") {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
