@@ -48,9 +48,6 @@ func (j *job) scan(ctx context.Context, p *transforms.Pass, name string, build f
 			return files, nil, err
 		}
 		again, err := untiled(&p.Data, p.Shards, reports)
-		if err != nil {
-			forget(ctx, files.reports)
-		}
 		if err != nil || len(again) == 0 {
 			return files, reports, err
 		}
@@ -101,6 +98,9 @@ func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
 }
 
 func (j *job) runPass(ctx context.Context, p *transforms.Pass, files passFiles, build func(beam.Scope, transforms.Scan, passFiles)) error {
+	if err := forgetFaults(ctx, files.reports, func(r dataset.Report) dataset.Report { return r }); err != nil {
+		return err
+	}
 	sum, err := storage.Exists(ctx, files.sum)
 	if err != nil {
 		return err
@@ -157,11 +157,21 @@ func faults(reports []dataset.Report) error {
 	return nil
 }
 
-// forget removes the reports of a pass that could not read all of its data, so that
-// a run which resumes reads them again.
-func forget(ctx context.Context, reports string) {
-	// A file that stays has the next run end as this one does, which is told.
-	_ = storage.Remove(context.WithoutCancel(ctx), reports)
+// forgetFaults removes the reports that an earlier run has left if they tell of data
+// which could not be read: those are to be read again.
+func forgetFaults[R any](ctx context.Context, uri string, report func(R) dataset.Report) error {
+	there, err := storage.Exists(ctx, uri)
+	if err != nil || !there {
+		return err
+	}
+	left, err := readReports[R](ctx, uri)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(left, func(r R) bool { return report(r).Fault != "" }) {
+		return storage.Remove(ctx, uri)
+	}
+	return nil
 }
 
 // count adds up the reports, and refuses the data if a larger share of the rows

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
 // report is that of a shard with so many rows, and bad ones from a line on.
@@ -156,5 +158,20 @@ func TestFractionsOfBadRows(t *testing.T) {
 	}
 	if mode(0) != dataset.Stop || mode(0.1) != dataset.Aside {
 		t.Error("modes")
+	}
+}
+
+func TestReportsOfFaultsAreNotTakenUp(t *testing.T) {
+	dir := t.TempDir()
+	same := func(r dataset.Report) dataset.Report { return r }
+	whole := write(t, dir, "whole", "{\"rows\":1}\n{\"rows\":2}\n")
+	faulty := write(t, dir, "faulty", "{\"rows\":1}\n{\"fault\":\"the connection broke\",\"storage\":true}\n")
+	for name, stays := range map[string]bool{whole: true, faulty: false, filepath.Join(dir, "none"): false} {
+		if err := forgetFaults(ctx, name, same); err != nil {
+			t.Error(err)
+		}
+		if there, err := storage.Exists(ctx, name); there != stays || err != nil {
+			t.Errorf("%s: there %t, %v", name, there, err)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -19,31 +20,45 @@ import (
 // fitRidge adds up the ridge sums and solves for the weights.
 func (t *training) fitRidge(ctx context.Context) error {
 	lambda, folds := t.opts.Lambda.path(t.counts.Used)
+	fit, err := t.fitSums(ctx, t.target, &transforms.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda})
+	if err != nil {
+		return err
+	}
+	t.learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table}
+	return nil
+}
+
+// fitSums adds up the sums of the folds, and has what they are for solved: the
+// weights become the model's.
+func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold *transforms.Fold) (fit transforms.FitReport, err error) {
 	pass := &transforms.Pass{
-		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
-		Fold: &transforms.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda},
+		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: target, Fold: fold,
 	}
 	shape := pass.Shape(t.recipe.dim)
 	if err := shape.Validate(); err != nil {
-		return &UsageError{err}
+		return fit, &UsageError{err}
 	}
 	if t.counts.Used > shape.MaxRows() {
-		return refuse("pipelines: %s rows are more than the %s whose sums are exact", groups(t.counts.Used), groups(shape.MaxRows()))
+		return fit, refuse("pipelines: %s rows are more than the %s whose sums are exact", groups(t.counts.Used), groups(shape.MaxRows()))
 	}
-	t.progress.note("training on %s rows of %d numbers: %s, %d features, %d sums of %s in each of %d lanes, %s to solve",
-		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, folds, bytesText(shape.Bytes()),
-		max(1, min(t.engine.Lanes, len(t.shards))), bytesText(ridge.Memory(shape, folds, t.engine.Threads)))
+	solve := ridge.Memory(shape, fold.Folds, t.engine.Threads)
+	if fold.Components > 0 {
+		solve = shape.Bytes() + pca.Memory(shape.Dim, fold.Components)
+	}
+	t.progress.note("training on %s rows of %d numbers: %s, %d features, %s of %s in each of %s, %s to solve",
+		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, countOf(fold.Folds, "sum"), bytesText(shape.Bytes()),
+		countOf(max(1, min(t.engine.Lanes, len(t.shards))), "lane"), bytesText(solve))
 	st := transforms.State{
 		Dir: storage.Join(t.work.dir, "parts"), Reports: t.work.file("fold.reports", version, pass),
 		Sum: t.work.file("sum.jsonl", version, pass), Fit: t.work.file("fit.json", version, pass),
 		Weights: t.work.file("weights.safetensors", version, pass),
 	}
 	if err := t.runFold(ctx, pass, st); err != nil {
-		return err
+		return fit, err
 	}
 	lines, err := readReports[transforms.FoldReport](ctx, st.Reports)
 	if err != nil {
-		return err
+		return fit, err
 	}
 	reports := make([]dataset.Report, len(lines))
 	for i, line := range lines {
@@ -51,21 +66,19 @@ func (t *training) fitRidge(ctx context.Context) error {
 		t.saturated += line.Saturated
 	}
 	if err := faults(reports); err != nil {
-		return err
+		return fit, err
 	}
 	counts, err := count(t.data, reports, t.opts.MaxBadFraction)
 	if err != nil {
-		return err
+		return fit, err
 	}
-	fit, err := t.loadFit(ctx, st)
-	if err != nil {
-		return err
+	if fit, err = t.loadFit(ctx, st, max(shape.Outputs, fold.Components)); err != nil {
+		return fit, err
 	}
 	if counts.Used != t.counts.Used || fit.Rows != counts.Used {
-		return fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were added up", t.counts.Used, counts.Used, fit.Rows)
+		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were added up", t.counts.Used, counts.Used, fit.Rows)
 	}
-	t.learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table}
-	return nil
+	return fit, nil
 }
 
 // runFold runs what is left to run: nothing, the solve alone, or pass and solve.
@@ -96,7 +109,7 @@ func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transf
 }
 
 // loadFit reads back what the solve has written.
-func (t *training) loadFit(ctx context.Context, st transforms.State) (fit transforms.FitReport, err error) {
+func (t *training) loadFit(ctx context.Context, st transforms.State, outputs int) (fit transforms.FitReport, err error) {
 	data, err := storage.ReadFile(ctx, st.Fit, maxState)
 	if err != nil {
 		return fit, err
@@ -111,6 +124,6 @@ func (t *training) loadFit(ctx context.Context, st transforms.State) (fit transf
 	if sum := sha256.Sum256(weights); hex.EncodeToString(sum[:]) != fit.WeightsSHA256 {
 		return fit, fmt.Errorf("pipelines: %s is damaged: its checksum does not match; run again without --resume", st.Weights)
 	}
-	t.linear, err = models.ReadWeights(weights, t.outputs(), t.recipe.dim)
+	t.linear, err = models.ReadWeights(weights, outputs, t.recipe.dim)
 	return fit, err
 }

@@ -378,6 +378,35 @@ func TestDataThatAreReplacedInMidRunAreAnError(t *testing.T) {
 	}
 }
 
+// What a run has not been able to read, one that resumes reads again.
+func TestARunGoesOnAfterTheStorageHasFailed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits until a storage that fails is given up")
+	}
+	s := newObjects(t)
+	dir := t.TempDir()
+	must(t, dir, s.flags("generate", "moons", "--rows", "2000", "--out", bucket+"data.csv")...)
+	args := s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "64", "--lambda", "1e-4", "--model", bucket+"model")
+	must(t, dir, args...)
+	want := s.files(t, "model")
+	if err := storage.Remove(t.Context(), bucket+"model"); err != nil {
+		t.Fatal(err)
+	}
+	s.rules(t, gcstest.Rules{Delay: 50 * time.Millisecond})
+	interrupted := (&chore{dir: dir, args: args}).start(t)
+	if !interrupted.until(func() bool { return s.there(t, ".bochner-model/state/pass-*") }) {
+		t.Fatalf("the run never began\n%s", interrupted.stderr.String())
+	}
+	s.rules(t, gcstest.Rules{Share: 1, Kinds: []string{"read"}, Ways: []string{gcstest.Busy}})
+	<-interrupted.ended
+	if code := interrupted.cmd.ProcessState.ExitCode(); code != 5 || !strings.Contains(interrupted.stderr.String(), "--resume goes on") {
+		t.Errorf("exit code %d\n%s", code, interrupted.stderr.String())
+	}
+	s.rules(t, gcstest.Rules{})
+	must(t, dir, append(args, "--resume")...)
+	same(t, "resumed", want, s.files(t, "model"))
+}
+
 func TestTenThousandFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("looks at many files")
