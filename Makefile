@@ -3,6 +3,7 @@
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 FUZZTIME    = 60s
+GCSTESTS    = InABucket|OfTheStorage|OneOfManyRuns|WhileItPublishes|ReplacedInMidRun|StorageHasFailed|TenThousand
 
 .DEFAULT_GOAL := help
 
@@ -27,6 +28,10 @@ test: ## run the tests
 test-real: ## run the tests that need the data sets in $BOCHNER_DATA too
 	@test -n "$$BOCHNER_DATA" || { echo "set BOCHNER_DATA to the folder of the data sets (see README.md)"; exit 1; }
 	go test -timeout 30m -count 1 ./...
+
+test-gcs: ## run the jobs over gs:// against a storage server of their own, with faults (DATA=folder for MNIST too)
+	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 30m ./io/storage
+	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 30m -v -run '$(GCSTESTS)' ./pipelines/bochner
 
 race: ## run the tests of what runs concurrently under the race detector (takes a C compiler)
 	CGO_ENABLED=1 go test -race -short -timeout 30m ./io/... ./transforms/... ./pipelines ./pipelines/command ./features/... ./models/...
@@ -77,4 +82,4 @@ check: ## gofmt, vet, staticcheck, directions of imports
 	cd deploy && go vet ./...
 	go test -count 1 ./internal/imports
 
-.PHONY: help build demo test test-real race fuzz check
+.PHONY: help build demo test test-real test-gcs race fuzz check
