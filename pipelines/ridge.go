@@ -46,8 +46,8 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 		solve = shape.Bytes() + pca.Memory(shape.Dim, fold.Components)
 	}
 	t.progress.note("training on %s rows of %d numbers: %s, %d features, %s of %s in each of %s, %s to solve",
-		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, countOf(fold.Folds, "sum"), bytesText(shape.Bytes()),
-		countOf(max(1, min(t.engine.Lanes, len(t.shards))), "lane"), bytesText(solve))
+		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, counted(fold.Folds, "sum"), bytesText(shape.Bytes()),
+		counted(max(1, min(t.engine.Lanes, len(t.shards))), "lane"), bytesText(solve))
 	st := transforms.State{
 		Dir: storage.Join(t.work.dir, "parts"), Reports: t.work.file("fold.reports", version, pass),
 		Sum: t.work.file("sum.jsonl", version, pass), Fit: t.work.file("fit.json", version, pass),
