@@ -7,8 +7,8 @@ import (
 
 // Options of the game.
 type Options struct {
-	// Lambda is λ > 0 of the support vector machine, which multiplies on the mean
-	// loss: 1/(Cn).
+	// Lambda is λ of the support vector machine, which multiplies on the mean loss:
+	// 1/(Cn).
 	Lambda float64
 	// Frequencies is how many are learned, T.
 	Frequencies int
@@ -65,8 +65,8 @@ func (o Options) Validate() error {
 	}
 	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 	switch {
-	case !positive(o.Lambda):
-		return fail("lambda must be > 0 and finite (have %v)", o.Lambda)
+	case !(o.Lambda >= 1e-15 && o.Lambda <= 1e15):
+		return fail("lambda must be 1e-15 to 1e15 (have %v)", o.Lambda)
 	case o.Frequencies < 1 || o.Frequencies > 1<<24:
 		return fail("frequencies must be 1 to %d (have %d)", 1<<24, o.Frequencies)
 	case o.Take < 1:
