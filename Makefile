@@ -33,8 +33,8 @@ test-gcs: ## run the jobs over gs:// against a storage server of their own, with
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 30m ./io/storage
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 30m -v -run '$(GCSTESTS)' ./pipelines/bochner
 
-test-flink: build ## run jobs on a Flink cluster of this machine (takes Java 17 and Maven; $$BOCHNER_DATA adds MNIST)
-	go run ./local/flink -program build/bochner go test -count 1 -timeout 60m -run Flink -v ./pipelines/bochner
+test-flink: build ## run jobs on a Flink cluster of this machine (takes Java 17 and Maven; DATA=DIR adds MNIST)
+	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/flink -program build/bochner go test -count 1 -timeout 60m -run Flink -v ./pipelines/bochner
 
 .PHONY: test-flink
 
