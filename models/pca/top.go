@@ -78,7 +78,7 @@ func (b *basis) extend(x []float64) {
 		}
 		scale(v, 1/before)
 		// Twice is enough (Parlett 1980, §6.9).
-		for range 2 {
+		for i := 0; i < 2 && b.m > 0; i++ {
 			blas.Dots(dots[:b.m], v, b.q, d)
 			scale(dots[:b.m], -1)
 			parallel.Ranges(d, 512, b.threads, func(lo, hi int) {
