@@ -34,6 +34,9 @@ func apart(d int, z float64, axis bool) (x []float32) {
 // E[φ(x)·φ(z)] = K(x, z) for orthogonal draws, in both forms and on the grid of
 // bytes. Structured draws fall short by 1 to 1½ times K·‖x−z‖⁴/(4d'σ⁴), as the package comment says.
 func TestMeanOfProductsOfDependentDraws(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const width = 1.5
 	gain, rest := gridGain()
 	for _, c := range []struct {
@@ -83,6 +86,9 @@ func TestMeanOfProductsOfDependentDraws(t *testing.T) {
 // At equal D the squared error of both draws is below that of independent
 // frequencies where rows are close, and nowhere above it beyond chance.
 func TestDependentDrawsErrNoMoreThanIid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const in, seeds = 64, 400
 	for _, c := range []struct {
 		form Form

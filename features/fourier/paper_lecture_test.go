@@ -21,6 +21,9 @@ import (
 //
 // The variances are exact: 2cos(a+b)cos(a'+b) = cos(a−a') + cos(a+a'+2b).
 func TestErrorFallsAsOneOverRootD(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const seeds = 1000
 	x, z := pairs[3].x, pairs[3].z
 	twice := make([]float32, len(z)) // x + 2(z−x), so that K(x, twice) = K(2Δ)

@@ -67,6 +67,9 @@ func TestTablesEqualTheClosedForms(t *testing.T) {
 //
 // with Φ₂ by Plackett's formula, Φ₂ = ΦΦ + (1/2π) ∫₀^{arcsin ρ} exp(−(s²+t²−2st·sin u)/(2cos² u)) du.
 func TestKernelEqualsHoeffdingsFormula(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const h, reach, steps = 0.1, 80, 64
 	qs := []int{1, 2, 3, 4, 8, 16, 17, 64, 256}
 	for _, rho := range []float64{-0.95, -0.5, 0.3, 0.8, 0.95} {

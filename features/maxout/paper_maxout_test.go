@@ -34,6 +34,9 @@ func at(d int, rho, a, b float64) (x []float32) {
 // seeds is Kernel, with projections of their own and with a shared pool (Table 3), and is not
 // the theorem's unless q = 1 or x = z.
 func TestMeanOfProductsIsTheKernelAndNotTheoremOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const d, m, seeds = 6, 128, 600
 	rhos := []float64{-1, -0.5, 0, 0.5, 0.9, 1}
 	var x []float32
@@ -199,6 +202,9 @@ func TestMeanOfTheMaximumGrowsAsRootLog(t *testing.T) {
 // "the radius of the locality of κ_q shrinks as q increases": κ_q falls with q at every
 // angle but 0.
 func TestLocalityShrinksWithQ(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, rho := range []float64{-0.5, 0, 0.5, 0.9, 0.99} {
 		for q := 1; q <= 128; q *= 2 {
 			if a, b := Kappa(q, rho), Kappa(2*q, rho); !(b < a) {
@@ -210,6 +216,9 @@ func TestLocalityShrinksWithQ(t *testing.T) {
 
 // Remark 1: "E(1/m Σ 1[C_i(x) ≠ C_i(z)]) = 1 − κ_q(x, z)", which does not depend on the lengths.
 func TestHammingDistanceOfCodesIsOneMinusKappa(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const d, m, seeds = 6, 100, 400
 	rhos := []float64{-1, -0.5, 0, 0.5, 0.9, 1}
 	var x []float32
@@ -287,6 +296,9 @@ func TestDistancesSaturateEarlierWithLargerQ(t *testing.T) {
 // what they gain in functions they do not gain in the kernel, whose estimate is about as good as that of
 // P/q units. (It is an average over q-sets of P projections, and nearly the sum of a function of each.)
 func TestSharedPoolErrsAsFewerUnitsDo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const d, m, q, pool, seeds = 6, 400, 4, 200, 1500
 	x := at(d, 0.5, 1, 1)
 	variance := func(r Maxout) float64 {

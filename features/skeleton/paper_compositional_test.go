@@ -29,6 +29,9 @@ func estimate(t *testing.T, r Compositional, seeds int, x, z []float32) stattest
 // §4 (Examples 1 to 6), alone and under each activation. Where the paper prints
 // e^{iωx/2πn} for categories, the mean over ω is 1 or 0 only with e^{2πiωx/n}.
 func TestMeanOfProductsIsTheKernelOfEachSpaceAndActivation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const d, seeds = 4, 1200
 	for spaceName, space := range spaces {
 		acts := activations
@@ -71,6 +74,9 @@ func deep(space Space) Skeleton {
 // "The correctness of the algorithm is a direct consequence of Lemmas 9 and 10":
 // features of depth 1 to 3, of convolutions, and of nodes of different spaces and depths.
 func TestMeanOfProductsIsTheKernelAtEachDepth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const seeds = 1500
 	circle := Space{Circle: 2}
 	for name, s := range map[string]Skeleton{
@@ -289,6 +295,9 @@ func TestShallowSkeletonIsTheGaussianKernel(t *testing.T) {
 // §6, "a natural baseline … Each such node corresponds to a Gaussian kernel, and so
 // we apply the scheme of Rahimi and Recht": the hybrid estimates the same kernel.
 func TestHybridHasTheSameKernel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const seeds = 1500
 	for name, s := range map[string]Skeleton{
 		"shallow": Connected(10, Space{Circle: 2}, exp4),
@@ -306,6 +315,9 @@ func TestHybridHasTheSameKernel(t *testing.T) {
 // Figure 3: "the RFS approximation is dominant in every comparison": at an equal
 // budget of different features its error is below that of the baseline.
 func TestMergedFeaturesBeatTheHybrid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const out, seeds, n = 200, 250, 12
 	for name, s := range map[string]Skeleton{
 		"shallow": Connected(20, Space{Circle: 2}, exp4),
@@ -449,6 +461,9 @@ func TestDegreesHaveTheCoefficientsAsProbabilities(t *testing.T) {
 // under the target feature budget": the estimate stays unbiased, though the number of draws is
 // random, and its spread falls with the draws, not the features.
 func TestMergingIsUnbiasedAndPays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	const n, seeds = 3, 3000
 	s := Connected(n, Space{Circle: 2}, exp1)
 	x, z := []float32{0.1, 0.3, 0.9}, []float32{0.3, 0.35, 0.5}

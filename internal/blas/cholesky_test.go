@@ -28,7 +28,7 @@ func textbook[T real](a []T, n int) (pivot int, ok bool) {
 func TestCholeskyInFloat32IsTheTextbookLoop(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for _, n := range choleskySizes {
-			if n > 400 {
+			if n > 400 || testing.Short() && n > 200 {
 				continue
 			}
 			a, _ := definite32(n)

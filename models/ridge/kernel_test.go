@@ -133,6 +133,9 @@ func TestPrimalAndDualGiveTheSamePredictions(t *testing.T) {
 // With many features the model tends to exact kernel ridge regression, its
 // distance falling as 1/√D.
 func TestManyFeaturesGiveKernelRidge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	rng := rand.New(rand.NewPCG(6, 6))
 	grid := TargetGrid{Low: -2, High: 2}
 	x, q, y := surface(rng, 40, grid)
