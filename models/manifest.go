@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -33,6 +34,7 @@ type Task string
 const (
 	Classification Task = "classification" // one of the classes of the vocabulary
 	Regression     Task = "regression"     // numbers in the range of the target grid, or not far from it
+	Embedding      Task = "embedding"      // coordinates along the directions in which the features vary most
 )
 
 // Manifest is the content of manifest.json: all of a model but its weights.
@@ -70,11 +72,19 @@ type Manifest struct {
 
 // Learner tells how the weights were fitted.
 type Learner struct {
-	Kind   string      `json:"kind"`             // ridge, svm or sgd
+	Kind   string      `json:"kind"`             // ridge, svm, sgd or pca
 	Lambda float64     `json:"lambda"`           // that of the weights, on the mean loss
 	Folds  int         `json:"folds"`            // of the cross-validation; 1 if there was none
 	Table  []ridge.Row `json:"table,omitempty"`  // what it found out about each λ
 	Course *Course     `json:"course,omitempty"` // of a learner in rounds
+
+	Components []Component `json:"components,omitempty"` // of an embedding, in the order of the outputs
+}
+
+// Component is a direction in which features vary.
+type Component struct {
+	Variance float64 `json:"variance"` // of the rows' coordinates
+	Share    float64 `json:"share"`    // of the variance of all features
 }
 
 // Course tells how the rounds of a learner went.
@@ -211,8 +221,8 @@ func (m *Manifest) check() (features.Recipe, error) {
 	if m.Format < 1 {
 		return nil, fmt.Errorf("format version %d, want 1 to %d", m.Format, Format)
 	}
-	if m.Features < 1 || m.Features > ridge.MaxDim {
-		return nil, fmt.Errorf("%d features, want 1 to %d", m.Features, ridge.MaxDim)
+	if m.Features < 1 || m.Features > loss.MaxDim {
+		return nil, fmt.Errorf("%d features, want 1 to %d", m.Features, loss.MaxDim)
 	}
 	if m.Outputs < 1 || m.Outputs > ridge.MaxOutputs {
 		return nil, fmt.Errorf("%d outputs, want 1 to %d", m.Outputs, ridge.MaxOutputs)
@@ -240,8 +250,12 @@ func (m *Manifest) check() (features.Recipe, error) {
 		if err := m.TargetGrid.Validate(); err != nil {
 			return nil, err
 		}
+	case Embedding:
+		if m.Vocabulary != nil || m.TargetGrid != nil || len(m.Learner.Components) != m.Outputs {
+			return nil, errors.New("embedding with classes or targets, or without a variance for each output")
+		}
 	default:
-		return nil, fmt.Errorf("unknown task %q; have %s, %s", m.Task, Classification, Regression)
+		return nil, fmt.Errorf("unknown task %q; have %s, %s, %s", m.Task, Classification, Regression, Embedding)
 	}
 	if m.Input.Dim < 1 || m.Input.Dim > rows.MaxDim {
 		return nil, fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rows.MaxDim)

@@ -58,14 +58,21 @@ func (m *Model) NumericClasses() bool {
 	return m.Manifest.Vocabulary != nil && m.Manifest.Vocabulary.Numeric
 }
 
+// Embeds reports whether the model predicts coordinates.
+func (m *Model) Embeds() bool { return m.Manifest.Task == Embedding }
+
 // Outputs returns the names of the outputs: the classes; or the name of the
-// label column, or "target", with a number behind it if there are several.
+// label column, "target", or "component" of an embedding, with a number behind it
+// if there are several.
 func (m *Model) Outputs() []string {
 	if m.Classifies() {
 		return slices.Clone(m.Manifest.Vocabulary.Classes)
 	}
 	name := m.Manifest.Input.Label
-	if name == "" {
+	switch {
+	case m.Embeds():
+		name = "component"
+	case name == "":
 		name = "target"
 	}
 	names := make([]string, m.Manifest.Outputs)
@@ -79,9 +86,9 @@ func (m *Model) Outputs() []string {
 }
 
 // Rescale turns scores of a regression, in place, into targets in the units of
-// the training data. Scores of classes stay as they are.
+// the training data. Other scores stay as they are.
 func (m *Model) Rescale(scores []float32) {
-	if m.Classifies() {
+	if m.Manifest.Task != Regression {
 		return
 	}
 	mid, half := m.Manifest.TargetGrid.Mid(), m.Manifest.TargetGrid.Half()

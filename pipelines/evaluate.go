@@ -53,6 +53,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err != nil {
 		return nil, err
 	}
+	if manifest.Task == models.Embedding {
+		return nil, usage("%s is an embedding, which predicts no labels: there is nothing to evaluate", o.Model)
+	}
 	if !d.Labeled {
 		return nil, unlabeled(d)
 	}

@@ -199,6 +199,22 @@ func (t *training) survey(ctx context.Context, folds int) (*surveyed, error) {
 	if folds == 0 && !t.opts.Learner.searches() {
 		return &surveyed{rows: t.counts.Used}, nil
 	}
+	sum, err := t.surveyRows(ctx, folds)
+	if err != nil {
+		return nil, err
+	}
+	s := &surveyed{rows: sum.Result().Rows}
+	if s.rows == 0 || folds > 0 && s.rows == t.counts.Used {
+		return nil, refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d", groups(t.counts.Used), groups(t.counts.Used-s.rows), folds)
+	}
+	if t.opts.Learner.searches() {
+		s.sample, err = t.sampled(sum)
+	}
+	return s, err
+}
+
+// surveyRows runs the pass of a survey.
+func (t *training) surveyRows(ctx context.Context, folds int) (*profile.Sum, error) {
 	t.progress.phase("surveying", t.counts.Used)
 	defer t.progress.done()
 	pass := &transforms.Pass{
@@ -217,24 +233,28 @@ func (t *training) survey(ctx context.Context, folds int) (*surveyed, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sum profile.Sum
-	if err := sum.UnmarshalBinary(data); err != nil {
-		return nil, err
+	sum := new(profile.Sum)
+	return sum, sum.UnmarshalBinary(data)
+}
+
+// sample returns a sample of all rows with their labels.
+func (t *training) sample(ctx context.Context) (rounds.Block, error) {
+	sum, err := t.surveyRows(ctx, 0)
+	if err != nil {
+		return rounds.Block{}, err
 	}
-	s := &surveyed{rows: sum.Result().Rows}
-	if s.rows == 0 || folds > 0 && s.rows == t.counts.Used {
-		return nil, refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d", groups(t.counts.Used), groups(t.counts.Used-s.rows), folds)
-	}
-	if !t.opts.Learner.searches() {
-		return s, nil
-	}
+	return t.sampled(sum)
+}
+
+// sampled takes the sample of a survey to features.
+func (t *training) sampled(sum *profile.Sum) (rounds.Block, error) {
 	recipe, err := t.recipe.sealed.Open()
 	if err != nil {
-		return nil, err
+		return rounds.Block{}, err
 	}
 	m, err := recipe.New()
 	if err != nil {
-		return nil, err
+		return rounds.Block{}, err
 	}
 	x, n, d := sum.Sample()
 	n = max(1, min(n, sampleValues/t.recipe.dim))
@@ -248,6 +268,5 @@ func (t *training) survey(ctx context.Context, folds int) (*surveyed, error) {
 		}
 		b.Y = append(b.Y, y)
 	}
-	s.sample = b
-	return s, nil
+	return b, nil
 }

@@ -28,7 +28,7 @@ func (t *training) publish(ctx context.Context) error {
 		return err
 	}
 	label := ""
-	if csv := t.data.Schema.CSV; csv != nil {
+	if csv := t.data.Schema.CSV; csv != nil && t.data.Labeled {
 		label = csv.Columns[csv.Label]
 	}
 	m := &models.Model{
@@ -39,14 +39,16 @@ func (t *training) publish(ctx context.Context) error {
 			Input: models.Input{
 				Format: string(t.data.Schema.Format), Dim: t.found.Dim, Columns: t.data.Schema.Columns, Label: label, Options: options,
 			},
-			Vocabulary: t.target.Classes, TargetGrid: t.target.Grid,
 			Rows:        models.Rows{Read: t.counts.Read, Used: t.counts.Used, SetAside: t.counts.SetAside},
 			Profile:     models.Profile{Width: t.recipe.width, Saturated: t.saturated},
 			Fingerprint: t.digest,
 		},
 	}
-	if t.target.Classes != nil {
-		m.Manifest.Profile.ClassCounts = t.found.Labels.Counts
+	switch task := m.Manifest.Task; task {
+	case models.Classification:
+		m.Manifest.Vocabulary, m.Manifest.Profile.ClassCounts = t.target.Classes, t.found.Labels.Counts
+	case models.Regression:
+		m.Manifest.TargetGrid = t.target.Grid
 	}
 	files, err := models.Encode(m)
 	if err != nil {
@@ -69,7 +71,10 @@ func setAsideLines(list []dataset.SetAside) []byte {
 }
 
 func (t *training) task() models.Task {
-	if t.target.Classes != nil {
+	switch {
+	case t.learner.Kind == "pca":
+		return models.Embedding
+	case t.target.Classes != nil:
 		return models.Classification
 	}
 	return models.Regression

@@ -43,9 +43,14 @@ func newApplier(ctx context.Context, p *Pass, threads int) (*applier, error) {
 // model of numbers. Both are the applier's until the next call.
 func (a *applier) apply(b *rows.Block) (scores []float32, class []int32) {
 	k := a.model.Linear.K
-	a.phi = applyMap(a.model.Map, a.phi, b.X, b.N, a.threads)
 	a.scores = grow(a.scores, b.N*k)
-	a.model.Linear.Scores(a.scores, a.phi, b.N)
+	// Maps of many features take fewer rows at a time.
+	in, out := a.model.Map.Dims()
+	for at, step := 0, rows.Rows(out); at < b.N; at += step {
+		n := min(step, b.N-at)
+		a.phi = applyMap(a.model.Map, a.phi, b.X[at*in:], n, a.threads)
+		a.model.Linear.Scores(a.scores[at*k:], a.phi, n)
+	}
 	a.model.Rescale(a.scores)
 	if !a.model.Classifies() {
 		return a.scores, nil

@@ -122,7 +122,7 @@ func newFolder(p *Pass, m features.Gridded, threads int) *folder {
 
 // Shape returns the shape of the ridge sums of a pass over D features.
 func (p *Pass) Shape(dim int) ridge.Shape {
-	return ridge.Shape{Dim: dim, Outputs: p.Fold.Outputs, Regression: p.Target.Grid != nil}
+	return ridge.Shape{Dim: dim, Outputs: p.Fold.Outputs, Regression: p.Target != nil && p.Target.Grid != nil}
 }
 
 // addRows adds the rows from first up to end of a block.
@@ -135,7 +135,9 @@ func (f *folder) addRows(b *rows.Block, first, end int) {
 	for first < end {
 		n := min(end-first, limit-f.rows.N)
 		f.rows.X = append(f.rows.X, b.X[first*b.D:(first+n)*b.D]...)
-		f.rows.Y = append(f.rows.Y, b.Y[first:first+n]...)
+		if f.pass.Fold.Components == 0 {
+			f.rows.Y = append(f.rows.Y, b.Y[first:first+n]...)
+		}
 		f.rows.N += n
 		first += n
 		if f.rows.N == limit {
@@ -153,15 +155,16 @@ func (f *folder) flush() {
 	f.saturated += f.m.Quantize(f.bytes, f.rows.X, n, f.threads)
 	stop()
 	defer clock(adding)()
-	f.class = f.class[:0]
-	if grid := f.pass.Target.Grid; grid != nil {
-		for _, y := range f.rows.Y {
-			f.class = append(f.class, grid.Quantize(y))
+	f.class = grow(f.class, n)
+	if t := f.pass.Target; t != nil && t.Grid != nil {
+		for i, y := range f.rows.Y {
+			f.class[i] = t.Grid.Quantize(y)
 		}
 		f.sum.AddTargets(f.bytes, f.class, f.threads)
 	} else {
-		for _, y := range f.rows.Y {
-			f.class = append(f.class, int32(y))
+		clear(f.class) // rows without labels are all of one class
+		for i, y := range f.rows.Y {
+			f.class[i] = int32(y)
 		}
 		f.sum.AddClasses(f.bytes, f.class, f.threads)
 	}

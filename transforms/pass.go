@@ -57,7 +57,9 @@ type Fold struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
 	Folds   int             `json:"folds"`  // at least 1
-	Lambda  []float64       `json:"lambda"` // the path to solve for
+	Lambda  []float64       `json:"lambda,omitempty"` // the path to solve for
+	// Components, if there are any, are solved for instead: rows need no labels.
+	Components int `json:"components,omitempty"`
 }
 
 // Predict is the state of a pass that applies a model.

@@ -75,7 +75,7 @@ type lines struct {
 }
 
 func newLines(w io.Writer, m *models.Model, p *Predict) *lines {
-	l := &lines{model: m, scores: p.Scores, names: m.Outputs()}
+	l := &lines{model: m, scores: p.Scores || m.Embeds(), names: m.Outputs()}
 	if p.Format == "jsonl" {
 		l.text = bufio.NewWriter(w)
 		return l
@@ -83,7 +83,9 @@ func newLines(w io.Writer, m *models.Model, p *Predict) *lines {
 	l.text = bufio.NewWriter(w)
 	l.csv = csv.NewWriter(l.text) // with no buffer of its own, as it finds one
 	header := []string{"prediction"}
-	if l.scores {
+	if m.Embeds() {
+		header = l.names
+	} else if l.scores {
 		for _, name := range l.names {
 			header = append(header, "score_"+name)
 		}
@@ -134,7 +136,9 @@ func (l *lines) writeCSV(known bool, name string, scores []float32) error {
 		_, err := l.text.WriteString("\"\"\n")
 		return err
 	}
-	l.record = append(l.record, name)
+	if !l.model.Embeds() {
+		l.record = append(l.record, name)
+	}
 	if l.scores {
 		for _, s := range scores {
 			text := ""
@@ -149,9 +153,18 @@ func (l *lines) writeCSV(known bool, name string, scores []float32) error {
 
 func (l *lines) writeJSON(known, isClass bool, name string, scores []float32) error {
 	line := []byte(`{"prediction":`)
+	if l.model.Embeds() {
+		line = []byte(`{"components":`)
+	}
 	switch {
 	case !known:
 		line = append(line, "null"...)
+	case l.model.Embeds():
+		for c, s := range scores {
+			line = append(line, "[,"[min(c, 1)])
+			line = append(line, formatScore(s)...)
+		}
+		line = append(line, ']')
 	case isClass && !l.model.NumericClasses():
 		text, err := json.Marshal(name)
 		if err != nil {
@@ -161,7 +174,7 @@ func (l *lines) writeJSON(known, isClass bool, name string, scores []float32) er
 	default:
 		line = append(line, name...)
 	}
-	if l.scores && known {
+	if l.scores && known && !l.model.Embeds() {
 		line = append(line, `,"scores":{`...)
 		for c, s := range scores {
 			key, err := json.Marshal(l.names[c])

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -118,6 +119,8 @@ type FitReport struct {
 	Lambda float64     `json:"lambda"`
 	Rows   int64       `json:"rows"`
 	Table  []ridge.Row `json:"table,omitempty"`
+
+	Components []models.Component `json:"components,omitempty"` // of an embedding
 	// WeightsSHA256 is that of State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
 }
@@ -142,36 +145,66 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 		return nil, asFault(Internal, err)
 	}
 	sum := ridge.NewSum(shape)
-	opts := ridge.Options{
-		Lambda: p.Fold.Lambda, Folds: p.Fold.Folds, Step: m.Step(), Grid: p.Target.Grid, Threads: threads,
-		Load: func(fold int) (*ridge.Sum, error) {
-			for k := range ridge.NumParts(shape) {
-				part, err := loadPart(ctx, st.Dir, parts[PartKey(shape, fold, k)])
-				if err != nil {
-					return nil, err
-				}
-				if err := sum.SetPart(k, part.Values); err != nil {
-					return nil, err
-				}
+	load := func(fold int) (*ridge.Sum, error) {
+		for k := range ridge.NumParts(shape) {
+			part, err := loadPart(ctx, st.Dir, parts[PartKey(shape, fold, k)])
+			if err != nil {
+				return nil, err
 			}
-			return sum, nil
-		},
+			if err := sum.SetPart(k, part.Values); err != nil {
+				return nil, err
+			}
+		}
+		return sum, nil
 	}
-	if p.Target.Classes != nil {
-		opts.Classes = p.Target.Classes.Classes
+	var linear *models.Linear
+	var report FitReport
+	if p.Fold.Components > 0 {
+		linear, report, err = solveComponents(p, m.Step(), threads, load)
+	} else {
+		linear, report, err = solveRidge(p, shape, m.Step(), threads, load)
 	}
-	fit, err := ridge.Solve(opts)
 	if err != nil {
 		return nil, asFault(Data, err)
 	}
 	hash := sha256.New()
 	err = storage.Create(ctx, st.Weights, func(w io.Writer) error {
-		return models.WriteWeights(io.MultiWriter(w, hash), &models.Linear{W: fit.Weights, B: fit.Intercept, K: shape.Outputs, D: dim})
+		return models.WriteWeights(io.MultiWriter(w, hash), linear)
 	})
 	if err != nil {
 		return nil, asFault(Internal, err)
 	}
-	return json.Marshal(FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, WeightsSHA256: hex.EncodeToString(hash.Sum(nil))})
+	report.WeightsSHA256 = hex.EncodeToString(hash.Sum(nil))
+	return json.Marshal(report)
+}
+
+func solveRidge(p *Pass, shape ridge.Shape, step float64, threads int, load func(int) (*ridge.Sum, error)) (*models.Linear, FitReport, error) {
+	opts := ridge.Options{Lambda: p.Fold.Lambda, Folds: p.Fold.Folds, Step: step, Grid: p.Target.Grid, Threads: threads, Load: load}
+	if p.Target.Classes != nil {
+		opts.Classes = p.Target.Classes.Classes
+	}
+	fit, err := ridge.Solve(opts)
+	if err != nil {
+		return nil, FitReport{}, err
+	}
+	return &models.Linear{W: fit.Weights, B: fit.Intercept, K: shape.Outputs, D: shape.Dim},
+		FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table}, nil
+}
+
+func solveComponents(p *Pass, step float64, threads int, load func(int) (*ridge.Sum, error)) (*models.Linear, FitReport, error) {
+	sum, err := load(0)
+	if err != nil {
+		return nil, FitReport{}, err
+	}
+	fit, err := pca.Fit(sum, pca.Options{Components: p.Fold.Components, Step: step, Seed: p.Seed, Threads: threads})
+	if err != nil {
+		return nil, FitReport{}, err
+	}
+	report := FitReport{Rows: sum.Rows()}
+	for i, v := range fit.Variance {
+		report.Components = append(report.Components, models.Component{Variance: v, Share: fit.Ratio[i]})
+	}
+	return fit.Linear, report, nil
 }
 
 // readIndex returns the stored parts in the order of their keys, of which there

@@ -1,0 +1,46 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/bochner-ml/bochner/pipelines"
+)
+
+func embedCommand() *cobra.Command {
+	var (
+		flags mapFlags
+		o     pipelines.EmbedOptions
+	)
+	cmd := &cobra.Command{
+		Use:   "embed --data FILES --model DIR",
+		Short: "Find the directions in which features vary most",
+		Long: `Embed finds the principal components of the features of all rows, which is kernel PCA
+by random features, and makes the directory --model. Predict with that model writes the
+coordinates of each row along the components.
+
+Rows need no labels. With labels that are classes, --picture draws a sample of the rows
+along the first two components.`,
+		Example: `  bochner embed --data train-images-idx3-ubyte.gz --label_files train-labels-idx1-ubyte.gz \
+      --width 7 --components 2 --model plane --picture plane.png
+  bochner predict --model plane --data t10k-images-idx3-ubyte.gz --out coordinates`,
+		Args: cobra.NoArgs,
+		RunE: job(func(cmd *cobra.Command) (err error) {
+			if o.MapOptions, err = flags.options(cmd); err != nil {
+				return err
+			}
+			result, err := pipelines.Embed(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			return show(cmd, flags.jobs.json, result)
+		}),
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&o.Model, "model", "", "Directory to make; it must not exist.")
+	fs.IntVar(&o.Components, "components", pipelines.DefaultComponents, "Number of components.")
+	fs.StringVar(&o.Picture, "picture", "", "File for a picture of a sample of the rows along the first two components, .png or .svg.")
+	flags.register(fs)
+	flags.jobs.register(fs)
+	return cmd
+}
