@@ -36,7 +36,7 @@ const (
 	descentRows = 2
 
 	// maxFactors is how many factors are held at once.
-	maxFactors = 4
+	maxFactors = 5
 
 	// sharing is the relative change of an eigenvalue, on average, up to which a λ
 	// makes do with the factor of a smaller one.

@@ -147,14 +147,14 @@ func TestWhatDescentCannotSolveIsFactored(t *testing.T) {
 // maxFactors are held.
 func TestFactorsAreSharedAndFew(t *testing.T) {
 	s := draw(Shape{Dim: 60, Outputs: 2}, 900, 3, 5)
-	lambda := []float64{1e-9, 2e-9, 1e-3, 1e-2, 1e-1, 1, 10}
+	lambda := []float64{1e-9, 2e-9, 1e-3, 1e-2, 1e-1, 1, 10, 100}
 	p := &path{Options: s.options(lambda...), descend: true}
 	total, err := p.loadTotal()
 	if err != nil {
 		t.Fatal(err)
 	}
 	y := newSystem(s.shape, 2)
-	trials := p.trials(y, total, []int{2, 3, 4, 5, 6})
+	trials := p.trials(y, total, []int{2, 3, 4, 5, 6, 7})
 	if len(trials) != maxFactors {
 		t.Errorf("%d trials of decades, want %d", len(trials), maxFactors)
 	}

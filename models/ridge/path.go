@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 )
 
@@ -15,6 +16,9 @@ type path struct {
 }
 
 func (p *path) load(fold int) (*Sum, error) {
+	// What reading the last fold has left behind may be larger than a fold, and the
+	// collector would let it double what is held.
+	runtime.GC()
 	s, err := p.Load(fold)
 	if err != nil {
 		return nil, fmt.Errorf("ridge: fold %d: %w", fold, err)

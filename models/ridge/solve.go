@@ -70,8 +70,8 @@ type Row struct {
 // Memory returns the bytes that Solve holds at most, apart from what is fixed
 // and small: the sum of all rows, with folds ≥ 2 one fold's sum beside it,
 // one square of D×D float64, and a few times the D×k weights; where folds are
-// solved by descent, four factors in float32 too. For 10,000 features and 10
-// classes that is 0.42 + 0.42 + 0.80 + 0.82 GB and a little.
+// solved by descent, five factors in float32 too. For 10,000 features and 10
+// classes that is 0.42 + 0.42 + 0.80 + 1.03 GB and a little.
 func Memory(shape Shape, folds, threads int) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	side := min(d, blas.TileDim)
