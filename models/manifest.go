@@ -152,6 +152,17 @@ func SumFile(name string, data []byte) FileSum {
 	return FileSum{Name: name, Size: int64(len(data)), SHA256: hexSum(data)}
 }
 
+// Check returns an error that says how a file differs from its entry.
+func (f FileSum) Check(data []byte) error {
+	switch {
+	case int64(len(data)) != f.Size:
+		return fmt.Errorf("%s has %d bytes, the manifest says %d; copy the model again", f.Name, len(data), f.Size)
+	case hexSum(data) != f.SHA256:
+		return fmt.Errorf("%s is damaged: its checksum does not match; copy the model again", f.Name)
+	}
+	return nil
+}
+
 // File returns the entry of the file of that name, and whether there is one.
 func (m *Manifest) File(name string) (FileSum, bool) {
 	for _, f := range m.Files {

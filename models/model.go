@@ -3,7 +3,8 @@
 // the two are kept in. The learners are in the packages below it.
 //
 // A model directory holds manifest.json and weights.safetensors. The frequencies
-// of the map are not in it: they are drawn again from the recipe.
+// of the map are not in it: they are drawn again from the recipe. Only those that
+// were learned are data, and lie in frequencies.safetensors.
 package models
 
 import (
@@ -17,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/io/storage"
 )
@@ -45,8 +47,8 @@ type Model struct {
 	Linear   *Linear
 	Map      features.Map // Input.Dim numbers to Features features
 
-	// Kept are files of the directory that prediction does not need: Encode writes
-	// them, Load does not read them.
+	// Kept are further files of the directory: Encode writes them. Of these Load reads
+	// learned.FileName and nothing else.
 	Kept []storage.File
 }
 
@@ -140,8 +142,10 @@ func Check(ctx context.Context, dir string) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = loadWeights(ctx, dir, m)
-	return m, err
+	if _, err = loadWeights(ctx, dir, m); err != nil {
+		return nil, err
+	}
+	return m, LoadFrequencies(ctx, dir, m)
 }
 
 // Load reads a model directory and draws its map. Files that the manifest does
@@ -157,6 +161,9 @@ func Load(ctx context.Context, dir string) (*Model, error) {
 	}
 	linear, err := loadWeights(ctx, dir, manifest)
 	if err != nil {
+		return nil, err
+	}
+	if err := LoadFrequencies(ctx, dir, manifest); err != nil {
 		return nil, err
 	}
 	m, err := recipe.New()
@@ -191,6 +198,26 @@ func loadWeights(ctx context.Context, dir string, m *Manifest) (*Linear, error) 
 	return l, nil
 }
 
+// LoadFrequencies reads the learned frequencies of a model directory, if it has any,
+// and makes them known to the recipes of this process. For the error see Load.
+func LoadFrequencies(ctx context.Context, dir string, m *Manifest) error {
+	f, ok := m.File(learned.FileName)
+	if !ok {
+		return nil
+	}
+	data, err := read(ctx, dir, f.Name, f.Size)
+	if err != nil {
+		return err
+	}
+	if err := f.Check(data); err != nil {
+		return &badModel{dir, err}
+	}
+	if _, err := learned.Provide(data); err != nil {
+		return &badModel{dir, fmt.Errorf("%s: %w", f.Name, err)}
+	}
+	return nil
+}
+
 // read returns the content of a file of the directory, of at most max bytes.
 func read(ctx context.Context, dir, name string, max int64) ([]byte, error) {
 	data, err := storage.ReadFile(ctx, storage.Join(dir, name), max)
@@ -223,11 +250,8 @@ func missing(ctx context.Context, dir, name string) error {
 // decodeWeights reads the weights file of the model of the manifest.
 func decodeWeights(m *Manifest, data []byte) (*Linear, error) {
 	f, _ := m.File(WeightsFile)
-	if int64(len(data)) != f.Size {
-		return nil, fmt.Errorf("%s has %d bytes, the manifest says %d; copy the model again", WeightsFile, len(data), f.Size)
-	}
-	if hexSum(data) != f.SHA256 {
-		return nil, fmt.Errorf("%s is damaged: its checksum does not match; copy the model again", WeightsFile)
+	if err := f.Check(data); err != nil {
+		return nil, err
 	}
 	return ReadWeights(data, m.Outputs, m.Features)
 }

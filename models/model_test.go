@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -176,7 +177,7 @@ func TestLoadRefusesInASentence(t *testing.T) {
 		{"short weights", refusal(t, file(ManifestFile, manifest), file(WeightsFile, weights[:40])),
 			fmt.Sprintf("models: DIR: weights.safetensors has 40 bytes, the manifest says %d; copy the model again", len(weights))},
 		{"unknown recipe", refusal(t, file(ManifestFile, seal(edit("test.waves", "test.wives")))),
-			`models: DIR: manifest.json: features: unknown kind of recipe "test.wives"; have chain, test.waves`},
+			`models: DIR: manifest.json: features: unknown kind of recipe "test.wives"; have ` + strings.Join(features.Kinds(), ", ")},
 	}
 	for _, test := range tests {
 		if test.got != test.want {
