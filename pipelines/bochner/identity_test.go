@@ -198,6 +198,7 @@ func TestTheModelIsTheSameByteForByte(t *testing.T) {
 		{"--kernel", "laplace", "--scale", "minmax"},
 		{"--kernel", "cauchy", "--scale", "standard,unit", "--form", "offset"},
 		{"--kernel", "matern", "--nu", "2.5", "--scale", "minmax", "--width", "scale"},
+		{"--kernel", "maxout", "--q", "8", "--scale", "standard"},
 	}
 	for i, tb := range tables {
 		for k, kernel := range kernels {
