@@ -2,83 +2,122 @@ package svm
 
 import (
 	"math"
-	"slices"
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// refresh is after how many rows view is computed anew, so that roundings of
-// its steps do not add up.
-const refresh = 256
+// stretch is rows in memory with their dual variables.
+type stretch struct {
+	n     int
+	phi   []float32 // n×d
+	y     []float32 // n
+	norms []float64 // n: ‖φ‖² with the constant feature
+	a     []float32 // n×p
+}
 
-// ascend takes the steps of a block: all rows in a random order, and then again
-// those that moved, Passes times in all. What is added to the dual variables a is
-// added to coef.
-func (w *worker) ascend(b rounds.Block, a []float32) {
-	p, d, l := w.problems(), w.Dim, w.loss.Scalar
-	if w.stale >= refresh {
-		w.renew()
-	}
-	w.stale += b.N
-	w.norms = slices.Grow(w.norms[:0], b.N)[:b.N]
-	w.order = slices.Grow(w.order[:0], b.N)[:b.N]
-	for i := range b.N {
-		w.order[i] = int32(i)
-		row := b.Phi[i*d : (i+1)*d]
-		w.norms[i] = float64(blas.Dot(row, row)) + float64(w.Bias*w.Bias)
-	}
-	// Of one step Δa: v moves by σ'·c·Δa/(λn)·φ.
-	unit := float64(w.Partitions) / (w.Lambda * float64(w.Rows))
-	random := stream.New(w.seed, blockOrder, uint64(b.Index))
-	for pass := 0; pass < w.Passes && len(w.order) > 0; pass++ {
-		for i := len(w.order) - 1; i > 0; i-- {
-			j := random.Below(uint64(i + 1))
-			w.order[i], w.order[j] = w.order[j], w.order[i]
-		}
-		moved := w.order[:0]
-		for _, i := range w.order {
-			row, y := b.Phi[int(i)*d:(int(i)+1)*d], b.Y[i]
-			blas.Scores(w.steps, row, 1, d, w.view, p, 1)
-			weight := w.Weight(y)
-			gain := unit * weight
-			q := gain * w.norms[i]
-			any := false
-			for c := range p {
-				at := int(i)*p + c
-				code, was := w.loss.Code(y, c), float64(a[at])
-				s := float64(w.steps[c]) + float64(w.viewBias[c]*w.Bias)
-				now := feasible(l, code, l.Step(code, s, was, q))
-				step := float64(now) - was
-				if step == 0 {
-					continue
-				}
-				any = true
-				a[at] = now
-				w.coef[at] += float64(weight * step)
-				blas.Axpy(float32(gain*step), row, w.view[c*d:(c+1)*d])
-				w.viewBias[c] += float64(float64(gain*step) * w.Bias)
-			}
-			if any {
-				moved = append(moved, i)
-			}
-		}
-		w.order = moved
+// measure computes the norms of the rows that have none yet.
+func (s *stretch) measure(d int, bias float64) {
+	for i := len(s.norms); i < s.n; i++ {
+		row := s.phi[i*d : (i+1)*d]
+		s.norms = append(s.norms, float64(blas.Dot(row, row))+float64(bias*bias))
 	}
 }
 
-// renew computes view from what was found.
-func (w *worker) renew() {
-	unit := float64(w.Partitions) / (w.Lambda * float64(w.Rows))
-	for j, x := range w.found.delta {
-		w.view[j] = float32(w.weights[j] + float64(unit*x))
+// ascend takes steps at the rows of s for every problem: at those that do not rest
+// at the scores by view, in a random order, and then again at those that moved,
+// passes times at most. It stops before where a pass has raised the dual by less
+// than a share tol of what the round has, and returns which problems were raised
+// by more than that in all.
+//
+// Problems share nothing but rows, so they go on beside each other.
+func (w *worker) ascend(s *stretch, passes int, tol float64) (more bool) {
+	p := w.problems()
+	w.scoreByView(s)
+	w.turn++
+	rising := make([]bool, p)
+	parallel.Ranges(p, 1, w.threads, func(lo, hi int) {
+		for c := lo; c < hi; c++ {
+			random := stream.New(w.seed, stepOrder, uint64(w.turn)<<32|uint64(c))
+			list := w.restless(s, c)
+			var sum float64
+			for pass := 0; pass < passes && len(list) > 0; pass++ {
+				for i := len(list) - 1; i > 0; i-- {
+					j := random.Below(uint64(i + 1))
+					list[i], list[j] = list[j], list[i]
+				}
+				var gain float64
+				list, gain = w.visit(s, c, list)
+				sum += gain
+				if gain <= tol*(w.gained[c]+sum) {
+					break
+				}
+			}
+			w.gained[c] += sum
+			rising[c] = sum > tol*w.gained[c]
+			w.lists[c] = list[:0]
+		}
+	})
+	for _, r := range rising {
+		more = more || r
 	}
-	for c, x := range w.found.bias {
-		w.viewBias[c] = w.bias[c] + float64(unit*x)
+	return more
+}
+
+// scoreByView stores the scores of s by view, without intercepts, in w.scores.
+func (w *worker) scoreByView(s *stretch) {
+	p := w.problems()
+	w.scores = grown(w.scores, s.n*p)
+	blas.Scores(w.scores, s.phi, s.n, w.Dim, w.view, p, w.threads)
+}
+
+// restless lists the rows of s at which problem c has a step to take by w.scores.
+func (w *worker) restless(s *stretch, c int) []int32 {
+	p, l := w.problems(), w.loss.Scalar
+	list := w.lists[c][:0]
+	offset := float64(w.viewBias[c] * w.Bias)
+	for i := range s.n {
+		at, y := i*p+c, s.y[i]
+		code, was := w.loss.Code(y, c), float64(s.a[at])
+		q := float64(w.unit*w.Weight(y)) * s.norms[i]
+		if float64(feasible(l, code, l.Step(code, float64(w.scores[at])+offset, was, q))) != was {
+			list = append(list, int32(i))
+		}
 	}
-	w.stale = 0
+	return list
+}
+
+// visit takes a step of problem c at each row of the list, and returns those that
+// moved, in the list's memory, and a lower bound of what they added to the dual,
+// times n. Coordinate by coordinate the dual is concave with curvature q at
+// least, so a step of δ that ends at the best raises it by ½qδ² or more.
+func (w *worker) visit(s *stretch, c int, list []int32) (moved []int32, gain float64) {
+	p, d, l := w.problems(), w.Dim, w.loss.Scalar
+	view := w.view[c*d : (c+1)*d]
+	moved = list[:0]
+	for _, i := range list {
+		row, y := s.phi[int(i)*d:(int(i)+1)*d], s.y[i]
+		at := int(i)*p + c
+		code, was := w.loss.Code(y, c), float64(s.a[at])
+		score := float64(blas.Dot(row, view)) + float64(w.viewBias[c]*w.Bias)
+		// Of a step δ: view moves by unit·c·δ·φ.
+		weight := w.Weight(y)
+		far := float64(w.unit * weight)
+		q := far * s.norms[i]
+		now := feasible(l, code, l.Step(code, score, was, q))
+		step := float64(now) - was
+		if step == 0 {
+			continue
+		}
+		s.a[at] = now
+		blas.Axpy(float32(far*step), row, view)
+		w.viewBias[c] += float64(float64(far*step) * w.Bias)
+		gain += float64(weight * float64(0.5*q*float64(step*step)))
+		moved = append(moved, i)
+	}
+	return moved, gain
 }
 
 // feasible returns a as float32, rounded towards 0 where the nearest float32 is

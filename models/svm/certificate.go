@@ -25,7 +25,7 @@ type Certificate struct {
 // partitions are merged.
 type Verifier struct {
 	round   *round
-	a       []float32 // of the partition at hand
+	a       []float64 // of the partition at hand
 	at      int
 	weights []float64 // p×(d+1): Σ c_i a_i φ_i, the constant feature last
 	loss    float64   // Σ c_i ℓ
@@ -52,11 +52,12 @@ func (v *Verifier) Partition(own []byte) error {
 	if err := v.ended(); err != nil {
 		return err
 	}
-	a, err := decodeOwn(v.round.problems(), own)
+	k, err := decodeDual(v.round.problems(), own)
 	if err != nil {
 		return fmt.Errorf("svm: verify: %w", err)
 	}
-	v.a, v.at = a, 0
+	v.a, v.at = make([]float64, len(k.a)), 0
+	k.mix(v.a, make([]float64, len(v.a)), 0, v.round.scale)
 	return nil
 }
 
@@ -91,7 +92,7 @@ func (v *Verifier) Fold(b rounds.Block) error {
 			v.loss += float64(weight * r.loss.Scalar.Value(code, s))
 			a := 0.0
 			if r.round > 0 {
-				a = float64(r.scale[c] * float64(v.a[v.at]))
+				a = v.a[v.at]
 				v.at++
 			}
 			v.dual -= float64(weight * r.loss.Scalar.Conjugate(code, -a))

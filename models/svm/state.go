@@ -15,10 +15,25 @@ type state struct {
 	given   bool      // weights are an earlier model's: dual variables are to be found
 	weights []float64 // p×d
 	bias    []float64 // p: the weight of the constant feature
-	scale   []float64 // p: by which the dual variables that were kept are to be multiplied
+
+	scale    []float64 // p: which share of the way of the round before was gone, 0 to 1
+	last     []float64 // p×d: how weights have changed in that round
+	lastBias []float64 // p
+	smooth   []int64   // p: for how many rounds weights have gone on in their direction
 }
 
-const stateKind = "svm state 1"
+func newState(p, d int) *state {
+	s := &state{
+		weights: make([]float64, p*d), bias: make([]float64, p), scale: make([]float64, p),
+		last: make([]float64, p*d), lastBias: make([]float64, p), smooth: make([]int64, p),
+	}
+	for c := range s.scale {
+		s.scale[c] = 1
+	}
+	return s
+}
+
+const stateKind = "svm state 2"
 
 // identity is what options must have in common to go on from a state.
 func (l *Learner) identity() string {
@@ -36,7 +51,10 @@ func (s *state) encode(l *Learner) []byte {
 	},
 		safetensors.Of("weights", s.weights, p, l.Dim),
 		safetensors.Of("bias", s.bias, p),
-		safetensors.Of("scale", s.scale, p))
+		safetensors.Of("scale", s.scale, p),
+		safetensors.Of("last", s.last, p, l.Dim),
+		safetensors.Of("last_bias", s.lastBias, p),
+		safetensors.Of("smooth", s.smooth, p))
 }
 
 func decodeState(l *Learner, data []byte) (*state, error) {
@@ -56,12 +74,20 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 	s.weights = loss.Array[float64](r, "weights", p, l.Dim)
 	s.bias = loss.Array[float64](r, "bias", p)
 	s.scale = loss.Array[float64](r, "scale", p)
+	s.last = loss.Array[float64](r, "last", p, l.Dim)
+	s.lastBias = loss.Array[float64](r, "last_bias", p)
+	s.smooth = loss.Array[int64](r, "smooth", p)
 	if r.Err != nil {
 		return nil, fmt.Errorf("svm: state: %w", r.Err)
 	}
 	for _, t := range s.scale {
 		if !(t >= 0 && t <= 1) {
 			return nil, fmt.Errorf("svm: state: scale %g, want 0 to 1", t)
+		}
+	}
+	for _, n := range s.smooth {
+		if n < 0 || n > int64(s.round) {
+			return nil, fmt.Errorf("svm: state: %d rounds in one direction, of %d", n, s.round)
 		}
 	}
 	return s, nil
@@ -72,15 +98,15 @@ type found struct {
 	delta       []float64 // p×d: Σ c_i Δa_i φ_i
 	bias        []float64 // p: Σ c_i Δa_i, times the constant feature
 	gap         []float64 // p: Σ c_i (ℓ + ℓ* + a·s)
-	dual        []float64 // p: −Σ c_i ℓ*(−a_i), of dual variables found for given weights
+	gain        []float64 // p: −Σ c_i ℓ*(−a_i), by how much it grew
 	learn, held loss.Tally
 }
 
-const foundKind = "svm found 1"
+const foundKind = "svm found 2"
 
 func newFound(l *Learner) *found {
 	p := l.problems()
-	return &found{delta: make([]float64, p*l.Dim), bias: make([]float64, p), gap: make([]float64, p), dual: make([]float64, p)}
+	return &found{delta: make([]float64, p*l.Dim), bias: make([]float64, p), gap: make([]float64, p), gain: make([]float64, p)}
 }
 
 func (f *found) encode(l *Learner) []byte {
@@ -89,7 +115,7 @@ func (f *found) encode(l *Learner) []byte {
 		safetensors.Of("delta", f.delta, p, l.Dim),
 		safetensors.Of("bias", f.bias, p),
 		safetensors.Of("gap", f.gap, p),
-		safetensors.Of("dual", f.dual, p))...)
+		safetensors.Of("gain", f.gain, p))...)
 }
 
 func decodeFound(l *Learner, data []byte) (*found, error) {
@@ -99,28 +125,8 @@ func decodeFound(l *Learner, data []byte) (*found, error) {
 		delta: loss.Array[float64](r, "delta", p, l.Dim),
 		bias:  loss.Array[float64](r, "bias", p),
 		gap:   loss.Array[float64](r, "gap", p),
-		dual:  loss.Array[float64](r, "dual", p),
+		gain:  loss.Array[float64](r, "gain", p),
 	}
 	v.learn, v.held = r.Tallies()
 	return v, r.Err
-}
-
-// Dual variables are kept by their partition: float32, one for each row and
-// problem, in the order of the rows.
-const ownKind = "svm dual variables 1"
-
-func encodeOwn(p int, a []float32) []byte {
-	if len(a) == 0 {
-		return nil
-	}
-	return loss.EncodeRecord(ownKind, nil, safetensors.Of("a", a, len(a)/p, p))
-}
-
-func decodeOwn(p int, data []byte) ([]float32, error) {
-	if data == nil {
-		return nil, nil
-	}
-	r := loss.OpenRecord(data, ownKind)
-	a := loss.Array[float32](r, "a", -1, p)
-	return a, r.Err
 }

@@ -60,7 +60,10 @@ type Options struct {
 	// Partitions is σ', at least the number of partitions that have rows.
 	Partitions int `json:"partitions"`
 	// Passes is how often the steps of a block are taken; 0 is DefaultPasses.
-	Passes int    `json:"passes,omitempty"`
+	Passes int `json:"passes,omitempty"`
+	// Window is how many bytes of features of rows that have moved a worker keeps in
+	// memory during a round; 0 is DefaultWindow. It holds a block of rows at least.
+	Window int64  `json:"window,omitempty"`
 	Seed   uint64 `json:"seed,string"` // of the order of the rows
 
 	// Rounds is how many rounds are enough; 0 is no limit.
@@ -73,7 +76,8 @@ type Options struct {
 // 0.0095 and 0.0093, for 1.8, 3.0, 5.2 and 11.5 s.
 const (
 	DefaultBias   = 1
-	DefaultPasses = 4
+	DefaultPasses = 50
+	DefaultWindow = 256 << 20
 )
 
 // maxRounds bounds the number of a round in the index of a stream.
@@ -108,11 +112,16 @@ func New(o Options) (*Learner, error) {
 		return nil, fmt.Errorf("svm: %d partitions, want 1 or more", o.Partitions)
 	case o.Passes < 0 || o.Passes > 1000:
 		return nil, fmt.Errorf("svm: %d passes, want 1 to 1000, or 0 for %d", o.Passes, DefaultPasses)
+	case o.Window < 0:
+		return nil, fmt.Errorf("svm: window is %d bytes, want 1 or more, or 0 for %d", o.Window, DefaultWindow)
 	case o.Rounds < 0 || o.Rounds >= maxRounds:
 		return nil, fmt.Errorf("svm: %d rounds, want 0 or more", o.Rounds)
 	}
 	if o.Passes == 0 {
 		o.Passes = DefaultPasses
+	}
+	if o.Window == 0 {
+		o.Window = DefaultWindow
 	}
 	return &Learner{Options: o, loss: l}, nil
 }
@@ -146,10 +155,7 @@ func (l *Learner) copies() float64 {
 // nothing. init is of the same outputs and features.
 func (l *Learner) Start(init *models.Linear) ([]byte, error) {
 	p, d := l.problems(), l.Dim
-	s := &state{weights: make([]float64, p*d), bias: make([]float64, p), scale: make([]float64, p)}
-	for c := range p {
-		s.scale[c] = 1
-	}
+	s := newState(p, d)
 	if init == nil {
 		return s.encode(l), nil
 	}

@@ -3,7 +3,6 @@ package svm
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -12,54 +11,66 @@ import (
 
 var (
 	roundOrder = stream.PurposeOf("svm round")
-	blockOrder = stream.PurposeOf("svm block")
+	stepOrder  = stream.PurposeOf("svm steps")
 )
 
 // worker walks over one partition.
 type worker struct {
 	*round
 	partition int
-	seed      uint64 // of this partition's round
+	threads   int
+	seed      uint64  // of this partition's round
+	unit      float64 // of a step δ, view moves by unit·c·δ·φ
+	turn      uint32  // how often steps were taken
 
-	a     []float32 // dual variables, p for each row
-	rows  int       // learned from so far
-	kept  bool      // a came from the round before
-	found *found
+	before dualVariables // as the round before has left them
+	known  bool          // there was a round before
+	now    dualVariables
+	rows   int // learned from so far
+	block  stretch
+	window window
+	found  *found
 
-	view     []float32 // p×d: v = w + σ'Δw
-	viewBias []float64 // p
-	stale    int       // rows whose steps went into view since it was computed from found
+	steps     []float64 // p×d: Σ c_i δ_i φ_i of the steps of the window
+	stepsBias []float64 // p
+	view      []float32 // p×d: weights by which steps are taken
+	viewBias  []float64 // p
+	gained    []float64 // p: by steps, times n
 
-	scores []float32 // n×p, of a block
-	coef   []float64 // n×p: c_i Δa_i of a block
-	norms  []float64 // n: ‖φ_i‖² with the constant feature
-	order  []int32   // rows still to be visited
-	outs   []float32 // Outputs
-	steps  []float32 // p
+	scores   []float32 // n×p, of a block or the window
+	was, way []float64 // n×p, of a block: see window
+	lists    [][]int32 // p
+	coef     []float64 // of rows that moved
+	moved    []float32 // their features
+	outs     []float32 // Outputs
 }
 
 // Worker implements rounds.Round.
 func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
-	p := r.problems()
+	p, d := r.problems(), r.Dim
 	if own != nil && r.round == 0 {
 		return nil, fmt.Errorf("svm: partition %d: dual variables are kept before the first round", partition)
 	}
-	a, err := decodeOwn(p, own)
+	before, err := decodeDual(p, own)
 	if err != nil {
 		return nil, fmt.Errorf("svm: partition %d: dual variables: %w", partition, err)
 	}
 	index := uint64(r.round)<<32 | uint64(uint32(partition))
 	w := &worker{
-		round: r, partition: partition, a: a, kept: r.round > 0,
+		round: r, partition: partition, threads: 1, before: before, known: r.round > 0,
 		seed:  stream.New(r.Seed, roundOrder, index).Uint64(),
-		found: newFound(r.Learner),
-		outs:  make([]float32, r.Outputs), steps: make([]float32, p),
+		unit:  float64(r.Partitions) / (r.Lambda * float64(r.Rows)),
+		found: newFound(r.Learner), steps: make([]float64, p*d), stepsBias: make([]float64, p),
+		view: make([]float32, p*d), viewBias: make([]float64, p), gained: make([]float64, p),
+		lists: make([][]int32, p), outs: make([]float32, r.Outputs),
 	}
-	if !r.given {
-		w.view, w.viewBias = slices.Clone(r.published), slices.Clone(r.bias)
-	}
+	w.account()
 	return w, nil
 }
+
+// Threads lets the worker compute with so many, which changes no result. One
+// partition on a machine of several cores has use for them.
+func (w *worker) Threads(n int) { w.threads = max(1, n) }
 
 // Fold implements rounds.Worker. It panics if the block has rows of another
 // length.
@@ -71,42 +82,50 @@ func (w *worker) Fold(b rounds.Block) error {
 	if err := w.CheckLabels(b.Y); err != nil {
 		return fmt.Errorf("svm: partition %d: %w", w.partition, err)
 	}
-	w.scores = slices.Grow(w.scores[:0], b.N*p)[:b.N*p]
-	blas.Scores(w.scores, b.Phi, b.N, b.D, w.published, p, 1)
+	if !b.Held && w.window.n+b.N > w.windowRows() {
+		w.settle()
+	}
+	w.scores = grown(w.scores, b.N*p)
+	blas.Scores(w.scores, b.Phi, b.N, b.D, w.published, p, w.threads)
 	if b.Held {
 		return w.held(b)
 	}
-	first := w.rows * p
-	switch {
-	case w.kept && first+b.N*p > len(w.a):
+	first := w.rows
+	if w.known && (first+b.N)*p > len(w.before.a) {
 		return w.changed()
-	case !w.kept:
-		w.a = append(w.a, make([]float32, b.N*p)...)
 	}
 	w.rows += b.N
-	a := w.a[first : first+b.N*p]
-	w.coef = slices.Grow(w.coef[:0], b.N*p)[:b.N*p]
+	w.now.a = append(w.now.a, make([]float32, b.N*p)...)
+	a := w.now.a[first*p:]
+	w.was, w.way = grown(w.was, b.N*p), grown(w.way, b.N*p)
+	clear(w.was)
+	clear(w.way)
+	if w.known {
+		w.before.mix(w.was, w.way, first*p, w.scale)
+	}
 	if err := w.measure(b, a); err != nil {
 		return err
 	}
+	s := &w.block
+	s.n, s.phi, s.y, s.norms, s.a = b.N, b.Phi, b.Y, s.norms[:0], a
 	if !w.given {
-		w.ascend(b, a)
+		s.measure(w.Dim, w.Bias)
+		w.ascend(s, 1, 0)
 	}
-	if slices.ContainsFunc(w.coef, func(x float64) bool { return x != 0 }) {
-		blas.Gradient64(w.found.delta, w.coef, b.Phi, b.N, b.D, p, 1)
-		for c := range p {
-			var sum float64
-			for i := range b.N {
-				sum += w.coef[i*p+c]
+	for i := range b.N {
+		was, way := w.was[i*p:(i+1)*p], w.way[i*p:(i+1)*p]
+		for c, x := range was {
+			if float64(a[i*p+c]) != x || way[c] != 0 {
+				w.keep(s, i, first+i, was, way)
+				break
 			}
-			w.found.bias[c] += float64(sum * w.Bias)
 		}
 	}
 	return nil
 }
 
 func (w *worker) changed() error {
-	return fmt.Errorf("svm: partition %d: dual variables of %d rows are kept, and it has more or fewer; have the files changed?", w.partition, len(w.a)/w.problems())
+	return fmt.Errorf("svm: partition %d: dual variables of %d rows are kept, and it has more or fewer; have the files changed?", w.partition, len(w.before.a)/w.problems())
 }
 
 // score adds the intercept to a score and stores it for every output.
@@ -139,8 +158,8 @@ func (w *worker) held(b rounds.Block) error {
 }
 
 // measure counts the rows of a block at the published weights, with what each
-// adds to the gap, and begins coef: with nothing, or with all of the dual
-// variables where they are being found.
+// adds to the gap, and stores in a the dual variables that the round begins with:
+// was, rounded, or those that belong to the scores of given weights.
 func (w *worker) measure(b rounds.Block, a []float32) error {
 	p, l := w.problems(), w.loss.Scalar
 	for i, y := range b.Y {
@@ -156,19 +175,23 @@ func (w *worker) measure(b rounds.Block, a []float32) error {
 			sum += value
 			if w.given {
 				a[at] = feasible(l, code, -l.Slope(code, s))
-				w.found.dual[c] -= float64(weight * l.Conjugate(code, -float64(a[at])))
-				w.coef[at] = float64(weight * float64(a[at]))
 				continue
 			}
-			was := float64(w.scale[c] * float64(a[at]))
+			was := w.was[at]
 			gap := value + (l.Conjugate(code, -was) + float64(was*s))
 			if math.IsInf(gap, 0) {
 				return fmt.Errorf("svm: partition %d: row %d of the block: kept dual variable %g does not fit its label %g; have the files changed?", w.partition, i, was, y)
 			}
 			w.found.gap[c] += float64(weight * max(0, gap))
-			// The rounding of a scaled one counts as a step.
-			a[at] = float32(was)
-			w.coef[at] = float64(weight * (float64(a[at]) - was))
+			a[at] = feasible(l, code, was)
+			if w.way[at] == 0 {
+				continue
+			}
+			w.way[at] = float64(w.momentum(c) * w.way[at])
+			// Beyond the domain it stays, and view, which has the whole way in it, is told.
+			if on := was + w.way[at]; !math.IsInf(l.Conjugate(code, -on), 1) {
+				a[at] = feasible(l, code, on)
+			}
 		}
 		w.found.learn.Add(float64(float64(w.copies()*weight)*sum), w.Wrong(w.outs, y))
 	}
@@ -177,8 +200,15 @@ func (w *worker) measure(b rounds.Block, a []float32) error {
 
 // End implements rounds.Worker.
 func (w *worker) End() (found, own []byte, err error) {
-	if w.rows*w.problems() != len(w.a) {
+	if w.known && w.rows*w.problems() != len(w.before.a) {
 		return nil, nil, w.changed()
 	}
-	return w.found.encode(w.Learner), encodeOwn(w.problems(), w.a), nil
+	w.settle()
+	for i, x := range w.steps {
+		w.found.delta[i] += x
+	}
+	for c, x := range w.stepsBias {
+		w.found.bias[c] += x
+	}
+	return w.found.encode(w.Learner), w.now.encode(w.problems()), nil
 }

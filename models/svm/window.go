@@ -1,0 +1,129 @@
+package svm
+
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// window is the rows of a partition that have moved in this round, with their
+// features, so that steps at them can be taken again and again: most rows come to
+// rest at an end of their domain, and the few that do not decide among themselves.
+type window struct {
+	stretch
+	rows []int32   // which rows of the partition they are
+	was  []float64 // n×p: dual variables when the round began
+	way  []float64 // n×p: what was added to them to begin with
+	base []float64 // n×p: dual variables up to which steps are summed
+}
+
+// cycles is how often a window is looked over for rows to step at, at most, and
+// settled the share of what the round has added to the dual below which it is left.
+const (
+	cycles  = 8
+	settled = 0.003
+)
+
+// windowRows returns how many rows the window holds.
+func (w *worker) windowRows() int { return int(w.Window / (4 * int64(w.Dim))) }
+
+// keep appends row i of s, row number at of the partition, with the dual variables
+// that the round began with and what was added to them. Norms may be missing where
+// no step is to be taken.
+func (w *worker) keep(s *stretch, i, at int, was, way []float64) {
+	p, d, k := w.problems(), w.Dim, &w.window
+	k.n++
+	k.phi = append(k.phi, s.phi[i*d:(i+1)*d]...)
+	k.y = append(k.y, s.y[i])
+	if i < len(s.norms) {
+		k.norms = append(k.norms, s.norms[i])
+	}
+	k.a = append(k.a, s.a[i*p:(i+1)*p]...)
+	k.rows = append(k.rows, int32(at))
+	k.was, k.way = append(k.was, was...), append(k.way, way...)
+	for c := range was {
+		k.base = append(k.base, was[c]+way[c])
+	}
+}
+
+// settle takes the steps of the window until they add little, puts what became of
+// it into found and now, and empties it.
+func (w *worker) settle() {
+	k, p, l := &w.window, w.problems(), w.loss.Scalar
+	if k.n == 0 {
+		return
+	}
+	w.sum(w.found.delta, w.found.bias, func(at int) float64 { return k.way[at] })
+	w.account()
+	for range cycles {
+		if w.given || !w.ascend(&k.stretch, w.Passes, settled) {
+			break
+		}
+		w.account()
+	}
+	w.account()
+	for i, row := range k.rows {
+		was, a := k.was[i*p:(i+1)*p], k.a[i*p:(i+1)*p]
+		for c := range p {
+			if before, now := was[c], float64(a[c]); now != before {
+				code := w.loss.Code(k.y[i], c)
+				w.found.gain[c] += float64(w.Weight(k.y[i]) * (l.Conjugate(code, -before) - l.Conjugate(code, -now)))
+			}
+		}
+		w.now.set(int(row)*p, was, a)
+	}
+	k.n = 0
+	k.phi, k.y, k.norms, k.a = k.phi[:0], k.y[:0], k.norms[:0], k.a[:0]
+	k.rows, k.was, k.way, k.base = k.rows[:0], k.was[:0], k.way[:0], k.base[:0]
+}
+
+// account sums the steps since it did so last, in float64 and from dual variables
+// as they are stored, and computes view from the sum, so that roundings of steps do
+// not add up.
+func (w *worker) account() {
+	k, d := &w.window, w.Dim
+	w.sum(w.steps, w.stepsBias, func(at int) float64 {
+		now := float64(k.a[at])
+		step := now - k.base[at]
+		k.base[at] = now
+		return step
+	})
+	for c := range w.problems() {
+		momentum, view := w.momentum(c), w.view[c*d:(c+1)*d]
+		for j := range view {
+			at := c*d + j
+			view[j] = float32(w.weights[at] + float64(momentum*w.last[at]) + float64(w.unit*w.steps[at]))
+		}
+		w.viewBias[c] = w.bias[c] + float64(momentum*w.lastBias[c]) + float64(w.unit*w.stepsBias[c])
+	}
+}
+
+// sum adds Σ c_i δ_i φ_i over the window to delta, and that of the constant feature
+// to bias, δ being a function of the place: 0 at most rows.
+func (w *worker) sum(delta, bias []float64, change func(at int) float64) {
+	p, d, k := w.problems(), w.Dim, &w.window
+	const run = 256
+	for from := 0; from < k.n; from += run {
+		// Only rows that changed, brought together.
+		coef, phi := w.coef[:0], w.moved[:0]
+		for i := from; i < min(from+run, k.n); i++ {
+			weight, any := w.Weight(k.y[i]), false
+			for c := range p {
+				x := float64(weight * change(i*p+c))
+				any = any || x != 0
+				coef = append(coef, x)
+				bias[c] += float64(x * w.Bias)
+			}
+			if !any {
+				coef = coef[:len(coef)-p]
+				continue
+			}
+			phi = append(phi, k.phi[i*d:(i+1)*d]...)
+		}
+		blas.Gradient64(delta, coef, phi, len(coef)/p, d, p, w.threads)
+		w.coef, w.moved = coef, phi
+	}
+}
+
+// grown returns s with length n, its contents anything.
+func grown[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
