@@ -106,7 +106,7 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 	if pass.Learn.Augment, err = t.augment(); err != nil {
 		return nil, err
 	}
-	opened, err := sealed.Open()
+	opened, err := sealed.Open(ctx)
 	if err != nil {
 		return nil, &UsageError{err}
 	}

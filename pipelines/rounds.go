@@ -76,7 +76,7 @@ func (j *job) rounds(ctx context.Context, pass *transforms.Pass, first []byte, o
 		return nil, err
 	}
 	sc.Lanes = max(1, min(j.engine.Lanes, len(pass.Learn.Hands)))
-	learner, err := pass.Learn.Learner.Open()
+	learner, err := pass.Learn.Learner.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -64,29 +64,30 @@ func (p *Pass) featuresName() string {
 }
 
 // openers make the learners by their kinds.
-var openers = map[string]func(options []byte) (rounds.Learner, error){
-	"sgd": opener(sgd.New),
-	"svm": opener(svm.New),
+var openers = map[string]func(ctx context.Context, options []byte) (rounds.Learner, error){
+	"sgd":   opener(func(_ context.Context, o sgd.Options) (rounds.Learner, error) { return sgd.New(o) }),
+	"svm":   opener(func(_ context.Context, o svm.Options) (rounds.Learner, error) { return svm.New(o) }),
+	"align": opener(openAlign),
 }
 
 // opener makes a learner of options in JSON.
-func opener[O any, L rounds.Learner](open func(O) (L, error)) func([]byte) (rounds.Learner, error) {
-	return func(data []byte) (rounds.Learner, error) {
+func opener[O any](open func(context.Context, O) (rounds.Learner, error)) func(context.Context, []byte) (rounds.Learner, error) {
+	return func(ctx context.Context, data []byte) (rounds.Learner, error) {
 		var o O
 		if err := json.Unmarshal(data, &o); err != nil {
 			return nil, fmt.Errorf("transforms: options of the learner: %w", err)
 		}
-		return open(o)
+		return open(ctx, o)
 	}
 }
 
 // Open makes the learner.
-func (l Learner) Open() (rounds.Learner, error) {
+func (l Learner) Open(ctx context.Context) (rounds.Learner, error) {
 	open, ok := openers[l.Kind]
 	if !ok {
 		return nil, fmt.Errorf("transforms: unknown learner %q", l.Kind)
 	}
-	return open(l.Options)
+	return open(ctx, l.Options)
 }
 
 // The files of the rounds stand in a directory of the pass's own.
@@ -125,7 +126,7 @@ var roundsOpen = newCache(2, func(ctx context.Context, name string) (rounds.Roun
 	if err != nil {
 		return nil, err
 	}
-	learner, err := p.Learn.Learner.Open()
+	learner, err := p.Learn.Learner.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -17,9 +17,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -38,9 +40,20 @@ type Pass struct {
 	Target   *Target   `json:"target,omitempty"`   // how labels become numbers; nil where they are not read
 	Fold     *Fold     `json:"fold,omitempty"`     // of a ridge pass
 	Held     int       `json:"held,omitempty"`     // of a survey: folds, the first of which is held out
+	Sample   int       `json:"sample,omitempty"`   // of a survey: rows of its sample, however long; 0 is that of a profile
 	Learn    *Learn    `json:"learn,omitempty"`    // of a round
 	Predict  *Predict  `json:"predict,omitempty"`  // of a pass that applies a model
 	Features *Features `json:"features,omitempty"` // of a pass that writes features
+
+	// Frequencies is the file of the learned frequencies that a recipe of the pass
+	// names. A process that loads the pass provides them.
+	Frequencies *Frequencies `json:"frequencies,omitempty"`
+}
+
+// Frequencies is where a file of learned frequencies stands.
+type Frequencies struct {
+	URI    string `json:"uri"`
+	SHA256 string `json:"sha256"`
 }
 
 // Target tells how a label becomes a number: the index of its class, or, without
@@ -56,7 +69,7 @@ type Target struct {
 type Fold struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
-	Folds   int             `json:"folds"`  // at least 1
+	Folds   int             `json:"folds"`            // at least 1
 	Lambda  []float64       `json:"lambda,omitempty"` // the path to solve for
 	// Components, if there are any, are solved for instead: rows need no labels.
 	Components int `json:"components,omitempty"`
@@ -102,8 +115,29 @@ var passes = newCache(4, func(ctx context.Context, uri string) (*Pass, error) {
 	if err := json.Unmarshal(data, p); err != nil {
 		return nil, fmt.Errorf("transforms: pass %s: %w", uri, err)
 	}
+	if p.Frequencies != nil {
+		if err := p.Frequencies.provide(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
 })
+
+// provide makes the frequencies known to the recipes of this process.
+func (f *Frequencies) provide(ctx context.Context) error {
+	data, err := storage.ReadFile(ctx, f.URI, maxRound)
+	if err != nil {
+		return err
+	}
+	sum, err := learned.Provide(data)
+	if err == nil && sum != f.SHA256 {
+		err = errors.New("its checksum does not match")
+	}
+	if err != nil {
+		return asFault(BadModel, fmt.Errorf("transforms: %s is damaged: %w", f.URI, err))
+	}
+	return nil
+}
 
 // loadPass returns the pass of that name, read once in a process.
 func loadPass(ctx context.Context, uri string) (*Pass, error) { return passes.get(ctx, uri) }

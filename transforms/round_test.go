@@ -29,7 +29,7 @@ import (
 type witness struct{ Fail int }
 
 func init() {
-	openers["witness"] = func(options []byte) (rounds.Learner, error) {
+	openers["witness"] = func(_ context.Context, options []byte) (rounds.Learner, error) {
 		var w witness
 		err := json.Unmarshal(options, &w)
 		return w, err

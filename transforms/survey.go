@@ -16,8 +16,8 @@ func init() {
 }
 
 // Survey reads all rows and returns how many are left to learn from when the first
-// of Pass.Held folds is held out (none is with 0), and a sample of them with their
-// labels: one encoded profile.Sum of those rows, each with its label as a number in
+// of Pass.Held folds is held out (none is with 0), and a sample of them, of
+// Pass.Sample rows, with their labels: one encoded profile.Sum of those rows, each with its label as a number in
 // a last column; and a JSON dataset.Report for each shard.
 func Survey(s beam.Scope, sc Scan) (sum, reports beam.PCollection) {
 	s = s.Scope("transforms.Survey")
@@ -32,7 +32,7 @@ func (f *surveyFn) ProcessElement(ctx context.Context, lane int, emit, report fu
 	if err != nil {
 		return asFault(Internal, err)
 	}
-	sum := profile.New(profile.Options{})
+	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
 	var hashes, mine []uint64
 	var labeled rows.Block
 	err = f.Scan.each(ctx, p, lane, p.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {

@@ -18,6 +18,9 @@ var (
 // version is the first byte of an encoded Sum.
 const version = 1
 
+// long is the bit beside the size of the sample that says Options.Long.
+const long = 1 << 31
+
 const headerSize = 1 + 4 + 8 + 4 + 8
 
 // maxRows is the largest number of rows that is believed: with it the number of
@@ -35,7 +38,11 @@ var (
 func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
 	b = append(b, version)
-	b = le.AppendUint32(b, uint32(s.opts.Sample))
+	size := uint32(s.opts.Sample)
+	if s.opts.Long {
+		size |= long
+	}
+	b = le.AppendUint32(b, size)
 	b = le.AppendUint64(b, uint64(s.rows))
 	b = le.AppendUint32(b, uint32(len(s.columns)))
 	b = le.AppendUint64(b, math.Float64bits(s.norm2))
@@ -78,7 +85,7 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 	}
 	le := binary.LittleEndian
 	t := Sum{
-		opts:  Options{Sample: int(le.Uint32(b[1:]))},
+		opts:  Options{Sample: int(le.Uint32(b[1:]) &^ long), Long: le.Uint32(b[1:])&long != 0},
 		rows:  int64(le.Uint64(b[5:])),
 		norm2: math.Float64frombits(le.Uint64(b[17:])),
 	}

@@ -13,7 +13,7 @@ import (
 func TestEncodingRoundTrips(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 30 {
-		want := encode(t, collect(Options{Sample: 1 + r.IntN(30)}, randomTable(r, r.IntN(80), 15)))
+		want := encode(t, collect(Options{Sample: 1 + r.IntN(30), Long: r.IntN(2) == 0}, randomTable(r, r.IntN(80), 15)))
 		var s Sum
 		buf := slices.Clone(want)
 		if err := s.UnmarshalBinary(buf); err != nil {

@@ -18,6 +18,8 @@ type Options struct {
 	// Where rows are long the sample is smaller: at most 4 Mi values (16 MiB),
 	// but 50 rows (or Sample, if that is less) in any case.
 	Sample int
+	// Long keeps the sample as large as it is asked for where rows are long.
+	Long bool
 }
 
 // Sum is what a pass over rows collects. It takes 176 bytes for each column,

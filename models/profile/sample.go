@@ -19,6 +19,9 @@ const (
 // it may be cut when a longer row turns up, and is then the same as if that
 // length had been known before.
 func (s *Sum) sampleSize() int {
+	if s.opts.Long {
+		return s.opts.Sample
+	}
 	n := min(s.opts.Sample, sampleValues/max(1, len(s.columns)))
 	return max(n, min(s.opts.Sample, minSample))
 }
