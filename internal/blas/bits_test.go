@@ -77,5 +77,27 @@ func TestBitsNeverChange(t *testing.T) {
 		rhs := grid[float64](r, 2*out*3)
 		CholeskySolve(a, 2*out, rhs, 3, 1)
 		is("CholeskySolve", sum64(rhs), 0xdaca32c57edfb136)
+
+		w := grid[float32](random(22), 10*in)
+		scores := make([]float32, n*10)
+		Scores(scores, x, n, in, w, 10, 1)
+		is("Scores", sum32(scores), 0x31ba25c6d2866ecc)
+		Gradient(w, scores, x, n, in, 10, 1)
+		is("Gradient", sum32(w), 0xc111766cefa59399)
+		wide := make([]float64, 3*in)
+		Gradient64(wide, grid[float64](random(23), n*3), x, n, in, 3, 1)
+		is("Gradient64", sum64(wide), 0x9470372db437d122)
+		const side = 300
+		coarse := grid[float32](random(24), side*side)
+		for i := range side {
+			coarse[i*side+i] = 100
+		}
+		if _, ok := Cholesky(coarse, side, 1); !ok {
+			t.Fatal("not positive definite in float32")
+		}
+		is("Cholesky in float32", sum32(coarse), 0xc9fb5ee196050c7c)
+		sides := grid[float32](random(25), 3*side)
+		NewTriangle(coarse, side, 1).Solve(sides, 3, 1)
+		is("Triangle", sum32(sides), 0xace5cccab0efce8)
 	})
 }
