@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -26,10 +27,11 @@ func (o options) lib() string { return filepath.Join(o.dir, "lib") }
 // cluster is one that runs.
 type cluster struct {
 	options
-	run  string // directory of configuration, logs and process numbers
-	rest string // address of the job manager
-	jobs string // address of the job server
-	boot string // what task managers start for a worker
+	run  string   // directory of configuration, logs and process numbers
+	rest string   // address of the job manager
+	jobs string   // address of the job server
+	boot string   // what task managers start for a worker
+	held *os.File // lock of the directory; nil where another cluster has it
 
 	ctx     context.Context // ends when the cluster is to end
 	cancel  context.CancelFunc
@@ -53,6 +55,9 @@ func start(ctx context.Context, o options) (*cluster, error) {
 }
 
 func (c *cluster) bringUp() error {
+	if err := c.lock(); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(c.run); err != nil {
 		return err
 	}
@@ -94,6 +99,20 @@ func (c *cluster) bringUp() error {
 	// before the first job.
 	_, err = manager.says(c.ctx, fmt.Sprintf(`(?s)((?:Registering task executor.*){%d})`, c.managers), ready)
 	return err
+}
+
+// lock keeps the directory for this process as long as it runs.
+func (c *cluster) lock() error {
+	f, err := os.Create(filepath.Join(c.dir, "lock"))
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return fmt.Errorf("%s: another cluster runs here (%w); end it, or name another directory with -dir", c.dir, err)
+	}
+	c.held = f
+	return nil
 }
 
 // flags are what a job takes to run on the cluster.
@@ -152,10 +171,14 @@ func (c *cluster) stop() {
 		roles[i].stop()
 	}
 	c.keepers.Wait()
+	if c.held == nil {
+		return
+	}
 	c.tidy()
 	for _, d := range []string{"tmp", "staged", "workers"} {
 		os.RemoveAll(filepath.Join(c.run, d))
 	}
+	c.held.Close()
 }
 
 // free returns a port of this machine that nobody listens at.

@@ -42,9 +42,13 @@ func (c *cluster) configure() error {
 		// The jars of a job are those of the cluster. Taken from there they are
 		// loaded once, and a worker lives from one stage of its job to the next.
 		"classloader.resolve-order: parent-first",
-		"restart-strategy.type: fixed-delay",
-		fmt.Sprintf("restart-strategy.fixed-delay.attempts: %d", c.attempts),
-		"restart-strategy.fixed-delay.delay: 1 s",
+		// The tasks of a lost task manager fail one by one. This strategy takes those
+		// that fail together for one; others have then used up all attempts.
+		"restart-strategy.type: exponential-delay",
+		"restart-strategy.exponential-delay.initial-backoff: 1 s",
+		"restart-strategy.exponential-delay.backoff-multiplier: 2",
+		"restart-strategy.exponential-delay.max-backoff: 10 s",
+		fmt.Sprintf("restart-strategy.exponential-delay.attempts-before-reset-backoff: %d", c.attempts),
 		// A task manager that was killed is missed after ten seconds, not fifty.
 		"heartbeat.interval: 2000",
 		"heartbeat.timeout: 10000",
@@ -108,7 +112,7 @@ func (c *cluster) buildBoot() error {
 		return fmt.Errorf("building Beam's boot: %w\n%s", err, text)
 	}
 	c.boot = filepath.Join(c.run, "boot.sh")
-	return writeScript(c.boot, fmt.Sprintf("d='%s/workers/'$$\nmkdir \"$d\" && cd \"$d\" && exec '%s' --semi_persist_dir=\"$d\" \"$@\"\n", c.run, binary))
+	return writeScript(c.boot, fmt.Sprintf("d='%s/workers/'$$\nmkdir \"$d\" && cd \"$d\" && exec '%s' --semi_persist_dir=\"$d\" \"$@\" >>'%s/workers.log' 2>&1\n", c.run, binary, c.run))
 }
 
 // script writes the program that workers start into the cluster's directory: a

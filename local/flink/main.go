@@ -49,7 +49,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&o.parallelism, "parallelism", 0, "tasks of each stage; 0 is one for each task manager")
 	flag.StringVar(&o.memory, "memory", "2g", "`size` of each task manager, without its worker")
 	flag.StringVar(&o.offHeap, "off_heap", "640m", "part of -memory for messages and the program on their way to the worker")
-	flag.IntVar(&o.attempts, "attempts", 3, "how often Flink restarts a job whose task manager or worker ended")
+	flag.IntVar(&o.attempts, "attempts", 5, "how often Flink restarts a job whose task manager or worker ended")
 	program := flag.String("program", "", "static bochner `file` that all workers start from where it lies, instead of a copy that every job stages")
 	flag.Parse()
 	var err error
