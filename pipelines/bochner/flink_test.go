@@ -1,0 +1,284 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/internal/gcstest"
+)
+
+// flinkCluster is one that runs on this machine; local/flink starts it and tells
+// of it in the environment.
+type flinkCluster struct {
+	flags []string // what a job takes to run on it
+	dir   string   // where the numbers of its processes are
+}
+
+func newFlink(t *testing.T) *flinkCluster {
+	t.Helper()
+	flags := os.Getenv("BOCHNER_FLINK_FLAGS")
+	if flags == "" {
+		t.Skip("BOCHNER_FLINK_FLAGS does not name a Flink cluster; make test-flink starts one")
+	}
+	return &flinkCluster{strings.Split(flags, "\n"), os.Getenv("BOCHNER_FLINK_DIR")}
+}
+
+// run runs a job on the cluster. Meanwhile it calls watch, until that returns true.
+func (c *flinkCluster) run(t *testing.T, dir string, watch func(driver *os.Process) bool, args ...string) result {
+	t.Helper()
+	cmd := program(dir, slices.Concat(args, c.flags)...)
+	done := make(chan result, 1)
+	go func() { done <- runCommand(t, cmd) }()
+	for {
+		select {
+		case r := <-done:
+			return r
+		case <-time.After(20 * time.Millisecond):
+			if watch != nil && cmd.Process != nil && watch(cmd.Process) {
+				watch = nil
+			}
+		}
+	}
+}
+
+// succeed runs a job on the cluster, which must succeed.
+func (c *flinkCluster) succeed(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	begun := time.Now()
+	r := c.run(t, dir, nil, args...)
+	if r.code != 0 {
+		t.Fatalf("bochner %s: exit code %d\n%s", strings.Join(args, " "), r.code, r.stderr)
+	}
+	t.Logf("%s took %.1f s", args[0], time.Since(begun).Seconds())
+	return r.stdout
+}
+
+// busy returns a worker that has computed for some seconds, and the task manager
+// that started it, or zeros.
+func (c *flinkCluster) busy(t *testing.T, seconds float64) (worker, manager int) {
+	t.Helper()
+	names, _ := filepath.Glob(filepath.Join(c.dir, "task-manager-*.pid"))
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		manager, err := strconv.Atoi(strings.TrimSpace(string(data)))
+		if err != nil {
+			continue // it is being written
+		}
+		for _, p := range processes(manager) {
+			if strings.Contains(p.args, "--worker=true") && p.seconds >= seconds {
+				return p.id, manager
+			}
+		}
+	}
+	return 0, 0
+}
+
+// inSecondPass tells whether the job that makes dir/model is in its fold pass:
+// what the first pass has found stands there.
+func inSecondPass(dir string) bool {
+	found, _ := filepath.Glob(filepath.Join(dir, ".bochner-model/state/profile-*.reports"))
+	return len(found) > 0
+}
+
+func TestFlink(t *testing.T) {
+	c := newFlink(t)
+	dir := t.TempDir()
+	in := func(name ...string) string { return filepath.Join(append([]string{dir}, name...)...) }
+	moons := generated(t, "moons", 900).write(t, cut{files: 3})
+	flags := append(moons, "--features", "96", "--kernel", "laplace", "--scale", "minmax")
+	must(t, dir, append([]string{"train", "--model", "model"}, flags...)...)
+
+	t.Run("train", func(t *testing.T) {
+		c.succeed(t, dir, append([]string{"train", "--model", "model of Flink", "--lanes", "3"}, flags...)...)
+		same(t, "model", files(t, in("model")), files(t, in("model of Flink")))
+	})
+	t.Run("predict", func(t *testing.T) {
+		args := append([]string{"predict", "--model", "model", "--scores", smallShards}, moons...)
+		must(t, dir, append(args, "--out", "direct")...)
+		c.succeed(t, dir, append(args, "--out", "predicted", "--lanes", "2")...)
+		want, got := files(t, in("direct")), files(t, in("predicted"))
+		delete(want, "manifest.json") // names its own directory
+		delete(got, "manifest.json")
+		if d := cmp.Diff(want, got); d != "" || len(got) < 9 {
+			t.Errorf("%d files: %s", len(got), d)
+		}
+	})
+	t.Run("evaluate", func(t *testing.T) {
+		args := append([]string{"evaluate", "--model", "model", "--json"}, moons...)
+		if d := cmp.Diff(must(t, dir, args...), c.succeed(t, dir, append(args, "--work", "work")...)); d != "" {
+			t.Error(d)
+		}
+	})
+	t.Run("bad row", func(t *testing.T) {
+		tb := generated(t, "moons", 300)
+		tb.rows[200] = "1,x,1\n"
+		args := append([]string{"train", "--model", "none", "--quiet"}, tb.write(t, cut{files: 2})...)
+		direct, remote := run(t, dir, args...), c.run(t, dir, nil, args...)
+		if d := cmp.Diff(direct, remote, cmp.AllowUnexported(result{})); d != "" || remote.code != 3 {
+			t.Errorf("exit code %d: %s", remote.code, d)
+		}
+	})
+	t.Run("no place to write", func(t *testing.T) {
+		// A worker's fault: the parts of the sums are to go into a directory, and
+		// there is a file of its name.
+		args := append([]string{"train", "--model", "none", "--work", "blocked", "--resume", "--quiet"}, flags...)
+		prepare := func() {
+			for _, name := range []string{"lock", "state/parts"} {
+				os.MkdirAll(filepath.Dir(in("blocked", name)), 0o777)
+				write(t, in("blocked"), name, "")
+			}
+		}
+		prepare()
+		direct := run(t, dir, args...)
+		prepare()
+		remote := c.run(t, dir, nil, args...)
+		if direct.code != 3 || remote.code != 3 || !strings.Contains(remote.stderr, "not a directory") {
+			t.Errorf("exit codes %d and %d\n%s\n%s", direct.code, remote.code, direct.stderr, remote.stderr)
+		}
+	})
+}
+
+// On gs:// the driver and the workers have no disk in common.
+func TestFlinkOverObjectStorage(t *testing.T) {
+	c := newFlink(t)
+	server, address := gcstest.Start(t)
+	const bucket = "gs://" + gcstest.Bucket + "/"
+	dir := t.TempDir()
+	must(t, dir, "generate", "windmill", "--rows", "3000", "--out", "data.csv")
+	server.Fill("data.csv", []byte(read(t, dir, "data.csv")))
+	flags := []string{"--label", "y", "--features", "96", "--lambda", "1e-6,1e-4", "--folds", "3"}
+	must(t, dir, append([]string{"train", "--model", "model", "--data", "data.csv"}, flags...)...)
+	c.succeed(t, dir, append([]string{"train", "--storage_emulator", address, "--model", bucket + "model", "--data", bucket + "data.csv", "--lanes", "2"}, flags...)...)
+	if string(server.Content("model/weights.safetensors")) != read(t, dir, "model", "weights.safetensors") {
+		t.Errorf("other weights; the bucket holds %v", server.Names())
+	}
+}
+
+// disturbed is a training that takes long enough to be disturbed.
+type disturbed struct {
+	c    *flinkCluster
+	dir  string
+	args []string
+}
+
+func newDisturbed(t *testing.T) *disturbed {
+	t.Helper()
+	d := &disturbed{c: newFlink(t), dir: t.TempDir()}
+	must(t, d.dir, "generate", "windmill", "--rows", "200000", "--out", "data.csv")
+	d.args = []string{"train", "--data", "data.csv", "--label", "y", "--features", "2048", "--lambda", "1e-8,1e-6", "--folds", "3", "--threads", "1", "--shard_bytes", "500000"}
+	must(t, d.dir, append(d.args, "--model", "want")...)
+	d.args = append(d.args, "--model", "model", "--lanes", "4")
+	return d
+}
+
+// whole checks that the training made its model and left nothing else.
+func (d *disturbed) whole(t *testing.T, r result) {
+	t.Helper()
+	if r.code != 0 {
+		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
+	}
+	same(t, "disturbed", files(t, filepath.Join(d.dir, "want")), files(t, filepath.Join(d.dir, "model")))
+	if got := entries(t, d.dir); !slices.Equal(got, []string{"data.csv", "model", "want"}) {
+		t.Errorf("left behind: %v", got)
+	}
+}
+
+func TestFlinkGoesOnWithoutAWorker(t *testing.T) {
+	d := newDisturbed(t)
+	killed := false
+	r := d.c.run(t, d.dir, func(*os.Process) bool {
+		if worker, _ := d.c.busy(t, 0.4); worker != 0 && inSecondPass(d.dir) {
+			killed = syscall.Kill(worker, syscall.SIGKILL) == nil
+		}
+		return killed
+	}, d.args...)
+	if !killed {
+		t.Fatal("no worker was seen at work")
+	}
+	d.whole(t, r)
+}
+
+func TestFlinkGoesOnWithoutATaskManager(t *testing.T) {
+	d := newDisturbed(t)
+	killed := false
+	r := d.c.run(t, d.dir, func(*os.Process) bool {
+		if _, manager := d.c.busy(t, 0.4); manager != 0 && inSecondPass(d.dir) {
+			killed = syscall.Kill(manager, syscall.SIGKILL) == nil
+		}
+		return killed
+	}, d.args...)
+	if !killed {
+		t.Fatal("no task manager was seen at work")
+	}
+	d.whole(t, r)
+}
+
+func TestAnInterruptCancelsTheJobOnFlinkAndResumeGoesOn(t *testing.T) {
+	d := newDisturbed(t)
+	r := d.c.run(t, d.dir, func(driver *os.Process) bool {
+		worker, _ := d.c.busy(t, 0.4)
+		if worker == 0 || !inSecondPass(d.dir) {
+			return false
+		}
+		return driver.Signal(os.Interrupt) == nil
+	}, append(d.args, "--job_name", "interrupted")...)
+	if r.code != 130 || !strings.Contains(r.stderr, "--resume") {
+		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
+	}
+	// A job that went on would keep its worker.
+	ended := false
+	for range 300 {
+		if worker, _ := d.c.busy(t, 0); worker == 0 {
+			ended = true
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if !ended {
+		t.Error("the job's workers run 30 s after the interrupt")
+	}
+	r = d.c.run(t, d.dir, nil, append(d.args, "--resume")...)
+	if !strings.Contains(r.stderr, "found the result of this pass") {
+		t.Errorf("did not go on from the first pass:\n%s", r.stderr)
+	}
+	d.whole(t, r)
+}
+
+// The sums of real data travel through Flink: parts of 8 MiB.
+func TestFlinkMNIST(t *testing.T) {
+	data := filepath.Join(realData(t), "mnist")
+	c := newFlink(t)
+	set := func(name string) []string {
+		return []string{
+			"--data", filepath.Join(data, name+"-images-idx3-ubyte.gz"),
+			"--label_files", filepath.Join(data, name+"-labels-idx1-ubyte.gz"),
+		}
+	}
+	dir := t.TempDir()
+	args := append([]string{"train", "--width", "7", "--lambda", "1e-6", "--features", "1024"}, set("train")...)
+	must(t, dir, append(args, "--model", "direct")...)
+	c.succeed(t, dir, append(args, "--model", "flink", "--lanes", "2")...)
+	same(t, "MNIST", files(t, filepath.Join(dir, "direct")), files(t, filepath.Join(dir, "flink")))
+	var s scores
+	out := c.succeed(t, dir, append([]string{"evaluate", "--model", "flink", "--work", "work", "--json"}, set("t10k")...)...)
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Classes.Rows != 10_000 || s.Classes.Error > 0.0545 {
+		t.Errorf("%d rows, error %g", s.Classes.Rows, s.Classes.Error)
+	}
+}
