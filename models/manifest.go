@@ -57,6 +57,8 @@ type Manifest struct {
 	Outputs  int             `json:"outputs"`  // k, classes or targets
 	Learner  Learner         `json:"learner"`
 
+	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if scores are all there is
+
 	Input      Input             `json:"input"`
 	Vocabulary *rows.Vocabulary  `json:"vocabulary,omitempty"`  // of classification: output c is class c
 	TargetGrid *ridge.TargetGrid `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
@@ -267,6 +269,9 @@ func (m *Manifest) check() (features.Recipe, error) {
 		}
 	default:
 		return nil, fmt.Errorf("unknown task %q; have %s, %s, %s", m.Task, Classification, Regression, Embedding)
+	}
+	if err := m.checkProbabilities(); err != nil {
+		return nil, err
 	}
 	if m.Input.Dim < 1 || m.Input.Dim > rows.MaxDim {
 		return nil, fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rows.MaxDim)

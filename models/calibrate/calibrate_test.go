@@ -303,6 +303,43 @@ func TestReliabilityByHand(t *testing.T) {
 	}
 }
 
+// Whatever is said of a row that is of none of the classes is wrong.
+func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
+	r := NewReliability(2, 10)
+	if err := r.Add([]float32{0.75, 0.25}, []int32{None}); err != nil {
+		t.Fatal(err)
+	}
+	got := r.Tests()
+	if want := 1 + 0.75*0.75 + 0.25*0.25; got.Brier != want || got.ECE != 0.75 || got.Bins[7].Accuracy != 0 || math.Abs(got.LogLoss+math.Log(1e-7)) > 1e-5 {
+		t.Errorf("%+v, want the Brier score %g", got, want)
+	}
+}
+
+func TestACheckNamesTheClassThatCannotBeFitted(t *testing.T) {
+	names := []string{"ant", "bee", "cow"}
+	for want, class := range map[string][]int32{
+		"":                             {0, 1, 2, 2},
+		`class "bee": 0 of the 3 rows`: {0, 2, 2},
+		`class "ant": 0 of the 2 rows`: {2, 2},
+		`class "ant": 0 of the 0 rows`: {},
+	} {
+		c := NewCounts(3)
+		if err := c.Add(make([]float32, 3*len(class)), class); err != nil {
+			t.Fatal(err)
+		}
+		err := Check(c.ClassRows(), names)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", class, err, want)
+		}
+		if _, fitted := Fit(c, Platt); (fitted == nil) != (err == nil) {
+			t.Errorf("%v: %v, and Fit says %v", class, err, fitted)
+		}
+	}
+	if err := Check([]int64{4, 0}, names); err == nil || !strings.Contains(err.Error(), `"ant": 4 of the 4`) {
+		t.Error(err)
+	}
+}
+
 func TestWhatCannotBeFittedIsAnError(t *testing.T) {
 	scores, class := sample(1, 50, 2)
 	if _, err := Fit(counted(t, scores, class, 2), "plat"); err == nil || !strings.Contains(err.Error(), `did you mean "platt"`) {

@@ -106,6 +106,17 @@ func (c *Counts) Rows() int64 {
 	return n
 }
 
+// ClassRows returns the number of rows of each class.
+func (c *Counts) ClassRows() []int64 {
+	rows := make([]int64, c.outputs)
+	for o := range rows {
+		for _, v := range c.n[(2*o+1)*Cells : 2*(o+1)*Cells] {
+			rows[o] += v
+		}
+	}
+	return rows
+}
+
 const countsKind = "calibrate counts 1"
 
 // MarshalBinary implements encoding.BinaryMarshaler. The error is always nil.

@@ -52,8 +52,12 @@ func NewReliability(outputs, bins int) *Reliability {
 	return &Reliability{outputs: outputs, rows: make([]int64, bins), right: make([]int64, bins), confidence: make([]exact.Sum, bins)}
 }
 
-// Add takes in rows of probabilities, row-major, with their classes. It panics if
-// lengths or classes do not fit; the error is about a number that is no
+// None is the class of a row that is of none of the outputs' classes: the
+// probability of its class is 0, whatever is said.
+const None = -1
+
+// Add takes in rows of probabilities, row-major, with their classes or None. It
+// panics if lengths or classes do not fit; the error is about a number that is no
 // probability, and nothing is added then.
 func (r *Reliability) Add(p []float32, class []int32) error {
 	k := r.outputs
@@ -66,11 +70,16 @@ func (r *Reliability) Add(p []float32, class []int32) error {
 		}
 	}
 	for i, y := range class {
-		if y < 0 || int(y) >= k {
+		if y < None || int(y) >= k {
 			panic("calibrate: class out of range")
 		}
 		row := p[i*k : (i+1)*k]
-		best, square := 0, 0.0
+		best, square, said := 0, 0.0, 0.0
+		if y == None {
+			square = 1
+		} else {
+			said = float64(row[y])
+		}
 		for c, v := range row {
 			if v > row[best] {
 				best = c
@@ -82,7 +91,7 @@ func (r *Reliability) Add(p []float32, class []int32) error {
 			square += float64(d * d)
 		}
 		r.brier.Add(float32(square))
-		r.logLoss.Add(float32(-loss.Log(max(float64(row[y]), least))))
+		r.logLoss.Add(float32(-loss.Log(max(said, least))))
 		bin := r.bin(row[best])
 		r.rows[bin]++
 		if best == int(y) {

@@ -26,10 +26,15 @@ type Options struct {
 	// there is one sum and no validation.
 	Folds int
 
-	// Load returns the sum of a fold, 0 ≤ fold < max(Folds, 1). Every fold is
-	// loaded twice if Folds ≥ 2. Solve does not change a sum, and has no more
+	// Load returns the sum of a fold, 0 ≤ fold < max(Folds, 1). A fold is loaded
+	// several times if Folds ≥ 2. Solve does not change a sum, and has no more
 	// use for it when it calls Load again, which may therefore fill the same Sum.
 	Load func(fold int) (*Sum, error)
+
+	// Held has Solve fit to all rows but those of fold 0 too, with the chosen λ; it
+	// needs Folds ≥ 2. Given says that the folds are there for that alone: Lambda
+	// holds one value, and there is no validation.
+	Held, Given bool
 
 	Step    float64     // a feature is Step·byte; > 0
 	Grid    *TargetGrid // the grid of the targets; nil for classes
@@ -49,7 +54,9 @@ type Fit struct {
 	Intercept []float32 // length k
 	Lambda    float64   // the λ of the weights
 	Table     []Row     // one for every λ, in the order of Options; nil without folds
-	Rows      int64     // rows in all folds
+	Rows      int64     // that the weights were fitted to
+
+	Held *Fit // what was fitted without fold 0, of which Table is nil; nil unless asked for
 }
 
 // Row is what cross-validation found out about one λ. Errors are squares in the
@@ -108,7 +115,7 @@ func Solve(opts Options) (*Fit, error) {
 	}
 	fit := &Fit{Lambda: opts.Lambda[0], Rows: total.Rows()}
 	y := newSystem(total.shape, opts.Threads)
-	if opts.Folds > 1 {
+	if opts.Folds > 1 && !opts.Given {
 		p.descend = descends(total.shape) && total.Rows() >= descentRows*int64(total.shape.Dim)
 		if fit.Table, err = p.validateFolds(y, total); err != nil {
 			return nil, err
@@ -117,15 +124,43 @@ func Solve(opts Options) (*Fit, error) {
 			return nil, err
 		}
 	}
-	y.centre(total, nil)
-	if pivot, ok := y.solve(p.mu(y, fit.Lambda), total, nil); !ok {
-		return nil, fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, total.shape.Dim), fit.Lambda)
-	}
-	p.report("ridge: all %d rows: lambda %g", fit.Rows, fit.Lambda)
-	if err := p.weights(fit, y); err != nil {
+	if err := p.fit(fit, y, total, nil); err != nil {
 		return nil, err
 	}
+	p.report("ridge: all %d rows: lambda %g", fit.Rows, fit.Lambda)
+	if opts.Held {
+		fit.Held = &Fit{Lambda: fit.Lambda}
+		if err := p.fitHeld(fit.Held, y, total); err != nil {
+			return nil, err
+		}
+	}
 	return fit, nil
+}
+
+// fit fits the weights of fit, exactly, to the rows that are in total and not in
+// out, which may be nil.
+func (p *path) fit(fit *Fit, y *system, total, out *Sum) error {
+	y.centre(total, out)
+	if pivot, ok := y.solve(p.mu(y, fit.Lambda), total, out); !ok {
+		return fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, total.shape.Dim), fit.Lambda)
+	}
+	return p.weights(fit, y)
+}
+
+// fitHeld fits to the rows that are not in fold 0.
+func (p *path) fitHeld(fit *Fit, y *system, total *Sum) error {
+	fold, err := p.load(0)
+	if err != nil {
+		return err
+	}
+	if fit.Rows = total.Rows() - fold.Rows(); fit.Rows == 0 {
+		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out: none are left to fit to; give more rows", fold.Rows())
+	}
+	if err := p.fit(fit, y, total, fold); err != nil {
+		return fmt.Errorf("%w (of the rows without fold 0)", err)
+	}
+	p.report("ridge: %d rows without fold 0: lambda %g", fit.Rows, fit.Lambda)
+	return nil
 }
 
 func (o *Options) validate() error {
@@ -139,6 +174,9 @@ func (o *Options) validate() error {
 	}
 	if len(o.Lambda) > 1 && o.Folds < 2 {
 		return fmt.Errorf("ridge: %d values of lambda to choose from and no folds to choose by; give folds ≥ 2 or one lambda", len(o.Lambda))
+	}
+	if o.Held && o.Folds < 2 || o.Given && len(o.Lambda) > 1 {
+		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; holding one fold out takes two, and one value can be given", o.Folds, len(o.Lambda))
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 0) {
 		return fmt.Errorf("ridge: feature step %g: want a finite number > 0", o.Step)

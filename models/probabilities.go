@@ -1,0 +1,100 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// Kinds of Probabilities beside calibrate.Platt and calibrate.Isotonic: losses
+// whose least mean is at scores that say the probabilities themselves.
+const (
+	Softmax  = "softmax"  // exp(s_c)/Σ exp(s_j)
+	Logistic = "logistic" // 1/(1 + exp(−s_c)), divided by their sum
+)
+
+// Probabilities tells how the scores of a classifier become probabilities of its
+// classes.
+type Probabilities struct {
+	Kind   string            `json:"kind"`             // Softmax, Logistic, calibrate.Platt or calibrate.Isotonic
+	Curves []calibrate.Curve `json:"curves,omitempty"` // of the latter two: one for each output
+	// Rows are those that the curves were fitted to, the first of that many folds: a
+	// model like this one scored them that had not seen them.
+	Rows  int64 `json:"rows,omitempty"`
+	Folds int   `json:"folds,omitempty"`
+}
+
+// validate returns an error unless the probabilities are of that many outputs.
+func (p *Probabilities) validate(outputs int) error {
+	switch p.Kind {
+	case Softmax, Logistic:
+		if len(p.Curves) > 0 {
+			return fmt.Errorf("probabilities of the kind %s with %d curves, which take none", p.Kind, len(p.Curves))
+		}
+		return nil
+	case calibrate.Platt, calibrate.Isotonic:
+		if len(p.Curves) != outputs {
+			return fmt.Errorf("probabilities with %d curves for %d outputs; want as many", len(p.Curves), outputs)
+		}
+		if p.Rows < 1 || p.Folds < 2 {
+			return fmt.Errorf("probabilities fitted to %d rows of one fold of %d", p.Rows, p.Folds)
+		}
+		return p.calibration(outputs).Validate()
+	}
+	kinds := []string{Softmax, Logistic, calibrate.Platt, calibrate.Isotonic}
+	hint := ""
+	if near := spell.Nearest(p.Kind, kinds); near != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return fmt.Errorf("probabilities of the unknown kind %.40q%s; have %s", p.Kind, hint, strings.Join(kinds, ", "))
+}
+
+// calibration returns the curves for that many outputs: those of Logistic are
+// sigmoids that leave the score as it is.
+func (p *Probabilities) calibration(outputs int) *calibrate.Calibration {
+	if p.Kind == Logistic {
+		return &calibrate.Calibration{Method: calibrate.Platt, Curves: slices.Repeat([]calibrate.Curve{{Slope: 1}}, outputs)}
+	}
+	return &calibrate.Calibration{Method: p.Kind, Curves: p.Curves}
+}
+
+// Apply stores in dst the probabilities of n rows of scores, both row-major with a
+// number for each output. dst may be scores. It panics if a slice is too short.
+func (p *Probabilities) Apply(dst, scores []float32, n, outputs int) {
+	if p.Kind != Softmax {
+		p.calibration(outputs).Apply(dst, scores, n)
+		return
+	}
+	if len(dst) < n*outputs || len(scores) < n*outputs {
+		panic("models: probabilities: slice too short")
+	}
+	e := make([]float64, outputs)
+	for i := range n {
+		row := scores[i*outputs : (i+1)*outputs]
+		top, sum := float64(slices.Max(row)), 0.0
+		for c, s := range row {
+			e[c] = loss.Exp(float64(s) - top)
+			sum += e[c]
+		}
+		for c, v := range e {
+			dst[i*outputs+c] = float32(v / sum)
+		}
+	}
+}
+
+// checkProbabilities returns the reason why the model cannot have the
+// probabilities that its manifest says it has.
+func (m *Manifest) checkProbabilities() error {
+	switch {
+	case m.Probabilities == nil:
+		return nil
+	case m.Task != Classification:
+		return errors.New("probabilities of classes, and no classes")
+	}
+	return m.Probabilities.validate(m.Outputs)
+}

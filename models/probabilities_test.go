@@ -1,0 +1,79 @@
+package models
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/models/calibrate"
+)
+
+func platt() *Probabilities {
+	return &Probabilities{Kind: calibrate.Platt, Rows: 20, Folds: 5, Curves: []calibrate.Curve{{Slope: 2, Offset: -0.5}, {Slope: 1}, {Slope: 3, Offset: 1}}}
+}
+
+func isotonic() *Probabilities {
+	curve := calibrate.Curve{Score: []float64{-1, 0, 2}, Probability: []float64{0, 0.25, 1}}
+	return &Probabilities{Kind: calibrate.Isotonic, Rows: 20, Folds: 5, Curves: []calibrate.Curve{curve, curve, curve}}
+}
+
+func TestProbabilitiesByHand(t *testing.T) {
+	ln3 := float32(math.Log(3))
+	for _, c := range []struct {
+		p            *Probabilities
+		scores, want []float32
+	}{
+		{&Probabilities{Kind: Softmax}, []float32{0, ln3, 0, 1000, 1000, -1000}, []float32{0.2, 0.6, 0.2, 0.5, 0.5, 0}},
+		{&Probabilities{Kind: Logistic}, []float32{0, ln3, -ln3, -ln3, -ln3, -ln3}, []float32{0.5 / 1.5, 0.75 / 1.5, 0.25 / 1.5, 1. / 3, 1. / 3, 1. / 3}},
+		{platt(), []float32{0.25, 0, -1. / 3, 0.25, 0, -1. / 3}, slices.Repeat([]float32{1. / 3}, 6)},
+		{isotonic(), []float32{1, 0, -9, -2, -2, -2}, []float32{0.625 / 0.875, 0.25 / 0.875, 0, 1. / 3, 1. / 3, 1. / 3}},
+	} {
+		got := make([]float32, 6)
+		c.p.Apply(got, c.scores, 2, 3)
+		for i, v := range got {
+			if math.Abs(float64(v-c.want[i])) > 1e-6 {
+				t.Errorf("%s: %v of %v, want %v", c.p.Kind, got, c.scores, c.want)
+				break
+			}
+		}
+		c.p.Apply(c.scores, c.scores, 2, 3)
+		if !slices.Equal(c.scores, got) {
+			t.Errorf("%s: other probabilities in the place of the scores", c.p.Kind)
+		}
+	}
+}
+
+func TestProbabilitiesComeBackWithTheManifest(t *testing.T) {
+	for _, p := range []*Probabilities{{Kind: Softmax}, {Kind: Logistic}, platt(), isotonic()} {
+		m := classifier(t)
+		m.Manifest.Probabilities = p
+		manifest, weights := encode(t, m)
+		got, _, err := decode(manifest, weights)
+		if err != nil || !reflect.DeepEqual(got.Probabilities, p) {
+			t.Errorf("%s: %+v, %v", p.Kind, got, err)
+		}
+	}
+}
+
+func TestProbabilitiesThatAreNoneAreRefused(t *testing.T) {
+	for want, spoil := range map[string]func(*Manifest){
+		"2 curves for 3 outputs":                      func(m *Manifest) { m.Probabilities.Curves = m.Probabilities.Curves[:2] },
+		"the kind softmax with 3 curves":              func(m *Manifest) { m.Probabilities.Kind = Softmax },
+		`unknown kind "plat" (did you mean "platt"?)`: func(m *Manifest) { m.Probabilities.Kind = "plat" },
+		"fitted to 0 rows of one fold of 5":           func(m *Manifest) { m.Probabilities.Rows = 0 },
+		"curve 1: 0 points":                           func(m *Manifest) { m.Probabilities = isotonic(); m.Probabilities.Curves[1] = calibrate.Curve{} },
+		"probabilities of classes, and no classes": func(m *Manifest) {
+			*m = *regressor(t).Manifest
+			m.Probabilities = &Probabilities{Kind: Softmax}
+		},
+	} {
+		m := classifier(t)
+		m.Manifest.Probabilities = platt()
+		spoil(m.Manifest)
+		if _, err := m.Manifest.Encode(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package ridge
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The weights fitted without fold 0 are, bit for bit, those of a Solve that has never
+// seen it; and those of all rows are what they are without it.
+func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
+	for _, shape := range shapes() {
+		s := draw(shape, 250, 3, 1)
+		for name, o := range map[string]Options{"path": s.options(1e-2, 1e-5, 1e-3), "given": s.options(1e-3)} {
+			plain, err := Solve(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Held, o.Given = true, name == "given"
+			fit, err := Solve(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fit.Lambda != plain.Lambda || !slices.Equal(fit.Weights, plain.Weights) || !slices.Equal(fit.Intercept, plain.Intercept) {
+				t.Errorf("%+v, %s: other weights of all rows", shape, name)
+			}
+			if (fit.Table == nil) != o.Given {
+				t.Errorf("%+v, %s: table %v", shape, name, fit.Table)
+			}
+			_, out := s.split(0)
+			alone := s.options(fit.Lambda)
+			alone.Folds, alone.Load = 1, func(int) (*Sum, error) { return s.sum(out), nil }
+			want, err := Solve(alone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := fit.Held
+			if h.Rows != want.Rows || h.Lambda != fit.Lambda || !slices.Equal(h.Weights, want.Weights) || !slices.Equal(h.Intercept, want.Intercept) {
+				t.Errorf("%+v, %s: not the weights of the other folds alone", shape, name)
+			}
+			if slices.Equal(h.Weights, fit.Weights) {
+				t.Errorf("%+v, %s: the weights of all rows", shape, name)
+			}
+		}
+	}
+}
+
+func TestWhatCannotBeHeldOutIsAnError(t *testing.T) {
+	s := draw(Shape{Dim: 5, Outputs: 2}, 60, 2, 1)
+	all := s.sum(s.all())
+	for _, c := range []struct {
+		want  string
+		o     Options
+		loads int // that succeed
+	}{
+		{"held out: 1 folds", Options{Lambda: []float64{1}, Folds: 1, Held: true}, 9},
+		{"2 values of lambda", Options{Lambda: []float64{1, 2}, Folds: 2, Held: true, Given: true}, 9},
+		{"all 60 rows are in fold 0, which", Options{Lambda: []float64{1}, Folds: 2, Held: true, Given: true}, 9},
+		{"fold 0: gone", Options{Lambda: []float64{1}, Folds: 2, Held: true, Given: true}, 2},
+	} {
+		c.o.Step = s.step
+		c.o.Load = func(fold int) (*Sum, error) {
+			if c.loads--; c.loads < 0 {
+				return nil, errors.New("gone")
+			}
+			if fold == 0 {
+				return all, nil
+			}
+			return NewSum(all.Shape()), nil
+		}
+		if _, err := Solve(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
