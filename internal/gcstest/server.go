@@ -80,8 +80,8 @@ func (s *Server) Content(name string) []byte {
 
 // Names returns the names of all objects of Bucket.
 func (s *Server) Names() (names []string) {
-	all, _, _ := s.fake.ListObjectsWithOptions(Bucket, fakestorage.ListOptions{})
-	for _, o := range all {
+	all, _ := s.fake.ListObjectsWithOptionsPaginated(Bucket, fakestorage.ListOptions{}) // in one page
+	for _, o := range all.Objects {
 		names = append(names, o.Name)
 	}
 	return names

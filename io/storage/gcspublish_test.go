@@ -130,62 +130,86 @@ func TestOneOfManyPublishersOfObjectsWins(t *testing.T) {
 	}
 }
 
-// A publisher is held up before one of its requests until another one, which takes
-// it for dead, has been through; then it goes on. At whichever request that is,
-// the directory is of one of them.
-func TestAPublisherThatWakesUpLateMixesNothing(t *testing.T) {
+// Two publishers take each other for dead. The first is held up before one of its
+// requests, the second goes on to one of its own; then the first goes on to its end,
+// and then the second. At whichever requests that is, the directory is of one of them.
+func TestPublishersThatWakeUpLateMixNothing(t *testing.T) {
 	won := map[string]int{}
 	for at := 1; ; at++ {
-		s := server(t)
-		cloud.leases.renew = time.Hour // nothing but the publisher's own requests
-		cloud.leases.stale = 0
-		asleep, wake := make(chan struct{}), make(chan struct{})
-		var requests atomic.Int32
-		s.Faults.Before(func(kind, name string) {
-			if int(requests.Add(1)) == at {
-				close(asleep)
-				<-wake
+		for other := 1; ; other++ {
+			first, second := heldUp(t, at, other, won)
+			if !first {
+				if at < 8 || won["1"] == 0 || won["2"] == 0 {
+					t.Errorf("a publisher makes %d requests; winners %v", at-1, won)
+				}
+				return
 			}
-		})
-		first := make(chan error, 1)
-		go func() { first <- Publish(ctx, bucket+"model", modelOf(1)) }()
-		var errs [2]error
-		ended := false
+			if !second {
+				break
+			}
+		}
+	}
+}
+
+// heldUp holds two publishers up before the given request of each, counted from 1,
+// and tells whether they come to it.
+func heldUp(t *testing.T, at, other int, won map[string]int) (first, second bool) {
+	t.Helper()
+	s := server(t)
+	cloud.leases.renew = time.Hour // nothing but the publishers' own requests
+	cloud.leases.stale = 0
+	asleep, wake := [2]chan struct{}{make(chan struct{}), make(chan struct{})}, [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+	var requests atomic.Int32
+	s.Faults.Before(func(kind, name string) {
+		// While the first sleeps, all requests are of the second.
+		switch int(requests.Add(1)) {
+		case at:
+			close(asleep[0])
+			<-wake[0]
+		case at + other:
+			close(asleep[1])
+			<-wake[1]
+		}
+	})
+	var done [2]chan error
+	publish := func(i int) bool {
+		done[i] = make(chan error, 1)
+		go func() { done[i] <- Publish(ctx, bucket+"model", modelOf(i+1)) }()
 		select {
-		case <-asleep:
-		case errs[0] = <-first:
-			ended = true // it makes fewer requests than that
-		}
-		if ended {
-			if at < 8 {
-				t.Errorf("a publisher makes %d requests: %v", at-1, errs[0])
-			}
-			break
-		}
-		errs[1] = Publish(ctx, bucket+"model", modelOf(2))
-		close(wake)
-		errs[0] = <-first
-		who := published(t, s, "model")
-		won[who]++
-		for i, err := range errs {
-			if (err == nil) != (who == fmt.Sprint(i+1)) {
-				t.Errorf("held up at request %d: publisher %d got %v, published by %q", at, i+1, err, who)
-			}
-		}
-		if who == "" {
-			t.Errorf("held up at request %d: nothing is published: %v", at, errs)
-		}
-		// What the late one may have left is no obstacle, and goes with the next.
-		if err := RemoveUnfinished(ctx, bucket+"model"); err != nil {
-			t.Error(err)
-		}
-		if got := len(s.Names()); got != 3 {
-			t.Errorf("held up at request %d: left %v", at, s.Names())
+		case <-asleep[i]:
+			return true
+		case err := <-done[i]:
+			done[i] <- err
+			return false
 		}
 	}
-	if won["1"] == 0 || won["2"] == 0 {
-		t.Errorf("winners %v: only one of the two ever won", won)
+	if !publish(0) {
+		return false, false
 	}
+	second = publish(1)
+	s.Faults.Before(nil)
+	close(wake[0])
+	errs := [2]error{<-done[0], nil}
+	close(wake[1])
+	errs[1] = <-done[1]
+	who := published(t, s, "model")
+	won[who]++
+	for i, err := range errs {
+		if (err == nil) != (who == fmt.Sprint(i+1)) {
+			t.Errorf("held up at %d and %d: publisher %d got %v, published by %q", at, other, i+1, err, who)
+		}
+	}
+	if who == "" {
+		t.Errorf("held up at %d and %d: nothing is published: %v", at, other, errs)
+	}
+	// What the late one may have left is no obstacle, and goes with the next.
+	if err := RemoveUnfinished(ctx, bucket+"model"); err != nil {
+		t.Error(err)
+	}
+	if got := len(s.Names()); got != 3 {
+		t.Errorf("held up at %d and %d: left %v", at, other, s.Names())
+	}
+	return true, second
 }
 
 // dead is the number of a process that has ended.
