@@ -6,6 +6,7 @@
 //	go run ./local/bench -python build/bench/bin/python              the table
 //	go run ./local/bench -python build/bench/bin/python -only gram    some rows of it
 //	go run ./local/bench -python build/bench/bin/python -train        from end to end
+//	go run ./local/bench -python build/bench/bin/python -learners     learners on equal features
 //
 // Both sides of a row run in processes of their own that take turns, each warm,
 // in the order A B A B … and then B A B A …; a figure is the median of the
@@ -35,6 +36,7 @@ func run() error {
 		asJSON  bool
 		train   bool
 		big     bool
+		learn   bool
 		threads int
 	)
 	flag.StringVar(&o.python, "python", "python3", "Python with NumPy, SciPy, scikit-learn and threadpoolctl.")
@@ -45,7 +47,8 @@ func run() error {
 	flag.BoolVar(&asJSON, "json", false, "Print JSON.")
 	flag.BoolVar(&train, "train", false, "Measure training on MNIST, found in $BOCHNER_DATA, instead.")
 	flag.BoolVar(&big, "big", false, "With -train: 10,000 features too.")
-	flag.StringVar(&o.program, "program", "build/bochner", "With -train: the program.")
+	flag.BoolVar(&learn, "learners", false, "Measure the learners in rounds on the data sets of $BOCHNER_DATA, instead.")
+	flag.StringVar(&o.program, "program", "build/bochner", "With -train and -learners: the program.")
 	flag.IntVar(&threads, "serve", 0, "Run cases on request, with that many threads; for this program's own use.")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -62,6 +65,7 @@ func run() error {
 		Machine  machine   `json:"machine"`
 		Rows     []result  `json:"rows,omitempty"`
 		Training []contest `json:"training,omitempty"`
+		Learners []duel    `json:"learners,omitempty"`
 	}{Machine: m}
 	show := func(format string, args ...any) {
 		if !asJSON {
@@ -69,7 +73,12 @@ func run() error {
 		}
 	}
 	show("%s", m)
-	if train {
+	if learn {
+		var err error
+		if report.Learners, err = o.duels(show); err != nil {
+			return err
+		}
+	} else if train {
 		sizes := []int{4096}
 		if big {
 			sizes = append(sizes, 10000)
