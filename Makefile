@@ -49,7 +49,7 @@ fuzz: ## run every fuzz target for $(FUZZTIME)
 		done || exit 1; \
 	done
 
-.PHONY: test-arm64 bench bench-train
+.PHONY: test-arm64 bench bench-train bench-learners
 
 test-arm64: ## run the tests of the kernels, features and models for arm64, under qemu-user
 	@command -v qemu-aarch64 >/dev/null || { echo "qemu-aarch64 is missing; install it (Debian, Ubuntu: apt-get install qemu-user)"; exit 1; }
@@ -66,7 +66,10 @@ bench: build/bench/ok ## measure the kernels beside OpenBLAS, scikit-learn and g
 bench-train: build/bench/ok build ## measure training on the MNIST of $$BOCHNER_DATA beside scikit-learn (BENCHFLAGS=-big for 10,000 features)
 	go run ./local/bench -train -python build/bench/bin/python $(BENCHFLAGS)
 
-repro-maxout: ## repeat the maxout paper's table on the MNIST of $$BOCHNER_DATA (about 15 minutes)
+bench-learners: build/bench/ok build ## measure the learners in rounds on the data of $$BOCHNER_DATA beside scikit-learn's (ONLY=name for some)
+	go run ./local/bench -learners -python build/bench/bin/python $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
+
+repro-maxout: ## repeat the maxout paper's table on the MNIST of $$BOCHNER_DATA (half an hour and more)
 	go run ./local/repro maxout $(REPROFLAGS)
 
 repro-compositional: ## repeat the compositional paper's figures on the images of $$BOCHNER_DATA
