@@ -30,18 +30,16 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx)
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		os.Exit(exit.ExitCode()) // the command has said why
-	case err != nil:
+	code, err := run(ctx)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "flink:", err)
-		os.Exit(1)
+		code = 1
 	}
+	os.Exit(code)
 }
 
-func run(ctx context.Context) error {
+// run returns the exit code of the command, which has said itself what it means.
+func run(ctx context.Context) (code int, err error) {
 	var o options
 	flag.StringVar(&o.dir, "dir", filepath.Join("build", "flink"), "`directory` of the jars and of the logs")
 	flag.IntVar(&o.managers, "task_managers", 2, "task managers, each of which starts a worker process for each job")
@@ -52,27 +50,26 @@ func run(ctx context.Context) error {
 	flag.IntVar(&o.attempts, "attempts", 5, "how often Flink restarts a job whose task manager or worker ended")
 	program := flag.String("program", "", "static bochner `file` that all workers start from where it lies, instead of a copy that every job stages")
 	flag.Parse()
-	var err error
 	if o.dir, err = filepath.Abs(o.dir); err != nil {
-		return err
+		return 0, err
 	}
 	if o.parallelism == 0 {
 		o.parallelism = o.managers
 	}
 	if err := fetch(ctx, o.lib()); err != nil {
-		return err
+		return 0, err
 	}
 	begun := time.Now()
 	c, err := start(ctx, o)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer c.stop()
 	flags := c.flags()
 	if *program != "" {
 		script, err := c.script(*program)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		flags = append(flags, "--worker_binary", script)
 	}
@@ -80,13 +77,18 @@ func run(ctx context.Context) error {
 		o.managers, o.slots, time.Since(begun).Seconds(), c.rest, c.run, quoted(flags))
 	if flag.NArg() == 0 {
 		<-ctx.Done()
-		return nil
+		return 0, nil
 	}
 	cmd := exec.CommandContext(ctx, flag.Arg(0), flag.Args()[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "BOCHNER_FLINK_FLAGS="+strings.Join(flags, "\n"), "BOCHNER_FLINK_DIR="+c.run)
-	return cmd.Run()
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
 }
 
 // quoted writes words so that a shell reads them again.
