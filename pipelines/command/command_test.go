@@ -282,7 +282,7 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 		{[]string{"train", "--model", "m"}, "--data"},
 		{[]string{"train", "--data", data}, "--model"},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--lambda", "x"}, "--lambda"},
-		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--learner", "svm"}, "unknown learner"},
+		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--learner", "svn"}, "unknown learner"},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--kernel", "guassian"}, `did you mean "gaussian"`},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--runner", "spark"}, "unknown runner"},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--dim", "-3"}, "dim must be"},
