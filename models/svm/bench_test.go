@@ -52,3 +52,36 @@ func BenchmarkRound(b *testing.B) {
 		}
 	}
 }
+
+// Rounds to a gap, relative to the objective, by the number of partitions. By
+// the theory of CoCoA+ (Ma et al. 2015) rounds are at most proportional to σ', and
+// momentum should leave its root. One partition is beside that row: it solves the
+// problem itself, and needs rounds only as far as its window is left too soon.
+//
+//	go test ./models/svm -run xxx -bench RoundsToAGap -benchtime 1x
+func BenchmarkRoundsToAGap(b *testing.B) {
+	const n, d, most = 10_000, 512, 1000
+	rows := fourierRows(b, n, d)
+	for _, name := range []string{"hinge", "squared_hinge", "logistic"} {
+		for _, partitions := range []int{1, 2, 4, 8, 16, 64} {
+			b.Run(fmt.Sprintf("%s/partitions=%d", name, partitions), func(b *testing.B) {
+				o := Options{
+					Problem: loss.Problem{Loss: name, Outputs: 10, Dim: d, Rows: n, Lambda: 1e-5},
+					Bias:    1, Partitions: partitions, Seed: 1,
+				}
+				for b.Loop() {
+					r := start(b, o, data{learn: rows}.blocks(partitions, 1024))
+					gap := 1.0
+					for i, goal := 0, 0.1; i <= most && goal > 5e-4; i++ {
+						rep := r.round(b)
+						gap, _ = rep.Gap()
+						for gap <= goal*rep.Objective && goal > 5e-4 {
+							b.ReportMetric(float64(i), fmt.Sprintf("rounds/%.0e", goal))
+							goal /= 10
+						}
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,30 +1,42 @@
 package svm
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 
+	"github.com/bochner-ml/bochner/io/safetensors"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// Certificate is what a Verifier found about a state, from scratch and in
-// float64.
+// Certificate is what a Verifier found about weights and a state, from scratch and
+// in float64.
 type Certificate struct {
 	Rows   int64   `json:"rows"`
-	Primal float64 `json:"primal"` // P at the published weights
+	Primal float64 `json:"primal"` // P at the weights
 	Dual   float64 `json:"dual"`   // D of the dual variables
-	Gap    float64 `json:"gap"`    // Primal − Dual: how far at most the published weights are from the best
+	Gap    float64 `json:"gap"`    // Primal − Dual: how far at most the weights are from the best
 	// Drift is the largest difference of a weight of the state and the same weight
 	// computed again from the dual variables, relative to the largest weight.
 	Drift float64 `json:"drift"`
+	// Same tells whether the weights are those of the state, bit by bit.
+	Same bool `json:"same"`
 }
 
-// Verifier computes a Certificate from a state, the dual variables that
-// partitions kept when it was made, and the rows, sharing no step with the
-// learner but the losses. It is used by one goroutine; verifiers of parts of the
-// partitions are merged.
+// Verifier computes a Certificate from weights, a state, the dual variables that
+// partitions kept when it was made, and the rows, sharing no step with the learner
+// but the losses. It is used by one goroutine. Verifiers of parts of the partitions
+// are merged, and travel as bytes; merged in the order of the partitions they give
+// the same certificate to the last bit.
 type Verifier struct {
 	round   *round
+	model   *models.Linear
+	of      string    // what is verified, as a hash
 	a       []float64 // of the partition at hand
 	at      int
 	weights []float64 // p×(d+1): Σ c_i a_i φ_i, the constant feature last
@@ -33,9 +45,11 @@ type Verifier struct {
 	rows    int64
 }
 
-// Verify begins to verify a state, which must be that after some round: before
-// the first there is nothing to verify.
-func (l *Learner) Verify(state []byte) (*Verifier, error) {
+// Verify begins to verify weights, as read from a model, with a state, which must
+// be that after some round: before the first there is nothing to verify. Without
+// weights, it is those of the state. The objective is that of the weights as they
+// are, whatever the state says.
+func (l *Learner) Verify(state []byte, m *models.Linear) (*Verifier, error) {
 	s, err := decodeState(l, state)
 	if err != nil {
 		return nil, err
@@ -43,7 +57,26 @@ func (l *Learner) Verify(state []byte) (*Verifier, error) {
 	if s.given {
 		return nil, fmt.Errorf("svm: verify: the state is an earlier model, without dual variables; do a round first")
 	}
-	return &Verifier{round: newRound(l, s), weights: make([]float64, l.problems()*(l.Dim+1))}, nil
+	r := newRound(l, s)
+	if m == nil {
+		m = r.Model()
+	}
+	if m.K != l.Outputs || m.D != l.Dim || len(m.W) != m.K*m.D || len(m.B) != m.K {
+		return nil, fmt.Errorf("svm: verify: weights of %d outputs on %d features, want %d on %d", m.K, m.D, l.Outputs, l.Dim)
+	}
+	if l.Bias == 0 && slices.ContainsFunc(m.B, func(b float32) bool { return b != 0 }) {
+		return nil, fmt.Errorf("svm: verify: weights have intercepts, but bias is 0")
+	}
+	for _, x := range slices.Concat(m.W, m.B) {
+		if x-x != 0 {
+			return nil, fmt.Errorf("svm: verify: weights are not finite")
+		}
+	}
+	h := sha256.New()
+	h.Write(state)
+	binary.Write(h, binary.LittleEndian, m.W) // a Hash returns no error
+	binary.Write(h, binary.LittleEndian, m.B)
+	return &Verifier{round: r, model: m, of: hex.EncodeToString(h.Sum(nil)), weights: make([]float64, l.problems()*(l.Dim+1))}, nil
 }
 
 // Partition begins a partition, with what its worker kept. The error is about
@@ -81,21 +114,30 @@ func (v *Verifier) Fold(b rounds.Block) error {
 	if r.round > 0 && v.at+b.N*p > len(v.a) {
 		return fmt.Errorf("svm: verify: rows without dual variables")
 	}
+	m := v.model
 	for i, y := range b.Y {
 		phi, weight := b.Phi[i*d:(i+1)*d], r.Weight(y)
-		for c := range p {
-			code := r.loss.Code(y, c)
-			s := float64(r.intercept[c])
+		for c := range m.K {
+			s := float64(m.B[c])
 			for j, x := range phi {
-				s += float64(float64(x) * float64(r.published[c*d+j]))
+				s += float64(float64(x) * float64(m.W[c*d+j]))
 			}
-			v.loss += float64(weight * r.loss.Scalar.Value(code, s))
+			v.loss += float64(weight * r.loss.Scalar.Value(r.loss.Code(y, c), s))
+		}
+		for c := range p {
 			a := 0.0
 			if r.round > 0 {
 				a = v.a[v.at]
 				v.at++
 			}
-			v.dual -= float64(weight * r.loss.Scalar.Conjugate(code, -a))
+			conjugate := r.loss.Scalar.Conjugate(r.loss.Code(y, c), -a)
+			if math.IsInf(conjugate, 0) {
+				return fmt.Errorf("svm: verify: row %d of the block: dual variable %g does not fit its label %g", i, a, y)
+			}
+			v.dual -= float64(weight * conjugate)
+			if a == 0 {
+				continue
+			}
 			to := v.weights[c*(d+1) : (c+1)*(d+1)]
 			for j, x := range phi {
 				to[j] += float64(float64(weight*a) * float64(x))
@@ -107,10 +149,13 @@ func (v *Verifier) Fold(b rounds.Block) error {
 	return nil
 }
 
-// Merge adds what u found in other partitions of the same state.
+// Merge adds what u found in other partitions, with the same weights and state.
 func (v *Verifier) Merge(u *Verifier) error {
 	if err := u.ended(); err != nil {
 		return err
+	}
+	if u.of != v.of {
+		return fmt.Errorf("svm: verify: parts are of different weights or states")
 	}
 	for i, x := range u.weights {
 		v.weights[i] += x
@@ -118,6 +163,40 @@ func (v *Verifier) Merge(u *Verifier) error {
 	v.loss += u.loss
 	v.dual += u.dual
 	v.rows += u.rows
+	return nil
+}
+
+const verifiedKind = "svm verified 1"
+
+// MarshalBinary returns what was found in the partitions so far, for
+// UnmarshalBinary in another process. The error is about rows that are missing.
+func (v *Verifier) MarshalBinary() ([]byte, error) {
+	if err := v.ended(); err != nil {
+		return nil, err
+	}
+	return loss.EncodeRecord(verifiedKind, map[string]string{"of": v.of},
+		safetensors.Of("weights", v.weights, v.round.problems(), v.round.Dim+1),
+		safetensors.Of("sums", []float64{v.loss, v.dual}, 2),
+		safetensors.Of("rows", []int64{v.rows}, 1)), nil
+}
+
+// UnmarshalBinary replaces what v has found by what MarshalBinary wrote. v was
+// made by Verify, of the same weights and state, or the bytes are refused.
+func (v *Verifier) UnmarshalBinary(data []byte) error {
+	r := loss.OpenRecord(data, verifiedKind)
+	if r.Err == nil && r.Meta["of"] != v.of {
+		return fmt.Errorf("svm: verify: a part is of different weights or another state")
+	}
+	weights := loss.Array[float64](r, "weights", v.round.problems(), v.round.Dim+1)
+	sums, rows := loss.Array[float64](r, "sums", 2), loss.Array[int64](r, "rows", 1)
+	switch {
+	case r.Err != nil:
+		return fmt.Errorf("svm: verify: part: %w", r.Err)
+	case rows[0] < 0 || rows[0] > v.round.Rows:
+		return fmt.Errorf("svm: verify: part: %d rows of %d", rows[0], v.round.Rows)
+	}
+	v.weights, v.loss, v.dual, v.rows = weights, sums[0], sums[1], rows[0]
+	v.a, v.at = nil, 0
 	return nil
 }
 
@@ -132,30 +211,41 @@ func (v *Verifier) Certificate() (Certificate, error) {
 	}
 	d := r.Dim
 	n, unit := float64(r.Rows), 1/(r.Lambda*float64(r.Rows))
-	var published, dual, largest, off float64
+	var squares, dual, largest, off float64
 	for c := range r.problems() {
 		for j := range d + 1 {
 			again := float64(unit * v.weights[c*(d+1)+j])
-			kept, out := r.bias[c], 0.0
+			kept := r.bias[c]
 			if j < d {
-				kept, out = r.weights[c*d+j], float64(r.published[c*d+j])
-			} else if r.Bias > 0 {
-				out = float64(r.intercept[c]) / r.Bias
+				kept = r.weights[c*d+j]
 			}
-			published += float64(out * out)
 			dual += float64(again * again)
 			largest, off = max(largest, math.Abs(again)), max(off, math.Abs(again-kept))
 		}
 	}
-	copies := r.copies()
+	for _, w := range v.model.W {
+		squares += float64(float64(w) * float64(w))
+	}
+	if r.Bias > 0 {
+		for _, b := range v.model.B {
+			w := float64(b) / r.Bias
+			squares += float64(w * w)
+		}
+	}
+	own := r.Model()
 	t := Certificate{
 		Rows:   v.rows,
-		Primal: float64(copies * (v.loss/n + float64(r.Lambda/2*published))),
-		Dual:   float64(copies * (v.dual/n - float64(r.Lambda/2*dual))),
+		Primal: v.loss/n + float64(r.Lambda/2*squares),
+		Dual:   float64(r.copies() * (v.dual/n - float64(r.Lambda/2*dual))),
+		Same:   equalBits(v.model.W, own.W) && equalBits(v.model.B, own.B),
 	}
 	t.Gap = t.Primal - t.Dual
 	if off > 0 {
 		t.Drift = off / largest
 	}
 	return t, nil
+}
+
+func equalBits(a, b []float32) bool {
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }

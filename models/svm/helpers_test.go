@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
@@ -86,6 +87,7 @@ type run struct {
 	parts   [][]rounds.Block
 	state   []byte
 	own     [][]byte
+	threads int
 }
 
 func start(t testing.TB, o Options, parts [][]rounds.Block) *run {
@@ -114,6 +116,7 @@ func (r *run) round(t testing.TB) rounds.Report {
 		if err != nil {
 			t.Fatal(err)
 		}
+		w.(*worker).Threads(r.threads)
 		for _, b := range blocks {
 			if err := w.Fold(b); err != nil {
 				t.Fatal(err)
@@ -168,26 +171,33 @@ func (r *run) until(t testing.TB, tol float64, most int) float64 {
 	return 0
 }
 
-func (r *run) certify(t testing.TB) Certificate {
+// part verifies one partition.
+func (r *run) part(t testing.TB, m *models.Linear, p int) *Verifier {
 	t.Helper()
-	v, err := r.learner.Verify(r.state)
+	v, err := r.learner.Verify(r.state, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for p, blocks := range r.parts {
-		u, err := r.learner.Verify(r.state)
-		if err != nil {
+	if err := v.Partition(r.own[p]); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range r.parts[p] {
+		if err := v.Fold(b); err != nil {
 			t.Fatal(err)
 		}
-		if err := u.Partition(r.own[p]); err != nil {
-			t.Fatal(err)
-		}
-		for _, b := range blocks {
-			if err := u.Fold(b); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := v.Merge(u); err != nil {
+	}
+	return v
+}
+
+// certifyOf verifies weights, or those of the state, part by part.
+func (r *run) certifyOf(t testing.TB, m *models.Linear) Certificate {
+	t.Helper()
+	v, err := r.learner.Verify(r.state, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := range r.parts {
+		if err := v.Merge(r.part(t, m, p)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -196,6 +206,25 @@ func (r *run) certify(t testing.TB) Certificate {
 		t.Fatal(err)
 	}
 	return c
+}
+
+func (r *run) certify(t testing.TB) Certificate {
+	t.Helper()
+	c := r.certifyOf(t, nil)
+	if !c.Same {
+		t.Fatal("the weights of the state are not those of the state")
+	}
+	return c
+}
+
+// model returns the weights of the state.
+func (r *run) model(t testing.TB) *models.Linear {
+	t.Helper()
+	round, err := r.learner.Open(r.state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return round.(rounds.Fitted).Model()
 }
 
 // cases are options of every loss, with rows.

@@ -81,6 +81,7 @@ func TestOptionsNameWhatIsWrong(t *testing.T) {
 		"bias is NaN":               func(o *Options) { o.Bias = math.NaN() },
 		"0 partitions":              func(o *Options) { o.Partitions = 0 },
 		"-1 passes":                 func(o *Options) { o.Passes = -1 },
+		"window is -1":              func(o *Options) { o.Window = -1 },
 		"-1 rounds":                 func(o *Options) { o.Rounds = -1 },
 	} {
 		o, _ := cases(10, 3)["hinge/3"](1)
@@ -180,6 +181,10 @@ func FuzzBytes(f *testing.F) {
 	r.round(f)
 	f.Add(r.state)
 	f.Add(r.own[0])
+	r.round(f)
+	f.Add(r.own[0])
+	part, _ := r.part(f, nil, 0).MarshalBinary()
+	f.Add(part)
 	f.Add(newFound(r.learner).encode(r.learner))
 	f.Add(bytes.Replace(r.state, []byte(`"round":"1"`), []byte(`"round":"9"`), 1))
 	good, err := r.learner.Open(r.state)
@@ -202,10 +207,11 @@ func FuzzBytes(f *testing.F) {
 			w.End()
 		}
 		good.Update(feed([][]byte{data}))
-		v, err := r.learner.Verify(r.state)
+		v, err := r.learner.Verify(r.state, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+		v.UnmarshalBinary(data)
 		v.Partition(data)
 	})
 }

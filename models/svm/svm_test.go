@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
@@ -124,6 +125,86 @@ func TestEqualRunsHaveEqualBytesAndSeedsDoNot(t *testing.T) {
 	}
 	if bytes.Equal(one, state(2)) {
 		t.Error("the seed changes nothing")
+	}
+}
+
+// Neither threads nor the vectors of the processor change a bit.
+func TestBytesDependNeitherOnThreadsNorOnVectors(t *testing.T) {
+	o, s := cases(300, 40)["squared_hinge/3"](3)
+	level := blas.Level()
+	defer blas.SetLevel(level)
+	var want []byte
+	for _, level := range blas.Levels() {
+		if err := blas.SetLevel(level); err != nil {
+			t.Fatal(err)
+		}
+		for _, threads := range []int{1, 2, 5} {
+			r := start(t, o, s.blocks(3, 50))
+			r.threads = threads
+			for range 5 {
+				r.round(t)
+			}
+			got := bytes.Join(append(r.own, r.state), nil)
+			if want == nil {
+				want = got
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s, %d threads: other bytes", level, threads)
+			}
+		}
+	}
+}
+
+// A window that does not hold all rows that move is settled and filled again.
+func TestSmallWindowsConverge(t *testing.T) {
+	for _, name := range []string{"hinge/3", "logistic/3"} {
+		o, s := cases(200, 10)[name](1)
+		var rounds [2]int
+		for i, bytes := range []int64{0, 50 * 4 * 10} {
+			o.Window = bytes
+			r := start(t, o, s.blocks(1, 20))
+			first := r.round(t).Objective
+			for gap := first; gap > 1e-5*first; rounds[i]++ {
+				if rounds[i] > 300 {
+					t.Fatalf("%s: window of %d bytes: gap is %g of %g", name, o.Window, gap, first)
+				}
+				gap, _ = r.round(t).Gap()
+			}
+			if c := r.certify(t); c.Drift > 1e-12 {
+				t.Errorf("%s: window of %d bytes: %+v", name, o.Window, c)
+			}
+		}
+		if rounds[0] >= rounds[1] {
+			t.Errorf("%s: %d rounds with all rows in the window, %d with a quarter", name, rounds[0], rounds[1])
+		}
+	}
+}
+
+// Between partitions steps are momentum's to carry on: without it the gap is as
+// large after many times the rounds.
+func TestMomentumSavesRounds(t *testing.T) {
+	o, s := cases(400, 30)["hinge/3"](4)
+	o.Lambda = 1e-3
+	count := func(still bool) (n int) {
+		r := start(t, o, s.blocks(4, 100))
+		first := r.round(t).Objective
+		for gap := first; gap > 1e-2*first && n < 500; n++ {
+			if still {
+				st, err := decodeState(r.learner, r.state)
+				if err != nil {
+					t.Fatal(err)
+				}
+				clear(st.smooth)
+				r.state = st.encode(r.learner)
+			}
+			gap, _ = r.round(t).Gap()
+		}
+		return n
+	}
+	with, without := count(false), count(true)
+	t.Logf("%d rounds with momentum, %d without", with, without)
+	if 2*with > without {
+		t.Errorf("%d rounds with momentum, %d without", with, without)
 	}
 }
 

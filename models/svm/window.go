@@ -11,7 +11,7 @@ import (
 // rest at an end of their domain, and the few that do not decide among themselves.
 type window struct {
 	stretch
-	rows []int32   // which rows of the partition they are
+	rows []int     // which rows of the partition they are
 	was  []float64 // n×p: dual variables when the round began
 	way  []float64 // n×p: what was added to them to begin with
 	base []float64 // n×p: dual variables up to which steps are summed
@@ -39,7 +39,7 @@ func (w *worker) keep(s *stretch, i, at int, was, way []float64) {
 		k.norms = append(k.norms, s.norms[i])
 	}
 	k.a = append(k.a, s.a[i*p:(i+1)*p]...)
-	k.rows = append(k.rows, int32(at))
+	k.rows = append(k.rows, at)
 	k.was, k.way = append(k.was, was...), append(k.way, way...)
 	for c := range was {
 		k.base = append(k.base, was[c]+way[c])
@@ -55,13 +55,10 @@ func (w *worker) settle() {
 	}
 	w.sum(w.found.delta, w.found.bias, func(at int) float64 { return k.way[at] })
 	w.account()
-	for range cycles {
-		if w.given || !w.ascend(&k.stretch, w.Passes, settled) {
-			break
-		}
+	for more, i := !w.given, 0; more && i < cycles; i++ {
+		more = w.ascend(&k.stretch, w.Passes, settled)
 		w.account()
 	}
-	w.account()
 	for i, row := range k.rows {
 		was, a := k.was[i*p:(i+1)*p], k.a[i*p:(i+1)*p]
 		for c := range p {
@@ -70,7 +67,7 @@ func (w *worker) settle() {
 				w.found.gain[c] += float64(w.Weight(k.y[i]) * (l.Conjugate(code, -before) - l.Conjugate(code, -now)))
 			}
 		}
-		w.now.set(int(row)*p, was, a)
+		w.now.set(row*p, was, a)
 	}
 	k.n = 0
 	k.phi, k.y, k.norms, k.a = k.phi[:0], k.y[:0], k.norms[:0], k.a[:0]

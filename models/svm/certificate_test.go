@@ -1,0 +1,127 @@
+package svm
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/models"
+)
+
+func TestPartsVerifiedInOtherProcessesGiveTheSameCertificate(t *testing.T) {
+	for _, name := range []string{"hinge/3", "logistic/2", "huber/targets"} {
+		o, s := cases(120, 9)[name](3)
+		r := start(t, o, s.blocks(3, 20))
+		for range 5 {
+			r.round(t)
+		}
+		all, err := r.learner.Verify(r.state, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for p := range r.parts {
+			data, err := r.part(t, nil, p).MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, err := r.learner.Verify(r.state, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := u.UnmarshalBinary(data); err != nil {
+				t.Fatal(err)
+			}
+			if err := all.Merge(u); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c, err := all.Certificate()
+		if err != nil || c != r.certify(t) {
+			t.Errorf("%s: %+v (%v), want %+v", name, c, err, r.certify(t))
+		}
+	}
+}
+
+// A weight that somebody has changed is seen in the objective, and not only by the
+// comparison of bits.
+func TestChangedWeightsHaveAnotherObjective(t *testing.T) {
+	for _, name := range []string{"hinge/3", "hinge/2", "huber/targets"} {
+		o, s := cases(120, 9)[name](2)
+		r := start(t, o, s.blocks(2, 30))
+		for range 30 {
+			r.round(t)
+		}
+		good := r.certify(t)
+		if c := r.certifyOf(t, r.model(t)); c != good {
+			t.Errorf("%s: %+v of the model, %+v of the state", name, c, good)
+		}
+		for what, edit := range map[string]func(*models.Linear){
+			"the first weight":   func(m *models.Linear) { m.W[0] += 1 },
+			"the last weight":    func(m *models.Linear) { m.W[len(m.W)-1] -= 1 },
+			"the last intercept": func(m *models.Linear) { m.B[m.K-1] += 1 },
+		} {
+			m := r.model(t)
+			edit(m)
+			c := r.certifyOf(t, m)
+			if c.Same || !(c.Primal > good.Primal+1e-4) || c.Dual != good.Dual || c.Gap != c.Primal-c.Dual || c.Drift != good.Drift {
+				t.Errorf("%s: %s changed: %+v, was %+v", name, what, c, good)
+			}
+		}
+		m := r.model(t)
+		m.W[1] = math.Nextafter32(m.W[1], 9)
+		if c := r.certifyOf(t, m); c.Same || math.Abs(c.Gap-good.Gap) > 1e-6 {
+			t.Errorf("%s: one bit changed: %+v", name, c)
+		}
+	}
+}
+
+func TestVerifyRefusesWhatDoesNotBelong(t *testing.T) {
+	o, s := cases(60, 5)["hinge/3"](2)
+	r := start(t, o, s.blocks(2, 20))
+	r.round(t)
+	r.round(t)
+	before := *r
+	before.own = append([][]byte(nil), r.own...)
+	old, _ := r.part(t, nil, 0).MarshalBinary()
+	r.round(t)
+	verify := func() *Verifier {
+		v, err := r.learner.Verify(r.state, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	open := verify()
+	if err := open.Partition(r.own[0]); err != nil {
+		t.Fatal(err)
+	}
+	_, unfinished := open.MarshalBinary()
+	half := verify()
+	if err := half.Merge(r.part(t, nil, 0)); err != nil {
+		t.Fatal(err)
+	}
+	_, missing := half.Certificate()
+	swapped := verify()
+	swapped.Partition(r.own[1])
+	first, _ := r.learner.Start(r.model(t))
+	for want, err := range map[string]error{
+		"another state":           verify().UnmarshalBinary(old),
+		"part: safetensors":       verify().UnmarshalBinary([]byte("damaged")),
+		"weights or states":       verify().Merge(before.part(t, nil, 0)),
+		"of 30 rows more":         unfinished,
+		"30 rows, the options":    missing,
+		"does not fit its label":  swapped.Fold(r.parts[0][0]),
+		"weights of 2 outputs on": verifyError(r, r.state, &models.Linear{K: 2, D: 5, W: make([]float32, 10), B: make([]float32, 2)}),
+		"are not finite":          verifyError(r, r.state, &models.Linear{K: 3, D: 5, W: append(make([]float32, 14), float32(math.NaN())), B: make([]float32, 3)}),
+		"do a round first":        verifyError(r, first, nil),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func verifyError(r *run, state []byte, m *models.Linear) error {
+	_, err := r.learner.Verify(state, m)
+	return err
+}
