@@ -3,7 +3,9 @@
 package main
 
 import (
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -258,27 +260,52 @@ func TestAnInterruptCancelsTheJobOnFlinkAndResumeGoesOn(t *testing.T) {
 	d.whole(t, r)
 }
 
-// The sums of real data travel through Flink: parts of 8 MiB.
+// The sums of real data travel through Flink, in parts of up to 8 MiB, from three
+// lanes.
 func TestFlinkMNIST(t *testing.T) {
 	data := filepath.Join(realData(t), "mnist")
 	c := newFlink(t)
-	set := func(name string) []string {
-		return []string{
-			"--data", filepath.Join(data, name+"-images-idx3-ubyte.gz"),
-			"--label_files", filepath.Join(data, name+"-labels-idx1-ubyte.gz"),
-		}
-	}
 	dir := t.TempDir()
-	args := append([]string{"train", "--width", "7", "--lambda", "1e-6", "--features", "1024"}, set("train")...)
-	must(t, dir, append(args, "--model", "direct")...)
-	c.succeed(t, dir, append(args, "--model", "flink", "--lanes", "2")...)
-	same(t, "MNIST", files(t, filepath.Join(dir, "direct")), files(t, filepath.Join(dir, "flink")))
+	set := func(name string) []string { // plain, so that they can be cut
+		images, labels := name+"-images-idx3-ubyte", name+"-labels-idx1-ubyte"
+		for _, file := range []string{images, labels} {
+			gunzip(t, filepath.Join(data, file+".gz"), filepath.Join(dir, file))
+		}
+		return []string{"--data", images, "--label_files", labels, "--shard_bytes", "2000000"}
+	}
+	train := append([]string{"train", "--width", "7", "--lambda", "1e-6"}, set("train")...)
+	for _, features := range []string{"1024", "4096"} {
+		args := append(train, "--features", features)
+		must(t, dir, append(args, "--model", "direct"+features)...)
+		c.succeed(t, dir, append(args, "--model", "flink"+features, "--lanes", "3")...)
+		same(t, "MNIST, "+features, files(t, filepath.Join(dir, "direct"+features)), files(t, filepath.Join(dir, "flink"+features)))
+	}
 	var s scores
-	out := c.succeed(t, dir, append([]string{"evaluate", "--model", "flink", "--work", "work", "--json"}, set("t10k")...)...)
+	out := c.succeed(t, dir, append([]string{"evaluate", "--model", "flink1024", "--work", "work", "--json"}, set("t10k")...)...)
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
 		t.Fatal(err)
 	}
 	if s.Classes.Rows != 10_000 || s.Classes.Error > 0.0545 {
 		t.Errorf("%d rows, error %g", s.Classes.Rows, s.Classes.Error)
+	}
+}
+
+func gunzip(t *testing.T, from, to string) {
+	t.Helper()
+	f, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, text, 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
