@@ -17,6 +17,7 @@ const (
 	search = "search"
 	score  = "score"
 	ascend = "ascend"
+	rest   = "rest"
 )
 
 // censuses is how many take part in a projection: three take the brackets to
@@ -87,7 +88,7 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 		return nil, fmt.Errorf("was made with other options: %.400s, want %s", have, want)
 	}
 	s := &state{phase: r.Meta["phase"]}
-	if !slices.Contains([]string{begin, narrow, search, score, ascend}, s.phase) {
+	if !slices.Contains([]string{begin, narrow, search, score, ascend, rest}, s.phase) {
 		return nil, fmt.Errorf("phase %.20q", s.phase)
 	}
 	for name, v := range map[string]*int{"round": &s.round, "done": &s.done, "now": &s.now} {

@@ -1,6 +1,7 @@
 package align
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,8 @@ import (
 )
 
 // Update implements rounds.Round. The report has numbers beside the rows where a round
-// of the game ends: Objective is the upper bound of the game's value and Dual the lower one.
+// of the game ends: Objective is the upper bound of the game's value, Dual the lower one, and
+// Detail the Report.
 func (r *Round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
 	sum, err := r.collect(next)
 	if err != nil {
@@ -61,7 +63,9 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 		if s.report.Proven {
 			report.Objective = s.report.Upper
 		}
+		report.Detail = json.RawMessage(text(s.report))
 	}
+	report.Words = s.words(r.l)
 	return s.encode(r.l), report, nil
 }
 
@@ -75,7 +79,23 @@ func (s *state) narrow(census []Census, l *Learner) {
 	if s.done++; s.done == censuses {
 		s.done, s.phase = 0, search
 		clip(s.sample(l), s.mu)
+		if len(s.w) >= l.Frequencies*l.Dim {
+			s.phase = rest
+		}
 	}
+}
+
+// words says where the game is.
+func (s *state) words(l *Learner) string {
+	text := fmt.Sprintf("%d of %d frequencies", len(s.w)/l.Dim, l.Frequencies)
+	if s.phase != narrow && s.phase != rest || s.game.Rounds == 0 {
+		return text
+	}
+	text += fmt.Sprintf("; the value of the game is at least %.6g", s.report.Lower)
+	if s.report.Proven {
+		text += fmt.Sprintf(" and at most %.6g", s.report.Upper)
+	}
+	return text
 }
 
 // collect adds up what the workers found, in the order of the partitions.

@@ -133,3 +133,34 @@ func Draw(q []float64, n int, seed uint64) (index []int, weight []float64) {
 	}
 	return index, weight
 }
+
+var proposal = stream.PurposeOf("align/proposal")
+
+// Propose draws m frequencies (m×d, in turns) of the Gaussian kernel of that width, for Weigh to
+// choose from.
+func Propose(m, d int, width float64, seed uint64) []float32 {
+	w := make([]float32, m*d)
+	perTurn := 1 / (2 * math.Pi * width)
+	for j := range m {
+		s := stream.New(seed, proposal, uint64(j))
+		for i := range d {
+			w[j*d+i] = float32(s.Normal() * perTurn)
+		}
+	}
+	return w
+}
+
+// Alignment returns the potentials of m frequencies w (m×d, in turns) over the rows of the
+// field with dual weights of 1, summed over the classes where there are more than two: how
+// far the labels go along with each (Sinha & Duchi 2016, eq. 4).
+func Alignment(f *Field, w []float32, m int, class []int32, classes, threads int) []float64 {
+	d := NewDual(class, classes, 1)
+	a, cs, v := make([]float32, len(d.Y)), make([]float64, m*d.K*2), make([]float64, m)
+	d.Signed(a)
+	f.Sums(cs, w, m, a, d.K, threads)
+	for j, c := range cs {
+		c /= float64(f.n)
+		v[j/(2*d.K)] += float64(c * c)
+	}
+	return v
+}

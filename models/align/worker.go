@@ -33,9 +33,10 @@ func (r *Round) prepare() {
 // Reads implements rounds.Round.
 func (r *Round) Reads() bool { return r.s.phase == begin || r.s.phase == score || r.s.phase == ascend }
 
-// Done implements rounds.Round: all frequencies are found, and a round is whole.
+// Done implements rounds.Round: all frequencies are found, and a round is whole. Rounds
+// beyond that change nothing.
 func (r *Round) Done() bool {
-	return r.s.phase == narrow && len(r.s.w) >= r.l.Frequencies*r.l.Dim
+	return r.s.phase == rest || r.s.phase == narrow && len(r.s.w) >= r.l.Frequencies*r.l.Dim
 }
 
 // share returns the chains of a partition.

@@ -11,7 +11,11 @@
 // workers run, and where states are kept is not theirs to know.
 package rounds
 
-import "github.com/bochner-ml/bochner/models"
+import (
+	"encoding/json"
+
+	"github.com/bochner-ml/bochner/models"
+)
 
 // Learner makes the state that the first round begins with, and opens states.
 type Learner interface {
@@ -93,6 +97,11 @@ type Report struct {
 	HeldRows   int64   `json:"held_rows,omitempty"`
 	HeldLoss   float64 `json:"held_loss,omitempty"`
 	HeldErrors int64   `json:"held_errors,omitempty"`
+
+	// Words says how far the learner is where losses do not; "" where they do.
+	Words string `json:"words,omitempty"`
+	// Detail is what else there is to tell, of a kind of the learner's own.
+	Detail json.RawMessage `json:"detail,omitempty"`
 }
 
 // Gap returns Objective − Dual, how far at most the state is from the best, and
