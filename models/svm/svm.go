@@ -43,10 +43,10 @@
 // Rounds to a gap of so much of the objective, for hinge on 10,000 rows of 10
 // classes with 512 Fourier features and λ = 1e-5 (BenchmarkRoundsToAGap):
 //
-//	partitions    1    2    4      8     16
-//	1e-1          2    2    4      9     17
-//	1e-2          3   18   30     65    396
-//	1e-3          5  379  678  >1000  >1000
+//	partitions    1    2    4      8     16     64
+//	1e-1          2    2    4      9     17     43
+//	1e-2          3   18   30     65    396  >1000
+//	1e-3          5  379  678  >1000  >1000  >1000
 //
 // From two on they grow about as the theory of CoCoA+ allows, with σ'. Take one
 // partition where one machine can walk over the rows in the time there is.
