@@ -36,9 +36,9 @@
 // them together: many more, at a rate that falls with σ'. So the next round begins
 // beyond w, in the direction in which the weights were going (momentum, Nesterov
 // 1983; in another form for dual ascent over partitions by Zheng, Wang, Xia, Xu and
-// Zhang 2017), and goes back to plain steps where those lead back. A row whose a_i would leave its
-// domain stays where it is. The share of the whole way that is gone is chosen for
-// each problem such that D does not fall.
+// Zhang 2017), and goes back to plain steps where those lead back. A row whose a_i
+// would leave its domain stays where it is. The share of the whole way that is gone
+// is chosen for each problem such that D does not fall.
 //
 // Rounds to a gap of so much of the objective, for hinge on 10,000 rows of 10
 // classes with 512 Fourier features and λ = 1e-5 (BenchmarkRoundsToAGap):
@@ -48,8 +48,9 @@
 //	1e-2          3   18   30     65    396  >1000
 //	1e-3          5  379  678  >1000  >1000  >1000
 //
-// From two on they grow about as the theory of CoCoA+ allows, with σ'. Take one
-// partition where one machine can walk over the rows in the time there is.
+// From two on they grow with σ', as the theory of CoCoA+ allows, to a gap of 1e-1,
+// and to 1e-2 up to 8 partitions; then faster. Take one partition where one machine
+// can walk over the rows in the time there is.
 //
 // # The gap
 //
