@@ -201,21 +201,34 @@ func loadWeights(ctx context.Context, dir string, m *Manifest) (*Linear, error) 
 // LoadFrequencies reads the learned frequencies of a model directory, if it has any,
 // and makes them known to the recipes of this process. For the error see Load.
 func LoadFrequencies(ctx context.Context, dir string, m *Manifest) error {
-	f, ok := m.File(learned.FileName)
-	if !ok {
+	if _, ok := m.File(learned.FileName); !ok {
 		return nil
 	}
-	data, err := read(ctx, dir, f.Name, f.Size)
+	data, err := ReadFile(ctx, dir, m, learned.FileName)
 	if err != nil {
 		return err
 	}
-	if err := f.Check(data); err != nil {
-		return &badModel{dir, err}
-	}
 	if _, err := learned.Provide(data); err != nil {
-		return &badModel{dir, fmt.Errorf("%s: %w", f.Name, err)}
+		return &badModel{dir, fmt.Errorf("%s: %w", learned.FileName, err)}
 	}
 	return nil
+}
+
+// ReadFile returns a file that the manifest of a model directory lists. The error
+// is an ErrBadModel if it is not listed, missing or damaged.
+func ReadFile(ctx context.Context, dir string, m *Manifest, name string) ([]byte, error) {
+	f, ok := m.File(name)
+	if !ok {
+		return nil, &badModel{dir, fmt.Errorf("no entry for %s", name)}
+	}
+	data, err := read(ctx, dir, name, f.Size)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Check(data); err != nil {
+		return nil, &badModel{dir, err}
+	}
+	return data, nil
 }
 
 // read returns the content of a file of the directory, of at most max bytes.

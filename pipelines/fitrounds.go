@@ -141,7 +141,7 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 		return nil, err
 	}
 	t.kept = []storage.File{{Name: CurveFile, Data: append(curve, '\n')}}
-	return c, nil
+	return c, t.keepCertificate(ctx, c, end.Partitions)
 }
 
 // learnPass is the pass of a learner over the rows dealt to partitions.
@@ -199,7 +199,7 @@ func (t *training) survey(ctx context.Context, folds int) (*surveyed, error) {
 	if folds == 0 && !t.opts.Learner.searches() {
 		return &surveyed{rows: t.counts.Used}, nil
 	}
-	sum, err := t.surveyRows(ctx, folds)
+	sum, err := t.surveyRows(ctx, folds, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -213,13 +213,13 @@ func (t *training) survey(ctx context.Context, folds int) (*surveyed, error) {
 	return s, err
 }
 
-// surveyRows runs the pass of a survey.
-func (t *training) surveyRows(ctx context.Context, folds int) (*profile.Sum, error) {
+// surveyRows runs the pass of a survey with a sample of so many rows; 0 is that of a profile.
+func (t *training) surveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {
 	t.progress.phase("surveying", t.counts.Used)
 	defer t.progress.done()
 	pass := &transforms.Pass{
 		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
-		Held: folds,
+		Held: folds, Sample: sample,
 	}
 	files, _, err := t.scan(ctx, pass, "survey", func(s beam.Scope, sc transforms.Scan, files passFiles) {
 		sum, reports := transforms.Survey(s, sc)
@@ -239,7 +239,7 @@ func (t *training) surveyRows(ctx context.Context, folds int) (*profile.Sum, err
 
 // sample returns a sample of all rows with their labels.
 func (t *training) sample(ctx context.Context) (rounds.Block, error) {
-	sum, err := t.surveyRows(ctx, 0)
+	sum, err := t.surveyRows(ctx, 0, 0)
 	if err != nil {
 		return rounds.Block{}, err
 	}

@@ -126,6 +126,9 @@ func (o LearnerOptions) validate() error {
 		if _, _, err := augmentation(o.Augment); err != nil {
 			return err
 		}
+		if len(o.Augment) > 0 && o.Name == "svm" {
+			return usage("--augment: the dual variables of svm belong to rows that stay as they are; --learner sgd learns from changing ones")
+		}
 		if o.Curve != "" {
 			if _, err := pictureFormat(o.Curve); err != nil {
 				return err

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/models"
 )
 
 // learners are flags of learners in rounds, few enough rounds that they end by
@@ -215,4 +217,60 @@ func TestPicturesAreChangedTheSameWayWhereverTheyAre(t *testing.T) {
 	if r.code != 2 || !strings.Contains(r.stderr, "--scale, which must begin with one") {
 		t.Errorf("a crop of no size: exit code %d\n%s", r.code, r.stderr)
 	}
+}
+
+func TestVerifyCatchesATamperedModel(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "900", "--out", "data.csv")
+	data := []string{"--data", "data.csv", "--label", "y"}
+	must(t, dir, append([]string{"train", "--features", "64", "--learner", "svm", "--lambda", "1e-3", "--rounds", "20", "--model", "m"}, data...)...)
+	must(t, dir, append([]string{"train", "--features", "64", "--learner", "svm", "--loss", "squared_hinge", "--lambda", "1e-2,1e-3", "--rounds", "5", "--model", "path"}, data...)...)
+	verify := func(model string, args ...string) result {
+		t.Helper()
+		return run(t, dir, append([]string{"verify", "--model", model}, append(data, args...)...)...)
+	}
+	for _, model := range []string{"m", "path"} {
+		for _, args := range [][]string{nil, {"--runner", "prism", "--lanes", "3"}, {"--threads", "1"}} {
+			if r := verify(model, args...); r.code != 0 || !strings.Contains(r.stdout, "the certificate holds") {
+				t.Errorf("%s %v: exit code %d\n%s%s", model, args, r.code, r.stdout, r.stderr)
+			}
+		}
+	}
+	// A weight is changed, and all checksums made to fit.
+	weights := []byte(read(t, dir, "m/weights.safetensors"))
+	weights[len(weights)-3] ^= 0x40
+	write(t, dir, "m/weights.safetensors", string(weights))
+	if r := verify("m"); r.code != 6 {
+		t.Errorf("a changed weight, with the old checksums: exit code %d\n%s", r.code, r.stderr)
+	}
+	forge(t, filepath.Join(dir, "m"))
+	r := verify("m")
+	if r.code != 4 || !strings.Contains(r.stderr, "the certificate does not hold") || !strings.Contains(r.stderr, "the objective is") {
+		t.Errorf("a changed weight: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+
+	must(t, dir, "generate", "moons", "--rows", "900", "--seed", "2", "--out", "other.csv")
+	if r := run(t, dir, "verify", "--model", "path", "--data", "other.csv", "--label", "y"); r.code != 3 || !strings.Contains(r.stderr, "these are not the rows") {
+		t.Errorf("other rows: exit code %d\n%s", r.code, r.stderr)
+	}
+	must(t, dir, append([]string{"train", "--features", "64", "--lambda", "1e-3", "--model", "ridge"}, data...)...)
+	if r := verify("ridge"); r.code != 2 || !strings.Contains(r.stderr, "gives no certificate") {
+		t.Errorf("ridge: exit code %d\n%s", r.code, r.stderr)
+	}
+}
+
+// forge makes the checksums of a model's manifest those of its files.
+func forge(t *testing.T, dir string) {
+	t.Helper()
+	var files struct{ Files []models.FileSum }
+	text := read(t, dir, models.ManifestFile)
+	if err := json.Unmarshal([]byte(text), &files); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files.Files {
+		text = strings.Replace(text, f.SHA256, models.SumFile(f.Name, []byte(read(t, dir, f.Name))).SHA256, 1)
+	}
+	lines := strings.SplitAfter(text, "\n")
+	body := strings.Join(lines[:len(lines)-3], "")
+	write(t, dir, models.ManifestFile, body+`  "sha256": "`+models.SumFile("", []byte(body)).SHA256+"\"\n}\n")
 }

@@ -138,7 +138,7 @@ of workers and threads, the files the rows lie in, and their order.`,
 	})
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(trainCommand(), embedCommand(), predictCommand(), evaluateCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), runnerHelp())
+	root.AddCommand(trainCommand(), embedCommand(), predictCommand(), evaluateCommand(), verifyCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), runnerHelp())
 	return root
 }
 

@@ -1,0 +1,240 @@
+package pipelines
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/svm"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// VerifyOptions says which model to verify, and on which data it was trained.
+type VerifyOptions struct {
+	Model          string // directory
+	Data           dataset.Options
+	MaxBadFraction float64
+	Job            JobOptions
+}
+
+// VerifyResult is what was recorded when the model was trained, and what was
+// computed again from the data.
+type VerifyResult struct {
+	Model       string          `json:"model"`
+	Recorded    models.Course   `json:"recorded"`
+	Certificate svm.Certificate `json:"certificate"`
+	Holds       bool            `json:"holds"`
+	Why         []string        `json:"why,omitempty"` // it does not hold
+}
+
+// Names of what a model directory keeps for its certificate.
+const (
+	stateFile = "state.safetensors"
+	dualFile  = "dual-%05d.safetensors" // of each partition
+)
+
+// maxKept bounds what is kept for a certificate: models of more rows have their gap
+// in the manifest, but cannot be verified.
+const maxKept = 256 << 20
+
+// keepCertificate keeps the state that was taken and the dual variables that belong
+// to it, unless they are too large.
+func (t *training) keepCertificate(ctx context.Context, c *course, partitions int) error {
+	if t.learner.Kind != "svm" || c.taken == 0 {
+		return nil
+	}
+	kept := []storage.File{{Name: stateFile, Data: c.state}}
+	size := len(c.state)
+	for p := range partitions {
+		own, err := transforms.ReadChecked(ctx, transforms.OwnFile(c.pass, c.taken-1, p))
+		if err != nil {
+			return err
+		}
+		if size += len(own); size > maxKept {
+			t.notes = append(t.notes, fmt.Sprintf("the dual variables take more than %s and are not kept: bochner verify cannot verify this model", bytesText(maxKept)))
+			return nil
+		}
+		kept = append(kept, storage.File{Name: fmt.Sprintf(dualFile, p), Data: own})
+	}
+	t.kept = append(t.kept, kept...)
+	return nil
+}
+
+// Verify computes the objective and the dual of a model of the learner svm again,
+// from scratch and from the data it was trained on, and says whether its certificate
+// holds: whether the weights are at most as far from the best ones as the manifest
+// says. It returns a *GateError where it does not; the result is there all the same.
+func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err error) {
+	if err := validFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if err := o.Job.validate(o.Data, "", place{"model", o.Model}); err != nil {
+		return nil, err
+	}
+	manifest, d, err := openModelData(ctx, o.Model, o.Data)
+	if err != nil {
+		return nil, err
+	}
+	c := manifest.Learner.Course
+	if c == nil || c.Gap == nil {
+		return nil, usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", o.Model, manifest.Learner.Kind)
+	}
+	if _, kept := manifest.File(stateFile); !kept {
+		return nil, usage("%s has a gap, but not the dual variables to prove it, which were too large to keep", o.Model)
+	}
+	if !d.Labeled {
+		return nil, unlabeled(d)
+	}
+	dir, remove, err := scratch()
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	j, err := newJob(ctx, o.Job, storage.Join(dir, "verification"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { j.close(ctx, err) }()
+	if err := j.sameRows(ctx, manifest, d, o); err != nil {
+		return nil, err
+	}
+	result = &VerifyResult{Model: o.Model, Recorded: *c}
+	result.Recorded.Options = nil
+	if err := j.certify(ctx, manifest, d, o, result); err != nil {
+		return nil, err
+	}
+	result.judge()
+	if !result.Holds {
+		err = &GateError{"the certificate does not hold: " + strings.Join(result.Why, "; ")}
+	}
+	return result, err
+}
+
+// sameRows returns an error unless the data are the rows that the model was trained
+// on.
+func (j *job) sameRows(ctx context.Context, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) error {
+	j.progress.phase("reading", 0)
+	defer j.progress.done()
+	found, err := j.profile(ctx, d, o.MaxBadFraction, m.Seed, m.Task != models.Regression)
+	if err != nil {
+		return err
+	}
+	if sum := sha256.Sum256(found.encoded); hex.EncodeToString(sum[:]) != m.Fingerprint {
+		return refuse("pipelines: these are not the rows that %s was trained on: their fingerprint is another", o.Model)
+	}
+	return nil
+}
+
+// certify runs the round of the verification.
+func (j *job) certify(ctx context.Context, m *models.Manifest, d *dataset.Dataset, o VerifyOptions, result *VerifyResult) error {
+	c := m.Learner.Course
+	d.Schema.Dim = m.Input.Dim
+	folds := m.Learner.Folds
+	if len(c.Path) > 0 || folds == 1 {
+		folds = 0 // of several λ the one that was chosen has learned from all rows
+	}
+	pass := &transforms.Pass{
+		Data: *d, Mode: mode(o.MaxBadFraction), Seed: m.Seed, Target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},
+		Learn: &transforms.Learn{
+			Program: version, Learner: transforms.Learner{Kind: "svm.verify", Options: c.Options}, Recipe: m.Recipe,
+			Hands: d.Deal(d.Shards(shardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds,
+		},
+	}
+	sc, err := j.store(ctx, pass)
+	if err != nil {
+		return err
+	}
+	sc.Lanes = max(1, min(j.engine.Lanes, len(pass.Learn.Hands)))
+	state, err := models.ReadFile(ctx, o.Model, m, stateFile)
+	if err != nil {
+		return err
+	}
+	weights, err := models.ReadFile(ctx, o.Model, m, models.WeightsFile)
+	if err != nil {
+		return err
+	}
+	state = transforms.VerifyState(state, weights)
+	if learner, err := pass.Learn.Learner.Open(ctx); err != nil {
+		return models.Bad(o.Model, err)
+	} else if _, err := learner.Open(state); err != nil {
+		return models.Bad(o.Model, err)
+	}
+	if err := transforms.WriteChecked(ctx, transforms.StateFile(sc.Pass, 1), state); err != nil {
+		return err
+	}
+	for p := range c.Partitions {
+		own, err := models.ReadFile(ctx, o.Model, m, fmt.Sprintf(dualFile, p))
+		if err != nil {
+			return err
+		}
+		if err := transforms.WriteChecked(ctx, transforms.OwnFile(sc.Pass, 0, p), own); err != nil {
+			return err
+		}
+	}
+	j.progress.phase("verifying", m.Rows.Used)
+	defer j.progress.done()
+	if err := j.run(ctx, func(s beam.Scope) { transforms.Rounds(s, sc, 1, 1, 0) }); err != nil {
+		var fault *transforms.Fault
+		if errors.As(err, &fault) && strings.HasPrefix(fault.Message, "svm: verify:") {
+			return refuse("%s\nthe dual variables belong to the rows by their places: give the files as they were in training, in the same order and number", fault.Message)
+		}
+		return err
+	}
+	data, err := transforms.ReadChecked(ctx, transforms.StateFile(sc.Pass, 2))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, &result.Certificate)
+}
+
+// Differences that the rounding of float32 scores makes, relative to the objective,
+// and that of sums in float64 makes to weights.
+const (
+	scoreRounding  = 1e-6
+	weightRounding = 1e-6
+)
+
+// judge compares what was computed with what was recorded.
+func (r *VerifyResult) judge() {
+	c, was := r.Certificate, r.Recorded
+	not := func(format string, args ...any) { r.Why = append(r.Why, fmt.Sprintf(format, args...)) }
+	if !c.Same {
+		not("the weights are not those that the rounds ended with")
+	}
+	if !(c.Drift <= weightRounding) {
+		not("the dual variables make other weights, off by %.2g of the largest (are the files the same, in the same order?)", c.Drift)
+	}
+	rounding := scoreRounding * math.Abs(was.Objective)
+	if !(math.Abs(c.Primal-was.Objective) <= rounding) {
+		not("the objective is %.8g, recorded is %.8g", c.Primal, was.Objective)
+	}
+	if !(c.Gap <= *was.Gap+rounding) {
+		not("the gap is %.3g, recorded is %.3g", c.Gap, *was.Gap)
+	}
+	r.Holds = len(r.Why) == 0
+}
+
+// WriteTo prints the result for people.
+func (r *VerifyResult) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "model      %s\n", r.Model)
+	fmt.Fprintf(&b, "           %14s %14s %12s\n", "objective", "dual", "gap")
+	fmt.Fprintf(&b, "recorded   %14.9g %14.9g %12.4g\n", r.Recorded.Objective, *r.Recorded.Dual, *r.Recorded.Gap)
+	fmt.Fprintf(&b, "computed   %14.9g %14.9g %12.4g\n", r.Certificate.Primal, r.Certificate.Dual, r.Certificate.Gap)
+	if r.Holds {
+		fmt.Fprintf(&b, "the certificate holds: no weights have an objective lower by more than %.3g\n", r.Certificate.Gap)
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
