@@ -3,6 +3,8 @@ package pipelines
 import (
 	"path"
 
+	"gonum.org/v1/plot"
+
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 )
@@ -38,11 +40,16 @@ func curvePicture(name string, history []rounds.Report) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return encodePicture(name, p, 14, 10)
+}
+
+// encodePicture draws a picture of that size in centimetres, in the format of its name.
+func encodePicture(name string, p *plot.Plot, width, height float64) ([]byte, error) {
 	format, err := pictureFormat(name)
 	if err != nil {
 		return nil, err
 	}
-	return picture.Encode(p, 14, 10, format)
+	return picture.Encode(p, width, height, format)
 }
 
 // pictureFormat returns the format that the name of a picture's file ends in.

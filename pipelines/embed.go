@@ -161,11 +161,7 @@ func (t *training) drawEmbedding(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	format, err := pictureFormat(name)
-	if err != nil {
-		return err
-	}
-	data, err := picture.Encode(p, 15, 13, format)
+	data, err := encodePicture(name, p, 15, 13)
 	if err != nil {
 		return err
 	}

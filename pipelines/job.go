@@ -14,6 +14,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // JobOptions are what all jobs over data have in common. None of them changes a
@@ -43,6 +44,9 @@ type job struct {
 	work     *work
 	progress *progress
 	seconds  map[string]float64 // wall time by part of the job
+
+	// frequencies are those that recipes of the job's passes name, once there are any.
+	frequencies *transforms.Frequencies
 }
 
 // newJob begins a job that makes out.

@@ -26,6 +26,10 @@ type KernelOptions struct {
 	Pool     int     // of maxout: projections that units share; 0 for projections of their own
 	Skeleton []byte  // of skeleton: a computation skeleton, as skeleton.Parse takes it
 	Hybrid   bool    // of skeleton: the hybrid baseline instead of Algorithm 1
+
+	// Frequencies is the directory that Align has made, of learned and harmonic; where "" is
+	// allowed they are learned.
+	Frequencies string
 }
 
 // DefaultFeatures is the number of features where none is given.
@@ -102,6 +106,8 @@ var families = map[string]family{
 		}
 		return r
 	}},
+	"learned":  {fixed: true},
+	"harmonic": {fixed: true},
 	"linear": {bounded: true, fixed: true, recipe: func(m mapping) features.Recipe {
 		return linear.Identity{In: m.in, Bound: m.bound}
 	}},
@@ -138,8 +144,15 @@ func (k KernelOptions) withDefaults() KernelOptions {
 // validate refuses what cannot be right whatever the data are.
 func (k KernelOptions) validate() error {
 	f, ok := families[k.Name]
-	if !ok {
+	switch {
+	case !ok:
 		return usage("unknown kernel %q%s; have %s", k.Name, DidYouMean(k.Name, Kernels()), strings.Join(Kernels(), ", "))
+	case k.found() && k.Frequencies == "":
+		return usage("--kernel %s takes the --frequencies that bochner align has found", k.Name)
+	case k.found():
+		return nil
+	case k.Frequencies != "":
+		return usage("--frequencies are for --kernel learned and harmonic (have %s)", k.Name)
 	}
 	if k.Gamma != 0 {
 		if !f.gamma {
@@ -193,6 +206,9 @@ func (k KernelOptions) mapping() (mapping, error) {
 	}
 	return m, nil
 }
+
+// found tells that the features are found in data, not drawn.
+func (k KernelOptions) found() bool { return k.Name == "learned" || k.Name == "harmonic" }
 
 // number returns the width that is given as a number, 0 for one to be chosen.
 func (k KernelOptions) number() (float64, error) {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -41,6 +42,9 @@ func (o MapOptions) validate() error {
 	}
 	if err := validScale(o.Scale); err != nil {
 		return err
+	}
+	if o.Kernel.Frequencies != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
+		return usage("--scale: rows are prepared for learned features as they were when those were learned; leave it out")
 	}
 	if err := o.Kernel.validate(); err != nil {
 		return err
@@ -95,7 +99,11 @@ func (j *job) look(ctx context.Context, d *dataset.Dataset, o MapOptions) (*look
 		}
 		l.target = &t
 	}
-	l.recipe, err = chooseRecipe(o, d.Schema, &l.found, l.sum)
+	if o.Kernel.Frequencies != "" {
+		l.recipe, err = j.takeLearned(ctx, o.Kernel, l.found.Dim)
+	} else {
+		l.recipe, err = chooseRecipe(o, d.Schema, &l.found, l.sum)
+	}
 	return l, err
 }
 

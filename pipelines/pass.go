@@ -122,7 +122,9 @@ func (j *job) runPass(ctx context.Context, p *transforms.Pass, files passFiles, 
 
 // store writes the pass file and returns how to scan by it.
 func (j *job) store(ctx context.Context, p *transforms.Pass) (transforms.Scan, error) {
-	uri, err := p.Store(ctx, j.work.dir)
+	with := *p
+	with.Frequencies = j.frequencies
+	uri, err := with.Store(ctx, j.work.dir)
 	return transforms.Scan{Pass: uri, Lanes: max(1, min(j.engine.Lanes, len(p.Shards))), Threads: j.engine.Threads, SolveThreads: j.engine.solveThreads}, err
 }
 

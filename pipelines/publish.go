@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -32,7 +33,7 @@ func (t *training) publish(ctx context.Context) error {
 		label = csv.Columns[csv.Label]
 	}
 	m := &models.Model{
-		Linear: t.linear, Kept: t.kept,
+		Linear: t.linear, Kept: slices.Concat(t.recipe.files, t.kept),
 		Manifest: &models.Manifest{
 			Program: version, Task: t.task(), Seed: t.opts.Seed, Recipe: t.recipe.sealed,
 			Learner: t.learner,
@@ -91,6 +92,7 @@ type TrainResult struct {
 	Kernel  string             `json:"kernel"` // in words
 	Width   float64            `json:"width"`
 	Recipe  features.Sealed    `json:"recipe"`
+	Found   *Found             `json:"found,omitempty"` // features that were found in the data
 	Learner string             `json:"learner"`
 	Lambda  float64            `json:"lambda"`
 	Path    []ridge.Row        `json:"path,omitempty"`   // of ridge: held-out errors by λ
@@ -112,7 +114,7 @@ func (t *training) result() *TrainResult {
 	r := &TrainResult{
 		Model: t.opts.Model, Task: t.task(), Rows: t.counts, Columns: t.found.Dim,
 		Kernel: t.recipe.name, Width: t.recipe.width, Recipe: t.recipe.sealed,
-		Learner: t.learner.Kind, Lambda: t.learner.Lambda, Path: t.learner.Table, Course: t.learner.Course,
+		Found: t.learned, Learner: t.learner.Kind, Lambda: t.learner.Lambda, Path: t.learner.Table, Course: t.learner.Course,
 		Notes: t.notes, Seconds: t.seconds, Work: transforms.Spent(),
 		dim: t.recipe.dim, folds: t.learner.Folds, seed: t.opts.Seed,
 	}
@@ -140,6 +142,9 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "task      regression on %d numbers\n", r.Columns)
 	}
 	fmt.Fprintf(&b, "features  %d of the %s, seed %d\n", r.dim, r.Kernel, r.seed)
+	if r.Found != nil {
+		r.Found.write(&b)
+	}
 	switch {
 	case r.Course != nil:
 		writeCourse(&b, r)

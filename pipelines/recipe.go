@@ -6,6 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -15,6 +16,8 @@ type recipe struct {
 	dim    int     // number of features
 	width  float64 // of the kernel; 0 for one without
 	name   string  // for people: "gaussian kernel, width 7"
+	// files are what the recipe needs beside itself, for the directory of a model.
+	files []storage.File
 
 	family  family
 	scaling *scaling

@@ -85,7 +85,10 @@ func (j *job) rounds(ctx context.Context, pass *transforms.Pass, first []byte, o
 		return nil, err
 	}
 	if n := len(c.history); n > 0 {
-		j.progress.note("found %d rounds in the work directory", n)
+		j.progress.note("found %s in the work directory", counted(n, "round"))
+		if err := c.done(ctx, learner, &o); err != nil {
+			return nil, err
+		}
 	}
 	begun, ran := time.Now(), 0
 	for {
@@ -107,18 +110,26 @@ func (j *job) rounds(ctx context.Context, pass *transforms.Pass, first []byte, o
 		if err := c.clear(ctx, pass.Learn.Partitions(), at); err != nil {
 			return nil, err
 		}
-		state, err := transforms.ReadChecked(ctx, transforms.StateFile(c.pass, at+n))
-		if err != nil {
+		if err := c.done(ctx, learner, &o); err != nil {
 			return nil, err
-		}
-		if round, err := learner.Open(state); err != nil {
-			return nil, err
-		} else if round.Done() && o.Rounds > at+n {
-			o.Rounds = at + n
 		}
 	}
 	c.state, err = transforms.ReadChecked(ctx, transforms.StateFile(c.pass, c.taken))
 	return c, err
+}
+
+// done ends the rounds with the last state if the learner says that it is at its end.
+func (c *course) done(ctx context.Context, l rounds.Learner, o *RoundOptions) error {
+	at := len(c.history)
+	state, err := transforms.ReadChecked(ctx, transforms.StateFile(c.pass, at))
+	if err != nil {
+		return err
+	}
+	round, err := l.Open(state)
+	if err == nil && round.Done() {
+		o.Rounds = min(o.Rounds, at)
+	}
+	return err
 }
 
 // resume reads what rounds an earlier run has left whole; there are none without
@@ -250,6 +261,11 @@ func (c *course) clear(ctx context.Context, partitions, before int) error {
 func (c *course) progress(o RoundOptions, spent time.Duration, ran int) string {
 	last := len(c.history) - 1
 	r := c.history[last]
+	for i := last; i >= 0; i-- {
+		if words := c.history[i].Words; words != "" {
+			return fmt.Sprintf("round %d: %s; %s", last, words, spent.Round(time.Second/10))
+		}
+	}
 	text := fmt.Sprintf("round %d: objective %.6g", last, r.Objective)
 	gap, known := r.Gap()
 	if known {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
@@ -14,6 +15,9 @@ type TrainOptions struct {
 	Model   string // directory to make; it must not exist
 	Learner LearnerOptions
 	Lambda  LambdaOptions
+	// Learned says how the features of the kernels learned and harmonic are found, unless
+	// Kernel.Frequencies has them.
+	Learned LearnedOptions
 }
 
 // Train trains a model: a pass that looks the data over, and then what the learner
@@ -42,11 +46,20 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 
 	t := &training{job: j, opts: o}
 	err = j.timed(ctx, "profile", func(ctx context.Context) (err error) {
-		t.looked, err = j.look(ctx, d, o.MapOptions)
+		t.looked, err = j.look(ctx, d, o.base())
 		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	if o.learns() {
+		err := j.timed(ctx, "align", func(ctx context.Context) (err error) {
+			t.learned, err = t.learnFeatures(ctx, o.Learned)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	if err := j.timed(ctx, "train", t.fit); err != nil {
 		return nil, err
@@ -69,7 +82,19 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 // withDefaults fills in what was left to choose.
 func (o TrainOptions) withDefaults() TrainOptions {
 	o.Kernel = o.Kernel.withDefaults()
+	if o.learns() {
+		// One set of rounds is described, and two may run.
+		r := &o.Learner.Rounds
+		o.Learned.Partitions, o.Learned.Keep = r.Partitions, r.Keep
+		if r.PerJob > 1 {
+			o.Learned.PerJob = r.PerJob
+		}
+		if o.Learner.Name == "" || o.Learner.Name == "ridge" {
+			r.Partitions = 0
+		}
+	}
 	o.Learner = o.Learner.withDefaults()
+	o.Learned = o.Learned.withDefaults()
 	return o
 }
 
@@ -77,8 +102,13 @@ func (o TrainOptions) validate() error {
 	if o.Model == "" {
 		return usage("no model directory: name one with --model")
 	}
-	if err := o.MapOptions.validate(); err != nil {
+	if err := o.base().validate(); err != nil {
 		return err
+	}
+	if o.learns() {
+		if err := o.Learned.validate(o.Kernel); err != nil {
+			return err
+		}
 	}
 	if err := o.Job.validate(o.Data, o.Model, place{"model", o.Model}); err != nil {
 		return err
@@ -102,6 +132,9 @@ type training struct {
 	// kept are further files of the model directory.
 	kept    []storage.File
 	history []rounds.Report // of a learner in rounds
+	// learned and game tell of features that were found in the data, if they were.
+	learned *Found
+	game    []align.Report
 	notes   []string
 }
 

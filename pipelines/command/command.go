@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // a work directory that was named, or beside the directory that it makes.
 func keepsWork(cmd *cobra.Command) bool {
 	work := cmd.Flags().Lookup("work")
-	return work != nil && (work.Changed || slices.Contains([]string{"train", "predict", "featurize"}, cmd.Name()))
+	return work != nil && (work.Changed || slices.Contains([]string{"train", "align", "predict", "featurize"}, cmd.Name()))
 }
 
 // startedError is an error of a job, as opposed to one of its command line.
@@ -138,7 +138,7 @@ of workers and threads, the files the rows lie in, and their order.`,
 	})
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(trainCommand(), embedCommand(), predictCommand(), evaluateCommand(), verifyCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), runnerHelp())
+	root.AddCommand(trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), verifyCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), runnerHelp())
 	return root
 }
 

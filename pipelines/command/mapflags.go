@@ -35,6 +35,7 @@ func (f *mapFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&k.Pool, "pool", 0, "Projections that the units of the maxout kernel share; 0 for projections of their own.")
 	fs.StringVar(&f.skeleton, "skeleton", "", "YAML or JSON file of the computation skeleton whose kernel --kernel skeleton is.")
 	fs.BoolVar(&k.Hybrid, "hybrid", false, "Draw the hybrid baseline of a skeleton: random features down to the lowest layer, Fourier features there.")
+	fs.StringVar(&k.Frequencies, "frequencies", "", "Directory with the features of --kernel learned or harmonic that bochner align has found. They hold how rows are prepared.")
 	fs.StringVar(&k.Form, "form", "paired", "Form of the features: paired (cos and sin of each frequency) or offset (cos with a random phase).")
 	fs.Uint64Var(&f.opts.Seed, "seed", 1, "Seed of the features, the folds and the sample.")
 }

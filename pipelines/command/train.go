@@ -57,6 +57,7 @@ drawn again from the seed wherever the model is used.`,
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory to make; it must not exist.")
 	flags.register(fs)
+	registerLearned(fs, &o.Learned)
 	registerLearner(fs, &o.Learner)
 	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several with commas between, or auto for the decades from 1e-8 to 1e-1 (learners in rounds: from 1e-6 to 1e-3). Of several the one with the least held-out error is taken.")
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Instead of --lambda: C = 1/(λn), n the number of rows.")

@@ -1,0 +1,192 @@
+package pipelines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/align"
+	"github.com/bochner-ml/bochner/pipelines/picture"
+)
+
+// Files of a directory of features that were found, and of a model that uses them; beside
+// them is learned.FileName if there are frequencies.
+const (
+	FoundFile = "align.json" // a Found
+	GameFile  = "game.json"  // a list of align.Report: how the game went
+)
+
+// foundFormat is the version of FoundFile.
+const foundFormat = 1
+
+// Found tells which features were found, and how. It holds no time and no path: equal
+// features have equal files.
+type Found struct {
+	Format   int             `json:"format"`
+	Program  string          `json:"program"` // version of the program that wrote it
+	Kernel   string          `json:"kernel"`  // in words
+	Recipe   features.Sealed `json:"recipe"`  // of the map, with the scaling of rows
+	Features int             `json:"features"`
+	Width    float64         `json:"width"` // of the Gaussian kernel that the search started from
+	Seed     uint64          `json:"seed,string"`
+
+	Options json.RawMessage `json:"options"`          // all that the learner was told
+	Lambda  float64         `json:"lambda,omitempty"` // of the game
+	Game    *align.Report   `json:"game,omitempty"`   // its last round
+	Sample  int             `json:"sample"`           // rows that were searched on
+	// Bound is how many rows a proof asks for, so that potentials on them are right within 0.1.
+	Bound float64 `json:"sample_bound,omitempty"`
+
+	Classes     []string `json:"classes"`
+	Rows        int64    `json:"rows"`             // learned from
+	Fingerprint string   `json:"data_fingerprint"` // equal for equal rows
+
+	Files []models.FileSum `json:"files,omitempty"` // the other files of the directory
+}
+
+// name is the kernel in words.
+func (f *Found) name(recipe features.Recipe) string {
+	last := recipe
+	if chain, ok := recipe.(features.Chain); ok {
+		last = chain.Steps[len(chain.Steps)-1]
+	}
+	r, ok := last.(learned.Recipe)
+	if !ok {
+		return fmt.Sprintf("harmonic kernel, %d harmonics", f.Features)
+	}
+	text := fmt.Sprintf("learned kernel, %d frequencies", r.Count)
+	if f.Game == nil {
+		return text + " of large weight"
+	}
+	return text
+}
+
+// adopt makes the features that were found those of the job.
+func (t *training) adopt(f *Found) error {
+	recipe, err := f.Recipe.Open()
+	if err != nil {
+		return err
+	}
+	if t.game != nil {
+		data, err := json.MarshalIndent(t.game, "", " ")
+		if err != nil {
+			return err
+		}
+		t.recipe.files = append(t.recipe.files, storage.File{Name: GameFile, Data: append(data, '\n')})
+	}
+	f.Format, f.Program, f.Kernel, f.Files = foundFormat, version, f.name(recipe), nil
+	for _, file := range t.recipe.files {
+		f.Files = append(f.Files, models.SumFile(file.Name, file.Data))
+	}
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	t.recipe.files = append(t.recipe.files, storage.File{Name: FoundFile, Data: append(data, '\n')})
+	t.recipe.sealed, t.recipe.dim, t.recipe.name = f.Recipe, f.Features, f.Kernel
+	return nil
+}
+
+// takeLearned takes the recipe that Align has left in a directory, for rows of d numbers.
+func (j *job) takeLearned(ctx context.Context, k KernelOptions, d int) (recipe, error) {
+	dir := k.Frequencies
+	bad := func(format string, args ...any) (recipe, error) {
+		return recipe{}, models.Bad(dir, fmt.Errorf(format, args...))
+	}
+	data, err := readFound(ctx, dir, FoundFile, maxFound)
+	if err != nil {
+		return recipe{}, err
+	}
+	var f Found
+	if err := json.Unmarshal(data, &f); err != nil {
+		return bad("%s is damaged (%w); find the features again", FoundFile, err)
+	}
+	if f.Format < 1 || f.Format > foundFormat {
+		return bad("format version %d, this program reads up to %d; upgrade bochner", f.Format, foundFormat)
+	}
+	var files []storage.File
+	for _, sum := range f.Files {
+		if sum.Name != learned.FileName && sum.Name != GameFile {
+			return bad("%s names the file %q, which is none of learned features", FoundFile, sum.Name)
+		}
+		content, err := readFound(ctx, dir, sum.Name, sum.Size)
+		if err != nil {
+			return recipe{}, err
+		}
+		if err := sum.Check(content); err != nil {
+			return bad("%w", err)
+		}
+		files = append(files, storage.File{Name: sum.Name, Data: content})
+		if sum.Name != learned.FileName {
+			continue
+		}
+		if _, err := learned.Provide(content); err != nil {
+			return bad("%w", err)
+		}
+		if err := j.share(ctx, content, sum.SHA256); err != nil {
+			return recipe{}, err
+		}
+	}
+	files = append(files, storage.File{Name: FoundFile, Data: data})
+	opened, err := f.Recipe.Open()
+	if err != nil {
+		return bad("%s: %w", FoundFile, err)
+	}
+	if _, err := opened.New(); err != nil {
+		return bad("%s: %w", FoundFile, err)
+	}
+	in, out, err := features.Dims(opened)
+	if err != nil {
+		return bad("%s: %w", FoundFile, err)
+	}
+	if in != d {
+		return recipe{}, refuse("pipelines: --frequencies %s: the features are of rows of %d numbers, the data have %d", dir, in, d)
+	}
+	return recipe{sealed: f.Recipe, dim: out, width: f.Width, name: f.name(opened), files: files}, nil
+}
+
+// maxFound bounds the size of FoundFile: scalings of a million columns.
+const maxFound = 64 << 20
+
+func readFound(ctx context.Context, dir, name string, max int64) ([]byte, error) {
+	data, err := storage.ReadFile(ctx, storage.Join(dir, name), max)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, models.Bad(dir, fmt.Errorf("%s is missing; is this a directory that bochner align has made?", name))
+	case errors.Is(err, fs.ErrInvalid):
+		return nil, models.Bad(dir, err)
+	}
+	return data, err
+}
+
+// gamePicture draws how the game went, as PNG or SVG by the name of the file.
+func gamePicture(name string, game []align.Report) ([]byte, error) {
+	lines := picture.Lines{Title: "The game of the features", X: "frequencies", Y: "value of the game"}
+	value, upper, lower := picture.Series{Name: "of the round"}, picture.Series{Name: "upper bound"}, picture.Series{Name: "lower bound"}
+	frequencies := 0.0
+	for _, r := range game {
+		frequencies += float64(r.Taken)
+		add := func(s *picture.Series, y float64) { s.X, s.Y = append(s.X, frequencies), append(s.Y, y) }
+		add(&value, r.Value)
+		add(&lower, r.Lower)
+		if r.Proven {
+			add(&upper, r.Upper)
+		}
+	}
+	for _, s := range []picture.Series{value, upper, lower} {
+		if len(s.X) > 0 {
+			lines.Series = append(lines.Series, s)
+		}
+	}
+	p, err := lines.Plot()
+	if err != nil {
+		return nil, err
+	}
+	return encodePicture(name, p, 14, 10)
+}

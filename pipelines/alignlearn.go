@@ -1,0 +1,296 @@
+package pipelines
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/harmonic"
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/align"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// learnFeatures finds the features of the kernel learned or harmonic in the data, in place of
+// those of the Gaussian kernel that the look has chosen.
+func (t *training) learnFeatures(ctx context.Context, a LearnedOptions) (*Found, error) {
+	if t.target == nil || t.target.Classes == nil {
+		return nil, usage("learned features tell classes apart; the labels are numbers (see --task)")
+	}
+	x, class, err := t.alignRows(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	found := &Found{
+		Seed: t.opts.Seed, Width: t.recipe.width, Rows: t.counts.Used, Sample: len(class),
+		Classes: t.target.Classes.Classes, Fingerprint: t.digest, Lambda: a.Lambda,
+	}
+	if found.Lambda == 0 {
+		found.Lambda = 1 / (a.C * float64(t.counts.Used))
+	}
+	var last features.Recipe
+	switch {
+	case t.opts.Kernel.Name == "harmonic":
+		last, err = t.chooseHarmonics(found, a, x, class)
+	case a.By == "lkrf":
+		last, err = t.weighFrequencies(ctx, found, a, x, class)
+	default:
+		last, err = t.playGame(ctx, found, a, x, class)
+	}
+	if err != nil {
+		return nil, err
+	}
+	chain := features.Chain{Steps: append(t.recipe.scaling.steps[:len(t.recipe.scaling.steps):len(t.recipe.scaling.steps)], last)}
+	if found.Recipe, err = features.Seal(chain); err != nil {
+		return nil, &UsageError{err}
+	}
+	if _, found.Features, err = features.Dims(chain); err != nil {
+		return nil, err
+	}
+	if err := t.adopt(found); err != nil {
+		return nil, err
+	}
+	t.progress.note("%d features of the %s", t.recipe.dim, t.recipe.name)
+	return found, nil
+}
+
+// alignRows returns the rows of a sample, scaled, with their classes.
+func (t *training) alignRows(ctx context.Context, a LearnedOptions) (x []float32, class []int32, err error) {
+	dim, n := t.recipe.scaling.dim, a.Sample
+	switch {
+	case a.Exact:
+		if t.counts.Used > maxSample {
+			return nil, nil, usage("--exact_chains: the chains of a search see up to %s rows, the data have %s; give --sample", groups(maxSample), groups(t.counts.Used))
+		}
+		n = int(t.counts.Used)
+	case n == 0:
+		n = max(1, min(DefaultSample, chosenSampled/max(dim, t.found.Dim)))
+	}
+	if most := maxSampled / max(dim, t.found.Dim); n > most {
+		return nil, nil, usage("--sample: of rows of %d numbers at most %d are searched on (have %d)", max(dim, t.found.Dim), most, n)
+	}
+	sum, err := t.surveyRows(ctx, 0, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, n, d := sum.Sample()
+	rows := make([]float32, 0, n*(d-1))
+	for i := range n {
+		row := raw[i*d : (i+1)*d]
+		rows, class = append(rows, row[:d-1]...), append(class, int32(row[d-1]))
+	}
+	x, err = t.recipe.scaling.apply(rows, n)
+	return x, class, err
+}
+
+// form is that of the features, and how many frequencies they take.
+func (t *training) form() (form fourier.Form, frequencies int) {
+	form = t.recipe.mapping.form
+	if form == fourier.Paired {
+		return form, t.opts.Kernel.Features / 2
+	}
+	return form, t.opts.Kernel.Features
+}
+
+// playGame finds frequencies by rounds of the game over all rows.
+func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions, x []float32, class []int32) (features.Recipe, error) {
+	form, frequencies := t.form()
+	o := presets[a.Preset](found.Lambda, t.recipe.width, frequencies, t.opts.Seed)
+	o.Alternations = 0 // align.Learner projects exactly
+	for to, given := range map[*int]int{&o.Search.Chains: a.Chains, &o.Search.Steps: a.Steps, &o.Take: a.Take} {
+		if given > 0 {
+			*to = given
+		}
+	}
+	dim := t.recipe.scaling.dim
+	learner := &align.Learner{Options: o, Dim: dim, Classes: t.outputs(), Partitions: a.Partitions, X: x, Class: class}
+	if err := learner.Validate(); err != nil {
+		return nil, &UsageError{err}
+	}
+	found.Bound = sampleBound(dim, x, o)
+	pass, err := t.alignPass(ctx, learner)
+	if err != nil {
+		return nil, err
+	}
+	first, err := learner.Start(nil)
+	if err != nil {
+		return nil, err
+	}
+	t.progress.note("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d of a round; lambda %.4g, width %.4g",
+		fmt.Sprint(frequencies, " frequencies"), dim, groups(t.counts.Used), counted(o.Search.Chains, "chain"), o.Search.Steps, groups(int64(len(class))), o.Take, found.Lambda, t.recipe.width)
+	t.progress.phase("learning features", 0)
+	defer t.progress.done()
+	c, err := t.job.rounds(ctx, pass, first, RoundOptions{
+		Rounds: 3 + roundsOfAGame*frequencies, Partitions: a.Partitions, PerJob: a.PerJob, Keep: a.Keep,
+	})
+	if err != nil {
+		return nil, err
+	}
+	opened, err := learner.Open(c.state)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range c.history {
+		if r.Detail == nil {
+			continue
+		}
+		var report align.Report
+		if err := json.Unmarshal(r.Detail, &report); err != nil {
+			return nil, fmt.Errorf("pipelines: report of round %d: %w; run again without --resume", r.Round, err)
+		}
+		t.game = append(t.game, report)
+	}
+	round := opened.(*align.Round)
+	last, _ := round.Last()
+	found.Game = &last
+	if found.Options, err = json.Marshal(learner); err != nil {
+		return nil, err
+	}
+	return t.provide(ctx, round.Frequencies(), form)
+}
+
+// alignPass is the pass of the game, with the learner's sample in the work directory.
+func (t *training) alignPass(ctx context.Context, l *align.Learner) (*transforms.Pass, error) {
+	data := transforms.AlignSample(l)
+	uri := storage.Join(t.work.dir, "sample-"+shortSum(data)+".safetensors")
+	if err := transforms.WriteChecked(ctx, uri, data); err != nil {
+		return nil, err
+	}
+	options, err := json.Marshal(transforms.Align{Learner: *l, SampleFile: uri})
+	if err != nil {
+		return nil, err
+	}
+	pass := t.learnPass(transforms.Learner{Kind: "align", Options: options}, 0, l.Partitions)
+	steps := t.recipe.scaling.steps
+	pass.Learn.Recipe, err = features.Seal(features.Chain{Steps: append(steps[:len(steps):len(steps)], linear.Identity{In: l.Dim, Bound: 1})})
+	return pass, err
+}
+
+// sampleBound returns how many rows Theorem 4.4 of the paper asks for, so that no potential on the
+// sample is wrong by more than 0.1, among frequencies that chains begin with.
+func sampleBound(dim int, x []float32, o align.Options) float64 {
+	var norm float64
+	for i := 0; i < len(x); i += dim {
+		var square float64
+		for _, v := range x[i : i+dim] {
+			square += float64(v) * float64(v)
+		}
+		norm = max(norm, square)
+	}
+	n, err := align.SampleSize(dim, math.Sqrt(norm), o.Search.Spread/o.Search.Width*math.Sqrt(float64(dim)), 0.1, 0.05)
+	if err != nil {
+		return 0 // rows of zeros
+	}
+	return n
+}
+
+// weighFrequencies draws frequencies of the Gaussian kernel and takes those of large weight.
+func (t *training) weighFrequencies(ctx context.Context, found *Found, a LearnedOptions, x []float32, class []int32) (features.Recipe, error) {
+	form, frequencies := t.form()
+	m, dim := a.Proposals, t.recipe.scaling.dim
+	if m == 0 {
+		m = 20 * frequencies
+	}
+	if m < frequencies {
+		return nil, usage("--proposals %d: fewer than the %d frequencies to choose", m, frequencies)
+	}
+	t.progress.note("weighing %d frequencies of the %s on %s rows", m, t.recipe.name, groups(int64(len(class))))
+	w := align.Propose(m, dim, t.recipe.width, t.opts.Seed)
+	field := align.NewField(x, len(class), dim)
+	q, err := align.Weigh(align.Alignment(field, w, m, class, t.outputs(), t.engine.Threads), a.Rho)
+	if err != nil {
+		return nil, &DataError{err}
+	}
+	f := &learned.Frequencies{In: dim}
+	var index []int
+	if a.Pick == "draw" {
+		index, f.Weight = align.Draw(q, frequencies, t.opts.Seed)
+	} else {
+		index, f.Weight = align.Top(q, frequencies)
+	}
+	if f.Count = len(index); f.Count < frequencies {
+		t.notes = append(t.notes, fmt.Sprintf("%d different frequencies of %d that were wanted: a smaller --rho, or more --proposals, have more", f.Count, frequencies))
+	}
+	for _, j := range index {
+		f.W = append(f.W, w[j*dim:(j+1)*dim]...)
+	}
+	found.Options, err = json.Marshal(map[string]any{"proposals": m, "rho": a.Rho, "pick": a.Pick})
+	if err != nil {
+		return nil, err
+	}
+	found.Lambda = 0 // it knows none
+	return t.provide(ctx, f, form)
+}
+
+// chooseHarmonics chooses of the first spherical harmonics by the game, on the sample alone.
+func (t *training) chooseHarmonics(found *Found, a LearnedOptions, x []float32, class []int32) (features.Recipe, error) {
+	dim := t.recipe.scaling.dim
+	if dim < 2 {
+		return nil, refuse("pipelines: harmonics are of rows of 2 numbers or more")
+	}
+	o := presets[a.Preset](found.Lambda, t.recipe.width, t.opts.Kernel.Features, t.opts.Seed)
+	// The paper's steps are for features of norm 1, which harmonics are only in the mean.
+	o.Take, o.Rate, o.Alternations, o.Apart = max(a.Take, 1), 3, 0, 0
+	all := harmonic.Harmonics{In: dim, Terms: harmonic.First(dim, a.Harmonics)}
+	made, err := all.New()
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	n, r := len(class), len(all.Terms)
+	z := make([]float32, n*r)
+	made.Apply(z, x, n)
+	scale := float32(math.Sqrt(float64(r))) // a mean square of 1 each
+	for i := range z {
+		z[i] *= scale
+	}
+	chosen, err := align.Choose(z, r, class, t.outputs(), o, func(report align.Report) { t.game = append(t.game, report) })
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	last := chosen.Reports[len(chosen.Reports)-1]
+	found.Game = &last
+	if found.Options, err = json.Marshal(o); err != nil {
+		return nil, err
+	}
+	recipe := harmonic.Harmonics{In: dim}
+	for j, count := range chosen.Count {
+		if count > 0 {
+			term := all.Terms[j]
+			term.Count = count
+			recipe.Terms = append(recipe.Terms, term)
+		}
+	}
+	return recipe, nil
+}
+
+// provide makes the recipe of the frequencies, and has the passes to come know them.
+func (t *training) provide(ctx context.Context, f *learned.Frequencies, form fourier.Form) (features.Recipe, error) {
+	data, err := learned.Encode(f)
+	if err != nil {
+		return nil, err
+	}
+	r, err := learned.Of(data, form, t.opts.Seed)
+	if err != nil {
+		return nil, err
+	}
+	t.recipe.files = []storage.File{{Name: learned.FileName, Data: data}}
+	return r, t.job.share(ctx, data, r.SHA256)
+}
+
+// share puts the frequencies into the work directory, where workers find them.
+func (j *job) share(ctx context.Context, data []byte, sum string) error {
+	j.frequencies = &transforms.Frequencies{URI: storage.Join(j.work.dir, "frequencies-"+sum[:16]+".safetensors"), SHA256: sum}
+	return storage.WriteFile(ctx, j.frequencies.URI, data)
+}
+
+func shortSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,131 @@
+package pipelines
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/models/align"
+)
+
+// LearnedOptions says how the features of the kernels learned and harmonic are found
+// in labelled rows.
+type LearnedOptions struct {
+	// By is the way to find frequencies: game (default; package align), or lkrf, which weighs
+	// frequencies that were drawn. Harmonics are found by the game.
+	By     string
+	Preset string // of the game: paper (default) or demo
+
+	Lambda float64 // of the game's support vector machine; 0 goes by C
+	C      float64 // instead of Lambda: C = 1/(λn); 0 is 1, the paper's
+
+	Chains int // of the game's search; 0 is the preset's, as with Steps and Take
+	Steps  int
+	Take   int // frequencies, or harmonics, of a round
+	Sample int // rows that are searched on; 0 chooses
+	// Exact searches on all rows. Equal rows of one class count once in the search.
+	Exact bool
+
+	Proposals int     // of lkrf: frequencies drawn; 0 is 20 for each that is wanted
+	Rho       float64 // of lkrf: size of the χ²-ball of the weights; 0 is 10
+	Pick      string  // of lkrf: top (default), the largest weights; or draw
+
+	Harmonics int // how many of the first harmonics are looked at; 0 is 1,000
+
+	// Partitions, PerJob and Keep are those of RoundOptions.
+	Partitions, PerJob int
+	Keep               int64
+}
+
+// Limits of the search's sample.
+const (
+	// DefaultSample is the largest that is chosen: the paper's experiments have as many rows.
+	DefaultSample = 10_000
+	maxSample     = 1 << 16
+	maxSampled    = 1 << 27 // numbers
+	chosenSampled = 1 << 24 // numbers, where the size is chosen
+)
+
+// roundsOfAGame is how many rounds over the data one round of the game takes: see align.Learner.
+const roundsOfAGame = 5
+
+func (a LearnedOptions) withDefaults() LearnedOptions {
+	if a.By == "" {
+		a.By = "game"
+	}
+	if a.Preset == "" {
+		a.Preset = "paper"
+	}
+	if a.Pick == "" {
+		a.Pick = "top"
+	}
+	if a.Lambda == 0 && a.C == 0 {
+		a.C = 1
+	}
+	if a.Rho == 0 {
+		a.Rho = 10
+	}
+	if a.Harmonics == 0 {
+		a.Harmonics = 1000
+	}
+	if a.Partitions == 0 {
+		a.Partitions = DefaultPartitions
+	}
+	if a.PerJob == 0 {
+		a.PerJob = roundsOfAGame
+	}
+	return a
+}
+
+// presets are the options of the game by the names of the flag.
+var presets = map[string]func(lambda, width float64, frequencies int, seed uint64) align.Options{
+	"paper": align.Paper, "demo": align.Demo,
+}
+
+// validate refuses what cannot be right whatever the data are. The kernel is the one whose
+// features are to be found.
+func (a LearnedOptions) validate(k KernelOptions) error {
+	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
+	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": keys(presets), "pick": {"top", "draw"}}
+	for name, have := range map[string]string{"align": a.By, "preset": a.Preset, "pick": a.Pick} {
+		if list := choices[name]; !slices.Contains(list, have) {
+			return usage("--%s: unknown word %q%s; have %s", name, have, DidYouMean(have, list), strings.Join(list, ", "))
+		}
+	}
+	switch {
+	case a.Lambda != 0 && a.C != 0:
+		return usage("--align_C and --align_lambda say the same thing, C = 1/(λn): give one of them")
+	case a.Lambda != 0 && !good(a.Lambda), a.C != 0 && !good(a.C):
+		return usage("--align_lambda and --align_C must be numbers > 0 (have %g)", a.Lambda+a.C)
+	case a.Chains < 0 || a.Steps < 0 || a.Take < 0:
+		return usage("--chains, --steps and --take must be 0 (those of the preset) or more (have %d, %d, %d)", a.Chains, a.Steps, a.Take)
+	case a.Sample < 0 || a.Sample > maxSample:
+		return usage("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
+	case a.Sample > 0 && a.Exact:
+		return usage("--exact_chains is --sample of all rows: give one of them")
+	case !good(a.Rho):
+		return usage("--rho must be a number > 0 (have %g)", a.Rho)
+	case a.Proposals < 0 || a.Proposals > 1<<20:
+		return usage("--proposals must be between 1 and %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
+	case a.Harmonics < 1 || a.Harmonics > 1<<16:
+		return usage("--harmonics must be between 1 and %d (have %d)", 1<<16, a.Harmonics)
+	case k.Name == "harmonic" && a.By == "lkrf":
+		return usage("--align lkrf weighs frequencies, not harmonics; give --kernel learned")
+	case k.Draw != "" && k.Draw != "iid":
+		return usage("--draw %s: chains and proposals start from independent frequencies", k.Draw)
+	}
+	return RoundOptions{Partitions: a.Partitions, PerJob: a.PerJob, Keep: a.Keep}.validate()
+}
+
+// learns tells that the features of the kernel are to be found in the data of the job.
+func (o TrainOptions) learns() bool { return o.Kernel.found() && o.Kernel.Frequencies == "" }
+
+// base returns the options of the look at the data. Where features are to be found in them,
+// the kernel is the Gaussian one, from whose frequencies the search starts.
+func (o TrainOptions) base() MapOptions {
+	maps := o.MapOptions
+	if o.learns() {
+		maps.Kernel.Name = "gaussian"
+	}
+	return maps
+}

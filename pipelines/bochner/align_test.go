@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/features/learned"
+)
+
+// fewChains keep the game of a test short.
+var fewChains = []string{"--chains", "12", "--steps", "8", "--take", "3", "--features", "16"}
+
+func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"game":     {"--kernel", "learned", "--learner", "ridge", "--lambda", "1e-4"},
+		"svm":      {"--kernel", "learned", "--learner", "svm", "--lambda", "1e-3", "--rounds", "3", "--partitions", "3", "--sample", "200", "--form", "offset"},
+		"lkrf":     {"--kernel", "learned", "--align", "lkrf", "--pick", "draw", "--lambda", "1e-4"},
+		"harmonic": {"--kernel", "harmonic", "--harmonics", "60", "--scale", "none", "--lambda", "1e-4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := "windmill"
+			if name == "harmonic" {
+				set = "checkerboard"
+			}
+			tb := generated(t, set, 700)
+			flags := slices.Concat(fewChains, flags)
+			want := variant{}.train(t, tb, flags...)
+			if want["align.json"] == "" || name != "harmonic" && want[learned.FileName] == "" {
+				t.Fatalf("the model has only %d files", len(want))
+			}
+			for _, v := range steady() {
+				if d := cmp.Diff(want, v.train(t, tb, flags...)); d != "" {
+					t.Errorf("%s: %s", v.name, d)
+				}
+			}
+			// Of the partitions the game depends: the test can fail.
+			if name == "game" {
+				if got := (variant{cut: cut{files: 7}}).train(t, tb, flags...); got[learned.FileName] == want[learned.FileName] {
+					t.Error("the same frequencies from other files: the test sees nothing")
+				}
+			}
+		})
+	}
+}
+
+func TestFeaturesAreFoundOnceAndUsedOften(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "windmill", "--rows", "1000", "--out", "data.csv")
+	data := []string{"--data", "data.csv", "--label", "y"}
+	said := must(t, dir, slices.Concat([]string{"align", "--out", "features", "--curve", "curve.svg"}, data, fewChains)...)
+	for _, want := range []string{"16 of the learned kernel, 8 frequencies", "step ζ ", "temperature ξ ", "value     at least -", "the regret is at most "} {
+		if !strings.Contains(said, want) {
+			t.Errorf("align does not say %q:\n%s", want, said)
+		}
+	}
+	var game []struct{ Taken int }
+	if err := json.Unmarshal([]byte(read(t, dir, "features/game.json")), &game); err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	for _, r := range game {
+		taken += r.Taken
+	}
+	if taken != 8 || len(game) < 3 {
+		t.Errorf("the game took %d frequencies in %d rounds, want 8", taken, len(game))
+	}
+	if picture := read(t, dir, "curve.svg"); !strings.Contains(picture, "lower bound") {
+		t.Error("no lower bound in the picture")
+	}
+
+	// In one go it is the same model.
+	use := []string{"--kernel", "learned", "--frequencies", "features"}
+	must(t, dir, slices.Concat([]string{"train", "--model", "two", "--lambda", "1e-4"}, use, data)...)
+	must(t, dir, slices.Concat([]string{"train", "--model", "one", "--lambda", "1e-4", "--kernel", "learned"}, fewChains, data)...)
+	if d := cmp.Diff(files(t, filepath.Join(dir, "one")), files(t, filepath.Join(dir, "two"))); d != "" {
+		t.Error(d)
+	}
+
+	os.RemoveAll(filepath.Join(dir, "features"))
+	must(t, dir, slices.Concat([]string{"evaluate", "--model", "one", "--gate", "accuracy>=0.7"}, data[:2])...)
+	must(t, dir, "predict", "--model", "one", "--data", "data.csv", "--out", "predictions", "--runner", "prism")
+	must(t, dir, "inspect", "--model", "one")
+	must(t, dir, "featurize", "--model", "one", "--data", "data.csv", "--out", "of model", "--out_format", "csv")
+	// A model has what a directory of features has.
+	must(t, dir, slices.Concat([]string{"featurize", "--out", "of features", "--out_format", "csv", "--kernel", "learned", "--frequencies", "one"}, data)...)
+	if d := cmp.Diff(read(t, dir, "of model/part-00000.csv"), read(t, dir, "of features/part-00000.csv")); d != "" {
+		t.Error(d)
+	}
+	must(t, dir, slices.Concat([]string{"embed", "--model", "embedding", "--kernel", "learned", "--frequencies", "one"}, data)...)
+	must(t, dir, "predict", "--model", "embedding", "--data", "data.csv", "--out", "coordinates")
+}
+
+func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "windmill", "--rows", "300", "--out", "data.csv")
+	must(t, dir, "generate", "friedman", "--rows", "300", "--out", "numbers.csv")
+	must(t, dir, slices.Concat([]string{"train", "--model", "model", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--lambda", "1e-4"}, fewChains)...)
+	frequencies := read(t, dir, "model", learned.FileName)
+	use := []string{"train", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--frequencies", "model", "--lambda", "1e-4", "--model", "m"}
+	for what, content := range map[string]string{
+		"is damaged: its checksum does not match; copy the model again": flipped(frequencies, 20),
+		"has 3 bytes, the manifest says":                                "abc",
+		"is missing":                                                    "",
+	} {
+		os.Remove(filepath.Join(dir, "model", learned.FileName))
+		if content != "" {
+			write(t, dir, "model/"+learned.FileName, content)
+		}
+		for _, args := range [][]string{
+			{"predict", "--model", "model", "--data", "data.csv", "--out", "m"}, {"evaluate", "--model", "model", "--data", "data.csv"},
+			{"inspect", "--model", "model"}, {"featurize", "--model", "model", "--data", "data.csv", "--out", "m"}, use,
+		} {
+			r := run(t, dir, args...)
+			if r.code != 6 || !strings.Contains(r.stderr, learned.FileName+" "+what) {
+				t.Errorf("%s: exit code %d, want 6 and %q:\n%s", args[0], r.code, what, r.stderr)
+			}
+		}
+	}
+	write(t, dir, "model/"+learned.FileName, frequencies)
+	train := []string{"train", "--data", "data.csv", "--label", "y", "--model", "m"}
+	for _, test := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{slices.Concat(use, []string{"--scale", "minmax"}), "--scale: rows are prepared for learned features as they were", 2},
+		{slices.Concat(use, []string{"--frequencies", "nothing"}), "align.json is missing", 6},
+		{slices.Concat([]string{"train", "--data", "numbers.csv", "--task", "classification"}, use[3:]), "the features are of rows of 2 numbers, the data have 10", 3},
+		{slices.Concat(train, []string{"--frequencies", "model"}), "--frequencies are for --kernel learned and harmonic", 2},
+		{slices.Concat(train, []string{"--kernel", "learned", "--task", "regression"}), "learned features tell classes apart", 2},
+		{slices.Concat(train, []string{"--kernel", "learned", "--preset", "papers"}), `did you mean "paper"?`, 2},
+		{slices.Concat(train, []string{"--kernel", "learned", "--align", "lkrf", "--features", "20", "--proposals", "3"}), "--proposals 3: fewer than the 10", 2},
+		{slices.Concat(train, []string{"--kernel", "harmonic", "--align", "lkrf"}), "--align lkrf weighs frequencies", 2},
+		{slices.Concat(train, []string{"--kernel", "learned", "--align_C", "-1"}), "--align_C must be numbers > 0", 2},
+		{slices.Concat(train, []string{"--kernel", "learned", "--sample", "10", "--exact_chains"}), "give one of them", 2},
+		{[]string{"kernel", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--frequencies", "model"}, "there is nothing to compare", 2},
+		{[]string{"embed", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--model", "m"}, "takes the --frequencies that bochner align has found", 2},
+		{[]string{"align", "--data", "data.csv", "--label", "y", "--kernel", "laplace", "--out", "m"}, "features are found for the kernels learned and harmonic", 2},
+		{[]string{"align", "--data", "data.csv", "--label", "y", "--out", "model"}, "it exists", 3},
+	} {
+		r := run(t, dir, test.args...)
+		if r.code != test.code || !strings.Contains(r.stderr, test.want) {
+			t.Errorf("%v: exit code %d, want %d and %q:\n%s", test.args, r.code, test.code, test.want, r.stderr)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "m")); err == nil {
+			t.Fatalf("%v: something was made", test.args)
+		}
+	}
+}
