@@ -1,6 +1,6 @@
 // Package blas holds the kernels everything else stands on: products with
-// packed weights and their trigonometric endings, products with few outputs, exact sums of 8-bit features,
-// and the Cholesky factorisation.
+// packed weights and their trigonometric endings, products with few outputs,
+// exact sums of 8-bit features, and the Cholesky factorisation.
 //
 // # Bits
 //

@@ -38,7 +38,7 @@ func NewTriangle(a []float32, n, threads int) *Triangle {
 	return t
 }
 
-// Bytes returns the memory that a Triangle of n rows holds.
+// TriangleBytes returns the memory that a Triangle of n rows holds.
 func TriangleBytes(n int) int64 {
 	runs := int64(n+triangleRows-1) / triangleRows
 	return 4 * int64(n) * triangleRows * (runs + 1) / 2
