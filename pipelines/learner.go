@@ -42,6 +42,7 @@ type learner struct {
 	loss   func(classes bool) string // where none is given
 	rounds int                       // at most, where nothing is said
 	gap    float64                   // likewise
+	parts  int                       // partitions, likewise
 	// options are those of the learner, for a problem dealt to partitions. The error
 	// is about what the user asked for.
 	options func(o LearnerOptions, p loss.Problem, partitions int, seed uint64, sample rounds.Block) (any, error)
@@ -56,7 +57,8 @@ var inRounds = map[string]learner{
 			}
 			return "epsilon_insensitive"
 		},
-		rounds: 1000, gap: 1e-3,
+		// Several partitions take many more rounds to a small gap.
+		rounds: 1000, gap: 1e-3, parts: 1,
 		options: func(o LearnerOptions, p loss.Problem, partitions int, seed uint64, _ rounds.Block) (any, error) {
 			opts := svm.Options{Problem: p, Bias: o.Bias, Partitions: partitions, Passes: o.Passes, Seed: seed}
 			_, err := svm.New(opts)
@@ -70,7 +72,7 @@ var inRounds = map[string]learner{
 			}
 			return "squared"
 		},
-		rounds: 10,
+		rounds: 10, parts: DefaultPartitions,
 		options: func(o LearnerOptions, p loss.Problem, partitions int, _ uint64, sample rounds.Block) (any, error) {
 			opts := sgd.Options{Problem: p, Method: o.Method, Rate: o.Rate, Batch: o.Batch, Partitions: partitions}
 			if opts.Method == "" {
@@ -112,7 +114,7 @@ func (o LearnerOptions) withDefaults() LearnerOptions {
 		}
 	}
 	if r.Partitions == 0 {
-		r.Partitions = DefaultPartitions
+		r.Partitions = l.parts
 	}
 	r.PerJob = max(r.PerJob, 1)
 	return o

@@ -28,7 +28,7 @@ type RoundOptions struct {
 
 // Defaults of RoundOptions.
 const (
-	DefaultPartitions = 8
+	DefaultPartitions = 8 // where a learner has none of its own
 	DefaultKeep       = 1 << 30
 	maxPartitions     = 1 << 14
 )

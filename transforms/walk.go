@@ -108,7 +108,7 @@ func (w *walk) hand(ctx context.Context, h dataset.Hand) (out walked, err error)
 	known := true
 	for i := range parts {
 		parts[i] = &partition{
-			walk: w, number: h.First + i, before: kept.part(w.name, h.First+i),
+			walk: w, number: h.First + i, beside: h.Count, before: kept.part(w.name, h.First+i),
 			todo: make(chan *batch, 1), back: make(chan *batch, 4),
 		}
 		known = known && whole(parts[i].before)
@@ -201,6 +201,7 @@ func (w *walk) deal(ctx context.Context, h dataset.Hand, parts []*partition) (re
 type partition struct {
 	walk    *walk
 	number  int
+	beside  int         // how many go on at the same time, with this one
 	before  []keptBlock // as an earlier round has seen them
 	blocks  []keptBlock // as this one does
 	filling [2]*batch   // rows to learn from, and rows held out
@@ -278,6 +279,9 @@ func (p *partition) run(ctx context.Context, known bool) error {
 	worker, err := w.round.Worker(p.number, own)
 	if err != nil {
 		return err
+	}
+	if t, ok := worker.(rounds.Threaded); ok {
+		t.Threads(max(1, cap(w.slots)/p.beside))
 	}
 	if w.round.Reads() {
 		if known {

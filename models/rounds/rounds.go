@@ -53,7 +53,7 @@ type Fitted interface {
 }
 
 // Worker walks over the rows of one partition. It is used by one goroutine, whose
-// algebra takes one thread.
+// algebra takes one thread unless it is Threaded.
 type Worker interface {
 	// Fold takes the next block of rows. The block is the caller's again when Fold
 	// has returned.
@@ -61,6 +61,14 @@ type Worker interface {
 	// End returns what Update needs, and what the partition's next worker needs
 	// (nil if nothing).
 	End() (found, own []byte, err error)
+}
+
+// Threaded is a Worker that can use several threads where there are fewer
+// partitions than threads. What it finds does not depend on them.
+type Threaded interface {
+	Worker
+	// Threads sets how many; before the first Fold.
+	Threads(n int)
 }
 
 // Block is a block of rows as features. Blocks of rows to learn from and of rows
