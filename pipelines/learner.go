@@ -239,5 +239,5 @@ func (o LearnerOptions) lossName(classes bool) string {
 }
 
 func describe(o LearnerOptions, lossName string) string {
-	return fmt.Sprintf("%s, %s loss, %d partitions", o.Name, strings.ReplaceAll(lossName, "_", " "), o.Rounds.Partitions)
+	return fmt.Sprintf("%s, %s loss, %s", o.Name, strings.ReplaceAll(lossName, "_", " "), counted(o.Rounds.Partitions, "partition"))
 }

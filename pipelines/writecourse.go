@@ -18,7 +18,7 @@ func writeCourse(w io.Writer, r *TrainResult) {
 		fmt.Fprintf(w, "lambda    %g, by the error of rows that were held out, one in %d:\n", r.Lambda, r.folds)
 		writeTried(w, r.Task, c.Path, r.Lambda)
 	}
-	fmt.Fprintf(w, "learner   %s, %s, %d partitions, %d rounds: %s\n", r.Learner, c.Loss, c.Partitions, c.Rounds, c.Ended)
+	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, counted(c.Partitions, "partition"), counted(c.Rounds, "round"), c.Ended)
 	fmt.Fprintf(w, "objective %.8g", c.Objective)
 	if c.Gap != nil {
 		fmt.Fprintf(w, ", at most %.2g above the best (%.2g of it)", *c.Gap, *c.Gap/math.Abs(c.Objective))
