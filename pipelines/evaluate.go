@@ -20,6 +20,9 @@ type EvaluateOptions struct {
 	Model string // directory
 	Data  dataset.Options
 	Gate  string // a score that must be reached: "accuracy>=0.95"; "" for none
+	// Reliability is a file for a picture of how far probabilities hold, .png or .svg;
+	// "" for none.
+	Reliability string
 
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 
@@ -33,7 +36,9 @@ type EvaluateResult struct {
 	Aside   []dataset.SetAside  `json:"set_aside,omitempty"` // the first rows that cannot be used
 	Classes *score.ClassReport  `json:"classes,omitempty"`   // of a classifier
 	Targets *score.TargetReport `json:"targets,omitempty"`   // of a regression
-	Gate    string              `json:"gate,omitempty"`      // that was passed
+	// Probabilities is of a classifier that has them.
+	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
+	Gate          string             `json:"gate,omitempty"` // that was passed
 }
 
 // Evaluate applies a model to labelled data and scores it. The error is a
@@ -46,6 +51,11 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := validFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
+	if o.Reliability != "" {
+		if _, err := pictureFormat(o.Reliability); err != nil {
+			return nil, err
+		}
+	}
 	if err := o.Job.validate(o.Data, "", place{"model", o.Model}); err != nil {
 		return nil, err
 	}
@@ -55,6 +65,11 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	if manifest.Task == models.Embedding {
 		return nil, usage("%s is an embedding, which predicts no labels: there is nothing to evaluate", o.Model)
+	}
+	if o.Reliability != "" {
+		if err := needProbabilities("reliability", o.Model, manifest); err != nil {
+			return nil, err
+		}
 	}
 	if !d.Labeled {
 		return nil, unlabeled(d)
@@ -101,12 +116,15 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	if classes {
-		var sum score.Classes
+		var sum transforms.ClassScores
 		if err := sum.UnmarshalBinary(data); err != nil {
 			return nil, err
 		}
-		report := sum.Report(manifest.Vocabulary.Classes)
+		report := sum.Hits.Report(manifest.Vocabulary.Classes)
 		result.Classes = &report
+		if sum.Chances != nil {
+			result.Probabilities = probabilityReport(report.Rows, sum.Chances)
+		}
 	} else {
 		var sum score.Targets
 		if err := sum.UnmarshalBinary(data); err != nil {
@@ -114,6 +132,11 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		}
 		report := sum.Report()
 		result.Targets = &report
+	}
+	if o.Reliability != "" {
+		if err := writeReliability(ctx, o.Reliability, result.Probabilities); err != nil {
+			return nil, err
+		}
 	}
 	return result, g.check(result)
 }
@@ -130,6 +153,9 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 		r.Classes.WriteTo(&b)
 	} else {
 		r.Targets.WriteTo(&b)
+	}
+	if r.Probabilities != nil {
+		r.Probabilities.write(&b)
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

@@ -21,7 +21,8 @@ import (
 const CurveFile = "curve.json"
 
 // fitRounds fits the weights by a learner in rounds. Of several λ it takes the one
-// with the least error on rows that are held out, and then learns from all rows.
+// with the least error on rows that are held out, and then learns from all rows. So
+// it does with one λ if rows are to be held out for a calibration.
 func (t *training) fitRounds(ctx context.Context) error {
 	o := t.opts.Learner
 	lambda, folds := t.opts.roundPath(t.counts.Used)
@@ -40,7 +41,7 @@ func (t *training) fitRounds(ctx context.Context) error {
 		describe(o, o.lossName(t.target.Classes != nil)))
 	t.progress.phase("training", 0)
 	defer t.progress.done()
-	if len(lambda) == 1 {
+	if len(lambda) == 1 && t.opts.Calibrate == "" {
 		_, err = t.runRounds(ctx, lambda[0], folds, surveyed, init, o.Rounds)
 		return err
 	}
@@ -62,6 +63,15 @@ func (t *training) fitRounds(ctx context.Context) error {
 			chosen, best = i, t.linear
 		}
 	}
+	if t.opts.Calibrate != "" {
+		held := scorer{file: storage.Join(t.work.dir, "held.safetensors")}
+		if held.sum, err = transforms.StoreWeights(ctx, held.file, best); err != nil {
+			return err
+		}
+		if err := t.calibrate(ctx, held, folds); err != nil {
+			return err
+		}
+	}
 	t.progress.note("lambda %g, on all rows:", lambda[chosen])
 	end := o.Rounds
 	end.Patience = 0
@@ -74,6 +84,7 @@ func (t *training) fitRounds(ctx context.Context) error {
 	}
 	t.learner.Folds, t.learner.Course.Path = folds, path
 	switch {
+	case len(lambda) == 1:
 	case chosen == 0:
 		t.notes = append(t.notes, fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better", lambda[chosen]))
 	case chosen == len(lambda)-1:

@@ -163,6 +163,10 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	if len(m.Learner.Table) > 0 {
 		writePath(&b, m.Learner.Table, m.Learner.Lambda)
 	}
+	if m.Probabilities == nil && m.Task == models.Classification {
+		fmt.Fprintf(&b, "chances   no probabilities; %s\n", howToGetProbabilities)
+	}
+	writeProbabilities(&b, m.Probabilities)
 	fmt.Fprintf(&b, "rows      %s\n", Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
 	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)
 	n, err := io.WriteString(w, b.String())

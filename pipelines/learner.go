@@ -221,7 +221,7 @@ func (o TrainOptions) roundPath(n int64) (lambda []float64, folds int) {
 	slices.Reverse(lambda)
 	lambda = slices.Compact(lambda)
 	folds = l.Folds
-	if folds == 0 && (len(lambda) > 1 || o.Learner.Rounds.Patience > 0) {
+	if folds == 0 && (len(lambda) > 1 || o.Learner.Rounds.Patience > 0 || o.Calibrate != "") {
 		folds = DefaultFolds
 	}
 	if folds == 1 {

@@ -21,6 +21,8 @@ type PredictOptions struct {
 	Format string // csv (default) or jsonl
 	Scores bool   // write the scores of all outputs too
 
+	Probabilities bool // write the probabilities of all classes too; the model must have them
+
 	MaxBadFraction float64 // share of rows that may be left without a prediction, 0 to 1
 
 	Job JobOptions
@@ -90,6 +92,11 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err != nil {
 		return nil, err
 	}
+	if o.Probabilities {
+		if err := needProbabilities("probabilities", o.Model, manifest); err != nil {
+			return nil, err
+		}
+	}
 	j, err := newJob(ctx, o.Job, o.Out)
 	if err != nil {
 		return nil, err
@@ -102,7 +109,9 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	}
 	pass := &transforms.Pass{
 		Data: *d, Mode: dataset.Stop,
-		Predict: &transforms.Predict{Model: model, SHA256: manifest.SHA256, Format: o.Format, Scores: o.Scores},
+		Predict: &transforms.Predict{
+			Model: model, SHA256: manifest.SHA256, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities,
+		},
 	}
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.Place

@@ -36,7 +36,7 @@ func (t *training) publish(ctx context.Context) error {
 		Linear: t.linear, Kept: slices.Concat(t.recipe.files, t.kept),
 		Manifest: &models.Manifest{
 			Program: version, Task: t.task(), Seed: t.opts.Seed, Recipe: t.recipe.sealed,
-			Learner: t.learner,
+			Learner: t.learner, Probabilities: t.chances,
 			Input: models.Input{
 				Format: string(t.data.Schema.Format), Dim: t.found.Dim, Columns: t.data.Schema.Columns, Label: label, Options: options,
 			},
@@ -83,22 +83,24 @@ func (t *training) task() models.Task {
 
 // TrainResult is what training found.
 type TrainResult struct {
-	Model   string             `json:"model"` // directory
-	Task    models.Task        `json:"task"`
-	Rows    Counts             `json:"rows"`
-	Columns int                `json:"columns"` // numbers in a row
-	Classes []string           `json:"classes,omitempty"`
-	Counts  []int64            `json:"class_counts,omitempty"`
-	Kernel  string             `json:"kernel"` // in words
-	Width   float64            `json:"width"`
-	Recipe  features.Sealed    `json:"recipe"`
-	Found   *Found             `json:"found,omitempty"` // features that were found in the data
-	Learner string             `json:"learner"`
-	Lambda  float64            `json:"lambda"`
-	Path    []ridge.Row        `json:"path,omitempty"`   // of ridge: held-out errors by λ
-	Course  *models.Course     `json:"course,omitempty"` // of a learner in rounds
-	Notes   []string           `json:"notes,omitempty"`
-	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
+	Model   string          `json:"model"` // directory
+	Task    models.Task     `json:"task"`
+	Rows    Counts          `json:"rows"`
+	Columns int             `json:"columns"` // numbers in a row
+	Classes []string        `json:"classes,omitempty"`
+	Counts  []int64         `json:"class_counts,omitempty"`
+	Kernel  string          `json:"kernel"` // in words
+	Width   float64         `json:"width"`
+	Recipe  features.Sealed `json:"recipe"`
+	Found   *Found          `json:"found,omitempty"` // features that were found in the data
+	Learner string          `json:"learner"`
+	Lambda  float64         `json:"lambda"`
+	Path    []ridge.Row     `json:"path,omitempty"`   // of ridge: held-out errors by λ
+	Course  *models.Course  `json:"course,omitempty"` // of a learner in rounds
+	// Probabilities tells how scores become probabilities, if they do.
+	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
+	Notes         []string              `json:"notes,omitempty"`
+	Seconds       map[string]float64    `json:"seconds"` // wall time by part of the job
 	// Work is where the time of the workers in this process went, as
 	// transforms.Spent tells it.
 	Work map[string]float64 `json:"work_seconds"`
@@ -115,7 +117,7 @@ func (t *training) result() *TrainResult {
 		Model: t.opts.Model, Task: t.task(), Rows: t.counts, Columns: t.found.Dim,
 		Kernel: t.recipe.name, Width: t.recipe.width, Recipe: t.recipe.sealed,
 		Found: t.learned, Learner: t.learner.Kind, Lambda: t.learner.Lambda, Path: t.learner.Table, Course: t.learner.Course,
-		Notes: t.notes, Seconds: t.seconds, Work: transforms.Spent(),
+		Probabilities: t.chances, Notes: t.notes, Seconds: t.seconds, Work: transforms.Spent(),
 		dim: t.recipe.dim, folds: t.learner.Folds, seed: t.opts.Seed,
 	}
 	if t.target.Classes != nil {
@@ -154,6 +156,7 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "lambda    %g, by the held-out error of %d folds:\n", r.Lambda, r.folds)
 		writePath(&b, r.Path, r.Lambda)
 	}
+	writeProbabilities(&b, r.Probabilities)
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}

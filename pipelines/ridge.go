@@ -2,8 +2,6 @@ package pipelines
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -20,11 +18,24 @@ import (
 // fitRidge adds up the ridge sums and solves for the weights.
 func (t *training) fitRidge(ctx context.Context) error {
 	lambda, folds := t.opts.Lambda.path(t.counts.Used)
-	fit, err := t.fitSums(ctx, t.target, &transforms.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda})
+	fold := &transforms.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda}
+	cut := folds
+	if t.opts.Calibrate != "" {
+		fold.Held = true
+		if folds == 1 {
+			// Two sums do: that of the rows held out, and that of the others.
+			cut = DefaultFolds
+			fold.Folds, fold.Cut = 2, cut
+		}
+	}
+	fit, err := t.fitSums(ctx, t.target, fold)
 	if err != nil {
 		return err
 	}
 	t.learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table}
+	if fold.Held {
+		return t.calibrate(ctx, t.held, cut)
+	}
 	return nil
 }
 
@@ -42,8 +53,11 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 		return fit, refuse("pipelines: %s rows are more than the %s whose sums are exact", groups(t.counts.Used), groups(shape.MaxRows()))
 	}
 	solve := ridge.Memory(shape, fold.Folds, t.engine.Threads)
-	if fold.Components > 0 {
+	switch {
+	case fold.Components > 0:
 		solve = shape.Bytes() + pca.Memory(shape.Dim, fold.Components)
+	case fold.Cut > 0:
+		solve = ridge.Memory(shape, 1, t.engine.Threads) + shape.Bytes()
 	}
 	t.progress.note("training on %s rows of %d numbers: %s, %d features, %s of %s in each of %s, %s to solve",
 		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, counted(fold.Folds, "sum"), bytesText(shape.Bytes()),
@@ -51,7 +65,7 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 	st := transforms.State{
 		Dir: storage.Join(t.work.dir, "parts"), Reports: t.work.file("fold.reports", version, pass),
 		Sum: t.work.file("sum.jsonl", version, pass), Fit: t.work.file("fit.json", version, pass),
-		Weights: t.work.file("weights.safetensors", version, pass),
+		Weights: t.work.file("weights.safetensors", version, pass), Held: t.work.file("held.safetensors", version, pass),
 	}
 	if err := t.runFold(ctx, pass, st); err != nil {
 		return fit, err
@@ -75,6 +89,7 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 	if fit, err = t.loadFit(ctx, st, max(shape.Outputs, fold.Components)); err != nil {
 		return fit, err
 	}
+	t.held = scorer{st.Held, fit.HeldSHA256}
 	if counts.Used != t.counts.Used || fit.Rows != counts.Used {
 		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were added up", t.counts.Used, counts.Used, fit.Rows)
 	}
@@ -87,7 +102,7 @@ func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transf
 		ok, err := storage.Exists(ctx, uri)
 		return ok && err == nil
 	}
-	if there(st.Fit) && there(st.Weights) && there(st.Reports) {
+	if there(st.Fit) && there(st.Weights) && there(st.Reports) && (!pass.Fold.Held || there(st.Held)) {
 		t.progress.note("found the fitted weights in the work directory")
 		return nil
 	}
@@ -117,13 +132,6 @@ func (t *training) loadFit(ctx context.Context, st transforms.State, outputs int
 	if err := json.Unmarshal(data, &fit); err != nil {
 		return fit, fmt.Errorf("pipelines: %s: %w", st.Fit, err)
 	}
-	weights, err := storage.ReadFile(ctx, st.Weights, maxState)
-	if err != nil {
-		return fit, err
-	}
-	if sum := sha256.Sum256(weights); hex.EncodeToString(sum[:]) != fit.WeightsSHA256 {
-		return fit, fmt.Errorf("pipelines: %s is damaged: its checksum does not match; run again without --resume", st.Weights)
-	}
-	t.linear, err = models.ReadWeights(weights, outputs, t.recipe.dim)
+	t.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.recipe.dim)
 	return fit, err
 }

@@ -15,6 +15,9 @@ type TrainOptions struct {
 	Model   string // directory to make; it must not exist
 	Learner LearnerOptions
 	Lambda  LambdaOptions
+	// Calibrate says how scores become probabilities of classes by rows that are held
+	// out: platt or isotonic; "" or none is not at all.
+	Calibrate string
 	// Learned says how the features of the kernels learned and harmonic are found, unless
 	// Kernel.Frequencies has them.
 	Learned LearnedOptions
@@ -46,8 +49,10 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 
 	t := &training{job: j, opts: o}
 	err = j.timed(ctx, "profile", func(ctx context.Context) (err error) {
-		t.looked, err = j.look(ctx, d, o.base())
-		return err
+		if t.looked, err = j.look(ctx, d, o.base()); err != nil {
+			return err
+		}
+		return t.calibrates()
 	})
 	if err != nil {
 		return nil, err
@@ -94,6 +99,9 @@ func (o TrainOptions) withDefaults() TrainOptions {
 		}
 	}
 	o.Learner = o.Learner.withDefaults()
+	if o.Calibrate == "none" {
+		o.Calibrate = ""
+	}
 	o.Learned = o.Learned.withDefaults()
 	return o
 }
@@ -116,6 +124,9 @@ func (o TrainOptions) validate() error {
 	if err := o.Learner.validate(); err != nil {
 		return err
 	}
+	if err := o.validateCalibration(); err != nil {
+		return err
+	}
 	return o.Lambda.validate()
 }
 
@@ -127,6 +138,8 @@ type training struct {
 
 	linear  *models.Linear
 	learner models.Learner // how it was fitted
+	held    scorer         // of rows held out, of a training by sums that calibrates
+	chances *models.Probabilities
 	// saturated counts features beyond the bound of the grid.
 	saturated int64
 	// kept are further files of the model directory.
@@ -143,7 +156,13 @@ func (t *training) fit(ctx context.Context) error {
 	if t.opts.Learner.Name == "ridge" {
 		return t.fitRidge(ctx)
 	}
-	return t.fitRounds(ctx)
+	if err := t.fitRounds(ctx); err != nil {
+		return err
+	}
+	if t.chances == nil && t.target.Classes != nil {
+		t.chances = ownProbabilities(t.learner.Course.Loss)
+	}
+	return nil
 }
 
 // outputs is the number of classes, or 1 for a number.

@@ -12,9 +12,13 @@ import (
 // writeCourse prints how the rounds of a learner went.
 func writeCourse(w io.Writer, r *TrainResult) {
 	c := r.Course
-	if len(c.Path) == 0 {
+	switch len(c.Path) {
+	case 0:
 		fmt.Fprintf(w, "lambda    %g\n", r.Lambda)
-	} else {
+	case 1:
+		fmt.Fprintf(w, "lambda    %g; on rows that were held out at first, one in %d:\n", r.Lambda, r.folds)
+		writeTried(w, r.Task, c.Path, math.NaN())
+	default:
 		fmt.Fprintf(w, "lambda    %g, by the error of rows that were held out, one in %d:\n", r.Lambda, r.folds)
 		writeTried(w, r.Task, c.Path, r.Lambda)
 	}

@@ -3,6 +3,7 @@ package transforms
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -26,6 +27,7 @@ type applier struct {
 	phi     []float32
 	scores  []float32
 	class   []int32
+	chances []float32
 }
 
 func newApplier(ctx context.Context, p *Pass, threads int) (*applier, error) {
@@ -58,6 +60,21 @@ func (a *applier) apply(b *rows.Block) (scores []float32, class []int32) {
 	a.class = grow(a.class, b.N)
 	a.model.Linear.Classes(a.class, a.scores, b.N)
 	return a.scores, a.class
+}
+
+// probabilities returns those of n rows of scores of a model that has them, n×k.
+// They are the applier's until the next call.
+func (a *applier) probabilities(scores []float32, n int) []float32 {
+	k := a.model.Linear.K
+	a.chances = grow(a.chances, n*k)
+	a.model.Manifest.Probabilities.Apply(a.chances, scores, n, k)
+	return a.chances
+}
+
+// finite tells whether a row of scores is: numbers so large that an angle is beyond
+// float32 have no features.
+func finite(row []float32) bool {
+	return !slices.ContainsFunc(row, func(s float32) bool { return rows.CheckFinite(s) != "" })
 }
 
 func grow[T any](s []T, n int) []T {

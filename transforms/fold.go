@@ -57,7 +57,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Pa
 		}
 		hashes = p.foldHashes(hashes[:0], b)
 		for i, h := range hashes {
-			folds[h%uint64(len(folds))].addRows(b, i, i+1)
+			folds[p.Fold.of(h)].addRows(b, i, i+1)
 		}
 		return nil
 	}, func(r dataset.Report) error {
@@ -86,6 +86,11 @@ func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Pa
 		report(line)
 	}
 	return nil
+}
+
+// of returns the fold of a row by the hash of its content.
+func (f *Fold) of(hash uint64) int {
+	return min(int(hash%uint64(max(f.Cut, f.Folds))), f.Folds-1)
 }
 
 // FoldReport is the dataset.Report of a shard, with the features that were beyond

@@ -39,11 +39,13 @@ type Pass struct {
 
 	Target   *Target   `json:"target,omitempty"`   // how labels become numbers; nil where they are not read
 	Fold     *Fold     `json:"fold,omitempty"`     // of a ridge pass
-	Held     int       `json:"held,omitempty"`     // of a survey: folds, the first of which is held out
+	Held     int       `json:"held,omitempty"`     // of a survey or a calibration: folds, the first of which is held out
 	Sample   int       `json:"sample,omitempty"`   // of a survey: rows of its sample, however long; 0 is that of a profile
 	Learn    *Learn    `json:"learn,omitempty"`    // of a round
 	Predict  *Predict  `json:"predict,omitempty"`  // of a pass that applies a model
 	Features *Features `json:"features,omitempty"` // of a pass that writes features
+
+	Calibrate *Calibrate `json:"calibrate,omitempty"` // of a pass that counts scores of rows held out
 
 	// Frequencies is the file of the learned frequencies that a recipe of the pass
 	// names. A process that loads the pass provides them.
@@ -71,6 +73,11 @@ type Fold struct {
 	Outputs int             `json:"outputs"`
 	Folds   int             `json:"folds"`            // at least 1
 	Lambda  []float64       `json:"lambda,omitempty"` // the path to solve for
+	// Held has the rows of all folds but the first be solved for too.
+	Held bool `json:"held,omitempty"`
+	// Cut is the number of parts that rows are cut into, if it is more than Folds:
+	// the last fold then has all that are left. Folds are not validated then.
+	Cut int `json:"cut,omitempty"`
 	// Components, if there are any, are solved for instead: rows need no labels.
 	Components int `json:"components,omitempty"`
 }
@@ -82,6 +89,16 @@ type Predict struct {
 	Out    string `json:"out,omitempty"`
 	Format string `json:"format,omitempty"` // csv or jsonl
 	Scores bool   `json:"scores,omitempty"` // a column for each output's score
+	// Probabilities has a column for each class's probability.
+	Probabilities bool `json:"probabilities,omitempty"`
+}
+
+// Calibrate is the state of a pass that counts scores of rows held out.
+type Calibrate struct {
+	Recipe  features.Sealed `json:"recipe"`
+	Outputs int             `json:"outputs"` // classes
+	Weights string          `json:"weights"` // file, as StoreWeights writes it
+	SHA256  string          `json:"sha256"`  // of it
 }
 
 // Features is the state of a pass that writes features.

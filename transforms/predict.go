@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -66,16 +65,17 @@ func (f *predictFn) write(ctx context.Context, p *Pass, a *applier, shard datase
 
 // lines writes predictions as CSV or as JSON lines.
 type lines struct {
-	model  *models.Model
-	scores bool
-	names  []string // of the outputs
-	text   *bufio.Writer
-	csv    *csv.Writer // nil where JSON is written
-	record []string
+	model   *models.Model
+	scores  bool
+	chances bool     // probabilities
+	names   []string // of the outputs
+	text    *bufio.Writer
+	csv     *csv.Writer // nil where JSON is written
+	record  []string
 }
 
 func newLines(w io.Writer, m *models.Model, p *Predict) *lines {
-	l := &lines{model: m, scores: p.Scores || m.Embeds(), names: m.Outputs()}
+	l := &lines{model: m, scores: p.Scores || m.Embeds(), chances: p.Probabilities, names: m.Outputs()}
 	if p.Format == "jsonl" {
 		l.text = bufio.NewWriter(w)
 		return l
@@ -86,26 +86,40 @@ func newLines(w io.Writer, m *models.Model, p *Predict) *lines {
 	if m.Embeds() {
 		header = l.names
 	} else if l.scores {
-		for _, name := range l.names {
-			header = append(header, "score_"+name)
-		}
+		header = appendNames(header, "score_", l.names)
+	}
+	if l.chances {
+		header = appendNames(header, "probability_", l.names)
 	}
 	l.csv.Write(header) // an error of the writer shows at flush
 	return l
+}
+
+func appendNames(header []string, prefix string, names []string) []string {
+	for _, name := range names {
+		header = append(header, prefix+name)
+	}
+	return header
 }
 
 func (l *lines) write(b *rows.Block, a *applier) error {
 	scores, class := a.apply(b)
 	k := len(l.names)
 	bad := b.Bad
+	var all, chances []float32
+	if l.chances {
+		all = a.probabilities(scores, b.N)
+	}
 	for i := range b.N {
 		known := len(bad) == 0 || bad[0] != i
 		if !known {
 			bad = bad[1:]
 		}
 		row := scores[i*k : (i+1)*k]
-		// Numbers so large that an angle is beyond float32 have no features.
-		known = known && !slices.ContainsFunc(row, func(s float32) bool { return rows.CheckFinite(s) != "" })
+		known = known && finite(row)
+		if l.chances {
+			chances = all[i*k : (i+1)*k]
+		}
 		var name string
 		if class != nil {
 			name = l.names[class[i]]
@@ -114,9 +128,9 @@ func (l *lines) write(b *rows.Block, a *applier) error {
 		}
 		var err error
 		if l.csv == nil {
-			err = l.writeJSON(known, class != nil, name, row)
+			err = l.writeJSON(known, class != nil, name, row, chances)
 		} else {
-			err = l.writeCSV(known, name, row)
+			err = l.writeCSV(known, name, row, chances)
 		}
 		if err != nil {
 			return err
@@ -125,12 +139,12 @@ func (l *lines) write(b *rows.Block, a *applier) error {
 	return nil
 }
 
-func (l *lines) writeCSV(known bool, name string, scores []float32) error {
+func (l *lines) writeCSV(known bool, name string, scores, chances []float32) error {
 	l.record = l.record[:0]
 	if !known {
 		name = ""
 	}
-	if !known && !l.scores {
+	if !known && !l.scores && !l.chances {
 		// A line of nothing is no row to most readers of CSV, and those behind it
 		// would move up.
 		_, err := l.text.WriteString("\"\"\n")
@@ -139,11 +153,14 @@ func (l *lines) writeCSV(known bool, name string, scores []float32) error {
 	if !l.model.Embeds() {
 		l.record = append(l.record, name)
 	}
-	if l.scores {
-		for _, s := range scores {
+	if !l.scores {
+		scores = nil
+	}
+	for _, values := range [...][]float32{scores, chances} {
+		for _, v := range values {
 			text := ""
 			if known {
-				text = formatScore(s)
+				text = formatScore(v)
 			}
 			l.record = append(l.record, text)
 		}
@@ -151,7 +168,7 @@ func (l *lines) writeCSV(known bool, name string, scores []float32) error {
 	return l.csv.Write(l.record)
 }
 
-func (l *lines) writeJSON(known, isClass bool, name string, scores []float32) error {
+func (l *lines) writeJSON(known, isClass bool, name string, scores, chances []float32) error {
 	line := []byte(`{"prediction":`)
 	if l.model.Embeds() {
 		line = []byte(`{"components":`)
@@ -174,23 +191,34 @@ func (l *lines) writeJSON(known, isClass bool, name string, scores []float32) er
 	default:
 		line = append(line, name...)
 	}
+	var err error
 	if l.scores && known && !l.model.Embeds() {
-		line = append(line, `,"scores":{`...)
-		for c, s := range scores {
-			key, err := json.Marshal(l.names[c])
-			if err != nil {
-				return err
-			}
-			if c > 0 {
-				line = append(line, ',')
-			}
-			line = append(append(line, key...), ':')
-			line = append(line, formatScore(s)...)
+		if line, err = l.appendObject(line, "scores", scores); err != nil {
+			return err
 		}
-		line = append(line, '}')
 	}
-	_, err := l.text.Write(append(line, "}\n"...))
+	if l.chances && known {
+		if line, err = l.appendObject(line, "probabilities", chances); err != nil {
+			return err
+		}
+	}
+	_, err = l.text.Write(append(line, "}\n"...))
 	return err
+}
+
+// appendObject appends a field with a number for each output.
+func (l *lines) appendObject(line []byte, field string, values []float32) ([]byte, error) {
+	line = append(append(append(line, `,"`...), field...), `":`...)
+	for c, v := range values {
+		key, err := json.Marshal(l.names[c])
+		if err != nil {
+			return nil, err
+		}
+		line = append(line, "{,"[min(c, 1)])
+		line = append(append(line, key...), ':')
+		line = append(line, formatScore(v)...)
+	}
+	return append(line, '}'), nil
 }
 
 func (l *lines) flush() error {

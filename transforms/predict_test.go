@@ -38,8 +38,13 @@ func modelOf(classes ...string) *models.Model {
 // written returns the lines for a block.
 func written(t *testing.T, m *models.Model, format string, scores bool, b *rows.Block) []string {
 	t.Helper()
+	return writtenBy(t, m, &Predict{Format: format, Scores: scores}, b)
+}
+
+func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rows.Block) []string {
+	t.Helper()
 	var out bytes.Buffer
-	l := newLines(&out, m, &Predict{Format: format, Scores: scores})
+	l := newLines(&out, m, p)
 	if err := l.write(b, &applier{model: m, threads: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -86,5 +91,25 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 	records, err := csv.NewReader(&out).ReadAll()
 	if err != nil || len(records) != 5 || records[1][0] != names.Outputs()[0] {
 		t.Errorf("%q: %v", records, err)
+	}
+}
+
+func TestProbabilitiesStandBesideThePrediction(t *testing.T) {
+	m := modelOf("-1", "x,y")
+	m.Manifest.Probabilities = &models.Probabilities{Kind: models.Softmax}
+	nan := float32(math.NaN())
+	b := &rows.Block{N: 3, D: 2, X: []float32{1, 1, 0, 0, nan, 1}, Bad: []int{1}}
+	for _, c := range []struct {
+		p    Predict
+		want []string
+	}{
+		{Predict{Format: "csv", Probabilities: true}, []string{`prediction,probability_-1,"probability_x,y"`, "-1,0.5,0.5", ",,", ",,"}},
+		{Predict{Format: "csv", Scores: true, Probabilities: true}, []string{`prediction,score_-1,"score_x,y",probability_-1,"probability_x,y"`, "-1,1,1,0.5,0.5", ",,,,", ",,,,"}},
+		{Predict{Format: "jsonl", Probabilities: true}, []string{`{"prediction":"-1","probabilities":{"-1":0.5,"x,y":0.5}}`, `{"prediction":null}`, `{"prediction":null}`}},
+		{Predict{Format: "jsonl", Scores: true, Probabilities: true}, []string{`{"prediction":"-1","scores":{"-1":1,"x,y":1},"probabilities":{"-1":0.5,"x,y":0.5}}`, `{"prediction":null}`, `{"prediction":null}`}},
+	} {
+		if got := writtenBy(t, m, &c.p, b); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c.p, got, c.want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -17,8 +18,8 @@ func init() {
 }
 
 // Score reads all rows, applies the model and compares with the labels. It
-// returns one encoded score.Classes, or score.Targets for a model of numbers, and
-// a JSON dataset.Report for each shard.
+// returns one encoded ClassScores, or score.Targets for a model of numbers, and a
+// JSON dataset.Report for each shard.
 func Score(s beam.Scope, sc Scan, classes bool) (sum, reports beam.PCollection) {
 	s = s.Scope("transforms.Score")
 	kind := targetScores
@@ -41,28 +42,26 @@ func (f *scoreFn) ProcessElement(ctx context.Context, lane int, emit, report fun
 		return err
 	}
 	var sum encoding.BinaryMarshaler
-	var add func(y, score float32, class int32)
+	var add func(y, scores []float32, class []int32) error
 	label := p.Target.Label()
 	if a.model.Classifies() {
-		classes := score.NewClasses(a.model.Linear.K)
-		add = func(y, _ float32, class int32) { classes.Add(int(y), int(class)) }
+		classes := a.newClassScores()
+		add = func(y, scores []float32, class []int32) error { return a.addClasses(classes, y, scores, class) }
 		label = unseen(a.model.Manifest.Vocabulary)
 		sum = classes
 	} else {
 		targets := new(score.Targets)
-		add = func(y, score float32, _ int32) { targets.Add(y, score) }
+		add = func(y, scores []float32, _ []int32) error {
+			for i, y := range y {
+				targets.Add(y, scores[i])
+			}
+			return nil
+		}
 		sum = targets
 	}
 	err = f.Scan.each(ctx, p, lane, label, func(_ dataset.Shard, b *rows.Block) error {
 		scores, class := a.apply(b)
-		for i, y := range b.Y {
-			if class != nil {
-				add(y, 0, class[i])
-			} else {
-				add(y, scores[i], 0)
-			}
-		}
-		return nil
+		return add(b.Y, scores, class)
 	}, reporter(report))
 	if err != nil {
 		return asFault(Internal, err)
@@ -73,6 +72,29 @@ func (f *scoreFn) ProcessElement(ctx context.Context, lane int, emit, report fun
 	}
 	emit(data)
 	return nil
+}
+
+// newClassScores returns the scores of no rows.
+func (a *applier) newClassScores() *ClassScores {
+	k := a.model.Linear.K
+	s := &ClassScores{Hits: *score.NewClasses(k)}
+	if a.model.Manifest.Probabilities != nil {
+		s.Chances = calibrate.NewReliability(k, ReliabilityBins)
+	}
+	return s
+}
+
+// addClasses takes in rows with their labels, as unseen gives them, their scores and
+// the classes predicted. It may overwrite the scores.
+func (a *applier) addClasses(s *ClassScores, y, scores []float32, class []int32) error {
+	for i, y := range y {
+		s.Hits.Add(int(y), int(class[i]))
+	}
+	if s.Chances == nil {
+		return nil
+	}
+	some, truth := finiteRows(scores, y)
+	return s.Chances.Add(a.probabilities(some, len(truth)), truth)
 }
 
 // unseen gives labels the index of their class, and score.Unseen to those that

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"reflect"
 	"runtime"
 	"sort"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -36,6 +36,8 @@ type State struct {
 	Fit string // what was found: λ, the table of the path
 	// Weights is a safetensors file of what was fitted.
 	Weights string
+	// Held is one of what was fitted without the first fold, if Fold.Held asks for it.
+	Held string
 }
 
 // StoreParts writes every merged part as a file of the work directory and
@@ -123,6 +125,7 @@ type FitReport struct {
 	Components []models.Component `json:"components,omitempty"` // of an embedding
 	// WeightsSHA256 is that of State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
+	HeldSHA256    string `json:"held_sha256,omitempty"` // of State.Held
 }
 
 func solve(ctx context.Context, pass string, st State, threads int, index []byte) ([]byte, error) {
@@ -157,38 +160,68 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 		}
 		return sum, nil
 	}
-	var linear *models.Linear
+	var linear, held *models.Linear
 	var report FitReport
 	if p.Fold.Components > 0 {
 		linear, report, err = solveComponents(p, m.Step(), threads, load)
 	} else {
-		linear, report, err = solveRidge(p, shape, m.Step(), threads, load)
+		if p.Fold.Held && p.Target.Classes != nil {
+			head, err := loadPart(ctx, st.Dir, parts[PartKey(shape, 0, 0)])
+			if err != nil {
+				return nil, asFault(Internal, err)
+			}
+			if err := checkHeld(head, shape, p.Target.Classes.Classes); err != nil {
+				return nil, asFault(Data, err)
+			}
+		}
+		linear, held, report, err = solveRidge(p, shape, m.Step(), threads, load)
 	}
 	if err != nil {
 		return nil, asFault(Data, err)
 	}
-	hash := sha256.New()
-	err = storage.Create(ctx, st.Weights, func(w io.Writer) error {
-		return models.WriteWeights(io.MultiWriter(w, hash), linear)
-	})
-	if err != nil {
+	if report.WeightsSHA256, err = StoreWeights(ctx, st.Weights, linear); err != nil {
 		return nil, asFault(Internal, err)
 	}
-	report.WeightsSHA256 = hex.EncodeToString(hash.Sum(nil))
+	if held != nil {
+		if report.HeldSHA256, err = StoreWeights(ctx, st.Held, held); err != nil {
+			return nil, asFault(Internal, err)
+		}
+	}
 	return json.Marshal(report)
 }
 
-func solveRidge(p *Pass, shape ridge.Shape, step float64, threads int, load func(int) (*ridge.Sum, error)) (*models.Linear, FitReport, error) {
-	opts := ridge.Options{Lambda: p.Fold.Lambda, Folds: p.Fold.Folds, Step: step, Grid: p.Target.Grid, Threads: threads, Load: load}
+// checkHeld returns an error if the first fold cannot show what scores of a class
+// are worth, which is better known before the solve, which takes long. The head is
+// that of the fold's sum.
+func checkHeld(head Part, shape ridge.Shape, names []string) error {
+	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs}) // of the head alone
+	if err := sum.SetPart(0, head.Values); err != nil {
+		return err
+	}
+	return calibrate.Check(sum.ClassCounts(), names)
+}
+
+// solveRidge returns what was fitted to all rows and, if asked for, to those of all
+// folds but the first.
+func solveRidge(p *Pass, shape ridge.Shape, step float64, threads int, load func(int) (*ridge.Sum, error)) (linear, held *models.Linear, _ FitReport, _ error) {
+	opts := ridge.Options{
+		Lambda: p.Fold.Lambda, Folds: p.Fold.Folds, Held: p.Fold.Held, Given: p.Fold.Cut > p.Fold.Folds,
+		Step: step, Grid: p.Target.Grid, Threads: threads, Load: load,
+	}
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
 	}
 	fit, err := ridge.Solve(opts)
 	if err != nil {
-		return nil, FitReport{}, err
+		return nil, nil, FitReport{}, err
 	}
-	return &models.Linear{W: fit.Weights, B: fit.Intercept, K: shape.Outputs, D: shape.Dim},
-		FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table}, nil
+	weights := func(f *ridge.Fit) *models.Linear {
+		return &models.Linear{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
+	}
+	if fit.Held != nil {
+		held = weights(fit.Held)
+	}
+	return weights(fit), held, FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table}, nil
 }
 
 func solveComponents(p *Pass, step float64, threads int, load func(int) (*ridge.Sum, error)) (*models.Linear, FitReport, error) {

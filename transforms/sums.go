@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -17,15 +18,17 @@ func init() {
 
 // Kinds of small sums, each of which travels as one encoded element a lane.
 const (
-	profileSum   = "profile"
-	classScores  = "classes"
-	targetScores = "targets"
+	profileSum     = "profile"
+	classScores    = "classes"
+	targetScores   = "targets"
+	calibrationSum = "calibration"
 )
 
 var mergers = map[string]func(a, b []byte) ([]byte, error){
-	profileSum:   merge[profile.Sum],
-	classScores:  merge[score.Classes],
-	targetScores: merge[score.Targets],
+	profileSum:     merge[profile.Sum],
+	classScores:    merge[ClassScores],
+	targetScores:   merge[score.Targets],
+	calibrationSum: merge[calibrate.Counts],
 }
 
 // mergeable is a pointer to a sum that can be encoded and merged.

@@ -23,6 +23,11 @@ var graphs = map[string]func(s beam.Scope, sc Scan){
 	"resolve":   func(s beam.Scope, sc Scan) { Write(s, "fit", Resolve(s, sc, State{})) },
 	"predict":   func(s beam.Scope, sc Scan) { WriteLines(s, "written", Predictions(s, sc)) },
 	"featurize": func(s beam.Scope, sc Scan) { WriteLines(s, "written", Featurize(s, sc)) },
+	"calibrate": func(s beam.Scope, sc Scan) {
+		counts, reports := Calibrations(s, sc)
+		Write(s, "counts", counts)
+		WriteLines(s, "reports", reports)
+	},
 	"score classes": func(s beam.Scope, sc Scan) {
 		sum, reports := Score(s, sc, true)
 		Write(s, "sum", sum)

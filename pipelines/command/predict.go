@@ -24,7 +24,11 @@ has. CSV files begin with a header line.
 
 Columns of CSV files are found by the names that the training data had, if both have
 a header; the label column may be missing. With --max_bad_fraction, a row that cannot
-be read has a line without a prediction.`,
+be read has a line without a prediction.
+
+--scores adds columns score_CLASS, or an object "scores" to each line of JSON;
+--probabilities adds columns probability_CLASS, or an object "probabilities". The
+probabilities of a row add up to 1.`,
 		Example: `  bochner predict --model model --data 'new-*.csv' --out predictions
   bochner predict --model model --data new.csv --out scores --out_format jsonl --scores`,
 		Args: cobra.NoArgs,
@@ -43,6 +47,7 @@ be read has a line without a prediction.`,
 	fs.StringVar(&o.Out, "out", "", "Directory to make for the predictions; it must not exist.")
 	fs.StringVar(&o.Format, "out_format", "csv", "Format of the predictions: csv, jsonl.")
 	fs.BoolVar(&o.Scores, "scores", false, "Write the score of every output beside the prediction.")
+	fs.BoolVar(&o.Probabilities, "probabilities", false, "Write the probability of every class beside the prediction, which stays the class with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic.")
 	data.register(fs)
 	jobs.register(fs)
 	return cmd

@@ -26,7 +26,11 @@ linear model to the features, and makes the directory --model.
 
 The directory appears whole or not at all. It holds manifest.json, which says what
 the model is and what it was made from, and weights.safetensors; the features are
-drawn again from the seed wherever the model is used.`,
+drawn again from the seed wherever the model is used.
+
+The scores of a classifier tell its classes apart and are no probabilities. With
+--calibrate the model has probabilities too, which predict --probabilities writes and
+evaluate puts to the test; with --loss softmax or logistic it has them by itself.`,
 		Example: `  bochner train --data 'train-*.csv' --label y --model model
   bochner train --data train-images-idx3-ubyte.gz --label_files train-labels-idx1-ubyte.gz \
       --width 7 --features 4096 --lambda 1e-6 --model mnist`,
@@ -62,6 +66,7 @@ drawn again from the seed wherever the model is used.`,
 	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several with commas between, or auto for the decades from 1e-8 to 1e-1 (learners in rounds: from 1e-6 to 1e-3). Of several the one with the least held-out error is taken.")
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Instead of --lambda: C = 1/(λn), n the number of rows.")
 	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several λ, and none otherwise. Learners in rounds hold out the first of them.")
+	fs.StringVar(&o.Calibrate, "calibrate", "none", "Probabilities of the classes from the scores: none, platt (a sigmoid for each class, for few rows), isotonic (any ascending function, for 1000 rows of each class and more). The curves are fitted to the first of --folds parts of the rows, 5 if not given, by the scores of a model that has not learned from them; the model itself learns from all rows. The losses softmax and logistic have probabilities without it, which it replaces.")
 	fs.BoolVar(&plan, "plan", false, "Print rows, passes and memory, and stop.")
 	fs.BoolVar(&timings, "timings", false, "Print where the time went.")
 	flags.jobs.register(fs)

@@ -27,6 +27,7 @@ type Series struct {
 type Lines struct {
 	Title, X, Y string // axes with their units
 	LogX, LogY  bool
+	LegendLeft  bool // the legend is above on the left, else on the right
 	Series      []Series
 }
 
@@ -45,7 +46,10 @@ func (l Lines) Plot() (*plot.Plot, error) {
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = l.Title, l.X, l.Y
 	p.Title.Padding = vg.Points(6)
 	p.Add(plotter.NewGrid())
-	p.Legend.Top = true
+	p.Legend.Top, p.Legend.Left = true, l.LegendLeft
+	if l.LegendLeft {
+		p.Legend.XOffs, p.Legend.YOffs = vg.Points(6), -vg.Points(6) // clear of the lines at the edge
+	}
 	p.Legend.Padding = vg.Points(3)
 	p.Legend.ThumbnailWidth = vg.Points(24)
 	for i, s := range l.Series {

@@ -1,0 +1,136 @@
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// maxCalibrated is the largest number of classes whose scores are counted, in 64 KiB
+// each on every worker.
+const maxCalibrated = 1000
+
+// validateCalibration checks Calibrate, as far as can be told without data.
+func (o TrainOptions) validateCalibration() error {
+	switch o.Calibrate {
+	case "":
+	case calibrate.Platt, calibrate.Isotonic:
+		if o.Lambda.Folds == 1 {
+			return usage("--calibrate %s: the curves are fitted to the first of several folds, which is held out; --folds must be 2 or more, or left out", o.Calibrate)
+		}
+	default:
+		names := []string{"none", calibrate.Platt, calibrate.Isotonic}
+		return usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate, DidYouMean(o.Calibrate, names))
+	}
+	return nil
+}
+
+// calibrates refuses a calibration of what has no classes, or too many.
+func (t *training) calibrates() error {
+	switch {
+	case t.opts.Calibrate == "":
+	case t.target.Classes == nil:
+		return usage("--calibrate %s is for the probabilities of classes; the labels are numbers (see --task)", t.opts.Calibrate)
+	case t.outputs() > maxCalibrated:
+		return usage("--calibrate %s is for up to %d classes; the data have %d", t.opts.Calibrate, maxCalibrated, t.outputs())
+	}
+	return nil
+}
+
+// scorer is a file of weights that were fitted without the rows held out, with its
+// SHA-256.
+type scorer struct{ file, sum string }
+
+// calibrate fits the curves of the probabilities to the scores of the first of that
+// many folds, in a pass over the data.
+func (t *training) calibrate(ctx context.Context, held scorer, folds int) error {
+	t.progress.phase("calibrating", t.counts.Used)
+	defer t.progress.done()
+	pass := &transforms.Pass{
+		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Held: folds,
+		Calibrate: &transforms.Calibrate{Recipe: t.recipe.sealed, Outputs: t.outputs(), Weights: held.file, SHA256: held.sum},
+	}
+	files, _, err := t.scan(ctx, pass, "calibrate", func(s beam.Scope, sc transforms.Scan, files passFiles) {
+		counts, reports := transforms.Calibrations(s, sc)
+		transforms.Write(s, files.sum, counts)
+		transforms.WriteLines(s, files.reports, reports)
+	})
+	if err != nil {
+		return err
+	}
+	data, err := storage.ReadFile(ctx, files.sum, maxState)
+	if err != nil {
+		return err
+	}
+	var counts calibrate.Counts
+	if err := counts.UnmarshalBinary(data); err != nil {
+		return err
+	}
+	if err := calibrate.Check(counts.ClassRows(), t.target.Classes.Classes); err != nil {
+		return &DataError{err}
+	}
+	c, err := calibrate.Fit(&counts, t.opts.Calibrate)
+	if err != nil {
+		return &DataError{err}
+	}
+	t.chances = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds}
+	if t.learned != nil {
+		t.notes = append(t.notes, "the features were found in all rows, those held out for --calibrate among them: probabilities may be surer than they should be")
+	}
+	return nil
+}
+
+// ownProbabilities are those of scores that were learned with the loss; nil if they
+// say none.
+func ownProbabilities(loss string) *models.Probabilities {
+	switch loss {
+	case models.Softmax, models.Logistic:
+		return &models.Probabilities{Kind: loss}
+	}
+	return nil
+}
+
+// howToGetProbabilities is the next step for those whose model has none.
+const howToGetProbabilities = "train with --calibrate platt or isotonic, or with --loss softmax or logistic, to have them"
+
+// needProbabilities returns an error about the flag unless the model has
+// probabilities.
+func needProbabilities(flag, dir string, m *models.Manifest) error {
+	switch {
+	case m.Probabilities != nil:
+		return nil
+	case m.Task != models.Classification:
+		return usage("--%s: the model %s is one of %s; probabilities are of classes", flag, dir, m.Task)
+	}
+	return usage("--%s: the model %s has no probabilities; %s", flag, dir, howToGetProbabilities)
+}
+
+// writeProbabilities prints how probabilities are made, if they are.
+func writeProbabilities(w io.Writer, p *models.Probabilities) {
+	if p == nil {
+		return
+	}
+	how := ""
+	switch p.Kind {
+	case models.Softmax:
+		how = "the softmax of the scores"
+	case models.Logistic:
+		how = "the sigmoid of each score, divided by their sum"
+	case calibrate.Platt:
+		how = "a sigmoid for each class (platt)"
+	case calibrate.Isotonic:
+		how = "an ascending function for each class (isotonic)"
+	}
+	fmt.Fprintf(w, "chances   probabilities by %s", how)
+	if p.Rows > 0 {
+		fmt.Fprintf(w, ", fitted to the scores of %s rows that were held out, one in %d", groups(p.Rows), p.Folds)
+	}
+	fmt.Fprintln(w)
+}

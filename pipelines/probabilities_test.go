@@ -1,0 +1,239 @@
+package pipelines
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/calibrate"
+)
+
+// fixed is a training whose features do not depend on which rows there are.
+func fixed(seed uint64) TrainOptions {
+	return TrainOptions{MapOptions: MapOptions{Scale: []string{"none"}, Kernel: KernelOptions{Width: "0.5", Features: 64}, Seed: seed}}
+}
+
+// scoresOf returns what a model says of lines, with their classes.
+func scoresOf(t *testing.T, m *models.Model, lines []string) (scores []float32, class []int32) {
+	t.Helper()
+	in, out := m.Map.Dims()
+	phi, s := make([]float32, out), make([]float32, m.Linear.K)
+	for _, line := range lines {
+		x, label := parse(t, line)
+		if len(x) != in {
+			t.Fatal("row length")
+		}
+		y, ok := m.Manifest.Vocabulary.Index([]byte(label))
+		if !ok {
+			t.Fatal("unknown class ", label)
+		}
+		m.Map.Apply(phi, x, 1)
+		m.Linear.Scores(s, phi, 1)
+		scores, class = append(scores, s...), append(class, int32(y))
+	}
+	return scores, class
+}
+
+// The curves are those of a model that was trained without the rows of the first
+// fold, by its scores of these rows; the weights are what they are without them.
+func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
+	const seed = 3
+	lines := made(t, "moons", 400, 1)
+	train, held := []string{lines[0]}, []string(nil)
+	for _, line := range lines[1:] {
+		if x, _ := parse(t, line); foldOf(seed, x, DefaultFolds) == 0 {
+			held = append(held, line)
+		} else {
+			train = append(train, line)
+		}
+	}
+	path := LambdaOptions{Path: []float64{1e-4, 1e-2}}
+	one := LambdaOptions{Path: []float64{1e-3}}
+	for name, c := range map[string]struct {
+		lambda LambdaOptions
+		method string
+	}{
+		"one lambda, platt": {one, calibrate.Platt}, "one lambda, isotonic": {one, calibrate.Isotonic},
+		"folds that were asked for": {LambdaOptions{Path: one.Path, Folds: 5}, calibrate.Platt}, "path": {path, calibrate.Platt},
+	} {
+		o := fixed(seed)
+		o.Lambda = c.lambda
+		_, plain := trained(t, lines, o)
+		o.Calibrate = c.method
+		result, got := trained(t, lines, o)
+		if !reflect.DeepEqual(got.Linear.W, plain.Linear.W) || !reflect.DeepEqual(got.Manifest.Learner, plain.Manifest.Learner) {
+			t.Errorf("%s: calibration has changed the weights or the learner", name)
+		}
+		alone := fixed(seed)
+		alone.Lambda.Path = []float64{result.Lambda}
+		_, scoring := trained(t, train, alone)
+		curvesAre(t, name, got, scoring, held, c.method)
+	}
+	// A learner in rounds that is told of folds holds out the first of them.
+	o := fixed(seed)
+	o.Lambda, o.Learner = LambdaOptions{Path: one.Path, Folds: DefaultFolds}, LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Rounds: 3, Partitions: 2}}
+	_, scoring := trained(t, lines, o)
+	o.Lambda.Folds, o.Calibrate = 0, calibrate.Platt
+	_, got := trained(t, lines, o)
+	curvesAre(t, "svm", got, scoring, held, calibrate.Platt)
+	if c := got.Manifest.Learner.Course; c.Rows != 400 || c.HeldRows != 0 || len(c.Path) != 1 || c.Path[0].HeldRows != int64(len(held)) {
+		t.Errorf("the last rounds were not of all rows: %+v", c)
+	}
+}
+
+// curvesAre fails the test unless the curves of a model are those of the scores that
+// another has of lines.
+func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []string, method string) {
+	t.Helper()
+	scores, class := scoresOf(t, scoring, lines)
+	counts := calibrate.NewCounts(2)
+	if err := counts.Add(scores, class); err != nil {
+		t.Fatal(err)
+	}
+	want, err := calibrate.Fit(counts, method)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := got.Manifest.Probabilities
+	if p == nil || p.Kind != method || p.Rows != int64(len(lines)) || p.Folds != DefaultFolds || !reflect.DeepEqual(p.Curves, want.Curves) {
+		t.Errorf("%s: %+v, want the curves %+v of %d rows", what, p, want.Curves, len(lines))
+	}
+}
+
+// Scores of least squares estimate 2p − 1; cut to 0 and 1 they are the probabilities
+// that one has without a calibration, and the softmax of the scores are those that
+// some take. Calibrated ones are nearer to the truth, on rows never seen before.
+func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
+	const sets = 12
+	test := made(t, "moons", 3000, 1000)[1:]
+	gains := map[string][]float64{}
+	for seed := range uint64(sets) {
+		o := fixed(1)
+		o.Lambda.Path, o.Calibrate = []float64{1e-5}, calibrate.Platt
+		_, m := trained(t, made(t, "moons", 1500, seed+1), o)
+		scores, class := scoresOf(t, m, test)
+		n := len(class)
+		ece := func(p []float32) float64 {
+			r := calibrate.NewReliability(2, 10)
+			if err := r.Add(p, class); err != nil {
+				t.Fatal(err)
+			}
+			return r.Tests().ECE
+		}
+		p := make([]float32, 2*n)
+		m.Manifest.Probabilities.Apply(p, scores, n, 2)
+		calibrated := ece(p)
+		(&models.Probabilities{Kind: models.Softmax}).Apply(p, scores, n, 2)
+		gains["softmax"] = append(gains["softmax"], ece(p)-calibrated)
+		for i := range n {
+			q := min(max((float64(scores[2*i])-float64(scores[2*i+1])+2)/4, 0), 1)
+			p[2*i], p[2*i+1] = float32(q), float32(1-q)
+		}
+		gains["cut"] = append(gains["cut"], ece(p)-calibrated)
+	}
+	for name, v := range gains {
+		gain := stattest.Of(v)
+		t.Logf("%s: the calibration error falls by %.4f ± %.4f", name, gain.Value, gain.SE)
+		if !(gain.Value > 4*gain.SE) {
+			t.Errorf("%s: the calibration error falls by %.4f ± %.4f", name, gain.Value, gain.SE)
+		}
+	}
+}
+
+func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
+	dir := t.TempDir()
+	lines := made(t, "moons", 500, 1)
+	data := dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
+	o := fixed(1)
+	o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-4}, calibrate.Isotonic
+	if _, err := Train(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	m, err := models.Load(ctx, o.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A label never seen is one that the model says is impossible.
+	odd := append(lines[1:101:101], strings.Replace(lines[1], lines[1][strings.LastIndexByte(lines[1], ','):], ",7\n", 1))
+	data.Data = []string{write(t, dir, "odd.csv", lines[0]+strings.Join(odd, ""))}
+	for _, format := range []string{"svg", "png"} {
+		picture := filepath.Join(dir, "reliability."+format)
+		r, err := Evaluate(ctx, EvaluateOptions{Model: o.Model, Data: data, Reliability: picture})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := calibrate.NewReliability(2, 10)
+		scores, class := scoresOf(t, m, append(odd[:100:100], lines[1]))
+		class[100] = calibrate.None
+		m.Manifest.Probabilities.Apply(scores, scores, 101, 2)
+		if err := want.Add(scores, class); err != nil {
+			t.Fatal(err)
+		}
+		if p := r.Probabilities; !reflect.DeepEqual(p.Tests, want.Tests()) || p.NotFinite != 0 || p.Rows != 101 || r.Classes.Rows != 101 {
+			t.Errorf("%+v, want %+v", r.Probabilities, want.Tests())
+		}
+		for _, word := range []string{"log loss ", "Brier score ", "expected calibration error ", "0.9 to 1"} {
+			if !strings.Contains(text(t, r), word) {
+				t.Errorf("%q is not in\n%s", word, text(t, r))
+			}
+		}
+		drawn, err := os.ReadFile(picture)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"share right", "as it should be", "share of all rows", "101 rows"} {
+			if format == "svg" && !strings.Contains(string(drawn), word) {
+				t.Errorf("the picture has no text %q", word)
+			}
+		}
+	}
+	report, err := InspectModel(ctx, o.Model)
+	if err != nil || !strings.Contains(text(t, report), "probabilities by an ascending function for each class (isotonic), fitted to the scores of ") {
+		t.Errorf("%v\n%s", err, text(t, report))
+	}
+}
+
+func TestAReportOfNothingIsPrinted(t *testing.T) {
+	r := probabilityReport(3, calibrate.NewReliability(2, 10))
+	var b strings.Builder
+	r.write(&b)
+	if r.NotFinite != 3 || !strings.Contains(b.String(), "3 rows without finite scores are left out") || math.IsNaN(r.ECE) {
+		t.Errorf("%+v\n%s", r, b.String())
+	}
+	if err := writeReliability(ctx, filepath.Join(t.TempDir(), "r.svg"), r); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	data := dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(made(t, "moons", 60, 1), "")+"\n9,9,7\n")}, Label: "y"}
+	for name, c := range map[string]struct {
+		change func(*TrainOptions)
+		code   int
+		words  []string
+	}{
+		"a method there is not": {func(o *TrainOptions) { o.Calibrate = "isotone" }, ExitUsage, []string{`have "isotone"`, `did you mean "isotonic"?`}},
+		"one fold":              {func(o *TrainOptions) { o.Lambda.Folds = 1 }, ExitUsage, []string{"--folds must be 2 or more"}},
+		"numbers":               {func(o *TrainOptions) { o.Task = "regression" }, ExitUsage, []string{"the labels are numbers"}},
+		"a class of one row":    {func(o *TrainOptions) {}, ExitData, []string{`class "7": 0 of the `, "give more rows"}},
+		"a class of one row, in rounds": {func(o *TrainOptions) {
+			o.Learner = LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Rounds: 1}}
+		}, ExitData, []string{`class "7": 0 of the `, "give more rows"}},
+	} {
+		o := fixed(1)
+		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-3}, calibrate.Platt
+		c.change(&o)
+		_, err := Train(ctx, o)
+		wantError(t, name, err, c.code, c.words...)
+		if _, err := os.Stat(o.Model); err == nil {
+			t.Fatalf("%s: a model was made", name)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/pipelines/picture"
+)
+
+// ProbabilityReport says how good the probabilities of a model are.
+type ProbabilityReport struct {
+	calibrate.Tests
+	// NotFinite counts the rows left out because their scores are not finite.
+	NotFinite int64 `json:"not_finite,omitempty"`
+}
+
+// probabilityReport is that of rows of which a Reliability has those with finite
+// scores.
+func probabilityReport(rows int64, r *calibrate.Reliability) *ProbabilityReport {
+	t := r.Tests()
+	return &ProbabilityReport{Tests: t, NotFinite: rows - t.Rows}
+}
+
+// write prints the report for people.
+func (r *ProbabilityReport) write(w io.Writer) {
+	fmt.Fprintf(w, "\nprobabilities: log loss %.4f, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss, r.Brier, r.ECE)
+	if r.NotFinite > 0 {
+		fmt.Fprintf(w, "%s rows without finite scores are left out\n", groups(r.NotFinite))
+	}
+	fmt.Fprintln(w, "rows by the probability of the most probable class, its mean, and the share that is of this class:")
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(tw, "probability\trows\tmean\tright\t± se\t\n")
+	for _, b := range r.Bins {
+		if b.Rows > 0 {
+			fmt.Fprintf(tw, "%g to %g\t%d\t%.4f\t%.4f\t%.4f\t\n", b.Low, b.High, b.Rows, b.Confidence, b.Accuracy, shareError(b))
+		}
+	}
+	tw.Flush()
+}
+
+// shareError is the standard error √(p(1−p)/n) of the share that is right.
+func shareError(b calibrate.Bin) float64 {
+	return math.Sqrt(b.Accuracy * (1 - b.Accuracy) / float64(b.Rows))
+}
+
+// writeReliability draws how far probabilities hold, as PNG or SVG by the name of the
+// file.
+func writeReliability(ctx context.Context, name string, r *ProbabilityReport) error {
+	format, err := pictureFormat(name)
+	if err != nil {
+		return err
+	}
+	right, rows := picture.Series{Name: "share right, ± standard error"}, picture.Series{Name: "share of all rows"}
+	for _, b := range r.Bins {
+		if b.Rows == 0 {
+			continue
+		}
+		right.X, right.Y, right.Half = append(right.X, b.Confidence), append(right.Y, b.Accuracy), append(right.Half, shareError(b))
+		rows.X, rows.Y = append(rows.X, b.Confidence), append(rows.Y, float64(b.Rows)/float64(r.Rows))
+	}
+	lines := picture.Lines{
+		Title: fmt.Sprintf("Reliability: calibration error %.4f, %s rows", r.ECE, groups(r.Rows)),
+		X:     "mean probability of the most probable class", Y: "share of rows", LegendLeft: true,
+		Series: []picture.Series{{Name: "as it should be", X: []float64{0, 1}, Y: []float64{0, 1}}, right, rows},
+	}
+	p, err := lines.Plot()
+	if err != nil {
+		return err
+	}
+	data, err := picture.Encode(p, 14, 12, format)
+	if err != nil {
+		return err
+	}
+	return storage.WriteFile(ctx, name, data)
+}

@@ -1,0 +1,62 @@
+package transforms
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/score"
+)
+
+// ReliabilityBins is the number of bins that Score sorts probabilities into.
+const ReliabilityBins = 10
+
+// ClassScores is what Score finds out about a classifier. Its sums are exact.
+type ClassScores struct {
+	Hits score.Classes
+	// Chances of rows whose scores are finite; nil for a model without probabilities.
+	Chances *calibrate.Reliability
+}
+
+// Merge adds the rows of d, scores of the same model.
+func (c *ClassScores) Merge(d *ClassScores) {
+	c.Hits.Merge(&d.Hits)
+	if c.Chances != nil {
+		c.Chances.Merge(d.Chances)
+	}
+}
+
+// MarshalBinary writes the length of the encoded hits (uint32, little-endian), the
+// hits, and the chances, if there are any.
+func (c *ClassScores) MarshalBinary() ([]byte, error) {
+	hits, err := c.Hits.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	b := append(binary.LittleEndian.AppendUint32(nil, uint32(len(hits))), hits...)
+	if c.Chances == nil {
+		return b, nil
+	}
+	chances, err := c.Chances.MarshalBinary()
+	return append(b, chances...), err
+}
+
+// UnmarshalBinary reads what MarshalBinary writes.
+func (c *ClassScores) UnmarshalBinary(b []byte) error {
+	if len(b) < 4 || uint64(len(b)-4) < uint64(binary.LittleEndian.Uint32(b)) {
+		return errors.New("transforms: damaged scores of classes")
+	}
+	n := 4 + int(binary.LittleEndian.Uint32(b))
+	var d ClassScores
+	if err := d.Hits.UnmarshalBinary(b[4:n]); err != nil {
+		return err
+	}
+	if len(b) > n {
+		d.Chances = new(calibrate.Reliability)
+		if err := d.Chances.UnmarshalBinary(b[n:]); err != nil {
+			return err
+		}
+	}
+	*c = d
+	return nil
+}
