@@ -61,6 +61,10 @@ func (p *Plan) cluster(e Engine, dim int64) *ClusterPlan {
 	features := float64(p.Features)
 	read := float64(p.Passes) * float64(p.Bytes) / c.Rates.Read
 	fold := float64(p.Rows) * features * (2*float64(dim)/c.Rates.Map + (features+1)/2/c.Rates.Gram)
+	if p.Learner != "ridge" {
+		// Each pass maps the rows, scores them and learns from them.
+		fold = float64(p.Passes) * float64(p.Rows) * features * 2 * float64(dim+2*int64(p.Outputs)) / c.Rates.Map
+	}
 	if c.Lanes == 0 {
 		c.Lanes = min(max(int(math.Ceil((read+fold)/planSeconds)), remoteLanes), maxPlanLanes)
 	}
@@ -69,13 +73,16 @@ func (p *Plan) cluster(e Engine, dim int64) *ClusterPlan {
 	if p.Rows == 0 {
 		return c
 	}
-	c.Start = float64(p.Passes) * c.Rates.Start
+	c.Start = float64(p.jobs) * c.Rates.Start
 	c.Read, c.Fold = read/float64(c.Lanes), fold/float64(c.Lanes)
-	// Of a path, the first fold tries every λ and the others the best and its
-	// neighbours; all rows have the chosen one. Cholesky takes D³/3 operations.
+	if p.Learner != "ridge" {
+		return c
+	}
+	// Of a path, all folds of a λ share one factor, and the chosen λ has one on all
+	// rows. Cholesky takes D³/3 operations.
 	factorisations := 1.0
 	if p.Folds > 1 {
-		factorisations += float64(p.Lambdas + (p.Folds-1)*min(3, p.Lambdas))
+		factorisations += float64(p.Lambdas)
 	}
 	c.Solve = factorisations * features * features * features / 3 / (c.Rates.Solve * float64(c.CPUs))
 	return c

@@ -11,7 +11,7 @@ import (
 // aPlan is one of n rows of d numbers in CSV on Dataflow, in gigabytes of memory.
 func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 	return &Plan{
-		Files: 100, Bytes: n * int64(d) * 9, Shards: 10_000, Rows: n, Columns: d, Passes: 2, Lanes: 8,
+		Files: 100, Bytes: n * int64(d) * 9, Shards: 10_000, Rows: n, Columns: d, Passes: 2, Learner: "ridge", jobs: 2, Lanes: 8,
 		Features: features, Folds: 5, Lambdas: 8, Worker: int64(worker * (1 << 30)), Solve: int64(solve * (1 << 30)), runner: dataflow,
 	}
 }
@@ -59,7 +59,7 @@ func TestPlannedTimesFollowFromTheRates(t *testing.T) {
 	near("start", c.Start, 2*240)
 	near("read", c.Read, 2*900e9/40e6/16)
 	near("map and sums", c.Fold, 1e9*(4096*200/100e9+4096*4097/2/40e9)/16)
-	near("solve", c.Solve, (8+4*3+1)*4096*4096*4096/3.0/15e9/4)
+	near("solve", c.Solve, (8+1)*4096*4096*4096/3.0/15e9/4)
 	if double := p.cluster(Engine{Runner: dataflow, Lanes: 32}, 100); double.Fold != c.Fold/2 || double.Read != c.Read/2 || double.Solve != c.Solve {
 		t.Errorf("16 lanes %+v\n32 lanes %+v", c, double)
 	}
