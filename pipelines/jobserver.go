@@ -13,8 +13,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
-// The runners that take pipelines to the job server at --endpoint. They are one;
-// people who look for Flink find it under its name.
+// The runners that take pipelines to the job server at --endpoint. They differ in
+// how lanes spread over the workers: see transforms.Scan.
 const (
 	universal = "universal"
 	flink     = "flink"

@@ -125,7 +125,10 @@ func (j *job) store(ctx context.Context, p *transforms.Pass) (transforms.Scan, e
 	with := *p
 	with.Frequencies = j.frequencies
 	uri, err := with.Store(ctx, j.work.dir)
-	return transforms.Scan{Pass: uri, Lanes: max(1, min(j.engine.Lanes, len(p.Shards))), Threads: j.engine.Threads, SolveThreads: j.engine.solveThreads}, err
+	return transforms.Scan{
+		Pass: uri, Lanes: max(1, min(j.engine.Lanes, len(p.Shards))), Threads: j.engine.Threads,
+		SolveThreads: j.engine.solveThreads, Spread: j.engine.Runner == flink,
+	}, err
 }
 
 // readReports reads what transforms.WriteLines wrote of reports of the type R.

@@ -69,7 +69,7 @@ func passOf(t *testing.T, lines []string, files int, regression bool) *Pass {
 
 // fold runs the pass and returns the index of the merged parts, which has their
 // checksums, and the State.
-func fold(t *testing.T, p *Pass, shardBytes int64, runner string, lanes, threads int) ([]byte, State) {
+func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc Scan) ([]byte, State) {
 	t.Helper()
 	ctx, dir := context.Background(), t.TempDir()
 	p.Shards = p.Data.Shards(shardBytes)
@@ -79,7 +79,7 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, lanes, threads
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	st := State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights")}
-	sc := Scan{Pass: uri, Lanes: lanes, Threads: threads}
+	sc.Pass = uri
 	pipeline, s := beam.NewPipelineWithRoot()
 	parts, reports := FoldRidge(s, sc)
 	Write(s, st.Fit, Solve(s, sc, st, StoreParts(s, st, Merge(s, parts)), reports))
@@ -98,26 +98,28 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, lanes, threads
 func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 	for _, regression := range []bool{false, true} {
 		lines := table(3000, regression)
-		want, st := fold(t, passOf(t, lines, 1, regression), 1<<30, "direct", 1, 1)
+		want, st := fold(t, passOf(t, lines, 1, regression), 1<<30, "direct", Scan{Lanes: 1, Threads: 1})
 		fit, weights := readFile(t, st.Fit), readFile(t, st.Weights)
 		shuffled := append([]string(nil), lines...)
 		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		for _, c := range []struct {
-			name           string
-			lines          []string
-			files          int
-			bytes          int64
-			runner         string
-			lanes, threads int
+			name   string
+			lines  []string
+			files  int
+			bytes  int64
+			runner string
+			scan   Scan
 		}{
-			{"threads", lines, 1, 1 << 30, "direct", 1, 3},
-			{"shards", lines, 1, 10_000, "direct", 1, 1},
-			{"many files", lines, 17, 1 << 30, "direct", 1, 1},
-			{"lanes", lines, 3, 9_000, "direct", 5, 1},
-			{"prism", lines, 3, 9_000, "prism", 3, 2},
-			{"order", shuffled, 2, 5_000, "prism", 2, 1},
+			{"threads", lines, 1, 1 << 30, "direct", Scan{Lanes: 1, Threads: 3}},
+			{"shards", lines, 1, 10_000, "direct", Scan{Lanes: 1, Threads: 1}},
+			{"many files", lines, 17, 1 << 30, "direct", Scan{Lanes: 1, Threads: 1}},
+			{"lanes", lines, 3, 9_000, "direct", Scan{Lanes: 5, Threads: 1}},
+			{"prism", lines, 3, 9_000, "prism", Scan{Lanes: 3, Threads: 2}},
+			{"spread", lines, 3, 9_000, "direct", Scan{Lanes: 4, Threads: 1, Spread: true}},
+			{"spread on prism", lines, 3, 9_000, "prism", Scan{Lanes: 4, Threads: 1, Spread: true}},
+			{"order", shuffled, 2, 5_000, "prism", Scan{Lanes: 2, Threads: 1}},
 		} {
-			got, st := fold(t, passOf(t, c.lines, c.files, regression), c.bytes, c.runner, c.lanes, c.threads)
+			got, st := fold(t, passOf(t, c.lines, c.files, regression), c.bytes, c.runner, c.scan)
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s: other sums", c.name)
 			}
@@ -125,7 +127,7 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 				t.Errorf("%s: other weights", c.name)
 			}
 		}
-		other, _ := fold(t, passOf(t, lines[1:], 1, regression), 1<<30, "direct", 1, 1)
+		other, _ := fold(t, passOf(t, lines[1:], 1, regression), 1<<30, "direct", Scan{Lanes: 1, Threads: 1})
 		if bytes.Equal(other, want) {
 			t.Error("a row less gives the same sums: the comparison sees nothing")
 		}
@@ -146,7 +148,7 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 	const n = 2000
 	lines := table(n, false)
 	p := passOf(t, lines, 4, false)
-	index, st := fold(t, p, 7000, "direct", 1, 1)
+	index, st := fold(t, p, 7000, "direct", Scan{Lanes: 1, Threads: 1})
 	shape := p.Shape(64)
 	parts, err := readIndex(index, 4*ridge.NumParts(shape))
 	if err != nil {
@@ -175,7 +177,7 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(1000, false), 1, false)
-	_, st := fold(t, p, 1<<30, "direct", 1, 1)
+	_, st := fold(t, p, 1<<30, "direct", Scan{Lanes: 1, Threads: 1})
 	uri, err := p.Store(ctx, st.Dir)
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +202,7 @@ func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
 	ctx := context.Background()
 	p := passOf(t, table(200, false), 1, false)
-	index, st := fold(t, p, 1<<30, "direct", 1, 1)
+	index, st := fold(t, p, 1<<30, "direct", Scan{Lanes: 1, Threads: 1})
 	n := 4 * ridge.NumParts(p.Shape(64))
 	parts, err := readIndex(index, n)
 	if err != nil {

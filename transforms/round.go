@@ -44,7 +44,7 @@ func Rounds(s beam.Scope, sc Scan, first, n int, keep int64) {
 		}
 		for k := range lanes {
 			// Grouping keeps a runner from running all lanes as one stage.
-			lanes[k] = beam.ParDo(s, &nextFn{Lane: k}, beam.GroupByKey(s, beam.ParDo(s, toOne, done)))
+			lanes[k] = sc.deal(s, beam.ParDo(s, &nextFn{Lane: k}, beam.GroupByKey(s, beam.ParDo(s, toOne, done))))
 		}
 	}
 }

@@ -147,12 +147,13 @@ func csvTable(t *testing.T, n, files int) string {
 	return dir
 }
 
-// lastState returns the state after n rounds, in jobs of so many.
+// lastState returns the state after n rounds, in jobs of so many. Three lanes and
+// more are spread.
 func lastState(t *testing.T, pass, runner string, n, job int, lanes, threads int, keep int64) string {
 	t.Helper()
 	for first := 0; first < n; first += job {
 		p, s := beam.NewPipelineWithRoot()
-		Rounds(s, Scan{Pass: pass, Lanes: lanes, Threads: threads}, first, min(job, n-first), keep)
+		Rounds(s, Scan{Pass: pass, Lanes: lanes, Threads: threads, Spread: lanes > 2}, first, min(job, n-first), keep)
 		if _, err := beam.Run(context.Background(), runner, p); err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 
 func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*laneFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*dealFn)(nil)))
 }
 
 // Scan tells a pass's DoFns what to read. It is a field of each of them.
@@ -25,15 +26,35 @@ type Scan struct {
 	Threads int    // of the algebra on one block
 
 	SolveThreads int // of the one worker that solves; 0 is all of its cores
+
+	// Spread makes lanes the elements of one chain, which the runner deals to its
+	// workers, in place of a chain for each. A runner that has every worker take
+	// part in every chain, as Flink does, gives the beginnings of all chains to the
+	// same one otherwise.
+	Spread bool
 }
 
-// lanes begins n chains, each with its number as its only element.
+// lanes begins the chains of the graph: one for each lane, with its number as its
+// only element, or one with all numbers.
 func (sc Scan) lanes(s beam.Scope) []beam.PCollection {
-	out := make([]beam.PCollection, sc.Lanes)
+	n := sc.Lanes
+	if sc.Spread {
+		n = 1
+	}
+	out := make([]beam.PCollection, n)
 	for k := range out {
-		out[k] = beam.ParDo(s, &laneFn{Lane: k}, beam.Impulse(s))
+		out[k] = sc.deal(s, beam.ParDo(s, &laneFn{Lane: k}, beam.Impulse(s)))
 	}
 	return out
+}
+
+// deal has the runner deal the numbers of all lanes to its workers behind the
+// beginning of the one chain that there is of spread lanes.
+func (sc Scan) deal(s beam.Scope, begin beam.PCollection) beam.PCollection {
+	if !sc.Spread {
+		return begin
+	}
+	return beam.Reshuffle(s, beam.ParDo(s, &dealFn{Lanes: sc.Lanes}, begin))
 }
 
 // apply has the DoFn work on every lane, and returns its output.
@@ -58,6 +79,14 @@ func (sc Scan) apply2(s beam.Scope, fn any) (first, second beam.PCollection) {
 type laneFn struct{ Lane int }
 
 func (f *laneFn) ProcessElement([]byte) int { return f.Lane }
+
+type dealFn struct{ Lanes int }
+
+func (f *dealFn) ProcessElement(_ int, emit func(int)) {
+	for k := range f.Lanes {
+		emit(k)
+	}
+}
 
 // RowsRead counts the rows that workers in this process have read, for progress.
 var RowsRead atomic.Int64

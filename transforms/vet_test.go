@@ -47,6 +47,7 @@ func TestEveryPipelineIsRegistered(t *testing.T) {
 	for name, build := range graphs {
 		p, s := beam.NewPipelineWithRoot()
 		build(s, Scan{Pass: "pass", Lanes: 3, Threads: 2})
+		build(s, Scan{Pass: "pass", Lanes: 3, Threads: 2, Spread: true})
 		e, err := vet.Evaluate(context.Background(), p)
 		if err != nil || e.RequiresRegistrations() {
 			t.Errorf("%s: registrations are missing (%v)", name, err)
