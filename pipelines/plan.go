@@ -39,6 +39,8 @@ type Plan struct {
 	Row      int64 `json:"bytes_row"`      // by which the memory of all lanes together grows with each row
 	Shuffle  int64 `json:"bytes_shuffled"` // between workers, at most
 
+	Calibrate string `json:"calibrate,omitempty"` // how probabilities are made
+
 	Cluster *ClusterPlan `json:"cluster,omitempty"` // of runners with machines of their own
 	runner  string
 }
@@ -89,6 +91,9 @@ func PlanTraining(ctx context.Context, o TrainOptions) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.Calibrate = o.Calibrate; p.Calibrate != "" {
+		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to calibrate"
+	}
 	if !engine.inProcess() {
 		p.runner = engine.Runner
 		p.Cluster = p.cluster(o.Job.Engine, dim)
@@ -106,9 +111,16 @@ func (p *Plan) ridge(o TrainOptions, engine Engine, dim int64) error {
 	}
 	n := int64(rows.Rows(int(dim)))
 	block := 4 * dim * n
-	p.Worker = int64(folds)*(shape.Bytes()+block+int64(p.Features)*n) + 2*block + 4*dim*int64(p.Features)
+	sums := folds
+	if o.Calibrate != "" {
+		sums = max(folds, 2)
+	}
+	p.Worker = int64(sums)*(shape.Bytes()+block+int64(p.Features)*n) + 2*block + 4*dim*int64(p.Features)
 	p.Solve = ridge.Memory(shape, folds, engine.Threads)
-	p.Shuffle = int64(p.Lanes) * int64(folds) * shape.Bytes()
+	if sums > folds {
+		p.Solve += shape.Bytes()
+	}
+	p.Shuffle = int64(p.Lanes) * int64(sums) * shape.Bytes()
 	return nil
 }
 
@@ -118,7 +130,7 @@ func (p *Plan) inRounds(o TrainOptions, engine Engine, dim int64) {
 	r := o.Learner.Rounds
 	p.Lambdas, p.Folds, p.Rounds = len(lambda), max(folds, 1), r.Rounds
 	runs := len(lambda)
-	if runs > 1 {
+	if runs > 1 || o.Calibrate != "" {
 		runs++ // on all rows
 	}
 	p.Passes, p.how = 1+runs*(r.Rounds+1), "one to look it over, and one for each round at most, of which learners rarely take all"

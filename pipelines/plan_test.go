@@ -50,6 +50,22 @@ func TestPlansSayWhatTrainingTakes(t *testing.T) {
 }
 
 // Memory depends on the features and not on the rows.
+func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
+	name := write(t, t.TempDir(), "d.csv", strings.Join(made(t, "moons", 500, 1), ""))
+	o := TrainOptions{MapOptions: MapOptions{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: KernelOptions{Features: 512}}}
+	o.Lambda.Path = []float64{1e-3}
+	without := plan(t, o)
+	o.Calibrate = "platt"
+	with := plan(t, o)
+	one := ridge.Shape{Dim: 512, Outputs: assumedOutputs}.Bytes()
+	if with.Passes != 3 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve-without.Solve != one || with.Shuffle != 2*without.Shuffle {
+		t.Errorf("%+v, without %+v", with, without)
+	}
+	if !strings.Contains(text(t, with), "3 over the data: one to look it over, one to train, one to calibrate") {
+		t.Error(text(t, with))
+	}
+}
+
 func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
 	few, many, wide := planned(t, 100, 256), planned(t, 20_000, 256), planned(t, 100, 1024)
 	if few.Worker != many.Worker || few.Solve != many.Solve || few.Shuffle != many.Shuffle {

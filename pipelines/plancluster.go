@@ -84,6 +84,9 @@ func (p *Plan) cluster(e Engine, dim int64) *ClusterPlan {
 	if p.Folds > 1 {
 		factorisations += float64(p.Lambdas)
 	}
+	if p.Calibrate != "" {
+		factorisations++
+	}
 	c.Solve = factorisations * features * features * features / 3 / (c.Rates.Solve * float64(c.CPUs))
 	return c
 }

@@ -85,6 +85,13 @@ func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 	if c := got.Manifest.Learner.Course; c.Rows != 400 || c.HeldRows != 0 || len(c.Path) != 1 || c.Path[0].HeldRows != int64(len(held)) {
 		t.Errorf("the last rounds were not of all rows: %+v", c)
 	}
+	// Of several λ it is the model of the best that scores, which here is not the last.
+	o.Lambda.Path = []float64{1e-3, 1e-9}
+	_, got = trained(t, lines, o)
+	if got.Manifest.Learner.Lambda != 1e-3 {
+		t.Fatalf("chose lambda %g", got.Manifest.Learner.Lambda)
+	}
+	curvesAre(t, "svm, a path", got, scoring, held, calibrate.Platt)
 }
 
 // curvesAre fails the test unless the curves of a model are those of the scores that
