@@ -50,16 +50,21 @@ func trainAndScore(t *testing.T, train, test []string) (s scores, model string) 
 	return s, filepath.Join(dir, "model")
 }
 
-// The bounds are a little above what scikit-learn's RBFSampler and RidgeClassifier
-// reach with the same width, λ and number of features: 5.37 % and 3.01 % (1.9.1).
-func TestMNIST(t *testing.T) {
+// mnist returns the flags that name the files of a set: train or t10k.
+func mnist(t *testing.T) func(set string) []string {
 	data := filepath.Join(realData(t), "mnist")
-	files := func(set string) []string {
+	return func(set string) []string {
 		return []string{
 			"--data", filepath.Join(data, set+"-images-idx3-ubyte.gz"),
 			"--label_files", filepath.Join(data, set+"-labels-idx1-ubyte.gz"),
 		}
 	}
+}
+
+// The bounds are a little above what scikit-learn's RBFSampler and RidgeClassifier
+// reach with the same width, λ and number of features: 5.37 % and 3.01 % (1.9.1).
+func TestMNIST(t *testing.T) {
+	files := mnist(t)
 	for _, c := range []struct {
 		features string
 		most     float64
@@ -85,13 +90,7 @@ func TestMNIST(t *testing.T) {
 // The bounds are a little above what LinearSVC comes to on the same features (3.9 %),
 // and SGDClassifier in as many epochs.
 func TestMNISTInRounds(t *testing.T) {
-	data := filepath.Join(realData(t), "mnist")
-	files := func(set string) []string {
-		return []string{
-			"--data", filepath.Join(data, set+"-images-idx3-ubyte.gz"),
-			"--label_files", filepath.Join(data, set+"-labels-idx1-ubyte.gz"),
-		}
-	}
+	files := mnist(t)
 	for _, c := range []struct {
 		name  string
 		flags []string
