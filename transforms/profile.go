@@ -18,18 +18,46 @@ func init() {
 // Profile reads all rows once and returns what they look like: one encoded
 // profile.Sum, and a JSON dataset.Report for each shard.
 func Profile(s beam.Scope, sc Scan) (sum, reports beam.PCollection) {
-	s = s.Scope("transforms.Profile")
-	sums, reports := sc.apply2(s, &profileFn{Scan: sc})
+	return profiles(s.Scope("transforms.Profile"), &profileFn{Scan: sc})
+}
+
+func profiles(s beam.Scope, fn *profileFn) (sum, reports beam.PCollection) {
+	sums, reports := fn.Scan.apply2(s, fn)
 	return mergeSums(s, profileSum, sums), reports
 }
 
-type profileFn struct{ Scan Scan }
+type profileFn struct {
+	Scan   Scan
+	Survey bool // of rows with their labels
+}
 
 func (f *profileFn) ProcessElement(ctx context.Context, lane int, emit, report func([]byte)) error {
 	p, err := loadPass(ctx, f.Scan.Pass)
 	if err != nil {
 		return asFault(Internal, err)
 	}
+	begin := look
+	if f.Survey {
+		begin = survey
+	}
+	sum, label, add := begin(p)
+	err = f.Scan.each(ctx, p, lane, label, func(_ dataset.Shard, b *rows.Block) error {
+		add(b)
+		return nil
+	}, reporter(report))
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	data, err := sum.MarshalBinary()
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	emit(data)
+	return nil
+}
+
+// look returns an empty sum, and what rows and labels do to it.
+func look(p *Pass) (*profile.Sum, dataset.Label, func(*rows.Block)) {
 	sum := profile.New(profile.Options{})
 	var label dataset.Label
 	if t := p.Target; t != nil {
@@ -44,18 +72,8 @@ func (f *profileFn) ProcessElement(ctx context.Context, lane int, emit, report f
 		}
 	}
 	var hashes []uint64
-	err = f.Scan.each(ctx, p, lane, label, func(_ dataset.Shard, b *rows.Block) error {
+	return sum, label, func(b *rows.Block) {
 		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
 		sum.AddBlock(b, hashes)
-		return nil
-	}, reporter(report))
-	if err != nil {
-		return asFault(Internal, err)
 	}
-	data, err := sum.MarshalBinary()
-	if err != nil {
-		return asFault(Internal, err)
-	}
-	emit(data)
-	return nil
 }

@@ -1,9 +1,6 @@
 package transforms
 
 import (
-	"context"
-	"reflect"
-
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -11,31 +8,21 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*surveyFn)(nil)))
-}
-
 // Survey reads all rows and returns how many are left to learn from when the first
 // of Pass.Held folds is held out (none is with 0), and a sample of them, of
-// Pass.Sample rows, with their labels: one encoded profile.Sum of those rows, each with its label as a number in
-// a last column; and a JSON dataset.Report for each shard.
+// Pass.Sample rows, with their labels: one encoded profile.Sum of those rows, each
+// with its label as a number in a last column; and a JSON dataset.Report for each
+// shard.
 func Survey(s beam.Scope, sc Scan) (sum, reports beam.PCollection) {
-	s = s.Scope("transforms.Survey")
-	sums, reports := sc.apply2(s, &surveyFn{Scan: sc})
-	return mergeSums(s, profileSum, sums), reports
+	return profiles(s.Scope("transforms.Survey"), &profileFn{Scan: sc, Survey: true})
 }
 
-type surveyFn struct{ Scan Scan }
-
-func (f *surveyFn) ProcessElement(ctx context.Context, lane int, emit, report func([]byte)) error {
-	p, err := loadPass(ctx, f.Scan.Pass)
-	if err != nil {
-		return asFault(Internal, err)
-	}
+// survey returns an empty sum, and what rows and labels do to it.
+func survey(p *Pass) (*profile.Sum, dataset.Label, func(*rows.Block)) {
 	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
 	var hashes, mine []uint64
 	var labeled rows.Block
-	err = f.Scan.each(ctx, p, lane, p.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {
+	return sum, p.Target.Label(), func(b *rows.Block) {
 		hashes, mine = p.foldHashes(hashes[:0], b), mine[:0]
 		labeled.Reset(b.D + 1)
 		for i, h := range hashes {
@@ -47,17 +34,7 @@ func (f *surveyFn) ProcessElement(ctx context.Context, lane int, emit, report fu
 			mine = append(mine, h)
 		}
 		sum.AddBlock(&labeled, mine)
-		return nil
-	}, reporter(report))
-	if err != nil {
-		return asFault(Internal, err)
 	}
-	data, err := sum.MarshalBinary()
-	if err != nil {
-		return asFault(Internal, err)
-	}
-	emit(data)
-	return nil
 }
 
 // foldHashes appends the hashes that decide on the folds of the rows of a block.
