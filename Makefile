@@ -75,7 +75,10 @@ repro-maxout: ## repeat the maxout paper's table on the MNIST of $$BOCHNER_DATA 
 repro-compositional: ## repeat the compositional paper's figures on the images of $$BOCHNER_DATA
 	go run ./local/repro compositional $(REPROFLAGS)
 
-.PHONY: repro-maxout repro-compositional
+repro-learned: ## repeat the learned-features paper's tables on the data of $$BOCHNER_DATA or DATA (about an hour)
+	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/repro learned $(REPROFLAGS)
+
+.PHONY: repro-maxout repro-compositional repro-learned
 
 build/bench/ok: local/bench/requirements.txt
 	python3 -m venv build/bench

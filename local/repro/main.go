@@ -3,6 +3,7 @@
 //
 //	BOCHNER_DATA=… go run ./local/repro maxout
 //	BOCHNER_DATA=… go run ./local/repro compositional
+//	BOCHNER_DATA=… go run ./local/repro learned
 package main
 
 import (
@@ -31,7 +32,7 @@ func main() {
 
 func run() error {
 	if len(os.Args) < 2 {
-		return fmt.Errorf("name an experiment: maxout, compositional")
+		return fmt.Errorf("name an experiment: maxout, compositional, learned")
 	}
 	fs := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
 	var e experiment
@@ -40,6 +41,18 @@ func run() error {
 	fs.IntVar(&e.large, "large_seeds", 1, "seeds above 1,000 features")
 	features := fs.String("features", "", "numbers of features, instead of those of the paper")
 	qs := fs.String("q", "", "values of q, instead of those of the paper")
+	var g game
+	fs.StringVar(&g.parts, "part", "windmill,landscape,checkerboard,mnist,cifar,digits", "of learned: parts to run")
+	fs.Int64Var(&g.rows, "rows", 2000, "of learned: rows of windmill and checkerboard to learn from")
+	fs.IntVar(&g.chains, "chains", 100, "of learned: chains of a search; the paper has 500")
+	fs.IntVar(&g.steps, "steps", 40, "of learned: steps of a chain; the paper has 100")
+	fs.IntVar(&g.sample, "sample", 2048, "of learned: rows that chains see; 0 is all, as in the paper")
+	fs.Float64Var(&g.c, "C", 1, "of learned: C of the support vector machines, on features of norm 1")
+	fs.Float64Var(&g.width, "width", 1, "of learned: width of the kernel from whose frequencies chains start, over the median distance")
+	fs.Float64Var(&g.gameC, "game_C", 1, "of learned: C of the game")
+	fs.IntVar(&g.proposals, "proposals", 5000, "of learned: least number of drawn frequencies that are weighed")
+	fs.Float64Var(&g.rho, "rho", 10, "of learned: size of the ball of the weights")
+	fs.StringVar(&g.pick, "pick", "top", "of learned: how weighed frequencies are taken: top or draw")
 	if err := fs.Parse(os.Args[2:]); err != nil {
 		return err
 	}
@@ -66,8 +79,10 @@ func run() error {
 		return e.maxout(ctx)
 	case "compositional":
 		return e.compositional(ctx)
+	case "learned":
+		return e.learned(ctx, g)
 	}
-	return fmt.Errorf("unknown experiment %q; have maxout, compositional", os.Args[1])
+	return fmt.Errorf("unknown experiment %q; have maxout, compositional, learned", os.Args[1])
 }
 
 // counts reads a list of whole numbers.

@@ -128,6 +128,14 @@ const dpi = 200
 
 // Encode draws a chart of that size in centimetres, as "png" or "svg".
 func Encode(p *plot.Plot, width, height float64, format string) ([]byte, error) {
+	return encode(width, height, format, func(area draw.Canvas) {
+		const margin = 2 * vg.Millimeter // labels of ticks may reach beyond the axes
+		p.Draw(draw.Crop(area, margin, -4*margin, margin, -margin))
+	})
+}
+
+// encode returns what paint draws on a canvas of that size in centimetres.
+func encode(width, height float64, format string, paint func(draw.Canvas)) ([]byte, error) {
 	w, h := vg.Length(width)*vg.Centimeter, vg.Length(height)*vg.Centimeter
 	var canvas interface {
 		vg.CanvasSizer
@@ -141,9 +149,7 @@ func Encode(p *plot.Plot, width, height float64, format string) ([]byte, error) 
 	default:
 		panic("picture: Encode: unknown format")
 	}
-	area := draw.New(canvas)
-	const margin = 2 * vg.Millimeter // labels of ticks may reach beyond the axes
-	p.Draw(draw.Crop(area, margin, -4*margin, margin, -margin))
+	paint(draw.New(canvas))
 	var b bytes.Buffer
 	_, err := canvas.WriteTo(&b)
 	return b.Bytes(), err

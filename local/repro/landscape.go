@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"image/color"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"gonum.org/v1/plot"
+
+	"github.com/bochner-ml/bochner/models/align"
+	"github.com/bochner-ml/bochner/pipelines/picture"
+)
+
+// landscape draws what Figure 1a of the paper shows of its windmill, for ours: by the number
+// of frequencies found so far the rows, larger the larger their dual weights are; the Fourier
+// potential under these weights with the frequencies found (the last round's in cyan); and
+// the scores of a support vector machine on the features, with lines at 0 and ±1.
+func (e experiment) landscape(ctx context.Context, g game) error {
+	train, test, err := g.sets(ctx, "windmill", 1)
+	if err != nil {
+		return err
+	}
+	width := medianDistance(train.x, 2)
+	grid := make([][]*plot.Plot, 3)
+	counts := []int{10, 100, 300, 1000}
+	for _, frequencies := range counts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r, err := align.Learn(train.x, 2, train.class, 2, g.options(len(train.class), width, frequencies, 1), runtime.GOMAXPROCS(0), nil)
+		if err != nil {
+			return err
+		}
+		last := r.Reports[len(r.Reports)-1]
+		accuracy, scores, err := g.judged(r.W, train, test)
+		if err != nil {
+			return err
+		}
+		for i, p := range []picture.Plane{
+			weighedRows(train, r.Dual), potential(train, r, last.Taken), scores,
+		} {
+			if p.Title = fmt.Sprintf("T = %d", frequencies); i == 2 {
+				p.Title = fmt.Sprintf("T = %d: %.1f %% of test rows right", frequencies, accuracy)
+			}
+			drawn, err := p.Plot()
+			if err != nil {
+				return err
+			}
+			grid[i] = append(grid[i], drawn)
+		}
+		fmt.Printf("landscape: T = %d of %v, accuracy %.2f %%\n", frequencies, counts, accuracy)
+	}
+	data, err := picture.EncodeTiles(grid, 8, 8, "png")
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(e.out, "landscape.png")
+	fmt.Println("picture in", name)
+	return os.WriteFile(name, data, 0o666)
+}
+
+// The colours of the two classes, and of frequencies.
+var (
+	ofClass = []color.Color{color.RGBA{0x3b, 0x4c, 0xc0, 0xff}, color.RGBA{0xb4, 0x04, 0x26, 0xff}}
+	magenta = color.RGBA{0xff, 0x00, 0xff, 0xff}
+	cyan    = color.RGBA{0x00, 0xff, 0xff, 0xff}
+)
+
+// weighedRows shows the rows as large as their dual weights.
+func weighedRows(d digits, dual *align.Dual) picture.Plane {
+	p := picture.Plane{Half: 1.05, X: "x1", Y: "x2"}
+	alpha, _ := dual.Row(0)
+	for class, tone := range ofClass {
+		s := picture.Spots{Color: tone}
+		for i, c := range d.class {
+			if int(c) == class {
+				s.X, s.Y = append(s.X, float64(d.x[2*i])), append(s.Y, float64(d.x[2*i+1]))
+				s.Radius = append(s.Radius, 0.3+1.7*alpha[i])
+			}
+		}
+		p.Spots = append(p.Spots, s)
+	}
+	return p
+}
+
+// potential shows the potential under the last dual weights, and the frequencies found with
+// those opposite, `latest` of them in the last round.
+func potential(d digits, r *align.Result, latest int) picture.Plane {
+	radians := make([]float64, len(r.W))
+	for i, w := range r.W {
+		radians[i] = 2 * math.Pi * float64(w)
+	}
+	p := picture.Plane{X: "ω1", Y: "ω2", Cells: 160, Half: 1.1 * max(slices.Max(radians), -slices.Min(radians))}
+	turns := make([]float32, 0, 2*p.Cells*p.Cells)
+	for row := range p.Cells {
+		for column := range p.Cells {
+			turns = append(turns, float32(p.At(column)/(2*math.Pi)), float32(p.At(row)/(2*math.Pi)))
+		}
+	}
+	a := make([]float32, len(r.Dual.Y))
+	r.Dual.Signed(a)
+	n := float64(r.Dual.N)
+	cs := make([]float64, len(turns))
+	align.NewField(d.x, r.Dual.N, 2).Sums(cs, turns, len(turns)/2, a, 1, runtime.GOMAXPROCS(0))
+	for j := range len(turns) / 2 {
+		c, s := cs[2*j]/n, cs[2*j+1]/n
+		p.Values = append(p.Values, math.Sqrt(c*c+s*s)) // the root shows low peaks too
+	}
+	for _, s := range []struct {
+		color  color.Color
+		lo, hi int
+	}{{magenta, 0, len(r.W)/2 - latest}, {cyan, len(r.W)/2 - latest, len(r.W) / 2}} {
+		spots := picture.Spots{Color: s.color}
+		for j := s.lo; j < s.hi; j++ {
+			x, y := radians[2*j], radians[2*j+1]
+			spots.X, spots.Y = append(spots.X, x, -x), append(spots.Y, y, -y)
+		}
+		p.Spots = append(p.Spots, spots)
+	}
+	return p
+}
+
+// judged fits a support vector machine to features of the frequencies, with C = 1 on features that
+// are not scaled by their number, and returns its test accuracy in percent and a picture of its scores.
+func (g game) judged(w []float32, train, test digits) (accuracy float64, p picture.Plane, err error) {
+	n := len(w) / 2
+	r, err := g.recipe(w, nil, 2, n, 1)
+	if err != nil {
+		return 0, p, err
+	}
+	c := g.c * float64(n)
+	if accuracy, err = judge(r, train, test, c); err != nil {
+		return 0, p, err
+	}
+	m, err := r.New()
+	if err != nil {
+		return 0, p, err
+	}
+	l, err := hinge(featuresOf(m, train.x), train.class, c)
+	if err != nil {
+		return 0, p, err
+	}
+	p = picture.Plane{Half: 1.05, X: "x1", Y: "x2", Cells: 160, Signed: true, Levels: []float64{-1, 0, 1}}
+	var x []float32
+	for row := range p.Cells {
+		for column := range p.Cells {
+			x = append(x, float32(p.At(column)), float32(p.At(row)))
+		}
+	}
+	scores := make([]float32, len(x)/2*l.K)
+	l.Scores(scores, featuresOf(m, x), len(x)/2)
+	for i := range len(x) / 2 {
+		p.Values = append(p.Values, max(-3, min(3, float64(scores[i*l.K+l.K-1])))) // of class 1
+	}
+	return accuracy, p, nil
+}

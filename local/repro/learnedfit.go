@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/align"
+	losses "github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/svm"
+)
+
+// pair returns the rows of two classes, over the given number; the first is class 1.
+func (d digits) pair(of [2]int32, divide float32) (out digits) {
+	in := len(d.x) / len(d.class)
+	for i, c := range d.class {
+		if c != of[0] && c != of[1] {
+			continue
+		}
+		class := int32(0)
+		if c == of[0] {
+			class = 1
+		}
+		out.class = append(out.class, class)
+		for _, v := range d.x[i*in : (i+1)*in] {
+			out.x = append(out.x, v/divide)
+		}
+	}
+	return out
+}
+
+// fifth returns all rows but every fifth, from one that the trial says, and those.
+func (d digits) fifth(trial int) (rest, held digits) {
+	shift := trial % 5
+	in := len(d.x) / len(d.class)
+	turned := digits{x: append(d.x[shift*in:len(d.x):len(d.x)], d.x[:shift*in]...), class: append(d.class[shift:len(d.class):len(d.class)], d.class[:shift]...)}
+	return turned.split()
+}
+
+// images reads the CIFAR-10 images that there are, as histograms of 512 numbers.
+func (e experiment) images(ctx context.Context) (d digits, err error) {
+	names := filepath.Join(e.data, "cifar10", "*.bin*")
+	files, err := dataset.Open(ctx, dataset.Options{Data: []string{names}, Format: string(dataset.CIFAR10)})
+	if err != nil {
+		return d, err
+	}
+	made, err := image.HoG{Shape: image.Shape{Height: 32, Width: 32, Channels: 3, Planar: true}, Cell: 4, Orientations: 8}.New()
+	if err != nil {
+		return d, err
+	}
+	in, out := made.Dims()
+	for file := range files.Files {
+		label := func(token []byte) (float32, string) { return float32(token[0] - '0'), "" }
+		r := files.Read(ctx, dataset.Whole(file), label, dataset.Stop)
+		var b rows.Block
+		for r.Next(&b) {
+			if b.D != in {
+				return d, fmt.Errorf("cifar10: rows of %d numbers, want %d", b.D, in)
+			}
+			x := make([]float32, b.N*out)
+			made.Apply(x, b.X, b.N)
+			d.x = append(d.x, x...)
+			for _, y := range b.Y {
+				d.class = append(d.class, int32(y))
+			}
+		}
+		fault := r.Report().Fault
+		r.Close()
+		if fault != "" {
+			return d, errors.New(fault)
+		}
+	}
+	return d, nil
+}
+
+// medianDistance is the median distance of two of the first rows.
+func medianDistance(x []float32, in int) float64 {
+	n := min(len(x)/in, 1000)
+	width, err := bandwidth.Median(x[:n*in], n, in, bandwidth.Euclidean)
+	if err != nil {
+		panic("repro: rows without distances: " + err.Error())
+	}
+	return width
+}
+
+// options are those of the game for so many rows.
+func (g game) options(n int, width float64, frequencies int, seed uint64) align.Options {
+	o := align.Paper(1/(g.gameC*float64(n)), g.width*width, frequencies, seed)
+	o.Search.Chains, o.Search.Steps, o.Sample = g.chains, g.steps, g.sample
+	return o
+}
+
+// play returns frequencies that the game finds.
+func (g game) play(d digits, classes int, width float64, frequencies int, seed uint64) ([]float32, error) {
+	in := len(d.x) / len(d.class)
+	r, err := align.Learn(d.x, in, d.class, classes, g.options(len(d.class), width, frequencies, seed), runtime.GOMAXPROCS(0), nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.W, nil
+}
+
+// weighed returns drawn frequencies and their weights (Sinha & Duchi 2016).
+func (g game) weighed(d digits, width float64, proposals int, seed uint64) (w []float32, q []float64, err error) {
+	n := len(d.class)
+	in := len(d.x) / n
+	w = align.Propose(proposals, in, width, seed)
+	v := align.Alignment(align.NewField(d.x, n, in), w, proposals, d.class, 2, runtime.GOMAXPROCS(0))
+	q, err = align.Weigh(v, g.rho)
+	return w, q, err
+}
+
+// recipe returns paired features of n of the frequencies: the first, or where they have
+// weights those that the weights say.
+func (g game) recipe(w []float32, q []float64, in, n int, seed uint64) (features.Recipe, error) {
+	f := &learned.Frequencies{In: in, Count: n}
+	if q == nil {
+		f.W = w[:n*in]
+	} else {
+		var index []int
+		if g.pick == "draw" {
+			index, f.Weight = align.Draw(q, n, seed)
+		} else {
+			index, f.Weight = align.Top(q, n)
+		}
+		f.Count = len(index)
+		for _, j := range index {
+			f.W = append(f.W, w[j*in:(j+1)*in]...)
+		}
+	}
+	data, err := learned.Encode(f)
+	if err != nil {
+		return nil, err
+	}
+	return learned.Of(data, fourier.Paired, 1)
+}
+
+// judge returns the test accuracy in percent of a support vector machine on the features.
+func judge(r features.Recipe, train, test digits, c float64) (float64, error) {
+	m, err := r.New()
+	if err != nil {
+		return 0, err
+	}
+	l, err := hinge(featuresOf(m, train.x), train.class, c)
+	if err != nil {
+		return 0, err
+	}
+	n := len(test.class)
+	scores, found := make([]float32, n*l.K), make([]int32, n)
+	l.Scores(scores, featuresOf(m, test.x), n)
+	l.Classes(found, scores, n)
+	right := 0
+	for i, c := range found {
+		if c == test.class[i] {
+			right++
+		}
+	}
+	return 100 * float64(right) / float64(n), nil
+}
+
+func featuresOf(m features.Map, x []float32) []float32 {
+	in, out := m.Dims()
+	n := len(x) / in
+	phi := make([]float32, n*out)
+	parallel.Ranges(n, 64, runtime.GOMAXPROCS(0), func(lo, hi int) { m.Apply(phi[lo*out:], x[lo*in:], hi-lo) })
+	return phi
+}
+
+// Limits of the ascent of hinge.
+const (
+	hingeGap    = 2e-3 // of the objective
+	hingeRounds = 60
+)
+
+// hinge fits a support vector machine of two classes, C the weight of a row's loss against ½‖w‖².
+func hinge(phi []float32, class []int32, c float64) (*models.Linear, error) {
+	n := len(class)
+	dim := len(phi) / n
+	l, err := svm.New(svm.Options{
+		Problem: losses.Problem{Loss: "hinge", Outputs: 2, Dim: dim, Rows: int64(n), Lambda: 1 / (c * float64(n))},
+		Bias:    1, Partitions: 1, Seed: 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	y := make([]float32, n)
+	for i, c := range class {
+		y[i] = float32(c)
+	}
+	state, err := l.Start(nil)
+	if err != nil {
+		return nil, err
+	}
+	var own []byte
+	for round := 0; ; round++ {
+		opened, err := l.Open(state)
+		if err != nil {
+			return nil, err
+		}
+		w, err := opened.Worker(0, own)
+		if err != nil {
+			return nil, err
+		}
+		step := rows.Rows(dim)
+		for lo, index := 0, 0; lo < n; lo, index = lo+step, index+1 {
+			hi := min(lo+step, n)
+			if err := w.Fold(rounds.Block{N: hi - lo, D: dim, Phi: phi[lo*dim : hi*dim], Y: y[lo:hi], Index: index}); err != nil {
+				return nil, err
+			}
+		}
+		found, kept, err := w.End()
+		if err != nil {
+			return nil, err
+		}
+		told := false
+		next, report, err := opened.Update(func() ([]byte, error) {
+			if told {
+				return nil, io.EOF
+			}
+			told = true
+			return found, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if gap, _ := report.Gap(); round > 0 && gap <= hingeGap*report.Objective || round == hingeRounds {
+			return opened.(rounds.Fitted).Model(), nil
+		}
+		state, own = next, kept
+	}
+}

@@ -1,0 +1,47 @@
+package picture
+
+import (
+	"bytes"
+	"image/color"
+	"image/png"
+	"testing"
+
+	"gonum.org/v1/plot"
+)
+
+func TestAPlaneIsColouredWhereItsValuesAre(t *testing.T) {
+	p := Plane{Half: 1, Cells: 2, Values: []float64{-1, -1, 1, 1}, Signed: true, Levels: []float64{0}}
+	if p.At(0) != -0.5 || p.At(1) != 0.5 {
+		t.Errorf("middles of cells %g, %g", p.At(0), p.At(1))
+	}
+	p.Spots = []Spots{{Color: color.Black, X: []float64{0.5}, Y: []float64{-0.5}, Radius: []float64{9}}}
+	drawn, err := p.Plot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn.HideAxes()
+	data, err := EncodeTiles([][]*plot.Plot{{drawn, drawn}}, 4, 4, "png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := img.Bounds()
+	for _, left := range []float64{0, 0.5} { // both tiles
+		at := func(x, y float64) (r, g, blue uint32) {
+			r, g, blue, _ = img.At(int((left+x/2)*float64(b.Dx())), int(y*float64(b.Dy()))).RGBA()
+			return
+		}
+		if r, _, blue := at(0.3, 0.3); r <= blue {
+			t.Error("values above 0 are not red, on top")
+		}
+		if r, _, blue := at(0.3, 0.8); r >= blue {
+			t.Error("values below 0 are not blue, at the bottom")
+		}
+		if r, g, blue := at(0.74, 0.74); r+g+blue > 0 {
+			t.Error("no spot where it was put")
+		}
+	}
+}

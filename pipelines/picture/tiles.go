@@ -1,0 +1,27 @@
+package picture
+
+import (
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// EncodeTiles draws charts side by side and row below row, each of that size in
+// centimetres, as "png" or "svg". It panics unless all rows have as many.
+func EncodeTiles(rows [][]*plot.Plot, width, height float64, format string) ([]byte, error) {
+	for _, r := range rows {
+		if len(r) != len(rows[0]) {
+			panic("picture: EncodeTiles: rows of different lengths")
+		}
+	}
+	n, m := len(rows), len(rows[0])
+	return encode(float64(m)*width, float64(n)*height, format, func(area draw.Canvas) {
+		const gap = 2 * vg.Millimeter
+		tiles := draw.Tiles{Rows: n, Cols: m, PadX: gap, PadY: gap, PadTop: gap, PadBottom: gap, PadLeft: gap, PadRight: gap}
+		for i, canvases := range plot.Align(rows, tiles, area) {
+			for j, c := range canvases {
+				rows[i][j].Draw(c)
+			}
+		}
+	})
+}
