@@ -329,3 +329,38 @@ func FuzzState(f *testing.F) {
 		}
 	})
 }
+
+func TestRoundsBeyondTheEndChangeNothing(t *testing.T) {
+	const n = 300
+	x, class := threeRings(n)
+	l := &Learner{Options: small(4), Dim: 2, Classes: 3, Partitions: 1, X: x, Class: class}
+	end, state, _ := play(t, l, x, class, []int{0, n}, 100, 1000)
+	want := end.Frequencies().W
+	own := encodeDual(NewDual(class, 3, 1), class)
+	for i := range 4 {
+		opened, err := l.Open(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !opened.Done() {
+			t.Fatalf("%d rounds beyond the end the game is not done", i)
+		}
+		w, err := opened.Worker(0, own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []byte
+		if opened.Reads() {
+			t.Fatal("a round beyond the end reads rows")
+		}
+		if found, own, err = w.End(); err != nil {
+			t.Fatal(err)
+		}
+		if state, _, err = opened.Update(feed([][]byte{found})); err != nil {
+			t.Fatal(err)
+		}
+		if got := opened.(*Round).Frequencies().W; !slices.Equal(got, want) {
+			t.Fatalf("%d rounds beyond the end: other frequencies", i)
+		}
+	}
+}

@@ -150,3 +150,55 @@ func TestDrawsFollowTheWeights(t *testing.T) {
 		t.Error("frequencies without weight are taken:", index)
 	}
 }
+
+func TestAlignmentIsThePotentialOfEqualWeights(t *testing.T) {
+	const n, d, m = 200, 3, 7
+	x, w := normals(n*d, 1, 1), Propose(m, d, 2, 5)
+	class := make([]int32, n)
+	for i := range class {
+		class[i] = int32(i*i) % 3
+	}
+	for _, classes := range []int{2, 3} {
+		for i := range class {
+			class[i] %= int32(classes)
+		}
+		got := Alignment(NewField(x, n, d), w, m, class, classes, 2)
+		for j := range m {
+			var want float64
+			for k := range classes {
+				if classes == 2 && k == 0 {
+					continue
+				}
+				var c, s float64
+				for i, of := range class {
+					y := -1.0
+					if int(of) == k {
+						y = 1
+					}
+					var turns float64
+					for l := range d {
+						turns += float64(w[j*d+l]) * float64(x[i*d+l])
+					}
+					c, s = c+y*math.Cos(2*math.Pi*turns), s+y*math.Sin(2*math.Pi*turns)
+				}
+				want += (c*c + s*s) / (n * n)
+			}
+			if math.Abs(got[j]-want) > 1e-5*(1+want) {
+				t.Errorf("%d classes, frequency %d: %g, want %g", classes, j, got[j], want)
+			}
+		}
+	}
+}
+
+func TestProposalsHaveTheVarianceOfTheKernel(t *testing.T) {
+	const m, d, width = 4000, 5, 3.0
+	var squares float64
+	for _, v := range Propose(m, d, width, 1) {
+		squares += float64(v) * float64(v)
+	}
+	// The variance of a coordinate is 1/(2πσ)²; that of the mean of m·d squares of it 2/(m·d) of its square.
+	want := 1 / (4 * math.Pi * math.Pi * width * width)
+	if got := squares / (m * d); math.Abs(got-want) > 4*want*math.Sqrt(2./(m*d)) {
+		t.Errorf("variance %g, want %g", got, want)
+	}
+}
