@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -28,8 +29,8 @@ func (e Engine) viaServer() bool { return e.Runner == universal || e.Runner == f
 func (e Engine) runServer(ctx context.Context, p *beam.Pipeline) error {
 	given := *jobopts.JobName
 	defer func() { *jobopts.JobName = given }()
-	name := cmp.Or(given, "bochner") + "-" + rand.Text()[:8]
-	*jobopts.JobName = name
+	token := strings.ToLower(rand.Text())
+	*jobopts.JobName = cmp.Or(given, "bochner") + "-" + token
 	done := make(chan error, 1)
 	go func() {
 		result, err := beam.Run(context.WithoutCancel(ctx), universal, p)
@@ -42,8 +43,8 @@ func (e Engine) runServer(ctx context.Context, p *beam.Pipeline) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		if err := cancelOnServer(ctx, name); err != nil {
-			e.say("job %s may go on: it could not be cancelled (%v)", name, err)
+		if err := cancelOnServer(ctx, token); err != nil {
+			e.say("a job may go on whose name has %s: it could not be cancelled (%v)", token, err)
 		}
 		return ctx.Err()
 	}
@@ -79,15 +80,16 @@ func serverOutcome(ctx context.Context, id string) error {
 	})
 }
 
-// cancelOnServer ends the jobs of a name, which would go on without this process.
-func cancelOnServer(ctx context.Context, name string) error {
+// cancelOnServer ends the jobs whose names have the token, which would go on
+// without this process. The server of Flink changes what is round it.
+func cancelOnServer(ctx context.Context, token string) error {
 	return jobService(ctx, func(ctx context.Context, s jobpb.JobServiceClient) error {
 		jobs, err := s.GetJobs(ctx, &jobpb.GetJobsRequest{})
 		if err != nil {
 			return err
 		}
 		for _, j := range jobs.GetJobInfo() {
-			if j.GetJobName() != name {
+			if !strings.Contains(j.GetJobName(), token) {
 				continue
 			}
 			if _, err := s.Cancel(ctx, &jobpb.CancelJobRequest{JobId: j.GetJobId()}); err != nil {

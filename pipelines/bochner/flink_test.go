@@ -229,7 +229,7 @@ func TestFlinkGoesOnWithoutATaskManager(t *testing.T) {
 	d.whole(t, r)
 }
 
-func TestAnInterruptCancelsTheJobOnFlinkAndResumeGoesOn(t *testing.T) {
+func TestFlinkGoesOnAfterAnInterruptOfTheDriver(t *testing.T) {
 	d := newDisturbed(t)
 	r := d.c.run(t, d.dir, func(driver *os.Process) bool {
 		worker, _ := d.c.busy(t, 0.4)
@@ -241,9 +241,10 @@ func TestAnInterruptCancelsTheJobOnFlinkAndResumeGoesOn(t *testing.T) {
 	if r.code != 130 || !strings.Contains(r.stderr, "--resume") {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}
-	// A job that went on would keep its worker.
+	// Beam's job server takes a cancellation, and lets Flink end the pass all the
+	// same: who resumes before finds its files in the work directory afterwards.
 	ended := false
-	for range 300 {
+	for range 600 {
 		if worker, _ := d.c.busy(t, 0); worker == 0 {
 			ended = true
 			break
@@ -251,7 +252,7 @@ func TestAnInterruptCancelsTheJobOnFlinkAndResumeGoesOn(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	if !ended {
-		t.Error("the job's workers run 30 s after the interrupt")
+		t.Error("the job's workers run 60 s after the interrupt")
 	}
 	r = d.c.run(t, d.dir, nil, append(d.args, "--resume")...)
 	if !strings.Contains(r.stderr, "found the result of this pass") {
