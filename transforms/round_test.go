@@ -222,3 +222,39 @@ func TestTheErrorOfALearnerEndsTheRound(t *testing.T) {
 		}
 	}
 }
+
+func TestARoundThatRunsTwiceWritesTheSameBytes(t *testing.T) {
+	pass := learnPass(t, csvTable(t, 3000, 4), 3, 3000, "{}")
+	round := func(lanes int) map[string]string {
+		t.Helper()
+		kept.name = ""
+		p, s := beam.NewPipelineWithRoot()
+		Rounds(s, Scan{Pass: pass, Lanes: lanes, Threads: 2}, 0, 1, 0)
+		if _, err := beam.Run(context.Background(), "direct", p); err != nil {
+			t.Fatal(err)
+		}
+		dir := strings.TrimSuffix(pass, ".json")
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for _, e := range entries {
+			data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[e.Name()] = string(data)
+		}
+		return files
+	}
+	first, again := round(1), round(3)
+	if len(first) != 1+2*3+1+1 { // two states, what three partitions kept and found, the report
+		t.Fatalf("%d files", len(first))
+	}
+	for name, data := range first {
+		if again[name] != data {
+			t.Errorf("%s: other bytes the second time", name)
+		}
+	}
+}
