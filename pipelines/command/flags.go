@@ -103,12 +103,13 @@ result.
   --runner prism      In this process, in parallel lanes (--lanes, by default one
                       for each core, at most 8) that exchange encoded data as a
                       cluster's workers do.
-  --runner universal  On the job server at --endpoint: a standalone prism, Flink or
+  --runner universal  On the job server at --endpoint: a standalone prism or
                       Spark. Workers must see the data, the model and the work
                       directory under the same names. The program passes itself to
                       the workers as --worker_binary, which takes a static build
                       (CGO_ENABLED=0, as make build does).
-
+  --runner flink      The same on the job server of Flink, which deals the lanes to
+                      its tasks.
   --runner dataflow   On Google Cloud Dataflow, in --project and --region. Data,
                       model and work directory are in gs://. The program passes
                       itself to the workers, through --staging_location. Each lane
