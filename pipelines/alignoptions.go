@@ -94,9 +94,9 @@ func (a LearnedOptions) validate(k KernelOptions) error {
 	}
 	switch {
 	case a.Lambda != 0 && a.C != 0:
-		return usage("--align_C and --align_lambda say the same thing, C = 1/(λn): give one of them")
+		return usage("--align_c and --align_lambda say the same thing, C = 1/(λn): give one of them")
 	case a.Lambda != 0 && !good(a.Lambda), a.C != 0 && !good(a.C):
-		return usage("--align_lambda and --align_C must be numbers > 0 (have %g)", a.Lambda+a.C)
+		return usage("--align_lambda and --align_c must be numbers > 0 (have %g)", a.Lambda+a.C)
 	case a.Chains < 0 || a.Steps < 0 || a.Take < 0:
 		return usage("--chains, --steps and --take must be 0 (those of the preset) or more (have %d, %d, %d)", a.Chains, a.Steps, a.Take)
 	case a.Sample < 0 || a.Sample > maxSample:

@@ -67,10 +67,11 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 		Sum: t.work.file("sum.jsonl", version, pass), Fit: t.work.file("fit.json", version, pass),
 		Weights: t.work.file("weights.safetensors", version, pass), Held: t.work.file("held.safetensors", version, pass),
 	}
-	if err := t.runFold(ctx, pass, st); err != nil {
-		return fit, err
-	}
+	failed := t.runFold(ctx, pass, st)
 	lines, err := readReports[transforms.FoldReport](ctx, st.Reports)
+	if failed != nil && err != nil {
+		return fit, failed // before there were reports
+	}
 	if err != nil {
 		return fit, err
 	}
@@ -79,8 +80,12 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 		reports[i] = line.Report
 		t.saturated += line.Saturated
 	}
+	// What kept rows from being read is told before what the solve lacked.
 	if err := faults(reports); err != nil {
 		return fit, err
+	}
+	if failed != nil {
+		return fit, failed
 	}
 	counts, err := count(t.data, reports, t.opts.MaxBadFraction)
 	if err != nil {
@@ -98,6 +103,9 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 
 // runFold runs what is left to run: nothing, the solve alone, or pass and solve.
 func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transforms.State) error {
+	if err := forgetFaults(ctx, st.Reports, func(r transforms.FoldReport) dataset.Report { return r.Report }); err != nil {
+		return err
+	}
 	there := func(uri string) bool {
 		ok, err := storage.Exists(ctx, uri)
 		return ok && err == nil
