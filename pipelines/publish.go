@@ -160,7 +160,11 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
-	fmt.Fprintf(&b, "seconds   %.1f to look the data over, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
+	fmt.Fprintf(&b, "seconds   %.1f to look the data over, ", r.Seconds["profile"])
+	if r.Found != nil {
+		fmt.Fprintf(&b, "%.1f to find the features, ", r.Seconds["align"])
+	}
+	fmt.Fprintf(&b, "%.1f to train\n", r.Seconds["train"])
 	if r.Timings {
 		fmt.Fprintf(&b, "of which  ")
 		for i, name := range []string{"read", "map", "gram", "learn", "store", "solve"} {
