@@ -189,5 +189,3 @@ func (r *round) report(sum *found) rounds.Report {
 	}
 	return rep
 }
-
-var tLast [100]float64

@@ -193,7 +193,7 @@ func (c *cloud) get(t *testing.T, uri string) []byte {
 // names lists what the bucket holds below a directory.
 func (c *cloud) names(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	list, _, err := c.storage.ListObjects(testBucket, dir, "", false)
+	list, _, err := c.storage.ListObjectsWithOptions(testBucket, fakestorage.ListOptions{Prefix: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
