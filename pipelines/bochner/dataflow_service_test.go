@@ -193,11 +193,11 @@ func (c *cloud) get(t *testing.T, uri string) []byte {
 // names lists what the bucket holds below a directory.
 func (c *cloud) names(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	list, _, err := c.storage.ListObjectsWithOptions(testBucket, fakestorage.ListOptions{Prefix: dir})
+	list, err := c.storage.ListObjectsWithOptionsPaginated(testBucket, fakestorage.ListOptions{Prefix: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range list {
+	for _, o := range list.Objects {
 		names = append(names, o.Name)
 	}
 	return names
