@@ -61,6 +61,7 @@ func (r *role) says(ctx context.Context, pattern string, patience time.Duration)
 	expr := regexp.MustCompile(pattern)
 	deadline := time.After(patience)
 	for {
+		ended := r.ended() // before the log is read, so that its last words are in it
 		text, err := os.ReadFile(r.log)
 		if err != nil {
 			return "", err
@@ -68,15 +69,27 @@ func (r *role) says(ctx context.Context, pattern string, patience time.Duration)
 		if m := expr.FindStringSubmatch(string(text)); m != nil {
 			return m[1], nil
 		}
+		if ended {
+			return "", fmt.Errorf("%s ended: %v; the end of %s:\n%s", r.name, r.cmd.ProcessState, r.log, tail(string(text), 20))
+		}
 		select {
 		case <-r.done:
-			return "", fmt.Errorf("%s ended: %v; the end of %s:\n%s", r.name, r.cmd.ProcessState, r.log, tail(string(text), 20))
 		case <-deadline:
 			return "", fmt.Errorf("%s is not ready after %v; the end of %s:\n%s", r.name, patience, r.log, tail(string(text), 20))
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-time.After(100 * time.Millisecond):
 		}
+	}
+}
+
+// ended tells whether the process has ended.
+func (r *role) ended() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
 	}
 }
 
