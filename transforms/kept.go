@@ -56,6 +56,9 @@ func (k *keeper) put(name string, partition int, blocks []keptBlock, ok bool) {
 		return // and so its room was given up already
 	}
 	if _, there := k.parts[partition]; ok && !there {
+		if blocks == nil {
+			blocks = []keptBlock{} // it was seen, and has no rows
+		}
 		k.parts[partition] = blocks
 		return
 	}

@@ -26,7 +26,8 @@ import (
 )
 
 // witness is a learner whose state is a hash of all that its workers saw, in order.
-type witness struct{ Fail int }
+// Its worker fails, or panics, at the block of that number, if it is not 0.
+type witness struct{ Fail, Panic int }
 
 func init() {
 	openers["witness"] = func(_ context.Context, options []byte) (rounds.Learner, error) {
@@ -71,6 +72,9 @@ func (w *witnessWorker) Fold(b rounds.Block) error {
 	w.next[side]++
 	if b.N > 0 && w.round.Fail > 0 && b.Index == w.round.Fail {
 		return errors.New("a worker that fails")
+	}
+	if b.N > 0 && w.round.Panic > 0 && b.Index == w.round.Panic {
+		panic("a worker that panics")
 	}
 	for _, v := range append(append([]float32(nil), b.Phi[:b.N*b.D]...), b.Y[:b.N]...) {
 		binary.Write(w.hash, binary.LittleEndian, math.Float32bits(v))
@@ -208,17 +212,31 @@ func TestARoundThatMissesRowsFails(t *testing.T) {
 }
 
 func TestTheErrorOfALearnerEndsTheRound(t *testing.T) {
-	for _, keep := range []int64{0, 1 << 30} {
-		kept.name = ""
-		pass := learnPass(t, csvTable(t, 30_000, 2), 2, 30_000, `{"Fail": 3}`)
-		p, s := beam.NewPipelineWithRoot()
-		Rounds(s, Scan{Pass: pass, Lanes: 1, Threads: 2}, 0, 1, keep)
-		_, err := beam.Run(context.Background(), "direct", p)
-		if err := FindFault(err); err == nil || err.Error() != "a worker that fails" {
-			t.Errorf("error %v", err)
+	for _, learner := range []string{`{"Fail": 3}`, `{"Panic": 3}`} {
+		for _, keep := range []int64{0, 1 << 30} {
+			for _, threads := range []int{1, 2} {
+				kept.name = ""
+				pass := learnPass(t, csvTable(t, 30_000, 2), 2, 30_000, learner)
+				p, s := beam.NewPipelineWithRoot()
+				Rounds(s, Scan{Pass: pass, Lanes: 1, Threads: threads}, 0, 1, keep)
+				_, err := beam.Run(context.Background(), "direct", p)
+				if err := FindFault(err); err == nil || !strings.Contains(err.Error(), "a worker that ") {
+					t.Errorf("error %v", err)
+				}
+				if len(kept.parts) != 0 || kept.used != 0 {
+					t.Errorf("%d bytes of features of %d partitions are kept for nobody", kept.used, len(kept.parts))
+				}
+			}
 		}
-		if kept.used != 0 && len(kept.parts) == 0 {
-			t.Errorf("%d bytes of features are kept for nobody", kept.used)
+	}
+}
+
+func TestAPartitionWithoutRowsIsKeptLikeAnyOther(t *testing.T) {
+	kept.name = ""
+	lastState(t, learnPass(t, csvTable(t, 3, 1), 8, 3, "{}"), "direct", 1, 1, 1, 1, 1<<30)
+	for part := range 8 {
+		if !whole(kept.part(kept.name, part)) {
+			t.Errorf("partition %d is read again in every round", part)
 		}
 	}
 }

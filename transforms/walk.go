@@ -42,6 +42,14 @@ func newSlots(n int) chan *slot {
 	return slots
 }
 
+// inSlot waits for a slot and computes in it. The slot comes back even from a panic:
+// others wait for it.
+func (w *walk) inSlot(f func(*slot) error) error {
+	s := <-w.slots
+	defer func() { w.slots <- s }()
+	return f(s)
+}
+
 // walked is what became of the rows of a lane.
 type walked struct {
 	Reports []dataset.Report `json:"reports,omitempty"` // none where nothing was read
@@ -105,6 +113,7 @@ func (w *walk) hand(ctx context.Context, h dataset.Hand) (out walked, err error)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	parts := make([]*partition, h.Count)
+	kept.reserve(w.name, 0, w.keep) // so that a partition without rows is remembered too
 	known := true
 	for i := range parts {
 		parts[i] = &partition{
@@ -304,9 +313,9 @@ func (p *partition) replay(ctx context.Context, worker rounds.Worker) error {
 	_, out := p.walk.m.Dims()
 	for _, b := range p.before {
 		p.rows += int64(b.n)
-		s := <-p.walk.slots
-		err := p.learn(worker, rounds.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Held: b.held, Index: b.index})
-		p.walk.slots <- s
+		err := p.walk.inSlot(func(*slot) error {
+			return p.learn(worker, rounds.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Held: b.held, Index: b.index})
+		})
 		RowsRead.Add(int64(b.n))
 		if err == nil {
 			err = ctx.Err()
@@ -318,15 +327,12 @@ func (p *partition) replay(ctx context.Context, worker rounds.Worker) error {
 	return nil
 }
 
-func (p *partition) follow(ctx context.Context, worker rounds.Worker) (err error) {
-	w := p.walk
-	defer func() { kept.put(w.name, p.number, p.blocks, err == nil && p.before == nil) }()
+func (p *partition) follow(ctx context.Context, worker rounds.Worker) error {
+	w, whole := p.walk, false
+	defer func() { kept.put(w.name, p.number, p.blocks, whole && p.before == nil) }()
 	for b := range p.todo {
 		p.rows += int64(b.rows.N)
-		s := <-w.slots
-		err := p.fold(worker, b, s)
-		w.slots <- s
-		if err != nil {
+		if err := w.inSlot(func(s *slot) error { return p.fold(worker, b, s) }); err != nil {
 			return err
 		}
 		select {
@@ -334,7 +340,9 @@ func (p *partition) follow(ctx context.Context, worker rounds.Worker) (err error
 		default:
 		}
 	}
-	return context.Cause(ctx) // why the rows ended, unless they did by themselves
+	err := context.Cause(ctx) // why the rows ended, unless they did by themselves
+	whole = err == nil
+	return err
 }
 
 // fold takes rows to features, unless those are kept, and gives them to the worker.
