@@ -148,19 +148,8 @@ func readReports[R any](ctx context.Context, uri string) ([]R, error) {
 	return out, nil
 }
 
-// faults returns the first fault of the reports as an error.
-func faults(reports []dataset.Report) error {
-	for _, r := range reports {
-		if r.Fault != "" {
-			kind := transforms.Data
-			if r.Storage {
-				kind = transforms.Storage
-			}
-			return &transforms.Fault{Kind: kind, Message: r.Fault}
-		}
-	}
-	return nil
-}
+// faults is transforms.ReadFault.
+func faults(reports []dataset.Report) error { return transforms.ReadFault(reports) }
 
 // forgetFaults removes the reports that an earlier run has left if they tell of data
 // which could not be read: those are to be read again.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
@@ -47,39 +46,28 @@ var heldOut = newCache(1, func(ctx context.Context, pass string) (*models.Model,
 type calibrateFn struct{ Scan Scan }
 
 func (f *calibrateFn) ProcessElement(ctx context.Context, lane int, emit, report func([]byte)) error {
-	p, err := loadPass(ctx, f.Scan.Pass)
-	if err != nil {
-		return asFault(Internal, err)
-	}
-	m, err := heldOut.get(ctx, f.Scan.Pass)
-	if err != nil {
-		return asFault(Internal, err)
-	}
-	a := &applier{model: m, threads: f.Scan.Threads}
-	counts := calibrate.NewCounts(p.Calibrate.Outputs)
-	var hashes []uint64
-	var held rows.Block
-	err = f.Scan.each(ctx, p, lane, p.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {
-		hashes = p.foldHashes(hashes[:0], b)
-		held.Reset(b.D)
-		for i, h := range hashes {
-			if h%uint64(p.Held) == 0 {
-				held.X, held.Y = append(held.X, b.Row(i)...), append(held.Y, b.Y[i])
-				held.N++
-			}
+	return f.Scan.sum(ctx, lane, emit, report, func(p *Pass) (tally, error) {
+		m, err := heldOut.get(ctx, f.Scan.Pass)
+		if err != nil {
+			return tally{}, err
 		}
-		scores, _ := a.apply(&held)
-		return counts.Add(finiteRows(scores, held.Y))
-	}, reporter(report))
-	if err != nil {
-		return asFault(Internal, err)
-	}
-	data, err := counts.MarshalBinary()
-	if err != nil {
-		return asFault(Internal, err)
-	}
-	emit(data)
-	return nil
+		a := &applier{model: m, threads: f.Scan.Threads}
+		counts := calibrate.NewCounts(p.Calibrate.Outputs)
+		var hashes []uint64
+		var held rows.Block
+		return tally{counts, p.Target.Label(), func(b *rows.Block) error {
+			hashes = p.foldHashes(hashes[:0], b)
+			held.Reset(b.D)
+			for i, h := range hashes {
+				if h%uint64(p.Held) == 0 {
+					held.X, held.Y = append(held.X, b.Row(i)...), append(held.Y, b.Y[i])
+					held.N++
+				}
+			}
+			scores, _ := a.apply(&held)
+			return counts.Add(finiteRows(scores, held.Y))
+		}}, nil
+	})
 }
 
 // finiteRows moves the rows of scores that are finite to the front, and returns

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -36,13 +37,33 @@ func (f *Fault) Error() string { return f.Message }
 // blank; then the message, for people who read a runner's log.
 const faultMark = "bochner-fault:"
 
-// asFault wraps the error of a worker so that FindFault finds it again.
+// ReadFault returns what kept the rows of the first of the shards that could not be
+// read from being read, as a *Fault; nil if all could.
+func ReadFault(reports []dataset.Report) error {
+	for _, r := range reports {
+		if r.Fault == "" {
+			continue
+		}
+		if r.Storage {
+			return &Fault{Storage, r.Fault}
+		}
+		return &Fault{Data, r.Fault}
+	}
+	return nil
+}
+
+// asFault wraps the error of a worker so that FindFault finds it again. The kind is
+// that of errors that do not tell their own.
 func asFault(kind Kind, err error) error {
 	if err == nil {
 		return nil
 	}
 	if _, already := FindFault(err).(*Fault); already {
 		return err
+	}
+	var f *Fault
+	if errors.As(err, &f) {
+		kind = f.Kind
 	}
 	var e *storage.Error
 	if errors.As(err, &e) && kind != BadModel {

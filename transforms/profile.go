@@ -32,32 +32,15 @@ type profileFn struct {
 }
 
 func (f *profileFn) ProcessElement(ctx context.Context, lane int, emit, report func([]byte)) error {
-	p, err := loadPass(ctx, f.Scan.Pass)
-	if err != nil {
-		return asFault(Internal, err)
-	}
 	begin := look
 	if f.Survey {
 		begin = survey
 	}
-	sum, label, add := begin(p)
-	err = f.Scan.each(ctx, p, lane, label, func(_ dataset.Shard, b *rows.Block) error {
-		add(b)
-		return nil
-	}, reporter(report))
-	if err != nil {
-		return asFault(Internal, err)
-	}
-	data, err := sum.MarshalBinary()
-	if err != nil {
-		return asFault(Internal, err)
-	}
-	emit(data)
-	return nil
+	return f.Scan.sum(ctx, lane, emit, report, begin)
 }
 
-// look returns an empty sum, and what rows and labels do to it.
-func look(p *Pass) (*profile.Sum, dataset.Label, func(*rows.Block)) {
+// look sums up what rows look like, and their labels if the pass has a target.
+func look(p *Pass) (tally, error) {
 	sum := profile.New(profile.Options{})
 	var label dataset.Label
 	if t := p.Target; t != nil {
@@ -72,8 +55,9 @@ func look(p *Pass) (*profile.Sum, dataset.Label, func(*rows.Block)) {
 		}
 	}
 	var hashes []uint64
-	return sum, label, func(b *rows.Block) {
+	return tally{sum, label, func(b *rows.Block) error {
 		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
 		sum.AddBlock(b, hashes)
-	}
+		return nil
+	}}, nil
 }

@@ -1,14 +1,11 @@
 package transforms
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -177,16 +174,12 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 		all.Reports = append(all.Reports, w.Reports...)
 		all.Parts = append(all.Parts, w.Parts...)
 	}
-	slices.SortFunc(all.Reports, func(a, b dataset.Report) int {
-		return cmp.Or(cmp.Compare(a.Shard.File, b.Shard.File), cmp.Compare(a.Shard.Start, b.Shard.Start))
-	})
+	dataset.Tile(all.Reports) // sorts them, and counts lines from the beginning of a file
+	if err := ReadFault(all.Reports); err != nil {
+		return asFault(Internal, err)
+	}
 	for _, r := range all.Reports {
-		switch {
-		case r.Fault != "" && r.Storage:
-			return asFault(Storage, errors.New(r.Fault))
-		case r.Fault != "":
-			return asFault(Data, errors.New(r.Fault))
-		case r.Stopped:
+		if r.Stopped {
 			return asFault(Data, fmt.Errorf("%s: %s", r.SetAside[0].Place(), r.SetAside[0].Reason))
 		}
 	}

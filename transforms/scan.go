@@ -2,6 +2,7 @@ package transforms
 
 import (
 	"context"
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -177,6 +178,36 @@ func (sc Scan) read(ctx context.Context, p *Pass, shard dataset.Shard, label dat
 	default:
 		return report, ctx.Err()
 	}
+}
+
+// tally is what a pass that ends in one small sum does with the rows of a lane.
+type tally struct {
+	sum   encoding.BinaryMarshaler
+	label dataset.Label           // as each takes it
+	fold  func(*rows.Block) error // adds the rows of a block, which is its own until it returns
+}
+
+// sum reads the lane's shards into the sum that begin makes, emits it encoded, and
+// reports on each shard.
+func (sc Scan) sum(ctx context.Context, lane int, emit, report func([]byte), begin func(*Pass) (tally, error)) error {
+	p, err := loadPass(ctx, sc.Pass)
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	g, err := begin(p)
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	fold := func(_ dataset.Shard, b *rows.Block) error { return g.fold(b) }
+	if err := sc.each(ctx, p, lane, g.label, fold, reporter(report)); err != nil {
+		return asFault(Internal, err)
+	}
+	data, err := g.sum.MarshalBinary()
+	if err != nil {
+		return asFault(Internal, err)
+	}
+	emit(data)
+	return nil
 }
 
 // reporter returns the done function of each that emits reports as JSON.

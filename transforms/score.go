@@ -2,7 +2,6 @@ package transforms
 
 import (
 	"context"
-	"encoding"
 	"reflect"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -33,45 +32,37 @@ func Score(s beam.Scope, sc Scan, classes bool) (sum, reports beam.PCollection) 
 type scoreFn struct{ Scan Scan }
 
 func (f *scoreFn) ProcessElement(ctx context.Context, lane int, emit, report func([]byte)) error {
-	p, err := loadPass(ctx, f.Scan.Pass)
-	if err != nil {
-		return asFault(Internal, err)
-	}
-	a, err := newApplier(ctx, p, f.Scan.Threads)
-	if err != nil {
-		return err
-	}
-	var sum encoding.BinaryMarshaler
-	var add func(y, scores []float32, class []int32) error
-	label := p.Target.Label()
-	if a.model.Classifies() {
-		classes := a.newClassScores()
-		add = func(y, scores []float32, class []int32) error { return a.addClasses(classes, y, scores, class) }
-		label = unseen(a.model.Manifest.Vocabulary)
-		sum = classes
-	} else {
-		targets := new(score.Targets)
-		add = func(y, scores []float32, _ []int32) error {
-			for i, y := range y {
-				targets.Add(y, scores[i])
-			}
-			return nil
+	return f.Scan.sum(ctx, lane, emit, report, func(p *Pass) (tally, error) {
+		a, err := newApplier(ctx, p, f.Scan.Threads)
+		if err != nil {
+			return tally{}, err
 		}
-		sum = targets
-	}
-	err = f.Scan.each(ctx, p, lane, label, func(_ dataset.Shard, b *rows.Block) error {
+		if a.model.Classifies() {
+			return a.scoreClasses(), nil
+		}
+		return a.scoreTargets(p.Target.Label()), nil
+	})
+}
+
+// scoreClasses sums up how rows are classified, by labels as unseen gives them.
+func (a *applier) scoreClasses() tally {
+	sum := a.newClassScores()
+	return tally{sum, unseen(a.model.Manifest.Vocabulary), func(b *rows.Block) error {
 		scores, class := a.apply(b)
-		return add(b.Y, scores, class)
-	}, reporter(report))
-	if err != nil {
-		return asFault(Internal, err)
-	}
-	data, err := sum.MarshalBinary()
-	if err != nil {
-		return asFault(Internal, err)
-	}
-	emit(data)
-	return nil
+		return a.addClasses(sum, b.Y, scores, class)
+	}}
+}
+
+// scoreTargets sums up how far numbers are predicted.
+func (a *applier) scoreTargets(label dataset.Label) tally {
+	sum := new(score.Targets)
+	return tally{sum, label, func(b *rows.Block) error {
+		scores, _ := a.apply(b)
+		for i, y := range b.Y {
+			sum.Add(y, scores[i])
+		}
+		return nil
+	}}
 }
 
 // newClassScores returns the scores of no rows.

@@ -3,7 +3,6 @@ package transforms
 import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/profile"
 )
@@ -17,12 +16,12 @@ func Survey(s beam.Scope, sc Scan) (sum, reports beam.PCollection) {
 	return profiles(s.Scope("transforms.Survey"), &profileFn{Scan: sc, Survey: true})
 }
 
-// survey returns an empty sum, and what rows and labels do to it.
-func survey(p *Pass) (*profile.Sum, dataset.Label, func(*rows.Block)) {
+// survey sums up the rows that are not held out, with their labels.
+func survey(p *Pass) (tally, error) {
 	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
 	var hashes, mine []uint64
 	var labeled rows.Block
-	return sum, p.Target.Label(), func(b *rows.Block) {
+	return tally{sum, p.Target.Label(), func(b *rows.Block) error {
 		hashes, mine = p.foldHashes(hashes[:0], b), mine[:0]
 		labeled.Reset(b.D + 1)
 		for i, h := range hashes {
@@ -34,7 +33,8 @@ func survey(p *Pass) (*profile.Sum, dataset.Label, func(*rows.Block)) {
 			mine = append(mine, h)
 		}
 		sum.AddBlock(&labeled, mine)
-	}
+		return nil
+	}}, nil
 }
 
 // foldHashes appends the hashes that decide on the folds of the rows of a block.
