@@ -51,6 +51,14 @@ func (l *Learn) Partitions() int {
 	return last.First + last.Count
 }
 
+// shards returns how many there are.
+func (l *Learn) shards() (n int) {
+	for _, h := range l.Hands {
+		n += len(h.Shards)
+	}
+	return n
+}
+
 // featuresName names the features of the partitions' rows: passes with equal names
 // see the same blocks.
 func (p *Pass) featuresName() string {

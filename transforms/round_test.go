@@ -108,6 +108,12 @@ func (r *witnessRound) Update(next func() ([]byte, error)) ([]byte, rounds.Repor
 // its first state.
 func learnPass(t *testing.T, dir string, partitions int, rowsThere int64, learner string) string {
 	t.Helper()
+	return dealtPass(t, dir, 1<<25, partitions, rowsThere, learner)
+}
+
+// dealtPass is learnPass of files that are cut to that many bytes.
+func dealtPass(t *testing.T, dir string, shardBytes int64, partitions int, rowsThere int64, learner string) string {
+	t.Helper()
 	ctx := context.Background()
 	d, err := dataset.Open(ctx, dataset.Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
 	if err != nil {
@@ -119,10 +125,10 @@ func learnPass(t *testing.T, dir string, partitions int, rowsThere int64, learne
 	}
 	p := &Pass{
 		Data: *d, Mode: dataset.Stop, Seed: 3,
-		Target: &Target{Classes: &rows.Vocabulary{Classes: []string{"0", "1"}}},
+		Target: &Target{Classes: &rows.Vocabulary{Classes: []string{"0", "1", "two\nlines"}}},
 		Learn: &Learn{
 			Learner: Learner{Kind: "witness", Options: json.RawMessage(learner)}, Recipe: recipe,
-			Hands: d.Deal(d.Shards(1<<25), partitions), Rows: rowsThere, Folds: 4,
+			Hands: d.Deal(d.Shards(shardBytes), partitions), Rows: rowsThere, Folds: 4,
 		},
 	}
 	uri, err := p.Store(ctx, t.TempDir())
@@ -208,6 +214,30 @@ func TestARoundThatMissesRowsFails(t *testing.T) {
 	}
 	if there, err := storage.Exists(context.Background(), StateFile(pass, 1)); there || err != nil {
 		t.Errorf("a state is there all the same, or %v", err)
+	}
+}
+
+func TestARoundRefusesACutInsideQuotes(t *testing.T) {
+	const row = "1,2,\"two\nlines\"\n"
+	for header, behind := range map[string]string{"a,b,y\n": "s\"\n1,2", "a to move it,bbb,y\n": "o\nlines"} {
+		dir, text := t.TempDir(), header+strings.Repeat(row, 200)
+		cut := int64(len(text)+1) / 2
+		if !strings.HasPrefix(text[cut:], behind) {
+			t.Fatalf("the cut is before %q", text[cut:cut+8])
+		}
+		torn := behind[0] == 'o' // the next line break is inside the quotes
+		if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, partitions := range []int{1, 2} {
+			pass := dealtPass(t, dir, cut, partitions, 200, "{}")
+			p, s := beam.NewPipelineWithRoot()
+			Rounds(s, Scan{Pass: pass, Lanes: 1, Threads: 2}, 0, 1, 0)
+			_, err := beam.Run(context.Background(), "direct", p)
+			if err = FindFault(err); (err != nil) != torn || torn && !strings.Contains(err.Error(), "a.csv: a line break inside quotes") {
+				t.Errorf("cut at %d, %d partitions: error %v", cut, partitions, err)
+			}
+		}
 	}
 }
 
