@@ -40,55 +40,27 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if err := o.Job.vacant(ctx, o.Out); err != nil {
-		return nil, err
-	}
-	d, err := openData(ctx, o.Data)
+	t, err := o.training().begin(ctx, o.Out, labeled)
 	if err != nil {
 		return nil, err
 	}
-	if !d.Labeled {
-		return nil, unlabeled(d)
-	}
-	j, err := newJob(ctx, o.Job, o.Out)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { j.close(ctx, err) }()
-
-	t := &training{job: j, opts: o.training()}
-	err = j.timed(ctx, "profile", func(ctx context.Context) (err error) {
-		t.looked, err = j.look(ctx, d, t.opts.base())
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	var found *Found
-	err = j.timed(ctx, "align", func(ctx context.Context) (err error) {
-		found, err = t.learnFeatures(ctx, o.Learned)
-		return err
-	})
-	if err != nil {
+	defer func() { t.close(ctx, err) }()
+	if err := t.timed(ctx, "align", t.findFeatures); err != nil {
 		return nil, err
 	}
 	files := t.recipe.files
 	if len(t.counts.Listed) > 0 {
 		files = append(files, storage.File{Name: SetAsideFile, Data: setAsideLines(t.counts.Listed)})
 	}
-	if err := j.publish(ctx, o.Out, files); err != nil {
+	if err := t.job.publish(ctx, o.Out, files); err != nil {
 		return nil, err
 	}
 	if o.Curve != "" {
-		picture, err := gamePicture(o.Curve, t.game)
-		if err != nil {
-			return nil, err
-		}
-		if err := storage.WriteFile(ctx, o.Curve, picture); err != nil {
+		if err := writePicture(ctx, o.Curve, gameCurve(t.game), 14, 10); err != nil {
 			return nil, err
 		}
 	}
-	return &AlignResult{Out: o.Out, Rows: t.counts, Found: found, Curve: t.game, Notes: t.notes, Seconds: t.seconds}, nil
+	return &AlignResult{Out: o.Out, Rows: t.counts, Found: t.learned, Curve: t.game, Notes: t.notes, Seconds: t.seconds}, nil
 }
 
 // training returns the options of a training that finds these features.
@@ -105,10 +77,8 @@ func (o AlignOptions) validate() error {
 	case o.Kernel.Frequencies != "":
 		return usage("--frequencies: align finds frequencies; there is nothing to do for those that are there")
 	}
-	if o.Curve != "" {
-		if _, err := pictureFormat(o.Curve); err != nil {
-			return err
-		}
+	if err := validPicture(o.Curve); err != nil {
+		return err
 	}
 	if err := o.training().base().validate(); err != nil {
 		return err

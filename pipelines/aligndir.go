@@ -165,8 +165,8 @@ func readFound(ctx context.Context, dir, name string, max int64) ([]byte, error)
 	return data, err
 }
 
-// gamePicture draws how the game went, as PNG or SVG by the name of the file.
-func gamePicture(name string, game []align.Report) ([]byte, error) {
+// gameCurve shows how the game went.
+func gameCurve(game []align.Report) picture.Lines {
 	lines := picture.Lines{Title: "The game of the features", X: "frequencies", Y: "value of the game"}
 	value, upper, lower := picture.Series{Name: "of the round"}, picture.Series{Name: "upper bound"}, picture.Series{Name: "lower bound"}
 	frequencies := 0.0
@@ -184,9 +184,5 @@ func gamePicture(name string, game []align.Report) ([]byte, error) {
 			lines.Series = append(lines.Series, s)
 		}
 	}
-	p, err := lines.Plot()
-	if err != nil {
-		return nil, err
-	}
-	return encodePicture(name, p, 14, 10)
+	return lines
 }

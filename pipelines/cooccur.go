@@ -71,19 +71,7 @@ func cooccurrence(r recipe, features int) ([]storage.File, error) {
 			}
 		}
 	}
-	plot, err := heat.Plot()
-	if err != nil {
-		return nil, err
-	}
-	var files []storage.File
-	for _, format := range []string{"png", "svg"} {
-		data, err := picture.Encode(plot, 14, 14, format)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, storage.File{Name: "cooccurrence." + format, Data: data})
-	}
-	return files, nil
+	return pictureFiles("cooccurrence", heat, 14, 14)
 }
 
 // correlation is that of two events of probabilities a and b, both of which happen

@@ -1,16 +1,12 @@
 package pipelines
 
 import (
-	"path"
-
-	"gonum.org/v1/plot"
-
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 )
 
-// curvePicture draws how rounds went, as PNG or SVG by the name of the file.
-func curvePicture(name string, history []rounds.Report) ([]byte, error) {
+// learningCurve shows how rounds went.
+func learningCurve(history []rounds.Report) picture.Lines {
 	objective, dual := picture.Series{Name: "objective"}, picture.Series{Name: "duality gap"}
 	loss, wrong := picture.Series{Name: "held-out loss"}, picture.Series{Name: "held-out error"}
 	training := picture.Series{Name: "training error"}
@@ -36,27 +32,5 @@ func curvePicture(name string, history []rounds.Report) ([]byte, error) {
 			lines.Series = append(lines.Series, s)
 		}
 	}
-	p, err := lines.Plot()
-	if err != nil {
-		return nil, err
-	}
-	return encodePicture(name, p, 14, 10)
-}
-
-// encodePicture draws a picture of that size in centimetres, in the format of its name.
-func encodePicture(name string, p *plot.Plot, width, height float64) ([]byte, error) {
-	format, err := pictureFormat(name)
-	if err != nil {
-		return nil, err
-	}
-	return picture.Encode(p, width, height, format)
-}
-
-// pictureFormat returns the format that the name of a picture's file ends in.
-func pictureFormat(name string) (string, error) {
-	switch ext := path.Ext(name); ext {
-	case ".png", ".svg":
-		return ext[1:], nil
-	}
-	return "", usage("%s: pictures are written as .png or .svg", name)
+	return lines
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 	"github.com/bochner-ml/bochner/transforms"
@@ -50,36 +49,18 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if err := o.Job.vacant(ctx, o.Model); err != nil {
-		return nil, err
-	}
-	d, err := openData(ctx, o.Data)
+	t, err := TrainOptions{MapOptions: o.MapOptions, Model: o.Model}.begin(ctx, o.Model, o.labeled)
 	if err != nil {
 		return nil, err
 	}
-	if o.Picture != "" && !d.Labeled {
-		if err := unlabeledPicture(d); err != nil {
-			return nil, err
-		}
-	}
-	j, err := newJob(ctx, o.Job, o.Model)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { j.close(ctx, err) }()
-
-	t := &training{job: j, opts: TrainOptions{MapOptions: o.MapOptions, Model: o.Model}}
-	err = j.timed(ctx, "profile", func(ctx context.Context) (err error) {
-		t.looked, err = j.look(ctx, d, o.MapOptions)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if o.Components > t.recipe.dim {
+	defer func() { t.close(ctx, err) }()
+	switch {
+	case o.Components > t.recipe.dim:
 		return nil, usage("--components %d: there are only %d features", o.Components, t.recipe.dim)
+	case o.Picture != "" && (t.target.Classes == nil || len(t.target.Classes.Classes) > mostClouds):
+		return nil, usage("--picture: labels are to be classes, at most %d (see --task)", mostClouds)
 	}
-	err = j.timed(ctx, "train", func(ctx context.Context) error {
+	err = t.timed(ctx, "train", func(ctx context.Context) error {
 		fit, err := t.fitSums(ctx, nil, &transforms.Fold{Recipe: t.recipe.sealed, Outputs: 1, Folds: 1, Components: o.Components})
 		t.learner = models.Learner{Kind: "pca", Folds: 1, Components: fit.Components}
 		return err
@@ -87,7 +68,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.timed(ctx, "publish", t.publish); err != nil {
+	if err := t.timed(ctx, "publish", t.publish); err != nil {
 		return nil, err
 	}
 	if o.Picture != "" {
@@ -108,13 +89,11 @@ func (o EmbedOptions) validate() error {
 	if o.Components < 1 || o.Components > maxComponents {
 		return usage("--components must be between 1 and %d (have %d)", maxComponents, o.Components)
 	}
-	if o.Picture != "" {
-		if _, err := pictureFormat(o.Picture); err != nil {
-			return err
-		}
-		if o.Components < 2 {
-			return usage("--picture takes 2 components or more")
-		}
+	if err := validPicture(o.Picture); err != nil {
+		return err
+	}
+	if o.Picture != "" && o.Components < 2 {
+		return usage("--picture takes 2 components or more (have %d)", o.Components)
 	}
 	if err := o.Job.validate(o.Data, o.Model, place{"model", o.Model}); err != nil {
 		return err
@@ -124,8 +103,11 @@ func (o EmbedOptions) validate() error {
 
 const maxComponents = 1024
 
-// unlabeledPicture says what a picture lacks.
-func unlabeledPicture(d *dataset.Dataset) error {
+// labeled returns an error unless the data have the labels that the picture takes.
+func (o EmbedOptions) labeled(d *dataset.Dataset) error {
+	if o.Picture == "" || d.Labeled {
+		return nil
+	}
 	return usage("--picture colours rows by their labels; %w", unlabeled(d))
 }
 
@@ -135,9 +117,6 @@ const mostClouds = 12
 // drawEmbedding draws a sample of the rows along the first two components, coloured
 // by their classes.
 func (t *training) drawEmbedding(ctx context.Context, name string) error {
-	if t.target.Classes == nil || len(t.target.Classes.Classes) > mostClouds {
-		return usage("--picture: labels are to be classes, at most %d (see --task); the model was made", mostClouds)
-	}
 	found, err := t.sample(ctx)
 	if err != nil {
 		return err
@@ -157,15 +136,7 @@ func (t *training) drawEmbedding(ctx context.Context, name string) error {
 		c := &s.Clouds[int(y)]
 		c.X, c.Y = append(c.X, float64(scores[i*k])), append(c.Y, float64(scores[i*k+1]))
 	}
-	p, err := s.Plot()
-	if err != nil {
-		return err
-	}
-	data, err := encodePicture(name, p, 15, 13)
-	if err != nil {
-		return err
-	}
-	return storage.WriteFile(ctx, name, data)
+	return writePicture(ctx, name, s, 15, 13)
 }
 
 // WriteTo prints the result for people.

@@ -2,6 +2,7 @@ package pipelines
 
 import (
 	"context"
+	"encoding"
 	"fmt"
 	"io"
 	"strings"
@@ -51,10 +52,8 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := validFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if o.Reliability != "" {
-		if _, err := pictureFormat(o.Reliability); err != nil {
-			return nil, err
-		}
+	if err := validPicture(o.Reliability); err != nil {
+		return nil, err
 	}
 	if err := o.Job.validate(o.Data, "", place{"model", o.Model}); err != nil {
 		return nil, err
@@ -71,19 +70,14 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 			return nil, err
 		}
 	}
-	if !d.Labeled {
-		return nil, unlabeled(d)
+	if err := labeled(d); err != nil {
+		return nil, err
 	}
 	classes := manifest.Task == models.Classification
 	if err := g.fits(classes); err != nil {
 		return nil, err
 	}
-	dir, remove, err := scratch()
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	j, err := newJob(ctx, o.Job, storage.Join(dir, "evaluation"))
+	j, err := newScratchJob(ctx, o.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +91,14 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		Predict: &transforms.Predict{Model: model, SHA256: manifest.SHA256},
 	}
 	j.progress.phase("evaluating", 0)
-	files, reports, err := j.scan(ctx, pass, "score", func(s beam.Scope, sc transforms.Scan, files passFiles) {
-		sum, reports := transforms.Score(s, sc, classes)
-		transforms.Write(s, files.sum, sum)
-		transforms.WriteLines(s, files.reports, reports)
+	var scores transforms.ClassScores
+	var targets score.Targets
+	var sum encoding.BinaryUnmarshaler = &targets
+	if classes {
+		sum = &scores
+	}
+	_, reports, err := j.scanSum(ctx, pass, "score", sum, func(s beam.Scope, sc transforms.Scan) (beam.PCollection, beam.PCollection) {
+		return transforms.Score(s, sc, classes)
 	})
 	if err != nil {
 		return nil, err
@@ -111,30 +109,18 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	result.Aside = result.Rows.Listed
-	data, err := storage.ReadFile(ctx, files.sum, maxState)
-	if err != nil {
-		return nil, err
-	}
 	if classes {
-		var sum transforms.ClassScores
-		if err := sum.UnmarshalBinary(data); err != nil {
-			return nil, err
-		}
-		report := sum.Hits.Report(manifest.Vocabulary.Classes)
+		report := scores.Hits.Report(manifest.Vocabulary.Classes)
 		result.Classes = &report
-		if sum.Chances != nil {
-			result.Probabilities = probabilityReport(report.Rows, sum.Chances)
+		if scores.Chances != nil {
+			result.Probabilities = probabilityReport(report.Rows, scores.Chances)
 		}
 	} else {
-		var sum score.Targets
-		if err := sum.UnmarshalBinary(data); err != nil {
-			return nil, err
-		}
-		report := sum.Report()
+		report := targets.Report()
 		result.Targets = &report
 	}
 	if o.Reliability != "" {
-		if err := writeReliability(ctx, o.Reliability, result.Probabilities); err != nil {
+		if err := writePicture(ctx, o.Reliability, result.Probabilities.diagram(), 14, 12); err != nil {
 			return nil, err
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -232,20 +230,9 @@ func (t *training) surveyRows(ctx context.Context, folds, sample int) (*profile.
 		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
 		Held: folds, Sample: sample,
 	}
-	files, _, err := t.scan(ctx, pass, "survey", func(s beam.Scope, sc transforms.Scan, files passFiles) {
-		sum, reports := transforms.Survey(s, sc)
-		transforms.Write(s, files.sum, sum)
-		transforms.WriteLines(s, files.reports, reports)
-	})
-	if err != nil {
-		return nil, err
-	}
-	data, err := storage.ReadFile(ctx, files.sum, maxState)
-	if err != nil {
-		return nil, err
-	}
 	sum := new(profile.Sum)
-	return sum, sum.UnmarshalBinary(data)
+	_, _, err := t.scanSum(ctx, pass, "survey", sum, transforms.Survey)
+	return sum, err
 }
 
 // sample returns a sample of all rows with their labels.

@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 )
@@ -43,12 +42,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	if err != nil {
 		return nil, err
 	}
-	dir, remove, err := scratch()
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	j, err := newJob(ctx, o.Job, storage.Join(dir, "inspection"))
+	j, err := newScratchJob(ctx, o.Job)
 	if err != nil {
 		return nil, err
 	}

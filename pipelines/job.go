@@ -14,6 +14,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -42,6 +43,7 @@ type job struct {
 	opts     JobOptions
 	engine   Engine
 	work     *work
+	scratch  string // directory to remove at the end; "" for none
 	progress *progress
 	seconds  map[string]float64 // wall time by part of the job
 
@@ -63,6 +65,9 @@ func newJob(ctx context.Context, o JobOptions, out string) (*job, error) {
 func (j *job) close(ctx context.Context, err error) {
 	j.progress.done()
 	j.work.close(ctx, err)
+	if j.scratch != "" {
+		os.RemoveAll(j.scratch)
+	}
 }
 
 // timed runs a part of the job and notes how long it took.
@@ -89,8 +94,18 @@ func openData(ctx context.Context, o dataset.Options) (*dataset.Dataset, error) 
 	return dataset.Open(ctx, o)
 }
 
-// scratch is a directory for a job that makes no directory of its own.
-func scratch() (dir string, remove func(), err error) {
-	dir, err = os.MkdirTemp("", "bochner-")
-	return dir, func() { os.RemoveAll(dir) }, err
+// newScratchJob begins a job that makes no directory: what it keeps is gone when it is
+// closed.
+func newScratchJob(ctx context.Context, o JobOptions) (*job, error) {
+	dir, err := os.MkdirTemp("", "bochner-")
+	if err != nil {
+		return nil, err
+	}
+	j, err := newJob(ctx, o, storage.Join(dir, "job"))
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	j.scratch = dir
+	return j, nil
 }

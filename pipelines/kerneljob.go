@@ -9,8 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"gonum.org/v1/plot"
-
 	"github.com/bochner-ml/bochner/features/approx"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/picture"
@@ -62,23 +60,22 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	place := o.Out
-	if o.Out == "" {
-		dir, remove, err := scratch()
-		if err != nil {
+	if o.Out != "" {
+		if err := o.Job.vacant(ctx, o.Out); err != nil {
 			return nil, err
 		}
-		defer remove()
-		place = storage.Join(dir, "comparison")
-	} else if err := o.Job.vacant(ctx, o.Out); err != nil {
-		return nil, err
 	}
 	d, err := openData(ctx, o.Data)
 	if err != nil {
 		return nil, err
 	}
 	d.Labeled = false // a kernel does not look at labels
-	j, err := newJob(ctx, o.Job, place)
+	var j *job
+	if o.Out == "" {
+		j, err = newScratchJob(ctx, o.Job)
+	} else {
+		j, err = newJob(ctx, o.Job, o.Out)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -185,22 +182,12 @@ func (r *CompareResult) files() ([]storage.File, error) {
 		return nil, err
 	}
 	files := []storage.File{{Name: "errors.json", Data: append(table, '\n')}}
-	chart, err := r.chart()
-	if err != nil {
-		return nil, err
-	}
-	for _, format := range []string{"png", "svg"} {
-		data, err := picture.Encode(chart, 16, 11, format)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, storage.File{Name: "errors." + format, Data: data})
-	}
-	return files, nil
+	pictures, err := pictureFiles("errors", r.chart(), 16, 11)
+	return append(files, pictures...), err
 }
 
-// chart draws the root mean squared error by the number of features.
-func (r *CompareResult) chart() (*plot.Plot, error) {
+// chart shows the root mean squared error by the number of features.
+func (r *CompareResult) chart() picture.Lines {
 	chart := picture.Lines{
 		Title: fmt.Sprintf("Features against the %s", r.Kernel),
 		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95 %%)", groups(int64(r.Pairs))),
@@ -215,7 +202,7 @@ func (r *CompareResult) chart() (*plot.Plot, error) {
 		}
 		chart.Series = append(chart.Series, s)
 	}
-	return chart.Plot()
+	return chart
 }
 
 // WriteTo prints the result for people.

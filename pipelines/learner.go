@@ -131,10 +131,8 @@ func (o LearnerOptions) validate() error {
 		if len(o.Augment) > 0 && o.Name == "svm" {
 			return usage("--augment: the dual variables of svm belong to rows that stay as they are; --learner sgd learns from changing ones")
 		}
-		if o.Curve != "" {
-			if _, err := pictureFormat(o.Curve); err != nil {
-				return err
-			}
+		if err := validPicture(o.Curve); err != nil {
+			return err
 		}
 		return o.Rounds.validate()
 	}

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
@@ -121,25 +118,16 @@ func (j *job) profile(ctx context.Context, d *dataset.Dataset, maxBad float64, s
 	if d.Labeled {
 		pass.Target = &transforms.Target{Open: open}
 	}
-	files, reports, err := j.scan(ctx, pass, "profile", func(s beam.Scope, sc transforms.Scan, files passFiles) {
-		sum, reports := transforms.Profile(s, sc)
-		transforms.Write(s, files.sum, sum)
-		transforms.WriteLines(s, files.reports, reports)
-	})
-	if err != nil {
+	p := new(profiled)
+	var reports []dataset.Report
+	var err error
+	if p.encoded, reports, err = j.scanSum(ctx, pass, "profile", &p.sum, transforms.Profile); err != nil {
 		return nil, err
 	}
-	p := new(profiled)
 	if p.counts, err = count(d, reports, maxBad); err != nil {
 		return nil, err
 	}
 	p.shards, _ = dataset.Tile(reports)
-	if p.encoded, err = storage.ReadFile(ctx, files.sum, maxState); err != nil {
-		return nil, err
-	}
-	if err := p.sum.UnmarshalBinary(p.encoded); err != nil {
-		return nil, err
-	}
 	if n := p.sum.Result().Rows; n != p.counts.Used {
 		return nil, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.counts.Used)
 	}

@@ -3,6 +3,7 @@ package pipelines
 import (
 	"bytes"
 	"context"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,6 +56,26 @@ func (j *job) scan(ctx context.Context, p *transforms.Pass, name string, build f
 		next.Shards = wholeFiles(p.Shards, again)
 		p = &next
 	}
+}
+
+// scanSum runs a pass that ends in one encoded sum, and reads it into sum. It returns
+// the bytes, too, and the reports, in the order of the rows.
+func (j *job) scanSum(ctx context.Context, p *transforms.Pass, name string, sum encoding.BinaryUnmarshaler, graph func(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)) (data []byte, reports []dataset.Report, err error) {
+	files, reports, err := j.scan(ctx, p, name, func(s beam.Scope, sc transforms.Scan, files passFiles) {
+		sum, reports := graph(s, sc)
+		transforms.Write(s, files.sum, sum)
+		transforms.WriteLines(s, files.reports, reports)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if data, err = storage.ReadFile(ctx, files.sum, maxState); err != nil {
+		return nil, nil, err
+	}
+	if err := sum.UnmarshalBinary(data); err != nil {
+		return nil, nil, fmt.Errorf("pipelines: %s: %w; run again without --resume", files.sum, err)
+	}
+	return data, reports, nil
 }
 
 func (j *job) scanOnce(ctx context.Context, p *transforms.Pass, name string, build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {

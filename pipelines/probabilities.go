@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/transforms"
@@ -57,20 +54,8 @@ func (t *training) calibrate(ctx context.Context, held scorer, folds int) error 
 		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Held: folds,
 		Calibrate: &transforms.Calibrate{Recipe: t.recipe.sealed, Outputs: t.outputs(), Weights: held.file, SHA256: held.sum},
 	}
-	files, _, err := t.scan(ctx, pass, "calibrate", func(s beam.Scope, sc transforms.Scan, files passFiles) {
-		counts, reports := transforms.Calibrations(s, sc)
-		transforms.Write(s, files.sum, counts)
-		transforms.WriteLines(s, files.reports, reports)
-	})
-	if err != nil {
-		return err
-	}
-	data, err := storage.ReadFile(ctx, files.sum, maxState)
-	if err != nil {
-		return err
-	}
 	var counts calibrate.Counts
-	if err := counts.UnmarshalBinary(data); err != nil {
+	if _, _, err := t.scanSum(ctx, pass, "calibrate", &counts, transforms.Calibrations); err != nil {
 		return err
 	}
 	if err := calibrate.Check(counts.ClassRows(), t.target.Classes.Classes); err != nil {

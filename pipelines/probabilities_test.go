@@ -213,7 +213,7 @@ func TestAReportOfNothingIsPrinted(t *testing.T) {
 	if r.NotFinite != 3 || !strings.Contains(b.String(), "3 rows without finite scores are left out") || math.IsNaN(r.ECE) {
 		t.Errorf("%+v\n%s", r, b.String())
 	}
-	if err := writeReliability(ctx, filepath.Join(t.TempDir(), "r.svg"), r); err != nil {
+	if err := writePicture(ctx, filepath.Join(t.TempDir(), "r.svg"), r.diagram(), 14, 12); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,13 +1,11 @@
 package pipelines
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math"
 	"text/tabwriter"
 
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 )
@@ -48,13 +46,8 @@ func shareError(b calibrate.Bin) float64 {
 	return math.Sqrt(b.Accuracy * (1 - b.Accuracy) / float64(b.Rows))
 }
 
-// writeReliability draws how far probabilities hold, as PNG or SVG by the name of the
-// file.
-func writeReliability(ctx context.Context, name string, r *ProbabilityReport) error {
-	format, err := pictureFormat(name)
-	if err != nil {
-		return err
-	}
+// diagram shows how far probabilities hold.
+func (r *ProbabilityReport) diagram() picture.Lines {
 	right, rows := picture.Series{Name: "share right, ± standard error"}, picture.Series{Name: "share of all rows"}
 	for _, b := range r.Bins {
 		if b.Rows == 0 {
@@ -63,18 +56,9 @@ func writeReliability(ctx context.Context, name string, r *ProbabilityReport) er
 		right.X, right.Y, right.Half = append(right.X, b.Confidence), append(right.Y, b.Accuracy), append(right.Half, shareError(b))
 		rows.X, rows.Y = append(rows.X, b.Confidence), append(rows.Y, float64(b.Rows)/float64(r.Rows))
 	}
-	lines := picture.Lines{
+	return picture.Lines{
 		Title: fmt.Sprintf("Reliability: calibration error %.4f, %s rows", r.ECE, groups(r.Rows)),
 		X:     "mean probability of the most probable class", Y: "share of rows", LegendLeft: true,
 		Series: []picture.Series{{Name: "as it should be", X: []float64{0, 1}, Y: []float64{0, 1}}, right, rows},
 	}
-	p, err := lines.Plot()
-	if err != nil {
-		return err
-	}
-	data, err := picture.Encode(p, 14, 12, format)
-	if err != nil {
-		return err
-	}
-	return storage.WriteFile(ctx, name, data)
 }

@@ -62,6 +62,14 @@ func hint(l *rows.LabelSummary) string {
 	return ""
 }
 
+// labeled returns an error unless the data have labels.
+func labeled(d *dataset.Dataset) error {
+	if d.Labeled {
+		return nil
+	}
+	return unlabeled(d)
+}
+
 // unlabeled says how to name the labels of data that have none.
 func unlabeled(d *dataset.Dataset) error {
 	f := d.Files[0].Name

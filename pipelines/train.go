@@ -3,6 +3,7 @@ package pipelines
 import (
 	"context"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
@@ -31,57 +32,60 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if err := o.Job.vacant(ctx, o.Model); err != nil {
+	t, err := o.begin(ctx, o.Model, labeled)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { t.close(ctx, err) }()
+	if err := t.calibrates(); err != nil {
+		return nil, err
+	}
+	if o.learns() {
+		if err := t.timed(ctx, "align", t.findFeatures); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.timed(ctx, "train", t.fit); err != nil {
+		return nil, err
+	}
+	if err := t.timed(ctx, "publish", t.publish); err != nil {
+		return nil, err
+	}
+	if name := o.Learner.Curve; name != "" {
+		if err := writePicture(ctx, name, learningCurve(t.history), 14, 10); err != nil {
+			return nil, err
+		}
+	}
+	return t.result(), nil
+}
+
+// begin begins a job that makes the directory out: it opens the data, which must fit,
+// and looks them over. The caller closes it.
+func (o TrainOptions) begin(ctx context.Context, out string, fit func(*dataset.Dataset) error) (*training, error) {
+	if err := o.Job.vacant(ctx, out); err != nil {
 		return nil, err
 	}
 	d, err := openData(ctx, o.Data)
 	if err != nil {
 		return nil, err
 	}
-	if !d.Labeled {
-		return nil, unlabeled(d)
+	if err := fit(d); err != nil {
+		return nil, err
 	}
-	j, err := newJob(ctx, o.Job, o.Model)
+	j, err := newJob(ctx, o.Job, out)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { j.close(ctx, err) }()
-
 	t := &training{job: j, opts: o}
 	err = j.timed(ctx, "profile", func(ctx context.Context) (err error) {
-		if t.looked, err = j.look(ctx, d, o.base()); err != nil {
-			return err
-		}
-		return t.calibrates()
+		t.looked, err = j.look(ctx, d, o.base())
+		return err
 	})
 	if err != nil {
+		j.close(ctx, err)
 		return nil, err
 	}
-	if o.learns() {
-		err := j.timed(ctx, "align", func(ctx context.Context) (err error) {
-			t.learned, err = t.learnFeatures(ctx, o.Learned)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if err := j.timed(ctx, "train", t.fit); err != nil {
-		return nil, err
-	}
-	if err := j.timed(ctx, "publish", t.publish); err != nil {
-		return nil, err
-	}
-	if name := o.Learner.Curve; name != "" {
-		curve, err := curvePicture(name, t.history)
-		if err != nil {
-			return nil, err
-		}
-		if err := storage.WriteFile(ctx, name, curve); err != nil {
-			return nil, err
-		}
-	}
-	return t.result(), nil
+	return t, nil
 }
 
 // withDefaults fills in what was left to choose.
@@ -149,6 +153,13 @@ type training struct {
 	learned *Found
 	game    []align.Report
 	notes   []string
+}
+
+// findFeatures takes features that are found in the data in place of those that were
+// drawn.
+func (t *training) findFeatures(ctx context.Context) (err error) {
+	t.learned, err = t.learnFeatures(ctx, t.opts.Learned)
+	return err
 }
 
 // fit fits the weights.

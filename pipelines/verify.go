@@ -93,15 +93,10 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if _, kept := manifest.File(stateFile); !kept {
 		return nil, usage("%s has a gap, but not the dual variables to prove it, which were too large to keep", o.Model)
 	}
-	if !d.Labeled {
-		return nil, unlabeled(d)
-	}
-	dir, remove, err := scratch()
-	if err != nil {
+	if err := labeled(d); err != nil {
 		return nil, err
 	}
-	defer remove()
-	j, err := newJob(ctx, o.Job, storage.Join(dir, "verification"))
+	j, err := newScratchJob(ctx, o.Job)
 	if err != nil {
 		return nil, err
 	}
