@@ -126,7 +126,7 @@ func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transf
 	}
 	return t.run(ctx, func(s beam.Scope) {
 		parts, reports := transforms.FoldRidge(s, sc)
-		stored := transforms.StoreParts(s, st, transforms.Merge(s, parts))
+		stored := transforms.StoreParts(s, sc, st, transforms.Merge(s, parts))
 		transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, stored, reports))
 	})
 }

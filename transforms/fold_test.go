@@ -82,7 +82,7 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc Scan) ([]by
 	sc.Pass = uri
 	pipeline, s := beam.NewPipelineWithRoot()
 	parts, reports := FoldRidge(s, sc)
-	Write(s, st.Fit, Solve(s, sc, st, StoreParts(s, st, Merge(s, parts)), reports))
+	Write(s, st.Fit, Solve(s, sc, st, StoreParts(s, sc, st, Merge(s, parts)), reports))
 	if _, err := runners[runner](ctx, pipeline); err != nil {
 		t.Fatal(FindFault(err))
 	}

@@ -10,8 +10,10 @@ import (
 	"reflect"
 	"runtime"
 	"sort"
+	"sync"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -42,9 +44,9 @@ type State struct {
 
 // StoreParts writes every merged part as a file of the work directory and
 // returns a line of JSON for each.
-func StoreParts(s beam.Scope, st State, parts beam.PCollection) beam.PCollection {
+func StoreParts(s beam.Scope, sc Scan, st State, parts beam.PCollection) beam.PCollection {
 	s = s.Scope("transforms.StoreParts")
-	return beam.ParDo(s, &storePartFn{Dir: st.Dir}, parts)
+	return beam.ParDo(s, &storePartFn{Dir: st.Dir, Threads: sc.Threads}, parts)
 }
 
 // stored is a part in a file.
@@ -54,16 +56,56 @@ type stored struct {
 	SHA256 string `json:"sha256"`
 }
 
-type storePartFn struct{ Dir string }
+type storePartFn struct {
+	Dir     string
+	Threads int
+	bundle  *partsBundle
+}
 
-func (f *storePartFn) ProcessElement(ctx context.Context, key int, p Part) ([]byte, error) {
+// partsBundle is the parts of a bundle that are on their way to their files.
+type partsBundle struct {
+	*errgroup.Group
+	ctx   context.Context // ends with the first error
+	mu    sync.Mutex
+	lines [][]byte
+}
+
+func (f *storePartFn) StartBundle(ctx context.Context, _ func([]byte)) {
+	f.bundle = new(partsBundle)
+	f.bundle.Group, f.bundle.ctx = errgroup.WithContext(ctx)
+	f.bundle.SetLimit(max(1, f.Threads))
+}
+
+func (f *storePartFn) ProcessElement(_ context.Context, key int, p Part, _ func([]byte)) {
+	b := f.bundle
+	b.Go(func() error {
+		line, err := f.store(b.ctx, key, p)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.lines = append(b.lines, line)
+		return err
+	})
+}
+
+func (f *storePartFn) FinishBundle(_ context.Context, emit func([]byte)) error {
+	if err := f.bundle.Wait(); err != nil {
+		return asFault(Internal, err)
+	}
+	for _, line := range f.bundle.lines {
+		emit(line)
+	}
+	return nil
+}
+
+// store writes a part and returns its line.
+func (f *storePartFn) store(ctx context.Context, key int, p Part) ([]byte, error) {
 	defer clock(storing)()
 	data := encodePart(p)
 	sum := sha256.Sum256(data)
 	st := stored{Key: key, SHA256: hex.EncodeToString(sum[:])}
 	st.File = fmt.Sprintf("part-%06d-%.16s", key, st.SHA256)
 	if err := storage.WriteFile(ctx, storage.Join(f.Dir, st.File), data); err != nil {
-		return nil, asFault(Internal, err)
+		return nil, err
 	}
 	return json.Marshal(st)
 }
@@ -149,16 +191,18 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 	}
 	sum := ridge.NewSum(shape)
 	load := func(fold int) (*ridge.Sum, error) {
+		var loads errgroup.Group
+		loads.SetLimit(threads)
 		for k := range ridge.NumParts(shape) {
-			part, err := loadPart(ctx, st.Dir, parts[PartKey(shape, fold, k)])
-			if err != nil {
-				return nil, err
-			}
-			if err := sum.SetPart(k, part.Values); err != nil {
-				return nil, err
-			}
+			loads.Go(func() error {
+				part, err := loadPart(ctx, st.Dir, parts[PartKey(shape, fold, k)])
+				if err != nil {
+					return err
+				}
+				return sum.SetPart(k, part.Values)
+			})
 		}
-		return sum, nil
+		return sum, loads.Wait()
 	}
 	var linear, held *models.Linear
 	var report FitReport

@@ -44,7 +44,7 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 			got, want, _ := tables(t, s, 2, lambda...)
 			for i, row := range got {
 				for _, v := range [][2]float64{{row.MSE, want[i].MSE}, {row.StdErr, want[i].StdErr}, {row.Train, want[i].Train}} {
-					if math.Abs(v[0]-v[1]) > 2e-6*want[i].MSE {
+					if math.Abs(v[0]-v[1]) > 1e-4*want[i].MSE {
 						t.Errorf("lambda %g: %.12g by descent, %.12g by factoring", row.Lambda, v[0], v[1])
 					}
 				}
@@ -85,8 +85,8 @@ func TestDescentConverges(t *testing.T) {
 		if !s.solved {
 			t.Errorf("lambda %g is not solved", p.Lambda[i])
 		}
-		s.solution(y)
-		got := slices.Clone(y.v)
+		got := make([]float64, len(y.v))
+		transpose(got, s.x, y.shape.Outputs, y.shape.Dim)
 		if _, ok := y.solve(s.mu, total, fold); !ok {
 			t.Fatal("not positive definite")
 		}
@@ -138,7 +138,7 @@ func TestWhatDescentCannotSolveIsFactored(t *testing.T) {
 	if got[1] != want[1] {
 		t.Errorf("lambda 1e-12: %+v, by factoring %+v", got[1], want[1])
 	}
-	if math.Abs(got[2].MSE-want[2].MSE) > 1e-7*want[2].MSE {
+	if math.Abs(got[2].MSE-want[2].MSE) > 1e-5*want[2].MSE {
 		t.Errorf("lambda 1e-3: %+v, by factoring %+v", got[2], want[2])
 	}
 }

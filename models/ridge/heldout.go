@@ -2,39 +2,33 @@ package ridge
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// heldOut computes the error of weights on rows they were not fitted to, from
+// heldOut computes the errors of weights on rows they were not fitted to, from
 // the sum of those rows alone.
 type heldOut struct {
 	shape   Shape
 	threads int
 
 	colMean []float64   // φ̄ of the fold, length D
-	vt      []float64   // row-major k×D, so that products run along memory
 	scratch [][]float64 // of each worker, see form
-	forms   []float64   // a term of the quadratic form for each tile
+	forms   []float64   // for each tile, a term of each quadratic form
 }
 
 func newHeldOut(shape Shape, threads int) *heldOut {
-	h := &heldOut{
+	return &heldOut{
 		shape: shape, threads: threads,
 		colMean: make([]float64, shape.Dim),
-		vt:      make([]float64, shape.Dim*shape.Outputs),
 		scratch: make([][]float64, max(1, threads)),
-		forms:   make([]float64, blas.NumTiles(shape.Dim)),
 	}
-	side := min(shape.Dim, blas.TileDim)
-	for i := range h.scratch {
-		h.scratch[i] = make([]float64, side+(side+1)*shape.Outputs)
-	}
-	return h
 }
 
-// squares returns Σ‖q - Vᵀz - b‖² over the rows of fold, in grid units, for the
-// V and b of the system y.
+// squares returns Σ‖q - Vᵀz - b‖² over the rows of fold, in grid units, for each of
+// several V, fitted to the rows of the system y, and the b that belongs to it. Each V
+// is k rows of D in vt, the transpose, so that products run along memory.
 //
 // With the fold's own means taken out of every term, so that nothing large
 // cancels, it is
@@ -44,7 +38,7 @@ func newHeldOut(shape Shape, threads int) *heldOut {
 // R_c and G_c centred on the fold, q̄₀ and z̄₀ the means of the rows that V was
 // fitted to: the last term is the square of the mean residual, as
 // b = q̄₀ - Vᵀz̄₀.
-func (h *heldOut) squares(y *system, fold *Sum) float64 {
+func (h *heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 	d, k, w := h.shape.Dim, h.shape.Outputs, h.shape.width()
 	n := fold.head[0]
 	fold.columnSums(h.colMean)
@@ -52,43 +46,52 @@ func (h *heldOut) squares(y *system, fold *Sum) float64 {
 		h.colMean[j] /= n
 	}
 
-	var e float64
-	shift := make([]float64, k) // the mean residual of each output
+	var squares float64 // Σ‖q-q̄‖²
 	for c := range k {
-		e += centredSquares(fold, nil, c)
-		shift[c] = fold.head[1+c]/n - y.outSum[c]/y.n
+		squares += centredSquares(fold, nil, c)
 	}
-	for j, m := range h.colMean {
-		m0 := y.colSum[j] / y.n
-		for c, v := range y.v[j*k : (j+1)*k] {
-			h.vt[c*d+j] = v
-			r := fold.cross[j*w+c] - float64(m*fold.head[1+c])
-			e -= 2 * float64(v*r)
-			shift[c] -= float64(v * (m - m0))
+	out := make([]float64, len(vt)/(k*d))
+	parallel(len(out), h.threads, func(_, i int) {
+		e := squares
+		for c := range k {
+			shift := fold.head[1+c]/n - y.outSum[c]/y.n // the mean residual
+			for j, v := range vt[(i*k+c)*d:][:d] {
+				m := h.colMean[j]
+				e -= 2 * float64(v*(fold.cross[j*w+c]-float64(m*fold.head[1+c])))
+				shift -= float64(v * (m - y.colSum[j]/y.n))
+			}
+			e += float64(n * float64(shift*shift))
 		}
-	}
-	for _, v := range shift {
-		e += float64(n * float64(v*v))
-	}
-
-	forTiles(d, h.threads, func(worker, t, i, j int) {
-		h.forms[t] = h.form(h.scratch[worker], fold.tiles[t], i, j, n)
+		out[i] = e
 	})
-	// In the order of the tiles, whichever worker had them.
-	for _, v := range h.forms {
-		e += v
+
+	forms := blas.NumTiles(d) * len(out)
+	h.forms = slices.Grow(h.forms[:0], forms)[:forms]
+	forTiles(d, h.threads, func(worker, t, i, j int) {
+		side := min(d, blas.TileDim)
+		h.scratch[worker] = slices.Grow(h.scratch[worker][:0], side+(side+1)*k*len(out))
+		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.tiles[t], vt, i, j, n)
+	})
+	for i := range out {
+		// In the order of the tiles, whichever worker had them.
+		for t := i; t < len(h.forms); t += len(out) {
+			out[i] += h.forms[t]
+		}
+		out[i] = max(out[i], 0) // a perfect fit can end a rounding error below zero
 	}
-	return max(e, 0) // a perfect fit can end a rounding error below zero
+	return out
 }
 
-// form returns what tile (i, j) of G_c and its mirror add to tr VᵀG_cV. The
+// form stores what tile (i, j) of G_c and its mirror add to tr VᵀG_cV of each V. The
 // scratch has room for a row of the tile, for a number for each of its rows and
-// outputs, and for one more for each output.
-func (h *heldOut) form(scratch, tile []float64, i, j int, n float64) float64 {
+// of all outputs, and for one more for each of those.
+func (h *heldOut) form(dst, scratch, tile, vt []float64, i, j int, n float64) {
 	d, k := h.shape.Dim, h.shape.Outputs
+	all := k * len(dst)
 	top, left := i*blas.TileDim, j*blas.TileDim
 	rows, cols := blas.TileRows(d, i), blas.TileRows(d, j)
-	row, terms, dots := scratch[:cols], scratch[cols:][:k*rows], scratch[cols+k*rows:][:k]
+	scratch = scratch[:cols+all*(rows+1)]
+	row, terms, dots := scratch[:cols], scratch[cols:][:all*rows], scratch[cols+all*rows:]
 	for a := range rows {
 		sum := n * h.colMean[top+a]
 		from, mean := tile[a*cols:][:cols], h.colMean[left:][:cols]
@@ -100,17 +103,19 @@ func (h *heldOut) form(scratch, tile []float64, i, j int, n float64) float64 {
 		if i == j {
 			upTo, own = a, row[a]
 		}
-		blas.Dots(dots, row[:upTo], h.vt[left:], d)
+		blas.Dots(dots, row[:upTo], vt[left:], d)
 		for c, p := range dots {
-			v := h.vt[c*d+top+a]
+			v := vt[c*d+top+a]
 			terms[c*rows+a] = float64(v * (2*p + float64(own*v)))
 		}
 	}
-	var e float64
-	for _, t := range terms {
-		e += t
+	for f := range dst {
+		var e float64
+		for _, t := range terms[f*k*rows:][:k*rows] {
+			e += t
+		}
+		dst[f] = e
 	}
-	return e
 }
 
 // centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows

@@ -163,6 +163,7 @@ func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, trials []trial, tallies []tally) {
 	y.centre(total, fold)
 	var systems []*descending
+	var held []float64 // of the systems
 	solved := make([]*descending, len(trials))
 	for t, trial := range trials {
 		if trial.by != nil && tallies[trial.index].failed == "" {
@@ -173,7 +174,9 @@ func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, tri
 	if len(systems) > 0 {
 		lower(y, y.square, 0)
 		y.rightSides(total, fold)
-		(&descent{y: y}).run(systems)
+		d := &descent{y: y}
+		d.run(systems)
+		held = h.squares(y, fold, d.x)
 	}
 	rows := fold.head[0]
 	for t, trial := range trials {
@@ -182,14 +185,21 @@ func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, tri
 			continue
 		}
 		mu := p.mu(y, lambda)
+		var e float64
 		if s := solved[t]; s != nil && s.solved {
-			s.solution(y)
-		} else if pivot, ok := y.solve(mu, total, fold); !ok {
-			tally.failed = notDefinite(pivot, total.shape.Dim)
-			p.report("ridge: fold %d of %d: lambda %g: %s", number+1, p.Folds, lambda, tally.failed)
-			continue
+			transpose(y.v, s.x, total.shape.Outputs, total.shape.Dim)
+			e = held[s.index]
+		} else {
+			pivot, ok := y.solve(mu, total, fold)
+			if !ok {
+				tally.failed = notDefinite(pivot, total.shape.Dim)
+				p.report("ridge: fold %d of %d: lambda %g: %s", number+1, p.Folds, lambda, tally.failed)
+				continue
+			}
+			vt := make([]float64, len(y.v))
+			transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
+			e = h.squares(y, fold, vt)[0]
 		}
-		e := h.squares(y, fold)
 		tally.held, tally.heldRows = tally.held+e, tally.heldRows+rows
 		tally.train, tally.trainRows = tally.train+y.trainError(mu, total, fold), tally.trainRows+y.n
 		tally.means = append(tally.means, e/rows)

@@ -84,12 +84,13 @@ func Memory(shape Shape, folds, threads int) int64 {
 	side := min(d, blas.TileDim)
 	bytes := shape.Bytes() + 8*d*d + 2*8*d*k + 4*d*k
 	if folds > 1 {
-		fold := shape.Bytes()
+		fold, forms := shape.Bytes(), k
 		if descends(shape) {
 			// A square in float32, in which the factors are made, is gone by then.
-			fold = max(fold, 4*d*d) + maxFactors*(blas.TriangleBytes(shape.Dim)+5*8*d*k)
+			fold = max(fold, 4*d*d) + maxFactors*(blas.TriangleBytes(shape.Dim)+7*8*d*k)
+			forms *= maxFactors
 		}
-		bytes += fold + 8*d*k + 8*(side+(side+1)*k)*int64(max(threads, 1))
+		bytes += fold + 8*d*k + 8*(side+(side+1)*forms)*int64(max(threads, 1))
 	}
 	return bytes
 }
