@@ -71,7 +71,7 @@ func (t *training) alignRows(ctx context.Context, a LearnedOptions) (x []float32
 		}
 		n = int(t.counts.Used)
 	case n == 0:
-		n = max(1, min(DefaultSample, chosenSampled/max(dim, t.found.Dim)))
+		n = chosenSample(max(dim, t.found.Dim))
 	}
 	if most := maxSampled / max(dim, t.found.Dim); n > most {
 		return nil, nil, usage("--sample: of rows of %d numbers at most %d are searched on (have %d)", max(dim, t.found.Dim), most, n)
@@ -92,23 +92,13 @@ func (t *training) alignRows(ctx context.Context, a LearnedOptions) (x []float32
 
 // form is that of the features, and how many frequencies they take.
 func (t *training) form() (form fourier.Form, frequencies int) {
-	form = t.recipe.mapping.form
-	if form == fourier.Paired {
-		return form, t.opts.Kernel.Features / 2
-	}
-	return form, t.opts.Kernel.Features
+	return t.recipe.mapping.form, t.recipe.mapping.frequencies()
 }
 
 // playGame finds frequencies by rounds of the game over all rows.
 func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions, x []float32, class []int32) (features.Recipe, error) {
 	form, frequencies := t.form()
-	o := presets[a.Preset](found.Lambda, t.recipe.width, frequencies, t.opts.Seed)
-	o.Alternations = 0 // align.Learner projects exactly
-	for to, given := range map[*int]int{&o.Search.Chains: a.Chains, &o.Search.Steps: a.Steps, &o.Take: a.Take} {
-		if given > 0 {
-			*to = given
-		}
-	}
+	o := a.game(found.Lambda, t.recipe.width, frequencies, t.opts.Seed)
 	dim := t.recipe.scaling.dim
 	learner := &align.Learner{Options: o, Dim: dim, Classes: t.outputs(), Partitions: a.Partitions, X: x, Class: class}
 	if err := learner.Validate(); err != nil {

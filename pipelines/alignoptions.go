@@ -46,8 +46,14 @@ const (
 	chosenSampled = 1 << 24 // numbers, where the size is chosen
 )
 
-// roundsOfAGame is how many rounds over the data one round of the game takes: see align.Learner.
-const roundsOfAGame = 5
+// What one round of the game takes: see align.Learner.
+const (
+	roundsOfAGame = 5 // rounds of package rounds
+	readsOfAGame  = 2 // of these read the rows
+)
+
+// chosenSample is how many rows of dim numbers are searched on where nothing is said.
+func chosenSample(dim int) int { return max(1, min(DefaultSample, chosenSampled/dim)) }
 
 func (a LearnedOptions) withDefaults() LearnedOptions {
 	if a.By == "" {
@@ -80,6 +86,18 @@ func (a LearnedOptions) withDefaults() LearnedOptions {
 // presets are the options of the game by the names of the flag.
 var presets = map[string]func(lambda, width float64, frequencies int, seed uint64) align.Options{
 	"paper": align.Paper, "demo": align.Demo,
+}
+
+// game returns the options of a game for so many frequencies.
+func (a LearnedOptions) game(lambda, width float64, frequencies int, seed uint64) align.Options {
+	o := presets[a.Preset](lambda, width, frequencies, seed)
+	o.Alternations = 0 // align.Learner projects exactly
+	for to, given := range map[*int]int{&o.Search.Chains: a.Chains, &o.Search.Steps: a.Steps, &o.Take: a.Take} {
+		if given > 0 {
+			*to = given
+		}
+	}
+	return o
 }
 
 // validate refuses what cannot be right whatever the data are. The kernel is the one whose

@@ -207,6 +207,14 @@ func (k KernelOptions) mapping() (mapping, error) {
 	return m, nil
 }
 
+// frequencies is how many the features take, of a kernel that has frequencies.
+func (m mapping) frequencies() int {
+	if m.form == fourier.Paired {
+		return m.Features / 2
+	}
+	return m.Features
+}
+
 // found tells that the features are found in data, not drawn.
 func (k KernelOptions) found() bool { return k.Name == "learned" || k.Name == "harmonic" }
 

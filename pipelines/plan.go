@@ -26,8 +26,11 @@ type Plan struct {
 	Passes  int            `json:"passes"`     // over the data
 	Lanes   int            `json:"lanes"`
 	Learner string         `json:"learner"`
-	Rounds  int            `json:"rounds,omitempty"` // of a learner in rounds, for each λ at most
+	Rounds  int            `json:"rounds,omitempty"`      // of a learner in rounds, for each λ at most
+	Game    int            `json:"game_rounds,omitempty"` // of the search for features, if each finds as many as it may
 	jobs    int            // pipelines
+	maps    int            // passes that take all rows to all features
+	search  float64        // rows that the search for features takes to an angle, all in all
 	how     string         // what the passes are for
 
 	Features int   `json:"features"`
@@ -90,6 +93,12 @@ func PlanTraining(ctx context.Context, o TrainOptions) (*Plan, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	p.maps = p.Passes
+	if o.learns() {
+		if err := p.learning(o, dim); err != nil {
+			return nil, err
+		}
 	}
 	if p.Calibrate = o.Calibrate; p.Calibrate != "" {
 		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to calibrate"

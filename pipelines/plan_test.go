@@ -49,7 +49,6 @@ func TestPlansSayWhatTrainingTakes(t *testing.T) {
 	}
 }
 
-// Memory depends on the features and not on the rows.
 func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
 	name := write(t, t.TempDir(), "d.csv", strings.Join(made(t, "moons", 500, 1), ""))
 	o := TrainOptions{MapOptions: MapOptions{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: KernelOptions{Features: 512}}}
@@ -66,6 +65,59 @@ func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
 	}
 }
 
+// A round of the game reads the rows twice; before the first there are a sample and
+// the classes. The training itself plays as many rounds as the plan says.
+func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
+	name := write(t, t.TempDir(), "d.csv", strings.Join(made(t, "moons", 200, 1), ""))
+	o := TrainOptions{
+		MapOptions: MapOptions{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: KernelOptions{Name: "learned", Features: 50}},
+		Lambda:     LambdaOptions{Path: []float64{1e-4}},
+		Learned:    LearnedOptions{Take: 10, Chains: 100, Steps: 5, Sample: 150},
+	}
+	p := plan(t, o) // 25 frequencies
+	if p.Game != 3 || p.Passes != 2+1+1+2*3 || p.jobs != 2+1+4 {
+		t.Errorf("%+v", p)
+	}
+	if want := "10 over the data: one to look it over, one to train, one for a sample to find features on, 7 for 3 rounds of a game"; !strings.Contains(text(t, p), want) {
+		t.Errorf("%q is not in\n%s", want, text(t, p))
+	}
+	made := o
+	made.Model = t.TempDir() + "/model"
+	r, err := Train(ctx, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Found.Game.Round; got < p.Game || got > p.Game+1 {
+		t.Errorf("%d rounds of the game, the plan has %d", got, p.Game)
+	}
+	for name, test := range map[string]struct {
+		kernel, by, learner string
+		passes, game        int
+	}{
+		"lkrf":      {"learned", "lkrf", "", 3, 0},
+		"harmonics": {"harmonic", "", "", 3, 0},
+		"rounds":    {"learned", "", "svm", 1 + (4 + 1) + 1 + 7, 3},
+	} {
+		o := o
+		o.Kernel.Name, o.Learned.By, o.Learner.Name = test.kernel, test.by, test.learner
+		if o.Learner.Rounds.Rounds = 0; test.learner != "" {
+			o.Learner.Rounds.Rounds = 4
+		}
+		if p := plan(t, o); p.Passes != test.passes || p.Game != test.game {
+			t.Errorf("%s: %d passes, want %d; %+v", name, p.Passes, test.passes, p)
+		}
+	}
+	o.Job.Engine.Runner = dataflow
+	if got := text(t, plan(t, o)); !strings.Contains(got, "search for features ") {
+		t.Error(got)
+	}
+	o.Learned.By = "lkrf"
+	if got := text(t, plan(t, o)); strings.Contains(got, "search for features ") {
+		t.Error(got)
+	}
+}
+
+// Memory depends on the features and not on the rows.
 func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
 	few, many, wide := planned(t, 100, 256), planned(t, 20_000, 256), planned(t, 100, 1024)
 	if few.Worker != many.Worker || few.Solve != many.Solve || few.Shuffle != many.Shuffle {

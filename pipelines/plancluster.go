@@ -16,10 +16,11 @@ type ClusterPlan struct {
 	Workers int     `json:"workers"`
 	Threads int     `json:"threads_worker"` // lanes at a time on a worker
 	Lanes   int     `json:"lanes"`
-	Start   float64 `json:"seconds_start"` // of pipelines; all times are 0 where the rows cannot be told
-	Read    float64 `json:"seconds_read"`  // the data, in all passes
-	Fold    float64 `json:"seconds_fold"`  // maps and sums
-	Solve   float64 `json:"seconds_solve"` // on one worker
+	Start   float64 `json:"seconds_start"`            // of pipelines; all times are 0 where the rows cannot be told
+	Read    float64 `json:"seconds_read"`             // the data, in all passes
+	Fold    float64 `json:"seconds_fold"`             // maps and sums
+	Search  float64 `json:"seconds_search,omitempty"` // for features
+	Solve   float64 `json:"seconds_solve"`            // on one worker
 	Rates   Rates   `json:"assumed"`
 }
 
@@ -44,6 +45,10 @@ const clusterStart = 10
 // should take: longer than it takes to get the machines, or those are in vain.
 const planSeconds = 900
 
+// angleFlops is how many operations of a product take as long as what else a search
+// does with an angle: its sine and cosine, and their coefficients.
+const angleFlops = 150
+
 // maxPlanLanes bounds the lanes of a plan: the graph and what is shuffled grow with
 // each of them.
 const maxPlanLanes = 256
@@ -63,10 +68,12 @@ func (p *Plan) cluster(e Engine, dim int64) *ClusterPlan {
 	fold := float64(p.Rows) * features * (2*float64(dim)/c.Rates.Map + (features+1)/2/c.Rates.Gram)
 	if p.Learner != "ridge" {
 		// Each pass maps the rows, scores them and learns from them.
-		fold = float64(p.Passes) * float64(p.Rows) * features * 2 * float64(dim+2*int64(p.Outputs)) / c.Rates.Map
+		fold = float64(p.maps) * float64(p.Rows) * features * 2 * float64(dim+2*int64(p.Outputs)) / c.Rates.Map
 	}
+	// An angle of a row and a frequency is of two products.
+	search := p.search * float64(4*dim+angleFlops) / c.Rates.Map
 	if c.Lanes == 0 {
-		c.Lanes = min(max(int(math.Ceil((read+fold)/planSeconds)), remoteLanes), maxPlanLanes)
+		c.Lanes = min(max(int(math.Ceil((read+fold+search)/planSeconds)), remoteLanes), maxPlanLanes)
 	}
 	c.Lanes = max(1, min(c.Lanes, p.Shards))
 	c.machine(p)
@@ -74,7 +81,7 @@ func (p *Plan) cluster(e Engine, dim int64) *ClusterPlan {
 		return c
 	}
 	c.Start = float64(p.jobs) * c.Rates.Start
-	c.Read, c.Fold = read/float64(c.Lanes), fold/float64(c.Lanes)
+	c.Read, c.Fold, c.Search = read/float64(c.Lanes), fold/float64(c.Lanes), search/float64(c.Lanes)
 	if p.Learner != "ridge" {
 		return c
 	}
@@ -121,7 +128,7 @@ func (c *ClusterPlan) machine(p *Plan) {
 }
 
 // seconds is how long the training takes.
-func (c *ClusterPlan) seconds() float64 { return c.Start + c.Read + c.Fold + c.Solve }
+func (c *ClusterPlan) seconds() float64 { return c.Start + c.Read + c.Fold + c.Search + c.Solve }
 
 // write prints the plan for people.
 func (c *ClusterPlan) write(w io.Writer, runner string) {
@@ -139,8 +146,12 @@ func (c *ClusterPlan) write(w io.Writer, runner string) {
 	if c.Start == 0 {
 		return
 	}
-	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: pipelines start %s, read %s, map and add up %s, solve %s\n",
-		minutes(c.seconds()), c.seconds()/3600*float64(c.Workers*c.CPUs), minutes(c.Start), minutes(c.Read), minutes(c.Fold), minutes(c.Solve))
+	search := ""
+	if c.Search > 0 {
+		search = "search for features " + minutes(c.Search) + ", "
+	}
+	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: pipelines start %s, read %s, %smap and add up %s, solve %s\n",
+		minutes(c.seconds()), c.seconds()/3600*float64(c.Workers*c.CPUs), minutes(c.Start), minutes(c.Read), search, minutes(c.Fold), minutes(c.Solve))
 	fmt.Fprintf(w, "          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, adds up %.0f G products/s,\n          and a pipeline starts in %.0f s\n",
 		c.Rates.Read/1e6, c.Rates.Map/1e9, c.Rates.Solve/1e9, c.Rates.Gram/1e9, c.Rates.Start)
 }
