@@ -154,11 +154,11 @@ func (c *cluster) start(t *testing.T, cmd *exec.Cmd, log, pattern string) (found
 	return "", 0
 }
 
-// tidy removes the copies of the program that Beam's boot leaves in /tmp,
-// wherever TMPDIR points, and checks that the program has left nothing.
-func (c *cluster) tidy(t *testing.T) {
-	copies, _ := filepath.Glob("/tmp/bin*/worker")
-	for _, name := range copies {
+// copies returns the copies of the program that Beam's boot has left in /tmp,
+// wherever TMPDIR points.
+func (c *cluster) copies() (left []string) {
+	names, _ := filepath.Glob("/tmp/bin*/worker")
+	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
 			continue
@@ -169,8 +169,17 @@ func (c *cluster) tidy(t *testing.T) {
 		}
 		f.Close()
 		if bytes.Equal(end, c.mark) {
-			os.RemoveAll(filepath.Dir(name))
+			left = append(left, name)
 		}
+	}
+	return left
+}
+
+// tidy removes copies of the program for workers that were killed before they
+// could, and checks that the program has left nothing else.
+func (c *cluster) tidy(t *testing.T) {
+	for _, name := range c.copies() {
+		os.RemoveAll(filepath.Dir(name))
 	}
 	if left := entries(t, c.temp); len(left) > 0 {
 		t.Errorf("left in the directory of temporary files: %v", left)

@@ -67,26 +67,34 @@ func (c *flinkCluster) succeed(t *testing.T, dir string, args ...string) string 
 }
 
 // busy returns a worker that has computed for some seconds, and the task manager
-// that started it, or zeros.
+// that it works for, or zeros.
 func (c *flinkCluster) busy(t *testing.T, seconds float64) (worker, manager int) {
 	t.Helper()
 	names, _ := filepath.Glob(filepath.Join(c.dir, "task-manager-*.pid"))
 	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+		manager := number(name)
+		workers := processes(manager)
+		if pool := number(filepath.Join(c.dir, "pool.pid")); pool > 0 { // of the only manager
+			workers = processes(pool)
 		}
-		manager, err := strconv.Atoi(strings.TrimSpace(string(data)))
-		if err != nil {
-			continue // it is being written
-		}
-		for _, p := range processes(manager) {
+		for _, p := range workers {
 			if strings.Contains(p.args, "--worker=true") && p.seconds >= seconds {
 				return p.id, manager
 			}
 		}
 	}
 	return 0, 0
+}
+
+// number reads the number of a process of the cluster; it is -1 where there is none,
+// and while it is written.
+func number(file string) int {
+	data, _ := os.ReadFile(file)
+	id, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return -1
+	}
+	return id
 }
 
 // inSecondPass tells whether the job that makes dir/model is in its fold pass:

@@ -94,6 +94,9 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 	if got := entries(t, dir); !slices.Equal(got, []string{"classes", "classes of workers", "direct", "loopback", "numbers", "numbers of workers", "predicted"}) {
 		t.Errorf("left behind: %v", got)
 	}
+	if left := c.copies(); len(left) > 0 {
+		t.Errorf("workers have left copies of the program: %v", left)
+	}
 }
 
 // fails checks that a job fails on the cluster as it does on the direct runner:

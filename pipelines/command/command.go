@@ -30,6 +30,7 @@ func Main(args []string) int {
 	if onWorker(args) {
 		beamArgs = args
 		go exitWithParent()
+		removeCopy()
 	}
 	if err := flag.CommandLine.Parse(beamArgs); err != nil {
 		return pipelines.ExitUsage
