@@ -139,10 +139,8 @@ func (local) open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser,
 			f.Close()
 		}
 	}()
-	fi, err := f.Stat()
-	if err == nil && o.Version != "" && version(fi) != o.Version {
-		err = errChanged
-	}
+	file := listed{f, o.Version}
+	size, err = file.check()
 	if err == nil && off > 0 {
 		_, err = f.Seek(off, io.SeekStart)
 	}
@@ -150,10 +148,39 @@ func (local) open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser,
 		return nil, 0, err
 	}
 	if n < 0 {
-		return f, fi.Size(), nil
+		return file, size, nil
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{io.LimitReader(f, n), f}, fi.Size(), nil
+	}{io.LimitReader(file, n), f}, size, nil
 }
+
+// listed is a file of which nothing is read that was written after it was listed:
+// with every block it is asked whether it has changed, which takes a microsecond.
+type listed struct {
+	f       *os.File
+	version string // "" for any
+}
+
+// check returns the size of the file, if that and its time are those listed.
+func (r listed) check() (size int64, err error) {
+	fi, err := r.f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if r.version != "" && version(fi) != r.version {
+		return 0, errChanged
+	}
+	return fi.Size(), nil
+}
+
+func (r listed) Read(p []byte) (int, error) {
+	n, err := r.f.Read(p)
+	if _, changed := r.check(); changed != nil {
+		return 0, changed
+	}
+	return n, err
+}
+
+func (r listed) Close() error { return r.f.Close() }

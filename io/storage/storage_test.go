@@ -130,6 +130,51 @@ func TestAnObjectThatChangedIsNotRead(t *testing.T) {
 	}
 }
 
+// Who writes into a file that is being read has it fail before what was written is
+// taken for what was listed.
+func TestAnObjectThatChangesIsNotReadOn(t *testing.T) {
+	for what, change := range map[string]func(name string) error{
+		"overwritten": func(name string) error {
+			f, err := os.OpenFile(name, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = f.WriteAt([]byte("new"), 600)
+			return err
+		},
+		"cut off": func(name string) error { return os.Truncate(name, 700) },
+		"longer":  func(name string) error { return os.Truncate(name, 1001) },
+	} {
+		name := write(t, filepath.Join(t.TempDir(), "f"), strings.Repeat("o", 1000))
+		os.Chtimes(name, time.Time{}, time.Now().Add(-time.Second))
+		o, err := Stat(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var readers []io.ReadCloser
+		for _, n := range []int64{-1, 900} {
+			r, err := o.Open(ctx, 0, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if _, err := io.ReadFull(r, make([]byte, 500)); err != nil {
+				t.Fatal(err)
+			}
+			readers = append(readers, r)
+		}
+		if err := change(name); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range readers {
+			if got, err := io.ReadAll(r); len(got) > 0 || !errors.Is(err, errChanged) {
+				t.Errorf("%s: read on %d bytes, %v", what, len(got), err)
+			}
+		}
+	}
+}
+
 func TestReadFileRefusesWhatIsTooLarge(t *testing.T) {
 	name := write(t, filepath.Join(t.TempDir(), "f"), "12345")
 	if got, err := ReadFile(ctx, name, 5); string(got) != "12345" || err != nil {
