@@ -35,6 +35,7 @@ test-gcs: ## run the jobs over gs:// against a storage server of their own, with
 
 test-flink: build ## run jobs on a Flink cluster of this machine (takes Java 17 and Maven; DATA=DIR adds MNIST)
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/flink -program build/bochner go test -count 1 -timeout 60m -run Flink -v ./pipelines/bochner
+	go run ./local/flink -pool -task_managers 1 -program build/bochner go test -count 1 -timeout 60m -run 'Flink$$|FlinkGoesOnWithout' -v ./pipelines/bochner
 
 .PHONY: test-flink
 

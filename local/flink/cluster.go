@@ -20,6 +20,7 @@ type options struct {
 	managers, slots, parallelism int
 	memory, offHeap              string // as Flink writes sizes
 	attempts                     int
+	pool                         bool // workers come from a pool beside the task manager
 }
 
 func (o options) lib() string { return filepath.Join(o.dir, "lib") }
@@ -30,7 +31,7 @@ type cluster struct {
 	run  string   // directory of configuration, logs and process numbers
 	rest string   // address of the job manager
 	jobs string   // address of the job server
-	boot string   // what task managers start for a worker
+	boot string   // what task managers start for a worker, or the program of the pool
 	held *os.File // lock of the directory; nil where another cluster has it
 
 	ctx     context.Context // ends when the cluster is to end
@@ -115,10 +116,17 @@ func (c *cluster) lock() error {
 	return nil
 }
 
+// poolPort is where Beam's pool of workers listens, which nothing changes.
+const poolPort = 50000
+
 // flags are what a job takes to run on the cluster.
 func (c *cluster) flags() []string {
-	config, _ := json.Marshal(map[string]string{"command": c.boot}) // strings: it cannot fail
-	return []string{"--runner", "flink", "--endpoint", c.jobs, "--environment_type", "PROCESS", "--environment_config", string(config)}
+	kind, config := "EXTERNAL", fmt.Sprint("localhost:", poolPort)
+	if !c.pool {
+		text, _ := json.Marshal(map[string]string{"command": c.boot}) // strings: it cannot fail
+		kind, config = "PROCESS", string(text)
+	}
+	return []string{"--runner", "flink", "--endpoint", c.jobs, "--environment_type", kind, "--environment_config", config}
 }
 
 func (c *cluster) launch(name string, cmd *exec.Cmd) (*role, error) {
@@ -135,30 +143,49 @@ func (c *cluster) launch(name string, cmd *exec.Cmd) (*role, error) {
 }
 
 // keep starts a task manager, and another one whenever it ends, as the
-// orchestrator of a real cluster does.
+// orchestrator of a real cluster does; and its pool with it, which are one pod.
 func (c *cluster) keep(name string) error {
-	start := func() (*role, error) {
-		cmd, err := c.flinkProcess("TM", "taskexecutor.TaskManagerRunner")
-		if err != nil {
-			return nil, err
-		}
-		return c.launch(name, cmd)
-	}
-	r, err := start()
+	roles, err := c.pod(name)
 	if err != nil {
 		return err
 	}
 	c.keepers.Go(func() {
 		for err == nil {
-			<-r.done
+			manager := roles[len(roles)-1]
+			<-manager.done
 			if c.ctx.Err() == nil {
-				fmt.Fprintf(os.Stderr, "flink: %s ended (%v) and is started again\n", name, r.cmd.ProcessState)
+				fmt.Fprintf(os.Stderr, "flink: %s ended (%v) and is started again\n", name, manager.cmd.ProcessState)
 			}
-			r.stop() // its workers, too
-			r, err = start()
+			for _, r := range roles {
+				r.stop() // its workers, too
+			}
+			roles, err = c.pod(name)
 		}
 	})
 	return nil
+}
+
+// pod starts a task manager, the last of the processes it returns, and before that
+// its pool if it has one.
+func (c *cluster) pod(name string) (roles []*role, err error) {
+	if c.pool {
+		cmd := exec.Command(c.boot, "--worker_pool")
+		cmd.Dir = filepath.Join(c.run, "workers") // each worker leaves its options there
+		pool, err := c.launch("pool", cmd)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := pool.says(c.ctx, `(starting Process server)`, ready); err != nil {
+			return nil, err
+		}
+		roles = append(roles, pool)
+	}
+	cmd, err := c.flinkProcess("TM", "taskexecutor.TaskManagerRunner")
+	if err != nil {
+		return nil, err
+	}
+	manager, err := c.launch(name, cmd)
+	return append(roles, manager), err
 }
 
 // stop ends everything, the job manager last, and removes what workers leave.

@@ -104,12 +104,17 @@ func (c *cluster) jobServer() *exec.Cmd {
 }
 
 // buildBoot builds Beam's boot program, which fetches the program of a job and
-// starts it as a worker, and a script that starts it in a directory of its own.
+// starts it as a worker, and a script that starts it in a directory of its own. The
+// boot of a pool takes no script: it starts itself for each worker.
 func (c *cluster) buildBoot() error {
 	binary := filepath.Join(c.dir, "boot")
 	cmd := exec.CommandContext(c.ctx, "go", "build", "-o", binary, "github.com/apache/beam/sdks/v2/go/container")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building Beam's boot: %w\n%s", err, text)
+	}
+	if c.pool {
+		c.boot = binary
+		return nil
 	}
 	c.boot = filepath.Join(c.run, "boot.sh")
 	return writeScript(c.boot, fmt.Sprintf("d='%s/workers/'$$\nmkdir \"$d\" && cd \"$d\" && exec '%s' --semi_persist_dir=\"$d\" \"$@\" >>'%s/workers.log' 2>&1\n", c.run, binary, c.run))
@@ -134,15 +139,19 @@ func writeScript(name, text string) error {
 	return os.WriteFile(name, []byte("#!/bin/sh\n"+text), 0o777)
 }
 
-// tidy removes the copies of our script that Beam's boot leaves in /tmp.
+// tidy removes the copies of our script that Beam's boot leaves in /tmp: one for
+// each worker, and what a pool has fetched.
 func (c *cluster) tidy() {
-	copies, _ := filepath.Glob("/tmp/bin*/worker")
-	for _, name := range copies {
-		if info, err := os.Stat(name); err != nil || info.Size() > 4096 {
-			continue
-		}
-		if text, err := os.ReadFile(name); err == nil && strings.Contains(string(text), "# "+c.run+"\n") {
-			os.RemoveAll(filepath.Dir(name))
+	for _, pattern := range []string{"/tmp/bin*/worker", "/tmp/staged/*"} {
+		copies, _ := filepath.Glob(pattern)
+		for _, name := range copies {
+			if info, err := os.Stat(name); err != nil || info.Size() > 4096 {
+				continue
+			}
+			if text, err := os.ReadFile(name); err == nil && strings.Contains(string(text), "# "+c.run+"\n") {
+				os.Remove(name)
+				os.Remove(filepath.Dir(name)) // unless there is more in it
+			}
 		}
 	}
 }

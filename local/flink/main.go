@@ -48,8 +48,12 @@ func run(ctx context.Context) (code int, err error) {
 	flag.StringVar(&o.memory, "memory", "2g", "`size` of each task manager, without its worker")
 	flag.StringVar(&o.offHeap, "off_heap", "640m", "part of -memory for messages and the program on their way to the worker")
 	flag.IntVar(&o.attempts, "attempts", 5, "how often Flink restarts a job whose task manager or worker ended")
+	flag.BoolVar(&o.pool, "pool", false, "workers come from Beam's pool beside the task manager, as deploy/flink has it, and not from the task manager; takes -task_managers 1")
 	program := flag.String("program", "", "static bochner `file` that all workers start from where it lies, instead of a copy that every job stages")
 	flag.Parse()
+	if o.pool && o.managers != 1 {
+		return 0, fmt.Errorf("-pool: each task manager has its own at port %d, of which a machine has one; give -task_managers 1", poolPort)
+	}
 	if o.dir, err = filepath.Abs(o.dir); err != nil {
 		return 0, err
 	}
