@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -84,12 +83,8 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if manifest != nil {
 		pass.Features.Recipe, result.Features = manifest.Recipe, manifest.Features
 		result.Kernel = "the model's kernel"
-		if f, ok := manifest.File(learned.FileName); ok {
-			dir, err := storage.Abs(o.Model)
-			if err != nil {
-				return nil, err
-			}
-			j.frequencies = &transforms.Frequencies{URI: storage.Join(dir, f.Name), SHA256: f.SHA256}
+		if err := j.takeFrequencies(o.Model, manifest); err != nil {
+			return nil, err
 		}
 		if d.Labeled {
 			pass.Target = &transforms.Target{Classes: manifest.Vocabulary}

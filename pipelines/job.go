@@ -13,8 +13,10 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -75,6 +77,18 @@ func (j *job) timed(ctx context.Context, name string, part func(context.Context)
 	begun := time.Now()
 	err := part(ctx)
 	j.seconds[name] = time.Since(begun).Seconds()
+	return err
+}
+
+// takeFrequencies has the passes to come know the learned frequencies of a model, if
+// it has any.
+func (j *job) takeFrequencies(model string, m *models.Manifest) error {
+	f, ok := m.File(learned.FileName)
+	if !ok {
+		return nil
+	}
+	dir, err := storage.Abs(model)
+	j.frequencies = &transforms.Frequencies{URI: storage.Join(dir, f.Name), SHA256: f.SHA256}
 	return err
 }
 

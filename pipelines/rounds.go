@@ -3,7 +3,9 @@ package pipelines
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"time"
 
@@ -90,10 +92,11 @@ func (j *job) rounds(ctx context.Context, pass *transforms.Pass, first []byte, o
 			return nil, err
 		}
 	}
-	begun, ran := time.Now(), 0
-	for {
-		if c.stop(o, time.Since(begun)) {
-			break
+	begun, ran, last := time.Now(), 0, 0
+	for !c.stop(o, time.Since(begun)) {
+		// Only now: a state before the last job's may be the one that is taken.
+		if err := c.clear(ctx, pass.Learn.Partitions(), last); err != nil {
+			return nil, err
 		}
 		at := len(c.history)
 		n := max(1, min(o.PerJob, o.Rounds+1-at))
@@ -107,14 +110,15 @@ func (j *job) rounds(ctx context.Context, pass *transforms.Pass, first []byte, o
 		}
 		ran += n
 		j.progress.note("%s", c.progress(o, time.Since(begun), ran))
-		if err := c.clear(ctx, pass.Learn.Partitions(), at); err != nil {
-			return nil, err
-		}
 		if err := c.done(ctx, learner, &o); err != nil {
 			return nil, err
 		}
+		last = at
 	}
 	c.state, err = transforms.ReadChecked(ctx, transforms.StateFile(c.pass, c.taken))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("pipelines: the work directory does not hold the state of round %d any more, beyond which an earlier run has gone; run again without --resume", c.taken)
+	}
 	return c, err
 }
 
@@ -201,9 +205,12 @@ func (c *course) stop(o RoundOptions, spent time.Duration) bool {
 			return true
 		case o.Patience > 0 && i-best >= o.Patience:
 			c.taken, c.why = best, fmt.Sprintf("%d rounds have not lowered the held-out error", o.Patience)
+			if o.Patience == 1 {
+				c.why = "1 round has not lowered the held-out error"
+			}
 			return true
 		case i >= o.Rounds:
-			c.why = fmt.Sprintf("%d rounds", o.Rounds)
+			c.why = counted(o.Rounds, "round")
 			if o.Patience > 0 {
 				c.taken = best
 			}

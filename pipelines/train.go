@@ -131,6 +131,9 @@ func (o TrainOptions) validate() error {
 	if err := o.validateCalibration(); err != nil {
 		return err
 	}
+	if o.Learner.Rounds.Patience > 0 && o.Lambda.Folds == 1 {
+		return usage("--patience goes by rows that are held out; --folds must be 2 or more, or left out")
+	}
 	return o.Lambda.validate()
 }
 

@@ -51,15 +51,18 @@ const maxKept = 256 << 20
 // keepCertificate keeps the state that was taken and the dual variables that belong
 // to it, unless they are too large.
 func (t *training) keepCertificate(ctx context.Context, c *course, partitions int) error {
-	if t.learner.Kind != "svm" || c.taken == 0 {
+	if t.learner.Course.Gap == nil {
 		return nil
 	}
 	kept := []storage.File{{Name: stateFile, Data: c.state}}
 	size := len(c.state)
 	for p := range partitions {
-		own, err := transforms.ReadChecked(ctx, transforms.OwnFile(c.pass, c.taken-1, p))
-		if err != nil {
-			return err
+		var own []byte // before the first round, dual variables are 0
+		if c.taken > 0 {
+			var err error
+			if own, err = transforms.ReadChecked(ctx, transforms.OwnFile(c.pass, c.taken-1, p)); err != nil {
+				return err
+			}
 		}
 		if size += len(own); size > maxKept {
 			t.notes = append(t.notes, fmt.Sprintf("the dual variables take more than %s and are not kept: bochner verify cannot verify this model", bytesText(maxKept)))
@@ -86,12 +89,8 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err != nil {
 		return nil, err
 	}
-	c := manifest.Learner.Course
-	if c == nil || c.Gap == nil {
-		return nil, usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", o.Model, manifest.Learner.Kind)
-	}
-	if _, kept := manifest.File(stateFile); !kept {
-		return nil, usage("%s has a gap, but not the dual variables to prove it, which were too large to keep", o.Model)
+	if err := certified(o.Model, manifest); err != nil {
+		return nil, err
 	}
 	if err := labeled(d); err != nil {
 		return nil, err
@@ -104,7 +103,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err := j.sameRows(ctx, manifest, d, o); err != nil {
 		return nil, err
 	}
-	result = &VerifyResult{Model: o.Model, Recorded: *c}
+	result = &VerifyResult{Model: o.Model, Recorded: *manifest.Learner.Course}
 	result.Recorded.Options = nil
 	if err := j.certify(ctx, manifest, d, o, result); err != nil {
 		return nil, err
@@ -114,6 +113,20 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 		err = &GateError{"the certificate does not hold: " + strings.Join(result.Why, "; ")}
 	}
 	return result, err
+}
+
+// certified returns an error unless the model has a certificate.
+func certified(dir string, m *models.Manifest) error {
+	_, kept := m.File(stateFile)
+	switch c := m.Learner.Course; {
+	case m.Learner.Kind != "svm":
+		return usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir, m.Learner.Kind)
+	case c == nil || c.Gap == nil:
+		return usage("%s has the weights of the model that it was begun with (--init), and no dual variables belong to those; train for a round or more", dir)
+	case !kept:
+		return usage("%s has a gap, but not the dual variables to prove it, which were too large to keep", dir)
+	}
+	return nil
 }
 
 // sameRows returns an error unless the data are the rows that the model was trained
@@ -135,9 +148,12 @@ func (j *job) sameRows(ctx context.Context, m *models.Manifest, d *dataset.Datas
 func (j *job) certify(ctx context.Context, m *models.Manifest, d *dataset.Dataset, o VerifyOptions, result *VerifyResult) error {
 	c := m.Learner.Course
 	d.Schema.Dim = m.Input.Dim
-	folds := m.Learner.Folds
-	if len(c.Path) > 0 || folds == 1 {
-		folds = 0 // of several λ the one that was chosen has learned from all rows
+	folds := 0
+	if c.HeldRows > 0 { // else the model has learned from all rows, after others had not
+		folds = m.Learner.Folds
+	}
+	if err := j.takeFrequencies(o.Model, m); err != nil {
+		return err
 	}
 	pass := &transforms.Pass{
 		Data: *d, Mode: mode(o.MaxBadFraction), Seed: m.Seed, Target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},

@@ -5,6 +5,7 @@ package main
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,6 +23,12 @@ func TestSeparateWorkersLearnFeatures(t *testing.T) {
 	}
 	if d := cmp.Diff(files(t, filepath.Join(dir, "here")), files(t, filepath.Join(dir, "there"))); d != "" {
 		t.Error(d)
+	}
+	certified := slices.Concat([]string{"train", "--learner", "svm", "--rounds", "3", "--kernel", "learned", "--lambda", "1e-3"}, fewChains, data)
+	must(t, dir, append(certified, "--model", "certified")...)
+	verify := slices.Concat([]string{"verify", "--model", "certified", "--work", "work"}, data)
+	if r := runCommand(t, c.job(dir, verify...)); r.code != 0 || !strings.Contains(r.stdout, "the certificate holds") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	predict := slices.Concat([]string{"predict", "--model", "here", "--scores"}, data)
 	must(t, dir, append(predict, "--out", "direct")...)

@@ -1,0 +1,173 @@
+package pipelines
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/pipelines/sample"
+)
+
+// chance returns lines of classes that their numbers say nothing about, most of them
+// of class 0: whatever is learned does worse on other rows than to say 0 always.
+func chance(n int) []string {
+	lines := []string{"a,b,y\n"}
+	for i := range n {
+		class := 0
+		if i%5 == 0 {
+			class = 1
+		}
+		lines = append(lines, fmt.Sprintf("%d.5,%d.25,%d\n", i*7919%101, i*104729%97, class))
+	}
+	return lines
+}
+
+func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
+	moons, numbers := made(t, "moons", 400, 1), made(t, "friedman", 300, 1)
+	type change func(*TrainOptions)
+	for name, c := range map[string]struct {
+		lines []string
+		held  bool // the weights were fitted without the first fold
+		change
+	}{
+		"one lambda":                {moons, false, func(o *TrainOptions) {}},
+		"no folds":                  {moons, false, func(o *TrainOptions) { o.Lambda.Folds = 1 }},
+		"folds":                     {moons, true, func(o *TrainOptions) { o.Lambda.Folds = 7 }},
+		"calibrated":                {moons, false, func(o *TrainOptions) { o.Calibrate = calibrate.Platt }},
+		"calibrated, by folds":      {moons, false, func(o *TrainOptions) { o.Calibrate, o.Lambda.Folds = calibrate.Platt, 7 }},
+		"path":                      {moons, false, func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} }},
+		"path, calibrated":          {moons, false, func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-2, 1e-3}, calibrate.Isotonic }},
+		"early end":                 {moons, true, func(o *TrainOptions) { o.Learner.Rounds.Patience = 2 }},
+		"early end, calibrated":     {moons, false, func(o *TrainOptions) { o.Learner.Rounds.Patience, o.Calibrate = 1, calibrate.Platt }},
+		"early end of a path":       {moons, false, func(o *TrainOptions) { o.Learner.Rounds.Patience, o.Lambda.Path = 1, []float64{1e-2, 1e-3} }},
+		"end before the first step": {chance(400), true, func(o *TrainOptions) { o.Learner.Rounds.Patience, o.Lambda.Path = 1, []float64{1e-6} }},
+		"partitions":                {moons, false, func(o *TrainOptions) { o.Learner.Rounds.Partitions = 3 }},
+		"partitions, early end":     {moons, true, func(o *TrainOptions) { o.Learner.Rounds.Partitions, o.Learner.Rounds.Patience = 3, 2 }},
+		"no intercept":              {moons, false, func(o *TrainOptions) { o.Learner.Bias = 0 }},
+		"a large constant feature":  {moons, false, func(o *TrainOptions) { o.Learner.Bias = 10 }},
+		"balanced classes":          {moons, false, func(o *TrainOptions) { o.Learner.Weights = []string{"balanced"} }},
+		"a class that weighs more":  {moons, false, func(o *TrainOptions) { o.Learner.Weights = []string{"1=3"} }},
+		"logistic":                  {moons, false, func(o *TrainOptions) { o.Learner.Loss = "logistic" }},
+		"squared hinge":             {moons, false, func(o *TrainOptions) { o.Learner.Loss = "squared_hinge" }},
+		"numbers":                   {numbers, false, func(o *TrainOptions) {}},
+		"numbers, early end":        {numbers, true, func(o *TrainOptions) { o.Learner.Rounds.Patience = 2 }},
+		"huber":                     {numbers, false, func(o *TrainOptions) { o.Learner.Loss = "huber" }},
+		"learned features": {moons, false, func(o *TrainOptions) {
+			o.Kernel = KernelOptions{Name: "learned", Features: 8}
+			o.Learned = LearnedOptions{Chains: 8, Steps: 4, Take: 4}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := fixed(3)
+			o.Lambda.Path = []float64{1e-3}
+			o.Learner = LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Rounds: 6, Gap: 1e-9}}
+			c.change(&o)
+			dir := t.TempDir()
+			o.Data = dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(c.lines, ""))}, Label: "y"}
+			o.Model = filepath.Join(dir, "model")
+			trained, err := Train(ctx, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			held := int64(0)
+			if c.held {
+				folds := uint64(cmp.Or(o.Lambda.Folds, DefaultFolds))
+				for _, line := range c.lines[1:] {
+					if x, _ := parse(t, line); foldOf(o.Seed, x, folds) == 0 {
+						held++
+					}
+				}
+			}
+			if all := int64(len(c.lines) - 1); trained.Course.Rows != all-held || trained.Course.HeldRows != held {
+				t.Fatalf("%d rows were learned from and %d held out, of %d; want %d held out", trained.Course.Rows, trained.Course.HeldRows, all, held)
+			}
+			if zero := trained.Course.Rounds == 0; zero != (name == "end before the first step") {
+				t.Fatalf("the weights are those after %d rounds", trained.Course.Rounds)
+			}
+			v, err := Verify(ctx, VerifyOptions{Model: o.Model, Data: o.Data})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := v.Certificate; !v.Holds || got.Rows != trained.Course.Rows || got.Gap < 0 || !got.Same {
+				t.Errorf("%+v", v)
+			}
+		})
+	}
+}
+
+func TestAModelThatGoesOnFromAnotherHasACertificateOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	data := dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(chance(400), ""))}, Label: "y"}
+	train := func(model string, change func(*TrainOptions)) {
+		t.Helper()
+		o := fixed(3)
+		o.Data, o.Model, o.Lambda.Path = data, filepath.Join(dir, model), []float64{1e-6}
+		o.Learner = LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Rounds: 4, Gap: 1e-9}}
+		change(&o)
+		if _, err := Train(ctx, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	train("first", func(*TrainOptions) {})
+	train("on", func(o *TrainOptions) { o.Learner.Init, o.Lambda.Path = filepath.Join(dir, "first"), []float64{1e-3} })
+	if v, err := Verify(ctx, VerifyOptions{Model: filepath.Join(dir, "on"), Data: data}); err != nil || !v.Holds {
+		t.Errorf("%+v, %v", v, err)
+	}
+	// Weights that are taken as they came have none.
+	train("same", func(o *TrainOptions) {
+		o.Learner.Rounds.Time, o.Learner.Init = time.Nanosecond, filepath.Join(dir, "first")
+	})
+	_, err := Verify(ctx, VerifyOptions{Model: filepath.Join(dir, "same"), Data: data})
+	wantError(t, "the weights of the model before", err, ExitUsage, "no dual variables belong to those")
+}
+
+// The state that is taken in the end may be one of an earlier job.
+func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
+	set, _ := sample.Find("moons")
+	var text strings.Builder
+	if err := set.WriteCSV(ctx, &text, 300, 1, 0.5); err != nil { // noise, so that what is learned helps by chance
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(text.String(), "\n"), "\n")
+	ended := map[string]bool{}
+	for _, seed := range []uint64{3, 4, 5} {
+		var want []float32
+		for _, jobs := range []int{1, 4, 10} {
+			o := fixed(seed)
+			o.Scale, o.Kernel = nil, KernelOptions{Features: 32}
+			o.Lambda.Path = []float64{0}
+			o.Learner = LearnerOptions{Name: "sgd", Rate: 3, Batch: 8, Rounds: RoundOptions{Rounds: 30, Patience: 2, Partitions: 2, PerJob: jobs}}
+			r, m := trained(t, lines, o)
+			ended[strings.TrimLeft(r.Course.Ended, "0123456789 ")] = true
+			if want == nil {
+				want = m.Linear.W
+			}
+			if fmt.Sprint(m.Linear.W) != fmt.Sprint(want) {
+				t.Errorf("seed %d: other weights of %d rounds in a job", seed, jobs)
+			}
+		}
+	}
+	if !ended["rounds have not lowered the held-out error"] {
+		t.Errorf("patience has ended none: %v", ended)
+	}
+}
+
+func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	o := fixed(1)
+	o.Data = dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(made(t, "moons", 60, 1), ""))}, Label: "y"}
+	o.Model, o.Lambda = filepath.Join(dir, "model"), LambdaOptions{Path: []float64{1e-3}, Folds: 1}
+	o.Learner = LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Patience: 2}}
+	_, err := Train(ctx, o)
+	wantError(t, "patience", err, ExitUsage, "--patience goes by rows that are held out")
+	if _, err := os.Stat(filepath.Join(o.Model, models.ManifestFile)); err == nil {
+		t.Error("a model was made")
+	}
+}
