@@ -58,7 +58,7 @@ func asFault(kind Kind, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, already := FindFault(err).(*Fault); already {
+	if _, marked := FindFault(errors.New(err.Error())).(*Fault); marked {
 		return err
 	}
 	var f *Fault

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -54,6 +55,20 @@ func TestFaultsSurviveWhatRunnersDoToText(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A Fault that a worker has found in what another one reported is marked as any
+// other error is, and what is marked is not marked again.
+func TestAFaultThatIsReportedTwiceSurvives(t *testing.T) {
+	reported := ReadFault([]dataset.Report{{}, {Fault: "data.csv: has changed", Storage: true}})
+	marked := asFault(Internal, reported)
+	got, ok := FindFault(errors.New("DoFn failed:\n\t" + marked.Error())).(*Fault)
+	if !ok || *got != (Fault{Storage, "data.csv: has changed"}) {
+		t.Errorf("%v of %v", got, marked)
+	}
+	if again := asFault(Internal, fmt.Errorf("lane 1: %w", marked)); strings.Count(again.Error(), faultMark) != 1 {
+		t.Errorf("marked twice: %v", again)
 	}
 }
 

@@ -352,33 +352,66 @@ func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
 }
 
 func TestDataThatAreReplacedInMidRunAreAnError(t *testing.T) {
-	s := newObjects(t)
-	dir := t.TempDir()
-	for _, c := range []chore{
-		{dir: dir, args: s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "512", "--lambda", "1e-8,1e-4", "--shard_bytes=20000", "--model", bucket+"model")},
-		{dir: dir, args: s.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "512", "--lambda", "1e-8,1e-4", "--shard_bytes=20000", "--runner", "prism", "--model", bucket+"model")},
+	inRounds := []string{"--learner", "svm", "--lambda", "1e-6", "--rounds", "30", "--gap", "1e-12", "--keep_bytes", "0"} // reads in every round
+	for name, test := range map[string]struct {
+		remote bool
+		flags  []string
+		begun  string // what is in the work directory when the data are replaced
+		count  int
+	}{
+		"disk, rounds":   {false, inRounds, "state/*/report-*.json", 3},
+		"bucket":         {true, []string{"--lambda", "1e-8,1e-4"}, "state/profile-*.reports", 1},
+		"bucket, prism":  {true, []string{"--lambda", "1e-8,1e-4", "--runner", "prism"}, "state/profile-*.reports", 1},
+		"bucket, rounds": {true, inRounds, "state/*/report-*.json", 3},
 	} {
-		storage.Remove(t.Context(), bucket+"data.csv")
-		must(t, dir, s.flags("generate", "moons", "--rows", "20000", "--out", bucket+"data.csv")...)
-		data, err := storage.ReadFile(t.Context(), bucket+"data.csv", 1<<30)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.rules(t, gcstest.Rules{Delay: 5 * time.Millisecond})
-		run := c.start(t)
-		if !run.until(func() bool { return s.there(t, ".bochner-model/state/profile-*.reports") }) {
-			t.Fatalf("the run ended before: %s", run.stderr.String())
-		}
-		if err := storage.WriteFile(t.Context(), bucket+"data.csv", bytes.Replace(data, []byte("0."), []byte("9."), 1)); err != nil {
-			t.Fatal(err)
-		}
-		<-run.ended
-		if code := run.cmd.ProcessState.ExitCode(); code != 3 || !strings.Contains(run.stderr.String(), "gs://bucket/data.csv: the file has changed since it was listed") {
-			t.Errorf("exit code %d\n%s", code, run.stderr.String())
-		}
-		if got := s.names(t, ""); len(got) != 1 {
-			t.Errorf("left %v", got)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := newObjects(t)
+			dir := t.TempDir()
+			at := dir + "/"
+			if test.remote {
+				at = bucket
+			}
+			data, model := at+"data.csv", at+"model"
+			must(t, dir, s.flags("generate", "moons", "--rows", "20000", "--out", data)...)
+			old, err := storage.ReadFile(t.Context(), data, 1<<30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.rules(t, gcstest.Rules{Delay: 5 * time.Millisecond})
+			c := chore{dir: dir, args: s.flags(append([]string{"train", "--data", data, "--label", "y", "--features", "512", "--shard_bytes=20000", "--model", model}, test.flags...)...)}
+			run := c.start(t)
+			if !run.until(func() bool {
+				found, err := storage.List(t.Context(), at+".bochner-model/"+test.begun)
+				return err == nil && len(found) >= test.count
+			}) {
+				t.Fatalf("the run ended before: %s", run.stderr.String())
+			}
+			if err := storage.WriteFile(t.Context(), data, bytes.Replace(old, []byte("0."), []byte("9."), 1)); err != nil {
+				t.Fatal(err)
+			}
+			<-run.ended
+			if code := run.cmd.ProcessState.ExitCode(); code != 3 || strings.Count(run.stderr.String(), "bochner: storage: ") != 1 ||
+				!strings.Contains(run.stderr.String(), data+": the file has changed since it was listed") {
+				t.Errorf("exit code %d\n%s", code, run.stderr.String())
+			}
+			if got := append(s.names(t, ""), entries(t, dir)...); !slices.Equal(got, []string{"data.csv"}) {
+				t.Errorf("left %v", got)
+			}
+			// Who means the new data gets a model of them.
+			s.rules(t, gcstest.Rules{})
+			must(t, dir, append(c.args, "--resume")...)
+			must(t, dir, append(c.args, "--model", at+"fresh")...)
+			weights := func(model string) string {
+				data, err := storage.ReadFile(t.Context(), at+model+"/weights.safetensors", 1<<30)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(data)
+			}
+			if weights("model") != weights("fresh") {
+				t.Error("the run that resumes makes another model than one that begins")
+			}
+		})
 	}
 }
 
