@@ -74,7 +74,8 @@ func (t *training) fitRounds(ctx context.Context) error {
 	end := o.Rounds
 	end.Patience = 0
 	if o.Rounds.Patience > 0 {
-		end.Rounds = path[chosen].Rounds
+		// Where weights were given, svm has others from the second round on.
+		end.Rounds = max(2, path[chosen].Rounds)
 	}
 	surveyed.rows = t.counts.Used
 	if _, err := t.runRounds(ctx, lambda[chosen], 0, surveyed, best, end); err != nil {

@@ -17,7 +17,12 @@ type round struct {
 	intercept []float32 // p: intercepts, as in a model
 }
 
+// newRound publishes w(a), unless the weights of an earlier model are.
+
 func newRound(l *Learner, s *state) *round {
+	if s.earlier != nil {
+		return &round{Learner: l, state: s, published: s.earlier, intercept: s.earlierIntercept}
+	}
 	r := &round{Learner: l, state: s, published: make([]float32, len(s.weights)), intercept: make([]float32, len(s.bias))}
 	for i, w := range s.weights {
 		r.published[i] = float32(w)
@@ -101,6 +106,9 @@ func (r *round) after(sum *found) *state {
 	p, d := r.problems(), r.Dim
 	s := newState(p, d)
 	s.round = r.round + 1
+	if r.given {
+		s.earlier, s.earlierIntercept = r.published, r.intercept
+	}
 	unit := 1 / (r.Lambda * float64(r.Rows))
 	for c := range p {
 		w, delta := s.weights[c*d:(c+1)*d], sum.delta[c*d:(c+1)*d]

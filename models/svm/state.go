@@ -16,6 +16,11 @@ type state struct {
 	weights []float64 // p×d
 	bias    []float64 // p: the weight of the constant feature
 
+	// Weights (p×d) and intercepts (p) of an earlier model that are still published in
+	// the round behind that in which they were given; nil where w(a) are.
+	earlier          []float32
+	earlierIntercept []float32
+
 	scale    []float64 // p: which share of the way of the round before was gone, 0 to 1
 	last     []float64 // p×d: how weights have changed in that round
 	lastBias []float64 // p
@@ -46,15 +51,20 @@ func (l *Learner) identity() string {
 
 func (s *state) encode(l *Learner) []byte {
 	p := l.problems()
-	return loss.EncodeRecord(stateKind, map[string]string{
-		"options": l.identity(), "round": strconv.Itoa(s.round), "given": strconv.FormatBool(s.given),
-	},
+	meta := map[string]string{"options": l.identity(), "round": strconv.Itoa(s.round), "given": strconv.FormatBool(s.given)}
+	tensors := []safetensors.Tensor{
 		safetensors.Of("weights", s.weights, p, l.Dim),
 		safetensors.Of("bias", s.bias, p),
 		safetensors.Of("scale", s.scale, p),
 		safetensors.Of("last", s.last, p, l.Dim),
 		safetensors.Of("last_bias", s.lastBias, p),
-		safetensors.Of("smooth", s.smooth, p))
+		safetensors.Of("smooth", s.smooth, p),
+	}
+	if s.earlier != nil {
+		meta["earlier"] = "true"
+		tensors = append(tensors, safetensors.Of("earlier", s.earlier, p, l.Dim), safetensors.Of("earlier_intercept", s.earlierIntercept, p))
+	}
+	return loss.EncodeRecord(stateKind, meta, tensors...)
 }
 
 func decodeState(l *Learner, data []byte) (*state, error) {
@@ -77,6 +87,10 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 	s.last = loss.Array[float64](r, "last", p, l.Dim)
 	s.lastBias = loss.Array[float64](r, "last_bias", p)
 	s.smooth = loss.Array[int64](r, "smooth", p)
+	if r.Meta["earlier"] == "true" {
+		s.earlier = loss.Array[float32](r, "earlier", p, l.Dim)
+		s.earlierIntercept = loss.Array[float32](r, "earlier_intercept", p)
+	}
 	if r.Err != nil {
 		return nil, fmt.Errorf("svm: state: %w", r.Err)
 	}

@@ -45,6 +45,39 @@ func TestStartFromAModelTakesUpWhereItWas(t *testing.T) {
 	}
 }
 
+func TestWeightsOfAnotherLambdaArePublishedUntilADualPointHasRisen(t *testing.T) {
+	for name, c := range cases(200, 12) {
+		for _, parts := range []int{1, 3} {
+			for _, factor := range []float64{0.01, 1, 10} {
+				o, s := c(parts)
+				r := start(t, o, s.blocks(parts, 64))
+				r.until(t, 1e-3, 500)
+				model := r.model(t)
+				o.Lambda *= factor
+				on := start(t, o, s.blocks(parts, 64))
+				var err error
+				if on.state, err = on.learner.Start(model); err != nil {
+					t.Fatal(err)
+				}
+				first := on.round(t)
+				certificate := on.certifyOf(t, model)
+				second := on.round(t)
+				if second.Objective != first.Objective || second.Loss != first.Loss || second.HeldLoss != first.HeldLoss {
+					t.Errorf("%s, %d partitions, λ×%g: objective %g and then %g", name, parts, factor, first.Objective, second.Objective)
+				}
+				gap, known := second.Gap()
+				if !known || gap < 0 || !certificate.Same || math.Abs(certificate.Gap-gap) > 1e-6*(1+second.Objective) || certificate.Drift > 1e-9 {
+					t.Errorf("%s, %d partitions, λ×%g: gap %g, %t; verified %+v", name, parts, factor, gap, known, certificate)
+				}
+				if third := on.round(t); third.Objective == second.Objective || *third.Dual < *second.Dual-1e-7*second.Objective {
+					t.Errorf("%s, %d partitions, λ×%g: round 2 has objective %g and dual %g, round 1 %g and %g",
+						name, parts, factor, third.Objective, *third.Dual, second.Objective, *second.Dual)
+				}
+			}
+		}
+	}
+}
+
 func TestModelScoresAsTheRoundDid(t *testing.T) {
 	for _, name := range []string{"hinge/2", "hinge/3", "huber/targets"} {
 		o, s := cases(120, 9)[name](2)
@@ -187,6 +220,10 @@ func FuzzBytes(f *testing.F) {
 	f.Add(part)
 	f.Add(newFound(r.learner).encode(r.learner))
 	f.Add(bytes.Replace(r.state, []byte(`"round":"1"`), []byte(`"round":"9"`), 1))
+	earlier := start(f, o, r.parts)
+	earlier.state, _ = r.learner.Start(r.model(f))
+	earlier.round(f)
+	f.Add(earlier.state)
 	good, err := r.learner.Open(r.state)
 	if err != nil {
 		f.Fatal(err)

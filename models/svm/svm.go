@@ -182,6 +182,12 @@ func (l *Learner) copies() float64 {
 // at init's scores, a_i = −∂ℓ/∂s, as they are at an optimum, made smaller by a
 // common factor where that raises the dual, which is then no worse than from
 // nothing. init is of the same outputs and features.
+//
+// These dual variables are in their domain whatever λ init was trained with, but
+// w(a) is not init: with another λ it is another multiple, and slopes at kinks are
+// any of many. Its objective may be a hundred times init's, so the second round
+// still publishes init, with the gap to what the dual has come to; w(a) from the third
+// on. Nothing makes the objective fall from there in each round: only the dual does.
 func (l *Learner) Start(init *models.Linear) ([]byte, error) {
 	p, d := l.problems(), l.Dim
 	s := newState(p, d)
