@@ -130,6 +130,12 @@ var cases = map[string]func(n, threads int) work{
 		x, y := ones[float32](n), ones[float32](n)
 		return of(func() { blas.Axpy(1e-9, x, y) })
 	},
+	// What the learners take, where several outputs learn from the rows of a batch: one
+	// axpy for each row and output.
+	"axpys": func(n, threads int) work {
+		x, g, c := ones[float32](batchRows*n), ones[float32](batchOutputs*n), tiny(batchRows*batchOutputs)
+		return of(func() { blas.Gradient(g, c, x, batchRows, n, batchOutputs, threads) })
+	},
 	// As many bytes as there are in two vectors of n numbers, looked through for one
 	// that is not there.
 	"read": func(n, _ int) work {
@@ -151,6 +157,28 @@ var cases = map[string]func(n, threads int) work{
 		x, y := ones[float32](n), ones[float32](n)
 		return of(func() { gonum.Implementation{}.Saxpy(n, 1e-9, x, 1, y, 1) })
 	},
+	"gonum-axpys": func(n, _ int) work {
+		x, g, c := ones[float32](batchRows*n), ones[float32](batchOutputs*n), tiny(batchRows*batchOutputs)
+		return of(func() {
+			for i := range batchRows {
+				for o := range batchOutputs {
+					gonum.Implementation{}.Saxpy(n, c[i*batchOutputs+o], x[i*n:][:n], 1, g[o*n:][:n], 1)
+				}
+			}
+		})
+	},
+}
+
+// A batch of a learner with ten classes.
+const batchRows, batchOutputs = 32, 10
+
+// tiny returns n numbers that change no sum much.
+func tiny(n int) []float32 {
+	x := ones[float32](n)
+	for i := range x {
+		x[i] = 1e-9
+	}
+	return x
 }
 
 func mapGram(d, threads int, form fourier.Form) work {
