@@ -76,12 +76,12 @@ func CosTurns(dst, x []float32, scale float32) {
 	l := active()
 	whole := len(x) / lanes
 	if whole > 0 {
-		l.cos(dst, whole*lanes, x, whole*lanes, 1, whole, scale)
+		l.cos(dst, whole*lanes, x, whole*lanes, 1, whole, scale, false)
 	}
 	if rest := x[whole*lanes:]; len(rest) > 0 {
 		var t [lanes]float32
 		copy(t[:], rest)
-		l.cos(t[:], lanes, t[:], lanes, 1, 1, scale)
+		l.cos(t[:], lanes, t[:], lanes, 1, 1, scale, false)
 		copy(dst[whole*lanes:], t[:len(rest)])
 	}
 }
@@ -103,7 +103,7 @@ func CosSinTurns(cos, sin, x []float32, scale float32) {
 			copy(t[:run], x)
 			from, vecs = t[:run], (n+lanes-1)/lanes
 		}
-		l.cosSin(t[:], 2*run, run, from, run, 1, vecs, scale)
+		l.cosSin(t[:], 2*run, run, from, run, 1, vecs, scale, false)
 		copy(cos, t[:n])
 		copy(sin, t[run:run+n])
 		cos, sin, x = cos[n:], sin[n:], x[n:]

@@ -44,6 +44,16 @@ func cosAVX512(dst *float32, ds int, src *float32, ss int, rows int, vecs int, s
 //go:noescape
 func cosSinAVX512(dst *float32, ds int, sin int, src *float32, ss int, rows int, vecs int, scale float32)
 
+// cosStreamAVX512 is cos past the caches, to whole lines.
+//
+//go:noescape
+func cosStreamAVX512(dst *float32, ds int, src *float32, ss int, rows int, vecs int, scale float32)
+
+// cosSinStreamAVX512 is cosSin past the caches, to whole lines.
+//
+//go:noescape
+func cosSinStreamAVX512(dst *float32, ds int, sin int, src *float32, ss int, rows int, vecs int, scale float32)
+
 // cosBytesAVX512 is cosBytes.
 //
 //go:noescape
@@ -261,6 +271,16 @@ func cosAVX2(dst *float32, ds int, src *float32, ss int, rows int, vecs int, sca
 //
 //go:noescape
 func cosSinAVX2(dst *float32, ds int, sin int, src *float32, ss int, rows int, vecs int, scale float32)
+
+// cosStreamAVX2 is cos past the caches, to whole lines.
+//
+//go:noescape
+func cosStreamAVX2(dst *float32, ds int, src *float32, ss int, rows int, vecs int, scale float32)
+
+// cosSinStreamAVX2 is cosSin past the caches, to whole lines.
+//
+//go:noescape
+func cosSinStreamAVX2(dst *float32, ds int, sin int, src *float32, ss int, rows int, vecs int, scale float32)
 
 // cosBytesAVX2 is cosBytes.
 //

@@ -1038,6 +1038,127 @@ GLOBL half<>(SB), RODATA|NOPTR, $4
 DATA signMask<>+0(SB)/4, $0x80000000
 GLOBL signMask<>(SB), RODATA|NOPTR, $4
 
+// func cosStreamAVX512(dst *float32, ds int, src *float32, ss int, rows int, vecs int, scale float32)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·cosStreamAVX512(SB), NOSPLIT, $0-52
+	VBROADCASTSS absMask<>+0(SB), Z15
+	VBROADCASTSS quarter<>+0(SB), Z14
+	VBROADCASTSS sine0<>+0(SB), Z12
+	VBROADCASTSS sine1<>+0(SB), Z11
+	VBROADCASTSS sine2<>+0(SB), Z10
+	VBROADCASTSS sine3<>+0(SB), Z9
+	VBROADCASTSS sine4<>+0(SB), Z8
+	VBROADCASTSS scale+48(FP), Z13
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+16(FP), CX
+	MOVQ         rows+32(FP), DX
+	MOVQ         ds+8(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         ss+24(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         vecs+40(FP), DI
+
+row:
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ DI, R10
+
+vec:
+	VMOVUPS     (R9), Z0
+	VRNDSCALEPS $0x08, Z0, Z1
+	VSUBPS      Z1, Z0, Z0
+	VANDPS      Z15, Z0, Z1
+	VSUBPS      Z1, Z14, Z1
+	VMULPS      Z1, Z1, Z2
+	VMOVAPS     Z8, Z3
+	VFMADD213PS Z9, Z2, Z3
+	VFMADD213PS Z10, Z2, Z3
+	VFMADD213PS Z11, Z2, Z3
+	VFMADD213PS Z12, Z2, Z3
+	VMULPS      Z1, Z3, Z1
+	VMULPS      Z13, Z1, Z1
+	VMOVNTPS    Z1, (R8)
+	ADDQ        $0x00000040, R9
+	ADDQ        $0x00000040, R8
+	DECQ        R10
+	JNZ         vec
+	ADDQ        BX, AX
+	ADDQ        SI, CX
+	DECQ        DX
+	JNZ         row
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func cosSinStreamAVX512(dst *float32, ds int, sin int, src *float32, ss int, rows int, vecs int, scale float32)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·cosSinStreamAVX512(SB), NOSPLIT, $0-60
+	VBROADCASTSS absMask<>+0(SB), Z15
+	VBROADCASTSS quarter<>+0(SB), Z14
+	VBROADCASTSS sine0<>+0(SB), Z12
+	VBROADCASTSS sine1<>+0(SB), Z11
+	VBROADCASTSS sine2<>+0(SB), Z10
+	VBROADCASTSS sine3<>+0(SB), Z9
+	VBROADCASTSS sine4<>+0(SB), Z8
+	VBROADCASTSS half<>+0(SB), Z16
+	VBROADCASTSS signMask<>+0(SB), Z17
+	VBROADCASTSS scale+56(FP), Z13
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+24(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         ds+8(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         ss+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         sin+16(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         vecs+48(FP), R8
+
+row:
+	MOVQ AX, R9
+	MOVQ CX, R10
+	MOVQ R8, R11
+
+vec:
+	VMOVUPS     (R10), Z0
+	VRNDSCALEPS $0x08, Z0, Z1
+	VSUBPS      Z1, Z0, Z0
+	VANDPS      Z15, Z0, Z1
+	VSUBPS      Z1, Z14, Z1
+	VMULPS      Z1, Z1, Z2
+	VMOVAPS     Z8, Z3
+	VFMADD213PS Z9, Z2, Z3
+	VFMADD213PS Z10, Z2, Z3
+	VFMADD213PS Z11, Z2, Z3
+	VFMADD213PS Z12, Z2, Z3
+	VMULPS      Z1, Z3, Z1
+	VMULPS      Z13, Z1, Z1
+	VMOVNTPS    Z1, (R9)
+	VANDPS      Z15, Z0, Z1
+	VSUBPS      Z1, Z16, Z2
+	VMINPS      Z2, Z1, Z1
+	VPTERNLOGD  $0xec, Z17, Z1, Z0
+	VMULPS      Z0, Z0, Z2
+	VMOVAPS     Z8, Z3
+	VFMADD213PS Z9, Z2, Z3
+	VFMADD213PS Z10, Z2, Z3
+	VFMADD213PS Z11, Z2, Z3
+	VFMADD213PS Z12, Z2, Z3
+	VMULPS      Z0, Z3, Z0
+	VMULPS      Z13, Z0, Z0
+	VMOVNTPS    Z0, (R9)(DI*1)
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000040, R9
+	DECQ        R11
+	JNZ         vec
+	ADDQ        BX, AX
+	ADDQ        SI, CX
+	DECQ        DX
+	JNZ         row
+	SFENCE
+	VZEROUPPER
+	RET
+
 // func cosBytesAVX512(cos *int8, src *float32, ss int, quads int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F
 TEXT ·cosBytesAVX512(SB), NOSPLIT, $0-32
@@ -4629,6 +4750,129 @@ vec:
 	ADDQ        SI, CX
 	DECQ        DX
 	JNZ         row
+	VZEROUPPER
+	RET
+
+// func cosStreamAVX2(dst *float32, ds int, src *float32, ss int, rows int, vecs int, scale float32)
+// Requires: AVX, FMA3, MMX+
+TEXT ·cosStreamAVX2(SB), NOSPLIT, $0-52
+	VBROADCASTSS absMask<>+0(SB), Y15
+	VBROADCASTSS quarter<>+0(SB), Y14
+	VBROADCASTSS sine0<>+0(SB), Y12
+	VBROADCASTSS sine1<>+0(SB), Y11
+	VBROADCASTSS sine2<>+0(SB), Y10
+	VBROADCASTSS sine3<>+0(SB), Y9
+	VBROADCASTSS sine4<>+0(SB), Y8
+	VBROADCASTSS scale+48(FP), Y13
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+16(FP), CX
+	MOVQ         rows+32(FP), DX
+	MOVQ         ds+8(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         ss+24(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         vecs+40(FP), DI
+	ADDQ         DI, DI
+
+row:
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ DI, R10
+
+vec:
+	VMOVUPS     (R9), Y0
+	VROUNDPS    $0x08, Y0, Y1
+	VSUBPS      Y1, Y0, Y0
+	VANDPS      Y15, Y0, Y1
+	VSUBPS      Y1, Y14, Y1
+	VMULPS      Y1, Y1, Y2
+	VMOVAPS     Y8, Y3
+	VFMADD213PS Y9, Y2, Y3
+	VFMADD213PS Y10, Y2, Y3
+	VFMADD213PS Y11, Y2, Y3
+	VFMADD213PS Y12, Y2, Y3
+	VMULPS      Y1, Y3, Y1
+	VMULPS      Y13, Y1, Y1
+	VMOVNTPS    Y1, (R8)
+	ADDQ        $0x00000020, R9
+	ADDQ        $0x00000020, R8
+	DECQ        R10
+	JNZ         vec
+	ADDQ        BX, AX
+	ADDQ        SI, CX
+	DECQ        DX
+	JNZ         row
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func cosSinStreamAVX2(dst *float32, ds int, sin int, src *float32, ss int, rows int, vecs int, scale float32)
+// Requires: AVX, FMA3, MMX+
+TEXT ·cosSinStreamAVX2(SB), NOSPLIT, $0-60
+	VBROADCASTSS absMask<>+0(SB), Y15
+	VBROADCASTSS quarter<>+0(SB), Y14
+	VBROADCASTSS sine0<>+0(SB), Y12
+	VBROADCASTSS sine1<>+0(SB), Y11
+	VBROADCASTSS sine2<>+0(SB), Y10
+	VBROADCASTSS sine3<>+0(SB), Y9
+	VBROADCASTSS sine4<>+0(SB), Y8
+	VBROADCASTSS scale+56(FP), Y13
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+24(FP), CX
+	MOVQ         rows+40(FP), DX
+	MOVQ         ds+8(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         ss+32(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         sin+16(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         vecs+48(FP), R8
+	ADDQ         R8, R8
+
+row:
+	MOVQ AX, R9
+	MOVQ CX, R10
+	MOVQ R8, R11
+
+vec:
+	VMOVUPS     (R10), Y0
+	VROUNDPS    $0x08, Y0, Y1
+	VSUBPS      Y1, Y0, Y0
+	VANDPS      Y15, Y0, Y1
+	VSUBPS      Y1, Y14, Y1
+	VMULPS      Y1, Y1, Y2
+	VMOVAPS     Y8, Y3
+	VFMADD213PS Y9, Y2, Y3
+	VFMADD213PS Y10, Y2, Y3
+	VFMADD213PS Y11, Y2, Y3
+	VFMADD213PS Y12, Y2, Y3
+	VMULPS      Y1, Y3, Y1
+	VMULPS      Y13, Y1, Y1
+	VMOVNTPS    Y1, (R9)
+	VANDPS      Y15, Y0, Y1
+	VADDPS      Y14, Y14, Y2
+	VSUBPS      Y1, Y2, Y2
+	VMINPS      Y2, Y1, Y1
+	VANDNPS     Y0, Y15, Y0
+	VORPS       Y1, Y0, Y0
+	VMULPS      Y0, Y0, Y2
+	VMOVAPS     Y8, Y3
+	VFMADD213PS Y9, Y2, Y3
+	VFMADD213PS Y10, Y2, Y3
+	VFMADD213PS Y11, Y2, Y3
+	VFMADD213PS Y12, Y2, Y3
+	VMULPS      Y0, Y3, Y0
+	VMULPS      Y13, Y0, Y0
+	VMOVNTPS    Y0, (R9)(DI*1)
+	ADDQ        $0x00000020, R10
+	ADDQ        $0x00000020, R9
+	DECQ        R11
+	JNZ         vec
+	ADDQ        BX, AX
+	ADDQ        SI, CX
+	DECQ        DX
+	JNZ         row
+	SFENCE
 	VZEROUPPER
 	RET
 

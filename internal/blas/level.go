@@ -21,10 +21,11 @@ type level struct {
 	// by side for each of the k steps. c may be init.
 	mul func(c []float32, cs int, init []float32, is int, x []float32, xs int, w []float32, ws int, k, rows, vecs int)
 
-	// cos stores scale·cos 2πt for the rows×16·vecs angles of src.
-	cos func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32)
+	// cos stores scale·cos 2πt for the rows×16·vecs angles of src; with stream past
+	// the caches, where it can.
+	cos func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, stream bool)
 	// cosSin stores scale·cos 2πt in dst and scale·sin 2πt in dst[sin:].
-	cosSin func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32)
+	cosSin func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, stream bool)
 	// cosBytes stores round(127·cos 2πt) for 4·quads rows of 16 angles: byte
 	// 64q+4c+r is row 4q+r, column c. NaN gives 0.
 	cosBytes func(dst []int8, src []float32, ss, quads int)

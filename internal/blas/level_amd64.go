@@ -51,15 +51,23 @@ var avx512Level = level{
 			single(ptr(c[whole*cs:]), cs, ptr(init[whole*is:]), is, ptr(x[whole*xs:]), xs, ptr(w), ws, k, rows-whole)
 		}
 	},
-	cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32) {
+	cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, stream bool) {
 		reach(dst, rows, ds, vecs*lanes)
 		reach(src, rows, ss, vecs*lanes)
-		cosAVX512(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		if stream && wholeLines(dst, ds) {
+			cosStreamAVX512(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		} else {
+			cosAVX512(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		}
 	},
-	cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32) {
+	cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, stream bool) {
 		reach(dst, rows, ds, sin+vecs*lanes)
 		reach(src, rows, ss, vecs*lanes)
-		cosSinAVX512(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		if stream && wholeLines(dst, ds) && sin%lanes == 0 {
+			cosSinStreamAVX512(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		} else {
+			cosSinAVX512(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		}
 	},
 	cosBytes: func(dst []int8, src []float32, ss, quads int) {
 		reach(dst, quads, 64, 64)
@@ -144,15 +152,23 @@ var avx2Level = level{
 			}
 		}
 	},
-	cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32) {
+	cos: func(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, stream bool) {
 		reach(dst, rows, ds, vecs*lanes)
 		reach(src, rows, ss, vecs*lanes)
-		cosAVX2(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		if stream && wholeLines(dst, ds) {
+			cosStreamAVX2(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		} else {
+			cosAVX2(ptr(dst), ds, ptr(src), ss, rows, vecs, scale)
+		}
 	},
-	cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32) {
+	cosSin: func(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, stream bool) {
 		reach(dst, rows, ds, sin+vecs*lanes)
 		reach(src, rows, ss, vecs*lanes)
-		cosSinAVX2(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		if stream && wholeLines(dst, ds) && sin%lanes == 0 {
+			cosSinStreamAVX2(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		} else {
+			cosSinAVX2(ptr(dst), ds, sin, ptr(src), ss, rows, vecs, scale)
+		}
 	},
 	cosBytes: func(dst []int8, src []float32, ss, quads int) {
 		reach(dst, quads, 64, 64)
@@ -300,4 +316,10 @@ func reach[T any](s []T, rows, stride, n int) {
 	if rows <= 0 || n > 0 && len(s) < (rows-1)*stride+n {
 		panic("blas: a kernel would leave its slice")
 	}
+}
+
+// wholeLines tells whether the rows of dst, ds apart, begin with a cache line, as
+// stores past the caches need.
+func wholeLines(dst []float32, ds int) bool {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%64 == 0 && ds%lanes == 0
 }

@@ -53,7 +53,7 @@ func sinReduced(r float32) float32 {
 	return sinQuarter(math.Float32frombits(math.Float32bits(u) | math.Float32bits(r)&(1<<31)))
 }
 
-func cosGo(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32) {
+func cosGo(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
 	for i := range rows {
 		d := dst[i*ds:][:16*vecs]
 		for j, t := range src[i*ss:][:16*vecs] {
@@ -62,7 +62,7 @@ func cosGo(dst []float32, ds int, src []float32, ss int, rows, vecs int, scale f
 	}
 }
 
-func cosSinGo(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32) {
+func cosSinGo(dst []float32, ds, sin int, src []float32, ss int, rows, vecs int, scale float32, _ bool) {
 	for i := range rows {
 		c := dst[i*ds:][:16*vecs]
 		s := dst[i*ds+sin:][:16*vecs]

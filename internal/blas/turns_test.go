@@ -1,6 +1,7 @@
 package blas
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -66,4 +67,45 @@ func TestCosineNeverPassesOne(t *testing.T) {
 			t.Fatalf("at %g turns: (%g, %g)", r, c, s)
 		}
 	}
+}
+
+func TestStreamedFeaturesAreTheSame(t *testing.T) {
+	r := random(4)
+	eachLevel(t, func(t *testing.T) {
+		for _, c := range []struct{ rows, vecs, ds, sin, shift int }{
+			{3, 5, 176, 96, 0},
+			{1, 1, 32, 16, 0},
+			{7, 2, 64, 32, 5}, // not on a line
+			{4, 3, 101, 50, 0},
+		} {
+			src := normals[float32](r, c.rows*c.vecs*lanes)
+			var got, want [2][]float32
+			for i, stream := range []bool{true, false} {
+				for k := range got {
+					dst := aligned[float32](c.rows*c.ds + 16)[c.shift:]
+					for j := range dst {
+						dst[j] = 7 // what is between rows stays
+					}
+					if k == 0 {
+						active().cos(dst, c.ds, src, c.vecs*lanes, c.rows, c.vecs, 0.3, stream)
+					} else {
+						active().cosSin(dst, c.ds, c.sin, src, c.vecs*lanes, c.rows, c.vecs, 0.3, stream)
+					}
+					[]*[2][]float32{&got, &want}[i][k] = dst
+				}
+			}
+			for k := range got {
+				mustSame32(t, fmt.Sprintf("%+v", c), got[k], want[k])
+			}
+		}
+		// Many features take that way by themselves.
+		const n, in, out = 1100, 3, 1024
+		p, x := Pack(normals[float32](r, in*out), nil, out, in), normals[float32](r, n*in)
+		all, part := aligned[float32](n*out), make([]float32, n*out)
+		p.Cos(all, x, n, 1, 2)
+		for i := range n {
+			p.Cos(part[i*out:], x[i*in:], 1, 1, 1)
+		}
+		mustSame32(t, "many", all, part)
+	})
 }

@@ -61,20 +61,26 @@ func (p *Weights) Mul(dst, x []float32, n, threads int) {
 	})
 }
 
+// streamed is the number of features, 4 MiB of them, from which they are stored past
+// the caches: they do not stay there until they are read, and a cache would fetch
+// each line before it is overwritten, which takes as long as computing it.
+const streamed = 1 << 20
+
 // Cos stores scale·cos 2π(x·w_j + b_j) in dst (n×out) for the n rows of x: the
 // weights and the bias are in turns. The error is below 2e-7·scale for the
 // angle as the chain rounded it. Angles of 2²³ turns and more count as whole
 // turns; a NaN or infinite angle gives NaN.
 func (p *Weights) Cos(dst, x []float32, n int, scale float32, threads int) {
 	p.check(len(dst), x, n, p.out)
+	stream := n*p.out >= streamed
 	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
 		full := b.cols / lanes
 		if full > 0 {
-			l.cos(dst[b.row*p.out+b.col:], p.out, c, pitch, b.rows, full, scale)
+			l.cos(dst[b.row*p.out+b.col:], p.out, c, pitch, b.rows, full, scale, stream)
 		}
 		if rest := b.cols % lanes; rest > 0 {
 			c = c[full*lanes:]
-			l.cos(c, pitch, c, pitch, b.rows, 1, scale)
+			l.cos(c, pitch, c, pitch, b.rows, 1, scale, false)
 			for i := range b.rows {
 				copy(dst[(b.row+i)*p.out+b.col+full*lanes:][:rest], c[i*pitch:])
 			}
@@ -86,17 +92,18 @@ func (p *Weights) Cos(dst, x []float32, n int, scale float32, threads int) {
 // all j] in dst (n×2out); otherwise as Cos.
 func (p *Weights) CosSin(dst, x []float32, n int, scale float32, threads int) {
 	p.check(len(dst), x, n, 2*p.out)
+	stream := n*2*p.out >= streamed
 	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
 		d := dst[b.row*2*p.out+b.col:]
 		full := b.cols / lanes
 		if full > 0 {
-			l.cosSin(d, 2*p.out, p.out, c, pitch, b.rows, full, scale)
+			l.cosSin(d, 2*p.out, p.out, c, pitch, b.rows, full, scale, stream)
 		}
 		if rest := b.cols % lanes; rest > 0 {
 			c = c[full*lanes:]
 			var t [2 * lanes]float32
 			for i := range b.rows {
-				l.cosSin(t[:], 2*lanes, lanes, c[i*pitch:], pitch, 1, 1, scale)
+				l.cosSin(t[:], 2*lanes, lanes, c[i*pitch:], pitch, 1, 1, scale, false)
 				copy(d[i*2*p.out+full*lanes:][:rest], t[:])
 				copy(d[i*2*p.out+full*lanes+p.out:][:rest], t[lanes:])
 			}

@@ -26,8 +26,10 @@ func main() {
 			mulTile(m, m.mulRows, vecs)
 			mulTile(m, 1, vecs)
 		}
-		cosines(m, false)
-		cosines(m, true)
+		for _, stream := range []bool{false, true} {
+			cosines(m, false, stream)
+			cosines(m, true, stream)
+		}
 		cosineBytes(m, false)
 		cosineBytes(m, true)
 		quantize(m)

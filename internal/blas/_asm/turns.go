@@ -81,12 +81,16 @@ func (t trig) sin(r, u, v, p reg.VecPhysical) {
 	t.quarterSine(r, v, p)
 }
 
-// cosines writes cos and cosSin.
-func cosines(m machine, sine bool) {
+// cosines writes cos and cosSin, or with stream cosStream and cosSinStream.
+func cosines(m machine, sine, stream bool) {
+	store, suffix, doc := func(v, to Op) { VMOVUPS(v, to) }, "", "."
+	if stream {
+		store, suffix, doc = func(v, to Op) { VMOVNTPS(v, to) }, "Stream", " past the caches, to whole lines."
+	}
 	if sine {
-		text(m, "cosSin", "func(dst *float32, ds, sin int, src *float32, ss int, rows, vecs int, scale float32)", "is cosSin.")
+		text(m, "cosSin"+suffix, "func(dst *float32, ds, sin int, src *float32, ss int, rows, vecs int, scale float32)", "is cosSin"+doc)
 	} else {
-		text(m, "cos", "func(dst *float32, ds int, src *float32, ss int, rows, vecs int, scale float32)", "is cos.")
+		text(m, "cos"+suffix, "func(dst *float32, ds int, src *float32, ss int, rows, vecs int, scale float32)", "is cos"+doc)
 	}
 	t := newTrig(m, sine)
 	scale, _ := Param("scale").Resolve()
@@ -110,10 +114,10 @@ func cosines(m machine, sine bool) {
 		loop("vec", n, 1, false, func() {
 			t.reduce(at(s, 0), r, u)
 			t.cos(r, u, v, p)
-			VMOVUPS(u, at(d, 0))
+			store(u, at(d, 0))
 			if sine {
 				t.sin(r, u, v, p)
-				VMOVUPS(r, plus(d, sin, 0))
+				store(r, plus(d, sin, 0))
 			}
 			add(m.bytes, s)
 			add(m.bytes, d)
@@ -121,6 +125,9 @@ func cosines(m machine, sine bool) {
 		ADDQ(ds, dst)
 		ADDQ(ss, src)
 	})
+	if stream {
+		SFENCE() // before anybody is told that it is there
+	}
 	ret()
 }
 
