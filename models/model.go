@@ -128,13 +128,6 @@ func Encode(m *Model) ([]storage.File, error) {
 	return append(files, storage.File{Name: ManifestFile, Data: manifest}), nil
 }
 
-// LoadManifest reads and checks the manifest of a model directory, and nothing
-// else of it. For the error see Load.
-func LoadManifest(ctx context.Context, dir string) (*Manifest, error) {
-	m, _, err := loadManifest(ctx, dir)
-	return m, err
-}
-
 // Check reads a model directory as Load does, but draws no map. It returns the
 // manifest. For the error see Load.
 func Check(ctx context.Context, dir string) (*Manifest, error) {

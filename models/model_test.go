@@ -64,9 +64,9 @@ func TestLoadReturnsWhatWasSaved(t *testing.T) {
 		if !slices.Equal(a, b) {
 			t.Errorf("%s: scores %v, before %v", m.Manifest.Task, a, b)
 		}
-		alone, err := LoadManifest(context.Background(), dir)
-		if err != nil || alone.SHA256 != m.Manifest.SHA256 {
-			t.Errorf("%s: manifest alone: %v", m.Manifest.Task, err)
+		checked, err := Check(context.Background(), dir)
+		if err != nil || checked.SHA256 != m.Manifest.SHA256 {
+			t.Errorf("%s: checked: %v", m.Manifest.Task, err)
 		}
 	}
 }

@@ -5,7 +5,6 @@ package linear
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -98,18 +97,3 @@ func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated 
 
 // Step returns Bound/127.
 func (m *Map) Step() float64 { return float64(m.bound) / 127 }
-
-// Bound returns the Bound that keeps x, numbers of any rows, on the grid: their
-// largest magnitude, or 1 if all are 0. NaN and infinities do not count.
-func Bound(x []float32) float64 {
-	var most float64
-	for _, v := range x {
-		if a := math.Abs(float64(v)); a <= math.MaxFloat32 {
-			most = max(most, a)
-		}
-	}
-	if most == 0 {
-		return 1
-	}
-	return most
-}

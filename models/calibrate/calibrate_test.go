@@ -372,7 +372,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		back, err := Parse(data)
+		back, err := parse(data)
 		if err != nil || !reflect.DeepEqual(back, c) {
 			f.Fatalf("does not come back: %v", err)
 		}
@@ -381,7 +381,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"method":"isotonic","curves":[{"score":[0,5e-324,1],"probability":[0,0.5,1]},{"score":[0],"probability":[0]}]}`))
 	f.Add([]byte(`{"method":"isotonic","curves":[{"score":[0,-1],"probability":[0,1]},{}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Parse(data)
+		c, err := parse(data)
 		if err != nil {
 			return
 		}
@@ -389,7 +389,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Parse(again); err != nil {
+		if _, err := parse(again); err != nil {
 			t.Fatalf("was read and cannot be read again: %v", err)
 		}
 		for _, v := range c.Curves {
@@ -403,6 +403,15 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// parse reads what json.Marshal writes of a Calibration.
+func parse(data []byte) (*Calibration, error) {
+	c := new(Calibration)
+	if err := json.Unmarshal(data, c); err != nil {
+		return nil, err
+	}
+	return c, c.Validate()
 }
 
 func FuzzUnmarshal(f *testing.F) {

@@ -1,8 +1,6 @@
 package calibrate
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"sort"
@@ -28,20 +26,6 @@ type Curve struct {
 
 // MaxOutputs is the largest number of outputs that is read.
 const MaxOutputs = loss.MaxOutputs
-
-// Parse reads what json.Marshal writes of a Calibration, and nothing else.
-func Parse(data []byte) (*Calibration, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	c := &Calibration{}
-	if err := d.Decode(c); err != nil {
-		return nil, fmt.Errorf("calibrate: %w", err)
-	}
-	if d.More() {
-		return nil, fmt.Errorf("calibrate: more than one value")
-	}
-	return c, c.Validate()
-}
 
 // Validate returns an error that names the curve that is none.
 func (c *Calibration) Validate() error {

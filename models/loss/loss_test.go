@@ -205,16 +205,37 @@ func TestSoftmaxFenchelYoungAndDifferences(t *testing.T) {
 				t.Fatalf("slope %g, differences say %g", u[c], d)
 			}
 		}
-		if gap := value + SoftmaxConjugate(y, u, 1e-6) - atSlope; math.Abs(gap) > 1e-5 {
+		if gap := value + softmaxConjugate(y, u, 1e-6) - atSlope; math.Abs(gap) > 1e-5 {
 			t.Fatalf("ℓ + ℓ* − us = %g at the slope", gap)
 		}
-		if gap := value + SoftmaxConjugate(y, v, 1e-9) - at; gap < 0 || math.IsInf(gap, 1) {
+		if gap := value + softmaxConjugate(y, v, 1e-9) - at; gap < 0 || math.IsInf(gap, 1) {
 			t.Fatalf("ℓ + ℓ* − us = %g", gap)
 		}
 	}
-	if !math.IsInf(SoftmaxConjugate(0, []float64{0.1, -0.1}, 1e-9), 1) || !math.IsInf(SoftmaxConjugate(0, []float64{0, 0.1}, 1e-9), 1) {
+	if !math.IsInf(softmaxConjugate(0, []float64{0.1, -0.1}, 1e-9), 1) || !math.IsInf(softmaxConjugate(0, []float64{0, 0.1}, 1e-9), 1) {
 		t.Error("conjugate is finite off the simplex")
 	}
+}
+
+// softmaxConjugate returns the conjugate of the softmax loss of class y,
+// Σ p_c log p_c for p = u + e_y on the simplex and +Inf elsewhere, which is where
+// a p is negative or their sum is further than tol from 1.
+func softmaxConjugate(y int, u []float64, tol float64) float64 {
+	var sum, value float64
+	for c, p := range u {
+		if c == y {
+			p++
+		}
+		if p < 0 {
+			return math.Inf(1)
+		}
+		sum += p
+		value += entropy(p)
+	}
+	if math.Abs(sum-1) > tol {
+		return math.Inf(1)
+	}
+	return value
 }
 
 func TestLossesOfScoresTooLargeForExpAreFinite(t *testing.T) {

@@ -354,58 +354,6 @@ func TestStartFromAModelGoesOnFromIt(t *testing.T) {
 	}
 }
 
-func TestCertificateBoundsTheDistance(t *testing.T) {
-	for name, p := range problems() {
-		b := sample(int(p.Rows), p.Dim, p.Outputs, p.Regression)
-		smooth := true
-		if l, _ := p.Validate(); math.IsInf(l.Smooth(), 1) {
-			smooth = false
-		}
-		least := math.Inf(1)
-		l, state := begin(t, Options{Problem: p, Method: SGD, Rate: 1, Batch: 96, Intercept: Penalised, Partitions: 1})
-		if smooth {
-			least = best(p, b, false)
-		}
-		var bounds []float64
-		for i := range 400 {
-			if i == 1 || i == 30 || i == 399 {
-				c, err := NewCertifier(p, Penalised, modelOf(t, l, state))
-				if err != nil {
-					t.Fatal(err)
-				}
-				u, _ := NewCertifier(p, Penalised, modelOf(t, l, state))
-				if err := c.Fold(part(b, 0, 50, false)); err != nil {
-					t.Fatal(err)
-				}
-				if err := u.Fold(part(b, 50, 96, false)); err != nil {
-					t.Fatal(err)
-				}
-				c.Merge(u)
-				objective, bound, err := c.Bound()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if smooth && objective-least > bound+1e-12 {
-					t.Errorf("%s: %g above the least, the bound is %g", name, objective-least, bound)
-				}
-				bounds = append(bounds, bound)
-			}
-			var rep rounds.Report
-			state, rep = epoch(t, l, state, b, 1, 96)
-			if !smooth {
-				least = min(least, rep.Objective)
-			}
-		}
-		if smooth && !(bounds[2] < 1e-3*bounds[0]) {
-			t.Errorf("%s: bounds %g", name, bounds)
-		}
-	}
-	p := problems()["softmax/3"]
-	if _, err := NewCertifier(p, Free, nil); err == nil {
-		t.Error("a free intercept has no bound")
-	}
-}
-
 func TestRateTooLargeIsAnError(t *testing.T) {
 	p := problems()["squared/targets"]
 	b := sample(int(p.Rows), p.Dim, 1, true)
