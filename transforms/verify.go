@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"io"
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/rounds"
@@ -75,14 +74,7 @@ func (r *verifyRound) Update(next func() ([]byte, error)) (state []byte, report 
 	if err != nil {
 		return nil, report, err
 	}
-	for {
-		found, err := next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, report, err
-		}
+	err = rounds.EachFound(next, func(_ int, found []byte) error {
 		part, err := r.begin()
 		if err == nil {
 			err = part.UnmarshalBinary(found)
@@ -90,9 +82,10 @@ func (r *verifyRound) Update(next func() ([]byte, error)) (state []byte, report 
 		if err == nil {
 			err = all.Merge(part)
 		}
-		if err != nil {
-			return nil, report, err
-		}
+		return err
+	})
+	if err != nil {
+		return nil, report, err
 	}
 	c, err := all.Certificate()
 	if err != nil {

@@ -1,7 +1,9 @@
 package loss
 
 import (
+	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
@@ -34,6 +36,42 @@ func EncodeRecord(kind string, meta map[string]string, tensors ...safetensors.Te
 		all[k] = v
 	}
 	return safetensors.Encode(all, tensors...)
+}
+
+// EncodeState returns the bytes of a record of that kind: the state that a learner of
+// the options begins a round with. Options are what must be the same to go on from it,
+// all that is in their JSON.
+func EncodeState(kind string, options any, round int, meta map[string]string, tensors ...safetensors.Tensor) []byte {
+	all := map[string]string{"options": identity(options), "round": strconv.Itoa(round)}
+	for k, v := range meta {
+		all[k] = v
+	}
+	return EncodeRecord(kind, all, tensors...)
+}
+
+// OpenState opens what EncodeState returned for the same options, and returns the
+// round, which is below limit.
+func OpenState(data []byte, kind string, options any, limit int) (r *Record, round int) {
+	if r = OpenRecord(data, kind); r.Err != nil {
+		return r, 0
+	}
+	if have, want := r.Meta["options"], identity(options); have != want {
+		r.Err = fmt.Errorf("was made with other options: %.400s, want %s", have, want)
+		return r, 0
+	}
+	round, err := strconv.Atoi(r.Meta["round"])
+	if err != nil || round < 0 || round >= limit {
+		r.Err = fmt.Errorf("round %.20q", r.Meta["round"])
+	}
+	return r, round
+}
+
+func identity(options any) string {
+	b, err := json.Marshal(options)
+	if err != nil {
+		panic("loss: options without JSON: " + err.Error())
+	}
+	return string(b)
 }
 
 // Array reads an array of that type and shape, of finite numbers; a size of −1 is

@@ -34,3 +34,21 @@ func TestRecordsKeepTheFirstError(t *testing.T) {
 		t.Error(r.Err)
 	}
 }
+
+func TestAStateIsOfItsOptionsAndRound(t *testing.T) {
+	type options struct{ A int }
+	data := EncodeState("state", options{1}, 7, map[string]string{"more": "b"}, safetensors.Of("x", []float32{1, 2}, 2))
+	r, round := OpenState(data, "state", options{1}, 8)
+	if x := Array[float32](r, "x", 2); len(x) != 2 || r.Err != nil || round != 7 || r.Meta["more"] != "b" {
+		t.Error(x, r.Err, round)
+	}
+	for want, open := range map[string]func() (*Record, int){
+		`with other options: {"A":1}, want {"A":2}`: func() (*Record, int) { return OpenState(data, "state", options{2}, 8) },
+		`round "7"`:              func() (*Record, int) { return OpenState(data, "state", options{1}, 7) },
+		`is "state", want "kin"`: func() (*Record, int) { return OpenState(data, "kin", options{1}, 8) },
+	} {
+		if r, _ := open(); r.Err == nil || !strings.Contains(r.Err.Error(), want) {
+			t.Errorf("%v, want %q", r.Err, want)
+		}
+	}
+}

@@ -13,6 +13,9 @@ package rounds
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 
 	"github.com/bochner-ml/bochner/models"
 )
@@ -85,6 +88,46 @@ type Block struct {
 	// Index counts the blocks of the partition that are not held out, and those
 	// that are, each from 0.
 	Index int
+}
+
+// Check panics, as the package pkg, unless b has rows of dim features that are all there.
+func (b Block) Check(pkg string, dim int) {
+	if b.D != dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
+		panic(pkg + ": block of another shape")
+	}
+}
+
+// EachFound calls f with what each partition's worker has found, in the order of the
+// partitions: a Round's Update takes it by next.
+func EachFound(next func() ([]byte, error), f func(partition int, found []byte) error) error {
+	for partition := 0; ; partition++ {
+		found, err := next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := f(partition, found); err != nil {
+			return err
+		}
+	}
+}
+
+// CheckInit returns an error unless an earlier model has that many outputs and
+// features, and its weights and intercepts are finite.
+func CheckInit(init *models.Linear, outputs, dim int) error {
+	if init.K != outputs || init.D != dim || len(init.W) != outputs*dim || len(init.B) != outputs {
+		return fmt.Errorf("earlier model: %d outputs on %d features, want %d on %d", init.K, init.D, outputs, dim)
+	}
+	for _, v := range [][]float32{init.W, init.B} {
+		for _, x := range v {
+			if x-x != 0 {
+				return errors.New("earlier model: weights are not finite")
+			}
+		}
+	}
+	return nil
 }
 
 // Report is what a round found out about the state that it began with. Losses

@@ -36,9 +36,7 @@ func SearchRate(o Options, b rounds.Block) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if b.D != o.Dim || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
-		panic("sgd: block of another shape")
-	}
+	b.Check("sgd", o.Dim)
 	b.Held = false
 	var squares, sizes float64
 	for _, x := range b.Phi[:b.N*b.D] {

@@ -1,9 +1,7 @@
 package sgd
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/bochner-ml/bochner/models"
@@ -34,17 +32,10 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 	fail := func(err error) ([]byte, rounds.Report, error) { return nil, rounds.Report{}, err }
 	var learn, held loss.Tally
 	sums := map[string][]float64{}
-	for partition := 0; ; partition++ {
-		data, err := next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fail(err)
-		}
+	err := rounds.EachFound(next, func(partition int, data []byte) error {
 		f, err := decodeFound(r.Learner, data)
 		if err != nil {
-			return fail(fmt.Errorf("sgd: round %d: partition %d: what was found: %w", r.round, partition, err))
+			return fmt.Errorf("sgd: round %d: partition %d: what was found: %w", r.round, partition, err)
 		}
 		learn.Merge(f.learn)
 		held.Merge(f.held)
@@ -58,6 +49,10 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 				sum[i] += float64(share * float64(x))
 			}
 		})
+		return nil
+	})
+	if err != nil {
+		return fail(err)
 	}
 	if learn.Rows != r.Rows {
 		return fail(fmt.Errorf("sgd: round %d: %d rows were learned from, the options say %d", r.round, learn.Rows, r.Rows))

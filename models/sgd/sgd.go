@@ -121,14 +121,11 @@ func (l *Learner) Start(init *models.Linear) ([]byte, error) {
 	if init == nil {
 		return s.encode(l), nil
 	}
-	if init.K != k || init.D != d || len(init.W) != k*d || len(init.B) != k {
-		return nil, fmt.Errorf("sgd: earlier model: %d outputs on %d features, want %d on %d", init.K, init.D, k, d)
+	if err := rounds.CheckInit(init, k, d); err != nil {
+		return nil, fmt.Errorf("sgd: %w", err)
 	}
 	copy(s.weights, init.W)
 	copy(s.intercept, init.B)
-	if !finite(s.weights) || !finite(s.intercept) {
-		return nil, fmt.Errorf("sgd: earlier model: weights are not finite")
-	}
 	for _, b := range init.B {
 		if b != 0 && l.Intercept == None {
 			return nil, fmt.Errorf("sgd: earlier model: has intercepts, but intercept is %s", None)

@@ -1,9 +1,7 @@
 package sgd
 
 import (
-	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -48,32 +46,13 @@ func (s *state) read(l *Learner, r *loss.Record) {
 	}
 }
 
-// identity is what options must have in common to go on from a state.
-func (l *Learner) identity() string {
-	b, err := json.Marshal(l.Options)
-	if err != nil {
-		panic("sgd: options without JSON")
-	}
-	return string(b)
-}
-
 func (s *state) encode(l *Learner) []byte {
-	return loss.EncodeRecord(stateKind, map[string]string{"options": l.identity(), "round": strconv.Itoa(s.round)}, s.tensors(l)...)
+	return loss.EncodeState(stateKind, l.Options, s.round, nil, s.tensors(l)...)
 }
 
 func decodeState(l *Learner, data []byte) (*state, error) {
-	r := loss.OpenRecord(data, stateKind)
-	if r.Err != nil {
-		return nil, fmt.Errorf("sgd: state: %w", r.Err)
-	}
-	if have, want := r.Meta["options"], l.identity(); have != want {
-		return nil, fmt.Errorf("sgd: state: was made with other options: %.400s, want %s", have, want)
-	}
-	s := &state{}
-	var err error
-	if s.round, err = strconv.Atoi(r.Meta["round"]); err != nil || s.round < 0 || s.round >= maxEpochs {
-		return nil, fmt.Errorf("sgd: state: round %.20q", r.Meta["round"])
-	}
+	r, round := loss.OpenState(data, stateKind, l.Options, maxEpochs)
+	s := &state{round: round}
 	if s.read(l, r); r.Err != nil {
 		return nil, fmt.Errorf("sgd: state: %w", r.Err)
 	}

@@ -42,9 +42,7 @@ func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
 // Fold implements rounds.Worker. It panics if the block has rows of another
 // length.
 func (w *worker) Fold(b rounds.Block) error {
-	if b.D != w.Dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
-		panic("sgd: block of another shape")
-	}
+	b.Check("sgd", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {
 		return fmt.Errorf("sgd: partition %d: %w", w.partition, err)
 	}

@@ -1,9 +1,7 @@
 package svm
 
 import (
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/rounds"
@@ -56,17 +54,10 @@ func (r *round) Model() *models.Linear {
 // Update implements rounds.Round: w + Σ Δw, added in the order of the partitions.
 func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
 	sum := newFound(r.Learner)
-	for partition := 0; ; partition++ {
-		data, err := next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, rounds.Report{}, err
-		}
+	err := rounds.EachFound(next, func(partition int, data []byte) error {
 		f, err := decodeFound(r.Learner, data)
 		if err != nil {
-			return nil, rounds.Report{}, fmt.Errorf("svm: round %d: partition %d: what was found: %w", r.round, partition, err)
+			return fmt.Errorf("svm: round %d: partition %d: what was found: %w", r.round, partition, err)
 		}
 		for _, v := range [][2][]float64{{sum.delta, f.delta}, {sum.bias, f.bias}, {sum.gap, f.gap}, {sum.gain, f.gain}} {
 			for i, x := range v[1] {
@@ -75,6 +66,10 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 		}
 		sum.learn.Merge(f.learn)
 		sum.held.Merge(f.held)
+		return nil
+	})
+	if err != nil {
+		return nil, rounds.Report{}, err
 	}
 	if sum.learn.Rows != r.Rows {
 		return nil, rounds.Report{}, fmt.Errorf("svm: round %d: %d rows were learned from, the options say %d", r.round, sum.learn.Rows, r.Rows)

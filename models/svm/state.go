@@ -1,7 +1,6 @@
 package svm
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -40,18 +39,9 @@ func newState(p, d int) *state {
 
 const stateKind = "svm state 2"
 
-// identity is what options must have in common to go on from a state.
-func (l *Learner) identity() string {
-	b, err := json.Marshal(l.Options)
-	if err != nil {
-		panic("svm: options without JSON")
-	}
-	return string(b)
-}
-
 func (s *state) encode(l *Learner) []byte {
 	p := l.problems()
-	meta := map[string]string{"options": l.identity(), "round": strconv.Itoa(s.round), "given": strconv.FormatBool(s.given)}
+	meta := map[string]string{"given": strconv.FormatBool(s.given)}
 	tensors := []safetensors.Tensor{
 		safetensors.Of("weights", s.weights, p, l.Dim),
 		safetensors.Of("bias", s.bias, p),
@@ -64,21 +54,14 @@ func (s *state) encode(l *Learner) []byte {
 		meta["earlier"] = "true"
 		tensors = append(tensors, safetensors.Of("earlier", s.earlier, p, l.Dim), safetensors.Of("earlier_intercept", s.earlierIntercept, p))
 	}
-	return loss.EncodeRecord(stateKind, meta, tensors...)
+	return loss.EncodeState(stateKind, l.Options, s.round, meta, tensors...)
 }
 
 func decodeState(l *Learner, data []byte) (*state, error) {
-	r := loss.OpenRecord(data, stateKind)
-	if r.Err != nil {
-		return nil, fmt.Errorf("svm: state: %w", r.Err)
-	}
-	if have, want := r.Meta["options"], l.identity(); have != want {
-		return nil, fmt.Errorf("svm: state: was made with other options: %.400s, want %s", have, want)
-	}
-	s := &state{given: r.Meta["given"] == "true"}
-	var err error
-	if s.round, err = strconv.Atoi(r.Meta["round"]); err != nil || s.round < 0 || s.round >= maxRounds || s.given && s.round != 0 {
-		return nil, fmt.Errorf("svm: state: round %.20q", r.Meta["round"])
+	r, round := loss.OpenState(data, stateKind, l.Options, maxRounds)
+	s := &state{round: round, given: r.Meta["given"] == "true"}
+	if r.Err == nil && s.given && round != 0 {
+		r.Err = fmt.Errorf("an earlier model in round %d", round)
 	}
 	p := l.problems()
 	s.weights = loss.Array[float64](r, "weights", p, l.Dim)

@@ -72,7 +72,6 @@ package svm
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -194,8 +193,8 @@ func (l *Learner) Start(init *models.Linear) ([]byte, error) {
 	if init == nil {
 		return s.encode(l), nil
 	}
-	if init.K != l.Outputs || init.D != d || len(init.W) != init.K*init.D || len(init.B) != init.K {
-		return nil, fmt.Errorf("svm: earlier model: %d outputs on %d features, want %d on %d", init.K, init.D, l.Outputs, d)
+	if err := rounds.CheckInit(init, l.Outputs, d); err != nil {
+		return nil, fmt.Errorf("svm: %w", err)
 	}
 	s.given = true
 	for c := range p {
@@ -216,16 +215,6 @@ func (l *Learner) Start(init *models.Linear) ([]byte, error) {
 			s.bias[c] = b / l.Bias
 		case b != 0:
 			return nil, fmt.Errorf("svm: earlier model: has intercepts, but bias is 0")
-		}
-	}
-	for _, w := range s.weights {
-		if math.IsNaN(w) || math.IsInf(w, 0) {
-			return nil, fmt.Errorf("svm: earlier model: weights are not finite")
-		}
-	}
-	for _, b := range s.bias {
-		if math.IsNaN(b) || math.IsInf(b, 0) {
-			return nil, fmt.Errorf("svm: earlier model: intercepts are not finite")
 		}
 	}
 	return s.encode(l), nil

@@ -76,9 +76,7 @@ func (w *worker) Threads(n int) { w.threads = max(1, n) }
 // length.
 func (w *worker) Fold(b rounds.Block) error {
 	p := w.problems()
-	if b.D != w.Dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
-		panic("svm: block of another shape")
-	}
+	b.Check("svm", w.Dim)
 	if err := w.CheckLabels(b.Y); err != nil {
 		return fmt.Errorf("svm: partition %d: %w", w.partition, err)
 	}
