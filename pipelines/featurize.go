@@ -130,7 +130,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 // WriteTo prints the result for people.
 func (r *FeaturizeResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "features  %d of %s, in %d files of %s below %s\n", r.Features, r.Kernel, len(r.Parts), r.Format, r.Out)
+	fmt.Fprintf(&b, "features  %d of %s, in %s of %s below %s\n", r.Features, r.Kernel, counted(len(r.Parts), "file"), r.Format, r.Out)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.listed())
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

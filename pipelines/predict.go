@@ -150,7 +150,7 @@ func (o PredictOptions) publish(ctx context.Context, j *job, d *dataset.Dataset,
 // WriteTo prints the result for people.
 func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "predictions  %s, %d files\n", r.Out, len(r.Parts))
+	fmt.Fprintf(&b, "predictions  %s, %s\n", r.Out, counted(len(r.Parts), "file"))
 	fmt.Fprintf(&b, "rows         %s\n", r.Rows.listed())
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
