@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/harmonic"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -198,18 +198,13 @@ func (t *training) weighFrequencies(ctx context.Context, found *Found, a Learned
 	if err != nil {
 		return nil, &DataError{err}
 	}
-	f := &learned.Frequencies{In: dim}
-	var index []int
+	index, weight := align.Top(q, frequencies)
 	if a.Pick == "draw" {
-		index, f.Weight = align.Draw(q, frequencies, t.opts.Seed)
-	} else {
-		index, f.Weight = align.Top(q, frequencies)
+		index, weight = align.Draw(q, frequencies, t.opts.Seed)
 	}
-	if f.Count = len(index); f.Count < frequencies {
+	f := align.Choice(w, dim, index, weight)
+	if f.Count < frequencies {
 		t.notes = append(t.notes, fmt.Sprintf("%d different frequencies of %d that were wanted: a smaller --rho, or more --proposals, have more", f.Count, frequencies))
-	}
-	for _, j := range index {
-		f.W = append(f.W, w[j*dim:(j+1)*dim]...)
 	}
 	found.Options, err = json.Marshal(map[string]any{"proposals": m, "rho": a.Rho, "pick": a.Pick})
 	if err != nil {
@@ -225,37 +220,15 @@ func (t *training) chooseHarmonics(found *Found, a LearnedOptions, x []float32, 
 	if dim < 2 {
 		return nil, refuse("pipelines: harmonics are of rows of 2 numbers or more")
 	}
-	o := presets[a.Preset](found.Lambda, t.recipe.width, t.opts.Kernel.Features, t.opts.Seed)
-	// The paper's steps are for features of norm 1, which harmonics are only in the mean.
-	o.Take, o.Rate, o.Alternations, o.Apart = max(a.Take, 1), 3, 0, 0
-	all := harmonic.Harmonics{In: dim, Terms: harmonic.First(dim, a.Harmonics)}
-	made, err := all.New()
+	o := align.Harmonic(found.Lambda, t.opts.Kernel.Features)
+	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
+	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, t.outputs(), o, func(report align.Report) { t.game = append(t.game, report) })
 	if err != nil {
 		return nil, &UsageError{err}
 	}
-	n, r := len(class), len(all.Terms)
-	z := make([]float32, n*r)
-	made.Apply(z, x, n)
-	scale := float32(math.Sqrt(float64(r))) // a mean square of 1 each
-	for i := range z {
-		z[i] *= scale
-	}
-	chosen, err := align.Choose(z, r, class, t.outputs(), o, func(report align.Report) { t.game = append(t.game, report) })
-	if err != nil {
-		return nil, &UsageError{err}
-	}
-	last := chosen.Reports[len(chosen.Reports)-1]
-	found.Game = &last
+	found.Game = &chosen.Reports[len(chosen.Reports)-1]
 	if found.Options, err = json.Marshal(o); err != nil {
 		return nil, err
-	}
-	recipe := harmonic.Harmonics{In: dim}
-	for j, count := range chosen.Count {
-		if count > 0 {
-			term := all.Terms[j]
-			term.Count = count
-			recipe.Terms = append(recipe.Terms, term)
-		}
 	}
 	return recipe, nil
 }

@@ -21,8 +21,9 @@ type LearnedOptions struct {
 
 	Chains int // of the game's search; 0 is the preset's, as with Steps and Take
 	Steps  int
-	Take   int // frequencies, or harmonics, of a round
-	Sample int // rows that are searched on; 0 chooses
+	Take   int     // frequencies, or harmonics, of a round
+	Rate   float64 // of the dual weights (align.Options.Rate); 0 is the preset's, and 3 for harmonics
+	Sample int     // rows that are searched on; 0 chooses
 	// Exact searches on all rows. Equal rows of one class count once in the search.
 	Exact bool
 
@@ -117,6 +118,10 @@ func (a LearnedOptions) validate(k KernelOptions) error {
 		return usage("--align_lambda and --align_c must be numbers > 0 (have %g)", a.Lambda+a.C)
 	case a.Chains < 0 || a.Steps < 0 || a.Take < 0:
 		return usage("--chains, --steps and --take must be 0 (those of the preset) or more (have %d, %d, %d)", a.Chains, a.Steps, a.Take)
+	case a.Rate != 0 && !good(a.Rate):
+		return usage("--align_rate must be a number > 0, or 0 for that of the preset (have %g)", a.Rate)
+	case k.Name == "harmonic" && a.Preset != "paper":
+		return usage("--preset %s has constants of frequencies; harmonics have their own", a.Preset)
 	case a.Sample < 0 || a.Sample > maxSample:
 		return usage("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
 	case a.Sample > 0 && a.Exact:

@@ -17,6 +17,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
+// all returns the harmonics of degree 0 … J, each counted once.
+func all(d, degree int) Harmonics {
+	return Harmonics{In: d, Terms: First(d, Number(d+1, degree))}
+}
+
 // direction returns a point of the sphere, uniform over seeds.
 func direction(d int, index uint64) []float32 {
 	s := stream.New(1, stream.PurposeOf("harmonic/test"), index)
@@ -46,8 +51,9 @@ func TestNumberIsTheFormula(t *testing.T) {
 				t.Errorf("N(%d, %d) = %d, want %v", d, l, got, want)
 			}
 			sum += Number(d, l)
-			if got := UpTo(d, l); got != sum {
-				t.Errorf("UpTo(%d, %d) = %d, want %d", d, l, got, sum)
+			// Those of all degrees up to ℓ are as many as those of degree ℓ in d+1 coordinates.
+			if got := Number(d+1, l); got != sum {
+				t.Errorf("N(%d, %d) = %d, want %d", d+1, l, got, sum)
 			}
 		}
 	}
@@ -60,7 +66,7 @@ func TestNumberIsTheFormula(t *testing.T) {
 // of harmonics of degree ≤ J are integrated exactly. S² in three coordinates.
 func TestOrthonormalByQuadrature(t *testing.T) {
 	const degree, steps = 12, 4 * 12
-	m := newMap(3, All(3, degree).Terms)
+	m := newMap(3, all(3, degree).Terms)
 	x, w := make([]float64, degree+2), make([]float64, degree+2)
 	quad.Legendre{}.FixedLocations(x, w, -1, 1)
 	n := len(m.terms)
@@ -137,7 +143,7 @@ func gegenbauer(d, degree int, t float64) float64 {
 // Σ_m Y_ℓm(x) Y_ℓm(z) = N(d,ℓ) C_ℓ(x·z)/C_ℓ(1)   (Müller, Analysis of Spherical Symmetries, §2)
 func TestAdditionTheorem(t *testing.T) {
 	for _, c := range []struct{ d, degree int }{{2, 30}, {3, 40}, {4, 9}, {5, 6}, {10, 4}, {50, 2}} {
-		m := newMap(c.d, All(c.d, c.degree).Terms)
+		m := newMap(c.d, all(c.d, c.degree).Terms)
 		for pair := range uint64(20) {
 			x, z := direction(c.d, 2*pair), direction(c.d, 2*pair+1)
 			if pair == 0 { // a pole, where hyperspherical angles fail
@@ -212,7 +218,7 @@ func TestACountIsASquaredWeight(t *testing.T) {
 
 func TestGridHoldsEveryFeature(t *testing.T) {
 	const n = 300
-	r := All(5, 4)
+	r := all(5, 4)
 	r.Terms[20].Count = 9
 	made, err := r.New()
 	if err != nil {
@@ -264,7 +270,7 @@ func TestRecipesAreRefusedInASentence(t *testing.T) {
 		"index must be 0 to 4 for degree": {In: 3, Terms: []Term{{2, 5, 1}}},
 		"count must be 1":                 {In: 3, Terms: []Term{{2, 4, 0}}},
 		"is there twice":                  {In: 3, Terms: []Term{{2, 4, 1}, {2, 4, 1}}},
-		"terms must be 1 to 1048576":      All(1000, 4),
+		"terms must be 1 to 1048576":      {In: 3, Terms: make([]Term, 1<<20+1)},
 	} {
 		if _, err := r.New(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80v: %v, want %q", r, err, want)

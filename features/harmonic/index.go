@@ -41,13 +41,6 @@ func Number(d, degree int) int {
 	return choose * (2*degree + d - 2) / degree
 }
 
-// UpTo returns how many harmonics of degree 0 … J there are on S^{d−1}, or
-// math.MaxInt. It panics unless d ≥ 2 and J ≥ 0.
-func UpTo(d, degree int) int {
-	// Σ_{ℓ≤J} N(d,ℓ) = N(d+1,J).
-	return Number(d+1, degree)
-}
-
 // First returns the first n harmonics on S^{d−1}, by degree and then by number. It
 // panics unless d ≥ 2 and n ≥ 0.
 func First(d, n int) []Term {

@@ -35,15 +35,6 @@ var _ features.Fixed = Harmonics{}
 
 func init() { features.Register("harmonic", features.Decode[Harmonics]) }
 
-// All returns the recipe of all harmonics of degree 0 … J on S^{d−1}, each counted
-// once. Validate says if they are too many.
-func All(d, degree int) Harmonics {
-	if d < 2 || degree < 0 || degree > MaxDegree {
-		return Harmonics{In: d}
-	}
-	return Harmonics{In: d, Terms: First(d, min(UpTo(d, degree), maxTerms+1))}
-}
-
 // Validate returns an error that names the field that is wrong.
 func (r Harmonics) Validate() error {
 	fail := func(format string, a ...any) error {

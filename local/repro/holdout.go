@@ -46,6 +46,15 @@ func (e experiment) digits(ctx context.Context, part string) (d digits, err erro
 	return d, nil
 }
 
+// allRows reads both parts of MNIST.
+func (e experiment) allRows(ctx context.Context) (train, test digits, err error) {
+	if train, err = e.digits(ctx, "train"); err != nil {
+		return train, test, err
+	}
+	test, err = e.digits(ctx, "t10k")
+	return train, test, err
+}
+
 // split returns every fifth row, and the rows between.
 func (d digits) split() (rest, held digits) {
 	in := len(d.x) / len(d.class)

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/plot"
 
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 )
@@ -21,7 +22,8 @@ import (
 // potential under these weights with the frequencies found (the last round's in cyan); and
 // the scores of a support vector machine on the features, with lines at 0 and ±1.
 func (e experiment) landscape(ctx context.Context, g game) error {
-	train, test, err := g.sets(ctx, "windmill", 1)
+	g = g.or(ofWindmill)
+	train, test, err := sets(ctx, "windmill", 2000, 1)
 	if err != nil {
 		return err
 	}
@@ -129,7 +131,7 @@ func potential(d digits, r *align.Result, latest int) picture.Plane {
 // are not scaled by their number, and returns its test accuracy in percent and a picture of its scores.
 func (g game) judged(w []float32, train, test digits) (accuracy float64, p picture.Plane, err error) {
 	n := len(w) / 2
-	r, err := g.recipe(w, nil, 2, n, 1)
+	r, err := recipe(&learned.Frequencies{In: 2, Count: n, W: w})
 	if err != nil {
 		return 0, p, err
 	}

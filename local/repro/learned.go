@@ -1,17 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/models/align"
 )
 
@@ -38,14 +38,46 @@ var methods = []string{"RBF", "LKRF", "learned"}
 // game is what the flags say of the game, and of the machines that judge the features.
 type game struct {
 	parts                 string
-	rows                  int64 // of windmill and checkerboard
-	chains, steps, sample int
-	c                     float64 // of the classifiers, on features of norm 1
+	rows                  []int   // of generated sets; empty for those of the part
+	chains, steps, sample int     // of the search, as rate 0 for those of the part
+	rate                  float64 // of the dual weights
+	alternations          int     // of a projection; 0 for exact ones
+	c                     float64 // of the classifiers
 	gameC                 float64
 	width                 float64 // of the kernel from whose frequencies chains start, over the median distance
 	proposals             int
 	rho                   float64
 	pick                  string
+}
+
+// register declares the flags.
+func (g *game) register(fs *flag.FlagSet) {
+	fs.StringVar(&g.parts, "part", "windmill,landscape,checkerboard,mnist,cifar,digits", "of learned: parts to run")
+	fs.Func("rows", "of learned: numbers of rows of windmill and checkerboard to learn from (default 2000,10000 and 2000)", func(text string) (err error) {
+		g.rows, err = counts("rows", text)
+		return err
+	})
+	fs.IntVar(&g.chains, "chains", 0, "of learned: chains of a search; 0 is 500 on the windmill, as in the paper, and 100 elsewhere")
+	fs.IntVar(&g.steps, "steps", 0, "of learned: steps of a chain; 0 is 100 on the windmill, as in the paper, and 40 elsewhere")
+	fs.IntVar(&g.sample, "sample", 0, "of learned: rows that chains see; 0 is all on the windmill, as in the paper, and 2048 elsewhere")
+	fs.Float64Var(&g.rate, "rate", 0, "of learned: rate of the dual weights; 0 is 5 on the windmill and 1 elsewhere")
+	fs.IntVar(&g.alternations, "alternations", 0, "of learned: alternating projections of the dual weights, 10 in the paper; 0 is exact ones")
+	fs.Float64Var(&g.c, "C", 1, "of learned: C of the support vector machines, on features of norm 1; of norm √T on the windmill")
+	fs.Float64Var(&g.width, "width", 1, "of learned: width of the kernel from whose frequencies chains start, over the median distance")
+	fs.Float64Var(&g.gameC, "game_C", 1, "of learned: C of the game")
+	fs.IntVar(&g.proposals, "proposals", 5000, "of learned: least number of drawn frequencies that are weighed")
+	fs.Float64Var(&g.rho, "rho", 10, "of learned: size of the ball of the weights")
+	fs.StringVar(&g.pick, "pick", "top", "of learned: how weighed frequencies are taken: top or draw")
+}
+
+// ofTables are the constants of the game on images, where the flags say nothing.
+var ofTables = game{chains: 100, steps: 40, sample: 2048, rate: 1}
+
+// or returns g with the constants of the part where g has none.
+func (g game) or(part game) game {
+	g.chains, g.steps = cmp.Or(g.chains, part.chains), cmp.Or(g.steps, part.steps)
+	g.sample, g.rate = cmp.Or(g.sample, part.sample), cmp.Or(g.rate, part.rate)
+	return g
 }
 
 // learnedCell is our figure beside the paper's.
@@ -83,14 +115,11 @@ func (e experiment) learned(ctx context.Context, g game) error {
 
 // digitPairs repeats Table 1 for MNIST, with all rows of the pairs.
 func (e experiment) digitPairs(ctx context.Context, g game) error {
-	train, err := e.digits(ctx, "train")
+	train, test, err := e.allRows(ctx)
 	if err != nil {
 		return err
 	}
-	test, err := e.digits(ctx, "t10k")
-	if err != nil {
-		return err
-	}
+	g = g.or(ofTables)
 	fmt.Printf("\nMNIST, hinge loss, C = %g, %s; accuracy in %%, mean ± standard error (trials) | paper (apart, in standard errors)\n", g.c, g)
 	for _, pair := range [][2]int32{{1, 7}, {4, 9}, {5, 6}} {
 		task := fmt.Sprintf("MNIST %d-%d", pair[0], pair[1])
@@ -109,6 +138,7 @@ func (e experiment) imagePairs(ctx context.Context, g game) error {
 	if err != nil {
 		return err
 	}
+	g = g.or(ofTables)
 	fmt.Printf("\nCIFAR-10, a part of its images, hinge loss, C = %g, %s; accuracy in %%, mean ± standard error (trials) | paper, with all images\n", g.c, g)
 	for _, p := range []struct {
 		task string
@@ -160,7 +190,11 @@ func (e experiment) table(ctx context.Context, g game, task string, split func(t
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				r, err := g.recipe(w, q, in, m/2, seed)
+				f := &learned.Frequencies{In: in, Count: m / 2, W: w[:m/2*in]}
+				if q != nil {
+					f = g.chosen(w, q, in, m/2, seed)
+				}
+				r, err := recipe(f)
 				if err != nil {
 					return err
 				}
@@ -190,11 +224,7 @@ func (e experiment) table(ctx context.Context, g game, task string, split func(t
 		}
 		fmt.Println()
 	}
-	data, err := json.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(e.out, strings.ReplaceAll(task, " ", "-")+".json"), append(data, '\n'), 0o666)
+	return e.write(strings.ReplaceAll(task, " ", "-")+".json", out)
 }
 
 // compare fills in what follows from the accuracies on so many rows.
@@ -214,5 +244,12 @@ func (c *learnedCell) compare(paper float64, tested int) {
 }
 
 func (g game) String() string {
-	return fmt.Sprintf("%d chains of %d steps on %d rows, start of width %g medians, game C = %g", g.chains, g.steps, g.sample, g.width, g.gameC)
+	seen, projections := "all rows", "exact projections"
+	if g.sample < math.MaxInt {
+		seen = fmt.Sprint(g.sample, " rows")
+	}
+	if g.alternations > 0 {
+		projections = fmt.Sprint(g.alternations, " alternating projections")
+	}
+	return fmt.Sprintf("%d chains of %d steps on %s, start of width %g medians, game C = %g, rate %g, %s", g.chains, g.steps, seen, g.width, g.gameC, g.rate, projections)
 }

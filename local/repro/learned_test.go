@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/models/align"
 )
 
@@ -29,12 +30,12 @@ func TestEveryRowIsHeldOutInOneOfFiveTrials(t *testing.T) {
 }
 
 func TestHarmonicsAndFrequenciesThatWereLearnedTellClassesApart(t *testing.T) {
-	g := game{rows: 800, chains: 20, steps: 20, gameC: 1, width: 1, c: 100}
-	train, test, err := g.sets(t.Context(), "checkerboard", 1)
+	g := game{chains: 20, steps: 20, rate: 1, gameC: 1, width: 1}
+	train, test, err := sets(t.Context(), "checkerboard", 800, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	chosen, err := chosenHarmonics(train, 200, 60)
+	chosen, _, err := align.Harmonics(train.x, 3, 200, train.class, 2, align.Harmonic(1./800, 60), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestHarmonicsAndFrequenciesThatWereLearnedTellClassesApart(t *testing.T) {
 		t.Errorf("checkerboard: %.2f %% with %d harmonics, %v", got, len(chosen.Terms), err)
 	}
 
-	if train, test, err = g.sets(t.Context(), "windmill", 1); err != nil {
+	if train, test, err = sets(t.Context(), "windmill", 800, 1); err != nil {
 		t.Fatal(err)
 	}
 	width := medianDistance(train.x, 2)
@@ -51,11 +52,11 @@ func TestHarmonicsAndFrequenciesThatWereLearnedTellClassesApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	accuracy := func(w []float32) float64 {
-		r, err := g.recipe(w, nil, 2, 40, 1)
+		r, err := recipe(&learned.Frequencies{In: 2, Count: 40, W: w})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := judge(r, train, test, g.c)
+		got, err := judge(r, train, test, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

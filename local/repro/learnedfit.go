@@ -100,6 +100,7 @@ func medianDistance(x []float32, in int) float64 {
 func (g game) options(n int, width float64, frequencies int, seed uint64) align.Options {
 	o := align.Paper(1/(g.gameC*float64(n)), g.width*width, frequencies, seed)
 	o.Search.Chains, o.Search.Steps, o.Sample = g.chains, g.steps, g.sample
+	o.Rate, o.Alternations = g.rate, g.alternations
 	return o
 }
 
@@ -123,29 +124,38 @@ func (g game) weighed(d digits, width float64, proposals int, seed uint64) (w []
 	return w, q, err
 }
 
-// recipe returns paired features of n of the frequencies: the first, or where they have
-// weights those that the weights say.
-func (g game) recipe(w []float32, q []float64, in, n int, seed uint64) (features.Recipe, error) {
-	f := &learned.Frequencies{In: in, Count: n}
-	if q == nil {
-		f.W = w[:n*in]
-	} else {
-		var index []int
-		if g.pick == "draw" {
-			index, f.Weight = align.Draw(q, n, seed)
-		} else {
-			index, f.Weight = align.Top(q, n)
-		}
-		f.Count = len(index)
-		for _, j := range index {
-			f.W = append(f.W, w[j*in:(j+1)*in]...)
-		}
+// chosen returns n of the frequencies w (m×d) by their weights.
+func (g game) chosen(w []float32, q []float64, d, n int, seed uint64) *learned.Frequencies {
+	index, weight := align.Top(q, n)
+	if g.pick == "draw" {
+		index, weight = align.Draw(q, n, seed)
 	}
+	return align.Choice(w, d, index, weight)
+}
+
+// recipe returns paired features of the frequencies.
+func recipe(f *learned.Frequencies) (features.Recipe, error) {
 	data, err := learned.Encode(f)
 	if err != nil {
 		return nil, err
 	}
 	return learned.Of(data, fourier.Paired, 1)
+}
+
+// heldOutC returns the C, of some, of the fewest errors on every fifth row, the first of equal ones.
+func heldOutC(r features.Recipe, d digits, c []float64) (best float64, err error) {
+	rest, held := d.split()
+	most := -1.0
+	for _, c := range c {
+		accuracy, err := judge(r, rest, held, c)
+		if err != nil {
+			return 0, err
+		}
+		if accuracy > most {
+			best, most = c, accuracy
+		}
+	}
+	return best, nil
 }
 
 // judge returns the test accuracy in percent of a support vector machine on the features.

@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -42,17 +43,7 @@ func run() error {
 	features := fs.String("features", "", "numbers of features, instead of those of the paper")
 	qs := fs.String("q", "", "values of q, instead of those of the paper")
 	var g game
-	fs.StringVar(&g.parts, "part", "windmill,landscape,checkerboard,mnist,cifar,digits", "of learned: parts to run")
-	fs.Int64Var(&g.rows, "rows", 2000, "of learned: rows of windmill and checkerboard to learn from")
-	fs.IntVar(&g.chains, "chains", 100, "of learned: chains of a search; the paper has 500")
-	fs.IntVar(&g.steps, "steps", 40, "of learned: steps of a chain; the paper has 100")
-	fs.IntVar(&g.sample, "sample", 2048, "of learned: rows that chains see; 0 is all, as in the paper")
-	fs.Float64Var(&g.c, "C", 1, "of learned: C of the support vector machines, on features of norm 1")
-	fs.Float64Var(&g.width, "width", 1, "of learned: width of the kernel from whose frequencies chains start, over the median distance")
-	fs.Float64Var(&g.gameC, "game_C", 1, "of learned: C of the game")
-	fs.IntVar(&g.proposals, "proposals", 5000, "of learned: least number of drawn frequencies that are weighed")
-	fs.Float64Var(&g.rho, "rho", 10, "of learned: size of the ball of the weights")
-	fs.StringVar(&g.pick, "pick", "top", "of learned: how weighed frequencies are taken: top or draw")
+	g.register(fs)
 	if err := fs.Parse(os.Args[2:]); err != nil {
 		return err
 	}
@@ -113,6 +104,15 @@ func (e experiment) seedsOf(features int) int {
 		return e.large
 	}
 	return e.seeds
+}
+
+// write writes a table of the results.
+func (e experiment) write(name string, cells any) error {
+	data, err := json.MarshalIndent(cells, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(e.out, name), append(data, '\n'), 0o666)
 }
 
 // mnist names the files of a part of MNIST.

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -57,13 +54,16 @@ func (e experiment) maxout(ctx context.Context) error {
 	if len(qs) == 0 {
 		qs = []int{1, 2, 4, 8, 16}
 	}
-	train, err := e.unitDigits(ctx, "train")
+	train, test, err := e.allRows(ctx)
 	if err != nil {
 		return err
 	}
-	test, err := e.unitDigits(ctx, "t10k")
+	unit, err := scale.Unit{In: 784}.New()
 	if err != nil {
 		return err
+	}
+	for _, d := range []digits{train, test} {
+		unit.Apply(d.x, d.x, len(d.class))
 	}
 	var cells []maxoutCell
 	fmt.Println("MNIST test error in %, rows of norm 1, λ by held-out errors; mean ± deviation over seeds, ours | paper (apart, in standard errors)")
@@ -88,30 +88,12 @@ func (e experiment) maxout(ctx context.Context) error {
 			cells = append(cells, cell)
 			fmt.Printf("m = %5d  q = %2d  %6.2f ± %.2f (%d seeds) | %5.2f ± %.2f (%+.1f)  λ %.0e; by held-out squares %.2f\n",
 				m, q, cell.Mean, cell.Dev, len(cell.Errors), cell.Paper, cell.PaperDev, cell.Apart, cell.Lambda, cell.BySquares)
-			data, err := json.MarshalIndent(cells, "", "  ")
-			if err != nil {
-				return err
-			}
-			if err := os.WriteFile(filepath.Join(e.out, "table.json"), append(data, '\n'), 0o666); err != nil {
+			if err := e.write("table.json", cells); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// unitDigits reads a part of MNIST and divides each row by its norm.
-func (e experiment) unitDigits(ctx context.Context, part string) (digits, error) {
-	d, err := e.digits(ctx, part)
-	if err != nil {
-		return d, err
-	}
-	m, err := scale.Unit{In: 784}.New()
-	if err != nil {
-		return d, err
-	}
-	m.Apply(d.x, d.x, len(d.class))
-	return d, nil
 }
 
 // compare fills in what follows from the errors.

@@ -2,8 +2,11 @@ package align
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+
+	"github.com/bochner-ml/bochner/features/harmonic"
 )
 
 // Chosen is what a game over features that are all at hand learned.
@@ -74,4 +77,37 @@ func Choose(z []float32, r int, class []int32, classes int, o Options, progress 
 		}
 	}
 	return chosen, nil
+}
+
+// Harmonics plays the game with the first harmonics of rows x (n×d, of which only the direction
+// matters), each with a mean square of 1, for the kernel to choose from (Choose). It returns those that
+// were taken, counted as often as they were. The error names what is wrong. It panics if x is too short.
+func Harmonics(x []float32, d, first int, class []int32, classes int, o Options, progress func(Report)) (harmonic.Harmonics, *Chosen, error) {
+	taken := harmonic.Harmonics{In: d}
+	if d < 2 || first < 1 {
+		return taken, nil, fmt.Errorf("align: harmonics are of rows of 2 numbers or more, and 1 or more of them (have %d, %d)", d, first)
+	}
+	all := harmonic.Harmonics{In: d, Terms: harmonic.First(d, first)}
+	m, err := all.New()
+	if err != nil {
+		return taken, nil, err
+	}
+	z := make([]float32, len(class)*first)
+	m.Apply(z, x, len(class))
+	scale := float32(math.Sqrt(float64(first))) // the map's have a mean square of 1 together
+	for i := range z {
+		z[i] *= scale
+	}
+	chosen, err := Choose(z, first, class, classes, o, progress)
+	if err != nil {
+		return taken, nil, err
+	}
+	for j, count := range chosen.Count {
+		if count > 0 {
+			term := all.Terms[j]
+			term.Count = count
+			taken.Terms = append(taken.Terms, term)
+		}
+	}
+	return taken, chosen, nil
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/features/harmonic"
 	"github.com/bochner-ml/bochner/pipelines/sample"
 )
 
@@ -107,38 +106,20 @@ func TestWindmill(t *testing.T) {
 func TestCheckerboard(t *testing.T) {
 	x, class, y := generated(t, "checkerboard", 2000, 1)
 	xt, _, yt := generated(t, "checkerboard", 20000, 2)
-	const first = 1000
-	all := harmonic.Harmonics{In: 3, Terms: harmonic.First(3, first)}
-	features := func(h harmonic.Harmonics, x []float32) []float32 {
-		m, err := h.New()
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, r := len(x)/3, len(h.Terms)
-		z := make([]float32, n*r)
-		m.Apply(z, x, n)
-		return z
-	}
-	z := features(all, x)
-	for i := range z {
-		z[i] *= float32(math.Sqrt(first)) // each of mean square 1
-	}
-	o := Options{Lambda: 1. / 2000, Frequencies: 100, Take: 1, Rate: 3, Start: 1}
-	r, err := Choose(z, first, class, 2, o, nil)
+	chosen, _, err := Harmonics(x, 3, 1000, class, 2, Harmonic(1./2000, 100), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	chosen := harmonic.Harmonics{In: 3}
-	for j, c := range r.Count {
-		if c > 0 {
-			term := all.Terms[j]
-			term.Count = c
-			chosen.Terms = append(chosen.Terms, term)
-		}
+	m, err := chosen.New()
+	if err != nil {
+		t.Fatal(err)
 	}
 	k := len(chosen.Terms)
-	w, b := hinge(features(chosen, x), len(y), k, y, 100, 200)
-	got := accuracy(w, b, features(chosen, xt), len(yt), k, yt)
+	z, zt := make([]float32, len(y)*k), make([]float32, len(yt)*k)
+	m.Apply(z, x, len(y))
+	m.Apply(zt, xt, len(yt))
+	w, b := hinge(z, len(y), k, y, 100, 200)
+	got := accuracy(w, b, zt, len(yt), k, yt)
 	t.Logf("accuracy %.2f %% with %d harmonics", got, k)
 	if got < 99 || k > 40 {
 		t.Errorf("accuracy %.2f %% with %d harmonics", got, k)

@@ -90,7 +90,7 @@ func TestCertificateHoldsTheValueOfItsMeasure(t *testing.T) {
 		for i := range phi {
 			phi[i] *= float32(math.Sqrt(float64(chosen.Count[i%r]) / float64(rounds)))
 		}
-		lower, upper := Value(phi, n, r, y, o.Lambda, 3000)
+		lower, upper := value(phi, n, r, y, o.Lambda, 3000)
 		if lower > upper || upper-lower > 1e-3*upper {
 			t.Errorf("T = %d: the quadratic program ends between %v and %v", rounds, lower, upper)
 		}
@@ -189,7 +189,7 @@ func TestAscentIsAlongTheGradient(t *testing.T) {
 	const n, r, lambda = 50, 6, 0.1
 	x, class, _ := rings(n, 8)
 	z := cosines(x, n, r)
-	value := func(d *Dual) float64 {
+	objective := func(d *Dual) float64 {
 		sums, v := make([]float64, r), make([]float64, r)
 		d.AddSums(sums, z, r, 0, n)
 		Potentials(v, sums, r, n)
@@ -212,9 +212,9 @@ func TestAscentIsAlongTheGradient(t *testing.T) {
 		g := moved.Alpha[i] - dual.Alpha[i]
 		at := dual.Alpha[i]
 		dual.Alpha[i] = at + h
-		up := value(dual)
+		up := objective(dual)
 		dual.Alpha[i] = at - h
-		down := value(dual)
+		down := objective(dual)
 		dual.Alpha[i] = at
 		if want := n * (up - down) / (2 * h); math.Abs(g-want) > 1e-3 {
 			t.Errorf("row %d: gradient %v, difference quotient %v", i, g, want)

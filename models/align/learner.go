@@ -23,8 +23,8 @@ import (
 // of what the weights begin with. What a worker keeps are the dual weights of its partition's rows;
 // those of the sample's rows are in the state, and move by the same numbers.
 //
-// Projections are exact and what the search sees is Sample: Options.Alternations
-// and Options.Sample are not used.
+// Projections are exact and what the search sees is X: Options.Alternations and Options.Sample
+// must be 0.
 type Learner struct {
 	Options
 	Dim        int // length of a row
@@ -45,6 +45,8 @@ func (l *Learner) Validate() error {
 		return err
 	}
 	switch {
+	case l.Alternations != 0 || l.Sample != 0:
+		return fmt.Errorf("align: alternations and sample are for rows in memory; rows in partitions are projected exactly, and searched on those that are given (have %d, %d)", l.Alternations, l.Sample)
 	case l.Dim < 1 || l.Dim > rows.MaxDim:
 		return fmt.Errorf("align: dim must be 1 to %d (have %d)", rows.MaxDim, l.Dim)
 	case l.Classes < 2:

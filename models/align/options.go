@@ -18,13 +18,16 @@ type Options struct {
 	// search; 0 asks for none.
 	Apart float64
 	// Rate sets the step of the dual weights, η_t = Rate/(G√t) where G bounds the
-	// gradient's elements: no weight moves by more than Rate/√t in round t.
+	// gradient's elements so far: no weight moves by more than Rate/√t in round t. Elements are
+	// seldom near their bound, G/√(2·Take) where frequencies do not go along with each other, and
+	// bounds of later rounds are smaller; so with many rounds a larger rate learns more.
 	Rate float64
 	// Steady takes η_t = Rate/G in every round, which has no bound on the regret.
 	Steady bool
 	// Start is what the dual weights are before their first projection, in [0, 1].
 	Start float64
-	// Alternations > 0 replaces the exact projection by so many alternating ones.
+	// Alternations > 0 replaces the exact projection by so many alternating ones. It is for rows in
+	// memory, as Sample is.
 	Alternations int
 	// Search looks for peaks; its seed is the game's.
 	Search Search
@@ -56,6 +59,13 @@ func Demo(lambda, width float64, frequencies int, seed uint64) Options {
 		Lambda: lambda, Frequencies: frequencies, Take: 1, Rate: 0.1, Steady: true, Start: 0.5, Alternations: 10,
 		Search: Search{Chains: 500, Steps: 100, Width: width, Spread: 0.3 * width, Step: 1, Noise: 0.4, Seed: seed},
 	}
+}
+
+// Harmonic returns the options of a game that chooses spherical harmonics (Harmonics), one a round.
+// Steps are three times as long as the paper's, which are for features of norm 1: harmonics have it
+// in the mean alone, so that the bound of their gradients is larger.
+func Harmonic(lambda float64, chosen int) Options {
+	return Options{Lambda: lambda, Frequencies: chosen, Take: 1, Rate: 3, Start: 1}
 }
 
 // Validate returns an error that names the option that is wrong.

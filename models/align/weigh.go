@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
@@ -97,6 +98,15 @@ func Top(q []float64, n int) (index []int, weight []float64) {
 		weight = append(weight, q[j]/sum)
 	}
 	return index, weight
+}
+
+// Choice returns those of the frequencies w (m×d, in turns) that Top or Draw chose.
+func Choice(w []float32, d int, index []int, weight []float64) *learned.Frequencies {
+	f := &learned.Frequencies{Count: len(index), In: d, Weight: weight}
+	for _, j := range index {
+		f.W = append(f.W, w[j*d:(j+1)*d]...)
+	}
+	return f
 }
 
 var draws = stream.PurposeOf("align/draw")

@@ -54,12 +54,13 @@ It makes the directory --out, for train (and embed, featurize) --kernel learned
 // registerLearned adds the flags that say how features are found.
 func registerLearned(fs *pflag.FlagSet, o *pipelines.LearnedOptions) {
 	fs.StringVar(&o.By, "align", "game", "How the frequencies of --kernel learned are found: game, or lkrf, which weighs drawn ones.")
-	fs.StringVar(&o.Preset, "preset", "paper", "Constants of the game: paper, or demo (those of its authors' demonstration, which take a frequency a round).")
+	fs.StringVar(&o.Preset, "preset", "paper", "Constants of the game: paper, or demo (those of its authors' demonstration, which take a frequency a round; projections are exact all the same).")
 	fs.Float64Var(&o.Lambda, "align_lambda", 0, "Regularisation λ of the game's support vector machine, on the mean loss; 0 goes by --align_c.")
 	fs.Float64Var(&o.C, "align_c", 0, "Instead of --align_lambda: C = 1/(λn), n the number of rows; 0 is 1.")
 	fs.IntVar(&o.Chains, "chains", 0, "Chains that search in each round of the game; 0 is the preset's 500.")
 	fs.IntVar(&o.Steps, "steps", 0, "Steps of a chain; 0 is the preset's 100.")
 	fs.IntVar(&o.Take, "take", 0, "Frequencies that a round takes, the best of the chains' ends; 0 is the preset's: 10 of paper, 1 of demo.")
+	fs.Float64Var(&o.Rate, "align_rate", 0, "How far the dual weights move in a round; 0 is 1 for the preset paper, 0.1 for demo, 3 for harmonics. Where there are many rounds more may do better.")
 	fs.IntVar(&o.Sample, "sample", 0, "Rows that are searched on; 0 is 10000, or fewer if they are long.")
 	fs.BoolVar(&o.Exact, "exact_chains", false, "Search on all rows, up to 65536.")
 	fs.IntVar(&o.Proposals, "proposals", 0, "Of lkrf: frequencies that are drawn; 0 is 20 for each that is taken.")

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Value bounds max_{α ∈ K} F(α, q) for the kernel of features phi (n×r, the measure's
+// value bounds max_{α ∈ K} F(α, q) for the kernel of features phi (n×r, the measure's
 // weights in them) and labels y: lower is F of a feasible α, upper the objective
 //
 //	(λ/2)‖w‖² + (1/n) Σ_i max(0, 1 − y_i (w·φ(x_i) + b))
@@ -16,9 +16,9 @@ import (
 // together with the iterations, at most that many, of projected gradients with momentum (Beck & Teboulle, "A fast
 // iterative shrinkage-thresholding algorithm", SIAM J. Imaging Sciences 2009); they stop at a gap of
 // a 10⁴th of upper. It panics if a slice is too short, or λ ≤ 0.
-func Value(phi []float32, n, r int, y []float32, lambda float64, iterations int) (lower, upper float64) {
+func value(phi []float32, n, r int, y []float32, lambda float64, iterations int) (lower, upper float64) {
 	if n < 1 || len(phi) < n*r || len(y) < n || !(lambda > 0) {
-		panic("align: Value: slice too short, or lambda not positive")
+		panic("align: value: slice too short, or lambda not positive")
 	}
 	q := &program{phi: phi, n: n, r: r, y: y[:n], lambda: lambda, w: make([]float32, r), f: make([]float64, n)}
 	step := float64(n) * lambda / q.largest()
