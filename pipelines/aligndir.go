@@ -58,7 +58,7 @@ func (f *Found) name(recipe features.Recipe) string {
 	}
 	r, ok := last.(learned.Recipe)
 	if !ok {
-		return fmt.Sprintf("harmonic kernel, %d harmonics", f.Features)
+		return "harmonic kernel, " + counted(f.Features, "harmonic")
 	}
 	text := fmt.Sprintf("learned kernel, %d frequencies", r.Count)
 	if f.Game == nil {

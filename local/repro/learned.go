@@ -57,8 +57,8 @@ func (g *game) register(fs *flag.FlagSet) {
 		g.rows, err = counts("rows", text)
 		return err
 	})
-	fs.IntVar(&g.chains, "chains", 0, "of learned: chains of a search; 0 is 500 on the windmill, as in the paper, and 100 elsewhere")
-	fs.IntVar(&g.steps, "steps", 0, "of learned: steps of a chain; 0 is 100 on the windmill, as in the paper, and 40 elsewhere")
+	fs.IntVar(&g.chains, "chains", 0, "of learned: chains of a search; 0 is 200 on the windmill and 100 elsewhere; the paper has 500")
+	fs.IntVar(&g.steps, "steps", 0, "of learned: steps of a chain; 0 is 50 on the windmill and 40 elsewhere; the paper has 100")
 	fs.IntVar(&g.sample, "sample", 0, "of learned: rows that chains see; 0 is all on the windmill, as in the paper, and 2048 elsewhere")
 	fs.Float64Var(&g.rate, "rate", 0, "of learned: rate of the dual weights; 0 is 5 on the windmill and 1 elsewhere")
 	fs.IntVar(&g.alternations, "alternations", 0, "of learned: alternating projections of the dual weights, 10 in the paper; 0 is exact ones")

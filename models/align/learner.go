@@ -99,4 +99,4 @@ func (r *Round) Frequencies() *learned.Frequencies {
 }
 
 // Last returns the report of the game's last whole round, and whether there was one.
-func (r *Round) Last() (Report, bool) { return r.s.report, r.s.game.Rounds > 0 }
+func (r *Round) Last() (Report, bool) { return r.s.last, r.s.game.Rounds > 0 }

@@ -129,6 +129,12 @@ func TestPartitionsPlayTheGameOfAllRows(t *testing.T) {
 		if all := want.Reports[3]; !ok || last.Round != 4 || math.Abs(last.Upper-all.Upper) > 1e-3*all.Upper || math.Abs(last.Lower-all.Lower) > 1e-3 || !(last.Zeta > 0) {
 			t.Errorf("%d classes: %+v, of all rows %+v", classes, last, all)
 		}
+		for i, report := range reports {
+			// After three rounds to begin with, the fourth phase of the first round of the game ends it.
+			if told := strings.Contains(report.Words, "the value of the game is at least") && strings.Contains(report.Words, " and at most "); told != (i >= 5) {
+				t.Errorf("%d classes: round %d says %q", classes, i, report.Words)
+			}
+		}
 		end := reports[len(reports)-1]
 		if gap, ok := end.Gap(); !ok || gap != last.Upper-last.Lower || end.Rows != n {
 			t.Errorf("%d classes: %+v", classes, end)
@@ -205,6 +211,8 @@ func TestLearnersRefuseInASentence(t *testing.T) {
 		"dim must be":              func(l *Learner) { l.Dim = 0 },
 		"1 classes":                func(l *Learner) { l.Classes = 1 },
 		"partitions must be":       func(l *Learner) { l.Partitions = 0 },
+		"are projected exactly":    func(l *Learner) { l.Alternations = 10 },
+		"alternations and sample":  func(l *Learner) { l.Sample = 5 },
 		"a sample of 30 classes":   func(l *Learner) { l.X = x[1:] },
 		"classes from 0 to 2 in t": func(l *Learner) { l.Classes = 2 },
 	} {

@@ -36,7 +36,8 @@ type state struct {
 	round  int // of package rounds
 	done   int // censuses of this projection so far
 	game   Game
-	report Report // of the game's last round, or of this one from score to ascend
+	report Report // of this round of the game, from score to ascend
+	last   Report // of the game's last whole round
 
 	w        []float32 // T×d: frequencies found, with those of this round from score on
 	now      int       // how many of them are of this round
@@ -70,7 +71,7 @@ func (s *state) encode(l *Learner) []byte {
 	k := l.weightings()
 	return loss.EncodeRecord(stateKind, map[string]string{
 		"options": text(l), "phase": s.phase, "round": strconv.Itoa(s.round), "done": strconv.Itoa(s.done),
-		"now": strconv.Itoa(s.now), "game": text(s.game), "report": text(s.report),
+		"now": strconv.Itoa(s.now), "game": text(s.game), "report": text(s.report), "last": text(s.last),
 	},
 		safetensors.Of("w", s.w, len(s.w)/l.Dim, l.Dim),
 		safetensors.Of("u", s.u, k, len(s.u)/k),
@@ -98,7 +99,7 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 		}
 		*v = n
 	}
-	for name, v := range map[string]any{"game": &s.game, "report": &s.report} {
+	for name, v := range map[string]any{"game": &s.game, "report": &s.report, "last": &s.last} {
 		if err := json.Unmarshal([]byte(r.Meta[name]), v); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

@@ -53,17 +53,18 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 		s.phase = ascend
 	case ascend:
 		s.game.Finish(&s.report, sum.number)
+		s.last = s.report
 		r.once.Do(r.prepare)
 		phi := make([]float32, len(r.l.Class)*2*s.now)
 		r.packed.CosSin(phi, r.l.X, len(r.l.Class), 1, 1)
 		s.sample(r.l).Ascend(s.report.Eta, r.s.u, phi, 2*s.now, 0, len(r.l.Class))
 		s.done = 0
 		s.narrow(sum.census, r.l)
-		report.Dual = &s.report.Lower
-		if s.report.Proven {
-			report.Objective = s.report.Upper
+		report.Dual = &s.last.Lower
+		if s.last.Proven {
+			report.Objective = s.last.Upper
 		}
-		report.Detail = json.RawMessage(text(s.report))
+		report.Detail = json.RawMessage(text(s.last))
 	}
 	report.Words = s.words(r.l)
 	return s.encode(r.l), report, nil
@@ -85,15 +86,15 @@ func (s *state) narrow(census []Census, l *Learner) {
 	}
 }
 
-// words says where the game is.
+// words says where the game is, with the bounds of its value after the last whole round.
 func (s *state) words(l *Learner) string {
 	text := fmt.Sprintf("%d of %d frequencies", len(s.w)/l.Dim, l.Frequencies)
-	if s.phase != narrow && s.phase != rest || s.game.Rounds == 0 {
+	if s.game.Rounds == 0 {
 		return text
 	}
-	text += fmt.Sprintf("; the value of the game is at least %.6g", s.report.Lower)
-	if s.report.Proven {
-		text += fmt.Sprintf(" and at most %.6g", s.report.Upper)
+	text += fmt.Sprintf("; the value of the game is at least %.6g", s.last.Lower)
+	if s.last.Proven {
+		text += fmt.Sprintf(" and at most %.6g", s.last.Upper)
 	}
 	return text
 }

@@ -139,6 +139,8 @@ func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
 		{slices.Concat(train, []string{"--kernel", "learned", "--align", "lkrf", "--features", "20", "--proposals", "3"}), "--proposals 3: fewer than the 10", 2},
 		{slices.Concat(train, []string{"--kernel", "harmonic", "--align", "lkrf"}), "--align lkrf weighs frequencies", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--align_c", "-1"}), "--align_c must be numbers > 0", 2},
+		{slices.Concat(train, []string{"--kernel", "learned", "--align_rate", "-1"}), "--align_rate must be a number > 0", 2},
+		{slices.Concat(train, []string{"--kernel", "harmonic", "--preset", "demo"}), "harmonics have their own", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--sample", "10", "--exact_chains"}), "give one of them", 2},
 		{[]string{"kernel", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--frequencies", "model"}, "there is nothing to compare", 2},
 		{[]string{"embed", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--model", "m"}, "takes the --frequencies that bochner align has found", 2},
