@@ -40,8 +40,11 @@ func (t *training) fitRounds(ctx context.Context) error {
 	t.progress.phase("training", 0)
 	defer t.progress.done()
 	if len(lambda) == 1 && t.opts.Calibrate == "" {
-		_, err = t.runRounds(ctx, lambda[0], folds, surveyed, init, o.Rounds)
-		return err
+		c, err := t.runRounds(ctx, lambda[0], folds, surveyed, init, o.Rounds)
+		if err != nil {
+			return err
+		}
+		return t.keepCertificate(ctx, c)
 	}
 	var path []models.Tried
 	var best *models.Linear
@@ -78,7 +81,11 @@ func (t *training) fitRounds(ctx context.Context) error {
 		end.Rounds = max(2, path[chosen].Rounds)
 	}
 	surveyed.rows = t.counts.Used
-	if _, err := t.runRounds(ctx, lambda[chosen], 0, surveyed, best, end); err != nil {
+	c, err := t.runRounds(ctx, lambda[chosen], 0, surveyed, best, end)
+	if err != nil {
+		return err
+	}
+	if err := t.keepCertificate(ctx, c); err != nil {
 		return err
 	}
 	t.learner.Folds, t.learner.Course.Path = folds, path
@@ -151,7 +158,7 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 		return nil, err
 	}
 	t.kept = []storage.File{{Name: CurveFile, Data: append(curve, '\n')}}
-	return c, t.keepCertificate(ctx, c, end.Partitions)
+	return c, nil
 }
 
 // learnPass is the pass of a learner over the rows dealt to partitions.

@@ -50,13 +50,13 @@ const maxKept = 256 << 20
 
 // keepCertificate keeps the state that was taken and the dual variables that belong
 // to it, unless they are too large.
-func (t *training) keepCertificate(ctx context.Context, c *course, partitions int) error {
+func (t *training) keepCertificate(ctx context.Context, c *course) error {
 	if t.learner.Course.Gap == nil {
 		return nil
 	}
 	kept := []storage.File{{Name: stateFile, Data: c.state}}
 	size := len(c.state)
-	for p := range partitions {
+	for p := range t.learner.Course.Partitions {
 		var own []byte // before the first round, dual variables are 0
 		if c.taken > 0 {
 			var err error

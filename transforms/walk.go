@@ -72,6 +72,9 @@ func (w *walk) hands(ctx context.Context, hands []dataset.Hand) (all walked, err
 	)
 	for _, h := range hands {
 		turn <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
 		wg.Go(func() {
 			defer func() { <-turn }()
 			var out walked
@@ -90,6 +93,9 @@ func (w *walk) hands(ctx context.Context, hands []dataset.Hand) (all walked, err
 		})
 	}
 	wg.Wait()
+	if err == nil {
+		err = ctx.Err()
+	}
 	return all, err
 }
 
