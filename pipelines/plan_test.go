@@ -1,10 +1,10 @@
 package pipelines
 
 import (
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/realdata"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -154,12 +154,9 @@ func TestPlansRefuseWhatTrainingRefuses(t *testing.T) {
 }
 
 func TestPlansOnRealFiles(t *testing.T) {
-	dir := os.Getenv("BOCHNER_DATA")
-	if dir == "" {
-		t.Skip("BOCHNER_DATA is not set: the directory with mnist")
-	}
+	dir := realdata.Path(t, "mnist")
 	p := plan(t, TrainOptions{MapOptions: MapOptions{Data: dataset.Options{
-		Data: []string{dir + "/mnist/train-images*"}, LabelFiles: []string{dir + "/mnist/train-labels*"},
+		Data: []string{dir + "/train-images*"}, LabelFiles: []string{dir + "/train-labels*"},
 	}}})
 	if p.Rows != 60_000 || !p.Exact || p.Columns != 784 || p.Format != dataset.IDX {
 		t.Errorf("%+v", p)

@@ -1,16 +1,15 @@
 package image
 
 import (
+	"bytes"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/realdata"
 	"github.com/bochner-ml/bochner/io/cifario"
-	"github.com/bochner-ml/bochner/io/compress"
 )
 
 var cifarShape = Shape{Height: 32, Width: 32, Channels: 3, Planar: true}
@@ -18,21 +17,9 @@ var cifarShape = Shape{Height: 32, Width: 32, Channels: 3, Planar: true}
 // cifar returns 4,000 images of CIFAR-10 and their classes.
 func cifar(t testing.TB) (x []float32, class []int) {
 	t.Helper()
-	dir := os.Getenv("BOCHNER_DATA")
-	if dir == "" {
-		t.Skip("BOCHNER_DATA is not set to a folder that holds cifar10/first4000.bin.gz")
-	}
-	f, err := os.Open(filepath.Join(dir, "cifar10/first4000.bin.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, _, err := compress.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	r := cifario.NewReader(z, cifario.CIFAR10, 0, -1)
+	data := realdata.Read(t, "cifar10", "first4000.bin.gz")
+	var err error
+	r := cifario.NewReader(bytes.NewReader(data), cifario.CIFAR10, 0, -1)
 	for {
 		var label []byte
 		x, label, err = r.Append(x)

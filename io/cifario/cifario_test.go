@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -15,7 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/bochner-ml/bochner/io/compress"
+	"github.com/bochner-ml/bochner/internal/realdata"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -206,21 +204,8 @@ func TestWrongUsePanics(t *testing.T) {
 // The first record of data_batch_1 is a frog, class 6, whose first row of red
 // values begins 59, 43, 50.
 func TestCIFAR10(t *testing.T) {
-	dir := os.Getenv("BOCHNER_DATA")
-	if dir == "" {
-		t.Skip("BOCHNER_DATA is not set to a folder that holds cifar10/first4000.bin.gz")
-	}
-	f, err := os.Open(filepath.Join(dir, "cifar10/first4000.bin.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, _, err := compress.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	r := NewReader(z, CIFAR10, 0, -1)
+	data := realdata.Read(t, "cifar10", "first4000.bin.gz")
+	r := NewReader(bytes.NewReader(data), CIFAR10, 0, -1)
 	x, label, err := r.Append(nil)
 	if err != nil || string(label) != "6" || !slices.Equal(x[:3], []float32{59, 43, 50}) {
 		t.Errorf("first record: label %q, %v, %v", label, x[:3], err)

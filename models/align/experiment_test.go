@@ -2,16 +2,13 @@ package align
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/internal/realdata"
 	"github.com/bochner-ml/bochner/pipelines/sample"
 )
 
@@ -130,17 +127,13 @@ func TestCheckerboard(t *testing.T) {
 // 93.02 % for 4 against 9, with RBF features and with learned ones.
 func TestMNISTPairs(t *testing.T) {
 	long(t)
-	dir := os.Getenv("BOCHNER_DATA")
-	if dir == "" {
-		t.Skip("BOCHNER_DATA does not name a folder of data sets")
-	}
 	for _, c := range []struct {
 		one, two byte
 		least    float64
 	}{{4, 9, 92}, {1, 7, 98.9}} {
 		const d = 784
-		x, class, y := digits(t, dir, "train", c.one, c.two)
-		xt, _, yt := digits(t, dir, "t10k", c.one, c.two)
+		x, class, y := digits(t, "train", c.one, c.two)
+		xt, _, yt := digits(t, "t10k", c.one, c.two)
 		centre(x, xt, d)
 		n, nt := len(y), len(yt)
 		width := medianDistance(x, n, d)
@@ -200,10 +193,10 @@ func weighed(t *testing.T, x, y []float32, d int, width float64) (w []float32, w
 }
 
 // digits returns the images of two digits over 255; class 1 is the first digit.
-func digits(t *testing.T, dir, set string, one, two byte) (x []float32, class []int32, y []float32) {
+func digits(t *testing.T, set string, one, two byte) (x []float32, class []int32, y []float32) {
 	t.Helper()
-	pixels := unpacked(t, filepath.Join(dir, "mnist", set+"-images-idx3-ubyte.gz"))[16:]
-	for i, l := range unpacked(t, filepath.Join(dir, "mnist", set+"-labels-idx1-ubyte.gz"))[8:] {
+	pixels := realdata.Read(t, "mnist", set+"-images-idx3-ubyte.gz")[16:]
+	for i, l := range realdata.Read(t, "mnist", set+"-labels-idx1-ubyte.gz")[8:] {
 		switch l {
 		case one:
 			class, y = append(class, 1), append(y, 1)
@@ -217,24 +210,6 @@ func digits(t *testing.T, dir, set string, one, two byte) (x []float32, class []
 		}
 	}
 	return x, class, y
-}
-
-func unpacked(t *testing.T, path string) []byte {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // centre takes the means of x's columns from x and z.

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/internal/realdata"
 )
 
 // flinkCluster is one that runs on this machine; local/flink starts it and tells
@@ -272,13 +271,12 @@ func TestFlinkGoesOnAfterAnInterruptOfTheDriver(t *testing.T) {
 // The sums of real data travel through Flink, in parts of up to 8 MiB, from three
 // lanes.
 func TestFlinkMNIST(t *testing.T) {
-	data := filepath.Join(realData(t), "mnist")
 	c := newFlink(t)
 	dir := t.TempDir()
 	set := func(name string) []string { // plain, so that they can be cut
 		images, labels := name+"-images-idx3-ubyte", name+"-labels-idx1-ubyte"
 		for _, file := range []string{images, labels} {
-			gunzip(t, filepath.Join(data, file+".gz"), filepath.Join(dir, file))
+			write(t, dir, file, string(realdata.Read(t, "mnist", file+".gz")))
 		}
 		return []string{"--data", images, "--label_files", labels, "--shard_bytes", "2000000"}
 	}
@@ -296,25 +294,5 @@ func TestFlinkMNIST(t *testing.T) {
 	}
 	if s.Classes.Rows != 10_000 || s.Classes.Error > 0.0545 {
 		t.Errorf("%d rows, error %g", s.Classes.Rows, s.Classes.Error)
-	}
-}
-
-func gunzip(t *testing.T, from, to string) {
-	t.Helper()
-	f, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, text, 0o666); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/internal/realdata"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -199,7 +200,7 @@ func TestFaultsOfTheStorageChangeNothing(t *testing.T) {
 
 // The bytes of the model that MNIST gives are those on the disk.
 func TestMNISTInABucket(t *testing.T) {
-	data := filepath.Join(realData(t), "mnist")
+	data := realdata.Path(t, "mnist")
 	s := newObjects(t, "-fill", data, "-faults", "0.05")
 	dir := t.TempDir()
 	files4 := func(at, set string) []string {

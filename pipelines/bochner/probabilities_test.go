@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/internal/realdata"
 )
 
 // reliability is what evaluate --json prints of probabilities, as far as the tests
@@ -208,7 +210,7 @@ func TestKilledAtAnyMomentACalibrationGoesOn(t *testing.T) {
 // 0.37 here. Chances are no sigmoid of these scores: platt leaves 0.023, isotonic 0.007,
 // each ± 0.002.
 func TestAdultProbabilities(t *testing.T) {
-	data := filepath.Join(realData(t), "libsvm")
+	data := realdata.Path(t, "libsvm")
 	dir := t.TempDir()
 	for method, most := range map[string]float64{"platt": 0.031, "isotonic": 0.015} {
 		must(t, dir, "train", "--data", filepath.Join(data, "a9a.gz"), "--features", "1024", "--lambda", "1e-5", "--calibrate", method, "--model", method, "--quiet")

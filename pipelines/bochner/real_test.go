@@ -1,29 +1,14 @@
 package main
 
 import (
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// realData returns the folder of the data sets, and skips the test without one.
-func realData(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("BOCHNER_DATA")
-	if dir == "" {
-		t.Skip("BOCHNER_DATA does not name a folder of data sets")
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return abs
-}
+	"github.com/bochner-ml/bochner/internal/realdata"
+)
 
 // scores is what evaluate --json prints, as far as the tests look at it.
 type scores struct {
@@ -52,7 +37,7 @@ func trainAndScore(t *testing.T, train, test []string) (s scores, model string) 
 
 // mnist returns the flags that name the files of a set: train or t10k.
 func mnist(t *testing.T) func(set string) []string {
-	data := filepath.Join(realData(t), "mnist")
+	data := realdata.Path(t, "mnist")
 	return func(set string) []string {
 		return []string{
 			"--data", filepath.Join(data, set+"-images-idx3-ubyte.gz"),
@@ -111,7 +96,7 @@ func TestMNISTInRounds(t *testing.T) {
 }
 
 func TestAdult(t *testing.T) {
-	data := filepath.Join(realData(t), "libsvm")
+	data := realdata.Path(t, "libsvm")
 	s, _ := trainAndScore(t, []string{"--data", filepath.Join(data, "a9a.gz"), "--features", "2048"}, []string{"--data", filepath.Join(data, "a9a.t.gz")})
 	t.Logf("a9a: accuracy %.4f", s.Classes.Accuracy)
 	if s.Classes.Rows != 16281 || s.Classes.Accuracy < 0.848 {
@@ -120,7 +105,7 @@ func TestAdult(t *testing.T) {
 }
 
 func TestHousesWithDefaults(t *testing.T) {
-	train, test := split(t, filepath.Join(realData(t), "csv", "houses.tsv.gz"), true)
+	train, test := split(t, true, "csv", "houses.tsv.gz")
 	s, _ := trainAndScore(t, []string{"--data", train, "--label", "target"}, []string{"--data", test})
 	t.Logf("houses: R² %.4f", s.Targets.R2)
 	if s.Targets.Rows != 4128 || !(s.Targets.R2 >= 0.74) || math.IsNaN(s.Targets.R2) {
@@ -129,7 +114,7 @@ func TestHousesWithDefaults(t *testing.T) {
 }
 
 func TestLetter(t *testing.T) {
-	train, test := split(t, filepath.Join(realData(t), "libsvm", "letter.scale.gz"), false)
+	train, test := split(t, false, "libsvm", "letter.scale.gz")
 	s, _ := trainAndScore(t, []string{"--data", train}, []string{"--data", test})
 	t.Logf("letter: accuracy %.4f", s.Classes.Accuracy)
 	if s.Classes.Rows != 3000 || s.Classes.Accuracy < 0.93 {
@@ -138,21 +123,9 @@ func TestLetter(t *testing.T) {
 }
 
 // split makes two files of one: every fifth row is for the test.
-func split(t *testing.T, name string, header bool) (train, test string) {
+func split(t *testing.T, header bool, name ...string) (train, test string) {
 	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := realdata.Read(t, name...)
 	lines := strings.SplitAfter(strings.TrimSpace(string(text))+"\n", "\n")
 	lines = lines[:len(lines)-1]
 	var parts [2]strings.Builder
