@@ -220,6 +220,9 @@ func (t *training) chooseHarmonics(found *Found, a LearnedOptions, x []float32, 
 	if dim < 2 {
 		return nil, refuse("pipelines: harmonics are of rows of 2 numbers or more")
 	}
+	if most := maxSampled / len(class); a.Harmonics > most {
+		return nil, usage("--harmonics: of a sample of %s rows at most %d harmonics are looked at (have %d); give a smaller --sample", groups(int64(len(class))), most, a.Harmonics)
+	}
 	o := align.Harmonic(found.Lambda, t.opts.Kernel.Features)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
 	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, t.outputs(), o, func(report align.Report) { t.game = append(t.game, report) })

@@ -81,11 +81,12 @@ func (e experiment) windmill(ctx context.Context, g game) error {
 // windmills is windmill for a number of rows.
 func (e experiment) windmills(ctx context.Context, g game, n int64) error {
 	var cells []*learnedCell
-	for _, method := range []string{"RBF", "learned"} {
-		for _, t := range []int{100, 300, 1000} {
-			for _, rule := range []string{"", ", C held out"} {
-				cells = append(cells, &learnedCell{Task: fmt.Sprintf("windmill, %d rows", n), Features: t, Method: method + rule})
-			}
+	for _, kind := range []struct {
+		method string
+		t      int
+	}{{"learned", 100}, {"learned", 300}, {"learned", 1000}, {"RBF", 100}, {"RBF", 1000}} {
+		for _, rule := range []string{"", ", C held out"} {
+			cells = append(cells, &learnedCell{Task: fmt.Sprintf("windmill, %d rows", n), Features: kind.t, Method: kind.method + rule})
 		}
 	}
 	for seed := uint64(1); seed <= uint64(e.seeds); seed++ {

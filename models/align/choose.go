@@ -64,13 +64,16 @@ func Choose(z []float32, r int, class []int32, classes int, o Options, progress 
 			chosen.Count[j]++
 		}
 		left -= len(taken)
-		report := t.step(len(taken), len(taken), func(dst []float32, lo, hi int) {
+		report, err := t.step(len(taken), len(taken), func(dst []float32, lo, hi int) {
 			for i := lo; i < hi; i++ {
 				for l, j := range taken {
 					dst[(i-lo)*len(taken)+l] = z[i*r+j]
 				}
 			}
 		})
+		if err != nil {
+			return nil, err
+		}
 		chosen.Reports = append(chosen.Reports, report)
 		if progress != nil {
 			progress(report)

@@ -158,13 +158,16 @@ func (t *table) project() {
 }
 
 // step plays a round with m atoms of r features, which apply stores for rows lo … hi−1.
-func (t *table) step(r, m int, apply func(dst []float32, lo, hi int)) Report {
+func (t *table) step(r, m int, apply func(dst []float32, lo, hi int)) (Report, error) {
 	phi := make([]float32, min(t.n, blockRows)*r)
 	sums := make([]float64, t.dual.K*r)
 	t.each(func(lo, hi int) {
 		apply(phi, lo, hi)
 		t.dual.AddSums(sums, phi, r, lo, hi-lo)
 	})
+	if err := finite(sums); err != nil {
+		return Report{}, fmt.Errorf("align: %w", err)
+	}
 	u, report := t.Answer(sums, r, m, t.dual.Mean())
 	var squares float64
 	t.each(func(lo, hi int) {
@@ -173,7 +176,7 @@ func (t *table) step(r, m int, apply func(dst []float32, lo, hi int)) Report {
 	})
 	t.project()
 	t.Finish(&report, squares)
-	return report
+	return report, nil
 }
 
 func (t *table) each(f func(lo, hi int)) {

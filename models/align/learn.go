@@ -23,7 +23,7 @@ type Result struct {
 // (0 … classes−1): Algorithm 2 of Bullins, Zhang & Zhang (2018). The
 // frequencies found have equal weights. The result depends on the rows and their order, and on
 // no number of threads. progress, if given, is called with each round's report. The error names the
-// option, or the class, that is wrong. It panics if x is too short.
+// option, or the class, that is wrong, or says that numbers are too large. It panics if x is too short.
 func Learn(x []float32, d int, class []int32, classes int, o Options, threads int, progress func(Report)) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -52,6 +52,9 @@ func Learn(x []float32, d int, class []int32, classes int, o Options, threads in
 			}
 		}
 		found := o.Search.Run(field, a, t.dual.K, t.Rounds, 0, o.Search.Chains, threads)
+		if err := found.lost(); err != nil {
+			return nil, fmt.Errorf("align: %w", err)
+		}
 		taken := found.Pick(min(o.Take, o.Frequencies-len(result.W)/d), o.Apart/o.Search.Width)
 		w := make([]float32, 0, len(taken)*d)
 		for _, j := range taken {
@@ -59,9 +62,12 @@ func Learn(x []float32, d int, class []int32, classes int, o Options, threads in
 		}
 		result.W = append(result.W, w...)
 		packed := blas.Pack(w, nil, len(taken), d)
-		report := t.step(2*len(taken), len(taken), func(dst []float32, lo, hi int) {
+		report, err := t.step(2*len(taken), len(taken), func(dst []float32, lo, hi int) {
 			packed.CosSin(dst, x[lo*d:hi*d], hi-lo, 1, threads)
 		})
+		if err != nil {
+			return nil, err
+		}
 		report.Zeta, report.Xi = found.Zeta, found.Xi
 		result.Reports = append(result.Reports, report)
 		if progress != nil {

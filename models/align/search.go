@@ -2,6 +2,7 @@ package align
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -46,7 +47,7 @@ type Found struct {
 	V     []float64 // their potentials
 
 	// Zeta and Xi are step and temperature of the dynamics, geometric means over
-	// chains and steps; 0 where all steps or all noise were 0.
+	// chains and the steps they made; 0 where there were none, or no noise.
 	Zeta, Xi float64
 }
 
@@ -98,6 +99,7 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 		v    = make([]float64, count)
 		grad = make([]float64, count*d)
 		logs = make([]float64, count) // Σ log ζ
+		made = make([]int, count)     // steps
 	)
 	perTurn := 1 / (2 * math.Pi * s.Width)
 	for j := range count {
@@ -118,12 +120,13 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 					copy(found.W[j*d:], w)
 				}
 				size := norm(g)
-				if size == 0 {
-					continue // no way is up
+				if !(size > 0 && size < math.Inf(1)) {
+					continue // no way is up, or none can be told
 				}
 				zeta := length / (s.Width * size)
 				noise := s.Noise * length / math.Sqrt(float64(d))
 				logs[j] += math.Log(zeta)
+				made[j]++
 				z := stream.New(s.Seed, langevinNoise, uint64(round)<<40|uint64(first+j)<<20|uint64(step))
 				for i := range w {
 					move := float64(g[i] * (length / size))
@@ -135,20 +138,22 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 			}
 		})
 	}
-	found.temper(s, logs, d)
+	found.temper(s, logs, made, d)
 	return found
 }
 
 // temper fills in Zeta, and Xi = 2ζ/ν² for noise of standard deviation ν a coordinate.
-func (found *Found) temper(s Search, logs []float64, d int) {
+func (found *Found) temper(s Search, logs []float64, made []int, d int) {
 	var zeta, noise float64
-	for _, l := range logs {
+	steps := 0
+	for j, l := range logs {
 		zeta += l
+		steps += made[j]
 	}
-	if len(logs) == 0 {
+	if steps == 0 {
 		return
 	}
-	zeta /= float64(len(logs) * s.Steps)
+	zeta /= float64(steps)
 	found.Zeta = math.Exp(zeta)
 	if s.Noise == 0 {
 		return
@@ -165,6 +170,29 @@ func norm(v []float64) float64 {
 		sum += float64(x * x)
 	}
 	return math.Sqrt(sum)
+}
+
+// lost returns an error if a chain has met no potential that is a number.
+func (found *Found) lost() error {
+	for j, v := range found.V {
+		if v < 0 {
+			return fmt.Errorf("chain %d: %w", found.Chain[j], errBeyond)
+		}
+	}
+	return nil
+}
+
+// errBeyond is what is wrong with rows whose angles are infinite.
+var errBeyond = errors.New("the numbers of rows times a frequency are beyond float32; scale the rows, or give a larger width")
+
+// finite returns an error if a sum of features is not a number.
+func finite(sums []float64) error {
+	for _, s := range sums {
+		if !(s-s == 0) {
+			return errBeyond
+		}
+	}
+	return nil
 }
 
 // Join puts the chains of several shares of a round together, in the order of
@@ -188,12 +216,16 @@ func Join(shares ...*Found) *Found {
 		all.W = append(all.W, f.W[p.at*d:(p.at+1)*d]...)
 		all.V = append(all.V, f.V[p.at])
 	}
-	var zeta, xi float64
+	var zeta, xi, n float64
 	for _, f := range shares {
-		zeta += float64(float64(len(f.Chain)) * math.Log(f.Zeta))
-		xi += float64(float64(len(f.Chain)) * math.Log(f.Xi))
+		if f.Zeta > 0 {
+			chains := float64(len(f.Chain))
+			zeta += float64(chains * math.Log(f.Zeta))
+			xi += float64(chains * math.Log(f.Xi)) // −∞ where there was no noise
+			n += chains
+		}
 	}
-	if n := float64(len(places)); n > 0 {
+	if n > 0 {
 		all.Zeta, all.Xi = math.Exp(zeta/n), math.Exp(xi/n)
 	}
 	return &all

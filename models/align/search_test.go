@@ -90,3 +90,26 @@ func TestSampleSizeIsTheTheorem(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A potential without a slope, and rows whose angles are beyond float32.
+func TestChainsThatCannotClimbStay(t *testing.T) {
+	s := Search{Chains: 4, Steps: 3, Width: 1, Spread: 1, Step: 1, Noise: 1, Seed: 5}
+	still := s.Run(NewField(make([]float32, 6), 3, 2), []float32{1, 1, 1}, 1, 0, 0, 4, 1)
+	if still.Zeta != 0 || still.Xi != 0 || still.lost() != nil {
+		t.Errorf("step %v, temperature %v, %v", still.Zeta, still.Xi, still.lost())
+	}
+	far := NewField([]float32{3e38, 3e38, -3e38, 1, 1, 1}, 3, 2)
+	s.Width = 1e-3
+	beyond := s.Run(far, []float32{1, 1, 1}, 1, 0, 0, 2, 1)
+	if err := beyond.lost(); err == nil || !strings.Contains(err.Error(), "beyond float32") || beyond.Zeta != 0 {
+		t.Errorf("step %v, %v", beyond.Zeta, err)
+	}
+	one := s.Run(NewField(normals(6, 1, 1), 3, 2), []float32{1, -1, 1}, 1, 0, 0, 2, 1)
+	if all := Join(still, new(Found), one); all.Zeta != one.Zeta || math.Abs(all.Xi/one.Xi-1) > 1e-12 {
+		t.Errorf("step %v of a share, %v of all; temperature %v and %v", one.Zeta, all.Zeta, one.Xi, all.Xi)
+	}
+	x := []float32{3e38, -3e38, 3e38, 1}
+	if _, err := Learn(x, 1, []int32{0, 1, 0, 1}, 2, Options{Lambda: 1, Frequencies: 1, Take: 1, Rate: 1, Search: s}, 1, nil); err == nil || !strings.Contains(err.Error(), "scale the rows") {
+		t.Error(err)
+	}
+}

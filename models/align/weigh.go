@@ -30,7 +30,7 @@ func Weigh(v []float64, rho float64) ([]float64, error) {
 	order := make([]int, m)
 	for j, x := range v {
 		if !(x-x == 0) {
-			return nil, fmt.Errorf("align: weigh: potential %d is %v", j, x)
+			return nil, fmt.Errorf("align: weigh: potential %d is %v: %w", j, x, errBeyond)
 		}
 		order[j] = j
 	}

@@ -135,10 +135,15 @@ func (w *worker) End() (foundBytes, own []byte, err error) {
 		a := make([]float32, len(w.s.alpha))
 		w.s.sample(w.l).Signed(a)
 		w.found.chains = w.l.Search.Run(w.field, a, w.s.game.K, w.s.game.Rounds, first, count, 1)
+		err = w.found.chains.lost()
 	case score:
 		for _, v := range w.dual.Alpha {
 			w.found.number += v
 		}
+		err = finite(w.found.sums)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("align: partition %d: %w", w.partition, err)
 	}
 	return w.found.encode(w.l.Dim), encodeDual(w.dual, w.class), nil
 }
