@@ -37,7 +37,14 @@ test-flink: build ## run jobs on a Flink cluster of this machine (takes Java 17 
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/flink -program build/bochner go test -count 1 -timeout 60m -run Flink -v ./pipelines/bochner
 	go run ./local/flink -pool -task_managers 1 -program build/bochner go test -count 1 -timeout 60m -run 'Flink$$|FlinkGoesOnWithout' -v ./pipelines/bochner
 
-.PHONY: test-flink
+bench-runners: build ## measure what a job costs by runner, Flink among them (takes Java 17 and Maven; DATA=DIR adds MNIST)
+	BOCHNER_BENCH=1 $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 60m -v -run WhatAJobCosts ./pipelines/bochner
+	for managers in 1 2 4; do \
+		BOCHNER_BENCH=1 $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/flink -task_managers $$managers -slots 1 -program build/bochner \
+			go test -count 1 -timeout 60m -v -run WhatAJobCosts ./pipelines/bochner || exit 1; \
+	done
+
+.PHONY: test-flink bench-runners
 
 race: ## run the tests of what runs concurrently under the race detector (takes a C compiler)
 	CGO_ENABLED=1 go test -race -short -timeout 30m ./io/... ./transforms/... ./pipelines ./pipelines/command ./features/... ./models/...

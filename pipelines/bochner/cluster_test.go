@@ -48,6 +48,7 @@ type cluster struct {
 	temp     string // for temporary files of the program and the server
 	endpoint string // of the server
 	pool     string // address of the pool
+	server   int    // group of the server
 	group    int    // of the processes of the pool
 }
 
@@ -91,8 +92,8 @@ func newCluster(t *testing.T) *cluster {
 
 	server := exec.Command(filepath.Join(bin, "prism"), "--job_port=0", "--serve_http=false", "--log_kind=text")
 	server.Dir = filepath.Join(dir, "server")
-	port, _ := c.start(t, server, filepath.Join(dir, "server.log"), `endpoint=localhost:(\d+)`)
-	c.endpoint = "localhost:" + port
+	port, group := c.start(t, server, filepath.Join(dir, "server.log"), `endpoint=localhost:(\d+)`)
+	c.endpoint, c.server = "localhost:"+port, group
 
 	self, err := os.Executable()
 	if err != nil {
@@ -201,6 +202,7 @@ type process struct {
 	id      int
 	args    string
 	seconds float64 // of CPU time
+	memory  int64   // bytes that are resident
 }
 
 // processes returns the processes of a group that have not ended.
@@ -213,7 +215,7 @@ func processes(group int) (list []process) {
 		}
 		// The name, in parentheses, may hold anything; the numbers follow it.
 		f := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-		if len(f) < 13 || f[0] == "Z" || f[0] == "X" || f[2] != strconv.Itoa(group) {
+		if len(f) < 22 || f[0] == "Z" || f[0] == "X" || f[2] != strconv.Itoa(group) {
 			continue
 		}
 		p := process{}
@@ -221,6 +223,8 @@ func processes(group int) (list []process) {
 		user, _ := strconv.ParseFloat(f[11], 64)
 		system, _ := strconv.ParseFloat(f[12], 64)
 		p.seconds = (user + system) / 100 // Linux counts in hundredths for users
+		pages, _ := strconv.ParseInt(f[21], 10, 64)
+		p.memory = pages * int64(os.Getpagesize())
 		args, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
 		p.args = strings.ReplaceAll(string(args), "\x00", " ")
 		list = append(list, p)

@@ -273,14 +273,7 @@ func TestFlinkGoesOnAfterAnInterruptOfTheDriver(t *testing.T) {
 func TestFlinkMNIST(t *testing.T) {
 	c := newFlink(t)
 	dir := t.TempDir()
-	set := func(name string) []string { // plain, so that they can be cut
-		images, labels := name+"-images-idx3-ubyte", name+"-labels-idx1-ubyte"
-		for _, file := range []string{images, labels} {
-			write(t, dir, file, string(realdata.Read(t, "mnist", file+".gz")))
-		}
-		return []string{"--data", images, "--label_files", labels, "--shard_bytes", "2000000"}
-	}
-	train := append([]string{"train", "--width", "7", "--lambda", "1e-6"}, set("train")...)
+	train := append([]string{"train", "--width", "7", "--lambda", "1e-6"}, plainMNIST(t, dir, "train")...)
 	for _, features := range []string{"1024", "4096"} {
 		args := append(train, "--features", features)
 		must(t, dir, append(args, "--model", "direct"+features)...)
@@ -288,11 +281,22 @@ func TestFlinkMNIST(t *testing.T) {
 		same(t, "MNIST, "+features, files(t, filepath.Join(dir, "direct"+features)), files(t, filepath.Join(dir, "flink"+features)))
 	}
 	var s scores
-	out := c.succeed(t, dir, append([]string{"evaluate", "--model", "flink1024", "--work", "work", "--json"}, set("t10k")...)...)
+	out := c.succeed(t, dir, append([]string{"evaluate", "--model", "flink1024", "--work", "work", "--json"}, plainMNIST(t, dir, "t10k")...)...)
 	if err := json.Unmarshal([]byte(out), &s); err != nil {
 		t.Fatal(err)
 	}
 	if s.Classes.Rows != 10_000 || s.Classes.Error > 0.0545 {
 		t.Errorf("%d rows, error %g", s.Classes.Rows, s.Classes.Error)
 	}
+}
+
+// plainMNIST puts a set of MNIST into dir, plain, so that it can be cut, and returns the
+// flags that name it.
+func plainMNIST(t *testing.T, dir, set string) []string {
+	t.Helper()
+	images, labels := set+"-images-idx3-ubyte", set+"-labels-idx1-ubyte"
+	for _, file := range []string{images, labels} {
+		write(t, dir, file, string(realdata.Read(t, "mnist", file+".gz")))
+	}
+	return []string{"--data", images, "--label_files", labels, "--shard_bytes", "2000000"}
 }

@@ -1,0 +1,152 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/internal/realdata"
+)
+
+// place is where jobs run: a runner, and the processes that belong to it.
+type place struct {
+	name   string
+	job    func(dir string, args ...string) *exec.Cmd
+	groups []int // of processes, beside the program that is started
+}
+
+// cost is what a job took. CPU time and memory are of the program, its workers too,
+// and of the runner's own processes.
+type cost struct {
+	wall                float64 // seconds
+	program, runner     float64 // CPU seconds
+	workers, runnerPeak int64   // bytes, the most at one time of all processes together
+}
+
+// measure runs a job and looks at the processes of the place meanwhile, twenty times
+// a second: workers end with their job, and nobody waits for all of them.
+func (p place) measure(t *testing.T, dir string, args ...string) (c cost) {
+	t.Helper()
+	before, now := map[int]float64{}, map[int]process{}
+	look := func() {
+		var workers, runner int64
+		for _, group := range p.groups {
+			for _, q := range processes(group) {
+				now[q.id] = q
+				if q.ours() {
+					workers += q.memory
+				} else {
+					runner += q.memory
+				}
+			}
+		}
+		c.workers, c.runnerPeak = max(c.workers, workers), max(c.runnerPeak, runner)
+	}
+	look()
+	for id, q := range now {
+		before[id] = q.seconds
+	}
+	c.workers, c.runnerPeak = 0, 0
+	cmd := p.job(dir, args...)
+	done := make(chan result, 1)
+	begun := time.Now()
+	go func() { done <- runCommand(t, cmd) }()
+	for running := true; running; {
+		select {
+		case r := <-done:
+			if running = false; r.code != 0 {
+				t.Fatalf("%s: exit code %d\n%s", p.name, r.code, r.stderr)
+			}
+			c.wall = time.Since(begun).Seconds()
+		case <-time.After(50 * time.Millisecond):
+		}
+		look()
+	}
+	c.program = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	for id, q := range now {
+		if q.ours() {
+			c.program += q.seconds - before[id]
+		} else {
+			c.runner += q.seconds - before[id]
+		}
+	}
+	return c
+}
+
+// ours tells that the process is a worker, or Beam's boot program that starts it.
+func (p process) ours() bool {
+	return strings.Contains(p.args, "--worker=true") || strings.Contains(p.args, "--provision_endpoint=")
+}
+
+// places are the runners of this machine; or the Flink cluster, if there is one.
+func places(t *testing.T) (list []place) {
+	if os.Getenv("BOCHNER_FLINK_FLAGS") == "" {
+		server := newCluster(t)
+		on := func(name string, flags ...string) place {
+			return place{name: name, job: func(dir string, args ...string) *exec.Cmd { return program(dir, append(args, flags...)...) }}
+		}
+		list = []place{on("direct"), on("prism", "--runner", "prism")}
+		for _, lanes := range []string{"1", "2", "4"} {
+			list = append(list, place{"prism server, " + lanes + " lanes", func(dir string, args ...string) *exec.Cmd {
+				return server.job(dir, append(args, "--lanes", lanes)...)
+			}, []int{server.server, server.group}})
+		}
+		return list
+	}
+	c := newFlink(t)
+	numbers, err := filepath.Glob(filepath.Join(c.dir, "*.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	managers := 0
+	p := place{}
+	for _, name := range numbers {
+		p.groups = append(p.groups, number(name))
+		if strings.HasPrefix(filepath.Base(name), "task-manager-") {
+			managers++
+		}
+	}
+	p.name = fmt.Sprintf("Flink, %d task managers", managers)
+	p.job = func(dir string, args ...string) *exec.Cmd {
+		return program(dir, slices.Concat(args, c.flags, []string{"--lanes", fmt.Sprint(managers)})...)
+	}
+	return []place{p}
+}
+
+// What a job costs by runner: a small one, which is nothing but the cost of the
+// runner, and MNIST. Each runs twice: the first time pays for what starts with the
+// first job.
+func TestWhatAJobCosts(t *testing.T) {
+	if os.Getenv("BOCHNER_BENCH") == "" {
+		t.Skip("measures; BOCHNER_BENCH is not set (make bench-runners)")
+	}
+	dir := t.TempDir()
+	must(t, dir, "generate", "windmill", "--rows", "1000", "--out", "small.csv")
+	jobs := [][]string{{"1,000 rows, D = 64", "train", "--data", "small.csv", "--label", "y", "--features", "64", "--lambda", "1e-6"}}
+	if os.Getenv(realdata.Variable) != "" {
+		jobs = append(jobs, append([]string{"MNIST, D = 4,096", "train", "--width", "7", "--lambda", "1e-6"}, plainMNIST(t, dir, "train")...))
+	}
+	load, _ := os.ReadFile("/proc/loadavg")
+	fmt.Printf("load %s\n| job | runner | first: wall s | CPU s | then: wall s | bochner, CPU s | runner, CPU s | workers, MB | runner, MB |\n|---|---|---|---|---|---|---|---|---|\n",
+		strings.Join(strings.Fields(string(load))[:3], " "))
+	for _, p := range places(t) {
+		for _, job := range jobs {
+			first := p.measure(t, dir, append(job[1:], "--model", "first")...)
+			then := p.measure(t, dir, append(job[1:], "--model", "then")...)
+			for _, made := range []string{"first", "then"} {
+				if err := os.RemoveAll(filepath.Join(dir, made)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fmt.Printf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.1f | %d | %d |\n", job[0], p.name,
+				first.wall, first.program+first.runner, then.wall, then.program, then.runner, then.workers>>20, then.runnerPeak>>20)
+		}
+	}
+}
