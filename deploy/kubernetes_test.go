@@ -2,6 +2,8 @@ package deploy
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -179,13 +181,21 @@ func TestFlinkManifests(t *testing.T) {
 	service := find[corev1.Service](t, server, "bochner-jobserver")
 	job := find[batchv1.Job](t, manifests(t, "flink/train.yaml"), "bochner-train")
 
-	// One version of Flink throughout, and go.mod's of Beam.
-	version := strings.ReplaceAll(strings.TrimPrefix(session.Spec.FlinkVersion, "v"), "_", ".")
-	if image := deployment.Containers[0].Image; image != "apache/beam_flink"+version+"_job_server:"+beam(t) {
-		t.Errorf("job server %s, Flink %s, Beam %s", image, version, beam(t))
+	// Flink and Beam's runner are those that the tests run on: see ../local/flink.
+	flinkVersion, runner := tested(t)
+	version := flinkVersion[:strings.LastIndexByte(flinkVersion, '.')]
+	if image := deployment.Containers[0].Image; image != "apache/beam_flink"+version+"_job_server:"+runner {
+		t.Errorf("job server %s, tested %s for Flink %s", image, runner, version)
 	}
-	if !strings.HasPrefix(session.Spec.Image, "flink:"+version+"-") {
-		t.Errorf("image %s of Flink %s", session.Spec.Image, version)
+	if session.Spec.FlinkVersion != "v"+strings.ReplaceAll(version, ".", "_") || session.Spec.Image != "flink:"+flinkVersion+"-java17" {
+		t.Errorf("%s in image %s, tested %s", session.Spec.FlinkVersion, session.Spec.Image, flinkVersion)
+	}
+	readme, err := os.ReadFile("flink/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("Flink %s, Beam's runner %s, Go SDK %s", flinkVersion, runner, beam(t)); !strings.Contains(string(readme), want) {
+		t.Errorf("flink/README.md does not say what is tested: %s", want)
 	}
 	// The driver finds the server, the server Flink, and Flink the pool.
 	pod := job.Spec.Template.Spec
@@ -226,4 +236,22 @@ func TestFlinkManifests(t *testing.T) {
 	for _, claim := range flink {
 		find[corev1.PersistentVolumeClaim](t, server, claim)
 	}
+}
+
+// tested returns the versions of Flink and of Beam's runner for it on which
+// local/flink runs jobs.
+func tested(t *testing.T) (flink, runner string) {
+	t.Helper()
+	found := func(file, pattern string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := regexp.MustCompile(pattern).FindSubmatch(text)
+		if m == nil {
+			t.Fatalf("%s has no %s", file, pattern)
+		}
+		return string(m[1])
+	}
+	return found("../local/flink/sums.txt", `flink-runtime-([\d.]+)\.jar`), found("../local/flink/sums.txt", `beam-runners-flink-[\d.]+-([\d.]+)\.jar`)
 }
