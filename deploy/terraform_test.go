@@ -92,6 +92,30 @@ func TestReferencesOfTerraformAreDeclared(t *testing.T) {
 	}
 }
 
+// roles returns the roles that a block gives: its own, or the keys that it is for each of.
+func roles(t *testing.T, b *hclsyntax.Block) (list []string) {
+	t.Helper()
+	role, each := b.Body.Attributes["role"], b.Body.Attributes["for_each"]
+	if role == nil {
+		return nil
+	}
+	exprs := []hclsyntax.Expression{role.Expr}
+	if _, diags := role.Expr.Value(nil); diags.HasErrors() && each != nil {
+		exprs = nil
+		for _, item := range each.Expr.(*hclsyntax.ObjectConsExpr).Items {
+			exprs = append(exprs, item.KeyExpr)
+		}
+	}
+	for _, expr := range exprs {
+		v, diags := expr.Value(nil)
+		if diags.HasErrors() {
+			t.Fatalf("%v: a role that only Terraform knows: %v", b.Labels, diags)
+		}
+		list = append(list, v.AsString())
+	}
+	return list
+}
+
 // No account has a role that is wider than its part.
 func TestAccountsHaveLeastRights(t *testing.T) {
 	blocks, source := terraform(t)
@@ -102,20 +126,17 @@ func TestAccountsHaveLeastRights(t *testing.T) {
 	}
 	n := 0
 	for key, b := range blocks {
-		role := b.Body.Attributes["role"]
-		if role == nil {
-			continue
-		}
-		n++
-		v, diags := role.Expr.Value(nil)
-		if diags.HasErrors() || !slices.Contains(allowed, v.AsString()) {
-			t.Errorf("%s: role %v", key, v)
-		}
-		if v.AsString() == "roles/iam.serviceAccountUser" && b.Labels[0] != "google_service_account_iam_member" {
-			t.Errorf("%s may act as any account of the project", key)
-		}
-		if strings.HasPrefix(v.AsString(), "roles/storage.") && b.Labels[0] != "google_storage_bucket_iam_member" {
-			t.Errorf("%s: storage of the whole project", key)
+		for _, role := range roles(t, b) {
+			n++
+			if !slices.Contains(allowed, role) {
+				t.Errorf("%s: role %s", key, role)
+			}
+			if role == "roles/iam.serviceAccountUser" && b.Labels[0] != "google_service_account_iam_member" {
+				t.Errorf("%s may act as any account of the project", key)
+			}
+			if strings.HasPrefix(role, "roles/storage.") && b.Labels[0] != "google_storage_bucket_iam_member" {
+				t.Errorf("%s: storage of the whole project", key)
+			}
 		}
 	}
 	if n < 10 {

@@ -27,22 +27,24 @@ resource "google_service_account" "scheduler" {
   display_name = "bochner: starts the retraining"
 }
 
-resource "google_project_iam_member" "launcher_dataflow" {
+# In the whole project.
+resource "google_project_iam_member" "project" {
+  for_each = {
+    "roles/dataflow.developer" = google_service_account.launcher.member
+    "roles/dataflow.worker"    = google_service_account.worker.member
+    "roles/run.viewer"         = google_service_account.promoter.member # to wait for an execution
+    "roles/logging.logWriter"  = google_service_account.promoter.member
+    "roles/workflows.invoker"  = google_service_account.scheduler.member
+  }
   project = var.project
-  role    = "roles/dataflow.developer"
-  member  = google_service_account.launcher.member
+  role    = each.key
+  member  = each.value
 }
 
 resource "google_service_account_iam_member" "launcher_acts_as_worker" {
   service_account_id = google_service_account.worker.name
   role               = "roles/iam.serviceAccountUser"
   member             = google_service_account.launcher.member
-}
-
-resource "google_project_iam_member" "worker_dataflow" {
-  project = var.project
-  role    = "roles/dataflow.worker"
-  member  = google_service_account.worker.member
 }
 
 resource "google_storage_bucket_iam_member" "models" {
@@ -98,23 +100,4 @@ resource "google_cloud_run_v2_job_iam_member" "promoter_runs_training" {
   location = var.region
   role     = "roles/run.jobsExecutorWithOverrides"
   member   = google_service_account.promoter.member
-}
-
-# To wait for an execution.
-resource "google_project_iam_member" "promoter_sees_runs" {
-  project = var.project
-  role    = "roles/run.viewer"
-  member  = google_service_account.promoter.member
-}
-
-resource "google_project_iam_member" "promoter_logs" {
-  project = var.project
-  role    = "roles/logging.logWriter"
-  member  = google_service_account.promoter.member
-}
-
-resource "google_project_iam_member" "scheduler_starts" {
-  project = var.project
-  role    = "roles/workflows.invoker"
-  member  = google_service_account.scheduler.member
 }
