@@ -94,7 +94,7 @@ func places(t *testing.T) (list []place) {
 		}
 		list = []place{on("direct"), on("prism", "--runner", "prism")}
 		for _, lanes := range []string{"1", "2", "4"} {
-			list = append(list, place{"prism server, " + lanes + " lanes", func(dir string, args ...string) *exec.Cmd {
+			list = append(list, place{"prism server and pool, lanes: " + lanes, func(dir string, args ...string) *exec.Cmd {
 				return server.job(dir, append(args, "--lanes", lanes)...)
 			}, []int{server.server, server.group}})
 		}
@@ -113,7 +113,7 @@ func places(t *testing.T) (list []place) {
 			managers++
 		}
 	}
-	p.name = fmt.Sprintf("Flink, %d task managers", managers)
+	p.name = fmt.Sprint("Flink, task managers: ", managers)
 	p.job = func(dir string, args ...string) *exec.Cmd {
 		return program(dir, slices.Concat(args, c.flags, []string{"--lanes", fmt.Sprint(managers)})...)
 	}
