@@ -115,23 +115,8 @@ func TestFlink(t *testing.T) {
 		c.succeed(t, dir, append([]string{"train", "--model", "model of Flink", "--lanes", "3"}, flags...)...)
 		same(t, "model", files(t, in("model")), files(t, in("model of Flink")))
 	})
-	t.Run("predict", func(t *testing.T) {
-		args := append([]string{"predict", "--model", "model", "--scores", smallShards}, moons...)
-		must(t, dir, append(args, "--out", "direct")...)
-		c.succeed(t, dir, append(args, "--out", "predicted", "--lanes", "2")...)
-		want, got := files(t, in("direct")), files(t, in("predicted"))
-		delete(want, "manifest.json") // names its own directory
-		delete(got, "manifest.json")
-		if d := cmp.Diff(want, got); d != "" || len(got) < 9 {
-			t.Errorf("%d files: %s", len(got), d)
-		}
-	})
-	t.Run("evaluate", func(t *testing.T) {
-		args := append([]string{"evaluate", "--model", "model", "--json"}, moons...)
-		if d := cmp.Diff(must(t, dir, args...), c.succeed(t, dir, append(args, "--work", "work")...)); d != "" {
-			t.Error(d)
-		}
-	})
+	t.Run("predict", func(t *testing.T) { predictsTheSame(t, c, dir, "model", moons) })
+	t.Run("evaluate", func(t *testing.T) { evaluatesTheSame(t, c, dir, "model", moons) })
 	t.Run("bad row", func(t *testing.T) {
 		tb := generated(t, "moons", 300)
 		tb.rows[200] = "1,x,1\n"
@@ -142,18 +127,11 @@ func TestFlink(t *testing.T) {
 		}
 	})
 	t.Run("no place to write", func(t *testing.T) {
-		// A worker's fault: the parts of the sums are to go into a directory, and
-		// there is a file of its name.
+		// A worker's fault.
 		args := append([]string{"train", "--model", "none", "--work", "blocked", "--resume", "--quiet"}, flags...)
-		prepare := func() {
-			for _, name := range []string{"lock", "state/parts"} {
-				os.MkdirAll(filepath.Dir(in("blocked", name)), 0o777)
-				write(t, in("blocked"), name, "")
-			}
-		}
-		prepare()
+		block(t, in("blocked"))
 		direct := run(t, dir, args...)
-		prepare()
+		block(t, in("blocked"))
 		remote := c.run(t, dir, nil, args...)
 		if direct.code != 3 || remote.code != 3 || !strings.Contains(remote.stderr, "not a directory") {
 			t.Errorf("exit codes %d and %d\n%s\n%s", direct.code, remote.code, direct.stderr, remote.stderr)

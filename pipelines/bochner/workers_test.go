@@ -31,6 +31,44 @@ func (c *cluster) succeed(t *testing.T, dir string, args ...string) string {
 	return r.stdout
 }
 
+// remote is a cluster of any kind. A job must succeed on it, or the test fails; what
+// the job printed is returned.
+type remote interface {
+	succeed(t *testing.T, dir string, args ...string) string
+}
+
+// predictsTheSame checks that the predictions of a model are those of the direct runner,
+// file by file. They are left in dir, as direct and predicted.
+func predictsTheSame(t *testing.T, c remote, dir, model string, data []string) {
+	args := append([]string{"predict", "--model", model, "--scores", smallShards}, data...)
+	must(t, dir, append(args, "--out", "direct")...)
+	c.succeed(t, dir, append(args, "--out", "predicted", "--lanes", "2")...)
+	want, got := files(t, filepath.Join(dir, "direct")), files(t, filepath.Join(dir, "predicted"))
+	delete(want, "manifest.json") // names its own directory
+	delete(got, "manifest.json")
+	if d := cmp.Diff(want, got); d != "" || len(got) < 9 {
+		t.Errorf("%d files: %s", len(got), d)
+	}
+}
+
+// evaluatesTheSame checks that the scores of a model are those of the direct runner.
+func evaluatesTheSame(t *testing.T, c remote, dir, model string, data []string) {
+	args := append([]string{"evaluate", "--model", model, "--json"}, data...)
+	// The directory that workers share: a job that makes none names one.
+	if d := cmp.Diff(must(t, dir, args...), c.succeed(t, dir, append(args, "--work", "work")...)); d != "" {
+		t.Error(d)
+	}
+}
+
+// block makes a work directory in which workers cannot write the parts of sums: they are
+// to go into a directory, and there is a file of its name.
+func block(t *testing.T, work string) {
+	for _, name := range []string{"lock", "state/parts"} {
+		os.MkdirAll(filepath.Dir(filepath.Join(work, name)), 0o777)
+		write(t, work, name, "")
+	}
+}
+
 func TestSeparateWorkerProcesses(t *testing.T) {
 	c := newCluster(t)
 	dir := t.TempDir()
@@ -49,24 +87,8 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 			same(t, name, files(t, in(name)), files(t, in(name+" of workers")))
 		})
 	}
-	t.Run("predict", func(t *testing.T) {
-		args := append([]string{"predict", "--model", "classes", "--scores", smallShards}, moons...)
-		must(t, dir, append(args, "--out", "direct")...)
-		c.succeed(t, dir, append(args, "--out", "predicted", "--lanes", "2")...)
-		want, got := files(t, in("direct")), files(t, in("predicted"))
-		delete(want, "manifest.json") // names its own directory
-		delete(got, "manifest.json")
-		if d := cmp.Diff(want, got); d != "" || len(got) < 9 {
-			t.Errorf("%d files: %s", len(got), d)
-		}
-	})
-	t.Run("evaluate", func(t *testing.T) {
-		// The directory that workers share: a job that makes none names one.
-		args := append([]string{"evaluate", "--model", "numbers", "--json"}, numbers...)
-		if d := cmp.Diff(must(t, dir, args...), c.succeed(t, dir, append(args, "--work", "work")...)); d != "" {
-			t.Error(d)
-		}
-	})
+	t.Run("predict", func(t *testing.T) { predictsTheSame(t, c, dir, "classes", moons) })
+	t.Run("evaluate", func(t *testing.T) { evaluatesTheSame(t, c, dir, "numbers", numbers) })
 	t.Run("loopback", func(t *testing.T) {
 		cmd := c.job(dir, append([]string{"train", "--model", "loopback"}, trainings["classes"]...)...)
 		cmd.Args[slices.Index(cmd.Args, "EXTERNAL")] = "LOOPBACK"
@@ -82,14 +104,8 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 		c.fails(t, dir, 3, "part-1.txt:102:2: ", append([]string{"train", "--model", "none"}, tb.write(t, cut{files: 2})...), func() {})
 	})
 	t.Run("no place to write", func(t *testing.T) {
-		// The sums are to go into a directory, and there is a file of its name.
 		args := append([]string{"train", "--model", "none", "--work", "blocked", "--resume"}, trainings["classes"]...)
-		c.fails(t, dir, 3, "not a directory", args, func() {
-			for _, name := range []string{"lock", "state/parts"} {
-				os.MkdirAll(filepath.Dir(in("blocked", name)), 0o777)
-				write(t, in("blocked"), name, "")
-			}
-		})
+		c.fails(t, dir, 3, "not a directory", args, func() { block(t, in("blocked")) })
 	})
 	if got := entries(t, dir); !slices.Equal(got, []string{"classes", "classes of workers", "direct", "loopback", "numbers", "numbers of workers", "predicted"}) {
 		t.Errorf("left behind: %v", got)
