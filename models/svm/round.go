@@ -16,7 +16,6 @@ type round struct {
 }
 
 // newRound publishes w(a), unless the weights of an earlier model are.
-
 func newRound(l *Learner, s *state) *round {
 	if s.earlier != nil {
 		return &round{Learner: l, state: s, published: s.earlier, intercept: s.earlierIntercept}
