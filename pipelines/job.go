@@ -45,7 +45,8 @@ type job struct {
 	opts     JobOptions
 	engine   Engine
 	work     *work
-	scratch  string // directory to remove at the end; "" for none
+	scratch  string           // directory to remove at the end; "" for none
+	learned  *transforms.Pass // of the last rounds; nil if there were none
 	progress *progress
 	seconds  map[string]float64 // wall time by part of the job
 
@@ -67,6 +68,9 @@ func newJob(ctx context.Context, o JobOptions, out string) (*job, error) {
 func (j *job) close(ctx context.Context, err error) {
 	j.progress.done()
 	j.work.close(ctx, err)
+	if j.learned != nil {
+		transforms.ForgetFeatures(j.learned)
+	}
 	if j.scratch != "" {
 		os.RemoveAll(j.scratch)
 	}

@@ -23,6 +23,18 @@ type keeper struct {
 
 var kept keeper
 
+// ForgetFeatures gives back the memory of features that workers in this process have
+// kept for the rounds of a pass. Passes with the same features have made use of it, too.
+func ForgetFeatures(p *Pass) { kept.forget(p.featuresName()) }
+
+func (k *keeper) forget(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.name == name {
+		k.name, k.used, k.parts = "", 0, nil
+	}
+}
+
 // part returns the blocks of a partition, in order, or nil if it was not seen yet.
 func (k *keeper) part(name string, partition int) []keptBlock {
 	k.mu.Lock()

@@ -75,12 +75,10 @@ type lines struct {
 }
 
 func newLines(w io.Writer, m *models.Model, p *Predict) *lines {
-	l := &lines{model: m, scores: p.Scores || m.Embeds(), chances: p.Probabilities, names: m.Outputs()}
+	l := &lines{model: m, scores: p.Scores || m.Embeds(), chances: p.Probabilities, names: m.Outputs(), text: bufio.NewWriter(w)}
 	if p.Format == "jsonl" {
-		l.text = bufio.NewWriter(w)
 		return l
 	}
-	l.text = bufio.NewWriter(w)
 	l.csv = csv.NewWriter(l.text) // with no buffer of its own, as it finds one
 	header := []string{"prediction"}
 	if m.Embeds() {

@@ -271,6 +271,25 @@ func TestAPartitionWithoutRowsIsKeptLikeAnyOther(t *testing.T) {
 	}
 }
 
+func TestFeaturesAreForgottenByTheirPassAlone(t *testing.T) {
+	kept.name = ""
+	ctx := context.Background()
+	uri := learnPass(t, csvTable(t, 300, 1), 2, 300, "{}")
+	lastState(t, uri, "direct", 1, 1, 1, 1, 1<<30)
+	p, err := loadPass(ctx, uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := *p
+	other.Seed++
+	if ForgetFeatures(&other); kept.used == 0 {
+		t.Error("nothing was kept, or another pass has forgotten it")
+	}
+	if ForgetFeatures(p); kept.used != 0 || kept.part(p.featuresName(), 0) != nil {
+		t.Errorf("%d bytes are kept for nobody", kept.used)
+	}
+}
+
 func TestARoundThatRunsTwiceWritesTheSameBytes(t *testing.T) {
 	pass := learnPass(t, csvTable(t, 3000, 4), 3, 3000, "{}")
 	round := func(lanes int) map[string]string {
