@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -93,11 +94,8 @@ var presets = map[string]func(lambda, width float64, frequencies int, seed uint6
 func (a LearnedOptions) game(lambda, width float64, frequencies int, seed uint64) align.Options {
 	o := presets[a.Preset](lambda, width, frequencies, seed)
 	o.Alternations = 0 // align.Learner projects exactly
-	for to, given := range map[*int]int{&o.Search.Chains: a.Chains, &o.Search.Steps: a.Steps, &o.Take: a.Take} {
-		if given > 0 {
-			*to = given
-		}
-	}
+	o.Search.Chains, o.Search.Steps = cmp.Or(a.Chains, o.Search.Chains), cmp.Or(a.Steps, o.Search.Steps)
+	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
 	return o
 }
 

@@ -79,6 +79,10 @@ func TestFeaturesAreFoundOnceAndUsedOften(t *testing.T) {
 	use := []string{"--kernel", "learned", "--frequencies", "features"}
 	must(t, dir, slices.Concat([]string{"train", "--model", "two", "--lambda", "1e-4"}, use, data)...)
 	must(t, dir, slices.Concat([]string{"train", "--model", "one", "--lambda", "1e-4", "--kernel", "learned"}, fewChains, data)...)
+	must(t, dir, slices.Concat([]string{"align", "--out", "fast", "--align_rate", "5"}, data, fewChains)...)
+	if read(t, dir, "fast/"+learned.FileName) == read(t, dir, "features/"+learned.FileName) {
+		t.Error("--align_rate changes nothing")
+	}
 	if d := cmp.Diff(files(t, filepath.Join(dir, "one")), files(t, filepath.Join(dir, "two"))); d != "" {
 		t.Error(d)
 	}
