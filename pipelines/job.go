@@ -42,13 +42,13 @@ func (o JobOptions) shards(d *dataset.Dataset) []dataset.Shard {
 
 // job is what every job has while it runs.
 type job struct {
-	opts     JobOptions
-	engine   Engine
-	work     *work
-	scratch  string           // directory to remove at the end; "" for none
-	learned  *transforms.Pass // of the last rounds; nil if there were none
-	progress *progress
-	seconds  map[string]float64 // wall time by part of the job
+	opts       JobOptions
+	engine     Engine
+	work       *work
+	scratch    string           // directory to remove at the end; "" for none
+	lastRounds *transforms.Pass // nil if there were none
+	progress   *progress
+	seconds    map[string]float64 // wall time by part of the job
 
 	// frequencies are those that recipes of the job's passes name, once there are any.
 	frequencies *transforms.Frequencies
@@ -68,8 +68,8 @@ func newJob(ctx context.Context, o JobOptions, out string) (*job, error) {
 func (j *job) close(ctx context.Context, err error) {
 	j.progress.done()
 	j.work.close(ctx, err)
-	if j.learned != nil {
-		transforms.ForgetFeatures(j.learned)
+	if j.lastRounds != nil {
+		transforms.ForgetFeatures(j.lastRounds)
 	}
 	if j.scratch != "" {
 		os.RemoveAll(j.scratch)

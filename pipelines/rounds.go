@@ -77,7 +77,7 @@ func (j *job) rounds(ctx context.Context, pass *transforms.Pass, first []byte, o
 	if err != nil {
 		return nil, err
 	}
-	j.learned = pass
+	j.lastRounds = pass
 	sc.Lanes = max(1, min(j.engine.Lanes, len(pass.Learn.Hands)))
 	learner, err := pass.Learn.Learner.Open(ctx)
 	if err != nil {

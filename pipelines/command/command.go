@@ -78,11 +78,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
+// makers are the jobs that make a directory, and work in one beside it.
+var makers = []string{"train", "align", "embed", "predict", "featurize"}
+
 // keepsWork tells whether a job that was stopped leaves what it has finished: in
 // a work directory that was named, or beside the directory that it makes.
 func keepsWork(cmd *cobra.Command) bool {
 	work := cmd.Flags().Lookup("work")
-	return work != nil && (work.Changed || slices.Contains([]string{"train", "align", "predict", "featurize"}, cmd.Name()))
+	return work != nil && (work.Changed || slices.Contains(makers, cmd.Name()))
 }
 
 // startedError is an error of a job, as opposed to one of its command line.

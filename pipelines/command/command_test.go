@@ -68,6 +68,28 @@ func TestEveryFlagIsDescribedInASentence(t *testing.T) {
 }
 
 // A flag takes the same kind of value in every command.
+// A job makes a directory where its --model or --out must not exist; kernel does only
+// if it is asked to.
+func TestJobsThatMakeADirectoryCanBeResumed(t *testing.T) {
+	var want []string
+	visible(func(cmd *cobra.Command, f *pflag.Flag) {
+		if cmd.Name() != "kernel" && (f.Name == "model" || f.Name == "out") && cmd.Flags().Lookup("work") != nil && strings.Contains(f.Usage, "must not exist") {
+			want = append(want, cmd.Name())
+		}
+	})
+	slices.Sort(want)
+	for _, name := range makers {
+		cmd, _, err := newRoot().Find([]string{name})
+		if err != nil || !keepsWork(cmd) || !slices.Contains(templateArgs(cmd, nil), "--resume") {
+			t.Errorf("%s: not resumed: %v", name, err)
+		}
+	}
+	got := slices.Sorted(slices.Values(makers))
+	if len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("makers are %v, by their flags they are %v", got, want)
+	}
+}
+
 func TestFlagsOfOneNameAreAlike(t *testing.T) {
 	type key struct{ name, typ string }
 	seen := map[string]key{}

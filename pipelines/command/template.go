@@ -27,7 +27,7 @@ func templateArgs(cmd *cobra.Command, args []string) []string {
 			line = append(line, "--"+f.Name+"="+v)
 		}
 	})
-	if slices.Contains([]string{"train", "predict", "featurize"}, cmd.Name()) {
+	if slices.Contains(makers, cmd.Name()) {
 		line = append(line, "--resume") // what an earlier try has left
 	}
 	return line
