@@ -136,12 +136,13 @@ func (o LearnerOptions) validate() error {
 		}
 		return o.Rounds.validate()
 	}
-	for name, given := range map[string]bool{
+	given := map[string]bool{
 		"loss": o.Loss != "", "class_weight": len(o.Weights) > 0, "init": o.Init != "",
 		"rounds": o.Rounds.Rounds != 0, "gap": o.Rounds.Gap != 0, "patience": o.Rounds.Patience != 0,
 		"max_time": o.Rounds.Time != 0, "curve": o.Curve != "", "augment": len(o.Augment) > 0, "partitions": o.Rounds.Partitions != 0,
-	} {
-		if given {
+	}
+	for _, name := range keys(given) {
+		if given[name] {
 			return usage("--%s is for learners in rounds (%s); ridge is fitted in one pass", name, strings.Join(keys(inRounds), ", "))
 		}
 	}
