@@ -229,7 +229,7 @@ func TestFlinkGoesOnAfterAnInterruptOfTheDriver(t *testing.T) {
 	// Beam's job server takes a cancellation, and lets Flink end the pass all the
 	// same: who resumes before finds its files in the work directory afterwards.
 	ended := false
-	for range 600 {
+	for range 3000 { // a pass of a minute, on a machine that others use too
 		if worker, _ := d.c.busy(t, 0); worker == 0 {
 			ended = true
 			break
@@ -237,7 +237,7 @@ func TestFlinkGoesOnAfterAnInterruptOfTheDriver(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	if !ended {
-		t.Error("the job's workers run 60 s after the interrupt")
+		t.Error("the job's workers run 5 min after the interrupt")
 	}
 	r = d.c.run(t, d.dir, nil, append(d.args, "--resume")...)
 	if !strings.Contains(r.stderr, "found the result of this pass") {
