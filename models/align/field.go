@@ -171,7 +171,7 @@ func (b *fieldBlock) addSums(cs []float64, angles []float32, m int, a []float32,
 	}
 }
 
-// items cuts m frequencies into ranges of equal size that hold the cosines of so
+// items cuts m frequencies into ranges of nearly equal size that hold the cosines of so
 // many rows, and calls g with them on that many threads.
 func (f *Field) items(m, threads, rows int, g func(lo, hi int)) {
 	if m == 0 {
@@ -181,6 +181,7 @@ func (f *Field) items(m, threads, rows int, g func(lo, hi int)) {
 	run := max(1, min(chainRun, held/(2*max(rows, 1))))
 	rounds := (m + run*threads - 1) / (run * threads)
 	step := (m + rounds*threads - 1) / (rounds * threads)
+	step = min((step+7)/8*8, run) // products take eight frequencies at a time
 	if threads == 1 {
 		// One goroutine would be given all at once.
 		for lo := 0; lo < m; lo += step {
