@@ -33,6 +33,9 @@ func (f *driveFn) ProcessElement(ctx context.Context, _ []byte) error {
 	if err != nil {
 		return err
 	}
+	if _, err := os.Stat(self); err != nil {
+		self = "/proc/self/exe" // a worker may have removed the file that it was started from
+	}
 	return drive(ctx, exec.CommandContext(ctx, self, f.Args...))
 }
 
