@@ -96,7 +96,7 @@ func (j *job) scanOnce(ctx context.Context, p *transforms.Pass, name string, bui
 // and are to be read whole. A fault of a reader is an error.
 func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
 	_, again = dataset.Tile(reports)
-	if err := faults(reports); err != nil {
+	if err := transforms.ReadFault(reports); err != nil {
 		return nil, err
 	}
 	for _, file := range again {
@@ -168,9 +168,6 @@ func readReports[R any](ctx context.Context, uri string) ([]R, error) {
 	}
 	return out, nil
 }
-
-// faults is transforms.ReadFault.
-func faults(reports []dataset.Report) error { return transforms.ReadFault(reports) }
 
 // forgetFaults removes the reports that an earlier run has left if they tell of data
 // which could not be read: those are to be read again.

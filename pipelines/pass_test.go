@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // report is that of a shard with so many rows, and bad ones from a line on.
@@ -126,9 +127,9 @@ func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
 }
 
 func TestFaultsKeepTheirKind(t *testing.T) {
-	wantError(t, "data", faults([]dataset.Report{{}, {Fault: "torn"}}), ExitData, "torn")
-	wantError(t, "storage", faults([]dataset.Report{{Fault: "gone", Storage: true}}), ExitStorage, "gone")
-	if err := faults([]dataset.Report{{}}); err != nil {
+	wantError(t, "data", transforms.ReadFault([]dataset.Report{{}, {Fault: "torn"}}), ExitData, "torn")
+	wantError(t, "storage", transforms.ReadFault([]dataset.Report{{Fault: "gone", Storage: true}}), ExitStorage, "gone")
+	if err := transforms.ReadFault([]dataset.Report{{}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -81,7 +81,7 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 		t.saturated += line.Saturated
 	}
 	// What kept rows from being read is told before what the solve lacked.
-	if err := faults(reports); err != nil {
+	if err := transforms.ReadFault(reports); err != nil {
 		return fit, err
 	}
 	if failed != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/bochner-ml/bochner/models/rounds"
@@ -110,17 +109,10 @@ func (r *Round) collect(next func() ([]byte, error)) (*found, error) {
 	}
 	all := &found{sums: make([]float64, sums), census: make([]Census, of)}
 	var shares []*Found
-	partition := 0
-	for ; ; partition++ {
-		data, err := next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if partition == r.l.Partitions {
-			return nil, fmt.Errorf("align: more than %d partitions", r.l.Partitions)
+	count := 0
+	err := rounds.EachFound(next, func(partition int, data []byte) error {
+		if count++; count > r.l.Partitions {
+			return fmt.Errorf("align: more than %d partitions", r.l.Partitions)
 		}
 		chains := 0
 		if r.s.phase == search {
@@ -128,7 +120,7 @@ func (r *Round) collect(next func() ([]byte, error)) (*found, error) {
 		}
 		f, err := decodeFound(data, r.l.Dim, sums, of, chains)
 		if err != nil {
-			return nil, fmt.Errorf("align: round %d: partition %d: what was found: %w", r.s.round, partition, err)
+			return fmt.Errorf("align: round %d: partition %d: what was found: %w", r.s.round, partition, err)
 		}
 		all.rows += f.rows
 		all.number += f.number
@@ -141,10 +133,13 @@ func (r *Round) collect(next func() ([]byte, error)) (*found, error) {
 		if chains > 0 {
 			shares = append(shares, f.chains)
 		}
-	}
+		return nil
+	})
 	switch {
-	case partition != r.l.Partitions:
-		return nil, fmt.Errorf("align: round %d: %d partitions of %d", r.s.round, partition, r.l.Partitions)
+	case err != nil:
+		return nil, err
+	case count != r.l.Partitions:
+		return nil, fmt.Errorf("align: round %d: %d partitions of %d", r.s.round, count, r.l.Partitions)
 	case r.s.phase != begin && all.rows != r.s.game.N:
 		return nil, fmt.Errorf("align: round %d: %d rows, where the rounds before had %d", r.s.round, all.rows, r.s.game.N)
 	}
