@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 )
@@ -88,7 +89,10 @@ func grow[T any](s []T, n int) []T {
 // The rows are shared among threads; each row's features are the same.
 func applyMap(m features.Map, phi, x []float32, n, threads int) []float32 {
 	in, out := m.Dims()
-	phi = grow(phi, n*out)
+	if cap(phi) < n*out {
+		phi = blas.Make[float32](n * out)
+	}
+	phi = phi[:n*out]
 	threads = max(1, min(threads, n))
 	var wg sync.WaitGroup
 	for t := range threads {

@@ -48,19 +48,33 @@ func encodePart(p Part) []byte {
 }
 
 func decodePart(data []byte) (Part, error) {
-	if len(data) == 0 || data[0] != 4 && data[0] != 8 || (len(data)-1)%int(data[0]) != 0 {
-		return Part{}, errors.New("transforms: damaged part of a sum")
+	n, err := partLen(data)
+	if err != nil {
+		return Part{}, err
 	}
+	values := make([]float64, n)
+	decodeValues(values, data)
+	return Part{Values: values}, nil
+}
+
+// partLen returns how many numbers an encoded part has.
+func partLen(data []byte) (int, error) {
+	if len(data) == 0 || data[0] != 4 && data[0] != 8 || (len(data)-1)%int(data[0]) != 0 {
+		return 0, errors.New("transforms: damaged part of a sum")
+	}
+	return (len(data) - 1) / int(data[0]), nil
+}
+
+// partValues decodes all numbers of a part into dst.
+func decodeValues(dst []float64, data []byte) {
 	width, data := int(data[0]), data[1:]
-	values := make([]float64, len(data)/width)
-	for i := range values {
+	for i := range dst {
 		if width == 4 {
-			values[i] = float64(int32(binary.LittleEndian.Uint32(data[4*i:])))
+			dst[i] = float64(int32(binary.LittleEndian.Uint32(data[4*i:])))
 		} else {
-			values[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
+			dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
 		}
 	}
-	return Part{Values: values}, nil
 }
 
 // Merge adds the parts with the same key, from all lanes.

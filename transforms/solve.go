@@ -195,11 +195,7 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 		loads.SetLimit(threads)
 		for k := range ridge.NumParts(shape) {
 			loads.Go(func() error {
-				part, err := loadPart(ctx, st.Dir, parts[PartKey(shape, fold, k)])
-				if err != nil {
-					return err
-				}
-				return sum.SetPart(k, part.Values)
+				return loadInto(ctx, sum.Part(k), st.Dir, parts[PartKey(shape, fold, k)])
 			})
 		}
 		return sum, loads.Wait()
@@ -308,13 +304,40 @@ func readIndex(index []byte, n int) ([]stored, error) {
 }
 
 func loadPart(ctx context.Context, dir string, st stored) (Part, error) {
-	data, err := storage.ReadFile(ctx, storage.Join(dir, st.File), 1<<28)
+	data, err := readPart(ctx, dir, st)
 	if err != nil {
 		return Part{}, err
 	}
+	return decodePart(data)
+}
+
+// loadInto reads a part into dst, without memory of its own for the numbers: there
+// are as many as all that a fold holds.
+func loadInto(ctx context.Context, dst []float64, dir string, st stored) error {
+	data, err := readPart(ctx, dir, st)
+	if err != nil {
+		return err
+	}
+	n, err := partLen(data)
+	if err != nil {
+		return err
+	}
+	if n != len(dst) {
+		return fmt.Errorf("transforms: %s has %d numbers, want %d; run again without --resume", st.File, n, len(dst))
+	}
+	decodeValues(dst, data)
+	return nil
+}
+
+// readPart returns the content of a part's file.
+func readPart(ctx context.Context, dir string, st stored) ([]byte, error) {
+	data, err := storage.ReadFile(ctx, storage.Join(dir, st.File), 1<<28)
+	if err != nil {
+		return nil, err
+	}
 	sum := sha256.Sum256(data)
 	if hex.EncodeToString(sum[:]) != st.SHA256 {
-		return Part{}, fmt.Errorf("transforms: %s is damaged: its checksum does not match; run again without --resume", st.File)
+		return nil, fmt.Errorf("transforms: %s is damaged: its checksum does not match; run again without --resume", st.File)
 	}
-	return decodePart(data)
+	return data, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/rounds"
@@ -383,10 +384,13 @@ func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 	bytes := 4 * int64(n) * int64(out+1)
 	if w.pass.Learn.Augment == nil && p.before == nil && kept.reserve(w.name, bytes, w.keep) {
 		k := &p.blocks[at]
-		k.phi, k.y = make([]float32, n*out), append([]float32(nil), y...)
+		k.phi, k.y = blas.Make[float32](n*out), append([]float32(nil), y...)
 		block.Phi = k.phi
 	} else {
-		s.phi = grow(s.phi, n*out)
+		if cap(s.phi) < n*out {
+			s.phi = blas.Make[float32](n * out)
+		}
+		s.phi = s.phi[:n*out]
 		block.Phi = s.phi
 	}
 	m.Apply(block.Phi, x, n)

@@ -20,7 +20,7 @@ func NewBytes(d int) *Bytes {
 		panic("blas: negative number of columns")
 	}
 	panels := (d + width - 1) / width * group
-	return &Bytes{d: d, data: aligned[int8](panels * panelBytes)}
+	return &Bytes{d: d, data: Make[int8](panels * panelBytes)}
 }
 
 // Reset makes it a block of n rows of zeros.

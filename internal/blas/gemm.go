@@ -32,7 +32,7 @@ var packs64, packs32 = packsOf[float64](), packsOf[float32]()
 
 func packsOf[T real]() *sync.Pool {
 	return &sync.Pool{New: func() any {
-		s := aligned[T](spread * depth)
+		s := Make[T](spread * depth)
 		return &s
 	}}
 }

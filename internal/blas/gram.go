@@ -21,7 +21,7 @@ func NewTiles(d int) [][]float64 {
 	var tiles [][]float64
 	for i := 0; i*TileDim < d; i++ {
 		for j := range i + 1 {
-			tiles = append(tiles, make([]float64, TileRows(d, i)*TileRows(d, j)))
+			tiles = append(tiles, Make[float64](TileRows(d, i)*TileRows(d, j)))
 		}
 	}
 	return tiles
@@ -54,7 +54,7 @@ func Gram(tiles [][]float64, z *Bytes, threads int) {
 		panels := len(z.data) / panelBytes
 		op.sums = grow(&op.sums, panels*lanes)
 		if l.words && cap(op.words) < len(z.data) {
-			op.words = aligned[int16](len(z.data))
+			op.words = Make[int16](len(z.data))
 		}
 		op.words = op.words[:cap(op.words)]
 		parallel(threads, panels, func(p int, _ *scratch) { l.expand(op, p) })

@@ -22,7 +22,7 @@ func NewTriangle(a []float32, n, threads int) *Triangle {
 		top := run * triangleRows
 		rows := min(triangleRows, n-top)
 		width := top + rows
-		to := aligned[float32](rows * width)
+		to := Make[float32](rows * width)
 		for i := range rows {
 			copy(to[i*width:][:top], a[(top+i)*n:])
 		}

@@ -82,7 +82,7 @@ func TestStreamedFeaturesAreTheSame(t *testing.T) {
 			var got, want [2][]float32
 			for i, stream := range []bool{true, false} {
 				for k := range got {
-					dst := aligned[float32](c.rows*c.ds + 16)[c.shift:]
+					dst := Make[float32](c.rows*c.ds + 16)[c.shift:]
 					for j := range dst {
 						dst[j] = 7 // what is between rows stays
 					}
@@ -101,7 +101,7 @@ func TestStreamedFeaturesAreTheSame(t *testing.T) {
 		// Many features take that way by themselves.
 		const n, in, out = 1100, 3, 1024
 		p, x := Pack(normals[float32](r, in*out), nil, out, in), normals[float32](r, n*in)
-		all, part := aligned[float32](n*out), make([]float32, n*out)
+		all, part := Make[float32](n*out), make([]float32, n*out)
 		p.Cos(all, x, n, 1, 2)
 		for i := range n {
 			p.Cos(part[i*out:], x[i*in:], 1, 1, 1)

@@ -1,7 +1,5 @@
 package blas
 
-import "unsafe"
-
 const (
 	lanes  = 16 // columns of a packed panel
 	group  = 3  // panels that a kernel takes at once
@@ -34,8 +32,8 @@ func Pack(w, bias []float32, out, in int) *Weights {
 		panic("blas: bias shorter than out")
 	}
 	p := &Weights{in: in, out: out, panels: (out + lanes - 1) / lanes}
-	p.w = aligned[float32](p.panels * lanes * in)
-	p.bias = aligned[float32](p.panels * lanes)
+	p.w = Make[float32](p.panels * lanes * in)
+	p.bias = Make[float32](p.panels * lanes)
 	for j := range out {
 		at := j/lanes*lanes*in + j%lanes
 		for k, v := range w[j*in : (j+1)*in] {
@@ -215,14 +213,4 @@ func (p *Weights) strip(l *level, c []float32, cs int, x []float32, rows, first,
 			init, is = cv, cs
 		}
 	}
-}
-
-// aligned returns n zeros that start on a cache line.
-func aligned[T int8 | int16 | float32 | float64](n int) []T {
-	const line = 64
-	var t T
-	size := int(unsafe.Sizeof(t))
-	s := make([]T, n+line/size)
-	off := -int(uintptr(unsafe.Pointer(unsafe.SliceData(s)))) & (line - 1) / size
-	return s[off : off+n : off+n]
 }

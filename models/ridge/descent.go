@@ -125,9 +125,9 @@ func (d *descent) run(systems []*descending) {
 	d.systems = append(d.systems[:0], systems...)
 	size := len(systems) * k * n
 	for _, v := range []*[]float64{&d.x, &d.r, &d.z, &d.p, &d.ap, &d.pt} {
-		*v = make([]float64, size)
+		*v = blas.Make[float64](size)
 	}
-	d.z32 = make([]float32, size)
+	d.z32 = blas.Make[float32](size)
 	for i, s := range d.systems {
 		s.index, s.x, s.out = i, d.x[i*k*n:][:k*n], make([]output, k)
 		transpose(d.r[i*k*n:], d.y.v, n, k)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
+
+	"github.com/bochner-ml/bochner/internal/blas"
 )
 
 // path is one call of Solve.
@@ -141,7 +143,7 @@ func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 		return trials
 	}
 	y.centre(total, nil)
-	square := make([]float32, total.shape.Dim*total.shape.Dim)
+	square := blas.Make[float32](total.shape.Dim * total.shape.Dim)
 	var by *factor
 	factors := 0
 	for _, i := range rest {

@@ -35,7 +35,7 @@ func newSystem(shape Shape, threads int) *system {
 	return &system{
 		shape: shape, threads: threads,
 		colSum: make([]float64, d), outSum: make([]float64, k),
-		square: make([]float64, d*d), diag: make([]float64, d),
+		square: blas.Make[float64](d * d), diag: make([]float64, d),
 		v: make([]float64, d*k), scratch: make([]float64, d),
 	}
 }
