@@ -94,6 +94,16 @@ type learnedCell struct {
 	Apart float64 `json:"apart,omitempty"`
 }
 
+// generated tells whether all parts make their data themselves.
+func (g game) generated() bool {
+	for name := range strings.SplitSeq(g.parts, ",") {
+		if name != "windmill" && name != "checkerboard" && name != "landscape" {
+			return false
+		}
+	}
+	return true
+}
+
 // learned repeats the experiments of the paper, those parts that the flags name.
 func (e experiment) learned(ctx context.Context, g game) error {
 	parts := map[string]func(context.Context, game) error{
