@@ -168,7 +168,7 @@ func (t *training) learnPass(l transforms.Learner, folds, partitions int) *trans
 	return &transforms.Pass{
 		Data: *t.data, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
 		Learn: &transforms.Learn{
-			Program: version, Learner: l, Recipe: t.recipe.sealed, Hands: t.data.Deal(shards, partitions),
+			Learner: l, Recipe: t.recipe.sealed, Hands: t.data.Deal(shards, partitions),
 			Rows: t.counts.Used, Folds: folds,
 		},
 	}

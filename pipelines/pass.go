@@ -79,7 +79,7 @@ func (j *job) scanSum(ctx context.Context, p *transforms.Pass, name string, sum 
 }
 
 func (j *job) scanOnce(ctx context.Context, p *transforms.Pass, name string, build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {
-	files = passFiles{sum: j.work.file(name+".bin", version, p), reports: j.work.file(name+".reports", version, p)}
+	files = passFiles{sum: j.work.file(name+".bin", program(), p), reports: j.work.file(name+".reports", program(), p)}
 	if err := j.runPass(ctx, p, files, build); err != nil {
 		return files, nil, err
 	}
@@ -144,7 +144,7 @@ func (j *job) runPass(ctx context.Context, p *transforms.Pass, files passFiles, 
 // store writes the pass file and returns how to scan by it.
 func (j *job) store(ctx context.Context, p *transforms.Pass) (transforms.Scan, error) {
 	with := *p
-	with.Frequencies = j.frequencies
+	with.Program, with.Frequencies = transforms.Build(), j.frequencies
 	uri, err := with.Store(ctx, j.work.dir)
 	return transforms.Scan{
 		Pass: uri, Lanes: max(1, min(j.engine.Lanes, len(p.Shards))), Threads: j.engine.Threads,

@@ -63,9 +63,9 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, counted(fold.Folds, "sum"), bytesText(shape.Bytes()),
 		counted(max(1, min(t.engine.Lanes, len(t.shards))), "lane"), bytesText(solve))
 	st := transforms.State{
-		Dir: storage.Join(t.work.dir, "parts"), Reports: t.work.file("fold.reports", version, pass),
-		Sum: t.work.file("sum.jsonl", version, pass), Fit: t.work.file("fit.json", version, pass),
-		Weights: t.work.file("weights.safetensors", version, pass), Held: t.work.file("held.safetensors", version, pass),
+		Dir: storage.Join(t.work.dir, "parts"), Reports: t.work.file("fold.reports", program(), pass),
+		Sum: t.work.file("sum.jsonl", program(), pass), Fit: t.work.file("fit.json", program(), pass),
+		Weights: t.work.file("weights.safetensors", program(), pass), Held: t.work.file("held.safetensors", program(), pass),
 	}
 	failed := t.runFold(ctx, pass, st)
 	lines, err := readReports[transforms.FoldReport](ctx, st.Reports)

@@ -29,7 +29,7 @@ type Part struct {
 func (j *job) writeShards(ctx context.Context, pass *transforms.Pass, name string, out *string, write func(beam.Scope, transforms.Scan) beam.PCollection) ([]transforms.Written, string, error) {
 	// Files are named by where their shards begin: those of shards of another size
 	// must not lie among them.
-	dir := j.work.file(name, version, pass, j.opts.ShardBytes)
+	dir := j.work.file(name, program(), pass, j.opts.ShardBytes)
 	*out = dir
 	shards := j.opts.shards(&pass.Data)
 	for {
@@ -74,7 +74,7 @@ func (j *job) writeFresh(ctx context.Context, pass *transforms.Pass, name string
 	if err != nil {
 		return nil, err
 	}
-	list := j.work.file(name+".written", version, pass)
+	list := j.work.file(name+".written", program(), pass)
 	if err := j.run(ctx, func(s beam.Scope) { transforms.WriteLines(s, list, write(s, sc)) }); err != nil {
 		return nil, err
 	}

@@ -158,7 +158,7 @@ func (j *job) certify(ctx context.Context, m *models.Manifest, d *dataset.Datase
 	pass := &transforms.Pass{
 		Data: *d, Mode: mode(o.MaxBadFraction), Seed: m.Seed, Target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},
 		Learn: &transforms.Learn{
-			Program: version, Learner: transforms.Learner{Kind: "svm.verify", Options: c.Options}, Recipe: m.Recipe,
+			Learner: transforms.Learner{Kind: "svm.verify", Options: c.Options}, Recipe: m.Recipe,
 			Hands: d.Deal(d.Shards(shardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds,
 		},
 	}

@@ -20,7 +20,6 @@ import (
 
 // Learn is the state of the passes of a learner in rounds.
 type Learn struct {
-	Program string          `json:"program"` // version, since another may learn otherwise
 	Learner Learner         `json:"learner"`
 	Recipe  features.Sealed `json:"recipe"`
 	Hands   []dataset.Hand  `json:"hands"`

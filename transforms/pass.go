@@ -31,6 +31,9 @@ import (
 // Pass is what the workers of one pass over the data need to know. It is
 // immutable: its file is named by its content.
 type Pass struct {
+	// Program is the build that made the pass, see Build. Another one does not take it.
+	Program string `json:"program,omitempty"`
+
 	Data   dataset.Dataset `json:"data"`
 	Shards []dataset.Shard `json:"shards"`
 	Mode   dataset.Mode    `json:"mode"` // what becomes of rows that cannot be used
@@ -131,6 +134,9 @@ var passes = newCache(4, func(ctx context.Context, uri string) (*Pass, error) {
 	p := new(Pass)
 	if err := json.Unmarshal(data, p); err != nil {
 		return nil, fmt.Errorf("transforms: pass %s: %w", uri, err)
+	}
+	if here := Build(); p.Program != "" && here != "" && p.Program != here {
+		return nil, asFault(Data, fmt.Errorf("transforms: the job was started by the build %s of bochner, and this worker is of %s: their results may differ; give workers the same build (--worker_binary, or their image)", p.Program, here))
 	}
 	if p.Frequencies != nil {
 		if err := p.Frequencies.provide(ctx); err != nil {

@@ -1,0 +1,25 @@
+package transforms
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
+	was := Build
+	defer func() { Build = was }()
+	for _, c := range []struct {
+		driver, worker string
+		taken          bool
+	}{{"a1", "a1", true}, {"a1", "b2", false}, {"a1", "a1-modified", false}, {"", "b2", true}, {"a1", "", true}} {
+		uri, err := (&Pass{Program: c.driver}).Store(t.Context(), t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		Build = func() string { return c.worker }
+		_, err = loadPass(t.Context(), uri)
+		if c.taken && err != nil || !c.taken && (err == nil || !strings.Contains(FindFault(err).Error(), c.driver) || !strings.Contains(err.Error(), "--worker_binary")) {
+			t.Errorf("driver %q, worker %q: %v", c.driver, c.worker, err)
+		}
+	}
+}
