@@ -85,14 +85,19 @@ func grow[T any](s []T, n int) []T {
 	return s[:n]
 }
 
+// growFeatures is grow for features, which lie as blas.Make has them.
+func growFeatures(phi []float32, n int) []float32 {
+	if cap(phi) < n {
+		return blas.Make[float32](n)
+	}
+	return phi[:n]
+}
+
 // applyMap stores the features of n rows of x in phi, which it grows as needed.
 // The rows are shared among threads; each row's features are the same.
 func applyMap(m features.Map, phi, x []float32, n, threads int) []float32 {
 	in, out := m.Dims()
-	if cap(phi) < n*out {
-		phi = blas.Make[float32](n * out)
-	}
-	phi = phi[:n*out]
+	phi = growFeatures(phi, n*out)
 	threads = max(1, min(threads, n))
 	var wg sync.WaitGroup
 	for t := range threads {

@@ -1,32 +1,19 @@
 package transforms
 
-import (
-	"runtime/debug"
-	"sync"
-)
+import "runtime/debug"
 
-// Build names the build of this program: the commit that it was built from, with
-// "-modified" behind it where files differed from that, or the version of its module.
-// It is empty where the program knows neither, as a test's.
-var Build = sync.OnceValue(func() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
+// build is the name of the build where the linker sets it.
+var build string
+
+// Build names the build of this program: as the linker was told, or by the version of
+// its module, which Go makes of the tag or commit that it is built from. It is empty
+// where nobody knows, as in a build without version control.
+func Build() string {
+	if build != "" {
+		return build
 	}
-	var commit, modified string
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			commit = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = "-modified"
-		}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
+		return info.Main.Version
 	}
-	if commit != "" {
-		return commit + modified
-	}
-	if info.Main.Version == "(devel)" {
-		return ""
-	}
-	return info.Main.Version
-})
+	return ""
+}

@@ -6,8 +6,7 @@ import (
 )
 
 func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
-	was := Build
-	defer func() { Build = was }()
+	defer func(was string) { build = was }(build)
 	for _, c := range []struct {
 		driver, worker string
 		taken          bool
@@ -16,7 +15,7 @@ func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		Build = func() string { return c.worker }
+		build = c.worker
 		_, err = loadPass(t.Context(), uri)
 		if c.taken && err != nil || !c.taken && (err == nil || !strings.Contains(FindFault(err).Error(), c.driver) || !strings.Contains(err.Error(), "--worker_binary")) {
 			t.Errorf("driver %q, worker %q: %v", c.driver, c.worker, err)

@@ -65,7 +65,7 @@ func partLen(data []byte) (int, error) {
 	return (len(data) - 1) / int(data[0]), nil
 }
 
-// partValues decodes all numbers of a part into dst.
+// decodeValues decodes all numbers of a part into dst.
 func decodeValues(dst []float64, data []byte) {
 	width, data := int(data[0]), data[1:]
 	for i := range dst {

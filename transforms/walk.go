@@ -387,10 +387,7 @@ func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 		k.phi, k.y = blas.Make[float32](n*out), append([]float32(nil), y...)
 		block.Phi = k.phi
 	} else {
-		if cap(s.phi) < n*out {
-			s.phi = blas.Make[float32](n * out)
-		}
-		s.phi = s.phi[:n*out]
+		s.phi = growFeatures(s.phi, n*out)
 		block.Phi = s.phi
 	}
 	m.Apply(block.Phi, x, n)

@@ -42,9 +42,12 @@ func runTests(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
+// buildName names the build of the programs under test.
+const buildName = "build-under-test-1"
+
 // build compiles a main package without cgo.
 func build(out, pkg string) error {
-	cmd := exec.Command("go", "build", "-o", out, pkg)
+	cmd := exec.Command("go", "build", "-ldflags", "-X github.com/bochner-ml/bochner/transforms.build="+buildName, "-o", out, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -106,6 +107,22 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 	t.Run("no place to write", func(t *testing.T) {
 		args := append([]string{"train", "--model", "none", "--work", "blocked", "--resume"}, trainings["classes"]...)
 		c.fails(t, dir, 3, "not a directory", args, func() { block(t, in("blocked")) })
+	})
+	t.Run("another build", func(t *testing.T) {
+		text, err := os.ReadFile(c.program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		another := strings.Replace(buildName, "1", "2", 1)
+		stale := filepath.Join(c.temp, "stale")
+		if err := os.WriteFile(stale, bytes.ReplaceAll(text, []byte(buildName), []byte(another)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(stale)
+		r := runCommand(t, c.job(dir, append([]string{"train", "--model", "none", "--worker_binary", stale}, trainings["classes"]...)...))
+		if r.code != 3 || !strings.Contains(r.stderr, buildName) || !strings.Contains(r.stderr, another) || strings.Count(r.stderr, "\n") > 2 {
+			t.Errorf("exit code %d\n%s", r.code, r.stderr)
+		}
 	})
 	if got := entries(t, dir); !slices.Equal(got, []string{"classes", "classes of workers", "direct", "loopback", "numbers", "numbers of workers", "predicted"}) {
 		t.Errorf("left behind: %v", got)
