@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strconv"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ type Faults struct {
 	random *rand.Rand
 	seen   map[string]int // faults by kind
 	before func(kind, name string)
+	gate   chan struct{} // closed when the rules change
 }
 
 // Rules says which requests fail.
@@ -36,6 +38,10 @@ type Rules struct {
 	Silence time.Duration `json:"silence,omitempty"`
 	// Delay is how long every request takes at least.
 	Delay time.Duration `json:"delay,omitempty"`
+	// Hold has requests wait until other rules are set: those whose kind and object
+	// match the pattern, such as "read data-*.csv", where * stands for any text
+	// without a slash. They are counted as soon as they wait: "read held".
+	Hold string `json:"hold,omitempty"`
 }
 
 // The ways to fail.
@@ -47,6 +53,9 @@ const (
 	Silenced = "silenced" // an answer that begins, and stops
 )
 
+// held is counted where a request waits.
+const held = "held"
+
 var statuses = []int{408, 429, 500, 502, 503, 504}
 
 // Set has requests fail by the rules from now on, and forgets which did.
@@ -54,6 +63,31 @@ func (f *Faults) Set(rules Rules) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rules, f.random, f.seen = rules, rand.New(rand.NewPCG(rules.Seed, 1)), map[string]int{}
+	if f.gate != nil {
+		close(f.gate)
+	}
+	f.gate = make(chan struct{})
+}
+
+// hold waits while the rules hold a request back, or until its client gives up.
+func (f *Faults) hold(kind, name string, gone <-chan struct{}) {
+	for {
+		f.mu.Lock()
+		gate := f.gate
+		match, _ := path.Match(f.rules.Hold, kind+" "+name)
+		if match {
+			f.seen[kind+" "+held]++
+		}
+		f.mu.Unlock()
+		if !match {
+			return
+		}
+		select {
+		case <-gate: // other rules, which may hold it too
+		case <-gone:
+			return
+		}
+	}
 }
 
 // Before has a function called before a request of a kind about an object is
@@ -107,13 +141,14 @@ func (f *Faults) serve(w http.ResponseWriter, r *http.Request, q request, answer
 	f.mu.Lock()
 	before := f.before
 	f.mu.Unlock()
+	name := q.from.name
+	if q.to.name != "" {
+		name = q.to.name
+	}
 	if before != nil {
-		name := q.from.name
-		if q.to.name != "" {
-			name = q.to.name
-		}
 		before(q.kind, name)
 	}
+	f.hold(q.kind, name, r.Context().Done())
 	way, code, rules := f.pick(q.kind)
 	time.Sleep(rules.Delay)
 	switch way {

@@ -74,19 +74,39 @@ func (s *objects) rules(t *testing.T, rules gcstest.Rules) (seen map[string]int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := http.Get("http://" + s.address + gcstest.Control)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer before.Body.Close()
-	if err := json.NewDecoder(before.Body).Decode(&seen); err != nil {
-		t.Fatal(err)
-	}
+	seen = s.seen(t)
 	set, err := http.Post("http://"+s.address+gcstest.Control, "application/json", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	set.Body.Close()
+	return seen
+}
+
+// waits returns when a request of a kind is held back by the rules. It fails the test
+// if the job, whose result comes from ended, is over before.
+func (s *objects) waits(t *testing.T, kind string, ended <-chan result) {
+	t.Helper()
+	for s.seen(t)[kind+" held"] == 0 {
+		select {
+		case r := <-ended:
+			t.Fatalf("the job ended before a %s was held: exit code %d\n%s", kind, r.code, r.stderr)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// seen returns what has befallen requests since the rules were set.
+func (s *objects) seen(t *testing.T) (seen map[string]int) {
+	t.Helper()
+	r, err := http.Get("http://" + s.address + gcstest.Control)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if err := json.NewDecoder(r.Body).Decode(&seen); err != nil {
+		t.Fatal(err)
+	}
 	return seen
 }
 

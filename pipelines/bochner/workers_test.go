@@ -11,9 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/internal/gcstest"
 )
 
 // succeed runs a job on the cluster, which must succeed and say nothing but what
@@ -155,49 +156,40 @@ func (c *cluster) fails(t *testing.T, dir string, code int, text string, args []
 }
 
 func TestAJobGoesOnAfterItsWorkerWasKilled(t *testing.T) {
-	c := newCluster(t)
+	c, o := newCluster(t), newObjects(t)
 	dir := t.TempDir()
-	must(t, dir, "generate", "windmill", "--rows", "100000", "--out", "data.csv")
-	args := []string{"train", "--data", "data.csv", "--label", "y", "--features", "1024", "--lambda", "1e-8,1e-6", "--folds", "3", "--threads", "1"}
-	must(t, dir, append(args, "--model", "want")...)
-	args = append(args, "--model", "model")
+	must(t, dir, "generate", "windmill", "--rows", "2000", "--out", "data.csv")
+	o.put(t, dir, "data.csv")
+	args := o.flags("train", "--data", bucket+"data.csv", "--label", "y", "--features", "64", "--lambda", "1e-8,1e-6", "--folds", "3")
+	must(t, dir, append(args, "--model", bucket+"want")...)
+	args = append(args, "--model", bucket+"model")
 
+	// The storage holds the result of the first pass back, and then the data that the
+	// workers of the second ask for.
+	o.rules(t, gcstest.Rules{Hold: "write .bochner-model/state/profile-*"})
 	cmd := c.job(dir, args...)
 	done := make(chan result, 1)
 	go func() { done <- runCommand(t, cmd) }()
-	killed := false
-	var r result
-	for ended := false; !ended; {
-		select {
-		case r = <-done:
-			ended = true
-		case <-time.After(10 * time.Millisecond):
-			// What the first pass has found stands there: the second runs. A
-			// worker that has computed for a while has its connections.
-			found, _ := filepath.Glob(filepath.Join(dir, ".bochner-model/state/profile-*.reports"))
-			for _, w := range c.workers() {
-				if len(found) > 0 && w.seconds > 0.5 && !killed {
-					killed = true
-					syscall.Kill(w.id, syscall.SIGKILL)
-				}
-			}
-		}
+	o.waits(t, "write", done)
+	o.rules(t, gcstest.Rules{Hold: "read data.csv"})
+	o.waits(t, "read", done)
+	for _, w := range c.workers() {
+		syscall.Kill(w.id, syscall.SIGKILL)
 	}
-	if !killed {
-		t.Fatal("no worker was seen at work")
-	}
+	r := <-done
+	o.rules(t, gcstest.Rules{})
 	if r.code != 1 || !strings.Contains(r.stderr, "a worker ended while it worked") || !strings.Contains(r.stderr, "--resume") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
-	if got := entries(t, dir); !slices.Equal(got, []string{".bochner-model", "data.csv", "want"}) {
-		t.Errorf("left behind: %v", got)
+	if o.there(t, "model/**") || !o.there(t, ".bochner-model/state/profile-*") {
+		t.Errorf("left behind: %v", o.names(t, ""))
 	}
 	r = runCommand(t, c.job(dir, append(args, "--resume")...))
 	if r.code != 0 || !strings.Contains(r.stderr, "found the result of this pass") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
-	same(t, "resumed", files(t, filepath.Join(dir, "want")), files(t, filepath.Join(dir, "model")))
-	if got := entries(t, dir); !slices.Equal(got, []string{"data.csv", "model", "want"}) {
+	same(t, "resumed", o.files(t, "want"), o.files(t, "model"))
+	if got := o.names(t, ".bochner-model"); len(got) > 0 {
 		t.Errorf("left behind: %v", got)
 	}
 }
