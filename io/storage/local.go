@@ -32,12 +32,15 @@ func (l local) list(ctx context.Context, pattern string) ([]Object, error) {
 		return nil, err
 	}
 	names := []string{pattern}
-	if _, err := os.Stat(p); err != nil && strings.ContainsAny(pattern, `*?[\`) {
-		if names, err = filepath.Glob(pattern); err != nil {
-			return nil, invalid("%v", err)
+	if _, err := os.Stat(p); err != nil && strings.ContainsAny(pattern, meta) {
+		if strings.HasSuffix(pattern, separator) {
+			return nil, directory(pattern)
+		}
+		if names, err = osDisk.glob(ctx, pattern); err != nil {
+			return nil, err
 		}
 	} else if err != nil {
-		return nil, err
+		return nil, dangling(p, err)
 	}
 	sort.Strings(names)
 	var objects []Object
@@ -46,16 +49,13 @@ func (l local) list(ctx context.Context, pattern string) ([]Object, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if hidden(name) && !hidden(pattern) {
-			continue
-		}
 		o, err := l.stat(ctx, name)
 		if errors.Is(err, syscall.EISDIR) {
 			dirs++
 			continue
 		}
 		if err != nil {
-			return nil, fail("stat", name, err)
+			return nil, fail("stat", name, dangling(name, err))
 		}
 		objects = append(objects, o)
 	}
@@ -67,10 +67,6 @@ func (l local) list(ctx context.Context, pattern string) ([]Object, error) {
 	}
 	return nil, errNoMatch
 }
-
-// hidden tells whether a wildcard passes the name over, as in a shell; what is
-// being written has such a name.
-func hidden(name string) bool { return strings.HasPrefix(filepath.Base(name), ".") }
 
 func (local) stat(ctx context.Context, name string) (Object, error) {
 	p, err := path(name)
@@ -86,11 +82,14 @@ func (local) stat(ctx context.Context, name string) (Object, error) {
 	case !fi.Mode().IsRegular():
 		return Object{}, invalid("not a regular file (a pipe or device cannot be read twice)")
 	}
-	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi)}, nil
+	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi), Identity: identity(fi)}, nil
 }
 
+// version is size, time of modification and time of change: the second can be set
+// to what it was before, the third cannot.
 func version(fi fs.FileInfo) string {
-	return strconv.FormatInt(fi.Size(), 36) + "." + strconv.FormatInt(fi.ModTime().UnixNano(), 36)
+	const base = 36
+	return strconv.FormatInt(fi.Size(), base) + "." + strconv.FormatInt(fi.ModTime().UnixNano(), base) + "." + strconv.FormatInt(changed(fi), base)
 }
 
 func (local) exists(ctx context.Context, name string) (bool, error) {

@@ -25,6 +25,10 @@ type Object struct {
 	URI     string // absolute: the same file from every working directory
 	Size    int64  // bytes
 	Version string // changes whenever the content may have changed
+
+	// Identity is the same for all names of one file, as links are; "" where names
+	// are all there is.
+	Identity string `json:"-"`
 }
 
 // backend is a kind of place where files are. Its methods are those of the
@@ -89,7 +93,7 @@ func (e *Error) Refused() bool {
 	}
 	for _, target := range []error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, errScheme, errNoMatch, errBusy,
-		errChanged, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG,
+		errChanged, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
 	} {
 		if errors.Is(e.Err, target) {
 			return true
@@ -198,10 +202,10 @@ func Split(name string) (dir, base string) {
 
 // List returns the files that a pattern matches, sorted by name. The pattern has
 // the wildcards of path/filepath.Match, which do not match names that begin with
-// a dot; on gs:// it may also have **, which matches across directories. A file
-// whose name is the pattern itself, wildcards and all, is found too. Directories
-// are not listed. No match is an error, and so is a pattern that names a
-// directory.
+// a dot, and **, which matches across directories. A file whose name is the pattern
+// itself, wildcards and all, is found too. Directories are not listed. No match is
+// an error, and so are a pattern that names a directory, and a directory or a
+// link on the way that cannot be read: nothing is passed over in silence.
 func List(ctx context.Context, pattern string) (objects []Object, err error) {
 	b, err := at(pattern)
 	if err == nil {

@@ -130,6 +130,51 @@ func TestAnObjectThatChangedIsNotRead(t *testing.T) {
 	}
 }
 
+// Size and time of modification can be made what they were; the time of change
+// cannot.
+func TestAnObjectThatWasReplacedUnderItsSizeAndTimeIsNotRead(t *testing.T) {
+	for what, change := range map[string]func(name string) error{
+		"written": func(name string) error { return os.WriteFile(name, []byte("after."), 0o666) },
+		"renamed": func(name string) error {
+			if err := os.WriteFile(name+".new", []byte("after."), 0o666); err != nil {
+				return err
+			}
+			return os.Rename(name+".new", name)
+		},
+	} {
+		name := write(t, filepath.Join(t.TempDir(), "f"), "before")
+		o, err := Stat(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed(was) == 0 {
+			t.Skip("this system does not tell the time of change")
+		}
+		// The clock of the file system moves in steps.
+		for now := was; changed(now) == changed(was); {
+			if err := change(name); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(name, was.ModTime(), was.ModTime()); err != nil {
+				t.Fatal(err)
+			}
+			if now, err = os.Stat(name); err != nil {
+				t.Fatal(err)
+			}
+			if now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime()) {
+				t.Fatal("size and time are not what they were, so this shows nothing")
+			}
+		}
+		if _, err := o.Open(ctx, 0, -1); !errors.Is(err, errChanged) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 // Who writes into a file that is being read has it fail before what was written is
 // taken for what was listed.
 func TestAnObjectThatChangesIsNotReadOn(t *testing.T) {

@@ -154,6 +154,44 @@ func TestMissingRightsAreToldByTheNameOfTheFile(t *testing.T) {
 	}
 }
 
+func TestADirectoryThatCannotBeReadIsNotPassedOver(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "bochner-rights-") // as in the test above
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	for _, d := range []string{"", "days/1", "days/2", "out"} {
+		p := filepath.Join(dir, d)
+		if err := os.MkdirAll(p, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(p, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(d, "days") {
+			write(t, p, "part.csv", replaced(quadrants(60), nil))
+		}
+	}
+	second := filepath.Join(dir, "days", "2")
+	t.Cleanup(func() { os.Chmod(second, 0o777) })
+	inspect := func(pattern string) *exec.Cmd {
+		return asNobody(t, program(dir, "inspect", "--data", pattern, "--label", "y", "--quiet"))
+	}
+	if r := runCommand(t, inspect("days/*/*.csv")); r.code != 0 || !strings.Contains(r.stdout, "120") {
+		t.Fatalf("with all rights: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	for mode, want := range map[os.FileMode]string{0: "storage: list days/2: permission denied", 0o111: "storage: list days/2: permission denied", 0o444: "storage: stat days/2/part.csv: permission denied"} {
+		if err := os.Chmod(second, mode); err != nil {
+			t.Fatal(err)
+		}
+		isRefusal(t, runCommand(t, inspect("days/*/*.csv")), 3, want)
+		if mode != 0o111 { // where the file can be reached by its name
+			isRefusal(t, runCommand(t, inspect("days/*/part.csv")), 3, "storage: stat days/2/part.csv: permission denied")
+		}
+	}
+}
+
 // onSmallDisk runs the program with the directory disk on a file system of its
 // own, of which room bytes are free, and returns what the program has left there.
 func onSmallDisk(t *testing.T, dir string, room int, args ...string) (r result, left string) {

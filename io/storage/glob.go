@@ -1,0 +1,203 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// disk is what glob asks of the file system.
+type disk struct {
+	readDir func(dir string) ([]fs.DirEntry, error)
+	stat    func(name string) (fs.FileInfo, error)
+}
+
+var osDisk = disk{readDir: os.ReadDir, stat: os.Stat}
+
+// meta are the characters that make a part of a pattern match other names than its
+// own.
+const meta = `*?[\`
+
+const separator = string(filepath.Separator)
+
+// glob returns the names that a pattern matches, directories among them. Unlike
+// filepath.Glob, which passes over directories that it cannot read, it fails with
+// an error that names the directory: what is not listed would be missing from the
+// data without a word.
+//
+// Each part of the pattern matches as filepath.Match does. Names that begin with a
+// dot are matched by parts that do, too. Symbolic links to directories are
+// followed. ** matches across directories, as on gs://.
+func (d disk) glob(ctx context.Context, pattern string) ([]string, error) {
+	if _, err := filepath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
+		return nil, invalid("%v", err)
+	}
+	w := globbing{disk: d, ctx: ctx}
+	dir := ""
+	if strings.HasPrefix(pattern, separator) {
+		dir = separator
+	}
+	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == filepath.Separator })
+	err := w.match(dir, parts, true)
+	return w.names, err
+}
+
+// globbing is one walk of glob.
+type globbing struct {
+	disk
+	ctx   context.Context
+	names []string
+
+	// Of a pattern with **, from where that may match on: whether a path matches,
+	// and whether one with hidden parts can.
+	matches func(path string) bool
+	dotted  bool
+}
+
+// match finds what the parts of a pattern match below a directory. If there must be
+// a directory of that name, it is an error if there is none.
+func (w *globbing) match(dir string, parts []string, must bool) error {
+	for len(parts) > 1 && !strings.ContainsAny(parts[0], meta) {
+		dir, parts = filepath.Join(dir, parts[0]), parts[1:]
+	}
+	part, rest := parts[0], parts[1:]
+	if !strings.ContainsAny(part, meta) {
+		name := filepath.Join(dir, part)
+		_, err := w.stat(name)
+		switch {
+		case absent(err):
+			return nil
+		case err != nil:
+			return fail("stat", name, err)
+		}
+		w.names = append(w.names, name)
+		return nil
+	}
+	if strings.Contains(strings.Join(parts, separator), "**") {
+		deep := strings.Join(parts, "/")
+		matches, err := matcher(deep)
+		if err != nil {
+			return err
+		}
+		w.matches, w.dotted = matches, dotPart(deep)
+		return w.below(dir, "", nil, must)
+	}
+	entries, err := w.entries(dir, must)
+	if err != nil {
+		return err
+	}
+	dotted := strings.HasPrefix(strings.TrimPrefix(part, `\`), ".")
+	for _, e := range entries {
+		if ok, _ := filepath.Match(part, e.Name()); !ok || hidden(e.Name()) && !dotted {
+			continue
+		}
+		name := filepath.Join(dir, e.Name())
+		if len(rest) == 0 {
+			w.names = append(w.names, name)
+			continue
+		}
+		fi, err := w.directory(name, e)
+		if err != nil {
+			return err
+		}
+		if fi == nil {
+			continue
+		}
+		// A directory that was matched must be there; one that the pattern names below
+		// it need not.
+		if err := w.match(name, rest, strings.ContainsAny(rest[0], meta)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// below finds the files anywhere below a directory whose path from the first one
+// matches. The directories above are known, so that a link back to one of them is
+// seen.
+func (w *globbing) below(dir, path string, above []fs.FileInfo, must bool) error {
+	entries, err := w.entries(dir, must)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if hidden(e.Name()) && !w.dotted {
+			continue
+		}
+		name, rel := filepath.Join(dir, e.Name()), path+e.Name()
+		fi, err := w.directory(name, e)
+		if err != nil {
+			return err
+		}
+		if fi == nil {
+			if w.matches(rel) {
+				w.names = append(w.names, name)
+			}
+			continue
+		}
+		for _, a := range above {
+			if os.SameFile(a, fi) {
+				return fail("list", name, errors.New("is a link to a directory above it, so there is no end to what ** matches"))
+			}
+		}
+		if err := w.below(name, rel+"/", append(above[:len(above):len(above)], fi), true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries reads a directory.
+func (w *globbing) entries(dir string, must bool) ([]fs.DirEntry, error) {
+	if err := w.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if dir == "" {
+		dir = "."
+	}
+	entries, err := w.readDir(dir)
+	if !must && absent(err) {
+		return nil, nil
+	}
+	return entries, fail("list", dir, err)
+}
+
+// directory returns what is known of an entry that is a directory, or a link to
+// one, and nil for all else.
+func (w *globbing) directory(name string, e fs.DirEntry) (fs.FileInfo, error) {
+	if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
+		return nil, nil
+	}
+	fi, err := w.stat(name)
+	if err != nil {
+		return nil, fail("stat", name, dangling(name, err))
+	}
+	if !fi.IsDir() {
+		return nil, nil
+	}
+	return fi, nil
+}
+
+// absent tells whether an error is that there is no file of that name.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// dangling says so if there is no file because a symbolic link leads nowhere.
+func dangling(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		if to, linkErr := os.Readlink(name); linkErr == nil {
+			return &cause{fmt.Sprintf("is a symbolic link to %s, which is not there", to), fs.ErrNotExist}
+		}
+	}
+	return err
+}
+
+// hidden tells whether a wildcard passes the name over, as in a shell; what is
+// being written has such a name.
+func hidden(name string) bool { return strings.HasPrefix(name, ".") }
