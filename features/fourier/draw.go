@@ -14,8 +14,10 @@ import (
 // MaxOut is the largest number of features of a recipe.
 const MaxOut = 1 << 24
 
-// maxValues bounds the memory of the frequencies: 2³⁰ numbers, 4 GiB.
-const maxValues = 1 << 30
+// maxValues bounds the memory of the frequencies: 2²⁸ numbers, 1 GiB. They are drawn
+// from a recipe of a few bytes, and so nothing else in a model bounds them. Structured
+// frequencies take no memory to speak of.
+const maxValues = 1 << 28
 
 var (
 	frequency = stream.PurposeOf("fourier/frequency")
@@ -63,7 +65,7 @@ func (d *draw) validate() error {
 	case d.scheme == Orthogonal && d.in > maxOrthogonal:
 		return fail("in must be at most %d for an orthogonal draw (have %d); take a structured one", maxOrthogonal, d.in)
 	case d.scheme != Structured && d.frequencies() > maxValues/d.in:
-		return fail("%d frequencies of %d numbers take %.1f GiB, more than %d; take fewer features",
+		return fail("%d frequencies of %d numbers take %.1f GiB, more than %d; take fewer features, or a structured draw",
 			d.frequencies(), d.in, 4*float64(d.frequencies())*float64(d.in)/(1<<30), 4*maxValues>>30)
 	case !(d.width > 0) || math.IsInf(d.width, 1):
 		return fail("width must be > 0 and finite (have %v)", d.width)

@@ -257,7 +257,7 @@ func TestDrawErrorsNameTheField(t *testing.T) {
 	if err := r.Validate(); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := Turns(r, 0, 1<<12); err == nil || !strings.Contains(err.Error(), "take at most 1024") {
+	if _, _, err := Turns(r, 0, 1<<12); err == nil || !strings.Contains(err.Error(), "take at most 256") {
 		t.Error(err)
 	}
 }

@@ -11,8 +11,10 @@ import (
 // MaxOut is the largest number of units of a recipe.
 const MaxOut = 1 << 24
 
-// maxValues bounds the memory of the projections: 2³⁰ numbers, 4 GiB.
-const maxValues = 1 << 30
+// maxValues bounds the memory of the projections, and that of the indices: 2²⁸
+// numbers, 1 GiB. They are drawn from a recipe of a few bytes, and so nothing else in a
+// model bounds them.
+const maxValues = 1 << 28
 
 // Maxout is the recipe of random maxout features
 //

@@ -8,20 +8,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/token"
+	"github.com/bochner-ml/bochner/internal/plainyaml"
 )
 
-const (
-	maxJSON = 64 << 20 // bytes; MaxNodes nodes with their inputs
-	maxYAML = 64 << 10 // bytes; YAML is for what people write
-
-	// A skeleton is nested 5 deep. The YAML parser takes time with the square of
-	// the depth, so that what is deeper does not reach it.
-	maxBrackets = 16
-	maxIndent   = 64 // characters before a key or a dash outside brackets
-)
+const maxJSON = 64 << 20 // bytes; MaxNodes nodes with their inputs
 
 // Parse reads a skeleton from JSON, if the first character is {, else from YAML:
 // strictly, so that unknown names, values of a wrong type, anything behind it,
@@ -62,33 +52,8 @@ func parseJSON(data []byte, s *Skeleton) error {
 }
 
 func parseYAML(data []byte, s *Skeleton) error {
-	if len(data) > maxYAML {
-		return fmt.Errorf("%d bytes of YAML, more than %d; give it in layers, or as JSON", len(data), maxYAML)
+	if len(data) > plainyaml.MaxBytes {
+		return fmt.Errorf("%d bytes of YAML, more than %d; give it in layers, or as JSON", len(data), plainyaml.MaxBytes)
 	}
-	// An alias may stand for any number of values, and a second document would be
-	// passed over.
-	brackets := 0
-	for i, t := range lexer.Tokenize(string(data)) {
-		switch t.Type {
-		case token.AnchorType, token.AliasType, token.MergeKeyType, token.TagType:
-			return fmt.Errorf("line %d: %q: anchors, aliases and tags have no place in a skeleton", t.Position.Line, t.Value)
-		case token.DocumentHeaderType:
-			if i > 0 {
-				return fmt.Errorf("line %d: a second document", t.Position.Line)
-			}
-		case token.SequenceStartType, token.MappingStartType:
-			brackets++
-		case token.SequenceEndType, token.MappingEndType:
-			brackets--
-		}
-		indented := brackets <= 0 && t.Position.Column > maxIndent &&
-			(t.Type == token.SequenceEntryType || t.Type == token.MappingKeyType || t.Type == token.MappingValueType)
-		if brackets > maxBrackets || indented {
-			return fmt.Errorf("line %d: nested too deep for a skeleton", t.Position.Line)
-		}
-	}
-	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
-		return errors.New(strings.TrimSpace(yaml.FormatError(err, false, false)))
-	}
-	return nil
+	return plainyaml.Unmarshal(data, s)
 }

@@ -7,9 +7,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/bochner-ml/bochner/internal/plainyaml"
 )
 
 const cifar = `
@@ -290,26 +291,16 @@ func TestParseIsStrict(t *testing.T) {
 		{"columns: 3\ncolumns: 4", `already defined`},
 		{"columns: three", `cannot unmarshal`},
 		{"columns: 3\nspace: {circle: 2}\nlayers:\n- {full: true, activation: {relu: true}}\n---\ncolumns: 4", `line 5: a second document`},
-		{"columns: &a 3\n", `line 1: "&": anchors, aliases and tags have no place`},
+		{"columns: &a 3\n", `line 1: "&": anchors, aliases and tags cannot be used here`},
 		{"columns: *a\n", `line 1: "*"`},
 		{"columns: !!int 3\n", `"!!int": anchors`},
-		{"x: " + strings.Repeat("y", maxYAML), `65539 bytes of YAML, more than 65536`},
+		{"x: " + strings.Repeat("y", plainyaml.MaxBytes), `65539 bytes of YAML, more than 65536`},
 	} {
 		if _, err := Parse([]byte(c.data)); err == nil || !strings.HasPrefix(err.Error(), "skeleton: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s: have %v, want %q", c.data, err, c.want)
 		}
 	}
-	for _, deep := range []string{"[", "- ", "{a: ", "? ", "a: ", "[{a: ", "- a:\n  ", "? [] : "} {
-		start := time.Now()
-		if _, err := Parse([]byte(strings.Repeat(deep, maxYAML/len(deep)))); err == nil || time.Since(start) > 10*time.Second {
-			t.Errorf("%q again and again: %v after %v", deep, err, time.Since(start))
-		}
-	}
-	var stairs strings.Builder
-	for i := range 300 {
-		stairs.WriteString(strings.Repeat(" ", i) + "a:\n")
-	}
-	if _, err := Parse([]byte(stairs.String())); err == nil || !strings.Contains(err.Error(), "line 64: nested too deep") {
+	if _, err := Parse([]byte(strings.Repeat("[", 1000))); err == nil || !strings.Contains(err.Error(), "skeleton: line 1: nested too deep") {
 		t.Error(err)
 	}
 	if _, err := Parse([]byte("---\n" + cifar)); err != nil {

@@ -243,6 +243,9 @@ func TestConfigRefusals(t *testing.T) {
 		"a: [":                    {"--config"},
 		"plan: maybe":             {"plan", "maybe"},
 		"label: y\nfeatures: 1.5": {"features", "1.5"},
+		"data: *.csv":             {"line 1", "quote a text"},
+
+		strings.Repeat("[", 60_000): {"line 1: nested too deep"}, // 1.3 GB, in a parser that takes it
 	} {
 		name := filepath.Join(dir, "c.yaml")
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {

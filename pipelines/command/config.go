@@ -8,10 +8,10 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bochner-ml/bochner/internal/plainyaml"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines"
 )
@@ -35,8 +35,8 @@ func readConfig(cmd *cobra.Command) error {
 		return err
 	}
 	var config map[string]any
-	if err := yaml.UnmarshalWithOptions(data, &config, yaml.Strict()); err != nil {
-		return fmt.Errorf("--config: %s: %s", name, yaml.FormatError(err, false, false))
+	if err := plainyaml.Unmarshal(data, &config); err != nil {
+		return fmt.Errorf("--config: %s: %w", name, err)
 	}
 	keys := make([]string, 0, len(config))
 	for key := range config {
@@ -59,9 +59,6 @@ func readConfig(cmd *cobra.Command) error {
 	return nil
 }
 
-// maxConfig bounds the size of a file of flags.
-const maxConfig = 1 << 20
-
 // readSmall reads a file that may be a pipe.
 func readSmall(ctx context.Context, name string) ([]byte, error) {
 	r, err := storage.Open(ctx, name, 0, -1)
@@ -69,9 +66,9 @@ func readSmall(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
-	if err == nil && len(data) > maxConfig {
-		err = fmt.Errorf("%s has more than %d bytes; is it a file of flags?", name, maxConfig)
+	data, err := io.ReadAll(io.LimitReader(r, plainyaml.MaxBytes+1))
+	if err == nil && len(data) > plainyaml.MaxBytes {
+		err = fmt.Errorf("%s has more than %d bytes; is it a file of flags?", name, plainyaml.MaxBytes)
 	}
 	return data, err
 }
