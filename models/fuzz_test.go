@@ -18,10 +18,10 @@ func bounded(t *testing.T, input int, f func()) {
 }
 
 func FuzzManifest(f *testing.F) {
-	for _, m := range []*Model{classifier(f), regressor(f)} {
+	for _, m := range []*Model{classifier(f), regressor(f), inRounds(f)} {
 		manifest, _ := encode(f, m)
 		f.Add(manifest)
-		for _, edit := range [][2]string{{`"features": 5`, `"features": 131072`}, {`"outputs": 3`, `"outputs": -1`}, {`"out": 5`, `"out": 1e9`}} {
+		for _, edit := range [][2]string{{`"features": 5`, `"features": 131072`}, {`"outputs": 3`, `"outputs": -1`}, {`"out": 5`, `"out": 1e9`}, {`"partitions": 2`, `"partitions": 0`}} {
 			f.Add(seal(bytes.Replace(manifest, []byte(edit[0]), []byte(edit[1]), 1)))
 		}
 	}
@@ -35,6 +35,9 @@ func FuzzManifest(f *testing.F) {
 				}
 				if in, out := recipe.(interface{ Dims() (int, int) }).Dims(); in != m.Input.Dim || out != m.Features {
 					t.Fatal("the recipe does not fit")
+				}
+				if c := m.Learner.Course; c != nil && (c.Partitions < 1 || c.Partitions > MaxPartitions || (c.Gap == nil) != (c.Dual == nil)) {
+					t.Fatalf("a course of %d partitions, gap %v, dual %v", c.Partitions, c.Gap, c.Dual)
 				}
 				if _, err := m.Encode(); err != nil {
 					t.Fatalf("was read and cannot be written: %v", err)

@@ -287,6 +287,9 @@ func (m *Manifest) check() (features.Recipe, error) {
 	if r := m.Rows; r.Used < 0 || r.SetAside < 0 || r.Read-r.Used != r.SetAside {
 		return nil, fmt.Errorf("%d rows read, %d used, %d set aside: the numbers do not add up", r.Read, r.Used, r.SetAside)
 	}
+	if err := m.checkRanges(); err != nil {
+		return nil, err
+	}
 	recipe, err := m.Recipe.Open()
 	if err != nil {
 		return nil, err
@@ -305,6 +308,16 @@ func (m *Manifest) check() (features.Recipe, error) {
 const maxHeader = 1 << 16
 
 func (m *Manifest) checkFiles() error {
+	names := map[string]bool{}
+	for _, f := range m.Files {
+		if err := f.check(); err != nil {
+			return err
+		}
+		if names[f.Name] {
+			return fmt.Errorf("two entries for %s", f.Name)
+		}
+		names[f.Name] = true
+	}
 	f, ok := m.File(WeightsFile)
 	if !ok {
 		return fmt.Errorf("no entry for %s", WeightsFile)

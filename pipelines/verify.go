@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -16,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -29,13 +31,28 @@ type VerifyOptions struct {
 }
 
 // VerifyResult is what was recorded when the model was trained, and what was
-// computed again from the data.
+// computed again from the data. It has nothing that was not computed again: how
+// the rounds went and what held-out rows showed of them is in the manifest alone.
 type VerifyResult struct {
 	Model       string          `json:"model"`
-	Recorded    models.Course   `json:"recorded"`
+	Problem     Problem         `json:"problem"` // that the computation is of
+	Recorded    Optimum         `json:"recorded"`
 	Certificate svm.Certificate `json:"certificate"`
 	Holds       bool            `json:"holds"`
 	Why         []string        `json:"why,omitempty"` // it does not hold
+}
+
+// Problem is what the weights are verified to be near the best of.
+type Problem struct {
+	loss.Problem
+	Bias float64 `json:"bias"` // value of the constant feature that the intercept weighs; 0 is no intercept
+}
+
+// Optimum is what a manifest says of how far at most weights are from the best.
+type Optimum struct {
+	Objective float64 `json:"objective"`
+	Dual      float64 `json:"dual"`
+	Gap       float64 `json:"gap"`
 }
 
 // Names of what a model directory keeps for its certificate.
@@ -103,8 +120,11 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err := j.sameRows(ctx, manifest, d, o); err != nil {
 		return nil, err
 	}
-	result = &VerifyResult{Model: o.Model, Recorded: *manifest.Learner.Course}
-	result.Recorded.Options = nil
+	c := manifest.Learner.Course
+	result = &VerifyResult{Model: o.Model, Recorded: Optimum{c.Objective, *c.Dual, *c.Gap}}
+	if err := json.Unmarshal(c.Options, &result.Problem); err != nil {
+		return nil, models.Bad(o.Model, err)
+	}
 	if err := j.certify(ctx, manifest, d, o, result); err != nil {
 		return nil, err
 	}
@@ -140,6 +160,14 @@ func (j *job) sameRows(ctx context.Context, m *models.Manifest, d *dataset.Datas
 	}
 	if sum := sha256.Sum256(found.encoded); hex.EncodeToString(sum[:]) != m.Fingerprint {
 		return refuse("pipelines: these are not the rows that %s was trained on: their fingerprint is another", o.Model)
+	}
+	if have, said := found.counts, m.Rows; have.Read != said.Read || have.Used != said.Used || have.SetAside != said.SetAside {
+		return refuse("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read, have.Used, o.Model, said.Read, said.Used)
+	}
+	if m.Task == models.Classification {
+		if have := found.sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
+			return refuse("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model, m.Profile.ClassCounts)
+		}
 	}
 	return nil
 }
@@ -226,12 +254,14 @@ func (r *VerifyResult) judge() {
 	if !(c.Drift <= weightRounding) {
 		not("the dual variables make other weights, off by %.2g of the largest (are the files the same, in the same order?)", c.Drift)
 	}
-	rounding := scoreRounding * math.Abs(was.Objective)
-	if !(math.Abs(c.Primal-was.Objective) <= rounding) {
-		not("the objective is %.8g, recorded is %.8g", c.Primal, was.Objective)
-	}
-	if !(c.Gap <= *was.Gap+rounding) {
-		not("the gap is %.3g, recorded is %.3g", c.Gap, *was.Gap)
+	rounding := scoreRounding * math.Abs(c.Primal)
+	for _, v := range []struct {
+		name           string
+		computed, said float64
+	}{{"objective", c.Primal, was.Objective}, {"dual", c.Dual, was.Dual}, {"gap", c.Gap, was.Gap}} {
+		if !(math.Abs(v.computed-v.said) <= rounding) {
+			not("the %s is %.8g, recorded is %.8g", v.name, v.computed, v.said)
+		}
 	}
 	r.Holds = len(r.Why) == 0
 }
@@ -240,8 +270,22 @@ func (r *VerifyResult) judge() {
 func (r *VerifyResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model      %s\n", r.Model)
+	p := r.Problem
+	fmt.Fprintf(&b, "problem    %s loss, lambda %g, %s rows, ", strings.ReplaceAll(p.Loss, "_", " "), p.Lambda, groups(p.Rows))
+	if !p.Regression {
+		fmt.Fprintf(&b, "%d classes, ", p.Outputs)
+	}
+	fmt.Fprintf(&b, "%s, ", counted(p.Dim, "feature"))
+	if p.Bias > 0 {
+		fmt.Fprintf(&b, "a constant feature of %g\n", p.Bias)
+	} else {
+		b.WriteString("no intercept\n")
+	}
+	if p.Weights != nil {
+		fmt.Fprintf(&b, "           weights of the classes %v\n", p.Weights)
+	}
 	fmt.Fprintf(&b, "           %14s %14s %12s\n", "objective", "dual", "gap")
-	fmt.Fprintf(&b, "recorded   %14.9g %14.9g %12.4g\n", r.Recorded.Objective, *r.Recorded.Dual, *r.Recorded.Gap)
+	fmt.Fprintf(&b, "recorded   %14.9g %14.9g %12.4g\n", r.Recorded.Objective, r.Recorded.Dual, r.Recorded.Gap)
 	fmt.Fprintf(&b, "computed   %14.9g %14.9g %12.4g\n", r.Certificate.Primal, r.Certificate.Dual, r.Certificate.Gap)
 	if r.Holds {
 		fmt.Fprintf(&b, "the certificate holds: no weights have an objective lower by more than %.3g\n", r.Certificate.Gap)

@@ -220,7 +220,7 @@ func (v *Verifier) Certificate() (Certificate, error) {
 				kept = r.weights[c*d+j]
 			}
 			dual += float64(again * again)
-			largest, off = max(largest, math.Abs(again)), max(off, math.Abs(again-kept))
+			largest, off = max(largest, math.Abs(again), math.Abs(kept)), max(off, math.Abs(again-kept))
 		}
 	}
 	for _, w := range v.model.W {

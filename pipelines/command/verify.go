@@ -19,7 +19,8 @@ func verifyCommand() *cobra.Command {
 objective again, from scratch, from the data that the model was trained on and the dual
 variables that its directory keeps. It says whether the duality gap that the manifest
 records holds, and ends with exit code 4 if it does not: then weights, dual variables
-or data are not those of the training.
+or data are not those of the training. All that it prints was computed again or is what
+the computation went by: the loss, lambda, the rows, the classes and their weights.
 
 The files must be those of the training, in the same order and number.`,
 		Example: `  bochner verify --model model --data 'train-*.csv' --label y`,

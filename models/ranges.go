@@ -1,0 +1,151 @@
+package models
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// MaxPartitions is the largest number of partitions that rows are assigned to.
+const MaxPartitions = 1 << 14
+
+// checkRanges returns an error that names the first number of the manifest that
+// no training writes. What is read later may then rely on them: a number that was
+// edited, with the checksum made anew, is refused here and does not reach a loop
+// or an allocation.
+func (m *Manifest) checkRanges() error {
+	if err := m.Learner.check(); err != nil {
+		return fmt.Errorf("learner: %w", err)
+	}
+	if c := m.Learner.Course; c != nil {
+		if err := c.check(m.Rows.Used); err != nil {
+			return fmt.Errorf("learner: course: %w", err)
+		}
+		if err := m.checkProblem(); err != nil {
+			return fmt.Errorf("learner: course: options: %w", err)
+		}
+	}
+	if p := m.Probabilities; p != nil && (p.Rows < 0 || p.Rows > m.Rows.Used || p.Folds < 0) {
+		return fmt.Errorf("probabilities fitted to %d of %d rows, one fold of %d", p.Rows, m.Rows.Used, p.Folds)
+	}
+	return m.Profile.check(m.Rows.Used)
+}
+
+func (l *Learner) check() error {
+	switch {
+	case l.Kind == "":
+		return errors.New("no kind")
+	case !(l.Lambda >= 0):
+		return fmt.Errorf("lambda is %g, want 0 or more", l.Lambda)
+	case l.Folds < 0:
+		return fmt.Errorf("%d folds", l.Folds)
+	}
+	for _, row := range l.Table {
+		if err := checkRow(row); err != nil {
+			return err
+		}
+	}
+	for i, c := range l.Components {
+		if !(c.Variance >= 0) || !(c.Share >= 0) {
+			return fmt.Errorf("component %d: variance %g, share %g; want 0 or more", i+1, c.Variance, c.Share)
+		}
+	}
+	return nil
+}
+
+func checkRow(r ridge.Row) error {
+	if !(r.Lambda >= 0) || !(r.MSE >= 0) || !(r.StdErr >= 0) || !(r.Train >= 0) || r.Folds < 0 {
+		return fmt.Errorf("lambda %g: errors %g ± %g and %g of %d folds; want 0 or more", r.Lambda, r.MSE, r.StdErr, r.Train, r.Folds)
+	}
+	return nil
+}
+
+func (c *Course) check(used int64) error {
+	switch {
+	case c.Partitions < 1 || c.Partitions > MaxPartitions:
+		return fmt.Errorf("%d partitions, want 1 to %d", c.Partitions, MaxPartitions)
+	case c.Rounds < 0:
+		return fmt.Errorf("%d rounds", c.Rounds)
+	case c.Rows < 1 || c.HeldRows < 0 || c.Rows > used || c.HeldRows > used-c.Rows:
+		return fmt.Errorf("%d rows learned from and %d held out, of %d", c.Rows, c.HeldRows, used)
+	case c.HeldErrors < 0 || c.HeldErrors > c.HeldRows:
+		return fmt.Errorf("%d errors of %d rows", c.HeldErrors, c.HeldRows)
+	case (c.Dual == nil) != (c.Gap == nil):
+		return errors.New("a gap without a dual, or a dual without a gap")
+	case c.Gap != nil && !(*c.Gap >= 0):
+		return fmt.Errorf("the gap is %g, want 0 or more", *c.Gap)
+	}
+	for _, t := range c.Path {
+		if !(t.Lambda >= 0) || t.Rounds < 0 || t.HeldRows < 0 || t.HeldRows > used || t.HeldErrors < 0 || t.HeldErrors > t.HeldRows {
+			return fmt.Errorf("lambda %g: %d rounds, %d errors of %d rows held out of %d", t.Lambda, t.Rounds, t.HeldErrors, t.HeldRows, used)
+		}
+	}
+	return nil
+}
+
+// checkProblem returns an error unless the options of the learner are of the problem
+// that the rest of the manifest tells of: those are what was solved.
+func (m *Manifest) checkProblem() error {
+	var o struct {
+		loss.Problem
+		Partitions int `json:"partitions"`
+	}
+	c := m.Learner.Course
+	if err := json.Unmarshal(c.Options, &o); err != nil {
+		return err
+	}
+	for _, v := range []struct {
+		name          string
+		options, said any
+	}{
+		{"loss", o.Loss, c.Loss},
+		{"lambda", o.Lambda, m.Learner.Lambda},
+		{"rows", o.Rows, c.Rows},
+		{"features", o.Dim, m.Features},
+		{"outputs", o.Outputs, m.Outputs},
+		{"regression", o.Regression, m.Task == Regression},
+		{"partitions", o.Partitions, c.Partitions},
+	} {
+		if v.options != v.said {
+			return fmt.Errorf("%s is %v, elsewhere in the manifest it is %v; the manifest was edited, copy the model again", v.name, v.options, v.said)
+		}
+	}
+	return nil
+}
+
+func (p *Profile) check(used int64) error {
+	var sum int64
+	for c, n := range p.ClassCounts {
+		if n < 0 || n > used-sum {
+			return fmt.Errorf("profile: %d rows of class %d, of %d in all", n, c, used)
+		}
+		sum += n
+	}
+	if len(p.ClassCounts) > 0 && sum != used {
+		return fmt.Errorf("profile: classes of %d rows, of %d in all", sum, used)
+	}
+	if !(p.Width >= 0) || p.Saturated < 0 {
+		return fmt.Errorf("profile: width %g, %d features cut; want 0 or more", p.Width, p.Saturated)
+	}
+	return nil
+}
+
+// check returns an error unless the entry can be one of a file beside the manifest.
+func (f FileSum) check() error {
+	switch {
+	case f.Name == "" || f.Name == "." || f.Name == ".." || f.Name == ManifestFile || strings.ContainsAny(f.Name, "/\\\x00"):
+		return fmt.Errorf("an entry for %.80q, which is not the name of a file beside %s", f.Name, ManifestFile)
+	case f.Size < 0:
+		return fmt.Errorf("%s of %d bytes", f.Name, f.Size)
+	}
+	if sum, err := hex.DecodeString(f.SHA256); err != nil || len(sum) != sha256.Size {
+		return fmt.Errorf("%s with the checksum %.80q, which is not a SHA-256", f.Name, f.SHA256)
+	}
+	return nil
+}

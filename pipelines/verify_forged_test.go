@@ -1,0 +1,224 @@
+package pipelines
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/calibrate"
+)
+
+// forge writes a copy of a model with an edited manifest, its checksum made anew. The
+// error is that of a manifest that no reader would take.
+func forge(t *testing.T, from, to string, edit func(*models.Manifest)) error {
+	t.Helper()
+	m, err := models.Check(ctx, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(m)
+	if after, err := json.Marshal(m); err == nil && bytes.Equal(before, after) {
+		t.Fatalf("the edit changes nothing in %s", to)
+	}
+	data, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(to, models.ManifestFile), data, 0o666)
+}
+
+// text and JSON of a verification, without the model's name.
+func verified(t *testing.T, dir string, data dataset.Options) (string, error) {
+	t.Helper()
+	v, err := Verify(ctx, VerifyOptions{Model: dir, Data: data})
+	if err != nil {
+		return "", err
+	}
+	if !v.Holds {
+		t.Fatal("no error, and it does not hold")
+	}
+	v.Model = "model"
+	j, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text(t, v) + string(j), nil
+}
+
+// Whatever is edited in a manifest, verify refuses the model or says word for word
+// what it says of the honest one: nothing that it prints is taken on trust.
+func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
+	dir := t.TempDir()
+	data := dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(made(t, "moons", 300, 1), ""))}, Label: "y"}
+	numbers := dataset.Options{Data: []string{write(t, dir, "numbers.csv", strings.Join(made(t, "friedman", 200, 1), ""))}, Label: "y"}
+	train := func(name string, data dataset.Options, change func(*TrainOptions)) string {
+		t.Helper()
+		o := fixed(3)
+		o.Data, o.Model = data, filepath.Join(dir, name)
+		o.Lambda.Path = []float64{1e-3}
+		o.Learner = LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Rounds: 4, Gap: 1e-9, Partitions: 2}}
+		change(&o)
+		if _, err := Train(ctx, o); err != nil {
+			t.Fatal(name, err)
+		}
+		return o.Model
+	}
+	type edit = func(*models.Manifest)
+	replace := func(data *json.RawMessage, old, new string) {
+		var b bytes.Buffer
+		if err := json.Compact(&b, *data); err != nil {
+			t.Error(err)
+		}
+		if !bytes.Contains(b.Bytes(), []byte(old)) {
+			t.Errorf("no %s in %s", old, b.Bytes())
+		}
+		*data = bytes.Replace(b.Bytes(), []byte(old), []byte(new), 1)
+	}
+	within := func(s *features.Sealed, old, new string) { replace(&s.JSON, old, new) }
+	options := func(old, new string) edit {
+		return func(m *models.Manifest) { replace(&m.Learner.Course.Options, old, new) }
+	}
+	both := func(edits ...edit) edit {
+		return func(m *models.Manifest) {
+			for _, e := range edits {
+				e(m)
+			}
+		}
+	}
+	lambda := func(m *models.Manifest) { m.Learner.Lambda = 0 }
+	always := map[string]edit{
+		"lambda":                lambda,
+		"lambda of the options": options(`"lambda":0.001`, `"lambda":0.01`),
+		"lambda everywhere":     both(func(m *models.Manifest) { m.Learner.Lambda = 0.01 }, options(`"lambda":0.001`, `"lambda":0.01`)),
+		"bias":                  options(`"bias":1`, `"bias":2`),
+		"no intercept":          options(`"bias":1`, `"bias":0`),
+		"seed of the options":   options(`"seed":"3"`, `"seed":"4"`),
+		"objective":             func(m *models.Manifest) { m.Learner.Course.Objective *= 1.001 },
+		"objective and dual":    func(m *models.Manifest) { m.Learner.Course.Objective *= 0.9; *m.Learner.Course.Dual *= 0.9 },
+		"dual":                  func(m *models.Manifest) { *m.Learner.Course.Dual *= 1.001 },
+		"gap":                   func(m *models.Manifest) { *m.Learner.Course.Gap /= 2 },
+		"a larger gap":          func(m *models.Manifest) { *m.Learner.Course.Gap *= 2 },
+		"no gap":                func(m *models.Manifest) { m.Learner.Course.Gap = nil },
+		"no dual":               func(m *models.Manifest) { m.Learner.Course.Dual = nil },
+		"rows learned from":     func(m *models.Manifest) { m.Learner.Course.Rows-- },
+		"rows":                  func(m *models.Manifest) { m.Rows.Used--; m.Rows.Read-- },
+		"rows set aside":        func(m *models.Manifest) { m.Rows.Read++; m.Rows.SetAside++ },
+		"rows held out":         func(m *models.Manifest) { m.Learner.Course.HeldRows ^= 1 },
+		"partitions":            func(m *models.Manifest) { m.Learner.Course.Partitions = 1 },
+		"no partitions":         func(m *models.Manifest) { m.Learner.Course.Partitions = 0 },
+		"fewer than none":       func(m *models.Manifest) { m.Learner.Course.Partitions = -3 },
+		"a thousand million":    func(m *models.Manifest) { m.Learner.Course.Partitions = 1e9 },
+		"kind":                  func(m *models.Manifest) { m.Learner.Kind = "ridge" },
+		"rounds":                func(m *models.Manifest) { m.Learner.Course.Rounds += 7 },
+		"why it ended":          func(m *models.Manifest) { m.Learner.Course.Ended = "the gap is 0" },
+		"errors held out": func(m *models.Manifest) {
+			m.Learner.Course.HeldLoss /= 2
+			m.Learner.Course.HeldErrors /= 2
+			m.Program = "v9"
+		},
+		"a path":                  func(m *models.Manifest) { m.Learner.Course.Path = []models.Tried{{Lambda: 1e-9}} },
+		"folds":                   func(m *models.Manifest) { m.Learner.Folds += 2 },
+		"seed":                    func(m *models.Manifest) { m.Seed++ },
+		"width":                   func(m *models.Manifest) { m.Profile.Width *= 2 },
+		"features cut":            func(m *models.Manifest) { m.Profile.Saturated++ },
+		"scores":                  func(m *models.Manifest) { m.Scores = map[string]float64{"accuracy": 1} },
+		"fingerprint":             func(m *models.Manifest) { m.Fingerprint = strings.Repeat("0", 64) },
+		"checksum of the weights": func(m *models.Manifest) { m.Files[0].SHA256 = strings.Repeat("0", 64) },
+		"no state": func(m *models.Manifest) {
+			m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == stateFile })
+		},
+		"no dual variables": func(m *models.Manifest) {
+			m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == "dual-00001.safetensors" })
+		},
+		"a column": func(m *models.Manifest) { slices.Reverse(m.Input.Columns) },
+	}
+	classes := map[string]edit{
+		"names of classes":  func(m *models.Manifest) { slices.Reverse(m.Vocabulary.Classes) },
+		"a class":           func(m *models.Manifest) { m.Vocabulary.Classes[1] = "7" },
+		"counts of classes": func(m *models.Manifest) { m.Profile.ClassCounts[0]--; m.Profile.ClassCounts[1]++ },
+		"loss":              func(m *models.Manifest) { m.Learner.Course.Loss = "logistic" },
+		"loss everywhere":   both(func(m *models.Manifest) { m.Learner.Course.Loss = "logistic" }, options(`"loss":"hinge"`, `"loss":"logistic"`)),
+		"probabilities":     func(m *models.Manifest) { m.Probabilities = &models.Probabilities{Kind: models.Logistic} },
+	}
+	merge := func(more ...map[string]edit) map[string]edit {
+		all := map[string]edit{}
+		for _, m := range append(more, always) {
+			maps.Copy(all, m)
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		data   dataset.Options
+		change func(*TrainOptions)
+		edits  map[string]edit
+	}{
+		"classes": {data, func(o *TrainOptions) {}, merge(classes, map[string]edit{
+			"seed of the features": func(m *models.Manifest) { within(&m.Recipe, `"seed":3`, `"seed":4`) },
+			"width of the recipe":  func(m *models.Manifest) { within(&m.Recipe, `"width":`, `"width":1`) },
+		})},
+		"held out": {data, func(o *TrainOptions) { o.Lambda.Folds = 5 }, merge(classes, map[string]edit{
+			"nothing held out": func(m *models.Manifest) {
+				m.Learner.Course.HeldRows, m.Learner.Course.HeldErrors = 0, 0
+			},
+		})},
+		"weights of classes": {data, func(o *TrainOptions) { o.Learner.Weights = []string{"1=3"}; o.Calibrate = calibrate.Platt }, merge(classes, map[string]edit{
+			"weights": options(`"weights":[1,3]`, `"weights":[1,1]`),
+		})},
+		"numbers": {numbers, func(o *TrainOptions) { o.Scale = []string{"standard"} }, merge(map[string]edit{
+			"range of the targets": func(m *models.Manifest) { m.TargetGrid.High++ },
+			"scale":                func(m *models.Manifest) { within(&m.Recipe, `"mean":[`, `"mean":[1`) },
+		})},
+		"learned": {data, func(o *TrainOptions) {
+			o.Kernel = KernelOptions{Name: "learned", Features: 8}
+			o.Learned = LearnedOptions{Chains: 8, Steps: 4, Take: 4}
+		}, map[string]edit{
+			"no frequencies": func(m *models.Manifest) {
+				m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == "frequencies.safetensors" })
+			},
+			"lambda": lambda,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := train(strings.ReplaceAll(name, " ", "_"), c.data, c.change)
+			honest, err := verified(t, model, c.data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused := 0
+			for what, edit := range c.edits {
+				to := filepath.Join(t.TempDir(), what)
+				if forge(t, model, to, edit) != nil {
+					refused++ // where a manifest is read, too
+					continue
+				}
+				switch got, err := verified(t, to, c.data); {
+				case err != nil && (ExitCode(err) == ExitInternal):
+					t.Errorf("%s: fails instead of refusing: %v", what, err)
+				case err != nil:
+					refused++
+				case got != honest:
+					t.Errorf("%s: certified unchecked:\n%s\nhonest:\n%s", what, got, honest)
+				}
+			}
+			if refused < len(c.edits)/2 {
+				t.Errorf("%d of %d edits were refused", refused, len(c.edits))
+			}
+		})
+	}
+}
