@@ -105,6 +105,20 @@ func (l Layout) Match(file Layout) (Layout, error) {
 	return m, nil
 }
 
+// NamedIn tells whether another file has columns of the names of all features.
+func (l Layout) NamedIn(file Layout) bool {
+	there := make(map[string]bool, len(file.Columns))
+	for _, name := range file.Columns {
+		there[name] = true
+	}
+	for _, f := range l.Features {
+		if !there[l.Columns[f]] {
+			return false
+		}
+	}
+	return true
+}
+
 // labelPlace tells how the label counts in a file without header.
 func (l Layout) labelPlace() string {
 	if l.Label < 0 {

@@ -80,7 +80,11 @@ func ReadLayout(in io.Reader, o Options) (Layout, error) {
 		if err != nil {
 			label = -1
 		}
-		if l.Header, err = gather(r, rec, l.Comma, n).header(label); err != nil {
+		e := gather(r, rec, l.Comma, n)
+		if l.Header, err = e.header(label); err == nil && !l.Header {
+			err = e.pandas()
+		}
+		if err != nil {
 			return Layout{}, err
 		}
 	}
@@ -107,12 +111,14 @@ func ReadLayout(in io.Reader, o Options) (Layout, error) {
 
 // gather looks at rec, the first record, of n fields, and at those behind it.
 func gather(r *lines.Reader, rec []byte, comma byte, n int) evidence {
-	e := evidence{first: make([]kind, n), numbers: make([]int, n)}
+	e := evidence{first: make([]kind, n), numbers: make([]int, n), whole: make([]bool, n)}
 	f := fields{rec: rec, comma: comma}
+	texts := make([]string, n)
 	for i := range e.first {
 		b, _ := f.next()
-		e.first[i] = kindOf(b)
+		e.first[i], texts[i] = kindOf(b), string(b)
 	}
+	e.counts(texts)
 	for through := r.Offset() + 1<<20; e.records < sniffRecords && r.Offset() < through; {
 		rec, err := r.Next()
 		if err != nil {
@@ -129,6 +135,7 @@ func gather(r *lines.Reader, rec []byte, comma byte, n int) evidence {
 		for i := range n {
 			if b, _ := f.next(); kindOf(b) == number {
 				e.numbers[i]++
+				e.whole[i] = e.whole[i] || bytes.IndexByte(b, '.') < 0
 			}
 		}
 	}

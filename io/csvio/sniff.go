@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -81,6 +82,52 @@ type evidence struct {
 	first   []kind // of the fields of the first record
 	numbers []int  // of each field, how many of the records behind are a number there
 	records int    // how many there are
+
+	counting bool   // the first record counts from 0, as pandas names columns
+	index    bool   // behind an empty field, as pandas names that of its index
+	whole    []bool // of each field, whether one of the records behind is a whole number there
+}
+
+// counts notes whether the texts of the first record are 0, 1, 2, … with at most one
+// other text among them, a label that has a name.
+func (e *evidence) counts(texts []string) {
+	n, others := 0, 0
+	for f, t := range texts {
+		switch {
+		case t == strconv.Itoa(n):
+			n++
+		case f == 0 && t == "":
+			e.index = true
+		case e.first[f] == text:
+			others++
+		default:
+			others = len(texts)
+		}
+	}
+	e.counting = n >= 2 && others <= 1
+}
+
+// pandas returns an error if the first record may be the header that pandas writes
+// for columns without names: to take it for a row would be to invent one. Two
+// columns are named 0 and 1, which may well be a row; then fractions below must say
+// that they are not.
+func (e evidence) pandas() error {
+	last, fractions := -1, false
+	for f, k := range e.first {
+		if k != number {
+			continue
+		}
+		last++
+		fractions = fractions || e.numbers[f] > 0 && !e.whole[f]
+	}
+	if !e.counting || last < 2 && !fractions {
+		return nil
+	}
+	hint := ""
+	if e.index {
+		hint = "; the first column is its index, which is no feature: write the file with index=False"
+	}
+	return fmt.Errorf("csvio: the first line counts from 0 to %d, as the header does that pandas writes for columns without names; say --header yes if it is that, --header no if it is a row%s", last, hint)
 }
 
 // header decides whether the first record is a header. A text over numbers

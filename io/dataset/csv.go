@@ -13,18 +13,23 @@ import (
 func (d *Dataset) beginCSV(o Options, first int, head []byte) error {
 	fail := func(err error) error { return &Error{d.Schema.Format, d.Files[first].Name, err} }
 	like := o.Like != nil && o.Like.CSV != nil
+	if err := checkFirstLine(head); err != nil {
+		return fail(err)
+	}
 	opts := csvio.Options{Label: o.Label}
+	if d.Schema.Format == TSV {
+		opts.Comma = '\t'
+	}
 	switch {
 	case o.Header == "yes":
 		opts.Header = csvio.Present
 	case o.Header == "no", like && !o.Like.CSV.Header:
 		opts.Header = csvio.Absent // a first row gone wrong must not pass for a header
-	}
-	if d.Schema.Format == TSV {
-		opts.Comma = '\t'
-	}
-	if err := checkFirstLine(head); err != nil {
-		return fail(err)
+	case like:
+		// Names that the model knows are a header whatever they look like.
+		if named, err := csvio.ReadLayout(bytes.NewReader(head), csvio.Options{Comma: opts.Comma, Header: csvio.Present}); err == nil && o.Like.CSV.NamedIn(named) {
+			opts.Header = csvio.Present
+		}
 	}
 	layout, err := csvio.ReadLayout(bytes.NewReader(head), opts)
 	if err == nil && like {

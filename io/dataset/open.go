@@ -81,6 +81,9 @@ func (d *Dataset) lead(ctx context.Context) (first int, head []byte, err error) 
 // begin makes the schema by the first file with content.
 func (d *Dataset) begin(o Options, first int, head []byte) error {
 	d.Schema.Format = Format(o.Format)
+	if err := checkContent(Format(o.Format), head); err != nil {
+		return &Error{Name: d.Files[first].Name, Err: err}
+	}
 	if o.Format == "" {
 		var err error
 		if d.Schema.Format, err = recognise(head, &d.Files[first]); err != nil {
@@ -137,6 +140,9 @@ func (d *Dataset) join(ctx context.Context, o Options, i, first int) (err error)
 	var head []byte
 	if head, f.Compression, err = peek(ctx, f.Object); err != nil {
 		return err
+	}
+	if err := checkContent(Format(o.Format), head); err != nil {
+		return &Error{Name: f.Name, Err: err}
 	}
 	if o.Format == "" && !blank(head) {
 		format, err := recognise(head, f)

@@ -43,7 +43,7 @@ func TestFormatsAreRecognisedByContent(t *testing.T) {
 		{"one record of cifar", string(cifar(1, 1)), CIFAR10, 3072, ""},
 		{"cifar-100 is not told by content", string(cifar(1, 2)), "", 0, "NUL"},
 		{"UTF-16", "\xff\xfea\x00,\x00b\x00", "", 0, "UTF-16"},
-		{"binary", "PK\x03\x04\x00\x00", "", 0, "byte 5 is NUL"},
+		{"binary", "\x7fELF\x00\x00", "", 0, "is binary (NUL at byte 5)"},
 		{"empty", "", "", 0, "is empty"},
 		{"blank", " \r\n\n \n", "", 0, "is empty"},
 	} {

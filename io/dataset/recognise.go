@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -23,18 +22,38 @@ func recognise(head []byte, f *File) (Format, error) {
 	switch {
 	case idxio.Sniff(head):
 		return IDX, nil
-	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return "", errors.New("is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8")
 	case cifario.CIFAR10.Plausible(head, size):
 		return CIFAR10, nil
 	case nul >= 0:
-		return "", fmt.Errorf("is no text, as byte %d is NUL, and neither IDX nor CIFAR-10 (have %s; name one with --format)", nul+1, strings.Join(Formats, ", "))
+		return "", fmt.Errorf("is binary (NUL at byte %d), and neither IDX nor CIFAR-10 (have %s; name one with --format)", nul+1, strings.Join(Formats, ", "))
+	}
+	if err := foreignText(head); err != nil {
+		return "", err
+	}
+	switch {
 	case libsvmio.Sniff(head):
 		return LIBSVM, nil
 	case csvio.Sniff(head) == '\t':
 		return TSV, nil
 	}
 	return CSV, nil
+}
+
+// checkContent refuses a file that cannot hold what it is to be read as: as a format
+// that is text, or as whatever it looks like if the format is not known yet.
+func checkContent(format Format, head []byte) error {
+	switch format {
+	case "", CSV, TSV, LIBSVM:
+	default:
+		return nil // numbers may look like anything
+	}
+	if err := foreignBinary(head); err != nil {
+		return err
+	}
+	if format == "" && !isText(head) {
+		return nil
+	}
+	return loneReturns(head)
 }
 
 // blank tells whether a file of this beginning has no content.

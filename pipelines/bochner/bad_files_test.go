@@ -162,7 +162,7 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		args         []string // "" for data and labels in their places
 		want         []string
 	}{
-		"wrong magic":           {"\x00\x01" + images[2:], labels, 3, nil, []string{"dataset: data: is no text, as byte 1 is NUL, and neither IDX nor CIFAR-10", "name one with --format"}},
+		"wrong magic":           {"\x00\x01" + images[2:], labels, 3, nil, []string{"dataset: data: is binary (NUL at byte 1), and neither IDX nor CIFAR-10", "name one with --format"}},
 		"wrong magic, an IDX":   {"\x00\x01" + images[2:], labels, 3, []string{"--format", "idx"}, []string{"idxio: data: file starts with 00 01 08 03; an IDX file starts with 00 00, the type"}},
 		"unknown type":          {"\x00\x00\x07" + images[3:], labels, 3, []string{"--format", "idx"}, []string{"idxio: data: file starts with 00 00 07 03"}},
 		"header cut":            {images[:9], labels, 3, nil, []string{"idxio: data: header ends after 9 of 16 bytes (truncated?)"}},
