@@ -87,6 +87,30 @@ func (p *Probabilities) Apply(dst, scores []float32, n, outputs int) {
 	}
 }
 
+// Classes stores in dst the class that each of n rows is predicted to be of, by its
+// probabilities and scores, both row-major with a number for each output: the class
+// of the largest probability; of several, the one with the largest score, and of
+// several of those the first. So the class and the probabilities that are written
+// for a row never contradict each other. It panics if a slice is too short.
+//
+// Curves of classes cross: the class of the largest score need not be the most
+// probable one. Isotonic curves have steps, and often equal probabilities.
+func (p *Probabilities) Classes(dst []int32, probabilities, scores []float32, n, outputs int) {
+	if len(dst) < n || len(probabilities) < n*outputs || len(scores) < n*outputs {
+		panic("models: probabilities: slice too short")
+	}
+	for i := range n {
+		chance, score := probabilities[i*outputs:(i+1)*outputs], scores[i*outputs:(i+1)*outputs]
+		best := 0
+		for c, v := range chance {
+			if v > chance[best] || v == chance[best] && score[c] > score[best] {
+				best = c
+			}
+		}
+		dst[i] = int32(best)
+	}
+}
+
 // checkProbabilities returns the reason why the model cannot have the
 // probabilities that its manifest says it has.
 func (m *Manifest) checkProbabilities() error {

@@ -45,6 +45,35 @@ func TestProbabilitiesByHand(t *testing.T) {
 	}
 }
 
+// Curves that cross, steps, and equal rows: the class is of the largest probability,
+// then of the largest score, then the first.
+func TestTheClassIsTheMostProbableOne(t *testing.T) {
+	cross := &Probabilities{Kind: calibrate.Platt, Curves: []calibrate.Curve{{Slope: 1, Offset: -2}, {Slope: 1}, {Slope: 1}}}
+	step := calibrate.Curve{Score: []float64{0, 1}, Probability: []float64{0.5, 0.5}}
+	steps := &Probabilities{Kind: calibrate.Isotonic, Curves: []calibrate.Curve{step, step, step}}
+	for _, c := range []struct {
+		p      *Probabilities
+		scores []float32
+		want   int32
+	}{
+		{cross, []float32{1, 0, -1}, 1}, // class 0 has the largest score
+		{cross, []float32{3, 0, -1}, 0},
+		{cross, []float32{0, 1, 1}, 1},
+		{steps, []float32{1, 2, -5}, 1}, // all are as probable
+		{steps, []float32{-1, 2, 2}, 1},
+		{steps, []float32{3, 3, 3}, 0},
+		{&Probabilities{Kind: Softmax}, []float32{1000, 1001, -1000}, 1},
+		{&Probabilities{Kind: Logistic}, []float32{1000, 1001, 0}, 1}, // both are 1 in float32
+	} {
+		p, class := make([]float32, 3), make([]int32, 1)
+		c.p.Apply(p, c.scores, 1, 3)
+		c.p.Classes(class, p, c.scores, 1, 3)
+		if class[0] != c.want || p[class[0]] != slices.Max(p) {
+			t.Errorf("%s of %v: class %d of %v, want %d", c.p.Kind, c.scores, class[0], p, c.want)
+		}
+	}
+}
+
 func TestProbabilitiesComeBackWithTheManifest(t *testing.T) {
 	for _, p := range []*Probabilities{{Kind: Softmax}, {Kind: Logistic}, platt(), isotonic()} {
 		m := classifier(t)

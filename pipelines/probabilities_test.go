@@ -128,7 +128,7 @@ func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
 		n := len(class)
 		ece := func(p []float32) float64 {
 			r := calibrate.NewReliability(2, 10)
-			if err := r.Add(p, class); err != nil {
+			if err := r.Add(p, class, nil); err != nil {
 				t.Fatal(err)
 			}
 			return r.Tests().ECE
@@ -178,8 +178,10 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 		want := calibrate.NewReliability(2, 10)
 		scores, class := scoresOf(t, m, append(odd[:100:100], lines[1]))
 		class[100] = calibrate.None
-		m.Manifest.Probabilities.Apply(scores, scores, 101, 2)
-		if err := want.Add(scores, class); err != nil {
+		p, predicted := make([]float32, 202), make([]int32, 101)
+		m.Manifest.Probabilities.Apply(p, scores, 101, 2)
+		m.Manifest.Probabilities.Classes(predicted, p, scores, 101, 2)
+		if err := want.Add(p, class, predicted); err != nil {
 			t.Fatal(err)
 		}
 		if p := r.Probabilities; !reflect.DeepEqual(p.Tests, want.Tests()) || p.NotFinite != 0 || p.Rows != 101 || r.Classes.Rows != 101 {

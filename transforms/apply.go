@@ -42,9 +42,16 @@ func newApplier(ctx context.Context, p *Pass, threads int) (*applier, error) {
 	return &applier{model: m, threads: threads}, nil
 }
 
-// apply returns the scores of a block's rows, n×k, and the classes, nil for a
-// model of numbers. Both are the applier's until the next call.
-func (a *applier) apply(b *rows.Block) (scores []float32, class []int32) {
+// applied is what a model says of a block of rows.
+type applied struct {
+	scores  []float32 // n×k
+	chances []float32 // n×k probabilities; nil for a model without
+	class   []int32   // n; nil for a model of numbers
+}
+
+// apply returns what the model says of a block's rows. It is the applier's until the
+// next call.
+func (a *applier) apply(b *rows.Block) applied {
 	k := a.model.Linear.K
 	a.scores = grow(a.scores, b.N*k)
 	// Maps of many features take fewer rows at a time.
@@ -56,20 +63,18 @@ func (a *applier) apply(b *rows.Block) (scores []float32, class []int32) {
 	}
 	a.model.Rescale(a.scores)
 	if !a.model.Classifies() {
-		return a.scores, nil
+		return applied{scores: a.scores}
 	}
 	a.class = grow(a.class, b.N)
-	a.model.Linear.Classes(a.class, a.scores, b.N)
-	return a.scores, a.class
-}
-
-// probabilities returns those of n rows of scores of a model that has them, n×k.
-// They are the applier's until the next call.
-func (a *applier) probabilities(scores []float32, n int) []float32 {
-	k := a.model.Linear.K
-	a.chances = grow(a.chances, n*k)
-	a.model.Manifest.Probabilities.Apply(a.chances, scores, n, k)
-	return a.chances
+	p := a.model.Manifest.Probabilities
+	if p == nil {
+		a.model.Linear.Classes(a.class, a.scores, b.N)
+		return applied{scores: a.scores, class: a.class}
+	}
+	a.chances = grow(a.chances, b.N*k)
+	p.Apply(a.chances, a.scores, b.N, k)
+	p.Classes(a.class, a.chances, a.scores, b.N, k)
+	return applied{a.scores, a.chances, a.class}
 }
 
 // finite tells whether a row of scores is: numbers so large that an angle is beyond

@@ -64,8 +64,7 @@ func (f *calibrateFn) ProcessElement(ctx context.Context, lane int, emit, report
 					held.N++
 				}
 			}
-			scores, _ := a.apply(&held)
-			return counts.Add(finiteRows(scores, held.Y))
+			return counts.Add(finiteRows(a.apply(&held).scores, held.Y))
 		}}, nil
 	})
 }

@@ -18,6 +18,27 @@ type ClassScores struct {
 	Chances *calibrate.Reliability
 }
 
+// add takes in rows with their labels, as unseen gives them, and what the model says
+// of them.
+func (c *ClassScores) add(y []float32, said applied) error {
+	for i, y := range y {
+		c.Hits.Add(int(y), int(said.class[i]))
+	}
+	if c.Chances == nil {
+		return nil
+	}
+	k := len(said.chances) / max(len(y), 1)
+	for i, y := range y {
+		if !finite(said.scores[i*k : (i+1)*k]) {
+			continue
+		}
+		if err := c.Chances.Add(said.chances[i*k:(i+1)*k], []int32{int32(y)}, said.class[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Merge adds the rows of d, scores of the same model.
 func (c *ClassScores) Merge(d *ClassScores) {
 	c.Hits.Merge(&d.Hits)

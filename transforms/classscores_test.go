@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -15,9 +16,7 @@ func scored(t testing.TB, m *models.Model, y, scores []float32) *ClassScores {
 	t.Helper()
 	a := &applier{model: m, threads: 1}
 	s := a.newClassScores()
-	class := make([]int32, len(y))
-	m.Linear.Classes(class, scores, len(y))
-	if err := a.addClasses(s, y, append([]float32(nil), scores...), class); err != nil {
+	if err := s.add(y, a.apply(&rows.Block{N: len(y), D: 2, X: scores})); err != nil {
 		t.Fatal(err)
 	}
 	return s

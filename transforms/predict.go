@@ -101,13 +101,11 @@ func appendNames(header []string, prefix string, names []string) []string {
 }
 
 func (l *lines) write(b *rows.Block, a *applier) error {
-	scores, class := a.apply(b)
+	said := a.apply(b)
+	scores, class := said.scores, said.class
 	k := len(l.names)
 	bad := b.Bad
-	var all, chances []float32
-	if l.chances {
-		all = a.probabilities(scores, b.N)
-	}
+	var chances []float32
 	for i := range b.N {
 		known := len(bad) == 0 || bad[0] != i
 		if !known {
@@ -116,7 +114,7 @@ func (l *lines) write(b *rows.Block, a *applier) error {
 		row := scores[i*k : (i+1)*k]
 		known = known && finite(row)
 		if l.chances {
-			chances = all[i*k : (i+1)*k]
+			chances = said.chances[i*k : (i+1)*k]
 		}
 		var name string
 		if class != nil {

@@ -48,8 +48,7 @@ func (f *scoreFn) ProcessElement(ctx context.Context, lane int, emit, report fun
 func (a *applier) scoreClasses() tally {
 	sum := a.newClassScores()
 	return tally{sum, unseen(a.model.Manifest.Vocabulary), func(b *rows.Block) error {
-		scores, class := a.apply(b)
-		return a.addClasses(sum, b.Y, scores, class)
+		return sum.add(b.Y, a.apply(b))
 	}}
 }
 
@@ -57,7 +56,7 @@ func (a *applier) scoreClasses() tally {
 func (a *applier) scoreTargets(label dataset.Label) tally {
 	sum := new(score.Targets)
 	return tally{sum, label, func(b *rows.Block) error {
-		scores, _ := a.apply(b)
+		scores := a.apply(b).scores
 		for i, y := range b.Y {
 			sum.Add(y, scores[i])
 		}
@@ -73,19 +72,6 @@ func (a *applier) newClassScores() *ClassScores {
 		s.Chances = calibrate.NewReliability(k, ReliabilityBins)
 	}
 	return s
-}
-
-// addClasses takes in rows with their labels, as unseen gives them, their scores and
-// the classes predicted. It may overwrite the scores.
-func (a *applier) addClasses(s *ClassScores, y, scores []float32, class []int32) error {
-	for i, y := range y {
-		s.Hits.Add(int(y), int(class[i]))
-	}
-	if s.Chances == nil {
-		return nil
-	}
-	some, truth := finiteRows(scores, y)
-	return s.Chances.Add(a.probabilities(some, len(truth)), truth)
 }
 
 // unseen gives labels the index of their class, and score.Unseen to those that

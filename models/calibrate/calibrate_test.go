@@ -98,7 +98,7 @@ func TestCutsAndOrderLeaveNoTrace(t *testing.T) {
 	p := make([]float32, n*k)
 	c.Apply(p, scores, n)
 	all, some, rest := NewReliability(k, 15), NewReliability(k, 15), NewReliability(k, 15)
-	for _, err := range []error{all.Add(p, class), rest.Add(p[200*k:], class[200:]), some.Add(p[:200*k], class[:200])} {
+	for _, err := range []error{all.Add(p, class, nil), rest.Add(p[200*k:], class[200:], nil), some.Add(p[:200*k], class[:200], nil)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func overconfident(t *testing.T, k int, most float64) {
 			bad[i*k+c] = float32(math.Exp(5*float64(scores[i*k+c])) / sum)
 		}
 	}
-	if err := raw.Add(bad, class[:n]); err != nil {
+	if err := raw.Add(bad, class[:n], nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, method := range []string{Platt, Isotonic} {
@@ -261,7 +261,7 @@ func overconfident(t *testing.T, k int, most float64) {
 			}
 		}
 		r := NewReliability(k, 10)
-		if err := r.Add(p, class[:n]); err != nil {
+		if err := r.Add(p, class[:n], nil); err != nil {
 			t.Fatal(err)
 		}
 		a, b := r.Tests(), raw.Tests()
@@ -274,7 +274,7 @@ func overconfident(t *testing.T, k int, most float64) {
 func TestReliabilityByHand(t *testing.T) {
 	r := NewReliability(2, 10)
 	// Confidences 0.75 (right), 0.75 (wrong), 1 (right), 0.5 (right, at an edge).
-	if err := r.Add([]float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}); err != nil {
+	if err := r.Add([]float32{0.75, 0.25, 0.75, 0.25, 0, 1, 0.5, 0.5}, []int32{0, 1, 1, 0}, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := r.Tests()
@@ -290,11 +290,11 @@ func TestReliabilityByHand(t *testing.T) {
 	if want := (-math.Log(0.75) - math.Log(0.25) - math.Log(0.5)) / 4; math.Abs(got.LogLoss-want) > 1e-7 {
 		t.Errorf("log loss %g, want %g", got.LogLoss, want)
 	}
-	if err := r.Add([]float32{0, 1}, []int32{0}); err != nil || math.IsInf(r.Tests().LogLoss, 0) {
+	if err := r.Add([]float32{0, 1}, []int32{0}, nil); err != nil || math.IsInf(r.Tests().LogLoss, 0) {
 		t.Errorf("log loss of a class said to be impossible: %v, %v", r.Tests().LogLoss, err)
 	}
 	for _, p := range []float32{-0.1, 1.1, float32(math.NaN())} {
-		if err := r.Add([]float32{p, 0}, []int32{0}); err == nil || !strings.Contains(err.Error(), "no probability") {
+		if err := r.Add([]float32{p, 0}, []int32{0}, nil); err == nil || !strings.Contains(err.Error(), "no probability") {
 			t.Errorf("%g: %v", p, err)
 		}
 	}
@@ -306,7 +306,7 @@ func TestReliabilityByHand(t *testing.T) {
 // Whatever is said of a row that is of none of the classes is wrong.
 func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
 	r := NewReliability(2, 10)
-	if err := r.Add([]float32{0.75, 0.25}, []int32{None}); err != nil {
+	if err := r.Add([]float32{0.75, 0.25}, []int32{None}, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := r.Tests()
@@ -414,12 +414,30 @@ func parse(data []byte) (*Calibration, error) {
 	return c, c.Validate()
 }
 
+// Where two classes have the same probability, the row is right if the class that is
+// predicted is the row's.
+func TestTheBinsAreOfThePredictedClass(t *testing.T) {
+	for predicted, right := range []float64{0, 1} {
+		r := NewReliability(2, 10)
+		if err := r.Add([]float32{0.5, 0.5}, []int32{1}, []int32{int32(predicted)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Tests().Bins[4]; got.Accuracy != right || got.Confidence != 0.5 {
+			t.Errorf("class %d is predicted: %+v", predicted, got)
+		}
+	}
+	err := NewReliability(2, 10).Add([]float32{0.25, 0.75}, []int32{1}, []int32{0})
+	if err == nil || !strings.Contains(err.Error(), "class 0 is predicted with the probability 0.25, another has 0.75") {
+		t.Error(err)
+	}
+}
+
 func FuzzUnmarshal(f *testing.F) {
 	scores, class := sample(1, 5, 2)
 	data, _ := counted(f, scores, class, 2).MarshalBinary()
 	f.Add(data)
 	r := NewReliability(2, 3)
-	r.Add([]float32{0.2, 0.8, 0.5, 0.5}, []int32{1, 0})
+	r.Add([]float32{0.2, 0.8, 0.5, 0.5}, []int32{1, 0}, nil)
 	data, _ = r.MarshalBinary()
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -18,13 +19,12 @@ type Tests struct {
 	Bins []Bin   `json:"bins"`
 }
 
-// Bin is of rows whose class of largest probability has one above Low and up to
-// High.
+// Bin is of rows whose predicted class has a probability above Low and up to High.
 type Bin struct {
 	Low        float64 `json:"low"`
 	High       float64 `json:"high"`
 	Rows       int64   `json:"rows"`
-	Confidence float64 `json:"confidence"` // mean of the largest probability; 0 of no rows
+	Confidence float64 `json:"confidence"` // mean of the probability of the predicted class; 0 of no rows
 	Accuracy   float64 `json:"accuracy"`   // share of rows that are of its class
 }
 
@@ -56,12 +56,13 @@ func NewReliability(outputs, bins int) *Reliability {
 // probability of its class is 0, whatever is said.
 const None = -1
 
-// Add takes in rows of probabilities, row-major, with their classes or None. It
-// panics if lengths or classes do not fit; the error is about a number that is no
-// probability, and nothing is added then.
-func (r *Reliability) Add(p []float32, class []int32) error {
+// Add takes in rows of probabilities, row-major, with their classes or None, and
+// the classes that are predicted, each of the largest probability of its row; nil
+// is the first such class of each. It panics if lengths or classes do not fit; the error is about a number that is no
+// probability, or a prediction of another class, and nothing is added then.
+func (r *Reliability) Add(p []float32, class, predicted []int32) error {
 	k := r.outputs
-	if len(p) != len(class)*k {
+	if len(p) != len(class)*k || predicted != nil && len(predicted) != len(class) {
 		panic("calibrate: probabilities and classes do not fit")
 	}
 	for i, v := range p {
@@ -70,18 +71,28 @@ func (r *Reliability) Add(p []float32, class []int32) error {
 		}
 	}
 	for i, y := range class {
-		if y < None || int(y) >= k {
+		if y < None || int(y) >= k || predicted != nil && (predicted[i] < 0 || int(predicted[i]) >= k) {
 			panic("calibrate: class out of range")
 		}
+	}
+	for i, c := range predicted {
+		if row := p[i*k : (i+1)*k]; row[c] != slices.Max(row) {
+			return fmt.Errorf("calibrate: row %d: class %d is predicted with the probability %g, another has %g", i, c, row[c], slices.Max(row))
+		}
+	}
+	for i, y := range class {
 		row := p[i*k : (i+1)*k]
 		best, square, said := 0, 0.0, 0.0
+		if predicted != nil {
+			best = int(predicted[i])
+		}
 		if y == None {
 			square = 1
 		} else {
 			said = float64(row[y])
 		}
 		for c, v := range row {
-			if v > row[best] {
+			if predicted == nil && v > row[best] {
 				best = c
 			}
 			d := float64(v)

@@ -107,8 +107,9 @@ func TestWhatIsFoundOutAboutProbabilitiesIsTheSameByteForByte(t *testing.T) {
 	}
 }
 
-// The predicted class is that of the largest score, and the probabilities of a row add
-// up to 1, in both formats and of every kind.
+// The predicted class is that of the largest probability, by the score where several
+// have it, and the probabilities of a row add up to 1, in both formats and of every
+// kind.
 func TestProbabilitiesAddUpToOne(t *testing.T) {
 	tb := sparse()
 	for name, flags := range map[string][]string{
@@ -144,7 +145,7 @@ func TestProbabilitiesAddUpToOne(t *testing.T) {
 				if err := json.Unmarshal([]byte(lines[i]), &row); err != nil {
 					t.Fatal(err)
 				}
-				var sum, best float64
+				var sum, best, bestScore float64
 				class := ""
 				for c := range 3 {
 					score, _ := strconv.ParseFloat(record[1+c], 64)
@@ -152,8 +153,8 @@ func TestProbabilitiesAddUpToOne(t *testing.T) {
 					if err != nil || !(p >= 0 && p <= 1) || row.Probabilities[strconv.Itoa(c+1)].String() != record[4+c] {
 						t.Fatalf("row %d: %v, %s", i, record, lines[i])
 					}
-					if sum += p; class == "" || score > best {
-						best, class = score, strconv.Itoa(c+1)
+					if sum += p; class == "" || p > best || p == best && score > bestScore {
+						best, bestScore, class = p, score, strconv.Itoa(c+1)
 					}
 				}
 				if math.Abs(sum-1) > 1e-6 || record[0] != class || row.Prediction.String() != class {

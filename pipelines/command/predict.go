@@ -47,7 +47,7 @@ probabilities of a row add up to 1.`,
 	fs.StringVar(&o.Out, "out", "", "Directory to make for the predictions; it must not exist.")
 	fs.StringVar(&o.Format, "out_format", "csv", "Format of the predictions: csv, jsonl.")
 	fs.BoolVar(&o.Scores, "scores", false, "Write the score of every output beside the prediction.")
-	fs.BoolVar(&o.Probabilities, "probabilities", false, "Write the probability of every class beside the prediction, which stays the class with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic.")
+	fs.BoolVar(&o.Probabilities, "probabilities", false, "Write the probability of every class beside the prediction, which is the most probable class; of several, the one with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic.")
 	data.register(fs)
 	jobs.register(fs)
 	return cmd
