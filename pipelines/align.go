@@ -44,7 +44,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { t.close(ctx, err) }()
+	defer func() { err = t.close(ctx, err) }()
 	if err := t.timed(ctx, "align", t.findFeatures); err != nil {
 		return nil, err
 	}

@@ -77,10 +77,13 @@ func validDataflow() error {
 // A place is a directory of a job, by the flag that names it.
 type place struct{ flag, name string }
 
-// validate refuses an engine that cannot be, and files on this machine where the
+// validate refuses an engine that cannot be, directories that lie one in another, and files on this machine where the
 // workers are on others that have no disk in common with it. The job makes the
 // directory makes, and works beside it; "" if it makes none.
 func (o JobOptions) validate(data dataset.Options, makes string, dirs ...place) error {
+	if err := o.apart(makes, dirs); err != nil {
+		return err
+	}
 	if err := o.Engine.validate(); err != nil || o.Engine.Runner != dataflow {
 		return err
 	}

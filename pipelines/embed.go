@@ -53,7 +53,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { t.close(ctx, err) }()
+	defer func() { err = t.close(ctx, err) }()
 	switch {
 	case o.Components > t.recipe.dim:
 		return nil, usage("--components %d: there are only %d features", o.Components, t.recipe.dim)

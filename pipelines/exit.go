@@ -44,6 +44,28 @@ type GateError struct{ Message string }
 
 func (e *GateError) Error() string { return e.Message }
 
+// KeptError is an error of a place that cannot be written to, in a job that has kept
+// what it had finished.
+type KeptError struct {
+	Err  error
+	Work string // directory
+}
+
+func (e *KeptError) Error() string {
+	return fmt.Sprintf("%v\nwhat is finished is kept in %s: the same command with --resume continues from there; to make the result elsewhere, add --work %[2]s to that", e.Err, e.Work)
+}
+func (e *KeptError) Unwrap() error { return e.Err }
+
+// writing tells whether the job failed because a place could not be written to.
+func writing(err error) bool {
+	var fault *transforms.Fault
+	if errors.As(err, &fault) {
+		return fault.Kind == transforms.Place
+	}
+	var storeErr *storage.Error
+	return errors.As(err, &storeErr) && storeErr.Writing()
+}
+
 // RunnerError says that a runner failed, or a worker of its was lost, for a
 // reason that lies neither in the data nor in the storage. Running the job again
 // may help.
@@ -78,7 +100,7 @@ func ExitCode(err error) int {
 		return ExitModel
 	case errors.As(err, &fault):
 		switch fault.Kind {
-		case transforms.Data:
+		case transforms.Data, transforms.Place:
 			return ExitData
 		case transforms.Storage:
 			return ExitStorage

@@ -76,7 +76,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if err != nil {
 		return nil, err
 	}
-	defer func() { j.close(ctx, err) }()
+	defer func() { err = j.close(ctx, err) }()
 
 	pass := &transforms.Pass{Mode: mode(o.MaxBadFraction), Features: &transforms.Features{Format: o.Format}}
 	result = &FeaturizeResult{Out: o.Out, Format: o.Format, Labeled: d.Labeled, Input: &d.Schema}

@@ -2,8 +2,10 @@ package pipelines
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"strings"
 
@@ -45,7 +47,18 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	if err := storage.Vacant(ctx, o.Out); err != nil {
 		return nil, err
 	}
-	err := storage.Create(ctx, o.Out, func(w io.Writer) error {
+	claim, err := storage.Take(ctx, o.Out)
+	if err != nil {
+		return nil, err
+	}
+	defer claim.Drop(ctx)
+	if err := storage.Vacant(ctx, o.Out); err != nil { // now nobody else makes it any more
+		return nil, err
+	}
+	if err := claim.Clear(ctx); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	err = storage.Create(ctx, o.Out, func(w io.Writer) error {
 		return set.WriteCSV(ctx, w, o.Rows, o.Seed, o.Noise)
 	})
 	return &Generated{o.Out, o.Rows}, err

@@ -46,7 +46,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	if err != nil {
 		return nil, err
 	}
-	defer func() { j.close(ctx, err) }()
+	defer func() { err = j.close(ctx, err) }()
 	j.progress.phase("reading", 0)
 	p, err := j.profile(ctx, d, o.MaxBadFraction, 0, true)
 	if err != nil {

@@ -7,6 +7,7 @@ package pipelines
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -56,7 +57,7 @@ type job struct {
 
 // newJob begins a job that makes out.
 func newJob(ctx context.Context, o JobOptions, out string) (*job, error) {
-	w, err := openWork(ctx, out, o.Work, o.Resume)
+	w, err := openWork(ctx, o, out)
 	if err != nil {
 		return nil, err
 	}
@@ -65,15 +66,22 @@ func newJob(ctx context.Context, o JobOptions, out string) (*job, error) {
 	return j, nil
 }
 
-func (j *job) close(ctx context.Context, err error) {
+// close ends the job, which returns what close does.
+func (j *job) close(ctx context.Context, err error) error {
 	j.progress.done()
-	j.work.close(ctx, err)
+	err = j.work.close(ctx, err)
 	if j.lastRounds != nil {
 		transforms.ForgetFeatures(j.lastRounds)
 	}
 	if j.scratch != "" {
-		os.RemoveAll(j.scratch)
+		if removeErr := os.RemoveAll(j.scratch); removeErr != nil {
+			j.work.notes = append(j.work.notes, fmt.Sprintf("a temporary directory could not be removed: %v", removeErr))
+		}
 	}
+	for _, note := range j.work.notes {
+		j.progress.note("%s", note)
+	}
+	return err
 }
 
 // timed runs a part of the job and notes how long it took.

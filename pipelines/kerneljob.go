@@ -79,7 +79,7 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { j.close(ctx, err) }()
+	defer func() { err = j.close(ctx, err) }()
 	l, err := j.look(ctx, d, o.MapOptions)
 	if err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { j.close(ctx, err) }()
+	defer func() { err = j.close(ctx, err) }()
 	j.progress.phase("predicting", 0)
 	model, err := storage.Abs(o.Model)
 	if err != nil {

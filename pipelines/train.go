@@ -36,7 +36,7 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { t.close(ctx, err) }()
+	defer func() { err = t.close(ctx, err) }()
 	if err := t.calibrates(); err != nil {
 		return nil, err
 	}
@@ -82,8 +82,7 @@ func (o TrainOptions) begin(ctx context.Context, out string, fit func(*dataset.D
 		return err
 	})
 	if err != nil {
-		j.close(ctx, err)
-		return nil, err
+		return nil, j.close(ctx, err)
 	}
 	return t, nil
 }

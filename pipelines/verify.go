@@ -116,7 +116,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err != nil {
 		return nil, err
 	}
-	defer func() { j.close(ctx, err) }()
+	defer func() { err = j.close(ctx, err) }()
 	if err := j.sameRows(ctx, manifest, d, o); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/storage"
 )
@@ -14,45 +18,81 @@ import (
 // work is the directory in which a job keeps what it has finished, so that it
 // can go on where it was stopped. Files in it are named by a hash of all that
 // they follow from: what belongs to other data or other flags is never taken up.
+// With it the job has the claim on what it makes, from its beginning on: of two
+// runs over one name the second one ends before it has worked.
 type work struct {
-	dir    string
-	lock   string
+	root   string // the directory
+	dir    string // of the state files, in it
 	unlock func()
+	claim  *storage.Claim // on what the job makes
+	notes  []string       // of what could not be cleared up
 }
 
-// openWork takes the work directory of a job that makes out: dir, or a hidden
-// directory beside out if dir is empty. Unless the job resumes, it begins empty.
-// Two jobs cannot work in one directory at a time. A directory that holds other
-// things is refused: what a job leaves behind must be told from what it found.
-func openWork(ctx context.Context, out, dir string, resume bool) (*work, error) {
-	out, err := storage.Abs(out)
-	if err != nil {
+// Files of a work directory beside the state.
+const (
+	workMarker = "bochner-work" // tells that bochner has made the directory
+	workLock   = "lock"
+)
+
+const workText = "bochner keeps in this directory what a job has finished. The job removes it at its end.\n"
+
+// openWork takes the claim on what a job makes, out, and its work directory:
+// o.Work, or a hidden directory beside out. Unless the job resumes, it begins empty.
+// Two jobs cannot work in one directory at a time. A directory that bochner has not
+// made is refused unless it is empty: it is to be emptied at the end.
+func openWork(ctx context.Context, o JobOptions, out string) (_ *work, err error) {
+	w, fresh := new(work), false
+	if w.root, err = workDir(out, o.Work); err != nil {
 		return nil, err
 	}
-	name := dir // as it was given
-	if dir, err = workDir(out, dir); err != nil {
+	w.dir = storage.Join(w.root, "state")
+	if w.claim, err = storage.Take(ctx, out); err != nil {
 		return nil, err
 	}
-	lock := storage.Join(dir, "lock")
-	if err := ownWork(ctx, cmp.Or(name, dir), lock); err != nil {
+	defer func() {
+		if err == nil {
+			return
+		}
+		if fresh && !errors.Is(err, storage.ErrBusy) {
+			_ = w.remove(ctx) // nothing is in it; what err says matters
+		}
+		w.giveBack(ctx)
+	}()
+	// Now nobody else can make it any more.
+	if err := o.vacant(ctx, out); err != nil {
 		return nil, err
 	}
-	unlock, err := storage.Lock(ctx, lock)
-	if err != nil {
+	if fresh, err = storage.Empty(ctx, w.root); err != nil {
 		return nil, err
 	}
-	w := &work{dir: storage.Join(dir, "state"), lock: lock, unlock: unlock}
-	if !resume {
-		err = storage.Remove(ctx, w.dir)
-	}
-	if err == nil {
-		err = storage.RemoveUnfinished(ctx, out)
-	}
-	if err != nil {
-		unlock()
+	if err := ownWork(ctx, cmp.Or(o.Work, w.root), w.root, fresh); err != nil {
 		return nil, err
 	}
-	return w, nil
+	if w.unlock, err = storage.Lock(ctx, storage.Join(w.root, workLock)); err != nil {
+		return nil, w.leftover(err)
+	}
+	if err := markWork(ctx, w.root); err != nil { // a job that ended meanwhile may have removed the mark
+		return nil, w.leftover(err)
+	}
+	if !o.Resume {
+		if err := storage.Remove(ctx, w.dir); err != nil {
+			return nil, w.leftover(err)
+		}
+	}
+	err = w.claim.Clear(ctx)
+	if errors.Is(err, fs.ErrPermission) {
+		w.notes = append(w.notes, fmt.Sprintf("what a killed run has left beside %s stays: %v", out, err))
+		err = nil
+	}
+	return w, err
+}
+
+// leftover explains that what another user has left is in the way.
+func (w *work) leftover(err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return refuse("%w\nif an earlier run of another user has left %s, remove it as that user (rm -r %[2]s), or name another directory with --work", err, w.root)
 }
 
 // workDir returns the directory in which a job works that makes out: dir, or the
@@ -69,17 +109,29 @@ func workDir(out, dir string) (string, error) {
 	return storage.Join(beside, ".bochner-"+name), nil
 }
 
-// ownWork refuses a directory with content that is not a job's, which has a lock.
-func ownWork(ctx context.Context, dir, lock string) error {
-	empty, err := storage.Empty(ctx, dir)
-	if err != nil || empty {
+// ownWork marks a directory that is empty or not there as one for work, and refuses
+// any other that has no mark. The name is that which the user knows it by.
+func ownWork(ctx context.Context, name, dir string, empty bool) error {
+	if empty {
+		return markWork(ctx, dir)
+	}
+	ours, err := storage.Exists(ctx, storage.Join(dir, workMarker))
+	switch {
+	case err != nil || ours:
+		return err
+	case strings.HasPrefix(path.Base(name), ".bochner-"):
+		return refuse("pipelines: %s holds files that no job of this version has left there; if an older version has, remove it (rm -r %[1]s), or name another directory with --work", name)
+	}
+	return refuse("pipelines: --work %s: the directory holds other files; name a new or an empty one", name)
+}
+
+func markWork(ctx context.Context, dir string) error {
+	mark := storage.Join(dir, workMarker)
+	there, err := storage.Exists(ctx, mark)
+	if err != nil || there {
 		return err
 	}
-	ours, err := storage.Exists(ctx, lock)
-	if err == nil && !ours {
-		err = refuse("pipelines: --work %s: the directory holds other files; name a new or an empty one", dir)
-	}
-	return err
+	return storage.WriteFile(ctx, mark, []byte(workText))
 }
 
 // file returns the name of a state file that follows from the given values.
@@ -95,23 +147,42 @@ func (w *work) file(name string, from ...any) string {
 // remove deletes what the job has kept, as the job is done or nothing of it is of
 // use; and the directory, unless somebody has put other things there since.
 func (w *work) remove(ctx context.Context) error {
-	if err := storage.Remove(ctx, w.dir); err != nil {
-		return err
+	for _, name := range []string{w.dir, storage.Join(w.root, workLock), storage.Join(w.root, workMarker)} {
+		if err := storage.Remove(ctx, name); err != nil {
+			return err
+		}
 	}
-	if err := storage.Remove(ctx, w.lock); err != nil {
-		return err
-	}
-	dir, _ := storage.Split(w.dir)
-	return storage.RemoveEmpty(ctx, dir)
+	return storage.RemoveEmpty(ctx, w.root)
 }
 
 // close gives the directory back. What it holds stays for a run that resumes,
-// unless err says that the same run would fail again: then nothing is left.
-func (w *work) close(ctx context.Context, err error) {
-	if code := ExitCode(err); code == ExitOK || code == ExitData || code == ExitModel || code == ExitUsage {
-		// Nothing more can be done about a directory that cannot be removed: the
-		// error of the job itself is what matters.
-		_ = w.remove(context.WithoutCancel(ctx))
+// unless err says that the same run would fail again: then nothing is left. It
+// returns err, with where that is where its reader cannot know. A place that cannot
+// be written to is something that a person mends, and the work is not lost by it.
+func (w *work) close(ctx context.Context, err error) error {
+	ctx = context.WithoutCancel(ctx)
+	defer w.giveBack(ctx)
+	switch ExitCode(err) {
+	case ExitOK, ExitModel, ExitUsage:
+	case ExitData:
+		empty, emptyErr := storage.Empty(ctx, w.dir)
+		if writing(err) && (emptyErr != nil || !empty) {
+			return &KeptError{err, w.root}
+		}
+	default:
+		return err
 	}
-	w.unlock()
+	if removeErr := w.remove(ctx); removeErr != nil {
+		w.notes = append(w.notes, fmt.Sprintf("the work directory %s could not be removed: %v; remove it by hand (rm -r %[1]s)", w.root, removeErr))
+	}
+	return err
+}
+
+// giveBack gives back what the job holds.
+func (w *work) giveBack(ctx context.Context) {
+	if w.unlock != nil {
+		w.unlock()
+	}
+	// A claim that cannot be given back ends with the process.
+	_ = w.claim.Drop(ctx)
 }

@@ -14,7 +14,7 @@ import (
 
 func openedWork(t *testing.T, out, dir string, resume bool) *work {
 	t.Helper()
-	w, err := openWork(ctx, out, dir, resume)
+	w, err := openWork(ctx, JobOptions{Work: dir, Resume: resume}, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestWorkIsKeptForResumingAndElseRemoved(t *testing.T) {
 func TestAWorkDirectoryWithOtherFilesIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	mine := write(t, dir, "thesis.tex", "…")
-	_, err := openWork(ctx, filepath.Join(dir, "model"), dir, false)
+	_, err := openWork(ctx, JobOptions{Work: dir}, filepath.Join(dir, "model"))
 	wantError(t, "", err, ExitData, "holds other files")
 	empty := filepath.Join(dir, "work")
 	w := openedWork(t, filepath.Join(dir, "model"), empty, false)
@@ -120,7 +120,7 @@ func TestAWorkDirectoryWithOtherFilesIsRefused(t *testing.T) {
 func TestTwoJobsCannotShareAWorkDirectory(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "model")
 	w := openedWork(t, out, "", false)
-	_, err := openWork(ctx, out, "", true)
+	_, err := openWork(ctx, JobOptions{Resume: true}, out)
 	wantError(t, "", err, ExitData, "another run")
 	w.close(ctx, nil)
 }

@@ -17,7 +17,8 @@ type Kind string
 
 // The kinds of Fault.
 const (
-	Data     Kind = "data"     // the data, or where they are to go, cannot be used
+	Data     Kind = "data"     // the data cannot be used
+	Place    Kind = "place"    // what a worker makes cannot be written to its place
 	Storage  Kind = "storage"  // the storage failed; trying again may help
 	BadModel Kind = "model"    // a model directory is damaged
 	Internal Kind = "internal" // anything else
@@ -67,7 +68,12 @@ func asFault(kind Kind, err error) error {
 	}
 	var e *storage.Error
 	if errors.As(err, &e) && kind != BadModel {
-		if kind = Storage; e.Refused() {
+		switch {
+		case !e.Refused():
+			kind = Storage
+		case e.Writing():
+			kind = Place
+		default:
 			kind = Data
 		}
 	}

@@ -39,33 +39,39 @@ type publication struct {
 	commit File
 	claim  *lease
 	mark   string // of the commit file, so that it is known again
+
+	dropped bool // the claim was given back
 }
 
-func (g *gcs) publish(ctx context.Context, dir string, files []File) error {
-	d, err := parse(dir)
+func (g *gcs) claim(ctx context.Context, name string) (claim, error) {
+	d, err := parse(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if d.name == "" {
-		return invalid("is a bucket; name a directory in it")
+		return nil, invalid("is a bucket; name a directory in it")
 	}
+	l, err := g.acquire(ctx, claimOf(d), ctx.Err)
+	if err != nil {
+		return nil, err
+	}
+	return &publication{g: g, dir: d, claim: l, mark: random()}, nil
+}
+
+func (p *publication) publish(ctx context.Context, files []File) error {
 	if len(files) == 0 {
 		return invalid("a directory without files cannot be there")
 	}
-	p := &publication{g: g, dir: d, files: slices.Clone(files), mark: random()}
 	last := slices.IndexFunc(files, func(f File) bool { return f.Name == manifestName })
 	if last < 0 {
 		last = len(files) - 1
 	}
 	p.commit = files[last]
-	p.files = slices.Delete(p.files, last, last+1)
-	if p.claim, err = g.acquire(ctx, claimOf(d), func() error { return g.vacant(ctx, dir) }); err != nil {
-		return err
-	}
-	err = p.make(ctx)
+	p.files = slices.Delete(slices.Clone(files), last, last+1)
+	err := p.make(ctx)
 	if err == nil {
 		// A claim that stays harms nobody: the next publisher finds its owner gone.
-		_ = p.claim.drop(ctx)
+		_ = p.drop(ctx)
 		return nil
 	}
 	tidy, cancel := tidying(ctx)
@@ -76,10 +82,21 @@ func (g *gcs) publish(ctx context.Context, dir string, files []File) error {
 	case !errors.Is(err, errUnmet):
 		return err
 	}
-	if err := g.vacant(tidy, dir); err != nil {
+	if err := p.g.vacant(tidy, p.dir.String()); err != nil {
 		return err
 	}
-	return errBusy
+	return ErrBusy
+}
+
+// drop gives the claim back, if that has not been done.
+func (p *publication) drop(ctx context.Context) error {
+	if p.dropped {
+		return nil
+	}
+	p.dropped = true
+	ctx, cancel := tidying(ctx)
+	defer cancel()
+	return p.claim.drop(ctx)
 }
 
 // claimOf names the claim on a directory, beside it.
@@ -91,7 +108,7 @@ func claimOf(d object) object {
 
 // make writes the files, and commits.
 func (p *publication) make(ctx context.Context) error {
-	if err := p.clear(ctx); err != nil {
+	if err := p.clearVacant(ctx); err != nil {
 		return err
 	}
 	tasks, tctx := errgroup.WithContext(ctx)
@@ -205,8 +222,17 @@ func (g *gcs) vacant(ctx context.Context, dir string) error {
 	return err
 }
 
-// clear deletes what publishers before have left.
+// clear deletes what publishers before have left; a directory that was committed stays.
 func (p *publication) clear(ctx context.Context) error {
+	err := p.clearVacant(ctx)
+	if errors.Is(err, errOccupied) {
+		err = nil
+	}
+	return err
+}
+
+// clearVacant is clear where there must be no directory.
+func (p *publication) clearVacant(ctx context.Context) error {
 	left, err := p.g.unfinished(ctx, p.dir)
 	if err != nil || len(left) == 0 {
 		return err
@@ -229,49 +255,21 @@ func (p *publication) clear(ctx context.Context) error {
 func (p *publication) undo(ctx context.Context) (committed bool) {
 	p.claim.hold()
 	if p.claim.touch(ctx) != nil {
+		p.dropped = true
 		return false // it is another publisher's, or nothing can be done
 	}
 	// A commit under way fails from here on.
 	a, err := p.g.attrs(ctx, p.dir.join(p.commit.Name))
 	if missing(err) {
-		err = p.clear(ctx)
+		err = p.clearVacant(ctx)
 	} else if err == nil {
 		committed = a.Metadata[writerKey] == p.mark
 	}
 	if err != nil {
 		return false // the next publisher clears it away
 	}
-	_ = p.claim.drop(ctx) // as in publish
+	_ = p.drop(ctx) // as in publish
 	return committed
-}
-
-func (g *gcs) removeUnfinished(ctx context.Context, name string) error {
-	d, err := parse(name)
-	if err != nil {
-		return err
-	}
-	if _, err := g.attrs(ctx, claimOf(d)); err != nil {
-		if missing(err) {
-			return nil
-		}
-		return err
-	}
-	claim, err := g.acquire(ctx, claimOf(d), ctx.Err)
-	if errors.Is(err, errBusy) {
-		return nil // somebody is at it
-	}
-	if err != nil {
-		return err
-	}
-	p := &publication{g: g, dir: d, claim: claim}
-	err = p.clear(ctx)
-	if errors.Is(err, errOccupied) {
-		err = nil // it was committed
-	}
-	if dropErr := claim.drop(ctx); err == nil {
-		err = dropErr
-	}
-	return err
 }
 
 // holds compares by checksums.

@@ -115,7 +115,7 @@ func TestOneOfManyPublishersOfObjectsWins(t *testing.T) {
 				switch {
 				case err == nil:
 					winners = append(winners, fmt.Sprint(i))
-				case !errors.As(err, &e) || !e.Refused() || !errors.Is(err, fs.ErrExist) && !errors.Is(err, errBusy):
+				case !errors.As(err, &e) || !e.Refused() || !errors.Is(err, fs.ErrExist) && !errors.Is(err, ErrBusy):
 					t.Errorf("a publisher that lost got %v", err)
 				}
 			})
@@ -203,7 +203,7 @@ func heldUp(t *testing.T, at, other int, won map[string]int) (first, second bool
 		t.Errorf("held up at %d and %d: nothing is published: %v", at, other, errs)
 	}
 	// What the late one may have left is no obstacle, and goes with the next.
-	if err := RemoveUnfinished(ctx, bucket+"model"); err != nil {
+	if err := clearUp(bucket + "model"); err != nil {
 		t.Error(err)
 	}
 	if got := len(s.Names()); got != 3 {
@@ -245,7 +245,7 @@ func TestWhatAKilledPublisherHasLeftIsClearedAway(t *testing.T) {
 			t.Errorf("what was never committed is in the way: %v", err)
 		}
 		begun := time.Now()
-		if err := RemoveUnfinished(ctx, bucket+"model"); err != nil || len(s.Names()) > 0 {
+		if err := clearUp(bucket + "model"); err != nil || len(s.Names()) > 0 {
 			t.Errorf("left %v, %v", s.Names(), err)
 		}
 		if waited := time.Since(begun); gone != (waited < cloud.leases.stale) {

@@ -9,15 +9,20 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// disk is what glob asks of the file system.
-type disk struct {
+// lister is what glob asks of the file system.
+type lister struct {
 	readDir func(dir string) ([]fs.DirEntry, error)
 	stat    func(name string) (fs.FileInfo, error)
 }
 
-var osDisk = disk{readDir: os.ReadDir, stat: os.Stat}
+var osDisk = lister{
+	readDir: func(dir string) ([]fs.DirEntry, error) { return disk.Now().ReadDir(dir) },
+	stat:    func(name string) (fs.FileInfo, error) { return disk.Now().Stat(name) },
+}
 
 // meta are the characters that make a part of a pattern match other names than its
 // own.
@@ -33,11 +38,11 @@ const separator = string(filepath.Separator)
 // Each part of the pattern matches as filepath.Match does. Names that begin with a
 // dot are matched by parts that do, too. Symbolic links to directories are
 // followed. ** matches across directories, as on gs://.
-func (d disk) glob(ctx context.Context, pattern string) ([]string, error) {
+func (d lister) glob(ctx context.Context, pattern string) ([]string, error) {
 	if _, err := filepath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
 		return nil, invalid("%v", err)
 	}
-	w := globbing{disk: d, ctx: ctx}
+	w := globbing{lister: d, ctx: ctx}
 	dir := ""
 	if strings.HasPrefix(pattern, separator) {
 		dir = separator
@@ -49,7 +54,7 @@ func (d disk) glob(ctx context.Context, pattern string) ([]string, error) {
 
 // globbing is one walk of glob.
 type globbing struct {
-	disk
+	lister
 	ctx   context.Context
 	names []string
 

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
+
+	"github.com/bochner-ml/bochner/internal/disk"
 )
 
 func (local) holds(ctx context.Context, dir string, files []File) (bool, error) {
@@ -15,7 +16,7 @@ func (local) holds(ctx context.Context, dir string, files []File) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	entries, err := os.ReadDir(p)
+	entries, err := disk.Now().ReadDir(p)
 	if err != nil {
 		return false, err
 	}
@@ -39,7 +40,7 @@ func (local) holds(ctx context.Context, dir string, files []File) (bool, error) 
 
 // equals compares the file with one on the disk.
 func (f File) equals(ctx context.Context, name string) (bool, error) {
-	there, err := os.Open(name)
+	there, err := disk.Now().Open(name)
 	if err != nil {
 		return false, err
 	}

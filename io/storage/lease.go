@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -61,7 +60,7 @@ func (o owner) gone() bool {
 
 // acquire takes a lease. One that its owner has given back, or who is gone, is
 // taken at once; another one is watched until it is given back, or stale, or
-// renewed, which is errBusy. An error of check, which is called before each try,
+// renewed, which is ErrBusy. An error of check, which is called before each try,
 // ends the wait.
 func (g *gcs) acquire(ctx context.Context, o object, check func() error) (*lease, error) {
 	for {
@@ -112,7 +111,7 @@ func (g *gcs) watch(ctx context.Context, o object) (*gcstorage.Conditions, error
 		case !held, by.gone(), time.Since(since) > g.leases.stale:
 			return &gcstorage.Conditions{GenerationMatch: a.Generation}, nil
 		case first != 0 && first != a.Generation:
-			return nil, &cause{fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another directory", by.Process, by.Host), errBusy}
+			return nil, busy(by)
 		}
 		first = a.Generation
 		if err := sleep(ctx, g.leases.renew/8); err != nil {

@@ -22,7 +22,7 @@ func TestALockOfAnObjectIsHeldOnce(t *testing.T) {
 	time.Sleep(2 * cloud.leases.stale) // it is renewed meanwhile
 	_, err = Lock(ctx, name)
 	var e *Error
-	if !errors.As(err, &e) || !e.Refused() || !errors.Is(err, errBusy) || !strings.Contains(err.Error(), "in use by another run, process ") {
+	if !errors.As(err, &e) || !e.Refused() || !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "in use by another run, process ") {
 		t.Errorf("a second lock: %v", err)
 	}
 	unlock()
@@ -53,7 +53,7 @@ func TestALockOfAnObjectKeepsOthersOut(t *testing.T) {
 		wg.Go(func() {
 			for range 10 {
 				unlock, err := Lock(ctx, bucket+"lock")
-				if errors.Is(err, errBusy) {
+				if errors.Is(err, ErrBusy) {
 					continue
 				}
 				if err != nil {

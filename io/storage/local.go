@@ -5,12 +5,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/bochner-ml/bochner/internal/disk"
 )
 
 // local is the local disk.
@@ -32,7 +33,7 @@ func (l local) list(ctx context.Context, pattern string) ([]Object, error) {
 		return nil, err
 	}
 	names := []string{pattern}
-	if _, err := os.Stat(p); err != nil && strings.ContainsAny(pattern, meta) {
+	if _, err := disk.Now().Stat(p); err != nil && strings.ContainsAny(pattern, meta) {
 		if strings.HasSuffix(pattern, separator) {
 			return nil, directory(pattern)
 		}
@@ -73,7 +74,7 @@ func (local) stat(ctx context.Context, name string) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	fi, err := os.Stat(p)
+	fi, err := disk.Now().Stat(p)
 	switch {
 	case err != nil:
 		return Object{}, err
@@ -97,7 +98,7 @@ func (local) exists(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = os.Lstat(p)
+	_, err = disk.Now().Lstat(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -109,19 +110,11 @@ func (local) empty(ctx context.Context, dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	d, err := os.Open(p)
+	entries, err := disk.Now().ReadDir(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	defer d.Close()
-	_, err = d.Readdirnames(1)
-	if err == io.EOF {
-		return true, nil
-	}
-	return false, err
+	return err == nil && len(entries) == 0, err
 }
 
 func (local) open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error) {
@@ -129,7 +122,7 @@ func (local) open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser,
 	if err != nil {
 		return nil, 0, err
 	}
-	f, err := os.Open(p)
+	f, err := disk.Now().Open(p)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -158,7 +151,7 @@ func (local) open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser,
 // listed is a file of which nothing is read that was written after it was listed:
 // with every block it is asked whether it has changed, which takes a microsecond.
 type listed struct {
-	f       *os.File
+	f       disk.File
 	version string // "" for any
 }
 

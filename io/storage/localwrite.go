@@ -8,8 +8,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bochner-ml/bochner/internal/disk"
 )
 
 // tmpPrefix begins the names under which unfinished files and directories stand
@@ -28,28 +31,62 @@ func random() string {
 	return hex.EncodeToString(b[:])
 }
 
-func (local) create(ctx context.Context, name string, _ int64, write func(io.Writer) error) error {
+func (l local) create(ctx context.Context, name string, _ int64, write func(io.Writer) error) error {
 	p, err := path(name)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-		return err
-	}
-	tmp := tmpName(p)
-	err = writeNew(ctx, tmp, write, false)
 	if err == nil {
-		err = os.Rename(tmp, p)
+		err = replace(ctx, p, write, true)
 	}
-	if err != nil {
-		os.Remove(tmp)
+	if err == nil {
+		err = disk.Now().Sync(filepath.Dir(p))
 	}
 	return err
 }
 
+// replace writes a file under a temporary name and renames it. With durable its
+// content, but not yet its name, is on the disk by then.
+func replace(ctx context.Context, p string, write func(io.Writer) error, durable bool) error {
+	if err := mkdirAll(filepath.Dir(p)); err != nil {
+		return err
+	}
+	tmp := tmpName(p)
+	err := writeNew(ctx, tmp, write, durable)
+	if err == nil {
+		err = disk.Now().Rename(tmp, p)
+	}
+	if err != nil {
+		disk.Now().Remove(tmp)
+	}
+	return err
+}
+
+// mkdirAll makes a directory and those above it, each on the disk before anything
+// is made in it.
+func mkdirAll(dir string) error {
+	fi, err := disk.Now().Stat(dir)
+	switch {
+	case err == nil && fi.IsDir():
+		return nil
+	case err == nil:
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: errNotDir}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	above := filepath.Dir(dir)
+	if err := mkdirAll(above); err != nil {
+		return err
+	}
+	if err := disk.Now().Mkdir(dir); err != nil {
+		if fi, statErr := disk.Now().Stat(dir); statErr == nil && fi.IsDir() {
+			return nil // somebody was faster
+		}
+		return err
+	}
+	return disk.Now().Sync(above)
+}
+
 // writeNew writes a file that must not exist; durable waits for the disk.
 func writeNew(ctx context.Context, p string, write func(io.Writer) error, durable bool) (err error) {
-	f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := disk.Now().Create(p)
 	if err != nil {
 		return err
 	}
@@ -84,39 +121,44 @@ func (c cancelled) Write(p []byte) (int, error) {
 	return c.w.Write(p)
 }
 
-func (l local) publish(ctx context.Context, dir string, files []File) (err error) {
-	p, err := path(dir)
-	if err != nil {
-		return err
-	}
-	if err := l.vacant(ctx, dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+// parallelSyncs is how many files are brought to the disk at the same time: a file
+// system commits them together.
+const parallelSyncs = 8
+
+// publishNew makes a directory of the files under a temporary name, brings it to the
+// disk and renames it.
+func publishNew(ctx context.Context, p string, files []File) (err error) {
+	if err := mkdirAll(filepath.Dir(p)); err != nil {
 		return err
 	}
 	tmp := tmpName(p)
-	if err := os.Mkdir(tmp, 0o777); err != nil {
+	if err := disk.Now().Mkdir(tmp); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			os.RemoveAll(tmp)
+			disk.Now().RemoveAll(tmp)
 		}
 	}()
+	tasks, tctx := errgroup.WithContext(ctx)
+	tasks.SetLimit(parallelSyncs)
 	for _, f := range files {
-		write := func(w io.Writer) error { return f.copyTo(ctx, w) }
-		if err := writeNew(ctx, filepath.Join(tmp, f.Name), write, true); err != nil {
-			return err
-		}
+		tasks.Go(func() error {
+			return writeNew(tctx, filepath.Join(tmp, f.Name), func(w io.Writer) error { return f.copyTo(tctx, w) }, true)
+		})
 	}
-	if err := syncDir(tmp); err != nil {
+	if err := tasks.Wait(); err != nil {
 		return err
 	}
-	if err := renameNew(tmp, p); err != nil {
+	if err := disk.Now().Sync(tmp); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(p))
+	if err := disk.Now().RenameNew(tmp, p); err != nil {
+		return err
+	}
+	// From here on the directory is whole for everybody. Whether it would outlast a
+	// power cut is not known if this fails.
+	return disk.Now().Sync(filepath.Dir(p))
 }
 
 func (l local) vacant(ctx context.Context, dir string) error {
@@ -127,25 +169,12 @@ func (l local) vacant(ctx context.Context, dir string) error {
 	return err
 }
 
-// syncDir brings a directory's entries to the disk. Not every file system can.
-func syncDir(p string) error {
-	d, err := os.Open(p)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
-		return err
-	}
-	return nil
-}
-
 func (local) remove(ctx context.Context, name string) error {
 	p, err := path(name)
 	if err != nil {
 		return err
 	}
-	return os.RemoveAll(p)
+	return disk.Now().RemoveAll(p)
 }
 
 func (l local) removeEmpty(ctx context.Context, dir string) error {
@@ -155,7 +184,7 @@ func (l local) removeEmpty(ctx context.Context, dir string) error {
 	}
 	p, err := path(dir)
 	if err == nil {
-		err = os.Remove(p)
+		err = disk.Now().Remove(p)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -163,12 +192,9 @@ func (l local) removeEmpty(ctx context.Context, dir string) error {
 	return err
 }
 
-func (local) removeUnfinished(ctx context.Context, name string) error {
-	p, err := path(name)
-	if err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(filepath.Dir(p))
+// clearBeside deletes what killed writers of p have left beside it.
+func clearBeside(p string) error {
+	entries, err := disk.Now().ReadDir(filepath.Dir(p))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -181,7 +207,7 @@ func (local) removeUnfinished(ctx context.Context, name string) error {
 		if len(name) != len(want)+16 || name[:len(want)] != want {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(filepath.Dir(p), name)); err != nil {
+		if err := disk.Now().RemoveAll(filepath.Join(filepath.Dir(p), name)); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -44,12 +45,18 @@ type backend interface {
 	open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error)
 	create(ctx context.Context, name string, size int64, write func(io.Writer) error) error
 	vacant(ctx context.Context, dir string) error
-	publish(ctx context.Context, dir string, files []File) error
 	holds(ctx context.Context, dir string, files []File) (bool, error)
 	remove(ctx context.Context, name string) error
 	removeEmpty(ctx context.Context, dir string) error
-	removeUnfinished(ctx context.Context, name string) error
 	lock(ctx context.Context, name string) (unlock func(), err error)
+	claim(ctx context.Context, name string) (claim, error)
+}
+
+// claim is what a Claim is at its backend.
+type claim interface {
+	publish(ctx context.Context, files []File) error
+	clear(ctx context.Context) error // what killed writers have left
+	drop(ctx context.Context) error
 }
 
 var (
@@ -92,7 +99,7 @@ func (e *Error) Refused() bool {
 		return false
 	}
 	for _, target := range []error{
-		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, errScheme, errNoMatch, errBusy,
+		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, errScheme, errNoMatch, ErrBusy,
 		errChanged, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
 	} {
 		if errors.Is(e.Err, target) {
@@ -102,11 +109,20 @@ func (e *Error) Refused() bool {
 	return false
 }
 
+// Writing tells whether the operation was to make, change or remove something.
+func (e *Error) Writing() bool {
+	return slices.Contains([]string{"claim", "create", "lock", "publish", "remove"}, e.Op)
+}
+
+// ErrBusy says that another run has a lock or claim.
+var ErrBusy = errors.New("in use by another run; wait for it, or name another directory")
+
 var (
 	errScheme  = errors.New("only paths of the local disk and gs:// are supported")
 	errNoMatch = errors.New("no file matches the pattern; check it, and the directory it starts from")
 	errChanged = errors.New("the file has changed since it was listed; start again once nobody writes to it")
-	errBusy    = errors.New("in use by another run; wait for it, or name another directory")
+
+	errNotDir error = syscall.ENOTDIR
 
 	errOccupied error = &cause{"it exists; remove it or name another", fs.ErrExist}
 )
@@ -185,6 +201,32 @@ func Join(dir string, elem ...string) string {
 		return strings.Join(append([]string{strings.TrimRight(dir, "/")}, elem...), "/")
 	}
 	return filepath.Join(append([]string{dir}, elem...)...)
+}
+
+// Within tells whether a name is that of a directory or of something in it, by
+// whatever links the two are named.
+func Within(name, dir string) (bool, error) {
+	var err error
+	if name, err = real(name); err == nil {
+		dir, err = real(dir)
+	}
+	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/"), err
+}
+
+// real is Abs without links, as far as there is something of that name.
+func real(name string) (string, error) {
+	name, err := Abs(name)
+	if err != nil || strings.Contains(name, "://") {
+		return strings.TrimRight(name, "/"), err
+	}
+	for above, rest := name, ""; ; above, rest = filepath.Dir(above), filepath.Join(filepath.Base(above), rest) {
+		if found, err := filepath.EvalSymlinks(above); err == nil {
+			return filepath.ToSlash(filepath.Join(found, rest)), nil
+		}
+		if above == filepath.Dir(above) {
+			return filepath.ToSlash(name), nil
+		}
+	}
 }
 
 // Split returns the directory of a name that Abs has returned, and the last part

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"path/filepath"
 )
 
 // Create writes a file through the function write, making the directories above
@@ -38,23 +37,18 @@ type File struct {
 	From string // URI; where set, Data is not used
 }
 
-// Publish makes a directory of the files, whole or not at all. On the local disk
-// they are written and brought to the disk under a temporary name beside dir,
-// which a rename then makes visible; on gs:// the file named manifest.json, or
-// the last one where none is, appears when all others are there. A dir that
-// exists already, or that another publisher makes first, is an error, and nothing
-// is left behind.
+// Publish makes a directory of the files as Claim.Publish does, with a claim for as
+// long as that takes.
 func Publish(ctx context.Context, dir string, files []File) error {
-	for _, f := range files {
-		if f.Name == "" || f.Name != filepath.Base(f.Name) || f.Name == ".." || f.Name == "." {
-			panic("storage: Publish: bad file name")
-		}
+	if err := Vacant(ctx, dir); err != nil {
+		return err
 	}
-	b, err := at(dir)
-	if err == nil {
-		err = b.publish(ctx, dir, files)
+	c, err := Take(ctx, dir)
+	if err != nil {
+		return err
 	}
-	return fail("publish", dir, err)
+	defer c.Drop(ctx)
+	return c.Publish(ctx, files)
 }
 
 // Vacant returns an error if something stands at dir already, so that a job can
@@ -114,17 +108,6 @@ func RemoveEmpty(ctx context.Context, dir string) error {
 		err = b.removeEmpty(ctx, dir)
 	}
 	return fail("remove", dir, err)
-}
-
-// RemoveUnfinished deletes what killed writers have left beside uri: what Create
-// and Publish for it had begun. Only one who holds the lock of the work on uri may
-// call it.
-func RemoveUnfinished(ctx context.Context, uri string) error {
-	b, err := at(uri)
-	if err == nil {
-		err = b.removeUnfinished(ctx, uri)
-	}
-	return fail("remove", uri, err)
 }
 
 // Lock takes a lock by the name of a file, which it makes where needed, and

@@ -82,9 +82,9 @@ func TestAWorkDirectoryWithOtherFilesIsRefusedAndKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "mine", "state"), "thesis.txt", "years of work")
-	for _, work := range []string{"mine", "."} {
+	for work, model := range map[string]string{"mine": "new", ".": "../" + filepath.Base(dir) + "-new"} {
 		refuse(t, dir, 3, []string{"--work " + work + ": the directory holds other files; name a new or an empty one"},
-			"train", "--data", "table.csv", "--label", "y", "--features", "32", "--model", "new", "--work", work)
+			"train", "--data", "table.csv", "--label", "y", "--features", "32", "--model", model, "--work", work)
 	}
 	refuse(t, dir, 3, []string{"table.csv", "not a directory"},
 		"train", "--data", "table.csv", "--label", "y", "--features", "32", "--model", "new", "--work", "table.csv")
@@ -139,7 +139,7 @@ func TestMissingRightsAreToldByTheNameOfTheFile(t *testing.T) {
 		{"permission denied", []string{"--data", "hidden/table.csv", "--model", "new"}},
 		{"closed", []string{"--data", "table.csv", "--model", "closed/new"}},
 		{"closed", []string{"--data", "table.csv", "--model", "new", "--work", "closed/work"}},
-		{"storage: publish closed/new: permission denied", []string{"--data", "table.csv", "--model", "closed/new", "--work", "open/work"}},
+		{"storage: claim closed/new: permission denied", []string{"--data", "table.csv", "--model", "closed/new", "--work", "open/work"}},
 	} {
 		args := slices.Concat([]string{"train", "--label", "y", "--quiet"}, smallModel, c.args)
 		isRefusal(t, runCommand(t, asNobody(t, program(dir, args...))), 3, c.want, "permission denied")
@@ -218,7 +218,7 @@ exit $code`
 	return r, read(t, dir, "left")
 }
 
-func TestAFullDiskIsToldAndLeftAsItWas(t *testing.T) {
+func TestAFullDiskIsToldAndTheWorkIsKept(t *testing.T) {
 	t.Parallel()
 	train := func(more ...string) []string {
 		return append([]string{"train", "--data", "table.csv", "--label", "y", "--features", "512", "--lambda", "1e-4", "--threads", "1", "--quiet"}, more...)
@@ -226,16 +226,17 @@ func TestAFullDiskIsToldAndLeftAsItWas(t *testing.T) {
 	const all = 256 << 10
 	for name, c := range map[string]struct {
 		room int // bytes
+		kept string
 		args []string
 	}{
-		"model and work":    {all, train("--model", "disk/model")},
-		"model alone":       {4 << 10, train("--model", "disk/model", "--work", "work")},
-		"work":              {all, train("--model", "model", "--work", "disk/work")},
-		"work, in prism":    {all, train("--model", "model", "--work", "disk/work", "--runner", "prism")},
-		"work, not a byte":  {0, train("--model", "model", "--work", "disk/work")},
-		"predictions":       {64 << 10, []string{"predict", "--model", "small", "--data", "long.csv", "--out", "disk/predictions"}},
-		"predictions alone": {64 << 10, []string{"predict", "--model", "small", "--data", "long.csv", "--out", "disk/predictions", "--work", "work"}},
-		"generated":         {64 << 10, []string{"generate", "moons", "--rows", "10000", "--out", "disk/moons.csv"}},
+		"model and work":    {all, "disk/.bochner-model", train("--model", "disk/model")},
+		"model alone":       {4 << 10, "work", train("--model", "disk/model", "--work", "work")},
+		"work":              {all, "disk/work", train("--model", "model", "--work", "disk/work")},
+		"work, in prism":    {all, "disk/work", train("--model", "model", "--work", "disk/work", "--runner", "prism")},
+		"work, not a byte":  {0, "", train("--model", "model", "--work", "disk/work")},
+		"predictions":       {64 << 10, "disk/.bochner-predictions", []string{"predict", "--model", "small", "--data", "long.csv", "--out", "disk/predictions"}},
+		"predictions alone": {64 << 10, "work", []string{"predict", "--model", "small", "--data", "long.csv", "--out", "disk/predictions", "--work", "work"}},
+		"generated":         {64 << 10, "", []string{"generate", "moons", "--rows", "10000", "--out", "disk/moons.csv"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -251,14 +252,31 @@ func TestAFullDiskIsToldAndLeftAsItWas(t *testing.T) {
 			before := tree(t, dir)
 			r, left := onSmallDisk(t, dir, c.room, c.args...)
 			isRefusal(t, r, 3, "no space left on the device; free some or name another directory", "disk")
-			if left != "filler\n" {
-				t.Errorf("left on the disk: %q", left)
+			if kept := strings.Contains(r.stderr, "what is finished is kept in "+filepath.Join(dir, c.kept)+": the same command with --resume continues"); kept != (c.kept != "") {
+				t.Errorf("says that it keeps work: %t\n%s", kept, r.stderr)
 			}
-			if after := slices.DeleteFunc(tree(t, dir), func(s string) bool { return s == "left" }); !slices.Equal(before, after) {
+			want := "filler\n"
+			if below, ok := strings.CutPrefix(c.kept, "disk/"); ok {
+				want = below + "\n" + want
+				if below[0] != '.' {
+					want = "filler\n" + below + "\n"
+				}
+			}
+			if left != want {
+				t.Errorf("left on the disk: %q, want %q", left, want)
+			}
+			after := slices.DeleteFunc(tree(t, dir), func(s string) bool { return s == "left" || c.kept == "work" && strings.HasPrefix(s, "work") })
+			if !slices.Equal(before, after) {
 				t.Errorf("files before %q, after %q", before, after)
 			}
-			if strings.Contains(r.stderr, dir) {
-				t.Logf("the message has the full name: %s", r.stderr)
+			if c.kept == "work" { // which is not on the disk that was full
+				r := run(t, dir, append(slices.Clone(c.args), "--resume", "--quiet=false")...)
+				if r.code != 0 || !strings.Contains(r.stderr, "found ") {
+					t.Errorf("with room, --resume ends with code %d:\n%s", r.code, r.stderr)
+				}
+				if _, err := os.Stat(filepath.Join(dir, "work")); err == nil {
+					t.Error("the work directory is still there")
+				}
 			}
 		})
 	}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package disk
+
+import "errors"
+
+// lock is not available on systems that have no advisory file locks.
+func lock(string) (Held, error) { return nil, errors.ErrUnsupported }

@@ -1,0 +1,112 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/internal/disk"
+)
+
+// clearUp clears away what killed writers of the name have left.
+func clearUp(name string) error {
+	c, err := Take(ctx, name)
+	if err != nil {
+		return err
+	}
+	err = c.Clear(ctx)
+	if dropErr := c.Drop(ctx); err == nil {
+		err = dropErr
+	}
+	return err
+}
+
+func TestClearTakesOnlyItsOwn(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "model")
+	os.Mkdir(tmpName(dir), 0o777)
+	other := tmpName(filepath.Join(root, "model-2"))
+	os.Mkdir(other, 0o777)
+	if err := clearUp(dir); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{filepath.Base(other)}, entries(t, root)); d != "" {
+		t.Error(d)
+	}
+}
+
+// What a publisher has written so far must not be taken for what a killed one left.
+func TestWhoCannotClaimANameCannotClearIt(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "model")
+	first, err := Take(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unfinished := tmpName(dir)
+	os.Mkdir(unfinished, 0o777)
+	for range 3 {
+		err = clearUp(dir)
+		want := fmt.Sprintf("storage: claim %s: in use by another run, process %d on ", dir, os.Getpid())
+		var e *Error
+		if !errors.As(err, &e) || !e.Refused() || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("a second claim: %v, want %s", err, want)
+		}
+	}
+	if _, err := os.Stat(unfinished); err != nil {
+		t.Error(err)
+	}
+	if err := first.Publish(ctx, []File{{Name: "a", Data: []byte("a")}}); err != nil {
+		t.Error(err)
+	}
+	if err := first.Drop(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := clearUp(dir); err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff([]string{"model"}, entries(t, root)); d != "" {
+		t.Error(d)
+	}
+}
+
+// lockless is a file system without locks.
+type lockless struct{ disk.OS }
+
+func (lockless) Lock(string) (disk.Held, error) { return nil, errors.ErrUnsupported }
+
+func TestWithoutLocksTheFileItselfIsTheClaim(t *testing.T) {
+	defer disk.Swap(lockless{})()
+	dir := filepath.Join(t.TempDir(), "model")
+	var wg sync.WaitGroup
+	claims := make(chan *Claim, 8)
+	for range 8 {
+		wg.Go(func() {
+			c, err := Take(ctx, dir)
+			if err == nil {
+				claims <- c
+			} else if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "-claim") {
+				t.Errorf("who lost got %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(claims) != 1 {
+		t.Fatalf("%d have the claim", len(claims))
+	}
+	(<-claims).Drop(ctx)
+	if err := clearUp(dir); err != nil {
+		t.Error(err)
+	}
+	// A process that is gone has left its file.
+	write(t, claimFile(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, me().Boot))
+	if err := clearUp(dir); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "remove that file") && me().Boot != "" {
+		t.Errorf("behind a process that is gone: %v", err)
+	}
+}

@@ -1,0 +1,140 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/bochner-ml/bochner/internal/disk"
+)
+
+// hold takes the lock of a file until release is called or the process ends. What
+// the file then says is who holds it.
+//
+// Where the file system has no locks the file itself is the lock: whoever makes it
+// holds it. It stays after a crash, and the error then says which file to remove.
+func (local) hold(p string) (release func(), err error) {
+	if err := mkdirAll(filepath.Dir(p)); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(me())
+	if err != nil {
+		return nil, err
+	}
+	h, err := disk.Now().Lock(p)
+	switch {
+	case errors.Is(err, disk.ErrLocked):
+		by, _ := readOwner(p)
+		return nil, busy(by)
+	case errors.Is(err, errors.ErrUnsupported):
+		return holdByName(p, text)
+	case err != nil:
+		return nil, err
+	}
+	if err := h.Note(text); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return func() { h.Close() }, nil
+}
+
+// holdByName holds the file p by having made it. Taking over the file of an owner who
+// is gone would need a lock: that is left to the user.
+func holdByName(p string, text []byte) (release func(), err error) {
+	f, err := disk.Now().Create(p)
+	if errors.Is(err, fs.ErrExist) {
+		by, readErr := readOwner(p)
+		if readErr == nil && by.gone() {
+			return nil, &cause{fmt.Sprintf("process %d has left %s, and this file system has no locks that end with a process: remove that file", by.Process, p), ErrBusy}
+		}
+		return nil, &cause{fmt.Sprintf("%v (this file system has no locks that end with a process: if that run is over, remove %s)", busy(by), p), ErrBusy}
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		disk.Now().Remove(p)
+		return nil, err
+	}
+	return func() { disk.Now().Remove(p) }, nil
+}
+
+func readOwner(p string) (by owner, err error) {
+	f, err := disk.Now().Open(p)
+	if err != nil {
+		return by, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 1<<12))
+	if err == nil {
+		err = json.Unmarshal(text, &by)
+	}
+	return by, err
+}
+
+// busy is ErrBusy with the name of who is at it, where that is known.
+func busy(by owner) error {
+	if by.Process == 0 {
+		return ErrBusy
+	}
+	return &cause{fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another directory", by.Process, by.Host), ErrBusy}
+}
+
+func (l local) lock(ctx context.Context, name string) (unlock func(), err error) {
+	p, err := path(name)
+	if err != nil {
+		return nil, err
+	}
+	return l.hold(p)
+}
+
+// localClaim is the right to make what has the name p: a lock beside it.
+type localClaim struct {
+	p       string
+	release func()
+}
+
+func (l local) claim(ctx context.Context, name string) (claim, error) {
+	p, err := path(name)
+	if err != nil {
+		return nil, err
+	}
+	release, err := l.hold(claimFile(p))
+	if err != nil {
+		return nil, err
+	}
+	return &localClaim{p, release}, nil
+}
+
+// claimFile names the lock on making p.
+func claimFile(p string) string {
+	return filepath.Join(filepath.Dir(p), tmpPrefix+filepath.Base(p)+"-claim")
+}
+
+func (c *localClaim) publish(ctx context.Context, files []File) error {
+	if err := (local{}).vacant(ctx, c.p); err != nil {
+		return err
+	}
+	return publishNew(ctx, c.p, files)
+}
+
+func (c *localClaim) clear(context.Context) error { return clearBeside(c.p) }
+
+// drop removes the lock's file while the lock is held: whoever waits for it sees
+// that the file is gone, and makes another.
+func (c *localClaim) drop(context.Context) error {
+	err := disk.Now().Remove(claimFile(c.p))
+	c.release()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err
+}

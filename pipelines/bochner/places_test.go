@@ -1,0 +1,118 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Directories that lie one in another are refused before anything is read.
+func TestDirectoriesThatLieInOneAnotherAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := trained(t)
+	if err := os.Symlink(".", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	train := []string{"train", "--data", "none.csv", "--label", "y"}
+	predict := []string{"predict", "--data", "none.csv", "--model", "model"}
+	for _, c := range []struct {
+		job  []string
+		more []string
+		want string
+	}{
+		{train, []string{"--model", "m", "--work", "m/w"}, "--work m/w lies in --model m: name a directory beside it"},
+		{train, []string{"--model", "w/m", "--work", "w"}, "--model w/m lies in --work w: name"},
+		{train, []string{"--model", "m", "--work", "./m/"}, "--model and --work are the same directory, m: name another"},
+		{train, []string{"--model", "m", "--work", "link/m/w"}, "--work link/m/w lies in --model m"},
+		{predict, []string{"--out", "model/p"}, "--out model/p lies in --model model"},
+		{predict, []string{"--out", "p", "--work", "model/w"}, "--work model/w lies in --model model"},
+		{predict, []string{"--out", "p", "--work", "p"}, "--out and --work are the same directory"},
+	} {
+		refuse(t, dir, 2, []string{c.want}, slices.Concat(c.job, c.more)...)
+	}
+}
+
+// unremovable makes a directory that the user nobody cannot remove: that of another
+// user with a file in it. Without being root, one without the right to write.
+func unremovable(t *testing.T, name string) {
+	t.Helper()
+	if err := os.MkdirAll(name, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, name, "file", "of another user")
+	if err := os.Chmod(name, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(name, 0o777) })
+}
+
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "bochner-owner-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "table.csv", replaced(quadrants(60), nil))
+	return dir
+}
+
+// A job that cannot remove what a worker of another user has left says so, and the
+// next one tells the command that helps.
+func TestWhatAnotherUserHasLeftIsTold(t *testing.T) {
+	t.Parallel()
+	dir := openDir(t)
+	job := trainOn("table.csv", "--label", "y", "--resume")
+	s := &chore{dir: dir, args: job}
+	work := filepath.Join(dir, ".bochner-model")
+	if err := os.MkdirAll(filepath.Join(work, "state"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, open := range []string{work, filepath.Join(work, "state")} {
+		if err := os.Chmod(open, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, work, "bochner-work", "")
+	unremovable(t, filepath.Join(work, "state", "parts-of-root"))
+	r := runCommand(t, asNobody(t, program(dir, slices.DeleteFunc(s.args, func(a string) bool { return a == "--quiet" })...)))
+	if r.code != 0 || !strings.Contains(r.stderr, "the work directory "+work+" could not be removed") || !strings.Contains(r.stderr, "rm -r "+work) {
+		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "model")); err != nil {
+		t.Fatal(err)
+	}
+	again := trainOn("table.csv", "--label", "y")
+	r = runCommand(t, asNobody(t, program(dir, again...)))
+	if r.code != 3 || !strings.Contains(r.stderr, "(rm -r "+work+"), or name another directory with --work") {
+		t.Errorf("the next run: exit code %d\n%s", r.code, r.stderr)
+	}
+	if r = runCommand(t, asNobody(t, program(dir, append(again, "--work", "other")...))); r.code != 0 {
+		t.Errorf("with another work directory: exit code %d\n%s", r.code, r.stderr)
+	}
+}
+
+// What a killed run of another user has left beside a name does not keep it from
+// being made.
+func TestAnUnfinishedOutputOfAnotherUserIsNoObstacle(t *testing.T) {
+	t.Parallel()
+	dir := openDir(t)
+	unremovable(t, filepath.Join(dir, ".tmp-model-0123456789abcdef"))
+	claim := filepath.Join(dir, ".tmp-model-claim")
+	write(t, dir, ".tmp-model-claim", "{}")
+	if err := os.Chmod(claim, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	args := slices.DeleteFunc(trainOn("table.csv", "--label", "y"), func(a string) bool { return a == "--quiet" })
+	r := runCommand(t, asNobody(t, program(dir, args...)))
+	if r.code != 0 || !strings.Contains(r.stderr, "what a killed run has left beside model stays") {
+		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	}
+}
