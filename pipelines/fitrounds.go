@@ -165,13 +165,17 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 func (t *training) learnPass(l transforms.Learner, folds, partitions int) *transforms.Pass {
 	// The cut is always the same: the model depends on it.
 	shards := t.data.Shards(shardBytes)
-	return &transforms.Pass{
+	pass := &transforms.Pass{
 		Data: *t.data, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
 		Learn: &transforms.Learn{
 			Learner: l, Recipe: t.recipe.sealed, Hands: t.data.Deal(shards, partitions),
 			Rows: t.counts.Used, Folds: folds,
 		},
 	}
+	if folds > 0 {
+		pass.Copies = t.copies
+	}
+	return pass
 }
 
 // earlier loads the model to begin with, and checks that its weights are of the
@@ -237,6 +241,9 @@ func (t *training) surveyRows(ctx context.Context, folds, sample int) (*profile.
 	pass := &transforms.Pass{
 		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
 		Held: folds, Sample: sample,
+	}
+	if folds > 0 {
+		pass.Copies = t.copies
 	}
 	sum := new(profile.Sum)
 	_, _, err := t.scanSum(ctx, pass, "survey", sum, transforms.Survey)

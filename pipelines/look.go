@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -71,9 +72,13 @@ type looked struct {
 	counts Counts
 	found  profile.Profile
 	sum    *profile.Sum
+	often  *folds.Summary     // of the hashes of rows
 	digest string             // of the profile: the fingerprint of the data
 	target *transforms.Target // nil for data without labels
 	recipe recipe
+
+	copies   *folds.Copies // of rows that repeat; nil for none, or where they were not counted
+	repeated int64         // rows that do
 }
 
 // look looks the data over, and decides what follows from what they look like.
@@ -86,7 +91,7 @@ func (j *job) look(ctx context.Context, d *dataset.Dataset, o MapOptions) (*look
 	}
 	digest := sha256.Sum256(p.encoded)
 	l := &looked{
-		data: d, shards: p.shards, counts: p.counts, found: p.sum.Result(), sum: &p.sum, digest: hex.EncodeToString(digest[:]),
+		data: d, shards: p.shards, counts: p.counts, found: p.sum.Result(), sum: &p.sum, often: &p.often, digest: hex.EncodeToString(digest[:]),
 	}
 	d.Schema.Dim = l.found.Dim
 	if d.Labeled {
@@ -107,7 +112,8 @@ func (j *job) look(ctx context.Context, d *dataset.Dataset, o MapOptions) (*look
 // profiled is what the profile pass of a job found.
 type profiled struct {
 	sum     profile.Sum
-	encoded []byte
+	often   folds.Summary // of the hashes of rows
+	encoded []byte        // the sum
 	counts  Counts
 	shards  []dataset.Shard // exact
 }
@@ -118,10 +124,13 @@ func (j *job) profile(ctx context.Context, d *dataset.Dataset, maxBad float64, s
 	if d.Labeled {
 		pass.Target = &transforms.Target{Open: open}
 	}
-	p := new(profiled)
-	var reports []dataset.Report
-	var err error
-	if p.encoded, reports, err = j.scanSum(ctx, pass, "profile", &p.sum, transforms.Profile); err != nil {
+	var found transforms.Look
+	_, reports, err := j.scanSum(ctx, pass, "profile", &found, transforms.Profile)
+	if err != nil {
+		return nil, err
+	}
+	p := &profiled{sum: found.Profile, often: found.Often}
+	if p.encoded, err = p.sum.MarshalBinary(); err != nil {
 		return nil, err
 	}
 	if p.counts, err = count(d, reports, maxBad); err != nil {

@@ -44,6 +44,7 @@ func (t *training) fitRidge(ctx context.Context) error {
 func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold *transforms.Fold) (fit transforms.FitReport, err error) {
 	pass := &transforms.Pass{
 		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: target, Fold: fold,
+		Copies: t.copies,
 	}
 	shape := pass.Shape(t.recipe.dim)
 	if err := shape.Validate(); err != nil {

@@ -40,6 +40,11 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 	if err := t.calibrates(); err != nil {
 		return nil, err
 	}
+	if o.holdsOut() {
+		if err := t.timed(ctx, "copies", t.countCopies); err != nil {
+			return nil, err
+		}
+	}
 	if o.learns() {
 		if err := t.timed(ctx, "align", t.findFeatures); err != nil {
 			return nil, err
@@ -57,6 +62,25 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 		}
 	}
 	return t.result(), nil
+}
+
+// holdsOut tells whether rows are dealt to folds.
+func (o TrainOptions) holdsOut() bool {
+	if o.Learner.Name != "ridge" {
+		_, folds := o.roundPath(1)
+		return folds > 0
+	}
+	_, folds := o.Lambda.path(1)
+	return folds > 1 || o.Calibrate != ""
+}
+
+// countCopies counts the rows that repeat.
+func (t *training) countCopies(ctx context.Context) error {
+	if err := t.job.countCopies(ctx, t.looked, t.opts.Seed, t.opts.MaxBadFraction, t.opts.Learner.Name != "ridge" || t.opts.learns()); err != nil {
+		return err
+	}
+	t.notes = append(t.notes, t.copiesNote()...)
+	return nil
 }
 
 // begin begins a job that makes the directory out: it opens the data, which must fit,

@@ -117,7 +117,8 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 		return nil, err
 	}
 	defer func() { err = j.close(ctx, err) }()
-	if err := j.sameRows(ctx, manifest, d, o); err != nil {
+	l, err := j.sameRows(ctx, manifest, d, o)
+	if err != nil {
 		return nil, err
 	}
 	c := manifest.Learner.Course
@@ -125,7 +126,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err := json.Unmarshal(c.Options, &result.Problem); err != nil {
 		return nil, models.Bad(o.Model, err)
 	}
-	if err := j.certify(ctx, manifest, d, o, result); err != nil {
+	if err := j.certify(ctx, manifest, l, o, result); err != nil {
 		return nil, err
 	}
 	result.judge()
@@ -149,42 +150,48 @@ func certified(dir string, m *models.Manifest) error {
 	return nil
 }
 
-// sameRows returns an error unless the data are the rows that the model was trained
-// on.
-func (j *job) sameRows(ctx context.Context, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) error {
+// sameRows looks the data over, and returns an error unless they are the rows that the
+// model was trained on.
+func (j *job) sameRows(ctx context.Context, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) (*looked, error) {
 	j.progress.phase("reading", 0)
 	defer j.progress.done()
 	found, err := j.profile(ctx, d, o.MaxBadFraction, m.Seed, m.Task != models.Regression)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if sum := sha256.Sum256(found.encoded); hex.EncodeToString(sum[:]) != m.Fingerprint {
-		return refuse("pipelines: these are not the rows that %s was trained on: their fingerprint is another", o.Model)
+		return nil, refuse("pipelines: these are not the rows that %s was trained on: their fingerprint is another", o.Model)
 	}
 	if have, said := found.counts, m.Rows; have.Read != said.Read || have.Used != said.Used || have.SetAside != said.SetAside {
-		return refuse("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read, have.Used, o.Model, said.Read, said.Used)
+		return nil, refuse("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read, have.Used, o.Model, said.Read, said.Used)
 	}
 	if m.Task == models.Classification {
 		if have := found.sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
-			return refuse("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model, m.Profile.ClassCounts)
+			return nil, refuse("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model, m.Profile.ClassCounts)
 		}
 	}
-	return nil
+	return &looked{
+		data: d, shards: found.shards, counts: found.counts, often: &found.often,
+		target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},
+	}, nil
 }
 
 // certify runs the round of the verification.
-func (j *job) certify(ctx context.Context, m *models.Manifest, d *dataset.Dataset, o VerifyOptions, result *VerifyResult) error {
-	c := m.Learner.Course
+func (j *job) certify(ctx context.Context, m *models.Manifest, l *looked, o VerifyOptions, result *VerifyResult) error {
+	c, d := m.Learner.Course, l.data
 	d.Schema.Dim = m.Input.Dim
 	folds := 0
 	if c.HeldRows > 0 { // else the model has learned from all rows, after others had not
 		folds = m.Learner.Folds
+		if err := j.countCopies(ctx, l, m.Seed, o.MaxBadFraction, true); err != nil {
+			return err
+		}
 	}
 	if err := j.takeFrequencies(o.Model, m); err != nil {
 		return err
 	}
 	pass := &transforms.Pass{
-		Data: *d, Mode: mode(o.MaxBadFraction), Seed: m.Seed, Target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},
+		Data: *d, Mode: mode(o.MaxBadFraction), Seed: m.Seed, Target: l.target, Copies: l.copies,
 		Learn: &transforms.Learn{
 			Learner: transforms.Learner{Kind: "svm.verify", Options: c.Options}, Recipe: m.Recipe,
 			Hands: d.Deal(d.Shards(shardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
@@ -55,8 +56,11 @@ func (f *calibrateFn) ProcessElement(ctx context.Context, lane int, emit, report
 		counts := calibrate.NewCounts(p.Calibrate.Outputs)
 		var hashes []uint64
 		var held rows.Block
-		return tally{counts, p.Target.Label(), func(b *rows.Block) error {
-			hashes = p.foldHashes(hashes[:0], b)
+		dealer := p.dealer()
+		return tally{counts, p.Target.Label(), func(s dataset.Shard, b *rows.Block) (err error) {
+			if hashes, err = dealer.Hashes(hashes[:0], place(s), b); err != nil {
+				return err
+			}
 			held.Reset(b.D)
 			for i, h := range hashes {
 				if h%uint64(p.Held) == 0 {

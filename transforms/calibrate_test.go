@@ -19,19 +19,20 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/folds"
 )
 
 // The rows counted are those of the first fold by their hash, with the scores that
 // the weights give them, whatever the cut.
 func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	ctx := context.Background()
-	const seed, folds, n = 3, 4, 200
+	const seed, k, n = 3, 4, 200
 	want := calibrate.NewCounts(2)
 	text := "a,b,y\n"
 	for i := range n {
 		x, y := []float32{float32(i) / 8, float32(i%7) - 3}, int32(i%2)
 		text += fmt.Sprintf("%g,%g,%d\n", x[0], x[1], y)
-		if rows.Hash(seed^foldSalt, x)%folds == 0 {
+		if folds.Hash(seed, x)%k == 0 {
 			if err := want.Add([]float32{x[0] + 1, 2 * x[1]}, []int32{y}); err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +61,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	}
 	count := func(size int64, lanes int, sum string) (*calibrate.Counts, error) {
 		p := &Pass{
-			Data: *d, Shards: d.Shards(size), Mode: dataset.Stop, Seed: seed, Held: folds,
+			Data: *d, Shards: d.Shards(size), Mode: dataset.Stop, Seed: seed, Held: k,
 			Target:    &Target{Classes: rows.NewVocabulary([]string{"0", "1"})},
 			Calibrate: &Calibrate{Recipe: recipe, Outputs: 2, Weights: weights, SHA256: sum},
 		}

@@ -29,10 +29,6 @@ func FoldRidge(s beam.Scope, sc Scan) (parts, reports beam.PCollection) {
 // PartKey numbers the parts of all folds.
 func PartKey(shape ridge.Shape, fold, part int) int { return fold*ridge.NumParts(shape) + part }
 
-// foldSalt keeps the choice of folds apart from that of the profile's sample,
-// which goes by hashes under the seed itself.
-const foldSalt = 0x666f6c64 // "fold"
-
 type foldFn struct{ Scan Scan }
 
 func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Part), report func([]byte)) error {
@@ -48,14 +44,17 @@ func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Pa
 	for i := range folds {
 		folds[i] = newFolder(p, m, f.Scan.Threads)
 	}
+	dealer := p.dealer()
 	var hashes []uint64
 	var reports []FoldReport
-	err = f.Scan.each(ctx, p, lane, p.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {
+	err = f.Scan.each(ctx, p, lane, p.Target.Label(), func(s dataset.Shard, b *rows.Block) error {
 		if len(folds) == 1 {
 			folds[0].addRows(b, 0, b.N)
 			return nil
 		}
-		hashes = p.foldHashes(hashes[:0], b)
+		if hashes, err = dealer.Hashes(hashes[:0], place(s), b); err != nil {
+			return err
+		}
 		for i, h := range hashes {
 			folds[p.Fold.of(h)].addRows(b, i, i+1)
 		}
@@ -88,7 +87,7 @@ func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Pa
 	return nil
 }
 
-// of returns the fold of a row by the hash of its content.
+// of returns the fold of a row by the hash that its folds.Dealer gives it.
 func (f *Fold) of(hash uint64) int {
 	return min(int(hash%uint64(max(f.Cut, f.Folds))), f.Folds-1)
 }

@@ -25,8 +25,8 @@ type Learn struct {
 	Hands   []dataset.Hand  `json:"hands"`
 	// Rows that can be used, of both kinds: a round that sees another number fails.
 	Rows int64 `json:"rows"`
-	// Folds is how many parts rows are cut into by the hash of their content. The
-	// first is held out; with 0 nothing is.
+	// Folds is how many parts rows are dealt to by a folds.Dealer. The first is held
+	// out; with 0 nothing is.
 	Folds   int      `json:"folds,omitempty"`
 	Augment *Augment `json:"augment,omitempty"`
 }
@@ -62,7 +62,7 @@ func (l *Learn) shards() (n int) {
 // see the same blocks.
 func (p *Pass) featuresName() string {
 	l := p.Learn
-	data, err := json.Marshal([]any{p.Data, p.Mode, p.Seed, p.Target, l.Recipe, l.Hands, l.Folds})
+	data, err := json.Marshal([]any{p.Data, p.Mode, p.Seed, p.Target, l.Recipe, l.Hands, l.Folds, p.Copies})
 	if err != nil {
 		panic("transforms: pass that cannot be named: " + err.Error())
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -49,6 +50,10 @@ type Pass struct {
 	Features *Features `json:"features,omitempty"` // of a pass that writes features
 
 	Calibrate *Calibrate `json:"calibrate,omitempty"` // of a pass that counts scores of rows held out
+
+	Count *Count `json:"count,omitempty"` // of a pass that counts repeated rows
+	// Copies says which rows are dealt to folds copy by copy; nil if none are.
+	Copies *folds.Copies `json:"copies,omitempty"`
 
 	// Frequencies is the file of the learned frequencies that a recipe of the pass
 	// names. A process that loads the pass provides them.
@@ -111,6 +116,15 @@ type Features struct {
 	Format string          `json:"format"` // npy, safetensors, csv, or codes for the hashes of a features.Hasher
 }
 
+// Count is the state of a pass that counts repeated rows.
+type Count struct {
+	// Candidates of a census are those of the profile's folds.Summary.
+	Candidates folds.Set `json:"candidates,omitempty"`
+	// Frequent rows and Contents of them are what a tally counts.
+	Frequent folds.Set `json:"frequent,omitempty"`
+	Contents folds.Set `json:"contents,omitempty"`
+}
+
 // maxPass bounds the size of a pass file: 10⁶ shards, or 10⁶ columns' moments.
 const maxPass = 1 << 30
 
@@ -164,6 +178,20 @@ func (f *Frequencies) provide(ctx context.Context) error {
 
 // loadPass returns the pass of that name, read once in a process.
 func loadPass(ctx context.Context, uri string) (*Pass, error) { return passes.get(ctx, uri) }
+
+// labels says what the choice of folds takes in of a label.
+func (t *Target) labels() folds.Labels {
+	if t == nil || t.Classes == nil {
+		return folds.Labels{}
+	}
+	return folds.Classes(t.Classes.Classes)
+}
+
+// dealer returns what decides on the folds of the rows of a lane or a hand.
+func (p *Pass) dealer() *folds.Dealer { return folds.NewDealer(p.Seed, p.Copies, p.Target.labels()) }
+
+// place is where the rows of a shard begin.
+func place(s dataset.Shard) folds.Place { return folds.Place{File: s.File, Start: s.Start} }
 
 // Label returns the function that turns a label token into its number, or the
 // reason why it cannot. Without a target it is nil: labels are not looked at.

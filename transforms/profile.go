@@ -2,12 +2,15 @@ package transforms
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"reflect"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -15,15 +18,15 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*profileFn)(nil)))
 }
 
-// Profile reads all rows once and returns what they look like: one encoded
-// profile.Sum, and a JSON dataset.Report for each shard.
+// Profile reads all rows once and returns what they look like: one encoded Look,
+// and a JSON dataset.Report for each shard.
 func Profile(s beam.Scope, sc Scan) (sum, reports beam.PCollection) {
-	return profiles(s.Scope("transforms.Profile"), &profileFn{Scan: sc})
+	return profiles(s.Scope("transforms.Profile"), lookSum, &profileFn{Scan: sc})
 }
 
-func profiles(s beam.Scope, fn *profileFn) (sum, reports beam.PCollection) {
+func profiles(s beam.Scope, kind string, fn *profileFn) (sum, reports beam.PCollection) {
 	sums, reports := fn.Scan.apply2(s, fn)
-	return mergeSums(s, profileSum, sums), reports
+	return mergeSums(s, kind, sums), reports
 }
 
 type profileFn struct {
@@ -39,9 +42,44 @@ func (f *profileFn) ProcessElement(ctx context.Context, lane int, emit, report f
 	return f.Scan.sum(ctx, lane, emit, report, begin)
 }
 
+// Look is what a profile pass finds. The profile is a function of the rows alone;
+// which rows the summary holds depends on their order, too.
+type Look struct {
+	Profile profile.Sum
+	Often   folds.Summary // of the hashes of rows under Pass.Seed
+}
+
+// MarshalBinary encodes the profile behind its length, and the summary.
+func (l *Look) MarshalBinary() ([]byte, error) {
+	data, err := l.Profile.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	often, err := l.Often.MarshalBinary()
+	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(data))), data...), often...), err
+}
+
+// UnmarshalBinary sets l to what b encodes, all of it.
+func (l *Look) UnmarshalBinary(b []byte) error {
+	if len(b) < 8 || binary.LittleEndian.Uint64(b) > uint64(len(b)-8) {
+		return errors.New("transforms: damaged profile")
+	}
+	n := 8 + binary.LittleEndian.Uint64(b)
+	if err := l.Profile.UnmarshalBinary(b[8:n]); err != nil {
+		return err
+	}
+	return l.Often.UnmarshalBinary(b[n:])
+}
+
+// Merge adds what another lane has found.
+func (l *Look) Merge(m *Look) {
+	l.Profile.Merge(&m.Profile)
+	l.Often.Merge(&m.Often)
+}
+
 // look sums up what rows look like, and their labels if the pass has a target.
 func look(p *Pass) (tally, error) {
-	sum := profile.New(profile.Options{})
+	sum := &Look{Profile: *profile.New(profile.Options{}), Often: *folds.NewSummary()}
 	var label dataset.Label
 	if t := p.Target; t != nil {
 		label = func(token []byte) (float32, string) {
@@ -50,14 +88,17 @@ func look(p *Pass) (tally, error) {
 					return 0, reason
 				}
 			}
-			sum.AddLabel(token) // no other goroutine looks at the labels until all rows are read
+			sum.Profile.AddLabel(token) // no other goroutine looks at the labels until all rows are read
 			return 0, ""
 		}
 	}
 	var hashes []uint64
-	return tally{sum, label, func(b *rows.Block) error {
+	return tally{sum, label, func(_ dataset.Shard, b *rows.Block) error {
 		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
-		sum.AddBlock(b, hashes)
+		sum.Profile.AddBlock(b, hashes)
+		for _, h := range hashes {
+			sum.Often.Add(h)
+		}
 		return nil
 	}}, nil
 }

@@ -183,8 +183,8 @@ func (sc Scan) read(ctx context.Context, p *Pass, shard dataset.Shard, label dat
 // tally is what a pass that ends in one small sum does with the rows of a lane.
 type tally struct {
 	sum   encoding.BinaryMarshaler
-	label dataset.Label           // as each takes it
-	fold  func(*rows.Block) error // adds the rows of a block, which is its own until it returns
+	label dataset.Label                          // as each takes it
+	fold  func(dataset.Shard, *rows.Block) error // as each calls it
 }
 
 // sum reads the lane's shards into the sum that begin makes, emits it encoded, and
@@ -198,8 +198,7 @@ func (sc Scan) sum(ctx context.Context, lane int, emit, report func([]byte), beg
 	if err != nil {
 		return asFault(Internal, err)
 	}
-	fold := func(_ dataset.Shard, b *rows.Block) error { return g.fold(b) }
-	if err := sc.each(ctx, p, lane, g.label, fold, reporter(report)); err != nil {
+	if err := sc.each(ctx, p, lane, g.label, g.fold, reporter(report)); err != nil {
 		return asFault(Internal, err)
 	}
 	data, err := g.sum.MarshalBinary()

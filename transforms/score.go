@@ -47,7 +47,7 @@ func (f *scoreFn) ProcessElement(ctx context.Context, lane int, emit, report fun
 // scoreClasses sums up how rows are classified, by labels as unseen gives them.
 func (a *applier) scoreClasses() tally {
 	sum := a.newClassScores()
-	return tally{sum, unseen(a.model.Manifest.Vocabulary), func(b *rows.Block) error {
+	return tally{sum, unseen(a.model.Manifest.Vocabulary), func(_ dataset.Shard, b *rows.Block) error {
 		return sum.add(b.Y, a.apply(b))
 	}}
 }
@@ -55,7 +55,7 @@ func (a *applier) scoreClasses() tally {
 // scoreTargets sums up how far numbers are predicted.
 func (a *applier) scoreTargets(label dataset.Label) tally {
 	sum := new(score.Targets)
-	return tally{sum, label, func(b *rows.Block) error {
+	return tally{sum, label, func(_ dataset.Shard, b *rows.Block) error {
 		scores := a.apply(b).scores
 		for i, y := range b.Y {
 			sum.Add(y, scores[i])

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -18,14 +19,20 @@ func init() {
 
 // Kinds of small sums, each of which travels as one encoded element a lane.
 const (
+	lookSum        = "look"
 	profileSum     = "profile"
+	censusSum      = "census"
+	tallySum       = "tally"
 	classScores    = "classes"
 	targetScores   = "targets"
 	calibrationSum = "calibration"
 )
 
 var mergers = map[string]func(a, b []byte) ([]byte, error){
+	lookSum:        merge[Look],
 	profileSum:     merge[profile.Sum],
+	censusSum:      merge[folds.Census],
+	tallySum:       merge[folds.Counts],
 	classScores:    merge[ClassScores],
 	targetScores:   merge[score.Targets],
 	calibrationSum: merge[calibrate.Counts],

@@ -3,6 +3,7 @@ package transforms
 import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/profile"
 )
@@ -13,7 +14,7 @@ import (
 // with its label as a number in a last column; and a JSON dataset.Report for each
 // shard.
 func Survey(s beam.Scope, sc Scan) (sum, reports beam.PCollection) {
-	return profiles(s.Scope("transforms.Survey"), &profileFn{Scan: sc, Survey: true})
+	return profiles(s.Scope("transforms.Survey"), profileSum, &profileFn{Scan: sc, Survey: true})
 }
 
 // survey sums up the rows that are not held out, with their labels.
@@ -21,8 +22,12 @@ func survey(p *Pass) (tally, error) {
 	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
 	var hashes, mine []uint64
 	var labeled rows.Block
-	return tally{sum, p.Target.Label(), func(b *rows.Block) error {
-		hashes, mine = p.foldHashes(hashes[:0], b), mine[:0]
+	dealer := p.dealer()
+	return tally{sum, p.Target.Label(), func(s dataset.Shard, b *rows.Block) (err error) {
+		if hashes, err = dealer.Hashes(hashes[:0], place(s), b); err != nil {
+			return err
+		}
+		mine = mine[:0]
 		labeled.Reset(b.D + 1)
 		for i, h := range hashes {
 			if p.Held > 0 && h%uint64(p.Held) == 0 {
@@ -35,9 +40,4 @@ func survey(p *Pass) (tally, error) {
 		sum.AddBlock(&labeled, mine)
 		return nil
 	}}, nil
-}
-
-// foldHashes appends the hashes that decide on the folds of the rows of a block.
-func (p *Pass) foldHashes(dst []uint64, b *rows.Block) []uint64 {
-	return rows.HashBlock(dst, p.Seed^foldSalt, b)
 }

@@ -174,12 +174,15 @@ func (w *walk) deal(ctx context.Context, h dataset.Hand, parts []*partition) (re
 	_, out := w.m.Dims()
 	folds := uint64(w.pass.Learn.Folds)
 	augment := w.pass.Learn.Augment != nil
+	dealer := w.pass.dealer()
 	var hashes []uint64
 	turn := 0
 	for _, shard := range h.Shards {
-		report, err := w.scan.read(ctx, w.pass, shard, w.pass.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {
+		report, err := w.scan.read(ctx, w.pass, shard, w.pass.Target.Label(), func(s dataset.Shard, b *rows.Block) (err error) {
 			if folds > 0 || augment {
-				hashes = w.pass.foldHashes(hashes[:0], b)
+				if hashes, err = dealer.Hashes(hashes[:0], place(s), b); err != nil {
+					return err
+				}
 			}
 			limit := min(rows.Rows(b.D), rows.Rows(out))
 			for i := range b.N {

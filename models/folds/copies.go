@@ -1,0 +1,172 @@
+package folds
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Copies says which rows are frequent, which of their contents are counted, and how
+// many copies of each stand before each shard. A nil *Copies is that of data without
+// frequent rows.
+type Copies struct {
+	Rows     Set         `json:"rows"`               // frequent, by Hash
+	Contents Set         `json:"contents,omitempty"` // counted
+	Shards   []ShardFrom `json:"shards,omitempty"`   // of every cut that is read, if contents are counted
+
+	once     sync.Once
+	rows     map[uint64]int
+	contents map[uint64]int
+	before   map[Place][]byte
+}
+
+// ShardFrom is what stands before a shard: for each of the contents its number of
+// copies, as uvarints. They are encoded, as there may be many shards.
+type ShardFrom struct {
+	Place
+	Before []byte `json:"before"`
+}
+
+// NewCopies returns the copies of n rows, of which some are frequent, with
+// candidates for the contents to be counted, and the exact counts of these in the
+// shards of one or more cuts of the data.
+//
+// Which contents are counted follows from their exact counts: a content that is
+// frequent enough is among the candidates (see Summary), whatever others are.
+func NewCopies(n int64, frequent, candidates Set, cuts ...*Counts) *Copies {
+	c := &Copies{Rows: frequent}
+	if len(cuts) == 0 {
+		return c
+	}
+	total := make([]int64, len(candidates))
+	for _, s := range cuts[0].shards {
+		for k, count := range s.counts {
+			total[k] += count
+		}
+	}
+	var kept []int
+	for k, h := range candidates {
+		if total[k] >= counted(n) {
+			kept, c.Contents = append(kept, k), append(c.Contents, h)
+		}
+	}
+	if len(kept) == 0 {
+		return c
+	}
+	for _, cut := range cuts {
+		slices.SortFunc(cut.shards, func(a, b shardCounts) int { return comparePlaces(a.place, b.place) })
+		before := make([]int64, len(kept))
+		for _, s := range cut.shards {
+			from := ShardFrom{Place: s.place}
+			for i, k := range kept {
+				from.Before = binary.AppendUvarint(from.Before, uint64(before[i]))
+				before[i] += s.counts[k]
+			}
+			c.Shards = append(c.Shards, from)
+		}
+	}
+	slices.SortFunc(c.Shards, func(a, b ShardFrom) int { return comparePlaces(a.Place, b.Place) })
+	// Cuts may have shards in common; what stands before those is the same.
+	c.Shards = slices.CompactFunc(c.Shards, func(a, b ShardFrom) bool { return a.Place == b.Place })
+	return c
+}
+
+// Alias says that the rows of the shard at a place are those that begin at another.
+func (c *Copies) Alias(at, also Place) {
+	i, found := slices.BinarySearchFunc(c.Shards, at, fromPlace)
+	k, there := slices.BinarySearchFunc(c.Shards, also, fromPlace)
+	if found && !there {
+		c.Shards = slices.Insert(c.Shards, k, ShardFrom{also, c.Shards[i].Before})
+	}
+}
+
+func fromPlace(s ShardFrom, at Place) int { return comparePlaces(s.Place, at) }
+
+// index prepares the copies to be looked up.
+func (c *Copies) index() {
+	c.once.Do(func() {
+		c.rows, c.contents = c.Rows.index(), c.Contents.index()
+		c.before = make(map[Place][]byte, len(c.Shards))
+		for _, s := range c.Shards {
+			c.before[s.Place] = s.Before
+		}
+	})
+}
+
+// Dealer deals the rows of shards to folds. It is for one reader: rows of a shard
+// must come in order, from the shard's first.
+type Dealer struct {
+	seed   uint64
+	copies *Copies // nil where no row is frequent
+	labels Labels
+	at     Place
+	begun  bool
+	next   []int64 // number of the next copy of each content
+}
+
+// NewDealer returns a dealer of rows with those labels. Labels are not looked at
+// where no row is frequent.
+func NewDealer(seed uint64, c *Copies, l Labels) *Dealer {
+	d := &Dealer{seed: seed, copies: c, labels: l}
+	if c != nil {
+		c.index()
+		d.next = make([]int64, len(c.Contents))
+	}
+	return d
+}
+
+// Hashes appends the hashes that decide on the folds of the rows of a block of the
+// shard at that place: with K folds a row is in fold hash mod K.
+func (d *Dealer) Hashes(dst []uint64, at Place, b *rows.Block) ([]uint64, error) {
+	if d.copies == nil {
+		return rows.HashBlock(dst, d.seed^salt, b), nil
+	}
+	if !d.begun || d.at != at {
+		if err := d.begin(at); err != nil {
+			return nil, err
+		}
+	}
+	for i := range b.N {
+		h := Hash(d.seed, b.Row(i))
+		if _, ok := d.copies.rows[h]; ok {
+			h = d.deal(content(h, d.labels.key(float64(b.Y[i]))))
+		}
+		dst = append(dst, h)
+	}
+	return dst, nil
+}
+
+// deal returns the hash of the next copy of a content; one that is not counted goes
+// to a fold as a whole.
+func (d *Dealer) deal(content uint64) uint64 {
+	i, ok := d.copies.contents[content]
+	if !ok {
+		return dealt(content, 0)
+	}
+	k := d.next[i]
+	d.next[i]++
+	return dealt(content, k)
+}
+
+// begin sets the numbers of the copies to those that a shard begins with.
+func (d *Dealer) begin(at Place) error {
+	d.at, d.begun = at, true
+	if len(d.next) == 0 {
+		return nil
+	}
+	before, ok := d.copies.before[at]
+	if !ok {
+		return fmt.Errorf("folds: the copies before byte %d of file %d were not counted", at.Start, at.File)
+	}
+	dec := decoder{b: before}
+	for i := range d.next {
+		d.next[i] = dec.number(maxRows)
+	}
+	if dec.bad || len(dec.b) > 0 {
+		return errDamaged
+	}
+	return nil
+}

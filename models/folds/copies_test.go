@@ -1,0 +1,362 @@
+package folds
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+const seed = 7
+
+// labeled is a row of two numbers with a label.
+type labeled struct{ a, b, y float32 }
+
+// blockOf returns rows as a block.
+func blockOf(some []labeled) *rows.Block {
+	b := &rows.Block{N: len(some), D: 2}
+	for _, r := range some {
+		b.X, b.Y = append(b.X, r.a, r.b), append(b.Y, r.y)
+	}
+	return b
+}
+
+// cut cuts rows into n shards, in the order in which they are read.
+func cut(all []labeled, n int) map[Place][]labeled {
+	out := map[Place][]labeled{}
+	for i := range n {
+		from, end := i*len(all)/n, (i+1)*len(all)/n
+		out[Place{File: i % 3, Start: int64(i)}] = all[from:end]
+	}
+	return out
+}
+
+// look goes through the passes that find the copies, with each shard read by a lane
+// of its own.
+func look(t *testing.T, all []labeled, shards map[Place][]labeled, l Labels) *Copies {
+	t.Helper()
+	n := int64(len(all))
+	sum := NewSummary()
+	for _, part := range shards {
+		s := NewSummary()
+		for _, h := range rows.HashBlock(nil, seed, blockOf(part)) {
+			s.Add(h)
+		}
+		sum.Merge(s)
+	}
+	candidates := sum.Candidates(Frequent(n))
+	if len(candidates) == 0 {
+		return nil
+	}
+	census := NewCensus(nil, seed, l)
+	for _, part := range shards {
+		b := blockOf(part)
+		c := NewCensus(candidates, seed, l)
+		c.AddBlock(b, rows.HashBlock(nil, seed, b))
+		census.Merge(sent(t, c))
+	}
+	frequent, _, contents := census.Frequent(n)
+	if len(frequent) == 0 {
+		return nil
+	}
+	counts := new(Counts)
+	for at, part := range shards {
+		tally := NewTally(frequent, contents, seed, l)
+		half := len(part) / 2
+		tally.AddBlock(at, blockOf(part[:half]))
+		tally.AddBlock(at, blockOf(part[half:]))
+		counts.Merge(&tally.Counts)
+	}
+	data, err := counts.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := new(Counts)
+	if err := back.UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	c := NewCopies(n, frequent, contents, back)
+	data, err = json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := new(Copies)
+	if err := json.Unmarshal(data, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func sent(t *testing.T, c *Census) *Census {
+	t.Helper()
+	data, err := c.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := new(Census)
+	if err := out.UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// deal returns how many rows of each kind each of k folds has.
+func deal(t *testing.T, shards map[Place][]labeled, c *Copies, l Labels, k uint64) map[labeled][]int {
+	t.Helper()
+	out := map[labeled][]int{}
+	d := NewDealer(seed, c, l)
+	for at, part := range shards {
+		for len(part) > 0 { // in blocks
+			n := min(len(part), 13)
+			hashes, err := d.Hashes(nil, at, blockOf(part[:n]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, h := range hashes {
+				if out[part[i]] == nil {
+					out[part[i]] = make([]int, k)
+				}
+				out[part[i]][h%k]++
+			}
+			part = part[n:]
+		}
+	}
+	return out
+}
+
+// few returns n rows of so many kinds, with labels that follow the law given.
+func few(r *rand.Rand, n, kinds int, label func(kind int) float32) []labeled {
+	out := make([]labeled, n)
+	for i := range out {
+		k := r.IntN(kinds)
+		out[i] = labeled{float32(k), float32(k % 3), label(k)}
+	}
+	return out
+}
+
+// What a fold has depends on the rows alone: not on their order, the cut, or what
+// else the summaries held on to. Above 65,536 rows some contents are not counted,
+// above 8,192 some rows are not frequent.
+func TestFoldsDependOnContentAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		n, kinds, levels int
+		noise            int // rows that do not repeat
+	}{
+		"8 rows":               {2000, 8, 2, 0},
+		"some repeat":          {3000, 700, 3, 3000},
+		"near the threshold":   {9000, 3000, 2, 1000},
+		"contents not counted": {70000, 300, 120, 4000},
+		"levels past counters": {70000, 40, 40000, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(9, 9))
+			all := few(r, c.n, c.kinds, func(int) float32 { return float32(r.IntN(c.levels)) })
+			for range c.noise {
+				all = append(all, labeled{r.Float32(), r.Float32(), float32(r.IntN(c.levels))})
+			}
+			var want map[labeled][]int
+			for i, n := range []int{1, 7} {
+				r.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+				shards := cut(all, n)
+				copies := look(t, all, shards, Labels{})
+				if copies == nil {
+					t.Fatal("nothing is frequent")
+				}
+				got := deal(t, shards, copies, Labels{}, 5)
+				if i == 0 {
+					want = got
+				} else if !reflect.DeepEqual(got, want) {
+					t.Errorf("in %d shards the folds are others", n)
+				}
+			}
+		})
+	}
+}
+
+// What is counted does not depend on the candidates beside it.
+func TestCopiesDoNotDependOnOtherCandidates(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	all := few(r, 70_000, 50, func(int) float32 { return float32(r.IntN(400)) })
+	n := int64(len(all))
+	var every []uint64
+	for h := range countAll(all) {
+		every = append(every, h)
+	}
+	census := NewCensus(newSet(slices.Clone(every)), seed, Labels{})
+	census.AddBlock(blockOf(all), rows.HashBlock(nil, seed, blockOf(all)))
+	frequent, _, contents := census.Frequent(n)
+	more := newSet(append(slices.Clone(contents), 1, 2, 3, r.Uint64()))
+	made := func(contents Set) *Copies {
+		tally := NewTally(frequent, contents, seed, Labels{})
+		tally.AddBlock(Place{}, blockOf(all))
+		return NewCopies(n, frequent, contents, &tally.Counts)
+	}
+	a, b := made(contents), made(more)
+	if len(a.Contents) == 0 || !reflect.DeepEqual(a, b) {
+		t.Errorf("%d contents, %d with more candidates", len(a.Contents), len(b.Contents))
+	}
+}
+
+func countAll(all []labeled) map[uint64]int {
+	out := map[uint64]int{}
+	for _, h := range rows.HashBlock(nil, seed, blockOf(all)) {
+		out[h]++
+	}
+	return out
+}
+
+// The copies of a content are dealt as rows that do not repeat are: each fold has its
+// share of them, but for chance, and so has each label of a row in each fold.
+func TestCopiesAreDealtLikeDifferentRows(t *testing.T) {
+	const n, kinds, k = 40_000, 10, 5
+	r := rand.New(rand.NewPCG(6, 6))
+	all := few(r, n, kinds, func(int) float32 { return float32(r.IntN(2)) })
+	shards := cut(all, 4)
+	got := deal(t, shards, look(t, all, shards, Labels{}), Labels{}, k)
+	if len(got) != 2*kinds {
+		t.Fatalf("%d contents", len(got))
+	}
+	var chi2, dof float64
+	for _, byFold := range got {
+		total := 0
+		for _, m := range byFold {
+			total += m
+		}
+		want := float64(total) / k
+		for _, m := range byFold {
+			chi2 += (float64(m) - want) * (float64(m) - want) / want
+		}
+		dof += k - 1
+	}
+	// χ² has mean dof and variance 2 dof: neither clumped nor dealt in turn.
+	if se := 12.65; chi2 > dof+4*se || chi2 < dof-4*se { // √(2·80)
+		t.Errorf("χ² %.1f of %.0f degrees of freedom", chi2, dof)
+	}
+}
+
+// Rows that do not repeat, and their hashes, are those of data without copies.
+func TestRareRowsGoByTheirNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	all := few(r, 3000, 5, func(int) float32 { return float32(r.IntN(2)) })
+	rare := []labeled{{0.5, 1, 0}, {0.25, 7, 1}, {-3, 0, 1}}
+	all = append(all, rare...)
+	shards := cut(all, 2)
+	got := deal(t, shards, look(t, all, shards, Labels{}), Labels{}, 5)
+	for _, row := range rare {
+		want := make([]int, 5)
+		want[Hash(seed, []float32{row.a, row.b})%5] = 1
+		if !slices.Equal(got[row], want) {
+			t.Errorf("%v: %v, want %v", row, got[row], want)
+		}
+	}
+}
+
+// A class counts by its name, so that it has the same folds whatever other classes
+// there are.
+func TestClassesCountByName(t *testing.T) {
+	a, b := Classes([]string{"no", "yes"}), Classes([]string{"maybe", "no", "yes"})
+	if a.key(1) != b.key(2) || a.key(0) == a.key(1) {
+		t.Error("keys go by index")
+	}
+	if zero := (Labels{}); zero.key(0) != zero.key(float64(float32(negativeZero()))) || zero.key(1) == zero.key(2) {
+		t.Error("keys of targets")
+	}
+}
+
+func negativeZero() float64 { z := 0.0; return -z }
+
+// The stream of hashes is a promise: models depend on it. The numbers are those of a
+// second implementation, in Python.
+func TestDealtHashesAreFixed(t *testing.T) {
+	row := Hash(1, []float32{1, 0, -2.5})
+	c := content(row, Classes([]string{"yes"}).key(0))
+	got := []uint64{row, c, dealt(c, 0), dealt(c, 1), dealt(c, 1<<40)}
+	want := []uint64{0x83f663cbbff13c4f, 0xa06ed1b6453b82fe, 0xa1efd2f3450cc1a1, 0x2e3c9ae1138d9613, 0xaf608990b66c25dd}
+	if !slices.Equal(got, want) {
+		t.Errorf("%#x", got)
+	}
+}
+
+func TestUncountedShardIsAnError(t *testing.T) {
+	c := &Copies{Rows: Set{1}, Contents: Set{2}}
+	if _, err := NewDealer(1, c, Labels{}).Hashes(nil, Place{}, blockOf([]labeled{{1, 2, 0}})); err == nil {
+		t.Error("dealt all the same")
+	}
+}
+
+// lookupError is the held-out error of a table that learns the commoner label of each
+// kind of row from the rows of other folds.
+func lookupError(byFold map[labeled][]int) float64 {
+	type kind struct{ a, b float32 }
+	counts := map[kind][2][]int{}
+	k := 0
+	for row, n := range byFold {
+		k = len(n)
+		c := counts[kind{row.a, row.b}]
+		c[int(row.y)] = n
+		counts[kind{row.a, row.b}] = c
+	}
+	var wrong, all float64
+	for _, c := range counts {
+		for f := range k {
+			var train, held [2]int
+			for y := range 2 {
+				for g, m := range c[y] {
+					if g == f {
+						held[y] = m
+					} else {
+						train[y] += m
+					}
+				}
+			}
+			switch {
+			case train[0] > train[1]:
+				wrong += float64(held[1])
+			case train[0] < train[1]:
+				wrong += float64(held[0])
+			default:
+				wrong += float64(held[0]+held[1]) / 2
+			}
+			all += float64(held[0] + held[1])
+		}
+	}
+	return wrong / all
+}
+
+// Labels that are coin flips have a held-out error of one half. They would not if the
+// copies of each content were dealt in turn: every fold would then have the labels of
+// the others in their proportions.
+func TestHeldOutErrorOfCoinFlipsIsOneHalf(t *testing.T) {
+	const n, kinds, k, seeds = 4000, 200, 5, 10
+	var chance, inTurn float64
+	for s := range uint64(seeds) {
+		r := rand.New(rand.NewPCG(s, 1))
+		all := few(r, n, kinds, func(int) float32 { return float32(r.IntN(2)) })
+		shards := cut(all, 3)
+		got := deal(t, shards, look(t, all, shards, Labels{}), Labels{}, k)
+		chance += lookupError(got) / seeds
+		for _, byFold := range got {
+			total, first := 0, r.IntN(k)
+			for _, m := range byFold {
+				total += m
+			}
+			clear(byFold)
+			for i := range total {
+				byFold[(first+i)%k]++
+			}
+		}
+		inTurn += lookupError(got) / seeds
+	}
+	// Errors of rows with the same numbers go together: 4 SE with one in two independent.
+	if se := 0.5 * math.Sqrt(2.0/n/seeds); math.Abs(chance-0.5) > 4*se {
+		t.Errorf("error %.4f, want 0.5 ± %.4f", chance, se)
+	}
+	if inTurn > 0.45 {
+		t.Errorf("dealt in turn the error is %.4f: the comment of the package is wrong", inTurn)
+	}
+	t.Logf("error %.4f, dealt in turn %.4f", chance, inTurn)
+}

@@ -1,0 +1,139 @@
+// Package folds decides which fold a row is in, by its content, the seed and the
+// number of equal rows before it, so that the folds of a data set do not depend on
+// the order of its rows or on how its files are cut.
+//
+// A row whose numbers occur once, or a few times, goes by their hash: equal rows
+// share a fold. Where numbers are frequent, as in data with few distinct rows, that
+// would leave whole values out of the training and estimate nothing. There each
+// copy is dealt for itself: copy k of the content (numbers, label) goes by the hash
+// of the content and k, as if k were one more column. Which copy is which does not
+// matter, as copies are equal, so what a fold holds depends on the counts alone.
+//
+// A fold is then what it is in data without repetitions: a random part of the rows,
+// drawn without a look at the labels. Dealing the copies of each content in turn
+// would make folds more equal, but give the training rows the proportions of labels
+// that the held-out rows have, and the held-out errors of labels that are coin flips
+// would be below one half.
+//
+// Counts take two passes over the data, and only where a bounded Summary that the
+// profile pass keeps says that rows may be frequent:
+//
+//	Summary (candidates) → Census (exact counts of rows, candidate contents) → Tally (exact counts of contents, by shard) → Copies
+package folds
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// A row is frequent if its numbers occur in one of so many rows, and at least twice.
+// Of frequent rows, contents are counted that occur in one of so many.
+const (
+	frequentShare = 1 << 12
+	countedShare  = 1 << 15
+)
+
+// Frequent returns how often the numbers of a row must occur among n rows for its
+// copies to be dealt one by one.
+func Frequent(n int64) int64 { return max(2, (n+frequentShare-1)/frequentShare) }
+
+// counted returns how often numbers and label of a frequent row must occur for its
+// copies to be told apart. It is an eighth of Frequent, so that contents which go to
+// a fold as a whole are a small part of the rows with their numbers: held out, they
+// hardly change what the other rows say about these. Up to 65,536 rows all
+// repetitions are counted.
+func counted(n int64) int64 { return max(2, (n+countedShare-1)/countedShare) }
+
+// salt keeps the choice of folds apart from that of samples, which goes by hashes
+// under the seed itself.
+const salt = 0x666f6c64 // "fold"
+
+// Hash returns the hash of a row's numbers by which folds are chosen.
+func Hash(seed uint64, row []float32) uint64 { return rows.Hash(seed^salt, row) }
+
+// mix is the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// content returns the hash of numbers with their label.
+func content(row, label uint64) uint64 { return mix(row + mix(label)) }
+
+// golden is 2⁶⁴ over the golden ratio, the step of SplitMix64.
+const golden = 0x9e3779b97f4a7c15
+
+// dealt returns the hash that decides on the fold of copy k of a content.
+func dealt(content uint64, k int64) uint64 { return mix(content + golden*uint64(k+1)) }
+
+// Labels says what hashes take in of a label: of a class its name.
+type Labels struct{ class []uint64 } // empty for targets
+
+// Classes are the labels of rows whose Y is an index into names.
+func Classes(names []string) Labels {
+	class := make([]uint64, len(names))
+	for i, name := range names {
+		class[i] = xxhash.Sum64String(name)
+	}
+	return Labels{class}
+}
+
+// key returns what hashes take in of the label y.
+func (l Labels) key(y float64) uint64 {
+	if len(l.class) > 0 {
+		return l.class[int(y)]
+	}
+	return math.Float64bits(y + 0) // −0 is 0
+}
+
+// Set is a set of hashes, ascending. In JSON it is their little-endian bytes.
+type Set []uint64
+
+// MarshalJSON writes the hashes as base64.
+func (s Set) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, 8*len(s))
+	for _, h := range s {
+		b = binary.LittleEndian.AppendUint64(b, h)
+	}
+	return json.Marshal(base64.StdEncoding.EncodeToString(b))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *Set) UnmarshalJSON(data []byte) error {
+	var b []byte
+	if err := json.Unmarshal(data, &b); err != nil {
+		return err
+	}
+	if len(b)%8 != 0 {
+		return errors.New("folds: damaged set of hashes")
+	}
+	*s = make(Set, 0, len(b)/8)
+	for ; len(b) > 0; b = b[8:] {
+		*s = append(*s, binary.LittleEndian.Uint64(b))
+	}
+	return nil
+}
+
+// index returns the places of the hashes.
+func (s Set) index() map[uint64]int {
+	at := make(map[uint64]int, len(s))
+	for i, h := range s {
+		at[h] = i
+	}
+	return at
+}
+
+// newSet sorts hashes into a set.
+func newSet(hashes []uint64) Set {
+	slices.Sort(hashes)
+	return slices.Compact(hashes)
+}

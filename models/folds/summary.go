@@ -1,0 +1,233 @@
+package folds
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+)
+
+// Summary finds the frequent ones of any number of hashes with a bounded number of
+// counters (Misra and Gries, "Finding repeated elements", 1982; merged as by Agarwal
+// et al., "Mergeable summaries", 2012). A hash that finds no free counter lowers all
+// counters by one, and itself leaves no trace.
+//
+// Let n be the hashes added and m the number of counters. Every lowering takes m+1
+// away from what the counters would sum up to, as many hashes as it takes out of the
+// sum, so there are lost ≤ n/(m+1) of them, and
+//
+//	count − lost ≤ counter ≤ count   for every hash, the counter of an absent one being 0.
+//
+// So a hash that was added more than n/(m+1) times has a counter, in whatever order
+// hashes came and however summaries were merged. What else has one depends on the
+// order; Candidates therefore are to be counted again, exactly.
+//
+// Make it with NewSummary. It takes up to 128 bytes a counter.
+type Summary struct {
+	limit int // counters
+	n     int64
+	lost  int64
+	used  int
+	slots []counter // open addressing; a power of two of them, at most half of them used
+	spare []counter // memory for the next table, zero
+}
+
+type counter struct {
+	hash  uint64
+	count int64 // 0 where the slot is free
+}
+
+// Numbers of counters. n/(m+1) is below Frequent(n) and below counted(n).
+const (
+	rowCounters     = 2 * frequentShare
+	contentCounters = countedShare
+)
+
+// NewSummary returns an empty summary of the rows of a data set.
+func NewSummary() *Summary { return newSummary(rowCounters) }
+
+func newSummary(limit int) *Summary { return &Summary{limit: limit} }
+
+// Add adds a hash.
+func (s *Summary) Add(hash uint64) {
+	s.n++
+	if 2*s.used >= len(s.slots) && s.used < s.limit {
+		s.rebuild(max(64, 4*s.used), 0)
+	}
+	c := s.slot(hash)
+	switch {
+	case c.count > 0:
+		c.count++
+	case s.used < s.limit:
+		*c = counter{hash, 1}
+		s.used++
+	default:
+		s.lost++
+		s.rebuild(len(s.slots), 1)
+	}
+}
+
+// slot returns where a hash has its counter or would have it.
+func (s *Summary) slot(hash uint64) *counter {
+	mask := uint64(len(s.slots) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		if c := &s.slots[i]; c.count == 0 || c.hash == hash {
+			return c
+		}
+	}
+}
+
+// rebuild makes a table of at least so many slots, with all counters lowered.
+func (s *Summary) rebuild(slots int, less int64) {
+	size := 64
+	for size < slots {
+		size *= 2
+	}
+	if len(s.spare) != size {
+		s.spare = make([]counter, size)
+	}
+	old := s.slots
+	s.slots, s.spare, s.used = s.spare, nil, 0
+	for _, c := range old {
+		if c.count > less {
+			s.set(c.hash, c.count-less)
+		}
+	}
+	if len(old) == size {
+		clear(old)
+		s.spare = old
+	}
+}
+
+// set gives a hash without a counter one; there must be a slot.
+func (s *Summary) set(hash uint64, count int64) {
+	*s.slot(hash) = counter{hash, count}
+	s.used++
+}
+
+// Merge adds what was added to t, which must have as many counters.
+func (s *Summary) Merge(t *Summary) {
+	if s.limit != t.limit {
+		panic("folds: summaries of different sizes")
+	}
+	all := map[uint64]int64{}
+	for _, u := range []*Summary{s, t} {
+		for _, c := range u.slots {
+			if c.count > 0 {
+				all[c.hash] += c.count
+			}
+		}
+	}
+	var less int64
+	if len(all) > s.limit {
+		counts := make([]int64, 0, len(all))
+		for _, c := range all {
+			counts = append(counts, c)
+		}
+		slices.Sort(counts)
+		less = counts[len(counts)-1-s.limit] // of the largest that finds no counter
+	}
+	s.n, s.lost = s.n+t.n, s.lost+t.lost+less
+	s.slots, s.spare = nil, nil
+	s.rebuild(2*min(len(all), s.limit), 0)
+	for h, c := range all {
+		if c > less {
+			s.set(h, c-less)
+		}
+	}
+}
+
+// Candidates returns the hashes that may have been added so often.
+func (s *Summary) Candidates(often int64) Set {
+	var out []uint64
+	for _, c := range s.slots {
+		if c.count > 0 && c.count+s.lost >= often {
+			out = append(out, c.hash)
+		}
+	}
+	return newSet(out)
+}
+
+// MarshalBinary encodes the counters in the order of their hashes.
+func (s *Summary) MarshalBinary() ([]byte, error) { return s.append(nil), nil }
+
+func (s *Summary) append(b []byte) []byte {
+	for _, v := range []int64{int64(s.limit), s.n, s.lost} {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	var used []uint64
+	for _, c := range s.slots {
+		if c.count > 0 {
+			used = append(used, c.hash)
+		}
+	}
+	slices.Sort(used)
+	b = binary.AppendUvarint(b, uint64(len(used)))
+	for _, h := range used {
+		b = binary.LittleEndian.AppendUint64(b, h)
+		b = binary.AppendUvarint(b, uint64(s.slot(h).count))
+	}
+	return b
+}
+
+var errDamaged = errors.New("folds: damaged encoding")
+
+// UnmarshalBinary sets s to what b encodes, all of it.
+func (s *Summary) UnmarshalBinary(b []byte) error {
+	d := decoder{b: b}
+	t := decodeSummary(&d)
+	if d.bad || len(d.b) > 0 {
+		return errDamaged
+	}
+	*s = t
+	return nil
+}
+
+func decodeSummary(d *decoder) (s Summary) {
+	s.limit, s.n, s.lost = int(d.number(contentCounters)), d.number(maxRows), d.number(maxRows)
+	n := int(d.number(int64(min(s.limit, len(d.b)/9))))
+	if d.bad {
+		return s
+	}
+	s.rebuild(2*n, 0)
+	sum := int64(0)
+	for last, i := uint64(0), 0; i < n && !d.bad; i++ {
+		h, c := d.hash(), d.number(maxRows)
+		sum += c
+		if d.bad = d.bad || c == 0 || i > 0 && h <= last || sum > s.n; !d.bad {
+			s.set(h, c)
+		}
+		last = h
+	}
+	d.bad = d.bad || s.limit == 0 || s.lost > (s.n-sum)/int64(s.limit+1)
+	return s
+}
+
+// maxRows bounds the counts that are believed.
+const maxRows = 1 << 40
+
+// decoder reads what was encoded, and notes what cannot be.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+// number reads a number of at most limit.
+func (d *decoder) number(limit int64) int64 {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 || v > uint64(max(limit, 0)) {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	d.b = d.b[n:]
+	return int64(v)
+}
+
+func (d *decoder) hash() uint64 {
+	if len(d.b) < 8 {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	h := binary.LittleEndian.Uint64(d.b)
+	d.b = d.b[8:]
+	return h
+}

@@ -1,0 +1,72 @@
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// countCopies counts the rows that repeat so often that folds take them one by one,
+// in one or two passes over the data, and has the passes to come deal them. Where no
+// row is frequent there is nothing to count and no pass.
+//
+// Passes with folds read the rows by the cut of the job's options; learners in rounds
+// by one of their own, which inRounds says is to be counted, too.
+func (j *job) countCopies(ctx context.Context, l *looked, seed uint64, maxBad float64, inRounds bool) error {
+	n := l.counts.Used
+	candidates := l.often.Candidates(folds.Frequent(n))
+	if len(candidates) == 0 {
+		return nil
+	}
+	j.progress.phase("counting repeated rows", n)
+	defer j.progress.done()
+	pass := transforms.Pass{Data: *l.data, Shards: l.shards, Mode: mode(maxBad), Seed: seed, Target: l.target}
+	pass.Count = &transforms.Count{Candidates: candidates}
+	var census folds.Census
+	if _, _, err := j.scanSum(ctx, &pass, "census", &census, transforms.Census); err != nil {
+		return err
+	}
+	frequent, rows, contents := census.Frequent(n)
+	if len(frequent) == 0 {
+		return nil
+	}
+	cuts := [][]dataset.Shard{j.opts.shards(l.data)}
+	if own := l.data.Shards(shardBytes); inRounds && !slices.Equal(own, cuts[0]) {
+		cuts = append(cuts, own)
+	}
+	if len(contents) == 0 {
+		cuts = nil
+	}
+	pass.Count = &transforms.Count{Frequent: frequent, Contents: contents}
+	var tallies []*folds.Counts
+	var reports []dataset.Report
+	for _, cut := range cuts {
+		tally := new(folds.Counts)
+		pass.Shards = cut
+		_, r, err := j.scanSum(ctx, &pass, "tally", tally, transforms.Tallies)
+		if err != nil {
+			return err
+		}
+		tallies, reports = append(tallies, tally), append(reports, r...)
+	}
+	l.copies = folds.NewCopies(n, frequent, contents, tallies...)
+	for _, r := range reports {
+		l.copies.Alias(folds.Place{File: r.Shard.File, Start: r.Shard.Start}, folds.Place{File: r.Shard.File, Start: r.Begin})
+	}
+	l.repeated = rows
+	return nil
+}
+
+// copiesNote tells of rows whose copies are in several folds, where they are many
+// enough to matter.
+func (l *looked) copiesNote() []string {
+	if 10*l.repeated < l.counts.Used {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s of %s rows repeat the numbers of others; folds take them for rows that were drawn anew: if they were copied on purpose, leave the copies out, or held-out figures are too good",
+		groups(l.repeated), groups(l.counts.Used))}
+}

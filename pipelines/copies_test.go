@@ -1,0 +1,167 @@
+package pipelines
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/calibrate"
+)
+
+// binary returns n rows of four binary numbers with a label of two classes, the
+// second with the probability given for each of the 16 rows, and the log loss of a
+// table of the rows' shares.
+func binary(n int, p func(row int) float64) (lines []string, lookup float64) {
+	r := rand.New(rand.NewPCG(1, 1))
+	lines = []string{"a,b,c,d,y\n"}
+	var count [16][2]float64
+	for range n {
+		k := min(r.IntN(16), r.IntN(16)) // some rows are more frequent than others
+		y := 0
+		if r.Float64() < p(k) {
+			y = 1
+		}
+		count[k][y]++
+		lines = append(lines, fmt.Sprintf("%d,%d,%d,%d,%d\n", k&1, k>>1&1, k>>2&1, k>>3, y))
+	}
+	for _, c := range count {
+		for _, m := range c {
+			if m > 0 {
+				lookup -= m / float64(n) * math.Log(m/(c[0]+c[1]))
+			}
+		}
+	}
+	return lines, lookup
+}
+
+// evaluated trains on lines and evaluates on the same.
+func evaluated(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *EvaluateResult) {
+	t.Helper()
+	dir := t.TempDir()
+	o.Data = dataset.Options{Data: []string{write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Model = filepath.Join(dir, "model")
+	r, err := Train(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Evaluate(ctx, EvaluateOptions{Model: o.Model, Data: o.Data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, e
+}
+
+// Probabilities of data with few distinct rows are as good as a table's of the rows,
+// and those held out for them are a fifth.
+func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
+	for name, c := range map[string]struct {
+		p       func(int) float64
+		learner LearnerOptions
+		lambda  float64
+		method  string
+	}{
+		"chance, platt":    {func(int) float64 { return 0.5 }, LearnerOptions{}, 1e-6, calibrate.Platt},
+		"chance, isotonic": {func(int) float64 { return 0.5 }, LearnerOptions{}, 1e-6, calibrate.Isotonic},
+		"skewed, platt":    {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, LearnerOptions{}, 1e-6, calibrate.Platt},
+		"skewed, isotonic": {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, LearnerOptions{}, 1e-6, calibrate.Isotonic},
+		"skewed, svm":      {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, LearnerOptions{Name: "svm", Loss: "squared", Rounds: RoundOptions{Rounds: 3}}, 1e-4, calibrate.Isotonic},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines, lookup := binary(8000, c.p)
+			o := fixed(1)
+			o.Lambda.Path, o.Calibrate, o.Learner = []float64{c.lambda}, c.method, c.learner
+			r, e := evaluated(t, lines, o)
+			held := float64(r.Probabilities.Rows) / float64(r.Rows.Used)
+			if math.Abs(held-0.2) > 0.01 {
+				t.Errorf("%.1f %% of the rows were held out", 100*held)
+			}
+			loss := e.Probabilities.LogLoss
+			if math.Abs(loss/lookup-1) > 0.02 {
+				t.Errorf("log loss %.4f, that of a table %.4f", loss, lookup)
+			}
+			if !strings.Contains(strings.Join(r.Notes, "\n"), "8,000 of 8,000 rows repeat") {
+				t.Errorf("notes %q", r.Notes)
+			}
+		})
+	}
+}
+
+// λ of a regression on a column of few levels is chosen by the levels, not by what is
+// left of the others without one of them.
+func TestRegressionOnTenLevels(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	lines := []string{"x,y\n"}
+	var sum, squares, noise float64
+	const n = 4000
+	for range n {
+		k, e := r.IntN(10), 0.2*r.NormFloat64()
+		y := math.Sin(float64(k)) + e
+		sum, squares, noise = sum+y, squares+y*y, noise+e*e
+		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, y))
+	}
+	best := 1 - noise/(squares-sum*sum/n)
+	o := TrainOptions{MapOptions: MapOptions{Task: "regression", Kernel: KernelOptions{Width: "0.5", Features: 128}, Seed: 1}}
+	o.Lambda.Path = []float64{1e-6, 1e-4, 1e-2, 1}
+	result, e := evaluated(t, lines, o)
+	if got := e.Targets.R2; math.Abs(got-best) > 0.01 {
+		t.Errorf("R² %.4f, of the levels' means %.4f", got, best)
+	}
+	for _, row := range result.Path {
+		if row.Lambda == result.Lambda && math.Abs(row.MSE/row.Train-1) > 0.05 {
+			t.Errorf("held-out error %.4g, training error %.4g: there is nothing that the held-out rows do not share", row.MSE, row.Train)
+		}
+	}
+}
+
+// Of data in which few rows repeat nothing is counted, in no pass, and folds are what
+// they are without.
+func TestDistinctRowsAreNotCounted(t *testing.T) {
+	lines := made(t, "moons", 400, 1)
+	o := fixed(1)
+	o.Lambda.Folds = 5
+	r, _ := trained(t, lines, o)
+	if s := strings.Join(r.Notes, "\n"); strings.Contains(s, "repeat") {
+		t.Error(s)
+	}
+}
+
+// With fewer rows than folds, or few of anything, a job ends with a model or with a
+// sentence.
+func TestFewRowsAndFolds(t *testing.T) {
+	for name, learner := range map[string]LearnerOptions{
+		"ridge": {}, "sgd": {Name: "sgd", Rounds: RoundOptions{Rounds: 2, Partitions: 1}}, "svm": {Name: "svm", Rounds: RoundOptions{Rounds: 2, Partitions: 1}},
+	} {
+		for _, kinds := range []int{1, 2, 20} {
+			for _, n := range []int{1, 2, 3, 5, 20} {
+				for _, method := range []string{"", calibrate.Platt} {
+					lines := []string{"a,b,y\n"}
+					for i := range n {
+						lines = append(lines, fmt.Sprintf("%d,%d,%d\n", i%kinds, i%kinds, i%2))
+					}
+					o := fixed(1)
+					o.Learner, o.Calibrate, o.Lambda = learner, method, LambdaOptions{Path: []float64{1e-3, 1e-1}, Folds: 5}
+					dir := t.TempDir()
+					o.Data = dataset.Options{Data: []string{write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+					o.Model = filepath.Join(dir, "model")
+					r, err := Train(ctx, o)
+					what := fmt.Sprintf("%s, %d kinds, %d rows, calibration %q", name, kinds, n, method)
+					if err != nil {
+						t.Logf("%s: %v", what, err)
+						if ExitCode(err) != ExitData {
+							t.Errorf("%s: exit code %d of %v", what, ExitCode(err), err)
+						}
+					} else if r.Rows.Used != int64(n) {
+						t.Errorf("%s: %d rows used", what, r.Rows.Used)
+					}
+					if n == 20 && method == "" && err != nil {
+						t.Errorf("%s: %v", what, err)
+					}
+				}
+			}
+		}
+	}
+}
