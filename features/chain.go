@@ -20,7 +20,7 @@ type Chain struct {
 func init() { Register("chain", Decode[Chain]) }
 
 // New draws the maps. The result is Gridded if the last step's map is, and a Hasher
-// if that is both.
+// or Ranged if that is both.
 func (c Chain) New() (Map, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -40,9 +40,12 @@ func (c Chain) New() (Map, error) {
 	m := &chained{first: maps[:len(maps)-1], last: last}
 	g, gridded := last.(Gridded)
 	h, hashes := last.(Hasher)
+	r, ranged := last.(Ranged)
 	switch {
 	case gridded && hashes:
 		return &hashedChain{&griddedChain{m, g}, h}, nil
+	case gridded && ranged:
+		return &rangedChain{&griddedChain{m, g}, r}, nil
 	case gridded:
 		return &griddedChain{m, g}, nil
 	}
@@ -226,6 +229,17 @@ func (c *griddedChain) Quantize(dst *blas.Bytes, x []float32, n, threads int) (s
 
 // Step returns the last map's.
 func (c *griddedChain) Step() float64 { return c.grid.Step() }
+
+// rangedChain is a chain whose last map is Ranged.
+type rangedChain struct {
+	*griddedChain
+	ranged Ranged
+}
+
+var _ Ranged = (*rangedChain)(nil)
+
+// Ranges returns the last map's.
+func (c *rangedChain) Ranges() (centre, half []float64) { return c.ranged.Ranges() }
 
 // hashedChain is a chain whose last map is Gridded and a Hasher.
 type hashedChain struct {

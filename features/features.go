@@ -3,7 +3,11 @@
 package features
 
 import (
+	"sync"
+	"sync/atomic"
+
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // Map takes rows of `in` numbers to rows of `out` features.
@@ -16,17 +20,64 @@ type Map interface {
 	Apply(dst, x []float32, n int)
 }
 
-// Gridded is a Map whose features have a bound, and so can be put on a grid of
-// 8 bits: the feature z is represented by round(127·z/bound), and sums of
-// products of such features are exact in any order.
+// Gridded is a Map whose features can be put on a grid: the feature z is
+// represented by a whole number of steps, and sums of products of such numbers are
+// exact in any order. The grid has dst.Most() steps from 0 to the bound of the
+// features: 127 are a grid of 8 bits.
 type Gridded interface {
 	Map
 	// Quantize stores in dst the features of n ≤ blas.MaxRows rows on the grid,
-	// computed by that many threads, and returns how many were out of bounds
-	// and cut to ±127.
+	// computed by that many threads, and returns how many were so far beyond the
+	// bound that they were cut (see blas.MaxSteps), or were NaN.
 	Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64)
-	// Step returns the size of one grid step: feature ≈ Step()·byte.
+	// Step returns the size of one step of the grid of 8 bits, bound/127:
+	// feature ≈ Step()·127/dst.Most()·number.
 	Step() float64
+}
+
+// Ranged is a Gridded whose features have a grid each, from the middle of their
+// range: feature j ≈ centre[j] + half[j]/dst.Most()·number.
+type Ranged interface {
+	Gridded
+	// Ranges returns the middles of the features' ranges and half their lengths, which
+	// are > 0. Step is of the longest. The caller does not change them.
+	Ranges() (centre, half []float64)
+}
+
+// onGridRun is how many rows of a block have features in float32 at once; whole fours.
+const onGridRun = 96
+
+var onGridScratch sync.Pool // of *[]float32
+
+// OnGrid is the Quantize of a map whose features have that bound, by way of their
+// values in float32. It panics if x is too short, or dst of another width.
+func OnGrid(m Map, dst *blas.Bytes, x []float32, n, threads int, bound float32) (saturated int64) {
+	in, out := m.Dims()
+	if n < 0 || n > blas.MaxRows || len(x) < n*in {
+		panic("features: Quantize: slice too short, or too many rows")
+	}
+	if dst.D() != out {
+		panic("features: Quantize: a block of another number of features")
+	}
+	dst.Resize(n)
+	var cut atomic.Int64
+	parallel.Ranges(n, onGridRun, threads, func(lo, hi int) {
+		z, _ := onGridScratch.Get().(*[]float32)
+		if z == nil {
+			z = new([]float32)
+		}
+		defer onGridScratch.Put(z)
+		if size := onGridRun * out; cap(*z) < size {
+			*z = make([]float32, size)
+		}
+		for i := lo; i < hi; i += onGridRun {
+			rows := min(onGridRun, hi-i)
+			to := (*z)[:rows*out]
+			m.Apply(to, x[i*in:], rows)
+			cut.Add(dst.QuantizeRows(i, to, rows, bound))
+		}
+	})
+	return cut.Load()
 }
 
 // Hasher is a Map that hashes rows, too: rows that are alike have hashes that

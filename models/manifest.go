@@ -79,6 +79,9 @@ type Learner struct {
 	Folds  int         `json:"folds"`            // of the cross-validation; 1 if there was none
 	Table  []ridge.Row `json:"table,omitempty"`  // what it found out about each λ
 	Course *Course     `json:"course,omitempty"` // of a learner in rounds
+	// Steps is how many steps the grid of the features has from 0 to their bound, where
+	// sums were made on one: 127 is a grid of 8 bits, and so is 0 in older models.
+	Steps int `json:"steps,omitempty"`
 
 	Components []Component `json:"components,omitempty"` // of an embedding, in the order of the outputs
 }
@@ -139,7 +142,7 @@ type Rows struct {
 type Profile struct {
 	ClassCounts []int64 `json:"class_counts,omitempty"` // in the order of the vocabulary
 	Width       float64 `json:"width,omitempty"`        // of the kernel, where it has one
-	Saturated   int64   `json:"saturated,omitempty"`    // features that were cut to the bound of their grid
+	Saturated   int64   `json:"saturated,omitempty"`    // of older models: features that were cut to the bound of their grid
 }
 
 // FileSum is what a file of the directory must be.

@@ -18,6 +18,7 @@ type EmbedOptions struct {
 	MapOptions
 	Model      string // directory to make; it must not exist
 	Components int    // k; 0 is DefaultComponents
+	Grid       string // bits of the grid on which features are added up: 8 or 16; "" or auto chooses
 	Picture    string // file for a picture of the first two, .png or .svg; "" for none
 }
 
@@ -33,6 +34,8 @@ type EmbedResult struct {
 	Recipe     features.Sealed    `json:"recipe"`
 	Components []models.Component `json:"components"`
 	Seconds    map[string]float64 `json:"seconds"` // wall time by part of the job
+
+	Steps int `json:"steps"` // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
 
 	dim int
 }
@@ -61,8 +64,9 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 		return nil, usage("--picture: labels are to be classes, at most %d (see --task)", mostClouds)
 	}
 	err = t.timed(ctx, "train", func(ctx context.Context) error {
-		fit, err := t.fitSums(ctx, nil, &transforms.Fold{Recipe: t.recipe.sealed, Outputs: 1, Folds: 1, Components: o.Components})
-		t.learner = models.Learner{Kind: "pca", Folds: 1, Components: fit.Components}
+		steps := t.steps(o.Grid, againGram)
+		fit, err := t.fitSums(ctx, nil, &transforms.Fold{Recipe: t.recipe.sealed, Outputs: 1, Folds: 1, Components: o.Components, Steps: steps})
+		t.learner = models.Learner{Kind: "pca", Folds: 1, Components: fit.Components, Steps: steps}
 		return err
 	})
 	if err != nil {
@@ -78,7 +82,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	}
 	return &EmbedResult{
 		Model: o.Model, Rows: t.counts, Columns: t.found.Dim, Kernel: t.recipe.name, Recipe: t.recipe.sealed,
-		Components: t.learner.Components, Seconds: t.seconds, dim: t.recipe.dim,
+		Components: t.learner.Components, Seconds: t.seconds, Steps: t.learner.Steps, dim: t.recipe.dim,
 	}, nil
 }
 
@@ -88,6 +92,9 @@ func (o EmbedOptions) validate() error {
 	}
 	if o.Components < 1 || o.Components > maxComponents {
 		return usage("--components must be between 1 and %d (have %d)", maxComponents, o.Components)
+	}
+	if err := validGrid(o.Grid); err != nil {
+		return err
 	}
 	if err := validPicture(o.Picture); err != nil {
 		return err
@@ -144,7 +151,7 @@ func (r *EmbedResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.listed())
-	fmt.Fprintf(&b, "features  %d of the %s\n", r.dim, r.Kernel)
+	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.dim, r.Kernel, gridText(r.Steps))
 	total := 0.0
 	for i, c := range r.Components {
 		total += c.Share

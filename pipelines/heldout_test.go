@@ -54,35 +54,37 @@ func trained(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *model
 func TestHeldOutErrorIsThatOfTrainingAgainWithoutTheFold(t *testing.T) {
 	const folds, seed = 5, 3
 	lines := made(t, "moons", 400, 1)
-	o := TrainOptions{
-		MapOptions: MapOptions{Scale: []string{"none"}, Kernel: KernelOptions{Width: "0.5", Features: 64}, Seed: seed},
-		Lambda:     LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: folds},
-	}
-	together, _ := trained(t, lines, o)
-	for i, row := range together.Path {
-		var squares float64
-		for f := range uint64(folds) {
-			train, held := []string{lines[0]}, []string(nil)
-			for _, line := range lines[1:] {
-				if x, _ := parse(t, line); foldOf(seed, x, folds) == f {
-					held = append(held, line)
-				} else {
-					train = append(train, line)
+	for _, grid := range []string{"8", "16"} {
+		o := TrainOptions{Grid: grid,
+			MapOptions: MapOptions{Scale: []string{"none"}, Kernel: KernelOptions{Width: "0.5", Features: 64}, Seed: seed},
+			Lambda:     LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: folds},
+		}
+		together, _ := trained(t, lines, o)
+		for i, row := range together.Path {
+			var squares float64
+			for f := range uint64(folds) {
+				train, held := []string{lines[0]}, []string(nil)
+				for _, line := range lines[1:] {
+					if x, _ := parse(t, line); foldOf(seed, x, folds) == f {
+						held = append(held, line)
+					} else {
+						train = append(train, line)
+					}
 				}
+				if len(held) < 50 {
+					t.Fatalf("fold %d has %d rows", f, len(held))
+				}
+				alone := o
+				alone.Lambda = LambdaOptions{Path: together.Lambdas()[i : i+1]}
+				_, m := trained(t, train, alone)
+				squares += squaredErrors(t, m, held)
 			}
-			if len(held) < 50 {
-				t.Fatalf("fold %d has %d rows", f, len(held))
+			if mse := squares / float64(len(lines)-1); math.Abs(mse-row.MSE) > 1e-6*mse {
+				t.Errorf("lambda %g: held-out error %.9g, by training again %.9g", row.Lambda, row.MSE, mse)
 			}
-			alone := o
-			alone.Lambda = LambdaOptions{Path: together.Lambdas()[i : i+1]}
-			_, m := trained(t, train, alone)
-			squares += squaredErrors(t, m, held)
-		}
-		if mse := squares / float64(len(lines)-1); math.Abs(mse-row.MSE) > 1e-6*mse {
-			t.Errorf("lambda %g: held-out error %.9g, by training again %.9g", row.Lambda, row.MSE, mse)
-		}
-		if row.Folds != folds || !(row.MSE > 0) {
-			t.Errorf("%+v", row)
+			if row.Folds != folds || !(row.MSE > 0) {
+				t.Errorf("%+v", row)
+			}
 		}
 	}
 }
@@ -101,7 +103,9 @@ func squaredErrors(t *testing.T, m *models.Model, lines []string) (sum float64) 
 	t.Helper()
 	g := m.Map.(features.Gridded)
 	in, out := g.Dims()
-	z := blas.NewBytes(out)
+	steps := m.Manifest.Learner.Steps
+	z := blas.NewGrid(out, steps)
+	step := g.Step() * blas.MostByte / float64(steps)
 	for _, line := range lines {
 		x, label := parse(t, line)
 		if len(x) != in {
@@ -116,7 +120,7 @@ func squaredErrors(t *testing.T, m *models.Model, lines []string) (sum float64) 
 		for c := range m.Linear.K {
 			score := float64(m.Linear.B[c])
 			for j := range out {
-				score += float64(m.Linear.W[c*out+j]) * g.Step() * float64(z.At(0, j))
+				score += float64(m.Linear.W[c*out+j]) * step * float64(z.At(0, j))
 			}
 			code := -1.0
 			if c == class {

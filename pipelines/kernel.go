@@ -41,9 +41,11 @@ type mapping struct {
 	in    int
 	width float64 // of the kernel; 1 for a family without
 	bound float64 // of the features, found on the sample; 1 until it is found
-	form  fourier.Form
-	draw  fourier.Draw
-	seed  uint64
+	// low and high are the ranges of the scaled columns.
+	low, high []float32
+	form      fourier.Form
+	draw      fourier.Draw
+	seed      uint64
 
 	skeleton *skeleton.Skeleton // of the kernel skeleton
 }
@@ -61,7 +63,11 @@ type family struct {
 	// bounded tells that features have no bound of their own; one is found on the
 	// sample.
 	bounded bool
-	fixed   bool // the number of features is that of the row
+	// most is the largest that features before the factor 1/√D can be on a row of length
+	// 1, of a family with bounded.
+	most   func(m mapping) float64
+	ranged bool // features have a range each, which are found in the profile
+	fixed  bool // the number of features is that of the row
 	// variants are the ways to draw features that can be compared; none is one way.
 	variants []variant
 }
@@ -96,7 +102,7 @@ var families = map[string]family{
 	"matern": {widths: true, forms: true, recipe: func(m mapping) features.Recipe {
 		return fourier.Matern{In: m.in, Out: m.Features, Width: m.width, Nu: m.Nu, Form: m.form, Seed: m.seed}
 	}},
-	"maxout": {bounded: true, recipe: func(m mapping) features.Recipe {
+	"maxout": {bounded: true, most: longestProjection, recipe: func(m mapping) features.Recipe {
 		return maxout.Maxout{In: m.in, Out: m.Features, Q: m.Q, Pool: m.Pool, Bound: m.bound, Seed: m.seed}
 	}},
 	"skeleton": {variants: skeletonSamplers, recipe: func(m mapping) features.Recipe {
@@ -108,9 +114,17 @@ var families = map[string]family{
 	}},
 	"learned":  {fixed: true},
 	"harmonic": {fixed: true},
-	"linear": {bounded: true, fixed: true, recipe: func(m mapping) features.Recipe {
-		return linear.Identity{In: m.in, Bound: m.bound}
+	"linear": {ranged: true, fixed: true, recipe: func(m mapping) features.Recipe {
+		return linear.Identity{In: m.in, Low: m.low, High: m.high}
 	}},
+}
+
+// longestProjection is what no ‖w‖ of the projections w ~ N(0, I) of maxout features
+// passes, but with probability e⁻³⁰: ‖w‖² ≤ d + 2√(dx) + 2x with probability 1 − e⁻ˣ
+// (Laurent and Massart 2000, Lemma 1).
+func longestProjection(m mapping) float64 {
+	d, x := float64(m.in), 30+math.Log(float64(m.Features)*float64(max(m.Q, 1)))
+	return math.Sqrt(d + 2*math.Sqrt(d*x) + 2*x)
 }
 
 // Kernels lists the names of the kernels.
@@ -186,7 +200,7 @@ func (k KernelOptions) validate() error {
 // mapping returns a map with width and bound 1, for rows of one number or of those
 // that the skeleton takes, to be filled in when the data are known.
 func (k KernelOptions) mapping() (mapping, error) {
-	m := mapping{KernelOptions: k, in: 1, width: 1, bound: 1}
+	m := mapping{KernelOptions: k, in: 1, width: 1, bound: 1, low: []float32{-1}, high: []float32{1}}
 	if err := m.form.UnmarshalText([]byte(k.Form)); err != nil {
 		return m, usage("--form: %v", err)
 	}

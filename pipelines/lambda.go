@@ -38,6 +38,9 @@ func (l LambdaOptions) validate() error {
 	return nil
 }
 
+// auto tells that no λ was given.
+func (l LambdaOptions) auto() bool { return l.C == 0 && len(l.Path) == 0 }
+
 // path returns the λ to try on n rows and the number of folds: 1 if there is
 // nothing to choose and no held-out error was asked for.
 func (l LambdaOptions) path(n int64) (lambda []float64, folds int) {

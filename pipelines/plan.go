@@ -124,7 +124,12 @@ func (p *Plan) ridge(o TrainOptions, engine Engine, dim int64) error {
 	if o.Calibrate != "" {
 		sums = max(folds, 2)
 	}
-	p.Worker = int64(sums)*(shape.Bytes()+block+int64(p.Features)*n) + 2*block + 4*dim*int64(p.Features)
+	// Features on a grid of 16 bits take two limbs, and that grid may be taken of itself.
+	limbs := int64(2)
+	if o.Grid == "8" && o.Kernel.Name != "maxout" {
+		limbs = 1
+	}
+	p.Worker = int64(sums)*(shape.Bytes()+block+limbs*int64(p.Features)*n) + 2*block + 4*dim*int64(p.Features)
 	p.Solve = ridge.Memory(shape, folds, engine.Threads)
 	if sums > folds {
 		p.Solve += shape.Bytes()

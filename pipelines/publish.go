@@ -41,7 +41,7 @@ func (t *training) publish(ctx context.Context) error {
 				Format: string(t.data.Schema.Format), Dim: t.found.Dim, Columns: t.data.Schema.Columns, Label: label, Options: options,
 			},
 			Rows:        models.Rows{Read: t.counts.Read, Used: t.counts.Used, SetAside: t.counts.SetAside},
-			Profile:     models.Profile{Width: t.recipe.width, Saturated: t.saturated},
+			Profile:     models.Profile{Width: t.recipe.width},
 			Fingerprint: t.digest,
 		},
 	}
@@ -97,6 +97,7 @@ type TrainResult struct {
 	Lambda  float64         `json:"lambda"`
 	Path    []ridge.Row     `json:"path,omitempty"`   // of ridge: held-out errors by λ
 	Course  *models.Course  `json:"course,omitempty"` // of a learner in rounds
+	Steps   int             `json:"steps,omitempty"`  // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
 	// Probabilities tells how scores become probabilities, if they do.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 	Notes         []string              `json:"notes,omitempty"`
@@ -116,18 +117,15 @@ func (t *training) result() *TrainResult {
 	r := &TrainResult{
 		Model: t.opts.Model, Task: t.task(), Rows: t.counts, Columns: t.found.Dim,
 		Kernel: t.recipe.name, Width: t.recipe.width, Recipe: t.recipe.sealed,
-		Found: t.learned, Learner: t.learner.Kind, Lambda: t.learner.Lambda, Path: t.learner.Table, Course: t.learner.Course,
+		Found: t.learned, Learner: t.learner.Kind, Lambda: t.learner.Lambda, Path: t.learner.Table, Course: t.learner.Course, Steps: t.learner.Steps,
 		Probabilities: t.chances, Notes: t.notes, Seconds: t.seconds, Work: transforms.Spent(),
 		dim: t.recipe.dim, folds: t.learner.Folds, seed: t.opts.Seed,
 	}
 	if t.target.Classes != nil {
 		r.Classes, r.Counts = t.target.Classes.Classes, t.found.Labels.Counts
 	}
-	if t.saturated > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s features, %.2g %% of all, were beyond the bound %.4g of their grid and cut to it",
-			groups(t.saturated), 100*float64(t.saturated)/(float64(t.counts.Used)*float64(t.recipe.dim)), t.recipe.mapping.bound))
-	}
-	if note := edge(t.learner.Table, t.learner.Lambda); note != "" {
+	r.Notes = append(r.Notes, t.gridNotes()...)
+	if note := edge(t.learner.Table, t.learner.Lambda); note != "" && !(t.learner.Steps > 0 && t.atFloor(t.learner.Lambda)) {
 		r.Notes = append(r.Notes, note)
 	}
 	return r
@@ -144,6 +142,9 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "task      regression on %d numbers\n", r.Columns)
 	}
 	fmt.Fprintf(&b, "features  %d of the %s, seed %d\n", r.dim, r.Kernel, r.seed)
+	if r.Steps > 0 {
+		fmt.Fprintf(&b, "grid      %s\n", gridText(r.Steps))
+	}
 	if r.Found != nil {
 		r.Found.write(&b)
 	}

@@ -2,9 +2,11 @@ package pipelines
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -16,6 +18,7 @@ type recipe struct {
 	dim    int     // number of features
 	width  float64 // of the kernel; 0 for one without
 	name   string  // for people: "gaussian kernel, width 7"
+	reach  float64 // how many times the bound of the grid features may be; 0 is once
 	// files are what the recipe needs beside itself, for the directory of a model.
 	files []storage.File
 
@@ -66,7 +69,12 @@ func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *
 		}
 	}
 	if r.family.bounded {
-		if err := r.chooseBound(sum); err != nil {
+		if err := r.chooseBound(p.Rows, sum); err != nil {
+			return r, err
+		}
+	}
+	if r.family.ranged {
+		if err := r.chooseRanges(); err != nil {
 			return r, err
 		}
 	}
@@ -121,14 +129,19 @@ func (r *recipe) chooseWidth(k KernelOptions) (err error) {
 }
 
 // headroom is by how much the bound of features is above the largest on the
-// sample. Rows beyond it are cut to it, counted and reported.
+// sample. Features beyond it cost time and lose nothing.
 const headroom = 1.25
 
 // boundRows is how many rows of the sample the bound is found on.
 const boundRows = 256
 
-// chooseBound finds the largest feature of the rows of the sample.
-func (r *recipe) chooseBound(sum *profile.Sum) error {
+// beyond is how far features may lie beyond the bound, or columns beyond the range of the
+// sample, where nothing better is known. A row that goes further ends the job.
+const beyond = 16
+
+// chooseBound finds the largest feature of the rows of the sample, and how far those
+// of all rows may be beyond it.
+func (r *recipe) chooseBound(rows int64, sum *profile.Sum) error {
 	x, n, d := sum.Sample()
 	n = min(n, boundRows)
 	m, err := r.of(func(*mapping) {}).New()
@@ -153,5 +166,25 @@ func (r *recipe) chooseBound(sum *profile.Sum) error {
 	}
 	// With bound 1 the features reach to 127 steps.
 	r.mapping.bound = headroom * float64(largest) / (127 * g.Step())
+	r.reach = beyond
+	if norm, known := r.scaling.norm(); known {
+		r.reach = r.family.most(r.mapping) * norm / r.mapping.bound
+		// All features must be on the grid, and their sums exact.
+		if most := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(rows))) / blas.MostByte; r.reach > most {
+			r.mapping.bound *= r.reach / most
+			r.reach = most
+		}
+	}
+	return nil
+}
+
+// chooseRanges finds the ranges of the scaled columns: those of all rows, where each
+// column is scaled by itself.
+func (r *recipe) chooseRanges() error {
+	low, high, err := r.scaling.ranges()
+	if err != nil {
+		return err
+	}
+	r.mapping.low, r.mapping.high = low, high
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -17,8 +18,24 @@ import (
 
 // fitRidge adds up the ridge sums and solves for the weights.
 func (t *training) fitRidge(ctx context.Context) error {
+	steps := t.steps(t.opts.Grid, smallGram)
+	if err := t.fitRidgeOn(ctx, steps); err != nil {
+		return err
+	}
+	if fine := t.fine(); t.opts.Grid != "8" && steps != fine && t.atFloor(t.learner.Lambda) && t.again() {
+		t.progress.note("lambda %g is not told from the rounding of features to %s; adding up again on a grid of %s", t.learner.Lambda, gridText(steps), gridText(fine))
+		return t.fitRidgeOn(ctx, fine)
+	}
+	return nil
+}
+
+// fitRidgeOn is fitRidge on a grid of that many steps.
+func (t *training) fitRidgeOn(ctx context.Context, steps int) error {
 	lambda, folds := t.opts.Lambda.path(t.counts.Used)
-	fold := &transforms.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda}
+	fold := &transforms.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda, Steps: steps}
+	if t.opts.Lambda.auto() && steps > blas.MostByte {
+		fold.Smaller = ridge.SmallerLambda()
+	}
 	cut := folds
 	if t.opts.Calibrate != "" {
 		fold.Held = true
@@ -32,7 +49,7 @@ func (t *training) fitRidge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table}
+	t.learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table, Steps: steps}
 	if fold.Held {
 		return t.calibrate(ctx, t.held, cut)
 	}
@@ -50,8 +67,8 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 	if err := shape.Validate(); err != nil {
 		return fit, &UsageError{err}
 	}
-	if t.counts.Used > shape.MaxRows() {
-		return fit, refuse("pipelines: %s rows are more than the %s whose sums are exact", groups(t.counts.Used), groups(shape.MaxRows()))
+	if most := shape.MaxRows(fold.Steps); t.counts.Used > most {
+		return fit, refuse("pipelines: %s rows are more than the %s whose sums are exact", groups(t.counts.Used), groups(most))
 	}
 	solve := ridge.Memory(shape, fold.Folds, t.engine.Threads)
 	switch {
@@ -60,8 +77,8 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 	case fold.Cut > 0:
 		solve = ridge.Memory(shape, 1, t.engine.Threads) + shape.Bytes()
 	}
-	t.progress.note("training on %s rows of %d numbers: %s, %d features, %s of %s in each of %s, %s to solve",
-		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, counted(fold.Folds, "sum"), bytesText(shape.Bytes()),
+	t.progress.note("training on %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s, %s to solve",
+		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, gridText(fold.Steps), counted(fold.Folds, "sum"), bytesText(shape.Bytes()),
 		counted(max(1, min(t.engine.Lanes, len(t.shards))), "lane"), bytesText(solve))
 	st := transforms.State{
 		Dir: storage.Join(t.work.dir, "parts"), Reports: t.work.file("fold.reports", program(), pass),
@@ -77,13 +94,17 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 		return fit, err
 	}
 	reports := make([]dataset.Report, len(lines))
+	var saturated int64
 	for i, line := range lines {
 		reports[i] = line.Report
-		t.saturated += line.Saturated
+		saturated += line.Saturated
 	}
 	// What kept rows from being read is told before what the solve lacked.
 	if err := transforms.ReadFault(reports); err != nil {
 		return fit, err
+	}
+	if saturated > 0 {
+		return fit, refuse("pipelines: %s features of the %s are not finite, or lie far beyond the bound that the recipe states (%d times and more): rows are of another scale than what it was made for; see --scale", groups(saturated), t.recipe.name, blas.MaxSteps/fold.Steps)
 	}
 	if failed != nil {
 		return fit, failed
@@ -95,7 +116,7 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 	if fit, err = t.loadFit(ctx, st, max(shape.Outputs, fold.Components)); err != nil {
 		return fit, err
 	}
-	t.held = scorer{st.Held, fit.HeldSHA256}
+	t.held, t.floor = scorer{st.Held, fit.HeldSHA256}, fit.Floor
 	if counts.Used != t.counts.Used || fit.Rows != counts.Used {
 		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were added up", t.counts.Used, counts.Used, fit.Rows)
 	}

@@ -20,8 +20,10 @@ type scaling struct {
 	dim            int
 	mean, variance []float64
 	low, high      []float64
+	least, largest []float32 // of the columns as they are read
 	// known says that the statistics hold: steps that mix columns end it.
-	known bool
+	known  bool
+	normed bool // the last step made rows of length 1
 
 	image  image.Shape                            // of the rows so far; no height if they are no images
 	sample func() (x []float32, n int, err error) // rows as they come out of the chain so far
@@ -80,6 +82,7 @@ func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum 
 		sc.mean = append(sc.mean, c.Mean)
 		sc.variance = append(sc.variance, float64(c.Dev*c.Dev))
 		sc.low, sc.high = append(sc.low, float64(c.Min)), append(sc.high, float64(c.Max))
+		sc.least, sc.largest = append(sc.least, c.Min), append(sc.largest, c.Max)
 	}
 	for _, word := range chain {
 		if err := sc.add(word); err != nil {
@@ -90,6 +93,7 @@ func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum 
 }
 
 func (sc *scaling) add(word string) error {
+	sc.normed = word == "unit"
 	if step, ok := plainSteps[word]; ok {
 		return step(sc)
 	}
@@ -155,6 +159,56 @@ func (sc *scaling) affine(of func(j int) (shift, divide float64)) {
 		sc.variance[j] /= float64(divide * divide)
 		sc.low[j], sc.high[j] = (sc.low[j]-shift)/divide, (sc.high[j]-shift)/divide
 	}
+}
+
+// ranges returns the least and the largest number of each column as it comes out of
+// the chain: of all rows where columns are scaled one by one, which keeps their order, or
+// rows have length 1; else of the sample, and as far again beyond it.
+func (sc *scaling) ranges() (low, high []float32, err error) {
+	d := sc.dim
+	switch {
+	case sc.known:
+		x := append(slices.Clone(sc.least), sc.largest...)
+		if x, err = sc.apply(x, 2); err != nil {
+			return nil, nil, err
+		}
+		return x[:d], x[d:], nil
+	case sc.normed:
+		return slices.Repeat([]float32{-1}, d), slices.Repeat([]float32{1}, d), nil
+	}
+	x, n, err := sc.sample()
+	if err != nil {
+		return nil, nil, err
+	}
+	low, high = slices.Clone(x[:d]), slices.Clone(x[:d])
+	for i, v := range x[:n*d] {
+		low[i%d], high[i%d] = min(low[i%d], v), max(high[i%d], v)
+	}
+	for j := range low {
+		more := (high[j] - low[j]) * (beyond - 1) / 2
+		low[j], high[j] = low[j]-more, high[j]+more
+	}
+	return low, high, nil
+}
+
+// norm returns what no row that comes out of the chain is longer than, if that is known.
+func (sc *scaling) norm() (norm float64, known bool) {
+	if sc.normed {
+		return 1, true
+	}
+	if !sc.known {
+		return 0, false
+	}
+	low, high, err := sc.ranges()
+	if err != nil {
+		return 0, false
+	}
+	var squares float64
+	for j := range low {
+		most := max(math.Abs(float64(low[j])), math.Abs(float64(high[j])))
+		squares += float64(most * most)
+	}
+	return math.Sqrt(squares), true
 }
 
 // apply returns what the chain makes of n rows.

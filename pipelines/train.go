@@ -19,6 +19,9 @@ type TrainOptions struct {
 	// Calibrate says how scores become probabilities of classes by rows that are held
 	// out: platt or isotonic; "" or none is not at all.
 	Calibrate string
+	// Grid is the bits of the grid on which ridge adds up features: 8 or 16; "" or auto
+	// chooses.
+	Grid string
 	// Learned says how the features of the kernels learned and harmonic are found, unless
 	// Kernel.Frequencies has them.
 	Learned LearnedOptions
@@ -157,6 +160,12 @@ func (o TrainOptions) validate() error {
 	if o.Learner.Rounds.Patience > 0 && o.Lambda.Folds == 1 {
 		return usage("--patience goes by rows that are held out; --folds must be 2 or more, or left out")
 	}
+	if err := validGrid(o.Grid); err != nil {
+		return err
+	}
+	if o.Grid != "" && o.Grid != "auto" && o.Learner.Name != "ridge" {
+		return usage("--grid is of the sums of --learner ridge; %s takes features as they are", o.Learner.Name)
+	}
 	return o.Lambda.validate()
 }
 
@@ -170,8 +179,7 @@ type training struct {
 	learner models.Learner // how it was fitted
 	held    scorer         // of rows held out, of a training by sums that calibrates
 	chances *models.Probabilities
-	// saturated counts features beyond the bound of the grid.
-	saturated int64
+	floor   float64 // the λ that rounding features to the grid of their sums acts like
 	// kept are further files of the model directory.
 	kept    []storage.File
 	history []rounds.Report // of a learner in rounds

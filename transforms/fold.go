@@ -92,8 +92,8 @@ func (f *Fold) of(hash uint64) int {
 	return min(int(hash%uint64(max(f.Cut, f.Folds))), f.Folds-1)
 }
 
-// FoldReport is the dataset.Report of a shard, with the features that were beyond
-// the bound of the map's grid. Rows of several shards meet in a block, so the
+// FoldReport is the dataset.Report of a shard, with the features that the grid of
+// the sums does not reach to. Rows of several shards meet in a block, so the
 // first report of a lane counts for all of them.
 type FoldReport struct {
 	dataset.Report
@@ -120,7 +120,7 @@ func newFolder(p *Pass, m features.Gridded, threads int) *folder {
 	return &folder{
 		pass: p, m: m, threads: threads,
 		sum:   ridge.NewSum(p.Shape(out)),
-		bytes: blas.NewBytes(out),
+		bytes: blas.NewGrid(out, p.Fold.Steps),
 	}
 }
 

@@ -60,7 +60,7 @@ func passOf(t *testing.T, lines []string, files int, regression bool) *Pass {
 	p := &Pass{
 		Data: *d, Mode: dataset.Stop, Seed: 11,
 		Target: &Target{Classes: rows.NewVocabulary([]string{"0", "1", "2"})},
-		Fold:   &Fold{Recipe: sealed, Outputs: 3, Folds: 4, Lambda: []float64{1e-3, 1e-2}},
+		Fold:   &Fold{Recipe: sealed, Outputs: 3, Folds: 4, Steps: 127, Lambda: []float64{1e-3, 1e-2}},
 	}
 	if regression {
 		p.Target, p.Fold.Outputs = &Target{Grid: &ridge.TargetGrid{Low: -2, High: 2}}, 1

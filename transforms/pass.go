@@ -79,8 +79,9 @@ type Target struct {
 type Fold struct {
 	Recipe  features.Sealed `json:"recipe"`
 	Outputs int             `json:"outputs"`
-	Folds   int             `json:"folds"`            // at least 1
-	Lambda  []float64       `json:"lambda,omitempty"` // the path to solve for
+	Folds   int             `json:"folds"`             // at least 1
+	Lambda  []float64       `json:"lambda,omitempty"`  // the path to solve for
+	Smaller []float64       `json:"smaller,omitempty"` // as ridge.Options.Smaller
 	// Held has the rows of all folds but the first be solved for too.
 	Held bool `json:"held,omitempty"`
 	// Cut is the number of parts that rows are cut into, if it is more than Folds:
@@ -88,6 +89,8 @@ type Fold struct {
 	Cut int `json:"cut,omitempty"`
 	// Components, if there are any, are solved for instead: rows need no labels.
 	Components int `json:"components,omitempty"`
+	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
+	Steps int `json:"steps"`
 }
 
 // Predict is the state of a pass that applies a model.

@@ -15,6 +15,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
@@ -167,7 +169,9 @@ type FitReport struct {
 	Components []models.Component `json:"components,omitempty"` // of an embedding
 	// WeightsSHA256 is that of State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
-	HeldSHA256    string `json:"held_sha256,omitempty"` // of State.Held
+	// Floor is the λ that the rounding of features to their grid acts like.
+	Floor      float64 `json:"floor"`
+	HeldSHA256 string  `json:"held_sha256,omitempty"` // of State.Held
 }
 
 func solve(ctx context.Context, pass string, st State, threads int, index []byte) ([]byte, error) {
@@ -200,10 +204,11 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 		}
 		return sum, loads.Wait()
 	}
+	step, ranges := gridOf(m, p.Fold.Steps)
 	var linear, held *models.Linear
 	var report FitReport
 	if p.Fold.Components > 0 {
-		linear, report, err = solveComponents(p, m.Step(), threads, load)
+		linear, report, err = solveComponents(p, step, ranges, threads, load)
 	} else {
 		if p.Fold.Held && p.Target.Classes != nil {
 			head, err := loadPart(ctx, st.Dir, parts[PartKey(shape, 0, 0)])
@@ -214,11 +219,12 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 				return nil, asFault(Data, err)
 			}
 		}
-		linear, held, report, err = solveRidge(p, shape, m.Step(), threads, load)
+		linear, held, report, err = solveRidge(p, shape, step, ranges, threads, load)
 	}
 	if err != nil {
 		return nil, asFault(Data, err)
 	}
+	report.Floor = ridge.Floor(m.Step() * blas.MostByte / float64(p.Fold.Steps))
 	if report.WeightsSHA256, err = StoreWeights(ctx, st.Weights, linear); err != nil {
 		return nil, asFault(Internal, err)
 	}
@@ -228,6 +234,16 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 		}
 	}
 	return json.Marshal(report)
+}
+
+// gridOf returns what a step of the features' grid is worth: of all, or, with ranges,
+// of one whose range is from −1 to 1.
+func gridOf(m features.Gridded, most int) (step float64, ranges ridge.Ranges) {
+	if r, ok := m.(features.Ranged); ok {
+		ranges.Centre, ranges.Half = r.Ranges()
+		return 1 / float64(most), ranges
+	}
+	return m.Step() * blas.MostByte / float64(most), ranges
 }
 
 // checkHeld returns an error if the first fold cannot show what scores of a class
@@ -243,10 +259,10 @@ func checkHeld(head Part, shape ridge.Shape, names []string) error {
 
 // solveRidge returns what was fitted to all rows and, if asked for, to those of all
 // folds but the first.
-func solveRidge(p *Pass, shape ridge.Shape, step float64, threads int, load func(int) (*ridge.Sum, error)) (linear, held *models.Linear, _ FitReport, _ error) {
+func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held *models.Linear, _ FitReport, _ error) {
 	opts := ridge.Options{
-		Lambda: p.Fold.Lambda, Folds: p.Fold.Folds, Held: p.Fold.Held, Given: p.Fold.Cut > p.Fold.Folds,
-		Step: step, Grid: p.Target.Grid, Threads: threads, Load: load,
+		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, Held: p.Fold.Held, Given: p.Fold.Cut > p.Fold.Folds,
+		Step: step, Ranges: ranges, Grid: p.Target.Grid, Threads: threads, Load: load,
 	}
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
@@ -264,12 +280,12 @@ func solveRidge(p *Pass, shape ridge.Shape, step float64, threads int, load func
 	return weights(fit), held, FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table}, nil
 }
 
-func solveComponents(p *Pass, step float64, threads int, load func(int) (*ridge.Sum, error)) (*models.Linear, FitReport, error) {
+func solveComponents(p *Pass, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (*models.Linear, FitReport, error) {
 	sum, err := load(0)
 	if err != nil {
 		return nil, FitReport{}, err
 	}
-	fit, err := pca.Fit(sum, pca.Options{Components: p.Fold.Components, Step: step, Seed: p.Seed, Threads: threads})
+	fit, err := pca.Fit(sum, pca.Options{Components: p.Fold.Components, Step: step, Ranges: ranges, Seed: p.Seed, Threads: threads})
 	if err != nil {
 		return nil, FitReport{}, err
 	}

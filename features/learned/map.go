@@ -54,10 +54,8 @@ func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated 
 		panic("learned: Quantize: slice too short, or too many rows")
 	}
 	switch {
-	case m.amplitude != nil:
-		z := make([]float32, n*m.out)
-		m.apply(z, x, n, threads)
-		return dst.Quantize(z, n, m.bound, threads)
+	case m.amplitude != nil, dst.Most() != blas.MostByte:
+		return features.OnGrid(m, dst, x, n, threads, m.bound)
 	case m.form == fourier.Paired:
 		m.weights.CosSinBytes(dst, x, n, threads)
 	default:

@@ -5,6 +5,7 @@ package linear
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -13,25 +14,39 @@ import (
 
 // Identity is the recipe of φ(x) = x, whose kernel is K(x, z) = x·z.
 //
-// Rows have no bound of their own, so the recipe states the one of the 8-bit
-// grid: the largest magnitude that the data have, or a little less where few
-// numbers are much larger than the rest. What is beyond is cut and counted. One
-// bound serves all columns, so columns should have scales alike; see package scale.
+// Rows have no bound of their own, so the recipe states the range of each column, for
+// the grid that sums are made on. Values do not depend on it. With the least and the
+// largest number of a column as its range, both are points of its grid, so that a column of
+// two values is on the grid exactly, whatever they are.
 type Identity struct {
-	In    int     `json:"in"`    // row length d, and number of features
-	Bound float64 `json:"bound"` // > 0, half-range of the 8-bit grid in the units of the rows
+	In   int       `json:"in"`             // row length d, and number of features
+	Low  []float32 `json:"low,omitempty"`  // least number of each column
+	High []float32 `json:"high,omitempty"` // largest number of each column, ≥ Low
+	// Bound is the largest magnitude of all columns, in recipes without ranges; else 0.
+	Bound float64 `json:"bound,omitempty"`
 }
 
 var _ features.Fixed = Identity{}
 
 func init() { features.Register("linear.identity", features.Decode[Identity]) }
 
-// New returns the map. It is Gridded.
+// New returns the map. It is Ranged.
 func (r Identity) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	return &Map{dim: r.In, bound: float32(r.Bound)}, nil
+	m := &Map{dim: r.In, centre: make([]float64, r.In), half: make([]float64, r.In)}
+	for j := range r.In {
+		m.half[j] = r.Bound
+		if r.Bound == 0 {
+			low, high := float64(r.Low[j]), float64(r.High[j])
+			m.centre[j], m.half[j] = (low+high)/2, (high-low)/2
+		}
+		if m.half[j] == 0 {
+			m.half[j] = 1
+		}
+	}
+	return m, nil
 }
 
 // Validate returns an error that names the field that is wrong.
@@ -39,9 +54,22 @@ func (r Identity) Validate() error {
 	if r.In < 1 || r.In > rows.MaxDim {
 		return fmt.Errorf("linear: Identity: in must be 1 to %d (have %d)", rows.MaxDim, r.In)
 	}
-	// 127/bound and bound/127 are normal numbers of float32 then.
-	if !(r.Bound >= 0x1p-118 && r.Bound <= 0x1p126) {
-		return fmt.Errorf("linear: Identity: bound must be a number > 0 within float32 (have %v)", r.Bound)
+	if r.Bound != 0 {
+		if !(r.Bound >= 0x1p-118 && r.Bound <= 0x1p126) {
+			return fmt.Errorf("linear: Identity: bound must be a number > 0 within float32 (have %v)", r.Bound)
+		}
+		if len(r.Low)+len(r.High) > 0 {
+			return fmt.Errorf("linear: Identity: a bound and ranges; give one of the two")
+		}
+		return nil
+	}
+	if len(r.Low) != r.In || len(r.High) != r.In {
+		return fmt.Errorf("linear: Identity: %d lows and %d highs; give one of each a column, of which there are %d", len(r.Low), len(r.High), r.In)
+	}
+	for j, low := range r.Low {
+		if high := r.High[j]; !(low <= high) || rows.CheckFinite(low) != "" || rows.CheckFinite(high) != "" {
+			return fmt.Errorf("linear: Identity: low and high of column %d must be finite and in order (have %v, %v)", j+1, low, high)
+		}
 	}
 	return nil
 }
@@ -67,11 +95,11 @@ func (Identity) Fixed() {}
 
 // Map is the map of Identity. It does not change, and is safe for concurrent use.
 type Map struct {
-	dim   int
-	bound float32
+	dim          int
+	centre, half []float64
 }
 
-var _ features.Gridded = (*Map)(nil)
+var _ features.Ranged = (*Map)(nil)
 
 // Dims returns the row length, twice.
 func (m *Map) Dims() (in, out int) { return m.dim, m.dim }
@@ -85,15 +113,32 @@ func (m *Map) Apply(dst, x []float32, n int) {
 	copy(dst[:n*m.dim], x)
 }
 
-// Quantize stores the n ≤ blas.MaxRows rows of x on the grid and returns how
-// many numbers were beyond the bound; NaN becomes 0 and counts too. It panics if x
-// is too short.
+// Quantize stores the n ≤ blas.MaxRows rows of x on the grid. Numbers beyond the
+// range are as exact as others up to blas.MaxSteps steps; those further away are cut and
+// counted, and so is NaN, which becomes 0. It panics if x is too short.
 func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
-	if n < 0 || n > blas.MaxRows || len(x) < n*m.dim {
-		panic("linear: Quantize: slice too short, or too many rows")
-	}
-	return dst.Quantize(x, n, m.bound, threads)
+	return features.OnGrid(steps{m, float64(dst.Most())}, dst, x, n, threads, float32(dst.Most()))
 }
 
-// Step returns Bound/127.
-func (m *Map) Step() float64 { return float64(m.bound) / 127 }
+// Ranges returns the middle of each column's range and half its length, 1 for a column of
+// one value.
+func (m *Map) Ranges() (centre, half []float64) { return m.centre, m.half }
+
+// Step returns half the longest range over 127.
+func (m *Map) Step() float64 { return slices.Max(m.half) / 127 }
+
+// steps takes rows to steps of the grid.
+type steps struct {
+	*Map
+	most float64
+}
+
+// Apply stores (x − centre)·most/half, rounded to float32 at the end.
+func (s steps) Apply(dst, x []float32, n int) {
+	for i := range n {
+		to := dst[i*s.dim:][:s.dim]
+		for j, v := range x[i*s.dim:][:s.dim] {
+			to[j] = float32((float64(v) - s.centre[j]) / s.half[j] * s.most)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package linear
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -51,38 +52,66 @@ func TestKernelIsTheInnerProductOfFeatures(t *testing.T) {
 	}
 }
 
-func TestGridIsWithinHalfAStepAndCountsTheRest(t *testing.T) {
+func TestGridIsWithinHalfAStepAndCountsWhatIsFarBeyond(t *testing.T) {
 	const n, d = 37, 19
 	x := normals(n * d)
-	var largest float64
-	for _, v := range x {
-		largest = max(largest, math.Abs(float64(v)))
+	x[5], x[60] = 1e9, float32(math.NaN())
+	low, high := make([]float32, d), make([]float32, d)
+	for j := range d {
+		low[j], high[j] = -1, 1+float32(j)
 	}
-	for _, bound := range []float64{largest, 1.5} {
-		m, grid := gridded(t, Identity{In: d, Bound: bound}), blas.NewBytes(d)
-		cut := m.Quantize(grid, x, n, 2)
-		if want := float64(float32(bound)) / 127; m.Step() != want {
-			t.Errorf("step %v, want %v", m.Step(), want)
-		}
-		var beyond int64
-		for i, v := range x {
-			steps, b := float64(v)/m.Step(), float64(grid.At(i/d, i%d))
-			if math.Abs(steps) >= 127.5 {
-				beyond++
-				if b != math.Copysign(127, steps) {
-					t.Errorf("%v became %v", v, b)
+	for _, r := range []Identity{{In: d, Bound: 1.5}, {In: d, Low: low, High: high}} {
+		for _, most := range []int{127, 27720} {
+			m := gridded(t, r).(features.Ranged)
+			grid := blas.NewGrid(d, most)
+			centre, half := m.Ranges()
+			cut := m.Quantize(grid, x, n, 2)
+			var beyond int64
+			for i, v := range x {
+				j := i % d
+				steps, b := (float64(v)-centre[j])/half[j]*float64(most), float64(grid.At(i/d, j))
+				if !(math.Abs(steps) < blas.MaxSteps+0.5) {
+					beyond++
+				} else if math.Abs(steps-b) > 0.502 {
+					t.Errorf("%v, %v steps, became %v", v, steps, b)
 				}
-			} else if math.Abs(steps-b) > 0.50001 {
-				t.Errorf("%v, %v steps, became %v", v, steps, b)
+			}
+			if cut != beyond || cut < 2 {
+				t.Errorf("%v, %d steps: %d cut, %d beyond", r, most, cut, beyond)
 			}
 		}
-		if cut != beyond || (bound == 1.5) != (cut > 0) {
-			t.Errorf("bound %v: %d cut, %d beyond", bound, cut, beyond)
-		}
 	}
-	m, grid := gridded(t, Identity{In: 2, Bound: 1}), blas.NewBytes(2)
-	if cut := m.Quantize(grid, []float32{float32(math.NaN()), 1}, 1, 1); cut != 1 || grid.At(0, 0) != 0 || grid.At(0, 1) != 127 {
-		t.Errorf("NaN: %d cut, bytes %d, %d", cut, grid.At(0, 0), grid.At(0, 1))
+}
+
+// Both ends of a range are points of the grid, and with 16 bits all whole numbers of a
+// range of up to 12 are.
+func TestEndsOfRangesAndSmallWholeNumbersAreExact(t *testing.T) {
+	for _, c := range []struct{ low, high, parts float32 }{
+		{0, 1, 1}, {-0.3, 17.25, 1}, {1e8, 1e8 + 64, 1}, {-1e-20, 3e30, 1}, {5, 5, 1},
+		{0, 2, 2}, {1, 6, 5}, {-4, 7, 11}, {0, 12, 12}, {-0.123, 0.877, 1},
+	} {
+		m := gridded(t, Identity{In: 1, Low: []float32{c.low}, High: []float32{c.high}}).(features.Ranged)
+		centre, half := m.Ranges()
+		for _, most := range []int{127, 27720} {
+			if most == 127 && c.parts > 2 {
+				continue
+			}
+			grid := blas.NewGrid(1, most)
+			for k := float32(0); k <= c.parts; k++ {
+				v := c.low + k*((c.high-c.low)/c.parts)
+				if c.parts == 1 && k == 1 {
+					v = c.high
+				}
+				cut := m.Quantize(grid, []float32{v}, 1, 1)
+				back := centre[0] + half[0]*float64(grid.At(0, 0))/float64(most)
+				if c.parts == 2 && most == 127 && k == 1 {
+					back = centre[0] // the middle
+				}
+				if cut != 0 || math.Abs(back-float64(v)) > 1e-15*max(math.Abs(centre[0]), half[0]) {
+					t.Errorf("%+v, %d steps: %v became %v, %d cut", c, most, v, back, cut)
+				}
+			}
+		}
 	}
 }
 
@@ -96,7 +125,7 @@ func TestIdentitySealsAndOpens(t *testing.T) {
 	if want := `{"kind":"linear.identity","recipe":{"in":4,"bound":0.1}}`; err != nil || string(data) != want {
 		t.Errorf("have %s (%v), want %s", data, err, want)
 	}
-	if back, err := s.Open(); err != nil || back != r {
+	if back, err := s.Open(); err != nil || !reflect.DeepEqual(back, r) {
 		t.Errorf("%+v, %v", back, err)
 	}
 }
@@ -108,7 +137,10 @@ func TestErrorsNameTheField(t *testing.T) {
 	}{
 		{Identity{In: 0, Bound: 1}, "linear: Identity: in must be 1 to 1048576 (have 0)"},
 		{Identity{In: 1<<20 + 1, Bound: 1}, "in must be 1 to 1048576"},
-		{Identity{In: 1}, "bound must be a number > 0 within float32 (have 0)"},
+		{Identity{In: 1}, "0 lows and 0 highs; give one of each a column, of which there are 1"},
+		{Identity{In: 1, Bound: 1, Low: []float32{0}, High: []float32{1}}, "a bound and ranges"},
+		{Identity{In: 2, Low: []float32{0, 1}, High: []float32{1, 0.5}}, "low and high of column 2 must be finite and in order (have 1, 0.5)"},
+		{Identity{In: 1, Low: []float32{0}, High: []float32{float32(math.NaN())}}, "column 1"},
 		{Identity{In: 1, Bound: -1}, "(have -1)"},
 		{Identity{In: 1, Bound: math.NaN()}, "(have NaN)"},
 		{Identity{In: 1, Bound: math.Inf(1)}, "(have +Inf)"},

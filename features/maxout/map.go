@@ -63,7 +63,7 @@ func (m *Map) Apply(dst, x []float32, n int) {
 }
 
 // Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid and
-// returns how many were beyond the bound; NaN becomes 0 and counts too. It panics if x
+// returns how many were beyond blas.MaxSteps; NaN becomes 0 and counts too. It panics if x
 // is too short.
 func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {

@@ -26,8 +26,8 @@ type Maxout struct {
 	Out  int `json:"out"` // number of units m
 	Q    int `json:"q"`   // projections of a unit, 1 to MaxQ; 1 is a linear random projection
 	Pool int `json:"pool,omitempty"`
-	// Bound is the half-range of the 8-bit grid in units of h, > 0. Values beyond are
-	// cut and counted. Values without a grid do not depend on it.
+	// Bound is that of the grid of sums in units of h, > 0. Values beyond it take more
+	// time, and are as exact up to blas.MaxSteps steps. Values without a grid do not depend on it.
 	Bound float64 `json:"bound"`
 	Seed  uint64  `json:"seed"`
 }

@@ -6,22 +6,37 @@ const MaxRows = 1024
 
 const panelBytes = MaxRows * lanes
 
-// Bytes is a block of up to MaxRows rows of D features of 8 bits, in the layout
+// Bytes is a block of up to MaxRows rows of D features on a grid, in the layout
 // that Gram reads: panels of 16 columns, in which 4 rows of a column lie side by
-// side ([row/4][column][row%4]). Features are in [-127, 127].
+// side ([row/4][column][row%4]).
+//
+// A feature is a whole number of steps, at most MaxSteps. Those up to 127 take one
+// byte. Where a block has larger ones, they are split in two limbs, see split.go.
 type Bytes struct {
 	n, d int
+	most int    // steps from 0 to the bound
 	data []int8 // whole groups of panels; rows up to a multiple of 4 and columns beyond d are zero
+	high limb
 }
 
-// NewBytes returns an empty block of d columns.
-func NewBytes(d int) *Bytes {
+// NewBytes returns an empty block of d columns on a grid of 8 bits.
+func NewBytes(d int) *Bytes { return NewGrid(d, MostByte) }
+
+// NewGrid returns an empty block of d columns on a grid of that many steps from 0 to
+// the bound, 1 to MaxSteps.
+func NewGrid(d, most int) *Bytes {
 	if d < 0 {
 		panic("blas: negative number of columns")
 	}
+	if most < 1 || most > MaxSteps {
+		panic("blas: steps of a grid out of range")
+	}
 	panels := (d + width - 1) / width * group
-	return &Bytes{d: d, data: Make[int8](panels * panelBytes)}
+	return &Bytes{d: d, most: most, data: Make[int8](panels * panelBytes)}
 }
+
+// Most returns the number of steps from 0 to the bound: 127 on a grid of 8 bits.
+func (b *Bytes) Most() int { return b.most }
 
 // Reset makes it a block of n rows of zeros.
 func (b *Bytes) Reset(n int) {
@@ -35,12 +50,17 @@ func (b *Bytes) N() int { return b.n }
 // D returns the number of columns.
 func (b *Bytes) D() int { return b.d }
 
-// At returns the feature in row i and column j.
-func (b *Bytes) At(i, j int) int8 {
+// At returns the feature in row i and column j, in steps.
+func (b *Bytes) At(i, j int) int {
 	if uint(i) >= uint(b.n) || uint(j) >= uint(b.d) {
 		panic("blas: index out of the block")
 	}
-	return b.data[j/lanes*panelBytes+i/4*64+j%lanes*4+i%4]
+	at := j/lanes*panelBytes + i/4*64 + j%lanes*4 + i%4
+	v := int(b.data[at])
+	if b.high.used.Load() {
+		v += limbBase * int(b.high.data[at])
+	}
+	return v
 }
 
 // Resize makes it a block of n rows that hold anything until QuantizeRows has
@@ -48,9 +68,10 @@ func (b *Bytes) At(i, j int) int8 {
 func (b *Bytes) Resize(n int) { b.setRows(n) }
 
 // Quantize makes it the block of the n ≤ MaxRows rows of z (n×D): round(z·f),
-// ties to even, cut to ±127, where f = 127/bound and the product are rounded to
-// float32. It returns how many were cut. NaN gives 0 and counts as cut. It
-// panics unless bound is positive and finite.
+// ties to even, where f = Most()/bound and the product are rounded to float32.
+// Numbers beyond the bound are as exact as others, up to MaxSteps; there they are
+// cut. It returns how many were. NaN gives 0 and counts as cut. It panics unless
+// bound is positive and finite.
 func (b *Bytes) Quantize(z []float32, n int, bound float32, threads int) (saturated int64) {
 	b.setRows(n)
 	if len(z) < n*b.d {
@@ -75,10 +96,10 @@ const quantizeRun = 32
 // block, as Quantize does. Rows come in fours: it panics unless first is a multiple
 // of 4, and so is rows if others follow. Calls for different rows may run at once.
 func (b *Bytes) QuantizeRows(first int, z []float32, rows int, bound float32) (saturated int64) {
-	f := float32(127 / float64(bound))
+	f := float32(float64(b.most) / float64(bound))
 	switch {
 	case !(bound > 0) || !(f > 0) || f > maxFloat32:
-		panic("blas: bound must be positive, and 127/bound a float32")
+		panic("blas: bound must be positive, and the steps in one unit a float32")
 	case first < 0 || rows < 0 || first+rows > b.n:
 		panic("blas: rows outside of the block")
 	case first%4 != 0 || rows%4 != 0 && first+rows < b.n:
@@ -86,6 +107,15 @@ func (b *Bytes) QuantizeRows(first int, z []float32, rows int, bound float32) (s
 	case len(z) < rows*b.d:
 		panic("blas: source too short")
 	}
+	if b.most == MostByte && b.narrow(first, z, rows, f) == 0 {
+		return 0
+	}
+	return b.split(first, z, rows, f)
+}
+
+// narrow is QuantizeRows for numbers of at most 127 steps; it returns how many are
+// larger.
+func (b *Bytes) narrow(first int, z []float32, rows int, f float32) (larger int64) {
 	l := active()
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
@@ -96,7 +126,7 @@ func (b *Bytes) QuantizeRows(first int, z []float32, rows int, bound float32) (s
 			whole = 0
 		}
 		if whole > 0 {
-			saturated += l.quantize(b.quads(p, first/4, whole), z[p*lanes:], b.d, whole, f)
+			larger += l.quantize(b.quads(p, first/4, whole), z[p*lanes:], b.d, whole, f)
 		}
 		// What does not fill a quad of rows or a panel of columns is moved to
 		// where zeros lie around it.
@@ -107,10 +137,10 @@ func (b *Bytes) QuantizeRows(first int, z []float32, rows int, bound float32) (s
 			for i := range rest {
 				copy(t[i*lanes:(i+1)*lanes], z[(4*whole+i)*b.d+p*lanes:][:cols])
 			}
-			saturated += l.quantize(b.quads(p, first/4+whole, quads), t, lanes, quads, f)
+			larger += l.quantize(b.quads(p, first/4+whole, quads), t, lanes, quads, f)
 		}
 	}
-	return saturated
+	return larger
 }
 
 const maxFloat32 = 0x1p127 * (1 + (1 - 0x1p-23))
@@ -120,13 +150,21 @@ func (b *Bytes) setRows(n int) {
 		panic("blas: a block has at most MaxRows rows")
 	}
 	b.n = n
+	b.high.reset()
 }
 
-// quads returns the memory of n quads of rows of a panel, from quad q on.
+// quads returns the memory of n quads of rows of a panel, from quad q on. The panels
+// of the high limbs, if there are any, follow those of the low ones.
 func (b *Bytes) quads(panel, q, n int) []int8 {
-	at := panel*panelBytes + q*64
-	return b.data[at : at+n*64]
+	at, data := panel*panelBytes+q*64, b.data
+	if at >= len(data) && n > 0 {
+		at, data = at-len(data), b.high.data
+	}
+	return data[at : at+n*64]
 }
+
+// panels returns how many panels a limb has.
+func (b *Bytes) panels() int { return len(b.data) / panelBytes }
 
 // scatter moves the first cols columns of a panel t to the columns from col on,
 // which need not be a panel's first.

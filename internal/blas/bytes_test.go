@@ -10,12 +10,13 @@ func TestQuantizeRoundsToEvenAndCounts(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	cases := []struct {
 		z    float32 // in steps
-		want int8
+		want int
 		cut  bool
 	}{
 		{0, 0, false}, {0.5, 0, false}, {1.5, 2, false}, {2.5, 2, false}, {-0.5, 0, false}, {-1.5, -2, false}, {126.5, 126, false},
-		{127, 127, false}, {127.25, 127, false}, {127.5, 127, true}, {-127.5, -127, true}, {-127.49, -127, false}, {128, 127, true},
-		{1e10, 127, true}, {-3e38, -127, true}, {inf, 127, true}, {-inf, -127, true}, {nan, 0, true}, {-nan, 0, true}, {1e-45, 0, false},
+		{127, 127, false}, {127.25, 127, false}, {127.5, 128, false}, {-127.5, -128, false}, {-127.49, -127, false}, {380.5, 380, false}, {381.5, 382, false},
+		{MaxSteps, MaxSteps, false}, {-MaxSteps - 0.25, -MaxSteps, false}, {MaxSteps + 1, MaxSteps, true}, {-MaxSteps - 0.5, -MaxSteps, true},
+		{1e10, MaxSteps, true}, {-3e38, -MaxSteps, true}, {inf, MaxSteps, true}, {-inf, -MaxSteps, true}, {nan, 0, true}, {-nan, 0, true}, {1e-45, 0, false},
 	}
 	eachLevel(t, func(t *testing.T) {
 		for d := 1; d < 40; d++ {
@@ -65,7 +66,7 @@ func TestQuantizeIsThatOfTheTwin(t *testing.T) {
 			for i := range s.n {
 				for j := range s.d {
 					v := math.RoundToEven(float64(float32(z[i*s.d+j] * f)))
-					if want := int8(min(127, max(-127, v))); b.At(i, j) != want {
+					if want := int(min(MaxSteps, max(-MaxSteps, v))); b.At(i, j) != want {
 						t.Fatalf("%+v: (%d, %d) is %d, want %d", s, i, j, b.At(i, j), want)
 					}
 				}

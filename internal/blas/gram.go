@@ -28,8 +28,8 @@ func NewTiles(d int) [][]float64 {
 }
 
 // Gram adds ZᵀZ to the tiles, in units of the grid. Entries are whole numbers,
-// and so exact as long as they stay below 2⁵³: for 5·10¹¹ rows at least. Of the
-// tiles on the diagonal, the part above the diagonal is not touched.
+// and so exact as long as they stay below 2⁵³: on a grid of 8 bits for 5·10¹¹ rows
+// at least. Of the tiles on the diagonal, the part above the diagonal is not touched.
 func Gram(tiles [][]float64, z *Bytes, threads int) {
 	d := z.d
 	if len(tiles) != NumTiles(d) {
@@ -50,11 +50,15 @@ func Gram(tiles [][]float64, z *Bytes, threads int) {
 	op := operands.Get().(*operand)
 	defer operands.Put(op)
 	op.z, op.quads = z, (z.n+3)/4
+	split := z.high.used.Load()
 	if l.expand != nil {
-		panels := len(z.data) / panelBytes
+		panels := z.panels()
+		if split {
+			panels *= 2
+		}
 		op.sums = grow(&op.sums, panels*lanes)
-		if l.words && cap(op.words) < len(z.data) {
-			op.words = Make[int16](len(z.data))
+		if l.words && cap(op.words) < panels*panelBytes {
+			op.words = Make[int16](panels * panelBytes)
 		}
 		op.words = op.words[:cap(op.words)]
 		parallel(threads, panels, func(p int, _ *scratch) { l.expand(op, p) })
@@ -83,14 +87,18 @@ func Gram(tiles [][]float64, z *Bytes, threads int) {
 		for ; row < rows; row += lanes {
 			a := (p.i*TileDim + row) / lanes
 			g := tiles[p.t][row*cols+col:]
-			if row+lanes <= rows && col+width <= cols && (p.i != p.j || row >= col+width) {
+			if !split && row+lanes <= rows && col+width <= cols && (p.i != p.j || row >= col+width) {
 				l.gram(g, cols, op, a, b)
 				continue
 			}
-			// At the edge and on the diagonal only a part is wanted.
 			t := grow(&s.f64, lanes*width)
-			clear(t)
-			l.gram(t, width, op, a, b)
+			if split {
+				gramSplit(l, t, op, a, b, z.panels())
+			} else {
+				clear(t)
+				l.gram(t, width, op, a, b)
+			}
+			// At the edge and on the diagonal only a part is wanted.
 			for r := range min(lanes, rows-row) {
 				end := min(width, cols-col)
 				if p.i == p.j {

@@ -31,10 +31,10 @@ func ClassSums(r []float64, z *Bytes, class []int32, k, threads int) {
 		ranks[i] = int32(rank)
 	}
 	l := active()
-	parallel(threads, (z.d+lanes-1)/lanes, func(p int, s *scratch) {
+	z.eachLimb(threads, func(p, panel int, weight float64, s *scratch) {
 		acc := grow(&s.i32, len(present)*lanes)
 		clear(acc)
-		l.classes(acc, z.quads(p, 0, (z.n+3)/4), ranks)
+		l.classes(acc, z.quads(panel, 0, (z.n+3)/4), ranks)
 		// Some classes at a time, whose sums stay in the cache.
 		const some = 64
 		for q := 0; q < len(present); q += some {
@@ -42,9 +42,21 @@ func ClassSums(r []float64, z *Bytes, class []int32, k, threads int) {
 			for c := range min(lanes, z.d-p*lanes) {
 				row := r[(p*lanes+c)*k:][:k]
 				for i, class := range part {
-					row[class] += float64(acc[(q+i)*lanes+c])
+					row[class] += weight * float64(acc[(q+i)*lanes+c])
 				}
 			}
+		}
+	})
+}
+
+// eachLimb calls f for every panel p of columns and each limb of it, which is that
+// panel of the block and counts by its weight. Calls for one p do not overlap.
+func (b *Bytes) eachLimb(threads int, f func(p, panel int, weight float64, s *scratch)) {
+	split := b.high.used.Load()
+	parallel(threads, (b.d+lanes-1)/lanes, func(p int, s *scratch) {
+		f(p, p, 1, s)
+		if split {
+			f(p, p+b.panels(), limbBase, s)
 		}
 	})
 }
@@ -83,15 +95,15 @@ func Targets(r []float64, z *Bytes, y []int32, k, threads int) {
 		}
 	}
 	l := active()
-	parallel(threads, (z.d+lanes-1)/lanes, func(p int, s *scratch) {
+	z.eachLimb(threads, func(p, panel int, weight float64, s *scratch) {
 		acc := grow(&s.i32, k*lanes)
 		for q := 0; q < quads; q += targetRows / 4 {
 			n := min(targetRows/4, quads-q)
-			l.targets(acc, z.quads(p, q, n), pairs[q*4*k:], 4*k, n, k)
+			l.targets(acc, z.quads(panel, q, n), pairs[q*4*k:], 4*k, n, k)
 			for c := range min(lanes, z.d-p*lanes) {
 				row := r[(p*lanes+c)*k:][:k]
 				for t := range row {
-					row[t] += float64(acc[t*lanes+c])
+					row[t] += weight * float64(acc[t*lanes+c])
 				}
 			}
 		}

@@ -19,10 +19,11 @@ import (
 
 // Options of Fit.
 type Options struct {
-	Components int     // k, from 1 to the number of features
-	Step       float64 // of the features' grid: feature = Step·integer
-	Seed       uint64  // of the vectors to start from
-	Threads    int     // has no influence on the result
+	Components int          // k, from 1 to the number of features
+	Step       float64      // of the features' grid: feature = Step·integer
+	Ranges     ridge.Ranges // of features that have grids of their own, as in ridge.Options
+	Seed       uint64       // of the vectors to start from
+	Threads    int          // has no influence on the result
 }
 
 // MaxComponents is the largest number of components.
@@ -48,7 +49,8 @@ func Memory(dim, components int) int64 {
 	return 8*d*d + 2*8*d*int64(most(dim, components))
 }
 
-// Fit finds the components of the rows of a sum.
+// Fit finds the components of the rows of a sum. It is an error if one of them cannot be
+// told from the rounding of features to their grid, see noise.
 func Fit(sum *ridge.Sum, o Options) (*Result, error) {
 	d, n := sum.Shape().Dim, sum.Rows()
 	switch {
@@ -59,7 +61,7 @@ func Fit(sum *ridge.Sum, o Options) (*Result, error) {
 	case n < 2:
 		return nil, fmt.Errorf("pca: %d rows, want 2 or more", n)
 	}
-	c, mean := covariance(sum, o.Step, o.Threads)
+	c, mean := covariance(sum, o.Step, o.Ranges, o.Threads)
 	var total float64
 	for j := range d {
 		total += c[j*d+j]
@@ -77,6 +79,9 @@ func Fit(sum *ridge.Sum, o Options) (*Result, error) {
 			return nil, fmt.Errorf("pca: the rows vary in %d directions, fewer than %d components", k, o.Components)
 		}
 		w := vectors[k*d : (k+1)*d]
+		if least := noise(w, n, o); v < least {
+			return nil, fmt.Errorf("pca: component %d has variance %.3g; below %.3g it cannot be told from the rounding of features to their grid: take at most %d, or a finer grid", k+1, v, least, k)
+		}
 		orient(w)
 		var at float64
 		for j, x := range w {
@@ -90,8 +95,25 @@ func Fit(sum *ridge.Sum, o Options) (*Result, error) {
 	return r, nil
 }
 
+// noise returns the least variance that a component must have. Rounding a feature to
+// steps of size s adds an error of variance s²/12, so the variance along w is too large
+// by Σ w_j²s_j²/12: it must be twice that, so that half of it at least is the rows'. And of
+// n rows of errors alone the largest of d components would have (1 + √(d/n))² times as
+// much (Marčenko & Pastur 1967).
+func noise(w []float64, n int64, o Options) float64 {
+	var v float64
+	for j, x := range w {
+		if h := o.Ranges.Half; h != nil {
+			x *= h[j]
+		}
+		v += float64(x * x)
+	}
+	edge := 1 + math.Sqrt(float64(len(w))/float64(n))
+	return v * ridge.Floor(o.Step) * max(2, edge*edge)
+}
+
 // covariance returns C, d×d, and the mean of the features.
-func covariance(sum *ridge.Sum, step float64, threads int) (c, mean []float64) {
+func covariance(sum *ridge.Sum, step float64, ranges ridge.Ranges, threads int) (c, mean []float64) {
 	shape, n := sum.Shape(), float64(sum.Rows())
 	d, tiles := shape.Dim, blas.NumTiles(shape.Dim)
 	// Column sums come from the cross products: those of all classes, or those with
@@ -125,6 +147,9 @@ func covariance(sum *ridge.Sum, step float64, threads int) (c, mean []float64) {
 						break
 					}
 					v := scale * (tile[a*cols+b] - float64(mean[row]*mean[col])/n)
+					if h := ranges.Half; h != nil {
+						v *= float64(h[row] * h[col])
+					}
 					c[row*d+col], c[col*d+row] = v, v
 				}
 			}
@@ -132,6 +157,9 @@ func covariance(sum *ridge.Sum, step float64, threads int) (c, mean []float64) {
 	})
 	for j := range mean {
 		mean[j] = float64(step*mean[j]) / n
+		if ranges.Half != nil {
+			mean[j] = ranges.Centre[j] + float64(ranges.Half[j]*mean[j])
+		}
 	}
 	return c, mean
 }

@@ -71,11 +71,11 @@ func (y *system) precondition(mu float64, square []float32) *factor {
 	f := &factor{mu: mu}
 	for i, g := range y.diag {
 		l := float64(square[i*d+i])
-		if !(l*l > tiny*(g+mu)) {
+		if !(l*l > tiny*(g+float64(mu*y.ridge[i]))) {
 			return nil
 		}
 		if i >= d-last {
-			f.inverse += 1 / (l * l) / float64(min(last, d))
+			f.inverse += y.ridge[i] / (l * l) / float64(min(last, d))
 		}
 	}
 	f.triangle = blas.NewTriangle(square, d, y.threads)
@@ -171,7 +171,7 @@ func (d *descent) step() {
 	blas.Gradient(d.ap, d.pt, d.y.square, n, n, count, d.y.threads)
 	d.rows(func(s *descending, c int, r, _, p, ap []float64) {
 		for j, v := range p {
-			ap[j] += float64(s.mu * v)
+			ap[j] += float64(float64(s.mu*d.y.ridge[j]) * v)
 		}
 		o := &s.out[c]
 		o.alpha = 0

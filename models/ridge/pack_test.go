@@ -9,6 +9,6 @@ func packBytes(v []int8, n, d int) *blas.Bytes {
 		z[i] = float32(b)
 	}
 	block := blas.NewBytes(d)
-	block.Quantize(z, n, maxFeature, 1)
+	block.Quantize(z, n, blas.MostByte, 1)
 	return block
 }

@@ -59,8 +59,11 @@ func (p *path) checkRows(total *Sum) error {
 	if n == 0 {
 		return errors.New("ridge: no rows to fit to")
 	}
-	if most := total.shape.MaxRows(); n > most {
-		return fmt.Errorf("ridge: %d rows: sums are exact up to %d", n, most)
+	if err := checkExact(total); err != nil {
+		return err
+	}
+	if r := p.Ranges.Half; r != nil && len(r) != total.shape.Dim {
+		return fmt.Errorf("ridge: ranges of %d features for sums of %d", len(r), total.shape.Dim)
 	}
 	for c, count := range total.ClassCounts() {
 		if count != n {
@@ -75,6 +78,29 @@ func (p *path) checkRows(total *Sum) error {
 	return nil
 }
 
+// checkExact returns an error if a sum may have passed 2⁵³, from where on it need not be
+// exact. Sums of squares grow with each row, and no sum of products, of however few of
+// the rows, is larger than the root of the product of two of them.
+func checkExact(total *Sum) error {
+	d, k := total.shape.Dim, total.shape.Outputs
+	var largest float64
+	for i, t := 0, 0; i*blas.TileDim < d; i, t = i+1, t+i+2 {
+		rows := blas.TileRows(d, i)
+		for a := range rows {
+			largest = max(largest, total.tiles[t][a*rows+a])
+		}
+	}
+	squares := total.head[0] // of the 1 that gives column sums
+	for c := range k {
+		_, _, qq := total.moments(c)
+		squares = max(squares, float64(qq))
+	}
+	if !(largest < 1<<53) || !(math.Sqrt(largest)*math.Sqrt(squares) < 1<<53) {
+		return fmt.Errorf("ridge: sums of %d rows passed 2⁵³, up to where they are exact; take fewer rows, or a grid of 8 bits", total.Rows())
+	}
+	return nil
+}
+
 // mu is what λ puts on the diagonal of the system, in units of the grids.
 func (p *path) mu(y *system, lambda float64) float64 {
 	return y.n * lambda / (p.Step * p.Step)
@@ -84,6 +110,7 @@ func (p *path) mu(y *system, lambda float64) float64 {
 type tally struct {
 	held, heldRows   float64 // Σ squares and rows of the folds
 	train, trainRows float64 // likewise of what the weights were fitted to
+	rounding         float64 // what of held is the rounding of features
 	means            []float64
 	failed           string
 }
@@ -204,6 +231,7 @@ func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, tri
 		}
 		tally.held, tally.heldRows = tally.held+e, tally.heldRows+rows
 		tally.train, tally.trainRows = tally.train+y.trainError(mu, total, fold), tally.trainRows+y.n
+		tally.rounding += rows * squared(y.v) / 12
 		tally.means = append(tally.means, e/rows)
 		p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", number+1, p.Folds, lambda, p.squareUnit()*e/rows)
 	}
@@ -220,7 +248,8 @@ func (p *path) row(lambda float64, t tally) Row {
 	row.Train = unit * t.train / t.trainRows
 	row.StdErr = unit * standardError(t.means)
 	row.Folds = len(t.means)
-	if !finite([]float64{row.MSE, row.Train, row.StdErr}) {
+	row.Rounding = unit * t.rounding / t.heldRows
+	if !finite([]float64{row.MSE, row.Train, row.StdErr, row.Rounding}) {
 		return Row{Lambda: lambda, Failed: "errors beyond float64"}
 	}
 	return row
@@ -248,18 +277,26 @@ func (p *path) weights(fit *Fit, y *system) error {
 	if p.Grid != nil {
 		zero, step = 0, 1.0/maxTarget
 	}
-	b := make([]float64, k)
-	y.intercept(b)
+	intercept := make([]float64, k)
+	y.intercept(intercept)
 	fit.Intercept = make([]float32, k)
-	for c := range b {
-		fit.Intercept[c] = float32(zero + float64(step*b[c]))
+	for c, b := range intercept {
+		intercept[c] = zero + float64(step*b)
 	}
-	scale := step / p.Step
+	scale, r := step/p.Step, y.ranges
 	fit.Weights = make([]float32, k*d)
 	for j := range d {
 		for c, v := range y.v[j*k : (j+1)*k] {
-			fit.Weights[c*d+j] = float32(scale * v)
+			w := scale * v
+			if r.Half != nil {
+				w /= r.Half[j]
+				intercept[c] -= float64(w * r.Centre[j])
+			}
+			fit.Weights[c*d+j] = float32(w)
 		}
+	}
+	for c, b := range intercept {
+		fit.Intercept[c] = float32(b)
 	}
 	for _, s := range [][]float32{fit.Intercept, fit.Weights} {
 		for _, w := range s {
@@ -269,6 +306,14 @@ func (p *path) weights(fit *Fit, y *system) error {
 		}
 	}
 	return nil
+}
+
+// squared returns Σv².
+func squared(v []float64) (s float64) {
+	for _, x := range v {
+		s += float64(x * x)
+	}
+	return s
 }
 
 // choose returns the λ with the least error, the larger of two that are equal.

@@ -11,7 +11,7 @@
 // b = t̄ - Wᵀφ̄. Classes are coded one-vs-all: t_c = 1 for the row's class
 // and -1 for the others.
 //
-// Features enter on a grid of 8 bits and targets on one of 16 bits. All that is
+// Features enter on a grid of 8 bits, or of up to 16, and targets on one of 16 bits. All that is
 // summed over rows is then an integer, held exactly in float64: sums may be
 // added in any order, and subtracted again, without a bit of difference. So
 // equal data give equal models, however they were cut.
@@ -29,10 +29,7 @@ const (
 	MaxOutputs = 1 << 17
 )
 
-const (
-	maxFeature = 127            // |z| on the grid of features
-	maxTarget  = blas.MaxTarget // |q| on the grid of targets
-)
+const maxTarget = blas.MaxTarget // |q| on the grid of targets
 
 // Shape tells what a Sum is of: D features and k outputs, which are the classes,
 // or the targets if Regression is set.
@@ -64,13 +61,31 @@ func (s Shape) Bytes() int64 {
 	return 8 * n
 }
 
-// MaxRows is the largest number of rows whose sums are surely exact: above it
-// the largest entry that features and targets allow could pass 2⁵³.
-func (s Shape) MaxRows() int64 {
+// MaxRows is the largest number of rows whose sums are surely exact where features
+// are at most so many steps: above it the largest entry that features and targets
+// allow could pass 2⁵³.
+func (s Shape) MaxRows(most int) int64 {
 	if s.Regression {
-		return (1 << 53) / (maxFeature * maxTarget)
+		return (1 << 53) / int64(most*max(most, maxTarget))
 	}
-	return (1 << 53) / (maxFeature * maxFeature)
+	return (1 << 53) / int64(most*most)
+}
+
+// FineSteps is the number of steps from 0 to the bound on a grid of 16 bits. Their
+// sum over both sides, 55,440, is a multiple of all numbers up to 12, so that small whole
+// numbers which fill a range are points of its grid.
+const FineSteps = 27720
+
+// Fine returns the steps of the finest grid, up to FineSteps, on which the sums of so
+// many rows are surely exact. It is not below that of a grid of 8 bits.
+func (s Shape) Fine(rows int64) int {
+	most := FineSteps
+	for _, divisor := range []int{1, 2, 5, 11, 22, 55, 110} {
+		if most = FineSteps / divisor; s.MaxRows(most) >= rows {
+			return most
+		}
+	}
+	return max(most, blas.MostByte)
 }
 
 // width is the number of columns of the cross products: one per output, and in

@@ -4,22 +4,38 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
 // AutoLambda returns the values of λ that are tried where none is given: the
-// decades from 1e-8 to 1e-1, for features of norm about 1. Below them the grid
-// of 8 bits takes over: its rounding acts like a λ of about 1e-5/D.
+// decades from 1e-8 to 1e-1, for features of norm about 1. Below them a grid of 8 bits
+// takes over, see Floor.
 func AutoLambda() []float64 {
 	return []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
 }
+
+// SmallerLambda returns the values that follow those of AutoLambda, one after the other as
+// long as each does better than the one before, on a grid of 16 bits.
+func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
+
+// Floor returns the λ that the rounding of features to a grid of that step acts like:
+// the errors of rounding have variance Step²/12, and are independent of one another,
+// nearly, so that they add as much to the diagonal of the Gram matrix for each row.
+// For Fourier features on 8 bits it is 1e-5/D.
+func Floor(step float64) float64 { return step * step / 12 }
 
 // Options says what Solve is to fit.
 type Options struct {
 	// Lambda holds the values of λ to choose from, each finite and ≥ 0; it
 	// multiplies on the mean loss. At least one; several need Folds ≥ 2.
 	Lambda []float64
+
+	// Smaller has further values, each below the one before and all below Lambda. If
+	// the least of Lambda has the least held-out error, they are tried in this order until
+	// one does no better.
+	Smaller []float64
 
 	// Folds is the number of sums that Load gives, each row being in one of
 	// them. Cross-validation leaves out one after the other. With Folds ≤ 1
@@ -36,7 +52,11 @@ type Options struct {
 	// holds one value, and there is no validation.
 	Held, Given bool
 
-	Step    float64     // a feature is Step·byte; > 0
+	Step float64 // a feature is Step·number; > 0
+	// Ranges, where features have grids of their own: feature j is Centre_j +
+	// Half_j·Step·number. The zero value says that they have not.
+	Ranges Ranges
+
 	Grid    *TargetGrid // the grid of the targets; nil for classes
 	Classes []string    // names of the classes, for errors; may be nil
 	Threads int         // goroutines to compute with; < 1 means 1. The result does not depend on it
@@ -44,6 +64,10 @@ type Options struct {
 	// Progress is told of every system solved, in a line for people; may be nil.
 	Progress func(string)
 }
+
+// Ranges are the grids of features that have one each. Both slices are as long as
+// the features, or nil; halves are > 0.
+type Ranges struct{ Centre, Half []float64 }
 
 // Fit is a fitted linear model of k outputs on D features, which for a row of
 // features φ gives scores W_c·φ + b_c. Scores of classes are near 1 for the
@@ -66,6 +90,11 @@ type Row struct {
 	MSE    float64 `json:"mse"`       // mean over the rows of the folds, each predicted without its fold
 	StdErr float64 `json:"std_err"`   // of the folds' mean squared errors about their mean
 	Train  float64 `json:"train_mse"` // mean over the rows that the weights were fitted to
+
+	// Rounding is about what the rounding of features to their grid adds to MSE: a step
+	// off by e, of variance 1/12, moves a score by its weight times e. Predictions are of
+	// features that are not rounded.
+	Rounding float64 `json:"rounding,omitempty"`
 
 	// Folds is the number of folds that the errors are of, which are all that have rows.
 	Folds int `json:"folds"`
@@ -116,12 +145,16 @@ func Solve(opts Options) (*Fit, error) {
 	}
 	fit := &Fit{Lambda: opts.Lambda[0], Rows: total.Rows()}
 	y := newSystem(total.shape, opts.Threads)
+	y.measure(opts.Ranges)
 	if opts.Folds > 1 && !opts.Given {
 		p.descend = descends(total.shape) && total.Rows() >= descentRows*int64(total.shape.Dim)
 		if fit.Table, err = p.validateFolds(y, total); err != nil {
 			return nil, err
 		}
 		if fit.Lambda, err = choose(fit.Table); err != nil {
+			return nil, err
+		}
+		if err := p.descendFurther(fit, y, total); err != nil {
 			return nil, err
 		}
 	}
@@ -136,6 +169,25 @@ func Solve(opts Options) (*Fit, error) {
 		}
 	}
 	return fit, nil
+}
+
+// descendFurther tries the values of Smaller as long as they do better.
+func (p *path) descendFurther(fit *Fit, y *system, total *Sum) error {
+	for _, lambda := range p.Smaller {
+		if fit.Lambda > slices.Min(p.Lambda) {
+			return nil
+		}
+		p.Lambda = []float64{lambda}
+		rows, err := p.validateFolds(y, total)
+		if err != nil {
+			return err
+		}
+		fit.Table = append(rows, fit.Table...)
+		if fit.Lambda, err = choose(fit.Table); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fit fits the weights of fit, exactly, to the rows that are in total and not in
@@ -168,7 +220,7 @@ func (o *Options) validate() error {
 	if len(o.Lambda) == 0 {
 		return errors.New("ridge: no lambda given")
 	}
-	for _, l := range o.Lambda {
+	for _, l := range slices.Concat(o.Lambda, o.Smaller) {
 		if !(l >= 0) || math.IsInf(l, 0) {
 			return fmt.Errorf("ridge: lambda %g: want a finite number ≥ 0", l)
 		}
@@ -181,6 +233,9 @@ func (o *Options) validate() error {
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 0) {
 		return fmt.Errorf("ridge: feature step %g: want a finite number > 0", o.Step)
+	}
+	if len(o.Ranges.Centre) != len(o.Ranges.Half) || slices.ContainsFunc(o.Ranges.Half, func(h float64) bool { return !(h > 0) || math.IsInf(h, 0) }) {
+		return errors.New("ridge: ranges of features: want a centre and a finite half > 0 for each")
 	}
 	if o.Grid != nil {
 		return o.Grid.Validate()

@@ -256,6 +256,10 @@ func TestConstantTargetsGiveNoWeights(t *testing.T) {
 func TestSolveRefusesInASentence(t *testing.T) {
 	classes := Shape{Dim: 6, Outputs: 3}
 	good := draw(classes, 40, 2, 7)
+	huge := good.sum(good.all())
+	for huge.tiles[0][0] < 1<<53 {
+		huge.Merge(huge)
+	}
 	tests := []struct {
 		name string
 		opts func() Options
@@ -316,13 +320,9 @@ func TestSolveRefusesInASentence(t *testing.T) {
 		}, "ridge: errors beyond float64 at lambda 0.001, nor at any other given; raise lambda"},
 		{"too many rows", func() Options {
 			o := good.options(1)
-			s := good.sum(good.all())
-			for s.Rows() <= classes.MaxRows() {
-				s.Merge(s)
-			}
-			o.Folds, o.Load = 1, func(int) (*Sum, error) { return s, nil }
+			o.Folds, o.Load = 1, func(int) (*Sum, error) { return huge, nil }
 			return o
-		}, fmt.Sprintf("ridge: %d rows: sums are exact up to %d", 40<<34, classes.MaxRows())},
+		}, fmt.Sprintf("ridge: sums of %d rows passed 2⁵³, up to where they are exact; take fewer rows, or a grid of 8 bits", huge.Rows())},
 	}
 	for _, test := range tests {
 		_, err := Solve(test.opts())

@@ -98,7 +98,7 @@ func TestSquaresOfTargetsStayExactForAllRows(t *testing.T) {
 	sum := NewSum(shape)
 	sum.AddTargets(packBytes([]int8{127, -127, 127}, 3, 1), []int32{maxTarget, -maxTarget, maxTarget - 1}, 1)
 	want := [3]int64{3, maxTarget - 1, 2*maxTarget*maxTarget + (maxTarget-1)*(maxTarget-1)}
-	for sum.Rows()*2 <= shape.MaxRows() {
+	for sum.Rows()*2 <= shape.MaxRows(blas.MostByte) {
 		sum.Merge(sum)
 		for i := range want {
 			want[i] *= 2

@@ -13,7 +13,8 @@ import (
 //	(G_c + μI) V = R_c,   G_c = Σzzᵀ - s sᵀ/n,   R_c = Σzqᵀ - s tᵀ/n,
 //
 // with s = Σz, t = Σq and μ = nλ/Step². Weights in units of the data are
-// W = V·(target step)/(feature step).
+// W = V·(target step)/(feature step). Where features have ranges of their own, I is
+// diag(1/Half²), and weights are by Half·Step.
 //
 // One D×D square serves for every λ: G_c lies above its diagonal and in diag,
 // where the factorisation, which works in the lower triangle, leaves it alone.
@@ -28,15 +29,31 @@ type system struct {
 	diag    []float64 // the diagonal of G_c
 	v       []float64 // row-major D×k: R_c, then the solution
 	scratch []float64 // length D
+
+	ridge  []float64 // what μ is multiplied by, for each feature; 1 without ranges
+	ranges Ranges
 }
 
 func newSystem(shape Shape, threads int) *system {
 	d, k := shape.Dim, shape.Outputs
-	return &system{
+	y := &system{
 		shape: shape, threads: threads,
 		colSum: make([]float64, d), outSum: make([]float64, k),
 		square: blas.Make[float64](d * d), diag: make([]float64, d),
-		v: make([]float64, d*k), scratch: make([]float64, d),
+		v: make([]float64, d*k), scratch: make([]float64, d), ridge: make([]float64, d),
+	}
+	y.measure(Ranges{})
+	return y
+}
+
+// measure takes the ranges of the features.
+func (y *system) measure(r Ranges) {
+	y.ranges = r
+	for j := range y.ridge {
+		y.ridge[j] = 1
+		if r.Half != nil {
+			y.ridge[j] = 1 / float64(r.Half[j]*r.Half[j])
+		}
 	}
 }
 
@@ -105,7 +122,7 @@ func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
 	tiny := float64(d) * 0x1p-52
 	for i, g := range y.diag {
 		l := y.square[i*d+i]
-		if !(l*l > tiny*(g+mu)) {
+		if !(l*l > tiny*(g+float64(mu*y.ridge[i]))) {
 			return i, false
 		}
 	}
@@ -113,7 +130,7 @@ func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
 	return 0, true
 }
 
-// lower writes G_c + μI to the lower triangle of dst, D×D, which may be the square.
+// lower writes G_c + μ·diag(ridge) to the lower triangle of dst, D×D, which may be the square.
 func lower[T float32 | float64](y *system, dst []T, mu float64) {
 	d := y.shape.Dim
 	const block = 64
@@ -127,7 +144,7 @@ func lower[T float32 | float64](y *system, dst []T, mu float64) {
 			}
 		}
 		for r := i * block; r < last; r++ {
-			dst[r*d+r] = T(y.diag[r] + mu)
+			dst[r*d+r] = T(y.diag[r] + float64(mu*y.ridge[r]))
 		}
 	})
 }
@@ -177,7 +194,7 @@ func (y *system) trainError(mu float64, total, out *Sum) float64 {
 				r -= out.cross[j*w+c]
 			}
 			r -= s * y.outSum[c] / y.n
-			e -= float64(v * (r + float64(mu*v)))
+			e -= float64(v * (r + float64(mu*y.ridge[j]*v)))
 		}
 	}
 	return max(e, 0)

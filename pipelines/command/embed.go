@@ -39,6 +39,7 @@ along the first two components.`,
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory to make; it must not exist.")
 	fs.IntVar(&o.Components, "components", pipelines.DefaultComponents, "Number of components.")
+	fs.StringVar(&o.Grid, "grid", "auto", "Bits of the grid on which features are added up: 8; 16, which takes four times as long; auto takes 16 unless rows × features² is beyond 4·10¹².")
 	fs.StringVar(&o.Picture, "picture", "", "File for a picture of a sample of the rows along the first two components, .png or .svg.")
 	flags.register(fs)
 	flags.jobs.register(fs)

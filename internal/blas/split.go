@@ -1,0 +1,109 @@
+package blas
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A feature of more than 127 steps is z = 254·h + l with |h|, |l| ≤ 127, so that
+// sums of products of such features are sums of products of bytes, as exact as
+// those:
+//
+//	zz' = 254²·hh' + 254·(hl' + lh') + ll'
+//
+// Features of at most 127 steps have h = 0. Whether a block is split changes what
+// it costs, four times as much, and nothing of what is added up.
+
+const (
+	// MostByte is the largest number of steps that takes one byte.
+	MostByte = 127
+	// MaxSteps is the largest number of steps of a feature.
+	MaxSteps = limbBase*MostByte + limbBase/2 - 1
+
+	limbBase = 254
+)
+
+// limb holds the high limbs of a block in which there are some.
+type limb struct {
+	mu   sync.Mutex
+	data []int8 // as Bytes.data, or nil
+	used atomic.Bool
+}
+
+// reset makes all of them 0.
+func (h *limb) reset() {
+	if h.used.Load() {
+		clear(h.data)
+		h.used.Store(false)
+	}
+}
+
+// use returns the memory of the limbs, zero where it was not used yet.
+func (h *limb) use(size int) []int8 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.data == nil {
+		h.data = Make[int8](size)
+	}
+	h.used.Store(true)
+	return h.data
+}
+
+// split is QuantizeRows for numbers of up to MaxSteps steps.
+func (b *Bytes) split(first int, z []float32, rows int, f float32) (cut int64) {
+	high := b.high.use(len(b.data))
+	for q := range (rows + 3) / 4 {
+		left := min(4, rows-4*q)
+		for p := range (b.d + lanes - 1) / lanes {
+			at := p*panelBytes + (first/4+q)*64
+			lo, hi := (*[64]int8)(b.data[at:]), (*[64]int8)(high[at:])
+			if left < 4 {
+				*lo, *hi = [64]int8{}, [64]int8{}
+			}
+			for r := range left {
+				row := z[(4*q+r)*b.d+p*lanes:]
+				row = row[:min(lanes, b.d-p*lanes)]
+				for c, x := range row {
+					v := float32(x * f)
+					if !(abs32(v) < MaxSteps+0.5) {
+						cut++
+						// Comparisons, not min and max, which differ on NaN.
+						switch {
+						case v > 0:
+							v = MaxSteps
+						case v < 0:
+							v = -MaxSteps
+						default:
+							v = 0
+						}
+					}
+					const toEven = 0x1.8p52
+					i := int32(float64(v) + toEven - toEven)
+					h := int32(uint32(i+limbBase*128+limbBase/2)/limbBase) - 128
+					lo[4*c+r], hi[4*c+r] = int8(i-limbBase*h), int8(h)
+				}
+				for c := len(row); c < lanes; c++ {
+					lo[4*c+r], hi[4*c+r] = 0, 0
+				}
+			}
+		}
+	}
+	return cut
+}
+
+// gramSplit is a level's gram for a block of two limbs; t is scratch of lanes×width.
+func gramSplit(l *level, t []float64, op *operand, a, b, panels int) {
+	clear(t)
+	l.gram(t, width, op, a+panels, b+panels)
+	scaleBy(t, limbBase)
+	l.gram(t, width, op, a+panels, b)
+	l.gram(t, width, op, a, b+panels)
+	scaleBy(t, limbBase)
+	l.gram(t, width, op, a, b)
+}
+
+func scaleBy(t []float64, f float64) {
+	for i := range t {
+		t[i] *= f
+	}
+}

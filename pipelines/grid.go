@@ -1,0 +1,102 @@
+package pipelines
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// Grids lists what --grid takes.
+var Grids = []string{"auto", "8", "16"}
+
+// Sums over rows are of features on a grid of 8 bits, which is fast, or of 16. Rounding
+// to 8 bits acts like a λ of 1e-5/D for Fourier features, so jobs that take a smaller
+// λ want 16, and so do raw columns with few large numbers among many small ones.
+
+// smallGram is up to how many products of features, rows × D², 16 bits are taken at
+// once: what they cost is not felt.
+var smallGram = 0x1p35
+
+const (
+	// againGram and againRows are up to where the rows are added up again on 16 bits if
+	// the λ that was chosen is at the floor of 8: a minute of a core.
+	againGram = 1 << 42
+	againRows = 1 << 22
+	// floorFactor times the floor is the least λ that the rounding of features leaves
+	// as it is.
+	floorFactor = 10
+)
+
+func validGrid(grid string) error {
+	switch grid {
+	case "", "auto", "8", "16":
+		return nil
+	}
+	return usage("--grid must be auto, 8 or 16 (have %q)", grid)
+}
+
+// products is rows × D².
+func products(rows int64, dim int) float64 {
+	return float64(rows) * float64(dim) * float64(dim)
+}
+
+// fine is the number of steps of a grid of 16 bits, fewer where rows are so many that
+// their sums would not be exact, or features go far beyond what the sample's have.
+func (t *training) fine() int {
+	shape := ridge.Shape{Dim: t.recipe.dim, Outputs: 1, Regression: t.target != nil && t.target.Grid != nil}
+	return max(blas.MostByte, int(float64(shape.Fine(t.counts.Used))/math.Max(1, t.recipe.reach)))
+}
+
+// steps is the number of steps of the grid that a job begins with; with small, as many
+// products as that are few.
+func (t *training) steps(grid string, small float64) int {
+	switch {
+	case grid == "8":
+		return blas.MostByte
+	case grid == "16", t.recipe.family.ranged, products(t.counts.Used, t.recipe.dim) <= small:
+		return t.fine()
+	}
+	return blas.MostByte
+}
+
+// atFloor tells whether a λ is so small that rounding features to 8 bits changes what
+// it does.
+func (t *training) atFloor(lambda float64) bool { return lambda <= floorFactor*t.floor }
+
+// again tells whether rows are few enough to be added up once more.
+func (t *training) again() bool {
+	return t.counts.Used <= againRows && products(t.counts.Used, t.recipe.dim) <= againGram
+}
+
+// gridText names a grid for people.
+func gridText(most int) string {
+	if most == blas.MostByte {
+		return "8 bits"
+	}
+	bits := 1 + int(math.Ceil(math.Log2(float64(most))))
+	return fmt.Sprintf("%d bits (%s steps to either side)", bits, groups(int64(most)))
+}
+
+// gridNotes tells what the grid has to do with the figures of a fit by sums.
+func (t *training) gridNotes() (notes []string) {
+	l := t.learner
+	if l.Steps == 0 {
+		return nil
+	}
+	if t.atFloor(l.Lambda) {
+		hint := "--grid 16 has a finer one"
+		if l.Steps != blas.MostByte {
+			hint = "there is no finer one"
+		}
+		notes = append(notes, fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g, which lambda %g is not told from; %s",
+			gridText(l.Steps), t.floor, l.Lambda, hint))
+	}
+	for _, row := range l.Table {
+		if row.Lambda == l.Lambda && row.Rounding > 0.01*row.MSE {
+			notes = append(notes, fmt.Sprintf("held-out errors are of rounded features; of features that are not, as the model predicts from, that of lambda %g is about %.3g less", l.Lambda, row.Rounding))
+		}
+	}
+	return notes
+}
