@@ -99,7 +99,4 @@ require (
 	google.golang.org/grpc v1.83.2 // indirect
 )
 
-tool (
-	github.com/apache/beam/sdks/v2/go/cmd/prism
-	github.com/apache/beam/sdks/v2/go/container
-)
+tool github.com/apache/beam/sdks/v2/go/container

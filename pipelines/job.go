@@ -3,6 +3,12 @@
 // it. A job builds a graph of transforms for each pass over the data, runs it on
 // a Beam runner, and decides between passes; what a pass has finished stands in
 // the job's work directory, so that a job which was stopped can go on.
+//
+// A job runs in the process that calls it and opens no port. It prints nothing but to
+// JobOptions.Log, leaves the loggers of the program alone, save that Beam's log lines
+// about the job are dropped unless Engine.Verbose is set, and never ends the process.
+// The runners universal, flink and dataflow start the program again as a worker:
+// such a program calls flag.Parse and then beam.Init at the beginning of main.
 package pipelines
 
 import (

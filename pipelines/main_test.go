@@ -8,18 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	//lint:ignore SA1019 the direct runner is the fastest on one machine; nothing here depends on it alone
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
-
+	"github.com/bochner-ml/bochner/internal/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/sample"
 )
 
 func TestMain(m *testing.M) {
-	Quiet()
-	beam.Init()
+	RegisterRunner(Runner{Name: "prism", Lanes: prismtest.Lanes, Run: prismtest.Run})
 	os.Exit(m.Run())
 }
 

@@ -5,8 +5,6 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"os"
 	"runtime"
@@ -15,7 +13,6 @@ import (
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
 	"github.com/bochner-ml/bochner/transforms"
@@ -23,7 +20,7 @@ import (
 
 // Engine says where and how pipelines run. It changes no result.
 type Engine struct {
-	Runner  string // direct (default), prism, universal, flink or dataflow
+	Runner  string // direct (default), universal, flink or dataflow
 	Lanes   int    // parallel chains over the data; 0 chooses for the runner
 	Threads int    // of the algebra in each lane; 0 chooses for the runner
 	Verbose bool   // let Beam's own log lines through
@@ -32,16 +29,13 @@ type Engine struct {
 	note         func(format string, args ...any)
 }
 
-// runners are those that the program is linked with. Beam ends the process at
-// the name of another.
-var runners = []string{"direct", "prism", universal, flink, dataflow}
-
 // remoteLanes is how many lanes a cluster gets where nothing else is said.
 const remoteLanes = 8
 
 // inProcess tells whether the workers are goroutines of this process.
 func (e Engine) inProcess() bool {
-	return e.Runner == "direct" || e.Runner == "prism"
+	_, registered := local[e.Runner]
+	return e.Runner == direct || registered
 }
 
 // countsRows tells whether transforms.RowsRead counts what the workers read.
@@ -51,24 +45,21 @@ func (e Engine) countsRows() bool {
 
 func (e Engine) withDefaults() Engine {
 	if e.Runner == "" {
-		e.Runner = "direct"
+		e.Runner = direct
 	}
 	cores := runtime.GOMAXPROCS(0)
 	e.solveThreads = e.Threads
-	switch e.Runner {
-	case "direct":
+	switch r, registered := local[e.Runner]; {
+	case e.Runner == direct:
 		e.Lanes = 1 // one goroutine does everything, one lane after the other
 		if e.Threads == 0 {
 			e.Threads = cores
 		}
-	case "prism":
-		if e.Lanes == 0 {
-			e.Lanes = min(cores, 8) // prism runs at most 8 bundles at a time
-		}
+	case e.Lanes != 0:
+	case registered:
+		e.Lanes = max(1, min(cores, r.Lanes))
 	default:
-		if e.Lanes == 0 {
-			e.Lanes = remoteLanes
-		}
+		e.Lanes = remoteLanes
 	}
 	if e.Threads == 0 {
 		e.Threads = 1
@@ -77,8 +68,11 @@ func (e Engine) withDefaults() Engine {
 }
 
 func (e Engine) validate() error {
-	if e.Runner != "" && !slices.Contains(runners, e.Runner) {
-		return usage("unknown runner %q%s; have %s", e.Runner, DidYouMean(e.Runner, runners), strings.Join(runners, ", "))
+	if have := runners(); e.Runner != "" && !slices.Contains(have, e.Runner) {
+		if e.Runner == "prism" {
+			return usage("--runner prism is gone: its server could be reached from other machines, by anyone, and ran what they sent; --runner direct is as fast")
+		}
+		return usage("unknown runner %q%s; have %s", e.Runner, DidYouMean(e.Runner, have), strings.Join(have, ", "))
 	}
 	if *jobopts.Async {
 		return usage("--async: a job of several pipelines must wait for each of them")
@@ -86,8 +80,8 @@ func (e Engine) validate() error {
 	if e.Lanes < 0 || e.Threads < 0 {
 		return usage("--lanes and --threads must be 0 (choose) or more")
 	}
-	if e.Runner == "direct" && e.Lanes > 1 {
-		return usage("--lanes: the direct runner has one lane; use --threads, or --runner prism")
+	if (e.Runner == "" || e.Runner == direct) && e.Lanes > 1 {
+		return usage("--lanes: the direct runner has one lane; use --threads")
 	}
 	if e.Runner == dataflow {
 		return validDataflow()
@@ -108,12 +102,14 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 	if err := e.workerBinary(); err != nil {
 		return err
 	}
+	initBeam()
+	ctx = e.withLog(ctx)
 	p, s := beam.NewPipelineWithRoot()
 	build(s)
 	if e.Runner == dataflow {
 		return e.failure(e.runDataflow(ctx, p))
 	}
-	if e.Runner == "prism" || jobopts.IsLoopback() {
+	if e.Runner != direct && e.inProcess() || jobopts.IsLoopback() {
 		defer tempDir.borrow()()
 	}
 	if e.viaServer() {
@@ -121,9 +117,7 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		// Prism panics on a context that has a deadline; this one has none.
-		_, err := beam.Run(context.WithoutCancel(ctx), e.Runner, p)
-		done <- err
+		done <- runLocal(context.WithoutCancel(ctx), e.Runner, p) // a deadline makes prism panic
 	}()
 	select {
 	case err := <-done:
@@ -198,27 +192,4 @@ func (e Engine) workerBinary() error {
 	}
 	*jobopts.WorkerBinary = binary
 	return nil
-}
-
-// Quiet sends the log of Beam and its runners away, but for warnings.
-func Quiet() {
-	beamlog.SetLogger(warnings{})
-	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-}
-
-type warnings struct{}
-
-func (warnings) Log(ctx context.Context, sev beamlog.Severity, calldepth int, msg string) {
-	var fault *transforms.Fault
-	if errors.As(transforms.FindFault(errors.New(msg)), &fault) {
-		return // it is the job's error too
-	}
-	if sev >= beamlog.SevWarn && !slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(msg, n) }) {
-		os.Stderr.WriteString("beam: " + msg + "\n")
-	}
-}
-
-// noise is what Beam warns of without need.
-var noise = []string{
-	"bundle inst", // why a job failed, which is its error too
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	//lint:ignore SA1019 the direct runner is the fastest on one machine; nothing here depends on it alone
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+
+	"github.com/bochner-ml/bochner/internal/prismtest"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -116,7 +117,7 @@ func (f *failFn) ProcessElement([]byte) (int, error) {
 // runners are those of this process.
 var runners = map[string]func(context.Context, *beam.Pipeline) (beam.PipelineResult, error){
 	"direct": direct.Execute,
-	"prism":  prism.Execute,
+	"prism":  prismtest.Execute,
 }
 
 func TestFaultsComeThroughTheRunners(t *testing.T) {

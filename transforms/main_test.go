@@ -2,8 +2,6 @@ package transforms
 
 import (
 	"context"
-	"io"
-	"log/slog"
 	"os"
 	"testing"
 
@@ -18,7 +16,6 @@ func TestMain(m *testing.M) {
 	}
 	os.Setenv("TMPDIR", dir)
 	beamlog.SetLogger(silent{})
-	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	beam.Init()
 	code := m.Run()
 	os.RemoveAll(dir)

@@ -164,7 +164,7 @@ func lastState(t *testing.T, pass, runner string, n, job int, lanes, threads int
 	for first := 0; first < n; first += job {
 		p, s := beam.NewPipelineWithRoot()
 		Rounds(s, Scan{Pass: pass, Lanes: lanes, Threads: threads, Spread: lanes > 2}, first, min(job, n-first), keep)
-		if _, err := beam.Run(context.Background(), runner, p); err != nil {
+		if _, err := runners[runner](context.Background(), p); err != nil {
 			t.Fatal(err)
 		}
 	}

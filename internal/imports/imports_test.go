@@ -20,7 +20,7 @@ var floors = []string{"internal", "io", "features", "models", "transforms", "pip
 
 // only lists what may import a library that has its place.
 var only = map[string][]string{
-	"github.com/apache/beam/sdks/v2": {"transforms", "pipelines", "local"},
+	"github.com/apache/beam/sdks/v2": {"transforms", "pipelines", "local", "internal/prismtest"},
 	"github.com/spf13/cobra":         {"pipelines/command"},
 	"cloud.google.com/go/storage":    {"io/storage"},
 }

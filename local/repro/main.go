@@ -17,11 +17,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
-	_ "github.com/bochner-ml/bochner/pipelines/command" // its runners
 )
 
 func main() {
@@ -60,9 +57,6 @@ func run() error {
 	if err := os.MkdirAll(e.out, 0o777); err != nil {
 		return err
 	}
-	flag.CommandLine.Parse(nil)
-	beam.Init()
-	pipelines.Quiet()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	switch os.Args[1] {

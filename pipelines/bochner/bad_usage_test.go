@@ -25,7 +25,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"unknown flag", train, []string{"--lamda", "1"}, []string{`unknown flag: --lamda (did you mean "lambda"?)`}},
 		{"unknown flag like none", train, []string{"--temperature", "1"}, []string{"unknown flag: --temperature\n"}},
 		{"unknown learner", train, []string{"--learner", "rigde"}, []string{`unknown learner "rigde"`, "have ridge"}},
-		{"unknown runner", train, []string{"--runner", "prsim"}, []string{`unknown runner "prsim" (did you mean "prism"?)`}},
+		{"unknown runner", train, []string{"--runner", "flnik"}, []string{`unknown runner "flnik" (did you mean "flink"?)`}},
 		{"unknown task", train, []string{"--task", "ranking"}, []string{`--task must be auto, classification or regression (have "ranking")`}},
 		{"unknown form", train, []string{"--form", "pair"}, []string{"--form", `"pair"`, "paired"}},
 		{"lambda of text", train, []string{"--lambda", "small"}, []string{`--lambda: "small" is not a number`}},

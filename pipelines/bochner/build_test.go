@@ -7,18 +7,25 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/pipelines"
 )
 
 // binary is the program as users have it: built statically, once for all tests.
 var binary string
 
+// withPrism names this test program where it is to be bochner with a further runner,
+// Beam's prism. Users do not have it: see package prismtest.
+const withPrism = "bochner-with-prism"
+
 func TestMain(m *testing.M) {
-	if os.Getenv("BOCHNER_TEST_MAIN") != "" {
-		// Links the program into the test, which go test would otherwise not run
-		// again when only the program has changed.
+	if filepath.Base(os.Args[0]) == withPrism {
+		pipelines.RegisterRunner(pipelines.Runner{Name: "prism", Lanes: prismtest.Lanes, Run: prismtest.Run})
 		main()
 	}
 	code, err := runTests(m)
@@ -37,6 +44,13 @@ func runTests(m *testing.M) (int, error) {
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "bochner")
 	if err := build(binary, "."); err != nil {
+		return 0, err
+	}
+	self, err := os.Executable()
+	if err == nil {
+		err = os.Symlink(self, filepath.Join(dir, withPrism))
+	}
+	if err != nil {
 		return 0, err
 	}
 	return m.Run(), nil
@@ -63,7 +77,11 @@ type result struct {
 
 // program returns the program with arguments, to run in dir.
 func program(dir string, args ...string) *exec.Cmd {
-	cmd := exec.Command(binary, args...)
+	name := binary
+	if i := slices.Index(args, "--runner"); i >= 0 && slices.Contains(args[i:], "prism") {
+		name = filepath.Join(filepath.Dir(binary), withPrism)
+	}
+	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Minute
 	return cmd

@@ -20,27 +20,43 @@ import (
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/container/pool"
+
+	"github.com/bochner-ml/bochner/internal/prismtest"
 )
 
 // poolVariable tells the test binary to be a pool of worker processes; its value
-// is what the pool starts. Beam's own command for that has a fixed port.
-const poolVariable = "BOCHNER_TEST_POOL"
+// is what the pool starts. serverVariable tells it to be prism's job server. Beam's own
+// programs for that are open to other machines.
+const (
+	poolVariable   = "BOCHNER_TEST_POOL"
+	serverVariable = "BOCHNER_TEST_SERVER"
+)
 
 func init() {
-	boot := os.Getenv(poolVariable)
-	if boot == "" {
-		return
+	switch {
+	case os.Getenv(serverVariable) != "":
+		endpoint, err := prismtest.Serve(context.Background())
+		if err == nil {
+			fmt.Println("serving at", endpoint)
+			select {}
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	case os.Getenv(poolVariable) != "":
+		p, err := pool.New(context.Background(), 0, os.Getenv(poolVariable))
+		if err == nil {
+			err = prismtest.Close()
+		}
+		if err == nil {
+			err = p.ServeAndWait()
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	p, err := pool.New(context.Background(), 0, boot)
-	if err == nil {
-		err = p.ServeAndWait()
-	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
 }
 
 // cluster is a job server and a pool of worker processes, all on this machine:
-// Beam's prism as a server, and its boot program, which fetches the program from
+// Beam's prism as a server, and Beam's boot program, which fetches the program from
 // the server and starts it as a worker.
 type cluster struct {
 	program  string // the binary under test, with bytes at its end that no other has
@@ -53,10 +69,9 @@ type cluster struct {
 }
 
 var buildBeam = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-o", filepath.Dir(binary)+"/",
-		"github.com/apache/beam/sdks/v2/go/cmd/prism", "github.com/apache/beam/sdks/v2/go/container")
+	cmd := exec.Command("go", "build", "-o", filepath.Dir(binary)+"/", "github.com/apache/beam/sdks/v2/go/container")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building Beam's programs: %w\n%s", err, text)
+		return fmt.Errorf("building Beam's boot program: %w\n%s", err, text)
 	}
 	return nil
 })
@@ -90,15 +105,16 @@ func newCluster(t *testing.T) *cluster {
 	}
 	t.Cleanup(func() { c.tidy(t) }) // when all processes have ended
 
-	server := exec.Command(filepath.Join(bin, "prism"), "--job_port=0", "--serve_http=false", "--log_kind=text")
-	server.Dir = filepath.Join(dir, "server")
-	port, group := c.start(t, server, filepath.Join(dir, "server.log"), `endpoint=localhost:(\d+)`)
-	c.endpoint, c.server = "localhost:"+port, group
-
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := exec.Command(self)
+	server.Dir = filepath.Join(dir, "server")
+	server.Env = []string{serverVariable + "=1"}
+	port, group := c.start(t, server, filepath.Join(dir, "server.log"), `serving at localhost:(\d+)`)
+	c.endpoint, c.server = "localhost:"+port, group
+
 	workers := exec.Command(self)
 	workers.Dir = filepath.Join(dir, "worker")
 	workers.Env = []string{poolVariable + "=" + boot}
@@ -114,7 +130,7 @@ func (c *cluster) start(t *testing.T, cmd *exec.Cmd, log, pattern string) (found
 	// A shell at the head of the group kills it when its input ends, which it does
 	// however this process ends.
 	name := cmd.Path
-	args := append([]string{"sh", "-c", `"$@" & read _; kill -KILL 0`, "sh"}, cmd.Args...)
+	args := append([]string{"sh", "-c", `("$@"; echo "ended: $?") & read _; kill -KILL 0`, "sh"}, cmd.Args...)
 	cmd.Path, cmd.Args = "/bin/sh", args
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -145,14 +161,15 @@ func (c *cluster) start(t *testing.T, cmd *exec.Cmd, log, pattern string) (found
 		t.Errorf("processes still run: %v", processes(group))
 	})
 	expr := regexp.MustCompile(pattern)
-	for range 300 {
+	for {
 		if m := expr.FindStringSubmatch(read(t, log)); m != nil {
 			return m[1], group
 		}
-		time.Sleep(50 * time.Millisecond)
+		if strings.Contains(read(t, log), "ended: ") {
+			t.Fatalf("%s did not say its port:\n%s", name, read(t, log))
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
-	t.Fatalf("%s did not say its port within 15 s:\n%s", name, read(t, log))
-	return "", 0
 }
 
 // copies returns the copies of the program that Beam's boot has left in /tmp,

@@ -92,7 +92,7 @@ func places(t *testing.T) (list []place) {
 		on := func(name string, flags ...string) place {
 			return place{name: name, job: func(dir string, args ...string) *exec.Cmd { return program(dir, append(args, flags...)...) }}
 		}
-		list = []place{on("direct"), on("prism", "--runner", "prism")}
+		list = []place{on("direct")}
 		for _, lanes := range []string{"1", "2", "4"} {
 			list = append(list, place{"prism server and pool, lanes: " + lanes, func(dir string, args ...string) *exec.Cmd {
 				return server.job(dir, append(args, "--lanes", lanes)...)

@@ -11,18 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/pipelines"
 )
-
-func TestMain(m *testing.M) {
-	pipelines.Quiet()
-	beam.Init()
-	os.Exit(m.Run())
-}
 
 // execute runs the command line and returns its exit code and what it printed.
 func execute(args ...string) (code int, stdout, stderr string) {
@@ -113,7 +106,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		for _, args := range [][]string{{cmd.Name(), "--help"}, {"help", cmd.Name()}} {
 			out := must(t, args...)
 			if cmd.Name() == "runner" {
-				for _, word := range []string{"--runner prism", "--worker_binary", "--endpoint"} {
+				for _, word := range []string{"--runner universal", "--worker_binary", "--endpoint"} {
 					if !strings.Contains(out, word) {
 						t.Errorf("%v: %q is missing", args, word)
 					}

@@ -5,11 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/exec/optimized" // faster built-in types
-	//lint:ignore SA1019 the direct runner is the fastest on one machine; nothing here depends on it alone
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -41,7 +36,7 @@ type jobFlags struct {
 }
 
 func (f *jobFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.opts.Engine.Runner, "runner", "direct", "Beam runner: direct (this process), prism (this process, in parallel lanes), universal (a job server at --endpoint), dataflow (Google Cloud). See bochner help runner.")
+	fs.StringVar(&f.opts.Engine.Runner, "runner", "direct", "Beam runner: direct (this process), universal and flink (a job server at --endpoint), dataflow (Google Cloud). See bochner help runner.")
 	fs.IntVar(&f.opts.Engine.Lanes, "lanes", 0, "Parallel chains over the data; 0 chooses for the runner. Does not change results.")
 	fs.IntVar(&f.opts.Engine.Threads, "threads", 0, "Threads of the algebra in each lane; 0 chooses for the runner. Does not change results.")
 	fs.StringVar(&f.opts.Work, "work", "", "Work directory, new or empty; by default a hidden one beside what the job makes. It is removed when the job has succeeded.")
@@ -57,9 +52,6 @@ func (f *jobFlags) register(fs *pflag.FlagSet) {
 
 // job returns the options with notes to the command's standard error.
 func (f *jobFlags) job(cmd *cobra.Command) pipelines.JobOptions {
-	if !f.opts.Engine.Verbose {
-		pipelines.Quiet()
-	}
 	if !f.quiet {
 		f.opts.Log = cmd.ErrOrStderr()
 	}
@@ -99,15 +91,15 @@ const runnerText = `Every job runs on a Beam runner. The runner changes how fast
 result.
 
   --runner direct     In this process, one lane; the algebra takes all cores.
-                      The default, and the fastest on one machine.
-  --runner prism      In this process, in parallel lanes (--lanes, by default one
-                      for each core, at most 8) that exchange encoded data as a
-                      cluster's workers do.
+                      The default, and the fastest on one machine. It opens no
+                      port.
   --runner universal  On the job server at --endpoint: a standalone prism or
                       Spark. Workers must see the data, the model and the work
                       directory under the same names. The program passes itself to
                       the workers as --worker_binary, which takes a static build
-                      (CGO_ENABLED=0, as make build does).
+                      (CGO_ENABLED=0, as make build does). Whoever reaches the port
+                      of a job server or of a worker pool can run programs there;
+                      prism's are open on all interfaces.
   --runner flink      The same on the job server of Flink, which deals the lanes to
                       its tasks.
   --runner dataflow   On Google Cloud Dataflow, in --project and --region. Data,

@@ -1,0 +1,46 @@
+// Command train shows how a Go program trains with the public packages: it fits a model
+// to a CSV file whose last column is the label, and scores it on another.
+//
+//	train TRAIN.csv TEST.csv MODEL
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines"
+)
+
+func main() {
+	accuracy, err := run(context.Background(), os.Args[1], os.Args[2], os.Args[3])
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Printf("accuracy %.3f\n", accuracy)
+}
+
+func run(ctx context.Context, train, test, model string) (accuracy float64, err error) {
+	_, err = pipelines.Train(ctx, pipelines.TrainOptions{
+		MapOptions: pipelines.MapOptions{
+			Data:   dataset.Options{Data: []string{train}, Label: "-1"},
+			Kernel: pipelines.KernelOptions{Features: 128},
+			Seed:   1,
+		},
+		Model:  model,
+		Lambda: pipelines.LambdaOptions{Path: []float64{1e-6}},
+	})
+	if err != nil {
+		return 0, err
+	}
+	result, err := pipelines.Evaluate(ctx, pipelines.EvaluateOptions{
+		Model: model,
+		Data:  dataset.Options{Data: []string{test}, Label: "-1"},
+	})
+	if err != nil {
+		return 0, err
+	}
+	return result.Classes.Accuracy, nil
+}

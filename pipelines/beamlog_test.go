@@ -1,0 +1,50 @@
+package pipelines
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+)
+
+// What a Go program has as its log stays, and hears nothing of our jobs.
+func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
+	var heard strings.Builder
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	theirs := slog.New(slog.NewTextHandler(&heard, nil))
+	slog.SetDefault(theirs)
+	dir := t.TempDir()
+	data := dataset.Options{Data: []string{filepath.Join(dir, "data.csv")}, Label: "y"}
+	if _, err := Generate(ctx, GenerateOptions{Set: "moons", Rows: 100, Seed: 1, Noise: -1, Out: data.Data[0]}); err != nil {
+		t.Fatal(err)
+	}
+	train := func(verbose bool) {
+		t.Helper()
+		_, err := Train(ctx, TrainOptions{
+			MapOptions: MapOptions{Data: data, Kernel: KernelOptions{Features: 16}, Seed: 1, Job: JobOptions{Engine: Engine{Verbose: verbose}}},
+			Model:      filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{1e-6}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	train(false)
+	if slog.Default() != theirs || heard.Len() > 0 {
+		t.Errorf("replaced: %v; heard %q", slog.Default() != theirs, heard.String())
+	}
+	train(true)
+	if !strings.Contains(heard.String(), "direct runner") {
+		t.Errorf("with Verbose, heard %q", heard.String())
+	}
+	heard.Reset()
+	beamlog.Info(context.Background(), "of a pipeline of their own")
+	if !strings.Contains(heard.String(), "of a pipeline of their own") {
+		t.Errorf("of the program's own pipelines, heard %q", heard.String())
+	}
+}
