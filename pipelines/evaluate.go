@@ -37,6 +37,8 @@ type EvaluateResult struct {
 	Aside   []dataset.SetAside  `json:"set_aside,omitempty"` // the first rows that cannot be used
 	Classes *score.ClassReport  `json:"classes,omitempty"`   // of a classifier
 	Targets *score.TargetReport `json:"targets,omitempty"`   // of a regression
+	// UnseenLabels are the labels that the model never saw, the most frequent first.
+	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
 	// Probabilities is of a classifier that has them.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
 	Gate          string             `json:"gate,omitempty"` // that was passed
@@ -112,6 +114,11 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if classes {
 		report := scores.Hits.Report(manifest.Vocabulary.Classes)
 		result.Classes = &report
+		result.UnseenLabels = unseenLabels(&scores.Unseen)
+		if report.Unseen > 0 && report.Unseen == report.Rows {
+			return nil, refuse("pipelines: none of the %s rows has a label that the model %s knows: labels are %s; its classes are %s",
+				groups(report.Rows), o.Model, someUnseen(result.UnseenLabels), someOf(manifest.Vocabulary.Classes))
+		}
 		if scores.Chances != nil {
 			result.Probabilities = probabilityReport(report.Rows, scores.Chances)
 		}
@@ -137,6 +144,9 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	writeAside(&b, r.Aside)
 	if r.Classes != nil {
 		r.Classes.WriteTo(&b)
+		if len(r.UnseenLabels) > 0 {
+			fmt.Fprintf(&b, "\nlabels that the model never saw: %s\n", someUnseen(r.UnseenLabels))
+		}
 	} else {
 		r.Targets.WriteTo(&b)
 	}

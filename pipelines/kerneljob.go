@@ -198,7 +198,7 @@ func (r *CompareResult) chart() picture.Lines {
 		for _, p := range c.Points {
 			s.X = append(s.X, float64(p.Features))
 			s.Y = append(s.Y, p.RMSE.Mean)
-			s.Half = append(s.Half, p.RMSE.Half)
+			s.Low, s.High = append(s.Low, p.RMSE.Mean-p.RMSE.Half), append(s.High, p.RMSE.Mean+p.RMSE.Half)
 		}
 		chart.Series = append(chart.Series, s)
 	}

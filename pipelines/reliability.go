@@ -3,7 +3,6 @@ package pipelines
 import (
 	"fmt"
 	"io"
-	"math"
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/models/calibrate"
@@ -32,28 +31,24 @@ func (r *ProbabilityReport) write(w io.Writer) {
 	}
 	fmt.Fprintln(w, "rows by the probability of the most probable class, its mean, and the share that is of this class:")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "probability\trows\tmean\tright\t± se\t\n")
+	fmt.Fprintf(tw, "probability\trows\tmean\tright\t95 %% interval\t\n")
 	for _, b := range r.Bins {
 		if b.Rows > 0 {
-			fmt.Fprintf(tw, "%g to %g\t%d\t%.4f\t%.4f\t%.4f\t\n", b.Low, b.High, b.Rows, b.Confidence, b.Accuracy, shareError(b))
+			fmt.Fprintf(tw, "%g to %g\t%d\t%.4f\t%.4f\t%.4f to %.4f\t\n", b.Low, b.High, b.Rows, b.Confidence, b.Accuracy, b.AccuracyLow, b.AccuracyHigh)
 		}
 	}
 	tw.Flush()
 }
 
-// shareError is the standard error √(p(1−p)/n) of the share that is right.
-func shareError(b calibrate.Bin) float64 {
-	return math.Sqrt(b.Accuracy * (1 - b.Accuracy) / float64(b.Rows))
-}
-
 // diagram shows how far probabilities hold.
 func (r *ProbabilityReport) diagram() picture.Lines {
-	right, rows := picture.Series{Name: "share right, ± standard error"}, picture.Series{Name: "share of all rows"}
+	right, rows := picture.Series{Name: "share right, 95 % interval"}, picture.Series{Name: "share of all rows"}
 	for _, b := range r.Bins {
 		if b.Rows == 0 {
 			continue
 		}
-		right.X, right.Y, right.Half = append(right.X, b.Confidence), append(right.Y, b.Accuracy), append(right.Half, shareError(b))
+		right.X, right.Y = append(right.X, b.Confidence), append(right.Y, b.Accuracy)
+		right.Low, right.High = append(right.Low, b.AccuracyLow), append(right.High, b.AccuracyHigh)
 		rows.X, rows.Y = append(rows.X, b.Confidence), append(rows.Y, float64(b.Rows)/float64(r.Rows))
 	}
 	return picture.Lines{

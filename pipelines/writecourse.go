@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // writeCourse prints how the rounds of a learner went.
@@ -31,7 +32,7 @@ func writeCourse(w io.Writer, r *TrainResult) {
 	if c.HeldRows > 0 {
 		fmt.Fprintf(w, "held out  %s rows: loss %.6g", groups(c.HeldRows), c.HeldLoss)
 		if r.Task == models.Classification {
-			fmt.Fprintf(w, ", error %.2f %%", 100*float64(c.HeldErrors)/float64(c.HeldRows))
+			fmt.Fprintf(w, ", error %.2f %% (95 %% interval %s)", 100*float64(c.HeldErrors)/float64(c.HeldRows), score.PercentInterval(c.HeldErrors, c.HeldRows))
 		}
 		fmt.Fprintln(w)
 	}
@@ -39,17 +40,17 @@ func writeCourse(w io.Writer, r *TrainResult) {
 
 func writeTried(w io.Writer, task models.Task, path []models.Tried, chosen float64) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "\tlambda\trounds\tobjective\theld-out loss\terror\t± se\t\t\n")
+	fmt.Fprintf(tw, "\tlambda\trounds\tobjective\theld-out loss\terror\t95 %% interval\t\t\n")
 	for _, t := range path {
-		mark, rate, se := "", "-", "-"
+		mark, rate, interval := "", "-", "-"
 		if t.Lambda == chosen {
 			mark = "<- chosen"
 		}
 		if task == models.Classification {
-			p := float64(t.HeldErrors) / float64(t.HeldRows)
-			rate, se = fmt.Sprintf("%.2f %%", 100*p), fmt.Sprintf("%.2f", 100*math.Sqrt(p*(1-p)/float64(t.HeldRows)))
+			rate = fmt.Sprintf("%.2f %%", 100*float64(t.HeldErrors)/float64(t.HeldRows))
+			interval = score.PercentInterval(t.HeldErrors, t.HeldRows)
 		}
-		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldLoss, rate, se, mark)
+		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldLoss, rate, interval, mark)
 	}
 	tw.Flush()
 }

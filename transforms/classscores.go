@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -13,26 +14,33 @@ const ReliabilityBins = 10
 
 // ClassScores is what Score finds out about a classifier. Its sums are exact.
 type ClassScores struct {
-	Hits score.Classes
+	Hits   score.Classes
+	Unseen rows.LabelCounts // labels that are none of the model's classes
 	// Chances of rows whose scores are finite; nil for a model without probabilities.
 	Chances *calibrate.Reliability
 }
 
-// add takes in rows with their labels, as unseen gives them, and what the model says
-// of them.
-func (c *ClassScores) add(y []float32, said applied) error {
+// add takes in rows with their labels and what the model says of them. Labels below 0
+// are those of no class, and text returns what they are.
+func (c *ClassScores) add(y []float32, said applied, text func(float32) string) error {
+	truth := make([]int32, len(y))
 	for i, y := range y {
-		c.Hits.Add(int(y), int(said.class[i]))
+		truth[i] = int32(y)
+		if y < 0 {
+			truth[i] = score.Unseen
+			c.Unseen.Add([]byte(text(y)))
+		}
+		c.Hits.Add(int(truth[i]), int(said.class[i]))
 	}
 	if c.Chances == nil {
 		return nil
 	}
 	k := len(said.chances) / max(len(y), 1)
-	for i, y := range y {
+	for i := range y {
 		if !finite(said.scores[i*k : (i+1)*k]) {
 			continue
 		}
-		if err := c.Chances.Add(said.chances[i*k:(i+1)*k], []int32{int32(y)}, said.class[i:i+1]); err != nil {
+		if err := c.Chances.Add(said.chances[i*k:(i+1)*k], truth[i:i+1], said.class[i:i+1]); err != nil {
 			return err
 		}
 	}
@@ -42,21 +50,22 @@ func (c *ClassScores) add(y []float32, said applied) error {
 // Merge adds the rows of d, scores of the same model.
 func (c *ClassScores) Merge(d *ClassScores) {
 	c.Hits.Merge(&d.Hits)
+	c.Unseen.Merge(&d.Unseen)
 	if c.Chances != nil {
 		c.Chances.Merge(d.Chances)
 	}
 }
 
 // MarshalBinary writes the length of the encoded hits (uint32, little-endian), the
-// hits, and the chances, if there are any.
+// hits, the labels of no class, and the chances, if there are any.
 func (c *ClassScores) MarshalBinary() ([]byte, error) {
 	hits, err := c.Hits.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
 	b := append(binary.LittleEndian.AppendUint32(nil, uint32(len(hits))), hits...)
-	if c.Chances == nil {
-		return b, nil
+	if b, err = c.Unseen.AppendBinary(b); err != nil || c.Chances == nil {
+		return b, err
 	}
 	chances, err := c.Chances.MarshalBinary()
 	return append(b, chances...), err
@@ -72,9 +81,13 @@ func (c *ClassScores) UnmarshalBinary(b []byte) error {
 	if err := d.Hits.UnmarshalBinary(b[4:n]); err != nil {
 		return err
 	}
-	if len(b) > n {
+	rest, err := d.Unseen.Decode(b[n:])
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
 		d.Chances = new(calibrate.Reliability)
-		if err := d.Chances.UnmarshalBinary(b[n:]); err != nil {
+		if err := d.Chances.UnmarshalBinary(rest); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ func scored(t testing.TB, m *models.Model, y, scores []float32) *ClassScores {
 	t.Helper()
 	a := &applier{model: m, threads: 1}
 	s := a.newClassScores()
-	if err := s.add(y, a.apply(&rows.Block{N: len(y), D: 2, X: scores})); err != nil {
+	if err := s.add(y, a.apply(&rows.Block{N: len(y), D: 2, X: scores}), func(float32) string { return "odd" }); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -39,6 +39,9 @@ func TestScoresOfClassesMergeToThoseOfAllRows(t *testing.T) {
 		var back ClassScores
 		if err := back.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(&back, want) {
 			t.Errorf("%+v, %v, want %+v", back, err, want)
+		}
+		if l := want.Unseen.Summary(); l.Rows != 1 || l.Vocabulary.Classes[0] != "odd" {
+			t.Errorf("labels of no class: %+v", l)
 		}
 		if n := want.Hits.Report(nil).Rows; n != 5 {
 			t.Errorf("%d rows", n)

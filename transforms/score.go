@@ -44,11 +44,12 @@ func (f *scoreFn) ProcessElement(ctx context.Context, lane int, emit, report fun
 	})
 }
 
-// scoreClasses sums up how rows are classified, by labels as unseen gives them.
+// scoreClasses sums up how rows are classified.
 func (a *applier) scoreClasses() tally {
 	sum := a.newClassScores()
-	return tally{sum, unseen(a.model.Manifest.Vocabulary), func(_ dataset.Shard, b *rows.Block) error {
-		return sum.add(b.Y, a.apply(b))
+	labels := &openLabels{known: a.model.Manifest.Vocabulary}
+	return tally{sum, labels.index, func(_ dataset.Shard, b *rows.Block) error {
+		return sum.add(b.Y, a.apply(b), labels.text)
 	}}
 }
 
@@ -72,15 +73,4 @@ func (a *applier) newClassScores() *ClassScores {
 		s.Chances = calibrate.NewReliability(k, ReliabilityBins)
 	}
 	return s
-}
-
-// unseen gives labels the index of their class, and score.Unseen to those that
-// the model has never seen, for no prediction of such a row is right.
-func unseen(v *rows.Vocabulary) dataset.Label {
-	return func(token []byte) (float32, string) {
-		if i, ok := v.Index(token); ok {
-			return float32(i), ""
-		}
-		return score.Unseen, ""
-	}
 }

@@ -278,7 +278,8 @@ func TestReliabilityByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.Tests()
-	if got.Rows != 4 || got.Bins[7] != (Bin{0.7, 0.8, 2, 0.75, 0.5}) || got.Bins[9].Rows != 1 || got.Bins[4].Rows != 1 || got.Bins[5].Rows != 0 {
+	if got.Rows != 4 || got.Bins[7].Rows != 2 || got.Bins[7].Confidence != 0.75 || got.Bins[7].Accuracy != 0.5 ||
+		!(got.Bins[7].AccuracyLow < 0.1) || !(got.Bins[7].AccuracyHigh > 0.9) || got.Bins[9].Rows != 1 || got.Bins[4].Rows != 1 || got.Bins[5].Rows != 0 {
 		t.Errorf("%+v", got)
 	}
 	if want := (2*0.25 + 0 + 0.5) / 4; math.Abs(got.ECE-want) > 1e-15 {

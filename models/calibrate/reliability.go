@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // Tests says how good probabilities are.
@@ -26,6 +27,9 @@ type Bin struct {
 	Rows       int64   `json:"rows"`
 	Confidence float64 `json:"confidence"` // mean of the probability of the predicted class; 0 of no rows
 	Accuracy   float64 `json:"accuracy"`   // share of rows that are of its class
+	// AccuracyLow and AccuracyHigh are the ends of the 95 % interval of Accuracy (score.Interval).
+	AccuracyLow  float64 `json:"accuracy_low"`
+	AccuracyHigh float64 `json:"accuracy_high"`
 }
 
 // Reliability takes in rows of probabilities with their classes. It is made by
@@ -152,6 +156,7 @@ func (r *Reliability) Tests() Tests {
 		if m > 0 {
 			b.Confidence = exact.Mean(m, &r.confidence[i])
 			b.Accuracy = float64(r.right[i]) / float64(m)
+			b.AccuracyLow, b.AccuracyHigh = score.Interval(r.right[i], m)
 			t.ECE += float64(float64(m) / float64(t.Rows) * max(b.Accuracy-b.Confidence, b.Confidence-b.Accuracy))
 		}
 		t.Bins = append(t.Bins, b)

@@ -8,7 +8,6 @@ import (
 	"encoding"
 	"encoding/binary"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 
@@ -121,8 +120,9 @@ type ClassReport struct {
 	Unseen   int64   `json:"unseen,omitempty"` // of the errors, rows whose class the model does not know
 	Accuracy float64 `json:"accuracy"`
 	Error    float64 `json:"error"`
-	// StdErr is the standard error √(p(1−p)/n) of Accuracy and of Error.
-	StdErr float64 `json:"std_err"`
+	// ErrorLow and ErrorHigh are the ends of the 95 % interval of Error (Interval).
+	ErrorLow  float64 `json:"error_low"`
+	ErrorHigh float64 `json:"error_high"`
 	// The macro averages weigh all classes alike that are true or predicted for
 	// at least one row.
 	MacroPrecision float64      `json:"macro_precision"`
@@ -198,9 +198,7 @@ func (c *Classes) Report(names []string) ClassReport {
 		r.MacroF1 /= float64(present)
 	}
 	r.Accuracy, r.Error = ratio(r.Rows-r.Errors, r.Rows), ratio(r.Errors, r.Rows)
-	if r.Rows > 0 {
-		r.StdErr = math.Sqrt(r.Accuracy * r.Error / float64(r.Rows))
-	}
+	r.ErrorLow, r.ErrorHigh = Interval(r.Errors, r.Rows)
 	switch {
 	case c.k <= maxShown:
 		for t := range c.k {

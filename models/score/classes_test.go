@@ -125,7 +125,6 @@ func TestClassReportEqualsTwin(t *testing.T) {
 			"errors":    {float64(got.Errors), n - right},
 			"accuracy":  {got.Accuracy, right / n},
 			"error":     {got.Error, (n - right) / n},
-			"std err":   {got.StdErr, math.Sqrt(right / n * (1 - right/n) / n)},
 			"precision": {got.MacroPrecision, precision / present},
 			"recall":    {got.MacroRecall, recall / present},
 			"F1":        {got.MacroF1, f1 / present},
@@ -147,8 +146,9 @@ func TestClassReportOfAKnownExample(t *testing.T) {
 	got := count(3, []pair{{0, 0}, {1, 0}, {2, 2}, {2, 2}, {2, 1}}).Report([]string{"a", "b", "c"})
 	// Variables, so that each step is rounded as it is in the report.
 	p, q, thirds, f1 := 0.6, 0.4, 2./3, 0.8
+	low, high := Interval(2, 5)
 	want := ClassReport{
-		Rows: 5, Errors: 2, Accuracy: p, Error: q, StdErr: math.Sqrt(p * q / 5),
+		Rows: 5, Errors: 2, Accuracy: p, Error: q, ErrorLow: low, ErrorHigh: high,
 		MacroPrecision: 0.5, MacroRecall: (1 + thirds) / 3, MacroF1: (thirds + f1) / 3,
 		Classes: []ClassScore{
 			{"a", 1, 2, 1, 0.5, 1, 2. / 3},
@@ -184,7 +184,7 @@ func TestWorstPairsComeFirst(t *testing.T) {
 
 func TestReportOfNothingIsFinite(t *testing.T) {
 	r := NewClasses(3).Report(nil)
-	if r.Rows != 0 || r.Accuracy != 0 || r.StdErr != 0 || r.MacroF1 != 0 {
+	if r.Rows != 0 || r.Accuracy != 0 || r.ErrorLow != 0 || r.ErrorHigh != 1 || r.MacroF1 != 0 {
 		t.Errorf("%+v", r)
 	}
 	if _, err := json.Marshal(r); err != nil {

@@ -21,7 +21,7 @@ func (r ClassReport) String() string {
 	if r.Unseen > 0 {
 		fmt.Fprintf(&b, " (%d of classes the model does not know)", r.Unseen)
 	}
-	fmt.Fprintf(&b, "\naccuracy %s %%, error %s ± %s %%\n\n", percent(r.Accuracy), percent(r.Error), percent(r.StdErr))
+	fmt.Fprintf(&b, "\naccuracy %s %%, error %s %% (95 %% interval %s)\n\n", percent(r.Accuracy), percent(r.Error), PercentInterval(r.Errors, r.Rows))
 
 	shown := r.Classes
 	if len(shown) > maxShown {
@@ -105,6 +105,12 @@ func (r TargetReport) WriteTo(w io.Writer) (int64, error) {
 
 func newTable(w io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+}
+
+// PercentInterval returns the Interval in percent, as it stands in a table.
+func PercentInterval(k, n int64) string {
+	low, high := Interval(k, n)
+	return percent(low) + " to " + percent(high)
 }
 
 func percent(p float64) string { return strconv.FormatFloat(100*p, 'f', 2, 64) }

@@ -10,7 +10,7 @@ func TestClassTable(t *testing.T) {
 	c := count(3, []pair{{0, 0}, {1, 0}, {2, 2}, {2, 2}, {2, 1}, {Unseen, 1}})
 	r := c.Report([]string{"cat", "", "line\nbreak"})
 	const want = `rows 6, errors 3 (1 of classes the model does not know)
-accuracy 50.00 %, error 50.00 ± 20.41 %
+accuracy 50.00 %, error 50.00 % (95 % interval 18.76 to 81.24)
 
           class  precision  recall     F1  rows
             cat      50.00  100.00  66.67     1

@@ -19,10 +19,10 @@ func evaluateCommand() *cobra.Command {
 		Short: "Score a model on labelled data",
 		Long: `Evaluate applies the model to every row of --data and compares with the labels.
 
-For classes it prints accuracy and error with their standard errors, precision and
-recall of each class, and the confusion matrix; for numbers the root of the mean
-squared error, the mean absolute error and R². A label that the model has never seen
-counts as an error.
+For classes it prints accuracy and error with its 95 % interval, precision and recall of
+each class, and the confusion matrix; for numbers the root of the mean squared error,
+the mean absolute error and R². A label that the model has never seen counts as an error,
+and is named with its rows; where every label is such a one, the exit code is 3.
 
 For a model with probabilities (see --calibrate of train) it also prints how good they
 are: the log loss, the Brier score, the expected calibration error, and the table that

@@ -20,7 +20,8 @@ import (
 type Series struct {
 	Name string
 	X, Y []float64
-	Half []float64 // half the height of the band at each point; nil for none
+	// Low and High are the edges of the band at each point; nil for none.
+	Low, High []float64
 }
 
 // Lines is a chart of series.
@@ -53,7 +54,7 @@ func (l Lines) Plot() (*plot.Plot, error) {
 	p.Legend.Padding = vg.Points(3)
 	p.Legend.ThumbnailWidth = vg.Points(24)
 	for i, s := range l.Series {
-		if len(s.X) != len(s.Y) || s.Half != nil && len(s.Half) != len(s.X) {
+		if len(s.X) != len(s.Y) || len(s.Low) != len(s.High) || s.Low != nil && len(s.Low) != len(s.X) {
 			panic("picture: Lines: lengths of a series differ")
 		}
 		if err := l.add(p, s, i); err != nil {
@@ -87,7 +88,7 @@ func (l Lines) add(p *plot.Plot, s Series, i int) error {
 	for k := range s.X {
 		points[k] = plotter.XY{X: s.X[k], Y: s.Y[k]}
 	}
-	if s.Half != nil && len(s.X) > 1 {
+	if s.Low != nil && len(s.X) > 1 {
 		band, err := plotter.NewPolygon(l.band(s))
 		if err != nil {
 			return err
@@ -113,7 +114,7 @@ func (l Lines) band(s Series) plotter.XYs {
 	n := len(s.X)
 	outline := make(plotter.XYs, 2*n)
 	for k := range s.X {
-		low, high := s.Y[k]-s.Half[k], s.Y[k]+s.Half[k]
+		low, high := s.Low[k], s.High[k]
 		if l.LogY {
 			low = math.Max(low, s.Y[k]/10)
 		}

@@ -10,7 +10,7 @@ import (
 func TestAChartIsDrawnTheSameTwice(t *testing.T) {
 	chart := Lines{
 		Title: "title", X: "features", Y: "error", LogX: true, LogY: true,
-		Series: []Series{{Name: "first", X: []float64{10, 100, 1000}, Y: []float64{1, 0.3, 0.1}, Half: []float64{0.1, 2, 0.01}}, {Name: "second", X: []float64{10}, Y: []float64{1}}},
+		Series: []Series{{Name: "first", X: []float64{10, 100, 1000}, Y: []float64{1, 0.3, 0.1}, Low: []float64{0.9, -1.7, 0.09}, High: []float64{1.1, 2.3, 0.11}}, {Name: "second", X: []float64{10}, Y: []float64{1}}},
 	}
 	for _, format := range []string{"png", "svg"} {
 		var first []byte
@@ -48,9 +48,9 @@ func TestAChartIsDrawnTheSameTwice(t *testing.T) {
 
 func TestAxesOfFewAndOfZeroValues(t *testing.T) {
 	for name, s := range map[string]Series{
-		"one point": {X: []float64{1000}, Y: []float64{0.1}, Half: []float64{0}},
-		"zero":      {X: []float64{10, 1000}, Y: []float64{0, 0}, Half: []float64{0, 0}},
-		"wide band": {X: []float64{10, 1000}, Y: []float64{1, 2}, Half: []float64{5, 9}},
+		"one point": {X: []float64{1000}, Y: []float64{0.1}, Low: []float64{0.1}, High: []float64{0.1}},
+		"zero":      {X: []float64{10, 1000}, Y: []float64{0, 0}, Low: []float64{0, 0}, High: []float64{0, 0}},
+		"wide band": {X: []float64{10, 1000}, Y: []float64{1, 2}, Low: []float64{-4, -7}, High: []float64{6, 11}},
 	} {
 		p, err := Lines{LogX: true, LogY: true, Series: []Series{s}}.Plot()
 		if err != nil {

@@ -1,0 +1,30 @@
+package score
+
+import "math"
+
+// Interval returns the ends of the 95 % interval of a rate of which n independent
+// rows have shown k: the score interval (Wilson 1927),
+//
+//	(p + z²/2n ± z√(p(1−p)/n + z²/4n²)) / (1 + z²/n),   p = k/n, z = 1.96.
+//
+// It lies within 0 and 1 and never has the width 0: where no row of n is wrong, the
+// rate is at most z²/(n + z²), which p ± √(p(1−p)/n) would call 0. Of no rows it is
+// 0 to 1.
+func Interval(k, n int64) (low, high float64) {
+	if n <= 0 {
+		return 0, 1
+	}
+	const z = 1.959963984540054 // of the normal distribution, 2.5 % lie above
+	rows, p := float64(n), float64(k)/float64(n)
+	square := float64(z * z / rows)
+	centre := p + square/2
+	half := math.Sqrt(float64(square*(p*(1-p))) + float64(square*square/4))
+	low, high = (centre-half)/(1+square), (centre+half)/(1+square)
+	if k == 0 {
+		low = 0 // and no rounding error of it
+	}
+	if k == n {
+		high = 1
+	}
+	return low, high
+}

@@ -1,0 +1,61 @@
+package pipelines
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// UnseenLabel is a label that a model never saw.
+type UnseenLabel struct {
+	Label string `json:"label"`
+	Rows  int64  `json:"rows"`
+}
+
+// maxUnseen bounds the list of labels that a model never saw.
+const maxUnseen = 100
+
+// unseenLabels returns the most frequent labels, those of equal counts in the order
+// of a vocabulary. Where there are too many to be counted each, it has one entry
+// for all.
+func unseenLabels(c *rows.LabelCounts) []UnseenLabel {
+	s := c.Summary()
+	if s.Rows == 0 {
+		return nil
+	}
+	if s.Vocabulary == nil {
+		return []UnseenLabel{{Label: fmt.Sprintf("(more than %d, or longer than %d bytes)", rows.MaxClasses, rows.MaxLabel), Rows: s.Rows}}
+	}
+	var list []UnseenLabel
+	for i, label := range s.Vocabulary.Classes {
+		list = append(list, UnseenLabel{label, s.Counts[i]})
+	}
+	slices.SortStableFunc(list, func(a, b UnseenLabel) int { return cmp.Compare(b.Rows, a.Rows) })
+	return list[:min(len(list), maxUnseen)]
+}
+
+// someUnseen lists labels with their rows, not too many.
+func someUnseen(list []UnseenLabel) string {
+	const most = 10
+	var b strings.Builder
+	for i, l := range list[:min(len(list), most)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q (%s)", l.Label, counted64(l.Rows, "row"))
+	}
+	if len(list) > most {
+		b.WriteString(", …")
+	}
+	return b.String()
+}
+
+func counted64(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return groups(n) + " " + noun
+}
