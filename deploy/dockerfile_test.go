@@ -89,7 +89,7 @@ func TestImagesAreBuiltWithTheGoOfTheModule(t *testing.T) {
 func TestImagesHoldTheProgramAndNotMoreThanTheyNeed(t *testing.T) {
 	byName, _ := stages(t)
 	for _, want := range []struct{ stage, base, entry, user, holds string }{
-		{"bochner", "gcr.io/distroless/static-debian12:nonroot", "/usr/local/bin/bochner", "nonroot", "/out/bochner"},
+		{"bochner", "gcr.io/distroless/static-debian12:nonroot", "/usr/local/bin/bochner", "65532:65532", "/out/bochner"},
 		{"worker", "gcr.io/distroless/static-debian12:latest", "/opt/apache/beam/boot", "", "/out/boot"},
 		{"retrain", "google/cloud-sdk:slim", "/usr/local/bin/retrain.sh", "65532:65532", "/out/bochner"},
 		{"template", "gcr.io/dataflow-templates-base/go-template-launcher-base:latest", "", "", "/out/bochner"},

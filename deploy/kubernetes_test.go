@@ -100,6 +100,8 @@ func checkPod(t *testing.T, where string, pod corev1.PodSpec) {
 	t.Helper()
 	if pod.SecurityContext == nil || pod.SecurityContext.RunAsNonRoot == nil || !*pod.SecurityContext.RunAsNonRoot {
 		t.Errorf("%s may run as root", where)
+	} else if u := pod.SecurityContext.RunAsUser; u == nil || *u <= 0 { // Kubernetes does not look names up
+		t.Errorf("%s: no number of a user", where)
 	}
 	volumes := map[string]bool{}
 	for _, v := range pod.Volumes {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/learned"
+	_ "github.com/bochner-ml/bochner/internal/account" // before Beam asks for the user
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"

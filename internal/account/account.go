@@ -1,0 +1,40 @@
+// Package account has a process know a user name and a home directory although its user
+// has no entry in /etc/passwd, as in a container that is given any number for a user.
+//
+// Beam asks for the user when it is initialised, before main, and takes the answer for
+// granted: without one the program would end in a panic. Without cgo, os/user takes
+// what /etc/passwd lacks from USER and HOME, so these are set where they are missing.
+//
+// Go initialises packages that are ready in the order of their import paths. This one
+// imports nothing that net/http does not, and comes before it; Beam's, which imports
+// net/http, comes after. Hence no other imports here.
+package account
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+func init() {
+	uid := os.Getuid()
+	if uid < 0 { // not a Unix system
+		return
+	}
+	users, _ := os.ReadFile("/etc/passwd")
+	complete(strconv.Itoa(uid), string(users))
+}
+
+// complete sets USER and HOME where they are missing and the user is not listed.
+func complete(uid, users string) {
+	for line := range strings.Lines(users) {
+		if f := strings.Split(line, ":"); len(f) > 6 && f[2] == uid {
+			return
+		}
+	}
+	for name, value := range map[string]string{"USER": uid, "HOME": "/"} {
+		if os.Getenv(name) == "" {
+			os.Setenv(name, value)
+		}
+	}
+}
