@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,7 +16,10 @@ type AlignOptions struct {
 	MapOptions // Kernel is learned or harmonic
 	Learned    LearnedOptions
 	Out        string // directory to make; it must not exist
-	Curve      string // file for a picture of how the game went, .png or .svg; "" for none
+	// Folds is how many parts the rows are cut into, the first of which is not looked at,
+	// so that a training can judge by it; 0 is DefaultFolds, 1 learns from all rows.
+	Folds int
+	Curve string // file for a picture of how the game went, .png or .svg; "" for none
 }
 
 // AlignResult is what was found.
@@ -40,11 +44,19 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	if o.Learned.Held = cmp.Or(o.Folds, DefaultFolds); o.Learned.Held == 1 {
+		o.Learned.Held = 0
+	}
 	t, err := o.training().begin(ctx, o.Out, labeled)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = t.close(ctx, err) }()
+	if o.Learned.Held > 0 {
+		if err := t.timed(ctx, "copies", t.countCopies); err != nil {
+			return nil, err
+		}
+	}
 	if err := t.timed(ctx, "align", t.findFeatures); err != nil {
 		return nil, err
 	}
@@ -74,6 +86,8 @@ func (o AlignOptions) validate() error {
 		return usage("no directory for the features: name one with --out")
 	case !o.Kernel.found():
 		return usage("--kernel %s: features are found for the kernels learned and harmonic", o.Kernel.Name)
+	case o.Folds < 0 || o.Folds > maxFolds:
+		return usage("--folds must be between 1 and %d (have %d)", maxFolds, o.Folds)
 	case o.Kernel.Frequencies != "":
 		return usage("--frequencies: align finds frequencies; there is nothing to do for those that are there")
 	}
@@ -106,6 +120,11 @@ func (r *AlignResult) WriteTo(w io.Writer) (int64, error) {
 
 // write prints how the features were found.
 func (f *Found) write(b *strings.Builder) {
+	fmt.Fprintf(b, "found     from %s rows", groups(f.Rows))
+	if f.Held > 0 {
+		fmt.Fprintf(b, "; %s held out of the search, to judge", partWords(f.Held))
+	}
+	fmt.Fprintln(b)
 	if f.Sample > 0 {
 		fmt.Fprintf(b, "sample    %s rows", groups(int64(f.Sample)))
 		if f.Bound > 0 {

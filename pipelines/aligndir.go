@@ -43,9 +43,14 @@ type Found struct {
 	// Bound is how many rows a proof asks for, so that potentials on them are right within 0.1.
 	Bound float64 `json:"sample_bound,omitempty"`
 
-	Classes     []string `json:"classes"`
-	Rows        int64    `json:"rows"`             // learned from
-	Fingerprint string   `json:"data_fingerprint"` // equal for equal rows
+	Classes []string `json:"classes"`
+	Rows    int64    `json:"rows"` // learned from
+	// Held is how many parts the rows were cut into by seed and content, the first of
+	// which was not looked at, so that it can judge; 0 if all rows were learned from.
+	Held        int    `json:"held,omitempty"`
+	Fingerprint string `json:"data_fingerprint"` // equal for equal rows and seeds
+	// Data is equal for equal rows, whatever the seed; "" in directories of older versions.
+	Data string `json:"data,omitempty"`
 
 	Files []models.FileSum `json:"files,omitempty"` // the other files of the directory
 }
@@ -148,7 +153,10 @@ func (j *job) takeLearned(ctx context.Context, k KernelOptions, d int) (recipe, 
 	if in != d {
 		return recipe{}, refuse("pipelines: --frequencies %s: the features are of rows of %d numbers, the data have %d", dir, in, d)
 	}
-	return recipe{sealed: f.Recipe, dim: out, width: f.Width, name: f.name(opened), files: files}, nil
+	return recipe{
+		sealed: f.Recipe, dim: out, width: f.Width, name: f.name(opened), files: files,
+		origin: &origin{held: f.Held, seed: f.Seed, rows: f.Data, fingerprint: f.Fingerprint},
+	}, nil
 }
 
 // maxFound bounds the size of FoundFile: scalings of a million columns.

@@ -24,16 +24,16 @@ func (t *training) learnFeatures(ctx context.Context, a LearnedOptions) (*Found,
 	if t.target == nil || t.target.Classes == nil {
 		return nil, usage("learned features tell classes apart; the labels are numbers (see --task)")
 	}
-	x, class, err := t.alignRows(ctx, a)
+	x, class, n, err := t.alignRows(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	found := &Found{
-		Seed: t.opts.Seed, Width: t.recipe.width, Rows: t.counts.Used, Sample: len(class),
-		Classes: t.target.Classes.Classes, Fingerprint: t.digest, Lambda: a.Lambda,
+		Seed: t.opts.Seed, Width: t.recipe.width, Rows: n, Held: a.Held, Sample: len(class),
+		Classes: t.target.Classes.Classes, Fingerprint: t.digest, Data: t.rowsDigest(), Lambda: a.Lambda,
 	}
 	if found.Lambda == 0 {
-		found.Lambda = 1 / (a.C * float64(t.counts.Used))
+		found.Lambda = 1 / (a.C * float64(n))
 	}
 	var last features.Recipe
 	switch {
@@ -61,24 +61,29 @@ func (t *training) learnFeatures(ctx context.Context, a LearnedOptions) (*Found,
 	return found, nil
 }
 
-// alignRows returns the rows of a sample, scaled, with their classes.
-func (t *training) alignRows(ctx context.Context, a LearnedOptions) (x []float32, class []int32, err error) {
+// alignRows returns the rows of a sample, scaled, with their classes, and how many rows
+// there are to learn from. Rows that are held out are not among them.
+func (t *training) alignRows(ctx context.Context, a LearnedOptions) (x []float32, class []int32, learned int64, err error) {
+	fail := func(err error) ([]float32, []int32, int64, error) { return nil, nil, 0, err }
 	dim, n := t.recipe.scaling.dim, a.Sample
 	switch {
 	case a.Exact:
 		if t.counts.Used > maxSample {
-			return nil, nil, usage("--exact_chains: the chains of a search see up to %s rows, the data have %s; give --sample", groups(maxSample), groups(t.counts.Used))
+			return fail(usage("--exact_chains: the chains of a search see up to %s rows, the data have %s; give --sample", groups(maxSample), groups(t.counts.Used)))
 		}
 		n = int(t.counts.Used)
 	case n == 0:
 		n = chosenSample(max(dim, t.found.Dim))
 	}
 	if most := maxSampled / max(dim, t.found.Dim); n > most {
-		return nil, nil, usage("--sample: of rows of %d numbers at most %d are searched on (have %d)", max(dim, t.found.Dim), most, n)
+		return fail(usage("--sample: of rows of %d numbers at most %d are searched on (have %d)", max(dim, t.found.Dim), most, n))
 	}
-	sum, err := t.surveyRows(ctx, 0, n)
+	sum, err := t.surveyRows(ctx, a.Held, n)
 	if err != nil {
-		return nil, nil, err
+		return fail(err)
+	}
+	if learned, err = t.learnedFrom(sum, a.Held); err != nil {
+		return fail(err)
 	}
 	raw, n, d := sum.Sample()
 	rows := make([]float32, 0, n*(d-1))
@@ -87,7 +92,7 @@ func (t *training) alignRows(ctx context.Context, a LearnedOptions) (x []float32
 		rows, class = append(rows, row[:d-1]...), append(class, int32(row[d-1]))
 	}
 	x, err = t.recipe.scaling.apply(rows, n)
-	return x, class, err
+	return x, class, learned, err
 }
 
 // form is that of the features, and how many frequencies they take.
@@ -105,7 +110,7 @@ func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions,
 		return nil, &UsageError{err}
 	}
 	found.Bound = sampleBound(dim, x, o)
-	pass, err := t.alignPass(ctx, learner)
+	pass, err := t.alignPass(ctx, learner, a.Held)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +119,7 @@ func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions,
 		return nil, err
 	}
 	t.progress.note("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d of a round; lambda %.4g, width %.4g",
-		fmt.Sprint(frequencies, " frequencies"), dim, groups(t.counts.Used), counted(o.Search.Chains, "chain"), o.Search.Steps, groups(int64(len(class))), o.Take, found.Lambda, t.recipe.width)
+		fmt.Sprint(frequencies, " frequencies"), dim, groups(found.Rows), counted(o.Search.Chains, "chain"), o.Search.Steps, groups(int64(len(class))), o.Take, found.Lambda, t.recipe.width)
 	t.progress.phase("learning features", 0)
 	defer t.progress.done()
 	c, err := t.job.rounds(ctx, pass, first, RoundOptions{
@@ -146,8 +151,9 @@ func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions,
 	return t.provide(ctx, round.Frequencies(), form)
 }
 
-// alignPass is the pass of the game, with the learner's sample in the work directory.
-func (t *training) alignPass(ctx context.Context, l *align.Learner) (*transforms.Pass, error) {
+// alignPass is the pass of the game, with the learner's sample in the work directory. The
+// first of the folds, if there are any, is held out.
+func (t *training) alignPass(ctx context.Context, l *align.Learner, folds int) (*transforms.Pass, error) {
 	data := transforms.AlignSample(l)
 	uri := storage.Join(t.work.dir, "sample-"+shortSum(data)+".safetensors")
 	if err := transforms.WriteChecked(ctx, uri, data); err != nil {
@@ -157,7 +163,7 @@ func (t *training) alignPass(ctx context.Context, l *align.Learner) (*transforms
 	if err != nil {
 		return nil, err
 	}
-	pass := t.learnPass(transforms.Learner{Kind: "align", Options: options}, 0, l.Partitions)
+	pass := t.learnPass(transforms.Learner{Kind: "align", Options: options}, folds, l.Partitions)
 	steps := t.recipe.scaling.steps
 	pass.Learn.Recipe, err = features.Seal(features.Chain{Steps: append(steps[:len(steps):len(steps)], linear.Identity{In: l.Dim, Bound: 1})})
 	return pass, err

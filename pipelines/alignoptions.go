@@ -32,6 +32,10 @@ type LearnedOptions struct {
 	Rho       float64 // of lkrf: size of the χ²-ball of the weights; 0 is 10
 	Pick      string  // of lkrf: top (default), the largest weights; or draw
 
+	// Held is how many parts rows are cut into, the first of which is not looked at: it
+	// judges. 0 learns from all rows.
+	Held int
+
 	Harmonics int // how many of the first harmonics are looked at; 0 is 1,000
 
 	// Partitions, PerJob and Keep are those of RoundOptions.

@@ -224,14 +224,24 @@ func (t *training) survey(ctx context.Context, folds int) (*surveyed, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &surveyed{rows: sum.Result().Rows}
-	if s.rows == 0 || folds > 0 && s.rows == t.counts.Used {
-		return nil, refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d", groups(t.counts.Used), groups(t.counts.Used-s.rows), folds)
+	s := new(surveyed)
+	if s.rows, err = t.learnedFrom(sum, folds); err != nil {
+		return nil, err
 	}
 	if t.opts.Learner.searches() {
 		s.sample, err = t.sampled(sum)
 	}
 	return s, err
+}
+
+// learnedFrom returns how many rows a survey left to learn from, unless they are all, or
+// none, where the first of the folds is held out.
+func (t *training) learnedFrom(sum *profile.Sum, folds int) (int64, error) {
+	n := sum.Result().Rows
+	if n == 0 || folds > 0 && n == t.counts.Used {
+		return 0, refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d", groups(t.counts.Used), groups(t.counts.Used-n), folds)
+	}
+	return n, nil
 }
 
 // surveyRows runs the pass of a survey with a sample of so many rows; 0 is that of a profile.

@@ -121,6 +121,9 @@ func (p *Plan) ridge(o TrainOptions, engine Engine, dim int64) error {
 	n := int64(rows.Rows(int(dim)))
 	block := 4 * dim * n
 	sums := folds
+	if o.learns() && folds > 2 {
+		sums = 2 // the first part of the rows judges alone
+	}
 	if o.Calibrate != "" {
 		sums = max(folds, 2)
 	}

@@ -66,9 +66,6 @@ func (t *training) calibrate(ctx context.Context, held scorer, folds int) error 
 		return &DataError{err}
 	}
 	t.chances = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds}
-	if t.learned != nil {
-		t.notes = append(t.notes, "the features were found in all rows, those held out for --calibrate among them: probabilities may be surer than they should be")
-	}
 	return nil
 }
 
@@ -115,7 +112,7 @@ func writeProbabilities(w io.Writer, p *models.Probabilities) {
 	}
 	fmt.Fprintf(w, "chances   probabilities by %s", how)
 	if p.Rows > 0 {
-		fmt.Fprintf(w, ", fitted to the scores of %s rows that were held out, one in %d", groups(p.Rows), p.Folds)
+		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that had not learned from them", groups(p.Rows), partWords(p.Folds))
 	}
 	fmt.Fprintln(w)
 }

@@ -154,7 +154,11 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 	case len(r.Path) == 0:
 		fmt.Fprintf(&b, "lambda    %g\n", r.Lambda)
 	default:
-		fmt.Fprintf(&b, "lambda    %g, by the held-out error of %d folds:\n", r.Lambda, r.folds)
+		by := fmt.Sprintf("the held-out error of %d folds", r.folds)
+		if r.Path[0].Folds == 1 && r.folds > 1 { // features were found from the others
+			by = "the error of rows that were held out, " + partWords(r.folds)
+		}
+		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, leastOf(len(r.Path)))
 		writePath(&b, r.Path, r.Lambda)
 	}
 	writeProbabilities(&b, r.Probabilities)
@@ -178,6 +182,14 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
+}
+
+// leastOf says that the error of what was chosen is that of a choice.
+func leastOf(tried int) string {
+	if tried < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (the least of %d, so new rows may show a little more)", tried)
 }
 
 // edge tells that the best λ was the first or last that was tried.

@@ -21,6 +21,8 @@ type recipe struct {
 	reach  float64 // how many times the bound of the grid features may be; 0 is once
 	// files are what the recipe needs beside itself, for the directory of a model.
 	files []storage.File
+	// origin is that of learned features which were not found in this job; else nil.
+	origin *origin
 
 	family  family
 	scaling *scaling

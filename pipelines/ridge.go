@@ -36,14 +36,11 @@ func (t *training) fitRidgeOn(ctx context.Context, steps int) error {
 	if t.opts.Lambda.auto() && steps > blas.MostByte {
 		fold.Smaller = ridge.SmallerLambda()
 	}
-	cut := folds
-	if t.opts.Calibrate != "" {
-		fold.Held = true
-		if folds == 1 {
-			// Two sums do: that of the rows held out, and that of the others.
-			cut = DefaultFolds
-			fold.Folds, fold.Cut = 2, cut
-		}
+	cut := t.opts.parts()
+	fold.Held = t.opts.Calibrate != ""
+	if first := folds > 1 && t.firstJudges(); first || folds == 1 && fold.Held {
+		// Two sums do: that of the rows held out, and that of the others.
+		fold.Folds, fold.Cut, fold.First = 2, cut, first
 	}
 	fit, err := t.fitSums(ctx, t.target, fold)
 	if err != nil {
@@ -74,7 +71,7 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 	switch {
 	case fold.Components > 0:
 		solve = shape.Bytes() + pca.Memory(shape.Dim, fold.Components)
-	case fold.Cut > 0:
+	case fold.Cut > 0 && !fold.First:
 		solve = ridge.Memory(shape, 1, t.engine.Threads) + shape.Bytes()
 	}
 	t.progress.note("training on %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s, %s to solve",

@@ -43,6 +43,9 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 	if err := t.calibrates(); err != nil {
 		return nil, err
 	}
+	if err := t.checkOrigin(); err != nil {
+		return nil, err
+	}
 	if o.holdsOut() {
 		if err := t.timed(ctx, "copies", t.countCopies); err != nil {
 			return nil, err
@@ -68,14 +71,7 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 }
 
 // holdsOut tells whether rows are dealt to folds.
-func (o TrainOptions) holdsOut() bool {
-	if o.Learner.Name != "ridge" {
-		_, folds := o.roundPath(1)
-		return folds > 0
-	}
-	_, folds := o.Lambda.path(1)
-	return folds > 1 || o.Calibrate != ""
-}
+func (o TrainOptions) holdsOut() bool { return o.parts() > 0 }
 
 // countCopies counts the rows that repeat.
 func (t *training) countCopies(ctx context.Context) error {
@@ -133,6 +129,7 @@ func (o TrainOptions) withDefaults() TrainOptions {
 		o.Calibrate = ""
 	}
 	o.Learned = o.Learned.withDefaults()
+	o.Learned.Held = o.parts()
 	return o
 }
 

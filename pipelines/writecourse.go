@@ -17,10 +17,10 @@ func writeCourse(w io.Writer, r *TrainResult) {
 	case 0:
 		fmt.Fprintf(w, "lambda    %g\n", r.Lambda)
 	case 1:
-		fmt.Fprintf(w, "lambda    %g; on rows that were held out at first, one in %d:\n", r.Lambda, r.folds)
+		fmt.Fprintf(w, "lambda    %g; on rows that were held out at first, %s:\n", r.Lambda, partWords(r.folds))
 		writeTried(w, r.Task, c.Path, math.NaN())
 	default:
-		fmt.Fprintf(w, "lambda    %g, by the error of rows that were held out, one in %d:\n", r.Lambda, r.folds)
+		fmt.Fprintf(w, "lambda    %g, by the error of rows that were held out, %s%s:\n", r.Lambda, partWords(r.folds), leastOf(len(c.Path)))
 		writeTried(w, r.Task, c.Path, r.Lambda)
 	}
 	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, counted(c.Partitions, "partition"), counted(c.Rounds, "round"), c.Ended)

@@ -86,8 +86,12 @@ type Fold struct {
 	// Held has the rows of all folds but the first be solved for too.
 	Held bool `json:"held,omitempty"`
 	// Cut is the number of parts that rows are cut into, if it is more than Folds:
-	// the last fold then has all that are left. Folds are not validated then.
+	// the last fold then has all that are left. Folds are not validated then, unless
+	// First is set.
 	Cut int `json:"cut,omitempty"`
+	// First has the first fold alone judge: what the recipe was found from has rows of
+	// all others.
+	First bool `json:"first,omitempty"`
 	// Components, if there are any, are solved for instead: rows need no labels.
 	Components int `json:"components,omitempty"`
 	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.

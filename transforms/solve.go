@@ -261,7 +261,8 @@ func checkHeld(head Part, shape ridge.Shape, names []string) error {
 // folds but the first.
 func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held *models.Linear, _ FitReport, _ error) {
 	opts := ridge.Options{
-		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, Held: p.Fold.Held, Given: p.Fold.Cut > p.Fold.Folds,
+		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, Held: p.Fold.Held,
+		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
 		Step: step, Ranges: ranges, Grid: p.Target.Grid, Threads: threads, Load: load,
 	}
 	if p.Target.Classes != nil {

@@ -122,6 +122,14 @@ type trial struct {
 	by    *factor
 }
 
+// judges is how many folds are left out, one after the other.
+func (p *path) judges() int {
+	if p.First {
+		return 1
+	}
+	return p.Folds
+}
+
 // validateFolds leaves out one fold after the other and returns a row for
 // every λ. The system y is overwritten.
 func (p *path) validateFolds(y *system, total *Sum) ([]Row, error) {
@@ -138,12 +146,15 @@ func (p *path) validateFolds(y *system, total *Sum) ([]Row, error) {
 	for len(rest) > 0 {
 		trials := p.trials(y, total, rest)
 		rest = rest[len(trials):]
-		for f := range p.Folds {
+		for f := range p.judges() {
 			fold, err := p.load(f)
 			if err != nil {
 				return nil, err
 			}
 			if fold.head[0] == 0 {
+				if p.First {
+					return nil, fmt.Errorf("ridge: none of %d rows is in the fold that judges; give more rows, or fewer folds", total.Rows())
+				}
 				continue
 			}
 			if fold.head[0] == total.head[0] {

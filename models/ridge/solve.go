@@ -52,6 +52,10 @@ type Options struct {
 	// holds one value, and there is no validation.
 	Held, Given bool
 
+	// First has fold 0 alone left out and scored, where rows of the other folds have
+	// been seen by what came before, such as a search for features. It needs Folds ≥ 2.
+	First bool
+
 	Step float64 // a feature is Step·number; > 0
 	// Ranges, where features have grids of their own: feature j is Centre_j +
 	// Half_j·Step·number. The zero value says that they have not.
@@ -227,6 +231,9 @@ func (o *Options) validate() error {
 	}
 	if len(o.Lambda) > 1 && o.Folds < 2 {
 		return fmt.Errorf("ridge: %d values of lambda to choose from and no folds to choose by; give folds ≥ 2 or one lambda", len(o.Lambda))
+	}
+	if o.First && (o.Folds < 2 || o.Given) {
+		return fmt.Errorf("ridge: the first of %d folds is to judge; that takes two folds or more, and a validation", o.Folds)
 	}
 	if o.Held && o.Folds < 2 || o.Given && len(o.Lambda) > 1 {
 		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; holding one fold out takes two, and one value can be given", o.Folds, len(o.Lambda))

@@ -42,6 +42,7 @@ It makes the directory --out, for train (and embed, featurize) --kernel learned
 	fs.SortFlags = false
 	fs.StringVar(&o.Out, "out", "", "Directory to make; it must not exist.")
 	flags.register(fs)
+	fs.IntVar(&o.Folds, "folds", 0, "Parts that the rows are cut into. The first is not looked at, so that train can choose λ and give held-out errors by it; 0 is 5, and 1 learns from all rows, of which none can judge then.")
 	registerLearned(fs, &o.Learned)
 	fs.IntVar(&o.Learned.Partitions, "partitions", 0, "Partitions to which the rows are dealt; 0 is 8. A parameter of the features.")
 	fs.IntVar(&o.Learned.PerJob, "rounds_per_job", 0, "Rounds over the data in one job of the runner; 0 is 5, one of the game. Does not change results.")

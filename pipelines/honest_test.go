@@ -1,0 +1,226 @@
+package pipelines
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+)
+
+// coins are rows of standard normal numbers whose labels a coin has tossed: nothing
+// can be learned from them, so a held-out error that is not one half has seen the labels.
+func coins(n, d int, seed uint64) []string {
+	r := rand.New(rand.NewPCG(seed, 5))
+	lines := make([]string, n+1)
+	for j := range d {
+		lines[0] += fmt.Sprintf("x%d,", j)
+	}
+	lines[0] += "y\n"
+	for i := range n {
+		var b strings.Builder
+		for range d {
+			fmt.Fprintf(&b, "%.4f,", r.NormFloat64())
+		}
+		fmt.Fprintf(&b, "%s\n", []string{"heads", "tails"}[r.IntN(2)])
+		lines[i+1] = b.String()
+	}
+	return lines
+}
+
+// honestKernels are all kernels, small.
+func honestKernels(d int) map[string]MapOptions {
+	skeleton := fmt.Appendf(nil, "columns: %d\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n", d)
+	kernels := map[string]MapOptions{
+		"maxout": {Kernel: KernelOptions{Q: 4}}, "skeleton": {Kernel: KernelOptions{Skeleton: skeleton}, Scale: []string{"minmax"}},
+	}
+	for _, name := range []string{"gaussian", "laplace", "cauchy", "matern", "maxout", "skeleton", "linear", "learned", "harmonic", "lkrf"} {
+		o := kernels[name]
+		o.Kernel.Name, o.Seed = name, 3
+		o.Kernel.Features = map[string]int{"learned": 300, "harmonic": 200, "lkrf": 100}[name]
+		if o.Kernel.Features == 0 {
+			o.Kernel.Features = 128
+		}
+		kernels[name] = o
+	}
+	return kernels
+}
+
+// honestLearners are the learners with what judges by rows held out.
+var honestLearners = map[string]TrainOptions{
+	"ridge":        {},
+	"ridge, platt": {Calibrate: "platt"},
+	"ridge, one λ": {Calibrate: "platt", Lambda: LambdaOptions{Path: []float64{1e-4}}},
+	"ridge, folds": {Lambda: LambdaOptions{Path: []float64{1e-3}, Folds: 3}},
+	"svm":          {Learner: LearnerOptions{Name: "svm", Rounds: RoundOptions{Rounds: 3}}, Lambda: LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+	"svm, patience": {
+		Learner: LearnerOptions{Name: "svm", Loss: "logistic", Rounds: RoundOptions{Rounds: 6, Patience: 2}},
+		Lambda:  LambdaOptions{Path: []float64{1e-4}}, Calibrate: "platt",
+	},
+	"sgd":           {Learner: LearnerOptions{Name: "sgd", Rounds: RoundOptions{Rounds: 4}}, Lambda: LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+	"sgd, patience": {Learner: LearnerOptions{Name: "sgd", Rounds: RoundOptions{Rounds: 6, Patience: 2}}, Lambda: LambdaOptions{Path: []float64{1e-4}}},
+	"sgd, platt": {
+		Learner: LearnerOptions{Name: "sgd", Loss: "hinge", Rounds: RoundOptions{Rounds: 3}}, Lambda: LambdaOptions{Path: []float64{1e-4, 1e-5}}, Calibrate: "platt",
+	},
+}
+
+// fewHonest are the pairs that each run of the tests takes; BOCHNER_HONEST=1 takes all.
+var fewHonest = []string{
+	"learned/ridge", "learned/ridge, platt", "learned/svm, patience", "learned/sgd", "harmonic/ridge", "harmonic/sgd, patience",
+	"lkrf/ridge, one λ", "lkrf/svm", "gaussian/sgd", "maxout/sgd, platt",
+}
+
+// Whatever kernel and learner: each held-out error on labels of a coin is 50 %, and
+// calibrated probabilities know no more than chance, nor do they claim to.
+func TestHeldOutFiguresOfCoinFlipsAreThoseOfChance(t *testing.T) {
+	const d = 12
+	test := coins(2000, d, 2)
+	all := os.Getenv("BOCHNER_HONEST") != ""
+	dir := t.TempDir()
+	unseen := dataset.Options{Data: []string{write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
+	for kernel, maps := range honestKernels(d) {
+		for learner, o := range honestLearners {
+			name := kernel + "/" + learner
+			if !all && !slices.Contains(fewHonest, name) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				o.MapOptions = maps
+				o.Learned = LearnedOptions{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
+				if kernel == "lkrf" {
+					o.Kernel.Name, o.Learned.By = "learned", "lkrf"
+				}
+				n := 500
+				if o.Calibrate != "" {
+					n = 1500 // curves of fewer rows follow their noise
+				}
+				r, m := trained(t, coins(n, d, 1), o)
+				judge(t, r, m, n)
+				if o.Calibrate == "" {
+					return
+				}
+				score, err := Evaluate(ctx, EvaluateOptions{Model: r.Model, Data: unseen})
+				if err != nil {
+					t.Fatal(err)
+				}
+				// The loss of chance is log 2; one row's differs from it by what its
+				// probability differs from ½. Curves of few rows cost a little.
+				p := score.Probabilities
+				if !(p.LogLoss >= math.Ln2-0.01 && p.LogLoss <= math.Ln2+0.06) {
+					t.Errorf("calibrated probabilities have a log loss of %.4f on other rows, chance has %.4f", p.LogLoss, math.Ln2)
+				}
+			})
+		}
+	}
+}
+
+// judge checks all that a training names held-out.
+func judge(t *testing.T, r *TrainResult, m *models.Model, n int) {
+	t.Helper()
+	judged := 0
+	for _, row := range r.Path {
+		if row.Failed != "" {
+			continue
+		}
+		judged++
+		// Scores s for codes ±1 that nobody can know have the squared error 2(1 + s²) in
+		// the mean over rows, give or take 4s/√rows.
+		rows := float64(n)
+		if row.Folds == 1 {
+			rows = float64(n) / float64(max(2, m.Manifest.Learner.Folds))
+		}
+		s := math.Sqrt(max(row.MSE/2-1, 0.05))
+		if least := 2 - 4*4*s/math.Sqrt(rows); row.MSE < least {
+			t.Errorf("lambda %g: held-out squared error %.3f in %d folds, of labels that nobody can know it is 2 or more (at least %.3f)", row.Lambda, row.MSE, row.Folds, least)
+		}
+	}
+	half := func(what string, errors, rows int64) {
+		judged++
+		e := float64(errors) / float64(rows)
+		if se := 0.5 / math.Sqrt(float64(rows)); math.Abs(e-0.5) > 4*se {
+			t.Errorf("%s: held-out error %.2f ± %.2f %% of labels that nobody can know", what, 100*e, 100*se)
+		}
+	}
+	if c := r.Course; c != nil {
+		for _, tried := range c.Path {
+			half(fmt.Sprintf("lambda %g", tried.Lambda), tried.HeldErrors, tried.HeldRows)
+		}
+		if c.HeldRows > 0 {
+			half("the round that was taken", c.HeldErrors, c.HeldRows)
+		}
+	}
+	if judged == 0 && r.Probabilities == nil {
+		t.Error("nothing was judged: the test sees nothing")
+	}
+}
+
+// Features that align has found judge by the rows that it has not looked at, as those do
+// that are found in training; where it has looked at all, they are refused as judges.
+func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
+	const d, n = 12, 600
+	dir := t.TempDir()
+	data := dataset.Options{Data: []string{write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))}, Label: "y"}
+	maps := MapOptions{Data: data, Kernel: KernelOptions{Name: "learned", Features: 64}, Seed: 3}
+	learned := LearnedOptions{Chains: 20, Steps: 10, Rate: 3}
+	align := func(out string, folds int) *AlignResult {
+		t.Helper()
+		r, err := Align(ctx, AlignOptions{MapOptions: maps, Learned: learned, Out: filepath.Join(dir, out), Folds: folds})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	train := func(model, frequencies string, seed uint64) (*TrainResult, error) {
+		o := TrainOptions{MapOptions: maps, Model: filepath.Join(dir, model)}
+		if o.Seed = seed; frequencies == "" {
+			o.Learned = learned
+		} else {
+			o.Kernel.Frequencies = filepath.Join(dir, frequencies)
+		}
+		return Train(ctx, o)
+	}
+	if r := align("some", 0); r.Held != DefaultFolds || !(r.Found.Rows < n && r.Found.Rows > n/2) {
+		t.Errorf("align has held out one part in %d and found from %d of %d rows", r.Held, r.Found.Rows, n)
+	}
+	if r := align("all", 1); r.Held != 0 || r.Found.Rows != n {
+		t.Errorf("align --folds 1 has held out one part in %d and found from %d of %d rows", r.Held, r.Found.Rows, n)
+	}
+	two, err := train("two", "some", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := models.Load(ctx, two.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge(t, two, m, n)
+	if _, err := train("one", "", 3); err != nil {
+		t.Fatal(err)
+	}
+	one, err := os.ReadFile(filepath.Join(dir, "one", models.WeightsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := os.ReadFile(filepath.Join(dir, "two", models.WeightsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(one) != string(again) {
+		t.Error("train --kernel learned makes other weights than align and train --frequencies")
+	}
+	for _, c := range []struct {
+		frequencies string
+		seed        uint64
+		want        string
+	}{{"all", 3, "found from all of these rows, so none"}, {"all", 4, "found from all of these rows, so none"}, {"some", 4, "give --folds 5 --seed 3"}} {
+		if _, err := train("refused", c.frequencies, c.seed); ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("--frequencies %s --seed %d: %v", c.frequencies, c.seed, err)
+		}
+	}
+}
