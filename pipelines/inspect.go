@@ -71,6 +71,9 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	writeAside(&b, r.Aside)
 	writeLabels(&b, p)
+	if note := doubt("", p.Labels); note != "" {
+		fmt.Fprintf(&b, "note      %s\n", note)
+	}
 	writeColumns(&b, p, r.Names)
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
@@ -155,7 +158,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
 	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)
 	if len(m.Learner.Table) > 0 {
-		writePath(&b, m.Learner.Table, m.Learner.Lambda)
+		writePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
 	}
 	if m.Probabilities == nil && m.Task == models.Classification {
 		fmt.Fprintf(&b, "chances   no probabilities; %s\n", howToGetProbabilities)

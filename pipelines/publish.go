@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -159,7 +160,7 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 			by = "the error of rows that were held out, " + partWords(r.folds)
 		}
 		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, leastOf(len(r.Path)))
-		writePath(&b, r.Path, r.Lambda)
+		writePath(&b, r.Task, r.Path, r.Lambda)
 	}
 	writeProbabilities(&b, r.Probabilities)
 	for _, note := range r.Notes {
@@ -208,24 +209,43 @@ func edge(path []ridge.Row, chosen float64) string {
 	return ""
 }
 
-// writePath prints what cross-validation found about each λ.
-func writePath(w io.Writer, path []ridge.Row, chosen float64) {
+// writePath prints what cross-validation found about each λ. Errors of targets are in
+// their units. Those of classes are squares that ridge makes small, of scores that
+// should be 1 for the row's class and −1 for the others: they order values of λ, and
+// are no shares of rows.
+func writePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "\tlambda\theld-out mse\t± se\ttraining mse\tfolds\t\t\n")
+	numbers := task == models.Regression
+	none := "-\t-\t-\t-"
+	if numbers {
+		none += "\t-"
+		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± se\tR²\ttraining RMSE\tfolds\t\t\n")
+	} else {
+		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n")
+	}
 	for _, row := range path {
 		mark := ""
 		if row.Lambda == chosen {
 			mark = "<- chosen"
 		}
 		if row.Failed != "" {
-			fmt.Fprintf(tw, "\t%g\t-\t-\t-\t-\t%s\t\n", row.Lambda, row.Failed)
+			fmt.Fprintf(tw, "\t%g\t%s\t%s\t\n", row.Lambda, none, row.Failed)
 			continue
 		}
-		stdErr := "-"
-		if row.Folds > 1 {
-			stdErr = fmt.Sprintf("%.2g", row.StdErr)
+		held, stdErr, training := row.MSE, row.StdErr, row.Train
+		if numbers {
+			held, training = math.Sqrt(held), math.Sqrt(training)
+			stdErr /= 2 * max(held, math.SmallestNonzeroFloat64) // d√x = dx/(2√x)
 		}
-		fmt.Fprintf(tw, "\t%g\t%.6g\t%s\t%.6g\t%d\t%s\t\n", row.Lambda, row.MSE, stdErr, row.Train, row.Folds, mark)
+		se := "-"
+		if row.Folds > 1 {
+			se = fmt.Sprintf("%.2g", stdErr)
+		}
+		fmt.Fprintf(tw, "\t%g\t%.6g\t%s\t", row.Lambda, held, se)
+		if numbers {
+			fmt.Fprintf(tw, "%.4f\t", row.R2)
+		}
+		fmt.Fprintf(tw, "%.6g\t%d\t%s\t\n", training, row.Folds, mark)
 	}
 	tw.Flush()
 }

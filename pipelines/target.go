@@ -55,6 +55,30 @@ func target(task string, d *dataset.Dataset, l *rows.LabelSummary) (transforms.T
 	return transforms.Target{Classes: l.Vocabulary}, nil
 }
 
+// fewClasses is up to how many different whole numbers are surely classes.
+const fewClasses = 10
+
+// doubt says what --task auto made of labels that may well be something else, and
+// how to have it so; "" where there is no doubt, or the task was given. Whole numbers
+// are ages and counts as often as names of classes.
+func doubt(task string, l *rows.LabelSummary) string {
+	if task != "" && task != "auto" || l == nil || l.Vocabulary == nil {
+		return ""
+	}
+	n := len(l.Vocabulary.Classes)
+	switch {
+	case !l.Numeric && l.Targets > 0:
+		return fmt.Sprintf("labels are taken for classes, as %q is not a number, though %s of %s labels are; --task regression finds those that are not", l.Text, groups(l.Targets), groups(l.Rows))
+	case !l.Numeric || n <= fewClasses || !l.Whole:
+		return ""
+	case n <= autoClasses:
+		return fmt.Sprintf("labels are %d different whole numbers from %g to %g, taken for classes; --task regression predicts them as numbers", n, l.Min, l.Max)
+	case l.Rows >= fewClasses*int64(n):
+		return fmt.Sprintf("labels are %s different whole numbers from %g to %g, taken for numbers to predict; --task classification takes them for classes", groups(int64(n)), l.Min, l.Max)
+	}
+	return ""
+}
+
 func hint(l *rows.LabelSummary) string {
 	if l.Numeric {
 		return "; numbers can be learned with --task regression"

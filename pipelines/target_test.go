@@ -2,6 +2,8 @@ package pipelines
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +26,49 @@ func numbered(n int, form string) (out []string) {
 		out = append(out, fmt.Sprintf(form, i))
 	}
 	return out
+}
+
+func TestDoubtfulTasksAreTold(t *testing.T) {
+	ages := numbered(52, "%d")
+	counts := slices.Repeat(numbered(150, "%d"), 10)
+	for _, c := range []struct {
+		name, task string
+		labels     *rows.LabelSummary
+		want       string
+	}{
+		{"52 whole numbers", "auto", summary(ages...), "labels are 52 different whole numbers from 0 to 51, taken for classes; --task regression predicts them as numbers"},
+		{"by default", "", summary(ages...), "labels are 52 different"},
+		{"150 whole numbers, ten times each", "auto", summary(counts...), "labels are 150 different whole numbers from 0 to 149, taken for numbers to predict; --task classification takes them for classes"},
+		{"numbers and a text", "auto", summary("1", "2", "NA", "none"), `as "NA" is not a number, though 2 of 4 labels are; --task regression`},
+		{"the task is given", "classification", summary(ages...), ""},
+		{"the task is given", "regression", summary(ages...), ""},
+		{"ten digits", "auto", summary(numbered(10, "%d")...), ""},
+		{"texts", "auto", summary(numbered(52, "c%d")...), ""},
+		{"fractions", "auto", summary(numbered(52, "%d.5")...), ""},
+		{"many whole numbers, hardly any twice", "auto", summary(numbered(150, "%d")...), ""},
+		{"too many", "auto", summary(numbered(rows.MaxClasses+1, "%d")...), ""},
+		{"no labels", "auto", nil, ""},
+	} {
+		if got := doubt(c.task, c.labels); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s, %s: %q, want %q", c.name, c.task, got, c.want)
+		}
+	}
+	dir := t.TempDir()
+	table := "a,b,y\n"
+	for i := range 520 {
+		table += fmt.Sprintf("%d,%d,%d\n", i%7, i%11, 18+i%52)
+	}
+	o := fixed(1)
+	o.Data = dataset.Options{Data: []string{write(t, dir, "ages.csv", table)}, Label: "y"}
+	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-3}
+	r, err := Train(ctx, o)
+	if err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "52 different whole numbers from 18 to 69") {
+		t.Errorf("%v: %q", err, r.Notes)
+	}
+	p, err := InspectData(ctx, InspectOptions{Data: o.Data})
+	if err != nil || !strings.Contains(text(t, p), "note      labels are 52 different whole numbers") {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestTargetsAreDecidedByTheLabels(t *testing.T) {

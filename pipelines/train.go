@@ -40,6 +40,9 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 		return nil, err
 	}
 	defer func() { err = t.close(ctx, err) }()
+	if note := doubt(o.Task, t.found.Labels); note != "" {
+		t.notes = append(t.notes, note)
+	}
 	if err := t.calibrates(); err != nil {
 		return nil, err
 	}

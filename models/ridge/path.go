@@ -14,7 +14,8 @@ import (
 // path is one call of Solve.
 type path struct {
 	Options
-	descend bool // folds are solved by descent where that can be
+	descend  bool    // folds are solved by descent where that can be
+	variance float64 // of targets on their grid; 0 for classes
 }
 
 func (p *path) load(fold int) (*Sum, error) {
@@ -260,7 +261,10 @@ func (p *path) row(lambda float64, t tally) Row {
 	row.StdErr = unit * standardError(t.means)
 	row.Folds = len(t.means)
 	row.Rounding = unit * t.rounding / t.heldRows
-	if !finite([]float64{row.MSE, row.Train, row.StdErr, row.Rounding}) {
+	if p.variance > 0 {
+		row.R2 = 1 - row.MSE/(unit*p.variance)
+	}
+	if !finite([]float64{row.MSE, row.Train, row.StdErr, row.Rounding, row.R2}) {
 		return Row{Lambda: lambda, Failed: "errors beyond float64"}
 	}
 	return row

@@ -91,9 +91,10 @@ type Fit struct {
 // units of the targets, summed over outputs (for classes, over the ±1 codes).
 type Row struct {
 	Lambda float64 `json:"lambda"`
-	MSE    float64 `json:"mse"`       // mean over the rows of the folds, each predicted without its fold
-	StdErr float64 `json:"std_err"`   // of the folds' mean squared errors about their mean
-	Train  float64 `json:"train_mse"` // mean over the rows that the weights were fitted to
+	MSE    float64 `json:"mse"`          // mean over the rows of the folds, each predicted without its fold
+	StdErr float64 `json:"std_err"`      // of the folds' mean squared errors about their mean
+	Train  float64 `json:"train_mse"`    // mean over the rows that the weights were fitted to
+	R2     float64 `json:"r2,omitempty"` // of targets: 1 − MSE/variance of all rows; below 0 where their mean is nearer
 
 	// Rounding is about what the rounding of features to their grid adds to MSE: a step
 	// off by e, of variance 1/12, moves a score by its weight times e. Predictions are of
@@ -150,6 +151,9 @@ func Solve(opts Options) (*Fit, error) {
 	fit := &Fit{Lambda: opts.Lambda[0], Rows: total.Rows()}
 	y := newSystem(total.shape, opts.Threads)
 	y.measure(opts.Ranges)
+	if opts.Grid != nil {
+		p.variance = centredSquares(total, nil, 0) / total.head[0]
+	}
 	if opts.Folds > 1 && !opts.Given {
 		p.descend = descends(total.shape) && total.Rows() >= descentRows*int64(total.shape.Dim)
 		if fit.Table, err = p.validateFolds(y, total); err != nil {

@@ -1,0 +1,63 @@
+package pipelines
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+)
+
+// What is printed about each λ is in the units of the targets: RMSE and R², as evaluate
+// prints them. Errors of classes are named for what they are.
+func TestTablesOfLambdaAreInUnits(t *testing.T) {
+	dir := t.TempDir()
+	lines := made(t, "friedman", 400, 1)
+	o := fixed(3)
+	o.Data = dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-1, 1e-4}
+	o.Scale, o.Kernel.Width = []string{"standard"}, "4"
+	r, err := Train(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n, sum, squares float64
+	for _, line := range lines[1:] {
+		_, label := parse(t, line)
+		y, err := strconv.ParseFloat(label, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, sum, squares = n+1, sum+y, squares+y*y
+	}
+	variance := squares/n - sum/n*sum/n
+	printed := text(t, r)
+	for _, row := range r.Path {
+		if want := 1 - row.MSE/variance; math.Abs(row.R2-want) > 1e-3*(1-want) {
+			t.Errorf("lambda %g: R² %g, want %g", row.Lambda, row.R2, want)
+		}
+		if want := fmt.Sprintf("%.6g", math.Sqrt(row.MSE)); !strings.Contains(printed, want) || !strings.Contains(printed, fmt.Sprintf("%.4f", row.R2)) {
+			t.Errorf("lambda %g: RMSE %s or R² %.4f is not in\n%s", row.Lambda, want, row.R2, printed)
+		}
+	}
+	if best := r.Path[len(r.Path)-1]; best.Lambda == r.Lambda && !(best.R2 > 0.3) || !strings.Contains(printed, "held-out RMSE") || strings.Contains(printed, "mse") {
+		t.Errorf("%+v\n%s", r.Path, printed)
+	}
+	m, err := InspectModel(ctx, o.Model)
+	if err != nil || !strings.Contains(text(t, m), "held-out RMSE") {
+		t.Errorf("%v\n%s", err, text(t, m))
+	}
+
+	o = fixed(3)
+	o.Data = dataset.Options{Data: []string{write(t, dir, "moons.csv", strings.Join(made(t, "moons", 300, 1), ""))}, Label: "y"}
+	o.Model, o.Lambda.Path = filepath.Join(dir, "moons"), []float64{1e-1, 1e-4}
+	if r, err = Train(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	if printed := text(t, r); !strings.Contains(printed, "held-out mse of ±1 codes") || r.Path[0].R2 != 0 {
+		t.Errorf("%+v\n%s", r.Path, printed)
+	}
+}
