@@ -14,12 +14,13 @@ import (
 // Exit codes of the command.
 const (
 	ExitOK          = 0
-	ExitInternal    = 1 // a fault of the program or the runner
+	ExitInternal    = 1 // the runner failed, or lost a worker
 	ExitUsage       = 2 // flags that do not fit
 	ExitData        = 3 // data refused, or a place that cannot be written to: mend it and run again
 	ExitGate        = 4 // a score did not pass --gate
 	ExitStorage     = 5 // the storage failed: running again may help
 	ExitModel       = 6 // a model directory is damaged or too new
+	ExitCrash       = 7 // the program itself failed, in a panic
 	ExitInterrupted = 130
 )
 
@@ -106,6 +107,8 @@ func ExitCode(err error) int {
 			return ExitStorage
 		case transforms.BadModel:
 			return ExitModel
+		case transforms.Crash:
+			return ExitCrash
 		}
 		return ExitInternal
 	case errors.As(err, &storeErr): // also in the error of a file that it kept from being read

@@ -13,9 +13,9 @@ package pipelines
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -52,7 +52,7 @@ type job struct {
 	opts       JobOptions
 	engine     Engine
 	work       *work
-	scratch    string           // directory to remove at the end; "" for none
+	scratch    func() error     // removes a directory at the end; nil for none
 	lastRounds *transforms.Pass // nil if there were none
 	progress   *progress
 	seconds    map[string]float64 // wall time by part of the job
@@ -79,8 +79,8 @@ func (j *job) close(ctx context.Context, err error) error {
 	if j.lastRounds != nil {
 		transforms.ForgetFeatures(j.lastRounds)
 	}
-	if j.scratch != "" {
-		if removeErr := os.RemoveAll(j.scratch); removeErr != nil {
+	if j.scratch != nil {
+		if removeErr := j.scratch(); removeErr != nil {
 			j.work.notes = append(j.work.notes, fmt.Sprintf("a temporary directory could not be removed: %v", removeErr))
 		}
 	}
@@ -129,15 +129,14 @@ func openData(ctx context.Context, o dataset.Options) (*dataset.Dataset, error) 
 // newScratchJob begins a job that makes no directory: what it keeps is gone when it is
 // closed.
 func newScratchJob(ctx context.Context, o JobOptions) (*job, error) {
-	dir, err := os.MkdirTemp("", "bochner-")
+	dir, remove, err := newTemp(ctx)
 	if err != nil {
 		return nil, err
 	}
 	j, err := newJob(ctx, o, storage.Join(dir, "job"))
 	if err != nil {
-		os.RemoveAll(dir)
-		return nil, err
+		return nil, errors.Join(err, remove())
 	}
-	j.scratch = dir
+	j.scratch = remove
 	return j, nil
 }

@@ -110,13 +110,22 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 		return e.failure(e.runDataflow(ctx, p))
 	}
 	if e.Runner != direct && e.inProcess() || jobopts.IsLoopback() {
-		defer tempDir.borrow()()
+		giveBack, err := tempDir.borrow(ctx)
+		if err != nil {
+			return err
+		}
+		defer giveBack()
 	}
 	if e.viaServer() {
 		return e.failure(e.runServer(ctx, p))
 	}
 	done := make(chan error, 1)
 	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				done <- transforms.Recovered(r)
+			}
+		}()
 		done <- runLocal(context.WithoutCancel(ctx), e.Runner, p) // a deadline makes prism panic
 	}()
 	select {

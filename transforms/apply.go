@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 )
@@ -104,7 +104,7 @@ func applyMap(m features.Map, phi, x []float32, n, threads int) []float32 {
 	in, out := m.Dims()
 	phi = growFeatures(phi, n*out)
 	threads = max(1, min(threads, n))
-	var wg sync.WaitGroup
+	var wg parallel.Group
 	for t := range threads {
 		lo, hi := t*n/threads, (t+1)*n/threads
 		wg.Go(func() { m.Apply(phi[lo*out:], x[lo*in:], hi-lo) })

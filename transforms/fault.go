@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -21,6 +22,7 @@ const (
 	Place    Kind = "place"    // what a worker makes cannot be written to its place
 	Storage  Kind = "storage"  // the storage failed; trying again may help
 	BadModel Kind = "model"    // a model directory is damaged
+	Crash    Kind = "crash"    // a panic
 	Internal Kind = "internal" // anything else
 )
 
@@ -53,6 +55,10 @@ func ReadFault(reports []dataset.Report) error {
 	return nil
 }
 
+// Recovered returns the fault of a goroutine that recovered from a panic. The first line
+// of its message says what happened, the others where.
+func Recovered(r any) *Fault { return &Fault{Crash, fmt.Sprintf("%v\n%s", r, debug.Stack())} }
+
 // asFault wraps the error of a worker so that FindFault finds it again. The kind is
 // that of errors that do not tell their own.
 func asFault(kind Kind, err error) error {
@@ -84,6 +90,12 @@ func asFault(kind Kind, err error) error {
 	return fmt.Errorf("%s%s %w", faultMark, base64.RawURLEncoding.EncodeToString(data), err)
 }
 
+// panicOf finds the panic that Beam recovered from in the text of a runner's error.
+func panicOf(text string) (what string, is bool) {
+	_, what, is = strings.Cut(text, "panic: ")
+	return what, is && strings.Contains(what, "runtime/debug.Stack")
+}
+
 // FindFault returns the fault that a worker reported, from the error of the
 // runner; or the error itself where it holds none.
 func FindFault(err error) error {
@@ -92,6 +104,9 @@ func FindFault(err error) error {
 	}
 	_, rest, found := strings.Cut(err.Error(), faultMark)
 	if !found {
+		if what, is := panicOf(err.Error()); is {
+			return &Fault{Crash, what}
+		}
 		return err
 	}
 	text, _, _ := strings.Cut(rest, " ")

@@ -81,11 +81,13 @@ func (f *storePartFn) StartBundle(ctx context.Context, _ func([]byte)) {
 func (f *storePartFn) ProcessElement(_ context.Context, key int, p Part, _ func([]byte)) {
 	b := f.bundle
 	b.Go(func() error {
-		line, err := f.store(b.ctx, key, p)
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.lines = append(b.lines, line)
-		return err
+		return guard(func() error {
+			line, err := f.store(b.ctx, key, p)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.lines = append(b.lines, line)
+			return err
+		})
 	})
 }
 
@@ -199,7 +201,7 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 		loads.SetLimit(threads)
 		for k := range ridge.NumParts(shape) {
 			loads.Go(func() error {
-				return loadInto(ctx, sum.Part(k), st.Dir, parts[PartKey(shape, fold, k)])
+				return guard(func() error { return loadInto(ctx, sum.Part(k), st.Dir, parts[PartKey(shape, fold, k)]) })
 			})
 		}
 		return sum, loads.Wait()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 
 	"github.com/bochner-ml/bochner/features"
@@ -105,7 +104,7 @@ func (w *walk) hands(ctx context.Context, hands []dataset.Hand) (all walked, err
 func guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("transforms: %v\n%s", r, debug.Stack())
+			err = Recovered(r)
 		}
 	}()
 	return f()

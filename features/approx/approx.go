@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // Errors says how far inner products of features are from the kernel, over the
@@ -76,7 +76,7 @@ func Products(phi []float32, n, dim, threads int) []float64 {
 
 // each calls f(i, at) for every row, at being the place of its first pair.
 func each(n, threads int, f func(i, at int)) {
-	var wg sync.WaitGroup
+	var wg parallel.Group
 	for t := range max(1, threads) {
 		wg.Go(func() {
 			for i := t; i < n; i += max(1, threads) {

@@ -7,8 +7,9 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
+
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // Distance is the way a kernel measures how far apart two rows are. It decides
@@ -76,7 +77,7 @@ func Median(sample []float32, n, d int, distance Distance) (float64, error) {
 // eachRow calls f with 1 … n−1 on all processors.
 func eachRow(n int, f func(i int)) {
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg parallel.Group
 	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Go(func() {
 			for i := int(next.Add(1)); i < n; i = int(next.Add(1)) {

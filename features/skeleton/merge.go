@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
+
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // Limits on the draws for a budget: so many a feature, but leastDraws at least, if
@@ -41,7 +42,7 @@ func drawDistinct(g *Graph, book *codebook, seed uint64, out int, limit int64) (
 	lists, errs := make([]list, len(workers)), make([]error, len(workers))
 	for run := int64(min(out/len(workers)+1, most)); d.draws < limit; run = min(2*run, most) {
 		first := d.draws
-		var wg sync.WaitGroup
+		var wg parallel.Group
 		for i, w := range workers {
 			wg.Go(func() {
 				l := &lists[i]

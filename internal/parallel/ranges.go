@@ -1,10 +1,7 @@
 // Package parallel shares out loops among goroutines.
 package parallel
 
-import (
-	"sync"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // Ranges cuts 0 … n−1 into ranges of step and calls f with them, on that many
 // goroutines; with one, or one range, f has all of them at once. What f computes
@@ -16,7 +13,7 @@ func Ranges(n, step, workers int, f func(lo, hi int)) {
 		return
 	}
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg Group
 	for range workers {
 		wg.Go(func() {
 			for {

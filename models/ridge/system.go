@@ -2,10 +2,10 @@ package ridge
 
 import (
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	workers "github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // system is the centred normal equations of some rows, in units of the grids,
@@ -223,7 +223,7 @@ func forTiles(dim, threads int, f func(worker, t, i, j int)) {
 func parallel(n, threads int, f func(worker, i int)) {
 	var (
 		next atomic.Int64
-		wg   sync.WaitGroup
+		wg   workers.Group
 	)
 	for worker := range max(1, min(threads, n)) {
 		wg.Go(func() {

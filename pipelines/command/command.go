@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Main runs the command with the arguments behind the program's name and returns
@@ -37,13 +39,26 @@ func Main(args []string) int {
 	}
 	beam.Init()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// What nothing can recover from, such as want of memory, ends the process with a
+	// signal (SIGABRT), and not with the code 2, which is that of flags.
+	debug.SetTraceback("crash")
+
+	ctx, stop := signal.NotifyContext(context.Background(), heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	return run(ctx, args, os.Stdout, os.Stderr)
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// heeded returns the signals that whoever started the program has not told it to ignore,
+// as nohup does.
+func heeded(all ...os.Signal) []os.Signal { return slices.DeleteFunc(all, signal.Ignored) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			code = crashed(stderr, args, transforms.Recovered(r))
+		}
+	}()
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -57,8 +72,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", inOneLine(err), cmd.CommandPath())
 		return pipelines.ExitUsage
 	}
-	code := pipelines.ExitCode(err)
+	code = pipelines.ExitCode(err)
 	switch code {
+	case pipelines.ExitCrash:
+		return crashed(stderr, args, err)
 	case pipelines.ExitInterrupted:
 		if keepsWork(cmd) {
 			fmt.Fprintf(stderr, "bochner: stopped; the same command with --resume goes on from here\n")
@@ -76,6 +93,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "bochner: %v\n", err)
 	}
 	return code
+}
+
+// crashed says that the program failed; with --verbose, where.
+func crashed(stderr io.Writer, args []string, err error) int {
+	what, where, _ := strings.Cut(err.Error(), "\n")
+	fmt.Fprintf(stderr, "bochner: internal error: %s; this is a fault of the program: please report it, with what --verbose adds\n", what)
+	if slices.Contains(args, "--verbose") {
+		fmt.Fprintln(stderr, where)
+	}
+	return pipelines.ExitCrash
 }
 
 // makers are the jobs that make a directory, and work in one beside it.

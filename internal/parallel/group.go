@@ -1,0 +1,47 @@
+package parallel
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// Group runs functions on goroutines of their own. A panic of one is that of Wait, in the
+// goroutine that waits: it does not end the process where somebody recovers there.
+type Group struct {
+	wg       sync.WaitGroup
+	mu       sync.Mutex
+	panicked *Panic // the first
+}
+
+// Panic is what a function of a Group panicked with.
+type Panic struct {
+	Value any
+	Stack []byte // of its goroutine
+}
+
+func (p *Panic) Error() string { return fmt.Sprintf("%v\n%s", p.Value, p.Stack) }
+
+// Go runs f.
+func (g *Group) Go(f func()) {
+	g.wg.Go(func() {
+		defer func() {
+			if r := recover(); r != nil {
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				if g.panicked == nil {
+					g.panicked = &Panic{r, debug.Stack()}
+				}
+			}
+		}()
+		f()
+	})
+}
+
+// Wait waits until all functions have returned. It panics with a *Panic if one has.
+func (g *Group) Wait() {
+	g.wg.Wait()
+	if g.panicked != nil {
+		panic(g.panicked)
+	}
+}
