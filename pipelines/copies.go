@@ -61,12 +61,31 @@ func (j *job) countCopies(ctx context.Context, l *looked, seed uint64, maxBad fl
 	return nil
 }
 
-// copiesNote tells of rows whose copies are in several folds, where they are many
-// enough to matter.
-func (l *looked) copiesNote() []string {
-	if 10*l.repeated < l.counts.Used {
+// countCopies counts the copies before the first pass of the training that has folds,
+// and notes where so many rows repeat that it matters what they are.
+func (t *training) countCopies(ctx context.Context) error {
+	if t.counted {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s of %s rows repeat the numbers of others; folds take them for rows that were drawn anew: if they were copied on purpose, leave the copies out, or held-out figures are too good",
-		groups(l.repeated), groups(l.counts.Used))}
+	if err := t.job.countCopies(ctx, t.looked, t.opts.Seed, t.opts.MaxBadFraction, t.opts.Learner.Name != "ridge" || t.opts.learns()); err != nil {
+		return err
+	}
+	t.counted = true
+	if 10*t.repeated >= t.counts.Used {
+		t.notes = append(t.notes, fmt.Sprintf("%s of %s rows repeat the numbers of others; folds take them for rows that were drawn anew: if they were copied on purpose, leave the copies out, or held-out figures are too good",
+			groups(t.repeated), groups(t.counts.Used)))
+	}
+	return nil
+}
+
+// dealt returns the copies for a pass with that many folds. They must be counted, so
+// that no two passes of a training have different folds.
+func (t *training) dealt(parts int) *folds.Copies {
+	if parts < 2 {
+		return nil
+	}
+	if !t.counted {
+		panic("pipelines: folds before the copies of rows are counted")
+	}
+	return t.copies
 }

@@ -165,17 +165,13 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 func (t *training) learnPass(l transforms.Learner, folds, partitions int) *transforms.Pass {
 	// The cut is always the same: the model depends on it.
 	shards := t.data.Shards(shardBytes)
-	pass := &transforms.Pass{
-		Data: *t.data, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
+	return &transforms.Pass{
+		Data: *t.data, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Copies: t.dealt(folds),
 		Learn: &transforms.Learn{
 			Learner: l, Recipe: t.recipe.sealed, Hands: t.data.Deal(shards, partitions),
 			Rows: t.counts.Used, Folds: folds,
 		},
 	}
-	if folds > 0 {
-		pass.Copies = t.copies
-	}
-	return pass
 }
 
 // earlier loads the model to begin with, and checks that its weights are of the
@@ -246,14 +242,16 @@ func (t *training) learnedFrom(sum *profile.Sum, folds int) (int64, error) {
 
 // surveyRows runs the pass of a survey with a sample of so many rows; 0 is that of a profile.
 func (t *training) surveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {
+	if folds > 0 {
+		if err := t.countCopies(ctx); err != nil {
+			return nil, err
+		}
+	}
 	t.progress.phase("surveying", t.counts.Used)
 	defer t.progress.done()
 	pass := &transforms.Pass{
 		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
-		Held: folds, Sample: sample,
-	}
-	if folds > 0 {
-		pass.Copies = t.copies
+		Held: folds, Sample: sample, Copies: t.dealt(folds),
 	}
 	sum := new(profile.Sum)
 	_, _, err := t.scanSum(ctx, pass, "survey", sum, transforms.Survey)

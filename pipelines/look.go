@@ -78,6 +78,7 @@ type looked struct {
 	recipe recipe
 
 	copies   *folds.Copies // of rows that repeat; nil for none, or where they were not counted
+	counted  bool          // copies were
 	repeated int64         // rows that do
 }
 

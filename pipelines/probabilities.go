@@ -51,7 +51,7 @@ func (t *training) calibrate(ctx context.Context, held scorer, folds int) error 
 	t.progress.phase("calibrating", t.counts.Used)
 	defer t.progress.done()
 	pass := &transforms.Pass{
-		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Held: folds, Copies: t.copies,
+		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Held: folds, Copies: t.dealt(folds),
 		Calibrate: &transforms.Calibrate{Recipe: t.recipe.sealed, Outputs: t.outputs(), Weights: held.file, SHA256: held.sum},
 	}
 	var counts calibrate.Counts

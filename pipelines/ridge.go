@@ -56,9 +56,15 @@ func (t *training) fitRidgeOn(ctx context.Context, steps int) error {
 // fitSums adds up the sums of the folds, and has what they are for solved: the
 // weights become the model's.
 func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold *transforms.Fold) (fit transforms.FitReport, err error) {
+	parts := max(fold.Folds, fold.Cut)
+	if parts > 1 {
+		if err := t.countCopies(ctx); err != nil {
+			return fit, err
+		}
+	}
 	pass := &transforms.Pass{
 		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: target, Fold: fold,
-		Copies: t.copies,
+		Copies: t.dealt(parts),
 	}
 	shape := pass.Shape(t.recipe.dim)
 	if err := shape.Validate(); err != nil {

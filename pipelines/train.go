@@ -49,11 +49,6 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 	if err := t.checkOrigin(); err != nil {
 		return nil, err
 	}
-	if o.holdsOut() {
-		if err := t.timed(ctx, "copies", t.countCopies); err != nil {
-			return nil, err
-		}
-	}
 	if o.learns() {
 		if err := t.timed(ctx, "align", t.findFeatures); err != nil {
 			return nil, err
@@ -71,18 +66,6 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 		}
 	}
 	return t.result(), nil
-}
-
-// holdsOut tells whether rows are dealt to folds.
-func (o TrainOptions) holdsOut() bool { return o.parts() > 0 }
-
-// countCopies counts the rows that repeat.
-func (t *training) countCopies(ctx context.Context) error {
-	if err := t.job.countCopies(ctx, t.looked, t.opts.Seed, t.opts.MaxBadFraction, t.opts.Learner.Name != "ridge" || t.opts.learns()); err != nil {
-		return err
-	}
-	t.notes = append(t.notes, t.copiesNote()...)
-	return nil
 }
 
 // begin begins a job that makes the directory out: it opens the data, which must fit,

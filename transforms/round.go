@@ -186,7 +186,7 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 	}
 	// Shards that nobody read, because their features are kept, leave gaps.
 	if len(torn) > 0 && (len(all.Reports) == p.Learn.shards() || slices.ContainsFunc(all.Reports, func(r dataset.Report) bool { return r.Stopped })) {
-		return asFault(Data, fmt.Errorf("%s: a line break inside quotes is where the file is cut to be dealt; compress the file, and it is read whole", p.Data.Files[torn[0]].Name))
+		return p.torn(torn[0])
 	}
 	seen := map[int]bool{}
 	var n int64
@@ -203,4 +203,9 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 		return asFault(Data, fmt.Errorf("transforms: round %d has read %d rows, the first pass %d; have the files changed? start again once nobody writes to them", f.Round, n, p.Learn.Rows))
 	}
 	return nil
+}
+
+// torn is the error of a round that cannot read a file as it is cut.
+func (p *Pass) torn(file int) error {
+	return asFault(Data, fmt.Errorf("%s: a line break inside quotes is where the file is cut to be dealt; compress the file, and it is read whole", p.Data.Files[file].Name))
 }

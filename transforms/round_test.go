@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
@@ -323,5 +324,38 @@ func TestARoundThatRunsTwiceWritesTheSameBytes(t *testing.T) {
 		if again[name] != data {
 			t.Errorf("%s: other bytes the second time", name)
 		}
+	}
+}
+
+// Copies are counted by shard, and not before one that begins inside quotes: the error
+// is that of the cut.
+func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
+	ctx := context.Background()
+	const row = "1,2,\"two\nlines\"\n"
+	dir, text := t.TempDir(), "a to move it,bbb,y\n"+strings.Repeat(row, 200)
+	if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p, err := loadPass(ctx, dealtPass(t, dir, int64(len(text)+1)/2, 1, 200, "{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := *p
+	with.Copies = &folds.Copies{
+		Rows: folds.Set{folds.Hash(with.Seed, []float32{1, 2})}, Contents: folds.Set{1},
+		Shards: []folds.ShardFrom{{Before: []byte{0}}},
+	}
+	uri, err := with.Store(ctx, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteChecked(ctx, StateFile(uri, 0), []byte("start")); err != nil {
+		t.Fatal(err)
+	}
+	graph, s := beam.NewPipelineWithRoot()
+	Rounds(s, Scan{Pass: uri, Lanes: 1, Threads: 2}, 0, 1, 0)
+	_, err = beam.Run(ctx, "direct", graph)
+	if err = FindFault(err); err == nil || !strings.Contains(err.Error(), "a.csv: a line break inside quotes") {
+		t.Errorf("error %v", err)
 	}
 }

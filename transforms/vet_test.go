@@ -16,6 +16,16 @@ var graphs = map[string]func(s beam.Scope, sc Scan){
 		Write(s, "sum", sum)
 		WriteLines(s, "reports", reports)
 	},
+	"census": func(s beam.Scope, sc Scan) {
+		sum, reports := Census(s, sc)
+		Write(s, "sum", sum)
+		WriteLines(s, "reports", reports)
+	},
+	"tally": func(s beam.Scope, sc Scan) {
+		sum, reports := Tallies(s, sc)
+		Write(s, "sum", sum)
+		WriteLines(s, "reports", reports)
+	},
 	"fold, merge, store and solve": func(s beam.Scope, sc Scan) {
 		parts, reports := FoldRidge(s, sc)
 		Write(s, "fit", Solve(s, sc, State{}, StoreParts(s, sc, State{}, Merge(s, parts)), reports))

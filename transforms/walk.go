@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
@@ -171,21 +172,24 @@ type batch struct {
 // deal reads the shards of the hand and deals their rows.
 func (w *walk) deal(ctx context.Context, h dataset.Hand, parts []*partition) (reports []dataset.Report, err error) {
 	_, out := w.m.Dims()
-	folds := uint64(w.pass.Learn.Folds)
+	k := uint64(w.pass.Learn.Folds)
 	augment := w.pass.Learn.Augment != nil
 	dealer := w.pass.dealer()
 	var hashes []uint64
 	turn := 0
 	for _, shard := range h.Shards {
 		report, err := w.scan.read(ctx, w.pass, shard, w.pass.Target.Label(), func(s dataset.Shard, b *rows.Block) (err error) {
-			if folds > 0 || augment {
-				if hashes, err = dealer.Hashes(hashes[:0], place(s), b); err != nil {
+			if k > 0 || augment {
+				// Copies are counted before every shard of a cut that tiles the files.
+				if hashes, err = dealer.Hashes(hashes[:0], place(s), b); errors.Is(err, folds.ErrUncounted) {
+					return w.pass.torn(s.File)
+				} else if err != nil {
 					return err
 				}
 			}
 			limit := min(rows.Rows(b.D), rows.Rows(out))
 			for i := range b.N {
-				held := folds > 0 && hashes[i]%folds == 0
+				held := k > 0 && hashes[i]%k == 0
 				var hash uint64
 				if augment {
 					hash = hashes[i]

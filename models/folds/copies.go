@@ -2,6 +2,7 @@ package folds
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -96,6 +97,10 @@ func (c *Copies) index() {
 	})
 }
 
+// ErrUncounted says that copies are asked for before a shard of a cut that was not
+// counted.
+var ErrUncounted = errors.New("folds: copies were not counted")
+
 // Dealer deals the rows of shards to folds. It is for one reader: rows of a shard
 // must come in order, from the shard's first.
 type Dealer struct {
@@ -159,7 +164,7 @@ func (d *Dealer) begin(at Place) error {
 	}
 	before, ok := d.copies.before[at]
 	if !ok {
-		return fmt.Errorf("folds: the copies before byte %d of file %d were not counted", at.Start, at.File)
+		return fmt.Errorf("%w before %d of file %d", ErrUncounted, at.Start, at.File)
 	}
 	dec := decoder{b: before}
 	for i := range d.next {
