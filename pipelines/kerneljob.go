@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -17,11 +18,12 @@ import (
 // CompareOptions says which kernel to compare with its features, on which rows.
 type CompareOptions struct {
 	MapOptions
-	Budgets []int  // numbers of features; none is 64, 256, 1024 and 4096
-	Seeds   int    // draws of each map, from MapOptions.Seed on; 0 is 10
-	Rows    int    // rows of the sample, all pairs of which are compared; 0 is 200
-	All     bool   // compare all draws of the kernel's frequencies
-	Out     string // directory to make for the table and the pictures; "" for none
+	Budgets []int   // numbers of features; none is 64, 256, 1024 and 4096
+	Seeds   int     // draws of each map, from MapOptions.Seed on; 0 is 10
+	Rows    int     // rows of the sample, all pairs of which are compared; 0 is 200
+	Epsilon float64 // error for which the bounds tell how many features are enough; 0 is 0.1
+	All     bool    // compare all draws of the kernel's frequencies
+	Out     string  // directory to make for the table and the pictures; "" for none
 }
 
 // maxCompareRows bounds the sample: 2 million pairs.
@@ -33,6 +35,7 @@ type CompareResult struct {
 	Rows   int          `json:"rows"`
 	Pairs  int          `json:"pairs"`
 	Curves []ErrorCurve `json:"curves"`
+	Bounds *ErrorBounds `json:"bounds,omitempty"` // of independent Fourier features
 	Out    string       `json:"out,omitempty"`
 }
 
@@ -56,6 +59,9 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 	}
 	if o.Rows == 0 {
 		o.Rows = 200
+	}
+	if o.Epsilon == 0 {
+		o.Epsilon = 0.1
 	}
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -111,6 +117,8 @@ func (o CompareOptions) validate() error {
 	switch {
 	case o.Seeds < 1:
 		return usage("--seeds must be at least 1 (have %d)", o.Seeds)
+	case !(o.Epsilon > 0) || math.IsInf(o.Epsilon, 0):
+		return usage("--epsilon must be a number above 0 (have %g)", o.Epsilon)
 	case o.Rows < 2 || o.Rows > maxCompareRows:
 		return usage("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
 	case o.All && families[o.Kernel.Name].variants == nil:
@@ -152,7 +160,9 @@ func (j *job) compare(ctx context.Context, o CompareOptions, l *looked) (*Compar
 		}
 		result.Curves = append(result.Curves, curve)
 	}
-	return result, nil
+	var err error
+	result.Bounds, err = o.bounds(l, x[:n*l.found.Dim], n, len(kernel), result.Curves[0])
+	return result, err
 }
 
 // measure draws one map with several seeds.
@@ -218,6 +228,9 @@ func (r *CompareResult) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	tw.Flush()
+	if r.Bounds != nil {
+		r.Bounds.write(&b)
+	}
 	if r.Out != "" {
 		fmt.Fprintf(&b, "table and pictures are in %s\n", r.Out)
 	}

@@ -6,18 +6,22 @@ import (
 	"testing"
 )
 
-// The values are of the formulas, computed apart with Python's math module.
+// The values are of the formulas, computed apart in Python: those of Uniform with the
+// least over r found on a grid of r, not by the formula of where it is.
 func TestBoundsAreTheFormulas(t *testing.T) {
 	for _, c := range []struct {
-		eps, delta       float64
-		d                int
-		diameter, moment float64
-		want             int
+		bound      Bound
+		eps, delta float64
+		want       int
 	}{
-		{0.1, 0.05, 10, 5, 10, 89605},
-		{0.5, 0.1, 1, 3, 1, 549},
+		{Uniform{true, 10, 5, 10}, 0.1, 0.05, 159568},
+		{Uniform{true, 1, 3, 1}, 0.5, 0.1, 619},
+		{Uniform{false, 10, 5, 10}, 0.1, 0.05, 654117},
+		{Uniform{false, 1, 3, 1}, 0.5, 0.1, 2162},
+		{Pairs{true, 1000}, 0.1, 0.05, 4239},
+		{Pairs{false, 1000}, 0.1, 0.05, 8478},
 	} {
-		if n, err := Uniform(c.eps, c.delta, c.d, c.diameter, c.moment); n != c.want || err != nil {
+		if n, err := Features(c.bound, c.eps, c.delta); n != c.want || err != nil {
 			t.Errorf("%+v: %d, %v", c, n, err)
 		}
 	}
@@ -29,78 +33,87 @@ func TestBoundsAreTheFormulas(t *testing.T) {
 			t.Errorf("%+v: %d, %v", c, n, err)
 		}
 	}
+	// Pairs of one pair is Pointwise.
+	for paired, c := range map[bool]float64{true: 1, false: math.Sqrt2} {
+		n, err := Features(Pairs{paired, 1}, 0.05, 0.01)
+		draws, _ := Pointwise(0.05, 0.01, c)
+		if paired {
+			draws *= 2
+		}
+		if err != nil || n > draws || n < draws-2 {
+			t.Errorf("paired %v: %d features, Pointwise %d, %v", paired, n, draws, err)
+		}
+	}
 }
 
-// Uniform is the least D at which Failure is δ.
-func TestUniformIsWhereFailureReachesDelta(t *testing.T) {
+// Sutherland and Schneider (2015), Propositions 1 and 2: exp(−Dε²/(8(d+2))) with D paired
+// features, exp(−Dε²/(32(d+1))) with D of the offset form.
+func TestExponentsAreThoseOfThePropositions(t *testing.T) {
+	const epsilon = 0.125
+	for _, d := range []int{1, 10, 784} {
+		for paired, want := range map[bool]float64{true: 8 * float64(d+2), false: 32 * float64(d+1)} {
+			u := Uniform{paired, d, 5, 2 * float64(d)}
+			at := func(features float64) float64 { return u.logFailure(features, epsilon) }
+			few := 1e3 * want // so that r is not at its end
+			if got := epsilon * epsilon * few / (at(few) - at(2*few)); math.Abs(got-want) > 1e-9*want {
+				t.Errorf("d = %d, paired %v: exp(−Dε²/%.6g), want %g", d, paired, got, want)
+			}
+		}
+	}
+}
+
+// The three functions are of one bound.
+func TestFeaturesAndEpsilonAreWhereFailureReachesDelta(t *testing.T) {
 	for _, eps := range []float64{0.03, 0.2, 1} {
 		for _, delta := range []float64{1e-9, 0.01, 0.5} {
 			for _, d := range []int{1, 20, 784} {
-				n, err := Uniform(eps, delta, d, 7, 3*float64(d))
-				if err != nil {
-					t.Fatal(err)
-				}
-				at, err := Failure(n, eps, d, 7, 3*float64(d))
-				if err != nil {
-					t.Fatal(err)
-				}
-				before, err := Failure(n-1, eps, d, 7, 3*float64(d))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !(at <= delta && before > delta) {
-					t.Errorf("ε=%v δ=%v d=%d: D=%d fails with %v, D−1 with %v", eps, delta, d, n, at, before)
+				for _, b := range []Bound{Uniform{true, d, 7, 3 * float64(d)}, Uniform{false, d, 7, 3 * float64(d)}, Pairs{true, int64(d)}, Pairs{false, int64(d)}} {
+					n, err := Features(b, eps, delta)
+					if err != nil {
+						t.Fatal(err)
+					}
+					at, err := Failure(b, n, eps)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if before := math.Exp(b.logFailure(float64(n-1), eps)); !(at <= delta && before > delta) {
+						t.Errorf("ε=%v δ=%v %+v: D=%d fails with %v, D−1 with %v", eps, delta, b, n, at, before)
+					}
+					if e, err := Epsilon(b, n, delta); err != nil || e > eps || e < eps*(1-1/float64(n)) {
+						t.Errorf("δ=%v %+v: D=%d has the error %v, want %v (%v)", delta, b, n, e, eps, err)
+					}
 				}
 			}
 		}
 	}
-	if p, err := Failure(1, 0.1, 10, 1, 1); p != 1 || err != nil {
+	if p, err := Failure(Uniform{true, 10, 1, 1}, 1, 0.1); p != 1 || err != nil {
 		t.Errorf("a probability of %v (%v)", p, err)
-	}
-}
-
-// Eq. (3) of the lecture: D = Ω((d/ε²)·ln(σ_p·diameter/ε)).
-func TestUniformGrowsAsTheTheoremSays(t *testing.T) {
-	at := func(eps float64, d int, diameter float64) float64 {
-		n, err := Uniform(eps, 0.1, d, diameter, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return float64(n)
-	}
-	if r := at(0.01, 1998, 10) / at(0.01, 998, 10); math.Abs(r-2) > 1e-6 {
-		t.Errorf("twice d+2 takes %v times as many", r)
-	}
-	if r := at(0.005, 10, 10) / at(0.01, 10, 20); math.Abs(r-4) > 1e-6 { // the same logarithm
-		t.Errorf("half ε takes %v times as many", r)
-	}
-	if diff := at(0.01, 10, 10*math.E) - at(0.01, 10, 10); math.Abs(diff-2*4*12/1e-4) > 1 {
-		t.Errorf("e times the diameter takes %v more", diff)
 	}
 }
 
 func TestBoundsRefuseWhatTheyDoNotCover(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
+	ok := Uniform{true, 1, 1, 1}
 	for _, c := range []struct {
-		eps, delta       float64
-		d                int
-		diameter, moment float64
-		want             string
+		eps, delta float64
+		bound      Bound
+		want       string
 	}{
-		{0, 0.1, 1, 1, 1, "epsilon must be > 0"},
-		{nan, 0.1, 1, 1, 1, "epsilon must be > 0"},
-		{inf, 0.1, 1, 1, 1, "epsilon must be > 0"},
-		{0.1, 0, 1, 1, 1, "delta must be between 0 and 1"},
-		{0.1, 1, 1, 1, 1, "delta must be between 0 and 1"},
-		{0.1, 0.1, 0, 1, 1, "row length must be > 0"},
-		{0.1, 0.1, 1, 0, 1, "diameter must be > 0"},
-		{0.1, 0.1, 1, inf, 1, "diameter must be > 0"},
-		{0.1, 0.1, 1, 1, inf, "no second moment (Laplace, and Matérn up to nu 1), so no uniform bound holds; use the pointwise one"},
-		{0.1, 0.1, 1, 1, 0, "second moment must be > 0"},
-		{1e-9, 0.1, 1, 1, 1, "more than 1099511627776 features; raise epsilon"},
-		{1e-200, 0.1, 1, 1, 1, "more than"},
+		{0, 0.1, ok, "epsilon must be > 0"},
+		{nan, 0.1, ok, "epsilon must be > 0"},
+		{inf, 0.1, ok, "epsilon must be > 0"},
+		{0.1, 0, ok, "delta must be between 0 and 1"},
+		{0.1, 1, ok, "delta must be between 0 and 1"},
+		{0.1, 0.1, Uniform{true, 0, 1, 1}, "row length must be > 0"},
+		{0.1, 0.1, Uniform{true, 1, 0, 1}, "diameter must be > 0"},
+		{0.1, 0.1, Uniform{true, 1, inf, 1}, "diameter must be > 0"},
+		{0.1, 0.1, Uniform{true, 1, 1, inf}, "no second moment (Laplace, and Matérn up to nu 1), so no uniform bound holds; use that of pairs"},
+		{0.1, 0.1, Uniform{true, 1, 1, 0}, "second moment must be > 0"},
+		{0.1, 0.1, Pairs{true, 0}, "pairs must be > 0"},
+		{1e-9, 0.1, ok, "more than 1099511627776 features; raise epsilon"},
+		{1e-9, 0.1, Pairs{true, 1}, "more than"},
 	} {
-		if n, err := Uniform(c.eps, c.delta, c.d, c.diameter, c.moment); err == nil || !strings.Contains(err.Error(), c.want) {
+		if n, err := Features(c.bound, c.eps, c.delta); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %d, %v", c, n, err)
 		}
 	}
@@ -109,7 +122,10 @@ func TestBoundsRefuseWhatTheyDoNotCover(t *testing.T) {
 			t.Errorf("features bounded by %v: %d", c, n)
 		}
 	}
-	if p, err := Failure(0, 0.1, 1, 1, 1); err == nil {
+	if p, err := Failure(ok, 0, 0.1); err == nil {
 		t.Errorf("no features: %v", p)
+	}
+	if e, err := Epsilon(ok, 0, 0.1); err == nil {
+		t.Errorf("no features: %v", e)
 	}
 }

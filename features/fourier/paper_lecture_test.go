@@ -154,41 +154,89 @@ func TestOffsetsAreUniform(t *testing.T) {
 }
 
 // Theorem, eq. (2): with D from the bound, the largest error over all pairs of a
-// region stays below ε but for a share δ of the seeds.
-func TestUniformBoundHolds(t *testing.T) {
-	const epsilon, delta, diameter, seeds = 0.5, 0.1, 3.0, 300
-	for _, name := range []string{"gaussian", "cauchy", "matern 3/2"} {
-		r := kernels(1, 2, 1, Paired, 0)[name]
-		out, err := bounds.Uniform(epsilon, delta, 1, diameter, r.(interface{ SecondMoment() float64 }).SecondMoment())
-		if err != nil {
-			t.Fatal(err)
-		}
-		out += out % 2
-		failures := 0
-		for seed := range uint64(seeds) {
-			m := mustNew(t, kernels(1, out, 1, Paired, seed)[name])
-			// In the paired form products depend on x−z alone: one end of the region against all of it.
-			const steps = 30
-			x := make([]float32, steps+1)
-			for i := range x {
-				x[i] = diameter * float32(i) / steps
-			}
-			dst := make([]float32, len(x)*out)
-			m.Apply(dst, x, len(x))
-			for i := range x {
-				if math.Abs(dot(dst[:out], dst[i*out:(i+1)*out])-r.Kernel(x[:1], x[i:i+1])) >= epsilon {
-					failures++
-					break
+// region stays below ε but for a share δ of the seeds, in both forms. So it does over
+// given pairs, with the D of those.
+func TestBoundsHold(t *testing.T) {
+	const epsilon, delta, diameter, seeds, steps = 0.5, 0.1, 3.0, 100, 15
+	x := make([]float32, steps+1)
+	for i := range x {
+		x[i] = diameter * float32(i) / steps
+	}
+	for _, form := range []Form{Paired, Offset} {
+		for _, name := range []string{"gaussian", "cauchy", "matern 3/2"} {
+			r := kernels(1, 2, 1, form, 0)[name]
+			moment := r.(interface{ SecondMoment() float64 }).SecondMoment()
+			for _, b := range []bounds.Bound{
+				bounds.Uniform{Paired: form == Paired, Dim: 1, Diameter: diameter, Moment: moment},
+				bounds.Pairs{Paired: form == Paired, Pairs: steps * (steps + 1) / 2},
+			} {
+				out, err := bounds.Features(b, epsilon, delta)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out += out % 2
+				failures := 0
+				dst := make([]float32, len(x)*out)
+				for seed := range uint64(seeds) {
+					mustNew(t, kernels(1, out, 1, form, seed)[name]).Apply(dst, x, len(x))
+					if largest(dst, out, x, r) >= epsilon {
+						failures++
+					}
+				}
+				if share := float64(failures) / seeds; share > delta {
+					t.Errorf("%s, %v, %T, D = %d: %v of the seeds fail", name, form, b, out, share)
 				}
 			}
 		}
-		if share := float64(failures) / seeds; share > delta {
-			t.Errorf("%s, D = %d: %v of the seeds fail", name, out, share)
-		}
 	}
-	if _, err := bounds.Uniform(epsilon, delta, 1, diameter, Laplace{In: 1, Width: 1}.SecondMoment()); err == nil {
+	if _, err := bounds.Features(bounds.Uniform{Paired: true, Dim: 1, Diameter: diameter, Moment: Laplace{In: 1, Width: 1}.SecondMoment()}, epsilon, delta); err == nil {
 		t.Error("a uniform bound for the Laplace kernel, whose frequencies have no second moment")
 	}
+}
+
+// The simulation can fail: with a tenth of the features that the bound of pairs asks
+// for, more seeds are off by ε than it allows.
+func TestTheBoundOfPairsIsNotIdle(t *testing.T) {
+	const epsilon, delta, seeds, n, d = 0.2, 0.05, 100, 20, 10
+	x := normals(n*d, 3)
+	for _, form := range []Form{Paired, Offset} {
+		out, err := bounds.Features(bounds.Pairs{Paired: form == Paired, Pairs: n * (n - 1) / 2}, epsilon, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			out  int
+			most bool
+		}{{out, true}, {out / 10, false}} {
+			c.out += c.out % 2
+			failures := 0
+			dst := make([]float32, n*c.out)
+			for seed := range uint64(seeds) {
+				r := Gaussian{In: d, Out: c.out, Width: 2, Form: form, Seed: seed}
+				mustNew(t, r).Apply(dst, x, n)
+				if largest(dst, c.out, x, r) >= epsilon {
+					failures++
+				}
+			}
+			if share := float64(failures) / seeds; c.most == (share > delta) {
+				t.Errorf("%v, D = %d: %v of the seeds fail", form, c.out, share)
+			}
+		}
+	}
+}
+
+// largest returns the largest error of inner products of features, rows of dim, over
+// the pairs of different rows of x.
+func largest(phi []float32, dim int, x []float32, r features.Recipe) (most float64) {
+	n := len(phi) / dim
+	d := len(x) / n
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			k := features.Kernel(r)(x[i*d:(i+1)*d], x[j*d:(j+1)*d])
+			most = max(most, math.Abs(dot(phi[i*dim:(i+1)*dim], phi[j*dim:(j+1)*dim])-k))
+		}
+	}
+	return most
 }
 
 // Hoeffding's bound for one pair, which the Laplace kernel has too: with the draws that

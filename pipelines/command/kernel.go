@@ -24,6 +24,11 @@ seeds, and compares inner products of features with the exact kernel on all pair
 sample of rows: mean absolute error, root mean squared error, largest error, and
 correlation, with 95 % intervals over the seeds.
 
+For Fourier features of independent frequencies it prints beside the largest error what
+is proved about it, with probability 0.95: over the pairs of the sample, and over all
+rows of a region as large (after Sutherland and Schneider 2015); and how many features
+the proofs ask for, if the error is to be --epsilon at most. Learning needs fewer.
+
 With --out it makes a directory of the table (errors.json) and a picture of it (PNG
 and SVG); for a skeleton of images also a picture of the pixels that occur together in
 its features. With --draw all the ways to draw features are compared: iid,
@@ -54,6 +59,7 @@ hybrid baseline of a skeleton.`,
 	fs.StringVar(&budgets, "budgets", "64,256,1024,4096", "Numbers of features, with commas between; instead of --features.")
 	fs.IntVar(&o.Seeds, "seeds", 10, "Number of draws of each map.")
 	fs.IntVar(&o.Rows, "rows", 200, "Rows of the sample, up to 2000; all their pairs are compared.")
+	fs.Float64Var(&o.Epsilon, "epsilon", 0.1, "Error for which the bounds tell how many features are enough.")
 	fs.StringVar(&o.Out, "out", "", "Directory to make for the table and the pictures; it must not exist.")
 	flags.register(fs)
 	flags.jobs.register(fs)

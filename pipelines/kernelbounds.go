@@ -1,0 +1,109 @@
+package pipelines
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/features/bounds"
+	"github.com/bochner-ml/bochner/features/fourier"
+)
+
+// boundDelta is the probability that a bound leaves out.
+const boundDelta = 0.05
+
+// ErrorBounds says what is proved about the errors of independent Fourier features,
+// beside what was measured: each holds for a map with probability 0.95.
+type ErrorBounds struct {
+	Dim      int          `json:"dim"`      // numbers of a scaled row
+	Diameter float64      `json:"diameter"` // largest distance of scaled rows of the sample
+	Points   []BoundPoint `json:"points"`
+	// For an error of at most Epsilon, the bounds ask for so many features.
+	Epsilon         float64 `json:"epsilon"`
+	PairsFeatures   int     `json:"pairs_features,omitempty"`
+	UniformFeatures int     `json:"uniform_features,omitempty"`
+	// Why there is no uniform bound, or the bound asks for more features than are counted.
+	Why string `json:"why,omitempty"`
+}
+
+// BoundPoint is what is proved of so many features.
+type BoundPoint struct {
+	Features int      `json:"features"`
+	Max      float64  `json:"max"`               // measured over the pairs of the sample, a mean over seeds
+	Pairs    float64  `json:"pairs"`             // bound on the same
+	Uniform  *float64 `json:"uniform,omitempty"` // over all pairs of rows of a region of that diameter
+}
+
+// bounds returns what is proved of a curve, nil where nothing is: frequencies must be
+// independent, and features Fourier features.
+func (o CompareOptions) bounds(l *looked, x []float32, n int, pairs int, curve ErrorCurve) (*ErrorBounds, error) {
+	m := l.recipe.mapping
+	r, ok := l.recipe.family.recipe(m).(interface{ SecondMoment() float64 })
+	if !ok || m.draw != fourier.Iid {
+		return nil, nil
+	}
+	scaled, err := l.recipe.scaling.apply(x, n)
+	if err != nil {
+		return nil, err
+	}
+	b := &ErrorBounds{Dim: m.in, Diameter: diameter(scaled, n, m.in), Epsilon: o.Epsilon}
+	paired := m.form == fourier.Paired
+	given := bounds.Pairs{Paired: paired, Pairs: int64(pairs)}
+	region := bounds.Uniform{Paired: paired, Dim: m.in, Diameter: b.Diameter, Moment: r.SecondMoment()}
+	for i, p := range curve.Points {
+		b.Points = append(b.Points, BoundPoint{Features: p.Features, Max: p.Max.Mean})
+		if b.Points[i].Pairs, err = bounds.Epsilon(given, p.Features, boundDelta); err != nil {
+			return nil, err
+		}
+		if e, err := bounds.Epsilon(region, p.Features, boundDelta); err == nil {
+			b.Points[i].Uniform = &e
+		}
+	}
+	// An error says that there is no such bound, or that its number is beyond counting.
+	if b.PairsFeatures, err = bounds.Features(given, o.Epsilon, boundDelta); err != nil {
+		b.Why = err.Error()
+	} else if b.UniformFeatures, err = bounds.Features(region, o.Epsilon, boundDelta); err != nil {
+		b.Why = err.Error()
+	}
+	return b, nil
+}
+
+// diameter returns the largest distance of n rows.
+func diameter(x []float32, n, d int) (most float64) {
+	for i := range n {
+		for j := range i {
+			var sum float64
+			for c, v := range x[i*d : (i+1)*d] {
+				e := float64(v) - float64(x[j*d+c])
+				sum += float64(e * e)
+			}
+			most = max(most, sum)
+		}
+	}
+	return math.Sqrt(most)
+}
+
+func (b *ErrorBounds) write(w io.Writer) {
+	fmt.Fprintf(w, "bounds    with probability %g no error is larger (Hoeffding; rows of %s, a region of diameter %.4g):\n", 1-boundDelta, counted(b.Dim, "number"), b.Diameter)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(tw, "features\tlargest measured\tbound, pairs of the sample\tbound, whole region\t\n")
+	for _, p := range b.Points {
+		region := "-"
+		if p.Uniform != nil {
+			region = fmt.Sprintf("%.5f", *p.Uniform)
+		}
+		fmt.Fprintf(tw, "%d\t%.5f\t%.5f\t%s\t\n", p.Features, p.Max, p.Pairs, region)
+	}
+	tw.Flush()
+	if b.PairsFeatures > 0 {
+		fmt.Fprintf(w, "for %g at most: %s for the pairs of the sample", b.Epsilon, counted64(int64(b.PairsFeatures), "feature"))
+		if b.UniformFeatures > 0 {
+			fmt.Fprintf(w, ", %s for the whole region", groups(int64(b.UniformFeatures)))
+		}
+		fmt.Fprintln(w)
+	}
+	if b.Why != "" {
+		fmt.Fprintf(w, "%s\n", b.Why)
+	}
+}

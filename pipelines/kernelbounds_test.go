@@ -1,0 +1,60 @@
+package pipelines
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+)
+
+func TestBoundsStandBesideWhatIsMeasured(t *testing.T) {
+	data := dataset.Options{Data: []string{write(t, t.TempDir(), "data.csv", strings.Join(made(t, "moons", 120, 1), ""))}, Label: "y"}
+	compare := func(k KernelOptions, all bool) (*CompareResult, error) {
+		return Compare(ctx, CompareOptions{
+			MapOptions: MapOptions{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64, 1024}, Seeds: 10, Rows: 40, Epsilon: 0.25, All: all,
+		})
+	}
+	for _, form := range []string{"paired", "offset"} {
+		r, err := compare(KernelOptions{Name: "gaussian", Width: "1", Form: form}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := r.Bounds
+		if b == nil || b.Dim != 2 || !(b.Diameter > 2 && b.Diameter < 5) || len(b.Points) != 2 || b.Why != "" {
+			t.Fatalf("%s: %+v", form, b)
+		}
+		for _, p := range b.Points {
+			if !(p.Max > 0 && p.Max < p.Pairs && p.Pairs < *p.Uniform) {
+				t.Errorf("%s: %d features: %g measured, bounds %g and %g", form, p.Features, p.Max, p.Pairs, *p.Uniform)
+			}
+			if r.Curves[0].Points[0].Max.Mean != b.Points[0].Max {
+				t.Errorf("%s: %g is not the largest error of the table", form, p.Max)
+			}
+		}
+		// Hoeffding by hand: D = w ln(2P/δ)/ε², 780 pairs.
+		width := map[string]float64{"paired": 4, "offset": 8}[form]
+		if want := int(math.Ceil(width / (0.25 * 0.25) * math.Log(2*780/0.05))); b.PairsFeatures != want || !(b.UniformFeatures > want) {
+			t.Errorf("%s: %d and %d features, want %d for the pairs", form, b.PairsFeatures, b.UniformFeatures, want)
+		}
+		for _, word := range []string{"with probability 0.95 no error is larger", "bound, whole region", "for 0.25 at most: "} {
+			if !strings.Contains(text(t, r), word) {
+				t.Errorf("%q is not in\n%s", word, text(t, r))
+			}
+		}
+	}
+	// Laplace has no uniform bound.
+	r, err := compare(KernelOptions{Name: "laplace", Width: "1"}, false)
+	if err != nil || r.Bounds.Points[0].Uniform != nil || !(r.Bounds.Points[0].Pairs > 0) || !strings.Contains(r.Bounds.Why, "no second moment") {
+		t.Errorf("laplace: %+v, %v", r.Bounds, err)
+	}
+	// Frequencies that depend on one another, and features that are no cosines, have none.
+	for _, k := range []KernelOptions{{Name: "gaussian", Width: "1", Draw: "orthogonal"}, {Name: "maxout"}} {
+		if r, err := compare(k, false); err != nil || r.Bounds != nil || strings.Contains(text(t, r), "bound") {
+			t.Errorf("%s %s: %+v, %v", k.Name, k.Draw, r.Bounds, err)
+		}
+	}
+	if _, err := Compare(ctx, CompareOptions{MapOptions: MapOptions{Data: data}, Epsilon: -1}); ExitCode(err) != ExitUsage {
+		t.Error(err)
+	}
+}
