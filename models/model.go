@@ -87,16 +87,26 @@ func (m *Model) Outputs() []string {
 	return names
 }
 
-// Rescale turns scores of a regression, in place, into targets in the units of
-// the training data. Other scores stay as they are.
-func (m *Model) Rescale(scores []float32) {
-	if m.Manifest.Task != Regression {
-		return
+// Targets stores in dst what the scores of a regression are in the units of the
+// training data; of other models, the scores. Targets far from zero take the precision
+// of float64.
+func (m *Model) Targets(dst []float64, scores []float32) {
+	mid, half := 0.0, 1.0
+	if m.Manifest.Task == Regression {
+		mid, half = m.Manifest.TargetGrid.Mid(), m.Manifest.TargetGrid.Half()
 	}
-	mid, half := m.Manifest.TargetGrid.Mid(), m.Manifest.TargetGrid.Half()
 	for i, s := range scores {
-		scores[i] = float32(mid + float64(half*float64(s)))
+		dst[i] = mid + float64(half*float64(s))
 	}
+}
+
+// Resolution returns how close two targets of a regression are that scores, which are
+// in float32, tell apart: about 2⁻²⁴ of half the range.
+func (m *Model) Resolution() float64 {
+	if m.Manifest.Task != Regression {
+		return 0x1p-24
+	}
+	return m.Manifest.TargetGrid.Half() * 0x1p-24
 }
 
 // WriteWeights writes the content of weights.safetensors: the tensors "weights",

@@ -277,17 +277,16 @@ func TestManifestsThatContradictThemselvesAreNotWritten(t *testing.T) {
 	}
 }
 
-func TestRescaleGivesTargets(t *testing.T) {
+func TestScoresGiveTargets(t *testing.T) {
 	m := regressor(t)
-	scores := []float32{-1, 0, 0.5, 1, 1.25}
-	m.Rescale(scores)
-	if !slices.Equal(scores, []float32{1e6, 1e6 + 4, 1e6 + 6, 1e6 + 8, 1e6 + 9}) {
-		t.Errorf("targets %v", scores)
+	targets := make([]float64, 6)
+	m.Targets(targets, []float32{-1, 0, 0.5, 1, 1.25, 0x1p-20})
+	if !slices.Equal(targets, []float64{1e6, 1e6 + 4, 1e6 + 6, 1e6 + 8, 1e6 + 9, 1e6 + 4 + 0x1p-18}) {
+		t.Errorf("targets %v", targets)
 	}
-	scores = []float32{-1, 1}
-	classifier(t).Rescale(scores)
-	if !slices.Equal(scores, []float32{-1, 1}) {
-		t.Errorf("scores of classes became %v", scores)
+	classifier(t).Targets(targets[:2], []float32{-1, 1})
+	if !slices.Equal(targets[:2], []float64{-1, 1}) {
+		t.Errorf("scores of classes became %v", targets[:2])
 	}
 }
 

@@ -144,6 +144,7 @@ func predictOne(m *models.Model, x []float32) float64 {
 	phi, score := make([]float32, out), make([]float32, 1)
 	m.Map.Apply(phi, x, 1)
 	m.Linear.Scores(score, phi, 1)
-	m.Rescale(score)
-	return float64(score[0])
+	target := make([]float64, 1)
+	m.Targets(target, score)
+	return target[0]
 }

@@ -283,11 +283,7 @@ func (t *training) sampled(sum *profile.Sum) (rounds.Block, error) {
 	for i := range n {
 		row := x[i*d : (i+1)*d]
 		m.Apply(b.Phi[i*b.D:], row[:d-1], 1)
-		y := row[d-1]
-		if grid := t.target.Grid; grid != nil {
-			y = grid.Scaled(y)
-		}
-		b.Y = append(b.Y, y)
+		b.Y = append(b.Y, row[d-1])
 	}
 	return b, nil
 }

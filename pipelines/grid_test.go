@@ -137,7 +137,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 			for j := range x {
 				x[j] = float32(row[j])
 			}
-			e := float64(predicted(m, x)[0]) - row[len(row)-1]
+			e := predicted(m, x)[0] - row[len(row)-1]
 			squares += e * e / float64(len(test))
 		}
 		have, want := math.Sqrt(squares), ridgeInFloat64(train, test, lambda)
@@ -191,17 +191,18 @@ func TestAThousandClustersAreLearned(t *testing.T) {
 	}
 }
 
-// predicted returns the scores of a row.
-func predicted(m *models.Model, x []float32) []float32 {
+// predicted returns the scores of a row, or its targets.
+func predicted(m *models.Model, x []float32) []float64 {
 	_, d := m.Map.Dims()
 	phi, scores := make([]float32, d), make([]float32, m.Linear.K)
 	m.Map.Apply(phi, x, 1)
 	m.Linear.Scores(scores, phi, 1)
-	m.Rescale(scores)
-	return scores
+	said := make([]float64, m.Linear.K)
+	m.Targets(said, scores)
+	return said
 }
 
-func best(scores []float32) int {
+func best(scores []float64) int {
 	at := 0
 	for c, s := range scores {
 		if s > scores[at] {

@@ -73,7 +73,7 @@ func TestNoRowsIsASentence(t *testing.T) {
 // readShards reads shards one after the other, as the lanes of a pass do.
 func readShards(d *dataset.Dataset, shards []dataset.Shard, mode dataset.Mode) (reports []dataset.Report) {
 	for _, s := range shards {
-		r := d.Read(context.Background(), s, func([]byte) (float32, string) { return 0, "" }, mode)
+		r := d.Read(context.Background(), s, func([]byte) (float64, string) { return 0, "" }, mode)
 		var b rows.Block
 		for r.Next(&b) {
 		}

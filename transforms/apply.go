@@ -29,6 +29,7 @@ type applier struct {
 	scores  []float32
 	class   []int32
 	chances []float32
+	targets []float64
 }
 
 func newApplier(ctx context.Context, p *Pass, threads int) (*applier, error) {
@@ -45,6 +46,7 @@ func newApplier(ctx context.Context, p *Pass, threads int) (*applier, error) {
 // applied is what a model says of a block of rows.
 type applied struct {
 	scores  []float32 // n×k
+	targets []float64 // n×k, in the units of the training data; nil but for a model of numbers
 	chances []float32 // n×k probabilities; nil for a model without
 	class   []int32   // n; nil for a model of numbers
 }
@@ -61,9 +63,10 @@ func (a *applier) apply(b *rows.Block) applied {
 		a.phi = applyMap(a.model.Map, a.phi, b.X[at*in:], n, a.threads)
 		a.model.Linear.Scores(a.scores[at*k:], a.phi, n)
 	}
-	a.model.Rescale(a.scores)
 	if !a.model.Classifies() {
-		return applied{scores: a.scores}
+		a.targets = grow(a.targets, b.N*k)
+		a.model.Targets(a.targets, a.scores)
+		return applied{scores: a.scores, targets: a.targets}
 	}
 	a.class = grow(a.class, b.N)
 	p := a.model.Manifest.Probabilities
@@ -74,7 +77,7 @@ func (a *applier) apply(b *rows.Block) applied {
 	a.chances = grow(a.chances, b.N*k)
 	p.Apply(a.chances, a.scores, b.N, k)
 	p.Classes(a.class, a.chances, a.scores, b.N, k)
-	return applied{a.scores, a.chances, a.class}
+	return applied{scores: a.scores, chances: a.chances, class: a.class}
 }
 
 // finite tells whether a row of scores is: numbers so large that an angle is beyond

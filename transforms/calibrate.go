@@ -75,7 +75,7 @@ func (f *calibrateFn) ProcessElement(ctx context.Context, lane int, emit, report
 
 // finiteRows moves the rows of scores that are finite to the front, and returns
 // them with their classes.
-func finiteRows(scores, y []float32) (some []float32, class []int32) {
+func finiteRows(scores []float32, y []float64) (some []float32, class []int32) {
 	if len(y) == 0 {
 		return nil, nil
 	}

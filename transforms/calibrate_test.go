@@ -98,7 +98,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 
 func TestRowsWithoutFiniteScoresAreLeftOut(t *testing.T) {
 	nan := float32(math.NaN())
-	scores, class := finiteRows([]float32{1, 2, nan, 3, 4, 5, 6, -nan}, []float32{1, 0, 0, 1})
+	scores, class := finiteRows([]float32{1, 2, nan, 3, 4, 5, 6, -nan}, []float64{1, 0, 0, 1})
 	if !slices.Equal(scores, []float32{1, 2, 4, 5}) || !slices.Equal(class, []int32{1, 0}) {
 		t.Errorf("%v of %v", scores, class)
 	}

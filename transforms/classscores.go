@@ -22,7 +22,7 @@ type ClassScores struct {
 
 // add takes in rows with their labels and what the model says of them. Labels below 0
 // are those of no class, and text returns what they are.
-func (c *ClassScores) add(y []float32, said applied, text func(float32) string) error {
+func (c *ClassScores) add(y []float64, said applied, text func(float64) string) error {
 	truth := make([]int32, len(y))
 	for i, y := range y {
 		truth[i] = int32(y)

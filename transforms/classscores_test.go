@@ -12,11 +12,11 @@ import (
 )
 
 // scored takes in rows of a model of two classes whose scores are its numbers.
-func scored(t testing.TB, m *models.Model, y, scores []float32) *ClassScores {
+func scored(t testing.TB, m *models.Model, y []float64, scores []float32) *ClassScores {
 	t.Helper()
 	a := &applier{model: m, threads: 1}
 	s := a.newClassScores()
-	if err := s.add(y, a.apply(&rows.Block{N: len(y), D: 2, X: scores}), func(float32) string { return "odd" }); err != nil {
+	if err := s.add(y, a.apply(&rows.Block{N: len(y), D: 2, X: scores}), func(float64) string { return "odd" }); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -24,7 +24,7 @@ func scored(t testing.TB, m *models.Model, y, scores []float32) *ClassScores {
 
 func TestScoresOfClassesMergeToThoseOfAllRows(t *testing.T) {
 	nan := float32(math.NaN())
-	y := []float32{0, 1, 1, score.Unseen, 0}
+	y := []float64{0, 1, 1, score.Unseen, 0}
 	scores := []float32{2, 0, 0, 1, 3, 0, nan, 0, 0.5, 0.5}
 	with, without := modelOf("a", "b"), modelOf("a", "b")
 	with.Manifest.Probabilities = &models.Probabilities{Kind: models.Softmax}
@@ -59,7 +59,7 @@ func TestScoresOfClassesMergeToThoseOfAllRows(t *testing.T) {
 func FuzzClassScoresDecode(f *testing.F) {
 	m := modelOf("a", "b")
 	m.Manifest.Probabilities = &models.Probabilities{Kind: models.Logistic}
-	data, err := scored(f, m, []float32{0, 1}, []float32{2, 0, 1, 0}).MarshalBinary()
+	data, err := scored(f, m, []float64{0, 1}, []float32{2, 0, 1, 0}).MarshalBinary()
 	if err != nil {
 		f.Fatal(err)
 	}

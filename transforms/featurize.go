@@ -61,7 +61,7 @@ type featureWriter struct {
 
 	x       []float32 // features of n rows
 	hashes  []uint64  // or their hashes
-	y       []float32 // their labels
+	y       []float64 // their labels
 	n       int
 	chunk   []float32
 	written Written
@@ -159,7 +159,7 @@ func writeNPY[T npyio.Number](dst io.Writer, v []T, shape ...int) error {
 	return out.Close()
 }
 
-// writeLabels writes the labels as an array: int32 for classes.
+// writeLabels writes the labels as an array: int32 for classes, else float64.
 func (w *featureWriter) writeLabels(dst io.Writer) error {
 	if !w.isClass() {
 		return writeNPY(dst, w.y, w.n)
@@ -192,7 +192,7 @@ func (w *featureWriter) writeCSV(dst io.Writer) error {
 			record = append(record, formatScore(v))
 		}
 		if w.labeled() {
-			label := formatScore(w.y[i])
+			label := strconv.FormatFloat(w.y[i], 'g', -1, 64)
 			if w.isClass() {
 				label = w.pass.Target.Classes.Classes[int(w.y[i])]
 			}

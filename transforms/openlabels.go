@@ -24,9 +24,9 @@ type openLabels struct {
 const maxUnseen = rows.MaxClasses + 1
 
 // index is a dataset.Label.
-func (l *openLabels) index(token []byte) (float32, string) {
+func (l *openLabels) index(token []byte) (float64, string) {
 	if i, ok := l.known.Index(token); ok {
-		return float32(i), ""
+		return float64(i), ""
 	}
 	if len(token) > rows.MaxLabel {
 		token = token[:rows.MaxLabel+1] // LabelCounts names no longer ones
@@ -45,11 +45,11 @@ func (l *openLabels) index(token []byte) (float32, string) {
 		l.place[text] = i
 		l.unseen = append(l.unseen, text)
 	}
-	return float32(-1 - i), ""
+	return float64(-1 - i), ""
 }
 
 // text returns the label that index has given a number below 0.
-func (l *openLabels) text(y float32) string {
+func (l *openLabels) text(y float64) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.unseen[-1-int(y)]

@@ -210,11 +210,11 @@ func (t *Target) Label() dataset.Label {
 	case t.Classes == nil:
 		return rows.ParseTarget
 	}
-	return func(token []byte) (float32, string) {
+	return func(token []byte) (float64, string) {
 		i, ok := t.Classes.Index(token)
 		if !ok {
 			return 0, fmt.Sprintf("label %.40q is not one of the %d classes", token, len(t.Classes.Classes))
 		}
-		return float32(i), ""
+		return float64(i), ""
 	}
 }

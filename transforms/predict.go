@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
+	"math"
 	"reflect"
 	"strconv"
 
@@ -72,6 +73,7 @@ type lines struct {
 	text    *bufio.Writer
 	csv     *csv.Writer // nil where JSON is written
 	record  []string
+	said    []string // scores or targets of a row
 }
 
 func newLines(w io.Writer, m *models.Model, p *Predict) *lines {
@@ -113,6 +115,14 @@ func (l *lines) write(b *rows.Block, a *applier) error {
 		}
 		row := scores[i*k : (i+1)*k]
 		known = known && finite(row)
+		l.said = l.said[:0]
+		for j, s := range row {
+			if said.targets != nil {
+				l.said = append(l.said, l.formatTarget(said.targets[i*k+j]))
+			} else {
+				l.said = append(l.said, formatScore(s))
+			}
+		}
 		if l.chances {
 			chances = said.chances[i*k : (i+1)*k]
 		}
@@ -120,13 +130,13 @@ func (l *lines) write(b *rows.Block, a *applier) error {
 		if class != nil {
 			name = l.names[class[i]]
 		} else {
-			name = formatScore(row[0])
+			name = l.said[0]
 		}
 		var err error
 		if l.csv == nil {
-			err = l.writeJSON(known, class != nil, name, row, chances)
+			err = l.writeJSON(known, class != nil, name, l.said, chances)
 		} else {
-			err = l.writeCSV(known, name, row, chances)
+			err = l.writeCSV(known, name, l.said, chances)
 		}
 		if err != nil {
 			return err
@@ -135,7 +145,7 @@ func (l *lines) write(b *rows.Block, a *applier) error {
 	return nil
 }
 
-func (l *lines) writeCSV(known bool, name string, scores, chances []float32) error {
+func (l *lines) writeCSV(known bool, name string, scores []string, chances []float32) error {
 	l.record = l.record[:0]
 	if !known {
 		name = ""
@@ -152,11 +162,10 @@ func (l *lines) writeCSV(known bool, name string, scores, chances []float32) err
 	if !l.scores {
 		scores = nil
 	}
-	for _, values := range [...][]float32{scores, chances} {
-		for _, v := range values {
-			text := ""
-			if known {
-				text = formatScore(v)
+	for _, values := range [...][]string{scores, formatScores(chances)} {
+		for _, text := range values {
+			if !known {
+				text = ""
 			}
 			l.record = append(l.record, text)
 		}
@@ -164,7 +173,7 @@ func (l *lines) writeCSV(known bool, name string, scores, chances []float32) err
 	return l.csv.Write(l.record)
 }
 
-func (l *lines) writeJSON(known, isClass bool, name string, scores, chances []float32) error {
+func (l *lines) writeJSON(known, isClass bool, name string, scores []string, chances []float32) error {
 	line := []byte(`{"prediction":`)
 	if l.model.Embeds() {
 		line = []byte(`{"components":`)
@@ -175,7 +184,7 @@ func (l *lines) writeJSON(known, isClass bool, name string, scores, chances []fl
 	case l.model.Embeds():
 		for c, s := range scores {
 			line = append(line, "[,"[min(c, 1)])
-			line = append(line, formatScore(s)...)
+			line = append(line, s...)
 		}
 		line = append(line, ']')
 	case isClass && !l.model.NumericClasses():
@@ -194,7 +203,7 @@ func (l *lines) writeJSON(known, isClass bool, name string, scores, chances []fl
 		}
 	}
 	if l.chances && known {
-		if line, err = l.appendObject(line, "probabilities", chances); err != nil {
+		if line, err = l.appendObject(line, "probabilities", formatScores(chances)); err != nil {
 			return err
 		}
 	}
@@ -203,7 +212,7 @@ func (l *lines) writeJSON(known, isClass bool, name string, scores, chances []fl
 }
 
 // appendObject appends a field with a number for each output.
-func (l *lines) appendObject(line []byte, field string, values []float32) ([]byte, error) {
+func (l *lines) appendObject(line []byte, field string, values []string) ([]byte, error) {
 	line = append(append(append(line, `,"`...), field...), `":`...)
 	for c, v := range values {
 		key, err := json.Marshal(l.names[c])
@@ -212,13 +221,29 @@ func (l *lines) appendObject(line []byte, field string, values []float32) ([]byt
 		}
 		line = append(line, "{,"[min(c, 1)])
 		line = append(append(line, key...), ':')
-		line = append(line, formatScore(v)...)
+		line = append(line, v...)
 	}
 	return append(line, '}'), nil
 }
 
 func (l *lines) flush() error {
 	return l.text.Flush()
+}
+
+// formatTarget returns a target with the digits that scores tell apart, and one more.
+func (l *lines) formatTarget(v float64) string {
+	digits := 17
+	if unit := l.model.Resolution(); unit > 0 && v != 0 {
+		digits = max(1, min(digits, 2+int(math.Ceil(math.Log10(math.Abs(v)/unit)))))
+	}
+	return strconv.FormatFloat(v, 'g', digits, 64)
+}
+
+func formatScores(v []float32) (text []string) {
+	for _, s := range v {
+		text = append(text, formatScore(s))
+	}
+	return text
 }
 
 func formatScore(s float32) string { return strconv.FormatFloat(float64(s), 'g', -1, 32) }

@@ -82,7 +82,7 @@ func look(p *Pass) (tally, error) {
 	sum := &Look{Profile: *profile.New(profile.Options{}), Often: *folds.NewSummary()}
 	var label dataset.Label
 	if t := p.Target; t != nil {
-		label = func(token []byte) (float32, string) {
+		label = func(token []byte) (float64, string) {
 			if !t.Open {
 				if _, reason := rows.ParseTarget(token); reason != "" {
 					return 0, reason

@@ -107,7 +107,7 @@ func TestAScanThatFailsLeavesNoGoroutine(t *testing.T) {
 	}{
 		"fold fails":      {func(dataset.Shard, *rows.Block) error { return boom }, done, nil, "boom"},
 		"report fails":    {ok, func(dataset.Report) error { return boom }, nil, "boom"},
-		"reader panics":   {ok, done, func([]byte) (float32, string) { panic("broken label") }, "broken label"},
+		"reader panics":   {ok, done, func([]byte) (float64, string) { panic("broken label") }, "broken label"},
 		"fold panics":     {func(dataset.Shard, *rows.Block) error { panic("broken fold") }, done, nil, "broken fold"},
 		"nothing happens": {ok, done, nil, ""},
 	} {
@@ -162,7 +162,7 @@ func TestBlocksArriveInOrder(t *testing.T) {
 		for range 3 {
 			runtime.Gosched()
 			for i := range b.N {
-				if got := b.Row(i)[0]; got != float32(next+i) || b.Y[i] != float32((next+i)%3) {
+				if got := b.Row(i)[0]; got != float32(next+i) || b.Y[i] != float64((next+i)%3) {
 					return fmt.Errorf("row %d is %g", next+i, got)
 				}
 			}

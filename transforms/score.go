@@ -57,9 +57,9 @@ func (a *applier) scoreClasses() tally {
 func (a *applier) scoreTargets(label dataset.Label) tally {
 	sum := new(score.Targets)
 	return tally{sum, label, func(_ dataset.Shard, b *rows.Block) error {
-		scores := a.apply(b).scores
+		targets := a.apply(b).targets
 		for i, y := range b.Y {
-			sum.Add(y, scores[i])
+			sum.Add(y, targets[i])
 		}
 		return nil
 	}}

@@ -11,7 +11,7 @@ import (
 // Survey reads all rows and returns how many are left to learn from when the first
 // of Pass.Held folds is held out (none is with 0), and a sample of them, of
 // Pass.Sample rows, with their labels: one encoded profile.Sum of those rows, each
-// with its label as a number in a last column; and a JSON dataset.Report for each
+// with its label in a last column, the index of its class or a target as a fraction of the range; and a JSON dataset.Report for each
 // shard.
 func Survey(s beam.Scope, sc Scan) (sum, reports beam.PCollection) {
 	return profiles(s.Scope("transforms.Survey"), profileSum, &profileFn{Scan: sc, Survey: true})
@@ -33,7 +33,11 @@ func survey(p *Pass) (tally, error) {
 			if p.Held > 0 && h%uint64(p.Held) == 0 {
 				continue
 			}
-			labeled.X = append(append(labeled.X, b.Row(i)...), b.Y[i])
+			y := float32(b.Y[i])
+			if grid := p.Target.Grid; grid != nil {
+				y = grid.Scaled(b.Y[i])
+			}
+			labeled.X = append(append(labeled.X, b.Row(i)...), y)
 			labeled.N++
 			mine = append(mine, h)
 		}

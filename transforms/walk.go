@@ -164,7 +164,8 @@ func (w *walk) hand(ctx context.Context, h dataset.Hand) (out walked, err error)
 // batch is rows on their way to a partition.
 type batch struct {
 	rows  rows.Block
-	hash  []uint64 // of the rows, where they are to be changed at random
+	hash  []uint64  // of the rows, where they are to be changed at random
+	y     []float32 // labels as learners take them
 	held  bool
 	index int
 }
@@ -361,9 +362,11 @@ func (p *partition) follow(ctx context.Context, worker rounds.Worker) error {
 // fold takes rows to features, unless those are kept, and gives them to the worker.
 func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 	w, n := p.walk, b.rows.N
-	y := b.rows.Y
-	if grid := w.pass.Target.Grid; grid != nil {
-		for i, v := range y {
+	b.y = grow(b.y, n)
+	y := b.y
+	for i, v := range b.rows.Y {
+		y[i] = float32(v)
+		if grid := w.pass.Target.Grid; grid != nil {
 			y[i] = grid.Scaled(v)
 		}
 	}

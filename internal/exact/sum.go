@@ -72,6 +72,40 @@ func (s *Sum) AddSquare(x float32) {
 	s.add(m*m, 2*e+unitBits-300, 0)
 }
 
+// parts returns x as the exact sum of three float32, but for what is below their
+// smallest, 2⁻¹⁴⁹. It panics if x is beyond their range.
+func parts(x float64) (a, b, c float32) {
+	a = float32(x)
+	x -= float64(a)
+	b = float32(x)
+	return a, b, float32(x - float64(b))
+}
+
+// Add64 adds x, exactly where it has no bits below 2⁻¹⁴⁹. It panics if x is beyond the
+// range of float32.
+func (s *Sum) Add64(x float64) {
+	a, b, c := parts(x)
+	s.Add(a)
+	s.Add(b)
+	s.Add(c)
+}
+
+// AddSquare64 adds the square of what Add64 adds.
+func (s *Sum) AddSquare64(x float64) {
+	a, b, c := parts(x)
+	s.AddSquare(a)
+	if b == 0 {
+		return
+	}
+	s.AddSquare(b)
+	s.AddSquare(c)
+	for range 2 {
+		s.AddProduct(a, b)
+		s.AddProduct(a, c)
+		s.AddProduct(b, c)
+	}
+}
+
 // add adds (−1)^sign·m·2^pos units, for m < 2⁴⁸ and pos < 512. The term touches
 // two limbs; a carry or borrow seldom leaves them. The sign is a mask rather
 // than a branch, because signs of data cannot be predicted.

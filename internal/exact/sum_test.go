@@ -295,3 +295,28 @@ func BenchmarkAdd(b *testing.B) {
 		run("AddSquare", (*Sum).AddSquare)
 	}
 }
+
+// A float64 is added exactly, and so is its square.
+func TestFloat64AreAddedExactly(t *testing.T) {
+	r := rand.New(rand.NewPCG(64, 1))
+	var s, q Sum
+	want, square := new(big.Rat), new(big.Rat)
+	for range 200 {
+		x := math.Ldexp(r.NormFloat64(), r.IntN(150)-75)
+		s.Add64(x)
+		q.AddSquare64(x)
+		v := new(big.Rat).SetFloat64(x)
+		want.Add(want, v)
+		square.Add(square, new(big.Rat).Mul(v, v))
+	}
+	for _, c := range []struct {
+		name string
+		sum  *Sum
+		want *big.Rat
+	}{{"values", &s, want}, {"squares", &q, square}} {
+		unit := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), unitBits))
+		if got := unit.Mul(unit, new(big.Rat).SetInt(c.sum.Big())); got.Cmp(c.want) != 0 {
+			t.Errorf("%s: the sum is off", c.name)
+		}
+	}
+}

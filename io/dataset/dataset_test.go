@@ -92,13 +92,13 @@ func open(t testing.TB, o Options) *Dataset {
 }
 
 // token makes a label of its text so that different texts give different numbers.
-func token(text []byte) (float32, string) {
+func token(text []byte) (float64, string) {
 	if len(text) == 0 {
 		return 0, "has no label"
 	}
-	var h float32
+	var h float64
 	for _, c := range text {
-		h = h*3 + float32(c)
+		h = h*3 + float64(c)
 	}
 	return h, ""
 }
@@ -114,7 +114,7 @@ func readShard(d *Dataset, s Shard, label Label, mode Mode) (out []string, repor
 			for len(row) > 0 && row[len(row)-1] == 0 && d.Schema.Dim == 0 {
 				row = row[:len(row)-1] // rows of unknown length differ in zeros
 			}
-			y := float32(0)
+			y := 0.0
 			if label != nil {
 				y = b.Y[i]
 			}

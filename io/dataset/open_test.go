@@ -156,8 +156,8 @@ func TestColumnsAreFoundByName(t *testing.T) {
 	write(t, dir, "2", []byte("extra,y,b,a\nfoo,9,8,7\n"))
 	write(t, dir, "3", pack(t, "gzip", []byte("y,a,b\n12,10,11\n")))
 	d := open(t, Options{Data: []string{dir + "/*"}, Label: "y"})
-	got, _ := readAll(d, d.Shards(1), func(l []byte) (float32, string) {
-		var y float32
+	got, _ := readAll(d, d.Shards(1), func(l []byte) (float64, string) {
+		var y float64
 		fmt.Sscan(string(l), &y)
 		return y, ""
 	}, Stop)

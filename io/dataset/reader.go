@@ -18,7 +18,7 @@ import (
 
 // Label turns a label as it stands in a file into the number of a block's Y, or
 // gives the reason why the row cannot be used.
-type Label func(token []byte) (y float32, reason string)
+type Label func(token []byte) (y float64, reason string)
 
 // Mode says what a Reader does with a row that cannot be used.
 type Mode string
@@ -49,7 +49,7 @@ type Reader struct {
 // row is a row with its label as a number.
 type row struct {
 	x []float32
-	y float32
+	y float64
 }
 
 // Read opens a shard. Label may be nil: labels are not read then. Errors are in
@@ -229,7 +229,7 @@ func (r *Reader) add(b *rows.Block) bool {
 		r.fault(err)
 		return false
 	}
-	var y float32
+	var y float64
 	if r.label != nil {
 		var reason string
 		if y, reason = r.label(token); reason != "" {
@@ -248,7 +248,7 @@ func (r *Reader) add(b *rows.Block) bool {
 }
 
 // use counts the numbers that stand in b.X from there on as a row of the block.
-func (r *Reader) use(b *rows.Block, from int, y float32) {
+func (r *Reader) use(b *rows.Block, from int, y float64) {
 	if r.label != nil {
 		b.Y = append(b.Y, y)
 	}

@@ -62,7 +62,7 @@ func TestPlaceKeepsEveryRowInItsPlace(t *testing.T) {
 		}
 	}
 	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text.String()))}, Header: "no"})
-	for _, label := range []Label{nil, func([]byte) (float32, string) { return 1, "" }} {
+	for _, label := range []Label{nil, func([]byte) (float64, string) { return 1, "" }} {
 		at := 0
 		r := d.Read(context.Background(), Whole(0), label, Place)
 		var b rows.Block
@@ -132,7 +132,7 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 						t.Fatalf("seed %d: row %d column %d is %g, want %g", seed, at, j, got, want)
 					}
 				}
-				if b.D > dim || b.Y[i] != float32(at%3) {
+				if b.D > dim || b.Y[i] != float64(at%3) {
 					t.Fatalf("seed %d: row %d has %d numbers and label %g", seed, at, b.D, b.Y[i])
 				}
 				at++

@@ -1,5 +1,5 @@
 // Package npyio writes and reads NPY files, the array format of NumPy, version
-// 1.0, of float32, int32 and uint64 numbers in row-major order. The format is described
+// 1.0, of float32, float64, int32 and uint64 numbers in row-major order. The format is described
 // at https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 package npyio
 
@@ -17,14 +17,16 @@ import (
 )
 
 // Number is a type of number that files hold.
-type Number interface{ float32 | int32 | uint64 }
+type Number interface {
+	float32 | float64 | int32 | uint64
+}
 
 var magic = []byte("\x93NUMPY\x01\x00")
 
 // Header is the head of a file: the shape of its array, one or two sizes.
 type Header struct {
 	Shape []int
-	DType string // <f4, <i4 or <u8, as NumPy writes float32, int32 and uint64
+	DType string // <f4, <f8, <i4 or <u8, as NumPy writes float32, float64, int32 and uint64
 }
 
 // Count returns how many numbers the array has.
@@ -42,6 +44,8 @@ func dtype[T Number]() (name string, size int) {
 	switch any(zero).(type) {
 	case float32:
 		return "<f4", 4
+	case float64:
+		return "<f8", 8
 	case int32:
 		return "<i4", 4
 	}
@@ -93,6 +97,8 @@ func (w *Writer[T]) Write(v []T) error {
 			switch x := any(x).(type) {
 			case float32:
 				w.buf = binary.LittleEndian.AppendUint32(w.buf, math.Float32bits(x))
+			case float64:
+				w.buf = binary.LittleEndian.AppendUint64(w.buf, math.Float64bits(x))
 			case int32:
 				w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(x))
 			case uint64:
@@ -116,7 +122,7 @@ func (w *Writer[T]) Close() error {
 	return w.w.Flush()
 }
 
-var header = regexp.MustCompile(`^\{'descr': '(<f4|<i4|<u8)', 'fortran_order': False, 'shape': \((\d+),(?: (\d+))?\), \} *\n$`)
+var header = regexp.MustCompile(`^\{'descr': '(<f4|<f8|<i4|<u8)', 'fortran_order': False, 'shape': \((\d+),(?: (\d+))?\), \} *\n$`)
 
 // ReadHeader reads the header at the start of r and not a byte more. It takes
 // what NewWriter and numpy.save write for arrays of one or two sizes.
@@ -131,7 +137,7 @@ func ReadHeader(r io.Reader) (Header, error) {
 	}
 	m := header.FindSubmatch(text)
 	if m == nil {
-		return Header{}, fmt.Errorf("npyio: unsupported header %.100q: want little-endian float32, int32 or uint64 in row-major order, of one or two sizes", text)
+		return Header{}, fmt.Errorf("npyio: unsupported header %.100q: want little-endian float32, float64, int32 or uint64 in row-major order, of one or two sizes", text)
 	}
 	h := Header{DType: string(m[1])}
 	count := 1
@@ -169,6 +175,8 @@ func Read[T Number](file []byte) (h Header, v []T, err error) {
 		switch p := any(&v[i]).(type) {
 		case *float32:
 			*p = math.Float32frombits(binary.LittleEndian.Uint32(at))
+		case *float64:
+			*p = math.Float64frombits(binary.LittleEndian.Uint64(at))
 		case *int32:
 			*p = int32(binary.LittleEndian.Uint32(at))
 		case *uint64:

@@ -42,7 +42,7 @@ type labelCount struct {
 // labelTally is what is known of labels without telling them apart.
 type labelTally struct {
 	rows, numbers, whole, targets int64
-	min, max                      float32 // of the targets, if there are any
+	min, max                      float64 // of the targets, if there are any
 	text                          string  // the bytewise smallest label that is no number, cut
 }
 
@@ -149,8 +149,8 @@ type LabelSummary struct {
 	Numeric bool    `json:"numeric"`        // every label is a finite decimal number, and there is one
 	Whole   bool    `json:"whole"`          // and a whole one below 2⁵³
 	Targets int64   `json:"targets"`        // labels that ParseTarget accepts
-	Min     float32 `json:"min"`            // smallest such target
-	Max     float32 `json:"max"`            // largest such target
+	Min     float64 `json:"min"`            // smallest such target
+	Max     float64 `json:"max"`            // largest such target
 	Text    string  `json:"text,omitempty"` // a label that is not a number: the bytewise smallest, cut to 64 bytes
 }
 
@@ -207,8 +207,8 @@ func (c *LabelCounts) AppendBinary(b []byte) ([]byte, error) {
 		for _, n := range [...]int64{t.rows, t.numbers, t.whole, t.targets} {
 			b = le.AppendUint64(b, uint64(n))
 		}
-		b = le.AppendUint32(b, math.Float32bits(t.min))
-		b = le.AppendUint32(b, math.Float32bits(t.max))
+		b = le.AppendUint64(b, math.Float64bits(t.min))
+		b = le.AppendUint64(b, math.Float64bits(t.max))
 		b = le.AppendUint16(b, uint16(len(t.text)))
 		return append(b, t.text...), nil
 	}
@@ -297,7 +297,7 @@ func (c *LabelCounts) decodeTable(b []byte) (rest []byte, ok bool) {
 }
 
 func (t *labelTally) decode(b []byte) (rest []byte, ok bool) {
-	const size = 4*8 + 2*4 + 2
+	const size = 4*8 + 2*8 + 2
 	le := binary.LittleEndian
 	if len(b) < size {
 		return nil, false
@@ -305,21 +305,21 @@ func (t *labelTally) decode(b []byte) (rest []byte, ok bool) {
 	for i, p := range [...]*int64{&t.rows, &t.numbers, &t.whole, &t.targets} {
 		*p = int64(le.Uint64(b[8*i:]))
 	}
-	t.min = math.Float32frombits(le.Uint32(b[32:]))
-	t.max = math.Float32frombits(le.Uint32(b[36:]))
-	n := int(le.Uint16(b[40:]))
+	t.min = math.Float64frombits(le.Uint64(b[32:]))
+	t.max = math.Float64frombits(le.Uint64(b[40:]))
+	n := int(le.Uint16(b[48:]))
 	b = b[size:]
 	if n > maxText || len(b) < n {
 		return nil, false
 	}
 	t.text = string(b[:n])
 	_, isNumber := number(b[:n])
-	switch negZero := uint32(1 << 31); {
+	switch negZero := uint64(1 << 63); {
 	case t.rows <= 0, t.numbers > t.rows, t.whole < 0, t.whole > t.numbers, t.targets < 0, t.targets > t.numbers,
 		t.numbers == t.rows && n > 0, n < maxText && isNumber,
-		CheckFinite(t.min) != "", CheckFinite(t.max) != "", t.min > t.max,
+		CheckFinite(float32(t.min)) != "", CheckFinite(float32(t.max)) != "", t.min > t.max,
 		t.targets == 0 && (t.min != 0 || t.max != 0),
-		math.Float32bits(t.min) == negZero, math.Float32bits(t.max) == negZero:
+		math.Float64bits(t.min) == negZero, math.Float64bits(t.max) == negZero:
 		return nil, false
 	}
 	return b[n:], true

@@ -192,9 +192,10 @@ func Canonical(label []byte) string {
 // neighbours.
 func whole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<53 }
 
-// ParseTarget returns the label as a regression target, rounded to float32 once,
-// or the reason why it cannot be one. The target is never −0.
-func ParseTarget(label []byte) (y float32, reason string) {
+// ParseTarget returns the label as a regression target, rounded to float64 once,
+// or the reason why it cannot be one: it must be within the range of float32. The
+// target is never −0.
+func ParseTarget(label []byte) (y float64, reason string) {
 	t := bytes.Trim(label, " \t")
 	switch {
 	case len(t) == 0:
@@ -202,12 +203,12 @@ func ParseTarget(label []byte) (y float32, reason string) {
 	case !decimal(t):
 		return 0, fmt.Sprintf("the label %.40q is not a number", label)
 	}
-	x, err := strconv.ParseFloat(string(t), 32)
-	if err != nil {
-		if math.IsInf(x, 0) {
-			return 0, fmt.Sprintf("the label %.40q is too large for float32 (largest is 3.4e38)", label)
-		}
+	x, err := strconv.ParseFloat(string(t), 64)
+	switch {
+	case math.IsInf(float64(float32(x)), 0):
+		return 0, fmt.Sprintf("the label %.40q is too large for float32 (largest is 3.4e38)", label)
+	case err != nil:
 		return 0, fmt.Sprintf("the label %.40q is not a number", label)
 	}
-	return float32(x) + 0, ""
+	return x + 0, ""
 }

@@ -158,16 +158,16 @@ func TestCanonicalReadsBackAsTheSameNumber(t *testing.T) {
 func TestParseTarget(t *testing.T) {
 	for _, c := range []struct {
 		label  string
-		want   float32
+		want   float64
 		reason string
 	}{
 		{"1.5", 1.5, ""},
 		{" -2 ", -2, ""},
 		{"-0", 0, ""},
-		{"3.4028235e38", math.MaxFloat32, ""},
-		{"1e-60", 0, ""},
-		// Rounded to float64 first, this would be a tie and come to 1.
-		{"1.00000005960464477539062500001", 1 + 0x1p-23, ""},
+		{"3.4028235e38", 3.4028235e38, ""},
+		{"1e-60", 1e-60, ""}, {"100000000.125", 1e8 + 0.125, ""}, {"3.40282347e38", 3.40282347e38, ""},
+
+		{"1.00000005960464477539062500001", 1 + 0x1p-24, ""},
 		{"1e39", 0, "too large for float32"},
 		{"-1e999", 0, "too large for float32"},
 		{"", 0, "empty"},
@@ -180,7 +180,7 @@ func TestParseTarget(t *testing.T) {
 		{strings.Repeat("1", 300), 0, "is not a number"},
 	} {
 		y, reason := ParseTarget([]byte(c.label))
-		if c.reason == "" && (reason != "" || math.Float32bits(y) != math.Float32bits(c.want)) ||
+		if c.reason == "" && (reason != "" || math.Float64bits(y) != math.Float64bits(c.want)) ||
 			c.reason != "" && !strings.Contains(reason, c.reason) {
 			t.Errorf("%q: %v, %q; want %v, %q", c.label, y, reason, c.want, c.reason)
 		}

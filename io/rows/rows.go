@@ -28,7 +28,7 @@ func Rows(d int) int {
 type Block struct {
 	N, D int
 	X    []float32 // row-major N×D
-	Y    []float32 // length N: a target or a class index; empty without labels
+	Y    []float64 // length N: a target or a class index; empty without labels
 
 	// Bad lists, ascending, the rows that could not be read and hold zeros, where
 	// a reader was asked to keep the place of every row. Else it is empty.

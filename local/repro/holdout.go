@@ -30,7 +30,7 @@ func (e experiment) digits(ctx context.Context, part string) (d digits, err erro
 	if err != nil {
 		return d, err
 	}
-	label := func(token []byte) (float32, string) { return float32(token[0] - '0'), "" }
+	label := func(token []byte) (float64, string) { return float64(token[0] - '0'), "" }
 	r := files.Read(ctx, dataset.Whole(0), label, dataset.Stop)
 	defer r.Close()
 	var b rows.Block

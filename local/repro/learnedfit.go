@@ -63,7 +63,7 @@ func (e experiment) images(ctx context.Context) (d digits, err error) {
 	}
 	in, out := made.Dims()
 	for file := range files.Files {
-		label := func(token []byte) (float32, string) { return float32(token[0] - '0'), "" }
+		label := func(token []byte) (float64, string) { return float64(token[0] - '0'), "" }
 		r := files.Read(ctx, dataset.Whole(file), label, dataset.Stop)
 		var b rows.Block
 		for r.Next(&b) {

@@ -20,7 +20,7 @@ type labeled struct{ a, b, y float32 }
 func blockOf(some []labeled) *rows.Block {
 	b := &rows.Block{N: len(some), D: 2}
 	for _, r := range some {
-		b.X, b.Y = append(b.X, r.a, r.b), append(b.Y, r.y)
+		b.X, b.Y = append(b.X, r.a, r.b), append(b.Y, float64(r.y))
 	}
 	return b
 }

@@ -38,22 +38,21 @@ func (g TargetGrid) Value(q int32) float64 {
 
 // Scaled returns y as a fraction of the range: -1 at its low end, 1 at its high
 // end, 0 if all targets are equal.
-func (g TargetGrid) Scaled(y float32) float32 {
+func (g TargetGrid) Scaled(y float64) float32 {
 	if g.Half() == 0 {
 		return 0
 	}
-	return float32((float64(y) - g.Mid()) / g.Half())
+	return float32((y - g.Mid()) / g.Half())
 }
 
 // Contains reports whether y is in the range. Quantize cuts other values to it.
-func (g TargetGrid) Contains(y float32) bool {
-	return float64(y) >= g.Low && float64(y) <= g.High
+func (g TargetGrid) Contains(y float64) bool {
+	return y >= g.Low && y <= g.High
 }
 
-// Quantize returns the point of the grid nearest to y, the even one of two; of a
-// y outside the range, the end of the grid.
-func (g TargetGrid) Quantize(y float32) int32 {
-	v := float64(y)
+// Quantize returns the point of the grid nearest to v, the even one of two; of a
+// v outside the range, the end of the grid.
+func (g TargetGrid) Quantize(v float64) int32 {
 	switch {
 	case v < g.Low:
 		return -maxTarget

@@ -10,11 +10,11 @@ func TestGridIsOffByHalfAStepAtMost(t *testing.T) {
 		if err := g.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		low, high := float32(g.Low), float32(g.High)
+		low, high := float64(g.Low), float64(g.High)
 		for i := range 1001 {
-			y := low + float32(float64(high-low)*float64(i)/1000)
+			y := low + float64(float64(high-low)*float64(i)/1000)
 			if math.IsInf(float64(high-low), 0) {
-				y = float32(g.Low + (g.High-g.Low)*float64(i)/1000)
+				y = float64(g.Low + (g.High-g.Low)*float64(i)/1000)
 			}
 			y = max(low, min(high, y))
 			q := g.Quantize(y)
@@ -36,7 +36,7 @@ func TestGridIsOffByHalfAStepAtMost(t *testing.T) {
 
 func TestGridRoundsToEven(t *testing.T) {
 	g := TargetGrid{Low: -maxTarget, High: maxTarget} // step 1
-	for y, want := range map[float32]int32{0.5: 0, 1.5: 2, 2.5: 2, -0.5: 0, -1.5: -2, 2.75: 3} {
+	for y, want := range map[float64]int32{0.5: 0, 1.5: 2, 2.5: 2, -0.5: 0, -1.5: -2, 2.75: 3} {
 		if q := g.Quantize(y); q != want {
 			t.Errorf("%g goes to %d, want %d", y, q, want)
 		}
@@ -45,7 +45,7 @@ func TestGridRoundsToEven(t *testing.T) {
 
 func TestTargetsOutsideAreCutToTheRange(t *testing.T) {
 	g := TargetGrid{Low: -1, High: 2}
-	for y, want := range map[float32]int32{-1.001: -maxTarget, 2.001: maxTarget, float32(math.Inf(1)): maxTarget, float32(math.Inf(-1)): -maxTarget} {
+	for y, want := range map[float64]int32{-1.001: -maxTarget, 2.001: maxTarget, float64(math.Inf(1)): maxTarget, float64(math.Inf(-1)): -maxTarget} {
 		if q := g.Quantize(y); q != want || g.Contains(y) {
 			t.Errorf("%g goes to %d, is contained %v", y, q, g.Contains(y))
 		}

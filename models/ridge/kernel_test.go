@@ -92,7 +92,7 @@ func fourier(rng *rand.Rand, dim int, x [][]float64) [][]int8 {
 func surface(rng *rand.Rand, n int, grid TargetGrid) (x [][]float64, q []int32, y []float64) {
 	for range n {
 		p := []float64{2 * rng.NormFloat64(), 2 * rng.NormFloat64()}
-		v := grid.Quantize(float32(math.Sin(p[0])*math.Cos(p[1]) + 0.1*rng.NormFloat64()))
+		v := grid.Quantize(math.Sin(p[0])*math.Cos(p[1]) + 0.1*rng.NormFloat64())
 		x, q, y = append(x, p), append(q, v), append(y, grid.Value(v))
 	}
 	return x, q, y

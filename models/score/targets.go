@@ -14,26 +14,23 @@ import (
 type Targets struct {
 	n, notFinite   int64
 	y, y2, r2, abs exact.Sum // of targets y and residuals r: Σy, Σy², Σr², Σ|r|
-	max            float32   // max |r|
+	max            float64   // max |r|
 }
 
 // Add counts one row with its residual r = predicted − truth, rounded to
-// float32. A row whose residual is not finite is counted apart, without part in
-// the sums.
-func (t *Targets) Add(truth, predicted float32) {
-	r := float32(predicted - truth)
-	if r-r != 0 { // NaN if r is not finite
+// float64. A row whose residual is beyond the range of float32 is counted apart, without
+// part in the sums. The truth must be within it.
+func (t *Targets) Add(truth, predicted float64) {
+	r := math.Abs(predicted - truth)
+	if !(r <= math.MaxFloat32) {
 		t.notFinite++
 		return
 	}
-	if r < 0 {
-		r = -r
-	}
 	t.n++
-	t.y.Add(truth)
-	t.y2.AddSquare(truth)
-	t.r2.AddSquare(r)
-	t.abs.Add(r)
+	t.y.Add64(truth)
+	t.y2.AddSquare64(truth)
+	t.r2.AddSquare64(r)
+	t.abs.Add64(r)
 	t.max = max(t.max, r)
 }
 
@@ -68,7 +65,7 @@ type TargetReport struct {
 // Report returns the scores. Means and variances are rounded once from exact
 // sums.
 func (t *Targets) Report() TargetReport {
-	r := TargetReport{Rows: t.n, NotFinite: t.notFinite, MaxError: float64(t.max)}
+	r := TargetReport{Rows: t.n, NotFinite: t.notFinite, MaxError: t.max}
 	if t.n == 0 {
 		return r
 	}
@@ -98,7 +95,7 @@ func (t *Targets) MarshalBinary() ([]byte, error) {
 	le := binary.LittleEndian
 	b := le.AppendUint64(nil, uint64(t.n))
 	b = le.AppendUint64(b, uint64(t.notFinite))
-	b = le.AppendUint32(b, math.Float32bits(t.max))
+	b = le.AppendUint64(b, math.Float64bits(t.max))
 	for _, s := range [...]*exact.Sum{&t.y, &t.y2, &t.r2, &t.abs} {
 		b, _ = s.AppendBinary(b)
 	}
@@ -108,15 +105,15 @@ func (t *Targets) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary sets t to the sums encoded in b.
 func (t *Targets) UnmarshalBinary(b []byte) error {
 	le := binary.LittleEndian
-	if len(b) < 20 {
+	if len(b) < 24 {
 		return errTargets
 	}
 	u := Targets{
 		n:         int64(le.Uint64(b)),
 		notFinite: int64(le.Uint64(b[8:])),
-		max:       math.Float32frombits(le.Uint32(b[16:])),
+		max:       math.Float64frombits(le.Uint64(b[16:])),
 	}
-	b = b[20:]
+	b = b[24:]
 	for _, s := range [...]*exact.Sum{&u.y, &u.y2, &u.r2, &u.abs} {
 		var err error
 		if b, err = s.Decode(b); err != nil {
@@ -125,7 +122,7 @@ func (t *Targets) UnmarshalBinary(b []byte) error {
 	}
 	switch {
 	case len(b) > 0, u.n < 0, u.notFinite < 0,
-		!(u.max >= 0), math.IsInf(float64(u.max), 0), math.Signbit(float64(u.max)),
+		!(u.max >= 0 && u.max <= math.MaxFloat32), math.Signbit(u.max),
 		u.y2.Sign() < 0, u.r2.Sign() < 0, u.abs.Sign() < 0,
 		u.n == 0 && !(u.max == 0 && u.y.IsZero() && u.y2.IsZero() && u.r2.IsZero() && u.abs.IsZero()):
 		return errTargets

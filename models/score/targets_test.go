@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-type residual struct{ truth, predicted float32 }
+type residual struct{ truth, predicted float64 }
 
 func randomResiduals(r *rand.Rand, n int) []residual {
 	x := make([]residual, n)
 	for i := range x {
-		y := float32(math.Ldexp(r.NormFloat64(), r.IntN(40)-20)) + 100
-		x[i] = residual{y, y + float32(r.NormFloat64())}
+		y := float64(math.Ldexp(r.NormFloat64(), r.IntN(40)-20)) + 100
+		x[i] = residual{y, y + float64(r.NormFloat64())}
 	}
 	return x
 }
@@ -35,7 +35,7 @@ func TestTargetSumsDoNotDependOnTheCut(t *testing.T) {
 	for _, n := range []int{0, 1, 300} {
 		x := randomResiduals(r, n)
 		if n > 1 {
-			x = append(x, residual{1, float32(math.NaN())}, residual{-3e38, 3e38})
+			x = append(x, residual{1, float64(math.NaN())}, residual{-3e38, 3e38})
 		}
 		whole := sum(x)
 		for range 20 {
@@ -96,7 +96,7 @@ func TestTargetReportEqualsTwin(t *testing.T) {
 }
 
 func TestTargetReportOfSpecialCases(t *testing.T) {
-	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	inf, nan := float64(math.Inf(1)), float64(math.NaN())
 	for _, c := range []struct {
 		name string
 		x    []residual
@@ -108,7 +108,7 @@ func TestTargetReportOfSpecialCases(t *testing.T) {
 		{"worse than the mean", []residual{{1, 3}, {3, 1}},
 			TargetReport{Rows: 2, RMSE: 2, MAE: 2, MaxError: 2, TargetMean: 2, TargetDev: 1, R2: -3}},
 		{"constant, met", []residual{{0.1, 0.1}, {0.1, 0.1}, {0.1, 0.1}},
-			TargetReport{Rows: 3, TargetMean: float64(float32(0.1)), R2: 1}},
+			TargetReport{Rows: 3, TargetMean: float64(float64(0.1)), R2: 1}},
 		{"constant, missed", []residual{{5, 6}, {5, 5}},
 			TargetReport{Rows: 2, RMSE: math.Sqrt(0.5), MAE: 0.5, MaxError: 1, TargetMean: 5}},
 		{"not finite", []residual{{1, nan}, {1, inf}, {-3e38, 3e38}, {2, 3}},
@@ -136,9 +136,9 @@ func TestDamagedTargetSumsAreRefused(t *testing.T) {
 	for name, change := range map[string]func(b []byte) []byte{
 		"longer":         func(b []byte) []byte { return append(b, 0) },
 		"negative rows":  func(b []byte) []byte { b[7] = 0x80; return b },
-		"negative max":   func(b []byte) []byte { b[19] |= 0x80; return b },
-		"max of -0":      func(b []byte) []byte { copy(b[16:], []byte{0, 0, 0, 0x80}); return b },
-		"infinite max":   func(b []byte) []byte { copy(b[16:], []byte{0, 0, 0x80, 0x7f}); return b },
+		"negative max":   func(b []byte) []byte { b[23] |= 0x80; return b },
+		"max of -0":      func(b []byte) []byte { copy(b[16:], []byte{0, 0, 0, 0, 0, 0, 0, 0x80}); return b },
+		"infinite max":   func(b []byte) []byte { copy(b[16:], []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x7f}); return b },
 		"sums of no row": func(b []byte) []byte { clear(b[:8]); return b },
 	} {
 		if new(Targets).UnmarshalBinary(change(slices.Clone(good))) == nil {
