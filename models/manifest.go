@@ -104,6 +104,11 @@ type Course struct {
 	Objective float64  `json:"objective"`      // mean loss of those rows plus λ/2‖W‖²
 	Dual      *float64 `json:"dual,omitempty"` // a lower bound of the best objective
 	Gap       *float64 `json:"gap,omitempty"`  // Objective − Dual
+	// Above is how far at most Objective is above the least, by the gradient of the last
+	// state, of learners without a dual.
+	Above *float64 `json:"above,omitempty"`
+	// Converged tells whether Gap or Above is small; nil in models of older versions.
+	Converged *bool `json:"converged,omitempty"`
 
 	HeldRows   int64   `json:"held_rows,omitempty"`   // held out
 	HeldLoss   float64 `json:"held_loss,omitempty"`   // their mean loss

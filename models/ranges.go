@@ -78,6 +78,8 @@ func (c *Course) check(used int64) error {
 		return fmt.Errorf("%d errors of %d rows", c.HeldErrors, c.HeldRows)
 	case (c.Dual == nil) != (c.Gap == nil):
 		return errors.New("a gap without a dual, or a dual without a gap")
+	case c.Above != nil && !(*c.Above >= 0):
+		return fmt.Errorf("the objective is %g above the least, want 0 or more", *c.Above)
 	case c.Gap != nil && !(*c.Gap >= 0):
 		return fmt.Errorf("the gap is %g, want 0 or more", *c.Gap)
 	}

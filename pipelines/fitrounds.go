@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -22,6 +24,7 @@ const CurveFile = "curve.json"
 // with the least error on rows that are held out, and then learns from all rows. So
 // it does with one λ if rows are to be held out for a calibration.
 func (t *training) fitRounds(ctx context.Context) error {
+	begun := time.Now()
 	o := t.opts.Learner
 	lambda, folds := t.opts.roundPath(t.counts.Used)
 	init, err := t.earlier(ctx)
@@ -47,11 +50,18 @@ func (t *training) fitRounds(ctx context.Context) error {
 		return t.keepCertificate(ctx, c)
 	}
 	var path []models.Tried
-	var best *models.Linear
+	var best fitted
 	chosen := 0
+	total := limit{begun, o.Rounds.Time}
+	start := init
 	for i, l := range lambda {
+		end, left := o.Rounds, true
+		if end.Time, left = total.share(len(lambda) - i + 1); !left && i > 0 {
+			t.notes = append(t.notes, fmt.Sprintf("time limit %s reached: %s not tried", o.Rounds.Time, lambdaList(lambda[i:])))
+			break
+		}
 		t.progress.note("lambda %g:", l)
-		c, err := t.runRounds(ctx, l, folds, surveyed, init, o.Rounds)
+		c, err := t.runRounds(ctx, l, folds, surveyed, start, end)
 		if err != nil {
 			return err
 		}
@@ -59,33 +69,44 @@ func (t *training) fitRounds(ctx context.Context) error {
 		path = append(path, models.Tried{
 			Lambda: l, Rounds: c.taken, Objective: r.Objective, HeldRows: r.HeldRows, HeldLoss: r.HeldLoss, HeldErrors: r.HeldErrors,
 		})
-		init = t.linear
+		if o.goesOn() {
+			start = t.linear
+		}
 		if i == 0 || better(r, rounds.Report{HeldLoss: path[chosen].HeldLoss, HeldErrors: path[chosen].HeldErrors}) {
-			chosen, best = i, t.linear
+			chosen, best = i, fitted{c, t.linear, t.learner, t.history, t.kept}
 		}
 	}
 	if t.opts.Calibrate != "" {
 		held := scorer{file: storage.Join(t.work.dir, "held.safetensors")}
-		if held.sum, err = transforms.StoreWeights(ctx, held.file, best); err != nil {
+		if held.sum, err = transforms.StoreWeights(ctx, held.file, best.linear); err != nil {
 			return err
 		}
 		if err := t.calibrate(ctx, held, folds); err != nil {
 			return err
 		}
 	}
-	t.progress.note("lambda %g, on all rows:", lambda[chosen])
-	end := o.Rounds
-	end.Patience = 0
-	if o.Rounds.Patience > 0 {
-		// Where weights were given, svm has others from the second round on.
-		end.Rounds = max(2, path[chosen].Rounds)
+	end, left := o.Rounds, true
+	if end.Time, left = total.share(1); left {
+		t.progress.note("lambda %g, on all rows:", lambda[chosen])
+		end.Patience = 0
+		if o.Rounds.Patience > 0 {
+			end.Rounds = max(1, path[chosen].Rounds)
+			if start != nil {
+				end.Rounds = max(2, end.Rounds) // svm has others than the given weights from the second on
+			}
+		}
+		if start = init; o.goesOn() {
+			start = best.linear
+		}
+		surveyed.rows = t.counts.Used
+		if best.course, err = t.runRounds(ctx, lambda[chosen], 0, surveyed, start, end); err != nil {
+			return err
+		}
+	} else {
+		t.linear, t.learner, t.history, t.kept = best.linear, best.learner, best.history, best.kept
+		t.notes = append(t.notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which has not learned from the rows held out, %s", o.Rounds.Time, partWords(folds)))
 	}
-	surveyed.rows = t.counts.Used
-	c, err := t.runRounds(ctx, lambda[chosen], 0, surveyed, best, end)
-	if err != nil {
-		return err
-	}
-	if err := t.keepCertificate(ctx, c); err != nil {
+	if err := t.keepCertificate(ctx, best.course); err != nil {
 		return err
 	}
 	t.learner.Folds, t.learner.Course.Path = folds, path
@@ -93,10 +114,33 @@ func (t *training) fitRounds(ctx context.Context) error {
 	case len(lambda) == 1:
 	case chosen == 0:
 		t.notes = append(t.notes, fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better", lambda[chosen]))
-	case chosen == len(lambda)-1:
+	case chosen == len(lambda)-1 && len(path) == len(lambda):
 		t.notes = append(t.notes, fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", lambda[chosen]))
 	}
 	return nil
+}
+
+// fitted is what one λ came to.
+type fitted struct {
+	course  *course
+	linear  *models.Linear
+	learner models.Learner
+	history []rounds.Report
+	kept    []storage.File
+}
+
+// goesOn tells whether each λ begins where the one before has come to. Where the end is
+// the optimum, wherever a run began, that saves rounds. Where rounds are few, or end by
+// the error of rows held out, each λ has to have the same trial, and so has the fit to
+// all rows.
+func (o LearnerOptions) goesOn() bool { return o.Name == "svm" && o.Rounds.Patience == 0 }
+
+func lambdaList(lambda []float64) string {
+	var words []string
+	for _, l := range lambda {
+		words = append(words, fmt.Sprintf("%g", l))
+	}
+	return "lambda " + strings.Join(words, ", ")
 }
 
 // runRounds learns with one λ, and keeps what came out as the weights of the model.
@@ -131,6 +175,7 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 	if err != nil {
 		return nil, &UsageError{err}
 	}
+	end.anew = init == nil
 	c, err := t.job.rounds(ctx, pass, first, end)
 	if err != nil {
 		return nil, err
@@ -152,6 +197,8 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 	if gap, known := r.Gap(); known {
 		t.learner.Course.Gap = &gap
 	}
+	near, _ := converged(r)
+	t.learner.Course.Above, t.learner.Course.Converged = r.Above, &near
 	t.history = c.history[:c.taken+1]
 	curve, err := json.MarshalIndent(t.history, "", " ")
 	if err != nil {

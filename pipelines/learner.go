@@ -26,7 +26,7 @@ type LearnerOptions struct {
 	Bias   float64 // of svm: value of the constant feature; 0 is no intercept
 	Passes int     // of svm: over each block of rows in a round; 0 chooses
 
-	Method string  // of sgd: sgd or adagrad; "" is adagrad
+	Method string  // of sgd: momentum, adagrad or sgd; "" is momentum
 	Rate   float64 // of sgd: the learning rate to begin with; 0 finds one on a sample
 	Batch  int     // of sgd: rows of a batch; 0 chooses
 
@@ -72,17 +72,20 @@ var inRounds = map[string]learner{
 			}
 			return "squared"
 		},
-		rounds: 10, parts: DefaultPartitions,
+		rounds: 100, parts: 1,
 		options: func(o LearnerOptions, p loss.Problem, partitions int, _ uint64, sample rounds.Block) (any, error) {
 			opts := sgd.Options{Problem: p, Method: o.Method, Rate: o.Rate, Batch: o.Batch, Partitions: partitions}
 			if opts.Method == "" {
-				opts.Method = sgd.AdaGrad
+				opts.Method = sgd.Momentum
 			}
 			if opts.Rate == 0 {
 				var err error
 				if opts.Rate, err = sgd.SearchRate(opts, sample); err != nil {
 					return nil, err
 				}
+			}
+			if opts.Method == sgd.Momentum {
+				opts.Planned = o.Rounds.Rounds
 			}
 			_, err := sgd.New(opts)
 			return opts, err

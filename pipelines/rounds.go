@@ -19,10 +19,13 @@ import (
 
 // RoundOptions says how long a learner in rounds goes on, and how its rounds run.
 type RoundOptions struct {
-	Rounds   int           // at most
-	Gap      float64       // stop when the duality gap is at most this share of the objective; 0 for no such end
-	Patience int           // stop when so many rounds have not lowered the held-out error; 0 for no such end
-	Time     time.Duration // stop after the round in which so much time is over; 0 for no such end
+	Rounds   int     // at most
+	Gap      float64 // stop when the duality gap is at most this share of the objective; 0 for no such end
+	Patience int     // stop when so many rounds have not lowered the held-out error; 0 for no such end
+	// Time is a limit of all rounds together, of every λ and of the fit to all rows; a run
+	// ends with the round in which its share is over. 0 disables.
+	Time time.Duration
+	anew bool // the first state has learned from nothing: there is to be a round at least
 
 	Partitions int   // to which the rows are dealt: a parameter of the model
 	PerJob     int   // rounds in one pipeline graph; changes no result
@@ -63,6 +66,7 @@ type course struct {
 	taken   int // round
 	state   []byte
 	why     string // it ended
+	ended   bool   // by the learner itself
 	cleared int    // rounds whose files are deleted
 }
 
@@ -132,7 +136,7 @@ func (c *course) done(ctx context.Context, l rounds.Learner, o *RoundOptions) er
 	}
 	round, err := l.Open(state)
 	if err == nil && round.Done() {
-		o.Rounds = min(o.Rounds, at)
+		o.Rounds, c.ended = min(o.Rounds, at), true
 	}
 	return err
 }
@@ -212,14 +216,21 @@ func (c *course) stop(o RoundOptions, spent time.Duration) bool {
 			return true
 		case i >= o.Rounds:
 			c.why = counted(o.Rounds, "round")
+			if c.ended {
+				c.why = "the learner is at its end"
+			}
 			if o.Patience > 0 {
 				c.taken = best
 			}
 			return true
 		}
 	}
-	if o.Time > 0 && spent >= o.Time && len(c.history) > 0 {
-		c.why = fmt.Sprintf("%s are over", o.Time)
+	least := 1
+	if o.anew {
+		least = 2
+	}
+	if o.Time > 0 && spent >= o.Time && len(c.history) >= least {
+		c.why = "time limit reached"
 		return true
 	}
 	return false

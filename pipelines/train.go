@@ -187,6 +187,9 @@ func (t *training) fit(ctx context.Context) error {
 	if err := t.fitRounds(ctx); err != nil {
 		return err
 	}
+	if note := unconverged(t.learner.Course, t.history); note != "" {
+		t.notes = append(t.notes, note)
+	}
 	if t.chances == nil && t.target.Classes != nil {
 		t.chances = ownProbabilities(t.learner.Course.Loss)
 	}

@@ -28,6 +28,9 @@ func writeCourse(w io.Writer, r *TrainResult) {
 	if c.Gap != nil {
 		fmt.Fprintf(w, ", at most %.2g above the best (%.2g of it)", *c.Gap, *c.Gap/math.Abs(c.Objective))
 	}
+	if c.Above != nil {
+		fmt.Fprintf(w, ", at most %.2g above the least by its gradient (%.2g of it)", *c.Above, *c.Above/math.Abs(c.Objective))
+	}
 	fmt.Fprintln(w)
 	if c.HeldRows > 0 {
 		fmt.Fprintf(w, "held out  %s rows: loss %.6g", groups(c.HeldRows), c.HeldLoss)

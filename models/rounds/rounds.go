@@ -145,6 +145,10 @@ type Report struct {
 	// Dual is a lower bound of the best Objective, where the learner has one.
 	Dual *float64 `json:"dual,omitempty"`
 
+	// Above is how far at most Objective is above the least, where the learner tells it by
+	// the gradient and has no Dual.
+	Above *float64 `json:"above,omitempty"`
+
 	HeldRows   int64   `json:"held_rows,omitempty"`
 	HeldLoss   float64 `json:"held_loss,omitempty"`
 	HeldErrors int64   `json:"held_errors,omitempty"`

@@ -3,6 +3,7 @@ package sgd
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/models/rounds"
 )
@@ -31,7 +32,7 @@ const (
 // over the smoothness of the loss times the mean of ‖φ‖²; that of adagrad the one
 // whose first step changes scores by about 1, one over the mean of Σ|φ_j|.
 func SearchRate(o Options, b rounds.Block) (float64, error) {
-	o.Rows, o.Partitions, o.Rate, o.Epochs = int64(b.N), 1, 1, 0
+	o.Rows, o.Partitions, o.Rate, o.Epochs, o.Planned = int64(b.N), 1, 1, 0, 0
 	l, err := New(o)
 	if err != nil {
 		return 0, err
@@ -54,8 +55,15 @@ func SearchRate(o Options, b rounds.Block) (float64, error) {
 	if l.Method == AdaGrad {
 		scale = float64(b.N) / sizes
 	}
+	top := highest
+	if l.Method == Momentum {
+		// A few passes over a sample do not show what its velocity comes to: from the scale
+		// down, which is one over the smoothness of the objective.
+		scale /= heaviest(o.Weights)
+		top = 0
+	}
 	best, least := 0.0, math.Inf(1)
-	for j := lowest; j <= highest; j++ {
+	for j := lowest; j <= top; j++ {
 		rate := math.Ldexp(scale, j)
 		objective, err := l.try(rate, b)
 		if err != nil {
@@ -69,6 +77,14 @@ func SearchRate(o Options, b rounds.Block) (float64, error) {
 		return 0, fmt.Errorf("sgd: rate: no rate from %g on leads anywhere", math.Ldexp(scale, lowest))
 	}
 	return best, nil
+}
+
+// heaviest returns the largest weight of a class.
+func heaviest(weights []float64) float64 {
+	if len(weights) == 0 {
+		return 1
+	}
+	return slices.Max(weights)
 }
 
 // try returns the objective after some passes over b at that rate, +Inf if it is

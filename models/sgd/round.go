@@ -19,7 +19,10 @@ type round struct {
 func (r *round) Reads() bool { return true }
 
 // Done implements rounds.Round.
-func (r *round) Done() bool { return r.Epochs > 0 && r.round >= r.Epochs }
+func (r *round) Done() bool { return r.Epochs > 0 && r.round >= r.Epochs || r.last() }
+
+// last tells that the round only measures: the rate of momentum has fallen to its end.
+func (r *round) last() bool { return r.Method == Momentum && r.schedule.cuts == mostCuts }
 
 // Model implements rounds.Fitted.
 func (r *round) Model() *models.Linear {
@@ -32,13 +35,24 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 	fail := func(err error) ([]byte, rounds.Report, error) { return nil, rounds.Report{}, err }
 	var learn, held loss.Tally
 	sums := map[string][]float64{}
+	var slope []float32
+	var biasSlope []float64
+	if r.last() {
+		slope, biasSlope = make([]float32, len(r.weights)), make([]float64, r.Outputs)
+	}
 	err := rounds.EachFound(next, func(partition int, data []byte) error {
-		f, err := decodeFound(r.Learner, data)
+		f, err := decodeFound(r.Learner, data, r.last())
 		if err != nil {
 			return fmt.Errorf("sgd: round %d: partition %d: what was found: %w", r.round, partition, err)
 		}
 		learn.Merge(f.learn)
 		held.Merge(f.held)
+		for i, g := range f.slope {
+			slope[i] += g
+		}
+		for c, g := range f.biasSlope {
+			biasSlope[c] += g
+		}
 		share := float64(f.learn.Rows)
 		f.arrays(r.Learner, func(name string, v *[]float32, _ ...int) {
 			if sums[name] == nil {
@@ -65,9 +79,15 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 		}
 	})
 	mean := learn.Mean()
+	objective := mean + r.penalty()
+	s.schedule = r.schedule.next(objective)
+	var above *float64
+	if r.last() {
+		above = r.above(slope, biasSlope, learn.Rows)
+	}
 	return s.encode(r.Learner), rounds.Report{
-		Round: r.round, Rows: learn.Rows,
-		Objective: mean + r.penalty(), Loss: mean, Errors: learn.Errors,
+		Round: r.round, Rows: learn.Rows, Above: above,
+		Objective: objective, Loss: mean, Errors: learn.Errors,
 		HeldRows: held.Rows, HeldLoss: held.Mean(), HeldErrors: held.Errors,
 	}, nil
 }

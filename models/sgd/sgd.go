@@ -11,11 +11,15 @@
 // and η the rate,
 //
 //	sgd      W ← (W − η g)/(1 + ηλ)
+//	momentum V ← βV + g + λW,  W ← W − η (g + λW + βV)
 //	adagrad  A ← A + (g + λW)²,  W ← W − η (g + λW)/(√A + 10⁻⁸), number by number
 //
 // (Robbins and Monro 1951, the regulariser by a proximal step, which no rate makes
-// unstable; Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 + e), e
-// being the epochs that are behind, with fractions; that of adagrad is Rate. The
+// unstable; Nesterov 1983; Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 + e), e
+// being the epochs that are behind, with fractions; that of adagrad is Rate.
+// That of momentum is halved by each epoch that lowers the objective little; when it has been
+// halved often, the learner is at its end, and the last round measures the gradient, which
+// tells how far from the least objective it is at most. The
 // intercept b moves as the weights do, without λ unless it is penalised.
 //
 // Rows are taken in their order, and each sum is one chain over them: the result
@@ -34,8 +38,9 @@ import (
 
 // Methods of Options.
 const (
-	SGD     = "sgd"
-	AdaGrad = "adagrad"
+	SGD      = "sgd"
+	Momentum = "momentum"
+	AdaGrad  = "adagrad"
 )
 
 // Intercepts of Options.
@@ -50,16 +55,21 @@ const (
 type Options struct {
 	loss.Problem // Lambda may be 0
 
-	Method string `json:"method"` // SGD or AdaGrad
+	Method string `json:"method"` // SGD, Momentum or AdaGrad
 	// Rate is η at the beginning, above 0. SearchRate finds one.
 	Rate float64 `json:"rate"`
-	// Batch is the number of rows of a batch; 0 is DefaultBatch.
+	// Batch is the number of rows of a batch; 0 is DefaultBatch, or with Momentum less
+	// where there are few rows.
 	Batch int `json:"batch"`
 	// Intercept is Free, Penalised or None; "" is Free.
 	Intercept string `json:"intercept"`
 	// Partitions is how many partitions have rows. The schedule of sgd goes by
 	// Rows/Partitions.
 	Partitions int `json:"partitions"`
+
+	// Planned is how many rounds there will be at most: over the last third of them the rate
+	// of momentum falls, to 1/64 where they are many, so that they end without its noise; 0 is not known.
+	Planned int `json:"planned,omitempty"`
 
 	// Epochs is how many rounds are enough; 0 is no limit.
 	Epochs int `json:"-"`
@@ -72,9 +82,9 @@ type Learner struct {
 }
 
 var (
-	_ rounds.Learner = (*Learner)(nil)
-	_ rounds.Fitted  = (*round)(nil)
-	_ rounds.Worker  = (*worker)(nil)
+	_ rounds.Learner  = (*Learner)(nil)
+	_ rounds.Fitted   = (*round)(nil)
+	_ rounds.Threaded = (*worker)(nil)
 )
 
 const (
@@ -89,22 +99,24 @@ func New(o Options) (*Learner, error) {
 	if o.Intercept == "" {
 		o.Intercept = Free
 	}
-	if o.Batch == 0 {
-		o.Batch = DefaultBatch
+	if o.Batch == 0 && o.Partitions > 0 {
+		o.Batch = o.batch()
 	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("sgd: %w", err)
-	case o.Method != SGD && o.Method != AdaGrad:
-		return nil, fmt.Errorf("sgd: unknown method %q; have %s, %s", o.Method, SGD, AdaGrad)
+	case o.Method != SGD && o.Method != AdaGrad && o.Method != Momentum:
+		return nil, fmt.Errorf("sgd: unknown method %q; have %s, %s, %s", o.Method, Momentum, AdaGrad, SGD)
 	case !(o.Rate > 0) || math.IsInf(o.Rate, 0):
 		return nil, fmt.Errorf("sgd: rate is %g, want a number above 0", o.Rate)
+	case o.Partitions < 1:
+		return nil, fmt.Errorf("sgd: %d partitions, want 1 or more", o.Partitions)
 	case o.Batch < 1 || o.Batch > maxBatch:
 		return nil, fmt.Errorf("sgd: batches of %d rows, want 1 to %d", o.Batch, maxBatch)
 	case o.Intercept != Free && o.Intercept != Penalised && o.Intercept != None:
 		return nil, fmt.Errorf("sgd: unknown intercept %q; have %s, %s, %s", o.Intercept, Free, Penalised, None)
-	case o.Partitions < 1:
-		return nil, fmt.Errorf("sgd: %d partitions, want 1 or more", o.Partitions)
+	case o.Planned < 0 || o.Planned >= maxEpochs:
+		return nil, fmt.Errorf("sgd: %d rounds planned, want 0 or more", o.Planned)
 	case o.Epochs < 0 || o.Epochs >= maxEpochs:
 		return nil, fmt.Errorf("sgd: %d epochs, want 0 or more", o.Epochs)
 	}
@@ -117,6 +129,9 @@ func (l *Learner) Start(init *models.Linear) ([]byte, error) {
 	s := &state{weights: make([]float32, k*d), intercept: make([]float32, k)}
 	if l.Method == AdaGrad {
 		s.squares, s.interceptSquares = make([]float32, k*d), make([]float32, k)
+	}
+	if l.Method == Momentum {
+		s.velocity, s.interceptVelocity = make([]float32, k*d), make([]float32, k)
 	}
 	if init == nil {
 		return s.encode(l), nil

@@ -235,7 +235,7 @@ func TestSmoothLossesReachTheOptimumOfFullBatches(t *testing.T) {
 func TestEveryLossFallsOnEveryNumberOfPartitions(t *testing.T) {
 	for name, p := range problems() {
 		b := sample(int(p.Rows), p.Dim, p.Outputs, p.Regression)
-		for _, method := range []string{SGD, AdaGrad} {
+		for _, method := range []string{SGD, AdaGrad, Momentum} {
 			o := Options{Problem: p, Method: method, Batch: 8}
 			var err error
 			if o.Rate, err = SearchRate(withPartitions(o, 1), b); err != nil {
@@ -272,7 +272,7 @@ func withPartitions(o Options, n int) Options { o.Partitions = n; return o }
 func TestBlocksLeaveNoTrace(t *testing.T) {
 	p := problems()["softmax/weights"]
 	b := sample(int(p.Rows), p.Dim, p.Outputs, false)
-	for _, method := range []string{SGD, AdaGrad} {
+	for _, method := range []string{SGD, AdaGrad, Momentum} {
 		l, first := begin(t, Options{Problem: p, Method: method, Rate: 1, Batch: 7, Partitions: 2})
 		want := first
 		for range 3 {
@@ -307,7 +307,7 @@ func TestAverageIsWeighedByRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		all = append(all, found)
-		f, err := decodeFound(l, found)
+		f, err := decodeFound(l, found, false)
 		if err != nil {
 			t.Fatal(err)
 		}

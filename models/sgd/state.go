@@ -12,6 +12,9 @@ type state struct {
 	round                     int
 	weights, intercept        []float32 // k×d and k
 	squares, interceptSquares []float32 // A, of adagrad only
+
+	velocity, interceptVelocity []float32 // V, of momentum only
+	schedule                    schedule  // likewise
 }
 
 const (
@@ -27,6 +30,10 @@ func (s *state) arrays(l *Learner, f func(name string, v *[]float32, shape ...in
 	if l.Method == AdaGrad {
 		f("squares", &s.squares, k, d)
 		f("intercept_squares", &s.interceptSquares, k)
+	}
+	if l.Method == Momentum {
+		f("velocity", &s.velocity, k, d)
+		f("intercept_velocity", &s.interceptVelocity, k)
 	}
 }
 
@@ -47,12 +54,13 @@ func (s *state) read(l *Learner, r *loss.Record) {
 }
 
 func (s *state) encode(l *Learner) []byte {
-	return loss.EncodeState(stateKind, l.Options, s.round, nil, s.tensors(l)...)
+	return loss.EncodeState(stateKind, l.Options, s.round, s.schedule.meta(l), s.tensors(l)...)
 }
 
 func decodeState(l *Learner, data []byte) (*state, error) {
 	r, round := loss.OpenState(data, stateKind, l.Options, maxEpochs)
 	s := &state{round: round}
+	s.schedule.read(l, r)
 	if s.read(l, r); r.Err != nil {
 		return nil, fmt.Errorf("sgd: state: %w", r.Err)
 	}
@@ -63,16 +71,30 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 type found struct {
 	state
 	learn, held loss.Tally
+
+	// At the end of momentum: Σ c ∂ℓ/∂W and that of the intercept, at the weights that the
+	// round began with, over the rows learned from.
+	slope     []float32
+	biasSlope []float64
 }
 
 func (f *found) encode(l *Learner) []byte {
-	return loss.EncodeRecord(foundKind, nil, append(loss.Tensors(f.learn, f.held), f.tensors(l)...)...)
+	t := append(loss.Tensors(f.learn, f.held), f.tensors(l)...)
+	if f.slope != nil {
+		t = append(t, safetensors.Of("slope", f.slope, l.Outputs, l.Dim), safetensors.Of("bias_slope", f.biasSlope, l.Outputs))
+	}
+	return loss.EncodeRecord(foundKind, nil, t...)
 }
 
-func decodeFound(l *Learner, data []byte) (*found, error) {
+// decodeFound reads what a worker found; with last the gradient, too.
+func decodeFound(l *Learner, data []byte, last bool) (*found, error) {
 	r := loss.OpenRecord(data, foundKind)
 	f := &found{}
 	f.read(l, r)
 	f.learn, f.held = r.Tallies()
+	if last {
+		f.slope = loss.Array[float32](r, "slope", l.Outputs, l.Dim)
+		f.biasSlope = loss.Array[float64](r, "bias_slope", l.Outputs)
+	}
 	return f, r.Err
 }

@@ -21,6 +21,9 @@ type worker struct {
 	batch  int       // rows of the batch so far
 	seen   int64     // rows of the batches before
 
+	keeps   float64 // β of momentum
+	threads int
+
 	scores, slopes []float32 // n×k
 }
 
@@ -29,14 +32,30 @@ func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
 	if own != nil {
 		return nil, fmt.Errorf("sgd: partition %d: there is nothing to keep between rounds, but %d bytes are kept", partition, len(own))
 	}
-	return &worker{
-		round: r, partition: partition, factor: 1,
+	w := &worker{
+		round: r, partition: partition, factor: 1, keeps: r.beta(), threads: 1,
 		found: &found{state: state{
 			weights: slices.Clone(r.weights), intercept: slices.Clone(r.intercept),
 			squares: slices.Clone(r.squares), interceptSquares: slices.Clone(r.interceptSquares),
+			velocity: slices.Clone(r.velocity), interceptVelocity: slices.Clone(r.interceptVelocity),
 		}},
 		grad: make([]float32, len(r.weights)), bias: make([]float64, r.Outputs),
-	}, nil
+	}
+	if r.last() {
+		w.found.slope, w.found.biasSlope = w.grad, w.bias
+	}
+	return w, nil
+}
+
+// Threads implements rounds.Threaded.
+func (w *worker) Threads(n int) { w.threads = max(n, 1) }
+
+// threadsFor is how many threads a product of so many rows is worth.
+func (w *worker) threadsFor(rows int) int {
+	if rows*w.Dim*w.Outputs < 1<<20 {
+		return 1
+	}
+	return w.threads
 }
 
 // Fold implements rounds.Worker. It panics if the block has rows of another
@@ -49,7 +68,11 @@ func (w *worker) Fold(b rounds.Block) error {
 	if err := w.measure(b); err != nil {
 		return err
 	}
-	if b.Held {
+	switch {
+	case b.Held:
+		return nil
+	case w.last():
+		w.sum(b.Phi, b.Y)
 		return nil
 	}
 	for row := 0; row < b.N; {
@@ -72,7 +95,7 @@ func (w *worker) buffers(n int) {
 func (w *worker) measure(b rounds.Block) error {
 	k := w.Outputs
 	w.buffers(b.N)
-	blas.Scores(w.scores, b.Phi, b.N, b.D, w.weights, k, 1)
+	blas.Scores(w.scores, b.Phi, b.N, b.D, w.weights, k, w.threadsFor(b.N))
 	tally := &w.found.learn
 	if b.Held {
 		tally = &w.found.held
@@ -93,9 +116,15 @@ func (w *worker) measure(b rounds.Block) error {
 
 // add adds rows to the gradient of the batch.
 func (w *worker) add(phi, labels []float32) {
+	w.sum(phi, labels)
+	w.batch += len(labels)
+}
+
+// sum adds the gradient of rows at the weights found so far.
+func (w *worker) sum(phi, labels []float32) {
 	n, k := len(labels), w.Outputs
 	w.buffers(n)
-	blas.Scores(w.scores, phi, n, w.Dim, w.found.weights, k, 1)
+	blas.Scores(w.scores, phi, n, w.Dim, w.found.weights, k, w.threadsFor(n))
 	factor := float32(w.factor)
 	for i, y := range labels {
 		scores, slopes := w.scores[i*k:(i+1)*k], w.slopes[i*k:(i+1)*k]
@@ -109,16 +138,18 @@ func (w *worker) add(phi, labels []float32) {
 			w.bias[c] += float64(slopes[c])
 		}
 	}
-	blas.Gradient(w.grad, w.slopes, phi, n, w.Dim, k, 1)
-	w.batch += n
+	blas.Gradient(w.grad, w.slopes, phi, n, w.Dim, k, w.threadsFor(n))
 }
 
 // step ends a batch.
 func (w *worker) step() {
 	n := float64(w.batch)
-	if w.Method == AdaGrad {
+	switch w.Method {
+	case AdaGrad:
 		w.adagrad(n)
-	} else {
+	case Momentum:
+		w.move(n)
+	default:
 		w.descend(n)
 	}
 	w.seen += int64(w.batch)

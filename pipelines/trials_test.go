@@ -1,0 +1,75 @@
+package pipelines
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+)
+
+// trials returns options of a path of a learner, on moons.
+func trials(t *testing.T) TrainOptions {
+	o := fixed(3)
+	o.Data = dataset.Options{Data: []string{write(t, t.TempDir(), "data.csv", strings.Join(made(t, "moons", 500, 1), ""))}, Label: "y"}
+	o.Model = filepath.Join(t.TempDir(), "model")
+	return o
+}
+
+// With --patience each of several λ has the trial that it would have alone: what the one
+// before has come to is no start that ends it at once.
+func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
+	path := []float64{1e-1, 1e-3, 1e-5}
+	rounds := RoundOptions{Rounds: 12, Patience: 3}
+	for _, learner := range []string{"sgd", "svm"} {
+		o := trials(t)
+		o.Learner, o.Lambda.Path = LearnerOptions{Name: learner, Bias: 1, Rounds: rounds}, path
+		all, err := Train(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, l := range path {
+			o.Lambda.Path, o.Model = []float64{l}, filepath.Join(t.TempDir(), "alone")
+			alone, err := Train(ctx, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := all.Course.Path[i], alone.Course
+			if got.Lambda != l || got.Rounds != want.Rounds || got.HeldErrors != want.HeldErrors || got.HeldLoss != want.HeldLoss {
+				t.Errorf("%s: of several %+v, alone %d rounds, %d errors, loss %g", learner, got, want.Rounds, want.HeldErrors, want.HeldLoss)
+			}
+			if got.Rounds == 0 {
+				t.Errorf("%s, lambda %g: no round was taken", learner, l)
+			}
+		}
+	}
+}
+
+// --max_time is a limit of all λ and of the fit to all rows: what it leaves no time for is
+// left out and named, and the weights are those of the trial.
+func TestTheTimeLimitIsATotal(t *testing.T) {
+	o := trials(t)
+	o.Learner, o.Lambda.Path = LearnerOptions{Name: "sgd", Rounds: RoundOptions{Rounds: 1000, Time: time.Nanosecond}}, []float64{1e-2, 1e-3, 1e-4}
+	r, err := Train(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Course; len(c.Path) != 1 || c.Path[0].Lambda != 1e-2 || c.Rounds != 1 || c.HeldRows == 0 || c.Rows+c.HeldRows != 500 {
+		t.Errorf("%+v", c)
+	}
+	notes := strings.Join(r.Notes, "\n")
+	for _, want := range []string{"time limit 1ns reached: lambda 0.001, 0.0001 not tried", "the weights are those of the trial", "not converged"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no note says %q:\n%s", want, notes)
+		}
+	}
+	// A limit deals what is left to the runs to come.
+	l := limit{time.Now().Add(-4 * time.Second), 10 * time.Second}
+	if share, left := l.share(3); !left || share > 2*time.Second || share < time.Nanosecond {
+		t.Errorf("a third of six seconds is %s, %v", share, left)
+	}
+	if _, left := (limit{time.Now().Add(-time.Minute), time.Second}).share(2); left {
+		t.Error("time is left after the limit")
+	}
+}
