@@ -36,6 +36,9 @@ test-gcs: ## run the jobs over gs:// against a storage server of their own, with
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 30m ./io/storage
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 30m -v -run '$(GCSTESTS)' ./pipelines/bochner
 
+test-latency: ## predict on 10,000 files of a storage server that is 30 ms away, within a minute
+	BOCHNER_BENCH=1 go test -count 1 -timeout 10m -v -run TenThousandObjects ./pipelines
+
 test-flink: build ## run jobs on a Flink cluster of this machine (takes Java 17 and Maven; DATA=DIR adds MNIST)
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/flink -program build/bochner go test -count 1 -timeout 60m -run Flink -v ./pipelines/bochner
 	go run ./local/flink -pool -task_managers 1 -program build/bochner go test -count 1 -timeout 60m -run 'Flink$$|FlinkGoesOnWithout' -v ./pipelines/bochner
@@ -47,7 +50,7 @@ bench-runners: build ## measure what a job costs by runner, Flink among them (ta
 			go test -count 1 -timeout 60m -v -run WhatAJobCosts ./pipelines/bochner || exit 1; \
 	done
 
-.PHONY: test-flink bench-runners
+.PHONY: test-flink test-latency bench-runners
 
 race: ## run the tests of what runs concurrently under the race detector (takes a C compiler)
 	CGO_ENABLED=1 go test -race -short -timeout 30m ./io/... ./transforms/... ./pipelines ./pipelines/command ./features/... ./models/...

@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
+	"sync"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -26,24 +29,30 @@ type Part struct {
 // work directory whose name it stores in out. Shards that an earlier run has
 // finished are not done again. It returns what was written, in the order of the
 // rows, and the directory.
-func (j *job) writeShards(ctx context.Context, pass *transforms.Pass, name string, out *string, write func(beam.Scope, transforms.Scan) beam.PCollection) ([]transforms.Written, string, error) {
+func (j *job) writeShards(ctx context.Context, pass *transforms.Pass, name string, out *string, write func(beam.Scope, transforms.Scan) beam.PCollection) (written []transforms.Written, dir string, err error) {
 	// Files are named by where their shards begin: those of shards of another size
 	// must not lie among them.
-	dir := j.work.file(name, program(), pass, j.opts.ShardBytes)
+	dir = j.work.file(name, program(), pass, j.opts.ShardBytes)
 	*out = dir
 	shards := j.opts.shards(&pass.Data)
+	var done map[dataset.Shard]transforms.Written
+	if j.opts.Resume { // else the work directory was empty
+		if done, err = finished(ctx, dir, shards); err != nil {
+			return nil, "", err
+		}
+		if len(done) > 0 {
+			j.progress.note("found %d of %d shards finished in the work directory", len(done), len(shards))
+		}
+	}
 	for {
 		var all []transforms.Written
 		pass.Shards = nil
 		for _, s := range shards {
-			if w, ok := finished(ctx, dir, s); ok {
+			if w, ok := done[s]; ok {
 				all = append(all, w)
 			} else {
 				pass.Shards = append(pass.Shards, s)
 			}
-		}
-		if len(all) > 0 {
-			j.progress.note("found %d of %d shards finished in the work directory", len(all), len(shards))
 		}
 		if len(pass.Shards) > 0 {
 			fresh, err := j.writeFresh(ctx, pass, name, write)
@@ -51,6 +60,10 @@ func (j *job) writeShards(ctx context.Context, pass *transforms.Pass, name strin
 				return nil, "", err
 			}
 			all = append(all, fresh...)
+		}
+		done = make(map[dataset.Shard]transforms.Written, len(all))
+		for _, w := range all {
+			done[w.Report.Shard] = w
 		}
 		sort.Slice(all, func(a, b int) bool { return all[a].Report.Shard.Before(all[b].Report.Shard) })
 		reports := reportsOf(all)
@@ -96,19 +109,49 @@ func (j *job) writeFresh(ctx context.Context, pass *transforms.Pass, name string
 	return all, nil
 }
 
-// finished returns what was written for a shard, if all of it is there.
-func finished(ctx context.Context, dir string, s dataset.Shard) (w transforms.Written, ok bool) {
-	data, err := storage.ReadFile(ctx, storage.Join(dir, transforms.DoneName(s)), maxState)
-	if err != nil || json.Unmarshal(data, &w) != nil {
-		return w, false // not there, or not to be read: the shard is done again
+// parallelReads bounds how many small files the driver reads at the same time.
+const parallelReads = 32
+
+// finished returns what was written for those shards of which all is there. The
+// directory is listed once: to ask for every shard takes a round trip each.
+func finished(ctx context.Context, dir string, shards []dataset.Shard) (map[dataset.Shard]transforms.Written, error) {
+	there := map[string]bool{}
+	names, err := storage.Names(ctx, dir)
+	if err != nil {
+		return nil, err
 	}
-	return w, w.Report.Shard == s && w.Report.Fault == ""
+	for _, name := range names {
+		there[name] = true
+	}
+	var mu sync.Mutex
+	done := map[dataset.Shard]transforms.Written{}
+	var reads errgroup.Group
+	reads.SetLimit(parallelReads)
+	for _, s := range shards {
+		if !there[transforms.DoneName(s)] {
+			continue
+		}
+		reads.Go(func() error {
+			var w transforms.Written
+			data, err := storage.ReadFile(ctx, storage.Join(dir, transforms.DoneName(s)), maxState)
+			if err != nil || json.Unmarshal(data, &w) != nil || w.Report.Shard != s || w.Report.Fault != "" {
+				return nil // not to be read, or of no use: the shard is done again
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done[s] = w
+			return nil
+		})
+	}
+	reads.Wait()
+	return done, ctx.Err()
 }
 
 func reportsOf(written []transforms.Written) []dataset.Report {
 	reports := make([]dataset.Report, len(written))
 	for i, w := range written {
 		reports[i] = w.Report
+		reports[i].SetAside = slices.Clone(w.Report.SetAside) // whose lines Tile counts on
 	}
 	return reports
 }

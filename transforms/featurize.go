@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/io/npyio"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/safetensors"
-	"github.com/bochner-ml/bochner/io/storage"
 )
 
 func init() {
@@ -45,17 +44,18 @@ func (f *featurizeFn) ProcessElement(ctx context.Context, lane int, emit func([]
 	if err != nil {
 		return asFault(Internal, err)
 	}
-	return asFault(Internal, f.Scan.writeShards(ctx, p, lane, p.Features.Out, func(s dataset.Shard) (Written, error) {
-		w := &featureWriter{ctx: ctx, pass: p, shard: s, m: m, threads: f.Scan.Threads}
+	return asFault(Internal, f.Scan.writeShards(ctx, p, lane, p.Features.Out, func(s dataset.Shard, source *dataset.Source, files *outputs) (Written, error) {
+		w := &featureWriter{files: files, pass: p, shard: s, source: source, m: m, threads: f.Scan.Threads}
 		return w.write(f.Scan)
 	}, emit))
 }
 
 // featureWriter gathers the features of a shard's rows until a file is full.
 type featureWriter struct {
-	ctx     context.Context
+	files   *outputs
 	pass    *Pass
 	shard   dataset.Shard
+	source  *dataset.Source
 	m       features.Map
 	threads int
 
@@ -74,7 +74,7 @@ func (w *featureWriter) write(sc Scan) (Written, error) {
 		out = hasher.HashLen()
 	}
 	most := max(1, partValues/out)
-	report, err := sc.read(w.ctx, w.pass, w.shard, w.pass.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {
+	report, err := sc.read(w.files.ctx, w.pass, w.shard, w.source, w.pass.Target.Label(), func(_ dataset.Shard, b *rows.Block) error {
 		for at := 0; at < b.N; {
 			n := min(b.N-at, most-w.n)
 			if hashes {
@@ -114,7 +114,7 @@ func (w *featureWriter) flush() error {
 	create := func(suffix string, write func(io.Writer) error) error {
 		name := fmt.Sprintf("%s-%04d%s", shardName(w.shard), len(w.written.Parts), suffix)
 		part.Files = append(part.Files, WrittenFile{Name: name, Suffix: suffix})
-		return storage.Create(w.ctx, storage.Join(w.pass.Features.Out, name), write)
+		return w.files.create(name, write)
 	}
 	var err error
 	switch w.pass.Features.Format {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 )
 
@@ -41,16 +40,16 @@ func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]by
 	if err != nil {
 		return err
 	}
-	return asFault(Internal, f.Scan.writeShards(ctx, p, lane, p.Predict.Out, func(s dataset.Shard) (Written, error) {
-		return f.write(ctx, p, a, s)
+	return asFault(Internal, f.Scan.writeShards(ctx, p, lane, p.Predict.Out, func(s dataset.Shard, source *dataset.Source, files *outputs) (Written, error) {
+		return f.write(p, a, s, source, files)
 	}, emit))
 }
 
-func (f *predictFn) write(ctx context.Context, p *Pass, a *applier, shard dataset.Shard) (w Written, err error) {
+func (f *predictFn) write(p *Pass, a *applier, shard dataset.Shard, source *dataset.Source, files *outputs) (w Written, err error) {
 	file := WrittenFile{Name: shardName(shard) + "." + p.Predict.Format, Suffix: "." + p.Predict.Format}
-	err = storage.Create(ctx, storage.Join(p.Predict.Out, file.Name), func(dst io.Writer) (err error) {
+	err = files.create(file.Name, func(dst io.Writer) (err error) {
 		out := newLines(dst, a.model, p.Predict)
-		w.Report, err = f.Scan.read(ctx, p, shard, nil, func(_ dataset.Shard, b *rows.Block) error {
+		w.Report, err = f.Scan.read(files.ctx, p, shard, source, nil, func(_ dataset.Shard, b *rows.Block) error {
 			return out.write(b, a)
 		})
 		if err != nil {

@@ -109,8 +109,8 @@ func (sc Scan) shards(p *Pass, lane int) []dataset.Shard {
 // The error is that of fold or done: what is wrong with the data stands in the
 // reports.
 func (sc Scan) each(ctx context.Context, p *Pass, lane int, label dataset.Label, fold func(dataset.Shard, *rows.Block) error, done func(dataset.Report) error) error {
-	for _, shard := range sc.shards(p, lane) {
-		report, err := sc.read(ctx, p, shard, label, fold)
+	for shard, source := range p.Data.Ahead(ctx, sc.shards(p, lane)) {
+		report, err := sc.read(ctx, p, shard, source, label, fold)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,8 @@ func (sc Scan) each(ctx context.Context, p *Pass, lane int, label dataset.Label,
 	return nil
 }
 
-func (sc Scan) read(ctx context.Context, p *Pass, shard dataset.Shard, label dataset.Label, fold func(dataset.Shard, *rows.Block) error) (report dataset.Report, err error) {
+// read reads one shard, from the source that dataset.Ahead gives with it.
+func (sc Scan) read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label, fold func(dataset.Shard, *rows.Block) error) (report dataset.Report, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	const ahead = 2 // blocks: one being read, one being folded
@@ -139,7 +140,7 @@ func (sc Scan) read(ctx context.Context, p *Pass, shard dataset.Shard, label dat
 				panicked <- fmt.Sprintf("%v\n%s", r, debug.Stack())
 			}
 		}()
-		r := p.Data.Read(ctx, shard, label, p.Mode)
+		r := p.Data.ReadFrom(ctx, source, shard, label, p.Mode)
 		defer r.Close()
 		for {
 			var b *rows.Block

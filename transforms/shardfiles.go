@@ -1,8 +1,10 @@
 package transforms
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -36,11 +38,19 @@ func shardName(s dataset.Shard) string { return fmt.Sprintf("file-%05d-at-%015d"
 // DoneName returns the name of the file that holds a shard's Written.
 func DoneName(s dataset.Shard) string { return shardName(s) + ".done" }
 
-// writeShards has every shard of the lane written into the directory out, and
-// emits what was Written, in JSON.
-func (sc Scan) writeShards(ctx context.Context, p *Pass, lane int, out string, write func(dataset.Shard) (Written, error), emit func([]byte)) error {
-	for _, shard := range sc.shards(p, lane) {
-		w, err := write(shard)
+// writeShards has the files of every shard of the lane written into the directory
+// out, and emits what was Written, in JSON. The shards are worked on one after the
+// other; small files are opened and written while others are.
+func (sc Scan) writeShards(ctx context.Context, p *Pass, lane int, out string, write func(dataset.Shard, *dataset.Source, *outputs) (Written, error), emit func([]byte)) (err error) {
+	b := newBehind(ctx)
+	defer func() {
+		if failed := b.wait(); err == nil || errors.Is(err, context.Canceled) {
+			err = cmp.Or(failed, err)
+		}
+	}()
+	for shard, source := range p.Data.Ahead(b.ctx, sc.shards(p, lane)) {
+		files := &outputs{ctx: b.ctx, dir: out}
+		w, err := write(shard, source, files)
 		if err != nil {
 			return err
 		}
@@ -48,7 +58,7 @@ func (sc Scan) writeShards(ctx context.Context, p *Pass, lane int, out string, w
 		if err != nil {
 			return err
 		}
-		if err := storage.WriteFile(ctx, storage.Join(out, DoneName(shard)), line); err != nil {
+		if err := b.commit(files, storage.File{Name: DoneName(shard), Data: line}); err != nil {
 			return err
 		}
 		emit(line)

@@ -178,8 +178,8 @@ func (w *walk) deal(ctx context.Context, h dataset.Hand, parts []*partition) (re
 	dealer := w.pass.dealer()
 	var hashes []uint64
 	turn := 0
-	for _, shard := range h.Shards {
-		report, err := w.scan.read(ctx, w.pass, shard, w.pass.Target.Label(), func(s dataset.Shard, b *rows.Block) (err error) {
+	for shard, source := range w.pass.Data.Ahead(ctx, h.Shards) {
+		report, err := w.scan.read(ctx, w.pass, shard, source, w.pass.Target.Label(), func(s dataset.Shard, b *rows.Block) (err error) {
 			if k > 0 || augment {
 				// Copies are counted before every shard of a cut that tiles the files.
 				if hashes, err = dealer.Hashes(hashes[:0], place(s), b); errors.Is(err, folds.ErrUncounted) {

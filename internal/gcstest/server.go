@@ -35,8 +35,9 @@ type Server struct {
 	uploads map[string]*upload
 	counts  map[string]int
 
-	many      map[string][]byte
+	many      map[string]*manyObject
 	manyNames []string // sorted
+	manyLast  int64    // the last generation
 }
 
 // New returns a server with the empty bucket Bucket.
@@ -46,7 +47,7 @@ func New() (*Server, error) {
 		return nil, err
 	}
 	fake.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: Bucket})
-	return &Server{fake: fake, handler: fake.HTTPHandler(), uploads: map[string]*upload{}, counts: map[string]int{}, many: map[string][]byte{}}, nil
+	return &Server{fake: fake, handler: fake.HTTPHandler(), uploads: map[string]*upload{}, counts: map[string]int{}, many: map[string]*manyObject{}, manyLast: 1700000000000000}, nil
 }
 
 // Start runs a server for the time of a test, and returns it with its address,

@@ -105,17 +105,21 @@ func token(text []byte) (float64, string) {
 
 // readShard returns the rows of a shard as text, one each, and the report.
 func readShard(d *Dataset, s Shard, label Label, mode Mode) (out []string, report Report) {
-	r := d.Read(context.Background(), s, label, mode)
+	return drain(d.Read(context.Background(), s, label, mode))
+}
+
+// drain reads to the end, and closes.
+func drain(r *Reader) (out []string, report Report) {
 	defer r.Close()
 	var b rows.Block
 	for r.Next(&b) {
 		for i := range b.N {
 			row := b.Row(i)
-			for len(row) > 0 && row[len(row)-1] == 0 && d.Schema.Dim == 0 {
+			for len(row) > 0 && row[len(row)-1] == 0 && r.data.Schema.Dim == 0 {
 				row = row[:len(row)-1] // rows of unknown length differ in zeros
 			}
 			y := 0.0
-			if label != nil {
+			if len(b.Y) > 0 {
 				y = b.Y[i]
 			}
 			out = append(out, fmt.Sprint(row, y))

@@ -35,6 +35,7 @@ const (
 // from every runner.
 type Reader struct {
 	data   *Dataset
+	source *Source // nil where nothing was opened before
 	name   string
 	label  Label
 	mode   Mode
@@ -55,7 +56,12 @@ type row struct {
 // Read opens a shard. Label may be nil: labels are not read then. Errors are in
 // the Report.
 func (d *Dataset) Read(ctx context.Context, s Shard, label Label, mode Mode) *Reader {
-	r := &Reader{data: d, name: d.Files[s.File].Name, label: label, mode: mode, first: s.Line}
+	return d.ReadFrom(ctx, nil, s, label, mode)
+}
+
+// ReadFrom opens a shard whose files Ahead has opened.
+func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, label Label, mode Mode) *Reader {
+	r := &Reader{data: d, source: source, name: d.Files[s.File].Name, label: label, mode: mode, first: s.Line}
 	r.report.Shard = s
 	r.report.Begin = s.Start
 	if err := r.open(ctx, &d.Files[s.File], s); err != nil {
@@ -80,7 +86,7 @@ func (r *Reader) plain(ctx context.Context, o storage.Object, compressed bool, o
 	if compressed {
 		off, n = 0, -1
 	}
-	c, err := o.Open(ctx, off, n)
+	c, err := r.source.open(ctx, o, off, n)
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +108,8 @@ func (r *Reader) openText(ctx context.Context, f *File, s Shard) error {
 	if layout != nil {
 		opts.Quote, opts.Comma = true, layout.Comma
 	}
-	off := s.Start
-	if opts.Skip && off > 0 {
-		off-- // so that a line which begins just at Start is seen to begin there
-	}
-	in, err := r.plain(ctx, f.Object, f.Compressed(), off, -1)
+	off, n := r.data.opening(f, s)
+	in, err := r.plain(ctx, f.Object, f.Compressed(), off, n)
 	if err != nil {
 		return err
 	}
@@ -183,11 +186,11 @@ func opened[T rows.Reader](r T, err error) (rows.Reader, error) {
 
 func (r *Reader) openCIFAR(ctx context.Context, f *File, s Shard) error {
 	layout := r.data.Schema.Format.cifar()
-	first, count, off, n := s.Start, int64(-1), int64(0), int64(-1)
+	first, count := s.Start, int64(-1)
 	if !f.Compressed() {
 		count = s.End - s.Start
-		off, n = layout.Range(first, count)
 	}
+	off, n := r.data.opening(f, s)
 	in, err := r.plain(ctx, f.Object, f.Compressed(), off, n)
 	if err != nil {
 		return err

@@ -107,6 +107,23 @@ func (g *gcs) first(ctx context.Context, dir object) (string, error) {
 	}
 }
 
+func (g *gcs) names(ctx context.Context, dir string) (names []string, err error) {
+	o, err := parse(dir)
+	if err != nil {
+		return nil, err
+	}
+	q := &gcstorage.Query{Prefix: o.below(), Delimiter: "/"}
+	if err := q.SetAttrSelection([]string{"Name"}); err != nil {
+		return nil, err
+	}
+	err = g.each(ctx, o.bucket, q, func(a *gcstorage.ObjectAttrs) {
+		if a.Name != o.below() {
+			names = append(names, a.Name[len(o.below()):])
+		}
+	})
+	return names, err
+}
+
 // content returns the objects in a directory.
 func (g *gcs) content(ctx context.Context, dir object) (all []*gcstorage.ObjectAttrs, err error) {
 	q := &gcstorage.Query{Prefix: dir.below(), Projection: gcstorage.ProjectionNoACL}

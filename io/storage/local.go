@@ -117,6 +117,21 @@ func (local) empty(ctx context.Context, dir string) (bool, error) {
 	return err == nil && len(entries) == 0, err
 }
 
+func (local) names(ctx context.Context, dir string) (names []string, err error) {
+	p, err := path(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := disk.Now().ReadDir(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
 func (local) open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error) {
 	p, err := path(o.URI)
 	if err != nil {

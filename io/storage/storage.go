@@ -40,6 +40,7 @@ type backend interface {
 	stat(ctx context.Context, name string) (Object, error)
 	exists(ctx context.Context, name string) (bool, error)
 	empty(ctx context.Context, dir string) (bool, error)
+	names(ctx context.Context, dir string) ([]string, error)
 	// open reads n bytes of o.URI from off on, all for n < 0, and tells the size of
 	// the file. Where o has a Version, the file must have it still.
 	open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error)
@@ -281,6 +282,16 @@ func Empty(ctx context.Context, dir string) (empty bool, err error) {
 		empty, err = b.empty(ctx, dir)
 	}
 	return empty, fail("list", dir, err)
+}
+
+// Names returns the names of what is in a directory, in any order, by one listing.
+// A directory that is not there has nothing in it.
+func Names(ctx context.Context, dir string) (names []string, err error) {
+	b, err := at(dir)
+	if err == nil {
+		names, err = b.names(ctx, dir)
+	}
+	return names, fail("list", dir, err)
 }
 
 // Open reads n bytes of the file from offset off on; n < 0 reads to the end.

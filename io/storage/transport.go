@@ -20,7 +20,7 @@ var stall atomic.Int64
 func init() { stall.Store(int64(time.Minute)) }
 
 // parallelRequests bounds how many requests one call of this package has open.
-const parallelRequests = 32
+const parallelRequests = 64
 
 // transport is HTTP/1.1, where requests do not wait for each other, and none for
 // ever: neither for an answer nor in the midst of one.

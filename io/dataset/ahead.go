@@ -1,0 +1,203 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// Opening a file elsewhere takes a round trip, tens of milliseconds, which is longer
+// than reading a small one. So files are opened before their turn.
+const (
+	aheadHead  = 256 << 10 // bytes of a file that are read before its turn, at most
+	aheadBytes = 4 << 20   // of all files that are open before their turn
+	aheadLeast = 64 << 10  // that a file counts for, so that at most 64 are open
+)
+
+// Ahead yields the shards in their order, each with its files opened before its
+// turn, as ReadFrom takes them. How many are open depends on their sizes: what was
+// read of them stays below 4 MiB, and of large files it is the next one. An error
+// comes up when it is the shard's turn.
+func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *Source] {
+	return func(yield func(Shard, *Source) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		room := semaphore.NewWeighted(aheadBytes)
+		queue := make(chan chan *Source, aheadBytes/aheadLeast)
+		go func() {
+			defer close(queue)
+			for _, s := range shards {
+				weight := d.aheadWeight(s)
+				if room.Acquire(ctx, weight) != nil {
+					return
+				}
+				opened := make(chan *Source, 1)
+				queue <- opened // there is room: a shard in it weighs aheadLeast or more
+				go func() { opened <- d.source(ctx, s, weight) }()
+			}
+		}()
+		defer func() {
+			cancel()
+			for opened := range queue {
+				(<-opened).Close()
+			}
+		}()
+		for _, s := range shards {
+			opened, more := <-queue
+			if !more { // the context has ended: the reader will see that too
+				if !yield(s, nil) {
+					return
+				}
+				continue
+			}
+			source := <-opened
+			more = yield(s, source)
+			source.Close()
+			room.Release(source.weight)
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// aheadWeight is what a shard counts for. Of two large ones, one is open.
+func (d *Dataset) aheadWeight(s Shard) int64 {
+	f := &d.Files[s.File]
+	size := min(d.Bytes(s), f.Size)
+	if f.Labels != nil {
+		size += f.Labels.Size
+	}
+	if size > aheadHead {
+		return aheadBytes / 2
+	}
+	return max(size, aheadLeast)
+}
+
+// Source is the files of one shard, opened before its turn.
+type Source struct {
+	weight int64
+	files  []*openFile
+}
+
+// openFile is a file with the beginning of what was asked for in memory.
+type openFile struct {
+	object storage.Object
+	off, n int64 // as Object.Open takes them
+	head   []byte
+	rest   io.ReadCloser // nil if head is all there is
+	err    error         // behind the head
+	taken  bool
+}
+
+// source opens what the reader of a shard will open first.
+func (d *Dataset) source(ctx context.Context, s Shard, weight int64) *Source {
+	f := &d.Files[s.File]
+	out := &Source{weight: weight}
+	off, n := d.opening(f, s)
+	out.add(ctx, f.Object, off, n, min(aheadHead, d.Bytes(s)))
+	if f.Labels != nil {
+		out.add(ctx, *f.Labels, 0, -1, aheadHead)
+	}
+	return out
+}
+
+// opening returns which part of a file the reader of a shard asks for first.
+func (d *Dataset) opening(f *File, s Shard) (off, n int64) {
+	switch {
+	case f.Compressed() || d.Schema.Format == IDX:
+		return 0, -1
+	case d.Schema.Format == CIFAR10 || d.Schema.Format == CIFAR100:
+		return d.Schema.Format.cifar().Range(s.Start, s.End-s.Start)
+	case !s.Exact && s.Start > 0:
+		return s.Start - 1, -1 // so that a line which begins just at Start is seen to begin there
+	}
+	return s.Start, -1
+}
+
+// add opens a file and reads about so many bytes of it.
+func (s *Source) add(ctx context.Context, o storage.Object, off, n, most int64) {
+	f := &openFile{object: o, off: off, n: n}
+	s.files = append(s.files, f)
+	r, err := o.Open(ctx, off, n)
+	if err != nil {
+		f.err = err
+		return
+	}
+	// A byte more than a small file has, so that its end is seen.
+	f.head = make([]byte, max(0, min(most, o.Size-off))+1)
+	got, err := io.ReadFull(r, f.head)
+	f.head = f.head[:got]
+	switch {
+	case err == nil:
+		f.rest = r
+		return
+	case err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF):
+		f.err = err
+	}
+	r.Close()
+}
+
+// open gives what was opened before, where it is that, and opens the file else.
+func (s *Source) open(ctx context.Context, o storage.Object, off, n int64) (io.ReadCloser, error) {
+	if s == nil {
+		return o.Open(ctx, off, n)
+	}
+	for _, f := range s.files {
+		if f.object.URI != o.URI {
+			continue
+		}
+		if f.off == off && f.n == n && !f.taken {
+			if f.err != nil && len(f.head) == 0 {
+				return nil, f.err
+			}
+			f.taken = true
+			return &begun{f, f.head}, nil
+		}
+		if f.off == 0 && f.n < 0 && f.rest == nil && f.err == nil { // all of the file is there
+			part := f.head[min(off, int64(len(f.head))):]
+			if n >= 0 {
+				part = part[:min(n, int64(len(part)))]
+			}
+			return &begun{&openFile{}, part}, nil
+		}
+	}
+	return o.Open(ctx, off, n)
+}
+
+// Close closes what is open. It may be called more than once.
+func (s *Source) Close() {
+	for _, f := range s.files {
+		if f.rest != nil {
+			f.rest.Close()
+			f.rest = nil
+		}
+	}
+}
+
+// begun reads on in a file of which the beginning is in memory.
+type begun struct {
+	file *openFile
+	head []byte
+}
+
+func (b *begun) Read(p []byte) (int, error) {
+	if len(b.head) > 0 {
+		n := copy(p, b.head)
+		b.head = b.head[n:]
+		return n, nil
+	}
+	switch {
+	case b.file.rest != nil:
+		return b.file.rest.Read(p)
+	case b.file.err != nil:
+		return 0, b.file.err
+	}
+	return 0, io.EOF
+}
+
+func (b *begun) Close() error { return nil } // the Source does
