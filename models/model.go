@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // ErrBadModel is what errors.Is finds in the error of a directory that was read
@@ -39,6 +40,9 @@ func (e *badModel) Is(target error) bool { return target == ErrBadModel }
 
 // Bad returns an ErrBadModel of a directory with its reason.
 func Bad(dir string, reason error) error { return &badModel{dir, reason} }
+
+// Linear is the fitted linear model.
+type Linear = linear.Model
 
 // Model is a model ready for use. It is safe for concurrent use and must not be
 // changed.

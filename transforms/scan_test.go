@@ -83,7 +83,7 @@ func TestLanesHaveAboutAsMuchToRead(t *testing.T) {
 // settled returns the number of goroutines once it is no more than want, or
 // after a while.
 func settled(want int) int {
-	for range 200 {
+	for range 6000 {
 		if n := runtime.NumGoroutine(); n <= want {
 			return n
 		}

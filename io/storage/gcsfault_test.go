@@ -106,8 +106,7 @@ func TestASilentServerIsAskedAgain(t *testing.T) {
 	impatient(t, 200*time.Millisecond)
 	s := server(t)
 	s.Fill("f", noise(1<<16, 1))
-	s.Faults.Set(gcstest.Rules{Share: 0.3, Seed: 5, Ways: []string{gcstest.Silenced}, Silence: time.Minute})
-	begun := time.Now()
+	s.Faults.Set(gcstest.Rules{Share: 0.3, Seed: 5, Ways: []string{gcstest.Silenced}, Silence: time.Hour})
 	for range 10 {
 		if got, err := ReadFile(ctx, bucket+"f", 1<<20); err != nil || !bytes.Equal(got, noise(1<<16, 1)) {
 			t.Fatalf("%d bytes, %v", len(got), err)
@@ -119,8 +118,8 @@ func TestASilentServerIsAskedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(s.Faults.Seen()) < 2 || time.Since(begun) > 30*time.Second {
-		t.Errorf("took %v, with %v", time.Since(begun), s.Faults.Seen())
+	if len(s.Faults.Seen()) < 2 {
+		t.Errorf("only %v", s.Faults.Seen())
 	}
 }
 

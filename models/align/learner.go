@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
@@ -70,7 +70,7 @@ func (l *Learner) weightings() int {
 }
 
 // Start implements rounds.Learner. There is no beginning from an earlier model.
-func (l *Learner) Start(init *models.Linear) ([]byte, error) {
+func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	if init != nil {
 		return nil, errors.New("align: learned features do not start from the weights of a model")
 	}

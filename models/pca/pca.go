@@ -13,7 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -34,7 +34,7 @@ type Result struct {
 	// Linear has the components as weights, one a row, of norm 1, and as
 	// intercepts −w·φ̄: its scores are the coordinates of centred features. Of each
 	// component the number of largest size is positive.
-	Linear *models.Linear
+	Linear *linear.Model
 	// Variance has the eigenvalue of each component, the variance of its score,
 	// descending.
 	Variance []float64
@@ -73,7 +73,7 @@ func Fit(sum *ridge.Sum, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Linear: &models.Linear{K: o.Components, D: d}}
+	r := &Result{Linear: &linear.Model{K: o.Components, D: d}}
 	for k, v := range values {
 		if !(v > 1e-12*values[0]) {
 			return nil, fmt.Errorf("pca: the rows vary in %d directions, fewer than %d components", k, o.Components)

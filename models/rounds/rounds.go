@@ -17,7 +17,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // Learner makes the state that the first round begins with, and opens states.
@@ -25,7 +25,7 @@ type Learner interface {
 	// Start returns the first state, from the weights of an earlier model (k×D and
 	// k intercepts), or from nothing if init is nil. The error says why init does
 	// not fit.
-	Start(init *models.Linear) ([]byte, error)
+	Start(init *linear.Model) ([]byte, error)
 	// Open reads a state. The error is about a damaged one; its sizes are checked
 	// before anything is allocated.
 	Open(state []byte) (Round, error)
@@ -52,7 +52,7 @@ type Round interface {
 type Fitted interface {
 	Round
 	// Model returns the weights of the state, as float32, k×D with k intercepts.
-	Model() *models.Linear
+	Model() *linear.Model
 }
 
 // Worker walks over the rows of one partition. It is used by one goroutine, whose
@@ -116,7 +116,7 @@ func EachFound(next func() ([]byte, error), f func(partition int, found []byte) 
 
 // CheckInit returns an error unless an earlier model has that many outputs and
 // features, and its weights and intercepts are finite.
-func CheckInit(init *models.Linear, outputs, dim int) error {
+func CheckInit(init *linear.Model, outputs, dim int) error {
 	if init.K != outputs || init.D != dim || len(init.W) != outputs*dim || len(init.B) != outputs {
 		return fmt.Errorf("earlier model: %d outputs on %d features, want %d on %d", init.K, init.D, outputs, dim)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
@@ -25,8 +25,8 @@ func (r *round) Done() bool { return r.Epochs > 0 && r.round >= r.Epochs || r.la
 func (r *round) last() bool { return r.Method == Momentum && r.schedule.cuts == mostCuts }
 
 // Model implements rounds.Fitted.
-func (r *round) Model() *models.Linear {
-	return &models.Linear{K: r.Outputs, D: r.Dim, W: slices.Clone(r.weights), B: slices.Clone(r.intercept)}
+func (r *round) Model() *linear.Model {
+	return &linear.Model{K: r.Outputs, D: r.Dim, W: slices.Clone(r.weights), B: slices.Clone(r.intercept)}
 }
 
 // Update implements rounds.Round: the mean of what the partitions came to, weighed

@@ -31,7 +31,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
@@ -124,7 +124,7 @@ func New(o Options) (*Learner, error) {
 }
 
 // Start implements rounds.Learner.
-func (l *Learner) Start(init *models.Linear) ([]byte, error) {
+func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	k, d := l.Outputs, l.Dim
 	s := &state{weights: make([]float32, k*d), intercept: make([]float32, k)}
 	if l.Method == AdaGrad {

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/safetensors"
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
@@ -35,7 +35,7 @@ type Certificate struct {
 // the same certificate to the last bit.
 type Verifier struct {
 	round   *round
-	model   *models.Linear
+	model   *linear.Model
 	of      string    // what is verified, as a hash
 	a       []float64 // of the partition at hand
 	at      int
@@ -49,7 +49,7 @@ type Verifier struct {
 // be that after some round: before the first there is nothing to verify. Without
 // weights, it is those of the state. The objective is that of the weights as they
 // are, whatever the state says.
-func (l *Learner) Verify(state []byte, m *models.Linear) (*Verifier, error) {
+func (l *Learner) Verify(state []byte, m *linear.Model) (*Verifier, error) {
 	s, err := decodeState(l, state)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,7 @@ package svm
 import (
 	"fmt"
 
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
@@ -37,8 +37,8 @@ func (r *round) Reads() bool { return true }
 func (r *round) Done() bool { return r.Rounds > 0 && r.round >= r.Rounds }
 
 // Model implements rounds.Fitted.
-func (r *round) Model() *models.Linear {
-	m := &models.Linear{K: r.Outputs, D: r.Dim}
+func (r *round) Model() *linear.Model {
+	m := &linear.Model{K: r.Outputs, D: r.Dim}
 	m.W = append(m.W, r.published...)
 	m.B = append(m.B, r.intercept...)
 	if r.mirrored() {

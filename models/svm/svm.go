@@ -73,7 +73,7 @@ package svm
 import (
 	"fmt"
 
-	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
@@ -187,7 +187,7 @@ func (l *Learner) copies() float64 {
 // any of many. Its objective may be a hundred times init's, so the second round
 // still publishes init, with the gap to what the dual has come to; w(a) from the third
 // on. Nothing makes the objective fall from there in each round: only the dual does.
-func (l *Learner) Start(init *models.Linear) ([]byte, error) {
+func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	p, d := l.problems(), l.Dim
 	s := newState(p, d)
 	if init == nil {

@@ -1,4 +1,5 @@
-package models
+// Package linear is the linear model that learners fit.
+package linear
 
 import (
 	"sync"
@@ -6,10 +7,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Linear is a fitted linear model of K outputs on D features: the scores of a
+// Model is a fitted linear model of K outputs on D features: the scores of a
 // row of features φ are W·φ + B. It is safe for concurrent use; its fields must
 // not change once Scores was called.
-type Linear struct {
+type Model struct {
 	W    []float32 // K×D, row-major: one output's weights are contiguous
 	B    []float32 // length K
 	K, D int
@@ -21,16 +22,16 @@ type Linear struct {
 // Scores stores in dst (n×K) the scores of n rows of features, phi (n×D). Each
 // score is one chain of fused multiply-adds, so it does not depend on n. It
 // panics if a slice is too short.
-func (l *Linear) Scores(dst, phi []float32, n int) {
+func (l *Model) Scores(dst, phi []float32, n int) {
 	l.once.Do(func() { l.packed = blas.Pack(l.W, l.B, l.K, l.D) })
 	l.packed.Mul(dst, phi, n, 1)
 }
 
 // Classes stores in dst the class of each of n rows of scores (n×K): the output
 // with the largest score, the first of several. It panics if a slice is too short.
-func (l *Linear) Classes(dst []int32, scores []float32, n int) {
+func (l *Model) Classes(dst []int32, scores []float32, n int) {
 	if len(dst) < n || len(scores) < n*l.K {
-		panic("models: Classes: slice too short")
+		panic("linear: Classes: slice too short")
 	}
 	for i := range n {
 		row := scores[i*l.K : (i+1)*l.K]

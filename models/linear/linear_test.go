@@ -1,4 +1,4 @@
-package models
+package linear
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 func TestScoresAreWeightsTimesFeaturesPlusIntercept(t *testing.T) {
 	for _, size := range [][3]int{{1, 1, 1}, {2, 3, 5}, {10, 65, 33}, {3, 1000, 200}} {
 		k, d, n := size[0], size[1], size[2]
-		l := &Linear{K: k, D: d}
+		l := &Model{K: k, D: d}
 		wave := func(n int, f float64) (v []float32) {
 			for i := range n {
 				v = append(v, float32(math.Sin(f*float64(i+1))))
@@ -42,13 +42,13 @@ func TestScoresAreWeightsTimesFeaturesPlusIntercept(t *testing.T) {
 }
 
 func TestClassIsTheFirstLargestScore(t *testing.T) {
-	l := &Linear{K: 3}
+	l := &Model{K: 3}
 	got := make([]int32, 4)
 	l.Classes(got, []float32{1, 2, 3, 5, 5, 4, -1, -2, -1, 0, 0, 0}, 4)
 	if !slices.Equal(got, []int32{2, 0, 0, 0}) {
 		t.Errorf("classes %v", got)
 	}
-	two := &Linear{K: 2}
+	two := &Model{K: 2}
 	two.Classes(got, []float32{-1, 1, 1, -1}, 2)
 	if got[0] != 1 || got[1] != 0 {
 		t.Errorf("of two classes %v", got[:2])
