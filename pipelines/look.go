@@ -90,6 +90,15 @@ func (j *job) look(ctx context.Context, d *dataset.Dataset, o MapOptions) (*look
 	if err != nil {
 		return nil, err
 	}
+	if found := p.sum.Result(); d.Schema.Centre == nil {
+		if d.Schema.Centre = centres(d.Schema, &found); d.Schema.Centre != nil {
+			// What the columns are can be told from the numbers that float32 holds.
+			d.Schema.Dim = found.Dim
+			if p, err = j.profile(ctx, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression)); err != nil {
+				return nil, err
+			}
+		}
+	}
 	digest := sha256.Sum256(p.encoded)
 	l := &looked{
 		data: d, shards: p.shards, counts: p.counts, found: p.sum.Result(), sum: &p.sum, often: &p.often, digest: hex.EncodeToString(digest[:]),

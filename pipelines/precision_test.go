@@ -95,3 +95,46 @@ func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 		}
 	}
 }
+
+// Columns far from zero are learned from as those near it: seconds since 1970, and numbers
+// that float32 cannot tell apart at all.
+func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
+	accuracy := map[float64]float64{}
+	for _, offset := range []float64{0, 1.7e9, 1e15} {
+		r := rand.New(rand.NewPCG(5, 6))
+		draw := func(n int) (lines []string) {
+			lines = []string{"when,x,y\n"}
+			for range n {
+				when, x := math.Round(2000*r.Float64()), r.NormFloat64()
+				class := "day"
+				if math.Sin(when/300)+0.3*x > 0 {
+					class = "night"
+				}
+				lines = append(lines, strconv.FormatFloat(offset+when, 'f', -1, 64)+","+strconv.FormatFloat(x, 'g', -1, 64)+","+class+"\n")
+			}
+			return lines
+		}
+		train, test := draw(2000), draw(1000)
+		dir := t.TempDir()
+		model := filepath.Join(dir, "model")
+		if _, err := Train(ctx, TrainOptions{
+			MapOptions: MapOptions{
+				Data:   dataset.Options{Data: []string{write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"},
+				Kernel: KernelOptions{Features: 128, Width: "1"}, Seed: 1,
+			},
+			Lambda: LambdaOptions{Path: []float64{1e-6}}, Model: model,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		result, err := Evaluate(ctx, EvaluateOptions{Model: model, Data: dataset.Options{Data: []string{write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		accuracy[offset] = result.Classes.Accuracy
+	}
+	for offset, have := range accuracy {
+		if math.Abs(have-accuracy[0]) > 0.003 || have < 0.95 {
+			t.Errorf("offset %g: accuracy %g, at 0 %g", offset, have, accuracy[0])
+		}
+	}
+}

@@ -27,6 +27,7 @@ type Reader struct {
 	text   []byte  // of a quoted field, reused
 	begun  bool
 	fatal  error
+	centre []float64 // subtracted from the numbers of a row; nil for none
 }
 
 var _ rows.Reader = (*Reader)(nil)
@@ -52,6 +53,10 @@ func NewReader(r *lines.Reader, l Layout) *Reader {
 	}
 	return &Reader{lines: r, layout: l, slots: slots}
 }
+
+// Centre has the numbers of each row be taken less those of c, which are as many, in
+// float64 and before they are rounded to float32.
+func (r *Reader) Centre(c []float64) { r.centre = c }
 
 // Line returns the line on which the row that Append read last begins.
 func (r *Reader) Line() int64 { return r.lines.Line() }
@@ -117,6 +122,9 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 			// A bare number up to the comma, which nearly all fields are.
 			v, n := decimal.Prefix(rec[at:])
 			if end := at + n; n > 0 && (end == len(rec) || rec[end] == comma) && finite(v) {
+				if r.centre != nil && r.centre[slot] != 0 {
+					v = decimal.Less(rec[at:end], r.centre[slot])
+				}
 				row[slot] = v
 				at = end + 1
 				continue
@@ -142,6 +150,9 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 			v, ok := decimal.Parse(b)
 			if !ok || !finite(v) {
 				return x[:base], nil, r.bad(rec, f, reason(b))
+			}
+			if r.centre != nil && r.centre[slot] != 0 {
+				v = decimal.Less(b, r.centre[slot])
 			}
 			row[slot] = v
 		case slot == label && len(b) == 0:

@@ -96,6 +96,9 @@ type Schema struct {
 	// Image is the height and width of the rows' images, and the number of their
 	// channels unless there is one, where the format tells.
 	Image []int `json:"image,omitempty"`
+	// Centre, unless it is nil, has for each column of a text format what is taken off its
+	// numbers in float64 before they are rounded to float32; 0 for nothing.
+	Centre []float64 `json:"centre,omitempty"`
 	// CSV is the layout of the first file.
 	CSV *csvio.Layout `json:"csv,omitempty"`
 }
@@ -108,6 +111,9 @@ func (s Schema) Validate() error {
 	}
 	if s.Dim < 1 || s.Dim > rows.MaxDim {
 		return fmt.Errorf("dataset: schema: rows of %d numbers, want 1 to %d", s.Dim, rows.MaxDim)
+	}
+	if n := len(s.Centre); n > 0 && n != s.Dim || slices.ContainsFunc(s.Centre, func(c float64) bool { return c-c != 0 }) {
+		return fmt.Errorf("dataset: schema: centres of %d columns for rows of %d numbers, or not finite", n, s.Dim)
 	}
 	if s.CSV == nil {
 		return nil

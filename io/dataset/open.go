@@ -61,6 +61,9 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	if o.Like != nil && d.Schema.Dim != o.Like.Dim {
 		return nil, &Error{d.Schema.Format, d.Files[first].Name, fmt.Errorf("has rows of %d numbers, the model takes %d", d.Schema.Dim, o.Like.Dim)}
 	}
+	if o.Like != nil {
+		d.Schema.Centre = o.Like.Centre
+	}
 	return d, nil
 }
 

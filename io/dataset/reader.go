@@ -115,14 +115,18 @@ func (r *Reader) openText(ctx context.Context, f *File, s Shard) error {
 	}
 	r.text = lines.New(in, opts)
 	if layout == nil {
-		r.rows = libsvmio.NewReader(r.text, r.data.Schema.Dim)
+		in := libsvmio.NewReader(r.text, r.data.Schema.Dim)
+		in.Centre(r.data.Schema.Centre)
+		r.rows = in
 		return nil
 	}
 	l := *layout
 	if r.label == nil {
 		l.Label = -1 // what stands there, or that nothing does, is of no matter
 	}
-	r.rows = csvio.NewReader(r.text, l)
+	rows := csvio.NewReader(r.text, l)
+	rows.Centre(r.data.Schema.Centre)
+	r.rows = rows
 	return nil
 }
 

@@ -18,8 +18,9 @@ import (
 
 // Reader reads the rows of one shard of a LIBSVM file.
 type Reader struct {
-	lines *lines.Reader
-	dim   int
+	lines  *lines.Reader
+	dim    int
+	centre []float64 // subtracted from the numbers of a row; nil for none
 }
 
 var _ rows.Reader = (*Reader)(nil)
@@ -55,6 +56,10 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 	}
 }
 
+// Centre has the numbers of each row be taken less those of c, as many as the row
+// length, in float64 and before they are rounded to float32.
+func (r *Reader) Centre(c []float64) { r.centre = c }
+
 // parse appends the row of a record that begins with a word.
 func (r *Reader) parse(x []float32, rec []byte) (row []float32, label []byte, err error) {
 	base := len(x)
@@ -65,6 +70,9 @@ func (r *Reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 	if r.dim > 0 {
 		x = slices.Grow(x, r.dim)[:base+r.dim]
 		clear(x[base:])
+	}
+	for j, c := range r.centre { // what a row does not name is zero
+		x[base+j] = float32(0 - c)
 	}
 	last := 0
 	for pair := 1; len(rec) > 0; pair++ {
@@ -87,6 +95,9 @@ func (r *Reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 			old := len(x)
 			x = slices.Grow(x, at-old)[:at]
 			clear(x[old:])
+		}
+		if index <= len(r.centre) && r.centre[index-1] != 0 {
+			v = decimal.Less(value[:n], r.centre[index-1])
 		}
 		x[base+index-1] = v
 		last = index

@@ -148,3 +148,10 @@ func Parse(b []byte) (v float32, ok bool) {
 	v, n := Prefix(b)
 	return v, n > 0 && n == len(b)
 }
+
+// Less returns the number that b is, which Parse takes, less c: both are rounded to
+// float64, and the difference to float32.
+func Less(b []byte, c float64) float32 {
+	v, _ := strconv.ParseFloat(unsafe.String(&b[0], len(b)), 64)
+	return float32(v - c)
+}
