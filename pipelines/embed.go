@@ -63,6 +63,9 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	case o.Picture != "" && (t.target.Classes == nil || len(t.target.Classes.Classes) > mostClouds):
 		return nil, usage("--picture: labels are to be classes, at most %d (see --task)", mostClouds)
 	}
+	if err := t.fits(t.memory(o.Components)); err != nil {
+		return nil, err
+	}
 	err = t.timed(ctx, "train", func(ctx context.Context) error {
 		steps := t.steps(o.Grid, againGram)
 		fit, err := t.fitSums(ctx, nil, &transforms.Fold{Recipe: t.recipe.sealed, Outputs: 1, Folds: 1, Components: o.Components, Steps: steps})

@@ -16,6 +16,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"runtime/debug"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -36,6 +38,10 @@ type JobOptions struct {
 	Log    io.Writer // progress and notes; nil is none
 
 	ShardBytes int64 // to which plain files are cut; 0 is 32 MiB
+
+	// LimitMemory has Go's garbage collector work to what a training is planned to take,
+	// while the job runs: it sets the process's memory limit, unless it has one (GOMEMLIMIT).
+	LimitMemory bool
 }
 
 // shards cuts the data as the options say.
@@ -56,6 +62,8 @@ type job struct {
 	lastRounds *transforms.Pass // nil if there were none
 	progress   *progress
 	seconds    map[string]float64 // wall time by part of the job
+	unlimited  int64              // the process's memory limit before the job set one; 0 if it did not
+	percent    int                // that of its collector, likewise
 
 	// frequencies are those that recipes of the job's passes name, once there are any.
 	frequencies *transforms.Frequencies
@@ -75,6 +83,12 @@ func newJob(ctx context.Context, o JobOptions, out string) (*job, error) {
 // close ends the job, which returns what close does.
 func (j *job) close(ctx context.Context, err error) error {
 	j.progress.done()
+	if j.percent != 0 {
+		debug.SetGCPercent(j.percent)
+	}
+	if j.unlimited != 0 {
+		debug.SetMemoryLimit(j.unlimited)
+	}
 	err = j.work.close(ctx, err)
 	if j.lastRounds != nil {
 		transforms.ForgetFeatures(j.lastRounds)
@@ -113,6 +127,30 @@ func (j *job) takeFrequencies(model string, m *models.Manifest) error {
 // run runs one pipeline.
 func (j *job) run(ctx context.Context, build func(beam.Scope)) error {
 	return j.engine.run(ctx, build)
+}
+
+// limitMemory has the collector keep the process within so many bytes, or, if they are
+// not known yet and 0, within a quarter more than what is in use.
+func (j *job) limitMemory(peak int64) {
+	if !j.opts.LimitMemory || !j.engine.inProcess() {
+		return
+	}
+	if j.unlimited == 0 {
+		was := debug.SetMemoryLimit(-1)
+		if was != math.MaxInt64 {
+			return // the user has set one
+		}
+		j.unlimited = was
+	}
+	switch {
+	case peak == 0:
+		j.percent = debug.SetGCPercent(25)
+		return
+	case j.percent != 0:
+		debug.SetGCPercent(j.percent)
+		j.percent = 0
+	}
+	debug.SetMemoryLimit(max(peak-programBytes, slackBytes))
 }
 
 // openData opens the data of a job.

@@ -73,12 +73,12 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 	if most := shape.MaxRows(fold.Steps); t.counts.Used > most {
 		return fit, refuse("pipelines: %s rows are more than the %s whose sums are exact", groups(t.counts.Used), groups(most))
 	}
-	solve := ridge.Memory(shape, fold.Folds, t.engine.Threads)
+	solve := ridge.Memory(shape, t.counts.Used, fold.Folds, t.engine.Threads)
 	switch {
 	case fold.Components > 0:
 		solve = shape.Bytes() + pca.Memory(shape.Dim, fold.Components)
 	case fold.Cut > 0 && !fold.First:
-		solve = ridge.Memory(shape, 1, t.engine.Threads) + shape.Bytes()
+		solve = ridge.Memory(shape, t.counts.Used, 1, t.engine.Threads) + shape.Bytes()
 	}
 	t.progress.note("training on %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s, %s to solve",
 		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, gridText(fold.Steps), counted(fold.Folds, "sum"), bytesText(shape.Bytes()),
@@ -145,15 +145,25 @@ func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transf
 	}
 	t.progress.phase("training", t.counts.Used)
 	defer t.progress.done()
+	solve := func(s beam.Scope) { transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, beam.Impulse(s))) }
 	if there(st.Sum) && there(st.Reports) {
 		t.progress.note("found the sums of all rows in the work directory")
-		return t.run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, transforms.Resolve(s, sc, st)) })
+		return t.run(ctx, solve)
 	}
-	return t.run(ctx, func(s beam.Scope) {
+	// Runners of this process hold what went through them until a pipeline has ended: a
+	// sum for each fold. A cluster takes minutes to start another pipeline.
+	apart := t.engine.inProcess()
+	err = t.run(ctx, func(s beam.Scope) {
 		parts, reports := transforms.FoldRidge(s, sc)
-		stored := transforms.StoreParts(s, sc, st, transforms.Merge(s, parts))
-		transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, stored, reports))
+		index := transforms.Index(s, st, transforms.StoreParts(s, sc, st, transforms.Merge(s, parts)), reports)
+		if !apart {
+			transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, index))
+		}
 	})
+	if err != nil || !apart {
+		return err
+	}
+	return t.run(ctx, solve)
 }
 
 // loadFit reads back what the solve has written.

@@ -49,6 +49,9 @@ func Train(ctx context.Context, o TrainOptions) (result *TrainResult, err error)
 	if err := t.checkOrigin(); err != nil {
 		return nil, err
 	}
+	if err := t.fits(t.memory(0)); err != nil {
+		return nil, err
+	}
 	if o.learns() {
 		if err := t.timed(ctx, "align", t.findFeatures); err != nil {
 			return nil, err
@@ -86,6 +89,12 @@ func (o TrainOptions) begin(ctx context.Context, out string, fit func(*dataset.D
 		return nil, err
 	}
 	t := &training{job: j, opts: o}
+	if n := d.Schema.Dim; n == 0 {
+		j.limitMemory(0)
+	} else {
+		first := facts{dim: n, scaled: n, values: float64(n), features: 1, outputs: 1, prepared: true}
+		j.limitMemory(TrainOptions{}.memory(first, j.engine, 1).Peak)
+	}
 	err = j.timed(ctx, "profile", func(ctx context.Context) (err error) {
 		t.looked, err = j.look(ctx, d, o.base())
 		return err

@@ -58,7 +58,7 @@ func (a *applier) apply(b *rows.Block) applied {
 	a.scores = grow(a.scores, b.N*k)
 	// Maps of many features take fewer rows at a time.
 	in, out := a.model.Map.Dims()
-	for at, step := 0, rows.Rows(out); at < b.N; at += step {
+	for at, step := 0, rows.OfFeatures(out); at < b.N; at += step {
 		n := min(step, b.N-at)
 		a.phi = applyMap(a.model.Map, a.phi, b.X[at*in:], n, a.threads)
 		a.model.Linear.Scores(a.scores[at*k:], a.phi, n)

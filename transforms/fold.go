@@ -134,6 +134,7 @@ func (f *folder) addRows(b *rows.Block, first, end int) {
 	if f.rows.D != b.D {
 		f.flush()
 		f.rows.Reset(b.D)
+		f.rows.Reserve()
 	}
 	limit := rows.Rows(b.D)
 	for first < end {

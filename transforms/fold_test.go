@@ -83,7 +83,7 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc Scan) ([]by
 	sc.Pass = uri
 	pipeline, s := beam.NewPipelineWithRoot()
 	parts, reports := FoldRidge(s, sc)
-	Write(s, st.Fit, Solve(s, sc, st, StoreParts(s, sc, st, Merge(s, parts)), reports))
+	Write(s, st.Fit, Solve(s, sc, st, Index(s, st, StoreParts(s, sc, st, Merge(s, parts)), reports)))
 	if _, err := runners[runner](ctx, pipeline); err != nil {
 		t.Fatal(FindFault(err))
 	}
@@ -187,7 +187,7 @@ func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 	again := st
 	again.Fit, again.Weights = st.Fit+"2", st.Weights+"2"
 	pipeline, s := beam.NewPipelineWithRoot()
-	Write(s, again.Fit, Resolve(s, Scan{Pass: uri, Lanes: 1, Threads: 1}, again))
+	Write(s, again.Fit, Solve(s, Scan{Pass: uri, Lanes: 1, Threads: 1}, again, beam.Impulse(s)))
 	if _, err := runners["direct"](ctx, pipeline); err != nil {
 		t.Fatal(err)
 	}

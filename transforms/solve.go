@@ -26,8 +26,8 @@ import (
 
 func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*storePartFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*indexFn)(nil)))
 	beam.RegisterDoFn(reflect.TypeOf((*solveFn)(nil)))
-	beam.RegisterDoFn(reflect.TypeOf((*resolveFn)(nil)))
 }
 
 // State names the files of the work directory between a ridge pass and its model.
@@ -114,21 +114,32 @@ func (f *storePartFn) store(ctx context.Context, key int, p Part) ([]byte, error
 	return json.Marshal(st)
 }
 
-// Solve makes the model from the parts that StoreParts wrote, on one worker: it
-// writes the files of the State, and returns the content of State.Fit. The pass's
-// reports go through it so that all that the pass has found is kept before the
-// solve begins, which takes long: a run that is stopped then can go on from there.
-func Solve(s beam.Scope, sc Scan, st State, stored, reports beam.PCollection) beam.PCollection {
-	s = s.Scope("transforms.Solve")
+// Index writes the index of the parts that StoreParts wrote, and the reports of the
+// pass, so that all that the pass has found is kept before the solve begins, which takes
+// long: a run that is stopped then can go on from there. It returns one element when
+// that is done.
+func Index(s beam.Scope, st State, stored, reports beam.PCollection) beam.PCollection {
+	s = s.Scope("transforms.Index")
 	grouped := beam.CoGroupByKey(s, beam.ParDo(s, toOne, stored), beam.ParDo(s, toOne, reports))
-	return beam.ParDo(s, &solveFn{Pass: sc.Pass, State: st, Threads: sc.SolveThreads}, grouped)
+	return beam.ParDo(s, &indexFn{State: st}, grouped)
 }
 
-// Resolve makes the model as Solve does, from the parts that an earlier run has
-// left whole.
-func Resolve(s beam.Scope, sc Scan, st State) beam.PCollection {
-	s = s.Scope("transforms.Resolve")
-	return beam.ParDo(s, &resolveFn{Pass: sc.Pass, State: st, Threads: sc.SolveThreads}, beam.Impulse(s))
+// Solve makes the model on one worker, from the parts of the index: it writes the files
+// of the State, and returns the content of State.Fit. It begins with the element of
+// ready, which is that of Index, or an Impulse where an earlier pipeline has written it.
+func Solve(s beam.Scope, sc Scan, st State, ready beam.PCollection) beam.PCollection {
+	s = s.Scope("transforms.Solve")
+	return beam.ParDo(s, &solveFn{Pass: sc.Pass, State: st, Threads: sc.SolveThreads}, ready)
+}
+
+type indexFn struct{ State State }
+
+func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func(*[]byte) bool) ([]byte, error) {
+	if err := createLines(ctx, f.State.Reports, gather(reports)); err != nil {
+		return nil, asFault(Internal, err)
+	}
+	index := bytes.Join(gather(lines), []byte("\n"))
+	return nil, asFault(Internal, storage.WriteFile(ctx, f.State.Sum, index))
 }
 
 type solveFn struct {
@@ -137,24 +148,7 @@ type solveFn struct {
 	Threads int
 }
 
-func (f *solveFn) ProcessElement(ctx context.Context, _ int, lines, reports func(*[]byte) bool) ([]byte, error) {
-	if err := createLines(ctx, f.State.Reports, gather(reports)); err != nil {
-		return nil, asFault(Internal, err)
-	}
-	index := bytes.Join(gather(lines), []byte("\n"))
-	if err := storage.WriteFile(ctx, f.State.Sum, index); err != nil {
-		return nil, asFault(Internal, err)
-	}
-	return solve(ctx, f.Pass, f.State, f.Threads, index)
-}
-
-type resolveFn struct {
-	Pass    string
-	State   State
-	Threads int
-}
-
-func (f *resolveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) {
+func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) {
 	index, err := storage.ReadFile(ctx, f.State.Sum, maxPass)
 	if err != nil {
 		return nil, asFault(Internal, err)

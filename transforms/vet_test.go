@@ -28,9 +28,9 @@ var graphs = map[string]func(s beam.Scope, sc Scan){
 	},
 	"fold, merge, store and solve": func(s beam.Scope, sc Scan) {
 		parts, reports := FoldRidge(s, sc)
-		Write(s, "fit", Solve(s, sc, State{}, StoreParts(s, sc, State{}, Merge(s, parts)), reports))
+		Write(s, "fit", Solve(s, sc, State{}, Index(s, State{}, StoreParts(s, sc, State{}, Merge(s, parts)), reports)))
 	},
-	"resolve":   func(s beam.Scope, sc Scan) { Write(s, "fit", Resolve(s, sc, State{})) },
+	"resolve":   func(s beam.Scope, sc Scan) { Write(s, "fit", Solve(s, sc, State{}, beam.Impulse(s))) },
 	"predict":   func(s beam.Scope, sc Scan) { WriteLines(s, "written", Predictions(s, sc)) },
 	"featurize": func(s beam.Scope, sc Scan) { WriteLines(s, "written", Featurize(s, sc)) },
 	"calibrate": func(s beam.Scope, sc Scan) {

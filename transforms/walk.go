@@ -188,7 +188,7 @@ func (w *walk) deal(ctx context.Context, h dataset.Hand, parts []*partition) (re
 					return err
 				}
 			}
-			limit := min(rows.Rows(b.D), rows.Rows(out))
+			limit := min(rows.Rows(b.D), rows.OfFeatures(out))
 			for i := range b.N {
 				held := k > 0 && hashes[i]%k == 0
 				var hash uint64

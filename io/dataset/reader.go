@@ -208,6 +208,7 @@ func (r *Reader) openCIFAR(ctx context.Context, f *File, s Shard) error {
 // Reader has no Label.
 func (r *Reader) Next(b *rows.Block) bool {
 	b.Reset(r.data.Schema.Dim)
+	b.Reserve()
 	if w := r.wide; w != nil {
 		r.wide = nil
 		b.X = append(b.X, w.x...)
@@ -276,7 +277,11 @@ func pad(b *rows.Block, from, d int) {
 	}
 	old := b.D
 	b.D = d
-	b.X = append(b.X, make([]float32, b.N*d-len(b.X))...)
+	if n := b.N * d; n > cap(b.X) {
+		// Lengths that creep up do not leave a block behind each time.
+		b.X = append(make([]float32, 0, max(n, min(2*n, rows.Rows(d)*d))), b.X...)
+	}
+	b.X = b.X[:b.N*d]
 	copy(b.X[(b.N-1)*d:], b.X[from:from+d])
 	for i := b.N - 2; i >= 0; i-- {
 		row := b.X[i*d : (i+1)*d]

@@ -15,14 +15,22 @@ const MaxRows = 1024
 // MaxDim is the largest row length a reader accepts.
 const MaxDim = 1 << 20
 
-// maxBlockValues bounds a block's memory: 16 Mi values, 64 MiB.
-const maxBlockValues = 16 << 20
+// Bounds of the memory of a block, in values: 16 MiB of a block that is read, of which
+// a worker holds several, and 64 MiB of a block of features.
+const (
+	maxBlockValues   = 4 << 20
+	maxFeatureValues = 16 << 20
+)
 
 // Rows tells how many rows of length d a block holds: MaxRows, fewer where the
-// rows are so long that a block would pass 64 MiB, never less than one.
-func Rows(d int) int {
-	return max(1, min(MaxRows, maxBlockValues/max(d, 1)))
-}
+// rows are so long that a block would pass 16 MiB, never less than one.
+func Rows(d int) int { return fitting(d, maxBlockValues) }
+
+// OfFeatures tells how many rows of d features are taken to them at a time, likewise,
+// up to 64 MiB.
+func OfFeatures(d int) int { return fitting(d, maxFeatureValues) }
+
+func fitting(d, values int) int { return max(1, min(MaxRows, values/max(d, 1))) }
 
 // Block is a block of N ≤ MaxRows rows of D numbers.
 type Block struct {
@@ -42,6 +50,14 @@ func (b *Block) Row(i int) []float32 { return b.X[i*b.D : (i+1)*b.D] }
 func (b *Block) Reset(d int) {
 	b.N, b.D = 0, d
 	b.X, b.Y, b.Bad = b.X[:0], b.Y[:0], b.Bad[:0]
+}
+
+// Reserve makes room for all rows of a block that was reset, which would otherwise grow
+// to it, and leave as much again behind. What is not used takes no memory.
+func (b *Block) Reserve() {
+	if n := Rows(b.D) * b.D; cap(b.X) < n {
+		b.X = make([]float32, len(b.X), n)
+	}
 }
 
 // Reader yields the rows of one shard, in the order of the file.

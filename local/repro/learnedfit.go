@@ -224,7 +224,7 @@ func hinge(phi []float32, class []int32, c float64) (*models.Linear, error) {
 		if err != nil {
 			return nil, err
 		}
-		step := rows.Rows(dim)
+		step := rows.OfFeatures(dim)
 		for lo, index := 0, 0; lo < n; lo, index = lo+step, index+1 {
 			hi := min(lo+step, n)
 			if err := w.Fold(rounds.Block{N: hi - lo, D: dim, Phi: phi[lo*dim : hi*dim], Y: y[lo:hi], Index: index}); err != nil {

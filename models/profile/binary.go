@@ -72,7 +72,14 @@ func (c *column) append(b []byte) []byte {
 }
 
 // MarshalBinary is AppendBinary to a new slice.
-func (s *Sum) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+func (s *Sum) MarshalBinary() ([]byte, error) {
+	// Most of it is the sample, which may be large: it is not moved about as it grows.
+	n := headerSize + 64*len(s.columns)
+	for _, r := range s.sample.rows {
+		n += 8 + binary.MaxVarintLen64 + len(r.content)
+	}
+	return s.AppendBinary(make([]byte, 0, n))
+}
 
 // UnmarshalBinary sets s to the sum encoded in b, all of it. It allocates no
 // more than 176 bytes for each byte of b.

@@ -111,15 +111,16 @@ type Row struct {
 // Memory returns the bytes that Solve holds at most, apart from what is fixed
 // and small: the sum of all rows, with folds ≥ 2 one fold's sum beside it,
 // one square of D×D float64, and a few times the D×k weights; where folds are
-// solved by descent, five factors in float32 too. For 10,000 features and 10
-// classes that is 0.42 + 0.42 + 0.80 + 1.03 GB and a little.
-func Memory(shape Shape, folds, threads int) int64 {
+// solved by descent, five factors in float32 too, which takes more rows than twice the
+// features; rows may be 0 where it is not known. For 10,000 features and 10 classes
+// that is 0.42 + 0.42 + 0.80 + 1.03 GB and a little.
+func Memory(shape Shape, rows int64, folds, threads int) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	side := min(d, blas.TileDim)
 	bytes := shape.Bytes() + 8*d*d + 2*8*d*k + 4*d*k
 	if folds > 1 {
 		fold, forms := shape.Bytes(), k
-		if descends(shape) {
+		if descends(shape) && (rows == 0 || rows >= descentRows*d) {
 			// A square in float32, in which the factors are made, is gone by then.
 			fold = max(fold, 4*d*d) + maxFactors*(blas.TriangleBytes(shape.Dim)+7*8*d*k)
 			forms *= maxFactors

@@ -383,18 +383,18 @@ func TestMemoryIsWhatSolveHolds(t *testing.T) {
 	}
 	// The fold's sum was there before.
 	got := most - before + s.shape.Bytes()
-	plan := Memory(s.shape, 2, threads)
+	plan := Memory(s.shape, 0, 2, threads)
 	// Kernels keep a few megabytes of scratch for each thread.
 	if got > plan+threads*4<<20 || got < plan*9/10 {
 		t.Errorf("%d bytes held, %d planned", got, plan)
 	}
-	if alone := Memory(s.shape, 1, threads); alone > plan-s.shape.Bytes() {
+	if alone := Memory(s.shape, 0, 1, threads); alone > plan-s.shape.Bytes() {
 		t.Errorf("%d bytes planned without folds, %d with", alone, plan)
 	}
 }
 
 func TestMemoryOfTenThousandFeaturesIsUnderThreeGigabytes(t *testing.T) {
-	if m := Memory(Shape{Dim: 10_000, Outputs: 10}, 5, 2); m > 2_850_000_000 || m < 2_600_000_000 {
+	if m := Memory(Shape{Dim: 10_000, Outputs: 10}, 0, 5, 2); m > 2_850_000_000 || m < 2_600_000_000 {
 		t.Errorf("%d bytes", m)
 	}
 }

@@ -55,6 +55,7 @@ func (f *jobFlags) job(cmd *cobra.Command) pipelines.JobOptions {
 	if !f.quiet {
 		f.opts.Log = cmd.ErrOrStderr()
 	}
+	f.opts.LimitMemory = true
 	return f.opts
 }
 

@@ -68,7 +68,7 @@ evaluate puts to the test; with --loss softmax or logistic it has them by itself
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Instead of --lambda: C = 1/(λn), n the number of rows.")
 	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several λ, and none otherwise. Learners in rounds, and --calibrate, hold out the first of them.")
 	fs.StringVar(&o.Calibrate, "calibrate", "none", "Probabilities of the classes from the scores: none, platt (a sigmoid for each class, for few rows), isotonic (any ascending function, for 1000 rows of each class and more). The curves are fitted to the first of --folds parts of the rows, 5 if not given, by the scores of a model that has not learned from them; the model itself learns from all rows. The losses softmax and logistic have probabilities without it, which it replaces.")
-	fs.BoolVar(&plan, "plan", false, "Print rows, passes and memory, and stop.")
+	fs.BoolVar(&plan, "plan", false, "Look at the data (64 MB of them at most), print rows, columns, classes, passes, and the most memory that a training takes, and stop.")
 	fs.BoolVar(&timings, "timings", false, "Print where the time went.")
 	flags.jobs.register(fs)
 	return cmd

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package machine
+
+func addressLimit() limits { return limits{none, none} }

@@ -1,0 +1,16 @@
+//go:build unix
+
+package machine
+
+import "golang.org/x/sys/unix"
+
+func addressLimit() limits {
+	get := func(resource int) int64 {
+		var r unix.Rlimit
+		if unix.Getrlimit(resource, &r) != nil || r.Cur >= 1<<60 {
+			return none
+		}
+		return int64(r.Cur)
+	}
+	return limits{get(unix.RLIMIT_AS), get(unix.RLIMIT_DATA)}
+}

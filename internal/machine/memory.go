@@ -1,0 +1,159 @@
+// Package machine tells what the machine, or the part of it that this process may use,
+// has.
+package machine
+
+import (
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Memory is what a process can have of it.
+type Memory struct {
+	// Limit is the most that this process can ever hold, in bytes: beyond it
+	// allocations fail, or the system ends the process. 0 is unknown.
+	Limit int64
+	// By is what sets the limit, for people.
+	By string
+	// Free is what the process can hold now, with what it holds already; at most
+	// Limit. 0 is unknown.
+	Free int64
+}
+
+// ReadMemory looks at the machine's memory, the limits of the control groups, of
+// version 1 or 2, that the process is in, and its own (ulimit -v and -d). What cannot
+// be read sets no limit.
+func ReadMemory() Memory { return readMemory(os.DirFS("/"), addressLimit()) }
+
+// limits is how much address space and data a process may have; math.MaxInt64 for none.
+type limits struct{ address, data int64 }
+
+const none = math.MaxInt64
+
+func readMemory(root fs.FS, own limits) Memory {
+	meminfo := fields(root, "proc/meminfo", 1024)
+	status := fields(root, "proc/self/status", 1024)
+	held := status["VmRSS"]
+	m := Memory{Limit: none, Free: none}
+	least := func(limit, free int64, by string) {
+		if limit > 0 && limit < m.Limit {
+			m.Limit, m.By = limit, by
+		}
+		if free > 0 {
+			m.Free = min(m.Free, free)
+		}
+	}
+	if free, ok := meminfo["MemAvailable"]; ok {
+		least(meminfo["MemTotal"]+meminfo["SwapTotal"], free+held, "the machine")
+	}
+	for _, g := range groups(root) {
+		limit, used, cache := g.read(root)
+		if limit > 0 {
+			// What the group holds of files gives way; the rest belongs to this process
+			// and to others.
+			least(limit, max(1, limit-max(0, used-cache-held)), "the control group")
+		}
+	}
+	// Address space that is reserved and never touched counts, too, and a Go program
+	// reserves some at its start.
+	if own.address != none && status["VmSize"] > 0 {
+		left := max(1, own.address-status["VmSize"]+held)
+		least(left, left, "ulimit -v")
+	}
+	if own.data != none && status["VmData"] > 0 {
+		left := max(1, own.data-status["VmData"]+held)
+		least(left, left, "ulimit -d")
+	}
+	m.Free = min(m.Free, m.Limit)
+	if m.Limit == none {
+		m.Limit = 0
+	}
+	if m.Free == none {
+		m.Free = 0
+	}
+	return m
+}
+
+// fields reads "Name: number" lines, in units of so many bytes where they say kB.
+func fields(root fs.FS, name string, kb int64) map[string]int64 {
+	data, err := fs.ReadFile(root, name)
+	if err != nil {
+		return nil
+	}
+	out := map[string]int64{}
+	for line := range strings.Lines(string(data)) {
+		key, rest, found := strings.Cut(line, ":")
+		words := strings.Fields(rest)
+		if !found || len(words) != 2 || words[1] != "kB" {
+			continue
+		}
+		if v, err := strconv.ParseInt(words[0], 10, 64); err == nil {
+			out[key] = v * kb
+		}
+	}
+	return out
+}
+
+// group is the files of a control group.
+type group struct{ dir, limit, used, stat, cache string }
+
+// groups returns the groups of this process and those that they are in.
+func groups(root fs.FS) []group {
+	data, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return nil
+	}
+	var out []group
+	for line := range strings.Lines(string(data)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		g := group{"sys/fs/cgroup", "memory.max", "memory.current", "memory.stat", "inactive_file"}
+		switch {
+		case parts[1] == "":
+		case slices.Contains(strings.Split(parts[1], ","), "memory"):
+			g = group{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat", "total_inactive_file"}
+		default:
+			continue
+		}
+		top := g.dir
+		// In a container the path may be that of the host, and its last group the root
+		// of what is mounted.
+		for at := path.Join("/", parts[2]); ; at = path.Dir(at) {
+			g.dir = path.Join(top, at)
+			out = append(out, g)
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// read returns the limit, 0 for none, and what the group holds in all and of files
+// that are not in use.
+func (g group) read(root fs.FS) (limit, used, cache int64) {
+	number := func(name string) int64 {
+		data, _ := fs.ReadFile(root, path.Join(g.dir, name))
+		v, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+		if err != nil || v >= 1<<60 { // "max", or the largest number there is
+			return 0
+		}
+		return v
+	}
+	if limit = number(g.limit); limit == 0 {
+		return 0, 0, 0
+	}
+	stat, _ := fs.ReadFile(root, path.Join(g.dir, g.stat))
+	for line := range strings.Lines(string(stat)) {
+		if words := strings.Fields(line); len(words) == 2 && words[0] == g.cache {
+			cache, _ = strconv.ParseInt(words[1], 10, 64)
+		}
+	}
+	return limit, number(g.used), cache
+}

@@ -1,0 +1,165 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// memoryTable writes a table of n rows of d numbers and a label, of which there are
+// so many classes; 0 is a number.
+func memoryTable(w io.Writer, n, d, classes int) {
+	r := rand.New(rand.NewPCG(uint64(n), uint64(d)))
+	b := bufio.NewWriter(w)
+	defer b.Flush()
+	for j := range d {
+		fmt.Fprintf(b, "x%d,", j)
+	}
+	fmt.Fprintln(b, "y")
+	var row []byte
+	for i := range n {
+		row = row[:0]
+		for range d {
+			v := r.Uint32()
+			row = append(row, '0'+byte(v%10), '.', '0'+byte(v>>8%10), '0'+byte(v>>16%10), ',')
+		}
+		if classes > 0 {
+			fmt.Fprintf(b, "%sc%d\n", row, i%classes)
+		} else {
+			fmt.Fprintf(b, "%s%.4f\n", row, r.NormFloat64())
+		}
+	}
+}
+
+// memorySparse writes n rows of LIBSVM with 20 values each, in columns up to d, one of
+// which is d.
+func memorySparse(w io.Writer, n, d int) {
+	r := rand.New(rand.NewPCG(uint64(n), uint64(d)))
+	b := bufio.NewWriter(w)
+	defer b.Flush()
+	for i := range n {
+		fmt.Fprint(b, i%2)
+		for at, k := 0, 0; k < 20; k++ {
+			at += 1 + r.IntN(d/21)
+			fmt.Fprintf(b, " %d:%.2f", at, 0.01+r.Float64())
+		}
+		if i == n/2 {
+			fmt.Fprintf(b, " %d:1", d)
+		}
+		fmt.Fprintln(b)
+	}
+}
+
+// memoryData are the files that the trainings of memoryCases read.
+var memoryData = map[string]func(io.Writer){
+	"two.csv":      func(w io.Writer) { memoryTable(w, 3000, 4, 2) },
+	"many.csv":     func(w io.Writer) { memoryTable(w, 150_000, 2, 2) },
+	"number.csv":   func(w io.Writer) { memoryTable(w, 3000, 4, 0) },
+	"hundred.csv":  func(w io.Writer) { memoryTable(w, 3000, 4, 100) },
+	"thousand.csv": func(w io.Writer) { memoryTable(w, 4000, 4, 1000) },
+	"wide.csv":     func(w io.Writer) { memoryTable(w, 500, 8000, 2) },
+	"sparse.svm":   func(w io.Writer) { memorySparse(w, 1500, 20_000) },
+	"far.svm":      func(w io.Writer) { memorySparse(w, 60, 1_000_040) },
+	"many.csv.gz": func(w io.Writer) {
+		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
+		memoryTable(z, 150_000, 2, 2)
+		z.Close()
+	},
+}
+
+// memoryCases are trainings by name: the file, and flags.
+var memoryCases = map[string][2]string{
+	"many features":        {"two.csv", "--features 3072 --lambda 1e-3"},
+	"folds":                {"two.csv", "--features 1536 --lambda 1e-3 --folds 5"},
+	"a path":               {"two.csv", "--features 2048 --lambda 1e-4,1e-2 --folds 3"},
+	"probabilities":        {"two.csv", "--features 2048 --lambda 1e-3 --calibrate platt"},
+	"numbers":              {"number.csv", "--features 2560 --lambda 1e-3"},
+	"numbers, folds":       {"number.csv", "--features 1536 --lambda 1e-3 --folds 4"},
+	"many classes":         {"thousand.csv", "--features 1536 --lambda 1e-3"},
+	"many classes, folds":  {"thousand.csv", "--features 768 --lambda 1e-3 --folds 3"},
+	"wide":                 {"wide.csv", "--features 1024 --lambda 1e-3"},
+	"wide, folds":          {"wide.csv", "--features 512 --lambda 1e-3 --folds 5"},
+	"wide, structured":     {"wide.csv", "--features 1024 --lambda 1e-3 --draw structured"},
+	"wide, as it is":       {"wide.csv", "--kernel linear --learner sgd --rounds 2 --lambda 1e-3"},
+	"maxout":               {"wide.csv", "--kernel maxout --features 512 --lambda 1e-3"},
+	"sparse":               {"sparse.svm", "--features 512 --lambda 1e-3"},
+	"sparse, folds":        {"sparse.svm", "--features 256 --lambda 1e-3 --folds 5"},
+	"far columns":          {"far.svm", "--features 16 --lambda 1e-3"},
+	"many rows":            {"many.csv", "--features 256 --lambda 1e-3"},
+	"many rows, packed":    {"many.csv.gz", "--features 256 --lambda 1e-3"},
+	"svm":                  {"two.csv", "--features 4096 --learner svm --lambda 1e-3 --rounds 2"},
+	"svm of many classes":  {"hundred.csv", "--features 1024 --learner svm --lambda 1e-3 --rounds 1"},
+	"sgd":                  {"two.csv", "--features 8192 --learner sgd --lambda 1e-3 --rounds 2"},
+	"sgd of many classes":  {"hundred.csv", "--features 2048 --learner sgd --lambda 1e-3 --rounds 1"},
+	"sgd that keeps none":  {"hundred.csv", "--features 4096 --learner sgd --lambda 1e-3 --rounds 1 --keep_bytes 0 --rate 0.1"},
+	"features found":       {"two.csv", "--kernel learned --align lkrf --features 2048 --lambda 1e-3"},
+	"features found, game": {"two.csv", "--kernel learned --features 1024 --chains 50 --steps 5 --take 256 --lambda 1e-3"},
+}
+
+// Both directions: what the plan says is enough, and not much more than what is taken.
+func TestThePlanBoundsWhatATrainingTakes(t *testing.T) {
+	dir := t.TempDir()
+	for name, write := range memoryData {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(f)
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range memoryCases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := t.TempDir()
+			args := append([]string{"train", "--quiet", "--data", c[0], "--model", out + "/model"}, strings.Fields(c[1])...)
+			if strings.Contains(c[0], ".csv") {
+				args = append(args, "--label", "y")
+			}
+			var plan struct {
+				Peak int64 `json:"bytes_peak"`
+			}
+			if err := json.Unmarshal([]byte(must(t, dir, append(args, "--plan", "--json")...)), &plan); err != nil {
+				t.Fatal(err)
+			}
+			r, peak := runMeasured(t, program(dir, args...))
+			if r.code != 0 {
+				t.Fatalf("exit code %d: %s", r.code, r.stderr)
+			}
+			ratio := float64(plan.Peak) / float64(peak)
+			t.Logf("%s: plan %.0f MB, peak %.0f MB, ratio %.2f", name, float64(plan.Peak)/1e6, float64(peak)/1e6, ratio)
+			if ratio < 1/1.15 || ratio > 1.5 {
+				t.Errorf("the plan is %.2f times the peak of %d MB; want 0.87 to 1.5", ratio, peak/1e6)
+			}
+		})
+	}
+}
+
+// runMeasured is runWatched with the peak in bytes: that of wait4, which misses nothing,
+// where it is of the program and not of this process that has started it.
+func runMeasured(t *testing.T, cmd *exec.Cmd) (result, int64) {
+	t.Helper()
+	r, watched := runWatched(t, cmd)
+	peak := int64(watched) << 20
+	own := int64(0)
+	if status, err := os.ReadFile("/proc/self/status"); err == nil {
+		_, rest, _ := strings.Cut(string(status), "VmHWM:")
+		fmt.Sscan(rest, &own)
+	}
+	if kib := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss; kib > own {
+		peak = kib << 10
+	}
+	return r, peak
+}

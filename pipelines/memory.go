@@ -1,0 +1,319 @@
+package pipelines
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/svm"
+)
+
+// What the memory of a training follows from. Bytes of a process that trains are
+//
+//	the program itself and Go's runtime
+//	+ the largest of what its passes hold one after the other
+//	+ room for the garbage collector, which is told how much it has
+//
+// and are checked by tests that train with the program, and compare.
+
+const (
+	programBytes = 50 << 20 // of the program: its code, tables and Beam's graph
+	slackBytes   = 8 << 20  // of readers, coders and the collector
+
+	columnBytes = 176 // of a column in a profile
+	foundBytes  = 136 // of a column in what follows from it: statistics, scalings
+	largestPart = 9 << 20
+)
+
+// facts are what the memory of a training depends on, beside its options.
+type facts struct {
+	rows       int64   // 0 where it is not known
+	dim        int     // numbers in a row, as it is read
+	scaled     int     // as the map takes it
+	values     float64 // numbers of a row that are not zero; dim where that is not known
+	features   int
+	outputs    int
+	regression bool
+	grows      bool // the row length is found in the profile pass
+	prepared   bool // rows are scaled before they are mapped
+	components int  // of an embedding; 0 for none
+}
+
+// bound returns the smaller of a limit and the number of rows.
+func (f *facts) bound(limit int64) int64 {
+	if f.rows > 0 {
+		limit = min(limit, f.rows)
+	}
+	return max(limit, 1)
+}
+
+// block is the bytes of a block of rows of d numbers.
+func (f *facts) block(d int) int64 { return 4 * int64(d) * f.bound(int64(rows.Rows(d))) }
+
+// featureBlock is the bytes of a block of features.
+func (f *facts) featureBlock() int64 {
+	return 4 * int64(f.features) * f.bound(int64(min(rows.OfFeatures(f.features), rows.Rows(f.dim))))
+}
+
+// Memory is what a training takes of it at the most, in bytes.
+type Memory struct {
+	Peak    int64 `json:"bytes_peak"`    // of the process, in all; of the driver, where workers are other processes
+	Profile int64 `json:"bytes_profile"` // of the first pass, beside the process itself
+	Worker  int64 `json:"bytes_worker"`  // of a lane: sums, blocks and the map
+	Solve   int64 `json:"bytes_solve"`   // of the worker that solves, or makes the next state
+	Row     int64 `json:"bytes_row"`     // by which the memory of all lanes together grows with each row; counted above as far as rows are known
+}
+
+// memory reckons what a training takes.
+func (o TrainOptions) memory(f facts, engine Engine, lanes int) Memory {
+	var m Memory
+	dim := int64(f.dim)
+	block := f.block(f.dim)
+	sampled := f.bound(max(min(profileSample, profileValues/dim), profileLeast))
+	values := min(f.values, float64(dim))
+	content := int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(sampled)) // and 3 for each run of values
+	encoded := content + 24*dim
+	m.Profile = max(2*block, 3*encoded) + columnBytes*dim + content + f.labels() + 128*f.bound(1<<13) // hashes that repeat
+	if f.grows {
+		m.Profile += columnBytes * dim // columns are moved as rows grow longer
+	}
+	// What follows is decided from the sample, spread out, scaled, and each pair of it.
+	decide := columnBytes*dim + foundBytes*dim + content + 4*dim*sampled + 4*sampled*sampled
+	standing := foundBytes * dim // while the rest goes on
+	mapped := o.mapBytes(f)
+	var scratch int64
+	if f.prepared {
+		scratch = f.block(f.scaled)
+		decide += 4 * int64(f.scaled) * sampled
+	}
+	if families[o.Kernel.Name].bounded {
+		decide += 2 * mapped // the bound is looked for on the sample
+	}
+	weights := 4 * int64(f.outputs) * int64(f.features)
+	publish := 5 * weights
+	if o.Learner.Name == "ridge" || o.Learner.Name == "" {
+		o.sumsMemory(&m, f, engine)
+	} else {
+		o.roundsMemory(&m, f, engine, lanes)
+	}
+	// While the map is drawn its numbers are there twice, and nothing else.
+	m.Worker = max(2*mapped, m.Worker+2*block+scratch+mapped)
+	var calibrate int64
+	if o.Calibrate != "" {
+		calibrate = 3*block + scratch + mapped + f.featureBlock() + 2*weights + int64(f.outputs)*(2*8*4096+8*1024)
+	}
+	if o.learns() {
+		o.learningMemory(&m, f)
+	}
+	if engine.inProcess() {
+		most := max(m.Profile, decide, standing+max(int64(lanes)*m.Worker, m.Solve, publish, calibrate))
+		m.Peak = withRoom(most)
+	} else {
+		m.Peak = withRoom(max(2*columnBytes*dim+content, decide, publish))
+		m.Worker, m.Solve = m.Worker+m.Worker/8, m.Solve+m.Solve/8
+	}
+	return m
+}
+
+// withRoom adds to what is held the process itself, and room for the collector.
+func withRoom(held int64) int64 { return programBytes + slackBytes + held + held/16 }
+
+// The sample of a profile: see package profile.
+const (
+	profileSample = 1000
+	profileValues = 4 << 20
+	profileLeast  = 50
+)
+
+// labels is the bytes of a table of the labels.
+func (f *facts) labels() int64 {
+	n := int64(f.outputs)
+	if f.regression {
+		n = f.bound(rows.MaxClasses)
+	}
+	return 160 * n
+}
+
+// mapBytes is what the map takes.
+func (o TrainOptions) mapBytes(f facts) int64 {
+	d, n := int64(f.scaled), int64(f.features)
+	m, err := o.Kernel.mapping()
+	if err != nil {
+		return 4 * d * n
+	}
+	m.Features = f.features
+	switch {
+	case o.Kernel.Name == "maxout" && m.Pool > 0:
+		return 4 * (int64(m.Pool)*d + n*int64(m.Q))
+	case o.Kernel.Name == "maxout":
+		return 4 * n * int64(m.Q) * d
+	case o.Kernel.Name == "linear":
+		return 0
+	case o.Kernel.Name == "harmonic":
+		return 200*n + f.featureBlock()
+	case m.skeleton != nil:
+		return 200 * n
+	case m.draw == fourier.Structured:
+		return 32 * (n + d)
+	}
+	return 4 * d * int64(m.frequencies())
+}
+
+// sumsMemory is of a fit by sums.
+func (o TrainOptions) sumsMemory(m *Memory, f facts, engine Engine) {
+	_, folds := o.Lambda.path(max(f.rows, 1))
+	sums := int64(o.sums())
+	folds = min(folds, int(sums))
+	shape := ridge.Shape{Dim: f.features, Outputs: f.outputs, Regression: f.regression}
+	threads := int64(max(engine.Threads, 1))
+	// A buffer of rows and one of their features for each sum.
+	// Features on a grid of 16 bits take two limbs, and that grid may be taken of itself.
+	limbs := int64(2)
+	if o.Grid == "8" && o.Kernel.Name != "maxout" {
+		limbs = 1
+	}
+	m.Worker = sums*(shape.Bytes()+f.block(f.dim)+limbs*int64(f.features)*rows.MaxRows) + 2*threads*min(largestPart, shape.Bytes())
+	m.Solve = ridge.Memory(shape, f.rows, folds, int(threads)) + 2*threads*min(largestPart, shape.Bytes())
+	if sums > int64(folds) {
+		m.Solve += shape.Bytes()
+	}
+	if f.components > 0 {
+		m.Solve = shape.Bytes() + pca.Memory(f.features, f.components)
+	}
+}
+
+// roundsMemory is of a learner in rounds.
+func (o TrainOptions) roundsMemory(m *Memory, f facts, engine Engine, lanes int) {
+	r := o.Learner.Rounds
+	k, d := int64(f.outputs), int64(f.features)
+	if o.Learner.Name == "svm" && k == 2 {
+		k = 1 // of two classes one is the mirror of the other
+	}
+	weights := 4 * k * d
+	each := int64(r.Partitions+lanes-1) / int64(max(lanes, 1)) // partitions of a lane
+	most := int64(math.MaxInt64)
+	if f.rows > 0 {
+		most = f.rows * 4 * (d + 1)
+	}
+	slots := int64(max(engine.Threads, 1)) * f.featureBlock()
+	// A partition fills a batch of rows to learn from and one of rows held out, while
+	// others wait and are worked on.
+	batches := 3 * f.block(f.dim)
+	if f.rows > 0 {
+		batches = min(batches, 8*int64(f.dim)*(f.rows/int64(max(1, r.Partitions))+1))
+	}
+	m.Worker = min(r.Keep, most) + slots + each*batches
+	switch o.Learner.Name {
+	case "svm":
+		part := max(f.rows, 1) / int64(max(1, r.Partitions))
+		window := min(int64(svm.DefaultWindow), 4*d*part)
+		moved := window / (4 * d) // rows of the window
+		// Weights and steps in float64; dual variables as they were, are and are written.
+		m.Worker += each*(10*weights+window+32*k*moved+24*k*part) + 12*weights
+		m.Row = 4 * k
+		m.Solve = 12*weights + 12*k*part
+	default:
+		m.Worker += each*8*weights + 6*weights
+		m.Solve = 10 * weights
+	}
+	if o.Learner.searches() {
+		n := f.bound(max(1, min(profileSample, sampleValues/d)))
+		m.Worker = max(m.Worker, 4*n*(2*d+int64(f.dim))+4*weights)
+	}
+}
+
+// learningMemory is of finding features in the data.
+func (o TrainOptions) learningMemory(m *Memory, f facts) {
+	n := o.Learned.sampleRows(f.rows, max(f.dim, f.scaled))
+	sample := 3 * 4 * int64(f.dim) * n // the rows, and twice as the search takes them
+	m.Solve = max(m.Solve, sample)
+	if o.Kernel.Name == "harmonic" || o.Learned.By != "game" {
+		return
+	}
+	keep := o.Learned.Keep
+	if f.rows > 0 {
+		keep = min(keep, 4*f.rows*int64(f.scaled+1))
+	}
+	m.Worker = max(m.Worker, keep+sample+4*f.block(f.dim))
+	m.Row = max(m.Row, 12*int64(f.outputs)) // dual weights and labels
+}
+
+// memory reckons by what the profile pass has found, with so many components of an
+// embedding.
+func (t *training) memory(components int) Memory {
+	var nonzero int64
+	for _, c := range t.found.Columns {
+		nonzero += c.Nonzero
+	}
+	f := facts{
+		rows: t.counts.Used, dim: t.found.Dim, scaled: t.found.Dim, values: float64(nonzero) / float64(t.counts.Used), features: t.recipe.dim,
+		outputs: 1, components: components, prepared: true,
+	}
+	if s := t.recipe.scaling; s != nil { // it is a part of a recipe that was taken over
+		f.scaled, f.prepared = s.dim, len(s.steps) > 0
+	}
+	o := t.opts
+	if components > 0 {
+		o.Lambda = LambdaOptions{Path: []float64{0}} // it is one sum, of no targets
+	} else {
+		f.outputs, f.regression = t.outputs(), t.target.Grid != nil
+	}
+	return o.memory(f, t.engine, max(1, min(t.engine.Lanes, len(t.shards))))
+}
+
+// fits says what the training takes, refuses to begin where the machine cannot have as
+// much, and has the collector keep to it. What only the profile needed is given back.
+func (t *training) fits(m Memory) error {
+	t.sum = nil
+	if s := t.recipe.scaling; s != nil {
+		s.sample = nil
+	}
+	if !t.engine.inProcess() {
+		return nil
+	}
+	note, err := m.beyond(machine.ReadMemory(), t.opts)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		t.progress.note("%s", note)
+	}
+	t.limitMemory(m.Peak)
+	return nil
+}
+
+// beyond compares a peak with what the machine has: it returns a note for people if it
+// is more than is free now, or an error that refuses to begin if it is more than there
+// can ever be, by so much that the plan would have to be far too high to be wrong.
+func (m Memory) beyond(have machine.Memory, o TrainOptions) (note string, err error) {
+	says := fmt.Sprintf("training takes up to %s of memory", bytesText(m.Peak))
+	switch {
+	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
+		return "", refuse("%s, %s allows %s; %s", says, have.By, bytesText(have.Limit), o.shrink())
+	case have.Limit > 0 && m.Peak > have.Limit:
+		return fmt.Sprintf("%s, %s allows %s: it may end before it is done; %s", says, have.By, bytesText(have.Limit), o.shrink()), nil
+	case have.Free > 0 && m.Peak > have.Free:
+		return fmt.Sprintf("%s, %s is free at present", says, bytesText(have.Free)), nil
+	}
+	return "", nil
+}
+
+// shrink names the flags that make a training take less memory.
+func (o TrainOptions) shrink() string {
+	text := "take fewer --features"
+	if o.Learner.Name != "" && o.Learner.Name != "ridge" {
+		text += ", a smaller --keep_bytes"
+		if o.Learner.Rounds.Partitions > 1 {
+			text += " or fewer --partitions"
+		}
+		return text
+	}
+	if _, folds := o.Lambda.path(1); folds > 1 {
+		text += " or --folds, or one --lambda"
+	}
+	return text
+}
