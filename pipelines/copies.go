@@ -57,7 +57,7 @@ func (j *job) countCopies(ctx context.Context, l *looked, seed uint64, maxBad fl
 	for _, r := range reports {
 		l.copies.Alias(folds.Place{File: r.Shard.File, Start: r.Shard.Start}, folds.Place{File: r.Shard.File, Start: r.Begin})
 	}
-	l.repeated = rows
+	l.repeated, l.copies.Mean = rows, float64(rows)/float64(n)/float64(len(frequent))
 	return nil
 }
 

@@ -117,6 +117,35 @@ func TestRegressionOnTenLevels(t *testing.T) {
 	}
 }
 
+// Copies in several folds share the rounding of their features, by which weights could
+// tell levels apart that the features of a prediction hardly do. So λ stays above that.
+func TestHeldOutErrorsOfCopiesAreThoseOfPredictions(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	var level [10]float64
+	for k := range level {
+		level[k] = r.NormFloat64()
+	}
+	lines := []string{"x,y\n"}
+	for range 3000 {
+		k := r.IntN(10)
+		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, level[k]+0.27*r.NormFloat64()))
+	}
+	for _, grid := range []string{"auto", "8"} {
+		o := TrainOptions{MapOptions: MapOptions{Task: "regression", Kernel: KernelOptions{Features: 256}, Seed: 1}, Grid: grid}
+		result, e := evaluated(t, lines, o)
+		for _, row := range result.Path {
+			if row.Lambda != result.Lambda {
+				continue
+			}
+			if ratio := math.Sqrt(row.MSE) / e.Targets.RMSE; grid == "auto" && (ratio < 0.95 || ratio > 1.1) {
+				t.Errorf("lambda %g: held-out RMSE %.4g, of predictions %.4g", row.Lambda, math.Sqrt(row.MSE), e.Targets.RMSE)
+			} else if grid == "8" && ratio < 0.95 && !strings.Contains(strings.Join(result.Notes, "\n"), "copies are rounded alike") {
+				t.Errorf("lambda %g: held-out RMSE %.4g, of predictions %.4g, and no note: %q", row.Lambda, math.Sqrt(row.MSE), e.Targets.RMSE, result.Notes)
+			}
+		}
+	}
+}
+
 // Of data in which few rows repeat nothing is counted, in no pass, and folds are what
 // they are without.
 func TestDistinctRowsAreNotCounted(t *testing.T) {

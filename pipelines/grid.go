@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // Grids lists what --grid takes.
@@ -24,9 +25,6 @@ const (
 	// the λ that was chosen is at the floor of 8: a minute of a core.
 	againGram = 1 << 42
 	againRows = 1 << 22
-	// floorFactor times the floor is the least λ that the rounding of features leaves
-	// as it is.
-	floorFactor = 10
 )
 
 func validGrid(grid string) error {
@@ -63,7 +61,7 @@ func (t *training) steps(grid string, small float64) int {
 
 // atFloor tells whether a λ is so small that rounding features to 8 bits changes what
 // it does.
-func (t *training) atFloor(lambda float64) bool { return lambda <= floorFactor*t.floor }
+func (t *training) atFloor(lambda float64) bool { return lambda <= transforms.FloorFactor*t.floor }
 
 // again tells whether rows are few enough to be added up once more.
 func (t *training) again() bool {
@@ -92,6 +90,9 @@ func (t *training) gridNotes() (notes []string) {
 		}
 		notes = append(notes, fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g, which lambda %g is not told from; %s",
 			gridText(l.Steps), t.floor, l.Lambda, hint))
+		if t.copies != nil {
+			notes = append(notes, "copies are rounded alike: at such a lambda held-out errors of rows that repeat are too small")
+		}
 	}
 	for _, row := range l.Table {
 		if row.Lambda == l.Lambda && row.Rounding > 0.01*row.MSE {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
 
@@ -220,7 +221,7 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 	if err != nil {
 		return nil, asFault(Data, err)
 	}
-	report.Floor = ridge.Floor(m.Step() * blas.MostByte / float64(p.Fold.Steps))
+	report.Floor = p.floor(m.Step()*blas.MostByte/float64(p.Fold.Steps), dim)
 	if report.WeightsSHA256, err = StoreWeights(ctx, st.Weights, linear); err != nil {
 		return nil, asFault(Internal, err)
 	}
@@ -253,6 +254,18 @@ func checkHeld(head Part, shape ridge.Shape, names []string) error {
 	return calibrate.Check(sum.ClassCounts(), names)
 }
 
+// floor is the λ that the rounding of features to a grid of that step acts like. Copies
+// of a row are rounded alike: of m frequent rows features rounded are those of a kernel
+// that has D·Step²/12 more on its diagonal, in directions that have an m-th of the rows
+// each, by which weights tell rows apart that the features of a prediction may not.
+func (p *Pass) floor(step float64, dim int) float64 {
+	return ridge.Floor(step) * max(1, float64(dim)*p.Copies.MeanShare())
+}
+
+// FloorFactor times the floor is the least λ that the rounding of features leaves as
+// it is.
+const FloorFactor = 10
+
 // solveRidge returns what was fitted to all rows and, if asked for, to those of all
 // folds but the first.
 func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held *models.Linear, _ FitReport, _ error) {
@@ -260,6 +273,11 @@ func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, t
 		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, Held: p.Fold.Held,
 		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
 		Step: step, Ranges: ranges, Grid: p.Target.Grid, Threads: threads, Load: load,
+	}
+	if p.Copies != nil {
+		// No further than to where the errors of copies are those of predictions.
+		least := FloorFactor * p.floor(step, shape.Dim)
+		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
 	}
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes

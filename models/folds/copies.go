@@ -17,6 +17,7 @@ type Copies struct {
 	Rows     Set         `json:"rows"`               // frequent, by Hash
 	Contents Set         `json:"contents,omitempty"` // counted
 	Shards   []ShardFrom `json:"shards,omitempty"`   // of every cut that is read, if contents are counted
+	Mean     float64     `json:"mean"`               // share of all rows that a frequent row has with its copies
 
 	once     sync.Once
 	rows     map[uint64]int
@@ -73,6 +74,15 @@ func NewCopies(n int64, frequent, candidates Set, cuts ...*Counts) *Copies {
 	// Cuts may have shards in common; what stands before those is the same.
 	c.Shards = slices.CompactFunc(c.Shards, func(a, b ShardFrom) bool { return a.Place == b.Place })
 	return c
+}
+
+// MeanShare returns the share of all rows that a frequent row has with its copies, 0 if
+// no row is frequent.
+func (c *Copies) MeanShare() float64 {
+	if c == nil {
+		return 0
+	}
+	return c.Mean
 }
 
 // Alias says that the rows of the shard at a place are those that begin at another.
