@@ -18,8 +18,8 @@ func learners() map[string][]string {
 		"svm hinge":         {"--learner", "svm", "--rounds", "4", "--lambda", "1e-3", "--partitions", "4"},
 		"svm squared hinge": {"--learner", "svm", "--loss", "squared_hinge", "--rounds", "4", "--lambda", "1e-3", "--class_weight", "balanced", "--partitions", "2"},
 		"svm, 1 partition":  {"--learner", "svm", "--rounds", "2", "--lambda", "1e-3"},
-		"sgd softmax":       {"--learner", "sgd", "--rounds", "3", "--lambda", "1e-4", "--folds", "5"},
-		"sgd falling rate":  {"--learner", "sgd", "--method", "sgd", "--loss", "hinge", "--rounds", "3", "--lambda", "0", "--batch", "7"},
+		"sgd softmax":       {"--learner", "sgd", "--rounds", "3", "--lambda", "1e-4", "--folds", "5", "--partitions", "8"},
+		"sgd falling rate":  {"--learner", "sgd", "--method", "sgd", "--loss", "hinge", "--rounds", "3", "--lambda", "0", "--batch", "7", "--partitions", "8"},
 		"svm logistic path": {"--learner", "svm", "--loss", "logistic", "--rounds", "3", "--lambda", "1e-2,1e-3", "--partitions", "3"},
 	}
 }
