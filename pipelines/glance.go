@@ -27,7 +27,7 @@ func (o TrainOptions) glance(ctx context.Context, d *dataset.Dataset) (*glanced,
 	g := &glanced{whole: true}
 	g.dim, g.grows = d.Schema.Dim, d.Schema.Dim == 0
 	var labels rows.LabelCounts
-	count := func(token []byte) (float32, string) {
+	count := func(token []byte) (float64, string) {
 		labels.Add(token)
 		return 0, ""
 	}
