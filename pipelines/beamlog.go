@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -31,6 +32,8 @@ type jobLogger struct{ beamlog.Structural }
 func (l jobLogger) Log(ctx context.Context, severity beamlog.Severity, depth int, message string) {
 	note, ours := ctx.Value(logKey{}).(func(string))
 	switch {
+	case !ours && jobopts.IsLoopback() && severity < beamlog.SevWarn:
+		// Workers in this process log without the context of their job.
 	case !ours:
 		l.Structural.Log(ctx, severity, depth+1, message)
 	case severity >= beamlog.SevWarn && !known(message):

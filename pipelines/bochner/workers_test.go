@@ -65,7 +65,8 @@ func evaluatesTheSame(t *testing.T, c remote, dir, model string, data []string) 
 // block makes a work directory in which workers cannot write the parts of sums: they are
 // to go into a directory, and there is a file of its name.
 func block(t *testing.T, work string) {
-	for _, name := range []string{"lock", "state/parts"} {
+	os.RemoveAll(work)
+	for _, name := range []string{"bochner-work", "state/parts"} {
 		os.MkdirAll(filepath.Dir(filepath.Join(work, name)), 0o777)
 		write(t, work, name, "")
 	}
@@ -108,6 +109,7 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 	t.Run("no place to write", func(t *testing.T) {
 		args := append([]string{"train", "--model", "none", "--work", "blocked", "--resume"}, trainings["classes"]...)
 		c.fails(t, dir, 3, "not a directory", args, func() { block(t, in("blocked")) })
+		os.RemoveAll(in("blocked")) // which stays, for a place that is mended
 	})
 	t.Run("another build", func(t *testing.T) {
 		text, err := os.ReadFile(c.program)

@@ -3,6 +3,7 @@ package command
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,10 @@ func (f *jobFlags) register(fs *pflag.FlagSet) {
 
 // job returns the options with notes to the command's standard error.
 func (f *jobFlags) job(cmd *cobra.Command) pipelines.JobOptions {
+	if !f.opts.Engine.Verbose {
+		// Workers in this process take Beam's log lines from the job that they are of.
+		slog.SetDefault(slog.New(slog.DiscardHandler))
+	}
 	if !f.quiet {
 		f.opts.Log = cmd.ErrOrStderr()
 	}
