@@ -88,7 +88,7 @@ func (t *training) gridNotes() (notes []string) {
 		if l.Steps != blas.MostByte {
 			hint = "there is no finer one"
 		}
-		notes = append(notes, fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g, which lambda %g is not told from; %s",
+		notes = append(notes, fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g on top of lambda %g; %s",
 			gridText(l.Steps), t.floor, l.Lambda, hint))
 		if t.copies != nil {
 			notes = append(notes, "copies are rounded alike: at such a lambda held-out errors of rows that repeat are too small")

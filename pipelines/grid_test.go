@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -227,7 +229,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		{"auto", 1e-3, 0, blas.MostByte, ""},
 		{"auto", 1e-9, 0, ridge.FineSteps, ""},
 		{"8", 1e-3, smallGram, blas.MostByte, ""},
-		{"8", 1e-9, smallGram, blas.MostByte, "acts like a lambda of 1.6e-07, which lambda 1e-09 is not told from; --grid 16 has a finer one"},
+		{"8", 1e-9, smallGram, blas.MostByte, "acts like a lambda of 1.6e-07 on top of lambda 1e-09; --grid 16 has a finer one"},
 		{"16", 1e-3, 0, ridge.FineSteps, ""},
 		{"16", 1e-14, 0, ridge.FineSteps, "there is no finer one"},
 	} {
@@ -242,6 +244,30 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		}
 		if notes := strings.Join(result.Notes, "\n"); c.note == "" && strings.Contains(notes, "rounding") || !strings.Contains(notes, c.note) {
 			t.Errorf("%+v: %s", c, notes)
+		}
+	}
+}
+
+// A component that rounding to the grid alone could have made is refused, and is there on a
+// finer one.
+func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var rows [][]float64
+	for range 1000 {
+		rows = append(rows, tables["zeros and ones"](r))
+	}
+	dir := t.TempDir()
+	data := dataset.Options{Data: []string{write(t, dir, "d.csv", strings.Join(written(rows), ""))}, Label: "y"}
+	for _, grid := range []string{"8", "16"} {
+		result, err := Embed(ctx, EmbedOptions{
+			MapOptions: MapOptions{Data: data, Task: "regression", Kernel: KernelOptions{Width: "50", Features: 64}, Seed: 1},
+			Model:      filepath.Join(dir, "model"+grid), Components: 7, Grid: grid,
+		})
+		switch {
+		case grid == "8" && (err == nil || !strings.Contains(err.Error(), "cannot be told from the rounding of features to their grid")):
+			t.Errorf("on 8 bits: %v", err)
+		case grid == "16" && (err != nil || len(result.Components) != 7):
+			t.Errorf("on 16 bits: %v", err)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (t *training) fitRidge(ctx context.Context) error {
 		return err
 	}
 	if fine := t.fine(); t.opts.Grid != "8" && steps != fine && t.atFloor(t.learner.Lambda) && t.again() {
-		t.progress.note("lambda %g is not told from the rounding of features to %s; adding up again on a grid of %s", t.learner.Lambda, gridText(steps), gridText(fine))
+		t.progress.note("lambda %g is too small for features rounded to %s; adding up again on a grid of %s", t.learner.Lambda, gridText(steps), gridText(fine))
 		return t.fitRidgeOn(ctx, fine)
 	}
 	return nil
