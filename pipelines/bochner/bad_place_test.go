@@ -214,7 +214,7 @@ exit $code`
 	if text, err := command("mount -t tmpfs -o size=256k none disk").CombinedOutput(); err != nil {
 		t.Skipf("no file system can be mounted here: %v %s", err, text)
 	}
-	r = runCommand(t, command(script, append([]string{binary}, args...)...))
+	r = runCommand(t, command(script, program(dir, args...).Args...))
 	return r, read(t, dir, "left")
 }
 
