@@ -28,6 +28,12 @@ test: ## run the tests
 test-honest: ## every kernel and learner on labels of a coin: no held-out figure may know them (a few minutes)
 	BOCHNER_HONEST=1 go test -count 1 -timeout 30m -run CoinFlips ./pipelines
 
+test-faults: ## fail, kill and cut off jobs at every call to the file system, and race runs over one name (about 20 minutes)
+	BOCHNER_FAULTS=all go test -count 1 -timeout 120m -v -run 'WhateverFails|DamagedState' ./pipelines
+	BOCHNER_TRIES=50 go test -count 1 -timeout 60m -v -run 'OneName|StoppedRun' ./pipelines/bochner
+
+.PHONY: test-faults
+
 test-real: ## run the tests that need the data sets in $BOCHNER_DATA too
 	@test -n "$$BOCHNER_DATA" || { echo "set BOCHNER_DATA to the folder of the data sets (see README.md)"; exit 1; }
 	go test -timeout 30m -count 1 ./...

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
@@ -156,7 +157,7 @@ func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions,
 func (t *training) alignPass(ctx context.Context, l *align.Learner, folds int) (*transforms.Pass, error) {
 	data := transforms.AlignSample(l)
 	uri := storage.Join(t.work.dir, "sample-"+shortSum(data)+".safetensors")
-	if err := transforms.WriteChecked(ctx, uri, data); err != nil {
+	if err := storage.WriteState(ctx, uri, data); err != nil {
 		return nil, err
 	}
 	options, err := json.Marshal(transforms.Align{Learner: *l, SampleFile: uri})
@@ -259,7 +260,11 @@ func (t *training) provide(ctx context.Context, f *learned.Frequencies, form fou
 // share puts the frequencies into the work directory, where workers find them.
 func (j *job) share(ctx context.Context, data []byte, sum string) error {
 	j.frequencies = &transforms.Frequencies{URI: storage.Join(j.work.dir, "frequencies-"+sum[:16]+".safetensors"), SHA256: sum}
-	return storage.WriteFile(ctx, j.frequencies.URI, data)
+	_, err := storage.CreateState(ctx, j.frequencies.URI, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	return err
 }
 
 func shortSum(data []byte) string {

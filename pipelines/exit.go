@@ -67,6 +67,13 @@ func writing(err error) bool {
 	return errors.As(err, &storeErr) && storeErr.Writing()
 }
 
+// damaged tells whether the job failed because state is not what was written, so that
+// its part is to be done again.
+func damaged(err error) bool {
+	var fault *transforms.Fault
+	return errors.Is(err, storage.ErrDamaged) || errors.As(err, &fault) && fault.Kind == transforms.Damaged
+}
+
 // RunnerError says that a runner failed, or a worker of its was lost, for a
 // reason that lies neither in the data nor in the storage. Running the job again
 // may help.
@@ -103,7 +110,7 @@ func ExitCode(err error) int {
 		switch fault.Kind {
 		case transforms.Data, transforms.Place:
 			return ExitData
-		case transforms.Storage:
+		case transforms.Storage, transforms.Damaged:
 			return ExitStorage
 		case transforms.BadModel:
 			return ExitModel

@@ -103,13 +103,17 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	pass.Data = *d
 	result.Recipe = pass.Features.Recipe
 	j.progress.phase("writing features", 0)
-	written, dir, err := j.writeShards(ctx, pass, "features", &pass.Features.Out, transforms.Featurize)
-	if err != nil {
-		return nil, err
-	}
-	j.progress.done()
+	err = j.publishShards(ctx, pass, "features", &pass.Features.Out, transforms.Featurize, func(written []transforms.Written, dir string) error {
+		j.progress.done()
+		return o.publish(ctx, j, d, result, written, dir)
+	})
+	return result, err
+}
+
+// publish makes the directory of features, and completes the result.
+func (o FeaturizeOptions) publish(ctx context.Context, j *job, d *dataset.Dataset, result *FeaturizeResult, written []transforms.Written, dir string) (err error) {
 	if result.Rows, err = count(d, reportsOf(written), o.MaxBadFraction); err != nil {
-		return nil, err
+		return err
 	}
 	var files []storage.File
 	result.Parts, files = publishedParts(d, written, dir)
@@ -118,13 +122,13 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 		*FeaturizeResult
 	}{version, result}, "", "  ")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(result.Rows.Listed) > 0 {
 		files = append(files, storage.File{Name: SetAsideFile, Data: setAsideLines(result.Rows.Listed)})
 	}
 	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
-	return result, j.publish(ctx, o.Out, files)
+	return j.publish(ctx, o.Out, files)
 }
 
 // WriteTo prints the result for people.

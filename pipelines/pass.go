@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -20,7 +21,7 @@ import (
 const shardBytes = 32 << 20
 
 // maxState bounds the state files that the driver reads back.
-const maxState = 1 << 31
+const maxState = 1 << 33
 
 // Counts says what became of the rows: Read = Used + SetAside, always.
 type Counts struct {
@@ -69,7 +70,7 @@ func (j *job) scanSum(ctx context.Context, p *transforms.Pass, name string, sum 
 	if err != nil {
 		return nil, nil, err
 	}
-	if data, err = storage.ReadFile(ctx, files.sum, maxState); err != nil {
+	if data, err = storage.ReadState(ctx, files.sum, maxState); err != nil {
 		return nil, nil, err
 	}
 	if err := sum.UnmarshalBinary(data); err != nil {
@@ -119,18 +120,14 @@ func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
 }
 
 func (j *job) runPass(ctx context.Context, p *transforms.Pass, files passFiles, build func(beam.Scope, transforms.Scan, passFiles)) error {
-	if err := forgetFaults(ctx, files.reports, func(r dataset.Report) dataset.Report { return r }); err != nil {
+	if err := forgetFaults(ctx, j, files.reports, func(r dataset.Report) dataset.Report { return r }); err != nil {
 		return err
 	}
-	sum, err := storage.Exists(ctx, files.sum)
+	found, err := j.intact(ctx, files.sum, files.reports)
 	if err != nil {
 		return err
 	}
-	reports, err := storage.Exists(ctx, files.reports)
-	if err != nil {
-		return err
-	}
-	if sum && reports {
+	if found {
 		j.progress.note("found the result of this pass in the work directory")
 		return nil
 	}
@@ -140,6 +137,27 @@ func (j *job) runPass(ctx context.Context, p *transforms.Pass, files passFiles, 
 	}
 	return j.run(ctx, func(s beam.Scope) { build(s, sc, files) })
 }
+
+// intact tells whether files of state are there, all as they were written. What is
+// damaged is noted: what it is for is done again.
+func (j *job) intact(ctx context.Context, uris ...string) (bool, error) {
+	for _, uri := range uris {
+		err := storage.CheckState(ctx, uri)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return false, nil
+		case damaged(err):
+			j.damage(err)
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// damage notes that something damaged is done again.
+func (j *job) damage(err error) { j.progress.note("%v; this part is done again", err) }
 
 // store writes the pass file and returns how to scan by it.
 func (j *job) store(ctx context.Context, p *transforms.Pass) (transforms.Scan, error) {
@@ -154,7 +172,7 @@ func (j *job) store(ctx context.Context, p *transforms.Pass) (transforms.Scan, e
 
 // readReports reads what transforms.WriteLines wrote of reports of the type R.
 func readReports[R any](ctx context.Context, uri string) ([]R, error) {
-	data, err := storage.ReadFile(ctx, uri, maxState)
+	data, err := storage.ReadState(ctx, uri, maxState)
 	if err != nil {
 		return nil, err
 	}
@@ -171,9 +189,9 @@ func readReports[R any](ctx context.Context, uri string) ([]R, error) {
 
 // forgetFaults removes the reports that an earlier run has left if they tell of data
 // which could not be read: those are to be read again.
-func forgetFaults[R any](ctx context.Context, uri string, report func(R) dataset.Report) error {
-	there, err := storage.Exists(ctx, uri)
-	if err != nil || !there {
+func forgetFaults[R any](ctx context.Context, j *job, uri string, report func(R) dataset.Report) error {
+	found, err := j.intact(ctx, uri)
+	if err != nil || !found {
 		return err
 	}
 	left, err := readReports[R](ctx, uri)

@@ -165,10 +165,18 @@ func TestFractionsOfBadRows(t *testing.T) {
 func TestReportsOfFaultsAreNotTakenUp(t *testing.T) {
 	dir := t.TempDir()
 	same := func(r dataset.Report) dataset.Report { return r }
-	whole := write(t, dir, "whole", "{\"rows\":1}\n{\"rows\":2}\n")
-	faulty := write(t, dir, "faulty", "{\"rows\":1}\n{\"fault\":\"the connection broke\",\"storage\":true}\n")
+	state := func(name, content string) string {
+		name = filepath.Join(dir, name)
+		if err := storage.WriteState(ctx, name, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	whole := state("whole", "{\"rows\":1}\n{\"rows\":2}\n")
+	faulty := state("faulty", "{\"rows\":1}\n{\"fault\":\"the connection broke\",\"storage\":true}\n")
+	j := &job{progress: newProgress(nil, false)}
 	for name, stays := range map[string]bool{whole: true, faulty: false, filepath.Join(dir, "none"): false} {
-		if err := forgetFaults(ctx, name, same); err != nil {
+		if err := forgetFaults(ctx, j, name, same); err != nil {
 			t.Error(err)
 		}
 		if there, err := storage.Exists(ctx, name); there != stays || err != nil {

@@ -116,12 +116,12 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.Place
 	}
-	written, dir, err := j.writeShards(ctx, pass, "predictions", &pass.Predict.Out, transforms.Predictions)
-	if err != nil {
-		return nil, err
-	}
-	j.progress.done()
-	return o.publish(ctx, j, d, manifest, written, dir)
+	err = j.publishShards(ctx, pass, "predictions", &pass.Predict.Out, transforms.Predictions, func(written []transforms.Written, dir string) (err error) {
+		j.progress.done()
+		result, err = o.publish(ctx, j, d, manifest, written, dir)
+		return err
+	})
+	return result, err
 }
 
 // publish makes the directory of predictions.

@@ -3,7 +3,9 @@ package pipelines
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -128,14 +130,14 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 
 // runFold runs what is left to run: nothing, the solve alone, or pass and solve.
 func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transforms.State) error {
-	if err := forgetFaults(ctx, st.Reports, func(r transforms.FoldReport) dataset.Report { return r.Report }); err != nil {
+	if err := forgetFaults(ctx, t.job, st.Reports, func(r transforms.FoldReport) dataset.Report { return r.Report }); err != nil {
 		return err
 	}
-	there := func(uri string) bool {
-		ok, err := storage.Exists(ctx, uri)
-		return ok && err == nil
+	fitted, err := t.fitted(ctx, st)
+	if err != nil {
+		return err
 	}
-	if there(st.Fit) && there(st.Weights) && there(st.Reports) && (!pass.Fold.Held || there(st.Held)) {
+	if fitted {
 		t.progress.note("found the fitted weights in the work directory")
 		return nil
 	}
@@ -146,9 +148,17 @@ func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transf
 	t.progress.phase("training", t.counts.Used)
 	defer t.progress.done()
 	solve := func(s beam.Scope) { transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, beam.Impulse(s))) }
-	if there(st.Sum) && there(st.Reports) {
+	summed, err := t.intact(ctx, st.Sum, st.Reports)
+	if err != nil {
+		return err
+	}
+	if summed {
 		t.progress.note("found the sums of all rows in the work directory")
-		return t.run(ctx, solve)
+		err := t.run(ctx, solve)
+		if !damaged(err) {
+			return err
+		}
+		t.damage(err)
 	}
 	// Runners of this process hold what went through them until a pipeline has ended: a
 	// sum for each fold. A cluster takes minutes to start another pipeline.
@@ -166,14 +176,45 @@ func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transf
 	return t.run(ctx, solve)
 }
 
-// loadFit reads back what the solve has written.
-func (t *training) loadFit(ctx context.Context, st transforms.State, outputs int) (fit transforms.FitReport, err error) {
-	data, err := storage.ReadFile(ctx, st.Fit, maxState)
+// fitted tells whether what the solve writes is there, and as it was written.
+func (t *training) fitted(ctx context.Context, st transforms.State) (bool, error) {
+	found, err := t.intact(ctx, st.Reports, st.Fit)
+	if err != nil || !found {
+		return false, err
+	}
+	fit, err := readFit(ctx, st)
+	if err != nil {
+		return false, err
+	}
+	err = transforms.CheckWeights(ctx, st.Weights, fit.WeightsSHA256)
+	if err == nil && fit.HeldSHA256 != "" {
+		err = transforms.CheckWeights(ctx, st.Held, fit.HeldSHA256)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case damaged(err):
+		t.damage(err)
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func readFit(ctx context.Context, st transforms.State) (fit transforms.FitReport, err error) {
+	data, err := storage.ReadState(ctx, st.Fit, maxState)
 	if err != nil {
 		return fit, err
 	}
 	if err := json.Unmarshal(data, &fit); err != nil {
 		return fit, fmt.Errorf("pipelines: %s: %w", st.Fit, err)
+	}
+	return fit, nil
+}
+
+// loadFit reads back what the solve has written.
+func (t *training) loadFit(ctx context.Context, st transforms.State, outputs int) (fit transforms.FitReport, err error) {
+	if fit, err = readFit(ctx, st); err != nil {
+		return fit, err
 	}
 	t.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.recipe.dim)
 	return fit, err

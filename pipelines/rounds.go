@@ -87,50 +87,94 @@ func (j *job) rounds(ctx context.Context, pass *transforms.Pass, first []byte, o
 	if err != nil {
 		return nil, err
 	}
-	c := &course{pass: sc.Pass}
-	if err := c.resume(ctx, first); err != nil {
-		return nil, err
+	const tries = 3
+	for try := 1; ; try++ {
+		c := &course{pass: sc.Pass}
+		err := j.runRounds(ctx, c, sc, learner, pass.Learn.Partitions(), first, o)
+		if try == tries || !damaged(err) && !errors.Is(err, errLost) {
+			return c, err
+		}
+		j.damage(err)
+		if errors.Is(err, errLost) {
+			if err := c.forget(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// errLost says that the state to be taken is not there any more.
+var errLost = errors.New("pipelines: the work directory does not hold the best state any more")
+
+// runRounds is one try of rounds.
+func (j *job) runRounds(ctx context.Context, c *course, sc transforms.Scan, learner rounds.Learner, partitions int, first []byte, o RoundOptions) error {
+	if err := c.resume(ctx, j, partitions, first); err != nil {
+		return err
 	}
 	if n := len(c.history); n > 0 {
 		j.progress.note("found %s in the work directory", counted(n, "round"))
 		if err := c.done(ctx, learner, &o); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	begun, ran, last := time.Now(), 0, 0
 	for !c.stop(o, time.Since(begun)) {
-		// Only now: a state before the last job's may be the one that is taken.
-		if err := c.clear(ctx, pass.Learn.Partitions(), last); err != nil {
-			return nil, err
+		// Only now: a state before the last job's may be the one that is taken. And
+		// only what a power cut cannot ask for any more; where the disk is slow that
+		// is waited for once there is much of it.
+		if last-c.cleared > maxUncleared {
+			storage.Settle()
+		}
+		if storage.Settled() {
+			if err := c.clear(ctx, partitions, last); err != nil {
+				return err
+			}
 		}
 		at := len(c.history)
 		n := max(1, min(o.PerJob, o.Rounds+1-at))
 		if err := j.run(ctx, func(s beam.Scope) { transforms.Rounds(s, sc, at, n, o.Keep) }); err != nil {
-			return nil, err
+			return err
 		}
 		for i := at; i < at+n; i++ {
 			if err := c.read(ctx, i); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		ran += n
 		j.progress.note("%s", c.progress(o, time.Since(begun), ran))
 		if err := c.done(ctx, learner, &o); err != nil {
-			return nil, err
+			return err
 		}
 		last = at
 	}
-	c.state, err = transforms.ReadChecked(ctx, transforms.StateFile(c.pass, c.taken))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("pipelines: the work directory does not hold the state of round %d any more, beyond which an earlier run has gone; run again without --resume", c.taken)
+	var err error
+	c.state, err = storage.ReadState(ctx, transforms.StateFile(c.pass, c.taken), maxState)
+	for p := 0; err == nil && c.taken > 0 && p < partitions; p++ {
+		err = storage.CheckState(ctx, transforms.OwnFile(c.pass, c.taken-1, p)) // a certificate takes it
 	}
-	return c, err
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
+		err = fmt.Errorf("%w: that of round %d", errLost, c.taken)
+	}
+	return err
+}
+
+// maxUncleared is how many rounds wait to be deleted at most.
+const maxUncleared = 8
+
+// forget deletes the reports of all rounds: they begin anew.
+func (c *course) forget(ctx context.Context) error {
+	for i := range c.history {
+		if err := storage.Remove(ctx, transforms.ReportFile(c.pass, i)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // done ends the rounds with the last state if the learner says that it is at its end.
 func (c *course) done(ctx context.Context, l rounds.Learner, o *RoundOptions) error {
 	at := len(c.history)
-	state, err := transforms.ReadChecked(ctx, transforms.StateFile(c.pass, at))
+	state, err := storage.ReadState(ctx, transforms.StateFile(c.pass, at), maxState)
 	if err != nil {
 		return err
 	}
@@ -141,45 +185,43 @@ func (c *course) done(ctx context.Context, l rounds.Learner, o *RoundOptions) er
 	return err
 }
 
-// resume reads what rounds an earlier run has left whole; there are none without
-// --resume, which empties the work directory.
-func (c *course) resume(ctx context.Context, first []byte) error {
+// resume reads what rounds an earlier run has left whole, with the state of the next
+// one; there are none without --resume, which empties the work directory. What is
+// damaged or missing takes it back to the round before.
+func (c *course) resume(ctx context.Context, j *job, partitions int, first []byte) error {
 	for i := 0; ; i++ {
-		there, err := storage.Exists(ctx, transforms.ReportFile(c.pass, i))
+		whole, err := j.intact(ctx, transforms.ReportFile(c.pass, i))
 		if err != nil {
 			return err
 		}
-		if !there {
+		if !whole {
 			break
 		}
 		if err := c.read(ctx, i); err != nil {
 			return err
 		}
 	}
-	n := len(c.history)
-	there, err := storage.Exists(ctx, transforms.StateFile(c.pass, n))
-	if err != nil {
-		return err
-	}
-	if !there && n > 0 {
-		c.history = c.history[:n-1] // it had written its report, and not yet the state
-		there, err = storage.Exists(ctx, transforms.StateFile(c.pass, n-1))
+	for n := len(c.history); n > 0; n-- {
+		state := []string{transforms.StateFile(c.pass, n)}
+		for p := range partitions {
+			state = append(state, transforms.OwnFile(c.pass, n-1, p))
+		}
+		whole, err := j.intact(ctx, state...)
 		if err != nil {
 			return err
 		}
-		if !there {
-			return fmt.Errorf("pipelines: the work directory has lost the state of round %d; run again without --resume", n-1)
+		if whole {
+			c.history = c.history[:n]
+			return nil
 		}
 	}
-	if !there {
-		return transforms.WriteChecked(ctx, transforms.StateFile(c.pass, 0), first)
-	}
-	return nil
+	c.history = nil
+	return storage.WriteState(ctx, transforms.StateFile(c.pass, 0), first)
 }
 
 func (c *course) read(ctx context.Context, round int) error {
 	uri := transforms.ReportFile(c.pass, round)
-	data, err := storage.ReadFile(ctx, uri, maxState)
+	data, err := storage.ReadState(ctx, uri, maxState)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -28,16 +29,17 @@ type Part struct {
 // writeShards runs a pass that makes files of every shard, in a directory of the
 // work directory whose name it stores in out. Shards that an earlier run has
 // finished are not done again. It returns what was written, in the order of the
-// rows, and the directory.
-func (j *job) writeShards(ctx context.Context, pass *transforms.Pass, name string, out *string, write func(beam.Scope, transforms.Scan) beam.PCollection) (written []transforms.Written, dir string, err error) {
+// rows, and the directory. With found there may be such shards.
+func (j *job) writeShards(ctx context.Context, pass *transforms.Pass, name string, out *string, found bool, write func(beam.Scope, transforms.Scan) beam.PCollection) (written []transforms.Written, dir string, err error) {
 	// Files are named by where their shards begin: those of shards of another size
 	// must not lie among them.
+	*out, pass.Shards = "", nil
 	dir = j.work.file(name, program(), pass, j.opts.ShardBytes)
 	*out = dir
 	shards := j.opts.shards(&pass.Data)
 	var done map[dataset.Shard]transforms.Written
-	if j.opts.Resume { // else the work directory was empty
-		if done, err = finished(ctx, dir, shards); err != nil {
+	if found { // else the work directory was empty
+		if done, err = j.finished(ctx, dir, shards); err != nil {
 			return nil, "", err
 		}
 		if len(done) > 0 {
@@ -91,7 +93,7 @@ func (j *job) writeFresh(ctx context.Context, pass *transforms.Pass, name string
 	if err := j.run(ctx, func(s beam.Scope) { transforms.WriteLines(s, list, write(s, sc)) }); err != nil {
 		return nil, err
 	}
-	data, err := storage.ReadFile(ctx, list, maxState)
+	data, err := storage.ReadState(ctx, list, maxState)
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +114,10 @@ func (j *job) writeFresh(ctx context.Context, pass *transforms.Pass, name string
 // parallelReads bounds how many small files the driver reads at the same time.
 const parallelReads = 32
 
-// finished returns what was written for those shards of which all is there. The
+// finished returns what was written for those shards of which all is there, as it
+// was written; after any error a shard is done again. The
 // directory is listed once: to ask for every shard takes a round trip each.
-func finished(ctx context.Context, dir string, shards []dataset.Shard) (map[dataset.Shard]transforms.Written, error) {
+func (j *job) finished(ctx context.Context, dir string, shards []dataset.Shard) (map[dataset.Shard]transforms.Written, error) {
 	there := map[string]bool{}
 	names, err := storage.Names(ctx, dir)
 	if err != nil {
@@ -132,19 +135,56 @@ func finished(ctx context.Context, dir string, shards []dataset.Shard) (map[data
 			continue
 		}
 		reads.Go(func() error {
-			var w transforms.Written
-			data, err := storage.ReadFile(ctx, storage.Join(dir, transforms.DoneName(s)), maxState)
-			if err != nil || json.Unmarshal(data, &w) != nil || w.Report.Shard != s || w.Report.Fault != "" {
-				return nil // not to be read, or of no use: the shard is done again
-			}
+			w, err := finishedShard(ctx, dir, s)
 			mu.Lock()
 			defer mu.Unlock()
-			done[s] = w
+			if err == nil {
+				done[s] = w
+			} else if damaged(err) {
+				j.damage(err)
+			}
 			return nil
 		})
 	}
 	reads.Wait()
 	return done, ctx.Err()
+}
+
+// errUnfinished says that a shard is yet to be done.
+var errUnfinished = errors.New("pipelines: shard is not finished")
+
+func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transforms.Written, err error) {
+	data, err := storage.ReadState(ctx, storage.Join(dir, transforms.DoneName(s)), maxState)
+	if err != nil {
+		return w, err
+	}
+	if err := json.Unmarshal(data, &w); err != nil || w.Report.Shard != s || w.Report.Fault != "" {
+		return w, errUnfinished
+	}
+	for _, p := range w.Parts {
+		for _, f := range p.Files {
+			if err := f.Sum.Verify(ctx, storage.Join(dir, f.Name)); err != nil {
+				return w, err
+			}
+		}
+	}
+	return w, nil
+}
+
+// publishShards has the shards of a pass written, and what was written published. If
+// something of it is damaged by then, that is written again.
+func (j *job) publishShards(ctx context.Context, pass *transforms.Pass, name string, out *string, write func(beam.Scope, transforms.Scan) beam.PCollection, publish func(written []transforms.Written, dir string) error) error {
+	const tries = 3
+	for try := 1; ; try++ {
+		written, dir, err := j.writeShards(ctx, pass, name, out, j.opts.Resume || try > 1, write)
+		if err != nil {
+			return err
+		}
+		if err = publish(written, dir); !damaged(err) || try == tries {
+			return err
+		}
+		j.damage(err)
+	}
 }
 
 func reportsOf(written []transforms.Written) []dataset.Report {
@@ -164,7 +204,7 @@ func publishedParts(d *dataset.Dataset, written []transforms.Written, dir string
 			for _, f := range p.Files {
 				name := fmt.Sprintf("part-%05d%s", len(parts), f.Suffix)
 				part.Names = append(part.Names, name)
-				files = append(files, storage.File{Name: name, From: storage.Join(dir, f.Name)})
+				files = append(files, storage.File{Name: name, From: storage.Join(dir, f.Name), Sum: &f.Sum})
 			}
 			parts = append(parts, part)
 		}

@@ -77,7 +77,7 @@ func (t *training) keepCertificate(ctx context.Context, c *course) error {
 		var own []byte // before the first round, dual variables are 0
 		if c.taken > 0 {
 			var err error
-			if own, err = transforms.ReadChecked(ctx, transforms.OwnFile(c.pass, c.taken-1, p)); err != nil {
+			if own, err = storage.ReadState(ctx, transforms.OwnFile(c.pass, c.taken-1, p), maxState); err != nil {
 				return err
 			}
 		}
@@ -216,7 +216,7 @@ func (j *job) certify(ctx context.Context, m *models.Manifest, l *looked, o Veri
 	} else if _, err := learner.Open(state); err != nil {
 		return models.Bad(o.Model, err)
 	}
-	if err := transforms.WriteChecked(ctx, transforms.StateFile(sc.Pass, 1), state); err != nil {
+	if err := storage.WriteState(ctx, transforms.StateFile(sc.Pass, 1), state); err != nil {
 		return err
 	}
 	for p := range c.Partitions {
@@ -224,7 +224,7 @@ func (j *job) certify(ctx context.Context, m *models.Manifest, l *looked, o Veri
 		if err != nil {
 			return err
 		}
-		if err := transforms.WriteChecked(ctx, transforms.OwnFile(sc.Pass, 0, p), own); err != nil {
+		if err := storage.WriteState(ctx, transforms.OwnFile(sc.Pass, 0, p), own); err != nil {
 			return err
 		}
 	}
@@ -237,7 +237,7 @@ func (j *job) certify(ctx context.Context, m *models.Manifest, l *looked, o Veri
 		}
 		return err
 	}
-	data, err := transforms.ReadChecked(ctx, transforms.StateFile(sc.Pass, 2))
+	data, err := storage.ReadState(ctx, transforms.StateFile(sc.Pass, 2), maxState)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -62,7 +63,7 @@ func openWork(ctx context.Context, o JobOptions, out string) (_ *work, err error
 	if err := o.vacant(ctx, out); err != nil {
 		return nil, err
 	}
-	if fresh, err = storage.Empty(ctx, w.root); err != nil {
+	if fresh, err = storage.Empty(ctx, w.root, workMarker); err != nil {
 		return nil, err
 	}
 	if err := ownWork(ctx, cmp.Or(o.Work, w.root), w.root, fresh); err != nil {
@@ -131,7 +132,11 @@ func markWork(ctx context.Context, dir string) error {
 	if err != nil || there {
 		return err
 	}
-	return storage.WriteFile(ctx, mark, []byte(workText))
+	_, err = storage.CreateState(ctx, mark, func(w io.Writer) error {
+		_, err := io.WriteString(w, workText)
+		return err
+	})
+	return err
 }
 
 // file returns the name of a state file that follows from the given values.
@@ -152,7 +157,7 @@ func (w *work) remove(ctx context.Context) error {
 			return err
 		}
 	}
-	return storage.RemoveEmpty(ctx, w.root)
+	return storage.RemoveEmpty(ctx, w.root, workMarker)
 }
 
 // close gives the directory back. What it holds stays for a run that resumes,
@@ -165,7 +170,7 @@ func (w *work) close(ctx context.Context, err error) error {
 	switch ExitCode(err) {
 	case ExitOK, ExitModel, ExitUsage:
 	case ExitData:
-		empty, emptyErr := storage.Empty(ctx, w.dir)
+		empty, emptyErr := storage.Empty(ctx, w.dir, "")
 		if writing(err) && (emptyErr != nil || !empty) {
 			return &KeptError{err, w.root}
 		}

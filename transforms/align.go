@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/bochner-ml/bochner/io/storage"
 
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/models/align"
@@ -17,7 +18,7 @@ type Align struct {
 	SampleFile string `json:"sample_file"` // URI
 }
 
-// AlignSample returns what the file of a learner's sample holds, for WriteChecked.
+// AlignSample returns what the file of a learner's sample holds, for storage.WriteState.
 func AlignSample(l *align.Learner) []byte {
 	return safetensors.Encode(nil, safetensors.Of("x", l.X, len(l.Class), l.Dim), safetensors.Of("class", l.Class, len(l.Class)))
 }
@@ -39,7 +40,7 @@ type alignSample struct {
 
 // alignSamples holds the sample read last: every round searches on the same.
 var alignSamples = newCache(1, func(ctx context.Context, uri string) (s alignSample, err error) {
-	data, err := ReadChecked(ctx, uri)
+	data, err := storage.ReadState(ctx, uri, maxRound)
 	if err != nil {
 		return s, err
 	}

@@ -41,19 +41,20 @@ type outputs struct {
 	bytes int64
 }
 
-// create writes a file through the function write, as storage.Create does. One that
-// turns out to be small is only kept; see commit.
-func (o *outputs) create(name string, write func(io.Writer) error) error {
+// create writes a file through the function write, as storage.CreateState does. One
+// that turns out to be small is only kept; see commit.
+func (o *outputs) create(name string, write func(io.Writer) error) (storage.Sum, error) {
+	c := storage.NewSummer()
 	w := &spilling{ctx: o.ctx, uri: storage.Join(o.dir, name)}
 	defer w.abandon() // of no effect after finish; it ends the upload if write panics
-	if err := w.finish(write(w)); err != nil {
-		return err
+	if err := w.finish(write(io.MultiWriter(w, c))); err != nil {
+		return storage.Sum{}, err
 	}
 	if w.pipe == nil {
 		o.small = append(o.small, storage.File{Name: name, Data: w.small.Bytes()})
 		o.bytes += int64(w.small.Len())
 	}
-	return nil
+	return c.Sum(), nil
 }
 
 // commit writes what is in memory, and when all of that is there the last file. It
@@ -65,12 +66,16 @@ func (b *behind) commit(o *outputs, last storage.File) error {
 	}
 	b.tasks.Go(func() error {
 		defer b.room.Release(weight)
-		for _, f := range append(o.small, last) {
-			if err := storage.WriteFile(b.ctx, storage.Join(o.dir, f.Name), f.Data); err != nil {
+		for _, f := range o.small {
+			_, err := storage.CreateState(b.ctx, storage.Join(o.dir, f.Name), func(w io.Writer) error {
+				_, err := w.Write(f.Data)
+				return err
+			})
+			if err != nil {
 				return err
 			}
 		}
-		return nil
+		return storage.WriteState(b.ctx, storage.Join(o.dir, last.Name), last.Data)
 	})
 	return nil
 }
@@ -107,7 +112,7 @@ func (w *spilling) stream() {
 	in, w.pipe = io.Pipe()
 	w.done = make(chan error, 1)
 	go func() {
-		err := storage.Create(w.ctx, w.uri, func(dst io.Writer) error {
+		_, err := storage.CreateState(w.ctx, w.uri, func(dst io.Writer) error {
 			_, err := io.Copy(dst, in)
 			return err
 		})

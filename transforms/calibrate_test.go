@@ -76,7 +76,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 		if _, err := beam.Run(ctx, "direct", graph); err != nil {
 			return nil, err
 		}
-		data, err := storage.ReadFile(ctx, out, 1<<30)
+		data, err := storage.ReadState(ctx, out, 1<<30)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package transforms
 import (
 	"bytes"
 	"context"
-	"io"
 	"reflect"
 	"sort"
 
@@ -21,8 +20,8 @@ func init() {
 // toOne gives every element the same key, so that one worker sees them all.
 func toOne(line []byte) (int, []byte) { return 0, line }
 
-// WriteLines writes a collection of lines, each without a newline, as one file,
-// sorted. It is meant for few and small elements: what a driver reads back.
+// WriteLines writes a collection of lines, each without a newline, as one file of
+// state, sorted. It is meant for few and small elements: what a driver reads back.
 // Nothing is written where the collection is empty.
 func WriteLines(s beam.Scope, uri string, lines beam.PCollection) {
 	s = s.Scope("transforms.WriteLines")
@@ -37,14 +36,11 @@ func (f *writeLinesFn) ProcessElement(ctx context.Context, _ int, lines func(*[]
 }
 
 func createLines(ctx context.Context, uri string, lines [][]byte) error {
-	return storage.Create(ctx, uri, func(w io.Writer) error {
-		for _, line := range lines {
-			if _, err := w.Write(append(line, '\n')); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	var data []byte
+	for _, line := range lines {
+		data = append(append(data, line...), '\n')
+	}
+	return storage.WriteState(ctx, uri, data)
 }
 
 // gather returns copies of the elements, sorted.
@@ -58,7 +54,7 @@ func gather(next func(*[]byte) bool) [][]byte {
 	return all
 }
 
-// Write writes the only element of a collection as a file.
+// Write writes the only element of a collection as a file of state.
 func Write(s beam.Scope, uri string, col beam.PCollection) {
 	s = s.Scope("transforms.Write")
 	beam.ParDo0(s, &writeFn{URI: uri}, col)
@@ -67,5 +63,5 @@ func Write(s beam.Scope, uri string, col beam.PCollection) {
 type writeFn struct{ URI string }
 
 func (f *writeFn) ProcessElement(ctx context.Context, data []byte) error {
-	return asFault(Internal, storage.WriteFile(ctx, f.URI, data))
+	return asFault(Internal, storage.WriteState(ctx, f.URI, data))
 }

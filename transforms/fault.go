@@ -20,6 +20,7 @@ type Kind string
 const (
 	Data     Kind = "data"     // the data cannot be used
 	Place    Kind = "place"    // what a worker makes cannot be written to its place
+	Damaged  Kind = "damaged"  // a file of the work directory is not what was written; its part can be done again
 	Storage  Kind = "storage"  // the storage failed; trying again may help
 	BadModel Kind = "model"    // a model directory is damaged
 	Crash    Kind = "crash"    // a panic
@@ -75,6 +76,8 @@ func asFault(kind Kind, err error) error {
 	var e *storage.Error
 	if errors.As(err, &e) && kind != BadModel {
 		switch {
+		case errors.Is(err, storage.ErrDamaged):
+			kind = Damaged
 		case !e.Refused():
 			kind = Storage
 		case e.Writing():

@@ -85,7 +85,7 @@ func TestErrorsWithoutAFaultStayAsTheyAre(t *testing.T) {
 }
 
 func TestFaultsOfTheStorageSayWhetherTryingAgainHelps(t *testing.T) {
-	for cause, want := range map[error]Kind{syscall.EIO: Storage, syscall.ENOSPC: Place, syscall.EACCES: Place} {
+	for cause, want := range map[error]Kind{syscall.EIO: Storage, syscall.ENOSPC: Place, syscall.EACCES: Place, storage.ErrDamaged: Damaged} {
 		err := fmt.Errorf("writing: %w", &storage.Error{Op: "create", Name: "x", Err: cause})
 		var f *Fault
 		if got := FindFault(asFault(Internal, err)); !errors.As(got, &f) || f.Kind != want {

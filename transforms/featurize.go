@@ -113,8 +113,9 @@ func (w *featureWriter) flush() error {
 	part := WrittenPart{Rows: int64(w.n)}
 	create := func(suffix string, write func(io.Writer) error) error {
 		name := fmt.Sprintf("%s-%04d%s", shardName(w.shard), len(w.written.Parts), suffix)
-		part.Files = append(part.Files, WrittenFile{Name: name, Suffix: suffix})
-		return w.files.create(name, write)
+		sum, err := w.files.create(name, write)
+		part.Files = append(part.Files, WrittenFile{Name: name, Suffix: suffix, Sum: sum})
+		return err
 	}
 	var err error
 	switch w.pass.Features.Format {

@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -87,7 +88,7 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc Scan) ([]by
 	if _, err := runners[runner](ctx, pipeline); err != nil {
 		t.Fatal(FindFault(err))
 	}
-	index, err := os.ReadFile(st.Sum)
+	index, err := storage.ReadState(ctx, st.Sum, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,6 +196,9 @@ func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
 		t.Error("another model")
 	}
 	var report FitReport
+	if fit, err = storage.ReadState(ctx, st.Fit, 1<<30); err != nil {
+		t.Fatal(err)
+	}
 	if err := json.Unmarshal(fit, &report); err != nil || report.Rows != 1000 || len(report.Table) != 2 {
 		t.Errorf("%s: %v", fit, err)
 	}

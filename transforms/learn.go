@@ -1,7 +1,6 @@
 package transforms
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -103,8 +102,7 @@ func roundFile(pass, kind string, round int) string {
 	return storage.Join(strings.TrimSuffix(pass, ".json"), fmt.Sprintf("%s-%06d", kind, round))
 }
 
-// StateFile names the state that a round of the pass begins with, as WriteChecked
-// writes it.
+// StateFile names the state that a round of the pass begins with, a file of state.
 func StateFile(pass string, round int) string { return roundFile(pass, "state", round) }
 
 // ReportFile names the JSON of what the round has found out about that state, a
@@ -112,7 +110,7 @@ func StateFile(pass string, round int) string { return roundFile(pass, "state", 
 func ReportFile(pass string, round int) string { return roundFile(pass, "report", round) + ".json" }
 
 // OwnFile names what a partition's worker has kept in a round for the next one, as
-// WriteChecked writes it.
+// storage.WriteState writes it.
 func OwnFile(pass string, round, partition int) string {
 	return fmt.Sprintf("%s-%05d", roundFile(pass, "own", round), partition)
 }
@@ -137,7 +135,7 @@ var roundsOpen = newCache(2, func(ctx context.Context, name string) (rounds.Roun
 	if err != nil {
 		return nil, err
 	}
-	state, err := ReadChecked(ctx, StateFile(pass, round))
+	state, err := storage.ReadState(ctx, StateFile(pass, round), maxRound)
 	if err != nil {
 		return nil, err
 	}
@@ -151,23 +149,3 @@ func openRound(ctx context.Context, pass string, round int) (rounds.Round, error
 
 // maxRound bounds the size of a state.
 const maxRound = 1 << 33
-
-// WriteChecked writes data into a file of the work directory, behind its checksum.
-func WriteChecked(ctx context.Context, uri string, data []byte) error {
-	sum := sha256.Sum256(data)
-	return storage.WriteFile(ctx, uri, append(sum[:], data...))
-}
-
-// ReadChecked returns what WriteChecked wrote.
-func ReadChecked(ctx context.Context, uri string) ([]byte, error) {
-	file, err := storage.ReadFile(ctx, uri, maxRound)
-	if err != nil {
-		return nil, err
-	}
-	if len(file) >= sha256.Size {
-		if sum := sha256.Sum256(file[sha256.Size:]); bytes.Equal(sum[:], file[:sha256.Size]) {
-			return file[sha256.Size:], nil
-		}
-	}
-	return nil, fmt.Errorf("transforms: %s is damaged: its checksum does not match; run again without --resume", uri)
-}

@@ -145,11 +145,11 @@ func (p *Pass) Store(ctx context.Context, dir string) (uri string, err error) {
 	}
 	sum := sha256.Sum256(data)
 	uri = storage.Join(dir, "pass-"+hex.EncodeToString(sum[:8])+".json")
-	return uri, storage.WriteFile(ctx, uri, data)
+	return uri, storage.WriteState(ctx, uri, data)
 }
 
 var passes = newCache(4, func(ctx context.Context, uri string) (*Pass, error) {
-	data, err := storage.ReadFile(ctx, uri, maxPass)
+	data, err := storage.ReadState(ctx, uri, maxPass)
 	if err != nil {
 		return nil, err
 	}

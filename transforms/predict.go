@@ -47,7 +47,7 @@ func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]by
 
 func (f *predictFn) write(p *Pass, a *applier, shard dataset.Shard, source *dataset.Source, files *outputs) (w Written, err error) {
 	file := WrittenFile{Name: shardName(shard) + "." + p.Predict.Format, Suffix: "." + p.Predict.Format}
-	err = files.create(file.Name, func(dst io.Writer) (err error) {
+	file.Sum, err = files.create(file.Name, func(dst io.Writer) (err error) {
 		out := newLines(dst, a.model, p.Predict)
 		w.Report, err = f.Scan.read(files.ctx, p, shard, source, nil, func(_ dataset.Shard, b *rows.Block) error {
 			return out.write(b, a)

@@ -84,17 +84,17 @@ func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte
 			if f.Round == 0 {
 				return nil, nil
 			}
-			own, err := ReadChecked(ctx, OwnFile(f.Scan.Pass, f.Round-1, partition))
+			own, err := storage.ReadState(ctx, OwnFile(f.Scan.Pass, f.Round-1, partition), maxRound)
 			if len(own) == 0 {
 				return nil, err // it kept nothing
 			}
 			return own, err
 		},
 		store: func(partition int, found, own []byte) error {
-			if err := WriteChecked(ctx, OwnFile(f.Scan.Pass, f.Round, partition), own); err != nil {
+			if err := storage.WriteState(ctx, OwnFile(f.Scan.Pass, f.Round, partition), own); err != nil {
 				return err
 			}
-			return WriteChecked(ctx, FoundFile(f.Scan.Pass, f.Round, partition), found)
+			return storage.WriteState(ctx, FoundFile(f.Scan.Pass, f.Round, partition), found)
 		},
 	}
 	hands := p.Learn.Hands
@@ -144,7 +144,7 @@ func (f *updateFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte
 			return nil, io.EOF
 		}
 		partition++
-		return ReadChecked(ctx, FoundFile(f.Pass, f.Round, partition-1))
+		return storage.ReadState(ctx, FoundFile(f.Pass, f.Round, partition-1), maxRound)
 	})
 	if err != nil {
 		return nil, asFault(Internal, err)
@@ -154,10 +154,10 @@ func (f *updateFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte
 		return nil, asFault(Internal, err)
 	}
 	// The report first: where there is a next state, the round is whole.
-	if err := storage.WriteFile(ctx, ReportFile(f.Pass, f.Round), data); err != nil {
+	if err := storage.WriteState(ctx, ReportFile(f.Pass, f.Round), data); err != nil {
 		return nil, asFault(Internal, err)
 	}
-	if err := WriteChecked(ctx, StateFile(f.Pass, f.Round+1), state); err != nil {
+	if err := storage.WriteState(ctx, StateFile(f.Pass, f.Round+1), state); err != nil {
 		return nil, asFault(Internal, err)
 	}
 	return data, nil

@@ -136,7 +136,7 @@ func dealtPass(t *testing.T, dir string, shardBytes int64, partitions int, rowsT
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteChecked(ctx, StateFile(uri, 0), []byte("start")); err != nil {
+	if err := storage.WriteState(ctx, StateFile(uri, 0), []byte("start")); err != nil {
 		t.Fatal(err)
 	}
 	return uri
@@ -169,7 +169,7 @@ func lastState(t *testing.T, pass, runner string, n, job int, lanes, threads int
 			t.Fatal(err)
 		}
 	}
-	state, err := ReadChecked(context.Background(), StateFile(pass, n))
+	state, err := storage.ReadState(context.Background(), StateFile(pass, n), maxRound)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteChecked(ctx, StateFile(uri, 0), []byte("start")); err != nil {
+	if err := storage.WriteState(ctx, StateFile(uri, 0), []byte("start")); err != nil {
 		t.Fatal(err)
 	}
 	graph, s := beam.NewPipelineWithRoot()

@@ -30,6 +30,8 @@ type WrittenFile struct {
 	Name string `json:"name"`
 	// Suffix is how its name ends where it is published: ".csv", "-labels.npy".
 	Suffix string `json:"suffix"`
+	// Sum tells whether it is still what was written.
+	Sum storage.Sum `json:"sum"`
 }
 
 // shardName begins the names of all files that are made of a shard.

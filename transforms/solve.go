@@ -6,7 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"reflect"
 	"runtime"
 	"slices"
@@ -109,7 +112,11 @@ func (f *storePartFn) store(ctx context.Context, key int, p Part) ([]byte, error
 	sum := sha256.Sum256(data)
 	st := stored{Key: key, SHA256: hex.EncodeToString(sum[:])}
 	st.File = fmt.Sprintf("part-%06d-%.16s", key, st.SHA256)
-	if err := storage.WriteFile(ctx, storage.Join(f.Dir, st.File), data); err != nil {
+	_, err := storage.CreateState(ctx, storage.Join(f.Dir, st.File), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(st)
@@ -140,7 +147,7 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func
 		return nil, asFault(Internal, err)
 	}
 	index := bytes.Join(gather(lines), []byte("\n"))
-	return nil, asFault(Internal, storage.WriteFile(ctx, f.State.Sum, index))
+	return nil, asFault(Internal, storage.WriteState(ctx, f.State.Sum, index))
 }
 
 type solveFn struct {
@@ -150,7 +157,7 @@ type solveFn struct {
 }
 
 func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) {
-	index, err := storage.ReadFile(ctx, f.State.Sum, maxPass)
+	index, err := storage.ReadState(ctx, f.State.Sum, maxPass)
 	if err != nil {
 		return nil, asFault(Internal, err)
 	}
@@ -362,13 +369,17 @@ func loadInto(ctx context.Context, dst []float64, dir string, st stored) error {
 
 // readPart returns the content of a part's file.
 func readPart(ctx context.Context, dir string, st stored) ([]byte, error) {
-	data, err := storage.ReadFile(ctx, storage.Join(dir, st.File), 1<<28)
+	uri := storage.Join(dir, st.File)
+	data, err := storage.ReadFile(ctx, uri, 1<<28)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = storage.Damaged(uri) // the index that names it has outlasted it
+	}
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
 	if hex.EncodeToString(sum[:]) != st.SHA256 {
-		return nil, fmt.Errorf("transforms: %s is damaged: its checksum does not match; run again without --resume", st.File)
+		return nil, storage.Damaged(uri)
 	}
 	return data, nil
 }

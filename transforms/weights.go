@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
 
 	"github.com/bochner-ml/bochner/io/storage"
@@ -15,7 +14,7 @@ import (
 // returns its SHA-256.
 func StoreWeights(ctx context.Context, uri string, l *models.Linear) (sum string, err error) {
 	hash := sha256.New()
-	err = storage.Create(ctx, uri, func(w io.Writer) error {
+	_, err = storage.CreateState(ctx, uri, func(w io.Writer) error {
 		return models.WriteWeights(io.MultiWriter(w, hash), l)
 	})
 	return hex.EncodeToString(hash.Sum(nil)), err
@@ -23,12 +22,26 @@ func StoreWeights(ctx context.Context, uri string, l *models.Linear) (sum string
 
 // LoadWeights reads what StoreWeights has written: K outputs on D features.
 func LoadWeights(ctx context.Context, uri, sum string, k, d int) (*models.Linear, error) {
+	data, err := readWeights(ctx, uri, sum)
+	if err != nil {
+		return nil, err
+	}
+	return models.ReadWeights(data, k, d)
+}
+
+// CheckWeights returns an error unless the file is what StoreWeights has written.
+func CheckWeights(ctx context.Context, uri, sum string) error {
+	_, err := readWeights(ctx, uri, sum)
+	return err
+}
+
+func readWeights(ctx context.Context, uri, sum string) ([]byte, error) {
 	data, err := storage.ReadFile(ctx, uri, maxRound)
 	if err != nil {
 		return nil, err
 	}
 	if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != sum {
-		return nil, fmt.Errorf("transforms: %s is damaged: its checksum does not match; run again without --resume", uri)
+		return nil, storage.Damaged(uri)
 	}
-	return models.ReadWeights(data, k, d)
+	return data, nil
 }

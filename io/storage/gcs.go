@@ -204,7 +204,7 @@ func (g *gcs) exists(ctx context.Context, name string) (bool, error) {
 	return some != "", err
 }
 
-func (g *gcs) empty(ctx context.Context, dir string) (bool, error) {
+func (g *gcs) empty(ctx context.Context, dir, _ string) (bool, error) {
 	o, err := parse(dir)
 	if err != nil {
 		return false, err

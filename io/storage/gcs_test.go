@@ -282,11 +282,11 @@ func TestDirectoriesOfObjects(t *testing.T) {
 		}
 	}
 	for dir, want := range map[string]bool{"d": false, "none": true, "placeholder": true, "": false} {
-		if got, err := Empty(ctx, bucket+dir); got != want || err != nil {
+		if got, err := Empty(ctx, bucket+dir, ""); got != want || err != nil {
 			t.Errorf("Empty(%s) = %t, %v", dir, got, err)
 		}
 	}
-	if err := errors.Join(RemoveEmpty(ctx, bucket+"dd"), RemoveEmpty(ctx, bucket+"placeholder"), Remove(ctx, bucket+"d"), Remove(ctx, bucket+"none")); err != nil {
+	if err := errors.Join(RemoveEmpty(ctx, bucket+"dd", ""), RemoveEmpty(ctx, bucket+"placeholder", ""), Remove(ctx, bucket+"d"), Remove(ctx, bucket+"none")); err != nil {
 		t.Error(err)
 	}
 	if d := cmp.Diff([]string{"d-2", "dd/x"}, s.Names()); d != "" {

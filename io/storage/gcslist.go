@@ -248,8 +248,8 @@ func (g *gcs) delete(ctx context.Context, o object, generation int64) error {
 
 // removeEmpty deletes what stands for the directory itself, where a console has
 // made that.
-func (g *gcs) removeEmpty(ctx context.Context, dir string) error {
-	empty, err := g.empty(ctx, dir)
+func (g *gcs) removeEmpty(ctx context.Context, dir, but string) error {
+	empty, err := g.empty(ctx, dir, but)
 	if err != nil || !empty {
 		return err
 	}

@@ -173,6 +173,9 @@ func (p *publication) put(ctx context.Context, to object, f File) error {
 	if err != nil {
 		return fail("open", f.From, err)
 	}
+	if got := (Sum{a.Size, a.CRC32C}); f.Sum != nil && got != *f.Sum {
+		return fail("read", f.From, ErrDamaged)
+	}
 	_, err = p.g.copy(ctx, to, from, a.Generation, p.metadata(partKey))
 	return err
 }

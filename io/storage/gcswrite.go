@@ -150,7 +150,7 @@ func (g *gcs) copy(ctx context.Context, to, from object, generation int64, metad
 	return attrs, g.writeError(ctx, to, err)
 }
 
-func (g *gcs) create(ctx context.Context, name string, size int64, write func(io.Writer) error) error {
+func (g *gcs) create(ctx context.Context, name string, size int64, _ bool, write func(io.Writer) error) error {
 	o, err := parse(name)
 	if err != nil {
 		return err

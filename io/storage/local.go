@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -105,7 +106,7 @@ func (local) exists(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-func (local) empty(ctx context.Context, dir string) (bool, error) {
+func (local) empty(ctx context.Context, dir, but string) (bool, error) {
 	p, err := path(dir)
 	if err != nil {
 		return false, err
@@ -114,7 +115,8 @@ func (local) empty(ctx context.Context, dir string) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
-	return err == nil && len(entries) == 0, err
+	other := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return but == "" || !unfinished(e.Name(), but) })
+	return err == nil && !other, err
 }
 
 func (local) names(ctx context.Context, dir string) (names []string, err error) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -31,15 +32,19 @@ func random() string {
 	return hex.EncodeToString(b[:])
 }
 
-func (l local) create(ctx context.Context, name string, _ int64, write func(io.Writer) error) error {
+func (l local) create(ctx context.Context, name string, _ int64, wait bool, write func(io.Writer) error) error {
 	p, err := path(name)
 	if err == nil {
-		err = replace(ctx, p, write, true)
+		err = replace(ctx, p, write, wait)
 	}
-	if err == nil {
-		err = disk.Now().Sync(filepath.Dir(p))
+	switch {
+	case err != nil:
+		return err
+	case wait:
+		return disk.Now().Sync(filepath.Dir(p))
 	}
-	return err
+	settling.add(p)
+	return nil
 }
 
 // replace writes a file under a temporary name and renames it. With durable its
@@ -177,12 +182,15 @@ func (local) remove(ctx context.Context, name string) error {
 	return disk.Now().RemoveAll(p)
 }
 
-func (l local) removeEmpty(ctx context.Context, dir string) error {
-	empty, err := l.empty(ctx, dir)
+func (l local) removeEmpty(ctx context.Context, dir, but string) error {
+	empty, err := l.empty(ctx, dir, but)
 	if err != nil || !empty {
 		return err
 	}
 	p, err := path(dir)
+	if err == nil && but != "" {
+		err = clearBeside(filepath.Join(p, but))
+	}
 	if err == nil {
 		err = disk.Now().Remove(p)
 	}
@@ -201,15 +209,19 @@ func clearBeside(p string) error {
 		}
 		return err
 	}
-	want := tmpPrefix + filepath.Base(p) + "-"
 	for _, e := range entries {
-		name := e.Name()
-		if len(name) != len(want)+16 || name[:len(want)] != want {
+		if !unfinished(e.Name(), filepath.Base(p)) {
 			continue
 		}
-		if err := disk.Now().RemoveAll(filepath.Join(filepath.Dir(p), name)); err != nil {
+		if err := disk.Now().RemoveAll(filepath.Join(filepath.Dir(p), e.Name())); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unfinished tells whether a name is one that tmpName gives for a base name.
+func unfinished(name, base string) bool {
+	rest, ok := strings.CutPrefix(name, tmpPrefix+base+"-")
+	return ok && len(rest) == 16 && strings.Trim(rest, "0123456789abcdef") == ""
 }

@@ -39,16 +39,18 @@ type backend interface {
 	list(ctx context.Context, pattern string) ([]Object, error)
 	stat(ctx context.Context, name string) (Object, error)
 	exists(ctx context.Context, name string) (bool, error)
-	empty(ctx context.Context, dir string) (bool, error)
+	empty(ctx context.Context, dir, but string) (bool, error)
 	names(ctx context.Context, dir string) ([]string, error)
 	// open reads n bytes of o.URI from off on, all for n < 0, and tells the size of
 	// the file. Where o has a Version, the file must have it still.
 	open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error)
-	create(ctx context.Context, name string, size int64, write func(io.Writer) error) error
+	// create waits until the file is on the disk, or has that done later.
+	create(ctx context.Context, name string, size int64, wait bool, write func(io.Writer) error) error
+	sum(ctx context.Context, name string) (Sum, error)
 	vacant(ctx context.Context, dir string) error
 	holds(ctx context.Context, dir string, files []File) (bool, error)
 	remove(ctx context.Context, name string) error
-	removeEmpty(ctx context.Context, dir string) error
+	removeEmpty(ctx context.Context, dir, but string) error
 	lock(ctx context.Context, name string) (unlock func(), err error)
 	claim(ctx context.Context, name string) (claim, error)
 }
@@ -275,11 +277,12 @@ func Exists(ctx context.Context, name string) (there bool, err error) {
 	return there, fail("stat", name, err)
 }
 
-// Empty tells whether nothing is in a directory, which need not be there.
-func Empty(ctx context.Context, dir string) (empty bool, err error) {
+// Empty tells whether nothing is in a directory, which need not be there, but what
+// killed writers of the file named but, if that is not "", have left of it.
+func Empty(ctx context.Context, dir, but string) (empty bool, err error) {
 	b, err := at(dir)
 	if err == nil {
-		empty, err = b.empty(ctx, dir)
+		empty, err = b.empty(ctx, dir, but)
 	}
 	return empty, fail("list", dir, err)
 }

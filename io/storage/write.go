@@ -8,23 +8,24 @@ import (
 
 // Create writes a file through the function write, making the directories above
 // it. The file appears under its name when write has returned without error, in
-// the place of an older file of that name; otherwise nothing is left.
+// the place of an older file of that name, and is on the disk then; otherwise nothing
+// is left.
 func Create(ctx context.Context, uri string, write func(io.Writer) error) error {
-	return create(ctx, uri, -1, write)
+	return create(ctx, uri, -1, true, write)
 }
 
 // WriteFile writes data as Create does.
 func WriteFile(ctx context.Context, uri string, data []byte) error {
-	return create(ctx, uri, int64(len(data)), func(w io.Writer) error {
+	return create(ctx, uri, int64(len(data)), true, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
 }
 
-func create(ctx context.Context, uri string, size int64, write func(io.Writer) error) error {
+func create(ctx context.Context, uri string, size int64, wait bool, write func(io.Writer) error) error {
 	b, err := at(uri)
 	if err == nil {
-		err = b.create(ctx, uri, size, write)
+		err = b.create(ctx, uri, size, wait, write)
 	}
 	return fail("create", uri, err)
 }
@@ -35,6 +36,7 @@ type File struct {
 	Name string // without directories
 	Data []byte
 	From string // URI; where set, Data is not used
+	Sum  *Sum   // of From; what has another is not published
 }
 
 // Publish makes a directory of the files as Claim.Publish does, with a claim for as
@@ -87,7 +89,10 @@ func (f File) copyTo(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer r.Close()
-	_, err = io.Copy(w, r)
+	sum := NewSummer()
+	if _, err = io.Copy(io.MultiWriter(w, sum), r); err == nil && f.Sum != nil && sum.Sum() != *f.Sum {
+		err = fail("read", f.From, ErrDamaged)
+	}
 	return err
 }
 
@@ -101,11 +106,11 @@ func Remove(ctx context.Context, uri string) error {
 	return fail("remove", uri, err)
 }
 
-// RemoveEmpty deletes a directory unless it holds anything.
-func RemoveEmpty(ctx context.Context, dir string) error {
+// RemoveEmpty deletes a directory that is Empty.
+func RemoveEmpty(ctx context.Context, dir, but string) error {
 	b, err := at(dir)
 	if err == nil {
-		err = b.removeEmpty(ctx, dir)
+		err = b.removeEmpty(ctx, dir, but)
 	}
 	return fail("remove", dir, err)
 }

@@ -232,7 +232,6 @@ func TestAFullDiskIsToldAndTheWorkIsKept(t *testing.T) {
 		"model and work":    {all, "disk/.bochner-model", train("--model", "disk/model")},
 		"model alone":       {4 << 10, "work", train("--model", "disk/model", "--work", "work")},
 		"work":              {all, "disk/work", train("--model", "model", "--work", "disk/work")},
-		"work, in prism":    {all, "disk/work", train("--model", "model", "--work", "disk/work", "--runner", "prism")},
 		"work, not a byte":  {0, "", train("--model", "model", "--work", "disk/work")},
 		"predictions":       {64 << 10, "disk/.bochner-predictions", []string{"predict", "--model", "small", "--data", "long.csv", "--out", "disk/predictions"}},
 		"predictions alone": {64 << 10, "work", []string{"predict", "--model", "small", "--data", "long.csv", "--out", "disk/predictions", "--work", "work"}},

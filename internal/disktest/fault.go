@@ -1,0 +1,198 @@
+package disktest
+
+import (
+	"io/fs"
+	"sync"
+
+	"github.com/bochner-ml/bochner/internal/disk"
+)
+
+// Fault is a file system that does to the call of some number what Do says.
+type Fault struct {
+	disk.FS
+	// At is the number of the call, from 1; 0 is none.
+	At int
+	// When, if there is one, tells by the call instead, such as "rename /a/b".
+	When func(call string) bool
+	// Do is called for it. An error becomes that of the call.
+	Do func() error
+	// On makes all later calls fail with the same error: the process or the disk is
+	// gone.
+	On bool
+	// Writes counts only calls that change something or bring it to the disk.
+	Writes bool
+
+	mu    sync.Mutex
+	calls int
+	dead  error
+	at    string
+}
+
+// Calls returns how many calls there were.
+func (f *Fault) Calls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls
+}
+
+// Hit returns the call that was At, or "" if there were not so many.
+func (f *Fault) Hit() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.at
+}
+
+func (f *Fault) call(op, name string, writes bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dead != nil {
+		return &fs.PathError{Op: op, Path: name, Err: f.dead}
+	}
+	if f.Writes && !writes {
+		return nil
+	}
+	f.calls++
+	if f.When == nil && f.calls != f.At || f.When != nil && (f.at != "" || !f.When(op+" "+name)) {
+		return nil
+	}
+	f.at = op + " " + name
+	err := f.Do()
+	if err == nil {
+		return nil
+	}
+	if f.On {
+		f.dead = err
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+func (f *Fault) Open(name string) (disk.File, error) {
+	if err := f.call("open", name, false); err != nil {
+		return nil, err
+	}
+	return f.file(f.FS.Open(name))(name)
+}
+
+func (f *Fault) Create(name string) (disk.File, error) {
+	if err := f.call("create", name, true); err != nil {
+		return nil, err
+	}
+	return f.file(f.FS.Create(name))(name)
+}
+
+// file makes the calls of a file those of f.
+func (f *Fault) file(opened disk.File, err error) func(name string) (disk.File, error) {
+	return func(name string) (disk.File, error) {
+		if err != nil {
+			return nil, err
+		}
+		return &faultyFile{opened, f, name}, nil
+	}
+}
+
+func (f *Fault) Stat(name string) (fs.FileInfo, error) {
+	if err := f.call("stat", name, false); err != nil {
+		return nil, err
+	}
+	return f.FS.Stat(name)
+}
+
+func (f *Fault) Lstat(name string) (fs.FileInfo, error) {
+	if err := f.call("lstat", name, false); err != nil {
+		return nil, err
+	}
+	return f.FS.Lstat(name)
+}
+
+func (f *Fault) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := f.call("readdir", name, false); err != nil {
+		return nil, err
+	}
+	return f.FS.ReadDir(name)
+}
+
+func (f *Fault) Mkdir(name string) error {
+	if err := f.call("mkdir", name, true); err != nil {
+		return err
+	}
+	return f.FS.Mkdir(name)
+}
+
+func (f *Fault) Rename(from, to string) error {
+	if err := f.call("rename", to, true); err != nil {
+		return err
+	}
+	return f.FS.Rename(from, to)
+}
+
+func (f *Fault) RenameNew(from, to string) error {
+	if err := f.call("rename", to, true); err != nil {
+		return err
+	}
+	return f.FS.RenameNew(from, to)
+}
+
+func (f *Fault) Remove(name string) error {
+	if err := f.call("remove", name, true); err != nil {
+		return err
+	}
+	return f.FS.Remove(name)
+}
+
+func (f *Fault) RemoveAll(name string) error {
+	if err := f.call("removeall", name, true); err != nil {
+		return err
+	}
+	return f.FS.RemoveAll(name)
+}
+
+func (f *Fault) Sync(name string) error {
+	if err := f.call("sync", name, true); err != nil {
+		return err
+	}
+	return f.FS.Sync(name)
+}
+
+func (f *Fault) Lock(name string) (disk.Held, error) {
+	if err := f.call("lock", name, true); err != nil {
+		return nil, err
+	}
+	return f.FS.Lock(name)
+}
+
+type faultyFile struct {
+	disk.File
+	f    *Fault
+	name string
+}
+
+func (f *faultyFile) Read(p []byte) (int, error) {
+	if err := f.f.call("read", f.name, false); err != nil {
+		return 0, err
+	}
+	return f.File.Read(p)
+}
+
+// Write writes half of it before it fails, as a disk does that is full.
+func (f *faultyFile) Write(p []byte) (int, error) {
+	if err := f.f.call("write", f.name, true); err != nil {
+		n, _ := f.File.Write(p[:len(p)/2])
+		return n, err
+	}
+	return f.File.Write(p)
+}
+
+func (f *faultyFile) Sync() error {
+	if err := f.f.call("fsync", f.name, true); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+func (f *faultyFile) Close() error {
+	if err := f.f.call("close", f.name, true); err != nil {
+		f.File.Close()
+		return err
+	}
+	return f.File.Close()
+}

@@ -1,0 +1,149 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+)
+
+// State is what a job keeps of what it has finished: it can be made again. So a file
+// of state appears whole under its name at once, and is brought to the disk while
+// the job works on (Settle waits for that). What a power cut makes of a file that was
+// not on the disk yet, its checksum tells: ErrDamaged, and the part is done again.
+
+// ErrDamaged says that a file does not hold what was written.
+var ErrDamaged = errors.New("is damaged: its checksum does not match")
+
+// Damaged is ErrDamaged of a file.
+func Damaged(uri string) error { return fail("read", uri, ErrDamaged) }
+
+// WriteState writes data behind its checksum.
+func WriteState(ctx context.Context, uri string, data []byte) error {
+	sum := sha256.Sum256(data)
+	return create(ctx, uri, int64(len(sum)+len(data)), false, func(w io.Writer) error {
+		if _, err := w.Write(sum[:]); err != nil {
+			return err
+		}
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// ReadState returns what WriteState wrote, of at most max bytes.
+func ReadState(ctx context.Context, uri string, max int64) ([]byte, error) {
+	data, err := ReadFile(ctx, uri, max)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) >= sha256.Size {
+		if sum := sha256.Sum256(data[sha256.Size:]); bytes.Equal(sum[:], data[:sha256.Size]) {
+			return data[sha256.Size:], nil
+		}
+	}
+	return nil, fail("read", uri, ErrDamaged)
+}
+
+// CheckState returns the error that ReadState would: nil, fs.ErrNotExist, ErrDamaged
+// or another. What is in a bucket is known to be whole.
+func CheckState(ctx context.Context, uri string) error {
+	if b, err := at(uri); err == nil && b != (local{}) {
+		_, err := Stat(ctx, uri)
+		return err
+	}
+	r, _, err := whole(ctx, uri)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	want, sum := make([]byte, sha256.Size), sha256.New()
+	_, err = io.ReadFull(r, want)
+	if err == nil {
+		_, err = io.Copy(sum, r)
+	}
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		err = ErrDamaged
+	case err == nil && !bytes.Equal(sum.Sum(nil), want):
+		err = ErrDamaged
+	}
+	return fail("read", uri, err)
+}
+
+// Sum is the checksum of a file: its length and its CRC-32C, which storage knows
+// without reading what is in a bucket.
+type Sum struct {
+	Bytes  int64  `json:"bytes"`
+	CRC32C uint32 `json:"crc32c"`
+}
+
+// CreateState writes a file of state through the function write, as it is, and
+// returns its Sum for whoever will read it.
+func CreateState(ctx context.Context, uri string, write func(io.Writer) error) (Sum, error) {
+	c := NewSummer()
+	err := create(ctx, uri, -1, false, func(w io.Writer) error {
+		c.reset()
+		return write(io.MultiWriter(w, c))
+	})
+	return c.Sum(), err
+}
+
+// Verify returns an error, which is ErrDamaged or fs.ErrNotExist among others, unless
+// the file has that Sum.
+func (s Sum) Verify(ctx context.Context, uri string) error {
+	b, err := at(uri)
+	if err == nil {
+		var got Sum
+		if got, err = b.sum(ctx, uri); err == nil && got != s {
+			err = ErrDamaged
+		}
+	}
+	return fail("read", uri, err)
+}
+
+func (local) sum(ctx context.Context, name string) (Sum, error) {
+	r, _, err := whole(ctx, name)
+	if err != nil {
+		return Sum{}, err
+	}
+	defer r.Close()
+	c := NewSummer()
+	_, err = io.Copy(c, r)
+	return c.Sum(), err
+}
+
+func (g *gcs) sum(ctx context.Context, name string) (Sum, error) {
+	o, err := parse(name)
+	if err != nil {
+		return Sum{}, err
+	}
+	a, err := g.attrs(ctx, o)
+	if err != nil {
+		return Sum{}, err
+	}
+	return Sum{a.Size, a.CRC32C}, nil
+}
+
+// Summer reckons the Sum of what is written to it.
+type Summer struct {
+	n   int64
+	crc hash.Hash32
+}
+
+// NewSummer returns one of nothing.
+func NewSummer() *Summer { return &Summer{crc: crc32.New(castagnoli)} }
+
+func (c *Summer) reset() { c.n = 0; c.crc.Reset() }
+
+func (c *Summer) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	return c.crc.Write(p)
+}
+
+func (c *Summer) Sum() Sum { return Sum{c.n, c.crc.Sum32()} }
+
+func (s Sum) String() string { return fmt.Sprintf("%d bytes, CRC-32C %08x", s.Bytes, s.CRC32C) }

@@ -1,0 +1,327 @@
+package pipelines
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/disktest"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// faultJob is a job that runs on a file system in memory, in a directory of its own.
+type faultJob struct {
+	name, out string
+	run       func(root string, o JobOptions) error
+	want      map[string]string // what it makes, with root for the name of the directory
+	applied   map[string]string // the model that jobs of models take
+	data      []byte
+}
+
+var faultRoots struct {
+	sync.Mutex
+	n int
+}
+
+// newRoot names a directory that no job had before: the process remembers files of
+// jobs by their names.
+func newRoot() string {
+	faultRoots.Lock()
+	defer faultRoots.Unlock()
+	faultRoots.n++
+	return fmt.Sprintf("/root-%06d", faultRoots.n)
+}
+
+// allFaults tells whether every fault is tried, not a few of each kind.
+func allFaults() bool { return os.Getenv("BOCHNER_FAULTS") != "" }
+
+// prepared returns a file system with what the job reads.
+func (j *faultJob) prepared(root string) *disktest.Mem {
+	m := disktest.New()
+	m.Put(root+"/data.csv", j.data)
+	for name, content := range j.applied {
+		m.Put(root+"/applied/"+name, []byte(content))
+	}
+	return m
+}
+
+// on runs the job on a file system.
+func (j *faultJob) on(f disk.FS, root string, resume bool, log *strings.Builder) error {
+	restore := disk.Swap(f)
+	defer restore()
+	o := JobOptions{Resume: resume, Engine: Engine{Threads: 1}, ShardBytes: 700}
+	if log != nil {
+		o.Log = log
+	}
+	err := j.run(root, o)
+	storage.Settle() // before another file system takes its place
+	return err
+}
+
+// made returns what the job has made, nil if there is nothing.
+func (j *faultJob) made(m *disktest.Mem, root string) map[string]string {
+	all := m.Files(root + "/" + j.out)
+	for name, content := range all {
+		all[name] = strings.ReplaceAll(content, root, "root")
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// faultJobs returns the jobs, each with what it makes undisturbed.
+func faultJobs(t *testing.T) []*faultJob {
+	data := func(root string) dataset.Options {
+		return dataset.Options{Data: []string{root + "/data.csv"}, Label: "y"}
+	}
+	train := func(change func(*TrainOptions)) func(string, JobOptions) error {
+		return func(root string, o JobOptions) error {
+			opts := TrainOptions{
+				MapOptions: MapOptions{Data: data(root), Kernel: KernelOptions{Features: 8}, Seed: 1, Job: o},
+				Model:      root + "/model", Lambda: LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: 2},
+			}
+			if change != nil {
+				change(&opts)
+			}
+			_, err := Train(ctx, opts)
+			return err
+		}
+	}
+	jobs := []*faultJob{
+		{name: "ridge", out: "model", run: train(nil)},
+		{name: "svm", out: "model", run: train(func(o *TrainOptions) {
+			o.Lambda = LambdaOptions{Path: []float64{1e-2}, Folds: 1}
+			o.Learner = LearnerOptions{Name: "svm", Rounds: RoundOptions{Rounds: 3}}
+		})},
+		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
+			o.Kernel.Name = "learned"
+			o.Learned = LearnedOptions{Sample: 40, Preset: "demo"}
+		})},
+		{name: "predict", out: "out", run: func(root string, o JobOptions) error {
+			_, err := Predict(ctx, PredictOptions{Model: root + "/applied", Data: data(root), Out: root + "/out", Job: o})
+			return err
+		}},
+		{name: "featurize", out: "out", run: func(root string, o JobOptions) error {
+			_, err := Featurize(ctx, FeaturizeOptions{Model: root + "/applied", MapOptions: MapOptions{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
+			return err
+		}},
+		{name: "embed", out: "model", run: func(root string, o JobOptions) error {
+			_, err := Embed(ctx, EmbedOptions{MapOptions: MapOptions{Data: data(root), Kernel: KernelOptions{Features: 8}, Seed: 1, Job: o}, Components: 2, Model: root + "/model"})
+			return err
+		}},
+	}
+	lines := []byte(strings.Join(made(t, "windmill", 60, 1), ""))
+	var applied map[string]string
+	for _, j := range jobs {
+		j.data, j.applied = lines, applied
+		root := newRoot()
+		m := j.prepared(root)
+		if err := j.on(m, root, false, nil); err != nil {
+			t.Fatalf("%s, undisturbed: %v", j.name, err)
+		}
+		j.want = j.made(m, root)
+		if j.name == "ridge" {
+			applied = j.want
+		}
+		if left := left(m, root); len(left) > 0 {
+			t.Errorf("%s, undisturbed, leaves %q", j.name, left)
+		}
+	}
+	return jobs
+}
+
+// left returns the files beside the data and what was made.
+func left(m *disktest.Mem, root string) (names []string) {
+	for name := range m.Files(root) {
+		if top, _, _ := strings.Cut(name, "/"); !slices.Contains([]string{"data.csv", "applied", "model", "out"}, top) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// A way is how a job is disturbed.
+type way struct {
+	name   string
+	err    error
+	once   bool // only one call fails, and the job ends by itself
+	reads  bool // calls that change nothing fail, too
+	resume bool
+	after  func(*disktest.Mem)
+}
+
+var errGone = errors.New("this process is gone")
+
+var ways = []way{
+	{name: "an error once", err: syscall.EIO, once: true, reads: true, resume: true, after: func(m *disktest.Mem) {}},
+	{name: "an error from there on", err: syscall.EIO, reads: true, resume: true, after: (*disktest.Mem).Kill},
+	{name: "a full disk", err: syscall.ENOSPC, once: true, resume: true, after: func(m *disktest.Mem) {}},
+	{name: "killed", err: errGone, resume: true, after: (*disktest.Mem).Kill},
+	{name: "killed, begun anew", err: errGone, after: (*disktest.Mem).Kill},
+	{name: "power cut", err: errGone, resume: true, after: func(m *disktest.Mem) { m.PowerCut(false) }},
+	{name: "power cut, zeros", err: errGone, resume: true, after: func(m *disktest.Mem) { m.PowerCut(true) }},
+}
+
+// outcomes counts how disturbed runs ended.
+type outcomes struct{ faults, absent, whole, hidden, resumed int }
+
+// Whatever call to the file system fails, and wherever a job is killed or loses its
+// power: what it makes is whole and right, or absent and the job has failed; and the
+// same job, run again, makes it whole. `make test-faults` tries every call.
+func TestWhateverFailsTheOutputIsWholeOrAbsent(t *testing.T) {
+	all := allFaults()
+	for _, j := range faultJobs(t) {
+		for _, w := range ways {
+			step, from := 1, 1
+			if !all { // a few calls, others for each way
+				count := &disktest.Fault{Writes: !w.reads}
+				root := newRoot()
+				count.FS = j.prepared(root)
+				if err := j.on(count, root, false, nil); err != nil {
+					t.Fatal(err)
+				}
+				step = max(1, count.Calls()/2)
+				from = 1 + slices.IndexFunc(ways, func(v way) bool { return v.name == w.name })*step/len(ways)
+			}
+			var o outcomes
+			for n := from; ; n += step {
+				if !j.disturbed(t, w, n, &o) {
+					break
+				}
+				if t.Failed() {
+					return
+				}
+			}
+			t.Logf("%-10s %-24s %4d faults: %4d absent with an error, %d whole with an error, %d whole without; %d times made whole by the next run",
+				j.name, w.name, o.faults, o.absent, o.whole, o.hidden, o.resumed)
+		}
+	}
+}
+
+// disturbed runs the job with a fault at the n-th call. It returns false if there
+// were not so many.
+func (j *faultJob) disturbed(t *testing.T, w way, n int, o *outcomes) bool {
+	t.Helper()
+	root := newRoot()
+	m := j.prepared(root)
+	f := &disktest.Fault{FS: m, At: n, Do: func() error { return w.err }, On: !w.once, Writes: !w.reads}
+	err := j.on(f, root, false, nil)
+	hit := f.Hit()
+	if hit == "" {
+		return false
+	}
+	o.faults++
+	when := fmt.Sprintf("%s, %s at call %d (%s)", j.name, w.name, n, hit)
+	w.after(m)
+	got := j.made(m, root)
+	switch {
+	case got != nil && !maps.Equal(got, j.want):
+		t.Errorf("%s: %v; what is there is not right: %s", when, err, differences(got, j.want))
+		return true
+	case got == nil && err == nil:
+		t.Errorf("%s: no error and nothing made", when)
+		return true
+	case err == nil:
+		o.hidden++
+	case got == nil:
+		o.absent++
+	default:
+		o.whole++
+	}
+	var log strings.Builder
+	again := j.on(m, root, w.resume, &log)
+	if got != nil && errors.Is(again, fs.ErrExist) {
+		again = nil // it says so, as it should
+	} else if again == nil {
+		o.resumed++
+	}
+	if got := j.made(m, root); again != nil || !maps.Equal(got, j.want) {
+		t.Errorf("%s, and run again: %v; %s\n%s", when, again, differences(got, j.want), log.String())
+	}
+	return true
+}
+
+func differences(got, want map[string]string) string {
+	var text []string
+	for name, content := range want {
+		if g, ok := got[name]; !ok {
+			text = append(text, name+" is missing")
+		} else if g != content {
+			text = append(text, name+" differs")
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			text = append(text, name+" is there")
+		}
+	}
+	return strings.Join(text, ", ")
+}
+
+// A file of state that is not what was written is never taken up: its part is done
+// again, with a note.
+func TestDamagedStateIsDoneAgain(t *testing.T) {
+	damages := map[string]func([]byte) []byte{
+		"zeros":   func(b []byte) []byte { return make([]byte, len(b)) },
+		"cut off": func(b []byte) []byte { return b[:len(b)/2] },
+		"empty":   func([]byte) []byte { return nil },
+		"one bit": func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+	}
+	noted, tried := 0, 0
+	for _, j := range faultJobs(t) {
+		// Killed when it begins to publish, it has left all its state.
+		killed := func() (*disktest.Mem, string) {
+			root := newRoot()
+			m := j.prepared(root)
+			f := &disktest.Fault{FS: m, Do: func() error { return errGone }, On: true}
+			f.When = func(call string) bool { return strings.HasPrefix(call, "mkdir "+root+"/.tmp-") }
+			if j.on(f, root, false, nil) == nil || f.Hit() == "" {
+				t.Fatalf("%s was not killed", j.name)
+			}
+			m.Kill()
+			return m, root
+		}
+		state := func(m *disktest.Mem, root string) (names []string) {
+			for name := range m.Files(root + "/.bochner-" + j.out + "/state") {
+				names = append(names, root+"/.bochner-"+j.out+"/state/"+name)
+			}
+			slices.Sort(names)
+			return names
+		}
+		for at := range state(killed()) {
+			for i, what := range slices.Sorted(maps.Keys(damages)) {
+				if !allFaults() && (j.name == "learned" || at%len(damages) != i) {
+					continue
+				}
+				m, root := killed()
+				name := state(m, root)[at] // names follow from that of the directory
+				m.Change(name, damages[what])
+				tried++
+				var log strings.Builder
+				err := j.on(m, root, true, &log)
+				if got := j.made(m, root); err != nil || !maps.Equal(got, j.want) {
+					t.Errorf("%s, %s of %s: %v; %s\n%s", j.name, what, name, err, differences(got, j.want), log.String())
+				}
+				if strings.Contains(log.String(), "is damaged: its checksum does not match; this part is done again") {
+					noted++
+				}
+			}
+		}
+	}
+	// What nobody asks for again, such as the results of a pass whose solve is done, is
+	// not looked at.
+	if noted < tried/5 {
+		t.Errorf("%d of %d damaged files were noted", noted, tried)
+	}
+	t.Logf("%d files damaged, %d told of, every output right", tried, noted)
+}
