@@ -60,7 +60,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := o.Job.validate(o.Data, "", place{"model", o.Model}); err != nil {
 		return nil, err
 	}
-	manifest, d, err := openModelData(ctx, o.Model, o.Data)
+	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -65,9 +65,9 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	var manifest *models.Manifest
 	var d *dataset.Dataset
 	if o.Model != "" {
-		manifest, d, err = openModelData(ctx, o.Model, o.Data)
+		manifest, d, err = openModelData(ctx, o.Model, o.Data, o.Job.Log)
 	} else {
-		d, err = openData(ctx, o.Data)
+		d, err = openData(ctx, o.Data, o.Job.Log)
 	}
 	if err != nil {
 		return nil, err

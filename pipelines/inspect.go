@@ -38,7 +38,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	if err := o.Job.validate(o.Data, ""); err != nil {
 		return nil, err
 	}
-	d, err := openData(ctx, o.Data)
+	d, err := openData(ctx, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

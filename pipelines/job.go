@@ -154,14 +154,23 @@ func (j *job) limitMemory(peak int64) {
 }
 
 // openData opens the data of a job.
-func openData(ctx context.Context, o dataset.Options) (*dataset.Dataset, error) {
+func openData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.Dataset, error) {
 	if len(o.Data) == 0 {
 		return nil, usage("no data: name files with --data")
 	}
 	if err := o.Validate(); err != nil {
 		return nil, &UsageError{err}
 	}
-	return dataset.Open(ctx, o)
+	d, err := dataset.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if log != nil {
+		for _, note := range d.Notes {
+			fmt.Fprintf(log, "note: %s\n", note)
+		}
+	}
+	return d, nil
 }
 
 // newScratchJob begins a job that makes no directory: what it keeps is gone when it is

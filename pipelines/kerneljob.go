@@ -71,7 +71,7 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 			return nil, err
 		}
 	}
-	d, err := openData(ctx, o.Data)
+	d, err := openData(ctx, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ type Counts struct {
 	Read     int64 `json:"read"`
 	Used     int64 `json:"used"`
 	SetAside int64 `json:"set_aside"`
+	Blank    int64 `json:"blank_lines,omitempty"` // lines without anything, which are no rows
 	// Listed are the first of the rows set aside, in the order of the files.
 	Listed []dataset.SetAside `json:"-"`
 }
@@ -211,6 +212,7 @@ func count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 	for _, r := range reports {
 		c.Used += r.Rows
 		c.SetAside += r.Bad
+		c.Blank += r.Blank
 		c.Listed = append(c.Listed, r.SetAside[:min(len(r.SetAside), maxListed-len(c.Listed))]...)
 	}
 	c.Read = c.Used + c.SetAside

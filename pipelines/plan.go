@@ -62,7 +62,7 @@ func PlanTraining(ctx context.Context, o TrainOptions) (*Plan, error) {
 	if err := here.validate(); err != nil {
 		return nil, err
 	}
-	d, err := openData(ctx, o.Data)
+	d, err := openData(ctx, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

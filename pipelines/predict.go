@@ -20,6 +20,7 @@ type PredictOptions struct {
 	Out    string // directory to make; it must not exist
 	Format string // csv (default) or jsonl
 	Scores bool   // write the scores of all outputs too
+	Lines  bool   // write the line of its file that each row begins on; files are not cut then
 
 	Probabilities bool // write the probabilities of all classes too; the model must have them
 
@@ -41,7 +42,7 @@ const PredictManifest = "manifest.json"
 
 // openModelData loads the manifest of a model and opens data that fit it. The
 // weights are checked here too, so that a damaged model is told of before any work.
-func openModelData(ctx context.Context, model string, o dataset.Options) (*models.Manifest, *dataset.Dataset, error) {
+func openModelData(ctx context.Context, model string, o dataset.Options, log io.Writer) (*models.Manifest, *dataset.Dataset, error) {
 	if model == "" {
 		return nil, nil, usage("no model: name its directory with --model")
 	}
@@ -60,7 +61,7 @@ func openModelData(ctx context.Context, model string, o dataset.Options) (*model
 	if (o.Format == "" || o.Format == "auto") && (like.Format == dataset.CIFAR10 || like.Format == dataset.CIFAR100) {
 		o.Format = string(like.Format) // a format that content alone hardly tells
 	}
-	d, err := openData(ctx, o)
+	d, err := openData(ctx, o, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +89,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err := o.Job.vacant(ctx, o.Out); err != nil {
 		return nil, err
 	}
-	manifest, d, err := openModelData(ctx, o.Model, o.Data)
+	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	pass := &transforms.Pass{
 		Data: *d, Mode: dataset.Stop,
 		Predict: &transforms.Predict{
-			Model: model, SHA256: manifest.SHA256, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities,
+			Model: model, SHA256: manifest.SHA256, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
 		},
 	}
 	if o.MaxBadFraction > 0 {
@@ -144,7 +145,18 @@ func (o PredictOptions) publish(ctx context.Context, j *job, d *dataset.Dataset,
 		return nil, err
 	}
 	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
+	if counts.Blank > 0 && !o.Lines {
+		j.progress.note("note: %s passed over: the n-th prediction is not of the n-th line; --lines writes the line of each", blankLines(counts.Blank))
+	}
 	return result, j.publish(ctx, o.Out, files)
+}
+
+// blankLines counts them.
+func blankLines(n int64) string {
+	if n == 1 {
+		return "1 blank line was"
+	}
+	return groups(n) + " blank lines were"
 }
 
 // WriteTo prints the result for people.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"sync"
@@ -24,6 +25,7 @@ type Part struct {
 	File  string   `json:"file"`  // that the rows are from
 	First int64    `json:"first"` // lines, or records, of the file before the shard that the rows are in
 	Rows  int64    `json:"rows"`
+	Blank int64    `json:"blank_lines,omitempty"` // in the shard that the rows are in
 }
 
 // writeShards runs a pass that makes files of every shard, in a directory of the
@@ -37,6 +39,9 @@ func (j *job) writeShards(ctx context.Context, pass *transforms.Pass, name strin
 	dir = j.work.file(name, program(), pass, j.opts.ShardBytes)
 	*out = dir
 	shards := j.opts.shards(&pass.Data)
+	if pass.Predict != nil && pass.Predict.Lines {
+		shards = pass.Data.Shards(math.MaxInt64 / 2) // only who reads a file from its beginning knows its lines
+	}
 	var done map[dataset.Shard]transforms.Written
 	if found { // else the work directory was empty
 		if done, err = j.finished(ctx, dir, shards); err != nil {
@@ -200,7 +205,7 @@ func reportsOf(written []transforms.Written) []dataset.Report {
 func publishedParts(d *dataset.Dataset, written []transforms.Written, dir string) (parts []Part, files []storage.File) {
 	for _, w := range written {
 		for _, p := range w.Parts {
-			part := Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows}
+			part := Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows, Blank: w.Report.Blank}
 			for _, f := range p.Files {
 				name := fmt.Sprintf("part-%05d%s", len(parts), f.Suffix)
 				part.Names = append(part.Names, name)

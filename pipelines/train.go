@@ -77,7 +77,7 @@ func (o TrainOptions) begin(ctx context.Context, out string, fit func(*dataset.D
 	if err := o.Job.vacant(ctx, out); err != nil {
 		return nil, err
 	}
-	d, err := openData(ctx, o.Data)
+	d, err := openData(ctx, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err := o.Job.validate(o.Data, "", place{"model", o.Model}); err != nil {
 		return nil, err
 	}
-	manifest, d, err := openModelData(ctx, o.Model, o.Data)
+	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

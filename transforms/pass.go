@@ -107,6 +107,7 @@ type Predict struct {
 	Scores bool   `json:"scores,omitempty"` // a column for each output's score
 	// Probabilities has a column for each class's probability.
 	Probabilities bool `json:"probabilities,omitempty"`
+	Lines         bool `json:"lines,omitempty"` // the line of each row; shards are whole files then
 }
 
 // Calibrate is the state of a pass that counts scores of rows held out.

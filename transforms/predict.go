@@ -66,6 +66,7 @@ func (f *predictFn) write(p *Pass, a *applier, shard dataset.Shard, source *data
 // lines writes predictions as CSV or as JSON lines.
 type lines struct {
 	model   *models.Model
+	lines   bool // of the rows
 	scores  bool
 	chances bool     // probabilities
 	names   []string // of the outputs
@@ -76,7 +77,7 @@ type lines struct {
 }
 
 func newLines(w io.Writer, m *models.Model, p *Predict) *lines {
-	l := &lines{model: m, scores: p.Scores || m.Embeds(), chances: p.Probabilities, names: m.Outputs(), text: bufio.NewWriter(w)}
+	l := &lines{model: m, lines: p.Lines, scores: p.Scores || m.Embeds(), chances: p.Probabilities, names: m.Outputs(), text: bufio.NewWriter(w)}
 	if p.Format == "jsonl" {
 		return l
 	}
@@ -89,6 +90,9 @@ func newLines(w io.Writer, m *models.Model, p *Predict) *lines {
 	}
 	if l.chances {
 		header = appendNames(header, "probability_", l.names)
+	}
+	if l.lines {
+		header = append([]string{"line"}, header...)
 	}
 	l.csv.Write(header) // an error of the writer shows at flush
 	return l
@@ -131,11 +135,15 @@ func (l *lines) write(b *rows.Block, a *applier) error {
 		} else {
 			name = l.said[0]
 		}
+		line := ""
+		if l.lines {
+			line = strconv.FormatInt(b.Lines[i], 10)
+		}
 		var err error
 		if l.csv == nil {
-			err = l.writeJSON(known, class != nil, name, l.said, chances)
+			err = l.writeJSON(line, known, class != nil, name, l.said, chances)
 		} else {
-			err = l.writeCSV(known, name, l.said, chances)
+			err = l.writeCSV(line, known, name, l.said, chances)
 		}
 		if err != nil {
 			return err
@@ -144,12 +152,14 @@ func (l *lines) write(b *rows.Block, a *applier) error {
 	return nil
 }
 
-func (l *lines) writeCSV(known bool, name string, scores []string, chances []float32) error {
+func (l *lines) writeCSV(line string, known bool, name string, scores []string, chances []float32) error {
 	l.record = l.record[:0]
 	if !known {
 		name = ""
 	}
-	if !known && !l.scores && !l.chances {
+	if l.lines {
+		l.record = append(l.record, line)
+	} else if !known && !l.scores && !l.chances {
 		// A line of nothing is no row to most readers of CSV, and those behind it
 		// would move up.
 		_, err := l.text.WriteString("\"\"\n")
@@ -172,10 +182,15 @@ func (l *lines) writeCSV(known bool, name string, scores []string, chances []flo
 	return l.csv.Write(l.record)
 }
 
-func (l *lines) writeJSON(known, isClass bool, name string, scores []string, chances []float32) error {
-	line := []byte(`{"prediction":`)
+func (l *lines) writeJSON(at string, known, isClass bool, name string, scores []string, chances []float32) error {
+	line := []byte{'{'}
+	if l.lines {
+		line = append(append(append(line, `"line":`...), at...), ',')
+	}
 	if l.model.Embeds() {
-		line = []byte(`{"components":`)
+		line = append(line, `"components":`...)
+	} else {
+		line = append(line, `"prediction":`...)
 	}
 	switch {
 	case !known:

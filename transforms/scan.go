@@ -142,6 +142,9 @@ func (sc Scan) read(ctx context.Context, p *Pass, shard dataset.Shard, source *d
 		}()
 		r := p.Data.ReadFrom(ctx, source, shard, label, p.Mode)
 		defer r.Close()
+		if p.Predict != nil && p.Predict.Lines {
+			r.KeepLines()
+		}
 		for {
 			var b *rows.Block
 			select {

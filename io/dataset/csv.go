@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/bochner-ml/bochner/io/csvio"
 )
@@ -48,38 +49,46 @@ func (d *Dataset) beginCSV(o Options, first int, head []byte) error {
 	return nil
 }
 
-// joinCSV finds the columns of another file by their names. Without a header
-// there is nothing to find, and every row is checked for its length.
-func (d *Dataset) joinCSV(i, first int, head []byte) error {
+// joinCSV reads the header of another file, and returns it if it is another than
+// the first one's. Without a header there is nothing to find, and every row is
+// checked for its length.
+func (d *Dataset) joinCSV(o Options, i, first int, head []byte) (*csvio.Layout, error) {
 	layout := d.Schema.CSV
 	if layout.Header {
 		d.Files[i].Lead = int64(len(head) - len(bytes.TrimLeft(head, "\ufeff \r\n")))
 	}
 	if i == first || blank(head) {
-		return nil
+		return nil, nil
 	}
-	err := checkFirstLine(head)
-	if err == nil && !layout.Header {
-		return nil
+	if err := checkFirstLine(head); err != nil {
+		return nil, d.differs(i, first, err)
 	}
-	var other csvio.Layout
-	if err == nil {
-		other, err = csvio.ReadLayout(bytes.NewReader(head), csvio.Options{Comma: layout.Comma, Header: csvio.Present})
+	if !layout.Header {
+		return nil, nil
 	}
-	if err == nil {
-		if slices.Equal(other.Columns, layout.Columns) {
-			return nil
-		}
-		other, err = layout.Match(other)
-	}
-	if err == nil && (other.Label >= 0) != d.Labeled {
-		err = fmt.Errorf("column %q, the label, is missing", layout.Columns[layout.Label])
-	}
+	other, err := csvio.ReadLayout(bytes.NewReader(head), csvio.Options{Comma: layout.Comma, Header: csvio.Present})
 	if err != nil {
-		return &Error{d.Schema.Format, d.Files[i].Name, fmt.Errorf("its header differs from that of %s: %s", d.Files[first].Name, bare(err))}
+		return nil, d.differs(i, first, err)
 	}
-	d.Files[i].CSV = &other
-	return nil
+	if slices.Equal(other.Columns, layout.Columns) {
+		return nil, nil
+	}
+	if _, err := strconv.Atoi(o.Label); err == nil && layout.Label >= 0 && !slices.Contains(layout.Columns, o.Label) {
+		// A position means the same column in all files, or it depends on their order.
+		here, err := csvio.ReadLayout(bytes.NewReader(head), csvio.Options{Comma: layout.Comma, Header: csvio.Present, Label: o.Label})
+		if name := layout.Columns[layout.Label]; err == nil && here.Columns[here.Label] != name {
+			err = fmt.Errorf("label %s is column %q here and %q there; give its name", o.Label, here.Columns[here.Label], name)
+		}
+		if err != nil {
+			return nil, d.differs(i, first, err)
+		}
+	}
+	return &other, nil
+}
+
+// differs is the error of a header that does not go with the first file's.
+func (d *Dataset) differs(i, first int, err error) error {
+	return &Error{d.Schema.Format, d.Files[i].Name, fmt.Errorf("its header differs from that of %s: %s", d.Files[first].Name, bare(err))}
 }
 
 // checkFirstLine refuses what has no end of line where a header must have ended.

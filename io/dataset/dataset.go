@@ -64,6 +64,7 @@ type Options struct {
 	Format     string   // one of Formats; "" or "auto" looks at the content
 	Header     string   // of CSV and TSV: "yes", "no"; "" or "auto" looks at the content
 	Label      string   // of CSV and TSV: the label's column by name or 1-based position; "" for none
+	Strict     bool     // what Dataset.Notes doubts is an error
 	Dim        int      // of LIBSVM: the row length; 0 finds it in the data
 
 	// Like is the schema that the data must fit: that of the model they are for.
@@ -129,6 +130,10 @@ type Dataset struct {
 	Schema  Schema `json:"schema"`
 	Files   []File `json:"files"`
 	Labeled bool   `json:"labeled"` // rows have labels
+
+	// Notes say what makes one doubt that the files are all of the data, and no more:
+	// missing shards, links to one file, empty files, columns that some lack.
+	Notes []string `json:"-"`
 }
 
 // File is one file of a Dataset, as it was when it was listed.

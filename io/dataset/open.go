@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bochner-ml/bochner/io/cifario"
 	"github.com/bochner-ml/bochner/io/compress"
+	"github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -55,8 +57,16 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 			return nil, err
 		}
 	}
-	if err := d.joinAll(ctx, o, first); err != nil {
+	joined, err := d.joinAll(ctx, o, first)
+	if err != nil {
 		return nil, err
+	}
+	if err := d.agree(o, first, joined); err != nil {
+		return nil, err
+	}
+	d.doubt(joined)
+	if o.Strict && len(d.Notes) > 0 {
+		return nil, &Error{Name: d.Files[first].Name, Err: errors.New("--strict: " + strings.Join(d.Notes, "; "))}
 	}
 	if o.Like != nil && d.Schema.Dim != o.Like.Dim {
 		return nil, &Error{d.Schema.Format, d.Files[first].Name, fmt.Errorf("has rows of %d numbers, the model takes %d", d.Schema.Dim, o.Like.Dim)}
@@ -116,14 +126,15 @@ func (d *Dataset) begin(o Options, first int, head []byte) error {
 
 // joinAll looks at every file, several at a time, and checks that it goes with
 // the first one that has content. The error is that of the file named first.
-func (d *Dataset) joinAll(ctx context.Context, o Options, first int) error {
+func (d *Dataset) joinAll(ctx context.Context, o Options, first int) ([]joined, error) {
 	errs := make([]error, len(d.Files))
+	files := make([]joined, len(d.Files))
 	var g errgroup.Group
 	g.SetLimit(parallelOpens)
 	for i := range d.Files {
 		g.Go(func() error {
 			if errs[i] = ctx.Err(); errs[i] == nil {
-				errs[i] = d.join(ctx, o, i, first)
+				files[i], errs[i] = d.join(ctx, o, i, first)
 			}
 			return nil
 		})
@@ -131,40 +142,47 @@ func (d *Dataset) joinAll(ctx context.Context, o Options, first int) error {
 	g.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return files, nil
+}
+
+// joined is what was seen of a file that does not stay in the Dataset.
+type joined struct {
+	blank   bool
+	columns *csvio.Layout // of its header, where that is another than the first file's
 }
 
 // join completes file i.
-func (d *Dataset) join(ctx context.Context, o Options, i, first int) (err error) {
+func (d *Dataset) join(ctx context.Context, o Options, i, first int) (j joined, err error) {
 	f := &d.Files[i]
 	var head []byte
 	if head, f.Compression, err = peek(ctx, f.Object); err != nil {
-		return err
+		return j, err
 	}
+	j.blank = blank(head)
 	if err := checkContent(Format(o.Format), head); err != nil {
-		return &Error{Name: f.Name, Err: err}
+		return j, &Error{Name: f.Name, Err: err}
 	}
 	if o.Format == "" && !blank(head) {
 		format, err := recognise(head, f)
 		if err != nil {
-			return &Error{Name: f.Name, Err: err}
+			return j, &Error{Name: f.Name, Err: err}
 		}
 		if format != d.Schema.Format {
-			return &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; name the format with --format", format, d.Files[first].Name, d.Schema.Format)}
+			return j, &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; name the format with --format", format, d.Files[first].Name, d.Schema.Format)}
 		}
 	}
 	switch d.Schema.Format {
 	case CSV, TSV:
-		return d.joinCSV(i, first, head)
+		j.columns, err = d.joinCSV(o, i, first, head)
 	case IDX:
-		return d.joinIDX(ctx, i, first, head)
+		err = d.joinIDX(ctx, i, first, head)
 	case CIFAR10, CIFAR100:
-		return d.joinCIFAR(i)
+		err = d.joinCIFAR(i)
 	}
-	return nil
+	return j, err
 }
 
 // peek returns the first bytes of a file behind its compression, and the name of

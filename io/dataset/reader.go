@@ -42,6 +42,7 @@ type Reader struct {
 	rows   rows.Reader // nil after the last row
 	text   *lines.Reader
 	first  int64 // lines or records before the shard
+	lines  bool  // rows have their lines
 	wide   *row  // read already, but too long for the block before
 	report Report
 	closer []io.Closer
@@ -49,8 +50,9 @@ type Reader struct {
 
 // row is a row with its label as a number.
 type row struct {
-	x []float32
-	y float64
+	line int64
+	x    []float32
+	y    float64
 }
 
 // Read opens a shard. Label may be nil: labels are not read then. Errors are in
@@ -69,6 +71,10 @@ func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, label L
 	}
 	return r
 }
+
+// KeepLines has the blocks to come tell the line, or record, of each row as the reader
+// counts: those of the file, where the shard begins with it.
+func (r *Reader) KeepLines() { r.lines = true }
 
 func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 	switch r.data.Schema.Format {
@@ -212,7 +218,7 @@ func (r *Reader) Next(b *rows.Block) bool {
 	if w := r.wide; w != nil {
 		r.wide = nil
 		b.X = append(b.X, w.x...)
-		r.use(b, 0, w.y)
+		r.use(b, 0, w.y, w.line)
 	}
 	for r.rows != nil && b.N < rows.Rows(b.D) {
 		if !r.add(b) {
@@ -246,19 +252,22 @@ func (r *Reader) add(b *rows.Block) bool {
 	}
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.Rows(d) {
 		// The rows before would take the memory of as many of this length.
-		r.wide = &row{slices.Clone(x[from:]), y}
+		r.wide = &row{r.rows.Line(), slices.Clone(x[from:]), y}
 		b.X = x[:from]
 		return false
 	}
 	b.X = x
-	r.use(b, from, y)
+	r.use(b, from, y, r.rows.Line())
 	return true
 }
 
 // use counts the numbers that stand in b.X from there on as a row of the block.
-func (r *Reader) use(b *rows.Block, from int, y float64) {
+func (r *Reader) use(b *rows.Block, from int, y float64, line int64) {
 	if r.label != nil {
 		b.Y = append(b.Y, y)
+	}
+	if r.lines {
+		b.Lines = append(b.Lines, r.first+line)
 	}
 	b.N++
 	if d := len(b.X) - from; d != b.D {
@@ -309,6 +318,9 @@ func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
 		if r.label != nil {
 			b.Y = append(b.Y, 0)
 		}
+		if r.lines {
+			b.Lines = append(b.Lines, r.first+bad.Line)
+		}
 	}
 	return true
 }
@@ -318,6 +330,7 @@ func (r *Reader) end() {
 	switch {
 	case r.text != nil:
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
+		r.report.Blank = r.text.Blanks()
 	default:
 		r.report.Lines = r.report.Rows + r.report.Bad
 		r.report.End = r.report.Begin + r.report.Lines

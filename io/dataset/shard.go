@@ -27,6 +27,7 @@ type Report struct {
 	Lines    int64      `json:"lines"`               // lines or records between the two
 	Rows     int64      `json:"rows"`                // rows used
 	Bad      int64      `json:"bad,omitempty"`       // rows that cannot be used
+	Blank    int64      `json:"blank,omitempty"`     // blank lines among the lines
 	Stopped  bool       `json:"stopped,omitempty"`   // reading ended at the first of them
 	SetAside []SetAside `json:"set_aside,omitempty"` // the first of them, at most maxListed
 	Fault    string     `json:"fault,omitempty"`     // why reading stopped early

@@ -55,6 +55,7 @@ type Reader struct {
 	next   int64 // where the next line begins; a byte-order mark belongs to the line behind it
 	line   int64
 	lines  int64
+	blanks int64
 	buffer buffer
 }
 
@@ -91,6 +92,9 @@ func (r *Reader) Line() int64 { return r.line }
 // records, too. A last line without newline counts. Add it to the next shard's
 // line numbers to get those of the file.
 func (r *Reader) Lines() int64 { return r.lines }
+
+// Blanks returns how many of the lines were blank, and so no records.
+func (r *Reader) Blanks() int64 { return r.blanks }
 
 // Begin returns the offset in the file where the first line of the shard began.
 // It holds from the first call of Next; that it is 0 can be seen before.
@@ -139,6 +143,7 @@ func (r *Reader) Next() ([]byte, error) {
 		if !blank(rec) {
 			return rec, nil
 		}
+		r.blanks++
 	}
 	return nil, r.fatal
 }

@@ -41,6 +41,10 @@ type Block struct {
 	// Bad lists, ascending, the rows that could not be read and hold zeros, where
 	// a reader was asked to keep the place of every row. Else it is empty.
 	Bad []int
+
+	// Lines are the positions of the rows in their file, where a reader was asked to
+	// keep them. Else it is empty.
+	Lines []int64
 }
 
 // Row returns row i of the block, sharing its memory.
@@ -49,7 +53,7 @@ func (b *Block) Row(i int) []float32 { return b.X[i*b.D : (i+1)*b.D] }
 // Reset empties the block for rows of length d and keeps its memory.
 func (b *Block) Reset(d int) {
 	b.N, b.D = 0, d
-	b.X, b.Y, b.Bad = b.X[:0], b.Y[:0], b.Bad[:0]
+	b.X, b.Y, b.Bad, b.Lines = b.X[:0], b.Y[:0], b.Bad[:0], b.Lines[:0]
 }
 
 // Reserve makes room for all rows of a block that was reset, which would otherwise grow

@@ -25,6 +25,7 @@ func (f *dataFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.opts.Format, "format", "auto", "Format of the files: auto (by their content), "+strings.Join(dataset.Formats, ", ")+". Compression by gzip or zstd is recognised.")
 	fs.StringVar(&f.opts.Header, "header", "auto", "Whether CSV and TSV files begin with column names: auto, yes, no.")
 	fs.StringVar(&f.opts.Label, "label", "", "Label column of CSV and TSV files, by name or by position (1 is the first, -1 the last).")
+	fs.BoolVar(&f.opts.Strict, "strict", false, "Refuse data that look incomplete or counted twice, which is noted otherwise: missing shards of a set such as -00003-of-00010, links to one file, files without content among others, columns that only some files have.")
 	fs.IntVar(&f.opts.Dim, "dim", 0, "Row length of LIBSVM files; 0 finds it in the data.")
 	fs.Float64Var(&f.maxBad, "max_bad_fraction", 0, "Share of rows that may be set aside because they cannot be used, from 0 to 1.")
 }
