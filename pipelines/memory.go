@@ -25,7 +25,7 @@ const (
 	slackBytes   = 8 << 20  // of readers, coders and the collector
 
 	columnBytes = 176 // of a column in a profile
-	foundBytes  = 136 // of a column in what follows from it: statistics, scalings
+	foundBytes  = 80  // of a column in what follows from it: statistics, scalings
 	largestPart = 9 << 20
 )
 
@@ -82,7 +82,11 @@ func (o TrainOptions) memory(f facts, engine Engine, lanes int) Memory {
 		m.Profile += columnBytes * dim // columns are moved as rows grow longer
 	}
 	// What follows is decided from the sample, spread out, scaled, and each pair of it.
-	decide := columnBytes*dim + foundBytes*dim + content + 4*dim*sampled + 4*sampled*sampled
+	spread := 4 * dim * sampled
+	if values*1024 < float64(dim) {
+		spread /= 2 // most of its pages are never touched, unless they were in use before
+	}
+	decide := columnBytes*dim + foundBytes*dim + content + spread + 4*sampled*sampled
 	standing := foundBytes * dim // while the rest goes on
 	mapped := o.mapBytes(f)
 	var scratch int64
@@ -176,7 +180,12 @@ func (o TrainOptions) sumsMemory(m *Memory, f facts, engine Engine) {
 	if o.Grid == "8" && o.Kernel.Name != "maxout" {
 		limbs = 1
 	}
-	m.Worker = sums*(shape.Bytes()+f.block(f.dim)+limbs*int64(f.features)*rows.MaxRows) + 2*threads*min(largestPart, shape.Bytes())
+	buffers := sums * f.block(f.dim)
+	if f.rows > 0 {
+		// Few rows fill a part of them; the rest is touched where memory was in use before.
+		buffers = (buffers + min(buffers, 4*int64(f.dim)*f.rows)) / 2
+	}
+	m.Worker = buffers + sums*(shape.Bytes()+limbs*int64(f.features)*rows.MaxRows) + 2*threads*min(largestPart, shape.Bytes())
 	m.Solve = ridge.Memory(shape, f.rows, folds, int(threads)) + 2*threads*min(largestPart, shape.Bytes())
 	if sums > int64(folds) {
 		m.Solve += shape.Bytes()
