@@ -119,9 +119,9 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 
 // Memory depends on the features and not on the rows.
 func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
-	few, many, wide := planned(t, 2000, 256), planned(t, 20_000, 256), planned(t, 2000, 1024)
+	few, many, wide := planned(t, 10_000, 256), planned(t, 20_000, 256), planned(t, 10_000, 1024)
 	if few.Worker != many.Worker || few.Solve != many.Solve || few.Shuffle != many.Shuffle || few.Peak != many.Peak {
-		t.Errorf("2,000 rows: %+v\n20,000 rows: %+v", few, many)
+		t.Errorf("10,000 rows: %+v\n20,000 rows: %+v", few, many)
 	}
 	if wide.Solve < 6*few.Solve || wide.Worker < 4*few.Worker {
 		t.Errorf("256 features: %+v\n1,024: %+v", few, wide)
