@@ -150,6 +150,9 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 		Loss: o.lossName(t.target.Classes != nil), Epsilon: o.Epsilon, Regression: t.target.Classes == nil,
 		Outputs: t.outputs(), Dim: t.recipe.dim, Rows: found.rows, Lambda: lambda,
 	}
+	if lossName := problem.Loss; o.Epsilon == 0 && (lossName == "huber" || lossName == "epsilon_insensitive") {
+		problem.Epsilon = defaultEpsilon
+	}
 	var err error
 	if t.target.Classes != nil {
 		problem.Weights, err = o.classWeights(t.target.Classes.Classes, t.found.Labels.Counts)
@@ -239,11 +242,12 @@ func (t *training) earlier(ctx context.Context) (*models.Linear, error) {
 		what = "has other features; give the same --kernel, --features, --seed, and --width and --scale as numbers, since those found in the data change with it"
 	case t.target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, t.target.Classes.Classes):
 		what = "has other classes"
-	case t.target.Grid != nil && *m.Manifest.TargetGrid != *t.target.Grid:
-		what = "has another range of targets"
 	}
 	if what != "" {
 		return nil, usage("--init %s: the model %s", t.opts.Learner.Init, what)
+	}
+	if t.target.Grid != nil {
+		t.target.Grid = m.Manifest.TargetGrid // its weights are of targets that are scaled so
 	}
 	return m.Linear, nil
 }
@@ -260,7 +264,9 @@ const sampleValues = 64 << 20
 // survey counts the rows to learn from when the first of the folds is held out, and
 // takes a sample of them to features, if either is needed.
 func (t *training) survey(ctx context.Context, folds int) (*surveyed, error) {
-	if folds == 0 && !t.opts.Learner.searches() {
+	// Weights to begin with have brought their scale of the targets.
+	scales := t.target.Grid != nil && t.opts.Learner.Init == ""
+	if folds == 0 && !t.opts.Learner.searches() && !scales {
 		return &surveyed{rows: t.counts.Used}, nil
 	}
 	sum, err := t.surveyRows(ctx, folds, 0)
@@ -271,10 +277,26 @@ func (t *training) survey(ctx context.Context, folds int) (*surveyed, error) {
 	if s.rows, err = t.learnedFrom(sum, folds); err != nil {
 		return nil, err
 	}
-	if t.opts.Learner.searches() {
-		s.sample, err = t.sampled(sum)
+	was := t.target.Grid
+	if scales {
+		x, n, d := sum.Sample()
+		targets := make([]float32, n)
+		for i := range targets {
+			targets[i] = x[(i+1)*d-1]
+		}
+		t.target.Grid = spreadGrid(targets, *was)
 	}
-	return s, err
+	if t.opts.Learner.searches() {
+		if s.sample, err = t.sampled(sum); err != nil {
+			return nil, err
+		}
+		if scales {
+			for i, y := range s.sample.Y {
+				s.sample.Y[i] = t.target.Grid.Scaled(was.Mid() + float64(was.Half()*float64(y)))
+			}
+		}
+	}
+	return s, nil
 }
 
 // learnedFrom returns how many rows a survey left to learn from, unless they are all, or

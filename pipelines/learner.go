@@ -20,7 +20,7 @@ import (
 type LearnerOptions struct {
 	Name    string   // one of Learners
 	Loss    string   // of learners in rounds; "" is the learner's own
-	Epsilon float64  // of the losses huber and epsilon_insensitive; 0 is loss.DefaultEpsilon
+	Epsilon float64  // of the losses huber and epsilon_insensitive; in units of the targets' spread; 0 is 0.1
 	Weights []string // of classes: "balanced" alone, or NAME=WEIGHT each; the others weigh 1
 
 	Bias   float64 // of svm: value of the constant feature; 0 is no intercept

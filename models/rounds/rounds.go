@@ -79,8 +79,8 @@ type Threaded interface {
 type Block struct {
 	N, D int
 	Phi  []float32 // row-major N×D: features
-	// Y has length N: the index of the class, or a target, scaled to [−1, 1] by the
-	// range of the data.
+	// Y has length N: the index of the class, or a target, less the median and in units of
+	// the spread of the data.
 	Y []float32
 	// Held says that the rows are held out: they are scored, and nothing is learned
 	// from them.

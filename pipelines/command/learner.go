@@ -14,7 +14,7 @@ import (
 func registerLearner(fs *pflag.FlagSet, o *pipelines.LearnerOptions) {
 	fs.StringVar(&o.Name, "learner", "ridge", "Learner: ridge (least squares, in one pass); in rounds over the data: svm (dual coordinate ascent, with a certificate), sgd (mini-batches, for many features and softmax).")
 	fs.StringVar(&o.Loss, "loss", "", "Loss of a learner in rounds: for classes "+strings.Join(loss.Names(true), ", ")+"; for numbers "+strings.Join(loss.Names(false), ", ")+". Default: hinge or epsilon_insensitive for svm, softmax or squared for sgd.")
-	fs.Float64Var(&o.Epsilon, "epsilon", 0, "Of the losses huber and epsilon_insensitive: the half width of the zone around the target, on targets scaled to [-1, 1]; 0 is 0.05.")
+	fs.Float64Var(&o.Epsilon, "epsilon", 0, "Of the losses huber and epsilon_insensitive: the half width of the zone around the target, in units of the targets' spread: the distance of their quartiles over 1.349, which is the standard deviation of normal targets; 0 is 0.1.")
 	fs.StringSliceVar(&o.Weights, "class_weight", nil, "Weights of classes in the loss: balanced, or NAME=WEIGHT with commas between.")
 	fs.Float64Var(&o.Bias, "bias", svm.DefaultBias, "Of svm: value of the constant feature whose weight is the intercept, which is regularised with the other weights; 0 is no intercept.")
 	fs.IntVar(&o.Passes, "passes", 0, "Of svm: most passes over the rows in memory between two looks at all of them; 0 chooses.")
