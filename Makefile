@@ -3,7 +3,7 @@
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 FUZZTIME    = 60s
-GCSTESTS    = InABucket|OfTheStorage|OneOfManyRuns|WhileItPublishes|ReplacedInMidRun|StorageHasFailed|TenThousand
+GCSTESTS    = InABucket|OfTheStorage|OneOfManyRuns|WhileItPublishes|ReplacedInMidRun|StorageHasFailed|ThousandsOf
 
 .DEFAULT_GOAL := help
 
@@ -24,6 +24,11 @@ demo: build ## generate data, train on them, score the model and print where it 
 test: ## run the tests
 	go test -timeout 20m ./...
 	cd deploy && go test ./...
+
+test-long: ## run the tests with each campaign as a whole: all kills, all ways to run a job, 10,000 files (about half an hour)
+	BOCHNER_LONG=1 go test -count 1 -timeout 60m ./...
+
+.PHONY: test-long
 
 test-honest: ## every kernel and learner on labels of a coin: no held-out figure may know them (a few minutes)
 	BOCHNER_HONEST=1 go test -count 1 -timeout 30m -run CoinFlips ./pipelines

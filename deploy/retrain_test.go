@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	program = filepath.Join(dir, "bochner")
-	build := exec.Command("go", "build", "-o", program, "./pipelines/bochner")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "./pipelines/bochner")
 	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
 	code := 1
 	if out, err := build.CombinedOutput(); err != nil {

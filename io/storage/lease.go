@@ -108,10 +108,12 @@ func (g *gcs) watch(ctx context.Context, o object) (*gcstorage.Conditions, error
 		var by owner
 		held := json.Unmarshal([]byte(a.Metadata[ownerKey]), &by) == nil
 		switch {
-		case !held, by.gone(), time.Since(since) > g.leases.stale:
+		case !held, by.gone():
 			return &gcstorage.Conditions{GenerationMatch: a.Generation}, nil
-		case first != 0 && first != a.Generation:
+		case first != 0 && first != a.Generation: // however long the watcher itself was stopped
 			return nil, busy(by)
+		case time.Since(since) > g.leases.stale:
+			return &gcstorage.Conditions{GenerationMatch: a.Generation}, nil
 		}
 		first = a.Generation
 		if err := sleep(ctx, g.leases.renew/8); err != nil {

@@ -101,7 +101,7 @@ func TestDescentConverges(t *testing.T) {
 }
 
 func TestThreadsDoNotChangeADescent(t *testing.T) {
-	dim := 600
+	dim := 300
 	if testing.Short() {
 		dim = 100
 	}

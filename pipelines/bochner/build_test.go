@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bochner-ml/bochner/internal/gcstest"
 	"github.com/bochner-ml/bochner/internal/prismtest"
 	"github.com/bochner-ml/bochner/pipelines"
 )
@@ -19,12 +20,19 @@ import (
 // binary is the program as users have it: built statically, once for all tests.
 var binary string
 
-// withPrism names this test program where it is to be bochner with a further runner,
-// Beam's prism. Users do not have it: see package prismtest.
-const withPrism = "bochner-with-prism"
+// Names under which this test program is something else, so that nothing more need be
+// linked: bochner with a further runner, Beam's prism, which users do not have (see
+// package prismtest), and the server of local/gcs.
+const (
+	withPrism     = "bochner-with-prism"
+	objectsServer = "gcs"
+)
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == withPrism {
+	switch filepath.Base(os.Args[0]) {
+	case objectsServer:
+		gcstest.Main(os.Args[1:])
+	case withPrism:
 		pipelines.RegisterRunner(pipelines.Runner{Name: "prism", Lanes: prismtest.Lanes, Run: prismtest.Run})
 		failingRunners()
 		main()
@@ -48,11 +56,13 @@ func runTests(m *testing.M) (int, error) {
 		return 0, err
 	}
 	self, err := os.Executable()
-	if err == nil {
-		err = os.Symlink(self, filepath.Join(dir, withPrism))
-	}
 	if err != nil {
 		return 0, err
+	}
+	for _, name := range []string{withPrism, objectsServer} {
+		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
+			return 0, err
+		}
 	}
 	return m.Run(), nil
 }
@@ -60,9 +70,13 @@ func runTests(m *testing.M) (int, error) {
 // buildName names the build of the programs under test.
 const buildName = "build-under-test-1"
 
-// build compiles a main package without cgo.
+// long tells whether the campaigns are run as a whole, not a short part of each.
+func long() bool { return os.Getenv("BOCHNER_LONG") != "" }
+
+// build compiles a main package without cgo, and without tables for debuggers, which
+// are half the work of the linker.
 func build(out, pkg string) error {
-	cmd := exec.Command("go", "build", "-ldflags", "-X github.com/bochner-ml/bochner/transforms.build="+buildName, "-o", out, pkg)
+	cmd := exec.Command("go", "build", "-ldflags", "-s -w -X github.com/bochner-ml/bochner/transforms.build="+buildName, "-o", out, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)

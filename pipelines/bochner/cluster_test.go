@@ -69,7 +69,7 @@ type cluster struct {
 }
 
 var buildBeam = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-o", filepath.Dir(binary)+"/", "github.com/apache/beam/sdks/v2/go/container")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Dir(binary)+"/", "github.com/apache/beam/sdks/v2/go/container")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building Beam's boot program: %w\n%s", err, text)
 	}

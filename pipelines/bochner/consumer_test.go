@@ -29,7 +29,7 @@ func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
 		}
 		write(t, filepath.Join(dir, name), "main.go", read(t, root, "local", "consumer", name, "main.go"))
 	}
-	cmd := exec.Command("go", "build", "-mod=mod", "-o", dir+"/bin/", "./train", "./score")
+	cmd := exec.Command("go", "build", "-mod=mod", "-ldflags=-s -w", "-o", dir+"/bin/", "./train", "./score")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOPROXY=off", "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS"))
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -35,9 +35,10 @@ type cloud struct {
 	api     *httptest.Server
 	key     string // file with the service account's key
 
-	mu   sync.Mutex
-	jobs []*df.Job
-	says map[string][]string // messages by job
+	mu    sync.Mutex
+	jobs  []*df.Job
+	says  map[string][]string // messages by job
+	asked int                 // times that a driver asked for a job
 	// run does a job that was submitted, and returns its last state and messages.
 	run func(*df.Job) (state string, messages []string)
 }
@@ -80,7 +81,7 @@ func newCloud(t *testing.T) *cloud {
 		}
 		answer(w, list)
 	})
-	mux.HandleFunc("GET "+jobs+"/{id}", func(w http.ResponseWriter, r *http.Request) { c.withJob(w, r, func(*df.Job) {}) })
+	mux.HandleFunc("GET "+jobs+"/{id}", func(w http.ResponseWriter, r *http.Request) { c.withJob(w, r, func(*df.Job) { c.asked++ }) })
 	mux.HandleFunc("PUT "+jobs+"/{id}", func(w http.ResponseWriter, r *http.Request) {
 		var asked df.Job
 		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {

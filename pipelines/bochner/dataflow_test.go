@@ -213,10 +213,17 @@ func TestAnInterruptedDriverCancelsItsJob(t *testing.T) {
 	case <-running:
 	case r := <-done:
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
-	case <-time.After(time.Minute):
-		t.Fatal("no job was submitted")
 	}
-	time.Sleep(200 * time.Millisecond) // for the answer to arrive
+	for asked := false; !asked; { // the driver has the answer, and follows the job
+		select {
+		case r := <-done:
+			t.Fatalf("exit code %d\n%s", r.code, r.stderr)
+		case <-time.After(time.Millisecond):
+			c.mu.Lock()
+			asked = c.asked > 0
+			c.mu.Unlock()
+		}
+	}
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

@@ -32,10 +32,8 @@ func choreData(t *testing.T, rows string) (dir string) {
 	return dir
 }
 
-// Numbers of rows with which a job takes about as long.
 const (
-	halfSecond  = "100000"
-	someTenths  = "40000"
+	someTenths  = "40000"                // rows with which a job takes some tenths of a second
 	shardOfRows = "--shard_bytes=250000" // about 10,000 rows
 )
 
@@ -177,9 +175,14 @@ func (c *chore) resume(t *testing.T, when string) string {
 	return r.stderr
 }
 
-// survives kills the job at n moments spread over its time.
-func (c *chore) survives(t *testing.T, n int) {
+// survives kills the job at moments spread over its time: few of them, or all in the
+// long form of the tests.
+func (c *chore) survives(t *testing.T, few, all int) {
 	t.Helper()
+	n := few
+	if long() {
+		n = all
+	}
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	took := c.took
 	killed, found, tries := 0, 0, 0
@@ -209,19 +212,19 @@ func (c *chore) survives(t *testing.T, n int) {
 
 func TestKilledAtAnyMomentAModelIsWholeOrAbsent(t *testing.T) {
 	t.Parallel()
-	training(t, choreData(t, halfSecond), "--threads", "1").survives(t, 20)
+	training(t, choreData(t, someTenths), "--threads", "1").survives(t, 4, 20)
 }
 
 func TestKilledAtAnyMomentPredictionsAreWholeOrAbsent(t *testing.T) {
 	t.Parallel()
-	predicting(t, choreData(t, halfSecond), "--threads", "1").survives(t, 20)
+	predicting(t, choreData(t, someTenths), "--threads", "1").survives(t, 4, 20)
 }
 
 func TestKilledAtAnyMomentOnPrism(t *testing.T) {
 	t.Parallel()
 	dir := choreData(t, someTenths)
-	training(t, dir, "--runner", "prism", "--lanes", "2").survives(t, 4)
-	predicting(t, dir, "--runner", "prism", "--lanes", "2").survives(t, 4)
+	training(t, dir, "--runner", "prism", "--lanes", "2").survives(t, 2, 8)
+	predicting(t, dir, "--runner", "prism", "--lanes", "2").survives(t, 1, 8)
 }
 
 // kill kills a run as soon as a file is in its work directory.

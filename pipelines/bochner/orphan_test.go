@@ -40,7 +40,10 @@ func TestAWorkerEndsWithItsParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2500 * time.Millisecond)
+	if _, err := server.Accept(); err != nil { // the worker has begun
+		t.Fatal(err)
+	}
+	time.Sleep(1100 * time.Millisecond) // it looks for its parent every second
 	if err := syscall.Kill(worker, 0); err != nil {
 		t.Fatalf("the worker did not wait for its runner: %v", err)
 	}

@@ -39,7 +39,7 @@ func TestACalibratedModelIsTheSameByteForByte(t *testing.T) {
 	}{
 		"ridge, a path": {[]string{"--lambda", "1e-6,1e-3", "--calibrate", "isotonic"}, slices.Concat(variants, []variant{order})},
 		"ridge":         {[]string{"--lambda", "1e-4", "--calibrate", "platt"}, slices.Concat(variants[:4], []variant{order}, mixtures)},
-		"svm":           {[]string{"--learner", "svm", "--rounds", "3", "--lambda", "1e-3", "--calibrate", "platt"}, steady()},
+		"svm":           {[]string{"--learner", "svm", "--rounds", "3", "--lambda", "1e-3", "--calibrate", "platt"}, steadyMixtures},
 	}
 	for name, learner := range learners {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,10 @@ func TestWhatIsFoundOutAboutProbabilitiesIsTheSameByteForByte(t *testing.T) {
 		return strings.Join(lines, "")
 	}
 	plain := bytesOf(variant{})
-	for _, v := range variants {
+	for _, v := range mixtures {
+		if v.cut.shuffled {
+			continue
+		}
 		if bytesOf(v) != plain {
 			t.Errorf("%s: other probabilities", v.name)
 		}
@@ -204,7 +207,7 @@ func TestKilledAtAnyMomentACalibrationGoesOn(t *testing.T) {
 	undisturbed(t, &chore{dir: dir, out: "model", args: []string{
 		"train", "--data", "data.csv", "--label", "y", "--features", "256", "--lambda", "1e-4", "--calibrate", "platt",
 		"--model", "model", "--threads", "1",
-	}}).survives(t, 10)
+	}}).survives(t, 2, 10)
 }
 
 // The softmax of the scores of ridge has the calibration error 0.075 and the log loss
