@@ -47,7 +47,7 @@ func TestShardsThatAreOpenedAheadReadTheSame(t *testing.T) {
 		"cifar": {Data: []string{write(t, dir, "c1", cifar(300, 1)), write(t, dir, "c2", cifar(3, 1))}},
 	} {
 		d := open(t, o)
-		for _, size := range []int64{3000, 100_000, 1 << 30} {
+		for _, size := range []int64{10_000, 100_000, 1 << 30} {
 			shards := d.Shards(size)
 			for _, label := range []Label{nil, token} {
 				want, wantReports := readAll(d, shards, label, Place)

@@ -15,7 +15,7 @@ func TestSeparateWorkersLearnFeatures(t *testing.T) {
 	c := newCluster(t)
 	dir := t.TempDir()
 	data := generated(t, "windmill", 700).write(t, cut{files: 3})
-	args := slices.Concat([]string{"train", "--kernel", "learned", "--lambda", "1e-4"}, fewChains, []string{"--features", "8", "--take", "4", "--steps", "3"}, data)
+	args := slices.Concat([]string{"train", "--kernel", "learned", "--lambda", "1e-4", "--folds", "1"}, fewChains, []string{"--features", "8", "--take", "4", "--steps", "3"}, data)
 	must(t, dir, append(args, "--model", "here")...)
 	args = append(args, "--model", "there", "--lanes", "3", "--rounds_per_job", "20")
 	if r := runCommand(t, c.job(dir, args...)); r.code != 0 {
