@@ -20,7 +20,7 @@ const MaxPartitions = 1 << 14
 // edited, with the checksum made anew, is refused here and does not reach a loop
 // or an allocation.
 func (m *Manifest) checkRanges() error {
-	if err := m.Learner.check(); err != nil {
+	if err := m.Learner.check(m.Rows.Used); err != nil {
 		return fmt.Errorf("learner: %w", err)
 	}
 	if c := m.Learner.Course; c != nil {
@@ -37,7 +37,7 @@ func (m *Manifest) checkRanges() error {
 	return m.Profile.check(m.Rows.Used)
 }
 
-func (l *Learner) check() error {
+func (l *Learner) check(used int64) error {
 	switch {
 	case l.Kind == "":
 		return errors.New("no kind")
@@ -47,7 +47,7 @@ func (l *Learner) check() error {
 		return fmt.Errorf("%d folds", l.Folds)
 	}
 	for _, row := range l.Table {
-		if err := checkRow(row); err != nil {
+		if err := checkRow(row, used); err != nil {
 			return err
 		}
 	}
@@ -59,9 +59,12 @@ func (l *Learner) check() error {
 	return nil
 }
 
-func checkRow(r ridge.Row) error {
+func checkRow(r ridge.Row, used int64) error {
 	if !(r.Lambda >= 0) || !(r.MSE >= 0) || !(r.StdErr >= 0) || !(r.Train >= 0) || r.Folds < 0 {
 		return fmt.Errorf("lambda %g: errors %g ± %g and %g of %d folds; want 0 or more", r.Lambda, r.MSE, r.StdErr, r.Train, r.Folds)
+	}
+	if r.HeldRows < 0 || r.HeldRows > used || r.HeldErrors < 0 || r.HeldErrors > r.HeldRows || !(r.HeldMSE >= 0) || !(r.FoldMSE >= 0) {
+		return fmt.Errorf("lambda %g: %d errors of %d rows held out of %d, squares %g and %g", r.Lambda, r.HeldErrors, r.HeldRows, used, r.HeldMSE, r.FoldMSE)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package pipelines
 import (
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
 )
 
 // foldOf is the fold of a row among k: that of its hash under the seed with the
@@ -84,6 +86,108 @@ func TestHeldOutErrorIsThatOfTrainingAgainWithoutTheFold(t *testing.T) {
 			}
 			if row.Folds != folds || !(row.MSE > 0) {
 				t.Errorf("%+v", row)
+			}
+		}
+	}
+}
+
+// scored returns how many rows a model assigns another class than their own, and its mean
+// squared error, for classes that of their codes.
+func scored(t *testing.T, m *models.Model, lines []string) (wrong int64, mse float64) {
+	t.Helper()
+	_, out := m.Map.Dims()
+	phi, scores, targets, class := make([]float32, out), make([]float32, m.Linear.K), make([]float64, m.Linear.K), make([]int32, 1)
+	for _, line := range lines {
+		x, label := parse(t, line)
+		m.Map.Apply(phi, x, 1)
+		m.Linear.Scores(scores, phi, 1)
+		m.Targets(targets, scores)
+		var want []float64
+		if v := m.Manifest.Vocabulary; v != nil {
+			truth, _ := v.Index([]byte(label))
+			want = slices.Repeat([]float64{-1}, m.Linear.K)
+			want[truth] = 1
+			if m.Linear.Classes(class, scores, 1); int(class[0]) != truth {
+				wrong++
+			}
+		} else {
+			y, err := strconv.ParseFloat(label, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = []float64{y}
+		}
+		for c, v := range want {
+			mse += (targets[c] - v) * (targets[c] - v) / float64(len(lines))
+		}
+	}
+	return wrong, mse
+}
+
+// The errors of rows held out in the table are those of a model that was trained without
+// them and predicts them: of classes exactly, of numbers as far as their grid, which is
+// that of other rows, rounds them alike.
+func TestScoredErrorsAreThoseOfPredictions(t *testing.T) {
+	const folds, seed = 4, 3
+	for set, tolerance := range map[string]float64{"moons": 1e-9, "friedman": 1e-3} {
+		lines := made(t, set, 300, 1)
+		o := TrainOptions{Grid: "8",
+			MapOptions: MapOptions{Scale: []string{"none"}, Kernel: KernelOptions{Width: "1", Features: 64}, Seed: seed},
+			Lambda:     LambdaOptions{Path: []float64{1e-8, 1e-2}, Folds: folds},
+		}
+		together, _ := trained(t, lines, o)
+		train, held := []string{lines[0]}, []string(nil)
+		for _, line := range lines[1:] {
+			if x, _ := parse(t, line); foldOf(seed, x, folds) == 0 {
+				held = append(held, line)
+			} else {
+				train = append(train, line)
+			}
+		}
+		var errors int64
+		for i, row := range together.Path {
+			alone := o
+			alone.Lambda = LambdaOptions{Path: together.Lambdas()[i : i+1]}
+			_, m := trained(t, train, alone)
+			wrong, mse := scored(t, m, held)
+			if row.HeldRows != int64(len(held)) || row.HeldErrors != wrong || !(math.Abs(row.HeldMSE-mse) <= tolerance*mse) {
+				t.Errorf("%s, lambda %g: %d errors of %d rows, mse %.12g; trained again without them: %d of %d, %.12g",
+					set, row.Lambda, row.HeldErrors, row.HeldRows, row.HeldMSE, wrong, len(held), mse)
+			}
+			errors += wrong
+		}
+		if set == "moons" {
+			if errors == 0 {
+				t.Error("no errors: the test sees nothing")
+			}
+			continue
+		}
+		// At the smaller λ rounding to 8 bits shows.
+		if row := together.Path[0]; math.Abs(row.HeldMSE-row.FoldMSE) < 1e-4*row.HeldMSE {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
+	for _, c := range []struct {
+		row        ridge.Row
+		regression bool
+		want       []string // nil for no note
+	}{
+		{ridge.Row{MSE: 1, Rounding: 0.009}, false, nil},
+		{ridge.Row{MSE: 1, Rounding: 0.02}, false, []string{"is about 0.02 less"}},
+		{ridge.Row{MSE: 1, Rounding: 0.02, HeldRows: 1234, FoldMSE: 4.02, HeldMSE: 4}, false, nil},
+		{ridge.Row{MSE: 1, HeldRows: 1234, FoldMSE: 9, HeldMSE: 4}, false, []string{"mse", "1,234 rows", "is 4,", "is 9 of"}},
+		{ridge.Row{MSE: 1, HeldRows: 1234, FoldMSE: 9, HeldMSE: 4}, true, []string{"RMSE", "is 2,", "is 3 of"}},
+	} {
+		note := roundingNote(c.row, c.regression)
+		if (note == nil) != (c.want == nil) {
+			t.Errorf("%+v: %q", c.row, note)
+		}
+		for _, word := range c.want {
+			if !strings.Contains(note[0], word) {
+				t.Errorf("%+v: %q is not in %q", c.row, word, note)
 			}
 		}
 	}

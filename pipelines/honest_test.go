@@ -129,6 +129,14 @@ func judge(t *testing.T, r *TrainResult, m *models.Model, n int) {
 			continue
 		}
 		judged++
+		if row.HeldRows > 0 {
+			e := float64(row.HeldErrors) / float64(row.HeldRows)
+			if se := 0.5 / math.Sqrt(float64(row.HeldRows)); math.Abs(e-0.5) > 4*se {
+				t.Errorf("lambda %g: held-out error %.2f ± %.2f %% of labels that nobody can know", row.Lambda, 100*e, 100*se)
+			}
+		} else {
+			t.Errorf("lambda %g: no row held out was scored", row.Lambda)
+		}
 		// Scores s for codes ±1 that nobody can know have the squared error 2(1 + s²) in
 		// the mean over rows, give or take 4s/√rows.
 		rows := float64(n)

@@ -113,8 +113,10 @@ func (o TrainOptions) memory(f facts, engine Engine, lanes int) Memory {
 	if o.learns() {
 		o.learningMemory(&m, f)
 	}
+	trials, more := o.trialMemory(f, engine.Threads, lanes)
+	m.Solve += more
 	if engine.inProcess() {
-		most := max(m.Profile, decide, standing+max(int64(lanes)*m.Worker, m.Solve, publish, calibrate))
+		most := max(m.Profile, decide, standing+max(int64(lanes)*m.Worker, m.Solve, publish, calibrate, trials))
 		m.Peak = withRoom(most)
 	} else {
 		m.Peak = withRoom(max(2*columnBytes*dim+content, decide, publish))

@@ -131,6 +131,9 @@ func (o TrainOptions) sums() int {
 func (p *Plan) ridge(o TrainOptions) {
 	lambda, folds := o.Lambda.path(1)
 	p.Lambdas, p.Folds, p.Passes, p.jobs, p.how = len(lambda), folds, 2, 2, "one to look it over, one to train"
+	if folds > 1 {
+		p.Passes, p.jobs, p.how = 3, 3, p.how+", one to score rows held out"
+	}
 }
 
 // inRounds plans the fit of a learner in rounds.

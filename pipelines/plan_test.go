@@ -29,7 +29,7 @@ func planned(t *testing.T, lines int, features int) *Plan {
 
 func TestPlansSayWhatTrainingTakes(t *testing.T) {
 	p := planned(t, 2000, 512)
-	if p.Rows != 2000 || !p.Exact || !p.Whole || p.Outputs != 2 || p.Files != 1 || p.Columns != 2 || p.Format != dataset.CSV || p.Passes != 2 || p.Lanes != 1 {
+	if p.Rows != 2000 || !p.Exact || !p.Whole || p.Outputs != 2 || p.Files != 1 || p.Columns != 2 || p.Format != dataset.CSV || p.Passes != 3 || p.Lanes != 1 {
 		t.Errorf("%+v", p)
 	}
 	if p.Lambdas != len(ridge.AutoLambda()) || p.Folds != 5 || p.Features != 512 {
@@ -42,7 +42,7 @@ func TestPlansSayWhatTrainingTakes(t *testing.T) {
 	if least := int64(512 * 512 * 8); p.Solve < least || p.Solve > 8*least {
 		t.Errorf("to solve takes %d bytes", p.Solve)
 	}
-	for _, word := range []string{"2,000, of 2 numbers, 2 classes", "2 over the data", "512 features", "8 values", "5 folds"} {
+	for _, word := range []string{"2,000, of 2 numbers, 2 classes", "3 over the data", "512 features", "8 values", "5 folds"} {
 		if !strings.Contains(text(t, p), word) {
 			t.Errorf("%q is not in\n%s", word, text(t, p))
 		}

@@ -66,6 +66,9 @@ func (p *Plan) cluster(e Engine, dim int64) *ClusterPlan {
 	features := float64(p.Features)
 	read := float64(p.Passes) * float64(p.Bytes) / c.Rates.Read
 	fold := float64(p.Rows) * features * (2*float64(dim)/c.Rates.Map + (features+1)/2/c.Rates.Gram)
+	if p.Folds > 1 {
+		fold += float64(p.Rows) / float64(p.Folds) * features * 2 * float64(dim) / c.Rates.Map // rows held out, once more
+	}
 	if p.Learner != "ridge" {
 		// Each pass maps the rows, scores them and learns from them.
 		fold = float64(p.maps) * float64(p.Rows) * features * 2 * float64(dim+2*int64(p.Outputs)) / c.Rates.Map

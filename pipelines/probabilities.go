@@ -52,7 +52,7 @@ func (t *training) calibrate(ctx context.Context, held scorer, folds int) error 
 	defer t.progress.done()
 	pass := &transforms.Pass{
 		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Held: folds, Copies: t.dealt(folds),
-		Calibrate: &transforms.Calibrate{Recipe: t.recipe.sealed, Outputs: t.outputs(), Weights: held.file, SHA256: held.sum},
+		HeldOut: &transforms.HeldOut{Recipe: t.recipe.sealed, Outputs: t.outputs(), Weights: held.file, SHA256: held.sum},
 	}
 	var counts calibrate.Counts
 	if _, _, err := t.scanSum(ctx, pass, "calibrate", &counts, transforms.Calibrations); err != nil {

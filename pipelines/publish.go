@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -156,6 +157,9 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "lambda    %g\n", r.Lambda)
 	default:
 		by := fmt.Sprintf("the held-out error of %d folds", r.folds)
+		if r.Task == models.Classification {
+			by = fmt.Sprintf("the held-out mse of %d folds", r.folds)
+		}
 		if r.Path[0].Folds == 1 && r.folds > 1 { // features were found from the others
 			by = "the error of rows that were held out, " + partWords(r.folds)
 		}
@@ -210,17 +214,22 @@ func edge(path []ridge.Row, chosen float64) string {
 }
 
 // writePath prints what cross-validation found about each λ. Errors of targets are in
-// their units. Those of classes are squares that ridge makes small, of scores that
-// should be 1 for the row's class and −1 for the others: they order values of λ, and
-// are no shares of rows.
+// their units. Those of classes are the share of rows of one fold that get another class
+// than their own, and squares that ridge makes small, of scores that should be 1 for
+// the row's class and −1 for the others: these order values of λ.
 func writePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	numbers := task == models.Regression
+	scored := !numbers && slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldRows > 0 })
 	none := "-\t-\t-\t-"
-	if numbers {
+	switch {
+	case numbers:
 		none += "\t-"
 		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± se\tR²\ttraining RMSE\tfolds\t\t\n")
-	} else {
+	case scored:
+		none += "\t-\t-"
+		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\theld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n")
+	default:
 		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n")
 	}
 	for _, row := range path {
@@ -241,13 +250,20 @@ func writePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 		if row.Folds > 1 {
 			se = fmt.Sprintf("%.2g", stdErr)
 		}
-		fmt.Fprintf(tw, "\t%g\t%.6g\t%s\t", row.Lambda, held, se)
+		fmt.Fprintf(tw, "\t%g\t", row.Lambda)
+		if scored {
+			fmt.Fprintf(tw, "%.2f %%\t%s\t", 100*float64(row.HeldErrors)/float64(max(1, row.HeldRows)), score.PercentInterval(row.HeldErrors, row.HeldRows))
+		}
+		fmt.Fprintf(tw, "%.6g\t%s\t", held, se)
 		if numbers {
 			fmt.Fprintf(tw, "%.4f\t", row.R2)
 		}
 		fmt.Fprintf(tw, "%.6g\t%d\t%s\t\n", training, row.Folds, mark)
 	}
 	tw.Flush()
+	if i := slices.IndexFunc(path, func(r ridge.Row) bool { return r.HeldRows > 0 }); scored {
+		fmt.Fprintf(w, "          errors are of %s rows of one fold, as the model without them predicts\n", groups(path[i].HeldRows))
+	}
 }
 
 func (c Counts) String() string {

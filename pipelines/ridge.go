@@ -26,7 +26,15 @@ func (t *training) fitRidge(ctx context.Context) error {
 	}
 	if fine := t.fine(); t.opts.Grid != "8" && steps != fine && t.atFloor(t.learner.Lambda) && t.again() {
 		t.progress.note("lambda %g is too small for features rounded to %s; adding up again on a grid of %s", t.learner.Lambda, gridText(steps), gridText(fine))
-		return t.fitRidgeOn(ctx, fine)
+		if err := t.fitRidgeOn(ctx, fine); err != nil {
+			return err
+		}
+	}
+	if err := t.scoreTrials(ctx); err != nil {
+		return err
+	}
+	if t.opts.Calibrate != "" {
+		return t.calibrate(ctx, t.held, t.opts.parts())
 	}
 	return nil
 }
@@ -49,9 +57,6 @@ func (t *training) fitRidgeOn(ctx context.Context, steps int) error {
 		return err
 	}
 	t.learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table, Steps: steps}
-	if fold.Held {
-		return t.calibrate(ctx, t.held, cut)
-	}
 	return nil
 }
 
@@ -89,6 +94,7 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 		Dir: storage.Join(t.work.dir, "parts"), Reports: t.work.file("fold.reports", program(), pass),
 		Sum: t.work.file("sum.jsonl", program(), pass), Fit: t.work.file("fit.json", program(), pass),
 		Weights: t.work.file("weights.safetensors", program(), pass), Held: t.work.file("held.safetensors", program(), pass),
+		Trials: t.work.file("trials.safetensors", program(), pass),
 	}
 	failed := t.runFold(ctx, pass, st)
 	lines, err := readReports[transforms.FoldReport](ctx, st.Reports)
@@ -121,7 +127,8 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 	if fit, err = t.loadFit(ctx, st, max(shape.Outputs, fold.Components)); err != nil {
 		return fit, err
 	}
-	t.held, t.floor = scorer{st.Held, fit.HeldSHA256}, fit.Floor
+	t.firstRows = fit.FirstRows
+	t.held, t.trials, t.floor = scorer{st.Held, fit.HeldSHA256}, scorer{st.Trials, fit.TrialsSHA256}, fit.Floor
 	if counts.Used != t.counts.Used || fit.Rows != counts.Used {
 		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were added up", t.counts.Used, counts.Used, fit.Rows)
 	}
@@ -189,6 +196,9 @@ func (t *training) fitted(ctx context.Context, st transforms.State) (bool, error
 	err = transforms.CheckWeights(ctx, st.Weights, fit.WeightsSHA256)
 	if err == nil && fit.HeldSHA256 != "" {
 		err = transforms.CheckWeights(ctx, st.Held, fit.HeldSHA256)
+	}
+	if err == nil && fit.TrialsSHA256 != "" {
+		err = transforms.CheckWeights(ctx, st.Trials, fit.TrialsSHA256)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // What is printed about each λ is in the units of the targets: RMSE and R², as evaluate
@@ -57,7 +58,21 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	if r, err = Train(ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	if printed := text(t, r); !strings.Contains(printed, "held-out mse of ±1 codes") || r.Path[0].R2 != 0 {
+	if printed := text(t, r); !strings.Contains(printed, "held-out mse of ±1 codes") || !strings.Contains(printed, "held-out error") || r.Path[0].R2 != 0 {
 		t.Errorf("%+v\n%s", r.Path, printed)
+	}
+	printed = text(t, r)
+	for _, row := range r.Path {
+		rate := fmt.Sprintf("%.2f %%", 100*float64(row.HeldErrors)/float64(row.HeldRows))
+		if !strings.Contains(printed, rate) || !strings.Contains(printed, score.PercentInterval(row.HeldErrors, row.HeldRows)) || row.HeldRows == 0 {
+			t.Errorf("lambda %g: %s is not in\n%s", row.Lambda, rate, printed)
+		}
+	}
+	// Tables of models that were made before rows were scored have no such column.
+	for i := range r.Path {
+		r.Path[i].HeldRows, r.Path[i].HeldErrors, r.Path[i].HeldMSE = 0, 0, 0
+	}
+	if printed = text(t, r); strings.Contains(printed, "held-out error\t") || strings.Contains(printed, "95 %") {
+		t.Error(printed)
 	}
 }

@@ -170,8 +170,11 @@ type training struct {
 	linear  *models.Linear
 	learner models.Learner // how it was fitted
 	held    scorer         // of rows held out, of a training by sums that calibrates
-	chances *models.Probabilities
-	floor   float64 // the λ that rounding features to the grid of their sums acts like
+	trials  scorer         // of rows held out, of a training by sums: that of each λ tried
+	// firstRows is how many rows were held out of the trials.
+	firstRows int64
+	chances   *models.Probabilities
+	floor     float64 // the λ that rounding features to the grid of their sums acts like
 	// kept are further files of the model directory.
 	kept    []storage.File
 	history []rounds.Report // of a learner in rounds

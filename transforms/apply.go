@@ -51,9 +51,9 @@ type applied struct {
 	class   []int32   // n; nil for a model of numbers
 }
 
-// apply returns what the model says of a block's rows. It is the applier's until the
-// next call.
-func (a *applier) apply(b *rows.Block) applied {
+// score returns the scores of a block's rows, n×K. They are the applier's until the next
+// call.
+func (a *applier) score(b *rows.Block) []float32 {
 	k := a.model.Linear.K
 	a.scores = grow(a.scores, b.N*k)
 	// Maps of many features take fewer rows at a time.
@@ -63,6 +63,14 @@ func (a *applier) apply(b *rows.Block) applied {
 		a.phi = applyMap(a.model.Map, a.phi, b.X[at*in:], n, a.threads)
 		a.model.Linear.Scores(a.scores[at*k:], a.phi, n)
 	}
+	return a.scores
+}
+
+// apply returns what the model says of a block's rows. It is the applier's until the
+// next call.
+func (a *applier) apply(b *rows.Block) applied {
+	k := a.model.Linear.K
+	a.score(b)
 	if !a.model.Classifies() {
 		a.targets = grow(a.targets, b.N*k)
 		a.model.Targets(a.targets, a.scores)

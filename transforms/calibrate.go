@@ -8,7 +8,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 )
 
@@ -26,49 +25,21 @@ func Calibrations(s beam.Scope, sc Scan) (counts, reports beam.PCollection) {
 	return mergeSums(s, calibrationSum, sums), reports
 }
 
-// heldOut holds the model that scores the rows held out, by its pass.
-var heldOut = newCache(1, func(ctx context.Context, pass string) (*models.Model, error) {
-	p, err := loadPass(ctx, pass)
-	if err != nil {
-		return nil, err
-	}
-	m, err := openMap(ctx, p.Calibrate.Recipe)
-	if err != nil {
-		return nil, err
-	}
-	_, dim := m.Dims()
-	linear, err := LoadWeights(ctx, p.Calibrate.Weights, p.Calibrate.SHA256, p.Calibrate.Outputs, dim)
-	if err != nil {
-		return nil, err
-	}
-	return &models.Model{Manifest: &models.Manifest{Task: models.Classification}, Linear: linear, Map: m}, nil
-})
-
 type calibrateFn struct{ Scan Scan }
 
 func (f *calibrateFn) ProcessElement(ctx context.Context, lane int, emit, report func([]byte)) error {
 	return f.Scan.sum(ctx, lane, emit, report, func(p *Pass) (tally, error) {
-		m, err := heldOut.get(ctx, f.Scan.Pass)
+		h, err := newHeldScorer(ctx, f.Scan, p)
 		if err != nil {
 			return tally{}, err
 		}
-		a := &applier{model: m, threads: f.Scan.Threads}
-		counts := calibrate.NewCounts(p.Calibrate.Outputs)
-		var hashes []uint64
-		var held rows.Block
-		dealer := p.dealer()
-		return tally{counts, p.Target.Label(), func(s dataset.Shard, b *rows.Block) (err error) {
-			if hashes, err = dealer.Hashes(hashes[:0], place(s), b); err != nil {
+		counts := calibrate.NewCounts(p.HeldOut.Outputs)
+		return tally{counts, p.Target.Label(), func(s dataset.Shard, b *rows.Block) error {
+			scores, y, err := h.of(s, b)
+			if err != nil {
 				return err
 			}
-			held.Reset(b.D)
-			for i, h := range hashes {
-				if h%uint64(p.Held) == 0 {
-					held.X, held.Y = append(held.X, b.Row(i)...), append(held.Y, b.Y[i])
-					held.N++
-				}
-			}
-			return counts.Add(finiteRows(a.apply(&held).scores, held.Y))
+			return counts.Add(finiteRows(scores, y))
 		}}, nil
 	})
 }

@@ -62,8 +62,8 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 	count := func(size int64, lanes int, sum string) (*calibrate.Counts, error) {
 		p := &Pass{
 			Data: *d, Shards: d.Shards(size), Mode: dataset.Stop, Seed: seed, Held: k,
-			Target:    &Target{Classes: rows.NewVocabulary([]string{"0", "1"})},
-			Calibrate: &Calibrate{Recipe: recipe, Outputs: 2, Weights: weights, SHA256: sum},
+			Target:  &Target{Classes: rows.NewVocabulary([]string{"0", "1"})},
+			HeldOut: &HeldOut{Recipe: recipe, Outputs: 2, Weights: weights, SHA256: sum},
 		}
 		uri, err := p.Store(ctx, dir)
 		if err != nil {

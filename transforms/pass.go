@@ -44,13 +44,13 @@ type Pass struct {
 
 	Target   *Target   `json:"target,omitempty"`   // how labels become numbers; nil where they are not read
 	Fold     *Fold     `json:"fold,omitempty"`     // of a ridge pass
-	Held     int       `json:"held,omitempty"`     // of a survey or a calibration: folds, the first of which is held out
+	Held     int       `json:"held,omitempty"`     // of a survey, a calibration or trials: folds, the first of which is held out
 	Sample   int       `json:"sample,omitempty"`   // of a survey: rows of its sample, however long; 0 is that of a profile
 	Learn    *Learn    `json:"learn,omitempty"`    // of a round
 	Predict  *Predict  `json:"predict,omitempty"`  // of a pass that applies a model
 	Features *Features `json:"features,omitempty"` // of a pass that writes features
 
-	Calibrate *Calibrate `json:"calibrate,omitempty"` // of a pass that counts scores of rows held out
+	HeldOut *HeldOut `json:"held_out,omitempty"` // of a pass that scores rows held out
 
 	Count *Count `json:"count,omitempty"` // of a pass that counts repeated rows
 	// Copies says which rows are dealt to folds copy by copy; nil if none are.
@@ -110,12 +110,14 @@ type Predict struct {
 	Lines         bool `json:"lines,omitempty"` // the line of each row; shards are whole files then
 }
 
-// Calibrate is the state of a pass that counts scores of rows held out.
-type Calibrate struct {
+// HeldOut is the state of a pass that scores rows held out, by weights that were fitted
+// without them.
+type HeldOut struct {
 	Recipe  features.Sealed `json:"recipe"`
-	Outputs int             `json:"outputs"` // classes
-	Weights string          `json:"weights"` // file, as StoreWeights writes it
-	SHA256  string          `json:"sha256"`  // of it
+	Outputs int             `json:"outputs"`        // of a fit
+	Fits    int             `json:"fits,omitempty"` // whose weights stand in the file, one after the other; 0 is 1
+	Weights string          `json:"weights"`        // file, as StoreWeights writes it
+	SHA256  string          `json:"sha256"`         // of it
 }
 
 // Features is the state of a pass that writes features.

@@ -46,6 +46,9 @@ type State struct {
 	Weights string
 	// Held is one of what was fitted without the first fold, if Fold.Held asks for it.
 	Held string
+	// Trials is one of what was fitted without the first fold for each λ that was tried,
+	// one after the other.
+	Trials string
 }
 
 // StoreParts writes every merged part as a file of the work directory and
@@ -176,6 +179,11 @@ type FitReport struct {
 	// Floor is the λ that the rounding of features to their grid acts like.
 	Floor      float64 `json:"floor"`
 	HeldSHA256 string  `json:"held_sha256,omitempty"` // of State.Held
+	// TrialsSHA256 is that of State.Trials, which has the fits of all rows of Table that
+	// did not fail; "" if there is none.
+	TrialsSHA256 string `json:"trials_sha256,omitempty"`
+	// FirstRows is the number of rows of the first fold, without which they were fitted.
+	FirstRows int64 `json:"first_rows,omitempty"`
 }
 
 func solve(ctx context.Context, pass string, st State, threads int, index []byte) ([]byte, error) {
@@ -209,7 +217,7 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 		return sum, loads.Wait()
 	}
 	step, ranges := gridOf(m, p.Fold.Steps)
-	var linear, held *models.Linear
+	var linear, held, trials *models.Linear
 	var report FitReport
 	if p.Fold.Components > 0 {
 		linear, report, err = solveComponents(p, step, ranges, threads, load)
@@ -223,7 +231,7 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 				return nil, asFault(Data, err)
 			}
 		}
-		linear, held, report, err = solveRidge(p, shape, step, ranges, threads, load)
+		linear, held, trials, report, err = solveRidge(p, shape, step, ranges, threads, load)
 	}
 	if err != nil {
 		return nil, asFault(Data, err)
@@ -234,6 +242,11 @@ func solve(ctx context.Context, pass string, st State, threads int, index []byte
 	}
 	if held != nil {
 		if report.HeldSHA256, err = StoreWeights(ctx, st.Held, held); err != nil {
+			return nil, asFault(Internal, err)
+		}
+	}
+	if trials != nil {
+		if report.TrialsSHA256, err = StoreWeights(ctx, st.Trials, trials); err != nil {
 			return nil, asFault(Internal, err)
 		}
 	}
@@ -274,8 +287,8 @@ func (p *Pass) floor(step float64, dim int) float64 {
 const FloorFactor = 10
 
 // solveRidge returns what was fitted to all rows and, if asked for, to those of all
-// folds but the first.
-func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held *models.Linear, _ FitReport, _ error) {
+// folds but the first; and the latter for each λ of a path, if that is not too large.
+func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held, trials *models.Linear, _ FitReport, _ error) {
 	opts := ridge.Options{
 		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, Held: p.Fold.Held,
 		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
@@ -289,9 +302,10 @@ func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, t
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
 	}
+	opts.Trials = opts.Folds > 1 && !opts.Given && ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
 	fit, err := ridge.Solve(opts)
 	if err != nil {
-		return nil, nil, FitReport{}, err
+		return nil, nil, nil, FitReport{}, err
 	}
 	weights := func(f *ridge.Fit) *models.Linear {
 		return &models.Linear{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
@@ -299,7 +313,28 @@ func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, t
 	if fit.Held != nil {
 		held = weights(fit.Held)
 	}
-	return weights(fit), held, FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table}, nil
+	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table}
+	for _, f := range fit.Trials {
+		if f != nil {
+			report.FirstRows = fit.Rows - f.Rows
+		}
+	}
+	return weights(fit), held, joined(fit.Trials, shape), report, nil
+}
+
+// joined returns the fits that are not nil as one model of the outputs of all; nil if
+// there are none.
+func joined(fits []*ridge.Fit, shape ridge.Shape) *models.Linear {
+	var w, b [][]float32
+	for _, f := range fits {
+		if f != nil {
+			w, b = append(w, f.Weights), append(b, f.Intercept)
+		}
+	}
+	if len(w) == 0 {
+		return nil
+	}
+	return &models.Linear{W: slices.Concat(w...), B: slices.Concat(b...), K: len(w) * shape.Outputs, D: shape.Dim}
 }
 
 func solveComponents(p *Pass, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (*models.Linear, FitReport, error) {

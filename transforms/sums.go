@@ -26,6 +26,7 @@ const (
 	classScores    = "classes"
 	targetScores   = "targets"
 	calibrationSum = "calibration"
+	trialScores    = "trials"
 )
 
 var mergers = map[string]func(a, b []byte) ([]byte, error){
@@ -36,6 +37,7 @@ var mergers = map[string]func(a, b []byte) ([]byte, error){
 	classScores:    merge[ClassScores],
 	targetScores:   merge[score.Targets],
 	calibrationSum: merge[calibrate.Counts],
+	trialScores:    merge[score.Trials],
 }
 
 // mergeable is a pointer to a sum that can be encoded and merged.

@@ -38,6 +38,11 @@ var graphs = map[string]func(s beam.Scope, sc Scan){
 		Write(s, "counts", counts)
 		WriteLines(s, "reports", reports)
 	},
+	"trials": func(s beam.Scope, sc Scan) {
+		sum, reports := Trials(s, sc)
+		Write(s, "sum", sum)
+		WriteLines(s, "reports", reports)
+	},
 	"score classes": func(s beam.Scope, sc Scan) {
 		sum, reports := Score(s, sc, true)
 		Write(s, "sum", sum)

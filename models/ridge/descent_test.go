@@ -23,7 +23,7 @@ func tables(t *testing.T, s *sample, threads int, lambda ...float64) (descended,
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, err := p.validateFolds(newSystem(s.shape, threads), total)
+		table, _, err := p.validateFolds(newSystem(s.shape, threads), total)
 		if err != nil {
 			t.Fatal(err)
 		}

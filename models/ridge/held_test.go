@@ -42,6 +42,23 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			if slices.Equal(h.Weights, fit.Weights) {
 				t.Errorf("%+v, %s: the weights of all rows", shape, name)
 			}
+			if o.Given {
+				continue
+			}
+			o.Trials = true
+			if fit, err = Solve(o); err != nil || len(fit.Trials) != len(fit.Table) {
+				t.Fatalf("%d trials, %v", len(fit.Trials), err)
+			}
+			for i, got := range fit.Trials {
+				alone.Lambda = o.Lambda[i : i+1]
+				want, err := Solve(alone)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Rows != want.Rows || got.Lambda != want.Lambda || !slices.Equal(got.Weights, want.Weights) || !slices.Equal(got.Intercept, want.Intercept) {
+					t.Errorf("%+v: the trial of lambda %g is not the fit to the other folds", shape, want.Lambda)
+				}
+			}
 		}
 	}
 }

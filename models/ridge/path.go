@@ -113,6 +113,8 @@ type tally struct {
 	train, trainRows float64 // likewise of what the weights were fitted to
 	rounding         float64 // what of held is the rounding of features
 	means            []float64
+	first            float64 // mean square of fold 0
+	without          *Fit    // of all rows but those of fold 0, where it is asked for
 	failed           string
 }
 
@@ -132,8 +134,8 @@ func (p *path) judges() int {
 }
 
 // validateFolds leaves out one fold after the other and returns a row for
-// every λ. The system y is overwritten.
-func (p *path) validateFolds(y *system, total *Sum) ([]Row, error) {
+// every λ, and what was fitted without fold 0. The system y is overwritten.
+func (p *path) validateFolds(y *system, total *Sum) ([]Row, []*Fit, error) {
 	h := newHeldOut(total.shape, p.Threads)
 	tallies := make([]tally, len(p.Lambda))
 	rest := make([]int, len(p.Lambda))
@@ -150,25 +152,28 @@ func (p *path) validateFolds(y *system, total *Sum) ([]Row, error) {
 		for f := range p.judges() {
 			fold, err := p.load(f)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if fold.head[0] == 0 {
 				if p.First {
-					return nil, fmt.Errorf("ridge: none of %d rows is in the fold that judges; give more rows, or fewer folds", total.Rows())
+					return nil, nil, fmt.Errorf("ridge: none of %d rows is in the fold that judges; give more rows, or fewer folds", total.Rows())
 				}
 				continue
 			}
 			if fold.head[0] == total.head[0] {
-				return nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: give more rows, or no folds", fold.Rows(), f, p.Folds)
+				return nil, nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: give more rows, or no folds", fold.Rows(), f, p.Folds)
 			}
 			p.validate(y, h, total, fold, f, trials, tallies)
 		}
 	}
-	table := make([]Row, len(p.Lambda))
+	table, trials := make([]Row, len(p.Lambda)), make([]*Fit, len(p.Lambda))
 	for i, t := range tallies {
 		table[i] = p.row(p.Lambda[i], t)
+		if table[i].Failed == "" {
+			trials[i] = t.without
+		}
 	}
-	return table, nil
+	return table, trials, nil
 }
 
 // trials returns what to try next of the values left: all, or those that maxFactors
@@ -241,6 +246,16 @@ func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, tri
 			transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
 			e = h.squares(y, fold, vt)[0]
 		}
+		if number == 0 {
+			tally.first = e / rows
+			if p.Trials {
+				tally.without = &Fit{Lambda: lambda, Rows: int64(y.n)}
+				if err := p.weights(tally.without, y); err != nil {
+					tally.failed = "weights beyond float32"
+					continue
+				}
+			}
+		}
 		tally.held, tally.heldRows = tally.held+e, tally.heldRows+rows
 		tally.train, tally.trainRows = tally.train+y.trainError(mu, total, fold), tally.trainRows+y.n
 		tally.rounding += rows * squared(y.v) / 12
@@ -260,6 +275,7 @@ func (p *path) row(lambda float64, t tally) Row {
 	row.Train = unit * t.train / t.trainRows
 	row.StdErr = unit * standardError(t.means)
 	row.Folds = len(t.means)
+	row.FoldMSE = unit * t.first
 	row.Rounding = unit * t.rounding / t.heldRows
 	if p.variance > 0 {
 		row.R2 = 1 - row.MSE/(unit*p.variance)

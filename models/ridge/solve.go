@@ -52,6 +52,9 @@ type Options struct {
 	// holds one value, and there is no validation.
 	Held, Given bool
 
+	// Trials has Solve return what was fitted without fold 0 for each λ that was tried.
+	Trials bool
+
 	// First has fold 0 alone left out and scored, where rows of the other folds have
 	// been seen by what came before, such as a search for features. It needs Folds ≥ 2.
 	First bool
@@ -85,6 +88,9 @@ type Fit struct {
 	Rows      int64     // that the weights were fitted to
 
 	Held *Fit // what was fitted without fold 0, of which Table is nil; nil unless asked for
+	// Trials are the like for each row of Table, to within what a descent leaves over; nil
+	// for a λ that failed, for all if fold 0 has no rows, and unless asked for.
+	Trials []*Fit
 }
 
 // Row is what cross-validation found out about one λ. Errors are squares in the
@@ -100,6 +106,18 @@ type Row struct {
 	// off by e, of variance 1/12, moves a score by its weight times e. Predictions are of
 	// features that are not rounded.
 	Rounding float64 `json:"rounding,omitempty"`
+
+	// FoldMSE is the part of MSE that is of the rows of fold 0 alone; 0 if it has none.
+	FoldMSE float64 `json:"fold_mse,omitempty"`
+
+	// HeldRows is the number of the rows of fold 0 that were scored as a prediction
+	// scores rows, by features that are not rounded and weights that were fitted without
+	// them; 0 if none were. HeldErrors of them got another class than their own, and
+	// HeldMSE is their mean squared error, where FoldMSE is that of rounded features.
+	// Solve leaves all three 0.
+	HeldRows   int64   `json:"held_rows,omitempty"`
+	HeldErrors int64   `json:"held_errors,omitempty"`
+	HeldMSE    float64 `json:"held_mse,omitempty"`
 
 	// Folds is the number of folds that the errors are of, which are all that have rows.
 	Folds int `json:"folds"`
@@ -130,6 +148,14 @@ func Memory(shape Shape, rows int64, folds, threads int) int64 {
 	return bytes
 }
 
+// MaxTrialBytes is up to how large Fit.Trials should be asked for.
+const MaxTrialBytes = 256 << 20
+
+// TrialBytes returns the bytes of the weights of Fit.Trials for so many values of λ.
+func TrialBytes(shape Shape, lambdas int) int64 {
+	return 4 * int64(lambdas) * int64(shape.Outputs) * int64(shape.Dim+1)
+}
+
 // Solve chooses λ by cross-validation and fits the weights to all rows. The λ
 // with the least held-out error is taken, the larger of two that are equal; the
 // weights for it are the same, bit for bit, with or without folds.
@@ -157,7 +183,7 @@ func Solve(opts Options) (*Fit, error) {
 	}
 	if opts.Folds > 1 && !opts.Given {
 		p.descend = descends(total.shape) && total.Rows() >= descentRows*int64(total.shape.Dim)
-		if fit.Table, err = p.validateFolds(y, total); err != nil {
+		if fit.Table, fit.Trials, err = p.validateFolds(y, total); err != nil {
 			return nil, err
 		}
 		if fit.Lambda, err = choose(fit.Table); err != nil {
@@ -165,6 +191,9 @@ func Solve(opts Options) (*Fit, error) {
 		}
 		if err := p.descendFurther(fit, y, total); err != nil {
 			return nil, err
+		}
+		if !opts.Trials {
+			fit.Trials = nil
 		}
 	}
 	if err := p.fit(fit, y, total, nil); err != nil {
@@ -187,11 +216,11 @@ func (p *path) descendFurther(fit *Fit, y *system, total *Sum) error {
 			return nil
 		}
 		p.Lambda = []float64{lambda}
-		rows, err := p.validateFolds(y, total)
+		rows, trials, err := p.validateFolds(y, total)
 		if err != nil {
 			return err
 		}
-		fit.Table = append(rows, fit.Table...)
+		fit.Table, fit.Trials = append(rows, fit.Table...), append(trials, fit.Trials...)
 		if fit.Lambda, err = choose(fit.Table); err != nil {
 			return err
 		}

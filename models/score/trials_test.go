@@ -1,0 +1,116 @@
+package score
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// trialRow is a row of scores of three fits of three classes.
+type trialRow struct {
+	class  int
+	scores []float32
+}
+
+func trialRows(n int) []trialRow {
+	r := rand.New(rand.NewPCG(1, 1))
+	rows := make([]trialRow, n)
+	for i := range rows {
+		rows[i].class = r.IntN(3)
+		for range 9 {
+			rows[i].scores = append(rows[i].scores, float32(r.IntN(4))/2-1) // with ties
+		}
+	}
+	return rows
+}
+
+func trialsOf(rows []trialRow) *Trials {
+	t := NewTrials(3)
+	for _, r := range rows {
+		t.AddClass(r.class, r.scores)
+	}
+	return t
+}
+
+func TestTrialsCountWhatEachFitDoes(t *testing.T) {
+	rows := trialRows(200)
+	got := trialsOf(rows)
+	for fit := range 3 {
+		var wrong int64
+		var squares float64
+		for _, r := range rows {
+			s := r.scores[3*fit:][:3]
+			if slices.Index(s, slices.Max(s)) != r.class {
+				wrong++
+			}
+			for c, v := range s {
+				code := map[bool]float64{true: 1, false: -1}[c == r.class]
+				squares += (float64(v) - code) * (float64(v) - code)
+			}
+		}
+		if e, mse := got.Of(fit); e != wrong || mse != squares/200 || got.Rows() != 200 {
+			t.Errorf("fit %d: %d errors, mse %g; want %d, %g", fit, e, mse, wrong, squares/200)
+		}
+	}
+	targets := NewTrials(2)
+	targets.AddTarget(0.5, []float32{0.5, 1})
+	targets.AddTarget(-0.5, []float32{0.5, float32(math.NaN())})
+	for fit, want := range []float64{0.5, 0.25} {
+		if e, mse := targets.Of(fit); e != 0 || mse != want {
+			t.Errorf("targets, fit %d: %d errors, mse %g, want %g", fit, e, mse, want)
+		}
+	}
+}
+
+// A row without scores has no class: it is an error, whatever is the largest of the rest.
+func TestRowsWithoutScoresAreErrors(t *testing.T) {
+	nan := float32(math.NaN())
+	got := NewTrials(1)
+	got.AddClass(0, []float32{nan, 1})
+	got.AddClass(1, []float32{-1, 1})
+	if e, mse := got.Of(0); e != 1 || mse != 0 {
+		t.Errorf("%d errors, mse %g", e, mse)
+	}
+}
+
+func TestTrialsMergeInAnyOrder(t *testing.T) {
+	rows := trialRows(90)
+	want := trialsOf(rows)
+	got := trialsOf(rows[60:])
+	got.Merge(trialsOf(rows[:20]))
+	got.Merge(trialsOf(nil))
+	got.Merge(trialsOf(rows[20:60]))
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestDamagedTrialsAreRefused(t *testing.T) {
+	good, err := trialsOf(trialRows(20)).MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Trials
+	if err := back.UnmarshalBinary(good); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := back.MarshalBinary(); !bytes.Equal(again, good) {
+		t.Error("decoded and encoded again they differ")
+	}
+	for name, change := range map[string]func(b []byte) []byte{
+		"longer":        func(b []byte) []byte { return append(b, 0) },
+		"shorter":       func(b []byte) []byte { return b[:len(b)-1] },
+		"no rows":       func(b []byte) []byte { clear(b[:8]); return b },
+		"negative":      func(b []byte) []byte { b[7] = 0x80; return b },
+		"many errors":   func(b []byte) []byte { b[8] = 21; return b },
+		"many of range": func(b []byte) []byte { b[16] = 21; return b },
+		"nothing":       func(b []byte) []byte { return nil },
+	} {
+		if new(Trials).UnmarshalBinary(change(slices.Clone(good))) == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package pipelines
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// scoreTrials scores the rows of the first fold for every λ that was tried, in a pass
+// over the data, and writes what comes out into the table of the learner. Sums tell the
+// squared errors of rounded features, and no errors of classes; this tells both as a
+// prediction has them.
+func (t *training) scoreTrials(ctx context.Context) error {
+	table := t.learner.Table
+	if t.trials.sum == "" {
+		return nil
+	}
+	t.progress.phase("scoring rows held out", t.counts.Used)
+	defer t.progress.done()
+	var fits int
+	for _, row := range table {
+		if row.Failed == "" {
+			fits++
+		}
+	}
+	folds := t.opts.parts()
+	pass := &transforms.Pass{
+		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Held: folds, Copies: t.dealt(folds),
+		HeldOut: &transforms.HeldOut{Recipe: t.recipe.sealed, Outputs: t.outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum},
+	}
+	var sum score.Trials
+	if _, _, err := t.scanSum(ctx, pass, "trials", &sum, transforms.Trials); err != nil {
+		return err
+	}
+	if sum.Rows() != t.firstRows {
+		return fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", t.firstRows, sum.Rows())
+	}
+	unit := 1.0
+	if t.target.Grid != nil {
+		unit = t.target.Grid.Half() * t.target.Grid.Half()
+	}
+	fit := 0
+	for i := range table {
+		row := &table[i]
+		if row.Failed != "" {
+			continue
+		}
+		row.HeldRows = sum.Rows()
+		row.HeldErrors, row.HeldMSE = sum.Of(fit)
+		row.HeldMSE *= unit
+		fit++
+	}
+	return nil
+}
+
+// trialMemory is the most that scoring the rows held out takes, and what the weights
+// that it takes add to a solve; 0 where there is no choice to make.
+func (o TrainOptions) trialMemory(f facts, threads, lanes int) (pass, solve int64) {
+	if o.Learner.Name != "ridge" && o.Learner.Name != "" || f.components > 0 {
+		return 0, 0
+	}
+	lambda, folds := o.Lambda.path(max(f.rows, 1))
+	n := len(lambda)
+	if o.Lambda.auto() && o.Grid != "8" {
+		n += len(ridge.SmallerLambda())
+	}
+	shape := ridge.Shape{Dim: f.features, Outputs: f.outputs, Regression: f.regression}
+	weights := ridge.TrialBytes(shape, n)
+	if folds < 2 || weights > ridge.MaxTrialBytes {
+		return 0, 0
+	}
+	block := f.block(f.dim)
+	each := 3*block + f.featureBlock() + block/int64(f.dim)*int64(n*f.outputs)
+	if f.prepared {
+		each += f.block(f.scaled)
+	}
+	return int64(lanes)*each + o.mapBytes(f) + 3*weights, weights
+}
