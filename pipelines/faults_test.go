@@ -104,8 +104,8 @@ func faultJobs(t *testing.T) []*faultJob {
 			o.Learner = LearnerOptions{Name: "svm", Rounds: RoundOptions{Rounds: 3}}
 		})},
 		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
-			o.Kernel.Name = "learned"
-			o.Learned = LearnedOptions{Sample: 40, Preset: "demo"}
+			o.Kernel.Name, o.Kernel.Features = "learned", 4
+			o.Learned = LearnedOptions{Sample: 20, Preset: "demo"}
 		})},
 		{name: "predict", out: "out", run: func(root string, o JobOptions) error {
 			_, err := Predict(ctx, PredictOptions{Model: root + "/applied", Data: data(root), Out: root + "/out", Job: o})
@@ -179,33 +179,33 @@ type outcomes struct{ faults, absent, whole, hidden, resumed int }
 // power: what it makes is whole and right, or absent and the job has failed; and the
 // same job, run again, makes it whole. `make test-faults` tries every call.
 func TestWhateverFailsTheOutputIsWholeOrAbsent(t *testing.T) {
-	all := allFaults()
 	for _, j := range faultJobs(t) {
-		for _, w := range ways {
-			step, from := 1, 1
-			if !all { // a few calls, others for each way
-				count := &disktest.Fault{Writes: !w.reads}
-				root := newRoot()
-				count.FS = j.prepared(root)
-				if err := j.on(count, root, false, nil); err != nil {
-					t.Fatal(err)
+		t.Run(j.name, func(t *testing.T) {
+			for i, w := range ways {
+				step, from := 1, 1
+				if !allFaults() { // a few calls, others for each way
+					step = max(1, j.calls(t, w)/2)
+					from = 1 + i*step/len(ways)
 				}
-				step = max(1, count.Calls()/2)
-				from = 1 + slices.IndexFunc(ways, func(v way) bool { return v.name == w.name })*step/len(ways)
+				var o outcomes
+				for n := from; j.disturbed(t, w, n, &o) && !t.Failed(); n += step {
+				}
+				t.Logf("%-24s %4d faults: %4d absent with an error, %d whole with an error, %d whole without; %d times made whole by the next run",
+					w.name, o.faults, o.absent, o.whole, o.hidden, o.resumed)
 			}
-			var o outcomes
-			for n := from; ; n += step {
-				if !j.disturbed(t, w, n, &o) {
-					break
-				}
-				if t.Failed() {
-					return
-				}
-			}
-			t.Logf("%-10s %-24s %4d faults: %4d absent with an error, %d whole with an error, %d whole without; %d times made whole by the next run",
-				j.name, w.name, o.faults, o.absent, o.whole, o.hidden, o.resumed)
-		}
+		})
 	}
+}
+
+// calls counts the calls of the job that can be disturbed in a way.
+func (j *faultJob) calls(t *testing.T, w way) int {
+	t.Helper()
+	root := newRoot()
+	count := &disktest.Fault{FS: j.prepared(root), Writes: !w.reads}
+	if err := j.on(count, root, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	return count.Calls()
 }
 
 // disturbed runs the job with a fault at the n-th call. It returns false if there

@@ -76,6 +76,65 @@ func TestWhoCannotClaimANameCannotClearIt(t *testing.T) {
 	}
 }
 
+// noting is a file system in which holders of locks take their time to say who they
+// are.
+type noting struct {
+	disk.OS
+	open chan struct{}
+}
+
+func (n noting) Lock(name string) (disk.Held, error) {
+	h, err := n.OS.Lock(name)
+	if err != nil {
+		return nil, err
+	}
+	return late{h, n.open}, nil
+}
+
+type late struct {
+	disk.Held
+	open chan struct{}
+}
+
+func (l late) Note(data []byte) error {
+	<-l.open
+	return l.Held.Note(data)
+}
+
+func TestTheHolderIsNamedHoweverNewItIs(t *testing.T) {
+	open := make(chan struct{})
+	defer disk.Swap(noting{open: open})()
+	dir := filepath.Join(t.TempDir(), "model")
+	// A process that was killed has left its name.
+	write(t, claimFile(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, me().Boot))
+	first := make(chan *Claim)
+	go func() {
+		c, err := Take(ctx, dir)
+		if err != nil {
+			t.Error(err)
+		}
+		first <- c
+	}()
+	for {
+		h, err := disk.OS{}.Lock(claimFile(dir))
+		if errors.Is(err, disk.ErrLocked) {
+			break // it has the lock, and has not said so
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Close()
+	}
+	second := make(chan error)
+	go func() { second <- clearUp(dir) }()
+	close(open)
+	c := <-first
+	if err := <-second; err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d on ", os.Getpid())) {
+		t.Errorf("a second claim: %v", err)
+	}
+	c.Drop(ctx)
+}
+
 // lockless is a file system without locks.
 type lockless struct{ disk.OS }
 

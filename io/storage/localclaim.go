@@ -8,8 +8,15 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/bochner-ml/bochner/internal/disk"
+)
+
+// For so long the owner of a lock may take to write who that is.
+const (
+	ownerTries = 100
+	ownerWait  = 2 * time.Millisecond
 )
 
 // hold takes the lock of a file until release is called or the process ends. What
@@ -26,10 +33,16 @@ func (local) hold(p string) (release func(), err error) {
 		return nil, err
 	}
 	h, err := disk.Now().Lock(p)
+	for try := 0; errors.Is(err, disk.ErrLocked); try++ {
+		// Who has just taken the lock has yet to write who that is.
+		by, readErr := readOwner(p)
+		if readErr == nil && by.Process != 0 && !by.gone() || try == ownerTries {
+			return nil, busy(by)
+		}
+		time.Sleep(ownerWait)
+		h, err = disk.Now().Lock(p)
+	}
 	switch {
-	case errors.Is(err, disk.ErrLocked):
-		by, _ := readOwner(p)
-		return nil, busy(by)
 	case errors.Is(err, errors.ErrUnsupported):
 		return holdByName(p, text)
 	case err != nil:
