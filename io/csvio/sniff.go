@@ -125,7 +125,7 @@ func (e evidence) pandas() error {
 	}
 	hint := ""
 	if e.index {
-		hint = "; the first column is its index, which is no feature: write the file with index=False"
+		hint = "; the first column is its index, which is not a feature: write the file with index=False"
 	}
 	return fmt.Errorf("csvio: the first line counts from 0 to %d, as the header does that pandas writes for columns without names; say --header yes if it is that, --header no if it is a row%s", last, hint)
 }

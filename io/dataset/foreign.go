@@ -94,7 +94,7 @@ func zipped(head []byte) error {
 	return foreign{what: "is a zip archive", next: "unpack it, and name the files in it"}
 }
 
-// foreignText names text that is no table, and text whose lines cannot be told.
+// foreignText names text that is not a table, and text whose lines cannot be told.
 func foreignText(head []byte) error {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	line, _, whole := bytes.Cut(trimmed, []byte{'\n'})

@@ -109,7 +109,7 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 	t.Run("no place to write", func(t *testing.T) {
 		args := append([]string{"train", "--model", "none", "--work", "blocked", "--resume"}, trainings["classes"]...)
 		c.fails(t, dir, 3, "not a directory", args, func() { block(t, in("blocked")) })
-		os.RemoveAll(in("blocked")) // which stays, for a place that is mended
+		os.RemoveAll(in("blocked")) // which stays, for a place that can be repaired
 	})
 	t.Run("another build", func(t *testing.T) {
 		text, err := os.ReadFile(c.program)
