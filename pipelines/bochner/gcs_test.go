@@ -398,7 +398,7 @@ func TestDataThatAreReplacedInMidRunAreAnError(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-run.ended
-			if code := run.cmd.ProcessState.ExitCode(); code != 3 || strings.Count(run.stderr.String(), "bochner: storage: ") != 1 ||
+			if code := run.cmd.ProcessState.ExitCode(); code != 3 || strings.Count(run.stderr.String(), " storage: ") != 1 ||
 				!strings.Contains(run.stderr.String(), data+": the file has changed since it was listed") {
 				t.Errorf("exit code %d\n%s", code, run.stderr.String())
 			}
