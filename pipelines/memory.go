@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/svm"
@@ -106,9 +107,11 @@ func (o TrainOptions) memory(f facts, engine Engine, lanes int) Memory {
 	}
 	// While the map is drawn its numbers are there twice, and nothing else.
 	m.Worker = max(2*mapped, m.Worker+2*block+scratch+mapped)
-	var calibrate int64
+	var curves int64 // of probabilities
 	if o.Calibrate != "" {
-		calibrate = 3*block + scratch + mapped + f.featureBlock() + 2*weights + int64(f.outputs)*(2*8*4096+8*1024)
+		// Each lane's counts are there twice while they are encoded, and all of them twice more where they are added up and read.
+		counts := int64(f.outputs) * 2 * 8 * calibrate.Cells
+		curves = 3*block + scratch + mapped + f.featureBlock() + 2*weights + int64(2*lanes+2)*counts + int64(f.outputs)*8*1024
 	}
 	if o.learns() {
 		o.learningMemory(&m, f)
@@ -116,7 +119,7 @@ func (o TrainOptions) memory(f facts, engine Engine, lanes int) Memory {
 	trials, more := o.trialMemory(f, engine.Threads, lanes)
 	m.Solve += more
 	if engine.inProcess() {
-		most := max(m.Profile, decide, standing+max(int64(lanes)*m.Worker, m.Solve, publish, calibrate, trials))
+		most := max(m.Profile, decide, standing+max(int64(lanes)*m.Worker, m.Solve, publish, curves, trials))
 		m.Peak = withRoom(most)
 	} else {
 		m.Peak = withRoom(max(2*columnBytes*dim+content, decide, publish))
