@@ -127,7 +127,7 @@ func (t *training) result() *TrainResult {
 		r.Classes, r.Counts = t.target.Classes.Classes, t.found.Labels.Counts
 	}
 	r.Notes = append(r.Notes, t.gridNotes()...)
-	if note := edge(t.learner.Table, t.learner.Lambda); note != "" && !(t.learner.Steps > 0 && t.atFloor(t.learner.Lambda)) {
+	if note := edge(t.learner.Table, t.learner.Lambda, transforms.FloorFactor*t.floor); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r
@@ -198,13 +198,17 @@ func leastOf(tried int) string {
 }
 
 // edge tells that the best λ was the first or last that was tried.
-func edge(path []ridge.Row, chosen float64) string {
+// Below least, the rounding of features changes what a λ does; 0 is no such bound.
+func edge(path []ridge.Row, chosen, least float64) string {
 	low, high := chosen, chosen
 	for _, row := range path {
 		low, high = min(low, row.Lambda), max(high, row.Lambda)
 	}
 	switch {
 	case len(path) < 2:
+	case chosen == low && chosen <= least: // gridNotes has told of it
+	case chosen == low && chosen/10 < least:
+		return fmt.Sprintf("%g is the smallest lambda that was tried: below it the rounding of features counts; --lambda takes smaller ones", chosen)
 	case chosen == low && chosen > 0:
 		return fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", chosen)
 	case chosen == high:
