@@ -150,7 +150,9 @@ func (j *job) limitMemory(peak int64) {
 		debug.SetGCPercent(j.percent)
 		j.percent = 0
 	}
-	debug.SetMemoryLimit(max(peak-programBytes, slackBytes))
+	// A third of the program is memory of Go, too: without it the collector of a small
+	// job would run all the time.
+	debug.SetMemoryLimit(max(peak-programBytes*2/3, slackBytes))
 }
 
 // openData opens the data of a job.
