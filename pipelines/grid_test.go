@@ -187,7 +187,7 @@ func TestAThousandClustersAreLearned(t *testing.T) {
 			right++
 		}
 	}
-	// In float64 it is 0.90, too; on a grid of 8 bits 0.82.
+	// On a grid of 8 bits it is 0.82.
 	if share := float64(right) / float64(len(rows)); share < 0.9 || result.Steps != ridge.FineSteps {
 		t.Errorf("training accuracy %.4f on %d steps", share, result.Steps)
 	}
