@@ -73,7 +73,7 @@ func TestOfRunsOverOneNameOneMakesIt(t *testing.T) {
 	}
 }
 
-// A run that is stopped has its claim still, and goes on to the end when it is woken.
+// A run that is stopped keeps its claim, and finishes when it continues.
 func TestAStoppedRunKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	c := predicting(t, choreData(t, someTenths))

@@ -20,7 +20,7 @@ func predictCommand() *cobra.Command {
 The directory appears whole or not at all. It holds files of predictions, one line
 for each row: put together in the order of their names they are in the order of the
 rows, file by file in the order of --data. manifest.json says which rows each file
-has. CSV files begin with a header line. Blank lines of the data are no rows and get no
+has. CSV files begin with a header line. Blank lines of the data are not rows and get no
 prediction; manifest.json counts them. To join predictions to the data by line, add --lines.
 
 Columns of CSV files are found by the names that the training data had, if both have
