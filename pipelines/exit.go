@@ -20,7 +20,7 @@ const (
 	ExitGate        = 4 // a score did not pass --gate
 	ExitStorage     = 5 // the storage failed: running again may help
 	ExitModel       = 6 // a model directory is damaged or too new
-	ExitCrash       = 7 // the program itself failed, in a panic
+	ExitCrash       = 7 // the program itself failed, in a panic, or ran out of memory
 	ExitInterrupted = 130
 )
 

@@ -14,3 +14,12 @@ func addressLimit() limits {
 	}
 	return limits{get(unix.RLIMIT_AS), get(unix.RLIMIT_DATA)}
 }
+
+// mappable tells whether the process can have so many bytes more.
+func mappable(bytes int) bool {
+	b, err := unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return false
+	}
+	return unix.Munmap(b) == nil
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/spf13/cobra"
 
+	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -98,6 +99,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 // crashed says that the program failed; with --verbose, where.
 func crashed(stderr io.Writer, args []string, err error) int {
 	what, where, _ := strings.Cut(err.Error(), "\n")
+	if _, much, is := strings.Cut(what, machine.OutOfMemory); is {
+		fmt.Fprintf(stderr, "bochner: %s%s; --plan says what a training takes\n", machine.OutOfMemory, much)
+		return pipelines.ExitCrash
+	}
 	fmt.Fprintf(stderr, "bochner: internal error: %s; this is a fault of the program: please report it, with what --verbose adds\n", what)
 	if slices.Contains(args, "--verbose") {
 		fmt.Fprintln(stderr, where)

@@ -1,0 +1,35 @@
+package machine
+
+import (
+	"fmt"
+	"runtime/metrics"
+	"sync"
+)
+
+// OutOfMemory begins the text of what Room panics with.
+const OutOfMemory = "out of memory: "
+
+// arena is the step by which Go's heap takes address space.
+const arena = 64 << 20
+
+var addressLimited = sync.OnceValue(func() bool {
+	l := addressLimit()
+	return l.address != none || l.data != none
+})
+
+// Room panics if a limit of this process (ulimit -v or -d) leaves no room for so many
+// bytes more. Where Go's allocator finds that out it ends the process, which nothing
+// can recover from. Without such limits it does nothing.
+func Room(bytes int) {
+	if !addressLimited() || bytes <= reusable() || mappable(bytes+arena) {
+		return
+	}
+	panic(fmt.Sprintf("%s%d MB more are needed than ulimit allows (see ulimit -v and -d)", OutOfMemory, (bytes+1e6-1)/1e6))
+}
+
+// reusable returns how many bytes the heap has that hold nothing.
+func reusable() int {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return int(s[0].Value.Uint64() + s[1].Value.Uint64())
+}

@@ -1,0 +1,40 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Whatever address space the program may have, a training that does not fit ends with
+// one sentence: before it begins where that is certain, else where memory runs out.
+func TestATrainingBeyondItsAddressSpaceEndsWithASentence(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "200", "--out", "data.csv")
+	refused := false
+	for limit := 1_500_000; limit <= 4_000_000; limit += 100_000 { // kB
+		cmd := program(dir, "train", "--data", "data.csv", "--label", "y", "--features", "8192", "--lambda", "1e-6", "--model", "model")
+		cmd.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -v %d && exec "$0" "$@"`, limit), cmd.Path}, cmd.Args[1:]...)
+		var err error
+		if cmd.Path, err = exec.LookPath("sh"); err != nil {
+			t.Fatal(err)
+		}
+		r := runCommand(t, cmd)
+		last := r.stderr[strings.LastIndex(strings.TrimSuffix(r.stderr, "\n"), "\n")+1:]
+		switch {
+		case r.code == 3 && strings.Contains(last, "ulimit -v allows"):
+			refused = true
+		case r.code == 7 && strings.HasPrefix(last, "bochner: out of memory: ") && !strings.Contains(r.stderr, "goroutine"):
+			if !refused {
+				t.Error("no smaller limit was refused before the training")
+			}
+			return
+		case refused:
+			t.Fatalf("%d kB: exit code %d\n%s", limit, r.code, r.stderr)
+		}
+	}
+	t.Error("memory never ran out")
+}
