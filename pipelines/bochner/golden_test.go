@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	bits "encoding/binary"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// goldenFile holds the digests of the models below. UPDATE_GOLDEN=1 writes it anew, which
+// is right only where a change was meant to change what models are.
+const goldenFile = "testdata/digests.txt"
+
+// goldens are commands that make a directory out of generated data, which stands before
+// the flags. The digests cover every file of the directory.
+var goldens = []struct{ name, data, command string }{
+	{"defaults", "moons", "train"},
+	{"regression", "friedman", "train"},
+	{"one lambda", "friedman", "train --lambda 1e-6"},
+	{"several lambdas", "moons", "train --lambda 1e-7,1e-5,1e-3 --folds 3 --seed 7"},
+	{"grid 8", "moons", "train --grid 8"},
+	{"grid 16", "friedman", "train --grid 16 --lambda 1e-9,1e-6"},
+	{"offset form", "moons", "train --form offset --lambda 1e-6"},
+	{"orthogonal", "friedman", "train --draw orthogonal --lambda 1e-6"},
+	{"structured", "friedman", "train --draw structured --lambda 1e-6 --width 3"},
+	{"gamma", "moons", "train --gamma 2 --lambda 1e-6"},
+	{"width scale", "friedman", "train --width scale --scale minmax --lambda 1e-6"},
+	{"laplace", "moons", "train --kernel laplace --lambda 1e-6"},
+	{"cauchy", "moons", "train --kernel cauchy --lambda 1e-6"},
+	{"matern", "friedman", "train --kernel matern --nu 2.5 --lambda 1e-6"},
+	{"maxout", "moons", "train --kernel maxout --q 3 --lambda 1e-6"},
+	{"maxout pool", "friedman", "train --kernel maxout --pool 40 --lambda 1e-5"},
+	{"linear", "friedman", "train --kernel linear"},
+	{"skeleton", "images", "train --kernel skeleton --skeleton skeleton.yaml --lambda 1e-5"},
+	{"hybrid skeleton", "images", "train --kernel skeleton --skeleton skeleton.yaml --hybrid --lambda 1e-5"},
+	{"image steps", "images", "train --scale 255,crop:10,hog --lambda 1e-5"},
+	{"libsvm", "libsvm", "train --width 1 --lambda 1e-5"},
+	{"platt", "moons", "train --calibrate platt --lambda 1e-5"},
+	{"isotonic", "images", "train --calibrate isotonic --lambda 1e-4"},
+	{"svm", "moons", "train --learner svm --lambda 1e-3 --rounds 5"},
+	{"svm regression", "friedman", "train --learner svm --lambda 1e-3 --rounds 5 --partitions 3"},
+	{"sgd", "moons", "train --learner sgd --lambda 1e-4 --rounds 4"},
+	{"sgd augmented", "images", "train --learner sgd --scale crop:10,255 --augment crop,flip --lambda 1e-3 --rounds 3 --rate 0.5"},
+	{"adagrad huber", "friedman", "train --learner sgd --method adagrad --loss huber --lambda 1e-4 --rounds 3"},
+	{"learned", "windmill", "train --kernel learned --chains 12 --steps 4 --take 3 --lambda 1e-4 --learner ridge"},
+	{"harmonic", "checkerboard", "train --kernel harmonic --harmonics 60 --scale none --chains 12 --steps 3 --take 3 --lambda 1e-4"},
+	{"embedding", "friedman", "embed --components 3"},
+	{"lkrf", "windmill", "align --kernel learned --align lkrf"},
+}
+
+// TestModelsAreThoseOfTheRecord holds what models are, over changes of the code: the
+// same data, flags and seed give the same bytes on every processor, so the digests are
+// the same everywhere, too.
+func TestModelsAreThoseOfTheRecord(t *testing.T) {
+	dir := t.TempDir()
+	for _, set := range []string{"moons", "friedman", "windmill", "checkerboard"} {
+		must(t, dir, "generate", set, "--rows", "500", "--out", set+".csv")
+	}
+	writeGoldenImages(t, dir)
+	var got strings.Builder
+	for i, g := range goldens {
+		command := strings.Fields(g.command)
+		out := fmt.Sprint("out", i)
+		var flags []string
+		switch g.data {
+		case "images":
+			flags = []string{"--data", "images.idx", "--label_files", "labels.idx"}
+		case "libsvm":
+			flags = []string{"--data", "libsvm.txt"}
+		default:
+			flags = []string{"--data", g.data + ".csv", "--label", "y"}
+		}
+		switch {
+		case command[0] == "embed" || command[0] == "train":
+			flags = append(flags, "--model", out)
+		default:
+			flags = append(flags, "--out", out)
+		}
+		if !strings.Contains(g.command, "linear") {
+			flags = append(flags, "--features", "64")
+		}
+		must(t, dir, append(append(command, flags...), "--quiet")...)
+		fmt.Fprintf(&got, "%s  %s\n", digestOf(t, filepath.Join(dir, out)), g.name)
+	}
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(goldenFile, []byte(got.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(goldenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := strings.Split(string(want), "\n")
+	for i, line := range strings.Split(got.String(), "\n") {
+		if i >= len(record) || line != record[i] {
+			t.Errorf("%q is not on record", line)
+		}
+	}
+}
+
+// digestOf is the digest of the names and contents of all files of a directory.
+func digestOf(t *testing.T, dir string) string {
+	t.Helper()
+	h := sha256.New()
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		fmt.Fprintf(h, "%s %d\n", name, len(data))
+		h.Write(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// writeGoldenImages writes 300 images of 12 × 12 pixels in three classes, as IDX files and
+// as LIBSVM text of every seventh pixel, and a skeleton for them.
+func writeGoldenImages(t *testing.T, dir string) {
+	t.Helper()
+	const n, side = 300, 12
+	var images, labels bytes.Buffer
+	header := func(w *bytes.Buffer, numbers ...uint32) {
+		for _, v := range numbers {
+			w.Write(bits.BigEndian.AppendUint32(nil, v))
+		}
+	}
+	header(&images, 0x803, n, side, side)
+	header(&labels, 0x801, n)
+	var text strings.Builder
+	r := rand.New(rand.NewPCG(1, 2))
+	for range n {
+		class := r.IntN(3)
+		labels.WriteByte(byte(class))
+		fmt.Fprint(&text, class)
+		for p := range side * side {
+			v := byte(r.IntN(100))
+			if p/side/4 == class {
+				v += 120
+			}
+			images.WriteByte(v)
+			if p%7 == 0 {
+				fmt.Fprintf(&text, " %d:%.3f", p/7+1, float64(v)/255)
+			}
+		}
+		text.WriteByte('\n')
+	}
+	write(t, dir, "images.idx", images.String())
+	write(t, dir, "labels.idx", labels.String())
+	write(t, dir, "libsvm.txt", text.String())
+	write(t, dir, "skeleton.yaml", "image: {height: 12, width: 12, channels: 1}\nspace: {circle: 2}\nlayers:\n  - {conv: 3, stride: 2, activation: {exponential: 1}}\n  - {full: true, activation: {relu: true}}\n")
+}
