@@ -1,0 +1,185 @@
+package option
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+type form uint8
+
+func (f form) MarshalText() ([]byte, error) { return []byte([]string{"paired", "offset"}[f]), nil }
+func (f *form) UnmarshalText(text []byte) error {
+	i := slices.Index([]string{"paired", "offset"}, string(text))
+	if i < 0 {
+		return errors.New("want paired or offset")
+	}
+	*f = form(i)
+	return nil
+}
+
+type width struct {
+	Width string  `flag:"width" help:"Width of the kernel."`
+	Gamma float64 `flag:"gamma" help:"Instead of a width."`
+}
+
+type every struct {
+	width
+	Name     string        `flag:"name"`
+	Yes      bool          `flag:"yes"`
+	Count    int           `flag:"count"`
+	Bytes    int64         `flag:"bytes"`
+	Seed     uint64        `flag:"seed"`
+	Rate     float64       `flag:"rate" help:"Learning rate."`
+	Weights  []string      `flag:"weights"`
+	Time     time.Duration `flag:"time"`
+	Form     form          `flag:"form" values:"paired,offset"`
+	Internal int           // no option
+	private  float64
+}
+
+func find(t *testing.T, list []*Option, name string) *Option {
+	t.Helper()
+	i := slices.IndexFunc(list, func(o *Option) bool { return o.Name == name })
+	if i < 0 {
+		t.Fatalf("no option %q", name)
+	}
+	return list[i]
+}
+
+func TestOptionsAreTheTaggedFieldsInOrder(t *testing.T) {
+	v := every{width: width{Width: "median"}, Rate: 0.25, Weights: []string{"a,b", "c"}, Time: 90 * time.Second}
+	want := []Option{
+		{Name: "width", Help: "Width of the kernel.", Default: "median"}, {Name: "gamma", Help: "Instead of a width.", Default: "0"},
+		{Name: "name"}, {Name: "yes", Default: "false"}, {Name: "count", Default: "0"}, {Name: "bytes", Default: "0"}, {Name: "seed", Default: "0"},
+		{Name: "rate", Help: "Learning rate.", Default: "0.25"}, {Name: "weights", Default: `"a,b",c`}, {Name: "time", Default: "1m30s"},
+		{Name: "form", Default: "paired", Values: []string{"paired", "offset"}},
+	}
+	got := Of(&v)
+	if len(got) != len(want) {
+		t.Fatalf("%d options, want %d", len(got), len(want))
+	}
+	types := strings.Fields("string float64 string bool int int64 uint64 float64 stringSlice duration string")
+	for i, o := range got {
+		if o.Name != want[i].Name || o.Help != want[i].Help || o.Default != want[i].Default || !slices.Equal(o.Values, want[i].Values) || o.Type() != types[i] || o.String() != o.Default || o.Given() {
+			t.Errorf("option %d is %q (%s), help %q, default %q, values %q, given %v; want %+v, %s", i, o.Name, o.Type(), o.Help, o.Default, o.Values, o.Given(), want[i], types[i])
+		}
+	}
+}
+
+func TestEveryTypeIsSetFromText(t *testing.T) {
+	var v every
+	list := Of(&v)
+	for _, s := range [][2]string{
+		{"width", "7"}, {"gamma", "1e-3"}, {"name", "a name"}, {"yes", "true"}, {"count", "-3"}, {"bytes", "0x10"}, {"seed", "18446744073709551615"},
+		{"rate", "2"}, {"weights", `"x,y",z`}, {"weights", "w"}, {"time", "1h"}, {"form", "offset"},
+	} {
+		o := find(t, list, s[0])
+		if err := o.Set(s[1]); err != nil {
+			t.Errorf("%s: %v", s[0], err)
+		}
+		if !o.Given() {
+			t.Errorf("%s was not given", s[0])
+		}
+	}
+	want := every{width{"7", 1e-3}, "a name", true, -3, 16, 1<<64 - 1, 2, []string{"x,y", "z", "w"}, time.Hour, 1, 0, 0}
+	if !reflect.DeepEqual(v, want) {
+		t.Errorf("have %+v\nwant %+v", v, want)
+	}
+}
+
+func TestTextThatDoesNotFitIsAnError(t *testing.T) {
+	var v every
+	for _, s := range [][3]string{
+		{"yes", "maybe", `"maybe" is neither true nor false`}, {"count", "1.5", `"1.5" is not a whole number`}, {"bytes", "9223372036854775808", "that fits into 64 bits"},
+		{"seed", "-1", `"-1" is not a whole number from 0 up`}, {"rate", "fast", `"fast" is not a number`}, {"time", "90", `"90" is not a duration such as 90s or 2h`},
+		{"weights", `"a`, "is not a list"}, {"form", "both", "want paired or offset"},
+	} {
+		o := find(t, Of(&v), s[0])
+		if err := o.Set(s[1]); err == nil || !strings.Contains(err.Error(), s[2]) {
+			t.Errorf("--%s %s: %v; want %q", s[0], s[1], err, s[2])
+		}
+		if o.Given() {
+			t.Errorf("--%s %s counts as given", s[0], s[1])
+		}
+	}
+}
+
+func TestAnOptionOfSeveralStructsIsListedOnceAndSetInAll(t *testing.T) {
+	type matern struct {
+		width
+		Nu float64 `flag:"nu"`
+	}
+	type maxout struct {
+		Q int `flag:"q"`
+	}
+	a, b, c := &width{Width: "median"}, &matern{width: width{Width: "scale"}, Nu: 1.5}, &maxout{Q: 4}
+	var g Group
+	g.Add("gaussian", a)
+	g.Add("matern", b)
+	g.Add("maxout", c)
+	if len(g.Options) != 4 {
+		t.Fatalf("%d options, want width, gamma, nu, q", len(g.Options))
+	}
+	w := find(t, g.Options, "width")
+	if w.Default != "median" || !slices.Equal(w.Owners, []string{"gaussian", "matern"}) {
+		t.Errorf("width: default %q, owners %q", w.Default, w.Owners)
+	}
+	if err := w.Set("7"); err != nil || a.Width != "7" || b.Width != "7" {
+		t.Errorf("%v; widths %q and %q", err, a.Width, b.Width)
+	}
+	if o := g.Misplaced("matern"); o != nil {
+		t.Errorf("%s is misplaced", o.Name)
+	}
+	if o := g.Misplaced("maxout"); o != w {
+		t.Errorf("misplaced is %v, want width", o)
+	}
+}
+
+func TestStructsThatCannotBeListedPanic(t *testing.T) {
+	for want, add := range map[string]func(g *Group){
+		"does not point to a struct": func(g *Group) { g.Add("", every{}) },
+		"cannot be a field of type []int": func(g *Group) {
+			g.Add("", &struct {
+				X []int `flag:"x"`
+			}{})
+		},
+		"cannot be a field of type option.kind": func(g *Group) {
+			g.Add("", &struct {
+				X kind `flag:"x"`
+			}{})
+		},
+		"cannot be a field of type int": func(g *Group) {
+			g.Add("", &struct {
+				x int `flag:"x"`
+			}{})
+		},
+		"two fields of the name x": func(g *Group) {
+			g.Add("", &struct {
+				X, Y int `flag:"x"`
+			}{})
+		},
+		"x is a int of a and a string of b": func(g *Group) {
+			g.Add("a", &struct {
+				X int `flag:"x"`
+			}{})
+			g.Add("b", &struct {
+				X string `flag:"x"`
+			}{})
+		},
+	} {
+		func() {
+			defer func() {
+				if r := recover(); r == nil || !strings.Contains(r.(string), want) {
+					t.Errorf("panic %v, want %q", r, want)
+				}
+			}()
+			add(new(Group))
+		}()
+	}
+}
+
+type kind int
