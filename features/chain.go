@@ -218,7 +218,7 @@ type griddedChain struct {
 var _ Gridded = (*griddedChain)(nil)
 
 // Quantize is the last map's, on the rows that the others make. It panics if x is too short.
-func (c *griddedChain) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+func (c *griddedChain) Quantize(dst *Grid, x []float32, n, threads int) (saturated int64) {
 	in, _ := c.Dims()
 	if n < 0 || len(x) < n*in {
 		panic("features: Quantize: slice too short")

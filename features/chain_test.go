@@ -86,7 +86,7 @@ func TestChainIsGriddedIfItsLastMapIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, want := blas.NewBytes(out), blas.NewBytes(out)
+	have, want := features.NewGrid(out, features.ByteSteps), features.NewGrid(out, features.ByteSteps)
 	g.Quantize(have, x, n, 1)
 	last.(features.Gridded).Quantize(want, oneByOne(t, steps[:3], x, n), n, 1)
 	for i := range n {
@@ -174,11 +174,13 @@ func TestChainPanicsOnShortSlices(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, f := range map[string]func(){
-		"x":        func() { m.Apply(make([]float32, 2*out), make([]float32, 2*in-1), 2) },
-		"dst":      func() { m.Apply(make([]float32, 2*out-1), make([]float32, 2*in), 2) },
-		"n":        func() { m.Apply(nil, nil, -1) },
-		"Quantize": func() { m.(features.Gridded).Quantize(blas.NewBytes(out), make([]float32, in), 2, 1) },
-		"Kernel":   func() { features.Chain{Steps: steps}.Kernel(make([]float32, in), nil) },
+		"x":   func() { m.Apply(make([]float32, 2*out), make([]float32, 2*in-1), 2) },
+		"dst": func() { m.Apply(make([]float32, 2*out-1), make([]float32, 2*in), 2) },
+		"n":   func() { m.Apply(nil, nil, -1) },
+		"Quantize": func() {
+			m.(features.Gridded).Quantize(features.NewGrid(out, features.ByteSteps), make([]float32, in), 2, 1)
+		},
+		"Kernel": func() { features.Chain{Steps: steps}.Kernel(make([]float32, in), nil) },
 	} {
 		func() {
 			defer func() {

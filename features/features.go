@@ -26,10 +26,10 @@ type Map interface {
 // features: 127 are a grid of 8 bits.
 type Gridded interface {
 	Map
-	// Quantize stores in dst the features of n ≤ blas.MaxRows rows on the grid,
+	// Quantize stores in dst the features of n ≤ MaxRows rows on the grid,
 	// computed by that many threads, and returns how many were so far beyond the
-	// bound that they were cut (see blas.MaxSteps), or were NaN.
-	Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64)
+	// bound that they were cut (see MaxSteps), or were NaN.
+	Quantize(dst *Grid, x []float32, n, threads int) (saturated int64)
 	// Step returns the size of one step of the grid of 8 bits, bound/127:
 	// feature ≈ Step()·127/dst.Most()·number.
 	Step() float64
@@ -51,7 +51,7 @@ var onGridScratch sync.Pool // of *[]float32
 
 // OnGrid is the Quantize of a map whose features have that bound, by way of their
 // values in float32. It panics if x is too short, or dst of another width.
-func OnGrid(m Map, dst *blas.Bytes, x []float32, n, threads int, bound float32) (saturated int64) {
+func OnGrid(m Map, dst *Grid, x []float32, n, threads int, bound float32) (saturated int64) {
 	in, out := m.Dims()
 	if n < 0 || n > blas.MaxRows || len(x) < n*in {
 		panic("features: Quantize: slice too short, or too many rows")

@@ -208,7 +208,7 @@ func squaredErrors(t *testing.T, m *models.Model, lines []string) (sum float64) 
 	g := m.Map.(features.Gridded)
 	in, out := g.Dims()
 	steps := m.Manifest.Learner.Steps
-	z := blas.NewGrid(out, steps)
+	z := features.NewGrid(out, steps)
 	step := g.Step() * blas.MostByte / float64(steps)
 	for _, line := range lines {
 		x, label := parse(t, line)
@@ -219,7 +219,7 @@ func squaredErrors(t *testing.T, m *models.Model, lines []string) (sum float64) 
 		if !ok {
 			t.Fatal("unknown class ", label)
 		}
-		z.Reset(1)
+		z.Resize(1)
 		g.Quantize(z, x, 1, 1)
 		for c := range m.Linear.K {
 			score := float64(m.Linear.B[c])

@@ -8,7 +8,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -110,7 +109,7 @@ type folder struct {
 	sum   *ridge.Sum
 	rows  rows.Block
 	class []int32
-	bytes *blas.Bytes
+	bytes *features.Grid
 
 	saturated int64
 }
@@ -120,7 +119,7 @@ func newFolder(p *Pass, m features.Gridded, threads int) *folder {
 	return &folder{
 		pass: p, m: m, threads: threads,
 		sum:   ridge.NewSum(p.Shape(out)),
-		bytes: blas.NewGrid(out, p.Fold.Steps),
+		bytes: features.NewGrid(out, p.Fold.Steps),
 	}
 }
 

@@ -2,6 +2,7 @@ package fourier
 
 import (
 	"fmt"
+	"github.com/bochner-ml/bochner/features"
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -26,7 +27,7 @@ func BenchmarkMap(b *testing.B) {
 		for _, form := range []Form{Paired, Offset} {
 			const out = 4096
 			m := mustNew(b, Gaussian{In: d, Out: out, Width: 10, Form: form})
-			x, dst, grid := normals(n*d, 1), make([]float32, n*out), blas.NewBytes(out)
+			x, dst, grid := normals(n*d, 1), make([]float32, n*out), features.NewGrid(out, features.ByteSteps)
 			m.Apply(dst, x, n)
 			b.Run(fmt.Sprintf("Apply/%v/d=%d", form, d), func(b *testing.B) {
 				for b.Loop() {
@@ -49,7 +50,7 @@ func BenchmarkDraws(b *testing.B) {
 		for _, form := range []Form{Paired, Offset} {
 			for _, draw := range []Draw{Iid, Structured} {
 				m := mustNew(b, Gaussian{In: d, Out: out, Width: 10, Form: form, Draw: draw})
-				x, dst, grid := normals(n*d, 1), make([]float32, n*out), blas.NewBytes(out)
+				x, dst, grid := normals(n*d, 1), make([]float32, n*out), features.NewGrid(out, features.ByteSteps)
 				b.Run(fmt.Sprintf("Apply/%v/D=%d/%v", form, out, draw), func(b *testing.B) {
 					for b.Loop() {
 						m.Apply(dst, x, n)

@@ -2,10 +2,10 @@ package fourier
 
 import (
 	"fmt"
+	"github.com/bochner-ml/bochner/features"
 	"math"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
@@ -51,7 +51,7 @@ func TestMeanOfProductsOfDependentDraws(t *testing.T) {
 				for _, axis := range []bool{false, true} {
 					x := apart(c.in, z*width, axis)
 					plain, grid := make([]float64, c.n), make([]float64, c.n)
-					dst, bytes := make([]float32, 2*c.out), blas.NewBytes(c.out)
+					dst, bytes := make([]float32, 2*c.out), features.NewGrid(c.out, features.ByteSteps)
 					for s := range c.n {
 						m := mustNew(t, Gaussian{In: c.in, Out: c.out, Width: width, Form: form, Draw: c.draw, Seed: uint64(s)})
 						m.Apply(dst, x, 2)

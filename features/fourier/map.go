@@ -52,11 +52,11 @@ func (m *Map) Apply(dst, x []float32, n int) {
 	}
 }
 
-// Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid. None
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. None
 // is ever out of bounds. The grid of 8 bits makes inner products 1.00015 times as large in
 // the mean, for cosines near ±1, where many lie, are mostly rounded outwards; beside that it is off
 // by 10⁻⁵. It panics if x is too short.
-func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("fourier: Quantize: slice too short, or too many rows")
 	}
@@ -64,9 +64,9 @@ func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated 
 		return features.OnGrid(m, dst, x, n, threads, float32(m.bound()))
 	}
 	if m.form == Paired {
-		m.weights.CosSinBytes(dst, x, n, threads)
+		m.weights.CosSinBytes((*blas.Bytes)(dst), x, n, threads)
 	} else {
-		m.weights.CosBytes(dst, x, n, threads)
+		m.weights.CosBytes((*blas.Bytes)(dst), x, n, threads)
 	}
 	return 0
 }

@@ -85,7 +85,7 @@ func TestQuantizeRoundsApply(t *testing.T) {
 	x := normals(n*in, 2)
 	for name, r := range kernels(in, 200, 1.5, Paired, 4) {
 		m := mustNew(t, r)
-		dst, grid := make([]float32, n*200), blas.NewBytes(200)
+		dst, grid := make([]float32, n*200), features.NewGrid(200, features.ByteSteps)
 		m.Apply(dst, x, n)
 		if s := m.Quantize(grid, x, n, 2); s != 0 {
 			t.Errorf("%s: %d saturated", name, s)
@@ -133,8 +133,8 @@ func TestShortSlicesPanic(t *testing.T) {
 		"Apply, x":      func() { m.Apply(make([]float32, 16), make([]float32, 7), 2) },
 		"Apply, dst":    func() { m.Apply(make([]float32, 15), make([]float32, 8), 2) },
 		"Apply, n":      func() { m.Apply(nil, nil, -1) },
-		"Quantize, x":   func() { m.Quantize(blas.NewBytes(8), make([]float32, 7), 2, 1) },
-		"Quantize, n":   func() { m.Quantize(blas.NewBytes(8), make([]float32, 8000), blas.MaxRows+1, 1) },
+		"Quantize, x":   func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 7), 2, 1) },
+		"Quantize, n":   func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000), blas.MaxRows+1, 1) },
 		"Kernel, sizes": func() { Gaussian{Width: 1}.Kernel(make([]float32, 2), make([]float32, 3)) },
 	} {
 		func() {
@@ -186,7 +186,7 @@ func TestMeanOfProductsIsTheKernel(t *testing.T) {
 	for _, form := range []Form{Paired, Offset} {
 		for name := range kernels(in, out, 1, form, 0) {
 			plain, grid := make([][]float64, len(pairs)), make([][]float64, len(pairs))
-			dst, bytes := make([]float32, 2*out), blas.NewBytes(out)
+			dst, bytes := make([]float32, 2*out), features.NewGrid(out, features.ByteSteps)
 			for seed := range uint64(seeds) {
 				m := mustNew(t, kernels(in, out, 1.4, form, seed)[name])
 				for p, pair := range pairs {

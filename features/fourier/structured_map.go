@@ -73,9 +73,9 @@ func (m *StructuredMap) Apply(dst, x []float32, n int) {
 	})
 }
 
-// Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid, as
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, as
 // Map.Quantize does: none is out of bounds but NaN, which becomes 0 and is counted. It panics if x is too short.
-func (m *StructuredMap) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+func (m *StructuredMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("fourier: Quantize: slice too short, or too many rows")
 	}

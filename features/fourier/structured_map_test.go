@@ -1,6 +1,7 @@
 package fourier
 
 import (
+	"github.com/bochner-ml/bochner/features"
 	"math"
 	"slices"
 	"sync"
@@ -64,9 +65,9 @@ func TestStructuredQuantizeRoundsApply(t *testing.T) {
 			m := mustNew(t, Gaussian{In: in, Out: out, Width: 9, Form: form, Draw: Structured, Seed: 4})
 			dst := make([]float32, n*out)
 			m.Apply(dst, x, n)
-			var first *blas.Bytes
+			var first *features.Grid
 			for threads := range 4 {
-				grid := blas.NewBytes(out)
+				grid := features.NewGrid(out, features.ByteSteps)
 				if s := m.Quantize(grid, x, n, threads); s != 0 {
 					t.Errorf("%d saturated", s)
 				}
@@ -125,9 +126,9 @@ func TestStructuredShortSlicesPanic(t *testing.T) {
 		"Apply, x":        func() { m.Apply(make([]float32, 16), make([]float32, 7), 2) },
 		"Apply, dst":      func() { m.Apply(make([]float32, 15), make([]float32, 8), 2) },
 		"Apply, n":        func() { m.Apply(nil, nil, -1) },
-		"Quantize, x":     func() { m.Quantize(blas.NewBytes(8), make([]float32, 7), 2, 1) },
-		"Quantize, n":     func() { m.Quantize(blas.NewBytes(8), make([]float32, 8000), blas.MaxRows+1, 1) },
-		"Quantize, bytes": func() { m.Quantize(blas.NewBytes(7), make([]float32, 8), 2, 1) },
+		"Quantize, x":     func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 7), 2, 1) },
+		"Quantize, n":     func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000), blas.MaxRows+1, 1) },
+		"Quantize, bytes": func() { m.Quantize(features.NewGrid(7, features.ByteSteps), make([]float32, 8), 2, 1) },
 	} {
 		func() {
 			defer func() {

@@ -158,9 +158,9 @@ func (m *Map) apply(dst, x []float32, lo, hi int) {
 	}
 }
 
-// Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid. By the
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. By the
 // addition theorem none is out of bounds but NaN. It panics if x is too short.
-func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("harmonic: Quantize: slice too short, or too many rows")
 	}

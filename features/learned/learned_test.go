@@ -10,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/stream"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
@@ -150,7 +149,7 @@ func TestGridHoldsEveryFeature(t *testing.T) {
 			_, out := m.Dims()
 			phi := make([]float32, n*out)
 			m.Apply(phi, x, n)
-			grid := blas.NewBytes(out)
+			grid := features.NewGrid(out, features.ByteSteps)
 			if cut := m.Quantize(grid, x, n, 2); cut != 0 {
 				t.Errorf("%d features are out of bounds", cut)
 			}

@@ -46,10 +46,10 @@ func (m *Map) apply(dst, x []float32, n, threads int) {
 	}
 }
 
-// Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid. One
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. One
 // grid serves all features, so those of small weight have few of its steps. None
 // is ever out of bounds but NaN. It panics if x is too short.
-func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("learned: Quantize: slice too short, or too many rows")
 	}
@@ -57,9 +57,9 @@ func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated 
 	case m.amplitude != nil, dst.Most() != blas.MostByte:
 		return features.OnGrid(m, dst, x, n, threads, m.bound)
 	case m.form == fourier.Paired:
-		m.weights.CosSinBytes(dst, x, n, threads)
+		m.weights.CosSinBytes((*blas.Bytes)(dst), x, n, threads)
 	default:
-		m.weights.CosBytes(dst, x, n, threads)
+		m.weights.CosBytes((*blas.Bytes)(dst), x, n, threads)
 	}
 	return 0
 }

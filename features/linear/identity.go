@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -113,10 +112,10 @@ func (m *Map) Apply(dst, x []float32, n int) {
 	copy(dst[:n*m.dim], x)
 }
 
-// Quantize stores the n ≤ blas.MaxRows rows of x on the grid. Numbers beyond the
-// range are as exact as others up to blas.MaxSteps steps; those further away are cut and
+// Quantize stores the n ≤ features.MaxRows rows of x on the grid. Numbers beyond the
+// range are as exact as others up to features.MaxSteps steps; those further away are cut and
 // counted, and so is NaN, which becomes 0. It panics if x is too short.
-func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	return features.OnGrid(steps{m, float64(dst.Most())}, dst, x, n, threads, float32(dst.Most()))
 }
 

@@ -63,7 +63,7 @@ func TestGridIsWithinHalfAStepAndCountsWhatIsFarBeyond(t *testing.T) {
 	for _, r := range []Identity{{In: d, Bound: 1.5}, {In: d, Low: low, High: high}} {
 		for _, most := range []int{127, 27720} {
 			m := gridded(t, r).(features.Ranged)
-			grid := blas.NewGrid(d, most)
+			grid := features.NewGrid(d, most)
 			centre, half := m.Ranges()
 			cut := m.Quantize(grid, x, n, 2)
 			var beyond int64
@@ -96,7 +96,7 @@ func TestEndsOfRangesAndSmallWholeNumbersAreExact(t *testing.T) {
 			if most == 127 && c.parts > 2 {
 				continue
 			}
-			grid := blas.NewGrid(1, most)
+			grid := features.NewGrid(1, most)
 			for k := float32(0); k <= c.parts; k++ {
 				v := c.low + k*((c.high-c.low)/c.parts)
 				if c.parts == 1 && k == 1 {
@@ -151,7 +151,7 @@ func TestErrorsNameTheField(t *testing.T) {
 		}
 	}
 	for _, bound := range []float64{0x1p-118, 0x1p126} { // what validates can be used
-		gridded(t, Identity{In: 1, Bound: bound}).Quantize(blas.NewBytes(1), []float32{1}, 1, 1)
+		gridded(t, Identity{In: 1, Bound: bound}).Quantize(features.NewGrid(1, features.ByteSteps), []float32{1}, 1, 1)
 	}
 }
 
@@ -161,8 +161,8 @@ func TestShortSlicesPanic(t *testing.T) {
 		"Apply, x":    func() { m.Apply(make([]float32, 8), make([]float32, 7), 2) },
 		"Apply, dst":  func() { m.Apply(make([]float32, 7), make([]float32, 8), 2) },
 		"Apply, n":    func() { m.Apply(nil, nil, -1) },
-		"Quantize, x": func() { m.Quantize(blas.NewBytes(4), make([]float32, 7), 2, 1) },
-		"Quantize, n": func() { m.Quantize(blas.NewBytes(4), make([]float32, 8000), blas.MaxRows+1, 1) },
+		"Quantize, x": func() { m.Quantize(features.NewGrid(4, features.ByteSteps), make([]float32, 7), 2, 1) },
+		"Quantize, n": func() { m.Quantize(features.NewGrid(4, features.ByteSteps), make([]float32, 8000), blas.MaxRows+1, 1) },
 		"Kernel":      func() { Identity{}.Kernel(make([]float32, 2), make([]float32, 3)) },
 	} {
 		func() {

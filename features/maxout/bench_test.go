@@ -2,9 +2,8 @@ package maxout
 
 import (
 	"fmt"
+	"github.com/bochner-ml/bochner/features"
 	"testing"
-
-	"github.com/bochner-ml/bochner/internal/blas"
 )
 
 // A dense product of the same projections takes the greater part. Run with -cpu 1.
@@ -14,7 +13,7 @@ func BenchmarkMap(b *testing.B) {
 		for _, pool := range []int{0, 1024} {
 			r := Maxout{In: d, Out: m, Q: q, Pool: pool, Bound: 100}
 			made := mustNew(b, r)
-			x, dst, grid := normals(n*d, 1), make([]float32, n*m), blas.NewBytes(m)
+			x, dst, grid := normals(n*d, 1), make([]float32, n*m), features.NewGrid(m, features.ByteSteps)
 			_, width := made.weights.Dims()
 			product := make([]float32, n*width)
 			name := fmt.Sprintf("q=%d/pool=%d/", q, pool)

@@ -62,10 +62,10 @@ func (m *Map) Apply(dst, x []float32, n int) {
 	}
 }
 
-// Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid and
-// returns how many were beyond blas.MaxSteps; NaN becomes 0 and counts too. It panics if x
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid and
+// returns how many were beyond features.MaxSteps; NaN becomes 0 and counts too. It panics if x
 // is too short.
-func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("maxout: Quantize: slice too short, or too many rows")
 	}

@@ -174,7 +174,7 @@ func TestQuantizeRoundsApplyBeyondTheBoundToo(t *testing.T) {
 			dst := make([]float32, n*r.Out)
 			m.Apply(dst, x, n)
 			for threads := range 4 {
-				grid := blas.NewBytes(r.Out)
+				grid := features.NewGrid(r.Out, features.ByteSteps)
 				cut := m.Quantize(grid, x, n, threads)
 				var beyond int64
 				for i := range n {
@@ -204,7 +204,7 @@ func TestBytesDoNotDependOnThreadsAndCuts(t *testing.T) {
 		r.Bound, r.Seed = 3, 5
 		x := normals(n*r.In, 6)
 		m := mustNew(t, r)
-		whole, part := blas.NewBytes(r.Out), blas.NewBytes(r.Out)
+		whole, part := features.NewGrid(r.Out, features.ByteSteps), features.NewGrid(r.Out, features.ByteSteps)
 		cut := m.Quantize(whole, x, n, 1)
 		for _, run := range []int{1, 7, 97, n} {
 			var cuts int64
@@ -340,9 +340,9 @@ func TestWrongShapesPanic(t *testing.T) {
 		"Apply, dst":         func() { m.Apply(make([]float32, 15), make([]float32, 8), 2) },
 		"Apply, n":           func() { m.Apply(nil, nil, -1) },
 		"Codes, dst":         func() { m.Codes(make([]uint8, 15), make([]float32, 8), 2) },
-		"Quantize, x":        func() { m.Quantize(blas.NewBytes(8), make([]float32, 7), 2, 1) },
-		"Quantize, n":        func() { m.Quantize(blas.NewBytes(8), make([]float32, 8000), blas.MaxRows+1, 1) },
-		"Quantize, bytes":    func() { m.Quantize(blas.NewBytes(7), make([]float32, 8), 2, 1) },
+		"Quantize, x":        func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 7), 2, 1) },
+		"Quantize, n":        func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000), blas.MaxRows+1, 1) },
+		"Quantize, bytes":    func() { m.Quantize(features.NewGrid(7, features.ByteSteps), make([]float32, 8), 2, 1) },
 		"Kernel, sizes":      func() { r.Kernel(make([]float32, 2), make([]float32, 3)) },
 		"Indices, no pool":   func() { r.Indices(0) },
 		"Kappa, q":           func() { Kappa(0, 0.5) },

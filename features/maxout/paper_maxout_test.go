@@ -2,10 +2,10 @@ package maxout
 
 import (
 	"fmt"
+	"github.com/bochner-ml/bochner/features"
 	"math"
 	"testing"
 
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
@@ -80,7 +80,7 @@ func TestMeanOfProductsOnTheGridIsTheKernel(t *testing.T) {
 		r := Maxout{In: d, Out: m, Q: q, Bound: Bound(1, q, 1e-9)}
 		mean := stattest.Over(seeds, func(seed uint64) float64 {
 			r.Seed = seed
-			made, grid := mustNew(t, r), blas.NewBytes(m)
+			made, grid := mustNew(t, r), features.NewGrid(m, features.ByteSteps)
 			if cut := made.Quantize(grid, x, 2, 1); cut != 0 {
 				t.Fatalf("%d values cut", cut)
 			}

@@ -27,7 +27,7 @@ type Maxout struct {
 	Q    int `json:"q"`   // projections of a unit, 1 to MaxQ; 1 is a linear random projection
 	Pool int `json:"pool,omitempty"`
 	// Bound is that of the grid of sums in units of h, > 0. Values beyond it take more
-	// time, and are as exact up to blas.MaxSteps steps. Values without a grid do not depend on it.
+	// time, and are as exact up to features.MaxSteps steps. Values without a grid do not depend on it.
 	Bound float64 `json:"bound"`
 	Seed  uint64  `json:"seed"`
 }

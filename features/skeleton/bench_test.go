@@ -2,6 +2,7 @@ package skeleton
 
 import (
 	"fmt"
+	"github.com/bochner-ml/bochner/features"
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -69,7 +70,7 @@ func BenchmarkApplyRange(b *testing.B) {
 func BenchmarkQuantize(b *testing.B) {
 	const n, out = blas.MaxRows, 4096
 	m := mustNew(b, Compositional{Skeleton: pictures[1].s, Out: out, Seed: 1})
-	x, grid := numbers(n*784, 1), blas.NewBytes(out)
+	x, grid := numbers(n*784, 1), features.NewGrid(out, features.ByteSteps)
 	for b.Loop() {
 		m.Quantize(grid, x, n, 1)
 	}

@@ -196,13 +196,13 @@ func (m *Map) Step() float64 { return float64(m.bound) / 127 }
 // infinity gets NaN in any of its features. It panics if a slice is too short.
 func (m *Map) Apply(dst, x []float32, n int) { m.ApplyRange(dst, x, n, 0, m.out) }
 
-// Quantize stores the features of n ≤ blas.MaxRows rows of x on the grid, and
+// Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, and
 // returns how many were out of bounds: only sphere columns that are no unit vector make such.
 //
 // The constant feature, which may be far larger than all others, is cut to the
 // bound. Learners with an intercept that is not regularised do not see the difference. It panics if x
 // is too short.
-func (m *Map) Quantize(dst *blas.Bytes, x []float32, n, threads int) (saturated int64) {
+func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.book.columns {
 		panic("skeleton: Quantize: slice too short, or too many rows")
 	}

@@ -1,6 +1,7 @@
 package skeleton
 
 import (
+	"github.com/bochner-ml/bochner/features"
 	"math"
 	"slices"
 	"sync"
@@ -89,7 +90,7 @@ func TestQuantizeRoundsApply(t *testing.T) {
 				unit(x[i*in+4 : i*in+7])
 			}
 		}
-		dst, grid := make([]float32, n*out), blas.NewBytes(out)
+		dst, grid := make([]float32, n*out), features.NewGrid(out, features.ByteSteps)
 		m.Apply(dst, x, n)
 		if s := m.Quantize(grid, x, n, 2); s != 0 {
 			t.Errorf("%s: %d saturated", name, s)
@@ -124,7 +125,7 @@ func TestRowsOffTheSphereSaturate(t *testing.T) {
 	for i := range x {
 		x[i] = 3
 	}
-	if s := m.Quantize(blas.NewBytes(out), x, 1, 1); s == 0 {
+	if s := m.Quantize(features.NewGrid(out, features.ByteSteps), x, 1, 1); s == 0 {
 		t.Error("nothing saturated")
 	}
 }
@@ -170,9 +171,9 @@ func TestShortSlicesPanic(t *testing.T) {
 		"ApplyRange, first":  func() { m.ApplyRange(dst, x, 1, 8, 1) },
 		"ApplyRange, before": func() { m.ApplyRange(dst, x, 1, -1, 1) },
 		"ApplyRange, count":  func() { m.ApplyRange(dst, x, 1, 0, 9) },
-		"Quantize, x":        func() { m.Quantize(blas.NewBytes(8), x[:7], 2, 1) },
-		"Quantize, n":        func() { m.Quantize(blas.NewBytes(8), make([]float32, 8000), blas.MaxRows+1, 1) },
-		"Quantize, width":    func() { m.Quantize(blas.NewBytes(9), x, 2, 1) },
+		"Quantize, x":        func() { m.Quantize(features.NewGrid(8, features.ByteSteps), x[:7], 2, 1) },
+		"Quantize, n":        func() { m.Quantize(features.NewGrid(8, features.ByteSteps), make([]float32, 8000), blas.MaxRows+1, 1) },
+		"Quantize, width":    func() { m.Quantize(features.NewGrid(9, features.ByteSteps), x, 2, 1) },
 		"Kernel, sizes":      func() { Connected(4, Space{Circle: 2}, relu).Kernel(x[:4], x[:3]) },
 		"Kernel, columns":    func() { Connected(4, Space{Circle: 2}, relu).Kernel(x[:3], x[:3]) },
 		"Cooccur":            func() { m.Cooccur([]int{4}) },

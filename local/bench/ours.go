@@ -183,10 +183,10 @@ func tiny(n int) []float32 {
 
 func mapGram(d, threads int, form fourier.Form) work {
 	m, x := gaussian(d, form), normals(mapRows*d)
-	z, tiles := blas.NewBytes(mapWidth), filledTiles(mapWidth)
+	z, tiles := features.NewGrid(mapWidth, features.ByteSteps), filledTiles(mapWidth)
 	return of(func() {
 		m.Quantize(z, x, mapRows, threads)
-		blas.Gram(tiles, z, threads)
+		blas.Gram(tiles, (*blas.Bytes)(z), threads)
 	})
 }
 

@@ -73,7 +73,7 @@ func (d digits) split() (rest, held digits) {
 func (d digits) sum(m features.Gridded) *ridge.Sum {
 	in, out := m.Dims()
 	threads := runtime.GOMAXPROCS(0)
-	s, z := ridge.NewSum(ridge.Shape{Dim: out, Outputs: classes}), blas.NewBytes(out)
+	s, z := ridge.NewSum(ridge.Shape{Dim: out, Outputs: classes}), features.NewGrid(out, features.ByteSteps)
 	for lo := 0; lo < len(d.class); lo += blas.MaxRows {
 		hi := min(lo+blas.MaxRows, len(d.class))
 		m.Quantize(z, d.x[lo*in:], hi-lo, threads)

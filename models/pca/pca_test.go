@@ -12,7 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/stream"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/stattest"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -54,7 +53,7 @@ func sumOf(t testing.TB, x []float32, n, d int, regression bool) (*ridge.Sum, fl
 	g := m.(features.Gridded)
 	shape := ridge.Shape{Dim: d, Outputs: 3, Regression: regression}
 	s := ridge.NewSum(shape)
-	z := blas.NewBytes(d)
+	z := features.NewGrid(d, features.ByteSteps)
 	grid := make([]float64, 0, n*d)
 	for from := 0; from < n; from += 500 {
 		k := min(500, n-from)

@@ -1,14 +1,17 @@
 package ridge
 
-import "github.com/bochner-ml/bochner/internal/blas"
+import (
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
 
 // packBytes makes a block of features given on the grid.
-func packBytes(v []int8, n, d int) *blas.Bytes {
+func packBytes(v []int8, n, d int) *features.Grid {
 	z := make([]float32, len(v))
 	for i, b := range v {
 		z[i] = float32(b)
 	}
-	block := blas.NewBytes(d)
+	block := features.NewGrid(d, features.ByteSteps)
 	block.Quantize(z, n, blas.MostByte, 1)
 	return block
 }

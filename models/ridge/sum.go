@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"github.com/bochner-ml/bochner/features"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -63,7 +64,7 @@ func (s *Sum) ClassCounts() []int64 {
 
 // AddClasses adds the rows of z with their classes, 0 ≤ class[i] < Outputs. It
 // panics if the sum is one of targets, or if lengths or classes do not fit.
-func (s *Sum) AddClasses(z *blas.Bytes, class []int32, threads int) {
+func (s *Sum) AddClasses(z *features.Grid, class []int32, threads int) {
 	if s.shape.Regression {
 		panic("ridge: classes added to a sum of targets")
 	}
@@ -77,14 +78,14 @@ func (s *Sum) AddClasses(z *blas.Bytes, class []int32, threads int) {
 	for _, c := range class {
 		s.head[1+c]++
 	}
-	blas.Gram(s.tiles, z, threads)
-	blas.ClassSums(s.cross, z, class, s.shape.Outputs, threads)
+	blas.Gram(s.tiles, (*blas.Bytes)(z), threads)
+	blas.ClassSums(s.cross, (*blas.Bytes)(z), class, s.shape.Outputs, threads)
 }
 
 // AddTargets adds the rows of z with their targets on the grid, y row-major
 // n×Outputs with |y| ≤ 32767. It panics if the sum is one of classes, or if
 // lengths or targets do not fit.
-func (s *Sum) AddTargets(z *blas.Bytes, y []int32, threads int) {
+func (s *Sum) AddTargets(z *features.Grid, y []int32, threads int) {
 	if !s.shape.Regression {
 		panic("ridge: targets added to a sum of classes")
 	}
@@ -108,8 +109,8 @@ func (s *Sum) AddTargets(z *blas.Bytes, y []int32, threads int) {
 		s.padded = append(append(s.padded, y[i*k:(i+1)*k]...), 1)
 	}
 	s.head[0] += float64(n)
-	blas.Gram(s.tiles, z, threads)
-	blas.Targets(s.cross, z, s.padded, k+1, threads)
+	blas.Gram(s.tiles, (*blas.Bytes)(z), threads)
+	blas.Targets(s.cross, (*blas.Bytes)(z), s.padded, k+1, threads)
 }
 
 // Merge adds the rows of t. It panics if the shapes differ.
@@ -138,7 +139,7 @@ func (s *Sum) Equal(t *Sum) bool {
 }
 
 // checkBlock panics unless z has n rows of the sum's features.
-func (s *Sum) checkBlock(z *blas.Bytes, n int) {
+func (s *Sum) checkBlock(z *features.Grid, n int) {
 	if z.N() != n || z.D() != s.shape.Dim {
 		panic("ridge: block, labels and sum do not fit")
 	}

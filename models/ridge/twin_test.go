@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"github.com/bochner-ml/bochner/features"
 	"math"
 	"math/rand/v2"
 
@@ -50,7 +51,7 @@ func draw(shape Shape, n, folds int, seed uint64) *sample {
 }
 
 // rows packs some rows of the sample.
-func (s *sample) pack(rows []int) *blas.Bytes {
+func (s *sample) pack(rows []int) *features.Grid {
 	var v []int8
 	for _, i := range rows {
 		v = append(v, s.z[i]...)
