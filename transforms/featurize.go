@@ -2,7 +2,6 @@ package transforms
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"reflect"
@@ -12,9 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/npyio"
+	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
 func init() {
@@ -109,100 +107,62 @@ func (w *featureWriter) flush() error {
 	if w.n == 0 {
 		return nil
 	}
-	_, out := w.m.Dims()
-	part := WrittenPart{Rows: int64(w.n)}
-	create := func(suffix string, write func(io.Writer) error) error {
-		name := fmt.Sprintf("%s-%04d%s", shardName(w.shard), len(w.written.Parts), suffix)
-		sum, err := w.files.create(name, write)
-		part.Files = append(part.Files, WrittenFile{Name: name, Suffix: suffix, Sum: sum})
-		return err
+	table := export.Block{N: w.n}
+	columns := []export.Column{{Name: "features", List: true}}
+	if w.hashes != nil {
+		table.Values = append(table.Values, w.hashes)
+		columns[0].Header = numbered(len(w.hashes) / w.n)
+	} else {
+		table.Values = append(table.Values, w.x)
+		columns[0].Header = numbered(len(w.x) / w.n)
 	}
-	var err error
-	switch w.pass.Features.Format {
-	case "npy", "codes":
-		err = create(".npy", func(dst io.Writer) error {
-			if w.hashes != nil {
-				return writeNPY(dst, w.hashes, w.n, len(w.hashes)/w.n)
+	if len(w.y) == w.n {
+		labels := export.Column{Name: "labels", Header: []string{"label"}}
+		if c := w.pass.Target.Classes; c != nil {
+			classes := make([]int32, w.n)
+			for i, y := range w.y {
+				classes[i] = int32(y)
 			}
-			return writeNPY(dst, w.x, w.n, out)
-		})
-		if err == nil && w.labeled() {
-			err = create("-labels.npy", w.writeLabels)
+			labels.Levels = c.Classes
+			table.Values = append(table.Values, classes)
+		} else {
+			table.Values = append(table.Values, w.y)
 		}
-	case "safetensors":
-		err = create(".safetensors", func(dst io.Writer) error {
-			tensors := []safetensors.Tensor{safetensors.Of("features", w.x, w.n, out)}
-			if w.labeled() {
-				tensors = append(tensors, safetensors.Of("labels", w.y, w.n))
-			}
-			return safetensors.Write(dst, nil, tensors)
-		})
-	default:
-		err = create(".csv", w.writeCSV)
+		columns = append(columns, labels)
 	}
-	w.written.Parts = append(w.written.Parts, part)
-	w.x, w.y, w.hashes, w.n = w.x[:0], w.y[:0], w.hashes[:0], 0
-	return err
-}
-
-func (w *featureWriter) labeled() bool { return len(w.y) == w.n }
-
-func (w *featureWriter) isClass() bool { return w.pass.Target.Classes != nil }
-
-func writeNPY[T npyio.Number](dst io.Writer, v []T, shape ...int) error {
-	out, err := npyio.NewWriter[T](dst, shape...)
+	format := w.pass.Features.Format
+	if format == "codes" {
+		format = "npy" // of the hashes
+	}
+	files, err := export.Files(format, columns)
 	if err != nil {
 		return err
 	}
-	if err := out.Write(v); err != nil {
-		return err
-	}
-	return out.Close()
-}
-
-// writeLabels writes the labels as an array: int32 for classes, else float64.
-func (w *featureWriter) writeLabels(dst io.Writer) error {
-	if !w.isClass() {
-		return writeNPY(dst, w.y, w.n)
-	}
-	classes := make([]int32, w.n)
-	for i, y := range w.y {
-		classes[i] = int32(y)
-	}
-	return writeNPY(dst, classes, w.n)
-}
-
-// writeCSV writes a header f1,f2,…,label and a line for every row; the label of
-// a class is its name.
-func (w *featureWriter) writeCSV(dst io.Writer) error {
-	_, out := w.m.Dims()
-	c := csv.NewWriter(dst)
-	record := make([]string, 0, out+1)
-	for j := range out {
-		record = append(record, "f"+strconv.Itoa(j+1))
-	}
-	if w.labeled() {
-		record = append(record, "label")
-	}
-	for i := range w.n {
-		if err := c.Write(record); err != nil {
+	part := WrittenPart{Rows: int64(w.n)}
+	for _, f := range files {
+		name := fmt.Sprintf("%s-%04d%s", shardName(w.shard), len(w.written.Parts), f.Suffix)
+		sum, err := w.files.create(name, func(dst io.Writer) error {
+			out := f.New(dst)
+			if err := out.Write(&table); err != nil {
+				return err
+			}
+			return out.Close()
+		})
+		if err != nil {
 			return err
 		}
-		record = record[:0]
-		for _, v := range w.x[i*out : (i+1)*out] {
-			record = append(record, formatScore(v))
-		}
-		if w.labeled() {
-			label := strconv.FormatFloat(w.y[i], 'g', -1, 64)
-			if w.isClass() {
-				label = w.pass.Target.Classes.Classes[int(w.y[i])]
-			}
-			record = append(record, label)
-		}
+		part.Files = append(part.Files, WrittenFile{Name: name, Suffix: f.Suffix, Sum: sum})
 	}
-	if err := c.Write(record); err != nil {
-		return err
+	w.written.Parts = append(w.written.Parts, part)
+	w.x, w.y, w.hashes, w.n = w.x[:0], w.y[:0], w.hashes[:0], 0
+	return nil
+}
+
+// numbered are the names of n features: f1, f2, …
+func numbered(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = "f" + strconv.Itoa(i+1)
 	}
-	c.Flush()
-	return c.Error()
+	return names
 }

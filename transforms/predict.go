@@ -1,18 +1,15 @@
 package transforms
 
 import (
-	"bufio"
 	"context"
-	"encoding/csv"
-	"encoding/json"
+	"fmt"
 	"io"
-	"math"
 	"reflect"
-	"strconv"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 )
@@ -46,16 +43,24 @@ func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]by
 }
 
 func (f *predictFn) write(p *Pass, a *applier, shard dataset.Shard, source *dataset.Source, files *outputs) (w Written, err error) {
-	file := WrittenFile{Name: shardName(shard) + "." + p.Predict.Format, Suffix: "." + p.Predict.Format}
+	table := newPredictions(a.model, p.Predict)
+	formats, err := export.Files(p.Predict.Format, table.columns)
+	if err != nil {
+		return w, err
+	}
+	if len(formats) != 1 {
+		return w, fmt.Errorf("transforms: %s has no file of all columns", p.Predict.Format)
+	}
+	file := WrittenFile{Name: shardName(shard) + formats[0].Suffix, Suffix: formats[0].Suffix}
 	file.Sum, err = files.create(file.Name, func(dst io.Writer) (err error) {
-		out := newLines(dst, a.model, p.Predict)
+		out := formats[0].New(dst)
 		w.Report, err = f.Scan.read(files.ctx, p, shard, source, nil, func(_ dataset.Shard, b *rows.Block) error {
-			return out.write(b, a)
+			return out.Write(table.block(b, a))
 		})
 		if err != nil {
 			return err
 		}
-		return out.flush()
+		return out.Close()
 	})
 	if n := w.Report.Rows + w.Report.Bad; n > 0 {
 		w.Parts = []WrittenPart{{Rows: n, Files: []WrittenFile{file}}}
@@ -63,201 +68,90 @@ func (f *predictFn) write(p *Pass, a *applier, shard dataset.Shard, source *data
 	return w, err
 }
 
-// lines writes predictions as CSV or as JSON lines.
-type lines struct {
+// predictions makes tables of what a model says of rows.
+type predictions struct {
+	columns []export.Column
+	lines   bool // the first column is the line of the row
+	scores  bool // after the prediction
+	chances bool // probabilities
 	model   *models.Model
-	lines   bool // of the rows
-	scores  bool
-	chances bool     // probabilities
-	names   []string // of the outputs
-	text    *bufio.Writer
-	csv     *csv.Writer // nil where JSON is written
-	record  []string
-	said    []string // scores or targets of a row
+	out     export.Block
+	first   []float64
 }
 
-func newLines(w io.Writer, m *models.Model, p *Predict) *lines {
-	l := &lines{model: m, lines: p.Lines, scores: p.Scores || m.Embeds(), chances: p.Probabilities, names: m.Outputs(), text: bufio.NewWriter(w)}
-	if p.Format == "jsonl" {
-		return l
+func newPredictions(m *models.Model, p *Predict) *predictions {
+	t := &predictions{lines: p.Lines, scores: p.Scores && !m.Embeds(), chances: p.Probabilities, model: m}
+	names := m.Outputs()
+	if t.lines {
+		t.columns = append(t.columns, export.Column{Name: "line", Header: []string{"line"}, Always: true})
 	}
-	l.csv = csv.NewWriter(l.text) // with no buffer of its own, as it finds one
-	header := []string{"prediction"}
-	if m.Embeds() {
-		header = l.names
-	} else if l.scores {
-		header = appendNames(header, "score_", l.names)
+	said := export.Column{Name: "prediction", Header: []string{"prediction"}}
+	switch {
+	case m.Embeds():
+		said = export.Column{Name: "components", Header: names, List: true, Unit: m.Resolution()}
+	case m.Classifies():
+		said.Levels, said.Numeric = names, m.NumericClasses()
+	default:
+		said.Unit = m.Resolution()
 	}
-	if l.chances {
-		header = appendNames(header, "probability_", l.names)
+	t.columns = append(t.columns, said)
+	if t.scores {
+		t.columns = append(t.columns, export.Column{Name: "scores", Header: prefixed("score_", names), Keys: names, Unit: said.Unit})
 	}
-	if l.lines {
-		header = append([]string{"line"}, header...)
+	if t.chances {
+		t.columns = append(t.columns, export.Column{Name: "probabilities", Header: prefixed("probability_", names), Keys: names})
 	}
-	l.csv.Write(header) // an error of the writer shows at flush
-	return l
+	return t
 }
 
-func appendNames(header []string, prefix string, names []string) []string {
-	for _, name := range names {
-		header = append(header, prefix+name)
+func prefixed(prefix string, names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = prefix + name
 	}
-	return header
+	return out
 }
 
-func (l *lines) write(b *rows.Block, a *applier) error {
+// block returns the table of a block of rows, valid until the next call. Rows that could
+// not be read, and those whose scores are not finite, have no values.
+func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 	said := a.apply(b)
-	scores, class := said.scores, said.class
-	k := len(l.names)
+	k := t.model.Linear.K
+	t.out.N, t.out.Values, t.out.Bad = b.N, t.out.Values[:0], t.out.Bad[:0]
 	bad := b.Bad
-	var chances []float32
 	for i := range b.N {
-		known := len(bad) == 0 || bad[0] != i
-		if !known {
+		unread := len(bad) > 0 && bad[0] == i
+		if unread {
 			bad = bad[1:]
 		}
-		row := scores[i*k : (i+1)*k]
-		known = known && finite(row)
-		l.said = l.said[:0]
-		for j, s := range row {
-			if said.targets != nil {
-				l.said = append(l.said, l.formatTarget(said.targets[i*k+j]))
-			} else {
-				l.said = append(l.said, formatScore(s))
-			}
-		}
-		if l.chances {
-			chances = said.chances[i*k : (i+1)*k]
-		}
-		var name string
-		if class != nil {
-			name = l.names[class[i]]
-		} else {
-			name = l.said[0]
-		}
-		line := ""
-		if l.lines {
-			line = strconv.FormatInt(b.Lines[i], 10)
-		}
-		var err error
-		if l.csv == nil {
-			err = l.writeJSON(line, known, class != nil, name, l.said, chances)
-		} else {
-			err = l.writeCSV(line, known, name, l.said, chances)
-		}
-		if err != nil {
-			return err
+		if unread || !finite(said.scores[i*k:(i+1)*k]) {
+			t.out.Bad = append(t.out.Bad, i)
 		}
 	}
-	return nil
-}
-
-func (l *lines) writeCSV(line string, known bool, name string, scores []string, chances []float32) error {
-	l.record = l.record[:0]
-	if !known {
-		name = ""
+	var scores any = said.scores
+	if said.targets != nil {
+		scores = said.targets
 	}
-	if l.lines {
-		l.record = append(l.record, line)
-	} else if !known && !l.scores && !l.chances {
-		// A line of nothing is no row to most readers of CSV, and those behind it
-		// would move up.
-		_, err := l.text.WriteString("\"\"\n")
-		return err
-	}
-	if !l.model.Embeds() {
-		l.record = append(l.record, name)
-	}
-	if !l.scores {
-		scores = nil
-	}
-	for _, values := range [...][]string{scores, formatScores(chances)} {
-		for _, text := range values {
-			if !known {
-				text = ""
-			}
-			l.record = append(l.record, text)
-		}
-	}
-	return l.csv.Write(l.record)
-}
-
-func (l *lines) writeJSON(at string, known, isClass bool, name string, scores []string, chances []float32) error {
-	line := []byte{'{'}
-	if l.lines {
-		line = append(append(append(line, `"line":`...), at...), ',')
-	}
-	if l.model.Embeds() {
-		line = append(line, `"components":`...)
-	} else {
-		line = append(line, `"prediction":`...)
+	if t.lines {
+		t.out.Values = append(t.out.Values, b.Lines)
 	}
 	switch {
-	case !known:
-		line = append(line, "null"...)
-	case l.model.Embeds():
-		for c, s := range scores {
-			line = append(line, "[,"[min(c, 1)])
-			line = append(line, s...)
-		}
-		line = append(line, ']')
-	case isClass && !l.model.NumericClasses():
-		text, err := json.Marshal(name)
-		if err != nil {
-			return err
-		}
-		line = append(line, text...)
+	case t.model.Embeds():
+		t.out.Values = append(t.out.Values, scores)
+	case said.class != nil:
+		t.out.Values = append(t.out.Values, said.class)
 	default:
-		line = append(line, name...)
-	}
-	var err error
-	if l.scores && known && !l.model.Embeds() {
-		if line, err = l.appendObject(line, "scores", scores); err != nil {
-			return err
+		t.first = t.first[:0]
+		for i := range b.N {
+			t.first = append(t.first, said.targets[i*k])
 		}
+		t.out.Values = append(t.out.Values, t.first)
 	}
-	if l.chances && known {
-		if line, err = l.appendObject(line, "probabilities", formatScores(chances)); err != nil {
-			return err
-		}
+	if t.scores {
+		t.out.Values = append(t.out.Values, scores)
 	}
-	_, err = l.text.Write(append(line, "}\n"...))
-	return err
-}
-
-// appendObject appends a field with a number for each output.
-func (l *lines) appendObject(line []byte, field string, values []string) ([]byte, error) {
-	line = append(append(append(line, `,"`...), field...), `":`...)
-	for c, v := range values {
-		key, err := json.Marshal(l.names[c])
-		if err != nil {
-			return nil, err
-		}
-		line = append(line, "{,"[min(c, 1)])
-		line = append(append(line, key...), ':')
-		line = append(line, v...)
+	if t.chances {
+		t.out.Values = append(t.out.Values, said.chances)
 	}
-	return append(line, '}'), nil
+	return &t.out
 }
-
-func (l *lines) flush() error {
-	return l.text.Flush()
-}
-
-// formatTarget returns a target with the digits that scores tell apart, and one more.
-func (l *lines) formatTarget(v float64) string {
-	digits := 17
-	if unit := l.model.Resolution(); unit > 0 && v != 0 {
-		digits = max(1, min(digits, 2+int(math.Ceil(math.Log10(math.Abs(v)/unit)))))
-	}
-	return strconv.FormatFloat(v, 'g', digits, 64)
-}
-
-func formatScores(v []float32) (text []string) {
-	for _, s := range v {
-		text = append(text, formatScore(s))
-	}
-	return text
-}
-
-func formatScore(s float32) string { return strconv.FormatFloat(float64(s), 'g', -1, 32) }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -44,11 +46,13 @@ func written(t *testing.T, m *models.Model, format string, scores bool, b *rows.
 func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rows.Block) []string {
 	t.Helper()
 	var out bytes.Buffer
-	l := newLines(&out, m, p)
-	if err := l.write(b, &applier{model: m, threads: 1}); err != nil {
+	table := newPredictions(m, p)
+	files, err := export.Files(p.Format, table.columns)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.flush(); err != nil {
+	w := files[0].New(&out)
+	if err := errors.Join(w.Write(table.block(b, &applier{model: m, threads: 1})), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

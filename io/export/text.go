@@ -1,0 +1,194 @@
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+)
+
+func init() {
+	Register(Format{Name: "csv", Files: func(columns []Column) []File {
+		return []File{{Suffix: ".csv", New: func(w io.Writer) Writer { return newCSV(w, columns) }}}
+	}})
+	Register(Format{Name: "jsonl", Files: func(columns []Column) []File {
+		return []File{{Suffix: ".jsonl", New: func(w io.Writer) Writer { return newJSON(w, columns) }}}
+	}})
+}
+
+// textWriter writes a line for each row.
+type textWriter struct {
+	out     *bufio.Writer
+	columns []Column
+	levels  [][]string // of each column, as they are written
+	line    []byte
+	row     func(t *textWriter, b *Block, i int, bad bool) // appends a row to line
+
+	names [][]string // of each column, its keys as JSON
+}
+
+func newText(w io.Writer, columns []Column) *textWriter {
+	return &textWriter{out: bufio.NewWriterSize(w, 64<<10), columns: columns, levels: make([][]string, len(columns))}
+}
+
+func (t *textWriter) Write(b *Block) error {
+	bad := b.Bad
+	for i := range b.N {
+		isBad := len(bad) > 0 && bad[0] == i
+		if isBad {
+			bad = bad[1:]
+		}
+		t.line = t.line[:0]
+		t.row(t, b, i, isBad)
+		if _, err := t.out.Write(append(t.line, '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *textWriter) Close() error { return t.out.Flush() }
+
+// value appends value j of row i of column c.
+func (t *textWriter) value(b *Block, c, i, j int) {
+	at := i*len(t.columns[c].Header) + j
+	switch v := b.Values[c].(type) {
+	case []float32:
+		t.line = strconv.AppendFloat(t.line, float64(v[at]), 'g', -1, 32)
+	case []float64:
+		t.line = strconv.AppendFloat(t.line, v[at], 'g', digits(v[at], t.columns[c].Unit), 64)
+	case []int32:
+		if t.columns[c].Levels != nil {
+			t.line = append(t.line, t.levels[c][v[at]]...)
+		} else {
+			t.line = strconv.AppendInt(t.line, int64(v[at]), 10)
+		}
+	case []int64:
+		t.line = strconv.AppendInt(t.line, v[at], 10)
+	case []uint64:
+		t.line = strconv.AppendUint(t.line, v[at], 10)
+	default:
+		panic("export: unknown type of values")
+	}
+}
+
+// digits returns how many digits tell v apart from a number that differs by unit, and
+// one more; -1 for all digits.
+func digits(v, unit float64) int {
+	switch {
+	case unit <= 0:
+		return -1
+	case v == 0:
+		return 17
+	}
+	return max(1, min(17, 2+int(math.Ceil(math.Log10(math.Abs(v)/unit)))))
+}
+
+// newCSV writes a line of names, and then one for each row.
+func newCSV(w io.Writer, columns []Column) *textWriter {
+	t := newText(w, columns)
+	var header []string
+	for c, col := range columns {
+		header = append(header, col.Header...)
+		for _, level := range col.Levels {
+			t.levels[c] = append(t.levels[c], csvField(level))
+		}
+	}
+	names := csv.NewWriter(t.out) // with no buffer of its own, as it finds one
+	names.Write(header)           // an error of the writer shows at the end
+	t.row = (*textWriter).csvRow
+	return t
+}
+
+// csvField returns a field as it stands in a record.
+func csvField(text string) string {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Write([]string{text})
+	w.Flush()
+	return string(bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))
+}
+
+func (t *textWriter) csvRow(b *Block, i int, bad bool) {
+	for c, col := range t.columns {
+		for j := range col.Header {
+			if c > 0 || j > 0 {
+				t.line = append(t.line, ',')
+			}
+			if !bad || col.Always {
+				t.value(b, c, i, j)
+			}
+		}
+	}
+	if len(t.line) == 0 {
+		// A line of nothing is no row to most readers of CSV, and those after it would
+		// move up.
+		t.line = append(t.line, `""`...)
+	}
+}
+
+// newJSON writes an object for each row. In that of a row without values the first
+// column that has none is null, and further ones are missing.
+func newJSON(w io.Writer, columns []Column) *textWriter {
+	t := newText(w, columns)
+	t.names = make([][]string, len(columns))
+	for c, col := range columns {
+		for _, key := range col.Keys {
+			t.names[c] = append(t.names[c], jsonText(key))
+		}
+		t.levels[c] = col.Levels
+		if !col.Numeric {
+			t.levels[c] = nil
+			for _, level := range col.Levels {
+				t.levels[c] = append(t.levels[c], jsonText(level))
+			}
+		}
+	}
+	t.row = (*textWriter).jsonRow
+	return t
+}
+
+func jsonText(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic("export: " + err.Error()) // strings can be written
+	}
+	return string(text)
+}
+
+func (t *textWriter) jsonRow(b *Block, i int, bad bool) {
+	t.line = append(t.line, '{')
+	null := false
+	for c, col := range t.columns {
+		if bad && null && !col.Always {
+			continue
+		}
+		if len(t.line) > 1 {
+			t.line = append(t.line, ',')
+		}
+		t.line = append(strconv.AppendQuote(t.line, col.Name), ':')
+		switch {
+		case bad && !col.Always:
+			null = true
+			t.line = append(t.line, "null"...)
+		case col.Keys != nil:
+			for j, key := range t.names[c] {
+				t.line = append(append(append(t.line, "{,"[min(j, 1)]), key...), ':')
+				t.value(b, c, i, j)
+			}
+			t.line = append(t.line, '}')
+		case col.List:
+			for j := range col.Header {
+				t.line = append(t.line, "[,"[min(j, 1)])
+				t.value(b, c, i, j)
+			}
+			t.line = append(t.line, ']')
+		default:
+			t.value(b, c, i, 0)
+		}
+	}
+	t.line = append(t.line, '}')
+}
