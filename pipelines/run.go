@@ -68,7 +68,7 @@ func (e Engine) withDefaults() Engine {
 }
 
 func (e Engine) validate() error {
-	if have := runners(); e.Runner != "" && !slices.Contains(have, e.Runner) {
+	if have := Runners(); e.Runner != "" && !slices.Contains(have, e.Runner) {
 		if e.Runner == "prism" {
 			return usage("--runner prism is gone: its server could be reached from other machines, by anyone, and ran what they sent; --runner direct is as fast")
 		}

@@ -30,15 +30,15 @@ var local = map[string]Runner{}
 
 // RegisterRunner has jobs find a runner by its name. It is to be called in init.
 func RegisterRunner(r Runner) {
-	if _, there := local[r.Name]; there || slices.Contains(runners(), r.Name) {
+	if _, there := local[r.Name]; there || slices.Contains(Runners(), r.Name) {
 		panic("pipelines: a runner " + r.Name + " is there")
 	}
 	local[r.Name] = r
 }
 
-// runners returns the names of all runners. Beam ends the process at the name of
+// Runners returns the names of all runners. Beam ends the process at the name of
 // another.
-func runners() []string {
+func Runners() []string {
 	return slices.Concat([]string{direct}, slices.Sorted(maps.Keys(local)), []string{universal, flink, dataflow})
 }
 

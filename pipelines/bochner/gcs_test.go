@@ -257,7 +257,7 @@ func TestRefusalsOfTheStorageAreOneSentenceAndCode5(t *testing.T) {
 		cmd := program(dir, c.args...)
 		cmd.Env = append(os.Environ(), "HOME="+dir, "NO_GCE_CHECK=true", "GOOGLE_APPLICATION_CREDENTIALS=", "STORAGE_EMULATOR_HOST=")
 		r := runCommand(t, cmd)
-		said := strings.TrimSuffix(r.stderr, "the same command with --resume goes on from what is finished\n")
+		said := strings.TrimSuffix(r.stderr, "the same command with --resume continues from what is finished\n")
 		if r.code != c.code || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "bochner: ") {
 			t.Errorf("%q: exit code %d, want %d and %q\n%s", c.args, r.code, c.code, c.want, r.stderr)
 		}
@@ -444,7 +444,7 @@ func TestARunGoesOnAfterTheStorageHasFailed(t *testing.T) {
 	}
 	s.rules(t, gcstest.Rules{Share: 1, Kinds: []string{"read"}, Ways: []string{gcstest.Busy}})
 	<-interrupted.ended
-	if code := interrupted.cmd.ProcessState.ExitCode(); code != 5 || !strings.Contains(interrupted.stderr.String(), "--resume goes on") {
+	if code := interrupted.cmd.ProcessState.ExitCode(); code != 5 || !strings.Contains(interrupted.stderr.String(), "--resume continues") {
 		t.Errorf("exit code %d\n%s", code, interrupted.stderr.String())
 	}
 	s.rules(t, gcstest.Rules{})

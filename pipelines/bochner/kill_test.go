@@ -384,7 +384,7 @@ func TestAnInterruptedRunEndsSoonAndSaysHowToGoOn(t *testing.T) {
 		s := c.freeze(t, "state/pass-*")
 		s.cmd.Process.Signal(c.signal)
 		s.signal(syscall.SIGCONT)
-		if code := s.cmd.ProcessState.ExitCode(); code != 130 || !strings.HasSuffix(s.stderr.String(), "bochner: stopped; the same command with --resume goes on from here\n") {
+		if code := s.cmd.ProcessState.ExitCode(); code != 130 || !strings.HasSuffix(s.stderr.String(), "bochner: stopped; the same command with --resume continues from here\n") {
 			t.Errorf("%s, %v: exit code %d\n%s", c.out, c.signal, code, s.stderr.String())
 		}
 		c.resume(t, "interrupted")

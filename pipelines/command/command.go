@@ -24,7 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Main runs the command with the arguments behind the program's name and returns
+// Main runs the command with the arguments after the program's name and returns
 // its exit code. On a worker, which runners start with Beam's flags only, it
 // serves the runner and does not return.
 func Main(args []string) int {
@@ -40,8 +40,8 @@ func Main(args []string) int {
 	}
 	beam.Init()
 
-	// What nothing can recover from, such as want of memory, ends the process with a
-	// signal (SIGABRT), and not with the code 2, which is that of flags.
+	// Failures that nothing can recover from, such as running out of memory, end the
+	// process with a signal (SIGABRT) and not with code 2, which means wrong flags.
 	debug.SetTraceback("crash")
 
 	ctx, stop := signal.NotifyContext(context.Background(), heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)...)
@@ -79,14 +79,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		return crashed(stderr, args, err)
 	case pipelines.ExitInterrupted:
 		if keepsWork(cmd) {
-			fmt.Fprintf(stderr, "bochner: stopped; the same command with --resume goes on from here\n")
+			fmt.Fprintf(stderr, "bochner: stopped; the same command with --resume continues from here\n")
 		} else {
 			fmt.Fprintf(stderr, "bochner: stopped\n")
 		}
 	case pipelines.ExitInternal, pipelines.ExitStorage:
 		fmt.Fprintf(stderr, "bochner: %v\n", err)
 		if keepsWork(cmd) {
-			fmt.Fprintf(stderr, "the same command with --resume goes on from what is finished\n")
+			fmt.Fprintf(stderr, "the same command with --resume continues from what is finished\n")
 		}
 	case pipelines.ExitUsage:
 		fmt.Fprintf(stderr, "bochner: %v\nsee %s --help\n", err, cmd.CommandPath())
@@ -100,10 +100,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 func crashed(stderr io.Writer, args []string, err error) int {
 	what, where, _ := strings.Cut(err.Error(), "\n")
 	if _, much, is := strings.Cut(what, machine.OutOfMemory); is {
-		fmt.Fprintf(stderr, "bochner: %s%s; --plan says what a training takes\n", machine.OutOfMemory, much)
+		fmt.Fprintf(stderr, "bochner: %s%s; --plan prints what training needs\n", machine.OutOfMemory, much)
 		return pipelines.ExitCrash
 	}
-	fmt.Fprintf(stderr, "bochner: internal error: %s; this is a fault of the program: please report it, with what --verbose adds\n", what)
+	fmt.Fprintf(stderr, "bochner: internal error: %s; this is a bug: please report it with the output of --verbose\n", what)
 	if slices.Contains(args, "--verbose") {
 		fmt.Fprintln(stderr, where)
 	}
@@ -159,10 +159,10 @@ func newRoot() *cobra.Command {
 		Short: "Kernel machines through random features, on Apache Beam",
 		Long: `Bochner trains, applies and inspects kernel machines.
 
-A kernel is approximated by random features, drawn from a seed; on the features a
-linear model is trained, in one pass over the data, by exact sums: the same data,
-flags and seed give the same model, byte for byte, whatever the runner, the number
-of workers and threads, the files the rows lie in, and their order.`,
+A kernel is approximated by random features drawn from a seed, and a linear model is
+trained on the features. By default this takes one pass over the data with exact sums:
+the same data, flags and seed give the same model, byte for byte, on every runner, with
+any number of workers and threads, and for any order and grouping of the rows in files.`,
 		Version:       pipelines.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -174,7 +174,9 @@ of workers and threads, the files the rows lie in, and their order.`,
 	})
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), verifyCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), runnerHelp())
+	root.AddCommand(trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), verifyCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), runnerHelp(), versionCommand())
+	new(manual).attach(root)
+	completions(root)
 	return root
 }
 
@@ -182,6 +184,9 @@ of workers and threads, the files the rows lie in, and their order.`,
 func job(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := readConfig(cmd); err != nil {
+			return err
+		}
+		if err := ownNames(cmd.Flags()); err != nil {
 			return err
 		}
 		if pipelines.FromTemplate() {

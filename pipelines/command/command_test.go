@@ -96,7 +96,7 @@ func TestFlagsOfOneNameAreAlike(t *testing.T) {
 }
 
 func TestHelpOfEveryCommand(t *testing.T) {
-	if code, out, _ := execute("--help"); code != 0 || !strings.Contains(out, "byte for byte") {
+	if code, out, _ := execute("--help"); code != 0 || !strings.Contains(out, "byte for\nbyte") {
 		t.Error(out)
 	}
 	for _, cmd := range newRoot().Commands() {
@@ -113,7 +113,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 				}
 				continue
 			}
-			if !strings.Contains(out, cmd.Long) || !strings.Contains(out, "Examples:") || !strings.Contains(out, "--json") {
+			if !strings.Contains(out, wrap(cmd.Long, "", unknownWidth)) || !strings.Contains(out, "Examples:") || !strings.Contains(out, "--json") {
 				t.Errorf("%v:\n%s", args, out)
 			}
 			if strings.Contains(out, "--job_endpoint") || strings.Contains(out, "--endpoint string") || strings.Contains(out, "test.v") {

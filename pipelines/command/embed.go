@@ -13,13 +13,13 @@ func embedCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "embed --data FILES --model DIR",
-		Short: "Find the directions in which features vary most",
-		Long: `Embed finds the principal components of the features of all rows, which is kernel PCA
-by random features, and makes the directory --model. Predict with that model writes the
-coordinates of each row along the components.
+		Short: "Find the principal components of the features (kernel PCA)",
+		Long: `Embed computes the principal components of the features of all rows, which is kernel PCA
+with random features, and creates the directory --model. predict with that model writes
+the coordinates of each row along the components.
 
-Rows need no labels. With labels that are classes, --picture draws a sample of the rows
-along the first two components.`,
+Rows need no labels. With class labels, --picture plots a sample of the rows along the
+first two components.`,
 		Example: `  bochner embed --data train-images-idx3-ubyte.gz --label_files train-labels-idx1-ubyte.gz \
       --width 7 --components 2 --model plane --picture plane.png
   bochner predict --model plane --data t10k-images-idx3-ubyte.gz --out coordinates`,
@@ -37,10 +37,10 @@ along the first two components.`,
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&o.Model, "model", "", "Directory to make; it must not exist.")
+	fs.StringVar(&o.Model, "model", "", "Directory to create; it must not exist.")
 	fs.IntVar(&o.Components, "components", pipelines.DefaultComponents, "Number of components.")
-	fs.StringVar(&o.Grid, "grid", "auto", "Bits of the grid on which features are added up: 8; 16, which takes four times as long; auto takes 16 unless rows × features² is beyond 4·10¹².")
-	fs.StringVar(&o.Picture, "picture", "", "File for a picture of a sample of the rows along the first two components, .png or .svg.")
+	fs.StringVar(&o.Grid, "grid", "auto", "Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto, which uses 16 unless rows × features² exceeds 4·10¹².")
+	fs.StringVar(&o.Picture, "picture", "", "File for a plot of a sample of the rows along the first two components, .png or .svg.")
 	flags.register(fs)
 	flags.jobs.register(fs)
 	return cmd

@@ -17,21 +17,22 @@ func evaluateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "evaluate --model DIR --data FILES",
 		Short: "Score a model on labelled data",
-		Long: `Evaluate applies the model to every row of --data and compares with the labels.
+		Long: `Evaluate applies the model to every row of --data and compares its predictions with the
+labels.
 
-For classes it prints accuracy and error with its 95 % interval, precision and recall of
-each class, and the confusion matrix; for numbers the root of the mean squared error,
-the mean absolute error and R². A label that the model has never seen counts as an error,
-and is named with its rows; where every label is such a one, the exit code is 3.
+For classification it prints accuracy and error with a 95 % interval, precision and
+recall of each class, and the confusion matrix; for regression the root mean squared
+error, the mean absolute error and R². A label that the model was not trained on counts
+as an error and is listed with its rows; if every label is of this kind, the exit code
+is 3.
 
-For a model with probabilities (see --calibrate of train) it also prints how good they
-are: the log loss, the Brier score, the expected calibration error, and the table that
-the latter is made of. A row falls into one of ten bins by the probability of its most
-probable class; well calibrated, that class is right in as large a share of a bin's rows
-as their mean probability says. --reliability draws this as a picture.
+For a model with probabilities (see --calibrate of train) it also prints the log loss,
+the Brier score, the expected calibration error and its table. Each row falls into one
+of ten bins by the probability of its predicted class. A model is well calibrated if in
+each bin the share of correct rows equals the mean probability. --reliability plots this.
 
-With --gate the exit code is 4 if the score is not reached, for scripts that put a
-model to use only then.`,
+With --gate the exit code is 4 if the score does not meet the condition, for scripts
+that deploy a model only if it does.`,
 		Example: `  bochner evaluate --model model --data test.csv
   bochner evaluate --model model --data test.csv --gate 'accuracy>=0.95' --json`,
 		Args: cobra.NoArgs,
@@ -48,8 +49,8 @@ model to use only then.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory of the model.")
-	fs.StringVar(&o.Gate, "gate", "", "Score that must be reached, such as accuracy>=0.95 or rmse<=3; one of accuracy, error, macro_f1, r2, rmse, mae.")
-	fs.StringVar(&o.Reliability, "reliability", "", "File for a picture of how far probabilities hold, .png or .svg; the model must have probabilities.")
+	fs.StringVar(&o.Gate, "gate", "", "Condition on a score, such as accuracy>=0.95 or rmse<=3; scores are accuracy, error, macro_f1, r2, rmse, mae.")
+	fs.StringVar(&o.Reliability, "reliability", "", "File for a reliability diagram, .png or .svg; the model must have probabilities.")
 	data.register(fs)
 	jobs.register(fs)
 	return cmd

@@ -13,17 +13,18 @@ func featurizeCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "featurize --data FILES --out DIR",
-		Short: "Write the features of data, for other programs",
-		Long: `Featurize takes the rows of --data to features and writes them to files in the
-directory --out, which appears whole or not at all: float32 arrays of at most 64 MiB
-each, in the order of the rows, with the labels if the data have any.
+		Short: "Write the features of data for other programs",
+		Long: `Featurize maps the rows of --data to features and writes them to files in the directory
+--out, which appears complete or not at all: float32 arrays of at most 64 MiB each, in
+the order of the rows, with the labels if the data has any.
 
-The features are those of the kernel that the flags name, or those of a model. As
-.npy an array of n×D and one of the labels (class indices as int32, numbers as
-float32); as .safetensors the tensors features and labels; as .csv columns f1, f2, …
-and label. With --kernel maxout, codes are hashes in which rows that are alike differ in
-few places: for each row, as words of uint64 in .npy, the index of the greatest of the
-q projections of every unit, bit by bit. manifest.json lists the files, the classes and the recipe.`,
+The features are those of the kernel that the flags describe, or those of a model. The
+format npy writes an array of n×D and one of the labels (class indices as int32, numbers
+as float32); safetensors writes the tensors features and labels; csv writes the columns
+f1, f2, … and label. With --kernel maxout, codes writes hashes in which similar rows
+differ in few bits: for each row, as uint64 words in .npy, the index of the largest of
+the q projections of every unit. manifest.json lists the files, the classes and the
+recipe.`,
 		Example: `  bochner featurize --data train.csv --label y --features 1024 --out features
   bochner featurize --model model --data test.csv --out features --out_format safetensors`,
 		Args: cobra.NoArgs,
@@ -40,9 +41,9 @@ q projections of every unit, bit by bit. manifest.json lists the files, the clas
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&o.Out, "out", "", "Directory to make for the features; it must not exist.")
+	fs.StringVar(&o.Out, "out", "", "Directory to create for the features; it must not exist.")
 	fs.StringVar(&o.Format, "out_format", "npy", "Format of the features: npy, safetensors, csv, codes.")
-	fs.StringVar(&o.Model, "model", "", "Directory of a model whose features to write, instead of those of the flags.")
+	fs.StringVar(&o.Model, "model", "", "Directory of a model; its features are written instead of those of the flags.")
 	flags.register(fs)
 	flags.jobs.register(fs)
 	return cmd

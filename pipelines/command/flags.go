@@ -20,14 +20,14 @@ type dataFlags struct {
 }
 
 func (f *dataFlags) register(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&f.opts.Data, "data", nil, "Files to read: names or patterns such as 'train-*.csv'. May be given several times.")
-	fs.StringArrayVar(&f.opts.LabelFiles, "label_files", nil, "Files with the labels of IDX files, in the order of --data.")
-	fs.StringVar(&f.opts.Format, "format", "auto", "Format of the files: auto (by their content), "+strings.Join(dataset.Formats, ", ")+". Compression by gzip or zstd is recognised.")
-	fs.StringVar(&f.opts.Header, "header", "auto", "Whether CSV and TSV files begin with column names: auto, yes, no.")
-	fs.StringVar(&f.opts.Label, "label", "", "Label column of CSV and TSV files, by name or by position (1 is the first, -1 the last).")
-	fs.BoolVar(&f.opts.Strict, "strict", false, "Refuse data that look incomplete or counted twice, which is noted otherwise: missing shards of a set such as -00003-of-00010, links to one file, files without content among others, columns that only some files have.")
+	fs.StringArrayVar(&f.opts.Data, "data", nil, "Files to read: names or patterns such as 'train-*.csv'. Can be given several times.")
+	fs.StringArrayVar(&f.opts.LabelFiles, "label_files", nil, "Label files of IDX data, in the order of --data.")
+	fs.StringVar(&f.opts.Format, "format", "auto", "Format of the files: auto (detected from the content), "+strings.Join(dataset.Formats, ", ")+". Compression with gzip or zstd is detected.")
+	fs.StringVar(&f.opts.Header, "header", "auto", "Whether CSV and TSV files start with column names: auto, yes, no.")
+	fs.StringVar(&f.opts.Label, "label", "", "Label column of CSV and TSV files, by name or position (1 is the first, -1 the last).")
+	fs.BoolVar(&f.opts.Strict, "strict", false, "Refuse data that looks incomplete or duplicated: missing shards of a set such as -00003-of-00010, several links to one file, empty files, columns that only some files have. Without --strict these are notes.")
 	fs.IntVar(&f.opts.Dim, "dim", 0, "Row length of LIBSVM files; 0 finds it in the data.")
-	fs.Float64Var(&f.maxBad, "max_bad_fraction", 0, "Share of rows that may be set aside because they cannot be used, from 0 to 1.")
+	fs.Float64Var(&f.maxBad, "max_bad_fraction", 0, "Largest share of rows, from 0 to 1, that can be set aside because they are not usable.")
 }
 
 // jobFlags are the flags of every job that runs pipelines.
@@ -39,16 +39,16 @@ type jobFlags struct {
 
 func (f *jobFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.opts.Engine.Runner, "runner", "direct", "Beam runner: direct (this process), universal and flink (a job server at --endpoint), dataflow (Google Cloud). See bochner help runner.")
-	fs.IntVar(&f.opts.Engine.Lanes, "lanes", 0, "Parallel chains over the data; 0 chooses for the runner. Does not change results.")
-	fs.IntVar(&f.opts.Engine.Threads, "threads", 0, "Threads of the algebra in each lane; 0 chooses for the runner. Does not change results.")
-	fs.StringVar(&f.opts.Work, "work", "", "Work directory, new or empty; by default a hidden one beside what the job makes. It is removed when the job has succeeded.")
-	fs.BoolVar(&f.opts.Resume, "resume", false, "Go on from what a run that was stopped has left in the work directory.")
-	fs.Int64Var(&f.opts.ShardBytes, "shard_bytes", 0, "Size to which plain files are cut; 0 is 32 MiB. Does not change results.")
+	fs.IntVar(&f.opts.Engine.Lanes, "lanes", 0, "Number of parallel readers; 0 chooses for the runner. Does not change results.")
+	fs.IntVar(&f.opts.Engine.Threads, "threads", 0, "Threads that each parallel reader uses for linear algebra; 0 chooses for the runner. Does not change results.")
+	fs.StringVar(&f.opts.Work, "work", "", "Work directory, new or empty. The default is a hidden directory beside the output. It is removed when the job succeeds.")
+	fs.BoolVar(&f.opts.Resume, "resume", false, "Continue from what an interrupted run left in the work directory.")
+	fs.Int64Var(&f.opts.ShardBytes, "shard_bytes", 0, "Size of the shards that plain files are cut into; 0 is 32 MiB. Does not change results.")
 	fs.Lookup("shard_bytes").Hidden = true // there to test that cuts change nothing
 	fs.BoolVar(&f.json, "json", false, "Print the result as JSON.")
 	fs.BoolVar(&f.quiet, "quiet", false, "Print no progress and no notes.")
-	fs.BoolVar(&f.opts.Engine.Verbose, "verbose", false, "Print what Beam logs.")
-	fs.String("config", "", "YAML file that sets flags by their names; the command line goes before it.")
+	fs.BoolVar(&f.opts.Engine.Verbose, "verbose", false, "Print the log of Beam.")
+	fs.String("config", "", "YAML file that sets flags by name. Flags on the command line take precedence.")
 	addBeamFlags(fs)
 }
 
@@ -65,7 +65,7 @@ func (f *jobFlags) job(cmd *cobra.Command) pipelines.JobOptions {
 	return f.opts
 }
 
-// addBeamFlags lets a job take Beam's own flags, without a word in its help.
+// addBeamFlags lets a job accept Beam's own flags, which its help does not show.
 func addBeamFlags(fs *pflag.FlagSet) {
 	flag.CommandLine.VisitAll(func(g *flag.Flag) {
 		if fs.Lookup(g.Name) != nil || strings.HasPrefix(g.Name, "test.") {
@@ -94,26 +94,27 @@ func runnerHelp() *cobra.Command {
 	return cmd
 }
 
-const runnerText = `Every job runs on a Beam runner. The runner changes how fast a job is, never its
+const runnerText = `Every job runs on a Beam runner. The runner changes the speed of a job, never its
 result.
 
-  --runner direct     In this process, one lane; the algebra takes all cores.
-                      The default, and the fastest on one machine. It opens no
-                      port.
+  --runner direct     In this process, with one reader; linear algebra uses all
+                      cores. The default, and the fastest on one machine. It
+                      opens no port.
   --runner universal  On the job server at --endpoint: a standalone prism or
                       Spark. Workers must see the data, the model and the work
                       directory under the same names. The program passes itself to
-                      the workers as --worker_binary, which takes a static build
-                      (CGO_ENABLED=0, as make build does). Whoever reaches the port
-                      of a job server or of a worker pool can run programs there;
-                      prism's are open on all interfaces.
-  --runner flink      The same on the job server of Flink, which deals the lanes to
-                      its tasks.
+                      the workers as --worker_binary, which requires a static
+                      build (CGO_ENABLED=0, as make build does). Anyone who can
+                      reach the port of a job server or of a worker pool can run
+                      programs there; prism's ports are open on all interfaces.
+  --runner flink      The same on the job server of Flink, which assigns the
+                      readers to its tasks.
   --runner dataflow   On Google Cloud Dataflow, in --project and --region. Data,
                       model and work directory are in gs://. The program passes
-                      itself to the workers, through --staging_location. Each lane
-                      is one thread on one virtual CPU: --lanes 32 --machine_type
-                      n2-highmem-4 are 8 workers. train --plan says what fits.
+                      itself to the workers through --staging_location. Each
+                      reader (--lanes) is one thread on one virtual CPU: --lanes 32
+                      --machine_type n2-highmem-4 means 8 workers. train --plan
+                      prints what fits.
 
 Workers that a pool starts as separate processes:
 
@@ -127,6 +128,6 @@ On Dataflow:
       --staging_location gs://BUCKET/staging --temp_location gs://BUCKET/temp \
       --lanes 32 --machine_type n2-highmem-4 --disk_size_gb 30
 
-Beam's own flags are accepted behind the name of every job:
+Beam's own flags are accepted after the name of every job:
 
 %s`

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,17 +12,18 @@ import (
 func generateCommand() *cobra.Command {
 	var about strings.Builder
 	for _, s := range sample.Sets {
-		fmt.Fprintf(&about, "\n  %-13s %s", s.Name, s.About)
+		entry(&about, s.Name, s.About, 16, unknownWidth)
 	}
 	var o pipelines.GenerateOptions
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "generate SET --rows N --out FILE",
-		Short: "Make sample data",
-		Long: `Generate writes a CSV file of rows from a known distribution, with a header and the
-label in the last column, y. The same set, seed and noise give the same rows, one by
-one. The sets are:
-` + about.String(),
+		Short: "Generate sample data",
+		Long: `Generate writes a CSV file with rows of a known distribution, with a header and the
+label in the last column, y. The same set, seed and noise give the same rows; more rows
+continue the same sequence. The sets are:
+
+` + strings.TrimSuffix(about.String(), "\n"),
 		Example: `  bochner generate windmill --rows 2000 --out train.csv
   bochner generate windmill --rows 50000 --seed 2 --out test.csv`,
 		Args: cobra.ExactArgs(1),
@@ -41,9 +41,12 @@ one. The sets are:
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.Int64Var(&o.Rows, "rows", 2000, "Number of rows.")
-	fs.Uint64Var(&o.Seed, "seed", 1, "Seed; another one gives other rows of the same distribution.")
-	fs.Float64Var(&o.Noise, "noise", -1, "Standard deviation of the noise; by default that of the set.")
-	fs.StringVar(&o.Out, "out", "", "File to make; it must not exist.")
+	fs.Uint64Var(&o.Seed, "seed", 1, "Random seed; another seed gives other rows of the same distribution.")
+	fs.Float64Var(&o.Noise, "noise", -1, "Standard deviation of the noise; below 0 is the set's own.")
+	fs.StringVar(&o.Out, "out", "", "File to create; it must not exist.")
 	fs.BoolVar(&asJSON, "json", false, "Print the result as JSON.")
+	for _, name := range []string{"rows", "seed", "noise"} {
+		fs.Lookup(name).Annotations = map[string][]string{groupOf: {"Data"}}
+	}
 	return cmd
 }

@@ -16,10 +16,10 @@ func inspectCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "inspect --data FILES | --model DIR",
-		Short: "Say what data look like, or what a model is",
-		Long: `Inspect reads all rows of --data once and says what they look like: rows, columns
-with their ranges and moments, labels, and rows that cannot be used. Or it loads the
-model in --model, checks every byte of it, and says what it is.`,
+		Short: "Describe data or a model",
+		Long: `Inspect reads all rows of --data once and describes them: rows, columns with their
+ranges and moments, labels, and rows that are not usable. Or it loads the model in
+--model, verifies its checksums, and describes it.`,
 		Example: `  bochner inspect --data 'train-*.csv' --label y --max_bad_fraction 1
   bochner inspect --model model`,
 		Args: cobra.NoArgs,

@@ -18,22 +18,22 @@ func kernelCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "kernel --data FILES",
-		Short: "Say how well features approximate their kernel",
-		Long: `Kernel draws maps of the kernel that the flags name, of several sizes and with several
-seeds, and compares inner products of features with the exact kernel on all pairs of a
-sample of rows: mean absolute error, root mean squared error, largest error, and
+		Short: "Measure how well features approximate their kernel",
+		Long: `Kernel draws feature maps of several sizes and with several seeds, and compares inner
+products of features with the exact kernel on all pairs of a sample of rows. It prints
+the mean absolute error, the root mean squared error, the largest error and the
 correlation, with 95 % intervals over the seeds.
 
-For Fourier features of independent frequencies it prints beside the largest error what
-is proved about it, with probability 0.95: over the pairs of the sample, and over all
-rows of a region as large (after Sutherland and Schneider 2015); and how many features
-the proofs ask for, if the error is to be --epsilon at most. Learning needs fewer.
+For Fourier features with independent frequencies it also prints proven bounds on the
+largest error, with probability 0.95: over the pairs of the sample, and over all rows of
+a region of the same diameter (after Sutherland and Schneider 2015). It prints how many
+features the bounds require for an error of at most --epsilon. Learning needs fewer.
 
-With --out it makes a directory of the table (errors.json) and a picture of it (PNG
-and SVG); for a skeleton of images also a picture of the pixels that occur together in
-its features. With --draw all the ways to draw features are compared: iid,
-orthogonal and structured frequencies of the gaussian kernel, Algorithm 1 and the
-hybrid baseline of a skeleton.`,
+With --out it creates a directory with the table (errors.json) and a plot of it (PNG and
+SVG), and for a skeleton of images a picture of the pixels that occur together in its
+features. With --draw all it compares the ways to draw features: iid, orthogonal and
+structured frequencies of the gaussian kernel, Algorithm 1 and the hybrid baseline of a
+skeleton.`,
 		Example: `  bochner kernel --data train.csv --label y --width 1
   bochner kernel --data t10k-images-idx3-ubyte.gz --width 7 --draw all --out errors`,
 		Args: cobra.NoArgs,
@@ -56,11 +56,11 @@ hybrid baseline of a skeleton.`,
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&budgets, "budgets", "64,256,1024,4096", "Numbers of features, with commas between; instead of --features.")
-	fs.IntVar(&o.Seeds, "seeds", 10, "Number of draws of each map.")
-	fs.IntVar(&o.Rows, "rows", 200, "Rows of the sample, up to 2000; all their pairs are compared.")
-	fs.Float64Var(&o.Epsilon, "epsilon", 0.1, "Error for which the bounds tell how many features are enough.")
-	fs.StringVar(&o.Out, "out", "", "Directory to make for the table and the pictures; it must not exist.")
+	fs.StringVar(&budgets, "budgets", "64,256,1024,4096", "Numbers of features, separated by commas; replaces --features.")
+	fs.IntVar(&o.Seeds, "seeds", 10, "Number of seeds per map.")
+	fs.IntVar(&o.Rows, "rows", 200, "Rows of the sample, at most 2000; all pairs are compared.")
+	fs.Float64Var(&o.Epsilon, "epsilon", 0.1, "Error for which to print the number of features that the bounds require.")
+	fs.StringVar(&o.Out, "out", "", "Directory to create for the table and the plots; it must not exist.")
 	flags.register(fs)
 	flags.jobs.register(fs)
 	return cmd

@@ -15,17 +15,17 @@ func predictCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict --model DIR --data FILES --out DIR",
 		Short: "Apply a model to data",
-		Long: `Predict applies the model to every row of --data and makes the directory --out.
+		Long: `Predict applies the model to every row of --data and creates the directory --out.
 
-The directory appears whole or not at all. It holds files of predictions, one line
-for each row: put together in the order of their names they are in the order of the
-rows, file by file in the order of --data. manifest.json says which rows each file
-has. CSV files begin with a header line. Blank lines of the data are not rows and get no
-prediction; manifest.json counts them. To join predictions to the data by line, add --lines.
+The directory appears complete or not at all. It contains files of predictions with one
+line per row. In the order of their names, the files follow the order of the rows, file
+by file in the order of --data; manifest.json lists the rows of each file. CSV files
+start with a header line. Blank lines of the data are not rows and get no prediction;
+manifest.json counts them. To join predictions to the data by line, add --lines.
 
-Columns of CSV files are found by the names that the training data had, if both have
-a header; the label column may be missing. With --max_bad_fraction, a row that cannot
-be read has a line without a prediction.
+Columns of CSV files are matched by name with those of the training data if both have
+a header; the label column can be missing. With --max_bad_fraction, a row that cannot
+be read gets a line without a prediction.
 
 --scores adds columns score_CLASS, or an object "scores" to each line of JSON;
 --probabilities adds columns probability_CLASS, or an object "probabilities". The
@@ -45,11 +45,11 @@ probabilities of a row add up to 1.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory of the model.")
-	fs.StringVar(&o.Out, "out", "", "Directory to make for the predictions; it must not exist.")
+	fs.StringVar(&o.Out, "out", "", "Directory to create for the predictions; it must not exist.")
 	fs.StringVar(&o.Format, "out_format", "csv", "Format of the predictions: csv, jsonl.")
-	fs.BoolVar(&o.Scores, "scores", false, "Write the score of every output beside the prediction.")
-	fs.BoolVar(&o.Lines, "lines", false, "Write the line of its file on which each row begins, to join predictions to rows where files have blank lines, comments or records of several lines. A file is then read by one reader.")
-	fs.BoolVar(&o.Probabilities, "probabilities", false, "Write the probability of every class beside the prediction, which is the most probable class; of several, the one with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic.")
+	fs.BoolVar(&o.Scores, "scores", false, "Also write the score of every output.")
+	fs.BoolVar(&o.Lines, "lines", false, "Also write the line of the file on which each row starts, to join predictions to rows where files have blank lines, comments or records of several lines. Each file is then read by one reader.")
+	fs.BoolVar(&o.Probabilities, "probabilities", false, "Also write the probability of every class. The prediction is the most probable class; of several, the one with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic.")
 	data.register(fs)
 	jobs.register(fs)
 	return cmd

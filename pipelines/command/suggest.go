@@ -11,8 +11,81 @@ import (
 	"github.com/bochner-ml/bochner/pipelines"
 )
 
-// unknownFlag adds to the error of a flag that there is not the name of one that
-// may be meant.
+// elsewhere holds flags under the names that they have in other programs, mostly
+// scikit-learn, with what must be known where the two are not equal.
+var elsewhere = map[string]struct{ flag, note string }{
+	"alpha":            {"lambda", "lambda = alpha/n, where n is the number of rows"},
+	"reg_alpha":        {"lambda", "lambda = alpha/n, where n is the number of rows"},
+	"reg_lambda":       {"lambda", "lambda is on the mean loss"},
+	"regularization":   {"lambda", "lambda is on the mean loss"},
+	"n_components":     {"features", "embed has --components, for the components of an embedding"},
+	"n_features":       {"features", ""},
+	"n_estimators":     {"features", "there are no trees; the number of features sets the size of a model"},
+	"hidden_units":     {"features", ""},
+	"target":           {"label", ""},
+	"target_column":    {"label", ""},
+	"label_column":     {"label", ""},
+	"y":                {"label", ""},
+	"response":         {"label", ""},
+	"n_jobs":           {"threads", ""},
+	"jobs":             {"threads", ""},
+	"nthread":          {"threads", ""},
+	"workers":          {"lanes", ""},
+	"random_state":     {"seed", ""},
+	"random_seed":      {"seed", ""},
+	"sigma":            {"width", "width is σ of exp(-‖x-z‖²/2σ²)"},
+	"length_scale":     {"width", "width is σ of exp(-‖x-z‖²/2σ²)"},
+	"bandwidth":        {"width", "width is σ of exp(-‖x-z‖²/2σ²)"},
+	"max_iter":         {"rounds", ""},
+	"n_iter":           {"rounds", ""},
+	"epochs":           {"rounds", ""},
+	"tol":              {"gap", "gap is relative to the objective"},
+	"n_iter_no_change": {"patience", ""},
+	"early_stopping":   {"patience", "the number of rounds to wait"},
+	"learning_rate":    {"rate", ""},
+	"eta0":             {"rate", ""},
+	"batch_size":       {"batch", ""},
+	"cv":               {"folds", ""},
+	"n_splits":         {"folds", ""},
+	"probability":      {"calibrate", "platt or isotonic"},
+	"warm_start":       {"init", "the directory of a model"},
+	"estimator":        {"learner", ""},
+	"algorithm":        {"learner", ""},
+	"input":            {"data", ""},
+	"file":             {"data", ""},
+	"files":            {"data", ""},
+	"train":            {"data", ""},
+	"output":           {"out", ""},
+	"seeds":            {"seed", ""},
+}
+
+// valuesElsewhere holds values under the names that they have in scikit-learn. They are
+// accepted.
+var valuesElsewhere = map[string]map[string]string{
+	"kernel":    {"rbf": "gaussian", "laplacian": "laplace"},
+	"loss":      {"log_loss": "logistic", "squared_error": "squared", "cross_entropy": "softmax"},
+	"calibrate": {"sigmoid": "platt"},
+	"learner":   {"svc": "svm", "svr": "svm"},
+	"task":      {"classify": "classification", "regress": "regression"},
+}
+
+// ownNames gives flags whose values have names of other programs our names.
+func ownNames(fs *pflag.FlagSet) error {
+	for name, values := range valuesElsewhere {
+		f := fs.Lookup(name)
+		if f == nil {
+			continue
+		}
+		if ours, has := values[f.Value.String()]; has {
+			if err := f.Value.Set(ours); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unknownFlag adds to the error of an unknown flag the name of the one that may be meant.
 func unknownFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -31,8 +104,16 @@ func inOneLine(err error) string {
 	return fmt.Sprintf("%s (did you mean %q?)", text, strings.Join(strings.Fields(list), ", "))
 }
 
-// meant returns ` (did you mean "lambda"?)` if a flag has a name close to that.
+// meant returns ` (did you mean "lambda"?)` if a flag has that name in other programs, or
+// a name close to it.
 func meant(fs *pflag.FlagSet, name string) string {
+	if other, known := elsewhere[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; known && fs.Lookup(other.flag) != nil {
+		note := ""
+		if other.note != "" {
+			note = " " + other.note
+		}
+		return fmt.Sprintf(" (did you mean %q?%s)", other.flag, note)
+	}
 	var names []string
 	fs.VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {

@@ -21,16 +21,16 @@ func trainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train --data FILES --model DIR",
 		Short: "Train a model",
-		Long: `Train reads the rows of --data, takes them to random features of a kernel, fits a
-linear model to the features, and makes the directory --model.
+		Long: `Train maps the rows of --data to random features of a kernel, fits a linear model to
+the features, and creates the directory --model.
 
-The directory appears whole or not at all. It holds manifest.json, which says what
-the model is and what it was made from, and weights.safetensors; the features are
-drawn again from the seed wherever the model is used.
+The directory appears complete or not at all. It contains manifest.json, which
+describes the model and its training data, and weights.safetensors. The features
+themselves are drawn again from the seed wherever the model is used.
 
-The scores of a classifier tell its classes apart and are no probabilities. With
---calibrate the model has probabilities too, which predict --probabilities writes and
-evaluate puts to the test; with --loss softmax or logistic it has them by itself.`,
+The scores of a classifier are not probabilities. With --calibrate the model also has
+probabilities, which predict --probabilities writes and evaluate checks. Models with
+--loss softmax or logistic always have them.`,
 		Example: `  bochner train --data 'train-*.csv' --label y --model model
   bochner train --data train-images-idx3-ubyte.gz --label_files train-labels-idx1-ubyte.gz \
       --width 7 --features 4096 --lambda 1e-6 --model mnist`,
@@ -59,17 +59,17 @@ evaluate puts to the test; with --loss softmax or logistic it has them by itself
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&o.Model, "model", "", "Directory to make; it must not exist.")
+	fs.StringVar(&o.Model, "model", "", "Directory to create; it must not exist.")
 	flags.register(fs)
 	registerLearned(fs, &o.Learned)
 	registerLearner(fs, &o.Learner)
-	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several with commas between, or auto for the decades from 1e-8 to 1e-1 (and smaller ones, down to 1e-12, while they do better on a grid of 16 bits; learners in rounds: from 1e-6 to 1e-3). Of several the one with the least held-out error is taken.")
-	fs.StringVar(&o.Grid, "grid", "auto", "Bits of the grid on which ridge adds up features: 8; 16, which takes four times as long; auto takes 16 for little data, for raw columns, and where the lambda that was chosen is too small for 8.")
-	fs.Float64Var(&o.Lambda.C, "C", 0, "Instead of --lambda: C = 1/(λn), n the number of rows.")
-	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several λ, and none otherwise. Learners in rounds, and --calibrate, hold out the first of them.")
-	fs.StringVar(&o.Calibrate, "calibrate", "none", "Probabilities of the classes from the scores: none, platt (a sigmoid for each class, for few rows), isotonic (any ascending function, for 1000 rows of each class and more). The curves are fitted to the first of --folds parts of the rows, 5 if not given, by the scores of a model that has not learned from them; the model itself learns from all rows. The losses softmax and logistic have probabilities without it, which it replaces.")
-	fs.BoolVar(&plan, "plan", false, "Look at the data (64 MB of them at most), print rows, columns, classes, passes, and the most memory that a training takes, and stop.")
-	fs.BoolVar(&timings, "timings", false, "Print where the time went.")
+	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several separated by commas, or auto: powers of ten from 1e-8 to 1e-1 (down to 1e-12 while smaller ones do better on a 16-bit grid; 1e-6 to 1e-3 for iterative learners). Of several values the one with the smallest held-out error is chosen.")
+	fs.StringVar(&o.Grid, "grid", "auto", "Bits of the grid that ridge rounds features to for exact sums: 8, 16 (four times slower) or auto, which uses 16 for small data, for raw columns, and when the chosen lambda is too small for 8.")
+	fs.Float64Var(&o.Lambda.C, "C", 0, "Alternative to --lambda: C = 1/(λn), where n is the number of rows.")
+	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several values of lambda, and none otherwise. Iterative learners and --calibrate hold out the first fold.")
+	fs.StringVar(&o.Calibrate, "calibrate", "none", "Probabilities from scores: none, platt (a sigmoid per class, for few rows) or isotonic (an increasing step function per class, for 1000 rows per class and more). The curves are fitted to the first fold (one of --folds, 5 by default) with scores of a model that was not trained on it; the final model is trained on all rows. Replaces the probabilities that the losses softmax and logistic have by themselves.")
+	fs.BoolVar(&plan, "plan", false, "Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on the memory that training uses, and exit.")
+	fs.BoolVar(&timings, "timings", false, "Print the time of each stage.")
 	flags.jobs.register(fs)
 	return cmd
 }

@@ -14,15 +14,15 @@ func verifyCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "verify --model DIR --data FILES",
-		Short: "Prove that a model of svm is as good as it says",
-		Long: `Verify computes the objective of a model of --learner svm and a lower bound of the best
-objective again, from scratch, from the data that the model was trained on and the dual
-variables that its directory keeps. It says whether the duality gap that the manifest
-records holds, and ends with exit code 4 if it does not: then weights, dual variables
-or data are not those of the training. All that it prints was computed again or is what
-the computation went by: the loss, lambda, the rows, the classes and their weights.
+		Short: "Verify the optimality certificate of an svm model",
+		Long: `Verify recomputes the objective of an svm model and a lower bound on the optimum from the
+training data and the dual variables in the model directory. It reports whether the
+duality gap of the manifest holds. The exit code is 4 if it does not: then the weights,
+the dual variables or the data are not those of the training. Everything that it prints
+was recomputed or was an input of the computation: the loss, lambda, the rows, the
+classes and their weights.
 
-The files must be those of the training, in the same order and number.`,
+The files must be those of the training, in the same order.`,
 		Example: `  bochner verify --model model --data 'train-*.csv' --label y`,
 		Args:    cobra.NoArgs,
 		RunE: job(func(cmd *cobra.Command) error {

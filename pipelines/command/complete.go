@@ -1,0 +1,150 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/pipelines"
+)
+
+// value is what a flag takes, for help and for completion by a shell.
+type value struct {
+	name  string // in the help; "" goes by the flag's type
+	names func() []string
+	files bool // a shell completes names of files
+	dirs  bool // or of directories
+	list  bool // several, with commas between
+}
+
+// valuesOf is the annotation of a flag that lists its values. A flag that is made from a
+// registry may carry it; those of the other flags stand in the table below.
+const valuesOf = "values"
+
+// takes returns what a flag takes.
+func takes(f *pflag.Flag) value {
+	v := values[f.Name]
+	if own := f.Annotations[valuesOf]; len(own) > 0 {
+		v.names = func() []string { return own }
+	}
+	return v
+}
+
+// choices returns the values that a flag can have, where they have names.
+func (v value) choices() []string {
+	if v.names == nil {
+		return nil
+	}
+	return v.names()
+}
+
+func oneOf(names ...string) value {
+	return value{name: "NAME", names: func() []string { return names }}
+}
+
+func among(names func() []string) value { return value{name: "NAME", names: names} }
+
+func listOf(name string, names ...string) value {
+	return value{name: name, names: func() []string { return names }, list: true}
+}
+
+// values tells what flags take, where their type does not.
+var values = map[string]value{
+	"data":        {name: "FILES", files: true},
+	"label_files": {name: "FILES", files: true},
+	"model":       {name: "DIR", dirs: true},
+	"out":         {name: "PATH", files: true},
+	"work":        {name: "DIR", dirs: true},
+	"frequencies": {name: "DIR", dirs: true},
+	"init":        {name: "DIR", dirs: true},
+	"config":      {name: "FILE", files: true},
+	"skeleton":    {name: "FILE", files: true},
+	"curve":       {name: "FILE", files: true},
+	"picture":     {name: "FILE", files: true},
+	"reliability": {name: "FILE", files: true},
+	"label":       {name: "COLUMN"},
+	"gate":        {name: "CONDITION"},
+	"budgets":     {name: "LIST"},
+	"lambda":      {name: "LIST", names: func() []string { return []string{"auto"} }},
+	"width":       {name: "NUMBER", names: func() []string { return []string{"median", "scale"} }},
+	"max_time":    {name: "TIME"},
+
+	"kernel":       among(pipelines.Kernels),
+	"learner":      among(pipelines.Learners),
+	"runner":       among(pipelines.Runners),
+	"loss":         among(func() []string { return append(loss.Names(true), loss.Names(false)...) }),
+	"format":       among(func() []string { return append([]string{"auto"}, dataset.Formats...) }),
+	"task":         oneOf("auto", "classification", "regression"),
+	"header":       oneOf("auto", "yes", "no"),
+	"grid":         oneOf("auto", "8", "16"),
+	"calibrate":    oneOf("none", "platt", "isotonic"),
+	"draw":         oneOf("iid", "orthogonal", "structured"),
+	"form":         oneOf("paired", "offset"),
+	"method":       oneOf("momentum", "adagrad", "sgd"),
+	"align":        oneOf("game", "lkrf"),
+	"preset":       oneOf("paper", "demo"),
+	"pick":         oneOf("top", "draw"),
+	"scale":        listOf("STEPS", "auto", "none", "standard", "minmax", "unit", "gray", "whiten", "hog", "crop:", "patchpca:"),
+	"augment":      listOf("STEPS", "crop", "flip", "brightness:", "contrast:", "saturation:"),
+	"class_weight": listOf("LIST", "balanced"),
+}
+
+// placeholder returns what stands for the value of a flag in its help.
+func placeholder(f *pflag.Flag) string {
+	if name := takes(f).name; name != "" {
+		return name
+	}
+	switch t := f.Value.Type(); {
+	case t == "bool" || t == "boolfunc":
+		return ""
+	case strings.HasPrefix(t, "int") || strings.HasPrefix(t, "uint"):
+		return "N"
+	case strings.HasPrefix(t, "float"):
+		return "NUMBER"
+	}
+	return "VALUE"
+}
+
+// completions lets a shell complete the values of all flags.
+func completions(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || placeholder(f) == "" {
+				return
+			}
+			if err := cmd.RegisterFlagCompletionFunc(f.Name, takes(f).complete); err != nil {
+				panic("command: " + err.Error())
+			}
+		})
+	}
+}
+
+// complete returns what may be meant by the beginning of a value.
+func (v value) complete(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	switch {
+	case v.dirs:
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	case v.files:
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	before := ""
+	if v.list {
+		if i := strings.LastIndex(begun, ","); i >= 0 {
+			before = begun[:i+1]
+		}
+	}
+	directive := cobra.ShellCompDirectiveNoFileComp
+	var out []string
+	for _, name := range v.choices() {
+		if strings.HasPrefix(before+name, begun) {
+			out = append(out, before+name)
+		}
+	}
+	if v.list {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return out, directive
+}

@@ -1,0 +1,150 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// groupOf is the annotation of a flag that names its group. A flag that is made from a
+// registry carries it; the other flags stand in the table below.
+const groupOf = "group"
+
+// otherGroup holds flags without a group.
+const otherGroup = "Other"
+
+// group is a heading of the help, with the names of its flags in the order shown.
+type group struct {
+	title  string
+	common string // flags that --help shows
+	more   string // flags that --help_all adds
+}
+
+var groups = []group{
+	{"Model and output",
+		"model out out_format scores probabilities gate components picture",
+		"lines reliability curve"},
+	{"Data",
+		"data label label_files task scale max_bad_fraction",
+		"format header dim strict"},
+	{"Features",
+		"kernel features width seed",
+		"gamma draw form nu q pool skeleton hybrid frequencies"},
+	{"Comparison",
+		"budgets seeds rows epsilon noise",
+		""},
+	{"Learner",
+		"learner loss lambda C folds calibrate",
+		"grid class_weight epsilon bias passes method rate batch augment init"},
+	{"Iterative learners",
+		"rounds",
+		"gap patience max_time partitions rounds_per_job keep_bytes"},
+	{"Learned features",
+		"",
+		"align preset align_lambda align_c chains steps take align_rate sample exact_chains proposals rho pick harmonics"},
+	{"Job",
+		"plan runner resume config json",
+		"lanes threads work timings quiet verbose help help_all"},
+}
+
+// alsoCommon are flags that the help of one command shows and that of others does not.
+var alsoCommon = map[string]string{
+	"align":   "align chains steps take align_rate sample partitions",
+	"predict": "lines",
+	"kernel":  "draw",
+}
+
+// mostFlags is how many flags --help shows at most.
+const mostFlags = 25
+
+// flagGroup is a group with its flags of one command.
+type flagGroup struct {
+	title string
+	flags []*pflag.Flag
+}
+
+// grouped returns the visible flags of a command by group; with all, those too that only
+// --help_all shows. hidden counts the flags left out.
+func grouped(cmd *cobra.Command, all bool) (shown []flagGroup, hidden int) {
+	var titles []string
+	place := map[string]int{} // of a flag in the table
+	for i, g := range groups {
+		titles = append(titles, g.title)
+		for j, name := range strings.Fields(g.common + " " + g.more) {
+			place[g.title+" "+name] = 1 + i*1000 + j
+		}
+	}
+	byTitle := map[string][]*pflag.Flag{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		if !all && !isCommon(cmd, f) {
+			hidden++
+			return
+		}
+		title := titleOf(cmd, f)
+		if !slices.Contains(titles, title) {
+			titles = append(titles, title)
+		}
+		byTitle[title] = append(byTitle[title], f)
+	})
+	for _, title := range titles {
+		flags := byTitle[title]
+		if len(flags) == 0 {
+			continue
+		}
+		slices.SortStableFunc(flags, func(a, b *pflag.Flag) int {
+			pa, pb := place[title+" "+a.Name], place[title+" "+b.Name]
+			if pa == 0 || pb == 0 { // flags of registries come after those of the table
+				return pb - pa
+			}
+			return pa - pb
+		})
+		shown = append(shown, flagGroup{title, flags})
+	}
+	return shown, hidden
+}
+
+// titleOf returns the title of a flag's group: that of its annotation, or of the first
+// group of the table that has its name; kernel's --epsilon is of a comparison.
+func titleOf(cmd *cobra.Command, f *pflag.Flag) string {
+	if own := f.Annotations[groupOf]; len(own) == 1 {
+		return own[0]
+	}
+	for _, g := range groups {
+		if g.title == "Comparison" && cmd.Flags().Lookup("learner") != nil {
+			continue
+		}
+		if slices.Contains(strings.Fields(g.common+" "+g.more), f.Name) {
+			return g.title
+		}
+	}
+	return otherGroup
+}
+
+// isCommon tells whether --help of the command shows a flag.
+func isCommon(cmd *cobra.Command, f *pflag.Flag) bool {
+	if slices.Contains(strings.Fields(alsoCommon[cmd.Name()]+" help help_all"), f.Name) || countFlags(cmd) <= mostFlags {
+		return true
+	}
+	title := titleOf(cmd, f)
+	for _, g := range groups {
+		if g.title == title {
+			return slices.Contains(strings.Fields(g.common), f.Name)
+		}
+	}
+	return false
+}
+
+// countFlags returns how many flags of a command are not hidden.
+func countFlags(cmd *cobra.Command) (n int) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			n++
+		}
+	})
+	return n
+}

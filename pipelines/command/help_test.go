@@ -1,0 +1,234 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bochner-ml/bochner/pipelines"
+)
+
+var flagLine = regexp.MustCompile(`(?m)^  --(\w+)`)
+
+func TestHelpShowsTheCommonFlagsAndHelpAllTheRest(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		if cmd.Name() == "runner" || cmd.Name() == "completion" || cmd.Name() == "help" {
+			continue
+		}
+		short := flagLine.FindAllString(must(t, cmd.Name(), "--help"), -1)
+		if len(short) > mostFlags {
+			t.Errorf("%s: help shows %d flags, want at most %d", cmd.Name(), len(short), mostFlags)
+		}
+		var want []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				want = append(want, "  --"+f.Name)
+			}
+		})
+		for _, args := range [][]string{{cmd.Name(), "--help_all"}, {"help", "--help_all", cmd.Name()}} {
+			got := flagLine.FindAllString(must(t, args...), -1)
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("%v: %d flags, want %d", args, len(got), len(want))
+			}
+		}
+	}
+}
+
+func TestEveryFlagIsInAGroup(t *testing.T) {
+	named := map[string]bool{}
+	visible(func(cmd *cobra.Command, f *pflag.Flag) {
+		named[f.Name] = true
+		if titleOf(cmd, f) == otherGroup {
+			t.Errorf("%s --%s is in no group", cmd.Name(), f.Name)
+		}
+	})
+	for _, g := range groups {
+		for _, name := range strings.Fields(g.common + " " + g.more) {
+			if !named[name] {
+				t.Errorf("group %q: no command has --%s", g.title, name)
+			}
+		}
+	}
+	for command, names := range alsoCommon {
+		for _, name := range strings.Fields(names) {
+			if cmd, _, err := newRoot().Find([]string{command}); err != nil || cmd.Flags().Lookup(name) == nil {
+				t.Errorf("%s has no --%s", command, name)
+			}
+		}
+	}
+	for name := range values {
+		if !named[name] {
+			t.Errorf("values of --%s, which no command has", name)
+		}
+	}
+}
+
+func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
+	for columns, want := range map[string]int{"": unknownWidth, "100": 100, "60": 60, "10": narrowest, "1000": widest, "x": unknownWidth} {
+		t.Setenv("COLUMNS", columns)
+		_, flags, found := strings.Cut(must(t, "train", "--help_all"), "\nModel and output:")
+		if !found {
+			t.Fatal("no flags")
+		}
+		longest := 0
+		for _, line := range strings.Split(flags, "\n") {
+			// A single word may be longer than a narrow terminal is.
+			if n := utf8.RuneCountInString(line); len(strings.Fields(line)) > 1 {
+				longest = max(longest, n)
+			}
+		}
+		if longest > want || longest < want-12 {
+			t.Errorf("COLUMNS=%s: the longest line has %d characters, want %d or a little less", columns, longest, want)
+		}
+	}
+	if got, want := wrap("one two three\nfour\n\n  code as it is\nfive", "> ", 11), "> one two\n> three\n> four\n\n  code as it is\n> five"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// complete returns what the shell would offer.
+func complete(t *testing.T, args ...string) (offered []string, directive string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(must(t, append([]string{"__complete"}, args...)...), "\n"), "\n")
+	for _, line := range lines[:len(lines)-1] {
+		name, _, _ := strings.Cut(line, "\t")
+		offered = append(offered, name)
+	}
+	return offered, lines[len(lines)-1]
+}
+
+func TestShellsCompleteValues(t *testing.T) {
+	const names, files, dirs = ":4", ":0", ":16"
+	for _, c := range []struct {
+		args      []string
+		want      []string
+		directive string
+	}{
+		{[]string{"train", "--kernel", ""}, pipelines.Kernels(), names},
+		{[]string{"train", "--kernel", "ga"}, []string{"gaussian"}, names},
+		{[]string{"train", "--learner="}, pipelines.Learners(), names},
+		{[]string{"predict", "--runner", "d"}, []string{"direct", "dataflow"}, names},
+		{[]string{"embed", "--scale", "standard,m"}, []string{"standard,minmax"}, ":6"},
+		{[]string{"train", "--features", ""}, nil, names},
+		{[]string{"train", "--data", ""}, nil, files},
+		{[]string{"train", "--config", ""}, nil, files},
+		{[]string{"evaluate", "--model", ""}, nil, dirs},
+		{[]string{"train", "--frequencies", ""}, nil, dirs},
+		{[]string{"help", "ver"}, []string{"verify", "version"}, names},
+	} {
+		got, directive := complete(t, c.args...)
+		slices.Sort(got)
+		want := slices.Sorted(slices.Values(c.want))
+		if c.args[0] == "help" { // cobra leaves it to the shell to drop what does not fit
+			got = slices.DeleteFunc(got, func(s string) bool { return !strings.HasPrefix(s, c.args[1]) })
+		}
+		if !slices.Equal(got, want) || directive != c.directive {
+			t.Errorf("%q: %q %s, want %q %s", c.args, got, directive, want, c.directive)
+		}
+	}
+	if got, _ := complete(t, "train", "--ker"); !slices.Contains(got, "--kernel") {
+		t.Errorf("--ker: %q", got)
+	}
+}
+
+func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
+	train, _, err := newRoot().Find([]string{"train"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, other := range elsewhere {
+		if train.Flags().Lookup(name) != nil {
+			t.Errorf("--%s is a flag of train", name)
+		}
+		if other.flag != "out" && train.Flags().Lookup(other.flag) == nil {
+			t.Errorf("--%s stands for --%s, which train does not have", name, other.flag)
+		}
+	}
+	for flag, values := range valuesElsewhere {
+		for theirs, ours := range values {
+			known := takes(train.Flags().Lookup(flag)).choices()
+			if !slices.Contains(known, ours) || slices.Contains(known, theirs) {
+				t.Errorf("--%s %s stands for %s; have %q", flag, theirs, ours, known)
+			}
+		}
+	}
+	for arg, want := range map[string]string{
+		"--alpha=1":        `(did you mean "lambda"? lambda = alpha/n, where n is the number of rows)`,
+		"--n-jobs=2":       `(did you mean "threads"?)`,
+		"--random_state=1": `(did you mean "seed"?)`,
+		"--n_components=9": `did you mean "features"?`,
+		"--target=y":       `(did you mean "label"?)`,
+		"--n_estimators=9": `did you mean "features"? there are no trees`,
+	} {
+		if code, _, stderr := execute("train", arg); code != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, %q, want %q", arg, code, stderr, want)
+		}
+	}
+}
+
+func TestNamesOfScikitLearnGiveTheSameModel(t *testing.T) {
+	dir := t.TempDir()
+	must(t, "generate", "moons", "--rows", "300", "--out", filepath.Join(dir, "train.csv"))
+	must(t, append([]string{"train"}, trainArgs(dir, "a", "--lambda", "1e-5", "--kernel", "gaussian", "--calibrate", "platt")...)...)
+	must(t, append([]string{"train"}, trainArgs(dir, "b", "--lambda", "1e-5", "--kernel", "rbf", "--calibrate", "sigmoid")...)...)
+	if readFile(t, dir, "a", "manifest.json") != readFile(t, dir, "b", "manifest.json") {
+		t.Error("rbf and gaussian give different models")
+	}
+}
+
+func TestHelpAsJSONListsEveryFlag(t *testing.T) {
+	var all description
+	if err := json.Unmarshal([]byte(must(t, "help", "--json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]flagDescription{}
+	for _, c := range all.Commands {
+		for _, f := range c.Flags {
+			got[c.Name+" "+f.Name] = f
+		}
+	}
+	n := 0
+	visible(func(cmd *cobra.Command, f *pflag.Flag) {
+		if cmd.Name() == "help" || cmd.Name() == "completion" || cmd.Name() == "runner" {
+			return
+		}
+		n++
+		d, has := got[cmd.Name()+" "+f.Name]
+		if !has || d.Type != f.Value.Type() || d.Default != f.DefValue || d.Help == "" || d.Group == "" {
+			t.Errorf("%s --%s: %+v", cmd.Name(), f.Name, d)
+		}
+	})
+	if n != len(got) || n < 100 {
+		t.Errorf("%d flags listed, want %d", len(got), n)
+	}
+	if k := got["train kernel"]; !k.Common || k.Group != "Features" || !slices.Equal(k.Values, pipelines.Kernels()) {
+		t.Errorf("%+v", k)
+	}
+	var one description
+	if err := json.Unmarshal([]byte(must(t, "help", "train", "--json")), &one); err != nil || one.Name != "train" || len(one.Flags) < 50 {
+		t.Errorf("%s: %d flags: %v", one.Name, len(one.Flags), err)
+	}
+}
+
+func TestVersionTellsTheBuild(t *testing.T) {
+	var v pipelines.BuildInfo
+	if err := json.Unmarshal([]byte(must(t, "version", "--json")), &v); err != nil {
+		t.Fatal(err)
+	}
+	if v != pipelines.Build() || v.Version == "" || v.Go == "" || v.CPU == "" {
+		t.Errorf("%+v", v)
+	}
+	if out, want := must(t, "version"), fmt.Sprintf("bochner %s", v.Version); !strings.HasPrefix(out, want) || !strings.Contains(out, v.CPU) {
+		t.Errorf("%q, want %q", out, want)
+	}
+}
