@@ -3,6 +3,7 @@ package fourier
 import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
@@ -20,7 +21,21 @@ type Cauchy struct {
 	Seed  uint64  `json:"seed"`
 }
 
-func init() { features.Register("fourier.cauchy", features.Decode[Cauchy]) }
+// CauchyOptions are the options of the Cauchy kernel. The zero value is the default: the median width and
+// kernel.DefaultFeatures features in the paired form.
+type CauchyOptions struct {
+	Width    kernel.Width `flag:"width"`
+	Features int          `flag:"features" help:"Number of random features."`
+	Form     Form         `flag:"form"`
+}
+
+func init() {
+	features.Register("fourier.cauchy", features.Decode[Cauchy])
+	kernel.Register(kernel.Family{
+		Name: "cauchy", Summary: "product over the columns of 1/(1+(x-z)²/σ²)",
+		New: func() kernel.Options { return &CauchyOptions{Features: kernel.DefaultFeatures} },
+	})
+}
 
 func (r Cauchy) draw() draw {
 	return draw{name: "Cauchy", in: r.In, out: r.Out, width: r.Width, form: r.Form, seed: r.Seed, number: (*stream.Stream).Laplace}
@@ -55,6 +70,27 @@ func (r Cauchy) Kernel(x, z []float32) float64 {
 // SecondMoment returns E‖ω‖² = 2d/σ².
 func (r Cauchy) SecondMoment() float64 { return 2 * float64(r.In) / (r.Width * r.Width) }
 
+// Drawn returns the form of the features, and how their frequencies depend on each other.
+func (r Cauchy) Drawn() (Form, Draw) { return r.Form, Iid }
+
 // Distance tells in which distance widths of this kernel are measured: where
 // the kernel is not small it is close to exp(−‖x−z‖₂²/σ²).
 func (Cauchy) Distance() bandwidth.Distance { return bandwidth.Euclidean }
+
+func (o *CauchyOptions) choice() choice {
+	return choice{
+		name: "cauchy", distance: Cauchy{}.Distance(), width: o.Width, features: o.Features, form: o.Form,
+		recipe: func(in, out int, width float64, seed uint64) features.Recipe {
+			return Cauchy{In: in, Out: out, Width: width, Form: o.Form, Seed: seed}
+		},
+	}
+}
+
+// Validate returns an error that names the option that is wrong.
+func (o *CauchyOptions) Validate() error { return o.choice().validate() }
+
+// Size returns what the features take.
+func (o *CauchyOptions) Size(in int) kernel.Size { return o.choice().size(in) }
+
+// Choose makes the recipe, with a width that it finds in the data unless one is given.
+func (o *CauchyOptions) Choose(d *kernel.Data) (*kernel.Choice, error) { return o.choice().choose(d) }

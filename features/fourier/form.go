@@ -44,3 +44,8 @@ func (f *Form) UnmarshalText(text []byte) error {
 	}
 	return nil
 }
+
+// Help returns the help of options of this type.
+func (Form) Help() (help string, values []string) {
+	return "Form of the features: paired (cos and sin of each frequency) or offset (cos with a random phase).", []string{"paired", "offset"}
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
@@ -22,7 +23,23 @@ type Gaussian struct {
 	Seed  uint64  `json:"seed"`
 }
 
-func init() { features.Register("fourier.gaussian", features.Decode[Gaussian]) }
+// GaussianOptions are the options of the Gaussian kernel. The zero value is the default: the median width and
+// kernel.DefaultFeatures features in the paired form.
+type GaussianOptions struct {
+	Width    kernel.Width `flag:"width"`
+	Gamma    float64      `flag:"gamma" help:"Instead of --width: γ of exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
+	Features int          `flag:"features" help:"Number of random features."`
+	Draw     Draw         `flag:"draw" help:"How the frequencies of the gaussian kernel are drawn: iid, orthogonal (less error), structured (faster on long rows)." values:"iid,orthogonal,structured"`
+	Form     Form         `flag:"form"`
+}
+
+func init() {
+	features.Register("fourier.gaussian", features.Decode[Gaussian])
+	kernel.Register(kernel.Family{
+		Name: "gaussian", Aliases: []string{"rbf"}, Summary: "exp(-‖x-z‖²/2σ²)",
+		New: func() kernel.Options { return &GaussianOptions{Features: kernel.DefaultFeatures} },
+	})
+}
 
 func (r Gaussian) draw() draw {
 	return draw{name: "Gaussian", in: r.In, out: r.Out, width: r.Width, form: r.Form, scheme: r.Draw, seed: r.Seed,
@@ -52,6 +69,9 @@ func (r Gaussian) Kernel(x, z []float32) float64 {
 // SecondMoment returns E‖ω‖² = d/σ².
 func (r Gaussian) SecondMoment() float64 { return float64(r.In) / (r.Width * r.Width) }
 
+// Drawn returns the form of the features, and how their frequencies depend on each other.
+func (r Gaussian) Drawn() (Form, Draw) { return r.Form, r.Draw }
+
 // Distance tells in which distance widths of this kernel are measured.
 func (Gaussian) Distance() bandwidth.Distance { return bandwidth.Euclidean }
 
@@ -70,4 +90,35 @@ func checkLengths(x, z []float32) {
 	if len(x) != len(z) {
 		panic("fourier: Kernel of rows of different lengths")
 	}
+}
+
+func (o *GaussianOptions) choice() choice {
+	return choice{
+		name: "gaussian", distance: Gaussian{}.Distance(), width: o.Width, gamma: o.Gamma, features: o.Features, form: o.Form, draw: o.Draw,
+		recipe: func(in, out int, width float64, seed uint64) features.Recipe {
+			return Gaussian{In: in, Out: out, Width: width, Form: o.Form, Draw: o.Draw, Seed: seed}
+		},
+	}
+}
+
+// Validate returns an error that names the option that is wrong.
+func (o *GaussianOptions) Validate() error { return o.choice().validate() }
+
+// Size returns what the features take.
+func (o *GaussianOptions) Size(in int) kernel.Size { return o.choice().size(in) }
+
+// Choose makes the recipe, with a width that it finds in the data unless one is given.
+func (o *GaussianOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
+	return o.choice().choose(d)
+}
+
+// Variants returns the options for each draw.
+func (o *GaussianOptions) Variants() []kernel.Variant {
+	var list []kernel.Variant
+	for i, name := range drawNames {
+		v := *o
+		v.Draw = Draw(i)
+		list = append(list, kernel.Variant{Name: name, Options: &v})
+	}
+	return list
 }

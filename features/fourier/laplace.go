@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
@@ -22,7 +23,22 @@ type Laplace struct {
 	Seed  uint64  `json:"seed"`
 }
 
-func init() { features.Register("fourier.laplace", features.Decode[Laplace]) }
+// LaplaceOptions are the options of the Laplace kernel. The zero value is the default: the median width and
+// kernel.DefaultFeatures features in the paired form.
+type LaplaceOptions struct {
+	Width    kernel.Width `flag:"width"`
+	Gamma    float64      `flag:"gamma" help:"Instead of --width: γ of exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
+	Features int          `flag:"features" help:"Number of random features."`
+	Form     Form         `flag:"form"`
+}
+
+func init() {
+	features.Register("fourier.laplace", features.Decode[Laplace])
+	kernel.Register(kernel.Family{
+		Name: "laplace", Summary: "exp(-‖x-z‖₁/σ)",
+		New: func() kernel.Options { return &LaplaceOptions{Features: kernel.DefaultFeatures} },
+	})
+}
 
 func (r Laplace) draw() draw {
 	return draw{name: "Laplace", in: r.In, out: r.Out, width: r.Width, form: r.Form, seed: r.Seed, number: (*stream.Stream).Cauchy}
@@ -56,5 +72,26 @@ func (r Laplace) Kernel(x, z []float32) float64 {
 // SecondMoment returns E‖ω‖² = +Inf.
 func (Laplace) SecondMoment() float64 { return math.Inf(1) }
 
+// Drawn returns the form of the features, and how their frequencies depend on each other.
+func (r Laplace) Drawn() (Form, Draw) { return r.Form, Iid }
+
 // Distance tells in which distance widths of this kernel are measured.
 func (Laplace) Distance() bandwidth.Distance { return bandwidth.L1 }
+
+func (o *LaplaceOptions) choice() choice {
+	return choice{
+		name: "laplace", distance: Laplace{}.Distance(), width: o.Width, gamma: o.Gamma, features: o.Features, form: o.Form,
+		recipe: func(in, out int, width float64, seed uint64) features.Recipe {
+			return Laplace{In: in, Out: out, Width: width, Form: o.Form, Seed: seed}
+		},
+	}
+}
+
+// Validate returns an error that names the option that is wrong.
+func (o *LaplaceOptions) Validate() error { return o.choice().validate() }
+
+// Size returns what the features take.
+func (o *LaplaceOptions) Size(in int) kernel.Size { return o.choice().size(in) }
+
+// Choose makes the recipe, with a width that it finds in the data unless one is given.
+func (o *LaplaceOptions) Choose(d *kernel.Data) (*kernel.Choice, error) { return o.choice().choose(d) }

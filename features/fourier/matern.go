@@ -1,11 +1,13 @@
 package fourier
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
@@ -27,10 +29,28 @@ type Matern struct {
 	Seed  uint64  `json:"seed"`
 }
 
+// defaultNu is where Matérn samples are once differentiable.
+const defaultNu = 1.5
+
 // maxNu is where a Matérn kernel is within 0.0025 of the Gaussian.
 const maxNu = 100
 
-func init() { features.Register("fourier.matern", features.Decode[Matern]) }
+// MaternOptions are the options of the Matérn kernel. The zero value is the default: the median width and
+// kernel.DefaultFeatures features in the paired form, of smoothness 1.5.
+type MaternOptions struct {
+	Width    kernel.Width `flag:"width"`
+	Nu       float64      `flag:"nu" help:"Smoothness ν of the Matérn kernel."`
+	Features int          `flag:"features" help:"Number of random features."`
+	Form     Form         `flag:"form"`
+}
+
+func init() {
+	features.Register("fourier.matern", features.Decode[Matern])
+	kernel.Register(kernel.Family{
+		Name: "matern", Aliases: []string{"matérn"}, Summary: "Matérn kernel of smoothness ν",
+		New: func() kernel.Options { return &MaternOptions{Nu: defaultNu, Features: kernel.DefaultFeatures} },
+	})
+}
 
 func (r Matern) draw() draw {
 	return draw{name: "Matern", in: r.In, out: r.Out, width: r.Width, form: r.Form, seed: r.Seed,
@@ -70,6 +90,9 @@ func (r Matern) SecondMoment() float64 {
 	}
 	return float64(r.In) / (r.Width * r.Width) * r.Nu / (r.Nu - 1)
 }
+
+// Drawn returns the form of the features, and how their frequencies depend on each other.
+func (r Matern) Drawn() (Form, Draw) { return r.Form, Iid }
 
 // Distance tells in which distance widths of this kernel are measured.
 func (Matern) Distance() bandwidth.Distance { return bandwidth.Euclidean }
@@ -113,3 +136,22 @@ func maternIntegral(nu, t float64) float64 {
 	lg, _ := math.Lgamma(nu)
 	return math.Exp(top + math.Log(sum*h) + nu*math.Log(t/2) - lg)
 }
+
+func (o *MaternOptions) choice() choice {
+	nu := cmp.Or(o.Nu, defaultNu)
+	return choice{
+		name: "matern", distance: Matern{}.Distance(), width: o.Width, features: o.Features, form: o.Form, shape: fmt.Sprintf(", nu %g", nu),
+		recipe: func(in, out int, width float64, seed uint64) features.Recipe {
+			return Matern{In: in, Out: out, Width: width, Nu: nu, Form: o.Form, Seed: seed}
+		},
+	}
+}
+
+// Validate returns an error that names the option that is wrong.
+func (o *MaternOptions) Validate() error { return o.choice().validate() }
+
+// Size returns what the features take.
+func (o *MaternOptions) Size(in int) kernel.Size { return o.choice().size(in) }
+
+// Choose makes the recipe, with a width that it finds in the data unless one is given.
+func (o *MaternOptions) Choose(d *kernel.Data) (*kernel.Choice, error) { return o.choice().choose(d) }

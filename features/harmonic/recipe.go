@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -33,7 +34,13 @@ type Harmonics struct {
 
 var _ features.Fixed = Harmonics{}
 
-func init() { features.Register("harmonic", features.Decode[Harmonics]) }
+func init() {
+	features.Register("harmonic", features.Decode[Harmonics])
+	kernel.Register(kernel.Family{
+		Name: "harmonic", Summary: "spherical harmonics that are chosen by labelled data",
+		New: func() kernel.Options { return &Options{Features: kernel.DefaultFeatures} },
+	})
+}
 
 // Validate returns an error that names the field that is wrong.
 func (r Harmonics) Validate() error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -25,7 +26,13 @@ type Recipe struct {
 
 var offset = stream.PurposeOf("learned/offset")
 
-func init() { features.Register("learned", features.Decode[Recipe]) }
+func init() {
+	features.Register("learned", features.Decode[Recipe])
+	kernel.Register(kernel.Family{
+		Name: "learned", Summary: "Fourier features whose frequencies are found in labelled data",
+		New: func() kernel.Options { return &Options{Features: kernel.DefaultFeatures} },
+	})
+}
 
 // Of returns the recipe by the frequencies of that file, which it provides. The error
 // says what is wrong with the file.

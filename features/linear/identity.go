@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -27,7 +28,13 @@ type Identity struct {
 
 var _ features.Fixed = Identity{}
 
-func init() { features.Register("linear.identity", features.Decode[Identity]) }
+func init() {
+	features.Register("linear.identity", features.Decode[Identity])
+	kernel.Register(kernel.Family{
+		Name: "linear", Summary: "x·z: the columns themselves are the features",
+		New: func() kernel.Options { return &Options{} },
+	})
+}
 
 // New returns the map. It is Ranged.
 func (r Identity) New() (features.Map, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/io/rows"
 )
@@ -32,7 +33,13 @@ type Maxout struct {
 	Seed  uint64  `json:"seed"`
 }
 
-func init() { features.Register("maxout", features.Decode[Maxout]) }
+func init() {
+	features.Register("maxout", features.Decode[Maxout])
+	kernel.Register(kernel.Family{
+		Name: "maxout", Summary: "maxima of linear projections", Hashes: true,
+		New: func() kernel.Options { return &Options{Q: defaultQ, Features: kernel.DefaultFeatures} },
+	})
+}
 
 var (
 	projection = stream.PurposeOf("maxout/projection")

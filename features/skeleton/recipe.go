@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
 )
 
 // MaxOut is the largest number of features of a recipe.
@@ -22,7 +23,13 @@ type Compositional struct {
 	Seed     uint64   `json:"seed"`
 }
 
-func init() { features.Register("skeleton", features.Decode[Compositional]) }
+func init() {
+	features.Register("skeleton", features.Decode[Compositional])
+	kernel.Register(kernel.Family{
+		Name: "skeleton", Summary: "kernel of a computation skeleton",
+		New: func() kernel.Options { return &Options{Features: kernel.DefaultFeatures} },
+	})
+}
 
 // Limits on the work of drawing, counted in nodes visited.
 const (

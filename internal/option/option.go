@@ -6,8 +6,9 @@
 //		Width        // an embedded struct adds its own
 //	}
 //
-// The default of an option is the value of its field when it is listed. A *Option
-// is a value of a command-line flag (package pflag).
+// The default of an option is the value of its field when it is listed. Where the tag
+// help is missing, a type with a method Help() (help string, values []string) has help and
+// values for all its fields. A *Option is a value of a command-line flag (package pflag).
 package option
 
 import (
@@ -71,10 +72,8 @@ func (g *Group) add(owner string, s reflect.Value) {
 		}
 		at := slices.IndexFunc(g.Options, func(o *Option) bool { return o.Name == name })
 		if at < 0 {
-			o := &Option{Name: name, Help: f.Tag.Get("help"), Default: text(value)}
-			if list := f.Tag.Get("values"); list != "" {
-				o.Values = strings.Split(list, ",")
-			}
+			o := &Option{Name: name, Default: text(value)}
+			o.Help, o.Values = help(f.Tag, value)
 			at, g.Options = len(g.Options), append(g.Options, o)
 		}
 		o := g.Options[at]
@@ -86,6 +85,19 @@ func (g *Group) add(owner string, s reflect.Value) {
 		}
 		o.Owners, o.fields = append(o.Owners, owner), append(o.fields, value)
 	}
+}
+
+func help(tag reflect.StructTag, v reflect.Value) (help string, values []string) {
+	if list := tag.Get("values"); list != "" {
+		values = strings.Split(list, ",")
+	}
+	if text, ok := tag.Lookup("help"); ok {
+		return text, values
+	}
+	if h, ok := v.Interface().(interface{ Help() (string, []string) }); ok {
+		return h.Help()
+	}
+	return "", values
 }
 
 // Misplaced returns the first option that was given although the struct of that owner

@@ -21,6 +21,8 @@ func (f *form) UnmarshalText(text []byte) error {
 	return nil
 }
 
+func (form) Help() (string, []string) { return "Form of the features.", []string{"paired", "offset"} }
+
 type width struct {
 	Width string  `flag:"width" help:"Width of the kernel."`
 	Gamma float64 `flag:"gamma" help:"Instead of a width."`
@@ -36,7 +38,8 @@ type every struct {
 	Rate     float64       `flag:"rate" help:"Learning rate."`
 	Weights  []string      `flag:"weights"`
 	Time     time.Duration `flag:"time"`
-	Form     form          `flag:"form" values:"paired,offset"`
+	Form     form          `flag:"form"`
+	Pick     string        `flag:"pick" values:"top,draw"`
 	Internal int           // no option
 	private  float64
 }
@@ -56,13 +59,14 @@ func TestOptionsAreTheTaggedFieldsInOrder(t *testing.T) {
 		{Name: "width", Help: "Width of the kernel.", Default: "median"}, {Name: "gamma", Help: "Instead of a width.", Default: "0"},
 		{Name: "name"}, {Name: "yes", Default: "false"}, {Name: "count", Default: "0"}, {Name: "bytes", Default: "0"}, {Name: "seed", Default: "0"},
 		{Name: "rate", Help: "Learning rate.", Default: "0.25"}, {Name: "weights", Default: `"a,b",c`}, {Name: "time", Default: "1m30s"},
-		{Name: "form", Default: "paired", Values: []string{"paired", "offset"}},
+		{Name: "form", Help: "Form of the features.", Default: "paired", Values: []string{"paired", "offset"}},
+		{Name: "pick", Values: []string{"top", "draw"}},
 	}
 	got := Of(&v)
 	if len(got) != len(want) {
 		t.Fatalf("%d options, want %d", len(got), len(want))
 	}
-	types := strings.Fields("string float64 string bool int int64 uint64 float64 stringSlice duration string")
+	types := strings.Fields("string float64 string bool int int64 uint64 float64 stringSlice duration string string")
 	for i, o := range got {
 		if o.Name != want[i].Name || o.Help != want[i].Help || o.Default != want[i].Default || !slices.Equal(o.Values, want[i].Values) || o.Type() != types[i] || o.String() != o.Default || o.Given() {
 			t.Errorf("option %d is %q (%s), help %q, default %q, values %q, given %v; want %+v, %s", i, o.Name, o.Type(), o.Help, o.Default, o.Values, o.Given(), want[i], types[i])
@@ -75,7 +79,7 @@ func TestEveryTypeIsSetFromText(t *testing.T) {
 	list := Of(&v)
 	for _, s := range [][2]string{
 		{"width", "7"}, {"gamma", "1e-3"}, {"name", "a name"}, {"yes", "true"}, {"count", "-3"}, {"bytes", "0x10"}, {"seed", "18446744073709551615"},
-		{"rate", "2"}, {"weights", `"x,y",z`}, {"weights", "w"}, {"time", "1h"}, {"form", "offset"},
+		{"rate", "2"}, {"weights", `"x,y",z`}, {"weights", "w"}, {"time", "1h"}, {"form", "offset"}, {"pick", "top"},
 	} {
 		o := find(t, list, s[0])
 		if err := o.Set(s[1]); err != nil {
@@ -85,7 +89,7 @@ func TestEveryTypeIsSetFromText(t *testing.T) {
 			t.Errorf("%s was not given", s[0])
 		}
 	}
-	want := every{width{"7", 1e-3}, "a name", true, -3, 16, 1<<64 - 1, 2, []string{"x,y", "z", "w"}, time.Hour, 1, 0, 0}
+	want := every{width{"7", 1e-3}, "a name", true, -3, 16, 1<<64 - 1, 2, []string{"x,y", "z", "w"}, time.Hour, 1, "top", 0, 0}
 	if !reflect.DeepEqual(v, want) {
 		t.Errorf("have %+v\nwant %+v", v, want)
 	}
@@ -183,3 +187,13 @@ func TestStructsThatCannotBeListedPanic(t *testing.T) {
 }
 
 type kind int
+
+func TestAnErrorBeginsWithTheNameOfTheOption(t *testing.T) {
+	err := Errorf("features", "must be at least 1 (have %d)", 0)
+	if got := err.Error(); got != "features must be at least 1 (have 0)" {
+		t.Error(got)
+	}
+	if e, ok := errors.AsType[*Error](err); !ok || e.Option != "features" || e.Unwrap() == nil {
+		t.Errorf("%#v", err)
+	}
+}

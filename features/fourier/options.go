@@ -1,0 +1,74 @@
+package fourier
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/option"
+)
+
+// choice is what the four kernels choose from.
+type choice struct {
+	name     string
+	distance bandwidth.Distance
+	width    kernel.Width
+	gamma    float64 // instead of width; 0 for none
+	features int     // 0 is kernel.DefaultFeatures
+	form     Form
+	draw     Draw
+	// shape is what the summary says of the kernel before its width: ", nu 2.5".
+	shape  string
+	recipe func(in, out int, width float64, seed uint64) features.Recipe
+}
+
+func (c choice) out() int { return cmp.Or(c.features, kernel.DefaultFeatures) }
+
+func (c choice) validate() error {
+	if c.gamma != 0 {
+		if _, err := bandwidth.FromGamma(c.gamma, c.distance); err != nil {
+			return option.Errorf("gamma", "must be a number > 0 (have %v)", c.gamma)
+		}
+	} else if err := c.width.Validate(); err != nil {
+		return err
+	}
+	switch out := c.out(); {
+	case out < 1:
+		return option.Errorf("features", "must be at least 1 (have %d)", out)
+	case c.form == Paired && out%2 != 0:
+		return option.Errorf("features", "must be even in the form paired, which has two for each frequency (have %d)", out)
+	}
+	return features.Validate(c.recipe(1, c.out(), 1, 0))
+}
+
+func (c choice) size(in int) kernel.Size {
+	d := draw{out: c.out(), form: c.form}
+	s := kernel.Size{Features: c.out(), Map: 4 * int64(in) * int64(d.frequencies())}
+	if c.draw == Structured {
+		s.Map = 32 * int64(c.out()+in)
+	}
+	return s
+}
+
+func (c choice) choose(d *kernel.Data) (*kernel.Choice, error) {
+	width, how, err := c.chooseWidth(d)
+	if err != nil {
+		return nil, err
+	}
+	summary := fmt.Sprintf("%s kernel%s, %s", c.name, c.shape, how)
+	if c.draw != Iid {
+		summary += ", " + c.draw.String()
+	}
+	drawn := func(out int, seed uint64) features.Recipe { return c.recipe(d.In, out, width, seed) }
+	return &kernel.Choice{Recipe: drawn(c.out(), d.Seed), Summary: summary, Width: width, Draw: drawn}, nil
+}
+
+func (c choice) chooseWidth(d *kernel.Data) (width float64, summary string, err error) {
+	if c.gamma == 0 {
+		return c.width.Choose(d, c.distance)
+	}
+	width, err = bandwidth.FromGamma(c.gamma, c.distance)
+	return width, fmt.Sprintf("width %.4g (γ = %g)", width, c.gamma), err
+}

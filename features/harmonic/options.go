@@ -1,0 +1,48 @@
+package harmonic
+
+import (
+	"cmp"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+)
+
+// Options are the options of the kernel of spherical harmonics. The zero value chooses
+// kernel.DefaultFeatures harmonics.
+type Options struct {
+	Frequencies string       `flag:"frequencies" help:"Directory with the features of --kernel learned or harmonic that bochner align has found. They hold how rows are prepared."`
+	Width       kernel.Width `flag:"width"`
+	Gamma       float64      `flag:"gamma" help:"Instead of --width: γ of exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
+	Features    int          `flag:"features" help:"Number of random features."`
+}
+
+var _ kernel.Found = (*Options)(nil)
+
+// Directory is where harmonics are that were chosen earlier; "" is to choose them.
+func (o *Options) Directory() string { return o.Frequencies }
+
+// Start returns the options of a Gaussian kernel with as many features: its width becomes
+// part of what is reported.
+func (o *Options) Start() kernel.Options {
+	return &fourier.GaussianOptions{Width: o.Width, Gamma: o.Gamma, Features: o.Features, Form: fourier.Offset}
+}
+
+// Count is how many harmonics are chosen.
+func (o *Options) Count() int { return cmp.Or(o.Features, kernel.DefaultFeatures) }
+
+// Validate returns an error that names the option that is wrong.
+func (o *Options) Validate() error {
+	if o.Frequencies != "" {
+		return nil // the directory knows better
+	}
+	return o.Start().Validate()
+}
+
+// Size returns what the features take.
+func (o *Options) Size(in int) kernel.Size {
+	n := int64(o.Count())
+	return kernel.Size{Features: int(n), Map: 200 * n, Row: 4 * n}
+}
+
+// Choose chooses the kernel that the search starts from.
+func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) { return o.Start().Choose(d) }

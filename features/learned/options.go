@@ -1,0 +1,51 @@
+package learned
+
+import (
+	"cmp"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+)
+
+// Options are the options of the kernel of learned frequencies. The zero value learns
+// frequencies for kernel.DefaultFeatures features, from those of a Gaussian kernel of the median width.
+type Options struct {
+	Frequencies string       `flag:"frequencies" help:"Directory with the features of --kernel learned or harmonic that bochner align has found. They hold how rows are prepared."`
+	Width       kernel.Width `flag:"width"`
+	Gamma       float64      `flag:"gamma" help:"Instead of --width: γ of exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
+	Features    int          `flag:"features" help:"Number of random features."`
+	Form        fourier.Form `flag:"form"`
+}
+
+var _ kernel.Found = (*Options)(nil)
+
+// Directory is where frequencies are that were found earlier; "" is to find them.
+func (o *Options) Directory() string { return o.Frequencies }
+
+// Start returns the options of the Gaussian kernel from whose frequencies the search starts.
+func (o *Options) Start() kernel.Options {
+	return &fourier.GaussianOptions{Width: o.Width, Gamma: o.Gamma, Features: o.Features, Form: o.Form}
+}
+
+// Count is how many frequencies the features take.
+func (o *Options) Count() int {
+	out := cmp.Or(o.Features, kernel.DefaultFeatures)
+	if o.Form == fourier.Paired {
+		return out / 2
+	}
+	return out
+}
+
+// Validate returns an error that names the option that is wrong.
+func (o *Options) Validate() error {
+	if o.Frequencies != "" {
+		return nil // the directory knows better
+	}
+	return o.Start().Validate()
+}
+
+// Size returns what the features take.
+func (o *Options) Size(in int) kernel.Size { return o.Start().Size(in) }
+
+// Choose chooses the kernel that the search starts from.
+func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) { return o.Start().Choose(d) }

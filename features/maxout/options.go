@@ -1,0 +1,110 @@
+package maxout
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/option"
+)
+
+// Options are the options of the maxout kernel. The zero value is the default:
+// kernel.DefaultFeatures units of 4 projections of their own.
+type Options struct {
+	Q        int `flag:"q" help:"Projections of a unit of the maxout kernel."`
+	Pool     int `flag:"pool" help:"Projections that the units of the maxout kernel share; 0 for projections of their own."`
+	Features int `flag:"features" help:"Number of random features."`
+}
+
+const defaultQ = 4
+
+func (o *Options) withDefaults() Options {
+	return Options{Q: cmp.Or(o.Q, defaultQ), Pool: o.Pool, Features: cmp.Or(o.Features, kernel.DefaultFeatures)}
+}
+
+// Validate returns an error that names the option that is wrong.
+func (o *Options) Validate() error {
+	v := o.withDefaults()
+	if v.Features < 1 {
+		return option.Errorf("features", "must be at least 1 (have %d)", v.Features)
+	}
+	return Maxout{In: 1, Out: v.Features, Q: v.Q, Pool: v.Pool, Bound: 1}.Validate()
+}
+
+// Size returns what the features take.
+func (o *Options) Size(in int) kernel.Size {
+	v := o.withDefaults()
+	s := kernel.Size{Features: v.Features, Map: 4 * int64(v.Features) * int64(v.Q) * int64(in), Sampled: true}
+	if v.Pool > 0 {
+		s.Map = 4 * (int64(v.Pool)*int64(in) + int64(v.Features)*int64(v.Q))
+	}
+	return s
+}
+
+// Choose makes the recipe, with a bound of the features that it finds on a sample.
+func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
+	v := o.withDefaults()
+	r := Maxout{In: d.In, Out: v.Features, Q: v.Q, Pool: v.Pool, Bound: 1, Seed: d.Seed}
+	bound, reach, err := chooseBound(r, d)
+	if err != nil {
+		return nil, err
+	}
+	drawn := func(out int, seed uint64) features.Recipe {
+		return Maxout{In: d.In, Out: out, Q: v.Q, Pool: v.Pool, Bound: bound, Seed: seed}
+	}
+	return &kernel.Choice{Recipe: drawn(v.Features, d.Seed), Summary: fmt.Sprintf("maxout kernel, q = %d", v.Q), Reach: reach, Draw: drawn}, nil
+}
+
+// headroom is by how much the bound of features is above the largest on the
+// sample. Features beyond it cost time and lose nothing.
+const headroom = 1.25
+
+// boundRows is how many rows of the sample the bound is found on.
+const boundRows = 256
+
+// chooseBound finds the largest feature of the rows of the sample, and how far those
+// of all rows may be beyond it. The recipe has the bound 1.
+func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
+	m, err := r.New()
+	if err != nil {
+		return 0, 0, &option.Error{Option: "features", Err: err}
+	}
+	x, n, err := d.Sample()
+	if err != nil {
+		return 0, 0, err
+	}
+	phi := make([]float32, r.Out)
+	var largest float32
+	for i := range min(n, boundRows) {
+		m.Apply(phi, x[i*d.In:], 1)
+		for _, v := range phi {
+			largest = max(largest, v, -v)
+		}
+	}
+	if largest == 0 {
+		return 0, 0, fmt.Errorf("maxout: all features of the sample are zero: there is nothing to learn from")
+	}
+	// With bound 1 the features reach to 127 steps.
+	bound = headroom * float64(largest) / (127 * m.(features.Gridded).Step())
+	if math.IsInf(d.Norm, 1) {
+		return bound, kernel.Beyond, nil
+	}
+	reach = r.longestProjection() * d.Norm / bound
+	// All features must be on the grid, and their sums exact.
+	if most := min(blas.MaxSteps, math.Sqrt((1<<53)/float64(d.Rows))) / blas.MostByte; reach > most {
+		bound *= reach / most
+		reach = most
+	}
+	return bound, reach, nil
+}
+
+// longestProjection is what no ‖w‖ of the projections w ~ N(0, I) passes, but with
+// probability e⁻³⁰: ‖w‖² ≤ d + 2√(dx) + 2x with probability 1 − e⁻ˣ
+// (Laurent and Massart 2000, Lemma 1).
+func (r Maxout) longestProjection() float64 {
+	d, x := float64(r.In), 30+math.Log(float64(r.Out)*float64(max(r.Q, 1)))
+	return math.Sqrt(d + 2*math.Sqrt(d*x) + 2*x)
+}

@@ -1,0 +1,94 @@
+package skeleton
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/option"
+)
+
+// Options are the options of the kernel of a skeleton, of which File or Skeleton is given.
+// The default is kernel.DefaultFeatures features by Algorithm 1.
+type Options struct {
+	File     string    `flag:"skeleton" help:"YAML or JSON file of the computation skeleton whose kernel --kernel skeleton is."`
+	Skeleton *Skeleton // what File holds
+	Hybrid   bool      `flag:"hybrid" help:"Draw the hybrid baseline of a skeleton: random features down to the lowest layer, Fourier features there."`
+	Features int       `flag:"features" help:"Number of random features."`
+}
+
+// maxFile bounds the size of a skeleton file.
+const maxFile = 64 << 20
+
+var errNoSkeleton = &option.Error{Option: "skeleton", Err: errors.New("is missing: it names the file of the computation skeleton")}
+
+// Load reads File.
+func (o *Options) Load(read func(name string, most int64) ([]byte, error)) (kernel.Options, error) {
+	if o.File == "" || o.Skeleton != nil {
+		return o, nil
+	}
+	data, err := read(o.File, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	loaded := *o
+	if loaded.Skeleton, err = Parse(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.File, err)
+	}
+	return &loaded, nil
+}
+
+func (o *Options) recipe(out int, seed uint64) Compositional {
+	r := Compositional{Skeleton: *o.Skeleton, Out: out, Seed: seed}
+	if o.Hybrid {
+		r.Sampler = Hybrid
+	}
+	return r
+}
+
+func (o *Options) out() int { return cmp.Or(o.Features, kernel.DefaultFeatures) }
+
+// Validate returns an error that names the option that is wrong, or what is wrong with the
+// skeleton.
+func (o *Options) Validate() error {
+	if o.Skeleton == nil {
+		return errNoSkeleton
+	}
+	if o.out() < 1 {
+		return option.Errorf("features", "must be at least 1 (have %d)", o.Features)
+	}
+	return o.recipe(o.out(), 0).Validate()
+}
+
+// Size returns what the features take.
+func (o *Options) Size(in int) kernel.Size {
+	return kernel.Size{Features: o.out(), Map: 200 * int64(o.out())}
+}
+
+// Choose makes the recipe. The rows must have the length that the skeleton takes.
+func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
+	if o.Skeleton == nil {
+		return nil, errNoSkeleton
+	}
+	r := o.recipe(o.out(), d.Seed)
+	if in, _ := r.Dims(); in != d.In {
+		return nil, fmt.Errorf("skeleton: the skeleton takes rows of %d numbers, the data have %d", in, d.In)
+	}
+	complexity, err := o.Skeleton.Complexity()
+	if err != nil {
+		return nil, &option.Error{Option: "skeleton", Err: err}
+	}
+	return &kernel.Choice{
+		Recipe: r, Summary: fmt.Sprintf("skeleton kernel of complexity %.4g", complexity),
+		Draw: func(out int, seed uint64) features.Recipe { return o.recipe(out, seed) },
+	}, nil
+}
+
+// Variants returns the options for each sampler.
+func (o *Options) Variants() []kernel.Variant {
+	algorithm, hybrid := *o, *o
+	algorithm.Hybrid, hybrid.Hybrid = false, true
+	return []kernel.Variant{{Name: "algorithm 1", Options: &algorithm}, {Name: "hybrid baseline", Options: &hybrid}}
+}
