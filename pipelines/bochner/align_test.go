@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,12 +18,13 @@ import (
 var fewChains = []string{"--chains", "12", "--steps", "8", "--take", "3", "--features", "16"}
 
 func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
-	for name, flags := range map[string][]string{
+	all := map[string][]string{
 		"game":     {"--kernel", "learned", "--learner", "ridge", "--lambda", "1e-4"},
 		"svm":      {"--kernel", "learned", "--learner", "svm", "--lambda", "1e-3", "--rounds", "3", "--partitions", "3", "--sample", "200", "--form", "offset"},
 		"lkrf":     {"--kernel", "learned", "--align", "lkrf", "--pick", "draw", "--lambda", "1e-4"},
 		"harmonic": {"--kernel", "harmonic", "--harmonics", "60", "--scale", "none", "--lambda", "1e-4"},
-	} {
+	}
+	for i, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			set := "windmill"
@@ -30,16 +32,12 @@ func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 				set = "checkerboard"
 			}
 			tb := generated(t, set, 700)
-			flags := slices.Concat(fewChains, []string{"--steps", "3"}, flags)
+			flags := slices.Concat(fewChains, []string{"--steps", "3"}, all[name])
 			want := variant{}.train(t, tb, flags...)
 			if want["align.json"] == "" || name != "harmonic" && want[learned.FileName] == "" {
 				t.Fatalf("the model has only %d files", len(want))
 			}
-			list := steady()
-			if !long() && name != "game" {
-				list = steadyMixtures
-			}
-			for _, v := range list {
+			for _, v := range slices.Concat(share(steady(), i, len(all)), share(steadyMixtures, i%2, 2)) {
 				if d := cmp.Diff(want, v.train(t, tb, flags...)); d != "" {
 					t.Errorf("%s: %s", v.name, d)
 				}

@@ -77,11 +77,7 @@ func TestOfRunsOverOneNameOneMakesIt(t *testing.T) {
 func TestAStoppedRunKeepsItsClaim(t *testing.T) {
 	t.Parallel()
 	c := predicting(t, choreData(t, someTenths))
-	s := c.start(t)
-	if !s.until(func() bool { return len(c.state("state/*/*.done")) > 0 }) {
-		t.Fatal("the first run never worked")
-	}
-	s.cmd.Process.Signal(syscall.SIGSTOP)
+	s := c.freeze(t, "state/*/*.done")
 	r := run(t, c.dir, append(slices.Clone(c.args), "--work", "elsewhere")...)
 	if want := fmt.Sprintf("storage: claim out: in use by another run, process %d on ", s.cmd.Process.Pid); r.code != 3 || !strings.Contains(r.stderr, want) {
 		t.Errorf("exit code %d, want 3 and %q\n%s", r.code, want, r.stderr)

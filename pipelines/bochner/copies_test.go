@@ -38,12 +38,8 @@ func TestFoldsOfRepeatedRowsAreTheSameByteForByte(t *testing.T) {
 	if !strings.Contains(want["manifest.json"], `"mse"`) {
 		t.Fatalf("no held-out errors in %s", want["manifest.json"])
 	}
-	list := slices.Concat(mixtures, []variant{order,
-		{name: "small shards", args: []string{smallShards}},
-		{name: "tiny shards, 3 lanes", args: []string{"--shard_bytes=200", "--runner", "prism", "--lanes", "3"}, lanes: 3},
-		{name: "7 files", cut: cut{files: 7, shuffled: true}, args: []string{smallShards}},
-	})
-	for _, v := range list {
+	tiny := variant{name: "tiny shards, 3 lanes", args: []string{"--shard_bytes=200", "--runner", "prism", "--lanes", "3"}, lanes: 3}
+	for _, v := range slices.Concat(share(mixtures, 2, len(mixtures)), []variant{order, tiny}) {
 		same(t, v.name, want, v.train(t, tb, flags...))
 	}
 }

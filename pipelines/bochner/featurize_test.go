@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -144,7 +145,7 @@ func TestEveryKernelTrainsAndPredicts(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "generate", "checkerboard", "--rows", "600", "--out", "train.csv")
 	write(t, dir, "skeleton.yaml", "columns: 3\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n")
-	for _, flags := range [][]string{
+	for i, flags := range [][]string{
 		{"--kernel", "maxout"}, {"--kernel", "maxout", "--q", "3", "--pool", "50"}, {"--kernel", "linear"},
 		{"--kernel", "skeleton", "--skeleton", "skeleton.yaml"}, {"--draw", "orthogonal"}, {"--draw", "structured"},
 	} {
@@ -153,9 +154,13 @@ func TestEveryKernelTrainsAndPredicts(t *testing.T) {
 			name := strings.NewReplacer("-", "", " ", "_").Replace(strings.Join(flags, " "))
 			train := append([]string{"train", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-5", "--quiet"}, flags...)
 			must(t, dir, append(train, "--model", name)...)
-			must(t, dir, append(train, "--model", name+"-prism", "--runner", "prism", "--shard_bytes", "4000", "--lanes", "2")...)
-			if read(t, dir, name, "weights.safetensors") != read(t, dir, name+"-prism", "weights.safetensors") {
-				t.Error("the weights differ between runners")
+			ways := [][]string{{"--runner", "prism", "--shard_bytes", "4000", "--lanes", "2"}, {"--shard_bytes", "4000", "--threads", "3"}}
+			for k, way := range share(ways, i%2, 2) {
+				other := fmt.Sprint(name, "-", k)
+				must(t, dir, slices.Concat(train, []string{"--model", other}, way)...)
+				if read(t, dir, name, "weights.safetensors") != read(t, dir, other, "weights.safetensors") {
+					t.Errorf("%v: other weights", way)
+				}
 			}
 			must(t, dir, "evaluate", "--model", name, "--data", "train.csv", "--quiet")
 		})

@@ -33,14 +33,14 @@ func choreData(t *testing.T, rows string) (dir string) {
 }
 
 const (
-	someTenths  = "40000"                // rows with which a job takes some tenths of a second
-	shardOfRows = "--shard_bytes=250000" // about 10,000 rows
+	someTenths  = "10000"               // rows with which a job takes some tenths of a second
+	shardOfRows = "--shard_bytes=60000" // about 2,500 rows
 )
 
 // training is a job of two passes and a solve for several λ and folds.
 func training(t *testing.T, dir string, args ...string) *chore {
 	return undisturbed(t, &chore{dir: dir, out: "model", args: append([]string{
-		"train", "--data", "data.csv", "--label", "y", "--features", "768", "--lambda", "1e-8,1e-6,1e-4", "--folds", "5",
+		"train", "--data", "data.csv", "--label", "y", "--features", "512", "--lambda", "1e-8,1e-6,1e-4", "--folds", "5",
 		shardOfRows, "--model", "model",
 	}, args...)})
 }
@@ -48,7 +48,7 @@ func training(t *testing.T, dir string, args ...string) *chore {
 // predicting is a job that writes a file for each of the shards.
 func predicting(t *testing.T, dir string, args ...string) *chore {
 	if _, err := os.Stat(filepath.Join(dir, "applied")); err != nil {
-		must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "2048", "--lambda", "1e-6", "--model", "applied")
+		must(t, dir, "train", "--data", "data.csv", "--label", "y", "--features", "1024", "--lambda", "1e-6", "--model", "applied")
 	}
 	return undisturbed(t, &chore{dir: dir, out: "out", args: append([]string{
 		"predict", "--data", "data.csv", "--model", "applied", "--scores", shardOfRows, "--out", "out",
@@ -238,20 +238,27 @@ func (c *chore) kill(t *testing.T, pattern string) {
 // directory and before it has made anything. SIGCONT has it go on.
 func (c *chore) freeze(t *testing.T, pattern string) *started {
 	t.Helper()
+	return c.stopped(t, func() bool { return len(c.state(pattern)) > 0 })
+}
+
+// stopped starts a run and stops it as soon as something is so, which it still is then. A
+// run that was as good as done by then is cleared away, and another started.
+func (c *chore) stopped(t *testing.T, so func() bool) *started {
+	t.Helper()
 	for range 50 {
 		s := c.start(t)
-		if s.until(func() bool { return len(c.state(pattern)) > 0 }) {
+		if s.until(so) {
 			s.cmd.Process.Signal(syscall.SIGSTOP)
-			if s.frozen() && !slices.Contains(entries(t, c.dir), c.out) {
+			if s.frozen() && so() && !slices.Contains(entries(t, c.dir), c.out) {
 				t.Cleanup(func() { s.cmd.Process.Kill() })
 				return s
 			}
 		}
-		s.signal(os.Kill) // it was as good as done
-		c.made(t)
+		s.signal(os.Kill)
+		os.RemoveAll(filepath.Join(c.dir, c.out))
 		os.RemoveAll(filepath.Join(c.dir, ".bochner-"+c.out))
 	}
-	t.Fatalf("no run could be stopped while there was %s", pattern)
+	t.Fatal("no run could be stopped in time")
 	return nil
 }
 

@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +56,9 @@ var steadyMixtures = []variant{
 }
 
 func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
-	for name, learner := range learners() {
+	all := learners()
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		learner := all[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tb := generated(t, "moons", 900)
@@ -63,11 +67,7 @@ func TestAModelOfRoundsIsTheSameByteForByte(t *testing.T) {
 			if want["curve.json"] == "" {
 				t.Fatal("no curve of the rounds")
 			}
-			list := steady()
-			if !long() && name != "svm hinge" && name != "sgd softmax" {
-				list = steadyMixtures
-			}
-			for _, v := range list {
+			for _, v := range slices.Concat(share(steady(), i, len(all)), share(steadyMixtures, i%2, 2)) {
 				got := v.train(t, tb, flags...)
 				same(t, v.name, want, got)
 				if want["curve.json"] != got["curve.json"] {
