@@ -3,7 +3,7 @@ package pipelines
 import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/gcs"
 )
 
 // emulatorOption is the pipeline option that tells workers, which are started
@@ -15,5 +15,5 @@ const emulatorOption = "storage_emulator"
 func UseStorageEmulator(address string) { beam.PipelineOptions.Set(emulatorOption, address) }
 
 func init() {
-	storage.UseEmulator(func() string { return beam.PipelineOptions.Get(emulatorOption) })
+	gcs.UseEmulator(func() string { return beam.PipelineOptions.Get(emulatorOption) })
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/gcstest"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/gcs"
 )
 
 // manyFiles is a bucket of many small tables, and a model to apply to them.
@@ -55,8 +55,8 @@ func newManyFiles(t *testing.T, n int) *manyFiles {
 	server.FillMany(tables)
 	web := httptest.NewServer(http.HandlerFunc(server.ServeHTTP))
 	t.Cleanup(web.Close)
-	storage.UseEmulator(func() string { return strings.TrimPrefix(web.URL, "http://") })
-	t.Cleanup(func() { storage.UseEmulator(func() string { return "" }) })
+	gcs.UseEmulator(func() string { return strings.TrimPrefix(web.URL, "http://") })
+	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
 
 	train := write(t, t.TempDir(), "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	m.model = filepath.Join(t.TempDir(), "model")

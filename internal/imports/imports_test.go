@@ -22,7 +22,7 @@ var floors = []string{"internal", "io", "features", "models", "transforms", "pip
 var only = map[string][]string{
 	"github.com/apache/beam/sdks/v2": {"transforms", "pipelines", "local", "internal/prismtest"},
 	"github.com/spf13/cobra":         {"pipelines/command"},
-	"cloud.google.com/go/storage":    {"io/storage"},
+	"cloud.google.com/go/storage":    {"io/storage/gcs"},
 }
 
 type pkg struct {

@@ -14,7 +14,7 @@ import (
 // On gs:// it is a lease.
 type Claim struct {
 	name string
-	c    claim
+	c    Claimed
 }
 
 // Take takes the claim on a name. That another run has it is an error which names
@@ -24,7 +24,7 @@ func Take(ctx context.Context, name string) (*Claim, error) {
 	if err != nil {
 		return nil, fail("claim", name, err)
 	}
-	c, err := b.claim(ctx, name)
+	c, err := b.Claim(ctx, name)
 	if err != nil {
 		return nil, fail("claim", name, err)
 	}
@@ -42,14 +42,14 @@ func (c *Claim) Publish(ctx context.Context, files []File) error {
 			panic("storage: Publish: bad file name")
 		}
 	}
-	return fail("publish", c.name, c.c.publish(ctx, files))
+	return fail("publish", c.name, c.c.Publish(ctx, files))
 }
 
 // Clear deletes what killed writers have left beside the name: what they had begun
 // to publish or create.
-func (c *Claim) Clear(ctx context.Context) error { return fail("remove", c.name, c.c.clear(ctx)) }
+func (c *Claim) Clear(ctx context.Context) error { return fail("remove", c.name, c.c.Clear(ctx)) }
 
 // Drop gives the claim back.
 func (c *Claim) Drop(ctx context.Context) error {
-	return fail("remove", c.name, c.c.drop(context.WithoutCancel(ctx)))
+	return fail("remove", c.name, c.c.Drop(context.WithoutCancel(ctx)))
 }

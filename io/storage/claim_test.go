@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/owner"
 )
 
 // clearUp clears away what killed writers of the name have left.
@@ -106,7 +107,7 @@ func TestTheHolderIsNamedHoweverNewItIs(t *testing.T) {
 	defer disk.Swap(noting{open: open})()
 	dir := filepath.Join(t.TempDir(), "model")
 	// A process that was killed has left its name.
-	write(t, claimFile(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, me().Boot))
+	write(t, claimFile(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, owner.Me().Boot))
 	first := make(chan *Claim)
 	go func() {
 		c, err := Take(ctx, dir)
@@ -164,8 +165,8 @@ func TestWithoutLocksTheFileItselfIsTheClaim(t *testing.T) {
 		t.Error(err)
 	}
 	// A process that is gone has left its file.
-	write(t, claimFile(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, me().Boot))
-	if err := clearUp(dir); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "remove that file") && me().Boot != "" {
+	write(t, claimFile(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, owner.Me().Boot))
+	if err := clearUp(dir); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "remove that file") && owner.Me().Boot != "" {
 		t.Errorf("behind a process that is gone: %v", err)
 	}
 }

@@ -40,7 +40,7 @@ const separator = string(filepath.Separator)
 // followed. ** matches across directories, as on gs://.
 func (d lister) glob(ctx context.Context, pattern string) ([]string, error) {
 	if _, err := filepath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
-		return nil, invalid("%v", err)
+		return nil, Invalid("%v", err)
 	}
 	w := globbing{lister: d, ctx: ctx}
 	dir := ""
@@ -85,7 +85,7 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 	}
 	if strings.Contains(strings.Join(parts, separator), "**") {
 		deep := strings.Join(parts, "/")
-		matches, err := matcher(deep)
+		matches, err := Matcher(deep)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func absent(err error) bool {
 func dangling(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		if to, linkErr := os.Readlink(name); linkErr == nil {
-			return &cause{fmt.Sprintf("is a symbolic link to %s, which is not there", to), fs.ErrNotExist}
+			return &Reason{Text: fmt.Sprintf("is a symbolic link to %s, which is not there", to), Kind: fs.ErrNotExist}
 		}
 	}
 	return err

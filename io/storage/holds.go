@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-func (local) holds(ctx context.Context, dir string, files []File) (bool, error) {
+func (local) Holds(ctx context.Context, dir string, files []File) (bool, error) {
 	p, err := path(dir)
 	if err != nil {
 		return false, err
@@ -45,7 +45,7 @@ func (f File) equals(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	defer there.Close()
-	mine, err := f.open(ctx)
+	mine, err := f.Open(ctx)
 	if err != nil {
 		return false, err
 	}

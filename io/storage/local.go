@@ -21,14 +21,14 @@ type local struct{}
 // path returns the local path that a name stands for.
 func path(name string) (string, error) {
 	if name == "" {
-		return "", invalid("empty name")
+		return "", Invalid("empty name")
 	}
 	return filepath.Abs(name)
 }
 
-func (local) abs(name string) (string, error) { return path(name) }
+func (local) Abs(name string) (string, error) { return path(name) }
 
-func (l local) list(ctx context.Context, pattern string) ([]Object, error) {
+func (l local) List(ctx context.Context, pattern string) ([]Object, error) {
 	p, err := path(pattern)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (l local) list(ctx context.Context, pattern string) ([]Object, error) {
 	names := []string{pattern}
 	if _, err := disk.Now().Stat(p); err != nil && strings.ContainsAny(pattern, meta) {
 		if strings.HasSuffix(pattern, separator) {
-			return nil, directory(pattern)
+			return nil, Directory(pattern)
 		}
 		if names, err = osDisk.glob(ctx, pattern); err != nil {
 			return nil, err
@@ -51,7 +51,7 @@ func (l local) list(ctx context.Context, pattern string) ([]Object, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		o, err := l.stat(ctx, name)
+		o, err := l.Stat(ctx, name)
 		if errors.Is(err, syscall.EISDIR) {
 			dirs++
 			continue
@@ -65,12 +65,12 @@ func (l local) list(ctx context.Context, pattern string) ([]Object, error) {
 	case len(objects) > 0:
 		return objects, nil
 	case dirs > 0:
-		return nil, directory(pattern)
+		return nil, Directory(pattern)
 	}
-	return nil, errNoMatch
+	return nil, ErrNoMatch
 }
 
-func (local) stat(ctx context.Context, name string) (Object, error) {
+func (local) Stat(ctx context.Context, name string) (Object, error) {
 	p, err := path(name)
 	if err != nil {
 		return Object{}, err
@@ -82,7 +82,7 @@ func (local) stat(ctx context.Context, name string) (Object, error) {
 	case fi.IsDir():
 		return Object{}, syscall.EISDIR
 	case !fi.Mode().IsRegular():
-		return Object{}, invalid("not a regular file (a pipe or device cannot be read twice)")
+		return Object{}, Invalid("not a regular file (a pipe or device cannot be read twice)")
 	}
 	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi), Identity: identity(fi)}, nil
 }
@@ -94,7 +94,7 @@ func version(fi fs.FileInfo) string {
 	return strconv.FormatInt(fi.Size(), base) + "." + strconv.FormatInt(fi.ModTime().UnixNano(), base) + "." + strconv.FormatInt(changed(fi), base)
 }
 
-func (local) exists(ctx context.Context, name string) (bool, error) {
+func (local) Exists(ctx context.Context, name string) (bool, error) {
 	p, err := path(name)
 	if err != nil {
 		return false, err
@@ -106,7 +106,7 @@ func (local) exists(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-func (local) empty(ctx context.Context, dir, but string) (bool, error) {
+func (local) Empty(ctx context.Context, dir, but string) (bool, error) {
 	p, err := path(dir)
 	if err != nil {
 		return false, err
@@ -119,7 +119,7 @@ func (local) empty(ctx context.Context, dir, but string) (bool, error) {
 	return err == nil && !other, err
 }
 
-func (local) names(ctx context.Context, dir string) (names []string, err error) {
+func (local) Names(ctx context.Context, dir string) (names []string, err error) {
 	p, err := path(dir)
 	if err != nil {
 		return nil, err
@@ -134,10 +134,16 @@ func (local) names(ctx context.Context, dir string) (names []string, err error) 
 	return names, err
 }
 
-func (local) open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error) {
+func (l local) Open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error) {
 	p, err := path(o.URI)
 	if err != nil {
 		return nil, 0, err
+	}
+	if o.Version == "" {
+		// Opening what is not a file, such as a pipe, may wait for ever.
+		if _, err := l.Stat(ctx, p); err != nil {
+			return nil, 0, err
+		}
 	}
 	f, err := disk.Now().Open(p)
 	if err != nil {
@@ -179,7 +185,7 @@ func (r listed) check() (size int64, err error) {
 		return 0, err
 	}
 	if r.version != "" && version(fi) != r.version {
-		return 0, errChanged
+		return 0, ErrChanged
 	}
 	return fi.Size(), nil
 }

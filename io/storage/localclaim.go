@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/owner"
 )
 
 // For so long the owner of a lock may take to write who that is.
@@ -28,7 +29,7 @@ func (local) hold(p string) (release func(), err error) {
 	if err := mkdirAll(filepath.Dir(p)); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(me())
+	text, err := json.Marshal(owner.Me())
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +37,8 @@ func (local) hold(p string) (release func(), err error) {
 	for try := 0; errors.Is(err, disk.ErrLocked); try++ {
 		// Who has just taken the lock has yet to write who that is.
 		by, readErr := readOwner(p)
-		if readErr == nil && by.Process != 0 && !by.gone() || try == ownerTries {
-			return nil, busy(by)
+		if readErr == nil && by.ID != 0 && !by.Gone() || try == ownerTries {
+			return nil, Busy(by.ID, by.Host)
 		}
 		time.Sleep(ownerWait)
 		h, err = disk.Now().Lock(p)
@@ -61,10 +62,10 @@ func holdByName(p string, text []byte) (release func(), err error) {
 	f, err := disk.Now().Create(p)
 	if errors.Is(err, fs.ErrExist) {
 		by, readErr := readOwner(p)
-		if readErr == nil && by.gone() {
-			return nil, &cause{fmt.Sprintf("process %d has left %s, and this file system has no locks that end with a process: remove that file", by.Process, p), ErrBusy}
+		if readErr == nil && by.Gone() {
+			return nil, &Reason{Text: fmt.Sprintf("process %d has left %s, and this file system has no locks that end with a process: remove that file", by.ID, p), Kind: ErrBusy}
 		}
-		return nil, &cause{fmt.Sprintf("%v (this file system has no locks that end with a process: if that run is over, remove %s)", busy(by), p), ErrBusy}
+		return nil, &Reason{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that run is over, remove %s)", Busy(by.ID, by.Host), p), Kind: ErrBusy}
 	}
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func holdByName(p string, text []byte) (release func(), err error) {
 	return func() { disk.Now().Remove(p) }, nil
 }
 
-func readOwner(p string) (by owner, err error) {
+func readOwner(p string) (by owner.Process, err error) {
 	f, err := disk.Now().Open(p)
 	if err != nil {
 		return by, err
@@ -93,15 +94,7 @@ func readOwner(p string) (by owner, err error) {
 	return by, err
 }
 
-// busy is ErrBusy with the name of who is at it, where that is known.
-func busy(by owner) error {
-	if by.Process == 0 {
-		return ErrBusy
-	}
-	return &cause{fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another directory", by.Process, by.Host), ErrBusy}
-}
-
-func (l local) lock(ctx context.Context, name string) (unlock func(), err error) {
+func (l local) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	p, err := path(name)
 	if err != nil {
 		return nil, err
@@ -115,7 +108,7 @@ type localClaim struct {
 	release func()
 }
 
-func (l local) claim(ctx context.Context, name string) (claim, error) {
+func (l local) Claim(ctx context.Context, name string) (Claimed, error) {
 	p, err := path(name)
 	if err != nil {
 		return nil, err
@@ -132,18 +125,18 @@ func claimFile(p string) string {
 	return filepath.Join(filepath.Dir(p), tmpPrefix+filepath.Base(p)+"-claim")
 }
 
-func (c *localClaim) publish(ctx context.Context, files []File) error {
-	if err := (local{}).vacant(ctx, c.p); err != nil {
+func (c *localClaim) Publish(ctx context.Context, files []File) error {
+	if err := (local{}).Vacant(ctx, c.p); err != nil {
 		return err
 	}
 	return publishNew(ctx, c.p, files)
 }
 
-func (c *localClaim) clear(context.Context) error { return clearBeside(c.p) }
+func (c *localClaim) Clear(context.Context) error { return clearBeside(c.p) }
 
 // drop removes the lock's file while the lock is held: whoever waits for it sees
 // that the file is gone, and makes another.
-func (c *localClaim) drop(context.Context) error {
+func (c *localClaim) Drop(context.Context) error {
 	err := disk.Now().Remove(claimFile(c.p))
 	c.release()
 	if errors.Is(err, fs.ErrNotExist) {

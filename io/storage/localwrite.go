@@ -32,7 +32,7 @@ func random() string {
 	return hex.EncodeToString(b[:])
 }
 
-func (l local) create(ctx context.Context, name string, _ int64, wait bool, write func(io.Writer) error) error {
+func (l local) Create(ctx context.Context, name string, _ int64, wait bool, write func(io.Writer) error) error {
 	p, err := path(name)
 	if err == nil {
 		err = replace(ctx, p, write, wait)
@@ -149,7 +149,7 @@ func publishNew(ctx context.Context, p string, files []File) (err error) {
 	tasks.SetLimit(parallelSyncs)
 	for _, f := range files {
 		tasks.Go(func() error {
-			return writeNew(tctx, filepath.Join(tmp, f.Name), func(w io.Writer) error { return f.copyTo(tctx, w) }, true)
+			return writeNew(tctx, filepath.Join(tmp, f.Name), func(w io.Writer) error { return f.CopyTo(tctx, w) }, true)
 		})
 	}
 	if err := tasks.Wait(); err != nil {
@@ -166,15 +166,15 @@ func publishNew(ctx context.Context, p string, files []File) (err error) {
 	return disk.Now().Sync(filepath.Dir(p))
 }
 
-func (l local) vacant(ctx context.Context, dir string) error {
-	there, err := l.exists(ctx, dir)
+func (l local) Vacant(ctx context.Context, dir string) error {
+	there, err := l.Exists(ctx, dir)
 	if err == nil && there {
-		err = errOccupied
+		err = ErrOccupied
 	}
 	return err
 }
 
-func (local) remove(ctx context.Context, name string) error {
+func (local) Remove(ctx context.Context, name string) error {
 	p, err := path(name)
 	if err != nil {
 		return err
@@ -182,8 +182,8 @@ func (local) remove(ctx context.Context, name string) error {
 	return disk.Now().RemoveAll(p)
 }
 
-func (l local) removeEmpty(ctx context.Context, dir, but string) error {
-	empty, err := l.empty(ctx, dir, but)
+func (l local) RemoveEmpty(ctx context.Context, dir, but string) error {
+	empty, err := l.Empty(ctx, dir, but)
 	if err != nil || !empty {
 		return err
 	}

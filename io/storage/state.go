@@ -55,7 +55,7 @@ func CheckState(ctx context.Context, uri string) error {
 		_, err := Stat(ctx, uri)
 		return err
 	}
-	r, _, err := whole(ctx, uri)
+	r, _, err := Object{Name: uri, URI: uri}.open(ctx, 0, -1)
 	if err != nil {
 		return err
 	}
@@ -98,15 +98,18 @@ func (s Sum) Verify(ctx context.Context, uri string) error {
 	b, err := at(uri)
 	if err == nil {
 		var got Sum
-		if got, err = b.sum(ctx, uri); err == nil && got != s {
+		if got, err = b.Sum(ctx, uri); err == nil && got != s {
 			err = ErrDamaged
 		}
 	}
 	return fail("read", uri, err)
 }
 
-func (local) sum(ctx context.Context, name string) (Sum, error) {
-	r, _, err := whole(ctx, name)
+func (l local) Sum(ctx context.Context, name string) (Sum, error) { return sumOf(ctx, l, name) }
+
+// sumOf reads a file for its Sum.
+func sumOf(ctx context.Context, s Scheme, name string) (Sum, error) {
+	r, _, err := s.Open(ctx, Object{Name: name, URI: name}, 0, -1)
 	if err != nil {
 		return Sum{}, err
 	}
@@ -116,18 +119,6 @@ func (local) sum(ctx context.Context, name string) (Sum, error) {
 	return c.Sum(), err
 }
 
-func (g *gcs) sum(ctx context.Context, name string) (Sum, error) {
-	o, err := parse(name)
-	if err != nil {
-		return Sum{}, err
-	}
-	a, err := g.attrs(ctx, o)
-	if err != nil {
-		return Sum{}, err
-	}
-	return Sum{a.Size, a.CRC32C}, nil
-}
-
 // Summer reckons the Sum of what is written to it.
 type Summer struct {
 	n   int64
@@ -135,7 +126,7 @@ type Summer struct {
 }
 
 // NewSummer returns one of nothing.
-func NewSummer() *Summer { return &Summer{crc: crc32.New(castagnoli)} }
+func NewSummer() *Summer { return &Summer{crc: crc32.New(crc32.MakeTable(crc32.Castagnoli))} }
 
 func (c *Summer) reset() { c.n = 0; c.crc.Reset() }
 

@@ -1,10 +1,11 @@
-// Package storage lists, reads and publishes files of the local disk and of
-// Google Cloud Storage. Names are paths, or gs://bucket/object.
+// Package storage lists, reads and publishes files of the local disk, and of the
+// schemes that packages below it register: a program that imports io/storage/gcs
+// knows gs://bucket/object. Names are paths, or begin with a scheme.
 //
 // Nothing that this package writes is ever half-visible: a file appears under
 // its name when it is complete, a directory when all of its files are. On gs://,
 // which knows no directories, one is there when the last of its files is, its
-// manifest; see publish in gcspublish.go.
+// manifest.
 package storage
 
 import (
@@ -32,53 +33,6 @@ type Object struct {
 	Identity string `json:"-"`
 }
 
-// backend is a kind of place where files are. Its methods are those of the
-// package, and their errors become an *Error there.
-type backend interface {
-	abs(name string) (string, error)
-	list(ctx context.Context, pattern string) ([]Object, error)
-	stat(ctx context.Context, name string) (Object, error)
-	exists(ctx context.Context, name string) (bool, error)
-	empty(ctx context.Context, dir, but string) (bool, error)
-	names(ctx context.Context, dir string) ([]string, error)
-	// open reads n bytes of o.URI from off on, all for n < 0, and tells the size of
-	// the file. Where o has a Version, the file must have it still.
-	open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error)
-	// create waits until the file is on the disk, or has that done later.
-	create(ctx context.Context, name string, size int64, wait bool, write func(io.Writer) error) error
-	sum(ctx context.Context, name string) (Sum, error)
-	vacant(ctx context.Context, dir string) error
-	holds(ctx context.Context, dir string, files []File) (bool, error)
-	remove(ctx context.Context, name string) error
-	removeEmpty(ctx context.Context, dir, but string) error
-	lock(ctx context.Context, name string) (unlock func(), err error)
-	claim(ctx context.Context, name string) (claim, error)
-}
-
-// claim is what a Claim is at its backend.
-type claim interface {
-	publish(ctx context.Context, files []File) error
-	clear(ctx context.Context) error // what killed writers have left
-	drop(ctx context.Context) error
-}
-
-var (
-	_ backend = local{}
-	_ backend = (*gcs)(nil)
-)
-
-// at returns where the name is.
-func at(name string) (backend, error) {
-	scheme, _, found := strings.Cut(name, "://")
-	switch {
-	case !found || scheme == "":
-		return local{}, nil
-	case scheme == "gs":
-		return cloud, nil
-	}
-	return nil, errScheme
-}
-
 // Error is a failed operation on a file or directory.
 type Error struct {
 	Op   string // what was tried: "open", "list", …
@@ -97,13 +51,13 @@ func (e *Error) Unwrap() error { return e.Err }
 // trying again without a change is of no use. What a server answers is never
 // Refused: names and rights there change without a change of the program's flags.
 func (e *Error) Refused() bool {
-	var answer *answerError
-	if errors.As(e.Err, &answer) {
+	var r *Reason
+	if errors.As(e.Err, &r) && r.Answer {
 		return false
 	}
 	for _, target := range []error{
-		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, errScheme, errNoMatch, ErrBusy,
-		errChanged, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
+		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrScheme, ErrReadOnly, ErrNoMatch, ErrBusy,
+		ErrChanged, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
 	} {
 		if errors.Is(e.Err, target) {
 			return true
@@ -120,28 +74,42 @@ func (e *Error) Writing() bool {
 // ErrBusy says that another run has a lock or claim.
 var ErrBusy = errors.New("in use by another run; wait for it, or name another directory")
 
+// Kinds of errors, beside those of io/fs.
 var (
-	errScheme  = errors.New("only paths of the local disk and gs:// are supported")
-	errNoMatch = errors.New("no file matches the pattern; check it, and the directory it starts from")
-	errChanged = errors.New("the file has changed since it was listed; start again once nobody writes to it")
+	ErrNoMatch = errors.New("no file matches the pattern; check it, and the directory it starts from")
+	ErrChanged = errors.New("the file has changed since it was listed; start again once nobody writes to it")
 
-	errNotDir error = syscall.ENOTDIR
-
-	errOccupied error = &cause{"it exists; remove it or name another", fs.ErrExist}
+	ErrOccupied error = &Reason{Text: "it exists; remove it or name another", Kind: fs.ErrExist}
 )
 
-// cause is an error of a kind that errors.Is finds, told in words of its own.
-type cause struct {
-	text string
-	kind error
+var (
+	errNotDir error = syscall.ENOTDIR
+	errIsDir  error = syscall.EISDIR
+)
+
+// Reason is why an operation failed, in words of its own.
+type Reason struct {
+	Text string
+	Kind error // that errors.Is finds; may be nil
+	// Answer is set where a server has said so, or could not be asked: what it says
+	// may change without a change by whoever asks.
+	Answer bool
 }
 
-func (c *cause) Error() string { return c.text }
-func (c *cause) Unwrap() error { return c.kind }
+func (r *Reason) Error() string { return r.Text }
+func (r *Reason) Unwrap() error { return r.Kind }
 
-// invalid returns an fs.ErrInvalid that says what is.
-func invalid(format string, args ...any) error {
-	return &cause{fmt.Sprintf(format, args...), fs.ErrInvalid}
+// Invalid returns an fs.ErrInvalid that says what is.
+func Invalid(format string, args ...any) error {
+	return &Reason{Text: fmt.Sprintf(format, args...), Kind: fs.ErrInvalid}
+}
+
+// Busy is ErrBusy with the process that is at it, where that is known.
+func Busy(process int, host string) error {
+	if process == 0 {
+		return ErrBusy
+	}
+	return &Reason{Text: fmt.Sprintf("in use by another run, process %d on %s; wait for it, or name another directory", process, host), Kind: ErrBusy}
 }
 
 // reason returns the cause without the operation and path that package os
@@ -181,8 +149,8 @@ func fail(op, name string, err error) error {
 	return &Error{Op: op, Name: name, Err: err}
 }
 
-// directory is the error that a name is one of a directory.
-func directory(name string) error {
+// Directory is the error that a name is one of a directory.
+func Directory(name string) error {
 	return fmt.Errorf("%w; name its files, as in %s", syscall.EISDIR, Join(name, "*"))
 }
 
@@ -190,7 +158,7 @@ func directory(name string) error {
 func Abs(name string) (string, error) {
 	b, err := at(name)
 	if err == nil {
-		name, err = b.abs(name)
+		name, err = b.Abs(name)
 	}
 	if err != nil {
 		return "", fail("resolve", name, err)
@@ -254,7 +222,7 @@ func Split(name string) (dir, base string) {
 func List(ctx context.Context, pattern string) (objects []Object, err error) {
 	b, err := at(pattern)
 	if err == nil {
-		objects, err = b.list(ctx, pattern)
+		objects, err = b.List(ctx, pattern)
 	}
 	return objects, fail("list", pattern, err)
 }
@@ -263,7 +231,7 @@ func List(ctx context.Context, pattern string) (objects []Object, err error) {
 func Stat(ctx context.Context, name string) (o Object, err error) {
 	b, err := at(name)
 	if err == nil {
-		o, err = b.stat(ctx, name)
+		o, err = b.Stat(ctx, name)
 	}
 	return o, fail("stat", name, err)
 }
@@ -272,7 +240,7 @@ func Stat(ctx context.Context, name string) (o Object, err error) {
 func Exists(ctx context.Context, name string) (there bool, err error) {
 	b, err := at(name)
 	if err == nil {
-		there, err = b.exists(ctx, name)
+		there, err = b.Exists(ctx, name)
 	}
 	return there, fail("stat", name, err)
 }
@@ -282,7 +250,7 @@ func Exists(ctx context.Context, name string) (there bool, err error) {
 func Empty(ctx context.Context, dir, but string) (empty bool, err error) {
 	b, err := at(dir)
 	if err == nil {
-		empty, err = b.empty(ctx, dir, but)
+		empty, err = b.Empty(ctx, dir, but)
 	}
 	return empty, fail("list", dir, err)
 }
@@ -292,7 +260,7 @@ func Empty(ctx context.Context, dir, but string) (empty bool, err error) {
 func Names(ctx context.Context, dir string) (names []string, err error) {
 	b, err := at(dir)
 	if err == nil {
-		names, err = b.names(ctx, dir)
+		names, err = b.Names(ctx, dir)
 	}
 	return names, fail("list", dir, err)
 }
@@ -315,7 +283,7 @@ func (o Object) open(ctx context.Context, off, n int64) (io.ReadCloser, int64, e
 	if err != nil {
 		return nil, 0, fail("open", o.Name, err)
 	}
-	r, size, err := b.open(ctx, o, off, n)
+	r, size, err := b.Open(ctx, o, off, n)
 	if err != nil {
 		return nil, 0, fail("open", o.Name, err)
 	}
@@ -342,13 +310,13 @@ func (r *reader) Close() error { return r.r.Close() }
 // ReadFile returns the content of a file of at most max bytes. A larger file is
 // an error and is not read.
 func ReadFile(ctx context.Context, uri string, max int64) ([]byte, error) {
-	r, size, err := whole(ctx, uri)
+	r, size, err := Object{Name: uri, URI: uri}.open(ctx, 0, -1)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	if size > max {
-		return nil, fail("read", uri, invalid("has %d bytes, more than the %d it can have", size, max))
+		return nil, fail("read", uri, Invalid("has %d bytes, more than the %d it can have", size, max))
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(r, data); err != nil {
@@ -359,17 +327,4 @@ func ReadFile(ctx context.Context, uri string, max int64) ([]byte, error) {
 		return nil, err
 	}
 	return data, nil
-}
-
-// whole opens a file from its beginning to its end.
-func whole(ctx context.Context, uri string) (io.ReadCloser, int64, error) {
-	o := Object{Name: uri, URI: uri}
-	if b, err := at(uri); err == nil && b == (local{}) {
-		// Opening what is no file, such as a pipe, may wait for ever.
-		if o, err = Stat(ctx, uri); err != nil {
-			return nil, 0, err
-		}
-		o.Version = ""
-	}
-	return o.open(ctx, 0, -1)
 }

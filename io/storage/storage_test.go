@@ -82,7 +82,7 @@ func TestListRefusesWithTheReason(t *testing.T) {
 		dir:                         "is a directory; name its files",
 		filepath.Join(dir, "s*"):    "is a directory",
 		filepath.Join(dir, "[a"):    "syntax error in pattern",
-		"s3://bucket/x":             "only paths of the local disk and gs://",
+		"s3://bucket/x":             "unknown scheme s3://; have paths of the local disk",
 		"":                          "empty name",
 		"/dev/null":                 "not a regular file",
 	} {
@@ -125,7 +125,7 @@ func TestAnObjectThatChangedIsNotRead(t *testing.T) {
 	}
 	write(t, name, "behind") // as long as before
 	os.Chtimes(name, time.Time{}, time.Now().Add(time.Second))
-	if _, err := o.Open(ctx, 0, -1); !errors.Is(err, errChanged) {
+	if _, err := o.Open(ctx, 0, -1); !errors.Is(err, ErrChanged) {
 		t.Errorf("opening a changed object: %v", err)
 	}
 }
@@ -169,7 +169,7 @@ func TestAnObjectThatWasReplacedUnderItsSizeAndTimeIsNotRead(t *testing.T) {
 				t.Fatal("size and time are not what they were, so this shows nothing")
 			}
 		}
-		if _, err := o.Open(ctx, 0, -1); !errors.Is(err, errChanged) {
+		if _, err := o.Open(ctx, 0, -1); !errors.Is(err, ErrChanged) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -213,7 +213,7 @@ func TestAnObjectThatChangesIsNotReadOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range readers {
-			if got, err := io.ReadAll(r); len(got) > 0 || !errors.Is(err, errChanged) {
+			if got, err := io.ReadAll(r); len(got) > 0 || !errors.Is(err, ErrChanged) {
 				t.Errorf("%s: read on %d bytes, %v", what, len(got), err)
 			}
 		}
@@ -360,8 +360,13 @@ func TestALockWhoseFileWasRemovedKeepsOthersOut(t *testing.T) {
 
 func TestAReadThatFailsIsTheStoragesFault(t *testing.T) {
 	dir := t.TempDir() // which opens as a file does, and cannot be read
+	fi, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Object{Name: dir, URI: dir, Version: version(fi)}
 	for _, n := range []int64{-1, 5} {
-		r, err := Open(ctx, dir, 0, n)
+		r, err := o.Open(ctx, 0, n)
 		if err != nil {
 			t.Fatal(err)
 		}

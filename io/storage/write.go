@@ -25,7 +25,7 @@ func WriteFile(ctx context.Context, uri string, data []byte) error {
 func create(ctx context.Context, uri string, size int64, wait bool, write func(io.Writer) error) error {
 	b, err := at(uri)
 	if err == nil {
-		err = b.create(ctx, uri, size, wait, write)
+		err = b.Create(ctx, uri, size, wait, write)
 	}
 	return fail("create", uri, err)
 }
@@ -58,7 +58,7 @@ func Publish(ctx context.Context, dir string, files []File) error {
 func Vacant(ctx context.Context, dir string) error {
 	b, err := at(dir)
 	if err == nil {
-		err = b.vacant(ctx, dir)
+		err = b.Vacant(ctx, dir)
 	}
 	return fail("publish", dir, err)
 }
@@ -69,22 +69,22 @@ func Vacant(ctx context.Context, dir string) error {
 func Holds(ctx context.Context, dir string, files []File) (same bool, err error) {
 	b, err := at(dir)
 	if err == nil {
-		same, err = b.holds(ctx, dir, files)
+		same, err = b.Holds(ctx, dir, files)
 	}
 	return same, fail("list", dir, err)
 }
 
-// open reads the file that is to be published.
-func (f File) open(ctx context.Context) (io.ReadCloser, error) {
+// Open reads the file that is to be published.
+func (f File) Open(ctx context.Context) (io.ReadCloser, error) {
 	if f.From == "" {
 		return io.NopCloser(bytes.NewReader(f.Data)), nil
 	}
 	return Open(ctx, f.From, 0, -1)
 }
 
-// copyTo writes what is to be published.
-func (f File) copyTo(ctx context.Context, w io.Writer) error {
-	r, err := f.open(ctx)
+// CopyTo writes what is to be published.
+func (f File) CopyTo(ctx context.Context, w io.Writer) error {
+	r, err := f.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,20 @@ func (f File) copyTo(ctx context.Context, w io.Writer) error {
 	return err
 }
 
+// Size returns the bytes of the file, -1 where they are not known.
+func (f File) Size() int64 {
+	if f.From == "" {
+		return int64(len(f.Data))
+	}
+	return -1
+}
+
 // Remove deletes a file or a directory with all that is in it. Nothing there is
 // no error.
 func Remove(ctx context.Context, uri string) error {
 	b, err := at(uri)
 	if err == nil {
-		err = b.remove(ctx, uri)
+		err = b.Remove(ctx, uri)
 	}
 	return fail("remove", uri, err)
 }
@@ -110,7 +118,7 @@ func Remove(ctx context.Context, uri string) error {
 func RemoveEmpty(ctx context.Context, dir, but string) error {
 	b, err := at(dir)
 	if err == nil {
-		err = b.removeEmpty(ctx, dir, but)
+		err = b.RemoveEmpty(ctx, dir, but)
 	}
 	return fail("remove", dir, err)
 }
@@ -123,7 +131,7 @@ func RemoveEmpty(ctx context.Context, dir, but string) error {
 func Lock(ctx context.Context, uri string) (unlock func(), err error) {
 	b, err := at(uri)
 	if err == nil {
-		unlock, err = b.lock(ctx, uri)
+		unlock, err = b.Lock(ctx, uri)
 	}
 	return unlock, fail("lock", uri, err)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/gcstest"
 	"github.com/bochner-ml/bochner/internal/realdata"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/gcs"
 )
 
 // bucket begins the names of the objects that tests use.
@@ -49,8 +50,8 @@ func newObjects(t *testing.T, flags ...string) *objects {
 		t.Fatalf("the server says %q: %v", line, err)
 	}
 	s := &objects{line[strings.LastIndexByte(line, ' ')+1 : len(line)-1]}
-	storage.UseEmulator(func() string { return s.address })
-	t.Cleanup(func() { storage.UseEmulator(func() string { return "" }) })
+	gcs.UseEmulator(func() string { return s.address })
+	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
 	return s
 }
 
@@ -252,7 +253,7 @@ func TestRefusalsOfTheStorageAreOneSentenceAndCode5(t *testing.T) {
 		{5, "access denied (403", s.flags("train", "--config", "gs://denied/flags.yaml")},
 		{6, "gs://bucket/none: there is no such directory", s.flags("evaluate", "--model", bucket+"none", "--data", bucket+"data.csv")},
 		{3, "gs://bucket/model: it exists; remove it or name another", train(bucket+"data.csv", bucket+"model")},
-		{3, "only paths of the local disk and gs:// are supported", train("s3://bucket/data.csv", bucket+"m")},
+		{3, "unknown scheme s3://; have paths of the local disk, gs://", train("s3://bucket/data.csv", bucket+"m")},
 		{5, "no Google credentials are found; run gcloud auth application-default login", []string{"inspect", "--data", bucket + "data.csv"}},
 	} {
 		cmd := program(dir, c.args...)

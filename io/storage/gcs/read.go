@@ -1,4 +1,4 @@
-package storage
+package gcs
 
 import (
 	"bytes"
@@ -9,11 +9,13 @@ import (
 	"strconv"
 
 	gcstorage "cloud.google.com/go/storage"
+
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
 // open reads a range as it streams in. A body that breaks off is taken up at the
 // byte where it did, of the same generation.
-func (g *gcs) open(ctx context.Context, o Object, off, n int64) (io.ReadCloser, int64, error) {
+func (g *gcs) Open(ctx context.Context, o storage.Object, off, n int64) (io.ReadCloser, int64, error) {
 	name, h, err := g.at(ctx, o.URI)
 	if err != nil {
 		return nil, 0, err
@@ -21,7 +23,7 @@ func (g *gcs) open(ctx context.Context, o Object, off, n int64) (io.ReadCloser, 
 	if o.Version != "" {
 		generation, err := strconv.ParseInt(o.Version, 10, 64)
 		if err != nil {
-			return nil, 0, invalid("version %q is none of an object", o.Version)
+			return nil, 0, storage.Invalid("version %q is none of an object", o.Version)
 		}
 		h = h.If(gcstorage.Conditions{GenerationMatch: generation})
 	}
@@ -39,7 +41,7 @@ func (g *gcs) open(ctx context.Context, o Object, off, n int64) (io.ReadCloser, 
 // generation will do.
 func (g *gcs) readError(ctx context.Context, name object, pinned bool, err error) error {
 	if pinned && unmet(err) {
-		return errChanged
+		return storage.ErrChanged
 	}
 	return g.answer(ctx, "storage.objects.get", name, err)
 }
@@ -56,7 +58,7 @@ func (r *objectReader) Read(p []byte) (int, error) {
 	switch {
 	case err == nil || err == io.EOF:
 	case unmet(err), errors.Is(err, gcstorage.ErrObjectNotExist):
-		err = errChanged // what had begun to come is no more
+		err = storage.ErrChanged // what had begun to come is no more
 	default:
 		err = r.g.readError(r.ctx, r.name, false, err)
 	}
@@ -64,3 +66,15 @@ func (r *objectReader) Read(p []byte) (int, error) {
 }
 
 func (r *objectReader) Close() error { return r.r.Close() }
+
+func (g *gcs) Sum(ctx context.Context, name string) (storage.Sum, error) {
+	o, err := parse(name)
+	if err != nil {
+		return storage.Sum{}, err
+	}
+	a, err := g.attrs(ctx, o)
+	if err != nil {
+		return storage.Sum{}, err
+	}
+	return storage.Sum{Bytes: a.Size, CRC32C: a.CRC32C}, nil
+}

@@ -1,7 +1,9 @@
-package storage
+package gcs
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -86,6 +88,13 @@ func patient() func(error) bool {
 	}
 }
 
+// random returns 16 digits that nobody has had before.
+func random() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
 // marked returns the metadata with a mark of its own, unless they have one.
 func marked(metadata map[string]string) map[string]string {
 	m := map[string]string{writerKey: random() + random()}
@@ -150,7 +159,7 @@ func (g *gcs) copy(ctx context.Context, to, from object, generation int64, metad
 	return attrs, g.writeError(ctx, to, err)
 }
 
-func (g *gcs) create(ctx context.Context, name string, size int64, _ bool, write func(io.Writer) error) error {
+func (g *gcs) Create(ctx context.Context, name string, size int64, _ bool, write func(io.Writer) error) error {
 	o, err := parse(name)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package storage
+package gcs
 
 import (
 	"encoding/json"
@@ -17,12 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/internal/owner"
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
 // modelOf returns the files of a directory that tell whose they are.
-func modelOf(who int) []File {
+func modelOf(who int) []storage.File {
 	content := func(name string) []byte { return []byte(fmt.Sprintf("%s of %d", name, who)) }
-	return []File{{Name: "weights", Data: content("weights")}, {Name: "aside", Data: content("aside")}, {Name: "manifest.json", Data: content("manifest")}}
+	return []storage.File{{Name: "weights", Data: content("weights")}, {Name: "aside", Data: content("aside")}, {Name: "manifest.json", Data: content("manifest")}}
 }
 
 // published returns what is in a directory, and fails the test if that is of two
@@ -46,17 +48,17 @@ func TestPublishOfObjects(t *testing.T) {
 	s := server(t)
 	disk := write(t, filepath.Join(t.TempDir(), "f"), "from the disk")
 	s.Fill("from", []byte("from a bucket"))
-	files := []File{{Name: "manifest.json", Data: []byte("m")}, {Name: "a", Data: []byte("bytes")}, {Name: "b", From: disk}, {Name: "c", From: bucket + "from"}}
+	files := []storage.File{{Name: "manifest.json", Data: []byte("m")}, {Name: "a", Data: []byte("bytes")}, {Name: "b", From: disk}, {Name: "c", From: bucket + "from"}}
 	dir := bucket + "deep/model"
 	for _, missing := range []string{filepath.Join(t.TempDir(), "missing"), bucket + "missing"} {
-		if err := Publish(ctx, dir, append(files, File{Name: "d", From: missing})); !errors.Is(err, fs.ErrNotExist) {
+		if err := storage.Publish(ctx, dir, append(files, storage.File{Name: "d", From: missing})); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("publishing a missing file: %v", err)
 		}
 		if got := s.Names(); len(got) != 1 {
 			t.Errorf("a failed publish left %v", got)
 		}
 	}
-	if err := Publish(ctx, dir, files); err != nil {
+	if err := storage.Publish(ctx, dir, files); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"a": "bytes", "b": "from the disk", "c": "from a bucket", "manifest.json": "m"} {
@@ -68,33 +70,33 @@ func TestPublishOfObjects(t *testing.T) {
 		t.Errorf("beside the files: %v", s.Names())
 	}
 	for _, again := range []string{dir, dir + "/", bucket + "deep", bucket + "from"} {
-		if err := Publish(ctx, again, files); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "it exists") {
+		if err := storage.Publish(ctx, again, files); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "it exists") {
 			t.Errorf("publishing over %s: %v", again, err)
 		}
-		if err := Vacant(ctx, again); !errors.Is(err, fs.ErrExist) {
+		if err := storage.Vacant(ctx, again); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("Vacant(%s) = %v", again, err)
 		}
 	}
-	holds := func(files ...File) bool {
+	holds := func(files ...storage.File) bool {
 		t.Helper()
-		same, err := Holds(ctx, dir, files)
+		same, err := storage.Holds(ctx, dir, files)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return same
 	}
-	if !holds(files...) || holds(files[1:]...) || holds(append(files[:3:3], File{Name: "c", Data: []byte("other")})...) || holds(append(files[:3:3], File{Name: "x"})...) {
+	if !holds(files...) || holds(files[1:]...) || holds(append(files[:3:3], storage.File{Name: "c", Data: []byte("other")})...) || holds(append(files[:3:3], storage.File{Name: "x"})...) {
 		t.Error("Holds is wrong")
 	}
-	if err := Publish(ctx, "gs://bucket", files); !errors.Is(err, fs.ErrInvalid) {
+	if err := storage.Publish(ctx, "gs://bucket", files); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("publishing a bucket: %v", err)
 	}
 	// From a bucket to the disk.
 	local := filepath.Join(t.TempDir(), "model")
-	if err := Publish(ctx, local, files); err != nil {
+	if err := storage.Publish(ctx, local, files); err != nil {
 		t.Error(err)
 	}
-	if same, err := Holds(ctx, local, files); !same || err != nil {
+	if same, err := storage.Holds(ctx, local, files); !same || err != nil {
 		t.Errorf("%t, %v", same, err)
 	}
 }
@@ -108,14 +110,14 @@ func TestOneOfManyPublishersOfObjectsWins(t *testing.T) {
 		var winners []string
 		for i := range 16 {
 			wg.Go(func() {
-				err := Publish(ctx, bucket+"model", modelOf(i))
+				err := storage.Publish(ctx, bucket+"model", modelOf(i))
 				mu.Lock()
 				defer mu.Unlock()
-				var e *Error
+				var e *storage.Error
 				switch {
 				case err == nil:
 					winners = append(winners, fmt.Sprint(i))
-				case !errors.As(err, &e) || !e.Refused() || !errors.Is(err, fs.ErrExist) && !errors.Is(err, ErrBusy):
+				case !errors.As(err, &e) || !e.Refused() || !errors.Is(err, fs.ErrExist) && !errors.Is(err, storage.ErrBusy):
 					t.Errorf("a publisher that lost got %v", err)
 				}
 			})
@@ -174,7 +176,7 @@ func heldUp(t *testing.T, at, other int, won map[string]int) (first, second bool
 	var done [2]chan error
 	publish := func(i int) bool {
 		done[i] = make(chan error, 1)
-		go func() { done[i] <- Publish(ctx, bucket+"model", modelOf(i+1)) }()
+		go func() { done[i] <- storage.Publish(ctx, bucket+"model", modelOf(i+1)) }()
 		select {
 		case <-asleep[i]:
 			return true
@@ -230,18 +232,18 @@ func TestWhatAKilledPublisherHasLeftIsClearedAway(t *testing.T) {
 		}
 		// It has written one file, and its claim stands.
 		p := &publication{g: cloud, dir: d}
-		if err := p.put(ctx, d.join("weights"), File{Name: "weights", Data: []byte("half")}); err != nil {
+		if err := p.put(ctx, d.join("weights"), storage.File{Name: "weights", Data: []byte("half")}); err != nil {
 			t.Fatal(err)
 		}
-		by := me()
-		if by.Process = dead(t); !gone {
-			by = owner{Host: "elsewhere", Process: 1}
+		by := owner.Me()
+		if by.ID = dead(t); !gone {
+			by = owner.Process{Host: "elsewhere", ID: 1}
 		}
 		text, _ := json.Marshal(by)
 		if _, err := cloud.upload(ctx, claimOf(d), nil, map[string]string{ownerKey: string(text)}, -1, func(io.Writer) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if err := Vacant(ctx, bucket+"model"); err != nil {
+		if err := storage.Vacant(ctx, bucket+"model"); err != nil {
 			t.Errorf("what was never committed is in the way: %v", err)
 		}
 		begun := time.Now()

@@ -1,4 +1,4 @@
-package storage
+package gcs
 
 import (
 	"context"
@@ -12,19 +12,17 @@ import (
 	"cloud.google.com/go/auth"
 	gcstorage "cloud.google.com/go/storage"
 	"google.golang.org/api/googleapi"
+
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// answerError is what a server answered, or why it could not be asked, in a
-// sentence.
-type answerError struct {
-	text string
-	kind error // that errors.Is finds; may be nil
+// said returns what a server has answered, or why it could not be asked, as an error of
+// a kind that may be nil.
+func said(kind error, format string, args ...any) error {
+	return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
 }
 
-func (e *answerError) Error() string { return e.text }
-func (e *answerError) Unwrap() error { return e.kind }
-
-var errNoCredentials = &answerError{text: "no Google credentials are found; run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name the key file of a service account"}
+const noCredentials = "no Google credentials are found; run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name the key file of a service account"
 
 // transient tells whether a request that failed so may succeed another time.
 func transient(err error) bool {
@@ -52,25 +50,25 @@ func status(err error) int {
 func (g *gcs) answer(ctx context.Context, right string, o object, err error) error {
 	var credentials *auth.Error
 	var e *googleapi.Error
-	said := ""
+	text := ""
 	if errors.As(err, &e) && e.Message != "" {
-		said = ": " + strings.TrimSuffix(e.Message, ".")
+		text = ": " + strings.TrimSuffix(e.Message, ".")
 	}
 	switch status(err) {
 	case 0:
 		if errors.As(err, &credentials) {
-			return &answerError{fmt.Sprintf("the Google credentials are not accepted (%v); run gcloud auth application-default login", credentials), nil}
+			return said(nil, "the Google credentials are not accepted (%v); run gcloud auth application-default login", credentials)
 		}
 		return err
 	case http.StatusUnauthorized:
-		return &answerError{fmt.Sprintf("the Google credentials are not accepted (401%s); run gcloud auth application-default login", said), nil}
+		return said(nil, "the Google credentials are not accepted (401%s); run gcloud auth application-default login", text)
 	case http.StatusForbidden:
-		return &answerError{fmt.Sprintf("access denied (403%s); check the name of the bucket %s, and that %s has the right %s there", said, o.bucket, account(), right), fs.ErrPermission}
+		return said(fs.ErrPermission, "access denied (403%s); check the name of the bucket %s, and that %s has the right %s there", text, o.bucket, account(), right)
 	case http.StatusNotFound:
 		if o.name == "" || errors.Is(err, gcstorage.ErrBucketNotExist) || !g.bucketThere(ctx, o.bucket) {
-			return &answerError{fmt.Sprintf("there is no bucket %s (404); check its name", o.bucket), nil}
+			return said(nil, "there is no bucket %s (404); check its name", o.bucket)
 		}
-		return &answerError{fmt.Sprintf("there is no such file (404); check its name, and that of the bucket %s", o.bucket), fs.ErrNotExist}
+		return said(fs.ErrNotExist, "there is no such file (404); check its name, and that of the bucket %s", o.bucket)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package storage
+package gcs
 
 import (
 	"encoding/json"
@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/owner"
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
 // never has leases of which only their renewal and their owners tell anything.
@@ -29,27 +32,27 @@ func TestALockOfAnObjectIsHeldOnce(t *testing.T) {
 	s := server(t)
 	never()
 	name := bucket + "work/lock"
-	unlock, err := Lock(ctx, name)
+	unlock, err := storage.Lock(ctx, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	written := s.Requests("write")
 	until(t, func() bool { return s.Requests("write") >= written+3 }) // it is renewed
-	_, err = Lock(ctx, name)
-	var e *Error
-	if !errors.As(err, &e) || !e.Refused() || !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "in use by another run, process ") {
+	_, err = storage.Lock(ctx, name)
+	var e *storage.Error
+	if !errors.As(err, &e) || !e.Refused() || !errors.Is(err, storage.ErrBusy) || !strings.Contains(err.Error(), "in use by another run, process ") {
 		t.Errorf("a second lock: %v", err)
 	}
 	unlock()
 	if s.Content("work/lock") == nil {
 		t.Error("the object of the lock went with it; a work directory is known by it")
 	}
-	unlock, err = Lock(ctx, name) // or it waits for an hour
+	unlock, err = storage.Lock(ctx, name) // or it waits for an hour
 	if err != nil {
 		t.Fatalf("after it was given back: %v", err)
 	}
 	// A job removes its work directory, lock and all.
-	if err := Remove(ctx, bucket+"work"); err != nil {
+	if err := storage.Remove(ctx, bucket+"work"); err != nil {
 		t.Fatal(err)
 	}
 	written = s.Requests("write")
@@ -68,8 +71,8 @@ func TestALockOfAnObjectKeepsOthersOut(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 10 {
-				unlock, err := Lock(ctx, bucket+"lock")
-				if errors.Is(err, ErrBusy) {
+				unlock, err := storage.Lock(ctx, bucket+"lock")
+				if errors.Is(err, storage.ErrBusy) {
 					continue
 				}
 				if err != nil {
@@ -94,7 +97,7 @@ func TestALockOfAnObjectKeepsOthersOut(t *testing.T) {
 
 func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
 	server(t)
-	leave := func(by owner) {
+	leave := func(by owner.Process) {
 		t.Helper()
 		text, _ := json.Marshal(by)
 		o, _ := parse(bucket + "lock")
@@ -102,22 +105,22 @@ func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ended, again := me(), me()
-	ended.Process = dead(t)
+	ended, again := owner.Me(), owner.Me()
+	ended.ID = dead(t)
 	again.Begun += "0" // a process of the same number, another time
 	for what, c := range map[string]struct {
-		by    owner
+		by    owner.Process
 		waits bool
 	}{
 		"an ended process": {ended, false}, "a number used again": {again, false},
-		"this process": {me(), true}, "another system": {owner{Host: "elsewhere", Process: 1, Boot: "other"}, true}, "who knows": {owner{}, true},
+		"this process": {owner.Me(), true}, "another system": {owner.Process{Host: "elsewhere", ID: 1, Boot: "other"}, true}, "who knows": {owner.Process{}, true},
 	} {
 		leave(c.by)
 		begun := time.Now()
 		if cloud.leases.stale = time.Hour; c.waits {
 			cloud.leases.stale = 100 * time.Millisecond
 		}
-		unlock, err := Lock(ctx, bucket+"lock")
+		unlock, err := storage.Lock(ctx, bucket+"lock")
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue

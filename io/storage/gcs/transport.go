@@ -1,4 +1,4 @@
-package storage
+package gcs
 
 import (
 	"context"
@@ -98,7 +98,7 @@ var serviceAccount atomic.Pointer[string]
 func authorized() (*http.Client, error) {
 	found, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{gcstorage.ScopeReadWrite}})
 	if err != nil {
-		return nil, &answerError{errNoCredentials.text + " (" + err.Error() + ")", nil}
+		return nil, said(nil, "%s (%v)", noCredentials, err)
 	}
 	client, err := httptransport.NewClient(&httptransport.Options{Credentials: found, BaseRoundTripper: newTransport(), DisableTelemetry: true})
 	if err != nil {

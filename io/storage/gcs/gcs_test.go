@@ -1,4 +1,4 @@
-package storage
+package gcs
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
 // bucket begins the names of objects of the tests' server.
@@ -27,14 +28,42 @@ const bucket = "gs://" + gcstest.Bucket + "/"
 func server(t *testing.T) *gcstest.Server {
 	t.Helper()
 	s, address := gcstest.Start(t)
-	old := cloud
-	cloud = &gcs{leases: leaseTimes{renew: 80 * time.Millisecond, stale: 400 * time.Millisecond}}
 	UseEmulator(func() string { return address })
-	t.Cleanup(func() {
-		UseEmulator(func() string { return "" })
-		cloud = old
-	})
+	t.Cleanup(func() { UseEmulator(func() string { return "" }) })
+	use(t, &gcs{leases: leaseTimes{renew: 80 * time.Millisecond, stale: 400 * time.Millisecond}})
 	return s
+}
+
+// cloud is what the names of a test lead to.
+var cloud *gcs
+
+func use(t *testing.T, g *gcs) {
+	cloud = g
+	before := storage.Register("gs", g)
+	t.Cleanup(func() { storage.Register("gs", before) })
+}
+
+var ctx = context.Background()
+
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// clearUp clears away what killed writers of the name have left.
+func clearUp(name string) error {
+	c, err := storage.Take(ctx, name)
+	if err != nil {
+		return err
+	}
+	err = c.Clear(ctx)
+	if dropErr := c.Drop(ctx); err == nil {
+		err = dropErr
+	}
+	return err
 }
 
 // impatient has the client give up a silent server soon.
@@ -68,7 +97,7 @@ func TestPatternsOfObjects(t *testing.T) {
 		"a/.tmp*":         {"a/.tmp-part-5.csv"},
 		"*":               {"top.csv"},
 	} {
-		got, err := List(ctx, bucket+pattern)
+		got, err := storage.List(ctx, bucket+pattern)
 		if err != nil {
 			t.Errorf("%s: %v", pattern, err)
 			continue
@@ -96,9 +125,9 @@ func TestPatternsOfObjects(t *testing.T) {
 		"gs://elsewhere/*":    "there is no bucket elsewhere (404)",
 		"gs://denied/secret":  "access denied (403: tester@example.com does not have access",
 		"gs://denied/secret*": "that your account has the right storage.objects.",
-		"s3://bucket/x":       "only paths of the local disk and gs:// are supported",
+		"s3://bucket/x":       "unknown scheme s3://; have paths of the local disk, gs://",
 	} {
-		_, err := List(ctx, pattern)
+		_, err := storage.List(ctx, pattern)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "\n") > 0 {
 			t.Errorf("List(%q) = %v, want %q", pattern, err, want)
 		}
@@ -113,22 +142,22 @@ func TestWhatAServerAnswersIsNotRefused(t *testing.T) {
 		refused bool
 		kind    error
 	}{
-		"no object":          {errOf(Stat(ctx, bucket+"none")), false, fs.ErrNotExist},
-		"no match":           {errOf(List(ctx, bucket+"none*")), false, errNoMatch},
-		"no rights":          {errOf(Stat(ctx, "gs://denied/f")), false, fs.ErrPermission},
-		"no bucket":          {errOf(Stat(ctx, "gs://elsewhere/f")), false, nil},
-		"a scheme":           {errOf(Stat(ctx, "s3://bucket/f")), true, errScheme},
-		"a bucket":           {Vacant(ctx, "gs://bucket"), true, fs.ErrInvalid},
-		"a place":            {Vacant(ctx, bucket+"f"), true, fs.ErrExist},
-		"no rights to write": {WriteFile(ctx, "gs://denied/f", nil), false, fs.ErrPermission},
-		"nowhere to write":   {WriteFile(ctx, "gs://elsewhere/f", nil), false, nil},
+		"no object":          {errOf(storage.Stat(ctx, bucket+"none")), false, fs.ErrNotExist},
+		"no match":           {errOf(storage.List(ctx, bucket+"none*")), false, storage.ErrNoMatch},
+		"no rights":          {errOf(storage.Stat(ctx, "gs://denied/f")), false, fs.ErrPermission},
+		"no bucket":          {errOf(storage.Stat(ctx, "gs://elsewhere/f")), false, nil},
+		"a scheme":           {errOf(storage.Stat(ctx, "s3://bucket/f")), true, storage.ErrScheme},
+		"a bucket":           {storage.Vacant(ctx, "gs://bucket"), true, fs.ErrInvalid},
+		"a place":            {storage.Vacant(ctx, bucket+"f"), true, fs.ErrExist},
+		"no rights to write": {storage.WriteFile(ctx, "gs://denied/f", nil), false, fs.ErrPermission},
+		"nowhere to write":   {storage.WriteFile(ctx, "gs://elsewhere/f", nil), false, nil},
 	} {
-		var e *Error
+		var e *storage.Error
 		if !errors.As(c.err, &e) || e.Refused() != c.refused || c.kind != nil && !errors.Is(c.err, c.kind) {
 			t.Errorf("%s: %v: refused %t, want %t and %v", what, c.err, e != nil && e.Refused(), c.refused, c.kind)
 		}
 	}
-	if err := errOf(Stat(ctx, "gs://elsewhere/f")); errors.Is(err, fs.ErrNotExist) {
+	if err := errOf(storage.Stat(ctx, "gs://elsewhere/f")); errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a bucket that is not there is taken for an object that is not: %v", err)
 	}
 }
@@ -139,25 +168,25 @@ func TestNamesOfObjects(t *testing.T) {
 	for name, want := range map[string]string{
 		"gs://b/a": "gs://b/a", "gs://b/a/": "gs://b/a", "gs://b/a#b?c": "gs://b/a#b?c", "gs://b": "gs://b", "gs://b/": "gs://b",
 	} {
-		if got, err := Abs(name); got != want || err != nil {
+		if got, err := storage.Abs(name); got != want || err != nil {
 			t.Errorf("Abs(%q) = %q, %v, want %q", name, got, err, want)
 		}
 	}
 	for _, name := range []string{"gs://", "gs:///x", "gs://b/a\nb", "gs://b/\xff", "gs://b/" + strings.Repeat("x", 1025)} {
-		if got, err := Abs(name); !errors.Is(err, fs.ErrInvalid) {
+		if got, err := storage.Abs(name); !errors.Is(err, fs.ErrInvalid) {
 			t.Errorf("Abs(%q) = %q, %v", name, got, err)
 		}
 	}
-	if dir, base := Split("gs://b/c/d"); dir != "gs://b/c" || base != "d" {
+	if dir, base := storage.Split("gs://b/c/d"); dir != "gs://b/c" || base != "d" {
 		t.Errorf("Split gave %q, %q", dir, base)
 	}
-	if dir, base := Split("gs://b/d"); dir != "gs://b" || base != "d" || Join(dir, base) != "gs://b/d" {
+	if dir, base := storage.Split("gs://b/d"); dir != "gs://b" || base != "d" || storage.Join(dir, base) != "gs://b/d" {
 		t.Errorf("Split gave %q, %q", dir, base)
 	}
-	if dir, base := Split("gs://b"); dir != "gs://b" || base != "" {
+	if dir, base := storage.Split("gs://b"); dir != "gs://b" || base != "" {
 		t.Errorf("Split gave %q, %q", dir, base)
 	}
-	if dir, base := Split("/b/d"); dir != "/b" || base != "d" {
+	if dir, base := storage.Split("/b/d"); dir != "/b" || base != "d" {
 		t.Errorf("Split gave %q, %q", dir, base)
 	}
 }
@@ -165,7 +194,7 @@ func TestNamesOfObjects(t *testing.T) {
 func TestRangesOfObjects(t *testing.T) {
 	s := server(t)
 	s.Fill("f#?", []byte("0123456789"))
-	o, err := Stat(ctx, bucket+"f#?")
+	o, err := storage.Stat(ctx, bucket+"f#?")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,16 +212,16 @@ func TestRangesOfObjects(t *testing.T) {
 			t.Errorf("Open(%d, %d) gave %q, %v; want %q", c.off, c.n, got, err, c.want)
 		}
 	}
-	if _, err := ReadFile(ctx, o.URI, 9); err == nil || !strings.Contains(err.Error(), "10 bytes, more than the 9") {
+	if _, err := storage.ReadFile(ctx, o.URI, 9); err == nil || !strings.Contains(err.Error(), "10 bytes, more than the 9") {
 		t.Errorf("ReadFile beyond the limit: %v", err)
 	}
 	s.Fill("f#?", []byte("9876543210"))
 	for _, off := range []int64{0, 4} {
-		if _, err := o.Open(ctx, off, -1); !errors.Is(err, errChanged) {
+		if _, err := o.Open(ctx, off, -1); !errors.Is(err, storage.ErrChanged) {
 			t.Errorf("an object that was replaced opens at %d: %v", off, err)
 		}
 	}
-	if got, err := ReadFile(ctx, o.URI, 10); string(got) != "9876543210" || err != nil {
+	if got, err := storage.ReadFile(ctx, o.URI, 10); string(got) != "9876543210" || err != nil {
 		t.Errorf("ReadFile = %q, %v", got, err)
 	}
 }
@@ -204,7 +233,7 @@ func TestAnObjectThatIsReplacedInMidReadIsNoMixture(t *testing.T) {
 	old, fresh := bytes.Repeat([]byte("old "), 1<<18), bytes.Repeat([]byte("new "), 1<<18)
 	for _, pinned := range []bool{true, false} {
 		s.Fill("f", old)
-		o, err := Stat(ctx, bucket+"f")
+		o, err := storage.Stat(ctx, bucket+"f")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +249,7 @@ func TestAnObjectThatIsReplacedInMidReadIsNoMixture(t *testing.T) {
 		s.Faults.Set(gcstest.Rules{})
 		got, err := io.ReadAll(r)
 		r.Close()
-		if !errors.Is(err, errChanged) || bytes.Contains(got, []byte("new")) || len(got) != len(old)/2 {
+		if !errors.Is(err, storage.ErrChanged) || bytes.Contains(got, []byte("new")) || len(got) != len(old)/2 {
 			t.Errorf("pinned %t: read %d bytes, %v", pinned, len(got), err)
 		}
 	}
@@ -234,10 +263,10 @@ func TestWritingObjects(t *testing.T) {
 	}
 	for _, n := range sizes {
 		data := bytes.Repeat([]byte("0123456789abcde\n"), n/16+1)[:n]
-		if err := WriteFile(ctx, bucket+"known", data); err != nil {
+		if err := storage.WriteFile(ctx, bucket+"known", data); err != nil {
 			t.Fatal(err)
 		}
-		if err := Create(ctx, bucket+"unknown", func(w io.Writer) error {
+		if err := storage.Create(ctx, bucket+"unknown", func(w io.Writer) error {
 			for at := 0; at < n; at += 100_000 {
 				if _, err := w.Write(data[at:min(n, at+100_000)]); err != nil {
 					return err
@@ -248,7 +277,7 @@ func TestWritingObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"known", "unknown"} {
-			got, err := ReadFile(ctx, bucket+name, 1<<30)
+			got, err := storage.ReadFile(ctx, bucket+name, 1<<30)
 			if !bytes.Equal(got, data) || !bytes.Equal(s.Content(name), data) || err != nil {
 				t.Errorf("%d bytes, %s: %d came back, %v", n, name, len(got), err)
 			}
@@ -256,7 +285,7 @@ func TestWritingObjects(t *testing.T) {
 	}
 	// Nothing appears of what breaks off, however much has been sent.
 	for _, n := range []int{10, 3 * maxChunk} {
-		err := Create(ctx, bucket+"broken", func(w io.Writer) error {
+		err := storage.Create(ctx, bucket+"broken", func(w io.Writer) error {
 			w.Write(make([]byte, n))
 			return errors.New("the source broke")
 		})
@@ -266,7 +295,7 @@ func TestWritingObjects(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := WriteFile(stopped, bucket+"stopped", nil); !errors.Is(err, context.Canceled) || s.Content("stopped") != nil {
+	if err := storage.WriteFile(stopped, bucket+"stopped", nil); !errors.Is(err, context.Canceled) || s.Content("stopped") != nil {
 		t.Errorf("WriteFile under an ended context: %v", err)
 	}
 }
@@ -277,25 +306,25 @@ func TestDirectoriesOfObjects(t *testing.T) {
 		s.Fill(n, []byte(n))
 	}
 	for name, want := range map[string]bool{"d": true, "d/a": true, "d/b": true, "d/": true, "d-2": true, "c": false, "d/a/b": false} {
-		if got, err := Exists(ctx, bucket+name); got != want || err != nil {
+		if got, err := storage.Exists(ctx, bucket+name); got != want || err != nil {
 			t.Errorf("Exists(%s) = %t, %v", name, got, err)
 		}
 	}
 	for dir, want := range map[string]bool{"d": false, "none": true, "placeholder": true, "": false} {
-		if got, err := Empty(ctx, bucket+dir, ""); got != want || err != nil {
+		if got, err := storage.Empty(ctx, bucket+dir, ""); got != want || err != nil {
 			t.Errorf("Empty(%s) = %t, %v", dir, got, err)
 		}
 	}
-	if err := errors.Join(RemoveEmpty(ctx, bucket+"dd", ""), RemoveEmpty(ctx, bucket+"placeholder", ""), Remove(ctx, bucket+"d"), Remove(ctx, bucket+"none")); err != nil {
+	if err := errors.Join(storage.RemoveEmpty(ctx, bucket+"dd", ""), storage.RemoveEmpty(ctx, bucket+"placeholder", ""), storage.Remove(ctx, bucket+"d"), storage.Remove(ctx, bucket+"none")); err != nil {
 		t.Error(err)
 	}
 	if d := cmp.Diff([]string{"d-2", "dd/x"}, s.Names()); d != "" {
 		t.Error(d)
 	}
-	if _, err := Stat(ctx, bucket+"dd"); !missing(err) {
+	if _, err := storage.Stat(ctx, bucket+"dd"); !missing(err) {
 		t.Errorf("Stat of a directory: %v", err)
 	}
-	if _, err := List(ctx, bucket+"dd"); !errors.Is(err, syscall.EISDIR) {
+	if _, err := storage.List(ctx, bucket+"dd"); !errors.Is(err, syscall.EISDIR) {
 		t.Errorf("List of a directory: %v", err)
 	}
 }
@@ -308,11 +337,11 @@ func TestPagesOfObjects(t *testing.T) {
 		objects[fmt.Sprintf("part-%d", i)] = nil
 	}
 	s.FillMany(objects)
-	got, err := List(ctx, "gs://"+gcstest.Many+"/part-*")
+	got, err := storage.List(ctx, "gs://"+gcstest.Many+"/part-*")
 	if err != nil || len(got) != n {
 		t.Fatalf("%d objects of %d: %v", len(got), n, err)
 	}
-	if !slices.IsSortedFunc(got, func(a, b Object) int { return strings.Compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(got, func(a, b storage.Object) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the objects are not sorted")
 	}
 	if asked := s.Requests("list"); asked < 13 {
@@ -327,7 +356,7 @@ func TestManyObjectsAreRemovedTogether(t *testing.T) {
 	}
 	s.Fill("dir-2", nil)
 	s.Faults.Set(gcstest.Rules{Share: 0.2, Seed: 1})
-	if err := Remove(ctx, bucket+"dir"); err != nil {
+	if err := storage.Remove(ctx, bucket+"dir"); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]string{"dir-2"}, s.Names()); d != "" {
@@ -338,30 +367,28 @@ func TestManyObjectsAreRemovedTogether(t *testing.T) {
 func TestAVariableAloneIsNoEmulator(t *testing.T) {
 	server(t)
 	t.Setenv(emulatorVariable, "localhost:1")
-	_, err := Stat(ctx, bucket+"f")
-	var e *Error
-	if !errors.As(err, &e) || !strings.Contains(err.Error(), "STORAGE_EMULATOR_HOST is set") || !strings.Contains(err.Error(), "--storage_emulator localhost:1") {
+	_, err := storage.Stat(ctx, bucket+"f")
+	var e *storage.Error
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "STORAGE_EMULATOR_HOST is set") || !strings.Contains(err.Error(), "storage_emulator to localhost:1") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestNothingIsAskedWithoutCredentials(t *testing.T) {
-	old := cloud
-	cloud = &gcs{}
-	t.Cleanup(func() { cloud = old })
+	use(t, &gcs{})
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("GCE_METADATA_HOST", "")
 	t.Setenv("NO_GCE_CHECK", "true")
 	for name, c := range map[string]string{"no file": filepath.Join(t.TempDir(), "none"), "not one": write(t, filepath.Join(t.TempDir(), "key"), "{}")} {
 		t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", c)
-		_, err := Stat(ctx, bucket+"f")
-		var e *Error
+		_, err := storage.Stat(ctx, bucket+"f")
+		var e *storage.Error
 		if !errors.As(err, &e) || e.Refused() || !strings.Contains(err.Error(), "run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	os.Unsetenv("GOOGLE_APPLICATION_CREDENTIALS")
-	if _, err := Stat(ctx, bucket+"f"); err == nil || !strings.Contains(err.Error(), "no Google credentials are found") {
+	if _, err := storage.Stat(ctx, bucket+"f"); err == nil || !strings.Contains(err.Error(), "no Google credentials are found") {
 		t.Errorf("none at all: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package storage
+package gcs
 
 import (
 	"bytes"
@@ -8,9 +8,12 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
+	"strings"
 
 	gcstorage "cloud.google.com/go/storage"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
 // manifestName is the file that makes a directory whole.
@@ -35,21 +38,21 @@ const manifestName = "manifest.json"
 type publication struct {
 	g      *gcs
 	dir    object
-	files  []File
-	commit File
+	files  []storage.File
+	commit storage.File
 	claim  *lease
 	mark   string // of the commit file, so that it is known again
 
 	dropped bool // the claim was given back
 }
 
-func (g *gcs) claim(ctx context.Context, name string) (claim, error) {
+func (g *gcs) Claim(ctx context.Context, name string) (storage.Claimed, error) {
 	d, err := parse(name)
 	if err != nil {
 		return nil, err
 	}
 	if d.name == "" {
-		return nil, invalid("is a bucket; name a directory in it")
+		return nil, storage.Invalid("is a bucket; name a directory in it")
 	}
 	l, err := g.acquire(ctx, claimOf(d), ctx.Err)
 	if err != nil {
@@ -58,11 +61,11 @@ func (g *gcs) claim(ctx context.Context, name string) (claim, error) {
 	return &publication{g: g, dir: d, claim: l, mark: random()}, nil
 }
 
-func (p *publication) publish(ctx context.Context, files []File) error {
+func (p *publication) Publish(ctx context.Context, files []storage.File) error {
 	if len(files) == 0 {
-		return invalid("a directory without files cannot be there")
+		return storage.Invalid("a directory without files cannot be there")
 	}
-	last := slices.IndexFunc(files, func(f File) bool { return f.Name == manifestName })
+	last := slices.IndexFunc(files, func(f storage.File) bool { return f.Name == manifestName })
 	if last < 0 {
 		last = len(files) - 1
 	}
@@ -71,7 +74,7 @@ func (p *publication) publish(ctx context.Context, files []File) error {
 	err := p.make(ctx)
 	if err == nil {
 		// A claim that stays harms nobody: the next publisher finds its owner gone.
-		_ = p.drop(ctx)
+		_ = p.Drop(ctx)
 		return nil
 	}
 	tidy, cancel := tidying(ctx)
@@ -82,14 +85,14 @@ func (p *publication) publish(ctx context.Context, files []File) error {
 	case !errors.Is(err, errUnmet):
 		return err
 	}
-	if err := p.g.vacant(tidy, p.dir.String()); err != nil {
+	if err := p.g.Vacant(tidy, p.dir.String()); err != nil {
 		return err
 	}
-	return ErrBusy
+	return storage.ErrBusy
 }
 
 // drop gives the claim back, if that has not been done.
-func (p *publication) drop(ctx context.Context) error {
+func (p *publication) Drop(ctx context.Context) error {
 	if p.dropped {
 		return nil
 	}
@@ -101,8 +104,8 @@ func (p *publication) drop(ctx context.Context) error {
 
 // claimOf names the claim on a directory, beside it.
 func claimOf(d object) object {
-	dir, base := Split(d.String())
-	o, _ := parse(Join(dir, tmpPrefix+base+"-claim")) // it has a bucket
+	dir, base := storage.Split(d.String())
+	o, _ := parse(storage.Join(dir, ".tmp-"+base+"-claim")) // it has a bucket
 	return o
 }
 
@@ -119,7 +122,7 @@ func (p *publication) make(ctx context.Context) error {
 	if err := tasks.Wait(); err != nil {
 		return err
 	}
-	generation, err := p.claim.seal(ctx, p.commit.size(), func(w io.Writer) error { return p.commit.copyTo(ctx, w) })
+	generation, err := p.claim.seal(ctx, p.commit.Size(), func(w io.Writer) error { return p.commit.CopyTo(ctx, w) })
 	if err != nil {
 		return err
 	}
@@ -131,7 +134,7 @@ func (p *publication) make(ctx context.Context) error {
 
 // write makes one file. What is there already was written late by a publisher that
 // had the claim before, and goes.
-func (p *publication) write(ctx context.Context, f File) error {
+func (p *publication) write(ctx context.Context, f storage.File) error {
 	to := p.dir.join(f.Name)
 	for range maxAttempts {
 		err := p.put(ctx, to, f)
@@ -159,10 +162,10 @@ func (p *publication) write(ctx context.Context, f File) error {
 
 // put writes a file where there must be none. What is in Google's storage already
 // is copied there.
-func (p *publication) put(ctx context.Context, to object, f File) error {
-	if b, err := at(f.From); f.From == "" || err != nil || b != p.g {
+func (p *publication) put(ctx context.Context, to object, f storage.File) error {
+	if !strings.HasPrefix(f.From, "gs://") {
 		none := &gcstorage.Conditions{DoesNotExist: true}
-		_, err := p.g.upload(ctx, to, none, p.metadata(partKey), f.size(), func(w io.Writer) error { return f.copyTo(ctx, w) })
+		_, err := p.g.upload(ctx, to, none, p.metadata(partKey), f.Size(), func(w io.Writer) error { return f.CopyTo(ctx, w) })
 		return err
 	}
 	from, err := parse(f.From)
@@ -171,10 +174,10 @@ func (p *publication) put(ctx context.Context, to object, f File) error {
 	}
 	a, err := p.g.attrs(ctx, from)
 	if err != nil {
-		return fail("open", f.From, err)
+		return &storage.Error{Op: "open", Name: f.From, Err: err}
 	}
-	if got := (Sum{a.Size, a.CRC32C}); f.Sum != nil && got != *f.Sum {
-		return fail("read", f.From, ErrDamaged)
+	if got := (storage.Sum{Bytes: a.Size, CRC32C: a.CRC32C}); f.Sum != nil && got != *f.Sum {
+		return storage.Damaged(f.From)
 	}
 	_, err = p.g.copy(ctx, to, from, a.Generation, p.metadata(partKey))
 	return err
@@ -185,19 +188,11 @@ func (p *publication) metadata(key string) map[string]string {
 	return map[string]string{key: p.dir.String()}
 }
 
-// size returns the bytes of the file, -1 where they are not known.
-func (f File) size() int64 {
-	if f.From == "" {
-		return int64(len(f.Data))
-	}
-	return -1
-}
-
 // unfinished returns the files in a directory that was never committed. Any other
-// content is errOccupied.
+// content is storage.ErrOccupied.
 func (g *gcs) unfinished(ctx context.Context, d object) ([]*gcstorage.ObjectAttrs, error) {
 	if _, err := g.attrs(ctx, d); err == nil {
-		return nil, errOccupied // a file of that name
+		return nil, storage.ErrOccupied // a file of that name
 	} else if !missing(err) {
 		return nil, err
 	}
@@ -207,28 +202,28 @@ func (g *gcs) unfinished(ctx context.Context, d object) ([]*gcstorage.ObjectAttr
 	}
 	for _, a := range all {
 		if a.Metadata[partKey] != d.String() {
-			return nil, errOccupied
+			return nil, storage.ErrOccupied
 		}
 	}
 	return all, nil
 }
 
-func (g *gcs) vacant(ctx context.Context, dir string) error {
+func (g *gcs) Vacant(ctx context.Context, dir string) error {
 	d, err := parse(dir)
 	if err != nil {
 		return err
 	}
 	if d.name == "" {
-		return invalid("is a bucket; name a file or directory in it")
+		return storage.Invalid("is a bucket; name a file or directory in it")
 	}
 	_, err = g.unfinished(ctx, d)
 	return err
 }
 
 // clear deletes what publishers before have left; a directory that was committed stays.
-func (p *publication) clear(ctx context.Context) error {
+func (p *publication) Clear(ctx context.Context) error {
 	err := p.clearVacant(ctx)
-	if errors.Is(err, errOccupied) {
+	if errors.Is(err, storage.ErrOccupied) {
 		err = nil
 	}
 	return err
@@ -271,12 +266,12 @@ func (p *publication) undo(ctx context.Context) (committed bool) {
 	if err != nil {
 		return false // the next publisher clears it away
 	}
-	_ = p.drop(ctx) // as in publish
+	_ = p.Drop(ctx) // as in publish
 	return committed
 }
 
 // holds compares by checksums.
-func (g *gcs) holds(ctx context.Context, dir string, files []File) (bool, error) {
+func (g *gcs) Holds(ctx context.Context, dir string, files []storage.File) (bool, error) {
 	d, err := parse(dir)
 	if err != nil {
 		return false, err
@@ -294,7 +289,7 @@ func (g *gcs) holds(ctx context.Context, dir string, files []File) (bool, error)
 		if a == nil {
 			return false, nil
 		}
-		same, err := f.isObject(ctx, a)
+		same, err := isObject(ctx, f, a)
 		if err != nil || !same {
 			return false, err
 		}
@@ -302,9 +297,9 @@ func (g *gcs) holds(ctx context.Context, dir string, files []File) (bool, error)
 	return true, nil
 }
 
-// isObject compares the file with an object.
-func (f File) isObject(ctx context.Context, a *gcstorage.ObjectAttrs) (bool, error) {
-	r, err := f.open(ctx)
+// isObject compares a file with an object.
+func isObject(ctx context.Context, f storage.File, a *gcstorage.ObjectAttrs) (bool, error) {
+	r, err := f.Open(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -1,4 +1,4 @@
-package storage
+package gcs
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
 // noise returns bytes that no two places have in common.
@@ -42,13 +43,13 @@ func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 	var wg sync.WaitGroup
 	for name, data := range want {
 		wg.Go(func() {
-			if err := WriteFile(ctx, bucket+name, data); err != nil {
+			if err := storage.WriteFile(ctx, bucket+name, data); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	objects, err := List(ctx, bucket+"dir/*")
+	objects, err := storage.List(ctx, bucket+"dir/*")
 	if err != nil || len(objects) != len(want) {
 		t.Fatalf("%d objects, want %d: %v", len(objects), len(want), err)
 	}
@@ -70,22 +71,22 @@ func TestFaultsOfTheServerDoNotShow(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	files := []File{{Name: "a", Data: noise(100, 100)}, {Name: "b", From: bucket + "dir/large"}, {Name: "manifest.json", Data: []byte("{}")}}
+	files := []storage.File{{Name: "a", Data: noise(100, 100)}, {Name: "b", From: bucket + "dir/large"}, {Name: "manifest.json", Data: []byte("{}")}}
 	for i := range 20 {
 		dir := fmt.Sprint(bucket, "model-", i)
-		if err := Publish(ctx, dir, files); err != nil {
+		if err := storage.Publish(ctx, dir, files); err != nil {
 			t.Fatal(err)
 		}
-		if same, err := Holds(ctx, dir, files); !same || err != nil {
+		if same, err := storage.Holds(ctx, dir, files); !same || err != nil {
 			t.Errorf("%s: %t, %v", dir, same, err)
 		}
-		unlock, err := Lock(ctx, bucket+"lock")
+		unlock, err := storage.Lock(ctx, bucket+"lock")
 		if err != nil {
 			t.Fatal(err)
 		}
 		unlock()
 	}
-	if err := Remove(ctx, bucket+"dir"); err != nil {
+	if err := storage.Remove(ctx, bucket+"dir"); err != nil {
 		t.Error(err)
 	}
 	if got := len(s.Names()); got != 20*len(files)+1 {
@@ -108,13 +109,13 @@ func TestASilentServerIsAskedAgain(t *testing.T) {
 	s.Fill("f", noise(1<<16, 1))
 	s.Faults.Set(gcstest.Rules{Share: 0.3, Seed: 5, Ways: []string{gcstest.Silenced}, Silence: time.Hour})
 	for range 10 {
-		if got, err := ReadFile(ctx, bucket+"f", 1<<20); err != nil || !bytes.Equal(got, noise(1<<16, 1)) {
+		if got, err := storage.ReadFile(ctx, bucket+"f", 1<<20); err != nil || !bytes.Equal(got, noise(1<<16, 1)) {
 			t.Fatalf("%d bytes, %v", len(got), err)
 		}
-		if err := WriteFile(ctx, bucket+"g", []byte("g")); err != nil {
+		if err := storage.WriteFile(ctx, bucket+"g", []byte("g")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := List(ctx, bucket+"?"); err != nil {
+		if _, err := storage.List(ctx, bucket+"?"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,17 +135,17 @@ func TestAServerThatIsDownIsGivenUp(t *testing.T) {
 	s.Fill("f", noise(100, 1))
 	s.Faults.Set(gcstest.Rules{Share: 1, Ways: []string{gcstest.Busy}})
 	for what, err := range map[string]error{
-		"stat": errOf(Stat(ctx, bucket+"f")), "list": errOf(List(ctx, bucket+"*")), "read": errOf(ReadFile(ctx, bucket+"f", 100)),
-		"write": WriteFile(ctx, bucket+"g", nil), "publish": Publish(ctx, bucket+"m", []File{{Name: "a"}}),
+		"stat": errOf(storage.Stat(ctx, bucket+"f")), "list": errOf(storage.List(ctx, bucket+"*")), "read": errOf(storage.ReadFile(ctx, bucket+"f", 100)),
+		"write": storage.WriteFile(ctx, bucket+"g", nil), "publish": storage.Publish(ctx, bucket+"m", []storage.File{{Name: "a"}}),
 	} {
-		var e *Error
+		var e *storage.Error
 		if !errors.As(err, &e) || e.Refused() {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	ended, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	if _, err := Stat(ended, bucket+"f"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := storage.Stat(ended, bucket+"f"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("under a context that ends: %v", err)
 	}
 }
@@ -163,8 +164,8 @@ func TestACommitWhoseAnswerIsLostSucceeds(t *testing.T) {
 				s.Faults.Set(gcstest.Rules{})
 			}
 		})
-		files := []File{{Name: "weights", Data: []byte("w")}, {Name: "manifest.json", Data: []byte("m")}}
-		if err := Publish(ctx, bucket+"model", files); err != nil {
+		files := []storage.File{{Name: "weights", Data: []byte("w")}, {Name: "manifest.json", Data: []byte("m")}}
+		if err := storage.Publish(ctx, bucket+"model", files); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
 		if d := cmp.Diff([]string{"model/manifest.json", "model/weights"}, s.Names()); d != "" || lost < 1 {

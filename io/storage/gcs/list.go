@@ -1,28 +1,28 @@
-package storage
+package gcs
 
 import (
 	"context"
-	gopath "path"
-	"regexp"
 	"sort"
 	"strings"
 
 	gcstorage "cloud.google.com/go/storage"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/api/iterator"
+
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
-func (g *gcs) list(ctx context.Context, pattern string) ([]Object, error) {
+func (g *gcs) List(ctx context.Context, pattern string) ([]storage.Object, error) {
 	o, err := parse(pattern)
 	if err != nil {
 		return nil, err
 	}
 	if o.name == "" || strings.HasSuffix(pattern, "/") {
-		return nil, directory(strings.TrimRight(pattern, "/"))
+		return nil, storage.Directory(strings.TrimRight(pattern, "/"))
 	}
-	exact, err := g.stat(ctx, o.String())
+	exact, err := g.Stat(ctx, o.String())
 	if err == nil {
-		return []Object{exact}, nil
+		return []storage.Object{exact}, nil
 	}
 	if !missing(err) {
 		return nil, err
@@ -30,11 +30,11 @@ func (g *gcs) list(ctx context.Context, pattern string) ([]Object, error) {
 	first := strings.IndexAny(o.name, `*?[\`)
 	if first < 0 {
 		if some, err := g.first(ctx, o); err == nil && some != "" {
-			return nil, directory(pattern)
+			return nil, storage.Directory(pattern)
 		}
 		return nil, err
 	}
-	matches, err := matcher(o.name)
+	matches, err := storage.Matcher(o.name)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (g *gcs) list(ctx context.Context, pattern string) ([]Object, error) {
 	if err := q.SetAttrSelection([]string{"Name", "Size", "Generation"}); err != nil {
 		return nil, err
 	}
-	var objects []Object
+	var objects []storage.Object
 	err = g.each(ctx, o.bucket, q, func(a *gcstorage.ObjectAttrs) {
 		if matches(a.Name) && !strings.HasSuffix(a.Name, "/") {
 			objects = append(objects, found(object{o.bucket, a.Name}.String(), a))
@@ -55,7 +55,7 @@ func (g *gcs) list(ctx context.Context, pattern string) ([]Object, error) {
 		return nil, err
 	}
 	if len(objects) == 0 {
-		return nil, &answerError{errNoMatch.Error(), errNoMatch}
+		return nil, said(storage.ErrNoMatch, "%v", storage.ErrNoMatch)
 	}
 	sort.Slice(objects, func(i, j int) bool { return objects[i].Name < objects[j].Name })
 	return objects, nil
@@ -107,7 +107,7 @@ func (g *gcs) first(ctx context.Context, dir object) (string, error) {
 	}
 }
 
-func (g *gcs) names(ctx context.Context, dir string) (names []string, err error) {
+func (g *gcs) Names(ctx context.Context, dir string) (names []string, err error) {
 	o, err := parse(dir)
 	if err != nil {
 		return nil, err
@@ -135,77 +135,7 @@ func (g *gcs) content(ctx context.Context, dir object) (all []*gcstorage.ObjectA
 	return all, err
 }
 
-// matcher returns whether a name matches a pattern: * and ? match what is not a
-// slash, ** all, [a-z] and \ are as in path.Match. A name with a part that begins
-// with a dot only matches a pattern that has one, too.
-func matcher(pattern string) (func(name string) bool, error) {
-	if _, err := gopath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
-		return nil, invalid("%v", err)
-	}
-	var expr strings.Builder
-	expr.WriteString(`(?s)\A`)
-	for i := 0; i < len(pattern); i++ {
-		rest := pattern[i:]
-		switch {
-		case strings.HasPrefix(rest, "**/") && (i == 0 || pattern[i-1] == '/'):
-			expr.WriteString(`(?:.*/)?`) // no directory at all, too
-			i += 2
-		case strings.HasPrefix(rest, "**"):
-			expr.WriteString(`.*`)
-			i++
-		case rest[0] == '*':
-			expr.WriteString(`[^/]*`)
-		case rest[0] == '?':
-			expr.WriteString(`[^/]`)
-		case rest[0] == '[':
-			i += class(&expr, rest) - 1
-		default:
-			if rest[0] == '\\' {
-				i++
-			}
-			// A byte at a time: the bytes of a character stay together.
-			expr.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
-		}
-	}
-	expr.WriteString(`\z`)
-	re, err := regexp.Compile(expr.String())
-	if err != nil {
-		return nil, invalid("%v", gopath.ErrBadPattern)
-	}
-	dotted := dotPart(pattern)
-	return func(name string) bool { return re.MatchString(name) && (dotted || !dotPart(name)) }, nil
-}
-
-// class writes the character class at the beginning of a pattern, which
-// path.Match has found to be right, and returns its length.
-func class(expr *strings.Builder, pattern string) int {
-	i := 1
-	expr.WriteByte('[')
-	if pattern[i] == '^' {
-		expr.WriteByte('^')
-		i++
-	}
-	for ; pattern[i] != ']'; i++ {
-		switch pattern[i] {
-		case '\\':
-			i++
-			expr.WriteString(`\` + pattern[i:i+1])
-		case '[', '^', '&', '~', ':':
-			expr.WriteString(`\` + pattern[i:i+1])
-		default:
-			expr.WriteByte(pattern[i])
-		}
-	}
-	expr.WriteByte(']')
-	return i + 1
-}
-
-// dotPart tells whether a part of the name begins with a dot.
-func dotPart(name string) bool {
-	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
-}
-
-func (g *gcs) remove(ctx context.Context, name string) error {
+func (g *gcs) Remove(ctx context.Context, name string) error {
 	o, err := parse(name)
 	if err != nil {
 		return err
@@ -248,10 +178,10 @@ func (g *gcs) delete(ctx context.Context, o object, generation int64) error {
 
 // removeEmpty deletes what stands for the directory itself, where a console has
 // made that.
-func (g *gcs) removeEmpty(ctx context.Context, dir, but string) error {
-	empty, err := g.empty(ctx, dir, but)
+func (g *gcs) RemoveEmpty(ctx context.Context, dir, but string) error {
+	empty, err := g.Empty(ctx, dir, but)
 	if err != nil || !empty {
 		return err
 	}
-	return g.remove(ctx, dir)
+	return g.Remove(ctx, dir)
 }

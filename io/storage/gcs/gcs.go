@@ -1,9 +1,12 @@
-package storage
+// Package gcs is Google Cloud Storage: a program that imports it reads and writes
+// files named gs://bucket/object.
+//
+//	import _ "github.com/bochner-ml/bochner/io/storage/gcs"
+package gcs
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strconv"
@@ -15,6 +18,8 @@ import (
 	gcstorage "cloud.google.com/go/storage"
 	gax "github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/option"
+
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
 // gcs is Google Cloud Storage.
@@ -27,8 +32,9 @@ type gcs struct {
 	address string            // of the emulator that the client talks to, or empty
 }
 
-// cloud is what names of gs:// stand for.
-var cloud = &gcs{leases: leaseTimes{renew: 4 * time.Second, stale: 20 * time.Second}}
+func init() {
+	storage.Register("gs", &gcs{leases: leaseTimes{renew: 4 * time.Second, stale: 20 * time.Second}})
+}
 
 var emulator = struct {
 	mu      sync.Mutex
@@ -54,8 +60,7 @@ func (g *gcs) connect(ctx context.Context) (*gcstorage.Client, error) {
 	address := emulator.address()
 	emulator.mu.Unlock()
 	if set := os.Getenv(emulatorVariable); set != "" && set != address {
-		return nil, &answerError{text: fmt.Sprintf(
-			"%s is set: what is asked of %q is not of Google's storage and goes without credentials; unset it, or say --storage_emulator %s if that is meant", emulatorVariable, set, set)}
+		return nil, said(nil, "%s is set: what is asked of %q is not of Google's storage and goes without credentials; unset it, or set the option storage_emulator to %s if that is meant", emulatorVariable, set, set)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -124,16 +129,16 @@ func parse(name string) (object, error) {
 	o := object{bucket, strings.TrimRight(rest, "/")}
 	switch {
 	case bucket == "":
-		return o, invalid("no bucket; name one as in gs://bucket/file")
+		return o, storage.Invalid("no bucket; name one as in gs://bucket/file")
 	case !utf8.ValidString(name) || strings.ContainsAny(name, "\r\n"):
-		return o, invalid("not the name of an object: it has line ends or is not UTF-8")
+		return o, storage.Invalid("not the name of an object: it has line ends or is not UTF-8")
 	case len(o.name) > 1024:
-		return o, invalid("not the name of an object: %d bytes, more than 1024", len(o.name))
+		return o, storage.Invalid("not the name of an object: %d bytes, more than 1024", len(o.name))
 	}
 	return o, nil
 }
 
-func (*gcs) abs(name string) (string, error) {
+func (*gcs) Abs(name string) (string, error) {
 	o, err := parse(name)
 	return strings.TrimRight(o.String(), "/"), err
 }
@@ -141,7 +146,7 @@ func (*gcs) abs(name string) (string, error) {
 // handle returns what to ask about an object.
 func (g *gcs) handle(ctx context.Context, o object) (*gcstorage.ObjectHandle, error) {
 	if o.name == "" {
-		return nil, invalid("is a bucket; name a file or directory in it")
+		return nil, storage.Invalid("is a bucket; name a file or directory in it")
 	}
 	client, err := g.connect(ctx)
 	if err != nil {
@@ -174,23 +179,23 @@ func (g *gcs) attrs(ctx context.Context, o object) (*gcstorage.ObjectAttrs, erro
 // missing tells whether an error is that an object is not there.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-func found(uri string, a *gcstorage.ObjectAttrs) Object {
-	return Object{Name: uri, URI: uri, Size: a.Size, Version: strconv.FormatInt(a.Generation, 10)}
+func found(uri string, a *gcstorage.ObjectAttrs) storage.Object {
+	return storage.Object{Name: uri, URI: uri, Size: a.Size, Version: strconv.FormatInt(a.Generation, 10)}
 }
 
-func (g *gcs) stat(ctx context.Context, name string) (Object, error) {
+func (g *gcs) Stat(ctx context.Context, name string) (storage.Object, error) {
 	o, err := parse(name)
 	if err != nil {
-		return Object{}, err
+		return storage.Object{}, err
 	}
 	a, err := g.attrs(ctx, o)
 	if err != nil {
-		return Object{}, err
+		return storage.Object{}, err
 	}
 	return found(o.String(), a), nil
 }
 
-func (g *gcs) exists(ctx context.Context, name string) (bool, error) {
+func (g *gcs) Exists(ctx context.Context, name string) (bool, error) {
 	o, err := parse(name)
 	if err != nil {
 		return false, err
@@ -204,7 +209,7 @@ func (g *gcs) exists(ctx context.Context, name string) (bool, error) {
 	return some != "", err
 }
 
-func (g *gcs) empty(ctx context.Context, dir, _ string) (bool, error) {
+func (g *gcs) Empty(ctx context.Context, dir, _ string) (bool, error) {
 	o, err := parse(dir)
 	if err != nil {
 		return false, err

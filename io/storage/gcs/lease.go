@@ -1,15 +1,17 @@
-package storage
+package gcs
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"sync"
 	"time"
 
 	gcstorage "cloud.google.com/go/storage"
+
+	"github.com/bochner-ml/bochner/internal/owner"
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
 // leaseTimes says how often a lease is renewed, and after how long without that
@@ -34,33 +36,9 @@ type lease struct {
 	ended      chan struct{} // closed when nothing is renewed any more
 }
 
-// owner is who holds a lease.
-type owner struct {
-	Host    string `json:"host"`
-	Process int    `json:"process"`
-	// Boot names the system and what numbers of processes count in it, and Begun
-	// when the process began there; empty where that cannot be told.
-	Boot  string `json:"boot,omitempty"`
-	Begun string `json:"begun,omitempty"`
-	Lease string `json:"lease,omitempty"` // tells the leases of a process apart
-}
-
-// me is this process.
-var me = sync.OnceValue(func() owner {
-	host, _ := os.Hostname() // for messages
-	pid := os.Getpid()
-	return owner{Host: host, Process: pid, Boot: bootID(), Begun: processBegun(pid)}
-})
-
-// gone tells that the owner has ended, which only a process of the same system can
-// tell.
-func (o owner) gone() bool {
-	return o.Boot != "" && o.Boot == me().Boot && processBegun(o.Process) != o.Begun
-}
-
 // acquire takes a lease. One that its owner has given back, or who is gone, is
 // taken at once; another one is watched until it is given back, or stale, or
-// renewed, which is ErrBusy. An error of check, which is called before each try,
+// renewed, which is storage.ErrBusy. An error of check, which is called before each try,
 // ends the wait.
 func (g *gcs) acquire(ctx context.Context, o object, check func() error) (*lease, error) {
 	for {
@@ -72,7 +50,7 @@ func (g *gcs) acquire(ctx context.Context, o object, check func() error) (*lease
 			return nil, err
 		}
 		l := &lease{g: g, object: o, ended: make(chan struct{})}
-		by := me()
+		by := owner.Me()
 		by.Lease = random()
 		text, err := json.Marshal(by)
 		if err != nil {
@@ -105,13 +83,13 @@ func (g *gcs) watch(ctx context.Context, o object) (*gcstorage.Conditions, error
 		if err != nil {
 			return nil, err
 		}
-		var by owner
+		var by owner.Process
 		held := json.Unmarshal([]byte(a.Metadata[ownerKey]), &by) == nil
 		switch {
-		case !held, by.gone():
+		case !held, by.Gone():
 			return &gcstorage.Conditions{GenerationMatch: a.Generation}, nil
 		case first != 0 && first != a.Generation: // however long the watcher itself was stopped
-			return nil, busy(by)
+			return nil, storage.Busy(by.ID, by.Host)
 		case time.Since(since) > g.leases.stale:
 			return &gcstorage.Conditions{GenerationMatch: a.Generation}, nil
 		}
@@ -205,7 +183,7 @@ func (l *lease) drop(ctx context.Context) error {
 
 // lock holds a lease until unlock. Its object stays, as the file of a lock of the
 // local disk does, unless it is removed before.
-func (g *gcs) lock(ctx context.Context, name string) (unlock func(), err error) {
+func (g *gcs) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	o, err := parse(name)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,77 @@
+package storage
+
+import (
+	gopath "path"
+	"regexp"
+	"strings"
+)
+
+// Matcher returns whether a name matches a pattern: * and ? match what is not a
+// slash, ** all, [a-z] and \ are as in path.Match. A name with a part that begins
+// with a dot only matches a pattern that has one, too.
+func Matcher(pattern string) (func(name string) bool, error) {
+	if _, err := gopath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
+		return nil, Invalid("%v", err)
+	}
+	var expr strings.Builder
+	expr.WriteString(`(?s)\A`)
+	for i := 0; i < len(pattern); i++ {
+		rest := pattern[i:]
+		switch {
+		case strings.HasPrefix(rest, "**/") && (i == 0 || pattern[i-1] == '/'):
+			expr.WriteString(`(?:.*/)?`) // no directory at all, too
+			i += 2
+		case strings.HasPrefix(rest, "**"):
+			expr.WriteString(`.*`)
+			i++
+		case rest[0] == '*':
+			expr.WriteString(`[^/]*`)
+		case rest[0] == '?':
+			expr.WriteString(`[^/]`)
+		case rest[0] == '[':
+			i += class(&expr, rest) - 1
+		default:
+			if rest[0] == '\\' {
+				i++
+			}
+			// A byte at a time: the bytes of a character stay together.
+			expr.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+		}
+	}
+	expr.WriteString(`\z`)
+	re, err := regexp.Compile(expr.String())
+	if err != nil {
+		return nil, Invalid("%v", gopath.ErrBadPattern)
+	}
+	dotted := dotPart(pattern)
+	return func(name string) bool { return re.MatchString(name) && (dotted || !dotPart(name)) }, nil
+}
+
+// class writes the character class at the beginning of a pattern, which
+// path.Match has found to be right, and returns its length.
+func class(expr *strings.Builder, pattern string) int {
+	i := 1
+	expr.WriteByte('[')
+	if pattern[i] == '^' {
+		expr.WriteByte('^')
+		i++
+	}
+	for ; pattern[i] != ']'; i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+			expr.WriteString(`\` + pattern[i:i+1])
+		case '[', '^', '&', '~', ':':
+			expr.WriteString(`\` + pattern[i:i+1])
+		default:
+			expr.WriteByte(pattern[i])
+		}
+	}
+	expr.WriteByte(']')
+	return i + 1
+}
+
+// dotPart tells whether a part of the name begins with a dot.
+func dotPart(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
+}

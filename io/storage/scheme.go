@@ -1,0 +1,184 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Scheme is a kind of place that files are read from, such as gs://. The errors of
+// its methods need not say what was tried and with which file: the functions of this
+// package make an *Error of them. A Scheme that is a Store, too, is written to.
+//
+// Its package registers it in an init function, so that a program which imports the
+// package knows the scheme.
+type Scheme interface {
+	// Abs returns the name by which every process on every worker reaches a file.
+	Abs(name string) (string, error)
+	// List returns the files that a pattern matches, sorted by name; see Matcher.
+	// None is ErrNoMatch.
+	List(ctx context.Context, pattern string) ([]Object, error)
+	// Stat returns a file. None is fs.ErrNotExist, a directory syscall.EISDIR.
+	Stat(ctx context.Context, name string) (Object, error)
+	// Open reads n bytes of o.URI from off on, all for n < 0, and tells the size of
+	// the file. Where o has a Version, the file must have it still: ErrChanged.
+	Open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error)
+}
+
+// Store is a Scheme whose places are written to. What was written is whole or absent,
+// whatever is killed, and what is there is what was written.
+type Store interface {
+	Scheme
+	// Exists tells whether there is a file or directory of that name.
+	Exists(ctx context.Context, name string) (bool, error)
+	// Names, Empty, Remove, RemoveEmpty, Vacant, Holds and Lock are as the functions of
+	// those names. What stands where Vacant wants nothing is ErrOccupied.
+	Names(ctx context.Context, dir string) ([]string, error)
+	Empty(ctx context.Context, dir, but string) (bool, error)
+	Remove(ctx context.Context, name string) error
+	RemoveEmpty(ctx context.Context, dir, but string) error
+	Vacant(ctx context.Context, dir string) error
+	Holds(ctx context.Context, dir string, files []File) (bool, error)
+	Lock(ctx context.Context, name string) (unlock func(), err error)
+	// Create writes a file of that size, -1 where it is not known, in the place of an
+	// older one. It waits until the file outlasts a power cut, or has that done later.
+	Create(ctx context.Context, name string, size int64, wait bool, write func(io.Writer) error) error
+	// Sum returns the checksum of a file.
+	Sum(ctx context.Context, name string) (Sum, error)
+	// Claim takes the right to make what has that name; another's is ErrBusy.
+	Claim(ctx context.Context, name string) (Claimed, error)
+}
+
+// Claimed is a Claim in its Store.
+type Claimed interface {
+	// Publish makes a directory of the files, whole or not at all.
+	Publish(ctx context.Context, files []File) error
+	// Clear deletes what killed writers of the name have left.
+	Clear(ctx context.Context) error
+	// Drop gives the claim back.
+	Drop(ctx context.Context) error
+}
+
+var (
+	_ Store = local{}
+	_ Store = readOnly{}
+)
+
+var registry = struct {
+	sync.RWMutex
+	schemes map[string]Scheme
+}{schemes: map[string]Scheme{}}
+
+// Register has names that begin with name:// lead to s, in place of the Scheme that
+// they led to before, which it returns. Without a Scheme they lead nowhere.
+func Register(name string, s Scheme) (before Scheme) {
+	registry.Lock()
+	defer registry.Unlock()
+	before = registry.schemes[name]
+	if registry.schemes[name] = s; s == nil {
+		delete(registry.schemes, name)
+	}
+	return before
+}
+
+// Schemes returns the names that are registered, sorted.
+func Schemes() []string {
+	registry.RLock()
+	defer registry.RUnlock()
+	return slices.Sorted(maps.Keys(registry.schemes))
+}
+
+// ErrScheme is that a name begins with a scheme that this program does not know.
+var ErrScheme = errors.New("unknown scheme")
+
+// importPath is the package that registers gs://.
+const importPath = "github.com/bochner-ml/bochner/io/storage/gcs"
+
+// at returns where the name is.
+func at(name string) (Store, error) {
+	scheme, _, found := strings.Cut(name, "://")
+	if !found || scheme == "" {
+		return local{}, nil
+	}
+	registry.RLock()
+	s := registry.schemes[scheme]
+	registry.RUnlock()
+	switch s := s.(type) {
+	case nil:
+		return nil, unknown(scheme)
+	case Store:
+		return s, nil
+	}
+	return readOnly{s, scheme}, nil
+}
+
+func unknown(scheme string) error {
+	have := "paths of the local disk"
+	for _, name := range Schemes() {
+		have += ", " + name + "://"
+	}
+	next := "a program knows a scheme if it imports the package that registers it"
+	if scheme == "gs" {
+		next = "a program that imports " + importPath + " knows it"
+	}
+	return &Reason{Text: fmt.Sprintf("unknown scheme %s://; have %s; %s", scheme, have, next), Kind: ErrScheme}
+}
+
+// ErrReadOnly is that files of a scheme can be read, and no more.
+var ErrReadOnly = errors.New("nothing can be written there")
+
+// readOnly is a Scheme that is not a Store.
+type readOnly struct {
+	Scheme
+	name string
+}
+
+func (r readOnly) refuse() error {
+	return &Reason{Text: "files of " + r.name + ":// can be read, and not written; name another place", Kind: ErrReadOnly}
+}
+
+func (r readOnly) Exists(ctx context.Context, name string) (bool, error) {
+	_, err := r.Stat(ctx, name)
+	switch {
+	case err == nil, errors.Is(err, errIsDir):
+		return true, nil
+	case !absent(err):
+		return false, err
+	}
+	names, err := r.Names(ctx, name)
+	return len(names) > 0, err
+}
+
+func (r readOnly) Names(ctx context.Context, dir string) (names []string, err error) {
+	objects, err := r.List(ctx, Join(dir, "*"))
+	if errors.Is(err, ErrNoMatch) {
+		return nil, nil
+	}
+	for _, o := range objects {
+		_, name := Split(o.Name)
+		names = append(names, name)
+	}
+	return names, err
+}
+
+func (r readOnly) Empty(ctx context.Context, dir, _ string) (bool, error) {
+	names, err := r.Names(ctx, dir)
+	return len(names) == 0, err
+}
+
+func (r readOnly) Sum(ctx context.Context, name string) (Sum, error) { return sumOf(ctx, r, name) }
+
+func (r readOnly) Vacant(context.Context, string) error                { return r.refuse() }
+func (r readOnly) Holds(context.Context, string, []File) (bool, error) { return false, r.refuse() }
+func (r readOnly) Remove(context.Context, string) error                { return r.refuse() }
+func (r readOnly) RemoveEmpty(context.Context, string, string) error   { return r.refuse() }
+func (r readOnly) Lock(context.Context, string) (func(), error)        { return nil, r.refuse() }
+func (r readOnly) Claim(context.Context, string) (Claimed, error)      { return nil, r.refuse() }
+func (r readOnly) Create(context.Context, string, int64, bool, func(io.Writer) error) error {
+	return r.refuse()
+}
