@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,6 +38,13 @@ func TestMain(m *testing.M) {
 		pipelines.RegisterRunner(pipelines.Runner{Name: "prism", Lanes: prismtest.Lanes, Run: prismtest.Run})
 		failingRunners()
 		main()
+	}
+	// Under nohup, or started by a script in the background, this program ignores signals,
+	// and so would those that it starts.
+	for _, s := range []os.Signal{syscall.SIGHUP, os.Interrupt} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	code, err := runTests(m)
 	if err != nil {
