@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
 // learnFeatures finds the features of the kernel learned or harmonic in the data, in place of
@@ -154,19 +155,19 @@ func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions,
 
 // alignPass is the pass of the game, with the learner's sample in the work directory. The
 // first of the folds, if there are any, is held out.
-func (t *training) alignPass(ctx context.Context, l *align.Learner, folds int) (*transforms.Pass, error) {
-	data := transforms.AlignSample(l)
+func (t *training) alignPass(ctx context.Context, l *align.Learner, folds int) (*epochs.Pass, error) {
+	data := epochs.AlignSample(l)
 	uri := storage.Join(t.work.dir, "sample-"+shortSum(data)+".safetensors")
 	if err := storage.WriteState(ctx, uri, data); err != nil {
 		return nil, err
 	}
-	options, err := json.Marshal(transforms.Align{Learner: *l, SampleFile: uri})
+	options, err := json.Marshal(epochs.Align{Learner: *l, SampleFile: uri})
 	if err != nil {
 		return nil, err
 	}
-	pass := t.learnPass(transforms.Learner{Kind: "align", Options: options}, folds, l.Partitions)
+	pass := t.learnPass(epochs.Learner{Kind: "align", Options: options}, folds, l.Partitions)
 	steps := t.recipe.scaling.steps
-	pass.Learn.Recipe, err = features.Seal(features.Chain{Steps: append(steps[:len(steps):len(steps)], linear.Identity{In: l.Dim, Bound: 1})})
+	pass.Recipe, err = features.Seal(features.Chain{Steps: append(steps[:len(steps):len(steps)], linear.Identity{In: l.Dim, Bound: 1})})
 	return pass, err
 }
 

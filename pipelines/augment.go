@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/image"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
 // augmentWords are the words of --augment; the value tells whether a number stands
@@ -49,7 +49,7 @@ func augmentation(words []string) (a image.Augment, crops bool, err error) {
 // augment returns how images are changed before they are learned from, and the
 // recipe of features for them; nil if nothing was asked for. A random crop takes
 // the place of the crop that --scale begins with, which takes the middle.
-func (t *training) augment() (*transforms.Augment, error) {
+func (t *training) augment() (*epochs.Augment, error) {
 	words := t.opts.Learner.Augment
 	if len(words) == 0 {
 		return nil, nil
@@ -85,5 +85,5 @@ func (t *training) augment() (*transforms.Augment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &transforms.Augment{Images: a, Recipe: sealed}, nil
+	return &epochs.Augment{Images: a, Recipe: sealed}, nil
 }

@@ -9,7 +9,7 @@ import (
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // logKey is the key of the function, in the context of a pipeline, that notes a line.
@@ -43,8 +43,8 @@ func (l jobLogger) Log(ctx context.Context, severity beamlog.Severity, depth int
 
 // known tells whether a warning is of what the job's error says too.
 func known(message string) bool {
-	var fault *transforms.Fault
-	return errors.As(transforms.FindFault(errors.New(message)), &fault) ||
+	var reported *fault.Fault
+	return errors.As(fault.Find(errors.New(message)), &reported) ||
 		slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(message, n) })
 }
 

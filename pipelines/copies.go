@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
 // countCopies counts the rows that repeat so often that folds take them one by one,
@@ -25,9 +26,8 @@ func (j *job) countCopies(ctx context.Context, l *looked, seed uint64, maxBad fl
 	j.progress.phase("counting repeated rows", n)
 	defer j.progress.done()
 	pass := transforms.Pass{Data: *l.data, Shards: l.shards, Mode: mode(maxBad), Seed: seed, Target: l.target}
-	pass.Count = &transforms.Count{Candidates: candidates}
 	var census folds.Census
-	if _, _, err := j.scanSum(ctx, &pass, "census", &census, transforms.Census); err != nil {
+	if _, _, err := j.scanSum(ctx, &survey.Census{Pass: pass, Candidates: candidates}, "census", &census); err != nil {
 		return err
 	}
 	frequent, rows, contents := census.Frequent(n)
@@ -41,13 +41,12 @@ func (j *job) countCopies(ctx context.Context, l *looked, seed uint64, maxBad fl
 	if len(contents) == 0 {
 		cuts = nil
 	}
-	pass.Count = &transforms.Count{Frequent: frequent, Contents: contents}
 	var tallies []*folds.Counts
 	var reports []dataset.Report
 	for _, cut := range cuts {
 		tally := new(folds.Counts)
 		pass.Shards = cut
-		_, r, err := j.scanSum(ctx, &pass, "tally", tally, transforms.Tallies)
+		_, r, err := j.scanSum(ctx, &survey.Tally{Pass: pass, Frequent: frequent, Contents: contents}, "tally", tally)
 		if err != nil {
 			return err
 		}

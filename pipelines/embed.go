@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/picture"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // EmbedOptions says what to find the components of.
@@ -68,7 +68,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	}
 	err = t.timed(ctx, "train", func(ctx context.Context) error {
 		steps := t.steps(o.Grid, againGram)
-		fit, err := t.fitSums(ctx, nil, &transforms.Fold{Recipe: t.recipe.sealed, Outputs: 1, Folds: 1, Components: o.Components, Steps: steps})
+		fit, err := t.fitSums(ctx, nil, gram.Fold{Recipe: t.recipe.sealed, Outputs: 1, Folds: 1, Components: o.Components, Steps: steps})
 		t.learner = models.Learner{Kind: "pca", Folds: 1, Components: fit.Components, Steps: steps}
 		return err
 	})

@@ -7,13 +7,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // EvaluateOptions says which model to score on which data.
@@ -88,20 +87,18 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err != nil {
 		return nil, err
 	}
-	pass := &transforms.Pass{
-		Data: *d, Shards: j.opts.shards(d), Mode: mode(o.MaxBadFraction), Target: &transforms.Target{},
-		Predict: &transforms.Predict{Model: model, SHA256: manifest.SHA256},
+	pass := &scores.Score{
+		Pass:  transforms.Pass{Data: *d, Shards: j.opts.shards(d), Mode: mode(o.MaxBadFraction), Target: &transforms.Target{}},
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256}, Classifies: classes,
 	}
 	j.progress.phase("evaluating", 0)
-	var scores transforms.ClassScores
+	var classified scores.ClassScores
 	var targets score.Targets
 	var sum encoding.BinaryUnmarshaler = &targets
 	if classes {
-		sum = &scores
+		sum = &classified
 	}
-	_, reports, err := j.scanSum(ctx, pass, "score", sum, func(s beam.Scope, sc transforms.Scan) (beam.PCollection, beam.PCollection) {
-		return transforms.Score(s, sc, classes)
-	})
+	_, reports, err := j.scanSum(ctx, pass, "score", sum)
 	if err != nil {
 		return nil, err
 	}
@@ -112,15 +109,15 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	result.Aside = result.Rows.Listed
 	if classes {
-		report := scores.Hits.Report(manifest.Vocabulary.Classes)
+		report := classified.Hits.Report(manifest.Vocabulary.Classes)
 		result.Classes = &report
-		result.UnseenLabels = unseenLabels(&scores.Unseen)
+		result.UnseenLabels = unseenLabels(&classified.Unseen)
 		if report.Unseen > 0 && report.Unseen == report.Rows {
 			return nil, refuse("pipelines: none of the %s rows has a label that the model %s knows: labels are %s; its classes are %s",
 				groups(report.Rows), o.Model, someUnseen(result.UnseenLabels), someOf(manifest.Vocabulary.Classes))
 		}
-		if scores.Chances != nil {
-			result.Probabilities = probabilityReport(report.Rows, scores.Chances)
+		if classified.Chances != nil {
+			result.Probabilities = probabilityReport(report.Rows, classified.Chances)
 		}
 	} else {
 		report := targets.Report()

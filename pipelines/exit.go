@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Exit codes of the command.
@@ -59,9 +59,9 @@ func (e *KeptError) Unwrap() error { return e.Err }
 
 // writing tells whether the job failed because a place could not be written to.
 func writing(err error) bool {
-	var fault *transforms.Fault
-	if errors.As(err, &fault) {
-		return fault.Kind == transforms.Place
+	var reported *fault.Fault
+	if errors.As(err, &reported) {
+		return reported.Kind == fault.Place
 	}
 	var storeErr *storage.Error
 	return errors.As(err, &storeErr) && storeErr.Writing()
@@ -70,8 +70,8 @@ func writing(err error) bool {
 // damaged tells whether the job failed because state is not what was written, so that
 // its part is to be done again.
 func damaged(err error) bool {
-	var fault *transforms.Fault
-	return errors.Is(err, storage.ErrDamaged) || errors.As(err, &fault) && fault.Kind == transforms.Damaged
+	var reported *fault.Fault
+	return errors.Is(err, storage.ErrDamaged) || errors.As(err, &reported) && reported.Kind == fault.Damaged
 }
 
 // RunnerError says that a runner failed, or a worker of its was lost, for a
@@ -88,7 +88,7 @@ func (e *RunnerError) Unwrap() error { return e.Err }
 // ExitCode returns the code with which the command ends after the error.
 func ExitCode(err error) int {
 	var (
-		fault     *transforms.Fault
+		reported  *fault.Fault
 		usageErr  *UsageError
 		dataErr   *DataError
 		formatErr *dataset.Error
@@ -106,15 +106,15 @@ func ExitCode(err error) int {
 		return ExitGate
 	case errors.Is(err, models.ErrBadModel):
 		return ExitModel
-	case errors.As(err, &fault):
-		switch fault.Kind {
-		case transforms.Data, transforms.Place:
+	case errors.As(err, &reported):
+		switch reported.Kind {
+		case fault.Data, fault.Place:
 			return ExitData
-		case transforms.Storage, transforms.Damaged:
+		case fault.Storage, fault.Damaged:
 			return ExitStorage
-		case transforms.BadModel:
+		case fault.BadModel:
 			return ExitModel
-		case transforms.Crash:
+		case fault.Crash:
 			return ExitCrash
 		}
 		return ExitInternal

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -35,10 +35,10 @@ func TestExitCodes(t *testing.T) {
 		{&dataset.Error{Name: "f", Err: fmt.Errorf("gzip: %w", broken)}, 5},
 		{refuse("first row: %w", broken), 5},
 		{fmt.Errorf("%w: torn", models.ErrBadModel), 6},
-		{&transforms.Fault{Kind: transforms.Data, Message: "m"}, 3},
-		{&transforms.Fault{Kind: transforms.Storage, Message: "m"}, 5},
-		{&transforms.Fault{Kind: transforms.BadModel, Message: "m"}, 6},
-		{&transforms.Fault{Kind: transforms.Internal, Message: "m"}, 1},
+		{&fault.Fault{Kind: fault.Data, Message: "m"}, 3},
+		{&fault.Fault{Kind: fault.Storage, Message: "m"}, 5},
+		{&fault.Fault{Kind: fault.BadModel, Message: "m"}, 6},
+		{&fault.Fault{Kind: fault.Internal, Message: "m"}, 1},
 		{context.Canceled, 130},
 		{fmt.Errorf("reading: %w", context.Canceled), 130},
 		{errors.Join(usage("x"), context.Canceled), 130},

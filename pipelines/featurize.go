@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/outputs"
 )
 
 // FeaturizeOptions says which features to write of which data.
@@ -78,10 +79,10 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	}
 	defer func() { err = j.close(ctx, err) }()
 
-	pass := &transforms.Pass{Mode: mode(o.MaxBadFraction), Features: &transforms.Features{Format: o.Format}}
+	pass := &outputs.Featurize{Pass: transforms.Pass{Mode: mode(o.MaxBadFraction)}, Format: o.Format}
 	result = &FeaturizeResult{Out: o.Out, Format: o.Format, Labeled: d.Labeled, Input: &d.Schema}
 	if manifest != nil {
-		pass.Features.Recipe, result.Features = manifest.Recipe, manifest.Features
+		pass.Recipe, result.Features = manifest.Recipe, manifest.Features
 		result.Kernel = "the model's kernel"
 		if err := j.takeFrequencies(o.Model, manifest); err != nil {
 			return nil, err
@@ -94,16 +95,16 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 		if err != nil {
 			return nil, err
 		}
-		pass.Features.Recipe, pass.Target = l.recipe.sealed, l.target
+		pass.Recipe, pass.Target = l.recipe.sealed, l.target
 		result.Features, result.Kernel = l.recipe.dim, "the "+l.recipe.name
 	}
 	if pass.Target != nil && pass.Target.Classes != nil {
 		result.Classes = pass.Target.Classes.Classes
 	}
 	pass.Data = *d
-	result.Recipe = pass.Features.Recipe
+	result.Recipe = pass.Recipe
 	j.progress.phase("writing features", 0)
-	err = j.publishShards(ctx, pass, "features", &pass.Features.Out, transforms.Featurize, func(written []transforms.Written, dir string) error {
+	err = j.publishShards(ctx, pass, "features", &pass.Out, func(written []outputs.Written, dir string) error {
 		j.progress.done()
 		return o.publish(ctx, j, d, result, written, dir)
 	})
@@ -111,7 +112,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 }
 
 // publish makes the directory of features, and completes the result.
-func (o FeaturizeOptions) publish(ctx context.Context, j *job, d *dataset.Dataset, result *FeaturizeResult, written []transforms.Written, dir string) (err error) {
+func (o FeaturizeOptions) publish(ctx context.Context, j *job, d *dataset.Dataset, result *FeaturizeResult, written []outputs.Written, dir string) (err error) {
 	if result.Rows, err = count(d, reportsOf(written), o.MaxBadFraction); err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
 // CurveFile is the file of a model directory that holds what was found out about
@@ -167,7 +169,7 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 		return nil, err
 	}
 	pass := t.learnPass(sealed, folds, end.Partitions)
-	if pass.Learn.Augment, err = t.augment(); err != nil {
+	if pass.Augment, err = t.augment(); err != nil {
 		return nil, err
 	}
 	opened, err := sealed.Open(ctx)
@@ -212,15 +214,13 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 }
 
 // learnPass is the pass of a learner over the rows dealt to partitions.
-func (t *training) learnPass(l transforms.Learner, folds, partitions int) *transforms.Pass {
+func (t *training) learnPass(l epochs.Learner, folds, partitions int) *epochs.Pass {
 	// The cut is always the same: the model depends on it.
 	shards := t.data.Shards(shardBytes)
-	return &transforms.Pass{
-		Data: *t.data, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Copies: t.dealt(folds),
-		Learn: &transforms.Learn{
-			Learner: l, Recipe: t.recipe.sealed, Hands: t.data.Deal(shards, partitions),
-			Rows: t.counts.Used, Folds: folds,
-		},
+	common := t.pass(folds)
+	common.Shards = nil
+	return &epochs.Pass{
+		Pass: common, Learner: l, Recipe: t.recipe.sealed, Hands: t.data.Deal(shards, partitions), Rows: t.counts.Used, Folds: folds,
 	}
 }
 
@@ -318,12 +318,9 @@ func (t *training) surveyRows(ctx context.Context, folds, sample int) (*profile.
 	}
 	t.progress.phase("surveying", t.counts.Used)
 	defer t.progress.done()
-	pass := &transforms.Pass{
-		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target,
-		Held: folds, Sample: sample, Copies: t.dealt(folds),
-	}
+	pass := &survey.Survey{Pass: t.pass(folds), Folds: folds, Sample: sample}
 	sum := new(profile.Sum)
-	_, _, err := t.scanSum(ctx, pass, "survey", sum, transforms.Survey)
+	_, _, err := t.scanSum(ctx, pass, "survey", sum)
 	return sum, err
 }
 

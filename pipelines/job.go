@@ -55,15 +55,15 @@ func (o JobOptions) shards(d *dataset.Dataset) []dataset.Shard {
 
 // job is what every job has while it runs.
 type job struct {
-	opts       JobOptions
-	engine     Engine
-	work       *work
-	scratch    func() error     // removes a directory at the end; nil for none
-	lastRounds *transforms.Pass // nil if there were none
-	progress   *progress
-	seconds    map[string]float64 // wall time by part of the job
-	unlimited  int64              // the process's memory limit before the job set one; 0 if it did not
-	percent    int                // that of its collector, likewise
+	opts      JobOptions
+	engine    Engine
+	work      *work
+	scratch   func() error       // removes a directory at the end; nil for none
+	worker    *transforms.Worker // of the workers in this process
+	progress  *progress
+	seconds   map[string]float64 // wall time by part of the job
+	unlimited int64              // the process's memory limit before the job set one; 0 if it did not
+	percent   int                // that of its collector, likewise
 
 	// frequencies are those that recipes of the job's passes name, once there are any.
 	frequencies *transforms.Frequencies
@@ -75,7 +75,10 @@ func newJob(ctx context.Context, o JobOptions, out string) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{opts: o, engine: o.Engine.withDefaults(), work: w, progress: newProgress(o.Log, o.Engine.countsRows()), seconds: map[string]float64{}}
+	worker := transforms.NewWorker(w.dir)
+	j := &job{opts: o, engine: o.Engine.withDefaults(), work: w, worker: worker, seconds: map[string]float64{}}
+	j.progress = newProgress(o.Log, worker.Rows)
+	j.progress.count = o.Engine.countsRows()
 	j.engine.note = j.progress.note
 	return j, nil
 }
@@ -90,9 +93,7 @@ func (j *job) close(ctx context.Context, err error) error {
 		debug.SetMemoryLimit(j.unlimited)
 	}
 	err = j.work.close(ctx, err)
-	if j.lastRounds != nil {
-		transforms.ForgetFeatures(j.lastRounds)
-	}
+	j.worker.Close()
 	if j.scratch != nil {
 		if removeErr := j.scratch(); removeErr != nil {
 			j.work.notes = append(j.work.notes, fmt.Sprintf("a temporary directory could not be removed: %v", removeErr))

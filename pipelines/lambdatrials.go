@@ -6,7 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // scoreTrials scores the rows of the first fold for every λ that was tried, in a pass
@@ -27,12 +27,11 @@ func (t *training) scoreTrials(ctx context.Context) error {
 		}
 	}
 	folds := t.opts.parts()
-	pass := &transforms.Pass{
-		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Held: folds, Copies: t.dealt(folds),
-		HeldOut: &transforms.HeldOut{Recipe: t.recipe.sealed, Outputs: t.outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum},
-	}
+	pass := &scores.Trials{Pass: t.pass(folds), HeldOut: scores.HeldOut{
+		Folds: folds, Recipe: t.recipe.sealed, Outputs: t.outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum,
+	}}
 	var sum score.Trials
-	if _, _, err := t.scanSum(ctx, pass, "trials", &sum, transforms.Trials); err != nil {
+	if _, _, err := t.scanSum(ctx, pass, "trials", &sum); err != nil {
 		return err
 	}
 	if sum.Rows() != t.firstRows {

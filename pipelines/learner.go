@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
 // LearnerOptions says which learner fits the weights, and how. The zero value is
@@ -153,13 +153,13 @@ func (o LearnerOptions) validate() error {
 }
 
 // seal returns the learner of a problem as plain data.
-func (o LearnerOptions) seal(p loss.Problem, partitions int, seed uint64, sample rounds.Block) (transforms.Learner, error) {
+func (o LearnerOptions) seal(p loss.Problem, partitions int, seed uint64, sample rounds.Block) (epochs.Learner, error) {
 	opts, err := inRounds[o.Name].options(o, p, partitions, seed, sample)
 	if err != nil {
-		return transforms.Learner{}, &UsageError{err}
+		return epochs.Learner{}, &UsageError{err}
 	}
 	data, err := json.Marshal(opts)
-	return transforms.Learner{Kind: o.Name, Options: data}, err
+	return epochs.Learner{Kind: o.Name, Options: data}, err
 }
 
 // classWeights returns the weight of each class; nil if all weigh 1. Balanced

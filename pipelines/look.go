@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
 // MapOptions says which data to read, how rows become features, and what their
@@ -130,12 +131,12 @@ type profiled struct {
 
 // profile runs the profile pass. With open, any label will do.
 func (j *job) profile(ctx context.Context, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*profiled, error) {
-	pass := &transforms.Pass{Data: *d, Shards: j.opts.shards(d), Mode: mode(maxBad), Seed: seed}
+	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.opts.shards(d), Mode: mode(maxBad), Seed: seed}}
 	if d.Labeled {
 		pass.Target = &transforms.Target{Open: open}
 	}
-	var found transforms.Look
-	_, reports, err := j.scanSum(ctx, pass, "profile", &found, transforms.Profile)
+	var found survey.Look
+	_, reports, err := j.scanSum(ctx, pass, "profile", &found)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // shardBytes is the size to which plain files are cut unless the job says otherwise.
@@ -44,27 +45,34 @@ type passFiles struct{ sum, reports string }
 // both are there already, from a run that was stopped, nothing runs. A cut that
 // fell inside a quoted field shows afterwards; the file is then read whole, in a
 // second try. It returns the reports, in the order of the rows.
-func (j *job) scan(ctx context.Context, p *transforms.Pass, name string, build func(beam.Scope, transforms.Scan, passFiles)) (passFiles, []dataset.Report, error) {
+func (j *job) scan(ctx context.Context, p transforms.Kind, name string, build func(beam.Scope, transforms.Scan, passFiles)) (passFiles, []dataset.Report, error) {
+	common := p.Common()
+	defer func(given []dataset.Shard) { common.Shards = given }(common.Shards)
 	for {
 		files, reports, err := j.scanOnce(ctx, p, name, build)
 		if err != nil {
 			return files, nil, err
 		}
-		again, err := untiled(&p.Data, p.Shards, reports)
+		again, err := untiled(&common.Data, common.Shards, reports)
 		if err != nil || len(again) == 0 {
 			return files, reports, err
 		}
-		next := *p
-		next.Shards = wholeFiles(p.Shards, again)
-		p = &next
+		common.Shards = wholeFiles(common.Shards, again)
 	}
+}
+
+// sumPass is a pass that ends in one encoded sum.
+type sumPass interface {
+	transforms.Kind
+	// Sum returns it, and a JSON dataset.Report for each shard.
+	Sum(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)
 }
 
 // scanSum runs a pass that ends in one encoded sum, and reads it into sum. It returns
 // the bytes, too, and the reports, in the order of the rows.
-func (j *job) scanSum(ctx context.Context, p *transforms.Pass, name string, sum encoding.BinaryUnmarshaler, graph func(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)) (data []byte, reports []dataset.Report, err error) {
+func (j *job) scanSum(ctx context.Context, p sumPass, name string, sum encoding.BinaryUnmarshaler) (data []byte, reports []dataset.Report, err error) {
 	files, reports, err := j.scan(ctx, p, name, func(s beam.Scope, sc transforms.Scan, files passFiles) {
-		sum, reports := graph(s, sc)
+		sum, reports := p.Sum(s, sc)
 		transforms.Write(s, files.sum, sum)
 		transforms.WriteLines(s, files.reports, reports)
 	})
@@ -80,7 +88,7 @@ func (j *job) scanSum(ctx context.Context, p *transforms.Pass, name string, sum 
 	return data, reports, nil
 }
 
-func (j *job) scanOnce(ctx context.Context, p *transforms.Pass, name string, build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {
+func (j *job) scanOnce(ctx context.Context, p transforms.Kind, name string, build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {
 	files = passFiles{sum: j.work.file(name+".bin", program(), p), reports: j.work.file(name+".reports", program(), p)}
 	if err := j.runPass(ctx, p, files, build); err != nil {
 		return files, nil, err
@@ -88,8 +96,8 @@ func (j *job) scanOnce(ctx context.Context, p *transforms.Pass, name string, bui
 	if reports, err = readReports[dataset.Report](ctx, files.reports); err != nil {
 		return files, nil, err
 	}
-	if len(reports) != len(p.Shards) {
-		return files, nil, fmt.Errorf("pipelines: %d reports for %d shards", len(reports), len(p.Shards))
+	if want := len(p.Common().Shards); len(reports) != want {
+		return files, nil, fmt.Errorf("pipelines: %d reports for %d shards", len(reports), want)
 	}
 	return files, reports, nil
 }
@@ -98,7 +106,7 @@ func (j *job) scanOnce(ctx context.Context, p *transforms.Pass, name string, bui
 // and are to be read whole. A fault of a reader is an error.
 func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
 	_, again = dataset.Tile(reports)
-	if err := transforms.ReadFault(reports); err != nil {
+	if err := fault.OfReports(reports); err != nil {
 		return nil, err
 	}
 	for _, file := range again {
@@ -120,7 +128,7 @@ func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
 	return out
 }
 
-func (j *job) runPass(ctx context.Context, p *transforms.Pass, files passFiles, build func(beam.Scope, transforms.Scan, passFiles)) error {
+func (j *job) runPass(ctx context.Context, p transforms.Kind, files passFiles, build func(beam.Scope, transforms.Scan, passFiles)) error {
 	if err := forgetFaults(ctx, j, files.reports, func(r dataset.Report) dataset.Report { return r }); err != nil {
 		return err
 	}
@@ -161,12 +169,10 @@ func (j *job) intact(ctx context.Context, uris ...string) (bool, error) {
 func (j *job) damage(err error) { j.progress.note("%v; this part is done again", err) }
 
 // store writes the pass file and returns how to scan by it.
-func (j *job) store(ctx context.Context, p *transforms.Pass) (transforms.Scan, error) {
-	with := *p
-	with.Program, with.Frequencies = transforms.Build(), j.frequencies
-	uri, err := with.Store(ctx, j.work.dir)
+func (j *job) store(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
+	uri, err := transforms.Store(ctx, j.work.dir, p, j.frequencies)
 	return transforms.Scan{
-		Pass: uri, Lanes: max(1, min(j.engine.Lanes, len(p.Shards))), Threads: j.engine.Threads,
+		Pass: uri, Lanes: max(1, min(j.engine.Lanes, len(p.Common().Shards))), Threads: j.engine.Threads,
 		SolveThreads: j.engine.solveThreads, Spread: j.engine.Runner == flink,
 	}, err
 }

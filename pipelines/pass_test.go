@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // report is that of a shard with so many rows, and bad ones from a line on.
@@ -127,9 +127,9 @@ func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
 }
 
 func TestFaultsKeepTheirKind(t *testing.T) {
-	wantError(t, "data", transforms.ReadFault([]dataset.Report{{}, {Fault: "torn"}}), ExitData, "torn")
-	wantError(t, "storage", transforms.ReadFault([]dataset.Report{{Fault: "gone", Storage: true}}), ExitStorage, "gone")
-	if err := transforms.ReadFault([]dataset.Report{{}}); err != nil {
+	wantError(t, "data", fault.OfReports([]dataset.Report{{}, {Fault: "torn"}}), ExitData, "torn")
+	wantError(t, "storage", fault.OfReports([]dataset.Report{{Fault: "gone", Storage: true}}), ExitStorage, "gone")
+	if err := fault.OfReports([]dataset.Report{{}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -174,7 +174,7 @@ func TestReportsOfFaultsAreNotTakenUp(t *testing.T) {
 	}
 	whole := state("whole", "{\"rows\":1}\n{\"rows\":2}\n")
 	faulty := state("faulty", "{\"rows\":1}\n{\"fault\":\"the connection broke\",\"storage\":true}\n")
-	j := &job{progress: newProgress(nil, false)}
+	j := &job{progress: newProgress(nil, nil)}
 	for name, stays := range map[string]bool{whole: true, faulty: false, filepath.Join(dir, "none"): false} {
 		if err := forgetFaults(ctx, j, name, same); err != nil {
 			t.Error(err)

@@ -11,6 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/outputs"
+	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // PredictOptions says which model to apply to which data.
@@ -108,16 +110,14 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err != nil {
 		return nil, err
 	}
-	pass := &transforms.Pass{
-		Data: *d, Mode: dataset.Stop,
-		Predict: &transforms.Predict{
-			Model: model, SHA256: manifest.SHA256, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
-		},
+	pass := &scores.Predict{
+		Pass:  transforms.Pass{Data: *d, Mode: dataset.Stop},
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256}, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
 	}
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.Place
 	}
-	err = j.publishShards(ctx, pass, "predictions", &pass.Predict.Out, transforms.Predictions, func(written []transforms.Written, dir string) (err error) {
+	err = j.publishShards(ctx, pass, "predictions", &pass.Out, func(written []outputs.Written, dir string) (err error) {
 		j.progress.done()
 		result, err = o.publish(ctx, j, d, manifest, written, dir)
 		return err
@@ -126,7 +126,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 }
 
 // publish makes the directory of predictions.
-func (o PredictOptions) publish(ctx context.Context, j *job, d *dataset.Dataset, manifest *models.Manifest, written []transforms.Written, dir string) (*PredictResult, error) {
+func (o PredictOptions) publish(ctx context.Context, j *job, d *dataset.Dataset, manifest *models.Manifest, written []outputs.Written, dir string) (*PredictResult, error) {
 	counts, err := count(d, reportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err

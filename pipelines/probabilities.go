@@ -7,7 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // maxCalibrated is the largest number of classes whose scores are counted, in 64 KiB
@@ -50,12 +50,11 @@ type scorer struct{ file, sum string }
 func (t *training) calibrate(ctx context.Context, held scorer, folds int) error {
 	t.progress.phase("calibrating", t.counts.Used)
 	defer t.progress.done()
-	pass := &transforms.Pass{
-		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Held: folds, Copies: t.dealt(folds),
-		HeldOut: &transforms.HeldOut{Recipe: t.recipe.sealed, Outputs: t.outputs(), Weights: held.file, SHA256: held.sum},
-	}
+	pass := &scores.Calibration{Pass: t.pass(folds), HeldOut: scores.HeldOut{
+		Folds: folds, Recipe: t.recipe.sealed, Outputs: t.outputs(), Weights: held.file, SHA256: held.sum,
+	}}
 	var counts calibrate.Counts
-	if _, _, err := t.scanSum(ctx, pass, "calibrate", &counts, transforms.Calibrations); err != nil {
+	if _, _, err := t.scanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
 	}
 	if err := calibrate.Check(counts.ClassRows(), t.target.Classes.Classes); err != nil {

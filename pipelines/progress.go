@@ -9,8 +9,6 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
-
-	"github.com/bochner-ml/bochner/transforms"
 )
 
 // progress tells the person who waits what is being done: a bar that moves where
@@ -19,15 +17,16 @@ type progress struct {
 	w     io.Writer
 	quiet bool
 	tty   bool
-	count bool // rows are read in this process, so that they can be counted
+	count bool // rows are read in this process, so that rows can count them
+	rows  func() int64
 	stop  func()
 
 	mu sync.Mutex // of w, which the job and the clock of a phase write to
 }
 
-func newProgress(w io.Writer, count bool) *progress {
+func newProgress(w io.Writer, rows func() int64) *progress {
 	f, isFile := w.(*os.File)
-	return &progress{w: w, quiet: w == nil, tty: isFile && term.IsTerminal(int(f.Fd())), count: count, stop: func() {}}
+	return &progress{w: w, quiet: w == nil, tty: isFile && term.IsTerminal(int(f.Fd())), rows: rows, stop: func() {}}
 }
 
 // note prints a line.
@@ -46,7 +45,7 @@ func (p *progress) phase(name string, total int64) {
 	if p.quiet {
 		return
 	}
-	from, begun := transforms.RowsRead.Load(), time.Now()
+	from, begun := p.rows(), time.Now()
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
 	every := 10 * time.Second
@@ -82,7 +81,7 @@ func (p *progress) phase(name string, total int64) {
 			case <-quit:
 				return
 			case <-tick.C:
-				report(transforms.RowsRead.Load() - from)
+				report(p.rows() - from)
 			}
 		}
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // SetAsideFile is the file of a model directory, or of one of predictions, that
@@ -104,8 +104,8 @@ type TrainResult struct {
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 	Notes         []string              `json:"notes,omitempty"`
 	Seconds       map[string]float64    `json:"seconds"` // wall time by part of the job
-	// Work is where the time of the workers in this process went, as
-	// transforms.Spent tells it.
+	// Work is where the time of the job's workers in this process went, as
+	// transforms.Worker.Seconds tells it.
 	Work map[string]float64 `json:"work_seconds"`
 
 	// Timings has WriteTo print Work.
@@ -120,14 +120,14 @@ func (t *training) result() *TrainResult {
 		Model: t.opts.Model, Task: t.task(), Rows: t.counts, Columns: t.found.Dim,
 		Kernel: t.recipe.name, Width: t.recipe.width, Recipe: t.recipe.sealed,
 		Found: t.learned, Learner: t.learner.Kind, Lambda: t.learner.Lambda, Path: t.learner.Table, Course: t.learner.Course, Steps: t.learner.Steps,
-		Probabilities: t.chances, Notes: t.notes, Seconds: t.seconds, Work: transforms.Spent(),
+		Probabilities: t.chances, Notes: t.notes, Seconds: t.seconds, Work: t.worker.Seconds(),
 		dim: t.recipe.dim, folds: t.learner.Folds, seed: t.opts.Seed,
 	}
 	if t.target.Classes != nil {
 		r.Classes, r.Counts = t.target.Classes.Classes, t.found.Labels.Counts
 	}
 	r.Notes = append(r.Notes, t.gridNotes()...)
-	if note := edge(t.learner.Table, t.learner.Lambda, transforms.FloorFactor*t.floor); note != "" {
+	if note := edge(t.learner.Table, t.learner.Lambda, gram.FloorFactor*t.floor); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r
@@ -177,7 +177,7 @@ func (r *TrainResult) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "%.1f to train\n", r.Seconds["train"])
 	if r.Timings {
 		fmt.Fprintf(&b, "of which  ")
-		for i, name := range []string{"read", "map", "gram", "learn", "store", "solve"} {
+		for i, name := range []string{"read", "map", "fold", "learn", "merge", "store", "solve"} {
 			if i > 0 {
 				b.WriteString(", ")
 			}

@@ -16,6 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // fitRidge adds up the ridge sums and solves for the weights.
@@ -42,7 +44,7 @@ func (t *training) fitRidge(ctx context.Context) error {
 // fitRidgeOn is fitRidge on a grid of that many steps.
 func (t *training) fitRidgeOn(ctx context.Context, steps int) error {
 	lambda, folds := t.opts.Lambda.path(t.counts.Used)
-	fold := &transforms.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda, Steps: steps}
+	fold := gram.Fold{Recipe: t.recipe.sealed, Outputs: t.outputs(), Folds: folds, Lambda: lambda, Steps: steps}
 	if t.opts.Lambda.auto() && steps > blas.MostByte {
 		fold.Smaller = ridge.SmallerLambda()
 	}
@@ -62,17 +64,15 @@ func (t *training) fitRidgeOn(ctx context.Context, steps int) error {
 
 // fitSums adds up the sums of the folds, and has what they are for solved: the
 // weights become the model's.
-func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold *transforms.Fold) (fit transforms.FitReport, err error) {
+func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold gram.Fold) (fit gram.FitReport, err error) {
 	parts := max(fold.Folds, fold.Cut)
 	if parts > 1 {
 		if err := t.countCopies(ctx); err != nil {
 			return fit, err
 		}
 	}
-	pass := &transforms.Pass{
-		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: target, Fold: fold,
-		Copies: t.dealt(parts),
-	}
+	pass := &gram.Pass{Pass: t.pass(parts), Fold: fold}
+	pass.Target = target
 	shape := pass.Shape(t.recipe.dim)
 	if err := shape.Validate(); err != nil {
 		return fit, &UsageError{err}
@@ -90,14 +90,14 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 	t.progress.note("training on %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s, %s to solve",
 		groups(t.counts.Used), t.found.Dim, t.recipe.name, t.recipe.dim, gridText(fold.Steps), counted(fold.Folds, "sum"), bytesText(shape.Bytes()),
 		counted(max(1, min(t.engine.Lanes, len(t.shards))), "lane"), bytesText(solve))
-	st := transforms.State{
+	st := gram.State{
 		Dir: storage.Join(t.work.dir, "parts"), Reports: t.work.file("fold.reports", program(), pass),
 		Sum: t.work.file("sum.jsonl", program(), pass), Fit: t.work.file("fit.json", program(), pass),
 		Weights: t.work.file("weights.safetensors", program(), pass), Held: t.work.file("held.safetensors", program(), pass),
 		Trials: t.work.file("trials.safetensors", program(), pass),
 	}
 	failed := t.runFold(ctx, pass, st)
-	lines, err := readReports[transforms.FoldReport](ctx, st.Reports)
+	lines, err := readReports[gram.Report](ctx, st.Reports)
 	if failed != nil && err != nil {
 		return fit, failed // before there were reports
 	}
@@ -111,7 +111,7 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 		saturated += line.Saturated
 	}
 	// What kept rows from being read is told before what the solve lacked.
-	if err := transforms.ReadFault(reports); err != nil {
+	if err := fault.OfReports(reports); err != nil {
 		return fit, err
 	}
 	if saturated > 0 {
@@ -136,8 +136,8 @@ func (t *training) fitSums(ctx context.Context, target *transforms.Target, fold 
 }
 
 // runFold runs what is left to run: nothing, the solve alone, or pass and solve.
-func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transforms.State) error {
-	if err := forgetFaults(ctx, t.job, st.Reports, func(r transforms.FoldReport) dataset.Report { return r.Report }); err != nil {
+func (t *training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) error {
+	if err := forgetFaults(ctx, t.job, st.Reports, func(r gram.Report) dataset.Report { return r.Report }); err != nil {
 		return err
 	}
 	fitted, err := t.fitted(ctx, st)
@@ -154,7 +154,7 @@ func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transf
 	}
 	t.progress.phase("training", t.counts.Used)
 	defer t.progress.done()
-	solve := func(s beam.Scope) { transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, beam.Impulse(s))) }
+	solve := func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) }
 	summed, err := t.intact(ctx, st.Sum, st.Reports)
 	if err != nil {
 		return err
@@ -171,10 +171,10 @@ func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transf
 	// sum for each fold. A cluster takes minutes to start another pipeline.
 	apart := t.engine.inProcess()
 	err = t.run(ctx, func(s beam.Scope) {
-		parts, reports := transforms.FoldRidge(s, sc)
-		index := transforms.Index(s, st, transforms.StoreParts(s, sc, st, transforms.Merge(s, parts)), reports)
+		parts, reports := gram.Sums(s, sc)
+		index := gram.Index(s, st, gram.StoreParts(s, sc, st, gram.Merge(s, sc, parts)), reports)
 		if !apart {
-			transforms.Write(s, st.Fit, transforms.Solve(s, sc, st, index))
+			transforms.Write(s, st.Fit, gram.Solve(s, sc, st, index))
 		}
 	})
 	if err != nil || !apart {
@@ -184,7 +184,7 @@ func (t *training) runFold(ctx context.Context, pass *transforms.Pass, st transf
 }
 
 // fitted tells whether what the solve writes is there, and as it was written.
-func (t *training) fitted(ctx context.Context, st transforms.State) (bool, error) {
+func (t *training) fitted(ctx context.Context, st gram.State) (bool, error) {
 	found, err := t.intact(ctx, st.Reports, st.Fit)
 	if err != nil || !found {
 		return false, err
@@ -210,7 +210,7 @@ func (t *training) fitted(ctx context.Context, st transforms.State) (bool, error
 	return err == nil, err
 }
 
-func readFit(ctx context.Context, st transforms.State) (fit transforms.FitReport, err error) {
+func readFit(ctx context.Context, st gram.State) (fit gram.FitReport, err error) {
 	data, err := storage.ReadState(ctx, st.Fit, maxState)
 	if err != nil {
 		return fit, err
@@ -222,7 +222,7 @@ func readFit(ctx context.Context, st transforms.State) (fit transforms.FitReport
 }
 
 // loadFit reads back what the solve has written.
-func (t *training) loadFit(ctx context.Context, st transforms.State, outputs int) (fit transforms.FitReport, err error) {
+func (t *training) loadFit(ctx context.Context, st gram.State, outputs int) (fit gram.FitReport, err error) {
 	if fit, err = readFit(ctx, st); err != nil {
 		return fit, err
 	}

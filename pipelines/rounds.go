@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
 // RoundOptions says how long a learner in rounds goes on, and how its rounds run.
@@ -76,21 +77,20 @@ func (c *course) report() rounds.Report { return c.history[c.taken] }
 // rounds runs a learner from the given state until it is to stop, and takes the
 // last state; or, where patience has ended it, the one with the least held-out
 // error. Rounds that an earlier run has left whole are not run again.
-func (j *job) rounds(ctx context.Context, pass *transforms.Pass, first []byte, o RoundOptions) (*course, error) {
+func (j *job) rounds(ctx context.Context, pass *epochs.Pass, first []byte, o RoundOptions) (*course, error) {
 	sc, err := j.store(ctx, pass)
 	if err != nil {
 		return nil, err
 	}
-	j.lastRounds = pass
-	sc.Lanes = max(1, min(j.engine.Lanes, len(pass.Learn.Hands)))
-	learner, err := pass.Learn.Learner.Open(ctx)
+	sc.Lanes = max(1, min(j.engine.Lanes, len(pass.Hands)))
+	learner, err := pass.Learner.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	const tries = 3
 	for try := 1; ; try++ {
 		c := &course{pass: sc.Pass}
-		err := j.runRounds(ctx, c, sc, learner, pass.Learn.Partitions(), first, o)
+		err := j.runRounds(ctx, c, sc, learner, pass.Partitions(), first, o)
 		if try == tries || !damaged(err) && !errors.Is(err, errLost) {
 			return c, err
 		}
@@ -132,7 +132,7 @@ func (j *job) runRounds(ctx context.Context, c *course, sc transforms.Scan, lear
 		}
 		at := len(c.history)
 		n := max(1, min(o.PerJob, o.Rounds+1-at))
-		if err := j.run(ctx, func(s beam.Scope) { transforms.Rounds(s, sc, at, n, o.Keep) }); err != nil {
+		if err := j.run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, at, n, o.Keep) }); err != nil {
 			return err
 		}
 		for i := at; i < at+n; i++ {
@@ -148,9 +148,9 @@ func (j *job) runRounds(ctx context.Context, c *course, sc transforms.Scan, lear
 		last = at
 	}
 	var err error
-	c.state, err = storage.ReadState(ctx, transforms.StateFile(c.pass, c.taken), maxState)
+	c.state, err = storage.ReadState(ctx, epochs.StateFile(c.pass, c.taken), maxState)
 	for p := 0; err == nil && c.taken > 0 && p < partitions; p++ {
-		err = storage.CheckState(ctx, transforms.OwnFile(c.pass, c.taken-1, p)) // a certificate takes it
+		err = storage.CheckState(ctx, epochs.OwnFile(c.pass, c.taken-1, p)) // a certificate takes it
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
 		err = fmt.Errorf("%w: that of round %d", errLost, c.taken)
@@ -164,7 +164,7 @@ const maxUncleared = 8
 // forget deletes the reports of all rounds: they begin anew.
 func (c *course) forget(ctx context.Context) error {
 	for i := range c.history {
-		if err := storage.Remove(ctx, transforms.ReportFile(c.pass, i)); err != nil {
+		if err := storage.Remove(ctx, epochs.ReportFile(c.pass, i)); err != nil {
 			return err
 		}
 	}
@@ -174,7 +174,7 @@ func (c *course) forget(ctx context.Context) error {
 // done ends the rounds with the last state if the learner says that it is at its end.
 func (c *course) done(ctx context.Context, l rounds.Learner, o *RoundOptions) error {
 	at := len(c.history)
-	state, err := storage.ReadState(ctx, transforms.StateFile(c.pass, at), maxState)
+	state, err := storage.ReadState(ctx, epochs.StateFile(c.pass, at), maxState)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (c *course) done(ctx context.Context, l rounds.Learner, o *RoundOptions) er
 // damaged or missing takes it back to the round before.
 func (c *course) resume(ctx context.Context, j *job, partitions int, first []byte) error {
 	for i := 0; ; i++ {
-		whole, err := j.intact(ctx, transforms.ReportFile(c.pass, i))
+		whole, err := j.intact(ctx, epochs.ReportFile(c.pass, i))
 		if err != nil {
 			return err
 		}
@@ -202,9 +202,9 @@ func (c *course) resume(ctx context.Context, j *job, partitions int, first []byt
 		}
 	}
 	for n := len(c.history); n > 0; n-- {
-		state := []string{transforms.StateFile(c.pass, n)}
+		state := []string{epochs.StateFile(c.pass, n)}
 		for p := range partitions {
-			state = append(state, transforms.OwnFile(c.pass, n-1, p))
+			state = append(state, epochs.OwnFile(c.pass, n-1, p))
 		}
 		whole, err := j.intact(ctx, state...)
 		if err != nil {
@@ -216,11 +216,11 @@ func (c *course) resume(ctx context.Context, j *job, partitions int, first []byt
 		}
 	}
 	c.history = nil
-	return storage.WriteState(ctx, transforms.StateFile(c.pass, 0), first)
+	return storage.WriteState(ctx, epochs.StateFile(c.pass, 0), first)
 }
 
 func (c *course) read(ctx context.Context, round int) error {
-	uri := transforms.ReportFile(c.pass, round)
+	uri := epochs.ReportFile(c.pass, round)
 	data, err := storage.ReadState(ctx, uri, maxState)
 	if err != nil {
 		return err
@@ -298,20 +298,20 @@ func (c *course) clear(ctx context.Context, partitions, before int) error {
 	}
 	for ; c.cleared < before; c.cleared++ {
 		for p := range partitions {
-			if err := storage.Remove(ctx, transforms.FoundFile(c.pass, c.cleared, p)); err != nil {
+			if err := storage.Remove(ctx, epochs.FoundFile(c.pass, c.cleared, p)); err != nil {
 				return err
 			}
 			if c.cleared == best || c.cleared == 0 {
 				continue
 			}
-			if err := storage.Remove(ctx, transforms.OwnFile(c.pass, c.cleared-1, p)); err != nil {
+			if err := storage.Remove(ctx, epochs.OwnFile(c.pass, c.cleared-1, p)); err != nil {
 				return err
 			}
 		}
 		if c.cleared == best {
 			continue
 		}
-		if err := storage.Remove(ctx, transforms.StateFile(c.pass, c.cleared)); err != nil {
+		if err := storage.Remove(ctx, epochs.StateFile(c.pass, c.cleared)); err != nil {
 			return err
 		}
 	}

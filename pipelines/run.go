@@ -15,7 +15,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Engine says where and how pipelines run. It changes no result.
@@ -38,7 +38,7 @@ func (e Engine) inProcess() bool {
 	return e.Runner == direct || registered
 }
 
-// countsRows tells whether transforms.RowsRead counts what the workers read.
+// countsRows tells whether transforms.Worker.Rows counts what the workers read.
 func (e Engine) countsRows() bool {
 	return e.Runner == "" || e.inProcess() || jobopts.IsLoopback()
 }
@@ -123,7 +123,7 @@ func (e Engine) run(ctx context.Context, build func(beam.Scope)) error {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				done <- transforms.Recovered(r)
+				done <- fault.Recovered(r)
 			}
 		}()
 		done <- runLocal(context.WithoutCancel(ctx), e.Runner, p) // a deadline makes prism panic
@@ -162,10 +162,10 @@ func (e Engine) reachable(ctx context.Context) error {
 // failure tells what the error of a pipeline means: the Fault of a worker, or
 // that of the runner itself.
 func (e Engine) failure(err error) error {
-	var fault *transforms.Fault
-	err = transforms.FindFault(err)
+	var reported *fault.Fault
+	err = fault.Find(err)
 	switch {
-	case err == nil, errors.As(err, &fault), errors.Is(err, context.Canceled):
+	case err == nil, errors.As(err, &reported), errors.Is(err, context.Canceled):
 		return err
 	case strings.Contains(err.Error(), "worker disconnected"):
 		err = fmt.Errorf("a worker ended while it worked for the job; was it killed, perhaps for want of memory?\n%w", err)

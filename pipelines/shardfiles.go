@@ -17,6 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/outputs"
+	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // Part is what was made of consecutive rows of one file.
@@ -28,21 +30,29 @@ type Part struct {
 	Blank int64    `json:"blank_lines,omitempty"` // in the shard that the rows are in
 }
 
+// filePass is a pass that writes files for every shard.
+type filePass interface {
+	transforms.Kind
+	// Write returns what was outputs.Written for each shard, in JSON.
+	Write(beam.Scope, transforms.Scan) beam.PCollection
+}
+
 // writeShards runs a pass that makes files of every shard, in a directory of the
 // work directory whose name it stores in out. Shards that an earlier run has
 // finished are not done again. It returns what was written, in the order of the
 // rows, and the directory. With found there may be such shards.
-func (j *job) writeShards(ctx context.Context, pass *transforms.Pass, name string, out *string, found bool, write func(beam.Scope, transforms.Scan) beam.PCollection) (written []transforms.Written, dir string, err error) {
+func (j *job) writeShards(ctx context.Context, pass filePass, name string, out *string, found bool) (written []outputs.Written, dir string, err error) {
 	// Files are named by where their shards begin: those of shards of another size
 	// must not lie among them.
-	*out, pass.Shards = "", nil
+	common := pass.Common()
+	*out, common.Shards = "", nil
 	dir = j.work.file(name, program(), pass, j.opts.ShardBytes)
 	*out = dir
-	shards := j.opts.shards(&pass.Data)
-	if pass.Predict != nil && pass.Predict.Lines {
-		shards = pass.Data.Shards(math.MaxInt64 / 2) // only who reads a file from its beginning knows its lines
+	shards := j.opts.shards(&common.Data)
+	if p, ok := pass.(*scores.Predict); ok && p.Lines {
+		shards = common.Data.Shards(math.MaxInt64 / 2) // only who reads a file from its beginning knows its lines
 	}
-	var done map[dataset.Shard]transforms.Written
+	var done map[dataset.Shard]outputs.Written
 	if found { // else the work directory was empty
 		if done, err = j.finished(ctx, dir, shards); err != nil {
 			return nil, "", err
@@ -52,29 +62,29 @@ func (j *job) writeShards(ctx context.Context, pass *transforms.Pass, name strin
 		}
 	}
 	for {
-		var all []transforms.Written
-		pass.Shards = nil
+		var all []outputs.Written
+		common.Shards = nil
 		for _, s := range shards {
 			if w, ok := done[s]; ok {
 				all = append(all, w)
 			} else {
-				pass.Shards = append(pass.Shards, s)
+				common.Shards = append(common.Shards, s)
 			}
 		}
-		if len(pass.Shards) > 0 {
-			fresh, err := j.writeFresh(ctx, pass, name, write)
+		if len(common.Shards) > 0 {
+			fresh, err := j.writeFresh(ctx, pass, name)
 			if err != nil {
 				return nil, "", err
 			}
 			all = append(all, fresh...)
 		}
-		done = make(map[dataset.Shard]transforms.Written, len(all))
+		done = make(map[dataset.Shard]outputs.Written, len(all))
 		for _, w := range all {
 			done[w.Report.Shard] = w
 		}
 		sort.Slice(all, func(a, b int) bool { return all[a].Report.Shard.Before(all[b].Report.Shard) })
 		reports := reportsOf(all)
-		again, err := untiled(&pass.Data, shards, reports)
+		again, err := untiled(&common.Data, shards, reports)
 		if err != nil {
 			return nil, "", err
 		}
@@ -89,29 +99,29 @@ func (j *job) writeShards(ctx context.Context, pass *transforms.Pass, name strin
 }
 
 // writeFresh runs the pass over the shards that are not finished.
-func (j *job) writeFresh(ctx context.Context, pass *transforms.Pass, name string, write func(beam.Scope, transforms.Scan) beam.PCollection) ([]transforms.Written, error) {
+func (j *job) writeFresh(ctx context.Context, pass filePass, name string) ([]outputs.Written, error) {
 	sc, err := j.store(ctx, pass)
 	if err != nil {
 		return nil, err
 	}
 	list := j.work.file(name+".written", program(), pass)
-	if err := j.run(ctx, func(s beam.Scope) { transforms.WriteLines(s, list, write(s, sc)) }); err != nil {
+	if err := j.run(ctx, func(s beam.Scope) { transforms.WriteLines(s, list, pass.Write(s, sc)) }); err != nil {
 		return nil, err
 	}
 	data, err := storage.ReadState(ctx, list, maxState)
 	if err != nil {
 		return nil, err
 	}
-	var all []transforms.Written
+	var all []outputs.Written
 	for line := range bytes.Lines(data) {
-		var w transforms.Written
+		var w outputs.Written
 		if err := json.Unmarshal(line, &w); err != nil {
 			return nil, fmt.Errorf("pipelines: %s: %w", list, err)
 		}
 		all = append(all, w)
 	}
-	if len(all) != len(pass.Shards) {
-		return nil, fmt.Errorf("pipelines: %d shards were written, want %d", len(all), len(pass.Shards))
+	if want := len(pass.Common().Shards); len(all) != want {
+		return nil, fmt.Errorf("pipelines: %d shards were written, want %d", len(all), want)
 	}
 	return all, nil
 }
@@ -122,7 +132,7 @@ const parallelReads = 32
 // finished returns what was written for those shards of which all is there, as it
 // was written; after any error a shard is done again. The
 // directory is listed once: to ask for every shard takes a round trip each.
-func (j *job) finished(ctx context.Context, dir string, shards []dataset.Shard) (map[dataset.Shard]transforms.Written, error) {
+func (j *job) finished(ctx context.Context, dir string, shards []dataset.Shard) (map[dataset.Shard]outputs.Written, error) {
 	there := map[string]bool{}
 	names, err := storage.Names(ctx, dir)
 	if err != nil {
@@ -132,11 +142,11 @@ func (j *job) finished(ctx context.Context, dir string, shards []dataset.Shard) 
 		there[name] = true
 	}
 	var mu sync.Mutex
-	done := map[dataset.Shard]transforms.Written{}
+	done := map[dataset.Shard]outputs.Written{}
 	var reads errgroup.Group
 	reads.SetLimit(parallelReads)
 	for _, s := range shards {
-		if !there[transforms.DoneName(s)] {
+		if !there[outputs.DoneName(s)] {
 			continue
 		}
 		reads.Go(func() error {
@@ -158,8 +168,8 @@ func (j *job) finished(ctx context.Context, dir string, shards []dataset.Shard) 
 // errUnfinished says that a shard is yet to be done.
 var errUnfinished = errors.New("pipelines: shard is not finished")
 
-func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transforms.Written, err error) {
-	data, err := storage.ReadState(ctx, storage.Join(dir, transforms.DoneName(s)), maxState)
+func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w outputs.Written, err error) {
+	data, err := storage.ReadState(ctx, storage.Join(dir, outputs.DoneName(s)), maxState)
 	if err != nil {
 		return w, err
 	}
@@ -178,10 +188,10 @@ func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w transfor
 
 // publishShards has the shards of a pass written, and what was written published. If
 // something of it is damaged by then, that is written again.
-func (j *job) publishShards(ctx context.Context, pass *transforms.Pass, name string, out *string, write func(beam.Scope, transforms.Scan) beam.PCollection, publish func(written []transforms.Written, dir string) error) error {
+func (j *job) publishShards(ctx context.Context, pass filePass, name string, out *string, publish func(written []outputs.Written, dir string) error) error {
 	const tries = 3
 	for try := 1; ; try++ {
-		written, dir, err := j.writeShards(ctx, pass, name, out, j.opts.Resume || try > 1, write)
+		written, dir, err := j.writeShards(ctx, pass, name, out, j.opts.Resume || try > 1)
 		if err != nil {
 			return err
 		}
@@ -192,7 +202,7 @@ func (j *job) publishShards(ctx context.Context, pass *transforms.Pass, name str
 	}
 }
 
-func reportsOf(written []transforms.Written) []dataset.Report {
+func reportsOf(written []outputs.Written) []dataset.Report {
 	reports := make([]dataset.Report, len(written))
 	for i, w := range written {
 		reports[i] = w.Report
@@ -202,7 +212,7 @@ func reportsOf(written []transforms.Written) []dataset.Report {
 }
 
 // publishedParts names the files of all parts in the order of the rows.
-func publishedParts(d *dataset.Dataset, written []transforms.Written, dir string) (parts []Part, files []storage.File) {
+func publishedParts(d *dataset.Dataset, written []outputs.Written, dir string) (parts []Part, files []storage.File) {
 	for _, w := range written {
 		for _, p := range w.Parts {
 			part := Part{File: d.Files[w.Report.Shard.File].Name, First: w.Report.Shard.Line, Rows: p.Rows, Blank: w.Report.Blank}

@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // TrainOptions says what to train on which data.
@@ -206,6 +207,14 @@ func (t *training) fit(ctx context.Context) error {
 		t.chances = ownProbabilities(t.learner.Course.Loss)
 	}
 	return nil
+}
+
+// pass returns what the passes of the training have in common, of those that assign rows
+// to that many folds.
+func (t *training) pass(folds int) transforms.Pass {
+	return transforms.Pass{
+		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Copies: t.dealt(folds),
+	}
 }
 
 // outputs is the number of classes, or 1 for a number.

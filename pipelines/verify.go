@@ -20,6 +20,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // VerifyOptions says which model to verify, and on which data it was trained.
@@ -77,7 +79,7 @@ func (t *training) keepCertificate(ctx context.Context, c *course) error {
 		var own []byte // before the first round, dual variables are 0
 		if c.taken > 0 {
 			var err error
-			if own, err = storage.ReadState(ctx, transforms.OwnFile(c.pass, c.taken-1, p), maxState); err != nil {
+			if own, err = storage.ReadState(ctx, epochs.OwnFile(c.pass, c.taken-1, p), maxState); err != nil {
 				return err
 			}
 		}
@@ -190,18 +192,16 @@ func (j *job) certify(ctx context.Context, m *models.Manifest, l *looked, o Veri
 	if err := j.takeFrequencies(o.Model, m); err != nil {
 		return err
 	}
-	pass := &transforms.Pass{
-		Data: *d, Mode: mode(o.MaxBadFraction), Seed: m.Seed, Target: l.target, Copies: l.copies,
-		Learn: &transforms.Learn{
-			Learner: transforms.Learner{Kind: "svm.verify", Options: c.Options}, Recipe: m.Recipe,
-			Hands: d.Deal(d.Shards(shardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds,
-		},
+	pass := &epochs.Pass{
+		Pass:    transforms.Pass{Data: *d, Mode: mode(o.MaxBadFraction), Seed: m.Seed, Target: l.target, Copies: l.copies},
+		Learner: epochs.Learner{Kind: "svm.verify", Options: c.Options}, Recipe: m.Recipe,
+		Hands: d.Deal(d.Shards(shardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds,
 	}
 	sc, err := j.store(ctx, pass)
 	if err != nil {
 		return err
 	}
-	sc.Lanes = max(1, min(j.engine.Lanes, len(pass.Learn.Hands)))
+	sc.Lanes = max(1, min(j.engine.Lanes, len(pass.Hands)))
 	state, err := models.ReadFile(ctx, o.Model, m, stateFile)
 	if err != nil {
 		return err
@@ -210,13 +210,13 @@ func (j *job) certify(ctx context.Context, m *models.Manifest, l *looked, o Veri
 	if err != nil {
 		return err
 	}
-	state = transforms.VerifyState(state, weights)
-	if learner, err := pass.Learn.Learner.Open(ctx); err != nil {
+	state = epochs.VerifyState(state, weights)
+	if learner, err := pass.Learner.Open(ctx); err != nil {
 		return models.Bad(o.Model, err)
 	} else if _, err := learner.Open(state); err != nil {
 		return models.Bad(o.Model, err)
 	}
-	if err := storage.WriteState(ctx, transforms.StateFile(sc.Pass, 1), state); err != nil {
+	if err := storage.WriteState(ctx, epochs.StateFile(sc.Pass, 1), state); err != nil {
 		return err
 	}
 	for p := range c.Partitions {
@@ -224,20 +224,20 @@ func (j *job) certify(ctx context.Context, m *models.Manifest, l *looked, o Veri
 		if err != nil {
 			return err
 		}
-		if err := storage.WriteState(ctx, transforms.OwnFile(sc.Pass, 0, p), own); err != nil {
+		if err := storage.WriteState(ctx, epochs.OwnFile(sc.Pass, 0, p), own); err != nil {
 			return err
 		}
 	}
 	j.progress.phase("verifying", m.Rows.Used)
 	defer j.progress.done()
-	if err := j.run(ctx, func(s beam.Scope) { transforms.Rounds(s, sc, 1, 1, 0) }); err != nil {
-		var fault *transforms.Fault
-		if errors.As(err, &fault) && strings.HasPrefix(fault.Message, "svm: verify:") {
-			return refuse("%s\nthe dual variables belong to the rows by their places: give the files as they were in training, in the same order and number", fault.Message)
+	if err := j.run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, 1, 1, 0) }); err != nil {
+		var reported *fault.Fault
+		if errors.As(err, &reported) && strings.HasPrefix(reported.Message, "svm: verify:") {
+			return refuse("%s\nthe dual variables belong to the rows by their places: give the files as they were in training, in the same order and number", reported.Message)
 		}
 		return err
 	}
-	data, err := storage.ReadState(ctx, transforms.StateFile(sc.Pass, 2), maxState)
+	data, err := storage.ReadState(ctx, epochs.StateFile(sc.Pass, 2), maxState)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 func openedWork(t *testing.T, out, dir string, resume bool) *work {
@@ -24,12 +25,12 @@ func openedWork(t *testing.T, out, dir string, resume bool) *work {
 // A state file's name holds all that its content follows from.
 func TestStateFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
 	w := &work{dir: "state"}
-	base := func() *transforms.Pass {
-		return &transforms.Pass{
+	base := func() *gram.Pass {
+		return &gram.Pass{Fold: gram.Fold{Outputs: 1, Folds: 5, Lambda: []float64{1e-3}}, Pass: transforms.Pass{
 			Data:   dataset.Dataset{Schema: dataset.Schema{Format: dataset.CSV, Dim: 2}, Files: []dataset.File{{Object: storage.Object{Name: "a", URI: "/a", Size: 3, Version: "v"}}}},
 			Shards: []dataset.Shard{{Start: 0, End: 3}}, Mode: dataset.Stop, Seed: 1,
-			Target: &transforms.Target{Open: true}, Fold: &transforms.Fold{Outputs: 1, Folds: 5, Lambda: []float64{1e-3}},
-		}
+			Target: &transforms.Target{Open: true},
+		}}
 	}
 	name := w.file("sum.bin", "v1", base())
 	if name != w.file("sum.bin", "v1", base()) {
@@ -39,17 +40,17 @@ func TestStateFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
 		t.Error(name)
 	}
 	seen := map[string]string{name: "nothing"}
-	for what, change := range map[string]func(p *transforms.Pass){
-		"seed":      func(p *transforms.Pass) { p.Seed = 2 },
-		"mode":      func(p *transforms.Pass) { p.Mode = dataset.Aside },
-		"version":   func(p *transforms.Pass) { p.Data.Files[0].Version = "w" },
-		"file":      func(p *transforms.Pass) { p.Data.Files[0].URI = "/b" },
-		"shards":    func(p *transforms.Pass) { p.Shards = append(p.Shards, dataset.Shard{Start: 3}) },
-		"target":    func(p *transforms.Pass) { p.Target.Open = false },
-		"folds":     func(p *transforms.Pass) { p.Fold.Folds = 4 },
-		"lambda":    func(p *transforms.Pass) { p.Fold.Lambda[0] = 0.0010000000000000002 },
-		"recipe":    func(p *transforms.Pass) { p.Fold.Recipe.Kind = "other" },
-		"dimension": func(p *transforms.Pass) { p.Data.Schema.Dim = 3 },
+	for what, change := range map[string]func(p *gram.Pass){
+		"seed":      func(p *gram.Pass) { p.Seed = 2 },
+		"mode":      func(p *gram.Pass) { p.Mode = dataset.Aside },
+		"version":   func(p *gram.Pass) { p.Data.Files[0].Version = "w" },
+		"file":      func(p *gram.Pass) { p.Data.Files[0].URI = "/b" },
+		"shards":    func(p *gram.Pass) { p.Shards = append(p.Shards, dataset.Shard{Start: 3}) },
+		"target":    func(p *gram.Pass) { p.Target.Open = false },
+		"folds":     func(p *gram.Pass) { p.Fold.Folds = 4 },
+		"lambda":    func(p *gram.Pass) { p.Fold.Lambda[0] = 0.0010000000000000002 },
+		"recipe":    func(p *gram.Pass) { p.Fold.Recipe.Kind = "other" },
+		"dimension": func(p *gram.Pass) { p.Data.Schema.Dim = 3 },
 	} {
 		p := base()
 		change(p)

@@ -3,6 +3,8 @@ package transforms
 import (
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
@@ -11,13 +13,14 @@ func TestAWorkerOfAnotherBuildRefusesThePass(t *testing.T) {
 		driver, worker string
 		taken          bool
 	}{{"a1", "a1", true}, {"a1", "b2", false}, {"a1", "a1-modified", false}, {"", "b2", true}, {"a1", "", true}} {
-		uri, err := (&Pass{Program: c.driver}).Store(t.Context(), t.TempDir())
+		build = c.driver
+		uri, err := Store(t.Context(), t.TempDir(), new(Pass), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		build = c.worker
-		_, err = loadPass(t.Context(), uri)
-		if c.taken && err != nil || !c.taken && (err == nil || !strings.Contains(FindFault(err).Error(), c.driver) || !strings.Contains(err.Error(), "--worker_binary")) {
+		_, err = Load[Pass](t.Context(), NewWorker(t.TempDir()), uri)
+		if c.taken && err != nil || !c.taken && (err == nil || !strings.Contains(fault.Find(err).Error(), c.driver) || !strings.Contains(err.Error(), "--worker_binary")) {
 			t.Errorf("driver %q, worker %q: %v", c.driver, c.worker, err)
 		}
 	}

@@ -1,20 +1,17 @@
 package transforms
 
 import (
-	"context"
 	"slices"
 	"sync"
 )
 
-// cache keeps the few things that were asked for last, of those that are loaded
-// under names that never change their content, so that the lanes of a process
-// share one copy.
-type cache[T any] struct {
-	load func(ctx context.Context, name string) (T, error)
-	keep int
+// Cache holds the few values that were asked for last, of those that are loaded under
+// names that never change their content, so that the lanes of a process share one copy.
+type Cache[T any] struct {
+	Size int // values it holds; 0 is one
 
 	mu      sync.Mutex
-	entries []*entry[T] // at most keep, from the one not asked for longest
+	entries []*entry[T] // at most Size, from the one not asked for longest
 }
 
 type entry[T any] struct {
@@ -22,14 +19,11 @@ type entry[T any] struct {
 	value func() (T, error) // loads it when called first
 }
 
-func newCache[T any](keep int, load func(context.Context, string) (T, error)) *cache[T] {
-	return &cache[T]{load: load, keep: keep}
-}
-
-// get returns what load gives for the name. Only one caller loads it while the
-// others wait; a failure or panic comes to all of them, and is not kept.
-func (c *cache[T]) get(ctx context.Context, name string) (T, error) {
-	e := c.entry(ctx, name)
+// Get returns the value of that name, which load makes unless it is cached. Only one
+// caller loads it while the others wait; a failure or panic comes to all of them, and is
+// not cached.
+func (c *Cache[T]) Get(name string, load func() (T, error)) (T, error) {
+	e := c.entry(name, load)
 	ok := false
 	defer func() {
 		if !ok {
@@ -42,7 +36,7 @@ func (c *cache[T]) get(ctx context.Context, name string) (T, error) {
 }
 
 // entry returns the entry of that name, and makes it where there is none.
-func (c *cache[T]) entry(ctx context.Context, name string) *entry[T] {
+func (c *Cache[T]) entry(name string, load func() (T, error)) *entry[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.entries, func(e *entry[T]) bool { return e.name == name })
@@ -51,16 +45,16 @@ func (c *cache[T]) entry(ctx context.Context, name string) *entry[T] {
 		e = c.entries[i]
 		c.entries = slices.Delete(c.entries, i, i+1)
 	} else {
-		e = &entry[T]{name, sync.OnceValues(func() (T, error) { return c.load(ctx, name) })}
+		e = &entry[T]{name, sync.OnceValues(load)}
 	}
-	if len(c.entries) == c.keep {
+	if len(c.entries) == max(c.Size, 1) {
 		c.entries = slices.Delete(c.entries, 0, 1)
 	}
 	c.entries = append(c.entries, e)
 	return e
 }
 
-func (c *cache[T]) drop(e *entry[T]) {
+func (c *Cache[T]) drop(e *entry[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i := slices.Index(c.entries, e); i >= 0 {

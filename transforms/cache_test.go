@@ -1,7 +1,6 @@
 package transforms
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -11,15 +10,17 @@ import (
 func TestOneOfManyLoads(t *testing.T) {
 	var loads atomic.Int32
 	begun := make(chan struct{})
-	c := newCache(2, func(_ context.Context, name string) (*string, error) {
+	c := Cache[*string]{Size: 2}
+	load := func() (*string, error) {
 		loads.Add(1)
 		<-begun
+		name := "a"
 		return &name, nil
-	})
+	}
 	got := make([]*string, 50)
 	var wg sync.WaitGroup
 	for i := range got {
-		wg.Go(func() { got[i], _ = c.get(context.Background(), "a") })
+		wg.Go(func() { got[i], _ = c.Get("a", load) })
 	}
 	close(begun)
 	wg.Wait()
@@ -33,10 +34,11 @@ func TestOneOfManyLoads(t *testing.T) {
 	}
 }
 
-func TestFailuresAndPanicsAreNotKept(t *testing.T) {
+func TestFailuresAndPanicsAreNotCached(t *testing.T) {
 	failed := errors.New("failed")
 	loads := 0
-	c := newCache(1, func(context.Context, string) (int, error) {
+	var c Cache[int]
+	load := func() (int, error) {
 		switch loads++; loads {
 		case 1:
 			return 0, failed
@@ -44,8 +46,8 @@ func TestFailuresAndPanicsAreNotKept(t *testing.T) {
 			panic("broken")
 		}
 		return 7, nil
-	})
-	if _, err := c.get(context.Background(), "a"); err != failed {
+	}
+	if _, err := c.Get("a", load); err != failed {
 		t.Errorf("got %v, want the error of load", err)
 	}
 	func() {
@@ -54,25 +56,25 @@ func TestFailuresAndPanicsAreNotKept(t *testing.T) {
 				t.Errorf("recovered %v, want the panic of load", r)
 			}
 		}()
-		c.get(context.Background(), "a")
+		c.Get("a", load)
 	}()
-	if v, err := c.get(context.Background(), "a"); v != 7 || err != nil {
+	if v, err := c.Get("a", load); v != 7 || err != nil {
 		t.Errorf("third: %d, %v", v, err)
 	}
 }
 
 func TestWhatWasNotAskedForLongestGoesFirst(t *testing.T) {
 	loads := map[string]int{}
-	c := newCache(2, func(_ context.Context, name string) (string, error) {
-		loads[name]++
-		return name, nil
-	})
+	c := Cache[string]{Size: 2}
 	for _, name := range []string{"a", "b", "a", "c", "a", "b"} { // c drives b out, b drives c out
-		if v, err := c.get(context.Background(), name); v != name || err != nil {
+		if v, err := c.Get(name, func() (string, error) {
+			loads[name]++
+			return name, nil
+		}); v != name || err != nil {
 			t.Fatal(v, err)
 		}
 	}
 	if loads["a"] != 1 || loads["b"] != 2 || loads["c"] != 1 || len(c.entries) != 2 {
-		t.Errorf("loads %v, %d kept", loads, len(c.entries))
+		t.Errorf("loads %v, %d cached", loads, len(c.entries))
 	}
 }

@@ -1,68 +1,139 @@
 package transforms
 
 import (
+	"context"
 	"encoding"
+	"encoding/json"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/models/profile"
-	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*sumFn)(nil)))
 	beam.RegisterType(reflect.TypeOf((*mergeSumsFn)(nil)).Elem())
 }
 
-// Kinds of small sums, each of which travels as one encoded element a lane.
-const (
-	lookSum        = "look"
-	profileSum     = "profile"
-	censusSum      = "census"
-	tallySum       = "tally"
-	classScores    = "classes"
-	targetScores   = "targets"
-	calibrationSum = "calibration"
-	trialScores    = "trials"
-)
-
-var mergers = map[string]func(a, b []byte) ([]byte, error){
-	lookSum:        merge[Look],
-	profileSum:     merge[profile.Sum],
-	censusSum:      merge[folds.Census],
-	tallySum:       merge[folds.Counts],
-	classScores:    merge[ClassScores],
-	targetScores:   merge[score.Targets],
-	calibrationSum: merge[calibrate.Counts],
-	trialScores:    merge[score.Trials],
+// Summing is what a pass that ends in one small sum does with the rows of a lane.
+type Summing struct {
+	Sum   encoding.BinaryMarshaler
+	Label dataset.Label // as Lane.Each takes it
+	Fold  Fold
 }
+
+// sumKind is a kind of passes that end in one small sum.
+type sumKind struct {
+	begin func(context.Context, *Lane) (*Pass, Summing, error)
+	merge func(a, b []byte) ([]byte, error)
+}
+
+var sumKinds = map[string]sumKind{}
 
 // mergeable is a pointer to a sum that can be encoded and merged.
-type mergeable[T any] interface {
-	*T
+type mergeable[S any] interface {
+	*S
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
-	Merge(*T)
+	Merge(*S)
 }
 
-func merge[T any, P mergeable[T]](a, b []byte) ([]byte, error) {
-	var x, y T
-	if err := P(&x).UnmarshalBinary(a); err != nil {
-		return nil, err
+// RegisterSum makes a kind of passes known to workers by a name, in init: passes P end in
+// sums S, and begin says what becomes of the rows of a lane.
+func RegisterSum[S, P any, K interface {
+	*P
+	Kind
+}, M mergeable[S]](kind string, begin func(context.Context, *Lane, *P) (Summing, error)) {
+	if _, exists := sumKinds[kind]; exists {
+		panic("transforms: sum " + kind + " is registered twice")
 	}
-	if err := P(&y).UnmarshalBinary(b); err != nil {
-		return nil, err
+	sumKinds[kind] = sumKind{
+		begin: func(ctx context.Context, l *Lane) (*Pass, Summing, error) {
+			p, err := Load[P](ctx, l.Worker, l.Scan.Pass)
+			if err != nil {
+				return nil, Summing{}, err
+			}
+			g, err := begin(ctx, l, p)
+			return K(p).Common(), g, err
+		},
+		merge: merge[S, M],
 	}
-	P(&x).Merge(&y)
-	return P(&x).MarshalBinary()
 }
 
-// mergeSums merges the sums of all lanes into one.
-func mergeSums(s beam.Scope, kind string, sums beam.PCollection) beam.PCollection {
-	return beam.Combine(s, &mergeSumsFn{Kind: kind}, sums)
+// SumKinds returns the names of the kinds that are registered.
+func SumKinds() (names []string) {
+	for name := range sumKinds {
+		names = append(names, name)
+	}
+	return names
+}
+
+func merge[S any, M mergeable[S]](a, b []byte) ([]byte, error) {
+	var x, y S
+	if err := M(&x).UnmarshalBinary(a); err != nil {
+		return nil, err
+	}
+	if err := M(&y).UnmarshalBinary(b); err != nil {
+		return nil, err
+	}
+	M(&x).Merge(&y)
+	return M(&x).MarshalBinary()
+}
+
+// Sum reads all rows by a pass of a kind that is registered. It returns its sum, encoded,
+// and a JSON dataset.Report for each shard.
+func Sum(s beam.Scope, sc Scan, kind string) (sum, reports beam.PCollection) {
+	if _, ok := sumKinds[kind]; !ok {
+		panic("transforms: no sum " + kind + " is registered")
+	}
+	sums, reports := sc.Apply2(s, &sumFn{Fn: Fn{Scan: sc}, Kind: kind})
+	return beam.Combine(s, &mergeSumsFn{Kind: kind}, sums), reports
+}
+
+// sumFn reads the lane's shards into one sum, which is one element.
+type sumFn struct {
+	Fn
+	Kind string
+}
+
+func (f *sumFn) ProcessElement(ctx context.Context, lane int, emit, report func([]byte)) error {
+	l := NewLane(f.Fn, lane)
+	defer l.End(ctx)
+	return fault.Of(fault.Internal, f.sum(ctx, l, emit, report))
+}
+
+func (f *sumFn) sum(ctx context.Context, l *Lane, emit, report func([]byte)) error {
+	p, g, err := sumKinds[f.Kind].begin(ctx, l)
+	if err != nil {
+		return err
+	}
+	fold := func(at folds.Place, b *rows.Block) error {
+		begun, mapped := time.Now(), l.values[MapTime].Load()
+		err := g.Fold(at, b)
+		l.Add(FoldTime, int64(time.Since(begun))-(l.values[MapTime].Load()-mapped))
+		return err
+	}
+	done := func(r dataset.Report) error {
+		data, err := json.Marshal(r)
+		if err == nil {
+			report(data)
+		}
+		return err
+	}
+	if err := l.Each(ctx, p, g.Label, fold, done); err != nil {
+		return err
+	}
+	data, err := g.Sum.MarshalBinary()
+	if err == nil {
+		emit(data)
+	}
+	return err
 }
 
 // mergeSumsFn merges encoded sums. There is one for each lane, so that decoding
@@ -77,12 +148,12 @@ func (f *mergeSumsFn) MergeAccumulators(a, b []byte) ([]byte, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return append(a[:len(a):len(a)], b...), nil
 	}
-	merge, ok := mergers[f.Kind]
+	kind, ok := sumKinds[f.Kind]
 	if !ok {
-		return nil, asFault(Internal, fmt.Errorf("transforms: unknown kind of sum %q", f.Kind))
+		return nil, fault.Of(fault.Internal, fmt.Errorf("transforms: unknown kind of sum %q", f.Kind))
 	}
-	out, err := merge(a, b)
-	return out, asFault(Internal, err)
+	out, err := kind.merge(a, b)
+	return out, fault.Of(fault.Internal, err)
 }
 
 func (f *mergeSumsFn) ExtractOutput(acc []byte) []byte { return acc }

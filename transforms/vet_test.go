@@ -1,58 +1,69 @@
-package transforms
+package transforms_test
 
 import (
 	"context"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/vet"
+
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+	"github.com/bochner-ml/bochner/transforms/gram"
+	"github.com/bochner-ml/bochner/transforms/outputs"
+	"github.com/bochner-ml/bochner/transforms/scores"
+	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
 // graphs are the pipelines that the jobs run, one for each of their passes.
-var graphs = map[string]func(s beam.Scope, sc Scan){
-	"profile": func(s beam.Scope, sc Scan) {
-		sum, reports := Profile(s, sc)
-		Write(s, "sum", sum)
-		WriteLines(s, "reports", reports)
+var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
+	"profile":       sums((*survey.Profile)(nil).Sum),
+	"survey":        sums((*survey.Survey)(nil).Sum),
+	"census":        sums((*survey.Census)(nil).Sum),
+	"tally":         sums((*survey.Tally)(nil).Sum),
+	"calibration":   sums((*scores.Calibration)(nil).Sum),
+	"trials":        sums((*scores.Trials)(nil).Sum),
+	"class scores":  sums((&scores.Score{Classifies: true}).Sum),
+	"target scores": sums((&scores.Score{}).Sum),
+	"fold, merge, store and solve": func(s beam.Scope, sc transforms.Scan) {
+		parts, reports := gram.Sums(s, sc)
+		stored := gram.StoreParts(s, sc, gram.State{}, gram.Merge(s, sc, parts))
+		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, gram.Index(s, gram.State{}, stored, reports)))
 	},
-	"census": func(s beam.Scope, sc Scan) {
-		sum, reports := Census(s, sc)
-		Write(s, "sum", sum)
-		WriteLines(s, "reports", reports)
+	"resolve": func(s beam.Scope, sc transforms.Scan) {
+		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, beam.Impulse(s)))
 	},
-	"tally": func(s beam.Scope, sc Scan) {
-		sum, reports := Tallies(s, sc)
-		Write(s, "sum", sum)
-		WriteLines(s, "reports", reports)
+	"rounds": func(s beam.Scope, sc transforms.Scan) { epochs.Rounds(s, sc, 0, 2, 0) },
+	"predict": func(s beam.Scope, sc transforms.Scan) {
+		transforms.WriteLines(s, "written", new(scores.Predict).Write(s, sc))
 	},
-	"fold, merge, store and solve": func(s beam.Scope, sc Scan) {
-		parts, reports := FoldRidge(s, sc)
-		Write(s, "fit", Solve(s, sc, State{}, Index(s, State{}, StoreParts(s, sc, State{}, Merge(s, parts)), reports)))
+	"featurize": func(s beam.Scope, sc transforms.Scan) {
+		transforms.WriteLines(s, "written", new(outputs.Featurize).Write(s, sc))
 	},
-	"resolve":   func(s beam.Scope, sc Scan) { Write(s, "fit", Solve(s, sc, State{}, beam.Impulse(s))) },
-	"predict":   func(s beam.Scope, sc Scan) { WriteLines(s, "written", Predictions(s, sc)) },
-	"featurize": func(s beam.Scope, sc Scan) { WriteLines(s, "written", Featurize(s, sc)) },
-	"calibrate": func(s beam.Scope, sc Scan) {
-		counts, reports := Calibrations(s, sc)
-		Write(s, "counts", counts)
-		WriteLines(s, "reports", reports)
-	},
-	"trials": func(s beam.Scope, sc Scan) {
-		sum, reports := Trials(s, sc)
-		Write(s, "sum", sum)
-		WriteLines(s, "reports", reports)
-	},
-	"score classes": func(s beam.Scope, sc Scan) {
-		sum, reports := Score(s, sc, true)
-		Write(s, "sum", sum)
-		WriteLines(s, "reports", reports)
-	},
-	"score targets": func(s beam.Scope, sc Scan) {
-		sum, reports := Score(s, sc, false)
-		Write(s, "sum", sum)
-		WriteLines(s, "reports", reports)
-	},
+	"drive": func(s beam.Scope, _ transforms.Scan) { transforms.Drive(s, []string{"help"}) },
+}
+
+// sums is the pipeline of a pass that ends in one sum.
+func sums(sum func(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)) func(beam.Scope, transforms.Scan) {
+	return func(s beam.Scope, sc transforms.Scan) {
+		sum, reports := sum(s, sc)
+		transforms.Write(s, "sum", sum)
+		transforms.WriteLines(s, "reports", reports)
+	}
+}
+
+func TestEveryKindOfSumIsAmongTheGraphs(t *testing.T) {
+	kinds := transforms.SumKinds()
+	if len(kinds) < 8 {
+		t.Errorf("%d kinds", len(kinds))
+	}
+	for _, kind := range kinds {
+		if _, ok := graphs[kind]; !ok {
+			t.Errorf("no graph of %q is vetted", kind)
+		}
+	}
 }
 
 // Runners in this process hide what is not registered; workers elsewhere fail.
@@ -61,8 +72,8 @@ var graphs = map[string]func(s beam.Scope, sc Scan){
 func TestEveryPipelineIsRegistered(t *testing.T) {
 	for name, build := range graphs {
 		p, s := beam.NewPipelineWithRoot()
-		build(s, Scan{Pass: "pass", Lanes: 3, Threads: 2})
-		build(s, Scan{Pass: "pass", Lanes: 3, Threads: 2, Spread: true})
+		build(s, transforms.Scan{Pass: "pass", Lanes: 3, Threads: 2})
+		build(s, transforms.Scan{Pass: "pass", Lanes: 3, Threads: 2, Spread: true})
 		e, err := vet.Evaluate(context.Background(), p)
 		if err != nil || e.RequiresRegistrations() {
 			t.Errorf("%s: registrations are missing (%v)", name, err)
@@ -83,12 +94,13 @@ func TestVetSeesWhatIsNotRegistered(t *testing.T) {
 }
 
 // DoFns travel as JSON: what is not exported is zero on the workers, as is right for
-// what StartBundle makes.
+// what Setup and StartBundle make.
 func TestDoFnsHaveNoHiddenFields(t *testing.T) {
+	made := []string{"Worker", "bundle"}
 	seen := 0
 	for name, build := range graphs {
 		p, s := beam.NewPipelineWithRoot()
-		build(s, Scan{Pass: "pass", Lanes: 1, Threads: 1})
+		build(s, transforms.Scan{Pass: "dir/pass", Lanes: 1, Threads: 1})
 		edges, _, err := p.Build()
 		if err != nil {
 			t.Fatal(err)
@@ -97,11 +109,11 @@ func TestDoFnsHaveNoHiddenFields(t *testing.T) {
 			if edge.DoFn == nil || edge.DoFn.Recv == nil {
 				continue
 			}
-			fields := reflect.TypeOf(edge.DoFn.Recv).Elem()
-			for i := range fields.NumField() {
+			for _, f := range reflect.VisibleFields(reflect.TypeOf(edge.DoFn.Recv).Elem()) {
 				seen++
-				if f := fields.Field(i); !f.IsExported() && f.Type != reflect.TypeFor[*partsBundle]() {
-					t.Errorf("%s: %v has the field %s", name, fields, f.Name)
+				travels := f.IsExported() && f.Tag.Get("json") != "-"
+				if !travels && len(f.Index) <= 2 && !slices.Contains(made, f.Name) {
+					t.Errorf("%s: %T has the field %s", name, edge.DoFn.Recv, f.Name)
 				}
 			}
 		}

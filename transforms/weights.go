@@ -36,7 +36,7 @@ func CheckWeights(ctx context.Context, uri, sum string) error {
 }
 
 func readWeights(ctx context.Context, uri, sum string) ([]byte, error) {
-	data, err := storage.ReadFile(ctx, uri, maxRound)
+	data, err := storage.ReadFile(ctx, uri, MaxState)
 	if err != nil {
 		return nil, err
 	}

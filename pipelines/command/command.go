@@ -21,7 +21,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Main runs the command with the arguments after the program's name and returns
@@ -57,7 +57,7 @@ func heeded(all ...os.Signal) []os.Signal { return slices.DeleteFunc(all, signal
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
-			code = crashed(stderr, args, transforms.Recovered(r))
+			code = crashed(stderr, args, fault.Recovered(r))
 		}
 	}()
 	root := newRoot()

@@ -1,0 +1,146 @@
+package epochs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/sgd"
+	"github.com/bochner-ml/bochner/models/svm"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// Pass is what all rounds of an iterative learner have in common.
+type Pass struct {
+	transforms.Pass
+	Learner Learner         `json:"learner"`
+	Recipe  features.Sealed `json:"recipe"`
+	Hands   []dataset.Hand  `json:"hands"`
+	// Rows that can be used, of both kinds: a round that sees another number fails.
+	Rows int64 `json:"rows"`
+	// Folds is how many parts rows are assigned to by a folds.Dealer. The first is held
+	// out; with 0 nothing is.
+	Folds   int      `json:"folds,omitempty"`
+	Augment *Augment `json:"augment,omitempty"`
+}
+
+// Augment says how the rows learned from are changed at random, anew in each round,
+// and the recipe that takes them to features then.
+type Augment struct {
+	Images image.Augment   `json:"images"`
+	Recipe features.Sealed `json:"recipe"`
+}
+
+// Learner is a learner as plain data: its kind and its options.
+type Learner struct {
+	Kind    string          `json:"kind"`
+	Options json.RawMessage `json:"options"`
+}
+
+// Partitions returns how many there are.
+func (p *Pass) Partitions() int {
+	last := p.Hands[len(p.Hands)-1]
+	return last.First + last.Count
+}
+
+// shards returns how many there are.
+func (p *Pass) shards() (n int) {
+	for _, h := range p.Hands {
+		n += len(h.Shards)
+	}
+	return n
+}
+
+// featuresName names the features of the partitions' rows: passes with equal names
+// see the same blocks.
+func (p *Pass) featuresName() string {
+	data, err := json.Marshal([]any{p.Data, p.Mode, p.Seed, p.Target, p.Recipe, p.Hands, p.Folds, p.Copies})
+	if err != nil {
+		panic("epochs: pass that cannot be named: " + err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return string(sum[:])
+}
+
+// openers make the learners by their kinds.
+var openers = map[string]func(ctx context.Context, options []byte) (rounds.Learner, error){
+	"sgd":   opener(func(_ context.Context, o sgd.Options) (rounds.Learner, error) { return sgd.New(o) }),
+	"svm":   opener(func(_ context.Context, o svm.Options) (rounds.Learner, error) { return svm.New(o) }),
+	"align": opener(openAlign),
+}
+
+// opener makes a learner of options in JSON.
+func opener[O any](open func(context.Context, O) (rounds.Learner, error)) func(context.Context, []byte) (rounds.Learner, error) {
+	return func(ctx context.Context, data []byte) (rounds.Learner, error) {
+		var o O
+		if err := json.Unmarshal(data, &o); err != nil {
+			return nil, fmt.Errorf("epochs: options of the learner: %w", err)
+		}
+		return open(ctx, o)
+	}
+}
+
+// Open makes the learner.
+func (l Learner) Open(ctx context.Context) (rounds.Learner, error) {
+	open, ok := openers[l.Kind]
+	if !ok {
+		return nil, fmt.Errorf("epochs: unknown learner %q", l.Kind)
+	}
+	return open(ctx, l.Options)
+}
+
+// The files of the rounds stand in a directory of the pass's own.
+
+func roundFile(pass, kind string, round int) string {
+	return storage.Join(strings.TrimSuffix(pass, ".json"), fmt.Sprintf("%s-%06d", kind, round))
+}
+
+// StateFile names the state that a round of the pass begins with, a file of state.
+func StateFile(pass string, round int) string { return roundFile(pass, "state", round) }
+
+// ReportFile names the JSON of what the round has found out about that state, a
+// rounds.Report.
+func ReportFile(pass string, round int) string { return roundFile(pass, "report", round) + ".json" }
+
+// OwnFile names what a partition's worker has kept in a round for the next one, as
+// storage.WriteState writes it.
+func OwnFile(pass string, round, partition int) string {
+	return fmt.Sprintf("%s-%05d", roundFile(pass, "own", round), partition)
+}
+
+// FoundFile names what a partition's worker has found in a round.
+func FoundFile(pass string, round, partition int) string {
+	return fmt.Sprintf("%s-%05d", roundFile(pass, "found", round), partition)
+}
+
+// memory is what the DoFns of a job share in a process between its rounds.
+type memory struct {
+	cached keeper
+	rounds transforms.Cache[rounds.Round] // begun last, by number and pass
+}
+
+func newMemory() *memory {
+	return &memory{rounds: transforms.Cache[rounds.Round]{Size: 2}}
+}
+
+// open returns a round of a pass, opened once in a job and process.
+func (m *memory) open(ctx context.Context, p *Pass, uri string, round int) (rounds.Round, error) {
+	return m.rounds.Get(fmt.Sprintf("%d %s", round, uri), func() (rounds.Round, error) {
+		learner, err := p.Learner.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		state, err := storage.ReadState(ctx, StateFile(uri, round), transforms.MaxState)
+		if err != nil {
+			return nil, err
+		}
+		return learner.Open(state)
+	})
+}

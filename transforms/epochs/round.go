@@ -1,0 +1,233 @@
+// Package epochs holds the passes of iterative learners, which go over the rows again and
+// again.
+package epochs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*roundFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*updateFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*nextFn)(nil)))
+}
+
+// Rounds runs n rounds of a learner, the first of them with the state in the
+// file StateFile(sc.Pass, first). Of each it leaves its report, and the state that
+// the next one begins with. A process keeps up to so many bytes of features between
+// rounds.
+//
+//	lanes → each lane's partitions → what they found, as files → one worker makes the next state → lanes → …
+func Rounds(s beam.Scope, sc transforms.Scan, first, n int, keep int64) {
+	s = s.Scope("epochs.Rounds")
+	lanes := sc.Chains(s)
+	for i := range n {
+		var walked []beam.PCollection
+		for _, lane := range lanes {
+			walked = append(walked, beam.ParDo(s, &roundFn{Fn: transforms.Fn{Scan: sc}, Round: first + i, Keep: keep}, lane))
+		}
+		grouped := beam.GroupByKey(s, beam.ParDo(s, transforms.ToOne, beam.Flatten(s, walked...)))
+		done := beam.ParDo(s, &updateFn{Fn: transforms.Fn{Scan: sc}, Round: first + i}, grouped)
+		if i == n-1 {
+			return
+		}
+		for k := range lanes {
+			// Grouping keeps a runner from running all lanes as one stage.
+			lanes[k] = sc.Begin(s, beam.ParDo(s, &nextFn{Lane: k}, beam.GroupByKey(s, beam.ParDo(s, transforms.ToOne, done))))
+		}
+	}
+}
+
+// nextFn begins a lane of the next round.
+type nextFn struct{ Lane int }
+
+func (f *nextFn) ProcessElement(int, func(*[]byte) bool) int { return f.Lane }
+
+type roundFn struct {
+	transforms.Fn
+	Round int
+	Keep  int64
+}
+
+func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
+	l := transforms.NewLane(f.Fn, lane)
+	defer l.End(ctx)
+	all, err := f.run(ctx, l)
+	if err != nil {
+		return fault.Of(fault.Internal, err)
+	}
+	line, err := json.Marshal(all)
+	if err != nil {
+		return fault.Of(fault.Internal, err)
+	}
+	emit(line)
+	return nil
+}
+
+// run goes over the rows of the lane.
+func (f *roundFn) run(ctx context.Context, l *transforms.Lane) (walked, error) {
+	p, err := transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass)
+	if err != nil {
+		return walked{}, err
+	}
+	shared := transforms.Shared(f.Worker, newMemory)
+	round, err := shared.open(ctx, p, f.Scan.Pass, f.Round)
+	if err != nil {
+		return walked{}, err
+	}
+	m, err := f.Worker.Map(p.Recipe)
+	if err != nil {
+		return walked{}, err
+	}
+	var augmented features.Map
+	if a := p.Augment; a != nil {
+		if augmented, err = f.Worker.Map(a.Recipe); err != nil {
+			return walked{}, err
+		}
+	}
+	w := &walk{
+		pass: p, lane: l, augmented: augmented, round: round, epoch: f.Round, m: m, cached: &shared.cached, name: p.featuresName(), keep: f.Keep,
+		slots: newSlots(max(1, f.Scan.Threads)),
+		own: func(partition int) ([]byte, error) {
+			if f.Round == 0 {
+				return nil, nil
+			}
+			own, err := storage.ReadState(ctx, OwnFile(f.Scan.Pass, f.Round-1, partition), transforms.MaxState)
+			if len(own) == 0 {
+				return nil, err // it kept nothing
+			}
+			return own, err
+		},
+		store: func(partition int, found, own []byte) error {
+			if err := storage.WriteState(ctx, OwnFile(f.Scan.Pass, f.Round, partition), own); err != nil {
+				return err
+			}
+			return storage.WriteState(ctx, FoundFile(f.Scan.Pass, f.Round, partition), found)
+		},
+	}
+	hands := p.Hands
+	var mine []dataset.Hand
+	for _, i := range dataset.Balance(len(hands), f.Scan.Lanes, func(i int) int64 { return p.handBytes(hands[i]) })[l.Number] {
+		mine = append(mine, hands[i])
+	}
+	return w.hands(ctx, mine)
+}
+
+func (p *Pass) handBytes(h dataset.Hand) (n int64) {
+	for _, s := range h.Shards {
+		n += p.Data.Bytes(s)
+	}
+	return n
+}
+
+type updateFn struct {
+	transforms.Fn
+	Round int
+}
+
+func (f *updateFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) ([]byte, error) {
+	m := f.Worker.NewMeter()
+	report, err := f.update(ctx, m, transforms.Gather(lines))
+	m.Commit(ctx)
+	return report, fault.Of(fault.Internal, err)
+}
+
+// update puts together what the partitions have found, and writes the next state. It
+// returns the report on the state that the round began with.
+func (f *updateFn) update(ctx context.Context, meter *transforms.Meter, lines [][]byte) ([]byte, error) {
+	defer meter.Clock(transforms.MergeTime)()
+	p, err := transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass)
+	if err != nil {
+		return nil, err
+	}
+	round, err := transforms.Shared(f.Worker, newMemory).open(ctx, p, f.Scan.Pass, f.Round)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.check(p, round.Reads(), lines); err != nil {
+		return nil, err
+	}
+	partition := 0
+	state, report, err := round.Update(func() ([]byte, error) {
+		if partition == p.Partitions() {
+			return nil, io.EOF
+		}
+		partition++
+		return storage.ReadState(ctx, FoundFile(f.Scan.Pass, f.Round, partition-1), transforms.MaxState)
+	})
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(report)
+	if err != nil {
+		return nil, err
+	}
+	// The report first: where there is a next state, the round is whole.
+	if err := storage.WriteState(ctx, ReportFile(f.Scan.Pass, f.Round), data); err != nil {
+		return nil, err
+	}
+	if err := storage.WriteState(ctx, StateFile(f.Scan.Pass, f.Round+1), state); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// check returns an error unless every partition has come to its end and all rows
+// were seen.
+func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
+	var all walked
+	for _, line := range lines {
+		var w walked
+		if err := json.Unmarshal(line, &w); err != nil {
+			return fault.Of(fault.Internal, fmt.Errorf("epochs: round %d: %w", f.Round, err))
+		}
+		all.Reports = append(all.Reports, w.Reports...)
+		all.Parts = append(all.Parts, w.Parts...)
+	}
+	_, torn := dataset.Tile(all.Reports) // and sorted, with lines as the files count them
+	if err := fault.OfReports(all.Reports); err != nil {
+		return fault.Of(fault.Internal, err)
+	}
+	for _, r := range all.Reports {
+		if r.Stopped && !slices.Contains(torn, r.Shard.File) {
+			return fault.Of(fault.Data, fmt.Errorf("%s: %s", r.SetAside[0].Place(), r.SetAside[0].Reason))
+		}
+	}
+	// Shards that nobody read, because their features are kept, leave gaps.
+	if len(torn) > 0 && (len(all.Reports) == p.shards() || slices.ContainsFunc(all.Reports, func(r dataset.Report) bool { return r.Stopped })) {
+		return p.torn(torn[0])
+	}
+	seen := map[int]bool{}
+	var n int64
+	for _, part := range all.Parts {
+		if !seen[part.Partition] {
+			n += part.Rows
+		}
+		seen[part.Partition] = true
+	}
+	if len(seen) != p.Partitions() {
+		return fault.Of(fault.Internal, fmt.Errorf("epochs: round %d: %d of %d partitions arrived", f.Round, len(seen), p.Partitions()))
+	}
+	if reads && n != p.Rows {
+		return fault.Of(fault.Data, fmt.Errorf("epochs: round %d has read %d rows, the first pass %d; have the files changed? start again once nobody writes to them", f.Round, n, p.Rows))
+	}
+	return nil
+}
+
+// torn is the error of a round that cannot read a file as it is cut.
+func (p *Pass) torn(file int) error {
+	return fault.Of(fault.Data, fmt.Errorf("%s: a line break inside quotes is where the file is cut to be dealt; compress the file, and it is read whole", p.Data.Files[file].Name))
+}

@@ -1,0 +1,369 @@
+package epochs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+// witness is a learner whose state is a hash of all that its workers saw, in order.
+// Its worker fails, or panics, at the block of that number, if it is not 0.
+type witness struct{ Fail, Panic int }
+
+func init() {
+	openers["witness"] = func(_ context.Context, options []byte) (rounds.Learner, error) {
+		var w witness
+		err := json.Unmarshal(options, &w)
+		return w, err
+	}
+}
+
+func (w witness) Start(*models.Linear) ([]byte, error) { return []byte("start"), nil }
+
+func (w witness) Open(state []byte) (rounds.Round, error) { return &witnessRound{w, state}, nil }
+
+type witnessRound struct {
+	witness
+	state []byte
+}
+
+func (r *witnessRound) Reads() bool { return true }
+func (r *witnessRound) Done() bool  { return false }
+
+func (r *witnessRound) Worker(partition int, own []byte) (rounds.Worker, error) {
+	h := sha256.New()
+	h.Write(r.state)
+	h.Write(own)
+	binary.Write(h, binary.LittleEndian, int64(partition))
+	return &witnessWorker{round: r, hash: h, next: [2]int{}}, nil
+}
+
+type witnessWorker struct {
+	round *witnessRound
+	hash  io.Writer
+	next  [2]int
+	rows  uint64
+}
+
+func (w *witnessWorker) Fold(b rounds.Block) error {
+	side := side(b.Held)
+	if b.Index != w.next[side] {
+		return fmt.Errorf("block %d, want %d", b.Index, w.next[side])
+	}
+	w.next[side]++
+	if b.N > 0 && w.round.Fail > 0 && b.Index == w.round.Fail {
+		return errors.New("a worker that fails")
+	}
+	if b.N > 0 && w.round.Panic > 0 && b.Index == w.round.Panic {
+		panic("a worker that panics")
+	}
+	for _, v := range append(append([]float32(nil), b.Phi[:b.N*b.D]...), b.Y[:b.N]...) {
+		binary.Write(w.hash, binary.LittleEndian, math.Float32bits(v))
+	}
+	w.rows += uint64(b.N)
+	return nil
+}
+
+func (w *witnessWorker) End() (found, own []byte, err error) {
+	sum := w.hash.(interface{ Sum([]byte) []byte }).Sum(nil)
+	return binary.LittleEndian.AppendUint64(sum, w.rows), sum[:4], nil
+}
+
+func (r *witnessRound) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
+	h := sha256.New()
+	var report rounds.Report
+	for {
+		found, err := next()
+		if err == io.EOF {
+			return h.Sum(nil), report, nil
+		}
+		if err != nil {
+			return nil, report, err
+		}
+		h.Write(found)
+		report.Rows += int64(binary.LittleEndian.Uint64(found[sha256.Size:]))
+	}
+}
+
+// learnPass is a pass over the CSV files of a directory, dealt to partitions, with
+// its first state.
+func learnPass(t *testing.T, dir string, partitions int, rowsThere int64, learner string) string {
+	t.Helper()
+	return dealtPass(t, dir, 1<<25, partitions, rowsThere, learner)
+}
+
+// dealtPass is learnPass of files that are cut to that many bytes.
+func dealtPass(t *testing.T, dir string, shardBytes int64, partitions int, rowsThere int64, learner string) string {
+	t.Helper()
+	ctx := context.Background()
+	d, err := dataset.Open(ctx, dataset.Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipe, err := features.Seal(linear.Identity{In: 2, Bound: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Pass{
+		Pass: transforms.Pass{
+			Data: *d, Mode: dataset.Stop, Seed: 3, Target: &transforms.Target{Classes: &rows.Vocabulary{Classes: []string{"0", "1", "two\nlines"}}},
+		},
+		Learner: Learner{Kind: "witness", Options: json.RawMessage(learner)}, Recipe: recipe,
+		Hands: d.Deal(d.Shards(shardBytes), partitions), Rows: rowsThere, Folds: 4,
+	}
+	uri, err := transforms.Store(ctx, t.TempDir(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := storage.WriteState(ctx, StateFile(uri, 0), []byte("start")); err != nil {
+		t.Fatal(err)
+	}
+	return uri
+}
+
+// csvTable writes n rows into CSV files of a new directory.
+func csvTable(t *testing.T, n, files int) string {
+	dir := t.TempDir()
+	for f := range files {
+		var text strings.Builder
+		text.WriteString("a,b,y\n")
+		for i := f * n / files; i < (f+1)*n/files; i++ {
+			fmt.Fprintf(&text, "%d,%d.5,%d\n", i, i%7, i%2)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.csv", f)), []byte(text.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// lastState returns the state after n rounds, in jobs of so many. Three lanes and
+// more are spread.
+func lastState(t *testing.T, pass, runner string, n, job int, lanes, threads int, keep int64) string {
+	t.Helper()
+	for first := 0; first < n; first += job {
+		p, s := beam.NewPipelineWithRoot()
+		Rounds(s, transforms.Scan{Pass: pass, Lanes: lanes, Threads: threads, Spread: lanes > 2}, first, min(job, n-first), keep)
+		if _, err := prismtest.Runners[runner](context.Background(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state, err := storage.ReadState(context.Background(), StateFile(pass, n), transforms.MaxState)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(state)
+}
+
+func TestRoundsFollowFromFilesAndPartitionsAlone(t *testing.T) {
+	for _, files := range []int{1, 3, 20} {
+		dir := csvTable(t, 9000, files)
+		for _, partitions := range []int{1, 8} {
+			want := lastState(t, learnPass(t, dir, partitions, 9000, "{}"), "direct", 3, 1, 1, 1, 0)
+			for _, test := range []struct {
+				runner              string
+				job, lanes, threads int
+				keep                int64
+			}{
+				{"direct", 1, 1, 3, 0},
+				{"direct", 3, 1, 2, 1 << 30}, // all features are kept
+				{"direct", 1, 1, 2, 30_000},  // some are
+				{"direct", 2, 5, 2, 0},
+				{"prism", 3, 4, 1, 0},
+				{"prism", 1, 2, 2, 1 << 30},
+			} {
+				if got := lastState(t, learnPass(t, dir, partitions, 9000, "{}"), test.runner, 3, test.job, test.lanes, test.threads, test.keep); got != want {
+					t.Errorf("%d files, %d partitions: another state with %+v", files, partitions, test)
+				}
+			}
+		}
+		if a, b := lastState(t, learnPass(t, dir, 2, 9000, "{}"), "direct", 1, 1, 1, 1, 0), lastState(t, learnPass(t, dir, 3, 9000, "{}"), "direct", 1, 1, 1, 1, 0); a == b {
+			t.Error("2 and 3 partitions give the same state: the test sees nothing")
+		}
+	}
+}
+
+func TestARoundThatMissesRowsFails(t *testing.T) {
+	pass := learnPass(t, csvTable(t, 100, 3), 4, 101, "{}")
+	p, s := beam.NewPipelineWithRoot()
+	Rounds(s, transforms.Scan{Pass: pass, Lanes: 2, Threads: 2}, 0, 1, 0)
+	_, err := beam.Run(context.Background(), "direct", p)
+	if err := fault.Find(err); err == nil || !strings.Contains(err.Error(), "has read 100 rows, the first pass 101") {
+		t.Errorf("error %v", err)
+	}
+	if there, err := storage.Exists(context.Background(), StateFile(pass, 1)); there || err != nil {
+		t.Errorf("a state is there all the same, or %v", err)
+	}
+}
+
+func TestARoundRefusesACutInsideQuotes(t *testing.T) {
+	const row = "1,2,\"two\nlines\"\n"
+	for header, behind := range map[string]string{"a,b,y\n": "s\"\n1,2", "a to move it,bbb,y\n": "o\nlines"} {
+		dir, text := t.TempDir(), header+strings.Repeat(row, 200)
+		cut := int64(len(text)+1) / 2
+		if !strings.HasPrefix(text[cut:], behind) {
+			t.Fatalf("the cut is before %q", text[cut:cut+8])
+		}
+		torn := behind[0] == 'o' // the next line break is inside the quotes
+		if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, partitions := range []int{1, 2} {
+			pass := dealtPass(t, dir, cut, partitions, 200, "{}")
+			p, s := beam.NewPipelineWithRoot()
+			Rounds(s, transforms.Scan{Pass: pass, Lanes: 1, Threads: 2}, 0, 1, 0)
+			_, err := beam.Run(context.Background(), "direct", p)
+			if err = fault.Find(err); (err != nil) != torn || torn && !strings.Contains(err.Error(), "a.csv: a line break inside quotes") {
+				t.Errorf("cut at %d, %d partitions: error %v", cut, partitions, err)
+			}
+		}
+	}
+}
+
+func TestTheErrorOfALearnerEndsTheRound(t *testing.T) {
+	for _, learner := range []string{`{"Fail": 3}`, `{"Panic": 3}`} {
+		for _, keep := range []int64{0, 1 << 30} {
+			for _, threads := range []int{1, 2} {
+				pass := learnPass(t, csvTable(t, 30_000, 2), 2, 30_000, learner)
+				p, s := beam.NewPipelineWithRoot()
+				Rounds(s, transforms.Scan{Pass: pass, Lanes: 1, Threads: threads}, 0, 1, keep)
+				_, err := beam.Run(context.Background(), "direct", p)
+				if err := fault.Find(err); err == nil || !strings.Contains(err.Error(), "a worker that ") {
+					t.Errorf("error %v", err)
+				}
+				if cached := cachedOf(pass); len(cached.parts) != 0 || cached.used != 0 {
+					t.Errorf("%d bytes of features of %d partitions are cached for nobody", cached.used, len(cached.parts))
+				}
+			}
+		}
+	}
+}
+
+func TestAPartitionWithoutRowsIsKeptLikeAnyOther(t *testing.T) {
+	pass := learnPass(t, csvTable(t, 3, 1), 8, 3, "{}")
+	lastState(t, pass, "direct", 1, 1, 1, 1, 1<<30)
+	cached := cachedOf(pass)
+	for part := range 8 {
+		if !whole(cached.part(cached.name, part)) {
+			t.Errorf("partition %d is read again in every round", part)
+		}
+	}
+}
+
+// cachedOf are the features that this process has cached for the job of a pass.
+func cachedOf(pass string) *keeper {
+	return &transforms.Shared(transforms.NewWorker(filepath.Dir(pass)), newMemory).cached
+}
+
+// Two jobs of one process have caches of their own, though the rows and features are the
+// same, and closing one leaves the other as it is.
+func TestJobsCacheFeaturesApart(t *testing.T) {
+	dir := csvTable(t, 300, 1)
+	one, other := learnPass(t, dir, 2, 300, "{}"), learnPass(t, dir, 2, 300, "{}")
+	worker := transforms.NewWorker(filepath.Dir(one))
+	for _, pass := range []string{one, other} {
+		lastState(t, pass, "direct", 2, 1, 1, 1, 1<<30)
+	}
+	a, b := cachedOf(one), cachedOf(other)
+	if a == b || a.used == 0 || a.used != b.used {
+		t.Errorf("%d and %d bytes are cached", a.used, b.used)
+	}
+	if n := worker.Rows(); n != 600 {
+		t.Errorf("one of the jobs has gone through %d rows twice and counts %d", 300, n)
+	}
+	if worker.Close(); cachedOf(one).used != 0 || cachedOf(other) != b {
+		t.Error("closing a worker forgets too little or too much")
+	}
+}
+
+func TestARoundThatRunsTwiceWritesTheSameBytes(t *testing.T) {
+	pass := learnPass(t, csvTable(t, 3000, 4), 3, 3000, "{}")
+	round := func(lanes int) map[string]string {
+		t.Helper()
+		transforms.NewWorker(filepath.Dir(pass)).Close() // and what is cached
+		p, s := beam.NewPipelineWithRoot()
+		Rounds(s, transforms.Scan{Pass: pass, Lanes: lanes, Threads: 2}, 0, 1, 0)
+		if _, err := beam.Run(context.Background(), "direct", p); err != nil {
+			t.Fatal(err)
+		}
+		dir := strings.TrimSuffix(pass, ".json")
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]string{}
+		for _, e := range entries {
+			data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[e.Name()] = string(data)
+		}
+		return files
+	}
+	first, again := round(1), round(3)
+	if len(first) != 1+2*3+1+1 { // two states, what three partitions kept and found, the report
+		t.Fatalf("%d files", len(first))
+	}
+	for name, data := range first {
+		if again[name] != data {
+			t.Errorf("%s: other bytes the second time", name)
+		}
+	}
+}
+
+// Copies are counted by shard, and not before one that begins inside quotes: the error
+// is that of the cut.
+func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
+	ctx := context.Background()
+	const row = "1,2,\"two\nlines\"\n"
+	dir, text := t.TempDir(), "a to move it,bbb,y\n"+strings.Repeat(row, 200)
+	if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p, err := transforms.Load[Pass](ctx, transforms.NewWorker(t.TempDir()), dealtPass(t, dir, int64(len(text)+1)/2, 1, 200, "{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := *p
+	with.Copies = &folds.Copies{
+		Rows: folds.Set{folds.Hash(with.Seed, []float32{1, 2})}, Contents: folds.Set{1},
+		Shards: []folds.ShardFrom{{Before: []byte{0}}},
+	}
+	uri, err := transforms.Store(ctx, t.TempDir(), &with, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := storage.WriteState(ctx, StateFile(uri, 0), []byte("start")); err != nil {
+		t.Fatal(err)
+	}
+	graph, s := beam.NewPipelineWithRoot()
+	Rounds(s, transforms.Scan{Pass: uri, Lanes: 1, Threads: 2}, 0, 1, 0)
+	_, err = beam.Run(ctx, "direct", graph)
+	if err = fault.Find(err); err == nil || !strings.Contains(err.Error(), "a.csv: a line break inside quotes") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,96 @@
+package epochs
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/svm"
+)
+
+func init() { openers["svm.verify"] = opener(openVerify) }
+
+// A verification is a single round: its state holds the weights to be verified and
+// the learner's last state, what partitions keep are their dual variables, and the
+// state it ends with is the JSON of an svm.Certificate.
+type verification struct{ *svm.Learner }
+
+func openVerify(_ context.Context, o svm.Options) (rounds.Learner, error) {
+	l, err := svm.New(o)
+	return verification{l}, err
+}
+
+// VerifyState returns the state of a verification: the learner's last state and the
+// weights file of a model.
+func VerifyState(state, weights []byte) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(state)))
+	return append(append(b, state...), weights...)
+}
+
+func (v verification) Open(data []byte) (rounds.Round, error) {
+	if len(data) < 8 || binary.LittleEndian.Uint64(data) > uint64(len(data)-8) {
+		return nil, errors.New("epochs: verification: damaged state")
+	}
+	n := binary.LittleEndian.Uint64(data)
+	m, err := models.ReadWeights(data[8+n:], v.Outputs, v.Dim)
+	if err != nil {
+		return nil, err
+	}
+	r := &verifyRound{learner: v.Learner, state: data[8 : 8+n], model: m}
+	_, err = r.begin() // so that damage shows at once
+	return r, err
+}
+
+type verifyRound struct {
+	learner *svm.Learner
+	state   []byte
+	model   *models.Linear
+}
+
+func (r *verifyRound) begin() (*svm.Verifier, error) { return r.learner.Verify(r.state, r.model) }
+func (r *verifyRound) Reads() bool                   { return true }
+func (r *verifyRound) Done() bool                    { return true }
+
+func (r *verifyRound) Worker(_ int, own []byte) (rounds.Worker, error) {
+	v, err := r.begin()
+	if err != nil {
+		return nil, err
+	}
+	return verifyWorker{v}, v.Partition(own)
+}
+
+type verifyWorker struct{ *svm.Verifier }
+
+func (w verifyWorker) End() (found, own []byte, err error) {
+	found, err = w.MarshalBinary()
+	return found, nil, err
+}
+
+func (r *verifyRound) Update(next func() ([]byte, error)) (state []byte, report rounds.Report, err error) {
+	all, err := r.begin()
+	if err != nil {
+		return nil, report, err
+	}
+	err = rounds.EachFound(next, func(_ int, found []byte) error {
+		part, err := r.begin()
+		if err == nil {
+			err = part.UnmarshalBinary(found)
+		}
+		if err == nil {
+			err = all.Merge(part)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, report, err
+	}
+	c, err := all.Certificate()
+	if err != nil {
+		return nil, report, err
+	}
+	state, err = json.Marshal(c)
+	return state, rounds.Report{Rows: c.Rows, Objective: c.Primal, Dual: &c.Dual}, err
+}

@@ -1,0 +1,133 @@
+package fault
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// Kind tells whose the fault of a failed pipeline is.
+type Kind string
+
+// The kinds of Fault.
+const (
+	Data     Kind = "data"     // the data cannot be used
+	Place    Kind = "place"    // what a worker makes cannot be written to its place
+	Damaged  Kind = "damaged"  // a file of the work directory is not what was written; its part can be done again
+	Storage  Kind = "storage"  // the storage failed; trying again may help
+	BadModel Kind = "model"    // a model directory is damaged
+	Crash    Kind = "crash"    // a panic
+	Internal Kind = "internal" // anything else
+)
+
+// Fault is an error of a worker in a form that survives the way through a
+// runner, which passes errors on as text between texts of its own.
+type Fault struct {
+	Kind    Kind   `json:"kind"`
+	Message string `json:"message"`
+}
+
+func (f *Fault) Error() string { return f.Message }
+
+// faultMark begins a Fault in the text of an error. Behind it stands its JSON in
+// base64, which runners may quote, indent or wrap in texts as they like, up to a
+// blank; then the message, for people who read a runner's log.
+const faultMark = "bochner-fault:"
+
+// OfReports returns what kept the rows of the first of the shards that could not be
+// read from being read, as a *Fault; nil if all could.
+func OfReports(reports []dataset.Report) error {
+	for _, r := range reports {
+		if r.Fault == "" {
+			continue
+		}
+		if r.Storage {
+			return &Fault{Storage, r.Fault}
+		}
+		return &Fault{Data, r.Fault}
+	}
+	return nil
+}
+
+// Recovered returns the fault of a goroutine that recovered from a panic. The first line
+// of its message says what happened, the others where.
+func Recovered(r any) *Fault { return &Fault{Crash, fmt.Sprintf("%v\n%s", r, debug.Stack())} }
+
+// Guard makes a panic an error: that of a goroutine of ours would end the process
+// and every other job in it.
+func Guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = Recovered(r)
+		}
+	}()
+	return f()
+}
+
+// Of wraps the error of a worker so that Find finds it again. The kind is
+// that of errors that do not tell their own.
+func Of(kind Kind, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, marked := Find(errors.New(err.Error())).(*Fault); marked {
+		return err
+	}
+	var f *Fault
+	if errors.As(err, &f) {
+		kind = f.Kind
+	}
+	var e *storage.Error
+	if errors.As(err, &e) && kind != BadModel {
+		switch {
+		case errors.Is(err, storage.ErrDamaged):
+			kind = Damaged
+		case !e.Refused():
+			kind = Storage
+		case e.Writing():
+			kind = Place
+		default:
+			kind = Data
+		}
+	}
+	data, jsonErr := json.Marshal(Fault{Kind: kind, Message: err.Error()})
+	if jsonErr != nil {
+		return err // two strings: it cannot fail
+	}
+	return fmt.Errorf("%s%s %w", faultMark, base64.RawURLEncoding.EncodeToString(data), err)
+}
+
+// panicOf finds the panic that Beam recovered from in the text of a runner's error.
+func panicOf(text string) (what string, is bool) {
+	_, what, is = strings.Cut(text, "panic: ")
+	return what, is && strings.Contains(what, "runtime/debug.Stack")
+}
+
+// Find returns the fault that a worker reported, from the error of the
+// runner; or the error itself where it holds none.
+func Find(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	_, rest, found := strings.Cut(err.Error(), faultMark)
+	if !found {
+		if what, is := panicOf(err.Error()); is {
+			return &Fault{Crash, what}
+		}
+		return err
+	}
+	text, _, _ := strings.Cut(rest, " ")
+	data, decodeErr := base64.RawURLEncoding.DecodeString(text)
+	f := new(Fault)
+	if decodeErr != nil || json.Unmarshal(data, f) != nil {
+		return err
+	}
+	return f
+}

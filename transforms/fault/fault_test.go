@@ -1,0 +1,132 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/internal/prismtest"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// hardTexts are messages that quoting, cutting and wrapping could harm.
+var hardTexts = []string{
+	"plain",
+	`label "a\"b" is not one of the 3 classes`,
+	"two\nlines\tand a tab",
+	"σ = 7 ≥ 0, \x00 and \u2028",
+	`{"kind":"data"} } "`,
+	"bochner-fault: {",
+	`C:\dir\n`,
+	strings.Repeat("long ", 3000) + "end",
+}
+
+func TestFaultsSurviveWhatRunnersDoToText(t *testing.T) {
+	for _, text := range hardTexts {
+		for _, kind := range []Kind{Data, Storage, BadModel, Internal} {
+			err := Of(kind, errors.New(text))
+			if again := Of(Internal, err); again.Error() != err.Error() {
+				t.Errorf("a fault was wrapped in another: %v", again)
+			}
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("%q: a person cannot read it in %v", text, err)
+			}
+			for name, wrapped := range map[string]error{
+				"as it is":       err,
+				"wrapped":        fmt.Errorf("rpc error: desc = bundle failed:\n\t%w\ncaused by: x", err),
+				"quoted":         fmt.Errorf("failed: %q", err.Error()),
+				"quoted twice":   fmt.Errorf("failed: %s", strconv.Quote(strconv.Quote(err.Error()))),
+				"indented":       errors.New("job failed:\n" + strings.ReplaceAll(err.Error(), "\n", "\n\t\t") + "\ngoroutine 7"),
+				"two, the first": errors.New(err.Error() + "\n" + Of(Internal, errors.New("other")).Error()),
+			} {
+				var f *Fault
+				if got := Find(wrapped); !errors.As(got, &f) || f.Kind != kind || f.Message != text {
+					t.Errorf("%q, %s: got %v", text, name, got)
+				}
+			}
+		}
+	}
+}
+
+// A Fault that a worker has found in what another one reported is marked as any
+// other error is, and what is marked is not marked again.
+func TestAFaultThatIsReportedTwiceSurvives(t *testing.T) {
+	reported := OfReports([]dataset.Report{{}, {Fault: "data.csv: has changed", Storage: true}})
+	marked := Of(Internal, reported)
+	got, ok := Find(errors.New("DoFn failed:\n\t" + marked.Error())).(*Fault)
+	if !ok || *got != (Fault{Storage, "data.csv: has changed"}) {
+		t.Errorf("%v of %v", got, marked)
+	}
+	if again := Of(Internal, fmt.Errorf("lane 1: %w", marked)); strings.Count(again.Error(), faultMark) != 1 {
+		t.Errorf("marked twice: %v", again)
+	}
+}
+
+func TestErrorsWithoutAFaultStayAsTheyAre(t *testing.T) {
+	for _, err := range []error{
+		nil, errors.New("boom"), errors.New("bochner-fault:"), errors.New("bochner-fault:!!! x"), errors.New("bochner-fault:AAAA x"),
+		fmt.Errorf("%w: bochner-fault:", context.Canceled),
+	} {
+		if got := Find(err); got != err {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+}
+
+func TestFaultsOfTheStorageSayWhetherTryingAgainHelps(t *testing.T) {
+	for cause, want := range map[error]Kind{syscall.EIO: Storage, syscall.ENOSPC: Place, syscall.EACCES: Place, storage.ErrDamaged: Damaged} {
+		err := fmt.Errorf("writing: %w", &storage.Error{Op: "create", Name: "x", Err: cause})
+		var f *Fault
+		if got := Find(Of(Internal, err)); !errors.As(got, &f) || f.Kind != want {
+			t.Errorf("%v: got %v of kind %v, want %v", cause, got, f.Kind, want)
+		}
+		if got := Find(Of(BadModel, err)); !errors.As(got, &f) || f.Kind != BadModel {
+			t.Errorf("%v of a model: %v", cause, got)
+		}
+	}
+}
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*failFn)(nil)))
+}
+
+// failFn fails with a fault, or panics.
+type failFn struct {
+	Text  string
+	Panic bool
+}
+
+func (f *failFn) ProcessElement([]byte) (int, error) {
+	if f.Panic {
+		panic(f.Text)
+	}
+	return 0, Of(Data, errors.New(f.Text))
+}
+
+func TestFaultsComeThroughTheRunners(t *testing.T) {
+	for name, execute := range prismtest.Runners {
+		for _, text := range hardTexts {
+			p, s := beam.NewPipelineWithRoot()
+			beam.ParDo(s, &failFn{Text: text}, beam.Impulse(s))
+			_, err := execute(context.Background(), p)
+			var f *Fault
+			if got := Find(err); !errors.As(got, &f) || f.Kind != Data || f.Message != text {
+				t.Errorf("%s: %q: got %v", name, text, got)
+			}
+		}
+		p, s := beam.NewPipelineWithRoot()
+		beam.ParDo(s, &failFn{Text: "as a panic", Panic: true}, beam.Impulse(s))
+		if _, err := execute(context.Background(), p); err == nil || !strings.Contains(err.Error(), "as a panic") {
+			t.Errorf("%s: a panic gives %v", name, err)
+		}
+	}
+}

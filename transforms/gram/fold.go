@@ -1,0 +1,216 @@
+package gram
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*foldFn)(nil)))
+}
+
+// Pass is a pass that adds up what a solve needs.
+type Pass struct {
+	transforms.Pass
+	Fold Fold `json:"fold"`
+}
+
+// Fold is the state of a Pass.
+type Fold struct {
+	Recipe  features.Sealed `json:"recipe"`
+	Outputs int             `json:"outputs"`
+	Folds   int             `json:"folds"`             // at least 1
+	Lambda  []float64       `json:"lambda,omitempty"`  // the path to solve for
+	Smaller []float64       `json:"smaller,omitempty"` // as ridge.Options.Smaller
+	// Held has the rows of all folds but the first be solved for too.
+	Held bool `json:"held,omitempty"`
+	// Cut is the number of parts that rows are cut into, if it is more than Folds:
+	// the last fold then has all that are left. Folds are not validated then, unless
+	// First is set.
+	Cut int `json:"cut,omitempty"`
+	// First has the first fold alone judge: what the recipe was found from has rows of
+	// all others.
+	First bool `json:"first,omitempty"`
+	// Components, if there are any, are solved for instead: rows need no labels.
+	Components int `json:"components,omitempty"`
+	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
+	Steps int `json:"steps"`
+}
+
+// Sums reads all rows of a Pass once, takes them to their features, and returns the
+// parts of the ridge sums of all folds (KV<int, Part>, the key is that of
+// PartKey), and a JSON Report for each shard.
+func Sums(s beam.Scope, sc transforms.Scan) (parts, reports beam.PCollection) {
+	s = s.Scope("gram.Sums")
+	return sc.Apply2(s, &foldFn{transforms.Fn{Scan: sc}})
+}
+
+// PartKey numbers the parts of all folds.
+func PartKey(shape ridge.Shape, fold, part int) int { return fold*ridge.NumParts(shape) + part }
+
+type foldFn struct{ transforms.Fn }
+
+func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Part), report func([]byte)) error {
+	l := transforms.NewLane(f.Fn, lane)
+	defer l.End(ctx)
+	return fault.Of(fault.Internal, f.sum(ctx, l, emit, report))
+}
+
+func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, emit func(int, Part), report func([]byte)) error {
+	p, err := transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass)
+	if err != nil {
+		return err
+	}
+	m, err := f.Worker.Gridded(p.Fold.Recipe)
+	if err != nil {
+		return err
+	}
+	parts := make([]*folder, p.Fold.Folds)
+	for i := range parts {
+		parts[i] = newFolder(l, p, m)
+	}
+	dealer := p.Dealer()
+	var hashes []uint64
+	var reports []Report
+	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at folds.Place, b *rows.Block) error {
+		if len(parts) == 1 {
+			parts[0].addRows(b, 0, b.N)
+			return nil
+		}
+		if hashes, err = dealer.Hashes(hashes[:0], at, b); err != nil {
+			return err
+		}
+		for i, h := range hashes {
+			parts[p.Fold.of(h)].addRows(b, i, i+1)
+		}
+		return nil
+	}, func(r dataset.Report) error {
+		reports = append(reports, Report{Report: r})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, fold := range parts {
+		fold.flush()
+		if len(reports) > 0 {
+			reports[0].Saturated += fold.saturated
+		}
+		shape := fold.sum.Shape()
+		for k := range ridge.NumParts(shape) {
+			emit(PartKey(shape, i, k), Part{Values: fold.sum.Part(k)})
+		}
+		parts[i] = nil
+	}
+	for _, r := range reports {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		report(line)
+	}
+	return nil
+}
+
+// of returns the fold of a row by the hash that its folds.Dealer gives it.
+func (f *Fold) of(hash uint64) int {
+	return min(int(hash%uint64(max(f.Cut, f.Folds))), f.Folds-1)
+}
+
+// Report is the dataset.Report of a shard, with the features that the grid of
+// the sums does not reach to. Rows of several shards meet in a block, so the
+// first report of a lane counts for all of them.
+type Report struct {
+	dataset.Report
+	Saturated int64 `json:"saturated,omitempty"`
+}
+
+// folder gathers the rows of one fold until a block is full, and adds its
+// features to the fold's sum.
+type folder struct {
+	lane *transforms.Lane
+	pass *Pass
+	m    features.Gridded
+
+	sum   *ridge.Sum
+	rows  rows.Block
+	class []int32
+	bytes *features.Grid
+
+	saturated int64
+}
+
+func newFolder(l *transforms.Lane, p *Pass, m features.Gridded) *folder {
+	_, out := m.Dims()
+	return &folder{
+		lane: l, pass: p, m: m,
+		sum:   ridge.NewSum(p.Shape(out)),
+		bytes: features.NewGrid(out, p.Fold.Steps),
+	}
+}
+
+// Shape returns the shape of the ridge sums of a pass over D features.
+func (p *Pass) Shape(dim int) ridge.Shape {
+	return ridge.Shape{Dim: dim, Outputs: p.Fold.Outputs, Regression: p.Target != nil && p.Target.Grid != nil}
+}
+
+// addRows adds the rows from first up to end of a block.
+func (f *folder) addRows(b *rows.Block, first, end int) {
+	if f.rows.D != b.D {
+		f.flush()
+		f.rows.Reset(b.D)
+		f.rows.Reserve()
+	}
+	limit := rows.Rows(b.D)
+	for first < end {
+		n := min(end-first, limit-f.rows.N)
+		f.rows.X = append(f.rows.X, b.X[first*b.D:(first+n)*b.D]...)
+		if f.pass.Fold.Components == 0 {
+			f.rows.Y = append(f.rows.Y, b.Y[first:first+n]...)
+		}
+		f.rows.N += n
+		first += n
+		if f.rows.N == limit {
+			f.flush()
+		}
+	}
+}
+
+func (f *folder) flush() {
+	n := f.rows.N
+	if n == 0 {
+		return
+	}
+	stop := f.lane.Clock(transforms.MapTime)
+	saturated := f.m.Quantize(f.bytes, f.rows.X, n, f.lane.Scan.Threads)
+	stop()
+	f.saturated += saturated
+	f.lane.Add(transforms.FeaturesSaturated, saturated)
+	defer f.lane.Clock(transforms.FoldTime)()
+	f.class = slices.Grow(f.class[:0], n)[:n]
+	if t := f.pass.Target; t != nil && t.Grid != nil {
+		for i, y := range f.rows.Y {
+			f.class[i] = t.Grid.Quantize(y)
+		}
+		f.sum.AddTargets(f.bytes, f.class, f.lane.Scan.Threads)
+	} else {
+		clear(f.class) // rows without labels are all of one class
+		for i, y := range f.rows.Y {
+			f.class[i] = int32(y)
+		}
+		f.sum.AddClasses(f.bytes, f.class, f.lane.Scan.Threads)
+	}
+	f.rows.Reset(f.rows.D)
+}

@@ -1,0 +1,251 @@
+package gram
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+// table returns lines of 3 numbers and a label, some of them alike.
+func table(n int, regression bool) []string {
+	rng := rand.New(rand.NewPCG(5, 5))
+	lines := make([]string, n)
+	for i := range lines {
+		y := fmt.Sprint(rng.IntN(3))
+		if regression {
+			y = fmt.Sprintf("%.3f", rng.Float64()*4-2)
+		}
+		lines[i] = fmt.Sprintf("%.4f,%.4f,%.4f,%s", rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64(), y)
+		if i%10 == 9 {
+			lines[i] = lines[i-1]
+		}
+	}
+	return lines
+}
+
+// passOf opens lines, cut to files of some sizes, as a ridge pass.
+func passOf(t *testing.T, lines []string, files int, regression bool) *Pass {
+	t.Helper()
+	dir := t.TempDir()
+	for f := range files {
+		part := lines[f*len(lines)/files : (f+1)*len(lines)/files]
+		name := filepath.Join(dir, fmt.Sprintf("%03d.csv", f))
+		if err := os.WriteFile(name, []byte(strings.Join(part, "\n")+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := dataset.Open(context.Background(), dataset.Options{Data: []string{dir + "/*"}, Label: "-1", Header: "no"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := features.Seal(fourier.Gaussian{In: 3, Out: 64, Width: 2, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Pass{
+		Pass: transforms.Pass{Data: *d, Mode: dataset.Stop, Seed: 11, Target: &transforms.Target{Classes: rows.NewVocabulary([]string{"0", "1", "2"})}},
+		Fold: Fold{Recipe: sealed, Outputs: 3, Folds: 4, Steps: 127, Lambda: []float64{1e-3, 1e-2}},
+	}
+	if regression {
+		p.Target, p.Fold.Outputs = &transforms.Target{Grid: &ridge.TargetGrid{Low: -2, High: 2}}, 1
+	}
+	return p
+}
+
+// fold runs the pass and returns the index of the merged parts, which has their
+// checksums, and the State.
+func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.Scan) ([]byte, State) {
+	t.Helper()
+	ctx, dir := context.Background(), t.TempDir()
+	p.Shards = p.Data.Shards(shardBytes)
+	uri, err := transforms.Store(ctx, dir, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	st := State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"), Trials: at("trials")}
+	sc.Pass = uri
+	pipeline, s := beam.NewPipelineWithRoot()
+	parts, reports := Sums(s, sc)
+	transforms.Write(s, st.Fit, Solve(s, sc, st, Index(s, st, StoreParts(s, sc, st, Merge(s, sc, parts)), reports)))
+	if _, err := prismtest.Runners[runner](ctx, pipeline); err != nil {
+		t.Fatal(fault.Find(err))
+	}
+	index, err := storage.ReadState(ctx, st.Sum, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return index, st
+}
+
+// The sums are the same, bit for bit, however the data are cut and whoever adds
+// them up; and so are the weights.
+func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
+	for _, regression := range []bool{false, true} {
+		lines := table(3000, regression)
+		want, st := fold(t, passOf(t, lines, 1, regression), 1<<30, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+		fit, weights := readFile(t, st.Fit), readFile(t, st.Weights)
+		shuffled := append([]string(nil), lines...)
+		rand.New(rand.NewPCG(1, 1)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		for _, c := range []struct {
+			name   string
+			lines  []string
+			files  int
+			bytes  int64
+			runner string
+			scan   transforms.Scan
+		}{
+			{"threads", lines, 1, 1 << 30, "direct", transforms.Scan{Lanes: 1, Threads: 3}},
+			{"shards", lines, 1, 10_000, "direct", transforms.Scan{Lanes: 1, Threads: 1}},
+			{"many files", lines, 17, 1 << 30, "direct", transforms.Scan{Lanes: 1, Threads: 1}},
+			{"lanes", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 5, Threads: 1}},
+			{"prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 3, Threads: 2}},
+			{"spread", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 4, Threads: 1, Spread: true}},
+			{"spread on prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 4, Threads: 1, Spread: true}},
+			{"order", shuffled, 2, 5_000, "prism", transforms.Scan{Lanes: 2, Threads: 1}},
+		} {
+			got, st := fold(t, passOf(t, c.lines, c.files, regression), c.bytes, c.runner, c.scan)
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s: other sums", c.name)
+			}
+			if !bytes.Equal(readFile(t, st.Fit), fit) || !bytes.Equal(readFile(t, st.Weights), weights) {
+				t.Errorf("%s: other weights", c.name)
+			}
+		}
+		other, _ := fold(t, passOf(t, lines[1:], 1, regression), 1<<30, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+		if bytes.Equal(other, want) {
+			t.Error("a row less gives the same sums: the comparison sees nothing")
+		}
+	}
+}
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Which fold a row is in follows from its numbers and the seed alone.
+func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
+	const n = 2000
+	lines := table(n, false)
+	p := passOf(t, lines, 4, false)
+	index, st := fold(t, p, 7000, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+	shape := p.Shape(64)
+	parts, err := readIndex(index, 4*ridge.NumParts(shape))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float64, 4)
+	for _, line := range lines {
+		var x [3]float32
+		fmt.Sscanf(strings.ReplaceAll(line, ",", " "), "%f %f %f", &x[0], &x[1], &x[2])
+		want[folds.Hash(11, x[:])%4]++
+	}
+	for f := range want {
+		head, err := loadPart(context.Background(), st.Dir, parts[PartKey(shape, f, 0)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if head.Values[0] != want[f] {
+			t.Errorf("fold %d has %g rows, want %g", f, head.Values[0], want[f])
+		}
+		if sd := 19.4; want[f] < n/4-6*sd || want[f] > n/4+6*sd { // √(n·¼·¾), with a row in five doubled
+			t.Errorf("fold %d has %g of %d rows", f, want[f], n)
+		}
+	}
+}
+
+func TestResolveMakesTheSameModelFromTheSums(t *testing.T) {
+	ctx := context.Background()
+	p := passOf(t, table(1000, false), 1, false)
+	_, st := fold(t, p, 1<<30, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+	uri, err := transforms.Store(ctx, st.Dir, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights, fit := readFile(t, st.Weights), readFile(t, st.Fit)
+	again := st
+	again.Fit, again.Weights = st.Fit+"2", st.Weights+"2"
+	pipeline, s := beam.NewPipelineWithRoot()
+	transforms.Write(s, again.Fit, Solve(s, transforms.Scan{Pass: uri, Lanes: 1, Threads: 1}, again, beam.Impulse(s)))
+	if _, err := prismtest.Runners["direct"](ctx, pipeline); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(readFile(t, again.Fit), fit) || !bytes.Equal(readFile(t, again.Weights), weights) {
+		t.Error("another model")
+	}
+	var report FitReport
+	if fit, err = storage.ReadState(ctx, st.Fit, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(fit, &report); err != nil || report.Rows != 1000 || len(report.Table) != 2 {
+		t.Errorf("%s: %v", fit, err)
+	}
+}
+
+func TestDamagedPartsAndIndexesAreFound(t *testing.T) {
+	ctx := context.Background()
+	p := passOf(t, table(200, false), 1, false)
+	index, st := fold(t, p, 1<<30, "direct", transforms.Scan{Lanes: 1, Threads: 1})
+	n := 4 * ridge.NumParts(p.Shape(64))
+	parts, err := readIndex(index, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(index, []byte("\n"))
+	for name, damaged := range map[string][]byte{
+		"a part missing": bytes.Join(lines[1:], nil),
+		"a part twice":   bytes.Join(append(lines[1:len(lines):len(lines)], append([]byte("\n"), lines[1]...)), nil),
+		"no JSON":        append([]byte("{\n"), index...),
+		"empty":          nil,
+	} {
+		if _, err := readIndex(damaged, n); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	name := filepath.Join(st.Dir, parts[0].File)
+	data := readFile(t, name)
+	data[len(data)-1] ^= 1
+	if err := os.WriteFile(name, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := loadPart(ctx, st.Dir, parts[0]); err == nil || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("a damaged part: %v", err)
+	}
+}
+
+// Rows of the last fold are those that a finer cut has in all folds behind the others.
+func TestACutFinerThanTheFoldsLeavesTheRestToTheLast(t *testing.T) {
+	plain, cut := &Fold{Folds: 5}, &Fold{Folds: 2, Cut: 5}
+	for h := range uint64(1000) {
+		if got := plain.of(h); got != int(h%5) {
+			t.Fatalf("hash %d is in fold %d of 5", h, got)
+		}
+		if got := cut.of(h); got != min(1, int(h%5)) {
+			t.Fatalf("hash %d is in fold %d of 2", h, got)
+		}
+	}
+}

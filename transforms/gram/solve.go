@@ -1,0 +1,235 @@
+package gram
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"runtime"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+func init() { beam.RegisterDoFn(reflect.TypeOf((*solveFn)(nil))) }
+
+// Solve makes the model on one worker, from the parts of the index: it writes the files
+// of the State, and returns the content of State.Fit. It begins with the element of
+// ready, which is that of Index, or an Impulse where an earlier pipeline has written it.
+func Solve(s beam.Scope, sc transforms.Scan, st State, ready beam.PCollection) beam.PCollection {
+	s = s.Scope("gram.Solve")
+	return beam.ParDo(s, &solveFn{Fn: transforms.Fn{Scan: sc}, State: st}, ready)
+}
+
+type solveFn struct {
+	transforms.Fn
+	State State
+}
+
+func (f *solveFn) ProcessElement(ctx context.Context, _ []byte) ([]byte, error) {
+	m := f.Worker.NewMeter()
+	report, err := f.solve(ctx, m)
+	m.Commit(ctx)
+	return report, fault.Of(fault.Internal, err)
+}
+
+// FitReport is the content of State.Fit.
+type FitReport struct {
+	Lambda float64     `json:"lambda"`
+	Rows   int64       `json:"rows"`
+	Table  []ridge.Row `json:"table,omitempty"`
+
+	Components []models.Component `json:"components,omitempty"` // of an embedding
+	// WeightsSHA256 is that of State.Weights.
+	WeightsSHA256 string `json:"weights_sha256"`
+	// Floor is the λ that the rounding of features to their grid acts like.
+	Floor      float64 `json:"floor"`
+	HeldSHA256 string  `json:"held_sha256,omitempty"` // of State.Held
+	// TrialsSHA256 is that of State.Trials, which has the fits of all rows of Table that
+	// did not fail; "" if there is none.
+	TrialsSHA256 string `json:"trials_sha256,omitempty"`
+	// FirstRows is the number of rows of the first fold, without which they were fitted.
+	FirstRows int64 `json:"first_rows,omitempty"`
+}
+
+func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, error) {
+	defer meter.Clock(transforms.SolveTime)()
+	st, threads := f.State, f.Scan.SolveThreads
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0) // all that this worker has: nothing else is left to do
+	}
+	index, err := storage.ReadState(ctx, st.Sum, transforms.MaxState)
+	if err != nil {
+		return nil, err
+	}
+	p, err := transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass)
+	if err != nil {
+		return nil, err
+	}
+	m, err := f.Worker.Gridded(p.Fold.Recipe)
+	if err != nil {
+		return nil, err
+	}
+	_, dim := m.Dims()
+	shape := p.Shape(dim)
+	parts, err := readIndex(index, p.Fold.Folds*ridge.NumParts(shape))
+	if err != nil {
+		return nil, err
+	}
+	sum := ridge.NewSum(shape)
+	load := func(fold int) (*ridge.Sum, error) {
+		var loads errgroup.Group
+		loads.SetLimit(threads)
+		for k := range ridge.NumParts(shape) {
+			loads.Go(func() error {
+				return fault.Guard(func() error { return loadInto(ctx, sum.Part(k), st.Dir, parts[PartKey(shape, fold, k)]) })
+			})
+		}
+		return sum, loads.Wait()
+	}
+	step, ranges := gridOf(m, p.Fold.Steps)
+	var linear, held, trials *models.Linear
+	var report FitReport
+	if p.Fold.Components > 0 {
+		linear, report, err = solveComponents(p, step, ranges, threads, load)
+	} else {
+		if p.Fold.Held && p.Target.Classes != nil {
+			head, err := loadPart(ctx, st.Dir, parts[PartKey(shape, 0, 0)])
+			if err != nil {
+				return nil, err
+			}
+			if err := checkHeld(head, shape, p.Target.Classes.Classes); err != nil {
+				return nil, fault.Of(fault.Data, err)
+			}
+		}
+		linear, held, trials, report, err = solveRidge(p, shape, step, ranges, threads, load)
+	}
+	if err != nil {
+		return nil, fault.Of(fault.Data, err)
+	}
+	report.Floor = p.floor(m.Step()*blas.MostByte/float64(p.Fold.Steps), dim)
+	if report.WeightsSHA256, err = transforms.StoreWeights(ctx, st.Weights, linear); err != nil {
+		return nil, err
+	}
+	if held != nil {
+		if report.HeldSHA256, err = transforms.StoreWeights(ctx, st.Held, held); err != nil {
+			return nil, err
+		}
+	}
+	if trials != nil {
+		if report.TrialsSHA256, err = transforms.StoreWeights(ctx, st.Trials, trials); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(report)
+}
+
+// gridOf returns what a step of the features' grid is worth: of all, or, with ranges,
+// of one whose range is from −1 to 1.
+func gridOf(m features.Gridded, most int) (step float64, ranges ridge.Ranges) {
+	if r, ok := m.(features.Ranged); ok {
+		ranges.Centre, ranges.Half = r.Ranges()
+		return 1 / float64(most), ranges
+	}
+	return m.Step() * blas.MostByte / float64(most), ranges
+}
+
+// checkHeld returns an error if the first fold cannot show what scores of a class
+// are worth, which is better known before the solve, which takes long. The head is
+// that of the fold's sum.
+func checkHeld(head Part, shape ridge.Shape, names []string) error {
+	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs}) // of the head alone
+	if err := sum.SetPart(0, head.Values); err != nil {
+		return err
+	}
+	return calibrate.Check(sum.ClassCounts(), names)
+}
+
+// floor is the λ that the rounding of features to a grid of that step acts like. Copies
+// of a row are rounded alike: of m frequent rows features rounded are those of a kernel
+// that has D·Step²/12 more on its diagonal, in directions that have an m-th of the rows
+// each, by which weights tell rows apart that the features of a prediction may not.
+func (p *Pass) floor(step float64, dim int) float64 {
+	return ridge.Floor(step) * max(1, float64(dim)*p.Copies.MeanShare())
+}
+
+// FloorFactor times the floor is the least λ that the rounding of features leaves as
+// it is.
+const FloorFactor = 10
+
+// solveRidge returns what was fitted to all rows and, if asked for, to those of all
+// folds but the first; and the latter for each λ of a path, if that is not too large.
+func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held, trials *models.Linear, _ FitReport, _ error) {
+	opts := ridge.Options{
+		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, Held: p.Fold.Held,
+		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
+		Step: step, Ranges: ranges, Grid: p.Target.Grid, Threads: threads, Load: load,
+	}
+	if p.Copies != nil {
+		// No further than to where the errors of copies are those of predictions.
+		least := FloorFactor * p.floor(step, shape.Dim)
+		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
+	}
+	if p.Target.Classes != nil {
+		opts.Classes = p.Target.Classes.Classes
+	}
+	opts.Trials = opts.Folds > 1 && !opts.Given && ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
+	fit, err := ridge.Solve(opts)
+	if err != nil {
+		return nil, nil, nil, FitReport{}, err
+	}
+	weights := func(f *ridge.Fit) *models.Linear {
+		return &models.Linear{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
+	}
+	if fit.Held != nil {
+		held = weights(fit.Held)
+	}
+	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table}
+	for _, f := range fit.Trials {
+		if f != nil {
+			report.FirstRows = fit.Rows - f.Rows
+		}
+	}
+	return weights(fit), held, joined(fit.Trials, shape), report, nil
+}
+
+// joined returns the fits that are not nil as one model of the outputs of all; nil if
+// there are none.
+func joined(fits []*ridge.Fit, shape ridge.Shape) *models.Linear {
+	var w, b [][]float32
+	for _, f := range fits {
+		if f != nil {
+			w, b = append(w, f.Weights), append(b, f.Intercept)
+		}
+	}
+	if len(w) == 0 {
+		return nil
+	}
+	return &models.Linear{W: slices.Concat(w...), B: slices.Concat(b...), K: len(w) * shape.Outputs, D: shape.Dim}
+}
+
+func solveComponents(p *Pass, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (*models.Linear, FitReport, error) {
+	sum, err := load(0)
+	if err != nil {
+		return nil, FitReport{}, err
+	}
+	fit, err := pca.Fit(sum, pca.Options{Components: p.Fold.Components, Step: step, Ranges: ranges, Seed: p.Seed, Threads: threads})
+	if err != nil {
+		return nil, FitReport{}, err
+	}
+	report := FitReport{Rows: sum.Rows()}
+	for i, v := range fit.Variance {
+		report.Components = append(report.Components, models.Component{Variance: v, Share: fit.Ratio[i]})
+	}
+	return fit.Linear, report, nil
+}

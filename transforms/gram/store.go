@@ -1,0 +1,208 @@
+package gram
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"reflect"
+	"sort"
+	"sync"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*storePartFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*indexFn)(nil)))
+}
+
+// State names the files of the work directory between a ridge pass and its model.
+type State struct {
+	Dir     string // where the merged parts are
+	Reports string // reports of the pass, as WriteLines writes them
+	// Sum is the index of the merged parts: the sum is whole, and the reports are
+	// there, when it is.
+	Sum string
+	Fit string // what was found: λ, the table of the path
+	// Weights is a safetensors file of what was fitted.
+	Weights string
+	// Held is one of what was fitted without the first fold, if Fold.Held asks for it.
+	Held string
+	// Trials is one of what was fitted without the first fold for each λ that was tried,
+	// one after the other.
+	Trials string
+}
+
+// StoreParts writes every merged part as a file of the work directory and
+// returns a line of JSON for each.
+func StoreParts(s beam.Scope, sc transforms.Scan, st State, parts beam.PCollection) beam.PCollection {
+	s = s.Scope("gram.StoreParts")
+	return beam.ParDo(s, &storePartFn{Fn: transforms.Fn{Scan: sc}, Dir: st.Dir}, parts)
+}
+
+// stored is a part in a file.
+type stored struct {
+	Key    int    `json:"key"`
+	File   string `json:"file"`
+	SHA256 string `json:"sha256"`
+}
+
+type storePartFn struct {
+	transforms.Fn
+	Dir    string
+	bundle *partsBundle
+}
+
+// partsBundle is the parts of a bundle that are on their way to their files.
+type partsBundle struct {
+	*errgroup.Group
+	meter *transforms.Meter
+	ctx   context.Context // ends with the first error
+	mu    sync.Mutex
+	lines [][]byte
+}
+
+func (f *storePartFn) StartBundle(ctx context.Context, _ func([]byte)) {
+	f.bundle = &partsBundle{meter: f.Worker.NewMeter()}
+	f.bundle.Group, f.bundle.ctx = errgroup.WithContext(ctx)
+	f.bundle.SetLimit(max(1, f.Scan.Threads))
+}
+
+func (f *storePartFn) ProcessElement(_ context.Context, key int, p Part, _ func([]byte)) {
+	b := f.bundle
+	b.Go(func() error {
+		return fault.Guard(func() error {
+			line, err := f.store(b.ctx, key, p)
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.lines = append(b.lines, line)
+			return err
+		})
+	})
+}
+
+func (f *storePartFn) FinishBundle(ctx context.Context, emit func([]byte)) error {
+	err := f.bundle.Wait()
+	f.bundle.meter.Commit(ctx)
+	if err != nil {
+		return fault.Of(fault.Internal, err)
+	}
+	for _, line := range f.bundle.lines {
+		emit(line)
+	}
+	return nil
+}
+
+// store writes a part and returns its line.
+func (f *storePartFn) store(ctx context.Context, key int, p Part) ([]byte, error) {
+	defer f.bundle.meter.Clock(transforms.StoreTime)()
+	data := encodePart(p)
+	sum := sha256.Sum256(data)
+	st := stored{Key: key, SHA256: hex.EncodeToString(sum[:])}
+	st.File = fmt.Sprintf("part-%06d-%.16s", key, st.SHA256)
+	_, err := storage.CreateState(ctx, storage.Join(f.Dir, st.File), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(st)
+}
+
+// Index writes the index of the parts that StoreParts wrote, and the reports of the
+// pass, so that all that the pass has found is kept before the solve begins, which takes
+// long: a run that is stopped then can go on from there. It returns one element when
+// that is done.
+func Index(s beam.Scope, st State, stored, reports beam.PCollection) beam.PCollection {
+	s = s.Scope("gram.Index")
+	grouped := beam.CoGroupByKey(s, beam.ParDo(s, transforms.ToOne, stored), beam.ParDo(s, transforms.ToOne, reports))
+	return beam.ParDo(s, &indexFn{State: st}, grouped)
+}
+
+type indexFn struct{ State State }
+
+func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func(*[]byte) bool) ([]byte, error) {
+	if err := transforms.StoreLines(ctx, f.State.Reports, transforms.Gather(reports)); err != nil {
+		return nil, fault.Of(fault.Internal, err)
+	}
+	index := bytes.Join(transforms.Gather(lines), []byte("\n"))
+	return nil, fault.Of(fault.Internal, storage.WriteState(ctx, f.State.Sum, index))
+}
+
+// readIndex returns the stored parts in the order of their keys, of which there
+// must be n, one for each key.
+func readIndex(index []byte, n int) ([]stored, error) {
+	var parts []stored
+	for line := range bytes.Lines(index) {
+		var st stored
+		if err := json.Unmarshal(line, &st); err != nil {
+			return nil, fmt.Errorf("gram: index of the sum: %w", err)
+		}
+		parts = append(parts, st)
+	}
+	sort.Slice(parts, func(i, j int) bool { return parts[i].Key < parts[j].Key })
+	if len(parts) != n {
+		return nil, fmt.Errorf("gram: %d parts of the sum arrived, want %d", len(parts), n)
+	}
+	for i, st := range parts {
+		if st.Key != i {
+			return nil, fmt.Errorf("gram: part %d of the sum is missing", i)
+		}
+	}
+	return parts, nil
+}
+
+func loadPart(ctx context.Context, dir string, st stored) (Part, error) {
+	data, err := readPart(ctx, dir, st)
+	if err != nil {
+		return Part{}, err
+	}
+	return decodePart(data)
+}
+
+// loadInto reads a part into dst, without memory of its own for the numbers: there
+// are as many as all that a fold holds.
+func loadInto(ctx context.Context, dst []float64, dir string, st stored) error {
+	data, err := readPart(ctx, dir, st)
+	if err != nil {
+		return err
+	}
+	n, err := partLen(data)
+	if err != nil {
+		return err
+	}
+	if n != len(dst) {
+		return fmt.Errorf("gram: %s has %d numbers, want %d; run again without --resume", st.File, n, len(dst))
+	}
+	decodeValues(dst, data)
+	return nil
+}
+
+// readPart returns the content of a part's file.
+func readPart(ctx context.Context, dir string, st stored) ([]byte, error) {
+	uri := storage.Join(dir, st.File)
+	data, err := storage.ReadFile(ctx, uri, 1<<28)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = storage.Damaged(uri) // the index that names it has outlasted it
+	}
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	if hex.EncodeToString(sum[:]) != st.SHA256 {
+		return nil, storage.Damaged(uri)
+	}
+	return data, nil
+}

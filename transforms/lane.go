@@ -1,0 +1,148 @@
+package transforms
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"runtime/debug"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+)
+
+// Lane is the work of a pass on one lane, in one worker.
+type Lane struct {
+	Fn
+	*Meter
+	Number int
+	// KeepLines has the blocks tell the line of each row.
+	KeepLines bool
+
+	begun time.Time
+}
+
+// NewLane begins the work of a DoFn on a lane.
+func NewLane(f Fn, number int) *Lane {
+	return &Lane{Fn: f, Meter: f.Worker.NewMeter(), Number: number, begun: time.Now()}
+}
+
+// End brings the runner's counters up to date, and writes a line to its log.
+func (l *Lane) End(ctx context.Context) {
+	l.Commit(ctx)
+	l.log(ctx, "lane ended", "rows", l.values[RowsRead].Load(), "set_aside", l.values[RowsSetAside].Load(), "cached", l.values[RowsCached].Load(),
+		"seconds", time.Since(l.begun).Seconds())
+}
+
+func (l *Lane) log(ctx context.Context, message string, fields ...any) {
+	Log(ctx, message, append([]any{"pass", path.Base(l.Scan.Pass), "lane", l.Number}, fields...)...)
+}
+
+// Shards returns the shards of the lane: the largest first, each to the lane that has
+// least to read. Which lane reads a shard changes no result.
+func (l *Lane) Shards(p *Pass) []dataset.Shard {
+	var mine []dataset.Shard
+	for _, i := range dataset.Balance(len(p.Shards), l.Scan.Lanes, func(i int) int64 { return p.Data.Bytes(p.Shards[i]) })[l.Number] {
+		mine = append(mine, p.Shards[i])
+	}
+	return mine
+}
+
+// Fold takes in a block of rows, which is its own until it returns, and where in which
+// file the rows' shard begins. It is all that a pass asks of where its rows come from:
+// shards are one source of blocks.
+type Fold func(folds.Place, *rows.Block) error
+
+// Each reads the lane's shards and calls fold with every block of their rows, in
+// order. While fold works the next block is read. Labels become numbers through label,
+// which a goroutine of its own calls; a nil label leaves them unread. When a shard is
+// through, done gets its report. The error is that of fold or done: what is wrong with
+// the data is in the reports.
+func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold Fold, done func(dataset.Report) error) error {
+	for shard, source := range p.Data.Ahead(ctx, l.Shards(p)) {
+		report, err := l.Read(ctx, p, shard, source, label, fold)
+		if err != nil {
+			return err
+		}
+		if err := done(report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Read reads one shard, from the source that dataset.Ahead gives with it, as Each does.
+func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *dataset.Source, label dataset.Label, fold Fold) (report dataset.Report, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	const ahead = 2 // blocks: one being read, one being folded
+	free, full := make(chan *rows.Block, ahead), make(chan *rows.Block, ahead)
+	for range ahead {
+		free <- new(rows.Block)
+	}
+	result := make(chan dataset.Report, 1)
+	panicked := make(chan string, 1)
+	go func() {
+		defer close(full)
+		defer func() {
+			// A panic of this goroutine would end the process and every other job in it.
+			if r := recover(); r != nil {
+				panicked <- fmt.Sprintf("%v\n%s", r, debug.Stack())
+			}
+		}()
+		r := p.Data.ReadFrom(ctx, source, shard, label, p.Mode)
+		defer r.Close()
+		if l.KeepLines {
+			r.KeepLines()
+		}
+		for {
+			var b *rows.Block
+			select {
+			case b = <-free:
+			case <-ctx.Done():
+				return
+			}
+			stop := l.Clock(ReadTime)
+			more := r.Next(b)
+			stop()
+			if !more {
+				break
+			}
+			full <- b
+		}
+		result <- r.Report()
+	}()
+	var used, bad int64 // in blocks
+	for b := range full {
+		if err == nil {
+			if err = fold(folds.Place{File: shard.File, Start: shard.Start}, b); err != nil {
+				cancel()
+			}
+			used, bad = used+int64(b.N-len(b.Bad)), bad+int64(len(b.Bad))
+			l.Add(RowsRead, int64(b.N))
+			l.Add(RowsUsed, int64(b.N-len(b.Bad)))
+			l.Add(RowsSetAside, int64(len(b.Bad)))
+			l.Commit(ctx)
+		}
+		free <- b
+	}
+	if err != nil {
+		return report, err
+	}
+	select {
+	case msg := <-panicked:
+		panic(msg)
+	case report = <-result:
+	default:
+		return report, ctx.Err()
+	}
+	// Rows that were set aside may have come in no block.
+	l.Add(RowsRead, report.Rows+report.Bad-used-bad)
+	l.Add(RowsUsed, report.Rows-used)
+	l.Add(RowsSetAside, report.Bad-bad)
+	l.Add(BytesRead, p.Data.Bytes(shard))
+	l.Commit(ctx)
+	l.log(ctx, "shard read", "shard", fmt.Sprintf("%s at %d", p.Data.Files[shard.File].Name, shard.Start), "rows", report.Rows, "set_aside", report.Bad)
+	return report, nil
+}

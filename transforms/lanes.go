@@ -1,0 +1,83 @@
+package transforms
+
+import (
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*laneFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*spreadFn)(nil)))
+}
+
+// Scan tells a pass's DoFns what to read. It is a field of each of them.
+type Scan struct {
+	Pass    string // URI of the pass file
+	Lanes   int    // how many lanes share the shards
+	Threads int    // of the algebra on one block
+
+	SolveThreads int // of the one worker that solves; 0 is all of its cores
+
+	// Spread makes lanes the elements of one chain, which the runner spreads over its
+	// workers, in place of a chain for each. A runner that has every worker take
+	// part in every chain, as Flink does, gives the beginnings of all chains to the
+	// same one otherwise.
+	Spread bool
+}
+
+// Chains begins the chains of the graph: one for each lane, with its number as its
+// only element, or one with all numbers.
+func (sc Scan) Chains(s beam.Scope) []beam.PCollection {
+	n := sc.Lanes
+	if sc.Spread {
+		n = 1
+	}
+	out := make([]beam.PCollection, n)
+	for k := range out {
+		out[k] = sc.Begin(s, beam.ParDo(s, &laneFn{Lane: k}, beam.Impulse(s)))
+	}
+	return out
+}
+
+// Begin begins a chain behind the number of its lane. Where lanes are spread there is one
+// chain, and the numbers of all lanes are spread over the workers.
+func (sc Scan) Begin(s beam.Scope, lane beam.PCollection) beam.PCollection {
+	if !sc.Spread {
+		return lane
+	}
+	return beam.Reshuffle(s, beam.ParDo(s, &spreadFn{Lanes: sc.Lanes}, lane))
+}
+
+// Apply has the DoFn work on every lane, and returns its output.
+func (sc Scan) Apply(s beam.Scope, fn any) beam.PCollection {
+	var out []beam.PCollection
+	for _, lane := range sc.Chains(s) {
+		out = append(out, beam.ParDo(s, fn, lane))
+	}
+	return beam.Flatten(s, out...)
+}
+
+// Apply2 is Apply for a DoFn of two outputs.
+func (sc Scan) Apply2(s beam.Scope, fn any) (first, second beam.PCollection) {
+	var firsts, seconds []beam.PCollection
+	for _, lane := range sc.Chains(s) {
+		a, b := beam.ParDo2(s, fn, lane)
+		firsts, seconds = append(firsts, a), append(seconds, b)
+	}
+	return beam.Flatten(s, firsts...), beam.Flatten(s, seconds...)
+}
+
+// laneFn begins a chain with the number of its lane.
+type laneFn struct{ Lane int }
+
+func (f *laneFn) ProcessElement([]byte) int { return f.Lane }
+
+// spreadFn makes the numbers of all lanes.
+type spreadFn struct{ Lanes int }
+
+func (f *spreadFn) ProcessElement(_ int, emit func(int)) {
+	for k := range f.Lanes {
+		emit(k)
+	}
+}

@@ -1,0 +1,26 @@
+package transforms
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+)
+
+// fieldsOnly leaves out what the log of a runner has for every line.
+var fieldsOnly = &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
+		return slog.Attr{}
+	}
+	return a
+}}
+
+// Log writes a line to the runner's log, which is text alone: fields, given as for slog,
+// come after the message as key=value. Runners in this process show it where the job is
+// verbose.
+func Log(ctx context.Context, message string, fields ...any) {
+	var text strings.Builder
+	slog.New(slog.NewTextHandler(&text, fieldsOnly)).InfoContext(ctx, "", fields...)
+	beamlog.Output(ctx, beamlog.SevInfo, 1, message+": "+strings.TrimSuffix(text.String(), "\n"))
+}

@@ -1,0 +1,67 @@
+package transforms
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+// maps are those drawn last: a pass has one, or two where rows are changed at random.
+type maps struct{ Cache[features.Map] }
+
+// Map returns the map of a sealed recipe, drawn once in a job and process.
+func (w *Worker) Map(s features.Sealed) (features.Map, error) {
+	name, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	drawn := Shared(w, func() *maps { return &maps{Cache[features.Map]{Size: 2}} })
+	return drawn.Get(string(name), func() (features.Map, error) {
+		r, err := s.Open()
+		if err != nil {
+			return nil, err
+		}
+		return r.New()
+	})
+}
+
+// Gridded returns the map of a sealed recipe whose features have a bound.
+func (w *Worker) Gridded(s features.Sealed) (features.Gridded, error) {
+	m, err := w.Map(s)
+	if err != nil {
+		return nil, err
+	}
+	g, ok := m.(features.Gridded)
+	if !ok {
+		return nil, fmt.Errorf("transforms: features of %s have no bound and cannot be put on a grid", s.Kind)
+	}
+	return g, nil
+}
+
+// Apply stores the features of n rows of x in phi, which it grows as needed. The lane's
+// threads share the rows; each row's features are the same.
+func (l *Lane) Apply(m features.Map, phi, x []float32, n int) []float32 {
+	defer l.Clock(MapTime)()
+	in, out := m.Dims()
+	phi = GrowFeatures(phi, n*out)
+	threads := max(1, min(l.Scan.Threads, n))
+	var wg parallel.Group
+	for t := range threads {
+		lo, hi := t*n/threads, (t+1)*n/threads
+		wg.Go(func() { m.Apply(phi[lo*out:], x[lo*in:], hi-lo) })
+	}
+	wg.Wait()
+	return phi
+}
+
+// GrowFeatures returns room for n features, which is phi where that is large enough. They
+// lie as blas.Make has them.
+func GrowFeatures(phi []float32, n int) []float32 {
+	if cap(phi) < n {
+		return blas.Make[float32](n)
+	}
+	return phi[:n]
+}

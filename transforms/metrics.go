@@ -1,0 +1,112 @@
+package transforms
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+)
+
+// Metric is something that workers count. Runners show it as a Beam counter of the
+// namespace MetricsNamespace, and times in milliseconds.
+type Metric int
+
+// The metrics. Rows read are rows used and rows set aside.
+const (
+	RowsRead Metric = iota
+	RowsUsed
+	RowsSetAside
+	RowsCached // rows whose features an earlier round has cached, which are not read again
+	FeaturesSaturated
+	BytesRead
+
+	// Times. Those of reading go on beside the others, and lanes that run at the same
+	// time add up.
+	ReadTime  // reading and parsing rows
+	MapTime   // taking them to features
+	FoldTime  // adding up their products, or into other sums
+	LearnTime // an iterative learner's work on blocks of features
+	MergeTime // adding sums of several lanes
+	StoreTime // storing merged sums
+	SolveTime // loading them and solving
+	metrics
+)
+
+// MetricsNamespace is that of the Beam counters.
+const MetricsNamespace = "bochner"
+
+var metricNames = [metrics]string{
+	"rows_read", "rows_used", "rows_set_aside", "rows_cached", "features_saturated", "bytes_read",
+	"read_msec", "map_msec", "fold_msec", "learn_msec", "merge_msec", "store_msec", "solve_msec",
+}
+
+// String returns the name of the Beam counter.
+func (m Metric) String() string { return metricNames[m] }
+
+var counters = func() (c [metrics]beam.Counter) {
+	for m, name := range metricNames {
+		c[m] = beam.NewCounter(MetricsNamespace, name)
+	}
+	return c
+}()
+
+// totals are the metrics of a job in one process; times are in nanoseconds.
+type totals [metrics]atomic.Int64
+
+// Rows returns how many rows the job's DoFns in this process have gone through.
+func (w *Worker) Rows() int64 { return w.totals[RowsRead].Load() + w.totals[RowsCached].Load() }
+
+// Seconds returns where the time of the job's DoFns in this process went, by stage: read,
+// map, fold, learn, merge, store and solve.
+func (w *Worker) Seconds() map[string]float64 {
+	out := make(map[string]float64, metrics-ReadTime)
+	for m := ReadTime; m < metrics; m++ {
+		name := metricNames[m]
+		out[name[:len(name)-len("_msec")]] = time.Duration(w.totals[m].Load()).Seconds()
+	}
+	return out
+}
+
+// Meter counts the work on one element, for its job and for the runner. Any goroutine may
+// count.
+type Meter struct {
+	job    *totals
+	values totals
+
+	mu   sync.Mutex
+	told [metrics]int64 // what Beam's counters have already
+}
+
+// NewMeter returns a meter of the worker's job.
+func (w *Worker) NewMeter() *Meter { return &Meter{job: &w.totals} }
+
+// Add counts n more.
+func (m *Meter) Add(of Metric, n int64) {
+	m.values[of].Add(n)
+	m.job[of].Add(n)
+}
+
+// Clock counts the time from now until the returned function is called.
+func (m *Meter) Clock(of Metric) (stop func()) {
+	begun := time.Now()
+	return func() { m.Add(of, int64(time.Since(begun))) }
+}
+
+// Commit brings Beam's counters up to date. The context is that of the element, or one
+// made from it.
+func (m *Meter) Commit(ctx context.Context) {
+	m.mu.Lock() // Beam's counters of one element are for one goroutine at a time
+	defer m.mu.Unlock()
+	for of := range metrics {
+		v := m.values[of].Load()
+		if of >= ReadTime {
+			v /= int64(time.Millisecond)
+		}
+		if n := v - m.told[of]; n != 0 {
+			counters[of].Inc(ctx, n)
+			m.told[of] = v
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package outputs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/export"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*featurizeFn)(nil)))
+}
+
+// partValues bounds the features in one file: 16 Mi numbers, 64 MiB.
+const partValues = 16 << 20
+
+// Featurize is a pass that writes features.
+type Featurize struct {
+	transforms.Pass
+	Recipe features.Sealed `json:"recipe"`
+	Out    string          `json:"out,omitempty"`
+	Format string          `json:"format"` // npy, safetensors, csv, or codes for the hashes of a features.Hasher
+}
+
+// Write reads all rows and writes their features in files of at most 64 MiB of numbers,
+// in the order of the rows; with labels, if the pass has a Target: the index of the
+// class, or the number. It returns what was Written for each shard, in JSON.
+func (*Featurize) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {
+	s = s.Scope("outputs.Featurize")
+	return sc.Apply(s, &featurizeFn{transforms.Fn{Scan: sc}})
+}
+
+type featurizeFn struct{ transforms.Fn }
+
+func (f *featurizeFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
+	l := transforms.NewLane(f.Fn, lane)
+	defer l.End(ctx)
+	p, err := transforms.Load[Featurize](ctx, f.Worker, f.Scan.Pass)
+	if err != nil {
+		return fault.Of(fault.Internal, err)
+	}
+	m, err := f.Worker.Map(p.Recipe)
+	if err != nil {
+		return fault.Of(fault.Internal, err)
+	}
+	return fault.Of(fault.Internal, Write(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *Files) (Written, error) {
+		w := &featureWriter{files: files, lane: l, pass: p, shard: s, source: source, m: m}
+		return w.write()
+	}, emit))
+}
+
+// featureWriter gathers the features of a shard's rows until a file is full.
+type featureWriter struct {
+	files  *Files
+	lane   *transforms.Lane
+	pass   *Featurize
+	shard  dataset.Shard
+	source *dataset.Source
+	m      features.Map
+
+	x       []float32 // features of n rows
+	hashes  []uint64  // or their hashes
+	y       []float64 // their labels
+	n       int
+	chunk   []float32
+	written Written
+}
+
+func (w *featureWriter) write() (Written, error) {
+	_, out := w.m.Dims()
+	hasher, hashes := w.m.(features.Hasher)
+	if hashes = hashes && w.pass.Format == "codes"; hashes {
+		out = hasher.HashLen()
+	}
+	most := max(1, partValues/out)
+	report, err := w.lane.Read(w.files.ctx, &w.pass.Pass, w.shard, w.source, w.pass.Target.Label(), func(_ folds.Place, b *rows.Block) error {
+		for at := 0; at < b.N; {
+			n := min(b.N-at, most-w.n)
+			if hashes {
+				w.hashes = append(w.hashes, make([]uint64, n*out)...)
+				hasher.Hash(w.hashes[len(w.hashes)-n*out:], b.X[at*b.D:], n)
+			} else {
+				w.chunk = w.lane.Apply(w.m, w.chunk, b.X[at*b.D:], n)
+				w.x = append(w.x, w.chunk[:n*out]...)
+			}
+			if len(b.Y) > 0 {
+				w.y = append(w.y, b.Y[at:at+n]...)
+			}
+			w.n += n
+			at += n
+			if w.n == most {
+				if err := w.flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = w.flush()
+	}
+	w.written.Report = report
+	return w.written, err
+}
+
+// flush writes the gathered rows as a part.
+func (w *featureWriter) flush() error {
+	if w.n == 0 {
+		return nil
+	}
+	table := export.Block{N: w.n}
+	columns := []export.Column{{Name: "features", List: true}}
+	if w.hashes != nil {
+		table.Values = append(table.Values, w.hashes)
+		columns[0].Header = numbered(len(w.hashes) / w.n)
+	} else {
+		table.Values = append(table.Values, w.x)
+		columns[0].Header = numbered(len(w.x) / w.n)
+	}
+	if len(w.y) == w.n {
+		labels := export.Column{Name: "labels", Header: []string{"label"}}
+		if c := w.pass.Target.Classes; c != nil {
+			classes := make([]int32, w.n)
+			for i, y := range w.y {
+				classes[i] = int32(y)
+			}
+			labels.Levels = c.Classes
+			table.Values = append(table.Values, classes)
+		} else {
+			table.Values = append(table.Values, w.y)
+		}
+		columns = append(columns, labels)
+	}
+	format := w.pass.Format
+	if format == "codes" {
+		format = "npy" // of the hashes
+	}
+	files, err := export.Files(format, columns)
+	if err != nil {
+		return err
+	}
+	part := WrittenPart{Rows: int64(w.n)}
+	for _, f := range files {
+		name := fmt.Sprintf("%s-%04d%s", ShardName(w.shard), len(w.written.Parts), f.Suffix)
+		sum, err := w.files.Create(name, func(dst io.Writer) error {
+			out := f.New(dst)
+			if err := out.Write(&table); err != nil {
+				return err
+			}
+			return out.Close()
+		})
+		if err != nil {
+			return err
+		}
+		part.Files = append(part.Files, WrittenFile{Name: name, Suffix: f.Suffix, Sum: sum})
+	}
+	w.written.Parts = append(w.written.Parts, part)
+	w.x, w.y, w.hashes, w.n = w.x[:0], w.y[:0], w.hashes[:0], 0
+	return nil
+}
+
+// numbered are the names of n features: f1, f2, …
+func numbered(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = "f" + strconv.Itoa(i+1)
+	}
+	return names
+}

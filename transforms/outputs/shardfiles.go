@@ -1,0 +1,72 @@
+// Package outputs holds what passes have in common that write files for each shard, and
+// the one that writes features.
+package outputs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// Written says which files were made of a shard, and what was seen of it. It
+// stands in a file of its own beside them, DoneName, which is there only when
+// they are whole.
+type Written struct {
+	Report dataset.Report `json:"report"`
+	Parts  []WrittenPart  `json:"parts"` // in the order of the rows
+}
+
+// WrittenPart is what was made of consecutive rows.
+type WrittenPart struct {
+	Rows  int64         `json:"rows"`
+	Files []WrittenFile `json:"files"`
+}
+
+// WrittenFile is a file of the work directory.
+type WrittenFile struct {
+	Name string `json:"name"`
+	// Suffix is how its name ends where it is published: ".csv", "-labels.npy".
+	Suffix string `json:"suffix"`
+	// Sum tells whether it is still what was written.
+	Sum storage.Sum `json:"sum"`
+}
+
+// ShardName begins the names of all files that are made of a shard.
+func ShardName(s dataset.Shard) string { return fmt.Sprintf("file-%05d-at-%015d", s.File, s.Start) }
+
+// DoneName returns the name of the file that holds a shard's Written.
+func DoneName(s dataset.Shard) string { return ShardName(s) + ".done" }
+
+// Write has the files of every shard of the lane written into the directory dir, and
+// emits what was Written, in JSON. The shards are worked on one after the other; small
+// files are opened and written while others are.
+func Write(ctx context.Context, l *transforms.Lane, p *transforms.Pass, dir string, write func(dataset.Shard, *dataset.Source, *Files) (Written, error), emit func([]byte)) (err error) {
+	b := newBehind(ctx)
+	defer func() {
+		if failed := b.wait(); err == nil || errors.Is(err, context.Canceled) {
+			err = cmp.Or(failed, err)
+		}
+	}()
+	for shard, source := range p.Data.Ahead(b.ctx, l.Shards(p)) {
+		files := &Files{ctx: b.ctx, dir: dir}
+		w, err := write(shard, source, files)
+		if err != nil {
+			return err
+		}
+		line, err := json.Marshal(w)
+		if err != nil {
+			return err
+		}
+		if err := b.commit(files, storage.File{Name: DoneName(shard), Data: line}); err != nil {
+			return err
+		}
+		emit(line)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package scores
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+func init() { transforms.RegisterSum[calibrate.Counts]("calibration", beginCalibration) }
+
+// Calibration is a pass that counts the scores of the rows of the first fold, by weights
+// that were fitted without them.
+type Calibration struct {
+	transforms.Pass
+	HeldOut
+}
+
+// Sum reads all rows and returns one encoded calibrate.Counts of the scores and classes,
+// and a JSON dataset.Report for each shard. Rows without a finite score, for which the
+// model predicts nothing, are not counted.
+func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("scores.Calibration"), sc, "calibration")
+}
+
+func beginCalibration(ctx context.Context, l *transforms.Lane, p *Calibration) (transforms.Summing, error) {
+	h, err := p.HeldOut.scorer(ctx, l, &p.Pass)
+	if err != nil {
+		return transforms.Summing{}, err
+	}
+	counts := calibrate.NewCounts(p.Outputs)
+	return transforms.Summing{Sum: counts, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) error {
+		scores, y, err := h.of(at, b)
+		if err != nil {
+			return err
+		}
+		return counts.Add(finiteRows(scores, y))
+	}}, nil
+}
+
+// finiteRows moves the rows of scores that are finite to the front, and returns
+// them with their classes.
+func finiteRows(scores []float32, y []float64) (some []float32, class []int32) {
+	if len(y) == 0 {
+		return nil, nil
+	}
+	k := len(scores) / len(y)
+	some = scores[:0]
+	for i, y := range y {
+		if row := scores[i*k : (i+1)*k]; finite(row) {
+			some, class = append(some, row...), append(class, int32(y))
+		}
+	}
+	return some, class
+}

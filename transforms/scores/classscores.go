@@ -1,0 +1,96 @@
+package scores
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/score"
+)
+
+// ReliabilityBins is the number of bins that Score sorts probabilities into.
+const ReliabilityBins = 10
+
+// ClassScores is what Score finds out about a classifier. Its sums are exact.
+type ClassScores struct {
+	Hits   score.Classes
+	Unseen rows.LabelCounts // labels that are none of the model's classes
+	// Chances of rows whose scores are finite; nil for a model without probabilities.
+	Chances *calibrate.Reliability
+}
+
+// add takes in rows with their labels and what the model says of them. Labels below 0
+// are those of no class, and text returns what they are.
+func (c *ClassScores) add(y []float64, said applied, text func(float64) string) error {
+	truth := make([]int32, len(y))
+	for i, y := range y {
+		truth[i] = int32(y)
+		if y < 0 {
+			truth[i] = score.Unseen
+			c.Unseen.Add([]byte(text(y)))
+		}
+		c.Hits.Add(int(truth[i]), int(said.class[i]))
+	}
+	if c.Chances == nil {
+		return nil
+	}
+	k := len(said.chances) / max(len(y), 1)
+	for i := range y {
+		if !finite(said.scores[i*k : (i+1)*k]) {
+			continue
+		}
+		if err := c.Chances.Add(said.chances[i*k:(i+1)*k], truth[i:i+1], said.class[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Merge adds the rows of d, scores of the same model.
+func (c *ClassScores) Merge(d *ClassScores) {
+	c.Hits.Merge(&d.Hits)
+	c.Unseen.Merge(&d.Unseen)
+	if c.Chances != nil {
+		c.Chances.Merge(d.Chances)
+	}
+}
+
+// MarshalBinary writes the length of the encoded hits (uint32, little-endian), the
+// hits, the labels of no class, and the chances, if there are any.
+func (c *ClassScores) MarshalBinary() ([]byte, error) {
+	hits, err := c.Hits.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	b := append(binary.LittleEndian.AppendUint32(nil, uint32(len(hits))), hits...)
+	if b, err = c.Unseen.AppendBinary(b); err != nil || c.Chances == nil {
+		return b, err
+	}
+	chances, err := c.Chances.MarshalBinary()
+	return append(b, chances...), err
+}
+
+// UnmarshalBinary reads what MarshalBinary writes.
+func (c *ClassScores) UnmarshalBinary(b []byte) error {
+	if len(b) < 4 || uint64(len(b)-4) < uint64(binary.LittleEndian.Uint32(b)) {
+		return errors.New("scores: damaged scores of classes")
+	}
+	n := 4 + int(binary.LittleEndian.Uint32(b))
+	var d ClassScores
+	if err := d.Hits.UnmarshalBinary(b[4:n]); err != nil {
+		return err
+	}
+	rest, err := d.Unseen.Decode(b[n:])
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		d.Chances = new(calibrate.Reliability)
+		if err := d.Chances.UnmarshalBinary(rest); err != nil {
+			return err
+		}
+	}
+	*c = d
+	return nil
+}

@@ -1,0 +1,83 @@
+package scores
+
+import (
+	"bytes"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
+)
+
+// scored takes in rows of a model of two classes whose scores are its numbers.
+func scored(t testing.TB, m *models.Model, y []float64, scores []float32) *ClassScores {
+	t.Helper()
+	a := &applier{lane: someLane(t), model: m}
+	s := a.newClassScores()
+	if err := s.add(y, a.apply(&rows.Block{N: len(y), D: 2, X: scores}), func(float64) string { return "odd" }); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestScoresOfClassesMergeToThoseOfAllRows(t *testing.T) {
+	nan := float32(math.NaN())
+	y := []float64{0, 1, 1, score.Unseen, 0}
+	scores := []float32{2, 0, 0, 1, 3, 0, nan, 0, 0.5, 0.5}
+	with, without := modelOf("a", "b"), modelOf("a", "b")
+	with.Manifest.Probabilities = &models.Probabilities{Kind: models.Softmax}
+	for _, m := range []*models.Model{with, without} {
+		want := scored(t, m, y, scores)
+		got := scored(t, m, y[3:], scores[6:])
+		got.Merge(scored(t, m, y[:3], scores[:6]))
+		data, err := got.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back ClassScores
+		if err := back.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(&back, want) {
+			t.Errorf("%+v, %v, want %+v", back, err, want)
+		}
+		if l := want.Unseen.Summary(); l.Rows != 1 || l.Vocabulary.Classes[0] != "odd" {
+			t.Errorf("labels of no class: %+v", l)
+		}
+		if n := want.Hits.Report(nil).Rows; n != 5 {
+			t.Errorf("%d rows", n)
+		}
+		if (want.Chances == nil) != (m == without) {
+			t.Fatalf("chances %v", want.Chances)
+		}
+		// The row whose scores are not finite has no probabilities.
+		if want.Chances != nil && want.Chances.Tests().Rows != 4 {
+			t.Errorf("%+v", want.Chances.Tests())
+		}
+	}
+}
+
+func FuzzClassScoresDecode(f *testing.F) {
+	m := modelOf("a", "b")
+	m.Manifest.Probabilities = &models.Probabilities{Kind: models.Logistic}
+	data, err := scored(f, m, []float64{0, 1}, []float32{2, 0, 1, 0}).MarshalBinary()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add(data[:5])
+	f.Add([]byte{255, 255, 255, 255, 0})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var s ClassScores
+		if s.UnmarshalBinary(data) != nil {
+			return
+		}
+		again, err := s.MarshalBinary()
+		var back ClassScores
+		if err != nil || back.UnmarshalBinary(again) != nil {
+			t.Errorf("%q comes back as %q: %v", data, again, err)
+		}
+		if twice, _ := back.MarshalBinary(); !bytes.Equal(twice, again) {
+			t.Errorf("%q, then %q", again, twice)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package scores
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// HeldOut is the state of a pass that scores rows held out, by weights that were fitted
+// without them.
+type HeldOut struct {
+	Folds   int             `json:"folds"` // the first of them is held out
+	Recipe  features.Sealed `json:"recipe"`
+	Outputs int             `json:"outputs"`        // of a fit
+	Fits    int             `json:"fits,omitempty"` // whose weights are in the file, one after the other; 0 is 1
+	Weights string          `json:"weights"`        // file, as transforms.StoreWeights writes it
+	SHA256  string          `json:"sha256"`         // of it
+}
+
+// heldScorer scores the rows held out of a lane.
+type heldScorer struct {
+	applier
+	folds  uint64
+	dealer *folds.Dealer
+	hashes []uint64
+	held   rows.Block
+}
+
+func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.Pass) (*heldScorer, error) {
+	model, err := transforms.Shared(l.Worker, newLoaded).Get(l.Scan.Pass, func() (*models.Model, error) {
+		m, err := l.Worker.Map(h.Recipe)
+		if err != nil {
+			return nil, err
+		}
+		_, dim := m.Dims()
+		linear, err := transforms.LoadWeights(ctx, h.Weights, h.SHA256, h.Outputs*max(1, h.Fits), dim)
+		return &models.Model{Linear: linear, Map: m}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &heldScorer{applier: applier{lane: l, model: model}, folds: uint64(h.Folds), dealer: p.Dealer()}, nil
+}
+
+// of returns the scores and the labels of the rows of b that are held out. Both are the
+// scorer's until the next call.
+func (h *heldScorer) of(at folds.Place, b *rows.Block) (scores []float32, y []float64, err error) {
+	if h.hashes, err = h.dealer.Hashes(h.hashes[:0], at, b); err != nil {
+		return nil, nil, err
+	}
+	h.held.Reset(b.D)
+	for i, hash := range h.hashes {
+		if hash%h.folds == 0 {
+			h.held.X, h.held.Y = append(h.held.X, b.Row(i)...), append(h.held.Y, b.Y[i])
+			h.held.N++
+		}
+	}
+	return h.score(&h.held), h.held.Y, nil
+}

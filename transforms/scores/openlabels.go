@@ -1,0 +1,56 @@
+package scores
+
+import (
+	"sync"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// openLabels gives labels the index of their class, and to those that the model has
+// never seen numbers below 0: no prediction of such a row is right. A block's rows
+// have the labels as numbers; text gives back what stood in the file.
+//
+// Labels are read in one goroutine and scored in another.
+type openLabels struct {
+	known *rows.Vocabulary
+
+	mu     sync.Mutex
+	place  map[string]int // of a label in unseen
+	unseen []string
+}
+
+// maxUnseen is how many labels are told apart: one more than rows.LabelCounts, which
+// then counts them without their names.
+const maxUnseen = rows.MaxClasses + 1
+
+// index is a dataset.Label.
+func (l *openLabels) index(token []byte) (float64, string) {
+	if i, ok := l.known.Index(token); ok {
+		return float64(i), ""
+	}
+	if len(token) > rows.MaxLabel {
+		token = token[:rows.MaxLabel+1] // LabelCounts names no longer ones
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i, ok := l.place[string(token)]
+	if !ok {
+		if i = len(l.unseen); i == maxUnseen {
+			return -maxUnseen, ""
+		}
+		if l.place == nil {
+			l.place = make(map[string]int)
+		}
+		text := string(token)
+		l.place[text] = i
+		l.unseen = append(l.unseen, text)
+	}
+	return float64(-1 - i), ""
+}
+
+// text returns the label that index has given a number below 0.
+func (l *openLabels) text(y float64) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unseen[-1-int(y)]
+}

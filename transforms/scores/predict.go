@@ -1,0 +1,176 @@
+package scores
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/export"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms/outputs"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*predictFn)(nil)))
+}
+
+// Predict is a pass that applies a model to rows.
+type Predict struct {
+	transforms.Pass
+	Model
+	Out    string `json:"out,omitempty"`
+	Format string `json:"format,omitempty"` // csv or jsonl
+	Scores bool   `json:"scores,omitempty"` // a column for each output's score
+	// Probabilities has a column for each class's probability.
+	Probabilities bool `json:"probabilities,omitempty"`
+	Lines         bool `json:"lines,omitempty"` // the line of each row; shards are whole files then
+}
+
+// Write reads all rows and writes, for each shard, one file with a line for every row of
+// it, in the order of the rows: the class or number that the model predicts. It returns
+// what was outputs.Written for each shard, in JSON.
+func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {
+	s = s.Scope("scores.Predict")
+	return sc.Apply(s, &predictFn{transforms.Fn{Scan: sc}})
+}
+
+type predictFn struct{ transforms.Fn }
+
+func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
+	l := transforms.NewLane(f.Fn, lane)
+	defer l.End(ctx)
+	p, err := transforms.Load[Predict](ctx, f.Worker, f.Scan.Pass)
+	if err != nil {
+		return fault.Of(fault.Internal, err)
+	}
+	l.KeepLines = p.Lines
+	a, err := p.Model.applier(ctx, l)
+	if err != nil {
+		return err
+	}
+	return fault.Of(fault.Internal, outputs.Write(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *outputs.Files) (outputs.Written, error) {
+		return p.write(a, s, source, files)
+	}, emit))
+}
+
+func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source, files *outputs.Files) (w outputs.Written, err error) {
+	table := newPredictions(a.model, p)
+	formats, err := export.Files(p.Format, table.columns)
+	if err != nil {
+		return w, err
+	}
+	if len(formats) != 1 {
+		return w, fmt.Errorf("scores: %s has no file of all columns", p.Format)
+	}
+	file := outputs.WrittenFile{Name: outputs.ShardName(shard) + formats[0].Suffix, Suffix: formats[0].Suffix}
+	file.Sum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
+		out := formats[0].New(dst)
+		w.Report, err = a.lane.Read(files.Context(), &p.Pass, shard, source, nil, func(_ folds.Place, b *rows.Block) error {
+			return out.Write(table.block(b, a))
+		})
+		if err != nil {
+			return err
+		}
+		return out.Close()
+	})
+	if n := w.Report.Rows + w.Report.Bad; n > 0 {
+		w.Parts = []outputs.WrittenPart{{Rows: n, Files: []outputs.WrittenFile{file}}}
+	}
+	return w, err
+}
+
+// predictions makes tables of what a model says of rows.
+type predictions struct {
+	columns []export.Column
+	lines   bool // the first column is the line of the row
+	scores  bool // after the prediction
+	chances bool // probabilities
+	model   *models.Model
+	out     export.Block
+	first   []float64
+}
+
+func newPredictions(m *models.Model, p *Predict) *predictions {
+	t := &predictions{lines: p.Lines, scores: p.Scores && !m.Embeds(), chances: p.Probabilities, model: m}
+	names := m.Outputs()
+	if t.lines {
+		t.columns = append(t.columns, export.Column{Name: "line", Header: []string{"line"}, Always: true})
+	}
+	said := export.Column{Name: "prediction", Header: []string{"prediction"}}
+	switch {
+	case m.Embeds():
+		said = export.Column{Name: "components", Header: names, List: true, Unit: m.Resolution()}
+	case m.Classifies():
+		said.Levels, said.Numeric = names, m.NumericClasses()
+	default:
+		said.Unit = m.Resolution()
+	}
+	t.columns = append(t.columns, said)
+	if t.scores {
+		t.columns = append(t.columns, export.Column{Name: "scores", Header: prefixed("score_", names), Keys: names, Unit: said.Unit})
+	}
+	if t.chances {
+		t.columns = append(t.columns, export.Column{Name: "probabilities", Header: prefixed("probability_", names), Keys: names})
+	}
+	return t
+}
+
+func prefixed(prefix string, names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = prefix + name
+	}
+	return out
+}
+
+// block returns the table of a block of rows, valid until the next call. Rows that could
+// not be read, and those whose scores are not finite, have no values.
+func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
+	said := a.apply(b)
+	k := t.model.Linear.K
+	t.out.N, t.out.Values, t.out.Bad = b.N, t.out.Values[:0], t.out.Bad[:0]
+	bad := b.Bad
+	for i := range b.N {
+		unread := len(bad) > 0 && bad[0] == i
+		if unread {
+			bad = bad[1:]
+		}
+		if unread || !finite(said.scores[i*k:(i+1)*k]) {
+			t.out.Bad = append(t.out.Bad, i)
+		}
+	}
+	var scores any = said.scores
+	if said.targets != nil {
+		scores = said.targets
+	}
+	if t.lines {
+		t.out.Values = append(t.out.Values, b.Lines)
+	}
+	switch {
+	case t.model.Embeds():
+		t.out.Values = append(t.out.Values, scores)
+	case said.class != nil:
+		t.out.Values = append(t.out.Values, said.class)
+	default:
+		t.first = t.first[:0]
+		for i := range b.N {
+			t.first = append(t.first, said.targets[i*k])
+		}
+		t.out.Values = append(t.out.Values, t.first)
+	}
+	if t.scores {
+		t.out.Values = append(t.out.Values, scores)
+	}
+	if t.chances {
+		t.out.Values = append(t.out.Values, said.chances)
+	}
+	return &t.out
+}

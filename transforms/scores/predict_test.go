@@ -1,0 +1,129 @@
+package scores
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/export"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// plainMap has the numbers of a row for features.
+type plainMap struct{ dim int }
+
+func (m plainMap) Dims() (in, out int)           { return m.dim, m.dim }
+func (m plainMap) Apply(dst, x []float32, n int) { copy(dst[:n*m.dim], x) }
+
+// modelOf has scores that are the numbers of a row.
+func modelOf(classes ...string) *models.Model {
+	m := &models.Model{Manifest: &models.Manifest{Task: models.Regression, Outputs: 1, TargetGrid: &ridge.TargetGrid{Low: -1, High: 1}}}
+	k := max(1, len(classes))
+	if len(classes) > 0 {
+		m.Manifest.Task, m.Manifest.Outputs, m.Manifest.Vocabulary = models.Classification, k, rows.NewVocabulary(classes)
+	}
+	m.Map = plainMap{k}
+	m.Linear = &models.Linear{K: k, D: k, W: make([]float32, k*k), B: make([]float32, k)}
+	for c := range k {
+		m.Linear.W[c*k+c] = 1
+	}
+	return m
+}
+
+// someLane is the only lane of a job.
+func someLane(t testing.TB) *transforms.Lane {
+	t.Helper()
+	f := transforms.Fn{Scan: transforms.Scan{Pass: t.TempDir() + "/pass.json", Lanes: 1, Threads: 1}}
+	f.Setup()
+	t.Cleanup(f.Teardown)
+	return transforms.NewLane(f, 0)
+}
+
+// written returns the lines for a block.
+func written(t *testing.T, m *models.Model, format string, scores bool, b *rows.Block) []string {
+	t.Helper()
+	return writtenBy(t, m, &Predict{Format: format, Scores: scores}, b)
+}
+
+func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rows.Block) []string {
+	t.Helper()
+	var out bytes.Buffer
+	table := newPredictions(m, p)
+	files, err := export.Files(p.Format, table.columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := files[0].New(&out)
+	if err := errors.Join(w.Write(table.block(b, &applier{lane: someLane(t), model: m})), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+// Every row has one line that a reader of the format understands: rows that could
+// not be read, and those whose numbers have no features, one without prediction.
+func TestEveryRowHasALineOfPredictions(t *testing.T) {
+	nan, big := float32(math.NaN()), float32(math.Inf(1))
+	names := modelOf("a,\"b\"\n", "é <&>")
+	numeric := modelOf("-1", "2.5")
+	target := modelOf()
+	two := &rows.Block{N: 4, D: 2, X: []float32{2, 1, 0, 0, 1, 3, nan, big}, Bad: []int{1}}
+	one := &rows.Block{N: 3, D: 1, X: []float32{0.25, 0, nan}, Bad: []int{1}}
+	for name, c := range map[string]struct {
+		got, want []string
+	}{
+		"csv classes":   {written(t, numeric, "csv", false, two), []string{"prediction", "-1", `""`, "2.5", `""`}},
+		"csv scores":    {written(t, numeric, "csv", true, two), []string{"prediction,score_-1,score_2.5", "-1,2,1", ",,", "2.5,1,3", ",,"}},
+		"csv targets":   {written(t, target, "csv", false, one), []string{"prediction", "0.25", `""`, `""`}},
+		"jsonl classes": {written(t, numeric, "jsonl", false, two), []string{`{"prediction":-1}`, `{"prediction":null}`, `{"prediction":2.5}`, `{"prediction":null}`}},
+		"jsonl targets": {written(t, target, "jsonl", true, one), []string{`{"prediction":0.25,"scores":{"target":0.25}}`, `{"prediction":null}`, `{"prediction":null}`}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s: %q, want %q", name, c.got, c.want)
+		}
+	}
+	var out bytes.Buffer
+	for _, line := range written(t, names, "jsonl", true, two) {
+		var v struct {
+			Prediction *string            `json:"prediction"`
+			Scores     map[string]float64 `json:"scores"`
+		}
+		if err := json.Unmarshal([]byte(line), &v); err != nil || v.Prediction != nil && !slices.Contains(names.Outputs(), *v.Prediction) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	text := strings.Join(written(t, names, "csv", true, two), "\n")
+	out.WriteString(text)
+	records, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(records) != 5 || records[1][0] != names.Outputs()[0] {
+		t.Errorf("%q: %v", records, err)
+	}
+}
+
+func TestProbabilitiesStandBesideThePrediction(t *testing.T) {
+	m := modelOf("-1", "x,y")
+	m.Manifest.Probabilities = &models.Probabilities{Kind: models.Softmax}
+	nan := float32(math.NaN())
+	b := &rows.Block{N: 3, D: 2, X: []float32{1, 1, 0, 0, nan, 1}, Bad: []int{1}}
+	for _, c := range []struct {
+		p    Predict
+		want []string
+	}{
+		{Predict{Format: "csv", Probabilities: true}, []string{`prediction,probability_-1,"probability_x,y"`, "-1,0.5,0.5", ",,", ",,"}},
+		{Predict{Format: "csv", Scores: true, Probabilities: true}, []string{`prediction,score_-1,"score_x,y",probability_-1,"probability_x,y"`, "-1,1,1,0.5,0.5", ",,,,", ",,,,"}},
+		{Predict{Format: "jsonl", Probabilities: true}, []string{`{"prediction":"-1","probabilities":{"-1":0.5,"x,y":0.5}}`, `{"prediction":null}`, `{"prediction":null}`}},
+		{Predict{Format: "jsonl", Scores: true, Probabilities: true}, []string{`{"prediction":"-1","scores":{"-1":1,"x,y":1},"probabilities":{"-1":0.5,"x,y":0.5}}`, `{"prediction":null}`, `{"prediction":null}`}},
+	} {
+		if got := writtenBy(t, m, &c.p, b); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c.p, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package scores
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+func init() {
+	transforms.RegisterSum[ClassScores]("class scores", beginScore)
+	transforms.RegisterSum[score.Targets]("target scores", beginScore)
+}
+
+// Score is a pass that compares what a model says of rows with their labels.
+type Score struct {
+	transforms.Pass
+	Model
+	Classifies bool `json:"classifies"` // the model does
+}
+
+// Sum reads all rows and returns one encoded ClassScores, or score.Targets for a model of
+// numbers, and a JSON dataset.Report for each shard.
+func (p *Score) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+	kind := "target scores"
+	if p.Classifies {
+		kind = "class scores"
+	}
+	return transforms.Sum(s.Scope("scores.Score"), sc, kind)
+}
+
+func beginScore(ctx context.Context, l *transforms.Lane, p *Score) (transforms.Summing, error) {
+	a, err := p.Model.applier(ctx, l)
+	if err != nil {
+		return transforms.Summing{}, err
+	}
+	if p.Classifies {
+		return a.scoreClasses(), nil
+	}
+	return a.scoreTargets(p.Target.Label()), nil
+}
+
+// scoreClasses sums up how rows are classified.
+func (a *applier) scoreClasses() transforms.Summing {
+	sum := a.newClassScores()
+	labels := &openLabels{known: a.model.Manifest.Vocabulary}
+	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ folds.Place, b *rows.Block) error {
+		return sum.add(b.Y, a.apply(b), labels.text)
+	}}
+}
+
+// scoreTargets sums up how far numbers are predicted.
+func (a *applier) scoreTargets(label dataset.Label) transforms.Summing {
+	sum := new(score.Targets)
+	return transforms.Summing{Sum: sum, Label: label, Fold: func(_ folds.Place, b *rows.Block) error {
+		targets := a.apply(b).targets
+		for i, y := range b.Y {
+			sum.Add(y, targets[i])
+		}
+		return nil
+	}}
+}
+
+// newClassScores returns the scores of no rows.
+func (a *applier) newClassScores() *ClassScores {
+	k := a.model.Linear.K
+	s := &ClassScores{Hits: *score.NewClasses(k)}
+	if a.model.Manifest.Probabilities != nil {
+		s.Chances = calibrate.NewReliability(k, ReliabilityBins)
+	}
+	return s
+}

@@ -1,0 +1,47 @@
+package scores
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+func init() { transforms.RegisterSum[score.Trials]("trials", beginTrials) }
+
+// Trials is a pass that scores the rows of the first fold by the weights of several fits,
+// none of which has learned from them.
+type Trials struct {
+	transforms.Pass
+	HeldOut
+}
+
+// Sum reads all rows and returns one encoded score.Trials, where targets are from −1 to 1
+// as scores are, and a JSON dataset.Report for each shard.
+func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("scores.Trials"), sc, "trials")
+}
+
+func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms.Summing, error) {
+	h, err := p.HeldOut.scorer(ctx, l, &p.Pass)
+	if err != nil {
+		return transforms.Summing{}, err
+	}
+	sum, k := score.NewTrials(p.Fits), p.Fits*p.Outputs
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) error {
+		scores, y, err := h.of(at, b)
+		for i, y := range y {
+			row := scores[i*k : (i+1)*k]
+			if g := p.Target.Grid; g != nil {
+				sum.AddTarget((y-g.Mid())/g.Half(), row)
+			} else {
+				sum.AddClass(int(y), row)
+			}
+		}
+		return err
+	}}, nil
+}

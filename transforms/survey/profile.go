@@ -1,0 +1,89 @@
+// Package survey holds the passes that tell what rows look like: the profile of all of
+// them, a sample of those to learn from, and how often rows repeat.
+package survey
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+func init() { transforms.RegisterSum[Look]("profile", look) }
+
+// Profile is a pass that tells what rows look like, and their labels if it has a target.
+type Profile struct{ transforms.Pass }
+
+// Sum reads all rows and returns one encoded Look, and a JSON dataset.Report for each
+// shard.
+func (*Profile) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("survey.Profile"), sc, "profile")
+}
+
+// Look is what a profile pass finds. The profile is a function of the rows alone;
+// which rows the summary holds depends on their order, too.
+type Look struct {
+	Profile profile.Sum
+	Often   folds.Summary // of the hashes of rows under Pass.Seed
+}
+
+// MarshalBinary encodes the profile behind its length, and the summary.
+func (l *Look) MarshalBinary() ([]byte, error) {
+	data, err := l.Profile.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	often, err := l.Often.MarshalBinary()
+	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(data))), data...), often...), err
+}
+
+// UnmarshalBinary sets l to what b encodes, all of it.
+func (l *Look) UnmarshalBinary(b []byte) error {
+	if len(b) < 8 || binary.LittleEndian.Uint64(b) > uint64(len(b)-8) {
+		return errors.New("survey: damaged profile")
+	}
+	n := 8 + binary.LittleEndian.Uint64(b)
+	if err := l.Profile.UnmarshalBinary(b[8:n]); err != nil {
+		return err
+	}
+	return l.Often.UnmarshalBinary(b[n:])
+}
+
+// Merge adds what another lane has found.
+func (l *Look) Merge(m *Look) {
+	l.Profile.Merge(&m.Profile)
+	l.Often.Merge(&m.Often)
+}
+
+// look sums up what rows look like, and their labels if the pass has a target.
+func look(_ context.Context, _ *transforms.Lane, p *Profile) (transforms.Summing, error) {
+	sum := &Look{Profile: *profile.New(profile.Options{}), Often: *folds.NewSummary()}
+	var label dataset.Label
+	if t := p.Target; t != nil {
+		label = func(token []byte) (float64, string) {
+			if !t.Open {
+				if _, reason := rows.ParseTarget(token); reason != "" {
+					return 0, reason
+				}
+			}
+			sum.Profile.AddLabel(token) // no other goroutine looks at the labels until all rows are read
+			return 0, ""
+		}
+	}
+	var hashes []uint64
+	return transforms.Summing{Sum: sum, Label: label, Fold: func(_ folds.Place, b *rows.Block) error {
+		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
+		sum.Profile.AddBlock(b, hashes)
+		for _, h := range hashes {
+			sum.Often.Add(h)
+		}
+		return nil
+	}}, nil
+}

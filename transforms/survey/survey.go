@@ -1,0 +1,58 @@
+package survey
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+func init() { transforms.RegisterSum[profile.Sum]("survey", sampled) }
+
+// Survey is a pass that counts the rows to learn from and takes a sample of them.
+type Survey struct {
+	transforms.Pass
+	Folds  int `json:"folds,omitempty"`  // the first of them is held out; with 0 nothing is
+	Sample int `json:"sample,omitempty"` // rows of the sample, however long; 0 is that of a profile
+}
+
+// Sum reads all rows and returns how many are left to learn from, and the sample of them
+// with their labels: one encoded profile.Sum of those rows, each with its label in a last
+// column, the index of its class or a target as a fraction of the range; and a JSON
+// dataset.Report for each shard.
+func (*Survey) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("survey.Survey"), sc, "survey")
+}
+
+// sampled sums up the rows that are not held out, with their labels.
+func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summing, error) {
+	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
+	var hashes, mine []uint64
+	var labeled rows.Block
+	dealer := p.Dealer()
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) (err error) {
+		if hashes, err = dealer.Hashes(hashes[:0], at, b); err != nil {
+			return err
+		}
+		mine = mine[:0]
+		labeled.Reset(b.D + 1)
+		for i, h := range hashes {
+			if p.Folds > 0 && h%uint64(p.Folds) == 0 {
+				continue
+			}
+			y := float32(b.Y[i])
+			if grid := p.Target.Grid; grid != nil {
+				y = grid.Scaled(b.Y[i])
+			}
+			labeled.X = append(append(labeled.X, b.Row(i)...), y)
+			labeled.N++
+			mine = append(mine, h)
+		}
+		sum.AddBlock(&labeled, mine)
+		return nil
+	}}, nil
+}

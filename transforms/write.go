@@ -1,0 +1,69 @@
+package transforms
+
+import (
+	"bytes"
+	"context"
+	"reflect"
+	"sort"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeOf((*writeLinesFn)(nil)))
+	beam.RegisterDoFn(reflect.TypeOf((*writeFn)(nil)))
+	beam.RegisterFunction(ToOne)
+}
+
+// ToOne gives every element the same key, so that one worker sees them all.
+func ToOne(line []byte) (int, []byte) { return 0, line }
+
+// WriteLines writes a collection of lines, each without a newline, as one file of
+// state, sorted. It is meant for few and small elements: what a driver reads back.
+// Nothing is written where the collection is empty.
+func WriteLines(s beam.Scope, uri string, lines beam.PCollection) {
+	s = s.Scope("transforms.WriteLines")
+	grouped := beam.GroupByKey(s, beam.ParDo(s, ToOne, lines))
+	beam.ParDo0(s, &writeLinesFn{URI: uri}, grouped)
+}
+
+type writeLinesFn struct{ URI string }
+
+func (f *writeLinesFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte) bool) error {
+	return fault.Of(fault.Internal, StoreLines(ctx, f.URI, Gather(lines)))
+}
+
+// StoreLines writes lines as WriteLines does.
+func StoreLines(ctx context.Context, uri string, lines [][]byte) error {
+	var data []byte
+	for _, line := range lines {
+		data = append(append(data, line...), '\n')
+	}
+	return storage.WriteState(ctx, uri, data)
+}
+
+// Gather returns copies of the elements, sorted.
+func Gather(next func(*[]byte) bool) [][]byte {
+	var all [][]byte
+	var e []byte
+	for next(&e) {
+		all = append(all, bytes.Clone(e))
+	}
+	sort.Slice(all, func(i, j int) bool { return bytes.Compare(all[i], all[j]) < 0 })
+	return all
+}
+
+// Write writes the only element of a collection as a file of state.
+func Write(s beam.Scope, uri string, col beam.PCollection) {
+	s = s.Scope("transforms.Write")
+	beam.ParDo0(s, &writeFn{URI: uri}, col)
+}
+
+type writeFn struct{ URI string }
+
+func (f *writeFn) ProcessElement(ctx context.Context, data []byte) error {
+	return fault.Of(fault.Internal, storage.WriteState(ctx, f.URI, data))
+}
