@@ -37,7 +37,7 @@ func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 			if want["align.json"] == "" || name != "harmonic" && want[learned.FileName] == "" {
 				t.Fatalf("the model has only %d files", len(want))
 			}
-			for _, v := range slices.Concat(share(steady(), i, len(all)), share(steadyMixtures, i%2, 2)) {
+			for _, v := range append(share(steady(), i, len(all)), steadyOnOneCore) {
 				if d := cmp.Diff(want, v.train(t, tb, flags...)); d != "" {
 					t.Errorf("%s: %s", v.name, d)
 				}

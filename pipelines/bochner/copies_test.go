@@ -39,7 +39,7 @@ func TestFoldsOfRepeatedRowsAreTheSameByteForByte(t *testing.T) {
 		t.Fatalf("no held-out errors in %s", want["manifest.json"])
 	}
 	tiny := variant{name: "tiny shards, 3 lanes", args: []string{"--shard_bytes=200", "--runner", "prism", "--lanes", "3"}, lanes: 3}
-	for _, v := range slices.Concat(share(mixtures, 2, len(mixtures)), []variant{order, tiny}) {
+	for _, v := range []variant{order, onOneCore, tiny} {
 		same(t, v.name, want, v.train(t, tb, flags...))
 	}
 }
