@@ -109,3 +109,12 @@ func seal(body []byte) []byte {
 	}
 	return append(body[:len(body):len(body)], tailStart+hexSum(body)+tailEnd...)
 }
+
+// decodeWeights reads the weights file of the model of the manifest.
+func decodeWeights(m *Manifest, data []byte) (*Linear, error) {
+	f, _ := m.File(WeightsFile)
+	if err := f.Check(data); err != nil {
+		return nil, err
+	}
+	return ReadWeights(data, m.Outputs, m.Features)
+}

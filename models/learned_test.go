@@ -38,7 +38,7 @@ func learnedModel(t *testing.T) (m *Model, frequencies []byte) {
 func TestLearnedFrequenciesAreReadWithTheModel(t *testing.T) {
 	m, frequencies := learnedModel(t)
 	dir := save(t, m)
-	got, err := Load(t.Context(), dir)
+	got, err := LoadURI(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestLearnedFrequenciesAreReadWithTheModel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, loaded := Load(t.Context(), dir)
+		_, loaded := LoadURI(t.Context(), dir)
 		_, checked := Check(t.Context(), dir)
 		for _, err := range []error{loaded, checked} {
 			if !errors.Is(err, ErrBadModel) || !strings.Contains(err.Error(), test.want) {

@@ -37,7 +37,7 @@ func TestLoadReturnsWhatWasSaved(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "report.html"), []byte("of a later version"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		got, err := Load(context.Background(), dir)
+		got, err := LoadURI(context.Background(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func refusal(t *testing.T, files ...storage.File) string {
 	if err := storage.Publish(context.Background(), dir, files); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Load(context.Background(), dir)
+	_, err := LoadURI(context.Background(), dir)
 	if !errors.Is(err, ErrBadModel) {
 		t.Fatalf("%v is no ErrBadModel", err)
 	}
@@ -222,7 +222,7 @@ func TestWeightsMustFitTheManifest(t *testing.T) {
 
 func TestAFaultOfStorageIsNoBadModel(t *testing.T) {
 	var storageErr *storage.Error
-	_, err := Load(context.Background(), strings.Repeat("x", 1000)) // a name too long for a file system
+	_, err := LoadURI(context.Background(), strings.Repeat("x", 1000)) // a name too long for a file system
 	if errors.Is(err, ErrBadModel) || !errors.As(err, &storageErr) {
 		t.Errorf("%v", err)
 	}
@@ -244,7 +244,7 @@ func TestWhatIsNoModelDirectoryIsABadModel(t *testing.T) {
 		filepath.Join(dir, "none"): "there is no such directory",
 	} {
 		for which, load := range map[string]func() error{
-			"Load":  func() error { _, err := Load(context.Background(), name); return err },
+			"Load":  func() error { _, err := LoadURI(context.Background(), name); return err },
 			"Check": func() error { _, err := Check(context.Background(), name); return err },
 		} {
 			if err := load(); !errors.Is(err, ErrBadModel) || err.Error() != "models: "+name+": "+want {

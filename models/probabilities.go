@@ -3,12 +3,10 @@ package models
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/loss"
 )
 
 // Kinds of Probabilities beside calibrate.Platt and calibrate.Isotonic: losses
@@ -44,7 +42,8 @@ func (p *Probabilities) validate(outputs int) error {
 		if p.Rows < 1 || p.Folds < 2 {
 			return fmt.Errorf("probabilities fitted to %d rows of one fold of %d", p.Rows, p.Folds)
 		}
-		return p.calibration(outputs).Validate()
+		c := calibrate.Calibration{Method: p.Kind, Curves: p.Curves}
+		return c.Validate()
 	}
 	kinds := []string{Softmax, Logistic, calibrate.Platt, calibrate.Isotonic}
 	hint := ""
@@ -54,36 +53,17 @@ func (p *Probabilities) validate(outputs int) error {
 	return fmt.Errorf("probabilities of the unknown kind %.40q%s; have %s", p.Kind, hint, strings.Join(kinds, ", "))
 }
 
-// calibration returns the curves for that many outputs: those of Logistic are
-// sigmoids that leave the score as it is.
-func (p *Probabilities) calibration(outputs int) *calibrate.Calibration {
-	if p.Kind == Logistic {
-		return &calibrate.Calibration{Method: calibrate.Platt, Curves: slices.Repeat([]calibrate.Curve{{Slope: 1}}, outputs)}
-	}
-	return &calibrate.Calibration{Method: p.Kind, Curves: p.Curves}
-}
-
 // Apply stores in dst the probabilities of n rows of scores, both row-major with a
 // number for each output. dst may be scores. It panics if a slice is too short.
 func (p *Probabilities) Apply(dst, scores []float32, n, outputs int) {
-	if p.Kind != Softmax {
-		p.calibration(outputs).Apply(dst, scores, n)
-		return
-	}
-	if len(dst) < n*outputs || len(scores) < n*outputs {
-		panic("models: probabilities: slice too short")
-	}
-	e := make([]float64, outputs)
-	for i := range n {
-		row := scores[i*outputs : (i+1)*outputs]
-		top, sum := float64(slices.Max(row)), 0.0
-		for c, s := range row {
-			e[c] = loss.Exp(float64(s) - top)
-			sum += e[c]
-		}
-		for c, v := range e {
-			dst[i*outputs+c] = float32(v / sum)
-		}
+	switch p.Kind {
+	case Softmax:
+		calibrate.Softmax(dst, scores, n, outputs)
+	case Logistic:
+		calibrate.Logistic(dst, scores, n, outputs)
+	default:
+		c := calibrate.Calibration{Method: p.Kind, Curves: p.Curves}
+		c.Apply(dst, scores, n)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestASmallDirectoryCannotTakeMuchMemory(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err = Load(t.Context(), dir)
+	_, err = LoadURI(t.Context(), dir)
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrBadModel) || took > 16<<20 {
 		t.Errorf("%v, with %d MB", err, took>>20)

@@ -230,7 +230,7 @@ func (t *training) earlier(ctx context.Context) (*models.Linear, error) {
 	if t.opts.Learner.Init == "" {
 		return nil, nil
 	}
-	m, err := models.Load(ctx, t.opts.Learner.Init)
+	m, err := models.LoadURI(ctx, t.opts.Learner.Init)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func trained(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *model
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := models.Load(ctx, o.Model)
+	m, err := models.LoadURI(ctx, o.Model)
 	if err != nil {
 		t.Fatal(err)
 	}

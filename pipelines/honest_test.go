@@ -203,7 +203,7 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := models.Load(ctx, two.Model)
+	m, err := models.LoadURI(ctx, two.Model)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ type ModelReport struct {
 
 // InspectModel loads a model, checking every byte of it, and says what it is.
 func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
-	m, err := models.Load(ctx, dir)
+	m, err := models.LoadURI(ctx, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,7 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 	if _, err := Train(ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	m, err := models.Load(ctx, o.Model)
+	m, err := models.LoadURI(ctx, o.Model)
 	if err != nil {
 		t.Fatal(err)
 	}

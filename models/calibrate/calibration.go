@@ -3,7 +3,9 @@ package calibrate
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
+	"sync"
 
 	"github.com/bochner-ml/bochner/models/loss"
 )
@@ -90,16 +92,53 @@ func (v *Curve) At(score float64) float64 {
 // number for each curve: what the curves say, divided by their sum, or 1/k each if
 // all say 0. dst may be scores. It panics if a slice is too short.
 func (c *Calibration) Apply(dst, scores []float32, n int) {
-	k := len(c.Curves)
+	shares(dst, scores, n, len(c.Curves), func(p []float64, row []float32) {
+		for o, s := range row {
+			p[o] = c.Curves[o].At(float64(s))
+		}
+	})
+}
+
+// Logistic is Apply with the sigmoid 1/(1 + exp(−s)) for each of k outputs.
+func Logistic(dst, scores []float32, n, k int) {
+	shares(dst, scores, n, k, func(p []float64, row []float32) {
+		for o, s := range row {
+			p[o] = loss.Sigmoid(float64(s))
+		}
+	})
+}
+
+// Softmax is Apply with exp(s) for each of k outputs.
+func Softmax(dst, scores []float32, n, k int) {
+	shares(dst, scores, n, k, func(p []float64, row []float32) {
+		top := float64(slices.Max(row))
+		for o, s := range row {
+			p[o] = loss.Exp(float64(s) - top)
+		}
+	})
+}
+
+var scratch sync.Pool // of *[]float64
+
+// shares stores in dst what weigh makes of each row of k scores, divided by its sum.
+func shares(dst, scores []float32, n, k int, weigh func(p []float64, row []float32)) {
 	if len(dst) < n*k || len(scores) < n*k {
 		panic("calibrate: Apply: slice too short")
 	}
-	p := make([]float64, k)
+	held, _ := scratch.Get().(*[]float64)
+	if held == nil {
+		held = new([]float64)
+	}
+	defer scratch.Put(held)
+	if cap(*held) < k {
+		*held = make([]float64, k)
+	}
+	p := (*held)[:k]
 	for i := range n {
+		weigh(p, scores[i*k:(i+1)*k])
 		var sum float64
-		for o := range p {
-			p[o] = c.Curves[o].At(float64(scores[i*k+o]))
-			sum += p[o]
+		for _, v := range p {
+			sum += v
 		}
 		for o, v := range p {
 			if sum > 0 {

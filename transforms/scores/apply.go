@@ -40,7 +40,7 @@ type applier struct {
 // applier returns one of the model, which is loaded once in a job and process. Another
 // model may have come to be where one was: its checksum tells.
 func (m Model) applier(ctx context.Context, l *transforms.Lane) (*applier, error) {
-	model, err := transforms.Shared(l.Worker, newLoaded).Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.Load(ctx, m.Dir) })
+	model, err := transforms.Shared(l.Worker, newLoaded).Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.LoadURI(ctx, m.Dir) })
 	if err != nil {
 		return nil, fault.Of(fault.BadModel, err)
 	}

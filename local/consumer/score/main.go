@@ -23,7 +23,7 @@ func main() {
 }
 
 func run(ctx context.Context, dir string, numbers []string) (class string, err error) {
-	m, err := models.Load(ctx, dir)
+	m, err := models.LoadURI(ctx, dir)
 	if err != nil {
 		return "", err
 	}

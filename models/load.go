@@ -1,0 +1,270 @@
+package models
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"reflect"
+	"slices"
+	"syscall"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/io/safetensors"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// ErrBadModel is what errors.Is finds in the error of a directory that was read
+// and holds no model that this program can use.
+var ErrBadModel = errors.New("models: not a usable model")
+
+// Error says why a directory holds no model that this program can use. errors.Is
+// finds ErrBadModel in it, and fs.ErrNotExist where there is no model at all.
+type Error struct {
+	Place string // the directory; "" for a file system without a name
+	Err   error
+}
+
+func (e *Error) Error() string {
+	if e.Place == "" {
+		return "models: " + e.Err.Error()
+	}
+	return "models: " + e.Place + ": " + e.Err.Error()
+}
+func (e *Error) Unwrap() error        { return e.Err }
+func (e *Error) Is(target error) bool { return target == ErrBadModel }
+
+// Bad returns an ErrBadModel of a directory with its reason.
+func Bad(dir string, reason error) error { return &Error{dir, reason} }
+
+// Load reads the model of a directory, for instance os.DirFS("model"), and draws its
+// map. Files that the manifest does not name are ignored.
+//
+// The error is an *Error if there is no model (fs.ErrNotExist), or if files are missing
+// or damaged, do not fit each other, or were written by a newer version of the program;
+// otherwise it is one of the file system.
+func Load(fsys fs.FS) (*Model, error) { return load(inFS{fsys}) }
+
+// LoadURI is Load of a directory on the disk, or of a place such as gs://bucket/model,
+// whose scheme the program knows if it imports its package: io/storage/gcs.
+func LoadURI(ctx context.Context, dir string) (*Model, error) { return load(inStorage{ctx, dir}) }
+
+// Check reads a model directory as LoadURI does, but draws no map. It returns the
+// manifest.
+func Check(ctx context.Context, dir string) (*Manifest, error) {
+	m, _, _, err := loadFiles(inStorage{ctx, dir})
+	return m, err
+}
+
+func load(dir directory) (*Model, error) {
+	manifest, recipe, linear, err := loadFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Manifest: manifest, Linear: linear}
+	if err = m.readInput(); err == nil {
+		m.Map, err = recipe.New()
+	}
+	if err != nil {
+		return nil, &Error{dir.place(), err}
+	}
+	return m, nil
+}
+
+// loadFiles reads all files of a model. Frequencies become known to the recipes of this
+// process.
+func loadFiles(dir directory) (*Manifest, features.Recipe, *Linear, error) {
+	data, err := read(dir, ManifestFile, MaxManifest)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m, recipe, err := decodeManifest(data)
+	if err != nil {
+		return nil, nil, nil, &Error{dir.place(), err}
+	}
+	if data, err = readListed(dir, m, WeightsFile); err != nil {
+		return nil, nil, nil, err
+	}
+	l, err := ReadWeights(data, m.Outputs, m.Features)
+	if err != nil {
+		return nil, nil, nil, &Error{dir.place(), err}
+	}
+	if _, ok := m.File(learned.FileName); !ok {
+		return m, recipe, l, nil
+	}
+	if data, err = readListed(dir, m, learned.FileName); err != nil {
+		return nil, nil, nil, err
+	}
+	if _, err := learned.Provide(data); err != nil {
+		return nil, nil, nil, &Error{dir.place(), fmt.Errorf("%s: %w", learned.FileName, err)}
+	}
+	return m, recipe, l, nil
+}
+
+// readInput finds what the methods that predict have to know of the rows.
+func (m *Model) readInput() error {
+	var input struct {
+		Centre []float64 `json:"centre"`
+	}
+	if o := m.Manifest.Input.Options; len(o) > 0 {
+		if err := json.Unmarshal(o, &input); err != nil {
+			return fmt.Errorf("%s: input options: %w", ManifestFile, err)
+		}
+	}
+	if n := len(input.Centre); n > 0 && n != m.Manifest.Input.Dim || slices.ContainsFunc(input.Centre, func(c float64) bool { return c-c != 0 }) {
+		return fmt.Errorf("%s: input options: centres of %d columns for rows of %d numbers, or not finite", ManifestFile, n, m.Manifest.Input.Dim)
+	}
+	m.centre = input.Centre
+	m.columns = make(map[string]int, len(m.Manifest.Input.Columns))
+	for j, name := range m.Manifest.Input.Columns {
+		m.columns[name] = j
+	}
+	return nil
+}
+
+// ReadFile returns a file that the manifest of a model directory lists. The error
+// is an ErrBadModel if it is not listed, missing or damaged.
+func ReadFile(ctx context.Context, dir string, m *Manifest, name string) ([]byte, error) {
+	return readListed(inStorage{ctx, dir}, m, name)
+}
+
+func readListed(dir directory, m *Manifest, name string) ([]byte, error) {
+	f, ok := m.File(name)
+	if !ok {
+		return nil, &Error{dir.place(), fmt.Errorf("no entry for %s", name)}
+	}
+	data, err := read(dir, name, f.Size)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Check(data); err != nil {
+		return nil, &Error{dir.place(), err}
+	}
+	return data, nil
+}
+
+// read returns the content of a file of the directory, of at most max bytes.
+func read(dir directory, name string, max int64) ([]byte, error) {
+	data, err := dir.read(name, max)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &Error{dir.place(), missing(dir, name)}
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, &Error{dir.place(), errors.New("is a file, not the directory of a model")}
+	case errors.Is(err, syscall.EISDIR):
+		return nil, &Error{dir.place(), fmt.Errorf("%s is a directory; is this the directory of a model?", name)}
+	case errors.Is(err, fs.ErrInvalid):
+		return nil, &Error{dir.place(), err}
+	case err != nil:
+		return nil, fmt.Errorf("models: %s: %w", dir.place(), err)
+	}
+	return data, nil
+}
+
+// missing tells what is missing of a model: without a manifest, all of it.
+func missing(dir directory, name string) error {
+	if !dir.exists() {
+		return &storage.Reason{Text: "there is no such directory", Kind: fs.ErrNotExist}
+	}
+	if name == ManifestFile {
+		return &storage.Reason{Text: name + " is missing; is this the directory of a model?", Kind: fs.ErrNotExist}
+	}
+	return fmt.Errorf("%s is missing; copy the model again", name)
+}
+
+// directory is where the files of a model are.
+type directory interface {
+	read(name string, max int64) ([]byte, error)
+	exists() bool // as far as that can be told
+	place() string
+}
+
+type inStorage struct {
+	ctx context.Context
+	dir string
+}
+
+func (d inStorage) read(name string, max int64) ([]byte, error) {
+	return storage.ReadFile(d.ctx, storage.Join(d.dir, name), max)
+}
+
+func (d inStorage) exists() bool {
+	there, err := storage.Exists(d.ctx, d.dir)
+	return there || err != nil
+}
+
+func (d inStorage) place() string { return d.dir }
+
+type inFS struct{ fsys fs.FS }
+
+func (d inFS) read(name string, max int64) ([]byte, error) {
+	f, err := d.fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case fi.IsDir():
+		return nil, syscall.EISDIR
+	case fi.Size() > max:
+		return nil, storage.Invalid("%s has %d bytes, more than the %d it can have", name, fi.Size(), max)
+	}
+	var data bytes.Buffer
+	// No more is allocated in advance than a damaged archive can make up.
+	data.Grow(int(min(fi.Size(), 1<<24) + bytes.MinRead))
+	_, err = io.Copy(&data, io.LimitReader(f, max))
+	return data.Bytes(), err
+}
+
+func (d inFS) exists() bool {
+	_, err := fs.Stat(d.fsys, ".")
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// place is the name of os.DirFS.
+func (d inFS) place() string {
+	if v := reflect.ValueOf(d.fsys); v.Kind() == reflect.String {
+		return v.String()
+	}
+	return ""
+}
+
+// ReadWeights reads what WriteWeights writes for K outputs on D features.
+func ReadWeights(data []byte, k, d int) (*Linear, error) {
+	file, err := safetensors.Read(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", WeightsFile, err)
+	}
+	l := &Linear{K: k, D: d}
+	if l.W, err = tensor(file, "weights", l.K, l.D); err != nil {
+		return nil, err
+	}
+	if l.B, err = tensor(file, "intercept", l.K); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// tensor reads finite numbers of the given shape.
+func tensor(file *safetensors.File, name string, shape ...int) ([]float32, error) {
+	if info, ok := file.Lookup(name); ok && !slices.Equal(info.Shape, shape) {
+		return nil, fmt.Errorf("%s: tensor %q has the shape %v, want %v", WeightsFile, name, info.Shape, shape)
+	}
+	v, err := safetensors.Values[float32](file, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", WeightsFile, err)
+	}
+	for i, x := range v {
+		if x-x != 0 {
+			return nil, fmt.Errorf("%s: tensor %q: number %d is %g", WeightsFile, name, i, x)
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,185 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// ErrNoProbabilities is that a model has scores only: it was fitted without a
+// calibration, and by a learner whose scores are not probabilities.
+var ErrNoProbabilities = errors.New("models: the model has no probabilities")
+
+// RowError is a number that no model takes: NaN, or one that is too large for float32.
+type RowError struct {
+	Row, Column int     // from 0; of a row that is too large as a whole, Column is −1
+	Name        string  // of the column, if it has one
+	Value       float64 // 0 if Column is −1
+}
+
+func (e *RowError) Error() string {
+	if e.Column < 0 {
+		return fmt.Sprintf("models: row %d: the numbers are too large for the model", e.Row)
+	}
+	name := ""
+	if e.Name != "" {
+		name = fmt.Sprintf(" (%s)", e.Name)
+	}
+	return fmt.Sprintf("models: row %d, column %d%s: %g is not a number that the model takes", e.Row, e.Column, name, e.Value)
+}
+
+// scratch is the memory of a call.
+type scratch struct {
+	applier Applier
+	x       []float32
+	named   []float64
+	order   []int
+}
+
+// Width returns how many numbers Predict stores for each row: 1 for a model of classes,
+// otherwise one for each output.
+func (m *Model) Width() int {
+	if m.Classifies() {
+		return 1
+	}
+	return m.Linear.K
+}
+
+// Predict stores in dst what the model predicts for rows, which are row-major, have
+// Input.Dim numbers each, and are in the units of the training data: Width numbers for
+// each row. Those of a regression are targets in the units of the training data, those of
+// an embedding coordinates, and those of a model of classes the index of the class in
+// Outputs. They are what the command predicts, bit for bit.
+//
+// A row with NaN, or with a number that float32 cannot hold, is a *RowError; dst then
+// holds nothing of use. In the steady state nothing is allocated.
+func (m *Model) Predict(dst, rows []float64) error { return predict(m, dst, rows) }
+
+// Predict32 is Predict of rows in float32.
+func (m *Model) Predict32(dst []float64, rows []float32) error { return predict(m, dst, rows) }
+
+// PredictNamed is Predict of rows whose numbers lie by columns. The columns stand in any
+// order and have the names of Input.Columns; each of these must be there once, and no
+// other.
+func (m *Model) PredictNamed(dst []float64, columns ...Column) error {
+	s := m.borrow()
+	defer m.scratch.Put(s)
+	var err error
+	if s.named, err = m.appendRows(s.named[:0], columns, s); err != nil {
+		return err
+	}
+	return predict(m, dst, s.named)
+}
+
+// Scores stores in dst the scores of rows as Predict has them, one for each output: of
+// a model of classes the class with the largest is predicted, unless its probabilities
+// say otherwise.
+func (m *Model) Scores(dst, rows []float64) error {
+	k := m.Linear.K
+	return run(m, dst, rows, k, func(dst []float64, said Applied) { widen(dst, said.Scores) })
+}
+
+// Probabilities stores in dst the probability of each class for rows as Predict has them:
+// one number for each of Outputs. The error is ErrNoProbabilities if the model has none.
+func (m *Model) Probabilities(dst, rows []float64) error {
+	if m.Manifest.Probabilities == nil {
+		return ErrNoProbabilities
+	}
+	return run(m, dst, rows, m.Linear.K, func(dst []float64, said Applied) { widen(dst, said.Probabilities) })
+}
+
+// Class returns the name of a class that Predict predicts. It panics if there is none.
+func (m *Model) Class(prediction float64) string {
+	return m.Manifest.Vocabulary.Classes[int(prediction)]
+}
+
+func widen(dst []float64, v []float32) {
+	for i, x := range v {
+		dst[i] = float64(x)
+	}
+}
+
+func predict[T float32 | float64](m *Model, dst []float64, x []T) error {
+	return run(m, dst, x, m.Width(), func(dst []float64, said Applied) {
+		if said.Targets != nil {
+			copy(dst, said.Targets)
+			return
+		}
+		for i, c := range said.Classes {
+			dst[i] = float64(c)
+		}
+	})
+}
+
+// run calls store with what the model says of the rows of x, a block at a time, and the
+// place of that in dst, which has width numbers for each row.
+func run[T float32 | float64](m *Model, dst []float64, x []T, width int, store func(dst []float64, said Applied)) error {
+	in, out := m.Map.Dims()
+	n := len(x) / in
+	if n*in != len(x) {
+		return fmt.Errorf("models: %d numbers are not rows of %d", len(x), in)
+	}
+	if len(dst) < n*width {
+		return fmt.Errorf("models: place for %d numbers, and %d rows have %d each", len(dst), n, width)
+	}
+	s := m.borrow()
+	defer m.scratch.Put(s)
+	k, step := m.Linear.K, rows.OfFeatures(out)
+	for at := 0; at < n; at += step {
+		size := min(step, n-at)
+		s.x = grow(s.x, size*in)
+		if i := narrow(s.x, x[at*in:(at+size)*in], m.centre); i >= 0 {
+			i += at * in
+			return m.rowError(i/in, i%in, float64(x[i]))
+		}
+		said := s.applier.Apply(s.x, size)
+		for i := range size {
+			if !Finite(said.Scores[i*k : (i+1)*k]) {
+				return &RowError{Row: at + i, Column: -1}
+			}
+		}
+		store(dst[at*width:(at+size)*width], said)
+	}
+	return nil
+}
+
+// narrow stores in dst the numbers of rows less the centre, if there is one, in float32.
+// It returns the place of the first that is not finite then, or −1.
+func narrow[T float32 | float64](dst []float32, x []T, centre []float64) int {
+	if centre == nil {
+		for i, v := range x {
+			f := float32(v)
+			if f-f != 0 {
+				return i
+			}
+			dst[i] = f
+		}
+		return -1
+	}
+	for at := 0; at < len(x); at += len(centre) {
+		for j, c := range centre {
+			f := float32(float64(x[at+j]) - c)
+			if f-f != 0 {
+				return at + j
+			}
+			dst[at+j] = f
+		}
+	}
+	return -1
+}
+
+func (m *Model) rowError(row, column int, v float64) error {
+	e := &RowError{Row: row, Column: column, Value: v}
+	if names := m.Manifest.Input.Columns; len(names) > 0 {
+		e.Name = names[column]
+	}
+	return e
+}
+
+func (m *Model) borrow() *scratch {
+	if s, ok := m.scratch.Get().(*scratch); ok {
+		return s
+	}
+	return &scratch{applier: Applier{Model: m}}
+}
