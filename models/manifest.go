@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
@@ -59,9 +60,9 @@ type Manifest struct {
 
 	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if scores are all there is
 
-	Input      Input             `json:"input"`
-	Vocabulary *rows.Vocabulary  `json:"vocabulary,omitempty"`  // of classification: output c is class c
-	TargetGrid *ridge.TargetGrid `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
+	Input      Input              `json:"input"`
+	Vocabulary *rows.Vocabulary   `json:"vocabulary,omitempty"`  // of classification: output c is class c
+	TargetGrid *linear.TargetGrid `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
 
 	Rows        Rows               `json:"rows"`
 	Profile     Profile            `json:"profile"`

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 func save(t *testing.T, m *Model) (dir string) {
@@ -258,7 +258,7 @@ func TestManifestsThatContradictThemselvesAreNotWritten(t *testing.T) {
 	for want, spoil := range map[string]func(*Model){
 		"classification without a vocabulary":            func(m *Model) { m.Manifest.Vocabulary = nil },
 		"3 classes for 2 outputs":                        func(m *Model) { m.Linear = &Linear{K: 2, D: 5, W: make([]float32, 10), B: make([]float32, 2)} },
-		"classification with a target grid":              func(m *Model) { m.Manifest.TargetGrid = &ridge.TargetGrid{High: 1} },
+		"classification with a target grid":              func(m *Model) { m.Manifest.TargetGrid = &linear.TargetGrid{High: 1} },
 		"regression without a target grid":               func(m *Model) { m.Manifest.Task, m.Manifest.Vocabulary = Regression, nil },
 		`unknown task "clustering"`:                      func(m *Model) { m.Manifest.Task = "clustering" },
 		"names of 1 columns for rows of 2":               func(m *Model) { m.Manifest.Input.Columns = []string{"a"} },

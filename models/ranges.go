@@ -10,10 +10,8 @@ import (
 
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/rounds"
 )
-
-// MaxPartitions is the largest number of partitions that rows are assigned to.
-const MaxPartitions = 1 << 14
 
 // checkRanges returns an error that names the first number of the manifest that
 // no training writes. What is read later may then rely on them: a number that was
@@ -71,8 +69,8 @@ func checkRow(r ridge.Row, used int64) error {
 
 func (c *Course) check(used int64) error {
 	switch {
-	case c.Partitions < 1 || c.Partitions > MaxPartitions:
-		return fmt.Errorf("%d partitions, want 1 to %d", c.Partitions, MaxPartitions)
+	case c.Partitions < 1 || c.Partitions > rounds.MaxPartitions:
+		return fmt.Errorf("%d partitions, want 1 to %d", c.Partitions, rounds.MaxPartitions)
 	case c.Rounds < 0:
 		return fmt.Errorf("%d rounds", c.Rounds)
 	case c.Rows < 1 || c.HeldRows < 0 || c.Rows > used || c.HeldRows > used-c.Rows:

@@ -156,16 +156,16 @@ func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions,
 // alignPass is the pass of the game, with the learner's sample in the work directory. The
 // first of the folds, if there are any, is held out.
 func (t *training) alignPass(ctx context.Context, l *align.Learner, folds int) (*epochs.Pass, error) {
-	data := epochs.AlignSample(l)
+	data := l.EncodeSample()
 	uri := storage.Join(t.work.dir, "sample-"+shortSum(data)+".safetensors")
 	if err := storage.WriteState(ctx, uri, data); err != nil {
 		return nil, err
 	}
-	options, err := json.Marshal(epochs.Align{Learner: *l, SampleFile: uri})
+	options, err := json.Marshal(align.Sealed{Learner: *l, SampleFile: uri})
 	if err != nil {
 		return nil, err
 	}
-	pass := t.learnPass(epochs.Learner{Kind: "align", Options: options}, folds, l.Partitions)
+	pass := t.learnPass(epochs.Learner{Kind: align.Kind, Options: options}, folds, l.Partitions)
 	steps := t.recipe.scaling.steps
 	pass.Recipe, err = features.Seal(features.Chain{Steps: append(steps[:len(steps):len(steps)], linear.Identity{In: l.Dim, Bound: 1})})
 	return pass, err

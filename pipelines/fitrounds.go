@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/rounds"
@@ -153,7 +154,7 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 		Outputs: t.outputs(), Dim: t.recipe.dim, Rows: found.rows, Lambda: lambda,
 	}
 	if lossName := problem.Loss; o.Epsilon == 0 && (lossName == "huber" || lossName == "epsilon_insensitive") {
-		problem.Epsilon = defaultEpsilon
+		problem.Epsilon = 0.1
 	}
 	var err error
 	if t.target.Classes != nil {
@@ -284,7 +285,7 @@ func (t *training) survey(ctx context.Context, folds int) (*surveyed, error) {
 		for i := range targets {
 			targets[i] = x[(i+1)*d-1]
 		}
-		t.target.Grid = spreadGrid(targets, *was)
+		t.target.Grid = linear.SpreadGrid(targets, *was)
 	}
 	if t.opts.Learner.searches() {
 		if s.sample, err = t.sampled(sum); err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // Grids lists what --grid takes.
@@ -61,7 +60,7 @@ func (t *training) steps(grid string, small float64) int {
 
 // atFloor tells whether a λ is so small that rounding features to 8 bits changes what
 // it does.
-func (t *training) atFloor(lambda float64) bool { return lambda <= gram.FloorFactor*t.floor }
+func (t *training) atFloor(lambda float64) bool { return lambda <= ridge.FloorFactor*t.floor }
 
 // again tells whether rows are few enough to be added up once more.
 func (t *training) again() bool {

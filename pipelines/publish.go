@@ -17,7 +17,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // SetAsideFile is the file of a model directory, or of one of predictions, that
@@ -127,7 +126,7 @@ func (t *training) result() *TrainResult {
 		r.Classes, r.Counts = t.target.Classes.Classes, t.found.Labels.Counts
 	}
 	r.Notes = append(r.Notes, t.gridNotes()...)
-	if note := edge(t.learner.Table, t.learner.Lambda, gram.FloorFactor*t.floor); note != "" {
+	if note := edge(t.learner.Table, t.learner.Lambda, ridge.FloorFactor*t.floor); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r

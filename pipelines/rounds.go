@@ -12,7 +12,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
@@ -49,8 +48,8 @@ func (o RoundOptions) validate() error {
 		return usage("--patience must be 0 (none) or more rounds (have %d)", o.Patience)
 	case o.Time < 0:
 		return usage("--max_time must be 0 (none) or longer (have %s)", o.Time)
-	case o.Partitions < 0 || o.Partitions > models.MaxPartitions:
-		return usage("--partitions must be between 1 and %d (have %d)", models.MaxPartitions, o.Partitions)
+	case o.Partitions < 0 || o.Partitions > rounds.MaxPartitions:
+		return usage("--partitions must be between 1 and %d (have %d)", rounds.MaxPartitions, o.Partitions)
 	case o.PerJob < 0 || o.PerJob > 100:
 		return usage("--rounds_per_job must be between 1 and 100 (have %d)", o.PerJob)
 	case o.Keep < 0:

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/models/ridge"
 )
 
 // One target far from all others does not change what learners in rounds make of the
@@ -48,29 +47,5 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 				t.Errorf("%s, %s: R² %.3f on the rows without the outlier", learner, loss, r2)
 			}
 		}
-	}
-}
-
-func TestTheSpreadIsThatOfTheQuartiles(t *testing.T) {
-	span := ridge.TargetGrid{Low: 0, High: 2000}
-	scaled := []float32{1}
-	for i := range 1000 {
-		scaled = append(scaled, float32(i)/1000*0.01-1) // targets 0 to 10, but for one of 2,000
-	}
-	if g := spreadGrid(scaled, span); math.Abs(g.Mid()-5) > 0.05 || math.Abs(g.Half()-5/normalQuartiles) > 0.05 {
-		t.Errorf("middle %g, half %g", g.Mid(), g.Half())
-	}
-	// More than half of the targets are equal; then all but one in a thousand.
-	for i := range 700 {
-		scaled[1+i] = -1
-	}
-	if g := spreadGrid(scaled, span); g.Mid() != 0 || !(g.Half() > 0.5 && g.Half() < 10) {
-		t.Errorf("of many equal targets: middle %g, half %g", g.Mid(), g.Half())
-	}
-	for i := range 1000 {
-		scaled[1+i] = -1
-	}
-	if g := spreadGrid(scaled, span); *g != span {
-		t.Errorf("of targets that are all equal but one: %+v", g)
 	}
 }

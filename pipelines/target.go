@@ -6,7 +6,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -41,7 +41,7 @@ func target(task string, d *dataset.Dataset, l *rows.LabelSummary) (transforms.T
 		if l.Min == l.Max {
 			return fail("every row has the target %g: there is nothing to learn", l.Min)
 		}
-		return transforms.Target{Grid: &ridge.TargetGrid{Low: float64(l.Min), High: float64(l.Max)}}, nil
+		return transforms.Target{Grid: &linear.TargetGrid{Low: float64(l.Min), High: float64(l.Max)}}, nil
 	}
 	switch {
 	case l.Vocabulary == nil:

@@ -29,7 +29,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
@@ -62,8 +62,8 @@ type Frequencies struct {
 // Target tells how a label becomes a number: the index of its class, or, without
 // classes, the number it is.
 type Target struct {
-	Classes *rows.Vocabulary  `json:"classes,omitempty"`
-	Grid    *ridge.TargetGrid `json:"grid,omitempty"` // that a pass of sums puts numbers on
+	Classes *rows.Vocabulary   `json:"classes,omitempty"`
+	Grid    *linear.TargetGrid `json:"grid,omitempty"` // that a pass of sums puts numbers on
 	// Open says, in a profile pass, that it is not known yet what the labels are.
 	Open bool `json:"open,omitempty"`
 }

@@ -89,7 +89,7 @@ type loss struct {
 }
 
 // losses returns the loss of each fit on the rows.
-func (d digits) losses(m features.Map, fits []*ridge.Fit) []loss {
+func (d digits) losses(m features.Map, fits []*ridge.Solution) []loss {
 	in, dim := m.Dims()
 	n, k := len(d.class), len(fits)*classes
 	all := &models.Linear{K: k, D: dim}
@@ -139,7 +139,7 @@ func holdOut(r features.Recipe, lambda []float64, train, test digits) (byErrors,
 		return byErrors, bySquares, err
 	}
 	m := made.(features.Gridded)
-	solve := func(s *ridge.Sum, lambda float64) (*ridge.Fit, error) {
+	solve := func(s *ridge.Sum, lambda float64) (*ridge.Solution, error) {
 		return ridge.Solve(ridge.Options{
 			Lambda: []float64{lambda}, Load: func(int) (*ridge.Sum, error) { return s, nil },
 			Step: m.Step(), Threads: runtime.GOMAXPROCS(0),
@@ -147,7 +147,7 @@ func holdOut(r features.Recipe, lambda []float64, train, test digits) (byErrors,
 	}
 	rest, held := train.split()
 	sum := rest.sum(m)
-	fits := make([]*ridge.Fit, len(lambda))
+	fits := make([]*ridge.Solution, len(lambda))
 	for i, l := range lambda {
 		if fits[i], err = solve(sum, l); err != nil {
 			return byErrors, bySquares, err

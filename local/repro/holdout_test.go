@@ -37,8 +37,8 @@ func TestSplitHoldsOutEveryFifthRow(t *testing.T) {
 // One fit scores 1 for the class and −1 for others, one gives all rows to class 3.
 func TestLossesAreThoseOfEachFit(t *testing.T) {
 	const n = 600 // more than two blocks, and a part of one
-	right := &ridge.Fit{Weights: make([]float32, classes*classes), Intercept: make([]float32, classes)}
-	third := &ridge.Fit{Weights: make([]float32, classes*classes), Intercept: make([]float32, classes)}
+	right := &ridge.Solution{Weights: make([]float32, classes*classes), Intercept: make([]float32, classes)}
+	third := &ridge.Solution{Weights: make([]float32, classes*classes), Intercept: make([]float32, classes)}
 	for c := range classes {
 		right.Weights[c*classes+c], right.Intercept[c] = 2, -1
 	}
@@ -53,7 +53,7 @@ func TestLossesAreThoseOfEachFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	have := d.losses(m, []*ridge.Fit{right, third})
+	have := d.losses(m, []*ridge.Solution{right, third})
 	if have[0] != (loss{}) {
 		t.Errorf("the right fit has %+v", have[0])
 	}

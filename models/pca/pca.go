@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// Options of Fit.
+// Options of Solve.
 type Options struct {
 	Components int          // k, from 1 to the number of features
 	Step       float64      // of the features' grid: feature = Step·integer
@@ -29,7 +29,7 @@ type Options struct {
 // MaxComponents is the largest number of components.
 const MaxComponents = 1024
 
-// Result is what Fit finds.
+// Result is what Solve finds.
 type Result struct {
 	// Linear has the components as weights, one a row, of norm 1, and as
 	// intercepts −w·φ̄: its scores are the coordinates of centred features. Of each
@@ -42,16 +42,16 @@ type Result struct {
 	Ratio []float64
 }
 
-// Memory returns the bytes that Fit takes beside the sum: the square, and a basis
+// Memory returns the bytes that Solve takes beside the sum: the square, and a basis
 // with its images.
 func Memory(dim, components int) int64 {
 	d := int64(dim)
 	return 8*d*d + 2*8*d*int64(most(dim, components))
 }
 
-// Fit finds the components of the rows of a sum. It is an error if one of them cannot be
+// Solve finds the components of the rows of a sum. It is an error if one of them cannot be
 // told from the rounding of features to their grid, see noise.
-func Fit(sum *ridge.Sum, o Options) (*Result, error) {
+func Solve(sum *ridge.Sum, o Options) (*Result, error) {
 	d, n := sum.Shape().Dim, sum.Rows()
 	switch {
 	case o.Components < 1 || o.Components > min(d, MaxComponents):

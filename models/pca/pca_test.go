@@ -79,7 +79,7 @@ func TestComponentsAreThoseOfADenseEigensolver(t *testing.T) {
 		for _, regression := range []bool{false, true} {
 			x := rowsOf(c.n, c.d)
 			sum, step, grid := sumOf(t, x, c.n, c.d, regression)
-			got, err := Fit(sum, Options{Components: c.k, Step: step, Seed: 3, Threads: 2})
+			got, err := Solve(sum, Options{Components: c.k, Step: step, Seed: 3, Threads: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +135,7 @@ func TestScoresAreCentredWithTheirVariance(t *testing.T) {
 	const n, d, k = 400, 60, 4
 	x := rowsOf(n, d)
 	sum, step, _ := sumOf(t, x, n, d, false)
-	r, err := Fit(sum, Options{Components: k, Step: step})
+	r, err := Solve(sum, Options{Components: k, Step: step})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestThreadsAndCutsLeaveNoTrace(t *testing.T) {
 	const n, d, k = 600, 390, 6
 	x := rowsOf(n, d)
 	sum, step, _ := sumOf(t, x, n, d, false)
-	want, err := Fit(sum, Options{Components: k, Step: step, Threads: 1})
+	want, err := Solve(sum, Options{Components: k, Step: step, Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestThreadsAndCutsLeaveNoTrace(t *testing.T) {
 	b, _, _ := sumOf(t, x[350*d:], n-350, d, false)
 	b.Merge(a)
 	for _, s := range []*ridge.Sum{sum, b} {
-		got, err := Fit(s, Options{Components: k, Step: step, Threads: 3})
+		got, err := Solve(s, Options{Components: k, Step: step, Threads: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,12 +267,12 @@ func TestWhatCannotBeFitIsAnError(t *testing.T) {
 	one, _, _ := sumOf(t, x, 1, 8, false)
 	same, _, _ := sumOf(t, slices.Repeat(x[:8], 5), 5, 8, false)
 	for want, f := range map[string]func() error{
-		"0 components":                func() error { _, err := Fit(sum, Options{Step: step}); return err },
-		"9 components of 8":           func() error { _, err := Fit(sum, Options{Components: 9, Step: step}); return err },
-		"step 0":                      func() error { _, err := Fit(sum, Options{Components: 1}); return err },
-		"1 rows":                      func() error { _, err := Fit(one, Options{Components: 1, Step: step}); return err },
-		"no feature varies":           func() error { _, err := Fit(same, Options{Components: 1, Step: step}); return err },
-		"vary in 1 directions, fewer": func() error { _, err := Fit(two, Options{Components: 2, Step: step}); return err },
+		"0 components":                func() error { _, err := Solve(sum, Options{Step: step}); return err },
+		"9 components of 8":           func() error { _, err := Solve(sum, Options{Components: 9, Step: step}); return err },
+		"step 0":                      func() error { _, err := Solve(sum, Options{Components: 1}); return err },
+		"1 rows":                      func() error { _, err := Solve(one, Options{Components: 1, Step: step}); return err },
+		"no feature varies":           func() error { _, err := Solve(same, Options{Components: 1, Step: step}); return err },
+		"vary in 1 directions, fewer": func() error { _, err := Solve(two, Options{Components: 2, Step: step}); return err },
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -288,7 +288,7 @@ func BenchmarkFit(b *testing.B) {
 		sum, step, _ := sumOf(b, x, 1000, c.d, false)
 		b.Run(fmt.Sprintf("d=%d/k=%d", c.d, c.k), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Fit(sum, Options{Components: c.k, Step: step, Threads: 1}); err != nil {
+				if _, err := Solve(sum, Options{Components: c.k, Step: step, Threads: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}

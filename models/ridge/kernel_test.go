@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // kernelRidge returns the predictions, at each of points, of ridge regression
@@ -49,7 +50,7 @@ func kernelRidge(kernel func(a, b []float64) float64, x [][]float64, t []float64
 
 // predictions fits ridge regression on the features of x and applies it to
 // those of points, given on the grid.
-func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid *TargetGrid, lambda float64, points [][]int8) []float64 {
+func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid *linear.TargetGrid, lambda float64, points [][]int8) []float64 {
 	t.Helper()
 	sum := NewSum(Shape{Dim: len(z[0]), Outputs: 1, Regression: true})
 	sum.AddTargets(packBytes(slices.Concat(z...), len(z), len(z[0])), y, 2)
@@ -89,7 +90,7 @@ func fourier(rng *rand.Rand, dim int, x [][]float64) [][]int8 {
 }
 
 // surface gives n points of the plane and targets on the grid.
-func surface(rng *rand.Rand, n int, grid TargetGrid) (x [][]float64, q []int32, y []float64) {
+func surface(rng *rand.Rand, n int, grid linear.TargetGrid) (x [][]float64, q []int32, y []float64) {
 	for range n {
 		p := []float64{2 * rng.NormFloat64(), 2 * rng.NormFloat64()}
 		v := grid.Quantize(math.Sin(p[0])*math.Cos(p[1]) + 0.1*rng.NormFloat64())
@@ -100,7 +101,7 @@ func surface(rng *rand.Rand, n int, grid TargetGrid) (x [][]float64, q []int32, 
 
 func TestPrimalAndDualGiveTheSamePredictions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	grid := TargetGrid{Low: -2, High: 2}
+	grid := linear.TargetGrid{Low: -2, High: 2}
 	x, q, y := surface(rng, 50, grid)
 	points, _, _ := surface(rng, 20, grid)
 	const dim = 200
@@ -139,7 +140,7 @@ func TestManyFeaturesGiveKernelRidge(t *testing.T) {
 		t.Skip("takes long")
 	}
 	rng := rand.New(rand.NewPCG(6, 6))
-	grid := TargetGrid{Low: -2, High: 2}
+	grid := linear.TargetGrid{Low: -2, High: 2}
 	x, q, y := surface(rng, 40, grid)
 	points, _, _ := surface(rng, 25, grid)
 	gauss := func(a, b []float64) float64 {

@@ -113,8 +113,8 @@ type tally struct {
 	train, trainRows float64 // likewise of what the weights were fitted to
 	rounding         float64 // what of held is the rounding of features
 	means            []float64
-	first            float64 // mean square of fold 0
-	without          *Fit    // of all rows but those of fold 0, where it is asked for
+	first            float64   // mean square of fold 0
+	without          *Solution // of all rows but those of fold 0, where it is asked for
 	failed           string
 }
 
@@ -135,7 +135,7 @@ func (p *path) judges() int {
 
 // validateFolds leaves out one fold after the other and returns a row for
 // every λ, and what was fitted without fold 0. The system y is overwritten.
-func (p *path) validateFolds(y *system, total *Sum) ([]Row, []*Fit, error) {
+func (p *path) validateFolds(y *system, total *Sum) ([]Row, []*Solution, error) {
 	h := newHeldOut(total.shape, p.Threads)
 	tallies := make([]tally, len(p.Lambda))
 	rest := make([]int, len(p.Lambda))
@@ -166,7 +166,7 @@ func (p *path) validateFolds(y *system, total *Sum) ([]Row, []*Fit, error) {
 			p.validate(y, h, total, fold, f, trials, tallies)
 		}
 	}
-	table, trials := make([]Row, len(p.Lambda)), make([]*Fit, len(p.Lambda))
+	table, trials := make([]Row, len(p.Lambda)), make([]*Solution, len(p.Lambda))
 	for i, t := range tallies {
 		table[i] = p.row(p.Lambda[i], t)
 		if table[i].Failed == "" {
@@ -249,7 +249,7 @@ func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, tri
 		if number == 0 {
 			tally.first = e / rows
 			if p.Trials {
-				tally.without = &Fit{Lambda: lambda, Rows: int64(y.n)}
+				tally.without = &Solution{Lambda: lambda, Rows: int64(y.n)}
 				if err := p.weights(tally.without, y); err != nil {
 					tally.failed = "weights beyond float32"
 					continue
@@ -302,7 +302,7 @@ func (p *path) squareUnit() float64 {
 
 // weights turns the solution of y, which is for indicators or points of the
 // grid, into weights for codes or normalised targets.
-func (p *path) weights(fit *Fit, y *system) error {
+func (p *path) weights(fit *Solution, y *system) error {
 	d, k := y.shape.Dim, y.shape.Outputs
 	zero, step := -1.0, 2.0
 	if p.Grid != nil {

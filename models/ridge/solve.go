@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // AutoLambda returns the values of λ that are tried where none is given: the
@@ -64,9 +65,9 @@ type Options struct {
 	// Half_j·Step·number. The zero value says that they have not.
 	Ranges Ranges
 
-	Grid    *TargetGrid // the grid of the targets; nil for classes
-	Classes []string    // names of the classes, for errors; may be nil
-	Threads int         // goroutines to compute with; < 1 means 1. The result does not depend on it
+	Grid    *linear.TargetGrid // the grid of the targets; nil for classes
+	Classes []string           // names of the classes, for errors; may be nil
+	Threads int                // goroutines to compute with; < 1 means 1. The result does not depend on it
 
 	// Progress is told of every system solved, in a line for people; may be nil.
 	Progress func(string)
@@ -76,21 +77,21 @@ type Options struct {
 // the features, or nil; halves are > 0.
 type Ranges struct{ Centre, Half []float64 }
 
-// Fit is a fitted linear model of k outputs on D features, which for a row of
+// Solution is a fitted linear model of k outputs on D features, which for a row of
 // features φ gives scores W_c·φ + b_c. Scores of classes are near 1 for the
 // row's class and near -1 for the others; targets are Grid.Mid() +
 // Grid.Half()·score, so that float32 is enough for targets far from zero.
-type Fit struct {
+type Solution struct {
 	Weights   []float32 // k×D, row-major
 	Intercept []float32 // length k
 	Lambda    float64   // the λ of the weights
 	Table     []Row     // one for every λ, in the order of Options; nil without folds
 	Rows      int64     // that the weights were fitted to
 
-	Held *Fit // what was fitted without fold 0, of which Table is nil; nil unless asked for
+	Held *Solution // what was fitted without fold 0, of which Table is nil; nil unless asked for
 	// Trials are the like for each row of Table, to within what a descent leaves over; nil
 	// for a λ that failed, for all if fold 0 has no rows, and unless asked for.
-	Trials []*Fit
+	Trials []*Solution
 }
 
 // Row is what cross-validation found out about one λ. Errors are squares in the
@@ -148,10 +149,10 @@ func Memory(shape Shape, rows int64, folds, threads int) int64 {
 	return bytes
 }
 
-// MaxTrialBytes is up to how large Fit.Trials should be asked for.
+// MaxTrialBytes is up to how large Solution.Trials should be asked for.
 const MaxTrialBytes = 256 << 20
 
-// TrialBytes returns the bytes of the weights of Fit.Trials for so many values of λ.
+// TrialBytes returns the bytes of the weights of Solution.Trials for so many values of λ.
 func TrialBytes(shape Shape, lambdas int) int64 {
 	return 4 * int64(lambdas) * int64(shape.Outputs) * int64(shape.Dim+1)
 }
@@ -163,7 +164,7 @@ func TrialBytes(shape Shape, lambdas int) int64 {
 // It is an error if there are no rows, if all rows are of one class, if fewer
 // than two folds have rows, or if the matrix to be solved is not positive
 // definite to working precision, which can be for small λ only.
-func Solve(opts Options) (*Fit, error) {
+func Solve(opts Options) (*Solution, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func Solve(opts Options) (*Fit, error) {
 	if err := p.checkRows(total); err != nil {
 		return nil, err
 	}
-	fit := &Fit{Lambda: opts.Lambda[0], Rows: total.Rows()}
+	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows()}
 	y := newSystem(total.shape, opts.Threads)
 	y.measure(opts.Ranges)
 	if opts.Grid != nil {
@@ -201,7 +202,7 @@ func Solve(opts Options) (*Fit, error) {
 	}
 	p.report("ridge: all %d rows: lambda %g", fit.Rows, fit.Lambda)
 	if opts.Held {
-		fit.Held = &Fit{Lambda: fit.Lambda}
+		fit.Held = &Solution{Lambda: fit.Lambda}
 		if err := p.fitHeld(fit.Held, y, total); err != nil {
 			return nil, err
 		}
@@ -210,7 +211,7 @@ func Solve(opts Options) (*Fit, error) {
 }
 
 // descendFurther tries the values of Smaller as long as they do better.
-func (p *path) descendFurther(fit *Fit, y *system, total *Sum) error {
+func (p *path) descendFurther(fit *Solution, y *system, total *Sum) error {
 	for _, lambda := range p.Smaller {
 		if fit.Lambda > slices.Min(p.Lambda) {
 			return nil
@@ -230,7 +231,7 @@ func (p *path) descendFurther(fit *Fit, y *system, total *Sum) error {
 
 // fit fits the weights of fit, exactly, to the rows that are in total and not in
 // out, which may be nil.
-func (p *path) fit(fit *Fit, y *system, total, out *Sum) error {
+func (p *path) fit(fit *Solution, y *system, total, out *Sum) error {
 	y.centre(total, out)
 	if pivot, ok := y.solve(p.mu(y, fit.Lambda), total, out); !ok {
 		return fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, total.shape.Dim), fit.Lambda)
@@ -239,7 +240,7 @@ func (p *path) fit(fit *Fit, y *system, total, out *Sum) error {
 }
 
 // fitHeld fits to the rows that are not in fold 0.
-func (p *path) fitHeld(fit *Fit, y *system, total *Sum) error {
+func (p *path) fitHeld(fit *Solution, y *system, total *Sum) error {
 	fold, err := p.load(0)
 	if err != nil {
 		return err

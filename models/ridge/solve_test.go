@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 func shapes() []Shape {
@@ -240,7 +241,7 @@ func TestOfEqualErrorsTheLargerLambdaIsTaken(t *testing.T) {
 
 func TestConstantTargetsGiveNoWeights(t *testing.T) {
 	s := draw(Shape{Dim: 10, Outputs: 1, Regression: true}, 50, 2, 6)
-	s.grid = &TargetGrid{Low: 4.5, High: 4.5}
+	s.grid = &linear.TargetGrid{Low: 4.5, High: 4.5}
 	for i := range s.y {
 		s.y[i][0] = s.grid.Quantize(4.5)
 	}
@@ -300,7 +301,7 @@ func TestSolveRefusesInASentence(t *testing.T) {
 		}, "ridge: feature step 0: want a finite number > 0"},
 		{"grid for classes", func() Options {
 			o := good.options(1)
-			o.Grid = &TargetGrid{High: 1}
+			o.Grid = &linear.TargetGrid{High: 1}
 			return o
 		}, "ridge: a target grid is for sums of targets, and they need one"},
 		{"load fails", func() Options {
@@ -315,7 +316,7 @@ func TestSolveRefusesInASentence(t *testing.T) {
 		}, "ridge: weights beyond float32 at lambda 0; raise lambda"},
 		{"errors too large", func() Options {
 			o := draw(Shape{Dim: 6, Outputs: 1, Regression: true}, 40, 2, 7).options(1e-3)
-			o.Grid = &TargetGrid{Low: 0, High: 1e200}
+			o.Grid = &linear.TargetGrid{Low: 0, High: 1e200}
 			return o
 		}, "ridge: errors beyond float64 at lambda 0.001, nor at any other given; raise lambda"},
 		{"too many rows", func() Options {

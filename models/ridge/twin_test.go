@@ -1,18 +1,19 @@
 package ridge
 
 import (
-	"github.com/bochner-ml/bochner/features"
 	"math"
 	"math/rand/v2"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // sample is a small data set on the grids, cut into folds.
 type sample struct {
 	shape Shape
 	step  float64
-	grid  *TargetGrid
+	grid  *linear.TargetGrid
 	z     [][]int8
 	class []int32   // of classes
 	y     [][]int32 // of targets
@@ -45,7 +46,7 @@ func draw(shape Shape, n, folds int, seed uint64) *sample {
 		s.fold = append(s.fold, int(rng.Uint64N(uint64(folds))))
 	}
 	if shape.Regression {
-		s.grid = &TargetGrid{Low: -3, High: 11}
+		s.grid = &linear.TargetGrid{Low: -3, High: 11}
 	}
 	return s
 }
@@ -188,7 +189,7 @@ func (s *sample) refit(rows []int, lambda float64) twin {
 }
 
 // normalise makes of a model of targets one of (t - Mid)/Half.
-func (m twin) normalise(g TargetGrid) {
+func (m twin) normalise(g linear.TargetGrid) {
 	for c, w := range m.w {
 		m.b[c] = (m.b[c] - g.Mid()) / g.Half()
 		for j := range w {

@@ -134,12 +134,12 @@ func New(o Options) (*Learner, error) {
 		return nil, fmt.Errorf("svm: %s takes all outputs together; logistic takes them one by one, sgd has %[1]s", o.Loss)
 	case o.Lambda == 0:
 		return nil, fmt.Errorf("svm: lambda is 0; the dual wants a number above it")
-	case !(o.Bias >= 0 && o.Bias <= 1e6):
-		return nil, fmt.Errorf("svm: bias is %g, want 0 (no intercept) to 1e6", o.Bias)
+	case !(o.Bias >= 0 && o.Bias <= maxBias):
+		return nil, fmt.Errorf("svm: bias is %g, want 0 (no intercept) to %g", o.Bias, float64(maxBias))
 	case o.Partitions < 1 || o.Partitions >= maxRounds:
 		return nil, fmt.Errorf("svm: %d partitions, want 1 or more", o.Partitions)
-	case o.Passes < 0 || o.Passes > 1000:
-		return nil, fmt.Errorf("svm: %d passes, want 1 to 1000, or 0 for %d", o.Passes, DefaultPasses)
+	case o.Passes < 0 || o.Passes > maxPasses:
+		return nil, fmt.Errorf("svm: %d passes, want 1 to %d, or 0 for %d", o.Passes, maxPasses, DefaultPasses)
 	case o.Window < 0:
 		return nil, fmt.Errorf("svm: window is %d bytes, want 1 or more, or 0 for %d", o.Window, DefaultWindow)
 	case o.Rounds < 0 || o.Rounds >= maxRounds:

@@ -12,8 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/rounds"
-	"github.com/bochner-ml/bochner/models/sgd"
-	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -69,32 +67,26 @@ func (p *Pass) featuresName() string {
 	return string(sum[:])
 }
 
-// openers make the learners by their kinds.
-var openers = map[string]func(ctx context.Context, options []byte) (rounds.Learner, error){
-	"sgd":   opener(func(_ context.Context, o sgd.Options) (rounds.Learner, error) { return sgd.New(o) }),
-	"svm":   opener(func(_ context.Context, o svm.Options) (rounds.Learner, error) { return svm.New(o) }),
-	"align": opener(openAlign),
-}
-
-// opener makes a learner of options in JSON.
-func opener[O any](open func(context.Context, O) (rounds.Learner, error)) func(context.Context, []byte) (rounds.Learner, error) {
-	return func(ctx context.Context, data []byte) (rounds.Learner, error) {
-		var o O
-		if err := json.Unmarshal(data, &o); err != nil {
-			return nil, fmt.Errorf("epochs: options of the learner: %w", err)
-		}
-		return open(ctx, o)
-	}
-}
-
-// Open makes the learner.
+// Open makes the learner, whose package is registered with rounds.Register.
 func (l Learner) Open(ctx context.Context) (rounds.Learner, error) {
-	open, ok := openers[l.Kind]
-	if !ok {
-		return nil, fmt.Errorf("epochs: unknown learner %q", l.Kind)
-	}
-	return open(ctx, l.Options)
+	return rounds.Open(l.Kind, l.Options, func(uri string, decode func([]byte) (any, error)) (any, error) {
+		return learnerFiles.Get(uri, func() (any, error) {
+			data, err := storage.ReadState(ctx, uri, transforms.MaxState)
+			if err != nil {
+				return nil, err
+			}
+			value, err := decode(data)
+			if err != nil {
+				return nil, fmt.Errorf("epochs: %s: %w", uri, err)
+			}
+			return value, nil
+		})
+	})
 }
+
+// learnerFiles holds the file that a learner asked for last: every round of a search uses
+// the same sample.
+var learnerFiles transforms.Cache[any]
 
 // The files of the rounds stand in a directory of the pass's own.
 

@@ -34,11 +34,7 @@ import (
 type witness struct{ Fail, Panic int }
 
 func init() {
-	openers["witness"] = func(_ context.Context, options []byte) (rounds.Learner, error) {
-		var w witness
-		err := json.Unmarshal(options, &w)
-		return w, err
-	}
+	rounds.Register("witness", rounds.OpenerOf(func(w witness) (witness, error) { return w, nil }))
 }
 
 func (w witness) Start(*models.Linear) ([]byte, error) { return []byte("start"), nil }

@@ -1,7 +1,6 @@
 package epochs
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -11,14 +10,14 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 )
 
-func init() { openers["svm.verify"] = opener(openVerify) }
+func init() { rounds.Register("svm.verify", rounds.OpenerOf(openVerify)) }
 
 // A verification is a single round: its state holds the weights to be verified and
 // the learner's last state, what partitions keep are their dual variables, and the
 // state it ends with is the JSON of an svm.Certificate.
 type verification struct{ *svm.Learner }
 
-func openVerify(_ context.Context, o svm.Options) (rounds.Learner, error) {
+func openVerify(o svm.Options) (rounds.Learner, error) {
 	l, err := svm.New(o)
 	return verification{l}, err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -66,7 +67,7 @@ func passOf(t *testing.T, lines []string, files int, regression bool) *Pass {
 		Fold: Fold{Recipe: sealed, Outputs: 3, Folds: 4, Steps: 127, Lambda: []float64{1e-3, 1e-2}},
 	}
 	if regression {
-		p.Target, p.Fold.Outputs = &transforms.Target{Grid: &ridge.TargetGrid{Low: -2, High: 2}}, 1
+		p.Target, p.Fold.Outputs = &transforms.Target{Grid: &linear.TargetGrid{Low: -2, High: 2}}, 1
 	}
 	return p
 }

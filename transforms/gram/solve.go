@@ -10,7 +10,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -97,7 +96,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 		}
 		return sum, loads.Wait()
 	}
-	step, ranges := gridOf(m, p.Fold.Steps)
+	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	var linear, held, trials *models.Linear
 	var report FitReport
 	if p.Fold.Components > 0 {
@@ -134,16 +133,6 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	return json.Marshal(report)
 }
 
-// gridOf returns what a step of the features' grid is worth: of all, or, with ranges,
-// of one whose range is from −1 to 1.
-func gridOf(m features.Gridded, most int) (step float64, ranges ridge.Ranges) {
-	if r, ok := m.(features.Ranged); ok {
-		ranges.Centre, ranges.Half = r.Ranges()
-		return 1 / float64(most), ranges
-	}
-	return m.Step() * blas.MostByte / float64(most), ranges
-}
-
 // checkHeld returns an error if the first fold cannot show what scores of a class
 // are worth, which is better known before the solve, which takes long. The head is
 // that of the fold's sum.
@@ -163,10 +152,6 @@ func (p *Pass) floor(step float64, dim int) float64 {
 	return ridge.Floor(step) * max(1, float64(dim)*p.Copies.MeanShare())
 }
 
-// FloorFactor times the floor is the least λ that the rounding of features leaves as
-// it is.
-const FloorFactor = 10
-
 // solveRidge returns what was fitted to all rows and, if asked for, to those of all
 // folds but the first; and the latter for each λ of a path, if that is not too large.
 func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held, trials *models.Linear, _ FitReport, _ error) {
@@ -177,7 +162,7 @@ func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, t
 	}
 	if p.Copies != nil {
 		// No further than to where the errors of copies are those of predictions.
-		least := FloorFactor * p.floor(step, shape.Dim)
+		least := ridge.FloorFactor * p.floor(step, shape.Dim)
 		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
 	}
 	if p.Target.Classes != nil {
@@ -188,7 +173,7 @@ func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, t
 	if err != nil {
 		return nil, nil, nil, FitReport{}, err
 	}
-	weights := func(f *ridge.Fit) *models.Linear {
+	weights := func(f *ridge.Solution) *models.Linear {
 		return &models.Linear{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
 	}
 	if fit.Held != nil {
@@ -205,7 +190,7 @@ func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, t
 
 // joined returns the fits that are not nil as one model of the outputs of all; nil if
 // there are none.
-func joined(fits []*ridge.Fit, shape ridge.Shape) *models.Linear {
+func joined(fits []*ridge.Solution, shape ridge.Shape) *models.Linear {
 	var w, b [][]float32
 	for _, f := range fits {
 		if f != nil {
@@ -223,7 +208,7 @@ func solveComponents(p *Pass, step float64, ranges ridge.Ranges, threads int, lo
 	if err != nil {
 		return nil, FitReport{}, err
 	}
-	fit, err := pca.Fit(sum, pca.Options{Components: p.Fold.Components, Step: step, Ranges: ranges, Seed: p.Seed, Threads: threads})
+	fit, err := pca.Solve(sum, pca.Options{Components: p.Fold.Components, Step: step, Ranges: ranges, Seed: p.Seed, Threads: threads})
 	if err != nil {
 		return nil, FitReport{}, err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
-	"github.com/bochner-ml/bochner/models/ridge"
+	model "github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -26,7 +26,7 @@ import (
 func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200
-	grid := &ridge.TargetGrid{Low: -1, High: 3}
+	grid := &model.TargetGrid{Low: -1, High: 3}
 	classes, targets := score.NewTrials(2), score.NewTrials(3)
 	text := "a,b,y\n"
 	for i := range n {

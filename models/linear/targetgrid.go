@@ -1,9 +1,14 @@
-package ridge
+package linear
 
 import (
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/blas"
 )
+
+const maxTarget = blas.MaxTarget // |q| on the grid
 
 // TargetGrid puts the targets of a regression, known to lie in [Low, High], on
 // 16 bits: y ≈ Mid() + Step()·q with |q| ≤ 32767, off by at most half a step.
@@ -15,7 +20,7 @@ type TargetGrid struct {
 // Validate returns an error unless Low ≤ High and both are finite.
 func (g TargetGrid) Validate() error {
 	if !(g.High-g.Low >= 0) || math.IsInf(g.High-g.Low, 0) {
-		return fmt.Errorf("ridge: target grid from %g to %g: want finite bounds in this order", g.Low, g.High)
+		return fmt.Errorf("linear: target grid from %g to %g: want finite bounds in this order", g.Low, g.High)
 	}
 	return nil
 }
@@ -65,3 +70,33 @@ func (g TargetGrid) Quantize(v float64) int32 {
 	// Rounding of the quotient can pass the last point by a fraction.
 	return int32(max(-maxTarget, min(maxTarget, r)))
 }
+
+// SpreadGrid returns the grid by which iterative learners scale targets: it reaches from
+// their median by one robust standard deviation, so that losses that have a unit (ε, and λ
+// beside them) do not follow the range, which one target can stretch. The sample is of
+// targets as fractions of the range. Where half of the targets are equal, wider quantiles
+// tell the spread; where nearly all are, the range does.
+func SpreadGrid(scaled []float32, span TargetGrid) *TargetGrid {
+	s := slices.Sorted(slices.Values(scaled))
+	at := func(q float64) float64 { return float64(s[int(q*float64(len(s)-1)+0.5)]) }
+	spread := 0.0
+	// Distances of quantiles of a normal distribution, in standard deviations.
+	for _, c := range []struct{ tail, deviations float64 }{{0.25, normalQuartiles}, {0.1, 2.5631031310892007}, {0.02, 4.1074978212636450}} {
+		if spread = (at(1-c.tail) - at(c.tail)) / c.deviations; spread > 0 {
+			break
+		}
+	}
+	if !(spread > 0) {
+		return &span
+	}
+	mid, half := span.Mid()+float64(span.Half()*at(0.5)), float64(span.Half()*spread)
+	g := &TargetGrid{Low: mid - half, High: mid + half}
+	if !(g.Half() > 0) || math.IsInf(g.High-g.Low, 0) {
+		return &span
+	}
+	return g
+}
+
+// normalQuartiles is the distance of the quartiles of a normal distribution in standard
+// deviations.
+const normalQuartiles = 1.3489795003921634

@@ -1,4 +1,4 @@
-package ridge
+package linear
 
 import (
 	"math"
@@ -61,5 +61,29 @@ func TestGridRefusesBoundsOutOfOrder(t *testing.T) {
 		if g.Validate() == nil {
 			t.Errorf("%+v is accepted", g)
 		}
+	}
+}
+
+func TestTheSpreadIsThatOfTheQuartiles(t *testing.T) {
+	span := TargetGrid{Low: 0, High: 2000}
+	scaled := []float32{1}
+	for i := range 1000 {
+		scaled = append(scaled, float32(i)/1000*0.01-1) // targets 0 to 10, but for one of 2,000
+	}
+	if g := SpreadGrid(scaled, span); math.Abs(g.Mid()-5) > 0.05 || math.Abs(g.Half()-5/normalQuartiles) > 0.05 {
+		t.Errorf("middle %g, half %g", g.Mid(), g.Half())
+	}
+	// More than half of the targets are equal; then all but one in a thousand.
+	for i := range 700 {
+		scaled[1+i] = -1
+	}
+	if g := SpreadGrid(scaled, span); g.Mid() != 0 || !(g.Half() > 0.5 && g.Half() < 10) {
+		t.Errorf("of many equal targets: middle %g, half %g", g.Mid(), g.Half())
+	}
+	for i := range 1000 {
+		scaled[1+i] = -1
+	}
+	if g := SpreadGrid(scaled, span); *g != span {
+		t.Errorf("of targets that are all equal but one: %+v", g)
 	}
 }

@@ -1,0 +1,137 @@
+package learner
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// Shared has the options of every iterative learner, which embeds it in its own.
+type Shared struct {
+	Objective
+	Init  string `flag:"init" help:"Directory of a model of the same features and classes whose weights to begin with."`
+	Curve string `flag:"curve" help:"File for a picture of how the rounds went, .png or .svg."`
+	rounds.Stop
+	Running
+}
+
+// Defaults returns the options where nothing is said.
+func Defaults() Shared { return Shared{Running: Running{PerJob: 1, Keep: DefaultKeep}} }
+
+// Common returns s: it makes the options that embed it Iterative in this part.
+func (s *Shared) Common() *Shared { return s }
+
+// Validate returns what is wrong whatever the data are.
+func (s *Shared) Validate() error {
+	switch {
+	case s.Rounds < 0:
+		return option.Errorf("rounds", "must be 0 (choose) or more (have %d)", s.Rounds)
+	case !(s.Gap >= 0) || math.IsInf(s.Gap, 0):
+		return option.Errorf("gap", "must be a number ≥ 0 (have %g)", s.Gap)
+	case s.Patience < 0:
+		return option.Errorf("patience", "must be 0 (none) or more rounds (have %d)", s.Patience)
+	case s.Time < 0:
+		return option.Errorf("max_time", "must be 0 (none) or longer (have %s)", s.Time)
+	}
+	return s.Running.Validate()
+}
+
+// Running says where rounds run.
+type Running struct {
+	Partitions int   `flag:"partitions" help:"Partitions to which the rows are assigned for an iterative learner; 0 is 1 for svm, for which several take many more rounds, and 1 for sgd; several let workers share the rows. A parameter of the model."`
+	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner: more where starting a job takes long. Does not change results."`
+	Keep       int64 `flag:"keep_bytes" help:"Bytes of features that each worker process keeps in memory between rounds. Does not change results."`
+}
+
+// DefaultKeep is Running.Keep where nothing is said.
+const DefaultKeep = 1 << 30
+
+// Validate returns what is wrong whatever the data are.
+func (r *Running) Validate() error {
+	switch {
+	case r.Partitions < 0 || r.Partitions > rounds.MaxPartitions:
+		return option.Errorf("partitions", "must be between 1 and %d (have %d)", rounds.MaxPartitions, r.Partitions)
+	case r.PerJob < 0 || r.PerJob > 100:
+		return option.Errorf("rounds_per_job", "must be between 1 and 100 (have %d)", r.PerJob)
+	case r.Keep < 0:
+		return option.Errorf("keep_bytes", "must be 0 (keep nothing) or more (have %d)", r.Keep)
+	}
+	return nil
+}
+
+// defaultEpsilon is the ε of epsilon_insensitive and huber where none is given, in units
+// of the spread of the targets, as scikit-learn has it for targets that are standardised.
+const defaultEpsilon = 0.1
+
+// Objective says which loss is to be small.
+type Objective struct {
+	Loss    string   `flag:"loss" help:"Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for numbers squared, huber, epsilon_insensitive. Default: hinge or epsilon_insensitive for svm, softmax or squared for sgd."`
+	Epsilon float64  `flag:"epsilon" help:"Of the losses huber and epsilon_insensitive: the half width of the zone around the target, in units of the targets' spread: the distance of their quartiles over 1.349, which is the standard deviation of normal targets; 0 is 0.1."`
+	Weights []string `flag:"class_weight" help:"Weights of classes in the loss: balanced, or NAME=WEIGHT with commas between."`
+}
+
+// Problem returns the problem of a learner on n rows of dim features, whose labels are
+// these classes, each of so many rows; or targets, if classes is nil.
+func (o Objective) Problem(byDefault string, classes []string, counts []int64, dim int, n int64, lambda float64) (loss.Problem, error) {
+	p := loss.Problem{Loss: cmp.Or(o.Loss, byDefault), Epsilon: o.Epsilon, Regression: classes == nil, Outputs: max(1, len(classes)), Dim: dim, Rows: n, Lambda: lambda}
+	if o.Epsilon == 0 && (p.Loss == "huber" || p.Loss == "epsilon_insensitive") {
+		p.Epsilon = defaultEpsilon
+	}
+	var err error
+	p.Weights, err = o.classWeights(classes, counts)
+	return p, err
+}
+
+// classWeights returns the weight of each class; nil if all weigh 1. Balanced weights
+// give every class the same share: n/(k·n_c).
+func (o Objective) classWeights(classes []string, counts []int64) ([]float64, error) {
+	const name = "class_weight"
+	if len(o.Weights) == 0 {
+		return nil, nil
+	}
+	if classes == nil {
+		return nil, option.Errorf(name, "is for classes; the labels are numbers")
+	}
+	weights := make([]float64, len(classes))
+	if o.Weights[0] == "balanced" && len(o.Weights) == 1 {
+		var n int64
+		for _, count := range counts {
+			n += count
+		}
+		for c, count := range counts {
+			weights[c] = float64(n) / (float64(len(classes)) * float64(count))
+		}
+		return weights, nil
+	}
+	for c := range weights {
+		weights[c] = 1
+	}
+	for _, text := range o.Weights {
+		at := strings.LastIndexByte(text, '=')
+		if at < 0 {
+			return nil, option.Errorf(name, "%q is not NAME=WEIGHT, nor balanced", text)
+		}
+		c := slices.Index(classes, text[:at])
+		if c < 0 {
+			hint := ""
+			if near := spell.Nearest(text[:at], classes); near != "" {
+				hint = fmt.Sprintf(" (did you mean %q?)", near)
+			}
+			return nil, option.Errorf(name, "%q: no row is of class %q%s", text, text[:at], hint)
+		}
+		w, err := strconv.ParseFloat(text[at+1:], 64)
+		if err != nil || !(w > 0) || math.IsInf(w, 0) {
+			return nil, option.Errorf(name, "%q: want a number above 0 after the =", text)
+		}
+		weights[c] = w
+	}
+	return weights, nil
+}

@@ -1,0 +1,226 @@
+package learner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// Result is what Fit came to.
+type Result struct {
+	*linear.Machine
+	Options any             // what Seal returned
+	History []rounds.Report // of the state of each round, up to the one that was taken
+	Ended   string          // why there were no more rounds
+}
+
+// Last returns the report on the weights of the machine.
+func (r *Result) Last() rounds.Report { return r.History[len(r.History)-1] }
+
+// heldOut is one in how many rows is held out where patience goes by them.
+const heldOut = 5
+
+// Fit trains an iterative learner on rows in memory, with one λ, on all cores. Features of
+// all rows are in memory, 4 bytes each. A training of a file of these rows with the same
+// options gives the same weights, byte for byte.
+//
+// Options of files and of several partitions (Init, Curve, Partitions above 1) are an
+// error. With Patience one row in five is held out, chosen by content.
+func Fit(d *linear.Data, lambda float64, options Iterative) (*Result, error) {
+	if err := options.Validate(); err != nil {
+		return nil, err
+	}
+	name := Of(options).Name
+	options = options.Complete()
+	o := options.Common()
+	if o.Init != "" || o.Curve != "" || o.Partitions > 1 {
+		return nil, fmt.Errorf("%s: Init, Curve and Partitions are for trainings of files", name)
+	}
+	m, err := newMemory(d, o.Patience > 0)
+	if err != nil {
+		return nil, err
+	}
+	var classes []string
+	for c := range m.counts {
+		classes = append(classes, strconv.Itoa(c))
+	}
+	p, err := o.Problem(options.DefaultLoss(classes != nil), classes, m.counts, m.dim, m.learned, lambda)
+	if err != nil {
+		return nil, err
+	}
+	s := Setting{Seed: seed}
+	if options.Samples() {
+		s.Sample = m.sample()
+	}
+	sealed, err := options.Seal(p, s)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(sealed)
+	if err != nil {
+		return nil, err
+	}
+	l, err := rounds.Open(name, data, nil)
+	if err != nil {
+		return nil, err
+	}
+	r, err := rounds.Run(l, m.blocks(), o.Stop, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Machine: &linear.Machine{Map: d.Map, Linear: r.Model, Grid: m.grid}, Options: sealed, History: r.History, Ended: r.Ended}, nil
+}
+
+// seed is that of the folds, the sample and the order of steps, where a training has one.
+const seed = 1
+
+// memory is the rows of a Fit as iterative learners take them.
+type memory struct {
+	*linear.Data
+	in, dim, n int
+	counts     []int64            // of each class; nil in regression
+	grid       *linear.TargetGrid // by which targets are scaled; nil for classes
+	held       []bool             // of each row; nil if none are held out
+	learned    int64              // rows that are not
+	sum        *profile.Sum       // of the sample of those, with their labels
+	span       *linear.TargetGrid // of the labels of the sample
+}
+
+func newMemory(d *linear.Data, hold bool) (*memory, error) {
+	n, outputs, err := d.Validate()
+	if err != nil {
+		return nil, err
+	}
+	m := &memory{Data: d, n: n}
+	m.in, m.dim = d.Map.Dims()
+	if d.Class != nil {
+		m.counts = make([]int64, outputs)
+		for _, c := range d.Class {
+			m.counts[c]++
+		}
+	} else {
+		m.span = &linear.TargetGrid{Low: d.Target[0], High: d.Target[0]}
+		for _, y := range d.Target {
+			m.span.Low, m.span.High = min(m.span.Low, y), max(m.span.High, y)
+		}
+		if err := m.span.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	m.survey(hold)
+	if m.learned == 0 || hold && m.learned == int64(n) {
+		return nil, errors.New("learner: too few rows to hold some of them out")
+	}
+	if m.span != nil {
+		x, n, width := m.sum.Sample()
+		targets := make([]float32, n)
+		for i := range targets {
+			targets[i] = x[(i+1)*width-1]
+		}
+		m.grid = linear.SpreadGrid(targets, *m.span)
+	}
+	return m, nil
+}
+
+// survey takes a sample of the rows to learn from, and holds out others.
+func (m *memory) survey(hold bool) {
+	m.sum = profile.New(profile.Options{})
+	dealer := folds.NewDealer(seed, nil, folds.Labels{})
+	if hold {
+		m.held = make([]bool, m.n)
+	}
+	var labeled rows.Block
+	for lo := 0; lo < m.n; lo += rows.Rows(m.in) {
+		b := rows.Block{N: min(rows.Rows(m.in), m.n-lo), D: m.in, X: m.X[lo*m.in:]}
+		b.X = b.X[:b.N*m.in]
+		hashes, err := dealer.Hashes(nil, folds.Place{}, &b)
+		if err != nil {
+			panic(err) // of copies, which there are none of
+		}
+		labeled.Reset(m.in + 1)
+		mine := hashes[:0]
+		for i, h := range hashes {
+			if hold && h%heldOut == 0 {
+				m.held[lo+i] = true
+				continue
+			}
+			labeled.X = append(append(labeled.X, b.Row(i)...), m.label(lo+i, m.span))
+			labeled.N++
+			mine = append(mine, h)
+		}
+		m.sum.AddBlock(&labeled, mine)
+		m.learned += int64(labeled.N)
+	}
+}
+
+// label returns the label of a row as learners take it.
+func (m *memory) label(i int, grid *linear.TargetGrid) float32 {
+	if grid == nil {
+		return float32(m.Class[i])
+	}
+	return grid.Scaled(m.Target[i])
+}
+
+// sample returns the sample as features.
+func (m *memory) sample() rounds.Block {
+	x, n, width := m.sum.Sample()
+	b := rounds.Block{N: n, D: m.dim, Phi: make([]float32, n*m.dim), Y: make([]float32, n)}
+	for i := range n {
+		row := x[i*width : (i+1)*width]
+		m.Map.Apply(b.Phi[i*m.dim:], row[:m.in], 1)
+		if b.Y[i] = row[m.in]; m.grid != nil {
+			b.Y[i] = m.grid.Scaled(m.span.Mid() + float64(m.span.Half()*float64(row[m.in])))
+		}
+	}
+	return b
+}
+
+// blocks returns the rows as features, those to learn from and those held out apart, both
+// in their order.
+func (m *memory) blocks() []rounds.Block {
+	limit := min(rows.Rows(m.in), rows.OfFeatures(m.dim))
+	var (
+		all   []rounds.Block
+		sides [2]rounds.Block // rows to learn from, and rows held out
+		x     [2][]float32    // of them
+	)
+	flush := func(side int) {
+		b := &sides[side]
+		if b.N == 0 {
+			return
+		}
+		b.D, b.Held, b.Phi = m.dim, side == 1, make([]float32, b.N*m.dim)
+		parallel.Ranges(b.N, mapped, runtime.GOMAXPROCS(0), func(lo, hi int) {
+			m.Map.Apply(b.Phi[lo*m.dim:hi*m.dim], x[side][lo*m.in:], hi-lo)
+		})
+		all = append(all, *b)
+		x[side], *b = x[side][:0], rounds.Block{Index: b.Index + 1}
+	}
+	for i := range m.n {
+		side := 0
+		if m.held != nil && m.held[i] {
+			side = 1
+		}
+		b := &sides[side]
+		x[side] = append(x[side], m.X[i*m.in:(i+1)*m.in]...)
+		b.Y = append(b.Y, m.label(i, m.grid))
+		if b.N++; b.N == limit {
+			flush(side)
+		}
+	}
+	flush(0)
+	flush(1)
+	return all
+}
+
+// mapped is how many rows a thread takes to features at a time.
+const mapped = 64

@@ -1,0 +1,187 @@
+// Package learner is where learners are registered: what a learner is called, which
+// options it has, and what it needs of a training.
+//
+// A learner is a package of its own, which registers itself:
+//
+//	func init() {
+//		learner.Register(learner.Learner{Name: "svm", New: func() learner.Options { return NewTraining() }, Open: rounds.OpenerOf(New)})
+//	}
+//
+// A program that imports the package has the learner in its trainings, in its command
+// line and in the help. There are two kinds. Options of an iterative learner are
+// Iterative: passes over the rows, each from the state that the one before has left
+// (package rounds). A learner of one pass adds up exact sums and solves (package ridge).
+package learner
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+// Options are those of one learner: a pointer to a struct whose fields have the tags flag
+// and help. Methods do not change them.
+type Options interface {
+	// Validate returns what is wrong whatever the data are.
+	Validate() error
+}
+
+// Learner is what a package says of its learner.
+type Learner struct {
+	Name    string   // one word in lower case, which manifests hold
+	Aliases []string // other names, of other programs
+	Summary string   // for help: "least squares, in one pass"
+	// New returns a pointer to options with their defaults.
+	New func() Options
+	// Open makes an iterative learner of what Iterative.Seal returned, in JSON.
+	Open rounds.Opener
+	// Unlabeled says that it takes rows without labels; trainings cannot choose it.
+	Unlabeled bool
+}
+
+// Iterative are the options of an iterative learner.
+type Iterative interface {
+	Options
+	// Common returns the options that all iterative learners have.
+	Common() *Shared
+	// Complete returns a copy in which zeros that stand for a choice of the learner's own
+	// are that choice.
+	Complete() Iterative
+	// DefaultLoss names the loss of classes, or of targets, where none is given.
+	DefaultLoss(classes bool) string
+	// Samples tells whether Seal needs Setting.Sample.
+	Samples() bool
+	// Seal returns the options, with a form in JSON, that Learner.Open takes. The error is
+	// about what the user asked for.
+	Seal(p loss.Problem, s Setting) (any, error)
+	// Resumes tells whether the fit for one λ should begin with the weights for another, as
+	// where the end does not depend on the beginning.
+	Resumes() bool
+	// Memory returns what a training of that size holds at most.
+	Memory(s Size) Memory
+}
+
+// Augmented are the options of an iterative learner that takes images which are changed
+// at random in each round. Rows of another learner have to stay as they are.
+type Augmented interface {
+	Iterative
+	// Augmentation returns the changes, as the flag augment names them; none if empty.
+	Augmentation() []string
+}
+
+// Setting is what Seal is told beside the problem.
+type Setting struct {
+	Seed   uint64
+	Sample rounds.Block // of rows to learn from, a thousand at most; empty unless Samples
+}
+
+// Size is that of a training.
+type Size struct {
+	Rows              int64 // 0 if it is not known
+	Outputs, Features int
+	Partitions        int
+}
+
+// Memory is what an iterative learner holds at most, in bytes, beside rows and features.
+type Memory struct {
+	Worker    int64 // of a worker, whatever it works on
+	Partition int64 // for each partition that it works on at the same time
+	Update    int64 // of whoever makes the next state
+	Row       int64 // by which Partition grows with each row, over all partitions
+}
+
+var registry = struct {
+	sync.RWMutex
+	learners map[string]Learner // by name
+	names    map[string]string  // by name or alias
+	types    map[reflect.Type]string
+}{learners: map[string]Learner{}, names: map[string]string{}, types: map[reflect.Type]string{}}
+
+// Register makes a learner available. Packages call it from init. It panics if a name or
+// the type of the options is taken, if the options are not a pointer to a struct, or if
+// they are Iterative and nothing opens them.
+func Register(l Learner) {
+	o := l.New()
+	option.Of(o) // panics if it is not a struct of options
+	if _, ok := o.(Iterative); ok != (l.Open != nil) {
+		panic(fmt.Sprintf("learner: Register %q: Open is for Iterative options, and they need it", l.Name))
+	}
+	registry.Lock()
+	defer registry.Unlock()
+	for _, name := range append([]string{l.Name}, l.Aliases...) {
+		if registry.names[name] != "" || name == "" {
+			panic(fmt.Sprintf("learner: Register: the name %q is empty or taken", name))
+		}
+		registry.names[name] = l.Name
+	}
+	t := reflect.TypeOf(o)
+	if other := registry.types[t]; other != "" {
+		panic(fmt.Sprintf("learner: Register %q: %v are the options of %q", l.Name, t, other))
+	}
+	registry.types[t] = l.Name
+	registry.learners[l.Name] = l
+	if l.Open != nil {
+		rounds.Register(l.Name, l.Open)
+	}
+}
+
+// Learners returns the registered learners that a training can choose from, those of
+// one pass before the iterative ones, and sorted by name.
+func Learners() []Learner {
+	registry.RLock()
+	defer registry.RUnlock()
+	var list, iterative []Learner
+	for _, name := range slices.Sorted(maps.Keys(registry.learners)) {
+		switch l := registry.learners[name]; {
+		case l.Unlabeled:
+		case l.Open != nil:
+			iterative = append(iterative, l)
+		default:
+			list = append(list, l)
+		}
+	}
+	return append(list, iterative...)
+}
+
+// Names returns the names of Learners.
+func Names() []string {
+	var names []string
+	for _, l := range Learners() {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+// Lookup returns the learner of a name or alias.
+func Lookup(name string) (Learner, error) {
+	registry.RLock()
+	l, ok := registry.learners[registry.names[name]]
+	registry.RUnlock()
+	if ok {
+		return l, nil
+	}
+	hint := ""
+	if meant := spell.Nearest(name, Names()); meant != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", meant)
+	}
+	return Learner{}, fmt.Errorf("unknown learner %q%s; have %s", name, hint, strings.Join(Names(), ", "))
+}
+
+// Of returns the learner whose options o are. It panics if o is of none.
+func Of(o Options) Learner {
+	registry.RLock()
+	defer registry.RUnlock()
+	name, ok := registry.types[reflect.TypeOf(o)]
+	if !ok {
+		panic(fmt.Sprintf("learner: no learner has options of type %T; call learner.Register", o))
+	}
+	return registry.learners[name]
+}

@@ -1,0 +1,108 @@
+package linear
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/bochner-ml/bochner/features"
+)
+
+// Data are labelled rows in memory: Class or Target has a label for each row.
+type Data struct {
+	Map features.Map // takes rows to features
+	X   []float32    // row-major: as many numbers for each row as the map takes
+
+	Class  []int32   // classes, which are the numbers 0 to K−1; or
+	Target []float64 // what is to be predicted
+}
+
+// Validate returns the number of rows and of outputs: the classes, or 1 of targets. It
+// is an error if lengths do not fit each other, if there are no rows or fewer than two
+// classes, or if a number is not finite.
+func (d *Data) Validate() (n, outputs int, err error) {
+	if d.Map == nil {
+		return 0, 0, fmt.Errorf("linear: no map; features/linear.Identity takes rows as they are")
+	}
+	in, _ := d.Map.Dims()
+	n, outputs = len(d.X)/in, 1
+	switch {
+	case (d.Class == nil) == (d.Target == nil):
+		return 0, 0, fmt.Errorf("linear: %d classes and %d targets; give one of them", len(d.Class), len(d.Target))
+	case n == 0:
+		return 0, 0, fmt.Errorf("linear: no rows to learn from")
+	case len(d.X) != n*in || len(d.Class)+len(d.Target) != n:
+		return 0, 0, fmt.Errorf("linear: %d numbers are %d rows of %d, with %d labels", len(d.X), n, in, len(d.Class)+len(d.Target))
+	}
+	for i, v := range d.X {
+		if v-v != 0 {
+			return 0, 0, fmt.Errorf("linear: row %d: number %d is %g", i/in, i%in, v)
+		}
+	}
+	for i, y := range d.Target {
+		if y-y != 0 {
+			return 0, 0, fmt.Errorf("linear: row %d: the target is %g", i, y)
+		}
+	}
+	for i, c := range d.Class {
+		if c < 0 || int(c) > n {
+			return 0, 0, fmt.Errorf("linear: row %d: class %d; classes are numbered from 0", i, c)
+		}
+		outputs = max(outputs, int(c)+1)
+	}
+	if d.Class != nil && outputs < 2 {
+		return 0, 0, fmt.Errorf("linear: all %d rows are of one class; two classes are needed", n)
+	}
+	return n, outputs, nil
+}
+
+// Machine is a kernel machine: a linear model on the features of a map. It is safe for
+// concurrent use.
+type Machine struct {
+	Map    features.Map
+	Linear *Model
+	// Targets are Grid.Mid() + Grid.Half()·score; nil for classes, whose scores these are.
+	Grid *TargetGrid
+
+	scratch sync.Pool // of *[]float32
+}
+
+// block is how many rows are mapped at a time.
+const block = 256
+
+// Scores stores in dst (n×K) the scores of the n rows of x. It panics if a slice is too
+// short.
+func (m *Machine) Scores(dst, x []float32, n int) {
+	in, out := m.Map.Dims()
+	phi, _ := m.scratch.Get().(*[]float32)
+	if phi == nil {
+		phi = new([]float32)
+	}
+	if size := min(n, block) * out; cap(*phi) < size {
+		*phi = make([]float32, size)
+	}
+	for lo := 0; lo < n; lo += block {
+		rows := min(block, n-lo)
+		m.Map.Apply((*phi)[:rows*out], x[lo*in:], rows)
+		m.Linear.Scores(dst[lo*m.Linear.K:], (*phi)[:rows*out], rows)
+	}
+	m.scratch.Put(phi)
+}
+
+// Classes stores in dst the class of each of the n rows of x: the one with the largest
+// score, the first of several. It panics if a slice is too short.
+func (m *Machine) Classes(dst []int32, x []float32, n int) {
+	scores := make([]float32, n*m.Linear.K)
+	m.Scores(scores, x, n)
+	m.Linear.Classes(dst, scores, n)
+}
+
+// Targets stores in dst the predicted target of each of the n rows of x. It panics if a
+// slice is too short, or if the machine is one of classes.
+func (m *Machine) Targets(dst []float64, x []float32, n int) {
+	scores := make([]float32, n*m.Linear.K)
+	m.Scores(scores, x, n)
+	mid, half := m.Grid.Mid(), m.Grid.Half()
+	for i, s := range scores {
+		dst[i] = mid + float64(half*float64(s))
+	}
+}

@@ -1,0 +1,85 @@
+package pca
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+func init() {
+	learner.Register(learner.Learner{
+		Name: "pca", Summary: "principal components of the features, in one pass", Unlabeled: true,
+		New: func() learner.Options { return NewTraining() },
+	})
+}
+
+// Training has the options of finding components.
+type Training struct {
+	Components int        `flag:"components" help:"Number of components."` // 0 is DefaultComponents
+	Grid       ridge.Bits `flag:"grid" help:"Bits of the grid on which features are added up: 8; 16, which takes four times as long; auto takes 16 unless rows × features² is beyond 4·10¹²." values:"auto,8,16"`
+}
+
+// DefaultComponents is the number of components where none is given.
+const DefaultComponents = 2
+
+// FewProducts is up to how many products of features, rows × D², auto takes 16 bits.
+const FewProducts = 1 << 42
+
+// NewTraining returns the default options.
+func NewTraining() *Training {
+	return &Training{Components: DefaultComponents, Grid: ridge.AutoBits}
+}
+
+// Validate returns what is wrong whatever the data are.
+func (t *Training) Validate() error {
+	if t.Components < 0 || t.Components > MaxComponents {
+		return option.Errorf("components", "must be between 1 and %d (have %d)", MaxComponents, t.Components)
+	}
+	return t.Grid.Validate()
+}
+
+// Fit finds the components of rows in memory: those of the features that m makes of x,
+// row-major, on all cores. Nil options are those of NewTraining. The scores of
+// Result.Linear are the coordinates of features.
+func Fit(m features.Map, x []float32, t *Training) (*Result, error) {
+	if t == nil {
+		t = NewTraining()
+	}
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	g, ok := m.(features.Gridded)
+	if !ok {
+		return nil, fmt.Errorf("pca: features of a %T have no grid to be added up on", m)
+	}
+	in, dim := m.Dims()
+	shape := ridge.Shape{Dim: dim, Outputs: 1}
+	if err := shape.Validate(); err != nil {
+		return nil, err
+	}
+	n, threads := len(x)/in, runtime.GOMAXPROCS(0)
+	if len(x) != n*in {
+		return nil, fmt.Errorf("pca: %d numbers are not rows of %d", len(x), in)
+	}
+	_, wide := m.(features.Ranged)
+	steps := t.Grid.Steps(float64(n)*float64(dim)*float64(dim), FewProducts, wide, shape.Fine(int64(n)))
+	sum, z := ridge.NewSum(shape), features.NewGrid(dim, steps)
+	for lo := 0; lo < n; lo += rows.Rows(in) {
+		k := min(rows.Rows(in), n-lo)
+		if cut := g.Quantize(z, x[lo*in:], k, threads); cut > 0 {
+			return nil, fmt.Errorf("pca: %d features of rows %d to %d are not finite, or far beyond the bound that the map states; scale the rows to what it was made for", cut, lo, lo+k-1)
+		}
+		sum.AddClasses(z, make([]int32, k), threads)
+	}
+	step, ranges := ridge.GridOf(g, steps)
+	o := Options{Components: t.Components, Step: step, Ranges: ranges, Seed: 1, Threads: threads}
+	if o.Components == 0 {
+		o.Components = DefaultComponents
+	}
+	return Solve(sum, o)
+}

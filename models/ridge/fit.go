@@ -1,0 +1,146 @@
+package ridge
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/linear"
+)
+
+// Fitted is what Fit came to.
+type Fitted struct {
+	*linear.Machine
+	Lambda float64 // λ of the weights
+	Table  []Row   // what rows that were left out say of each λ; nil if one was given
+	Steps  int     // of the grid of the features: features.ByteSteps are 8 bits
+}
+
+// foldsOfFit is how many folds several values of λ are judged by, seedOfFit the seed by
+// which rows are assigned to them, as in trainings of files.
+const (
+	foldsOfFit = 5
+	seedOfFit  = 1
+)
+
+// Fit trains on rows in memory, on all cores: it adds up the sums of the features and
+// solves. Of several λ it takes the one with the least error of cross-validation over five
+// folds, chosen by content; none given are those of AutoLambda. The map must be
+// features.Gridded. Nil options are those of NewTraining.
+//
+// A training of a file of these rows with the same options gives the same weights, byte
+// for byte, unless rows repeat often and there are several λ: copies then share a fold.
+func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
+	if t == nil {
+		t = NewTraining()
+	}
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	n, outputs, err := d.Validate()
+	if err != nil {
+		return nil, err
+	}
+	m, ok := d.Map.(features.Gridded)
+	if !ok {
+		return nil, fmt.Errorf("ridge: features of a %T have no grid to be added up on", d.Map)
+	}
+	_, dim := m.Dims()
+	shape := Shape{Dim: dim, Outputs: outputs, Regression: d.Target != nil}
+	if err := shape.Validate(); err != nil {
+		return nil, err
+	}
+	o := Options{Lambda: lambda, Folds: 1, Threads: runtime.GOMAXPROCS(0)}
+	if len(lambda) == 0 {
+		o.Lambda = AutoLambda()
+	}
+	if len(o.Lambda) > 1 {
+		o.Folds = foldsOfFit
+	}
+	if d.Target != nil {
+		o.Grid = targetGrid(d.Target)
+		if err := o.Grid.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	_, wide := m.(features.Ranged)
+	fine := shape.Fine(int64(n))
+	steps := t.Grid.Steps(float64(n)*float64(dim)*float64(dim), FewProducts, wide, fine)
+	for {
+		if len(lambda) == 0 && steps > features.ByteSteps {
+			o.Smaller = SmallerLambda()
+		}
+		sums, err := sumsOf(d, m, shape, steps, o.Folds, o.Grid)
+		if err != nil {
+			return nil, err
+		}
+		o.Load = func(fold int) (*Sum, error) { return sums[fold], nil }
+		o.Step, o.Ranges = GridOf(m, steps)
+		s, err := Solve(o)
+		if err != nil {
+			return nil, err
+		}
+		if t.Grid != Bits8 && steps != fine && s.Lambda <= FloorFactor*Floor(o.Step) {
+			steps = fine
+			continue
+		}
+		model := &linear.Model{W: s.Weights, B: s.Intercept, K: outputs, D: dim}
+		return &Fitted{Machine: &linear.Machine{Map: m, Linear: model, Grid: o.Grid}, Lambda: s.Lambda, Table: s.Table, Steps: steps}, nil
+	}
+}
+
+func targetGrid(y []float64) *linear.TargetGrid {
+	g := &linear.TargetGrid{Low: y[0], High: y[0]}
+	for _, v := range y {
+		g.Low, g.High = min(g.Low, v), max(g.High, v)
+	}
+	return g
+}
+
+// sumsOf adds up the rows of each fold.
+func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps, parts int, grid *linear.TargetGrid) ([]*Sum, error) {
+	in, _ := m.Dims()
+	threads := runtime.GOMAXPROCS(0)
+	z := features.NewGrid(shape.Dim, steps)
+	sums := make([]*Sum, parts)
+	for fold := range sums {
+		sums[fold] = NewSum(shape)
+		var x []float32
+		var labels []int32
+		var cut int64
+		flush := func() {
+			if len(labels) == 0 {
+				return
+			}
+			cut += m.Quantize(z, x, len(labels), threads)
+			if grid != nil {
+				sums[fold].AddTargets(z, labels, threads)
+			} else {
+				sums[fold].AddClasses(z, labels, threads)
+			}
+			x, labels = x[:0], labels[:0]
+		}
+		for i := 0; (i+1)*in <= len(d.X); i++ {
+			row := d.X[i*in : (i+1)*in]
+			if parts > 1 && folds.Hash(seedOfFit, row)%uint64(parts) != uint64(fold) {
+				continue
+			}
+			x = append(x, row...)
+			if grid != nil {
+				labels = append(labels, grid.Quantize(d.Target[i]))
+			} else {
+				labels = append(labels, d.Class[i])
+			}
+			if len(labels) == rows.Rows(in) {
+				flush()
+			}
+		}
+		flush()
+		if cut > 0 {
+			return nil, fmt.Errorf("ridge: %d features are not finite, or far beyond the bound that the map states; scale the rows to what it was made for", cut)
+		}
+	}
+	return sums, nil
+}

@@ -1,0 +1,82 @@
+package ridge
+
+import (
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/models/learner"
+)
+
+func init() {
+	learner.Register(learner.Learner{
+		Name: "ridge", Aliases: []string{"krr"}, Summary: "least squares, in one pass",
+		New: func() learner.Options { return NewTraining() },
+	})
+}
+
+// Training has the options of a training by this learner. The zero value is that of
+// NewTraining.
+type Training struct {
+	// Grid is the bits of the grid on which features are added up: 8 or 16; "" is auto.
+	Grid Bits `flag:"grid" help:"Bits of the grid on which ridge adds up features: 8; 16, which takes four times as long; auto takes 16 for little data, for raw columns, and where the lambda that was chosen is too small for 8." values:"auto,8,16"`
+}
+
+// NewTraining returns the default options.
+func NewTraining() *Training { return &Training{Grid: AutoBits} }
+
+// Validate returns what is wrong whatever the data are.
+func (t *Training) Validate() error { return t.Grid.Validate() }
+
+// Bits is the number of bits of a grid of features, or auto.
+type Bits string
+
+// Values of Bits; "" is AutoBits.
+const (
+	AutoBits Bits = "auto"
+	Bits8    Bits = "8"
+	Bits16   Bits = "16"
+)
+
+// MarshalText returns the text.
+func (b Bits) MarshalText() ([]byte, error) { return []byte(b), nil }
+
+// UnmarshalText accepts any text, which Validate judges.
+func (b *Bits) UnmarshalText(text []byte) error {
+	*b = Bits(text)
+	return nil
+}
+
+// Validate returns an error unless b is one of the values.
+func (b Bits) Validate() error {
+	switch b {
+	case "", AutoBits, Bits8, Bits16:
+		return nil
+	}
+	return option.Errorf("grid", "must be auto, 8 or 16 (have %q)", string(b))
+}
+
+// Steps returns the number of steps of the grid to begin with: of a grid of 8 bits, or
+// fine. Auto takes fine where products, rows × D², are at most so few, and where features
+// are wide, with a range of their own each (features.Ranged).
+func (b Bits) Steps(products, few float64, wide bool, fine int) int {
+	if b != Bits8 && (b == Bits16 || wide || products <= few) {
+		return fine
+	}
+	return features.ByteSteps
+}
+
+// FewProducts is up to how many products of features, rows × D², 16 bits are taken at
+// once: their cost is not felt.
+const FewProducts = 0x1p35
+
+// FloorFactor times Floor is the least λ that the rounding of features leaves as it is.
+const FloorFactor = 10
+
+// GridOf returns what a step of the grid of a map's features is worth: of all, or, with
+// ranges, of one whose range is from −1 to 1.
+func GridOf(m features.Gridded, steps int) (step float64, ranges Ranges) {
+	if r, ok := m.(features.Ranged); ok {
+		ranges.Centre, ranges.Half = r.Ranges()
+		return 1 / float64(steps), ranges
+	}
+	return m.Step() * features.ByteSteps / float64(steps), ranges
+}

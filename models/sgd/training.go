@@ -1,0 +1,111 @@
+package sgd
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+func init() {
+	learner.Register(learner.Learner{
+		Name: "sgd", Summary: "mini-batches, for many features and softmax",
+		New: func() learner.Options { return NewTraining() }, Open: rounds.OpenerOf(New),
+	})
+}
+
+// Training has the options of a training by this learner. NewTraining returns those that
+// the command line begins with.
+type Training struct {
+	learner.Shared
+	Method  string   `flag:"method" help:"Of sgd: momentum, whose rate is halved where the objective falls no more, until it is small; adagrad; or sgd, with a rate that falls with the epochs." values:"momentum,adagrad,sgd"` // "" is momentum
+	Rate    float64  `flag:"rate" help:"Of sgd: learning rate to begin with; 0 finds one by short runs on a sample."`
+	Batch   int      `flag:"batch" help:"Of sgd: rows of a batch; 0 chooses."`
+	Augment []string `flag:"augment" help:"Of images: changes made at random in each round to the rows learned from: crop (of the size that --scale begins with), flip, brightness:AMOUNT, contrast:AMOUNT, saturation:AMOUNT, with commas between; amounts from 0 to 1."`
+}
+
+var (
+	_ learner.Iterative = (*Training)(nil)
+	_ learner.Augmented = (*Training)(nil)
+)
+
+// NewTraining returns the default options.
+func NewTraining() *Training { return &Training{Shared: learner.Defaults(), Method: Momentum} }
+
+// Validate returns what is wrong whatever the data are.
+func (t *Training) Validate() error {
+	methods := []string{Momentum, AdaGrad, SGD}
+	switch {
+	case t.Method != "" && !slices.Contains(methods, t.Method):
+		return option.Errorf("method", "must be one of %s (have %q)", strings.Join(methods, ", "), t.Method)
+	case !(t.Rate >= 0) || math.IsInf(t.Rate, 0):
+		return option.Errorf("rate", "must be a number > 0, or 0 to find one (have %g)", t.Rate)
+	case t.Batch < 0 || t.Batch > maxBatch:
+		return option.Errorf("batch", "must be from 1 to %d rows, or 0 to choose (have %d)", maxBatch, t.Batch)
+	}
+	return t.Shared.Validate()
+}
+
+// Complete fills in method, rounds and partitions.
+func (t *Training) Complete() learner.Iterative {
+	c := *t
+	c.Method = cmp.Or(c.Method, Momentum)
+	c.Rounds = cmp.Or(c.Rounds, 100)
+	c.Partitions, c.PerJob = max(c.Partitions, 1), max(c.PerJob, 1)
+	return &c
+}
+
+// DefaultLoss is softmax for classes and squared for targets.
+func (t *Training) DefaultLoss(classes bool) string {
+	if classes {
+		return "softmax"
+	}
+	return "squared"
+}
+
+// Augmentation returns Augment.
+func (t *Training) Augmentation() []string { return t.Augment }
+
+// Samples tells whether a rate is to be found.
+func (t *Training) Samples() bool { return t.Rate == 0 }
+
+// Resumes returns false: rounds are few, so each λ has to have the same trial.
+func (t *Training) Resumes() bool { return false }
+
+// Seal returns the Options of the problem, with a rate found on the sample if none is
+// given.
+func (t *Training) Seal(p loss.Problem, s learner.Setting) (any, error) {
+	o := Options{Problem: p, Method: cmp.Or(t.Method, Momentum), Rate: t.Rate, Batch: t.Batch, Partitions: t.Partitions}
+	if o.Rate == 0 {
+		var err error
+		if o.Rate, err = SearchRate(o, s.Sample); err != nil {
+			return nil, err
+		}
+	}
+	if o.Method == Momentum {
+		o.Planned = t.Rounds
+	}
+	_, err := New(o)
+	return o, err
+}
+
+// Memory returns what a training holds: weights with their velocities and gradients.
+func (t *Training) Memory(s learner.Size) learner.Memory {
+	weights := 4 * int64(s.Outputs) * int64(s.Features)
+	return learner.Memory{Worker: 6 * weights, Partition: 8 * weights, Update: 10 * weights}
+}
+
+// Fit trains on rows in memory, as a job over files with one partition does.
+// Nil options are those of NewTraining.
+func Fit(d *linear.Data, lambda float64, t *Training) (*learner.Result, error) {
+	if t == nil {
+		t = NewTraining()
+	}
+	return learner.Fit(d, lambda, t)
+}

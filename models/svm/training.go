@@ -1,0 +1,107 @@
+package svm
+
+import (
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/rounds"
+)
+
+func init() {
+	learner.Register(learner.Learner{
+		Name: "svm", Aliases: []string{"svc", "svr"}, Summary: "dual coordinate ascent, with a certificate",
+		New: func() learner.Options { return NewTraining() }, Open: rounds.OpenerOf(New),
+	})
+}
+
+// Training has the options of a training by this learner. NewTraining returns those that
+// the command line begins with.
+type Training struct {
+	learner.Shared
+	Bias   float64 `flag:"bias" help:"Of svm: value of the constant feature whose weight is the intercept, which is regularised with the other weights; 0 is no intercept."`
+	Passes int     `flag:"passes" help:"Of svm: most passes over the rows in memory between two looks at all of them; 0 chooses."`
+}
+
+var _ learner.Iterative = (*Training)(nil)
+
+// NewTraining returns the default options.
+func NewTraining() *Training { return &Training{Shared: learner.Defaults(), Bias: DefaultBias} }
+
+// Validate returns what is wrong whatever the data are.
+func (t *Training) Validate() error {
+	switch {
+	case !(t.Bias >= 0 && t.Bias <= maxBias):
+		return option.Errorf("bias", "must be from 0 (no intercept) to %g (have %g)", float64(maxBias), t.Bias)
+	case t.Passes < 0 || t.Passes > maxPasses:
+		return option.Errorf("passes", "must be from 1 to %d, or 0 to choose (have %d)", maxPasses, t.Passes)
+	}
+	return t.Shared.Validate()
+}
+
+// Complete fills in rounds, gap and partitions. Several partitions take many more rounds
+// to a small gap.
+func (t *Training) Complete() learner.Iterative {
+	c := *t
+	if c.Rounds == 0 {
+		c.Rounds = 1000
+		if c.Gap == 0 {
+			c.Gap = 1e-3
+		}
+	}
+	c.Partitions, c.PerJob = max(c.Partitions, 1), max(c.PerJob, 1)
+	return &c
+}
+
+// DefaultLoss is hinge for classes and epsilon_insensitive for targets.
+func (t *Training) DefaultLoss(classes bool) string {
+	if classes {
+		return "hinge"
+	}
+	return "epsilon_insensitive"
+}
+
+// Samples returns false.
+func (t *Training) Samples() bool { return false }
+
+// Resumes tells whether the end is the optimum, wherever a run began: where patience
+// ends it, each λ has to have the same trial.
+func (t *Training) Resumes() bool { return t.Patience == 0 }
+
+// Seal returns the Options of the problem.
+func (t *Training) Seal(p loss.Problem, s learner.Setting) (any, error) {
+	o := Options{Problem: p, Bias: t.Bias, Partitions: t.Partitions, Passes: t.Passes, Seed: s.Seed}
+	_, err := New(o)
+	return o, err
+}
+
+// Memory returns what a training holds: weights and steps in float64, the window, and
+// dual variables as they were, are and are written.
+func (t *Training) Memory(s learner.Size) learner.Memory {
+	k, d := int64(s.Outputs), int64(s.Features)
+	if k == 2 {
+		k = 1 // of two classes one is the mirror of the other
+	}
+	weights := 4 * k * d
+	rows := max(s.Rows, 1) / int64(max(1, s.Partitions))
+	window := min(int64(DefaultWindow), 4*d*rows)
+	return learner.Memory{
+		Worker: 12 * weights, Partition: 10*weights + window + 32*k*(window/(4*d)) + 24*k*rows,
+		Update: 12*weights + 12*k*rows, Row: 4 * k,
+	}
+}
+
+// Fit trains on rows in memory, as a job over files with one partition does.
+// Nil options are those of NewTraining. The last report of the result has the duality
+// gap, by which the weights are known to be near the best.
+func Fit(d *linear.Data, lambda float64, t *Training) (*learner.Result, error) {
+	if t == nil {
+		t = NewTraining()
+	}
+	return learner.Fit(d, lambda, t)
+}
+
+const (
+	maxBias   = 1e6
+	maxPasses = 1000
+)
