@@ -92,7 +92,7 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 			if _, err := Train(ctx, o); err != nil {
 				t.Fatal(err)
 			}
-			m, err := models.Load(ctx, o.Model)
+			m, err := models.LoadURI(ctx, o.Model)
 			if err != nil {
 				t.Fatal(err)
 			}
