@@ -20,9 +20,7 @@ const (
 // them: the middle of the columns whose range is a few steps of float32 at their size,
 // as seconds since 1970 have it; nil if there are none. Formats of bytes need none.
 func centres(schema dataset.Schema, p *profile.Profile) []float64 {
-	switch schema.Format {
-	case dataset.CSV, dataset.TSV, dataset.LIBSVM:
-	default:
+	if !schema.Traits().Exact {
 		return nil
 	}
 	var out []float64

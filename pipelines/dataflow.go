@@ -90,11 +90,10 @@ func (o JobOptions) validate(data dataset.Options, makes string, dirs ...place) 
 	if makes == "" && o.Work == "" {
 		return usage("--runner dataflow: name a new directory to work in with --work gs://BUCKET/DIR")
 	}
-	for _, name := range data.Data {
-		dirs = append(dirs, place{"data", name})
-	}
-	for _, name := range data.LabelFiles {
-		dirs = append(dirs, place{"label_files", name})
+	for option, patterns := range data.Patterns() {
+		for _, name := range patterns {
+			dirs = append(dirs, place{option, name})
+		}
 	}
 	for _, d := range append(dirs, place{"work", o.Work}) {
 		if d.name != "" && !strings.HasPrefix(d.name, "gs://") {

@@ -93,7 +93,7 @@ func (o TrainOptions) glance(ctx context.Context, d *dataset.Dataset) (*glanced,
 	g.scaled, g.features = g.dim, o.Kernel.Features
 	switch {
 	case len(o.Scale) == 0 || o.Scale[0] == "auto":
-		g.prepared = d.Schema.Format != dataset.LIBSVM
+		g.prepared = d.Schema.Traits().Scale != "none"
 	default:
 		g.prepared = o.Scale[0] != "none"
 	}

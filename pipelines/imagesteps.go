@@ -18,15 +18,11 @@ const (
 // shapeOf returns how rows hold images, without a height where they hold none that
 // is known.
 func shapeOf(schema dataset.Schema) image.Shape {
-	switch {
-	case schema.Format == dataset.CIFAR10 || schema.Format == dataset.CIFAR100:
-		return image.Shape{Height: 32, Width: 32, Channels: 3, Planar: true}
-	case len(schema.Image) == 2:
-		return image.Shape{Height: schema.Image[0], Width: schema.Image[1], Channels: 1}
-	case len(schema.Image) == 3:
-		return image.Shape{Height: schema.Image[0], Width: schema.Image[1], Channels: schema.Image[2]}
+	of := schema.Traits().Image
+	if of == nil {
+		return image.Shape{}
 	}
-	return image.Shape{}
+	return image.Shape(of(&schema))
 }
 
 // imageArgs is how many numbers a step takes behind its name.

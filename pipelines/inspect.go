@@ -21,7 +21,7 @@ type InspectOptions struct {
 
 // DataReport says what data look like.
 type DataReport struct {
-	Format  dataset.Format     `json:"format"`
+	Format  string             `json:"format"`
 	Files   int                `json:"files"`
 	Bytes   int64              `json:"bytes"`
 	Rows    Counts             `json:"rows"`

@@ -24,6 +24,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/dataset"
+	_ "github.com/bochner-ml/bochner/io/formats"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"

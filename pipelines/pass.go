@@ -242,7 +242,7 @@ func noRows(d *dataset.Dataset, c Counts) error {
 	switch {
 	case c.SetAside > 0:
 		why = fmt.Errorf("no row is left: all %d were set aside", c.SetAside)
-	case d.Schema.CSV != nil && d.Schema.CSV.Header:
+	case len(d.Schema.Columns) > 0:
 		why = errors.New("has a header and no rows")
 	}
 	return &dataset.Error{Format: d.Schema.Format, Name: f.Name, Err: why}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -60,12 +61,12 @@ func TestCountsListOnlySoManyRows(t *testing.T) {
 }
 
 func TestNoRowsIsASentence(t *testing.T) {
-	with := opened(t, "a,y\n", dataset.Options{Label: "y", Header: "yes"})
+	with := opened(t, "a,y\n", dataset.Options{Label: "y", Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Present}}})
 	_, err := count(with, []dataset.Report{{}}, 0)
 	wantError(t, "header", err, ExitData, with.Files[0].Name, "has a header and no rows")
 	_, err = count(with, []dataset.Report{report(0, 0, 3, 1)}, 1)
 	wantError(t, "all set aside", err, ExitData, "all 3 were set aside")
-	with.Schema.CSV = nil
+	with.Schema.Columns = nil
 	_, err = count(with, nil, 0)
 	wantError(t, "nothing", err, ExitData, "has no rows")
 }
@@ -95,7 +96,7 @@ func TestCutsInQuotesAreReadAgainAndBadRowsAreNot(t *testing.T) {
 		"bad row before":     {"x,y\np,q\n" + strings.Repeat("1,\"a\nb\n\"\n", 30), 2},
 		"bad row in between": {"x,y\n" + strings.Repeat("1,\"a\nb\n\"\n", 15) + "p,q\n" + strings.Repeat("1,\"a\nb\n\"\n", 15), 47},
 	} {
-		d := opened(t, c.text, dataset.Options{Label: "y", Header: "yes"})
+		d := opened(t, c.text, dataset.Options{Label: "y", Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Present}}})
 		tries := 0
 		for size := int64(1); size < 120; size++ {
 			shards := d.Shards(size)

@@ -8,29 +8,28 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/machine"
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
 // Plan is what a training will take, as far as it can be told from the sizes of the
 // files and a bounded look at their rows.
 type Plan struct {
-	Files   int            `json:"files"`
-	Format  dataset.Format `json:"format"`
-	Bytes   int64          `json:"bytes"` // of the files, as they are stored
-	Shards  int            `json:"shards"`
-	Rows    int64          `json:"rows"`       // 0 where it cannot be told
-	Exact   bool           `json:"rows_exact"` // Rows is not an estimate
-	Columns int            `json:"columns"`    // numbers in a row
-	Passes  int            `json:"passes"`     // over the data
-	Lanes   int            `json:"lanes"`
-	Learner string         `json:"learner"`
-	Rounds  int            `json:"rounds,omitempty"`      // of a learner in rounds, for each λ at most
-	Game    int            `json:"game_rounds,omitempty"` // of the search for features, if each finds as many as it may
-	jobs    int            // pipelines
-	maps    int            // passes that take all rows to all features
-	search  float64        // rows that the search for features takes to an angle, all in all
-	how     string         // what the passes are for
+	Files   int     `json:"files"`
+	Format  string  `json:"format"`
+	Bytes   int64   `json:"bytes"` // of the files, as they are stored
+	Shards  int     `json:"shards"`
+	Rows    int64   `json:"rows"`       // 0 where it cannot be told
+	Exact   bool    `json:"rows_exact"` // Rows is not an estimate
+	Columns int     `json:"columns"`    // numbers in a row
+	Passes  int     `json:"passes"`     // over the data
+	Lanes   int     `json:"lanes"`
+	Learner string  `json:"learner"`
+	Rounds  int     `json:"rounds,omitempty"`      // of a learner in rounds, for each λ at most
+	Game    int     `json:"game_rounds,omitempty"` // of the search for features, if each finds as many as it may
+	jobs    int     // pipelines
+	maps    int     // passes that take all rows to all features
+	search  float64 // rows that the search for features takes to an angle, all in all
+	how     string  // what the passes are for
 
 	Features   int   `json:"features"`
 	Folds      int   `json:"folds"`

@@ -6,6 +6,8 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/realdata"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/idxio"
+	"github.com/bochner-ml/bochner/io/libsvmio"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
@@ -29,7 +31,7 @@ func planned(t *testing.T, lines int, features int) *Plan {
 
 func TestPlansSayWhatTrainingTakes(t *testing.T) {
 	p := planned(t, 2000, 512)
-	if p.Rows != 2000 || !p.Exact || !p.Whole || p.Outputs != 2 || p.Files != 1 || p.Columns != 2 || p.Format != dataset.CSV || p.Passes != 3 || p.Lanes != 1 {
+	if p.Rows != 2000 || !p.Exact || !p.Whole || p.Outputs != 2 || p.Files != 1 || p.Columns != 2 || p.Format != "csv" || p.Passes != 3 || p.Lanes != 1 {
 		t.Errorf("%+v", p)
 	}
 	if p.Lambdas != len(ridge.AutoLambda()) || p.Folds != 5 || p.Features != 512 {
@@ -130,13 +132,13 @@ func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
 
 func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
 	o := TrainOptions{MapOptions: MapOptions{
-		Data:   dataset.Options{Data: []string{write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")}, Dim: 1 << 20},
+		Data:   dataset.Options{Data: []string{write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")}, Formats: []dataset.FormatOptions{libsvmio.Options{Dim: 1 << 20}}},
 		Kernel: KernelOptions{Features: 64},
 	}}
 	if p := plan(t, o); p.Worker > 1<<30 {
 		t.Errorf("rows of a million numbers: %d bytes a worker", p.Worker)
 	}
-	o.Data.Dim = 0
+	o.Data.Formats = nil
 	if p := plan(t, o); p.Columns != 2 {
 		t.Errorf("%+v", p)
 	}
@@ -155,9 +157,9 @@ func TestPlansRefuseWhatTrainingRefuses(t *testing.T) {
 func TestPlansOnRealFiles(t *testing.T) {
 	dir := realdata.Path(t, "mnist")
 	p := plan(t, TrainOptions{MapOptions: MapOptions{Data: dataset.Options{
-		Data: []string{dir + "/train-images*"}, LabelFiles: []string{dir + "/train-labels*"},
+		Data: []string{dir + "/train-images*"}, Formats: []dataset.FormatOptions{idxio.Options{LabelFiles: []string{dir + "/train-labels*"}}},
 	}}})
-	if p.Rows != 60_000 || !p.Exact || p.Columns != 784 || p.Format != dataset.IDX {
+	if p.Rows != 60_000 || !p.Exact || p.Columns != 784 || p.Format != "idx" {
 		t.Errorf("%+v", p)
 	}
 }

@@ -60,9 +60,6 @@ func openModelData(ctx context.Context, model string, o dataset.Options, log io.
 		return nil, nil, models.Bad(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
 	}
 	o.Like = like
-	if (o.Format == "" || o.Format == "auto") && (like.Format == dataset.CIFAR10 || like.Format == dataset.CIFAR100) {
-		o.Format = string(like.Format) // a format that content alone hardly tells
-	}
 	d, err := openData(ctx, o, log)
 	if err != nil {
 		return nil, nil, err

@@ -30,8 +30,8 @@ func (t *training) publish(ctx context.Context) error {
 		return err
 	}
 	label := ""
-	if csv := t.data.Schema.CSV; csv != nil && t.data.Labeled {
-		label = csv.Columns[csv.Label]
+	if t.data.Labeled {
+		label = t.data.Label
 	}
 	m := &models.Model{
 		Linear: t.linear, Kept: slices.Concat(t.recipe.files, t.kept),
@@ -39,7 +39,7 @@ func (t *training) publish(ctx context.Context) error {
 			Program: version, Task: t.task(), Seed: t.opts.Seed, Recipe: t.recipe.sealed,
 			Learner: t.learner, Probabilities: t.chances,
 			Input: models.Input{
-				Format: string(t.data.Schema.Format), Dim: t.found.Dim, Columns: t.data.Schema.Columns, Label: label, Options: options,
+				Format: t.data.Schema.Format, Dim: t.found.Dim, Columns: t.data.Schema.Columns, Label: label, Options: options,
 			},
 			Rows:        models.Rows{Read: t.counts.Read, Used: t.counts.Used, SetAside: t.counts.SetAside},
 			Profile:     models.Profile{Width: t.recipe.width},

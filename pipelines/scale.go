@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -59,18 +60,11 @@ var plainSteps = map[string]func(*scaling) error{
 	"gray": (*scaling).gray, "whiten": (*scaling).whiten, "hog": (*scaling).hog,
 }
 
-// chooseScale makes the chain for a data set. Auto divides bytes of images by
-// 255, standardises the columns of tables, and leaves LIBSVM data as they are.
+// chooseScale makes the chain for a data set. Auto is what the format says, and
+// standardises the columns of tables.
 func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*scaling, error) {
 	if len(chain) == 0 || chain[0] == "auto" {
-		switch {
-		case schema.Format.Images():
-			chain = []string{"255"}
-		case schema.Format == dataset.LIBSVM:
-			chain = []string{"none"}
-		default:
-			chain = []string{"standard"}
-		}
+		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
 	sc := &scaling{dim: p.Dim, known: true, image: shapeOf(schema)}
 	sc.sample = func() ([]float32, int, error) {

@@ -35,7 +35,7 @@ func profileOf(n int) (x []float32, d int, p *profile.Profile) {
 func TestStatisticsComeThroughChains(t *testing.T) {
 	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "standard,3", "minmax,standard", "standard,minmax", "255,minmax,4"} {
 		x, d, p := profileOf(700)
-		schema := dataset.Schema{Format: dataset.CSV, Dim: d}
+		schema := dataset.Schema{Format: "csv", Dim: d}
 		sc, err := chooseScale(strings.Split(chain, ","), schema, p, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -75,8 +75,8 @@ func near(t *testing.T, what string, got, want, tol float64) {
 
 func TestAutoScalesByTheFormat(t *testing.T) {
 	_, d, p := profileOf(50)
-	for format, want := range map[dataset.Format]string{
-		dataset.CSV: "standard", dataset.TSV: "standard", dataset.LIBSVM: "none", dataset.IDX: "255", dataset.CIFAR10: "255", dataset.CIFAR100: "255",
+	for format, want := range map[string]string{
+		"csv": "standard", "tsv": "standard", "libsvm": "none", "idx": "255", "cifar10": "255", "cifar100": "255",
 	} {
 		schema := dataset.Schema{Format: format, Dim: d}
 		explicit, err := chooseScale([]string{want}, schema, p, nil)
@@ -98,10 +98,10 @@ func TestScaleRefusals(t *testing.T) {
 	}
 	_, d, p := profileOf(50)
 	for _, chain := range []string{"unit,standard", "unit,2,minmax"} {
-		_, err := chooseScale(strings.Split(chain, ","), dataset.Schema{Format: dataset.CSV, Dim: d}, p, nil)
+		_, err := chooseScale(strings.Split(chain, ","), dataset.Schema{Format: "csv", Dim: d}, p, nil)
 		wantError(t, chain, err, ExitUsage, "before unit")
 	}
-	if sc, err := chooseScale([]string{"standard", "unit"}, dataset.Schema{Format: dataset.CSV, Dim: d}, p, nil); err != nil || sc.known {
+	if sc, err := chooseScale([]string{"standard", "unit"}, dataset.Schema{Format: "csv", Dim: d}, p, nil); err != nil || sc.known {
 		t.Errorf("standard,unit: %v", err)
 	}
 }

@@ -97,11 +97,11 @@ func labeled(d *dataset.Dataset) error {
 // unlabeled says how to name the labels of data that have none.
 func unlabeled(d *dataset.Dataset) error {
 	f := d.Files[0].Name
-	switch d.Schema.Format {
-	case dataset.IDX:
-		return usage("%s: IDX images have their labels in a file of their own; name it with --label_files", f)
-	case dataset.CSV, dataset.TSV:
-		return usage("%s: which column is the label? Name it with --label; columns are %s", f, someOf(d.Schema.CSV.Columns))
+	switch t := d.Schema.Traits(); {
+	case t.Unlabeled != "":
+		return usage("%s: %s", f, t.Unlabeled)
+	case t.Columns:
+		return usage("%s: which column is the label? Name it with --label; columns are %s", f, someOf(d.Fields))
 	}
 	return usage("%s has no labels", f)
 }

@@ -129,6 +129,6 @@ func TestDataWithoutLabelsSayHowToNameThem(t *testing.T) {
 	names := numbered(25, "col%d")
 	d := opened(t, strings.Join(names, ",")+"\n"+strings.Repeat("1,", 24)+"1\n", dataset.Options{})
 	wantError(t, "table", unlabeled(d), ExitUsage, "--label", "col0, col1", "(25 in all)")
-	d.Schema.Format = dataset.IDX
+	d.Schema.Format = "idx"
 	wantError(t, "images", unlabeled(d), ExitUsage, "--label_files")
 }

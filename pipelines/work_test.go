@@ -27,7 +27,7 @@ func TestStateFilesAreNamedByWhatTheyFollowFrom(t *testing.T) {
 	w := &work{dir: "state"}
 	base := func() *gram.Pass {
 		return &gram.Pass{Fold: gram.Fold{Outputs: 1, Folds: 5, Lambda: []float64{1e-3}}, Pass: transforms.Pass{
-			Data:   dataset.Dataset{Schema: dataset.Schema{Format: dataset.CSV, Dim: 2}, Files: []dataset.File{{Object: storage.Object{Name: "a", URI: "/a", Size: 3, Version: "v"}}}},
+			Data:   dataset.Dataset{Schema: dataset.Schema{Format: "csv", Dim: 2}, Files: []dataset.File{{Object: storage.Object{Name: "a", URI: "/a", Size: 3, Version: "v"}}}},
 			Shards: []dataset.Shard{{Start: 0, End: 3}}, Mode: dataset.Stop, Seed: 1,
 			Target: &transforms.Target{Open: true},
 		}}

@@ -56,6 +56,9 @@ func (l Layout) Validate() error {
 	return nil
 }
 
+// RowLen is the number of numbers of a row.
+func (l Layout) RowLen() int { return len(l.Features) }
+
 // checkComma refuses what can be part of a number or of the way fields are quoted.
 func checkComma(c byte) error {
 	word := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'

@@ -20,8 +20,8 @@ const (
 	Absent                // it is a row
 )
 
-// Options says what is known of a file beforehand.
-type Options struct {
+// Hints say what is known of a file in advance.
+type Hints struct {
 	Comma  byte   // what separates fields; 0 to find out
 	Header Header // whether there is one; Auto to find out
 	Label  string // name or position of the label, see ReadLayout; "" if there is none
@@ -33,11 +33,11 @@ var ErrEmpty = errors.New("csvio: the file is empty")
 // ReadLayout finds the layout of the file that in is the beginning of. It reads
 // the first 64 KiB, and on until it has seen the first records.
 //
-// Options.Label is the name of a column or, unless a column has that name, its
+// Hints.Label is the name of a column or, unless a column has that name, its
 // position: 1 is the first, −1 the last. All other columns are features. With a
 // label that is a name there must be a header; otherwise Auto takes text above a
 // column of numbers for a header.
-func ReadLayout(in io.Reader, o Options) (Layout, error) {
+func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 	head := make([]byte, sniffLen)
 	n, err := io.ReadFull(in, head)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {

@@ -331,7 +331,7 @@ func FuzzCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, label string, comma byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		l, err := ReadLayout(bytes.NewReader(text), Options{Comma: comma, Label: label})
+		l, err := ReadLayout(bytes.NewReader(text), Hints{Comma: comma, Label: label})
 		if err == nil {
 			if err := l.Validate(); err != nil {
 				t.Fatalf("ReadLayout's layout: %v", err)

@@ -108,15 +108,18 @@ func (d *Dataset) source(ctx context.Context, s Shard, weight int64) *Source {
 
 // opening returns which part of a file the reader of a shard asks for first.
 func (d *Dataset) opening(f *File, s Shard) (off, n int64) {
+	format := registry[d.Schema.Format]
 	switch {
-	case f.Compressed() || d.Schema.Format == IDX:
-		return 0, -1
-	case d.Schema.Format == CIFAR10 || d.Schema.Format == CIFAR100:
-		return d.Schema.Format.cifar().Range(s.Start, s.End-s.Start)
+	case f.Compressed() || format == nil:
+	case format.Range != nil:
+		return format.Range(f, s)
+	case !format.Text:
 	case !s.Exact && s.Start > 0:
 		return s.Start - 1, -1 // so that a line which begins just at Start is seen to begin there
+	default:
+		return s.Start, -1
 	}
-	return s.Start, -1
+	return 0, -1
 }
 
 // add opens a file and reads about so many bytes of it.

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
 // allAhead reads shards as readAll does, with their files opened before.
@@ -43,7 +45,7 @@ func TestShardsThatAreOpenedAheadReadTheSame(t *testing.T) {
 		}, Label: "name"},
 		"libsvm": {Data: []string{write(t, dir, "a.svm", []byte(libsvmText(500))), write(t, dir, "b.svm", []byte(libsvmText(20)))}},
 		"images": {Data: []string{write(t, dir, "i1", images), write(t, dir, "i2", pack(t, "gzip", images))},
-			LabelFiles: []string{write(t, dir, "l1", idx(8, []int{40}, make([]float32, 40))), write(t, dir, "l2", pack(t, "zstd", idx(8, []int{40}, make([]float32, 40))))}},
+			Formats: labelFiles([]string{write(t, dir, "l1", idx(8, []int{40}, make([]float32, 40))), write(t, dir, "l2", pack(t, "zstd", idx(8, []int{40}, make([]float32, 40))))}...)},
 		"cifar": {Data: []string{write(t, dir, "c1", cifar(300, 1)), write(t, dir, "c2", cifar(3, 1))}},
 	} {
 		d := open(t, o)

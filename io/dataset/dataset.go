@@ -10,119 +10,54 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"slices"
+	"maps"
 	"strings"
 
-	"github.com/bochner-ml/bochner/io/cifario"
-	"github.com/bochner-ml/bochner/io/csvio"
-	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Format is a file format.
-type Format string
-
-// The formats that are read.
-const (
-	CSV      Format = "csv" // comma, semicolon or tab between fields
-	TSV      Format = "tsv"
-	LIBSVM   Format = "libsvm"
-	IDX      Format = "idx"
-	CIFAR10  Format = "cifar10" // and CIFAR-100, with its fine labels:
-	CIFAR100 Format = "cifar100"
-)
-
-// Formats lists the formats, as users name them.
-var Formats = []string{string(CSV), string(TSV), string(LIBSVM), string(IDX), string(CIFAR10), string(CIFAR100)}
-
-// Images tells whether the numbers of the format are bytes, 0 to 255.
-func (f Format) Images() bool { return f == IDX || f == CIFAR10 || f == CIFAR100 }
-
-// pkg is the package that reads the format, which errors begin with.
-func (f Format) pkg() string {
-	switch f {
-	case TSV:
-		return "csvio"
-	case CIFAR10, CIFAR100:
-		return "cifario"
-	}
-	return string(f) + "io"
-}
-
-// cifar is the record layout of a CIFAR format.
-func (f Format) cifar() cifario.Layout {
-	if f == CIFAR100 {
-		return cifario.CIFAR100Fine
-	}
-	return cifario.CIFAR10
-}
-
 // Options says what to read and how.
 type Options struct {
-	Data       []string // patterns, as storage.List takes them
-	LabelFiles []string // patterns of the files with the labels of IDX files, in the order of Data
-	Format     string   // one of Formats; "" or "auto" looks at the content
-	Header     string   // of CSV and TSV: "yes", "no"; "" or "auto" looks at the content
-	Label      string   // of CSV and TSV: the label's column by name or 1-based position; "" for none
-	Strict     bool     // what Dataset.Notes doubts is an error
-	Dim        int      // of LIBSVM: the row length; 0 finds it in the data
+	Data   []string // patterns, as storage.List takes them
+	Format string   // name of a Format; "" or "auto" looks at the content
+	Label  string   // of formats with columns: the label's by name or 1-based position; "" for none
+	Strict bool     // what Dataset.Notes doubts is an error
+
+	// Formats holds options of formats, at most one of each type: csvio.Options{Header:
+	// csvio.Absent}. Those that data of another format cannot have are an error.
+	Formats []FormatOptions
 
 	// Like is the schema that the data must fit: that of the model they are for.
-	// CSV columns are found by their names where there are any. Label columns are
+	// Columns are found by their names where there are any. Label columns are
 	// optional then.
 	Like *Schema
 }
 
 // Validate refuses options that fit no data.
 func (o Options) Validate() error {
-	if f := o.Format; f != "" && f != "auto" && !slices.Contains(Formats, f) {
-		return fmt.Errorf("dataset: unknown format %q; have auto, %s", f, strings.Join(Formats, ", "))
+	if o.Format != "" && o.Format != "auto" {
+		if _, err := lookup(o.Format); err != nil {
+			return err
+		}
 	}
-	switch o.Header {
-	case "", "auto", "yes", "no":
-	default:
-		return fmt.Errorf("dataset: header must be auto, yes or no (have %q)", o.Header)
-	}
-	if o.Dim < 0 || o.Dim > rows.MaxDim {
-		return fmt.Errorf("dataset: dim must be between 0 and %d (have %d)", rows.MaxDim, o.Dim)
+	for _, f := range o.Formats {
+		if err := f.Validate(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// Schema is what a model needs to know of its input to read other data alike.
-type Schema struct {
-	Format  Format   `json:"format"`
-	Dim     int      `json:"dim"`               // row length
-	Columns []string `json:"columns,omitempty"` // of CSV and TSV: the names of the row's fields
-	// Image is the height and width of the rows' images, and the number of their
-	// channels unless there is one, where the format tells.
-	Image []int `json:"image,omitempty"`
-	// Centre, unless it is nil, has for each column of a text format what is taken off its
-	// numbers in float64 before they are rounded to float32; 0 for nothing.
-	Centre []float64 `json:"centre,omitempty"`
-	// CSV is the layout of the first file.
-	CSV *csvio.Layout `json:"csv,omitempty"`
-}
-
-// Validate checks that a Schema, which may come from a damaged file, can be Like
-// in Options.
-func (s Schema) Validate() error {
-	if !slices.Contains(Formats, string(s.Format)) {
-		return fmt.Errorf("dataset: schema: unknown format %q", s.Format)
+// Patterns returns the patterns of all files that the options name, by the option that
+// names them.
+func (o Options) Patterns() map[string][]string {
+	all := map[string][]string{"data": o.Data}
+	for _, f := range o.Formats {
+		if f, ok := f.(interface{ Patterns() map[string][]string }); ok {
+			maps.Copy(all, f.Patterns())
+		}
 	}
-	if s.Dim < 1 || s.Dim > rows.MaxDim {
-		return fmt.Errorf("dataset: schema: rows of %d numbers, want 1 to %d", s.Dim, rows.MaxDim)
-	}
-	if n := len(s.Centre); n > 0 && n != s.Dim || slices.ContainsFunc(s.Centre, func(c float64) bool { return c-c != 0 }) {
-		return fmt.Errorf("dataset: schema: centres of %d columns for rows of %d numbers, or not finite", n, s.Dim)
-	}
-	if s.CSV == nil {
-		return nil
-	}
-	if n := len(s.CSV.Features); n != s.Dim {
-		return fmt.Errorf("dataset: schema: %d columns for rows of %d numbers", n, s.Dim)
-	}
-	return s.CSV.Validate()
+	return all
 }
 
 // Dataset is a list of files that were found to be alike.
@@ -130,6 +65,9 @@ type Dataset struct {
 	Schema  Schema `json:"schema"`
 	Files   []File `json:"files"`
 	Labeled bool   `json:"labeled"` // rows have labels
+
+	Fields []string `json:"-"` // names of the columns of the first file
+	Label  string   `json:"-"` // and that of the label, where rows have them
 
 	// Notes say what makes one doubt that the files are all of the data, and no more:
 	// missing shards, links to one file, empty files, columns that some lack.
@@ -142,11 +80,11 @@ type File struct {
 	Compression string `json:"compression,omitempty"` // gzip, zstd, or empty
 
 	Records     int64 `json:"records,omitempty"`      // of binary formats, where known
-	RecordBytes int64 `json:"record_bytes,omitempty"` // of plain files of a binary format
+	RecordBytes int64 `json:"record_bytes,omitempty"` // of a file that is cut between records of one size
 
-	CSV    *csvio.Layout   `json:"csv,omitempty"`    // where it differs from the schema's
-	Lead   int64           `json:"lead,omitempty"`   // of CSV with a header: bytes before it
-	Labels *storage.Object `json:"labels,omitempty"` // the labels of an IDX file
+	Layout Layout          `json:"-"`                // where it differs from the schema's
+	Lead   int64           `json:"lead,omitempty"`   // of text with a header: bytes before it
+	Labels *storage.Object `json:"labels,omitempty"` // a file with the labels of this one
 	// LabelCompression is that of Labels.
 	LabelCompression string `json:"label_compression,omitempty"`
 }
@@ -156,7 +94,7 @@ func (f *File) Compressed() bool { return f.Compression != "" || f.LabelCompress
 
 // Error says why a file cannot be used.
 type Error struct {
-	Format Format
+	Format string
 	Name   string // of the file; with line and column behind it where one row is at fault
 	Err    error
 }
@@ -165,18 +103,21 @@ type Error struct {
 // the cause came through have put before it.
 func (e *Error) Error() string {
 	pkg := "dataset"
-	if e.Format != "" {
-		pkg = e.Format.pkg()
+	if f := registry[e.Format]; f != nil {
+		pkg = f.pkg()
 	}
-	return pkg + ": " + e.Name + ": " + bare(e.Err)
+	return pkg + ": " + e.Name + ": " + Cause(e.Err)
 }
 
-// bare returns the cause alone of the error of a reader: without the packages'
+// Cause returns the cause alone of the error of a reader: without the packages'
 // names, and without the word for what "truncated?" says already.
-func bare(err error) string {
+func Cause(err error) string {
 	text := err.Error()
-	for _, pkg := range []string{"csvio: ", "libsvmio: ", "idxio: ", "cifario: ", "first record: ", "lines: "} {
-		text = strings.TrimPrefix(text, pkg)
+	for _, f := range Formats() {
+		text = strings.TrimPrefix(text, f.pkg()+": ")
+	}
+	for _, part := range []string{"first record: ", "lines: "} {
+		text = strings.TrimPrefix(text, part)
 	}
 	return strings.TrimSuffix(text, ": unexpected EOF")
 }
@@ -203,10 +144,10 @@ func (d *Dataset) Size() (n int64) {
 	return n
 }
 
-// list returns the objects that the patterns match, in the order of the
+// List returns the objects that the patterns match, in the order of the
 // patterns. A file that two of them match is an error: its rows would count
-// twice.
-func list(ctx context.Context, flag string, patterns []string) ([]storage.Object, error) {
+// twice. The error names the option that holds them.
+func List(ctx context.Context, option string, patterns []string) ([]storage.Object, error) {
 	var out []storage.Object
 	seen := map[string]string{}
 	for _, pattern := range patterns {
@@ -216,7 +157,7 @@ func list(ctx context.Context, flag string, patterns []string) ([]storage.Object
 		}
 		for _, o := range objects {
 			if first, twice := seen[o.URI]; twice {
-				return nil, &Error{Name: o.Name, Err: fmt.Errorf("is matched by --%s %q and again by %q; its rows would count twice", flag, first, pattern)}
+				return nil, &Error{Name: o.Name, Err: fmt.Errorf("is matched by --%s %q and again by %q; its rows would count twice", option, first, pattern)}
 			}
 			seen[o.URI] = pattern
 			out = append(out, o)

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"bytes"
@@ -14,6 +14,11 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/bochner-ml/bochner/io/csvio"
+	. "github.com/bochner-ml/bochner/io/dataset"
+	_ "github.com/bochner-ml/bochner/io/formats"
+	"github.com/bochner-ml/bochner/io/idxio"
+	"github.com/bochner-ml/bochner/io/libsvmio"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -26,6 +31,16 @@ func write(t testing.TB, dir, name string, content []byte) string {
 	}
 	return p
 }
+
+// Options of formats.
+func headers(h csvio.Header) []FormatOptions { return []FormatOptions{csvio.Options{Header: h}} }
+func labelFiles(patterns ...string) []FormatOptions {
+	return []FormatOptions{&idxio.Options{LabelFiles: patterns}}
+}
+func dim(n int) []FormatOptions { return []FormatOptions{libsvmio.Options{Dim: n}} }
+
+// Names of formats.
+const CSV, TSV, LIBSVM, IDX, CIFAR10, CIFAR100 = "csv", "tsv", "libsvm", "idx", "cifar10", "cifar100"
 
 // packings are the ways a file may be stored.
 var packings = []string{"plain", "gzip", "zstd"}
@@ -115,7 +130,7 @@ func drain(r *Reader) (out []string, report Report) {
 	for r.Next(&b) {
 		for i := range b.N {
 			row := b.Row(i)
-			for len(row) > 0 && row[len(row)-1] == 0 && r.data.Schema.Dim == 0 {
+			for len(row) > 0 && row[len(row)-1] == 0 && r.Dim() == 0 {
 				row = row[:len(row)-1] // rows of unknown length differ in zeros
 			}
 			y := 0.0

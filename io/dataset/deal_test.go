@@ -1,10 +1,11 @@
-package dataset
+package dataset_test
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	. "github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 

@@ -9,12 +9,12 @@ import (
 )
 
 // doubt notes what makes one doubt that the files are all of the data, and no more.
-func (d *Dataset) doubt(files []joined) {
+func (d *Dataset) doubt(files []Seen) {
 	var empty, links []string
 	seen := map[string]string{}
 	for i := range d.Files {
 		f := &d.Files[i]
-		if files[i].blank {
+		if files[i].Blank {
 			empty = append(empty, f.Name)
 		}
 		if f.Identity == "" {
@@ -27,10 +27,10 @@ func (d *Dataset) doubt(files []joined) {
 		}
 	}
 	if n := len(empty); n > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files have no content: %s", n, len(files), someOf(empty)))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files have no content: %s", n, len(files), SomeOf(empty)))
 	}
 	if len(links) > 0 {
-		d.Notes = append(d.Notes, "links to one file are read as files of their own, so that its rows count more than once: "+someOf(links))
+		d.Notes = append(d.Notes, "links to one file are read as files of their own, so that its rows count more than once: "+SomeOf(links))
 	}
 	d.Notes = append(d.Notes, d.missingShards()...)
 }
@@ -87,8 +87,8 @@ func (d *Dataset) missingShards() (notes []string) {
 // mostNamed is how many names a note lists.
 const mostNamed = 5
 
-// someOf lists the first of the names.
-func someOf(names []string) string {
+// SomeOf lists the first of the names.
+func SomeOf(names []string) string {
 	if n := len(names) - mostNamed; n > 0 {
 		names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("and %d more", n))
 	}

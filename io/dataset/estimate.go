@@ -22,11 +22,11 @@ func (d *Dataset) EstimateRows(ctx context.Context) (rows int64, exact bool, err
 	if exact {
 		return rows, true, nil
 	}
-	if d.Schema.Format.Images() {
+	if !d.Schema.Traits().Text {
 		return 0, false, nil
 	}
 	f := &d.Files[largest]
-	head, _, err := peek(ctx, f.Object)
+	head, _, err := Peek(ctx, f.Object)
 	if err != nil {
 		return 0, false, err
 	}

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
 func TestEstimatedRows(t *testing.T) {

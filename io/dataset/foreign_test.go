@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"archive/zip"
@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"github.com/bochner-ml/bochner/io/csvio"
+	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
 // text is a table as it should be.
@@ -145,10 +148,10 @@ func TestTablesThatLookLikeOtherFilesAreRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, header := range []string{"yes", "no"} {
+	for _, header := range []csvio.Header{csvio.Present, csvio.Absent} {
 		file := write(t, t.TempDir(), "d", []byte("0,1,2\n4,5,6\n"))
-		if d, err := Open(context.Background(), Options{Data: []string{file}, Header: header}); err != nil || d.Schema.CSV.Header != (header == "yes") {
-			t.Errorf("--header %s: %v", header, err)
+		if d, err := Open(context.Background(), Options{Data: []string{file}, Formats: headers(header)}); err != nil || d.Schema.Layout.(*csvio.Layout).Header != (header == csvio.Present) {
+			t.Errorf("header %v: %v", header, err)
 		}
 	}
 }
@@ -181,9 +184,9 @@ func TestAModelsColumnsSayWhetherThereIsAHeader(t *testing.T) {
 		}
 		return d
 	}
-	trained := open("0,1,2\n4,5,6\n", Options{Header: "yes", Label: "2"})
+	trained := open("0,1,2\n4,5,6\n", Options{Formats: headers(csvio.Present), Label: "2"})
 	other := open("1,0\n5.5,4\n", Options{Like: &trained.Schema})
-	if !other.Schema.CSV.Header || other.Schema.CSV.Features[0] != 1 {
-		t.Errorf("%+v", other.Schema.CSV)
+	if !other.Schema.Layout.(*csvio.Layout).Header || other.Schema.Layout.(*csvio.Layout).Features[0] != 1 {
+		t.Errorf("%+v", other.Schema.Layout)
 	}
 }

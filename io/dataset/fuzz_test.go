@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/io/csvio"
+	. "github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -19,15 +21,15 @@ func FuzzDataset(f *testing.F) {
 		string(idx(0x0d, []int{3, 2}, []float32{1, 2, 3, 4, 5, inf()})), string(idx(8, []int{2}, []float32{1, 2})), string(cifar(1, 1)),
 		string(pack(f, "gzip", []byte(libsvmText(5)))), string(pack(f, "zstd", []byte(csvText(4, false)))),
 	} {
-		for kind := range len(Formats) + 1 {
+		for kind := range len(Names()) + 1 {
 			f.Add([]byte(s), byte(kind), uint16(len(s)/3))
 		}
 	}
 	ctx := context.Background()
 	f.Fuzz(func(t *testing.T, data []byte, kind byte, size uint16) {
-		o := Options{Data: []string{write(t, t.TempDir(), "d", data)}, Header: []string{"auto", "yes", "no"}[int(kind/16)%3]}
-		if i := int(kind) % 16 % (len(Formats) + 1); i > 0 {
-			o.Format = Formats[i-1]
+		o := Options{Data: []string{write(t, t.TempDir(), "d", data)}, Formats: headers(csvio.Header(kind / 16 % 3))}
+		if i := int(kind) % 16 % (len(Names()) + 1); i > 0 {
+			o.Format = Names()[i-1]
 		}
 		if kind >= 128 {
 			o.Label = "1"
@@ -109,7 +111,7 @@ func countRows(t *testing.T, d *Dataset, shards []Shard, mode Mode, data []byte,
 		if mode == Place {
 			want += rep.Bad
 		}
-		if n != want || mode == Stop && rep.Bad > 1 || rep.Stopped != (mode == Stop && rep.Bad > 0) || len(rep.SetAside) != int(min(rep.Bad, maxListed)) {
+		if n != want || mode == Stop && rep.Bad > 1 || rep.Stopped != (mode == Stop && rep.Bad > 0) || len(rep.SetAside) != int(min(rep.Bad, MaxListed)) {
 			t.Fatalf("%d rows in blocks, %s: %+v", n, mode, rep)
 		}
 		reports = append(reports, rep)
@@ -121,7 +123,7 @@ func countRows(t *testing.T, d *Dataset, shards []Shard, mode Mode, data []byte,
 // compressed may unfold to a thousand times its size.
 func checkMemory(t *testing.T, what string, before, after runtime.MemStats, data []byte, plain bool) {
 	t.Helper()
-	limit := uint64(64<<20 + 4*headBytes + 8*len(data))
+	limit := uint64(64<<20 + 4*HeadBytes + 8*len(data))
 	if !plain {
 		limit += 1100 * 8 * uint64(len(data))
 	}

@@ -9,19 +9,17 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/bochner-ml/bochner/io/cifario"
 	"github.com/bochner-ml/bochner/io/compress"
-	"github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// headBytes is how much of a file is read, decompressed, to recognise it. A CSV
+// HeadBytes is how much of a file is read, decompressed, to recognise it. A CSV
 // header may be as long.
-const headBytes = 1 << 20
+const HeadBytes = 1 << 20
 
 // headRead is how much of a file as it is stored is read for that. What is packed
 // is hardly ever longer than what it holds.
-const headRead = 2 * headBytes
+const headRead = 2 * HeadBytes
 
 // parallelOpens bounds how many files are looked at together, and so the heads
 // that are in memory. Most of the time of a look at a file elsewhere is that of
@@ -37,7 +35,10 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	if o.Format == "auto" {
 		o.Format = ""
 	}
-	objects, err := list(ctx, "data", o.Data)
+	if o.Format == "" && o.Like != nil && o.Like.Traits().Faint {
+		o.Format = o.Like.Format
+	}
+	objects, err := List(ctx, "data", o.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -49,22 +50,21 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.begin(o, first, head); err != nil {
-		return nil, err
-	}
-	if len(o.LabelFiles) > 0 {
-		if err := d.listLabels(ctx, o); err != nil {
-			return nil, err
-		}
-	}
-	joined, err := d.joinAll(ctx, o, first)
+	opening := &Opening{Data: d, Options: o, First: first}
+	format, err := opening.begin(ctx, head)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.agree(o, first, joined); err != nil {
+	files, err := opening.joinAll(ctx, format)
+	if err != nil {
 		return nil, err
 	}
-	d.doubt(joined)
+	if format.Agree != nil {
+		if err := format.Agree(opening, files); err != nil {
+			return nil, err
+		}
+	}
+	d.doubt(files)
 	if o.Strict && len(d.Notes) > 0 {
 		return nil, &Error{Name: d.Files[first].Name, Err: errors.New("--strict: " + strings.Join(d.Notes, "; "))}
 	}
@@ -81,7 +81,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 func (d *Dataset) lead(ctx context.Context) (first int, head []byte, err error) {
 	for i := range d.Files {
 		f := &d.Files[i]
-		if head, f.Compression, err = peek(ctx, f.Object); err != nil {
+		if head, f.Compression, err = Peek(ctx, f.Object); err != nil {
 			return 0, nil, err
 		}
 		if !blank(head) {
@@ -92,49 +92,52 @@ func (d *Dataset) lead(ctx context.Context) (first int, head []byte, err error) 
 }
 
 // begin makes the schema by the first file with content.
-func (d *Dataset) begin(o Options, first int, head []byte) error {
-	d.Schema.Format = Format(o.Format)
-	if err := checkContent(Format(o.Format), head); err != nil {
-		return &Error{Name: d.Files[first].Name, Err: err}
+func (o *Opening) begin(ctx context.Context, head []byte) (*Format, error) {
+	d := o.Data
+	fail := func(err error) (*Format, error) { return nil, &Error{Name: d.Files[o.First].Name, Err: err} }
+	named := registry[o.Options.Format]
+	format, err := named, error(nil)
+	if named != nil {
+		err = checkContent(named, head)
+	} else {
+		format, err = recognise(head, &d.Files[o.First])
 	}
-	if o.Format == "" {
-		var err error
-		if d.Schema.Format, err = recognise(head, &d.Files[first]); err != nil {
-			return &Error{Name: d.Files[first].Name, Err: err}
+	if err != nil {
+		return fail(err)
+	}
+	d.Schema.Format = format.Name
+	if o.Options.Label != "" && !format.Columns {
+		return nil, o.Error(o.First, fmt.Errorf("is %s, whose labels have a place of their own; --label names a column of %s", format.Name, withColumns()))
+	}
+	if err := o.Options.misplaced(format); err != nil {
+		return nil, o.Error(o.First, err)
+	}
+	return format, format.Begin(ctx, o, head)
+}
+
+// withColumns lists the formats that have columns.
+func withColumns() string {
+	var names []string
+	for _, f := range Formats() {
+		if f.Columns {
+			names = append(names, strings.ToUpper(f.Name))
 		}
 	}
-	if f := d.Schema.Format; o.Label != "" && f != CSV && f != TSV {
-		return &Error{f, d.Files[first].Name, fmt.Errorf("is %s, whose labels have a place of their own; --label names a column of CSV and TSV", f)}
-	}
-	switch d.Schema.Format {
-	case CSV, TSV:
-		return d.beginCSV(o, first, head)
-	case LIBSVM:
-		d.Labeled = true
-		d.Schema.Dim = o.Dim
-		if o.Like != nil {
-			d.Schema.Dim = o.Like.Dim
-		}
-	case IDX:
-		return d.beginIDX(first, head)
-	case CIFAR10, CIFAR100:
-		d.Labeled = true
-		d.Schema.Dim = cifario.RowLen
-	}
-	return nil
+	return strings.Join(names, " and ")
 }
 
 // joinAll looks at every file, several at a time, and checks that it goes with
 // the first one that has content. The error is that of the file named first.
-func (d *Dataset) joinAll(ctx context.Context, o Options, first int) ([]joined, error) {
-	errs := make([]error, len(d.Files))
-	files := make([]joined, len(d.Files))
+func (o *Opening) joinAll(ctx context.Context, format *Format) ([]Seen, error) {
+	n := len(o.Data.Files)
+	errs := make([]error, n)
+	files := make([]Seen, n)
 	var g errgroup.Group
 	g.SetLimit(parallelOpens)
-	for i := range d.Files {
+	for i := range n {
 		g.Go(func() error {
 			if errs[i] = ctx.Err(); errs[i] == nil {
-				files[i], errs[i] = d.join(ctx, o, i, first)
+				files[i], errs[i] = o.join(ctx, format, i)
 			}
 			return nil
 		})
@@ -148,46 +151,42 @@ func (d *Dataset) joinAll(ctx context.Context, o Options, first int) ([]joined, 
 	return files, nil
 }
 
-// joined is what was seen of a file that does not stay in the Dataset.
-type joined struct {
-	blank   bool
-	columns *csvio.Layout // of its header, where that is another than the first file's
-}
-
 // join completes file i.
-func (d *Dataset) join(ctx context.Context, o Options, i, first int) (j joined, err error) {
-	f := &d.Files[i]
-	var head []byte
-	if head, f.Compression, err = peek(ctx, f.Object); err != nil {
-		return j, err
+func (o *Opening) join(ctx context.Context, format *Format, i int) (seen Seen, err error) {
+	f := &o.Data.Files[i]
+	head, compression, err := Peek(ctx, f.Object)
+	if err != nil {
+		return seen, err
 	}
-	j.blank = blank(head)
-	if err := checkContent(Format(o.Format), head); err != nil {
-		return j, &Error{Name: f.Name, Err: err}
-	}
-	if o.Format == "" && !blank(head) {
-		format, err := recognise(head, f)
+	f.Compression = compression
+	seen.Blank = blank(head)
+	switch {
+	case o.Options.Format != "":
+		if err := checkContent(format, head); err != nil {
+			return seen, &Error{Name: f.Name, Err: err}
+		}
+	case seen.Blank:
+		if err := checkContent(nil, head); err != nil {
+			return seen, &Error{Name: f.Name, Err: err}
+		}
+	default:
+		other, err := recognise(head, f)
 		if err != nil {
-			return j, &Error{Name: f.Name, Err: err}
+			return seen, &Error{Name: f.Name, Err: err}
 		}
-		if format != d.Schema.Format {
-			return j, &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; name the format with --format", format, d.Files[first].Name, d.Schema.Format)}
+		if other != format {
+			return seen, &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; name the format with --format", other.Name, o.Data.Files[o.First].Name, format.Name)}
 		}
 	}
-	switch d.Schema.Format {
-	case CSV, TSV:
-		j.columns, err = d.joinCSV(o, i, first, head)
-	case IDX:
-		err = d.joinIDX(ctx, i, first, head)
-	case CIFAR10, CIFAR100:
-		err = d.joinCIFAR(i)
+	if format.Join != nil {
+		seen.What, err = format.Join(ctx, o, i, head)
 	}
-	return j, err
+	return seen, err
 }
 
-// peek returns the first bytes of a file behind its compression, and the name of
-// that, "" for none.
-func peek(ctx context.Context, o storage.Object) (head []byte, kind string, err error) {
+// Peek returns the first bytes of a file after decompression, and the name of its
+// compression, "" for none.
+func Peek(ctx context.Context, o storage.Object) (head []byte, kind string, err error) {
 	if o.Size == 0 {
 		return nil, "", nil // of very many files most may be empty
 	}
@@ -204,7 +203,7 @@ func peek(ctx context.Context, o storage.Object) (head []byte, kind string, err 
 	if k != compress.None {
 		kind = k.String()
 	}
-	if head, err = io.ReadAll(io.LimitReader(z, headBytes)); err != nil {
+	if head, err = io.ReadAll(io.LimitReader(z, HeadBytes)); err != nil {
 		return nil, kind, &Error{Name: o.Name, Err: err}
 	}
 	return head, kind, nil

@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"bytes"
@@ -11,13 +11,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/csvio"
+	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
 func TestFormatsAreRecognisedByContent(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		content string
-		format  Format // "" where it is refused
+		format  string // "" where it is refused
 		dim     int
 		refused string
 	}{
@@ -92,13 +95,15 @@ func TestFilesOfDifferentKindsAreRefused(t *testing.T) {
 		{"an empty IDX file", []string{string(images), ""}, Options{Format: "idx"}, "header ends after 0"},
 		{"CIFAR cut short", []string{string(cifar(2, 1)), string(cifar(2, 1)[:5000])}, Options{Format: "cifar10"}, "not a whole number"},
 		{"a line without end", []string{strings.Repeat("1,", 1<<20)}, Options{}, "first line is longer"},
-		{"label files of CSV", []string{"1,2\n"}, Options{LabelFiles: []string{"l"}}, "label files go with IDX"},
+		{"label files of CSV", []string{"1,2\n"}, Options{Formats: labelFiles("l")}, "is csv; label_files goes with idx only"},
+		{"a row length of CSV", []string{"1,2\n"}, Options{Formats: dim(2)}, "is csv; dim goes with libsvm only"},
+		{"a header of LIBSVM", []string{"1 1:2\n"}, Options{Formats: headers(csvio.Absent)}, "is libsvm; header goes with csv and tsv only"},
 		{"the label alone", []string{"y\n1\n"}, Options{Label: "y"}, "the label is the only column"},
 		{"unknown label", []string{"a,b\n1,2\n"}, Options{Label: "c"}, "no column"},
 		{"unknown format", []string{"1,2\n"}, Options{Format: "xml"}, "unknown format"},
-		{"unknown header", []string{"1,2\n"}, Options{Header: "maybe"}, "header must be"},
-		{"negative dim", []string{"1 1:2\n"}, Options{Dim: -1}, "dim must be"},
-		{"large dim", []string{"1 1:2\n"}, Options{Dim: 1<<20 + 1}, "dim must be"},
+		{"unknown header", []string{"1,2\n"}, Options{Formats: headers(9)}, "header must be"},
+		{"negative dim", []string{"1 1:2\n"}, Options{Formats: dim(-1)}, "dim must be"},
+		{"large dim", []string{"1 1:2\n"}, Options{Formats: dim(1<<20 + 1)}, "dim must be"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -106,9 +111,6 @@ func TestFilesOfDifferentKindsAreRefused(t *testing.T) {
 				write(t, dir, fmt.Sprint(i), []byte(content))
 			}
 			c.o.Data = []string{filepath.Join(dir, "*")}
-			for i, l := range c.o.LabelFiles {
-				c.o.LabelFiles[i] = write(t, t.TempDir(), l, nil)
-			}
 			_, err := Open(context.Background(), c.o)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("%v, want %q", err, c.want)
@@ -123,7 +125,7 @@ func TestLabelFilesGoWithTheirImages(t *testing.T) {
 		write(t, dir, fmt.Sprintf("x%d", i), idx(8, []int{n, 2}, make([]float32, 2*n)))
 		write(t, dir, fmt.Sprintf("y%d", i), pack(t, "gzip", idx(8, []int{n}, []float32{9, 8, 7}[:n])))
 	}
-	d := open(t, Options{Data: []string{dir + "/x*"}, LabelFiles: []string{dir + "/y*"}})
+	d := open(t, Options{Data: []string{dir + "/x*"}, Formats: labelFiles(dir + "/y*")})
 	if !d.Labeled || !d.Files[0].Compressed() {
 		t.Errorf("%+v", d.Files[0])
 	}
@@ -142,7 +144,7 @@ func TestLabelFilesGoWithTheirImages(t *testing.T) {
 		"swapped":    {dir + "/y1", dir + "/y0"},
 		"twice":      {dir + "/y0", dir + "/y0"},
 	} {
-		if _, err := Open(context.Background(), Options{Data: []string{dir + "/x*"}, LabelFiles: labels}); err == nil {
+		if _, err := Open(context.Background(), Options{Data: []string{dir + "/x*"}, Formats: labelFiles(labels...)}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -214,8 +216,8 @@ func TestDataAreReadLikeThoseOfAModel(t *testing.T) {
 		{"a column missing", named, Options{}, "a,y\n1,3\n", false, nil},
 		{"too many without names", named, Options{}, "1,2,3,4\n", false, nil},
 		{"bare as trained", bare, Options{}, "1,2,3\n", true, []string{"[1 2]"}},
-		{"bare without label", bare, Options{Header: "auto"}, "1,2\n3,4\n", false, []string{"[1 2]", "[3 4]"}},
-		{"bare with a header", bare, Options{Header: "yes"}, "u,v\n1,2\n", false, []string{"[1 2]"}},
+		{"bare without label", bare, Options{Formats: headers(csvio.Auto)}, "1,2\n3,4\n", false, []string{"[1 2]", "[3 4]"}},
+		{"bare with a header", bare, Options{Formats: headers(csvio.Present)}, "u,v\n1,2\n", false, []string{"[1 2]"}},
 		{"sparse", sparse, Options{}, "1 2:5\n-1 1:4\n", true, []string{"[0 5]", "[4 0]"}},
 		{"dense for a sparse model", sparse, Options{}, "7,8\n", false, []string{"[7 8]"}},
 		{"dense of another length", sparse, Options{}, "7,8,9\n", false, nil},
@@ -249,10 +251,10 @@ func TestDataAreReadLikeThoseOfAModel(t *testing.T) {
 func TestAModelWithoutHeaderTakesNoRowForOne(t *testing.T) {
 	dir := t.TempDir()
 	like := likeOf(t, Options{Data: []string{write(t, dir, "a", []byte("1,2\n4,5\n"))}})
-	for _, header := range []string{"", "auto"} {
-		d := open(t, Options{Data: []string{write(t, dir, "b", []byte("NA,NA\n1,2\n"))}, Like: like, Header: header})
+	for _, header := range [][]FormatOptions{nil, headers(csvio.Auto)} {
+		d := open(t, Options{Data: []string{write(t, dir, "b", []byte("NA,NA\n1,2\n"))}, Like: like, Formats: header})
 		if _, r := readShard(d, Whole(0), nil, Aside); r.Bad != 1 || r.Rows != 1 {
-			t.Errorf("header %q: %+v", header, r)
+			t.Errorf("header %v: %+v", header, r)
 		}
 	}
 }

@@ -6,11 +6,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/cifario"
-	"github.com/bochner-ml/bochner/io/compress"
-	"github.com/bochner-ml/bochner/io/csvio"
-	"github.com/bochner-ml/bochner/io/idxio"
-	"github.com/bochner-ml/bochner/io/libsvmio"
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -77,136 +72,15 @@ func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, label L
 func (r *Reader) KeepLines() { r.lines = true }
 
 func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
-	switch r.data.Schema.Format {
-	case CSV, TSV, LIBSVM:
-		return r.openText(ctx, f, s)
-	case IDX:
-		return r.openIDX(ctx, f, s)
-	}
-	return r.openCIFAR(ctx, f, s)
-}
-
-// plain opens an object from an offset on, or behind its compression from its
-// beginning.
-func (r *Reader) plain(ctx context.Context, o storage.Object, compressed bool, off, n int64) (io.Reader, error) {
-	if compressed {
-		off, n = 0, -1
-	}
-	c, err := r.source.open(ctx, o, off, n)
-	if err != nil {
-		return nil, err
-	}
-	r.closer = append(r.closer, c)
-	if !compressed {
-		return c, nil
-	}
-	z, _, err := compress.NewReader(c)
-	if err != nil {
-		return nil, err
-	}
-	r.closer = append(r.closer, z)
-	return z, nil
-}
-
-func (r *Reader) openText(ctx context.Context, f *File, s Shard) error {
-	opts := lines.Options{Start: s.Start, End: s.End, Skip: !s.Exact}
-	layout := r.data.layout(f)
-	if layout != nil {
-		opts.Quote, opts.Comma = true, layout.Comma
-	}
-	off, n := r.data.opening(f, s)
-	in, err := r.plain(ctx, f.Object, f.Compressed(), off, n)
+	format, err := lookup(r.data.Schema.Format)
 	if err != nil {
 		return err
 	}
-	r.text = lines.New(in, opts)
-	if layout == nil {
-		in := libsvmio.NewReader(r.text, r.data.Schema.Dim)
-		in.Centre(r.data.Schema.Centre)
-		r.rows = in
-		return nil
-	}
-	l := *layout
-	if r.label == nil {
-		l.Label = -1 // what stands there, or that nothing does, is of no matter
-	}
-	rows := csvio.NewReader(r.text, l)
-	rows.Centre(r.data.Schema.Centre)
-	r.rows = rows
-	return nil
-}
-
-func (r *Reader) openIDX(ctx context.Context, f *File, s Shard) error {
-	withLabels := r.label != nil && f.Labels != nil
-	if f.Compressed() {
-		images, err := r.plain(ctx, f.Object, true, 0, -1)
-		if err != nil {
-			return err
-		}
-		var labels io.Reader
-		if withLabels {
-			if labels, err = r.plain(ctx, *f.Labels, true, 0, -1); err != nil {
-				return err
-			}
-		}
-		r.rows, err = opened(idxio.Open(images, labels))
-		return err
-	}
-	header := func(o storage.Object) (idxio.Header, error) {
-		in, err := r.plain(ctx, o, false, 0, -1)
-		if err != nil {
-			return idxio.Header{}, err
-		}
-		return idxio.ReadHeader(in)
-	}
-	h, err := header(f.Object)
+	r.rows, err = format.Read(ctx, &Input{Data: r.data, File: f, Shard: s, Labels: r.label != nil, reader: r})
 	if err != nil {
-		return err
+		r.rows = nil // not an interface that holds a nil pointer
 	}
-	count := s.End - s.Start
-	part := func(o storage.Object, h idxio.Header) (io.Reader, error) {
-		off, n := h.Range(s.Start, count)
-		return r.plain(ctx, o, false, off, n)
-	}
-	images, err := part(f.Object, h)
-	if err != nil {
-		return err
-	}
-	var labels io.Reader
-	var lh idxio.Header
-	if withLabels {
-		if lh, err = header(*f.Labels); err != nil {
-			return err
-		}
-		if labels, err = part(*f.Labels, lh); err != nil {
-			return err
-		}
-	}
-	r.rows = idxio.NewReader(images, labels, h, lh, s.Start, count)
-	return nil
-}
-
-// opened keeps a nil pointer from becoming a reader that is not nil.
-func opened[T rows.Reader](r T, err error) (rows.Reader, error) {
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-func (r *Reader) openCIFAR(ctx context.Context, f *File, s Shard) error {
-	layout := r.data.Schema.Format.cifar()
-	first, count := s.Start, int64(-1)
-	if !f.Compressed() {
-		count = s.End - s.Start
-	}
-	off, n := r.data.opening(f, s)
-	in, err := r.plain(ctx, f.Object, f.Compressed(), off, n)
-	if err != nil {
-		return err
-	}
-	r.rows = cifario.NewReader(in, layout, first, count)
-	return nil
+	return err
 }
 
 // Next fills the block with the next rows, at most rows.Rows of its row length,

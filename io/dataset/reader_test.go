@@ -1,4 +1,4 @@
-package dataset
+package dataset_test
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bochner-ml/bochner/io/csvio"
+	. "github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -36,9 +38,9 @@ func TestReadIsUsedPlusSetAside(t *testing.T) {
 
 func TestReportsListOnlyTheFirstBadRowsAndCountAll(t *testing.T) {
 	text := "x,y\n" + strings.Repeat("a,1\n", 5000)
-	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text))}, Label: "y", Header: "yes"})
+	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text))}, Label: "y", Formats: headers(csvio.Present)})
 	_, r := readShard(d, Whole(0), nil, Aside)
-	if r.Bad != 5000 || len(r.SetAside) != maxListed || r.Rows != 0 {
+	if r.Bad != 5000 || len(r.SetAside) != MaxListed || r.Rows != 0 {
 		t.Errorf("%d bad, %d listed", r.Bad, len(r.SetAside))
 	}
 }
@@ -61,7 +63,7 @@ func TestPlaceKeepsEveryRowInItsPlace(t *testing.T) {
 			fmt.Fprintf(&text, "%d,%d,3\n", i+1, -i)
 		}
 	}
-	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text.String()))}, Header: "no"})
+	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text.String()))}, Formats: headers(csvio.Absent)})
 	for _, label := range []Label{nil, func([]byte) (float64, string) { return 1, "" }} {
 		at := 0
 		r := d.Read(context.Background(), Whole(0), label, Place)

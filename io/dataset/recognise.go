@@ -4,53 +4,56 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-
-	"github.com/bochner-ml/bochner/io/cifario"
-	"github.com/bochner-ml/bochner/io/csvio"
-	"github.com/bochner-ml/bochner/io/idxio"
-	"github.com/bochner-ml/bochner/io/libsvmio"
 )
 
-// recognise tells the format of a file from its beginning. Text that is not
-// LIBSVM is CSV, of one column where nothing separates fields.
-func recognise(head []byte, f *File) (Format, error) {
+// recognise tells the format of a file from its beginning.
+func recognise(head []byte, f *File) (*Format, error) {
 	size := f.Size
 	if f.Compressed() {
 		size = -1
 	}
 	nul := bytes.IndexByte(head[:min(len(head), 4096)], 0)
-	switch {
-	case idxio.Sniff(head):
-		return IDX, nil
-	case cifario.CIFAR10.Plausible(head, size):
-		return CIFAR10, nil
-	case nul >= 0:
-		return "", fmt.Errorf("is binary (NUL at byte %d), and neither IDX nor CIFAR-10 (have %s; name one with --format)", nul+1, strings.Join(Formats, ", "))
+	var found *Format
+	best := Unlike
+	for _, format := range Formats() {
+		if nul >= 0 && format.Text {
+			continue
+		}
+		if l := format.Sniff(head, size); l > best {
+			found, best = format, l
+		}
+		if best == Certain {
+			return found, nil
+		}
+	}
+	if err := checkContent(nil, head); err != nil {
+		return nil, err
+	}
+	if found != nil && !found.Text {
+		return found, nil
+	}
+	if nul >= 0 {
+		return nil, fmt.Errorf("is binary (NUL at byte %d), and its format is not known by its content (have %s; name one with --format)", nul+1, strings.Join(Names(), ", "))
 	}
 	if err := foreignText(head); err != nil {
-		return "", err
+		return nil, err
 	}
-	switch {
-	case libsvmio.Sniff(head):
-		return LIBSVM, nil
-	case csvio.Sniff(head) == '\t':
-		return TSV, nil
+	if found == nil {
+		return nil, fmt.Errorf("is of no known format (have %s; name one with --format)", strings.Join(Names(), ", "))
 	}
-	return CSV, nil
+	return found, nil
 }
 
 // checkContent refuses a file that cannot hold what it is to be read as: as a format
 // that is text, or as whatever it looks like if the format is not known yet.
-func checkContent(format Format, head []byte) error {
-	switch format {
-	case "", CSV, TSV, LIBSVM:
-	default:
+func checkContent(format *Format, head []byte) error {
+	if format != nil && !format.Text {
 		return nil // numbers may look like anything
 	}
 	if err := foreignBinary(head); err != nil {
 		return err
 	}
-	if format == "" && !isText(head) {
+	if format == nil && !isText(head) {
 		return nil
 	}
 	return loneReturns(head)

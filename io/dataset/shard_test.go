@@ -1,10 +1,12 @@
-package dataset
+package dataset_test
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
 // sources are files of every format, each a function that writes them below a
@@ -41,8 +43,8 @@ var sources = []struct {
 			labels[i] = float32(i % 10)
 		}
 		return Options{
-			Data:       []string{write(t, dir, "d", pack(t, how, idx(0x0d, []int{33, 2, 3}, images)))},
-			LabelFiles: []string{write(t, dir, "l", pack(t, how, idx(0x08, []int{33}, labels)))},
+			Data:    []string{write(t, dir, "d", pack(t, how, idx(0x0d, []int{33, 2, 3}, images)))},
+			Formats: labelFiles([]string{write(t, dir, "l", pack(t, how, idx(0x08, []int{33}, labels)))}...),
 		}
 	}},
 	{"cifar10", 4, func(t testing.TB, dir, how string) Options {
@@ -69,7 +71,7 @@ func TestEveryCutGivesTheSameRowsInTheSameOrder(t *testing.T) {
 					}
 				}
 				sizes := []int64{1, 2, 3, 5, 7, 8, 13, 50, 64, 100, 333, 1000, 3073, 4000, 1 << 20}
-				if d.Schema.Format.Images() {
+				if !d.Schema.Traits().Text {
 					sizes = []int64{1, 24, 30, 3073, 7000, 1 << 20}
 				}
 				for _, size := range sizes {

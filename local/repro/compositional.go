@@ -50,7 +50,7 @@ func (e experiment) compositional(ctx context.Context) error {
 		fmt.Printf("\nFig. 3, %s skeleton, CIFAR-10 24×24 crops, 128 images:\n", name)
 		r, err := pipelines.Compare(ctx, pipelines.CompareOptions{
 			MapOptions: pipelines.MapOptions{
-				Data:   dataset.Options{Data: []string{cifar}, Format: string(dataset.CIFAR10)},
+				Data:   dataset.Options{Data: []string{cifar}, Format: "cifar10"},
 				Kernel: pipelines.KernelOptions{Name: "skeleton", Skeleton: []byte(skeletons[name])}, Seed: 1,
 			},
 			Budgets: []int{100, 1000, 10000, 50000}, Seeds: 10, Rows: 128, All: true, Out: out,

@@ -162,7 +162,7 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		args         []string // "" for data and labels in their places
 		want         []string
 	}{
-		"wrong magic":           {"\x00\x01" + images[2:], labels, 3, nil, []string{"dataset: data: is binary (NUL at byte 1), and neither IDX nor CIFAR-10", "name one with --format"}},
+		"wrong magic":           {"\x00\x01" + images[2:], labels, 3, nil, []string{"dataset: data: is binary (NUL at byte 1), and its format is not known by its content", "name one with --format"}},
 		"wrong magic, an IDX":   {"\x00\x01" + images[2:], labels, 3, []string{"--format", "idx"}, []string{"idxio: data: file starts with 00 01 08 03; an IDX file starts with 00 00, the type"}},
 		"unknown type":          {"\x00\x00\x07" + images[3:], labels, 3, []string{"--format", "idx"}, []string{"idxio: data: file starts with 00 00 07 03"}},
 		"header cut":            {images[:9], labels, 3, nil, []string{"idxio: data: header ends after 9 of 16 bytes (truncated?)"}},
@@ -183,7 +183,7 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		"labels are no IDX":     {images, "x1,x2\n", 3, nil, []string{"idxio: labels: file starts with 78 31 2c 78"}},
 		"images and labels":     {images, labels, 3, swap, []string{"idxio: data: ", "are the two files swapped?"}},
 		"one class":             {images, idx(8, []uint32{40}, strings.Repeat("\x05", 40)), 3, nil, []string{`idxio: data: all 40 rows have the label "5": there are no classes to tell apart`}},
-		"labels with no images": {replaced(quadrants(20), nil), labels, 3, nil, []string{"labels: label files go with IDX files only"}},
+		"labels with no images": {replaced(quadrants(20), nil), labels, 3, nil, []string{"is csv; label_files goes with idx only"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

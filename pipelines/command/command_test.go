@@ -304,7 +304,7 @@ func TestUsageErrorsExitWith2(t *testing.T) {
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--kernel", "guassian"}, `did you mean "gaussian"`},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--runner", "spark"}, "unknown runner"},
 		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--dim", "-3"}, "dim must be"},
-		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--header", "perhaps"}, "header must be"},
+		{[]string{"train", "--data", data, "--label", "y", "--model", "m", "--header", "perhaps"}, "must be auto, yes or no"},
 		{[]string{"inspect"}, "either --data or --model"},
 		{[]string{"inspect", "--data", data, "--model", "m"}, "either --data or --model"},
 		{[]string{"evaluate", "--data", data}, "--model"},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
 )
@@ -21,12 +22,15 @@ type dataFlags struct {
 
 func (f *dataFlags) register(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.opts.Data, "data", nil, "Files to read: names or patterns such as 'train-*.csv'. Can be given several times.")
-	fs.StringArrayVar(&f.opts.LabelFiles, "label_files", nil, "Label files of IDX data, in the order of --data.")
-	fs.StringVar(&f.opts.Format, "format", "auto", "Format of the files: auto (detected from the content), "+strings.Join(dataset.Formats, ", ")+". Compression with gzip or zstd is detected.")
-	fs.StringVar(&f.opts.Header, "header", "auto", "Whether CSV and TSV files start with column names: auto, yes, no.")
+	fs.StringVar(&f.opts.Format, "format", "auto", "Format of the files: auto (detected from the content), "+strings.Join(dataset.Names(), ", ")+". Compression with gzip or zstd is detected.")
 	fs.StringVar(&f.opts.Label, "label", "", "Label column of CSV and TSV files, by name or position (1 is the first, -1 the last).")
 	fs.BoolVar(&f.opts.Strict, "strict", false, "Refuse data that looks incomplete or duplicated: missing shards of a set such as -00003-of-00010, several links to one file, empty files, columns that only some files have. Without --strict these are notes.")
-	fs.IntVar(&f.opts.Dim, "dim", 0, "Row length of LIBSVM files; 0 finds it in the data.")
+	f.opts.Formats = dataset.NewOptions()
+	for _, of := range f.opts.Formats {
+		for _, o := range option.Of(of) {
+			addOption(fs, o)
+		}
+	}
 	fs.Float64Var(&f.maxBad, "max_bad_fraction", 0, "Largest share of rows, from 0 to 1, that can be set aside because they are not usable.")
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/prismtest"
+	_ "github.com/bochner-ml/bochner/io/formats"
 )
 
 func TestMain(m *testing.M) { prismtest.Main(m) }

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/io/csvio"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -54,7 +55,7 @@ func passOf(t *testing.T, lines []string, files int, regression bool) *Pass {
 			t.Fatal(err)
 		}
 	}
-	d, err := dataset.Open(context.Background(), dataset.Options{Data: []string{dir + "/*"}, Label: "-1", Header: "no"})
+	d, err := dataset.Open(context.Background(), dataset.Options{Data: []string{dir + "/*"}, Label: "-1", Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Absent}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,10 @@
-package dataset
+package csvio
 
 import (
 	"fmt"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/csvio"
+	"github.com/bochner-ml/bochner/io/dataset"
 )
 
 // agree has files whose headers differ yield the same rows: columns are found by
@@ -15,26 +15,22 @@ import (
 //   - They stand as in the file whose header comes first by its names.
 //
 // With a model, its columns are the row, and labels are read if all files have them.
-func (d *Dataset) agree(o Options, first int, files []joined) error {
-	base := d.Schema.CSV
-	if !slices.ContainsFunc(files, func(j joined) bool { return j.columns != nil }) {
+func agree(o *dataset.Opening, files []dataset.Seen) error {
+	d := o.Data
+	base := d.Schema.Layout.(*Layout)
+	if !slices.ContainsFunc(files, func(f dataset.Seen) bool { return f.What != nil }) {
 		return nil
 	}
 	schema := *base
-	if o.Like == nil || o.Like.CSV == nil {
-		if err := d.common(&schema, first, files); err != nil {
-			return err
-		}
+	if likeOf(o) == nil {
+		common(o, &schema, files)
 	}
-	layouts := make([]*csvio.Layout, len(files))
+	layouts := make([]*Layout, len(files))
 	for i := range files {
-		columns := files[i].columns
-		switch {
-		case files[i].blank:
+		if files[i].Blank {
 			continue
-		case columns == nil:
-			columns = base
 		}
+		columns := columnsOf(files[i], base)
 		if slices.Equal(columns.Columns, schema.Columns) {
 			continue
 		}
@@ -43,7 +39,7 @@ func (d *Dataset) agree(o Options, first int, files []joined) error {
 		layout, err := schema.Match(file)
 		if err == nil && schema.Label >= 0 && layout.Label < 0 {
 			name := schema.Columns[schema.Label]
-			if o.Like == nil {
+			if o.Options.Like == nil {
 				err = fmt.Errorf("column %q, the label, is missing", name)
 			} else if d.Labeled {
 				d.Labeled = false
@@ -51,52 +47,57 @@ func (d *Dataset) agree(o Options, first int, files []joined) error {
 			}
 		}
 		if err != nil {
-			return d.differs(i, first, err)
+			return differs(o, i, err)
 		}
 		layouts[i] = &layout
 	}
-	d.Schema.CSV, d.Schema.Dim, d.Schema.Columns = &schema, len(schema.Features), nil
+	d.Schema.Layout, d.Schema.Dim, d.Schema.Columns = &schema, len(schema.Features), nil
 	for _, f := range schema.Features {
 		d.Schema.Columns = append(d.Schema.Columns, schema.Columns[f])
 	}
 	for i, l := range layouts {
 		if l != nil {
-			d.Files[i].CSV = l
+			d.Files[i].Layout = l
 		}
 	}
 	if !d.Labeled {
-		d.forgetLabels()
+		forgetLabels(d)
 	}
 	return nil
 }
 
+// columnsOf returns the columns of a file.
+func columnsOf(f dataset.Seen, base *Layout) *Layout {
+	if l, ok := f.What.(*Layout); ok {
+		return l
+	}
+	return base
+}
+
 // common reduces the schema to the columns that all files have.
-func (d *Dataset) common(schema *csvio.Layout, first int, files []joined) error {
+func common(o *dataset.Opening, schema *Layout, files []dataset.Seen) {
 	base := *schema
 	have := map[string]int{} // how many files have a column
-	var different []*csvio.Layout
+	var different []*Layout
 	with := 0
 	for i := range files {
-		if files[i].blank {
+		if files[i].Blank {
 			continue
 		}
 		with++
-		l := files[i].columns
-		if l == nil {
-			l = &base
-		}
+		l := columnsOf(files[i], &base)
 		for _, name := range l.Columns {
 			have[name]++
 		}
-		if i == first || files[i].columns != nil {
+		if i == o.First || files[i].What != nil {
 			different = append(different, l)
 		}
 	}
-	exact := func(l *csvio.Layout) bool {
+	exact := func(l *Layout) bool {
 		return !slices.ContainsFunc(l.Columns, func(name string) bool { return have[name] != with })
 	}
 	if !slices.ContainsFunc(different, exact) {
-		return nil // so a file lacks a column of the first one, which Match tells of, or names a column twice
+		return // so a file lacks a column of the first one, which Match tells of, or names a column twice
 	}
 	// The least of the orders in which the common columns stand.
 	var order []string
@@ -109,10 +110,10 @@ func (d *Dataset) common(schema *csvio.Layout, first int, files []joined) error 
 	label := ""
 	if base.Label >= 0 {
 		if label = base.Columns[base.Label]; have[label] != with {
-			return nil // a file lacks the label
+			return // a file lacks the label
 		}
 	}
-	*schema = csvio.Layout{Comma: base.Comma, Header: true, Columns: order, Label: -1}
+	*schema = Layout{Comma: base.Comma, Header: true, Columns: order, Label: -1}
 	for f, name := range order {
 		if base.Label >= 0 && name == label {
 			schema.Label = f
@@ -122,7 +123,7 @@ func (d *Dataset) common(schema *csvio.Layout, first int, files []joined) error 
 	}
 	if len(schema.Features) == 0 {
 		*schema = base
-		return nil
+		return
 	}
 	var extra []string
 	for name, n := range have {
@@ -131,23 +132,23 @@ func (d *Dataset) common(schema *csvio.Layout, first int, files []joined) error 
 		}
 	}
 	if slices.Sort(extra); len(extra) > 0 {
-		d.Notes = append(d.Notes, "columns that only some files have are not used: "+someOf(extra))
+		o.Data.Notes = append(o.Data.Notes, "columns that only some files have are not used: "+dataset.SomeOf(extra))
 	}
-	return nil
 }
 
 // forgetLabels has no file's labels read.
-func (d *Dataset) forgetLabels() {
-	without := func(l *csvio.Layout) *csvio.Layout {
-		if l == nil || l.Label < 0 {
+func forgetLabels(d *dataset.Dataset) {
+	without := func(l dataset.Layout) dataset.Layout {
+		csv, ok := l.(*Layout)
+		if !ok || csv.Label < 0 {
 			return l
 		}
-		c := *l
+		c := *csv
 		c.Label = -1
 		return &c
 	}
-	d.Schema.CSV = without(d.Schema.CSV)
+	d.Schema.Layout = without(d.Schema.Layout)
 	for i := range d.Files {
-		d.Files[i].CSV = without(d.Files[i].CSV)
+		d.Files[i].Layout = without(d.Files[i].Layout)
 	}
 }

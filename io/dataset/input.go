@@ -1,0 +1,76 @@
+package dataset
+
+import (
+	"context"
+	"io"
+
+	"github.com/bochner-ml/bochner/io/compress"
+	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// Input is a shard that a format reads. What it opens is closed with the Reader.
+type Input struct {
+	Data   *Dataset
+	File   *File
+	Shard  Shard
+	Labels bool // labels are asked for
+
+	reader *Reader
+}
+
+// Layout is that of the file; nil if the format has none.
+func (in *Input) Layout() Layout {
+	if in.File.Layout != nil {
+		return in.File.Layout
+	}
+	return in.Data.Schema.Layout
+}
+
+// Lines opens a shard of text. Quote says that newlines in quotes end no line, with
+// comma between fields.
+func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Reader, error) {
+	off, n := in.Data.opening(in.File, in.Shard)
+	r, err := in.Open(ctx, in.File.Object, in.File.Compression, off, n)
+	if err != nil {
+		return nil, err
+	}
+	s := in.Shard
+	in.reader.text = lines.New(r, lines.Options{Start: s.Start, End: s.End, Skip: !s.Exact, Quote: quote, Comma: comma})
+	return in.reader.text, nil
+}
+
+// Records opens the records of a shard of a file that is cut between records, where
+// Format.Range says that they are, or all of a file that is not cut. It returns how
+// many there are, −1 if that is not known.
+func (in *Input) Records(ctx context.Context) (r io.Reader, count int64, err error) {
+	count = in.Shard.End - in.Shard.Start
+	if in.Shard.End < 0 {
+		count = -1
+	}
+	off, n := in.Data.opening(in.File, in.Shard)
+	r, err = in.Open(ctx, in.File.Object, in.File.Compression, off, n)
+	return r, count, err
+}
+
+// Open opens n bytes of a file from an offset on, to its end if n is negative, or all of
+// it after its compression if it has one.
+func (in *Input) Open(ctx context.Context, o storage.Object, compression string, off, n int64) (io.Reader, error) {
+	if compression != "" {
+		off, n = 0, -1
+	}
+	c, err := in.reader.source.open(ctx, o, off, n)
+	if err != nil {
+		return nil, err
+	}
+	in.reader.closer = append(in.reader.closer, c)
+	if compression == "" {
+		return c, nil
+	}
+	z, _, err := compress.NewReader(c)
+	if err != nil {
+		return nil, err
+	}
+	in.reader.closer = append(in.reader.closer, z)
+	return z, nil
+}

@@ -1,0 +1,56 @@
+package command
+
+import (
+	"encoding/csv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/bochner-ml/bochner/internal/option"
+)
+
+// addOption makes an option of a registry a flag.
+func addOption(fs *pflag.FlagSet, o *option.Option) {
+	var v pflag.Value = o
+	if o.Type() == "stringSlice" {
+		v = words{o}
+	}
+	f := fs.VarPF(v, o.Name, "", o.Help)
+	if o.Type() == "bool" {
+		f.NoOptDefVal = "true"
+	}
+	if o.Values != nil {
+		f.Annotations = map[string][]string{valuesOf: o.Values}
+	}
+}
+
+// words is an option that takes one word each time it is given, which may have commas.
+type words struct{ *option.Option }
+
+func (w words) Type() string { return "stringArray" }
+
+func (w words) String() string { return "[" + w.Option.String() + "]" }
+
+func (w words) Set(word string) error { return w.Append(word) }
+
+func (w words) Append(word string) error { return w.Replace([]string{word}) }
+
+// Replace adds words, which replace the default.
+func (w words) Replace(list []string) error {
+	var b strings.Builder
+	c := csv.NewWriter(&b)
+	if err := c.Write(list); err != nil {
+		return err
+	}
+	c.Flush()
+	return w.Option.Set(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// GetSlice implements pflag.SliceValue.
+func (w words) GetSlice() []string {
+	list, err := csv.NewReader(strings.NewReader(w.Option.String())).Read()
+	if err != nil {
+		return nil // there are no words
+	}
+	return list
+}
