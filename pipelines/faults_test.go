@@ -105,8 +105,8 @@ func faultJobs(t *testing.T) []*faultJob {
 		})},
 		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
 			o.Kernel.Name, o.Kernel.Features = "learned", 4
-			o.Learned = LearnedOptions{Sample: 20, Chains: 4, Steps: 2, Take: 2, Partitions: 2}
-			o.Learner = LearnerOptions{Name: "ridge"} // the rounds of svm are the job before
+			o.Learned = LearnedOptions{Sample: 20, Chains: 4, Steps: 2, Take: 2}
+			o.Learner = LearnerOptions{Name: "ridge", Rounds: RoundOptions{Partitions: 2}} // of the search
 		})},
 		{name: "predict", out: "out", run: func(root string, o JobOptions) error {
 			_, err := Predict(ctx, PredictOptions{Model: root + "/applied", Data: data(root), Out: root + "/out", Job: o})
