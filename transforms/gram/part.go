@@ -86,10 +86,19 @@ func decodeValues(dst []float64, data []byte) {
 // Merge adds the parts with the same key, from all lanes.
 func Merge(s beam.Scope, sc transforms.Scan, parts beam.PCollection) beam.PCollection {
 	s = s.Scope("gram.Merge")
-	return beam.CombinePerKey(s, &addPartsFn{transforms.Fn{Scan: sc}}, parts)
+	return beam.CombinePerKey(s, &addPartsFn{Fn: transforms.Fn{Scan: sc}}, parts)
 }
 
-type addPartsFn struct{ transforms.Fn }
+type addPartsFn struct {
+	transforms.Fn
+	meter *transforms.Meter // of all bundles: what is less than a millisecond adds up
+}
+
+// Setup finds the worker.
+func (f *addPartsFn) Setup() {
+	f.Fn.Setup()
+	f.meter = f.Worker.NewMeter()
+}
 
 func (f *addPartsFn) CreateAccumulator() Part { return Part{} }
 
@@ -108,9 +117,8 @@ func (f *addPartsFn) MergeAccumulators(ctx context.Context, a, b Part) (Part, er
 	case len(a.Values) != len(b.Values):
 		return a, fault.Of(fault.Internal, fmt.Errorf("gram: parts of %d and %d numbers under one key", len(a.Values), len(b.Values)))
 	}
-	m := f.Worker.NewMeter()
-	defer m.Commit(ctx)
-	defer m.Clock(transforms.MergeTime)()
+	defer f.meter.Commit(ctx)
+	defer f.meter.Clock(transforms.MergeTime)()
 	if a.shared {
 		a = Part{Values: append([]float64(nil), a.Values...)}
 	}

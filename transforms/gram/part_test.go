@@ -42,7 +42,7 @@ func TestDamagedPartsAreErrors(t *testing.T) {
 // However parts are added, the sum is the same and no part that came in is
 // written to: the runner may hold it.
 func TestAddingPartsNeverWritesToThem(t *testing.T) {
-	f := &addPartsFn{transforms.Fn{Scan: transforms.Scan{Pass: t.TempDir() + "/pass.json"}}}
+	f := &addPartsFn{Fn: transforms.Fn{Scan: transforms.Scan{Pass: t.TempDir() + "/pass.json"}}}
 	f.Setup()
 	defer f.Teardown()
 	ctx := t.Context()

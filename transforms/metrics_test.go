@@ -1,0 +1,127 @@
+package transforms_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/gram"
+	"github.com/bochner-ml/bochner/transforms/survey"
+)
+
+// tableWithBadRows opens n rows of two numbers and a class, and bad ones among them.
+func tableWithBadRows(t *testing.T, n, bad int) (*dataset.Dataset, int64) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("a,b,y\n")
+	for i := range n + bad {
+		if i < bad {
+			b.WriteString("1,odd,0\n")
+		} else {
+			fmt.Fprintf(&b, "%d,%d.5,%d\n", i%89, i%7, i%2)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "rows.csv")
+	if err := storage.WriteFile(context.Background(), name, []byte(b.String())); err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.Open(context.Background(), dataset.Options{Data: []string{name}, Label: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, int64(b.Len())
+}
+
+// committed adds up Beam's counters of our namespace over the steps of a pipeline.
+func committed(r beam.PipelineResult) map[string]int64 {
+	sums := map[string]int64{}
+	mine := r.Metrics().Query(func(m beam.MetricResult) bool { return m.Namespace() == transforms.MetricsNamespace })
+	for _, c := range mine.Counters() {
+		sums[c.Name()] += c.Committed
+	}
+	return sums
+}
+
+// Runners show what became of the rows: what their counters say is what is in the files.
+func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
+	const n, bad = 20_000, 37
+	ctx := context.Background()
+	d, size := tableWithBadRows(t, n, bad)
+	recipe, err := features.Seal(fourier.Gaussian{In: 2, Out: 256, Width: 2, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	common := transforms.Pass{
+		Data: *d, Shards: d.Shards(40_000), Mode: dataset.Aside, Seed: 1, Target: &transforms.Target{Classes: rows.NewVocabulary([]string{"0", "1"})},
+	}
+	for name, execute := range prismtest.Runners {
+		lanes := 3
+		if name == "direct" {
+			lanes = 1 // of steps of one name its result has the counters of the last alone
+		}
+		for what, pass := range map[string]transforms.Kind{
+			"profile": &survey.Profile{Pass: common},
+			"gram":    &gram.Pass{Pass: common, Fold: gram.Fold{Recipe: recipe, Outputs: 2, Folds: 1, Steps: 127, Lambda: []float64{1e-3}}},
+		} {
+			dir := t.TempDir()
+			worker := transforms.NewWorker(dir)
+			uri, err := transforms.Store(ctx, dir, pass, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := func(name string) string { return filepath.Join(dir, name) }
+			sc := transforms.Scan{Pass: uri, Lanes: lanes, Threads: 1}
+			p, s := beam.NewPipelineWithRoot()
+			stages := []string{"read", "fold"}
+			if profile, ok := pass.(*survey.Profile); ok {
+				sum, reports := profile.Sum(s, sc)
+				transforms.Write(s, at("sum"), sum)
+				transforms.WriteLines(s, at("reports"), reports)
+			} else {
+				stages = append(stages, "map", "store", "solve")
+				if lanes > 1 {
+					stages = append(stages, "merge")
+				}
+				st := gram.State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"), Trials: at("trials")}
+				parts, reports := gram.Sums(s, sc)
+				transforms.Write(s, st.Fit, gram.Solve(s, sc, st, gram.Index(s, st, gram.StoreParts(s, sc, st, gram.Merge(s, sc, parts)), reports)))
+			}
+			result, err := execute(ctx, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := committed(result)
+			for metric, want := range map[transforms.Metric]int64{
+				transforms.RowsRead: n + bad, transforms.RowsUsed: n, transforms.RowsSetAside: bad,
+				transforms.BytesRead: size, transforms.RowsCached: 0, transforms.FeaturesSaturated: 0,
+			} {
+				if got[metric.String()] != want {
+					t.Errorf("%s, %s: %s is %d, want %d", name, what, metric, got[metric.String()], want)
+				}
+			}
+			if worker.Rows() != n+bad {
+				t.Errorf("%s, %s: the worker has gone through %d rows", name, what, worker.Rows())
+			}
+			// Counters are in whole milliseconds: each element may lose one.
+			for _, stage := range stages {
+				const most = 100
+				spent := worker.Seconds()[stage]
+				if msec := float64(got[stage+"_msec"]); spent <= 0 || msec > 1000*spent || msec < 1000*spent-most {
+					t.Errorf("%s, %s: %g s to %s, its counter has %g ms", name, what, spent, stage, msec)
+				}
+			}
+			worker.Close()
+		}
+	}
+}
