@@ -114,7 +114,7 @@ func FoundFile(pass string, round, partition int) string {
 
 // memory is what the DoFns of a job share in a process between its rounds.
 type memory struct {
-	cached keeper
+	cached featureCache
 	rounds transforms.Cache[rounds.Round] // begun last, by number and pass
 }
 

@@ -27,19 +27,19 @@ func init() {
 
 // Rounds runs n rounds of a learner, the first of them with the state in the
 // file StateFile(sc.Pass, first). Of each it leaves its report, and the state that
-// the next one begins with. A process keeps up to so many bytes of features between
+// the next one begins with. A process caches up to so many bytes of features between
 // rounds.
 //
-//	lanes → each lane's partitions → what they found, as files → one worker makes the next state → lanes → …
-func Rounds(s beam.Scope, sc transforms.Scan, first, n int, keep int64) {
+//	lanes → each lane's partitions → their partial results, as files → one worker makes the next state → lanes → …
+func Rounds(s beam.Scope, sc transforms.Scan, first, n int, cacheBytes int64) {
 	s = s.Scope("epochs.Rounds")
 	lanes := sc.Chains(s)
 	for i := range n {
-		var walked []beam.PCollection
+		var reports []beam.PCollection
 		for _, lane := range lanes {
-			walked = append(walked, beam.ParDo(s, &roundFn{Fn: transforms.Fn{Scan: sc}, Round: first + i, Keep: keep}, lane))
+			reports = append(reports, beam.ParDo(s, &roundFn{Fn: transforms.Fn{Scan: sc}, Round: first + i, CacheBytes: cacheBytes}, lane))
 		}
-		grouped := beam.GroupByKey(s, beam.ParDo(s, transforms.ToOne, beam.Flatten(s, walked...)))
+		grouped := beam.GroupByKey(s, beam.ParDo(s, transforms.ToOne, beam.Flatten(s, reports...)))
 		done := beam.ParDo(s, &updateFn{Fn: transforms.Fn{Scan: sc}, Round: first + i}, grouped)
 		if i == n-1 {
 			return
@@ -58,8 +58,8 @@ func (f *nextFn) ProcessElement(int, func(*[]byte) bool) int { return f.Lane }
 
 type roundFn struct {
 	transforms.Fn
-	Round int
-	Keep  int64
+	Round      int
+	CacheBytes int64 // of features, in a process
 }
 
 func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
@@ -78,52 +78,52 @@ func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte
 }
 
 // run goes over the rows of the lane.
-func (f *roundFn) run(ctx context.Context, l *transforms.Lane) (walked, error) {
+func (f *roundFn) run(ctx context.Context, l *transforms.Lane) (epochReport, error) {
 	p, err := transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass)
 	if err != nil {
-		return walked{}, err
+		return epochReport{}, err
 	}
 	shared := transforms.Shared(f.Worker, newMemory)
 	round, err := shared.open(ctx, p, f.Scan.Pass, f.Round)
 	if err != nil {
-		return walked{}, err
+		return epochReport{}, err
 	}
 	m, err := f.Worker.Map(p.Recipe)
 	if err != nil {
-		return walked{}, err
+		return epochReport{}, err
 	}
 	var augmented features.Map
 	if a := p.Augment; a != nil {
 		if augmented, err = f.Worker.Map(a.Recipe); err != nil {
-			return walked{}, err
+			return epochReport{}, err
 		}
 	}
-	w := &walk{
-		pass: p, lane: l, augmented: augmented, round: round, epoch: f.Round, m: m, cached: &shared.cached, name: p.featuresName(), keep: f.Keep,
+	e := &epoch{
+		pass: p, lane: l, round: round, number: f.Round, m: m, augmented: augmented,
+		cached: &shared.cached, name: p.featuresName(), cacheBytes: f.CacheBytes,
 		slots: newSlots(max(1, f.Scan.Threads)),
-		own: func(partition int) ([]byte, error) {
+		carried: func(partition int) ([]byte, error) {
 			if f.Round == 0 {
 				return nil, nil
 			}
-			own, err := storage.ReadState(ctx, OwnFile(f.Scan.Pass, f.Round-1, partition), transforms.MaxState)
-			if len(own) == 0 {
-				return nil, err // it kept nothing
+			carried, err := storage.ReadState(ctx, OwnFile(f.Scan.Pass, f.Round-1, partition), transforms.MaxState)
+			if len(carried) == 0 {
+				return nil, err // its worker left nothing
 			}
-			return own, err
+			return carried, err
 		},
-		store: func(partition int, found, own []byte) error {
-			if err := storage.WriteState(ctx, OwnFile(f.Scan.Pass, f.Round, partition), own); err != nil {
+		store: func(partition int, partial, carried []byte) error {
+			if err := storage.WriteState(ctx, OwnFile(f.Scan.Pass, f.Round, partition), carried); err != nil {
 				return err
 			}
-			return storage.WriteState(ctx, FoundFile(f.Scan.Pass, f.Round, partition), found)
+			return storage.WriteState(ctx, FoundFile(f.Scan.Pass, f.Round, partition), partial)
 		},
 	}
-	hands := p.Hands
 	var mine []dataset.Hand
-	for _, i := range dataset.Balance(len(hands), f.Scan.Lanes, func(i int) int64 { return p.handBytes(hands[i]) })[l.Number] {
-		mine = append(mine, hands[i])
+	for _, i := range dataset.Balance(len(p.Hands), f.Scan.Lanes, func(i int) int64 { return p.handBytes(p.Hands[i]) })[l.Number] {
+		mine = append(mine, p.Hands[i])
 	}
-	return w.hands(ctx, mine)
+	return e.run(ctx, mine)
 }
 
 func (p *Pass) handBytes(h dataset.Hand) (n int64) {
@@ -188,14 +188,14 @@ func (f *updateFn) update(ctx context.Context, meter *transforms.Meter, lines []
 // check returns an error unless every partition has come to its end and all rows
 // were seen.
 func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
-	var all walked
+	var all epochReport
 	for _, line := range lines {
-		var w walked
-		if err := json.Unmarshal(line, &w); err != nil {
+		var r epochReport
+		if err := json.Unmarshal(line, &r); err != nil {
 			return fault.Of(fault.Internal, fmt.Errorf("epochs: round %d: %w", f.Round, err))
 		}
-		all.Reports = append(all.Reports, w.Reports...)
-		all.Parts = append(all.Parts, w.Parts...)
+		all.Reports = append(all.Reports, r.Reports...)
+		all.Parts = append(all.Parts, r.Parts...)
 	}
 	_, torn := dataset.Tile(all.Reports) // and sorted, with lines as the files count them
 	if err := fault.OfReports(all.Reports); err != nil {
@@ -206,7 +206,7 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 			return fault.Of(fault.Data, fmt.Errorf("%s: %s", r.SetAside[0].Place(), r.SetAside[0].Reason))
 		}
 	}
-	// Shards that nobody read, because their features are kept, leave gaps.
+	// Shards that nobody read, because their features are cached, leave gaps.
 	if len(torn) > 0 && (len(all.Reports) == p.shards() || slices.ContainsFunc(all.Reports, func(r dataset.Report) bool { return r.Stopped })) {
 		return p.torn(torn[0])
 	}
@@ -229,5 +229,5 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 
 // torn is the error of a round that cannot read a file as it is cut.
 func (p *Pass) torn(file int) error {
-	return fault.Of(fault.Data, fmt.Errorf("%s: a line break inside quotes is where the file is cut to be dealt; compress the file, and it is read whole", p.Data.Files[file].Name))
+	return fault.Of(fault.Data, fmt.Errorf("%s: a shard boundary falls inside a quoted field; compress the file, and it is read whole", p.Data.Files[file].Name))
 }

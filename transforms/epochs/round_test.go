@@ -232,7 +232,7 @@ func TestARoundRefusesACutInsideQuotes(t *testing.T) {
 			p, s := beam.NewPipelineWithRoot()
 			Rounds(s, transforms.Scan{Pass: pass, Lanes: 1, Threads: 2}, 0, 1, 0)
 			_, err := beam.Run(context.Background(), "direct", p)
-			if err = fault.Find(err); (err != nil) != torn || torn && !strings.Contains(err.Error(), "a.csv: a line break inside quotes") {
+			if err = fault.Find(err); (err != nil) != torn || torn && !strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
 				t.Errorf("cut at %d, %d partitions: error %v", cut, partitions, err)
 			}
 		}
@@ -263,14 +263,14 @@ func TestAPartitionWithoutRowsIsKeptLikeAnyOther(t *testing.T) {
 	lastState(t, pass, "direct", 1, 1, 1, 1, 1<<30)
 	cached := cachedOf(pass)
 	for part := range 8 {
-		if !whole(cached.part(cached.name, part)) {
+		if !complete(cached.part(cached.name, part)) {
 			t.Errorf("partition %d is read again in every round", part)
 		}
 	}
 }
 
 // cachedOf are the features that this process has cached for the job of a pass.
-func cachedOf(pass string) *keeper {
+func cachedOf(pass string) *featureCache {
 	return &transforms.Shared(transforms.NewWorker(filepath.Dir(pass)), newMemory).cached
 }
 
@@ -359,7 +359,7 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	graph, s := beam.NewPipelineWithRoot()
 	Rounds(s, transforms.Scan{Pass: uri, Lanes: 1, Threads: 2}, 0, 1, 0)
 	_, err = beam.Run(ctx, "direct", graph)
-	if err = fault.Find(err); err == nil || !strings.Contains(err.Error(), "a.csv: a line break inside quotes") {
+	if err = fault.Find(err); err == nil || !strings.Contains(err.Error(), "a.csv: a shard boundary falls inside a quoted field") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,0 +1,82 @@
+package epochs
+
+import "sync"
+
+// cachedBlock is a block of features of a partition, in memory for the rounds to come.
+type cachedBlock struct {
+	n, index int
+	held     bool
+	phi      []float32 // nil where there was no room
+	y        []float32
+}
+
+// featureCache holds features of the rows of one pass, so that rounds need not read and
+// map them again. Which it holds depends on the room there is and on who came
+// first, and changes no result: what is not cached is made again, the same.
+type featureCache struct {
+	mu    sync.Mutex
+	name  string // of the features; those of another name make room
+	used  int64  // bytes
+	parts map[int][]cachedBlock
+}
+
+// part returns the blocks of a partition, in order, or nil if it was not seen yet.
+func (c *featureCache) part(name string, partition int) []cachedBlock {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.name != name {
+		return nil
+	}
+	return c.parts[partition]
+}
+
+// reserve asks for room of so many bytes, of limit in all.
+func (c *featureCache) reserve(name string, bytes, limit int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.name != name {
+		c.name, c.used, c.parts = name, 0, map[int][]cachedBlock{}
+	}
+	if c.used+bytes > limit {
+		return false
+	}
+	c.used += bytes
+	return true
+}
+
+// put takes the blocks of a partition whose rows were seen to their end; ok is false if
+// they were not, or if another worker was faster.
+func (c *featureCache) put(name string, partition int, blocks []cachedBlock, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.name != name {
+		return // and so its room was given up already
+	}
+	if _, there := c.parts[partition]; ok && !there {
+		if blocks == nil {
+			blocks = []cachedBlock{} // it was seen, and has no rows
+		}
+		c.parts[partition] = blocks
+		return
+	}
+	for _, b := range blocks {
+		c.used -= b.bytes()
+	}
+}
+
+func (b cachedBlock) bytes() int64 {
+	if b.phi == nil {
+		return 0
+	}
+	return 4 * int64(len(b.phi)+len(b.y))
+}
+
+// complete tells whether the features of all blocks are there.
+func complete(blocks []cachedBlock) bool {
+	for _, b := range blocks {
+		if b.phi == nil && b.n > 0 {
+			return false
+		}
+	}
+	return blocks != nil
+}

@@ -1,0 +1,202 @@
+package epochs
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+// epoch is one lane's part of a round: the rows of its assignments go to partitions, are
+// mapped, and given to the workers of the learner. Partitions are at work at the same
+// time, as many as there are threads; each sees its rows in order.
+type epoch struct {
+	pass   *Pass
+	lane   *transforms.Lane
+	round  rounds.Round
+	number int // of the round
+	m      features.Map
+	// augmented is the map of rows that were changed at random; nil if none are.
+	augmented  features.Map
+	cached     *featureCache
+	name       string                              // of the features that are cached
+	cacheBytes int64                               // of features in this process
+	carried    func(partition int) ([]byte, error) // what its worker left for this round
+	store      func(partition int, partial, carried []byte) error
+	slots      chan *slot
+}
+
+// slot is the right to compute, with the memory that it takes.
+type slot struct{ phi, x []float32 }
+
+func newSlots(n int) chan *slot {
+	slots := make(chan *slot, n)
+	for range n {
+		slots <- new(slot)
+	}
+	return slots
+}
+
+// inSlot waits for a slot and computes in it. The slot comes back even from a panic:
+// others wait for it.
+func (e *epoch) inSlot(f func(*slot) error) error {
+	s := <-e.slots
+	defer func() { e.slots <- s }()
+	return f(s)
+}
+
+// epochReport is what became of the rows of a lane.
+type epochReport struct {
+	Reports []dataset.Report `json:"reports,omitempty"` // none where nothing was read
+	Parts   []partitionRows  `json:"parts"`
+}
+
+type partitionRows struct {
+	Partition int   `json:"partition"`
+	Rows      int64 `json:"rows"` // learned from and held out
+}
+
+// run goes over the rows of the assignments, as many at a time as there are threads.
+func (e *epoch) run(ctx context.Context, hands []dataset.Hand) (all epochReport, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		mu   sync.Mutex
+		wg   sync.WaitGroup
+		turn = make(chan struct{}, cap(e.slots))
+	)
+	for _, h := range hands {
+		turn <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		wg.Go(func() {
+			defer func() { <-turn }()
+			var out epochReport
+			failed := fault.Guard(func() (err error) { out, err = e.assignment(ctx, h); return err })
+			mu.Lock()
+			defer mu.Unlock()
+			if failed != nil {
+				if err == nil || errors.Is(err, context.Canceled) {
+					err = failed
+				}
+				cancel()
+				return
+			}
+			all.Reports = append(all.Reports, out.Reports...)
+			all.Parts = append(all.Parts, out.Parts...)
+		})
+	}
+	wg.Wait()
+	if err == nil {
+		err = ctx.Err()
+	}
+	return all, err
+}
+
+// errUnread says that the rows could not be read to their end; why stands in the
+// reports.
+var errUnread = errors.New("epochs: rows could not be read")
+
+// assignment goes over the rows of one assignment.
+func (e *epoch) assignment(ctx context.Context, h dataset.Hand) (out epochReport, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	parts := make([]*partition, h.Count)
+	e.cached.reserve(e.name, 0, e.cacheBytes) // so that a partition without rows is known, too
+	known := true
+	for i := range parts {
+		parts[i] = &partition{
+			epoch: e, number: h.First + i, beside: h.Count, before: e.cached.part(e.name, h.First+i),
+			todo: make(chan *batch, 1), back: make(chan *batch, 4),
+		}
+		known = known && complete(parts[i].before)
+	}
+	var wg sync.WaitGroup
+	for _, p := range parts {
+		wg.Go(func() {
+			if err := fault.Guard(func() error { return p.run(ctx, known) }); err != nil {
+				cancel(err)
+				for range p.todo { // so that the reader need not wait
+				}
+			}
+		})
+	}
+	if e.round.Reads() && !known {
+		if out.Reports, err = e.read(ctx, h, parts); err != nil {
+			cancel(err)
+		}
+	}
+	for _, p := range parts {
+		close(p.todo)
+	}
+	wg.Wait()
+	switch cause := context.Cause(ctx); cause {
+	case nil:
+	case errUnread:
+		return out, nil
+	default:
+		return epochReport{}, cause
+	}
+	for _, p := range parts {
+		out.Parts = append(out.Parts, partitionRows{p.number, p.rows})
+	}
+	return out, nil
+}
+
+// read reads the shards of an assignment, and gives their rows to its partitions in turn.
+func (e *epoch) read(ctx context.Context, h dataset.Hand, parts []*partition) (reports []dataset.Report, err error) {
+	_, out := e.m.Dims()
+	k := uint64(e.pass.Folds)
+	augment := e.pass.Augment != nil
+	dealer := e.pass.Dealer()
+	var hashes []uint64
+	turn := 0
+	for shard, source := range e.pass.Data.Ahead(ctx, h.Shards) {
+		report, err := e.lane.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(), func(at folds.Place, b *rows.Block) (err error) {
+			if k > 0 || augment {
+				// Copies are counted before every shard of a cut that tiles the files.
+				if hashes, err = dealer.Hashes(hashes[:0], at, b); errors.Is(err, folds.ErrUncounted) {
+					return e.pass.torn(at.File)
+				} else if err != nil {
+					return err
+				}
+			}
+			limit := min(rows.Rows(b.D), rows.OfFeatures(out))
+			for i := range b.N {
+				held := k > 0 && hashes[i]%k == 0
+				var hash uint64
+				if augment {
+					hash = hashes[i]
+				}
+				if err := parts[turn].add(ctx, b, i, held, hash, limit); err != nil {
+					return err
+				}
+				turn = (turn + 1) % len(parts)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, report)
+		if report.Fault != "" || report.Stopped {
+			return reports, errUnread
+		}
+	}
+	for _, p := range parts {
+		for held := range p.filling {
+			if err := p.send(ctx, held); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return reports, nil
+}

@@ -1,0 +1,210 @@
+package epochs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// partition is one partition in one round.
+type partition struct {
+	epoch   *epoch
+	number  int
+	beside  int           // how many go on at the same time, with this one
+	before  []cachedBlock // as an earlier round has seen them
+	blocks  []cachedBlock // as this one does
+	filling [2]*batch     // rows to learn from, and rows held out
+	counted [2]int        // batches sent
+	todo    chan *batch
+	back    chan *batch // batches that can be filled again
+	rows    int64
+}
+
+// batch is rows on their way to a partition.
+type batch struct {
+	rows  rows.Block
+	hash  []uint64  // of the rows, where they are to be changed at random
+	y     []float32 // labels as learners take them
+	held  bool
+	index int
+}
+
+func side(held bool) int {
+	if held {
+		return 1
+	}
+	return 0
+}
+
+// add appends row i of a block to what the partition will get next.
+func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, hash uint64, limit int) error {
+	f := &p.filling[side(held)]
+	if *f == nil {
+		*f = p.batch(b.D)
+	}
+	t := *f
+	if t.rows.D != b.D { // of sparse files, where a block is as wide as its longest row
+		return fmt.Errorf("epochs: a row of %d numbers behind rows of %d", b.D, t.rows.D)
+	}
+	t.rows.X = append(t.rows.X, b.Row(i)...)
+	t.rows.Y = append(t.rows.Y, b.Y[i])
+	if p.epoch.pass.Augment != nil {
+		t.hash = append(t.hash, hash)
+	}
+	if t.rows.N++; t.rows.N >= limit {
+		return p.send(ctx, side(held))
+	}
+	return nil
+}
+
+// batch returns an empty one.
+func (p *partition) batch(d int) *batch {
+	b := new(batch)
+	select {
+	case b = <-p.back:
+	default:
+	}
+	b.rows.Reset(d)
+	b.hash = b.hash[:0]
+	return b
+}
+
+// send hands over what was filled.
+func (p *partition) send(ctx context.Context, side int) error {
+	b := p.filling[side]
+	if b == nil {
+		return nil
+	}
+	p.filling[side] = nil
+	b.held, b.index = side == 1, p.counted[side]
+	p.counted[side]++
+	select {
+	case p.todo <- b:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run gives the worker its blocks: with known those that are cached, else those
+// that come.
+func (p *partition) run(ctx context.Context, known bool) error {
+	e := p.epoch
+	carried, err := e.carried(p.number)
+	if err != nil {
+		return err
+	}
+	worker, err := e.round.Worker(p.number, carried)
+	if err != nil {
+		return err
+	}
+	if t, ok := worker.(rounds.Threaded); ok {
+		t.Threads(max(1, cap(e.slots)/p.beside))
+	}
+	if e.round.Reads() {
+		if known {
+			err = p.replay(ctx, worker)
+		} else {
+			err = p.follow(ctx, worker)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	partial, carried, err := worker.End()
+	if err != nil {
+		return err
+	}
+	return e.store(p.number, partial, carried)
+}
+
+func (p *partition) replay(ctx context.Context, worker rounds.Worker) error {
+	_, out := p.epoch.m.Dims()
+	for _, b := range p.before {
+		p.rows += int64(b.n)
+		err := p.epoch.inSlot(func(*slot) error {
+			return p.learn(worker, rounds.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Held: b.held, Index: b.index})
+		})
+		p.epoch.lane.Add(transforms.RowsCached, int64(b.n))
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *partition) follow(ctx context.Context, worker rounds.Worker) error {
+	e, whole := p.epoch, false
+	defer func() { e.cached.put(e.name, p.number, p.blocks, whole && p.before == nil) }()
+	for b := range p.todo {
+		p.rows += int64(b.rows.N)
+		if err := e.inSlot(func(s *slot) error { return p.fold(worker, b, s) }); err != nil {
+			return err
+		}
+		select {
+		case p.back <- b:
+		default:
+		}
+	}
+	err := context.Cause(ctx) // why the rows ended, unless they did by themselves
+	whole = err == nil
+	return err
+}
+
+// fold takes rows to features, unless those are cached, and gives them to the worker.
+func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
+	e, n := p.epoch, b.rows.N
+	b.y = slices.Grow(b.y[:0], n)[:n]
+	y := b.y
+	for i, v := range b.rows.Y {
+		y[i] = float32(v)
+		if grid := e.pass.Target.Grid; grid != nil {
+			y[i] = grid.Scaled(v)
+		}
+	}
+	_, out := e.m.Dims()
+	block := rounds.Block{N: n, D: out, Y: y, Held: b.held, Index: b.index}
+	at := len(p.blocks)
+	p.blocks = append(p.blocks, cachedBlock{n: n, held: b.held, index: b.index})
+	if at < len(p.before) && p.before[at].phi != nil {
+		block.Phi = p.before[at].phi
+		return p.learn(worker, block)
+	}
+	x := b.rows.X
+	m := e.m
+	if a := e.pass.Augment; a != nil && !b.held {
+		in, changed := a.Images.Dims()
+		if in != b.rows.D {
+			return fmt.Errorf("epochs: images of %d numbers, rows of %d", in, b.rows.D)
+		}
+		s.x = slices.Grow(s.x[:0], n*changed)[:n*changed]
+		a.Images.Apply(s.x, x, n, func(i int) uint64 { return b.hash[i] }, e.number)
+		x, m = s.x, e.augmented
+	}
+	stop := e.lane.Clock(transforms.MapTime)
+	bytes := 4 * int64(n) * int64(out+1)
+	if e.pass.Augment == nil && p.before == nil && e.cached.reserve(e.name, bytes, e.cacheBytes) {
+		k := &p.blocks[at]
+		k.phi, k.y = blas.Make[float32](n*out), append([]float32(nil), y...)
+		block.Phi = k.phi
+	} else {
+		s.phi = transforms.GrowFeatures(s.phi, n*out)
+		block.Phi = s.phi
+	}
+	m.Apply(block.Phi, x, n)
+	stop()
+	return p.learn(worker, block)
+}
+
+func (p *partition) learn(worker rounds.Worker, b rounds.Block) error {
+	defer p.epoch.lane.Clock(transforms.LearnTime)()
+	return worker.Fold(b)
+}
