@@ -72,34 +72,8 @@ func (f *Found) name(recipe features.Recipe) string {
 	return text
 }
 
-// adopt makes the features that were found those of the job.
-func (t *training) adopt(f *Found) error {
-	recipe, err := f.Recipe.Open()
-	if err != nil {
-		return err
-	}
-	if t.game != nil {
-		data, err := json.MarshalIndent(t.game, "", " ")
-		if err != nil {
-			return err
-		}
-		t.recipe.files = append(t.recipe.files, storage.File{Name: GameFile, Data: append(data, '\n')})
-	}
-	f.Format, f.Program, f.Kernel, f.Files = foundFormat, version, f.name(recipe), nil
-	for _, file := range t.recipe.files {
-		f.Files = append(f.Files, models.SumFile(file.Name, file.Data))
-	}
-	data, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		return err
-	}
-	t.recipe.files = append(t.recipe.files, storage.File{Name: FoundFile, Data: append(data, '\n')})
-	t.recipe.sealed, t.recipe.dim, t.recipe.name = f.Recipe, f.Features, f.Kernel
-	return nil
-}
-
 // takeLearned takes the recipe that Align has left in a directory, for rows of d numbers.
-func (j *job) takeLearned(ctx context.Context, k KernelOptions, d int) (recipe, error) {
+func takeLearned(ctx context.Context, j *job, k KernelOptions, d int) (recipe, error) {
 	dir := k.Frequencies
 	bad := func(format string, args ...any) (recipe, error) {
 		return recipe{}, models.Bad(dir, fmt.Errorf(format, args...))

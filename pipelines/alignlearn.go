@@ -3,11 +3,8 @@ package pipelines
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
@@ -15,76 +12,83 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
-	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// learnFeatures finds the features of the kernel learned or harmonic in the data, in place of
+// search finds features in the data of a session.
+type search struct {
+	*session
+	kernel KernelOptions  // learned or harmonic
+	game   []align.Report // how the game went, by round
+}
+
+// learn finds the features of the kernel learned or harmonic in the data, in place of
 // those of the Gaussian kernel that the look has chosen.
-func (t *training) learnFeatures(ctx context.Context, a LearnedOptions) (*Found, error) {
-	if t.target == nil || t.target.Classes == nil {
+func (s *search) learn(ctx context.Context, a LearnedOptions) (*Found, error) {
+	if s.target == nil || s.target.Classes == nil {
 		return nil, usage("learned features tell classes apart; the labels are numbers (see --task)")
 	}
-	x, class, n, err := t.alignRows(ctx, a)
+	x, class, n, err := s.alignRows(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	found := &Found{
-		Seed: t.opts.Seed, Width: t.recipe.width, Rows: n, Held: a.Held, Sample: len(class),
-		Classes: t.target.Classes.Classes, Fingerprint: t.digest, Data: t.rowsDigest(), Lambda: a.Lambda,
+		Seed: s.spec.Seed, Width: s.recipe.width, Rows: n, Held: a.Held, Sample: len(class),
+		Classes: s.target.Classes.Classes, Fingerprint: s.digest, Data: s.rowsDigest(), Lambda: a.Lambda,
 	}
 	if found.Lambda == 0 {
 		found.Lambda = 1 / (a.C * float64(n))
 	}
 	var last features.Recipe
 	switch {
-	case t.opts.Kernel.Name == "harmonic":
-		last, err = t.chooseHarmonics(found, a, x, class)
+	case s.kernel.Name == "harmonic":
+		last, err = s.chooseHarmonics(found, a, x, class)
 	case a.By == "lkrf":
-		last, err = t.weighFrequencies(ctx, found, a, x, class)
+		last, err = s.weighFrequencies(ctx, found, a, x, class)
 	default:
-		last, err = t.playGame(ctx, found, a, x, class)
+		last, err = s.playGame(ctx, found, a, x, class)
 	}
 	if err != nil {
 		return nil, err
 	}
-	chain := features.Chain{Steps: append(t.recipe.scaling.steps[:len(t.recipe.scaling.steps):len(t.recipe.scaling.steps)], last)}
+	chain := features.Chain{Steps: append(s.recipe.scaling.steps[:len(s.recipe.scaling.steps):len(s.recipe.scaling.steps)], last)}
 	if found.Recipe, err = features.Seal(chain); err != nil {
 		return nil, &UsageError{err}
 	}
 	if _, found.Features, err = features.Dims(chain); err != nil {
 		return nil, err
 	}
-	if err := t.adopt(found); err != nil {
+	if err := s.adopt(found); err != nil {
 		return nil, err
 	}
-	t.progress.note("%d features of the %s", t.recipe.dim, t.recipe.name)
+	s.progress.note("%d features of the %s", s.recipe.dim, s.recipe.name)
 	return found, nil
 }
 
 // alignRows returns the rows of a sample, scaled, with their classes, and how many rows
 // there are to learn from. Rows that are held out are not among them.
-func (t *training) alignRows(ctx context.Context, a LearnedOptions) (x []float32, class []int32, learned int64, err error) {
+func (s *search) alignRows(ctx context.Context, a LearnedOptions) (x []float32, class []int32, learned int64, err error) {
 	fail := func(err error) ([]float32, []int32, int64, error) { return nil, nil, 0, err }
-	dim, n := t.recipe.scaling.dim, a.Sample
+	dim, n := s.recipe.scaling.dim, a.Sample
 	switch {
 	case a.Exact:
-		if t.counts.Used > maxSample {
-			return fail(usage("--exact_chains: the chains of a search see up to %s rows, the data have %s; give --sample", groups(maxSample), groups(t.counts.Used)))
+		if s.counts.Used > maxSample {
+			return fail(usage("--exact_chains: the chains of a search see up to %s rows, the data have %s; give --sample", groups(maxSample), groups(s.counts.Used)))
 		}
-		n = int(t.counts.Used)
+		n = int(s.counts.Used)
 	case n == 0:
-		n = chosenSample(max(dim, t.found.Dim))
+		n = chosenSample(max(dim, s.found.Dim))
 	}
-	if most := maxSampled / max(dim, t.found.Dim); n > most {
-		return fail(usage("--sample: of rows of %d numbers at most %d are searched on (have %d)", max(dim, t.found.Dim), most, n))
+	if most := maxSampled / max(dim, s.found.Dim); n > most {
+		return fail(usage("--sample: of rows of %d numbers at most %d are searched on (have %d)", max(dim, s.found.Dim), most, n))
 	}
-	sum, err := t.surveyRows(ctx, a.Held, n)
+	sum, err := s.surveyRows(ctx, a.Held, n)
 	if err != nil {
 		return fail(err)
 	}
-	if learned, err = t.learnedFrom(sum, a.Held); err != nil {
+	if learned, err = s.learnedFrom(sum, a.Held); err != nil {
 		return fail(err)
 	}
 	raw, n, d := sum.Sample()
@@ -93,26 +97,26 @@ func (t *training) alignRows(ctx context.Context, a LearnedOptions) (x []float32
 		row := raw[i*d : (i+1)*d]
 		rows, class = append(rows, row[:d-1]...), append(class, int32(row[d-1]))
 	}
-	x, err = t.recipe.scaling.apply(rows, n)
+	x, err = s.recipe.scaling.apply(rows, n)
 	return x, class, learned, err
 }
 
 // form is that of the features, and how many frequencies they take.
-func (t *training) form() (form fourier.Form, frequencies int) {
-	return t.recipe.mapping.form, t.recipe.mapping.frequencies()
+func (s *search) form() (form fourier.Form, frequencies int) {
+	return s.recipe.mapping.form, s.recipe.mapping.frequencies()
 }
 
 // playGame finds frequencies by rounds of the game over all rows.
-func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions, x []float32, class []int32) (features.Recipe, error) {
-	form, frequencies := t.form()
-	o := a.game(found.Lambda, t.recipe.width, frequencies, t.opts.Seed)
-	dim := t.recipe.scaling.dim
-	learner := &align.Learner{Options: o, Dim: dim, Classes: t.outputs(), Partitions: a.Partitions, X: x, Class: class}
+func (s *search) playGame(ctx context.Context, found *Found, a LearnedOptions, x []float32, class []int32) (features.Recipe, error) {
+	form, frequencies := s.form()
+	o := a.game(found.Lambda, s.recipe.width, frequencies, s.spec.Seed)
+	dim := s.recipe.scaling.dim
+	learner := &align.Learner{Options: o, Dim: dim, Classes: s.outputs(), Partitions: a.Partitions, X: x, Class: class}
 	if err := learner.Validate(); err != nil {
 		return nil, &UsageError{err}
 	}
 	found.Bound = sampleBound(dim, x, o)
-	pass, err := t.alignPass(ctx, learner, a.Held)
+	pass, err := s.alignPass(ctx, learner, a.Held)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +124,11 @@ func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions,
 	if err != nil {
 		return nil, err
 	}
-	t.progress.note("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d of a round; lambda %.4g, width %.4g",
-		fmt.Sprint(frequencies, " frequencies"), dim, groups(found.Rows), counted(o.Search.Chains, "chain"), o.Search.Steps, groups(int64(len(class))), o.Take, found.Lambda, t.recipe.width)
-	t.progress.phase("learning features", 0)
-	defer t.progress.done()
-	c, err := t.job.rounds(ctx, pass, first, RoundOptions{
+	s.progress.note("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d of a round; lambda %.4g, width %.4g",
+		fmt.Sprint(frequencies, " frequencies"), dim, groups(found.Rows), counted(o.Search.Chains, "chain"), o.Search.Steps, groups(int64(len(class))), o.Take, found.Lambda, s.recipe.width)
+	s.progress.phase("learning features", 0)
+	defer s.progress.done()
+	c, err := s.job.rounds(ctx, pass, first, RoundOptions{
 		Rounds: 3 + roundsOfAGame*frequencies, Partitions: a.Partitions, PerJob: a.PerJob, Keep: a.Keep,
 	})
 	if err != nil {
@@ -142,7 +146,7 @@ func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions,
 		if err := json.Unmarshal(r.Detail, &report); err != nil {
 			return nil, fmt.Errorf("pipelines: report of round %d: %w; run again without --resume", r.Round, err)
 		}
-		t.game = append(t.game, report)
+		s.game = append(s.game, report)
 	}
 	round := opened.(*align.Round)
 	last, _ := round.Last()
@@ -150,14 +154,14 @@ func (t *training) playGame(ctx context.Context, found *Found, a LearnedOptions,
 	if found.Options, err = json.Marshal(learner); err != nil {
 		return nil, err
 	}
-	return t.provide(ctx, round.Frequencies(), form)
+	return s.provide(ctx, round.Frequencies(), form)
 }
 
 // alignPass is the pass of the game, with the learner's sample in the work directory. The
 // first of the folds, if there are any, is held out.
-func (t *training) alignPass(ctx context.Context, l *align.Learner, folds int) (*epochs.Pass, error) {
+func (s *search) alignPass(ctx context.Context, l *align.Learner, folds int) (*epochs.Pass, error) {
 	data := l.EncodeSample()
-	uri := storage.Join(t.work.dir, "sample-"+shortSum(data)+".safetensors")
+	uri := storage.Join(s.work.dir, "sample-"+shortSum(data)+".safetensors")
 	if err := storage.WriteState(ctx, uri, data); err != nil {
 		return nil, err
 	}
@@ -165,8 +169,8 @@ func (t *training) alignPass(ctx context.Context, l *align.Learner, folds int) (
 	if err != nil {
 		return nil, err
 	}
-	pass := t.learnPass(epochs.Learner{Kind: align.Kind, Options: options}, folds, l.Partitions)
-	steps := t.recipe.scaling.steps
+	pass := s.learnPass(epochs.Learner{Kind: align.Kind, Options: options}, folds, l.Partitions)
+	steps := s.recipe.scaling.steps
 	pass.Recipe, err = features.Seal(features.Chain{Steps: append(steps[:len(steps):len(steps)], linear.Identity{In: l.Dim, Bound: 1})})
 	return pass, err
 }
@@ -190,50 +194,50 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 }
 
 // weighFrequencies draws frequencies of the Gaussian kernel and takes those of large weight.
-func (t *training) weighFrequencies(ctx context.Context, found *Found, a LearnedOptions, x []float32, class []int32) (features.Recipe, error) {
-	form, frequencies := t.form()
-	m, dim := a.Proposals, t.recipe.scaling.dim
+func (s *search) weighFrequencies(ctx context.Context, found *Found, a LearnedOptions, x []float32, class []int32) (features.Recipe, error) {
+	form, frequencies := s.form()
+	m, dim := a.Proposals, s.recipe.scaling.dim
 	if m == 0 {
 		m = 20 * frequencies
 	}
 	if m < frequencies {
 		return nil, usage("--proposals %d: fewer than the %d frequencies to choose", m, frequencies)
 	}
-	t.progress.note("weighing %d frequencies of the %s on %s rows", m, t.recipe.name, groups(int64(len(class))))
-	w := align.Propose(m, dim, t.recipe.width, t.opts.Seed)
+	s.progress.note("weighing %d frequencies of the %s on %s rows", m, s.recipe.name, groups(int64(len(class))))
+	w := align.Propose(m, dim, s.recipe.width, s.spec.Seed)
 	field := align.NewField(x, len(class), dim)
-	q, err := align.Weigh(align.Alignment(field, w, m, class, t.outputs(), t.engine.Threads), a.Rho)
+	q, err := align.Weigh(align.Alignment(field, w, m, class, s.outputs(), s.engine.Threads), a.Rho)
 	if err != nil {
 		return nil, &DataError{err}
 	}
 	index, weight := align.Top(q, frequencies)
 	if a.Pick == "draw" {
-		index, weight = align.Draw(q, frequencies, t.opts.Seed)
+		index, weight = align.Draw(q, frequencies, s.spec.Seed)
 	}
 	f := align.Choice(w, dim, index, weight)
 	if f.Count < frequencies {
-		t.notes = append(t.notes, fmt.Sprintf("%d different frequencies of %d that were wanted: a smaller --rho, or more --proposals, have more", f.Count, frequencies))
+		s.notes = append(s.notes, fmt.Sprintf("%d different frequencies of %d that were wanted: a smaller --rho, or more --proposals, have more", f.Count, frequencies))
 	}
 	found.Options, err = json.Marshal(map[string]any{"proposals": m, "rho": a.Rho, "pick": a.Pick})
 	if err != nil {
 		return nil, err
 	}
 	found.Lambda = 0 // it knows none
-	return t.provide(ctx, f, form)
+	return s.provide(ctx, f, form)
 }
 
 // chooseHarmonics chooses of the first spherical harmonics by the game, on the sample alone.
-func (t *training) chooseHarmonics(found *Found, a LearnedOptions, x []float32, class []int32) (features.Recipe, error) {
-	dim := t.recipe.scaling.dim
+func (s *search) chooseHarmonics(found *Found, a LearnedOptions, x []float32, class []int32) (features.Recipe, error) {
+	dim := s.recipe.scaling.dim
 	if dim < 2 {
 		return nil, refuse("pipelines: harmonics are of rows of 2 numbers or more")
 	}
 	if most := maxSampled / len(class); a.Harmonics > most {
 		return nil, usage("--harmonics: of a sample of %s rows at most %d harmonics are looked at (have %d); give a smaller --sample", groups(int64(len(class))), most, a.Harmonics)
 	}
-	o := align.Harmonic(found.Lambda, t.opts.Kernel.Features)
+	o := align.Harmonic(found.Lambda, s.kernel.Features)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
-	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, t.outputs(), o, func(report align.Report) { t.game = append(t.game, report) })
+	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, s.outputs(), o, func(report align.Report) { s.game = append(s.game, report) })
 	if err != nil {
 		return nil, &UsageError{err}
 	}
@@ -245,30 +249,41 @@ func (t *training) chooseHarmonics(found *Found, a LearnedOptions, x []float32, 
 }
 
 // provide makes the recipe of the frequencies, and has the passes to come know them.
-func (t *training) provide(ctx context.Context, f *learned.Frequencies, form fourier.Form) (features.Recipe, error) {
+func (s *search) provide(ctx context.Context, f *learned.Frequencies, form fourier.Form) (features.Recipe, error) {
 	data, err := learned.Encode(f)
 	if err != nil {
 		return nil, err
 	}
-	r, err := learned.Of(data, form, t.opts.Seed)
+	r, err := learned.Of(data, form, s.spec.Seed)
 	if err != nil {
 		return nil, err
 	}
-	t.recipe.files = []storage.File{{Name: learned.FileName, Data: data}}
-	return r, t.job.share(ctx, data, r.SHA256)
+	s.recipe.files = []storage.File{{Name: learned.FileName, Data: data}}
+	return r, s.job.share(ctx, data, r.SHA256)
 }
 
-// share puts the frequencies into the work directory, where workers find them.
-func (j *job) share(ctx context.Context, data []byte, sum string) error {
-	j.frequencies = &transforms.Frequencies{URI: storage.Join(j.work.dir, "frequencies-"+sum[:16]+".safetensors"), SHA256: sum}
-	_, err := storage.CreateState(ctx, j.frequencies.URI, func(w io.Writer) error {
-		_, err := w.Write(data)
+// adopt makes the features that were found those of the job.
+func (s *search) adopt(f *Found) error {
+	recipe, err := f.Recipe.Open()
+	if err != nil {
 		return err
-	})
-	return err
-}
-
-func shortSum(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:8])
+	}
+	if s.game != nil {
+		data, err := json.MarshalIndent(s.game, "", " ")
+		if err != nil {
+			return err
+		}
+		s.recipe.files = append(s.recipe.files, storage.File{Name: GameFile, Data: append(data, '\n')})
+	}
+	f.Format, f.Program, f.Kernel, f.Files = foundFormat, version, f.name(recipe), nil
+	for _, file := range s.recipe.files {
+		f.Files = append(f.Files, models.SumFile(file.Name, file.Data))
+	}
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	s.recipe.files = append(s.recipe.files, storage.File{Name: FoundFile, Data: append(data, '\n')})
+	s.recipe.sealed, s.recipe.dim, s.recipe.name = f.Recipe, f.Features, f.Kernel
+	return nil
 }

@@ -2,7 +2,6 @@ package pipelines
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -17,10 +16,14 @@ import (
 //
 // Passes with folds read the rows by the cut of the job's options; learners in rounds
 // by one of their own, which inRounds says is to be counted, too.
-func (j *job) countCopies(ctx context.Context, l *looked, seed uint64, maxBad float64, inRounds bool) error {
+func (l *looked) countCopies(ctx context.Context, j *job, seed uint64, maxBad float64, inRounds bool) error {
+	if l.counted {
+		return nil
+	}
 	n := l.counts.Used
 	candidates := l.often.Candidates(folds.Frequent(n))
 	if len(candidates) == 0 {
+		l.counted = true
 		return nil
 	}
 	j.progress.phase("counting repeated rows", n)
@@ -32,6 +35,7 @@ func (j *job) countCopies(ctx context.Context, l *looked, seed uint64, maxBad fl
 	}
 	frequent, rows, contents := census.Frequent(n)
 	if len(frequent) == 0 {
+		l.counted = true
 		return nil
 	}
 	cuts := [][]dataset.Shard{j.opts.shards(l.data)}
@@ -56,35 +60,19 @@ func (j *job) countCopies(ctx context.Context, l *looked, seed uint64, maxBad fl
 	for _, r := range reports {
 		l.copies.Alias(folds.Place{File: r.Shard.File, Start: r.Shard.Start}, folds.Place{File: r.Shard.File, Start: r.Begin})
 	}
+	l.counted = true
 	l.repeated, l.copies.Mean = rows, float64(rows)/float64(n)/float64(len(frequent))
-	return nil
-}
-
-// countCopies counts the copies before the first pass of the training that has folds,
-// and notes where so many rows repeat that it matters what they are.
-func (t *training) countCopies(ctx context.Context) error {
-	if t.counted {
-		return nil
-	}
-	if err := t.job.countCopies(ctx, t.looked, t.opts.Seed, t.opts.MaxBadFraction, t.opts.Learner.Name != "ridge" || t.opts.learns()); err != nil {
-		return err
-	}
-	t.counted = true
-	if 10*t.repeated >= t.counts.Used {
-		t.notes = append(t.notes, fmt.Sprintf("%s of %s rows repeat the numbers of others; folds take them for rows that were drawn anew: if they were copied on purpose, leave the copies out, or held-out figures are too good",
-			groups(t.repeated), groups(t.counts.Used)))
-	}
 	return nil
 }
 
 // dealt returns the copies for a pass with that many folds. They must be counted, so
 // that no two passes of a training have different folds.
-func (t *training) dealt(parts int) *folds.Copies {
+func (l *looked) dealt(parts int) *folds.Copies {
 	if parts < 2 {
 		return nil
 	}
-	if !t.counted {
+	if !l.counted {
 		panic("pipelines: folds before the copies of rows are counted")
 	}
-	return t.copies
+	return l.copies
 }

@@ -18,8 +18,6 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow" // the runner and its flags
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/gcsx"
 	"google.golang.org/api/googleapi"
-
-	"github.com/bochner-ml/bochner/io/dataset"
 )
 
 // dataflow is the name of the runner that works on Google Cloud Dataflow. It
@@ -69,35 +67,6 @@ func validDataflow() error {
 	} {
 		if beamFlag(no[0]) != flag.Lookup(no[0]).DefValue {
 			return usage("--%s: a job of several pipelines needs the results of each of them; %s", no[0], no[1])
-		}
-	}
-	return nil
-}
-
-// A place is a directory of a job, by the flag that names it.
-type place struct{ flag, name string }
-
-// validate refuses an engine that cannot be, directories that lie one in another, and files on this machine where the
-// workers are on others that have no disk in common with it. The job makes the
-// directory makes, and works beside it; "" if it makes none.
-func (o JobOptions) validate(data dataset.Options, makes string, dirs ...place) error {
-	if err := o.apart(makes, dirs); err != nil {
-		return err
-	}
-	if err := o.Engine.validate(); err != nil || o.Engine.Runner != dataflow {
-		return err
-	}
-	if makes == "" && o.Work == "" {
-		return usage("--runner dataflow: name a new directory to work in with --work gs://BUCKET/DIR")
-	}
-	for option, patterns := range data.Patterns() {
-		for _, name := range patterns {
-			dirs = append(dirs, place{option, name})
-		}
-	}
-	for _, d := range append(dirs, place{"work", o.Work}) {
-		if d.name != "" && !strings.HasPrefix(d.name, "gs://") {
-			return usage("--%s %s: Dataflow's workers do not see the files of this machine; copy them to gs://BUCKET/DIR and name that", d.flag, d.name)
 		}
 	}
 	return nil

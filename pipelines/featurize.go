@@ -91,7 +91,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 			pass.Target = &transforms.Target{Classes: manifest.Vocabulary}
 		}
 	} else {
-		l, err := j.look(ctx, d, o.MapOptions)
+		l, err := look(ctx, j, d, o.MapOptions)
 		if err != nil {
 			return nil, err
 		}

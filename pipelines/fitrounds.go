@@ -15,8 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/epochs"
-	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
 // CurveFile is the file of a model directory that holds what was found out about
@@ -214,17 +212,6 @@ func (t *training) runRounds(ctx context.Context, lambda float64, folds int, fou
 	return c, nil
 }
 
-// learnPass is the pass of a learner over the rows dealt to partitions.
-func (t *training) learnPass(l epochs.Learner, folds, partitions int) *epochs.Pass {
-	// The cut is always the same: the model depends on it.
-	shards := t.data.Shards(shardBytes)
-	common := t.pass(folds)
-	common.Shards = nil
-	return &epochs.Pass{
-		Pass: common, Learner: l, Recipe: t.recipe.sealed, Hands: t.data.Deal(shards, partitions), Rows: t.counts.Used, Folds: folds,
-	}
-}
-
 // earlier loads the model to begin with, and checks that its weights are of the
 // same features and classes; nil if there is none.
 func (t *training) earlier(ctx context.Context) (*models.Linear, error) {
@@ -298,31 +285,6 @@ func (t *training) survey(ctx context.Context, folds int) (*surveyed, error) {
 		}
 	}
 	return s, nil
-}
-
-// learnedFrom returns how many rows a survey left to learn from, unless they are all, or
-// none, where the first of the folds is held out.
-func (t *training) learnedFrom(sum *profile.Sum, folds int) (int64, error) {
-	n := sum.Result().Rows
-	if n == 0 || folds > 0 && n == t.counts.Used {
-		return 0, refuse("pipelines: of %s rows, %s would be held out: too few rows for --folds %d", groups(t.counts.Used), groups(t.counts.Used-n), folds)
-	}
-	return n, nil
-}
-
-// surveyRows runs the pass of a survey with a sample of so many rows; 0 is that of a profile.
-func (t *training) surveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {
-	if folds > 0 {
-		if err := t.countCopies(ctx); err != nil {
-			return nil, err
-		}
-	}
-	t.progress.phase("surveying", t.counts.Used)
-	defer t.progress.done()
-	pass := &survey.Survey{Pass: t.pass(folds), Folds: folds, Sample: sample}
-	sum := new(profile.Sum)
-	_, _, err := t.scanSum(ctx, pass, "survey", sum)
-	return sum, err
 }
 
 // sample returns a sample of all rows with their labels.

@@ -23,7 +23,7 @@ type glanced struct {
 }
 
 // glance reads some of the rows, all of them where they are few.
-func (o TrainOptions) glance(ctx context.Context, d *dataset.Dataset) (*glanced, error) {
+func glance(ctx context.Context, o TrainOptions, d *dataset.Dataset) (*glanced, error) {
 	g := &glanced{whole: true}
 	g.dim, g.grows = d.Schema.Dim, d.Schema.Dim == 0
 	var labels rows.LabelCounts

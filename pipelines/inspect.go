@@ -48,7 +48,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	}
 	defer func() { err = j.close(ctx, err) }()
 	j.progress.phase("reading", 0)
-	p, err := j.profile(ctx, d, o.MaxBadFraction, 0, true)
+	p, err := profileRows(ctx, j, d, o.MaxBadFraction, 0, true)
 	if err != nil {
 		return nil, err
 	}

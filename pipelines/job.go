@@ -72,7 +72,7 @@ type job struct {
 
 // newJob begins a job that makes out.
 func newJob(ctx context.Context, o JobOptions, out string) (*job, error) {
-	w, err := openWork(ctx, o, out)
+	w, err := openWork(ctx, workOptions{o.Work, o.Resume}, out)
 	if err != nil {
 		return nil, err
 	}
@@ -190,4 +190,14 @@ func newScratchJob(ctx context.Context, o JobOptions) (*job, error) {
 	}
 	j.scratch = remove
 	return j, nil
+}
+
+// share puts the frequencies into the work directory, where workers find them.
+func (j *job) share(ctx context.Context, data []byte, sum string) error {
+	j.frequencies = &transforms.Frequencies{URI: storage.Join(j.work.dir, "frequencies-"+sum[:16]+".safetensors"), SHA256: sum}
+	_, err := storage.CreateState(ctx, j.frequencies.URI, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	return err
 }

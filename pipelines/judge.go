@@ -1,7 +1,5 @@
 package pipelines
 
-import "encoding/json"
-
 // parts is how many parts rows are cut into because some of them are to judge: λ, the
 // round to stop at, or the curves of probabilities. It is 0 where no rows are held out.
 func (o TrainOptions) parts() int {
@@ -47,16 +45,6 @@ func (t *training) checkOrigin() error {
 		t.notes = append(t.notes, "the features were found from all rows of other data; where rows of those are among these, held-out errors are too good")
 	}
 	return nil
-}
-
-// rowsDigest is equal for equal rows, whatever the seed; the fingerprint depends on the
-// seed, too, as samples do.
-func (l *looked) rowsDigest() string {
-	data, err := json.Marshal(l.found)
-	if err != nil {
-		panic("pipelines: a profile without JSON: " + err.Error())
-	}
-	return shortSum(data)
 }
 
 // partWords names the rows held out: one in 5.

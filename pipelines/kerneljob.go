@@ -86,11 +86,11 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 		return nil, err
 	}
 	defer func() { err = j.close(ctx, err) }()
-	l, err := j.look(ctx, d, o.MapOptions)
+	l, err := look(ctx, j, d, o.MapOptions)
 	if err != nil {
 		return nil, err
 	}
-	if result, err = j.compare(ctx, o, l); err != nil || o.Out == "" {
+	if result, err = compare(ctx, j, o, l); err != nil || o.Out == "" {
 		return result, err
 	}
 	result.Out = o.Out
@@ -133,7 +133,7 @@ func (o CompareOptions) validate() error {
 }
 
 // compare measures all maps on the sample.
-func (j *job) compare(ctx context.Context, o CompareOptions, l *looked) (*CompareResult, error) {
+func compare(ctx context.Context, j *job, o CompareOptions, l *looked) (*CompareResult, error) {
 	x, n, _ := l.sum.Sample()
 	n = min(n, o.Rows)
 	if n < 2 {
@@ -152,7 +152,7 @@ func (j *job) compare(ctx context.Context, o CompareOptions, l *looked) (*Compar
 		curve := ErrorCurve{Name: strings.TrimSuffix(o.Kernel.Name+", "+v.name, ", ")}
 		for _, dim := range budgets {
 			j.progress.note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
-			point, err := j.measure(ctx, l.recipe, v, dim, o, kernel, x, n)
+			point, err := measure(ctx, j, l.recipe, v, dim, o, kernel, x, n)
 			if err != nil {
 				return nil, err
 			}
@@ -166,7 +166,7 @@ func (j *job) compare(ctx context.Context, o CompareOptions, l *looked) (*Compar
 }
 
 // measure draws one map with several seeds.
-func (j *job) measure(ctx context.Context, r recipe, v variant, dim int, o CompareOptions, kernel []float64, x []float32, n int) (approx.Summary, error) {
+func measure(ctx context.Context, j *job, r recipe, v variant, dim int, o CompareOptions, kernel []float64, x []float32, n int) (approx.Summary, error) {
 	var runs []approx.Errors
 	for s := range o.Seeds {
 		if err := ctx.Err(); err != nil {

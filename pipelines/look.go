@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -84,10 +85,10 @@ type looked struct {
 }
 
 // look looks the data over, and decides what follows from what they look like.
-func (j *job) look(ctx context.Context, d *dataset.Dataset, o MapOptions) (*looked, error) {
+func look(ctx context.Context, j *job, d *dataset.Dataset, o MapOptions) (*looked, error) {
 	j.progress.phase("reading", 0)
 	defer j.progress.done()
-	p, err := j.profile(ctx, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression))
+	p, err := profileRows(ctx, j, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression))
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (j *job) look(ctx context.Context, d *dataset.Dataset, o MapOptions) (*look
 		if d.Schema.Centre = centres(d.Schema, &found); d.Schema.Centre != nil {
 			// What the columns are can be told from the numbers that float32 holds.
 			d.Schema.Dim = found.Dim
-			if p, err = j.profile(ctx, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression)); err != nil {
+			if p, err = profileRows(ctx, j, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression)); err != nil {
 				return nil, err
 			}
 		}
@@ -113,9 +114,9 @@ func (j *job) look(ctx context.Context, d *dataset.Dataset, o MapOptions) (*look
 		l.target = &t
 	}
 	if o.Kernel.Frequencies != "" {
-		l.recipe, err = j.takeLearned(ctx, o.Kernel, l.found.Dim)
+		l.recipe, err = takeLearned(ctx, j, o.Kernel, l.found.Dim)
 	} else {
-		l.recipe, err = chooseRecipe(o, d.Schema, &l.found, l.sum)
+		l.recipe, err = chooseRecipe(o.Kernel, o.Scale, o.Seed, d.Schema, &l.found, l.sum)
 	}
 	return l, err
 }
@@ -129,8 +130,8 @@ type profiled struct {
 	shards  []dataset.Shard // exact
 }
 
-// profile runs the profile pass. With open, any label will do.
-func (j *job) profile(ctx context.Context, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*profiled, error) {
+// profileRows runs the profile pass. With open, any label will do.
+func profileRows(ctx context.Context, j *job, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*profiled, error) {
 	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.opts.shards(d), Mode: mode(maxBad), Seed: seed}}
 	if d.Labeled {
 		pass.Target = &transforms.Target{Open: open}
@@ -152,4 +153,27 @@ func (j *job) profile(ctx context.Context, d *dataset.Dataset, maxBad float64, s
 		return nil, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.counts.Used)
 	}
 	return p, nil
+}
+
+// outputs is the number of classes, or 1 for a number.
+func (l *looked) outputs() int {
+	if l.target.Classes != nil {
+		return len(l.target.Classes.Classes)
+	}
+	return 1
+}
+
+func shortSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// rowsDigest is equal for equal rows, whatever the seed; the fingerprint depends on the
+// seed, too, as samples do.
+func (l *looked) rowsDigest() string {
+	data, err := json.Marshal(l.found)
+	if err != nil {
+		panic("pipelines: a profile without JSON: " + err.Error())
+	}
+	return shortSum(data)
 }

@@ -5,25 +5,11 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 )
-
-// vacant returns an error if there is something already where a job is to make
-// a directory. A job that resumes may find there what it had just made itself
-// when it was stopped, before it had cleared up.
-func (o JobOptions) vacant(ctx context.Context, out string) error {
-	if o.Resume {
-		dir, err := workDir(out, o.Work)
-		if err != nil {
-			return err
-		}
-		if left, err := storage.Exists(ctx, dir); err != nil || left {
-			return err
-		}
-	}
-	return storage.Vacant(ctx, out)
-}
 
 // apart refuses directories of a job that lie one in another: what it makes and where
 // it works, and these in a directory that it reads.
@@ -70,5 +56,40 @@ func (j *job) publish(ctx context.Context, out string, files []storage.File) err
 		return err
 	}
 	j.progress.note("%s was made already", out)
+	return nil
+}
+
+// vacant returns an error if there is something already where the job is to make a
+// directory.
+func (o JobOptions) vacant(ctx context.Context, out string) error {
+	return workOptions{o.Work, o.Resume}.vacant(ctx, out)
+}
+
+// A place is a directory of a job, by the flag that names it.
+type place struct{ flag, name string }
+
+// validate refuses an engine that cannot be, directories that lie one in another, and files on this machine where the
+// workers are on others that have no disk in common with it. The job makes the
+// directory makes, and works beside it; "" if it makes none.
+func (o JobOptions) validate(data dataset.Options, makes string, dirs ...place) error {
+	if err := o.apart(makes, dirs); err != nil {
+		return err
+	}
+	if err := o.Engine.validate(); err != nil || o.Engine.Runner != dataflow {
+		return err
+	}
+	if makes == "" && o.Work == "" {
+		return usage("--runner dataflow: name a new directory to work in with --work gs://BUCKET/DIR")
+	}
+	for option, patterns := range data.Patterns() {
+		for _, name := range patterns {
+			dirs = append(dirs, place{option, name})
+		}
+	}
+	for _, d := range append(dirs, place{"work", o.Work}) {
+		if d.name != "" && !strings.HasPrefix(d.name, "gs://") {
+			return usage("--%s %s: Dataflow's workers do not see the files of this machine; copy them to gs://BUCKET/DIR and name that", d.flag, d.name)
+		}
+	}
 	return nil
 }

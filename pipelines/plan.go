@@ -74,7 +74,7 @@ func PlanTraining(ctx context.Context, o TrainOptions) (*Plan, error) {
 			return nil, &UsageError{err}
 		}
 	}
-	seen, err := o.glance(ctx, d)
+	seen, err := glance(ctx, o, d)
 	if err != nil {
 		return nil, err
 	}

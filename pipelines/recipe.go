@@ -38,23 +38,23 @@ func (r recipe) of(change func(*mapping)) features.Recipe {
 
 // chooseRecipe makes the recipe of scalings and kernel, with the statistics that
 // the profile found.
-func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (r recipe, err error) {
-	r.family = families[o.Kernel.Name]
-	if r.scaling, err = chooseScale(o.Scale, schema, p, sum); err != nil {
+func chooseRecipe(k KernelOptions, chain []string, seed uint64, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (r recipe, err error) {
+	r.family = families[k.Name]
+	if r.scaling, err = chooseScale(chain, schema, p, sum); err != nil {
 		return r, err
 	}
-	if r.mapping, err = o.Kernel.mapping(); err != nil {
+	if r.mapping, err = k.mapping(); err != nil {
 		return r, err
 	}
 	dim := r.scaling.dim
 	if r.mapping.skeleton != nil && r.mapping.in != dim {
 		return r, refuse("pipelines: the skeleton takes rows of %d numbers, the data have %d", r.mapping.in, dim)
 	}
-	r.mapping.in, r.mapping.seed = dim, o.Seed
+	r.mapping.in, r.mapping.seed = dim, seed
 	if r.family.fixed {
 		r.mapping.Features = dim
 	}
-	r.name = o.Kernel.Name + " kernel"
+	r.name = k.Name + " kernel"
 	if s := r.mapping.skeleton; s != nil {
 		c, err := s.Complexity()
 		if err != nil {
@@ -62,11 +62,11 @@ func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *
 		}
 		r.name += fmt.Sprintf(" of complexity %.4g", c)
 	}
-	if o.Kernel.Name == "maxout" {
-		r.name += fmt.Sprintf(", q = %d", o.Kernel.Q)
+	if k.Name == "maxout" {
+		r.name += fmt.Sprintf(", q = %d", k.Q)
 	}
 	if r.family.widths {
-		if err := r.chooseWidth(o.Kernel); err != nil {
+		if err := r.chooseWidth(k); err != nil {
 			return r, err
 		}
 	}
@@ -80,11 +80,11 @@ func chooseRecipe(o MapOptions, schema dataset.Schema, p *profile.Profile, sum *
 			return r, err
 		}
 	}
-	chain := r.of(func(*mapping) {})
-	if r.sealed, err = features.Seal(chain); err != nil {
+	whole := r.of(func(*mapping) {})
+	if r.sealed, err = features.Seal(whole); err != nil {
 		return r, &UsageError{err}
 	}
-	_, r.dim, err = features.Dims(chain)
+	_, r.dim, err = features.Dims(whole)
 	return r, err
 }
 

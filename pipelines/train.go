@@ -8,7 +8,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/rounds"
-	"github.com/bochner-ml/bochner/transforms"
 )
 
 // TrainOptions says what to train on which data.
@@ -89,7 +88,7 @@ func (o TrainOptions) begin(ctx context.Context, out string, fit func(*dataset.D
 	if err != nil {
 		return nil, err
 	}
-	t := &training{job: j, opts: o}
+	t := &training{session: &session{job: j, spec: o.base(), iterative: o.Learner.Name != "ridge" || o.learns()}, opts: o}
 	if n := d.Schema.Dim; n == 0 {
 		j.limitMemory(0)
 	} else {
@@ -97,7 +96,7 @@ func (o TrainOptions) begin(ctx context.Context, out string, fit func(*dataset.D
 		j.limitMemory(TrainOptions{}.memory(first, j.engine, 1).Peak)
 	}
 	err = j.timed(ctx, "profile", func(ctx context.Context) (err error) {
-		t.looked, err = j.look(ctx, d, o.base())
+		t.looked, err = look(ctx, j, d, o.base())
 		return err
 	})
 	if err != nil {
@@ -164,9 +163,8 @@ func (o TrainOptions) validate() error {
 
 // training is the state of one Train.
 type training struct {
-	*job
+	*session
 	opts TrainOptions
-	*looked
 
 	linear  *models.Linear
 	learner models.Learner // how it was fitted
@@ -182,13 +180,14 @@ type training struct {
 	// learned and game tell of features that were found in the data, if they were.
 	learned *Found
 	game    []align.Report
-	notes   []string
 }
 
 // findFeatures takes features that are found in the data in place of those that were
 // drawn.
 func (t *training) findFeatures(ctx context.Context) (err error) {
-	t.learned, err = t.learnFeatures(ctx, t.opts.Learned)
+	s := &search{session: t.session, kernel: t.opts.Kernel}
+	t.learned, err = s.learn(ctx, t.opts.Learned)
+	t.game = s.game
 	return err
 }
 
@@ -207,20 +206,4 @@ func (t *training) fit(ctx context.Context) error {
 		t.chances = ownProbabilities(t.learner.Course.Loss)
 	}
 	return nil
-}
-
-// pass returns what the passes of the training have in common, of those that assign rows
-// to that many folds.
-func (t *training) pass(folds int) transforms.Pass {
-	return transforms.Pass{
-		Data: *t.data, Shards: t.shards, Mode: mode(t.opts.MaxBadFraction), Seed: t.opts.Seed, Target: t.target, Copies: t.dealt(folds),
-	}
-}
-
-// outputs is the number of classes, or 1 for a number.
-func (t *training) outputs() int {
-	if t.target.Classes != nil {
-		return len(t.target.Classes.Classes)
-	}
-	return 1
 }

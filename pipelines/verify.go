@@ -119,7 +119,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 		return nil, err
 	}
 	defer func() { err = j.close(ctx, err) }()
-	l, err := j.sameRows(ctx, manifest, d, o)
+	l, err := sameRows(ctx, j, manifest, d, o)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err := json.Unmarshal(c.Options, &result.Problem); err != nil {
 		return nil, models.Bad(o.Model, err)
 	}
-	if err := j.certify(ctx, manifest, l, o, result); err != nil {
+	if err := certify(ctx, j, manifest, l, o, result); err != nil {
 		return nil, err
 	}
 	result.judge()
@@ -154,10 +154,10 @@ func certified(dir string, m *models.Manifest) error {
 
 // sameRows looks the data over, and returns an error unless they are the rows that the
 // model was trained on.
-func (j *job) sameRows(ctx context.Context, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) (*looked, error) {
+func sameRows(ctx context.Context, j *job, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) (*looked, error) {
 	j.progress.phase("reading", 0)
 	defer j.progress.done()
-	found, err := j.profile(ctx, d, o.MaxBadFraction, m.Seed, m.Task != models.Regression)
+	found, err := profileRows(ctx, j, d, o.MaxBadFraction, m.Seed, m.Task != models.Regression)
 	if err != nil {
 		return nil, err
 	}
@@ -179,13 +179,13 @@ func (j *job) sameRows(ctx context.Context, m *models.Manifest, d *dataset.Datas
 }
 
 // certify runs the round of the verification.
-func (j *job) certify(ctx context.Context, m *models.Manifest, l *looked, o VerifyOptions, result *VerifyResult) error {
+func certify(ctx context.Context, j *job, m *models.Manifest, l *looked, o VerifyOptions, result *VerifyResult) error {
 	c, d := m.Learner.Course, l.data
 	d.Schema.Dim = m.Input.Dim
 	folds := 0
 	if c.HeldRows > 0 { // else the model has learned from all rows, after others had not
 		folds = m.Learner.Folds
-		if err := j.countCopies(ctx, l, m.Seed, o.MaxBadFraction, true); err != nil {
+		if err := l.countCopies(ctx, j, m.Seed, o.MaxBadFraction, true); err != nil {
 			return err
 		}
 	}

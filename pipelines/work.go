@@ -29,6 +29,12 @@ type work struct {
 	notes  []string       // of what could not be cleared up
 }
 
+// workOptions say where a job works.
+type workOptions struct {
+	Dir    string // "" is a hidden directory beside what the job makes
+	Resume bool   // go on with what an earlier run has left in it
+}
+
 // Files of a work directory beside the state.
 const (
 	workMarker = "bochner-work" // tells that bochner has made the directory
@@ -38,12 +44,12 @@ const (
 const workText = "bochner keeps in this directory what a job has finished. The job removes it at its end.\n"
 
 // openWork takes the claim on what a job makes, out, and its work directory:
-// o.Work, or a hidden directory beside out. Unless the job resumes, it begins empty.
+// o.Dir, or a hidden directory beside out. Unless the job resumes, it begins empty.
 // Two jobs cannot work in one directory at a time. A directory that bochner has not
 // made is refused unless it is empty: it is to be emptied at the end.
-func openWork(ctx context.Context, o JobOptions, out string) (_ *work, err error) {
+func openWork(ctx context.Context, o workOptions, out string) (_ *work, err error) {
 	w, fresh := new(work), false
-	if w.root, err = workDir(out, o.Work); err != nil {
+	if w.root, err = workDir(out, o.Dir); err != nil {
 		return nil, err
 	}
 	w.dir = storage.Join(w.root, "state")
@@ -66,7 +72,7 @@ func openWork(ctx context.Context, o JobOptions, out string) (_ *work, err error
 	if fresh, err = storage.Empty(ctx, w.root, workMarker); err != nil {
 		return nil, err
 	}
-	if err := ownWork(ctx, cmp.Or(o.Work, w.root), w.root, fresh); err != nil {
+	if err := ownWork(ctx, cmp.Or(o.Dir, w.root), w.root, fresh); err != nil {
 		return nil, err
 	}
 	if w.unlock, err = storage.Lock(ctx, storage.Join(w.root, workLock)); err != nil {
@@ -190,4 +196,20 @@ func (w *work) giveBack(ctx context.Context) {
 	}
 	// A claim that cannot be given back ends with the process.
 	_ = w.claim.Drop(ctx)
+}
+
+// vacant returns an error if there is something already where a job is to make
+// a directory. A job that resumes may find there what it had just made itself
+// when it was stopped, before it had cleared up.
+func (o workOptions) vacant(ctx context.Context, out string) error {
+	if o.Resume {
+		dir, err := workDir(out, o.Dir)
+		if err != nil {
+			return err
+		}
+		if left, err := storage.Exists(ctx, dir); err != nil || left {
+			return err
+		}
+	}
+	return storage.Vacant(ctx, out)
 }

@@ -15,7 +15,7 @@ import (
 
 func openedWork(t *testing.T, out, dir string, resume bool) *work {
 	t.Helper()
-	w, err := openWork(ctx, JobOptions{Work: dir, Resume: resume}, out)
+	w, err := openWork(ctx, workOptions{dir, resume}, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestWorkIsKeptForResumingAndElseRemoved(t *testing.T) {
 func TestAWorkDirectoryWithOtherFilesIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	mine := write(t, dir, "thesis.tex", "…")
-	_, err := openWork(ctx, JobOptions{Work: dir}, filepath.Join(dir, "model"))
+	_, err := openWork(ctx, workOptions{Dir: dir}, filepath.Join(dir, "model"))
 	wantError(t, "", err, ExitData, "holds other files")
 	empty := filepath.Join(dir, "work")
 	w := openedWork(t, filepath.Join(dir, "model"), empty, false)
@@ -121,7 +121,7 @@ func TestAWorkDirectoryWithOtherFilesIsRefused(t *testing.T) {
 func TestTwoJobsCannotShareAWorkDirectory(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "model")
 	w := openedWork(t, out, "", false)
-	_, err := openWork(ctx, JobOptions{Resume: true}, out)
+	_, err := openWork(ctx, workOptions{Resume: true}, out)
 	wantError(t, "", err, ExitData, "another run")
 	w.close(ctx, nil)
 }
