@@ -275,7 +275,7 @@ func (s *search) adopt(f *Found) error {
 		}
 		s.recipe.files = append(s.recipe.files, storage.File{Name: GameFile, Data: append(data, '\n')})
 	}
-	f.Format, f.Program, f.Kernel, f.Files = foundFormat, version, f.name(recipe), nil
+	f.Format, f.Program, f.Kernel, f.Files = foundFormat, Version(), f.name(recipe), nil
 	for _, file := range s.recipe.files {
 		f.Files = append(f.Files, models.SumFile(file.Name, file.Data))
 	}

@@ -109,19 +109,19 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	result.Aside = result.Rows.Listed
 	if classes {
-		report := classified.Hits.Report(manifest.Vocabulary.Classes)
-		result.Classes = &report
+		hits := classified.Hits.Report(manifest.Vocabulary.Classes)
+		result.Classes = &hits
 		result.UnseenLabels = unseenLabels(&classified.Unseen)
-		if report.Unseen > 0 && report.Unseen == report.Rows {
+		if hits.Unseen > 0 && hits.Unseen == hits.Rows {
 			return nil, refuse("pipelines: none of the %s rows has a label that the model %s knows: labels are %s; its classes are %s",
-				groups(report.Rows), o.Model, someUnseen(result.UnseenLabels), someOf(manifest.Vocabulary.Classes))
+				groups(hits.Rows), o.Model, someUnseen(result.UnseenLabels), someOf(manifest.Vocabulary.Classes))
 		}
 		if classified.Chances != nil {
-			result.Probabilities = probabilityReport(report.Rows, classified.Chances)
+			result.Probabilities = probabilityReport(hits.Rows, classified.Chances)
 		}
 	} else {
-		report := targets.Report()
-		result.Targets = &report
+		errors := targets.Report()
+		result.Targets = &errors
 	}
 	if o.Reliability != "" {
 		if err := writePicture(ctx, o.Reliability, result.Probabilities.diagram(), 14, 12); err != nil {

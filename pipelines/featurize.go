@@ -121,7 +121,7 @@ func (o FeaturizeOptions) publish(ctx context.Context, j *job, d *dataset.Datase
 	about, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
 		*FeaturizeResult
-	}{version, result}, "", "  ")
+	}{Version(), result}, "", "  ")
 	if err != nil {
 		return err
 	}

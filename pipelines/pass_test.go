@@ -17,7 +17,7 @@ import (
 )
 
 // report is that of a shard with so many rows, and bad ones from a line on.
-func report(file int, used, bad int64, line int64) dataset.Report {
+func reported(file int, used, bad int64, line int64) dataset.Report {
 	r := dataset.Report{Shard: dataset.Shard{File: file}, Rows: used, Bad: bad}
 	for i := range bad {
 		r.SetAside = append(r.SetAside, dataset.SetAside{File: fmt.Sprintf("f%d", file), Line: line + i, Column: 2, Reason: "is odd"})
@@ -27,7 +27,7 @@ func report(file int, used, bad int64, line int64) dataset.Report {
 
 func TestCountsAddUpAndRefuseTooMany(t *testing.T) {
 	d := opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
-	reports := []dataset.Report{report(0, 90, 4, 7), report(1, 0, 0, 0), report(1, 5, 1, 3)}
+	reports := []dataset.Report{reported(0, 90, 4, 7), reported(1, 0, 0, 0), reported(1, 5, 1, 3)}
 	for _, c := range []struct {
 		maxBad float64
 		words  []string // of the error, or none
@@ -52,7 +52,7 @@ func TestCountsListOnlySoManyRows(t *testing.T) {
 	d := opened(t, "a\n1\n", dataset.Options{})
 	var reports []dataset.Report
 	for i := range 12 {
-		reports = append(reports, report(0, 1, 1000, int64(i)))
+		reports = append(reports, reported(0, 1, 1000, int64(i)))
 	}
 	c, err := count(d, reports, 1)
 	if err != nil || c.SetAside != 12_000 || len(c.Listed) != maxListed {
@@ -64,7 +64,7 @@ func TestNoRowsIsASentence(t *testing.T) {
 	with := opened(t, "a,y\n", dataset.Options{Label: "y", Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Present}}})
 	_, err := count(with, []dataset.Report{{}}, 0)
 	wantError(t, "header", err, ExitData, with.Files[0].Name, "has a header and no rows")
-	_, err = count(with, []dataset.Report{report(0, 0, 3, 1)}, 1)
+	_, err = count(with, []dataset.Report{reported(0, 0, 3, 1)}, 1)
 	wantError(t, "all set aside", err, ExitData, "all 3 were set aside")
 	with.Schema.Columns = nil
 	_, err = count(with, nil, 0)

@@ -137,7 +137,7 @@ func (o PredictOptions) publish(ctx context.Context, j *job, d *dataset.Dataset,
 		Program string `json:"program"`
 		Model   string `json:"model_sha256"` // of the model's manifest
 		*PredictResult
-	}{version, manifest.SHA256, result}, "", "  ")
+	}{Version(), manifest.SHA256, result}, "", "  ")
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (t *training) publish(ctx context.Context) error {
 	m := &models.Model{
 		Linear: t.linear, Kept: slices.Concat(t.recipe.files, t.kept),
 		Manifest: &models.Manifest{
-			Program: version, Task: t.task(), Seed: t.opts.Seed, Recipe: t.recipe.sealed,
+			Program: Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.recipe.sealed,
 			Learner: t.learner, Probabilities: t.chances,
 			Input: models.Input{
 				Format: t.data.Schema.Format, Dim: t.found.Dim, Columns: t.data.Schema.Columns, Label: label, Options: options,
