@@ -53,6 +53,9 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 			t.Errorf("%s, %s: %q, want %q", c.name, c.task, got, c.want)
 		}
 	}
+}
+
+func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 	dir := t.TempDir()
 	table := "a,b,y\n"
 	for i := range 520 {

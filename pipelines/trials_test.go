@@ -64,7 +64,10 @@ func TestTheTimeLimitIsATotal(t *testing.T) {
 			t.Errorf("no note says %q:\n%s", want, notes)
 		}
 	}
-	// A limit deals what is left to the runs to come.
+}
+
+// A limit shares what is left among the runs to come.
+func TestATimeLimitIsSharedByTheRunsToCome(t *testing.T) {
 	l := limit{time.Now().Add(-4 * time.Second), 10 * time.Second}
 	if share, left := l.share(3); !left || share > 2*time.Second || share < time.Nanosecond {
 		t.Errorf("a third of six seconds is %s, %v", share, left)
