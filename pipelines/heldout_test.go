@@ -77,7 +77,7 @@ func TestHeldOutErrorIsThatOfTrainingAgainWithoutTheFold(t *testing.T) {
 					t.Fatalf("fold %d has %d rows", f, len(held))
 				}
 				alone := o
-				alone.Lambda = LambdaOptions{Path: together.Lambdas()[i : i+1]}
+				alone.Lambda = LambdaOptions{Path: lambdas(together)[i : i+1]}
 				_, m := trained(t, train, alone)
 				squares += squaredErrors(t, m, held)
 			}
@@ -147,7 +147,7 @@ func TestScoredErrorsAreThoseOfPredictions(t *testing.T) {
 		var errors int64
 		for i, row := range together.Path {
 			alone := o
-			alone.Lambda = LambdaOptions{Path: together.Lambdas()[i : i+1]}
+			alone.Lambda = LambdaOptions{Path: lambdas(together)[i : i+1]}
 			_, m := trained(t, train, alone)
 			wrong, mse := scored(t, m, held)
 			if row.HeldRows != int64(len(held)) || row.HeldErrors != wrong || !(math.Abs(row.HeldMSE-mse) <= tolerance*mse) {
@@ -193,8 +193,8 @@ func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 	}
 }
 
-// Lambdas returns the path of λ.
-func (r *TrainResult) Lambdas() (out []float64) {
+// lambdas returns the path of λ.
+func lambdas(r *TrainResult) (out []float64) {
 	for _, row := range r.Path {
 		out = append(out, row.Lambda)
 	}
