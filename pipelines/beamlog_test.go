@@ -10,6 +10,12 @@ import (
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // What a Go program has as its log stays, and hears nothing of our jobs.
@@ -21,14 +27,14 @@ func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
 	slog.SetDefault(theirs)
 	dir := t.TempDir()
 	data := dataset.Options{Data: []string{filepath.Join(dir, "data.csv")}, Label: "y"}
-	if _, err := Generate(ctx, GenerateOptions{Set: "moons", Rows: 100, Seed: 1, Noise: -1, Out: data.Data[0]}); err != nil {
+	if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "moons", Rows: 100, Seed: 1, Noise: -1, Out: data.Data[0]}); err != nil {
 		t.Fatal(err)
 	}
 	train := func(verbose bool) {
 		t.Helper()
-		_, err := Train(ctx, TrainOptions{
-			MapOptions: MapOptions{Data: data, Kernel: KernelOptions{Features: 16}, Seed: 1, Job: JobOptions{Engine: Engine{Verbose: verbose}}},
-			Model:      filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{1e-6}},
+		_, err := Train(jobtest.Ctx, TrainOptions{
+			Spec:  prepare.Spec{Data: data, Kernel: recipe.KernelOptions{Features: 16}, Seed: 1, Job: job.Options{Engine: engine.Engine{Verbose: verbose}}},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 		})
 		if err != nil {
 			t.Fatal(err)

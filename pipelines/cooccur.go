@@ -6,7 +6,10 @@ import (
 
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/picture"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
 // cooccurFeatures is how many features the picture is made of, as in the paper,
@@ -18,19 +21,19 @@ const cooccurFeatures = 500_000
 // every other pixel's, as in Daniely, Frostig, Gupta and Singer ("Random Features
 // for Compositional Kernels", 2017, Fig. 4). The first channel stands for a pixel.
 // It returns no files for a skeleton that is not one of images.
-func cooccurrence(r recipe, features int) ([]storage.File, error) {
-	s := r.mapping.skeleton
+func cooccurrence(r recipe.Recipe, features int) ([]storage.File, error) {
+	s := r.Mapping.Skeleton
 	if s == nil || s.Image.Height == 0 {
 		return nil, nil
 	}
-	recipe := skeleton.Compositional{Skeleton: *s, Out: max(features, cooccurFeatures), Seed: r.mapping.seed}
+	recipe := skeleton.Compositional{Skeleton: *s, Out: max(features, cooccurFeatures), Seed: r.Mapping.Seed}
 	drawn, err := recipe.New()
 	if err != nil { // the skeleton has fewer different features
 		recipe.Out = features
 		drawn, err = recipe.New()
 	}
 	if err != nil {
-		return nil, &UsageError{err}
+		return nil, &exit.UsageError{Err: err}
 	}
 	m := drawn.(*skeleton.Map)
 	side := s.Image.Crop
@@ -55,7 +58,7 @@ func cooccurrence(r recipe, features int) ([]storage.File, error) {
 
 	// Four images, two by two, with a line between them.
 	heat := picture.Heat{
-		Title: fmt.Sprintf("Pixels that occur together in %s features", groups(int64(recipe.Out))),
+		Title: fmt.Sprintf("Pixels that occur together in %s features", report.Groups(int64(recipe.Out))),
 		X:     "column of pixels", Y: "row of pixels (four images, the pixel in question is black)",
 		Rows: 2*height + 1, Cols: 2*width + 1,
 	}
@@ -71,7 +74,7 @@ func cooccurrence(r recipe, features int) ([]storage.File, error) {
 			}
 		}
 	}
-	return pictureFiles("cooccurrence", heat, 14, 14)
+	return report.PictureFiles("cooccurrence", heat, 14, 14)
 }
 
 // correlation is that of two events of probabilities a and b, both of which happen

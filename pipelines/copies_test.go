@@ -10,6 +10,12 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // binary returns n rows of four binary numbers with a label of two classes, the
@@ -42,13 +48,13 @@ func binary(n int, p func(row int) float64) (lines []string, lookup float64) {
 func evaluated(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *EvaluateResult) {
 	t.Helper()
 	dir := t.TempDir()
-	o.Data = dataset.Options{Data: []string{write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model = filepath.Join(dir, "model")
-	r, err := Train(ctx, o)
+	r, err := Train(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := Evaluate(ctx, EvaluateOptions{Model: o.Model, Data: o.Data})
+	e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: o.Data})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,15 +66,15 @@ func evaluated(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *Eva
 func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		p       func(int) float64
-		learner LearnerOptions
+		learner training.LearnerOptions
 		lambda  float64
 		method  string
 	}{
-		"chance, platt":    {func(int) float64 { return 0.5 }, LearnerOptions{}, 1e-6, calibrate.Platt},
-		"chance, isotonic": {func(int) float64 { return 0.5 }, LearnerOptions{}, 1e-6, calibrate.Isotonic},
-		"skewed, platt":    {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, LearnerOptions{}, 1e-6, calibrate.Platt},
-		"skewed, isotonic": {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, LearnerOptions{}, 1e-6, calibrate.Isotonic},
-		"skewed, svm":      {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, LearnerOptions{Name: "svm", Loss: "squared", Rounds: RoundOptions{Rounds: 3}}, 1e-4, calibrate.Isotonic},
+		"chance, platt":    {func(int) float64 { return 0.5 }, training.LearnerOptions{}, 1e-6, calibrate.Platt},
+		"chance, isotonic": {func(int) float64 { return 0.5 }, training.LearnerOptions{}, 1e-6, calibrate.Isotonic},
+		"skewed, platt":    {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, training.LearnerOptions{}, 1e-6, calibrate.Platt},
+		"skewed, isotonic": {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, training.LearnerOptions{}, 1e-6, calibrate.Isotonic},
+		"skewed, svm":      {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, training.LearnerOptions{Name: "svm", Loss: "squared", Rounds: job.RoundOptions{Rounds: 3}}, 1e-4, calibrate.Isotonic},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines, lookup := binary(8000, c.p)
@@ -104,7 +110,7 @@ func TestRegressionOnTenLevels(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, y))
 	}
 	best := 1 - noise/(squares-sum*sum/n)
-	o := TrainOptions{MapOptions: MapOptions{Task: "regression", Kernel: KernelOptions{Width: "0.5", Features: 128}, Seed: 1}}
+	o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: recipe.KernelOptions{Width: "0.5", Features: 128}, Seed: 1}}
 	o.Lambda.Path = []float64{1e-6, 1e-4, 1e-2, 1}
 	result, e := evaluated(t, lines, o)
 	if got := e.Targets.R2; math.Abs(got-best) > 0.01 {
@@ -131,7 +137,7 @@ func TestHeldOutErrorsOfCopiesAreThoseOfPredictions(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, level[k]+0.27*r.NormFloat64()))
 	}
 	for _, grid := range []string{"auto", "8"} {
-		o := TrainOptions{MapOptions: MapOptions{Task: "regression", Kernel: KernelOptions{Features: 256}, Seed: 1}, Grid: grid}
+		o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: recipe.KernelOptions{Features: 256}, Seed: 1}, Grid: grid}
 		result, e := evaluated(t, lines, o)
 		for _, row := range result.Path {
 			if row.Lambda != result.Lambda {
@@ -149,7 +155,7 @@ func TestHeldOutErrorsOfCopiesAreThoseOfPredictions(t *testing.T) {
 // Of data in which few rows repeat nothing is counted, in no pass, and folds are what
 // they are without.
 func TestDistinctRowsAreNotCounted(t *testing.T) {
-	lines := made(t, "moons", 400, 1)
+	lines := jobtest.Made(t, "moons", 400, 1)
 	o := fixed(1)
 	o.Lambda.Folds = 5
 	r, _ := trained(t, lines, o)
@@ -161,8 +167,8 @@ func TestDistinctRowsAreNotCounted(t *testing.T) {
 // With fewer rows than folds, or few of anything, a job ends with a model or with a
 // sentence.
 func TestFewRowsAndFolds(t *testing.T) {
-	for name, learner := range map[string]LearnerOptions{
-		"ridge": {}, "sgd": {Name: "sgd", Rounds: RoundOptions{Rounds: 2, Partitions: 1}}, "svm": {Name: "svm", Rounds: RoundOptions{Rounds: 2, Partitions: 1}},
+	for name, learner := range map[string]training.LearnerOptions{
+		"ridge": {}, "sgd": {Name: "sgd", Rounds: job.RoundOptions{Rounds: 2, Partitions: 1}}, "svm": {Name: "svm", Rounds: job.RoundOptions{Rounds: 2, Partitions: 1}},
 	} {
 		for _, kinds := range []int{1, 2, 20} {
 			for _, n := range []int{1, 2, 3, 5, 20} {
@@ -172,16 +178,16 @@ func TestFewRowsAndFolds(t *testing.T) {
 						lines = append(lines, fmt.Sprintf("%d,%d,%d\n", i%kinds, i%kinds, i%2))
 					}
 					o := fixed(1)
-					o.Learner, o.Calibrate, o.Lambda = learner, method, LambdaOptions{Path: []float64{1e-3, 1e-1}, Folds: 5}
+					o.Learner, o.Calibrate, o.Lambda = learner, method, training.LambdaOptions{Path: []float64{1e-3, 1e-1}, Folds: 5}
 					dir := t.TempDir()
-					o.Data = dataset.Options{Data: []string{write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+					o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 					o.Model = filepath.Join(dir, "model")
-					r, err := Train(ctx, o)
+					r, err := Train(jobtest.Ctx, o)
 					what := fmt.Sprintf("%s, %d kinds, %d rows, calibration %q", name, kinds, n, method)
 					if err != nil {
 						t.Logf("%s: %v", what, err)
-						if ExitCode(err) != ExitData {
-							t.Errorf("%s: exit code %d of %v", what, ExitCode(err), err)
+						if exit.Code(err) != exit.CodeData {
+							t.Errorf("%s: exit code %d of %v", what, exit.Code(err), err)
 						}
 					} else if r.Rows.Used != int64(n) {
 						t.Errorf("%s: %d rows used", what, r.Rows.Used)

@@ -9,13 +9,17 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/pipelines/picture"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
 // EmbedOptions says what to find the components of.
 type EmbedOptions struct {
-	MapOptions
+	prepare.Spec
 	Model      string // directory to make; it must not exist
 	Components int    // k; 0 is DefaultComponents
 	Grid       string // bits of the grid on which features are added up: 8 or 16; "" or auto chooses
@@ -28,7 +32,7 @@ const DefaultComponents = 2
 // EmbedResult is what was found.
 type EmbedResult struct {
 	Model      string             `json:"model"` // directory
-	Rows       Counts             `json:"rows"`
+	Rows       job.Counts         `json:"rows"`
 	Columns    int                `json:"columns"` // numbers in a row
 	Kernel     string             `json:"kernel"`  // in words
 	Recipe     features.Sealed    `json:"recipe"`
@@ -48,67 +52,67 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	if o.Components == 0 {
 		o.Components = DefaultComponents
 	}
-	o.Kernel = o.Kernel.withDefaults()
+	o.Kernel = o.Kernel.WithDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	t, err := TrainOptions{MapOptions: o.MapOptions, Model: o.Model}.begin(ctx, o.Model, o.labeled)
+	t, err := TrainOptions{Spec: o.Spec, Model: o.Model}.Begin(ctx, o.Model, o.labeled)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = t.close(ctx, err) }()
+	defer func() { err = t.Close(ctx, err) }()
 	switch {
-	case o.Components > t.recipe.dim:
-		return nil, usage("--components %d: there are only %d features", o.Components, t.recipe.dim)
-	case o.Picture != "" && (t.target.Classes == nil || len(t.target.Classes.Classes) > mostClouds):
-		return nil, usage("--picture: labels are to be classes, at most %d (see --task)", mostClouds)
+	case o.Components > t.Recipe.Dim:
+		return nil, exit.Usage("--components %d: there are only %d features", o.Components, t.Recipe.Dim)
+	case o.Picture != "" && (t.Target.Classes == nil || len(t.Target.Classes.Classes) > mostClouds):
+		return nil, exit.Usage("--picture: labels are to be classes, at most %d (see --task)", mostClouds)
 	}
-	if err := t.fits(t.memory(o.Components)); err != nil {
+	if err := t.Fits(t.Memory(o.Components)); err != nil {
 		return nil, err
 	}
-	err = t.timed(ctx, "train", func(ctx context.Context) error {
-		steps := t.steps(o.Grid, againGram)
-		fit, err := t.fitSums(ctx, nil, gram.Fold{Recipe: t.recipe.sealed, Outputs: 1, Folds: 1, Components: o.Components, Steps: steps})
-		t.learner = models.Learner{Kind: "pca", Folds: 1, Components: fit.Components, Steps: steps}
+	err = t.Timed(ctx, "train", func(ctx context.Context) error {
+		steps := t.Steps(o.Grid, training.AgainGram)
+		fit, err := t.FitSums(ctx, nil, gram.Fold{Recipe: t.Recipe.Sealed, Outputs: 1, Folds: 1, Components: o.Components, Steps: steps})
+		t.Learner = models.Learner{Kind: "pca", Folds: 1, Components: fit.Components, Steps: steps}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := t.timed(ctx, "publish", t.publish); err != nil {
+	if err := t.Timed(ctx, "publish", t.Publish); err != nil {
 		return nil, err
 	}
 	if o.Picture != "" {
-		if err := t.drawEmbedding(ctx, o.Picture); err != nil {
+		if err := t.DrawEmbedding(ctx, o.Picture); err != nil {
 			return nil, err
 		}
 	}
 	return &EmbedResult{
-		Model: o.Model, Rows: t.counts, Columns: t.found.Dim, Kernel: t.recipe.name, Recipe: t.recipe.sealed,
-		Components: t.learner.Components, Seconds: t.seconds, Steps: t.learner.Steps, dim: t.recipe.dim,
+		Model: o.Model, Rows: t.Counts, Columns: t.Found.Dim, Kernel: t.Recipe.Name, Recipe: t.Recipe.Sealed,
+		Components: t.Learner.Components, Seconds: t.Seconds, Steps: t.Learner.Steps, dim: t.Recipe.Dim,
 	}, nil
 }
 
 func (o EmbedOptions) validate() error {
 	if o.Model == "" {
-		return usage("no model directory: name one with --model")
+		return exit.Usage("no model directory: name one with --model")
 	}
 	if o.Components < 1 || o.Components > maxComponents {
-		return usage("--components must be between 1 and %d (have %d)", maxComponents, o.Components)
+		return exit.Usage("--components must be between 1 and %d (have %d)", maxComponents, o.Components)
 	}
-	if err := validGrid(o.Grid); err != nil {
+	if err := training.ValidGrid(o.Grid); err != nil {
 		return err
 	}
-	if err := validPicture(o.Picture); err != nil {
+	if err := report.ValidPicture(o.Picture); err != nil {
 		return err
 	}
 	if o.Picture != "" && o.Components < 2 {
-		return usage("--picture takes 2 components or more (have %d)", o.Components)
+		return exit.Usage("--picture takes 2 components or more (have %d)", o.Components)
 	}
-	if err := o.Job.validate(o.Data, o.Model, place{"model", o.Model}); err != nil {
+	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}
-	return o.MapOptions.validate()
+	return o.Spec.Validate()
 }
 
 const maxComponents = 1024
@@ -118,43 +122,18 @@ func (o EmbedOptions) labeled(d *dataset.Dataset) error {
 	if o.Picture == "" || d.Labeled {
 		return nil
 	}
-	return usage("--picture colours rows by their labels; %w", unlabeled(d))
+	return exit.Usage("--picture colours rows by their labels; %w", prepare.Unlabeled(d))
 }
 
 // mostClouds is how many classes a picture tells apart.
 const mostClouds = 12
 
-// drawEmbedding draws a sample of the rows along the first two components, coloured
-// by their classes.
-func (t *training) drawEmbedding(ctx context.Context, name string) error {
-	found, err := t.sample(ctx)
-	if err != nil {
-		return err
-	}
-	k := t.linear.K
-	scores := make([]float32, found.N*k)
-	t.linear.Scores(scores, found.Phi, found.N)
-	s := picture.Scatter{Title: fmt.Sprintf("%s, %d features", t.recipe.name, t.recipe.dim)}
-	axis := func(i int) string {
-		return fmt.Sprintf("component %d (%.1f %% of the variance)", i+1, 100*t.learner.Components[i].Share)
-	}
-	s.X, s.Y = axis(0), axis(1)
-	for _, class := range t.target.Classes.Classes {
-		s.Clouds = append(s.Clouds, picture.Cloud{Name: class})
-	}
-	for i, y := range found.Y {
-		c := &s.Clouds[int(y)]
-		c.X, c.Y = append(c.X, float64(scores[i*k])), append(c.Y, float64(scores[i*k+1]))
-	}
-	return writePicture(ctx, name, s, 15, 13)
-}
-
 // WriteTo prints the result for people.
 func (r *EmbedResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
-	fmt.Fprintf(&b, "rows      %s\n", r.Rows.listed())
-	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.dim, r.Kernel, gridText(r.Steps))
+	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
+	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.dim, r.Kernel, training.GridText(r.Steps))
 	total := 0.0
 	for i, c := range r.Components {
 		total += c.Share

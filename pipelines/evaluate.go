@@ -11,6 +11,11 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -26,13 +31,13 @@ type EvaluateOptions struct {
 
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 
-	Job JobOptions
+	Job job.Options
 }
 
 // EvaluateResult is how well a model does.
 type EvaluateResult struct {
 	Model   string              `json:"model"`
-	Rows    Counts              `json:"rows"`
+	Rows    job.Counts          `json:"rows"`
 	Aside   []dataset.SetAside  `json:"set_aside,omitempty"` // the first rows that cannot be used
 	Classes *score.ClassReport  `json:"classes,omitempty"`   // of a classifier
 	Targets *score.TargetReport `json:"targets,omitempty"`   // of a regression
@@ -50,13 +55,13 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err != nil {
 		return nil, err
 	}
-	if err := validFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if err := validPicture(o.Reliability); err != nil {
+	if err := report.ValidPicture(o.Reliability); err != nil {
 		return nil, err
 	}
-	if err := o.Job.validate(o.Data, "", place{"model", o.Model}); err != nil {
+	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
@@ -64,47 +69,47 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	if manifest.Task == models.Embedding {
-		return nil, usage("%s is an embedding, which predicts no labels: there is nothing to evaluate", o.Model)
+		return nil, exit.Usage("%s is an embedding, which predicts no labels: there is nothing to evaluate", o.Model)
 	}
 	if o.Reliability != "" {
-		if err := needProbabilities("reliability", o.Model, manifest); err != nil {
+		if err := training.NeedProbabilities("reliability", o.Model, manifest); err != nil {
 			return nil, err
 		}
 	}
-	if err := labeled(d); err != nil {
+	if err := prepare.Labeled(d); err != nil {
 		return nil, err
 	}
 	classes := manifest.Task == models.Classification
 	if err := g.fits(classes); err != nil {
 		return nil, err
 	}
-	j, err := newScratchJob(ctx, o.Job)
+	j, err := job.NewScratch(ctx, o.Job)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = j.close(ctx, err) }()
+	defer func() { err = j.Close(ctx, err) }()
 	model, err := storage.Abs(o.Model)
 	if err != nil {
 		return nil, err
 	}
 	pass := &scores.Score{
-		Pass:  transforms.Pass{Data: *d, Shards: j.opts.shards(d), Mode: mode(o.MaxBadFraction), Target: &transforms.Target{}},
+		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Target{}},
 		Model: scores.Model{Dir: model, SHA256: manifest.SHA256}, Classifies: classes,
 	}
-	j.progress.phase("evaluating", 0)
+	j.Progress.Phase("evaluating", 0)
 	var classified scores.ClassScores
 	var targets score.Targets
 	var sum encoding.BinaryUnmarshaler = &targets
 	if classes {
 		sum = &classified
 	}
-	_, reports, err := j.scanSum(ctx, pass, "score", sum)
+	_, reports, err := j.ScanSum(ctx, pass, "score", sum)
 	if err != nil {
 		return nil, err
 	}
-	j.progress.done()
+	j.Progress.Done()
 	result = &EvaluateResult{Model: o.Model, Gate: o.Gate}
-	if result.Rows, err = count(d, reports, o.MaxBadFraction); err != nil {
+	if result.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
 		return nil, err
 	}
 	result.Aside = result.Rows.Listed
@@ -113,8 +118,8 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		result.Classes = &hits
 		result.UnseenLabels = unseenLabels(&classified.Unseen)
 		if hits.Unseen > 0 && hits.Unseen == hits.Rows {
-			return nil, refuse("pipelines: none of the %s rows has a label that the model %s knows: labels are %s; its classes are %s",
-				groups(hits.Rows), o.Model, someUnseen(result.UnseenLabels), someOf(manifest.Vocabulary.Classes))
+			return nil, exit.Refuse("pipelines: none of the %s rows has a label that the model %s knows: labels are %s; its classes are %s",
+				report.Groups(hits.Rows), o.Model, someUnseen(result.UnseenLabels), prepare.SomeOf(manifest.Vocabulary.Classes))
 		}
 		if classified.Chances != nil {
 			result.Probabilities = probabilityReport(hits.Rows, classified.Chances)
@@ -124,7 +129,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		result.Targets = &errors
 	}
 	if o.Reliability != "" {
-		if err := writePicture(ctx, o.Reliability, result.Probabilities.diagram(), 14, 12); err != nil {
+		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.diagram(), 14, 12); err != nil {
 			return nil, err
 		}
 	}

@@ -2,12 +2,20 @@ package pipelines
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // relabelled returns the lines of a table, every row of a class of which the map has
@@ -27,17 +35,17 @@ func relabelled(lines []string, names map[string]string) string {
 
 func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	dir := t.TempDir()
-	lines := made(t, "moons", 300, 1)
+	lines := jobtest.Made(t, "moons", 300, 1)
 	table := func(name, text string) dataset.Options {
-		return dataset.Options{Data: []string{write(t, dir, name, text)}, Label: "y"}
+		return dataset.Options{Data: []string{jobtest.Write(t, dir, name, text)}, Label: "y"}
 	}
 	o := fixed(1)
 	o.Data, o.Model, o.Lambda.Path = table("data.csv", strings.Join(lines, "")), filepath.Join(dir, "model"), []float64{1e-4}
-	if _, err := Train(ctx, o); err != nil {
+	if _, err := Train(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	evaluate := func(d dataset.Options) (*EvaluateResult, error) {
-		return Evaluate(ctx, EvaluateOptions{Model: o.Model, Data: d})
+		return Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: d})
 	}
 	ones := int64(0)
 	for _, line := range lines {
@@ -51,7 +59,7 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 
 	// Two files with labels of their own, beside one that the model knows.
 	d := table("a.csv", relabelled(lines, map[string]string{"1": "one."}))
-	d.Data = append(d.Data, write(t, dir, "b.csv", relabelled(lines[:31], map[string]string{"-1": "zero", "1": "zero"})))
+	d.Data = append(d.Data, jobtest.Write(t, dir, "b.csv", relabelled(lines[:31], map[string]string{"-1": "zero", "1": "zero"})))
 	r, err := evaluate(d)
 	if err != nil {
 		t.Fatal(err)
@@ -59,21 +67,96 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	if want := []UnseenLabel{{"one.", ones}, {"zero", 30}}; !reflect.DeepEqual(r.UnseenLabels, want) || r.Classes.Unseen != ones+30 {
 		t.Errorf("%+v of %d rows, want %+v", r.UnseenLabels, r.Classes.Unseen, want)
 	}
-	if want := fmt.Sprintf("labels that the model never saw: \"one.\" (%d rows), \"zero\" (30 rows)\n", ones); !strings.Contains(text(t, r), want) {
-		t.Errorf("%q is not in\n%s", want, text(t, r))
+	if want := fmt.Sprintf("labels that the model never saw: \"one.\" (%d rows), \"zero\" (30 rows)\n", ones); !strings.Contains(jobtest.Text(t, r), want) {
+		t.Errorf("%q is not in\n%s", want, jobtest.Text(t, r))
 	}
 
 	r, err = evaluate(o.Data)
-	if err != nil || r.UnseenLabels != nil || strings.Contains(text(t, r), "never saw") {
+	if err != nil || r.UnseenLabels != nil || strings.Contains(jobtest.Text(t, r), "never saw") {
 		t.Errorf("labels of the training: %v, %v", r, err)
 	}
 
 	_, err = evaluate(table("other.csv", relabelled(lines, map[string]string{"-1": "no", "1": "yes"})))
-	wantError(t, "no label known", err, ExitData, "none of the 300 rows has a label that the model", `"yes" (`, `"no" (`, "its classes are -1, 1")
+	jobtest.WantError(t, "no label known", err, exit.CodeData, "none of the 300 rows has a label that the model", `"yes" (`, `"no" (`, "its classes are -1, 1")
 	many := lines[:1:1]
 	for i := range 12_000 {
 		many = append(many, fmt.Sprintf("1,2,label %d\n", i))
 	}
 	_, err = evaluate(table("many.csv", strings.Join(many, "")))
-	wantError(t, "many labels", err, ExitData, `"(more than 10000, or longer than 256 bytes)" (12,000 rows)`)
+	jobtest.WantError(t, "many labels", err, exit.CodeData, `"(more than 10000, or longer than 256 bytes)" (12,000 rows)`)
+}
+
+func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
+	dir := t.TempDir()
+	table := "a,b,y\n"
+	for i := range 520 {
+		table += fmt.Sprintf("%d,%d,%d\n", i%7, i%11, 18+i%52)
+	}
+	o := fixed(1)
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "ages.csv", table)}, Label: "y"}
+	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-3}
+	r, err := Train(jobtest.Ctx, o)
+	if err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "52 different whole numbers from 18 to 69") {
+		t.Errorf("%v: %q", err, r.Notes)
+	}
+	p, err := InspectData(jobtest.Ctx, InspectOptions{Data: o.Data})
+	if err != nil || !strings.Contains(jobtest.Text(t, p), "note      labels are 52 different whole numbers") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestFractionsOfBadRows(t *testing.T) {
+	for _, f := range []float64{-1e-9, 1.01, math.NaN(), math.Inf(1)} {
+		jobtest.WantError(t, fmt.Sprint(f), prepare.ValidFraction(f), exit.CodeUsage, "--max_bad_fraction")
+		_, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: "m", MaxBadFraction: f})
+		jobtest.WantError(t, "evaluate", err, exit.CodeUsage, "--max_bad_fraction")
+		_, err = Predict(jobtest.Ctx, PredictOptions{Model: "m", Out: "o", MaxBadFraction: f})
+		jobtest.WantError(t, "predict", err, exit.CodeUsage, "--max_bad_fraction")
+		_, err = InspectData(jobtest.Ctx, InspectOptions{MaxBadFraction: f})
+		jobtest.WantError(t, "inspect", err, exit.CodeUsage, "--max_bad_fraction")
+		_, err = Train(jobtest.Ctx, TrainOptions{Model: "m", Spec: prepare.Spec{MaxBadFraction: f}})
+		jobtest.WantError(t, "train", err, exit.CodeUsage, "--max_bad_fraction")
+	}
+	if prepare.Mode(0) != dataset.Stop || prepare.Mode(0.1) != dataset.Aside {
+		t.Error("modes")
+	}
+}
+
+// One target far from all others does not change what learners in rounds make of the
+// others: ε and λ are in units of the spread, which it does not stretch.
+func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
+	lines := func(outlier bool) string {
+		r := rand.New(rand.NewPCG(5, 6))
+		var b strings.Builder
+		b.WriteString("a,b,y\n")
+		for i := range 600 {
+			x, z := r.NormFloat64(), r.NormFloat64()
+			y := math.Sin(x) + 0.5*z + 0.1*r.NormFloat64()
+			if outlier && i == 17 {
+				y = 1000
+			}
+			fmt.Fprintf(&b, "%g,%g,%g\n", x, z, y)
+		}
+		return b.String()
+	}
+	dir := t.TempDir()
+	clean := dataset.Options{Data: []string{jobtest.Write(t, dir, "clean.csv", lines(false))}, Label: "y"}
+	for _, loss := range []string{"epsilon_insensitive", "huber"} {
+		for _, learner := range []string{"svm", "sgd"} {
+			o := TrainOptions{Spec: prepare.Spec{Kernel: recipe.KernelOptions{Features: 128}, Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}}
+			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
+			o.Model = filepath.Join(dir, loss+learner)
+			o.Learner = training.LearnerOptions{Name: learner, Loss: loss, Bias: 1, Rounds: job.RoundOptions{Rounds: 30}}
+			if _, err := Train(jobtest.Ctx, o); err != nil {
+				t.Fatal(err)
+			}
+			score, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: clean})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r2 := score.Targets.R2; !(r2 > 0.9) {
+				t.Errorf("%s, %s: R² %.3f on the rows without the outlier", learner, loss, r2)
+			}
+		}
+	}
 }

@@ -11,6 +11,10 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/stattest"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // exactRidge is kernel ridge regression with an intercept that is not penalised,
@@ -83,7 +87,7 @@ func (e *exactRidge) predict(x []float32) float64 {
 // distance of the predictions falls as 1/√D.
 func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 	const n, lambda, width = 200, 1e-2, 1.5
-	lines := made(t, "friedman", n, 1)
+	lines := jobtest.Made(t, "friedman", n, 1)
 	var x [][]float32
 	var y []float64
 	low, high := math.Inf(1), math.Inf(-1)
@@ -100,7 +104,7 @@ func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 	var test [][]float32
 	var want []float64
 	var spread float64
-	for _, line := range made(t, "friedman", 100, 2)[1:] {
+	for _, line := range jobtest.Made(t, "friedman", 100, 2)[1:] {
 		row, _ := parse(t, line)
 		test, want = append(test, row), append(want, exact.predict(row))
 	}
@@ -112,11 +116,11 @@ func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 	}
 	distance := func(dim int, seed uint64) float64 {
 		_, m := trained(t, lines, TrainOptions{
-			MapOptions: MapOptions{
+			Spec: prepare.Spec{
 				Task: "regression", Scale: []string{"none"}, Seed: seed,
-				Kernel: KernelOptions{Width: fmt.Sprint(width), Features: dim},
+				Kernel: recipe.KernelOptions{Width: fmt.Sprint(width), Features: dim},
 			},
-			Lambda: LambdaOptions{Path: []float64{lambda}},
+			Lambda: training.LambdaOptions{Path: []float64{lambda}},
 		})
 		var ss float64
 		for i, row := range test {

@@ -16,12 +16,19 @@ import (
 	"github.com/bochner-ml/bochner/internal/disktest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/alignment"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // faultJob is a job that runs on a file system in memory, in a directory of its own.
 type faultJob struct {
 	name, out string
-	run       func(root string, o JobOptions) error
+	run       func(root string, o job.Options) error
 	want      map[string]string // what it makes, with root for the name of the directory
 	applied   map[string]string // the model that jobs of models take
 	data      []byte
@@ -58,7 +65,7 @@ func (j *faultJob) prepared(root string) *disktest.Mem {
 func (j *faultJob) on(f disk.FS, root string, resume bool, log *strings.Builder) error {
 	restore := disk.Swap(f)
 	defer restore()
-	o := JobOptions{Resume: resume, Engine: Engine{Threads: 1}, ShardBytes: 700}
+	o := job.Options{Resume: resume, Engine: engine.Engine{Threads: 1}, ShardBytes: 700}
 	if log != nil {
 		o.Log = log
 	}
@@ -84,44 +91,44 @@ func faultJobs(t *testing.T) []*faultJob {
 	data := func(root string) dataset.Options {
 		return dataset.Options{Data: []string{root + "/data.csv"}, Label: "y"}
 	}
-	train := func(change func(*TrainOptions)) func(string, JobOptions) error {
-		return func(root string, o JobOptions) error {
+	train := func(change func(*TrainOptions)) func(string, job.Options) error {
+		return func(root string, o job.Options) error {
 			opts := TrainOptions{
-				MapOptions: MapOptions{Data: data(root), Kernel: KernelOptions{Features: 8}, Seed: 1, Job: o},
-				Model:      root + "/model", Lambda: LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: 2},
+				Spec:  prepare.Spec{Data: data(root), Kernel: recipe.KernelOptions{Features: 8}, Seed: 1, Job: o},
+				Model: root + "/model", Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: 2},
 			}
 			if change != nil {
 				change(&opts)
 			}
-			_, err := Train(ctx, opts)
+			_, err := Train(jobtest.Ctx, opts)
 			return err
 		}
 	}
 	jobs := []*faultJob{
 		{name: "ridge", out: "model", run: train(nil)},
 		{name: "svm", out: "model", run: train(func(o *TrainOptions) {
-			o.Lambda = LambdaOptions{Path: []float64{1e-2}, Folds: 1}
-			o.Learner = LearnerOptions{Name: "svm", Rounds: RoundOptions{Rounds: 3}}
+			o.Lambda = training.LambdaOptions{Path: []float64{1e-2}, Folds: 1}
+			o.Learner = training.LearnerOptions{Name: "svm", Rounds: job.RoundOptions{Rounds: 3}}
 		})},
 		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
 			o.Kernel.Name, o.Kernel.Features = "learned", 4
-			o.Learned = LearnedOptions{Sample: 20, Chains: 4, Steps: 2, Take: 2}
-			o.Learner = LearnerOptions{Name: "ridge", Rounds: RoundOptions{Partitions: 2}} // of the search
+			o.Learned = alignment.Options{Sample: 20, Chains: 4, Steps: 2, Take: 2}
+			o.Learner = training.LearnerOptions{Name: "ridge", Rounds: job.RoundOptions{Partitions: 2}} // of the search
 		})},
-		{name: "predict", out: "out", run: func(root string, o JobOptions) error {
-			_, err := Predict(ctx, PredictOptions{Model: root + "/applied", Data: data(root), Out: root + "/out", Job: o})
+		{name: "predict", out: "out", run: func(root string, o job.Options) error {
+			_, err := Predict(jobtest.Ctx, PredictOptions{Model: root + "/applied", Data: data(root), Out: root + "/out", Job: o})
 			return err
 		}},
-		{name: "featurize", out: "out", run: func(root string, o JobOptions) error {
-			_, err := Featurize(ctx, FeaturizeOptions{Model: root + "/applied", MapOptions: MapOptions{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
+		{name: "featurize", out: "out", run: func(root string, o job.Options) error {
+			_, err := Featurize(jobtest.Ctx, FeaturizeOptions{Model: root + "/applied", Spec: prepare.Spec{Data: data(root), Job: o}, Format: "npy", Out: root + "/out"})
 			return err
 		}},
-		{name: "embed", out: "model", run: func(root string, o JobOptions) error {
-			_, err := Embed(ctx, EmbedOptions{MapOptions: MapOptions{Data: data(root), Kernel: KernelOptions{Features: 8}, Seed: 1, Job: o}, Components: 2, Model: root + "/model"})
+		{name: "embed", out: "model", run: func(root string, o job.Options) error {
+			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: prepare.Spec{Data: data(root), Kernel: recipe.KernelOptions{Features: 8}, Seed: 1, Job: o}, Components: 2, Model: root + "/model"})
 			return err
 		}},
 	}
-	lines := []byte(strings.Join(made(t, "windmill", 60, 1), ""))
+	lines := []byte(strings.Join(jobtest.Made(t, "windmill", 60, 1), ""))
 	var applied map[string]string
 	for _, j := range jobs {
 		j.data, j.applied = lines, applied

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 // gate is a bound that a score must keep.
@@ -43,15 +45,15 @@ func parseGate(text string) (*gate, error) {
 		}
 		g := &gate{score: strings.TrimSpace(name), least: op == ">="}
 		if _, ok := gateScores[g.score]; !ok {
-			return nil, usage("--gate: unknown score %q%s; have %s", g.score, DidYouMean(g.score, keys(gateScores)), strings.Join(keys(gateScores), ", "))
+			return nil, exit.Usage("--gate: unknown score %q%s; have %s", g.score, spell.DidYouMean(g.score, spell.Names(gateScores)), strings.Join(spell.Names(gateScores), ", "))
 		}
 		var err error
 		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil || math.IsNaN(g.bound) {
-			return nil, usage("--gate: %q is not a number", bound)
+			return nil, exit.Usage("--gate: %q is not a number", bound)
 		}
 		return g, nil
 	}
-	return nil, usage("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
+	return nil, exit.Usage("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
 }
 
 // fits refuses a gate on a score that models of this kind do not have. A nil gate
@@ -61,12 +63,12 @@ func (g *gate) fits(classes bool) error {
 		return nil
 	}
 	var have []string
-	for _, name := range keys(gateScores) {
+	for _, name := range spell.Names(gateScores) {
 		if classes == (gateScores[name].classes != nil) {
 			have = append(have, name)
 		}
 	}
-	return usage("--gate: this model has no %s; it has %s", g.score, strings.Join(have, ", "))
+	return exit.Usage("--gate: this model has no %s; it has %s", g.score, strings.Join(have, ", "))
 }
 
 // check returns a *GateError if the result, of a model that the gate fits, does
@@ -81,7 +83,7 @@ func (g *gate) check(r *EvaluateResult) error {
 		value = of.classes(r.Classes)
 	} else {
 		if n := r.Targets.NotFinite; n > 0 {
-			return &GateError{fmt.Sprintf("gate not passed: %s leaves out %d rows whose prediction is not finite", g.score, n)}
+			return &exit.GateError{fmt.Sprintf("gate not passed: %s leaves out %d rows whose prediction is not finite", g.score, n)}
 		}
 		value = of.targets(r.Targets)
 	}
@@ -90,7 +92,7 @@ func (g *gate) check(r *EvaluateResult) error {
 		op, passed = ">=", value >= g.bound
 	}
 	if !passed {
-		return &GateError{fmt.Sprintf("gate not passed: %s is %.6g, want %s %g", g.score, value, op, g.bound)}
+		return &exit.GateError{fmt.Sprintf("gate not passed: %s is %.6g, want %s %g", g.score, value, op, g.bound)}
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
 func TestGates(t *testing.T) {
@@ -33,12 +35,12 @@ func TestGates(t *testing.T) {
 		if err := g.fits(c.result.Classes != nil); err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		}
-		wantError(t, c.text, g.fits(c.result.Classes == nil), ExitUsage, "this model has no "+g.score)
+		jobtest.WantError(t, c.text, g.fits(c.result.Classes == nil), exit.CodeUsage, "this model has no "+g.score)
 		switch err := g.check(c.result); {
 		case c.pass && err != nil:
 			t.Errorf("%s: %v", c.text, err)
 		case !c.pass:
-			wantError(t, c.text, err, ExitGate, g.score)
+			jobtest.WantError(t, c.text, err, exit.CodeGate, g.score)
 		}
 	}
 }
@@ -53,7 +55,7 @@ func TestAGateIsNotPassedByLeavingRowsOut(t *testing.T) {
 		t.Error(err)
 	}
 	r.Targets.NotFinite = 2
-	wantError(t, "", g.check(r), ExitGate, "2 rows")
+	jobtest.WantError(t, "", g.check(r), exit.CodeGate, "2 rows")
 }
 
 func TestGateRefusals(t *testing.T) {
@@ -62,7 +64,7 @@ func TestGateRefusals(t *testing.T) {
 		">=1": "unknown score", "accuracy>=": "is not a number", "accuracy>=x": "is not a number", "accuracy>=1>=2": "is not a number", "accuracy>=NaN": "is not a number",
 	} {
 		_, err := parseGate(text)
-		wantError(t, text, err, ExitUsage, word)
+		jobtest.WantError(t, text, err, exit.CodeUsage, word)
 	}
 	if g, err := parseGate(""); g != nil || err != nil || g.fits(true) != nil || g.check(nil) != nil {
 		t.Error("no gate is not passed")

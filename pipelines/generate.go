@@ -9,7 +9,10 @@ import (
 	"math"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/sample"
 )
 
@@ -33,13 +36,13 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	set, ok := sample.Find(o.Set)
 	switch {
 	case !ok:
-		return nil, usage("unknown data set %q%s; have %s", o.Set, DidYouMean(o.Set, sample.Names()), strings.Join(sample.Names(), ", "))
+		return nil, exit.Usage("unknown data set %q%s; have %s", o.Set, spell.DidYouMean(o.Set, sample.Names()), strings.Join(sample.Names(), ", "))
 	case o.Rows < 1:
-		return nil, usage("--rows must be at least 1 (have %d)", o.Rows)
+		return nil, exit.Usage("--rows must be at least 1 (have %d)", o.Rows)
 	case o.Out == "":
-		return nil, usage("no file to write: name one with --out")
+		return nil, exit.Usage("no file to write: name one with --out")
 	case math.IsNaN(o.Noise) || math.IsInf(o.Noise, 0):
-		return nil, usage("--noise must be a number (have %g)", o.Noise)
+		return nil, exit.Usage("--noise must be a number (have %g)", o.Noise)
 	}
 	if o.Noise < 0 {
 		o.Noise = set.Noise
@@ -66,6 +69,6 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 
 // WriteTo prints what was made for people.
 func (g *Generated) WriteTo(w io.Writer) (int64, error) {
-	n, err := fmt.Fprintf(w, "wrote %s rows to %s\n", groups(g.Rows), g.Out)
+	n, err := fmt.Fprintf(w, "wrote %s rows to %s\n", report.Groups(g.Rows), g.Out)
 	return int64(n), err
 }

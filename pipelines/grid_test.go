@@ -14,6 +14,10 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // tables are columns that a coarse or narrow grid cannot hold, with a target that is
@@ -130,8 +134,8 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 			test = append(test, draw(r))
 		}
 		result, m := trained(t, written(train), TrainOptions{
-			MapOptions: MapOptions{Kernel: KernelOptions{Name: "linear"}, Seed: 1},
-			Lambda:     LambdaOptions{Path: []float64{lambda}, Folds: 5},
+			Spec:   prepare.Spec{Kernel: recipe.KernelOptions{Name: "linear"}, Seed: 1},
+			Lambda: training.LambdaOptions{Path: []float64{lambda}, Folds: 5},
 		})
 		var squares float64
 		for _, row := range test {
@@ -177,8 +181,8 @@ func TestAThousandClustersAreLearned(t *testing.T) {
 	}
 	lines := written(rows)
 	result, m := trained(t, lines, TrainOptions{
-		MapOptions: MapOptions{Task: "classification", Kernel: KernelOptions{Features: 1024}, Seed: 1},
-		Lambda:     LambdaOptions{Path: []float64{1e-10}},
+		Spec:   prepare.Spec{Task: "classification", Kernel: recipe.KernelOptions{Features: 1024}, Seed: 1},
+		Lambda: training.LambdaOptions{Path: []float64{1e-10}},
 	})
 	right := 0
 	for _, line := range lines[1:] {
@@ -214,40 +218,6 @@ func best(scores []float64) int {
 	return at
 }
 
-// The grid is chosen by the size of the job and by the λ that it comes to; asked for, it is
-// what was asked for. It stands in the manifest.
-func TestTheGridIsChosenAndNamed(t *testing.T) {
-	lines := made(t, "moons", 300, 1)
-	for _, c := range []struct {
-		grid   string
-		lambda float64
-		small  float64
-		steps  int
-		note   string
-	}{
-		{"auto", 1e-3, smallGram, ridge.FineSteps, ""},
-		{"auto", 1e-3, 0, blas.MostByte, ""},
-		{"auto", 1e-9, 0, ridge.FineSteps, ""},
-		{"8", 1e-3, smallGram, blas.MostByte, ""},
-		{"8", 1e-9, smallGram, blas.MostByte, "acts like a lambda of 1.6e-07 on top of lambda 1e-09; --grid 16 has a finer one"},
-		{"16", 1e-3, 0, ridge.FineSteps, ""},
-		{"16", 1e-14, 0, ridge.FineSteps, "there is no finer one"},
-	} {
-		was := smallGram
-		smallGram = c.small
-		result, m := trained(t, lines, TrainOptions{
-			MapOptions: MapOptions{Kernel: KernelOptions{Features: 64}, Seed: 1}, Lambda: LambdaOptions{Path: []float64{c.lambda}}, Grid: c.grid,
-		})
-		smallGram = was
-		if result.Steps != c.steps || m.Manifest.Learner.Steps != c.steps {
-			t.Errorf("%+v: %d steps, in the manifest %d", c, result.Steps, m.Manifest.Learner.Steps)
-		}
-		if notes := strings.Join(result.Notes, "\n"); c.note == "" && strings.Contains(notes, "rounding") || !strings.Contains(notes, c.note) {
-			t.Errorf("%+v: %s", c, notes)
-		}
-	}
-}
-
 // A component that rounding to the grid alone could have made is refused, and is there on a
 // finer one.
 func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
@@ -257,11 +227,11 @@ func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
 		rows = append(rows, tables["zeros and ones"](r))
 	}
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{write(t, dir, "d.csv", strings.Join(written(rows), ""))}, Label: "y"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(written(rows), ""))}, Label: "y"}
 	for _, grid := range []string{"8", "16"} {
-		result, err := Embed(ctx, EmbedOptions{
-			MapOptions: MapOptions{Data: data, Task: "regression", Kernel: KernelOptions{Width: "50", Features: 64}, Seed: 1},
-			Model:      filepath.Join(dir, "model"+grid), Components: 7, Grid: grid,
+		result, err := Embed(jobtest.Ctx, EmbedOptions{
+			Spec:  prepare.Spec{Data: data, Task: "regression", Kernel: recipe.KernelOptions{Width: "50", Features: 64}, Seed: 1},
+			Model: filepath.Join(dir, "model"+grid), Components: 7, Grid: grid,
 		})
 		switch {
 		case grid == "8" && (err == nil || !strings.Contains(err.Error(), "cannot be told from the rounding of features to their grid")):

@@ -13,7 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // foldOf is the fold of a row among k: that of its hash under the seed with the
@@ -38,13 +41,13 @@ func parse(t *testing.T, line string) (x []float32, label string) {
 func trained(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *models.Model) {
 	t.Helper()
 	dir := t.TempDir()
-	o.Data = dataset.Options{Data: []string{write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model = filepath.Join(dir, "model")
-	r, err := Train(ctx, o)
+	r, err := Train(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := models.LoadURI(ctx, o.Model)
+	m, err := models.LoadURI(jobtest.Ctx, o.Model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +58,11 @@ func trained(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *model
 // trained on the rows of the other folds, on the rows of the fold.
 func TestHeldOutErrorIsThatOfTrainingAgainWithoutTheFold(t *testing.T) {
 	const folds, seed = 5, 3
-	lines := made(t, "moons", 400, 1)
+	lines := jobtest.Made(t, "moons", 400, 1)
 	for _, grid := range []string{"8", "16"} {
 		o := TrainOptions{Grid: grid,
-			MapOptions: MapOptions{Scale: []string{"none"}, Kernel: KernelOptions{Width: "0.5", Features: 64}, Seed: seed},
-			Lambda:     LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: folds},
+			Spec:   prepare.Spec{Scale: []string{"none"}, Kernel: recipe.KernelOptions{Width: "0.5", Features: 64}, Seed: seed},
+			Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: folds},
 		}
 		together, _ := trained(t, lines, o)
 		for i, row := range together.Path {
@@ -77,7 +80,7 @@ func TestHeldOutErrorIsThatOfTrainingAgainWithoutTheFold(t *testing.T) {
 					t.Fatalf("fold %d has %d rows", f, len(held))
 				}
 				alone := o
-				alone.Lambda = LambdaOptions{Path: lambdas(together)[i : i+1]}
+				alone.Lambda = training.LambdaOptions{Path: lambdas(together)[i : i+1]}
 				_, m := trained(t, train, alone)
 				squares += squaredErrors(t, m, held)
 			}
@@ -130,10 +133,10 @@ func scored(t *testing.T, m *models.Model, lines []string) (wrong int64, mse flo
 func TestScoredErrorsAreThoseOfPredictions(t *testing.T) {
 	const folds, seed = 4, 3
 	for set, tolerance := range map[string]float64{"moons": 1e-9, "friedman": 1e-3} {
-		lines := made(t, set, 300, 1)
+		lines := jobtest.Made(t, set, 300, 1)
 		o := TrainOptions{Grid: "8",
-			MapOptions: MapOptions{Scale: []string{"none"}, Kernel: KernelOptions{Width: "1", Features: 64}, Seed: seed},
-			Lambda:     LambdaOptions{Path: []float64{1e-8, 1e-2}, Folds: folds},
+			Spec:   prepare.Spec{Scale: []string{"none"}, Kernel: recipe.KernelOptions{Width: "1", Features: 64}, Seed: seed},
+			Lambda: training.LambdaOptions{Path: []float64{1e-8, 1e-2}, Folds: folds},
 		}
 		together, _ := trained(t, lines, o)
 		train, held := []string{lines[0]}, []string(nil)
@@ -147,7 +150,7 @@ func TestScoredErrorsAreThoseOfPredictions(t *testing.T) {
 		var errors int64
 		for i, row := range together.Path {
 			alone := o
-			alone.Lambda = LambdaOptions{Path: lambdas(together)[i : i+1]}
+			alone.Lambda = training.LambdaOptions{Path: lambdas(together)[i : i+1]}
 			_, m := trained(t, train, alone)
 			wrong, mse := scored(t, m, held)
 			if row.HeldRows != int64(len(held)) || row.HeldErrors != wrong || !(math.Abs(row.HeldMSE-mse) <= tolerance*mse) {
@@ -165,30 +168,6 @@ func TestScoredErrorsAreThoseOfPredictions(t *testing.T) {
 		// At the smaller λ rounding to 8 bits shows.
 		if row := together.Path[0]; math.Abs(row.HeldMSE-row.FoldMSE) < 1e-4*row.HeldMSE {
 			t.Errorf("%+v", row)
-		}
-	}
-}
-
-func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
-	for _, c := range []struct {
-		row        ridge.Row
-		regression bool
-		want       []string // nil for no note
-	}{
-		{ridge.Row{MSE: 1, Rounding: 0.009}, false, nil},
-		{ridge.Row{MSE: 1, Rounding: 0.02}, false, []string{"is about 0.02 less"}},
-		{ridge.Row{MSE: 1, Rounding: 0.02, HeldRows: 1234, FoldMSE: 4.02, HeldMSE: 4}, false, nil},
-		{ridge.Row{MSE: 1, HeldRows: 1234, FoldMSE: 9, HeldMSE: 4}, false, []string{"mse", "1,234 rows", "is 4,", "is 9 of"}},
-		{ridge.Row{MSE: 1, HeldRows: 1234, FoldMSE: 9, HeldMSE: 4}, true, []string{"RMSE", "is 2,", "is 3 of"}},
-	} {
-		note := roundingNote(c.row, c.regression)
-		if (note == nil) != (c.want == nil) {
-			t.Errorf("%+v: %q", c.row, note)
-		}
-		for _, word := range c.want {
-			if !strings.Contains(note[0], word) {
-				t.Errorf("%+v: %q is not in %q", c.row, word, note)
-			}
 		}
 	}
 }

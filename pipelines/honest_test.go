@@ -12,6 +12,13 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/alignment"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // coins are rows of standard normal numbers whose labels a coin has tossed: nothing
@@ -35,10 +42,10 @@ func coins(n, d int, seed uint64) []string {
 }
 
 // honestKernels are all kernels, small.
-func honestKernels(d int) map[string]MapOptions {
+func honestKernels(d int) map[string]prepare.Spec {
 	skeleton := fmt.Appendf(nil, "columns: %d\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n", d)
-	kernels := map[string]MapOptions{
-		"maxout": {Kernel: KernelOptions{Q: 4}}, "skeleton": {Kernel: KernelOptions{Skeleton: skeleton}, Scale: []string{"minmax"}},
+	kernels := map[string]prepare.Spec{
+		"maxout": {Kernel: recipe.KernelOptions{Q: 4}}, "skeleton": {Kernel: recipe.KernelOptions{Skeleton: skeleton}, Scale: []string{"minmax"}},
 	}
 	for _, name := range []string{"gaussian", "laplace", "cauchy", "matern", "maxout", "skeleton", "linear", "learned", "harmonic", "lkrf"} {
 		o := kernels[name]
@@ -56,17 +63,17 @@ func honestKernels(d int) map[string]MapOptions {
 var honestLearners = map[string]TrainOptions{
 	"ridge":        {},
 	"ridge, platt": {Calibrate: "platt"},
-	"ridge, one λ": {Calibrate: "platt", Lambda: LambdaOptions{Path: []float64{1e-4}}},
-	"ridge, folds": {Lambda: LambdaOptions{Path: []float64{1e-3}, Folds: 3}},
-	"svm":          {Learner: LearnerOptions{Name: "svm", Rounds: RoundOptions{Rounds: 3}}, Lambda: LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+	"ridge, one λ": {Calibrate: "platt", Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
+	"ridge, folds": {Lambda: training.LambdaOptions{Path: []float64{1e-3}, Folds: 3}},
+	"svm":          {Learner: training.LearnerOptions{Name: "svm", Rounds: job.RoundOptions{Rounds: 3}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
 	"svm, patience": {
-		Learner: LearnerOptions{Name: "svm", Loss: "logistic", Rounds: RoundOptions{Rounds: 6, Patience: 2}},
-		Lambda:  LambdaOptions{Path: []float64{1e-4}}, Calibrate: "platt",
+		Learner: training.LearnerOptions{Name: "svm", Loss: "logistic", Rounds: job.RoundOptions{Rounds: 6, Patience: 2}},
+		Lambda:  training.LambdaOptions{Path: []float64{1e-4}}, Calibrate: "platt",
 	},
-	"sgd":           {Learner: LearnerOptions{Name: "sgd", Rounds: RoundOptions{Rounds: 4}}, Lambda: LambdaOptions{Path: []float64{1e-3, 1e-5}}},
-	"sgd, patience": {Learner: LearnerOptions{Name: "sgd", Rounds: RoundOptions{Rounds: 6, Patience: 2}}, Lambda: LambdaOptions{Path: []float64{1e-4}}},
+	"sgd":           {Learner: training.LearnerOptions{Name: "sgd", Rounds: job.RoundOptions{Rounds: 4}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+	"sgd, patience": {Learner: training.LearnerOptions{Name: "sgd", Rounds: job.RoundOptions{Rounds: 6, Patience: 2}}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
 	"sgd, platt": {
-		Learner: LearnerOptions{Name: "sgd", Loss: "hinge", Rounds: RoundOptions{Rounds: 3}}, Lambda: LambdaOptions{Path: []float64{1e-4, 1e-5}}, Calibrate: "platt",
+		Learner: training.LearnerOptions{Name: "sgd", Loss: "hinge", Rounds: job.RoundOptions{Rounds: 3}}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-5}}, Calibrate: "platt",
 	},
 }
 
@@ -83,7 +90,7 @@ func TestHeldOutFiguresOfCoinFlipsAreThoseOfChance(t *testing.T) {
 	test := coins(2000, d, 2)
 	all := os.Getenv("BOCHNER_HONEST") != ""
 	dir := t.TempDir()
-	unseen := dataset.Options{Data: []string{write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
+	unseen := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
 	for kernel, maps := range honestKernels(d) {
 		for learner, o := range honestLearners {
 			name := kernel + "/" + learner
@@ -91,8 +98,8 @@ func TestHeldOutFiguresOfCoinFlipsAreThoseOfChance(t *testing.T) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
-				o.MapOptions = maps
-				o.Learned = LearnedOptions{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
+				o.Spec = maps
+				o.Learned = alignment.Options{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
 				if kernel == "lkrf" {
 					o.Kernel.Name, o.Learned.By = "learned", "lkrf"
 				}
@@ -105,7 +112,7 @@ func TestHeldOutFiguresOfCoinFlipsAreThoseOfChance(t *testing.T) {
 				if o.Calibrate == "" {
 					return
 				}
-				score, err := Evaluate(ctx, EvaluateOptions{Model: r.Model, Data: unseen})
+				score, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: r.Model, Data: unseen})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -173,27 +180,27 @@ func judge(t *testing.T, r *TrainResult, m *models.Model, n int) {
 func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	const d, n = 12, 600
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))}, Label: "y"}
-	maps := MapOptions{Data: data, Kernel: KernelOptions{Name: "learned", Features: 64}, Seed: 3}
-	learned := LearnedOptions{Chains: 20, Steps: 10, Rate: 3}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))}, Label: "y"}
+	maps := prepare.Spec{Data: data, Kernel: recipe.KernelOptions{Name: "learned", Features: 64}, Seed: 3}
+	learned := alignment.Options{Chains: 20, Steps: 10, Rate: 3}
 	align := func(out string, folds int) *AlignResult {
 		t.Helper()
-		r, err := Align(ctx, AlignOptions{MapOptions: maps, Learned: learned, Out: filepath.Join(dir, out), Folds: folds})
+		r, err := Align(jobtest.Ctx, AlignOptions{Spec: maps, Learned: learned, Out: filepath.Join(dir, out), Folds: folds})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 	train := func(model, frequencies string, seed uint64) (*TrainResult, error) {
-		o := TrainOptions{MapOptions: maps, Model: filepath.Join(dir, model)}
+		o := TrainOptions{Spec: maps, Model: filepath.Join(dir, model)}
 		if o.Seed = seed; frequencies == "" {
 			o.Learned = learned
 		} else {
 			o.Kernel.Frequencies = filepath.Join(dir, frequencies)
 		}
-		return Train(ctx, o)
+		return Train(jobtest.Ctx, o)
 	}
-	if r := align("some", 0); r.Held != DefaultFolds || !(r.Found.Rows < n && r.Found.Rows > n/2) {
+	if r := align("some", 0); r.Held != training.DefaultFolds || !(r.Found.Rows < n && r.Found.Rows > n/2) {
 		t.Errorf("align has held out one part in %d and found from %d of %d rows", r.Held, r.Found.Rows, n)
 	}
 	if r := align("all", 1); r.Held != 0 || r.Found.Rows != n {
@@ -203,7 +210,7 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := models.LoadURI(ctx, two.Model)
+	m, err := models.LoadURI(jobtest.Ctx, two.Model)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +234,7 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 		seed        uint64
 		want        string
 	}{{"all", 3, "found from all of these rows, so none"}, {"all", 4, "found from all of these rows, so none"}, {"some", 4, "give --folds 5 --seed 3"}} {
-		if _, err := train("refused", c.frequencies, c.seed); ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), c.want) {
+		if _, err := train("refused", c.frequencies, c.seed); exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("--frequencies %s --seed %d: %v", c.frequencies, c.seed, err)
 		}
 	}

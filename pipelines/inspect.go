@@ -10,13 +10,17 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // InspectOptions says which data to look over.
 type InspectOptions struct {
 	Data           dataset.Options
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
-	Job            JobOptions
+	Job            job.Options
 }
 
 // DataReport says what data look like.
@@ -24,7 +28,7 @@ type DataReport struct {
 	Format  string             `json:"format"`
 	Files   int                `json:"files"`
 	Bytes   int64              `json:"bytes"`
-	Rows    Counts             `json:"rows"`
+	Rows    job.Counts         `json:"rows"`
 	Names   []string           `json:"column_names,omitempty"`
 	Aside   []dataset.SetAside `json:"set_aside,omitempty"` // the first rows that cannot be used
 	Profile profile.Profile    `json:"profile"`
@@ -32,30 +36,30 @@ type DataReport struct {
 
 // InspectData reads all rows once and says what they look like. Nothing is written.
 func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err error) {
-	if err := validFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if err := o.Job.validate(o.Data, ""); err != nil {
+	if err := o.Job.Validate(o.Data, ""); err != nil {
 		return nil, err
 	}
-	d, err := openData(ctx, o.Data, o.Job.Log)
+	d, err := job.OpenData(ctx, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}
-	j, err := newScratchJob(ctx, o.Job)
+	j, err := job.NewScratch(ctx, o.Job)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = j.close(ctx, err) }()
-	j.progress.phase("reading", 0)
-	p, err := profileRows(ctx, j, d, o.MaxBadFraction, 0, true)
+	defer func() { err = j.Close(ctx, err) }()
+	j.Progress.Phase("reading", 0)
+	p, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, 0, true)
 	if err != nil {
 		return nil, err
 	}
-	j.progress.done()
+	j.Progress.Done()
 	return &DataReport{
-		Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size(), Rows: p.counts, Names: d.Schema.Columns,
-		Aside: p.counts.Listed, Profile: p.sum.Result(),
+		Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size(), Rows: p.Counts, Names: d.Schema.Columns,
+		Aside: p.Counts.Listed, Profile: p.Sum.Result(),
 	}, nil
 }
 
@@ -63,15 +67,15 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	p := &r.Profile
-	fmt.Fprintf(&b, "data      %s of %s, %s\n", counted(r.Files, "file"), r.Format, bytesText(r.Bytes))
+	fmt.Fprintf(&b, "data      %s of %s, %s\n", report.Counted(r.Files, "file"), r.Format, report.Bytes(r.Bytes))
 	if r.Rows.SetAside == 0 {
-		fmt.Fprintf(&b, "rows      %s of %d numbers, the longest of norm %.6g\n", groups(r.Rows.Used), p.Dim, p.MaxNorm)
+		fmt.Fprintf(&b, "rows      %s of %d numbers, the longest of norm %.6g\n", report.Groups(r.Rows.Used), p.Dim, p.MaxNorm)
 	} else {
-		fmt.Fprintf(&b, "rows      %s read = %s used + %s that cannot be used\n", groups(r.Rows.Read), groups(r.Rows.Used), groups(r.Rows.SetAside))
+		fmt.Fprintf(&b, "rows      %s read = %s used + %s that cannot be used\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside))
 	}
 	writeAside(&b, r.Aside)
 	writeLabels(&b, p)
-	if note := doubt("", p.Labels); note != "" {
+	if note := prepare.Doubt("", p.Labels); note != "" {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
 	writeColumns(&b, p, r.Names)
@@ -95,10 +99,10 @@ func writeLabels(w io.Writer, p *profile.Profile) {
 	switch {
 	case l == nil || l.Rows == 0:
 		fmt.Fprintf(w, "labels    none\n")
-	case l.Vocabulary != nil && (!l.Numeric || l.Whole && len(l.Vocabulary.Classes) <= autoClasses):
+	case l.Vocabulary != nil && (!l.Numeric || l.Whole && len(l.Vocabulary.Classes) <= prepare.AutoClasses):
 		fmt.Fprintf(w, "labels    %d classes:", len(l.Vocabulary.Classes))
 		for i, c := range l.Vocabulary.Classes[:min(len(l.Vocabulary.Classes), 30)] {
-			fmt.Fprintf(w, " %s (%s)", c, groups(l.Counts[i]))
+			fmt.Fprintf(w, " %s (%s)", c, report.Groups(l.Counts[i]))
 		}
 		if len(l.Vocabulary.Classes) > 30 {
 			fmt.Fprint(w, " …")
@@ -122,7 +126,7 @@ func writeColumns(w io.Writer, p *profile.Profile, names []string) {
 		if names != nil {
 			name = names[j]
 		}
-		fmt.Fprintf(tw, "%s\t%.6g\t%.6g\t%.6g\t%.6g\t%s\t\n", name, c.Min, c.Max, c.Mean, c.Dev, groups(c.Nonzero))
+		fmt.Fprintf(tw, "%s\t%.6g\t%.6g\t%.6g\t%.6g\t%s\t\n", name, c.Min, c.Max, c.Mean, c.Dev, report.Groups(c.Nonzero))
 	}
 	tw.Flush()
 	if more := len(p.Columns) - maxColumnLines; more > 0 {
@@ -153,18 +157,18 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "task      %s, %d outputs\n", m.Task, m.Outputs)
 	fmt.Fprintf(&b, "input     %d numbers, trained on %s\n", m.Input.Dim, m.Input.Format)
 	if m.Vocabulary != nil {
-		fmt.Fprintf(&b, "classes   %s\n", someOf(m.Vocabulary.Classes))
+		fmt.Fprintf(&b, "classes   %s\n", prepare.SomeOf(m.Vocabulary.Classes))
 	}
 	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
 	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)
 	if len(m.Learner.Table) > 0 {
-		writePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
+		training.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
 	}
 	if m.Probabilities == nil && m.Task == models.Classification {
-		fmt.Fprintf(&b, "chances   no probabilities; %s\n", howToGetProbabilities)
+		fmt.Fprintf(&b, "chances   no probabilities; %s\n", training.HowToGetProbabilities)
 	}
-	writeProbabilities(&b, m.Probabilities)
-	fmt.Fprintf(&b, "rows      %s\n", Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
+	training.WriteProbabilities(&b, m.Probabilities)
+	fmt.Fprintf(&b, "rows      %s\n", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
 	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

@@ -8,20 +8,25 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // Predictions tell the line of each row, whatever the file has between rows.
 func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 	dir := t.TempDir()
-	train := write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
+	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
-	if _, err := Train(ctx, TrainOptions{
-		MapOptions: MapOptions{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: KernelOptions{Features: 16}, Seed: 1},
-		Model:      model, Lambda: LambdaOptions{Path: []float64{1e-3}},
+	if _, err := Train(jobtest.Ctx, TrainOptions{
+		Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: recipe.KernelOptions{Features: 16}, Seed: 1},
+		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	data := write(t, dir, "new.csv", "\na,b,note\n1,2,x\n\n \n3,4,\"two\nlines\"\nbad,1,x\n\n5,6,x\n")
+	data := jobtest.Write(t, dir, "new.csv", "\na,b,note\n1,2,x\n\n \n3,4,\"two\nlines\"\nbad,1,x\n\n5,6,x\n")
 	for format, want := range map[string]string{
 		"csv":   "line,prediction\n3,?\n6,?\n8,\n10,?\n",
 		"jsonl": "{\"line\":3,\"prediction\":?}\n{\"line\":6,\"prediction\":?}\n{\"line\":8,\"prediction\":null}\n{\"line\":10,\"prediction\":?}\n",
@@ -29,9 +34,9 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 		for _, lines := range []bool{true, false} {
 			out := filepath.Join(dir, format)
 			var log bytes.Buffer
-			r, err := Predict(ctx, PredictOptions{
+			r, err := Predict(jobtest.Ctx, PredictOptions{
 				Model: model, Data: dataset.Options{Data: []string{data}}, Out: out, Format: format, Lines: lines, MaxBadFraction: 0.5,
-				Job: JobOptions{ShardBytes: 12, Log: &log},
+				Job: job.Options{ShardBytes: 12, Log: &log},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -66,14 +71,14 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 // of their columns.
 func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 	dir := t.TempDir()
-	one := write(t, dir, "one.csv", "b,y,a\n"+strings.Repeat("1,p,2\n0.5,q,-1\n3,p,0.25\n", 20))
-	two := write(t, dir, "two.csv", "id,a,b,y\n"+strings.Repeat("i,1.5,2,q\nj,0.5,-1.25,q\nk,3,0.75,p\n", 20))
+	one := jobtest.Write(t, dir, "one.csv", "b,y,a\n"+strings.Repeat("1,p,2\n0.5,q,-1\n3,p,0.25\n", 20))
+	two := jobtest.Write(t, dir, "two.csv", "id,a,b,y\n"+strings.Repeat("i,1.5,2,q\nj,0.5,-1.25,q\nk,3,0.75,p\n", 20))
 	var first []byte
 	for i, files := range [][]string{{one, two}, {two, one}} {
 		model := filepath.Join(dir, "model"+string(rune('0'+i)))
-		if _, err := Train(ctx, TrainOptions{
-			MapOptions: MapOptions{Data: dataset.Options{Data: files, Label: "y"}, Kernel: KernelOptions{Features: 16}, Seed: 1},
-			Model:      model, Lambda: LambdaOptions{Path: []float64{1e-3}},
+		if _, err := Train(jobtest.Ctx, TrainOptions{
+			Spec:  prepare.Spec{Data: dataset.Options{Data: files, Label: "y"}, Kernel: recipe.KernelOptions{Features: 16}, Seed: 1},
+			Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +93,7 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 			t.Errorf("another order of files makes another model:\n%s\n%s", first, manifest)
 		}
 		for _, data := range files {
-			if r, err := Evaluate(ctx, EvaluateOptions{Model: model, Data: dataset.Options{Data: []string{data}}}); err != nil || r.Rows.Used != 60 {
+			if r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model, Data: dataset.Options{Data: []string{data}}}); err != nil || r.Rows.Used != 60 {
 				t.Errorf("%s: %v", data, err)
 			}
 		}

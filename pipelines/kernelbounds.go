@@ -8,6 +8,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features/bounds"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
 // boundDelta is the probability that a bound leaves out.
@@ -37,20 +39,20 @@ type BoundPoint struct {
 
 // bounds returns what is proved of a curve, nil where nothing is: frequencies must be
 // independent, and features Fourier features.
-func (o CompareOptions) bounds(l *looked, x []float32, n int, pairs int, curve ErrorCurve) (*ErrorBounds, error) {
-	m := l.recipe.mapping
-	r, ok := l.recipe.family.recipe(m).(interface{ SecondMoment() float64 })
-	if !ok || m.draw != fourier.Iid {
+func (o CompareOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs int, curve ErrorCurve) (*ErrorBounds, error) {
+	m := l.Recipe.Mapping
+	r, ok := l.Recipe.Family.Recipe(m).(interface{ SecondMoment() float64 })
+	if !ok || m.Draw != fourier.Iid {
 		return nil, nil
 	}
-	scaled, err := l.recipe.scaling.apply(x, n)
+	scaled, err := l.Recipe.Scaling.Apply(x, n)
 	if err != nil {
 		return nil, err
 	}
-	b := &ErrorBounds{Dim: m.in, Diameter: diameter(scaled, n, m.in), Epsilon: o.Epsilon}
-	paired := m.form == fourier.Paired
+	b := &ErrorBounds{Dim: m.In, Diameter: diameter(scaled, n, m.In), Epsilon: o.Epsilon}
+	paired := m.Form == fourier.Paired
 	given := bounds.Pairs{Paired: paired, Pairs: int64(pairs)}
-	region := bounds.Uniform{Paired: paired, Dim: m.in, Diameter: b.Diameter, Moment: r.SecondMoment()}
+	region := bounds.Uniform{Paired: paired, Dim: m.In, Diameter: b.Diameter, Moment: r.SecondMoment()}
 	for i, p := range curve.Points {
 		b.Points = append(b.Points, BoundPoint{Features: p.Features, Max: p.Max.Mean})
 		if b.Points[i].Pairs, err = bounds.Epsilon(given, p.Features, boundDelta); err != nil {
@@ -85,7 +87,7 @@ func diameter(x []float32, n, d int) (most float64) {
 }
 
 func (b *ErrorBounds) write(w io.Writer) {
-	fmt.Fprintf(w, "bounds    with probability %g no error is larger (Hoeffding; rows of %s, a region of diameter %.4g):\n", 1-boundDelta, counted(b.Dim, "number"), b.Diameter)
+	fmt.Fprintf(w, "bounds    with probability %g no error is larger (Hoeffding; rows of %s, a region of diameter %.4g):\n", 1-boundDelta, report.Counted(b.Dim, "number"), b.Diameter)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "features\tlargest measured\tbound, pairs of the sample\tbound, whole region\t\n")
 	for _, p := range b.Points {
@@ -97,9 +99,9 @@ func (b *ErrorBounds) write(w io.Writer) {
 	}
 	tw.Flush()
 	if b.PairsFeatures > 0 {
-		fmt.Fprintf(w, "for %g at most: %s for the pairs of the sample", b.Epsilon, counted64(int64(b.PairsFeatures), "feature"))
+		fmt.Fprintf(w, "for %g at most: %s for the pairs of the sample", b.Epsilon, report.Counted64(int64(b.PairsFeatures), "feature"))
 		if b.UniformFeatures > 0 {
-			fmt.Fprintf(w, ", %s for the whole region", groups(int64(b.UniformFeatures)))
+			fmt.Fprintf(w, ", %s for the whole region", report.Groups(int64(b.UniformFeatures)))
 		}
 		fmt.Fprintln(w)
 	}

@@ -6,17 +6,21 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
 )
 
 func TestBoundsStandBesideWhatIsMeasured(t *testing.T) {
-	data := dataset.Options{Data: []string{write(t, t.TempDir(), "data.csv", strings.Join(made(t, "moons", 120, 1), ""))}, Label: "y"}
-	compare := func(k KernelOptions, all bool) (*CompareResult, error) {
-		return Compare(ctx, CompareOptions{
-			MapOptions: MapOptions{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64, 1024}, Seeds: 10, Rows: 40, Epsilon: 0.25, All: all,
+	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(jobtest.Made(t, "moons", 120, 1), ""))}, Label: "y"}
+	compare := func(k recipe.KernelOptions, all bool) (*CompareResult, error) {
+		return Compare(jobtest.Ctx, CompareOptions{
+			Spec: prepare.Spec{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64, 1024}, Seeds: 10, Rows: 40, Epsilon: 0.25, All: all,
 		})
 	}
 	for _, form := range []string{"paired", "offset"} {
-		r, err := compare(KernelOptions{Name: "gaussian", Width: "1", Form: form}, false)
+		r, err := compare(recipe.KernelOptions{Name: "gaussian", Width: "1", Form: form}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,23 +42,23 @@ func TestBoundsStandBesideWhatIsMeasured(t *testing.T) {
 			t.Errorf("%s: %d and %d features, want %d for the pairs", form, b.PairsFeatures, b.UniformFeatures, want)
 		}
 		for _, word := range []string{"with probability 0.95 no error is larger", "bound, whole region", "for 0.25 at most: "} {
-			if !strings.Contains(text(t, r), word) {
-				t.Errorf("%q is not in\n%s", word, text(t, r))
+			if !strings.Contains(jobtest.Text(t, r), word) {
+				t.Errorf("%q is not in\n%s", word, jobtest.Text(t, r))
 			}
 		}
 	}
 	// Laplace has no uniform bound.
-	r, err := compare(KernelOptions{Name: "laplace", Width: "1"}, false)
+	r, err := compare(recipe.KernelOptions{Name: "laplace", Width: "1"}, false)
 	if err != nil || r.Bounds.Points[0].Uniform != nil || !(r.Bounds.Points[0].Pairs > 0) || !strings.Contains(r.Bounds.Why, "no second moment") {
 		t.Errorf("laplace: %+v, %v", r.Bounds, err)
 	}
 	// Frequencies that depend on one another, and features that are no cosines, have none.
-	for _, k := range []KernelOptions{{Name: "gaussian", Width: "1", Draw: "orthogonal"}, {Name: "maxout"}} {
-		if r, err := compare(k, false); err != nil || r.Bounds != nil || strings.Contains(text(t, r), "bound") {
+	for _, k := range []recipe.KernelOptions{{Name: "gaussian", Width: "1", Draw: "orthogonal"}, {Name: "maxout"}} {
+		if r, err := compare(k, false); err != nil || r.Bounds != nil || strings.Contains(jobtest.Text(t, r), "bound") {
 			t.Errorf("%s %s: %+v, %v", k.Name, k.Draw, r.Bounds, err)
 		}
 	}
-	if _, err := Compare(ctx, CompareOptions{MapOptions: MapOptions{Data: data}, Epsilon: -1}); ExitCode(err) != ExitUsage {
+	if _, err := Compare(jobtest.Ctx, CompareOptions{Spec: prepare.Spec{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
 		t.Error(err)
 	}
 }

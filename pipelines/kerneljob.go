@@ -12,12 +12,17 @@ import (
 
 	"github.com/bochner-ml/bochner/features/approx"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/picture"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
 // CompareOptions says which kernel to compare with its features, on which rows.
 type CompareOptions struct {
-	MapOptions
+	prepare.Spec
 	Budgets []int   // numbers of features; none is 64, 256, 1024 and 4096
 	Seeds   int     // draws of each map, from MapOptions.Seed on; 0 is 10
 	Rows    int     // rows of the sample, all pairs of which are compared; 0 is 200
@@ -50,7 +55,7 @@ type ErrorCurve struct {
 // sample are the rows with the smallest hashes, so it is the same whatever the
 // order of the rows.
 func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err error) {
-	o.Kernel = o.Kernel.withDefaults()
+	o.Kernel = o.Kernel.WithDefaults()
 	if len(o.Budgets) == 0 {
 		o.Budgets = []int{64, 256, 1024, 4096}
 	}
@@ -67,26 +72,26 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 		return nil, err
 	}
 	if o.Out != "" {
-		if err := o.Job.vacant(ctx, o.Out); err != nil {
+		if err := o.Job.Vacant(ctx, o.Out); err != nil {
 			return nil, err
 		}
 	}
-	d, err := openData(ctx, o.Data, o.Job.Log)
+	d, err := job.OpenData(ctx, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}
 	d.Labeled = false // a kernel does not look at labels
-	var j *job
+	var j *job.Job
 	if o.Out == "" {
-		j, err = newScratchJob(ctx, o.Job)
+		j, err = job.NewScratch(ctx, o.Job)
 	} else {
-		j, err = newJob(ctx, o.Job, o.Out)
+		j, err = job.New(ctx, o.Job, o.Out)
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = j.close(ctx, err) }()
-	l, err := look(ctx, j, d, o.MapOptions)
+	defer func() { err = j.Close(ctx, err) }()
+	l, err := prepare.Data(ctx, j, d, o.Spec)
 	if err != nil {
 		return nil, err
 	}
@@ -98,61 +103,61 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 	if err != nil {
 		return nil, err
 	}
-	together, err := cooccurrence(l.recipe, slices.Max(o.Budgets))
+	together, err := cooccurrence(l.Recipe, slices.Max(o.Budgets))
 	if err != nil {
 		return nil, err
 	}
 	files = append(files, together...)
-	return result, j.publish(ctx, o.Out, files)
+	return result, j.Publish(ctx, o.Out, files)
 }
 
 func (o CompareOptions) validate() error {
 	for _, n := range o.Budgets {
 		k := o.Kernel
 		k.Features = n
-		if err := k.validate(); err != nil {
+		if err := k.Validate(); err != nil {
 			return err
 		}
 	}
 	switch {
 	case o.Seeds < 1:
-		return usage("--seeds must be at least 1 (have %d)", o.Seeds)
+		return exit.Usage("--seeds must be at least 1 (have %d)", o.Seeds)
 	case !(o.Epsilon > 0) || math.IsInf(o.Epsilon, 0):
-		return usage("--epsilon must be a number above 0 (have %g)", o.Epsilon)
+		return exit.Usage("--epsilon must be a number above 0 (have %g)", o.Epsilon)
 	case o.Rows < 2 || o.Rows > maxCompareRows:
-		return usage("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
-	case o.All && families[o.Kernel.Name].variants == nil:
-		return usage("--draw all: the features of the %s kernel are drawn in one way only", o.Kernel.Name)
-	case families[o.Kernel.Name].fixed:
-		return usage("the %s kernel is its features' inner product: there is nothing to compare", o.Kernel.Name)
+		return exit.Usage("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
+	case o.All && recipe.Families[o.Kernel.Name].Variants == nil:
+		return exit.Usage("--draw all: the features of the %s kernel are drawn in one way only", o.Kernel.Name)
+	case recipe.Families[o.Kernel.Name].Fixed:
+		return exit.Usage("the %s kernel is its features' inner product: there is nothing to compare", o.Kernel.Name)
 	}
-	if err := o.MapOptions.validate(); err != nil {
+	if err := o.Spec.Validate(); err != nil {
 		return err
 	}
-	return o.Job.validate(o.Data, o.Out, place{"out", o.Out})
+	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})
 }
 
 // compare measures all maps on the sample.
-func compare(ctx context.Context, j *job, o CompareOptions, l *looked) (*CompareResult, error) {
-	x, n, _ := l.sum.Sample()
+func compare(ctx context.Context, j *job.Job, o CompareOptions, l *prepare.Prepared) (*CompareResult, error) {
+	x, n, _ := l.Sum.Sample()
 	n = min(n, o.Rows)
 	if n < 2 {
-		return nil, refuse("pipelines: the sample has %d different rows, and comparing takes 2", n)
+		return nil, exit.Refuse("pipelines: the sample has %d different rows, and comparing takes 2", n)
 	}
-	exact := l.recipe.of(func(*mapping) {})
-	kernel := approx.Kernel(exact, x, n, l.found.Dim, j.engine.Threads)
-	result := &CompareResult{Kernel: l.recipe.name, Rows: n, Pairs: len(kernel)}
-	variants := []variant{{"", func(*mapping) {}}}
+	exact := l.Recipe.Of(func(*recipe.Mapping) {})
+	kernel := approx.Kernel(exact, x, n, l.Found.Dim, j.Engine.Threads)
+	result := &CompareResult{Kernel: l.Recipe.Name, Rows: n, Pairs: len(kernel)}
+	variants := []recipe.Variant{{"", func(*recipe.Mapping) {}}}
 	if o.All {
-		variants = families[o.Kernel.Name].variants
+		variants = recipe.Families[o.Kernel.Name].Variants
 	}
 	budgets := slices.Clone(o.Budgets)
 	slices.Sort(budgets)
 	for _, v := range variants {
-		curve := ErrorCurve{Name: strings.TrimSuffix(o.Kernel.Name+", "+v.name, ", ")}
+		curve := ErrorCurve{Name: strings.TrimSuffix(o.Kernel.Name+", "+v.Name, ", ")}
 		for _, dim := range budgets {
-			j.progress.note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
-			point, err := measure(ctx, j, l.recipe, v, dim, o, kernel, x, n)
+			j.Progress.Note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
+			point, err := measure(ctx, j, l.Recipe, v, dim, o, kernel, x, n)
 			if err != nil {
 				return nil, err
 			}
@@ -161,24 +166,24 @@ func compare(ctx context.Context, j *job, o CompareOptions, l *looked) (*Compare
 		result.Curves = append(result.Curves, curve)
 	}
 	var err error
-	result.Bounds, err = o.bounds(l, x[:n*l.found.Dim], n, len(kernel), result.Curves[0])
+	result.Bounds, err = o.bounds(l, x[:n*l.Found.Dim], n, len(kernel), result.Curves[0])
 	return result, err
 }
 
 // measure draws one map with several seeds.
-func measure(ctx context.Context, j *job, r recipe, v variant, dim int, o CompareOptions, kernel []float64, x []float32, n int) (approx.Summary, error) {
+func measure(ctx context.Context, j *job.Job, r recipe.Recipe, v recipe.Variant, dim int, o CompareOptions, kernel []float64, x []float32, n int) (approx.Summary, error) {
 	var runs []approx.Errors
 	for s := range o.Seeds {
 		if err := ctx.Err(); err != nil {
 			return approx.Summary{}, err
 		}
-		drawn := r.of(func(m *mapping) {
-			m.Features, m.seed = dim, o.Seed+uint64(s)
-			v.choose(m)
+		drawn := r.Of(func(m *recipe.Mapping) {
+			m.Features, m.Seed = dim, o.Seed+uint64(s)
+			v.Choose(m)
 		})
-		e, err := approx.Measure(drawn, kernel, x, n, j.engine.Threads)
+		e, err := approx.Measure(drawn, kernel, x, n, j.Engine.Threads)
 		if err != nil {
-			return approx.Summary{}, &UsageError{err}
+			return approx.Summary{}, &exit.UsageError{Err: err}
 		}
 		runs = append(runs, e)
 	}
@@ -192,7 +197,7 @@ func (r *CompareResult) files() ([]storage.File, error) {
 		return nil, err
 	}
 	files := []storage.File{{Name: "errors.json", Data: append(table, '\n')}}
-	pictures, err := pictureFiles("errors", r.chart(), 16, 11)
+	pictures, err := report.PictureFiles("errors", r.chart(), 16, 11)
 	return append(files, pictures...), err
 }
 
@@ -200,7 +205,7 @@ func (r *CompareResult) files() ([]storage.File, error) {
 func (r *CompareResult) chart() picture.Lines {
 	chart := picture.Lines{
 		Title: fmt.Sprintf("Features against the %s", r.Kernel),
-		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95 %%)", groups(int64(r.Pairs))),
+		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95 %%)", report.Groups(int64(r.Pairs))),
 		LogX: true, LogY: true,
 	}
 	for _, c := range r.Curves {
@@ -219,7 +224,7 @@ func (r *CompareResult) chart() picture.Lines {
 func (r *CompareResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kernel    %s\n", r.Kernel)
-	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95 %% interval\n", r.Rows, groups(int64(r.Pairs)))
+	fmt.Fprintf(&b, "rows      %d, %s pairs; means over seeds ± half of a 95 %% interval\n", r.Rows, report.Groups(int64(r.Pairs)))
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "map\tfeatures\tseeds\tMAE\tRMSE\tmax\tcorrelation\t\n")
 	for _, c := range r.Curves {

@@ -16,6 +16,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/gcstest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // manyFiles is a bucket of many small tables, and a model to apply to them.
@@ -58,11 +63,11 @@ func newManyFiles(t *testing.T, n int) *manyFiles {
 	gcs.UseEmulator(func() string { return strings.TrimPrefix(web.URL, "http://") })
 	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
 
-	train := write(t, t.TempDir(), "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
+	train := jobtest.Write(t, t.TempDir(), "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	m.model = filepath.Join(t.TempDir(), "model")
 	_, err = Train(t.Context(), TrainOptions{
-		MapOptions: MapOptions{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: KernelOptions{Features: 16}, Seed: 1},
-		Model:      m.model, Lambda: LambdaOptions{Path: []float64{1e-3}},
+		Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: recipe.KernelOptions{Features: 16}, Seed: 1},
+		Model: m.model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +103,7 @@ func (m *manyFiles) before(kind, name string) {
 
 func (m *manyFiles) predict(ctx context.Context, resume bool) error {
 	_, err := Predict(ctx, PredictOptions{
-		Model: m.model, Data: dataset.Options{Data: []string{"gs://" + gcstest.Many + "/part-*.csv"}}, Out: m.out, Job: JobOptions{Resume: resume},
+		Model: m.model, Data: dataset.Options{Data: []string{"gs://" + gcstest.Many + "/part-*.csv"}}, Out: m.out, Job: job.Options{Resume: resume},
 	})
 	return err
 }
@@ -185,19 +190,19 @@ func TestAResumedRunListsWhatIsFinishedOnce(t *testing.T) {
 // a second time.
 func TestLinesAreCountedOnceWhereAFileIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
-	train := write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
+	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
 	if _, err := Train(t.Context(), TrainOptions{
-		MapOptions: MapOptions{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: KernelOptions{Features: 16}, Seed: 1},
-		Model:      model, Lambda: LambdaOptions{Path: []float64{1e-3}},
+		Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: recipe.KernelOptions{Features: 16}, Seed: 1},
+		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	bad := "a,b,note\n" + strings.Repeat("1,2,x\n", 50) + "1,bad,x\n" + strings.Repeat("1,2,x\n", 49)
 	torn := "a,b,note\n" + strings.Repeat("1,2,\"over\nand\nover\nagain\n1,2,\n\"\n", 40)
-	data := []string{write(t, dir, "bad.csv", bad), write(t, dir, "torn.csv", torn)}
+	data := []string{jobtest.Write(t, dir, "bad.csv", bad), jobtest.Write(t, dir, "torn.csv", torn)}
 	r, err := Predict(t.Context(), PredictOptions{
-		Model: model, Data: dataset.Options{Data: data}, Out: filepath.Join(dir, "out"), MaxBadFraction: 0.5, Job: JobOptions{ShardBytes: 100},
+		Model: model, Data: dataset.Options{Data: data}, Out: filepath.Join(dir, "out"), MaxBadFraction: 0.5, Job: job.Options{ShardBytes: 100},
 	})
 	if err != nil {
 		t.Fatal(err)

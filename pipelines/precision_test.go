@@ -12,6 +12,10 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // scoredTwice trains on lines, scores and predicts others, and returns what evaluation says
@@ -19,17 +23,17 @@ import (
 func scoredTwice(t *testing.T, train, test []string, o TrainOptions) (r *EvaluateResult, truth, predicted []float64) {
 	t.Helper()
 	dir := t.TempDir()
-	o.Data = dataset.Options{Data: []string{write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"}
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"}
 	o.Model = filepath.Join(dir, "model")
-	if _, err := Train(ctx, o); err != nil {
+	if _, err := Train(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	data := dataset.Options{Data: []string{write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
-	r, err := Evaluate(ctx, EvaluateOptions{Model: o.Model, Data: data})
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
+	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Predict(ctx, PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"), Format: "csv"})
+	_, err = Predict(jobtest.Ctx, PredictOptions{Model: o.Model, Data: data, Out: filepath.Join(dir, "out"), Format: "csv"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +79,7 @@ func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 			return rows
 		}
 		result, truth, predicted := scoredTwice(t, written(draw(500)), written(draw(300)), TrainOptions{
-			MapOptions: MapOptions{Kernel: KernelOptions{Features: 64}, Seed: 1}, Lambda: LambdaOptions{Path: []float64{1e-4}},
+			Spec: prepare.Spec{Kernel: recipe.KernelOptions{Features: 64}, Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}},
 		})
 		var mae, mean, squares float64
 		n := float64(len(truth))
@@ -117,16 +121,16 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 		train, test := draw(2000), draw(1000)
 		dir := t.TempDir()
 		model := filepath.Join(dir, "model")
-		if _, err := Train(ctx, TrainOptions{
-			MapOptions: MapOptions{
-				Data:   dataset.Options{Data: []string{write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"},
-				Kernel: KernelOptions{Features: 128, Width: "1"}, Seed: 1,
+		if _, err := Train(jobtest.Ctx, TrainOptions{
+			Spec: prepare.Spec{
+				Data:   dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"},
+				Kernel: recipe.KernelOptions{Features: 128, Width: "1"}, Seed: 1,
 			},
-			Lambda: LambdaOptions{Path: []float64{1e-6}}, Model: model,
+			Lambda: training.LambdaOptions{Path: []float64{1e-6}}, Model: model,
 		}); err != nil {
 			t.Fatal(err)
 		}
-		result, err := Evaluate(ctx, EvaluateOptions{Model: model, Data: dataset.Options{Data: []string{write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}})
+		result, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model, Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}})
 		if err != nil {
 			t.Fatal(err)
 		}

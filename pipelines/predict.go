@@ -10,6 +10,12 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/outputs"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -28,14 +34,14 @@ type PredictOptions struct {
 
 	MaxBadFraction float64 // share of rows that may be left without a prediction, 0 to 1
 
-	Job JobOptions
+	Job job.Options
 }
 
 // PredictResult is what became of the rows.
 type PredictResult struct {
-	Out   string `json:"out"`
-	Rows  Counts `json:"rows"`
-	Parts []Part `json:"parts"`
+	Out   string     `json:"out"`
+	Rows  job.Counts `json:"rows"`
+	Parts []job.Part `json:"parts"`
 }
 
 // PredictManifest is the file of a directory of predictions that tells what they
@@ -46,7 +52,7 @@ const PredictManifest = "manifest.json"
 // weights are checked here too, so that a damaged model is told of before any work.
 func openModelData(ctx context.Context, model string, o dataset.Options, log io.Writer) (*models.Manifest, *dataset.Dataset, error) {
 	if model == "" {
-		return nil, nil, usage("no model: name its directory with --model")
+		return nil, nil, exit.Usage("no model: name its directory with --model")
 	}
 	manifest, err := models.Check(ctx, model)
 	if err != nil {
@@ -60,7 +66,7 @@ func openModelData(ctx context.Context, model string, o dataset.Options, log io.
 		return nil, nil, models.Bad(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
 	}
 	o.Like = like
-	d, err := openData(ctx, o, log)
+	d, err := job.OpenData(ctx, o, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,17 +81,17 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	}
 	switch {
 	case o.Out == "":
-		return nil, usage("no directory for the predictions: name one with --out")
+		return nil, exit.Usage("no directory for the predictions: name one with --out")
 	case o.Format != "csv" && o.Format != "jsonl":
-		return nil, usage("--out_format must be csv or jsonl (have %q)", o.Format)
+		return nil, exit.Usage("--out_format must be csv or jsonl (have %q)", o.Format)
 	}
-	if err := validFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if err := o.Job.validate(o.Data, o.Out, place{"out", o.Out}, place{"model", o.Model}); err != nil {
+	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := o.Job.vacant(ctx, o.Out); err != nil {
+	if err := o.Job.Vacant(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
@@ -93,16 +99,16 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 		return nil, err
 	}
 	if o.Probabilities {
-		if err := needProbabilities("probabilities", o.Model, manifest); err != nil {
+		if err := training.NeedProbabilities("probabilities", o.Model, manifest); err != nil {
 			return nil, err
 		}
 	}
-	j, err := newJob(ctx, o.Job, o.Out)
+	j, err := job.New(ctx, o.Job, o.Out)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = j.close(ctx, err) }()
-	j.progress.phase("predicting", 0)
+	defer func() { err = j.Close(ctx, err) }()
+	j.Progress.Phase("predicting", 0)
 	model, err := storage.Abs(o.Model)
 	if err != nil {
 		return nil, err
@@ -114,8 +120,8 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.Place
 	}
-	err = j.publishShards(ctx, pass, "predictions", &pass.Out, func(written []outputs.Written, dir string) (err error) {
-		j.progress.done()
+	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []outputs.Written, dir string) (err error) {
+		j.Progress.Done()
 		result, err = o.publish(ctx, j, d, manifest, written, dir)
 		return err
 	})
@@ -123,29 +129,29 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 }
 
 // publish makes the directory of predictions.
-func (o PredictOptions) publish(ctx context.Context, j *job, d *dataset.Dataset, manifest *models.Manifest, written []outputs.Written, dir string) (*PredictResult, error) {
-	counts, err := count(d, reportsOf(written), o.MaxBadFraction)
+func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, written []outputs.Written, dir string) (*PredictResult, error) {
+	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
-	parts, files := publishedParts(d, written, dir)
+	parts, files := job.PublishedParts(d, written, dir)
 	result := &PredictResult{Out: o.Out, Rows: counts, Parts: parts}
 	if len(counts.Listed) > 0 {
-		files = append(files, storage.File{Name: SetAsideFile, Data: setAsideLines(counts.Listed)})
+		files = append(files, storage.File{Name: job.SetAsideFile, Data: training.SetAsideLines(counts.Listed)})
 	}
 	about, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
 		Model   string `json:"model_sha256"` // of the model's manifest
 		*PredictResult
-	}{Version(), manifest.SHA256, result}, "", "  ")
+	}{engine.Version(), manifest.SHA256, result}, "", "  ")
 	if err != nil {
 		return nil, err
 	}
 	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
 	if counts.Blank > 0 && !o.Lines {
-		j.progress.note("note: %s passed over: the n-th prediction is not of the n-th line; --lines writes the line of each", blankLines(counts.Blank))
+		j.Progress.Note("note: %s passed over: the n-th prediction is not of the n-th line; --lines writes the line of each", blankLines(counts.Blank))
 	}
-	return result, j.publish(ctx, o.Out, files)
+	return result, j.Publish(ctx, o.Out, files)
 }
 
 // blankLines counts them.
@@ -153,14 +159,14 @@ func blankLines(n int64) string {
 	if n == 1 {
 		return "1 blank line was"
 	}
-	return groups(n) + " blank lines were"
+	return report.Groups(n) + " blank lines were"
 }
 
 // WriteTo prints the result for people.
 func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "predictions  %s, %s\n", r.Out, counted(len(r.Parts), "file"))
-	fmt.Fprintf(&b, "rows         %s\n", r.Rows.listed())
+	fmt.Fprintf(&b, "predictions  %s, %s\n", r.Out, report.Counted(len(r.Parts), "file"))
+	fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }

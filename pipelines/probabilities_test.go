@@ -12,11 +12,18 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // fixed is a training whose features do not depend on which rows there are.
 func fixed(seed uint64) TrainOptions {
-	return TrainOptions{MapOptions: MapOptions{Scale: []string{"none"}, Kernel: KernelOptions{Width: "0.5", Features: 64}, Seed: seed}}
+	return TrainOptions{Spec: prepare.Spec{Scale: []string{"none"}, Kernel: recipe.KernelOptions{Width: "0.5", Features: 64}, Seed: seed}}
 }
 
 // scoresOf returns what a model says of lines, with their classes.
@@ -44,23 +51,23 @@ func scoresOf(t *testing.T, m *models.Model, lines []string) (scores []float32, 
 // fold, by its scores of these rows; the weights are what they are without them.
 func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 	const seed = 3
-	lines := made(t, "moons", 400, 1)
+	lines := jobtest.Made(t, "moons", 400, 1)
 	train, held := []string{lines[0]}, []string(nil)
 	for _, line := range lines[1:] {
-		if x, _ := parse(t, line); foldOf(seed, x, DefaultFolds) == 0 {
+		if x, _ := parse(t, line); foldOf(seed, x, training.DefaultFolds) == 0 {
 			held = append(held, line)
 		} else {
 			train = append(train, line)
 		}
 	}
-	path := LambdaOptions{Path: []float64{1e-4, 1e-2}}
-	one := LambdaOptions{Path: []float64{1e-3}}
+	path := training.LambdaOptions{Path: []float64{1e-4, 1e-2}}
+	one := training.LambdaOptions{Path: []float64{1e-3}}
 	for name, c := range map[string]struct {
-		lambda LambdaOptions
+		lambda training.LambdaOptions
 		method string
 	}{
 		"one lambda, platt": {one, calibrate.Platt}, "one lambda, isotonic": {one, calibrate.Isotonic},
-		"folds that were asked for": {LambdaOptions{Path: one.Path, Folds: 5}, calibrate.Platt}, "path": {path, calibrate.Platt},
+		"folds that were asked for": {training.LambdaOptions{Path: one.Path, Folds: 5}, calibrate.Platt}, "path": {path, calibrate.Platt},
 	} {
 		o := fixed(seed)
 		o.Lambda = c.lambda
@@ -77,7 +84,7 @@ func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 	}
 	// A learner in rounds that is told of folds holds out the first of them.
 	o := fixed(seed)
-	o.Lambda, o.Learner = LambdaOptions{Path: one.Path, Folds: DefaultFolds}, LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Rounds: 3, Partitions: 2}}
+	o.Lambda, o.Learner = training.LambdaOptions{Path: one.Path, Folds: training.DefaultFolds}, training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Rounds: 3, Partitions: 2}}
 	_, scoring := trained(t, lines, o)
 	o.Lambda.Folds, o.Calibrate = 0, calibrate.Platt
 	_, got := trained(t, lines, o)
@@ -108,7 +115,7 @@ func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []st
 		t.Fatal(err)
 	}
 	p := got.Manifest.Probabilities
-	if p == nil || p.Kind != method || p.Rows != int64(len(lines)) || p.Folds != DefaultFolds || !reflect.DeepEqual(p.Curves, want.Curves) {
+	if p == nil || p.Kind != method || p.Rows != int64(len(lines)) || p.Folds != training.DefaultFolds || !reflect.DeepEqual(p.Curves, want.Curves) {
 		t.Errorf("%s: %+v, want the curves %+v of %d rows", what, p, want.Curves, len(lines))
 	}
 }
@@ -118,12 +125,12 @@ func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []st
 // some take. Calibrated ones are nearer to the truth, on rows never seen before.
 func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
 	const sets = 12
-	test := made(t, "moons", 3000, 1000)[1:]
+	test := jobtest.Made(t, "moons", 3000, 1000)[1:]
 	gains := map[string][]float64{}
 	for seed := range uint64(sets) {
 		o := fixed(1)
 		o.Lambda.Path, o.Calibrate = []float64{1e-5}, calibrate.Platt
-		_, m := trained(t, made(t, "moons", 1500, seed+1), o)
+		_, m := trained(t, jobtest.Made(t, "moons", 1500, seed+1), o)
 		scores, class := scoresOf(t, m, test)
 		n := len(class)
 		ece := func(p []float32) float64 {
@@ -155,23 +162,23 @@ func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
 
 func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 	dir := t.TempDir()
-	lines := made(t, "moons", 500, 1)
-	data := dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
+	lines := jobtest.Made(t, "moons", 500, 1)
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 	o := fixed(1)
 	o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-4}, calibrate.Isotonic
-	if _, err := Train(ctx, o); err != nil {
+	if _, err := Train(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	m, err := models.LoadURI(ctx, o.Model)
+	m, err := models.LoadURI(jobtest.Ctx, o.Model)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A label never seen is one that the model says is impossible.
 	odd := append(lines[1:101:101], strings.Replace(lines[1], lines[1][strings.LastIndexByte(lines[1], ','):], ",7\n", 1))
-	data.Data = []string{write(t, dir, "odd.csv", lines[0]+strings.Join(odd, ""))}
+	data.Data = []string{jobtest.Write(t, dir, "odd.csv", lines[0]+strings.Join(odd, ""))}
 	for _, format := range []string{"svg", "png"} {
 		picture := filepath.Join(dir, "reliability."+format)
-		r, err := Evaluate(ctx, EvaluateOptions{Model: o.Model, Data: data, Reliability: picture})
+		r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: data, Reliability: picture})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,8 +195,8 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 			t.Errorf("%+v, want %+v", r.Probabilities, want.Tests())
 		}
 		for _, word := range []string{"log loss ", "Brier score ", "expected calibration error ", "0.9 to 1"} {
-			if !strings.Contains(text(t, r), word) {
-				t.Errorf("%q is not in\n%s", word, text(t, r))
+			if !strings.Contains(jobtest.Text(t, r), word) {
+				t.Errorf("%q is not in\n%s", word, jobtest.Text(t, r))
 			}
 		}
 		drawn, err := os.ReadFile(picture)
@@ -202,9 +209,9 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 			}
 		}
 	}
-	report, err := InspectModel(ctx, o.Model)
-	if err != nil || !strings.Contains(text(t, report), "probabilities by an ascending function for each class (isotonic), fitted to the scores of ") {
-		t.Errorf("%v\n%s", err, text(t, report))
+	report, err := InspectModel(jobtest.Ctx, o.Model)
+	if err != nil || !strings.Contains(jobtest.Text(t, report), "probabilities by an ascending function for each class (isotonic), fitted to the scores of ") {
+		t.Errorf("%v\n%s", err, jobtest.Text(t, report))
 	}
 }
 
@@ -215,32 +222,32 @@ func TestAReportOfNothingIsPrinted(t *testing.T) {
 	if r.NotFinite != 3 || !strings.Contains(b.String(), "3 rows without finite scores are left out") || math.IsNaN(r.ECE) {
 		t.Errorf("%+v\n%s", r, b.String())
 	}
-	if err := writePicture(ctx, filepath.Join(t.TempDir(), "r.svg"), r.diagram(), 14, 12); err != nil {
+	if err := report.WritePicture(jobtest.Ctx, filepath.Join(t.TempDir(), "r.svg"), r.diagram(), 14, 12); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(made(t, "moons", 60, 1), "")+"\n9,9,7\n")}, Label: "y"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 60, 1), "")+"\n9,9,7\n")}, Label: "y"}
 	for name, c := range map[string]struct {
 		change func(*TrainOptions)
 		code   int
 		words  []string
 	}{
-		"a method there is not": {func(o *TrainOptions) { o.Calibrate = "isotone" }, ExitUsage, []string{`have "isotone"`, `did you mean "isotonic"?`}},
-		"one fold":              {func(o *TrainOptions) { o.Lambda.Folds = 1 }, ExitUsage, []string{"--folds must be 2 or more"}},
-		"numbers":               {func(o *TrainOptions) { o.Task = "regression" }, ExitUsage, []string{"the labels are numbers"}},
-		"a class of one row":    {func(o *TrainOptions) {}, ExitData, []string{`class "7": 0 of the `, "give more rows"}},
+		"a method there is not": {func(o *TrainOptions) { o.Calibrate = "isotone" }, exit.CodeUsage, []string{`have "isotone"`, `did you mean "isotonic"?`}},
+		"one fold":              {func(o *TrainOptions) { o.Lambda.Folds = 1 }, exit.CodeUsage, []string{"--folds must be 2 or more"}},
+		"numbers":               {func(o *TrainOptions) { o.Task = "regression" }, exit.CodeUsage, []string{"the labels are numbers"}},
+		"a class of one row":    {func(o *TrainOptions) {}, exit.CodeData, []string{`class "7": 0 of the `, "give more rows"}},
 		"a class of one row, in rounds": {func(o *TrainOptions) {
-			o.Learner = LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Rounds: 1}}
-		}, ExitData, []string{`class "7": 0 of the `, "give more rows"}},
+			o.Learner = training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Rounds: 1}}
+		}, exit.CodeData, []string{`class "7": 0 of the `, "give more rows"}},
 	} {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-3}, calibrate.Platt
 		c.change(&o)
-		_, err := Train(ctx, o)
-		wantError(t, name, err, c.code, c.words...)
+		_, err := Train(jobtest.Ctx, o)
+		jobtest.WantError(t, name, err, c.code, c.words...)
 		if _, err := os.Stat(o.Model); err == nil {
 			t.Fatalf("%s: a model was made", name)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/pipelines/picture"
+	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
 // ProbabilityReport says how good the probabilities of a model are.
@@ -27,7 +28,7 @@ func probabilityReport(rows int64, r *calibrate.Reliability) *ProbabilityReport 
 func (r *ProbabilityReport) write(w io.Writer) {
 	fmt.Fprintf(w, "\nprobabilities: log loss %.4f, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss, r.Brier, r.ECE)
 	if r.NotFinite > 0 {
-		fmt.Fprintf(w, "%s rows without finite scores are left out\n", groups(r.NotFinite))
+		fmt.Fprintf(w, "%s rows without finite scores are left out\n", report.Groups(r.NotFinite))
 	}
 	fmt.Fprintln(w, "rows by the probability of the most probable class, its mean, and the share that is of this class:")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -52,7 +53,7 @@ func (r *ProbabilityReport) diagram() picture.Lines {
 		rows.X, rows.Y = append(rows.X, b.Confidence), append(rows.Y, float64(b.Rows)/float64(r.Rows))
 	}
 	return picture.Lines{
-		Title: fmt.Sprintf("Reliability: calibration error %.4f, %s rows", r.ECE, groups(r.Rows)),
+		Title: fmt.Sprintf("Reliability: calibration error %.4f, %s rows", r.ECE, report.Groups(r.Rows)),
 		X:     "mean probability of the most probable class", Y: "share of rows", LegendLeft: true,
 		Series: []picture.Series{{Name: "as it should be", X: []float64{0, 1}, Y: []float64{0, 1}}, right, rows},
 	}

@@ -15,6 +15,11 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // Fit of ridge, svm and sgd is the job without the files: the same rows and options give
@@ -41,7 +46,7 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 		fmt.Fprintf(&targets, "%g\n", y)
 	}
 	dir := t.TempDir()
-	files := []string{write(t, dir, "classes.csv", classes.String()), write(t, dir, "targets.csv", targets.String())}
+	files := []string{jobtest.Write(t, dir, "classes.csv", classes.String()), jobtest.Write(t, dir, "targets.csv", targets.String())}
 	fit := map[string]func(d *linear.Data, lambda []float64) (*linear.Machine, error){
 		"ridge": func(d *linear.Data, lambda []float64) (*linear.Machine, error) {
 			f, err := ridge.Fit(d, lambda, nil)
@@ -83,16 +88,16 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 		{"sgd, targets", "sgd", 1, []float64{1e-4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := TrainOptions{MapOptions: MapOptions{Kernel: KernelOptions{Features: 64}, Seed: 1}, Lambda: LambdaOptions{Path: c.lambda}}
+			o := TrainOptions{Spec: prepare.Spec{Kernel: recipe.KernelOptions{Features: 64}, Seed: 1}, Lambda: training.LambdaOptions{Path: c.lambda}}
 			o.Data = dataset.Options{Data: files[c.file : c.file+1], Label: "-1"}
 			o.Model = filepath.Join(t.TempDir(), "model")
 			if c.learner != "ridge" {
-				o.Learner = LearnerOptions{Name: c.learner, Bias: 1, Rounds: RoundOptions{Rounds: 6}}
+				o.Learner = training.LearnerOptions{Name: c.learner, Bias: 1, Rounds: job.RoundOptions{Rounds: 6}}
 			}
-			if _, err := Train(ctx, o); err != nil {
+			if _, err := Train(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)
 			}
-			m, err := models.LoadURI(ctx, o.Model)
+			m, err := models.LoadURI(jobtest.Ctx, o.Model)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,18 +10,19 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
 // What is printed about each λ is in the units of the targets: RMSE and R², as evaluate
 // prints them. Errors of classes are named for what they are.
 func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	dir := t.TempDir()
-	lines := made(t, "friedman", 400, 1)
+	lines := jobtest.Made(t, "friedman", 400, 1)
 	o := fixed(3)
-	o.Data = dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-1, 1e-4}
 	o.Scale, o.Kernel.Width = []string{"standard"}, "4"
-	r, err := Train(ctx, o)
+	r, err := Train(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 		n, sum, squares = n+1, sum+y, squares+y*y
 	}
 	variance := squares/n - sum/n*sum/n
-	printed := text(t, r)
+	printed := jobtest.Text(t, r)
 	for _, row := range r.Path {
 		if want := 1 - row.MSE/variance; math.Abs(row.R2-want) > 1e-3*(1-want) {
 			t.Errorf("lambda %g: R² %g, want %g", row.Lambda, row.R2, want)
@@ -47,21 +48,21 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	if best := r.Path[len(r.Path)-1]; best.Lambda == r.Lambda && !(best.R2 > 0.3) || !strings.Contains(printed, "held-out RMSE") || strings.Contains(printed, "mse") {
 		t.Errorf("%+v\n%s", r.Path, printed)
 	}
-	m, err := InspectModel(ctx, o.Model)
-	if err != nil || !strings.Contains(text(t, m), "held-out RMSE") {
-		t.Errorf("%v\n%s", err, text(t, m))
+	m, err := InspectModel(jobtest.Ctx, o.Model)
+	if err != nil || !strings.Contains(jobtest.Text(t, m), "held-out RMSE") {
+		t.Errorf("%v\n%s", err, jobtest.Text(t, m))
 	}
 
 	o = fixed(3)
-	o.Data = dataset.Options{Data: []string{write(t, dir, "moons.csv", strings.Join(made(t, "moons", 300, 1), ""))}, Label: "y"}
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "moons.csv", strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "moons"), []float64{1e-1, 1e-4}
-	if r, err = Train(ctx, o); err != nil {
+	if r, err = Train(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	if printed := text(t, r); !strings.Contains(printed, "held-out mse of ±1 codes") || !strings.Contains(printed, "held-out error") || r.Path[0].R2 != 0 {
+	if printed := jobtest.Text(t, r); !strings.Contains(printed, "held-out mse of ±1 codes") || !strings.Contains(printed, "held-out error") || r.Path[0].R2 != 0 {
 		t.Errorf("%+v\n%s", r.Path, printed)
 	}
-	printed = text(t, r)
+	printed = jobtest.Text(t, r)
 	for _, row := range r.Path {
 		rate := fmt.Sprintf("%.2f %%", 100*float64(row.HeldErrors)/float64(row.HeldRows))
 		if !strings.Contains(printed, rate) || !strings.Contains(printed, score.PercentInterval(row.HeldErrors, row.HeldRows)) || row.HeldRows == 0 {
@@ -72,7 +73,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	for i := range r.Path {
 		r.Path[i].HeldRows, r.Path[i].HeldErrors, r.Path[i].HeldMSE = 0, 0, 0
 	}
-	if printed = text(t, r); strings.Contains(printed, "held-out error\t") || strings.Contains(printed, "95 %") {
+	if printed = jobtest.Text(t, r); strings.Contains(printed, "held-out error\t") || strings.Contains(printed, "95 %") {
 		t.Error(printed)
 	}
 }

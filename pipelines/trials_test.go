@@ -7,12 +7,15 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // trials returns options of a path of a learner, on moons.
 func trials(t *testing.T) TrainOptions {
 	o := fixed(3)
-	o.Data = dataset.Options{Data: []string{write(t, t.TempDir(), "data.csv", strings.Join(made(t, "moons", 500, 1), ""))}, Label: "y"}
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))}, Label: "y"}
 	o.Model = filepath.Join(t.TempDir(), "model")
 	return o
 }
@@ -21,17 +24,17 @@ func trials(t *testing.T) TrainOptions {
 // before has come to is no start that ends it at once.
 func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 	path := []float64{1e-1, 1e-3, 1e-5}
-	rounds := RoundOptions{Rounds: 12, Patience: 3}
+	rounds := job.RoundOptions{Rounds: 12, Patience: 3}
 	for _, learner := range []string{"sgd", "svm"} {
 		o := trials(t)
-		o.Learner, o.Lambda.Path = LearnerOptions{Name: learner, Bias: 1, Rounds: rounds}, path
-		all, err := Train(ctx, o)
+		o.Learner, o.Lambda.Path = training.LearnerOptions{Name: learner, Bias: 1, Rounds: rounds}, path
+		all, err := Train(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, l := range path {
 			o.Lambda.Path, o.Model = []float64{l}, filepath.Join(t.TempDir(), "alone")
-			alone, err := Train(ctx, o)
+			alone, err := Train(jobtest.Ctx, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,8 +53,8 @@ func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 // left out and named, and the weights are those of the trial.
 func TestTheTimeLimitIsATotal(t *testing.T) {
 	o := trials(t)
-	o.Learner, o.Lambda.Path = LearnerOptions{Name: "sgd", Rounds: RoundOptions{Rounds: 1000, Time: time.Nanosecond}}, []float64{1e-2, 1e-3, 1e-4}
-	r, err := Train(ctx, o)
+	o.Learner, o.Lambda.Path = training.LearnerOptions{Name: "sgd", Rounds: job.RoundOptions{Rounds: 1000, Time: time.Nanosecond}}, []float64{1e-2, 1e-3, 1e-4}
+	r, err := Train(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,16 +66,5 @@ func TestTheTimeLimitIsATotal(t *testing.T) {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note says %q:\n%s", want, notes)
 		}
-	}
-}
-
-// A limit shares what is left among the runs to come.
-func TestATimeLimitIsSharedByTheRunsToCome(t *testing.T) {
-	l := limit{time.Now().Add(-4 * time.Second), 10 * time.Second}
-	if share, left := l.share(3); !left || share > 2*time.Second || share < time.Nanosecond {
-		t.Errorf("a third of six seconds is %s, %v", share, left)
-	}
-	if _, left := (limit{time.Now().Add(-time.Minute), time.Second}).share(2); left {
-		t.Error("time is left after the limit")
 	}
 }

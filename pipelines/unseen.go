@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
 // UnseenLabel is a label that a model never saw.
@@ -45,17 +46,10 @@ func someUnseen(list []UnseenLabel) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "%q (%s)", l.Label, counted64(l.Rows, "row"))
+		fmt.Fprintf(&b, "%q (%s)", l.Label, report.Counted64(l.Rows, "row"))
 	}
 	if len(list) > most {
 		b.WriteString(", …")
 	}
 	return b.String()
-}
-
-func counted64(n int64, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return groups(n) + " " + noun
 }

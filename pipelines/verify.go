@@ -19,6 +19,11 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/svm"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -29,7 +34,7 @@ type VerifyOptions struct {
 	Model          string // directory
 	Data           dataset.Options
 	MaxBadFraction float64
-	Job            JobOptions
+	Job            job.Options
 }
 
 // VerifyResult is what was recorded when the model was trained, and what was
@@ -57,51 +62,15 @@ type Optimum struct {
 	Gap       float64 `json:"gap"`
 }
 
-// Names of what a model directory keeps for its certificate.
-const (
-	stateFile = "state.safetensors"
-	dualFile  = "dual-%05d.safetensors" // of each partition
-)
-
-// maxKept bounds what is kept for a certificate: models of more rows have their gap
-// in the manifest, but cannot be verified.
-const maxKept = 256 << 20
-
-// keepCertificate keeps the state that was taken and the dual variables that belong
-// to it, unless they are too large.
-func (t *training) keepCertificate(ctx context.Context, c *course) error {
-	if t.learner.Course.Gap == nil {
-		return nil
-	}
-	kept := []storage.File{{Name: stateFile, Data: c.state}}
-	size := len(c.state)
-	for p := range t.learner.Course.Partitions {
-		var own []byte // before the first round, dual variables are 0
-		if c.taken > 0 {
-			var err error
-			if own, err = storage.ReadState(ctx, epochs.OwnFile(c.pass, c.taken-1, p), maxState); err != nil {
-				return err
-			}
-		}
-		if size += len(own); size > maxKept {
-			t.notes = append(t.notes, fmt.Sprintf("the dual variables take more than %s and are not kept: bochner verify cannot verify this model", bytesText(maxKept)))
-			return nil
-		}
-		kept = append(kept, storage.File{Name: fmt.Sprintf(dualFile, p), Data: own})
-	}
-	t.kept = append(t.kept, kept...)
-	return nil
-}
-
 // Verify computes the objective and the dual of a model of the learner svm again,
 // from scratch and from the data it was trained on, and says whether its certificate
 // holds: whether the weights are at most as far from the best ones as the manifest
 // says. It returns a *GateError where it does not; the result is there all the same.
 func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err error) {
-	if err := validFraction(o.MaxBadFraction); err != nil {
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if err := o.Job.validate(o.Data, "", place{"model", o.Model}); err != nil {
+	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
 	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
@@ -111,14 +80,14 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err := certified(o.Model, manifest); err != nil {
 		return nil, err
 	}
-	if err := labeled(d); err != nil {
+	if err := prepare.Labeled(d); err != nil {
 		return nil, err
 	}
-	j, err := newScratchJob(ctx, o.Job)
+	j, err := job.NewScratch(ctx, o.Job)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = j.close(ctx, err) }()
+	defer func() { err = j.Close(ctx, err) }()
 	l, err := sameRows(ctx, j, manifest, d, o)
 	if err != nil {
 		return nil, err
@@ -133,76 +102,76 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	}
 	result.judge()
 	if !result.Holds {
-		err = &GateError{"the certificate does not hold: " + strings.Join(result.Why, "; ")}
+		err = &exit.GateError{"the certificate does not hold: " + strings.Join(result.Why, "; ")}
 	}
 	return result, err
 }
 
 // certified returns an error unless the model has a certificate.
 func certified(dir string, m *models.Manifest) error {
-	_, kept := m.File(stateFile)
+	_, kept := m.File(training.StateFile)
 	switch c := m.Learner.Course; {
 	case m.Learner.Kind != "svm":
-		return usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir, m.Learner.Kind)
+		return exit.Usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir, m.Learner.Kind)
 	case c == nil || c.Gap == nil:
-		return usage("%s has the weights of the model that it was begun with (--init), and no dual variables belong to those; train for a round or more", dir)
+		return exit.Usage("%s has the weights of the model that it was begun with (--init), and no dual variables belong to those; train for a round or more", dir)
 	case !kept:
-		return usage("%s has a gap, but not the dual variables to prove it, which were too large to keep", dir)
+		return exit.Usage("%s has a gap, but not the dual variables to prove it, which were too large to keep", dir)
 	}
 	return nil
 }
 
 // sameRows looks the data over, and returns an error unless they are the rows that the
 // model was trained on.
-func sameRows(ctx context.Context, j *job, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) (*looked, error) {
-	j.progress.phase("reading", 0)
-	defer j.progress.done()
-	found, err := profileRows(ctx, j, d, o.MaxBadFraction, m.Seed, m.Task != models.Regression)
+func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) (*prepare.Prepared, error) {
+	j.Progress.Phase("reading", 0)
+	defer j.Progress.Done()
+	found, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed, m.Task != models.Regression)
 	if err != nil {
 		return nil, err
 	}
-	if sum := sha256.Sum256(found.encoded); hex.EncodeToString(sum[:]) != m.Fingerprint {
-		return nil, refuse("pipelines: these are not the rows that %s was trained on: their fingerprint is another", o.Model)
+	if sum := sha256.Sum256(found.Encoded); hex.EncodeToString(sum[:]) != m.Fingerprint {
+		return nil, exit.Refuse("pipelines: these are not the rows that %s was trained on: their fingerprint is another", o.Model)
 	}
-	if have, said := found.counts, m.Rows; have.Read != said.Read || have.Used != said.Used || have.SetAside != said.SetAside {
-		return nil, refuse("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read, have.Used, o.Model, said.Read, said.Used)
+	if have, said := found.Counts, m.Rows; have.Read != said.Read || have.Used != said.Used || have.SetAside != said.SetAside {
+		return nil, exit.Refuse("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read, have.Used, o.Model, said.Read, said.Used)
 	}
 	if m.Task == models.Classification {
-		if have := found.sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
-			return nil, refuse("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model, m.Profile.ClassCounts)
+		if have := found.Sum.Result().Labels.Counts; !slices.Equal(have, m.Profile.ClassCounts) {
+			return nil, exit.Refuse("pipelines: the classes have %v rows; the manifest of %s says %v", have, o.Model, m.Profile.ClassCounts)
 		}
 	}
-	return &looked{
-		data: d, shards: found.shards, counts: found.counts, often: &found.often,
-		target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},
+	return &prepare.Prepared{
+		Data: d, Shards: found.Shards, Counts: found.Counts, Often: &found.Often,
+		Target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},
 	}, nil
 }
 
 // certify runs the round of the verification.
-func certify(ctx context.Context, j *job, m *models.Manifest, l *looked, o VerifyOptions, result *VerifyResult) error {
-	c, d := m.Learner.Course, l.data
+func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Prepared, o VerifyOptions, result *VerifyResult) error {
+	c, d := m.Learner.Course, l.Data
 	d.Schema.Dim = m.Input.Dim
 	folds := 0
 	if c.HeldRows > 0 { // else the model has learned from all rows, after others had not
 		folds = m.Learner.Folds
-		if err := l.countCopies(ctx, j, m.Seed, o.MaxBadFraction, true); err != nil {
+		if err := l.CountCopies(ctx, j, m.Seed, o.MaxBadFraction, true); err != nil {
 			return err
 		}
 	}
-	if err := j.takeFrequencies(o.Model, m); err != nil {
+	if err := j.TakeFrequencies(o.Model, m); err != nil {
 		return err
 	}
 	pass := &epochs.Pass{
-		Pass:    transforms.Pass{Data: *d, Mode: mode(o.MaxBadFraction), Seed: m.Seed, Target: l.target, Copies: l.copies},
+		Pass:    transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target, Copies: l.Copies},
 		Learner: epochs.Learner{Kind: "svm.verify", Options: c.Options}, Recipe: m.Recipe,
-		Hands: d.Deal(d.Shards(shardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds,
+		Hands: d.Deal(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds,
 	}
-	sc, err := j.store(ctx, pass)
+	sc, err := j.Store(ctx, pass)
 	if err != nil {
 		return err
 	}
-	sc.Lanes = max(1, min(j.engine.Lanes, len(pass.Hands)))
-	state, err := models.ReadFile(ctx, o.Model, m, stateFile)
+	sc.Lanes = max(1, min(j.Engine.Lanes, len(pass.Hands)))
+	state, err := models.ReadFile(ctx, o.Model, m, training.StateFile)
 	if err != nil {
 		return err
 	}
@@ -220,7 +189,7 @@ func certify(ctx context.Context, j *job, m *models.Manifest, l *looked, o Verif
 		return err
 	}
 	for p := range c.Partitions {
-		own, err := models.ReadFile(ctx, o.Model, m, fmt.Sprintf(dualFile, p))
+		own, err := models.ReadFile(ctx, o.Model, m, fmt.Sprintf(training.DualFile, p))
 		if err != nil {
 			return err
 		}
@@ -228,16 +197,16 @@ func certify(ctx context.Context, j *job, m *models.Manifest, l *looked, o Verif
 			return err
 		}
 	}
-	j.progress.phase("verifying", m.Rows.Used)
-	defer j.progress.done()
-	if err := j.run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, 1, 1, 0) }); err != nil {
+	j.Progress.Phase("verifying", m.Rows.Used)
+	defer j.Progress.Done()
+	if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, 1, 1, 0) }); err != nil {
 		var reported *fault.Fault
 		if errors.As(err, &reported) && strings.HasPrefix(reported.Message, "svm: verify:") {
-			return refuse("%s\nthe dual variables belong to the rows by their places: give the files as they were in training, in the same order and number", reported.Message)
+			return exit.Refuse("%s\nthe dual variables belong to the rows by their places: give the files as they were in training, in the same order and number", reported.Message)
 		}
 		return err
 	}
-	data, err := storage.ReadState(ctx, epochs.StateFile(sc.Pass, 2), maxState)
+	data, err := storage.ReadState(ctx, epochs.StateFile(sc.Pass, 2), job.MaxState)
 	if err != nil {
 		return err
 	}
@@ -278,11 +247,11 @@ func (r *VerifyResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model      %s\n", r.Model)
 	p := r.Problem
-	fmt.Fprintf(&b, "problem    %s loss, lambda %g, %s rows, ", strings.ReplaceAll(p.Loss, "_", " "), p.Lambda, groups(p.Rows))
+	fmt.Fprintf(&b, "problem    %s loss, lambda %g, %s rows, ", strings.ReplaceAll(p.Loss, "_", " "), p.Lambda, report.Groups(p.Rows))
 	if !p.Regression {
 		fmt.Fprintf(&b, "%d classes, ", p.Outputs)
 	}
-	fmt.Fprintf(&b, "%s, ", counted(p.Dim, "feature"))
+	fmt.Fprintf(&b, "%s, ", report.Counted(p.Dim, "feature"))
 	if p.Bias > 0 {
 		fmt.Fprintf(&b, "a constant feature of %g\n", p.Bias)
 	} else {

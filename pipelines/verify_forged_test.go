@@ -14,13 +14,19 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/pipelines/alignment"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // forge writes a copy of a model with an edited manifest, its checksum made anew. The
 // error is that of a manifest that no reader would take.
 func forge(t *testing.T, from, to string, edit func(*models.Manifest)) error {
 	t.Helper()
-	m, err := models.Check(ctx, from)
+	m, err := models.Check(jobtest.Ctx, from)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +51,7 @@ func forge(t *testing.T, from, to string, edit func(*models.Manifest)) error {
 // text and JSON of a verification, without the model's name.
 func verified(t *testing.T, dir string, data dataset.Options) (string, error) {
 	t.Helper()
-	v, err := Verify(ctx, VerifyOptions{Model: dir, Data: data})
+	v, err := Verify(jobtest.Ctx, VerifyOptions{Model: dir, Data: data})
 	if err != nil {
 		return "", err
 	}
@@ -57,23 +63,23 @@ func verified(t *testing.T, dir string, data dataset.Options) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text(t, v) + string(j), nil
+	return jobtest.Text(t, v) + string(j), nil
 }
 
 // Whatever is edited in a manifest, verify refuses the model or says word for word
 // what it says of the honest one: nothing that it prints is taken on trust.
 func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(made(t, "moons", 300, 1), ""))}, Label: "y"}
-	numbers := dataset.Options{Data: []string{write(t, dir, "numbers.csv", strings.Join(made(t, "friedman", 200, 1), ""))}, Label: "y"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
+	numbers := dataset.Options{Data: []string{jobtest.Write(t, dir, "numbers.csv", strings.Join(jobtest.Made(t, "friedman", 200, 1), ""))}, Label: "y"}
 	train := func(name string, data dataset.Options, change func(*TrainOptions)) string {
 		t.Helper()
 		o := fixed(3)
 		o.Data, o.Model = data, filepath.Join(dir, name)
 		o.Lambda.Path = []float64{1e-3}
-		o.Learner = LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Rounds: 4, Gap: 1e-9, Partitions: 2}}
+		o.Learner = training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Rounds: 4, Gap: 1e-9, Partitions: 2}}
 		change(&o)
-		if _, err := Train(ctx, o); err != nil {
+		if _, err := Train(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
 		}
 		return o.Model
@@ -140,7 +146,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		"fingerprint":             func(m *models.Manifest) { m.Fingerprint = strings.Repeat("0", 64) },
 		"checksum of the weights": func(m *models.Manifest) { m.Files[0].SHA256 = strings.Repeat("0", 64) },
 		"no state": func(m *models.Manifest) {
-			m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == stateFile })
+			m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == training.StateFile })
 		},
 		"no dual variables": func(m *models.Manifest) {
 			m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == "dual-00001.safetensors" })
@@ -184,8 +190,8 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 			"scale":                func(m *models.Manifest) { within(&m.Recipe, `"mean":[`, `"mean":[1`) },
 		})},
 		"learned": {data, func(o *TrainOptions) {
-			o.Kernel = KernelOptions{Name: "learned", Features: 8}
-			o.Learned = LearnedOptions{Chains: 8, Steps: 4, Take: 4}
+			o.Kernel = recipe.KernelOptions{Name: "learned", Features: 8}
+			o.Learned = alignment.Options{Chains: 8, Steps: 4, Take: 4}
 		}, map[string]edit{
 			"no frequencies": func(m *models.Manifest) {
 				m.Files = slices.DeleteFunc(m.Files, func(f models.FileSum) bool { return f.Name == "frequencies.safetensors" })
@@ -208,7 +214,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 					continue
 				}
 				switch got, err := verified(t, to, c.data); {
-				case err != nil && (ExitCode(err) == ExitInternal):
+				case err != nil && (exit.Code(err) == exit.CodeFailed):
 					t.Errorf("%s: fails instead of refusing: %v", what, err)
 				case err != nil:
 					refused++

@@ -12,7 +12,13 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/pipelines/alignment"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/sample"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // chance returns lines of classes that their numbers say nothing about, most of them
@@ -30,7 +36,7 @@ func chance(n int) []string {
 }
 
 func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
-	moons, numbers := made(t, "moons", 400, 1), made(t, "friedman", 300, 1)
+	moons, numbers := jobtest.Made(t, "moons", 400, 1), jobtest.Made(t, "friedman", 300, 1)
 	type change func(*TrainOptions)
 	for name, c := range map[string]struct {
 		lines []string
@@ -60,25 +66,25 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		"numbers, early end":        {numbers, true, func(o *TrainOptions) { o.Learner.Rounds.Patience = 2 }},
 		"huber":                     {numbers, false, func(o *TrainOptions) { o.Learner.Loss = "huber" }},
 		"learned features": {moons, false, func(o *TrainOptions) {
-			o.Kernel = KernelOptions{Name: "learned", Features: 8}
-			o.Learned = LearnedOptions{Chains: 8, Steps: 4, Take: 4}
+			o.Kernel = recipe.KernelOptions{Name: "learned", Features: 8}
+			o.Learned = alignment.Options{Chains: 8, Steps: 4, Take: 4}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := fixed(3)
 			o.Lambda.Path = []float64{1e-3}
-			o.Learner = LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Rounds: 6, Gap: 1e-9}}
+			o.Learner = training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Rounds: 6, Gap: 1e-9}}
 			c.change(&o)
 			dir := t.TempDir()
-			o.Data = dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(c.lines, ""))}, Label: "y"}
+			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(c.lines, ""))}, Label: "y"}
 			o.Model = filepath.Join(dir, "model")
-			trained, err := Train(ctx, o)
+			trained, err := Train(jobtest.Ctx, o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			held := int64(0)
 			if c.held {
-				folds := uint64(cmp.Or(o.Lambda.Folds, DefaultFolds))
+				folds := uint64(cmp.Or(o.Lambda.Folds, training.DefaultFolds))
 				for _, line := range c.lines[1:] {
 					if x, _ := parse(t, line); foldOf(o.Seed, x, folds) == 0 {
 						held++
@@ -91,7 +97,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 			if zero := trained.Course.Rounds == 0; zero != (name == "end before the first step") {
 				t.Fatalf("the weights are those after %d rounds", trained.Course.Rounds)
 			}
-			v, err := Verify(ctx, VerifyOptions{Model: o.Model, Data: o.Data})
+			v, err := Verify(jobtest.Ctx, VerifyOptions{Model: o.Model, Data: o.Data})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,35 +110,37 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 
 func TestAModelThatGoesOnFromAnotherHasACertificateOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
-	data := dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(chance(400), ""))}, Label: "y"}
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(chance(400), ""))}, Label: "y"}
 	train := func(model string, change func(*TrainOptions)) {
 		t.Helper()
 		o := fixed(3)
 		o.Data, o.Model, o.Lambda.Path = data, filepath.Join(dir, model), []float64{1e-6}
-		o.Learner = LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Rounds: 4, Gap: 1e-9}}
+		o.Learner = training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Rounds: 4, Gap: 1e-9}}
 		change(&o)
-		if _, err := Train(ctx, o); err != nil {
+		if _, err := Train(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
 	}
 	train("first", func(*TrainOptions) {})
-	train("on", func(o *TrainOptions) { o.Learner.Init, o.Lambda.Path = filepath.Join(dir, "first"), []float64{1e-3} })
-	if v, err := Verify(ctx, VerifyOptions{Model: filepath.Join(dir, "on"), Data: data}); err != nil || !v.Holds {
+	train("on", func(o *TrainOptions) {
+		o.Learner.Init, o.Lambda.Path = filepath.Join(dir, "first"), []float64{1e-3}
+	})
+	if v, err := Verify(jobtest.Ctx, VerifyOptions{Model: filepath.Join(dir, "on"), Data: data}); err != nil || !v.Holds {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// Weights that are taken as they came have none.
 	train("same", func(o *TrainOptions) {
 		o.Learner.Rounds.Time, o.Learner.Init = time.Nanosecond, filepath.Join(dir, "first")
 	})
-	_, err := Verify(ctx, VerifyOptions{Model: filepath.Join(dir, "same"), Data: data})
-	wantError(t, "the weights of the model before", err, ExitUsage, "no dual variables belong to those")
+	_, err := Verify(jobtest.Ctx, VerifyOptions{Model: filepath.Join(dir, "same"), Data: data})
+	jobtest.WantError(t, "the weights of the model before", err, exit.CodeUsage, "no dual variables belong to those")
 }
 
 // The state that is taken in the end may be one of an earlier job.
 func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 	set, _ := sample.Find("moons")
 	var text strings.Builder
-	if err := set.WriteCSV(ctx, &text, 300, 1, 0.5); err != nil { // noise, so that what is learned helps by chance
+	if err := set.WriteCSV(jobtest.Ctx, &text, 300, 1, 0.5); err != nil { // noise, so that what is learned helps by chance
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(text.String(), "\n"), "\n")
@@ -141,9 +149,9 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 		var want []float32
 		for _, jobs := range []int{1, 4, 10} {
 			o := fixed(seed)
-			o.Scale, o.Kernel = nil, KernelOptions{Features: 32}
+			o.Scale, o.Kernel = nil, recipe.KernelOptions{Features: 32}
 			o.Lambda.Path = []float64{0}
-			o.Learner = LearnerOptions{Name: "sgd", Rate: 3, Batch: 8, Rounds: RoundOptions{Rounds: 30, Patience: 2, Partitions: 2, PerJob: jobs}}
+			o.Learner = training.LearnerOptions{Name: "sgd", Rate: 3, Batch: 8, Rounds: job.RoundOptions{Rounds: 30, Patience: 2, Partitions: 2, PerJob: jobs}}
 			r, m := trained(t, lines, o)
 			ended[strings.TrimLeft(r.Course.Ended, "0123456789 ")] = true
 			if want == nil {
@@ -162,11 +170,11 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	o := fixed(1)
-	o.Data = dataset.Options{Data: []string{write(t, dir, "data.csv", strings.Join(made(t, "moons", 60, 1), ""))}, Label: "y"}
-	o.Model, o.Lambda = filepath.Join(dir, "model"), LambdaOptions{Path: []float64{1e-3}, Folds: 1}
-	o.Learner = LearnerOptions{Name: "svm", Bias: 1, Rounds: RoundOptions{Patience: 2}}
-	_, err := Train(ctx, o)
-	wantError(t, "patience", err, ExitUsage, "--patience goes by rows that are held out")
+	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 60, 1), ""))}, Label: "y"}
+	o.Model, o.Lambda = filepath.Join(dir, "model"), training.LambdaOptions{Path: []float64{1e-3}, Folds: 1}
+	o.Learner = training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Patience: 2}}
+	_, err := Train(jobtest.Ctx, o)
+	jobtest.WantError(t, "patience", err, exit.CodeUsage, "--patience goes by rows that are held out")
 	if _, err := os.Stat(filepath.Join(o.Model, models.ManifestFile)); err == nil {
 		t.Error("a model was made")
 	}

@@ -8,6 +8,9 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // skeletons of Daniely, Frostig, Gupta and Singer ("Random Features for
@@ -49,9 +52,9 @@ func (e experiment) compositional(ctx context.Context) error {
 		}
 		fmt.Printf("\nFig. 3, %s skeleton, CIFAR-10 24×24 crops, 128 images:\n", name)
 		r, err := pipelines.Compare(ctx, pipelines.CompareOptions{
-			MapOptions: pipelines.MapOptions{
+			Spec: prepare.Spec{
 				Data:   dataset.Options{Data: []string{cifar}, Format: "cifar10"},
-				Kernel: pipelines.KernelOptions{Name: "skeleton", Skeleton: []byte(skeletons[name])}, Seed: 1,
+				Kernel: recipe.KernelOptions{Name: "skeleton", Skeleton: []byte(skeletons[name])}, Seed: 1,
 			},
 			Budgets: []int{100, 1000, 10000, 50000}, Seeds: 10, Rows: 128, All: true, Out: out,
 		})
@@ -68,11 +71,11 @@ func (e experiment) compositional(ctx context.Context) error {
 		budgets = []int{1000, 4000, 10000}
 	}
 	for _, dim := range budgets {
-		for _, k := range []pipelines.KernelOptions{
+		for _, k := range []recipe.KernelOptions{
 			{Name: "skeleton", Skeleton: []byte(mnistSkeleton), Features: dim},
 			{Name: "gaussian", Features: dim},
 		} {
-			percent, trained, err := e.testError(ctx, "compositional-model", pipelines.MapOptions{Kernel: k, Seed: 1}, pipelines.LambdaOptions{})
+			percent, trained, err := e.testError(ctx, "compositional-model", prepare.Spec{Kernel: k, Seed: 1}, training.LambdaOptions{})
 			if err != nil {
 				return err
 			}

@@ -131,7 +131,7 @@ func potential(d digits, r *align.Result, latest int) picture.Plane {
 // are not scaled by their number, and returns its test accuracy in percent and a picture of its scores.
 func (g game) judged(w []float32, train, test digits) (accuracy float64, p picture.Plane, err error) {
 	n := len(w) / 2
-	r, err := recipe(&learned.Frequencies{In: 2, Count: n, W: w})
+	r, err := recipeOf(&learned.Frequencies{In: 2, Count: n, W: w})
 	if err != nil {
 		return 0, p, err
 	}

@@ -204,7 +204,7 @@ func (e experiment) table(ctx context.Context, g game, task string, split func(t
 				if q != nil {
 					f = g.chosen(w, q, in, m/2, seed)
 				}
-				r, err := recipe(f)
+				r, err := recipeOf(f)
 				if err != nil {
 					return err
 				}

@@ -52,7 +52,7 @@ func TestHarmonicsAndFrequenciesThatWereLearnedTellClassesApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	accuracy := func(w []float32) float64 {
-		r, err := recipe(&learned.Frequencies{In: 2, Count: 40, W: w})
+		r, err := recipeOf(&learned.Frequencies{In: 2, Count: 40, W: w})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -133,8 +133,8 @@ func (g game) chosen(w []float32, q []float64, d, n int, seed uint64) *learned.F
 	return align.Choice(w, d, index, weight)
 }
 
-// recipe returns paired features of the frequencies.
-func recipe(f *learned.Frequencies) (features.Recipe, error) {
+// recipeOf returns paired features of the frequencies.
+func recipeOf(f *learned.Frequencies) (features.Recipe, error) {
 	data, err := learned.Encode(f)
 	if err != nil {
 		return nil, err

@@ -109,7 +109,7 @@ func (e experiment) windmills(ctx context.Context, g game, n int64) error {
 			if cells[i].Method == "RBF" {
 				w = drawn
 			}
-			r, err := recipe(&learned.Frequencies{In: 2, Count: t, W: w[:2*t]})
+			r, err := recipeOf(&learned.Frequencies{In: 2, Count: t, W: w[:2*t]})
 			if err != nil {
 				return err
 			}
@@ -162,7 +162,7 @@ func (e experiment) checkerboard(ctx context.Context, g game) error {
 		}
 		fmt.Printf("seed %d  RBF of 2,000 features, C = 10,000, by width over the median distance:", seed)
 		for _, share := range []float64{1, 0.5, 0.25, 0.125} {
-			drawn, err := recipe(&learned.Frequencies{In: 3, Count: 1000, W: align.Propose(1000, 3, share*medianDistance(train.x, 3), seed)})
+			drawn, err := recipeOf(&learned.Frequencies{In: 3, Count: 1000, W: align.Propose(1000, 3, share*medianDistance(train.x, 3), seed)})
 			if err != nil {
 				return err
 			}
@@ -213,7 +213,7 @@ func (e experiment) allDigits(ctx context.Context, g game) error {
 		if err != nil {
 			return err
 		}
-		r, err := recipe(&learned.Frequencies{In: in, Count: 250, W: w})
+		r, err := recipeOf(&learned.Frequencies{In: in, Count: 250, W: w})
 		if err != nil {
 			return err
 		}

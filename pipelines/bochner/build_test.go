@@ -16,7 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/gcstest"
 	"github.com/bochner-ml/bochner/internal/prismtest"
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
 // binary is the program as users have it: built statically, once for all tests.
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	case objectsServer:
 		gcstest.Main(os.Args[1:])
 	case withPrism:
-		pipelines.RegisterRunner(pipelines.Runner{Name: "prism", Lanes: prismtest.Lanes, Run: prismtest.Run})
+		engine.Register(engine.Runner{Name: "prism", Lanes: prismtest.Lanes, Run: prismtest.Run})
 		failingRunners()
 		main()
 	}

@@ -15,17 +15,17 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/internal/gcstest"
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
 // failingRunners are runners of the program under test that crash.
 func failingRunners() {
-	pipelines.RegisterRunner(pipelines.Runner{Name: "panics", Run: func(context.Context, *beam.Pipeline) error {
+	engine.Register(engine.Runner{Name: "panics", Run: func(context.Context, *beam.Pipeline) error {
 		var none []int
 		_ = none[len(os.Args)]
 		return nil
 	}})
-	pipelines.RegisterRunner(pipelines.Runner{Name: "panics-elsewhere", Run: func(context.Context, *beam.Pipeline) error {
+	engine.Register(engine.Runner{Name: "panics-elsewhere", Run: func(context.Context, *beam.Pipeline) error {
 		go func() { panic("in a goroutine that is not ours") }()
 		select {}
 	}})

@@ -5,6 +5,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/alignment"
+	"github.com/bochner-ml/bochner/pipelines/job"
 )
 
 func alignCommand() *cobra.Command {
@@ -27,8 +29,8 @@ learned --frequencies DIR. train --kernel learned does both steps at once.`,
   bochner train --data train.csv --label y --kernel learned --frequencies features --learner svm --C 1 --model model
   bochner train --data train.csv --label y --kernel learned --features 200 --model model`,
 		Args: cobra.NoArgs,
-		RunE: job(func(cmd *cobra.Command) (err error) {
-			if o.MapOptions, err = flags.options(cmd); err != nil {
+		RunE: runJob(func(cmd *cobra.Command) (err error) {
+			if o.Spec, err = flags.options(cmd); err != nil {
 				return err
 			}
 			result, err := pipelines.Align(cmd.Context(), o)
@@ -46,14 +48,14 @@ learned --frequencies DIR. train --kernel learned does both steps at once.`,
 	registerLearned(fs, &o.Learned)
 	fs.IntVar(&o.Learned.Partitions, "partitions", 0, "Partitions that the rows are assigned to; 0 is 8. A parameter of the features.")
 	fs.IntVar(&o.Learned.PerJob, "rounds_per_job", 0, "Passes over the data in one job of the runner; 0 is 5, one round of the game. Does not change results.")
-	fs.Int64Var(&o.Learned.Keep, "keep_bytes", pipelines.DefaultKeep, "Bytes of rows that each worker process caches between rounds. Does not change results.")
+	fs.Int64Var(&o.Learned.Keep, "keep_bytes", job.DefaultKeep, "Bytes of rows that each worker process caches between rounds. Does not change results.")
 	fs.StringVar(&o.Curve, "curve", "", "File for a plot of the game's log, .png or .svg.")
 	flags.jobs.register(fs)
 	return cmd
 }
 
 // registerLearned adds the flags that say how features are found.
-func registerLearned(fs *pflag.FlagSet, o *pipelines.LearnedOptions) {
+func registerLearned(fs *pflag.FlagSet, o *alignment.Options) {
 	fs.StringVar(&o.By, "align", "game", "How the frequencies of --kernel learned are learned: game, or lkrf, which weights drawn frequencies.")
 	fs.StringVar(&o.Preset, "preset", "paper", "Constants of the game: paper, or demo (those of the authors' demonstration, which takes one frequency per round).")
 	fs.Float64Var(&o.Lambda, "align_lambda", 0, "Regularisation λ of the game's support vector machine, on the mean loss; 0 uses --align_c.")

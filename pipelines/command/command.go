@@ -20,7 +20,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/internal/machine"
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
@@ -36,7 +37,7 @@ func Main(args []string) int {
 		removeCopy()
 	}
 	if err := flag.CommandLine.Parse(beamArgs); err != nil {
-		return pipelines.ExitUsage
+		return exit.CodeUsage
 	}
 	beam.Init()
 
@@ -66,29 +67,29 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		return pipelines.ExitOK
+		return exit.CodeOK
 	}
 	var started *startedError
 	if !errors.As(err, &started) {
 		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", inOneLine(err), cmd.CommandPath())
-		return pipelines.ExitUsage
+		return exit.CodeUsage
 	}
-	code = pipelines.ExitCode(err)
+	code = exit.Code(err)
 	switch code {
-	case pipelines.ExitCrash:
+	case exit.CodeCrash:
 		return crashed(stderr, args, err)
-	case pipelines.ExitInterrupted:
+	case exit.CodeInterrupted:
 		if keepsWork(cmd) {
 			fmt.Fprintf(stderr, "bochner: stopped; the same command with --resume continues from here\n")
 		} else {
 			fmt.Fprintf(stderr, "bochner: stopped\n")
 		}
-	case pipelines.ExitInternal, pipelines.ExitStorage:
+	case exit.CodeFailed, exit.CodeStorage:
 		fmt.Fprintf(stderr, "bochner: %v\n", err)
 		if keepsWork(cmd) {
 			fmt.Fprintf(stderr, "the same command with --resume continues from what is finished\n")
 		}
-	case pipelines.ExitUsage:
+	case exit.CodeUsage:
 		fmt.Fprintf(stderr, "bochner: %v\nsee %s --help\n", err, cmd.CommandPath())
 	default:
 		fmt.Fprintf(stderr, "bochner: %v\n", err)
@@ -101,13 +102,13 @@ func crashed(stderr io.Writer, args []string, err error) int {
 	what, where, _ := strings.Cut(err.Error(), "\n")
 	if _, much, is := strings.Cut(what, machine.OutOfMemory); is {
 		fmt.Fprintf(stderr, "bochner: %s%s; --plan prints what training needs\n", machine.OutOfMemory, much)
-		return pipelines.ExitCrash
+		return exit.CodeCrash
 	}
 	fmt.Fprintf(stderr, "bochner: internal error: %s; this is a bug: please report it with the output of --verbose\n", what)
 	if slices.Contains(args, "--verbose") {
 		fmt.Fprintln(stderr, where)
 	}
-	return pipelines.ExitCrash
+	return exit.CodeCrash
 }
 
 // makers are the jobs that make a directory, and work in one beside it.
@@ -163,13 +164,13 @@ A kernel is approximated by random features drawn from a seed, and a linear mode
 trained on the features. By default this takes one pass over the data with exact sums:
 the same data, flags and seed give the same model, byte for byte, on every runner, with
 any number of workers and threads, and for any order and grouping of the rows in files.`,
-		Version:       pipelines.Version(),
+		Version:       engine.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(unknownFlag)
 	root.PersistentFlags().Func("storage_emulator", "Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.", func(address string) error {
-		pipelines.UseStorageEmulator(address)
+		engine.UseStorageEmulator(address)
 		return nil
 	})
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
@@ -180,8 +181,8 @@ any number of workers and threads, and for any order and grouping of the rows in
 	return root
 }
 
-// job returns the RunE of a command: what a job returns is an error of the job.
-func job(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
+// runJob returns the RunE of a command: what a job returns is an error of the job.
+func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := readConfig(cmd); err != nil {
 			return err
@@ -189,8 +190,8 @@ func job(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error 
 		if err := ownNames(cmd.Flags()); err != nil {
 			return err
 		}
-		if pipelines.FromTemplate() {
-			if err := pipelines.Template(cmd.Context(), templateArgs(cmd, args)); err != nil {
+		if engine.FromTemplate() {
+			if err := engine.Template(cmd.Context(), templateArgs(cmd, args)); err != nil {
 				return &startedError{err}
 			}
 			return nil

@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 // execute runs the command line and returns its exit code and what it printed.
@@ -121,7 +122,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	if v := must(t, "--version"); !strings.Contains(v, pipelines.Version()) {
+	if v := must(t, "--version"); !strings.Contains(v, engine.Version()) {
 		t.Error(v)
 	}
 }
@@ -327,7 +328,7 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"x", "1,", "1;2", "1,auto"} {
-		if _, err := numbers("lambda", text); pipelines.ExitCode(err) != pipelines.ExitUsage {
+		if _, err := numbers("lambda", text); exit.Code(err) != exit.CodeUsage {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/loss"
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // value is what a flag takes, for help and for completion by a shell.
@@ -72,9 +74,9 @@ var values = map[string]value{
 	"width":       {name: "NUMBER", names: func() []string { return []string{"median", "scale"} }},
 	"max_time":    {name: "TIME"},
 
-	"kernel":       among(pipelines.Kernels),
-	"learner":      among(pipelines.Learners),
-	"runner":       among(pipelines.Runners),
+	"kernel":       among(recipe.Kernels),
+	"learner":      among(training.Learners),
+	"runner":       among(engine.Runners),
 	"loss":         among(func() []string { return append(loss.Names(true), loss.Names(false)...) }),
 	"format":       among(func() []string { return append([]string{"auto"}, dataset.Names()...) }),
 	"task":         oneOf("auto", "classification", "regression"),

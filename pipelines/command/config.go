@@ -13,7 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/plainyaml"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 // readConfig sets the flags that the file of --config names and the command line
@@ -29,7 +29,7 @@ func readConfig(cmd *cobra.Command) error {
 	data, err := readSmall(cmd.Context(), name)
 	if err != nil {
 		err = fmt.Errorf("--config: %w", err)
-		if pipelines.ExitCode(err) == pipelines.ExitStorage {
+		if exit.Code(err) == exit.CodeStorage {
 			err = &startedError{err}
 		}
 		return err

@@ -24,8 +24,8 @@ first two components.`,
       --width 7 --components 2 --model plane --picture plane.png
   bochner predict --model plane --data t10k-images-idx3-ubyte.gz --out coordinates`,
 		Args: cobra.NoArgs,
-		RunE: job(func(cmd *cobra.Command) (err error) {
-			if o.MapOptions, err = flags.options(cmd); err != nil {
+		RunE: runJob(func(cmd *cobra.Command) (err error) {
+			if o.Spec, err = flags.options(cmd); err != nil {
 				return err
 			}
 			result, err := pipelines.Embed(cmd.Context(), o)

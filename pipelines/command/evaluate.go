@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 func evaluateCommand() *cobra.Command {
@@ -36,10 +37,10 @@ that deploy a model only if it does.`,
 		Example: `  bochner evaluate --model model --data test.csv
   bochner evaluate --model model --data test.csv --gate 'accuracy>=0.95' --json`,
 		Args: cobra.NoArgs,
-		RunE: job(func(cmd *cobra.Command) error {
+		RunE: runJob(func(cmd *cobra.Command) error {
 			o.Data, o.MaxBadFraction, o.Job = data.opts, data.maxBad, jobs.job(cmd)
 			result, err := pipelines.Evaluate(cmd.Context(), o)
-			var gate *pipelines.GateError
+			var gate *exit.GateError
 			if err != nil && !errors.As(err, &gate) {
 				return err
 			}

@@ -28,8 +28,8 @@ recipe.`,
 		Example: `  bochner featurize --data train.csv --label y --features 1024 --out features
   bochner featurize --model model --data test.csv --out features --out_format safetensors`,
 		Args: cobra.NoArgs,
-		RunE: job(func(cmd *cobra.Command) (err error) {
-			if o.MapOptions, err = flags.options(cmd); err != nil {
+		RunE: runJob(func(cmd *cobra.Command) (err error) {
+			if o.Spec, err = flags.options(cmd); err != nil {
 				return err
 			}
 			result, err := pipelines.Featurize(cmd.Context(), o)

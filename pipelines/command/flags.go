@@ -11,7 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/job"
 )
 
 // dataFlags are the flags of every job that reads data.
@@ -36,7 +36,7 @@ func (f *dataFlags) register(fs *pflag.FlagSet) {
 
 // jobFlags are the flags of every job that runs pipelines.
 type jobFlags struct {
-	opts  pipelines.JobOptions
+	opts  job.Options
 	json  bool
 	quiet bool
 }
@@ -57,7 +57,7 @@ func (f *jobFlags) register(fs *pflag.FlagSet) {
 }
 
 // job returns the options with notes to the command's standard error.
-func (f *jobFlags) job(cmd *cobra.Command) pipelines.JobOptions {
+func (f *jobFlags) job(cmd *cobra.Command) job.Options {
 	if !f.opts.Engine.Verbose {
 		// Workers in this process take Beam's log lines from the job that they are of.
 		slog.SetDefault(slog.New(slog.DiscardHandler))

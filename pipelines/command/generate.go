@@ -29,7 +29,7 @@ continue the same sequence. The sets are:
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Set = args[0]
-			return job(func(cmd *cobra.Command) error {
+			return runJob(func(cmd *cobra.Command) error {
 				made, err := pipelines.Generate(cmd.Context(), o)
 				if err != nil {
 					return err

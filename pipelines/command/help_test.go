@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 var flagLine = regexp.MustCompile(`(?m)^  --(\w+)`)
@@ -114,9 +116,9 @@ func TestShellsCompleteValues(t *testing.T) {
 		want      []string
 		directive string
 	}{
-		{[]string{"train", "--kernel", ""}, pipelines.Kernels(), names},
+		{[]string{"train", "--kernel", ""}, recipe.Kernels(), names},
 		{[]string{"train", "--kernel", "ga"}, []string{"gaussian"}, names},
-		{[]string{"train", "--learner="}, pipelines.Learners(), names},
+		{[]string{"train", "--learner="}, training.Learners(), names},
 		{[]string{"predict", "--runner", "d"}, []string{"direct", "dataflow"}, names},
 		{[]string{"embed", "--scale", "standard,m"}, []string{"standard,minmax"}, ":6"},
 		{[]string{"train", "--features", ""}, nil, names},
@@ -211,7 +213,7 @@ func TestHelpAsJSONListsEveryFlag(t *testing.T) {
 	if n != len(got) || n < 100 {
 		t.Errorf("%d flags listed, want %d", len(got), n)
 	}
-	if k := got["train kernel"]; !k.Common || k.Group != "Features" || !slices.Equal(k.Values, pipelines.Kernels()) {
+	if k := got["train kernel"]; !k.Common || k.Group != "Features" || !slices.Equal(k.Values, recipe.Kernels()) {
 		t.Errorf("%+v", k)
 	}
 	var one description
@@ -221,11 +223,11 @@ func TestHelpAsJSONListsEveryFlag(t *testing.T) {
 }
 
 func TestVersionTellsTheBuild(t *testing.T) {
-	var v pipelines.BuildInfo
+	var v engine.BuildInfo
 	if err := json.Unmarshal([]byte(must(t, "version", "--json")), &v); err != nil {
 		t.Fatal(err)
 	}
-	if v != pipelines.Build() || v.Version == "" || v.Go == "" || v.CPU == "" {
+	if v != engine.Build() || v.Version == "" || v.Go == "" || v.CPU == "" {
 		t.Errorf("%+v", v)
 	}
 	if out, want := must(t, "version"), fmt.Sprintf("bochner %s", v.Version); !strings.HasPrefix(out, want) || !strings.Contains(out, v.CPU) {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 func inspectCommand() *cobra.Command {
@@ -23,9 +24,9 @@ ranges and moments, labels, and rows that are not usable. Or it loads the model 
 		Example: `  bochner inspect --data 'train-*.csv' --label y --max_bad_fraction 1
   bochner inspect --model model`,
 		Args: cobra.NoArgs,
-		RunE: job(func(cmd *cobra.Command) error {
+		RunE: runJob(func(cmd *cobra.Command) error {
 			if (model == "") == (len(data.opts.Data) == 0) {
-				return &pipelines.UsageError{Err: errors.New("inspect takes either --data or --model")}
+				return &exit.UsageError{Err: errors.New("inspect takes either --data or --model")}
 			}
 			o := pipelines.InspectOptions{Data: data.opts, MaxBadFraction: data.maxBad, Job: jobs.job(cmd)}
 			if model != "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 func kernelCommand() *cobra.Command {
@@ -37,14 +38,14 @@ skeleton.`,
 		Example: `  bochner kernel --data train.csv --label y --width 1
   bochner kernel --data t10k-images-idx3-ubyte.gz --width 7 --draw all --out errors`,
 		Args: cobra.NoArgs,
-		RunE: job(func(cmd *cobra.Command) (err error) {
+		RunE: runJob(func(cmd *cobra.Command) (err error) {
 			if o.Budgets, err = counts(budgets); err != nil {
 				return err
 			}
 			if o.All = flags.opts.Kernel.Draw == "all"; o.All {
 				flags.opts.Kernel.Draw = "iid"
 			}
-			if o.MapOptions, err = flags.options(cmd); err != nil {
+			if o.Spec, err = flags.options(cmd); err != nil {
 				return err
 			}
 			result, err := pipelines.Compare(cmd.Context(), o)
@@ -72,7 +73,7 @@ func counts(text string) ([]int, error) {
 	for _, word := range strings.Split(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil {
-			return nil, &pipelines.UsageError{Err: fmt.Errorf("--budgets: %q is not a whole number", word)}
+			return nil, &exit.UsageError{Err: fmt.Errorf("--budgets: %q is not a whole number", word)}
 		}
 		out = append(out, n)
 	}

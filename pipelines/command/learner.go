@@ -7,11 +7,12 @@ import (
 
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/svm"
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // registerLearner adds the flags that choose a learner.
-func registerLearner(fs *pflag.FlagSet, o *pipelines.LearnerOptions) {
+func registerLearner(fs *pflag.FlagSet, o *training.LearnerOptions) {
 	fs.StringVar(&o.Name, "learner", "ridge", "Learner: ridge (least squares, one pass), or an iterative learner: svm (dual coordinate ascent, with an optimality certificate), sgd (mini-batches, for many features and for softmax).")
 	fs.StringVar(&o.Loss, "loss", "", "Loss of an iterative learner: for classes "+strings.Join(loss.Names(true), ", ")+"; for numbers "+strings.Join(loss.Names(false), ", ")+". The default is hinge or epsilon_insensitive for svm, softmax or squared for sgd.")
 	fs.Float64Var(&o.Epsilon, "epsilon", 0, "Half width of the zone around the target, for the losses huber and epsilon_insensitive, in units of the spread of the targets (interquartile range / 1.349, the standard deviation of normal targets); 0 is 0.1.")
@@ -32,5 +33,5 @@ func registerLearner(fs *pflag.FlagSet, o *pipelines.LearnerOptions) {
 	fs.DurationVar(&r.Time, "max_time", 0, "Time limit for all rounds, such as 90s or 2h. The values of lambda that are tried and the final fit share it: each stops after the round in which its share is used up, and what has not started by then is skipped, with a note. With a limit the model depends on the clock; 0 disables.")
 	fs.IntVar(&r.Partitions, "partitions", 0, "Partitions that the rows are assigned to; 0 is 1. Several partitions let workers share the rows, and svm then takes many more rounds. A parameter of the model.")
 	fs.IntVar(&r.PerJob, "rounds_per_job", 1, "Rounds in one job of the runner; more where a job takes long to start. Does not change results.")
-	fs.Int64Var(&r.Keep, "keep_bytes", pipelines.DefaultKeep, "Bytes of features that each worker process caches between rounds. Does not change results.")
+	fs.Int64Var(&r.Keep, "keep_bytes", job.DefaultKeep, "Bytes of features that each worker process caches between rounds. Does not change results.")
 }

@@ -7,14 +7,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
 )
 
 // mapFlags are the flags of every job that takes rows to the features of a kernel.
 type mapFlags struct {
 	data  dataFlags
 	jobs  jobFlags
-	opts  pipelines.MapOptions
+	opts  prepare.Spec
 	scale string
 	// skeleton is the name of a file.
 	skeleton string
@@ -25,11 +26,11 @@ func (f *mapFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.opts.Task, "task", "auto", "Task: classification, regression or auto. With auto, text and up to 100 distinct whole numbers are classes; other numbers are targets.")
 	fs.StringVar(&f.scale, "scale", "auto", "Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none; for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP. auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM unchanged.")
 	k := &f.opts.Kernel
-	fs.StringVar(&k.Name, "kernel", "gaussian", "Kernel: "+strings.Join(pipelines.Kernels(), ", ")+".")
+	fs.StringVar(&k.Name, "kernel", "gaussian", "Kernel: "+strings.Join(recipe.Kernels(), ", ")+".")
 	fs.StringVar(&k.Width, "width", "median", "Kernel width σ, in units of the scaled rows: a number, median (the median distance between rows) or scale (scikit-learn's gamma=\"scale\").")
 	fs.Float64Var(&k.Gamma, "gamma", 0, "Alternative to --width: γ in exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace).")
 	fs.Float64Var(&k.Nu, "nu", 1.5, "Smoothness ν of the Matérn kernel.")
-	fs.IntVar(&k.Features, "features", pipelines.DefaultFeatures, "Number of random features. More features are more accurate and slower.")
+	fs.IntVar(&k.Features, "features", recipe.DefaultFeatures, "Number of random features. More features are more accurate and slower.")
 	fs.StringVar(&k.Draw, "draw", "iid", "How frequencies of the gaussian kernel are drawn: iid, orthogonal (smaller error), structured (faster for long rows).")
 	fs.IntVar(&k.Q, "q", 4, "Projections per unit of the maxout kernel.")
 	fs.IntVar(&k.Pool, "pool", 0, "Number of projections that the units of the maxout kernel share; 0 gives each unit its own.")
@@ -44,7 +45,7 @@ func (f *mapFlags) register(fs *pflag.FlagSet) {
 const maxSkeleton = 64 << 20
 
 // options returns what the flags say.
-func (f *mapFlags) options(cmd *cobra.Command) (o pipelines.MapOptions, err error) {
+func (f *mapFlags) options(cmd *cobra.Command) (o prepare.Spec, err error) {
 	if f.skeleton != "" {
 		if f.opts.Kernel.Skeleton, err = storage.ReadFile(cmd.Context(), f.skeleton, maxSkeleton); err != nil {
 			return o, err

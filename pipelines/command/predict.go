@@ -33,7 +33,7 @@ probabilities of a row add up to 1.`,
 		Example: `  bochner predict --model model --data 'new-*.csv' --out predictions
   bochner predict --model model --data new.csv --out scores --out_format jsonl --scores`,
 		Args: cobra.NoArgs,
-		RunE: job(func(cmd *cobra.Command) error {
+		RunE: runJob(func(cmd *cobra.Command) error {
 			o.Data, o.MaxBadFraction, o.Job = data.opts, data.maxBad, jobs.job(cmd)
 			result, err := pipelines.Predict(cmd.Context(), o)
 			if err != nil {

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/bochner-ml/bochner/pipelines"
 )
 
 // elsewhere holds flags under the names that they have in other programs, mostly
@@ -120,5 +119,5 @@ func meant(fs *pflag.FlagSet, name string) string {
 			names = append(names, f.Name)
 		}
 	})
-	return pipelines.DidYouMean(name, names)
+	return spell.DidYouMean(name, names)
 }

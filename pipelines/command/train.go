@@ -8,15 +8,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/plan"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 func trainCommand() *cobra.Command {
 	var (
-		flags   mapFlags
-		o       pipelines.TrainOptions
-		lambda  string
-		plan    bool
-		timings bool
+		flags    mapFlags
+		o        training.Options
+		lambda   string
+		planOnly bool
+		timings  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "train --data FILES --model DIR",
@@ -35,15 +38,15 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
   bochner train --data train-images-idx3-ubyte.gz --label_files train-labels-idx1-ubyte.gz \
       --width 7 --features 4096 --lambda 1e-6 --model mnist`,
 		Args: cobra.NoArgs,
-		RunE: job(func(cmd *cobra.Command) (err error) {
+		RunE: runJob(func(cmd *cobra.Command) (err error) {
 			if o.Lambda.Path, err = numbers("lambda", lambda); err != nil {
 				return err
 			}
-			if o.MapOptions, err = flags.options(cmd); err != nil {
+			if o.Spec, err = flags.options(cmd); err != nil {
 				return err
 			}
-			if plan {
-				p, err := pipelines.PlanTraining(cmd.Context(), o)
+			if planOnly {
+				p, err := plan.Training(cmd.Context(), o)
 				if err != nil {
 					return err
 				}
@@ -68,7 +71,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Alternative to --lambda: C = 1/(λn), where n is the number of rows.")
 	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several values of lambda, and none otherwise. Iterative learners and --calibrate hold out the first fold.")
 	fs.StringVar(&o.Calibrate, "calibrate", "none", "Probabilities from scores: none, platt (a sigmoid per class, for few rows) or isotonic (an increasing step function per class, for 1000 rows per class and more). The curves are fitted to the first fold (one of --folds, 5 by default) with scores of a model that was not trained on it; the final model is trained on all rows. Replaces the probabilities that the losses softmax and logistic have by themselves.")
-	fs.BoolVar(&plan, "plan", false, "Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on the memory that training uses, and exit.")
+	fs.BoolVar(&planOnly, "plan", false, "Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on the memory that training uses, and exit.")
 	fs.BoolVar(&timings, "timings", false, "Print the time of each stage.")
 	flags.jobs.register(fs)
 	return cmd
@@ -83,7 +86,7 @@ func numbers(flag, text string) ([]float64, error) {
 	for _, word := range strings.Split(text, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
 		if err != nil {
-			return nil, &pipelines.UsageError{Err: fmt.Errorf("--%s: %q is not a number", flag, word)}
+			return nil, &exit.UsageError{Err: fmt.Errorf("--%s: %q is not a number", flag, word)}
 		}
 		out = append(out, v)
 	}

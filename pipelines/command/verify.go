@@ -25,7 +25,7 @@ classes and their weights.
 The files must be those of the training, in the same order.`,
 		Example: `  bochner verify --model model --data 'train-*.csv' --label y`,
 		Args:    cobra.NoArgs,
-		RunE: job(func(cmd *cobra.Command) error {
+		RunE: runJob(func(cmd *cobra.Command) error {
 			o.Data, o.MaxBadFraction, o.Job = data.opts, data.maxBad, jobs.job(cmd)
 			result, err := pipelines.Verify(cmd.Context(), o)
 			if result == nil {

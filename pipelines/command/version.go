@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
 // versionReport is what `bochner version` prints.
-type versionReport pipelines.BuildInfo
+type versionReport engine.BuildInfo
 
 // WriteTo writes the report for people.
 func (v versionReport) WriteTo(w io.Writer) (int64, error) {
@@ -36,7 +36,7 @@ speed and never a model.`,
 		Example: `  bochner version --json`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return show(cmd, asJSON, versionReport(pipelines.Build()))
+			return show(cmd, asJSON, versionReport(engine.Build()))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "Print the result as JSON.")

@@ -11,6 +11,9 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 func main() {
@@ -23,14 +26,14 @@ func main() {
 }
 
 func run(ctx context.Context, train, test, model string) (accuracy float64, err error) {
-	_, err = pipelines.Train(ctx, pipelines.TrainOptions{
-		MapOptions: pipelines.MapOptions{
+	_, err = pipelines.Train(ctx, training.Options{
+		Spec: prepare.Spec{
 			Data:   dataset.Options{Data: []string{train}, Label: "-1"},
-			Kernel: pipelines.KernelOptions{Features: 128},
+			Kernel: recipe.KernelOptions{Features: 128},
 			Seed:   1,
 		},
 		Model:  model,
-		Lambda: pipelines.LambdaOptions{Path: []float64{1e-6}},
+		Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 	})
 	if err != nil {
 		return 0, err

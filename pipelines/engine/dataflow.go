@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"debug/elf"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/gcpopts"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/gcsx"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"google.golang.org/api/googleapi"
+	// the runner and its flags
+)
+
+// Dataflow is the name of the runner that works on Google Cloud Dataflow. It
+// takes its options from Beam's flags.
+const Dataflow = "dataflow"
+
+// beamFlag returns the value of one of Beam's flags.
+func beamFlag(name string) string { return flag.Lookup(name).Value.String() }
+
+var (
+	projectName = regexp.MustCompile(`^([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$`)
+	regionName  = regexp.MustCompile(`^[a-z]+-[a-z]+[0-9]+$`)
+	zoneName    = regexp.MustCompile(`^([a-z]+-[a-z]+[0-9]+)-[a-z]$`)
+	bucketPath  = regexp.MustCompile(`^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^?#]*)?$`)
+)
+
+// validDataflow refuses flags with which Dataflow could not run a job, or with
+// which the driver could not go on after its first pipeline.
+func validDataflow() error {
+	project, region := *gcpopts.Project, *gcpopts.Region
+	switch zone := zoneName.FindStringSubmatch(region); {
+	case project == "":
+		return exit.Usage("--runner dataflow: no project: name the id of a Google Cloud project with --project")
+	case !projectName.MatchString(project):
+		return exit.Usage("--project: %q is not the id of a Google Cloud project: 6 to 30 lower-case letters, digits and hyphens", project)
+	case region == "":
+		return exit.Usage("--runner dataflow: no region: name the one of the data's bucket with --region, such as europe-west4")
+	case zone != nil:
+		return exit.Usage("--region: %q is a zone; its region is %s", region, zone[1])
+	case !regionName.MatchString(region):
+		return exit.Usage("--region: %q is not a region such as europe-west4 or us-central1", region)
+	case beamFlag("staging_location") == "":
+		return exit.Usage("--runner dataflow: no place for the program and the graph: name one with --staging_location gs://BUCKET/DIR")
+	}
+	if env := strings.ToLower(*jobopts.EnvironmentType); env != "" && env != "docker" {
+		return exit.Usage("--environment_type %s: Dataflow's workers are containers; leave it out, or name an image with --sdk_container_image", env)
+	}
+	for _, name := range []string{"staging_location", "temp_location"} {
+		if place := beamFlag(name); place != "" && !bucketPath.MatchString(place) {
+			return exit.Usage("--%s: %q is not of the form gs://BUCKET/DIR", name, place)
+		}
+	}
+	for _, no := range [][2]string{
+		{"dry_run", "use --plan"},
+		{"template_location", "deploy/dataflow has a flex template"},
+		{"update", "a job that was stopped goes on with --resume"},
+	} {
+		if beamFlag(no[0]) != flag.Lookup(no[0]).DefValue {
+			return exit.Usage("--%s: a job of several pipelines needs the results of each of them; %s", no[0], no[1])
+		}
+	}
+	return nil
+}
+
+// existingBuckets returns an error if a bucket that Dataflow is to use is not
+// there, before Beam's runner says so in its own words, or makes one.
+func existingBuckets(ctx context.Context) error {
+	client, err := gcsx.NewClient(ctx, "https://www.googleapis.com/auth/devstorage.read_only")
+	if err != nil {
+		return exit.Usage("--runner dataflow: no credentials: %v; run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS", err)
+	}
+	defer client.Close()
+	for _, name := range []string{"staging_location", "temp_location"} {
+		if beamFlag(name) == "" {
+			continue
+		}
+		bucket, _, err := gcsx.ParseObject(beamFlag(name))
+		if err != nil {
+			return exit.Usage("--%s: %v", name, err)
+		}
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		there, err := gcsx.BucketExists(ctx, client, bucket)
+		cancel()
+		var answer *googleapi.Error
+		switch {
+		case err == nil && !there, errors.As(err, &answer) && answer.Code == http.StatusNotFound:
+			return exit.Usage("--%s: there is no bucket %s: make it in region %s, or mend its name", name, bucket, *gcpopts.Region)
+		case answer != nil && answer.Code == http.StatusForbidden:
+			return exit.Usage("--%s: no access to bucket %s (storage.buckets.get): %s; mend its name, or have roles/storage.legacyBucketReader on it", name, bucket, answer.Message)
+		case err != nil:
+			return &exit.RunnerError{Runner: Dataflow, Err: fmt.Errorf("--%s: bucket %s: %w", name, bucket, err)}
+		}
+	}
+	return nil
+}
+
+// VCPUs tells how many virtual CPUs a machine type has by its name: the first
+// number in it, such as n2-highmem-8 or custom-8-16384; 0 where it has none.
+func VCPUs(machine string) int {
+	for _, part := range strings.Split(machine, "-")[1:] {
+		if n, err := strconv.Atoi(part); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// machineType is that of the workers, by either flag; "" leaves it to Dataflow,
+// which takes machines of one CPU.
+func machineType() string {
+	return cmp.Or(beamFlag("worker_machine_type"), beamFlag("machine_type"))
+}
+
+// dataflowFlags sets flags that were left open to what fits lanes, and returns
+// a function that takes that back. Every lane is one element with one thread:
+// a worker gets as many lanes as it has CPUs, and there are workers for all. The
+// service cannot see how much work an element holds, so it is not left to it to
+// find how many workers are of use.
+func (e Engine) dataflowFlags() (restore func()) {
+	var undo []func()
+	set := func(name, value string) {
+		f := flag.Lookup(name)
+		before := f.Value.String()
+		undo = append(undo, func() { f.Value.Set(before) })
+		f.Value.Set(value)
+	}
+	if *jobopts.JobName == "" {
+		set("job_name", fmt.Sprintf("bochner-%d", time.Now().UnixNano()))
+	}
+	threads, _ := strconv.Atoi(beamFlag("number_of_worker_harness_threads"))
+	if threads == 0 {
+		threads = max(1, VCPUs(machineType())/max(1, e.Threads))
+		set("number_of_worker_harness_threads", strconv.Itoa(threads))
+	}
+	if beamFlag("num_workers") == "0" {
+		workers := (e.Lanes + threads - 1) / threads
+		if most, _ := strconv.Atoi(beamFlag("max_num_workers")); most > 0 {
+			workers = min(workers, most)
+		}
+		set("num_workers", strconv.Itoa(workers))
+	}
+	if beamFlag("autoscaling_algorithm") == "" {
+		set("autoscaling_algorithm", "NONE")
+	}
+	if beamFlag("use_public_ips") == "false" { // which Beam overlooks where another parser has set it
+		set("no_use_public_ips", "true")
+	}
+	return func() {
+		for _, f := range undo {
+			f()
+		}
+	}
+}
+
+// workerArch is the architecture of the machine type, as Go and as programs'
+// headers name it: C4A, N4A and T2A are Arm's.
+func workerArch() (string, elf.Machine) {
+	switch family, _, _ := strings.Cut(machineType(), "-"); family {
+	case "c4a", "n4a", "t2a":
+		return "arm64", elf.EM_AARCH64
+	}
+	return "amd64", elf.EM_X86_64
+}

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/gcpopts"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow/dataflowlib"
+	df "google.golang.org/api/dataflow/v1b3"
+)
+
+// dataflowPoll is how often the state of a job is asked for, and dataflowTries
+// how many answers in a row may fail before the job is given up.
+const (
+	dataflowPoll  = 30 * time.Second
+	dataflowTries = 20
+)
+
+// dataflowOutcome tells how a job on Dataflow ended, given what Beam's runner
+// returned. That takes a cancelled job for a success, gives the job up when one
+// question for its state fails, and does not say why it failed.
+func dataflowOutcome(ctx context.Context, result beam.PipelineResult, err error) error {
+	if result == nil || result.JobID() == "" {
+		return err // it was not submitted
+	}
+	id := result.JobID()
+	client, clientErr := dataflowlib.NewClient(ctx, beamFlag("dataflow_endpoint"))
+	if clientErr != nil {
+		return errors.Join(err, clientErr)
+	}
+	jobs := client.Projects.Locations.Jobs
+	failed := 0
+	for {
+		j, getErr := jobs.Get(*gcpopts.Project, *gcpopts.Region, id).Context(ctx).Do()
+		if getErr != nil {
+			if failed++; failed == dataflowTries {
+				return fmt.Errorf("job %s: its state cannot be had: %w", id, getErr)
+			}
+		} else {
+			failed = 0
+			switch j.CurrentState {
+			case "JOB_STATE_DONE":
+				return nil
+			case "JOB_STATE_CANCELLED", "JOB_STATE_DRAINED", "JOB_STATE_UPDATED":
+				return fmt.Errorf("job %s was stopped by somebody else (%s)", id, j.CurrentState)
+			case "JOB_STATE_FAILED":
+				return fmt.Errorf("job %s failed: %s", id, dataflowMessages(ctx, jobs, id))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(dataflowPoll):
+		}
+	}
+}
+
+// dataflowMessages returns the errors of a job, the workers' among them.
+func dataflowMessages(ctx context.Context, jobs *df.ProjectsLocationsJobsService, id string) string {
+	var texts []string
+	call := jobs.Messages.List(*gcpopts.Project, *gcpopts.Region, id).MinimumImportance("JOB_MESSAGE_ERROR")
+	err := call.Pages(ctx, func(page *df.ListJobMessagesResponse) error {
+		for _, m := range page.JobMessages {
+			texts = append(texts, m.MessageText)
+		}
+		return nil
+	})
+	if err != nil {
+		texts = append(texts, fmt.Sprintf("its messages cannot be had: %v", err))
+	}
+	if len(texts) == 0 {
+		return "it left no message; see its logs in the console"
+	}
+	return strings.Join(texts, "\n")
+}
+
+// cancelDataflow ends the job that this process has submitted, which would go on,
+// and cost, without it. What Beam has not submitted yet dies with the process.
+func cancelDataflow(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	client, err := dataflowlib.NewClient(ctx, beamFlag("dataflow_endpoint"))
+	if err != nil {
+		return err
+	}
+	jobs := client.Projects.Locations.Jobs
+	return jobs.List(*gcpopts.Project, *gcpopts.Region).Filter("ACTIVE").Pages(ctx, func(page *df.ListJobsResponse) error {
+		for _, j := range page.Jobs {
+			if j.Name != name {
+				continue
+			}
+			stop := &df.Job{RequestedState: "JOB_STATE_CANCELLED"}
+			if _, err := jobs.Update(*gcpopts.Project, *gcpopts.Region, j.Id, stop).Context(ctx).Do(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// runDataflow runs a pipeline on Dataflow. If the context ends, it cancels the
+// job there.
+func (e Engine) runDataflow(ctx context.Context, p *beam.Pipeline) error {
+	defer e.dataflowFlags()()
+	name := *jobopts.JobName
+	e.say("submitting to Dataflow as job %s: https://console.cloud.google.com/dataflow/jobs?project=%s", name, *gcpopts.Project)
+	done := make(chan error, 1)
+	go func() {
+		result, err := beam.Run(context.WithoutCancel(ctx), Dataflow, p)
+		done <- dataflowOutcome(ctx, result, err)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		if err := cancelDataflow(ctx, name); err != nil {
+			e.say("job %s may go on, and cost: it could not be cancelled (%v); do that in the console", name, err)
+		}
+		return ctx.Err()
+	}
+}
+
+// say tells the person who waits for the job.
+func (e Engine) say(format string, args ...any) {
+	if e.Note != nil {
+		e.Note(format, args...)
+	}
+}

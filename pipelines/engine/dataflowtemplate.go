@@ -1,0 +1,32 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// FromTemplate tells whether the program was started by the launcher of a
+// Dataflow template, which wants a graph and not a result.
+func FromTemplate() bool { return beamFlag("template_location") != "" }
+
+// Template writes the job that the launcher of a template then submits to
+// Dataflow. A template is one graph, and a job here is several with decisions
+// between them: the graph is one step, which runs the command with the given
+// arguments on one worker.
+func Template(ctx context.Context, args []string) error {
+	e := Engine{Runner: Dataflow, Threads: 1, Lanes: 1}
+	if err := e.workerBinary(); err != nil {
+		return err
+	}
+	if address := beam.PipelineOptions.Get(emulatorOption); address != "" {
+		args = append(args, "--storage_emulator="+address)
+	}
+	p, s := beam.NewPipelineWithRoot()
+	transforms.Drive(s, args)
+	defer e.dataflowFlags()()
+	_, err := beam.Run(ctx, Dataflow, p)
+	return e.failure(err)
+}

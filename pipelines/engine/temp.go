@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// tempPrefix begins the names of our directories among the system's temporary files.
+const tempPrefix = "bochner-tmp-"
+
+// NewTemp makes a directory for temporary files, which remove removes with all that is in
+// it. A process that was killed could not do that: who makes the next one does it then,
+// and tells the dead from the living by a lock in the directory.
+func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
+	removeDead(ctx)
+	dir, err = os.MkdirTemp("", tempPrefix)
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		if errors.Is(err, syscall.ENOENT) {
+			err = errors.New("there is no such directory")
+		}
+		return "", nil, exit.Refuse("pipelines: temporary files have no place: %s: %w; make the directory or set TMPDIR to another", os.TempDir(), err)
+	}
+	unlock, err := storage.Lock(ctx, filepath.Join(dir, "lock"))
+	if err != nil {
+		os.RemoveAll(dir)
+		return "", nil, err
+	}
+	return dir, sync.OnceValue(func() error {
+		defer unlock()
+		return os.RemoveAll(dir)
+	}), nil
+}
+
+// removeDead removes the directories of processes that have ended without. One without a
+// lock is just being made.
+func removeDead(ctx context.Context) {
+	locks, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*", "lock"))
+	for _, lock := range locks {
+		if unlock, err := storage.Lock(ctx, lock); err == nil {
+			os.RemoveAll(filepath.Dir(lock))
+			unlock()
+		}
+	}
+}
+
+// privateTemp is a temporary directory of the process's own, which stands in for
+// the system's while jobs run whose workers are this process: each of their
+// pipelines leaves an empty file there, where the binary for workers would be.
+type privateTemp struct {
+	mu     sync.Mutex
+	users  int
+	remove func() error
+	before string // TMPDIR as it was
+	set    bool   // it was set
+}
+
+var tempDir privateTemp
+
+// borrow makes the directory the temporary one until the returned function, and
+// those of all others that borrowed it meanwhile, have been called.
+func (t *privateTemp) borrow(ctx context.Context) (giveBack func(), err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.users == 0 {
+		dir, remove, err := NewTemp(ctx)
+		if err != nil {
+			return nil, err
+		}
+		t.remove = remove
+		t.before, t.set = os.LookupEnv("TMPDIR")
+		os.Setenv("TMPDIR", dir)
+	}
+	t.users++
+	return sync.OnceFunc(t.giveBack), nil
+}
+
+func (t *privateTemp) giveBack() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.users--; t.users > 0 {
+		return
+	}
+	if t.set {
+		os.Setenv("TMPDIR", t.before)
+	} else {
+		os.Unsetenv("TMPDIR")
+	}
+	t.remove()
+}

@@ -1,0 +1,130 @@
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+// Exit codes of the command.
+const (
+	CodeOK          = 0
+	CodeFailed      = 1 // the runner failed, or lost a worker
+	CodeUsage       = 2 // flags that do not fit
+	CodeData        = 3 // data refused, or a place that cannot be written to: mend it and run again
+	CodeGate        = 4 // a score did not pass --gate
+	CodeStorage     = 5 // the storage failed: running again may help
+	CodeModel       = 6 // a model directory is damaged or too new
+	CodeCrash       = 7 // the program itself failed, in a panic, or ran out of memory
+	CodeInterrupted = 130
+)
+
+// UsageError says that flags or options do not fit.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }
+
+func Usage(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
+
+// DataError says why data cannot be used.
+type DataError struct{ Err error }
+
+func (e *DataError) Error() string { return e.Err.Error() }
+func (e *DataError) Unwrap() error { return e.Err }
+
+func Refuse(format string, args ...any) error { return &DataError{fmt.Errorf(format, args...)} }
+
+// GateError says that a score did not pass.
+type GateError struct{ Message string }
+
+func (e *GateError) Error() string { return e.Message }
+
+// KeptError is an error of a place that cannot be written to, in a job that has kept
+// what it had finished.
+type KeptError struct {
+	Err  error
+	Work string // directory
+}
+
+func (e *KeptError) Error() string {
+	return fmt.Sprintf("%v\nwhat is finished is kept in %s: the same command with --resume continues from there; to make the result elsewhere, add --work %[2]s to that", e.Err, e.Work)
+}
+func (e *KeptError) Unwrap() error { return e.Err }
+
+// Writing tells whether the job failed because a place could not be written to.
+func Writing(err error) bool {
+	var reported *fault.Fault
+	if errors.As(err, &reported) {
+		return reported.Kind == fault.Place
+	}
+	var storeErr *storage.Error
+	return errors.As(err, &storeErr) && storeErr.Writing()
+}
+
+// Damaged tells whether the job failed because state is not what was written, so that
+// its part is to be done again.
+func Damaged(err error) bool {
+	var reported *fault.Fault
+	return errors.Is(err, storage.ErrDamaged) || errors.As(err, &reported) && reported.Kind == fault.Damaged
+}
+
+// RunnerError says that a runner failed, or a worker of its was lost, for a
+// reason that lies neither in the data nor in the storage. Running the job again
+// may help.
+type RunnerError struct {
+	Runner string
+	Err    error
+}
+
+func (e *RunnerError) Error() string { return fmt.Sprintf("pipelines: runner %s: %v", e.Runner, e.Err) }
+func (e *RunnerError) Unwrap() error { return e.Err }
+
+// Code returns the code with which the command ends after the error.
+func Code(err error) int {
+	var (
+		reported  *fault.Fault
+		usageErr  *UsageError
+		dataErr   *DataError
+		formatErr *dataset.Error
+		gateErr   *GateError
+		storeErr  *storage.Error
+	)
+	switch {
+	case err == nil:
+		return CodeOK
+	case errors.Is(err, context.Canceled):
+		return CodeInterrupted
+	case errors.As(err, &usageErr):
+		return CodeUsage
+	case errors.As(err, &gateErr):
+		return CodeGate
+	case errors.Is(err, models.ErrBadModel):
+		return CodeModel
+	case errors.As(err, &reported):
+		switch reported.Kind {
+		case fault.Data, fault.Place:
+			return CodeData
+		case fault.Storage, fault.Damaged:
+			return CodeStorage
+		case fault.BadModel:
+			return CodeModel
+		case fault.Crash:
+			return CodeCrash
+		}
+		return CodeFailed
+	case errors.As(err, &storeErr): // also in the error of a file that it kept from being read
+		if storeErr.Refused() {
+			return CodeData
+		}
+		return CodeStorage
+	case errors.As(err, &dataErr), errors.As(err, &formatErr):
+		return CodeData
+	}
+	return CodeFailed
+}

@@ -1,0 +1,55 @@
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+func TestExitCodes(t *testing.T) {
+	broken := &storage.Error{Op: "read", Name: "f", Err: syscall.EIO}
+	missing := &storage.Error{Op: "open", Name: "f", Err: fs.ErrNotExist}
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errors.New("boom"), 1},
+		{&RunnerError{"prism", errors.New("boom")}, 1},
+		{Usage("bad flag"), 2},
+		{Refuse("bad data"), 3},
+		{&dataset.Error{Name: "f", Err: errors.New("bad")}, 3},
+		{missing, 3},
+		{&dataset.Error{Name: "f", Err: missing}, 3},
+		{&GateError{"not passed"}, 4},
+		{errors.Join(&GateError{"not passed"}, nil), 4},
+		{broken, 5},
+		{&dataset.Error{Name: "f", Err: fmt.Errorf("gzip: %w", broken)}, 5},
+		{Refuse("first row: %w", broken), 5},
+		{fmt.Errorf("%w: torn", models.ErrBadModel), 6},
+		{&fault.Fault{Kind: fault.Data, Message: "m"}, 3},
+		{&fault.Fault{Kind: fault.Storage, Message: "m"}, 5},
+		{&fault.Fault{Kind: fault.BadModel, Message: "m"}, 6},
+		{&fault.Fault{Kind: fault.Internal, Message: "m"}, 1},
+		{context.Canceled, 130},
+		{fmt.Errorf("reading: %w", context.Canceled), 130},
+		{errors.Join(Usage("x"), context.Canceled), 130},
+	} {
+		if got := Code(c.err); got != c.want {
+			t.Errorf("%v: %d, want %d", c.err, got, c.want)
+		}
+		if c.err != nil {
+			if got := Code(fmt.Errorf("wrapped: %w", c.err)); got != c.want {
+				t.Errorf("%v, wrapped: %d, want %d", c.err, got, c.want)
+			}
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+// ShardBytes is the size to which plain files are cut unless the job says otherwise.
+const ShardBytes = 32 << 20
+
+// MaxState bounds the state files that the driver reads back.
+const MaxState = 1 << 33
+
+// Counts says what became of the rows: Read = Used + SetAside, always.
+type Counts struct {
+	Read     int64 `json:"read"`
+	Used     int64 `json:"used"`
+	SetAside int64 `json:"set_aside"`
+	Blank    int64 `json:"blank_lines,omitempty"` // lines without anything, which are no rows
+	// Listed are the first of the rows set aside, in the order of the files.
+	Listed []dataset.SetAside `json:"-"`
+}
+
+// maxListed bounds how many rows set aside are listed by name.
+const maxListed = 10_000
+
+// passFiles names what a pass writes into the work directory.
+type passFiles struct{ sum, reports string }
+
+// scan runs one pass over the data until its shards tile the files: build adds
+// the pass to a graph, and writes its sum and its reports to the given files. If
+// both are there already, from a run that was stopped, nothing runs. A cut that
+// fell inside a quoted field shows afterwards; the file is then read whole, in a
+// second try. It returns the reports, in the order of the rows.
+func (j *Job) scan(ctx context.Context, p transforms.Kind, name string, build func(beam.Scope, transforms.Scan, passFiles)) (passFiles, []dataset.Report, error) {
+	common := p.Common()
+	defer func(given []dataset.Shard) { common.Shards = given }(common.Shards)
+	for {
+		files, reports, err := j.scanOnce(ctx, p, name, build)
+		if err != nil {
+			return files, nil, err
+		}
+		again, err := untiled(&common.Data, common.Shards, reports)
+		if err != nil || len(again) == 0 {
+			return files, reports, err
+		}
+		common.Shards = wholeFiles(common.Shards, again)
+	}
+}
+
+// sumPass is a pass that ends in one encoded sum.
+type sumPass interface {
+	transforms.Kind
+	// Sum returns it, and a JSON dataset.Report for each shard.
+	Sum(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)
+}
+
+// ScanSum runs a pass that ends in one encoded sum, and reads it into sum. It returns
+// the bytes, too, and the reports, in the order of the rows.
+func (j *Job) ScanSum(ctx context.Context, p sumPass, name string, sum encoding.BinaryUnmarshaler) (data []byte, reports []dataset.Report, err error) {
+	files, reports, err := j.scan(ctx, p, name, func(s beam.Scope, sc transforms.Scan, files passFiles) {
+		sum, reports := p.Sum(s, sc)
+		transforms.Write(s, files.sum, sum)
+		transforms.WriteLines(s, files.reports, reports)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if data, err = storage.ReadState(ctx, files.sum, MaxState); err != nil {
+		return nil, nil, err
+	}
+	if err := sum.UnmarshalBinary(data); err != nil {
+		return nil, nil, fmt.Errorf("pipelines: %s: %w; run again without --resume", files.sum, err)
+	}
+	return data, reports, nil
+}
+
+func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string, build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {
+	files = passFiles{sum: j.Work.File(name+".bin", engine.Program(), p), reports: j.Work.File(name+".reports", engine.Program(), p)}
+	if err := j.runPass(ctx, p, files, build); err != nil {
+		return files, nil, err
+	}
+	if reports, err = ReadReports[dataset.Report](ctx, files.reports); err != nil {
+		return files, nil, err
+	}
+	if want := len(p.Common().Shards); len(reports) != want {
+		return files, nil, fmt.Errorf("pipelines: %d reports for %d shards", len(reports), want)
+	}
+	return files, reports, nil
+}
+
+// untiled sorts the reports, and returns the files whose shards do not tile them
+// and are to be read whole. A fault of a reader is an error.
+func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
+	_, again = dataset.Tile(reports)
+	if err := fault.OfReports(reports); err != nil {
+		return nil, err
+	}
+	for _, file := range again {
+		if slices.Contains(shards, dataset.Whole(file)) {
+			return nil, &dataset.Error{Format: d.Schema.Format, Name: d.Files[file].Name, Err: errNotTiled}
+		}
+	}
+	return again, nil
+}
+
+var errNotTiled = errors.New("was not read from its beginning to its end")
+
+// wholeFiles puts whole files in the place of their shards.
+func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
+	out := slices.DeleteFunc(slices.Clone(shards), func(s dataset.Shard) bool { return slices.Contains(files, s.File) })
+	for _, file := range files {
+		out = append(out, dataset.Whole(file))
+	}
+	return out
+}
+
+func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles, build func(beam.Scope, transforms.Scan, passFiles)) error {
+	if err := ForgetFaults(ctx, j, files.reports, func(r dataset.Report) dataset.Report { return r }); err != nil {
+		return err
+	}
+	found, err := j.Intact(ctx, files.sum, files.reports)
+	if err != nil {
+		return err
+	}
+	if found {
+		j.Progress.Note("found the result of this pass in the work directory")
+		return nil
+	}
+	sc, err := j.Store(ctx, p)
+	if err != nil {
+		return err
+	}
+	return j.Run(ctx, func(s beam.Scope) { build(s, sc, files) })
+}
+
+// Intact tells whether files of state are there, all as they were written. What is
+// damaged is noted: what it is for is done again.
+func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
+	for _, uri := range uris {
+		err := storage.CheckState(ctx, uri)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return false, nil
+		case exit.Damaged(err):
+			j.Damage(err)
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Damage notes that something damaged is done again.
+func (j *Job) Damage(err error) { j.Progress.Note("%v; this part is done again", err) }
+
+// Store writes the pass file and returns how to scan by it.
+func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
+	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.frequencies)
+	return transforms.Scan{
+		Pass: uri, Lanes: max(1, min(j.Engine.Lanes, len(p.Common().Shards))), Threads: j.Engine.Threads,
+		SolveThreads: j.Engine.SolveThreads, Spread: j.Engine.Runner == engine.Flink,
+	}, err
+}
+
+// ReadReports reads what transforms.WriteLines wrote of reports of the type R.
+func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
+	data, err := storage.ReadState(ctx, uri, MaxState)
+	if err != nil {
+		return nil, err
+	}
+	var out []R
+	for line := range bytes.Lines(data) {
+		var r R
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, fmt.Errorf("pipelines: reports %s: %w", uri, err)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// ForgetFaults removes the reports that an earlier run has left if they tell of data
+// which could not be read: those are to be read again.
+func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R) dataset.Report) error {
+	found, err := j.Intact(ctx, uri)
+	if err != nil || !found {
+		return err
+	}
+	left, err := ReadReports[R](ctx, uri)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(left, func(r R) bool { return report(r).Fault != "" }) {
+		return storage.Remove(ctx, uri)
+	}
+	return nil
+}
+
+// Count adds up the reports, and refuses the data if a larger share of the rows
+// than allowed cannot be used, or if there are no rows.
+func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts, error) {
+	var c Counts
+	for _, r := range reports {
+		c.Used += r.Rows
+		c.SetAside += r.Bad
+		c.Blank += r.Blank
+		c.Listed = append(c.Listed, r.SetAside[:min(len(r.SetAside), maxListed-len(c.Listed))]...)
+	}
+	c.Read = c.Used + c.SetAside
+	if float64(c.SetAside) > maxBad*float64(c.Read) {
+		b := c.Listed[0]
+		first := &dataset.Error{Format: d.Schema.Format, Name: b.Place(), Err: errors.New(b.Reason)}
+		if maxBad == 0 {
+			return c, exit.Refuse("%w\nno row may be set aside (--max_bad_fraction 0): mend the file, or allow a share of rows to be left out", first)
+		}
+		return c, exit.Refuse("%w\n%d of %d rows cannot be used, more than --max_bad_fraction %g allows; this is the first", first, c.SetAside, c.Read, maxBad)
+	}
+	if c.Used == 0 {
+		return c, noRows(d, c)
+	}
+	return c, nil
+}
+
+func noRows(d *dataset.Dataset, c Counts) error {
+	f := &d.Files[0]
+	why := errors.New("has no rows")
+	switch {
+	case c.SetAside > 0:
+		why = fmt.Errorf("no row is left: all %d were set aside", c.SetAside)
+	case len(d.Schema.Columns) > 0:
+		why = errors.New("has a header and no rows")
+	}
+	return &dataset.Error{Format: d.Schema.Format, Name: f.Name, Err: why}
+}
+
+// SetAsideFile is the file of a model directory, or of one of predictions, that
+// lists the rows set aside: one JSON object a line.
+const SetAsideFile = "set_aside.jsonl"
+
+func (c Counts) String() string {
+	if c.SetAside == 0 {
+		return report.Groups(c.Used)
+	}
+	return fmt.Sprintf("%s read = %s used + %s set aside", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside))
+}
+
+// listed is String for a directory that has a SetAsideFile.
+func (c Counts) WithList() string {
+	if c.SetAside == 0 {
+		return c.String()
+	}
+	return c.String() + ", listed in " + SetAsideFile
+}

@@ -1,0 +1,366 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+)
+
+// RoundOptions says how long a learner in rounds goes on, and how its rounds run.
+type RoundOptions struct {
+	Rounds   int     // at most
+	Gap      float64 // stop when the duality gap is at most this share of the objective; 0 for no such end
+	Patience int     // stop when so many rounds have not lowered the held-out error; 0 for no such end
+	// Time is a limit of all rounds together, of every λ and of the fit to all rows; a run
+	// ends with the round in which its share is over. 0 disables.
+	Time time.Duration
+	Anew bool // the first state has learned from nothing: there is to be a round at least
+
+	Partitions int   // to which the rows are dealt: a parameter of the model
+	PerJob     int   // rounds in one pipeline graph; changes no result
+	Keep       int64 // bytes of features that each process keeps between rounds; changes no result
+}
+
+// Defaults of RoundOptions.
+const (
+	DefaultPartitions = 8 // where a learner has none of its own
+	DefaultKeep       = 1 << 30
+)
+
+func (o RoundOptions) Validate() error {
+	switch {
+	case o.Rounds < 0:
+		return exit.Usage("--rounds must be 0 (choose) or more (have %d)", o.Rounds)
+	case !(o.Gap >= 0) || math.IsInf(o.Gap, 0):
+		return exit.Usage("--gap must be a number ≥ 0 (have %g)", o.Gap)
+	case o.Patience < 0:
+		return exit.Usage("--patience must be 0 (none) or more rounds (have %d)", o.Patience)
+	case o.Time < 0:
+		return exit.Usage("--max_time must be 0 (none) or longer (have %s)", o.Time)
+	case o.Partitions < 0 || o.Partitions > rounds.MaxPartitions:
+		return exit.Usage("--partitions must be between 1 and %d (have %d)", rounds.MaxPartitions, o.Partitions)
+	case o.PerJob < 0 || o.PerJob > 100:
+		return exit.Usage("--rounds_per_job must be between 1 and 100 (have %d)", o.PerJob)
+	case o.Keep < 0:
+		return exit.Usage("--keep_bytes must be 0 (keep nothing) or more (have %d)", o.Keep)
+	}
+	return nil
+}
+
+// Course is how rounds went: what was found out about the state of each, and which
+// state was taken.
+type Course struct {
+	Pass    string // URI
+	History []rounds.Report
+	Taken   int // round
+	State   []byte
+	Why     string // it ended
+	ended   bool   // by the learner itself
+	cleared int    // rounds whose files are deleted
+}
+
+// Report is that of the state that was taken.
+func (c *Course) Report() rounds.Report { return c.History[c.Taken] }
+
+// Rounds runs a learner from the given state until it is to stop, and takes the
+// last state; or, where patience has ended it, the one with the least held-out
+// error. Rounds that an earlier run has left whole are not run again.
+func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o RoundOptions) (*Course, error) {
+	sc, err := j.Store(ctx, pass)
+	if err != nil {
+		return nil, err
+	}
+	sc.Lanes = max(1, min(j.Engine.Lanes, len(pass.Hands)))
+	learner, err := pass.Learner.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	const tries = 3
+	for try := 1; ; try++ {
+		c := &Course{Pass: sc.Pass}
+		err := j.runRounds(ctx, c, sc, learner, pass.Partitions(), first, o)
+		if try == tries || !exit.Damaged(err) && !errors.Is(err, errLost) {
+			return c, err
+		}
+		j.Damage(err)
+		if errors.Is(err, errLost) {
+			if err := c.forget(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// errLost says that the state to be taken is not there any more.
+var errLost = errors.New("pipelines: the work directory does not hold the best state any more")
+
+// runRounds is one try of rounds.
+func (j *Job) runRounds(ctx context.Context, c *Course, sc transforms.Scan, learner rounds.Learner, partitions int, first []byte, o RoundOptions) error {
+	if err := c.resume(ctx, j, partitions, first); err != nil {
+		return err
+	}
+	if n := len(c.History); n > 0 {
+		j.Progress.Note("found %s in the work directory", report.Counted(n, "round"))
+		if err := c.done(ctx, learner, &o); err != nil {
+			return err
+		}
+	}
+	begun, ran, last := time.Now(), 0, 0
+	for !c.stop(o, time.Since(begun)) {
+		// Only now: a state before the last job's may be the one that is taken. And
+		// only what a power cut cannot ask for any more; where the disk is slow that
+		// is waited for once there is much of it.
+		if last-c.cleared > maxUncleared {
+			storage.Settle()
+		}
+		if storage.Settled() {
+			if err := c.clear(ctx, partitions, last); err != nil {
+				return err
+			}
+		}
+		at := len(c.History)
+		n := max(1, min(o.PerJob, o.Rounds+1-at))
+		if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, at, n, o.Keep) }); err != nil {
+			return err
+		}
+		for i := at; i < at+n; i++ {
+			if err := c.read(ctx, i); err != nil {
+				return err
+			}
+		}
+		ran += n
+		j.Progress.Note("%s", c.progress(o, time.Since(begun), ran))
+		if err := c.done(ctx, learner, &o); err != nil {
+			return err
+		}
+		last = at
+	}
+	var err error
+	c.State, err = storage.ReadState(ctx, epochs.StateFile(c.Pass, c.Taken), MaxState)
+	for p := 0; err == nil && c.Taken > 0 && p < partitions; p++ {
+		err = storage.CheckState(ctx, epochs.OwnFile(c.Pass, c.Taken-1, p)) // a certificate takes it
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
+		err = fmt.Errorf("%w: that of round %d", errLost, c.Taken)
+	}
+	return err
+}
+
+// maxUncleared is how many rounds wait to be deleted at most.
+const maxUncleared = 8
+
+// forget deletes the reports of all rounds: they begin anew.
+func (c *Course) forget(ctx context.Context) error {
+	for i := range c.History {
+		if err := storage.Remove(ctx, epochs.ReportFile(c.Pass, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// done ends the rounds with the last state if the learner says that it is at its end.
+func (c *Course) done(ctx context.Context, l rounds.Learner, o *RoundOptions) error {
+	at := len(c.History)
+	state, err := storage.ReadState(ctx, epochs.StateFile(c.Pass, at), MaxState)
+	if err != nil {
+		return err
+	}
+	round, err := l.Open(state)
+	if err == nil && round.Done() {
+		o.Rounds, c.ended = min(o.Rounds, at), true
+	}
+	return err
+}
+
+// resume reads what rounds an earlier run has left whole, with the state of the next
+// one; there are none without --resume, which empties the work directory. What is
+// damaged or missing takes it back to the round before.
+func (c *Course) resume(ctx context.Context, j *Job, partitions int, first []byte) error {
+	for i := 0; ; i++ {
+		whole, err := j.Intact(ctx, epochs.ReportFile(c.Pass, i))
+		if err != nil {
+			return err
+		}
+		if !whole {
+			break
+		}
+		if err := c.read(ctx, i); err != nil {
+			return err
+		}
+	}
+	for n := len(c.History); n > 0; n-- {
+		state := []string{epochs.StateFile(c.Pass, n)}
+		for p := range partitions {
+			state = append(state, epochs.OwnFile(c.Pass, n-1, p))
+		}
+		whole, err := j.Intact(ctx, state...)
+		if err != nil {
+			return err
+		}
+		if whole {
+			c.History = c.History[:n]
+			return nil
+		}
+	}
+	c.History = nil
+	return storage.WriteState(ctx, epochs.StateFile(c.Pass, 0), first)
+}
+
+func (c *Course) read(ctx context.Context, round int) error {
+	uri := epochs.ReportFile(c.Pass, round)
+	data, err := storage.ReadState(ctx, uri, MaxState)
+	if err != nil {
+		return err
+	}
+	var r rounds.Report
+	if err := json.Unmarshal(data, &r); err != nil {
+		return fmt.Errorf("pipelines: report %s: %w; run again without --resume", uri, err)
+	}
+	r.Round = round
+	c.History = append(c.History, r)
+	return nil
+}
+
+// stop tells whether the rounds are at their end, and sets which state is taken.
+// It goes by the first report that says so, however many rounds ran in one job.
+func (c *Course) stop(o RoundOptions, spent time.Duration) bool {
+	best := 0
+	for i, r := range c.History {
+		if Better(r, c.History[best]) {
+			best = i
+		}
+		c.Taken = i
+		switch gap, known := r.Gap(); {
+		case r.Objective-r.Objective != 0:
+			c.Why = fmt.Sprintf("round %d: the objective is %g", i, r.Objective)
+			return true
+		case o.Gap > 0 && known && gap <= o.Gap*math.Abs(r.Objective):
+			c.Why = fmt.Sprintf("the gap is at most %g of the objective", o.Gap)
+			return true
+		case o.Patience > 0 && i-best >= o.Patience:
+			c.Taken, c.Why = best, fmt.Sprintf("%d rounds have not lowered the held-out error", o.Patience)
+			if o.Patience == 1 {
+				c.Why = "1 round has not lowered the held-out error"
+			}
+			return true
+		case i >= o.Rounds:
+			c.Why = report.Counted(o.Rounds, "round")
+			if c.ended {
+				c.Why = "the learner is at its end"
+			}
+			if o.Patience > 0 {
+				c.Taken = best
+			}
+			return true
+		}
+	}
+	least := 1
+	if o.Anew {
+		least = 2
+	}
+	if o.Time > 0 && spent >= o.Time && len(c.History) >= least {
+		c.Why = "time limit reached"
+		return true
+	}
+	return false
+}
+
+// Better compares states by held-out rows: errors of classes, loss of numbers.
+func Better(a, b rounds.Report) bool {
+	if a.HeldErrors != b.HeldErrors {
+		return a.HeldErrors < b.HeldErrors
+	}
+	return a.HeldLoss < b.HeldLoss
+}
+
+// clear deletes what nobody will ask for any more of the rounds before the given
+// one: states, what belongs to them, and what was found in those rounds. The best
+// state by held-out rows stays.
+func (c *Course) clear(ctx context.Context, partitions, before int) error {
+	best := 0
+	for i, r := range c.History {
+		if Better(r, c.History[best]) {
+			best = i
+		}
+	}
+	for ; c.cleared < before; c.cleared++ {
+		for p := range partitions {
+			if err := storage.Remove(ctx, epochs.FoundFile(c.Pass, c.cleared, p)); err != nil {
+				return err
+			}
+			if c.cleared == best || c.cleared == 0 {
+				continue
+			}
+			if err := storage.Remove(ctx, epochs.OwnFile(c.Pass, c.cleared-1, p)); err != nil {
+				return err
+			}
+		}
+		if c.cleared == best {
+			continue
+		}
+		if err := storage.Remove(ctx, epochs.StateFile(c.Pass, c.cleared)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// progress says where the rounds are.
+func (c *Course) progress(o RoundOptions, spent time.Duration, ran int) string {
+	last := len(c.History) - 1
+	r := c.History[last]
+	for i := last; i >= 0; i-- {
+		if words := c.History[i].Words; words != "" {
+			return fmt.Sprintf("round %d: %s; %s", last, words, spent.Round(time.Second/10))
+		}
+	}
+	text := fmt.Sprintf("round %d: objective %.6g", last, r.Objective)
+	gap, known := r.Gap()
+	if known {
+		text += fmt.Sprintf(", gap %.2g of it", gap/math.Abs(r.Objective))
+	}
+	if r.HeldRows > 0 {
+		text += fmt.Sprintf(", held-out loss %.4g", r.HeldLoss)
+		if r.HeldErrors > 0 {
+			text += fmt.Sprintf(", error %.2f %%", 100*float64(r.HeldErrors)/float64(r.HeldRows))
+		}
+	}
+	each := spent / time.Duration(ran)
+	left := time.Duration(o.Rounds-last) * each
+	what := "at most"
+	if rounds := c.roundsLeft(o); known && rounds >= 0 && time.Duration(rounds)*each < left {
+		left, what = time.Duration(rounds)*each, "about"
+	}
+	return text + fmt.Sprintf("; %s, %s %s left", spent.Round(time.Second/10), what, left.Round(time.Second/10))
+}
+
+// roundsLeft reckons how many rounds the gap will take to close, from how it fell
+// in the last ones; it is negative where that cannot be told.
+func (c *Course) roundsLeft(o RoundOptions) int {
+	const back = 5
+	last := len(c.History) - 1
+	if o.Gap == 0 || last < back {
+		return -1
+	}
+	now, _ := c.History[last].Gap()
+	then, _ := c.History[last-back].Gap()
+	goal := o.Gap * math.Abs(c.History[last].Objective)
+	if !(now < then) || now <= 0 || goal <= 0 {
+		return -1
+	}
+	return max(0, int(math.Ceil(back*math.Log(now/goal)/math.Log(then/now))))
+}

@@ -1,0 +1,75 @@
+package jobtest
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/sample"
+)
+
+var Ctx = context.Background()
+
+// Write writes a file below dir and returns its name.
+func Write(t testing.TB, dir, name, content string) string {
+	t.Helper()
+	p := filepath.Join(dir, name)
+	if err := os.WriteFile(p, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Made returns the lines of sample data, the header first.
+func Made(t testing.TB, name string, n int64, seed uint64) []string {
+	t.Helper()
+	set, ok := sample.Find(name)
+	if !ok {
+		t.Fatal("no set ", name)
+	}
+	var b strings.Builder
+	if err := set.WriteCSV(Ctx, &b, n, seed, set.Noise); err != nil {
+		t.Fatal(err)
+	}
+	return strings.SplitAfter(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
+
+// Opened opens text as a table.
+func Opened(t testing.TB, text string, o dataset.Options) *dataset.Dataset {
+	t.Helper()
+	o.Data = []string{Write(t, t.TempDir(), "data.csv", text)}
+	d, err := dataset.Open(Ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// Text returns what a result prints for people.
+func Text(t testing.TB, r io.WriterTo) string {
+	t.Helper()
+	var b strings.Builder
+	n, err := r.WriteTo(&b)
+	if err != nil || n != int64(b.Len()) {
+		t.Fatalf("wrote %d of %d bytes: %v", n, b.Len(), err)
+	}
+	return b.String()
+}
+
+func WantError(t *testing.T, what string, err error, code int, words ...string) {
+	t.Helper()
+	if err == nil || exit.Code(err) != code {
+		t.Errorf("%s: exit code %d of %v, want %d", what, exit.Code(err), err, code)
+		return
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: %q lacks %q", what, err, w)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
+)
+
+// Bounds of a look at the data for a plan: bytes as they are stored, by whole shards,
+// and numbers of rows, zeros among them.
+const (
+	glanceBytes  = 64 << 20
+	glanceValues = 1 << 29
+)
+
+// glanced is what a bounded look at the data found.
+type glanced struct {
+	training.Facts
+	read  int64 // rows
+	whole bool  // which are all of them
+	exact bool  // rows is not an estimate
+}
+
+// glance reads some of the rows, all of them where they are few.
+func glance(ctx context.Context, o training.Options, d *dataset.Dataset) (*glanced, error) {
+	g := &glanced{whole: true}
+	g.Dim, g.Grows = d.Schema.Dim, d.Schema.Dim == 0
+	var labels rows.LabelCounts
+	count := func(token []byte) (float64, string) {
+		labels.Add(token)
+		return 0, ""
+	}
+	var stored, values, nonzero int64
+	var b rows.Block
+	for _, shard := range o.Job.Shards(d) {
+		if stored >= glanceBytes || values >= glanceValues {
+			g.whole = false
+			break
+		}
+		stored += d.Bytes(shard)
+		r := d.Read(ctx, shard, count, dataset.Aside)
+		for values < glanceValues && r.Next(&b) {
+			g.read += int64(b.N)
+			g.Dim = max(g.Dim, b.D)
+			values += int64(b.N) * int64(b.D)
+			if g.Grows {
+				for _, x := range b.X[:b.N*b.D] {
+					if x != 0 {
+						nonzero++
+					}
+				}
+			}
+		}
+		report := r.Report()
+		r.Close()
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if values >= glanceValues {
+			g.whole = false
+			break
+		}
+		if report.Fault != "" {
+			g.whole = false // what is wrong with a file, a training says
+		}
+	}
+	summary := labels.Summary()
+	t, err := prepare.Target(o.Task, d, &summary)
+	switch {
+	case err == nil:
+	case g.whole:
+		return nil, err
+	default:
+		g.Outputs = 2 // what is missing may come later
+	}
+	if t.Classes != nil {
+		g.Outputs = len(t.Classes.Classes)
+	}
+	if g.Regression = t.Grid != nil; g.Regression {
+		g.Outputs = 1
+	}
+	g.Values = float64(g.Dim)
+	if g.Grows && g.read > 0 {
+		g.Values = float64(nonzero) / float64(g.read)
+	}
+	g.Rows, g.exact = g.read, g.whole
+	if !g.whole {
+		if g.Rows, g.exact, err = d.EstimateRows(ctx); err != nil {
+			return nil, err
+		}
+	}
+	g.Scaled, g.Features = g.Dim, o.Kernel.Features
+	switch {
+	case len(o.Scale) == 0 || o.Scale[0] == "auto":
+		g.Prepared = d.Schema.Traits().Scale != "none"
+	default:
+		g.Prepared = o.Scale[0] != "none"
+	}
+	if recipe.Families[o.Kernel.Name].Fixed && !o.Kernel.Found() {
+		g.Features = g.Scaled
+	}
+	return g, nil
+}

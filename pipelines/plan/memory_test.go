@@ -1,0 +1,55 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/training"
+)
+
+// What is shuffled is of the lanes that the plan itself advises.
+func TestThePlannedShuffleIsOfThePlansLanes(t *testing.T) {
+	p := aPlan(1e9, 100, 4096, 0.5, 0.3)
+	if c := p.ForCluster(engine.Engine{Runner: engine.Dataflow}, 100); c.Lanes <= 64 {
+		t.Fatalf("%+v", c)
+	}
+	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
+	o := training.Options{}
+	o.Data.Data, o.Data.Label = []string{name}, "y"
+	o.Job.ShardBytes, o.Job.Engine.Runner, o.Job.Engine.Lanes = 1000, engine.Dataflow, 3
+	three := plan(t, o)
+	o.Job.Engine.Lanes = 6
+	if six := plan(t, o); three.Cluster.Lanes != 3 || six.Cluster.Lanes != 6 || six.Shuffle != 2*three.Shuffle || three.Shuffle == 0 {
+		t.Errorf("%+v\n%+v", three, six)
+	}
+	o.Job.Engine.Lanes = 0
+	if free := plan(t, o); free.Shuffle != int64(free.Cluster.Lanes)*three.Shuffle/3 {
+		t.Errorf("%d lanes: %d bytes, of three %d", free.Cluster.Lanes, free.Shuffle, three.Shuffle)
+	}
+}
+
+// A plan reads columns and classes where it can, and says so where it cannot read all.
+func TestPlansReckonWithTheDataThemselves(t *testing.T) {
+	dir := t.TempDir()
+	var lines strings.Builder
+	for i := range 300 {
+		lines.WriteString("c")
+		lines.WriteString(strings.Repeat("x", i%150))
+		lines.WriteString(" 1:1 4000:2\n")
+	}
+	o := training.Options{}
+	o.Data.Data = []string{jobtest.Write(t, dir, "d.svm", lines.String())}
+	p := plan(t, o)
+	if p.Columns != 4000 || p.Outputs != 150 || !p.Whole || p.Looked != 300 {
+		t.Errorf("%+v", p)
+	}
+	if got := jobtest.Text(t, p); !strings.Contains(got, "300, of 4000 numbers, 150 classes") || strings.Contains(got, "looked at") || !strings.Contains(got, "at most ") {
+		t.Error(got)
+	}
+	p.Whole = false
+	if got := jobtest.Text(t, p); !strings.Contains(got, "of which 300 were looked at") {
+		t.Error(got)
+	}
+}

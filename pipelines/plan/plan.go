@@ -1,0 +1,212 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/alignment"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
+)
+
+// Plan is what a training will take, as far as it can be told from the sizes of the
+// files and a bounded look at their rows.
+type Plan struct {
+	Files   int     `json:"files"`
+	Format  string  `json:"format"`
+	Bytes   int64   `json:"bytes"` // of the files, as they are stored
+	Shards  int     `json:"shards"`
+	Rows    int64   `json:"rows"`       // 0 where it cannot be told
+	Exact   bool    `json:"rows_exact"` // Rows is not an estimate
+	Columns int     `json:"columns"`    // numbers in a row
+	Passes  int     `json:"passes"`     // over the data
+	Lanes   int     `json:"lanes"`
+	Learner string  `json:"learner"`
+	Rounds  int     `json:"rounds,omitempty"`      // of a learner in rounds, for each λ at most
+	Game    int     `json:"game_rounds,omitempty"` // of the search for features, if each finds as many as it may
+	jobs    int     // pipelines
+	maps    int     // passes that take all rows to all features
+	search  float64 // rows that the search for features takes to an angle, all in all
+	how     string  // what the passes are for
+
+	Features   int   `json:"features"`
+	Folds      int   `json:"folds"`
+	Lambdas    int   `json:"lambdas"`
+	Outputs    int   `json:"outputs"` // classes that the rows looked at have, or 1
+	Regression bool  `json:"regression"`
+	Looked     int64 `json:"rows_looked_at"` // Columns and Outputs are of these
+	Whole      bool  `json:"looked_at_all"`  // which are all there are
+
+	training.Memory
+	Shuffle int64 `json:"bytes_shuffled"` // between workers, at most
+
+	Calibrate string `json:"calibrate,omitempty"` // how probabilities are made
+
+	Cluster *ClusterPlan `json:"cluster,omitempty"` // of runners with machines of their own
+	runner  string
+	beyond  string // what the machine says to that
+}
+
+// Training tells what Train would take. It reads files of up to 64 MB in all whole,
+// and of larger ones a part (see Plan.Whole).
+func Training(ctx context.Context, o training.Options) (*Plan, error) {
+	o = o.WithDefaults()
+	here := o
+	if o.Job.Engine.Runner == engine.Dataflow {
+		here.Job.Engine.Runner, here.Job.Engine.Lanes = "", 0 // a plan takes neither project nor bucket
+	}
+	here.Model = cmp.Or(here.Model, "model") // nor a place for the model
+	if err := here.Validate(); err != nil {
+		return nil, err
+	}
+	d, err := job.OpenData(ctx, o.Data, o.Job.Log)
+	if err != nil {
+		return nil, err
+	}
+	if !d.Labeled {
+		return nil, prepare.Unlabeled(d)
+	}
+	engine := o.Job.Engine.WithDefaults()
+	if o.Learner.Name == "ridge" {
+		if err := (ridge.Shape{Dim: o.Kernel.Features, Outputs: 1}).Validate(); err != nil {
+			return nil, &exit.UsageError{Err: err}
+		}
+	}
+	seen, err := glance(ctx, o, d)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)), Looked: seen.read, Whole: seen.whole,
+		Columns: seen.Dim, Features: seen.Features, Outputs: seen.Outputs, Regression: seen.Regression, runner: engine.Runner,
+	}
+	p.Rows, p.Exact = seen.Rows, seen.exact
+	p.Lanes = max(1, min(engine.Lanes, p.Shards))
+	p.Learner = o.Learner.Name
+	if p.Learner == "ridge" {
+		p.ridge(o)
+	} else {
+		p.inRounds(o)
+	}
+	p.maps = p.Passes
+	if o.Learns() {
+		if err := p.learning(o, seen.Dim); err != nil {
+			return nil, err
+		}
+	}
+	if p.Calibrate = o.Calibrate; p.Calibrate != "" {
+		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to calibrate"
+	}
+	p.Memory = o.Memory(seen.Facts, engine, p.Lanes)
+	lanes := p.Lanes
+	if !engine.InProcess() {
+		p.Cluster = p.ForCluster(o.Job.Engine, int64(seen.Dim))
+		lanes = p.Cluster.Lanes
+	} else if p.beyond, err = p.Memory.Beyond(machine.ReadMemory(), o); err != nil {
+		p.beyond = err.Error() // a plan is for finding out: it is no error here
+	}
+	if p.Learner == "ridge" {
+		shape := ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
+		p.Shuffle = int64(lanes) * int64(o.Sums()) * shape.Bytes()
+	}
+	return p, nil
+}
+
+// ridge plans a fit in one pass.
+func (p *Plan) ridge(o training.Options) {
+	lambda, folds := o.Lambda.Values(1)
+	p.Lambdas, p.Folds, p.Passes, p.jobs, p.how = len(lambda), folds, 2, 2, "one to look it over, one to train"
+	if folds > 1 {
+		p.Passes, p.jobs, p.how = 3, 3, p.how+", one to score rows held out"
+	}
+}
+
+// inRounds plans the fit of a learner in rounds.
+func (p *Plan) inRounds(o training.Options) {
+	lambda, folds := o.RoundPath(max(p.Rows, 1))
+	r := o.Learner.Rounds
+	p.Lambdas, p.Folds, p.Rounds = len(lambda), max(folds, 1), r.Rounds
+	runs := len(lambda)
+	if runs > 1 || o.Calibrate != "" {
+		runs++ // on all rows
+	}
+	p.Passes, p.how = 1+runs*(r.Rounds+1), "one to look it over, and one for each round at most, of which learners rarely take all"
+	p.jobs = 1 + runs*((r.Rounds+r.PerJob)/r.PerJob)
+	if folds > 0 || o.Learner.Searches() {
+		p.Passes++
+		p.jobs++
+	}
+}
+
+// WriteTo prints the plan for people.
+func (p *Plan) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	count := "a number that only reading tells"
+	if p.Rows > 0 {
+		count = report.Groups(p.Rows)
+		if !p.Exact {
+			count = "about " + count
+		}
+	}
+	fmt.Fprintf(&b, "data      %s of %s, %s, in %s\n", report.Counted(p.Files, "file"), p.Format, report.Bytes(p.Bytes), report.Counted(p.Shards, "shard"))
+	labels := report.Counted(p.Outputs, "output")
+	if !p.Regression {
+		labels = report.Groups(int64(p.Outputs)) + " classes"
+	}
+	fmt.Fprintf(&b, "rows      %s, of %s, %s\n", count, report.Counted(p.Columns, "number"), labels)
+	if !p.Whole {
+		fmt.Fprintf(&b, "          of which %s were looked at: others may have further columns and classes, and take more memory\n", report.Groups(p.Looked))
+	}
+	fmt.Fprintf(&b, "passes    %d over the data: %s\n", p.Passes, p.how)
+	fmt.Fprintf(&b, "model     %s, %s of lambda, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"))
+	grows := "it does not grow with the rows"
+	if p.Row > 0 {
+		grows = fmt.Sprintf("it grows by %s for each row, in all lanes together", report.Bytes(p.Row))
+	}
+	where := "in all"
+	if p.Cluster != nil {
+		where = "of the driver"
+	}
+	fmt.Fprintf(&b, "memory    at most %s %s: %s in each of %s, %s to solve; %s\n",
+		report.Bytes(p.Peak), where, report.Bytes(p.Worker), report.Counted(p.Lanes, "lane"), report.Bytes(p.Solve), grows)
+	if p.beyond != "" {
+		fmt.Fprintf(&b, "          %s\n", p.beyond)
+	}
+	fmt.Fprintf(&b, "shuffle   %s at most\n", report.Bytes(p.Shuffle))
+	if p.Cluster != nil {
+		p.Cluster.write(&b, p.runner)
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+// learning adds what finding the features in the data takes: a pass for a sample of
+// the rows, and for the game the passes of its rounds.
+func (p *Plan) learning(o training.Options, dim int) error {
+	a := o.Learned
+	p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one for a sample to find features on"
+	n := a.SampleRows(p.Rows, dim)
+	if o.Kernel.Name == "harmonic" || a.By != "game" {
+		return nil
+	}
+	m, err := o.Kernel.Mapping()
+	if err != nil {
+		return err
+	}
+	game := a.Game(1, 1, m.Frequencies(), o.Seed)
+	p.Game = (game.Frequencies + game.Take - 1) / game.Take
+	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
+	reads := 1 + alignment.ReadsOfAGame*p.Game
+	p.Passes, p.jobs = p.Passes+reads, p.jobs+(alignment.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
+	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies each, more where it finds fewer", reads, report.Counted(p.Game, "round"), game.Take)
+	return nil
+}

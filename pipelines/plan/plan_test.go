@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/realdata"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/idxio"
+	"github.com/bochner-ml/bochner/io/libsvmio"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/alignment"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
+)
+
+func plan(t *testing.T, o training.Options) *Plan {
+	t.Helper()
+	o.Model = t.TempDir() + "/model"
+	p, err := Training(jobtest.Ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func planned(t *testing.T, lines int, features int) *Plan {
+	text := strings.Join(jobtest.Made(t, "moons", int64(lines), 1), "")
+	name := jobtest.Write(t, t.TempDir(), "d.csv", text)
+	return plan(t, training.Options{Spec: prepare.Spec{
+		Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: recipe.KernelOptions{Features: features},
+	}})
+}
+
+func TestPlansSayWhatTrainingTakes(t *testing.T) {
+	p := planned(t, 2000, 512)
+	if p.Rows != 2000 || !p.Exact || !p.Whole || p.Outputs != 2 || p.Files != 1 || p.Columns != 2 || p.Format != "csv" || p.Passes != 3 || p.Lanes != 1 {
+		t.Errorf("%+v", p)
+	}
+	if p.Lambdas != len(ridge.AutoLambda()) || p.Folds != 5 || p.Features != 512 {
+		t.Errorf("%+v", p)
+	}
+	// Five sums of 512×512 lower triangles of float64 are 5 MB at least.
+	if least := int64(5 * 512 * 512 / 2 * 8); p.Worker < least || p.Worker > 4*least || p.Shuffle < least {
+		t.Errorf("a worker takes %d bytes, %d are shuffled", p.Worker, p.Shuffle)
+	}
+	if least := int64(512 * 512 * 8); p.Solve < least || p.Solve > 8*least {
+		t.Errorf("to solve takes %d bytes", p.Solve)
+	}
+	for _, word := range []string{"2,000, of 2 numbers, 2 classes", "3 over the data", "512 features", "8 values", "5 folds"} {
+		if !strings.Contains(jobtest.Text(t, p), word) {
+			t.Errorf("%q is not in\n%s", word, jobtest.Text(t, p))
+		}
+	}
+}
+
+func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
+	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
+	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: recipe.KernelOptions{Features: 512}}}
+	o.Lambda.Path = []float64{1e-3}
+	without := plan(t, o)
+	o.Calibrate = "platt"
+	with := plan(t, o)
+	one := ridge.Shape{Dim: 512, Outputs: 2}.Bytes()
+	if with.Passes != 3 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve-without.Solve != one || with.Shuffle != 2*without.Shuffle {
+		t.Errorf("%+v, without %+v", with, without)
+	}
+	if !strings.Contains(jobtest.Text(t, with), "3 over the data: one to look it over, one to train, one to calibrate") {
+		t.Error(jobtest.Text(t, with))
+	}
+}
+
+// A round of the game reads the rows twice; before the first there are a sample and
+// the classes. The training itself plays as many rounds as the plan says.
+func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
+	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 200, 1), ""))
+	o := training.Options{
+		Spec:    prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: recipe.KernelOptions{Name: "learned", Features: 50}},
+		Lambda:  training.LambdaOptions{Path: []float64{1e-4}},
+		Learned: alignment.Options{Take: 10, Chains: 100, Steps: 5, Sample: 150},
+	}
+	p := plan(t, o) // 25 frequencies
+	if p.Game != 3 || p.Passes != 2+1+1+2*3 || p.jobs != 2+1+4 {
+		t.Errorf("%+v", p)
+	}
+	if want := "10 over the data: one to look it over, one to train, one for a sample to find features on, 7 for 3 rounds of a game"; !strings.Contains(jobtest.Text(t, p), want) {
+		t.Errorf("%q is not in\n%s", want, jobtest.Text(t, p))
+	}
+	made := o
+	made.Model = t.TempDir() + "/model"
+	r, err := training.Run(jobtest.Ctx, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Found.Game.Round; got < p.Game || got > p.Game+1 {
+		t.Errorf("%d rounds of the game, the plan has %d", got, p.Game)
+	}
+	for name, test := range map[string]struct {
+		kernel, by, learner string
+		passes, game        int
+	}{
+		"lkrf":      {"learned", "lkrf", "", 3, 0},
+		"harmonics": {"harmonic", "", "", 3, 0},
+		"rounds":    {"learned", "", "svm", 1 + (4 + 1) + 1 + 7, 3},
+	} {
+		o := o
+		o.Kernel.Name, o.Learned.By, o.Learner.Name = test.kernel, test.by, test.learner
+		if o.Learner.Rounds.Rounds = 0; test.learner != "" {
+			o.Learner.Rounds.Rounds = 4
+		}
+		if p := plan(t, o); p.Passes != test.passes || p.Game != test.game {
+			t.Errorf("%s: %d passes, want %d; %+v", name, p.Passes, test.passes, p)
+		}
+	}
+	o.Job.Engine.Runner = engine.Dataflow
+	if got := jobtest.Text(t, plan(t, o)); !strings.Contains(got, "search for features ") {
+		t.Error(got)
+	}
+	o.Learned.By = "lkrf"
+	if got := jobtest.Text(t, plan(t, o)); strings.Contains(got, "search for features ") {
+		t.Error(got)
+	}
+}
+
+// Memory depends on the features and not on the rows.
+func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
+	few, many, wide := planned(t, 10_000, 256), planned(t, 20_000, 256), planned(t, 10_000, 1024)
+	if few.Worker != many.Worker || few.Solve != many.Solve || few.Shuffle != many.Shuffle || few.Peak != many.Peak {
+		t.Errorf("10,000 rows: %+v\n20,000 rows: %+v", few, many)
+	}
+	if wide.Solve < 6*few.Solve || wide.Worker < 4*few.Worker {
+		t.Errorf("256 features: %+v\n1,024: %+v", few, wide)
+	}
+}
+
+func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
+	o := training.Options{Spec: prepare.Spec{
+		Data:   dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")}, Formats: []dataset.FormatOptions{libsvmio.Options{Dim: 1 << 20}}},
+		Kernel: recipe.KernelOptions{Features: 64},
+	}}
+	if p := plan(t, o); p.Worker > 1<<30 {
+		t.Errorf("rows of a million numbers: %d bytes a worker", p.Worker)
+	}
+	o.Data.Formats = nil
+	if p := plan(t, o); p.Columns != 2 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestPlansRefuseWhatTrainingRefuses(t *testing.T) {
+	name := jobtest.Write(t, t.TempDir(), "d.csv", "a,y\n1,2\n")
+	_, err := Training(jobtest.Ctx, training.Options{Model: "m"})
+	jobtest.WantError(t, "no data", err, exit.CodeUsage, "--data")
+	_, err = Training(jobtest.Ctx, training.Options{Model: "m", Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}}}})
+	jobtest.WantError(t, "no label", err, exit.CodeUsage, "--label")
+	_, err = Training(jobtest.Ctx, training.Options{Model: "m", Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: recipe.KernelOptions{Features: 1 << 20}}})
+	jobtest.WantError(t, "too many features", err, exit.CodeUsage, "features")
+}
+
+func TestPlansOnRealFiles(t *testing.T) {
+	dir := realdata.Path(t, "mnist")
+	p := plan(t, training.Options{Spec: prepare.Spec{Data: dataset.Options{
+		Data: []string{dir + "/train-images*"}, Formats: []dataset.FormatOptions{idxio.Options{LabelFiles: []string{dir + "/train-labels*"}}},
+	}}})
+	if p.Rows != 60_000 || !p.Exact || p.Columns != 784 || p.Format != "idx" {
+		t.Errorf("%+v", p)
+	}
+}

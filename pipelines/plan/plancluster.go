@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/report"
+)
+
+// ClusterPlan is what a training takes on machines of a cloud: which and how
+// many, and for how long, if they do what Rates assumes.
+type ClusterPlan struct {
+	Machine string  `json:"machine_type"` // of Compute Engine
+	CPUs    int     `json:"machine_cpus"` // virtual
+	Memory  int64   `json:"machine_bytes"`
+	Workers int     `json:"workers"`
+	Threads int     `json:"threads_worker"` // lanes at a time on a worker
+	Lanes   int     `json:"lanes"`
+	Start   float64 `json:"seconds_start"`            // of pipelines; all times are 0 where the rows cannot be told
+	Read    float64 `json:"seconds_read"`             // the data, in all passes
+	Fold    float64 `json:"seconds_fold"`             // maps and sums
+	Search  float64 `json:"seconds_search,omitempty"` // for features
+	Solve   float64 `json:"seconds_solve"`            // on one worker
+	Rates   Rates   `json:"assumed"`
+}
+
+// Rates are how fast a virtual CPU is assumed to be.
+type Rates struct {
+	Read  float64 `json:"read_bytes_per_second"` // of files as they are stored
+	Map   float64 `json:"map_flops"`             // floating-point operations a second
+	Gram  float64 `json:"gram_multiply_adds"`    // of 8-bit features a second
+	Solve float64 `json:"solve_flops"`
+	Start float64 `json:"pipeline_start_seconds"` // until workers run
+}
+
+// assumedRates is half of what a core of an AMD EPYC (Zen 4) does when it trains
+// on MNIST with 4,096 features, as two virtual CPUs are one core. A pipeline on
+// Dataflow waits for machines, 3 to 5 minutes.
+var assumedRates = Rates{Read: 40e6, Map: 100e9, Gram: 40e9, Solve: 15e9, Start: 240}
+
+// clusterStart is how long a pipeline takes to start where the workers run already.
+const clusterStart = 10
+
+// planSeconds is how long the part of a training that more lanes make shorter
+// should take: longer than it takes to get the machines, or those are in vain.
+const planSeconds = 900
+
+// angleFlops is how many operations of a product take as long as what else a search
+// does with an angle: its sine and cosine, and their coefficients.
+const angleFlops = 150
+
+// maxPlanLanes bounds the lanes of a plan: the graph and what is shuffled grow with
+// each of them.
+const maxPlanLanes = 256
+
+// diskGB is enough for a worker: the program, its logs and the system. What is
+// shuffled is in the service, state in the work directory.
+const diskGB = 30
+
+// cluster plans machines for the training p.
+func (p *Plan) ForCluster(e engine.Engine, dim int64) *ClusterPlan {
+	c := &ClusterPlan{Rates: assumedRates, Lanes: e.Lanes}
+	if e.Runner != engine.Dataflow {
+		c.Rates.Start = clusterStart
+	}
+	features := float64(p.Features)
+	read := float64(p.Passes) * float64(p.Bytes) / c.Rates.Read
+	fold := float64(p.Rows) * features * (2*float64(dim)/c.Rates.Map + (features+1)/2/c.Rates.Gram)
+	if p.Folds > 1 {
+		fold += float64(p.Rows) / float64(p.Folds) * features * 2 * float64(dim) / c.Rates.Map // rows held out, once more
+	}
+	if p.Learner != "ridge" {
+		// Each pass maps the rows, scores them and learns from them.
+		fold = float64(p.maps) * float64(p.Rows) * features * 2 * float64(dim+2*int64(p.Outputs)) / c.Rates.Map
+	}
+	// An angle of a row and a frequency is of two products.
+	search := p.search * float64(4*dim+angleFlops) / c.Rates.Map
+	if c.Lanes == 0 {
+		c.Lanes = min(max(int(math.Ceil((read+fold+search)/planSeconds)), engine.RemoteLanes), maxPlanLanes)
+	}
+	c.Lanes = max(1, min(c.Lanes, p.Shards))
+	c.machine(p)
+	if p.Rows == 0 {
+		return c
+	}
+	c.Start = float64(p.jobs) * c.Rates.Start
+	c.Read, c.Fold, c.Search = read/float64(c.Lanes), fold/float64(c.Lanes), search/float64(c.Lanes)
+	if p.Learner != "ridge" {
+		return c
+	}
+	// Of a path, all folds of a λ share one factor, and the chosen λ has one on all
+	// rows. Cholesky takes D³/3 operations.
+	factorisations := 1.0
+	if p.Folds > 1 {
+		factorisations += float64(p.Lambdas)
+	}
+	if p.Calibrate != "" {
+		factorisations++
+	}
+	c.Solve = factorisations * features * features * features / 3 / (c.Rates.Solve * float64(c.CPUs))
+	return c
+}
+
+// machine chooses the smallest machine whose every CPU has the memory for a lane,
+// and which can solve; or the one that takes most lanes, if none has.
+func (c *ClusterPlan) machine(p *Plan) {
+	for cpus := 4; cpus <= 64; cpus *= 2 {
+		for _, family := range []struct {
+			name string
+			gb   int // of memory for each CPU
+		}{{"n2-standard", 4}, {"n2-highmem", 8}} {
+			memory := int64(cpus) * int64(family.gb) << 30
+			usable := memory*85/100 - 1<<30 // without the system's and Beam's own
+			if usable < p.Solve || usable < p.Worker {
+				continue
+			}
+			threads := min(int(usable/p.Worker), cpus, c.Lanes)
+			if threads <= c.Threads {
+				continue
+			}
+			c.Machine, c.CPUs, c.Memory, c.Threads = fmt.Sprintf("%s-%d", family.name, cpus), cpus, memory, threads
+			if threads == min(cpus, c.Lanes) {
+				c.Workers = (c.Lanes + threads - 1) / threads
+				return
+			}
+		}
+	}
+	if c.Threads > 0 {
+		c.Workers = (c.Lanes + c.Threads - 1) / c.Threads
+	}
+}
+
+// seconds is how long the training takes.
+func (c *ClusterPlan) seconds() float64 { return c.Start + c.Read + c.Fold + c.Search + c.Solve }
+
+// write prints the plan for people.
+func (c *ClusterPlan) write(w io.Writer, runner string) {
+	if c.Machine == "" {
+		fmt.Fprintf(w, "cluster   no machine of up to 64 CPUs has the memory: take fewer --features or --folds\n")
+		return
+	}
+	fmt.Fprintf(w, "cluster   %s %s, %s each, %s on each\n", report.Counted(c.Workers, "worker"), c.Machine, report.Bytes(c.Memory), report.Counted(c.Threads, "lane"))
+	if runner == engine.Dataflow {
+		fmt.Fprintf(w, "flags     --lanes %d --machine_type %s --num_workers %d --number_of_worker_harness_threads %d --disk_size_gb %d\n",
+			c.Lanes, c.Machine, c.Workers, c.Threads, diskGB)
+	} else {
+		fmt.Fprintf(w, "flags     --lanes %d\n", c.Lanes)
+	}
+	if c.Start == 0 {
+		return
+	}
+	search := ""
+	if c.Search > 0 {
+		search = "search for features " + report.Minutes(c.Search) + ", "
+	}
+	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: pipelines start %s, read %s, %smap and add up %s, solve %s\n",
+		report.Minutes(c.seconds()), c.seconds()/3600*float64(c.Workers*c.CPUs), report.Minutes(c.Start), report.Minutes(c.Read), search, report.Minutes(c.Fold), report.Minutes(c.Solve))
+	fmt.Fprintf(w, "          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, adds up %.0f G products/s,\n          and a pipeline starts in %.0f s\n",
+		c.Rates.Read/1e6, c.Rates.Map/1e9, c.Rates.Solve/1e9, c.Rates.Gram/1e9, c.Rates.Start)
+}

@@ -1,0 +1,40 @@
+package prepare
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+const (
+	// coarse is below how many steps of float32 the range of a column does not fit
+	// float32 well.
+	coarse = 64
+	// constant is from what size on a column that is constant in float32 need not be
+	// constant in the file: Unix seconds are rounded to 128.
+	constant = 1 << 20
+)
+
+// centres returns what to take off the numbers of each column so that float32 holds
+// them: the middle of the columns whose range is a few steps of float32 at their size,
+// as seconds since 1970 have it; nil if there are none. Formats of bytes need none.
+func centres(schema dataset.Schema, p *profile.Profile) []float64 {
+	if !schema.Traits().Exact {
+		return nil
+	}
+	var out []float64
+	for j, c := range p.Columns {
+		low, high := float64(c.Min), float64(c.Max)
+		size := math.Max(math.Abs(low), math.Abs(high))
+		step := float64(math.Nextafter32(float32(size), math.MaxFloat32)) - size
+		if low*high <= 0 || high-low >= coarse*step || low == high && size < constant {
+			continue
+		}
+		if out == nil {
+			out = make([]float64, len(p.Columns))
+		}
+		out[j] = low + (high-low)/2
+	}
+	return out
+}

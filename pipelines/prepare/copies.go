@@ -1,0 +1,79 @@
+package prepare
+
+import (
+	"context"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/survey"
+)
+
+// CountCopies counts the rows that repeat so often that folds take them one by one,
+// in one or two passes over the data, and has the passes to come deal them. Where no
+// row is frequent there is nothing to count and no pass.
+//
+// Passes with folds read the rows by the cut of the job's options; learners in rounds
+// by one of their own, which inRounds says is to be counted, too.
+func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, maxBad float64, inRounds bool) error {
+	if l.counted {
+		return nil
+	}
+	n := l.Counts.Used
+	candidates := l.Often.Candidates(folds.Frequent(n))
+	if len(candidates) == 0 {
+		l.counted = true
+		return nil
+	}
+	j.Progress.Phase("counting repeated rows", n)
+	defer j.Progress.Done()
+	pass := transforms.Pass{Data: *l.Data, Shards: l.Shards, Mode: Mode(maxBad), Seed: seed, Target: l.Target}
+	var census folds.Census
+	if _, _, err := j.ScanSum(ctx, &survey.Census{Pass: pass, Candidates: candidates}, "census", &census); err != nil {
+		return err
+	}
+	frequent, rows, contents := census.Frequent(n)
+	if len(frequent) == 0 {
+		l.counted = true
+		return nil
+	}
+	cuts := [][]dataset.Shard{j.Opts.Shards(l.Data)}
+	if own := l.Data.Shards(job.ShardBytes); inRounds && !slices.Equal(own, cuts[0]) {
+		cuts = append(cuts, own)
+	}
+	if len(contents) == 0 {
+		cuts = nil
+	}
+	var tallies []*folds.Counts
+	var reports []dataset.Report
+	for _, cut := range cuts {
+		tally := new(folds.Counts)
+		pass.Shards = cut
+		_, r, err := j.ScanSum(ctx, &survey.Tally{Pass: pass, Frequent: frequent, Contents: contents}, "tally", tally)
+		if err != nil {
+			return err
+		}
+		tallies, reports = append(tallies, tally), append(reports, r...)
+	}
+	l.Copies = folds.NewCopies(n, frequent, contents, tallies...)
+	for _, r := range reports {
+		l.Copies.Alias(folds.Place{File: r.Shard.File, Start: r.Shard.Start}, folds.Place{File: r.Shard.File, Start: r.Begin})
+	}
+	l.counted = true
+	l.repeated, l.Copies.Mean = rows, float64(rows)/float64(n)/float64(len(frequent))
+	return nil
+}
+
+// dealt returns the copies for a pass with that many folds. They must be counted, so
+// that no two passes of a training have different folds.
+func (l *Prepared) dealt(parts int) *folds.Copies {
+	if parts < 2 {
+		return nil
+	}
+	if !l.counted {
+		panic("pipelines: folds before the copies of rows are counted")
+	}
+	return l.Copies
+}

@@ -1,0 +1,183 @@
+package prepare
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/align"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/report"
+)
+
+// Files of a directory of features that were found, and of a model that uses them; beside
+// them is learned.FileName if there are frequencies.
+const (
+	FoundFile = "align.json" // a Found
+	GameFile  = "game.json"  // a list of align.Report: how the game went
+)
+
+// FoundFormat is the version of FoundFile.
+const FoundFormat = 1
+
+// Found tells which features were found, and how. It holds no time and no path: equal
+// features have equal files.
+type Found struct {
+	Format   int             `json:"format"`
+	Program  string          `json:"program"` // version of the program that wrote it
+	Kernel   string          `json:"kernel"`  // in words
+	Recipe   features.Sealed `json:"recipe"`  // of the map, with the scaling of rows
+	Features int             `json:"features"`
+	Width    float64         `json:"width"` // of the Gaussian kernel that the search started from
+	Seed     uint64          `json:"seed,string"`
+
+	Options json.RawMessage `json:"options"`          // all that the learner was told
+	Lambda  float64         `json:"lambda,omitempty"` // of the game
+	Game    *align.Report   `json:"game,omitempty"`   // its last round
+	Sample  int             `json:"sample"`           // rows that were searched on
+	// Bound is how many rows a proof asks for, so that potentials on them are right within 0.1.
+	Bound float64 `json:"sample_bound,omitempty"`
+
+	Classes []string `json:"classes"`
+	Rows    int64    `json:"rows"` // learned from
+	// Held is how many parts the rows were cut into by seed and content, the first of
+	// which was not looked at, so that it can judge; 0 if all rows were learned from.
+	Held        int    `json:"held,omitempty"`
+	Fingerprint string `json:"data_fingerprint"` // equal for equal rows and seeds
+	// Data is equal for equal rows, whatever the seed; "" in directories of older versions.
+	Data string `json:"data,omitempty"`
+
+	Files []models.FileSum `json:"files,omitempty"` // the other files of the directory
+}
+
+// Name is the kernel in words.
+func (f *Found) Name(recipe features.Recipe) string {
+	last := recipe
+	if chain, ok := recipe.(features.Chain); ok {
+		last = chain.Steps[len(chain.Steps)-1]
+	}
+	r, ok := last.(learned.Recipe)
+	if !ok {
+		return "harmonic kernel, " + report.Counted(f.Features, "harmonic")
+	}
+	text := fmt.Sprintf("learned kernel, %d frequencies", r.Count)
+	if f.Game == nil {
+		return text + " of large weight"
+	}
+	return text
+}
+
+// takeLearned takes the recipe that Align has left in a directory, for rows of d numbers.
+func takeLearned(ctx context.Context, j *job.Job, k recipe.KernelOptions, d int) (recipe.Recipe, error) {
+	dir := k.Frequencies
+	bad := func(format string, args ...any) (recipe.Recipe, error) {
+		return recipe.Recipe{}, models.Bad(dir, fmt.Errorf(format, args...))
+	}
+	data, err := readFound(ctx, dir, FoundFile, maxFound)
+	if err != nil {
+		return recipe.Recipe{}, err
+	}
+	var f Found
+	if err := json.Unmarshal(data, &f); err != nil {
+		return bad("%s is damaged (%w); find the features again", FoundFile, err)
+	}
+	if f.Format < 1 || f.Format > FoundFormat {
+		return bad("format version %d, this program reads up to %d; upgrade bochner", f.Format, FoundFormat)
+	}
+	var files []storage.File
+	for _, sum := range f.Files {
+		if sum.Name != learned.FileName && sum.Name != GameFile {
+			return bad("%s names the file %q, which is none of learned features", FoundFile, sum.Name)
+		}
+		content, err := readFound(ctx, dir, sum.Name, sum.Size)
+		if err != nil {
+			return recipe.Recipe{}, err
+		}
+		if err := sum.Check(content); err != nil {
+			return bad("%w", err)
+		}
+		files = append(files, storage.File{Name: sum.Name, Data: content})
+		if sum.Name != learned.FileName {
+			continue
+		}
+		if _, err := learned.Provide(content); err != nil {
+			return bad("%w", err)
+		}
+		if err := j.Share(ctx, content, sum.SHA256); err != nil {
+			return recipe.Recipe{}, err
+		}
+	}
+	files = append(files, storage.File{Name: FoundFile, Data: data})
+	opened, err := f.Recipe.Open()
+	if err != nil {
+		return bad("%s: %w", FoundFile, err)
+	}
+	if _, err := opened.New(); err != nil {
+		return bad("%s: %w", FoundFile, err)
+	}
+	in, out, err := features.Dims(opened)
+	if err != nil {
+		return bad("%s: %w", FoundFile, err)
+	}
+	if in != d {
+		return recipe.Recipe{}, exit.Refuse("pipelines: --frequencies %s: the features are of rows of %d numbers, the data have %d", dir, in, d)
+	}
+	return recipe.Recipe{
+		Sealed: f.Recipe, Dim: out, Width: f.Width, Name: f.Name(opened), Files: files,
+		Origin: &recipe.Origin{Held: f.Held, Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
+	}, nil
+}
+
+// maxFound bounds the size of FoundFile: scalings of a million columns.
+const maxFound = 64 << 20
+
+func readFound(ctx context.Context, dir, name string, max int64) ([]byte, error) {
+	data, err := storage.ReadFile(ctx, storage.Join(dir, name), max)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, models.Bad(dir, fmt.Errorf("%s is missing; is this a directory that bochner align has made?", name))
+	case errors.Is(err, fs.ErrInvalid):
+		return nil, models.Bad(dir, err)
+	}
+	return data, err
+}
+
+// Write prints how the features were found.
+func (f *Found) Write(b *strings.Builder) {
+	fmt.Fprintf(b, "found     from %s rows", report.Groups(f.Rows))
+	if f.Held > 0 {
+		fmt.Fprintf(b, "; %s held out of the search, to judge", report.PartWords(f.Held))
+	}
+	fmt.Fprintln(b)
+	if f.Sample > 0 {
+		fmt.Fprintf(b, "sample    %s rows", report.Groups(int64(f.Sample)))
+		if f.Bound > 0 {
+			fmt.Fprintf(b, "; a potential within 0.1 everywhere, with probability 0.95, is proven for %.2g", f.Bound)
+		}
+		fmt.Fprintln(b)
+	}
+	g := f.Game
+	if g == nil {
+		return
+	}
+	fmt.Fprintf(b, "game      %s, lambda %.4g\n", report.Counted(g.Round, "round"), f.Lambda)
+	if g.Zeta > 0 {
+		fmt.Fprintf(b, "search    step ζ %.4g, temperature ξ %.4g in the last round\n", g.Zeta, g.Xi)
+	}
+	fmt.Fprintf(b, "value     at least %.6g", g.Lower)
+	if g.Proven {
+		fmt.Fprintf(b, ", at most %.6g: the regret is at most %.4g", g.Upper, g.Upper-g.Lower)
+	} else {
+		fmt.Fprintf(b, "; steps that do not fall prove no upper bound")
+	}
+	fmt.Fprintln(b)
+}

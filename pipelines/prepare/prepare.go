@@ -1,0 +1,182 @@
+package prepare
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/survey"
+)
+
+// Spec says which data to read, how rows become features, and what their
+// labels are. The zero value of a field is the command's default, unless the
+// field says otherwise.
+type Spec struct {
+	Data   dataset.Options
+	Task   string   // what the labels are: classification or regression; "" or auto decides by them
+	Scale  []string // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
+	Kernel recipe.KernelOptions
+
+	Seed           uint64  // of the features, the folds and the sample
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+
+	Job job.Options
+}
+
+func (o Spec) Validate() error {
+	switch o.Task {
+	case "", "auto", string(models.Classification), string(models.Regression):
+	default:
+		return exit.Usage("--task must be auto, classification or regression (have %q)", o.Task)
+	}
+	if err := ValidFraction(o.MaxBadFraction); err != nil {
+		return err
+	}
+	if err := recipe.ValidScale(o.Scale); err != nil {
+		return err
+	}
+	if o.Kernel.Frequencies != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
+		return exit.Usage("--scale: rows are prepared for learned features as they were when those were learned; leave it out")
+	}
+	if err := o.Kernel.Validate(); err != nil {
+		return err
+	}
+	return o.Job.Engine.Validate()
+}
+
+func ValidFraction(maxBad float64) error {
+	if !(maxBad >= 0 && maxBad <= 1) {
+		return exit.Usage("--max_bad_fraction must be between 0 and 1 (have %g)", maxBad)
+	}
+	return nil
+}
+
+// Mode says what becomes of rows that cannot be used.
+func Mode(maxBad float64) dataset.Mode {
+	if maxBad == 0 {
+		return dataset.Stop
+	}
+	return dataset.Aside
+}
+
+// Prepared is what a look at the data found, and what follows from it.
+type Prepared struct {
+	Data   *dataset.Dataset // with the row length
+	Shards []dataset.Shard  // exact
+	Counts job.Counts
+	Found  profile.Profile
+	Sum    *profile.Sum
+	Often  *folds.Summary     // of the hashes of rows
+	Digest string             // of the profile: the fingerprint of the data
+	Target *transforms.Target // nil for data without labels
+	Recipe recipe.Recipe
+
+	Copies   *folds.Copies // of rows that repeat; nil for none, or where they were not counted
+	counted  bool          // copies were
+	repeated int64         // rows that do
+}
+
+// Data looks the data over, and decides what follows from what they look like.
+func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepared, error) {
+	j.Progress.Phase("reading", 0)
+	defer j.Progress.Done()
+	p, err := ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression))
+	if err != nil {
+		return nil, err
+	}
+	if found := p.Sum.Result(); d.Schema.Centre == nil {
+		if d.Schema.Centre = centres(d.Schema, &found); d.Schema.Centre != nil {
+			// What the columns are can be told from the numbers that float32 holds.
+			d.Schema.Dim = found.Dim
+			if p, err = ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	digest := sha256.Sum256(p.Encoded)
+	l := &Prepared{
+		Data: d, Shards: p.Shards, Counts: p.Counts, Found: p.Sum.Result(), Sum: &p.Sum, Often: &p.Often, Digest: hex.EncodeToString(digest[:]),
+	}
+	d.Schema.Dim = l.Found.Dim
+	if d.Labeled {
+		t, err := Target(o.Task, d, l.Found.Labels)
+		if err != nil {
+			return nil, err
+		}
+		l.Target = &t
+	}
+	if o.Kernel.Frequencies != "" {
+		l.Recipe, err = takeLearned(ctx, j, o.Kernel, l.Found.Dim)
+	} else {
+		l.Recipe, err = recipe.Choose(o.Kernel, o.Scale, o.Seed, d.Schema, &l.Found, l.Sum)
+	}
+	return l, err
+}
+
+// profiled is what the profile pass of a job found.
+type profiled struct {
+	Sum     profile.Sum
+	Often   folds.Summary // of the hashes of rows
+	Encoded []byte        // the sum
+	Counts  job.Counts
+	Shards  []dataset.Shard // exact
+}
+
+// ProfileRows runs the profile pass. With open, any label will do.
+func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*profiled, error) {
+	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
+	if d.Labeled {
+		pass.Target = &transforms.Target{Open: open}
+	}
+	var found survey.Look
+	_, reports, err := j.ScanSum(ctx, pass, "profile", &found)
+	if err != nil {
+		return nil, err
+	}
+	p := &profiled{Sum: found.Profile, Often: found.Often}
+	if p.Encoded, err = p.Sum.MarshalBinary(); err != nil {
+		return nil, err
+	}
+	if p.Counts, err = job.Count(d, reports, maxBad); err != nil {
+		return nil, err
+	}
+	p.Shards, _ = dataset.Tile(reports)
+	if n := p.Sum.Result().Rows; n != p.Counts.Used {
+		return nil, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.Counts.Used)
+	}
+	return p, nil
+}
+
+// Outputs is the number of classes, or 1 for a number.
+func (l *Prepared) Outputs() int {
+	if l.Target.Classes != nil {
+		return len(l.Target.Classes.Classes)
+	}
+	return 1
+}
+
+func ShortSum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// RowsDigest is equal for equal rows, whatever the seed; the fingerprint depends on the
+// seed, too, as samples do.
+func (l *Prepared) RowsDigest() string {
+	data, err := json.Marshal(l.Found)
+	if err != nil {
+		panic("pipelines: a profile without JSON: " + err.Error())
+	}
+	return ShortSum(data)
+}

@@ -1,0 +1,119 @@
+package prepare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+)
+
+func summary(labels ...string) *rows.LabelSummary {
+	var c rows.LabelCounts
+	for _, l := range labels {
+		c.Add([]byte(l))
+	}
+	s := c.Summary()
+	return &s
+}
+
+// numbered returns n labels of the form.
+func numbered(n int, form string) (out []string) {
+	for i := range n {
+		out = append(out, fmt.Sprintf(form, i))
+	}
+	return out
+}
+
+func TestDoubtfulTasksAreTold(t *testing.T) {
+	ages := numbered(52, "%d")
+	counts := slices.Repeat(numbered(150, "%d"), 10)
+	for _, c := range []struct {
+		name, task string
+		labels     *rows.LabelSummary
+		want       string
+	}{
+		{"52 whole numbers", "auto", summary(ages...), "labels are 52 different whole numbers from 0 to 51, taken for classes; --task regression predicts them as numbers"},
+		{"by default", "", summary(ages...), "labels are 52 different"},
+		{"150 whole numbers, ten times each", "auto", summary(counts...), "labels are 150 different whole numbers from 0 to 149, taken for numbers to predict; --task classification takes them for classes"},
+		{"numbers and a text", "auto", summary("1", "2", "NA", "none"), `as "NA" is not a number, though 2 of 4 labels are; --task regression`},
+		{"the task is given", "classification", summary(ages...), ""},
+		{"the task is given", "regression", summary(ages...), ""},
+		{"ten digits", "auto", summary(numbered(10, "%d")...), ""},
+		{"texts", "auto", summary(numbered(52, "c%d")...), ""},
+		{"fractions", "auto", summary(numbered(52, "%d.5")...), ""},
+		{"many whole numbers, hardly any twice", "auto", summary(numbered(150, "%d")...), ""},
+		{"too many", "auto", summary(numbered(rows.MaxClasses+1, "%d")...), ""},
+		{"no labels", "auto", nil, ""},
+	} {
+		if got := Doubt(c.task, c.labels); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s, %s: %q, want %q", c.name, c.task, got, c.want)
+		}
+	}
+}
+
+func TestTargetsAreDecidedByTheLabels(t *testing.T) {
+	d := jobtest.Opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
+	many := numbered(rows.MaxClasses+1, "%d")
+	for _, c := range []struct {
+		name, task string
+		labels     *rows.LabelSummary
+		want       string // classes, "low…high", or the error
+	}{
+		{"text", "", summary("b", "a", "b"), "classes a b"},
+		{"few whole numbers", "", summary("2", "10", "2.0", "-1"), "classes -1 2 10"},
+		{"100 whole numbers", "auto", summary(numbered(100, "%d")...), "100 classes"},
+		{"101 whole numbers", "auto", summary(numbered(101, "%d")...), "numbers 0…100"},
+		{"101 texts", "", summary(numbered(101, "c%d")...), "101 classes"},
+		{"fractions", "", summary("0.5", "1", "2"), "numbers 0.5…2"},
+		{"whole numbers as targets", "regression", summary("1", "2"), "numbers 1…2"},
+		{"fractions as classes", "classification", summary("0.5", "0.25"), "classes 0.25 0.5"},
+		{"too many for classes", "", summary(many...), fmt.Sprintf("numbers 0…%d", rows.MaxClasses)},
+		{"one text among numbers", "", summary("1", "2", "NA"), `error: "NA" is not a number, but most labels are`},
+		{"half text", "", summary("1", "NA"), "classes 1 NA"},
+		{"text asked to be classes", "classification", summary("1", "2", "NA"), "classes 1 2 NA"},
+		{"beyond float32", "regression", summary("1", "2", "1e300"), "error: 1 of 3 labels"},
+		{"all alike", "regression", summary("3", "3.0"), "error: every row has the target 3"},
+		{"one class", "", summary("a", "a"), `error: all 2 rows have the label "a"`},
+		{"one number", "", summary("7", "7"), `error: all 2 rows have the label "7"`},
+		{"too many classes", "classification", summary(many...), "error: --task regression"},
+		{"too many texts", "", summary(numbered(rows.MaxClasses+1, "c%d")...), "error: too many for classes"},
+		{"not UTF-8", "", summary("a", "\xff"), "error: UTF-8"},
+		{"none", "", summary(), "error: no labels"},
+		{"nil", "", nil, "error: no labels"},
+	} {
+		got, err := Target(c.task, d, c.labels)
+		if word, bad := strings.CutPrefix(c.want, "error: "); bad {
+			jobtest.WantError(t, c.name, err, exit.CodeData, word, d.Files[0].Name)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var is string
+		switch {
+		case got.Grid != nil && got.Classes == nil:
+			is = fmt.Sprintf("numbers %g…%g", got.Grid.Low, got.Grid.High)
+		case got.Classes != nil && strings.HasSuffix(c.want, " classes"):
+			is = fmt.Sprintf("%d classes", len(got.Classes.Classes))
+		case got.Classes != nil:
+			is = "classes " + strings.Join(got.Classes.Classes, " ")
+		}
+		if is != c.want {
+			t.Errorf("%s: %s, want %s", c.name, is, c.want)
+		}
+	}
+}
+
+func TestDataWithoutLabelsSayHowToNameThem(t *testing.T) {
+	names := numbered(25, "col%d")
+	d := jobtest.Opened(t, strings.Join(names, ",")+"\n"+strings.Repeat("1,", 24)+"1\n", dataset.Options{})
+	jobtest.WantError(t, "table", Unlabeled(d), exit.CodeUsage, "--label", "col0, col1", "(25 in all)")
+	d.Schema.Format = "idx"
+	jobtest.WantError(t, "images", Unlabeled(d), exit.CodeUsage, "--label_files")
+}

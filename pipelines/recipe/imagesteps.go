@@ -1,0 +1,125 @@
+package recipe
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// HoG takes 8 orientations in cells of 4×4 pixels, as Bullins, Zhang and Zhang do
+// ("Not-So-Random Features", 2018, §5).
+const (
+	hogCell         = 4
+	hogOrientations = 8
+)
+
+// ShapeOf returns how rows hold images, without a height where they hold none that
+// is known.
+func ShapeOf(schema dataset.Schema) image.Shape {
+	of := schema.Traits().Image
+	if of == nil {
+		return image.Shape{}
+	}
+	return image.Shape(of(&schema))
+}
+
+// imageArgs is how many numbers a step takes behind its name.
+var imageArgs = map[string]int{"crop": 1, "patchpca": 3}
+
+// validImageStep checks a step such as crop:24.
+func validImageStep(name, args string) error {
+	_, err := imageNumbers(name, args)
+	return err
+}
+
+func imageNumbers(name, args string) ([]int, error) {
+	want, ok := imageArgs[name]
+	if !ok {
+		return nil, exit.Usage("--scale: unknown step %q%s; have crop:SIZE, patchpca:SIZE:STRIDE:KEEP", name, spell.DidYouMean(name, spell.Names(imageArgs)))
+	}
+	var numbers []int
+	for _, word := range strings.Split(args, ":") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return nil, exit.Usage("--scale: %s:%s: %q is not a whole number > 0", name, args, word)
+		}
+		numbers = append(numbers, n)
+	}
+	if len(numbers) != want {
+		return nil, exit.Usage("--scale: %s takes %d numbers, as in crop:24 and patchpca:5:2:12 (have %s)", name, want, args)
+	}
+	return numbers, nil
+}
+
+// images refuses steps on rows that are not known to be images.
+func (sc *scaling) images(step string) error {
+	if sc.image.Height == 0 {
+		return exit.Usage("--scale: %s works on images, which these rows are not, or no longer", step)
+	}
+	return nil
+}
+
+func (sc *scaling) imageStep(name, args string) error {
+	numbers, err := imageNumbers(name, args)
+	if err != nil {
+		return err
+	}
+	if err := sc.images(name); err != nil {
+		return err
+	}
+	if name == "crop" {
+		r := image.Crop{Shape: sc.image, Size: numbers[0]}
+		if err := sc.mix(r); err != nil {
+			return err
+		}
+		sc.image = r.Result()
+		return nil
+	}
+	// The directions are those of the patches of the sample.
+	x, n, err := sc.Sample()
+	if err != nil {
+		return err
+	}
+	r, err := image.FitPatchPCA(x, n, image.PatchFit{Shape: sc.image, Patch: numbers[0], Stride: numbers[1], Out: numbers[2]})
+	if err != nil {
+		return &exit.DataError{Err: err}
+	}
+	if err := sc.mix(r); err != nil {
+		return err
+	}
+	sc.image = r.Result()
+	return nil
+}
+
+func (sc *scaling) gray() error {
+	if err := sc.images("gray"); err != nil {
+		return err
+	}
+	r := image.Gray{Shape: sc.image}
+	if err := sc.mix(r); err != nil {
+		return err
+	}
+	sc.image = r.Result()
+	return nil
+}
+
+func (sc *scaling) whiten() error {
+	if err := sc.images("whiten"); err != nil {
+		return err
+	}
+	return sc.mix(image.Whiten{Shape: sc.image})
+}
+
+// hog leaves gradients, which are no images any more.
+func (sc *scaling) hog() error {
+	if err := sc.images("hog"); err != nil {
+		return err
+	}
+	r := image.HoG{Shape: sc.image, Cell: hogCell, Orientations: hogOrientations}
+	sc.image = image.Shape{}
+	return sc.mix(r)
+}

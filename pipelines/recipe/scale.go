@@ -1,0 +1,235 @@
+package recipe
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// scaling is a chain of scalings for a data set, with the statistics of the
+// columns as they come out of it.
+type scaling struct {
+	Steps          []features.Recipe
+	Dim            int
+	mean, variance []float64
+	low, high      []float64
+	least, largest []float32 // of the columns as they are read
+	// known says that the statistics hold: steps that mix columns end it.
+	known  bool
+	normed bool // the last step made rows of length 1
+
+	image  image.Shape                            // of the rows so far; no height if they are no images
+	Sample func() (x []float32, n int, err error) // rows as they come out of the chain so far
+}
+
+// ValidScale checks the words of a chain, which are those of --scale.
+func ValidScale(chain []string) error {
+	for _, word := range chain {
+		if _, isStep := plainSteps[word]; isStep {
+			continue
+		}
+		if name, args, has := strings.Cut(word, ":"); has {
+			if err := validImageStep(name, args); err != nil {
+				return err
+			}
+			continue
+		}
+		c, err := strconv.ParseFloat(word, 64)
+		if err != nil || !(c > 0) || math.IsInf(c, 0) {
+			return exit.Usage("--scale: %q is neither a number > 0 to divide by nor one of %s, crop:SIZE, patchpca:SIZE:STRIDE:KEEP", word, strings.Join(spell.Names(plainSteps), ", "))
+		}
+	}
+	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {
+		return exit.Usage("--scale: auto and none stand alone")
+	}
+	return nil
+}
+
+// plainSteps are the words of a chain that take no numbers.
+var plainSteps = map[string]func(*scaling) error{
+	"auto": nil, "none": func(*scaling) error { return nil },
+	"unit": (*scaling).unit, "standard": (*scaling).standard, "minmax": (*scaling).minmax,
+	"gray": (*scaling).gray, "whiten": (*scaling).whiten, "hog": (*scaling).hog,
+}
+
+// chooseScale makes the chain for a data set. Auto is what the format says, and
+// standardises the columns of tables.
+func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*scaling, error) {
+	if len(chain) == 0 || chain[0] == "auto" {
+		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
+	}
+	sc := &scaling{Dim: p.Dim, known: true, image: ShapeOf(schema)}
+	sc.Sample = func() ([]float32, int, error) {
+		x, n, _ := sum.Sample()
+		x, err := sc.Apply(x, n)
+		return x, n, err
+	}
+	for _, c := range p.Columns {
+		sc.mean = append(sc.mean, c.Mean)
+		sc.variance = append(sc.variance, float64(c.Dev*c.Dev))
+		sc.low, sc.high = append(sc.low, float64(c.Min)), append(sc.high, float64(c.Max))
+		sc.least, sc.largest = append(sc.least, c.Min), append(sc.largest, c.Max)
+	}
+	for _, word := range chain {
+		if err := sc.add(word); err != nil {
+			return nil, err
+		}
+	}
+	return sc, nil
+}
+
+func (sc *scaling) add(word string) error {
+	sc.normed = word == "unit"
+	if step, ok := plainSteps[word]; ok {
+		return step(sc)
+	}
+	if name, args, has := strings.Cut(word, ":"); has {
+		return sc.imageStep(name, args)
+	}
+	c, err := strconv.ParseFloat(word, 64)
+	if err != nil {
+		return exit.Usage("--scale: %q is not a number", word)
+	}
+	sc.Steps = append(sc.Steps, scale.Divide{In: sc.Dim, By: c})
+	sc.affine(func(int) (shift, divide float64) { return 0, c })
+	return nil
+}
+
+// mix adds a step after which nothing is known of the columns.
+func (sc *scaling) mix(r features.Recipe) error {
+	_, out, err := features.Dims(r)
+	if err == nil {
+		err = features.Validate(r)
+	}
+	if err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	sc.Steps, sc.Dim, sc.known = append(sc.Steps, r), out, false
+	return nil
+}
+
+func (sc *scaling) unit() error { return sc.mix(scale.Unit{In: sc.Dim}) }
+
+var errStatistics = exit.Usage("--scale: standard and minmax take statistics of the columns as they are read; put them before unit and other steps that mix columns")
+
+func (sc *scaling) standard() error {
+	if !sc.known {
+		return errStatistics
+	}
+	sc.Steps = append(sc.Steps, scale.NewStandard(sc.mean, sc.variance))
+	sc.affine(func(j int) (shift, divide float64) { return sc.mean[j], math.Sqrt(sc.variance[j]) })
+	return nil
+}
+
+func (sc *scaling) minmax() error {
+	if !sc.known {
+		return errStatistics
+	}
+	m := scale.MinMax{}
+	for j := range sc.low {
+		m.Low, m.High = append(m.Low, float32(sc.low[j])), append(m.High, float32(sc.high[j]))
+	}
+	sc.Steps = append(sc.Steps, m)
+	sc.affine(func(j int) (shift, divide float64) { return sc.low[j], sc.high[j] - sc.low[j] })
+	return nil
+}
+
+// affine carries the statistics through x ↦ (x − shift)/divide, column by column.
+func (sc *scaling) affine(of func(j int) (shift, divide float64)) {
+	for j := range sc.mean {
+		shift, divide := of(j)
+		if divide == 0 {
+			divide = 1
+		}
+		sc.mean[j] = (sc.mean[j] - shift) / divide
+		sc.variance[j] /= float64(divide * divide)
+		sc.low[j], sc.high[j] = (sc.low[j]-shift)/divide, (sc.high[j]-shift)/divide
+	}
+}
+
+// ranges returns the least and the largest number of each column as it comes out of
+// the chain: of all rows where columns are scaled one by one, which keeps their order, or
+// rows have length 1; else of the sample, and as far again beyond it.
+func (sc *scaling) ranges() (low, high []float32, err error) {
+	d := sc.Dim
+	switch {
+	case sc.known:
+		x := append(slices.Clone(sc.least), sc.largest...)
+		if x, err = sc.Apply(x, 2); err != nil {
+			return nil, nil, err
+		}
+		return x[:d], x[d:], nil
+	case sc.normed:
+		return slices.Repeat([]float32{-1}, d), slices.Repeat([]float32{1}, d), nil
+	}
+	x, n, err := sc.Sample()
+	if err != nil {
+		return nil, nil, err
+	}
+	low, high = slices.Clone(x[:d]), slices.Clone(x[:d])
+	for i, v := range x[:n*d] {
+		low[i%d], high[i%d] = min(low[i%d], v), max(high[i%d], v)
+	}
+	for j := range low {
+		more := (high[j] - low[j]) * (beyond - 1) / 2
+		low[j], high[j] = low[j]-more, high[j]+more
+	}
+	return low, high, nil
+}
+
+// norm returns what no row that comes out of the chain is longer than, if that is known.
+func (sc *scaling) norm() (norm float64, known bool) {
+	if sc.normed {
+		return 1, true
+	}
+	if !sc.known {
+		return 0, false
+	}
+	low, high, err := sc.ranges()
+	if err != nil {
+		return 0, false
+	}
+	var squares float64
+	for j := range low {
+		most := max(math.Abs(float64(low[j])), math.Abs(float64(high[j])))
+		squares += float64(most * most)
+	}
+	return math.Sqrt(squares), true
+}
+
+// Apply returns what the chain makes of n rows.
+func (sc *scaling) Apply(x []float32, n int) ([]float32, error) {
+	for _, step := range sc.Steps {
+		m, err := step.New()
+		if err != nil {
+			return nil, &exit.DataError{Err: err}
+		}
+		_, out := m.Dims()
+		dst := make([]float32, n*out) // not every map may write to the rows it reads
+		m.Apply(dst, x, n)
+		x = dst
+	}
+	return x, nil
+}
+
+// varianceAll returns the variance of all numbers of all scaled rows together.
+func (sc *scaling) varianceAll() float64 {
+	var mean, within float64
+	for j := range sc.mean {
+		mean += sc.mean[j]
+		within += sc.variance[j] + float64(sc.mean[j]*sc.mean[j])
+	}
+	d := float64(len(sc.mean))
+	mean /= d
+	return within/d - float64(mean*mean)
+}

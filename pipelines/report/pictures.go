@@ -1,0 +1,69 @@
+package report
+
+import (
+	"context"
+	"path"
+
+	"gonum.org/v1/plot"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/picture"
+)
+
+// chart is a picture of package picture.
+type chart interface{ Plot() (*plot.Plot, error) }
+
+// WritePicture draws a chart of that size in centimetres into a file, as PNG or SVG
+// by its name.
+func WritePicture(ctx context.Context, name string, c chart, width, height float64) error {
+	format, err := pictureFormat(name)
+	if err != nil {
+		return err
+	}
+	p, err := c.Plot()
+	if err != nil {
+		return err
+	}
+	data, err := picture.Encode(p, width, height, format)
+	if err != nil {
+		return err
+	}
+	return storage.WriteFile(ctx, name, data)
+}
+
+// PictureFiles draws a chart of that size in centimetres in both formats, for files of
+// that name in a directory.
+func PictureFiles(name string, c chart, width, height float64) (files []storage.File, err error) {
+	p, err := c.Plot()
+	if err != nil {
+		return nil, err
+	}
+	for _, format := range []string{"png", "svg"} {
+		data, err := picture.Encode(p, width, height, format)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, storage.File{Name: name + "." + format, Data: data})
+	}
+	return files, nil
+}
+
+// pictureFormat returns the format that the name of a picture's file ends in.
+func pictureFormat(name string) (string, error) {
+	switch ext := path.Ext(name); ext {
+	case ".png", ".svg":
+		return ext[1:], nil
+	}
+	return "", exit.Usage("%s: pictures are written as .png or .svg", name)
+}
+
+// ValidPicture returns an error unless there is no picture to draw, or the name of its
+// file ends in a format.
+func ValidPicture(name string) error {
+	if name == "" {
+		return nil
+	}
+	_, err := pictureFormat(name)
+	return err
+}

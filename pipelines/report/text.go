@@ -1,0 +1,36 @@
+package report
+
+import (
+	"fmt"
+	"time"
+)
+
+// Minutes writes a time for people.
+func Minutes(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
+}
+
+// Counted writes a count with its noun: 1 file, 2 files.
+func Counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// PartWords names the rows held out: one in 5.
+func PartWords(parts int) string { return "one in " + Groups(int64(parts)) }
+
+func Counted64(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return Groups(n) + " " + noun
+}

@@ -1,0 +1,92 @@
+package training
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+)
+
+// augmentWords are the words of --augment; the value tells whether a number stands
+// behind the word.
+var augmentWords = map[string]bool{"crop": false, "flip": false, "brightness": true, "contrast": true, "saturation": true}
+
+// augmentation reads the words of --augment, without what the data tell.
+func augmentation(words []string) (a image.Augment, crops bool, err error) {
+	for _, word := range words {
+		name, text, has := strings.Cut(word, ":")
+		numbered, known := augmentWords[name]
+		var amount float64
+		switch {
+		case !known:
+			return a, false, exit.Usage("--augment: unknown word %q%s; have %s", name, spell.DidYouMean(name, spell.Names(augmentWords)), strings.Join(spell.Names(augmentWords), ", "))
+		case numbered != has:
+			return a, false, exit.Usage("--augment: %q: want flip and crop as they are, and an amount from 0 to 1 behind the others, as in brightness:0.2", word)
+		case has:
+			if amount, err = strconv.ParseFloat(text, 64); err != nil || !(amount > 0 && amount <= 1) {
+				return a, false, exit.Usage("--augment: %q: want an amount above 0, up to 1", word)
+			}
+		}
+		switch name {
+		case "crop":
+			crops = true
+		case "flip":
+			a.Flip = true
+		case "brightness":
+			a.Brightness = amount
+		case "contrast":
+			a.Contrast = amount
+		case "saturation":
+			a.Saturation = amount
+		}
+	}
+	return a, crops, nil
+}
+
+// augment returns how images are changed before they are learned from, and the
+// recipe of features for them; nil if nothing was asked for. A random crop takes
+// the place of the crop that --scale begins with, which takes the middle.
+func (t *Training) augment() (*epochs.Augment, error) {
+	words := t.opts.Learner.Augment
+	if len(words) == 0 {
+		return nil, nil
+	}
+	a, crops, err := augmentation(words)
+	if err != nil {
+		return nil, err
+	}
+	a.Shape, a.Seed = recipe.ShapeOf(t.Data.Schema), t.opts.Seed
+	if a.Shape.Height == 0 {
+		return nil, exit.Usage("--augment works on images, which these rows are not known to be")
+	}
+	recipe, err := t.Recipe.Sealed.Open()
+	if err != nil {
+		return nil, err
+	}
+	if crops {
+		chain, _ := recipe.(features.Chain)
+		middle, ok := image.Crop{}, false
+		if len(chain.Steps) > 1 {
+			middle, ok = chain.Steps[0].(image.Crop)
+		}
+		if !ok {
+			return nil, exit.Usage("--augment crop takes the size of the crop from --scale, which must begin with one, as in --scale crop:24,255")
+		}
+		a.Crop = middle.Size
+		recipe = features.Chain{Steps: slices.Clone(chain.Steps[1:])}
+	}
+	if err := a.Validate(); err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	sealed, err := features.Seal(recipe)
+	if err != nil {
+		return nil, err
+	}
+	return &epochs.Augment{Images: a, Recipe: sealed}, nil
+}

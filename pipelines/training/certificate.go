@@ -1,0 +1,47 @@
+package training
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+)
+
+// Names of what a model directory keeps for its certificate.
+const (
+	StateFile = "state.safetensors"
+	DualFile  = "dual-%05d.safetensors" // of each partition
+)
+
+// maxKept bounds what is kept for a certificate: models of more rows have their gap
+// in the manifest, but cannot be verified.
+const maxKept = 256 << 20
+
+// keepCertificate keeps the state that was taken and the dual variables that belong
+// to it, unless they are too large.
+func (t *Training) keepCertificate(ctx context.Context, c *job.Course) error {
+	if t.Learner.Course.Gap == nil {
+		return nil
+	}
+	kept := []storage.File{{Name: StateFile, Data: c.State}}
+	size := len(c.State)
+	for p := range t.Learner.Course.Partitions {
+		var own []byte // before the first round, dual variables are 0
+		if c.Taken > 0 {
+			var err error
+			if own, err = storage.ReadState(ctx, epochs.OwnFile(c.Pass, c.Taken-1, p), job.MaxState); err != nil {
+				return err
+			}
+		}
+		if size += len(own); size > maxKept {
+			t.Notes = append(t.Notes, fmt.Sprintf("the dual variables take more than %s and are not kept: bochner verify cannot verify this model", report.Bytes(maxKept)))
+			return nil
+		}
+		kept = append(kept, storage.File{Name: fmt.Sprintf(DualFile, p), Data: own})
+	}
+	t.kept = append(t.kept, kept...)
+	return nil
+}

@@ -1,0 +1,321 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// CurveFile is the file of a model directory that holds what was found out about
+// the state of each round: a JSON list of rounds.Report.
+const CurveFile = "curve.json"
+
+// fitRounds fits the weights by a learner in rounds. Of several λ it takes the one
+// with the least error on rows that are held out, and then learns from all rows. So
+// it does with one λ if rows are to be held out for a calibration.
+func (t *Training) fitRounds(ctx context.Context) error {
+	begun := time.Now()
+	o := t.opts.Learner
+	lambda, folds := t.opts.RoundPath(t.Counts.Used)
+	init, err := t.earlier(ctx)
+	if err != nil {
+		return err
+	}
+	surveyed, err := t.survey(ctx, folds)
+	if err != nil {
+		return err
+	}
+	if _, err := t.augment(); err != nil {
+		return err
+	}
+	t.Progress.Note("training on %s rows of %d numbers: %s, %d features; %s", report.Groups(t.Counts.Used), t.Found.Dim, t.Recipe.Name, t.Recipe.Dim,
+		describe(o, o.lossName(t.Target.Classes != nil)))
+	t.Progress.Phase("training", 0)
+	defer t.Progress.Done()
+	if len(lambda) == 1 && t.opts.Calibrate == "" {
+		c, err := t.runRounds(ctx, lambda[0], folds, surveyed, init, o.Rounds)
+		if err != nil {
+			return err
+		}
+		return t.keepCertificate(ctx, c)
+	}
+	var path []models.Tried
+	var best fitted
+	chosen := 0
+	total := limit{begun, o.Rounds.Time}
+	start := init
+	for i, l := range lambda {
+		end, left := o.Rounds, true
+		if end.Time, left = total.share(len(lambda) - i + 1); !left && i > 0 {
+			t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: %s not tried", o.Rounds.Time, lambdaList(lambda[i:])))
+			break
+		}
+		t.Progress.Note("lambda %g:", l)
+		c, err := t.runRounds(ctx, l, folds, surveyed, start, end)
+		if err != nil {
+			return err
+		}
+		r := c.Report()
+		path = append(path, models.Tried{
+			Lambda: l, Rounds: c.Taken, Objective: r.Objective, HeldRows: r.HeldRows, HeldLoss: r.HeldLoss, HeldErrors: r.HeldErrors,
+		})
+		if o.goesOn() {
+			start = t.linear
+		}
+		if i == 0 || job.Better(r, rounds.Report{HeldLoss: path[chosen].HeldLoss, HeldErrors: path[chosen].HeldErrors}) {
+			chosen, best = i, fitted{c, t.linear, t.Learner, t.history, t.kept}
+		}
+	}
+	if t.opts.Calibrate != "" {
+		held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
+		if held.sum, err = transforms.StoreWeights(ctx, held.file, best.linear); err != nil {
+			return err
+		}
+		if err := t.calibrate(ctx, held, folds); err != nil {
+			return err
+		}
+	}
+	end, left := o.Rounds, true
+	if end.Time, left = total.share(1); left {
+		t.Progress.Note("lambda %g, on all rows:", lambda[chosen])
+		end.Patience = 0
+		if o.Rounds.Patience > 0 {
+			end.Rounds = max(1, path[chosen].Rounds)
+			if start != nil {
+				end.Rounds = max(2, end.Rounds) // svm has others than the given weights from the second on
+			}
+		}
+		if start = init; o.goesOn() {
+			start = best.linear
+		}
+		surveyed.rows = t.Counts.Used
+		if best.course, err = t.runRounds(ctx, lambda[chosen], 0, surveyed, start, end); err != nil {
+			return err
+		}
+	} else {
+		t.linear, t.Learner, t.history, t.kept = best.linear, best.learner, best.history, best.kept
+		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which has not learned from the rows held out, %s", o.Rounds.Time, report.PartWords(folds)))
+	}
+	if err := t.keepCertificate(ctx, best.course); err != nil {
+		return err
+	}
+	t.Learner.Folds, t.Learner.Course.Path = folds, path
+	switch {
+	case len(lambda) == 1:
+	case chosen == 0:
+		t.Notes = append(t.Notes, fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better", lambda[chosen]))
+	case chosen == len(lambda)-1 && len(path) == len(lambda):
+		t.Notes = append(t.Notes, fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", lambda[chosen]))
+	}
+	return nil
+}
+
+// fitted is what one λ came to.
+type fitted struct {
+	course  *job.Course
+	linear  *models.Linear
+	learner models.Learner
+	history []rounds.Report
+	kept    []storage.File
+}
+
+// goesOn tells whether each λ begins where the one before has come to. Where the end is
+// the optimum, wherever a run began, that saves rounds. Where rounds are few, or end by
+// the error of rows held out, each λ has to have the same trial, and so has the fit to
+// all rows.
+func (o LearnerOptions) goesOn() bool { return o.Name == "svm" && o.Rounds.Patience == 0 }
+
+func lambdaList(lambda []float64) string {
+	var words []string
+	for _, l := range lambda {
+		words = append(words, fmt.Sprintf("%g", l))
+	}
+	return "lambda " + strings.Join(words, ", ")
+}
+
+// runRounds learns with one λ, and keeps what came out as the weights of the model.
+func (t *Training) runRounds(ctx context.Context, lambda float64, folds int, found *surveyed, init *models.Linear, end job.RoundOptions) (*job.Course, error) {
+	o := t.opts.Learner
+	problem := loss.Problem{
+		Loss: o.lossName(t.Target.Classes != nil), Epsilon: o.Epsilon, Regression: t.Target.Classes == nil,
+		Outputs: t.Outputs(), Dim: t.Recipe.Dim, Rows: found.rows, Lambda: lambda,
+	}
+	if lossName := problem.Loss; o.Epsilon == 0 && (lossName == "huber" || lossName == "epsilon_insensitive") {
+		problem.Epsilon = 0.1
+	}
+	var err error
+	if t.Target.Classes != nil {
+		problem.Weights, err = o.classWeights(t.Target.Classes.Classes, t.Found.Labels.Counts)
+	} else {
+		problem.Weights, err = o.classWeights(nil, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := o.seal(problem, end.Partitions, t.opts.Seed, found.sample)
+	if err != nil {
+		return nil, err
+	}
+	pass := t.LearnPass(sealed, folds, end.Partitions)
+	if pass.Augment, err = t.augment(); err != nil {
+		return nil, err
+	}
+	opened, err := sealed.Open(ctx)
+	if err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	first, err := opened.Start(init)
+	if err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	end.Anew = init == nil
+	c, err := t.Job.Rounds(ctx, pass, first, end)
+	if err != nil {
+		return nil, err
+	}
+	round, err := opened.Open(c.State)
+	if err != nil {
+		return nil, err
+	}
+	r := c.Report()
+	if r.Objective-r.Objective != 0 {
+		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights have grown beyond all bounds; try a larger lambda or a smaller rate", r.Round, r.Objective)
+	}
+	t.linear = round.(rounds.Fitted).Model()
+	t.Learner = models.Learner{Kind: o.Name, Lambda: lambda, Folds: max(1, folds), Course: &models.Course{
+		Loss: problem.Loss, Options: sealed.Options, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
+		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual,
+		HeldRows: r.HeldRows, HeldLoss: r.HeldLoss, HeldErrors: r.HeldErrors,
+	}}
+	if gap, known := r.Gap(); known {
+		t.Learner.Course.Gap = &gap
+	}
+	near, _ := converged(r)
+	t.Learner.Course.Above, t.Learner.Course.Converged = r.Above, &near
+	t.history = c.History[:c.Taken+1]
+	curve, err := json.MarshalIndent(t.history, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	t.kept = []storage.File{{Name: CurveFile, Data: append(curve, '\n')}}
+	return c, nil
+}
+
+// earlier loads the model to begin with, and checks that its weights are of the
+// same features and classes; nil if there is none.
+func (t *Training) earlier(ctx context.Context) (*models.Linear, error) {
+	if t.opts.Learner.Init == "" {
+		return nil, nil
+	}
+	m, err := models.LoadURI(ctx, t.opts.Learner.Init)
+	if err != nil {
+		return nil, err
+	}
+	what := ""
+	switch {
+	case m.Manifest.Task != t.task():
+		what = fmt.Sprintf("is of a %s, the data of a %s", m.Manifest.Task, t.task())
+	case !m.Manifest.Recipe.Equal(t.Recipe.Sealed):
+		what = "has other features; give the same --kernel, --features, --seed, and --width and --scale as numbers, since those found in the data change with it"
+	case t.Target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, t.Target.Classes.Classes):
+		what = "has other classes"
+	}
+	if what != "" {
+		return nil, exit.Usage("--init %s: the model %s", t.opts.Learner.Init, what)
+	}
+	if t.Target.Grid != nil {
+		t.Target.Grid = m.Manifest.TargetGrid // its weights are of targets that are scaled so
+	}
+	return m.Linear, nil
+}
+
+// surveyed is what a survey found: the rows to learn from, and a sample of them.
+type surveyed struct {
+	rows   int64
+	sample rounds.Block // as the learner will see it
+}
+
+// sampleValues bounds the features of a survey's sample: 64 Mi, 256 MB.
+const sampleValues = 64 << 20
+
+// survey counts the rows to learn from when the first of the folds is held out, and
+// takes a sample of them to features, if either is needed.
+func (t *Training) survey(ctx context.Context, folds int) (*surveyed, error) {
+	// Weights to begin with have brought their scale of the targets.
+	scales := t.Target.Grid != nil && t.opts.Learner.Init == ""
+	if folds == 0 && !t.opts.Learner.Searches() && !scales {
+		return &surveyed{rows: t.Counts.Used}, nil
+	}
+	sum, err := t.SurveyRows(ctx, folds, 0)
+	if err != nil {
+		return nil, err
+	}
+	s := new(surveyed)
+	if s.rows, err = t.LearnedFrom(sum, folds); err != nil {
+		return nil, err
+	}
+	was := t.Target.Grid
+	if scales {
+		x, n, d := sum.Sample()
+		targets := make([]float32, n)
+		for i := range targets {
+			targets[i] = x[(i+1)*d-1]
+		}
+		t.Target.Grid = linear.SpreadGrid(targets, *was)
+	}
+	if t.opts.Learner.Searches() {
+		if s.sample, err = t.sampled(sum); err != nil {
+			return nil, err
+		}
+		if scales {
+			for i, y := range s.sample.Y {
+				s.sample.Y[i] = t.Target.Grid.Scaled(was.Mid() + float64(was.Half()*float64(y)))
+			}
+		}
+	}
+	return s, nil
+}
+
+// sample returns a sample of all rows with their labels.
+func (t *Training) sample(ctx context.Context) (rounds.Block, error) {
+	sum, err := t.SurveyRows(ctx, 0, 0)
+	if err != nil {
+		return rounds.Block{}, err
+	}
+	return t.sampled(sum)
+}
+
+// sampled takes the sample of a survey to features.
+func (t *Training) sampled(sum *profile.Sum) (rounds.Block, error) {
+	recipe, err := t.Recipe.Sealed.Open()
+	if err != nil {
+		return rounds.Block{}, err
+	}
+	m, err := recipe.New()
+	if err != nil {
+		return rounds.Block{}, err
+	}
+	x, n, d := sum.Sample()
+	n = max(1, min(n, sampleValues/t.Recipe.Dim))
+	b := rounds.Block{N: n, D: t.Recipe.Dim, Phi: make([]float32, n*t.Recipe.Dim)}
+	for i := range n {
+		row := x[i*d : (i+1)*d]
+		m.Apply(b.Phi[i*b.D:], row[:d-1], 1)
+		b.Y = append(b.Y, row[d-1])
+	}
+	return b, nil
+}

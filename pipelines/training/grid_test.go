@@ -1,0 +1,58 @@
+package training
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+)
+
+// The grid is chosen by the size of the job and by the λ that it comes to; asked for, it is
+// what was asked for. It stands in the manifest.
+func TestTheGridIsChosenAndNamed(t *testing.T) {
+	lines := jobtest.Made(t, "moons", 300, 1)
+	for _, c := range []struct {
+		grid   string
+		lambda float64
+		small  float64
+		steps  int
+		note   string
+	}{
+		{"auto", 1e-3, smallGram, ridge.FineSteps, ""},
+		{"auto", 1e-3, 0, blas.MostByte, ""},
+		{"auto", 1e-9, 0, ridge.FineSteps, ""},
+		{"8", 1e-3, smallGram, blas.MostByte, ""},
+		{"8", 1e-9, smallGram, blas.MostByte, "acts like a lambda of 1.6e-07 on top of lambda 1e-09; --grid 16 has a finer one"},
+		{"16", 1e-3, 0, ridge.FineSteps, ""},
+		{"16", 1e-14, 0, ridge.FineSteps, "there is no finer one"},
+	} {
+		was := smallGram
+		smallGram = c.small
+		o := Options{
+			Spec:  prepare.Spec{Kernel: recipe.KernelOptions{Features: 64}, Seed: 1},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}}, Grid: c.grid,
+		}
+		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
+		result, err := Run(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := models.LoadURI(jobtest.Ctx, o.Model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		smallGram = was
+		if result.Steps != c.steps || m.Manifest.Learner.Steps != c.steps {
+			t.Errorf("%+v: %d steps, in the manifest %d", c, result.Steps, m.Manifest.Learner.Steps)
+		}
+		if notes := strings.Join(result.Notes, "\n"); c.note == "" && strings.Contains(notes, "rounding") || !strings.Contains(notes, c.note) {
+			t.Errorf("%+v: %s", c, notes)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package training
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
+	for _, c := range []struct {
+		row        ridge.Row
+		regression bool
+		want       []string // nil for no note
+	}{
+		{ridge.Row{MSE: 1, Rounding: 0.009}, false, nil},
+		{ridge.Row{MSE: 1, Rounding: 0.02}, false, []string{"is about 0.02 less"}},
+		{ridge.Row{MSE: 1, Rounding: 0.02, HeldRows: 1234, FoldMSE: 4.02, HeldMSE: 4}, false, nil},
+		{ridge.Row{MSE: 1, HeldRows: 1234, FoldMSE: 9, HeldMSE: 4}, false, []string{"mse", "1,234 rows", "is 4,", "is 9 of"}},
+		{ridge.Row{MSE: 1, HeldRows: 1234, FoldMSE: 9, HeldMSE: 4}, true, []string{"RMSE", "is 2,", "is 3 of"}},
+	} {
+		note := roundingNote(c.row, c.regression)
+		if (note == nil) != (c.want == nil) {
+			t.Errorf("%+v: %q", c.row, note)
+		}
+		for _, word := range c.want {
+			if !strings.Contains(note[0], word) {
+				t.Errorf("%+v: %q is not in %q", c.row, word, note)
+			}
+		}
+	}
+}

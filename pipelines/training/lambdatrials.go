@@ -1,0 +1,80 @@
+package training
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// scoreTrials scores the rows of the first fold for every λ that was tried, in a pass
+// over the data, and writes what comes out into the table of the learner. Sums tell the
+// squared errors of rounded features, and no errors of classes; this tells both as a
+// prediction has them.
+func (t *Training) scoreTrials(ctx context.Context) error {
+	table := t.Learner.Table
+	if t.trials.sum == "" {
+		return nil
+	}
+	t.Progress.Phase("scoring rows held out", t.Counts.Used)
+	defer t.Progress.Done()
+	var fits int
+	for _, row := range table {
+		if row.Failed == "" {
+			fits++
+		}
+	}
+	folds := t.opts.parts()
+	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
+		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum,
+	}}
+	var sum score.Trials
+	if _, _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
+		return err
+	}
+	if sum.Rows() != t.firstRows {
+		return fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", t.firstRows, sum.Rows())
+	}
+	unit := 1.0
+	if t.Target.Grid != nil {
+		unit = t.Target.Grid.Half() * t.Target.Grid.Half()
+	}
+	fit := 0
+	for i := range table {
+		row := &table[i]
+		if row.Failed != "" {
+			continue
+		}
+		row.HeldRows = sum.Rows()
+		row.HeldErrors, row.HeldMSE = sum.Of(fit)
+		row.HeldMSE *= unit
+		fit++
+	}
+	return nil
+}
+
+// trialMemory is the most that scoring the rows held out takes, and what the weights
+// that it takes add to a solve; 0 where there is no choice to make.
+func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
+	if o.Learner.Name != "ridge" && o.Learner.Name != "" || f.components > 0 {
+		return 0, 0
+	}
+	lambda, folds := o.Lambda.Values(max(f.Rows, 1))
+	n := len(lambda)
+	if o.Lambda.auto() && o.Grid != "8" {
+		n += len(ridge.SmallerLambda())
+	}
+	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
+	weights := ridge.TrialBytes(shape, n)
+	if folds < 2 || weights > ridge.MaxTrialBytes {
+		return 0, 0
+	}
+	block := f.block(f.Dim)
+	each := 3*block + f.featureBlock() + block/int64(f.Dim)*int64(n*f.Outputs)
+	if f.Prepared {
+		each += f.block(f.Scaled)
+	}
+	return int64(lanes)*each + o.mapBytes(f) + 3*weights, weights
+}

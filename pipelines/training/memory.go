@@ -1,0 +1,333 @@
+package training
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/svm"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/report"
+)
+
+// Facts are what the memory of a training depends on, beside its options.
+type Facts struct {
+	Rows       int64   // 0 where it is not known
+	Dim        int     // numbers in a row, as it is read
+	Scaled     int     // as the map takes it
+	Values     float64 // numbers of a row that are not zero; dim where that is not known
+	Features   int
+	Outputs    int
+	Regression bool
+	Grows      bool // the row length is found in the profile pass
+	Prepared   bool // rows are scaled before they are mapped
+	components int  // of an embedding; 0 for none
+}
+
+// bound returns the smaller of a limit and the number of rows.
+func (f *Facts) bound(limit int64) int64 {
+	if f.Rows > 0 {
+		limit = min(limit, f.Rows)
+	}
+	return max(limit, 1)
+}
+
+// block is the bytes of a block of rows of d numbers.
+func (f *Facts) block(d int) int64 { return 4 * int64(d) * f.bound(int64(rows.Rows(d))) }
+
+// featureBlock is the bytes of a block of features.
+func (f *Facts) featureBlock() int64 {
+	return 4 * int64(f.Features) * f.bound(int64(min(rows.OfFeatures(f.Features), rows.Rows(f.Dim))))
+}
+
+// Memory is what a training takes of it at the most, in bytes.
+type Memory struct {
+	Peak    int64 `json:"bytes_peak"`    // of the process, in all; of the driver, where workers are other processes
+	Profile int64 `json:"bytes_profile"` // of the first pass, beside the process itself
+	Worker  int64 `json:"bytes_worker"`  // of a lane: sums, blocks and the map
+	Solve   int64 `json:"bytes_solve"`   // of the worker that solves, or makes the next state
+	Row     int64 `json:"bytes_row"`     // by which the memory of all lanes together grows with each row; counted above as far as rows are known
+}
+
+// Memory reckons what a training takes.
+func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
+	var m Memory
+	dim := int64(f.Dim)
+	block := f.block(f.Dim)
+	sampled := f.bound(max(min(profileSample, profileValues/dim), profileLeast))
+	values := min(f.Values, float64(dim))
+	content := int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(sampled)) // and 3 for each run of values
+	encoded := content + 24*dim
+	m.Profile = max(2*block, 3*encoded) + job.ColumnBytes*dim + content + f.labels() + 128*f.bound(1<<13) // hashes that repeat
+	if f.Grows {
+		m.Profile += job.ColumnBytes * dim // columns are moved as rows grow longer
+	}
+	// What follows is decided from the sample, spread out, scaled, and each pair of it.
+	spread := 4 * dim * sampled
+	if values*1024 < float64(dim) {
+		spread /= 2 // most of its pages are never touched, unless they were in use before
+	}
+	decide := job.ColumnBytes*dim + job.FoundBytes*dim + content + spread + 4*sampled*sampled
+	standing := job.FoundBytes * dim // while the rest goes on
+	mapped := o.mapBytes(f)
+	var scratch int64
+	if f.Prepared {
+		scratch = f.block(f.Scaled)
+		decide += 4 * int64(f.Scaled) * sampled
+	}
+	if recipe.Families[o.Kernel.Name].Bounded {
+		decide += 2 * mapped // the bound is looked for on the sample
+	}
+	weights := 4 * int64(f.Outputs) * int64(f.Features)
+	publish := 5 * weights
+	if o.Learner.Name == "ridge" || o.Learner.Name == "" {
+		o.sumsMemory(&m, f, engine)
+	} else {
+		o.roundsMemory(&m, f, engine, lanes)
+	}
+	// While the map is drawn its numbers are there twice, and nothing else.
+	m.Worker = max(2*mapped, m.Worker+2*block+scratch+mapped)
+	var curves int64 // of probabilities
+	if o.Calibrate != "" {
+		// Each lane's counts are there twice while they are encoded, and all of them twice more where they are added up and read.
+		counts := int64(f.Outputs) * 2 * 8 * calibrate.Cells
+		curves = 3*block + scratch + mapped + f.featureBlock() + 2*weights + int64(2*lanes+2)*counts + int64(f.Outputs)*8*1024
+	}
+	if o.Learns() {
+		o.learningMemory(&m, f)
+	}
+	trials, more := o.trialMemory(f, engine.Threads, lanes)
+	m.Solve += more
+	if engine.InProcess() {
+		most := max(m.Profile, decide, standing+max(int64(lanes)*m.Worker, m.Solve, publish, curves, trials))
+		m.Peak = withRoom(most)
+	} else {
+		m.Peak = withRoom(max(2*job.ColumnBytes*dim+content, decide, publish))
+		m.Worker, m.Solve = m.Worker+m.Worker/8, m.Solve+m.Solve/8
+	}
+	return m
+}
+
+// withRoom adds to what is held the process itself, and room for the collector.
+func withRoom(held int64) int64 { return job.ProgramBytes + job.SlackBytes + held + held/16 }
+
+// The sample of a profile: see package profile.
+const (
+	profileSample = 1000
+	profileValues = 4 << 20
+	profileLeast  = 50
+)
+
+// labels is the bytes of a table of the labels.
+func (f *Facts) labels() int64 {
+	n := int64(f.Outputs)
+	if f.Regression {
+		n = f.bound(rows.MaxClasses)
+	}
+	return 160 * n
+}
+
+// mapBytes is what the map takes.
+func (o Options) mapBytes(f Facts) int64 {
+	d, n := int64(f.Scaled), int64(f.Features)
+	m, err := o.Kernel.Mapping()
+	if err != nil {
+		return 4 * d * n
+	}
+	m.Features = f.Features
+	switch {
+	case o.Kernel.Name == "maxout" && m.Pool > 0:
+		return 4 * (int64(m.Pool)*d + n*int64(m.Q))
+	case o.Kernel.Name == "maxout":
+		return 4 * n * int64(m.Q) * d
+	case o.Kernel.Name == "linear":
+		return 0
+	case o.Kernel.Name == "harmonic":
+		return 200*n + f.featureBlock()
+	case m.Skeleton != nil:
+		return 200 * n
+	case m.Draw == fourier.Structured:
+		return 32 * (n + d)
+	}
+	return 4 * d * int64(m.Frequencies())
+}
+
+// sumsMemory is of a fit by sums.
+func (o Options) sumsMemory(m *Memory, f Facts, engine engine.Engine) {
+	_, folds := o.Lambda.Values(max(f.Rows, 1))
+	sums := int64(o.Sums())
+	folds = min(folds, int(sums))
+	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
+	threads := int64(max(engine.Threads, 1))
+	// A buffer of rows and one of their features for each sum.
+	// Features on a grid of 16 bits take two limbs, and that grid may be taken of itself.
+	limbs := int64(2)
+	if o.Grid == "8" && o.Kernel.Name != "maxout" {
+		limbs = 1
+	}
+	buffers := sums * f.block(f.Dim)
+	if f.Rows > 0 {
+		// Few rows fill a part of them; the rest is touched where memory was in use before.
+		buffers = (buffers + min(buffers, 4*int64(f.Dim)*f.Rows)) / 2
+	}
+	m.Worker = buffers + sums*(shape.Bytes()+limbs*int64(f.Features)*rows.MaxRows) + 2*threads*min(job.LargestPart, shape.Bytes())
+	m.Solve = ridge.Memory(shape, f.Rows, folds, int(threads)) + 2*threads*min(job.LargestPart, shape.Bytes())
+	if sums > int64(folds) {
+		m.Solve += shape.Bytes()
+	}
+	if f.components > 0 {
+		m.Solve = shape.Bytes() + pca.Memory(f.Features, f.components)
+	}
+}
+
+// roundsMemory is of a learner in rounds.
+func (o Options) roundsMemory(m *Memory, f Facts, engine engine.Engine, lanes int) {
+	r := o.Learner.Rounds
+	k, d := int64(f.Outputs), int64(f.Features)
+	if o.Learner.Name == "svm" && k == 2 {
+		k = 1 // of two classes one is the mirror of the other
+	}
+	weights := 4 * k * d
+	each := int64(r.Partitions+lanes-1) / int64(max(lanes, 1)) // partitions of a lane
+	most := int64(math.MaxInt64)
+	if f.Rows > 0 {
+		most = f.Rows * 4 * (d + 1)
+	}
+	slots := int64(max(engine.Threads, 1)) * f.featureBlock()
+	// A partition fills a batch of rows to learn from and one of rows held out, while
+	// others wait and are worked on.
+	batches := 3 * f.block(f.Dim)
+	if f.Rows > 0 {
+		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(max(1, r.Partitions))+1))
+	}
+	m.Worker = min(r.Keep, most) + slots + each*batches
+	switch o.Learner.Name {
+	case "svm":
+		part := max(f.Rows, 1) / int64(max(1, r.Partitions))
+		window := min(int64(svm.DefaultWindow), 4*d*part)
+		moved := window / (4 * d) // rows of the window
+		// Weights and steps in float64; dual variables as they were, are and are written.
+		m.Worker += each*(10*weights+window+32*k*moved+24*k*part) + 12*weights
+		m.Row = 4 * k
+		m.Solve = 12*weights + 12*k*part
+	default:
+		m.Worker += each*8*weights + 6*weights
+		m.Solve = 10 * weights
+	}
+	if o.Learner.Searches() {
+		n := f.bound(max(1, min(profileSample, sampleValues/d)))
+		m.Worker = max(m.Worker, 4*n*(2*d+int64(f.Dim))+4*weights)
+	}
+}
+
+// learningMemory is of finding features in the data.
+func (o Options) learningMemory(m *Memory, f Facts) {
+	n := o.Learned.SampleRows(f.Rows, max(f.Dim, f.Scaled))
+	sample := 3 * 4 * int64(f.Dim) * n // the rows, and twice as the search takes them
+	m.Solve = max(m.Solve, sample)
+	if o.Kernel.Name == "harmonic" || o.Learned.By != "game" {
+		return
+	}
+	keep := o.Learned.Keep
+	if f.Rows > 0 {
+		keep = min(keep, 4*f.Rows*int64(f.Scaled+1))
+	}
+	m.Worker = max(m.Worker, keep+sample+4*f.block(f.Dim))
+	m.Row = max(m.Row, 12*int64(f.Outputs)) // dual weights and labels
+}
+
+// Memory reckons by what the profile pass has found, with so many components of an
+// embedding.
+func (t *Training) Memory(components int) Memory {
+	var nonzero int64
+	for _, c := range t.Found.Columns {
+		nonzero += c.Nonzero
+	}
+	f := Facts{
+		Rows: t.Counts.Used, Dim: t.Found.Dim, Scaled: t.Found.Dim, Values: float64(nonzero) / float64(t.Counts.Used), Features: t.Recipe.Dim,
+		Outputs: 1, components: components, Prepared: true,
+	}
+	if s := t.Recipe.Scaling; s != nil { // it is a part of a recipe that was taken over
+		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0
+	}
+	o := t.opts
+	if components > 0 {
+		o.Lambda = LambdaOptions{Path: []float64{0}} // it is one sum, of no targets
+	} else {
+		f.Outputs, f.Regression = t.Outputs(), t.Target.Grid != nil
+	}
+	return o.Memory(f, t.Engine, max(1, min(t.Engine.Lanes, len(t.Shards))))
+}
+
+// Fits says what the training takes, refuses to begin where the machine cannot have as
+// much, and has the collector keep to it. What only the profile needed is given back.
+func (t *Training) Fits(m Memory) error {
+	t.Sum = nil
+	if s := t.Recipe.Scaling; s != nil {
+		s.Sample = nil
+	}
+	if !t.Engine.InProcess() {
+		return nil
+	}
+	note, err := m.Beyond(machine.ReadMemory(), t.opts)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		t.Progress.Note("%s", note)
+	}
+	t.LimitMemory(m.Peak)
+	return nil
+}
+
+// Beyond compares a peak with what the machine has: it returns a note for people if it
+// is more than is free now, or an error that refuses to begin if it is more than there
+// can ever be, by so much that the plan would have to be far too high to be wrong.
+func (m Memory) Beyond(have machine.Memory, o Options) (note string, err error) {
+	says := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
+	switch {
+	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
+		return "", exit.Refuse("%s, %s allows %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
+	case have.Limit > 0 && m.Peak > have.Limit:
+		return fmt.Sprintf("%s, %s allows %s: it may end before it is done; %s", says, have.By, report.Bytes(have.Limit), o.shrink()), nil
+	case have.Free > 0 && m.Peak > have.Free:
+		return fmt.Sprintf("%s, %s is free at present", says, report.Bytes(have.Free)), nil
+	}
+	return "", nil
+}
+
+// shrink names the flags that make a training take less memory.
+func (o Options) shrink() string {
+	text := "take fewer --features"
+	if o.Learner.Name != "" && o.Learner.Name != "ridge" {
+		text += ", a smaller --keep_bytes"
+		if o.Learner.Rounds.Partitions > 1 {
+			text += " or fewer --partitions"
+		}
+		return text
+	}
+	if _, folds := o.Lambda.Values(1); folds > 1 {
+		text += " or --folds, or one --lambda"
+	}
+	return text
+}
+
+// Sums is how many sums a fit by them takes in each lane.
+func (o Options) Sums() int {
+	_, folds := o.Lambda.Values(1)
+	if o.Learns() {
+		folds = min(folds, 2) // the first part of the rows judges alone
+	}
+	if o.Calibrate != "" {
+		folds = max(folds, 2)
+	}
+	return folds
+}

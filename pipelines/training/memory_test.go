@@ -1,0 +1,37 @@
+package training
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+)
+
+func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
+	m := Memory{Peak: 3 << 30}
+	for _, test := range []struct {
+		have    machine.Memory
+		note    string
+		refused string
+	}{
+		{machine.Memory{Limit: 8 << 30, By: "the machine", Free: 4 << 30}, "", ""},
+		{machine.Memory{}, "", ""}, // it is not known
+		{machine.Memory{Limit: 8 << 30, By: "the machine", Free: 2 << 30}, "training takes up to 3.22 GB of memory, 2.15 GB is free at present", ""},
+		{machine.Memory{Limit: 5 << 29, By: "the control group", Free: 1 << 30}, "3.22 GB of memory, the control group allows 2.68 GB: it may end before it is done; take fewer --features or --folds", ""},
+		{machine.Memory{Limit: 1 << 30, By: "ulimit -v", Free: 1 << 30}, "", "3.22 GB of memory, ulimit -v allows 1.07 GB; take fewer --features or --folds, or one --lambda"},
+	} {
+		note, err := m.Beyond(test.have, Options{})
+		if test.refused != "" {
+			jobtest.WantError(t, test.have.By, err, exit.CodeData, test.refused)
+		} else if err != nil || test.note == "" && note != "" || !strings.Contains(note, test.note) {
+			t.Errorf("%+v: %q, %v", test.have, note, err)
+		}
+	}
+	sgd := Options{Learner: LearnerOptions{Name: "sgd", Rounds: job.RoundOptions{Partitions: 8}}}
+	if got := sgd.shrink(); got != "take fewer --features, a smaller --keep_bytes or fewer --partitions" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,120 @@
+package training
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// maxCalibrated is the largest number of classes whose scores are counted, in 64 KiB
+// each on every worker.
+const maxCalibrated = 1000
+
+// validateCalibration checks Calibrate, as far as can be told without data.
+func (o Options) validateCalibration() error {
+	switch o.Calibrate {
+	case "":
+	case calibrate.Platt, calibrate.Isotonic:
+		if o.Lambda.Folds == 1 {
+			return exit.Usage("--calibrate %s: the curves are fitted to the first of several folds, which is held out; --folds must be 2 or more, or left out", o.Calibrate)
+		}
+	default:
+		names := []string{"none", calibrate.Platt, calibrate.Isotonic}
+		return exit.Usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate, spell.DidYouMean(o.Calibrate, names))
+	}
+	return nil
+}
+
+// calibrates refuses a calibration of what has no classes, or too many.
+func (t *Training) calibrates() error {
+	switch {
+	case t.opts.Calibrate == "":
+	case t.Target.Classes == nil:
+		return exit.Usage("--calibrate %s is for the probabilities of classes; the labels are numbers (see --task)", t.opts.Calibrate)
+	case t.Outputs() > maxCalibrated:
+		return exit.Usage("--calibrate %s is for up to %d classes; the data have %d", t.opts.Calibrate, maxCalibrated, t.Outputs())
+	}
+	return nil
+}
+
+// scorer is a file of weights that were fitted without the rows held out, with its
+// SHA-256.
+type scorer struct{ file, sum string }
+
+// calibrate fits the curves of the probabilities to the scores of the first of that
+// many folds, in a pass over the data.
+func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error {
+	t.Progress.Phase("calibrating", t.Counts.Used)
+	defer t.Progress.Done()
+	pass := &scores.Calibration{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
+		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Weights: held.file, SHA256: held.sum,
+	}}
+	var counts calibrate.Counts
+	if _, _, err := t.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
+		return err
+	}
+	if err := calibrate.Check(counts.ClassRows(), t.Target.Classes.Classes); err != nil {
+		return &exit.DataError{Err: err}
+	}
+	c, err := calibrate.Fit(&counts, t.opts.Calibrate)
+	if err != nil {
+		return &exit.DataError{Err: err}
+	}
+	t.chances = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds}
+	return nil
+}
+
+// ownProbabilities are those of scores that were learned with the loss; nil if they
+// say none.
+func ownProbabilities(loss string) *models.Probabilities {
+	switch loss {
+	case models.Softmax, models.Logistic:
+		return &models.Probabilities{Kind: loss}
+	}
+	return nil
+}
+
+// HowToGetProbabilities is the next step for those whose model has none.
+const HowToGetProbabilities = "train with --calibrate platt or isotonic, or with --loss softmax or logistic, to have them"
+
+// NeedProbabilities returns an error about the flag unless the model has
+// probabilities.
+func NeedProbabilities(flag, dir string, m *models.Manifest) error {
+	switch {
+	case m.Probabilities != nil:
+		return nil
+	case m.Task != models.Classification:
+		return exit.Usage("--%s: the model %s is one of %s; probabilities are of classes", flag, dir, m.Task)
+	}
+	return exit.Usage("--%s: the model %s has no probabilities; %s", flag, dir, HowToGetProbabilities)
+}
+
+// WriteProbabilities prints how probabilities are made, if they are.
+func WriteProbabilities(w io.Writer, p *models.Probabilities) {
+	if p == nil {
+		return
+	}
+	how := ""
+	switch p.Kind {
+	case models.Softmax:
+		how = "the softmax of the scores"
+	case models.Logistic:
+		how = "the sigmoid of each score, divided by their sum"
+	case calibrate.Platt:
+		how = "a sigmoid for each class (platt)"
+	case calibrate.Isotonic:
+		how = "an ascending function for each class (isotonic)"
+	}
+	fmt.Fprintf(w, "chances   probabilities by %s", how)
+	if p.Rows > 0 {
+		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that had not learned from them", report.Groups(p.Rows), report.PartWords(p.Folds))
+	}
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,270 @@
+package training
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+)
+
+// Publish makes the model directory.
+func (t *Training) Publish(ctx context.Context) error {
+	options, err := json.Marshal(t.Data.Schema)
+	if err != nil {
+		return err
+	}
+	label := ""
+	if t.Data.Labeled {
+		label = t.Data.Label
+	}
+	m := &models.Model{
+		Linear: t.linear, Kept: slices.Concat(t.Recipe.Files, t.kept),
+		Manifest: &models.Manifest{
+			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed,
+			Learner: t.Learner, Probabilities: t.chances,
+			Input: models.Input{
+				Format: t.Data.Schema.Format, Dim: t.Found.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
+			},
+			Rows:        models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside},
+			Profile:     models.Profile{Width: t.Recipe.Width},
+			Fingerprint: t.Digest,
+		},
+	}
+	switch task := m.Manifest.Task; task {
+	case models.Classification:
+		m.Manifest.Vocabulary, m.Manifest.Profile.ClassCounts = t.Target.Classes, t.Found.Labels.Counts
+	case models.Regression:
+		m.Manifest.TargetGrid = t.Target.Grid
+	}
+	files, err := models.Encode(m)
+	if err != nil {
+		return err
+	}
+	if len(t.Counts.Listed) > 0 {
+		files = append(files, storage.File{Name: job.SetAsideFile, Data: SetAsideLines(t.Counts.Listed)})
+	}
+	return t.Job.Publish(ctx, t.opts.Model, files)
+}
+
+func SetAsideLines(list []dataset.SetAside) []byte {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	for _, s := range list {
+		enc.Encode(s) // a struct of strings and numbers into memory cannot fail
+	}
+	return out.Bytes()
+}
+
+func (t *Training) task() models.Task {
+	switch {
+	case t.Learner.Kind == "pca":
+		return models.Embedding
+	case t.Target.Classes != nil:
+		return models.Classification
+	}
+	return models.Regression
+}
+
+// Result is what training found.
+type Result struct {
+	Model   string          `json:"model"` // directory
+	Task    models.Task     `json:"task"`
+	Rows    job.Counts      `json:"rows"`
+	Columns int             `json:"columns"` // numbers in a row
+	Classes []string        `json:"classes,omitempty"`
+	Counts  []int64         `json:"class_counts,omitempty"`
+	Kernel  string          `json:"kernel"` // in words
+	Width   float64         `json:"width"`
+	Recipe  features.Sealed `json:"recipe"`
+	Found   *prepare.Found  `json:"found,omitempty"` // features that were found in the data
+	Learner string          `json:"learner"`
+	Lambda  float64         `json:"lambda"`
+	Path    []ridge.Row     `json:"path,omitempty"`   // of ridge: held-out errors by λ
+	Course  *models.Course  `json:"course,omitempty"` // of a learner in rounds
+	Steps   int             `json:"steps,omitempty"`  // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
+	// Probabilities tells how scores become probabilities, if they do.
+	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
+	Notes         []string              `json:"notes,omitempty"`
+	Seconds       map[string]float64    `json:"seconds"` // wall time by part of the job
+	// Work is where the time of the job's workers in this process went, as
+	// transforms.Worker.Seconds tells it.
+	Work map[string]float64 `json:"work_seconds"`
+
+	// Timings has WriteTo print Work.
+	Timings bool `json:"-"`
+
+	dim, folds int
+	seed       uint64
+}
+
+func (t *Training) result() *Result {
+	r := &Result{
+		Model: t.opts.Model, Task: t.task(), Rows: t.Counts, Columns: t.Found.Dim,
+		Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed,
+		Found: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, Course: t.Learner.Course, Steps: t.Learner.Steps,
+		Probabilities: t.chances, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
+		dim: t.Recipe.Dim, folds: t.Learner.Folds, seed: t.opts.Seed,
+	}
+	if t.Target.Classes != nil {
+		r.Classes, r.Counts = t.Target.Classes.Classes, t.Found.Labels.Counts
+	}
+	r.Notes = append(r.Notes, t.gridNotes()...)
+	if note := edge(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.floor); note != "" {
+		r.Notes = append(r.Notes, note)
+	}
+	return r
+}
+
+// WriteTo prints the result for people.
+func (r *Result) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "model     %s\n", r.Model)
+	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
+	if r.Task == models.Classification {
+		fmt.Fprintf(&b, "task      classification of %d numbers into %d classes\n", r.Columns, len(r.Classes))
+	} else {
+		fmt.Fprintf(&b, "task      regression on %d numbers\n", r.Columns)
+	}
+	fmt.Fprintf(&b, "features  %d of the %s, seed %d\n", r.dim, r.Kernel, r.seed)
+	if r.Steps > 0 {
+		fmt.Fprintf(&b, "grid      %s\n", GridText(r.Steps))
+	}
+	if r.Found != nil {
+		r.Found.Write(&b)
+	}
+	switch {
+	case r.Course != nil:
+		writeCourse(&b, r)
+	case len(r.Path) == 0:
+		fmt.Fprintf(&b, "lambda    %g\n", r.Lambda)
+	default:
+		by := fmt.Sprintf("the held-out error of %d folds", r.folds)
+		if r.Task == models.Classification {
+			by = fmt.Sprintf("the held-out mse of %d folds", r.folds)
+		}
+		if r.Path[0].Folds == 1 && r.folds > 1 { // features were found from the others
+			by = "the error of rows that were held out, " + report.PartWords(r.folds)
+		}
+		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, leastOf(len(r.Path)))
+		WritePath(&b, r.Task, r.Path, r.Lambda)
+	}
+	WriteProbabilities(&b, r.Probabilities)
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "note      %s\n", note)
+	}
+	fmt.Fprintf(&b, "seconds   %.1f to look the data over, ", r.Seconds["profile"])
+	if r.Found != nil {
+		fmt.Fprintf(&b, "%.1f to find the features, ", r.Seconds["align"])
+	}
+	fmt.Fprintf(&b, "%.1f to train\n", r.Seconds["train"])
+	if r.Timings {
+		fmt.Fprintf(&b, "of which  ")
+		for i, name := range []string{"read", "map", "fold", "learn", "merge", "store", "solve"} {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%s %.2f", name, r.Work[name])
+		}
+		b.WriteString(" (reading goes on beside the rest; parallel lanes add up)\n")
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+// leastOf says that the error of what was chosen is that of a choice.
+func leastOf(tried int) string {
+	if tried < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (the least of %d, so new rows may show a little more)", tried)
+}
+
+// edge tells that the best λ was the first or last that was tried.
+// Below least, the rounding of features changes what a λ does; 0 is no such bound.
+func edge(path []ridge.Row, chosen, least float64) string {
+	low, high := chosen, chosen
+	for _, row := range path {
+		low, high = min(low, row.Lambda), max(high, row.Lambda)
+	}
+	switch {
+	case len(path) < 2:
+	case chosen == low && chosen <= least: // gridNotes has told of it
+	case chosen == low && chosen/10 < least:
+		return fmt.Sprintf("%g is the smallest lambda that was tried: below it the rounding of features counts; --lambda takes smaller ones", chosen)
+	case chosen == low && chosen > 0:
+		return fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", chosen)
+	case chosen == high:
+		return fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better", chosen)
+	}
+	return ""
+}
+
+// WritePath prints what cross-validation found about each λ. Errors of targets are in
+// their units. Those of classes are the share of rows of one fold that get another class
+// than their own, and squares that ridge makes small, of scores that should be 1 for
+// the row's class and −1 for the others: these order values of λ.
+func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	numbers := task == models.Regression
+	scored := !numbers && slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldRows > 0 })
+	none := "-\t-\t-\t-"
+	switch {
+	case numbers:
+		none += "\t-"
+		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± se\tR²\ttraining RMSE\tfolds\t\t\n")
+	case scored:
+		none += "\t-\t-"
+		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\theld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n")
+	default:
+		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n")
+	}
+	for _, row := range path {
+		mark := ""
+		if row.Lambda == chosen {
+			mark = "<- chosen"
+		}
+		if row.Failed != "" {
+			fmt.Fprintf(tw, "\t%g\t%s\t%s\t\n", row.Lambda, none, row.Failed)
+			continue
+		}
+		held, stdErr, training := row.MSE, row.StdErr, row.Train
+		if numbers {
+			held, training = math.Sqrt(held), math.Sqrt(training)
+			stdErr /= 2 * max(held, math.SmallestNonzeroFloat64) // d√x = dx/(2√x)
+		}
+		se := "-"
+		if row.Folds > 1 {
+			se = fmt.Sprintf("%.2g", stdErr)
+		}
+		fmt.Fprintf(tw, "\t%g\t", row.Lambda)
+		if scored {
+			fmt.Fprintf(tw, "%.2f %%\t%s\t", 100*float64(row.HeldErrors)/float64(max(1, row.HeldRows)), score.PercentInterval(row.HeldErrors, row.HeldRows))
+		}
+		fmt.Fprintf(tw, "%.6g\t%s\t", held, se)
+		if numbers {
+			fmt.Fprintf(tw, "%.4f\t", row.R2)
+		}
+		fmt.Fprintf(tw, "%.6g\t%d\t%s\t\n", training, row.Folds, mark)
+	}
+	tw.Flush()
+	if i := slices.IndexFunc(path, func(r ridge.Row) bool { return r.HeldRows > 0 }); scored {
+		fmt.Fprintf(w, "          errors are of %s rows of one fold, as the model without them predicts\n", report.Groups(path[i].HeldRows))
+	}
+}

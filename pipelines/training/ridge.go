@@ -1,0 +1,261 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/picture"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// fitRidge adds up the ridge sums and solves for the weights.
+func (t *Training) fitRidge(ctx context.Context) error {
+	steps := t.Steps(t.opts.Grid, smallGram)
+	if err := t.fitRidgeOn(ctx, steps); err != nil {
+		return err
+	}
+	if fine := t.fine(); t.opts.Grid != "8" && steps != fine && t.atFloor(t.Learner.Lambda) && t.again() {
+		t.Progress.Note("lambda %g is too small for features rounded to %s; adding up again on a grid of %s", t.Learner.Lambda, GridText(steps), GridText(fine))
+		if err := t.fitRidgeOn(ctx, fine); err != nil {
+			return err
+		}
+	}
+	if err := t.scoreTrials(ctx); err != nil {
+		return err
+	}
+	if t.opts.Calibrate != "" {
+		return t.calibrate(ctx, t.held, t.opts.parts())
+	}
+	return nil
+}
+
+// fitRidgeOn is fitRidge on a grid of that many steps.
+func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
+	lambda, folds := t.opts.Lambda.Values(t.Counts.Used)
+	fold := gram.Fold{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Folds: folds, Lambda: lambda, Steps: steps}
+	if t.opts.Lambda.auto() && steps > blas.MostByte {
+		fold.Smaller = ridge.SmallerLambda()
+	}
+	cut := t.opts.parts()
+	fold.Held = t.opts.Calibrate != ""
+	if first := folds > 1 && t.firstJudges(); first || folds == 1 && fold.Held {
+		// Two sums do: that of the rows held out, and that of the others.
+		fold.Folds, fold.Cut, fold.First = 2, cut, first
+	}
+	fit, err := t.FitSums(ctx, t.Target, fold)
+	if err != nil {
+		return err
+	}
+	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table, Steps: steps}
+	return nil
+}
+
+// FitSums adds up the sums of the folds, and has what they are for solved: the
+// weights become the model's.
+func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold gram.Fold) (fit gram.FitReport, err error) {
+	parts := max(fold.Folds, fold.Cut)
+	if parts > 1 {
+		if err := t.CountCopies(ctx); err != nil {
+			return fit, err
+		}
+	}
+	pass := &gram.Pass{Pass: t.Pass(parts), Fold: fold}
+	pass.Target = target
+	shape := pass.Shape(t.Recipe.Dim)
+	if err := shape.Validate(); err != nil {
+		return fit, &exit.UsageError{Err: err}
+	}
+	if most := shape.MaxRows(fold.Steps); t.Counts.Used > most {
+		return fit, exit.Refuse("pipelines: %s rows are more than the %s whose sums are exact", report.Groups(t.Counts.Used), report.Groups(most))
+	}
+	solve := ridge.Memory(shape, t.Counts.Used, fold.Folds, t.Engine.Threads)
+	switch {
+	case fold.Components > 0:
+		solve = shape.Bytes() + pca.Memory(shape.Dim, fold.Components)
+	case fold.Cut > 0 && !fold.First:
+		solve = ridge.Memory(shape, t.Counts.Used, 1, t.Engine.Threads) + shape.Bytes()
+	}
+	t.Progress.Note("training on %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s, %s to solve",
+		report.Groups(t.Counts.Used), t.Found.Dim, t.Recipe.Name, t.Recipe.Dim, GridText(fold.Steps), report.Counted(fold.Folds, "sum"), report.Bytes(shape.Bytes()),
+		report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"), report.Bytes(solve))
+	st := gram.State{
+		Dir: storage.Join(t.Work.Dir, "parts"), Reports: t.Work.File("fold.reports", engine.Program(), pass),
+		Sum: t.Work.File("sum.jsonl", engine.Program(), pass), Fit: t.Work.File("fit.json", engine.Program(), pass),
+		Weights: t.Work.File("weights.safetensors", engine.Program(), pass), Held: t.Work.File("held.safetensors", engine.Program(), pass),
+		Trials: t.Work.File("trials.safetensors", engine.Program(), pass),
+	}
+	failed := t.runFold(ctx, pass, st)
+	lines, err := job.ReadReports[gram.Report](ctx, st.Reports)
+	if failed != nil && err != nil {
+		return fit, failed // before there were reports
+	}
+	if err != nil {
+		return fit, err
+	}
+	reports := make([]dataset.Report, len(lines))
+	var saturated int64
+	for i, line := range lines {
+		reports[i] = line.Report
+		saturated += line.Saturated
+	}
+	// What kept rows from being read is told before what the solve lacked.
+	if err := fault.OfReports(reports); err != nil {
+		return fit, err
+	}
+	if saturated > 0 {
+		return fit, exit.Refuse("pipelines: %s features of the %s are not finite, or lie far beyond the bound that the recipe states (%d times and more): rows are of another scale than what it was made for; see --scale", report.Groups(saturated), t.Recipe.Name, blas.MaxSteps/fold.Steps)
+	}
+	if failed != nil {
+		return fit, failed
+	}
+	counts, err := job.Count(t.Data, reports, t.opts.MaxBadFraction)
+	if err != nil {
+		return fit, err
+	}
+	if fit, err = t.loadFit(ctx, st, max(shape.Outputs, fold.Components)); err != nil {
+		return fit, err
+	}
+	t.firstRows = fit.FirstRows
+	t.held, t.trials, t.floor = scorer{st.Held, fit.HeldSHA256}, scorer{st.Trials, fit.TrialsSHA256}, fit.Floor
+	if counts.Used != t.Counts.Used || fit.Rows != counts.Used {
+		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were added up", t.Counts.Used, counts.Used, fit.Rows)
+	}
+	return fit, nil
+}
+
+// runFold runs what is left to run: nothing, the solve alone, or pass and solve.
+func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) error {
+	if err := job.ForgetFaults(ctx, t.Job, st.Reports, func(r gram.Report) dataset.Report { return r.Report }); err != nil {
+		return err
+	}
+	fitted, err := t.fitted(ctx, st)
+	if err != nil {
+		return err
+	}
+	if fitted {
+		t.Progress.Note("found the fitted weights in the work directory")
+		return nil
+	}
+	sc, err := t.Store(ctx, pass)
+	if err != nil {
+		return err
+	}
+	t.Progress.Phase("training", t.Counts.Used)
+	defer t.Progress.Done()
+	solve := func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) }
+	summed, err := t.Intact(ctx, st.Sum, st.Reports)
+	if err != nil {
+		return err
+	}
+	if summed {
+		t.Progress.Note("found the sums of all rows in the work directory")
+		err := t.Run(ctx, solve)
+		if !exit.Damaged(err) {
+			return err
+		}
+		t.Damage(err)
+	}
+	// Runners of this process hold what went through them until a pipeline has ended: a
+	// sum for each fold. A cluster takes minutes to start another pipeline.
+	apart := t.Engine.InProcess()
+	err = t.Run(ctx, func(s beam.Scope) {
+		parts, reports := gram.Sums(s, sc)
+		index := gram.Index(s, st, gram.StoreParts(s, sc, st, gram.Merge(s, sc, parts)), reports)
+		if !apart {
+			transforms.Write(s, st.Fit, gram.Solve(s, sc, st, index))
+		}
+	})
+	if err != nil || !apart {
+		return err
+	}
+	return t.Run(ctx, solve)
+}
+
+// fitted tells whether what the solve writes is there, and as it was written.
+func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
+	found, err := t.Intact(ctx, st.Reports, st.Fit)
+	if err != nil || !found {
+		return false, err
+	}
+	fit, err := readFit(ctx, st)
+	if err != nil {
+		return false, err
+	}
+	err = transforms.CheckWeights(ctx, st.Weights, fit.WeightsSHA256)
+	if err == nil && fit.HeldSHA256 != "" {
+		err = transforms.CheckWeights(ctx, st.Held, fit.HeldSHA256)
+	}
+	if err == nil && fit.TrialsSHA256 != "" {
+		err = transforms.CheckWeights(ctx, st.Trials, fit.TrialsSHA256)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case exit.Damaged(err):
+		t.Damage(err)
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func readFit(ctx context.Context, st gram.State) (fit gram.FitReport, err error) {
+	data, err := storage.ReadState(ctx, st.Fit, job.MaxState)
+	if err != nil {
+		return fit, err
+	}
+	if err := json.Unmarshal(data, &fit); err != nil {
+		return fit, fmt.Errorf("pipelines: %s: %w", st.Fit, err)
+	}
+	return fit, nil
+}
+
+// loadFit reads back what the solve has written.
+func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int) (fit gram.FitReport, err error) {
+	if fit, err = readFit(ctx, st); err != nil {
+		return fit, err
+	}
+	t.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.Recipe.Dim)
+	return fit, err
+}
+
+// DrawEmbedding draws a sample of the rows along the first two components, coloured
+// by their classes.
+func (t *Training) DrawEmbedding(ctx context.Context, name string) error {
+	found, err := t.sample(ctx)
+	if err != nil {
+		return err
+	}
+	k := t.linear.K
+	scores := make([]float32, found.N*k)
+	t.linear.Scores(scores, found.Phi, found.N)
+	s := picture.Scatter{Title: fmt.Sprintf("%s, %d features", t.Recipe.Name, t.Recipe.Dim)}
+	axis := func(i int) string {
+		return fmt.Sprintf("component %d (%.1f %% of the variance)", i+1, 100*t.Learner.Components[i].Share)
+	}
+	s.X, s.Y = axis(0), axis(1)
+	for _, class := range t.Target.Classes.Classes {
+		s.Clouds = append(s.Clouds, picture.Cloud{Name: class})
+	}
+	for i, y := range found.Y {
+		c := &s.Clouds[int(y)]
+		c.X, c.Y = append(c.X, float64(scores[i*k])), append(c.Y, float64(scores[i*k+1]))
+	}
+	return report.WritePicture(ctx, name, s, 15, 13)
+}

@@ -1,0 +1,227 @@
+package training
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/align"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/pipelines/alignment"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+)
+
+// Options says what to train on which data.
+type Options struct {
+	prepare.Spec
+	Model   string // directory to make; it must not exist
+	Learner LearnerOptions
+	Lambda  LambdaOptions
+	// Calibrate says how scores become probabilities of classes by rows that are held
+	// out: platt or isotonic; "" or none is not at all.
+	Calibrate string
+	// Grid is the bits of the grid on which ridge adds up features: 8 or 16; "" or auto
+	// chooses.
+	Grid string
+	// Learned says how the features of the kernels learned and harmonic are found, unless
+	// Kernel.Frequencies has them.
+	Learned alignment.Options
+}
+
+// Run trains a model: a pass that looks the data over, and then what the learner
+// takes, which is a pass that adds up the features' second moments, and a solve; or
+// a pass for each round. It publishes the model directory whole.
+func Run(ctx context.Context, o Options) (result *Result, err error) {
+	o = o.WithDefaults()
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	t, err := o.Begin(ctx, o.Model, prepare.Labeled)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = t.Close(ctx, err) }()
+	if note := prepare.Doubt(o.Task, t.Found.Labels); note != "" {
+		t.Notes = append(t.Notes, note)
+	}
+	if err := t.calibrates(); err != nil {
+		return nil, err
+	}
+	if err := t.checkOrigin(); err != nil {
+		return nil, err
+	}
+	if err := t.Fits(t.Memory(0)); err != nil {
+		return nil, err
+	}
+	if o.Learns() {
+		if err := t.Timed(ctx, "align", t.FindFeatures); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.Timed(ctx, "train", t.fit); err != nil {
+		return nil, err
+	}
+	if err := t.Timed(ctx, "publish", t.Publish); err != nil {
+		return nil, err
+	}
+	if name := o.Learner.Curve; name != "" {
+		if err := report.WritePicture(ctx, name, learningCurve(t.history), 14, 10); err != nil {
+			return nil, err
+		}
+	}
+	return t.result(), nil
+}
+
+// Begin begins a job that makes the directory out: it opens the data, which must fit,
+// and looks them over. The caller closes it.
+func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Dataset) error) (*Training, error) {
+	if err := o.Job.Vacant(ctx, out); err != nil {
+		return nil, err
+	}
+	d, err := job.OpenData(ctx, o.Data, o.Job.Log)
+	if err != nil {
+		return nil, err
+	}
+	if err := fit(d); err != nil {
+		return nil, err
+	}
+	j, err := job.New(ctx, o.Job, out)
+	if err != nil {
+		return nil, err
+	}
+	t := &Training{Session: &prepare.Session{Job: j, Spec: o.Base(), Iterative: o.Learner.Name != "ridge" || o.Learns()}, opts: o}
+	if n := d.Schema.Dim; n == 0 {
+		j.LimitMemory(0)
+	} else {
+		first := Facts{Dim: n, Scaled: n, Values: float64(n), Features: 1, Outputs: 1, Prepared: true}
+		j.LimitMemory(Options{}.Memory(first, j.Engine, 1).Peak)
+	}
+	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
+		t.Prepared, err = prepare.Data(ctx, j, d, o.Base())
+		return err
+	})
+	if err != nil {
+		return nil, j.Close(ctx, err)
+	}
+	return t, nil
+}
+
+// WithDefaults fills in what was left to choose.
+func (o Options) WithDefaults() Options {
+	o.Kernel = o.Kernel.WithDefaults()
+	if o.Learns() {
+		// One set of rounds is described, and two may run.
+		r := &o.Learner.Rounds
+		o.Learned.Partitions, o.Learned.Keep = r.Partitions, r.Keep
+		if r.PerJob > 1 {
+			o.Learned.PerJob = r.PerJob
+		}
+		if o.Learner.Name == "" || o.Learner.Name == "ridge" {
+			r.Partitions = 0
+		}
+	}
+	o.Learner = o.Learner.withDefaults()
+	if o.Calibrate == "none" {
+		o.Calibrate = ""
+	}
+	o.Learned = o.Learned.WithDefaults()
+	o.Learned.Held = o.parts()
+	return o
+}
+
+func (o Options) Validate() error {
+	if o.Model == "" {
+		return exit.Usage("no model directory: name one with --model")
+	}
+	if err := o.Base().Validate(); err != nil {
+		return err
+	}
+	if o.Learns() {
+		if err := o.Learned.Validate(o.Kernel); err != nil {
+			return err
+		}
+	}
+	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return err
+	}
+	if err := o.Learner.validate(); err != nil {
+		return err
+	}
+	if err := o.validateCalibration(); err != nil {
+		return err
+	}
+	if o.Learner.Rounds.Patience > 0 && o.Lambda.Folds == 1 {
+		return exit.Usage("--patience goes by rows that are held out; --folds must be 2 or more, or left out")
+	}
+	if err := ValidGrid(o.Grid); err != nil {
+		return err
+	}
+	if o.Grid != "" && o.Grid != "auto" && o.Learner.Name != "ridge" {
+		return exit.Usage("--grid is of the sums of --learner ridge; %s takes features as they are", o.Learner.Name)
+	}
+	return o.Lambda.validate()
+}
+
+// Training is the state of one Train.
+type Training struct {
+	*prepare.Session
+	opts Options
+
+	linear  *models.Linear
+	Learner models.Learner // how it was fitted
+	held    scorer         // of rows held out, of a training by sums that calibrates
+	trials  scorer         // of rows held out, of a training by sums: that of each λ tried
+	// firstRows is how many rows were held out of the trials.
+	firstRows int64
+	chances   *models.Probabilities
+	floor     float64 // the λ that rounding features to the grid of their sums acts like
+	// kept are further files of the model directory.
+	kept    []storage.File
+	history []rounds.Report // of a learner in rounds
+	// learned and game tell of features that were found in the data, if they were.
+	Learned *prepare.Found
+	Game    []align.Report
+}
+
+// FindFeatures takes features that are found in the data in place of those that were
+// drawn.
+func (t *Training) FindFeatures(ctx context.Context) (err error) {
+	s := &alignment.Search{Session: t.Session, Kernel: t.opts.Kernel}
+	t.Learned, err = s.Learn(ctx, t.opts.Learned)
+	t.Game = s.Game
+	return err
+}
+
+// fit fits the weights.
+func (t *Training) fit(ctx context.Context) error {
+	if t.opts.Learner.Name == "ridge" {
+		return t.fitRidge(ctx)
+	}
+	if err := t.fitRounds(ctx); err != nil {
+		return err
+	}
+	if note := unconverged(t.Learner.Course, t.history); note != "" {
+		t.Notes = append(t.Notes, note)
+	}
+	if t.chances == nil && t.Target.Classes != nil {
+		t.chances = ownProbabilities(t.Learner.Course.Loss)
+	}
+	return nil
+}
+
+// Learns tells that the features of the kernel are to be found in the data of the job.
+func (o Options) Learns() bool { return o.Kernel.Found() && o.Kernel.Frequencies == "" }
+
+// Base returns the options of the look at the data. Where features are to be found in them,
+// the kernel is the Gaussian one, from whose frequencies the search starts.
+func (o Options) Base() prepare.Spec {
+	maps := o.Spec
+	if o.Learns() {
+		maps.Kernel.Name = "gaussian"
+	}
+	return maps
+}
