@@ -83,7 +83,7 @@ func (g *gate) check(r *EvaluateResult) error {
 		value = of.classes(r.Classes)
 	} else {
 		if n := r.Targets.NotFinite; n > 0 {
-			return &exit.GateError{fmt.Sprintf("gate not passed: %s leaves out %d rows whose prediction is not finite", g.score, n)}
+			return &exit.GateError{Message: fmt.Sprintf("gate not passed: %s leaves out %d rows whose prediction is not finite", g.score, n)}
 		}
 		value = of.targets(r.Targets)
 	}
@@ -92,7 +92,7 @@ func (g *gate) check(r *EvaluateResult) error {
 		op, passed = ">=", value >= g.bound
 	}
 	if !passed {
-		return &exit.GateError{fmt.Sprintf("gate not passed: %s is %.6g, want %s %g", g.score, value, op, g.bound)}
+		return &exit.GateError{Message: fmt.Sprintf("gate not passed: %s is %.6g, want %s %g", g.score, value, op, g.bound)}
 	}
 	return nil
 }

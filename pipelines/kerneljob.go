@@ -147,7 +147,7 @@ func compare(ctx context.Context, j *job.Job, o CompareOptions, l *prepare.Prepa
 	exact := l.Recipe.Of(func(*recipe.Mapping) {})
 	kernel := approx.Kernel(exact, x, n, l.Found.Dim, j.Engine.Threads)
 	result := &CompareResult{Kernel: l.Recipe.Name, Rows: n, Pairs: len(kernel)}
-	variants := []recipe.Variant{{"", func(*recipe.Mapping) {}}}
+	variants := []recipe.Variant{{Choose: func(*recipe.Mapping) {}}}
 	if o.All {
 		variants = recipe.Families[o.Kernel.Name].Variants
 	}

@@ -102,7 +102,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	}
 	result.judge()
 	if !result.Holds {
-		err = &exit.GateError{"the certificate does not hold: " + strings.Join(result.Why, "; ")}
+		err = &exit.GateError{Message: "the certificate does not hold: " + strings.Join(result.Why, "; ")}
 	}
 	return result, err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,6 +18,12 @@ const module = "github.com/bochner-ml/bochner/"
 // its own floor and of those below. The packages of internal are tools of all
 // floors and import none of them; io knows nothing of features.
 var floors = []string{"internal", "io", "features", "models", "transforms", "pipelines", "local"}
+
+// rooms lists the packages of a floor that import one another, from the lowest up; a floor
+// has others, which know none of these.
+var rooms = map[string][]string{
+	"pipelines": {"exit", "report", "engine", "workdir", "job", "recipe", "prepare", "alignment", "training", "plan", "", "command", "bochner"},
+}
 
 // only lists what may import a library that has its place.
 var only = map[string][]string{
@@ -77,6 +84,13 @@ func floor(t *testing.T, path string) int {
 	return len(floors)
 }
 
+// room returns the place of a package among the rooms of its floor, -1 for one that is
+// none of them.
+func room(path string) int {
+	top, name, _ := strings.Cut(strings.TrimPrefix(path, module), "/")
+	return slices.Index(rooms[top], name)
+}
+
 func TestImportsGoDown(t *testing.T) {
 	all := packages(t)
 	if len(all) < 20 {
@@ -87,6 +101,9 @@ func TestImportsGoDown(t *testing.T) {
 		for _, imported := range p.Imports {
 			if f := floor(t, imported); f > own {
 				t.Errorf("%s imports %s, which is above it", p.ImportPath, imported)
+			}
+			if from, to := room(p.ImportPath), room(imported); from >= 0 && to >= from {
+				t.Errorf("%s imports %s, which is not a room below it", p.ImportPath, imported)
 			}
 		}
 		if rel := strings.TrimPrefix(p.ImportPath, module); rel == "io" {

@@ -1,3 +1,5 @@
+// Package alignment finds the features of the kernels learned and harmonic in labelled
+// rows: it runs package models/align over the data of a session.
 package alignment
 
 import (

@@ -1,3 +1,5 @@
+// Package engine runs Beam pipelines: in this process, on a job server such as Flink's, or on
+// Dataflow. An engine changes no result.
 package engine
 
 import (

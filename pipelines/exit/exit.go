@@ -1,3 +1,4 @@
+// Package exit has the kinds of errors that jobs end with, and the exit code of each.
 package exit
 
 import (
@@ -30,6 +31,7 @@ type UsageError struct{ Err error }
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
+// Usage returns a UsageError.
 func Usage(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
 
 // DataError says why data cannot be used.
@@ -38,6 +40,7 @@ type DataError struct{ Err error }
 func (e *DataError) Error() string { return e.Err.Error() }
 func (e *DataError) Unwrap() error { return e.Err }
 
+// Refuse returns a DataError.
 func Refuse(format string, args ...any) error { return &DataError{fmt.Errorf(format, args...)} }
 
 // GateError says that a score did not pass.

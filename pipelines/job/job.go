@@ -1,14 +1,7 @@
-// Package pipelines holds the jobs: train, predict, evaluate, inspect and
-// generate. Each is a function that a Go program can call, and a command made of
-// it. A job builds a graph of transforms for each pass over the data, runs it on
-// a Beam runner, and decides between passes; what a pass has finished stands in
-// the job's work directory, so that a job which was stopped can go on.
-//
-// A job runs in the process that calls it and opens no port. It prints nothing but to
-// Options.Log, leaves the loggers of the program alone, save that Beam's log lines
-// about the job are dropped unless Engine.Verbose is set, and never ends the process.
-// The runners universal, flink and dataflow start the program again as a worker:
-// such a program calls flag.Parse and then beam.Init at the beginning of main.
+// Package job is the common part of the jobs: a Job has a work directory, an engine and
+// progress; it runs passes over the data (Scan and its relatives), the rounds of iterative
+// learners, and publishes what it has made. What a pass has finished stands in the work
+// directory, so that a job which was stopped can continue.
 package job
 
 import (

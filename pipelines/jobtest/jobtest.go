@@ -1,3 +1,4 @@
+// Package jobtest has what the tests of jobs share.
 package jobtest
 
 import (

@@ -1,3 +1,5 @@
+// Package plan tells in advance what a training takes: passes, memory, and on a cluster
+// machines and time.
 package plan
 
 import (
@@ -7,7 +9,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -111,7 +112,7 @@ func Training(ctx context.Context, o training.Options) (*Plan, error) {
 	if !engine.InProcess() {
 		p.Cluster = p.ForCluster(o.Job.Engine, int64(seen.Dim))
 		lanes = p.Cluster.Lanes
-	} else if p.beyond, err = p.Memory.Beyond(machine.ReadMemory(), o); err != nil {
+	} else if p.beyond, err = p.Memory.Fits(o); err != nil {
 		p.beyond = err.Error() // a plan is for finding out: it is no error here
 	}
 	if p.Learner == "ridge" {

@@ -1,3 +1,5 @@
+// Package prepare profiles the data of a job and decides what follows from the profile: the
+// target, the recipe of features, the folds of repeated rows.
 package prepare
 
 import (

@@ -1,3 +1,5 @@
+// Package recipe makes the recipe of features for a data set, from the options of a kernel,
+// a chain of scalings, and what a profile found.
 package recipe
 
 import (

@@ -1,3 +1,4 @@
+// Package report shows jobs to people: progress, numbers in text, pictures.
 package report
 
 import (

@@ -277,7 +277,7 @@ func (t *Training) Fits(m Memory) error {
 	if !t.Engine.InProcess() {
 		return nil
 	}
-	note, err := m.Beyond(machine.ReadMemory(), t.opts)
+	note, err := m.Fits(t.opts)
 	if err != nil {
 		return err
 	}
@@ -288,10 +288,15 @@ func (t *Training) Fits(m Memory) error {
 	return nil
 }
 
-// Beyond compares a peak with what the machine has: it returns a note for people if it
+// Fits compares the peak with the memory of the machine: see beyond.
+func (m Memory) Fits(o Options) (note string, err error) {
+	return m.beyond(machine.ReadMemory(), o)
+}
+
+// beyond compares a peak with what the machine has: it returns a note for people if it
 // is more than is free now, or an error that refuses to begin if it is more than there
 // can ever be, by so much that the plan would have to be far too high to be wrong.
-func (m Memory) Beyond(have machine.Memory, o Options) (note string, err error) {
+func (m Memory) beyond(have machine.Memory, o Options) (note string, err error) {
 	says := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
 	switch {
 	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:

@@ -23,7 +23,7 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 		{machine.Memory{Limit: 5 << 29, By: "the control group", Free: 1 << 30}, "3.22 GB of memory, the control group allows 2.68 GB: it may end before it is done; take fewer --features or --folds", ""},
 		{machine.Memory{Limit: 1 << 30, By: "ulimit -v", Free: 1 << 30}, "", "3.22 GB of memory, ulimit -v allows 1.07 GB; take fewer --features or --folds, or one --lambda"},
 	} {
-		note, err := m.Beyond(test.have, Options{})
+		note, err := m.beyond(test.have, Options{})
 		if test.refused != "" {
 			jobtest.WantError(t, test.have.By, err, exit.CodeData, test.refused)
 		} else if err != nil || test.note == "" && note != "" || !strings.Contains(note, test.note) {

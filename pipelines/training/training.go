@@ -1,3 +1,4 @@
+// Package training fits models: the body of the job that trains.
 package training
 
 import (

@@ -1,3 +1,5 @@
+// Package workdir keeps the directory in which a job works, and the claim on what the job
+// makes.
 package workdir
 
 import (
