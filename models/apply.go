@@ -3,9 +3,7 @@ package models
 import (
 	"slices"
 
-	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -13,8 +11,10 @@ import (
 // which it uses again, so each goroutine needs one of its own. What it says of a row
 // depends on no other row.
 type Applier struct {
-	Model   *Model
-	Threads int // 0 is 1
+	Model *Model
+	// Map, unless it is nil, stores the features of n rows of x in phi, which it grows as
+	// needed and returns: for instance, with several threads.
+	Map func(phi, x []float32, n int) []float32
 
 	phi           []float32
 	scores        []float32
@@ -40,7 +40,15 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 	in, out := a.Model.Map.Dims()
 	for at, step := 0, rows.OfFeatures(out); at < n; at += step {
 		m := min(step, n-at)
-		a.phi = Features(a.Model.Map, a.phi, x[at*in:], m, a.Threads)
+		if a.Map != nil {
+			a.phi = a.Map(a.phi, x[at*in:], m)
+		} else {
+			if cap(a.phi) < m*out {
+				a.phi = blas.Make[float32](m * out)
+			}
+			a.phi = a.phi[:m*out]
+			a.Model.Map.Apply(a.phi, x[at*in:], m)
+		}
 		a.Model.Linear.Scores(a.scores[at*k:], a.phi, m)
 	}
 	return a.scores
@@ -74,28 +82,6 @@ func (a *Applier) Apply(x []float32, n int) Applied {
 // float32 have no features.
 func Finite(scores []float32) bool {
 	return !slices.ContainsFunc(scores, func(s float32) bool { return s-s != 0 })
-}
-
-// Features stores the features of n rows of x in phi, which it grows as needed and
-// returns. The rows are shared among threads; each row's features are the same.
-func Features(m features.Map, phi, x []float32, n, threads int) []float32 {
-	in, out := m.Dims()
-	if cap(phi) < n*out {
-		phi = blas.Make[float32](n * out)
-	}
-	phi = phi[:n*out]
-	threads = min(threads, n)
-	if threads <= 1 {
-		m.Apply(phi, x, n)
-		return phi
-	}
-	var wg parallel.Group
-	for t := range threads {
-		lo, hi := t*n/threads, (t+1)*n/threads
-		wg.Go(func() { m.Apply(phi[lo*out:], x[lo*in:], hi-lo) })
-	}
-	wg.Wait()
-	return phi
 }
 
 func grow[T any](s []T, n int) []T {

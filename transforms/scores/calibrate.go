@@ -6,6 +6,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/transforms"
@@ -51,7 +52,7 @@ func finiteRows(scores []float32, y []float64) (some []float32, class []int32) {
 	k := len(scores) / len(y)
 	some = scores[:0]
 	for i, y := range y {
-		if row := scores[i*k : (i+1)*k]; finite(row) {
+		if row := scores[i*k : (i+1)*k]; models.Finite(row) {
 			some, class = append(some, row...), append(class, int32(y))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -22,7 +23,7 @@ type ClassScores struct {
 
 // add takes in rows with their labels and what the model says of them. Labels below 0
 // are those of no class, and text returns what they are.
-func (c *ClassScores) add(y []float64, said applied, text func(float64) string) error {
+func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) string) error {
 	truth := make([]int32, len(y))
 	for i, y := range y {
 		truth[i] = int32(y)
@@ -30,17 +31,17 @@ func (c *ClassScores) add(y []float64, said applied, text func(float64) string) 
 			truth[i] = score.Unseen
 			c.Unseen.Add([]byte(text(y)))
 		}
-		c.Hits.Add(int(truth[i]), int(said.class[i]))
+		c.Hits.Add(int(truth[i]), int(said.Classes[i]))
 	}
 	if c.Chances == nil {
 		return nil
 	}
-	k := len(said.chances) / max(len(y), 1)
+	k := len(said.Probabilities) / max(len(y), 1)
 	for i := range y {
-		if !finite(said.scores[i*k : (i+1)*k]) {
+		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
 			continue
 		}
-		if err := c.Chances.Add(said.chances[i*k:(i+1)*k], truth[i:i+1], said.class[i:i+1]); err != nil {
+		if err := c.Chances.Add(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Classes[i:i+1]); err != nil {
 			return err
 		}
 	}

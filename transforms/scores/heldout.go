@@ -23,7 +23,7 @@ type HeldOut struct {
 
 // heldScorer scores the rows held out of a lane.
 type heldScorer struct {
-	applier
+	*applier
 	folds  uint64
 	dealer *folds.Dealer
 	hashes []uint64
@@ -43,7 +43,7 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 	if err != nil {
 		return nil, err
 	}
-	return &heldScorer{applier: applier{lane: l, model: model}, folds: uint64(h.Folds), dealer: p.Dealer()}, nil
+	return &heldScorer{applier: newApplier(l, model), folds: uint64(h.Folds), dealer: p.Dealer()}, nil
 }
 
 // of returns the scores and the labels of the rows of b that are held out. Both are the
@@ -59,5 +59,5 @@ func (h *heldScorer) of(at folds.Place, b *rows.Block) (scores []float32, y []fl
 			h.held.N++
 		}
 	}
-	return h.score(&h.held), h.held.Y, nil
+	return h.Scores(h.held.X, h.held.N), h.held.Y, nil
 }

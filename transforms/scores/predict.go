@@ -62,7 +62,7 @@ func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]by
 }
 
 func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source, files *outputs.Files) (w outputs.Written, err error) {
-	table := newPredictions(a.model, p)
+	table := newPredictions(a.Model, p)
 	formats, err := export.Files(p.Format, table.columns)
 	if err != nil {
 		return w, err
@@ -143,13 +143,13 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 		if unread {
 			bad = bad[1:]
 		}
-		if unread || !finite(said.scores[i*k:(i+1)*k]) {
+		if unread || !models.Finite(said.Scores[i*k:(i+1)*k]) {
 			t.out.Bad = append(t.out.Bad, i)
 		}
 	}
-	var scores any = said.scores
-	if said.targets != nil {
-		scores = said.targets
+	var scores any = said.Scores
+	if said.Targets != nil {
+		scores = said.Targets
 	}
 	if t.lines {
 		t.out.Values = append(t.out.Values, b.Lines)
@@ -157,12 +157,12 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 	switch {
 	case t.model.Embeds():
 		t.out.Values = append(t.out.Values, scores)
-	case said.class != nil:
-		t.out.Values = append(t.out.Values, said.class)
+	case said.Classes != nil:
+		t.out.Values = append(t.out.Values, said.Classes)
 	default:
 		t.first = t.first[:0]
 		for i := range b.N {
-			t.first = append(t.first, said.targets[i*k])
+			t.first = append(t.first, said.Targets[i*k])
 		}
 		t.out.Values = append(t.out.Values, t.first)
 	}
@@ -170,7 +170,7 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 		t.out.Values = append(t.out.Values, scores)
 	}
 	if t.chances {
-		t.out.Values = append(t.out.Values, said.chances)
+		t.out.Values = append(t.out.Values, said.Probabilities)
 	}
 	return &t.out
 }

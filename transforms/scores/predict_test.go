@@ -62,7 +62,7 @@ func writtenBy(t *testing.T, m *models.Model, p *Predict, b *rows.Block) []strin
 		t.Fatal(err)
 	}
 	w := files[0].New(&out)
-	if err := errors.Join(w.Write(table.block(b, &applier{lane: someLane(t), model: m})), w.Close()); err != nil {
+	if err := errors.Join(w.Write(table.block(b, newApplier(someLane(t), m))), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

@@ -49,7 +49,7 @@ func beginScore(ctx context.Context, l *transforms.Lane, p *Score) (transforms.S
 // scoreClasses sums up how rows are classified.
 func (a *applier) scoreClasses() transforms.Summing {
 	sum := a.newClassScores()
-	labels := &openLabels{known: a.model.Manifest.Vocabulary}
+	labels := &openLabels{known: a.Model.Manifest.Vocabulary}
 	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ folds.Place, b *rows.Block) error {
 		return sum.add(b.Y, a.apply(b), labels.text)
 	}}
@@ -59,7 +59,7 @@ func (a *applier) scoreClasses() transforms.Summing {
 func (a *applier) scoreTargets(label dataset.Label) transforms.Summing {
 	sum := new(score.Targets)
 	return transforms.Summing{Sum: sum, Label: label, Fold: func(_ folds.Place, b *rows.Block) error {
-		targets := a.apply(b).targets
+		targets := a.apply(b).Targets
 		for i, y := range b.Y {
 			sum.Add(y, targets[i])
 		}
@@ -69,9 +69,9 @@ func (a *applier) scoreTargets(label dataset.Label) transforms.Summing {
 
 // newClassScores returns the scores of no rows.
 func (a *applier) newClassScores() *ClassScores {
-	k := a.model.Linear.K
+	k := a.Model.Linear.K
 	s := &ClassScores{Hits: *score.NewClasses(k)}
-	if a.model.Manifest.Probabilities != nil {
+	if a.Model.Manifest.Probabilities != nil {
 		s.Chances = calibrate.NewReliability(k, ReliabilityBins)
 	}
 	return s
