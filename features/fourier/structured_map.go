@@ -66,11 +66,16 @@ func (m *StructuredMap) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("fourier: Apply: slice too short")
 	}
-	m.runs(x, n, 1, func(angles, _ []float32, first, rows int) {
+	run := m.run()
+	t := m.take(run * m.blocks * m.size)
+	defer m.scratch.Put(t)
+	for i := 0; i < n; i += run {
+		rows := min(run, n-i)
+		m.transform(*t, x[i*m.in:], rows)
 		for j := range rows {
-			m.cosines(dst[(first+j)*m.out:][:m.out], angles[j*m.blocks*m.size:], float32(m.bound()))
+			m.cosines(dst[(i+j)*m.out:][:m.out], (*t)[j*m.blocks*m.size:], float32(m.bound()))
 		}
-	})
+	}
 }
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, as
@@ -84,11 +89,19 @@ func (m *StructuredMap) Quantize(dst *features.Grid, x []float32, n, threads int
 	}
 	dst.Resize(n)
 	var cut atomic.Int64
-	m.runs(x, n, threads, func(angles, row []float32, first, rows int) {
-		for j := range rows {
-			m.cosines(row[j*m.out:][:m.out], angles[j*m.blocks*m.size:], 1)
+	all, run := m.blocks*m.size, m.run()
+	parallel.Ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
+		t := m.take(run * (all + m.out))
+		defer m.scratch.Put(t)
+		angles, room := (*t)[:run*all], (*t)[run*all:]
+		for i := lo * run; i < min(hi*run, n); i += run {
+			rows := min(run, n-i)
+			m.transform(angles, x[i*m.in:], rows)
+			for j := range rows {
+				m.cosines(room[j*m.out:][:m.out], angles[j*all:], 1)
+			}
+			cut.Add(dst.QuantizeRows(i, room, rows, 1))
 		}
-		cut.Add(dst.QuantizeRows(first, row, rows, 1))
 	})
 	return cut.Load()
 }
@@ -115,22 +128,8 @@ func (m *StructuredMap) take(n int) *[]float32 {
 // runNumbers is how many angles are in work at once: 64 KiB, which stay in the cache.
 const runNumbers = 1 << 14
 
-// runs calls end with the transforms of some rows of x after others, of which there
-// are whole fours but at the end, and with room for their features.
-func (m *StructuredMap) runs(x []float32, n, threads int, end func(transforms, room []float32, first, rows int)) {
-	all := m.blocks * m.size
-	run := max(4, runNumbers/all&^3)
-	parallel.Ranges((n+run-1)/run, 1, threads, func(lo, hi int) {
-		t := m.take(run * (all + m.out))
-		defer m.scratch.Put(t)
-		transforms, room := (*t)[:run*all], (*t)[run*all:]
-		for i := lo * run; i < min(hi*run, n); i += run {
-			rows := min(run, n-i)
-			m.transform(transforms, x[i*m.in:], rows)
-			end(transforms, room, i, rows)
-		}
-	})
-}
+// run is how many rows are transformed at once: whole fours.
+func (m *StructuredMap) run() int { return max(4, runNumbers/(m.blocks*m.size)&^3) }
 
 // cosines stores scale times the cosines, and sines, of the transform of a row, which
 // it spoils.

@@ -16,11 +16,20 @@ func Hadamard(x []float32, n, d, threads int) {
 	}
 	l := active()
 	rows := max(1, 1<<14/d)
+	if threads < 2 || n <= rows {
+		l.transform(x, d, 0, n)
+		return
+	}
 	parallel(threads, (n+rows-1)/rows, func(item int, _ *scratch) {
-		for i := item * rows; i < min(n, (item+1)*rows); i++ {
-			l.hadamard(x[i*d : (i+1)*d])
-		}
+		l.transform(x, d, item*rows, min(n, (item+1)*rows))
 	})
+}
+
+// transform is Hadamard of the rows from first to before end.
+func (l *level) transform(x []float32, d, first, end int) {
+	for i := first; i < end; i++ {
+		l.hadamard(x[i*d : (i+1)*d])
+	}
 }
 
 // hadamardStages makes the butterflies at distances from h to half of x.

@@ -21,38 +21,52 @@ func (p *Weights) Max(dst, x []float32, n, q, threads int) {
 		per = pitch / q
 	}
 	items := (groups + per - 1) / per
-	parallel(threads, (n+rowRun-1)/rowRun*items, func(item int, s *scratch) {
-		row := item / items * rowRun
-		rows := min(rowRun, n-row)
-		first := item % items * per
-		last := min(groups, first+per)
-		// What a slide reads behind the last row counts for nothing, but is read.
-		c := grow(&s.f32, rowRun*pitch+pitch)
-		for col := first * q; col < last*q; {
-			panel, off := col/lanes, col%lanes
-			end := min(last*q, panel*lanes+pitch)
-			p.strip(l, c, pitch, x[row*p.in:(row+rows)*p.in], rows, panel, (end+lanes-1)/lanes)
-			window := min(q, end-col)
-			vecs := (end - panel*lanes + lanes - 1) / lanes
-			for have := 1; have < window; {
-				// Windows of twice the width, or such as overlap to give the last one.
-				shift := min(have, window-have)
-				l.slide(c, pitch, shift, rows, vecs)
-				have += shift
-			}
-			for i := range rows {
-				to := dst[(row+i)*groups+first:][:last-first]
-				for g := range to {
-					v := c[i*pitch+off+g*window]
-					if col > first*q {
-						v = larger(to[g], v)
-					}
-					to[g] = v + 0
-				}
-			}
-			col = end
+	all := (n + rowRun - 1) / rowRun * items
+	if threads < 2 || all < 2 {
+		s := scratches.Get().(*scratch)
+		for item := range all {
+			p.max(l, dst, x, n, q, per, item, s)
 		}
-	})
+		scratches.Put(s)
+		return
+	}
+	parallel(threads, all, func(item int, s *scratch) { p.max(l, dst, x, n, q, per, item, s) })
+}
+
+// max is a work item of Max: a run of rows and of per groups.
+func (p *Weights) max(l *level, dst, x []float32, n, q, per, item int, s *scratch) {
+	groups := p.out / q
+	items := (groups + per - 1) / per
+	row := item / items * rowRun
+	rows := min(rowRun, n-row)
+	first := item % items * per
+	last := min(groups, first+per)
+	// What a slide reads behind the last row counts for nothing, but is read.
+	c := grow(&s.f32, rowRun*pitch+pitch)
+	for col := first * q; col < last*q; {
+		panel, off := col/lanes, col%lanes
+		end := min(last*q, panel*lanes+pitch)
+		p.strip(l, c, pitch, x[row*p.in:(row+rows)*p.in], rows, panel, (end+lanes-1)/lanes)
+		window := min(q, end-col)
+		vecs := (end - panel*lanes + lanes - 1) / lanes
+		for have := 1; have < window; {
+			// Windows of twice the width, or such as overlap to give the last one.
+			shift := min(have, window-have)
+			l.slide(c, pitch, shift, rows, vecs)
+			have += shift
+		}
+		for i := range rows {
+			to := dst[(row+i)*groups+first:][:last-first]
+			for g := range to {
+				v := c[i*pitch+off+g*window]
+				if col > first*q {
+					v = larger(to[g], v)
+				}
+				to[g] = v + 0
+			}
+		}
+		col = end
+	}
 }
 
 // larger returns the larger of a and b, NaN if either is, and b of two zeros.

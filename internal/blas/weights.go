@@ -52,11 +52,13 @@ func (p *Weights) Dims() (in, out int) { return p.in, p.out }
 // Mul stores X·Wᵀ + bias in dst (n×out) for the n rows of x (n×in).
 func (p *Weights) Mul(dst, x []float32, n, threads int) {
 	p.check(len(dst), x, n, p.out)
-	p.each(x, n, threads, dst, func(l *level, b block, c []float32) {
-		for i := range b.rows {
-			copy(dst[(b.row+i)*p.out+b.col:][:b.cols], c[i*pitch:])
-		}
-	})
+	p.each(x, n, threads, dst, ending{store: storeSums, dst: dst})
+}
+
+func storeSums(p *Weights, _ *level, e ending, b block, c []float32, _ *scratch) {
+	for i := range b.rows {
+		copy(e.dst[(b.row+i)*p.out+b.col:][:b.cols], c[i*pitch:])
+	}
 }
 
 // streamed is the number of features, 4 MiB of them, from which they are stored past
@@ -70,43 +72,45 @@ const streamed = 1 << 20
 // turns; a NaN or infinite angle gives NaN.
 func (p *Weights) Cos(dst, x []float32, n int, scale float32, threads int) {
 	p.check(len(dst), x, n, p.out)
-	stream := n*p.out >= streamed
-	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
-		full := b.cols / lanes
-		if full > 0 {
-			l.cos(dst[b.row*p.out+b.col:], p.out, c, pitch, b.rows, full, scale, stream)
+	p.each(x, n, threads, nil, ending{store: storeCos, dst: dst, scale: scale, stream: n*p.out >= streamed})
+}
+
+func storeCos(p *Weights, l *level, e ending, b block, c []float32, _ *scratch) {
+	full := b.cols / lanes
+	if full > 0 {
+		l.cos(e.dst[b.row*p.out+b.col:], p.out, c, pitch, b.rows, full, e.scale, e.stream)
+	}
+	if rest := b.cols % lanes; rest > 0 {
+		c = c[full*lanes:]
+		l.cos(c, pitch, c, pitch, b.rows, 1, e.scale, false)
+		for i := range b.rows {
+			copy(e.dst[(b.row+i)*p.out+b.col+full*lanes:][:rest], c[i*pitch:])
 		}
-		if rest := b.cols % lanes; rest > 0 {
-			c = c[full*lanes:]
-			l.cos(c, pitch, c, pitch, b.rows, 1, scale, false)
-			for i := range b.rows {
-				copy(dst[(b.row+i)*p.out+b.col+full*lanes:][:rest], c[i*pitch:])
-			}
-		}
-	})
+	}
 }
 
 // CosSin stores scale·[cos 2π(x·w_j + b_j) for all j | sin 2π(x·w_j + b_j) for
 // all j] in dst (n×2out); otherwise as Cos.
 func (p *Weights) CosSin(dst, x []float32, n int, scale float32, threads int) {
 	p.check(len(dst), x, n, 2*p.out)
-	stream := n*2*p.out >= streamed
-	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
-		d := dst[b.row*2*p.out+b.col:]
-		full := b.cols / lanes
-		if full > 0 {
-			l.cosSin(d, 2*p.out, p.out, c, pitch, b.rows, full, scale, stream)
+	p.each(x, n, threads, nil, ending{store: storeCosSin, dst: dst, scale: scale, stream: n*2*p.out >= streamed})
+}
+
+func storeCosSin(p *Weights, l *level, e ending, b block, c []float32, s *scratch) {
+	d := e.dst[b.row*2*p.out+b.col:]
+	full := b.cols / lanes
+	if full > 0 {
+		l.cosSin(d, 2*p.out, p.out, c, pitch, b.rows, full, e.scale, e.stream)
+	}
+	if rest := b.cols % lanes; rest > 0 {
+		c = c[full*lanes:]
+		t := grow(&s.a32, 2*lanes)
+		for i := range b.rows {
+			l.cosSin(t, 2*lanes, lanes, c[i*pitch:], pitch, 1, 1, e.scale, false)
+			copy(d[i*2*p.out+full*lanes:][:rest], t)
+			copy(d[i*2*p.out+full*lanes+p.out:][:rest], t[lanes:])
 		}
-		if rest := b.cols % lanes; rest > 0 {
-			c = c[full*lanes:]
-			var t [2 * lanes]float32
-			for i := range b.rows {
-				l.cosSin(t[:], 2*lanes, lanes, c[i*pitch:], pitch, 1, 1, scale, false)
-				copy(d[i*2*p.out+full*lanes:][:rest], t[:])
-				copy(d[i*2*p.out+full*lanes+p.out:][:rest], t[lanes:])
-			}
-		}
-	})
+	}
 }
 
 // CosBytes stores round(127·cos 2π(x·w_j + b_j)), ties to even, for the
@@ -118,13 +122,15 @@ func (p *Weights) CosBytes(dst *Bytes, x []float32, n, threads int) {
 	}
 	p.check(n*p.out, x, n, p.out)
 	dst.setRows(n)
-	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
-		quads := (b.rows + 3) / 4
-		for v := 0; v*lanes < b.cols; v++ {
-			l.cosBytes(dst.quads(b.col/lanes+v, b.row/4, quads), c[v*lanes:], pitch, quads)
-		}
-	})
+	p.each(x, n, threads, nil, ending{store: storeCosBytes, bytes: dst})
 	dst.clearPadding()
+}
+
+func storeCosBytes(_ *Weights, l *level, e ending, b block, c []float32, _ *scratch) {
+	quads := (b.rows + 3) / 4
+	for v := 0; v*lanes < b.cols; v++ {
+		l.cosBytes(e.bytes.quads(b.col/lanes+v, b.row/4, quads), c[v*lanes:], pitch, quads)
+	}
 }
 
 // CosSinBytes is CosBytes with D = 2·out: the cosines of all j, then the sines.
@@ -134,23 +140,25 @@ func (p *Weights) CosSinBytes(dst *Bytes, x []float32, n, threads int) {
 	}
 	p.check(n*p.out, x, n, p.out)
 	dst.setRows(n)
-	p.each(x, n, threads, nil, func(l *level, b block, c []float32) {
-		quads := (b.rows + 3) / 4
-		for v := 0; v*lanes < b.cols; v++ {
-			col := b.col + v*lanes
-			if cols := min(lanes, b.cols-v*lanes); cols < lanes || p.out%lanes != 0 {
-				// A panel of the block is shared by cosines and sines, or by the
-				// sines of two panels of weights.
-				var t [2][rowRun * lanes]int8
-				l.cosSinBytes(t[0][:], t[1][:], c[v*lanes:], pitch, quads)
-				dst.scatter(t[0][:], b.row/4, quads, col, cols)
-				dst.scatter(t[1][:], b.row/4, quads, p.out+col, cols)
-				continue
-			}
-			l.cosSinBytes(dst.quads(col/lanes, b.row/4, quads), dst.quads((p.out+col)/lanes, b.row/4, quads), c[v*lanes:], pitch, quads)
-		}
-	})
+	p.each(x, n, threads, nil, ending{store: storeCosSinBytes, bytes: dst})
 	dst.clearPadding()
+}
+
+func storeCosSinBytes(p *Weights, l *level, e ending, b block, c []float32, _ *scratch) {
+	quads, dst := (b.rows+3)/4, e.bytes
+	for v := 0; v*lanes < b.cols; v++ {
+		col := b.col + v*lanes
+		if cols := min(lanes, b.cols-v*lanes); cols < lanes || p.out%lanes != 0 {
+			// A panel of the block is shared by cosines and sines, or by the
+			// sines of two panels of weights.
+			var t [2][rowRun * lanes]int8
+			l.cosSinBytes(t[0][:], t[1][:], c[v*lanes:], pitch, quads)
+			dst.scatter(t[0][:], b.row/4, quads, col, cols)
+			dst.scatter(t[1][:], b.row/4, quads, p.out+col, cols)
+			continue
+		}
+		l.cosSinBytes(dst.quads(col/lanes, b.row/4, quads), dst.quads((p.out+col)/lanes, b.row/4, quads), c[v*lanes:], pitch, quads)
+	}
 }
 
 func (p *Weights) check(have int, x []float32, n, out int) {
@@ -167,31 +175,55 @@ func (p *Weights) check(have int, x []float32, n, out int) {
 // block is a part of the output: rows×cols from (row, col) on.
 type block struct{ row, rows, col, cols int }
 
-// each computes X·Wᵀ + bias block by block and calls end with each; rows of c
+// ending is what becomes of the blocks of X·Wᵀ + bias. It is not a closure, which would
+// be allocated with every call, also of a single row.
+type ending struct {
+	store  func(p *Weights, l *level, e ending, b block, c []float32, s *scratch)
+	dst    []float32
+	bytes  *Bytes
+	scale  float32
+	stream bool
+}
+
+// each computes X·Wᵀ + bias block by block and stores each; rows of c
 // are pitch apart, and c has whole quads of rows and whole panels of columns,
 // of which those outside the block hold anything. If dst is given, blocks of
 // whole panels go straight there instead.
-func (p *Weights) each(x []float32, n, threads int, dst []float32, end func(l *level, b block, c []float32)) {
+func (p *Weights) each(x []float32, n, threads int, dst []float32, e ending) {
 	if n == 0 || p.out == 0 {
 		return
 	}
 	l := active()
-	strips := (p.panels + strip - 1) / strip
-	parallel(threads, (n+rowRun-1)/rowRun*strips, func(item int, s *scratch) {
-		b := block{row: item / strips * rowRun, col: item % strips * pitch}
-		b.rows, b.cols = min(rowRun, n-b.row), min(pitch, p.out-b.col)
-		xb := x[b.row*p.in : (b.row+b.rows)*p.in]
-		c, cs := grow(&s.f32, rowRun*pitch), pitch
-		direct := dst != nil && b.cols%lanes == 0
-		if direct {
-			c, cs = dst[b.row*p.out+b.col:], p.out
+	items := (n + rowRun - 1) / rowRun * p.strips()
+	if threads < 2 || items < 2 {
+		s := scratches.Get().(*scratch)
+		for item := range items {
+			p.item(l, x, n, dst, e, item, s)
 		}
-		first := b.col / lanes
-		p.strip(l, c, cs, xb, b.rows, first, min(first+strip, p.panels))
-		if !direct {
-			end(l, b, c)
-		}
-	})
+		scratches.Put(s)
+		return
+	}
+	parallel(threads, items, func(item int, s *scratch) { p.item(l, x, n, dst, e, item, s) })
+}
+
+func (p *Weights) strips() int { return (p.panels + strip - 1) / strip }
+
+// item is a work item of each: a strip of the outputs of a run of rows.
+func (p *Weights) item(l *level, x []float32, n int, dst []float32, e ending, item int, s *scratch) {
+	strips := p.strips()
+	b := block{row: item / strips * rowRun, col: item % strips * pitch}
+	b.rows, b.cols = min(rowRun, n-b.row), min(pitch, p.out-b.col)
+	xb := x[b.row*p.in : (b.row+b.rows)*p.in]
+	c, cs := grow(&s.f32, rowRun*pitch), pitch
+	direct := dst != nil && b.cols%lanes == 0
+	if direct {
+		c, cs = dst[b.row*p.out+b.col:], p.out
+	}
+	first := b.col / lanes
+	p.strip(l, c, cs, xb, b.rows, first, min(first+strip, p.panels))
+	if !direct {
+		e.store(p, l, e, b, c, s)
+	}
 }
 
 // strip computes the panels [first, last) of X·Wᵀ + bias for the rows of x. Rows of
