@@ -25,7 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/ridge"
+	modellinear "github.com/bochner-ml/bochner/models/linear"
 )
 
 // stored returns the directory of a model.
@@ -373,7 +373,7 @@ func BenchmarkPredict(b *testing.B) {
 		m := on(b, fourier.Gaussian{In: d, Out: 4096, Width: math.Sqrt(float64(d))})
 		m.Manifest.Task, m.Manifest.Outputs = Regression, 1
 		m.Manifest.Vocabulary, m.Manifest.Probabilities, m.Manifest.Profile = nil, nil, Profile{}
-		m.Manifest.TargetGrid = &ridge.TargetGrid{Low: -1, High: 1}
+		m.Manifest.TargetGrid = &modellinear.TargetGrid{Low: -1, High: 1}
 		m.Linear.K, m.Linear.W, m.Linear.B = 1, m.Linear.W[:4096], m.Linear.B[:1]
 		m = loaded(b, m)
 		x, dst := random(d), make([]float64, 1)
