@@ -66,8 +66,7 @@ func Median(sample []float32, n, d int, distance Distance) (float64, error) {
 	if len(all) == 0 {
 		return 0, fmt.Errorf("bandwidth: the %d rows of the sample have no two that differ, so there is no median distance; give the width as a number", n)
 	}
-	slices.Sort(all)
-	low, high := all[(len(all)-1)/2], all[len(all)/2]
+	low, high := middle(all)
 	if distance == Euclidean {
 		low, high = math.Sqrt(low), math.Sqrt(high)
 	}

@@ -1,0 +1,35 @@
+package bandwidth
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestTheMiddleIsThatOfASort(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	fill := map[string]func(i, n int) float64{
+		"random":     func(i, n int) float64 { return r.ExpFloat64() },
+		"few values": func(i, n int) float64 { return float64(r.IntN(3)) },
+		"equal":      func(i, n int) float64 { return 1 },
+		"ascending":  func(i, n int) float64 { return float64(i) },
+		"descending": func(i, n int) float64 { return float64(-i) },
+		"a pipe":     func(i, n int) float64 { return float64(min(i, n-i)) },
+	}
+	for name, f := range fill {
+		for _, n := range []int{1, 2, 3, 16, 17, 18, 19, 100, 1001, 20_000} {
+			v := make([]float64, n)
+			for i := range v {
+				v[i] = f(i, n)
+			}
+			sorted := slices.Sorted(slices.Values(v))
+			low, high := middle(v)
+			if low != sorted[(n-1)/2] || high != sorted[n/2] {
+				t.Errorf("%s, %d numbers: %g and %g, want %g and %g", name, n, low, high, sorted[(n-1)/2], sorted[n/2])
+			}
+			if slices.Sort(v); !slices.Equal(v, sorted) {
+				t.Fatalf("%s, %d numbers: others than before", name, n)
+			}
+		}
+	}
+}
