@@ -29,6 +29,13 @@ type Memory struct {
 // be read sets no limit.
 func ReadMemory() Memory { return readMemory(os.DirFS("/"), addressLimit()) }
 
+// reserved is the address space that Go's runtime reserves at its start on 64-bit Linux:
+// summaries of pages (614 MB), an index of what can be returned to the system (537 MB),
+// one of the heap (34 MB). Where a limit leaves no room for the second, the runtime does
+// not notice and maps it wherever that is (Go 1.26), so that a process under a smaller
+// limit has more room than one under a larger; nothing should rely on that.
+const reserved = 1_184_000_000
+
 // limits is how much address space and data a process may have; math.MaxInt64 for none.
 type limits struct{ address, data int64 }
 
@@ -61,8 +68,8 @@ func readMemory(root fs.FS, own limits) Memory {
 	// Address space that is reserved and never touched counts, too, and a Go program
 	// reserves some at its start.
 	if own.address != none && status["VmSize"] > 0 {
-		left := max(1, own.address-status["VmSize"]+held)
-		least(left, left, "ulimit -v")
+		left := max(1, min(own.address-status["VmSize"]+held, own.address-reserved))
+		least(left, left, "ulimit -v, less what a Go program reserves,")
 	}
 	if own.data != none && status["VmData"] > 0 {
 		left := max(1, own.data-status["VmData"]+held)

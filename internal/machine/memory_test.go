@@ -1,11 +1,15 @@
 package machine
 
 import (
+	"fmt"
 	"testing"
 	"testing/fstest"
 )
 
-const gb = 1 << 30
+const (
+	gb        = 1 << 30
+	byAddress = "ulimit -v, less what a Go program reserves,"
+)
 
 func TestTheLeastLimitCounts(t *testing.T) {
 	files := func(more map[string]string) fstest.MapFS {
@@ -45,9 +49,9 @@ func TestTheLeastLimitCounts(t *testing.T) {
 		"the machine":         {nil, limits{none, none}, Memory{16 * gb, "the machine", 9 * gb}},
 		"version 2, a parent": {v2, limits{none, none}, Memory{4 * gb, "the control group", 3 * gb}},
 		"version 1, the root": {v1, limits{none, none}, Memory{2 * gb, "the control group", 2 * gb}},
-		"ulimit -v":           {v2, limits{4 * gb, none}, Memory{3 * gb, "ulimit -v", 3 * gb}},
+		"ulimit -v":           {v2, limits{4 * gb, none}, Memory{4*gb - reserved, byAddress, 4*gb - reserved}},
 		"ulimit -d":           {nil, limits{none, 2 * gb}, Memory{3 * gb / 2, "ulimit -d", 3 * gb / 2}},
-		"no address space":    {nil, limits{gb, none}, Memory{1, "ulimit -v", 1}},
+		"no address space":    {nil, limits{gb, none}, Memory{1, byAddress, 1}},
 	} {
 		if got := readMemory(files(test.files), test.own); got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
@@ -58,5 +62,24 @@ func TestTheLeastLimitCounts(t *testing.T) {
 	}
 	if m := ReadMemory(); m.Limit == 0 || m.Free == 0 || m.Free > m.Limit {
 		t.Errorf("of this machine: %+v", m)
+	}
+}
+
+// The sizes are those of processes of Go 1.26 on amd64 under these limits: under the
+// smaller ones the runtime goes without an index of 537 MB.
+func TestUnderALargerLimitThereIsNeverLessRoom(t *testing.T) {
+	before := int64(0)
+	for _, p := range []struct{ limit, size int64 }{ // kB
+		{900_000, 795_512}, {1_000_000, 795_504}, {1_200_000, 795_768}, {1_400_000, 1_320_052}, {1_600_000, 1_320_044}, {2_000_000, 1_320_044},
+	} {
+		status := fmt.Sprintf("VmSize:\t%d kB\nVmRSS:\t48000 kB\n", p.size)
+		m := readMemory(fstest.MapFS{"proc/self/status": &fstest.MapFile{Data: []byte(status)}}, limits{p.limit << 10, none})
+		if m.Limit < before || m.Limit < 1 {
+			t.Errorf("ulimit -v %d leaves %d MB, a smaller one %d MB", p.limit, m.Limit>>20, before>>20)
+		}
+		before = m.Limit
+	}
+	if before < 700<<20 {
+		t.Errorf("ulimit -v 2000000 leaves %d MB", before>>20)
 	}
 }
