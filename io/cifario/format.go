@@ -9,10 +9,7 @@ import (
 
 func init() {
 	dataset.Register(CIFAR10.format("cifar10", func(head []byte, size int64) dataset.Likeness {
-		if CIFAR10.Plausible(head, size) {
-			return dataset.Likely
-		}
-		return dataset.Unlike
+		return dataset.Likely.If(CIFAR10.Plausible(head, size))
 	}))
 	// What may be two labels may be one, and a pixel.
 	dataset.Register(CIFAR100Fine.format("cifar100", func([]byte, int64) dataset.Likeness { return dataset.Unlike }))

@@ -20,10 +20,7 @@ const (
 func init() {
 	dataset.Register(format(CSV, func(head []byte, _ int64) dataset.Likeness { return dataset.Fallback }))
 	dataset.Register(format(TSV, func(head []byte, _ int64) dataset.Likeness {
-		if Sniff(head) == '\t' {
-			return dataset.Possible
-		}
-		return dataset.Unlike
+		return dataset.Possible.If(Sniff(head) == '\t')
 	}))
 }
 

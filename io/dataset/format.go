@@ -106,6 +106,14 @@ const (
 	Certain           // it begins with the mark of the format
 )
 
+// If returns l, or Unlike if is does not hold.
+func (l Likeness) If(is bool) Likeness {
+	if is {
+		return l
+	}
+	return Unlike
+}
+
 // Seen is what was seen of a file.
 type Seen struct {
 	Blank bool // it has no content

@@ -20,10 +20,7 @@ func init() {
 		},
 		Options: func() dataset.FormatOptions { return new(Options) },
 		Sniff: func(head []byte, _ int64) dataset.Likeness {
-			if Sniff(head) {
-				return dataset.Certain
-			}
-			return dataset.Unlike
+			return dataset.Certain.If(Sniff(head))
 		},
 		Begin: begin, Join: join, Read: read,
 	})

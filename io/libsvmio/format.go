@@ -14,10 +14,7 @@ func init() {
 		Traits:  dataset.Traits{Text: true, Exact: true, Scale: "none"},
 		Options: func() dataset.FormatOptions { return new(Options) },
 		Sniff: func(head []byte, _ int64) dataset.Likeness {
-			if Sniff(head) {
-				return dataset.Likely
-			}
-			return dataset.Unlike
+			return dataset.Likely.If(Sniff(head))
 		},
 		Begin: func(_ context.Context, o *dataset.Opening, _ []byte) error {
 			o.Data.Labeled = true
