@@ -15,8 +15,8 @@ build: ## build the static binary, build/bochner
 
 demo: build ## generate data, train on them, score the model and print where it is
 	@rm -rf build/demo && mkdir -p build/demo
-	build/bochner generate windmill --rows 2000 --out build/demo/train.csv
-	build/bochner generate windmill --rows 50000 --seed 2 --out build/demo/test.csv
+	build/bochner generate friedman --rows 4000 --out build/demo/train.csv
+	build/bochner generate friedman --rows 50000 --seed 2 --out build/demo/test.csv
 	build/bochner train --config local/demo.yaml
 	build/bochner evaluate --model build/demo/model --data build/demo/test.csv
 	@echo "the model is in build/demo/model"
@@ -40,7 +40,7 @@ test-faults: ## fail, kill and cut off jobs at every call to the file system, an
 .PHONY: test-faults
 
 test-real: ## run the tests that need the data sets in $BOCHNER_DATA too
-	@test -n "$$BOCHNER_DATA" || { echo "set BOCHNER_DATA to the folder of the data sets (see README.md)"; exit 1; }
+	@test -n "$$BOCHNER_DATA" || { echo "set BOCHNER_DATA to the folder of the data sets (see docs/benchmarks.md)"; exit 1; }
 	go test -timeout 30m -count 1 ./...
 
 test-gcs: ## run the jobs over gs:// against a storage server of their own, with faults (DATA=folder for MNIST too)
