@@ -30,7 +30,7 @@ const valuesOf = "values"
 func takes(f *pflag.Flag) value {
 	v := values[f.Name]
 	if own := f.Annotations[valuesOf]; len(own) > 0 {
-		v.names = func() []string { return own }
+		v = value{name: "NAME", names: func() []string { return own }}
 	}
 	return v
 }
