@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/svm"
+	"github.com/bochner-ml/bochner/models/svm/verify"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -163,7 +164,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	}
 	pass := &epochs.Pass{
 		Pass:    transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target, Copies: l.Copies},
-		Learner: epochs.Learner{Kind: "svm.verify", Options: c.Options}, Recipe: m.Recipe,
+		Learner: epochs.Learner{Kind: verify.Kind, Options: c.Options}, Recipe: m.Recipe,
 		Hands: d.Deal(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds,
 	}
 	sc, err := j.Store(ctx, pass)
@@ -179,7 +180,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	if err != nil {
 		return err
 	}
-	state = epochs.VerifyState(state, weights)
+	state = verify.State(state, weights)
 	if learner, err := pass.Learner.Open(ctx); err != nil {
 		return models.Bad(o.Model, err)
 	} else if _, err := learner.Open(state); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Lane is the work of a pass on one lane, in one worker.
@@ -28,8 +29,19 @@ func NewLane(f Fn, number int) *Lane {
 	return &Lane{Fn: f, Meter: f.Worker.NewMeter(), Number: number, begun: time.Now()}
 }
 
-// End brings the runner's counters up to date, and writes a line to its log.
-func (l *Lane) End(ctx context.Context) {
+// RunLane does the work of a DoFn on a lane, by the pass that its pass file holds. In the
+// end it brings the runner's counters up to date and writes a line to its log.
+func RunLane[P any](ctx context.Context, f Fn, number int, work func(*Lane, *P) error) error {
+	l := NewLane(f, number)
+	defer l.end(ctx)
+	p, err := Load[P](ctx, f.Worker, f.Scan.Pass)
+	if err == nil {
+		err = work(l, p)
+	}
+	return fault.Of(fault.Internal, err)
+}
+
+func (l *Lane) end(ctx context.Context) {
 	l.Commit(ctx)
 	l.log(ctx, "lane ended", "rows", l.values[RowsRead].Load(), "set_aside", l.values[RowsSetAside].Load(), "cached", l.values[RowsCached].Load(),
 		"seconds", time.Since(l.begun).Seconds())

@@ -30,7 +30,7 @@ type Summing struct {
 
 // sumKind is a kind of passes that end in one small sum.
 type sumKind struct {
-	begin func(context.Context, *Lane) (*Pass, Summing, error)
+	sum   func(ctx context.Context, f Fn, lane int, emit, report func([]byte)) error
 	merge func(a, b []byte) ([]byte, error)
 }
 
@@ -54,24 +54,17 @@ func RegisterSum[S, P any, K interface {
 		panic("transforms: sum " + kind + " is registered twice")
 	}
 	sumKinds[kind] = sumKind{
-		begin: func(ctx context.Context, l *Lane) (*Pass, Summing, error) {
-			p, err := Load[P](ctx, l.Worker, l.Scan.Pass)
-			if err != nil {
-				return nil, Summing{}, err
-			}
-			g, err := begin(ctx, l, p)
-			return K(p).Common(), g, err
+		sum: func(ctx context.Context, f Fn, lane int, emit, report func([]byte)) error {
+			return RunLane(ctx, f, lane, func(l *Lane, p *P) error {
+				g, err := begin(ctx, l, p)
+				if err != nil {
+					return err
+				}
+				return g.run(ctx, l, K(p).Common(), emit, report)
+			})
 		},
 		merge: merge[S, M],
 	}
-}
-
-// SumKinds returns the names of the kinds that are registered.
-func SumKinds() (names []string) {
-	for name := range sumKinds {
-		names = append(names, name)
-	}
-	return names
 }
 
 func merge[S any, M mergeable[S]](a, b []byte) ([]byte, error) {
@@ -103,16 +96,11 @@ type sumFn struct {
 }
 
 func (f *sumFn) ProcessElement(ctx context.Context, lane int, emit, report func([]byte)) error {
-	l := NewLane(f.Fn, lane)
-	defer l.End(ctx)
-	return fault.Of(fault.Internal, f.sum(ctx, l, emit, report))
+	return sumKinds[f.Kind].sum(ctx, f.Fn, lane, emit, report)
 }
 
-func (f *sumFn) sum(ctx context.Context, l *Lane, emit, report func([]byte)) error {
-	p, g, err := sumKinds[f.Kind].begin(ctx, l)
-	if err != nil {
-		return err
-	}
+// run reads the lane's shards into the sum and emits it, with a report for each shard.
+func (g Summing) run(ctx context.Context, l *Lane, p *Pass, emit, report func([]byte)) error {
 	fold := func(at folds.Place, b *rows.Block) error {
 		begun, mapped := time.Now(), l.values[MapTime].Load()
 		err := g.Fold(at, b)

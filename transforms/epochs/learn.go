@@ -69,8 +69,13 @@ func (p *Pass) featuresName() string {
 
 // Open makes the learner, whose package is registered with rounds.Register.
 func (l Learner) Open(ctx context.Context) (rounds.Learner, error) {
+	return l.open(ctx, new(transforms.Cache[any]))
+}
+
+// open makes the learner, with the files that it names from the cache.
+func (l Learner) open(ctx context.Context, files *transforms.Cache[any]) (rounds.Learner, error) {
 	return rounds.Open(l.Kind, l.Options, func(uri string, decode func([]byte) (any, error)) (any, error) {
-		return learnerFiles.Get(uri, func() (any, error) {
+		return files.Get(uri, func() (any, error) {
 			data, err := storage.ReadState(ctx, uri, transforms.MaxState)
 			if err != nil {
 				return nil, err
@@ -83,10 +88,6 @@ func (l Learner) Open(ctx context.Context) (rounds.Learner, error) {
 		})
 	})
 }
-
-// learnerFiles holds the file that a learner asked for last: every round of a search uses
-// the same sample.
-var learnerFiles transforms.Cache[any]
 
 // The files of the rounds stand in a directory of the pass's own.
 
@@ -101,7 +102,7 @@ func StateFile(pass string, round int) string { return roundFile(pass, "state", 
 // rounds.Report.
 func ReportFile(pass string, round int) string { return roundFile(pass, "report", round) + ".json" }
 
-// OwnFile names what a partition's worker has kept in a round for the next one, as
+// OwnFile names what a partition's worker leaves in a round for the next one, as
 // storage.WriteState writes it.
 func OwnFile(pass string, round, partition int) string {
 	return fmt.Sprintf("%s-%05d", roundFile(pass, "own", round), partition)
@@ -116,6 +117,9 @@ func FoundFile(pass string, round, partition int) string {
 type memory struct {
 	cached featureCache
 	rounds transforms.Cache[rounds.Round] // begun last, by number and pass
+	// files are those that a learner asked for last: every round of a search uses the same
+	// sample.
+	files transforms.Cache[any]
 }
 
 func newMemory() *memory {
@@ -125,7 +129,7 @@ func newMemory() *memory {
 // open returns a round of a pass, opened once in a job and process.
 func (m *memory) open(ctx context.Context, p *Pass, uri string, round int) (rounds.Round, error) {
 	return m.rounds.Get(fmt.Sprintf("%d %s", round, uri), func() (rounds.Round, error) {
-		learner, err := p.Learner.Open(ctx)
+		learner, err := p.Learner.open(ctx, &m.files)
 		if err != nil {
 			return nil, err
 		}

@@ -63,26 +63,21 @@ type roundFn struct {
 }
 
 func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
-	l := transforms.NewLane(f.Fn, lane)
-	defer l.End(ctx)
-	all, err := f.run(ctx, l)
-	if err != nil {
-		return fault.Of(fault.Internal, err)
-	}
-	line, err := json.Marshal(all)
-	if err != nil {
-		return fault.Of(fault.Internal, err)
-	}
-	emit(line)
-	return nil
+	return transforms.RunLane(ctx, f.Fn, lane, func(l *transforms.Lane, p *Pass) error {
+		all, err := f.run(ctx, l, p)
+		if err != nil {
+			return err
+		}
+		line, err := json.Marshal(all)
+		if err == nil {
+			emit(line)
+		}
+		return err
+	})
 }
 
 // run goes over the rows of the lane.
-func (f *roundFn) run(ctx context.Context, l *transforms.Lane) (epochReport, error) {
-	p, err := transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass)
-	if err != nil {
-		return epochReport{}, err
-	}
+func (f *roundFn) run(ctx context.Context, l *transforms.Lane, p *Pass) (epochReport, error) {
 	shared := transforms.Shared(f.Worker, newMemory)
 	round, err := shared.open(ctx, p, f.Scan.Pass, f.Round)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -63,16 +62,12 @@ func PartKey(shape ridge.Shape, fold, part int) int { return fold*ridge.NumParts
 type foldFn struct{ transforms.Fn }
 
 func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, Part), report func([]byte)) error {
-	l := transforms.NewLane(f.Fn, lane)
-	defer l.End(ctx)
-	return fault.Of(fault.Internal, f.sum(ctx, l, emit, report))
+	return transforms.RunLane(ctx, f.Fn, lane, func(l *transforms.Lane, p *Pass) error {
+		return f.sum(ctx, l, p, emit, report)
+	})
 }
 
-func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, emit func(int, Part), report func([]byte)) error {
-	p, err := transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass)
-	if err != nil {
-		return err
-	}
+func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, p *Pass, emit func(int, Part), report func([]byte)) error {
 	m, err := f.Worker.Gridded(p.Fold.Recipe)
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
@@ -44,20 +43,16 @@ func (*Featurize) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollect
 type featurizeFn struct{ transforms.Fn }
 
 func (f *featurizeFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
-	l := transforms.NewLane(f.Fn, lane)
-	defer l.End(ctx)
-	p, err := transforms.Load[Featurize](ctx, f.Worker, f.Scan.Pass)
-	if err != nil {
-		return fault.Of(fault.Internal, err)
-	}
-	m, err := f.Worker.Map(p.Recipe)
-	if err != nil {
-		return fault.Of(fault.Internal, err)
-	}
-	return fault.Of(fault.Internal, Write(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *Files) (Written, error) {
-		w := &featureWriter{files: files, lane: l, pass: p, shard: s, source: source, m: m}
-		return w.write()
-	}, emit))
+	return transforms.RunLane(ctx, f.Fn, lane, func(l *transforms.Lane, p *Featurize) error {
+		m, err := f.Worker.Map(p.Recipe)
+		if err != nil {
+			return err
+		}
+		return Write(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *Files) (Written, error) {
+			w := &featureWriter{files: files, lane: l, pass: p, shard: s, source: source, m: m}
+			return w.write()
+		}, emit)
+	})
 }
 
 // featureWriter gathers the features of a shard's rows until a file is full.

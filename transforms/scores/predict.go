@@ -14,7 +14,6 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/outputs"
 )
 
@@ -45,20 +44,16 @@ func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollectio
 type predictFn struct{ transforms.Fn }
 
 func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
-	l := transforms.NewLane(f.Fn, lane)
-	defer l.End(ctx)
-	p, err := transforms.Load[Predict](ctx, f.Worker, f.Scan.Pass)
-	if err != nil {
-		return fault.Of(fault.Internal, err)
-	}
-	l.KeepLines = p.Lines
-	a, err := p.Model.applier(ctx, l)
-	if err != nil {
-		return err
-	}
-	return fault.Of(fault.Internal, outputs.Write(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *outputs.Files) (outputs.Written, error) {
-		return p.write(a, s, source, files)
-	}, emit))
+	return transforms.RunLane(ctx, f.Fn, lane, func(l *transforms.Lane, p *Predict) error {
+		l.KeepLines = p.Lines
+		a, err := p.Model.applier(ctx, l)
+		if err != nil {
+			return err
+		}
+		return outputs.Write(ctx, l, &p.Pass, p.Out, func(s dataset.Shard, source *dataset.Source, files *outputs.Files) (outputs.Written, error) {
+			return p.write(a, s, source, files)
+		}, emit)
+	})
 }
 
 func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source, files *outputs.Files) (w outputs.Written, err error) {

@@ -1,4 +1,7 @@
-package epochs
+// Package verify computes the certificate of a model that svm has trained once more, from
+// the model and the rows: as an iterative learner of a single round, which shares no step
+// with svm but the losses.
+package verify
 
 import (
 	"encoding/binary"
@@ -10,65 +13,68 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 )
 
-func init() { rounds.Register("svm.verify", rounds.OpenerOf(openVerify)) }
+// Kind is the name of the learner.
+const Kind = "svm.verify"
+
+func init() { rounds.Register(Kind, rounds.OpenerOf(open)) }
 
 // A verification is a single round: its state holds the weights to be verified and
-// the learner's last state, what partitions keep are their dual variables, and the
+// the learner's last state, what partitions carry are their dual variables, and the
 // state it ends with is the JSON of an svm.Certificate.
 type verification struct{ *svm.Learner }
 
-func openVerify(o svm.Options) (rounds.Learner, error) {
+func open(o svm.Options) (rounds.Learner, error) {
 	l, err := svm.New(o)
 	return verification{l}, err
 }
 
-// VerifyState returns the state of a verification: the learner's last state and the
+// State returns the state of a verification: the learner's last state and the
 // weights file of a model.
-func VerifyState(state, weights []byte) []byte {
+func State(state, weights []byte) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(state)))
 	return append(append(b, state...), weights...)
 }
 
 func (v verification) Open(data []byte) (rounds.Round, error) {
 	if len(data) < 8 || binary.LittleEndian.Uint64(data) > uint64(len(data)-8) {
-		return nil, errors.New("epochs: verification: damaged state")
+		return nil, errors.New("verify: damaged state")
 	}
 	n := binary.LittleEndian.Uint64(data)
 	m, err := models.ReadWeights(data[8+n:], v.Outputs, v.Dim)
 	if err != nil {
 		return nil, err
 	}
-	r := &verifyRound{learner: v.Learner, state: data[8 : 8+n], model: m}
+	r := &round{learner: v.Learner, state: data[8 : 8+n], model: m}
 	_, err = r.begin() // so that damage shows at once
 	return r, err
 }
 
-type verifyRound struct {
+type round struct {
 	learner *svm.Learner
 	state   []byte
 	model   *models.Linear
 }
 
-func (r *verifyRound) begin() (*svm.Verifier, error) { return r.learner.Verify(r.state, r.model) }
-func (r *verifyRound) Reads() bool                   { return true }
-func (r *verifyRound) Done() bool                    { return true }
+func (r *round) begin() (*svm.Verifier, error) { return r.learner.Verify(r.state, r.model) }
+func (r *round) Reads() bool                   { return true }
+func (r *round) Done() bool                    { return true }
 
-func (r *verifyRound) Worker(_ int, own []byte) (rounds.Worker, error) {
+func (r *round) Worker(_ int, carried []byte) (rounds.Worker, error) {
 	v, err := r.begin()
 	if err != nil {
 		return nil, err
 	}
-	return verifyWorker{v}, v.Partition(own)
+	return worker{v}, v.Partition(carried)
 }
 
-type verifyWorker struct{ *svm.Verifier }
+type worker struct{ *svm.Verifier }
 
-func (w verifyWorker) End() (found, own []byte, err error) {
+func (w worker) End() (found, carried []byte, err error) {
 	found, err = w.MarshalBinary()
 	return found, nil, err
 }
 
-func (r *verifyRound) Update(next func() ([]byte, error)) (state []byte, report rounds.Report, err error) {
+func (r *round) Update(next func() ([]byte, error)) (state []byte, report rounds.Report, err error) {
 	all, err := r.begin()
 	if err != nil {
 		return nil, report, err

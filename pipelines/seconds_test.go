@@ -1,0 +1,46 @@
+package pipelines
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/training"
+)
+
+// What a job says of its work is its own, whatever the process has done before: on one
+// lane the stages that do not go on beside others take no longer than the job.
+func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
+	train := func(rows, features int) *training.Result {
+		t.Helper()
+		data := filepath.Join(t.TempDir(), "data.csv")
+		if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "moons", Rows: int64(rows), Seed: 1, Noise: -1, Out: data}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Train(jobtest.Ctx, TrainOptions{
+			Spec:  prepare.Spec{Data: dataset.Options{Data: []string{data}, Label: "y"}, Kernel: recipe.KernelOptions{Features: features}, Seed: 1},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	train(20_000, 512)
+	r := train(50, 16)
+	var work, wall float64
+	for stage, s := range r.Work {
+		if stage != "read" {
+			work += s
+		}
+	}
+	for _, s := range r.Seconds {
+		wall += s
+	}
+	if r.Work["read"] <= 0 || r.Work["map"] <= 0 || work <= 0 || work > wall {
+		t.Errorf("work of %g s, %v, in a job of %g s", work, r.Work, wall)
+	}
+}
