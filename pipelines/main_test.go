@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	engine.Register(engine.Runner{Name: "prism", Lanes: prismtest.Lanes, Run: prismtest.Run})
+	engine.Register(engine.Local{Name: "prism", Lanes: prismtest.Lanes, Beam: prismtest.Run})
 	os.Exit(m.Run())
 }
 

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	case objectsServer:
 		gcstest.Main(os.Args[1:])
 	case withPrism:
-		engine.Register(engine.Runner{Name: "prism", Lanes: prismtest.Lanes, Run: prismtest.Run})
+		engine.Register(engine.Local{Name: "prism", Lanes: prismtest.Lanes, Beam: prismtest.Run})
 		failingRunners()
 		main()
 	}

@@ -20,12 +20,12 @@ import (
 
 // failingRunners are runners of the program under test that crash.
 func failingRunners() {
-	engine.Register(engine.Runner{Name: "panics", Run: func(context.Context, *beam.Pipeline) error {
+	engine.Register(engine.Local{Name: "panics", Beam: func(context.Context, *beam.Pipeline) error {
 		var none []int
 		_ = none[len(os.Args)]
 		return nil
 	}})
-	engine.Register(engine.Runner{Name: "panics-elsewhere", Run: func(context.Context, *beam.Pipeline) error {
+	engine.Register(engine.Local{Name: "panics-elsewhere", Beam: func(context.Context, *beam.Pipeline) error {
 		go func() { panic("in a goroutine that is not ours") }()
 		select {}
 	}})

@@ -15,11 +15,11 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/gcpopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow" // the runner and its flags
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/gcsx"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 	"google.golang.org/api/googleapi"
-	// the runner and its flags
+
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 // Dataflow is the name of the runner that works on Google Cloud Dataflow. It
@@ -36,9 +36,16 @@ var (
 	bucketPath  = regexp.MustCompile(`^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^?#]*)?$`)
 )
 
-// validDataflow refuses flags with which Dataflow could not run a job, or with
-// which the driver could not go on after its first pipeline.
-func validDataflow() error {
+func init() { Register(dataflow{}) }
+
+// dataflow runs pipelines on Google Cloud Dataflow.
+type dataflow struct{}
+
+func (dataflow) About() About { return About{Name: Dataflow, Lanes: remoteLanes, Machines: true} }
+
+// Validate refuses flags with which Dataflow could not run a job, or with
+// which the driver could not continue after its first pipeline.
+func (dataflow) Validate(Engine) error {
 	project, region := *gcpopts.Project, *gcpopts.Region
 	switch zone := zoneName.FindStringSubmatch(region); {
 	case project == "":
@@ -71,6 +78,35 @@ func validDataflow() error {
 			return exit.Usage("--%s: a job of several pipelines needs the results of each of them; %s", no[0], no[1])
 		}
 	}
+	return nil
+}
+
+// Ready returns an error if a bucket is missing, or the program does not run on the
+// workers.
+func (dataflow) Ready(ctx context.Context, e Engine) error {
+	if err := existingBuckets(ctx); err != nil {
+		return err
+	}
+	return workerForDataflow()
+}
+
+// workerForDataflow makes the program itself what Dataflow starts as a worker.
+func workerForDataflow() error {
+	if jobopts.IsLoopback() {
+		return nil
+	}
+	binary, err := workerBinary()
+	if err != nil {
+		return err
+	}
+	machine, linux, err := static(binary)
+	if err != nil {
+		return err
+	}
+	if arch, want := workerArch(); !linux || machine != want {
+		return exit.Usage("--worker_binary: %s does not run on the workers, which are linux/%s: build the program with GOOS=linux GOARCH=%s CGO_ENABLED=0 and name it", binary, arch, arch)
+	}
+	*jobopts.WorkerBinary = binary
 	return nil
 }
 

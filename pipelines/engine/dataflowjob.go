@@ -103,9 +103,9 @@ func cancelDataflow(ctx context.Context, name string) error {
 	})
 }
 
-// runDataflow runs a pipeline on Dataflow. If the context ends, it cancels the
+// Run runs a pipeline on Dataflow. If the context ends, it cancels the
 // job there.
-func (e Engine) runDataflow(ctx context.Context, p *beam.Pipeline) error {
+func (dataflow) Run(ctx context.Context, e Engine, p *beam.Pipeline) error {
 	defer e.dataflowFlags()()
 	name := *jobopts.JobName
 	e.say("submitting to Dataflow as job %s: https://console.cloud.google.com/dataflow/jobs?project=%s", name, *gcpopts.Project)
@@ -122,12 +122,5 @@ func (e Engine) runDataflow(ctx context.Context, p *beam.Pipeline) error {
 			e.say("job %s may go on, and cost: it could not be cancelled (%v); do that in the console", name, err)
 		}
 		return ctx.Err()
-	}
-}
-
-// say tells the person who waits for the job.
-func (e Engine) say(format string, args ...any) {
-	if e.Note != nil {
-		e.Note(format, args...)
 	}
 }

@@ -18,7 +18,7 @@ func FromTemplate() bool { return beamFlag("template_location") != "" }
 // arguments on one worker.
 func Template(ctx context.Context, args []string) error {
 	e := Engine{Runner: Dataflow, Threads: 1, Lanes: 1}
-	if err := e.workerBinary(); err != nil {
+	if err := workerForDataflow(); err != nil {
 		return err
 	}
 	if address := beam.PipelineOptions.Get(emulatorOption); address != "" {

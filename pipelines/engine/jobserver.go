@@ -5,35 +5,88 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
+
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// The runners that take pipelines to the job server at --endpoint. They differ in
-// how lanes spread over the workers: see transforms.Scan.
+// Universal and Flink are the names of the runners that take pipelines to the job server
+// at --endpoint.
 const (
-	universal = "universal"
+	Universal = "universal"
 	Flink     = "flink"
 )
 
-// viaServer tells whether pipelines go to a job server.
-func (e Engine) viaServer() bool { return e.Runner == universal || e.Runner == Flink }
+func init() {
+	Register(jobServer{Universal})
+	Register(jobServer{Flink})
+}
 
-// runServer runs a pipeline on the job server. If the context ends, it cancels
-// the job there.
-func (e Engine) runServer(ctx context.Context, p *beam.Pipeline) error {
+// jobServer runs pipelines on a job server.
+type jobServer struct{ name string }
+
+func (r jobServer) About() About {
+	return About{Name: r.name, Lanes: remoteLanes, Spread: r.name == Flink}
+}
+
+func (r jobServer) Validate(Engine) error { return nil }
+
+// Ready returns an error if nothing answers at the endpoint: Beam would continue to try
+// for two minutes.
+func (r jobServer) Ready(ctx context.Context, e Engine) error {
+	if *jobopts.Endpoint == "" {
+		return exit.Usage("--runner %s takes the --endpoint of a job server, such as localhost:8073", r.name)
+	}
+	dialer := net.Dialer{Timeout: 20 * time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", *jobopts.Endpoint)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &exit.RunnerError{Runner: r.name, Err: fmt.Errorf("no job server at --endpoint %s: %w", *jobopts.Endpoint, err)}
+	}
+	if err := conn.Close(); err != nil {
+		return err
+	}
+	if jobopts.IsLoopback() || *jobopts.WorkerBinary != "" {
+		return nil
+	}
+	binary, err := workerBinary()
+	if err != nil {
+		return err
+	}
+	if _, _, err := static(binary); err != nil {
+		return err
+	}
+	*jobopts.WorkerBinary = binary
+	return nil
+}
+
+// Run runs a pipeline on the job server. If the context ends, it cancels the
+// job there.
+func (r jobServer) Run(ctx context.Context, e Engine, p *beam.Pipeline) error {
+	if jobopts.IsLoopback() {
+		giveBack, err := tempDir.borrow(ctx)
+		if err != nil {
+			return err
+		}
+		defer giveBack()
+	}
 	given := *jobopts.JobName
 	defer func() { *jobopts.JobName = given }()
 	token := strings.ToLower(rand.Text())
 	*jobopts.JobName = cmp.Or(given, "bochner") + "-" + token
 	done := make(chan error, 1)
 	go func() {
-		result, err := beam.Run(context.WithoutCancel(ctx), universal, p)
+		result, err := beam.Run(context.WithoutCancel(ctx), Universal, p)
 		if err == nil {
 			err = serverOutcome(ctx, result.JobID())
 		}

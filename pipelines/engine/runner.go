@@ -2,54 +2,147 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/exec/optimized" // faster built-in types
 
-	//lint:ignore SA1019 the direct runner is the fastest on one machine; nothing here depends on it alone
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// direct is the runner of this process. It opens no port.
-const direct = "direct"
+// Runner is a way to run pipelines. It changes no result. A package adds one by Register.
+type Runner interface {
+	// About tells what jobs need to know of the runner.
+	About() About
+	// Validate refuses options with which no pipeline can run. Nothing is asked of a server.
+	Validate(e Engine) error
+	// Ready returns an error where the runner cannot be reached, or what its workers need
+	// is missing. It is called before each pipeline is built.
+	Ready(ctx context.Context, e Engine) error
+	// Run runs a pipeline to its end. If the context ends, it cancels the pipeline and
+	// returns the context's error. Engine.Note is for the person who waits.
+	Run(ctx context.Context, e Engine, p *beam.Pipeline) error
+}
 
-// Runner is a further way to run pipelines in this process. It changes no result.
-type Runner struct {
+// About is what jobs need to know of a runner.
+type About struct {
+	Name  string // by which Engine.Runner chooses it
+	Lanes int    // parallel readers where nothing else is said
+	// InProcess tells that the workers are goroutines of this process.
+	InProcess bool
+	// Alone tells that one goroutine works on one lane after the other: threads of the
+	// algebra take all cores, and more lanes than one make no sense.
+	Alone bool
+	// Spread has lanes shuffled to the workers: see transforms.Scan.
+	Spread bool
+	// Machines tells that the runner starts machines for each job, which do not see the
+	// files of this one.
+	Machines bool
+}
+
+// remoteLanes is how many lanes a cluster gets where nothing else is said.
+const remoteLanes = 8
+
+// runners are the registered runners by name.
+var runners = map[string]Runner{}
+
+// Register has jobs find a runner by its name. It is to be called in init. It panics if
+// the name is taken.
+func Register(r Runner) {
+	name := r.About().Name
+	if _, taken := runners[name]; taken {
+		panic("engine: a second runner named " + name)
+	}
+	runners[name] = r
+}
+
+// Runners returns the names of all runners, those of this process first.
+func Runners() []string {
+	names := slices.Sorted(maps.Keys(runners))
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	return names
+}
+
+func rank(name string) int {
+	switch about := runners[name].About(); {
+	case about.Alone:
+		return 0
+	case about.InProcess:
+		return 1
+	}
+	return 2
+}
+
+// Local is a runner whose workers are goroutines of this process.
+type Local struct {
 	Name  string
 	Lanes int // that it runs at a time; a job has no more of them by default
-	Run   func(context.Context, *beam.Pipeline) error
+	// Beam runs a pipeline. It need not know when the context ends: what pipelines write
+	// appears whole or not at all.
+	Beam func(context.Context, *beam.Pipeline) error
 }
 
-// local are the registered runners by name.
-var local = map[string]Runner{}
+// About implements Runner.
+func (l Local) About() About { return About{Name: l.Name, Lanes: l.Lanes, InProcess: true} }
 
-// Register has jobs find a runner by its name. It is to be called in init.
-func Register(r Runner) {
-	if _, there := local[r.Name]; there || slices.Contains(Runners(), r.Name) {
-		panic("pipelines: a runner " + r.Name + " is there")
+// Validate implements Runner.
+func (l Local) Validate(Engine) error { return nil }
+
+// Ready implements Runner.
+func (l Local) Ready(context.Context, Engine) error { return nil }
+
+// Run implements Runner. Beam leaves a file where the binary for workers would be, which
+// is why such pipelines have a temporary directory of their own.
+func (l Local) Run(ctx context.Context, _ Engine, p *beam.Pipeline) error {
+	giveBack, err := tempDir.borrow(ctx)
+	if err != nil {
+		return err
 	}
-	local[r.Name] = r
+	defer giveBack()
+	return inProcess(ctx, func(ctx context.Context) error { return l.Beam(ctx, p) })
 }
 
-// Runners returns the names of all runners. Beam ends the process at the name of
-// another.
-func Runners() []string {
-	return slices.Concat([]string{direct}, slices.Sorted(maps.Keys(local)), []string{universal, Flink, Dataflow})
-}
-
-// runLocal runs a pipeline in this process.
-func runLocal(ctx context.Context, runner string, p *beam.Pipeline) error {
-	if r, registered := local[runner]; registered {
-		return r.Run(ctx, p)
+// inProcess runs a pipeline in this process. It returns when the pipeline or the context
+// has ended; in the latter case the pipeline's goroutines may continue for a moment. A
+// panic on the way is an error.
+func inProcess(ctx context.Context, run func(context.Context) error) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				done <- fault.Recovered(r)
+			}
+		}()
+		done <- run(context.WithoutCancel(ctx)) // a deadline makes prism panic
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	_, err := beam.Run(ctx, runner, p)
-	return err
+}
+
+// failure tells what the error of a pipeline means: the Fault of a worker, or
+// that of the runner itself.
+func (e Engine) failure(err error) error {
+	var reported *fault.Fault
+	err = fault.Find(err)
+	switch {
+	case err == nil, errors.As(err, &reported), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case strings.Contains(err.Error(), "worker disconnected"):
+		err = fmt.Errorf("a worker ended while it worked for the job; was it killed, perhaps because it was out of memory?\n%w", err)
+	}
+	return &exit.RunnerError{Runner: e.Runner, Err: err}
 }
 
 // initBeam initialises Beam where the program has not; one that is its own worker has.

@@ -176,7 +176,7 @@ func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, er
 	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.frequencies)
 	return transforms.Scan{
 		Pass: uri, Lanes: max(1, min(j.Engine.Lanes, len(p.Common().Shards))), Threads: j.Engine.Threads,
-		SolveThreads: j.Engine.SolveThreads, Spread: j.Engine.Runner == engine.Flink,
+		SolveThreads: j.Engine.SolveThreads, Spread: j.Engine.About().Spread,
 	}, err
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/workdir"
 )
@@ -78,11 +77,11 @@ func (o Options) Validate(data dataset.Options, makes string, dirs ...Place) err
 	if err := o.apart(makes, dirs); err != nil {
 		return err
 	}
-	if err := o.Engine.Validate(); err != nil || o.Engine.Runner != engine.Dataflow {
+	if err := o.Engine.Validate(); err != nil || !o.Engine.About().Machines {
 		return err
 	}
 	if makes == "" && o.Work == "" {
-		return exit.Usage("--runner dataflow: name a new directory to work in with --work gs://BUCKET/DIR")
+		return exit.Usage("--runner %s: name a new directory to work in with --work gs://BUCKET/DIR", o.Engine.Runner)
 	}
 	for option, patterns := range data.Patterns() {
 		for _, name := range patterns {
@@ -91,7 +90,7 @@ func (o Options) Validate(data dataset.Options, makes string, dirs ...Place) err
 	}
 	for _, d := range append(dirs, Place{"work", o.Work}) {
 		if d.Name != "" && !strings.HasPrefix(d.Name, "gs://") {
-			return exit.Usage("--%s %s: Dataflow's workers do not see the files of this machine; copy them to gs://BUCKET/DIR and name that", d.Flag, d.Name)
+			return exit.Usage("--%s %s: the workers of the %s runner do not see the files of this machine; copy them to gs://BUCKET/DIR and name that", d.Flag, d.Name, o.Engine.Runner)
 		}
 	}
 	return nil

@@ -11,7 +11,6 @@ import (
 
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
-	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -52,9 +51,9 @@ type Plan struct {
 
 	Calibrate string `json:"calibrate,omitempty"` // how probabilities are made
 
-	Cluster *ClusterPlan `json:"cluster,omitempty"` // of runners with machines of their own
-	runner  string
-	beyond  string // what the machine says to that
+	Cluster  *ClusterPlan `json:"cluster,omitempty"` // of runners with machines of their own
+	machines bool         // of their own for each job
+	beyond   string       // what the machine says to that
 }
 
 // Training tells what Train would take. It reads files of up to 64 MB in all whole,
@@ -62,7 +61,7 @@ type Plan struct {
 func Training(ctx context.Context, o training.Options) (*Plan, error) {
 	o = o.WithDefaults()
 	here := o
-	if o.Job.Engine.Runner == engine.Dataflow {
+	if o.Job.Engine.About().Machines {
 		here.Job.Engine.Runner, here.Job.Engine.Lanes = "", 0 // a plan takes neither project nor bucket
 	}
 	here.Model = cmp.Or(here.Model, "model") // nor a place for the model
@@ -88,7 +87,7 @@ func Training(ctx context.Context, o training.Options) (*Plan, error) {
 	}
 	p := &Plan{
 		Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)), Looked: seen.read, Whole: seen.whole,
-		Columns: seen.Dim, Features: seen.Features, Outputs: seen.Outputs, Regression: seen.Regression, runner: engine.Runner,
+		Columns: seen.Dim, Features: seen.Features, Outputs: seen.Outputs, Regression: seen.Regression, machines: engine.About().Machines,
 	}
 	p.Rows, p.Exact = seen.Rows, seen.exact
 	p.Lanes = max(1, min(engine.Lanes, p.Shards))
@@ -184,7 +183,7 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "shuffle   %s at most\n", report.Bytes(p.Shuffle))
 	if p.Cluster != nil {
-		p.Cluster.write(&b, p.runner)
+		p.Cluster.write(&b, p.machines)
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

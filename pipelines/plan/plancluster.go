@@ -62,7 +62,7 @@ const diskGB = 30
 // cluster plans machines for the training p.
 func (p *Plan) ForCluster(e engine.Engine, dim int64) *ClusterPlan {
 	c := &ClusterPlan{Rates: assumedRates, Lanes: e.Lanes}
-	if e.Runner != engine.Dataflow {
+	if !e.About().Machines {
 		c.Rates.Start = clusterStart
 	}
 	features := float64(p.Features)
@@ -78,7 +78,7 @@ func (p *Plan) ForCluster(e engine.Engine, dim int64) *ClusterPlan {
 	// An angle of a row and a frequency is of two products.
 	search := p.search * float64(4*dim+angleFlops) / c.Rates.Map
 	if c.Lanes == 0 {
-		c.Lanes = min(max(int(math.Ceil((read+fold+search)/planSeconds)), engine.RemoteLanes), maxPlanLanes)
+		c.Lanes = min(max(int(math.Ceil((read+fold+search)/planSeconds)), e.About().Lanes), maxPlanLanes)
 	}
 	c.Lanes = max(1, min(c.Lanes, p.Shards))
 	c.machine(p)
@@ -136,13 +136,13 @@ func (c *ClusterPlan) machine(p *Plan) {
 func (c *ClusterPlan) seconds() float64 { return c.Start + c.Read + c.Fold + c.Search + c.Solve }
 
 // write prints the plan for people.
-func (c *ClusterPlan) write(w io.Writer, runner string) {
+func (c *ClusterPlan) write(w io.Writer, machines bool) {
 	if c.Machine == "" {
 		fmt.Fprintf(w, "cluster   no machine of up to 64 CPUs has the memory: take fewer --features or --folds\n")
 		return
 	}
 	fmt.Fprintf(w, "cluster   %s %s, %s each, %s on each\n", report.Counted(c.Workers, "worker"), c.Machine, report.Bytes(c.Memory), report.Counted(c.Threads, "lane"))
-	if runner == engine.Dataflow {
+	if machines {
 		fmt.Fprintf(w, "flags     --lanes %d --machine_type %s --num_workers %d --number_of_worker_harness_threads %d --disk_size_gb %d\n",
 			c.Lanes, c.Machine, c.Workers, c.Threads, diskGB)
 	} else {
