@@ -14,6 +14,7 @@ type Map struct {
 	weights *blas.Weights
 	in, out int
 	form    Form
+	reach   float32 // see features.Overflows
 }
 
 var _ features.Gridded = (*Map)(nil)
@@ -31,7 +32,7 @@ func (d *draw) build() (features.Map, error) {
 	if err := d.turns(w, 0, n); err != nil {
 		return nil, err
 	}
-	return &Map{weights: blas.Pack(w, d.offsets(0, n), n, d.in), in: d.in, out: d.out, form: d.form}, nil
+	return &Map{weights: blas.Pack(w, d.offsets(0, n), n, d.in), in: d.in, out: d.out, form: d.form, reach: features.Reach(w, d.in)}, nil
 }
 
 // Dims returns the row length and the number of features.
@@ -53,7 +54,7 @@ func (m *Map) Apply(dst, x []float32, n int) {
 }
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. None
-// is ever out of bounds. The grid of 8 bits makes inner products 1.00015 times as large in
+// is ever out of bounds, and those of an angle beyond float32 are counted. The grid of 8 bits makes inner products 1.00015 times as large in
 // the mean, for cosines near ±1, where many lie, are mostly rounded outwards; beside that it is off
 // by 10⁻⁵. It panics if x is too short.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
@@ -68,7 +69,7 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 	} else {
 		m.weights.CosBytes((*blas.Bytes)(dst), x, n, threads)
 	}
-	return 0
+	return features.Overflows(m, x, n, m.reach)
 }
 
 // Step returns √(2/D)/127.

@@ -12,6 +12,7 @@ type Map struct {
 	in, out int
 	form    fourier.Form
 	bound   float32 // the largest magnitude of a feature
+	reach   float32 // see features.Overflows
 	// amplitude of each feature; nil where all have the bound's.
 	amplitude []float32
 }
@@ -61,7 +62,7 @@ func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturat
 	default:
 		m.weights.CosBytes((*blas.Bytes)(dst), x, n, threads)
 	}
-	return 0
+	return features.Overflows(m, x, n, m.reach)
 }
 
 // Step returns the largest amplitude over 127.

@@ -109,7 +109,7 @@ func (r Recipe) New() (features.Map, error) {
 			b[j] = float32(stream.New(r.Seed, offset, uint64(j)).Uniform())
 		}
 	}
-	m.weights = blas.Pack(f.W, b, r.Count, r.In)
+	m.weights, m.reach = blas.Pack(f.W, b, r.Count, r.In), features.Reach(f.W, r.In)
 	if f.Weight == nil {
 		m.bound = float32(math.Sqrt(square / float64(r.Count)))
 		return m, nil

@@ -156,7 +156,8 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 		{Standard{}, "scale: Standard: mean: row length must be 1"},
 		{Standard{Mean: one}, "1 means and 0 deviations"},
 		{Standard{Mean: []float32{0, inf}, Dev: []float32{1, 1}}, "mean of column 2 must be finite"},
-		{Standard{Mean: one, Dev: []float32{-1}}, "dev of column 1 must be ≥ 0 and finite in float32 (have -1)"},
+		{Standard{Mean: one, Dev: []float32{-1}}, "dev of column 1 must be 0, or at least 1.1754944e-38 and finite in float32 (have -1)"},
+		{Standard{Mean: one, Dev: []float32{1e-39}}, "dev of column 1 must be 0, or at least"},
 		{NewStandard([]float64{0}, []float64{-1}), "dev of column 1"},
 		{MinMax{}, "scale: MinMax: low: row length"},
 		{MinMax{Low: one}, "1 lows and 0 highs"},
@@ -194,5 +195,12 @@ func TestShortSlicesPanic(t *testing.T) {
 			}()
 			f()
 		}()
+	}
+}
+
+func TestAColumnOfTooSmallADeviationIsConstant(t *testing.T) {
+	r := NewStandard([]float64{1e-40, 0}, []float64{1e-80, 1e-70})
+	if err := r.Validate(); err != nil || r.Dev[0] != 0 || r.Dev[1] == 0 {
+		t.Errorf("%v: %v", r.Dev, err)
 	}
 }

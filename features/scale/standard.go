@@ -18,6 +18,10 @@ type Standard struct {
 
 var _ features.Fixed = Standard{}
 
+// leastDev is the smallest normal float32. Below it a deviation has fewer digits, and
+// what is divided by it may overflow: the column counts as constant.
+const leastDev = 0x1p-126
+
 // NewStandard returns the recipe for columns of these means and variances,
 // rounded to float32. It copies the slices; Validate tells what is wrong with
 // them.
@@ -27,7 +31,9 @@ func NewStandard(mean, variance []float64) Standard {
 		r.Mean[j] = float32(m)
 	}
 	for j, v := range variance {
-		r.Dev[j] = float32(math.Sqrt(v))
+		if dev := float32(math.Sqrt(v)); !(dev < leastDev) {
+			r.Dev[j] = dev
+		}
 	}
 	return r
 }
@@ -54,8 +60,8 @@ func (r Standard) Validate() error {
 		if !finite(m) {
 			return fmt.Errorf("scale: Standard: mean of column %d must be finite in float32 (have %v)", j+1, m)
 		}
-		if d := r.Dev[j]; !finite(d) || d < 0 {
-			return fmt.Errorf("scale: Standard: dev of column %d must be ≥ 0 and finite in float32 (have %v)", j+1, d)
+		if d := r.Dev[j]; !finite(d) || d != 0 && d < leastDev {
+			return fmt.Errorf("scale: Standard: dev of column %d must be 0, or at least %g and finite in float32 (have %v)", j+1, float32(leastDev), d)
 		}
 	}
 	return nil
