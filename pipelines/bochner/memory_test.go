@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -164,4 +165,37 @@ func runMeasured(t *testing.T, cmd *exec.Cmd) (result, int64) {
 		peak = kib << 10
 	}
 	return r, peak
+}
+
+func TestThePlanOfAnEmbeddingBoundsWhatItTakes(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "d.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	memoryTable(f, 3000, 4, 0)
+	f.Close()
+	args := []string{"embed", "--data", "d.csv", "--features", "2048", "--components", "3"}
+	for _, labels := range [][]string{nil, {"--label", "y"}} { // the labels are a column of numbers as others are, or nothing
+		args := slices.Concat(args, labels)
+		if said := must(t, dir, append(args, "--plan")...); !strings.Contains(said, "2048 features, 3 components\n") || strings.Contains(said, "output") {
+			t.Errorf("the plan says\n%s", said)
+		}
+		var plan struct {
+			Peak   int64 `json:"bytes_peak"`
+			Passes int
+		}
+		if err := json.Unmarshal([]byte(must(t, dir, append(args, "--plan", "--json")...)), &plan); err != nil {
+			t.Fatal(err)
+		}
+		if got := entries(t, dir); len(got) != 1 {
+			t.Errorf("a plan has made %v", got)
+		}
+		r, peak := runMeasured(t, program(dir, append(args, "--quiet", "--model", filepath.Join(t.TempDir(), "m"))...))
+		ratio := float64(plan.Peak) / float64(peak)
+		t.Logf("plan %d MB, peak %d MB, ratio %.2f", plan.Peak>>20, peak>>20, ratio)
+		if r.code != 0 || plan.Passes != 2 || ratio < 1/1.15 || ratio > 1.5 {
+			t.Errorf("exit code %d, %d passes, the plan is %.2f times the peak of %d MB; want 0.87 to 1.5\n%s", r.code, plan.Passes, ratio, peak>>20, r.stderr)
+		}
+	}
 }

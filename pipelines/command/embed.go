@@ -4,12 +4,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/plan"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 func embedCommand() *cobra.Command {
 	var (
-		flags mapFlags
-		o     pipelines.EmbedOptions
+		flags    mapFlags
+		o        pipelines.EmbedOptions
+		planOnly bool
 	)
 	cmd := &cobra.Command{
 		Use:   "embed --data FILES --model DIR",
@@ -28,6 +31,13 @@ first two components.`,
 			if o.Spec, err = flags.options(cmd); err != nil {
 				return err
 			}
+			if planOnly {
+				p, err := plan.Embedding(cmd.Context(), training.Options{Spec: o.Spec, Model: o.Model, Grid: o.Grid}, o.Components)
+				if err != nil {
+					return err
+				}
+				return show(cmd, flags.jobs.json, p)
+			}
 			result, err := pipelines.Embed(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -41,6 +51,7 @@ first two components.`,
 	fs.IntVar(&o.Components, "components", pipelines.DefaultComponents, "Number of components.")
 	fs.StringVar(&o.Grid, "grid", "auto", "Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto, which uses 16 unless rows × features² exceeds 4·10¹².")
 	fs.StringVar(&o.Picture, "picture", "", "File for a plot of a sample of the rows along the first two components, .png or .svg.")
+	fs.BoolVar(&planOnly, "plan", false, "Read up to 64 MB of the data, print rows, columns, passes and a bound on the memory that the job uses, and exit.")
 	flags.register(fs)
 	flags.jobs.register(fs)
 	return cmd

@@ -25,9 +25,11 @@ type glanced struct {
 	exact bool  // rows is not an estimate
 }
 
-// glance reads some of the rows, all of them where they are few.
-func glance(ctx context.Context, o training.Options, d *dataset.Dataset) (*glanced, error) {
+// glance reads some of the rows, all of them where they are few. Labels do not count
+// where there are components to find.
+func glance(ctx context.Context, o training.Options, d *dataset.Dataset, components int) (*glanced, error) {
 	g := &glanced{whole: true}
+	g.Components = components
 	g.Dim, g.Grows = d.Schema.Dim, d.Schema.Dim == 0
 	var labels rows.LabelCounts
 	count := func(token []byte) (float64, string) {
@@ -68,20 +70,8 @@ func glance(ctx context.Context, o training.Options, d *dataset.Dataset) (*glanc
 			g.whole = false // what is wrong with a file, a training says
 		}
 	}
-	summary := labels.Summary()
-	t, err := prepare.Target(o.Task, d, &summary)
-	switch {
-	case err == nil:
-	case g.whole:
+	if err := g.target(o, d, labels.Summary()); err != nil {
 		return nil, err
-	default:
-		g.Outputs = 2 // what is missing may come later
-	}
-	if t.Classes != nil {
-		g.Outputs = len(t.Classes.Classes)
-	}
-	if g.Regression = t.Grid != nil; g.Regression {
-		g.Outputs = 1
 	}
 	g.Values = float64(g.Dim)
 	if g.Grows && g.read > 0 {
@@ -89,6 +79,7 @@ func glance(ctx context.Context, o training.Options, d *dataset.Dataset) (*glanc
 	}
 	g.Rows, g.exact = g.read, g.whole
 	if !g.whole {
+		var err error
 		if g.Rows, g.exact, err = d.EstimateRows(ctx); err != nil {
 			return nil, err
 		}
@@ -104,4 +95,22 @@ func glance(ctx context.Context, o training.Options, d *dataset.Dataset) (*glanc
 		g.Features = g.Scaled
 	}
 	return g, nil
+}
+
+// target tells what is to be learned by the labels that were seen.
+func (g *glanced) target(o training.Options, d *dataset.Dataset, labels rows.LabelSummary) error {
+	if g.Outputs = 1; g.Components > 0 {
+		return nil
+	}
+	t, err := prepare.Target(o.Task, d, &labels)
+	switch {
+	case err != nil && g.whole:
+		return err
+	case err != nil:
+		g.Outputs = 2 // what is missing may come later
+	case t.Classes != nil:
+		g.Outputs = len(t.Classes.Classes)
+	}
+	g.Regression = t.Grid != nil
+	return nil
 }

@@ -39,6 +39,7 @@ type Plan struct {
 	how     string  // what the passes are for
 
 	Features   int   `json:"features"`
+	Components int   `json:"components,omitempty"` // of an embedding, which has no learner
 	Folds      int   `json:"folds"`
 	Lambdas    int   `json:"lambdas"`
 	Outputs    int   `json:"outputs"` // classes that the rows looked at have, or 1
@@ -58,7 +59,18 @@ type Plan struct {
 
 // Training tells what Train would take. It reads files of up to 64 MB in all whole,
 // and of larger ones a part (see Plan.Whole).
-func Training(ctx context.Context, o training.Options) (*Plan, error) {
+func Training(ctx context.Context, o training.Options) (*Plan, error) { return look(ctx, o, 0) }
+
+// Embedding tells what Embed would take for so many components, likewise. Of the options
+// those count that both jobs have.
+func Embedding(ctx context.Context, o training.Options, components int) (*Plan, error) {
+	o.Learner = training.LearnerOptions{Name: "ridge"}
+	o.Lambda = training.LambdaOptions{Path: []float64{1}} // it is one sum
+	return look(ctx, o, components)
+}
+
+// look plans a training, or an embedding if there are components.
+func look(ctx context.Context, o training.Options, components int) (*Plan, error) {
 	o = o.WithDefaults()
 	here := o
 	if o.Job.Engine.About().Machines {
@@ -72,7 +84,7 @@ func Training(ctx context.Context, o training.Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !d.Labeled {
+	if !d.Labeled && components == 0 {
 		return nil, prepare.Unlabeled(d)
 	}
 	engine := o.Job.Engine.WithDefaults()
@@ -81,7 +93,7 @@ func Training(ctx context.Context, o training.Options) (*Plan, error) {
 			return nil, &exit.UsageError{Err: err}
 		}
 	}
-	seen, err := glance(ctx, o, d)
+	seen, err := glance(ctx, o, d, components)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +104,13 @@ func Training(ctx context.Context, o training.Options) (*Plan, error) {
 	p.Rows, p.Exact = seen.Rows, seen.exact
 	p.Lanes = max(1, min(engine.Lanes, p.Shards))
 	p.Learner = o.Learner.Name
-	if p.Learner == "ridge" {
+	switch {
+	case components > 0:
+		p.Learner, p.Components = "pca", components
+		p.Folds, p.Passes, p.jobs, p.how = 1, 2, 2, "one to look it over, one to add up its features"
+	case p.Learner == "ridge":
 		p.ridge(o)
-	} else {
+	default:
 		p.inRounds(o)
 	}
 	p.maps = p.Passes
@@ -114,7 +130,7 @@ func Training(ctx context.Context, o training.Options) (*Plan, error) {
 	} else if p.beyond, err = p.Memory.Fits(o); err != nil {
 		p.beyond = err.Error() // a plan is for finding out: it is no error here
 	}
-	if p.Learner == "ridge" {
+	if o.Learner.Name == "ridge" {
 		shape := ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
 		p.Shuffle = int64(lanes) * int64(o.Sums()) * shape.Bytes()
 	}
@@ -158,16 +174,23 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	fmt.Fprintf(&b, "data      %s of %s, %s, in %s\n", report.Counted(p.Files, "file"), p.Format, report.Bytes(p.Bytes), report.Counted(p.Shards, "shard"))
-	labels := report.Counted(p.Outputs, "output")
-	if !p.Regression {
-		labels = report.Groups(int64(p.Outputs)) + " classes"
+	labels := ", " + report.Counted(p.Outputs, "output")
+	switch {
+	case p.Components > 0:
+		labels = ""
+	case !p.Regression:
+		labels = ", " + report.Groups(int64(p.Outputs)) + " classes"
 	}
-	fmt.Fprintf(&b, "rows      %s, of %s, %s\n", count, report.Counted(p.Columns, "number"), labels)
+	fmt.Fprintf(&b, "rows      %s, of %s%s\n", count, report.Counted(p.Columns, "number"), labels)
 	if !p.Whole {
 		fmt.Fprintf(&b, "          of which %s were looked at: others may have further columns and classes, and take more memory\n", report.Groups(p.Looked))
 	}
 	fmt.Fprintf(&b, "passes    %d over the data: %s\n", p.Passes, p.how)
-	fmt.Fprintf(&b, "model     %s, %s of lambda, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"))
+	if p.Components > 0 {
+		fmt.Fprintf(&b, "model     %s, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Components, "component"))
+	} else {
+		fmt.Fprintf(&b, "model     %s, %s of lambda, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"))
+	}
 	grows := "it does not grow with the rows"
 	if p.Row > 0 {
 		grows = fmt.Sprintf("it grows by %s for each row, in all lanes together", report.Bytes(p.Row))

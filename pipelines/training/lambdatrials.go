@@ -58,7 +58,7 @@ func (t *Training) scoreTrials(ctx context.Context) error {
 // trialMemory is the most that scoring the rows held out takes, and what the weights
 // that it takes add to a solve; 0 where there is no choice to make.
 func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
-	if o.Learner.Name != "ridge" && o.Learner.Name != "" || f.components > 0 {
+	if o.Learner.Name != "ridge" && o.Learner.Name != "" || f.Components > 0 {
 		return 0, 0
 	}
 	lambda, folds := o.Lambda.Values(max(f.Rows, 1))

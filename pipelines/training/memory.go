@@ -29,7 +29,7 @@ type Facts struct {
 	Regression bool
 	Grows      bool // the row length is found in the profile pass
 	Prepared   bool // rows are scaled before they are mapped
-	components int  // of an embedding; 0 for none
+	Components int  // of an embedding; 0 for none
 }
 
 // bound returns the smaller of a limit and the number of rows.
@@ -183,8 +183,8 @@ func (o Options) sumsMemory(m *Memory, f Facts, engine engine.Engine) {
 	if sums > int64(folds) {
 		m.Solve += shape.Bytes()
 	}
-	if f.components > 0 {
-		m.Solve = shape.Bytes() + pca.Memory(f.Features, f.components)
+	if f.Components > 0 {
+		m.Solve = shape.Bytes() + pca.Memory(f.Features, f.Components)
 	}
 }
 
@@ -253,7 +253,7 @@ func (t *Training) Memory(components int) Memory {
 	}
 	f := Facts{
 		Rows: t.Counts.Used, Dim: t.Found.Dim, Scaled: t.Found.Dim, Values: float64(nonzero) / float64(t.Counts.Used), Features: t.Recipe.Dim,
-		Outputs: 1, components: components, Prepared: true,
+		Outputs: 1, Components: components, Prepared: true,
 	}
 	if s := t.Recipe.Scaling; s != nil { // it is a part of a recipe that was taken over
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0
