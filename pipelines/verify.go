@@ -165,13 +165,13 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	pass := &epochs.Pass{
 		Pass:    transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target, Copies: l.Copies},
 		Learner: epochs.Learner{Kind: verify.Kind, Options: c.Options}, Recipe: m.Recipe,
-		Hands: d.Deal(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds,
+		Assignments: d.Assign(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds,
 	}
 	sc, err := j.Store(ctx, pass)
 	if err != nil {
 		return err
 	}
-	sc.Lanes = max(1, min(j.Engine.Lanes, len(pass.Hands)))
+	sc.Lanes = max(1, min(j.Engine.Lanes, len(pass.Assignments)))
 	state, err := models.ReadFile(ctx, o.Model, m, training.StateFile)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 		if err != nil {
 			return err
 		}
-		if err := storage.WriteState(ctx, epochs.OwnFile(sc.Pass, 0, p), own); err != nil {
+		if err := storage.WriteState(ctx, epochs.CarriedFile(sc.Pass, 0, p), own); err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,7 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 	if err != nil {
 		return nil, err
 	}
-	sc.Lanes = max(1, min(j.Engine.Lanes, len(pass.Hands)))
+	sc.Lanes = max(1, min(j.Engine.Lanes, len(pass.Assignments)))
 	learner, err := pass.Learner.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (j *Job) runRounds(ctx context.Context, c *Course, sc transforms.Scan, lear
 	var err error
 	c.State, err = storage.ReadState(ctx, epochs.StateFile(c.Pass, c.Taken), MaxState)
 	for p := 0; err == nil && c.Taken > 0 && p < partitions; p++ {
-		err = storage.CheckState(ctx, epochs.OwnFile(c.Pass, c.Taken-1, p)) // a certificate takes it
+		err = storage.CheckState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p)) // a certificate takes it
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
 		err = fmt.Errorf("%w: that of round %d", errLost, c.Taken)
@@ -205,7 +205,7 @@ func (c *Course) resume(ctx context.Context, j *Job, partitions int, first []byt
 	for n := len(c.History); n > 0; n-- {
 		state := []string{epochs.StateFile(c.Pass, n)}
 		for p := range partitions {
-			state = append(state, epochs.OwnFile(c.Pass, n-1, p))
+			state = append(state, epochs.CarriedFile(c.Pass, n-1, p))
 		}
 		whole, err := j.Intact(ctx, state...)
 		if err != nil {
@@ -299,13 +299,13 @@ func (c *Course) clear(ctx context.Context, partitions, before int) error {
 	}
 	for ; c.cleared < before; c.cleared++ {
 		for p := range partitions {
-			if err := storage.Remove(ctx, epochs.FoundFile(c.Pass, c.cleared, p)); err != nil {
+			if err := storage.Remove(ctx, epochs.PartialFile(c.Pass, c.cleared, p)); err != nil {
 				return err
 			}
 			if c.cleared == best || c.cleared == 0 {
 				continue
 			}
-			if err := storage.Remove(ctx, epochs.OwnFile(c.Pass, c.cleared-1, p)); err != nil {
+			if err := storage.Remove(ctx, epochs.CarriedFile(c.Pass, c.cleared-1, p)); err != nil {
 				return err
 			}
 		}

@@ -72,7 +72,7 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 	common := s.Pass(folds)
 	common.Shards = nil
 	return &epochs.Pass{
-		Pass: common, Learner: l, Recipe: s.Recipe.Sealed, Hands: s.Data.Deal(shards, partitions), Rows: s.Counts.Used, Folds: folds,
+		Pass: common, Learner: l, Recipe: s.Recipe.Sealed, Assignments: s.Data.Assign(shards, partitions), Rows: s.Counts.Used, Folds: folds,
 	}
 }
 

@@ -32,7 +32,7 @@ func (t *Training) keepCertificate(ctx context.Context, c *job.Course) error {
 		var own []byte // before the first round, dual variables are 0
 		if c.Taken > 0 {
 			var err error
-			if own, err = storage.ReadState(ctx, epochs.OwnFile(c.Pass, c.Taken-1, p), job.MaxState); err != nil {
+			if own, err = storage.ReadState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p), job.MaxState); err != nil {
 				return err
 			}
 		}

@@ -64,7 +64,7 @@ type partitionRows struct {
 }
 
 // run goes over the rows of the assignments, as many at a time as there are threads.
-func (e *epoch) run(ctx context.Context, hands []dataset.Hand) (all epochReport, err error) {
+func (e *epoch) run(ctx context.Context, assignments []dataset.Assignment) (all epochReport, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -72,7 +72,7 @@ func (e *epoch) run(ctx context.Context, hands []dataset.Hand) (all epochReport,
 		wg   sync.WaitGroup
 		turn = make(chan struct{}, cap(e.slots))
 	)
-	for _, h := range hands {
+	for _, a := range assignments {
 		turn <- struct{}{}
 		if ctx.Err() != nil {
 			break
@@ -80,7 +80,7 @@ func (e *epoch) run(ctx context.Context, hands []dataset.Hand) (all epochReport,
 		wg.Go(func() {
 			defer func() { <-turn }()
 			var out epochReport
-			failed := fault.Guard(func() (err error) { out, err = e.assignment(ctx, h); return err })
+			failed := fault.Guard(func() (err error) { out, err = e.assignment(ctx, a); return err })
 			mu.Lock()
 			defer mu.Unlock()
 			if failed != nil {
@@ -106,7 +106,7 @@ func (e *epoch) run(ctx context.Context, hands []dataset.Hand) (all epochReport,
 var errUnread = errors.New("epochs: rows could not be read")
 
 // assignment goes over the rows of one assignment.
-func (e *epoch) assignment(ctx context.Context, h dataset.Hand) (out epochReport, err error) {
+func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epochReport, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	parts := make([]*partition, h.Count)
@@ -152,7 +152,7 @@ func (e *epoch) assignment(ctx context.Context, h dataset.Hand) (out epochReport
 }
 
 // read reads the shards of an assignment, and gives their rows to its partitions in turn.
-func (e *epoch) read(ctx context.Context, h dataset.Hand, parts []*partition) (reports []dataset.Report, err error) {
+func (e *epoch) read(ctx context.Context, h dataset.Assignment, parts []*partition) (reports []dataset.Report, err error) {
 	_, out := e.m.Dims()
 	k := uint64(e.pass.Folds)
 	augment := e.pass.Augment != nil

@@ -18,9 +18,9 @@ import (
 // Pass is what all rounds of an iterative learner have in common.
 type Pass struct {
 	transforms.Pass
-	Learner Learner         `json:"learner"`
-	Recipe  features.Sealed `json:"recipe"`
-	Hands   []dataset.Hand  `json:"hands"`
+	Learner     Learner              `json:"learner"`
+	Recipe      features.Sealed      `json:"recipe"`
+	Assignments []dataset.Assignment `json:"assignments"`
 	// Rows that can be used, of both kinds: a round that sees another number fails.
 	Rows int64 `json:"rows"`
 	// Folds is how many parts rows are assigned to by a folds.Dealer. The first is held
@@ -44,13 +44,13 @@ type Learner struct {
 
 // Partitions returns how many there are.
 func (p *Pass) Partitions() int {
-	last := p.Hands[len(p.Hands)-1]
+	last := p.Assignments[len(p.Assignments)-1]
 	return last.First + last.Count
 }
 
 // shards returns how many there are.
 func (p *Pass) shards() (n int) {
-	for _, h := range p.Hands {
+	for _, h := range p.Assignments {
 		n += len(h.Shards)
 	}
 	return n
@@ -59,7 +59,7 @@ func (p *Pass) shards() (n int) {
 // featuresName names the features of the partitions' rows: passes with equal names
 // see the same blocks.
 func (p *Pass) featuresName() string {
-	data, err := json.Marshal([]any{p.Data, p.Mode, p.Seed, p.Target, p.Recipe, p.Hands, p.Folds, p.Copies})
+	data, err := json.Marshal([]any{p.Data, p.Mode, p.Seed, p.Target, p.Recipe, p.Assignments, p.Folds, p.Copies})
 	if err != nil {
 		panic("epochs: pass that cannot be named: " + err.Error())
 	}
@@ -102,15 +102,15 @@ func StateFile(pass string, round int) string { return roundFile(pass, "state", 
 // rounds.Report.
 func ReportFile(pass string, round int) string { return roundFile(pass, "report", round) + ".json" }
 
-// OwnFile names what a partition's worker leaves in a round for the next one, as
+// CarriedFile names what a partition's worker leaves in a round for the next one, as
 // storage.WriteState writes it.
-func OwnFile(pass string, round, partition int) string {
-	return fmt.Sprintf("%s-%05d", roundFile(pass, "own", round), partition)
+func CarriedFile(pass string, round, partition int) string {
+	return fmt.Sprintf("%s-%05d", roundFile(pass, "carried", round), partition)
 }
 
-// FoundFile names what a partition's worker has found in a round.
-func FoundFile(pass string, round, partition int) string {
-	return fmt.Sprintf("%s-%05d", roundFile(pass, "found", round), partition)
+// PartialFile names what a partition's worker has found in a round, its partial result.
+func PartialFile(pass string, round, partition int) string {
+	return fmt.Sprintf("%s-%05d", roundFile(pass, "partial", round), partition)
 }
 
 // memory is what the DoFns of a job share in a process between its rounds.

@@ -101,27 +101,27 @@ func (f *roundFn) run(ctx context.Context, l *transforms.Lane, p *Pass) (epochRe
 			if f.Round == 0 {
 				return nil, nil
 			}
-			carried, err := storage.ReadState(ctx, OwnFile(f.Scan.Pass, f.Round-1, partition), transforms.MaxState)
+			carried, err := storage.ReadState(ctx, CarriedFile(f.Scan.Pass, f.Round-1, partition), transforms.MaxState)
 			if len(carried) == 0 {
 				return nil, err // its worker left nothing
 			}
 			return carried, err
 		},
 		store: func(partition int, partial, carried []byte) error {
-			if err := storage.WriteState(ctx, OwnFile(f.Scan.Pass, f.Round, partition), carried); err != nil {
+			if err := storage.WriteState(ctx, CarriedFile(f.Scan.Pass, f.Round, partition), carried); err != nil {
 				return err
 			}
-			return storage.WriteState(ctx, FoundFile(f.Scan.Pass, f.Round, partition), partial)
+			return storage.WriteState(ctx, PartialFile(f.Scan.Pass, f.Round, partition), partial)
 		},
 	}
-	var mine []dataset.Hand
-	for _, i := range dataset.Balance(len(p.Hands), f.Scan.Lanes, func(i int) int64 { return p.handBytes(p.Hands[i]) })[l.Number] {
-		mine = append(mine, p.Hands[i])
+	var mine []dataset.Assignment
+	for _, i := range dataset.Balance(len(p.Assignments), f.Scan.Lanes, func(i int) int64 { return p.assignmentBytes(p.Assignments[i]) })[l.Number] {
+		mine = append(mine, p.Assignments[i])
 	}
 	return e.run(ctx, mine)
 }
 
-func (p *Pass) handBytes(h dataset.Hand) (n int64) {
+func (p *Pass) assignmentBytes(h dataset.Assignment) (n int64) {
 	for _, s := range h.Shards {
 		n += p.Data.Bytes(s)
 	}
@@ -161,7 +161,7 @@ func (f *updateFn) update(ctx context.Context, meter *transforms.Meter, lines []
 			return nil, io.EOF
 		}
 		partition++
-		return storage.ReadState(ctx, FoundFile(f.Scan.Pass, f.Round, partition-1), transforms.MaxState)
+		return storage.ReadState(ctx, PartialFile(f.Scan.Pass, f.Round, partition-1), transforms.MaxState)
 	})
 	if err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (r *witnessRound) Update(next func() ([]byte, error)) ([]byte, rounds.Repor
 	}
 }
 
-// learnPass is a pass over the CSV files of a directory, dealt to partitions, with
+// learnPass is a pass over the CSV files of a directory, assigned to partitions, with
 // its first state.
 func learnPass(t *testing.T, dir string, partitions int, rowsThere int64, learner string) string {
 	t.Helper()
@@ -128,7 +128,7 @@ func dealtPass(t *testing.T, dir string, shardBytes int64, partitions int, rowsT
 			Data: *d, Mode: dataset.Stop, Seed: 3, Target: &transforms.Target{Classes: &rows.Vocabulary{Classes: []string{"0", "1", "two\nlines"}}},
 		},
 		Learner: Learner{Kind: "witness", Options: json.RawMessage(learner)}, Recipe: recipe,
-		Hands: d.Deal(d.Shards(shardBytes), partitions), Rows: rowsThere, Folds: 4,
+		Assignments: d.Assign(d.Shards(shardBytes), partitions), Rows: rowsThere, Folds: 4,
 	}
 	uri, err := transforms.Store(ctx, t.TempDir(), p, nil)
 	if err != nil {

@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// Hand is a list of shards whose rows are dealt in turn: of all their rows that
+// Assignment is a list of shards whose rows go to partitions in turn: of all their rows that
 // can be used, in order, row i goes to partition First + i mod Count.
-type Hand struct {
+type Assignment struct {
 	Shards []Shard `json:"shards"`
 	First  int     `json:"first"`
 	Count  int     `json:"count"`
 }
 
-// Deal deals the rows of the shards, which stand in the order of their rows, to
-// partitions of about equal size; who gets
+// Assign assigns the rows of the shards, which stand in the order of their rows, to
+// partitions of about equal size; which partition gets
 // what follows from the shards and the number of partitions alone. Where there are
-// shards enough, a hand is for one partition. The rows of a shard that is larger
+// shards enough, an assignment is for one partition. The rows of a shard that is larger
 // than a partition, such as a compressed file, go to several in turn. Every
-// partition is in exactly one hand, and so is every shard.
-func (d *Dataset) Deal(shards []Shard, partitions int) []Hand {
+// partition is in exactly one assignment, and so is every shard.
+func (d *Dataset) Assign(shards []Shard, partitions int) []Assignment {
 	var total float64
 	for _, s := range shards {
 		total += float64(d.Bytes(s))
@@ -34,7 +34,7 @@ func (d *Dataset) Deal(shards []Shard, partitions int) []Hand {
 			}
 		}
 	}
-	var hands []Hand
+	var assignments []Assignment
 	var rest []Shard
 	next := 0
 	for i, s := range shards {
@@ -42,28 +42,28 @@ func (d *Dataset) Deal(shards []Shard, partitions int) []Hand {
 			rest = append(rest, s)
 			continue
 		}
-		hands = append(hands, Hand{Shards: []Shard{s}, First: next, Count: share[i]})
+		assignments = append(assignments, Assignment{Shards: []Shard{s}, First: next, Count: share[i]})
 		next += share[i]
 	}
 	if len(rest) == 0 {
-		return hands
+		return assignments
 	}
 	if next == partitions { // so the rest is next to nothing
-		first := &hands[0].Shards
+		first := &assignments[0].Shards
 		*first = append(*first, rest...)
 		slices.SortFunc(*first, func(a, b Shard) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start, b.Start)) })
-		return hands
+		return assignments
 	}
 	for _, mine := range Balance(len(rest), partitions-next, func(i int) int64 { return d.Bytes(rest[i]) }) {
-		h := Hand{First: next, Count: 1}
+		h := Assignment{First: next, Count: 1}
 		slices.Sort(mine) // so that shards stand in the order of their rows
 		for _, i := range mine {
 			h.Shards = append(h.Shards, rest[i])
 		}
-		hands = append(hands, h)
+		assignments = append(assignments, h)
 		next++
 	}
-	return hands
+	return assignments
 }
 
 // seats gives every item one of the seats, and the rest by d'Hondt's rule: the next

@@ -18,7 +18,7 @@ func files(sizes ...int64) (*Dataset, []Shard) {
 	return d, d.Shards(1)
 }
 
-func TestEveryPartitionAndEveryShardIsDealtOnce(t *testing.T) {
+func TestEveryPartitionAndEveryShardIsAssignedOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		sizes := make([]int64, 1+r.IntN(30))
@@ -33,10 +33,10 @@ func TestEveryPartitionAndEveryShardIsDealtOnce(t *testing.T) {
 		}
 		d, shards := files(sizes...)
 		partitions := 1 + r.IntN(40)
-		hands := d.Deal(shards, partitions)
+		assignments := d.Assign(shards, partitions)
 		seen := map[int]bool{}
 		next := 0
-		for _, h := range hands {
+		for _, h := range assignments {
 			if h.First != next || h.Count < 1 {
 				t.Fatalf("%v in %d: hand of %d from %d, want from %d", sizes, partitions, h.Count, h.First, next)
 			}
@@ -49,7 +49,7 @@ func TestEveryPartitionAndEveryShardIsDealtOnce(t *testing.T) {
 			}
 		}
 		if next != partitions || len(seen) != len(sizes) {
-			t.Fatalf("%v in %d: %d partitions and %d of %d shards were dealt", sizes, partitions, next, len(seen), len(sizes))
+			t.Fatalf("%v in %d: %d partitions and %d of %d shards were assigned", sizes, partitions, next, len(seen), len(sizes))
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestPartitionsAreOfAboutEqualSize(t *testing.T) {
 	} {
 		d, shards := files(test.sizes...)
 		largest := 0.0
-		for _, h := range d.Deal(shards, test.partitions) {
+		for _, h := range d.Assign(shards, test.partitions) {
 			var n int64
 			for _, s := range h.Shards {
 				n += d.Bytes(s)
