@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
@@ -61,7 +62,7 @@ type Manifest struct {
 	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if scores are all there is
 
 	Input      Input              `json:"input"`
-	Vocabulary *rows.Vocabulary   `json:"vocabulary,omitempty"`  // of classification: output c is class c
+	Vocabulary *labels.Vocabulary `json:"vocabulary,omitempty"`  // of classification: output c is class c
 	TargetGrid *linear.TargetGrid `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
 
 	Rows        Rows               `json:"rows"`

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
@@ -22,13 +22,13 @@ const maxUnseen = 100
 // unseenLabels returns the most frequent labels, those of equal counts in the order
 // of a vocabulary. Where there are too many to be counted each, it has one entry
 // for all.
-func unseenLabels(c *rows.LabelCounts) []UnseenLabel {
+func unseenLabels(c *labels.Counts) []UnseenLabel {
 	s := c.Summary()
 	if s.Rows == 0 {
 		return nil
 	}
 	if s.Vocabulary == nil {
-		return []UnseenLabel{{Label: fmt.Sprintf("(more than %d, or longer than %d bytes)", rows.MaxClasses, rows.MaxLabel), Rows: s.Rows}}
+		return []UnseenLabel{{Label: fmt.Sprintf("(more than %d, or longer than %d bytes)", labels.MaxClasses, labels.MaxLabel), Rows: s.Rows}}
 	}
 	var list []UnseenLabel
 	for i, label := range s.Vocabulary.Classes {

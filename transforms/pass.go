@@ -26,7 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	_ "github.com/bochner-ml/bochner/internal/account" // before Beam asks for the user
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -62,7 +62,7 @@ type Frequencies struct {
 // Target tells how a label becomes a number: the index of its class, or, without
 // classes, the number it is.
 type Target struct {
-	Classes *rows.Vocabulary   `json:"classes,omitempty"`
+	Classes *labels.Vocabulary `json:"classes,omitempty"`
 	Grid    *linear.TargetGrid `json:"grid,omitempty"` // that a pass of sums puts numbers on
 	// Open says, in a profile pass, that it is not known yet what the labels are.
 	Open bool `json:"open,omitempty"`
@@ -171,7 +171,7 @@ func (t *Target) Label() dataset.Label {
 	case t == nil:
 		return nil
 	case t.Classes == nil:
-		return rows.ParseTarget
+		return labels.ParseTarget
 	}
 	return func(token []byte) (float64, string) {
 		i, ok := t.Classes.Index(token)

@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/bochner-ml/bochner/io/rows"
 )
 
 // PatchFit says which PatchPCA to find.
@@ -64,7 +66,7 @@ func FitPatchPCA(images []float32, n int, f PatchFit) (PatchPCA, error) {
 		return PatchPCA{}, errors.New("image: FitPatchPCA: no images; give a sample of the rows")
 	}
 	for i, v := range images[:n*f.Shape.Len()] {
-		if !finite(v) {
+		if !rows.Finite(v) {
 			return PatchPCA{}, fmt.Errorf("image: FitPatchPCA: image %d: number %d is %v; clean the data first",
 				i/f.Shape.Len()+1, i%f.Shape.Len()+1, v)
 		}

@@ -2,7 +2,6 @@ package image
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -116,12 +115,12 @@ func (r PatchPCA) Validate() error {
 		return fmt.Errorf("image: PatchPCA: basis must hold %d×%d numbers (have %d)", r.Out, length, len(r.Basis))
 	}
 	for i, v := range r.Mean {
-		if !finite(v) {
+		if !rows.Finite(v) {
 			return fmt.Errorf("image: PatchPCA: number %d of mean must be finite (have %v)", i+1, v)
 		}
 	}
 	for i, v := range r.Basis {
-		if !finite(v) {
+		if !rows.Finite(v) {
 			return fmt.Errorf("image: PatchPCA: number %d of direction %d of basis must be finite (have %v)", i%length+1, i/length+1, v)
 		}
 	}
@@ -169,5 +168,3 @@ func (r PatchPCA) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
 
 // Fixed marks a recipe without randomness: the map of a given basis has none.
 func (PatchPCA) Fixed() {}
-
-func finite(v float32) bool { return math.Abs(float64(v)) <= math.MaxFloat32 }

@@ -73,7 +73,7 @@ func (r Identity) Validate() error {
 		return fmt.Errorf("linear: Identity: %d lows and %d highs; give one of each a column, of which there are %d", len(r.Low), len(r.High), r.In)
 	}
 	for j, low := range r.Low {
-		if high := r.High[j]; !(low <= high) || rows.CheckFinite(low) != "" || rows.CheckFinite(high) != "" {
+		if high := r.High[j]; !(low <= high) || !rows.Finite(low) || !rows.Finite(high) {
 			return fmt.Errorf("linear: Identity: low and high of column %d must be finite and in order (have %v, %v)", j+1, low, high)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
 )
 
 // Standard is the recipe of x_j ↦ (x_j − Mean_j) / Dev_j: columns of mean 0 and
@@ -57,10 +58,10 @@ func (r Standard) Validate() error {
 		return fmt.Errorf("scale: Standard: %d means and %d deviations; give one of each a column", len(r.Mean), len(r.Dev))
 	}
 	for j, m := range r.Mean {
-		if !finite(m) {
+		if !rows.Finite(m) {
 			return fmt.Errorf("scale: Standard: mean of column %d must be finite in float32 (have %v)", j+1, m)
 		}
-		if d := r.Dev[j]; !finite(d) || d != 0 && d < leastDev {
+		if d := r.Dev[j]; !rows.Finite(d) || d != 0 && d < leastDev {
 			return fmt.Errorf("scale: Standard: dev of column %d must be 0, or at least %g and finite in float32 (have %v)", j+1, float32(leastDev), d)
 		}
 	}
@@ -94,5 +95,3 @@ func zeroToOne(by []float32) {
 		}
 	}
 }
-
-func finite(v float32) bool { return math.Abs(float64(v)) <= math.MaxFloat32 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/lines"
@@ -121,7 +120,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 		if slot >= 0 {
 			// A bare number up to the comma, which nearly all fields are.
 			v, n := decimal.Prefix(rec[at:])
-			if end := at + n; n > 0 && (end == len(rec) || rec[end] == comma) && finite(v) {
+			if end := at + n; n > 0 && (end == len(rec) || rec[end] == comma) && rows.Finite(v) {
 				if r.centre != nil && r.centre[slot] != 0 {
 					v = decimal.Less(rec[at:end], r.centre[slot])
 				}
@@ -148,7 +147,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 		switch {
 		case slot >= 0:
 			v, ok := decimal.Parse(b)
-			if !ok || !finite(v) {
+			if !ok || !rows.Finite(v) {
 				return x[:base], nil, r.bad(rec, f, reason(b))
 			}
 			if r.centre != nil && r.centre[slot] != 0 {
@@ -192,5 +191,3 @@ func (r *Reader) bad(rec []byte, f int, reason string) error {
 	e.Reason = reason
 	return e
 }
-
-func finite(v float32) bool { return math.Abs(float64(v)) <= math.MaxFloat32 }

@@ -345,7 +345,7 @@ func FuzzCSV(f *testing.F) {
 					t.Fatalf("ReadLayout accepts what Append does not: %v", err)
 				}
 				for _, v := range x {
-					if !finite(v) {
+					if !rows.Finite(v) {
 						t.Fatalf("%v in a row", v)
 					}
 				}

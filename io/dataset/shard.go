@@ -8,10 +8,11 @@ import (
 // Shard is a part of a file that one reader reads: a range of bytes for plain
 // text, of records for fixed-size binary, all of a compressed file.
 type Shard struct {
-	File       int   `json:"file"`            // index into Dataset.Files
-	Start, End int64 `json:",omitempty"`      // bytes or records; End < 0 is the end of the file
-	Line       int64 `json:"line,omitempty"`  // lines or records of the file before Start, where known
-	Exact      bool  `json:"exact,omitempty"` // Start is known to begin a record
+	File  int   `json:"file"`            // index into Dataset.Files
+	Start int64 `json:"start,omitempty"` // in bytes or records
+	End   int64 `json:"end,omitempty"`   // likewise; below 0 it is the end of the file
+	Line  int64 `json:"line,omitempty"`  // lines or records of the file before Start, where known
+	Exact bool  `json:"exact,omitempty"` // Start is known to begin a record
 }
 
 // Before tells whether the rows of s stand before those of t.

@@ -7,7 +7,6 @@ package libsvmio
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -88,7 +87,7 @@ func (r *Reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 		if n == 0 || n < len(value) && !isSpace(value[n]) {
 			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is not a number", quote(word(value))))
 		}
-		if math.Abs(float64(v)) > math.MaxFloat32 {
+		if !rows.Finite(v) {
 			return x[:base], nil, r.bad(pair, fmt.Sprintf("value %s is %s", quote(value[:n]), rows.CheckFinite(v)))
 		}
 		if at := base + index; at > len(x) {

@@ -147,7 +147,7 @@ func (c *column) decode(b []byte, n int64) (rest []byte, ok bool) {
 		return nil, false
 	}
 	ok = c.min != 0 && c.max != 0 && c.min <= c.max &&
-		rows.CheckFinite(c.min) == "" && rows.CheckFinite(c.max) == "" && c.squares.Sign() > 0
+		rows.Finite(c.min) && rows.Finite(c.max) && c.squares.Sign() > 0
 	return b, ok
 }
 

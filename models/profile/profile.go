@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -32,7 +33,7 @@ type Sum struct {
 	columns []column // as many as the longest row has had
 	norm2   float64  // the largest squared norm of a row
 	sample  sample
-	labels  rows.LabelCounts
+	labels  labels.Counts
 }
 
 // column is what is known of one column. Only values other than zero are
@@ -175,7 +176,7 @@ type Profile struct {
 	VarAll  float64  `json:"var_all"`  // variance over all Rows×Dim values
 	MaxNorm float64  `json:"max_norm"` // largest Euclidean norm of a row
 	// Labels is nil if the data have none.
-	Labels *rows.LabelSummary `json:"labels,omitempty"`
+	Labels *labels.Summary `json:"labels,omitempty"`
 }
 
 // Column describes one column over all rows, zeros included.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -195,7 +196,7 @@ func twin(tab table) Profile {
 		}
 		p.MaxNorm = max(p.MaxNorm, math.Sqrt(n))
 	}
-	var l rows.LabelCounts
+	var l labels.Counts
 	for _, s := range tab.labels {
 		l.Add([]byte(s))
 	}

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/labels"
 )
 
 // Unseen stands for the true class of a row whose label is not in the
@@ -36,9 +36,9 @@ type Classes struct {
 type totals struct{ truth, predicted, hits int64 }
 
 // NewClasses returns an empty count for classes 0, …, k−1. It panics unless
-// 1 ≤ k ≤ rows.MaxClasses.
+// 1 ≤ k ≤ labels.MaxClasses.
 func NewClasses(k int) *Classes {
-	if k < 1 || k > rows.MaxClasses {
+	if k < 1 || k > labels.MaxClasses {
 		panic("score: number of classes out of range")
 	}
 	c := &Classes{k: k}
@@ -268,7 +268,7 @@ func (c *Classes) UnmarshalBinary(b []byte) error {
 	}
 	k := int(le.Uint32(b))
 	b = b[4:]
-	if k < 1 || k > rows.MaxClasses {
+	if k < 1 || k > labels.MaxClasses {
 		return errClasses
 	}
 	size := (k + 1) * k

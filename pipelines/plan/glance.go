@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
@@ -31,7 +32,7 @@ func glance(ctx context.Context, o training.Options, d *dataset.Dataset, compone
 	g := &glanced{whole: true}
 	g.Components = components
 	g.Dim, g.Grows = d.Schema.Dim, d.Schema.Dim == 0
-	var labels rows.LabelCounts
+	var labels labels.Counts
 	count := func(token []byte) (float64, string) {
 		labels.Add(token)
 		return 0, ""
@@ -98,11 +99,11 @@ func glance(ctx context.Context, o training.Options, d *dataset.Dataset, compone
 }
 
 // target tells what is to be learned by the labels that were seen.
-func (g *glanced) target(o training.Options, d *dataset.Dataset, labels rows.LabelSummary) error {
+func (g *glanced) target(o training.Options, d *dataset.Dataset, seen labels.Summary) error {
 	if g.Outputs = 1; g.Components > 0 {
 		return nil
 	}
-	t, err := prepare.Target(o.Task, d, &labels)
+	t, err := prepare.Target(o.Task, d, &seen)
 	switch {
 	case err != nil && g.whole:
 		return err

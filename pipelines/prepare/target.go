@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -19,7 +19,7 @@ const AutoClasses = 100
 // Target decides from the labels what is learned. Where the task is not given,
 // labels that are not numbers are classes, and so are up to 100 different whole
 // numbers; other numbers are targets of a regression.
-func Target(task string, d *dataset.Dataset, l *rows.LabelSummary) (transforms.Target, error) {
+func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Target, error) {
 	fail := func(format string, args ...any) (transforms.Target, error) {
 		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
 	}
@@ -47,7 +47,7 @@ func Target(task string, d *dataset.Dataset, l *rows.LabelSummary) (transforms.T
 	}
 	switch {
 	case l.Vocabulary == nil:
-		return fail("labels take more than %d different values, or are longer than %d bytes: too many for classes%s", rows.MaxClasses, rows.MaxLabel, hint(l))
+		return fail("labels take more than %d different values, or are longer than %d bytes: too many for classes%s", labels.MaxClasses, labels.MaxLabel, hint(l))
 	case len(l.Vocabulary.Classes) < 2:
 		return fail("all %d rows have the label %q: there are no classes to tell apart", l.Rows, l.Vocabulary.Classes[0])
 	}
@@ -63,7 +63,7 @@ const fewClasses = 10
 // Doubt says what --task auto made of labels that may well be something else, and
 // how to have it so; "" where there is no doubt, or the task was given. Whole numbers
 // are ages and counts as often as names of classes.
-func Doubt(task string, l *rows.LabelSummary) string {
+func Doubt(task string, l *labels.Summary) string {
 	if task != "" && task != "auto" || l == nil || l.Vocabulary == nil {
 		return ""
 	}
@@ -81,7 +81,7 @@ func Doubt(task string, l *rows.LabelSummary) string {
 	return ""
 }
 
-func hint(l *rows.LabelSummary) string {
+func hint(l *labels.Summary) string {
 	if l.Numeric {
 		return "; numbers can be learned with --task regression"
 	}

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
-func summary(labels ...string) *rows.LabelSummary {
-	var c rows.LabelCounts
-	for _, l := range labels {
+func summary(texts ...string) *labels.Summary {
+	var c labels.Counts
+	for _, l := range texts {
 		c.Add([]byte(l))
 	}
 	s := c.Summary()
@@ -34,7 +34,7 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 	counts := slices.Repeat(numbered(150, "%d"), 10)
 	for _, c := range []struct {
 		name, task string
-		labels     *rows.LabelSummary
+		labels     *labels.Summary
 		want       string
 	}{
 		{"52 whole numbers", "auto", summary(ages...), "labels are 52 different whole numbers from 0 to 51, taken for classes; --task regression predicts them as numbers"},
@@ -47,7 +47,7 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 		{"texts", "auto", summary(numbered(52, "c%d")...), ""},
 		{"fractions", "auto", summary(numbered(52, "%d.5")...), ""},
 		{"many whole numbers, hardly any twice", "auto", summary(numbered(150, "%d")...), ""},
-		{"too many", "auto", summary(numbered(rows.MaxClasses+1, "%d")...), ""},
+		{"too many", "auto", summary(numbered(labels.MaxClasses+1, "%d")...), ""},
 		{"no labels", "auto", nil, ""},
 	} {
 		if got := Doubt(c.task, c.labels); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
@@ -58,10 +58,10 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 
 func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 	d := jobtest.Opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
-	many := numbered(rows.MaxClasses+1, "%d")
+	many := numbered(labels.MaxClasses+1, "%d")
 	for _, c := range []struct {
 		name, task string
-		labels     *rows.LabelSummary
+		labels     *labels.Summary
 		want       string // classes, "low…high", or the error
 	}{
 		{"text", "", summary("b", "a", "b"), "classes a b"},
@@ -72,7 +72,7 @@ func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 		{"fractions", "", summary("0.5", "1", "2"), "numbers 0.5…2"},
 		{"whole numbers as targets", "regression", summary("1", "2"), "numbers 1…2"},
 		{"fractions as classes", "classification", summary("0.5", "0.25"), "classes 0.25 0.5"},
-		{"too many for classes", "", summary(many...), fmt.Sprintf("numbers 0…%d", rows.MaxClasses)},
+		{"too many for classes", "", summary(many...), fmt.Sprintf("numbers 0…%d", labels.MaxClasses)},
 		{"one text among numbers", "", summary("1", "2", "NA"), `error: "NA" is not a number, but most labels are`},
 		{"half text", "", summary("1", "NA"), "classes 1 NA"},
 		{"text asked to be classes", "classification", summary("1", "2", "NA"), "classes 1 2 NA"},
@@ -81,7 +81,7 @@ func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 		{"one class", "", summary("a", "a"), `error: all 2 rows have the label "a"`},
 		{"one number", "", summary("7", "7"), `error: all 2 rows have the label "7"`},
 		{"too many classes", "classification", summary(many...), "error: --task regression"},
-		{"too many texts", "", summary(numbered(rows.MaxClasses+1, "c%d")...), "error: too many for classes"},
+		{"too many texts", "", summary(numbered(labels.MaxClasses+1, "c%d")...), "error: too many for classes"},
 		{"not UTF-8", "", summary("a", "\xff"), "error: UTF-8"},
 		{"none", "", summary(), "error: no labels"},
 		{"nil", "", nil, "error: no labels"},

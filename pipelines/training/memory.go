@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/pca"
@@ -130,7 +131,7 @@ const (
 func (f *Facts) labels() int64 {
 	n := int64(f.Outputs)
 	if f.Regression {
-		n = f.bound(rows.MaxClasses)
+		n = f.bound(labels.MaxClasses)
 	}
 	return 160 * n
 }

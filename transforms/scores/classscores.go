@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
@@ -16,7 +16,7 @@ const ReliabilityBins = 10
 // ClassScores is what Score finds out about a classifier. Its sums are exact.
 type ClassScores struct {
 	Hits   score.Classes
-	Unseen rows.LabelCounts // labels that are none of the model's classes
+	Unseen labels.Counts // labels that are none of the model's classes
 	// Chances of rows whose scores are finite; nil for a model without probabilities.
 	Chances *calibrate.Reliability
 }

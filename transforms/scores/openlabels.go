@@ -3,7 +3,7 @@ package scores
 import (
 	"sync"
 
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/labels"
 )
 
 // openLabels gives labels the index of their class, and to those that the model has
@@ -12,24 +12,24 @@ import (
 //
 // Labels are read in one goroutine and scored in another.
 type openLabels struct {
-	known *rows.Vocabulary
+	known *labels.Vocabulary
 
 	mu     sync.Mutex
 	place  map[string]int // of a label in unseen
 	unseen []string
 }
 
-// maxUnseen is how many labels are told apart: one more than rows.LabelCounts, which
+// maxUnseen is how many labels are told apart: one more than labels.Counts, which
 // then counts them without their names.
-const maxUnseen = rows.MaxClasses + 1
+const maxUnseen = labels.MaxClasses + 1
 
 // index is a dataset.Label.
 func (l *openLabels) index(token []byte) (float64, string) {
 	if i, ok := l.known.Index(token); ok {
 		return float64(i), ""
 	}
-	if len(token) > rows.MaxLabel {
-		token = token[:rows.MaxLabel+1] // LabelCounts names no longer ones
+	if len(token) > labels.MaxLabel {
+		token = token[:labels.MaxLabel+1] // Counts names no longer ones
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

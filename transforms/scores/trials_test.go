@@ -12,7 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
@@ -59,7 +59,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 		fits, outputs int
 		target        *transforms.Target
 	}{
-		{classes, 2, 2, &transforms.Target{Classes: rows.NewVocabulary([]string{"0", "1"})}},
+		{classes, 2, 2, &transforms.Target{Classes: labels.New([]string{"0", "1"})}},
 		{targets, 3, 1, &transforms.Target{Grid: grid}},
 	} {
 		weights := filepath.Join(dir, fmt.Sprint("weights", c.fits))

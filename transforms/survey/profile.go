@@ -10,6 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -69,7 +70,7 @@ func look(_ context.Context, _ *transforms.Lane, p *Profile) (transforms.Summing
 	if t := p.Target; t != nil {
 		label = func(token []byte) (float64, string) {
 			if !t.Open {
-				if _, reason := rows.ParseTarget(token); reason != "" {
+				if _, reason := labels.ParseTarget(token); reason != "" {
 					return 0, reason
 				}
 			}

@@ -1,4 +1,4 @@
-package rows
+package labels
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 // it. Labels stand in files as text, and "1", "1.0" and "+1" are one class
 // where every label is a number, and three where one is not.
 //
-// Make it with NewVocabulary, LabelCounts.Summary or from JSON. It is then
+// Make it with New, Counts.Summary or from JSON. It is then
 // read-only and safe for concurrent use.
 type Vocabulary struct {
 	Classes []string `json:"classes"` // by value if Numeric, else bytewise; distinct
@@ -26,9 +26,9 @@ type Vocabulary struct {
 	values map[float64]int // of numeric classes, for other ways to write them
 }
 
-// NewVocabulary returns the vocabulary of a set of labels, in any order and
+// New returns the vocabulary of a set of labels, in any order and
 // with repetitions. It is Numeric if every label is a number.
-func NewVocabulary(labels []string) *Vocabulary {
+func New(labels []string) *Vocabulary {
 	numeric := len(labels) > 0
 	for _, l := range labels {
 		if _, ok := number([]byte(l)); !ok {
@@ -77,7 +77,7 @@ func (v *Vocabulary) index() {
 // vocabulary does not have it.
 func (v *Vocabulary) Index(label []byte) (int, bool) {
 	if v.tokens == nil && len(v.Classes) > 0 {
-		panic("rows: Vocabulary not made by NewVocabulary")
+		panic("labels: Vocabulary not made by New")
 	}
 	if i, ok := v.tokens[string(label)]; ok {
 		return i, true
@@ -96,7 +96,7 @@ func (v *Vocabulary) Index(label []byte) (int, bool) {
 func (v Vocabulary) Check() error {
 	for i, c := range v.Classes {
 		if !utf8.ValidString(c) {
-			return fmt.Errorf("rows: vocabulary: class %d: %.80q is not UTF-8; convert the data, for instance with iconv", i, c)
+			return fmt.Errorf("labels: vocabulary: class %d: %.80q is not UTF-8; convert the data, for instance with iconv", i, c)
 		}
 	}
 	return nil
@@ -135,11 +135,11 @@ func (v *Vocabulary) UnmarshalJSON(b []byte) error {
 	for i, c := range p.Classes {
 		if p.Numeric {
 			if _, ok := number([]byte(c)); !ok || Canonical([]byte(c)) != c {
-				return fmt.Errorf("rows: vocabulary: class %d: %.80q is not a number in canonical form", i, c)
+				return fmt.Errorf("labels: vocabulary: class %d: %.80q is not a number in canonical form", i, c)
 			}
 		}
 		if i > 0 && compareClasses(p.Classes[i-1], c, p.Numeric) >= 0 {
-			return fmt.Errorf("rows: vocabulary: class %d: %.80q is repeated or out of order", i, c)
+			return fmt.Errorf("labels: vocabulary: class %d: %.80q is repeated or out of order", i, c)
 		}
 	}
 	*v = Vocabulary{Classes: p.Classes, Numeric: p.Numeric}

@@ -1,4 +1,4 @@
-package rows
+package labels
 
 import (
 	"encoding/json"
@@ -34,7 +34,7 @@ func TestVocabularyDecidesByAllLabels(t *testing.T) {
 		{"digit separators", []string{"1_0", "1"}, []string{"1", "1_0"}, false},
 		{"signs alone", []string{"-", "+"}, []string{"+", "-"}, false},
 	} {
-		v := NewVocabulary(c.labels)
+		v := New(c.labels)
 		if !slices.Equal(v.Classes, c.classes) || v.Numeric != c.numeric {
 			t.Errorf("%s: %q, numeric %v; want %q, %v", c.name, v.Classes, v.Numeric, c.classes, c.numeric)
 		}
@@ -50,13 +50,13 @@ func TestVocabularyDecidesByAllLabels(t *testing.T) {
 }
 
 func TestIndexRefusesWhatIsNotThere(t *testing.T) {
-	v := NewVocabulary([]string{"1", "3"})
+	v := New([]string{"1", "3"})
 	for _, l := range []string{"", "2", "one", "1 3", "nan", "1.0000001"} {
 		if i, ok := v.Index([]byte(l)); ok {
 			t.Errorf("%q is class %d", l, i)
 		}
 	}
-	text := NewVocabulary([]string{"1", "a"})
+	text := New([]string{"1", "a"})
 	if i, ok := text.Index([]byte("1.0")); ok {
 		t.Errorf("text 1.0 is class %d", i)
 	}
@@ -75,7 +75,7 @@ func TestIndexOfLiteralPanics(t *testing.T) {
 }
 
 func TestIndexDoesNotAllocate(t *testing.T) {
-	v := NewVocabulary([]string{"1", "2", "300.5"})
+	v := New([]string{"1", "2", "300.5"})
 	for _, l := range []string{"1", "1.00", "+300.5", "7"} {
 		label := []byte(l)
 		if n := testing.AllocsPerRun(100, func() { v.Index(label) }); n != 0 {
@@ -86,7 +86,7 @@ func TestIndexDoesNotAllocate(t *testing.T) {
 
 func TestVocabularyJSONRoundTrips(t *testing.T) {
 	for _, labels := range [][]string{nil, {"1.0", "-2"}, {"<b>", "a\"", "é", ""}} {
-		v := NewVocabulary(labels)
+		v := New(labels)
 		b, err := json.Marshal(struct{ V Vocabulary }{*v})
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestDamagedVocabularyIsRefused(t *testing.T) {
 }
 
 func TestClassesThatJSONWouldChangeAreRefused(t *testing.T) {
-	v := NewVocabulary([]string{"caf\xe9", "tea"})
+	v := New([]string{"caf\xe9", "tea"})
 	if err := v.Check(); err == nil || !strings.Contains(err.Error(), "UTF-8") {
 		t.Errorf("error %v", err)
 	}
@@ -188,7 +188,7 @@ func TestParseTarget(t *testing.T) {
 }
 
 func BenchmarkIndex(b *testing.B) {
-	v := NewVocabulary([]string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"})
+	v := New([]string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"})
 	for _, l := range []string{"7", "7.0"} {
 		label := []byte(l)
 		b.Run(l, func(b *testing.B) {

@@ -1,4 +1,4 @@
-package rows
+package labels
 
 import (
 	"bytes"
@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-func collect(labels []string) *LabelCounts {
-	c := new(LabelCounts)
+func collect(labels []string) *Counts {
+	c := new(Counts)
 	for _, l := range labels {
 		c.Add([]byte(l))
 	}
 	return c
 }
 
-func encode(t *testing.T, c *LabelCounts) []byte {
+func encode(t *testing.T, c *Counts) []byte {
 	t.Helper()
 	b, err := c.MarshalBinary()
 	if err != nil {
@@ -29,13 +29,13 @@ func encode(t *testing.T, c *LabelCounts) []byte {
 
 // cut deals labels out to parts at random and merges the parts along a random
 // tree, some of them by way of their encoding.
-func cut(t *testing.T, r *rand.Rand, labels []string) *LabelCounts {
+func cut(t *testing.T, r *rand.Rand, labels []string) *Counts {
 	t.Helper()
 	labels = slices.Clone(labels)
 	r.Shuffle(len(labels), func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
-	parts := make([]*LabelCounts, 1+r.IntN(8))
+	parts := make([]*Counts, 1+r.IntN(8))
 	for i := range parts {
-		parts[i] = new(LabelCounts)
+		parts[i] = new(Counts)
 	}
 	for _, l := range labels {
 		parts[r.IntN(len(parts))].Add([]byte(l))
@@ -44,7 +44,7 @@ func cut(t *testing.T, r *rand.Rand, labels []string) *LabelCounts {
 		last := parts[len(parts)-1]
 		parts = parts[:len(parts)-1]
 		if r.IntN(2) == 0 {
-			back := new(LabelCounts)
+			back := new(Counts)
 			if err := back.UnmarshalBinary(encode(t, last)); err != nil {
 				t.Fatal(err)
 			}
@@ -94,25 +94,25 @@ func TestSummarySaysWhatLabelsThereAre(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		labels []string
-		want   LabelSummary
+		want   Summary
 	}{
-		{"none", nil, LabelSummary{}},
-		{"digits", []string{"3", "1", "3.0"}, LabelSummary{
-			Rows: 3, Vocabulary: NewVocabulary([]string{"1", "3"}), Counts: []int64{1, 2},
+		{"none", nil, Summary{}},
+		{"digits", []string{"3", "1", "3.0"}, Summary{
+			Rows: 3, Vocabulary: New([]string{"1", "3"}), Counts: []int64{1, 2},
 			Numeric: true, Whole: true, Targets: 3, Min: 1, Max: 3}},
-		{"fractions", []string{"-0.5", "2", "-0"}, LabelSummary{
-			Rows: 3, Vocabulary: NewVocabulary([]string{"-0.5", "0", "2"}), Counts: []int64{1, 1, 1},
+		{"fractions", []string{"-0.5", "2", "-0"}, Summary{
+			Rows: 3, Vocabulary: New([]string{"-0.5", "0", "2"}), Counts: []int64{1, 1, 1},
 			Numeric: true, Targets: 3, Min: -0.5, Max: 2}},
-		{"text", []string{"dog", "cat", "cat", "4"}, LabelSummary{
-			Rows: 4, Vocabulary: NewVocabulary([]string{"4", "cat", "dog"}), Counts: []int64{1, 2, 1},
+		{"text", []string{"dog", "cat", "cat", "4"}, Summary{
+			Rows: 4, Vocabulary: New([]string{"4", "cat", "dog"}), Counts: []int64{1, 2, 1},
 			Targets: 1, Min: 4, Max: 4, Text: "cat"}},
-		{"too large for a target", []string{"1e300", "1"}, LabelSummary{
-			Rows: 2, Vocabulary: NewVocabulary([]string{"1", "1e300"}), Counts: []int64{1, 1},
+		{"too large for a target", []string{"1e300", "1"}, Summary{
+			Rows: 2, Vocabulary: New([]string{"1", "1e300"}), Counts: []int64{1, 1},
 			Numeric: true, Targets: 1, Min: 1, Max: 1}},
-		{"overflow", sequence(MaxClasses+5, "%d"), LabelSummary{
+		{"overflow", sequence(MaxClasses+5, "%d"), Summary{
 			Rows: MaxClasses + 5, Overflow: true, Numeric: true, Whole: true,
 			Targets: MaxClasses + 5, Max: MaxClasses + 4}},
-		{"overflow by length", []string{"2", strings.Repeat("z", 300), "2"}, LabelSummary{
+		{"overflow by length", []string{"2", strings.Repeat("z", 300), "2"}, Summary{
 			Rows: 3, Overflow: true, Targets: 2, Min: 2, Max: 2, Text: strings.Repeat("z", 64)}},
 	} {
 		if got := collect(c.labels).Summary(); !reflect.DeepEqual(got, c.want) {
@@ -133,7 +133,7 @@ func TestTallyEqualsCountOverAllLabels(t *testing.T) {
 		for range r.IntN(10) {
 			labels = append(labels, pool[r.IntN(len(pool))])
 		}
-		want := LabelSummary{Rows: int64(len(labels)), Numeric: len(labels) > 0, Whole: len(labels) > 0}
+		want := Summary{Rows: int64(len(labels)), Numeric: len(labels) > 0, Whole: len(labels) > 0}
 		for _, l := range labels {
 			x, ok := number([]byte(l))
 			want.Numeric = want.Numeric && ok
@@ -176,21 +176,21 @@ func TestDamagedLabelCountsAreRefused(t *testing.T) {
 	good := [][]byte{
 		encode(t, collect([]string{"a", "b", "b"})),
 		encode(t, collect([]string{"1", strings.Repeat("z", 300)})),
-		encode(t, new(LabelCounts)),
+		encode(t, new(Counts)),
 	}
 	for _, b := range good {
 		for n := range b {
-			if new(LabelCounts).UnmarshalBinary(b[:n]) == nil {
+			if new(Counts).UnmarshalBinary(b[:n]) == nil {
 				t.Errorf("%d of %d bytes accepted", n, len(b))
 			}
 		}
-		if new(LabelCounts).UnmarshalBinary(append(slices.Clone(b), 0)) == nil {
+		if new(Counts).UnmarshalBinary(append(slices.Clone(b), 0)) == nil {
 			t.Error("a byte too many accepted")
 		}
 	}
 	swap := encode(t, collect([]string{"a", "b"}))
 	swap[5], swap[16] = swap[16], swap[5]
-	if new(LabelCounts).UnmarshalBinary(swap) == nil {
+	if new(Counts).UnmarshalBinary(swap) == nil {
 		t.Error("labels out of order accepted")
 	}
 }
@@ -201,7 +201,7 @@ func FuzzLabelCountsUnmarshalBinary(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var c LabelCounts
+		var c Counts
 		if c.UnmarshalBinary(b) != nil {
 			return
 		}
@@ -219,7 +219,7 @@ func FuzzVocabulary(f *testing.F) {
 	f.Add("-0", "1e400", " 5 ")
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		labels := []string{a, b, c}
-		v := NewVocabulary(labels)
+		v := New(labels)
 		for _, l := range labels {
 			if _, ok := v.Index([]byte(l)); !ok {
 				t.Fatalf("%q has no index in %q", l, v.Classes)
@@ -237,7 +237,7 @@ func BenchmarkLabelCountsAdd(b *testing.B) {
 	for _, distinct := range []int{10, 1 << 16} {
 		labels := sequence(distinct, "%d")
 		b.Run(fmt.Sprintf("distinct=%d", distinct), func(b *testing.B) {
-			var c LabelCounts
+			var c Counts
 			i := 0
 			buf := []byte(nil)
 			for b.Loop() {

@@ -1,4 +1,4 @@
-package rows
+package labels
 
 import (
 	"encoding"
@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/bochner-ml/bochner/io/rows"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 	maxText = 64
 )
 
-// LabelCounts collects the labels of a data set as they stand in its files. It
+// Counts collects the labels of a data set as they stand in its files. It
 // is a function of the labels and their counts alone: parts collected over any
 // cut of the data, merged in any order, come to the same. The zero value is
 // empty.
@@ -27,27 +29,27 @@ const (
 // by itself, since whether they are numbers can only be told when all are
 // known. Beyond that the table is dropped: such labels are no classes, and what
 // is kept is whether they can be targets.
-type LabelCounts struct {
+type Counts struct {
 	place    map[string]int // of a label in table
-	table    []labelCount
+	table    []count
 	overflow bool
-	tally    labelTally // of what overflowed
+	tally    tally // of what overflowed
 }
 
-type labelCount struct {
+type count struct {
 	label string
 	n     int64
 }
 
-// labelTally is what is known of labels without telling them apart.
-type labelTally struct {
+// tally is what is known of labels without telling them apart.
+type tally struct {
 	rows, numbers, whole, targets int64
 	min, max                      float64 // of the targets, if there are any
 	text                          string  // the bytewise smallest label that is no number, cut
 }
 
 // Add counts one label.
-func (c *LabelCounts) Add(label []byte) {
+func (c *Counts) Add(label []byte) {
 	if i, ok := c.place[string(label)]; ok {
 		c.table[i].n++
 		return
@@ -55,7 +57,7 @@ func (c *LabelCounts) Add(label []byte) {
 	c.add(string(label), 1)
 }
 
-func (c *LabelCounts) add(label string, n int64) {
+func (c *Counts) add(label string, n int64) {
 	if !c.overflow {
 		if i, ok := c.place[label]; ok {
 			c.table[i].n += n
@@ -66,7 +68,7 @@ func (c *LabelCounts) add(label string, n int64) {
 				c.place = make(map[string]int)
 			}
 			c.place[label] = len(c.table)
-			c.table = append(c.table, labelCount{label, n})
+			c.table = append(c.table, count{label, n})
 			return
 		}
 		c.spill()
@@ -75,13 +77,13 @@ func (c *LabelCounts) add(label string, n int64) {
 }
 
 // spill gives up telling labels apart.
-func (c *LabelCounts) spill() {
+func (c *Counts) spill() {
 	c.tally = c.count()
 	c.place, c.table, c.overflow = nil, nil, true
 }
 
 // count returns the tally of all labels.
-func (c *LabelCounts) count() labelTally {
+func (c *Counts) count() tally {
 	t := c.tally
 	for _, e := range c.table {
 		t.add(e.label, e.n)
@@ -89,8 +91,8 @@ func (c *LabelCounts) count() labelTally {
 	return t
 }
 
-func (t *labelTally) add(label string, n int64) {
-	u := labelTally{rows: n}
+func (t *tally) add(label string, n int64) {
+	u := tally{rows: n}
 	if x, ok := number([]byte(label)); ok {
 		u.numbers = n
 		if whole(x) {
@@ -105,7 +107,7 @@ func (t *labelTally) add(label string, n int64) {
 	t.merge(&u)
 }
 
-func (t *labelTally) merge(u *labelTally) {
+func (t *tally) merge(u *tally) {
 	if u.numbers < u.rows && (t.numbers == t.rows || u.text < t.text) {
 		t.text = u.text
 	}
@@ -122,7 +124,7 @@ func (t *labelTally) merge(u *labelTally) {
 }
 
 // Merge adds the labels of d, which stays as it is.
-func (c *LabelCounts) Merge(d *LabelCounts) {
+func (c *Counts) Merge(d *Counts) {
 	if d.overflow && !c.overflow {
 		c.spill()
 	}
@@ -136,9 +138,9 @@ func (c *LabelCounts) Merge(d *LabelCounts) {
 	}
 }
 
-// LabelSummary says what labels there are. All of it follows from the labels
+// Summary says what labels there are. All of it follows from the labels
 // and how often each occurs.
-type LabelSummary struct {
+type Summary struct {
 	Rows int64 `json:"rows"` // labels counted
 	// Vocabulary lists the classes; nil if there are more than MaxClasses
 	// different labels, or one longer than MaxLabel.
@@ -156,9 +158,9 @@ type LabelSummary struct {
 
 // Summary returns what has been collected. The labels become classes here:
 // numbers in canonical form by value if all are numbers, else text as it stands.
-func (c *LabelCounts) Summary() LabelSummary {
+func (c *Counts) Summary() Summary {
 	t := c.count()
-	s := LabelSummary{
+	s := Summary{
 		Rows:     t.rows,
 		Overflow: c.overflow,
 		Numeric:  t.rows > 0 && t.numbers == t.rows,
@@ -175,12 +177,12 @@ func (c *LabelCounts) Summary() LabelSummary {
 	for i, e := range c.table {
 		labels[i] = e.label
 	}
-	s.Vocabulary = NewVocabulary(labels)
+	s.Vocabulary = New(labels)
 	s.Counts = make([]int64, len(s.Vocabulary.Classes))
 	for _, e := range c.table {
 		i, ok := s.Vocabulary.Index([]byte(e.label))
 		if !ok {
-			panic("rows: a label that was counted is not in the vocabulary")
+			panic("labels: a label that was counted is not in the vocabulary")
 		}
 		s.Counts[i] += e.n
 	}
@@ -188,18 +190,18 @@ func (c *LabelCounts) Summary() LabelSummary {
 }
 
 var (
-	_ encoding.BinaryAppender    = (*LabelCounts)(nil)
-	_ encoding.BinaryMarshaler   = (*LabelCounts)(nil)
-	_ encoding.BinaryUnmarshaler = (*LabelCounts)(nil)
+	_ encoding.BinaryAppender    = (*Counts)(nil)
+	_ encoding.BinaryMarshaler   = (*Counts)(nil)
+	_ encoding.BinaryUnmarshaler = (*Counts)(nil)
 )
 
-var errLabelCounts = errors.New("rows: damaged encoding of label counts")
+var errCounts = errors.New("labels: damaged encoding of label counts")
 
 // AppendBinary appends the counts to b: a byte 0, the number of labels and then
 // for each, in bytewise order, its length, its bytes and its count; or after an
 // overflow a byte 1 and the tally. Lengths are little-endian uint16, counts
 // uint64. Equal counts have equal encodings. The error is always nil.
-func (c *LabelCounts) AppendBinary(b []byte) ([]byte, error) {
+func (c *Counts) AppendBinary(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
 	if c.overflow {
 		t := &c.tally
@@ -215,7 +217,7 @@ func (c *LabelCounts) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, 0)
 	b = le.AppendUint16(b, uint16(len(c.table)))
 	table := slices.Clone(c.table)
-	slices.SortFunc(table, func(x, y labelCount) int { return strings.Compare(x.label, y.label) })
+	slices.SortFunc(table, func(x, y count) int { return strings.Compare(x.label, y.label) })
 	for _, e := range table {
 		b = le.AppendUint16(b, uint16(len(e.label)))
 		b = append(b, e.label...)
@@ -225,17 +227,17 @@ func (c *LabelCounts) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary is AppendBinary to a new slice.
-func (c *LabelCounts) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
+func (c *Counts) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
 
 // UnmarshalBinary sets c to the counts encoded in b, all of it.
-func (c *LabelCounts) UnmarshalBinary(b []byte) error {
-	var d LabelCounts
+func (c *Counts) UnmarshalBinary(b []byte) error {
+	var d Counts
 	rest, err := d.Decode(b)
 	if err != nil {
 		return err
 	}
 	if len(rest) > 0 {
-		return errLabelCounts
+		return errCounts
 	}
 	*c = d
 	return nil
@@ -243,8 +245,8 @@ func (c *LabelCounts) UnmarshalBinary(b []byte) error {
 
 // Decode sets c to the counts encoded at the start of b and returns the bytes
 // behind them. It refuses what AppendBinary does not write.
-func (c *LabelCounts) Decode(b []byte) (rest []byte, err error) {
-	var d LabelCounts
+func (c *Counts) Decode(b []byte) (rest []byte, err error) {
+	var d Counts
 	ok := false
 	switch {
 	case len(b) > 0 && b[0] == 0:
@@ -254,13 +256,13 @@ func (c *LabelCounts) Decode(b []byte) (rest []byte, err error) {
 		rest, ok = d.tally.decode(b[1:])
 	}
 	if !ok {
-		return nil, errLabelCounts
+		return nil, errCounts
 	}
 	*c = d
 	return rest, nil
 }
 
-func (c *LabelCounts) decodeTable(b []byte) (rest []byte, ok bool) {
+func (c *Counts) decodeTable(b []byte) (rest []byte, ok bool) {
 	le := binary.LittleEndian
 	if len(b) < 2 {
 		return nil, false
@@ -273,7 +275,7 @@ func (c *LabelCounts) decodeTable(b []byte) (rest []byte, ok bool) {
 	if n == 0 {
 		return b, true
 	}
-	c.table = make([]labelCount, 0, n)
+	c.table = make([]count, 0, n)
 	c.place = make(map[string]int, n)
 	var total int64
 	for i := range n {
@@ -284,7 +286,7 @@ func (c *LabelCounts) decodeTable(b []byte) (rest []byte, ok bool) {
 		if size > MaxLabel || len(b) < 2+size+8 {
 			return nil, false
 		}
-		e := labelCount{string(b[2 : 2+size]), int64(le.Uint64(b[2+size:]))}
+		e := count{string(b[2 : 2+size]), int64(le.Uint64(b[2+size:]))}
 		b = b[2+size+8:]
 		total += e.n
 		if e.n <= 0 || total < 0 || i > 0 && c.table[i-1].label >= e.label {
@@ -296,7 +298,7 @@ func (c *LabelCounts) decodeTable(b []byte) (rest []byte, ok bool) {
 	return b, true
 }
 
-func (t *labelTally) decode(b []byte) (rest []byte, ok bool) {
+func (t *tally) decode(b []byte) (rest []byte, ok bool) {
 	const size = 4*8 + 2*8 + 2
 	le := binary.LittleEndian
 	if len(b) < size {
@@ -317,7 +319,7 @@ func (t *labelTally) decode(b []byte) (rest []byte, ok bool) {
 	switch negZero := uint64(1 << 63); {
 	case t.rows <= 0, t.numbers > t.rows, t.whole < 0, t.whole > t.numbers, t.targets < 0, t.targets > t.numbers,
 		t.numbers == t.rows && n > 0, n < maxText && isNumber,
-		CheckFinite(float32(t.min)) != "", CheckFinite(float32(t.max)) != "", t.min > t.max,
+		!rows.Finite(float32(t.min)), !rows.Finite(float32(t.max)), t.min > t.max,
 		t.targets == 0 && (t.min != 0 || t.max != 0),
 		math.Float64bits(t.min) == negZero, math.Float64bits(t.max) == negZero:
 		return nil, false
