@@ -7,6 +7,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
@@ -41,13 +44,16 @@ type AlignResult struct {
 
 // Align finds features in labelled rows, by the game between a kernel and a support vector
 // machine or by weighing frequencies that were drawn, and publishes a directory that
-// recipe.KernelOptions.Frequencies takes. It takes a pass that looks the data over, one that takes a sample, and
+// learned.Options and harmonic.Options take. It takes a pass that looks the data over, one that takes a sample, and
 // for a round of the game two more.
 func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error) {
-	o.Kernel, o.Learned = o.Kernel.WithDefaults(), o.Learned.WithDefaults()
-	if o.Kernel.Name == "gaussian" {
-		o.Kernel.Name = "learned"
+	switch k := o.Kernel.(type) {
+	case nil:
+		o.Kernel = &learned.Options{}
+	case *fourier.GaussianOptions: // the one that the search starts from
+		o.Kernel = &learned.Options{Width: k.Width, Gamma: k.Gamma, Features: k.Features, Form: k.Form}
 	}
+	o.Learned = o.Learned.WithDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -88,14 +94,15 @@ func (o AlignOptions) training() TrainOptions {
 }
 
 func (o AlignOptions) validate() error {
+	f, isFound := o.Kernel.(kernel.Found)
 	switch {
 	case o.Out == "":
 		return exit.Usage("no directory for the features: name one with --out")
-	case !o.Kernel.Found():
-		return exit.Usage("--kernel %s: features are found for the kernels learned and harmonic", o.Kernel.Name)
+	case !isFound:
+		return exit.Usage("--kernel %s: features are found for the kernels learned and harmonic", kernel.Of(o.Kernel).Name)
 	case o.Folds < 0 || o.Folds > training.MaxFolds:
 		return exit.Usage("--folds must be between 1 and %d (have %d)", training.MaxFolds, o.Folds)
-	case o.Kernel.Frequencies != "":
+	case f.Directory() != "":
 		return exit.Usage("--frequencies: align finds frequencies; there is nothing to do for those that are there")
 	}
 	if err := report.ValidPicture(o.Curve); err != nil {
@@ -104,7 +111,7 @@ func (o AlignOptions) validate() error {
 	if err := o.training().Base().Validate(); err != nil {
 		return err
 	}
-	if err := o.Learned.Validate(o.Kernel); err != nil {
+	if err := o.Learned.Validate(f); err != nil {
 		return err
 	}
 	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out})

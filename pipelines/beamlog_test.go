@@ -9,12 +9,12 @@ import (
 
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -33,7 +33,7 @@ func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
 	train := func(verbose bool) {
 		t.Helper()
 		_, err := Train(jobtest.Ctx, TrainOptions{
-			Spec:  prepare.Spec{Data: data, Kernel: recipe.KernelOptions{Features: 16}, Seed: 1, Job: job.Options{Engine: engine.Engine{Verbose: verbose}}},
+			Spec:  prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1, Job: job.Options{Engine: engine.Engine{Verbose: verbose}}},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 		})
 		if err != nil {

@@ -22,11 +22,12 @@ const cooccurFeatures = 500_000
 // for Compositional Kernels", 2017, Fig. 4). The first channel stands for a pixel.
 // It returns no files for a skeleton that is not one of images.
 func cooccurrence(r recipe.Recipe, features int) ([]storage.File, error) {
-	s := r.Mapping.Skeleton
-	if s == nil || s.Image.Height == 0 {
+	recipe, ok := r.Choice.Recipe.(skeleton.Compositional)
+	s := &recipe.Skeleton
+	if !ok || s.Image.Height == 0 {
 		return nil, nil
 	}
-	recipe := skeleton.Compositional{Skeleton: *s, Out: max(features, cooccurFeatures), Seed: r.Mapping.Seed}
+	recipe.Out, recipe.Sampler = max(features, cooccurFeatures), skeleton.RFS
 	drawn, err := recipe.New()
 	if err != nil { // the skeleton has fewer different features
 		recipe.Out = features

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -110,7 +110,7 @@ func TestRegressionOnTenLevels(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, y))
 	}
 	best := 1 - noise/(squares-sum*sum/n)
-	o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: recipe.KernelOptions{Width: "0.5", Features: 128}, Seed: 1}}
+	o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 128}, Seed: 1}}
 	o.Lambda.Path = []float64{1e-6, 1e-4, 1e-2, 1}
 	result, e := evaluated(t, lines, o)
 	if got := e.Targets.R2; math.Abs(got-best) > 0.01 {
@@ -137,7 +137,7 @@ func TestHeldOutErrorsOfCopiesAreThoseOfPredictions(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, level[k]+0.27*r.NormFloat64()))
 	}
 	for _, grid := range []string{"auto", "8"} {
-		o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: recipe.KernelOptions{Features: 256}, Seed: 1}, Grid: grid}
+		o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1}, Grid: grid}
 		result, e := evaluated(t, lines, o)
 		for _, row := range result.Path {
 			if row.Lambda != result.Lambda {

@@ -52,7 +52,9 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	if o.Components == 0 {
 		o.Components = DefaultComponents
 	}
-	o.Kernel = o.Kernel.WithDefaults()
+	if err := o.LoadKernel(ctx); err != nil {
+		return nil, err
+	}
 	if err := o.validate(); err != nil {
 		return nil, err
 	}

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -143,7 +143,7 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 	clean := dataset.Options{Data: []string{jobtest.Write(t, dir, "clean.csv", lines(false))}, Label: "y"}
 	for _, loss := range []string{"epsilon_insensitive", "huber"} {
 		for _, learner := range []string{"svm", "sgd"} {
-			o := TrainOptions{Spec: prepare.Spec{Kernel: recipe.KernelOptions{Features: 128}, Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}}
+			o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}}
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
 			o.Model = filepath.Join(dir, loss+learner)
 			o.Learner = training.LearnerOptions{Name: learner, Loss: loss, Bias: 1, Rounds: job.RoundOptions{Rounds: 30}}

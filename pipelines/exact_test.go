@@ -1,7 +1,6 @@
 package pipelines
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"testing"
@@ -9,11 +8,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/stattest"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -118,7 +117,7 @@ func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 		_, m := trained(t, lines, TrainOptions{
 			Spec: prepare.Spec{
 				Task: "regression", Scale: []string{"none"}, Seed: seed,
-				Kernel: recipe.KernelOptions{Width: fmt.Sprint(width), Features: dim},
+				Kernel: &fourier.GaussianOptions{Width: kernel.Width(width), Features: dim},
 			},
 			Lambda: training.LambdaOptions{Path: []float64{lambda}},
 		})

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/disk"
 	"github.com/bochner-ml/bochner/internal/disktest"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -21,7 +23,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -94,7 +95,7 @@ func faultJobs(t *testing.T) []*faultJob {
 	train := func(change func(*TrainOptions)) func(string, job.Options) error {
 		return func(root string, o job.Options) error {
 			opts := TrainOptions{
-				Spec:  prepare.Spec{Data: data(root), Kernel: recipe.KernelOptions{Features: 8}, Seed: 1, Job: o},
+				Spec:  prepare.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o},
 				Model: root + "/model", Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: 2},
 			}
 			if change != nil {
@@ -111,7 +112,7 @@ func faultJobs(t *testing.T) []*faultJob {
 			o.Learner = training.LearnerOptions{Name: "svm", Rounds: job.RoundOptions{Rounds: 3}}
 		})},
 		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
-			o.Kernel.Name, o.Kernel.Features = "learned", 4
+			o.Kernel = &learned.Options{Features: 4}
 			o.Learned = alignment.Options{Sample: 20, Chains: 4, Steps: 2, Take: 2}
 			o.Learner = training.LearnerOptions{Name: "ridge", Rounds: job.RoundOptions{Partitions: 2}} // of the search
 		})},
@@ -124,7 +125,7 @@ func faultJobs(t *testing.T) []*faultJob {
 			return err
 		}},
 		{name: "embed", out: "model", run: func(root string, o job.Options) error {
-			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: prepare.Spec{Data: data(root), Kernel: recipe.KernelOptions{Features: 8}, Seed: 1, Job: o}, Components: 2, Model: root + "/model"})
+			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: prepare.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, Components: 2, Model: root + "/model"})
 			return err
 		}},
 	}

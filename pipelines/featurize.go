@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -48,7 +49,9 @@ type FeaturizeResult struct {
 // arrays in files of at most 64 MiB, in the order of the rows, with the labels if
 // the data have any.
 func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult, err error) {
-	o.Kernel = o.Kernel.WithDefaults()
+	if err := o.LoadKernel(ctx); err != nil {
+		return nil, err
+	}
 	if o.Format == "" {
 		o.Format = "npy"
 	}
@@ -57,7 +60,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 		return nil, exit.Usage("no directory for the features: name one with --out")
 	case !slices.Contains([]string{"npy", "safetensors", "csv", "codes"}, o.Format):
 		return nil, exit.Usage("--out_format must be npy, safetensors, csv or codes (have %q)", o.Format)
-	case o.Format == "codes" && (o.Model != "" || o.Kernel.Name != "maxout"):
+	case o.Format == "codes" && (o.Model != "" || !kernel.Of(o.Kernel).Hashes):
 		return nil, exit.Usage("--out_format codes: only the maxout kernel has codes; give --kernel maxout")
 	}
 	if err := o.Spec.Validate(); err != nil {

@@ -10,13 +10,14 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -134,7 +135,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 			test = append(test, draw(r))
 		}
 		result, m := trained(t, written(train), TrainOptions{
-			Spec:   prepare.Spec{Kernel: recipe.KernelOptions{Name: "linear"}, Seed: 1},
+			Spec:   prepare.Spec{Kernel: &linear.Options{}, Seed: 1},
 			Lambda: training.LambdaOptions{Path: []float64{lambda}, Folds: 5},
 		})
 		var squares float64
@@ -181,7 +182,7 @@ func TestAThousandClustersAreLearned(t *testing.T) {
 	}
 	lines := written(rows)
 	result, m := trained(t, lines, TrainOptions{
-		Spec:   prepare.Spec{Task: "classification", Kernel: recipe.KernelOptions{Features: 1024}, Seed: 1},
+		Spec:   prepare.Spec{Task: "classification", Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
 		Lambda: training.LambdaOptions{Path: []float64{1e-10}},
 	})
 	right := 0
@@ -230,7 +231,7 @@ func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(written(rows), ""))}, Label: "y"}
 	for _, grid := range []string{"8", "16"} {
 		result, err := Embed(jobtest.Ctx, EmbedOptions{
-			Spec:  prepare.Spec{Data: data, Task: "regression", Kernel: recipe.KernelOptions{Width: "50", Features: 64}, Seed: 1},
+			Spec:  prepare.Spec{Data: data, Task: "regression", Kernel: &fourier.GaussianOptions{Width: 50, Features: 64}, Seed: 1},
 			Model: filepath.Join(dir, "model"+grid), Components: 7, Grid: grid,
 		})
 		switch {

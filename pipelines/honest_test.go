@@ -10,6 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/harmonic"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/maxout"
+	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
@@ -17,7 +24,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -42,19 +48,21 @@ func coins(n, d int, seed uint64) []string {
 }
 
 // honestKernels are all kernels, small.
-func honestKernels(d int) map[string]prepare.Spec {
-	skeleton := fmt.Appendf(nil, "columns: %d\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n", d)
-	kernels := map[string]prepare.Spec{
-		"maxout": {Kernel: recipe.KernelOptions{Q: 4}}, "skeleton": {Kernel: recipe.KernelOptions{Skeleton: skeleton}, Scale: []string{"minmax"}},
+func honestKernels(t *testing.T, d int) map[string]prepare.Spec {
+	t.Helper()
+	parsed, err := skeleton.Parse(fmt.Appendf(nil, "columns: %d\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n", d))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range []string{"gaussian", "laplace", "cauchy", "matern", "maxout", "skeleton", "linear", "learned", "harmonic", "lkrf"} {
-		o := kernels[name]
-		o.Kernel.Name, o.Seed = name, 3
-		o.Kernel.Features = map[string]int{"learned": 300, "harmonic": 200, "lkrf": 100}[name]
-		if o.Kernel.Features == 0 {
-			o.Kernel.Features = 128
-		}
-		kernels[name] = o
+	kernels := map[string]prepare.Spec{
+		"skeleton": {Kernel: &skeleton.Options{Skeleton: parsed, Features: 128}, Scale: []string{"minmax"}, Seed: 3},
+	}
+	for name, k := range map[string]kernel.Options{
+		"gaussian": &fourier.GaussianOptions{Features: 128}, "laplace": &fourier.LaplaceOptions{Features: 128}, "cauchy": &fourier.CauchyOptions{Features: 128},
+		"matern": &fourier.MaternOptions{Features: 128}, "maxout": &maxout.Options{Features: 128}, "linear": &linear.Options{},
+		"learned": &learned.Options{Features: 300}, "harmonic": &harmonic.Options{Features: 200}, "lkrf": &learned.Options{Features: 100},
+	} {
+		kernels[name] = prepare.Spec{Kernel: k, Seed: 3}
 	}
 	return kernels
 }
@@ -91,7 +99,7 @@ func TestHeldOutFiguresOfCoinFlipsAreThoseOfChance(t *testing.T) {
 	all := os.Getenv("BOCHNER_HONEST") != ""
 	dir := t.TempDir()
 	unseen := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
-	for kernel, maps := range honestKernels(d) {
+	for kernel, maps := range honestKernels(t, d) {
 		for learner, o := range honestLearners {
 			name := kernel + "/" + learner
 			if !all && !slices.Contains(fewHonest, name) {
@@ -101,7 +109,7 @@ func TestHeldOutFiguresOfCoinFlipsAreThoseOfChance(t *testing.T) {
 				o.Spec = maps
 				o.Learned = alignment.Options{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
 				if kernel == "lkrf" {
-					o.Kernel.Name, o.Learned.By = "learned", "lkrf"
+					o.Learned.By = "lkrf"
 				}
 				n := 500
 				if o.Calibrate != "" {
@@ -181,11 +189,11 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	const d, n = 12, 600
 	dir := t.TempDir()
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(coins(n, d, 1), ""))}, Label: "y"}
-	maps := prepare.Spec{Data: data, Kernel: recipe.KernelOptions{Name: "learned", Features: 64}, Seed: 3}
-	learned := alignment.Options{Chains: 20, Steps: 10, Rate: 3}
+	maps := prepare.Spec{Data: data, Kernel: &learned.Options{Features: 64}, Seed: 3}
+	search := alignment.Options{Chains: 20, Steps: 10, Rate: 3}
 	align := func(out string, folds int) *AlignResult {
 		t.Helper()
-		r, err := Align(jobtest.Ctx, AlignOptions{Spec: maps, Learned: learned, Out: filepath.Join(dir, out), Folds: folds})
+		r, err := Align(jobtest.Ctx, AlignOptions{Spec: maps, Learned: search, Out: filepath.Join(dir, out), Folds: folds})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,9 +202,9 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 	train := func(model, frequencies string, seed uint64) (*TrainResult, error) {
 		o := TrainOptions{Spec: maps, Model: filepath.Join(dir, model)}
 		if o.Seed = seed; frequencies == "" {
-			o.Learned = learned
+			o.Learned = search
 		} else {
-			o.Kernel.Frequencies = filepath.Join(dir, frequencies)
+			o.Kernel = &learned.Options{Features: 64, Frequencies: filepath.Join(dir, frequencies)}
 		}
 		return Train(jobtest.Ctx, o)
 	}

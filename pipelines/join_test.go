@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -21,7 +21,7 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
 	if _, err := Train(jobtest.Ctx, TrainOptions{
-		Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: recipe.KernelOptions{Features: 16}, Seed: 1},
+		Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	}); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 	for i, files := range [][]string{{one, two}, {two, one}} {
 		model := filepath.Join(dir, "model"+string(rune('0'+i)))
 		if _, err := Train(jobtest.Ctx, TrainOptions{
-			Spec:  prepare.Spec{Data: dataset.Options{Data: files, Label: "y"}, Kernel: recipe.KernelOptions{Features: 16}, Seed: 1},
+			Spec:  prepare.Spec{Data: dataset.Options{Data: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 			Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 		}); err != nil {
 			t.Fatal(err)

@@ -37,22 +37,33 @@ type BoundPoint struct {
 	Uniform  *float64 `json:"uniform,omitempty"` // over all pairs of rows of a region of that diameter
 }
 
+// fourierRecipe is a recipe of Fourier features.
+type fourierRecipe interface {
+	Dims() (in, out int)
+	Drawn() (fourier.Form, fourier.Draw)
+	SecondMoment() float64
+}
+
 // bounds returns what is proved of a curve, nil where nothing is: frequencies must be
 // independent, and features Fourier features.
 func (o CompareOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs int, curve ErrorCurve) (*ErrorBounds, error) {
-	m := l.Recipe.Mapping
-	r, ok := l.Recipe.Family.Recipe(m).(interface{ SecondMoment() float64 })
-	if !ok || m.Draw != fourier.Iid {
+	r, ok := l.Recipe.Choice.Recipe.(fourierRecipe)
+	if !ok {
 		return nil, nil
 	}
+	form, draw := r.Drawn()
+	if draw != fourier.Iid {
+		return nil, nil
+	}
+	dim, _ := r.Dims()
 	scaled, err := l.Recipe.Scaling.Apply(x, n)
 	if err != nil {
 		return nil, err
 	}
-	b := &ErrorBounds{Dim: m.In, Diameter: diameter(scaled, n, m.In), Epsilon: o.Epsilon}
-	paired := m.Form == fourier.Paired
+	b := &ErrorBounds{Dim: dim, Diameter: diameter(scaled, n, dim), Epsilon: o.Epsilon}
+	paired := form == fourier.Paired
 	given := bounds.Pairs{Paired: paired, Pairs: int64(pairs)}
-	region := bounds.Uniform{Paired: paired, Dim: m.In, Diameter: b.Diameter, Moment: r.SecondMoment()}
+	region := bounds.Uniform{Paired: paired, Dim: dim, Diameter: b.Diameter, Moment: r.SecondMoment()}
 	for i, p := range curve.Points {
 		b.Points = append(b.Points, BoundPoint{Features: p.Features, Max: p.Max.Mean})
 		if b.Points[i].Pairs, err = bounds.Epsilon(given, p.Features, boundDelta); err != nil {

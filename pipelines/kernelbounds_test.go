@@ -5,22 +5,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 )
 
 func TestBoundsStandBesideWhatIsMeasured(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(jobtest.Made(t, "moons", 120, 1), ""))}, Label: "y"}
-	compare := func(k recipe.KernelOptions, all bool) (*CompareResult, error) {
+	compare := func(k kernel.Options, all bool) (*CompareResult, error) {
 		return Compare(jobtest.Ctx, CompareOptions{
 			Spec: prepare.Spec{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64, 1024}, Seeds: 10, Rows: 40, Epsilon: 0.25, All: all,
 		})
 	}
-	for _, form := range []string{"paired", "offset"} {
-		r, err := compare(recipe.KernelOptions{Name: "gaussian", Width: "1", Form: form}, false)
+	for _, form := range []fourier.Form{fourier.Paired, fourier.Offset} {
+		r, err := compare(&fourier.GaussianOptions{Width: 1, Form: form}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +39,7 @@ func TestBoundsStandBesideWhatIsMeasured(t *testing.T) {
 			}
 		}
 		// Hoeffding by hand: D = w ln(2P/δ)/ε², 780 pairs.
-		width := map[string]float64{"paired": 4, "offset": 8}[form]
+		width := map[fourier.Form]float64{fourier.Paired: 4, fourier.Offset: 8}[form]
 		if want := int(math.Ceil(width / (0.25 * 0.25) * math.Log(2*780/0.05))); b.PairsFeatures != want || !(b.UniformFeatures > want) {
 			t.Errorf("%s: %d and %d features, want %d for the pairs", form, b.PairsFeatures, b.UniformFeatures, want)
 		}
@@ -48,14 +50,14 @@ func TestBoundsStandBesideWhatIsMeasured(t *testing.T) {
 		}
 	}
 	// Laplace has no uniform bound.
-	r, err := compare(recipe.KernelOptions{Name: "laplace", Width: "1"}, false)
+	r, err := compare(&fourier.LaplaceOptions{Width: 1}, false)
 	if err != nil || r.Bounds.Points[0].Uniform != nil || !(r.Bounds.Points[0].Pairs > 0) || !strings.Contains(r.Bounds.Why, "no second moment") {
 		t.Errorf("laplace: %+v, %v", r.Bounds, err)
 	}
 	// Frequencies that depend on one another, and features that are no cosines, have none.
-	for _, k := range []recipe.KernelOptions{{Name: "gaussian", Width: "1", Draw: "orthogonal"}, {Name: "maxout"}} {
+	for _, k := range []kernel.Options{&fourier.GaussianOptions{Width: 1, Draw: fourier.Orthogonal}, &maxout.Options{}} {
 		if r, err := compare(k, false); err != nil || r.Bounds != nil || strings.Contains(jobtest.Text(t, r), "bound") {
-			t.Errorf("%s %s: %+v, %v", k.Name, k.Draw, r.Bounds, err)
+			t.Errorf("%+v: %+v, %v", k, r.Bounds, err)
 		}
 	}
 	if _, err := Compare(jobtest.Ctx, CompareOptions{Spec: prepare.Spec{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {

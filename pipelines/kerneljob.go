@@ -7,16 +7,18 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/approx"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
@@ -55,7 +57,9 @@ type ErrorCurve struct {
 // sample are the rows with the smallest hashes, so it is the same whatever the
 // order of the rows.
 func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err error) {
-	o.Kernel = o.Kernel.WithDefaults()
+	if err := o.LoadKernel(ctx); err != nil {
+		return nil, err
+	}
 	if len(o.Budgets) == 0 {
 		o.Budgets = []int{64, 256, 1024, 4096}
 	}
@@ -112,13 +116,8 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 }
 
 func (o CompareOptions) validate() error {
-	for _, n := range o.Budgets {
-		k := o.Kernel
-		k.Features = n
-		if err := k.Validate(); err != nil {
-			return err
-		}
-	}
+	name := kernel.Of(o.Kernel).Name
+	_, varied := o.Kernel.(kernel.Varied)
 	switch {
 	case o.Seeds < 1:
 		return exit.Usage("--seeds must be at least 1 (have %d)", o.Seeds)
@@ -126,10 +125,17 @@ func (o CompareOptions) validate() error {
 		return exit.Usage("--epsilon must be a number above 0 (have %g)", o.Epsilon)
 	case o.Rows < 2 || o.Rows > maxCompareRows:
 		return exit.Usage("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
-	case o.All && recipe.Families[o.Kernel.Name].Variants == nil:
-		return exit.Usage("--draw all: the features of the %s kernel are drawn in one way only", o.Kernel.Name)
-	case recipe.Families[o.Kernel.Name].Fixed:
-		return exit.Usage("the %s kernel is its features' inner product: there is nothing to compare", o.Kernel.Name)
+	case o.All && !varied:
+		return exit.Usage("--draw all: the features of the %s kernel are drawn in one way only", name)
+	}
+	for _, n := range o.Budgets {
+		k, err := kernel.With(o.Kernel, "features", strconv.Itoa(n))
+		if _, found := k.(kernel.Found); found || err != nil {
+			return exit.Usage("the %s kernel is its features' inner product: there is nothing to compare", name)
+		}
+		if err := k.Validate(); err != nil {
+			return &exit.UsageError{Err: err}
+		}
 	}
 	if err := o.Spec.Validate(); err != nil {
 		return err
@@ -144,20 +150,26 @@ func compare(ctx context.Context, j *job.Job, o CompareOptions, l *prepare.Prepa
 	if n < 2 {
 		return nil, exit.Refuse("pipelines: the sample has %d different rows, and comparing takes 2", n)
 	}
-	exact := l.Recipe.Of(func(*recipe.Mapping) {})
-	kernel := approx.Kernel(exact, x, n, l.Found.Dim, j.Engine.Threads)
-	result := &CompareResult{Kernel: l.Recipe.Name, Rows: n, Pairs: len(kernel)}
-	variants := []recipe.Variant{{Choose: func(*recipe.Mapping) {}}}
+	exact := approx.Kernel(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Found.Dim, j.Engine.Threads)
+	result := &CompareResult{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
+	variants := []kernel.Variant{{Options: o.Kernel}}
 	if o.All {
-		variants = recipe.Families[o.Kernel.Name].Variants
+		variants = o.Kernel.(kernel.Varied).Variants()
 	}
 	budgets := slices.Clone(o.Budgets)
 	slices.Sort(budgets)
 	for _, v := range variants {
-		curve := ErrorCurve{Name: strings.TrimSuffix(o.Kernel.Name+", "+v.Name, ", ")}
+		choice, err := l.Recipe.Of(v.Options)
+		if err != nil {
+			return nil, err
+		}
+		if choice.Draw == nil {
+			return nil, exit.Usage("the features of the %s are not drawn: there is nothing to compare", choice.Summary)
+		}
+		curve := ErrorCurve{Name: strings.TrimSuffix(kernel.Of(o.Kernel).Name+", "+v.Name, ", ")}
 		for _, dim := range budgets {
 			j.Progress.Note("%s: %d features, %d seeds", curve.Name, dim, o.Seeds)
-			point, err := measure(ctx, j, l.Recipe, v, dim, o, kernel, x, n)
+			point, err := measure(ctx, j, o, dim, exact, x, n, func(seed uint64) features.Recipe { return l.Recipe.Scaled(choice.Draw(dim, seed)) })
 			if err != nil {
 				return nil, err
 			}
@@ -166,22 +178,18 @@ func compare(ctx context.Context, j *job.Job, o CompareOptions, l *prepare.Prepa
 		result.Curves = append(result.Curves, curve)
 	}
 	var err error
-	result.Bounds, err = o.bounds(l, x[:n*l.Found.Dim], n, len(kernel), result.Curves[0])
+	result.Bounds, err = o.bounds(l, x[:n*l.Found.Dim], n, len(exact), result.Curves[0])
 	return result, err
 }
 
 // measure draws one map with several seeds.
-func measure(ctx context.Context, j *job.Job, r recipe.Recipe, v recipe.Variant, dim int, o CompareOptions, kernel []float64, x []float32, n int) (approx.Summary, error) {
+func measure(ctx context.Context, j *job.Job, o CompareOptions, dim int, exact []float64, x []float32, n int, draw func(seed uint64) features.Recipe) (approx.Summary, error) {
 	var runs []approx.Errors
 	for s := range o.Seeds {
 		if err := ctx.Err(); err != nil {
 			return approx.Summary{}, err
 		}
-		drawn := r.Of(func(m *recipe.Mapping) {
-			m.Features, m.Seed = dim, o.Seed+uint64(s)
-			v.Choose(m)
-		})
-		e, err := approx.Measure(drawn, kernel, x, n, j.Engine.Threads)
+		e, err := approx.Measure(draw(o.Seed+uint64(s)), exact, x, n, j.Engine.Threads)
 		if err != nil {
 			return approx.Summary{}, &exit.UsageError{Err: err}
 		}

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/prismtest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -33,7 +33,7 @@ func TestAModelThatReplacesAnotherIsTheOneThatIsUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := TrainOptions{
-			Spec:  prepare.Spec{Data: data, Kernel: recipe.KernelOptions{Features: features}, Seed: 1},
+			Spec:  prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
 			Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 		}
 		if _, err := Train(t.Context(), o); err != nil {

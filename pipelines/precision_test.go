@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -79,7 +79,7 @@ func TestTargetsFarFromZeroAreScoredAsTheyAre(t *testing.T) {
 			return rows
 		}
 		result, truth, predicted := scoredTwice(t, written(draw(500)), written(draw(300)), TrainOptions{
-			Spec: prepare.Spec{Kernel: recipe.KernelOptions{Features: 64}, Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}},
+			Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}},
 		})
 		var mae, mean, squares float64
 		n := float64(len(truth))
@@ -124,7 +124,7 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 		if _, err := Train(jobtest.Ctx, TrainOptions{
 			Spec: prepare.Spec{
 				Data:   dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"},
-				Kernel: recipe.KernelOptions{Features: 128, Width: "1"}, Seed: 1,
+				Kernel: &fourier.GaussianOptions{Features: 128, Width: 1}, Seed: 1,
 			},
 			Lambda: training.LambdaOptions{Path: []float64{1e-6}}, Model: model,
 		}); err != nil {

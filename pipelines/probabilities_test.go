@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/stattest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
@@ -16,14 +17,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // fixed is a training whose features do not depend on which rows there are.
 func fixed(seed uint64) TrainOptions {
-	return TrainOptions{Spec: prepare.Spec{Scale: []string{"none"}, Kernel: recipe.KernelOptions{Width: "0.5", Features: 64}, Seed: seed}}
+	return TrainOptions{Spec: prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64}, Seed: seed}}
 }
 
 // scoresOf returns what a model says of lines, with their classes.

@@ -4,10 +4,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -21,7 +21,7 @@ func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := Train(jobtest.Ctx, TrainOptions{
-			Spec:  prepare.Spec{Data: dataset.Options{Data: []string{data}, Label: "y"}, Kernel: recipe.KernelOptions{Features: features}, Seed: 1},
+			Spec:  prepare.Spec{Data: dataset.Options{Data: []string{data}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 		})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -18,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -88,7 +88,7 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 		{"sgd, targets", "sgd", 1, []float64{1e-4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := TrainOptions{Spec: prepare.Spec{Kernel: recipe.KernelOptions{Features: 64}, Seed: 1}, Lambda: training.LambdaOptions{Path: c.lambda}}
+			o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1}, Lambda: training.LambdaOptions{Path: c.lambda}}
 			o.Data = dataset.Options{Data: files[c.file : c.file+1], Label: "-1"}
 			o.Model = filepath.Join(t.TempDir(), "model")
 			if c.learner != "ridge" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
@@ -21,7 +22,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	o := fixed(3)
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-1, 1e-4}
-	o.Scale, o.Kernel.Width = []string{"standard"}, "4"
+	o.Scale, o.Kernel = []string{"standard"}, &fourier.GaussianOptions{Width: 4, Features: 64}
 	r, err := Train(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)

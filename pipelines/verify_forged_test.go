@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
@@ -18,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -190,7 +190,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 			"scale":                func(m *models.Manifest) { within(&m.Recipe, `"mean":[`, `"mean":[1`) },
 		})},
 		"learned": {data, func(o *TrainOptions) {
-			o.Kernel = recipe.KernelOptions{Name: "learned", Features: 8}
+			o.Kernel = &learned.Options{Features: 8}
 			o.Learned = alignment.Options{Chains: 8, Steps: 4, Take: 4}
 		}, map[string]edit{
 			"no frequencies": func(m *models.Manifest) {

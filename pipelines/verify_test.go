@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
@@ -16,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/sample"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
@@ -66,7 +67,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		"numbers, early end":        {numbers, true, func(o *TrainOptions) { o.Learner.Rounds.Patience = 2 }},
 		"huber":                     {numbers, false, func(o *TrainOptions) { o.Learner.Loss = "huber" }},
 		"learned features": {moons, false, func(o *TrainOptions) {
-			o.Kernel = recipe.KernelOptions{Name: "learned", Features: 8}
+			o.Kernel = &learned.Options{Features: 8}
 			o.Learned = alignment.Options{Chains: 8, Steps: 4, Take: 4}
 		}},
 	} {
@@ -149,7 +150,7 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 		var want []float32
 		for _, jobs := range []int{1, 4, 10} {
 			o := fixed(seed)
-			o.Scale, o.Kernel = nil, recipe.KernelOptions{Features: 32}
+			o.Scale, o.Kernel = nil, &fourier.GaussianOptions{Features: 32}
 			o.Lambda.Path = []float64{0}
 			o.Learner = training.LearnerOptions{Name: "sgd", Rate: 3, Batch: 8, Rounds: job.RoundOptions{Rounds: 30, Patience: 2, Partitions: 2, PerJob: jobs}}
 			r, m := trained(t, lines, o)

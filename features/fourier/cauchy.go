@@ -25,7 +25,7 @@ type Cauchy struct {
 // kernel.DefaultFeatures features in the paired form.
 type CauchyOptions struct {
 	Width    kernel.Width `flag:"width"`
-	Features int          `flag:"features" help:"Number of random features."`
+	Features int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
 	Form     Form         `flag:"form"`
 }
 

@@ -27,9 +27,9 @@ type Gaussian struct {
 // kernel.DefaultFeatures features in the paired form.
 type GaussianOptions struct {
 	Width    kernel.Width `flag:"width"`
-	Gamma    float64      `flag:"gamma" help:"Instead of --width: γ of exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
-	Features int          `flag:"features" help:"Number of random features."`
-	Draw     Draw         `flag:"draw" help:"How the frequencies of the gaussian kernel are drawn: iid, orthogonal (less error), structured (faster on long rows)." values:"iid,orthogonal,structured"`
+	Gamma    float64      `flag:"gamma" help:"Alternative to --width: γ in exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
+	Features int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
+	Draw     Draw         `flag:"draw" help:"How frequencies of the gaussian kernel are drawn: iid, orthogonal (smaller error), structured (faster for long rows)." values:"iid,orthogonal,structured"`
 	Form     Form         `flag:"form"`
 }
 

@@ -27,15 +27,15 @@ type Laplace struct {
 // kernel.DefaultFeatures features in the paired form.
 type LaplaceOptions struct {
 	Width    kernel.Width `flag:"width"`
-	Gamma    float64      `flag:"gamma" help:"Instead of --width: γ of exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
-	Features int          `flag:"features" help:"Number of random features."`
+	Gamma    float64      `flag:"gamma" help:"Alternative to --width: γ in exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
+	Features int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
 	Form     Form         `flag:"form"`
 }
 
 func init() {
 	features.Register("fourier.laplace", features.Decode[Laplace])
 	kernel.Register(kernel.Family{
-		Name: "laplace", Summary: "exp(-‖x-z‖₁/σ)",
+		Name: "laplace", Aliases: []string{"laplacian"}, Summary: "exp(-‖x-z‖₁/σ)",
 		New: func() kernel.Options { return &LaplaceOptions{Features: kernel.DefaultFeatures} },
 	})
 }

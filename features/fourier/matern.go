@@ -40,7 +40,7 @@ const maxNu = 100
 type MaternOptions struct {
 	Width    kernel.Width `flag:"width"`
 	Nu       float64      `flag:"nu" help:"Smoothness ν of the Matérn kernel."`
-	Features int          `flag:"features" help:"Number of random features."`
+	Features int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
 	Form     Form         `flag:"form"`
 }
 

@@ -1,7 +1,6 @@
 package fourier
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
@@ -24,7 +23,7 @@ type choice struct {
 	recipe func(in, out int, width float64, seed uint64) features.Recipe
 }
 
-func (c choice) out() int { return cmp.Or(c.features, kernel.DefaultFeatures) }
+func (c choice) out() int { return kernel.Count(c.features) }
 
 func (c choice) validate() error {
 	if c.gamma != 0 {

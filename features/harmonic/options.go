@@ -1,8 +1,6 @@
 package harmonic
 
 import (
-	"cmp"
-
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 )
@@ -10,10 +8,10 @@ import (
 // Options are the options of the kernel of spherical harmonics. The zero value chooses
 // kernel.DefaultFeatures harmonics.
 type Options struct {
-	Frequencies string       `flag:"frequencies" help:"Directory with the features of --kernel learned or harmonic that bochner align has found. They hold how rows are prepared."`
+	Frequencies string       `flag:"frequencies" help:"Directory with the features that bochner align learned, for --kernel learned or harmonic. It includes the preprocessing."`
 	Width       kernel.Width `flag:"width"`
-	Gamma       float64      `flag:"gamma" help:"Instead of --width: γ of exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
-	Features    int          `flag:"features" help:"Number of random features."`
+	Gamma       float64      `flag:"gamma" help:"Alternative to --width: γ in exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
+	Features    int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
 }
 
 var _ kernel.Found = (*Options)(nil)
@@ -28,7 +26,7 @@ func (o *Options) Start() kernel.Options {
 }
 
 // Count is how many harmonics are chosen.
-func (o *Options) Count() int { return cmp.Or(o.Features, kernel.DefaultFeatures) }
+func (o *Options) Count() int { return kernel.Count(o.Features) }
 
 // Validate returns an error that names the option that is wrong.
 func (o *Options) Validate() error {

@@ -315,7 +315,7 @@ func TestASkeletonIsLoadedFromItsFile(t *testing.T) {
 	if o.Skeleton != nil {
 		t.Error("the options changed")
 	}
-	if _, err := o.Load(func(string, int64) ([]byte, error) { return []byte("layers: 7"), nil }); err == nil || !strings.HasPrefix(err.Error(), "s.yaml: ") {
+	if _, err := o.Load(func(string, int64) ([]byte, error) { return []byte("layers: 7"), nil }); err == nil || !strings.HasPrefix(err.Error(), "skeleton s.yaml: ") {
 		t.Errorf("%v, want the name of the file", err)
 	}
 }

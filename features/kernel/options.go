@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"reflect"
 
 	"github.com/bochner-ml/bochner/features"
@@ -9,6 +10,9 @@ import (
 
 // DefaultFeatures is the number of features where none is given.
 const DefaultFeatures = 4096
+
+// Count returns the number of features, DefaultFeatures where none is given.
+func Count(features int) int { return cmp.Or(features, DefaultFeatures) }
 
 // Options are the options of a family: a pointer to a struct whose fields have the tags
 // flag and help. The zero value of a field is its default. Methods do not change the

@@ -21,7 +21,7 @@ const (
 
 // Help returns the help of options of this type.
 func (Width) Help() (help string, values []string) {
-	return `Width σ of the kernel in units of the scaled rows: a number, median (distance of two rows), or scale (scikit-learn's gamma="scale").`, []string{"median", "scale"}
+	return `Kernel width σ, in units of the scaled rows: a number, median (the median distance between rows) or scale (scikit-learn's gamma="scale").`, []string{"median", "scale"}
 }
 
 // MarshalText returns "median", "scale" or the number.

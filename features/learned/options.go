@@ -1,8 +1,6 @@
 package learned
 
 import (
-	"cmp"
-
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 )
@@ -10,10 +8,10 @@ import (
 // Options are the options of the kernel of learned frequencies. The zero value learns
 // frequencies for kernel.DefaultFeatures features, from those of a Gaussian kernel of the median width.
 type Options struct {
-	Frequencies string       `flag:"frequencies" help:"Directory with the features of --kernel learned or harmonic that bochner align has found. They hold how rows are prepared."`
+	Frequencies string       `flag:"frequencies" help:"Directory with the features that bochner align learned, for --kernel learned or harmonic. It includes the preprocessing."`
 	Width       kernel.Width `flag:"width"`
-	Gamma       float64      `flag:"gamma" help:"Instead of --width: γ of exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
-	Features    int          `flag:"features" help:"Number of random features."`
+	Gamma       float64      `flag:"gamma" help:"Alternative to --width: γ in exp(-γ‖x-z‖²) (gaussian) or exp(-γ‖x-z‖₁) (laplace)."`
+	Features    int          `flag:"features" help:"Number of random features. More features are more accurate and slower."`
 	Form        fourier.Form `flag:"form"`
 }
 
@@ -29,7 +27,7 @@ func (o *Options) Start() kernel.Options {
 
 // Count is how many frequencies the features take.
 func (o *Options) Count() int {
-	out := cmp.Or(o.Features, kernel.DefaultFeatures)
+	out := kernel.Count(o.Features)
 	if o.Form == fourier.Paired {
 		return out / 2
 	}

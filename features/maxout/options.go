@@ -14,15 +14,15 @@ import (
 // Options are the options of the maxout kernel. The zero value is the default:
 // kernel.DefaultFeatures units of 4 projections of their own.
 type Options struct {
-	Q        int `flag:"q" help:"Projections of a unit of the maxout kernel."`
-	Pool     int `flag:"pool" help:"Projections that the units of the maxout kernel share; 0 for projections of their own."`
-	Features int `flag:"features" help:"Number of random features."`
+	Q        int `flag:"q" help:"Projections per unit of the maxout kernel."`
+	Pool     int `flag:"pool" help:"Number of projections that the units of the maxout kernel share; 0 gives each unit its own."`
+	Features int `flag:"features" help:"Number of random features. More features are more accurate and slower."`
 }
 
 const defaultQ = 4
 
 func (o *Options) withDefaults() Options {
-	return Options{Q: cmp.Or(o.Q, defaultQ), Pool: o.Pool, Features: cmp.Or(o.Features, kernel.DefaultFeatures)}
+	return Options{Q: cmp.Or(o.Q, defaultQ), Pool: o.Pool, Features: kernel.Count(o.Features)}
 }
 
 // Validate returns an error that names the option that is wrong.

@@ -1,7 +1,6 @@
 package skeleton
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -13,10 +12,10 @@ import (
 // Options are the options of the kernel of a skeleton, of which File or Skeleton is given.
 // The default is kernel.DefaultFeatures features by Algorithm 1.
 type Options struct {
-	File     string    `flag:"skeleton" help:"YAML or JSON file of the computation skeleton whose kernel --kernel skeleton is."`
+	File     string    `flag:"skeleton" help:"YAML or JSON file with the computation skeleton of --kernel skeleton."`
 	Skeleton *Skeleton // what File holds
-	Hybrid   bool      `flag:"hybrid" help:"Draw the hybrid baseline of a skeleton: random features down to the lowest layer, Fourier features there."`
-	Features int       `flag:"features" help:"Number of random features."`
+	Hybrid   bool      `flag:"hybrid" help:"Use the hybrid baseline for a skeleton: Fourier features in the lowest layer, random features above it."`
+	Features int       `flag:"features" help:"Number of random features. More features are more accurate and slower."`
 }
 
 // maxFile bounds the size of a skeleton file.
@@ -35,7 +34,7 @@ func (o *Options) Load(read func(name string, most int64) ([]byte, error)) (kern
 	}
 	loaded := *o
 	if loaded.Skeleton, err = Parse(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", o.File, err)
+		return nil, &option.Error{Option: "skeleton", Err: fmt.Errorf("%s: %w", o.File, err)}
 	}
 	return &loaded, nil
 }
@@ -48,7 +47,7 @@ func (o *Options) recipe(out int, seed uint64) Compositional {
 	return r
 }
 
-func (o *Options) out() int { return cmp.Or(o.Features, kernel.DefaultFeatures) }
+func (o *Options) out() int { return kernel.Count(o.Features) }
 
 // Validate returns an error that names the option that is wrong, or what is wrong with the
 // skeleton.

@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -50,11 +52,15 @@ func (e experiment) compositional(ctx context.Context) error {
 		if err := os.RemoveAll(out); err != nil {
 			return err
 		}
+		s, err := skeleton.Parse([]byte(skeletons[name]))
+		if err != nil {
+			return err
+		}
 		fmt.Printf("\nFig. 3, %s skeleton, CIFAR-10 24×24 crops, 128 images:\n", name)
 		r, err := pipelines.Compare(ctx, pipelines.CompareOptions{
 			Spec: prepare.Spec{
 				Data:   dataset.Options{Data: []string{cifar}, Format: "cifar10"},
-				Kernel: recipe.KernelOptions{Name: "skeleton", Skeleton: []byte(skeletons[name])}, Seed: 1,
+				Kernel: &skeleton.Options{Skeleton: s}, Seed: 1,
 			},
 			Budgets: []int{100, 1000, 10000, 50000}, Seeds: 10, Rows: 128, All: true, Out: out,
 		})
@@ -65,16 +71,17 @@ func (e experiment) compositional(ctx context.Context) error {
 			return err
 		}
 	}
+	mnist, err := skeleton.Parse([]byte(mnistSkeleton))
+	if err != nil {
+		return err
+	}
 	fmt.Println("\nMNIST, ridge, λ by 5-fold cross-validation, test error in %:")
 	budgets := e.features
 	if len(budgets) == 0 {
 		budgets = []int{1000, 4000, 10000}
 	}
 	for _, dim := range budgets {
-		for _, k := range []recipe.KernelOptions{
-			{Name: "skeleton", Skeleton: []byte(mnistSkeleton), Features: dim},
-			{Name: "gaussian", Features: dim},
-		} {
+		for _, k := range []kernel.Options{&skeleton.Options{Skeleton: mnist, Features: dim}, &fourier.GaussianOptions{Features: dim}} {
 			percent, trained, err := e.testError(ctx, "compositional-model", prepare.Spec{Kernel: k, Seed: 1}, training.LambdaOptions{})
 			if err != nil {
 				return err

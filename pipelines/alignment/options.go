@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/features/harmonic"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 )
 
 // Options says how the features of the kernels learned and harmonic are found
@@ -109,7 +111,8 @@ func (a Options) Game(lambda, width float64, frequencies int, seed uint64) align
 
 // Validate refuses what cannot be right whatever the data are. The kernel is the one whose
 // features are to be found.
-func (a Options) Validate(k recipe.KernelOptions) error {
+func (a Options) Validate(k kernel.Found) error {
+	_, harmonics := k.(*harmonic.Options)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": spell.Names(presets), "pick": {"top", "draw"}}
 	for name, have := range map[string]string{"align": a.By, "preset": a.Preset, "pick": a.Pick} {
@@ -126,7 +129,7 @@ func (a Options) Validate(k recipe.KernelOptions) error {
 		return exit.Usage("--chains, --steps and --take must be 0 (those of the preset) or more (have %d, %d, %d)", a.Chains, a.Steps, a.Take)
 	case a.Rate != 0 && !good(a.Rate):
 		return exit.Usage("--align_rate must be a number > 0, or 0 for that of the preset (have %g)", a.Rate)
-	case k.Name == "harmonic" && a.Preset != "paper":
+	case harmonics && a.Preset != "paper":
 		return exit.Usage("--preset %s has constants of frequencies; harmonics have their own", a.Preset)
 	case a.Sample < 0 || a.Sample > maxSample:
 		return exit.Usage("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
@@ -138,12 +141,19 @@ func (a Options) Validate(k recipe.KernelOptions) error {
 		return exit.Usage("--proposals must be between 1 and %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
 	case a.Harmonics < 1 || a.Harmonics > 1<<16:
 		return exit.Usage("--harmonics must be between 1 and %d (have %d)", 1<<16, a.Harmonics)
-	case k.Name == "harmonic" && a.By == "lkrf":
+	case harmonics && a.By == "lkrf":
 		return exit.Usage("--align lkrf weighs frequencies, not harmonics; give --kernel learned")
-	case k.Draw != "" && k.Draw != "iid":
-		return exit.Usage("--draw %s: chains and proposals start from independent frequencies", k.Draw)
 	}
 	return job.RoundOptions{Partitions: a.Partitions, PerJob: a.PerJob, Keep: a.Keep}.Validate()
+}
+
+// Plays returns how many frequencies are found by rounds of the game over all rows; 0 where
+// features are found on the sample alone.
+func (a Options) Plays(k kernel.Found) int {
+	if k, ok := k.(*learned.Options); ok && a.By == "game" {
+		return k.Count()
+	}
+	return 0
 }
 
 // SampleRows is how many rows of dim numbers features are searched on, of so many; 0 is

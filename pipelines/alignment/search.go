@@ -11,6 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/harmonic"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -20,7 +22,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
@@ -28,8 +29,8 @@ import (
 // Search finds features in the data of a session.
 type Search struct {
 	*prepare.Session
-	Kernel recipe.KernelOptions // learned or harmonic
-	Game   []align.Report       // how the game went, by round
+	Kernel kernel.Found   // learned or harmonic
+	Game   []align.Report // how the game went, by round
 }
 
 // Learn finds the features of the kernel learned or harmonic in the data, in place of
@@ -50,18 +51,22 @@ func (s *Search) Learn(ctx context.Context, a Options) (*prepare.Found, error) {
 		found.Lambda = 1 / (a.C * float64(n))
 	}
 	var last features.Recipe
-	switch {
-	case s.Kernel.Name == "harmonic":
-		last, err = s.chooseHarmonics(found, a, x, class)
-	case a.By == "lkrf":
-		last, err = s.weighFrequencies(ctx, found, a, x, class)
+	switch k := s.Kernel.(type) {
+	case *harmonic.Options:
+		last, err = s.chooseHarmonics(found, a, k.Count(), x, class)
+	case *learned.Options:
+		find := s.playGame
+		if a.By == "lkrf" {
+			find = s.weighFrequencies
+		}
+		last, err = find(ctx, found, a, k, x, class)
 	default:
-		last, err = s.playGame(ctx, found, a, x, class)
+		err = exit.Usage("no search finds features of the kernel %s", kernel.Of(k).Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	chain := features.Chain{Steps: append(s.Recipe.Scaling.Steps[:len(s.Recipe.Scaling.Steps):len(s.Recipe.Scaling.Steps)], last)}
+	chain := s.Recipe.Scaled(last)
 	if found.Recipe, err = features.Seal(chain); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
@@ -109,14 +114,9 @@ func (s *Search) alignRows(ctx context.Context, a Options) (x []float32, class [
 	return x, class, learned, err
 }
 
-// form is that of the features, and how many frequencies they take.
-func (s *Search) form() (form fourier.Form, frequencies int) {
-	return s.Recipe.Mapping.Form, s.Recipe.Mapping.Frequencies()
-}
-
 // playGame finds frequencies by rounds of the game over all rows.
-func (s *Search) playGame(ctx context.Context, found *prepare.Found, a Options, x []float32, class []int32) (features.Recipe, error) {
-	form, frequencies := s.form()
+func (s *Search) playGame(ctx context.Context, found *prepare.Found, a Options, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
+	frequencies := k.Count()
 	o := a.Game(found.Lambda, s.Recipe.Width, frequencies, s.Spec.Seed)
 	dim := s.Recipe.Scaling.Dim
 	learner := &align.Learner{Options: o, Dim: dim, Classes: s.Outputs(), Partitions: a.Partitions, X: x, Class: class}
@@ -162,7 +162,7 @@ func (s *Search) playGame(ctx context.Context, found *prepare.Found, a Options, 
 	if found.Options, err = json.Marshal(learner); err != nil {
 		return nil, err
 	}
-	return s.provide(ctx, round.Frequencies(), form)
+	return s.provide(ctx, round.Frequencies(), k.Form)
 }
 
 // alignPass is the pass of the game, with the learner's sample in the work directory. The
@@ -202,8 +202,8 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 }
 
 // weighFrequencies draws frequencies of the Gaussian kernel and takes those of large weight.
-func (s *Search) weighFrequencies(ctx context.Context, found *prepare.Found, a Options, x []float32, class []int32) (features.Recipe, error) {
-	form, frequencies := s.form()
+func (s *Search) weighFrequencies(ctx context.Context, found *prepare.Found, a Options, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
+	frequencies := k.Count()
 	m, dim := a.Proposals, s.Recipe.Scaling.Dim
 	if m == 0 {
 		m = 20 * frequencies
@@ -231,11 +231,11 @@ func (s *Search) weighFrequencies(ctx context.Context, found *prepare.Found, a O
 		return nil, err
 	}
 	found.Lambda = 0 // it knows none
-	return s.provide(ctx, f, form)
+	return s.provide(ctx, f, k.Form)
 }
 
 // chooseHarmonics chooses of the first spherical harmonics by the game, on the sample alone.
-func (s *Search) chooseHarmonics(found *prepare.Found, a Options, x []float32, class []int32) (features.Recipe, error) {
+func (s *Search) chooseHarmonics(found *prepare.Found, a Options, count int, x []float32, class []int32) (features.Recipe, error) {
 	dim := s.Recipe.Scaling.Dim
 	if dim < 2 {
 		return nil, exit.Refuse("pipelines: harmonics are of rows of 2 numbers or more")
@@ -243,7 +243,7 @@ func (s *Search) chooseHarmonics(found *prepare.Found, a Options, x []float32, c
 	if most := maxSampled / len(class); a.Harmonics > most {
 		return nil, exit.Usage("--harmonics: of a sample of %s rows at most %d harmonics are looked at (have %d); give a smaller --sample", report.Groups(int64(len(class))), most, a.Harmonics)
 	}
-	o := align.Harmonic(found.Lambda, s.Kernel.Features)
+	o := align.Harmonic(found.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
 	recipe, chosen, err := align.Harmonics(x, dim, a.Harmonics, class, s.Outputs(), o, func(report align.Report) { s.Game = append(s.Game, report) })
 	if err != nil {

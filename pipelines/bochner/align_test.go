@@ -139,7 +139,7 @@ func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
 		{slices.Concat(use, []string{"--scale", "minmax"}), "--scale: rows are prepared for learned features as they were", 2},
 		{slices.Concat(use, []string{"--frequencies", "nothing"}), "align.json is missing", 6},
 		{slices.Concat([]string{"train", "--data", "numbers.csv", "--task", "classification"}, use[3:]), "the features are of rows of 2 numbers, the data have 10", 3},
-		{slices.Concat(train, []string{"--frequencies", "model"}), "--frequencies are for --kernel learned and harmonic", 2},
+		{slices.Concat(train, []string{"--frequencies", "model"}), "--frequencies cannot be used with --kernel gaussian; it is an option of harmonic, learned", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--task", "regression"}), "learned features tell classes apart", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--preset", "papers"}), `did you mean "paper"?`, 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--align", "lkrf", "--features", "20", "--proposals", "3"}), "--proposals 3: fewer than the 10", 2},

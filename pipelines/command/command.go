@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -90,11 +91,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 			fmt.Fprintf(stderr, "the same command with --resume continues from what is finished\n")
 		}
 	case exit.CodeUsage:
-		fmt.Fprintf(stderr, "bochner: %v\nsee %s --help\n", err, cmd.CommandPath())
+		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", dashed(err), cmd.CommandPath())
 	default:
 		fmt.Fprintf(stderr, "bochner: %v\n", err)
 	}
 	return code
+}
+
+// dashed returns the text of an error, with the dashes of a flag where it begins with the
+// name of an option.
+func dashed(err error) string {
+	if o, ok := errors.AsType[*option.Error](err); ok && err.Error() == o.Error() {
+		return "--" + err.Error()
+	}
+	return err.Error()
 }
 
 // crashed says that the program failed; with --verbose, where.
@@ -168,7 +178,7 @@ any number of workers and threads, and for any order and grouping of the rows in
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(unknownFlag)
+	root.SetFlagErrorFunc(wrongFlag)
 	root.PersistentFlags().Func("storage_emulator", "Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.", func(address string) error {
 		engine.UseStorageEmulator(address)
 		return nil

@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -30,7 +30,10 @@ const valuesOf = "values"
 func takes(f *pflag.Flag) value {
 	v := values[f.Name]
 	if own := f.Annotations[valuesOf]; len(own) > 0 {
-		v = value{name: "NAME", names: func() []string { return own }}
+		v.names = func() []string { return own }
+		if v.name == "" {
+			v.name = "NAME"
+		}
 	}
 	return v
 }
@@ -71,10 +74,10 @@ var values = map[string]value{
 	"gate":        {name: "CONDITION"},
 	"budgets":     {name: "LIST"},
 	"lambda":      {name: "LIST", names: func() []string { return []string{"auto"} }},
-	"width":       {name: "NUMBER", names: func() []string { return []string{"median", "scale"} }},
+	"width":       {name: "NUMBER"},
 	"max_time":    {name: "TIME"},
 
-	"kernel":       among(recipe.Kernels),
+	"kernel":       among(kernel.Names),
 	"learner":      among(training.Learners),
 	"runner":       among(engine.Runners),
 	"loss":         among(func() []string { return append(loss.Names(true), loss.Names(false)...) }),
@@ -82,8 +85,6 @@ var values = map[string]value{
 	"task":         oneOf("auto", "classification", "regression"),
 	"grid":         oneOf("auto", "8", "16"),
 	"calibrate":    oneOf("none", "platt", "isotonic"),
-	"draw":         oneOf("iid", "orthogonal", "structured"),
-	"form":         oneOf("paired", "offset"),
 	"method":       oneOf("momentum", "adagrad", "sgd"),
 	"align":        oneOf("game", "lkrf"),
 	"preset":       oneOf("paper", "demo"),

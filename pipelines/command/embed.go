@@ -52,7 +52,7 @@ first two components.`,
 	fs.StringVar(&o.Grid, "grid", "auto", "Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto, which uses 16 unless rows × features² exceeds 4·10¹².")
 	fs.StringVar(&o.Picture, "picture", "", "File for a plot of a sample of the rows along the first two components, .png or .svg.")
 	fs.BoolVar(&planOnly, "plan", false, "Read up to 64 MB of the data, print rows, columns, passes and a bound on the memory that the job uses, and exit.")
-	flags.register(fs)
+	flags.register(fs, "gaussian")
 	flags.jobs.register(fs)
 	return cmd
 }

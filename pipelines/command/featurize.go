@@ -44,7 +44,7 @@ recipe.`,
 	fs.StringVar(&o.Out, "out", "", "Directory to create for the features; it must not exist.")
 	fs.StringVar(&o.Format, "out_format", "npy", "Format of the features: npy, safetensors, csv, codes.")
 	fs.StringVar(&o.Model, "model", "", "Directory of a model; its features are written instead of those of the flags.")
-	flags.register(fs)
+	flags.register(fs, "gaussian")
 	flags.jobs.register(fs)
 	return cmd
 }

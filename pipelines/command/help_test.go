@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -116,7 +116,7 @@ func TestShellsCompleteValues(t *testing.T) {
 		want      []string
 		directive string
 	}{
-		{[]string{"train", "--kernel", ""}, recipe.Kernels(), names},
+		{[]string{"train", "--kernel", ""}, kernel.Names(), names},
 		{[]string{"train", "--kernel", "ga"}, []string{"gaussian"}, names},
 		{[]string{"train", "--learner="}, training.Learners(), names},
 		{[]string{"predict", "--runner", "d"}, []string{"direct", "dataflow"}, names},
@@ -213,7 +213,7 @@ func TestHelpAsJSONListsEveryFlag(t *testing.T) {
 	if n != len(got) || n < 100 {
 		t.Errorf("%d flags listed, want %d", len(got), n)
 	}
-	if k := got["train kernel"]; !k.Common || k.Group != "Features" || !slices.Equal(k.Values, recipe.Kernels()) {
+	if k := got["train kernel"]; !k.Common || k.Group != "Features" || !slices.Equal(k.Values, kernel.Names()) {
 		t.Errorf("%+v", k)
 	}
 	var one description

@@ -2,11 +2,13 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -42,9 +44,6 @@ skeleton.`,
 			if o.Budgets, err = counts(budgets); err != nil {
 				return err
 			}
-			if o.All = flags.opts.Kernel.Draw == "all"; o.All {
-				flags.opts.Kernel.Draw = "iid"
-			}
 			if o.Spec, err = flags.options(cmd); err != nil {
 				return err
 			}
@@ -62,9 +61,32 @@ skeleton.`,
 	fs.IntVar(&o.Rows, "rows", 200, "Rows of the sample, at most 2000; all pairs are compared.")
 	fs.Float64Var(&o.Epsilon, "epsilon", 0.1, "Error for which to print the number of features that the bounds require.")
 	fs.StringVar(&o.Out, "out", "", "Directory to create for the table and the plots; it must not exist.")
-	flags.register(fs)
+	flags.register(fs, "gaussian")
+	draw := fs.Lookup("draw")
+	draw.Value = orAll{draw.Value.(*option.Option), &o.All}
+	draw.Annotations[valuesOf] = append(slices.Clone(draw.Annotations[valuesOf]), "all")
 	flags.jobs.register(fs)
 	return cmd
+}
+
+// orAll is the value of a flag that takes the word all, too, which is no option of a kernel.
+type orAll struct {
+	*option.Option
+	all *bool
+}
+
+func (v orAll) Set(text string) error {
+	if *v.all = text == "all"; *v.all {
+		return nil
+	}
+	return v.Option.Set(text)
+}
+
+func (v orAll) String() string {
+	if v.all != nil && *v.all {
+		return "all"
+	}
+	return v.Option.String()
 }
 
 // counts reads a list of whole numbers.

@@ -61,7 +61,6 @@ var elsewhere = map[string]struct{ flag, note string }{
 // valuesElsewhere holds values under the names that they have in scikit-learn. They are
 // accepted.
 var valuesElsewhere = map[string]map[string]string{
-	"kernel":    {"rbf": "gaussian", "laplacian": "laplace"},
 	"loss":      {"log_loss": "logistic", "squared_error": "squared", "cross_entropy": "softmax"},
 	"calibrate": {"sigmoid": "platt"},
 	"learner":   {"svc": "svm", "svr": "svm"},
@@ -84,8 +83,14 @@ func ownNames(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// unknownFlag adds to the error of an unknown flag the name of the one that may be meant.
-func unknownFlag(cmd *cobra.Command, err error) error {
+// wrongFlag adds to the error of an unknown flag the name of the one that may be meant, and
+// says of an option's value what its type has to say.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if _, ok := invalid.GetFlag().Value.(interface{ Given() bool }); ok {
+			return fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
+		}
+	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		return fmt.Errorf("%w%s", err, meant(cmd.Flags(), unknown.GetSpecifiedName()))

@@ -63,7 +63,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory to create; it must not exist.")
-	flags.register(fs)
+	flags.register(fs, "gaussian")
 	registerLearned(fs, &o.Learned)
 	registerLearner(fs, &o.Learner)
 	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several separated by commas, or auto: powers of ten from 1e-8 to 1e-1 (down to 1e-12 while smaller ones do better on a 16-bit grid; 1e-6 to 1e-3 for iterative learners). Of several values the one with the smallest held-out error is chosen.")

@@ -7,7 +7,6 @@ import (
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -85,15 +84,12 @@ func glance(ctx context.Context, o training.Options, d *dataset.Dataset, compone
 			return nil, err
 		}
 	}
-	g.Scaled, g.Features = g.Dim, o.Kernel.Features
+	g.Scaled, g.Features = g.Dim, o.Kernel.Size(g.Dim).Features
 	switch {
 	case len(o.Scale) == 0 || o.Scale[0] == "auto":
 		g.Prepared = d.Schema.Traits().Scale != "none"
 	default:
 		g.Prepared = o.Scale[0] != "none"
-	}
-	if recipe.Families[o.Kernel.Name].Fixed && !o.Kernel.Found() {
-		g.Features = g.Scaled
 	}
 	return g, nil
 }

@@ -71,6 +71,9 @@ func Embedding(ctx context.Context, o training.Options, components int) (*Plan, 
 
 // look plans a training, or an embedding if there are components.
 func look(ctx context.Context, o training.Options, components int) (*Plan, error) {
+	if err := o.LoadKernel(ctx); err != nil {
+		return nil, err
+	}
 	o = o.WithDefaults()
 	here := o
 	if o.Job.Engine.About().Machines {
@@ -89,7 +92,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	}
 	engine := o.Job.Engine.WithDefaults()
 	if o.Learner.Name == "ridge" {
-		if err := (ridge.Shape{Dim: o.Kernel.Features, Outputs: 1}).Validate(); err != nil {
+		if err := (ridge.Shape{Dim: o.Kernel.Size(1).Features, Outputs: 1}).Validate(); err != nil {
 			return nil, &exit.UsageError{Err: err}
 		}
 	}
@@ -115,9 +118,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	}
 	p.maps = p.Passes
 	if o.Learns() {
-		if err := p.learning(o, seen.Dim); err != nil {
-			return nil, err
-		}
+		p.learning(o, seen.Dim)
 	}
 	if p.Calibrate = o.Calibrate; p.Calibrate != "" {
 		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to calibrate"
@@ -214,22 +215,18 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 
 // learning adds what finding the features in the data takes: a pass for a sample of
 // the rows, and for the game the passes of its rounds.
-func (p *Plan) learning(o training.Options, dim int) error {
+func (p *Plan) learning(o training.Options, dim int) {
 	a := o.Learned
 	p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one for a sample to find features on"
 	n := a.SampleRows(p.Rows, dim)
-	if o.Kernel.Name == "harmonic" || a.By != "game" {
-		return nil
+	frequencies := a.Plays(o.Search())
+	if frequencies == 0 {
+		return
 	}
-	m, err := o.Kernel.Mapping()
-	if err != nil {
-		return err
-	}
-	game := a.Game(1, 1, m.Frequencies(), o.Seed)
+	game := a.Game(1, 1, frequencies, o.Seed)
 	p.Game = (game.Frequencies + game.Take - 1) / game.Take
 	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
 	reads := 1 + alignment.ReadsOfAGame*p.Game
 	p.Passes, p.jobs = p.Passes+reads, p.jobs+(alignment.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
 	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies each, more where it finds fewer", reads, report.Counted(p.Game, "round"), game.Take)
-	return nil
 }

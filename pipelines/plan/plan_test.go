@@ -4,6 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/harmonic"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/realdata"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/idxio"
@@ -14,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -32,7 +35,7 @@ func planned(t *testing.T, lines int, features int) *Plan {
 	text := strings.Join(jobtest.Made(t, "moons", int64(lines), 1), "")
 	name := jobtest.Write(t, t.TempDir(), "d.csv", text)
 	return plan(t, training.Options{Spec: prepare.Spec{
-		Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: recipe.KernelOptions{Features: features},
+		Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features},
 	}})
 }
 
@@ -60,7 +63,7 @@ func TestPlansSayWhatTrainingTakes(t *testing.T) {
 
 func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 500, 1), ""))
-	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: recipe.KernelOptions{Features: 512}}}
+	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 512}}}
 	o.Lambda.Path = []float64{1e-3}
 	without := plan(t, o)
 	o.Calibrate = "platt"
@@ -79,7 +82,7 @@ func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
 func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 200, 1), ""))
 	o := training.Options{
-		Spec:    prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: recipe.KernelOptions{Name: "learned", Features: 50}},
+		Spec:    prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &learned.Options{Features: 50}},
 		Lambda:  training.LambdaOptions{Path: []float64{1e-4}},
 		Learned: alignment.Options{Take: 10, Chains: 100, Steps: 5, Sample: 150},
 	}
@@ -100,15 +103,16 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 		t.Errorf("%d rounds of the game, the plan has %d", got, p.Game)
 	}
 	for name, test := range map[string]struct {
-		kernel, by, learner string
-		passes, game        int
+		kernel       kernel.Options
+		by, learner  string
+		passes, game int
 	}{
-		"lkrf":      {"learned", "lkrf", "", 3, 0},
-		"harmonics": {"harmonic", "", "", 3, 0},
-		"rounds":    {"learned", "", "svm", 1 + (4 + 1) + 1 + 7, 3},
+		"lkrf":      {o.Kernel, "lkrf", "", 3, 0},
+		"harmonics": {&harmonic.Options{Features: 50}, "", "", 3, 0},
+		"rounds":    {o.Kernel, "", "svm", 1 + (4 + 1) + 1 + 7, 3},
 	} {
 		o := o
-		o.Kernel.Name, o.Learned.By, o.Learner.Name = test.kernel, test.by, test.learner
+		o.Kernel, o.Learned.By, o.Learner.Name = test.kernel, test.by, test.learner
 		if o.Learner.Rounds.Rounds = 0; test.learner != "" {
 			o.Learner.Rounds.Rounds = 4
 		}
@@ -140,7 +144,7 @@ func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
 func TestPlansOfWideRowsReckonWithSmallerBlocks(t *testing.T) {
 	o := training.Options{Spec: prepare.Spec{
 		Data:   dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d", "1 1:1\n-1 2:1\n")}, Formats: []dataset.FormatOptions{libsvmio.Options{Dim: 1 << 20}}},
-		Kernel: recipe.KernelOptions{Features: 64},
+		Kernel: &fourier.GaussianOptions{Features: 64},
 	}}
 	if p := plan(t, o); p.Worker > 1<<30 {
 		t.Errorf("rows of a million numbers: %d bytes a worker", p.Worker)
@@ -157,7 +161,7 @@ func TestPlansRefuseWhatTrainingRefuses(t *testing.T) {
 	jobtest.WantError(t, "no data", err, exit.CodeUsage, "--data")
 	_, err = Training(jobtest.Ctx, training.Options{Model: "m", Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}}}})
 	jobtest.WantError(t, "no label", err, exit.CodeUsage, "--label")
-	_, err = Training(jobtest.Ctx, training.Options{Model: "m", Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: recipe.KernelOptions{Features: 1 << 20}}})
+	_, err = Training(jobtest.Ctx, training.Options{Model: "m", Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 1 << 20}}})
 	jobtest.WantError(t, "too many features", err, exit.CodeUsage, "features")
 }
 

@@ -77,8 +77,7 @@ func (f *Found) Name(recipe features.Recipe) string {
 }
 
 // takeLearned takes the recipe that Align has left in a directory, for rows of d numbers.
-func takeLearned(ctx context.Context, j *job.Job, k recipe.KernelOptions, d int) (recipe.Recipe, error) {
-	dir := k.Frequencies
+func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (recipe.Recipe, error) {
 	bad := func(format string, args ...any) (recipe.Recipe, error) {
 		return recipe.Recipe{}, models.Bad(dir, fmt.Errorf(format, args...))
 	}

@@ -7,10 +7,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -26,14 +31,39 @@ import (
 // field says otherwise.
 type Spec struct {
 	Data   dataset.Options
-	Task   string   // what the labels are: classification or regression; "" or auto decides by them
-	Scale  []string // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
-	Kernel recipe.KernelOptions
+	Task   string         // what the labels are: classification or regression; "" or auto decides by them
+	Scale  []string       // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
+	Kernel kernel.Options // nil is the Gaussian kernel with its defaults
 
 	Seed           uint64  // of the features, the folds and the sample
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 
 	Job job.Options
+}
+
+// LoadKernel reads the files that the options of the kernel name. Without a kernel it gives the
+// spec the Gaussian one.
+func (o *Spec) LoadKernel(ctx context.Context) (err error) {
+	if o.Kernel == nil {
+		o.Kernel = &fourier.GaussianOptions{}
+	}
+	l, ok := o.Kernel.(kernel.Loader)
+	if !ok {
+		return nil
+	}
+	o.Kernel, err = l.Load(func(name string, most int64) ([]byte, error) { return storage.ReadFile(ctx, name, most) })
+	if _, ok := errors.AsType[*option.Error](err); ok {
+		return &exit.UsageError{Err: err}
+	}
+	return err
+}
+
+// found returns the directory of features that were found earlier, if the kernel has one.
+func (o Spec) found() string {
+	if f, ok := o.Kernel.(kernel.Found); ok {
+		return f.Directory()
+	}
+	return ""
 }
 
 func (o Spec) Validate() error {
@@ -48,11 +78,14 @@ func (o Spec) Validate() error {
 	if err := recipe.ValidScale(o.Scale); err != nil {
 		return err
 	}
-	if o.Kernel.Frequencies != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
+	if _, ok := o.Kernel.(kernel.Found); ok && o.found() == "" {
+		return exit.Usage("--kernel %s takes the --frequencies that bochner align has found", kernel.Of(o.Kernel).Name)
+	}
+	if o.found() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
 		return exit.Usage("--scale: rows are prepared for learned features as they were when those were learned; leave it out")
 	}
 	if err := o.Kernel.Validate(); err != nil {
-		return err
+		return &exit.UsageError{Err: err}
 	}
 	return o.Job.Engine.Validate()
 }
@@ -118,8 +151,8 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		}
 		l.Target = &t
 	}
-	if o.Kernel.Frequencies != "" {
-		l.Recipe, err = takeLearned(ctx, j, o.Kernel, l.Found.Dim)
+	if dir := o.found(); dir != "" {
+		l.Recipe, err = takeLearned(ctx, j, dir, l.Found.Dim)
 	} else {
 		l.Recipe, err = recipe.Choose(o.Kernel, o.Scale, o.Seed, d.Schema, &l.Found, l.Sum)
 	}

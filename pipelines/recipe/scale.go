@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/scale"
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -181,30 +182,40 @@ func (sc *scaling) ranges() (low, high []float32, err error) {
 		low[i%d], high[i%d] = min(low[i%d], v), max(high[i%d], v)
 	}
 	for j := range low {
-		more := (high[j] - low[j]) * (beyond - 1) / 2
+		more := (high[j] - low[j]) * (kernel.Beyond - 1) / 2
 		low[j], high[j] = low[j]-more, high[j]+more
 	}
 	return low, high, nil
 }
 
-// norm returns what no row that comes out of the chain is longer than, if that is known.
-func (sc *scaling) norm() (norm float64, known bool) {
+// data returns what is known of so many rows that come out of the chain.
+func (sc *scaling) data(rows int64, seed uint64) *kernel.Data {
+	d := &kernel.Data{In: sc.Dim, Rows: rows, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(), Norm: sc.norm()}
+	if sc.known {
+		d.Variance = sc.varianceAll()
+	}
+	return d
+}
+
+// norm returns what no row that comes out of the chain is longer than, +Inf if that is not
+// known.
+func (sc *scaling) norm() float64 {
 	if sc.normed {
-		return 1, true
+		return 1
 	}
 	if !sc.known {
-		return 0, false
+		return math.Inf(1)
 	}
 	low, high, err := sc.ranges()
 	if err != nil {
-		return 0, false
+		return math.Inf(1)
 	}
 	var squares float64
 	for j := range low {
 		most := max(math.Abs(float64(low[j])), math.Abs(float64(high[j])))
 		squares += float64(most * most)
 	}
-	return math.Sqrt(squares), true
+	return math.Sqrt(squares)
 }
 
 // Apply returns what the chain makes of n rows.

@@ -48,13 +48,16 @@ func (t *Training) fine() int {
 	return max(blas.MostByte, int(float64(shape.Fine(t.Counts.Used))/math.Max(1, t.Recipe.Reach)))
 }
 
+// wide tells that features have ranges of their own.
+func (t *Training) wide() bool { return t.Recipe.Choice != nil && t.Recipe.Choice.Wide }
+
 // Steps is the number of steps of the grid that a job begins with; with small, as many
 // products as that are few.
 func (t *Training) Steps(grid string, small float64) int {
 	switch {
 	case grid == "8":
 		return blas.MostByte
-	case grid == "16", t.Recipe.Family.Ranged, products(t.Counts.Used, t.Recipe.Dim) <= small:
+	case grid == "16", t.wide(), products(t.Counts.Used, t.Recipe.Dim) <= small:
 		return t.fine()
 	}
 	return blas.MostByte

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 )
 
 // The grid is chosen by the size of the job and by the λ that it comes to; asked for, it is
@@ -35,7 +35,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		was := smallGram
 		smallGram = c.small
 		o := Options{
-			Spec:  prepare.Spec{Kernel: recipe.KernelOptions{Features: 64}, Seed: 1},
+			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}}, Grid: c.grid,
 		}
 		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"

@@ -1,6 +1,7 @@
 package training
 
 import (
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -28,7 +29,7 @@ func (t *Training) checkOrigin() error {
 	if o == nil || parts == 0 {
 		return nil
 	}
-	dir, here := t.opts.Kernel.Frequencies, t.RowsDigest()
+	dir, here := t.opts.Kernel.(kernel.Found).Directory(), t.RowsDigest()
 	switch {
 	case o.Held > 0 && (o.Held != parts || o.Seed != t.opts.Seed):
 		return exit.Usage("--frequencies %s: the features were found from all rows but one part in %d by the seed %d, and only such rows can judge them; give --folds %[2]d --seed %[3]d",

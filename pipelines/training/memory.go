@@ -3,8 +3,9 @@ package training
 import (
 	"fmt"
 	"math"
+	"strconv"
 
-	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -15,7 +16,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
@@ -44,10 +44,13 @@ func (f *Facts) bound(limit int64) int64 {
 // block is the bytes of a block of rows of d numbers.
 func (f *Facts) block(d int) int64 { return 4 * int64(d) * f.bound(int64(rows.Rows(d))) }
 
-// featureBlock is the bytes of a block of features.
-func (f *Facts) featureBlock() int64 {
-	return 4 * int64(f.Features) * f.bound(int64(min(rows.OfFeatures(f.Features), rows.Rows(f.Dim))))
+// blockRows is how many rows a block of features has.
+func (f *Facts) blockRows() int64 {
+	return f.bound(int64(min(rows.OfFeatures(f.Features), rows.Rows(f.Dim))))
 }
+
+// featureBlock is the bytes of a block of features.
+func (f *Facts) featureBlock() int64 { return 4 * int64(f.Features) * f.blockRows() }
 
 // Memory is what a training takes of it at the most, in bytes.
 type Memory struct {
@@ -78,13 +81,14 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	}
 	decide := job.ColumnBytes*dim + job.FoundBytes*dim + content + spread + 4*sampled*sampled
 	standing := job.FoundBytes * dim // while the rest goes on
+	size := o.size(f)
 	mapped := o.mapBytes(f)
 	var scratch int64
 	if f.Prepared {
 		scratch = f.block(f.Scaled)
 		decide += 4 * int64(f.Scaled) * sampled
 	}
-	if recipe.Families[o.Kernel.Name].Bounded {
+	if size.Sampled {
 		decide += 2 * mapped // the bound is looked for on the sample
 	}
 	weights := 4 * int64(f.Outputs) * int64(f.Features)
@@ -136,29 +140,21 @@ func (f *Facts) labels() int64 {
 	return 160 * n
 }
 
+// size is what the features take.
+func (o Options) size(f Facts) kernel.Size {
+	size := o.Kernel.Size(f.Scaled)
+	if size.Features != f.Features { // as many as were found
+		if k, err := kernel.With(o.Kernel, "features", strconv.Itoa(f.Features)); err == nil {
+			size = k.Size(f.Scaled)
+		}
+	}
+	return size
+}
+
 // mapBytes is what the map takes.
 func (o Options) mapBytes(f Facts) int64 {
-	d, n := int64(f.Scaled), int64(f.Features)
-	m, err := o.Kernel.Mapping()
-	if err != nil {
-		return 4 * d * n
-	}
-	m.Features = f.Features
-	switch {
-	case o.Kernel.Name == "maxout" && m.Pool > 0:
-		return 4 * (int64(m.Pool)*d + n*int64(m.Q))
-	case o.Kernel.Name == "maxout":
-		return 4 * n * int64(m.Q) * d
-	case o.Kernel.Name == "linear":
-		return 0
-	case o.Kernel.Name == "harmonic":
-		return 200*n + f.featureBlock()
-	case m.Skeleton != nil:
-		return 200 * n
-	case m.Draw == fourier.Structured:
-		return 32 * (n + d)
-	}
-	return 4 * d * int64(m.Frequencies())
+	size := o.size(f)
+	return size.Map + size.Row*f.blockRows()
 }
 
 // sumsMemory is of a fit by sums.
@@ -171,7 +167,7 @@ func (o Options) sumsMemory(m *Memory, f Facts, engine engine.Engine) {
 	// A buffer of rows and one of their features for each sum.
 	// Features on a grid of 16 bits take two limbs, and that grid may be taken of itself.
 	limbs := int64(2)
-	if o.Grid == "8" && o.Kernel.Name != "maxout" {
+	if o.Grid == "8" && !o.size(f).Sampled {
 		limbs = 1
 	}
 	buffers := sums * f.block(f.Dim)
@@ -234,7 +230,7 @@ func (o Options) learningMemory(m *Memory, f Facts) {
 	n := o.Learned.SampleRows(f.Rows, max(f.Dim, f.Scaled))
 	sample := 3 * 4 * int64(f.Dim) * n // the rows, and twice as the search takes them
 	m.Solve = max(m.Solve, sample)
-	if o.Kernel.Name == "harmonic" || o.Learned.By != "game" {
+	if o.Learned.Plays(o.Search()) == 0 {
 		return
 	}
 	keep := o.Learned.Keep

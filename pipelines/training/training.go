@@ -4,6 +4,8 @@ package training
 import (
 	"context"
 
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -29,7 +31,7 @@ type Options struct {
 	// chooses.
 	Grid string
 	// Learned says how the features of the kernels learned and harmonic are found, unless
-	// Kernel.Frequencies has them.
+	// the directory that Kernel names has them.
 	Learned alignment.Options
 }
 
@@ -37,6 +39,9 @@ type Options struct {
 // takes, which is a pass that adds up the features' second moments, and a solve; or
 // a pass for each round. It publishes the model directory whole.
 func Run(ctx context.Context, o Options) (result *Result, err error) {
+	if err := o.LoadKernel(ctx); err != nil {
+		return nil, err
+	}
 	o = o.WithDefaults()
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -99,7 +104,8 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 		j.LimitMemory(0)
 	} else {
 		first := Facts{Dim: n, Scaled: n, Values: float64(n), Features: 1, Outputs: 1, Prepared: true}
-		j.LimitMemory(Options{}.Memory(first, j.Engine, 1).Peak)
+		least := Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1, Form: fourier.Offset}}}
+		j.LimitMemory(least.Memory(first, j.Engine, 1).Peak)
 	}
 	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
 		t.Prepared, err = prepare.Data(ctx, j, d, o.Base())
@@ -113,7 +119,6 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 
 // WithDefaults fills in what was left to choose.
 func (o Options) WithDefaults() Options {
-	o.Kernel = o.Kernel.WithDefaults()
 	if o.Learns() {
 		// One set of rounds is described, and two may run.
 		r := &o.Learner.Rounds
@@ -141,8 +146,8 @@ func (o Options) Validate() error {
 	if err := o.Base().Validate(); err != nil {
 		return err
 	}
-	if o.Learns() {
-		if err := o.Learned.Validate(o.Kernel); err != nil {
+	if f := o.Search(); f != nil {
+		if err := o.Learned.Validate(f); err != nil {
 			return err
 		}
 	}
@@ -191,7 +196,7 @@ type Training struct {
 // FindFeatures takes features that are found in the data in place of those that were
 // drawn.
 func (t *Training) FindFeatures(ctx context.Context) (err error) {
-	s := &alignment.Search{Session: t.Session, Kernel: t.opts.Kernel}
+	s := &alignment.Search{Session: t.Session, Kernel: t.opts.Search()}
 	t.Learned, err = s.Learn(ctx, t.opts.Learned)
 	t.Game = s.Game
 	return err
@@ -214,15 +219,24 @@ func (t *Training) fit(ctx context.Context) error {
 	return nil
 }
 
+// Search returns the options of a kernel whose features are to be found in the data of the
+// job, nil of others.
+func (o Options) Search() kernel.Found {
+	if f, ok := o.Kernel.(kernel.Found); ok && f.Directory() == "" {
+		return f
+	}
+	return nil
+}
+
 // Learns tells that the features of the kernel are to be found in the data of the job.
-func (o Options) Learns() bool { return o.Kernel.Found() && o.Kernel.Frequencies == "" }
+func (o Options) Learns() bool { return o.Search() != nil }
 
 // Base returns the options of the look at the data. Where features are to be found in them,
-// the kernel is the Gaussian one, from whose frequencies the search starts.
+// the kernel is the one that the search starts from.
 func (o Options) Base() prepare.Spec {
 	maps := o.Spec
-	if o.Learns() {
-		maps.Kernel.Name = "gaussian"
+	if f := o.Search(); f != nil {
+		maps.Kernel = f.Start()
 	}
 	return maps
 }

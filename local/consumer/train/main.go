@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -29,7 +29,7 @@ func run(ctx context.Context, train, test, model string) (accuracy float64, err 
 	_, err = pipelines.Train(ctx, training.Options{
 		Spec: prepare.Spec{
 			Data:   dataset.Options{Data: []string{train}, Label: "-1"},
-			Kernel: recipe.KernelOptions{Features: 128},
+			Kernel: &fourier.GaussianOptions{Features: 128},
 			Seed:   1,
 		},
 		Model:  model,

@@ -1,0 +1,51 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// kernelFlags are the flags that choose a kernel: its name, and the options of all families.
+type kernelFlags struct {
+	name     string
+	families map[string]kernel.Options
+	options  option.Group
+}
+
+// register adds the flags. The options of the family standard, which is the default, come first.
+func (f *kernelFlags) register(fs *pflag.FlagSet, standard string) {
+	fs.StringVar(&f.name, "kernel", standard, "Kernel: "+strings.Join(kernel.Names(), ", ")+".")
+	f.families = map[string]kernel.Options{}
+	for _, name := range append([]string{standard}, kernel.Names()...) {
+		if f.families[name] != nil {
+			continue
+		}
+		family, err := kernel.Lookup(name)
+		if err != nil {
+			panic("command: " + err.Error())
+		}
+		f.families[name] = family.New()
+		f.options.Add(name, f.families[name])
+	}
+	for _, o := range f.options.Options {
+		addOption(fs, o)
+	}
+}
+
+// chosen returns the options of the family that the flags name.
+func (f *kernelFlags) chosen() (kernel.Options, error) {
+	family, err := kernel.Lookup(f.name)
+	if err != nil {
+		return nil, &exit.UsageError{Err: fmt.Errorf("--kernel: %w", err)}
+	}
+	if o := f.options.Misplaced(family.Name); o != nil {
+		return nil, exit.Usage("--%s cannot be used with --kernel %s; it is an option of %s", o.Name, family.Name, strings.Join(o.Owners, ", "))
+	}
+	return f.families[family.Name], nil
+}

@@ -1,0 +1,60 @@
+package pipelines_test
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/stream"
+)
+
+// sinc is the recipe, and the map, of √(2/D)·cos(ω·x + b), ω uniform; K(x, z) = Π sin(t_i)/t_i, t = (x−z)/σ.
+type sinc struct {
+	D, Out int
+	Sigma  float64
+	Seed   uint64
+}
+
+type sincOptions struct {
+	Width    kernel.Width `flag:"width"`
+	Features int          `flag:"features" help:"Number of random features."`
+}
+
+func init() {
+	features.Register("sinc", features.Decode[sinc])
+	kernel.Register(kernel.Family{Name: "sinc", New: func() kernel.Options { return &sincOptions{Features: kernel.DefaultFeatures} }})
+}
+
+func (o *sincOptions) Validate() error      { return o.Width.Validate() }
+func (o *sincOptions) Size(int) kernel.Size { return kernel.Size{Features: kernel.Count(o.Features)} }
+func (o *sincOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
+	width, how, err := o.Width.Choose(d, bandwidth.Euclidean)
+	draw := func(out int, seed uint64) features.Recipe { return sinc{d.In, out, width, seed} }
+	return &kernel.Choice{Recipe: draw(o.Size(d.In).Features, d.Seed), Summary: "sinc kernel, " + how, Width: width, Draw: draw}, err
+}
+
+func (r sinc) Kernel(x, z []float32) float64 {
+	product := 1.0
+	for i := range x {
+		t := (float64(x[i])-float64(z[i]))/r.Sigma + 1e-300 // sin(t)/t is 1 at 0
+		product *= math.Sin(t) / t
+	}
+	return product
+}
+func (r sinc) New() (features.Map, error) { return r, nil }
+func (r sinc) Dims() (in, out int)        { return r.D, r.Out }
+func (r sinc) Step() float64              { return math.Sqrt(2/float64(r.Out)) / 127 }
+func (r sinc) Quantize(dst *features.Grid, x []float32, n, threads int) int64 {
+	return features.OnGrid(r, dst, x, n, threads, float32(127*r.Step()))
+}
+func (r sinc) Apply(dst, x []float32, n int) {
+	for i := range n * r.Out {
+		s := stream.New(r.Seed, stream.PurposeOf("sinc"), uint64(i%r.Out))
+		angle := 2 * math.Pi * s.Uniform()
+		for _, v := range x[i/r.Out*r.D:][:r.D] {
+			angle += float64(float64(v) * (2*s.Uniform() - 1) / r.Sigma) // rounded here on all machines
+		}
+		dst[i] = float32(127 * r.Step() * math.Cos(angle))
+	}
+}

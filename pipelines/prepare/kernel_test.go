@@ -1,0 +1,58 @@
+package prepare
+
+import (
+	"errors"
+	"io/fs"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/harmonic"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/features/maxout"
+	"github.com/bochner-ml/bochner/features/skeleton"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+)
+
+func TestAKernelIsCompleteBeforeAJobBegins(t *testing.T) {
+	var none Spec
+	if err := none.LoadKernel(t.Context()); err != nil || *none.Kernel.(*fourier.GaussianOptions) != (fourier.GaussianOptions{}) {
+		t.Errorf("without a kernel it is %+v, %v", none.Kernel, err)
+	}
+	given := &maxout.Options{Q: 3}
+	o := Spec{Kernel: given}
+	if err := o.LoadKernel(t.Context()); err != nil || o.Kernel != kernel.Options(given) {
+		t.Errorf("%+v, %v", o.Kernel, err)
+	}
+	name := jobtest.Write(t, t.TempDir(), "s.yaml", "columns: 2\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n")
+	o = Spec{Kernel: &skeleton.Options{File: name}}
+	if err := o.LoadKernel(t.Context()); err != nil || o.Kernel.(*skeleton.Options).Skeleton.Columns != 2 {
+		t.Errorf("%+v, %v", o.Kernel, err)
+	}
+	o = Spec{Kernel: &skeleton.Options{File: name + "s"}}
+	if err := o.LoadKernel(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	o = Spec{Kernel: &skeleton.Options{File: jobtest.Write(t, t.TempDir(), "bad.yaml", "layers: 7")}}
+	if err := o.LoadKernel(t.Context()); exit.Code(err) != exit.CodeUsage {
+		t.Error(err)
+	}
+}
+
+// Only trainings and align find features; other jobs take those that were found.
+func TestFeaturesToBeFoundHaveToBeFoundFirst(t *testing.T) {
+	for _, k := range []kernel.Options{&learned.Options{}, &harmonic.Options{}} {
+		if err := (Spec{Kernel: k}).Validate(); exit.Code(err) != exit.CodeUsage {
+			t.Errorf("%T: %v", k, err)
+		}
+	}
+	for _, k := range []kernel.Options{&learned.Options{Frequencies: "dir"}, &harmonic.Options{Frequencies: "dir"}} {
+		if err := (Spec{Kernel: k}).Validate(); err != nil {
+			t.Errorf("%T: %v", k, err)
+		}
+		if err := (Spec{Kernel: k, Scale: []string{"standard"}}).Validate(); exit.Code(err) != exit.CodeUsage {
+			t.Errorf("%T with a scale: %v", k, err)
+		}
+	}
+}
