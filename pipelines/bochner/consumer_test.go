@@ -23,13 +23,13 @@ func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
 	module += "\nrequire github.com/bochner-ml/bochner v0.0.0\nreplace github.com/bochner-ml/bochner => " + root + "\n"
 	write(t, dir, "go.mod", module)
 	write(t, dir, "go.sum", read(t, root, "go.sum"))
-	for _, name := range []string{"train", "score"} {
+	for _, name := range []string{"train", "score", "slices", "pipeline"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
 			t.Fatal(err)
 		}
 		write(t, filepath.Join(dir, name), "main.go", read(t, root, "local", "consumer", name, "main.go"))
 	}
-	cmd := exec.Command("go", "build", "-mod=mod", "-ldflags=-s -w", "-o", dir+"/bin/", "./train", "./score")
+	cmd := exec.Command("go", "build", "-mod=mod", "-ldflags=-s -w", "-o", dir+"/bin/", "./...")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOPROXY=off", "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS"))
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -50,15 +50,52 @@ func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
 	if said := start("train", "train.csv", "test.csv", "model"); said < "accuracy 0.95" || said > "accuracy 1" {
 		t.Errorf("said %q", said)
 	}
-	// The program predicts what the command does.
-	must(t, dir, "predict", "--model", "model", "--data", "test.csv", "--out", "predicted")
-	rows := strings.Split(read(t, dir, "test.csv"), "\n")[1:6]
-	want := strings.Split(read(t, dir, "predicted", "part-00000.csv"), "\n")[1:6]
-	for i, row := range rows {
-		fields := strings.Split(row, ",")
-		got := start("score", append([]string{"model"}, fields[:len(fields)-1]...)...)
-		if first, _, _ := strings.Cut(want[i], ","); got != first {
-			t.Errorf("row %s: class %s, and the command predicts %s", row, got, want[i])
+	if said := start("slices"); said != "ridge 400 svm 400 sgd 400" {
+		t.Errorf("said %q", said)
+	}
+	if said := start("pipeline", "model", "counts"); said != "-1: 100, 1: 100" {
+		t.Errorf("said %q", said)
+	}
+	// A model is found by its directory or by its URI, and predicts what the command does.
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "128", "--lambda", "1e-6", "--calibrate", "platt", "--model", "platt", "--quiet")
+	must(t, dir, "predict", "--model", "platt", "--data", "test.csv", "--out", "predicted", "--probabilities", "--quiet")
+	rows := strings.Split(read(t, dir, "test.csv"), "\n")
+	header := strings.Split(rows[0], ",")
+	want := strings.Split(read(t, dir, "predicted", "part-00000.csv"), "\n")
+	for i := range 5 {
+		fields, said := strings.Split(rows[i+1], ","), strings.Split(want[i+1], ",")
+		args := []string{"platt", header[1] + "=" + fields[1], header[0] + "=" + fields[0]}
+		p := said[1]
+		if said[0] == "1" {
+			p = said[2]
+		}
+		if got := start("score", args...); got != said[0]+" "+p {
+			t.Errorf("row %s: %q, and the command predicts %q", rows[i+1], got, want[i+1])
+		}
+	}
+	if r := runCommand(t, exec.Command(filepath.Join(dir, "bin", "score"), filepath.Join(dir, "none"))); r.code != 1 || !strings.HasSuffix(r.stdout, "none: train a model first\n") {
+		t.Errorf("no model: %q", r.stdout)
+	}
+	if r := runCommand(t, exec.Command(filepath.Join(dir, "bin", "score"), "gs://bucket/model")); r.code != 1 || !strings.Contains(r.stdout, "a program that imports github.com/bochner-ml/bochner/io/storage/gcs knows it") {
+		t.Errorf("no scheme: %q", r.stdout)
+	}
+
+	// A program that scores is small, and has nothing of Beam, of a cloud, or of a network.
+	fi, err := os.Stat(filepath.Join(dir, "bin", "score"))
+	if err != nil || fi.Size() > 12<<20 {
+		t.Errorf("a program that scores has %d bytes, want at most 12 MB: %v", fi.Size(), err)
+	}
+	list := exec.Command("go", "list", "-mod=mod", "-deps", "./score")
+	list.Dir, list.Env = dir, cmd.Env
+	deps, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range strings.Fields(string(deps)) {
+		for _, heavy := range []string{"github.com/apache/beam", "cloud.google.com", "google.golang.org", "go.opentelemetry.io", "github.com/spf13", "gonum.org/v1/plot", "net"} {
+			if dep == heavy || strings.HasPrefix(dep, heavy+"/") {
+				t.Errorf("a program that scores has %s", dep)
+			}
 		}
 	}
 }

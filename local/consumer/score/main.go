@@ -1,47 +1,75 @@
-// Command score shows how a Go program uses a model with the public packages: it reads a
-// model directory and prints the class of the row of numbers in its arguments.
+// Command score shows how a Go program uses a model: it prints what the model predicts for
+// one row, whose numbers are given by the names of their columns, and of a classifier the
+// probability, if the model has any.
 //
-//	score MODEL 0.5 -1.25
+//	score MODEL x1=0.5 x2=-1.25
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/bochner-ml/bochner/models"
 )
 
 func main() {
-	class, err := run(context.Background(), os.Args[1], os.Args[2:])
+	said, err := run(context.Background(), os.Args[1], os.Args[2:])
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println(class)
+	fmt.Println(said)
 }
 
-func run(ctx context.Context, dir string, numbers []string) (class string, err error) {
-	m, err := models.LoadURI(ctx, dir)
+func run(ctx context.Context, place string, named []string) (said string, err error) {
+	m, err := load(ctx, place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s: train a model first", place)
+	}
 	if err != nil {
 		return "", err
 	}
-	in, out := m.Map.Dims()
-	if len(numbers) != in {
-		return "", fmt.Errorf("%d numbers, and the model takes %d", len(numbers), in)
-	}
-	x, phi := make([]float32, in), make([]float32, out)
-	for i, text := range numbers {
-		v, err := strconv.ParseFloat(text, 32)
+	var columns []models.Column
+	for _, text := range named {
+		name, number, _ := strings.Cut(text, "=")
+		v, err := strconv.ParseFloat(number, 64)
 		if err != nil {
 			return "", err
 		}
-		x[i] = float32(v)
+		columns = append(columns, models.Column{Name: name, Values: []float64{v}})
 	}
-	scores, best := make([]float32, m.Linear.K), make([]int32, 1)
-	m.Map.Apply(phi, x, 1)
-	m.Linear.Scores(scores, phi, 1)
-	m.Linear.Classes(best, scores, 1)
-	return m.Outputs()[best[0]], nil
+	prediction := make([]float64, m.Width())
+	if err := m.PredictNamed(prediction, columns...); err != nil {
+		return "", err
+	}
+	if !m.Classifies() {
+		return fmt.Sprint(prediction[0]), nil
+	}
+	class := int(prediction[0])
+	said = m.Class(prediction[0])
+	row, err := m.AppendRows(nil, columns...)
+	if err != nil {
+		return "", err
+	}
+	p := make([]float64, len(m.Outputs()))
+	switch err := m.Probabilities(p, row); {
+	case err == nil:
+		said += fmt.Sprintf(" %g", float32(p[class]))
+	case !errors.Is(err, models.ErrNoProbabilities):
+		return "", err
+	}
+	return said, nil
+}
+
+// load takes a URI, or a directory of the disk as any file system.
+func load(ctx context.Context, place string) (*models.Model, error) {
+	if strings.Contains(place, "://") {
+		return models.LoadURI(ctx, place)
+	}
+	return models.Load(os.DirFS(place))
 }

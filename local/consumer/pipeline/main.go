@@ -1,0 +1,80 @@
+// Command pipeline shows a model in a Beam pipeline of one's own: rows, made up here, are
+// classified by a DoFn, and transforms.WriteLines writes how many are of each class.
+//
+//	pipeline MODEL FILE
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/stats"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+func init() {
+	register.DoFn2x2[context.Context, []float64, string, error](&classifyFn{})
+	register.Function2x1(line)
+}
+
+// classifyFn emits the class of a row. The model is loaded once in a worker.
+type classifyFn struct {
+	Model string
+	m     *models.Model
+}
+
+func (f *classifyFn) Setup(ctx context.Context) (err error) {
+	f.m, err = models.LoadURI(ctx, f.Model)
+	return err
+}
+
+func (f *classifyFn) ProcessElement(_ context.Context, row []float64) (string, error) {
+	class := make([]float64, 1)
+	if err := f.m.Predict(class, row); err != nil {
+		return "", err
+	}
+	return f.m.Class(class[0]), nil
+}
+
+func line(class string, n int) []byte { return fmt.Appendf(nil, "%s: %d", class, n) }
+
+func main() {
+	beam.Init()
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // Beam's runner describes its plan
+	said, err := run(context.Background(), os.Args[1], os.Args[2])
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(said)
+}
+
+func run(ctx context.Context, model, file string) (said string, err error) {
+	var rows [][]float64
+	for i := range 200 {
+		sin, cos := math.Sincos(float64(i%100) * math.Pi / 100)
+		if i < 100 {
+			rows = append(rows, []float64{cos, sin})
+		} else {
+			rows = append(rows, []float64{1 - cos, 0.5 - sin})
+		}
+	}
+	p, s := beam.NewPipelineWithRoot()
+	classes := beam.ParDo(s, &classifyFn{Model: model}, beam.CreateList(s, rows))
+	transforms.WriteLines(s, file, beam.ParDo(s, line, stats.Count(s, classes)))
+	if _, err := direct.Execute(ctx, p); err != nil {
+		return "", err
+	}
+	text, err := storage.ReadState(ctx, file, 1<<20)
+	return strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", ", "), err
+}
