@@ -58,7 +58,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"negative threads", train, []string{"--threads", "-1"}, []string{"--lanes and --threads must be 0 (choose) or more"}},
 		{"unknown key", train, []string{"--config", "unknown.yaml"}, []string{`--config: unknown.yaml: bochner train has no flag --lamda (did you mean "lambda"?)`}},
 		{"text in the config", train, []string{"--config", "text.yaml"}, []string{"--config: text.yaml: features: ", `"many"`}},
-		{"map in the config", train, []string{"--config", "nested.yaml"}, []string{"--config: nested.yaml: kernel: want a text, a number, true or false, or a list of those"}},
+		{"map in the config", train, []string{"--config", "nested.yaml"}, []string{"--config: nested.yaml: kernel: want a string, a number, true or false, or a list of these"}},
 		{"config that is no YAML", train, []string{"--config", "broken.yaml"}, []string{"--config: broken.yaml: [1:9] sequence end token ']' not found"}},
 		{"no config", train, []string{"--config", "none.yaml"}, []string{"--config: storage: open none.yaml: no such file or directory"}},
 		{"no label", []string{"train", "--data", "table.csv", "--model", "new"}, nil, []string{"table.csv: which column is the label? Name it with --label; columns are x1, x2, y"}},

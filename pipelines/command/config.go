@@ -84,7 +84,7 @@ func setFlag(f *pflag.Flag, value any) error {
 		switch v.(type) {
 		case string, bool, int, int64, uint64, float64:
 		default:
-			return errors.New("want a text, a number, true or false, or a list of those")
+			return errors.New("want a string, a number, true or false, or a list of these")
 		}
 		words = append(words, fmt.Sprint(v))
 	}
