@@ -21,7 +21,7 @@ import (
 //	              alone on a line for any lines
 //	sh not run    commands that need real data, a cluster or another program: only the
 //	              names of their flags are checked
-//	go            a program, compiled and run
+//	go            a program, compiled and run, if it begins with package main
 //
 // Other blocks are not looked at.
 const notRun = "sh not run"
@@ -84,7 +84,9 @@ func TestCommandsInDocuments(t *testing.T) {
 				case notRun:
 					checkFlags(t, at, b.text())
 				case "go":
-					runGo(t, dir, at, b.text())
+					if strings.HasPrefix(b.text(), "package main\n") {
+						runGo(t, dir, at, b.text())
+					}
 				}
 			}
 		})
