@@ -11,8 +11,11 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -66,15 +69,15 @@ func evaluated(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *Eva
 func TestProbabilitiesOfFewDistinctRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		p       func(int) float64
-		learner training.LearnerOptions
+		learner learner.Options
 		lambda  float64
 		method  string
 	}{
-		"chance, platt":    {func(int) float64 { return 0.5 }, training.LearnerOptions{}, 1e-6, calibrate.Platt},
-		"chance, isotonic": {func(int) float64 { return 0.5 }, training.LearnerOptions{}, 1e-6, calibrate.Isotonic},
-		"skewed, platt":    {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, training.LearnerOptions{}, 1e-6, calibrate.Platt},
-		"skewed, isotonic": {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, training.LearnerOptions{}, 1e-6, calibrate.Isotonic},
-		"skewed, svm":      {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, training.LearnerOptions{Name: "svm", Loss: "squared", Rounds: job.RoundOptions{Rounds: 3}}, 1e-4, calibrate.Isotonic},
+		"chance, platt":    {func(int) float64 { return 0.5 }, nil, 1e-6, calibrate.Platt},
+		"chance, isotonic": {func(int) float64 { return 0.5 }, nil, 1e-6, calibrate.Isotonic},
+		"skewed, platt":    {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, nil, 1e-6, calibrate.Platt},
+		"skewed, isotonic": {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, nil, 1e-6, calibrate.Isotonic},
+		"skewed, svm":      {func(k int) float64 { return 1 / (1 + math.Exp(3-float64(k)/3)) }, &svm.Training{Shared: learner.Shared{Objective: learner.Objective{Loss: "squared"}, Stop: rounds.Stop{Rounds: 3}}}, 1e-4, calibrate.Isotonic},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines, lookup := binary(8000, c.p)
@@ -137,7 +140,7 @@ func TestHeldOutErrorsOfCopiesAreThoseOfPredictions(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, level[k]+0.27*r.NormFloat64()))
 	}
 	for _, grid := range []string{"auto", "8"} {
-		o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1}, Grid: grid}
+		o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1}, Learner: &ridge.Training{Grid: ridge.Bits(grid)}}
 		result, e := evaluated(t, lines, o)
 		for _, row := range result.Path {
 			if row.Lambda != result.Lambda {
@@ -167,8 +170,9 @@ func TestDistinctRowsAreNotCounted(t *testing.T) {
 // With fewer rows than folds, or few of anything, a job ends with a model or with a
 // sentence.
 func TestFewRowsAndFolds(t *testing.T) {
-	for name, learner := range map[string]training.LearnerOptions{
-		"ridge": {}, "sgd": {Name: "sgd", Rounds: job.RoundOptions{Rounds: 2, Partitions: 1}}, "svm": {Name: "svm", Rounds: job.RoundOptions{Rounds: 2, Partitions: 1}},
+	twice := func(s *learner.Shared) { s.Rounds = 2 }
+	for name, options := range map[string]learner.Options{
+		"ridge": nil, "sgd": jobtest.Iterative("sgd", twice), "svm": jobtest.Iterative("svm", twice),
 	} {
 		for _, kinds := range []int{1, 2, 20} {
 			for _, n := range []int{1, 2, 3, 5, 20} {
@@ -178,7 +182,7 @@ func TestFewRowsAndFolds(t *testing.T) {
 						lines = append(lines, fmt.Sprintf("%d,%d,%d\n", i%kinds, i%kinds, i%2))
 					}
 					o := fixed(1)
-					o.Learner, o.Calibrate, o.Lambda = learner, method, training.LambdaOptions{Path: []float64{1e-3, 1e-1}, Folds: 5}
+					o.Learner, o.Calibrate, o.Lambda = options, method, training.LambdaOptions{Path: []float64{1e-3, 1e-1}, Folds: 5}
 					dir := t.TempDir()
 					o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 					o.Model = filepath.Join(dir, "model")

@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -20,14 +23,10 @@ import (
 // EmbedOptions says what to find the components of.
 type EmbedOptions struct {
 	prepare.Spec
-	Model      string // directory to make; it must not exist
-	Components int    // k; 0 is DefaultComponents
-	Grid       string // bits of the grid on which features are added up: 8 or 16; "" or auto chooses
-	Picture    string // file for a picture of the first two, .png or .svg; "" for none
+	pca.Training
+	Model   string // directory to make; it must not exist
+	Picture string // file for a picture of the first two, .png or .svg; "" for none
 }
-
-// DefaultComponents is the number of components where none is given.
-const DefaultComponents = 2
 
 // EmbedResult is what was found.
 type EmbedResult struct {
@@ -49,9 +48,7 @@ type EmbedResult struct {
 // looks the data over, and one that adds up the features' second moments. Labels,
 // if there are any, are for the picture alone.
 func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error) {
-	if o.Components == 0 {
-		o.Components = DefaultComponents
-	}
+	o.Components = cmp.Or(o.Components, pca.DefaultComponents)
 	if err := o.LoadKernel(ctx); err != nil {
 		return nil, err
 	}
@@ -73,9 +70,9 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 		return nil, err
 	}
 	err = t.Timed(ctx, "train", func(ctx context.Context) error {
-		steps := t.Steps(o.Grid, training.AgainGram)
+		steps := t.Steps(o.Grid, pca.FewProducts)
 		fit, err := t.FitSums(ctx, nil, gram.Fold{Recipe: t.Recipe.Sealed, Outputs: 1, Folds: 1, Components: o.Components, Steps: steps})
-		t.Learner = models.Learner{Kind: "pca", Folds: 1, Components: fit.Components, Steps: steps}
+		t.Learner = models.Learner{Kind: learner.Of(&o.Training).Name, Folds: 1, Components: fit.Components, Steps: steps}
 		return err
 	})
 	if err != nil {
@@ -99,11 +96,8 @@ func (o EmbedOptions) validate() error {
 	if o.Model == "" {
 		return exit.Usage("no model directory: name one with --model")
 	}
-	if o.Components < 1 || o.Components > maxComponents {
-		return exit.Usage("--components must be between 1 and %d (have %d)", maxComponents, o.Components)
-	}
-	if err := training.ValidGrid(o.Grid); err != nil {
-		return err
+	if err := o.Training.Validate(); err != nil {
+		return &exit.UsageError{Err: err}
 	}
 	if err := report.ValidPicture(o.Picture); err != nil {
 		return err
@@ -116,8 +110,6 @@ func (o EmbedOptions) validate() error {
 	}
 	return o.Spec.Validate()
 }
-
-const maxComponents = 1024
 
 // labeled returns an error unless the data have the labels that the picture takes.
 func (o EmbedOptions) labeled(d *dataset.Dataset) error {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -142,11 +142,11 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 	dir := t.TempDir()
 	clean := dataset.Options{Data: []string{jobtest.Write(t, dir, "clean.csv", lines(false))}, Label: "y"}
 	for _, loss := range []string{"epsilon_insensitive", "huber"} {
-		for _, learner := range []string{"svm", "sgd"} {
+		for _, name := range []string{"svm", "sgd"} {
 			o := TrainOptions{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}}
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
-			o.Model = filepath.Join(dir, loss+learner)
-			o.Learner = training.LearnerOptions{Name: learner, Loss: loss, Bias: 1, Rounds: job.RoundOptions{Rounds: 30}}
+			o.Model = filepath.Join(dir, loss+name)
+			o.Learner = jobtest.Iterative(name, func(s *learner.Shared) { s.Loss, s.Rounds = loss, 30 })
 			if _, err := Train(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r2 := score.Targets.R2; !(r2 > 0.9) {
-				t.Errorf("%s, %s: R² %.3f on the rows without the outlier", learner, loss, r2)
+				t.Errorf("%s, %s: R² %.3f on the rows without the outlier", name, loss, r2)
 			}
 		}
 	}

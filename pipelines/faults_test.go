@@ -18,6 +18,10 @@ import (
 	"github.com/bochner-ml/bochner/internal/disktest"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -109,12 +113,12 @@ func faultJobs(t *testing.T) []*faultJob {
 		{name: "ridge", out: "model", run: train(nil)},
 		{name: "svm", out: "model", run: train(func(o *TrainOptions) {
 			o.Lambda = training.LambdaOptions{Path: []float64{1e-2}, Folds: 1}
-			o.Learner = training.LearnerOptions{Name: "svm", Rounds: job.RoundOptions{Rounds: 3}}
+			o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 3}}}
 		})},
 		{name: "learned", out: "model", run: train(func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 4}
-			o.Learned = alignment.Options{Sample: 20, Chains: 4, Steps: 2, Take: 2}
-			o.Learner = training.LearnerOptions{Name: "ridge", Rounds: job.RoundOptions{Partitions: 2}} // of the search
+			o.Learned = alignment.Options{Sample: 20, Chains: 4, Steps: 2, Take: 2, Running: learner.Running{Partitions: 2}}
+			o.Learner = nil // the rounds of svm are the job before
 		})},
 		{name: "predict", out: "out", run: func(root string, o job.Options) error {
 			_, err := Predict(jobtest.Ctx, PredictOptions{Model: root + "/applied", Data: data(root), Out: root + "/out", Job: o})
@@ -125,7 +129,7 @@ func faultJobs(t *testing.T) []*faultJob {
 			return err
 		}},
 		{name: "embed", out: "model", run: func(root string, o job.Options) error {
-			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: prepare.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, Components: 2, Model: root + "/model"})
+			_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: prepare.Spec{Data: data(root), Kernel: &fourier.GaussianOptions{Features: 8}, Seed: 1, Job: o}, Training: pca.Training{Components: 2}, Model: root + "/model"})
 			return err
 		}},
 	}

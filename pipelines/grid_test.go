@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -232,7 +233,7 @@ func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
 	for _, grid := range []string{"8", "16"} {
 		result, err := Embed(jobtest.Ctx, EmbedOptions{
 			Spec:  prepare.Spec{Data: data, Task: "regression", Kernel: &fourier.GaussianOptions{Width: 50, Features: 64}, Seed: 1},
-			Model: filepath.Join(dir, "model"+grid), Components: 7, Grid: grid,
+			Model: filepath.Join(dir, "model"+grid), Training: pca.Training{Components: 7, Grid: ridge.Bits(grid)},
 		})
 		switch {
 		case grid == "8" && (err == nil || !strings.Contains(err.Error(), "cannot be told from the rounding of features to their grid")):

@@ -19,9 +19,12 @@ import (
 	"github.com/bochner-ml/bochner/features/skeleton"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/sgd"
+	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -73,15 +76,15 @@ var honestLearners = map[string]TrainOptions{
 	"ridge, platt": {Calibrate: "platt"},
 	"ridge, one λ": {Calibrate: "platt", Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
 	"ridge, folds": {Lambda: training.LambdaOptions{Path: []float64{1e-3}, Folds: 3}},
-	"svm":          {Learner: training.LearnerOptions{Name: "svm", Rounds: job.RoundOptions{Rounds: 3}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+	"svm":          {Learner: &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
 	"svm, patience": {
-		Learner: training.LearnerOptions{Name: "svm", Loss: "logistic", Rounds: job.RoundOptions{Rounds: 6, Patience: 2}},
+		Learner: &svm.Training{Shared: learner.Shared{Objective: learner.Objective{Loss: "logistic"}, Stop: rounds.Stop{Rounds: 6, Patience: 2}}},
 		Lambda:  training.LambdaOptions{Path: []float64{1e-4}}, Calibrate: "platt",
 	},
-	"sgd":           {Learner: training.LearnerOptions{Name: "sgd", Rounds: job.RoundOptions{Rounds: 4}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
-	"sgd, patience": {Learner: training.LearnerOptions{Name: "sgd", Rounds: job.RoundOptions{Rounds: 6, Patience: 2}}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
+	"sgd":           {Learner: &sgd.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 4}}}, Lambda: training.LambdaOptions{Path: []float64{1e-3, 1e-5}}},
+	"sgd, patience": {Learner: &sgd.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 6, Patience: 2}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4}}},
 	"sgd, platt": {
-		Learner: training.LearnerOptions{Name: "sgd", Loss: "hinge", Rounds: job.RoundOptions{Rounds: 3}}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-5}}, Calibrate: "platt",
+		Learner: &sgd.Training{Shared: learner.Shared{Objective: learner.Objective{Loss: "hinge"}, Stop: rounds.Stop{Rounds: 3}}}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-5}}, Calibrate: "platt",
 	},
 }
 

@@ -13,8 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -84,7 +86,7 @@ func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 	}
 	// A learner in rounds that is told of folds holds out the first of them.
 	o := fixed(seed)
-	o.Lambda, o.Learner = training.LambdaOptions{Path: one.Path, Folds: training.DefaultFolds}, training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Rounds: 3, Partitions: 2}}
+	o.Lambda, o.Learner = training.LambdaOptions{Path: one.Path, Folds: training.DefaultFolds}, &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 3}, Running: learner.Running{Partitions: 2}}, Bias: 1}
 	_, scoring := trained(t, lines, o)
 	o.Lambda.Folds, o.Calibrate = 0, calibrate.Platt
 	_, got := trained(t, lines, o)
@@ -240,7 +242,7 @@ func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
 		"numbers":               {func(o *TrainOptions) { o.Task = "regression" }, exit.CodeUsage, []string{"the labels are numbers"}},
 		"a class of one row":    {func(o *TrainOptions) {}, exit.CodeData, []string{`class "7": 0 of the `, "give more rows"}},
 		"a class of one row, in rounds": {func(o *TrainOptions) {
-			o.Learner = training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Rounds: 1}}
+			o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 1}}, Bias: 1}
 		}, exit.CodeData, []string{`class "7": 0 of the `, "give more rows"}},
 	} {
 		o := fixed(1)

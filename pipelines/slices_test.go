@@ -12,11 +12,11 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/models/svm"
-	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -92,7 +92,7 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 			o.Data = dataset.Options{Data: files[c.file : c.file+1], Label: "-1"}
 			o.Model = filepath.Join(t.TempDir(), "model")
 			if c.learner != "ridge" {
-				o.Learner = training.LearnerOptions{Name: c.learner, Bias: 1, Rounds: job.RoundOptions{Rounds: 6}}
+				o.Learner = jobtest.Iterative(c.learner, func(s *learner.Shared) { s.Rounds = 6 })
 			}
 			if _, err := Train(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
-	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // trials returns options of a path of a learner, on moons.
@@ -24,10 +25,9 @@ func trials(t *testing.T) TrainOptions {
 // before has come to is no start that ends it at once.
 func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 	path := []float64{1e-1, 1e-3, 1e-5}
-	rounds := job.RoundOptions{Rounds: 12, Patience: 3}
-	for _, learner := range []string{"sgd", "svm"} {
+	for _, name := range []string{"sgd", "svm"} {
 		o := trials(t)
-		o.Learner, o.Lambda.Path = training.LearnerOptions{Name: learner, Bias: 1, Rounds: rounds}, path
+		o.Learner, o.Lambda.Path = jobtest.Iterative(name, func(s *learner.Shared) { s.Rounds, s.Patience = 12, 3 }), path
 		all, err := Train(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)
@@ -40,10 +40,10 @@ func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 			}
 			got, want := all.Course.Path[i], alone.Course
 			if got.Lambda != l || got.Rounds != want.Rounds || got.HeldErrors != want.HeldErrors || got.HeldLoss != want.HeldLoss {
-				t.Errorf("%s: of several %+v, alone %d rounds, %d errors, loss %g", learner, got, want.Rounds, want.HeldErrors, want.HeldLoss)
+				t.Errorf("%s: of several %+v, alone %d rounds, %d errors, loss %g", name, got, want.Rounds, want.HeldErrors, want.HeldLoss)
 			}
 			if got.Rounds == 0 {
-				t.Errorf("%s, lambda %g: no round was taken", learner, l)
+				t.Errorf("%s, lambda %g: no round was taken", name, l)
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 // left out and named, and the weights are those of the trial.
 func TestTheTimeLimitIsATotal(t *testing.T) {
 	o := trials(t)
-	o.Learner, o.Lambda.Path = training.LearnerOptions{Name: "sgd", Rounds: job.RoundOptions{Rounds: 1000, Time: time.Nanosecond}}, []float64{1e-2, 1e-3, 1e-4}
+	o.Learner, o.Lambda.Path = &sgd.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 1000, Time: time.Nanosecond}}}, []float64{1e-2, 1e-3, 1e-4}
 	r, err := Train(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)

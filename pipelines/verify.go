@@ -112,7 +112,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 func certified(dir string, m *models.Manifest) error {
 	_, kept := m.File(training.StateFile)
 	switch c := m.Learner.Course; {
-	case m.Learner.Kind != "svm":
+	case m.Learner.Kind+".verify" != verify.Kind:
 		return exit.Usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir, m.Learner.Kind)
 	case c == nil || c.Gap == nil:
 		return exit.Usage("%s has the weights of the model that it was begun with (--init), and no dual variables belong to those; train for a round or more", dir)

@@ -15,9 +15,11 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
@@ -77,7 +79,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		o := fixed(3)
 		o.Data, o.Model = data, filepath.Join(dir, name)
 		o.Lambda.Path = []float64{1e-3}
-		o.Learner = training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Rounds: 4, Gap: 1e-9, Partitions: 2}}
+		o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 4, Gap: 1e-9}, Running: learner.Running{Partitions: 2}}, Bias: 1}
 		change(&o)
 		if _, err := Train(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
@@ -182,7 +184,10 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 				m.Learner.Course.HeldRows, m.Learner.Course.HeldErrors = 0, 0
 			},
 		})},
-		"weights of classes": {data, func(o *TrainOptions) { o.Learner.Weights = []string{"1=3"}; o.Calibrate = calibrate.Platt }, merge(classes, map[string]edit{
+		"weights of classes": {data, func(o *TrainOptions) {
+			o.Learner.(*svm.Training).Weights = []string{"1=3"}
+			o.Calibrate = calibrate.Platt
+		}, merge(classes, map[string]edit{
 			"weights": options(`"weights":[1,3]`, `"weights":[1,1]`),
 		})},
 		"numbers": {numbers, func(o *TrainOptions) { o.Scale = []string{"standard"} }, merge(map[string]edit{

@@ -14,9 +14,12 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/sgd"
+	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/sample"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -51,21 +54,21 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		"calibrated, by folds":      {moons, false, func(o *TrainOptions) { o.Calibrate, o.Lambda.Folds = calibrate.Platt, 7 }},
 		"path":                      {moons, false, func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} }},
 		"path, calibrated":          {moons, false, func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-2, 1e-3}, calibrate.Isotonic }},
-		"early end":                 {moons, true, func(o *TrainOptions) { o.Learner.Rounds.Patience = 2 }},
-		"early end, calibrated":     {moons, false, func(o *TrainOptions) { o.Learner.Rounds.Patience, o.Calibrate = 1, calibrate.Platt }},
-		"early end of a path":       {moons, false, func(o *TrainOptions) { o.Learner.Rounds.Patience, o.Lambda.Path = 1, []float64{1e-2, 1e-3} }},
-		"end before the first step": {chance(400), true, func(o *TrainOptions) { o.Learner.Rounds.Patience, o.Lambda.Path = 1, []float64{1e-6} }},
-		"partitions":                {moons, false, func(o *TrainOptions) { o.Learner.Rounds.Partitions = 3 }},
-		"partitions, early end":     {moons, true, func(o *TrainOptions) { o.Learner.Rounds.Partitions, o.Learner.Rounds.Patience = 3, 2 }},
-		"no intercept":              {moons, false, func(o *TrainOptions) { o.Learner.Bias = 0 }},
-		"a large constant feature":  {moons, false, func(o *TrainOptions) { o.Learner.Bias = 10 }},
-		"balanced classes":          {moons, false, func(o *TrainOptions) { o.Learner.Weights = []string{"balanced"} }},
-		"a class that weighs more":  {moons, false, func(o *TrainOptions) { o.Learner.Weights = []string{"1=3"} }},
-		"logistic":                  {moons, false, func(o *TrainOptions) { o.Learner.Loss = "logistic" }},
-		"squared hinge":             {moons, false, func(o *TrainOptions) { o.Learner.Loss = "squared_hinge" }},
+		"early end":                 {moons, true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience = 2 }},
+		"early end, calibrated":     {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Calibrate = 1, calibrate.Platt }},
+		"early end of a path":       {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Lambda.Path = 1, []float64{1e-2, 1e-3} }},
+		"end before the first step": {chance(400), true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience, o.Lambda.Path = 1, []float64{1e-6} }},
+		"partitions":                {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Partitions = 3 }},
+		"partitions, early end":     {moons, true, func(o *TrainOptions) { o.Learner.(*svm.Training).Partitions, o.Learner.(*svm.Training).Patience = 3, 2 }},
+		"no intercept":              {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Bias = 0 }},
+		"a large constant feature":  {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Bias = 10 }},
+		"balanced classes":          {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Weights = []string{"balanced"} }},
+		"a class that weighs more":  {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Weights = []string{"1=3"} }},
+		"logistic":                  {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "logistic" }},
+		"squared hinge":             {moons, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "squared_hinge" }},
 		"numbers":                   {numbers, false, func(o *TrainOptions) {}},
-		"numbers, early end":        {numbers, true, func(o *TrainOptions) { o.Learner.Rounds.Patience = 2 }},
-		"huber":                     {numbers, false, func(o *TrainOptions) { o.Learner.Loss = "huber" }},
+		"numbers, early end":        {numbers, true, func(o *TrainOptions) { o.Learner.(*svm.Training).Patience = 2 }},
+		"huber":                     {numbers, false, func(o *TrainOptions) { o.Learner.(*svm.Training).Loss = "huber" }},
 		"learned features": {moons, false, func(o *TrainOptions) {
 			o.Kernel = &learned.Options{Features: 8}
 			o.Learned = alignment.Options{Chains: 8, Steps: 4, Take: 4}
@@ -74,7 +77,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := fixed(3)
 			o.Lambda.Path = []float64{1e-3}
-			o.Learner = training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Rounds: 6, Gap: 1e-9}}
+			o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}
 			c.change(&o)
 			dir := t.TempDir()
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(c.lines, ""))}, Label: "y"}
@@ -116,7 +119,7 @@ func TestAModelThatGoesOnFromAnotherHasACertificateOfItsOwn(t *testing.T) {
 		t.Helper()
 		o := fixed(3)
 		o.Data, o.Model, o.Lambda.Path = data, filepath.Join(dir, model), []float64{1e-6}
-		o.Learner = training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Rounds: 4, Gap: 1e-9}}
+		o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 4, Gap: 1e-9}}, Bias: 1}
 		change(&o)
 		if _, err := Train(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
@@ -124,14 +127,14 @@ func TestAModelThatGoesOnFromAnotherHasACertificateOfItsOwn(t *testing.T) {
 	}
 	train("first", func(*TrainOptions) {})
 	train("on", func(o *TrainOptions) {
-		o.Learner.Init, o.Lambda.Path = filepath.Join(dir, "first"), []float64{1e-3}
+		o.Learner.(*svm.Training).Init, o.Lambda.Path = filepath.Join(dir, "first"), []float64{1e-3}
 	})
 	if v, err := Verify(jobtest.Ctx, VerifyOptions{Model: filepath.Join(dir, "on"), Data: data}); err != nil || !v.Holds {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// Weights that are taken as they came have none.
 	train("same", func(o *TrainOptions) {
-		o.Learner.Rounds.Time, o.Learner.Init = time.Nanosecond, filepath.Join(dir, "first")
+		o.Learner.(*svm.Training).Time, o.Learner.(*svm.Training).Init = time.Nanosecond, filepath.Join(dir, "first")
 	})
 	_, err := Verify(jobtest.Ctx, VerifyOptions{Model: filepath.Join(dir, "same"), Data: data})
 	jobtest.WantError(t, "the weights of the model before", err, exit.CodeUsage, "no dual variables belong to those")
@@ -152,7 +155,7 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 			o := fixed(seed)
 			o.Scale, o.Kernel = nil, &fourier.GaussianOptions{Features: 32}
 			o.Lambda.Path = []float64{0}
-			o.Learner = training.LearnerOptions{Name: "sgd", Rate: 3, Batch: 8, Rounds: job.RoundOptions{Rounds: 30, Patience: 2, Partitions: 2, PerJob: jobs}}
+			o.Learner = &sgd.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 30, Patience: 2}, Running: learner.Running{Partitions: 2, PerJob: jobs}}, Rate: 3, Batch: 8}
 			r, m := trained(t, lines, o)
 			ended[strings.TrimLeft(r.Course.Ended, "0123456789 ")] = true
 			if want == nil {
@@ -173,7 +176,7 @@ func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
 	o := fixed(1)
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 60, 1), ""))}, Label: "y"}
 	o.Model, o.Lambda = filepath.Join(dir, "model"), training.LambdaOptions{Path: []float64{1e-3}, Folds: 1}
-	o.Learner = training.LearnerOptions{Name: "svm", Bias: 1, Rounds: job.RoundOptions{Patience: 2}}
+	o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Patience: 2}}, Bias: 1}
 	_, err := Train(jobtest.Ctx, o)
 	jobtest.WantError(t, "patience", err, exit.CodeUsage, "--patience goes by rows that are held out")
 	if _, err := os.Stat(filepath.Join(o.Model, models.ManifestFile)); err == nil {

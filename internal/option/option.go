@@ -24,6 +24,7 @@ type Option struct {
 	Help    string
 	Values  []string // all that it can be, if there is a list
 	Default string   // as text; "" for an empty list
+	Commas  bool     // a list whose words have no commas: the tag list is "commas"
 	Owners  []string // the names that Group.Add gave the structs
 
 	fields []reflect.Value
@@ -72,7 +73,7 @@ func (g *Group) add(owner string, s reflect.Value) {
 		}
 		at := slices.IndexFunc(g.Options, func(o *Option) bool { return o.Name == name })
 		if at < 0 {
-			o := &Option{Name: name, Default: text(value)}
+			o := &Option{Name: name, Default: text(value), Commas: f.Tag.Get("list") == "commas"}
 			o.Help, o.Values = help(f.Tag, value)
 			at, g.Options = len(g.Options), append(g.Options, o)
 		}

@@ -17,8 +17,8 @@ import (
 // Shared has the options of every iterative learner, which embeds it in its own.
 type Shared struct {
 	Objective
-	Init  string `flag:"init" help:"Directory of a model of the same features and classes whose weights to begin with."`
-	Curve string `flag:"curve" help:"File for a picture of how the rounds went, .png or .svg."`
+	Init  string `flag:"init" help:"Directory of a model with the same features and classes; its weights are the initial weights."`
+	Curve string `flag:"curve" help:"File for a plot of the training log, .png or .svg."`
 	rounds.Stop
 	Running
 }
@@ -46,9 +46,9 @@ func (s *Shared) Validate() error {
 
 // Running says where rounds run.
 type Running struct {
-	Partitions int   `flag:"partitions" help:"Partitions to which the rows are assigned for an iterative learner; 0 is 1 for svm, for which several take many more rounds, and 1 for sgd; several let workers share the rows. A parameter of the model."`
-	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner: more where starting a job takes long. Does not change results."`
-	Keep       int64 `flag:"keep_bytes" help:"Bytes of features that each worker process keeps in memory between rounds. Does not change results."`
+	Partitions int   `flag:"partitions" help:"Partitions that the rows are assigned to; 0 is 1. Several partitions let workers share the rows, and svm then takes many more rounds. A parameter of the model."`
+	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner; more where a job takes long to start. Does not change results."`
+	Keep       int64 `flag:"keep_bytes" help:"Bytes of features that each worker process caches between rounds. Does not change results."`
 }
 
 // DefaultKeep is Running.Keep where nothing is said.
@@ -73,9 +73,9 @@ const defaultEpsilon = 0.1
 
 // Objective says which loss is to be small.
 type Objective struct {
-	Loss    string   `flag:"loss" help:"Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for numbers squared, huber, epsilon_insensitive. Default: hinge or epsilon_insensitive for svm, softmax or squared for sgd."`
-	Epsilon float64  `flag:"epsilon" help:"Of the losses huber and epsilon_insensitive: the half width of the zone around the target, in units of the targets' spread: the distance of their quartiles over 1.349, which is the standard deviation of normal targets; 0 is 0.1."`
-	Weights []string `flag:"class_weight" help:"Weights of classes in the loss: balanced, or NAME=WEIGHT with commas between."`
+	Loss    string   `flag:"loss" help:"Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for numbers squared, huber, epsilon_insensitive. The default is hinge or epsilon_insensitive for svm, softmax or squared for sgd."`
+	Epsilon float64  `flag:"epsilon" help:"Half width of the zone around the target, for the losses huber and epsilon_insensitive, in units of the spread of the targets (interquartile range / 1.349, the standard deviation of normal targets); 0 is 0.1."`
+	Weights []string `flag:"class_weight" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
 }
 
 // Problem returns the problem of a learner on n rows of dim features, whose labels are

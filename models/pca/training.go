@@ -13,7 +13,7 @@ import (
 
 func init() {
 	learner.Register(learner.Learner{
-		Name: "pca", Summary: "principal components of the features, in one pass", Unlabeled: true,
+		Name: "pca", Summary: "principal components of the features, one pass", Unlabeled: true,
 		New: func() learner.Options { return NewTraining() },
 	})
 }
@@ -21,7 +21,7 @@ func init() {
 // Training has the options of finding components.
 type Training struct {
 	Components int        `flag:"components" help:"Number of components."` // 0 is DefaultComponents
-	Grid       ridge.Bits `flag:"grid" help:"Bits of the grid on which features are added up: 8; 16, which takes four times as long; auto takes 16 unless rows × features² is beyond 4·10¹²." values:"auto,8,16"`
+	Grid       ridge.Bits `flag:"grid" help:"Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto, which uses 16 unless rows × features² exceeds 4·10¹²." values:"auto,8,16"`
 }
 
 // DefaultComponents is the number of components where none is given.

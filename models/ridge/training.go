@@ -8,7 +8,7 @@ import (
 
 func init() {
 	learner.Register(learner.Learner{
-		Name: "ridge", Aliases: []string{"krr"}, Summary: "least squares, in one pass",
+		Name: "ridge", Aliases: []string{"krr"}, Summary: "least squares, one pass",
 		New: func() learner.Options { return NewTraining() },
 	})
 }
@@ -17,7 +17,7 @@ func init() {
 // NewTraining.
 type Training struct {
 	// Grid is the bits of the grid on which features are added up: 8 or 16; "" is auto.
-	Grid Bits `flag:"grid" help:"Bits of the grid on which ridge adds up features: 8; 16, which takes four times as long; auto takes 16 for little data, for raw columns, and where the lambda that was chosen is too small for 8." values:"auto,8,16"`
+	Grid Bits `flag:"grid" help:"Bits of the grid that ridge rounds features to for exact sums: 8, 16 (four times slower) or auto, which uses 16 for small data, for raw columns, and when the chosen lambda is too small for 8." values:"auto,8,16"`
 }
 
 // NewTraining returns the default options.

@@ -8,10 +8,10 @@ import (
 
 // Stop says when rounds are enough: at the first of what it names.
 type Stop struct {
-	Rounds   int           `flag:"rounds" help:"Most rounds of an iterative learner, each a pass over the data; 0 is 1000 for svm, 100 for sgd; both end before where they have converged."`
-	Gap      float64       `flag:"gap" help:"Stop when the duality gap, how far at most the objective is from the best, is at most this share of it; 0 is 1e-3 for svm unless --rounds is given."`
-	Patience int           `flag:"patience" help:"Stop when so many rounds have not lowered the held-out error, and take the best of them; 0 for no such end."`
-	Time     time.Duration `flag:"max_time" help:"Limit of the time (such as 90s or 2h) of all rounds: of every lambda that is tried and of the fit to all rows, which share it. Each stops after the round in which its share is over, and what is not begun by then is left out, with a note. 0 disables. The model then depends on the clock."`
+	Rounds   int           `flag:"rounds" help:"Most rounds of an iterative learner, each one pass over the data; 0 is 1000 for svm and 100 for sgd. Both stop earlier when they have converged."`
+	Gap      float64       `flag:"gap" help:"Stop when the duality gap (a bound on the distance of the objective from its optimum) is at most this share of the objective; 0 is 1e-3 for svm unless --rounds is given."`
+	Patience int           `flag:"patience" help:"Stop after this many rounds without a lower held-out error, and keep the best round; 0 disables."`
+	Time     time.Duration `flag:"max_time" help:"Time limit for all rounds, such as 90s or 2h. The values of lambda that are tried and the final fit share it: each stops after the round in which its share is used up, and what has not started by then is skipped, with a note. With a limit the model depends on the clock; 0 disables."`
 }
 
 // Better compares states by what held-out rows say of them: errors of classes, loss of

@@ -15,7 +15,7 @@ import (
 
 func init() {
 	learner.Register(learner.Learner{
-		Name: "sgd", Summary: "mini-batches, for many features and softmax",
+		Name: "sgd", Summary: "mini-batches, for many features and for softmax",
 		New: func() learner.Options { return NewTraining() }, Open: rounds.OpenerOf(New),
 	})
 }
@@ -24,10 +24,10 @@ func init() {
 // the command line begins with.
 type Training struct {
 	learner.Shared
-	Method  string   `flag:"method" help:"Of sgd: momentum, whose rate is halved where the objective falls no more, until it is small; adagrad; or sgd, with a rate that falls with the epochs." values:"momentum,adagrad,sgd"` // "" is momentum
-	Rate    float64  `flag:"rate" help:"Of sgd: learning rate to begin with; 0 finds one by short runs on a sample."`
-	Batch   int      `flag:"batch" help:"Of sgd: rows of a batch; 0 chooses."`
-	Augment []string `flag:"augment" help:"Of images: changes made at random in each round to the rows learned from: crop (of the size that --scale begins with), flip, brightness:AMOUNT, contrast:AMOUNT, saturation:AMOUNT, with commas between; amounts from 0 to 1."`
+	Method  string   `flag:"method" help:"For sgd: momentum (halves its rate when the objective stops falling), adagrad, or sgd (with a rate that decays with the epochs)." values:"momentum,adagrad,sgd"` // "" is momentum
+	Rate    float64  `flag:"rate" help:"For sgd: initial learning rate; 0 finds one by short runs on a sample."`
+	Batch   int      `flag:"batch" help:"For sgd: rows per batch; 0 chooses."`
+	Augment []string `flag:"augment" list:"commas" help:"For images: random augmentations of the training rows in each round, separated by commas: crop (of the size that --scale starts with), flip, brightness:AMOUNT, contrast:AMOUNT, saturation:AMOUNT, with amounts from 0 to 1."`
 }
 
 var (
@@ -57,7 +57,7 @@ func (t *Training) Complete() learner.Iterative {
 	c := *t
 	c.Method = cmp.Or(c.Method, Momentum)
 	c.Rounds = cmp.Or(c.Rounds, 100)
-	c.Partitions, c.PerJob = max(c.Partitions, 1), max(c.PerJob, 1)
+	c.Partitions, c.PerJob = cmp.Or(c.Partitions, 1), cmp.Or(c.PerJob, 1)
 	return &c
 }
 

@@ -1,6 +1,8 @@
 package svm
 
 import (
+	"cmp"
+
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -10,7 +12,7 @@ import (
 
 func init() {
 	learner.Register(learner.Learner{
-		Name: "svm", Aliases: []string{"svc", "svr"}, Summary: "dual coordinate ascent, with a certificate",
+		Name: "svm", Aliases: []string{"svc", "svr"}, Summary: "dual coordinate ascent, with an optimality certificate",
 		New: func() learner.Options { return NewTraining() }, Open: rounds.OpenerOf(New),
 	})
 }
@@ -19,8 +21,8 @@ func init() {
 // the command line begins with.
 type Training struct {
 	learner.Shared
-	Bias   float64 `flag:"bias" help:"Of svm: value of the constant feature whose weight is the intercept, which is regularised with the other weights; 0 is no intercept."`
-	Passes int     `flag:"passes" help:"Of svm: most passes over the rows in memory between two looks at all of them; 0 chooses."`
+	Bias   float64 `flag:"bias" help:"For svm: value of the constant feature whose weight is the intercept. It is regularised like the other weights; 0 means no intercept."`
+	Passes int     `flag:"passes" help:"For svm: most passes over the rows in memory between two passes over all rows; 0 chooses."`
 }
 
 var _ learner.Iterative = (*Training)(nil)
@@ -49,7 +51,7 @@ func (t *Training) Complete() learner.Iterative {
 			c.Gap = 1e-3
 		}
 	}
-	c.Partitions, c.PerJob = max(c.Partitions, 1), max(c.PerJob, 1)
+	c.Partitions, c.PerJob = cmp.Or(c.Partitions, 1), cmp.Or(c.PerJob, 1)
 	return &c
 }
 

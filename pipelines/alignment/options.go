@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/models/align"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
 )
 
 // Options says how the features of the kernels learned and harmonic are found
@@ -44,9 +44,7 @@ type Options struct {
 
 	Harmonics int // how many of the first harmonics are looked at; 0 is 1,000
 
-	// Partitions, PerJob and Keep are those of job.RoundOptions.
-	Partitions, PerJob int
-	Keep               int64
+	learner.Running // partitions: 0 is DefaultPartitions
 }
 
 // Limits of the search's sample.
@@ -57,6 +55,9 @@ const (
 	maxSampled    = 1 << 27 // numbers
 	chosenSampled = 1 << 24 // numbers, where the size is chosen
 )
+
+// DefaultPartitions is the number of partitions where none is given.
+const DefaultPartitions = 8
 
 // What one round of the game takes: see align.Learner.
 const (
@@ -87,7 +88,7 @@ func (a Options) WithDefaults() Options {
 		a.Harmonics = 1000
 	}
 	if a.Partitions == 0 {
-		a.Partitions = job.DefaultPartitions
+		a.Partitions = DefaultPartitions
 	}
 	if a.PerJob == 0 {
 		a.PerJob = RoundsOfAGame
@@ -144,7 +145,10 @@ func (a Options) Validate(k kernel.Found) error {
 	case harmonics && a.By == "lkrf":
 		return exit.Usage("--align lkrf weighs frequencies, not harmonics; give --kernel learned")
 	}
-	return job.RoundOptions{Partitions: a.Partitions, PerJob: a.PerJob, Keep: a.Keep}.Validate()
+	if err := a.Running.Validate(); err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	return nil
 }
 
 // Plays returns how many frequencies are found by rounds of the game over all rows; 0 where

@@ -137,7 +137,7 @@ func TestFlagsOfRoundsThatMakeNoSenseAreRefused(t *testing.T) {
 		code int
 	}{
 		{[]string{"--learner", "svn"}, `unknown learner "svn" (did you mean "svm"?)`, 2},
-		{[]string{"--rounds", "3"}, "--rounds is for learners in rounds", 2},
+		{[]string{"--rounds", "3"}, "--rounds is for iterative learners (sgd, svm); ridge is fitted in one pass", 2},
 		{[]string{"--learner", "svm", "--loss", "softmax"}, "softmax takes all outputs together", 2},
 		{[]string{"--learner", "svm", "--loss", "huber"}, "huber is for targets", 2},
 		{[]string{"--learner", "svm", "--loss", "hing"}, "hinge", 2},

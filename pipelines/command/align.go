@@ -4,9 +4,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
-	"github.com/bochner-ml/bochner/pipelines/job"
 )
 
 func alignCommand() *cobra.Command {
@@ -48,7 +48,7 @@ learned --frequencies DIR. train --kernel learned does both steps at once.`,
 	registerLearned(fs, &o.Learned)
 	fs.IntVar(&o.Learned.Partitions, "partitions", 0, "Partitions that the rows are assigned to; 0 is 8. A parameter of the features.")
 	fs.IntVar(&o.Learned.PerJob, "rounds_per_job", 0, "Passes over the data in one job of the runner; 0 is 5, one round of the game. Does not change results.")
-	fs.Int64Var(&o.Learned.Keep, "keep_bytes", job.DefaultKeep, "Bytes of rows that each worker process caches between rounds. Does not change results.")
+	fs.Int64Var(&o.Learned.Keep, "keep_bytes", learner.DefaultKeep, "Bytes of rows that each worker process caches between rounds. Does not change results.")
 	fs.StringVar(&o.Curve, "curve", "", "File for a plot of the game's log, .png or .svg.")
 	flags.jobs.register(fs)
 	return cmd

@@ -8,9 +8,9 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // value is what a flag takes, for help and for completion by a shell.
@@ -78,7 +78,7 @@ var values = map[string]value{
 	"max_time":    {name: "TIME"},
 
 	"kernel":       among(kernel.Names),
-	"learner":      among(training.Learners),
+	"learner":      among(learner.Names),
 	"runner":       among(engine.Runners),
 	"loss":         among(func() []string { return append(loss.Names(true), loss.Names(false)...) }),
 	"format":       among(func() []string { return append([]string{"auto"}, dataset.Names()...) }),

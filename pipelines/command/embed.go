@@ -3,6 +3,8 @@ package command
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -32,7 +34,7 @@ first two components.`,
 				return err
 			}
 			if planOnly {
-				p, err := plan.Embedding(cmd.Context(), training.Options{Spec: o.Spec, Model: o.Model, Grid: o.Grid}, o.Components)
+				p, err := plan.Embedding(cmd.Context(), training.Options{Spec: o.Spec, Model: o.Model}, o.Training)
 				if err != nil {
 					return err
 				}
@@ -48,8 +50,10 @@ first two components.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory to create; it must not exist.")
-	fs.IntVar(&o.Components, "components", pipelines.DefaultComponents, "Number of components.")
-	fs.StringVar(&o.Grid, "grid", "auto", "Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto, which uses 16 unless rows × features² exceeds 4·10¹².")
+	o.Training = *pca.NewTraining()
+	for _, option := range option.Of(&o.Training) {
+		addOption(fs, option)
+	}
 	fs.StringVar(&o.Picture, "picture", "", "File for a plot of a sample of the rows along the first two components, .png or .svg.")
 	fs.BoolVar(&planOnly, "plan", false, "Read up to 64 MB of the data, print rows, columns, passes and a bound on the memory that the job uses, and exit.")
 	flags.register(fs, "gaussian")

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 var flagLine = regexp.MustCompile(`(?m)^  --(\w+)`)
@@ -118,7 +118,7 @@ func TestShellsCompleteValues(t *testing.T) {
 	}{
 		{[]string{"train", "--kernel", ""}, kernel.Names(), names},
 		{[]string{"train", "--kernel", "ga"}, []string{"gaussian"}, names},
-		{[]string{"train", "--learner="}, training.Learners(), names},
+		{[]string{"train", "--learner="}, learner.Names(), names},
 		{[]string{"predict", "--runner", "d"}, []string{"direct", "dataflow"}, names},
 		{[]string{"embed", "--scale", "standard,m"}, []string{"standard,minmax"}, ":6"},
 		{[]string{"train", "--features", ""}, nil, names},

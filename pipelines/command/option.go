@@ -12,7 +12,11 @@ import (
 // addOption makes an option of a registry a flag.
 func addOption(fs *pflag.FlagSet, o *option.Option) {
 	var v pflag.Value = o
-	if o.Type() == "stringSlice" {
+	switch {
+	case o.Type() != "stringSlice":
+	case o.Commas:
+		v = list{words{o}}
+	default:
 		v = words{o}
 	}
 	f := fs.VarPF(v, o.Name, "", o.Help)
@@ -54,3 +58,10 @@ func (w words) GetSlice() []string {
 	}
 	return list
 }
+
+// list is an option that takes several words at a time, with commas between.
+type list struct{ words }
+
+func (l list) Type() string { return "stringSlice" }
+
+func (l list) Set(text string) error { return l.Option.Set(text) }

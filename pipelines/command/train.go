@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/plan"
@@ -16,6 +17,7 @@ import (
 func trainCommand() *cobra.Command {
 	var (
 		flags    mapFlags
+		learners learnerFlags
 		o        training.Options
 		lambda   string
 		planOnly bool
@@ -45,6 +47,9 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 			if o.Spec, err = flags.options(cmd); err != nil {
 				return err
 			}
+			if o.Learner, err = learners.chosen(o.Learns()); err != nil {
+				return err
+			}
 			if planOnly {
 				p, err := plan.Training(cmd.Context(), o)
 				if err != nil {
@@ -65,9 +70,10 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs.StringVar(&o.Model, "model", "", "Directory to create; it must not exist.")
 	flags.register(fs, "gaussian")
 	registerLearned(fs, &o.Learned)
-	registerLearner(fs, &o.Learner)
+	o.Learned.Running = learner.Defaults().Running
+	o.Learned.PerJob = 0 // one round of a game
+	learners.register(fs, &o.Learned.Running)
 	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several separated by commas, or auto: powers of ten from 1e-8 to 1e-1 (down to 1e-12 while smaller ones do better on a 16-bit grid; 1e-6 to 1e-3 for iterative learners). Of several values the one with the smallest held-out error is chosen.")
-	fs.StringVar(&o.Grid, "grid", "auto", "Bits of the grid that ridge rounds features to for exact sums: 8, 16 (four times slower) or auto, which uses 16 for small data, for raw columns, and when the chosen lambda is too small for 8.")
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Alternative to --lambda: C = 1/(λn), where n is the number of rows.")
 	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several values of lambda, and none otherwise. Iterative learners and --calibrate hold out the first fold.")
 	fs.StringVar(&o.Calibrate, "calibrate", "none", "Probabilities from scores: none, platt (a sigmoid per class, for few rows) or isotonic (an increasing step function per class, for 1000 rows per class and more). The curves are fitted to the first fold (one of --folds, 5 by default) with scores of a model that was not trained on it; the final model is trained on all rows. Replaces the probabilities that the losses softmax and logistic have by themselves.")

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -19,45 +20,11 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// RoundOptions says how long a learner in rounds goes on, and how its rounds run.
+// RoundOptions says when rounds are enough, and where they run.
 type RoundOptions struct {
-	Rounds   int     // at most
-	Gap      float64 // stop when the duality gap is at most this share of the objective; 0 for no such end
-	Patience int     // stop when so many rounds have not lowered the held-out error; 0 for no such end
-	// Time is a limit of all rounds together, of every λ and of the fit to all rows; a run
-	// ends with the round in which its share is over. 0 disables.
-	Time time.Duration
+	rounds.Stop
+	learner.Running
 	Anew bool // the first state has learned from nothing: there is to be a round at least
-
-	Partitions int   // to which the rows are dealt: a parameter of the model
-	PerJob     int   // rounds in one pipeline graph; changes no result
-	Keep       int64 // bytes of features that each process keeps between rounds; changes no result
-}
-
-// Defaults of RoundOptions.
-const (
-	DefaultPartitions = 8 // where a learner has none of its own
-	DefaultKeep       = 1 << 30
-)
-
-func (o RoundOptions) Validate() error {
-	switch {
-	case o.Rounds < 0:
-		return exit.Usage("--rounds must be 0 (choose) or more (have %d)", o.Rounds)
-	case !(o.Gap >= 0) || math.IsInf(o.Gap, 0):
-		return exit.Usage("--gap must be a number ≥ 0 (have %g)", o.Gap)
-	case o.Patience < 0:
-		return exit.Usage("--patience must be 0 (none) or more rounds (have %d)", o.Patience)
-	case o.Time < 0:
-		return exit.Usage("--max_time must be 0 (none) or longer (have %s)", o.Time)
-	case o.Partitions < 0 || o.Partitions > rounds.MaxPartitions:
-		return exit.Usage("--partitions must be between 1 and %d (have %d)", rounds.MaxPartitions, o.Partitions)
-	case o.PerJob < 0 || o.PerJob > 100:
-		return exit.Usage("--rounds_per_job must be between 1 and 100 (have %d)", o.PerJob)
-	case o.Keep < 0:
-		return exit.Usage("--keep_bytes must be 0 (keep nothing) or more (have %d)", o.Keep)
-	}
-	return nil
 }
 
 // Course is how rounds went: what was found out about the state of each, and which
@@ -235,38 +202,11 @@ func (c *Course) read(ctx context.Context, round int) error {
 	return nil
 }
 
-// stop tells whether the rounds are at their end, and sets which state is taken.
-// It goes by the first report that says so, however many rounds ran in one job.
-func (c *Course) stop(o RoundOptions, spent time.Duration) bool {
-	best := 0
-	for i, r := range c.History {
-		if Better(r, c.History[best]) {
-			best = i
-		}
-		c.Taken = i
-		switch gap, known := r.Gap(); {
-		case r.Objective-r.Objective != 0:
-			c.Why = fmt.Sprintf("round %d: the objective is %g", i, r.Objective)
-			return true
-		case o.Gap > 0 && known && gap <= o.Gap*math.Abs(r.Objective):
-			c.Why = fmt.Sprintf("the gap is at most %g of the objective", o.Gap)
-			return true
-		case o.Patience > 0 && i-best >= o.Patience:
-			c.Taken, c.Why = best, fmt.Sprintf("%d rounds have not lowered the held-out error", o.Patience)
-			if o.Patience == 1 {
-				c.Why = "1 round has not lowered the held-out error"
-			}
-			return true
-		case i >= o.Rounds:
-			c.Why = report.Counted(o.Rounds, "round")
-			if c.ended {
-				c.Why = "the learner is at its end"
-			}
-			if o.Patience > 0 {
-				c.Taken = best
-			}
-			return true
-		}
+// stop tells whether the rounds are at their end, and sets which state is taken. It goes
+// by the first report that says so, however many rounds ran in one job.
+func (c *Course) stop(o RoundOptions, spent time.Duration) (enough bool) {
+	if c.Taken, c.Why, enough = o.Reached(c.History, c.ended); enough {
+		return true
 	}
 	least := 1
 	if o.Anew {
@@ -279,21 +219,13 @@ func (c *Course) stop(o RoundOptions, spent time.Duration) bool {
 	return false
 }
 
-// Better compares states by held-out rows: errors of classes, loss of numbers.
-func Better(a, b rounds.Report) bool {
-	if a.HeldErrors != b.HeldErrors {
-		return a.HeldErrors < b.HeldErrors
-	}
-	return a.HeldLoss < b.HeldLoss
-}
-
 // clear deletes what nobody will ask for any more of the rounds before the given
 // one: states, what belongs to them, and what was found in those rounds. The best
 // state by held-out rows stays.
 func (c *Course) clear(ctx context.Context, partitions, before int) error {
 	best := 0
 	for i, r := range c.History {
-		if Better(r, c.History[best]) {
+		if rounds.Better(r, c.History[best]) {
 			best = i
 		}
 	}

@@ -10,11 +10,23 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/sample"
 )
 
 var Ctx = context.Background()
+
+// Iterative returns the default options of an iterative learner, after set.
+func Iterative(name string, set func(*learner.Shared)) learner.Iterative {
+	l, err := learner.Lookup(name)
+	if err != nil {
+		panic(err)
+	}
+	o := l.New().(learner.Iterative)
+	set(o.Common())
+	return o
+}
 
 // Write writes a file below dir and returns its name.
 func Write(t testing.TB, dir, name, content string) string {

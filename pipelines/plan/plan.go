@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -31,7 +33,7 @@ type Plan struct {
 	Passes  int     `json:"passes"`     // over the data
 	Lanes   int     `json:"lanes"`
 	Learner string  `json:"learner"`
-	Rounds  int     `json:"rounds,omitempty"`      // of a learner in rounds, for each λ at most
+	Rounds  int     `json:"rounds,omitempty"`      // of an iterative learner, for each λ at most
 	Game    int     `json:"game_rounds,omitempty"` // of the search for features, if each finds as many as it may
 	jobs    int     // pipelines
 	maps    int     // passes that take all rows to all features
@@ -61,12 +63,12 @@ type Plan struct {
 // and of larger ones a part (see Plan.Whole).
 func Training(ctx context.Context, o training.Options) (*Plan, error) { return look(ctx, o, 0) }
 
-// Embedding tells what Embed would take for so many components, likewise. Of the options
-// those count that both jobs have.
-func Embedding(ctx context.Context, o training.Options, components int) (*Plan, error) {
-	o.Learner = training.LearnerOptions{Name: "ridge"}
+// Embedding tells what Embed would take, likewise. Of the options those count that both
+// jobs have.
+func Embedding(ctx context.Context, o training.Options, t pca.Training) (*Plan, error) {
+	o.Learner = &ridge.Training{Grid: t.Grid}
 	o.Lambda = training.LambdaOptions{Path: []float64{1}} // it is one sum
-	return look(ctx, o, components)
+	return look(ctx, o, cmp.Or(t.Components, pca.DefaultComponents))
 }
 
 // look plans a training, or an embedding if there are components.
@@ -91,7 +93,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		return nil, prepare.Unlabeled(d)
 	}
 	engine := o.Job.Engine.WithDefaults()
-	if o.Learner.Name == "ridge" {
+	if o.Iterative() == nil {
 		if err := (ridge.Shape{Dim: o.Kernel.Size(1).Features, Outputs: 1}).Validate(); err != nil {
 			return nil, &exit.UsageError{Err: err}
 		}
@@ -106,15 +108,15 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	}
 	p.Rows, p.Exact = seen.Rows, seen.exact
 	p.Lanes = max(1, min(engine.Lanes, p.Shards))
-	p.Learner = o.Learner.Name
-	switch {
+	p.Learner = o.LearnerName()
+	switch l := o.Iterative(); {
 	case components > 0:
-		p.Learner, p.Components = "pca", components
+		p.Learner, p.Components = learner.Of(pca.NewTraining()).Name, components
 		p.Folds, p.Passes, p.jobs, p.how = 1, 2, 2, "one to look it over, one to add up its features"
-	case p.Learner == "ridge":
-		p.ridge(o)
+	case l != nil:
+		p.iterative(o, l)
 	default:
-		p.inRounds(o)
+		p.sums(o)
 	}
 	p.maps = p.Passes
 	if o.Learns() {
@@ -131,15 +133,15 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	} else if p.beyond, err = p.Memory.Fits(o); err != nil {
 		p.beyond = err.Error() // a plan is for finding out: it is no error here
 	}
-	if o.Learner.Name == "ridge" {
+	if o.Iterative() == nil {
 		shape := ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
 		p.Shuffle = int64(lanes) * int64(o.Sums()) * shape.Bytes()
 	}
 	return p, nil
 }
 
-// ridge plans a fit in one pass.
-func (p *Plan) ridge(o training.Options) {
+// sums plans a fit in one pass.
+func (p *Plan) sums(o training.Options) {
 	lambda, folds := o.Lambda.Values(1)
 	p.Lambdas, p.Folds, p.Passes, p.jobs, p.how = len(lambda), folds, 2, 2, "one to look it over, one to train"
 	if folds > 1 {
@@ -147,10 +149,10 @@ func (p *Plan) ridge(o training.Options) {
 	}
 }
 
-// inRounds plans the fit of a learner in rounds.
-func (p *Plan) inRounds(o training.Options) {
-	lambda, folds := o.RoundPath(max(p.Rows, 1))
-	r := o.Learner.Rounds
+// iterative plans the fit of an iterative learner.
+func (p *Plan) iterative(o training.Options, l learner.Iterative) {
+	lambda, folds := o.Values(max(p.Rows, 1))
+	r := l.Common()
 	p.Lambdas, p.Folds, p.Rounds = len(lambda), max(folds, 1), r.Rounds
 	runs := len(lambda)
 	if runs > 1 || o.Calibrate != "" {
@@ -158,7 +160,7 @@ func (p *Plan) inRounds(o training.Options) {
 	}
 	p.Passes, p.how = 1+runs*(r.Rounds+1), "one to look it over, and one for each round at most, of which learners rarely take all"
 	p.jobs = 1 + runs*((r.Rounds+r.PerJob)/r.PerJob)
-	if folds > 0 || o.Learner.Searches() {
+	if folds > 0 || l.Samples() {
 		p.Passes++
 		p.jobs++
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/idxio"
 	"github.com/bochner-ml/bochner/io/libsvmio"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -112,9 +113,9 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 		"rounds":    {o.Kernel, "", "svm", 1 + (4 + 1) + 1 + 7, 3},
 	} {
 		o := o
-		o.Kernel, o.Learned.By, o.Learner.Name = test.kernel, test.by, test.learner
-		if o.Learner.Rounds.Rounds = 0; test.learner != "" {
-			o.Learner.Rounds.Rounds = 4
+		o.Kernel, o.Learned.By = test.kernel, test.by
+		if test.learner != "" {
+			o.Learner = jobtest.Iterative(test.learner, func(s *learner.Shared) { s.Rounds = 4 })
 		}
 		if p := plan(t, o); p.Passes != test.passes || p.Game != test.game {
 			t.Errorf("%s: %d passes, want %d; %+v", name, p.Passes, test.passes, p)

@@ -71,7 +71,7 @@ func (p *Plan) ForCluster(e engine.Engine, dim int64) *ClusterPlan {
 	if p.Folds > 1 {
 		fold += float64(p.Rows) / float64(p.Folds) * features * 2 * float64(dim) / c.Rates.Map // rows held out, once more
 	}
-	if p.Learner != "ridge" {
+	if p.Rounds > 0 {
 		// Each pass maps the rows, scores them and learns from them.
 		fold = float64(p.maps) * float64(p.Rows) * features * 2 * float64(dim+2*int64(p.Outputs)) / c.Rates.Map
 	}
@@ -87,7 +87,7 @@ func (p *Plan) ForCluster(e engine.Engine, dim int64) *ClusterPlan {
 	}
 	c.Start = float64(p.jobs) * c.Rates.Start
 	c.Read, c.Fold, c.Search = read/float64(c.Lanes), fold/float64(c.Lanes), search/float64(c.Lanes)
-	if p.Learner != "ridge" {
+	if p.Rounds > 0 {
 		return c
 	}
 	// Of a path, all folds of a λ share one factor, and the chosen λ has one on all

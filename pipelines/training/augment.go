@@ -52,8 +52,7 @@ func augmentation(words []string) (a image.Augment, crops bool, err error) {
 // augment returns how images are changed before they are learned from, and the
 // recipe of features for them; nil if nothing was asked for. A random crop takes
 // the place of the crop that --scale begins with, which takes the middle.
-func (t *Training) augment() (*epochs.Augment, error) {
-	words := t.opts.Learner.Augment
+func (t *Training) augment(words []string) (*epochs.Augment, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}

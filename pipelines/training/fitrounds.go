@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,8 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/linear"
-	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -24,30 +25,30 @@ import (
 // the state of each round: a JSON list of rounds.Report.
 const CurveFile = "curve.json"
 
-// fitRounds fits the weights by a learner in rounds. Of several λ it takes the one
+// fitRounds fits the weights by an iterative learner. Of several λ it takes the one
 // with the least error on rows that are held out, and then learns from all rows. So
 // it does with one λ if rows are to be held out for a calibration.
-func (t *Training) fitRounds(ctx context.Context) error {
-	begun := time.Now()
-	o := t.opts.Learner
-	lambda, folds := t.opts.RoundPath(t.Counts.Used)
-	init, err := t.earlier(ctx)
+func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
+	begun, shared := time.Now(), b.Common()
+	o := job.RoundOptions{Stop: shared.Stop, Running: shared.Running}
+	lambda, folds := b.values(t.opts, t.Counts.Used)
+	init, err := t.earlier(ctx, shared.Init)
 	if err != nil {
 		return err
 	}
-	surveyed, err := t.survey(ctx, folds)
+	surveyed, err := t.survey(ctx, b, folds)
 	if err != nil {
 		return err
 	}
-	if _, err := t.augment(); err != nil {
+	if _, err := t.augment(b.augments()); err != nil {
 		return err
 	}
 	t.Progress.Note("training on %s rows of %d numbers: %s, %d features; %s", report.Groups(t.Counts.Used), t.Found.Dim, t.Recipe.Name, t.Recipe.Dim,
-		describe(o, o.lossName(t.Target.Classes != nil)))
+		b.summary(cmp.Or(shared.Loss, b.DefaultLoss(t.Target.Classes != nil))))
 	t.Progress.Phase("training", 0)
 	defer t.Progress.Done()
 	if len(lambda) == 1 && t.opts.Calibrate == "" {
-		c, err := t.runRounds(ctx, lambda[0], folds, surveyed, init, o.Rounds)
+		c, err := t.runRounds(ctx, b, lambda[0], folds, surveyed, init, o)
 		if err != nil {
 			return err
 		}
@@ -56,16 +57,16 @@ func (t *Training) fitRounds(ctx context.Context) error {
 	var path []models.Tried
 	var best fitted
 	chosen := 0
-	total := limit{begun, o.Rounds.Time}
+	total := limit{begun, o.Time}
 	start := init
 	for i, l := range lambda {
-		end, left := o.Rounds, true
+		end, left := o, true
 		if end.Time, left = total.share(len(lambda) - i + 1); !left && i > 0 {
-			t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: %s not tried", o.Rounds.Time, lambdaList(lambda[i:])))
+			t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: %s not tried", o.Time, lambdaList(lambda[i:])))
 			break
 		}
 		t.Progress.Note("lambda %g:", l)
-		c, err := t.runRounds(ctx, l, folds, surveyed, start, end)
+		c, err := t.runRounds(ctx, b, l, folds, surveyed, start, end)
 		if err != nil {
 			return err
 		}
@@ -73,10 +74,10 @@ func (t *Training) fitRounds(ctx context.Context) error {
 		path = append(path, models.Tried{
 			Lambda: l, Rounds: c.Taken, Objective: r.Objective, HeldRows: r.HeldRows, HeldLoss: r.HeldLoss, HeldErrors: r.HeldErrors,
 		})
-		if o.goesOn() {
+		if b.Resumes() {
 			start = t.linear
 		}
-		if i == 0 || job.Better(r, rounds.Report{HeldLoss: path[chosen].HeldLoss, HeldErrors: path[chosen].HeldErrors}) {
+		if i == 0 || rounds.Better(r, rounds.Report{HeldLoss: path[chosen].HeldLoss, HeldErrors: path[chosen].HeldErrors}) {
 			chosen, best = i, fitted{c, t.linear, t.Learner, t.history, t.kept}
 		}
 	}
@@ -89,26 +90,26 @@ func (t *Training) fitRounds(ctx context.Context) error {
 			return err
 		}
 	}
-	end, left := o.Rounds, true
+	end, left := o, true
 	if end.Time, left = total.share(1); left {
 		t.Progress.Note("lambda %g, on all rows:", lambda[chosen])
 		end.Patience = 0
-		if o.Rounds.Patience > 0 {
+		if o.Patience > 0 {
 			end.Rounds = max(1, path[chosen].Rounds)
 			if start != nil {
 				end.Rounds = max(2, end.Rounds) // svm has others than the given weights from the second on
 			}
 		}
-		if start = init; o.goesOn() {
+		if start = init; b.Resumes() {
 			start = best.linear
 		}
 		surveyed.rows = t.Counts.Used
-		if best.course, err = t.runRounds(ctx, lambda[chosen], 0, surveyed, start, end); err != nil {
+		if best.course, err = t.runRounds(ctx, b, lambda[chosen], 0, surveyed, start, end); err != nil {
 			return err
 		}
 	} else {
 		t.linear, t.Learner, t.history, t.kept = best.linear, best.learner, best.history, best.kept
-		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which has not learned from the rows held out, %s", o.Rounds.Time, report.PartWords(folds)))
+		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which has not learned from the rows held out, %s", o.Time, report.PartWords(folds)))
 	}
 	if err := t.keepCertificate(ctx, best.course); err != nil {
 		return err
@@ -133,12 +134,6 @@ type fitted struct {
 	kept    []storage.File
 }
 
-// goesOn tells whether each λ begins where the one before has come to. Where the end is
-// the optimum, wherever a run began, that saves rounds. Where rounds are few, or end by
-// the error of rows held out, each λ has to have the same trial, and so has the fit to
-// all rows.
-func (o LearnerOptions) goesOn() bool { return o.Name == "svm" && o.Rounds.Patience == 0 }
-
 func lambdaList(lambda []float64) string {
 	var words []string
 	for _, l := range lambda {
@@ -148,30 +143,17 @@ func lambdaList(lambda []float64) string {
 }
 
 // runRounds learns with one λ, and keeps what came out as the weights of the model.
-func (t *Training) runRounds(ctx context.Context, lambda float64, folds int, found *surveyed, init *models.Linear, end job.RoundOptions) (*job.Course, error) {
-	o := t.opts.Learner
-	problem := loss.Problem{
-		Loss: o.lossName(t.Target.Classes != nil), Epsilon: o.Epsilon, Regression: t.Target.Classes == nil,
-		Outputs: t.Outputs(), Dim: t.Recipe.Dim, Rows: found.rows, Lambda: lambda,
-	}
-	if lossName := problem.Loss; o.Epsilon == 0 && (lossName == "huber" || lossName == "epsilon_insensitive") {
-		problem.Epsilon = 0.1
-	}
-	var err error
-	if t.Target.Classes != nil {
-		problem.Weights, err = o.classWeights(t.Target.Classes.Classes, t.Found.Labels.Counts)
-	} else {
-		problem.Weights, err = o.classWeights(nil, nil)
-	}
+func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, folds int, found *surveyed, init *models.Linear, end job.RoundOptions) (*job.Course, error) {
+	problem, err := b.problem(t, found.rows, lambda)
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := o.seal(problem, end.Partitions, t.opts.Seed, found.sample)
+	sealed, err := b.seal(problem, learner.Setting{Seed: t.opts.Seed, Sample: found.sample})
 	if err != nil {
 		return nil, err
 	}
 	pass := t.LearnPass(sealed, folds, end.Partitions)
-	if pass.Augment, err = t.augment(); err != nil {
+	if pass.Augment, err = t.augment(b.augments()); err != nil {
 		return nil, err
 	}
 	opened, err := sealed.Open(ctx)
@@ -196,7 +178,7 @@ func (t *Training) runRounds(ctx context.Context, lambda float64, folds int, fou
 		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights have grown beyond all bounds; try a larger lambda or a smaller rate", r.Round, r.Objective)
 	}
 	t.linear = round.(rounds.Fitted).Model()
-	t.Learner = models.Learner{Kind: o.Name, Lambda: lambda, Folds: max(1, folds), Course: &models.Course{
+	t.Learner = models.Learner{Kind: b.name(), Lambda: lambda, Folds: max(1, folds), Course: &models.Course{
 		Loss: problem.Loss, Options: sealed.Options, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
 		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual,
 		HeldRows: r.HeldRows, HeldLoss: r.HeldLoss, HeldErrors: r.HeldErrors,
@@ -217,11 +199,11 @@ func (t *Training) runRounds(ctx context.Context, lambda float64, folds int, fou
 
 // earlier loads the model to begin with, and checks that its weights are of the
 // same features and classes; nil if there is none.
-func (t *Training) earlier(ctx context.Context) (*models.Linear, error) {
-	if t.opts.Learner.Init == "" {
+func (t *Training) earlier(ctx context.Context, init string) (*models.Linear, error) {
+	if init == "" {
 		return nil, nil
 	}
-	m, err := models.LoadURI(ctx, t.opts.Learner.Init)
+	m, err := models.LoadURI(ctx, init)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +217,7 @@ func (t *Training) earlier(ctx context.Context) (*models.Linear, error) {
 		what = "has other classes"
 	}
 	if what != "" {
-		return nil, exit.Usage("--init %s: the model %s", t.opts.Learner.Init, what)
+		return nil, exit.Usage("--init %s: the model %s", init, what)
 	}
 	if t.Target.Grid != nil {
 		t.Target.Grid = m.Manifest.TargetGrid // its weights are of targets that are scaled so
@@ -254,10 +236,10 @@ const sampleValues = 64 << 20
 
 // survey counts the rows to learn from when the first of the folds is held out, and
 // takes a sample of them to features, if either is needed.
-func (t *Training) survey(ctx context.Context, folds int) (*surveyed, error) {
+func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed, error) {
 	// Weights to begin with have brought their scale of the targets.
-	scales := t.Target.Grid != nil && t.opts.Learner.Init == ""
-	if folds == 0 && !t.opts.Learner.Searches() && !scales {
+	scales := t.Target.Grid != nil && b.Common().Init == ""
+	if folds == 0 && !b.Samples() && !scales {
 		return &surveyed{rows: t.Counts.Used}, nil
 	}
 	sum, err := t.SurveyRows(ctx, folds, 0)
@@ -277,7 +259,7 @@ func (t *Training) survey(ctx context.Context, folds int) (*surveyed, error) {
 		}
 		t.Target.Grid = linear.SpreadGrid(targets, *was)
 	}
-	if t.opts.Learner.Searches() {
+	if b.Samples() {
 		if s.sample, err = t.sampled(sum); err != nil {
 			return nil, err
 		}

@@ -6,12 +6,8 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
-
-// Grids lists what --grid takes.
-var Grids = []string{"auto", "8", "16"}
 
 // Sums over rows are of features on a grid of 8 bits, which is fast, or of 16. Rounding
 // to 8 bits acts like a λ of 1e-5/D for Fourier features, so jobs that take a smaller
@@ -19,22 +15,14 @@ var Grids = []string{"auto", "8", "16"}
 
 // smallGram is up to how many products of features, rows × D², 16 bits are taken at
 // once: what they cost is not felt.
-var smallGram = 0x1p35
+var smallGram = float64(ridge.FewProducts)
 
 const (
 	// againGram and againRows are up to where the rows are added up again on 16 bits if
 	// the λ that was chosen is at the floor of 8: a minute of a core.
-	AgainGram = 1 << 42
+	againGram = 1 << 42
 	againRows = 1 << 22
 )
-
-func ValidGrid(grid string) error {
-	switch grid {
-	case "", "auto", "8", "16":
-		return nil
-	}
-	return exit.Usage("--grid must be auto, 8 or 16 (have %q)", grid)
-}
 
 // products is rows × D².
 func products(rows int64, dim int) float64 {
@@ -53,14 +41,8 @@ func (t *Training) wide() bool { return t.Recipe.Choice != nil && t.Recipe.Choic
 
 // Steps is the number of steps of the grid that a job begins with; with small, as many
 // products as that are few.
-func (t *Training) Steps(grid string, small float64) int {
-	switch {
-	case grid == "8":
-		return blas.MostByte
-	case grid == "16", t.wide(), products(t.Counts.Used, t.Recipe.Dim) <= small:
-		return t.fine()
-	}
-	return blas.MostByte
+func (t *Training) Steps(grid ridge.Bits, small float64) int {
+	return grid.Steps(products(t.Counts.Used, t.Recipe.Dim), small, t.wide(), t.fine())
 }
 
 // atFloor tells whether a λ is so small that rounding features to 8 bits changes what
@@ -69,7 +51,7 @@ func (t *Training) atFloor(lambda float64) bool { return lambda <= ridge.FloorFa
 
 // again tells whether rows are few enough to be added up once more.
 func (t *Training) again() bool {
-	return t.Counts.Used <= againRows && products(t.Counts.Used, t.Recipe.Dim) <= AgainGram
+	return t.Counts.Used <= againRows && products(t.Counts.Used, t.Recipe.Dim) <= againGram
 }
 
 // GridText names a grid for people.

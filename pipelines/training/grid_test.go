@@ -36,7 +36,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		smallGram = c.small
 		o := Options{
 			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}}, Grid: c.grid,
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}}, Learner: &ridge.Training{Grid: ridge.Bits(c.grid)},
 		}
 		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
 		result, err := Run(jobtest.Ctx, o)

@@ -8,11 +8,7 @@ import (
 // parts is how many parts rows are cut into because some of them are to judge: λ, the
 // round to stop at, or the curves of probabilities. It is 0 where no rows are held out.
 func (o Options) parts() int {
-	if o.Learner.Name != "ridge" {
-		_, folds := o.RoundPath(1)
-		return folds
-	}
-	_, folds := o.Lambda.Values(1)
+	_, folds := o.Values(1)
 	switch {
 	case folds > 1:
 		return folds

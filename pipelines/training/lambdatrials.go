@@ -58,12 +58,13 @@ func (t *Training) scoreTrials(ctx context.Context) error {
 // trialMemory is the most that scoring the rows held out takes, and what the weights
 // that it takes add to a solve; 0 where there is no choice to make.
 func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
-	if o.Learner.Name != "ridge" && o.Learner.Name != "" || f.Components > 0 {
+	r, ok := o.fitter().(bySums)
+	if !ok || f.Components > 0 {
 		return 0, 0
 	}
 	lambda, folds := o.Lambda.Values(max(f.Rows, 1))
 	n := len(lambda)
-	if o.Lambda.auto() && o.Grid != "8" {
+	if o.Lambda.auto() && r.Grid != ridge.Bits8 {
 		n += len(ridge.SmallerLambda())
 	}
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}

@@ -2,7 +2,6 @@ package training
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -10,9 +9,6 @@ import (
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/pca"
-	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/svm"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -93,11 +89,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	}
 	weights := 4 * int64(f.Outputs) * int64(f.Features)
 	publish := 5 * weights
-	if o.Learner.Name == "ridge" || o.Learner.Name == "" {
-		o.sumsMemory(&m, f, engine)
-	} else {
-		o.roundsMemory(&m, f, engine, lanes)
-	}
+	o.fitter().memory(o, &m, f, engine, lanes)
 	// While the map is drawn its numbers are there twice, and nothing else.
 	m.Worker = max(2*mapped, m.Worker+2*block+scratch+mapped)
 	var curves int64 // of probabilities
@@ -155,74 +147,6 @@ func (o Options) size(f Facts) kernel.Size {
 func (o Options) mapBytes(f Facts) int64 {
 	size := o.size(f)
 	return size.Map + size.Row*f.blockRows()
-}
-
-// sumsMemory is of a fit by sums.
-func (o Options) sumsMemory(m *Memory, f Facts, engine engine.Engine) {
-	_, folds := o.Lambda.Values(max(f.Rows, 1))
-	sums := int64(o.Sums())
-	folds = min(folds, int(sums))
-	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
-	threads := int64(max(engine.Threads, 1))
-	// A buffer of rows and one of their features for each sum.
-	// Features on a grid of 16 bits take two limbs, and that grid may be taken of itself.
-	limbs := int64(2)
-	if o.Grid == "8" && !o.size(f).Sampled {
-		limbs = 1
-	}
-	buffers := sums * f.block(f.Dim)
-	if f.Rows > 0 {
-		// Few rows fill a part of them; the rest is touched where memory was in use before.
-		buffers = (buffers + min(buffers, 4*int64(f.Dim)*f.Rows)) / 2
-	}
-	m.Worker = buffers + sums*(shape.Bytes()+limbs*int64(f.Features)*rows.MaxRows) + 2*threads*min(job.LargestPart, shape.Bytes())
-	m.Solve = ridge.Memory(shape, f.Rows, folds, int(threads)) + 2*threads*min(job.LargestPart, shape.Bytes())
-	if sums > int64(folds) {
-		m.Solve += shape.Bytes()
-	}
-	if f.Components > 0 {
-		m.Solve = shape.Bytes() + pca.Memory(f.Features, f.Components)
-	}
-}
-
-// roundsMemory is of a learner in rounds.
-func (o Options) roundsMemory(m *Memory, f Facts, engine engine.Engine, lanes int) {
-	r := o.Learner.Rounds
-	k, d := int64(f.Outputs), int64(f.Features)
-	if o.Learner.Name == "svm" && k == 2 {
-		k = 1 // of two classes one is the mirror of the other
-	}
-	weights := 4 * k * d
-	each := int64(r.Partitions+lanes-1) / int64(max(lanes, 1)) // partitions of a lane
-	most := int64(math.MaxInt64)
-	if f.Rows > 0 {
-		most = f.Rows * 4 * (d + 1)
-	}
-	slots := int64(max(engine.Threads, 1)) * f.featureBlock()
-	// A partition fills a batch of rows to learn from and one of rows held out, while
-	// others wait and are worked on.
-	batches := 3 * f.block(f.Dim)
-	if f.Rows > 0 {
-		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(max(1, r.Partitions))+1))
-	}
-	m.Worker = min(r.Keep, most) + slots + each*batches
-	switch o.Learner.Name {
-	case "svm":
-		part := max(f.Rows, 1) / int64(max(1, r.Partitions))
-		window := min(int64(svm.DefaultWindow), 4*d*part)
-		moved := window / (4 * d) // rows of the window
-		// Weights and steps in float64; dual variables as they were, are and are written.
-		m.Worker += each*(10*weights+window+32*k*moved+24*k*part) + 12*weights
-		m.Row = 4 * k
-		m.Solve = 12*weights + 12*k*part
-	default:
-		m.Worker += each*8*weights + 6*weights
-		m.Solve = 10 * weights
-	}
-	if o.Learner.Searches() {
-		n := f.bound(max(1, min(profileSample, sampleValues/d)))
-		m.Worker = max(m.Worker, 4*n*(2*d+int64(f.Dim))+4*weights)
-	}
 }
 
 // learningMemory is of finding features in the data.
@@ -307,20 +231,7 @@ func (m Memory) beyond(have machine.Memory, o Options) (note string, err error) 
 }
 
 // shrink names the flags that make a training take less memory.
-func (o Options) shrink() string {
-	text := "take fewer --features"
-	if o.Learner.Name != "" && o.Learner.Name != "ridge" {
-		text += ", a smaller --keep_bytes"
-		if o.Learner.Rounds.Partitions > 1 {
-			text += " or fewer --partitions"
-		}
-		return text
-	}
-	if _, folds := o.Lambda.Values(1); folds > 1 {
-		text += " or --folds, or one --lambda"
-	}
-	return text
-}
+func (o Options) shrink() string { return "take fewer --features" + o.fitter().smaller(o) }
 
 // Sums is how many sums a fit by them takes in each lane.
 func (o Options) Sums() int {

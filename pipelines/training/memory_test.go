@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/sgd"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
@@ -30,7 +31,7 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 			t.Errorf("%+v: %q, %v", test.have, note, err)
 		}
 	}
-	sgd := Options{Learner: LearnerOptions{Name: "sgd", Rounds: job.RoundOptions{Partitions: 8}}}
+	sgd := Options{Learner: &sgd.Training{Shared: learner.Shared{Running: learner.Running{Partitions: 8}}}}
 	if got := sgd.shrink(); got != "take fewer --features, a smaller --keep_bytes or fewer --partitions" {
 		t.Error(got)
 	}

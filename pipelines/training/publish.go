@@ -74,7 +74,7 @@ func SetAsideLines(list []dataset.SetAside) []byte {
 
 func (t *Training) task() models.Task {
 	switch {
-	case t.Learner.Kind == "pca":
+	case len(t.Learner.Components) > 0:
 		return models.Embedding
 	case t.Target.Classes != nil:
 		return models.Classification

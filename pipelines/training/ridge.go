@@ -26,12 +26,12 @@ import (
 )
 
 // fitRidge adds up the ridge sums and solves for the weights.
-func (t *Training) fitRidge(ctx context.Context) error {
-	steps := t.Steps(t.opts.Grid, smallGram)
+func (t *Training) fitRidge(ctx context.Context, grid ridge.Bits) error {
+	steps := t.Steps(grid, smallGram)
 	if err := t.fitRidgeOn(ctx, steps); err != nil {
 		return err
 	}
-	if fine := t.fine(); t.opts.Grid != "8" && steps != fine && t.atFloor(t.Learner.Lambda) && t.again() {
+	if fine := t.fine(); grid != ridge.Bits8 && steps != fine && t.atFloor(t.Learner.Lambda) && t.again() {
 		t.Progress.Note("lambda %g is too small for features rounded to %s; adding up again on a grid of %s", t.Learner.Lambda, GridText(steps), GridText(fine))
 		if err := t.fitRidgeOn(ctx, fine); err != nil {
 			return err

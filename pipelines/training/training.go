@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -21,15 +22,13 @@ import (
 // Options says what to train on which data.
 type Options struct {
 	prepare.Spec
-	Model   string // directory to make; it must not exist
-	Learner LearnerOptions
+	Model string // directory to make; it must not exist
+	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
+	Learner learner.Options
 	Lambda  LambdaOptions
 	// Calibrate says how scores become probabilities of classes by rows that are held
 	// out: platt or isotonic; "" or none is not at all.
 	Calibrate string
-	// Grid is the bits of the grid on which ridge adds up features: 8 or 16; "" or auto
-	// chooses.
-	Grid string
 	// Learned says how the features of the kernels learned and harmonic are found, unless
 	// the directory that Kernel names has them.
 	Learned alignment.Options
@@ -74,8 +73,8 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err := t.Timed(ctx, "publish", t.Publish); err != nil {
 		return nil, err
 	}
-	if name := o.Learner.Curve; name != "" {
-		if err := report.WritePicture(ctx, name, learningCurve(t.history), 14, 10); err != nil {
+	if l := o.Iterative(); l != nil && l.Common().Curve != "" {
+		if err := report.WritePicture(ctx, l.Common().Curve, learningCurve(t.history), 14, 10); err != nil {
 			return nil, err
 		}
 	}
@@ -99,7 +98,7 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Session: &prepare.Session{Job: j, Spec: o.Base(), Iterative: o.Learner.Name != "ridge" || o.Learns()}, opts: o}
+	t := &Training{Session: &prepare.Session{Job: j, Spec: o.Base(), Iterative: o.Iterative() != nil || o.Learns()}, opts: o}
 	if n := d.Schema.Dim; n == 0 {
 		j.LimitMemory(0)
 	} else {
@@ -119,18 +118,7 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 
 // WithDefaults fills in what was left to choose.
 func (o Options) WithDefaults() Options {
-	if o.Learns() {
-		// One set of rounds is described, and two may run.
-		r := &o.Learner.Rounds
-		o.Learned.Partitions, o.Learned.Keep = r.Partitions, r.Keep
-		if r.PerJob > 1 {
-			o.Learned.PerJob = r.PerJob
-		}
-		if o.Learner.Name == "" || o.Learner.Name == "ridge" {
-			r.Partitions = 0
-		}
-	}
-	o.Learner = o.Learner.withDefaults()
+	o.Learner = o.fitter().options()
 	if o.Calibrate == "none" {
 		o.Calibrate = ""
 	}
@@ -154,20 +142,11 @@ func (o Options) Validate() error {
 	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}
-	if err := o.Learner.validate(); err != nil {
+	if err := o.validateLearner(); err != nil {
 		return err
 	}
 	if err := o.validateCalibration(); err != nil {
 		return err
-	}
-	if o.Learner.Rounds.Patience > 0 && o.Lambda.Folds == 1 {
-		return exit.Usage("--patience goes by rows that are held out; --folds must be 2 or more, or left out")
-	}
-	if err := ValidGrid(o.Grid); err != nil {
-		return err
-	}
-	if o.Grid != "" && o.Grid != "auto" && o.Learner.Name != "ridge" {
-		return exit.Usage("--grid is of the sums of --learner ridge; %s takes features as they are", o.Learner.Name)
 	}
 	return o.Lambda.validate()
 }
@@ -187,7 +166,7 @@ type Training struct {
 	floor     float64 // the λ that rounding features to the grid of their sums acts like
 	// kept are further files of the model directory.
 	kept    []storage.File
-	history []rounds.Report // of a learner in rounds
+	history []rounds.Report // of an iterative learner
 	// learned and game tell of features that were found in the data, if they were.
 	Learned *prepare.Found
 	Game    []align.Report
@@ -203,21 +182,7 @@ func (t *Training) FindFeatures(ctx context.Context) (err error) {
 }
 
 // fit fits the weights.
-func (t *Training) fit(ctx context.Context) error {
-	if t.opts.Learner.Name == "ridge" {
-		return t.fitRidge(ctx)
-	}
-	if err := t.fitRounds(ctx); err != nil {
-		return err
-	}
-	if note := unconverged(t.Learner.Course, t.history); note != "" {
-		t.Notes = append(t.Notes, note)
-	}
-	if t.chances == nil && t.Target.Classes != nil {
-		t.chances = ownProbabilities(t.Learner.Course.Loss)
-	}
-	return nil
-}
+func (t *Training) fit(ctx context.Context) error { return t.opts.fitter().fit(ctx, t) }
 
 // Search returns the options of a kernel whose features are to be found in the data of the
 // job, nil of others.

@@ -1,0 +1,142 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms/epochs"
+)
+
+// byRounds is the fit of an iterative learner, whose options are complete.
+type byRounds struct{ learner.Iterative }
+
+func (b byRounds) options() learner.Options { return b.Iterative }
+
+func (b byRounds) name() string { return learner.Of(b.Iterative).Name }
+
+// augments returns how images are to be changed.
+func (b byRounds) augments() []string {
+	if a, ok := b.Iterative.(learner.Augmented); ok {
+		return a.Augmentation()
+	}
+	return nil
+}
+
+func (b byRounds) validate(o Options) error {
+	if _, _, err := augmentation(b.augments()); err != nil {
+		return err
+	}
+	if err := report.ValidPicture(b.Common().Curve); err != nil {
+		return err
+	}
+	if b.Common().Patience > 0 && o.Lambda.Folds == 1 {
+		return exit.Usage("--patience goes by rows that are held out; --folds must be 2 or more, or left out")
+	}
+	return nil
+}
+
+// autoLambdas are the values that an iterative learner tries where none is given.
+func autoLambdas() []float64 { return []float64{1e-3, 1e-4, 1e-5, 1e-6} }
+
+// values returns the values of λ from the largest down, since each may begin where the
+// one before has come to.
+func (b byRounds) values(o Options, n int64) (lambda []float64, folds int) {
+	l := o.Lambda
+	switch {
+	case l.C != 0:
+		lambda = []float64{1 / (l.C * float64(n))}
+	case len(l.Path) > 0:
+		lambda = slices.Clone(l.Path)
+	default:
+		lambda = autoLambdas()
+	}
+	slices.Sort(lambda)
+	slices.Reverse(lambda)
+	lambda = slices.Compact(lambda)
+	folds = l.Folds
+	if folds == 0 && (len(lambda) > 1 || b.Common().Patience > 0 || o.Calibrate != "") {
+		folds = DefaultFolds
+	}
+	if folds == 1 {
+		folds = 0
+	}
+	return lambda, folds
+}
+
+func (b byRounds) fit(ctx context.Context, t *Training) error {
+	if err := t.fitRounds(ctx, b); err != nil {
+		return err
+	}
+	if note := unconverged(t.Learner.Course, t.history); note != "" {
+		t.Notes = append(t.Notes, note)
+	}
+	if t.chances == nil && t.Target.Classes != nil {
+		t.chances = ownProbabilities(t.Learner.Course.Loss)
+	}
+	return nil
+}
+
+// problem returns what is to be minimised on so many rows.
+func (b byRounds) problem(t *Training, rows int64, lambda float64) (loss.Problem, error) {
+	var classes []string
+	var counts []int64
+	if t.Target.Classes != nil {
+		classes, counts = t.Target.Classes.Classes, t.Found.Labels.Counts
+	}
+	p, err := b.Common().Problem(b.DefaultLoss(classes != nil), classes, counts, t.Recipe.Dim, rows, lambda)
+	return p, usage(err)
+}
+
+// seal returns the learner of a problem as plain data.
+func (b byRounds) seal(p loss.Problem, s learner.Setting) (epochs.Learner, error) {
+	sealed, err := b.Seal(p, s)
+	if err != nil {
+		return epochs.Learner{}, usage(err)
+	}
+	data, err := json.Marshal(sealed)
+	return epochs.Learner{Kind: b.name(), Options: data}, err
+}
+
+// summary names the learner for people.
+func (b byRounds) summary(lossName string) string {
+	return fmt.Sprintf("%s, %s loss, %s", b.name(), strings.ReplaceAll(lossName, "_", " "), report.Counted(b.Common().Partitions, "partition"))
+}
+
+func (b byRounds) memory(_ Options, m *Memory, f Facts, e engine.Engine, lanes int) {
+	r, d := b.Common(), int64(f.Features)
+	each := int64(r.Partitions+lanes-1) / int64(max(lanes, 1)) // partitions of a lane
+	most := int64(math.MaxInt64)
+	if f.Rows > 0 {
+		most = f.Rows * 4 * (d + 1)
+	}
+	slots := int64(max(e.Threads, 1)) * f.featureBlock()
+	// A partition fills a batch of rows to learn from and one of rows held out, while
+	// others wait and are worked on.
+	batches := 3 * f.block(f.Dim)
+	if f.Rows > 0 {
+		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(max(1, r.Partitions))+1))
+	}
+	own := b.Memory(learner.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: r.Partitions})
+	m.Worker = min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
+	m.Row, m.Solve = own.Row, own.Update
+	if b.Samples() {
+		n := f.bound(max(1, min(profileSample, sampleValues/d)))
+		m.Worker = max(m.Worker, 4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
+	}
+}
+
+func (b byRounds) smaller(Options) string {
+	if b.Common().Partitions > 1 {
+		return ", a smaller --keep_bytes or fewer --partitions"
+	}
+	return ", a smaller --keep_bytes"
+}

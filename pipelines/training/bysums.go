@@ -1,0 +1,57 @@
+package training
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/job"
+)
+
+// bySums is the fit of ridge: exact sums of all rows, and a solve.
+type bySums struct{ *ridge.Training }
+
+func (b bySums) options() learner.Options { return b.Training }
+
+func (b bySums) validate(Options) error { return nil }
+
+func (b bySums) values(o Options, n int64) (lambda []float64, folds int) { return o.Lambda.Values(n) }
+
+func (b bySums) fit(ctx context.Context, t *Training) error { return t.fitRidge(ctx, b.Grid) }
+
+func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
+	_, folds := o.Lambda.Values(max(f.Rows, 1))
+	sums := int64(o.Sums())
+	folds = min(folds, int(sums))
+	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
+	threads := int64(max(e.Threads, 1))
+	// A buffer of rows and one of their features for each sum.
+	// Features on a grid of 16 bits take two limbs, and that grid may be taken of itself.
+	limbs := int64(2)
+	if b.Grid == ridge.Bits8 && !o.size(f).Sampled {
+		limbs = 1
+	}
+	buffers := sums * f.block(f.Dim)
+	if f.Rows > 0 {
+		// Few rows fill a part of them; the rest is touched where memory was in use before.
+		buffers = (buffers + min(buffers, 4*int64(f.Dim)*f.Rows)) / 2
+	}
+	m.Worker = buffers + sums*(shape.Bytes()+limbs*int64(f.Features)*rows.MaxRows) + 2*threads*min(job.LargestPart, shape.Bytes())
+	m.Solve = ridge.Memory(shape, f.Rows, folds, int(threads)) + 2*threads*min(job.LargestPart, shape.Bytes())
+	if sums > int64(folds) {
+		m.Solve += shape.Bytes()
+	}
+	if f.Components > 0 {
+		m.Solve = shape.Bytes() + pca.Memory(f.Features, f.Components)
+	}
+}
+
+func (b bySums) smaller(o Options) string {
+	if _, folds := o.Lambda.Values(1); folds > 1 {
+		return " or --folds, or one --lambda"
+	}
+	return ""
+}
