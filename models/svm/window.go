@@ -32,6 +32,12 @@ func (w *worker) windowRows() int { return int(w.Window / (4 * int64(w.Dim))) }
 // no step is to be taken.
 func (w *worker) keep(s *stretch, i, at int, was, way []float64) {
 	p, d, k := w.problems(), w.Dim, &w.window
+	if k.phi == nil {
+		// All that the window can hold, so that it is not moved as it grows. Pages that no
+		// row reaches are never touched.
+		rows := min(w.windowRows(), int(w.Rows)/w.Partitions+1)
+		k.phi = blas.Make[float32](rows * d)[:0]
+	}
 	k.n++
 	k.phi = append(k.phi, s.phi[i*d:(i+1)*d]...)
 	k.y = append(k.y, s.y[i])
