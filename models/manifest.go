@@ -76,11 +76,11 @@ type Manifest struct {
 
 // Learner tells how the weights were fitted.
 type Learner struct {
-	Kind   string      `json:"kind"`             // ridge, svm, sgd or pca
-	Lambda float64     `json:"lambda"`           // that of the weights, on the mean loss
-	Folds  int         `json:"folds"`            // of the cross-validation; 1 if there was none
-	Table  []ridge.Row `json:"table,omitempty"`  // what it found out about each λ
-	Course *Course     `json:"course,omitempty"` // of a learner in rounds
+	Kind   string       `json:"kind"`             // ridge, svm, sgd or pca
+	Lambda float64      `json:"lambda"`           // that of the weights, on the mean loss
+	Folds  int          `json:"folds"`            // of the cross-validation; 1 if there was none
+	Table  []ridge.Row  `json:"table,omitempty"`  // what it found out about each λ
+	Log    *TrainingLog `json:"course,omitempty"` // of a learner in rounds
 	// Steps is how many steps the grid of the features has from 0 to their bound, where
 	// sums were made on one: 127 is a grid of 8 bits, and so is 0 in older models.
 	Steps int `json:"steps,omitempty"`
@@ -94,8 +94,8 @@ type Component struct {
 	Share    float64 `json:"share"`    // of the variance of all features
 }
 
-// Course tells how the rounds of a learner went.
-type Course struct {
+// TrainingLog tells how the rounds of a learner went.
+type TrainingLog struct {
 	Loss       string          `json:"loss"`
 	Options    json.RawMessage `json:"options"` // all that the learner was told
 	Partitions int             `json:"partitions"`
@@ -112,21 +112,21 @@ type Course struct {
 	// Converged tells whether Gap or Above is small; nil in models of older versions.
 	Converged *bool `json:"converged,omitempty"`
 
-	HeldRows   int64   `json:"held_rows,omitempty"`   // held out
-	HeldLoss   float64 `json:"held_loss,omitempty"`   // their mean loss
-	HeldErrors int64   `json:"held_errors,omitempty"` // how many of them are classified wrongly
+	HeldOutRows   int64   `json:"held_rows,omitempty"`   // held out
+	HeldOutLoss   float64 `json:"held_loss,omitempty"`   // their mean loss
+	HeldOutErrors int64   `json:"held_errors,omitempty"` // how many of them are classified wrongly
 
-	Path []Tried `json:"path,omitempty"` // what was found out about each λ
+	Path []Trial `json:"path,omitempty"` // what was found out about each λ
 }
 
-// Tried is what rows that were held out have shown of a λ.
-type Tried struct {
-	Lambda     float64 `json:"lambda"`
-	Rounds     int     `json:"rounds"`
-	Objective  float64 `json:"objective"`
-	HeldRows   int64   `json:"held_rows"`
-	HeldLoss   float64 `json:"held_loss"`
-	HeldErrors int64   `json:"held_errors"`
+// Trial is what rows that were held out have shown of a λ.
+type Trial struct {
+	Lambda        float64 `json:"lambda"`
+	Rounds        int     `json:"rounds"`
+	Objective     float64 `json:"objective"`
+	HeldOutRows   int64   `json:"held_rows"`
+	HeldOutLoss   float64 `json:"held_loss"`
+	HeldOutErrors int64   `json:"held_errors"`
 }
 
 // Input describes the rows that a model takes.

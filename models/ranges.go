@@ -21,7 +21,7 @@ func (m *Manifest) checkRanges() error {
 	if err := m.Learner.check(m.Rows.Used); err != nil {
 		return fmt.Errorf("learner: %w", err)
 	}
-	if c := m.Learner.Course; c != nil {
+	if c := m.Learner.Log; c != nil {
 		if err := c.check(m.Rows.Used); err != nil {
 			return fmt.Errorf("learner: course: %w", err)
 		}
@@ -61,22 +61,22 @@ func checkRow(r ridge.Row, used int64) error {
 	if !(r.Lambda >= 0) || !(r.MSE >= 0) || !(r.StdErr >= 0) || !(r.Train >= 0) || r.Folds < 0 {
 		return fmt.Errorf("lambda %g: errors %g ± %g and %g of %d folds; want 0 or more", r.Lambda, r.MSE, r.StdErr, r.Train, r.Folds)
 	}
-	if r.HeldRows < 0 || r.HeldRows > used || r.HeldErrors < 0 || r.HeldErrors > r.HeldRows || !(r.HeldMSE >= 0) || !(r.FoldMSE >= 0) {
-		return fmt.Errorf("lambda %g: %d errors of %d rows held out of %d, squares %g and %g", r.Lambda, r.HeldErrors, r.HeldRows, used, r.HeldMSE, r.FoldMSE)
+	if r.HeldOutRows < 0 || r.HeldOutRows > used || r.HeldOutErrors < 0 || r.HeldOutErrors > r.HeldOutRows || !(r.HeldOutMSE >= 0) || !(r.FoldMSE >= 0) {
+		return fmt.Errorf("lambda %g: %d errors of %d rows held out of %d, squares %g and %g", r.Lambda, r.HeldOutErrors, r.HeldOutRows, used, r.HeldOutMSE, r.FoldMSE)
 	}
 	return nil
 }
 
-func (c *Course) check(used int64) error {
+func (c *TrainingLog) check(used int64) error {
 	switch {
 	case c.Partitions < 1 || c.Partitions > rounds.MaxPartitions:
 		return fmt.Errorf("%d partitions, want 1 to %d", c.Partitions, rounds.MaxPartitions)
 	case c.Rounds < 0:
 		return fmt.Errorf("%d rounds", c.Rounds)
-	case c.Rows < 1 || c.HeldRows < 0 || c.Rows > used || c.HeldRows > used-c.Rows:
-		return fmt.Errorf("%d rows learned from and %d held out, of %d", c.Rows, c.HeldRows, used)
-	case c.HeldErrors < 0 || c.HeldErrors > c.HeldRows:
-		return fmt.Errorf("%d errors of %d rows", c.HeldErrors, c.HeldRows)
+	case c.Rows < 1 || c.HeldOutRows < 0 || c.Rows > used || c.HeldOutRows > used-c.Rows:
+		return fmt.Errorf("%d rows learned from and %d held out, of %d", c.Rows, c.HeldOutRows, used)
+	case c.HeldOutErrors < 0 || c.HeldOutErrors > c.HeldOutRows:
+		return fmt.Errorf("%d errors of %d rows", c.HeldOutErrors, c.HeldOutRows)
 	case (c.Dual == nil) != (c.Gap == nil):
 		return errors.New("a gap without a dual, or a dual without a gap")
 	case c.Above != nil && !(*c.Above >= 0):
@@ -85,8 +85,8 @@ func (c *Course) check(used int64) error {
 		return fmt.Errorf("the gap is %g, want 0 or more", *c.Gap)
 	}
 	for _, t := range c.Path {
-		if !(t.Lambda >= 0) || t.Rounds < 0 || t.HeldRows < 0 || t.HeldRows > used || t.HeldErrors < 0 || t.HeldErrors > t.HeldRows {
-			return fmt.Errorf("lambda %g: %d rounds, %d errors of %d rows held out of %d", t.Lambda, t.Rounds, t.HeldErrors, t.HeldRows, used)
+		if !(t.Lambda >= 0) || t.Rounds < 0 || t.HeldOutRows < 0 || t.HeldOutRows > used || t.HeldOutErrors < 0 || t.HeldOutErrors > t.HeldOutRows {
+			return fmt.Errorf("lambda %g: %d rounds, %d errors of %d rows held out of %d", t.Lambda, t.Rounds, t.HeldOutErrors, t.HeldOutRows, used)
 		}
 	}
 	return nil
@@ -99,7 +99,7 @@ func (m *Manifest) checkProblem() error {
 		loss.Problem
 		Partitions int `json:"partitions"`
 	}
-	c := m.Learner.Course
+	c := m.Learner.Log
 	if err := json.Unmarshal(c.Options, &o); err != nil {
 		return err
 	}

@@ -17,10 +17,10 @@ func inRounds(t testing.TB) *Model {
 	t.Helper()
 	m := classifier(t)
 	dual, gap := 0.125, 0.0625
-	m.Manifest.Learner = Learner{Kind: "svm", Lambda: 0.001, Folds: 5, Course: &Course{
+	m.Manifest.Learner = Learner{Kind: "svm", Lambda: 0.001, Folds: 5, Log: &TrainingLog{
 		Loss: "hinge", Options: json.RawMessage(`{"loss":"hinge","outputs":3,"dim":5,"rows":94,"lambda":0.001,"partitions":2}`),
-		Partitions: 2, Rounds: 7, Ended: "a reason", Rows: 94, Objective: 0.1875, Dual: &dual, Gap: &gap, HeldRows: 24, HeldLoss: 0.5, HeldErrors: 3,
-		Path: []Tried{{Lambda: 0.001, Rounds: 3, Objective: 0.25, HeldRows: 24, HeldLoss: 0.75, HeldErrors: 4}},
+		Partitions: 2, Rounds: 7, Ended: "a reason", Rows: 94, Objective: 0.1875, Dual: &dual, Gap: &gap, HeldOutRows: 24, HeldOutLoss: 0.5, HeldOutErrors: 3,
+		Path: []Trial{{Lambda: 0.001, Rounds: 3, Objective: 0.25, HeldOutRows: 24, HeldOutLoss: 0.75, HeldOutErrors: 4}},
 	}}
 	m.Manifest.Probabilities = &Probabilities{Kind: calibrate.Platt, Curves: make([]calibrate.Curve, 3), Rows: 24, Folds: 5}
 	return m
@@ -113,16 +113,16 @@ func eachNumber(manifest []byte, f func(path, now string, edited func(string) []
 func TestManifestsOfRoundsThatContradictThemselvesAreRefused(t *testing.T) {
 	nan := math.NaN()
 	for want, spoil := range map[string]func(m *Manifest){
-		"0 partitions, want 1 to 16384":                         func(m *Manifest) { m.Learner.Course.Partitions = 0 },
-		"-2 partitions":                                         func(m *Manifest) { m.Learner.Course.Partitions = -2 },
-		"1000000000 partitions":                                 func(m *Manifest) { m.Learner.Course.Partitions = 1e9 },
+		"0 partitions, want 1 to 16384":                         func(m *Manifest) { m.Learner.Log.Partitions = 0 },
+		"-2 partitions":                                         func(m *Manifest) { m.Learner.Log.Partitions = -2 },
+		"1000000000 partitions":                                 func(m *Manifest) { m.Learner.Log.Partitions = 1e9 },
 		"lambda is 0.001, elsewhere in the manifest it is 0":    func(m *Manifest) { m.Learner.Lambda = 0 },
-		"loss is hinge, elsewhere in the manifest it is huber":  func(m *Manifest) { m.Learner.Course.Loss = "huber" },
-		"rows is 94, elsewhere in the manifest it is 90":        func(m *Manifest) { m.Learner.Course.Rows = 90 },
-		"partitions is 2, elsewhere in the manifest it is 3":    func(m *Manifest) { m.Learner.Course.Partitions = 3 },
-		"94 rows learned from and 25 held out, of 118":          func(m *Manifest) { m.Learner.Course.HeldRows = 25 },
-		"25 errors of 24 rows":                                  func(m *Manifest) { m.Learner.Course.HeldErrors = 25 },
-		"a gap without a dual":                                  func(m *Manifest) { m.Learner.Course.Dual = nil },
+		"loss is hinge, elsewhere in the manifest it is huber":  func(m *Manifest) { m.Learner.Log.Loss = "huber" },
+		"rows is 94, elsewhere in the manifest it is 90":        func(m *Manifest) { m.Learner.Log.Rows = 90 },
+		"partitions is 2, elsewhere in the manifest it is 3":    func(m *Manifest) { m.Learner.Log.Partitions = 3 },
+		"94 rows learned from and 25 held out, of 118":          func(m *Manifest) { m.Learner.Log.HeldOutRows = 25 },
+		"25 errors of 24 rows":                                  func(m *Manifest) { m.Learner.Log.HeldOutErrors = 25 },
+		"a gap without a dual":                                  func(m *Manifest) { m.Learner.Log.Dual = nil },
 		"lambda is NaN":                                         func(m *Manifest) { m.Learner.Lambda = nan },
 		"no kind":                                               func(m *Manifest) { m.Learner.Kind = "" },
 		"profile: classes of 117 rows, of 118":                  func(m *Manifest) { m.Profile.ClassCounts[0]-- },
@@ -131,7 +131,7 @@ func TestManifestsOfRoundsThatContradictThemselvesAreRefused(t *testing.T) {
 		`an entry for "../x"`:                                   func(m *Manifest) { m.Files = append(m.Files, SumFile("../x", nil)) },
 		"two entries for weights.safetensors":                   func(m *Manifest) { m.Files = append(m.Files, m.Files[0]) },
 		"which is not a SHA-256":                                func(m *Manifest) { m.Files[0].SHA256 = "abc" },
-		"lambda 0.001: 3 rounds, 25 errors of 24 rows held out": func(m *Manifest) { m.Learner.Course.Path[0].HeldErrors = 25 },
+		"lambda 0.001: 3 rounds, 25 errors of 24 rows held out": func(m *Manifest) { m.Learner.Log.Path[0].HeldOutErrors = 25 },
 	} {
 		m := inRounds(t)
 		encode(t, m)

@@ -36,7 +36,7 @@ type AlignOptions struct {
 type AlignResult struct {
 	Out  string     `json:"out"`
 	Rows job.Counts `json:"rows"`
-	*prepare.Found
+	*prepare.Learned
 	Curve   []align.Report     `json:"curve,omitempty"` // of the game, by round
 	Notes   []string           `json:"notes,omitempty"`
 	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
@@ -57,15 +57,15 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if o.Learned.Held = cmp.Or(o.Folds, training.DefaultFolds); o.Learned.Held == 1 {
-		o.Learned.Held = 0
+	if o.Learned.HeldOut = cmp.Or(o.Folds, training.DefaultFolds); o.Learned.HeldOut == 1 {
+		o.Learned.HeldOut = 0
 	}
 	t, err := o.training().Begin(ctx, o.Out, prepare.Labeled)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = t.Close(ctx, err) }()
-	if o.Learned.Held > 0 {
+	if o.Learned.HeldOut > 0 {
 		if err := t.Timed(ctx, "copies", t.CountCopies); err != nil {
 			return nil, err
 		}
@@ -85,7 +85,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 			return nil, err
 		}
 	}
-	return &AlignResult{Out: o.Out, Rows: t.Counts, Found: t.Learned, Curve: t.Game, Notes: t.Notes, Seconds: t.Seconds}, nil
+	return &AlignResult{Out: o.Out, Rows: t.Counts, Learned: t.Learned, Curve: t.Game, Notes: t.Notes, Seconds: t.Seconds}, nil
 }
 
 // training returns the options of a training that finds these features.
@@ -123,7 +123,7 @@ func (r *AlignResult) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "out       %s\n", r.Out)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
 	fmt.Fprintf(&b, "features  %d of the %s\n", r.Features, r.Kernel)
-	r.Found.Write(&b)
+	r.Learned.Write(&b)
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}

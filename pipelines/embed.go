@@ -87,7 +87,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 		}
 	}
 	return &EmbedResult{
-		Model: o.Model, Rows: t.Counts, Columns: t.Found.Dim, Kernel: t.Recipe.Name, Recipe: t.Recipe.Sealed,
+		Model: o.Model, Rows: t.Counts, Columns: t.Profile.Dim, Kernel: t.Recipe.Name, Recipe: t.Recipe.Sealed,
 		Components: t.Learner.Components, Seconds: t.Seconds, Steps: t.Learner.Steps, dim: t.Recipe.Dim,
 	}, nil
 }

@@ -36,11 +36,11 @@ type EvaluateOptions struct {
 
 // EvaluateResult is how well a model does.
 type EvaluateResult struct {
-	Model   string              `json:"model"`
-	Rows    job.Counts          `json:"rows"`
-	Aside   []dataset.SetAside  `json:"set_aside,omitempty"` // the first rows that cannot be used
-	Classes *score.ClassReport  `json:"classes,omitempty"`   // of a classifier
-	Targets *score.TargetReport `json:"targets,omitempty"`   // of a regression
+	Model    string              `json:"model"`
+	Rows     job.Counts          `json:"rows"`
+	SetAside []dataset.SetAside  `json:"set_aside,omitempty"` // the first rows that cannot be used
+	Classes  *score.ClassReport  `json:"classes,omitempty"`   // of a classifier
+	Targets  *score.TargetReport `json:"targets,omitempty"`   // of a regression
 	// UnseenLabels are the labels that the model never saw, the most frequent first.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
 	// Probabilities is of a classifier that has them.
@@ -112,7 +112,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if result.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	result.Aside = result.Rows.Listed
+	result.SetAside = result.Rows.Listed
 	if classes {
 		hits := classified.Hits.Report(manifest.Vocabulary.Classes)
 		result.Classes = &hits
@@ -121,8 +121,8 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 			return nil, exit.Refuse("pipelines: none of the %s rows has a label that the model %s knows: labels are %s; its classes are %s",
 				report.Groups(hits.Rows), o.Model, someUnseen(result.UnseenLabels), prepare.SomeOf(manifest.Vocabulary.Classes))
 		}
-		if classified.Chances != nil {
-			result.Probabilities = probabilityReport(hits.Rows, classified.Chances)
+		if classified.Probabilities != nil {
+			result.Probabilities = probabilityReport(hits.Rows, classified.Probabilities)
 		}
 	} else {
 		errors := targets.Report()
@@ -143,7 +143,7 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	if r.Rows.SetAside > 0 { // else the report below tells the rows
 		fmt.Fprintf(&b, "rows %s\n", r.Rows)
 	}
-	writeAside(&b, r.Aside)
+	writeSetAside(&b, r.SetAside)
 	if r.Classes != nil {
 		r.Classes.WriteTo(&b)
 		if len(r.UnseenLabels) > 0 {

@@ -154,9 +154,9 @@ func TestScoredErrorsAreThoseOfPredictions(t *testing.T) {
 			alone.Lambda = training.LambdaOptions{Path: lambdas(together)[i : i+1]}
 			_, m := trained(t, train, alone)
 			wrong, mse := scored(t, m, held)
-			if row.HeldRows != int64(len(held)) || row.HeldErrors != wrong || !(math.Abs(row.HeldMSE-mse) <= tolerance*mse) {
+			if row.HeldOutRows != int64(len(held)) || row.HeldOutErrors != wrong || !(math.Abs(row.HeldOutMSE-mse) <= tolerance*mse) {
 				t.Errorf("%s, lambda %g: %d errors of %d rows, mse %.12g; trained again without them: %d of %d, %.12g",
-					set, row.Lambda, row.HeldErrors, row.HeldRows, row.HeldMSE, wrong, len(held), mse)
+					set, row.Lambda, row.HeldOutErrors, row.HeldOutRows, row.HeldOutMSE, wrong, len(held), mse)
 			}
 			errors += wrong
 		}
@@ -167,7 +167,7 @@ func TestScoredErrorsAreThoseOfPredictions(t *testing.T) {
 			continue
 		}
 		// At the smaller λ rounding to 8 bits shows.
-		if row := together.Path[0]; math.Abs(row.HeldMSE-row.FoldMSE) < 1e-4*row.HeldMSE {
+		if row := together.Path[0]; math.Abs(row.HeldOutMSE-row.FoldMSE) < 1e-4*row.HeldOutMSE {
 			t.Errorf("%+v", row)
 		}
 	}

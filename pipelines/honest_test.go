@@ -147,9 +147,9 @@ func judge(t *testing.T, r *TrainResult, m *models.Model, n int) {
 			continue
 		}
 		judged++
-		if row.HeldRows > 0 {
-			e := float64(row.HeldErrors) / float64(row.HeldRows)
-			if se := 0.5 / math.Sqrt(float64(row.HeldRows)); math.Abs(e-0.5) > 4*se {
+		if row.HeldOutRows > 0 {
+			e := float64(row.HeldOutErrors) / float64(row.HeldOutRows)
+			if se := 0.5 / math.Sqrt(float64(row.HeldOutRows)); math.Abs(e-0.5) > 4*se {
 				t.Errorf("lambda %g: held-out error %.2f ± %.2f %% of labels that nobody can know", row.Lambda, 100*e, 100*se)
 			}
 		} else {
@@ -173,12 +173,12 @@ func judge(t *testing.T, r *TrainResult, m *models.Model, n int) {
 			t.Errorf("%s: held-out error %.2f ± %.2f %% of labels that nobody can know", what, 100*e, 100*se)
 		}
 	}
-	if c := r.Course; c != nil {
+	if c := r.Log; c != nil {
 		for _, tried := range c.Path {
-			half(fmt.Sprintf("lambda %g", tried.Lambda), tried.HeldErrors, tried.HeldRows)
+			half(fmt.Sprintf("lambda %g", tried.Lambda), tried.HeldOutErrors, tried.HeldOutRows)
 		}
-		if c.HeldRows > 0 {
-			half("the round that was taken", c.HeldErrors, c.HeldRows)
+		if c.HeldOutRows > 0 {
+			half("the round that was taken", c.HeldOutErrors, c.HeldOutRows)
 		}
 	}
 	if judged == 0 && r.Probabilities == nil {
@@ -211,11 +211,11 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 		}
 		return Train(jobtest.Ctx, o)
 	}
-	if r := align("some", 0); r.Held != training.DefaultFolds || !(r.Found.Rows < n && r.Found.Rows > n/2) {
-		t.Errorf("align has held out one part in %d and found from %d of %d rows", r.Held, r.Found.Rows, n)
+	if r := align("some", 0); r.HeldOut != training.DefaultFolds || !(r.Learned.Rows < n && r.Learned.Rows > n/2) {
+		t.Errorf("align has held out one part in %d and found from %d of %d rows", r.HeldOut, r.Learned.Rows, n)
 	}
-	if r := align("all", 1); r.Held != 0 || r.Found.Rows != n {
-		t.Errorf("align --folds 1 has held out one part in %d and found from %d of %d rows", r.Held, r.Found.Rows, n)
+	if r := align("all", 1); r.HeldOut != 0 || r.Learned.Rows != n {
+		t.Errorf("align --folds 1 has held out one part in %d and found from %d of %d rows", r.HeldOut, r.Learned.Rows, n)
 	}
 	two, err := train("two", "some", 3)
 	if err != nil {

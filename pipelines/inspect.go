@@ -25,13 +25,13 @@ type InspectOptions struct {
 
 // DataReport says what data look like.
 type DataReport struct {
-	Format  string             `json:"format"`
-	Files   int                `json:"files"`
-	Bytes   int64              `json:"bytes"`
-	Rows    job.Counts         `json:"rows"`
-	Names   []string           `json:"column_names,omitempty"`
-	Aside   []dataset.SetAside `json:"set_aside,omitempty"` // the first rows that cannot be used
-	Profile profile.Profile    `json:"profile"`
+	Format   string             `json:"format"`
+	Files    int                `json:"files"`
+	Bytes    int64              `json:"bytes"`
+	Rows     job.Counts         `json:"rows"`
+	Names    []string           `json:"column_names,omitempty"`
+	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first rows that cannot be used
+	Profile  profile.Profile    `json:"profile"`
 }
 
 // InspectData reads all rows once and says what they look like. Nothing is written.
@@ -59,7 +59,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	j.Progress.Done()
 	return &DataReport{
 		Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size(), Rows: p.Counts, Names: d.Schema.Columns,
-		Aside: p.Counts.Listed, Profile: p.Sum.Result(),
+		SetAside: p.Counts.Listed, Profile: p.Sum.Result(),
 	}, nil
 }
 
@@ -73,7 +73,7 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	} else {
 		fmt.Fprintf(&b, "rows      %s read = %s used + %s that cannot be used\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside))
 	}
-	writeAside(&b, r.Aside)
+	writeSetAside(&b, r.SetAside)
 	writeLabels(&b, p)
 	if note := prepare.Doubt("", p.Labels); note != "" {
 		fmt.Fprintf(&b, "note      %s\n", note)
@@ -84,7 +84,7 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 }
 
 // writeAside prints the first rows that were set aside.
-func writeAside(w io.Writer, list []dataset.SetAside) {
+func writeSetAside(w io.Writer, list []dataset.SetAside) {
 	const most = 10
 	for _, a := range list[:min(len(list), most)] {
 		fmt.Fprintf(w, "          %s: %s\n", a.Place(), a.Reason)

@@ -150,7 +150,7 @@ func compare(ctx context.Context, j *job.Job, o CompareOptions, l *prepare.Prepa
 	if n < 2 {
 		return nil, exit.Refuse("pipelines: the sample has %d different rows, and comparing takes 2", n)
 	}
-	exact := approx.Kernel(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Found.Dim, j.Engine.Threads)
+	exact := approx.Kernel(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
 	result := &CompareResult{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
 	variants := []kernel.Variant{{Options: o.Kernel}}
 	if o.All {
@@ -178,7 +178,7 @@ func compare(ctx context.Context, j *job.Job, o CompareOptions, l *prepare.Prepa
 		result.Curves = append(result.Curves, curve)
 	}
 	var err error
-	result.Bounds, err = o.bounds(l, x[:n*l.Found.Dim], n, len(exact), result.Curves[0])
+	result.Bounds, err = o.bounds(l, x[:n*l.Profile.Dim], n, len(exact), result.Curves[0])
 	return result, err
 }
 

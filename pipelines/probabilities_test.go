@@ -91,7 +91,7 @@ func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 	o.Lambda.Folds, o.Calibrate = 0, calibrate.Platt
 	_, got := trained(t, lines, o)
 	curvesAre(t, "svm", got, scoring, held, calibrate.Platt)
-	if c := got.Manifest.Learner.Course; c.Rows != 400 || c.HeldRows != 0 || len(c.Path) != 1 || c.Path[0].HeldRows != int64(len(held)) {
+	if c := got.Manifest.Learner.Log; c.Rows != 400 || c.HeldOutRows != 0 || len(c.Path) != 1 || c.Path[0].HeldOutRows != int64(len(held)) {
 		t.Errorf("the last rounds were not of all rows: %+v", c)
 	}
 	// Of several λ it is the model of the best that scores, which here is not the last.

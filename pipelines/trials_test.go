@@ -38,9 +38,9 @@ func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, want := all.Course.Path[i], alone.Course
-			if got.Lambda != l || got.Rounds != want.Rounds || got.HeldErrors != want.HeldErrors || got.HeldLoss != want.HeldLoss {
-				t.Errorf("%s: of several %+v, alone %d rounds, %d errors, loss %g", name, got, want.Rounds, want.HeldErrors, want.HeldLoss)
+			got, want := all.Log.Path[i], alone.Log
+			if got.Lambda != l || got.Rounds != want.Rounds || got.HeldOutErrors != want.HeldOutErrors || got.HeldOutLoss != want.HeldOutLoss {
+				t.Errorf("%s: of several %+v, alone %d rounds, %d errors, loss %g", name, got, want.Rounds, want.HeldOutErrors, want.HeldOutLoss)
 			}
 			if got.Rounds == 0 {
 				t.Errorf("%s, lambda %g: no round was taken", name, l)
@@ -58,7 +58,7 @@ func TestTheTimeLimitIsATotal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := r.Course; len(c.Path) != 1 || c.Path[0].Lambda != 1e-2 || c.Rounds != 1 || c.HeldRows == 0 || c.Rows+c.HeldRows != 500 {
+	if c := r.Log; len(c.Path) != 1 || c.Path[0].Lambda != 1e-2 || c.Rounds != 1 || c.HeldOutRows == 0 || c.Rows+c.HeldOutRows != 500 {
 		t.Errorf("%+v", c)
 	}
 	notes := strings.Join(r.Notes, "\n")

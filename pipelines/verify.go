@@ -93,7 +93,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err != nil {
 		return nil, err
 	}
-	c := manifest.Learner.Course
+	c := manifest.Learner.Log
 	result = &VerifyResult{Model: o.Model, Recorded: Optimum{c.Objective, *c.Dual, *c.Gap}}
 	if err := json.Unmarshal(c.Options, &result.Problem); err != nil {
 		return nil, models.Bad(o.Model, err)
@@ -111,7 +111,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 // certified returns an error unless the model has a certificate.
 func certified(dir string, m *models.Manifest) error {
 	_, kept := m.File(training.StateFile)
-	switch c := m.Learner.Course; {
+	switch c := m.Learner.Log; {
 	case m.Learner.Kind+".verify" != verify.Kind:
 		return exit.Usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir, m.Learner.Kind)
 	case c == nil || c.Gap == nil:
@@ -150,10 +150,10 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 
 // certify runs the round of the verification.
 func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Prepared, o VerifyOptions, result *VerifyResult) error {
-	c, d := m.Learner.Course, l.Data
+	c, d := m.Learner.Log, l.Data
 	d.Schema.Dim = m.Input.Dim
 	folds := 0
-	if c.HeldRows > 0 { // else the model has learned from all rows, after others had not
+	if c.HeldOutRows > 0 { // else the model has learned from all rows, after others had not
 		folds = m.Learner.Folds
 		if err := l.CountCopies(ctx, j, m.Seed, o.MaxBadFraction, true); err != nil {
 			return err

@@ -99,7 +99,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 	}
 	within := func(s *features.Sealed, old, new string) { replace(&s.JSON, old, new) }
 	options := func(old, new string) edit {
-		return func(m *models.Manifest) { replace(&m.Learner.Course.Options, old, new) }
+		return func(m *models.Manifest) { replace(&m.Learner.Log.Options, old, new) }
 	}
 	both := func(edits ...edit) edit {
 		return func(m *models.Manifest) {
@@ -116,30 +116,30 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		"bias":                  options(`"bias":1`, `"bias":2`),
 		"no intercept":          options(`"bias":1`, `"bias":0`),
 		"seed of the options":   options(`"seed":"3"`, `"seed":"4"`),
-		"objective":             func(m *models.Manifest) { m.Learner.Course.Objective *= 1.001 },
-		"objective and dual":    func(m *models.Manifest) { m.Learner.Course.Objective *= 0.9; *m.Learner.Course.Dual *= 0.9 },
-		"dual":                  func(m *models.Manifest) { *m.Learner.Course.Dual *= 1.001 },
-		"gap":                   func(m *models.Manifest) { *m.Learner.Course.Gap /= 2 },
-		"a larger gap":          func(m *models.Manifest) { *m.Learner.Course.Gap *= 2 },
-		"no gap":                func(m *models.Manifest) { m.Learner.Course.Gap = nil },
-		"no dual":               func(m *models.Manifest) { m.Learner.Course.Dual = nil },
-		"rows learned from":     func(m *models.Manifest) { m.Learner.Course.Rows-- },
+		"objective":             func(m *models.Manifest) { m.Learner.Log.Objective *= 1.001 },
+		"objective and dual":    func(m *models.Manifest) { m.Learner.Log.Objective *= 0.9; *m.Learner.Log.Dual *= 0.9 },
+		"dual":                  func(m *models.Manifest) { *m.Learner.Log.Dual *= 1.001 },
+		"gap":                   func(m *models.Manifest) { *m.Learner.Log.Gap /= 2 },
+		"a larger gap":          func(m *models.Manifest) { *m.Learner.Log.Gap *= 2 },
+		"no gap":                func(m *models.Manifest) { m.Learner.Log.Gap = nil },
+		"no dual":               func(m *models.Manifest) { m.Learner.Log.Dual = nil },
+		"rows learned from":     func(m *models.Manifest) { m.Learner.Log.Rows-- },
 		"rows":                  func(m *models.Manifest) { m.Rows.Used--; m.Rows.Read-- },
 		"rows set aside":        func(m *models.Manifest) { m.Rows.Read++; m.Rows.SetAside++ },
-		"rows held out":         func(m *models.Manifest) { m.Learner.Course.HeldRows ^= 1 },
-		"partitions":            func(m *models.Manifest) { m.Learner.Course.Partitions = 1 },
-		"no partitions":         func(m *models.Manifest) { m.Learner.Course.Partitions = 0 },
-		"fewer than none":       func(m *models.Manifest) { m.Learner.Course.Partitions = -3 },
-		"a thousand million":    func(m *models.Manifest) { m.Learner.Course.Partitions = 1e9 },
+		"rows held out":         func(m *models.Manifest) { m.Learner.Log.HeldOutRows ^= 1 },
+		"partitions":            func(m *models.Manifest) { m.Learner.Log.Partitions = 1 },
+		"no partitions":         func(m *models.Manifest) { m.Learner.Log.Partitions = 0 },
+		"fewer than none":       func(m *models.Manifest) { m.Learner.Log.Partitions = -3 },
+		"a thousand million":    func(m *models.Manifest) { m.Learner.Log.Partitions = 1e9 },
 		"kind":                  func(m *models.Manifest) { m.Learner.Kind = "ridge" },
-		"rounds":                func(m *models.Manifest) { m.Learner.Course.Rounds += 7 },
-		"why it ended":          func(m *models.Manifest) { m.Learner.Course.Ended = "the gap is 0" },
+		"rounds":                func(m *models.Manifest) { m.Learner.Log.Rounds += 7 },
+		"why it ended":          func(m *models.Manifest) { m.Learner.Log.Ended = "the gap is 0" },
 		"errors held out": func(m *models.Manifest) {
-			m.Learner.Course.HeldLoss /= 2
-			m.Learner.Course.HeldErrors /= 2
+			m.Learner.Log.HeldOutLoss /= 2
+			m.Learner.Log.HeldOutErrors /= 2
 			m.Program = "v9"
 		},
-		"a path":                  func(m *models.Manifest) { m.Learner.Course.Path = []models.Tried{{Lambda: 1e-9}} },
+		"a path":                  func(m *models.Manifest) { m.Learner.Log.Path = []models.Trial{{Lambda: 1e-9}} },
 		"folds":                   func(m *models.Manifest) { m.Learner.Folds += 2 },
 		"seed":                    func(m *models.Manifest) { m.Seed++ },
 		"width":                   func(m *models.Manifest) { m.Profile.Width *= 2 },
@@ -159,8 +159,8 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		"names of classes":  func(m *models.Manifest) { slices.Reverse(m.Vocabulary.Classes) },
 		"a class":           func(m *models.Manifest) { m.Vocabulary.Classes[1] = "7" },
 		"counts of classes": func(m *models.Manifest) { m.Profile.ClassCounts[0]--; m.Profile.ClassCounts[1]++ },
-		"loss":              func(m *models.Manifest) { m.Learner.Course.Loss = "logistic" },
-		"loss everywhere":   both(func(m *models.Manifest) { m.Learner.Course.Loss = "logistic" }, options(`"loss":"hinge"`, `"loss":"logistic"`)),
+		"loss":              func(m *models.Manifest) { m.Learner.Log.Loss = "logistic" },
+		"loss everywhere":   both(func(m *models.Manifest) { m.Learner.Log.Loss = "logistic" }, options(`"loss":"hinge"`, `"loss":"logistic"`)),
 		"probabilities":     func(m *models.Manifest) { m.Probabilities = &models.Probabilities{Kind: models.Logistic} },
 	}
 	merge := func(more ...map[string]edit) map[string]edit {
@@ -181,7 +181,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		})},
 		"held out": {data, func(o *TrainOptions) { o.Lambda.Folds = 5 }, merge(classes, map[string]edit{
 			"nothing held out": func(m *models.Manifest) {
-				m.Learner.Course.HeldRows, m.Learner.Course.HeldErrors = 0, 0
+				m.Learner.Log.HeldOutRows, m.Learner.Log.HeldOutErrors = 0, 0
 			},
 		})},
 		"weights of classes": {data, func(o *TrainOptions) {

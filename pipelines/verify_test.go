@@ -95,17 +95,17 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 					}
 				}
 			}
-			if all := int64(len(c.lines) - 1); trained.Course.Rows != all-held || trained.Course.HeldRows != held {
-				t.Fatalf("%d rows were learned from and %d held out, of %d; want %d held out", trained.Course.Rows, trained.Course.HeldRows, all, held)
+			if all := int64(len(c.lines) - 1); trained.Log.Rows != all-held || trained.Log.HeldOutRows != held {
+				t.Fatalf("%d rows were learned from and %d held out, of %d; want %d held out", trained.Log.Rows, trained.Log.HeldOutRows, all, held)
 			}
-			if zero := trained.Course.Rounds == 0; zero != (name == "end before the first step") {
-				t.Fatalf("the weights are those after %d rounds", trained.Course.Rounds)
+			if zero := trained.Log.Rounds == 0; zero != (name == "end before the first step") {
+				t.Fatalf("the weights are those after %d rounds", trained.Log.Rounds)
 			}
 			v, err := Verify(jobtest.Ctx, VerifyOptions{Model: o.Model, Data: o.Data})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := v.Certificate; !v.Holds || got.Rows != trained.Course.Rows || got.Gap < 0 || !got.Same {
+			if got := v.Certificate; !v.Holds || got.Rows != trained.Log.Rows || got.Gap < 0 || !got.Same {
 				t.Errorf("%+v", v)
 			}
 		})
@@ -157,7 +157,7 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 			o.Lambda.Path = []float64{0}
 			o.Learner = &sgd.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 30, Patience: 2}, Running: learner.Running{Partitions: 2, PerJob: jobs}}, Rate: 3, Batch: 8}
 			r, m := trained(t, lines, o)
-			ended[strings.TrimLeft(r.Course.Ended, "0123456789 ")] = true
+			ended[strings.TrimLeft(r.Log.Ended, "0123456789 ")] = true
 			if want == nil {
 				want = m.Linear.W
 			}

@@ -161,8 +161,10 @@ func (t *Target) Labels() folds.Labels {
 	return folds.Classes(t.Classes.Classes)
 }
 
-// Dealer returns what decides on the folds of the rows of a lane.
-func (p *Pass) Dealer() *folds.Dealer { return folds.NewDealer(p.Seed, p.Copies, p.Target.Labels()) }
+// Assigner returns what decides on the folds of the rows of a lane.
+func (p *Pass) Assigner() *folds.Assigner {
+	return folds.NewAssigner(p.Seed, p.Copies, p.Target.Labels())
+}
 
 // Label returns the function that turns a label token into its number, or the
 // reason why it cannot. Without a target it is nil: labels are not looked at.

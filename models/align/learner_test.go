@@ -45,7 +45,7 @@ func play(t *testing.T, l *Learner, x []float32, class []int32, cuts []int, bloc
 				if err := w.Fold(b); err != nil {
 					t.Fatal(err)
 				}
-				b.Held = true
+				b.HeldOut = true
 				if err := w.Fold(b); err != nil {
 					t.Fatal(err)
 				}

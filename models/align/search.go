@@ -41,7 +41,7 @@ type Search struct {
 }
 
 // Found is where chains have ended.
-type Found struct {
+type SearchResult struct {
 	Chain []int     // their numbers
 	W     []float32 // frequencies, in turns (chains×d)
 	V     []float64 // their potentials
@@ -85,7 +85,7 @@ func (s Search) validate() error {
 // Run lets the chains first … first+count−1 of a round look for peaks of the
 // potential of the rows in f under the k weightings a (k×n). A chain's end does not
 // depend on which others run. It panics if the options do not fit, or a is too short.
-func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) *Found {
+func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) *SearchResult {
 	if err := s.validate(); err != nil {
 		panic(err.Error())
 	}
@@ -93,7 +93,7 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 		panic("align: Run: chains out of range")
 	}
 	d := f.d
-	found := &Found{Chain: make([]int, count), W: make([]float32, count*d), V: make([]float64, count)}
+	found := &SearchResult{Chain: make([]int, count), W: make([]float32, count*d), V: make([]float64, count)}
 	var (
 		at   = make([]float32, count*d)
 		v    = make([]float64, count)
@@ -143,7 +143,7 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 }
 
 // temper fills in Zeta, and Xi = 2ζ/ν² for noise of standard deviation ν a coordinate.
-func (found *Found) temper(s Search, logs []float64, made []int, d int) {
+func (found *SearchResult) temper(s Search, logs []float64, made []int, d int) {
 	var zeta, noise float64
 	steps := 0
 	for j, l := range logs {
@@ -173,7 +173,7 @@ func norm(v []float64) float64 {
 }
 
 // lost returns an error if a chain has met no potential that is a number.
-func (found *Found) lost() error {
+func (found *SearchResult) lost() error {
 	for j, v := range found.V {
 		if v < 0 {
 			return fmt.Errorf("chain %d: %w", found.Chain[j], errBeyond)
@@ -197,8 +197,8 @@ func finite(sums []float64) error {
 
 // Join puts the chains of several shares of a round together, in the order of
 // their numbers.
-func Join(shares ...*Found) *Found {
-	var all Found
+func Join(shares ...*SearchResult) *SearchResult {
+	var all SearchResult
 	type place struct{ share, at int }
 	var places []place
 	for s, f := range shares {
@@ -234,7 +234,7 @@ func Join(shares ...*Found) *Found {
 // Pick returns which of the chains to take: at most k, the largest potentials
 // first, none nearer to one taken before than `apart`, a length of ω in radians,
 // where ω and −ω are the same. Of equal potentials the first chain's is taken.
-func (found *Found) Pick(k int, apart float64) []int {
+func (found *SearchResult) Pick(k int, apart float64) []int {
 	order := make([]int, len(found.V))
 	for i := range order {
 		order[i] = i
@@ -254,7 +254,7 @@ func (found *Found) Pick(k int, apart float64) []int {
 }
 
 // distance returns min ‖ω_i ± ω_j‖ in radians.
-func (found *Found) distance(i, j int) float64 {
+func (found *SearchResult) distance(i, j int) float64 {
 	d := len(found.W) / len(found.V)
 	var minus, plus float64
 	for l, u := range found.W[i*d : (i+1)*d] {

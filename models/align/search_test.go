@@ -68,7 +68,7 @@ func TestChainsAreTheSameHoweverTheyAreDealt(t *testing.T) {
 }
 
 func TestPickTakesTheLargestThatAreApart(t *testing.T) {
-	f := &Found{Chain: []int{0, 1, 2, 3, 4}, W: []float32{0.1, -0.101, 0.5, 0.3, 0.3}, V: []float64{3, 4, 1, 2, 2}}
+	f := &SearchResult{Chain: []int{0, 1, 2, 3, 4}, W: []float32{0.1, -0.101, 0.5, 0.3, 0.3}, V: []float64{3, 4, 1, 2, 2}}
 	if got := f.Pick(10, 0); !slices.Equal(got, []int{1, 0, 3, 4, 2}) {
 		t.Errorf("all: %v", got)
 	}
@@ -105,7 +105,7 @@ func TestChainsThatCannotClimbStay(t *testing.T) {
 		t.Errorf("step %v, %v", beyond.Zeta, err)
 	}
 	one := s.Run(NewField(normals(6, 1, 1), 3, 2), []float32{1, -1, 1}, 1, 0, 0, 2, 1)
-	if all := Join(still, new(Found), one); all.Zeta != one.Zeta || math.Abs(all.Xi/one.Xi-1) > 1e-12 {
+	if all := Join(still, new(SearchResult), one); all.Zeta != one.Zeta || math.Abs(all.Xi/one.Xi-1) > 1e-12 {
 		t.Errorf("step %v of a share, %v of all; temperature %v and %v", one.Zeta, all.Zeta, one.Xi, all.Xi)
 	}
 	x := []float32{3e38, -3e38, 3e38, 1}

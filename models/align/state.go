@@ -25,9 +25,9 @@ const (
 const censuses = 3
 
 const (
-	stateKind = "align state 1"
-	foundKind = "align found 1"
-	dualKind  = "align dual weights 1"
+	stateKind   = "align state 1"
+	partialKind = "align found 1"
+	dualKind    = "align dual weights 1"
 )
 
 // state is what a round begins with, for K weightings.
@@ -169,19 +169,19 @@ func decodeDual(l *Learner, data []byte) (*Dual, []int32, error) {
 	return d, class, nil
 }
 
-// found is what a worker found: what its phase gives, and nothing else.
-type found struct {
+// partial is what a worker found: what its phase gives, and nothing else.
+type partial struct {
 	rows   int64
-	number float64   // score: Σ_k Σ_i α_ki; ascend: Σ g²
-	sums   []float64 // score: K×2·now
-	census []Census  // begin, narrow, ascend: K
-	chains *Found    // search
+	number float64       // score: Σ_k Σ_i α_ki; ascend: Σ g²
+	sums   []float64     // score: K×2·now
+	census []Census      // begin, narrow, ascend: K
+	chains *SearchResult // search
 }
 
-func (f *found) encode(d int) []byte {
+func (f *partial) encode(d int) []byte {
 	c := f.chains
 	if c == nil {
-		c = new(Found)
+		c = new(SearchResult)
 	}
 	chain := make([]int64, len(c.Chain))
 	for i, v := range c.Chain {
@@ -197,7 +197,7 @@ func (f *found) encode(d int) []byte {
 			census = append(census, float64(c.Net[j]), c.Sum[j], float64(c.Ends[j]))
 		}
 	}
-	return loss.EncodeRecord(foundKind, nil,
+	return loss.EncodeRecord(partialKind, nil,
 		safetensors.Of("rows", []int64{f.rows}, 1),
 		safetensors.Of("number", []float64{f.number}, 1),
 		safetensors.Of("sums", f.sums, len(f.sums)),
@@ -208,11 +208,11 @@ func (f *found) encode(d int) []byte {
 		safetensors.Of("heat", []float64{c.Zeta, c.Xi}, 2))
 }
 
-// decodeFound reads what a worker found, with that many sums, censuses and chains.
-func decodeFound(data []byte, d, sums, of, chains int) (*found, error) {
-	r := loss.OpenRecord(data, foundKind)
+// decodePartial reads what a worker found, with that many sums, censuses and chains.
+func decodePartial(data []byte, d, sums, of, chains int) (*partial, error) {
+	r := loss.OpenRecord(data, partialKind)
 	rows, number := loss.Array[int64](r, "rows", 1), loss.Array[float64](r, "number", 1)
-	f := &found{sums: loss.Array[float64](r, "sums", sums), chains: new(Found)}
+	f := &partial{sums: loss.Array[float64](r, "sums", sums), chains: new(SearchResult)}
 	const width = 3*(Cells+1) + 1
 	census := loss.Array[float64](r, "census", of, width)
 	chain := loss.Array[int64](r, "chain", chains)

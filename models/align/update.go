@@ -99,7 +99,7 @@ func (s *state) words(l *Learner) string {
 }
 
 // collect adds up what the workers found, in the order of the partitions.
-func (r *Round) collect(next func() ([]byte, error)) (*found, error) {
+func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 	sums, of := 0, 0
 	switch r.s.phase {
 	case begin, narrow, ascend:
@@ -107,10 +107,10 @@ func (r *Round) collect(next func() ([]byte, error)) (*found, error) {
 	case score:
 		sums = r.s.game.K * 2 * r.s.now
 	}
-	all := &found{sums: make([]float64, sums), census: make([]Census, of)}
-	var shares []*Found
+	all := &partial{sums: make([]float64, sums), census: make([]Census, of)}
+	var shares []*SearchResult
 	count := 0
-	err := rounds.EachFound(next, func(partition int, data []byte) error {
+	err := rounds.EachPartial(next, func(partition int, data []byte) error {
 		if count++; count > r.l.Partitions {
 			return fmt.Errorf("align: more than %d partitions", r.l.Partitions)
 		}
@@ -118,7 +118,7 @@ func (r *Round) collect(next func() ([]byte, error)) (*found, error) {
 		if r.s.phase == search {
 			_, chains = r.share(partition)
 		}
-		f, err := decodeFound(data, r.l.Dim, sums, of, chains)
+		f, err := decodePartial(data, r.l.Dim, sums, of, chains)
 		if err != nil {
 			return fmt.Errorf("align: round %d: partition %d: what was found: %w", r.s.round, partition, err)
 		}

@@ -52,7 +52,7 @@ type worker struct {
 	dual      *Dual
 	class     []int32
 	at        int // rows so far
-	found     found
+	partial   partial
 	phi       []float32
 }
 
@@ -71,7 +71,7 @@ func (r *Round) Worker(partition int, own []byte) (rounds.Worker, error) {
 	}
 	w := &worker{Round: r, partition: partition, dual: d, class: class}
 	if r.s.phase == score {
-		w.found.sums = make([]float64, r.s.game.K*2*r.s.now)
+		w.partial.sums = make([]float64, r.s.game.K*2*r.s.now)
 	}
 	return w, nil
 }
@@ -82,7 +82,7 @@ func (w *worker) Fold(b rounds.Block) error {
 	if b.D != w.l.Dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
 		panic("align: block of another shape")
 	}
-	if b.Held {
+	if b.HeldOut {
 		return nil
 	}
 	first := w.at
@@ -105,9 +105,9 @@ func (w *worker) Fold(b rounds.Block) error {
 	w.packed.CosSin(w.phi, b.Phi, b.N, 1, 1)
 	switch w.s.phase {
 	case score:
-		w.dual.AddSums(w.found.sums, w.phi, r, first, b.N)
+		w.dual.AddSums(w.partial.sums, w.phi, r, first, b.N)
 	case ascend:
-		w.found.number += w.dual.Ascend(w.s.report.Eta, w.s.u, w.phi, r, first, b.N)
+		w.partial.number += w.dual.Ascend(w.s.report.Eta, w.s.u, w.phi, r, first, b.N)
 	default:
 		panic("align: Fold in a round without rows")
 	}
@@ -121,31 +121,31 @@ func (w *worker) End() (foundBytes, own []byte, err error) {
 	} else if w.Reads() && w.at != w.dual.N {
 		return nil, nil, fmt.Errorf("align: partition %d: %d rows, where the rounds before had %d", w.partition, w.at, w.dual.N)
 	}
-	w.found.rows = int64(w.dual.N)
+	w.partial.rows = int64(w.dual.N)
 	switch w.s.phase {
 	case begin, narrow, ascend:
-		w.found.census = make([]Census, w.dual.K)
-		for k := range w.found.census {
+		w.partial.census = make([]Census, w.dual.K)
+		for k := range w.partial.census {
 			alpha, y := w.dual.Row(k)
-			w.found.census[k].Count(alpha, y, w.s.bracket(k))
+			w.partial.census[k].Count(alpha, y, w.s.bracket(k))
 		}
 	case search:
 		clip(w.dual, w.s.mu)
 		first, count := w.share(w.partition)
 		a := make([]float32, len(w.s.alpha))
 		w.s.sample(w.l).Signed(a)
-		w.found.chains = w.l.Search.Run(w.field, a, w.s.game.K, w.s.game.Rounds, first, count, 1)
-		err = w.found.chains.lost()
+		w.partial.chains = w.l.Search.Run(w.field, a, w.s.game.K, w.s.game.Rounds, first, count, 1)
+		err = w.partial.chains.lost()
 	case score:
 		for _, v := range w.dual.Alpha {
-			w.found.number += v
+			w.partial.number += v
 		}
-		err = finite(w.found.sums)
+		err = finite(w.partial.sums)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("align: partition %d: %w", w.partition, err)
 	}
-	return w.found.encode(w.l.Dim), encodeDual(w.dual, w.class), nil
+	return w.partial.encode(w.l.Dim), encodeDual(w.dual, w.class), nil
 }
 
 // clip ends a projection.

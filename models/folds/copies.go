@@ -111,9 +111,9 @@ func (c *Copies) index() {
 // counted.
 var ErrUncounted = errors.New("folds: copies were not counted")
 
-// Dealer deals the rows of shards to folds. It is for one reader: rows of a shard
+// Assigner deals the rows of shards to folds. It is for one reader: rows of a shard
 // must come in order, from the shard's first.
-type Dealer struct {
+type Assigner struct {
 	seed   uint64
 	copies *Copies // nil where no row is frequent
 	labels Labels
@@ -122,10 +122,10 @@ type Dealer struct {
 	next   []int64 // number of the next copy of each content
 }
 
-// NewDealer returns a dealer of rows with those labels. Labels are not looked at
+// NewAssigner returns a dealer of rows with those labels. Labels are not looked at
 // where no row is frequent.
-func NewDealer(seed uint64, c *Copies, l Labels) *Dealer {
-	d := &Dealer{seed: seed, copies: c, labels: l}
+func NewAssigner(seed uint64, c *Copies, l Labels) *Assigner {
+	d := &Assigner{seed: seed, copies: c, labels: l}
 	if c != nil {
 		c.index()
 		d.next = make([]int64, len(c.Contents))
@@ -135,7 +135,7 @@ func NewDealer(seed uint64, c *Copies, l Labels) *Dealer {
 
 // Hashes appends the hashes that decide on the folds of the rows of a block of the
 // shard at that place: with K folds a row is in fold hash mod K.
-func (d *Dealer) Hashes(dst []uint64, at Place, b *rows.Block) ([]uint64, error) {
+func (d *Assigner) Hashes(dst []uint64, at Place, b *rows.Block) ([]uint64, error) {
 	if d.copies == nil {
 		return rows.HashBlock(dst, d.seed^salt, b), nil
 	}
@@ -147,7 +147,7 @@ func (d *Dealer) Hashes(dst []uint64, at Place, b *rows.Block) ([]uint64, error)
 	for i := range b.N {
 		h := Hash(d.seed, b.Row(i))
 		if _, ok := d.copies.rows[h]; ok {
-			h = d.deal(content(h, d.labels.key(float64(b.Y[i]))))
+			h = d.assign(content(h, d.labels.key(float64(b.Y[i]))))
 		}
 		dst = append(dst, h)
 	}
@@ -156,18 +156,18 @@ func (d *Dealer) Hashes(dst []uint64, at Place, b *rows.Block) ([]uint64, error)
 
 // deal returns the hash of the next copy of a content; one that is not counted goes
 // to a fold as a whole.
-func (d *Dealer) deal(content uint64) uint64 {
+func (d *Assigner) assign(content uint64) uint64 {
 	i, ok := d.copies.contents[content]
 	if !ok {
-		return dealt(content, 0)
+		return copyHash(content, 0)
 	}
 	k := d.next[i]
 	d.next[i]++
-	return dealt(content, k)
+	return copyHash(content, k)
 }
 
 // begin sets the numbers of the copies to those that a shard begins with.
-func (d *Dealer) begin(at Place) error {
+func (d *Assigner) begin(at Place) error {
 	d.at, d.begun = at, true
 	if len(d.next) == 0 {
 		return nil

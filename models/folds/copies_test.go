@@ -108,7 +108,7 @@ func sent(t *testing.T, c *Census) *Census {
 func deal(t *testing.T, shards map[Place][]labeled, c *Copies, l Labels, k uint64) map[labeled][]int {
 	t.Helper()
 	out := map[labeled][]int{}
-	d := NewDealer(seed, c, l)
+	d := NewAssigner(seed, c, l)
 	for at, part := range shards {
 		for len(part) > 0 { // in blocks
 			n := min(len(part), 13)
@@ -209,7 +209,7 @@ func countAll(all []labeled) map[uint64]int {
 	return out
 }
 
-// The copies of a content are dealt as rows that do not repeat are: each fold has its
+// The copies of a content are assigned as rows that do not repeat are: each fold has its
 // share of them, but for chance, and so has each label of a row in each fold.
 func TestCopiesAreDealtLikeDifferentRows(t *testing.T) {
 	const n, kinds, k = 40_000, 10, 5
@@ -232,7 +232,7 @@ func TestCopiesAreDealtLikeDifferentRows(t *testing.T) {
 		}
 		dof += k - 1
 	}
-	// χ² has mean dof and variance 2 dof: neither clumped nor dealt in turn.
+	// χ² has mean dof and variance 2 dof: neither clumped nor assigned in turn.
 	if se := 12.65; chi2 > dof+4*se || chi2 < dof-4*se { // √(2·80)
 		t.Errorf("χ² %.1f of %.0f degrees of freedom", chi2, dof)
 	}
@@ -274,7 +274,7 @@ func negativeZero() float64 { z := 0.0; return -z }
 func TestDealtHashesAreFixed(t *testing.T) {
 	row := Hash(1, []float32{1, 0, -2.5})
 	c := content(row, Classes([]string{"yes"}).key(0))
-	got := []uint64{row, c, dealt(c, 0), dealt(c, 1), dealt(c, 1<<40)}
+	got := []uint64{row, c, copyHash(c, 0), copyHash(c, 1), copyHash(c, 1<<40)}
 	want := []uint64{0x83f663cbbff13c4f, 0xa06ed1b6453b82fe, 0xa1efd2f3450cc1a1, 0x2e3c9ae1138d9613, 0xaf608990b66c25dd}
 	if !slices.Equal(got, want) {
 		t.Errorf("%#x", got)
@@ -283,7 +283,7 @@ func TestDealtHashesAreFixed(t *testing.T) {
 
 func TestUncountedShardIsAnError(t *testing.T) {
 	c := &Copies{Rows: Set{1}, Contents: Set{2}}
-	if _, err := NewDealer(1, c, Labels{}).Hashes(nil, Place{}, blockOf([]labeled{{1, 2, 0}})); err == nil {
+	if _, err := NewAssigner(1, c, Labels{}).Hashes(nil, Place{}, blockOf([]labeled{{1, 2, 0}})); err == nil {
 		t.Error("dealt all the same")
 	}
 }
@@ -328,7 +328,7 @@ func lookupError(byFold map[labeled][]int) float64 {
 }
 
 // Labels that are coin flips have a held-out error of one half. They would not if the
-// copies of each content were dealt in turn: every fold would then have the labels of
+// copies of each content were assigned in turn: every fold would then have the labels of
 // the others in their proportions.
 func TestHeldOutErrorOfCoinFlipsIsOneHalf(t *testing.T) {
 	const n, kinds, k, seeds = 4000, 200, 5, 10

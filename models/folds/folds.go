@@ -5,7 +5,7 @@
 // A row whose numbers occur once, or a few times, goes by their hash: equal rows
 // share a fold. Where numbers are frequent, as in data with few distinct rows, that
 // would leave whole values out of the training and estimate nothing. There each
-// copy is dealt for itself: copy k of the content (numbers, label) goes by the hash
+// copy is assigned for itself: copy k of the content (numbers, label) goes by the hash
 // of the content and k, as if k were one more column. Which copy is which does not
 // matter, as copies are equal, so what a fold holds depends on the counts alone.
 //
@@ -42,7 +42,7 @@ const (
 )
 
 // Frequent returns how often the numbers of a row must occur among n rows for its
-// copies to be dealt one by one.
+// copies to be assigned one by one.
 func Frequent(n int64) int64 { return max(2, (n+frequentShare-1)/frequentShare) }
 
 // counted returns how often numbers and label of a frequent row must occur for its
@@ -72,8 +72,8 @@ func content(row, label uint64) uint64 { return mix(row + mix(label)) }
 // golden is 2⁶⁴ over the golden ratio, the step of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
 
-// dealt returns the hash that decides on the fold of copy k of a content.
-func dealt(content uint64, k int64) uint64 { return mix(content + golden*uint64(k+1)) }
+// assigned returns the hash that decides on the fold of copy k of a content.
+func copyHash(content uint64, k int64) uint64 { return mix(content + golden*uint64(k+1)) }
 
 // Labels says what hashes take in of a label: of a class its name.
 type Labels struct{ class []uint64 } // empty for targets

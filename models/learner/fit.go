@@ -89,7 +89,7 @@ type memory struct {
 	in, dim, n int
 	counts     []int64            // of each class; nil in regression
 	grid       *linear.TargetGrid // by which targets are scaled; nil for classes
-	held       []bool             // of each row; nil if none are held out
+	heldOut    []bool             // of each row; nil if none are held out
 	learned    int64              // rows that are not
 	sum        *profile.Sum       // of the sample of those, with their labels
 	span       *linear.TargetGrid // of the labels of the sample
@@ -134,9 +134,9 @@ func newMemory(d *linear.Data, hold bool) (*memory, error) {
 // survey takes a sample of the rows to learn from, and holds out others.
 func (m *memory) survey(hold bool) {
 	m.sum = profile.New(profile.Options{})
-	dealer := folds.NewDealer(seed, nil, folds.Labels{})
+	dealer := folds.NewAssigner(seed, nil, folds.Labels{})
 	if hold {
-		m.held = make([]bool, m.n)
+		m.heldOut = make([]bool, m.n)
 	}
 	var labeled rows.Block
 	for lo := 0; lo < m.n; lo += rows.Rows(m.in) {
@@ -150,7 +150,7 @@ func (m *memory) survey(hold bool) {
 		mine := hashes[:0]
 		for i, h := range hashes {
 			if hold && h%heldOut == 0 {
-				m.held[lo+i] = true
+				m.heldOut[lo+i] = true
 				continue
 			}
 			labeled.X = append(append(labeled.X, b.Row(i)...), m.label(lo+i, m.span))
@@ -198,7 +198,7 @@ func (m *memory) blocks() []rounds.Block {
 		if b.N == 0 {
 			return
 		}
-		b.D, b.Held, b.Phi = m.dim, side == 1, make([]float32, b.N*m.dim)
+		b.D, b.HeldOut, b.Phi = m.dim, side == 1, make([]float32, b.N*m.dim)
 		parallel.Ranges(b.N, mapped, runtime.GOMAXPROCS(0), func(lo, hi int) {
 			m.Map.Apply(b.Phi[lo*m.dim:hi*m.dim], x[side][lo*m.in:], hi-lo)
 		})
@@ -207,7 +207,7 @@ func (m *memory) blocks() []rounds.Block {
 	}
 	for i := range m.n {
 		side := 0
-		if m.held != nil && m.held[i] {
+		if m.heldOut != nil && m.heldOut[i] {
 			side = 1
 		}
 		b := &sides[side]

@@ -129,12 +129,12 @@ func TestFitWithPatienceTakesTheBestState(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := fit.Last()
-	if last.Rows+last.HeldRows != 500 || last.HeldRows < 60 || last.HeldRows > 140 || !strings.Contains(fit.Ended, "have not lowered") {
-		t.Errorf("%d rows learned from, %d held out; %s", last.Rows, last.HeldRows, fit.Ended)
+	if last.Rows+last.HeldOutRows != 500 || last.HeldOutRows < 60 || last.HeldOutRows > 140 || !strings.Contains(fit.Ended, "have not lowered") {
+		t.Errorf("%d rows learned from, %d held out; %s", last.Rows, last.HeldOutRows, fit.Ended)
 	}
 	for i, r := range fit.History[:len(fit.History)-1] {
-		if r.HeldErrors < last.HeldErrors {
-			t.Errorf("round %d has %d errors, the one taken %d", i, r.HeldErrors, last.HeldErrors)
+		if r.HeldOutErrors < last.HeldOutErrors {
+			t.Errorf("round %d has %d errors, the one taken %d", i, r.HeldOutErrors, last.HeldOutErrors)
 		}
 	}
 }

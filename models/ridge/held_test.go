@@ -17,7 +17,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o.Held, o.Given = true, name == "given"
+			o.HeldOut, o.Given = true, name == "given"
 			fit, err := Solve(o)
 			if err != nil {
 				t.Fatal(err)
@@ -35,7 +35,7 @@ func TestHeldIsFittedToTheOtherFoldsAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h := fit.Held
+			h := fit.HeldOut
 			if h.Rows != want.Rows || h.Lambda != fit.Lambda || !slices.Equal(h.Weights, want.Weights) || !slices.Equal(h.Intercept, want.Intercept) {
 				t.Errorf("%+v, %s: not the weights of the other folds alone", shape, name)
 			}
@@ -71,10 +71,10 @@ func TestWhatCannotBeHeldOutIsAnError(t *testing.T) {
 		o     Options
 		loads int // that succeed
 	}{
-		{"held out: 1 folds", Options{Lambda: []float64{1}, Folds: 1, Held: true}, 9},
-		{"2 values of lambda", Options{Lambda: []float64{1, 2}, Folds: 2, Held: true, Given: true}, 9},
-		{"all 60 rows are in fold 0, which", Options{Lambda: []float64{1}, Folds: 2, Held: true, Given: true}, 9},
-		{"fold 0: gone", Options{Lambda: []float64{1}, Folds: 2, Held: true, Given: true}, 2},
+		{"held out: 1 folds", Options{Lambda: []float64{1}, Folds: 1, HeldOut: true}, 9},
+		{"2 values of lambda", Options{Lambda: []float64{1, 2}, Folds: 2, HeldOut: true, Given: true}, 9},
+		{"all 60 rows are in fold 0, which", Options{Lambda: []float64{1}, Folds: 2, HeldOut: true, Given: true}, 9},
+		{"fold 0: gone", Options{Lambda: []float64{1}, Folds: 2, HeldOut: true, Given: true}, 2},
 	} {
 		c.o.Step = s.step
 		c.o.Load = func(fold int) (*Sum, error) {

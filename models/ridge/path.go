@@ -109,13 +109,13 @@ func (p *path) mu(y *system, lambda float64) float64 {
 
 // tally adds up what the folds say about one λ.
 type tally struct {
-	held, heldRows   float64 // Σ squares and rows of the folds
-	train, trainRows float64 // likewise of what the weights were fitted to
-	rounding         float64 // what of held is the rounding of features
-	means            []float64
-	first            float64   // mean square of fold 0
-	without          *Solution // of all rows but those of fold 0, where it is asked for
-	failed           string
+	heldOut, heldOutRows float64 // Σ squares and rows of the folds
+	train, trainRows     float64 // likewise of what the weights were fitted to
+	rounding             float64 // what of held is the rounding of features
+	means                []float64
+	first                float64   // mean square of fold 0
+	without              *Solution // of all rows but those of fold 0, where it is asked for
+	failed               string
 }
 
 // trial is a λ that is tried on every fold, with the factor to descend by, or nil
@@ -256,7 +256,7 @@ func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, tri
 				}
 			}
 		}
-		tally.held, tally.heldRows = tally.held+e, tally.heldRows+rows
+		tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
 		tally.train, tally.trainRows = tally.train+y.trainError(mu, total, fold), tally.trainRows+y.n
 		tally.rounding += rows * squared(y.v) / 12
 		tally.means = append(tally.means, e/rows)
@@ -271,12 +271,12 @@ func (p *path) row(lambda float64, t tally) Row {
 		return row
 	}
 	unit := p.squareUnit()
-	row.MSE = unit * t.held / t.heldRows
+	row.MSE = unit * t.heldOut / t.heldOutRows
 	row.Train = unit * t.train / t.trainRows
 	row.StdErr = unit * standardError(t.means)
 	row.Folds = len(t.means)
 	row.FoldMSE = unit * t.first
-	row.Rounding = unit * t.rounding / t.heldRows
+	row.Rounding = unit * t.rounding / t.heldOutRows
 	if p.variance > 0 {
 		row.R2 = 1 - row.MSE/(unit*p.variance)
 	}

@@ -51,7 +51,7 @@ type Options struct {
 	// Held has Solve fit to all rows but those of fold 0 too, with the chosen λ; it
 	// needs Folds ≥ 2. Given says that the folds are there for that alone: Lambda
 	// holds one value, and there is no validation.
-	Held, Given bool
+	HeldOut, Given bool
 
 	// Trials has Solve return what was fitted without fold 0 for each λ that was tried.
 	Trials bool
@@ -88,7 +88,7 @@ type Solution struct {
 	Table     []Row     // one for every λ, in the order of Options; nil without folds
 	Rows      int64     // that the weights were fitted to
 
-	Held *Solution // what was fitted without fold 0, of which Table is nil; nil unless asked for
+	HeldOut *Solution // what was fitted without fold 0, of which Table is nil; nil unless asked for
 	// Trials are the like for each row of Table, to within what a descent leaves over; nil
 	// for a λ that failed, for all if fold 0 has no rows, and unless asked for.
 	Trials []*Solution
@@ -111,14 +111,14 @@ type Row struct {
 	// FoldMSE is the part of MSE that is of the rows of fold 0 alone; 0 if it has none.
 	FoldMSE float64 `json:"fold_mse,omitempty"`
 
-	// HeldRows is the number of the rows of fold 0 that were scored as a prediction
+	// HeldOutRows is the number of the rows of fold 0 that were scored as a prediction
 	// scores rows, by features that are not rounded and weights that were fitted without
-	// them; 0 if none were. HeldErrors of them got another class than their own, and
-	// HeldMSE is their mean squared error, where FoldMSE is that of rounded features.
+	// them; 0 if none were. HeldOutErrors of them got another class than their own, and
+	// HeldOutMSE is their mean squared error, where FoldMSE is that of rounded features.
 	// Solve leaves all three 0.
-	HeldRows   int64   `json:"held_rows,omitempty"`
-	HeldErrors int64   `json:"held_errors,omitempty"`
-	HeldMSE    float64 `json:"held_mse,omitempty"`
+	HeldOutRows   int64   `json:"held_rows,omitempty"`
+	HeldOutErrors int64   `json:"held_errors,omitempty"`
+	HeldOutMSE    float64 `json:"held_mse,omitempty"`
 
 	// Folds is the number of folds that the errors are of, which are all that have rows.
 	Folds int `json:"folds"`
@@ -201,9 +201,9 @@ func Solve(opts Options) (*Solution, error) {
 		return nil, err
 	}
 	p.report("ridge: all %d rows: lambda %g", fit.Rows, fit.Lambda)
-	if opts.Held {
-		fit.Held = &Solution{Lambda: fit.Lambda}
-		if err := p.fitHeld(fit.Held, y, total); err != nil {
+	if opts.HeldOut {
+		fit.HeldOut = &Solution{Lambda: fit.Lambda}
+		if err := p.fitHeldOut(fit.HeldOut, y, total); err != nil {
 			return nil, err
 		}
 	}
@@ -240,7 +240,7 @@ func (p *path) fit(fit *Solution, y *system, total, out *Sum) error {
 }
 
 // fitHeld fits to the rows that are not in fold 0.
-func (p *path) fitHeld(fit *Solution, y *system, total *Sum) error {
+func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	fold, err := p.load(0)
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func (o *Options) validate() error {
 	if o.First && (o.Folds < 2 || o.Given) {
 		return fmt.Errorf("ridge: the first of %d folds is to judge; that takes two folds or more, and a validation", o.Folds)
 	}
-	if o.Held && o.Folds < 2 || o.Given && len(o.Lambda) > 1 {
+	if o.HeldOut && o.Folds < 2 || o.Given && len(o.Lambda) > 1 {
 		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; holding one fold out takes two, and one value can be given", o.Folds, len(o.Lambda))
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 0) {

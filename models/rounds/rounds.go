@@ -1,7 +1,7 @@
 // Package rounds is what learners that walk over the rows again and again have in
 // common: state → rounds over the partitions of the data → state → … → model.
 //
-// The data are dealt to a fixed number of partitions, and a round gives each
+// The data are assigned to a fixed number of partitions, and a round gives each
 // partition's rows, in their order, to a Worker of its own. What the workers
 // return is put together by Round.Update, in the order of the partitions, and
 // makes the state that the next round begins with. A state follows from the one
@@ -84,7 +84,7 @@ type Block struct {
 	Y []float32
 	// Held says that the rows are held out: they are scored, and nothing is learned
 	// from them.
-	Held bool
+	HeldOut bool
 	// Index counts the blocks of the partition that are not held out, and those
 	// that are, each from 0.
 	Index int
@@ -97,9 +97,9 @@ func (b Block) Check(pkg string, dim int) {
 	}
 }
 
-// EachFound calls f with what each partition's worker has found, in the order of the
+// EachPartial calls f with what each partition's worker has found, in the order of the
 // partitions: a Round's Update takes it by next.
-func EachFound(next func() ([]byte, error), f func(partition int, found []byte) error) error {
+func EachPartial(next func() ([]byte, error), f func(partition int, found []byte) error) error {
 	for partition := 0; ; partition++ {
 		found, err := next()
 		if errors.Is(err, io.EOF) {
@@ -149,9 +149,9 @@ type Report struct {
 	// the gradient and has no Dual.
 	Above *float64 `json:"above,omitempty"`
 
-	HeldRows   int64   `json:"held_rows,omitempty"`
-	HeldLoss   float64 `json:"held_loss,omitempty"`
-	HeldErrors int64   `json:"held_errors,omitempty"`
+	HeldOutRows   int64   `json:"held_rows,omitempty"`
+	HeldOutLoss   float64 `json:"held_loss,omitempty"`
+	HeldOutErrors int64   `json:"held_errors,omitempty"`
 
 	// Words says how far the learner is where losses do not; "" where they do.
 	Words string `json:"words,omitempty"`

@@ -17,10 +17,10 @@ type Stop struct {
 // Better compares states by what held-out rows say of them: errors of classes, loss of
 // numbers.
 func Better(a, b Report) bool {
-	if a.HeldErrors != b.HeldErrors {
-		return a.HeldErrors < b.HeldErrors
+	if a.HeldOutErrors != b.HeldOutErrors {
+		return a.HeldOutErrors < b.HeldOutErrors
 	}
-	return a.HeldLoss < b.HeldLoss
+	return a.HeldOutLoss < b.HeldOutLoss
 }
 
 // Reached tells whether the rounds that the history reports are enough, which state is

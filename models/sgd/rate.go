@@ -38,7 +38,7 @@ func SearchRate(o Options, b rounds.Block) (float64, error) {
 		return 0, err
 	}
 	b.Check("sgd", o.Dim)
-	b.Held = false
+	b.HeldOut = false
 	var squares, sizes float64
 	for _, x := range b.Phi[:b.N*b.D] {
 		squares += float64(float64(x) * float64(x))
@@ -118,7 +118,7 @@ func (l *Learner) try(rate float64, b rounds.Block) (float64, error) {
 			if w.measure(b) != nil {
 				return math.Inf(1), nil
 			}
-			return w.found.learn.Mean() + r.penalty(), nil
+			return w.partial.learn.Mean() + r.penalty(), nil
 		}
 		if w.Fold(b) != nil {
 			return math.Inf(1), nil
@@ -126,7 +126,7 @@ func (l *Learner) try(rate float64, b rounds.Block) (float64, error) {
 		if _, _, err := w.End(); err != nil {
 			return math.Inf(1), nil
 		}
-		s = &w.found.state
+		s = &w.partial.state
 		s.round = r.round + 1
 	}
 }

@@ -40,13 +40,13 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 	if r.last() {
 		slope, biasSlope = make([]float32, len(r.weights)), make([]float64, r.Outputs)
 	}
-	err := rounds.EachFound(next, func(partition int, data []byte) error {
-		f, err := decodeFound(r.Learner, data, r.last())
+	err := rounds.EachPartial(next, func(partition int, data []byte) error {
+		f, err := decodePartial(r.Learner, data, r.last())
 		if err != nil {
 			return fmt.Errorf("sgd: round %d: partition %d: what was found: %w", r.round, partition, err)
 		}
 		learn.Merge(f.learn)
-		held.Merge(f.held)
+		held.Merge(f.heldOut)
 		for i, g := range f.slope {
 			slope[i] += g
 		}
@@ -88,7 +88,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 	return s.encode(r.Learner), rounds.Report{
 		Round: r.round, Rows: learn.Rows, Above: above,
 		Objective: objective, Loss: mean, Errors: learn.Errors,
-		HeldRows: held.Rows, HeldLoss: held.Mean(), HeldErrors: held.Errors,
+		HeldOutRows: held.Rows, HeldOutLoss: held.Mean(), HeldOutErrors: held.Errors,
 	}, nil
 }
 

@@ -51,10 +51,10 @@ func sample(n, d, outputs int, regression bool) rounds.Block {
 }
 
 func part(b rounds.Block, from, to int, held bool) rounds.Block {
-	return rounds.Block{N: to - from, D: b.D, Phi: b.Phi[from*b.D : to*b.D], Y: b.Y[from:to], Held: held}
+	return rounds.Block{N: to - from, D: b.D, Phi: b.Phi[from*b.D : to*b.D], Y: b.Y[from:to], HeldOut: held}
 }
 
-// epoch goes once over the rows, in blocks of size rows, dealt to partitions.
+// epoch goes once over the rows, in blocks of size rows, assigned to partitions.
 func epoch(t testing.TB, l *Learner, state []byte, b rounds.Block, partitions, size int) ([]byte, rounds.Report) {
 	t.Helper()
 	r, err := l.Open(state)
@@ -257,7 +257,7 @@ func TestEveryLossFallsOnEveryNumberOfPartitions(t *testing.T) {
 						first = rep.Objective
 					}
 				}
-				if rep.Rows != p.Rows || rep.HeldRows == 0 {
+				if rep.Rows != p.Rows || rep.HeldOutRows == 0 {
 					t.Fatalf("%+v", rep)
 				}
 				ends[partitions] = rep.Objective
@@ -311,7 +311,7 @@ func TestAverageIsWeighedByRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		all = append(all, found)
-		f, err := decodeFound(l, found, false)
+		f, err := decodePartial(l, found, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -399,7 +399,7 @@ func FuzzBytes(f *testing.F) {
 	f.Add(state)
 	next, _ := epoch(f, l, state, b, 1, 96)
 	f.Add(next)
-	f.Add((&found{state: state0(l)}).encode(l))
+	f.Add((&partial{state: state0(l)}).encode(l))
 	r, err := l.Open(state)
 	if err != nil {
 		f.Fatal(err)

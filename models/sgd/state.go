@@ -18,8 +18,8 @@ type state struct {
 }
 
 const (
-	stateKind = "sgd state 1"
-	foundKind = "sgd found 1"
+	stateKind   = "sgd state 1"
+	partialKind = "sgd found 1"
 )
 
 // arrays calls f with every array of the state and its shape.
@@ -67,10 +67,10 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 	return s, nil
 }
 
-// found is what a worker found: where it came to, and what it counted on the way.
-type found struct {
+// partial is what a worker found: where it came to, and what it counted on the way.
+type partial struct {
 	state
-	learn, held loss.Tally
+	learn, heldOut loss.Tally
 
 	// At the end of momentum: Σ c ∂ℓ/∂W and that of the intercept, at the weights that the
 	// round began with, over the rows learned from.
@@ -78,20 +78,20 @@ type found struct {
 	biasSlope []float64
 }
 
-func (f *found) encode(l *Learner) []byte {
-	t := append(loss.Tensors(f.learn, f.held), f.tensors(l)...)
+func (f *partial) encode(l *Learner) []byte {
+	t := append(loss.Tensors(f.learn, f.heldOut), f.tensors(l)...)
 	if f.slope != nil {
 		t = append(t, safetensors.Of("slope", f.slope, l.Outputs, l.Dim), safetensors.Of("bias_slope", f.biasSlope, l.Outputs))
 	}
-	return loss.EncodeRecord(foundKind, nil, t...)
+	return loss.EncodeRecord(partialKind, nil, t...)
 }
 
-// decodeFound reads what a worker found; with last the gradient, too.
-func decodeFound(l *Learner, data []byte, last bool) (*found, error) {
-	r := loss.OpenRecord(data, foundKind)
-	f := &found{}
+// decodePartial reads what a worker found; with last the gradient, too.
+func decodePartial(l *Learner, data []byte, last bool) (*partial, error) {
+	r := loss.OpenRecord(data, partialKind)
+	f := &partial{}
 	f.read(l, r)
-	f.learn, f.held = r.Tallies()
+	f.learn, f.heldOut = r.Tallies()
 	if last {
 		f.slope = loss.Array[float32](r, "slope", l.Outputs, l.Dim)
 		f.biasSlope = loss.Array[float64](r, "bias_slope", l.Outputs)

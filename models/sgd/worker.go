@@ -13,7 +13,7 @@ import (
 type worker struct {
 	*round
 	partition int
-	found     *found // weights without their factor
+	partial   *partial // weights without their factor
 
 	factor float64   // of sgd: weights are factor·found.weights
 	grad   []float32 // k×d: sum over the rows of the batch so far
@@ -34,7 +34,7 @@ func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
 	}
 	w := &worker{
 		round: r, partition: partition, factor: 1, keeps: r.beta(), threads: 1,
-		found: &found{state: state{
+		partial: &partial{state: state{
 			weights: slices.Clone(r.weights), intercept: slices.Clone(r.intercept),
 			squares: slices.Clone(r.squares), interceptSquares: slices.Clone(r.interceptSquares),
 			velocity: slices.Clone(r.velocity), interceptVelocity: slices.Clone(r.interceptVelocity),
@@ -42,7 +42,7 @@ func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
 		grad: make([]float32, len(r.weights)), bias: make([]float64, r.Outputs),
 	}
 	if r.last() {
-		w.found.slope, w.found.biasSlope = w.grad, w.bias
+		w.partial.slope, w.partial.biasSlope = w.grad, w.bias
 	}
 	return w, nil
 }
@@ -69,7 +69,7 @@ func (w *worker) Fold(b rounds.Block) error {
 		return err
 	}
 	switch {
-	case b.Held:
+	case b.HeldOut:
 		return nil
 	case w.last():
 		w.sum(b.Phi, b.Y)
@@ -96,9 +96,9 @@ func (w *worker) measure(b rounds.Block) error {
 	k := w.Outputs
 	w.buffers(b.N)
 	blas.Scores(w.scores, b.Phi, b.N, b.D, w.weights, k, w.threadsFor(b.N))
-	tally := &w.found.learn
-	if b.Held {
-		tally = &w.found.held
+	tally := &w.partial.learn
+	if b.HeldOut {
+		tally = &w.partial.heldOut
 	}
 	for i, y := range b.Y {
 		scores := w.scores[i*k : (i+1)*k]
@@ -124,12 +124,12 @@ func (w *worker) add(phi, labels []float32) {
 func (w *worker) sum(phi, labels []float32) {
 	n, k := len(labels), w.Outputs
 	w.buffers(n)
-	blas.Scores(w.scores, phi, n, w.Dim, w.found.weights, k, w.threadsFor(n))
+	blas.Scores(w.scores, phi, n, w.Dim, w.partial.weights, k, w.threadsFor(n))
 	factor := float32(w.factor)
 	for i, y := range labels {
 		scores, slopes := w.scores[i*k:(i+1)*k], w.slopes[i*k:(i+1)*k]
 		for c, s := range scores {
-			scores[c] = float32(factor*s) + w.found.intercept[c]
+			scores[c] = float32(factor*s) + w.partial.intercept[c]
 		}
 		w.loss.Row(slopes, scores, y)
 		weight := float32(w.Weight(y))
@@ -166,7 +166,7 @@ const smallest = 0x1p-16
 func (w *worker) descend(n float64) {
 	epochs := float64(w.round.round) + float64(w.seen)*float64(w.Partitions)/float64(w.Rows)
 	eta := w.Rate / math.Sqrt(1+epochs)
-	blas.Axpy(float32(-eta/float64(n*w.factor)), w.grad, w.found.weights)
+	blas.Axpy(float32(-eta/float64(n*w.factor)), w.grad, w.partial.weights)
 	shrink := 1 / (1 + float64(eta*w.Lambda))
 	w.factor *= shrink
 	if w.factor < smallest {
@@ -176,25 +176,25 @@ func (w *worker) descend(n float64) {
 		return
 	}
 	for c, g := range w.bias {
-		b := float64(w.found.intercept[c]) - float64(eta/n*g)
+		b := float64(w.partial.intercept[c]) - float64(eta/n*g)
 		if w.Intercept == Penalised {
 			b *= shrink
 		}
-		w.found.intercept[c] = float32(b)
+		w.partial.intercept[c] = float32(b)
 	}
 }
 
 // settle brings the factor into the weights.
 func (w *worker) settle() {
 	f := float32(w.factor)
-	for i, x := range w.found.weights {
-		w.found.weights[i] = float32(f * x)
+	for i, x := range w.partial.weights {
+		w.partial.weights[i] = float32(f * x)
 	}
 	w.factor = 1
 }
 
 func (w *worker) adagrad(n float64) {
-	adagrad(w.found.weights, w.found.squares, w.grad, float32(1/n), float32(w.Lambda), float32(w.Rate))
+	adagrad(w.partial.weights, w.partial.squares, w.grad, float32(1/n), float32(w.Lambda), float32(w.Rate))
 	if w.Intercept == None {
 		return
 	}
@@ -206,7 +206,7 @@ func (w *worker) adagrad(n float64) {
 	for c, g := range w.bias {
 		grad[c] = float32(g)
 	}
-	adagrad(w.found.intercept, w.found.interceptSquares, grad, float32(1/n), float32(lambda), float32(w.Rate))
+	adagrad(w.partial.intercept, w.partial.interceptSquares, grad, float32(1/n), float32(lambda), float32(w.Rate))
 }
 
 // adagrad takes the step of AdaGrad for numbers w with sums of squares a.
@@ -227,9 +227,9 @@ func (w *worker) End() (found, own []byte, err error) {
 	}
 	w.settle()
 	ok := true
-	w.found.arrays(w.Learner, func(_ string, v *[]float32, _ ...int) { ok = ok && finite(*v) })
+	w.partial.arrays(w.Learner, func(_ string, v *[]float32, _ ...int) { ok = ok && finite(*v) })
 	if !ok {
 		return nil, nil, fmt.Errorf("sgd: partition %d: weights overflow in round %d; lower the rate from %g", w.partition, w.round.round, w.Rate)
 	}
-	return w.found.encode(w.Learner), nil, nil
+	return w.partial.encode(w.Learner), nil, nil
 }

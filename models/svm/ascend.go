@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// stretch is rows in memory with their dual variables.
-type stretch struct {
+// rowBlock is rows in memory with their dual variables.
+type rowBlock struct {
 	n     int
 	phi   []float32 // n×d
 	y     []float32 // n
@@ -19,7 +19,7 @@ type stretch struct {
 }
 
 // measure computes the norms of the rows that have none yet.
-func (s *stretch) measure(d int, bias float64) {
+func (s *rowBlock) measure(d int, bias float64) {
 	for i := len(s.norms); i < s.n; i++ {
 		row := s.phi[i*d : (i+1)*d]
 		s.norms = append(s.norms, float64(blas.Dot(row, row))+float64(bias*bias))
@@ -33,7 +33,7 @@ func (s *stretch) measure(d int, bias float64) {
 // by more than that in all.
 //
 // Problems share nothing but rows, so they go on beside each other.
-func (w *worker) ascend(s *stretch, passes int, tol float64) (more bool) {
+func (w *worker) ascend(s *rowBlock, passes int, tol float64) (more bool) {
 	p := w.problems()
 	w.scoreByView(s)
 	w.turn++
@@ -67,14 +67,14 @@ func (w *worker) ascend(s *stretch, passes int, tol float64) (more bool) {
 }
 
 // scoreByView stores the scores of s by view, without intercepts, in w.scores.
-func (w *worker) scoreByView(s *stretch) {
+func (w *worker) scoreByView(s *rowBlock) {
 	p := w.problems()
 	w.scores = grown(w.scores, s.n*p)
 	blas.Scores(w.scores, s.phi, s.n, w.Dim, w.view, p, w.threads)
 }
 
 // restless lists the rows of s at which problem c has a step to take by w.scores.
-func (w *worker) restless(s *stretch, c int) []int32 {
+func (w *worker) restless(s *rowBlock, c int) []int32 {
 	p, l := w.problems(), w.loss.Scalar
 	list := w.lists[c][:0]
 	offset := float64(w.viewBias[c] * w.Bias)
@@ -93,7 +93,7 @@ func (w *worker) restless(s *stretch, c int) []int32 {
 // moved, in the list's memory, and a lower bound of what they added to the dual,
 // times n. Coordinate by coordinate the dual is concave with curvature q at
 // least, so a step of δ that ends at the best raises it by ½qδ² or more.
-func (w *worker) visit(s *stretch, c int, list []int32) (moved []int32, gain float64) {
+func (w *worker) visit(s *rowBlock, c int, list []int32) (moved []int32, gain float64) {
 	p, d, l := w.problems(), w.Dim, w.loss.Scalar
 	view := w.view[c*d : (c+1)*d]
 	moved = list[:0]

@@ -41,9 +41,9 @@ func BenchmarkRound(b *testing.B) {
 					for range before {
 						r.round(b)
 					}
-					state, own := r.state, r.own[0]
+					state, own := r.state, r.carried[0]
 					for b.Loop() {
-						r.state, r.own[0] = state, own
+						r.state, r.carried[0] = state, own
 						r.round(b)
 					}
 					b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")

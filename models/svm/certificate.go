@@ -105,7 +105,7 @@ func (v *Verifier) ended() error {
 func (v *Verifier) Fold(b rounds.Block) error {
 	r := v.round
 	p, d := r.problems(), r.Dim
-	if b.Held {
+	if b.HeldOut {
 		return nil
 	}
 	if err := r.CheckLabels(b.Y); err != nil {

@@ -81,7 +81,7 @@ func TestVerifyRefusesWhatDoesNotBelong(t *testing.T) {
 	r.round(t)
 	r.round(t)
 	before := *r
-	before.own = append([][]byte(nil), r.own...)
+	before.carried = append([][]byte(nil), r.carried...)
 	old, _ := r.part(t, nil, 0).MarshalBinary()
 	r.round(t)
 	verify := func() *Verifier {
@@ -92,7 +92,7 @@ func TestVerifyRefusesWhatDoesNotBelong(t *testing.T) {
 		return v
 	}
 	open := verify()
-	if err := open.Partition(r.own[0]); err != nil {
+	if err := open.Partition(r.carried[0]); err != nil {
 		t.Fatal(err)
 	}
 	_, unfinished := open.MarshalBinary()
@@ -102,7 +102,7 @@ func TestVerifyRefusesWhatDoesNotBelong(t *testing.T) {
 	}
 	_, missing := half.Certificate()
 	swapped := verify()
-	swapped.Partition(r.own[1])
+	swapped.Partition(r.carried[1])
 	first, _ := r.learner.Start(r.model(t))
 	for want, err := range map[string]error{
 		"another state":           verify().UnmarshalBinary(old),

@@ -16,7 +16,7 @@ var tests = stream.PurposeOf("svm test")
 
 // data is a set of rows with features of norm about 1, a quarter of them held out.
 type data struct {
-	learn, held rounds.Block
+	learn, heldOut rounds.Block
 }
 
 // sample draws n rows to learn from: labels follow a random linear rule with
@@ -56,20 +56,20 @@ func sample(n, d, outputs int, regression bool) data {
 		}
 		return b
 	}
-	s := data{learn: draw(n, 0), held: draw(n/4, 1<<30)}
-	s.held.Held = true
+	s := data{learn: draw(n, 0), heldOut: draw(n/4, 1<<30)}
+	s.heldOut.HeldOut = true
 	return s
 }
 
 // part is a stretch of a block.
 func part(b rounds.Block, from, to, index int) rounds.Block {
-	return rounds.Block{N: to - from, D: b.D, Phi: b.Phi[from*b.D : to*b.D], Y: b.Y[from:to], Held: b.Held, Index: index}
+	return rounds.Block{N: to - from, D: b.D, Phi: b.Phi[from*b.D : to*b.D], Y: b.Y[from:to], HeldOut: b.HeldOut, Index: index}
 }
 
 // blocks deals the rows to partitions, each in blocks of size rows.
 func (s data) blocks(partitions, size int) [][]rounds.Block {
 	all := make([][]rounds.Block, partitions)
-	for _, b := range []rounds.Block{s.learn, s.held} {
+	for _, b := range []rounds.Block{s.learn, s.heldOut} {
 		for p := range all {
 			from, to, index := p*b.N/partitions, (p+1)*b.N/partitions, 0
 			for ; from < to; from += size {
@@ -86,7 +86,7 @@ type run struct {
 	learner *Learner
 	parts   [][]rounds.Block
 	state   []byte
-	own     [][]byte
+	carried [][]byte
 	threads int
 }
 
@@ -100,7 +100,7 @@ func start(t testing.TB, o Options, parts [][]rounds.Block) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &run{learner: l, parts: parts, state: state, own: make([][]byte, len(parts))}
+	return &run{learner: l, parts: parts, state: state, carried: make([][]byte, len(parts))}
 }
 
 // round does a round, on new copies of all blocks, and returns its report.
@@ -112,7 +112,7 @@ func (r *run) round(t testing.TB) rounds.Report {
 	}
 	var all [][]byte
 	for p, blocks := range r.parts {
-		w, err := round.Worker(p, r.own[p])
+		w, err := round.Worker(p, r.carried[p])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func (r *run) round(t testing.TB) rounds.Report {
 			t.Fatal(err)
 		}
 		all = append(all, found)
-		r.own[p] = own
+		r.carried[p] = own
 	}
 	state, report, err := round.Update(feed(all))
 	if err != nil {
@@ -178,7 +178,7 @@ func (r *run) part(t testing.TB, m *models.Linear, p int) *Verifier {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := v.Partition(r.own[p]); err != nil {
+	if err := v.Partition(r.carried[p]); err != nil {
 		t.Fatal(err)
 	}
 	for _, b := range r.parts[p] {

@@ -52,9 +52,9 @@ func (r *round) Model() *linear.Model {
 
 // Update implements rounds.Round: w + Σ Δw, added in the order of the partitions.
 func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
-	sum := newFound(r.Learner)
-	err := rounds.EachFound(next, func(partition int, data []byte) error {
-		f, err := decodeFound(r.Learner, data)
+	sum := newPartial(r.Learner)
+	err := rounds.EachPartial(next, func(partition int, data []byte) error {
+		f, err := decodePartial(r.Learner, data)
 		if err != nil {
 			return fmt.Errorf("svm: round %d: partition %d: what was found: %w", r.round, partition, err)
 		}
@@ -64,7 +64,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 			}
 		}
 		sum.learn.Merge(f.learn)
-		sum.held.Merge(f.held)
+		sum.heldOut.Merge(f.heldOut)
 		return nil
 	})
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *round) momentum(c int) float64 {
 //
 // which holds for 0 ≤ t ≤ 1 because ℓ* is convex, and is exact for t = 0. So D
 // never falls. Steps alone would do with t = 1; what momentum adds may need less.
-func (r *round) after(sum *found) *state {
+func (r *round) after(sum *partial) *state {
 	p, d := r.problems(), r.Dim
 	s := newState(p, d)
 	s.round = r.round + 1
@@ -160,7 +160,7 @@ func dot(x, y []float64) float64 {
 
 // report tells about the state that the round began with, at the weights that
 // were published.
-func (r *round) report(sum *found) rounds.Report {
+func (r *round) report(sum *partial) rounds.Report {
 	var squares, off, gap float64
 	for i, w := range r.published {
 		squares += float64(float64(w) * float64(w))
@@ -183,7 +183,7 @@ func (r *round) report(sum *found) rounds.Report {
 		Round: r.round, Rows: sum.learn.Rows,
 		Objective: mean + float64(copies*float64(r.Lambda/2*squares)),
 		Loss:      mean, Errors: sum.learn.Errors,
-		HeldRows: sum.held.Rows, HeldLoss: sum.held.Mean(), HeldErrors: sum.held.Errors,
+		HeldOutRows: sum.heldOut.Rows, HeldOutLoss: sum.heldOut.Mean(), HeldOutErrors: sum.heldOut.Errors,
 	}
 	if !r.given {
 		dual := rep.Objective - float64(copies*(gap/n+float64(r.Lambda/2*off)))

@@ -90,40 +90,40 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 	return s, nil
 }
 
-// found is what a worker found.
-type found struct {
-	delta       []float64 // p×d: Σ c_i Δa_i φ_i
-	bias        []float64 // p: Σ c_i Δa_i, times the constant feature
-	gap         []float64 // p: Σ c_i (ℓ + ℓ* + a·s)
-	gain        []float64 // p: −Σ c_i ℓ*(−a_i), by how much it grew
-	learn, held loss.Tally
+// partial is what a worker found.
+type partial struct {
+	delta          []float64 // p×d: Σ c_i Δa_i φ_i
+	bias           []float64 // p: Σ c_i Δa_i, times the constant feature
+	gap            []float64 // p: Σ c_i (ℓ + ℓ* + a·s)
+	gain           []float64 // p: −Σ c_i ℓ*(−a_i), by how much it grew
+	learn, heldOut loss.Tally
 }
 
-const foundKind = "svm found 2"
+const partialKind = "svm found 2"
 
-func newFound(l *Learner) *found {
+func newPartial(l *Learner) *partial {
 	p := l.problems()
-	return &found{delta: make([]float64, p*l.Dim), bias: make([]float64, p), gap: make([]float64, p), gain: make([]float64, p)}
+	return &partial{delta: make([]float64, p*l.Dim), bias: make([]float64, p), gap: make([]float64, p), gain: make([]float64, p)}
 }
 
-func (f *found) encode(l *Learner) []byte {
+func (f *partial) encode(l *Learner) []byte {
 	p := l.problems()
-	return loss.EncodeRecord(foundKind, nil, append(loss.Tensors(f.learn, f.held),
+	return loss.EncodeRecord(partialKind, nil, append(loss.Tensors(f.learn, f.heldOut),
 		safetensors.Of("delta", f.delta, p, l.Dim),
 		safetensors.Of("bias", f.bias, p),
 		safetensors.Of("gap", f.gap, p),
 		safetensors.Of("gain", f.gain, p))...)
 }
 
-func decodeFound(l *Learner, data []byte) (*found, error) {
-	r := loss.OpenRecord(data, foundKind)
+func decodePartial(l *Learner, data []byte) (*partial, error) {
+	r := loss.OpenRecord(data, partialKind)
 	p := l.problems()
-	v := &found{
+	v := &partial{
 		delta: loss.Array[float64](r, "delta", p, l.Dim),
 		bias:  loss.Array[float64](r, "bias", p),
 		gap:   loss.Array[float64](r, "gap", p),
 		gain:  loss.Array[float64](r, "gain", p),
 	}
-	v.learn, v.held = r.Tallies()
+	v.learn, v.heldOut = r.Tallies()
 	return v, r.Err
 }

@@ -62,7 +62,7 @@ func TestWeightsOfAnotherLambdaArePublishedUntilADualPointHasRisen(t *testing.T)
 				first := on.round(t)
 				certificate := on.certifyOf(t, model)
 				second := on.round(t)
-				if second.Objective != first.Objective || second.Loss != first.Loss || second.HeldLoss != first.HeldLoss {
+				if second.Objective != first.Objective || second.Loss != first.Loss || second.HeldOutLoss != first.HeldOutLoss {
 					t.Errorf("%s, %d partitions, λ×%g: objective %g and then %g", name, parts, factor, first.Objective, second.Objective)
 				}
 				gap, known := second.Gap()
@@ -177,20 +177,20 @@ func TestChangedRowsAreErrors(t *testing.T) {
 	label := part(s.learn, 0, 20, 0)
 	label.Y = append([]float32{7}, label.Y[1:]...)
 	for want, err := range map[string]error{
-		"more or fewer":    fold(r.own[0], blocks[:2]),
-		"of 60 rows":       fold(r.own[0], append(blocks[:len(blocks):len(blocks)], blocks[0])),
+		"more or fewer":    fold(r.carried[0], blocks[:2]),
+		"of 60 rows":       fold(r.carried[0], append(blocks[:len(blocks):len(blocks)], blocks[0])),
 		"of 0 rows":        fold(nil, blocks),
-		"does not fit":     fold(r.own[0], []rounds.Block{blocks[1], blocks[0], blocks[2]}),
-		"score is not":     fold(r.own[0], []rounds.Block{nan}),
-		"label 7":          fold(r.own[0], []rounds.Block{label}),
+		"does not fit":     fold(r.carried[0], []rounds.Block{blocks[1], blocks[0], blocks[2]}),
+		"score is not":     fold(r.carried[0], []rounds.Block{nan}),
+		"label 7":          fold(r.carried[0], []rounds.Block{label}),
 		"dual variables: ": fold([]byte("damaged"), blocks),
 		"before the first ": func() error {
 			q, _ := r.learner.Start(nil)
 			x, _ := r.learner.Open(q)
-			_, err := x.Worker(0, r.own[0])
+			_, err := x.Worker(0, r.carried[0])
 			return err
 		}(),
-		"40 rows were": func() error { _, _, err := round.Update(feed([][]byte{foundOf(t, r, 40)})); return err }(),
+		"40 rows were": func() error { _, _, err := round.Update(feed([][]byte{partialOf(t, r, 40)})); return err }(),
 		"partition 0":  func() error { _, _, err := round.Update(feed([][]byte{{1, 2}})); return err }(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -200,8 +200,8 @@ func TestChangedRowsAreErrors(t *testing.T) {
 }
 
 // foundOf is what a worker finds in that many rows.
-func foundOf(t *testing.T, r *run, rows int) []byte {
-	f := newFound(r.learner)
+func partialOf(t *testing.T, r *run, rows int) []byte {
+	f := newPartial(r.learner)
 	f.learn.Rows = int64(rows)
 	return f.encode(r.learner)
 }
@@ -213,12 +213,12 @@ func FuzzBytes(f *testing.F) {
 	f.Add(r.state)
 	r.round(f)
 	f.Add(r.state)
-	f.Add(r.own[0])
+	f.Add(r.carried[0])
 	r.round(f)
-	f.Add(r.own[0])
+	f.Add(r.carried[0])
 	part, _ := r.part(f, nil, 0).MarshalBinary()
 	f.Add(part)
-	f.Add(newFound(r.learner).encode(r.learner))
+	f.Add(newPartial(r.learner).encode(r.learner))
 	f.Add(bytes.Replace(r.state, []byte(`"round":"1"`), []byte(`"round":"9"`), 1))
 	earlier := start(f, o, r.parts)
 	earlier.state, _ = r.learner.Start(r.model(f))

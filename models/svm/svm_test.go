@@ -51,7 +51,7 @@ func TestReportIsWhatTheVerifierFinds(t *testing.T) {
 			cert := r.certify(t)
 			rep := r.round(t)
 			gap, ok := rep.Gap()
-			if rep.Round != i || rep.Rows != 200 || rep.HeldRows != 50 || !ok {
+			if rep.Round != i || rep.Rows != 200 || rep.HeldOutRows != 50 || !ok {
 				t.Fatalf("%s: %+v", name, rep)
 			}
 			if math.Abs(rep.Objective-cert.Primal) > 1e-6*cert.Primal || math.Abs(gap-cert.Gap) > 2e-6*cert.Primal {
@@ -101,7 +101,7 @@ func TestBlocksOfAnySizeAndEmptyPartitionsConverge(t *testing.T) {
 	parts = append(parts, nil, nil, nil)
 	r := start(t, o, parts)
 	r.until(t, 1e-4, 300)
-	if r.own[6] != nil {
+	if r.carried[6] != nil {
 		t.Error("a partition without rows keeps something")
 	}
 	if c := r.certify(t); c.Gap > 4e-4 {
@@ -117,7 +117,7 @@ func TestEqualRunsHaveEqualBytesAndSeedsDoNot(t *testing.T) {
 		for range 4 {
 			r.round(t)
 		}
-		return bytes.Join(append(r.own, r.state), nil)
+		return bytes.Join(append(r.carried, r.state), nil)
 	}
 	one := state(1)
 	if !bytes.Equal(one, state(1)) {
@@ -144,7 +144,7 @@ func TestBytesDependNeitherOnThreadsNorOnVectors(t *testing.T) {
 			for range 5 {
 				r.round(t)
 			}
-			got := bytes.Join(append(r.own, r.state), nil)
+			got := bytes.Join(append(r.carried, r.state), nil)
 			if want == nil {
 				want = got
 			}

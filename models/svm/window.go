@@ -10,7 +10,7 @@ import (
 // features, so that steps at them can be taken again and again: most rows come to
 // rest at an end of their domain, and the few that do not decide among themselves.
 type window struct {
-	stretch
+	rowBlock
 	rows []int     // which rows of the partition they are
 	was  []float64 // n×p: dual variables when the round began
 	way  []float64 // n×p: what was added to them to begin with
@@ -30,7 +30,7 @@ func (w *worker) windowRows() int { return int(w.Window / (4 * int64(w.Dim))) }
 // keep appends row i of s, row number at of the partition, with the dual variables
 // that the round began with and what was added to them. Norms may be missing where
 // no step is to be taken.
-func (w *worker) keep(s *stretch, i, at int, was, way []float64) {
+func (w *worker) keep(s *rowBlock, i, at int, was, way []float64) {
 	p, d, k := w.problems(), w.Dim, &w.window
 	if k.phi == nil {
 		// All that the window can hold, so that it is not moved as it grows. Pages that no
@@ -59,10 +59,10 @@ func (w *worker) settle() {
 	if k.n == 0 {
 		return
 	}
-	w.sum(w.found.delta, w.found.bias, func(at int) float64 { return k.way[at] })
+	w.sum(w.partial.delta, w.partial.bias, func(at int) float64 { return k.way[at] })
 	w.account()
 	for more, i := !w.given, 0; more && i < cycles; i++ {
-		more = w.ascend(&k.stretch, w.Passes, settled)
+		more = w.ascend(&k.rowBlock, w.Passes, settled)
 		w.account()
 	}
 	for i, row := range k.rows {
@@ -70,7 +70,7 @@ func (w *worker) settle() {
 		for c := range p {
 			if before, now := was[c], float64(a[c]); now != before {
 				code := w.loss.Code(k.y[i], c)
-				w.found.gain[c] += float64(w.Weight(k.y[i]) * (l.Conjugate(code, -before) - l.Conjugate(code, -now)))
+				w.partial.gain[c] += float64(w.Weight(k.y[i]) * (l.Conjugate(code, -before) - l.Conjugate(code, -now)))
 			}
 		}
 		w.now.set(row*p, was, a)

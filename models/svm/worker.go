@@ -23,13 +23,13 @@ type worker struct {
 	unit      float64 // of a step δ, view moves by unit·c·δ·φ
 	turn      uint32  // how often steps were taken
 
-	before dualVariables // as the round before has left them
-	known  bool          // there was a round before
-	now    dualVariables
-	rows   int // learned from so far
-	block  stretch
-	window window
-	found  *found
+	before  dualVariables // as the round before has left them
+	known   bool          // there was a round before
+	now     dualVariables
+	rows    int // learned from so far
+	block   rowBlock
+	window  window
+	partial *partial
 
 	steps     []float64 // p×d: Σ c_i δ_i φ_i of the steps of the window
 	stepsBias []float64 // p
@@ -58,9 +58,9 @@ func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
 	index := uint64(r.round)<<32 | uint64(uint32(partition))
 	w := &worker{
 		round: r, partition: partition, threads: 1, before: before, known: r.round > 0,
-		seed:  stream.New(r.Seed, roundOrder, index).Uint64(),
-		unit:  float64(r.Partitions) / (r.Lambda * float64(r.Rows)),
-		found: newFound(r.Learner), steps: make([]float64, p*d), stepsBias: make([]float64, p),
+		seed:    stream.New(r.Seed, roundOrder, index).Uint64(),
+		unit:    float64(r.Partitions) / (r.Lambda * float64(r.Rows)),
+		partial: newPartial(r.Learner), steps: make([]float64, p*d), stepsBias: make([]float64, p),
 		view: make([]float32, p*d), viewBias: make([]float64, p), gained: make([]float64, p),
 		lists: make([][]int32, p), outs: make([]float32, r.Outputs),
 	}
@@ -80,13 +80,13 @@ func (w *worker) Fold(b rounds.Block) error {
 	if err := w.CheckLabels(b.Y); err != nil {
 		return fmt.Errorf("svm: partition %d: %w", w.partition, err)
 	}
-	if !b.Held && w.window.n+b.N > w.windowRows() {
+	if !b.HeldOut && w.window.n+b.N > w.windowRows() {
 		w.settle()
 	}
 	w.scores = grown(w.scores, b.N*p)
 	blas.Scores(w.scores, b.Phi, b.N, b.D, w.published, p, w.threads)
-	if b.Held {
-		return w.held(b)
+	if b.HeldOut {
+		return w.heldOut(b)
 	}
 	first := w.rows
 	if w.known && (first+b.N)*p > len(w.before.a) {
@@ -140,8 +140,8 @@ func (w *worker) notFinite(i int) error {
 	return fmt.Errorf("svm: partition %d: row %d of the block: the score is not finite; are the features, or too large?", w.partition, i)
 }
 
-// held counts rows held out.
-func (w *worker) held(b rounds.Block) error {
+// heldOut counts rows held out.
+func (w *worker) heldOut(b rounds.Block) error {
 	for i, y := range b.Y {
 		var sum float64
 		for c := range w.problems() {
@@ -150,7 +150,7 @@ func (w *worker) held(b rounds.Block) error {
 		if sum-sum != 0 {
 			return w.notFinite(i)
 		}
-		w.found.held.Add(float64(float64(w.copies()*w.Weight(y))*sum), w.Wrong(w.outs, y))
+		w.partial.heldOut.Add(float64(float64(w.copies()*w.Weight(y))*sum), w.Wrong(w.outs, y))
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (w *worker) measure(b rounds.Block, a []float32) error {
 			if math.IsInf(gap, 0) {
 				return fmt.Errorf("svm: partition %d: row %d of the block: kept dual variable %g does not fit its label %g; have the files changed?", w.partition, i, was, y)
 			}
-			w.found.gap[c] += float64(weight * max(0, gap))
+			w.partial.gap[c] += float64(weight * max(0, gap))
 			a[at] = feasible(l, code, was)
 			if w.way[at] == 0 {
 				continue
@@ -191,7 +191,7 @@ func (w *worker) measure(b rounds.Block, a []float32) error {
 				a[at] = feasible(l, code, on)
 			}
 		}
-		w.found.learn.Add(float64(float64(w.copies()*weight)*sum), w.Wrong(w.outs, y))
+		w.partial.learn.Add(float64(float64(w.copies()*weight)*sum), w.Wrong(w.outs, y))
 	}
 	return nil
 }
@@ -203,10 +203,10 @@ func (w *worker) End() (found, own []byte, err error) {
 	}
 	w.settle()
 	for i, x := range w.steps {
-		w.found.delta[i] += x
+		w.partial.delta[i] += x
 	}
 	for c, x := range w.stepsBias {
-		w.found.bias[c] += x
+		w.partial.bias[c] += x
 	}
-	return w.found.encode(w.Learner), w.now.encode(w.problems()), nil
+	return w.partial.encode(w.Learner), w.now.encode(w.problems()), nil
 }

@@ -40,7 +40,7 @@ type Options struct {
 
 	// Held is how many parts rows are cut into, the first of which is not looked at: it
 	// judges. 0 learns from all rows.
-	Held int
+	HeldOut int
 
 	Harmonics int // how many of the first harmonics are looked at; 0 is 1,000
 

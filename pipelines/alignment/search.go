@@ -36,7 +36,7 @@ type Search struct {
 
 // Learn finds the features of the kernel learned or harmonic in the data, in place of
 // those of the Gaussian kernel that the look has chosen.
-func (s *Search) Learn(ctx context.Context, a Options) (*prepare.Found, error) {
+func (s *Search) Learn(ctx context.Context, a Options) (*prepare.Learned, error) {
 	if s.Target == nil || s.Target.Classes == nil {
 		return nil, exit.Usage("learned features tell classes apart; the labels are numbers (see --task)")
 	}
@@ -44,8 +44,8 @@ func (s *Search) Learn(ctx context.Context, a Options) (*prepare.Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := &prepare.Found{
-		Seed: s.Spec.Seed, Width: s.Recipe.Width, Rows: n, Held: a.Held, Sample: len(class),
+	found := &prepare.Learned{
+		Seed: s.Spec.Seed, Width: s.Recipe.Width, Rows: n, HeldOut: a.HeldOut, Sample: len(class),
 		Classes: s.Target.Classes.Classes, Fingerprint: s.Digest, Data: s.RowsDigest(), Lambda: a.Lambda,
 	}
 	if found.Lambda == 0 {
@@ -93,16 +93,16 @@ func (s *Search) alignRows(ctx context.Context, a Options) (x []float32, class [
 		}
 		n = int(s.Counts.Used)
 	case n == 0:
-		n = chosenSample(max(dim, s.Found.Dim))
+		n = chosenSample(max(dim, s.Profile.Dim))
 	}
-	if most := maxSampled / max(dim, s.Found.Dim); n > most {
-		return fail(exit.Usage("--sample: of rows of %d numbers at most %d are searched on (have %d)", max(dim, s.Found.Dim), most, n))
+	if most := maxSampled / max(dim, s.Profile.Dim); n > most {
+		return fail(exit.Usage("--sample: of rows of %d numbers at most %d are searched on (have %d)", max(dim, s.Profile.Dim), most, n))
 	}
-	sum, err := s.SurveyRows(ctx, a.Held, n)
+	sum, err := s.SurveyRows(ctx, a.HeldOut, n)
 	if err != nil {
 		return fail(err)
 	}
-	if learned, err = s.LearnedFrom(sum, a.Held); err != nil {
+	if learned, err = s.LearnedFrom(sum, a.HeldOut); err != nil {
 		return fail(err)
 	}
 	raw, n, d := sum.Sample()
@@ -116,7 +116,7 @@ func (s *Search) alignRows(ctx context.Context, a Options) (x []float32, class [
 }
 
 // playGame finds frequencies by rounds of the game over all rows.
-func (s *Search) playGame(ctx context.Context, found *prepare.Found, a Options, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
+func (s *Search) playGame(ctx context.Context, found *prepare.Learned, a Options, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
 	o := a.Game(found.Lambda, s.Recipe.Width, frequencies, s.Spec.Seed)
 	dim := s.Recipe.Scaling.Dim
@@ -125,7 +125,7 @@ func (s *Search) playGame(ctx context.Context, found *prepare.Found, a Options, 
 		return nil, &exit.UsageError{Err: err}
 	}
 	found.Bound = sampleBound(dim, x, o)
-	pass, err := s.alignPass(ctx, learner, a.Held)
+	pass, err := s.alignPass(ctx, learner, a.HeldOut)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 }
 
 // weighFrequencies draws frequencies of the Gaussian kernel and takes those of large weight.
-func (s *Search) weighFrequencies(ctx context.Context, found *prepare.Found, a Options, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
+func (s *Search) weighFrequencies(ctx context.Context, found *prepare.Learned, a Options, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
 	m, dim := a.Proposals, s.Recipe.Scaling.Dim
 	if m == 0 {
@@ -236,7 +236,7 @@ func (s *Search) weighFrequencies(ctx context.Context, found *prepare.Found, a O
 }
 
 // chooseHarmonics chooses of the first spherical harmonics by the game, on the sample alone.
-func (s *Search) chooseHarmonics(found *prepare.Found, a Options, count int, x []float32, class []int32) (features.Recipe, error) {
+func (s *Search) chooseHarmonics(found *prepare.Learned, a Options, count int, x []float32, class []int32) (features.Recipe, error) {
 	dim := s.Recipe.Scaling.Dim
 	if dim < 2 {
 		return nil, exit.Refuse("pipelines: harmonics are of rows of 2 numbers or more")
@@ -272,7 +272,7 @@ func (s *Search) provide(ctx context.Context, f *learned.Frequencies, form fouri
 }
 
 // adopt makes the features that were found those of the job.
-func (s *Search) adopt(f *prepare.Found) error {
+func (s *Search) adopt(f *prepare.Learned) error {
 	recipe, err := f.Recipe.Open()
 	if err != nil {
 		return err
@@ -284,7 +284,7 @@ func (s *Search) adopt(f *prepare.Found) error {
 		}
 		s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: prepare.GameFile, Data: append(data, '\n')})
 	}
-	f.Format, f.Program, f.Kernel, f.Files = prepare.FoundFormat, engine.Version(), f.Name(recipe), nil
+	f.Format, f.Program, f.Kernel, f.Files = prepare.LearnedFormat, engine.Version(), f.Name(recipe), nil
 	for _, file := range s.Recipe.Files {
 		f.Files = append(f.Files, models.SumFile(file.Name, file.Data))
 	}
@@ -292,7 +292,7 @@ func (s *Search) adopt(f *prepare.Found) error {
 	if err != nil {
 		return err
 	}
-	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: prepare.FoundFile, Data: append(data, '\n')})
+	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: prepare.LearnedFile, Data: append(data, '\n')})
 	s.Recipe.Sealed, s.Recipe.Dim, s.Recipe.Name = f.Recipe, f.Features, f.Kernel
 	return nil
 }

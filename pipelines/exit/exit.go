@@ -48,17 +48,17 @@ type GateError struct{ Message string }
 
 func (e *GateError) Error() string { return e.Message }
 
-// KeptError is an error of a place that cannot be written to, in a job that has kept
+// ResumableError is an error of a place that cannot be written to, in a job that has kept
 // what it had finished.
-type KeptError struct {
+type ResumableError struct {
 	Err  error
 	Work string // directory
 }
 
-func (e *KeptError) Error() string {
+func (e *ResumableError) Error() string {
 	return fmt.Sprintf("%v\nwhat is finished is kept in %s: the same command with --resume continues from there; to make the result elsewhere, add --work %[2]s to that", e.Err, e.Work)
 }
-func (e *KeptError) Unwrap() error { return e.Err }
+func (e *ResumableError) Unwrap() error { return e.Err }
 
 // Writing tells whether the job failed because a place could not be written to.
 func Writing(err error) bool {

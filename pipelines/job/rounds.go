@@ -27,9 +27,9 @@ type RoundOptions struct {
 	Anew bool // the first state has learned from nothing: there is to be a round at least
 }
 
-// Course is how rounds went: what was found out about the state of each, and which
+// TrainingLog is how rounds went: what was found out about the state of each, and which
 // state was taken.
-type Course struct {
+type Iteration struct {
 	Pass    string // URI
 	History []rounds.Report
 	Taken   int // round
@@ -40,12 +40,12 @@ type Course struct {
 }
 
 // Report is that of the state that was taken.
-func (c *Course) Report() rounds.Report { return c.History[c.Taken] }
+func (c *Iteration) Report() rounds.Report { return c.History[c.Taken] }
 
 // Rounds runs a learner from the given state until it is to stop, and takes the
 // last state; or, where patience has ended it, the one with the least held-out
 // error. Rounds that an earlier run has left whole are not run again.
-func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o RoundOptions) (*Course, error) {
+func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o RoundOptions) (*Iteration, error) {
 	sc, err := j.Store(ctx, pass)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 	}
 	const tries = 3
 	for try := 1; ; try++ {
-		c := &Course{Pass: sc.Pass}
+		c := &Iteration{Pass: sc.Pass}
 		err := j.runRounds(ctx, c, sc, learner, pass.Partitions(), first, o)
 		if try == tries || !exit.Damaged(err) && !errors.Is(err, errLost) {
 			return c, err
@@ -75,7 +75,7 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 var errLost = errors.New("pipelines: the work directory does not hold the best state any more")
 
 // runRounds is one try of rounds.
-func (j *Job) runRounds(ctx context.Context, c *Course, sc transforms.Scan, learner rounds.Learner, partitions int, first []byte, o RoundOptions) error {
+func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, learner rounds.Learner, partitions int, first []byte, o RoundOptions) error {
 	if err := c.resume(ctx, j, partitions, first); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (j *Job) runRounds(ctx context.Context, c *Course, sc transforms.Scan, lear
 const maxUncleared = 8
 
 // forget deletes the reports of all rounds: they begin anew.
-func (c *Course) forget(ctx context.Context) error {
+func (c *Iteration) forget(ctx context.Context) error {
 	for i := range c.History {
 		if err := storage.Remove(ctx, epochs.ReportFile(c.Pass, i)); err != nil {
 			return err
@@ -140,7 +140,7 @@ func (c *Course) forget(ctx context.Context) error {
 }
 
 // done ends the rounds with the last state if the learner says that it is at its end.
-func (c *Course) done(ctx context.Context, l rounds.Learner, o *RoundOptions) error {
+func (c *Iteration) done(ctx context.Context, l rounds.Learner, o *RoundOptions) error {
 	at := len(c.History)
 	state, err := storage.ReadState(ctx, epochs.StateFile(c.Pass, at), MaxState)
 	if err != nil {
@@ -156,7 +156,7 @@ func (c *Course) done(ctx context.Context, l rounds.Learner, o *RoundOptions) er
 // resume reads what rounds an earlier run has left whole, with the state of the next
 // one; there are none without --resume, which empties the work directory. What is
 // damaged or missing takes it back to the round before.
-func (c *Course) resume(ctx context.Context, j *Job, partitions int, first []byte) error {
+func (c *Iteration) resume(ctx context.Context, j *Job, partitions int, first []byte) error {
 	for i := 0; ; i++ {
 		whole, err := j.Intact(ctx, epochs.ReportFile(c.Pass, i))
 		if err != nil {
@@ -187,7 +187,7 @@ func (c *Course) resume(ctx context.Context, j *Job, partitions int, first []byt
 	return storage.WriteState(ctx, epochs.StateFile(c.Pass, 0), first)
 }
 
-func (c *Course) read(ctx context.Context, round int) error {
+func (c *Iteration) read(ctx context.Context, round int) error {
 	uri := epochs.ReportFile(c.Pass, round)
 	data, err := storage.ReadState(ctx, uri, MaxState)
 	if err != nil {
@@ -204,7 +204,7 @@ func (c *Course) read(ctx context.Context, round int) error {
 
 // stop tells whether the rounds are at their end, and sets which state is taken. It goes
 // by the first report that says so, however many rounds ran in one job.
-func (c *Course) stop(o RoundOptions, spent time.Duration) (enough bool) {
+func (c *Iteration) stop(o RoundOptions, spent time.Duration) (enough bool) {
 	if c.Taken, c.Why, enough = o.Reached(c.History, c.ended); enough {
 		return true
 	}
@@ -222,7 +222,7 @@ func (c *Course) stop(o RoundOptions, spent time.Duration) (enough bool) {
 // clear deletes what nobody will ask for any more of the rounds before the given
 // one: states, what belongs to them, and what was found in those rounds. The best
 // state by held-out rows stays.
-func (c *Course) clear(ctx context.Context, partitions, before int) error {
+func (c *Iteration) clear(ctx context.Context, partitions, before int) error {
 	best := 0
 	for i, r := range c.History {
 		if rounds.Better(r, c.History[best]) {
@@ -252,7 +252,7 @@ func (c *Course) clear(ctx context.Context, partitions, before int) error {
 }
 
 // progress says where the rounds are.
-func (c *Course) progress(o RoundOptions, spent time.Duration, ran int) string {
+func (c *Iteration) progress(o RoundOptions, spent time.Duration, ran int) string {
 	last := len(c.History) - 1
 	r := c.History[last]
 	for i := last; i >= 0; i-- {
@@ -265,10 +265,10 @@ func (c *Course) progress(o RoundOptions, spent time.Duration, ran int) string {
 	if known {
 		text += fmt.Sprintf(", gap %.2g of it", gap/math.Abs(r.Objective))
 	}
-	if r.HeldRows > 0 {
-		text += fmt.Sprintf(", held-out loss %.4g", r.HeldLoss)
-		if r.HeldErrors > 0 {
-			text += fmt.Sprintf(", error %.2f %%", 100*float64(r.HeldErrors)/float64(r.HeldRows))
+	if r.HeldOutRows > 0 {
+		text += fmt.Sprintf(", held-out loss %.4g", r.HeldOutLoss)
+		if r.HeldOutErrors > 0 {
+			text += fmt.Sprintf(", error %.2f %%", 100*float64(r.HeldOutErrors)/float64(r.HeldOutRows))
 		}
 	}
 	each := spent / time.Duration(ran)
@@ -282,7 +282,7 @@ func (c *Course) progress(o RoundOptions, spent time.Duration, ran int) string {
 
 // roundsLeft reckons how many rounds the gap will take to close, from how it fell
 // in the last ones; it is negative where that cannot be told.
-func (c *Course) roundsLeft(o RoundOptions) int {
+func (c *Iteration) roundsLeft(o RoundOptions) int {
 	const back = 5
 	last := len(c.History) - 1
 	if o.Gap == 0 || last < back {

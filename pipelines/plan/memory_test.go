@@ -42,7 +42,7 @@ func TestPlansReckonWithTheDataThemselves(t *testing.T) {
 	o := training.Options{}
 	o.Data.Data = []string{jobtest.Write(t, dir, "d.svm", lines.String())}
 	p := plan(t, o)
-	if p.Columns != 4000 || p.Outputs != 150 || !p.Whole || p.Looked != 300 {
+	if p.Columns != 4000 || p.Outputs != 150 || !p.Whole || p.Seen != 300 {
 		t.Errorf("%+v", p)
 	}
 	if got := jobtest.Text(t, p); !strings.Contains(got, "300, of 4000 numbers, 150 classes") || strings.Contains(got, "looked at") || !strings.Contains(got, "at most ") {

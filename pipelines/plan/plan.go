@@ -46,7 +46,7 @@ type Plan struct {
 	Lambdas    int   `json:"lambdas"`
 	Outputs    int   `json:"outputs"` // classes that the rows looked at have, or 1
 	Regression bool  `json:"regression"`
-	Looked     int64 `json:"rows_looked_at"` // Columns and Outputs are of these
+	Seen       int64 `json:"rows_looked_at"` // Columns and Outputs are of these
 	Whole      bool  `json:"looked_at_all"`  // which are all there are
 
 	training.Memory
@@ -98,12 +98,12 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 			return nil, &exit.UsageError{Err: err}
 		}
 	}
-	seen, err := glance(ctx, o, d, components)
+	seen, err := readPreview(ctx, o, d, components)
 	if err != nil {
 		return nil, err
 	}
 	p := &Plan{
-		Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)), Looked: seen.read, Whole: seen.whole,
+		Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)), Seen: seen.read, Whole: seen.whole,
 		Columns: seen.Dim, Features: seen.Features, Outputs: seen.Outputs, Regression: seen.Regression, machines: engine.About().Machines,
 	}
 	p.Rows, p.Exact = seen.Rows, seen.exact
@@ -186,7 +186,7 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "rows      %s, of %s%s\n", count, report.Counted(p.Columns, "number"), labels)
 	if !p.Whole {
-		fmt.Fprintf(&b, "          of which %s were looked at: others may have further columns and classes, and take more memory\n", report.Groups(p.Looked))
+		fmt.Fprintf(&b, "          of which %s were looked at: others may have further columns and classes, and take more memory\n", report.Groups(p.Seen))
 	}
 	fmt.Fprintf(&b, "passes    %d over the data: %s\n", p.Passes, p.how)
 	if p.Components > 0 {

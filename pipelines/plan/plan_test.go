@@ -100,7 +100,7 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Found.Game.Round; got < p.Game || got > p.Game+1 {
+	if got := r.Learned.Game.Round; got < p.Game || got > p.Game+1 {
 		t.Errorf("%d rounds of the game, the plan has %d", got, p.Game)
 	}
 	for name, test := range map[string]struct {

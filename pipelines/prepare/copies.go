@@ -66,9 +66,9 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	return nil
 }
 
-// dealt returns the copies for a pass with that many folds. They must be counted, so
+// assigned returns the copies for a pass with that many folds. They must be counted, so
 // that no two passes of a training have different folds.
-func (l *Prepared) dealt(parts int) *folds.Copies {
+func (l *Prepared) assigned(parts int) *folds.Copies {
 	if parts < 2 {
 		return nil
 	}

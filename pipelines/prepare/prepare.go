@@ -107,15 +107,15 @@ func Mode(maxBad float64) dataset.Mode {
 
 // Prepared is what a look at the data found, and what follows from it.
 type Prepared struct {
-	Data   *dataset.Dataset // with the row length
-	Shards []dataset.Shard  // exact
-	Counts job.Counts
-	Found  profile.Profile
-	Sum    *profile.Sum
-	Often  *folds.Summary     // of the hashes of rows
-	Digest string             // of the profile: the fingerprint of the data
-	Target *transforms.Target // nil for data without labels
-	Recipe recipe.Recipe
+	Data    *dataset.Dataset // with the row length
+	Shards  []dataset.Shard  // exact
+	Counts  job.Counts
+	Profile profile.Profile
+	Sum     *profile.Sum
+	Often   *folds.Summary     // of the hashes of rows
+	Digest  string             // of the profile: the fingerprint of the data
+	Target  *transforms.Target // nil for data without labels
+	Recipe  recipe.Recipe
 
 	Copies   *folds.Copies // of rows that repeat; nil for none, or where they were not counted
 	counted  bool          // copies were
@@ -141,20 +141,20 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	}
 	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
-		Data: d, Shards: p.Shards, Counts: p.Counts, Found: p.Sum.Result(), Sum: &p.Sum, Often: &p.Often, Digest: hex.EncodeToString(digest[:]),
+		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: p.Sum.Result(), Sum: &p.Sum, Often: &p.Often, Digest: hex.EncodeToString(digest[:]),
 	}
-	d.Schema.Dim = l.Found.Dim
+	d.Schema.Dim = l.Profile.Dim
 	if d.Labeled {
-		t, err := Target(o.Task, d, l.Found.Labels)
+		t, err := Target(o.Task, d, l.Profile.Labels)
 		if err != nil {
 			return nil, err
 		}
 		l.Target = &t
 	}
 	if dir := o.found(); dir != "" {
-		l.Recipe, err = takeLearned(ctx, j, dir, l.Found.Dim)
+		l.Recipe, err = takeLearned(ctx, j, dir, l.Profile.Dim)
 	} else {
-		l.Recipe, err = recipe.Choose(o.Kernel, o.Scale, o.Seed, d.Schema, &l.Found, l.Sum)
+		l.Recipe, err = recipe.Choose(o.Kernel, o.Scale, o.Seed, d.Schema, &l.Profile, l.Sum)
 	}
 	return l, err
 }
@@ -174,7 +174,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	if d.Labeled {
 		pass.Target = &transforms.Target{Open: open}
 	}
-	var found survey.Look
+	var found survey.Profiled
 	_, reports, err := j.ScanSum(ctx, pass, "profile", &found)
 	if err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func ShortSum(data []byte) string {
 // RowsDigest is equal for equal rows, whatever the seed; the fingerprint depends on the
 // seed, too, as samples do.
 func (l *Prepared) RowsDigest() string {
-	data, err := json.Marshal(l.Found)
+	data, err := json.Marshal(l.Profile)
 	if err != nil {
 		panic("pipelines: a profile without JSON: " + err.Error())
 	}

@@ -65,7 +65,7 @@ func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
 	return n, nil
 }
 
-// LearnPass is the pass of a learner over the rows dealt to partitions.
+// LearnPass is the pass of a learner over the rows assigned to partitions.
 func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pass {
 	// The cut is always the same: the model depends on it.
 	shards := s.Data.Shards(job.ShardBytes)
@@ -80,6 +80,6 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 // to that many folds.
 func (s *Session) Pass(folds int) transforms.Pass {
 	return transforms.Pass{
-		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target, Copies: s.dealt(folds),
+		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target, Copies: s.assigned(folds),
 	}
 }

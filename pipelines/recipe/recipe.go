@@ -76,9 +76,9 @@ func refused(err error) error {
 
 // Origin tells from which rows learned features were found.
 type Origin struct {
-	Held int    // parts the rows were cut into, the first of which was not looked at; 0 for none
-	Seed uint64 // of the parts
-	Rows string // a digest of the rows, whatever the seed; "" of older versions
+	HeldOut int    // parts the rows were cut into, the first of which was not looked at; 0 for none
+	Seed    uint64 // of the parts
+	Rows    string // a digest of the rows, whatever the seed; "" of older versions
 
 	Fingerprint string // of the rows by that seed
 }

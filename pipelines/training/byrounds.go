@@ -76,11 +76,11 @@ func (b byRounds) fit(ctx context.Context, t *Training) error {
 	if err := t.fitRounds(ctx, b); err != nil {
 		return err
 	}
-	if note := unconverged(t.Learner.Course, t.history); note != "" {
+	if note := unconverged(t.Learner.Log, t.history); note != "" {
 		t.Notes = append(t.Notes, note)
 	}
-	if t.chances == nil && t.Target.Classes != nil {
-		t.chances = ownProbabilities(t.Learner.Course.Loss)
+	if t.probabilities == nil && t.Target.Classes != nil {
+		t.probabilities = ownProbabilities(t.Learner.Log.Loss)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (b byRounds) problem(t *Training, rows int64, lambda float64) (loss.Problem
 	var classes []string
 	var counts []int64
 	if t.Target.Classes != nil {
-		classes, counts = t.Target.Classes.Classes, t.Found.Labels.Counts
+		classes, counts = t.Target.Classes.Classes, t.Profile.Labels.Counts
 	}
 	p, err := b.Common().Problem(b.DefaultLoss(classes != nil), classes, counts, t.Recipe.Dim, rows, lambda)
 	return p, usage(err)

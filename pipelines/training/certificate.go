@@ -16,19 +16,19 @@ const (
 	DualFile  = "dual-%05d.safetensors" // of each partition
 )
 
-// maxKept bounds what is kept for a certificate: models of more rows have their gap
+// maxStored bounds what is kept for a certificate: models of more rows have their gap
 // in the manifest, but cannot be verified.
-const maxKept = 256 << 20
+const maxStored = 256 << 20
 
 // keepCertificate keeps the state that was taken and the dual variables that belong
 // to it, unless they are too large.
-func (t *Training) keepCertificate(ctx context.Context, c *job.Course) error {
-	if t.Learner.Course.Gap == nil {
+func (t *Training) keepCertificate(ctx context.Context, c *job.Iteration) error {
+	if t.Learner.Log.Gap == nil {
 		return nil
 	}
 	kept := []storage.File{{Name: StateFile, Data: c.State}}
 	size := len(c.State)
-	for p := range t.Learner.Course.Partitions {
+	for p := range t.Learner.Log.Partitions {
 		var own []byte // before the first round, dual variables are 0
 		if c.Taken > 0 {
 			var err error
@@ -36,12 +36,12 @@ func (t *Training) keepCertificate(ctx context.Context, c *job.Course) error {
 				return err
 			}
 		}
-		if size += len(own); size > maxKept {
-			t.Notes = append(t.Notes, fmt.Sprintf("the dual variables take more than %s and are not kept: bochner verify cannot verify this model", report.Bytes(maxKept)))
+		if size += len(own); size > maxStored {
+			t.Notes = append(t.Notes, fmt.Sprintf("the dual variables take more than %s and are not kept: bochner verify cannot verify this model", report.Bytes(maxStored)))
 			return nil
 		}
 		kept = append(kept, storage.File{Name: fmt.Sprintf(DualFile, p), Data: own})
 	}
-	t.kept = append(t.kept, kept...)
+	t.files = append(t.files, kept...)
 	return nil
 }

@@ -26,7 +26,7 @@ func converged(r rounds.Report) (ok bool, share float64) {
 }
 
 // unconverged says why a model is not called converged; "" where it is.
-func unconverged(c *models.Course, history []rounds.Report) string {
+func unconverged(c *models.TrainingLog, history []rounds.Report) string {
 	if c.Converged == nil || *c.Converged {
 		return ""
 	}

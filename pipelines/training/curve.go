@@ -21,9 +21,9 @@ func learningCurve(history []rounds.Report) picture.Lines {
 		if gap, known := r.Gap(); known {
 			add(&dual, gap)
 		}
-		if r.HeldRows > 0 {
-			add(&loss, r.HeldLoss)
-			add(&wrong, float64(r.HeldErrors)/float64(r.HeldRows))
+		if r.HeldOutRows > 0 {
+			add(&loss, r.HeldOutLoss)
+			add(&wrong, float64(r.HeldOutErrors)/float64(r.HeldOutRows))
 		}
 	}
 	lines := picture.Lines{Title: "Learning curve", X: "rounds", Y: "mean loss; error as a share of rows", LogY: true}

@@ -43,7 +43,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	if _, err := t.augment(b.augments()); err != nil {
 		return err
 	}
-	t.Progress.Note("training on %s rows of %d numbers: %s, %d features; %s", report.Groups(t.Counts.Used), t.Found.Dim, t.Recipe.Name, t.Recipe.Dim,
+	t.Progress.Note("training on %s rows of %d numbers: %s, %d features; %s", report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim,
 		b.summary(cmp.Or(shared.Loss, b.DefaultLoss(t.Target.Classes != nil))))
 	t.Progress.Phase("training", 0)
 	defer t.Progress.Done()
@@ -54,7 +54,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		}
 		return t.keepCertificate(ctx, c)
 	}
-	var path []models.Tried
+	var path []models.Trial
 	var best fitted
 	chosen := 0
 	total := limit{begun, o.Time}
@@ -71,14 +71,14 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 			return err
 		}
 		r := c.Report()
-		path = append(path, models.Tried{
-			Lambda: l, Rounds: c.Taken, Objective: r.Objective, HeldRows: r.HeldRows, HeldLoss: r.HeldLoss, HeldErrors: r.HeldErrors,
+		path = append(path, models.Trial{
+			Lambda: l, Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors,
 		})
 		if b.Resumes() {
 			start = t.linear
 		}
-		if i == 0 || rounds.Better(r, rounds.Report{HeldLoss: path[chosen].HeldLoss, HeldErrors: path[chosen].HeldErrors}) {
-			chosen, best = i, fitted{c, t.linear, t.Learner, t.history, t.kept}
+		if i == 0 || rounds.Better(r, rounds.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors}) {
+			chosen, best = i, fitted{c, t.linear, t.Learner, t.history, t.files}
 		}
 	}
 	if t.opts.Calibrate != "" {
@@ -104,17 +104,17 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 			start = best.linear
 		}
 		surveyed.rows = t.Counts.Used
-		if best.course, err = t.runRounds(ctx, b, lambda[chosen], 0, surveyed, start, end); err != nil {
+		if best.iteration, err = t.runRounds(ctx, b, lambda[chosen], 0, surveyed, start, end); err != nil {
 			return err
 		}
 	} else {
-		t.linear, t.Learner, t.history, t.kept = best.linear, best.learner, best.history, best.kept
+		t.linear, t.Learner, t.history, t.files = best.linear, best.learner, best.history, best.files
 		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which has not learned from the rows held out, %s", o.Time, report.PartWords(folds)))
 	}
-	if err := t.keepCertificate(ctx, best.course); err != nil {
+	if err := t.keepCertificate(ctx, best.iteration); err != nil {
 		return err
 	}
-	t.Learner.Folds, t.Learner.Course.Path = folds, path
+	t.Learner.Folds, t.Learner.Log.Path = folds, path
 	switch {
 	case len(lambda) == 1:
 	case chosen == 0:
@@ -127,11 +127,11 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 
 // fitted is what one λ came to.
 type fitted struct {
-	course  *job.Course
-	linear  *models.Linear
-	learner models.Learner
-	history []rounds.Report
-	kept    []storage.File
+	iteration *job.Iteration
+	linear    *models.Linear
+	learner   models.Learner
+	history   []rounds.Report
+	files     []storage.File
 }
 
 func lambdaList(lambda []float64) string {
@@ -143,7 +143,7 @@ func lambdaList(lambda []float64) string {
 }
 
 // runRounds learns with one λ, and keeps what came out as the weights of the model.
-func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, folds int, found *surveyed, init *models.Linear, end job.RoundOptions) (*job.Course, error) {
+func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, folds int, found *surveyed, init *models.Linear, end job.RoundOptions) (*job.Iteration, error) {
 	problem, err := b.problem(t, found.rows, lambda)
 	if err != nil {
 		return nil, err
@@ -178,22 +178,22 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights have grown beyond all bounds; try a larger lambda or a smaller rate", r.Round, r.Objective)
 	}
 	t.linear = round.(rounds.Fitted).Model()
-	t.Learner = models.Learner{Kind: b.name(), Lambda: lambda, Folds: max(1, folds), Course: &models.Course{
+	t.Learner = models.Learner{Kind: b.name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
 		Loss: problem.Loss, Options: sealed.Options, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
 		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual,
-		HeldRows: r.HeldRows, HeldLoss: r.HeldLoss, HeldErrors: r.HeldErrors,
+		HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors,
 	}}
 	if gap, known := r.Gap(); known {
-		t.Learner.Course.Gap = &gap
+		t.Learner.Log.Gap = &gap
 	}
 	near, _ := converged(r)
-	t.Learner.Course.Above, t.Learner.Course.Converged = r.Above, &near
+	t.Learner.Log.Above, t.Learner.Log.Converged = r.Above, &near
 	t.history = c.History[:c.Taken+1]
 	curve, err := json.MarshalIndent(t.history, "", " ")
 	if err != nil {
 		return nil, err
 	}
-	t.kept = []storage.File{{Name: CurveFile, Data: append(curve, '\n')}}
+	t.files = []storage.File{{Name: CurveFile, Data: append(curve, '\n')}}
 	return c, nil
 }
 

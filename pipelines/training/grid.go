@@ -91,19 +91,19 @@ func (t *Training) gridNotes() (notes []string) {
 // roundingNote tells what rounding has to do with the held-out error of a λ, if it is
 // more than a percent of the squared error.
 func roundingNote(row ridge.Row, regression bool) []string {
-	if row.HeldRows == 0 {
+	if row.HeldOutRows == 0 {
 		if row.Rounding <= 0.01*row.MSE {
 			return nil
 		}
 		return []string{fmt.Sprintf("held-out errors are of rounded features; of features that are not, as the model predicts from, that of lambda %g is about %.3g less", row.Lambda, row.Rounding)}
 	}
-	if math.Abs(row.FoldMSE-row.HeldMSE) <= 0.01*row.HeldMSE {
+	if math.Abs(row.FoldMSE-row.HeldOutMSE) <= 0.01*row.HeldOutMSE {
 		return nil
 	}
-	name, rounded, plain := "mse", row.FoldMSE, row.HeldMSE
+	name, rounded, plain := "mse", row.FoldMSE, row.HeldOutMSE
 	if regression {
 		name, rounded, plain = "RMSE", math.Sqrt(rounded), math.Sqrt(plain)
 	}
 	return []string{fmt.Sprintf("held-out %s is of rounded features; of features as the model predicts from, that of lambda %g on %s rows of one fold is %.6g, where it is %.6g of rounded ones",
-		name, row.Lambda, report.Groups(row.HeldRows), plain, rounded)}
+		name, row.Lambda, report.Groups(row.HeldOutRows), plain, rounded)}
 }

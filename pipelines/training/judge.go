@@ -27,13 +27,13 @@ func (t *Training) checkOrigin() error {
 	}
 	dir, here := t.opts.Kernel.(kernel.Found).Directory(), t.RowsDigest()
 	switch {
-	case o.Held > 0 && (o.Held != parts || o.Seed != t.opts.Seed):
+	case o.HeldOut > 0 && (o.HeldOut != parts || o.Seed != t.opts.Seed):
 		return exit.Usage("--frequencies %s: the features were found from all rows but one part in %d by the seed %d, and only such rows can judge them; give --folds %[2]d --seed %[3]d",
-			dir, o.Held, o.Seed)
-	case o.Held == 0 && (o.Rows == here || o.Fingerprint == t.Digest):
+			dir, o.HeldOut, o.Seed)
+	case o.HeldOut == 0 && (o.Rows == here || o.Fingerprint == t.Digest):
 		return exit.Usage("--frequencies %s: the features were found from all of these rows, so none of them can judge: held-out errors would be too good; run align with --folds %d, or give one --lambda, and no --folds, --patience or --calibrate",
 			dir, parts)
-	case o.Held == 0:
+	case o.HeldOut == 0:
 		t.Notes = append(t.Notes, "the features were found from all rows of other data; where rows of those are among these, held-out errors are too good")
 	}
 	return nil
@@ -42,5 +42,5 @@ func (t *Training) checkOrigin() error {
 // firstJudges tells that only the first part of the rows can judge, because features
 // were found from the others.
 func (t *Training) firstJudges() bool {
-	return t.Learned != nil || t.Recipe.Origin != nil && t.Recipe.Origin.Held > 0
+	return t.Learned != nil || t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
 }

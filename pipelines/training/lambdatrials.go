@@ -47,9 +47,9 @@ func (t *Training) scoreTrials(ctx context.Context) error {
 		if row.Failed != "" {
 			continue
 		}
-		row.HeldRows = sum.Rows()
-		row.HeldErrors, row.HeldMSE = sum.Of(fit)
-		row.HeldMSE *= unit
+		row.HeldOutRows = sum.Rows()
+		row.HeldOutErrors, row.HeldOutMSE = sum.Of(fit)
+		row.HeldOutMSE *= unit
 		fit++
 	}
 	return nil

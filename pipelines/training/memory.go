@@ -75,8 +75,8 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	if values*1024 < float64(dim) {
 		spread /= 2 // most of its pages are never touched, unless they were in use before
 	}
-	decide := job.ColumnBytes*dim + job.FoundBytes*dim + content + spread + 4*sampled*sampled
-	standing := job.FoundBytes * dim // while the rest goes on
+	decide := job.ColumnBytes*dim + job.PartialBytes*dim + content + spread + 4*sampled*sampled
+	standing := job.PartialBytes * dim // while the rest goes on
 	size := o.size(f)
 	mapped := o.mapBytes(f)
 	var scratch int64
@@ -169,11 +169,11 @@ func (o Options) learningMemory(m *Memory, f Facts) {
 // embedding.
 func (t *Training) Memory(components int) Memory {
 	var nonzero int64
-	for _, c := range t.Found.Columns {
+	for _, c := range t.Profile.Columns {
 		nonzero += c.Nonzero
 	}
 	f := Facts{
-		Rows: t.Counts.Used, Dim: t.Found.Dim, Scaled: t.Found.Dim, Values: float64(nonzero) / float64(t.Counts.Used), Features: t.Recipe.Dim,
+		Rows: t.Counts.Used, Dim: t.Profile.Dim, Scaled: t.Profile.Dim, Values: float64(nonzero) / float64(t.Counts.Used), Features: t.Recipe.Dim,
 		Outputs: 1, Components: components, Prepared: true,
 	}
 	if s := t.Recipe.Scaling; s != nil { // it is a part of a recipe that was taken over

@@ -67,7 +67,7 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 	if err != nil {
 		return &exit.DataError{Err: err}
 	}
-	t.chances = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds}
+	t.probabilities = &models.Probabilities{Kind: c.Method, Curves: c.Curves, Rows: counts.Rows(), Folds: folds}
 	return nil
 }
 

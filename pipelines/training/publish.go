@@ -34,12 +34,12 @@ func (t *Training) Publish(ctx context.Context) error {
 		label = t.Data.Label
 	}
 	m := &models.Model{
-		Linear: t.linear, Kept: slices.Concat(t.Recipe.Files, t.kept),
+		Linear: t.linear, Kept: slices.Concat(t.Recipe.Files, t.files),
 		Manifest: &models.Manifest{
 			Program: engine.Version(), Task: t.task(), Seed: t.opts.Seed, Recipe: t.Recipe.Sealed,
-			Learner: t.Learner, Probabilities: t.chances,
+			Learner: t.Learner, Probabilities: t.probabilities,
 			Input: models.Input{
-				Format: t.Data.Schema.Format, Dim: t.Found.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
+				Format: t.Data.Schema.Format, Dim: t.Profile.Dim, Columns: t.Data.Schema.Columns, Label: label, Options: options,
 			},
 			Rows:        models.Rows{Read: t.Counts.Read, Used: t.Counts.Used, SetAside: t.Counts.SetAside},
 			Profile:     models.Profile{Width: t.Recipe.Width},
@@ -48,7 +48,7 @@ func (t *Training) Publish(ctx context.Context) error {
 	}
 	switch task := m.Manifest.Task; task {
 	case models.Classification:
-		m.Manifest.Vocabulary, m.Manifest.Profile.ClassCounts = t.Target.Classes, t.Found.Labels.Counts
+		m.Manifest.Vocabulary, m.Manifest.Profile.ClassCounts = t.Target.Classes, t.Profile.Labels.Counts
 	case models.Regression:
 		m.Manifest.TargetGrid = t.Target.Grid
 	}
@@ -84,21 +84,21 @@ func (t *Training) task() models.Task {
 
 // Result is what training found.
 type Result struct {
-	Model   string          `json:"model"` // directory
-	Task    models.Task     `json:"task"`
-	Rows    job.Counts      `json:"rows"`
-	Columns int             `json:"columns"` // numbers in a row
-	Classes []string        `json:"classes,omitempty"`
-	Counts  []int64         `json:"class_counts,omitempty"`
-	Kernel  string          `json:"kernel"` // in words
-	Width   float64         `json:"width"`
-	Recipe  features.Sealed `json:"recipe"`
-	Found   *prepare.Found  `json:"found,omitempty"` // features that were found in the data
-	Learner string          `json:"learner"`
-	Lambda  float64         `json:"lambda"`
-	Path    []ridge.Row     `json:"path,omitempty"`   // of ridge: held-out errors by λ
-	Course  *models.Course  `json:"course,omitempty"` // of a learner in rounds
-	Steps   int             `json:"steps,omitempty"`  // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
+	Model   string              `json:"model"` // directory
+	Task    models.Task         `json:"task"`
+	Rows    job.Counts          `json:"rows"`
+	Columns int                 `json:"columns"` // numbers in a row
+	Classes []string            `json:"classes,omitempty"`
+	Counts  []int64             `json:"class_counts,omitempty"`
+	Kernel  string              `json:"kernel"` // in words
+	Width   float64             `json:"width"`
+	Recipe  features.Sealed     `json:"recipe"`
+	Learned *prepare.Learned    `json:"found,omitempty"` // features that were found in the data
+	Learner string              `json:"learner"`
+	Lambda  float64             `json:"lambda"`
+	Path    []ridge.Row         `json:"path,omitempty"`   // of ridge: held-out errors by λ
+	Log     *models.TrainingLog `json:"course,omitempty"` // of a learner in rounds
+	Steps   int                 `json:"steps,omitempty"`  // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
 	// Probabilities tells how scores become probabilities, if they do.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 	Notes         []string              `json:"notes,omitempty"`
@@ -116,14 +116,14 @@ type Result struct {
 
 func (t *Training) result() *Result {
 	r := &Result{
-		Model: t.opts.Model, Task: t.task(), Rows: t.Counts, Columns: t.Found.Dim,
+		Model: t.opts.Model, Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim,
 		Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed,
-		Found: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, Course: t.Learner.Course, Steps: t.Learner.Steps,
-		Probabilities: t.chances, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
+		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, Log: t.Learner.Log, Steps: t.Learner.Steps,
+		Probabilities: t.probabilities, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 		dim: t.Recipe.Dim, folds: t.Learner.Folds, seed: t.opts.Seed,
 	}
 	if t.Target.Classes != nil {
-		r.Classes, r.Counts = t.Target.Classes.Classes, t.Found.Labels.Counts
+		r.Classes, r.Counts = t.Target.Classes.Classes, t.Profile.Labels.Counts
 	}
 	r.Notes = append(r.Notes, t.gridNotes()...)
 	if note := edge(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.floor); note != "" {
@@ -146,12 +146,12 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	if r.Steps > 0 {
 		fmt.Fprintf(&b, "grid      %s\n", GridText(r.Steps))
 	}
-	if r.Found != nil {
-		r.Found.Write(&b)
+	if r.Learned != nil {
+		r.Learned.Write(&b)
 	}
 	switch {
-	case r.Course != nil:
-		writeCourse(&b, r)
+	case r.Log != nil:
+		writeLog(&b, r)
 	case len(r.Path) == 0:
 		fmt.Fprintf(&b, "lambda    %g\n", r.Lambda)
 	default:
@@ -170,7 +170,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
 	fmt.Fprintf(&b, "seconds   %.1f to look the data over, ", r.Seconds["profile"])
-	if r.Found != nil {
+	if r.Learned != nil {
 		fmt.Fprintf(&b, "%.1f to find the features, ", r.Seconds["align"])
 	}
 	fmt.Fprintf(&b, "%.1f to train\n", r.Seconds["train"])
@@ -223,7 +223,7 @@ func edge(path []ridge.Row, chosen, least float64) string {
 func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	numbers := task == models.Regression
-	scored := !numbers && slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldRows > 0 })
+	scored := !numbers && slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutRows > 0 })
 	none := "-\t-\t-\t-"
 	switch {
 	case numbers:
@@ -255,7 +255,7 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 		}
 		fmt.Fprintf(tw, "\t%g\t", row.Lambda)
 		if scored {
-			fmt.Fprintf(tw, "%.2f %%\t%s\t", 100*float64(row.HeldErrors)/float64(max(1, row.HeldRows)), score.PercentInterval(row.HeldErrors, row.HeldRows))
+			fmt.Fprintf(tw, "%.2f %%\t%s\t", 100*float64(row.HeldOutErrors)/float64(max(1, row.HeldOutRows)), score.PercentInterval(row.HeldOutErrors, row.HeldOutRows))
 		}
 		fmt.Fprintf(tw, "%.6g\t%s\t", held, se)
 		if numbers {
@@ -264,7 +264,7 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 		fmt.Fprintf(tw, "%.6g\t%d\t%s\t\n", training, row.Folds, mark)
 	}
 	tw.Flush()
-	if i := slices.IndexFunc(path, func(r ridge.Row) bool { return r.HeldRows > 0 }); scored {
-		fmt.Fprintf(w, "          errors are of %s rows of one fold, as the model without them predicts\n", report.Groups(path[i].HeldRows))
+	if i := slices.IndexFunc(path, func(r ridge.Row) bool { return r.HeldOutRows > 0 }); scored {
+		fmt.Fprintf(w, "          errors are of %s rows of one fold, as the model without them predicts\n", report.Groups(path[i].HeldOutRows))
 	}
 }

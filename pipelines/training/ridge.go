@@ -41,7 +41,7 @@ func (t *Training) fitRidge(ctx context.Context, grid ridge.Bits) error {
 		return err
 	}
 	if t.opts.Calibrate != "" {
-		return t.calibrate(ctx, t.held, t.opts.parts())
+		return t.calibrate(ctx, t.heldOut, t.opts.parts())
 	}
 	return nil
 }
@@ -54,8 +54,8 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
 		fold.Smaller = ridge.SmallerLambda()
 	}
 	cut := t.opts.parts()
-	fold.Held = t.opts.Calibrate != ""
-	if first := folds > 1 && t.firstJudges(); first || folds == 1 && fold.Held {
+	fold.HeldOut = t.opts.Calibrate != ""
+	if first := folds > 1 && t.firstJudges(); first || folds == 1 && fold.HeldOut {
 		// Two sums do: that of the rows held out, and that of the others.
 		fold.Folds, fold.Cut, fold.First = 2, cut, first
 	}
@@ -93,12 +93,12 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 		solve = ridge.Memory(shape, t.Counts.Used, 1, t.Engine.Threads) + shape.Bytes()
 	}
 	t.Progress.Note("training on %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s, %s to solve",
-		report.Groups(t.Counts.Used), t.Found.Dim, t.Recipe.Name, t.Recipe.Dim, GridText(fold.Steps), report.Counted(fold.Folds, "sum"), report.Bytes(shape.Bytes()),
+		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, GridText(fold.Steps), report.Counted(fold.Folds, "sum"), report.Bytes(shape.Bytes()),
 		report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"), report.Bytes(solve))
 	st := gram.State{
 		Dir: storage.Join(t.Work.Dir, "parts"), Reports: t.Work.File("fold.reports", engine.Program(), pass),
 		Sum: t.Work.File("sum.jsonl", engine.Program(), pass), Fit: t.Work.File("fit.json", engine.Program(), pass),
-		Weights: t.Work.File("weights.safetensors", engine.Program(), pass), Held: t.Work.File("held.safetensors", engine.Program(), pass),
+		Weights: t.Work.File("weights.safetensors", engine.Program(), pass), HeldOut: t.Work.File("held.safetensors", engine.Program(), pass),
 		Trials: t.Work.File("trials.safetensors", engine.Program(), pass),
 	}
 	failed := t.runFold(ctx, pass, st)
@@ -133,7 +133,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 		return fit, err
 	}
 	t.firstRows = fit.FirstRows
-	t.held, t.trials, t.floor = scorer{st.Held, fit.HeldSHA256}, scorer{st.Trials, fit.TrialsSHA256}, fit.Floor
+	t.heldOut, t.trials, t.floor = scorer{st.HeldOut, fit.HeldOutSHA256}, scorer{st.Trials, fit.TrialsSHA256}, fit.Floor
 	if counts.Used != t.Counts.Used || fit.Rows != counts.Used {
 		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were added up", t.Counts.Used, counts.Used, fit.Rows)
 	}
@@ -199,8 +199,8 @@ func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 		return false, err
 	}
 	err = transforms.CheckWeights(ctx, st.Weights, fit.WeightsSHA256)
-	if err == nil && fit.HeldSHA256 != "" {
-		err = transforms.CheckWeights(ctx, st.Held, fit.HeldSHA256)
+	if err == nil && fit.HeldOutSHA256 != "" {
+		err = transforms.CheckWeights(ctx, st.HeldOut, fit.HeldOutSHA256)
 	}
 	if err == nil && fit.TrialsSHA256 != "" {
 		err = transforms.CheckWeights(ctx, st.Trials, fit.TrialsSHA256)

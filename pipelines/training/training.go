@@ -50,7 +50,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = t.Close(ctx, err) }()
-	if note := prepare.Doubt(o.Task, t.Found.Labels); note != "" {
+	if note := prepare.Doubt(o.Task, t.Profile.Labels); note != "" {
 		t.Notes = append(t.Notes, note)
 	}
 	if err := t.calibrates(); err != nil {
@@ -123,7 +123,7 @@ func (o Options) WithDefaults() Options {
 		o.Calibrate = ""
 	}
 	o.Learned = o.Learned.WithDefaults()
-	o.Learned.Held = o.parts()
+	o.Learned.HeldOut = o.parts()
 	return o
 }
 
@@ -158,17 +158,17 @@ type Training struct {
 
 	linear  *models.Linear
 	Learner models.Learner // how it was fitted
-	held    scorer         // of rows held out, of a training by sums that calibrates
+	heldOut scorer         // of rows held out, of a training by sums that calibrates
 	trials  scorer         // of rows held out, of a training by sums: that of each λ tried
 	// firstRows is how many rows were held out of the trials.
-	firstRows int64
-	chances   *models.Probabilities
-	floor     float64 // the λ that rounding features to the grid of their sums acts like
+	firstRows     int64
+	probabilities *models.Probabilities
+	floor         float64 // the λ that rounding features to the grid of their sums acts like
 	// kept are further files of the model directory.
-	kept    []storage.File
+	files   []storage.File
 	history []rounds.Report // of an iterative learner
 	// learned and game tell of features that were found in the data, if they were.
-	Learned *prepare.Found
+	Learned *prepare.Learned
 	Game    []align.Report
 }
 

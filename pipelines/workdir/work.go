@@ -181,7 +181,7 @@ func (w *Dir) Close(ctx context.Context, err error) error {
 	case exit.CodeData:
 		empty, emptyErr := storage.Empty(ctx, w.Dir, "")
 		if exit.Writing(err) && (emptyErr != nil || !empty) {
-			return &exit.KeptError{Err: err, Work: w.root}
+			return &exit.ResumableError{Err: err, Work: w.root}
 		}
 	default:
 		return err

@@ -5,7 +5,7 @@ import "sync"
 // cachedBlock is a block of features of a partition, in memory for the rounds to come.
 type cachedBlock struct {
 	n, index int
-	held     bool
+	heldOut  bool
 	phi      []float32 // nil where there was no room
 	y        []float32
 }

@@ -156,7 +156,7 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment, parts []*partiti
 	_, out := e.m.Dims()
 	k := uint64(e.pass.Folds)
 	augment := e.pass.Augment != nil
-	dealer := e.pass.Dealer()
+	dealer := e.pass.Assigner()
 	var hashes []uint64
 	turn := 0
 	for shard, source := range e.pass.Data.Ahead(ctx, h.Shards) {

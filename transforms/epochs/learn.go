@@ -23,7 +23,7 @@ type Pass struct {
 	Assignments []dataset.Assignment `json:"assignments"`
 	// Rows that can be used, of both kinds: a round that sees another number fails.
 	Rows int64 `json:"rows"`
-	// Folds is how many parts rows are assigned to by a folds.Dealer. The first is held
+	// Folds is how many parts rows are assigned to by a folds.Assigner. The first is held
 	// out; with 0 nothing is.
 	Folds   int      `json:"folds,omitempty"`
 	Augment *Augment `json:"augment,omitempty"`

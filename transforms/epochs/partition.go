@@ -27,11 +27,11 @@ type partition struct {
 
 // batch is rows on their way to a partition.
 type batch struct {
-	rows  rows.Block
-	hash  []uint64  // of the rows, where they are to be changed at random
-	y     []float32 // labels as learners take them
-	held  bool
-	index int
+	rows    rows.Block
+	hash    []uint64  // of the rows, where they are to be changed at random
+	y       []float32 // labels as learners take them
+	heldOut bool
+	index   int
 }
 
 func side(held bool) int {
@@ -81,7 +81,7 @@ func (p *partition) send(ctx context.Context, side int) error {
 		return nil
 	}
 	p.filling[side] = nil
-	b.held, b.index = side == 1, p.counted[side]
+	b.heldOut, b.index = side == 1, p.counted[side]
 	p.counted[side]++
 	select {
 	case p.todo <- b:
@@ -128,7 +128,7 @@ func (p *partition) replay(ctx context.Context, worker rounds.Worker) error {
 	for _, b := range p.before {
 		p.rows += int64(b.n)
 		err := p.epoch.inSlot(func(*slot) error {
-			return p.learn(worker, rounds.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Held: b.held, Index: b.index})
+			return p.learn(worker, rounds.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, HeldOut: b.heldOut, Index: b.index})
 		})
 		p.epoch.lane.Add(transforms.RowsCached, int64(b.n))
 		if err == nil {
@@ -171,16 +171,16 @@ func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 		}
 	}
 	_, out := e.m.Dims()
-	block := rounds.Block{N: n, D: out, Y: y, Held: b.held, Index: b.index}
+	block := rounds.Block{N: n, D: out, Y: y, HeldOut: b.heldOut, Index: b.index}
 	at := len(p.blocks)
-	p.blocks = append(p.blocks, cachedBlock{n: n, held: b.held, index: b.index})
+	p.blocks = append(p.blocks, cachedBlock{n: n, heldOut: b.heldOut, index: b.index})
 	if at < len(p.before) && p.before[at].phi != nil {
 		block.Phi = p.before[at].phi
 		return p.learn(worker, block)
 	}
 	x := b.rows.X
 	m := e.m
-	if a := e.pass.Augment; a != nil && !b.held {
+	if a := e.pass.Augment; a != nil && !b.heldOut {
 		in, changed := a.Images.Dims()
 		if in != b.rows.D {
 			return fmt.Errorf("epochs: images of %d numbers, rows of %d", in, b.rows.D)

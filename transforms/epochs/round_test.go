@@ -65,7 +65,7 @@ type witnessWorker struct {
 }
 
 func (w *witnessWorker) Fold(b rounds.Block) error {
-	side := side(b.Held)
+	side := side(b.HeldOut)
 	if b.Index != w.next[side] {
 		return fmt.Errorf("block %d, want %d", b.Index, w.next[side])
 	}
@@ -108,11 +108,11 @@ func (r *witnessRound) Update(next func() ([]byte, error)) ([]byte, rounds.Repor
 // its first state.
 func learnPass(t *testing.T, dir string, partitions int, rowsThere int64, learner string) string {
 	t.Helper()
-	return dealtPass(t, dir, 1<<25, partitions, rowsThere, learner)
+	return assignedPass(t, dir, 1<<25, partitions, rowsThere, learner)
 }
 
-// dealtPass is learnPass of files that are cut to that many bytes.
-func dealtPass(t *testing.T, dir string, shardBytes int64, partitions int, rowsThere int64, learner string) string {
+// assignedPass is learnPass of files that are cut to that many bytes.
+func assignedPass(t *testing.T, dir string, shardBytes int64, partitions int, rowsThere int64, learner string) string {
 	t.Helper()
 	ctx := context.Background()
 	d, err := dataset.Open(ctx, dataset.Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"})
@@ -228,7 +228,7 @@ func TestARoundRefusesACutInsideQuotes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, partitions := range []int{1, 2} {
-			pass := dealtPass(t, dir, cut, partitions, 200, "{}")
+			pass := assignedPass(t, dir, cut, partitions, 200, "{}")
 			p, s := beam.NewPipelineWithRoot()
 			Rounds(s, transforms.Scan{Pass: pass, Lanes: 1, Threads: 2}, 0, 1, 0)
 			_, err := beam.Run(context.Background(), "direct", p)
@@ -340,7 +340,7 @@ func TestUncountedCopiesAreACutInsideQuotes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	p, err := transforms.Load[Pass](ctx, transforms.NewWorker(t.TempDir()), dealtPass(t, dir, int64(len(text)+1)/2, 1, 200, "{}"))
+	p, err := transforms.Load[Pass](ctx, transforms.NewWorker(t.TempDir()), assignedPass(t, dir, int64(len(text)+1)/2, 1, 200, "{}"))
 	if err != nil {
 		t.Fatal(err)
 	}

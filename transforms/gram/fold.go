@@ -34,7 +34,7 @@ type Fold struct {
 	Lambda  []float64       `json:"lambda,omitempty"`  // the path to solve for
 	Smaller []float64       `json:"smaller,omitempty"` // as ridge.Options.Smaller
 	// Held has the rows of all folds but the first be solved for too.
-	Held bool `json:"held,omitempty"`
+	HeldOut bool `json:"held,omitempty"`
 	// Cut is the number of parts that rows are cut into, if it is more than Folds:
 	// the last fold then has all that are left. Folds are not validated then, unless
 	// First is set.
@@ -76,7 +76,7 @@ func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, p *Pass, emit func
 	for i := range parts {
 		parts[i] = newFolder(l, p, m)
 	}
-	dealer := p.Dealer()
+	dealer := p.Assigner()
 	var hashes []uint64
 	var reports []Report
 	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at folds.Place, b *rows.Block) error {
@@ -119,7 +119,7 @@ func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, p *Pass, emit func
 	return nil
 }
 
-// of returns the fold of a row by the hash that its folds.Dealer gives it.
+// of returns the fold of a row by the hash that its folds.Assigner gives it.
 func (f *Fold) of(hash uint64) int {
 	return min(int(hash%uint64(max(f.Cut, f.Folds))), f.Folds-1)
 }

@@ -52,8 +52,8 @@ type FitReport struct {
 	// WeightsSHA256 is that of State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
 	// Floor is the λ that the rounding of features to their grid acts like.
-	Floor      float64 `json:"floor"`
-	HeldSHA256 string  `json:"held_sha256,omitempty"` // of State.Held
+	Floor         float64 `json:"floor"`
+	HeldOutSHA256 string  `json:"held_sha256,omitempty"` // of State.Held
 	// TrialsSHA256 is that of State.Trials, which has the fits of all rows of Table that
 	// did not fail; "" if there is none.
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
@@ -102,12 +102,12 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if p.Fold.Components > 0 {
 		linear, report, err = solveComponents(p, step, ranges, threads, load)
 	} else {
-		if p.Fold.Held && p.Target.Classes != nil {
+		if p.Fold.HeldOut && p.Target.Classes != nil {
 			head, err := loadPart(ctx, st.Dir, parts[PartKey(shape, 0, 0)])
 			if err != nil {
 				return nil, err
 			}
-			if err := checkHeld(head, shape, p.Target.Classes.Classes); err != nil {
+			if err := checkHeldOut(head, shape, p.Target.Classes.Classes); err != nil {
 				return nil, fault.Of(fault.Data, err)
 			}
 		}
@@ -121,7 +121,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 		return nil, err
 	}
 	if held != nil {
-		if report.HeldSHA256, err = transforms.StoreWeights(ctx, st.Held, held); err != nil {
+		if report.HeldOutSHA256, err = transforms.StoreWeights(ctx, st.HeldOut, held); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +136,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 // checkHeld returns an error if the first fold cannot show what scores of a class
 // are worth, which is better known before the solve, which takes long. The head is
 // that of the fold's sum.
-func checkHeld(head Part, shape ridge.Shape, names []string) error {
+func checkHeldOut(head Part, shape ridge.Shape, names []string) error {
 	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs}) // of the head alone
 	if err := sum.SetPart(0, head.Values); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (p *Pass) floor(step float64, dim int) float64 {
 // folds but the first; and the latter for each λ of a path, if that is not too large.
 func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held, trials *models.Linear, _ FitReport, _ error) {
 	opts := ridge.Options{
-		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, Held: p.Fold.Held,
+		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut,
 		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
 		Step: step, Ranges: ranges, Grid: p.Target.Grid, Threads: threads, Load: load,
 	}
@@ -176,8 +176,8 @@ func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, t
 	weights := func(f *ridge.Solution) *models.Linear {
 		return &models.Linear{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
 	}
-	if fit.Held != nil {
-		held = weights(fit.Held)
+	if fit.HeldOut != nil {
+		held = weights(fit.HeldOut)
 	}
 	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table}
 	for _, f := range fit.Trials {

@@ -38,7 +38,7 @@ type State struct {
 	// Weights is a safetensors file of what was fitted.
 	Weights string
 	// Held is one of what was fitted without the first fold, if Fold.Held asks for it.
-	Held string
+	HeldOut string
 	// Trials is one of what was fitted without the first fold for each λ that was tried,
 	// one after the other.
 	Trials string

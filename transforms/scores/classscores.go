@@ -18,7 +18,7 @@ type ClassScores struct {
 	Hits   score.Classes
 	Unseen labels.Counts // labels that are none of the model's classes
 	// Chances of rows whose scores are finite; nil for a model without probabilities.
-	Chances *calibrate.Reliability
+	Probabilities *calibrate.Reliability
 }
 
 // add takes in rows with their labels and what the model says of them. Labels below 0
@@ -33,7 +33,7 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 		}
 		c.Hits.Add(int(truth[i]), int(said.Classes[i]))
 	}
-	if c.Chances == nil {
+	if c.Probabilities == nil {
 		return nil
 	}
 	k := len(said.Probabilities) / max(len(y), 1)
@@ -41,7 +41,7 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
 			continue
 		}
-		if err := c.Chances.Add(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Classes[i:i+1]); err != nil {
+		if err := c.Probabilities.Add(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Classes[i:i+1]); err != nil {
 			return err
 		}
 	}
@@ -52,8 +52,8 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 func (c *ClassScores) Merge(d *ClassScores) {
 	c.Hits.Merge(&d.Hits)
 	c.Unseen.Merge(&d.Unseen)
-	if c.Chances != nil {
-		c.Chances.Merge(d.Chances)
+	if c.Probabilities != nil {
+		c.Probabilities.Merge(d.Probabilities)
 	}
 }
 
@@ -65,10 +65,10 @@ func (c *ClassScores) MarshalBinary() ([]byte, error) {
 		return nil, err
 	}
 	b := append(binary.LittleEndian.AppendUint32(nil, uint32(len(hits))), hits...)
-	if b, err = c.Unseen.AppendBinary(b); err != nil || c.Chances == nil {
+	if b, err = c.Unseen.AppendBinary(b); err != nil || c.Probabilities == nil {
 		return b, err
 	}
-	chances, err := c.Chances.MarshalBinary()
+	chances, err := c.Probabilities.MarshalBinary()
 	return append(b, chances...), err
 }
 
@@ -87,8 +87,8 @@ func (c *ClassScores) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	if len(rest) > 0 {
-		d.Chances = new(calibrate.Reliability)
-		if err := d.Chances.UnmarshalBinary(rest); err != nil {
+		d.Probabilities = new(calibrate.Reliability)
+		if err := d.Probabilities.UnmarshalBinary(rest); err != nil {
 			return err
 		}
 	}

@@ -46,12 +46,12 @@ func TestScoresOfClassesMergeToThoseOfAllRows(t *testing.T) {
 		if n := want.Hits.Report(nil).Rows; n != 5 {
 			t.Errorf("%d rows", n)
 		}
-		if (want.Chances == nil) != (m == without) {
-			t.Fatalf("chances %v", want.Chances)
+		if (want.Probabilities == nil) != (m == without) {
+			t.Fatalf("chances %v", want.Probabilities)
 		}
 		// The row whose scores are not finite has no probabilities.
-		if want.Chances != nil && want.Chances.Tests().Rows != 4 {
-			t.Errorf("%+v", want.Chances.Tests())
+		if want.Probabilities != nil && want.Probabilities.Tests().Rows != 4 {
+			t.Errorf("%+v", want.Probabilities.Tests())
 		}
 	}
 }

@@ -21,16 +21,16 @@ type HeldOut struct {
 	SHA256  string          `json:"sha256"`         // of it
 }
 
-// heldScorer scores the rows held out of a lane.
-type heldScorer struct {
+// heldOutScorer scores the rows held out of a lane.
+type heldOutScorer struct {
 	*applier
-	folds  uint64
-	dealer *folds.Dealer
-	hashes []uint64
-	held   rows.Block
+	folds    uint64
+	assigner *folds.Assigner
+	hashes   []uint64
+	held     rows.Block
 }
 
-func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.Pass) (*heldScorer, error) {
+func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.Pass) (*heldOutScorer, error) {
 	model, err := transforms.Shared(l.Worker, newLoaded).Get(l.Scan.Pass, func() (*models.Model, error) {
 		m, err := l.Worker.Map(h.Recipe)
 		if err != nil {
@@ -43,13 +43,13 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 	if err != nil {
 		return nil, err
 	}
-	return &heldScorer{applier: newApplier(l, model), folds: uint64(h.Folds), dealer: p.Dealer()}, nil
+	return &heldOutScorer{applier: newApplier(l, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
 }
 
 // of returns the scores and the labels of the rows of b that are held out. Both are the
 // scorer's until the next call.
-func (h *heldScorer) of(at folds.Place, b *rows.Block) (scores []float32, y []float64, err error) {
-	if h.hashes, err = h.dealer.Hashes(h.hashes[:0], at, b); err != nil {
+func (h *heldOutScorer) of(at folds.Place, b *rows.Block) (scores []float32, y []float64, err error) {
+	if h.hashes, err = h.assigner.Hashes(h.hashes[:0], at, b); err != nil {
 		return nil, nil, err
 	}
 	h.held.Reset(b.D)

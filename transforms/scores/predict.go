@@ -84,17 +84,17 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 
 // predictions makes tables of what a model says of rows.
 type predictions struct {
-	columns []export.Column
-	lines   bool // the first column is the line of the row
-	scores  bool // after the prediction
-	chances bool // probabilities
-	model   *models.Model
-	out     export.Block
-	first   []float64
+	columns       []export.Column
+	lines         bool // the first column is the line of the row
+	scores        bool // after the prediction
+	probabilities bool // probabilities
+	model         *models.Model
+	out           export.Block
+	first         []float64
 }
 
 func newPredictions(m *models.Model, p *Predict) *predictions {
-	t := &predictions{lines: p.Lines, scores: p.Scores && !m.Embeds(), chances: p.Probabilities, model: m}
+	t := &predictions{lines: p.Lines, scores: p.Scores && !m.Embeds(), probabilities: p.Probabilities, model: m}
 	names := m.Outputs()
 	if t.lines {
 		t.columns = append(t.columns, export.Column{Name: "line", Header: []string{"line"}, Always: true})
@@ -112,7 +112,7 @@ func newPredictions(m *models.Model, p *Predict) *predictions {
 	if t.scores {
 		t.columns = append(t.columns, export.Column{Name: "scores", Header: prefixed("score_", names), Keys: names, Unit: said.Unit})
 	}
-	if t.chances {
+	if t.probabilities {
 		t.columns = append(t.columns, export.Column{Name: "probabilities", Header: prefixed("probability_", names), Keys: names})
 	}
 	return t
@@ -164,7 +164,7 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 	if t.scores {
 		t.out.Values = append(t.out.Values, scores)
 	}
-	if t.chances {
+	if t.probabilities {
 		t.out.Values = append(t.out.Values, said.Probabilities)
 	}
 	return &t.out

@@ -17,7 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[Look]("profile", look) }
+func init() { transforms.RegisterSum[Profiled]("profile", beginProfile) }
 
 // Profile is a pass that tells what rows look like, and their labels if it has a target.
 type Profile struct{ transforms.Pass }
@@ -30,13 +30,13 @@ func (*Profile) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 
 // Look is what a profile pass finds. The profile is a function of the rows alone;
 // which rows the summary holds depends on their order, too.
-type Look struct {
+type Profiled struct {
 	Profile profile.Sum
 	Often   folds.Summary // of the hashes of rows under Pass.Seed
 }
 
 // MarshalBinary encodes the profile behind its length, and the summary.
-func (l *Look) MarshalBinary() ([]byte, error) {
+func (l *Profiled) MarshalBinary() ([]byte, error) {
 	data, err := l.Profile.MarshalBinary()
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (l *Look) MarshalBinary() ([]byte, error) {
 }
 
 // UnmarshalBinary sets l to what b encodes, all of it.
-func (l *Look) UnmarshalBinary(b []byte) error {
+func (l *Profiled) UnmarshalBinary(b []byte) error {
 	if len(b) < 8 || binary.LittleEndian.Uint64(b) > uint64(len(b)-8) {
 		return errors.New("survey: damaged profile")
 	}
@@ -58,14 +58,14 @@ func (l *Look) UnmarshalBinary(b []byte) error {
 }
 
 // Merge adds what another lane has found.
-func (l *Look) Merge(m *Look) {
+func (l *Profiled) Merge(m *Profiled) {
 	l.Profile.Merge(&m.Profile)
 	l.Often.Merge(&m.Often)
 }
 
-// look sums up what rows look like, and their labels if the pass has a target.
-func look(_ context.Context, _ *transforms.Lane, p *Profile) (transforms.Summing, error) {
-	sum := &Look{Profile: *profile.New(profile.Options{}), Often: *folds.NewSummary()}
+// beginProfile sums up what rows look like, and their labels if the pass has a target.
+func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms.Summing, error) {
+	sum := &Profiled{Profile: *profile.New(profile.Options{}), Often: *folds.NewSummary()}
 	var label dataset.Label
 	if t := p.Target; t != nil {
 		label = func(token []byte) (float64, string) {

@@ -79,7 +79,7 @@ func (r *round) Update(next func() ([]byte, error)) (state []byte, report rounds
 	if err != nil {
 		return nil, report, err
 	}
-	err = rounds.EachFound(next, func(_ int, found []byte) error {
+	err = rounds.EachPartial(next, func(_ int, found []byte) error {
 		part, err := r.begin()
 		if err == nil {
 			err = part.UnmarshalBinary(found)

@@ -22,16 +22,16 @@ import (
 // Files of a directory of features that were found, and of a model that uses them; beside
 // them is learned.FileName if there are frequencies.
 const (
-	FoundFile = "align.json" // a Found
-	GameFile  = "game.json"  // a list of align.Report: how the game went
+	LearnedFile = "align.json" // a Found
+	GameFile    = "game.json"  // a list of align.Report: how the game went
 )
 
-// FoundFormat is the version of FoundFile.
-const FoundFormat = 1
+// LearnedFormat is the version of LearnedFile.
+const LearnedFormat = 1
 
 // Found tells which features were found, and how. It holds no time and no path: equal
 // features have equal files.
-type Found struct {
+type Learned struct {
 	Format   int             `json:"format"`
 	Program  string          `json:"program"` // version of the program that wrote it
 	Kernel   string          `json:"kernel"`  // in words
@@ -51,7 +51,7 @@ type Found struct {
 	Rows    int64    `json:"rows"` // learned from
 	// Held is how many parts the rows were cut into by seed and content, the first of
 	// which was not looked at, so that it can judge; 0 if all rows were learned from.
-	Held        int    `json:"held,omitempty"`
+	HeldOut     int    `json:"held,omitempty"`
 	Fingerprint string `json:"data_fingerprint"` // equal for equal rows and seeds
 	// Data is equal for equal rows, whatever the seed; "" in directories of older versions.
 	Data string `json:"data,omitempty"`
@@ -60,7 +60,7 @@ type Found struct {
 }
 
 // Name is the kernel in words.
-func (f *Found) Name(recipe features.Recipe) string {
+func (f *Learned) Name(recipe features.Recipe) string {
 	last := recipe
 	if chain, ok := recipe.(features.Chain); ok {
 		last = chain.Steps[len(chain.Steps)-1]
@@ -81,23 +81,23 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (recipe.Rec
 	bad := func(format string, args ...any) (recipe.Recipe, error) {
 		return recipe.Recipe{}, models.Bad(dir, fmt.Errorf(format, args...))
 	}
-	data, err := readFound(ctx, dir, FoundFile, maxFound)
+	data, err := readLearned(ctx, dir, LearnedFile, maxLearned)
 	if err != nil {
 		return recipe.Recipe{}, err
 	}
-	var f Found
+	var f Learned
 	if err := json.Unmarshal(data, &f); err != nil {
-		return bad("%s is damaged (%w); find the features again", FoundFile, err)
+		return bad("%s is damaged (%w); find the features again", LearnedFile, err)
 	}
-	if f.Format < 1 || f.Format > FoundFormat {
-		return bad("format version %d, this program reads up to %d; upgrade bochner", f.Format, FoundFormat)
+	if f.Format < 1 || f.Format > LearnedFormat {
+		return bad("format version %d, this program reads up to %d; upgrade bochner", f.Format, LearnedFormat)
 	}
 	var files []storage.File
 	for _, sum := range f.Files {
 		if sum.Name != learned.FileName && sum.Name != GameFile {
-			return bad("%s names the file %q, which is none of learned features", FoundFile, sum.Name)
+			return bad("%s names the file %q, which is none of learned features", LearnedFile, sum.Name)
 		}
-		content, err := readFound(ctx, dir, sum.Name, sum.Size)
+		content, err := readLearned(ctx, dir, sum.Name, sum.Size)
 		if err != nil {
 			return recipe.Recipe{}, err
 		}
@@ -115,31 +115,31 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (recipe.Rec
 			return recipe.Recipe{}, err
 		}
 	}
-	files = append(files, storage.File{Name: FoundFile, Data: data})
+	files = append(files, storage.File{Name: LearnedFile, Data: data})
 	opened, err := f.Recipe.Open()
 	if err != nil {
-		return bad("%s: %w", FoundFile, err)
+		return bad("%s: %w", LearnedFile, err)
 	}
 	if _, err := opened.New(); err != nil {
-		return bad("%s: %w", FoundFile, err)
+		return bad("%s: %w", LearnedFile, err)
 	}
 	in, out, err := features.Dims(opened)
 	if err != nil {
-		return bad("%s: %w", FoundFile, err)
+		return bad("%s: %w", LearnedFile, err)
 	}
 	if in != d {
 		return recipe.Recipe{}, exit.Refuse("pipelines: --frequencies %s: the features are of rows of %d numbers, the data have %d", dir, in, d)
 	}
 	return recipe.Recipe{
 		Sealed: f.Recipe, Dim: out, Width: f.Width, Name: f.Name(opened), Files: files,
-		Origin: &recipe.Origin{Held: f.Held, Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
+		Origin: &recipe.Origin{HeldOut: f.HeldOut, Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
 	}, nil
 }
 
-// maxFound bounds the size of FoundFile: scalings of a million columns.
-const maxFound = 64 << 20
+// maxFound bounds the size of LearnedFile: scalings of a million columns.
+const maxLearned = 64 << 20
 
-func readFound(ctx context.Context, dir, name string, max int64) ([]byte, error) {
+func readLearned(ctx context.Context, dir, name string, max int64) ([]byte, error) {
 	data, err := storage.ReadFile(ctx, storage.Join(dir, name), max)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -151,10 +151,10 @@ func readFound(ctx context.Context, dir, name string, max int64) ([]byte, error)
 }
 
 // Write prints how the features were found.
-func (f *Found) Write(b *strings.Builder) {
+func (f *Learned) Write(b *strings.Builder) {
 	fmt.Fprintf(b, "found     from %s rows", report.Groups(f.Rows))
-	if f.Held > 0 {
-		fmt.Fprintf(b, "; %s held out of the search, to judge", report.PartWords(f.Held))
+	if f.HeldOut > 0 {
+		fmt.Fprintf(b, "; %s held out of the search, to judge", report.PartWords(f.HeldOut))
 	}
 	fmt.Fprintln(b)
 	if f.Sample > 0 {

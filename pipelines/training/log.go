@@ -11,18 +11,18 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// writeCourse prints how the rounds of a learner went.
-func writeCourse(w io.Writer, r *Result) {
-	c := r.Course
+// writeLog prints how the rounds of a learner went.
+func writeLog(w io.Writer, r *Result) {
+	c := r.Log
 	switch len(c.Path) {
 	case 0:
 		fmt.Fprintf(w, "lambda    %g\n", r.Lambda)
 	case 1:
 		fmt.Fprintf(w, "lambda    %g; on rows that were held out at first, %s:\n", r.Lambda, report.PartWords(r.folds))
-		writeTried(w, r.Task, c.Path, math.NaN())
+		writeTrials(w, r.Task, c.Path, math.NaN())
 	default:
 		fmt.Fprintf(w, "lambda    %g, by the error of rows that were held out, %s%s:\n", r.Lambda, report.PartWords(r.folds), leastOf(len(c.Path)))
-		writeTried(w, r.Task, c.Path, r.Lambda)
+		writeTrials(w, r.Task, c.Path, r.Lambda)
 	}
 	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, report.Counted(c.Partitions, "partition"), report.Counted(c.Rounds, "round"), c.Ended)
 	fmt.Fprintf(w, "objective %.8g", c.Objective)
@@ -33,16 +33,16 @@ func writeCourse(w io.Writer, r *Result) {
 		fmt.Fprintf(w, ", at most %.2g above the least by its gradient (%.2g of it)", *c.Above, *c.Above/math.Abs(c.Objective))
 	}
 	fmt.Fprintln(w)
-	if c.HeldRows > 0 {
-		fmt.Fprintf(w, "held out  %s rows: loss %.6g", report.Groups(c.HeldRows), c.HeldLoss)
+	if c.HeldOutRows > 0 {
+		fmt.Fprintf(w, "held out  %s rows: loss %.6g", report.Groups(c.HeldOutRows), c.HeldOutLoss)
 		if r.Task == models.Classification {
-			fmt.Fprintf(w, ", error %.2f %% (95 %% interval %s)", 100*float64(c.HeldErrors)/float64(c.HeldRows), score.PercentInterval(c.HeldErrors, c.HeldRows))
+			fmt.Fprintf(w, ", error %.2f %% (95 %% interval %s)", 100*float64(c.HeldOutErrors)/float64(c.HeldOutRows), score.PercentInterval(c.HeldOutErrors, c.HeldOutRows))
 		}
 		fmt.Fprintln(w)
 	}
 }
 
-func writeTried(w io.Writer, task models.Task, path []models.Tried, chosen float64) {
+func writeTrials(w io.Writer, task models.Task, path []models.Trial, chosen float64) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "\tlambda\trounds\tobjective\theld-out loss\terror\t95 %% interval\t\t\n")
 	for _, t := range path {
@@ -51,10 +51,10 @@ func writeTried(w io.Writer, task models.Task, path []models.Tried, chosen float
 			mark = "<- chosen"
 		}
 		if task == models.Classification {
-			rate = fmt.Sprintf("%.2f %%", 100*float64(t.HeldErrors)/float64(t.HeldRows))
-			interval = score.PercentInterval(t.HeldErrors, t.HeldRows)
+			rate = fmt.Sprintf("%.2f %%", 100*float64(t.HeldOutErrors)/float64(t.HeldOutRows))
+			interval = score.PercentInterval(t.HeldOutErrors, t.HeldOutRows)
 		}
-		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldLoss, rate, interval, mark)
+		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldOutLoss, rate, interval, mark)
 	}
 	tw.Flush()
 }

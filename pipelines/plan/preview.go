@@ -13,22 +13,22 @@ import (
 // Bounds of a look at the data for a plan: bytes as they are stored, by whole shards,
 // and numbers of rows, zeros among them.
 const (
-	glanceBytes  = 64 << 20
-	glanceValues = 1 << 29
+	previewBytes  = 64 << 20
+	previewValues = 1 << 29
 )
 
-// glanced is what a bounded look at the data found.
-type glanced struct {
+// preview is what a bounded look at the data found.
+type preview struct {
 	training.Facts
 	read  int64 // rows
 	whole bool  // which are all of them
 	exact bool  // rows is not an estimate
 }
 
-// glance reads some of the rows, all of them where they are few. Labels do not count
+// readPreview reads some of the rows, all of them where they are few. Labels do not count
 // where there are components to find.
-func glance(ctx context.Context, o training.Options, d *dataset.Dataset, components int) (*glanced, error) {
-	g := &glanced{whole: true}
+func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, components int) (*preview, error) {
+	g := &preview{whole: true}
 	g.Components = components
 	g.Dim, g.Grows = d.Schema.Dim, d.Schema.Dim == 0
 	var labels labels.Counts
@@ -39,13 +39,13 @@ func glance(ctx context.Context, o training.Options, d *dataset.Dataset, compone
 	var stored, values, nonzero int64
 	var b rows.Block
 	for _, shard := range o.Job.Shards(d) {
-		if stored >= glanceBytes || values >= glanceValues {
+		if stored >= previewBytes || values >= previewValues {
 			g.whole = false
 			break
 		}
 		stored += d.Bytes(shard)
 		r := d.Read(ctx, shard, count, dataset.Aside)
-		for values < glanceValues && r.Next(&b) {
+		for values < previewValues && r.Next(&b) {
 			g.read += int64(b.N)
 			g.Dim = max(g.Dim, b.D)
 			values += int64(b.N) * int64(b.D)
@@ -62,7 +62,7 @@ func glance(ctx context.Context, o training.Options, d *dataset.Dataset, compone
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if values >= glanceValues {
+		if values >= previewValues {
 			g.whole = false
 			break
 		}
@@ -95,7 +95,7 @@ func glance(ctx context.Context, o training.Options, d *dataset.Dataset, compone
 }
 
 // target tells what is to be learned by the labels that were seen.
-func (g *glanced) target(o training.Options, d *dataset.Dataset, seen labels.Summary) error {
+func (g *preview) target(o training.Options, d *dataset.Dataset, seen labels.Summary) error {
 	if g.Outputs = 1; g.Components > 0 {
 		return nil
 	}
