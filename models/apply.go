@@ -7,13 +7,12 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Applier takes blocks of rows to what a model says of them. It has memory of its own,
-// which it uses again, so each goroutine needs one of its own. What it says of a row
-// depends on no other row.
+// Applier applies a model to blocks of rows. It reuses its own memory, so each goroutine
+// needs its own Applier. The result for a row does not depend on other rows.
 type Applier struct {
 	Model *Model
-	// Map, unless it is nil, stores the features of n rows of x in phi, which it grows as
-	// needed and returns: for instance, with several threads.
+	// Map, unless it is nil, stores the features of n rows of x in phi, growing it as
+	// needed, and returns it. It may use several threads.
 	Map func(phi, x []float32, n int) []float32
 
 	phi           []float32
@@ -23,20 +22,21 @@ type Applier struct {
 	targets       []float64
 }
 
-// Applied is what a model says of a block of n rows, until the next call of its Applier.
+// Applied is the output of a model for a block of n rows, valid until the next call of
+// its Applier.
 type Applied struct {
 	Scores        []float32 // n×K
 	Targets       []float64 // n×K, in the units of the training data; nil for a model of classes
-	Probabilities []float32 // n×K; nil for a model without
-	Classes       []int32   // n; nil for a model of numbers
+	Probabilities []float32 // n×K; nil if the model has none
+	Classes       []int32   // n; nil unless the model classifies
 }
 
-// Scores returns the scores, n×K, of n rows of x (row-major), of which the model's centre
-// is already subtracted. They are the applier's until the next call.
+// Scores returns the scores, n×K, of n rows of x (row-major), from which the model's
+// centre is already subtracted. They are valid until the next call.
 func (a *Applier) Scores(x []float32, n int) []float32 {
 	k := a.Model.Linear.K
 	a.scores = grow(a.scores, n*k)
-	// Maps of many features take fewer rows at a time.
+	// Maps with many features take fewer rows at a time.
 	in, out := a.Model.Map.Dims()
 	for at, step := 0, rows.OfFeatures(out); at < n; at += step {
 		m := min(step, n-at)
@@ -54,7 +54,7 @@ func (a *Applier) Scores(x []float32, n int) []float32 {
 	return a.scores
 }
 
-// Apply returns what the model says of n rows, as Scores has them.
+// Apply returns the output of the model for n rows, which are as for Scores.
 func (a *Applier) Apply(x []float32, n int) Applied {
 	k := a.Model.Linear.K
 	said := Applied{Scores: a.Scores(x, n)}
@@ -78,8 +78,8 @@ func (a *Applier) Apply(x []float32, n int) Applied {
 	return said
 }
 
-// Finite tells whether a row of scores is: numbers so large that an angle is beyond
-// float32 have no features.
+// Finite reports whether all scores of a row are finite. Numbers so large that an angle
+// overflows float32 have no features.
 func Finite(scores []float32) bool {
 	return !slices.ContainsFunc(scores, func(s float32) bool { return s-s != 0 })
 }

@@ -7,17 +7,18 @@ import (
 	"github.com/bochner-ml/bochner/internal/spell"
 )
 
-// Column is the numbers of one column, a number for each row.
+// Column holds the values of one column, one for each row.
 type Column struct {
 	Name   string
 	Values []float64
 }
 
-// ErrNoColumns is that the columns of a model have no names: its training data had none.
+// ErrNoColumns is returned if the columns of a model have no names because its training
+// data had none.
 var ErrNoColumns = errors.New("models: the columns of the model have no names; give whole rows")
 
-// ColumnError is a column that does not fit the model: one that it does not know, or that
-// is there twice, or missing, or has another number of rows than those before it.
+// ColumnError reports a column that does not fit the model: it is unknown, duplicate or
+// missing, or its number of rows differs from that of the first column.
 type ColumnError struct {
 	Name string
 	Err  error
@@ -26,15 +27,15 @@ type ColumnError struct {
 func (e *ColumnError) Error() string { return fmt.Sprintf("models: column %q: %v", e.Name, e.Err) }
 func (e *ColumnError) Unwrap() error { return e.Err }
 
-// Kinds of ColumnError.
+// Causes of a ColumnError.
 var (
 	ErrUnknownColumn = errors.New("the model has no such column")
 	ErrMissingColumn = errors.New("is missing")
-	ErrTwice         = errors.New("is there twice")
-	ErrLength        = errors.New("has another number of rows than the first column")
+	ErrTwice         = errors.New("is given twice")
+	ErrLength        = errors.New("its number of rows differs from that of the first column")
 )
 
-// AppendRows appends to dst the rows that the columns make, as Predict takes them. See
+// AppendRows appends to dst the rows that the columns form, as Predict takes them. See
 // PredictNamed.
 func (m *Model) AppendRows(dst []float64, columns ...Column) ([]float64, error) {
 	s := m.borrow()
@@ -47,7 +48,7 @@ func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float
 	if len(names) == 0 {
 		return dst, ErrNoColumns
 	}
-	s.order = grow(s.order, len(names)) // the place among columns of each name, from 1
+	s.order = grow(s.order, len(names)) // 1-based position in columns of each name
 	clear(s.order)
 	n := 0
 	for i, c := range columns {

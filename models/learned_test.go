@@ -56,7 +56,7 @@ func TestLearnedFrequenciesAreReadWithTheModel(t *testing.T) {
 	}{
 		"flipped bit": {flipped, "frequencies.safetensors is damaged: its checksum does not match"},
 		"cut":         {frequencies[:len(frequencies)-1], "the manifest says"},
-		"longer":      {append(slices.Clone(frequencies), 0), "can have"},
+		"longer":      {append(slices.Clone(frequencies), 0), "has 105 bytes"},
 		"missing":     {nil, "frequencies.safetensors is missing; copy the model again"},
 	} {
 		os.Remove(name)

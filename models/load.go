@@ -18,12 +18,12 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// ErrBadModel is what errors.Is finds in the error of a directory that was read
-// and holds no model that this program can use.
+// ErrBadModel is what errors.Is finds in the error for a directory that was read but does
+// not hold a usable model.
 var ErrBadModel = errors.New("models: not a usable model")
 
-// Error says why a directory holds no model that this program can use. errors.Is
-// finds ErrBadModel in it, and fs.ErrNotExist where there is no model at all.
+// Error says why a directory does not hold a usable model. errors.Is finds ErrBadModel in
+// it, and fs.ErrNotExist if there is no model at all.
 type Error struct {
 	Place string // the directory; "" for a file system without a name
 	Err   error
@@ -38,23 +38,23 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error        { return e.Err }
 func (e *Error) Is(target error) bool { return target == ErrBadModel }
 
-// Bad returns an ErrBadModel of a directory with its reason.
+// Bad returns an ErrBadModel for a directory with its reason.
 func Bad(dir string, reason error) error { return &Error{dir, reason} }
 
-// Load reads the model of a directory, for instance os.DirFS("model"), and draws its
-// map. Files that the manifest does not name are ignored.
+// Load reads the model of a directory, for instance os.DirFS("model"), and draws its map.
+// It ignores files that the manifest does not name.
 //
-// The error is an *Error if there is no model (fs.ErrNotExist), or if files are missing
-// or damaged, do not fit each other, or were written by a newer version of the program;
-// otherwise it is one of the file system.
+// The error is an *Error if there is no model (fs.ErrNotExist), or if files are missing,
+// damaged, inconsistent, or written by a newer version of the program; otherwise it is an
+// error of the file system.
 func Load(fsys fs.FS) (*Model, error) { return load(inFS{fsys}) }
 
-// LoadURI is Load of a directory on the disk, or of a place such as gs://bucket/model,
-// whose scheme the program knows if it imports its package: io/storage/gcs.
+// LoadURI is Load for a directory on disk, or for a place such as gs://bucket/model if
+// the program imports the package of its scheme, io/storage/gcs.
 func LoadURI(ctx context.Context, dir string) (*Model, error) { return load(inStorage{ctx, dir}) }
 
-// Check reads a model directory as LoadURI does, but draws no map. It returns the
-// manifest.
+// Check reads a model directory as LoadURI does, but does not draw the map. It returns
+// the manifest.
 func Check(ctx context.Context, dir string) (*Manifest, error) {
 	m, _, _, err := loadFiles(inStorage{ctx, dir})
 	return m, err
@@ -75,8 +75,8 @@ func load(dir directory) (*Model, error) {
 	return m, nil
 }
 
-// loadFiles reads all files of a model. Frequencies become known to the recipes of this
-// process.
+// loadFiles reads all files of a model. It registers learned frequencies with the recipes
+// of this process.
 func loadFiles(dir directory) (*Manifest, features.Recipe, *Linear, error) {
 	data, err := read(dir, ManifestFile, MaxManifest)
 	if err != nil {
@@ -105,7 +105,7 @@ func loadFiles(dir directory) (*Manifest, features.Recipe, *Linear, error) {
 	return m, recipe, l, nil
 }
 
-// readInput finds what the methods that predict have to know of the rows.
+// readInput decodes what the prediction methods need to know about rows.
 func (m *Model) readInput() error {
 	var input struct {
 		Centre []float64 `json:"centre"`
@@ -116,7 +116,7 @@ func (m *Model) readInput() error {
 		}
 	}
 	if n := len(input.Centre); n > 0 && n != m.Manifest.Input.Dim || slices.ContainsFunc(input.Centre, func(c float64) bool { return c-c != 0 }) {
-		return fmt.Errorf("%s: input options: centres of %d columns for rows of %d numbers, or not finite", ManifestFile, n, m.Manifest.Input.Dim)
+		return fmt.Errorf("%s: input options: %d centres for rows of %d numbers, or a centre that is not finite", ManifestFile, n, m.Manifest.Input.Dim)
 	}
 	m.centre = input.Centre
 	m.columns = make(map[string]int, len(m.Manifest.Input.Columns))
@@ -126,8 +126,8 @@ func (m *Model) readInput() error {
 	return nil
 }
 
-// ReadFile returns a file that the manifest of a model directory lists. The error
-// is an ErrBadModel if it is not listed, missing or damaged.
+// ReadFile returns a file that the manifest of a model directory lists. The error is an
+// ErrBadModel if the file is not listed, missing or damaged.
 func ReadFile(ctx context.Context, dir string, m *Manifest, name string) ([]byte, error) {
 	return readListed(inStorage{ctx, dir}, m, name)
 }
@@ -165,10 +165,10 @@ func read(dir directory, name string, max int64) ([]byte, error) {
 	return data, nil
 }
 
-// missing tells what is missing of a model: without a manifest, all of it.
+// missing says what is missing: the whole model if the manifest is.
 func missing(dir directory, name string) error {
 	if !dir.exists() {
-		return &storage.Reason{Text: "there is no such directory", Kind: fs.ErrNotExist}
+		return &storage.Reason{Text: "the directory does not exist", Kind: fs.ErrNotExist}
 	}
 	if name == ManifestFile {
 		return &storage.Reason{Text: name + " is missing; is this the directory of a model?", Kind: fs.ErrNotExist}
@@ -176,10 +176,10 @@ func missing(dir directory, name string) error {
 	return fmt.Errorf("%s is missing; copy the model again", name)
 }
 
-// directory is where the files of a model are.
+// directory gives access to the files of a model.
 type directory interface {
 	read(name string, max int64) ([]byte, error)
-	exists() bool // as far as that can be told
+	exists() bool // true if unknown
 	place() string
 }
 
@@ -214,10 +214,10 @@ func (d inFS) read(name string, max int64) ([]byte, error) {
 	case fi.IsDir():
 		return nil, syscall.EISDIR
 	case fi.Size() > max:
-		return nil, storage.Invalid("%s has %d bytes, more than the %d it can have", name, fi.Size(), max)
+		return nil, storage.Invalid("%s has %d bytes, limit is %d", name, fi.Size(), max)
 	}
 	var data bytes.Buffer
-	// No more is allocated in advance than a damaged archive can make up.
+	// Allocate no more in advance than a damaged archive can claim.
 	data.Grow(int(min(fi.Size(), 1<<24) + bytes.MinRead))
 	_, err = io.Copy(&data, io.LimitReader(f, max))
 	return data.Bytes(), err
@@ -228,7 +228,7 @@ func (d inFS) exists() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// place is the name of os.DirFS.
+// place is the directory of os.DirFS.
 func (d inFS) place() string {
 	if v := reflect.ValueOf(d.fsys); v.Kind() == reflect.String {
 		return v.String()

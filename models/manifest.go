@@ -39,15 +39,15 @@ const (
 	Embedding      Task = "embedding"      // coordinates along the directions in which the features vary most
 )
 
-// Manifest is the content of manifest.json: all of a model but its weights.
+// Manifest is the content of manifest.json: all of a model except its weights.
 //
-// Its last field is a checksum of the rest: the SHA-256, in hexadecimal, of all
-// lines of the file but the last two, so that
+// Its last field is a checksum of the rest: the SHA-256, in hexadecimal, of all lines of
+// the file except the last two, so that
 //
 //	head -n -2 manifest.json | sha256sum
 //
-// prints it. A manifest holds no time and no path of the machine it was made
-// on: equal models have equal manifests.
+// prints it. A manifest contains neither times nor paths: equal models have equal
+// manifests.
 type Manifest struct {
 	Format  int    `json:"format"`  // version of this layout
 	Program string `json:"program"` // version of the program that wrote it
@@ -55,11 +55,11 @@ type Manifest struct {
 	Seed    uint64 `json:"seed,string"` // of folds and samples; as text, for readers that hold numbers in float64
 
 	Recipe   features.Sealed `json:"recipe"`   // of the map, with the scaling of rows
-	Features int             `json:"features"` // D, what the map gives
+	Features int             `json:"features"` // D, the number of features of the map
 	Outputs  int             `json:"outputs"`  // k, classes or targets
 	Learner  Learner         `json:"learner"`
 
-	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if scores are all there is
+	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if the model has scores only
 
 	Input      Input              `json:"input"`
 	Vocabulary *labels.Vocabulary `json:"vocabulary,omitempty"`  // of classification: output c is class c
@@ -68,7 +68,7 @@ type Manifest struct {
 	Rows        Rows               `json:"rows"`
 	Profile     Profile            `json:"profile"`
 	Scores      map[string]float64 `json:"scores,omitempty"` // by name, on data the model was evaluated on
-	Fingerprint string             `json:"data_fingerprint"` // equal for equal rows, however they lie in files
+	Fingerprint string             `json:"data_fingerprint"` // equal for equal rows, however they are split into files
 
 	Files  []FileSum `json:"files"` // the other files of the directory
 	SHA256 string    `json:"sha256"`
@@ -79,10 +79,10 @@ type Learner struct {
 	Kind   string       `json:"kind"`             // ridge, svm, sgd or pca
 	Lambda float64      `json:"lambda"`           // that of the weights, on the mean loss
 	Folds  int          `json:"folds"`            // of the cross-validation; 1 if there was none
-	Table  []ridge.Row  `json:"table,omitempty"`  // what it found out about each λ
-	Log    *TrainingLog `json:"course,omitempty"` // of a learner in rounds
-	// Steps is how many steps the grid of the features has from 0 to their bound, where
-	// sums were made on one: 127 is a grid of 8 bits, and so is 0 in older models.
+	Table  []ridge.Row  `json:"table,omitempty"`  // results for each λ
+	Log    *TrainingLog `json:"course,omitempty"` // of an iterative learner
+	// Steps is the number of grid steps from 0 to the bound of the features, if sums were
+	// made on a grid: 127 is a grid of 8 bits, as is 0 in older models.
 	Steps int `json:"steps,omitempty"`
 
 	Components []Component `json:"components,omitempty"` // of an embedding, in the order of the outputs
@@ -94,32 +94,32 @@ type Component struct {
 	Share    float64 `json:"share"`    // of the variance of all features
 }
 
-// TrainingLog tells how the rounds of a learner went.
+// TrainingLog records the rounds of an iterative learner.
 type TrainingLog struct {
 	Loss       string          `json:"loss"`
-	Options    json.RawMessage `json:"options"` // all that the learner was told
+	Options    json.RawMessage `json:"options"` // all options of the learner
 	Partitions int             `json:"partitions"`
 	Rounds     int             `json:"rounds"` // after which the weights were taken
-	Ended      string          `json:"ended"`  // why there were no more
+	Ended      string          `json:"ended"`  // why training stopped
 
-	Rows      int64    `json:"rows"`           // learned from
+	Rows      int64    `json:"rows"`           // training rows
 	Objective float64  `json:"objective"`      // mean loss of those rows plus λ/2‖W‖²
-	Dual      *float64 `json:"dual,omitempty"` // a lower bound of the best objective
+	Dual      *float64 `json:"dual,omitempty"` // a lower bound of the least objective
 	Gap       *float64 `json:"gap,omitempty"`  // Objective − Dual
-	// Above is how far at most Objective is above the least, by the gradient of the last
-	// state, of learners without a dual.
+	// Above bounds how far Objective is above the least, by the gradient of the last
+	// state, for learners without a dual.
 	Above *float64 `json:"above,omitempty"`
-	// Converged tells whether Gap or Above is small; nil in models of older versions.
+	// Converged reports whether Gap or Above is small; nil in models of older versions.
 	Converged *bool `json:"converged,omitempty"`
 
 	HeldOutRows   int64   `json:"held_rows,omitempty"`   // held out
 	HeldOutLoss   float64 `json:"held_loss,omitempty"`   // their mean loss
 	HeldOutErrors int64   `json:"held_errors,omitempty"` // how many of them are classified wrongly
 
-	Path []Trial `json:"path,omitempty"` // what was found out about each λ
+	Path []Trial `json:"path,omitempty"` // results for each λ
 }
 
-// Trial is what rows that were held out have shown of a λ.
+// Trial is the result of a λ on held-out rows.
 type Trial struct {
 	Lambda        float64 `json:"lambda"`
 	Rounds        int     `json:"rounds"`
@@ -134,8 +134,8 @@ type Input struct {
 	Format  string          `json:"format"`            // csv, libsvm, …: that of the training data
 	Dim     int             `json:"dim"`               // numbers in a row
 	Columns []string        `json:"columns,omitempty"` // their names, where the data has any
-	Label   string          `json:"label,omitempty"`   // name of the label column, likewise
-	Options json.RawMessage `json:"options,omitempty"` // how the format was read, for the format's reader
+	Label   string          `json:"label,omitempty"`   // name of the label column, if it has one
+	Options json.RawMessage `json:"options,omitempty"` // options of the format's reader
 }
 
 // Rows accounts for the rows of the training data: Read = Used + SetAside.
@@ -145,14 +145,14 @@ type Rows struct {
 	SetAside int64 `json:"set_aside"`
 }
 
-// Profile is what was found out about the rows that were used.
+// Profile describes the rows that were used.
 type Profile struct {
 	ClassCounts []int64 `json:"class_counts,omitempty"` // in the order of the vocabulary
 	Width       float64 `json:"width,omitempty"`        // of the kernel, where it has one
 	Saturated   int64   `json:"saturated,omitempty"`    // of older models: features that were cut to the bound of their grid
 }
 
-// FileSum is what a file of the directory must be.
+// FileSum identifies the content of a file of the directory.
 type FileSum struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`   // bytes
@@ -191,9 +191,8 @@ const (
 	tailEnd   = "\"\n}\n"
 )
 
-// Encode returns the content of manifest.json and sets Format and SHA256 to what
-// it says. The error is that of a manifest that Load would refuse, or of a
-// number that JSON cannot hold.
+// Encode returns the content of manifest.json and sets Format and SHA256 accordingly. It
+// fails if Load would refuse the manifest, or if JSON cannot represent a number.
 func (m *Manifest) Encode() ([]byte, error) {
 	m.Format, m.SHA256 = Format, ""
 	if _, err := m.check(); err != nil {
@@ -213,7 +212,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 
 // decodeManifest reads what Encode writes and opens its recipe.
 func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
-	// Before all else, the version: what follows may be laid out otherwise.
+	// The version comes first: later versions may have another layout.
 	var version struct {
 		Format int `json:"format"`
 	}
@@ -239,7 +238,7 @@ func decodeManifest(data []byte) (*Manifest, features.Recipe, error) {
 	return m, recipe, nil
 }
 
-// check returns the recipe, or the reason why the manifest describes no model.
+// check returns the recipe, or the reason why the manifest is invalid.
 func (m *Manifest) check() (features.Recipe, error) {
 	if m.Format < 1 {
 		return nil, fmt.Errorf("format version %d, want 1 to %d", m.Format, Format)
@@ -261,7 +260,7 @@ func (m *Manifest) check() (features.Recipe, error) {
 			return nil, errors.New("classification with a target grid")
 		}
 		if n := len(m.Profile.ClassCounts); n != 0 && n != m.Outputs {
-			return nil, fmt.Errorf("counts of %d classes, want %d", n, m.Outputs)
+			return nil, fmt.Errorf("counts for %d classes, want %d", n, m.Outputs)
 		}
 	case Regression:
 		switch {
@@ -287,7 +286,7 @@ func (m *Manifest) check() (features.Recipe, error) {
 		return nil, fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rows.MaxDim)
 	}
 	if n := len(m.Input.Columns); n != 0 && n != m.Input.Dim {
-		return nil, fmt.Errorf("names of %d columns for rows of %d numbers", n, m.Input.Dim)
+		return nil, fmt.Errorf("%d names of columns for rows of %d numbers", n, m.Input.Dim)
 	}
 	for _, name := range append([]string{m.Input.Label}, m.Input.Columns...) {
 		if !utf8.ValidString(name) {
@@ -314,7 +313,7 @@ func (m *Manifest) check() (features.Recipe, error) {
 	return recipe, m.checkFiles()
 }
 
-// maxHeader bounds what a weights file has besides the numbers.
+// maxHeader bounds the bytes of a weights file other than its numbers.
 const maxHeader = 1 << 16
 
 func (m *Manifest) checkFiles() error {

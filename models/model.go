@@ -1,10 +1,10 @@
-// Package models holds what training makes and prediction needs: the fitted
-// linear model, the manifest that tells where it comes from, and the directory
-// the two are kept in. The learners are in the packages below it.
+// Package models holds the result of training and the input of prediction: the fitted
+// linear model, the manifest that records its origin, and the directory that stores both.
+// The learners are in the packages below it.
 //
-// A model directory holds manifest.json and weights.safetensors. The frequencies
-// of the map are not in it: they are drawn again from the recipe. Only those that
-// were learned are data, and lie in frequencies.safetensors.
+// A model directory holds manifest.json and weights.safetensors. It does not hold the
+// frequencies of the map, which are drawn again from the recipe. Only learned frequencies
+// are stored, in frequencies.safetensors.
 package models
 
 import (
@@ -23,19 +23,18 @@ import (
 // Linear is the fitted linear model.
 type Linear = linear.Model
 
-// Model is a model ready for use. It is safe for concurrent use and must not be
-// changed.
+// Model is a model ready for use. It is safe for concurrent use and must not be changed.
 type Model struct {
 	Manifest *Manifest
 	Linear   *Linear
 	Map      features.Map // Input.Dim numbers to Features features
 
-	// Kept are further files of the directory: Encode writes them. Of these Load reads
-	// learned.FileName and nothing else.
+	// Kept holds further files of the directory, which Encode writes. Load reads only
+	// learned.FileName of these.
 	Kept []storage.File
 
-	columns map[string]int // the places of Input.Columns
-	centre  []float64      // what is subtracted from the numbers of a row; nil for nothing
+	columns map[string]int // index of each name in Input.Columns
+	centre  []float64      // subtracted from each row; nil if there is none
 	scratch sync.Pool      // of *scratch
 }
 
@@ -50,9 +49,8 @@ func (m *Model) NumericClasses() bool {
 // Embeds reports whether the model predicts coordinates.
 func (m *Model) Embeds() bool { return m.Manifest.Task == Embedding }
 
-// Outputs returns the names of the outputs: the classes; or the name of the
-// label column, "target", or "component" of an embedding, with a number behind it
-// if there are several.
+// Outputs returns the names of the outputs: the classes; or the name of the label column,
+// "target", or "component" of an embedding, followed by a number if there are several.
 func (m *Model) Outputs() []string {
 	if m.Classifies() {
 		return slices.Clone(m.Manifest.Vocabulary.Classes)
@@ -74,9 +72,9 @@ func (m *Model) Outputs() []string {
 	return names
 }
 
-// Targets stores in dst what the scores of a regression are in the units of the
-// training data; of other models, the scores. Targets far from zero take the precision
-// of float64.
+// Targets stores in dst the scores of a regression in the units of the training data, and
+// the scores as they are for other models. Targets far from zero need the precision of
+// float64.
 func (m *Model) Targets(dst []float64, scores []float32) {
 	mid, half := 0.0, 1.0
 	if m.Manifest.Task == Regression {
@@ -87,8 +85,8 @@ func (m *Model) Targets(dst []float64, scores []float32) {
 	}
 }
 
-// Resolution returns how close two targets of a regression are that scores, which are
-// in float32, tell apart: about 2⁻²⁴ of half the range.
+// Resolution returns the smallest difference of two targets of a regression that float32
+// scores can represent: about 2⁻²⁴ of half the range.
 func (m *Model) Resolution() float64 {
 	if m.Manifest.Task != Regression {
 		return 0x1p-24
@@ -105,8 +103,8 @@ func WriteWeights(w io.Writer, l *Linear) error {
 	})
 }
 
-// Encode returns the files of the model's directory, the manifest last, and sets
-// what the manifest says of the other files and of itself. Map is not looked at.
+// Encode returns the files of the model's directory, the manifest last, and sets the
+// manifest's fields about the other files and itself. It does not use Map.
 func Encode(m *Model) ([]storage.File, error) {
 	var weights bytes.Buffer
 	if err := WriteWeights(&weights, m.Linear); err != nil {

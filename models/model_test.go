@@ -188,7 +188,7 @@ func TestLoadRefusesInASentence(t *testing.T) {
 		t.Error(got)
 	}
 	long := append(manifest, bytes.Repeat([]byte(" "), MaxManifest)...)
-	if got := refusal(t, file(ManifestFile, long)); !strings.Contains(got, "more than the") {
+	if got := refusal(t, file(ManifestFile, long)); !strings.Contains(got, fmt.Sprintf("has %d bytes", len(long))) {
 		t.Error(got)
 	}
 }
@@ -241,7 +241,7 @@ func TestWhatIsNoModelDirectoryIsABadModel(t *testing.T) {
 	for name, want := range map[string]string{
 		inPlace:                    "manifest.json is a directory; is this the directory of a model?",
 		file:                       "is a file, not the directory of a model",
-		filepath.Join(dir, "none"): "there is no such directory",
+		filepath.Join(dir, "none"): "the directory does not exist",
 	} {
 		for which, load := range map[string]func() error{
 			"Load":  func() error { _, err := LoadURI(context.Background(), name); return err },
@@ -261,12 +261,12 @@ func TestManifestsThatContradictThemselvesAreNotWritten(t *testing.T) {
 		"classification with a target grid":              func(m *Model) { m.Manifest.TargetGrid = &linear.TargetGrid{High: 1} },
 		"regression without a target grid":               func(m *Model) { m.Manifest.Task, m.Manifest.Vocabulary = Regression, nil },
 		`unknown task "clustering"`:                      func(m *Model) { m.Manifest.Task = "clustering" },
-		"names of 1 columns for rows of 2":               func(m *Model) { m.Manifest.Input.Columns = []string{"a"} },
+		"1 names of columns for rows of 2":               func(m *Model) { m.Manifest.Input.Columns = []string{"a"} },
 		"is not UTF-8":                                   func(m *Model) { m.Manifest.Input.Label = "\xff" },
 		"120 rows read, 117 used, 2 set aside":           func(m *Model) { m.Manifest.Rows.Used-- },
 		"makes 5 features of 2 numbers, the model has 5": func(m *Model) { m.Manifest.Input.Dim, m.Manifest.Input.Columns = 3, nil },
 		"makes 5 features of 2 numbers, the model has 4": func(m *Model) { m.Linear = &Linear{K: 3, D: 4, W: make([]float32, 12), B: make([]float32, 3)} },
-		"counts of 2 classes":                            func(m *Model) { m.Manifest.Profile.ClassCounts = []int64{1, 2} },
+		"counts for 2 classes":                           func(m *Model) { m.Manifest.Profile.ClassCounts = []int64{1, 2} },
 		"unsupported value: NaN":                         func(m *Model) { m.Manifest.Scores["auc"] = math.NaN() },
 	} {
 		m := classifier(t)

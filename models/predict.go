@@ -7,13 +7,14 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// ErrNoProbabilities is that a model has scores only: it was fitted without a
-// calibration, and by a learner whose scores are not probabilities.
+// ErrNoProbabilities is returned if a model has scores only: it was fitted without
+// calibration, by a learner whose scores are not probabilities.
 var ErrNoProbabilities = errors.New("models: the model has no probabilities")
 
-// RowError is a number that no model takes: NaN, or one that is too large for float32.
+// RowError reports a number that no model accepts: NaN, or one that is too large for
+// float32.
 type RowError struct {
-	Row, Column int     // from 0; of a row that is too large as a whole, Column is −1
+	Row, Column int     // from 0; Column is −1 if the row as a whole is too large
 	Name        string  // of the column, if it has one
 	Value       float64 // 0 if Column is −1
 }
@@ -26,7 +27,7 @@ func (e *RowError) Error() string {
 	if e.Name != "" {
 		name = fmt.Sprintf(" (%s)", e.Name)
 	}
-	return fmt.Sprintf("models: row %d, column %d%s: %g is not a number that the model takes", e.Row, e.Column, name, e.Value)
+	return fmt.Sprintf("models: row %d, column %d%s: %g is not a finite float32 number", e.Row, e.Column, name, e.Value)
 }
 
 // scratch is the memory of a call.
@@ -37,7 +38,7 @@ type scratch struct {
 	order   []int
 }
 
-// Width returns how many numbers Predict stores for each row: 1 for a model of classes,
+// Width returns how many numbers Predict stores for each row: 1 for a classifier,
 // otherwise one for each output.
 func (m *Model) Width() int {
 	if m.Classifies() {
@@ -46,22 +47,21 @@ func (m *Model) Width() int {
 	return m.Linear.K
 }
 
-// Predict stores in dst what the model predicts for rows, which are row-major, have
-// Input.Dim numbers each, and are in the units of the training data: Width numbers for
-// each row. Those of a regression are targets in the units of the training data, those of
-// an embedding coordinates, and those of a model of classes the index of the class in
-// Outputs. They are what the command predicts, bit for bit.
+// Predict stores in dst the predictions for rows, Width numbers for each. Rows are
+// row-major, have Input.Dim numbers each, and are in the units of the training data.
+// Predictions of a regression are targets in the units of the training data, those of an
+// embedding are coordinates, and those of a classifier are indices into Outputs. They
+// equal the predictions of the command, bit for bit.
 //
-// A row with NaN, or with a number that float32 cannot hold, is a *RowError; dst then
-// holds nothing of use. In the steady state nothing is allocated.
+// A row with NaN, or with a number that does not fit in float32, is a *RowError; the
+// content of dst is then undefined. In the steady state nothing is allocated.
 func (m *Model) Predict(dst, rows []float64) error { return predict(m, dst, rows) }
 
-// Predict32 is Predict of rows in float32.
+// Predict32 is Predict for rows in float32.
 func (m *Model) Predict32(dst []float64, rows []float32) error { return predict(m, dst, rows) }
 
-// PredictNamed is Predict of rows whose numbers lie by columns. The columns stand in any
-// order and have the names of Input.Columns; each of these must be there once, and no
-// other.
+// PredictNamed is Predict for rows stored by columns. The columns may be in any order and
+// must have the names of Input.Columns, each exactly once.
 func (m *Model) PredictNamed(dst []float64, columns ...Column) error {
 	s := m.borrow()
 	defer m.scratch.Put(s)
@@ -72,16 +72,17 @@ func (m *Model) PredictNamed(dst []float64, columns ...Column) error {
 	return predict(m, dst, s.named)
 }
 
-// Scores stores in dst the scores of rows as Predict has them, one for each output: of
-// a model of classes the class with the largest is predicted, unless its probabilities
-// say otherwise.
+// Scores stores in dst the scores of rows, one for each output; rows are as for Predict.
+// A classifier predicts the class with the largest score, unless its probabilities say
+// otherwise.
 func (m *Model) Scores(dst, rows []float64) error {
 	k := m.Linear.K
 	return run(m, dst, rows, k, func(dst []float64, said Applied) { widen(dst, said.Scores) })
 }
 
-// Probabilities stores in dst the probability of each class for rows as Predict has them:
-// one number for each of Outputs. The error is ErrNoProbabilities if the model has none.
+// Probabilities stores in dst the probability of each class, one number for each of
+// Outputs; rows are as for Predict. The error is ErrNoProbabilities if the model has
+// none.
 func (m *Model) Probabilities(dst, rows []float64) error {
 	if m.Manifest.Probabilities == nil {
 		return ErrNoProbabilities
@@ -89,7 +90,8 @@ func (m *Model) Probabilities(dst, rows []float64) error {
 	return run(m, dst, rows, m.Linear.K, func(dst []float64, said Applied) { widen(dst, said.Probabilities) })
 }
 
-// Class returns the name of a class that Predict predicts. It panics if there is none.
+// Class returns the name of a class that Predict predicts. It panics if the class does
+// not exist.
 func (m *Model) Class(prediction float64) string {
 	return m.Manifest.Vocabulary.Classes[int(prediction)]
 }
@@ -112,16 +114,16 @@ func predict[T float32 | float64](m *Model, dst []float64, x []T) error {
 	})
 }
 
-// run calls store with what the model says of the rows of x, a block at a time, and the
-// place of that in dst, which has width numbers for each row.
+// run calls store with the output of the model for the rows of x, a block at a time, and
+// with the part of dst for that block, which has width numbers for each row.
 func run[T float32 | float64](m *Model, dst []float64, x []T, width int, store func(dst []float64, said Applied)) error {
 	in, out := m.Map.Dims()
 	n := len(x) / in
 	if n*in != len(x) {
-		return fmt.Errorf("models: %d numbers are not rows of %d", len(x), in)
+		return fmt.Errorf("models: %d numbers do not form rows of %d", len(x), in)
 	}
 	if len(dst) < n*width {
-		return fmt.Errorf("models: place for %d numbers, and %d rows have %d each", len(dst), n, width)
+		return fmt.Errorf("models: dst has %d numbers, want %d rows of %d", len(dst), n, width)
 	}
 	s := m.borrow()
 	defer m.scratch.Put(s)
@@ -144,8 +146,8 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, store f
 	return nil
 }
 
-// narrow stores in dst the numbers of rows less the centre, if there is one, in float32.
-// It returns the place of the first that is not finite then, or −1.
+// narrow stores in dst, as float32, the numbers of rows minus the centre, if there is
+// one. It returns the index of the first result that is not finite, or −1.
 func narrow[T float32 | float64](dst []float32, x []T, centre []float64) int {
 	if centre == nil {
 		for i, v := range x {

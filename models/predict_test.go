@@ -138,8 +138,8 @@ func TestPredictIsInTheUnitsOfTheData(t *testing.T) {
 		}
 	}
 	if m.Manifest.Input.Options = json.RawMessage(`{"centre":[1]}`); true {
-		if _, err := Load(stored(t, m)); !errors.Is(err, ErrBadModel) || !strings.Contains(err.Error(), "centres of 1 columns for rows of 2 numbers") {
-			t.Errorf("a centre of another length: %v", err)
+		if _, err := Load(stored(t, m)); !errors.Is(err, ErrBadModel) || !strings.Contains(err.Error(), "1 centres for rows of 2 numbers") {
+			t.Errorf("wrong number of centres: %v", err)
 		}
 	}
 }
@@ -227,7 +227,7 @@ func TestARowThatNoModelTakesIsAnError(t *testing.T) {
 		want RowError
 		says string
 	}{
-		{[]float64{1, 2, 3, math.NaN()}, RowError{Row: 1, Column: 1, Name: "höhe"}, "models: row 1, column 1 (höhe): NaN is not a number that the model takes"},
+		{[]float64{1, 2, 3, math.NaN()}, RowError{Row: 1, Column: 1, Name: "höhe"}, "models: row 1, column 1 (höhe): NaN is not a finite float32 number"},
 		{[]float64{math.Inf(-1), 2}, RowError{Name: "width <cm>", Value: math.Inf(-1)}, "-Inf is not"},
 		{[]float64{1, 1e300}, RowError{Column: 1, Name: "höhe", Value: 1e300}, "1e+300 is not"},
 	} {
@@ -246,7 +246,7 @@ func TestARowThatNoModelTakesIsAnError(t *testing.T) {
 	}
 	for _, err := range []error{m.Predict(dst, []float64{1}), m.Predict(dst[:1], []float64{1, 2, 3, 4}), m.Scores(dst[:2], []float64{1, 2})} {
 		if err == nil {
-			t.Error("another length is taken")
+			t.Error("accepted a wrong length")
 		}
 	}
 	if err := m.Probabilities(dst, []float64{1, 2}); !errors.Is(err, ErrNoProbabilities) {

@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/models/calibrate"
 )
 
-// Kinds of Probabilities beside calibrate.Platt and calibrate.Isotonic: losses
-// whose least mean is at scores that say the probabilities themselves.
+// Kinds of Probabilities besides calibrate.Platt and calibrate.Isotonic: losses whose
+// least mean is at scores that determine the probabilities.
 const (
 	Softmax  = "softmax"  // exp(s_c)/Σ exp(s_j)
 	Logistic = "logistic" // 1/(1 + exp(−s_c)), divided by their sum
@@ -20,19 +20,19 @@ const (
 // classes.
 type Probabilities struct {
 	Kind   string            `json:"kind"`             // Softmax, Logistic, calibrate.Platt or calibrate.Isotonic
-	Curves []calibrate.Curve `json:"curves,omitempty"` // of the latter two: one for each output
-	// Rows are those that the curves were fitted to, the first of that many folds: a
-	// model like this one scored them that had not seen them.
+	Curves []calibrate.Curve `json:"curves,omitempty"` // of Platt and Isotonic: one for each output
+	// Rows are those that the curves were fitted to, the first of that many folds, scored
+	// by a model like this one that was fitted without them.
 	Rows  int64 `json:"rows,omitempty"`
 	Folds int   `json:"folds,omitempty"`
 }
 
-// validate returns an error unless the probabilities are of that many outputs.
+// validate returns an error unless the probabilities fit that many outputs.
 func (p *Probabilities) validate(outputs int) error {
 	switch p.Kind {
 	case Softmax, Logistic:
 		if len(p.Curves) > 0 {
-			return fmt.Errorf("probabilities of the kind %s with %d curves, which take none", p.Kind, len(p.Curves))
+			return fmt.Errorf("probabilities of the kind %s with %d curves, want none", p.Kind, len(p.Curves))
 		}
 		return nil
 	case calibrate.Platt, calibrate.Isotonic:
@@ -50,7 +50,7 @@ func (p *Probabilities) validate(outputs int) error {
 	if near := spell.Nearest(p.Kind, kinds); near != "" {
 		hint = fmt.Sprintf(" (did you mean %q?)", near)
 	}
-	return fmt.Errorf("probabilities of the unknown kind %.40q%s; have %s", p.Kind, hint, strings.Join(kinds, ", "))
+	return fmt.Errorf("unknown kind of probabilities %.40q%s; have %s", p.Kind, hint, strings.Join(kinds, ", "))
 }
 
 // Apply stores in dst the probabilities of n rows of scores, both row-major with a
@@ -67,14 +67,14 @@ func (p *Probabilities) Apply(dst, scores []float32, n, outputs int) {
 	}
 }
 
-// Classes stores in dst the class that each of n rows is predicted to be of, by its
-// probabilities and scores, both row-major with a number for each output: the class
-// of the largest probability; of several, the one with the largest score, and of
-// several of those the first. So the class and the probabilities that are written
-// for a row never contradict each other. It panics if a slice is too short.
+// Classes stores in dst the predicted class of each of n rows, given its probabilities
+// and scores, both row-major with a number for each output: the class of the largest
+// probability; of several, the one with the largest score; of several of those, the
+// first. So the class and the probabilities that are written for a row never contradict
+// each other. It panics if a slice is too short.
 //
-// Curves of classes cross: the class of the largest score need not be the most
-// probable one. Isotonic curves have steps, and often equal probabilities.
+// Curves of classes may cross, so the class of the largest score need not be the most
+// probable one. Isotonic curves have steps, and often give equal probabilities.
 func (p *Probabilities) Classes(dst []int32, probabilities, scores []float32, n, outputs int) {
 	if len(dst) < n || len(probabilities) < n*outputs || len(scores) < n*outputs {
 		panic("models: probabilities: slice too short")
@@ -91,14 +91,14 @@ func (p *Probabilities) Classes(dst []int32, probabilities, scores []float32, n,
 	}
 }
 
-// checkProbabilities returns the reason why the model cannot have the
-// probabilities that its manifest says it has.
+// checkProbabilities returns the reason why the model cannot have the probabilities that
+// its manifest describes.
 func (m *Manifest) checkProbabilities() error {
 	switch {
 	case m.Probabilities == nil:
 		return nil
 	case m.Task != Classification:
-		return errors.New("probabilities of classes, and no classes")
+		return errors.New("probabilities without classes")
 	}
 	return m.Probabilities.validate(m.Outputs)
 }

@@ -88,12 +88,12 @@ func TestProbabilitiesComeBackWithTheManifest(t *testing.T) {
 
 func TestProbabilitiesThatAreNoneAreRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*Manifest){
-		"2 curves for 3 outputs":                      func(m *Manifest) { m.Probabilities.Curves = m.Probabilities.Curves[:2] },
-		"the kind softmax with 3 curves":              func(m *Manifest) { m.Probabilities.Kind = Softmax },
-		`unknown kind "plat" (did you mean "platt"?)`: func(m *Manifest) { m.Probabilities.Kind = "plat" },
-		"fitted to 0 rows of one fold of 5":           func(m *Manifest) { m.Probabilities.Rows = 0 },
-		"curve 1: 0 points":                           func(m *Manifest) { m.Probabilities = isotonic(); m.Probabilities.Curves[1] = calibrate.Curve{} },
-		"probabilities of classes, and no classes": func(m *Manifest) {
+		"2 curves for 3 outputs":                                       func(m *Manifest) { m.Probabilities.Curves = m.Probabilities.Curves[:2] },
+		"the kind softmax with 3 curves":                               func(m *Manifest) { m.Probabilities.Kind = Softmax },
+		`unknown kind of probabilities "plat" (did you mean "platt"?)`: func(m *Manifest) { m.Probabilities.Kind = "plat" },
+		"fitted to 0 rows of one fold of 5":                            func(m *Manifest) { m.Probabilities.Rows = 0 },
+		"curve 1: 0 points":                                            func(m *Manifest) { m.Probabilities = isotonic(); m.Probabilities.Curves[1] = calibrate.Curve{} },
+		"probabilities without classes": func(m *Manifest) {
 			*m = *regressor(t).Manifest
 			m.Probabilities = &Probabilities{Kind: Softmax}
 		},

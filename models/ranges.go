@@ -13,10 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// checkRanges returns an error that names the first number of the manifest that
-// no training writes. What is read later may then rely on them: a number that was
-// edited, with the checksum made anew, is refused here and does not reach a loop
-// or an allocation.
+// checkRanges returns an error that names the first number of the manifest that no
+// training writes, so that later code may rely on their ranges: a number that was edited,
+// with a new checksum, is rejected here before it reaches a loop or an allocation.
 func (m *Manifest) checkRanges() error {
 	if err := m.Learner.check(m.Rows.Used); err != nil {
 		return fmt.Errorf("learner: %w", err)
@@ -62,7 +61,7 @@ func checkRow(r ridge.Row, used int64) error {
 		return fmt.Errorf("lambda %g: errors %g ± %g and %g of %d folds; want 0 or more", r.Lambda, r.MSE, r.StdErr, r.Train, r.Folds)
 	}
 	if r.HeldOutRows < 0 || r.HeldOutRows > used || r.HeldOutErrors < 0 || r.HeldOutErrors > r.HeldOutRows || !(r.HeldOutMSE >= 0) || !(r.FoldMSE >= 0) {
-		return fmt.Errorf("lambda %g: %d errors of %d rows held out of %d, squares %g and %g", r.Lambda, r.HeldOutErrors, r.HeldOutRows, used, r.HeldOutMSE, r.FoldMSE)
+		return fmt.Errorf("lambda %g: %d errors of %d held-out rows of %d, squares %g and %g", r.Lambda, r.HeldOutErrors, r.HeldOutRows, used, r.HeldOutMSE, r.FoldMSE)
 	}
 	return nil
 }
@@ -74,7 +73,7 @@ func (c *TrainingLog) check(used int64) error {
 	case c.Rounds < 0:
 		return fmt.Errorf("%d rounds", c.Rounds)
 	case c.Rows < 1 || c.HeldOutRows < 0 || c.Rows > used || c.HeldOutRows > used-c.Rows:
-		return fmt.Errorf("%d rows learned from and %d held out, of %d", c.Rows, c.HeldOutRows, used)
+		return fmt.Errorf("%d training rows and %d held-out rows, of %d", c.Rows, c.HeldOutRows, used)
 	case c.HeldOutErrors < 0 || c.HeldOutErrors > c.HeldOutRows:
 		return fmt.Errorf("%d errors of %d rows", c.HeldOutErrors, c.HeldOutRows)
 	case (c.Dual == nil) != (c.Gap == nil):
@@ -86,14 +85,14 @@ func (c *TrainingLog) check(used int64) error {
 	}
 	for _, t := range c.Path {
 		if !(t.Lambda >= 0) || t.Rounds < 0 || t.HeldOutRows < 0 || t.HeldOutRows > used || t.HeldOutErrors < 0 || t.HeldOutErrors > t.HeldOutRows {
-			return fmt.Errorf("lambda %g: %d rounds, %d errors of %d rows held out of %d", t.Lambda, t.Rounds, t.HeldOutErrors, t.HeldOutRows, used)
+			return fmt.Errorf("lambda %g: %d rounds, %d errors of %d held-out rows of %d", t.Lambda, t.Rounds, t.HeldOutErrors, t.HeldOutRows, used)
 		}
 	}
 	return nil
 }
 
-// checkProblem returns an error unless the options of the learner are of the problem
-// that the rest of the manifest tells of: those are what was solved.
+// checkProblem returns an error unless the options of the learner match the problem that
+// the rest of the manifest describes: those options are what was solved.
 func (m *Manifest) checkProblem() error {
 	var o struct {
 		loss.Problem
@@ -126,12 +125,12 @@ func (p *Profile) check(used int64) error {
 	var sum int64
 	for c, n := range p.ClassCounts {
 		if n < 0 || n > used-sum {
-			return fmt.Errorf("profile: %d rows of class %d, of %d in all", n, c, used)
+			return fmt.Errorf("profile: %d rows of class %d, of %d rows", n, c, used)
 		}
 		sum += n
 	}
 	if len(p.ClassCounts) > 0 && sum != used {
-		return fmt.Errorf("profile: classes of %d rows, of %d in all", sum, used)
+		return fmt.Errorf("profile: classes have %d rows, want %d", sum, used)
 	}
 	if !(p.Width >= 0) || p.Saturated < 0 {
 		return fmt.Errorf("profile: width %g, %d features cut; want 0 or more", p.Width, p.Saturated)
@@ -139,11 +138,11 @@ func (p *Profile) check(used int64) error {
 	return nil
 }
 
-// check returns an error unless the entry can be one of a file beside the manifest.
+// check returns an error unless the entry can describe a file of the model directory.
 func (f FileSum) check() error {
 	switch {
 	case f.Name == "" || f.Name == "." || f.Name == ".." || f.Name == ManifestFile || strings.ContainsAny(f.Name, "/\\\x00"):
-		return fmt.Errorf("an entry for %.80q, which is not the name of a file beside %s", f.Name, ManifestFile)
+		return fmt.Errorf("an entry for %.80q, which is not a file name in the directory of %s", f.Name, ManifestFile)
 	case f.Size < 0:
 		return fmt.Errorf("%s of %d bytes", f.Name, f.Size)
 	}

@@ -120,18 +120,18 @@ func TestManifestsOfRoundsThatContradictThemselvesAreRefused(t *testing.T) {
 		"loss is hinge, elsewhere in the manifest it is huber":  func(m *Manifest) { m.Learner.Log.Loss = "huber" },
 		"rows is 94, elsewhere in the manifest it is 90":        func(m *Manifest) { m.Learner.Log.Rows = 90 },
 		"partitions is 2, elsewhere in the manifest it is 3":    func(m *Manifest) { m.Learner.Log.Partitions = 3 },
-		"94 rows learned from and 25 held out, of 118":          func(m *Manifest) { m.Learner.Log.HeldOutRows = 25 },
+		"94 training rows and 25 held-out rows, of 118":         func(m *Manifest) { m.Learner.Log.HeldOutRows = 25 },
 		"25 errors of 24 rows":                                  func(m *Manifest) { m.Learner.Log.HeldOutErrors = 25 },
 		"a gap without a dual":                                  func(m *Manifest) { m.Learner.Log.Dual = nil },
 		"lambda is NaN":                                         func(m *Manifest) { m.Learner.Lambda = nan },
 		"no kind":                                               func(m *Manifest) { m.Learner.Kind = "" },
-		"profile: classes of 117 rows, of 118":                  func(m *Manifest) { m.Profile.ClassCounts[0]-- },
+		"profile: classes have 117 rows, want 118":              func(m *Manifest) { m.Profile.ClassCounts[0]-- },
 		"profile: 9223372036854775807 rows of class 1":          func(m *Manifest) { m.Profile.ClassCounts[1] = math.MaxInt64 },
 		"probabilities fitted to 119 of 118 rows":               func(m *Manifest) { m.Probabilities.Rows = 119 },
 		`an entry for "../x"`:                                   func(m *Manifest) { m.Files = append(m.Files, SumFile("../x", nil)) },
 		"two entries for weights.safetensors":                   func(m *Manifest) { m.Files = append(m.Files, m.Files[0]) },
 		"which is not a SHA-256":                                func(m *Manifest) { m.Files[0].SHA256 = "abc" },
-		"lambda 0.001: 3 rounds, 25 errors of 24 rows held out": func(m *Manifest) { m.Learner.Log.Path[0].HeldOutErrors = 25 },
+		"lambda 0.001: 3 rounds, 25 errors of 24 held-out rows": func(m *Manifest) { m.Learner.Log.Path[0].HeldOutErrors = 25 },
 	} {
 		m := inRounds(t)
 		encode(t, m)

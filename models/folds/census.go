@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Census counts the rows that a Summary has found to be candidates, exactly, and
-// summarizes their contents. Make it with NewCensus.
+// Census counts exactly the rows that a Summary has found to be candidates, and
+// summarizes their contents. Create it with NewCensus.
 type Census struct {
 	rows     map[uint64]int64 // by Hash
 	contents *Summary
@@ -19,7 +19,7 @@ type Census struct {
 	labels     Labels
 }
 
-// NewCensus returns a census of nothing yet, of rows with those labels.
+// NewCensus returns an empty census of rows with those labels.
 func NewCensus(candidates Set, seed uint64, l Labels) *Census {
 	return &Census{
 		rows: map[uint64]int64{}, contents: newSummary(contentCounters),
@@ -27,8 +27,8 @@ func NewCensus(candidates Set, seed uint64, l Labels) *Census {
 	}
 }
 
-// AddBlock counts the rows of b that are among the candidates by their hashes, which
-// are those that the Summary was given.
+// AddBlock counts the rows of b that are candidates by their hashes, which must be the
+// hashes that the Summary was given.
 func (c *Census) AddBlock(b *rows.Block, hashes []uint64) {
 	for i, h := range hashes {
 		if _, ok := c.candidates[h]; ok {
@@ -39,7 +39,7 @@ func (c *Census) AddBlock(b *rows.Block, hashes []uint64) {
 	}
 }
 
-// Merge adds what was added to d.
+// Merge adds the counts of d.
 func (c *Census) Merge(d *Census) {
 	for h, n := range d.rows {
 		c.rows[h] += n
@@ -47,8 +47,8 @@ func (c *Census) Merge(d *Census) {
 	c.contents.Merge(d.contents)
 }
 
-// Frequent returns the frequent ones among n rows, how many rows they are in all,
-// and the contents that are to be counted.
+// Frequent returns the frequent rows among n rows, their total count, and the contents to
+// count.
 func (c *Census) Frequent(n int64) (frequent Set, copies int64, contents Set) {
 	var out []uint64
 	for h, count := range c.rows {
@@ -59,8 +59,8 @@ func (c *Census) Frequent(n int64) (frequent Set, copies int64, contents Set) {
 	return newSet(out), copies, c.contents.Candidates(counted(n))
 }
 
-// MarshalBinary encodes the census; those of equal counts are equal up to the order
-// of the rows that contents were found in.
+// MarshalBinary encodes the census. Equal counts have equal encodings up to the order in
+// which contents were found.
 func (c *Census) MarshalBinary() ([]byte, error) {
 	b := binary.AppendUvarint(nil, uint64(len(c.rows)))
 	for _, h := range slices.Sorted(maps.Keys(c.rows)) {
@@ -70,7 +70,7 @@ func (c *Census) MarshalBinary() ([]byte, error) {
 	return c.contents.append(b), nil
 }
 
-// UnmarshalBinary sets c to what b encodes, all of it.
+// UnmarshalBinary sets c to the census encoded in b, and fails unless it uses all of b.
 func (c *Census) UnmarshalBinary(b []byte) error {
 	d := decoder{b: b}
 	n := int(d.number(int64(len(b) / 9)))

@@ -10,9 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Copies says which rows are frequent, which of their contents are counted, and how
-// many copies of each stand before each shard. A nil *Copies is that of data without
-// frequent rows.
+// Copies says which rows are frequent, which of their contents are counted, and how many
+// copies of each precede each shard. A nil *Copies means that no rows are frequent.
 type Copies struct {
 	Rows     Set         `json:"rows"`               // frequent, by Hash
 	Contents Set         `json:"contents,omitempty"` // counted
@@ -25,16 +24,16 @@ type Copies struct {
 	before   map[Place][]byte
 }
 
-// ShardFrom is what stands before a shard: for each of the contents its number of
-// copies, as uvarints. They are encoded, as there may be many shards.
+// ShardFrom holds what precedes a shard: the number of copies of each content, as
+// uvarints, because there may be many shards.
 type ShardFrom struct {
 	Place
 	Before []byte `json:"before"`
 }
 
-// NewCopies returns the copies of n rows, of which some are frequent, with
-// candidates for the contents to be counted, and the exact counts of these in the
-// shards of one or more cuts of the data.
+// NewCopies returns the copies of n rows, given the frequent rows, candidates for the
+// contents to be counted, and the exact counts of these in the shards of one or more cuts
+// of the data.
 //
 // Which contents are counted follows from their exact counts: a content that is
 // frequent enough is among the candidates (see Summary), whatever others are.
@@ -71,13 +70,13 @@ func NewCopies(n int64, frequent, candidates Set, cuts ...*Counts) *Copies {
 		}
 	}
 	slices.SortFunc(c.Shards, func(a, b ShardFrom) int { return comparePlaces(a.Place, b.Place) })
-	// Cuts may have shards in common; what stands before those is the same.
+	// Cuts may share shards; what precedes those is the same.
 	c.Shards = slices.CompactFunc(c.Shards, func(a, b ShardFrom) bool { return a.Place == b.Place })
 	return c
 }
 
-// MeanShare returns the share of all rows that a frequent row has with its copies, 0 if
-// no row is frequent.
+// MeanShare returns the share of all rows that a frequent row has with its copies, or 0
+// if no row is frequent.
 func (c *Copies) MeanShare() float64 {
 	if c == nil {
 		return 0
@@ -85,7 +84,7 @@ func (c *Copies) MeanShare() float64 {
 	return c.Mean
 }
 
-// Alias says that the rows of the shard at a place are those that begin at another.
+// Alias records that the rows of the shard at one place also begin at another.
 func (c *Copies) Alias(at, also Place) {
 	i, found := slices.BinarySearchFunc(c.Shards, at, fromPlace)
 	k, there := slices.BinarySearchFunc(c.Shards, also, fromPlace)
@@ -96,7 +95,7 @@ func (c *Copies) Alias(at, also Place) {
 
 func fromPlace(s ShardFrom, at Place) int { return comparePlaces(s.Place, at) }
 
-// index prepares the copies to be looked up.
+// index prepares the lookup of copies.
 func (c *Copies) index() {
 	c.once.Do(func() {
 		c.rows, c.contents = c.Rows.index(), c.Contents.index()
@@ -107,12 +106,12 @@ func (c *Copies) index() {
 	})
 }
 
-// ErrUncounted says that copies are asked for before a shard of a cut that was not
+// ErrUncounted is returned if copies are requested before a shard of a cut that was not
 // counted.
 var ErrUncounted = errors.New("folds: copies were not counted")
 
-// Assigner deals the rows of shards to folds. It is for one reader: rows of a shard
-// must come in order, from the shard's first.
+// Assigner assigns the rows of shards to folds. It is for one reader: rows of a shard
+// must come in order, starting with the shard's first.
 type Assigner struct {
 	seed   uint64
 	copies *Copies // nil where no row is frequent
@@ -122,8 +121,8 @@ type Assigner struct {
 	next   []int64 // number of the next copy of each content
 }
 
-// NewAssigner returns a dealer of rows with those labels. Labels are not looked at
-// where no row is frequent.
+// NewAssigner returns an assigner of rows with those labels. Labels are ignored where no
+// row is frequent.
 func NewAssigner(seed uint64, c *Copies, l Labels) *Assigner {
 	d := &Assigner{seed: seed, copies: c, labels: l}
 	if c != nil {
@@ -133,8 +132,8 @@ func NewAssigner(seed uint64, c *Copies, l Labels) *Assigner {
 	return d
 }
 
-// Hashes appends the hashes that decide on the folds of the rows of a block of the
-// shard at that place: with K folds a row is in fold hash mod K.
+// Hashes appends the hashes that decide the folds of the rows of a block of the shard at
+// that place: with K folds, a row is in fold hash mod K.
 func (d *Assigner) Hashes(dst []uint64, at Place, b *rows.Block) ([]uint64, error) {
 	if d.copies == nil {
 		return rows.HashBlock(dst, d.seed^salt, b), nil
@@ -154,8 +153,8 @@ func (d *Assigner) Hashes(dst []uint64, at Place, b *rows.Block) ([]uint64, erro
 	return dst, nil
 }
 
-// deal returns the hash of the next copy of a content; one that is not counted goes
-// to a fold as a whole.
+// deal returns the hash of the next copy of a content. A content that is not counted goes
+// to one fold as a whole.
 func (d *Assigner) assign(content uint64) uint64 {
 	i, ok := d.copies.contents[content]
 	if !ok {
@@ -166,7 +165,7 @@ func (d *Assigner) assign(content uint64) uint64 {
 	return copyHash(content, k)
 }
 
-// begin sets the numbers of the copies to those that a shard begins with.
+// begin sets the copy numbers to those at the start of a shard.
 func (d *Assigner) begin(at Place) error {
 	d.at, d.begun = at, true
 	if len(d.next) == 0 {

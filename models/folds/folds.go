@@ -1,22 +1,21 @@
-// Package folds decides which fold a row is in, by its content, the seed and the
-// number of equal rows before it, so that the folds of a data set do not depend on
-// the order of its rows or on how its files are cut.
+// Package folds decides which fold a row is in, by its content, the seed and the number
+// of equal rows before it, so that the folds of a data set do not depend on the order of
+// its rows or on how its files are cut.
 //
-// A row whose numbers occur once, or a few times, goes by their hash: equal rows
-// share a fold. Where numbers are frequent, as in data with few distinct rows, that
-// would leave whole values out of the training and estimate nothing. There each
-// copy is assigned for itself: copy k of the content (numbers, label) goes by the hash
-// of the content and k, as if k were one more column. Which copy is which does not
-// matter, as copies are equal, so what a fold holds depends on the counts alone.
+// A row whose numbers occur once, or a few times, is assigned by their hash: equal rows
+// share a fold. For frequent numbers, as in data with few distinct rows, this would
+// exclude whole values from training and give a useless estimate. There each copy is
+// assigned on its own: copy k of the content (numbers, label) is assigned by the hash of
+// the content and k, as if k were one more column. Copies are equal, so which copy is
+// which does not matter, and the content of a fold depends on the counts alone.
 //
-// A fold is then what it is in data without repetitions: a random part of the rows,
-// drawn without a look at the labels. Dealing the copies of each content in turn
-// would make folds more equal, but give the training rows the proportions of labels
-// that the held-out rows have, and the held-out errors of labels that are coin flips
-// would be below one half.
+// A fold is then what it is in data without repetitions: a random part of the rows, drawn
+// without regard to labels. Assigning the copies of each content in turn would make folds
+// more equal, but the training rows would then have the label proportions of the held-out
+// rows, and the held-out errors of labels that are coin flips would be below one half.
 //
-// Counts take two passes over the data, and only where a bounded Summary that the
-// profile pass keeps says that rows may be frequent:
+// Counting takes two passes over the data, and only if the bounded Summary of the profile
+// pass says that rows may be frequent:
 //
 //	Summary (candidates) → Census (exact counts of rows, candidate contents) → Tally (exact counts of contents, by shard) → Copies
 package folds
@@ -35,25 +34,25 @@ import (
 )
 
 // A row is frequent if its numbers occur in one of so many rows, and at least twice.
-// Of frequent rows, contents are counted that occur in one of so many.
+// Contents of frequent rows are counted if they occur in one of so many.
 const (
 	frequentShare = 1 << 12
 	countedShare  = 1 << 15
 )
 
-// Frequent returns how often the numbers of a row must occur among n rows for its
-// copies to be assigned one by one.
+// Frequent returns how often the numbers of a row must occur among n rows for its copies
+// to be assigned individually.
 func Frequent(n int64) int64 { return max(2, (n+frequentShare-1)/frequentShare) }
 
-// counted returns how often numbers and label of a frequent row must occur for its
-// copies to be told apart. It is an eighth of Frequent, so that contents which go to
-// a fold as a whole are a small part of the rows with their numbers: held out, they
-// hardly change what the other rows say about these. Up to 65,536 rows all
+// counted returns how often the numbers and label of a frequent row must occur for its
+// copies to be distinguished. It is an eighth of Frequent, so that contents assigned to a
+// fold as a whole are a small part of the rows with their numbers: holding them out
+// hardly changes what the other rows say about these numbers. Up to 65,536 rows all
 // repetitions are counted.
 func counted(n int64) int64 { return max(2, (n+countedShare-1)/countedShare) }
 
-// salt keeps the choice of folds apart from that of samples, which goes by hashes
-// under the seed itself.
+// salt separates the choice of folds from that of samples, which uses hashes under the
+// seed itself.
 const salt = 0x666f6c64 // "fold"
 
 // Hash returns the hash of a row's numbers by which folds are chosen.
@@ -72,13 +71,13 @@ func content(row, label uint64) uint64 { return mix(row + mix(label)) }
 // golden is 2⁶⁴ over the golden ratio, the step of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
 
-// assigned returns the hash that decides on the fold of copy k of a content.
+// assigned returns the hash that decides the fold of copy k of a content.
 func copyHash(content uint64, k int64) uint64 { return mix(content + golden*uint64(k+1)) }
 
-// Labels says what hashes take in of a label: of a class its name.
+// Labels gives the part of a label that enters hashes: for a class, its name.
 type Labels struct{ class []uint64 } // empty for targets
 
-// Classes are the labels of rows whose Y is an index into names.
+// Classes returns the labels of rows whose Y is an index into names.
 func Classes(names []string) Labels {
 	class := make([]uint64, len(names))
 	for i, name := range names {
@@ -87,7 +86,7 @@ func Classes(names []string) Labels {
 	return Labels{class}
 }
 
-// key returns what hashes take in of the label y.
+// key returns the value of the label y that enters hashes.
 func (l Labels) key(y float64) uint64 {
 	if len(l.class) > 0 {
 		return l.class[int(y)]
@@ -123,7 +122,7 @@ func (s *Set) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// index returns the places of the hashes.
+// index returns the positions of the hashes.
 func (s Set) index() map[uint64]int {
 	at := make(map[uint64]int, len(s))
 	for i, h := range s {

@@ -6,28 +6,28 @@ import (
 	"slices"
 )
 
-// Summary finds the frequent ones of any number of hashes with a bounded number of
-// counters (Misra and Gries, "Finding repeated elements", 1982; merged as by Agarwal
-// et al., "Mergeable summaries", 2012). A hash that finds no free counter lowers all
-// counters by one, and itself leaves no trace.
+// Summary finds the frequent hashes in a stream of any length with a bounded number of
+// counters (Misra and Gries, "Finding repeated elements", 1982; merged as by Agarwal et
+// al., "Mergeable summaries", 2012). A hash that finds no free counter lowers all
+// counters by one, and is itself not recorded.
 //
-// Let n be the hashes added and m the number of counters. Every lowering takes m+1
-// away from what the counters would sum up to, as many hashes as it takes out of the
-// sum, so there are lost ≤ n/(m+1) of them, and
+// Let n be the number of hashes added and m the number of counters. Each lowering takes
+// m+1 from the total of the counters, one for each of m+1 hashes, so lost ≤ n/(m+1) for
+// the number of lowerings, and
 //
 //	count − lost ≤ counter ≤ count   for every hash, the counter of an absent one being 0.
 //
-// So a hash that was added more than n/(m+1) times has a counter, in whatever order
-// hashes came and however summaries were merged. What else has one depends on the
-// order; Candidates therefore are to be counted again, exactly.
+// So a hash that was added more than n/(m+1) times has a counter, whatever the order of
+// the hashes and of the merges. Which other hashes have one depends on the order;
+// Candidates must therefore be counted again, exactly.
 //
-// Make it with NewSummary. It takes up to 128 bytes a counter.
+// Create it with NewSummary. It takes up to 128 bytes per counter.
 type Summary struct {
 	limit int // counters
 	n     int64
 	lost  int64
 	used  int
-	slots []counter // open addressing; a power of two of them, at most half of them used
+	slots []counter // open addressing; their number is a power of two, at most half are used
 	spare []counter // memory for the next table, zero
 }
 
@@ -66,7 +66,7 @@ func (s *Summary) Add(hash uint64) {
 	}
 }
 
-// slot returns where a hash has its counter or would have it.
+// slot returns the slot that holds, or would hold, the counter of a hash.
 func (s *Summary) slot(hash uint64) *counter {
 	mask := uint64(len(s.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
@@ -76,7 +76,7 @@ func (s *Summary) slot(hash uint64) *counter {
 	}
 }
 
-// rebuild makes a table of at least so many slots, with all counters lowered.
+// rebuild makes a table of at least that many slots, with all counters lowered.
 func (s *Summary) rebuild(slots int, less int64) {
 	size := 64
 	for size < slots {
@@ -98,13 +98,13 @@ func (s *Summary) rebuild(slots int, less int64) {
 	}
 }
 
-// set gives a hash without a counter one; there must be a slot.
+// set creates the counter of a hash that has none; there must be a free slot.
 func (s *Summary) set(hash uint64, count int64) {
 	*s.slot(hash) = counter{hash, count}
 	s.used++
 }
 
-// Merge adds what was added to t, which must have as many counters.
+// Merge adds the hashes of t, which must have the same number of counters.
 func (s *Summary) Merge(t *Summary) {
 	if s.limit != t.limit {
 		panic("folds: summaries of different sizes")
@@ -124,7 +124,7 @@ func (s *Summary) Merge(t *Summary) {
 			counts = append(counts, c)
 		}
 		slices.Sort(counts)
-		less = counts[len(counts)-1-s.limit] // of the largest that finds no counter
+		less = counts[len(counts)-1-s.limit] // the largest count without a counter
 	}
 	s.n, s.lost = s.n+t.n, s.lost+t.lost+less
 	s.slots, s.spare = nil, nil
@@ -136,7 +136,7 @@ func (s *Summary) Merge(t *Summary) {
 	}
 }
 
-// Candidates returns the hashes that may have been added so often.
+// Candidates returns the hashes that may have been added at least that often.
 func (s *Summary) Candidates(often int64) Set {
 	var out []uint64
 	for _, c := range s.slots {
@@ -171,7 +171,7 @@ func (s *Summary) append(b []byte) []byte {
 
 var errDamaged = errors.New("folds: damaged encoding")
 
-// UnmarshalBinary sets s to what b encodes, all of it.
+// UnmarshalBinary sets s to the summary encoded in b, and fails unless it uses all of b.
 func (s *Summary) UnmarshalBinary(b []byte) error {
 	d := decoder{b: b}
 	t := decodeSummary(&d)
@@ -202,10 +202,10 @@ func decodeSummary(d *decoder) (s Summary) {
 	return s
 }
 
-// maxRows bounds the counts that are believed.
+// maxRows bounds the counts that are accepted.
 const maxRows = 1 << 40
 
-// decoder reads what was encoded, and notes what cannot be.
+// decoder reads an encoding and records whether it is damaged.
 type decoder struct {
 	b   []byte
 	bad bool

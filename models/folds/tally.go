@@ -8,7 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Place is where the rows of a shard begin: a file, by its number, and an offset.
+// Place is where the rows of a shard begin: the index of a file, and an offset.
 type Place struct {
 	File  int   `json:"file"`
 	Start int64 `json:"start"`
@@ -18,8 +18,8 @@ func comparePlaces(a, b Place) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start, b.Start))
 }
 
-// Counts says how often each of some contents occurs in each shard. The zero value
-// is that of no shards.
+// Counts says how often each of some contents occurs in each shard. The zero value has no
+// shards.
 type Counts struct{ shards []shardCounts }
 
 type shardCounts struct {
@@ -27,7 +27,7 @@ type shardCounts struct {
 	counts []int64 // by content
 }
 
-// Tally counts contents of frequent rows by shard. Make it with NewTally.
+// Tally counts contents of frequent rows by shard. Create it with NewTally.
 type Tally struct {
 	Counts
 	frequent, contents map[uint64]int
@@ -75,7 +75,8 @@ func (c *Counts) MarshalBinary() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalBinary sets c to what data encodes, all of it.
+// UnmarshalBinary sets c to the counts encoded in data, and fails unless it uses all of
+// data.
 func (c *Counts) UnmarshalBinary(data []byte) error {
 	d := decoder{b: data}
 	var out Counts

@@ -2,11 +2,11 @@ package loss
 
 import "math"
 
-// The functions here are those of package math, but the same bits on every
-// platform: math.Exp is assembly on some, which takes fused multiply-adds where
-// the processor has them.
+// The functions here are those of package math, but give the same bits on every platform:
+// math.Exp is assembly on some, and uses fused multiply-adds where the processor has
+// them.
 
-// Exp returns eˣ with an error below 2 ulp; 0 below −708, where eˣ is no normal
+// Exp returns eˣ with an error below 2 ulp, and 0 below −708, where eˣ is not a normal
 // number.
 //
 // With x = k·log 2 + r, |r| ≤ ½·log 2: eʳ = 1 + 2r/(R − r), R = r·coth(r/2) =
@@ -30,9 +30,9 @@ func Exp(x float64) float64 {
 	r := hi - lo
 	t := float64(r * r)
 	c := float64(t * (1.0/6 - float64(t*(1.0/360-float64(t*(1.0/15120-float64(t*(1.0/604800-float64(t*(1.0/23950080-float64(t*(691.0/653837184000))))))))))))
-	// 2r/(2+c−r) = r + r(r−c)/(2+c−r), which leaves less to be rounded.
+	// 2r/(2+c−r) = r + r(r−c)/(2+c−r), which rounds less.
 	y := 1 + (hi - (lo - float64(r*(r-c))/(2+(c-r))))
-	// In two steps, because 2¹⁰²⁴ is no float64.
+	// In two steps, because 2¹⁰²⁴ is not a float64.
 	half := int(k) / 2
 	return y * math.Float64frombits(uint64(half+1023)<<52) * math.Float64frombits(uint64(int(k)-half+1023)<<52)
 }
@@ -70,7 +70,7 @@ func Log(x float64) float64 {
 func Softplus(x float64) float64 {
 	e := Exp(-math.Abs(x))
 	u := 1 + e
-	// What is lost in u is put back to first order.
+	// The rounding error of u is corrected to first order.
 	return max(x, 0) + (Log(u) + (e-(u-1))/u)
 }
 

@@ -1,4 +1,4 @@
-// Package loss has the losses that linear models are trained by: value, slope,
+// Package loss provides the losses that linear models are trained with: value, slope,
 // conjugate and dual step of each.
 //
 //	name                 ℓ(y, s)                   for
@@ -22,7 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/spell"
 )
 
-// Loss is a loss of rows of scores. It is made by Of and does not change.
+// Loss is a loss of rows of scores. It is created by Of and is immutable.
 type Loss struct {
 	Name   string
 	Scalar Scalar // of each output; nil if the outputs are taken together
@@ -30,7 +30,7 @@ type Loss struct {
 	classes bool
 }
 
-// entry is a line of the table.
+// entry is a line of the table of losses.
 type entry struct {
 	name             string
 	classes, targets bool
@@ -47,7 +47,7 @@ var table = []entry{
 	{"epsilon_insensitive", false, true, func(e float64) Scalar { return Insensitive{e} }},
 }
 
-// DefaultEpsilon stands for an epsilon of 0, on targets in [−1, 1].
+// DefaultEpsilon is used if epsilon is 0, for targets in [−1, 1].
 const DefaultEpsilon = 0.05
 
 // Names lists the losses for classes, or those for targets.
@@ -61,9 +61,9 @@ func Names(classes bool) []string {
 	return names
 }
 
-// Of returns the loss of that name for classes or for targets. epsilon is that of
-// huber and epsilon_insensitive, in units of the targets; 0 stands for
-// DefaultEpsilon, and other losses have none.
+// Of returns the loss of that name for classes or for targets. epsilon applies to huber
+// and epsilon_insensitive, in units of the targets; 0 means DefaultEpsilon. Other losses
+// ignore it.
 func Of(name string, classes bool, epsilon float64) (*Loss, error) {
 	if !(epsilon >= 0) || math.IsInf(epsilon, 0) {
 		return nil, fmt.Errorf("loss: epsilon is %g, want a number of 0 or more", epsilon)
@@ -75,7 +75,7 @@ func Of(name string, classes bool, epsilon float64) (*Loss, error) {
 		}
 		if classes && !e.classes || !classes && !e.targets {
 			of := map[bool]string{true: "classes", false: "targets"}
-			return nil, fmt.Errorf("loss: %s is for %s; for %s there are %s", name, of[!classes], of[classes], strings.Join(names, ", "))
+			return nil, fmt.Errorf("loss: %s is for %s; for %s use one of %s", name, of[!classes], of[classes], strings.Join(names, ", "))
 		}
 		l := &Loss{Name: name, classes: classes}
 		if e.scalar != nil {
@@ -93,12 +93,11 @@ func Of(name string, classes bool, epsilon float64) (*Loss, error) {
 	return nil, fmt.Errorf("loss: unknown loss %q%s; have %s", name, hint, strings.Join(names, ", "))
 }
 
-// Classes tells whether labels are indices of classes. Otherwise they are
-// targets.
+// Classes reports whether labels are indices of classes. Otherwise they are targets.
 func (l *Loss) Classes() bool { return l.classes }
 
-// Code returns what output c is to learn of a row with the label y: ±1 for
-// classes, y itself for targets.
+// Code returns the target of output c for a row with the label y: ±1 for classes, y
+// itself for targets.
 func (l *Loss) Code(y float32, c int) float64 {
 	switch {
 	case !l.classes:
@@ -109,9 +108,8 @@ func (l *Loss) Code(y float32, c int) float64 {
 	return -1
 }
 
-// Row returns the loss of a row with the label y and stores its slopes, by
-// which the scores enter the gradient, in slopes, unless that is nil. Both slices
-// have a number for each output.
+// Row returns the loss of a row with the label y and stores its slopes with respect to
+// the scores in slopes, unless that is nil. Both slices have a number for each output.
 func (l *Loss) Row(slopes, scores []float32, y float32) float64 {
 	if l.Scalar == nil {
 		return softmax(slopes, scores, int(y))
@@ -127,8 +125,8 @@ func (l *Loss) Row(slopes, scores []float32, y float32) float64 {
 	return sum
 }
 
-// Smooth returns the Lipschitz constant of the slopes in the scores of a row, by
-// Euclidean norms; +Inf if there is none.
+// Smooth returns the Lipschitz constant of the slopes as a function of the scores of a
+// row, in Euclidean norms; +Inf if there is none.
 func (l *Loss) Smooth() float64 {
 	if l.Scalar == nil {
 		return 0.5 // largest eigenvalue of diag p − ppᵀ

@@ -260,7 +260,7 @@ func TestNamesAndWhatTheyAreFor(t *testing.T) {
 		epsilon float64
 		want    string
 	}{
-		{"hinge", false, 0, "hinge is for classes; for targets there are squared, huber"},
+		{"hinge", false, 0, "hinge is for classes; for targets use one of squared, huber"},
 		{"huber", true, 0, "huber is for targets"},
 		{"hnge", true, 0, `did you mean "hinge"`},
 		{"huber", false, -1, "epsilon is -1"},

@@ -5,15 +5,15 @@ import (
 	"math"
 )
 
-// MaxDim is the largest number of features of a Problem, MaxOutputs that of
+// MaxDim is the largest number of features of a Problem, MaxOutputs the largest number of
 // outputs.
 const (
 	MaxDim     = 1 << 24
 	MaxOutputs = 1 << 17
 )
 
-// Problem is what a linear model W (Outputs×Dim) is to minimise: over the rows i
-// with features φ_i, labels y_i and weights c_i,
+// Problem is what a linear model W (Outputs×Dim) minimises: over the rows i with features
+// φ_i, labels y_i and weights c_i,
 //
 //	(1/n) Σ c_i ℓ(y_i, W·φ_i) + (λ/2)‖W‖².
 type Problem struct {
@@ -22,10 +22,10 @@ type Problem struct {
 	Regression bool    `json:"regression,omitempty"` // labels are targets, else indices of classes
 	Outputs    int     `json:"outputs"`              // k: the classes; 1 in regression
 	Dim        int     `json:"dim"`                  // D
-	Rows       int64   `json:"rows"`                 // n, the rows to learn from
-	Lambda     float64 `json:"lambda"`               // λ > 0, on the mean loss; sgd takes 0, too
+	Rows       int64   `json:"rows"`                 // n, training rows
+	Lambda     float64 `json:"lambda"`               // λ > 0, on the mean loss; 0 is allowed for sgd
 
-	// Weights has c_i for the rows of each class; nil is 1 for all.
+	// Weights holds c_i for the rows of each class; nil means 1 for all.
 	Weights []float64 `json:"weights,omitempty"`
 }
 
@@ -44,13 +44,13 @@ func (p Problem) Validate() (*Loss, error) {
 	case !p.Regression && p.Outputs < 2:
 		return nil, fmt.Errorf("loss: 1 class, want 2 or more")
 	case p.Rows < 1:
-		return nil, fmt.Errorf("loss: %d rows to learn from, want 1 or more", p.Rows)
+		return nil, fmt.Errorf("loss: %d training rows, want 1 or more", p.Rows)
 	case !(p.Lambda >= 0) || math.IsInf(p.Lambda, 0):
 		return nil, fmt.Errorf("loss: lambda is %g, want a number of 0 or more", p.Lambda)
 	case p.Weights != nil && p.Regression:
-		return nil, fmt.Errorf("loss: weights of classes in a regression")
+		return nil, fmt.Errorf("loss: class weights in a regression")
 	case p.Weights != nil && len(p.Weights) != p.Outputs:
-		return nil, fmt.Errorf("loss: %d weights of %d classes", len(p.Weights), p.Outputs)
+		return nil, fmt.Errorf("loss: %d weights for %d classes", len(p.Weights), p.Outputs)
 	}
 	for c, w := range p.Weights {
 		if !(w > 0) || math.IsInf(w, 0) {
@@ -68,22 +68,22 @@ func (p *Problem) Weight(y float32) float64 {
 	return p.Weights[int(y)]
 }
 
-// CheckLabels returns an error unless every label is the index of a class, or a
-// finite target.
+// CheckLabels returns an error unless every label is the index of a class, or a finite
+// target.
 func (p *Problem) CheckLabels(y []float32) error {
 	for i, v := range y {
 		switch {
 		case p.Regression && v-v != 0:
 			return fmt.Errorf("loss: row %d of the block: target %g is not finite", i, v)
 		case !p.Regression && !(v >= 0 && v < float32(p.Outputs) && v == float32(int(v))):
-			return fmt.Errorf("loss: row %d of the block: label %g is none of the classes 0 to %d", i, v, p.Outputs-1)
+			return fmt.Errorf("loss: row %d of the block: label %g is not a class from 0 to %d", i, v, p.Outputs-1)
 		}
 	}
 	return nil
 }
 
-// Wrong tells whether a row with these scores is taken for another class than
-// y: that of the largest score, the first of several. Targets are never wrong.
+// Wrong reports whether a row with these scores is assigned another class than y: the
+// class of the largest score, the first of several. Targets are never wrong.
 func (p *Problem) Wrong(scores []float32, y float32) bool {
 	if p.Regression {
 		return false
@@ -97,7 +97,7 @@ func (p *Problem) Wrong(scores []float32, y float32) bool {
 	return best != int(y)
 }
 
-// Tally is what is counted of scored rows.
+// Tally holds the totals over scored rows.
 type Tally struct {
 	Rows, Errors int64
 	Loss         float64 // Σ c_i ℓ_i
@@ -119,5 +119,5 @@ func (t *Tally) Merge(u Tally) {
 	t.Loss += u.Loss
 }
 
-// Mean returns the mean loss, 0 of no rows.
+// Mean returns the mean loss, or 0 without rows.
 func (t Tally) Mean() float64 { return t.Loss / float64(max(t.Rows, 1)) }

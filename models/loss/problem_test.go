@@ -8,17 +8,17 @@ import (
 
 func TestProblemNamesWhatIsWrong(t *testing.T) {
 	for want, edit := range map[string]func(*Problem){
-		"unknown loss":             func(p *Problem) { p.Loss = "hing" },
-		"0 features":               func(p *Problem) { p.Dim = 0 },
-		"0 outputs":                func(p *Problem) { p.Outputs = 0 },
-		"1 class":                  func(p *Problem) { p.Outputs = 1 },
-		"3 targets":                func(p *Problem) { p.Regression, p.Loss = true, "huber" },
-		"0 rows":                   func(p *Problem) { p.Rows = 0 },
-		"lambda is -1":             func(p *Problem) { p.Lambda = -1 },
-		"lambda is NaN":            func(p *Problem) { p.Lambda = math.NaN() },
-		"2 weights of 3":           func(p *Problem) { p.Weights = []float64{1, 1} },
-		"weight 2 is 0":            func(p *Problem) { p.Weights = []float64{1, 1, 0} },
-		"weights of classes in a ": func(p *Problem) { p.Regression, p.Loss, p.Outputs, p.Weights = true, "huber", 1, []float64{1} },
+		"unknown loss":        func(p *Problem) { p.Loss = "hing" },
+		"0 features":          func(p *Problem) { p.Dim = 0 },
+		"0 outputs":           func(p *Problem) { p.Outputs = 0 },
+		"1 class":             func(p *Problem) { p.Outputs = 1 },
+		"3 targets":           func(p *Problem) { p.Regression, p.Loss = true, "huber" },
+		"0 training rows":     func(p *Problem) { p.Rows = 0 },
+		"lambda is -1":        func(p *Problem) { p.Lambda = -1 },
+		"lambda is NaN":       func(p *Problem) { p.Lambda = math.NaN() },
+		"2 weights for 3":     func(p *Problem) { p.Weights = []float64{1, 1} },
+		"weight 2 is 0":       func(p *Problem) { p.Weights = []float64{1, 1, 0} },
+		"class weights in a ": func(p *Problem) { p.Regression, p.Loss, p.Outputs, p.Weights = true, "huber", 1, []float64{1} },
 	} {
 		p := Problem{Loss: "hinge", Outputs: 3, Dim: 5, Rows: 10, Lambda: 1}
 		if _, err := p.Validate(); err != nil {
@@ -47,7 +47,7 @@ func TestLabelsOutsideAreErrors(t *testing.T) {
 		t.Error(err)
 	}
 	if targets.CheckLabels([]float32{nan}) == nil {
-		t.Error("NaN is no target")
+		t.Error("NaN was accepted as a target")
 	}
 	if classes.Weight(2) != 3 || targets.Weight(2) != 1 {
 		t.Error("weights")

@@ -8,8 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
-// Record reads a file of arrays that a learner wrote, and keeps the first error,
-// which is in Err.
+// Record reads a file of arrays that a learner wrote, and keeps the first error in Err.
 type Record struct {
 	Meta map[string]string
 	Err  error
@@ -38,9 +37,9 @@ func EncodeRecord(kind string, meta map[string]string, tensors ...safetensors.Te
 	return safetensors.Encode(all, tensors...)
 }
 
-// EncodeState returns the bytes of a record of that kind: the state that a learner of
-// the options begins a round with. Options are what must be the same to go on from it,
-// all that is in their JSON.
+// EncodeState returns the bytes of a record of that kind: the state in which a learner
+// with these options begins a round. A run can resume from it only if all options in
+// their JSON are the same.
 func EncodeState(kind string, options any, round int, meta map[string]string, tensors ...safetensors.Tensor) []byte {
 	all := map[string]string{"options": identity(options), "round": strconv.Itoa(round)}
 	for k, v := range meta {
@@ -49,8 +48,8 @@ func EncodeState(kind string, options any, round int, meta map[string]string, te
 	return EncodeRecord(kind, all, tensors...)
 }
 
-// OpenState opens what EncodeState returned for the same options, and returns the
-// round, which is below limit.
+// OpenState opens what EncodeState returned for the same options, and returns the round,
+// which is below limit.
 func OpenState(data []byte, kind string, options any, limit int) (r *Record, round int) {
 	if r = OpenRecord(data, kind); r.Err != nil {
 		return r, 0
@@ -74,7 +73,7 @@ func identity(options any) string {
 	return string(b)
 }
 
-// Array reads an array of that type and shape, of finite numbers; a size of −1 is
+// Array reads an array of that type and shape, of finite numbers; a size of −1 matches
 // any. It is nil if r has an error.
 func Array[T safetensors.Value](r *Record, name string, shape ...int) []T {
 	if r.Err != nil {
@@ -85,8 +84,7 @@ func Array[T safetensors.Value](r *Record, name string, shape ...int) []T {
 	return v
 }
 
-// Tensors returns what Tallies reads: the tallies of the rows learned from and of
-// those held out.
+// Tensors returns what Tallies reads: the tallies of training rows and of held-out rows.
 func Tensors(learn, held Tally) []safetensors.Tensor {
 	return []safetensors.Tensor{
 		safetensors.Of("loss", []float64{learn.Loss, held.Loss}, 2),

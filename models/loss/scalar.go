@@ -14,7 +14,7 @@ type Scalar interface {
 	Value(y, s float64) float64
 	// Slope returns ∂ℓ/∂s, at a kink one of the subgradients.
 	Slope(y, s float64) float64
-	// Conjugate returns ℓ*(y, u): +Inf where the supremum is not finite.
+	// Conjugate returns ℓ*(y, u), which is +Inf where the supremum is not finite.
 	Conjugate(y, u float64) float64
 	// Step returns the dual variable a' that maximises
 	//
@@ -54,7 +54,7 @@ func (Logistic) Conjugate(y, u float64) float64 {
 
 // Step solves for the margin t that the step leads to: b' = Sigmoid(−t) with
 // t = ys + q(b' − b). The equation t − ys − q(Sigmoid(−t) − b) = 0 has a slope
-// between 1 and 1 + q/4, so Newton's method, kept between bounds, needs few steps.
+// between 1 and 1 + q/4, so Newton's method, kept within bounds, needs few steps.
 func (Logistic) Step(y, s, a, q float64) float64 {
 	b, m := float64(y*a), float64(y*s)
 	lo, hi := m-float64(q*b), m+float64(q*(1-b))
@@ -72,7 +72,7 @@ func (Logistic) Step(y, s, a, q float64) float64 {
 			next = lo + float64((hi-lo)/2)
 		}
 		if d := math.Abs(next - t); d <= 1e-9*(1+math.Abs(t)) {
-			// One step of a method that squares its error is left to take.
+			// The method converges quadratically, so one step remains.
 			t = next
 			break
 		}
@@ -104,8 +104,8 @@ func (Hinge) Step(y, s, a, q float64) float64 {
 }
 func (Hinge) Smooth() float64 { return math.Inf(1) }
 
-// SquaredHinge is max(0, 1 − ys)², for classes; there is no ½, as in LIBLINEAR,
-// so that its parameter C is 1/(λn).
+// SquaredHinge is max(0, 1 − ys)², for classes. There is no ½, as in LIBLINEAR, so that
+// its parameter C is 1/(λn).
 type SquaredHinge struct{}
 
 func (SquaredHinge) Value(y, s float64) float64 {
@@ -170,8 +170,8 @@ func (l Insensitive) Conjugate(y, u float64) float64 {
 	return float64(u*y) + float64(l.Epsilon*math.Abs(u))
 }
 
-// Step: the objective has a kink at a' = 0, so the best is right of it, left of
-// it, or there.
+// Step: the objective has a kink at a' = 0, so the optimum is to the right of it, to the
+// left, or at it.
 func (l Insensitive) Step(y, s, a, q float64) float64 {
 	r := y - s
 	up, down := move(a, r-l.Epsilon, q), move(a, r+l.Epsilon, q)
@@ -185,8 +185,8 @@ func (l Insensitive) Step(y, s, a, q float64) float64 {
 }
 func (Insensitive) Smooth() float64 { return math.Inf(1) }
 
-// move returns a + g/q, which is where g·(a'−a) − ½q(a'−a)² is largest: without
-// end for q = 0, unless g is 0.
+// move returns a + g/q, which maximises g·(a'−a) − ½q(a'−a)². It is infinite for q = 0,
+// unless g is 0.
 func move(a, g, q float64) float64 {
 	if g == 0 {
 		return a

@@ -9,9 +9,9 @@ import (
 // symmetric returns the eigenvalues of the symmetric m×m matrix a, descending, and
 // the eigenvectors, one a row. It destroys a.
 //
-// It is Jacobi's method, cyclic by rows (Golub and Van Loan 2013, §8.5): slow for
-// large m, but accurate, and fast where a is diagonal nearly, as the small
-// matrices of a basis that is turned again and again are.
+// It is Jacobi's method, cyclic by rows (Golub and Van Loan 2013, §8.5): slow for large
+// m, but accurate, and fast if a is nearly diagonal, like the small matrices of a basis
+// that is rotated repeatedly.
 func symmetric(a []float64, m int) (values, vectors []float64) {
 	v := make([]float64, m*m)
 	for i := range m {

@@ -1,10 +1,10 @@
-// Package pca finds the directions in which features vary most, from the sums
-// that ridge regression takes: on random features, kernel PCA (Schölkopf, Smola
-// and Müller 1998; Lopez-Paz et al. 2014).
+// Package pca finds the directions in which features vary most, from the sums that ridge
+// regression uses. On random features this is kernel PCA (Schölkopf, Smola and Müller
+// 1998; Lopez-Paz et al. 2014).
 //
-// Of the covariance C = (1/n) Σ (φ_i − φ̄)(φ_i − φ̄)ᵀ it returns the eigenvectors
-// of the largest eigenvalues. The sums are exact, so the result depends on the
-// rows and not on how they were cut.
+// It returns the eigenvectors of the covariance C = (1/n) Σ (φ_i − φ̄)(φ_i − φ̄)ᵀ with
+// the largest eigenvalues. The sums are exact, so the result depends on the rows and not
+// on how they were cut.
 package pca
 
 import (
@@ -21,36 +21,36 @@ import (
 type Options struct {
 	Components int          // k, from 1 to the number of features
 	Step       float64      // of the features' grid: feature = Step·integer
-	Ranges     ridge.Ranges // of features that have grids of their own, as in ridge.Options
-	Seed       uint64       // of the vectors to start from
-	Threads    int          // has no influence on the result
+	Ranges     ridge.Ranges // if each feature has its own grid, as in ridge.Options
+	Seed       uint64       // of the starting vectors
+	Threads    int          // does not affect the result
 }
 
 // MaxComponents is the largest number of components.
 const MaxComponents = 1024
 
-// Result is what Solve finds.
+// Result is what Solve returns.
 type Result struct {
-	// Linear has the components as weights, one a row, of norm 1, and as
-	// intercepts −w·φ̄: its scores are the coordinates of centred features. Of each
-	// component the number of largest size is positive.
+	// Linear has the components as weights, one a row, of norm 1, and −w·φ̄ as
+	// intercepts: its scores are the coordinates of centred features. The entry of
+	// largest magnitude of each component is positive.
 	Linear *linear.Model
-	// Variance has the eigenvalue of each component, the variance of its score,
+	// Variance has the eigenvalue of each component, which is the variance of its score,
 	// descending.
 	Variance []float64
-	// Ratio is Variance by the sum of the variances of all features.
+	// Ratio is Variance divided by the total variance of all features.
 	Ratio []float64
 }
 
-// Memory returns the bytes that Solve takes beside the sum: the square, and a basis
-// with its images.
+// Memory returns the bytes that Solve needs besides the sum: the square matrix, and a
+// basis with its images.
 func Memory(dim, components int) int64 {
 	d := int64(dim)
 	return 8*d*d + 2*8*d*int64(most(dim, components))
 }
 
-// Solve finds the components of the rows of a sum. It is an error if one of them cannot be
-// told from the rounding of features to their grid, see noise.
+// Solve finds the components of the rows of a sum. It fails if a component cannot be
+// distinguished from the rounding of features to their grid, see noise.
 func Solve(sum *ridge.Sum, o Options) (*Result, error) {
 	d, n := sum.Shape().Dim, sum.Rows()
 	switch {
@@ -80,7 +80,7 @@ func Solve(sum *ridge.Sum, o Options) (*Result, error) {
 		}
 		w := vectors[k*d : (k+1)*d]
 		if least := noise(w, n, o); v < least {
-			return nil, fmt.Errorf("pca: component %d has variance %.3g; below %.3g it cannot be told from the rounding of features to their grid: take at most %d, or a finer grid", k+1, v, least, k)
+			return nil, fmt.Errorf("pca: component %d has variance %.3g; below %.3g it cannot be distinguished from the rounding of features to their grid: use at most %d, or a finer grid", k+1, v, least, k)
 		}
 		orient(w)
 		var at float64
@@ -97,9 +97,9 @@ func Solve(sum *ridge.Sum, o Options) (*Result, error) {
 
 // noise returns the least variance that a component must have. Rounding a feature to
 // steps of size s adds an error of variance s²/12, so the variance along w is too large
-// by Σ w_j²s_j²/12: it must be twice that, so that half of it at least is the rows'. And of
-// n rows of errors alone the largest of d components would have (1 + √(d/n))² times as
-// much (Marčenko & Pastur 1967).
+// by Σ w_j²s_j²/12: it must be at least twice that, so that at least half of it comes
+// from the rows. With n rows of pure rounding error, the largest of d components would
+// have (1 + √(d/n))² times as much (Marčenko & Pastur 1967).
 func noise(w []float64, n int64, o Options) float64 {
 	var v float64
 	for j, x := range w {
@@ -116,8 +116,8 @@ func noise(w []float64, n int64, o Options) float64 {
 func covariance(sum *ridge.Sum, step float64, ranges ridge.Ranges, threads int) (c, mean []float64) {
 	shape, n := sum.Shape(), float64(sum.Rows())
 	d, tiles := shape.Dim, blas.NumTiles(shape.Dim)
-	// Column sums come from the cross products: those of all classes, or those with
-	// the 1 behind the targets.
+	// Column sums come from the cross products: the sum over all classes, or the column
+	// of the 1 after the targets.
 	width, first := shape.Outputs, 0
 	if shape.Regression {
 		width, first = shape.Outputs+1, shape.Outputs
@@ -164,8 +164,8 @@ func covariance(sum *ridge.Sum, step float64, ranges ridge.Ranges, threads int) 
 	return c, mean
 }
 
-// orient turns v so that its number of largest size, the first of several, is
-// positive.
+// orient changes the sign of v so that its entry of largest magnitude, the first of
+// several, is positive.
 func orient(v []float64) {
 	at := 0
 	for j, x := range v {

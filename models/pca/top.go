@@ -24,11 +24,11 @@ func most(d, k int) int { return min(d, k+extra*(1+blocks)) }
 // top returns the k largest eigenvalues of the symmetric d×d matrix c, descending,
 // and their eigenvectors, one a row.
 //
-// It is the block Davidson method without a preconditioner, which for a symmetric
-// matrix spans what block Lanczos with thick restarts does (Stathopoulos and Saad
-// 1998): the basis takes in residuals of the Ritz pairs that are not there yet, and
-// is cut down to the best Ritz vectors when it is full. It begins with more random
-// vectors than are wanted, so that eigenvalues that coincide are all found.
+// It is the block Davidson method without a preconditioner, which for a symmetric matrix
+// spans the same space as block Lanczos with thick restarts (Stathopoulos and Saad 1998):
+// the basis is extended by residuals of the Ritz pairs, and is cut down to the best Ritz
+// vectors when it is full. It starts with more random vectors than are wanted, so that
+// coinciding eigenvalues are all found.
 func top(c []float64, d, k int, seed uint64, threads int) (vectors, values []float64, err error) {
 	b := &basis{c: c, d: d, threads: threads}
 	random := stream.New(seed, starts, 0)
@@ -39,7 +39,7 @@ func top(c []float64, d, k int, seed uint64, threads int) (vectors, values []flo
 	for range steps {
 		b.extend(fresh)
 		if b.m < min(d, k+extra) {
-			// What came was in the span of the basis: something that is not.
+			// The new vectors were in the span of the basis: add a random one.
 			fresh = make([]float64, extra*d)
 			for i := range fresh {
 				fresh[i] = random.Normal()
@@ -65,8 +65,7 @@ type basis struct {
 	t    []float64 // m×m: q·c·qᵀ
 }
 
-// extend takes in vectors, which it changes, but for those that are in the span
-// already.
+// extend adds vectors, which it overwrites, except those that are already in the span.
 func (b *basis) extend(x []float64) {
 	d, from := b.d, b.m
 	dots := make([]float64, b.m+len(x)/d)
@@ -124,8 +123,8 @@ func (b *basis) extend(x []float64) {
 	b.t = t
 }
 
-// ritz turns the basis so that t is diagonal, with descending values, which it
-// returns, and cuts a basis that is full to keep vectors.
+// ritz rotates the basis so that t is diagonal with descending values, which it returns,
+// and cuts a full basis down to keep vectors.
 func (b *basis) ritz(keep int) []float64 {
 	m, d := b.m, b.d
 	values, y := symmetric(b.t, m)
@@ -169,8 +168,8 @@ func dot(x, y []float64) float64 {
 	return s[0]
 }
 
-// combine adds Σ_j a_j·x_j to y, x_j being what begins at j·stride, four at a time so
-// that y is read and written less often.
+// combine adds Σ_j a_j·x_j to y, where x_j begins at j·stride, four at a time so that y
+// is read and written less often.
 func combine(y, a, x []float64, stride int) {
 	for ; len(a) >= 4; a = a[4:] {
 		a0, a1, a2, a3 := a[0], a[1], a[2], a[3]

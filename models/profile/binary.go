@@ -18,13 +18,13 @@ var (
 // version is the first byte of an encoded Sum.
 const version = 1
 
-// long is the bit beside the size of the sample that says Options.Long.
+// long is the bit of Options.Long, stored with the size of the sample.
 const long = 1 << 31
 
 const headerSize = 1 + 4 + 8 + 4 + 8
 
-// maxRows is the largest number of rows that is believed: with it the number of
-// values, rows times columns, stays far from overflow.
+// maxRows is the largest number of rows that is accepted: with it the number of values,
+// rows times columns, is far from overflow.
 const maxRows = 1 << 40
 
 var (
@@ -58,8 +58,7 @@ func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	return s.labels.AppendBinary(b)
 }
 
-// append writes the count of values other than zero, and if there are any their
-// range and sums.
+// append writes the number of nonzero values, and if there are any their range and sums.
 func (c *column) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(c.nonzero))
 	if c.nonzero > 0 {
@@ -73,7 +72,7 @@ func (c *column) append(b []byte) []byte {
 
 // MarshalBinary is AppendBinary to a new slice.
 func (s *Sum) MarshalBinary() ([]byte, error) {
-	// Most of it is the sample, which may be large: it is not moved about as it grows.
+	// The sample may be large, so it is not copied as the slice grows.
 	n := headerSize + 64*len(s.columns)
 	for _, r := range s.sample.rows {
 		n += 8 + binary.MaxVarintLen64 + len(r.content)
@@ -81,8 +80,8 @@ func (s *Sum) MarshalBinary() ([]byte, error) {
 	return s.AppendBinary(make([]byte, 0, n))
 }
 
-// UnmarshalBinary sets s to the sum encoded in b, all of it. It allocates no
-// more than 176 bytes for each byte of b.
+// UnmarshalBinary sets s to the sum encoded in b, and fails unless it uses all of b. It
+// allocates at most 176 bytes for each byte of b.
 func (s *Sum) UnmarshalBinary(b []byte) error {
 	if len(b) > 0 && b[0] != version {
 		return errVersion
@@ -101,7 +100,7 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 	switch {
 	case t.opts.Sample < 1 || t.opts.Sample > maxSample,
 		t.rows < 0 || t.rows > maxRows,
-		dim > rows.MaxDim || dim > len(b), // a column takes a byte at least
+		dim > rows.MaxDim || dim > len(b), // a column takes at least a byte
 		t.rows == 0 && dim > 0,
 		!(t.norm2 >= 0) || math.IsInf(t.norm2, 0) || math.Signbit(t.norm2):
 		return errDamaged
@@ -170,7 +169,7 @@ func (s *Sum) decodeSample(b []byte) (rest []byte, ok bool) {
 		if !ok || size > uint64(len(rest)) {
 			return nil, false
 		}
-		// The content is copied, for b may be the caller's buffer.
+		// Copy the content, because b may be the caller's buffer.
 		r.content = append(make([]byte, 0, size), rest[:size]...)
 		b = rest[size:]
 		if i > 0 && compareSampled(s.sample.rows[i-1], *r) >= 0 {

@@ -1,8 +1,8 @@
-// Package profile looks over a data set in one pass: the range and the moments
-// of every column, the longest row, the labels, and a sample of rows. Scales,
-// bandwidths and the list of classes are chosen from it, and so models depend
-// on it. A Sum therefore is a function of the rows alone, exact and without
-// regard to their order or to how they were cut into blocks and parts.
+// Package profile computes the profile of a data set in one pass: the range and the
+// moments of every column, the longest row, the labels, and a sample of rows. Scales,
+// bandwidths and the list of classes are chosen from it, and so models depend on it. A
+// Sum is therefore an exact function of the rows alone, whatever their order and however
+// they were cut into blocks and parts.
 package profile
 
 import (
@@ -13,20 +13,19 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Options say what a Sum keeps. Sums that are merged must have equal options.
+// Options say what a Sum collects. Sums that are merged must have equal options.
 type Options struct {
-	// Sample is the number of rows in the sample, up to 1<<20; 0 means 1,000.
-	// Where rows are long the sample is smaller: at most 4 Mi values (16 MiB),
-	// but 50 rows (or Sample, if that is less) in any case.
+	// Sample is the number of rows in the sample, up to 1<<20; 0 means 1,000. If rows are
+	// long the sample is smaller: at most 4 Mi values (16 MiB), but at least 50 rows (or
+	// Sample, if that is less).
 	Sample int
-	// Long keeps the sample as large as it is asked for where rows are long.
+	// Long keeps the sample at its requested size even if rows are long.
 	Long bool
 }
 
-// Sum is what a pass over rows collects. It takes 176 bytes for each column,
-// the sample (4 bytes for each value other than zero, and 3 or so for each run
-// of them) and the table of labels. Make it with New. It is not safe for
-// concurrent use.
+// Sum is what a pass over rows collects. It takes 176 bytes for each column, the sample
+// (4 bytes for each nonzero value and about 3 for each run of them) and the table of
+// labels. Create it with New. It is not safe for concurrent use.
 type Sum struct {
 	opts    Options
 	rows    int64
@@ -36,13 +35,13 @@ type Sum struct {
 	labels  labels.Counts
 }
 
-// column is what is known of one column. Only values other than zero are
-// recorded: the zeros are the rows that remain, so those that a row of a sparse
-// file leaves out, or that stand in columns not yet seen, need no mending.
+// column is what is known of one column. Only nonzero values are recorded; all remaining
+// rows are zeros. So zeros that a sparse file omits, or that precede a new column, need
+// no correction.
 type column struct {
 	sum, squares exact.Sum
 	nonzero      int64
-	min, max     float32 // of the values other than zero
+	min, max     float32 // of the nonzero values
 }
 
 // New returns an empty Sum. It panics if the options are out of range.
@@ -56,15 +55,14 @@ func New(opts Options) *Sum {
 	return &Sum{opts: opts}
 }
 
-// AddBlock adds the rows of b, with their content hashes (rows.Hash, under one
-// seed for all of the data) by which the sample is chosen. Columns that earlier
-// or later blocks have and b has not count as zeros. Labels in b.Y are not
-// looked at. It panics if there is not one hash for each row, or if a value is
-// not finite.
+// AddBlock adds the rows of b, with their content hashes (rows.Hash, under one seed for
+// all of the data), which choose the sample. Columns that earlier or later blocks have
+// and b has not count as zeros. Labels in b.Y are ignored. It panics unless there is one
+// hash for each row and all values are finite.
 func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
 	switch {
 	case len(hashes) != b.N:
-		panic("profile: not one hash for each row")
+		panic("profile: want one hash for each row")
 	case b.D < 0 || b.D > rows.MaxDim:
 		panic("profile: length of rows out of range")
 	case len(b.X) < b.N*b.D:
@@ -82,12 +80,12 @@ func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
 	}
 }
 
-// addRow adds a row to its columns and returns its squared norm, added up in
-// float64 in the order of the columns.
+// addRow adds a row to its columns and returns its squared norm, summed in float64 in the
+// order of the columns.
 func addRow(columns []column, row []float32) (norm2 float64) {
 	columns = columns[:len(row)]
 	for j := 0; j < len(row); j++ {
-		// Zeros come in runs in pictures and in sparse data.
+		// Images and sparse data have long runs of zeros.
 		if j&7 == 0 {
 			for j+8 <= len(row) && zeros((*[8]float32)(row[j:])) {
 				j += 8
@@ -124,11 +122,12 @@ func zeros(v *[8]float32) bool {
 		math.Float32bits(v[4])|math.Float32bits(v[5])|math.Float32bits(v[6])|math.Float32bits(v[7]))<<1 == 0
 }
 
-// grow makes room for rows of length d. A sample of longer rows is a smaller one.
+// grow makes room for rows of length d. Longer rows mean a smaller sample.
 func (s *Sum) grow(d int) {
 	if d > len(s.columns) {
 		if d > cap(s.columns) {
-			// Dimensions that creep up from block to block are not copied each time.
+			// Grow by more than needed, so that slowly growing dimensions are not copied
+			// each time.
 			columns := make([]column, len(s.columns), max(d, min(2*cap(s.columns), rows.MaxDim)))
 			copy(columns, s.columns)
 			s.columns = columns
@@ -138,11 +137,11 @@ func (s *Sum) grow(d int) {
 	}
 }
 
-// AddLabel counts the label of one row as it stands in the file.
+// AddLabel counts the label of one row, as written in the file.
 func (s *Sum) AddLabel(label []byte) { s.labels.Add(label) }
 
-// Merge adds what t has collected, and leaves t as it is. It panics if their
-// options differ.
+// Merge adds what t has collected, and does not change t. It panics if their options
+// differ.
 func (s *Sum) Merge(t *Sum) {
 	if s.opts != t.opts {
 		panic("profile: merge of sums with different options")
@@ -168,7 +167,7 @@ func (s *Sum) Merge(t *Sum) {
 	s.labels.Merge(&t.labels)
 }
 
-// Profile says what the data look like. Every number in it is finite.
+// Profile describes a data set. Every number in it is finite.
 type Profile struct {
 	Rows    int64    `json:"rows"`
 	Dim     int      `json:"dim"` // length of the longest row
@@ -204,7 +203,7 @@ func (s *Sum) Result() Profile {
 			continue
 		}
 		mean, variance := exact.Moments(s.rows, &c.sum, &c.squares)
-		// Only sums that were damaged on the way have a variance below zero.
+		// Only damaged sums have a variance below zero.
 		q := Column{Min: c.min, Max: c.max, Mean: mean, Dev: math.Sqrt(max(variance, 0)), Nonzero: c.nonzero}
 		if c.nonzero < s.rows {
 			q.Min, q.Max = min(q.Min, 0), max(q.Max, 0)

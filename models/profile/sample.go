@@ -10,14 +10,14 @@ import (
 
 const (
 	maxSample    = 1 << 20 // largest Options.Sample
-	minSample    = 50      // rows kept however long they are
-	sampleValues = 4 << 20 // values kept otherwise
+	minSample    = 50      // rows in any sample, however long they are
+	sampleValues = 4 << 20 // values in a sample otherwise
 )
 
-// sampleSize returns the number of rows of the sample. It falls as rows grow
-// longer. Since the sample is a prefix of all distinct rows in a fixed order,
-// it may be cut when a longer row turns up, and is then the same as if that
-// length had been known before.
+// sampleSize returns the number of rows of the sample, which falls as rows grow longer.
+// Because the sample is a prefix of all distinct rows in a fixed order, it may be cut
+// when a longer row appears, and is then the same as if that length had been known
+// before.
 func (s *Sum) sampleSize() int {
 	if s.opts.Long {
 		return s.opts.Sample
@@ -26,8 +26,8 @@ func (s *Sum) sampleSize() int {
 	return max(n, min(s.opts.Sample, minSample))
 }
 
-// sample holds the first of all distinct rows in the order of hash, then
-// content. A row that is repeated counts once.
+// sample holds the first of all distinct rows, ordered by hash, then content. A repeated
+// row counts once.
 type sample struct {
 	rows    []sampled // ascending, no two alike
 	scratch []byte
@@ -45,7 +45,7 @@ func compareSampled(a, b sampled) int {
 	return bytes.Compare(a.content, b.content)
 }
 
-// offer takes the row in if it is among the first limit.
+// offer adds the row if it is among the first limit.
 func (s *sample) offer(hash uint64, row []float32, limit int) {
 	if n := len(s.rows); n >= limit && hash > s.rows[n-1].hash {
 		return
@@ -61,7 +61,7 @@ func (s *sample) offer(hash uint64, row []float32, limit int) {
 	s.rows = slices.Insert(s.rows, i, sampled{hash, bytes.Clone(s.scratch)})
 }
 
-// cut leaves the first limit rows.
+// cut keeps the first limit rows.
 func (s *sample) cut(limit int) {
 	if len(s.rows) > limit {
 		clear(s.rows[limit:]) // let go of the rows
@@ -69,7 +69,7 @@ func (s *sample) cut(limit int) {
 	}
 }
 
-// merge takes in the rows of t, as far as they are among the first limit.
+// merge adds those rows of t that are among the first limit.
 func (s *sample) merge(t *sample, limit int) {
 	out := make([]sampled, 0, min(limit, len(s.rows)+len(t.rows)))
 	a, b := s.rows, t.rows
@@ -92,11 +92,11 @@ func (s *sample) merge(t *sample, limit int) {
 	s.rows = out
 }
 
-// appendContent appends the values of a row other than zero: runs of them, each
-// as the number of zeros before it, the number of values (both as uvarint) and
-// the values (little-endian). Zeros of either sign are alike, and those behind
-// the last value leave no trace, so that rows with equal hashed content have
-// equal bytes whatever the length they were padded to.
+// appendContent appends the nonzero values of a row: runs of them, each as the number of
+// zeros before it, the number of values (both as uvarint) and the values (little-endian).
+// Zeros of either sign are equal, and those after the last value are not recorded, so
+// that rows with equal hashed content have equal bytes whatever length they were padded
+// to.
 func appendContent(b []byte, row []float32) []byte {
 	for i, end := 0, 0; ; end = i {
 		for i < len(row) && row[i] == 0 {
@@ -117,8 +117,8 @@ func appendContent(b []byte, row []float32) []byte {
 	}
 }
 
-// uvarint reads a number that binary.AppendUvarint wrote, and refuses longer
-// forms of the same number.
+// uvarint reads a number that binary.AppendUvarint wrote, and rejects longer forms of the
+// same number.
 func uvarint(b []byte) (v uint64, rest []byte, ok bool) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 || n > 1 && b[n-1] == 0 {
@@ -127,9 +127,9 @@ func uvarint(b []byte) (v uint64, rest []byte, ok bool) {
 	return v, b[n:], true
 }
 
-// readContent stores in row, which is zero, the values that content holds. It
-// reports whether content is what appendContent writes of a finite row no
-// longer than row.
+// readContent stores in row, which is zero, the values that content holds. It reports
+// whether content is what appendContent writes for a finite row that is not longer than
+// row.
 func readContent(row []float32, content []byte) bool {
 	i := 0
 	for first := true; len(content) > 0; first = false {
@@ -155,9 +155,8 @@ func readContent(row []float32, content []byte) bool {
 	return true
 }
 
-// Sample returns the sample as n rows of d columns, in the order of their
-// hashes: the first of all distinct rows in that order. The rows are the
-// caller's.
+// Sample returns the sample as n rows of d columns, ordered by hash: the first of all
+// distinct rows in that order. The caller owns the rows.
 func (s *Sum) Sample() (x []float32, n, d int) {
 	n, d = len(s.sample.rows), len(s.columns)
 	x = make([]float32, n*d)

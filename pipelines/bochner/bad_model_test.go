@@ -87,7 +87,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 		"manifest of text":      {put(models.ManifestFile, "see weights"), []string{"manifest.json is damaged (invalid character", "copy the model again"}, ""},
 		"no manifest":           {remove(models.ManifestFile), []string{"manifest.json is missing; is this the directory of a model?"}, ""},
 		"no weights":            {remove(models.WeightsFile), []string{"weights.safetensors is missing; copy the model again"}, ""},
-		"no directory":          {remove(""), []string{"there is no such directory"}, ""},
+		"no directory":          {remove(""), []string{"the directory does not exist"}, ""},
 		"a newer version":       {seal(`"format": 1,`, `"format": 2,`), []string{"format version 2, this program reads up to 1; upgrade bochner"}, ""},
 		"another shape": {func(t *testing.T, dir string) {
 			withWeights(t, dir, safetensors.Of("weights", numbers, 32, 2), safetensors.Of("intercept", numbers[:2], 2))
@@ -139,7 +139,7 @@ func TestWhatIsNoModelIsRefused(t *testing.T) {
 	}
 	must(t, dir, "predict", "--model", "model", "--data", "table.csv", "--out", "predictions")
 	for name, want := range map[string]string{
-		"none":                "there is no such directory",
+		"none":                "the directory does not exist",
 		"empty":               "manifest.json is missing; is this the directory of a model?",
 		"table.csv":           "is a file, not the directory of a model",
 		"model/manifest.json": "is a file, not the directory of a model",

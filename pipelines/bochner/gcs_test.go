@@ -251,7 +251,7 @@ func TestRefusalsOfTheStorageAreOneSentenceAndCode5(t *testing.T) {
 		{5, "has the right storage.objects.", train(bucket+"data.csv", "gs://denied/m")},
 		{5, "access denied (403", s.flags("evaluate", "--model", "gs://denied/m", "--data", bucket+"data.csv")},
 		{5, "access denied (403", s.flags("train", "--config", "gs://denied/flags.yaml")},
-		{6, "gs://bucket/none: there is no such directory", s.flags("evaluate", "--model", bucket+"none", "--data", bucket+"data.csv")},
+		{6, "gs://bucket/none: the directory does not exist", s.flags("evaluate", "--model", bucket+"none", "--data", bucket+"data.csv")},
 		{3, "gs://bucket/model: it exists; remove it or name another", train(bucket+"data.csv", bucket+"model")},
 		{3, "unknown scheme s3://; have paths of the local disk, gs://", train("s3://bucket/data.csv", bucket+"m")},
 		{5, "no Google credentials are found; run gcloud auth application-default login", []string{"inspect", "--data", bucket + "data.csv"}},
