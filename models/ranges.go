@@ -96,11 +96,14 @@ func (c *TrainingLog) check(used int64) error {
 func (m *Manifest) checkProblem() error {
 	var o struct {
 		loss.Problem
-		Partitions int `json:"partitions"`
+		Partitions *int `json:"partitions"` // nil of a learner that does not depend on their number
 	}
 	c := m.Learner.Log
 	if err := json.Unmarshal(c.Options, &o); err != nil {
 		return err
+	}
+	if o.Partitions == nil {
+		o.Partitions = &c.Partitions
 	}
 	for _, v := range []struct {
 		name          string
@@ -112,7 +115,7 @@ func (m *Manifest) checkProblem() error {
 		{"features", o.Dim, m.Features},
 		{"outputs", o.Outputs, m.Outputs},
 		{"regression", o.Regression, m.Task == Regression},
-		{"partitions", o.Partitions, c.Partitions},
+		{"partitions", *o.Partitions, c.Partitions},
 	} {
 		if v.options != v.said {
 			return fmt.Errorf("%s is %v, elsewhere in the manifest it is %v; the manifest was edited, copy the model again", v.name, v.options, v.said)

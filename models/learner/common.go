@@ -14,7 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// Shared has the options of every iterative learner, which embeds it in its own.
+// Shared has the options of every iterative learner. A learner embeds it in its own
+// options, and has default methods with it.
 type Shared struct {
 	Objective
 	Init  string `flag:"init" help:"Directory of a model with the same features and classes; its weights are the initial weights."`
@@ -23,13 +24,36 @@ type Shared struct {
 	Running
 }
 
-// Defaults returns the options where nothing is said.
+// Defaults returns the default options.
 func Defaults() Shared { return Shared{Running: Running{PerJob: 1, Keep: DefaultKeep}} }
 
-// Common returns s: it makes the options that embed it Iterative in this part.
+// Common returns s. It and the methods below are those of Iterative in options that embed
+// Shared and have none of their own.
 func (s *Shared) Common() *Shared { return s }
 
-// Validate returns what is wrong whatever the data are.
+// Chosen returns a copy with that many rounds where none are given, and one partition and
+// one round per job: what Iterative.Complete fills in.
+func (s *Shared) Chosen(rounds int) Shared {
+	c := *s
+	c.Rounds = cmp.Or(c.Rounds, rounds)
+	c.Partitions, c.PerJob = cmp.Or(c.Partitions, 1), cmp.Or(c.PerJob, 1)
+	return c
+}
+
+// Samples returns false.
+func (s *Shared) Samples() bool { return false }
+
+// Resumes returns false: each λ starts from nothing and has as many rounds as the others.
+func (s *Shared) Resumes() bool { return false }
+
+// Memory returns what a learner takes that holds ten arrays of the size of its weights, in
+// float32, or five in float64.
+func (s *Shared) Memory(size Size) Memory {
+	weights := 4 * int64(size.Outputs) * int64(size.Features)
+	return Memory{Worker: 10 * weights, Partition: 10 * weights, Update: 10 * weights}
+}
+
+// Validate returns an error if an option is out of range.
 func (s *Shared) Validate() error {
 	switch {
 	case s.Rounds < 0:
@@ -51,10 +75,10 @@ type Running struct {
 	Keep       int64 `flag:"keep_bytes" help:"Bytes of features that each worker process caches between rounds. Does not change results."`
 }
 
-// DefaultKeep is Running.Keep where nothing is said.
+// DefaultKeep is the default of Running.Keep.
 const DefaultKeep = 1 << 30
 
-// Validate returns what is wrong whatever the data are.
+// Validate returns an error if an option is out of range.
 func (r *Running) Validate() error {
 	switch {
 	case r.Partitions < 0 || r.Partitions > rounds.MaxPartitions:
@@ -62,24 +86,24 @@ func (r *Running) Validate() error {
 	case r.PerJob < 0 || r.PerJob > 100:
 		return option.Errorf("rounds_per_job", "must be between 1 and 100 (have %d)", r.PerJob)
 	case r.Keep < 0:
-		return option.Errorf("keep_bytes", "must be 0 (keep nothing) or more (have %d)", r.Keep)
+		return option.Errorf("keep_bytes", "must be 0 (cache nothing) or more (have %d)", r.Keep)
 	}
 	return nil
 }
 
-// defaultEpsilon is the ε of epsilon_insensitive and huber where none is given, in units
-// of the spread of the targets, as scikit-learn has it for targets that are standardised.
+// defaultEpsilon is the default ε of epsilon_insensitive and huber, in units of the spread
+// of the targets: that of scikit-learn for standardised targets.
 const defaultEpsilon = 0.1
 
-// Objective says which loss is to be small.
+// Objective selects the loss to minimise.
 type Objective struct {
 	Loss    string   `flag:"loss" help:"Loss of an iterative learner: for classes squared, logistic, softmax, hinge, squared_hinge; for numbers squared, huber, epsilon_insensitive. The default is hinge or epsilon_insensitive for svm, softmax or squared for sgd."`
 	Epsilon float64  `flag:"epsilon" help:"Half width of the zone around the target, for the losses huber and epsilon_insensitive, in units of the spread of the targets (interquartile range / 1.349, the standard deviation of normal targets); 0 is 0.1."`
 	Weights []string `flag:"class_weight" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
 }
 
-// Problem returns the problem of a learner on n rows of dim features, whose labels are
-// these classes, each of so many rows; or targets, if classes is nil.
+// Problem returns the problem of a learner on n rows of dim features. counts are the
+// numbers of rows of the classes; without classes, labels are targets.
 func (o Objective) Problem(byDefault string, classes []string, counts []int64, dim int, n int64, lambda float64) (loss.Problem, error) {
 	p := loss.Problem{Loss: cmp.Or(o.Loss, byDefault), Epsilon: o.Epsilon, Regression: classes == nil, Outputs: max(1, len(classes)), Dim: dim, Rows: n, Lambda: lambda}
 	if o.Epsilon == 0 && (p.Loss == "huber" || p.Loss == "epsilon_insensitive") {
@@ -90,7 +114,7 @@ func (o Objective) Problem(byDefault string, classes []string, counts []int64, d
 	return p, err
 }
 
-// classWeights returns the weight of each class; nil if all weigh 1. Balanced weights
+// classWeights returns the weight of each class, nil if all are 1. Balanced weights
 // give every class the same share: n/(k·n_c).
 func (o Objective) classWeights(classes []string, counts []int64) ([]float64, error) {
 	const name = "class_weight"
@@ -98,7 +122,7 @@ func (o Objective) classWeights(classes []string, counts []int64) ([]float64, er
 		return nil, nil
 	}
 	if classes == nil {
-		return nil, option.Errorf(name, "is for classes; the labels are numbers")
+		return nil, option.Errorf(name, "needs classes; the labels are numbers")
 	}
 	weights := make([]float64, len(classes))
 	if o.Weights[0] == "balanced" && len(o.Weights) == 1 {
@@ -117,7 +141,7 @@ func (o Objective) classWeights(classes []string, counts []int64) ([]float64, er
 	for _, text := range o.Weights {
 		at := strings.LastIndexByte(text, '=')
 		if at < 0 {
-			return nil, option.Errorf(name, "%q is not NAME=WEIGHT, nor balanced", text)
+			return nil, option.Errorf(name, "%q is neither NAME=WEIGHT nor balanced", text)
 		}
 		c := slices.Index(classes, text[:at])
 		if c < 0 {

@@ -91,7 +91,7 @@ func TestClassWeightsAreNamedOrBalanced(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", text, p.Weights, err, want)
 		}
 	}
-	for text, want := range map[string]string{"c=1": "no row is of class", "a": "is not NAME=WEIGHT", "a=-1": "want a number above 0"} {
+	for text, want := range map[string]string{"c=1": "no row is of class", "a": "neither NAME=WEIGHT nor balanced", "a=-1": "want a number above 0"} {
 		if _, err := (learner.Objective{Weights: []string{text}}).Problem("hinge", classes, counts, 3, 4, 1e-3); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", text, err, want)
 		}

@@ -68,6 +68,15 @@ func (p *Problem) Weight(y float32) float64 {
 	return p.Weights[int(y)]
 }
 
+// Penalty returns λ/2‖W‖².
+func (p *Problem) Penalty(weights []float32) float64 {
+	var sum float64
+	for _, w := range weights {
+		sum += float64(float64(w) * float64(w))
+	}
+	return float64(p.Lambda / 2 * sum)
+}
+
 // CheckLabels returns an error unless every label is the index of a class, or a finite
 // target.
 func (p *Problem) CheckLabels(y []float32) error {

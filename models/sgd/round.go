@@ -78,18 +78,13 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 			(*v)[i] = float32(x / float64(learn.Rows))
 		}
 	})
-	mean := learn.Mean()
-	objective := mean + r.penalty()
-	s.schedule = r.schedule.next(objective)
-	var above *float64
+	report := rounds.Measured(learn, held, r.penalty())
+	report.Round = r.round
+	s.schedule = r.schedule.next(report.Objective)
 	if r.last() {
-		above = r.above(slope, biasSlope, learn.Rows)
+		report.Above = r.above(slope, biasSlope, learn.Rows)
 	}
-	return s.encode(r.Learner), rounds.Report{
-		Round: r.round, Rows: learn.Rows, Above: above,
-		Objective: objective, Loss: mean, Errors: learn.Errors,
-		HeldOutRows: held.Rows, HeldOutLoss: held.Mean(), HeldOutErrors: held.Errors,
-	}, nil
+	return s.encode(r.Learner), report, nil
 }
 
 // penalty returns λ/2‖W‖², with the intercept if it is penalised.

@@ -56,8 +56,7 @@ func (t *Training) Validate() error {
 func (t *Training) Complete() learner.Iterative {
 	c := *t
 	c.Method = cmp.Or(c.Method, Momentum)
-	c.Rounds = cmp.Or(c.Rounds, 100)
-	c.Partitions, c.PerJob = cmp.Or(c.Partitions, 1), cmp.Or(c.PerJob, 1)
+	c.Shared = c.Chosen(100)
 	return &c
 }
 
@@ -74,9 +73,6 @@ func (t *Training) Augmentation() []string { return t.Augment }
 
 // Samples tells whether a rate is to be found.
 func (t *Training) Samples() bool { return t.Rate == 0 }
-
-// Resumes returns false: rounds are few, so each λ has to have the same trial.
-func (t *Training) Resumes() bool { return false }
 
 // Seal returns the Options of the problem, with a rate found on the sample if none is
 // given.

@@ -178,13 +178,8 @@ func (r *round) report(sum *partial) rounds.Report {
 		gap += g
 	}
 	n, copies := float64(r.Rows), r.copies()
-	mean := sum.learn.Loss / n
-	rep := rounds.Report{
-		Round: r.round, Rows: sum.learn.Rows,
-		Objective: mean + float64(copies*float64(r.Lambda/2*squares)),
-		Loss:      mean, Errors: sum.learn.Errors,
-		HeldOutRows: sum.heldOut.Rows, HeldOutLoss: sum.heldOut.Mean(), HeldOutErrors: sum.heldOut.Errors,
-	}
+	rep := rounds.Measured(sum.learn, sum.heldOut, float64(copies*float64(r.Lambda/2*squares)))
+	rep.Round = r.round
 	if !r.given {
 		dual := rep.Objective - float64(copies*(gap/n+float64(r.Lambda/2*off)))
 		rep.Dual = &dual

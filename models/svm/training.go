@@ -46,12 +46,9 @@ func (t *Training) Validate() error {
 func (t *Training) Complete() learner.Iterative {
 	c := *t
 	if c.Rounds == 0 {
-		c.Rounds = 1000
-		if c.Gap == 0 {
-			c.Gap = 1e-3
-		}
+		c.Gap = cmp.Or(c.Gap, 1e-3)
 	}
-	c.Partitions, c.PerJob = cmp.Or(c.Partitions, 1), cmp.Or(c.PerJob, 1)
+	c.Shared = c.Chosen(1000)
 	return &c
 }
 
@@ -62,9 +59,6 @@ func (t *Training) DefaultLoss(classes bool) string {
 	}
 	return "epsilon_insensitive"
 }
-
-// Samples returns false.
-func (t *Training) Samples() bool { return false }
 
 // Resumes tells whether the end is the optimum, wherever a run began: where patience
 // ends it, each λ has to have the same trial.

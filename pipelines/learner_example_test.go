@@ -1,0 +1,44 @@
+package pipelines_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/training"
+)
+
+// A learner of another package is trained like those of this module: its options are
+// TrainOptions.Learner, and flags of the command line.
+func ExampleTrain_learnerOfAnotherPackage() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	spec, err := moons(ctx, dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	model := filepath.Join(dir, "model")
+	trained, err := pipelines.Train(ctx, pipelines.TrainOptions{
+		Spec: spec, Model: model, Learner: &descentOptions{learner.Defaults(), 1}, Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := pipelines.Evaluate(ctx, pipelines.EvaluateOptions{Model: model, Data: spec.Data})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(trained.Learner, trained.Lambda, trained.Log.Ended)
+	fmt.Printf("accuracy %.2f\n", result.Classes.Accuracy)
+	// Output:
+	// descent 0.0001 100 rounds
+	// accuracy 0.98
+}
