@@ -1,6 +1,6 @@
-// Package cifario reads the binary versions of CIFAR-10 and CIFAR-100: records
-// of one or two label bytes and an image of 32×32 pixels, its red plane first,
-// then the green and the blue. There is no header. The layout is described at
+// Package cifario reads the binary versions of CIFAR-10 and CIFAR-100: records of one
+// or two label bytes and an image of 32×32 pixels: the red plane, then green, then
+// blue. There is no header. The layout is described at
 // https://www.cs.toronto.edu/~kriz/cifar.html.
 package cifario
 
@@ -18,7 +18,7 @@ import (
 // to 255.
 const RowLen = 3 * 32 * 32
 
-// Layout is the layout of a record, and which of its labels is read.
+// Layout is the layout of a record and the label that is read from it.
 type Layout int
 
 const (
@@ -44,8 +44,7 @@ var (
 	classes100 = []int{20, 100}
 )
 
-// labels returns the number of classes of each label byte and the index of the
-// one that is read.
+// labels returns the number of classes of each label byte and the index of the one to read.
 func (l Layout) labels() (classes []int, read int) {
 	switch l {
 	case CIFAR10:
@@ -64,14 +63,13 @@ func (l Layout) Classes() int {
 	return classes[read]
 }
 
-// RecordBytes returns the bytes of a record, 3,073 or 3,074.
+// RecordBytes returns the length of a record in bytes, 3,073 or 3,074.
 func (l Layout) RecordBytes() int {
 	classes, _ := l.labels()
 	return len(classes) + RowLen
 }
 
-// Records returns the number of records of an uncompressed file of that many
-// bytes.
+// Records returns the number of records in an uncompressed file of size bytes.
 func (l Layout) Records(size int64) (int64, error) {
 	n := int64(l.RecordBytes())
 	if size < 0 || size%n != 0 {
@@ -87,12 +85,11 @@ func (l Layout) Range(first, count int64) (off, n int64) {
 	return first * size, count * size
 }
 
-// Plausible tells whether a file can be of the layout. It goes by the size, if
-// that is known (else -1), and by the label bytes of all records that begin in
-// head, the first bytes of the decompressed file: at least two records must,
-// unless the file is shorter. Of files of other formats that begin with a byte
-// below 10, one in 25 passes a head of two records, one in 600 a head of three; so ask
-// formats that have a magic number first.
+// Plausible reports whether a file can have the layout. It checks the size (-1 if
+// unknown) and the label bytes of all records that begin in head, the first bytes of
+// the decompressed file. head must reach into two records unless the file is shorter.
+// Of other files that begin with a byte below 10, one in 25 passes with a head of two
+// records and one in 600 with three, so check formats with a magic number first.
 func (l Layout) Plausible(head []byte, size int64) bool {
 	classes, _ := l.labels()
 	n := l.RecordBytes()
@@ -119,7 +116,7 @@ type Reader struct {
 	b      *bufio.Reader
 	layout Layout
 	first  int64 // records of the file before the reader's first
-	left   int64 // records to come; negative: to the end of the stream
+	left   int64 // records still to read; negative: to the end of the stream
 	done   int64 // records read
 	err    error // the end, or why reading stopped
 	text   []byte
@@ -127,23 +124,23 @@ type Reader struct {
 
 var _ rows.Reader = (*Reader)(nil)
 
-// NewReader returns a reader of count records of a decompressed stream that
-// stands at the record first, as [Layout.Range] places it; first serves error
-// messages only. A negative count reads to the end of the stream. A stream that
-// ends before count records, or inside one, is an error.
+// NewReader returns a reader of count records of a decompressed stream positioned at
+// the record first, as [Layout.Range] returns it; first is used in error messages only.
+// A negative count reads to the end of the stream. A stream that ends before count
+// records, or inside one, is an error.
 func NewReader(r io.Reader, layout Layout, first, count int64) *Reader {
 	if first < 0 {
 		panic("cifario: first record is negative")
 	}
-	layout.labels() // panics if there is no such layout
+	layout.labels() // panics on an unknown layout
 	return &Reader{b: bufio.NewReaderSize(r, 64<<10), layout: layout, first: first, left: count}
 }
 
-// Line implements rows.Reader: the record read last, the first is 1.
+// Line implements rows.Reader: the 1-based number of the last record read.
 func (r *Reader) Line() int64 { return r.done }
 
-// Append implements rows.Reader. A record whose label byte is no class of the
-// layout is a bad row.
+// Append implements rows.Reader. A record whose label byte is not a class of the layout
+// is a bad row.
 func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 	if r.err != nil {
 		return x, nil, r.err
@@ -177,7 +174,7 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 	return x, r.text, nil
 }
 
-// stop explains why the next record, of which n bytes came, cannot be read.
+// stop explains why the next record cannot be read after n of its bytes.
 func (r *Reader) stop(n int, err error) error {
 	last := r.first + r.done
 	switch {

@@ -67,7 +67,7 @@ func TestRecordsAreReadAsWritten(t *testing.T) {
 		} {
 			x, y, bad, err := all(r)
 			if !slices.Equal(x, want) || !slices.Equal(y, labels) || bad != nil || err != nil || r.Line() != 50 {
-				t.Errorf("%v, %s: %d numbers, labels %q, bad %q, %v, line %d", l, name, len(x), y, bad, err, r.Line())
+				t.Errorf("%v, %s: %d values, labels %q, bad %q, %v, line %d", l, name, len(x), y, bad, err, r.Line())
 			}
 		}
 	}
@@ -87,12 +87,12 @@ func TestAnyCutIntoRangesReadsTheSameRows(t *testing.T) {
 			x, y = append(x, px...), append(y, py...)
 		}
 		if !slices.Equal(x, want) || !slices.Equal(y, labels) {
-			t.Errorf("cut at %d: other rows", cut)
+			t.Errorf("cut at %d: rows differ", cut)
 		}
 	}
 }
 
-func TestALabelThatIsNoClassMakesABadRow(t *testing.T) {
+func TestALabelThatIsNotAClassMakesABadRow(t *testing.T) {
 	for l, want := range map[Layout]string{
 		CIFAR10:        "2: label byte 1 is 10; CIFAR-10 has 0 to 9 (is the file of another format?)",
 		CIFAR100Coarse: "2: label byte 1 is 20; CIFAR-100 (coarse labels) has 0 to 19 (is the file of another format?)",
@@ -130,7 +130,7 @@ func TestStreamsThatEndEarlyAreErrors(t *testing.T) {
 			t.Errorf("%d numbers, %v; want %s", len(x), err, c.want)
 		}
 		if _, _, again := r.Append(nil); again != err {
-			t.Errorf("after %v comes %v", err, again)
+			t.Errorf("after %v, got %v", err, again)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestPlausible(t *testing.T) {
 		{"head too short", CIFAR10, ten[:3000], int64(len(ten)), false},
 		{"size", CIFAR10, ten[:4000], int64(len(ten)) - 1, false},
 		{"third label", CIFAR10, wrong, int64(len(wrong)), false},
-		{"third label behind the head", CIFAR10, wrong[:4000], int64(len(wrong)), true},
+		{"third label after the head", CIFAR10, wrong[:4000], int64(len(wrong)), true},
 		{"empty", CIFAR10, nil, 0, false},
 		{"text", CIFAR10, text, int64(len(text)), false},
 		{"100", CIFAR100Fine, hundred, int64(len(hundred)), true},
@@ -215,8 +215,8 @@ func TestCIFAR10(t *testing.T) {
 	}
 }
 
-// Whatever the bytes: no panic, memory in proportion to the input, no more rows
-// than the data hold, and io.EOF only behind whole records.
+// Whatever the bytes: no panic, memory in proportion to the input, no more rows than
+// the data holds, and io.EOF only after whole records.
 func FuzzCIFAR(f *testing.F) {
 	for i, l := range layouts {
 		data, _, _ := file(l, 2)
@@ -235,7 +235,7 @@ func FuzzCIFAR(f *testing.F) {
 			if b := (*rows.BadRow)(nil); errors.As(err, &b) {
 				err = nil
 			} else if err == nil && len(x) != RowLen {
-				t.Fatalf("row of %d numbers", len(x))
+				t.Fatalf("row of %d values", len(x))
 			}
 		}
 		l.Plausible(data, count)
@@ -245,12 +245,12 @@ func FuzzCIFAR(f *testing.F) {
 		}
 		n := int64(len(data) / l.RecordBytes())
 		switch {
-		case count >= 0 && count <= n: // bytes behind the range are not the reader's
+		case count >= 0 && count <= n: // the reader ignores bytes after the range
 			if err != io.EOF || r.Line() != count {
 				t.Fatalf("%d of %d records, %v", r.Line(), count, err)
 			}
 		case r.Line() != n || (err == io.EOF) != (count < 0 && len(data)%l.RecordBytes() == 0):
-			t.Fatalf("%d bytes, %d asked: %d records, %v", len(data), count, r.Line(), err)
+			t.Fatalf("%d bytes, %d requested: %d records, %v", len(data), count, r.Line(), err)
 		}
 	})
 }

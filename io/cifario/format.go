@@ -11,7 +11,7 @@ func init() {
 	dataset.Register(CIFAR10.format("cifar10", func(head []byte, size int64) dataset.Likeness {
 		return dataset.Likely.If(CIFAR10.Plausible(head, size))
 	}))
-	// What may be two labels may be one, and a pixel.
+	// What looks like two labels may be one label and a pixel.
 	dataset.Register(CIFAR100Fine.format("cifar100", func([]byte, int64) dataset.Likeness { return dataset.Unlike }))
 }
 
@@ -32,7 +32,7 @@ func (l Layout) format(name string, sniff func([]byte, int64) dataset.Likeness) 
 	}
 }
 
-// join finds the number of records by the size of the file.
+// join computes the number of records from the file size.
 func (l Layout) join(_ context.Context, o *dataset.Opening, i int, _ []byte) (any, error) {
 	f := &o.Data.Files[i]
 	if f.Compressed() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const fuzzOutput = 1 << 20 // decompressed bytes looked at: small inputs can blow up a thousandfold
+const fuzzOutput = 1 << 20 // decompressed bytes read: small inputs can expand a thousandfold
 
 // bounded runs f and fails if it allocated more than 8 times the input and 64 MB.
 func bounded(t *testing.T, input int, f func()) {
@@ -22,8 +22,8 @@ func bounded(t *testing.T, input int, f func()) {
 	}
 }
 
-// A gzip file that the standard library reads gives the same bytes here; one
-// that it refuses may pass here only for zeros behind the last member.
+// A gzip file that the standard library reads gives the same bytes here. A file that it
+// rejects is accepted here only if zeros follow the last member.
 func FuzzGzip(f *testing.F) {
 	two := append(gzipped(f, "a.csv", text(300)), gzipped(f, "", text(30))...)
 	for _, b := range [][]byte{unhex(f, goldenGzip), two, two[:len(two)-9], append(two, 0, 0), append(two, 1), {0x1f, 0x8b}} {
@@ -49,10 +49,10 @@ func FuzzGzip(f *testing.F) {
 			_, stdErr = io.CopyN(want, z, fuzzOutput)
 		}
 		if stdErr != nil && stdErr != io.EOF && err == io.EOF && data[len(data)-1] != 0 {
-			t.Fatalf("passes as whole, but %v", stdErr)
+			t.Fatalf("accepted as complete, but %v", stdErr)
 		}
 		if err != nil && err != io.EOF && reservedFlags(data) {
-			return // RFC 1952 §2.3.1.2 has them refused, which compress/gzip does not do
+			return // RFC 1952 §2.3.1.2 requires an error, compress/gzip returns none
 		}
 		if (stdErr == nil || stdErr == io.EOF) && (err != stdErr || !bytes.Equal(got.Bytes(), want.Bytes())) {
 			t.Fatalf("%d bytes, %v; compress/gzip: %d bytes, %v", got.Len(), err, want.Len(), stdErr)
@@ -60,8 +60,7 @@ func FuzzGzip(f *testing.F) {
 	})
 }
 
-// reservedFlags tells whether what may be a member's header has a flag set that
-// must be zero.
+// reservedFlags reports whether a possible member header sets a flag that must be zero.
 func reservedFlags(data []byte) bool {
 	magic := []byte{0x1f, 0x8b, 8}
 	for at := bytes.Index(data, magic); at >= 0; {
@@ -77,9 +76,9 @@ func reservedFlags(data []byte) bool {
 	return false
 }
 
-// Memory is bounded by the window that is allowed, whatever frames ask for. With
-// the full 128 MiB a frame of ten bytes may take that much, so the target runs
-// with a smaller one.
+// The allowed window bounds memory, whatever a frame requests. With the full 128 MiB a
+// frame of ten bytes could allocate that much, so the fuzz target uses a smaller
+// window.
 func FuzzZstd(f *testing.F) {
 	two := append(zstded(f, text(300)), zstded(f, text(30))...)
 	for _, b := range [][]byte{unhex(f, goldenZstd), two, two[:len(two)-2], append(two, 1), []byte("\x50\x2a\x4d\x18\xff\xff\xff\xff")} {

@@ -7,9 +7,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// members reads the members of a gzip file one after the other. gzip.Reader
-// could do that too, but takes a file that ends inside the name in a later
-// member's header for a whole one.
+// members reads the members of a gzip file one after the other. gzip.Reader could do
+// that too, but it accepts a file that ends inside the name field of a later member's
+// header.
 type members struct {
 	br *bufio.Reader
 	z  *gzip.Reader // nil before the first member
@@ -54,7 +54,7 @@ func (m *members) next() error {
 	} else {
 		err = m.z.Reset(m.br)
 	}
-	if err == io.EOF { // there was a byte of a header
+	if err == io.EOF { // the header is incomplete
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
@@ -78,7 +78,7 @@ func (m *members) padding() error {
 	}
 }
 
-// Close has no error to report: gzip.Reader.Close repeats the one Read gave.
+// Close returns no error: gzip.Reader.Close only repeats the one from Read.
 func (m *members) Close() error {
 	m.br, m.z = nil, nil
 	return nil

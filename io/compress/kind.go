@@ -1,8 +1,8 @@
-// Package compress recognises compressed data by its first bytes and reads
-// through the compression: gzip (RFC 1952) and Zstandard (RFC 8878).
+// Package compress recognises compressed data by its first bytes and decompresses it:
+// gzip (RFC 1952) and Zstandard (RFC 8878).
 //
-// Its errors name the compression and what is wrong with the data, not the
-// file: the caller, who knows the name, puts it in front.
+// Its errors name the compression and what is wrong with the data, not the file: the
+// caller knows the name and adds it.
 package compress
 
 import "fmt"
@@ -28,11 +28,11 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", int(k))
 }
 
-// HeadBytes is how many first bytes Sniff needs at most.
+// HeadBytes is the number of first bytes that Sniff needs at most.
 const HeadBytes = 4
 
-// Sniff tells the compression of a file from its first bytes. What is too short
-// to tell, and what it does not know, is None.
+// Sniff returns the compression of a file from its first bytes, None if they are too
+// few or unknown.
 func Sniff(head []byte) Kind {
 	switch {
 	case len(head) >= 2 && head[0] == 0x1f && head[1] == 0x8b:

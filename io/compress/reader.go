@@ -10,19 +10,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxWindow is the largest Zstandard window that is read, in bytes. It bounds
+// MaxWindow is the largest supported Zstandard window in bytes. It bounds
 // the reader's memory; `zstd --ultra -22` and `zstd --long` stay within it.
 const MaxWindow = 128 << 20
 
 const bufferSize = 64 << 10
 
-// Error says what is wrong with compressed data. The cause as the decoder names
-// it is behind Unwrap; data that end early give io.ErrUnexpectedEOF there.
+// Error says what is wrong with compressed data. Unwrap returns the decoder's error,
+// and io.ErrUnexpectedEOF for data that ends early.
 type Error struct {
 	Kind   Kind
 	Offset int64  // decompressed bytes delivered before the error
 	Reason string // what is wrong: "data ends early (truncated file?)"
-	Advice string // what to do about it; often empty
+	Advice string // the next step; often empty
 	Err    error
 }
 
@@ -37,20 +37,19 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 var (
-	errTrailing = errors.New("data behind the last member")
+	errTrailing = errors.New("data after the last member")
 	errClosed   = errors.New("compress: read after Close")
 )
 
-// NewReader looks at the first bytes of r and returns a reader of the data
-// behind its compression, and which compression that is. Data of no known
-// compression, the empty file among them, are read as they are.
+// NewReader reads the first bytes of r and returns a reader of the decompressed data
+// and the kind of compression. Data without a known compression, such as an empty file,
+// is read as it is.
 //
-// Read returns io.EOF only where the compressed data end as their format
-// demands, and an *Error where they end early, fail a checksum, or cannot be
-// decoded; errors of r come through as they are. Members (gzip) and frames
-// (zstd) that follow one another are read as one stream. Zero bytes after the
-// last gzip member are padding (tapes, block devices); any other byte there is
-// an error.
+// Read returns io.EOF only where the compressed data ends as its format requires, and
+// an *Error where it ends early, fails a checksum, or cannot be decoded; errors of r
+// are returned unchanged. Members (gzip) and frames (zstd) that follow one another are
+// read as one stream. Zero bytes after the last gzip member are padding (tapes, block
+// devices); any other byte there is an error.
 //
 // The reader reads ahead of what it delivers. Close frees the decoder's memory;
 // r stays open.
@@ -71,7 +70,7 @@ func newReader(r io.Reader, maxWindow uint64) (io.ReadCloser, Kind, error) {
 		d.dec = &members{br: br}
 	case Zstd:
 		dec, err := zstd.NewReader(br,
-			zstd.WithDecoderConcurrency(1), // no goroutines: workers run one reader a thread already
+			zstd.WithDecoderConcurrency(1), // no goroutines: workers already run one reader per thread
 			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, Zstd, fmt.Errorf("zstd decoder: %w", err)
@@ -83,10 +82,9 @@ func newReader(r io.Reader, maxWindow uint64) (io.ReadCloser, Kind, error) {
 	return d, d.kind, nil
 }
 
-// source remembers why reading the compressed bytes failed. Decoders take an
+// source records why reading the compressed bytes failed. Decoders treat an
 // io.ErrUnexpectedEOF of their input, which is how net/http reports a broken
-// connection, for the end of the data, even for a proper one (zstd, between
-// frames).
+// connection, as the end of the data; zstd accepts it between frames.
 type source struct {
 	r   io.Reader
 	err error
@@ -100,9 +98,9 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reader turns the errors of a decoder into sentences and keeps them: klauspost's
-// zstd decoder hands out the rest of a block, and no error, when it is read again
-// after a checksum that failed.
+// reader converts the errors of a decoder to an *Error and repeats it on every later
+// call: after a failed checksum, klauspost's zstd decoder returns the rest of a block
+// without an error.
 type reader struct {
 	kind Kind
 	src  *source
@@ -138,14 +136,14 @@ func (d *reader) explain(err error) error {
 	case err == io.EOF || d.kind == None:
 		return err
 	}
-	reason, advice := sentence(err)
+	reason, advice := describe(err)
 	return &Error{Kind: d.kind, Offset: d.n, Reason: reason, Advice: advice, Err: err}
 }
 
-// again is what to do about damaged data.
+// again is the next step for damaged data.
 const again = "copy or download the file again"
 
-func sentence(err error) (reason, advice string) {
+func describe(err error) (reason, advice string) {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "data ends early (truncated file?)", again

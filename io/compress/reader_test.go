@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// What gzip 1.12 and zstd 1.5 make of "bochner\n" (`gzip -9n`, `zstd -19 --check`).
+// Output of gzip 1.12 and zstd 1.5 for "bochner\n" (`gzip -9n`, `zstd -19 --check`).
 const (
 	goldenGzip = "1f8b08000000000002034bca4fcec84b2de202004a7e09c508000000"
 	goldenZstd = "28b52ffd0468410000626f63686e65720a0ea5d40c"
@@ -60,7 +60,7 @@ func zstded(t testing.TB, data []byte, opts ...zstd.EOption) []byte {
 	return b.Bytes()
 }
 
-// text is data that compress, but not to nothing.
+// text returns compressible data.
 func text(n int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := make([]byte, n)
@@ -110,7 +110,7 @@ func TestReadsWhatTheToolsWrite(t *testing.T) {
 	}
 }
 
-func TestPlainDataPassUnchanged(t *testing.T) {
+func TestPlainDataIsReadUnchanged(t *testing.T) {
 	for _, s := range []string{"", "\x1f", "1", "1,2\n", "\x28\xb5\x2f"} {
 		b, kind, err := readAll(strings.NewReader(s))
 		if string(b) != s || kind != None || err != nil {
@@ -131,10 +131,10 @@ func TestMembersAndFramesReadAsOne(t *testing.T) {
 	}
 	for name, data := range map[string][]byte{"gzip": gz, "zstd": zs, "zstd with skippable frames": skips} {
 		for how, r := range map[string]io.Reader{
-			"whole":          bytes.NewReader(data),
-			"byte by byte":   iotest.OneByteReader(bytes.NewReader(data)),
-			"data with EOF":  iotest.DataErrReader(bytes.NewReader(data)),
-			"half as wished": iotest.HalfReader(bytes.NewReader(data)),
+			"whole":                bytes.NewReader(data),
+			"byte by byte":         iotest.OneByteReader(bytes.NewReader(data)),
+			"data with EOF":        iotest.DataErrReader(bytes.NewReader(data)),
+			"half of each request": iotest.HalfReader(bytes.NewReader(data)),
 		} {
 			got, kind, err := readAll(r)
 			if kind == None || err != nil || !bytes.Equal(got, want) {
@@ -144,8 +144,7 @@ func TestMembersAndFramesReadAsOne(t *testing.T) {
 	}
 }
 
-// A cut between members or frames cannot be told from a shorter file; any other
-// must be an error.
+// A cut between members or frames looks like a shorter file; any other cut must be an error.
 func TestEveryCutIsAnError(t *testing.T) {
 	type stream struct {
 		data  []byte
@@ -175,7 +174,7 @@ func TestEveryCutIsAnError(t *testing.T) {
 	}
 }
 
-func TestDamageNeverChangesDataInSilence(t *testing.T) {
+func TestDamageNeverChangesDataSilently(t *testing.T) {
 	want := text(1500)
 	noise := rand.New(rand.NewPCG(3, 4))
 	for name, data := range map[string][]byte{"gzip": gzipped(t, "rows.csv", want), "zstd": zstded(t, want)} {
@@ -185,7 +184,7 @@ func TestDamageNeverChangesDataInSilence(t *testing.T) {
 			bad[i] ^= byte(1 + noise.IntN(255))
 			got, _, err := readAll(bytes.NewReader(bad))
 			if err == nil && !bytes.Equal(got, want) {
-				t.Errorf("%s: byte %d changed to %#x: other data, no error", name, i, bad[i])
+				t.Errorf("%s: byte %d changed to %#x: data differs without an error", name, i, bad[i])
 			}
 			if err != nil {
 				seen++
@@ -197,7 +196,7 @@ func TestDamageNeverChangesDataInSilence(t *testing.T) {
 	}
 }
 
-func TestErrorsAreSentences(t *testing.T) {
+func TestErrorsNameTheCause(t *testing.T) {
 	gz, zs := gzipped(t, "", text(500)), zstded(t, text(500))
 	flip := func(b []byte, i int) []byte {
 		b = bytes.Clone(b)
@@ -226,7 +225,7 @@ func TestErrorsAreSentences(t *testing.T) {
 		}
 		var e *Error
 		if !errors.As(err, &e) || e.Err == nil {
-			t.Errorf("%s: %T does not hold the decoder's error", c.name, err)
+			t.Errorf("%s: %T does not wrap the decoder's error", c.name, err)
 		}
 	}
 	_, _, err := readAll(bytes.NewReader(flip(zs, len(zs)-1)))
@@ -266,9 +265,9 @@ func TestErrorsStay(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheSourceComeThrough(t *testing.T) {
-	// net/http reports a connection that breaks as io.ErrUnexpectedEOF, which
-	// between two frames must not pass for the end of the file.
+func TestErrorsOfTheSourceAreReturned(t *testing.T) {
+	// net/http reports a connection that breaks as io.ErrUnexpectedEOF, which must not
+	// count as the end of the file between two frames.
 	for _, broken := range []error{errors.New("disk on fire"), io.ErrUnexpectedEOF} {
 		for name, data := range map[string][]byte{
 			"plain":        []byte("1,2,3\n"),

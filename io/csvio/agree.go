@@ -7,14 +7,14 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
-// agree has files whose headers differ yield the same rows: columns are found by
-// their names. What the rows are does not depend on the order of the files:
+// agree makes files with different headers yield the same rows: columns are matched by
+// name. The rows do not depend on the order of the files:
 //
-//   - The columns of a row are those that all files have. One file at least must have
-//     no others; else a file that lacks a column is at fault, not one that has more.
-//   - They stand as in the file whose header comes first by its names.
+//   - The columns of a row are those that all files have. At least one file must have
+//     no others; otherwise a file that lacks a column is reported, not one that has more.
+//   - Their order is that of the file whose header sorts first by its names.
 //
-// With a model, its columns are the row, and labels are read if all files have them.
+// With a model, the model's columns make the row, and labels are read if all files have them.
 func agree(o *dataset.Opening, files []dataset.Seen) error {
 	d := o.Data
 	base := d.Schema.Layout.(*Layout)
@@ -35,7 +35,7 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 			continue
 		}
 		file := *columns
-		file.Label = -1 // it is that of the schema's name
+		file.Label = -1 // the label of the schema's name
 		layout, err := schema.Match(file)
 		if err == nil && schema.Label >= 0 && layout.Label < 0 {
 			name := schema.Columns[schema.Label]
@@ -43,7 +43,7 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 				err = fmt.Errorf("column %q, the label, is missing", name)
 			} else if d.Labeled {
 				d.Labeled = false
-				d.Notes = append(d.Notes, fmt.Sprintf("column %q, the label, is missing in %s: no labels are read", name, d.Files[i].Name))
+				d.Notes = append(d.Notes, fmt.Sprintf("column %q, the label, is missing in %s: labels are not read", name, d.Files[i].Name))
 			}
 		}
 		if err != nil {
@@ -77,7 +77,7 @@ func columnsOf(f dataset.Seen, base *Layout) *Layout {
 // common reduces the schema to the columns that all files have.
 func common(o *dataset.Opening, schema *Layout, files []dataset.Seen) {
 	base := *schema
-	have := map[string]int{} // how many files have a column
+	have := map[string]int{} // number of files that have a column
 	var different []*Layout
 	with := 0
 	for i := range files {
@@ -97,9 +97,9 @@ func common(o *dataset.Opening, schema *Layout, files []dataset.Seen) {
 		return !slices.ContainsFunc(l.Columns, func(name string) bool { return have[name] != with })
 	}
 	if !slices.ContainsFunc(different, exact) {
-		return // so a file lacks a column of the first one, which Match tells of, or names a column twice
+		return // a file lacks a column of the first one, which Match reports, or names a column twice
 	}
-	// The least of the orders in which the common columns stand.
+	// The smallest of the orders of the common columns.
 	var order []string
 	for _, l := range different {
 		names := slices.DeleteFunc(slices.Clone(l.Columns), func(name string) bool { return have[name] != with })
@@ -132,11 +132,11 @@ func common(o *dataset.Opening, schema *Layout, files []dataset.Seen) {
 		}
 	}
 	if slices.Sort(extra); len(extra) > 0 {
-		o.Data.Notes = append(o.Data.Notes, "columns that only some files have are not used: "+dataset.SomeOf(extra))
+		o.Data.Notes = append(o.Data.Notes, "columns that only some files have are ignored: "+dataset.SomeOf(extra))
 	}
 }
 
-// forgetLabels has no file's labels read.
+// forgetLabels turns off labels in all files.
 func forgetLabels(d *dataset.Dataset) {
 	without := func(l dataset.Layout) dataset.Layout {
 		csv, ok := l.(*Layout)

@@ -2,20 +2,19 @@ package csvio
 
 import "bytes"
 
-// fields walks over the fields of a record (RFC 4180, with the spaces round
-// fields trimmed).
+// fields iterates over the fields of a record (RFC 4180, with spaces around fields trimmed).
 type fields struct {
 	rec   []byte
 	comma byte
-	at    int    // where the next field begins; len(rec)+1 behind the last one
-	text  []byte // a quoted field with its "" replaced
+	at    int    // start of the next field; len(rec)+1 after the last one
+	text  []byte // a quoted field with "" unescaped
 }
 
-// more tells whether there is another field. A record has at least one.
+// more reports whether there is another field. A record has at least one.
 func (f *fields) more() bool { return f.at <= len(f.rec) }
 
-// next returns the text of the next field, valid until the call after, or the
-// reason why the record is not CSV.
+// next returns the text of the next field, valid until the next call, or the reason why
+// the record is not CSV.
 func (f *fields) next() (text []byte, reason string) {
 	b := f.rec[f.at:]
 	if len(b) == 0 || b[0] != '"' {
@@ -50,14 +49,14 @@ func (f *fields) next() (text []byte, reason string) {
 		}
 		f.at = len(f.rec) - len(rest) + 1
 		if len(rest) > 0 && rest[0] != f.comma {
-			return nil, "has text behind its closing quote"
+			return nil, "has text after its closing quote"
 		}
 		return trim(text, f.comma), ""
 	}
 }
 
-// count returns the number of fields from the next one on, and of the first
-// one that is not CSV its 0-based index and the reason.
+// count returns the number of remaining fields, and for the first invalid one its
+// 0-based index and the reason.
 func (f fields) count() (n, at int, reason string) {
 	for ; f.more(); n++ {
 		if _, reason := f.next(); reason != "" {

@@ -34,12 +34,12 @@ func format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.For
 	}
 }
 
-// Options are those of files of the formats.
+// Options are the options of CSV and TSV files.
 type Options struct {
 	Header Header `flag:"header" help:"Whether CSV and TSV files start with column names: auto, yes, no." values:"auto,yes,no"`
 }
 
-// Validate refuses a Header that is none.
+// Validate returns an error for an unknown Header.
 func (o Options) Validate() error {
 	if o.Header > Absent {
 		return fmt.Errorf("csvio: header must be auto, yes or no (have %d)", o.Header)
@@ -52,7 +52,7 @@ var headers = []string{"auto", "yes", "no"}
 // MarshalText returns auto, yes or no.
 func (h Header) MarshalText() ([]byte, error) { return []byte(headers[h]), nil }
 
-// UnmarshalText takes what MarshalText returns, and nothing for auto.
+// UnmarshalText accepts what MarshalText returns, and the empty text for auto.
 func (h *Header) UnmarshalText(text []byte) error {
 	i := slices.Index(headers, string(text))
 	if i < 0 && len(text) > 0 {
@@ -62,8 +62,7 @@ func (h *Header) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// begin makes the layout by the first file with content, unless there is one
-// that the data must fit.
+// begin finds the layout from the first file with content, unless a model's layout is given.
 func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	if err := checkFirstLine(head); err != nil {
 		return o.Error(o.First, err)
@@ -95,9 +94,9 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	switch {
 	case like == nil || hints.Header != Auto:
 	case !like.Header:
-		hints.Header = Absent // a first row gone wrong must not pass for a header
+		hints.Header = Absent // a malformed first row must not count as a header
 	default:
-		// Names that the model knows are a header whatever they look like.
+		// The model's column names are a header, whatever they look like.
 		if named, err := ReadLayout(bytes.NewReader(head), Hints{Comma: hints.Comma, Header: Present}); err == nil && like.NamedIn(named) {
 			hints.Header = Present
 		}
@@ -109,8 +108,7 @@ func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
 	return layout, err
 }
 
-// likeOf returns the layout of the data of the model that the data are for; nil if there
-// is none.
+// likeOf returns the layout of the model that the data is for, or nil.
 func likeOf(o *dataset.Opening) *Layout {
 	if o.Options.Like == nil {
 		return nil
@@ -119,9 +117,8 @@ func likeOf(o *dataset.Opening) *Layout {
 	return l
 }
 
-// join reads the header of another file, and returns its layout if it is another than
-// the first one's. Without a header there is nothing to find, and every row is
-// checked for its length.
+// join reads the header of another file and returns its layout if it differs from the
+// first one's. Without a header only the length of each row is checked.
 func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
 	layout := o.Data.Schema.Layout.(*Layout)
 	content := bytes.TrimLeft(head, "\ufeff \r\n")
@@ -146,7 +143,7 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	}
 	label := o.Options.Label
 	if _, err := strconv.Atoi(label); err == nil && layout.Label >= 0 && !slices.Contains(layout.Columns, label) {
-		// A position means the same column in all files, or it depends on their order.
+		// A position must mean the same column in all files, or the result depends on their order.
 		here, err := ReadLayout(bytes.NewReader(head), Hints{Comma: layout.Comma, Header: Present, Label: label})
 		if name := layout.Columns[layout.Label]; err == nil && here.Columns[here.Label] != name {
 			err = fmt.Errorf("label %s is column %q here and %q there; give its name", label, here.Columns[here.Label], name)
@@ -158,12 +155,12 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	return &other, nil
 }
 
-// differs is the error of a header that does not go with the first file's.
+// differs returns the error of a header that does not match the first file's.
 func differs(o *dataset.Opening, i int, err error) error {
 	return o.Error(i, fmt.Errorf("its header differs from that of %s: %s", o.Data.Files[o.First].Name, dataset.Cause(err)))
 }
 
-// checkFirstLine refuses what has no end of line where a header must have ended.
+// checkFirstLine returns an error if the head has no end of line.
 func checkFirstLine(head []byte) error {
 	if len(head) == dataset.HeadBytes && bytes.IndexByte(head, '\n') < 0 {
 		return fmt.Errorf("its first line is longer than %d bytes; is this a table?", dataset.HeadBytes)
@@ -178,7 +175,7 @@ func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		return nil, err
 	}
 	if !in.Labels {
-		layout.Label = -1 // what stands there, or that nothing does, is of no matter
+		layout.Label = -1 // the label is not read, so it may be anything
 	}
 	r := NewReader(text, layout)
 	r.Centre(in.Data.Schema.Centre)

@@ -1,6 +1,5 @@
-// Package csvio reads rows from CSV and TSV: finds out which separator a file
-// uses, whether it has a header and where the label stands, and turns records
-// into rows of float32.
+// Package csvio reads rows from CSV and TSV: it detects the separator, the header and
+// the label column of a file, and converts records to rows of float32.
 package csvio
 
 import (
@@ -16,14 +15,14 @@ import (
 // maxColumns is the largest number of fields of a record: a row and its label.
 const maxColumns = rows.MaxDim + 1
 
-// Layout tells what the fields of a file's records are. It is plain data, part of
-// a model; use Validate on one that comes from a file.
+// Layout describes the fields of a file's records. It is plain data and part of a
+// model; call Validate on a Layout read from a file.
 type Layout struct {
-	Comma    byte     `json:"comma"`    // what separates fields, as a character code
+	Comma    byte     `json:"comma"`    // field separator, as a character code
 	Header   bool     `json:"header"`   // the first record names the columns
-	Columns  []string `json:"columns"`  // names of all fields; c1, c2, … where there is none
-	Label    int      `json:"label"`    // field of the label, from 0; −1 if there is none
-	Features []int    `json:"features"` // fields of a row's numbers, from 0, in the order of the row
+	Columns  []string `json:"columns"`  // names of all fields; c1, c2, … for fields without a name
+	Label    int      `json:"label"`    // 0-based field of the label; −1 if there is none
+	Features []int    `json:"features"` // 0-based fields of the row's values, in the order of the row
 }
 
 // Validate checks that a Layout can be used.
@@ -56,10 +55,10 @@ func (l Layout) Validate() error {
 	return nil
 }
 
-// RowLen is the number of numbers of a row.
+// RowLen returns the number of values of a row.
 func (l Layout) RowLen() int { return len(l.Features) }
 
-// checkComma refuses what can be part of a number or of the way fields are quoted.
+// checkComma rejects a separator that can be part of a number or of quoting.
 func checkComma(c byte) error {
 	word := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 	if word || c < ' ' && c != '\t' || c >= 0x7f || strings.IndexByte("\" +-._", c) >= 0 {
@@ -68,9 +67,8 @@ func checkComma(c byte) error {
 	return nil
 }
 
-// Match returns the layout with which another file yields the same rows. l is a
-// valid layout, as a rule the one a model was trained with, and file is what
-// ReadLayout found in the other file.
+// Match returns the layout with which another file yields the same rows. l is a valid
+// layout, usually the model's, and file is what ReadLayout found in the other file.
 //
 // If both have headers, features are found by name: their order may differ, and
 // further columns are ignored. Otherwise they are found by position, and file
@@ -108,7 +106,7 @@ func (l Layout) Match(file Layout) (Layout, error) {
 	return m, nil
 }
 
-// NamedIn tells whether another file has columns of the names of all features.
+// NamedIn reports whether another file has columns with the names of all features.
 func (l Layout) NamedIn(file Layout) bool {
 	there := make(map[string]bool, len(file.Columns))
 	for _, name := range file.Columns {
@@ -122,7 +120,7 @@ func (l Layout) NamedIn(file Layout) bool {
 	return true
 }
 
-// labelPlace tells how the label counts in a file without header.
+// labelPlace describes the label's position in a file without a header.
 func (l Layout) labelPlace() string {
 	if l.Label < 0 {
 		return ""
@@ -149,9 +147,9 @@ func (l Layout) matchNames(m Layout) (Layout, error) {
 			missing = append(missing, name)
 			continue
 		case at == twice || known[name]:
-			return Layout{}, fmt.Errorf("csvio: column %s occurs twice, and the columns do not stand as in the model's data; rename one", quote(name))
+			return Layout{}, fmt.Errorf("csvio: column %s occurs twice, and the columns are in another order than the model's; rename one", quote(name))
 		case at == m.Label:
-			return Layout{}, fmt.Errorf("csvio: column %s is the label, but a number of the model's rows", quote(name))
+			return Layout{}, fmt.Errorf("csvio: column %s is the label here, but a feature of the model", quote(name))
 		}
 		known[name] = true
 		m.Features = append(m.Features, at)

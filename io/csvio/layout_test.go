@@ -50,7 +50,7 @@ func TestMatchFindsFeatures(t *testing.T) {
 	}
 }
 
-func TestMatchRefusesWhatItWouldHaveToGuess(t *testing.T) {
+func TestMatchRefusesAmbiguousColumns(t *testing.T) {
 	for _, c := range []struct {
 		model, file Layout
 		want        string
@@ -60,7 +60,7 @@ func TestMatchRefusesWhatItWouldHaveToGuess(t *testing.T) {
 		{named("a,b,y", 2), named("a,b,b,y", -1), `column "b" occurs twice`},
 		{named("a,a,y", 2), named("a,x,y", -1), `column "a" occurs twice`},
 		{named("a,b,y", 2), named("a,b,y,y", -1), `column "y", the label, occurs twice`},
-		{named("a,b,y", 2), named("a,b,y", 0), `column "a" is the label, but a number`},
+		{named("a,b,y", 2), named("a,b,y", 0), `column "a" is the label here, but a feature`},
 		{columns(',', 3, 2), columns(',', 4, -1), `4 columns of numbers, want 2, or 3 with the label as column 3`},
 		{columns(',', 3, 2), columns(',', 1, -1), `1 column of numbers, want 2`},
 		{columns(',', 3, -1), columns(',', 4, -1), `4 columns of numbers, want 3`},

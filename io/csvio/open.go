@@ -15,28 +15,27 @@ import (
 type Header uint8
 
 const (
-	Auto    Header = iota // look at the first records
-	Present               // it does
-	Absent                // it is a row
+	Auto    Header = iota // decide by the first records
+	Present               // the first record is a header
+	Absent                // the first record is a row
 )
 
-// Hints say what is known of a file in advance.
+// Hints is what is known about a file in advance.
 type Hints struct {
-	Comma  byte   // what separates fields; 0 to find out
-	Header Header // whether there is one; Auto to find out
+	Comma  byte   // field separator; 0 to detect it
+	Header Header // whether there is a header; Auto to detect it
 	Label  string // name or position of the label, see ReadLayout; "" if there is none
 }
 
 // ErrEmpty is ReadLayout's error for a file without any record.
 var ErrEmpty = errors.New("csvio: the file is empty")
 
-// ReadLayout finds the layout of the file that in is the beginning of. It reads
-// the first 64 KiB, and on until it has seen the first records.
+// ReadLayout finds the layout of a file from its beginning, in. It reads the first 64
+// KiB, or more until it has seen the first records.
 //
-// Hints.Label is the name of a column or, unless a column has that name, its
-// position: 1 is the first, −1 the last. All other columns are features. With a
-// label that is a name there must be a header; otherwise Auto takes text above a
-// column of numbers for a header.
+// Hints.Label is the name of a column or, unless a column has that name, its position:
+// 1 is the first, −1 the last. All other columns are features. A label given by name
+// requires a header; otherwise Auto treats text above a column of numbers as a header.
 func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 	head := make([]byte, sniffLen)
 	n, err := io.ReadFull(in, head)
@@ -69,7 +68,7 @@ func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 	case reason != "":
 		return Layout{}, fmt.Errorf("csvio: first record: field %d %s", at+1, reason)
 	case n > maxColumns:
-		return Layout{}, fmt.Errorf("csvio: first record: %d fields; there can be %d", n, maxColumns)
+		return Layout{}, fmt.Errorf("csvio: first record: %d fields; the limit is %d", n, maxColumns)
 	}
 	l.Columns = names(rec, l.Comma, n)
 	switch _, notPosition := strconv.Atoi(o.Label); {
@@ -104,12 +103,12 @@ func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 	if d := len(l.Features); d == 0 {
 		return Layout{}, fmt.Errorf("csvio: the label is the only column")
 	} else if d > rows.MaxDim {
-		return Layout{}, fmt.Errorf("csvio: %d columns of numbers; there can be %d", d, rows.MaxDim)
+		return Layout{}, fmt.Errorf("csvio: %d feature columns; the limit is %d", d, rows.MaxDim)
 	}
 	return l, nil
 }
 
-// gather looks at rec, the first record, of n fields, and at those behind it.
+// gather collects evidence from rec, the first record with n fields, and from the records after it.
 func gather(r *lines.Reader, rec []byte, comma byte, n int) evidence {
 	e := evidence{first: make([]kind, n), numbers: make([]int, n), whole: make([]bool, n)}
 	f := fields{rec: rec, comma: comma}
@@ -142,8 +141,7 @@ func gather(r *lines.Reader, rec []byte, comma byte, n int) evidence {
 	return e
 }
 
-// names returns the n fields of a header. A field without name is called as if
-// there were no header.
+// names returns the n fields of a header. A field without a name gets its generated name.
 func names(rec []byte, comma byte, n int) []string {
 	s := make([]string, 0, n)
 	f := fields{rec: rec, comma: comma}
@@ -158,7 +156,7 @@ func names(rec []byte, comma byte, n int) []string {
 	return s
 }
 
-// generated is the name of a field that has none.
+// generated returns the name of a field without one.
 func generated(f int) string { return "c" + strconv.Itoa(f+1) }
 
 var errOutside = errors.New("position is outside the row")

@@ -19,7 +19,7 @@ func TestReadLayoutFindsSeparatorHeaderAndLabel(t *testing.T) {
 	}{
 		{"label by name", "a, y ,b\n1,cat,2\n", Hints{Label: "y"},
 			Layout{Comma: ',', Header: true, Columns: []string{"a", "y", "b"}, Label: 1, Features: []int{0, 2}}},
-		{"name over numbers in the header", "1990,y,1991\n1,cat,2\n", Hints{Label: "y"},
+		{"name above numbers in the header", "1990,y,1991\n1,cat,2\n", Hints{Label: "y"},
 			Layout{Comma: ',', Header: true, Columns: []string{"1990", "y", "1991"}, Label: 1, Features: []int{0, 2}}},
 		{"name that is a number wins over a position", "a,b,1\n5,6,7\n", Hints{Label: "1", Header: Present},
 			Layout{Comma: ',', Header: true, Columns: []string{"a", "b", "1"}, Label: 2, Features: []int{0, 1}}},
@@ -35,15 +35,15 @@ func TestReadLayoutFindsSeparatorHeaderAndLabel(t *testing.T) {
 			Layout{Comma: ',', Header: true, Columns: []string{"c1", "a", "a b"}, Label: -1, Features: []int{0, 1, 2}}},
 		{"header alone", "a,b", Hints{},
 			Layout{Comma: ',', Header: true, Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}},
-		{"text label is no header", "5,6,cat\n7,8,1\n9,9,dog\n", Hints{Label: "3"},
+		{"text label is not a header", "5,6,cat\n7,8,1\n9,9,dog\n", Hints{Label: "3"},
 			Layout{Comma: ',', Columns: []string{"c1", "c2", "c3"}, Label: 2, Features: []int{0, 1}}},
-		{"text throughout a column is no header", "Private,5\nState-gov,6\n", Hints{},
+		{"text throughout a column is not a header", "Private,5\nState-gov,6\n", Hints{},
 			Layout{Comma: ',', Columns: []string{"c1", "c2"}, Label: -1, Features: []int{0, 1}}},
-		{"missing values are no header", "NA,5,?\n4,6,7\n", Hints{},
+		{"missing values are not a header", "NA,5,?\n4,6,7\n", Hints{},
 			Layout{Comma: ',', Columns: []string{"c1", "c2", "c3"}, Label: -1, Features: []int{0, 1, 2}}},
-		{"years, and told so", "1990,1991\n5,6\n", Hints{Header: Present},
+		{"years, header stated", "1990,1991\n5,6\n", Hints{Header: Present},
 			Layout{Comma: ',', Header: true, Columns: []string{"1990", "1991"}, Label: -1, Features: []int{0, 1}}},
-		{"text, and told that it is a row", "a,b\n5,6\n", Hints{Header: Absent},
+		{"text, stated to be a row", "a,b\n5,6\n", Hints{Header: Absent},
 			Layout{Comma: ',', Columns: []string{"c1", "c2"}, Label: -1, Features: []int{0, 1}}},
 		{"quoted header over two lines", "\"a\n(m)\",\"b;c\"\n5,6\n", Hints{},
 			Layout{Comma: ',', Header: true, Columns: []string{"a\n(m)", "b;c"}, Label: -1, Features: []int{0, 1}}},
@@ -64,7 +64,7 @@ func TestReadLayoutFindsSeparatorHeaderAndLabel(t *testing.T) {
 		data, err := json.Marshal(got)
 		var again Layout
 		if err != nil || json.Unmarshal(data, &again) != nil || !cmp.Equal(got, again) {
-			t.Errorf("%s: JSON %s does not give it back", c.name, data)
+			t.Errorf("%s: JSON %s does not round-trip", c.name, data)
 		}
 	}
 }
@@ -85,15 +85,15 @@ func TestReadLayoutErrorsSayWhatToDo(t *testing.T) {
 		{"1,2\n", Hints{Label: "99999999999999999999", Header: Absent}, `is outside`},
 		{"y,a,y\n1,2,3\n", Hints{Label: "y"}, `label "y": columns 1 and 3 have that name; give the position`},
 		{"y\n1\n", Hints{Label: "y"}, `the label is the only column`},
-		{"label,0,1\n7,5,6\n", Hints{Label: "1"}, `field 1 is text over numbers, but field 3 is a number; say which with --header yes or --header no`},
+		{"label,0,1\n7,5,6\n", Hints{Label: "1"}, `field 1 is text above numbers, but field 3 is a number; state --header yes or --header no`},
 		{"5.1,3.5,1.2.3\n4,5,6\n", Hints{}, `cannot tell whether the first line is a header`},
 		{"a,\"b\n", Hints{}, `first record: 1:2: the quote opened in this field is never closed`},
 		{"a,b\"\n", Hints{}, `first record: field 2 has a quote in an unquoted field`},
 		{"\xff\xfea\x00", Hints{}, `iconv -f UTF-16 -t UTF-8`},
 		{"PK\x03\x04\x00\n", Hints{}, `NUL byte`},
 		{"1,2\n", Hints{Comma: '"'}, `cannot separate fields`},
-		{strings.Repeat(",", 1<<20+1), Hints{}, `1048578 fields; there can be 1048577`},
-		{strings.Repeat(",", 1<<20), Hints{Header: Absent}, `1048577 columns of numbers; there can be 1048576`},
+		{strings.Repeat(",", 1<<20+1), Hints{}, `1048578 fields; the limit is 1048577`},
+		{strings.Repeat(",", 1<<20), Hints{Header: Absent}, `1048577 feature columns; the limit is 1048576`},
 	} {
 		_, err := ReadLayout(strings.NewReader(c.text), c.opts)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -107,7 +107,7 @@ func TestReadLayoutErrorsSayWhatToDo(t *testing.T) {
 	}
 	broken := errors.New("broken pipe")
 	if _, err := ReadLayout(io.MultiReader(strings.NewReader("a,b\n"), iotest.ErrReader(broken)), Hints{}); !errors.Is(err, broken) {
-		t.Errorf("failing input gives %v", err)
+		t.Errorf("failing input: %v", err)
 	}
 }
 

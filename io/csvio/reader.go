@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// What a field is used for, if it is not one of a row's numbers.
+// The use of a field that is not one of the row's values.
 const (
 	ignored = -1 - iota
 	label
@@ -21,9 +21,9 @@ const (
 type Reader struct {
 	lines  *lines.Reader
 	layout Layout
-	slots  []int32 // of each field: the place of its number in the row, ignored or label
-	label  []byte  // of the last row
-	text   []byte  // of a quoted field, reused
+	slots  []int32 // for each field: the index of its value in the row, ignored or label
+	label  []byte  // label of the last row
+	text   []byte  // text of a quoted field, reused
 	begun  bool
 	fatal  error
 	centre []float64 // subtracted from the numbers of a row; nil for none
@@ -34,8 +34,8 @@ var _ rows.Reader = (*Reader)(nil)
 // NewReader returns a Reader of the rows in the records of r, which must have the
 // options Quote and the layout's Comma. It panics if the layout is not valid.
 //
-// If the layout has a header and the shard begins at the beginning of the file,
-// its first record is the header. A file must not be cut before its header.
+// If the layout has a header and the shard starts at the beginning of the file, its
+// first record is the header. A file must not be cut before its header.
 func NewReader(r *lines.Reader, l Layout) *Reader {
 	if l.Validate() != nil {
 		panic("csvio: invalid layout")
@@ -53,15 +53,15 @@ func NewReader(r *lines.Reader, l Layout) *Reader {
 	return &Reader{lines: r, layout: l, slots: slots}
 }
 
-// Centre has the numbers of each row be taken less those of c, which are as many, in
-// float64 and before they are rounded to float32.
+// Centre subtracts c, which has the length of a row, from each row in float64, before
+// rounding to float32.
 func (r *Reader) Centre(c []float64) { r.centre = c }
 
 // Line returns the line on which the row that Append read last begins.
 func (r *Reader) Line() int64 { return r.lines.Line() }
 
-// Append implements rows.Reader. Fields that are no features must be well
-// formed, but may hold anything.
+// Append implements rows.Reader. Fields that are not features must be well formed, but
+// may hold anything.
 func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 	if !r.begun {
 		r.begun = true
@@ -77,8 +77,8 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 	return r.parse(x, rec)
 }
 
-// begin passes the header. A header that is not that of the layout is an error:
-// with other columns, or in other order, the rows would be wrong.
+// begin skips the header. A header that differs from the layout's is an error: with
+// other columns or another order, the rows would be wrong.
 func (r *Reader) begin() error {
 	if !r.layout.Header || r.lines.Begin() != 0 {
 		return nil
@@ -105,7 +105,7 @@ func (r *Reader) begin() error {
 	return nil
 }
 
-// parse appends the numbers of a record to x.
+// parse appends the values of a record to x.
 func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 	base, d := len(x), len(r.layout.Features)
 	x = slices.Grow(x, d)[:base+d]
@@ -155,7 +155,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 			}
 			row[slot] = v
 		case slot == label && len(b) == 0:
-			return x[:base], nil, r.bad(rec, f, "is empty, but holds the label")
+			return x[:base], nil, r.bad(rec, f, "is empty (labels are required)")
 		case slot == label:
 			r.label = append(r.label[:0], b...)
 			name = r.label
@@ -167,9 +167,8 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 	return x, name, nil
 }
 
-// bad returns the error of a record in which field f is wrong for a reason, or
-// which has the wrong number of fields. A record that is not CSV, or of the wrong
-// length, is best told so whatever is found in its fields.
+// bad returns the error of a record whose field f is invalid for a reason. If the
+// record is not CSV or has the wrong number of fields, that is reported instead.
 func (r *Reader) bad(rec []byte, f int, reason string) error {
 	e := &rows.BadRow{Line: r.lines.Line()}
 	n, at, broken := (&fields{rec: rec, comma: r.layout.Comma}).count()

@@ -18,14 +18,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// row is a row as Append returned it, or why it did not.
+// row is a row that Append returned, or the reason why it did not.
 type row struct {
 	X     []float32
 	Label string
 	Bad   string
 }
 
-// read reads all rows, into one slice that is used again and again.
+// read reads all rows into one reused slice.
 func read(r rows.Reader) (all []row, err error) {
 	x := []float32{42}
 	for {
@@ -37,7 +37,7 @@ func read(r rows.Reader) (all []row, err error) {
 			all = append(all, row{X: append([]float32(nil), x[1:]...), Label: string(label)})
 		case errors.As(err, &bad):
 			if len(x) != 1 || bad.Line != r.Line() {
-				panic("a bad row left numbers, or is on another line than the reader")
+				panic("a bad row left values, or its line differs from the reader's")
 			}
 			all = append(all, row{Bad: bad.Error()})
 		case err == io.EOF:
@@ -52,7 +52,7 @@ func open(in io.Reader, l Layout) *Reader {
 	return NewReader(lines.New(in, lines.Options{End: -1, Quote: true, Comma: l.Comma}), l)
 }
 
-// columns is a layout without header.
+// columns returns a layout without a header.
 func columns(comma byte, n, label int) Layout {
 	l := Layout{Comma: comma, Label: label}
 	for f := range n {
@@ -112,16 +112,16 @@ func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
 		{"1,1_000,y", `1:2: column "work class": "1_000" is not a number`},
 		{"1,\"2,5\",y", `1:2: column "work class": "2,5" is not a number (the decimal separator must be a point)`},
 		{"1,1 2,y", `1:2: column "work class": "1 2" is not a number`},
-		{"1,2,", `1:3: column "y": is empty, but holds the label`},
+		{"1,2,", `1:3: column "y": is empty (labels are required)`},
 		{"1,2", `1: has 2 fields, want 3`},
 		{"1,2,y,", `1: has 4 fields, want 3`},
 		{"abc,2", `1: has 2 fields, want 3`},
 		{"1;2;3", `1: has 1 field, want 3 (separated by ',')`},
-		{"1,\"2\" ,y", `1:2: column "work class": has text behind its closing quote`},
+		{"1,\"2\" ,y", `1:2: column "work class": has text after its closing quote`},
 		{"1,2\",y", `1:2: column "work class": has a quote in an unquoted field`},
 		{"1, \"2\",y", `1:2: column "work class": has a quote in an unquoted field`},
 		{"abc,2,\"y", `1:3: the quote opened in this field is never closed`},
-		{"1,2,y,\"z\"z", `1:4: has text behind its closing quote`},
+		{"1,2,y,\"z\"z", `1:4: has text after its closing quote`},
 		{"1,2\x00,y", `1: contains a NUL byte; is this a binary file?`},
 		{"1,1." + strings.Repeat("é", 50) + ",y", `1:2: column "work class": "1.` + strings.Repeat("é", 38) + `…" is not a number`},
 	} {
@@ -133,7 +133,7 @@ func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
 	}
 }
 
-func TestHeaderIsPassedOnlyAtTheBeginning(t *testing.T) {
+func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 	text := "\xef\xbb\xbf\n\"a\",b\n1,2\n3,4\n"
 	l := Layout{Comma: ',', Header: true, Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}
 	want := []row{{X: []float32{1, 2}}, {X: []float32{3, 4}}}
@@ -167,12 +167,12 @@ func TestForeignHeaderIsRefused(t *testing.T) {
 		}
 	}
 	if all, err := read(open(strings.NewReader("a,b\n"), l)); len(all) != 0 || err != nil {
-		t.Errorf("a header alone gives %v, %v", all, err)
+		t.Errorf("a header alone: %v, %v", all, err)
 	}
 }
 
-// twin reads rows with encoding/csv and strconv. It takes only what both readers
-// do: ok is false where encoding/csv refuses the text.
+// twin reads rows with encoding/csv and strconv. It handles only what both readers
+// accept: ok is false where encoding/csv rejects the text.
 func twin(text []byte, l Layout) (all []row, ok bool) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma = rune(l.Comma)
@@ -220,8 +220,8 @@ func twinRow(rec []string, l Layout) row {
 	return out
 }
 
-// compare compares the two readers' rows; labels as encoding/csv has them, which
-// turns \r\n inside quotes into \n.
+// compare compares the rows of the two readers, with labels as in encoding/csv, which
+// converts \r\n inside quotes to \n.
 func compare(t *testing.T, text []byte, l Layout) bool {
 	t.Helper()
 	want, ok := twin(text, l)

@@ -12,12 +12,12 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// kind is what a field can be.
+// kind is the kind of a field's text.
 type kind uint8
 
 const (
 	number  kind = iota // finite
-	missing             // empty, or a word that stands for no value
+	missing             // empty, or a word for a missing value
 	text
 )
 
@@ -31,8 +31,8 @@ func kindOf(b []byte) kind {
 	return text
 }
 
-// isMissing knows the words that R, pandas, SQL and the UCI repository write for
-// a missing value.
+// isMissing reports whether b is a word that R, pandas, SQL or the UCI repository
+// writes for a missing value.
 func isMissing(b []byte) bool {
 	if len(b) > 6 {
 		return false
@@ -55,7 +55,7 @@ func isInfinite(b []byte) bool {
 	return false
 }
 
-// reason tells why the text of a field is not a number that a row can hold.
+// reason returns why the text of a field cannot be a value of a row.
 func reason(b []byte) string {
 	if len(b) == 0 {
 		return "is empty (missing values are not supported)"
@@ -77,8 +77,8 @@ func reason(b []byte) string {
 	return q + " is not a number"
 }
 
-// isText tells text from a number gone wrong: it has a letter and does not begin
-// as a number does.
+// isText distinguishes text from a malformed number: it has a letter and does not begin
+// like a number.
 func isText(b []byte) bool {
 	return !strings.ContainsRune("0123456789+-.", rune(b[0])) &&
 		bytes.ContainsFunc(b, func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' || r >= utf8.RuneSelf })

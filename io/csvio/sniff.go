@@ -10,16 +10,16 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// sniffLen and sniffRecords are how much of a file is looked at.
+// sniffLen and sniffRecords limit how much of a file is examined.
 const (
 	sniffLen     = 64 << 10
 	sniffRecords = 50
 )
 
-// Sniff returns what separates the fields of the file that begins with head:
-// comma, tab or semicolon, whichever splits most of the first records into the
-// same number of fields, at least two, with most numbers among them. It is a
-// comma if nothing splits them.
+// Sniff returns the field separator of the file that begins with head: comma, tab or
+// semicolon, whichever splits most of the first records into the same number of fields,
+// at least two, with most numbers among them. It is a comma if none of them splits the
+// records.
 func Sniff(head []byte) (comma byte) {
 	comma = ','
 	best, width := 0.0, 0
@@ -43,7 +43,7 @@ func regularity(head []byte, comma byte) (score float64, n int) {
 			break
 		}
 		if records > 0 && r.Offset() == int64(len(head)) && head[len(head)-1] != '\n' {
-			break // perhaps not whole
+			break // may be incomplete
 		}
 		records++
 		if err != nil {
@@ -80,16 +80,16 @@ func regularity(head []byte, comma byte) (score float64, n int) {
 // evidence is what the first records of a file say about its header.
 type evidence struct {
 	first   []kind // of the fields of the first record
-	numbers []int  // of each field, how many of the records behind are a number there
-	records int    // how many there are
+	numbers []int  // for each field, the number of later records with a number there
+	records int    // number of later records
 
 	counting bool   // the first record counts from 0, as pandas names columns
-	index    bool   // behind an empty field, as pandas names that of its index
-	whole    []bool // of each field, whether one of the records behind is a whole number there
+	index    bool   // after an empty field, as pandas names its index column
+	whole    []bool // for each field, whether a later record has a whole number there
 }
 
 // counts notes whether the texts of the first record are 0, 1, 2, … with at most one
-// other text among them, a label that has a name.
+// other text among them, a named label.
 func (e *evidence) counts(texts []string) {
 	n, others := 0, 0
 	for f, t := range texts {
@@ -107,10 +107,9 @@ func (e *evidence) counts(texts []string) {
 	e.counting = n >= 2 && others <= 1
 }
 
-// pandas returns an error if the first record may be the header that pandas writes
-// for columns without names: to take it for a row would be to invent one. Two
-// columns are named 0 and 1, which may well be a row; then fractions below must say
-// that they are not.
+// pandas returns an error if the first record may be the header that pandas writes for
+// unnamed columns: reading it as a row would add a false one. With two columns, 0 and 1
+// may well be a row, so fractions must follow below.
 func (e evidence) pandas() error {
 	last, fractions := -1, false
 	for f, k := range e.first {
@@ -125,18 +124,18 @@ func (e evidence) pandas() error {
 	}
 	hint := ""
 	if e.index {
-		hint = "; the first column is its index, which is not a feature: write the file with index=False"
+		hint = "; the first column is the index, which is not a feature: write the file with index=False"
 	}
-	return fmt.Errorf("csvio: the first line counts from 0 to %d, as the header does that pandas writes for columns without names; say --header yes if it is that, --header no if it is a row%s", last, hint)
+	return fmt.Errorf("csvio: the first line counts from 0 to %d, like the header that pandas writes for columns without names; state --header yes if it is a header, --header no if it is a row%s", last, hint)
 }
 
-// header decides whether the first record is a header. A text over numbers
-// speaks for one. It must be over numbers only if it is over the label, where
-// text may be data. A number in the first record speaks against, except over
-// the label; where the two disagree (years as names, or one misspelt number),
-// it is an error, since to guess would be to lose a row or to invent one.
+// header decides whether the first record is a header. Text above numbers is evidence
+// for a header; above the label, where text may be data, it counts only if numbers
+// follow. A number in the first record is evidence against, except above the label. If
+// the two disagree (years as names, or a misspelt number), the result is an error,
+// because a wrong guess would lose a row or add a false one.
 //
-// If there is neither, the record is a header if its fields are all text.
+// Without either, the record is a header if all its fields are text.
 func (e evidence) header(label int) (bool, error) {
 	over, numeral, texts := -1, -1, 0
 	for f, k := range e.first {
@@ -156,7 +155,7 @@ func (e evidence) header(label int) (bool, error) {
 	}
 	switch {
 	case over >= 0 && numeral >= 0:
-		return false, fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text over numbers, but field %d is a number; say which with --header yes or --header no", over+1, numeral+1)
+		return false, fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text above numbers, but field %d is a number; state --header yes or --header no", over+1, numeral+1)
 	case over >= 0:
 		return true, nil
 	}

@@ -11,18 +11,17 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Opening a file elsewhere takes a round trip, tens of milliseconds, which is longer
-// than reading a small one. So files are opened before their turn.
+// Opening a remote file takes a round trip of tens of milliseconds, longer than reading
+// a small file. So files are opened ahead of their turn.
 const (
-	aheadHead  = 256 << 10 // bytes of a file that are read before its turn, at most
-	aheadBytes = 4 << 20   // of all files that are open before their turn
-	aheadLeast = 64 << 10  // that a file counts for, so that at most 64 are open
+	aheadHead  = 256 << 10 // bytes of one file that are read ahead, at most
+	aheadBytes = 4 << 20   // bytes of all files that are open ahead, at most
+	aheadLeast = 64 << 10  // least weight of a file, so that at most 64 are open
 )
 
-// Ahead yields the shards in their order, each with its files opened before its
-// turn, as ReadFrom takes them. How many are open depends on their sizes: what was
-// read of them stays below 4 MiB, and of large files it is the next one. An error
-// comes up when it is the shard's turn.
+// Ahead yields the shards in order, each with its files already open, for ReadFrom.
+// Read-ahead stays below 4 MiB in all; of large files only the next one is open. An
+// error is reported when it is the shard's turn.
 func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *Source] {
 	return func(yield func(Shard, *Source) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -36,7 +35,7 @@ func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *S
 					return
 				}
 				opened := make(chan *Source, 1)
-				queue <- opened // there is room: a shard in it weighs aheadLeast or more
+				queue <- opened // never blocks: each shard in it weighs aheadLeast or more
 				go func() { opened <- d.source(ctx, s, weight) }()
 			}
 		}()
@@ -48,7 +47,7 @@ func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *S
 		}()
 		for _, s := range shards {
 			opened, more := <-queue
-			if !more { // the context has ended: the reader will see that too
+			if !more { // the context has ended; the reader will see that too
 				if !yield(s, nil) {
 					return
 				}
@@ -65,7 +64,7 @@ func (d *Dataset) Ahead(ctx context.Context, shards []Shard) iter.Seq2[Shard, *S
 	}
 }
 
-// aheadWeight is what a shard counts for. Of two large ones, one is open.
+// aheadWeight is the weight of a shard. Of two large ones, only one is open.
 func (d *Dataset) aheadWeight(s Shard) int64 {
 	f := &d.Files[s.File]
 	size := min(d.Bytes(s), f.Size)
@@ -78,23 +77,23 @@ func (d *Dataset) aheadWeight(s Shard) int64 {
 	return max(size, aheadLeast)
 }
 
-// Source is the files of one shard, opened before its turn.
+// Source holds the files of one shard, opened ahead of its turn.
 type Source struct {
 	weight int64
 	files  []*openFile
 }
 
-// openFile is a file with the beginning of what was asked for in memory.
+// openFile is an open file whose beginning is in memory.
 type openFile struct {
 	object storage.Object
 	off, n int64 // as Object.Open takes them
 	head   []byte
-	rest   io.ReadCloser // nil if head is all there is
-	err    error         // behind the head
+	rest   io.ReadCloser // nil if head is the whole range
+	err    error         // after the head
 	taken  bool
 }
 
-// source opens what the reader of a shard will open first.
+// source opens the files that the reader of a shard opens first.
 func (d *Dataset) source(ctx context.Context, s Shard, weight int64) *Source {
 	f := &d.Files[s.File]
 	out := &Source{weight: weight}
@@ -106,7 +105,7 @@ func (d *Dataset) source(ctx context.Context, s Shard, weight int64) *Source {
 	return out
 }
 
-// opening returns which part of a file the reader of a shard asks for first.
+// opening returns the part of a file that the reader of a shard opens first.
 func (d *Dataset) opening(f *File, s Shard) (off, n int64) {
 	format := registry[d.Schema.Format]
 	switch {
@@ -115,14 +114,14 @@ func (d *Dataset) opening(f *File, s Shard) (off, n int64) {
 		return format.Range(f, s)
 	case !format.Text:
 	case !s.Exact && s.Start > 0:
-		return s.Start - 1, -1 // so that a line which begins just at Start is seen to begin there
+		return s.Start - 1, -1 // to see whether a line begins exactly at Start
 	default:
 		return s.Start, -1
 	}
 	return 0, -1
 }
 
-// add opens a file and reads about so many bytes of it.
+// add opens a file and reads about most bytes of it.
 func (s *Source) add(ctx context.Context, o storage.Object, off, n, most int64) {
 	f := &openFile{object: o, off: off, n: n}
 	s.files = append(s.files, f)
@@ -131,7 +130,7 @@ func (s *Source) add(ctx context.Context, o storage.Object, off, n, most int64) 
 		f.err = err
 		return
 	}
-	// A byte more than a small file has, so that its end is seen.
+	// One byte more than a small file has, to see its end.
 	f.head = make([]byte, max(0, min(most, o.Size-off))+1)
 	got, err := io.ReadFull(r, f.head)
 	f.head = f.head[:got]
@@ -145,7 +144,7 @@ func (s *Source) add(ctx context.Context, o storage.Object, off, n, most int64) 
 	r.Close()
 }
 
-// open gives what was opened before, where it is that, and opens the file else.
+// open returns the file that was opened ahead if it matches, and otherwise opens it.
 func (s *Source) open(ctx context.Context, o storage.Object, off, n int64) (io.ReadCloser, error) {
 	if s == nil {
 		return o.Open(ctx, off, n)
@@ -161,7 +160,7 @@ func (s *Source) open(ctx context.Context, o storage.Object, off, n int64) (io.R
 			f.taken = true
 			return &begun{f, f.head}, nil
 		}
-		if f.off == 0 && f.n < 0 && f.rest == nil && f.err == nil { // all of the file is there
+		if f.off == 0 && f.n < 0 && f.rest == nil && f.err == nil { // the whole file is in memory
 			part := f.head[min(off, int64(len(f.head))):]
 			if n >= 0 {
 				part = part[:min(n, int64(len(part)))]
@@ -172,7 +171,7 @@ func (s *Source) open(ctx context.Context, o storage.Object, off, n int64) (io.R
 	return o.Open(ctx, off, n)
 }
 
-// Close closes what is open. It may be called more than once.
+// Close closes the open files. It may be called more than once.
 func (s *Source) Close() {
 	for _, f := range s.files {
 		if f.rest != nil {
@@ -182,7 +181,7 @@ func (s *Source) Close() {
 	}
 }
 
-// begun reads on in a file of which the beginning is in memory.
+// begun reads a file whose beginning is in memory.
 type begun struct {
 	file *openFile
 	head []byte
@@ -203,4 +202,4 @@ func (b *begun) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-func (b *begun) Close() error { return nil } // the Source does
+func (b *begun) Close() error { return nil } // the Source closes the file

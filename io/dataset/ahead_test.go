@@ -13,7 +13,7 @@ import (
 	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
-// allAhead reads shards as readAll does, with their files opened before.
+// allAhead reads shards like readAll, with their files opened ahead.
 func allAhead(t *testing.T, d *Dataset, shards []Shard, label Label) (out []string, reports []Report) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -35,7 +35,7 @@ func allAhead(t *testing.T, d *Dataset, shards []Shard, label Label) (out []stri
 
 func TestShardsThatAreOpenedAheadReadTheSame(t *testing.T) {
 	dir := t.TempDir()
-	big := csvText(15_000, false) // longer than what is read ahead of one file
+	big := csvText(15_000, false) // longer than the read-ahead of one file
 	bad := csvText(300, true) + "\nbad row\nmore,bad\n"
 	images := idx(8, []int{40, 4, 4}, make([]float32, 640))
 	for name, o := range map[string]Options{
@@ -58,16 +58,15 @@ func TestShardsThatAreOpenedAheadReadTheSame(t *testing.T) {
 					t.Errorf("%s, shards of %d: %s", name, size, d)
 				}
 				if len(want) == 0 || strings.Join(want, "\n") != strings.Join(got, "\n") {
-					t.Errorf("%s, shards of %d: %d rows, want %d alike", name, size, len(got), len(want))
+					t.Errorf("%s, shards of %d: %d rows, want %d equal rows", name, size, len(got), len(want))
 				}
 			}
 		}
 	}
 }
 
-// A file that cannot be opened is told of when it is its turn, and the others are
-// read.
-func TestAFaultComesUpWhenItIsItsTurn(t *testing.T) {
+// A file that cannot be opened is reported at its turn, and the others are read.
+func TestAFaultIsReportedAtTheShardsTurn(t *testing.T) {
 	dir := t.TempDir()
 	const files = 200
 	for i := range files {
@@ -88,7 +87,7 @@ func TestAFaultComesUpWhenItIsItsTurn(t *testing.T) {
 	}
 }
 
-// Who stops early, or is told to, leaves nothing open and nobody waiting.
+// A reader that stops early, or is cancelled, leaves no open file and no waiting goroutine.
 func TestAheadEndsWhenItsReaderDoes(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 300 {
@@ -119,7 +118,7 @@ func TestAheadEndsWhenItsReaderDoes(t *testing.T) {
 	}
 	for _, fd := range open {
 		if to, _ := os.Readlink(filepath.Join("/proc/self/fd", fd.Name())); strings.HasPrefix(to, dir) {
-			t.Errorf("%s is open still", to)
+			t.Errorf("%s is still open", to)
 		}
 	}
 }

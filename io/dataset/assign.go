@@ -5,26 +5,25 @@ import (
 	"slices"
 )
 
-// Assignment is a list of shards whose rows go to partitions in turn: of all their rows that
-// can be used, in order, row i goes to partition First + i mod Count.
+// Assignment is a list of shards whose rows go to partitions in turn: row i of all
+// their usable rows, in order, goes to partition First + i mod Count.
 type Assignment struct {
 	Shards []Shard `json:"shards"`
 	First  int     `json:"first"`
 	Count  int     `json:"count"`
 }
 
-// Assign assigns the rows of the shards, which stand in the order of their rows, to
-// partitions of about equal size; which partition gets
-// what follows from the shards and the number of partitions alone. Where there are
-// shards enough, an assignment is for one partition. The rows of a shard that is larger
-// than a partition, such as a compressed file, go to several in turn. Every
-// partition is in exactly one assignment, and so is every shard.
+// Assign assigns the rows of the shards, which are in row order, to partitions of about
+// equal size. The result depends only on the shards and the number of partitions. With
+// enough shards, each assignment has one partition. The rows of a shard larger than a
+// partition, such as a compressed file, go to several in turn. Every partition and
+// every shard is in exactly one assignment.
 func (d *Dataset) Assign(shards []Shard, partitions int) []Assignment {
 	var total float64
 	for _, s := range shards {
 		total += float64(d.Bytes(s))
 	}
-	share := make([]int, len(shards)) // partitions of a shard's own
+	share := make([]int, len(shards)) // partitions that belong to one shard
 	if len(shards) <= partitions {
 		seats(share, partitions, func(i int) float64 { return float64(d.Bytes(shards[i])) })
 	} else if total > 0 {
@@ -48,7 +47,7 @@ func (d *Dataset) Assign(shards []Shard, partitions int) []Assignment {
 	if len(rest) == 0 {
 		return assignments
 	}
-	if next == partitions { // so the rest is next to nothing
+	if next == partitions { // the remaining shards are almost empty
 		first := &assignments[0].Shards
 		*first = append(*first, rest...)
 		slices.SortFunc(*first, func(a, b Shard) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start, b.Start)) })
@@ -56,7 +55,7 @@ func (d *Dataset) Assign(shards []Shard, partitions int) []Assignment {
 	}
 	for _, mine := range Balance(len(rest), partitions-next, func(i int) int64 { return d.Bytes(rest[i]) }) {
 		h := Assignment{First: next, Count: 1}
-		slices.Sort(mine) // so that shards stand in the order of their rows
+		slices.Sort(mine) // restore row order
 		for _, i := range mine {
 			h.Shards = append(h.Shards, rest[i])
 		}
@@ -66,8 +65,8 @@ func (d *Dataset) Assign(shards []Shard, partitions int) []Assignment {
 	return assignments
 }
 
-// seats gives every item one of the seats, and the rest by d'Hondt's rule: the next
-// seat to the item that weighs most for each seat it would then have.
+// seats gives every item one seat and distributes the rest by d'Hondt's rule: the next
+// seat goes to the item with the largest weight per seat, counting that seat.
 func seats(share []int, seats int, weight func(i int) float64) {
 	for i := range share {
 		share[i] = 1
@@ -83,8 +82,8 @@ func seats(share []int, seats int, weight func(i int) float64) {
 	}
 }
 
-// Balance shares n items out to bins: the heaviest first, each to the bin that has
-// least. It returns the items of each bin, in the order in which they came.
+// Balance distributes n items over bins: the heaviest first, each to the lightest bin.
+// It returns the items of each bin in their original order.
 func Balance(n, bins int, weight func(i int) int64) [][]int {
 	order := make([]int, n)
 	for i := range order {
@@ -100,7 +99,7 @@ func Balance(n, bins int, weight func(i int) int64) [][]int {
 				least = k
 			}
 		}
-		load[least] += weight(i) + 1 // so that empty files spread out too
+		load[least] += weight(i) + 1 // spread empty files too
 		out[least] = append(out[least], i)
 	}
 	return out

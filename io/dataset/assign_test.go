@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// files returns a Dataset of compressed files of these sizes, each of one shard.
+// files returns a Dataset of compressed files of the given sizes, one shard each.
 func files(sizes ...int64) (*Dataset, []Shard) {
 	d := new(Dataset)
 	for i, n := range sizes {
@@ -38,7 +38,7 @@ func TestEveryPartitionAndEveryShardIsAssignedOnce(t *testing.T) {
 		next := 0
 		for _, h := range assignments {
 			if h.First != next || h.Count < 1 {
-				t.Fatalf("%v in %d: hand of %d from %d, want from %d", sizes, partitions, h.Count, h.First, next)
+				t.Fatalf("%v in %d: assignment of %d from %d, want from %d", sizes, partitions, h.Count, h.First, next)
 			}
 			next += h.Count
 			for i, s := range h.Shards {
@@ -71,7 +71,7 @@ func TestPartitionsAreOfAboutEqualSize(t *testing.T) {
 		worst      float64 // bytes of the largest partition, in partitions
 	}{
 		{"one file", []int64{5000}, 8, 1},
-		{"two files, one thrice as large", []int64{100, 300}, 8, 1},
+		{"two files, one three times as large", []int64{100, 300}, 8, 1},
 		{"many equal files", even, 8, 1.01},
 		{"one full file among empty ones", tiny, 8, 1.15},
 	} {
@@ -85,7 +85,7 @@ func TestPartitionsAreOfAboutEqualSize(t *testing.T) {
 			largest = max(largest, float64(n)/float64(h.Count))
 		}
 		if got := largest * float64(test.partitions) / float64(d.Size()); got > test.worst {
-			t.Errorf("%s: the largest partition has %.3f times its share, want at most %g", test.name, got, test.worst)
+			t.Errorf("%s: the largest partition is %.3f times its share, want at most %g", test.name, got, test.worst)
 		}
 	}
 }

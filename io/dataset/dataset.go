@@ -1,10 +1,10 @@
-// Package dataset makes one table of rows of the files that a user names,
-// whatever their format: it recognises formats, checks that the files agree,
-// cuts them into shards, and reads a shard block by block.
+// Package dataset combines the files that a user names into one table of rows, whatever
+// their format. It recognises formats, checks that the files agree, cuts them into
+// shards, and reads a shard block by block.
 //
-// No row is lost in silence. What a reader saw of a shard stands in its Report;
-// Tile checks that the shards of a file follow one another to the byte, and
-// Count that every row was either used or set aside with position and reason.
+// No row is lost silently. The Report of a shard records what its reader saw. Tile
+// checks that the shards of a file join exactly, and Count that every row was either
+// used or set aside with position and reason.
 package dataset
 
 import (
@@ -16,24 +16,23 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Options says what to read and how.
+// Options selects what to read and how.
 type Options struct {
 	Data   []string // patterns, as storage.List takes them
 	Format string   // name of a Format; "" or "auto" looks at the content
-	Label  string   // of formats with columns: the label's by name or 1-based position; "" for none
-	Strict bool     // what Dataset.Notes doubts is an error
+	Label  string   // label column by name or 1-based position, for formats with columns; "" for none
+	Strict bool     // whatever would be in Dataset.Notes is an error
 
 	// Formats holds options of formats, at most one of each type: csvio.Options{Header:
-	// csvio.Absent}. Those that data of another format cannot have are an error.
+	// csvio.Absent}. Options of another format than the data's are an error.
 	Formats []FormatOptions
 
-	// Like is the schema that the data must fit: that of the model they are for.
-	// Columns are found by their names where there are any. Label columns are
-	// optional then.
+	// Like is the schema that the data must fit: that of the model it is for. Columns
+	// with names are matched by name. Label columns are then optional.
 	Like *Schema
 }
 
-// Validate refuses options that fit no data.
+// Validate returns an error for options that no data can fit.
 func (o Options) Validate() error {
 	if o.Format != "" && o.Format != "auto" {
 		if _, err := lookup(o.Format); err != nil {
@@ -48,8 +47,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Patterns returns the patterns of all files that the options name, by the option that
-// names them.
+// Patterns returns the patterns of all files in the options, keyed by option name.
 func (o Options) Patterns() map[string][]string {
 	all := map[string][]string{"data": o.Data}
 	for _, f := range o.Formats {
@@ -60,47 +58,46 @@ func (o Options) Patterns() map[string][]string {
 	return all
 }
 
-// Dataset is a list of files that were found to be alike.
+// Dataset is a list of files that agree.
 type Dataset struct {
 	Schema  Schema `json:"schema"`
 	Files   []File `json:"files"`
 	Labeled bool   `json:"labeled"` // rows have labels
 
 	Fields []string `json:"-"` // names of the columns of the first file
-	Label  string   `json:"-"` // and that of the label, where rows have them
+	Label  string   `json:"-"` // name of the label column, where rows have labels
 
-	// Notes say what makes one doubt that the files are all of the data, and no more:
-	// missing shards, links to one file, empty files, columns that some lack.
+	// Notes list signs that files are missing or read twice: missing shards, links to
+	// the same file, empty files, columns that only some files have.
 	Notes []string `json:"-"`
 }
 
-// File is one file of a Dataset, as it was when it was listed.
+// File is one file of a Dataset, as it was when listed.
 type File struct {
 	storage.Object
 	Compression string `json:"compression,omitempty"` // gzip, zstd, or empty
 
-	Records     int64 `json:"records,omitempty"`      // of binary formats, where known
-	RecordBytes int64 `json:"record_bytes,omitempty"` // of a file that is cut between records of one size
+	Records     int64 `json:"records,omitempty"`      // number of records of a binary format, where known
+	RecordBytes int64 `json:"record_bytes,omitempty"` // record size, for files that are cut between records
 
-	Layout Layout          `json:"-"`                // where it differs from the schema's
-	Lead   int64           `json:"lead,omitempty"`   // of text with a header: bytes before it
-	Labels *storage.Object `json:"labels,omitempty"` // a file with the labels of this one
-	// LabelCompression is that of Labels.
+	Layout Layout          `json:"-"`                // layout, where it differs from the schema's
+	Lead   int64           `json:"lead,omitempty"`   // for text with a header: bytes before it
+	Labels *storage.Object `json:"labels,omitempty"` // file with the labels of this one
+	// LabelCompression is the compression of Labels.
 	LabelCompression string `json:"label_compression,omitempty"`
 }
 
-// Compressed tells whether the file can only be read from its beginning.
+// Compressed reports whether the file can only be read from its beginning.
 func (f *File) Compressed() bool { return f.Compression != "" || f.LabelCompression != "" }
 
-// Error says why a file cannot be used.
+// Error is the reason why a file cannot be used.
 type Error struct {
 	Format string
-	Name   string // of the file; with line and column behind it where one row is at fault
+	Name   string // file name, followed by line and column if a single row is at fault
 	Err    error
 }
 
-// Error returns package, file and cause, each once, whatever the packages that
-// the cause came through have put before it.
+// Error returns package, file and cause, each once, whatever prefixes the cause already has.
 func (e *Error) Error() string {
 	pkg := "dataset"
 	if f := registry[e.Format]; f != nil {
@@ -109,8 +106,8 @@ func (e *Error) Error() string {
 	return pkg + ": " + e.Name + ": " + Cause(e.Err)
 }
 
-// Cause returns the cause alone of the error of a reader: without the packages'
-// names, and without the word for what "truncated?" says already.
+// Cause returns only the cause of a reader's error: without package names, and without
+// the error text that "truncated?" repeats.
 func Cause(err error) string {
 	text := err.Error()
 	for _, f := range Formats() {
@@ -124,7 +121,7 @@ func Cause(err error) string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Bytes returns about how many bytes reading the shard takes, for balance.
+// Bytes returns the approximate number of bytes in a shard, for balancing.
 func (d *Dataset) Bytes(s Shard) int64 {
 	f := &d.Files[s.File]
 	switch {
@@ -136,7 +133,7 @@ func (d *Dataset) Bytes(s Shard) int64 {
 	return s.End - s.Start
 }
 
-// Size returns the bytes of all files.
+// Size returns the total size of all files in bytes.
 func (d *Dataset) Size() (n int64) {
 	for i := range d.Files {
 		n += d.Files[i].Size
@@ -144,9 +141,9 @@ func (d *Dataset) Size() (n int64) {
 	return n
 }
 
-// List returns the objects that the patterns match, in the order of the
-// patterns. A file that two of them match is an error: its rows would count
-// twice. The error names the option that holds them.
+// List returns the objects that the patterns match, in the order of the patterns. A
+// file that matches two patterns is an error, because its rows would count twice. The
+// error names the option.
 func List(ctx context.Context, option string, patterns []string) ([]storage.Object, error) {
 	var out []storage.Object
 	seen := map[string]string{}
@@ -157,7 +154,7 @@ func List(ctx context.Context, option string, patterns []string) ([]storage.Obje
 		}
 		for _, o := range objects {
 			if first, twice := seen[o.URI]; twice {
-				return nil, &Error{Name: o.Name, Err: fmt.Errorf("is matched by --%s %q and again by %q; its rows would count twice", option, first, pattern)}
+				return nil, &Error{Name: o.Name, Err: fmt.Errorf("matches both --%s %q and %q; its rows would count twice", option, first, pattern)}
 			}
 			seen[o.URI] = pattern
 			out = append(out, o)

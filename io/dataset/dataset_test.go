@@ -42,7 +42,7 @@ func dim(n int) []FormatOptions { return []FormatOptions{libsvmio.Options{Dim: n
 // Names of formats.
 const CSV, TSV, LIBSVM, IDX, CIFAR10, CIFAR100 = "csv", "tsv", "libsvm", "idx", "cifar10", "cifar100"
 
-// packings are the ways a file may be stored.
+// packings are the compressions of a stored file.
 var packings = []string{"plain", "gzip", "zstd"}
 
 func pack(t testing.TB, how string, content []byte) []byte {
@@ -106,7 +106,7 @@ func open(t testing.TB, o Options) *Dataset {
 	return d
 }
 
-// token makes a label of its text so that different texts give different numbers.
+// token converts a label's text to a number; different texts give different numbers.
 func token(text []byte) (float64, string) {
 	if len(text) == 0 {
 		return 0, "has no label"
@@ -123,7 +123,7 @@ func readShard(d *Dataset, s Shard, label Label, mode Mode) (out []string, repor
 	return drain(d.Read(context.Background(), s, label, mode))
 }
 
-// drain reads to the end, and closes.
+// drain reads to the end and closes.
 func drain(r *Reader) (out []string, report Report) {
 	defer r.Close()
 	var b rows.Block
@@ -153,9 +153,8 @@ func readAll(d *Dataset, shards []Shard, label Label, mode Mode) (out []string, 
 	return out, reports
 }
 
-// csvText is a table with all that makes lines hard: a byte-order mark and blank
-// lines before the header, CRLF, blank lines,
-// quotes, and no newline at the end.
+// csvText returns a table with everything that complicates lines: a byte-order mark and
+// blank lines before the header, CRLF, blank lines, quotes, and no final newline.
 func csvText(n int, quotedNewlines bool) string {
 	var b strings.Builder
 	b.WriteString("\ufeff\r\n \n")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// doubt notes what makes one doubt that the files are all of the data, and no more.
+// doubt adds notes on signs that files are missing or read twice.
 func (d *Dataset) doubt(files []Seen) {
 	var empty, links []string
 	seen := map[string]string{}
@@ -27,18 +27,18 @@ func (d *Dataset) doubt(files []Seen) {
 		}
 	}
 	if n := len(empty); n > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files have no content: %s", n, len(files), SomeOf(empty)))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d of %d files are empty: %s", n, len(files), SomeOf(empty)))
 	}
 	if len(links) > 0 {
-		d.Notes = append(d.Notes, "links to one file are read as files of their own, so that its rows count more than once: "+SomeOf(links))
+		d.Notes = append(d.Notes, "links to the same file are read separately, so its rows count more than once: "+SomeOf(links))
 	}
 	d.Notes = append(d.Notes, d.missingShards()...)
 }
 
-// shardName is how a file of a set of known size is named: data-00003-of-00010.csv.
+// shardName matches the name of a file in a set of known size: data-00003-of-00010.csv.
 var shardName = regexp.MustCompile(`^(.*)-(\d{2,9})-of-(\d{2,9})([^/]*)$`)
 
-// missingShards names the sets of shards of which some are not among the files.
+// missingShards returns a note for each set with missing shards.
 func (d *Dataset) missingShards() (notes []string) {
 	type set struct {
 		prefix string
@@ -63,7 +63,7 @@ func (d *Dataset) missingShards() (notes []string) {
 	for _, s := range sets {
 		from := 0
 		if there[s][s.total] && !there[s][0] {
-			from = 1 // some count from 1
+			from = 1 // some sets count from 1
 		}
 		var missing []string
 		n := 0
@@ -78,16 +78,16 @@ func (d *Dataset) missingShards() (notes []string) {
 			if more := s.total - here - len(missing); more > 0 {
 				missing = append(missing[:min(len(missing), mostNamed)], fmt.Sprintf("and %d more", s.total-here-min(len(missing), mostNamed)))
 			}
-			notes = append(notes, fmt.Sprintf("%s-*-of-%d: %d of %d shards are there, missing are %s", s.prefix, s.total, here, s.total, strings.Join(missing, ", ")))
+			notes = append(notes, fmt.Sprintf("%s-*-of-%d: %d of %d shards found; missing: %s", s.prefix, s.total, here, s.total, strings.Join(missing, ", ")))
 		}
 	}
 	return notes
 }
 
-// mostNamed is how many names a note lists.
+// mostNamed is the number of names that a note lists.
 const mostNamed = 5
 
-// SomeOf lists the first of the names.
+// SomeOf lists the first few names.
 func SomeOf(names []string) string {
 	if n := len(names) - mostNamed; n > 0 {
 		names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("and %d more", n))

@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// EstimateRows tells how many rows the files have: exactly where headers or
-// sizes say so, by the length of the first lines for plain text, and 0 where
-// only reading can tell. It reads the beginning of the largest file.
+// EstimateRows returns the number of rows of the files: exact where headers or sizes
+// give it, estimated from the length of the first lines for plain text, and 0 if
+// unknown without reading. It reads the beginning of the largest file.
 func (d *Dataset) EstimateRows(ctx context.Context) (rows int64, exact bool, err error) {
 	exact = true
 	largest := 0

@@ -1,6 +1,6 @@
 package dataset
 
-// For the tests, which are outside of the package because formats import it.
+// For the tests, which are outside the package because formats import it.
 const MaxListed = maxListed
 
 // Dim is the row length of the data that r reads.

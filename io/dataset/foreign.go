@@ -10,24 +10,24 @@ import (
 	"unicode/utf8"
 )
 
-// foreign is a kind of file that is not read, and is told what it is.
+// foreign is a kind of file that is recognised but not supported.
 type foreign struct {
 	magic []byte
 	what  string // "is …"
-	next  string // what to do about it
+	next  string // the next step
 }
 
 const (
 	inPython = `write it as CSV first, in Python: pandas.read_%s("FILE").to_csv("FILE.csv", index=False)`
-	unpack   = "unpack it first; gzip and zstd are read as they are"
+	unpack   = "decompress it first; gzip and zstd files are read directly"
 )
 
-// binaries are known by how they begin. Those whose first bytes are letters are so
-// only if what follows is not text.
+// binaries lists binary files by their first bytes. If those are letters, the rest must
+// not be text.
 var binaries = []foreign{
 	{[]byte("PAR1"), "is a Parquet file", fmt.Sprintf(inPython, "parquet")},
-	{[]byte("PARE"), "is an encrypted Parquet file", "decrypt it, and write it as CSV"},
-	{[]byte("Obj\x01"), "is an Avro file", "write it as CSV first, such as with avro-tools tojson and jq, or in Python with fastavro"},
+	{[]byte("PARE"), "is an encrypted Parquet file", "decrypt it and write it as CSV"},
+	{[]byte("Obj\x01"), "is an Avro file", "write it as CSV first, for example with avro-tools tojson and jq, or in Python with fastavro"},
 	{[]byte("ORC"), "is an ORC file", fmt.Sprintf(inPython, "orc")},
 	{[]byte("ARROW1\x00\x00"), "is an Arrow file (Feather)", fmt.Sprintf(inPython, "feather")},
 	{[]byte("FEA1"), "is a Feather file", fmt.Sprintf(inPython, "feather")},
@@ -36,28 +36,28 @@ var binaries = []foreign{
 	{[]byte("\x89HDF\r\n\x1a\n"), "is an HDF5 file", fmt.Sprintf(inPython, "hdf")},
 	{[]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "is an Excel workbook (xls)", "save the sheet as CSV (UTF-8)"},
 	{[]byte("SQLite format 3\x00"), "is an SQLite database", `write a table as CSV first: sqlite3 -header -csv FILE "select * from TABLE"`},
-	{[]byte("MATLAB 5.0 MAT-file"), "is a MATLAB file", "write it as CSV first, such as with writematrix"},
+	{[]byte("MATLAB 5.0 MAT-file"), "is a MATLAB file", "write it as CSV first, for example with writematrix"},
 	{[]byte("\x80\x02"), "is a Python pickle", pickled},
 	{[]byte("\x80\x03"), "is a Python pickle", pickled},
 	{[]byte("\x80\x04"), "is a Python pickle", pickled},
 	{[]byte("\x80\x05"), "is a Python pickle", pickled},
-	{[]byte("BZh"), "is packed by bzip2", unpack},
-	{[]byte("\xfd7zXZ\x00"), "is packed by xz", unpack},
+	{[]byte("BZh"), "is compressed with bzip2", unpack},
+	{[]byte("\xfd7zXZ\x00"), "is compressed with xz", unpack},
 	{[]byte("7z\xbc\xaf\x27\x1c"), "is a 7-Zip archive", unpack},
-	{[]byte("\xff\x06\x00\x00sNaPpY"), "is packed by snappy", unpack},
-	{[]byte("\x1f\x9d"), "is packed by compress", unpack},
-	{[]byte("\x89PNG\r\n\x1a\n"), "is a PNG picture", images},
-	{[]byte("\xff\xd8\xff"), "is a JPEG picture", images},
+	{[]byte("\xff\x06\x00\x00sNaPpY"), "is compressed with snappy", unpack},
+	{[]byte("\x1f\x9d"), "is compressed with compress", unpack},
+	{[]byte("\x89PNG\r\n\x1a\n"), "is a PNG image", images},
+	{[]byte("\xff\xd8\xff"), "is a JPEG image", images},
 	{[]byte("%PDF-"), "is a PDF document", "export the table as CSV"},
 }
 
 const (
-	pickled = "write the table as CSV first; of CIFAR-10 and -100 take the binary version"
-	images  = "put pictures of one size into an IDX file"
+	pickled = "write the table as CSV first; for CIFAR-10 and -100, use the binary version"
+	images  = "convert images of one size to an IDX file"
 )
 
-// foreignBinary names a file that is neither text in UTF-8 nor one of the binary
-// formats that are read.
+// foreignBinary returns an error that names a file which is neither UTF-8 text nor a
+// supported binary format.
 func foreignBinary(head []byte) error {
 	if kind := unicodeKind(head); kind != "" {
 		return fmt.Errorf("is %s text; convert it with iconv -f %s -t UTF-8", kind, kind)
@@ -71,14 +71,14 @@ func foreignBinary(head []byte) error {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return zipped(head)
 	case len(head) > 262 && string(head[257:262]) == "ustar":
-		return foreign{what: "is a tar archive", next: "unpack it, and name the files in it"}
+		return foreign{what: "is a tar archive", next: "unpack it and name its files"}
 	}
 	return nil
 }
 
-func (f foreign) Error() string { return f.what + ", which is not read; " + f.next }
+func (f foreign) Error() string { return f.what + ", which is not supported; " + f.next }
 
-// zipped tells apart what is in a zip archive by the name of its first file.
+// zipped identifies the content of a zip archive by the name of its first file.
 func zipped(head []byte) error {
 	name := ""
 	if len(head) > 30 {
@@ -91,10 +91,10 @@ func zipped(head []byte) error {
 	case name == "[Content_Types].xml" || strings.HasPrefix(name, "xl/") || strings.HasPrefix(name, "_rels/"):
 		return foreign{what: "is an Excel workbook (xlsx)", next: "save the sheet as CSV (UTF-8)"}
 	}
-	return foreign{what: "is a zip archive", next: "unpack it, and name the files in it"}
+	return foreign{what: "is a zip archive", next: "unpack it and name its files"}
 }
 
-// foreignText names text that is not a table, and text whose lines cannot be told.
+// foreignText returns an error that names text which is not a table, or has unsupported line ends.
 func foreignText(head []byte) error {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	line, _, whole := bytes.Cut(trimmed, []byte{'\n'})
@@ -103,13 +103,13 @@ func foreignText(head []byte) error {
 	const jsonNext = "write it as CSV first, in Python: pandas.read_json(\"FILE\", lines=%s).to_csv(\"FILE.csv\", index=False)"
 	switch {
 	case strings.HasPrefix(lower, "<!doctype html"), strings.HasPrefix(lower, "<html"):
-		return errors.New("is a web page; was it meant to be a download? Open it in a browser to see what it says")
+		return errors.New("is a web page, perhaps from a failed download; open it in a browser to see what it says")
 	case strings.HasPrefix(lower, "<?xml"):
 		return foreign{what: "is an XML document", next: "write the table as CSV first"}
 	case strings.HasPrefix(lower, "version https://git-lfs.github.com/spec/"):
-		return errors.New("is a pointer of Git LFS, not the file itself; fetch it with git lfs pull")
+		return errors.New("is a Git LFS pointer, not the file itself; fetch it with git lfs pull")
 	case strings.HasPrefix(lower, "@relation"), strings.HasPrefix(lower, "% ") && bytes.Contains(bytes.ToLower(head), []byte("\n@relation")):
-		return foreign{what: "is an ARFF file", next: "delete the lines before @data and that line, and name the columns in a first line"}
+		return foreign{what: "is an ARFF file", next: "delete the lines up to and including @data, and add a first line with the column names"}
 	case bytes.HasPrefix(line, []byte("{")) && (json.Valid(line) || !whole && bytes.HasPrefix(line, []byte(`{"`))):
 		return foreign{what: "is JSON lines", next: fmt.Sprintf(jsonNext, "True")}
 	case bytes.HasPrefix(line, []byte("[")) && json.Valid(line) && bytes.Contains(trimmed, []byte("\n[")):
@@ -120,15 +120,15 @@ func foreignText(head []byte) error {
 	return nil
 }
 
-// loneReturns tells of text whose lines end in carriage returns alone.
+// loneReturns returns an error if lines end in carriage returns alone.
 func loneReturns(head []byte) error {
 	if bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(bytes.TrimRight(head, "\r"), '\r') >= 0 {
-		return errors.New(`ends its lines by CR alone, as old Macs did; convert it with tr '\r' '\n'`)
+		return errors.New(`ends its lines with CR alone, as old Macs did; convert it with tr '\r' '\n'`)
 	}
 	return nil
 }
 
-// isText tells whether a beginning is UTF-8 without control characters.
+// isText reports whether head is UTF-8 without control characters.
 func isText(head []byte) bool {
 	head = head[:min(len(head), 512)]
 	for i := 0; i < len(head); {
@@ -141,9 +141,8 @@ func isText(head []byte) bool {
 	return true
 }
 
-// unicodeKind tells text in UTF-16 and UTF-32 by its byte-order mark, or else by
-// units that are nearly all ASCII. It returns the name that iconv knows, "" for all
-// other content.
+// unicodeKind recognises UTF-16 and UTF-32 text by its byte-order mark, or else by
+// units that are nearly all ASCII. It returns iconv's name of the encoding, or "".
 func unicodeKind(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(head, []byte("\x00\x00\xfe\xff")):

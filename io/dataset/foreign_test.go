@@ -13,7 +13,7 @@ import (
 	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
-// text is a table as it should be.
+// text is a valid table.
 const text = "x1,x2,y\n0.5,1.5,ja\n0.25,-3,née\n1,2,ja\n"
 
 // utf16Of and utf32Of return the text in another encoding.
@@ -33,7 +33,7 @@ func utf32Of(s string, order binary.AppendByteOrder) string {
 	return string(b)
 }
 
-// archive returns a zip archive of files of that names.
+// archive returns a zip archive with files of the given names.
 func archive(t *testing.T, names ...string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -51,16 +51,15 @@ func archive(t *testing.T, names ...string) string {
 	return b.String()
 }
 
-// What is not read is told by its name, with the next step, and never taken for a
-// table.
+// An unsupported file is named, with the next step, and never read as a table.
 func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 	const bom = "\ufeff"
 	le, be := binary.LittleEndian, binary.BigEndian
 	const numbers = "\x15\x04\x15\x10\x00\x00\x80\x3f\xff\xfe\x01"
 	for name, c := range map[string]struct{ content, is, next string }{
-		"CR":                    {strings.ReplaceAll(text, "\n", "\r"), "ends its lines by CR alone", `tr '\r' '\n'`},
-		"CR, quoted":            {"\"x1\",\"y\"\r1,2\r3,4", "ends its lines by CR alone", `tr '\r' '\n'`},
-		"CR, LIBSVM":            {"1 1:0.5 3:2\r-1 2:1\r", "ends its lines by CR alone", `tr '\r' '\n'`},
+		"CR":                    {strings.ReplaceAll(text, "\n", "\r"), "ends its lines with CR alone", `tr '\r' '\n'`},
+		"CR, quoted":            {"\"x1\",\"y\"\r1,2\r3,4", "ends its lines with CR alone", `tr '\r' '\n'`},
+		"CR, LIBSVM":            {"1 1:0.5 3:2\r-1 2:1\r", "ends its lines with CR alone", `tr '\r' '\n'`},
 		"UTF-16LE, mark":        {utf16Of(bom+text, le), "is UTF-16 text", "iconv -f UTF-16 -t UTF-8"},
 		"UTF-16BE, mark":        {utf16Of(bom+text, be), "is UTF-16 text", "iconv -f UTF-16 -t UTF-8"},
 		"UTF-16LE":              {utf16Of(text, le), "is UTF-16LE text", "iconv -f UTF-16LE -t UTF-8"},
@@ -84,12 +83,12 @@ func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 		"xls":                   {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00\x00", "is an Excel workbook (xls)", "save the sheet as CSV"},
 		"SQLite":                {"SQLite format 3\x00\x10\x00", "is an SQLite database", "sqlite3 -header -csv"},
 		"pickle":                {"\x80\x02}q\x01(U\x04dataq\x02", "is a Python pickle", "binary version"},
-		"bzip2":                 {"BZh91AY&SY\x01\x02\x03", "is packed by bzip2", "unpack it"},
-		"xz":                    {"\xfd7zXZ\x00\x00\x04", "is packed by xz", "unpack it"},
-		"7-Zip":                 {"7z\xbc\xaf\x27\x1c\x00\x04", "is a 7-Zip archive", "unpack it"},
+		"bzip2":                 {"BZh91AY&SY\x01\x02\x03", "is compressed with bzip2", "decompress it"},
+		"xz":                    {"\xfd7zXZ\x00\x00\x04", "is compressed with xz", "decompress it"},
+		"7-Zip":                 {"7z\xbc\xaf\x27\x1c\x00\x04", "is a 7-Zip archive", "decompress it"},
 		"tar":                   {"data.csv" + strings.Repeat("\x00", 249) + "ustar\x0000" + strings.Repeat("\x00", 300), "is a tar archive", "unpack it"},
-		"PNG":                   {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "is a PNG picture", "IDX"},
-		"JPEG":                  {"\xff\xd8\xff\xe0\x00\x10JFIF", "is a JPEG picture", "IDX"},
+		"PNG":                   {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "is a PNG image", "IDX"},
+		"JPEG":                  {"\xff\xd8\xff\xe0\x00\x10JFIF", "is a JPEG image", "IDX"},
 		"PDF":                   {"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "is a PDF document", "export"},
 		"JSON lines":            {"{\"a\": 1, \"y\": 0}\n{\"a\": 2, \"y\": 1}\n", "is JSON lines", "lines=True"},
 		"JSON lines, one":       {`{"a": 1}`, "is JSON lines", "lines=True"},
@@ -99,9 +98,9 @@ func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 		"JSON of columns":       {"{\n  \"a\": [1, 2]\n}\n", "is a JSON document", "lines=False"},
 		"XML":                   {"<?xml version=\"1.0\"?>\n<rows/>\n", "is an XML document", "CSV"},
 		"web page":              {"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "is a web page", "download"},
-		"Git LFS":               {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "is a pointer of Git LFS", "git lfs pull"},
+		"Git LFS":               {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "is a Git LFS pointer", "git lfs pull"},
 		"ARFF":                  {"@RELATION iris\n\n@ATTRIBUTE a NUMERIC\n@DATA\n5.1,a\n", "is an ARFF file", "@data"},
-		"pandas":                {"0,1,2,3\n0.5,1,2,0\n0.25,3,4,1\n", "the first line counts from 0 to 3, as the header does that pandas writes", "--header yes if it is that, --header no"},
+		"pandas":                {"0,1,2,3\n0.5,1,2,0\n0.25,3,4,1\n", "the first line counts from 0 to 3, like the header that pandas writes", "--header yes if it is a header, --header no"},
 		"pandas, whole numbers": {"0,1,2\n5,1,2\n7,3,4\n", "the first line counts from 0 to 2", "--header no"},
 		"pandas, two columns":   {"0,1\n0.5,1.5\n0.25,3\n", "the first line counts from 0 to 1", "--header no"},
 		"pandas, index":         {",0,1,2\n0,0.5,1.5,1\n1,0.25,3,2\n", "the first line counts from 0 to 2", "index=False"},
@@ -113,20 +112,20 @@ func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 				file := write(t, t.TempDir(), "d", pack(t, how, []byte(c.content)))
 				_, err := Open(context.Background(), Options{Data: []string{file}})
 				if err == nil || !strings.Contains(err.Error(), file+": "+c.is) || !strings.Contains(err.Error(), c.next) {
-					t.Errorf("%s: %v\nwant that it %s, and %q", how, err, c.is, c.next)
+					t.Errorf("%s: %v\nwant %q and %q", how, err, c.is, c.next)
 				}
 			}
-			// The same behind a table, as the second file.
+			// The same as the second file, after a table.
 			dir := t.TempDir()
 			first, second := write(t, dir, "a", []byte("x1,x2,y\n1,2,3\n")), write(t, dir, "b", []byte(c.content))
 			if _, err := Open(context.Background(), Options{Data: []string{first, second}}); err == nil || !strings.Contains(err.Error(), second+": ") {
-				t.Errorf("behind a table: %v", err)
+				t.Errorf("after a table: %v", err)
 			}
 		})
 	}
 }
 
-// Tables that begin as other files do are tables still.
+// Tables that begin like other kinds of files are still read.
 func TestTablesThatLookLikeOtherFilesAreRead(t *testing.T) {
 	for name, content := range map[string]string{
 		"PAR1":              "PAR1,PAR2,y\n1,2,3\n",
@@ -156,10 +155,10 @@ func TestTablesThatLookLikeOtherFilesAreRead(t *testing.T) {
 	}
 }
 
-// A format that was named does not turn other encodings and packed files into text.
-func TestANamedFormatDoesNotMakeText(t *testing.T) {
+// Naming a format does not make other encodings and compressed files readable.
+func TestANamedFormatStillRequiresText(t *testing.T) {
 	for name, c := range map[string]struct{ content, is string }{
-		"CR":       {strings.ReplaceAll(text, "\n", "\r"), "ends its lines by CR alone"},
+		"CR":       {strings.ReplaceAll(text, "\n", "\r"), "ends its lines with CR alone"},
 		"UTF-32LE": {utf32Of(text, binary.LittleEndian), "is UTF-32LE text"},
 		"Parquet":  {"PAR1\x15\x04\x15\x10\x00", "is a Parquet file"},
 	} {
@@ -172,7 +171,7 @@ func TestANamedFormatDoesNotMakeText(t *testing.T) {
 	}
 }
 
-// The header of columns without names is known by the model that was trained on it.
+// The model that was trained on generated column names recognises such a header.
 func TestAModelsColumnsSayWhetherThereIsAHeader(t *testing.T) {
 	dir := t.TempDir()
 	open := func(content string, o Options) *Dataset {

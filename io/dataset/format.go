@@ -12,38 +12,38 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Format is a file format, as its package registers it: how a file is recognised, how the
-// files of a Dataset are found to be alike, and how a shard is read.
+// Format is a file format that a package registers: how a file is recognised, how the
+// files of a Dataset are checked to agree, and how a shard is read.
 //
-// A file of text is cut at any line. A file of records, whose number and size Join
-// stores in its File, is cut between records; without them a file is one shard.
+// A text file is cut at any line. A file of records, whose number and size Join stores
+// in its File, is cut between records. Any other file is one shard.
 type Format struct {
-	Name    string   // as users name it, and models
-	Aliases []string // are taken for Name
-	Package string   // that errors begin with; "" is Name with io after it
+	Name    string   // name in options and models
+	Aliases []string // other names for Name
+	Package string   // prefix of errors; "" means Name followed by io
 	Traits
 
-	// Options returns a pointer to a new struct of the format's options, for each an
-	// exported field with the tags flag and help. Zero values are defaults. Formats may
-	// share one type. It is nil for a format without options.
+	// Options returns a pointer to a new struct of the format's options: exported
+	// fields with the tags flag and help. Zero values are defaults. Formats may share
+	// one type. It is nil for a format without options.
 	Options func() FormatOptions
 
-	// Layout returns a pointer to an empty Layout, to be read from the member LayoutKey
-	// of a Schema; nil if the format has none.
+	// Layout returns a pointer to an empty Layout, which is read from the member
+	// LayoutKey of a Schema; nil if the format has none.
 	Layout    func() Layout
 	LayoutKey string
 
-	// Sniff tells whether a file that begins with head, of size bytes (−1 if it is
-	// compressed), is of the format.
+	// Sniff returns how likely a file that begins with head, of size bytes (−1 if it is
+	// compressed), has the format.
 	Sniff func(head []byte, size int64) Likeness
 
-	// Begin completes the Schema, Labeled and Label by the first file with content.
+	// Begin completes the Schema, Labeled and Label from the first file with content.
 	Begin func(ctx context.Context, o *Opening, head []byte) error
 
-	// Join completes file i by its beginning, which is empty or blank where it has no
-	// content, and returns an error if it does not go with the first one. What it has
-	// seen, and does not store, it returns for Agree. It is called for several files at
-	// the same time and stores in its own only. May be nil.
+	// Join completes file i from its beginning, which is empty or blank if the file has
+	// no content, and returns an error if the file does not match the first one. Its
+	// result is passed to Agree. It is called for several files concurrently and writes
+	// to its own file only. May be nil.
 	Join func(ctx context.Context, o *Opening, i int, head []byte) (seen any, err error)
 
 	// Agree completes the Dataset when all files have been seen. May be nil.
@@ -52,34 +52,34 @@ type Format struct {
 	// Read returns the rows of a shard.
 	Read func(ctx context.Context, in *Input) (rows.Reader, error)
 
-	// Range returns which bytes of a file that is not text Read asks for first, where
-	// those are not the file from its beginning. May be nil.
+	// Range returns the bytes that Read opens first in a binary file, if it does not
+	// read the file from its beginning. May be nil.
 	Range func(f *File, s Shard) (off, n int64)
 }
 
-// Traits say what is known of all data of a format.
+// Traits describe all data of a format.
 type Traits struct {
 	Text    bool // lines of text in UTF-8
-	Columns bool // columns have names or positions, by which Options.Label names the label
-	// Scale is the scaling that suits the numbers unless they are columns of a table:
-	// 255 to divide bytes by, none to leave them. "" standardises columns.
+	Columns bool // columns have names or positions; Options.Label is one of them
+	// Scale is the default scaling of the values: 255 divides bytes, none leaves the
+	// values unchanged, "" standardises the columns of a table.
 	Scale string
-	// Exact says that numbers may have more digits than float32, and that readers take
-	// off Schema.Centre before they round.
+	// Exact means that values may have more digits than float32, and that readers
+	// subtract Schema.Centre before rounding.
 	Exact bool
-	// Faint says that content hardly tells the format: data for a model are taken to
-	// be of the model's format if that is one.
+	// Faint means that the content hardly identifies the format: data for a model with
+	// this format is assumed to have it too.
 	Faint bool
-	// Image returns how a row holds an image, if it holds one. May be nil.
+	// Image returns how a row stores an image, if it does. May be nil.
 	Image func(s *Schema) Image
-	// Unlabeled says where the labels of such data are, for who has not named them.
+	// Unlabeled tells a user who has not named the labels where they are.
 	Unlabeled string
 }
 
-// Image is the shape of images. Without a height there are none.
+// Image is the shape of images; a zero height means that rows are not images.
 type Image struct {
 	Height, Width, Channels int
-	Planar                  bool // one channel after the other, else pixel by pixel
+	Planar                  bool // channel by channel, otherwise pixel by pixel
 }
 
 // FormatOptions are the options of a format.
@@ -87,26 +87,25 @@ type FormatOptions interface {
 	Validate() error
 }
 
-// Layout is what a format needs to know of the records of a file. It is plain data, part
-// of a model.
+// Layout describes the records of a file for its format. It is plain data and part of a model.
 type Layout interface {
 	Validate() error
-	RowLen() int // numbers of a row
+	RowLen() int // values per row
 }
 
-// Likeness says how surely a file is of a format. The format with the greatest has it;
-// of several, that whose name comes first.
+// Likeness is how likely a file has a format. The most likely format is chosen; of
+// equals, the first by name.
 type Likeness int
 
 const (
 	Unlike   Likeness = iota
-	Fallback          // any text may be
-	Possible          // nothing speaks against it
-	Likely            // its content is regular in the way of the format
-	Certain           // it begins with the mark of the format
+	Fallback          // any text can have the format
+	Possible          // nothing contradicts the format
+	Likely            // the content has the regularity of the format
+	Certain           // it begins with the magic bytes of the format
 )
 
-// If returns l, or Unlike if is does not hold.
+// If returns l if is is true, and Unlike otherwise.
 func (l Likeness) If(is bool) Likeness {
 	if is {
 		return l
@@ -114,15 +113,15 @@ func (l Likeness) If(is bool) Likeness {
 	return Unlike
 }
 
-// Seen is what was seen of a file.
+// Seen is what Open has seen of a file.
 type Seen struct {
-	Blank bool // it has no content
-	What  any  // that Join returned
+	Blank bool // the file has no content
+	What  any  // result of Join
 }
 
-var registry = map[string]*Format{} // by names and aliases
+var registry = map[string]*Format{} // by name and alias
 
-// Register makes a format known. It panics if another one has the name.
+// Register adds a format. It panics if the name is taken.
 func Register(f Format) {
 	for _, name := range append([]string{f.Name}, f.Aliases...) {
 		if registry[name] != nil {
@@ -132,7 +131,7 @@ func Register(f Format) {
 	}
 }
 
-// Formats returns all formats by their names. Those of this module are registered by
+// Formats returns all formats, sorted by name. Those of this module are registered by
 // package formats.
 func Formats() []*Format {
 	var all []*Format
@@ -152,13 +151,13 @@ func Names() (names []string) {
 	return names
 }
 
-// lookup returns the format of that name or alias.
+// lookup returns the format with that name or alias.
 func lookup(name string) (*Format, error) {
 	if f := registry[name]; f != nil {
 		return f, nil
 	}
 	if len(registry) == 0 {
-		return nil, fmt.Errorf("dataset: no format is registered; import package io/formats, or that of a format")
+		return nil, fmt.Errorf("dataset: no format is registered; import package io/formats or the package of a format")
 	}
 	hint := ""
 	if near := spell.Nearest(name, slices.Collect(maps.Keys(registry))); near != "" {
@@ -167,7 +166,7 @@ func lookup(name string) (*Format, error) {
 	return nil, fmt.Errorf("dataset: unknown format %q%s; have auto, %s", name, hint, strings.Join(Names(), ", "))
 }
 
-// pkg is the package that reads the format, which errors begin with.
+// pkg is the package that reads the format; errors begin with it.
 func (f *Format) pkg() string {
 	if f.Package != "" {
 		return f.Package
@@ -175,7 +174,7 @@ func (f *Format) pkg() string {
 	return f.Name + "io"
 }
 
-// NewOptions returns pointers to new options of all formats, each type once.
+// NewOptions returns pointers to new options of all formats, one of each type.
 func NewOptions() (all []FormatOptions) {
 	known := map[reflect.Type]bool{}
 	for _, f := range Formats() {
@@ -191,7 +190,7 @@ func NewOptions() (all []FormatOptions) {
 	return all
 }
 
-// OptionsOf returns those options in o that are of the type T, or else its zero value.
+// OptionsOf returns the options of type T in o, or the zero value.
 func OptionsOf[T FormatOptions](o Options) (of T) {
 	for _, f := range o.Formats {
 		switch v := any(f).(type) {
@@ -204,7 +203,7 @@ func OptionsOf[T FormatOptions](o Options) (of T) {
 	return of
 }
 
-// misplaced returns an error if options are set that the format does not have.
+// misplaced returns an error if an option is set that the format does not have.
 func (o Options) misplaced(f *Format) error {
 	for _, given := range o.Formats {
 		v := reflect.Indirect(reflect.ValueOf(given))
@@ -217,17 +216,17 @@ func (o Options) misplaced(f *Format) error {
 				owners = append(owners, g.Name)
 			}
 		}
-		return fmt.Errorf("is %s; %s goes with %s only", f.Name, optionNames(v), strings.Join(owners, " and "))
+		return fmt.Errorf("is %s; %s applies to %s only", f.Name, optionNames(v), strings.Join(owners, " and "))
 	}
 	return nil
 }
 
-// has tells whether the options of the format are of that type.
+// has reports whether the options of the format have that type.
 func (f *Format) has(t reflect.Type) bool {
 	return f.Options != nil && reflect.TypeOf(f.Options()).Elem() == t
 }
 
-// optionNames lists the options of a struct that are set.
+// optionNames lists the set options of a struct.
 func optionNames(v reflect.Value) string {
 	var names []string
 	for i := range v.NumField() {
@@ -238,14 +237,14 @@ func optionNames(v reflect.Value) string {
 	return strings.Join(names, ", ")
 }
 
-// Opening is a Dataset that is being opened, for the functions of its format.
+// Opening is a Dataset while it is opened, for the functions of its format.
 type Opening struct {
 	Data    *Dataset
 	Options Options
-	First   int // the first file that has content
+	First   int // index of the first file with content
 }
 
-// Error returns the error that file i cannot be used.
+// Error returns an error for file i.
 func (o *Opening) Error(i int, err error) error {
 	return &Error{o.Data.Schema.Format, o.Data.Files[i].Name, err}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// FuzzDataset reads arbitrary bytes as a file of every format, cut and whole: no
-// panic, every row used or set aside once, the same rows however cut, and memory
+// FuzzDataset reads arbitrary bytes as a file of every format, whole and in shards: no
+// panic, every row used or set aside once, the same rows for every cut, and memory
 // bounded by the input.
 func FuzzDataset(f *testing.F) {
 	for _, s := range []string{
@@ -47,7 +47,7 @@ func FuzzDataset(f *testing.F) {
 		plain := d.Files[0].Compression == ""
 		checkMemory(t, "Open", before, after, data, plain)
 		if d.Schema.Dim > 4096 {
-			return // as wide as a block is large
+			return // one row fills a block
 		}
 		shards := d.Shards(max(1, int64(size)))
 		if len(shards) > 64 {
@@ -80,7 +80,7 @@ func total(reports []Report) (used, bad int64) {
 	return used, bad
 }
 
-// countRows reads shards and checks what blocks and reports say of the rows.
+// countRows reads shards and checks blocks and reports against each other.
 func countRows(t *testing.T, d *Dataset, shards []Shard, mode Mode, data []byte, plain bool) (reports []Report) {
 	t.Helper()
 	for _, s := range shards {
@@ -91,7 +91,7 @@ func countRows(t *testing.T, d *Dataset, shards []Shard, mode Mode, data []byte,
 		var n int64
 		for r.Next(&b) {
 			if b.N > rows.MaxRows || len(b.X) != b.N*b.D || len(b.Y) != b.N || d.Schema.Dim > 0 && b.D != d.Schema.Dim {
-				t.Fatalf("block of %d×%d with %d numbers and %d labels", b.N, b.D, len(b.X), len(b.Y))
+				t.Fatalf("block of %d×%d with %d values and %d labels", b.N, b.D, len(b.X), len(b.Y))
 			}
 			for _, v := range b.X[:min(len(b.X), 1<<16)] {
 				if why := rows.CheckFinite(v); why != "" {
@@ -101,7 +101,7 @@ func countRows(t *testing.T, d *Dataset, shards []Shard, mode Mode, data []byte,
 			n += int64(b.N)
 		}
 		if r.Next(&b) {
-			t.Fatal("rows behind the end")
+			t.Fatal("rows after the end")
 		}
 		r.Close()
 		runtime.ReadMemStats(&after)
@@ -119,15 +119,15 @@ func countRows(t *testing.T, d *Dataset, shards []Shard, mode Mode, data []byte,
 	return reports
 }
 
-// checkMemory bounds what was allocated, garbage included, by the input: what is
-// compressed may unfold to a thousand times its size.
+// checkMemory bounds the allocated bytes, garbage included, by the input; compressed
+// data may expand to a thousand times its size.
 func checkMemory(t *testing.T, what string, before, after runtime.MemStats, data []byte, plain bool) {
 	t.Helper()
 	limit := uint64(64<<20 + 4*HeadBytes + 8*len(data))
 	if !plain {
 		limit += 1100 * 8 * uint64(len(data))
 	}
-	// A LIBSVM row of a few bytes may name any column: two blocks' worth of them.
+	// A LIBSVM row of a few bytes may name any column, so allow two blocks.
 	limit += 3 * 64 << 20
 	if used := after.TotalAlloc - before.TotalAlloc; used > limit {
 		t.Fatalf("%s: allocated %d MB for %d bytes of input", what, used>>20, len(data))

@@ -9,17 +9,17 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Input is a shard that a format reads. What it opens is closed with the Reader.
+// Input is a shard for a format to read. Closing the Reader closes the files it opens.
 type Input struct {
 	Data   *Dataset
 	File   *File
 	Shard  Shard
-	Labels bool // labels are asked for
+	Labels bool // labels are wanted
 
 	reader *Reader
 }
 
-// Layout is that of the file; nil if the format has none.
+// Layout returns the layout of the file, or nil if the format has none.
 func (in *Input) Layout() Layout {
 	if in.File.Layout != nil {
 		return in.File.Layout
@@ -27,8 +27,8 @@ func (in *Input) Layout() Layout {
 	return in.Data.Schema.Layout
 }
 
-// Lines opens a shard of text. Quote says that newlines in quotes end no line, with
-// comma between fields.
+// Lines opens a shard of text. With quote, newlines inside quoted fields do not end a
+// line; comma separates fields.
 func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Reader, error) {
 	off, n := in.Data.opening(in.File, in.Shard)
 	r, err := in.Open(ctx, in.File.Object, in.File.Compression, off, n)
@@ -40,9 +40,8 @@ func (in *Input) Lines(ctx context.Context, quote bool, comma byte) (*lines.Read
 	return in.reader.text, nil
 }
 
-// Records opens the records of a shard of a file that is cut between records, where
-// Format.Range says that they are, or all of a file that is not cut. It returns how
-// many there are, −1 if that is not known.
+// Records opens the records of a shard at the position from Format.Range, or the whole
+// file if it is not cut. It returns their number, −1 if unknown.
 func (in *Input) Records(ctx context.Context) (r io.Reader, count int64, err error) {
 	count = in.Shard.End - in.Shard.Start
 	if in.Shard.End < 0 {
@@ -53,8 +52,8 @@ func (in *Input) Records(ctx context.Context) (r io.Reader, count int64, err err
 	return r, count, err
 }
 
-// Open opens n bytes of a file from an offset on, to its end if n is negative, or all of
-// it after its compression if it has one.
+// Open opens n bytes of a file from an offset, to its end if n is negative. A
+// compressed file is opened whole and decompressed.
 func (in *Input) Open(ctx context.Context, o storage.Object, compression string, off, n int64) (io.Reader, error) {
 	if compression != "" {
 		off, n = 0, -1

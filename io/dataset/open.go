@@ -13,17 +13,16 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// HeadBytes is how much of a file is read, decompressed, to recognise it. A CSV
-// header may be as long.
+// HeadBytes is the number of decompressed bytes that are read to recognise a file. It
+// limits the length of a CSV header.
 const HeadBytes = 1 << 20
 
-// headRead is how much of a file as it is stored is read for that. What is packed
-// is hardly ever longer than what it holds.
+// headRead is the number of stored bytes that are read for that. Compressed data is
+// hardly ever longer than its content.
 const headRead = 2 * HeadBytes
 
-// parallelOpens bounds how many files are looked at together, and so the heads
-// that are in memory. Most of the time of a look at a file elsewhere is that of
-// the way there.
+// parallelOpens limits how many files are opened concurrently, and so how many heads
+// are in memory. Opening a remote file is mostly latency.
 const parallelOpens = 64
 
 // Open lists the files, recognises their format and checks that they agree. It
@@ -69,7 +68,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 		return nil, &Error{Name: d.Files[first].Name, Err: errors.New("--strict: " + strings.Join(d.Notes, "; "))}
 	}
 	if o.Like != nil && d.Schema.Dim != o.Like.Dim {
-		return nil, &Error{d.Schema.Format, d.Files[first].Name, fmt.Errorf("has rows of %d numbers, the model takes %d", d.Schema.Dim, o.Like.Dim)}
+		return nil, &Error{d.Schema.Format, d.Files[first].Name, fmt.Errorf("has rows of %d values, the model takes %d", d.Schema.Dim, o.Like.Dim)}
 	}
 	if o.Like != nil {
 		d.Schema.Centre = o.Like.Centre
@@ -77,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	return d, nil
 }
 
-// lead returns the first file with content, and how it begins.
+// lead returns the first file with content and its beginning.
 func (d *Dataset) lead(ctx context.Context) (first int, head []byte, err error) {
 	for i := range d.Files {
 		f := &d.Files[i]
@@ -88,10 +87,10 @@ func (d *Dataset) lead(ctx context.Context) (first int, head []byte, err error) 
 			return i, head, nil
 		}
 	}
-	return 0, nil, &Error{Name: d.Files[0].Name, Err: errors.New("is empty: there are no rows")}
+	return 0, nil, &Error{Name: d.Files[0].Name, Err: errors.New("is empty (no rows)")}
 }
 
-// begin makes the schema by the first file with content.
+// begin finds the schema from the first file with content.
 func (o *Opening) begin(ctx context.Context, head []byte) (*Format, error) {
 	d := o.Data
 	fail := func(err error) (*Format, error) { return nil, &Error{Name: d.Files[o.First].Name, Err: err} }
@@ -107,7 +106,7 @@ func (o *Opening) begin(ctx context.Context, head []byte) (*Format, error) {
 	}
 	d.Schema.Format = format.Name
 	if o.Options.Label != "" && !format.Columns {
-		return nil, o.Error(o.First, fmt.Errorf("is %s, whose labels have a place of their own; --label names a column of %s", format.Name, withColumns()))
+		return nil, o.Error(o.First, fmt.Errorf("is %s, which has its own place for labels; a label column applies to %s", format.Name, withColumns()))
 	}
 	if err := o.Options.misplaced(format); err != nil {
 		return nil, o.Error(o.First, err)
@@ -115,7 +114,7 @@ func (o *Opening) begin(ctx context.Context, head []byte) (*Format, error) {
 	return format, format.Begin(ctx, o, head)
 }
 
-// withColumns lists the formats that have columns.
+// withColumns lists the formats with columns.
 func withColumns() string {
 	var names []string
 	for _, f := range Formats() {
@@ -126,8 +125,8 @@ func withColumns() string {
 	return strings.Join(names, " and ")
 }
 
-// joinAll looks at every file, several at a time, and checks that it goes with
-// the first one that has content. The error is that of the file named first.
+// joinAll opens all files, several at a time, and checks that each matches the first
+// one with content. The error is that of the first file in the list.
 func (o *Opening) joinAll(ctx context.Context, format *Format) ([]Seen, error) {
 	n := len(o.Data.Files)
 	errs := make([]error, n)
@@ -175,7 +174,7 @@ func (o *Opening) join(ctx context.Context, format *Format, i int) (seen Seen, e
 			return seen, &Error{Name: f.Name, Err: err}
 		}
 		if other != format {
-			return seen, &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; name the format with --format", other.Name, o.Data.Files[o.First].Name, format.Name)}
+			return seen, &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; state --format", other.Name, o.Data.Files[o.First].Name, format.Name)}
 		}
 	}
 	if format.Join != nil {

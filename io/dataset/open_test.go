@@ -20,7 +20,7 @@ func TestFormatsAreRecognisedByContent(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		content string
-		format  string // "" where it is refused
+		format  string // "" if the data is rejected
 		dim     int
 		refused string
 	}{
@@ -34,17 +34,17 @@ func TestFormatsAreRecognisedByContent(t *testing.T) {
 		{"tabs", "1\t2\n3\t4\n", TSV, 2, ""},
 		{"tabs and commas in text", "a\tb\n\"x,y\"\t2\n\"z,w\"\t3\n", TSV, 2, ""},
 		{"pairs", "1 1:0.5 3:2\n-1 2:1\n", LIBSVM, 0, ""},
-		{"pairs behind all-zero rows", "1\n-1\n1 2:3\n", LIBSVM, 0, ""},
+		{"pairs after all-zero rows", "1\n-1\n1 2:3\n", LIBSVM, 0, ""},
 		{"pairs without labels", "1:0.5\n2:1\n", LIBSVM, 0, ""},
-		{"pairs behind a comment", "# 1,2,3\n1 1:1\n", LIBSVM, 0, ""},
-		{"pairs behind a BOM", "\xef\xbb\xbf1 1:1\n", LIBSVM, 0, ""},
+		{"pairs after a comment", "# 1,2,3\n1 1:1\n", LIBSVM, 0, ""},
+		{"pairs after a BOM", "\xef\xbb\xbf1 1:1\n", LIBSVM, 0, ""},
 		{"labels alone are a column", "1\n-1\n1\n", CSV, 1, ""},
-		{"times are no pairs", "12:30,1\n12:45,2\n", CSV, 2, ""},
+		{"times are not pairs", "12:30,1\n12:45,2\n", CSV, 2, ""},
 		{"images", string(idx(8, []int{2, 2, 2}, make([]float32, 8))), IDX, 4, ""},
 		{"numbers in one dimension", string(idx(0x0d, []int{3}, make([]float32, 3))), IDX, 1, ""},
 		{"cifar", string(cifar(3, 1)), CIFAR10, 3072, ""},
 		{"one record of cifar", string(cifar(1, 1)), CIFAR10, 3072, ""},
-		{"cifar-100 is not told by content", string(cifar(1, 2)), "", 0, "NUL"},
+		{"cifar-100 is not recognised by content", string(cifar(1, 2)), "", 0, "NUL"},
 		{"UTF-16", "\xff\xfea\x00,\x00b\x00", "", 0, "UTF-16"},
 		{"binary", "\x7fELF\x00\x00", "", 0, "is binary (NUL at byte 5)"},
 		{"empty", "", "", 0, "is empty"},
@@ -52,7 +52,7 @@ func TestFormatsAreRecognisedByContent(t *testing.T) {
 	} {
 		for _, how := range packings {
 			if how != "plain" && (c.name == "one record of cifar") {
-				continue // too little to tell where the size is not known
+				continue // too little data to recognise without the size
 			}
 			t.Run(c.name+" "+how, func(t *testing.T) {
 				name := write(t, t.TempDir(), "d", pack(t, how, []byte(c.content)))
@@ -66,7 +66,7 @@ func TestFormatsAreRecognisedByContent(t *testing.T) {
 					t.Fatal(err)
 				}
 				if d.Schema.Format != c.format || d.Schema.Dim != c.dim {
-					t.Errorf("%s of %d numbers, want %s of %d", d.Schema.Format, d.Schema.Dim, c.format, c.dim)
+					t.Errorf("%s of %d values, want %s of %d", d.Schema.Format, d.Schema.Dim, c.format, c.dim)
 				}
 				if f := d.Files[0]; f.Compression != strings.TrimPrefix(how, "plain") {
 					t.Errorf("compression %q", f.Compression)
@@ -89,15 +89,15 @@ func TestFilesOfDifferentKindsAreRefused(t *testing.T) {
 		{"the first at fault is named", []string{"1,2\n", "1 1:1\n", "1\t2\n"}, Options{}, "1: looks like libsvm"},
 		{"columns", []string{"a,b\n1,2\n", "a,c\n1,2\n"}, Options{}, "missing column b"},
 		{"missing label", []string{"a,y\n1,2\n", "a\n1\n"}, Options{Label: "y"}, "the label, is missing"},
-		{"no header behind one", []string{"a,b\n1,2\n", "3,4\n"}, Options{}, "its header differs"},
-		{"IDX dimensions", []string{string(images), string(idx(8, []int{2, 3}, make([]float32, 6)))}, Options{}, "has records of 3 numbers"},
+		{"no header after one", []string{"a,b\n1,2\n", "3,4\n"}, Options{}, "its header differs"},
+		{"IDX dimensions", []string{string(images), string(idx(8, []int{2, 3}, make([]float32, 6)))}, Options{}, "has records of 3 values"},
 		{"IDX cut short", []string{string(images), string(images[:len(images)-1])}, Options{}, "truncated"},
 		{"an empty IDX file", []string{string(images), ""}, Options{Format: "idx"}, "header ends after 0"},
 		{"CIFAR cut short", []string{string(cifar(2, 1)), string(cifar(2, 1)[:5000])}, Options{Format: "cifar10"}, "not a whole number"},
 		{"a line without end", []string{strings.Repeat("1,", 1<<20)}, Options{}, "first line is longer"},
-		{"label files of CSV", []string{"1,2\n"}, Options{Formats: labelFiles("l")}, "is csv; label_files goes with idx only"},
-		{"a row length of CSV", []string{"1,2\n"}, Options{Formats: dim(2)}, "is csv; dim goes with libsvm only"},
-		{"a header of LIBSVM", []string{"1 1:2\n"}, Options{Formats: headers(csvio.Absent)}, "is libsvm; header goes with csv and tsv only"},
+		{"label files of CSV", []string{"1,2\n"}, Options{Formats: labelFiles("l")}, "is csv; label_files applies to idx only"},
+		{"a row length of CSV", []string{"1,2\n"}, Options{Formats: dim(2)}, "is csv; dim applies to libsvm only"},
+		{"a header of LIBSVM", []string{"1 1:2\n"}, Options{Formats: headers(csvio.Absent)}, "is libsvm; header applies to csv and tsv only"},
 		{"the label alone", []string{"y\n1\n"}, Options{Label: "y"}, "the label is the only column"},
 		{"unknown label", []string{"a,b\n1,2\n"}, Options{Label: "c"}, "no column"},
 		{"unknown format", []string{"1,2\n"}, Options{Format: "xml"}, "unknown format"},
@@ -119,7 +119,7 @@ func TestFilesOfDifferentKindsAreRefused(t *testing.T) {
 	}
 }
 
-func TestLabelFilesGoWithTheirImages(t *testing.T) {
+func TestLabelFilesMatchTheirImages(t *testing.T) {
 	dir := t.TempDir()
 	for i, n := range []int{2, 3} {
 		write(t, dir, fmt.Sprintf("x%d", i), idx(8, []int{n, 2}, make([]float32, 2*n)))
@@ -150,7 +150,7 @@ func TestLabelFilesGoWithTheirImages(t *testing.T) {
 	}
 }
 
-// Columns are found by name, so files of other order give the same rows.
+// Columns are matched by name, so column order does not change the rows.
 func TestColumnsAreFoundByName(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "0", nil)
@@ -171,7 +171,7 @@ func TestColumnsAreFoundByName(t *testing.T) {
 	}
 }
 
-// likeOf returns the schema of data as a model keeps it.
+// likeOf returns the schema of data as a model stores it.
 func likeOf(t *testing.T, o Options) *Schema {
 	t.Helper()
 	data, err := json.Marshal(open(t, o).Schema)
@@ -185,7 +185,7 @@ func likeOf(t *testing.T, o Options) *Schema {
 	return s
 }
 
-func TestDataAreReadLikeThoseOfAModel(t *testing.T) {
+func TestDataIsReadLikeTheModelsData(t *testing.T) {
 	dir := t.TempDir()
 	named := likeOf(t, Options{Data: []string{write(t, dir, "a", []byte("a,b,y\n1,2,3\n"))}, Label: "y"})
 	bare := likeOf(t, Options{Data: []string{write(t, dir, "b", []byte("1,2,3\n4,5,6\n"))}, Label: "-1"})
@@ -202,7 +202,7 @@ func TestDataAreReadLikeThoseOfAModel(t *testing.T) {
 		o       Options
 		content string
 		labeled bool
-		want    []string // rows, or none where it is refused
+		want    []string // rows; none if the data is rejected
 	}{
 		{"as trained", named, Options{}, "a,b,y\n1,2,3\n", true, []string{"[1 2]"}},
 		{"other order", named, Options{}, "y,b,a\n3,2,1\n", true, []string{"[1 2]"}},
@@ -246,9 +246,8 @@ func TestDataAreReadLikeThoseOfAModel(t *testing.T) {
 	}
 }
 
-// The first row of data for a model of a table without header is a row, even one
-// that looks like names.
-func TestAModelWithoutHeaderTakesNoRowForOne(t *testing.T) {
+// For a model trained without a header, the first line is a row even if it looks like names.
+func TestAModelWithoutHeaderReadsTheFirstLineAsARow(t *testing.T) {
 	dir := t.TempDir()
 	like := likeOf(t, Options{Data: []string{write(t, dir, "a", []byte("1,2\n4,5\n"))}})
 	for _, header := range [][]FormatOptions{nil, headers(csvio.Auto)} {
@@ -288,12 +287,12 @@ func TestAFileCountsOnce(t *testing.T) {
 		}
 	}
 	if _, err := Open(context.Background(), Options{Data: []string{"b*"}}); err == nil {
-		t.Error("a pattern that matches nothing is no error")
+		t.Error("a pattern that matches nothing is not an error")
 	}
 }
 
-// A Dataset travels to every worker.
-func TestADatasetHoldsNothingOfItsFiles(t *testing.T) {
+// A Dataset is sent to every worker.
+func TestADatasetDoesNotHoldFileContent(t *testing.T) {
 	dir := t.TempDir()
 	line := []byte(strings.Repeat("1,2,3\n", 1<<18)) // 1.5 MB
 	for i := range 4 {
@@ -318,7 +317,7 @@ func TestOpenStopsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestErrorsNameTheFileAndPassTheCauseOn(t *testing.T) {
+func TestErrorsNameTheFileAndWrapTheCause(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "none")
 	_, err := Open(context.Background(), Options{Data: []string{name}})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), name) {
@@ -326,7 +325,7 @@ func TestErrorsNameTheFileAndPassTheCauseOn(t *testing.T) {
 	}
 }
 
-// Writers of many files leave such ones behind.
+// Writers of many files produce such empty files.
 func TestFilesWithoutRowsAmongOthersHaveNone(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
@@ -346,6 +345,6 @@ func TestFilesWithoutRowsAmongOthersHaveNone(t *testing.T) {
 		write(t, dir, fmt.Sprintf("0-%d.csv", i), nil)
 	}
 	if d := open(t, Options{Data: []string{filepath.Join(dir, "*.csv")}, Label: "y"}); d.Schema.Dim != 1 || len(d.Files) != 206 {
-		t.Errorf("%d files of %d numbers", len(d.Files), d.Schema.Dim)
+		t.Errorf("%d files of %d values", len(d.Files), d.Schema.Dim)
 	}
 }

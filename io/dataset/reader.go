@@ -11,34 +11,33 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Label turns a label as it stands in a file into the number of a block's Y, or
-// gives the reason why the row cannot be used.
+// Label converts a label's text to the value in a block's Y, or returns the reason why
+// the row cannot be used.
 type Label func(token []byte) (y float64, reason string)
 
-// Mode says what a Reader does with a row that cannot be used.
+// Mode is what a Reader does with a row that cannot be used.
 type Mode string
 
 // The modes of a Reader.
 const (
-	Stop  Mode = "stop"  // end the shard: there is no row that may be set aside
-	Aside Mode = "aside" // leave the row out, count it and go on
-	Place Mode = "place" // put zeros in its place, count it and go on
+	Stop  Mode = "stop"  // stop at the row: no row may be set aside
+	Aside Mode = "aside" // skip the row and count it
+	Place Mode = "place" // replace the row by zeros and count it
 )
 
-// Reader reads the rows of one shard, block by block. What goes wrong on the way
-// stands in its Report, not in errors, so that it reaches the driver in one form
-// from every runner.
+// Reader reads the rows of one shard, block by block. Errors are recorded in its
+// Report, so that every runner passes them to the driver in the same form.
 type Reader struct {
 	data   *Dataset
-	source *Source // nil where nothing was opened before
+	source *Source // nil if no file was opened ahead
 	name   string
 	label  Label
 	mode   Mode
 	rows   rows.Reader // nil after the last row
 	text   *lines.Reader
 	first  int64 // lines or records before the shard
-	lines  bool  // rows have their lines
-	wide   *row  // read already, but too long for the block before
+	lines  bool  // blocks get the lines of their rows
+	wide   *row  // already read, but too long for the last block
 	report Report
 	closer []io.Closer
 }
@@ -50,8 +49,7 @@ type row struct {
 	y    float64
 }
 
-// Read opens a shard. Label may be nil: labels are not read then. Errors are in
-// the Report.
+// Read opens a shard. With a nil label, labels are not read. Errors are in the Report.
 func (d *Dataset) Read(ctx context.Context, s Shard, label Label, mode Mode) *Reader {
 	return d.ReadFrom(ctx, nil, s, label, mode)
 }
@@ -67,8 +65,8 @@ func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, label L
 	return r
 }
 
-// KeepLines has the blocks to come tell the line, or record, of each row as the reader
-// counts: those of the file, where the shard begins with it.
+// KeepLines makes later blocks record the line, or record, of each row as counted by
+// the reader: that of the file if the shard starts at its beginning.
 func (r *Reader) KeepLines() { r.lines = true }
 
 func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
@@ -84,8 +82,7 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 }
 
 // Next fills the block with the next rows, at most rows.Rows of its row length,
-// and reports whether there are any. The numbers of labels are in Y unless the
-// Reader has no Label.
+// and reports whether there are any. Y holds the labels unless the Reader has no Label.
 func (r *Reader) Next(b *rows.Block) bool {
 	b.Reset(r.data.Schema.Dim)
 	b.Reserve()
@@ -102,7 +99,7 @@ func (r *Reader) Next(b *rows.Block) bool {
 	return b.N > 0
 }
 
-// add reads one row into the block and reports whether reading goes on.
+// add reads one row into the block and reports whether reading continues.
 func (r *Reader) add(b *rows.Block) bool {
 	from := len(b.X)
 	x, token, err := r.rows.Append(b.X)
@@ -125,7 +122,7 @@ func (r *Reader) add(b *rows.Block) bool {
 		}
 	}
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.Rows(d) {
-		// The rows before would take the memory of as many of this length.
+		// All earlier rows would be padded to this length.
 		r.wide = &row{r.rows.Line(), slices.Clone(x[from:]), y}
 		b.X = x[:from]
 		return false
@@ -135,7 +132,7 @@ func (r *Reader) add(b *rows.Block) bool {
 	return true
 }
 
-// use counts the numbers that stand in b.X from there on as a row of the block.
+// use makes the values in b.X from index from on a row of the block.
 func (r *Reader) use(b *rows.Block, from int, y float64, line int64) {
 	if r.label != nil {
 		b.Y = append(b.Y, y)
@@ -150,9 +147,8 @@ func (r *Reader) use(b *rows.Block, from int, y float64, line int64) {
 	r.report.Rows++
 }
 
-// pad makes the rows of the block equally long again after one of d numbers came
-// last: only rows of a file whose dimension is not known yet differ in length,
-// and what they do not name is zero.
+// pad makes the rows of the block equally long after a row of d values: rows differ in
+// length only while the dimension of the file is unknown, and missing values are zero.
 func pad(b *rows.Block, from, d int) {
 	if d < b.D {
 		b.X = append(b.X, make([]float32, b.D-d)...)
@@ -161,7 +157,7 @@ func pad(b *rows.Block, from, d int) {
 	old := b.D
 	b.D = d
 	if n := b.N * d; n > cap(b.X) {
-		// Lengths that creep up do not leave a block behind each time.
+		// Grow so that slowly rising lengths do not allocate a block each time.
 		b.X = append(make([]float32, 0, max(n, min(2*n, rows.Rows(d)*d))), b.X...)
 	}
 	b.X = b.X[:b.N*d]
@@ -173,7 +169,7 @@ func pad(b *rows.Block, from, d int) {
 	}
 }
 
-// bad deals with a row that cannot be used and reports whether reading goes on.
+// bad handles a row that cannot be used and reports whether reading continues.
 func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
 	b.X = b.X[:from]
 	r.report.Bad++
@@ -199,7 +195,7 @@ func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
 	return true
 }
 
-// end notes where reading has come to.
+// end records how far reading came.
 func (r *Reader) end() {
 	switch {
 	case r.text != nil:
@@ -212,7 +208,7 @@ func (r *Reader) end() {
 	r.rows = nil
 }
 
-// fault notes why reading cannot go on.
+// fault records why reading cannot continue.
 func (r *Reader) fault(err error) {
 	var failed *storage.Error
 	if errors.As(err, &failed) {
@@ -223,7 +219,7 @@ func (r *Reader) fault(err error) {
 	r.rows = nil
 }
 
-// Report returns what was seen. It is complete when Next has returned false.
+// Report returns the report of the shard. It is complete when Next has returned false.
 func (r *Reader) Report() Report { return r.report }
 
 // Close closes the files.

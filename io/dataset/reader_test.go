@@ -46,7 +46,7 @@ func TestReportsListOnlyTheFirstBadRowsAndCountAll(t *testing.T) {
 	}
 }
 
-// Place keeps row i at place i: bad rows are zeros, and listed.
+// Place keeps row i at index i: bad rows are zeros, and listed.
 func TestPlaceKeepsEveryRowInItsPlace(t *testing.T) {
 	const n = 3000
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -98,8 +98,8 @@ func TestPlaceKeepsEveryRowInItsPlace(t *testing.T) {
 	}
 }
 
-// Rows of unknown length: blocks are as wide as their longest row, and hold what a
-// dense file of the same numbers holds.
+// Rows of unknown length: blocks are as wide as their longest row, and equal those of a
+// dense file with the same values.
 func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -123,7 +123,7 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 		var b rows.Block
 		for r.Next(&b) {
 			if len(b.X) != b.N*b.D || len(b.Y) != b.N {
-				t.Fatalf("seed %d: block of %d×%d holds %d numbers and %d labels", seed, b.N, b.D, len(b.X), len(b.Y))
+				t.Fatalf("seed %d: block of %d×%d holds %d values and %d labels", seed, b.N, b.D, len(b.X), len(b.Y))
 			}
 			for i := range b.N {
 				for j, want := range dense[at] {
@@ -136,7 +136,7 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 					}
 				}
 				if b.D > dim || b.Y[i] != float64(at%3) {
-					t.Fatalf("seed %d: row %d has %d numbers and label %g", seed, at, b.D, b.Y[i])
+					t.Fatalf("seed %d: row %d has %d values and label %g", seed, at, b.D, b.Y[i])
 				}
 				at++
 			}
@@ -148,8 +148,8 @@ func TestRowsOfUnknownLengthArePadded(t *testing.T) {
 	}
 }
 
-// One row with a far index among many short ones takes the memory of a block, not
-// that of a thousand such rows.
+// One row with a large index among many short ones takes the memory of one block, not
+// of a thousand such rows.
 func TestALongRowAmongShortOnesDoesNotBlowUpTheBlock(t *testing.T) {
 	text := strings.Repeat("1 1:1\n", 1000) + fmt.Sprintf("2 2:2 %d:3\n", rows.MaxDim) + strings.Repeat("1 1:1\n", 1000)
 	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d", []byte(text))}})
@@ -202,7 +202,7 @@ func TestACompressedFileCutShortIsAFault(t *testing.T) {
 	for _, how := range packings[1:] {
 		data := pack(t, how, []byte(csvText(120_000, false)))
 		name := write(t, t.TempDir(), "d", data[:len(data)-9])
-		d := open(t, Options{Data: []string{name}, Label: "y"}) // whose head is whole
+		d := open(t, Options{Data: []string{name}, Label: "y"}) // the head is complete
 		if _, r := readShard(d, Whole(0), nil, Aside); !strings.Contains(r.Fault, "ends early") || r.Storage {
 			t.Errorf("%s: %+v", how, r)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// recognise tells the format of a file from its beginning.
+// recognise returns the format of a file from its beginning.
 func recognise(head []byte, f *File) (*Format, error) {
 	size := f.Size
 	if f.Compressed() {
@@ -33,22 +33,22 @@ func recognise(head []byte, f *File) (*Format, error) {
 		return found, nil
 	}
 	if nul >= 0 {
-		return nil, fmt.Errorf("is binary (NUL at byte %d), and its format is not known by its content (have %s; name one with --format)", nul+1, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("is binary (NUL at byte %d) of an unknown format (have %s; state one with --format)", nul+1, strings.Join(Names(), ", "))
 	}
 	if err := foreignText(head); err != nil {
 		return nil, err
 	}
 	if found == nil {
-		return nil, fmt.Errorf("is of no known format (have %s; name one with --format)", strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("has an unknown format (have %s; state one with --format)", strings.Join(Names(), ", "))
 	}
 	return found, nil
 }
 
-// checkContent refuses a file that cannot hold what it is to be read as: as a format
-// that is text, or as whatever it looks like if the format is not known yet.
+// checkContent returns an error for a file that cannot be read: as text for a text
+// format, or as any format if it is not known yet.
 func checkContent(format *Format, head []byte) error {
 	if format != nil && !format.Text {
-		return nil // numbers may look like anything
+		return nil // binary numbers may look like anything
 	}
 	if err := foreignBinary(head); err != nil {
 		return err
@@ -59,5 +59,5 @@ func checkContent(format *Format, head []byte) error {
 	return loneReturns(head)
 }
 
-// blank tells whether a file of this beginning has no content.
+// blank reports whether a file with this beginning has no content.
 func blank(head []byte) bool { return len(bytes.TrimSpace(head)) == 0 }

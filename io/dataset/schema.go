@@ -8,22 +8,22 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Schema is what a model needs to know of its input to read other data alike.
+// Schema is what a model stores about its input to read other data in the same way.
 type Schema struct {
 	Format  string   `json:"format"`
 	Dim     int      `json:"dim"`               // row length
-	Columns []string `json:"columns,omitempty"` // names of the numbers of a row, where there are any
-	// Image is the height and width of the rows' images, and the number of their
-	// channels unless there is one, where the file tells.
+	Columns []string `json:"columns,omitempty"` // names of the values of a row, if they have names
+	// Image is the height and width of the images in the rows, followed by the number
+	// of channels unless it is one, if the file states them.
 	Image []int `json:"image,omitempty"`
-	// Centre, unless it is nil, has for each column of an exact format what is taken off
-	// its numbers in float64 before they are rounded to float32; 0 for nothing.
+	// Centre, unless nil, holds for each column of an exact format what is subtracted
+	// from its values in float64, before rounding to float32.
 	Centre []float64 `json:"centre,omitempty"`
-	// Layout is that of the first file, in JSON a member of the format's name for it.
+	// Layout is the layout of the first file; the format names its JSON member.
 	Layout Layout `json:"-"`
 }
 
-// Traits are those of the format.
+// Traits returns the traits of the format.
 func (s *Schema) Traits() Traits {
 	if f := registry[s.Format]; f != nil {
 		return f.Traits
@@ -31,28 +31,27 @@ func (s *Schema) Traits() Traits {
 	return Traits{}
 }
 
-// Validate checks that a Schema, which may come from a damaged file, can be Like
-// in Options.
+// Validate checks that a Schema, which may come from a damaged file, can be used as Options.Like.
 func (s Schema) Validate() error {
 	if _, err := lookup(s.Format); err != nil {
 		return fmt.Errorf("dataset: schema: %s", Cause(err))
 	}
 	if s.Dim < 1 || s.Dim > rows.MaxDim {
-		return fmt.Errorf("dataset: schema: rows of %d numbers, want 1 to %d", s.Dim, rows.MaxDim)
+		return fmt.Errorf("dataset: schema: rows of %d values, want 1 to %d", s.Dim, rows.MaxDim)
 	}
 	if n := len(s.Centre); n > 0 && n != s.Dim || slices.ContainsFunc(s.Centre, func(c float64) bool { return c-c != 0 }) {
-		return fmt.Errorf("dataset: schema: centres of %d columns for rows of %d numbers, or not finite", n, s.Dim)
+		return fmt.Errorf("dataset: schema: centres of %d columns for rows of %d values, or not finite", n, s.Dim)
 	}
 	if s.Layout == nil {
 		return nil
 	}
 	if n := s.Layout.RowLen(); n != s.Dim {
-		return fmt.Errorf("dataset: schema: %d columns for rows of %d numbers", n, s.Dim)
+		return fmt.Errorf("dataset: schema: %d columns for rows of %d values", n, s.Dim)
 	}
 	return s.Layout.Validate()
 }
 
-// plainSchema has the members that every format has.
+// plainSchema has the members common to all formats.
 type plainSchema Schema
 
 // MarshalJSON writes the layout as the last member.
@@ -73,7 +72,7 @@ func (s Schema) MarshalJSON() ([]byte, error) {
 	return append(text, layout[1:]...), nil
 }
 
-// UnmarshalJSON leaves the layout of a format that is not registered.
+// UnmarshalJSON skips the layout of a format that is not registered.
 func (s *Schema) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, (*plainSchema)(s)); err != nil {
 		return err
@@ -91,7 +90,7 @@ func (s *Schema) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// readLayout returns nil where there is none.
+// readLayout returns nil if there is no layout.
 func readLayout(f *Format, data json.RawMessage) (Layout, error) {
 	if data == nil || string(data) == "null" {
 		return nil, nil
@@ -113,7 +112,7 @@ type savedFile struct {
 	Layout json.RawMessage `json:"layout,omitempty"`
 }
 
-// MarshalJSON writes the layouts of files, too.
+// MarshalJSON also writes the layouts of files.
 func (d Dataset) MarshalJSON() ([]byte, error) {
 	s := saved{(*plainDataset)(&d), make([]savedFile, len(d.Files))}
 	for i, f := range d.Files {
@@ -128,7 +127,7 @@ func (d Dataset) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON reads the layouts of files as those of the format.
+// UnmarshalJSON reads the layouts of files with the format's type.
 func (d *Dataset) UnmarshalJSON(data []byte) error {
 	s := saved{plainDataset: (*plainDataset)(d)}
 	if err := json.Unmarshal(data, &s); err != nil {

@@ -5,32 +5,32 @@ import (
 	"sort"
 )
 
-// Shard is a part of a file that one reader reads: a range of bytes for plain
-// text, of records for fixed-size binary, all of a compressed file.
+// Shard is the part of a file that one reader reads: a range of bytes for plain text,
+// of records for fixed-size binary, or a whole compressed file.
 type Shard struct {
 	File  int   `json:"file"`            // index into Dataset.Files
 	Start int64 `json:"start,omitempty"` // in bytes or records
-	End   int64 `json:"end,omitempty"`   // likewise; below 0 it is the end of the file
+	End   int64 `json:"end,omitempty"`   // likewise; negative means the end of the file
 	Line  int64 `json:"line,omitempty"`  // lines or records of the file before Start, where known
 	Exact bool  `json:"exact,omitempty"` // Start is known to begin a record
 }
 
-// Before tells whether the rows of s stand before those of t.
+// Before reports whether the rows of s come before those of t.
 func (s Shard) Before(t Shard) bool {
 	return s.File < t.File || s.File == t.File && s.Start < t.Start
 }
 
-// Report is what the reader of a shard saw.
+// Report records what the reader of a shard saw.
 type Report struct {
 	Shard    Shard      `json:"shard"`
-	Begin    int64      `json:"begin"`               // where the first record began: a byte of the file, or a record
-	End      int64      `json:"end"`                 // where the next record behind the shard begins
+	Begin    int64      `json:"begin"`               // start of the first record: a byte of the file, or a record
+	End      int64      `json:"end"`                 // start of the first record after the shard
 	Lines    int64      `json:"lines"`               // lines or records between the two
 	Rows     int64      `json:"rows"`                // rows used
 	Bad      int64      `json:"bad,omitempty"`       // rows that cannot be used
 	Blank    int64      `json:"blank,omitempty"`     // blank lines among the lines
-	Stopped  bool       `json:"stopped,omitempty"`   // reading ended at the first of them
-	SetAside []SetAside `json:"set_aside,omitempty"` // the first of them, at most maxListed
+	Stopped  bool       `json:"stopped,omitempty"`   // reading stopped at the first bad row
+	SetAside []SetAside `json:"set_aside,omitempty"` // the first bad rows, at most maxListed
 	Fault    string     `json:"fault,omitempty"`     // why reading stopped early
 	Storage  bool       `json:"storage,omitempty"`   // the fault is the storage's, not the data's
 }
@@ -39,11 +39,11 @@ type Report struct {
 type SetAside struct {
 	File   string `json:"file"`
 	Line   int64  `json:"line"`             // 1-based line of the file, or record of a binary format
-	Column int    `json:"column,omitempty"` // 1-based field; 0 where the row as a whole is at fault
+	Column int    `json:"column,omitempty"` // 1-based field; 0 if the whole row is at fault
 	Reason string `json:"reason"`
 }
 
-// Place returns the file with the row's position behind it: train.csv:183:7.
+// Place returns the file name followed by the row's position: train.csv:183:7.
 func (s SetAside) Place() string {
 	if s.Column > 0 {
 		return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column)
@@ -51,12 +51,11 @@ func (s SetAside) Place() string {
 	return fmt.Sprintf("%s:%d", s.File, s.Line)
 }
 
-// maxListed bounds how many rows that were set aside a report lists, so that a
-// report of a file of another format stays small. All are counted.
+// maxListed limits the set-aside rows that a report lists, so that the report of a file
+// in another format stays small. All are counted.
 const maxListed = 1000
 
-// Shards cuts the files into parts of about size bytes. How they are cut does
-// not change which rows are read.
+// Shards cuts the files into parts of about size bytes. The cuts do not change which rows are read.
 func (d *Dataset) Shards(size int64) []Shard {
 	var out []Shard
 	for i := range d.Files {
@@ -89,13 +88,12 @@ func (d *Dataset) cut(file int, size int64) []Shard {
 	return out
 }
 
-// Tile checks that the shards of each file, as they were read, follow one
-// another without gap or overlap. It returns the files for which they do not:
-// there a cut fell on a newline inside a quoted field, which only a reader that
-// comes from before the cut can tell, and the file is to be read again as Whole.
-// For the others it returns the shards with exact bounds and line numbers. Behind
-// a shard that stopped at a bad row nothing is known of the file, and it counts as
-// tiled up to there. The reports may stand in any order; it sorts them.
+// Tile checks that the shards of each file, as read, join without gap or overlap. It
+// returns the files for which they do not: a shard boundary fell on a newline inside a
+// quoted field, which only a reader from before the boundary can detect, so the file
+// must be read again as Whole. For the others it returns the shards with exact bounds
+// and line numbers. If a shard stopped at a bad row, the rest of the file is not
+// checked. Tile sorts the reports, which may be in any order.
 func Tile(reports []Report) (exact []Shard, again []int) {
 	sort.Slice(reports, func(i, j int) bool { return reports[i].Shard.Before(reports[j].Shard) })
 	for i := 0; i < len(reports); {

@@ -9,8 +9,8 @@ import (
 	. "github.com/bochner-ml/bochner/io/dataset"
 )
 
-// sources are files of every format, each a function that writes them below a
-// directory, packed in some way, and returns how to open them.
+// sources are files of every format: each function writes them to a directory with a
+// compression and returns the options to open them.
 var sources = []struct {
 	name string
 	rows int
@@ -77,7 +77,7 @@ func TestEveryCutGivesTheSameRowsInTheSameOrder(t *testing.T) {
 				for _, size := range sizes {
 					shards := d.Shards(size)
 					if how == "plain" && size == 1 && len(shards) < src.rows {
-						t.Fatalf("size 1 gives %d shards: nothing is cut", len(shards))
+						t.Fatalf("size 1 gives %d shards: no file is cut", len(shards))
 					}
 					got, reports := readAll(d, shards, token, Stop)
 					if !slices.Equal(got, want) {
@@ -125,8 +125,8 @@ func checkTiles(t *testing.T, d *Dataset, reports []Report, want []string) {
 	}
 }
 
-// A cut inside a quoted newline cannot be seen by the reader behind it, in either
-// mode; Tile names the file, which read as a whole gives the right rows.
+// A reader cannot detect that its shard begins inside a quoted field, in either mode.
+// Tile returns the file; read whole, it gives the right rows.
 func TestCutsInsideQuotedNewlinesAreFound(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.csv", []byte("x,y\n1,2\n3,4\n"))
@@ -144,13 +144,13 @@ func TestCutsInsideQuotedNewlinesAreFound(t *testing.T) {
 			exact, again := Tile(reports)
 			if len(again) == 0 {
 				if !slices.Equal(got, want) {
-					t.Fatalf("%s, size %d: other rows, and Tile is content", mode, size)
+					t.Fatalf("%s, size %d: rows differ, and Tile reports no file", mode, size)
 				}
 				continue
 			}
 			found++
 			if !slices.Equal(again, []int{1}) {
-				t.Fatalf("%s, size %d: Tile names %v", mode, size, again)
+				t.Fatalf("%s, size %d: Tile returns %v", mode, size, again)
 			}
 			for _, s := range exact {
 				if s.File != 0 {
@@ -168,7 +168,7 @@ func TestCutsInsideQuotedNewlinesAreFound(t *testing.T) {
 	}
 }
 
-// A row that is bad indeed is not hidden by shards that do not tile behind it.
+// A truly bad row is not hidden by later shards that do not tile.
 func TestABadRowBeforeACutIsNotReadAgain(t *testing.T) {
 	text := "x,y\n1,p\noops,q\n" + strings.Repeat("2,r\n", 50)
 	d := open(t, Options{Data: []string{write(t, t.TempDir(), "a.csv", []byte(text))}, Label: "y"})

@@ -18,7 +18,7 @@ func init() {
 	}})
 }
 
-// oneBlock writes a file of arrays, whose number of rows stands before them.
+// oneBlock writes a file of arrays, which starts with the number of rows.
 type oneBlock struct {
 	write func(b *Block) error
 	done  bool
@@ -34,8 +34,8 @@ func (o *oneBlock) Write(b *Block) error {
 
 func (o *oneBlock) Close() error { return nil }
 
-// npyFiles are one for each column, in which that is an array: the first without a name
-// of its own, as features.npy, the others with it, as features-labels.npy.
+// npyFiles returns one file for each column: the first without the column name, as
+// features.npy, the others with it, as features-labels.npy.
 func npyFiles(columns []Column) []File {
 	files := make([]File, len(columns))
 	for c, col := range columns {
@@ -50,7 +50,7 @@ func npyFiles(columns []Column) []File {
 	return files
 }
 
-// shape is that of the array of a column.
+// shape returns the shape of a column's array.
 func shape(c Column, n int) []int {
 	if c.List || len(c.Header) > 1 {
 		return []int{n, len(c.Header)}

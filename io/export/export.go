@@ -1,7 +1,7 @@
 // Package export writes tables to files: predictions and features, in blocks of rows.
 //
-// A format is a Format in the registry. What a table is does not depend on it: the same
-// columns become fields of CSV, members of a JSON object, arrays or tensors.
+// A format is a Format in the registry. The table does not depend on it: the same
+// columns become CSV fields, members of a JSON object, arrays or tensors.
 package export
 
 import (
@@ -12,30 +12,30 @@ import (
 	"strings"
 )
 
-// Column is a column of a table, of one or several values for each row.
+// Column is a column of a table with one or more values per row.
 type Column struct {
 	Name   string   // of the column: prediction, scores, features
-	Header []string // names of its values in a line of names; there are as many values
+	Header []string // names of its values in a header line, one for each value
 
-	// Keys name the values where they stand in an object. Without keys they stand in a
-	// list if List is set, else there is one value, which stands alone.
+	// Keys name the values in an object. Without keys the values form a list if List is
+	// set; otherwise the column has a single value.
 	Keys []string
 	List bool
 
-	// Levels are what []int32 values are indices of; nil for plain numbers. Numeric
-	// says that they are written as the numbers they are.
+	// Levels are the texts that []int32 values index; nil for plain numbers. Numeric
+	// means that levels are written as numbers.
 	Levels  []string
 	Numeric bool
 
-	// Unit is the smallest difference that []float64 values tell apart: they have the
-	// digits for it and one more. With 0 they have all their digits.
+	// Unit is the smallest difference between []float64 values that the output shows:
+	// they are written with one digit more than that. 0 writes all digits.
 	Unit float64
 
-	// Always says that rows without values have those of this column, their line.
+	// Always means that rows without values still have this column, such as their line.
 	Always bool
 }
 
-// Block is a block of N rows of a table.
+// Block holds N rows of a table.
 type Block struct {
 	N int
 	// Values holds for each column its values, row by row: []float32, []float64, []int32,
@@ -61,13 +61,13 @@ type File struct {
 // Format is a format of files.
 type Format struct {
 	Name string
-	// Files returns the files of a table. Formats of arrays take one block.
+	// Files returns the files of a table. Array formats take a single block.
 	Files func(columns []Column) []File
 }
 
 var formats = map[string]Format{}
 
-// Register makes a format known. It panics if there is one of that name.
+// Register adds a format. It panics if the name is taken.
 func Register(f Format) {
 	if _, twice := formats[f.Name]; twice {
 		panic("export: format " + f.Name + " is registered twice")
@@ -75,7 +75,7 @@ func Register(f Format) {
 	formats[f.Name] = f
 }
 
-// Files returns the files that a table is written to in the format of that name.
+// Files returns the files of a table in the named format.
 func Files(format string, columns []Column) ([]File, error) {
 	f, ok := formats[format]
 	if !ok {

@@ -23,11 +23,11 @@ func init() {
 type textWriter struct {
 	out     *bufio.Writer
 	columns []Column
-	levels  [][]string // of each column, as they are written
+	levels  [][]string // levels of each column, as written
 	line    []byte
 	row     func(t *textWriter, b *Block, i int, bad bool) // appends a row to line
 
-	names [][]string // of each column, its keys as JSON
+	names [][]string // keys of each column, as JSON
 }
 
 func newText(w io.Writer, columns []Column) *textWriter {
@@ -75,8 +75,8 @@ func (t *textWriter) value(b *Block, c, i, j int) {
 	}
 }
 
-// digits returns how many digits tell v apart from a number that differs by unit, and
-// one more; -1 for all digits.
+// digits returns one more than the number of digits that distinguish v from v+unit; -1
+// for all digits.
 func digits(v, unit float64) int {
 	switch {
 	case unit <= 0:
@@ -87,7 +87,7 @@ func digits(v, unit float64) int {
 	return max(1, min(17, 2+int(math.Ceil(math.Log10(math.Abs(v)/unit)))))
 }
 
-// newCSV writes a line of names, and then one for each row.
+// newCSV writes a header line, and then one line for each row.
 func newCSV(w io.Writer, columns []Column) *textWriter {
 	t := newText(w, columns)
 	var header []string
@@ -97,13 +97,13 @@ func newCSV(w io.Writer, columns []Column) *textWriter {
 			t.levels[c] = append(t.levels[c], csvField(level))
 		}
 	}
-	names := csv.NewWriter(t.out) // with no buffer of its own, as it finds one
-	names.Write(header)           // an error of the writer shows at the end
+	names := csv.NewWriter(t.out) // it uses the existing buffer
+	names.Write(header)           // Flush returns write errors
 	t.row = (*textWriter).csvRow
 	return t
 }
 
-// csvField returns a field as it stands in a record.
+// csvField returns a field as written in a record.
 func csvField(text string) string {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -124,14 +124,13 @@ func (t *textWriter) csvRow(b *Block, i int, bad bool) {
 		}
 	}
 	if len(t.line) == 0 {
-		// A line of nothing is no row to most readers of CSV, and those after it would
-		// move up.
+		// Most CSV readers skip an empty line, and later rows would move up.
 		t.line = append(t.line, `""`...)
 	}
 }
 
-// newJSON writes an object for each row. In that of a row without values the first
-// column that has none is null, and further ones are missing.
+// newJSON writes an object for each row. For a row without values, the first column
+// without one is null and the others are omitted.
 func newJSON(w io.Writer, columns []Column) *textWriter {
 	t := newText(w, columns)
 	t.names = make([][]string, len(columns))
@@ -154,7 +153,7 @@ func newJSON(w io.Writer, columns []Column) *textWriter {
 func jsonText(s string) string {
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic("export: " + err.Error()) // strings can be written
+		panic("export: " + err.Error()) // strings can always be encoded
 	}
 	return string(text)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// A file of marks has a line for each row: @LABEL and numbers, with spaces between.
+// A file of marks has a line for each row: @LABEL and numbers, separated by spaces.
 func init() {
 	dataset.Register(dataset.Format{
 		Name:   "marks",

@@ -1,5 +1,5 @@
-// Package formats registers the file formats that this module reads: import it for its
-// effect, or the packages of those formats that a program needs.
+// Package formats registers the file formats of this module. Import it for its side
+// effect, or import only the format packages that a program needs.
 package formats
 
 import (

@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// The format of the example is one among those of this module: it is told by its content,
-// read in shards of any size, and its bad rows have their lines.
-func TestARegisteredFormatIsReadAsAllOthers(t *testing.T) {
+// The example's format works like those of this module: it is recognised by its
+// content, read in shards of any size, and its bad rows have line numbers.
+func TestARegisteredFormatIsReadLikeAllOthers(t *testing.T) {
 	text := "@yes 1 2\n@no -3 0.5\n@yes 4\n@no 5 six\n@no 7 8\n"
 	name := filepath.Join(t.TempDir(), "rows")
 	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {

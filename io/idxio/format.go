@@ -26,21 +26,21 @@ func init() {
 	})
 }
 
-// Options are those of IDX files.
+// Options are the options of IDX files.
 type Options struct {
 	// LabelFiles are patterns of the files with the labels, in the order of the data.
 	LabelFiles []string `flag:"label_files" help:"Label files of IDX data, in the order of --data."`
 }
 
-// Validate refuses nothing.
+// Validate returns nil: all options are valid.
 func (o Options) Validate() error { return nil }
 
-// Patterns are those of the label files.
+// Patterns returns the patterns of the label files.
 func (o Options) Patterns() map[string][]string {
 	return map[string][]string{"label_files": o.LabelFiles}
 }
 
-// image is the shape of rows that were of two or three dimensions.
+// image returns the shape of rows that have two or three dimensions in the file.
 func image(s *dataset.Schema) dataset.Image {
 	switch len(s.Image) {
 	case 2:
@@ -51,8 +51,8 @@ func image(s *dataset.Schema) dataset.Image {
 	return dataset.Image{}
 }
 
-// begin takes the row length from the header of the first file, and finds the label
-// files, one for each.
+// begin takes the row length from the header of the first file and lists the label
+// files, one for each data file.
 func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
 	h, err := ReadHeader(bytes.NewReader(head))
 	if err != nil {
@@ -72,7 +72,7 @@ func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
 		return err
 	}
 	if len(labels) != len(d.Files) {
-		return &dataset.Error{Format: d.Schema.Format, Name: labels[0].Name, Err: fmt.Errorf("%d label files for %d data files: each takes one, in the same order", len(labels), len(d.Files))}
+		return &dataset.Error{Format: d.Schema.Format, Name: labels[0].Name, Err: fmt.Errorf("%d label files for %d data files; name one for each, in the same order", len(labels), len(d.Files))}
 	}
 	for i := range d.Files {
 		d.Files[i].Labels = &labels[i]
@@ -90,7 +90,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		err = h.CheckSize(f.Size)
 	}
 	if dim := o.Data.Schema.Dim; err == nil && h.RowLen() != dim {
-		err = fmt.Errorf("has records of %d numbers, %s of %d", h.RowLen(), o.Data.Files[o.First].Name, dim)
+		err = fmt.Errorf("has records of %d values, %s has %d", h.RowLen(), o.Data.Files[o.First].Name, dim)
 	}
 	if err != nil {
 		return nil, o.Error(i, err)

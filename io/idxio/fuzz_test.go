@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Whatever the bytes: no panic, memory in proportion to the input, no more rows
-// than the data hold, and io.EOF only when the sizes agree to the byte.
+// Whatever the bytes: no panic, memory in proportion to the input, no more rows than
+// the data holds, and io.EOF only when the sizes agree to the byte.
 func FuzzIDX(f *testing.F) {
 	for _, typ := range []byte{Uint8, Int8, Int16, Int32, Float32, Float64} {
 		f.Add(encode(typ, []int{3, 2}, []float64{1, 2, 3, 4, 5, 6}), encode(Uint8, []int{3}, []float64{7, 8, 9}))

@@ -24,7 +24,7 @@ const (
 	Float64 = 0x0e
 )
 
-// MaxDims is the largest number of dimensions that is read.
+// MaxDims is the largest supported number of dimensions.
 const MaxDims = 8
 
 // Header is the head of an IDX file.
@@ -33,7 +33,7 @@ type Header struct {
 	Dims []int // 1 to MaxDims sizes: the number of records, then the sizes of each
 }
 
-// width returns the bytes of one number, 0 for a type there is not.
+// width returns the size of one number in bytes, 0 for an unknown type.
 func width(typ byte) int {
 	switch typ {
 	case Uint8, Int8:
@@ -48,16 +48,15 @@ func width(typ byte) int {
 	return 0
 }
 
-// Sniff tells whether a file that begins with head, of which four bytes are
-// enough, looks like an IDX file.
+// Sniff reports whether a file that begins with head looks like an IDX file. Four bytes are enough.
 func Sniff(head []byte) bool {
 	return len(head) >= 4 && head[0] == 0 && head[1] == 0 &&
 		width(head[2]) > 0 && 1 <= head[3] && head[3] <= MaxDims
 }
 
-// ReadHeader reads the header at the start of r and not a byte more. The header
-// it returns is sound: a known type, 1 to MaxDims dimensions, at least 0 records
-// of 1 to rows.MaxDim numbers.
+// ReadHeader reads the header at the start of r and nothing after it. The returned
+// header is valid: a known type, 1 to MaxDims dimensions, at least 0 records of 1 to
+// rows.MaxDim numbers.
 func ReadHeader(r io.Reader) (Header, error) {
 	var b [4 + 4*MaxDims]byte
 	if n, err := io.ReadFull(r, b[:4]); err != nil {
@@ -88,19 +87,19 @@ func ReadHeader(r io.Reader) (Header, error) {
 }
 
 func headerError(n int, size int64, err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // not errors.Is: a decompressor has more to say
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // not errors.Is: a decompressor's message says more
 		return fmt.Errorf("idxio: header ends after %d of %d bytes (truncated?): %w", n, size, io.ErrUnexpectedEOF)
 	}
 	return fmt.Errorf("idxio: header: %w", err)
 }
 
-// Size returns the bytes of the header itself.
+// Size returns the size of the header itself in bytes.
 func (h Header) Size() int64 { return int64(4 + 4*len(h.Dims)) }
 
 // Records returns the number of records.
 func (h Header) Records() int64 { return int64(h.Dims[0]) }
 
-// RowLen returns the numbers of a record: the product of the sizes behind the first.
+// RowLen returns the number of values of a record: the product of all sizes but the first.
 func (h Header) RowLen() int {
 	n := 1
 	for _, d := range h.Dims[1:] {
@@ -109,7 +108,7 @@ func (h Header) RowLen() int {
 	return n
 }
 
-// RecordBytes returns the bytes of a record.
+// RecordBytes returns the size of a record in bytes.
 func (h Header) RecordBytes() int { return h.RowLen() * width(h.Type) }
 
 // Range returns where in the file the records [first, first+count) are: the
@@ -132,8 +131,8 @@ func (h Header) CheckSize(size int64) error {
 	return nil
 }
 
-// Check tells whether the second header is that of labels for the first: one
-// dimension, integers, as many records.
+// Check returns an error unless labels is the header of a labels file for images: one
+// dimension, integers, and the same number of records.
 func Check(images, labels Header) error {
 	switch {
 	case len(labels.Dims) != 1:
@@ -141,7 +140,7 @@ func Check(images, labels Header) error {
 	case labels.Type == Float32 || labels.Type == Float64:
 		return fmt.Errorf("idxio: labels file has type %02x, floating point; labels are integers (08, 09, 0b or 0c)", labels.Type)
 	case images.Records() != labels.Records():
-		return fmt.Errorf("idxio: %d records in the data, %d in the labels file; they must be as many", images.Records(), labels.Records())
+		return fmt.Errorf("idxio: %d records in the data, but %d in the labels file", images.Records(), labels.Records())
 	}
 	return nil
 }

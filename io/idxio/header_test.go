@@ -74,7 +74,7 @@ func TestLabelsMustFitTheData(t *testing.T) {
 		labels Header
 		want   string
 	}{
-		{Header{Uint8, []int{6}}, "idxio: 5 records in the data, 6 in the labels file; they must be as many"},
+		{Header{Uint8, []int{6}}, "idxio: 5 records in the data, but 6 in the labels file"},
 		{Header{Uint8, []int{5, 4, 4}}, "idxio: labels file has 3 dimensions [5 4 4]; labels have one (are the two files swapped?)"},
 		{Header{Float32, []int{5}}, "idxio: labels file has type 0d, floating point; labels are integers (08, 09, 0b or 0c)"},
 	} {
@@ -84,7 +84,7 @@ func TestLabelsMustFitTheData(t *testing.T) {
 	}
 	two := encode(Uint8, []int{2, 1}, []float64{1, 2})
 	if _, err := Open(bytes.NewReader(two), bytes.NewReader(encode(Uint8, []int{3}, []float64{1, 2, 3}))); err == nil {
-		t.Error("Open takes three labels for two records")
+		t.Error("Open accepts three labels for two records")
 	}
 	if _, err := Open(bytes.NewReader(two), strings.NewReader("\x00\x00")); err == nil || !strings.HasPrefix(err.Error(), "labels file: idxio: header ends after 2 of 4") {
 		t.Errorf("short labels header: %v", err)

@@ -27,8 +27,8 @@ type Reader struct {
 
 var _ rows.Reader = (*Reader)(nil)
 
-// Open reads the headers of whole, decompressed streams, checks them against
-// each other and returns a reader of all records. labels may be nil.
+// Open reads the headers of complete, decompressed streams, checks them against each
+// other and returns a reader of all records. labels may be nil.
 func Open(images, labels io.Reader) (*Reader, error) {
 	h, err := ReadHeader(images)
 	if err != nil {
@@ -46,13 +46,12 @@ func Open(images, labels io.Reader) (*Reader, error) {
 	return NewReader(images, labels, h, lh, 0, h.Records()), nil
 }
 
-// NewReader returns a reader of the records [first, first+count) of a file whose
-// header is h. Both streams stand at record first already, as [Header.Range] places
-// it; labels may be nil, and then lh is not looked at. NewReader panics if the
-// file has no such records, or if Check(h, lh) fails.
+// NewReader returns a reader of the records [first, first+count) of a file whose header
+// is h. Both streams are already positioned at record first, at the offset from
+// [Header.Range]. labels may be nil; lh is then ignored. NewReader panics if the file
+// has no such records, or if Check(h, lh) fails.
 //
-// A stream that ends early is an error, and so are bytes behind the file's last
-// record.
+// A stream that ends early is an error, and so are bytes after the file's last record.
 func NewReader(images, labels io.Reader, h, lh Header, first, count int64) *Reader {
 	if first < 0 || count < 0 || first > h.Records()-count {
 		panic("idxio: records out of range")
@@ -69,8 +68,7 @@ func NewReader(images, labels io.Reader, h, lh Header, first, count int64) *Read
 	return r
 }
 
-// buffered returns a buffer that can Peek at a record, and is not larger than
-// all records.
+// buffered returns a buffer that can Peek at a record and is not larger than all records.
 func buffered(r io.Reader, size int, count int64) *bufio.Reader {
 	return bufio.NewReaderSize(r, int(min(int64(max(bufferSize, size)), int64(size)*count)))
 }
@@ -78,7 +76,7 @@ func buffered(r io.Reader, size int, count int64) *bufio.Reader {
 // Header returns the header of the file.
 func (r *Reader) Header() Header { return r.h }
 
-// Line implements rows.Reader: the record read last, the first is 1.
+// Line implements rows.Reader: the 1-based number of the last record read.
 func (r *Reader) Line() int64 { return r.done }
 
 // Append implements rows.Reader. Only files of floating-point numbers have bad
@@ -127,7 +125,7 @@ func (r *Reader) record(b *bufio.Reader, h Header, what string) ([]byte, error) 
 	return rec, nil
 }
 
-// end returns io.EOF, or what is wrong behind the file's last record.
+// end returns io.EOF, or an error if data follows the last record.
 func (r *Reader) end() error {
 	if r.first+r.count < r.h.Records() {
 		return io.EOF

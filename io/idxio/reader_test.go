@@ -170,7 +170,7 @@ func TestNumbersThatAreNotFiniteMakeABadRow(t *testing.T) {
 			t.Fatal(err)
 		}
 		x, _, bad, err := all(r)
-		want := []string{"2:1: NaN is not a number a row can hold", "3:2: infinite, or too large for float32 (largest is 3.4e38)"}
+		want := []string{"2:1: NaN (missing values are not supported)", "3:2: infinite, or too large for float32 (largest is 3.4e38)"}
 		if !slices.Equal(x, []float32{1, 2, 5, 6}) || !slices.Equal(bad, want) || err != nil {
 			t.Errorf("type %02x: %v, %q, %v", typ, x, bad, err)
 		}

@@ -14,26 +14,25 @@ import (
 const (
 	// MaxClasses is the largest number of different labels that are counted.
 	MaxClasses = 10_000
-	// MaxLabel is the longest label that can be a class, in bytes.
+	// MaxLabel is the maximum length of a class label in bytes.
 	MaxLabel = 256
 	// maxText is the length to which an example of a label is cut.
 	maxText = 64
 )
 
-// Counts collects the labels of a data set as they stand in its files. It
-// is a function of the labels and their counts alone: parts collected over any
-// cut of the data, merged in any order, come to the same. The zero value is
-// empty.
+// Counts collects the labels of a data set as written in its files. It is a function of
+// the labels and their counts alone: parts collected over any cut of the data give the
+// same result, merged in any order. The zero value is empty.
 //
-// Up to MaxClasses different labels of at most MaxLabel bytes are counted, each
-// by itself, since whether they are numbers can only be told when all are
-// known. Beyond that the table is dropped: such labels are no classes, and what
-// is kept is whether they can be targets.
+// Up to MaxClasses different labels of at most MaxLabel bytes are counted separately,
+// because all labels must be known to decide whether they are numbers. Beyond that the
+// table is dropped: such labels are not classes, and only whether they can be targets
+// is recorded.
 type Counts struct {
-	place    map[string]int // of a label in table
+	place    map[string]int // index of a label in table
 	table    []count
 	overflow bool
-	tally    tally // of what overflowed
+	tally    tally // labels after an overflow
 }
 
 type count struct {
@@ -41,11 +40,11 @@ type count struct {
 	n     int64
 }
 
-// tally is what is known of labels without telling them apart.
+// tally summarises labels without distinguishing them.
 type tally struct {
 	rows, numbers, whole, targets int64
-	min, max                      float64 // of the targets, if there are any
-	text                          string  // the bytewise smallest label that is no number, cut
+	min, max                      float64 // range of the targets, if any
+	text                          string  // bytewise smallest label that is not a number, truncated
 }
 
 // Add counts one label.
@@ -76,7 +75,7 @@ func (c *Counts) add(label string, n int64) {
 	c.tally.add(label, n)
 }
 
-// spill gives up telling labels apart.
+// spill stops counting labels separately.
 func (c *Counts) spill() {
 	c.tally = c.count()
 	c.place, c.table, c.overflow = nil, nil, true
@@ -123,7 +122,7 @@ func (t *tally) merge(u *tally) {
 	t.targets += u.targets
 }
 
-// Merge adds the labels of d, which stays as it is.
+// Merge adds the labels of d, which is not changed.
 func (c *Counts) Merge(d *Counts) {
 	if d.overflow && !c.overflow {
 		c.spill()
@@ -138,8 +137,7 @@ func (c *Counts) Merge(d *Counts) {
 	}
 }
 
-// Summary says what labels there are. All of it follows from the labels
-// and how often each occurs.
+// Summary describes the labels. It depends only on the labels and how often each occurs.
 type Summary struct {
 	Rows int64 `json:"rows"` // labels counted
 	// Vocabulary lists the classes; nil if there are more than MaxClasses
@@ -148,16 +146,16 @@ type Summary struct {
 	Counts     []int64     `json:"counts,omitempty"` // rows of each class
 	Overflow   bool        `json:"overflow,omitempty"`
 
-	Numeric bool    `json:"numeric"`        // every label is a finite decimal number, and there is one
-	Whole   bool    `json:"whole"`          // and a whole one below 2⁵³
+	Numeric bool    `json:"numeric"`        // there are labels, and each is a finite decimal number
+	Whole   bool    `json:"whole"`          // and a whole number below 2⁵³
 	Targets int64   `json:"targets"`        // labels that ParseTarget accepts
 	Min     float64 `json:"min"`            // smallest such target
 	Max     float64 `json:"max"`            // largest such target
-	Text    string  `json:"text,omitempty"` // a label that is not a number: the bytewise smallest, cut to 64 bytes
+	Text    string  `json:"text,omitempty"` // bytewise smallest label that is not a number, truncated to 64 bytes
 }
 
 // Summary returns what has been collected. The labels become classes here:
-// numbers in canonical form by value if all are numbers, else text as it stands.
+// numbers in canonical form by value if all are numbers, otherwise text as written.
 func (c *Counts) Summary() Summary {
 	t := c.count()
 	s := Summary{
@@ -182,7 +180,7 @@ func (c *Counts) Summary() Summary {
 	for _, e := range c.table {
 		i, ok := s.Vocabulary.Index([]byte(e.label))
 		if !ok {
-			panic("labels: a label that was counted is not in the vocabulary")
+			panic("labels: a counted label is not in the vocabulary")
 		}
 		s.Counts[i] += e.n
 	}
@@ -226,10 +224,10 @@ func (c *Counts) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// MarshalBinary is AppendBinary to a new slice.
+// MarshalBinary returns AppendBinary(nil).
 func (c *Counts) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
 
-// UnmarshalBinary sets c to the counts encoded in b, all of it.
+// UnmarshalBinary sets c to the counts encoded in all of b.
 func (c *Counts) UnmarshalBinary(b []byte) error {
 	var d Counts
 	rest, err := d.Decode(b)
@@ -243,8 +241,8 @@ func (c *Counts) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// Decode sets c to the counts encoded at the start of b and returns the bytes
-// behind them. It refuses what AppendBinary does not write.
+// Decode sets c to the counts encoded at the start of b and returns the bytes after
+// them. It rejects anything that AppendBinary does not write.
 func (c *Counts) Decode(b []byte) (rest []byte, err error) {
 	var d Counts
 	ok := false
@@ -269,7 +267,7 @@ func (c *Counts) decodeTable(b []byte) (rest []byte, ok bool) {
 	}
 	n := int(le.Uint16(b))
 	b = b[2:]
-	if n > MaxClasses || len(b) < 10*n { // 10 bytes are the least an entry takes
+	if n > MaxClasses || len(b) < 10*n { // an entry takes at least 10 bytes
 		return nil, false
 	}
 	if n == 0 {

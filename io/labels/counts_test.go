@@ -27,8 +27,8 @@ func encode(t *testing.T, c *Counts) []byte {
 	return b
 }
 
-// cut deals labels out to parts at random and merges the parts along a random
-// tree, some of them by way of their encoding.
+// cut assigns labels to parts at random and merges the parts along a random tree, some
+// of them after encoding and decoding.
 func cut(t *testing.T, r *rand.Rand, labels []string) *Counts {
 	t.Helper()
 	labels = slices.Clone(labels)
@@ -81,16 +81,16 @@ func TestLabelCountsDoNotDependOnTheCut(t *testing.T) {
 		for range 6 {
 			got := cut(t, r, labels)
 			if !bytes.Equal(encode(t, got), want) {
-				t.Errorf("%s: another cut gives other bytes", name)
+				t.Errorf("%s: another cut gives different bytes", name)
 			}
 			if !reflect.DeepEqual(got.Summary(), whole.Summary()) {
-				t.Errorf("%s: another cut gives another summary", name)
+				t.Errorf("%s: another cut gives a different summary", name)
 			}
 		}
 	}
 }
 
-func TestSummarySaysWhatLabelsThereAre(t *testing.T) {
+func TestSummaryDescribesTheLabels(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		labels []string
@@ -121,7 +121,7 @@ func TestSummarySaysWhatLabelsThereAre(t *testing.T) {
 	}
 }
 
-// Both sides of every property of the tally agree with a count over the labels.
+// Every property of the tally agrees with a count over all labels.
 func TestTallyEqualsCountOverAllLabels(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	pool := []string{"1", "-7", "0.5", "1e39", "-0", "cat", "", "9007199254740993"}
@@ -185,7 +185,7 @@ func TestDamagedLabelCountsAreRefused(t *testing.T) {
 			}
 		}
 		if new(Counts).UnmarshalBinary(append(slices.Clone(b), 0)) == nil {
-			t.Error("a byte too many accepted")
+			t.Error("an extra byte accepted")
 		}
 	}
 	swap := encode(t, collect([]string{"a", "b"}))

@@ -12,18 +12,18 @@ import (
 	"unicode/utf8"
 )
 
-// Vocabulary is the list of classes of a data set; a class index is a place in
-// it. Labels stand in files as text, and "1", "1.0" and "+1" are one class
-// where every label is a number, and three where one is not.
+// Vocabulary is the list of classes of a data set; a class index is an index into it.
+// Labels are text in files: "1", "1.0" and "+1" are one class if every label is a
+// number, otherwise three.
 //
-// Make it with New, Counts.Summary or from JSON. It is then
-// read-only and safe for concurrent use.
+// Create it with New, with Counts.Summary or from JSON. It is then read-only and safe
+// for concurrent use.
 type Vocabulary struct {
 	Classes []string `json:"classes"` // by value if Numeric, else bytewise; distinct
 	Numeric bool     `json:"numeric"` // all classes are numbers in canonical form
 
-	tokens map[string]int  // the classes as they are written in Classes
-	values map[float64]int // of numeric classes, for other ways to write them
+	tokens map[string]int  // classes as written in Classes
+	values map[float64]int // numeric classes, for other ways to write them
 }
 
 // New returns the vocabulary of a set of labels, in any order and
@@ -73,8 +73,8 @@ func (v *Vocabulary) index() {
 	}
 }
 
-// Index returns the class of a label as it stands in a file, and false if the
-// vocabulary does not have it.
+// Index returns the class of a label as written in a file, and false if the vocabulary
+// does not have it.
 func (v *Vocabulary) Index(label []byte) (int, bool) {
 	if v.tokens == nil && len(v.Classes) > 0 {
 		panic("labels: Vocabulary not made by New")
@@ -123,9 +123,8 @@ func (v *Vocabulary) Equal(w *Vocabulary) bool {
 	return v.Numeric == w.Numeric && slices.Equal(v.Classes, w.Classes)
 }
 
-// UnmarshalJSON reads a vocabulary and refuses classes that are out of order,
-// repeated, or not in canonical form, because a class index would then not mean
-// what it meant when the vocabulary was written.
+// UnmarshalJSON reads a vocabulary and rejects classes that are out of order, repeated,
+// or not in canonical form, because a class index would then change its meaning.
 func (v *Vocabulary) UnmarshalJSON(b []byte) error {
 	type plain Vocabulary
 	var p plain
@@ -149,7 +148,7 @@ func (v *Vocabulary) UnmarshalJSON(b []byte) error {
 
 // number returns the value of a label that is a finite decimal number, with
 // spaces around it allowed. Other notations that Go reads (0x1p3,
-// inf, nan) are text: where they stand for a class they are rather a code.
+// inf, nan) are text: as a class, they are more likely a code.
 func number(label []byte) (float64, bool) {
 	t := bytes.Trim(label, " \t")
 	if !decimal(t) {
@@ -159,8 +158,7 @@ func number(label []byte) (float64, bool) {
 	return x, err == nil
 }
 
-// decimal reports whether a label has no bytes but those of decimal numbers,
-// and is short enough to be one that somebody wrote.
+// decimal reports whether a label has only bytes of decimal numbers and a plausible length.
 func decimal(t []byte) bool {
 	if len(t) == 0 || len(t) > MaxLabel {
 		return false
@@ -188,13 +186,12 @@ func Canonical(label []byte) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// whole reports whether x is a whole number that float64 tells from its
-// neighbours.
+// whole reports whether x is a whole number that float64 represents exactly, as it does
+// its neighbours.
 func whole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<53 }
 
 // ParseTarget returns the label as a regression target, rounded to float64 once,
-// or the reason why it cannot be one: it must be within the range of float32. The
-// target is never −0.
+// or the reason why it cannot be one. It must be within the range of float32 and is never −0.
 func ParseTarget(label []byte) (y float64, reason string) {
 	t := bytes.Trim(label, " \t")
 	switch {

@@ -36,12 +36,12 @@ func init() {
 	})
 }
 
-// Options are those of LIBSVM files.
+// Options are the options of LIBSVM files.
 type Options struct {
 	Dim int `flag:"dim" help:"Row length of LIBSVM files; 0 finds it in the data."`
 }
 
-// Validate refuses a row length that no reader takes.
+// Validate returns an error for an invalid row length.
 func (o Options) Validate() error {
 	if o.Dim < 0 || o.Dim > rows.MaxDim {
 		return fmt.Errorf("libsvmio: dim must be between 0 and %d (have %d)", rows.MaxDim, o.Dim)

@@ -1,5 +1,4 @@
-// Package libsvmio reads rows from LIBSVM (SVMlight) text, which lists the
-// numbers of a row that are not zero:
+// Package libsvmio reads rows from LIBSVM (SVMlight) text, which lists the nonzero values of a row:
 //
 //	label index:value index:value … # comment
 package libsvmio
@@ -33,13 +32,13 @@ func NewReader(r *lines.Reader, dim int) *Reader {
 	return &Reader{lines: r, dim: dim}
 }
 
-// Line returns the line of the row that Append read last.
+// Line returns the line of the last row that Append read.
 func (r *Reader) Line() int64 { return r.lines.Line() }
 
-// Append implements rows.Reader. Indices count from 1 and ascend. A row whose
-// first word has a colon has no label; one with nothing behind the label is all
-// zeros. Lines with nothing but a comment are no rows. The column of a
-// *rows.BadRow counts the pairs of a row from 1; it is 0 for the label.
+// Append implements rows.Reader. Indices count from 1 and ascend. A row whose first
+// word has a colon has no label; one with nothing after the label is all zeros. Lines
+// with only a comment are not rows. The column of a *rows.BadRow counts the pairs of a
+// row from 1; it is 0 for the label.
 func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 	for {
 		rec, err := r.lines.Next()
@@ -55,8 +54,8 @@ func (r *Reader) Append(x []float32) ([]float32, []byte, error) {
 	}
 }
 
-// Centre has the numbers of each row be taken less those of c, as many as the row
-// length, in float64 and before they are rounded to float32.
+// Centre subtracts c, which has the row length, from each row in float64, before
+// rounding to float32.
 func (r *Reader) Centre(c []float64) { r.centre = c }
 
 // parse appends the row of a record that begins with a word.
@@ -70,7 +69,7 @@ func (r *Reader) parse(x []float32, rec []byte) (row []float32, label []byte, er
 		x = slices.Grow(x, r.dim)[:base+r.dim]
 		clear(x[base:])
 	}
-	for j, c := range r.centre { // what a row does not name is zero
+	for j, c := range r.centre { // values that a row does not list are zero
 		x[base+j] = float32(0 - c)
 	}
 	last := 0
@@ -109,7 +108,7 @@ func (r *Reader) bad(pair int, reason string) error {
 	return &rows.BadRow{Line: r.lines.Line(), Column: pair, Reason: reason}
 }
 
-// notPair tells why a word is not index:value.
+// notPair returns the reason why a word is not index:value.
 func notPair(w []byte) string {
 	switch {
 	case bytes.HasPrefix(w, []byte("qid:")):
@@ -120,23 +119,22 @@ func notPair(w []byte) string {
 	return fmt.Sprintf("%s: the index must be a whole number from 1", quote(w))
 }
 
-// outOfPlace tells why an index cannot stand behind the last one.
+// outOfPlace returns the reason why an index cannot follow the last one.
 func (r *Reader) outOfPlace(text []byte, index, last int) string {
 	switch {
 	case index == 0:
 		return "index 0: indices count from 1"
 	case index > rows.MaxDim:
-		return fmt.Sprintf("index %s is beyond %d", shorten(text), rows.MaxDim)
+		return fmt.Sprintf("index %s is above the limit %d", shorten(text), rows.MaxDim)
 	case r.dim > 0 && index > r.dim:
-		return fmt.Sprintf("index %d is beyond the row length %d; for longer rows, state --dim", index, r.dim)
+		return fmt.Sprintf("index %d is beyond the row length %d; state a longer row length (--dim)", index, r.dim)
 	case index == last:
 		return fmt.Sprintf("index %d occurs twice", index)
 	}
-	return fmt.Sprintf("index %d stands behind %d; indices must ascend", index, last)
+	return fmt.Sprintf("index %d follows %d; indices must ascend", index, last)
 }
 
-// number reads the digits that b begins with, of which there are n. Beyond
-// rows.MaxDim it does not matter by how much.
+// number reads the n leading digits of b. Above rows.MaxDim the exact value does not matter.
 func number(b []byte) (v, n int) {
 	for n < len(b) && b[n]-'0' < 10 {
 		v = min(v*10+int(b[n]-'0'), rows.MaxDim+1)
@@ -154,7 +152,7 @@ func skipSpace(b []byte) []byte {
 	return b
 }
 
-// word returns what b begins with, up to the next space.
+// word returns b up to the next space.
 func word(b []byte) []byte {
 	for i, c := range b {
 		if isSpace(c) {

@@ -17,15 +17,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// row is a row as Append returned it, or why it did not.
+// row is a row that Append returned, or the reason why it did not.
 type row struct {
 	X     []float32
 	Label string // "-" for none
 	Bad   string
 }
 
-// read reads all rows, into one slice that is used again and again and never
-// empty, so that what a row leaves behind would be seen in the next.
+// read reads all rows into one reused slice that is never empty, so that leftovers of a
+// row would show in the next.
 func read(text []byte, dim int) (all []row, err error) {
 	r := NewReader(lines.New(bytes.NewReader(text), lines.Options{End: -1}), dim)
 	x := []float32{42}
@@ -40,7 +40,7 @@ func read(text []byte, dim int) (all []row, err error) {
 			all = append(all, row{X: append([]float32(nil), x[1:]...), Label: string(label)})
 		case errors.As(err, &bad):
 			if len(x) != 1 || bad.Line != r.Line() {
-				panic("a bad row left numbers, or is on another line than the reader")
+				panic("a bad row left values, or its line differs from the reader's")
 			}
 			all = append(all, row{Bad: bad.Error()})
 		case err == io.EOF:
@@ -71,7 +71,7 @@ func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
 		want string
 	}{
 		{"1 0:5", 0, `1:1: index 0: indices count from 1`},
-		{"1 1:5 3:1 2:1", 0, `1:3: index 2 stands behind 3; indices must ascend`},
+		{"1 1:5 3:1 2:1", 0, `1:3: index 2 follows 3; indices must ascend`},
 		{"1 3:5 3:1", 0, `1:2: index 3 occurs twice`},
 		{"1 2:5 abc", 0, `1:2: "abc" has no colon; want index:value`},
 		{"1 2:5 7", 0, `1:2: "7" has no colon; want index:value`},
@@ -80,10 +80,10 @@ func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
 		{"1 -2:5", 0, `1:1: "-2:5": the index must be a whole number from 1`},
 		{"1 1.5:5", 0, `1:1: "1.5:5": the index must be a whole number from 1`},
 		{"1 :5", 0, `1:1: ":5": the index must be a whole number from 1`},
-		{"1 1099511627776:5", 0, `1:1: index 1099511627776 is beyond 1048576`},
-		{"1 1048577:5", 9, `1:1: index 1048577 is beyond 1048576`},
-		{"1 99999999999999999999999999:5", 0, `1:1: index 99999999999999999999999999 is beyond 1048576`},
-		{"1 4:5", 3, `1:1: index 4 is beyond the row length 3; for longer rows, state --dim`},
+		{"1 1099511627776:5", 0, `1:1: index 1099511627776 is above the limit 1048576`},
+		{"1 1048577:5", 9, `1:1: index 1048577 is above the limit 1048576`},
+		{"1 99999999999999999999999999:5", 0, `1:1: index 99999999999999999999999999 is above the limit 1048576`},
+		{"1 4:5", 3, `1:1: index 4 is beyond the row length 3; state a longer row length (--dim)`},
 		{"1 1:nan", 0, `1:1: value "nan" is not a number`},
 		{"1 1:inf", 3, `1:1: value "inf" is not a number`},
 		{"1 1:", 0, `1:1: value "" is not a number`},

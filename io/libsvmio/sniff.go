@@ -6,10 +6,9 @@ import (
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 )
 
-// Sniff tells whether the text that begins with head is LIBSVM: in more than half
-// of the first lines a word without colon, if any, is the first, the others are
-// pairs of numbers, and there is at least one pair. So one bad row does not make
-// a file look like something else.
+// Sniff reports whether the text that begins with head is LIBSVM: in more than half of
+// the first lines, only the first word may lack a colon, the others are pairs of
+// numbers, and there is at least one pair. So one bad row does not hide the format.
 func Sniff(head []byte) bool {
 	const most = 20
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
@@ -47,8 +46,8 @@ func Sniff(head []byte) bool {
 	return pairs > 0 && good > bad
 }
 
-// isPair tells whether w is index:value, qid:number included so that ranking data
-// is told what it is.
+// isPair reports whether w is index:value. qid:number counts, so that ranking data gets
+// its own error.
 func isPair(w []byte) bool {
 	index, value, ok := bytes.Cut(w, []byte{':'})
 	if !ok {

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// bufferSize is a buffer's first length. It grows only for records that do not fit.
+// bufferSize is the initial size of a buffer. It grows only for records that do not fit.
 const bufferSize = 128 << 10
 
 // buffer holds the part of the input that has been read and not yet consumed.
@@ -14,15 +14,15 @@ type buffer struct {
 	pos, end int   // buf[pos:end] is unread
 	base     int64 // offset of buf[0] in the file
 
-	// Offset of the first quote and NUL that is not consumed, or a lower bound of
-	// it. So each byte is searched once however short the lines are.
+	// Offset of the first unread quote and NUL, or a lower bound of it, so that each
+	// byte is searched only once, however short the lines are.
 	quote, nul int64
 }
 
 func (b *buffer) unread() []byte { return b.buf[b.pos:b.end] }
 
-// has tells whether byte c is among the first n unread ones; mark is where c was
-// last looked for: there is none between the first unread byte and it.
+// has reports whether byte c is among the first n unread ones. mark is how far c was
+// searched: there is no c between the first unread byte and mark.
 func (b *buffer) has(mark *int64, c byte, n int) bool {
 	at := max(int(*mark-b.base), b.pos)
 	if at >= b.pos+n {

@@ -1,6 +1,6 @@
-// Package lines splits text into records: one line each, or several where a
-// quoted CSV field holds newlines. It reads whole files and shards of files, so
-// that the shards of one file, put together, are the records of the file.
+// Package lines splits text into records: one line each, or several where a quoted CSV
+// field holds newlines. It reads whole files and shards of files; the shards of a file
+// together give the records of the file.
 package lines
 
 import (
@@ -11,33 +11,32 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// DefaultMaxLen is the longest record in bytes where Options does not say: 16 MiB.
+// DefaultMaxLen is the default limit on the length of a record: 16 MiB.
 const DefaultMaxLen = 16 << 20
 
 // maxMaxLen keeps sizes within 32 bits.
 const maxMaxLen = 1 << 30
 
-// Options tells which part of a file a Reader reads, and what ends a record.
-// The zero value reads one unquoted line after the other from offset 0 and, as
-// End is 0, none of them: set End to −1 to read to the end of the input.
+// Options selects the part of a file that a Reader reads, and what ends a record. Set
+// End to −1 to read to the end of the input: the zero value reads unquoted lines from
+// offset 0 up to End 0, so none.
 type Options struct {
-	// Quote says that a newline inside a quoted field does not end the record.
-	// A field is quoted if it starts with ". In it, "" is a quote and a single "
-	// closes it. A quote elsewhere, and text behind a closing quote, are not CSV:
-	// such a record ends at its next newline, whatever quotes follow, and is left
-	// for the field parser to reject. So one stray quote costs one record.
+	// Quote means that a newline inside a quoted field does not end the record. A field
+	// is quoted if it starts with ". In it, "" is a quote and a single " closes it. A
+	// quote elsewhere, and text after a closing quote, are not CSV: such a record ends
+	// at its next newline, whatever quotes follow, and the field parser rejects it. So
+	// one stray quote costs one record.
 	Quote bool
-	Comma byte // what separates fields; needed with Quote
+	Comma byte // field separator; required with Quote
 
-	// Start is the offset in the file where the shard starts, and where the
-	// input stands (but see Skip). Lines that begin at or beyond End are not
-	// read; End < 0 stands for the end of the input. The last record is read
-	// whole even where it crosses End.
+	// Start is the offset in the file where the shard and the input start (but see
+	// Skip). Lines that begin at or after End are not read; End < 0 means the end of
+	// the input. The last record is read whole even if it crosses End.
 	Start, End int64
 
-	// Skip says that Start may lie inside a line: then reading begins behind the
-	// first newline at or after Start−1, and if Start > 0 the input must stand
-	// at Start−1, so that a line beginning exactly at Start is kept.
+	// Skip means that Start may be inside a line: reading then begins after the first
+	// newline at or after Start−1. If Start > 0, the input must begin at Start−1, so
+	// that a line that begins exactly at Start is read.
 	Skip bool
 
 	MaxLen int // longest record in bytes, without its line end; 0 is DefaultMaxLen, at most 1 GiB
@@ -46,13 +45,13 @@ type Options struct {
 // Reader reads the records of one shard.
 type Reader struct {
 	in     io.Reader
-	err    error // what in answered last; io.EOF included
+	err    error // last error of in, io.EOF included
 	opts   Options
-	limit  int // bytes of a record and its line end
+	limit  int // maximum bytes of a record and its line end
 	fatal  error
 	ready  bool
 	begin  int64
-	next   int64 // where the next line begins; a byte-order mark belongs to the line behind it
+	next   int64 // where the next line begins; a byte-order mark belongs to the line after it
 	line   int64
 	lines  int64
 	blanks int64
@@ -88,31 +87,31 @@ func New(in io.Reader, o Options) *Reader {
 // the beginning of the shard.
 func (r *Reader) Line() int64 { return r.line }
 
-// Lines returns how many lines have been consumed: blank ones, and those inside
-// records, too. A last line without newline counts. Add it to the next shard's
-// line numbers to get those of the file.
+// Lines returns the number of lines consumed, including blank ones and those inside
+// records. A last line without newline counts. Add it to the next shard's line numbers
+// to get those of the file.
 func (r *Reader) Lines() int64 { return r.lines }
 
-// Blanks returns how many of the lines were blank, and so no records.
+// Blanks returns how many of the lines were blank and so not records.
 func (r *Reader) Blanks() int64 { return r.blanks }
 
 // Begin returns the offset in the file where the first line of the shard began.
-// It holds from the first call of Next; that it is 0 can be seen before.
+// It is valid from the first call of Next; before that it is 0 if Start is.
 func (r *Reader) Begin() int64 { return r.begin }
 
-// Offset returns the offset in the file behind the last record and its line end,
-// which is where the next line begins. After io.EOF it equals Begin of the shard
-// behind this one, or the size of the file. If it does not, a cut fell inside a
-// quoted field and the shards' records are not those of the file.
+// Offset returns the offset in the file after the last record and its line end, where
+// the next line begins. After io.EOF it equals Begin of the next shard, or the size of
+// the file. If not, a shard boundary fell inside a quoted field and the shards' records
+// are not those of the file.
 func (r *Reader) Offset() int64 { return r.next }
 
 // Next returns the next record that is not blank, without its line end (\n or
 // \r\n), valid until the next call. Lines of spaces only are blank.
 //
-// The error is io.EOF behind the last record. It is a *rows.BadRow if the
-// record holds a NUL byte, is longer than MaxLen or opens a quote that is not
-// closed within MaxLen bytes; then reading goes on behind it, and in the last
-// two cases behind its first line. Any other error is final.
+// The error is io.EOF after the last record. It is a *rows.BadRow if the record holds a
+// NUL byte, is longer than MaxLen or opens a quote that is not closed within MaxLen
+// bytes; reading then continues after it, in the last two cases after its first line.
+// Any other error is final.
 func (r *Reader) Next() ([]byte, error) {
 	if !r.ready {
 		r.ready = true
@@ -150,10 +149,9 @@ func (r *Reader) Next() ([]byte, error) {
 
 const nulReason = "contains a NUL byte; is this a binary file?"
 
-// scan measures the record that begins at the first unread byte: n bytes with
-// its line end, spread over that many lines. If it is bad, n is the length of
-// its first line, or 0 if that is longer than limit. It sets fatal if the input
-// fails or has ended.
+// scan measures the record that begins at the first unread byte: n bytes with its line
+// end, and the newlines in it. If the record is bad, n is the length of its first line,
+// or 0 if that is longer than limit. It sets fatal if the input fails or has ended.
 func (r *Reader) scan() (n int, newlines int64, bad *rows.BadRow) {
 	at, whole := 0, true
 	for {
@@ -172,7 +170,7 @@ func (r *Reader) scan() (n int, newlines int64, bad *rows.BadRow) {
 		return 0, 0, nil
 	}
 	if n == 0 {
-		r.consume(0) // a byte-order mark with nothing behind it counts as read
+		r.consume(0) // a byte-order mark with nothing after it counts as read
 		r.fatal = io.EOF
 		return 0, 0, nil
 	}
@@ -227,7 +225,7 @@ func (r *Reader) scanQuoted() (n int, bad *rows.BadRow) {
 }
 
 // tooLong returns the error of the record that begins at the first unread byte.
-// A binary file has no lines worth the name, and is better told so.
+// A binary file has no real lines, so it is reported as binary instead.
 func (r *Reader) tooLong() *rows.BadRow {
 	if r.buffer.has(&r.buffer.nul, 0, len(r.window())) {
 		return &rows.BadRow{Reason: nulReason}
@@ -268,7 +266,7 @@ func (r *Reader) start() error {
 	return nil
 }
 
-// consume marks n bytes as read and puts the beginning of the next line there.
+// consume marks n bytes as read; the next line begins after them.
 func (r *Reader) consume(n int) {
 	r.buffer.pos += n
 	r.next = r.buffer.base + int64(r.buffer.pos)
@@ -289,15 +287,15 @@ func (r *Reader) skipLine() {
 	}
 }
 
-// window returns what is known of the next record and its line end. Nothing
-// beyond limit bytes is looked at, however much is in the buffer, so that how the
-// input arrives does not change how it is split.
+// window returns the buffered part of the next record and its line end, at most limit
+// bytes however much is buffered, so that the split does not depend on how the input
+// arrives.
 func (r *Reader) window() []byte {
 	w := r.buffer.unread()
 	return w[:min(len(w), r.limit)]
 }
 
-// more reads on, unless the window has its full length or the input has ended.
+// more reads more input, unless the window is full or the input has ended.
 func (r *Reader) more() bool {
 	if len(r.window()) == r.limit || r.err != nil {
 		return false
@@ -306,8 +304,8 @@ func (r *Reader) more() bool {
 	return true
 }
 
-// ended tells, once more has said no, whether it was for the end of the input.
-// If the input failed, that becomes the fatal error.
+// ended reports, once more has returned false, whether the input has ended. If the
+// input failed, that becomes the fatal error.
 func (r *Reader) ended() bool {
 	if len(r.window()) == r.limit {
 		return false
@@ -318,8 +316,7 @@ func (r *Reader) ended() bool {
 	return true
 }
 
-// trimEnd cuts off the line end. A \r at the end of the input is taken for half
-// of one.
+// trimEnd cuts off the line end. A \r at the end of the input counts as a line end.
 func trimEnd(b []byte) []byte {
 	if n := len(b); n > 0 && b[n-1] == '\n' {
 		b = b[:n-1]

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// randomText has every byte that means something, often.
+// randomText contains every special byte often.
 func randomText(rnd *rand.Rand, n int, alphabet string) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -113,7 +113,7 @@ func TestShardsWithQuotesTileOrShowThatTheyDoNot(t *testing.T) {
 		}
 	}
 	if tiled < 300 || not < 300 {
-		t.Errorf("%d tiled, %d did not: one branch is hardly tested", tiled, not)
+		t.Errorf("%d tiled, %d did not: one branch is barely tested", tiled, not)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestStrayQuotesCostOneRecord(t *testing.T) {
 	}{
 		{"5\" disk,1\n2,3\n", []string{"5\" disk,1", "2,3"}},          // bare quote is literal
 		{"a\"b,\"c\n2,3\n", []string{"a\"b,\"c", "2,3"}},              // and no later one opens
-		{"\"a\" x,\"b\n2,3\n", []string{"\"a\" x,\"b", "2,3"}},        // text behind a closing quote
+		{"\"a\" x,\"b\n2,3\n", []string{"\"a\" x,\"b", "2,3"}},        // text after a closing quote
 		{"\"a\n2,3\n4,5\n", []string{"1:1: the quote", "2,3", "4,5"}}, // never closed
 		{"1,\"\"\"\n2,3\n", []string{"1:2: the quote", "2,3"}},
 		{"1,\"a\n\"\"b\"\r\n2,3", []string{"1,\"a\n\"\"b\"", "2,3"}}, // well formed
@@ -186,12 +186,12 @@ func TestFailingInputIsNotTheEnd(t *testing.T) {
 		}
 		for range 2 {
 			if rec, err := r.Next(); !errors.Is(err, broken) {
-				t.Errorf("behind it is %q, %v; want the input's error", rec, err)
+				t.Errorf("after it: %q, %v; want the input's error", rec, err)
 			}
 		}
 	}
 	if _, err := New(idle{}, Options{End: -1}).Next(); !errors.Is(err, io.ErrNoProgress) {
-		t.Errorf("a reader that never answers gives %v", err)
+		t.Errorf("a reader that never returns data gives %v", err)
 	}
 }
 
@@ -242,8 +242,8 @@ func TestHugeLineIsSkippedInLittleMemory(t *testing.T) {
 	}
 }
 
-// Each line by itself opens a quote; were it to be looked for up to MaxLen at
-// each, this would read 16 MiB two million times.
+// Each line opens a quote. Searching up to MaxLen for the end of each would read 16 MiB
+// two million times.
 func TestUnclosedQuotesCostLinearTime(t *testing.T) {
 	for _, pattern := range []string{"a\"b,\"c\n", "\"\"\"\n", "\"a\"\",\n", "x,\"y\n"} {
 		in := &repeat{pattern: pattern, n: 4 << 20}

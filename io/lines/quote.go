@@ -2,30 +2,29 @@ package lines
 
 import "bytes"
 
-// Where a splitter stands in a record.
+// The state of a splitter in a record.
 const (
 	fieldStart = iota
 	plain      // in an unquoted field
 	quoted     // in a quoted field
-	closing    // behind a quote in a quoted field: it closes the field or is the first of ""
-	closingCR  // behind a closing quote and \r
+	closing    // after a quote in a quoted field: it closes the field or starts ""
+	closingCR  // after a closing quote and \r
 	broken     // not CSV: the next newline ends the record
 )
 
-// splitter finds where a record with quotes ends. A record that is not CSV ends
-// at its next newline. Thus, if a quote is left open up to MaxLen and its record
-// cut back to the first line, none of the lines up to there opens a quote over
-// its newline (a line that does, read from inside quotes, closes them or is
-// broken), so no input is scanned again and again.
+// splitter finds the end of a record with quotes. A record that is not CSV ends at its
+// next newline. So if a quote stays open up to MaxLen and the record is cut back to its
+// first line, none of the lines up to MaxLen opens a quote across its newline (such a
+// line, read from inside quotes, closes them or is broken), and no input is scanned
+// repeatedly.
 type splitter struct {
 	state int
-	at    int // bytes of the record that have been looked at
+	at    int // bytes of the record that have been scanned
 	field int // 0-based
 }
 
-// run looks at the bytes of w behind those it has seen; w begins with the
-// record. It returns the length of the record with its line end, or 0 if w ends
-// before it.
+// run scans the new bytes of w, which begins with the record. It returns the length of
+// the record with its line end, or 0 if w ends first.
 func (s *splitter) run(w []byte, comma byte) int {
 	i := s.at
 	for i < len(w) {

@@ -13,15 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// record is what a Reader says of one record.
+// record is what a Reader returns for one record.
 type record struct {
 	Text   string // of a good record
 	Bad    string // of a bad one
 	Line   int64
-	Offset int64 // behind it
+	Offset int64 // after it
 }
 
-// result is what a Reader says of one shard.
+// result is what a Reader returns for one shard.
 type result struct {
 	Records       []record
 	Begin, Offset int64
@@ -54,13 +54,13 @@ func read(in io.Reader, o Options) result {
 	}
 }
 
-// shard reads the part of text from start to end as the driver would.
+// shard reads text from start to end as the driver would.
 func shard(text []byte, start, end int64, o Options) result {
 	o.Start, o.End, o.Skip = start, end, true
 	return read(bytes.NewReader(text[max(start-1, 0):]), o)
 }
 
-// twin splits a text in the plainest way: all in memory, byte after byte.
+// twin splits a text in the simplest way: all in memory, byte by byte.
 func twin(text []byte, o Options) (s result) {
 	if o.MaxLen == 0 {
 		o.MaxLen = DefaultMaxLen

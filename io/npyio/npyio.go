@@ -23,13 +23,13 @@ type Number interface {
 
 var magic = []byte("\x93NUMPY\x01\x00")
 
-// Header is the head of a file: the shape of its array, one or two sizes.
+// Header is the header of a file: the type and the shape of its array, one or two sizes.
 type Header struct {
 	Shape []int
 	DType string // <f4, <f8, <i4 or <u8, as NumPy writes float32, float64, int32 and uint64
 }
 
-// Count returns how many numbers the array has.
+// Count returns the number of values of the array.
 func (h Header) Count() int {
 	n := 1
 	for _, s := range h.Shape {
@@ -59,7 +59,7 @@ type Writer[T Number] struct {
 	buf  []byte
 }
 
-// NewWriter writes the header of an array of that shape.
+// NewWriter returns a Writer of an array with the given shape, after writing its header.
 func NewWriter[T Number](w io.Writer, shape ...int) (*Writer[T], error) {
 	name, _ := dtype[T]()
 	h := Header{Shape: shape, DType: name}
@@ -84,7 +84,7 @@ func NewWriter[T Number](w io.Writer, shape ...int) (*Writer[T], error) {
 	return &Writer[T]{w: b, left: h.Count()}, err
 }
 
-// Write writes the next numbers of the array. More than it has are an error.
+// Write writes the next values of the array. More values than the shape has are an error.
 func (w *Writer[T]) Write(v []T) error {
 	if len(v) > w.left {
 		return fmt.Errorf("npyio: %d numbers more than the shape says", len(v)-w.left)
@@ -113,7 +113,7 @@ func (w *Writer[T]) Write(v []T) error {
 	return nil
 }
 
-// Close writes what is buffered. It is an error if numbers are missing. The
+// Close writes what is buffered. Missing values are an error. The
 // underlying writer stays open.
 func (w *Writer[T]) Close() error {
 	if w.left > 0 {
@@ -124,8 +124,8 @@ func (w *Writer[T]) Close() error {
 
 var header = regexp.MustCompile(`^\{'descr': '(<f4|<f8|<i4|<u8)', 'fortran_order': False, 'shape': \((\d+),(?: (\d+))?\), \} *\n$`)
 
-// ReadHeader reads the header at the start of r and not a byte more. It takes
-// what NewWriter and numpy.save write for arrays of one or two sizes.
+// ReadHeader reads the header at the start of r and nothing after it. It accepts what
+// NewWriter and numpy.save write for arrays of one or two dimensions.
 func ReadHeader(r io.Reader) (Header, error) {
 	head := make([]byte, len(magic)+2)
 	if _, err := io.ReadFull(r, head); err != nil || !bytes.HasPrefix(head, magic) {
@@ -155,7 +155,7 @@ func ReadHeader(r io.Reader) (Header, error) {
 	return h, nil
 }
 
-// Read returns the numbers of an array from the bytes of a whole file.
+// Read returns the values of an array from the bytes of a whole file.
 func Read[T Number](file []byte) (h Header, v []T, err error) {
 	r := bytes.NewReader(file)
 	if h, err = ReadHeader(r); err != nil {
@@ -166,7 +166,7 @@ func Read[T Number](file []byte) (h Header, v []T, err error) {
 		return h, nil, fmt.Errorf("npyio: the file holds %s, not %s", h.DType, name)
 	}
 	if r.Len() != size*h.Count() {
-		return h, nil, fmt.Errorf("npyio: %d bytes of numbers, the shape %v takes %d", r.Len(), h.Shape, size*h.Count())
+		return h, nil, fmt.Errorf("npyio: %d bytes of values, but shape %v takes %d", r.Len(), h.Shape, size*h.Count())
 	}
 	v = make([]T, h.Count())
 	data := file[len(file)-r.Len():]

@@ -24,7 +24,7 @@ func encode[T Number](t *testing.T, v []T, shape ...int) []byte {
 	return b.Bytes()
 }
 
-// numpy.save(np.array([[1, 2.5]], '<f4')) of NumPy 2 writes these bytes.
+// NumPy 2 writes these bytes for numpy.save(np.array([[1, 2.5]], '<f4')).
 func TestBytesAreThoseOfNumPy(t *testing.T) {
 	want := "\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }" +
 		strings.Repeat(" ", 118-len("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }")-1) + "\n" + "\x00\x00\x80?\x00\x00 @"

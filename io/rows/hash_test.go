@@ -14,7 +14,7 @@ import (
 
 var negZero = float32(math.Copysign(0, -1))
 
-// hashTwin writes the bytes out and hashes them at once.
+// hashTwin writes out all bytes and hashes them at once.
 func hashTwin(seed uint64, row []float32) uint64 {
 	var b []byte
 	for i, x := range row {
@@ -28,7 +28,7 @@ func hashTwin(seed uint64, row []float32) uint64 {
 	return d.Sum64()
 }
 
-// sparseRow returns n values, of which about that share are not zero.
+// sparseRow returns n values, about that share of them nonzero.
 func sparseRow(r *rand.Rand, n int, share float64) []float32 {
 	row := make([]float32, n)
 	for i := range row {
@@ -41,8 +41,8 @@ func sparseRow(r *rand.Rand, n int, share float64) []float32 {
 	return row
 }
 
-// The vectors are a promise: other values would change folds and samples, and so
-// models. They were also computed with the reference implementation of XXH64.
+// These values must not change: folds, samples and so models depend on them. They were
+// also computed with the reference implementation of XXH64.
 func TestHashStreamNeverChanges(t *testing.T) {
 	long := make([]float32, 1000)
 	for i := range long {
@@ -90,11 +90,11 @@ func TestHashIgnoresZerosOnly(t *testing.T) {
 		t.Error("the sign of a zero changes the hash")
 	}
 	for name, other := range map[string][]float32{
-		"moved value": {3, 0, 0, 0, -1, 5},
-		"other sign":  {0, 3, 0, 0, 1, 5},
-		"swapped":     {0, 3, 0, 0, 5, -1},
-		"last bit":    {0, math.Nextafter32(3, 4), 0, 0, -1, 5},
-		"value less":  {0, 3, 0, 0, -1},
+		"moved value":   {3, 0, 0, 0, -1, 5},
+		"other sign":    {0, 3, 0, 0, 1, 5},
+		"swapped":       {0, 3, 0, 0, 5, -1},
+		"last bit":      {0, math.Nextafter32(3, 4), 0, 0, -1, 5},
+		"value missing": {0, 3, 0, 0, -1},
 	} {
 		if Hash(9, other) == h {
 			t.Errorf("%s: same hash", name)

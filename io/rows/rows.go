@@ -1,5 +1,5 @@
 // Package rows holds the block of rows that every reader fills and every
-// feature map takes, and the interface between the two.
+// feature map takes, and the interface between them.
 package rows
 
 import (
@@ -15,35 +15,34 @@ const MaxRows = 1024
 // MaxDim is the largest row length a reader accepts.
 const MaxDim = 1 << 20
 
-// Bounds of the memory of a block, in values: 16 MiB of a block that is read, of which
-// a worker holds several, and 64 MiB of a block of features.
+// Limits on the memory of a block, in values: 16 MiB for a block that is read, because
+// a worker holds several, and 64 MiB for a block of features.
 const (
 	maxBlockValues   = 4 << 20
 	maxFeatureValues = 16 << 20
 )
 
-// Rows tells how many rows of length d a block holds: MaxRows, fewer where the
-// rows are so long that a block would pass 16 MiB, never less than one.
+// Rows returns how many rows of length d a block holds: MaxRows, or fewer if they would
+// take more than 16 MiB, but at least one.
 func Rows(d int) int { return fitting(d, maxBlockValues) }
 
-// OfFeatures tells how many rows of d features are taken to them at a time, likewise,
-// up to 64 MiB.
+// OfFeatures returns how many rows of d features a block holds, likewise up to 64 MiB.
 func OfFeatures(d int) int { return fitting(d, maxFeatureValues) }
 
 func fitting(d, values int) int { return max(1, min(MaxRows, values/max(d, 1))) }
 
-// Block is a block of N ≤ MaxRows rows of D numbers.
+// Block holds N ≤ MaxRows rows of D values.
 type Block struct {
 	N, D int
 	X    []float32 // row-major N×D
 	Y    []float64 // length N: a target or a class index; empty without labels
 
-	// Bad lists, ascending, the rows that could not be read and hold zeros, where
-	// a reader was asked to keep the place of every row. Else it is empty.
+	// Bad lists, ascending, the rows that could not be read and hold zeros, if a reader
+	// keeps the place of every row. Otherwise it is empty.
 	Bad []int
 
-	// Lines are the positions of the rows in their file, where a reader was asked to
-	// keep them. Else it is empty.
+	// Lines are the positions of the rows in their file, if a reader records them.
+	// Otherwise it is empty.
 	Lines []int64
 }
 
@@ -56,8 +55,8 @@ func (b *Block) Reset(d int) {
 	b.X, b.Y, b.Bad, b.Lines = b.X[:0], b.Y[:0], b.Bad[:0], b.Lines[:0]
 }
 
-// Reserve makes room for all rows of a block that was reset, which would otherwise grow
-// to it, and leave as much again behind. What is not used takes no memory.
+// Reserve allocates all rows of a block after Reset, which avoids the garbage of
+// growing it. Unused pages take no memory.
 func (b *Block) Reserve() {
 	if n := Rows(b.D) * b.D; cap(b.X) < n {
 		b.X = make([]float32, len(b.X), n)
@@ -66,28 +65,27 @@ func (b *Block) Reserve() {
 
 // Reader yields the rows of one shard, in the order of the file.
 type Reader interface {
-	// Append appends the numbers of the next row to x and returns the extended
-	// slice, with the row's label as it stands in the file (nil if the data has
-	// none; valid until the next call). Readers that know the row length append
-	// exactly as many numbers; a LIBSVM reader of unknown dimension appends as
-	// many as the row's largest index.
+	// Append appends the values of the next row to x and returns the extended slice and
+	// the row's label as written in the file (nil if the data has none; valid until the
+	// next call). Readers that know the row length append exactly that many values; a
+	// LIBSVM reader of unknown dimension appends as many as the row's largest index.
 	//
-	// The error is io.EOF after the last row; a *BadRow if this row cannot be
-	// used, after which reading goes on with the next; any other error if the
-	// input cannot be read further.
+	// The error is io.EOF after the last row; a *BadRow if this row cannot be used,
+	// after which reading continues with the next; any other error if reading cannot
+	// continue.
 	Append(x []float32) (row []float32, label []byte, err error)
 
-	// Line returns the position of the row that Append read last: the 1-based
+	// Line returns the position of the last row that Append read: the 1-based
 	// line of its first byte for text, the 1-based record for binary formats,
 	// counted from where the reader started.
 	Line() int64
 }
 
-// BadRow is the error of a row that cannot be used, while the rows behind it can.
+// BadRow is the error of a row that cannot be used; later rows still can.
 type BadRow struct {
 	Line   int64  // 1-based, counted as Reader.Line counts
-	Column int    // 1-based field of the row; 0 if the row as a whole is at fault
-	Reason string // for the person who mends the file
+	Column int    // 1-based field of the row; 0 if the whole row is at fault
+	Reason string // for the person who fixes the file
 }
 
 func (e *BadRow) Error() string {
@@ -97,14 +95,14 @@ func (e *BadRow) Error() string {
 	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Reason)
 }
 
-// Finite tells whether v is neither NaN nor infinite.
+// Finite reports whether v is neither NaN nor infinite.
 func Finite(v float32) bool { return math.Abs(float64(v)) <= math.MaxFloat32 }
 
-// CheckFinite returns the reason why v cannot be used as a number of a row, or "".
+// CheckFinite returns the reason why v cannot be a value of a row, or "".
 func CheckFinite(v float32) string {
 	switch {
 	case math.IsNaN(float64(v)):
-		return "NaN is not a number a row can hold"
+		return "NaN (missing values are not supported)"
 	case math.IsInf(float64(v), 0):
 		return "infinite, or too large for float32 (largest is 3.4e38)"
 	}

@@ -26,8 +26,8 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 		args    []string
 		want    []string
 	}{
-		"empty file":    {"", nil, []string{"dataset: data.csv: is empty: there are no rows"}},
-		"blank lines":   {"\n\n  \n", nil, []string{"dataset: data.csv: is empty: there are no rows"}},
+		"empty file":    {"", nil, []string{"dataset: data.csv: is empty (no rows)"}},
+		"blank lines":   {"\n\n  \n", nil, []string{"dataset: data.csv: is empty (no rows)"}},
 		"header only":   {rows[0] + "\n", nil, []string{"csvio: data.csv: has a header and no rows"}},
 		"short row":     {at7("0.5,a"), nil, []string{"csvio: data.csv:7: has 2 fields, want 3", mend}},
 		"long row":      {at7("0.5,1,2,a"), nil, []string{"csvio: data.csv:7: has 4 fields, want 3", mend}},
@@ -42,12 +42,12 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 		"1e39":          {value("1e39"), nil, []string{`csvio: data.csv:7:2: column "x2": "1e39" is infinite, or too large for float32`, mend}},
 		"NA":            {value("NA"), nil, []string{`csvio: data.csv:7:2: column "x2": "NA" is not a number (missing values are not supported)`, mend}},
 		"empty field":   {value(""), nil, []string{`csvio: data.csv:7:2: column "x2": is empty (missing values are not supported)`, mend}},
-		"no label":      {at7("0.5,1,"), nil, []string{`csvio: data.csv:7:3: column "y": is empty, but holds the label`, mend}},
+		"no label":      {at7("0.5,1,"), nil, []string{`csvio: data.csv:7:3: column "y": is empty (labels are required)`, mend}},
 		"unknown label": {replaced(rows, nil), []string{"--label", "Y"}, []string{`csvio: data.csv: label: no column "Y" (did you mean "y"?); have x1, x2, y`}},
 		"label outside": {replaced(rows, nil), []string{"--label", "4"}, []string{`csvio: data.csv: label "4" is outside the columns 1 to 3 (or -1 to -3, from the end)`}},
 		"label alone":   {"y\na\nb\n", nil, []string{"csvio: data.csv: the label is the only column"}},
 		"one class":     {strings.ReplaceAll(replaced(rows, nil), "b\n", "a\n"), nil, []string{`csvio: data.csv: all 60 rows have the label "a": there are no classes to tell apart`}},
-		"NUL":           {at7("0.5,1\x00,a"), nil, []string{"dataset: data.csv: is binary (NUL at byte", "name one with --format"}},
+		"NUL":           {at7("0.5,1\x00,a"), nil, []string{"dataset: data.csv: is binary (NUL at byte", "state one with --format"}},
 		"NUL, a CSV":    {at7("0.5,1\x00,a"), []string{"--format", "csv"}, []string{"csvio: data.csv:7: contains a NUL byte; is this a binary file?", mend}},
 		"UTF-16 LE":     {utf16Text(replaced(rows, nil), false), nil, []string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},
 		"UTF-16 BE":     {utf16Text(replaced(rows, nil), true), nil, []string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},
@@ -101,7 +101,7 @@ func TestTargetsThatCannotBeLearnedAreRefused(t *testing.T) {
 		"too large":          {targets(map[int]string{9: "0.3,1e39"}), regression, []string{`csvio: data.csv:9: the label "1e39" is too large for float32`, mend}},
 		"too large, no task": {targets(map[int]string{9: "0.3,1e39"}), nil, []string{"csvio: data.csv: 1 of 40 labels are no numbers that float32 can hold; with --task regression they are found"}},
 		"NaN":                {targets(map[int]string{9: "0.3,NaN"}), regression, []string{`csvio: data.csv:9: the label "NaN" is`, mend}},
-		"empty":              {targets(map[int]string{9: "0.3,"}), regression, []string{`csvio: data.csv:9:2: column "y": is empty, but holds the label`, mend}},
+		"empty":              {targets(map[int]string{9: "0.3,"}), regression, []string{`csvio: data.csv:9:2: column "y": is empty (labels are required)`, mend}},
 		"constant":           {constant, regression, []string{"csvio: data.csv: every row has the target 0.5: there is nothing to learn"}},
 		"constant, no task":  {constant, nil, []string{"csvio: data.csv: every row has the target 0.5: there is nothing to learn"}},
 	} {

@@ -162,7 +162,7 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		args         []string // "" for data and labels in their places
 		want         []string
 	}{
-		"wrong magic":           {"\x00\x01" + images[2:], labels, 3, nil, []string{"dataset: data: is binary (NUL at byte 1), and its format is not known by its content", "name one with --format"}},
+		"wrong magic":           {"\x00\x01" + images[2:], labels, 3, nil, []string{"dataset: data: is binary (NUL at byte 1) of an unknown format", "state one with --format"}},
 		"wrong magic, an IDX":   {"\x00\x01" + images[2:], labels, 3, []string{"--format", "idx"}, []string{"idxio: data: file starts with 00 01 08 03; an IDX file starts with 00 00, the type"}},
 		"unknown type":          {"\x00\x00\x07" + images[3:], labels, 3, []string{"--format", "idx"}, []string{"idxio: data: file starts with 00 00 07 03"}},
 		"header cut":            {images[:9], labels, 3, nil, []string{"idxio: data: header ends after 9 of 16 bytes (truncated?)"}},
@@ -174,8 +174,8 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		"a negative count":      {idx(8, []uint32{1<<32 - 1, 4, 4}, pixels), labels, 3, nil, []string{"idxio: data: header: dimension 1 is -1"}},
 		"a huge count, gzip":    {gzipped(idx(8, []uint32{1<<31 - 1, 1 << 20}, "x"), 1), gzipped(idx(8, []uint32{1<<31 - 1}, "x"), 1), 3, nil, []string{"idxio: data: ", "ends after record 0 of 2147483647 (truncated?)"}},
 		"no records":            {idx(8, []uint32{0, 4, 4}, ""), idx(8, []uint32{0}, ""), 3, nil, []string{"idxio: data: has no rows"}},
-		"NaN":                   {idx(13, []uint32{40, 4}, floats(numbers)), labels, 3, nil, []string{"idxio: data:31:3: NaN is not a number a row can hold", mend}},
-		"a label less":          {images, idx(8, []uint32{39}, labels[8:47]), 3, nil, []string{"idxio: labels: 40 records in the data, 39 in the labels file; they must be as many"}},
+		"NaN":                   {idx(13, []uint32{40, 4}, floats(numbers)), labels, 3, nil, []string{"idxio: data:31:3: NaN (missing values are not supported)", mend}},
+		"a label less":          {images, idx(8, []uint32{39}, labels[8:47]), 3, nil, []string{"idxio: labels: 40 records in the data, but 39 in the labels file"}},
 		"labels cut":            {images, labels[:len(labels)-2], 3, nil, []string{"idxio: labels: 46 bytes, but the header declares 48"}},
 		"labels cut, gzip":      {images, gzipped(labels[:len(labels)-2], 1), 3, nil, []string{"labels file ends after record 38 of 40 (truncated?)"}},
 		"labels missing":        {images, "", 2, []string{"--label_files"}, []string{"data: IDX images have their labels in a file of their own; name it with --label_files"}},
@@ -183,7 +183,7 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		"labels are no IDX":     {images, "x1,x2\n", 3, nil, []string{"idxio: labels: file starts with 78 31 2c 78"}},
 		"images and labels":     {images, labels, 3, swap, []string{"idxio: data: ", "are the two files swapped?"}},
 		"one class":             {images, idx(8, []uint32{40}, strings.Repeat("\x05", 40)), 3, nil, []string{`idxio: data: all 40 rows have the label "5": there are no classes to tell apart`}},
-		"labels with no images": {replaced(quadrants(20), nil), labels, 3, nil, []string{"is csv; label_files goes with idx only"}},
+		"labels with no images": {replaced(quadrants(20), nil), labels, 3, nil, []string{"is csv; label_files applies to idx only"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -213,11 +213,11 @@ func TestDamagedLIBSVMIsRefused(t *testing.T) {
 		want string
 	}{
 		"index 0":    {"1 0:1", "1: index 0: indices count from 1"},
-		"unsorted":   {"1 2:1 1:1", "2: index 1 stands behind 2; indices must ascend"},
+		"unsorted":   {"1 2:1 1:1", "2: index 1 follows 2; indices must ascend"},
 		"duplicate":  {"1 1:1 1:2", "2: index 1 occurs twice"},
-		"2⁴⁰":        {"1 1099511627776:1", "1: index 1099511627776 is beyond 1048576"},
-		"2⁶³":        {"1 9223372036854775808:1", "1: index 9223372036854775808 is beyond 1048576"},
-		"2⁶⁴+1":      {"1 18446744073709551617:1", "1: index 18446744073709551617 is beyond 1048576"},
+		"2⁴⁰":        {"1 1099511627776:1", "1: index 1099511627776 is above the limit 1048576"},
+		"2⁶³":        {"1 9223372036854775808:1", "1: index 9223372036854775808 is above the limit 1048576"},
+		"2⁶⁴+1":      {"1 18446744073709551617:1", "1: index 18446744073709551617 is above the limit 1048576"},
 		"negative":   {"1 -1:1", `1: "-1:1": the index must be a whole number from 1`},
 		"text":       {"1 1:high", `1: value "high" is not a number`},
 		"NaN":        {"1 1:nan", `1: value "nan" is not a number`},
@@ -235,11 +235,11 @@ func TestDamagedLIBSVMIsRefused(t *testing.T) {
 	t.Run("longer than --dim", func(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, "data", "1 1:0.5 2:0.25\n-1 1:0.25 3:1\n")
-		refuse(t, dir, 3, []string{"libsvmio: data:2:2: index 3 is beyond the row length 2; for longer rows, state --dim", mend}, trainOn("data", "--dim", "2")...)
+		refuse(t, dir, 3, []string{"libsvmio: data:2:2: index 3 is beyond the row length 2; state a longer row length (--dim)", mend}, trainOn("data", "--dim", "2")...)
 	})
 	t.Run("a label column", func(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, "data", "1 1:0.5 2:0.25\n-1 1:0.25 3:1\n")
-		refuse(t, dir, 3, []string{"libsvmio: data: is libsvm, whose labels have a place of their own; --label names a column of CSV and TSV"}, trainOn("data", "--label", "y")...)
+		refuse(t, dir, 3, []string{"libsvmio: data: is libsvm, which has its own place for labels; a label column applies to CSV and TSV"}, trainOn("data", "--label", "y")...)
 	})
 }

@@ -32,7 +32,7 @@ func TestDataThatAreNotThereAreRefused(t *testing.T) {
 		"table.csv/x":       "storage: list table.csv/x: not a directory",
 		"[":                 "storage: list [: syntax error in pattern",
 		"pipe":              "storage: stat pipe: not a regular file",
-		"s3://bucket/a.csv": "s3://bucket/a.csv: only paths of the local disk and gs:// are supported",
+		"s3://bucket/a.csv": "s3://bucket/a.csv: unknown scheme s3://",
 		"":                  "empty name",
 	} {
 		t.Run("data "+data, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestAFileNamedTwiceIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := trained(t)
 	for _, second := range []string{"table.csv", "t*.csv", "./table.csv", filepath.Join(dir, "table.csv")} {
-		refuse(t, dir, 3, []string{`is matched by --data "table.csv" and again by "` + second + `"; its rows would count twice`},
+		refuse(t, dir, 3, []string{`matches both --data "table.csv" and "` + second + `"; its rows would count twice`},
 			"train", "--data", "table.csv", "--data", second, "--label", "y", "--features", "32", "--model", "new")
 	}
 }

@@ -40,7 +40,7 @@ func spoiled(n int, file string) (text, aside, clean string) {
 		case i%17 == 7:
 			reject("0.5,\"1\n2\",b", 2, `column "x2": "1\n2" is not a number`)
 		case i%19 == 2:
-			reject("0.5,0.25,", 3, `column "y": is empty, but holds the label`)
+			reject("0.5,0.25,", 3, `column "y": is empty (labels are required)`)
 		}
 		switch {
 		case i%7 == 4:
@@ -115,7 +115,7 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 	t.Parallel()
 	const n = 200
 	text, aside, _ := spoiled(n, "bad.csv")
-	bad, unlabelled := strings.Count(aside, "\n"), strings.Count(aside, "holds the label")
+	bad, unlabelled := strings.Count(aside, "\n"), strings.Count(aside, "labels are required")
 	dir := trained(t)
 	write(t, dir, "bad.csv", text)
 	for _, cut := range shards {
@@ -125,7 +125,7 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 			{"evaluate", "--model", "model", "--data", "bad.csv"},
 			{"inspect", "--data", "bad.csv", "--label", "y"},
 		} {
-			first, unread := `csvio: bad.csv:3:3: column "y": is empty, but holds the label`, 0
+			first, unread := `csvio: bad.csv:3:3: column "y": is empty (labels are required)`, 0
 			if args[0] == "predict" { // which does not look at labels
 				first, unread = "csvio: bad.csv:5: has 2 fields, want 3", unlabelled
 			}
@@ -235,9 +235,9 @@ func TestRowsSetAsideOfOtherFormatsHaveTheirPlace(t *testing.T) {
 		want string
 	}{
 		{"svm", []string{"--data", "data.svm"}, `{"file":"data.svm","line":100,"column":1,"reason":"index 0: indices count from 1"}
-{"file":"data.svm","line":152,"column":2,"reason":"index 1 stands behind 2; indices must ascend"}
+{"file":"data.svm","line":152,"column":2,"reason":"index 1 follows 2; indices must ascend"}
 `},
-		{"idx", []string{"--data", "images", "--label_files", "labels"}, `{"file":"images","line":100,"column":2,"reason":"NaN is not a number a row can hold"}
+		{"idx", []string{"--data", "images", "--label_files", "labels"}, `{"file":"images","line":100,"column":2,"reason":"NaN (missing values are not supported)"}
 {"file":"images","line":151,"column":4,"reason":"infinite, or too large for float32 (largest is 3.4e38)"}
 `},
 	} {

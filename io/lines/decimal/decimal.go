@@ -1,5 +1,5 @@
-// Package decimal reads decimal numbers from text, several times as fast as
-// strconv and with the same result: the float32 nearest to what is written.
+// Package decimal parses decimal numbers several times as fast as strconv, with the
+// same result: the float32 nearest to the text.
 package decimal
 
 import (
@@ -62,11 +62,11 @@ func Prefix(b []byte) (v float32, n int) {
 	}
 
 	// The value is mantissa·10^exp. Rounding the mantissa, the power and the product
-	// each costs a relative error of up to 2⁻⁵³, which is at most one unit in d's
-	// last place, and digits cut off cost 10⁻¹⁸: d is off by less than 4 units. Where
-	// no midpoint of two float32 lies so near, d and the value are on the same side
-	// of all midpoints and round to the same float32. Of the 29 bits that float32
-	// lacks, a midpoint has just the highest set.
+	// each costs a relative error of up to 2⁻⁵³, which is at most one unit in d's last
+	// place, and digits cut off cost 10⁻¹⁸: d is off by less than 4 units. Where no
+	// midpoint of two float32 is that close, d and the value are on the same side of
+	// all midpoints and round to the same float32. Of the 29 bits that float32 lacks, a
+	// midpoint has only the highest one set.
 	if exp >= minPower && exp <= maxPower {
 		d := float64(mantissa) * powers[exp-minPower]
 		tail := math.Float64bits(d) & (1<<29 - 1)
@@ -85,8 +85,8 @@ func Prefix(b []byte) (v float32, n int) {
 // minNormal is the smallest float32 of full precision.
 const minNormal = 0x1p-126
 
-// truncated returns the first 19 significant digits of b, digits with at most
-// one point among them, and the power of ten to multiply them by.
+// truncated returns the first 19 significant digits of b, which are digits with at most
+// one point, and the power of ten to multiply them by.
 func truncated(b []byte) (mantissa uint64, exp int) {
 	const limit = 1e18 // 19 digits once passed
 	fraction := false
@@ -107,8 +107,8 @@ func truncated(b []byte) (mantissa uint64, exp int) {
 	return mantissa, exp
 }
 
-// exponent reads [+-] digits and returns n = 0 if there are none. What is beyond
-// all range is cut to ±100,000,000 and more.
+// exponent reads [+-] digits and returns n = 0 if there are none. An out-of-range
+// exponent is clipped to at least ±100,000,000.
 func exponent(b []byte) (e, n int) {
 	i := 0
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
@@ -130,7 +130,7 @@ func exponent(b []byte) (e, n int) {
 	return e, i
 }
 
-// powers of ten that take 19 digits to anywhere in float32's normal range.
+// powers of ten that scale 19 digits to any part of float32's normal range.
 const (
 	minPower = -56
 	maxPower = 38
@@ -143,14 +143,14 @@ var powers = func() (p [maxPower - minPower + 1]float64) {
 	return p
 }()
 
-// Parse returns the number that the whole of b is, or ok = false.
+// Parse parses all of b as a number; ok is false if it is not one.
 func Parse(b []byte) (v float32, ok bool) {
 	v, n := Prefix(b)
 	return v, n > 0 && n == len(b)
 }
 
-// Less returns the number that b is, which Parse takes, less c: both are rounded to
-// float64, and the difference to float32.
+// Less returns the number b, valid for Parse, minus c: both are rounded to float64, and
+// the difference to float32.
 func Less(b []byte, c float64) float32 {
 	v, _ := strconv.ParseFloat(unsafe.String(&b[0], len(b)), 64)
 	return float32(v - c)
