@@ -11,16 +11,16 @@ import (
 )
 
 // Chain is the recipe of maps applied one after the other: scalings, then a
-// map of features. All steps but the last are Fixed, so that the kernel of the
-// chain is the kernel of the last step on the rows that the others make.
+// map of features. All steps but the last are Fixed, so the kernel of the chain
+// is the kernel of the last step on the output of the others.
 type Chain struct {
 	Steps []Recipe
 }
 
 func init() { Register("chain", Decode[Chain]) }
 
-// New draws the maps. The result is Gridded if the last step's map is, and a Hasher
-// or Ranged if that is both.
+// New draws the maps. The result is Gridded if the last step's map is, and also a
+// Hasher or Ranged if that map is.
 func (c Chain) New() (Map, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (c Chain) New() (Map, error) {
 	return m, nil
 }
 
-// Validate tells whether the steps are valid and fit each other.
+// Validate returns an error unless every step is valid and the steps fit each other.
 func (c Chain) Validate() error {
 	if len(c.Steps) == 0 {
 		return errors.New("chain: no steps; give at least one recipe")
@@ -61,9 +61,9 @@ func (c Chain) Validate() error {
 	for i, r := range c.Steps {
 		switch r.(type) {
 		case nil:
-			return fmt.Errorf("chain: step %d: no recipe", i+1)
+			return fmt.Errorf("chain: step %d: the recipe is missing", i+1)
 		case Chain:
-			return fmt.Errorf("chain: step %d: a chain within a chain; list its steps here", i+1)
+			return fmt.Errorf("chain: step %d: a chain inside a chain; list its steps here", i+1)
 		case Fixed:
 		default:
 			if i < len(c.Steps)-1 {
@@ -75,23 +75,23 @@ func (c Chain) Validate() error {
 			return fmt.Errorf("chain: step %d: %w", i+1, err)
 		}
 		if i > 0 && in != width {
-			return fmt.Errorf("chain: step %d: takes rows of %d numbers, step %d gives %d", i+1, in, i, width)
+			return fmt.Errorf("chain: step %d: takes rows of %d values, but step %d returns %d", i+1, in, i, width)
 		}
 		width = out
 	}
 	return nil
 }
 
-// Dims returns the row length of the first step and the features of the last,
-// of a chain that validates.
+// Dims returns the row length of the first step and the number of features of
+// the last. The chain must be valid.
 func (c Chain) Dims() (in, out int) {
 	in, _, _ = Dims(c.Steps[0])
 	_, out, _ = Dims(c.Steps[len(c.Steps)-1])
 	return in, out
 }
 
-// Kernel returns the kernel of the last step between the rows that the steps
-// before it make of x and z, or NaN if one of them does not validate.
+// Kernel returns the kernel of the last step on x and z after the steps before
+// it, or NaN if a step is not valid.
 func (c Chain) Kernel(x, z []float32) float64 {
 	if len(x) != len(z) {
 		panic("features: Kernel of rows of different lengths")
@@ -114,7 +114,7 @@ func (c Chain) Kernel(x, z []float32) float64 {
 	return c.Steps[last].Kernel(x, z)
 }
 
-// chainJSON is the form of a Chain in JSON.
+// chainJSON is the JSON form of a Chain.
 type chainJSON struct {
 	Steps []Sealed `json:"steps"`
 }
@@ -132,7 +132,7 @@ func (c Chain) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, strictly.
+// UnmarshalJSON reads the output of MarshalJSON. Unknown fields are errors.
 func (c *Chain) UnmarshalJSON(data []byte) error {
 	var j chainJSON
 	if err := decodeStrict(data, &j); err != nil {
@@ -140,8 +140,8 @@ func (c *Chain) UnmarshalJSON(data []byte) error {
 	}
 	steps := make([]Recipe, len(j.Steps))
 	for i, s := range j.Steps {
-		if s.Kind == "chain" { // before opening it: input must not choose the depth of recursion
-			return fmt.Errorf("step %d: a chain within a chain", i+1)
+		if s.Kind == "chain" { // checked before opening, so that input cannot choose the recursion depth
+			return fmt.Errorf("step %d: a chain inside a chain", i+1)
 		}
 		r, err := s.open()
 		if err != nil {
@@ -162,7 +162,7 @@ type chained struct {
 
 var _ Map = (*chained)(nil)
 
-// Dims returns the row length of the first map and the features of the last.
+// Dims returns the row length of the first map and the number of features of the last.
 func (c *chained) Dims() (in, out int) {
 	in, _ = c.first[0].Dims()
 	_, out = c.last.Dims()
@@ -181,7 +181,7 @@ func (c *chained) Apply(dst, x []float32, n int) {
 	}
 }
 
-// prepare calls use with the n rows that the maps before the last make of x.
+// prepare applies the maps before the last to the n rows of x and calls use with the result.
 func (c *chained) prepare(x []float32, n int, use func(y []float32)) {
 	var held [2]*[]float32
 	for i, m := range c.first {
@@ -217,7 +217,7 @@ type griddedChain struct {
 
 var _ Gridded = (*griddedChain)(nil)
 
-// Quantize is the last map's, on the rows that the others make. It panics if x is too short.
+// Quantize applies the other maps and then the last map's Quantize. It panics if x is too short.
 func (c *griddedChain) Quantize(dst *Grid, x []float32, n, threads int) (saturated int64) {
 	in, _ := c.Dims()
 	if n < 0 || len(x) < n*in {
@@ -227,7 +227,7 @@ func (c *griddedChain) Quantize(dst *Grid, x []float32, n, threads int) (saturat
 	return saturated
 }
 
-// Step returns the last map's.
+// Step returns the last map's Step.
 func (c *griddedChain) Step() float64 { return c.grid.Step() }
 
 // rangedChain is a chain whose last map is Ranged.
@@ -238,7 +238,7 @@ type rangedChain struct {
 
 var _ Ranged = (*rangedChain)(nil)
 
-// Ranges returns the last map's.
+// Ranges returns the last map's Ranges.
 func (c *rangedChain) Ranges() (centre, half []float64) { return c.ranged.Ranges() }
 
 // hashedChain is a chain whose last map is Gridded and a Hasher.
@@ -249,10 +249,10 @@ type hashedChain struct {
 
 var _ Hasher = (*hashedChain)(nil)
 
-// HashLen returns the last map's.
+// HashLen returns the last map's HashLen.
 func (c *hashedChain) HashLen() int { return c.hash.HashLen() }
 
-// Hash is the last map's, on the rows that the others make. It panics if x is too short.
+// Hash applies the other maps and then the last map's Hash. It panics if a slice is too short.
 func (c *hashedChain) Hash(dst []uint64, x []float32, n int) {
 	in, _ := c.Dims()
 	if n < 0 || len(x) < n*in {

@@ -59,7 +59,7 @@ func TestChainEqualsItsStepsOneByOne(t *testing.T) {
 			have := make([]float32, n*out)
 			m.Apply(have, x, n)
 			if want := oneByOne(t, steps[first:], x, n); !slices.Equal(have, want) {
-				t.Errorf("from step %d, %d rows: not the steps one by one", first+1, n)
+				t.Errorf("from step %d, %d rows: differs from the steps one by one", first+1, n)
 			}
 			if !slices.Equal(x, kept) {
 				t.Errorf("from step %d: the rows were written to", first+1)
@@ -119,12 +119,12 @@ func TestChainIsSafeForConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {
-			rows := 1 + worker // scratch of other sizes in one pool
+			rows := 1 + worker // scratch of different sizes in one pool
 			dst := make([]float32, rows*out)
 			for lo := 0; lo+rows <= n; lo += rows {
 				m.Apply(dst, x[lo*in:], rows)
 				if !slices.Equal(dst, want[lo*out:(lo+rows)*out]) {
-					t.Errorf("worker %d, row %d: other features", worker, lo)
+					t.Errorf("worker %d, row %d: features differ", worker, lo)
 					return
 				}
 			}
@@ -133,7 +133,7 @@ func TestChainIsSafeForConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-func TestChainKernelIsTheLastOnScaledRows(t *testing.T) {
+func TestChainKernelIsThatOfTheLastStepOnScaledRows(t *testing.T) {
 	x := sample(2)
 	y := oneByOne(t, steps[:3], x, 2)
 	want := steps[3].Kernel(y[:in], y[in:])
@@ -155,11 +155,11 @@ func TestChainErrorsNameTheStep(t *testing.T) {
 		want  string
 	}{
 		{nil, "chain: no steps; give at least one recipe"},
-		{[]features.Recipe{steps[1], nil}, "chain: step 2: no recipe"},
+		{[]features.Recipe{steps[1], nil}, "chain: step 2: the recipe is missing"},
 		{[]features.Recipe{steps[3], steps[1]}, "chain: step 1: fourier.Gaussian is random; only the last step may be"},
-		{[]features.Recipe{steps[1], features.Chain{Steps: steps}}, "chain: step 2: a chain within a chain"},
+		{[]features.Recipe{steps[1], features.Chain{Steps: steps}}, "chain: step 2: a chain inside a chain"},
 		{[]features.Recipe{steps[1], scale.Divide{In: in}}, "chain: step 2: scale: Divide: by must be"},
-		{[]features.Recipe{steps[1], scale.Unit{In: 7}}, "chain: step 2: takes rows of 7 numbers, step 1 gives 6"},
+		{[]features.Recipe{steps[1], scale.Unit{In: 7}}, "chain: step 2: takes rows of 7 values, but step 1 returns 6"},
 	} {
 		_, err := features.Chain{Steps: c.steps}.New()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -193,7 +193,7 @@ func TestChainPanicsOnShortSlices(t *testing.T) {
 	}
 }
 
-// reverse turns rows round. Its map cannot work in place, as scalings can.
+// reverse reverses rows. Unlike a scaling, its map cannot work in place.
 type reverse struct{ D int }
 
 func (r reverse) New() (features.Map, error)    { return r, nil }

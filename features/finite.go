@@ -2,10 +2,9 @@ package features
 
 import "math"
 
-// Overflows counts the features that are NaN of the n rows of x, for a map of cosines
-// whose grid is made without their values in float32 and has 0 for those. Only rows with
-// a number beyond the reach of the map can have any (see Reach), so that it takes little
-// time where there are none.
+// Overflows counts the NaN features of the n rows of x. It serves maps of cosines that
+// quantize without computing float32 features and store 0 for NaN. Only rows with a value
+// beyond reach can have NaN features (see Reach), so checking other rows is cheap.
 func Overflows(m Map, x []float32, n int, reach float32) (count int64) {
 	in, out := m.Dims()
 	var z []float32
@@ -31,8 +30,8 @@ func Overflows(m Map, x []float32, n int, reach float32) (count int64) {
 	return count
 }
 
-// Reach returns a number that no angle W·x + b overflows float32 for, if no number of x
-// is larger: rows of w have in numbers.
+// Reach returns a bound on |x_j| below which no angle W·x + b overflows float32. The rows
+// of w have in values.
 func Reach(w []float32, in int) float32 {
 	var most float64
 	for _, v := range w {

@@ -13,14 +13,14 @@ import (
 	"sync"
 )
 
-// Sealed is a recipe as plain data: what model files hold and workers receive.
+// Sealed is a recipe as plain data, as model files store it and workers receive it.
 // Its own JSON is {"kind": "fourier.gaussian", "recipe": {"in": 784, …}}.
 type Sealed struct {
 	Kind string          `json:"kind"`
 	JSON json.RawMessage `json:"recipe"`
 }
 
-// registry holds the kinds of recipe this program was built with.
+// registry holds the kinds of recipe that are linked into the program.
 var registry = struct {
 	sync.RWMutex
 	open map[string]func([]byte) (Recipe, error)
@@ -36,12 +36,12 @@ var registry = struct {
 func Register[R Recipe](kind string, open func([]byte) (R, error)) {
 	t := reflect.TypeFor[R]()
 	if t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer {
-		panic(fmt.Sprintf("features: Register %q: %v is no plain struct", kind, t))
+		panic(fmt.Sprintf("features: Register %q: %v is not a plain struct", kind, t))
 	}
 	registry.Lock()
 	defer registry.Unlock()
 	if _, taken := registry.open[kind]; taken || kind == "" {
-		panic(fmt.Sprintf("features: Register: kind %q is empty or taken", kind))
+		panic(fmt.Sprintf("features: Register: kind %q is empty or already registered", kind))
 	}
 	if other, taken := registry.kind[t]; taken {
 		panic(fmt.Sprintf("features: Register %q: %v is registered as %q", kind, t, other))
@@ -57,7 +57,7 @@ func Kinds() []string {
 	return slices.Sorted(maps.Keys(registry.open))
 }
 
-// Seal returns r as plain data. It refuses recipes that Open would refuse.
+// Seal returns r as plain data. It rejects recipes that Open would reject.
 func Seal(r Recipe) (Sealed, error) {
 	registry.RLock()
 	kind, ok := registry.kind[reflect.TypeOf(r)]
@@ -75,7 +75,7 @@ func Seal(r Recipe) (Sealed, error) {
 	return Sealed{Kind: kind, JSON: data}, nil
 }
 
-// Equal tells whether two recipes are written alike but for white space.
+// Equal reports whether two sealed recipes are equal except for white space.
 func (s Sealed) Equal(t Sealed) bool {
 	var a, b bytes.Buffer
 	if json.Compact(&a, s.JSON) != nil || json.Compact(&b, t.JSON) != nil {
@@ -84,8 +84,8 @@ func (s Sealed) Equal(t Sealed) bool {
 	return s.Kind == t.Kind && bytes.Equal(a.Bytes(), b.Bytes())
 }
 
-// Open returns the recipe. Unknown kinds, unknown fields, values of a wrong
-// type and recipes that do not validate are errors that name kind and field.
+// Open returns the recipe. Unknown kinds, unknown fields, values of the wrong
+// type and invalid recipes are errors that name the kind and field.
 func (s Sealed) Open() (Recipe, error) {
 	r, err := s.open()
 	if err != nil {
@@ -108,8 +108,8 @@ func (s Sealed) open() (Recipe, error) {
 	return r, nil
 }
 
-// Decode reads a recipe from JSON, strictly: one object, no unknown fields,
-// nothing behind it, and the recipe validates.
+// Decode reads a recipe from JSON. It requires one object without unknown
+// fields, nothing after it, and a valid recipe.
 func Decode[R Recipe](data []byte) (R, error) {
 	var r, none R
 	if err := decodeStrict(data, &r); err != nil {
@@ -124,18 +124,18 @@ func Decode[R Recipe](data []byte) (R, error) {
 // decodeStrict stores the JSON object in data in v.
 func decodeStrict(data []byte, v any) error {
 	if t := bytes.TrimLeft(data, " \t\r\n"); len(t) == 0 || t[0] != '{' {
-		return errors.New("no JSON object")
+		return errors.New("not a JSON object")
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return fmt.Errorf("field %q: a %s is no %v", wrong.Field, wrong.Value, wrong.Type)
+			return fmt.Errorf("field %q: have a %s, want %v", wrong.Field, wrong.Value, wrong.Type)
 		}
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return errors.New("more behind the JSON object")
+		return errors.New("unexpected data after the JSON object")
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ var every = map[string]features.Recipe{
 	"fourier.cauchy":   fourier.Cauchy{In: 4, Out: 8, Width: 1e9, Seed: 2},
 	"fourier.matern":   fourier.Matern{In: 4, Out: 8, Width: 1.0 / 3, Nu: 1.1, Form: fourier.Offset, Seed: 3},
 	"scale.divide":     scale.Divide{In: 4, By: 255},
-	"scale.standard":   scale.Standard{Mean: []float32{0.1, -2, 3e38, 1e-45}, Dev: []float32{1. / 3, 0, 7, 1e-38}},
+	"scale.standard":   scale.Standard{Mean: []float32{0.1, -2, 3e38, 1e-45}, Dev: []float32{1. / 3, 0, 7, 1.2e-38}},
 	"scale.minmax":     scale.MinMax{Low: []float32{0, -1, -0.1, 5}, High: []float32{1, 1, 0.7, 5}},
 	"scale.unit":       scale.Unit{In: 4},
 	"harmonic":         harmonic.Harmonics{In: 4, Terms: []harmonic.Term{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
@@ -65,11 +65,11 @@ func frequencies() learned.Recipe {
 	return r
 }
 
-// registration is the call that makes a kind.
+// registration matches the call that registers a kind.
 var registration = regexp.MustCompile(`\bRegister\("([^"]+)"`)
 
-// A kind whose package is not imported here is not in the registry, so it is
-// looked for in the source.
+// A kind whose package is not imported here is not in the registry, so the
+// test searches the source.
 func TestEveryKindIsTestedHere(t *testing.T) {
 	known := features.Kinds()
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
@@ -79,7 +79,7 @@ func TestEveryKindIsTestedHere(t *testing.T) {
 		source, err := os.ReadFile(path)
 		for _, m := range registration.FindAllSubmatch(source, -1) {
 			if kind := string(m[1]); !slices.Contains(known, kind) {
-				t.Errorf("%s: kind %s is of a package that this test does not import", path, kind)
+				t.Errorf("%s: the package of kind %s is not imported by this test", path, kind)
 			}
 		}
 		return err
@@ -149,7 +149,7 @@ func TestEveryKindSealsAndOpens(t *testing.T) {
 	}
 }
 
-// The form in files is a promise to other programs.
+// Other programs rely on the form in files.
 func TestSealedFormIsReadable(t *testing.T) {
 	for kind, want := range map[string]string{
 		"fourier.gaussian": `{"kind":"fourier.gaussian","recipe":{"in":4,"out":8,"width":0.1,"form":"paired","seed":18446744073709551615}}`,
@@ -179,23 +179,23 @@ func TestOpenNamesKindAndField(t *testing.T) {
 		{"", ``, `unknown kind of recipe ""`},
 		{"fourier.gaussian", `{"in":4,"out":8,"widht":1}`, `features: fourier.gaussian: unknown field "widht"`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"nu":1}`, `fourier.gaussian: unknown field "nu"`},
-		{"fourier.gaussian", `{"in":4,"out":8,"width":"1"}`, `features: fourier.gaussian: field "width": a string is no float64`},
-		{"fourier.gaussian", `{"in":4.5}`, `field "in": a number 4.5 is no int`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":"1"}`, `features: fourier.gaussian: field "width": have a string, want float64`},
+		{"fourier.gaussian", `{"in":4.5}`, `field "in": have a number 4.5, want int`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"form":"pared"}`, `unknown form "pared"; have paired, offset`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":-1}`, `features: fourier.gaussian: fourier: Gaussian: width must be > 0`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"seed":-1}`, `field "seed"`},
-		{"fourier.gaussian", `{"in":4,"out":8,"width":1}{}`, `more behind the JSON object`},
-		{"fourier.gaussian", `{"in":4,"out":8,"width":1}]`, `more behind the JSON object`},
-		{"fourier.gaussian", `null`, `no JSON object`},
-		{"fourier.gaussian", ``, `no JSON object`},
-		{"fourier.gaussian", `[1]`, `no JSON object`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":1}{}`, `unexpected data after the JSON object`},
+		{"fourier.gaussian", `{"in":4,"out":8,"width":1}]`, `unexpected data after the JSON object`},
+		{"fourier.gaussian", `null`, `not a JSON object`},
+		{"fourier.gaussian", ``, `not a JSON object`},
+		{"fourier.gaussian", `[1]`, `not a JSON object`},
 		{"fourier.gaussian", `{"in":`, `unexpected EOF`},
 		{"scale.standard", `{"mean":[1e39],"dev":[1]}`, `field "mean`},
 		{"chain", `{"steps":[]}`, `features: chain: chain: no steps`},
 		{"chain", `{"steps":[{"kind":"scale.unit","recipe":{"im":4}}]}`, `features: chain: step 1: scale.unit: unknown field "im"`},
 		{"chain", `{"steps":[{"kind":"scale.unit","recipe":{"in":4},"x":1}]}`, `unknown field "x"`},
-		{"chain", `{"steps":[{"kind":"scale.unit"}]}`, `step 1: scale.unit: no JSON object`},
-		{"chain", `{"steps":[{"kind":"chain","recipe":{"steps":[]}}]}`, `step 1: a chain within a chain`},
+		{"chain", `{"steps":[{"kind":"scale.unit"}]}`, `step 1: scale.unit: not a JSON object`},
+		{"chain", `{"steps":[{"kind":"chain","recipe":{"steps":[]}}]}`, `step 1: a chain inside a chain`},
 		{"chain", `{"stops":[]}`, `unknown field "stops"`},
 	} {
 		_, err := features.Sealed{Kind: c.kind, JSON: json.RawMessage(c.json)}.Open()
@@ -205,7 +205,7 @@ func TestOpenNamesKindAndField(t *testing.T) {
 	}
 }
 
-// plain is a recipe of no package, without Validate and Dims.
+// plain is a recipe without Validate and Dims.
 type plain struct{ D int }
 
 func (r plain) New() (features.Map, error)       { return scale.Divide{In: r.D, By: 1}.New() }
@@ -221,7 +221,7 @@ func TestForeignRecipesSeal(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := features.Seal(nil); err == nil {
-		t.Error("no recipe seals")
+		t.Error("nil seals")
 	}
 	if _, err := features.Seal(&scale.Unit{In: 2}); err == nil {
 		t.Error("a pointer seals, and would open as a value")

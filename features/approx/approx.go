@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Errors says how far inner products of features are from the kernel, over the
-// pairs of different rows of a sample.
+// Errors are the errors of inner products of features as estimates of the kernel,
+// over all pairs of different rows of a sample.
 type Errors struct {
 	MAE         float64 `json:"mae"`         // mean of |φ(x)·φ(z) − K(x, z)|
 	RMSE        float64 `json:"rmse"`        // root of the mean of its square
@@ -26,8 +26,8 @@ type Errors struct {
 }
 
 // Kernel returns K(x_i, x_j) for all pairs i < j of the n rows of x (n×d), in the
-// order (0, 1), (0, 2), …, (n−2, n−1), computed by that many threads. What does
-// not depend on the pair is done once: scalings of the rows, and what a kernel prepares.
+// order (0, 1), (0, 2), …, (n−2, n−1), computed by that many threads. Work that
+// does not depend on the pair, such as scaling the rows, is done once.
 func Kernel(r features.Recipe, x []float32, n, d, threads int) []float64 {
 	r, x, d = scaled(r, x, n, d)
 	kernel := features.Kernel(r)
@@ -40,8 +40,8 @@ func Kernel(r features.Recipe, x []float32, n, d, threads int) []float64 {
 	return out
 }
 
-// scaled returns the last step of a chain and the rows that the others make of x. A
-// recipe that is no chain, or none that can be made, comes back as it is.
+// scaled returns the last step of a chain and the output of the other steps for x.
+// It returns a recipe that is not a chain, or is not valid, unchanged.
 func scaled(r features.Recipe, x []float32, n, d int) (features.Recipe, []float32, int) {
 	c, ok := r.(features.Chain)
 	if !ok || len(c.Steps) < 2 {
@@ -74,7 +74,7 @@ func Products(phi []float32, n, dim, threads int) []float64 {
 	return out
 }
 
-// each calls f(i, at) for every row, at being the place of its first pair.
+// each calls f(i, at) for every row, where at is the position of its first pair.
 func each(n, threads int, f func(i, at int)) {
 	var wg parallel.Group
 	for t := range max(1, threads) {
@@ -88,8 +88,8 @@ func each(n, threads int, f func(i, at int)) {
 }
 
 // Measure draws the map of the recipe and compares it with the kernel's values
-// (those of Kernel) on the n rows of x. The error is that of drawing, or a map
-// so wide that the features of the sample take more than 4 GiB.
+// (from Kernel) on the n rows of x. It returns an error if the map cannot be drawn or if
+// the features of the sample take more than 4 GiB.
 func Measure(r features.Recipe, kernel []float64, x []float32, n, threads int) (Errors, error) {
 	m, err := r.New()
 	if err != nil {
@@ -104,8 +104,8 @@ func Measure(r features.Recipe, kernel []float64, x []float32, n, threads int) (
 	return Compare(kernel, Products(phi, n, dim, threads)), nil
 }
 
-// Compare returns how far the estimates are from the kernel's values, pair by
-// pair. It panics if there is not one for each.
+// Compare returns the errors of the estimates of the kernel's values, pair by
+// pair. It panics if the lengths differ.
 func Compare(kernel, estimates []float64) Errors {
 	if len(kernel) != len(estimates) {
 		panic("approx: Compare: lengths differ")
@@ -130,7 +130,7 @@ type Interval struct {
 	Half float64 `json:"half"` // half the width of the 95 % interval; 0 for a single seed
 }
 
-// Summary is what several seeds gave for one number of features.
+// Summary holds the errors over several seeds for one number of features.
 type Summary struct {
 	Features    int      `json:"features"`
 	Seeds       int      `json:"seeds"`
@@ -141,7 +141,7 @@ type Summary struct {
 }
 
 // Summarise returns the means over seeds, with 95 % intervals of Student's t
-// distribution. It is an error if there are no seeds.
+// distribution. It returns an error if there are no seeds.
 func Summarise(dim int, runs []Errors) (Summary, error) {
 	if len(runs) == 0 {
 		return Summary{}, errors.New("approx: no seeds to summarise")

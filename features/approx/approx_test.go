@@ -24,7 +24,7 @@ func sample(n, d int) []float32 {
 }
 
 // A mean over independent draws: the RMSE falls as 1/√D, so four times the
-// features have half the error.
+// features halve the error.
 func TestErrorHalvesWithFourTimesTheFeatures(t *testing.T) {
 	const n, d, seeds = 40, 5, 12
 	x := sample(n, d)
@@ -77,12 +77,12 @@ func (c counting) Prepare() func(x, z []float32) float64 {
 	return c.Unit.Kernel
 }
 
-// Preparing and scaling once gives the kernel that Recipe.Kernel has, bit for bit.
+// Preparing and scaling once gives the same bits as Recipe.Kernel.
 func TestKernelsArePreparedOnce(t *testing.T) {
 	const n, d = 9, 4
 	x := sample(n, d)
 	var prepared atomic.Int32
-	// Of another length than the rows: 2×2 pixels, cropped to one.
+	// The step changes the row length: 2×2 pixels, cropped to one.
 	crop := image.Crop{Shape: image.Shape{Height: 2, Width: 2, Channels: 1}, Size: 1}
 	net := skeleton.Compositional{Out: 1, Skeleton: skeleton.Connected(d, skeleton.Space{Gaussian: 1}, skeleton.Activation{Exponential: 1})}
 	for name, r := range map[string]features.Recipe{

@@ -1,5 +1,5 @@
-// Package bandwidth finds the width σ of a kernel from a sample of rows, and
-// keeps the conversions between widths and the γ of other programs in one place.
+// Package bandwidth chooses the width σ of a kernel from a sample of rows,
+// and converts between widths and the γ of other programs.
 package bandwidth
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Distance is the way a kernel measures how far apart two rows are. It decides
-// in which unit its width is.
+// Distance is the distance between rows that a kernel uses. It sets the unit of
+// the kernel's width.
 type Distance uint8
 
 const (
@@ -28,14 +28,13 @@ const (
 const MaxSample = 4096
 
 // Median returns the median of the pairwise distances of the n rows of sample
-// (n×d, row-major), the customary width of a kernel (Bullins, Zhang & Zhang,
-// "Not-so-random features", 2018, §A.1). Pairs of equal rows are left out: they
-// say nothing of scale, and would make the width 0 where half of the rows are
-// duplicates. Between an even number of distances it is the mean of the middle two.
+// (n×d, row-major), the usual width of a kernel (Bullins, Zhang & Zhang,
+// "Not-so-random features", 2018, §A.1). Pairs of equal rows are ignored: they
+// carry no information about scale, and would make the width 0 if half of the rows are
+// duplicates. For an even number of distances the median is the mean of the middle two.
 //
-// It is the same bits for any order of the rows. The error is a sample of fewer
-// than two different rows, of more than MaxSample rows, or with a NaN or an
-// infinite number. It panics if sample is too short.
+// The result has the same bits for any order of the rows. It is an error if the sample
+// has fewer than two different rows, more than MaxSample rows, or a value that is not finite. Median panics if sample is too short.
 func Median(sample []float32, n, d int, distance Distance) (float64, error) {
 	if n < 0 || d < 1 || len(sample) < n*d {
 		panic("bandwidth: sample too short")
@@ -60,11 +59,11 @@ func Median(sample []float32, n, d int, distance Distance) (float64, error) {
 		}
 	})
 	if bad.Load() {
-		return 0, fmt.Errorf("bandwidth: a row of the sample holds NaN or an infinite number; clean the data first")
+		return 0, fmt.Errorf("bandwidth: the sample contains NaN or an infinity; clean the data first")
 	}
 	all = slices.DeleteFunc(all, func(v float64) bool { return v == 0 })
 	if len(all) == 0 {
-		return 0, fmt.Errorf("bandwidth: the %d rows of the sample have no two that differ, so there is no median distance; give the width as a number", n)
+		return 0, fmt.Errorf("bandwidth: all %d rows of the sample are equal, so the median distance is undefined; give the width as a number", n)
 	}
 	low, high := middle(all)
 	if distance == Euclidean {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The dumb twin: all ordered pairs, distances by the book, a plain median.
+// The naive reference: all ordered pairs, textbook distances, a plain median.
 func median(sample []float32, n, d int, distance Distance) float64 {
 	var all []float64
 	for i := range n {
@@ -36,7 +36,7 @@ func median(sample []float32, n, d int, distance Distance) float64 {
 	return all[len(all)/2]
 }
 
-func TestMedianEqualsTheDumbTwin(t *testing.T) {
+func TestMedianEqualsTheNaiveReference(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for n := 2; n < 12; n++ { // 1 to 55 distances, odd and even
 		for d := 1; d < 10; d++ {
@@ -45,7 +45,7 @@ func TestMedianEqualsTheDumbTwin(t *testing.T) {
 				x[i] = float32(rng.NormFloat64())
 			}
 			if n > 5 {
-				copy(x[:d], x[d:2*d]) // a duplicate, left out
+				copy(x[:d], x[d:2*d]) // a duplicate, ignored
 			}
 			for _, distance := range []Distance{Euclidean, L1} {
 				have, err := Median(x, n, d, distance)
@@ -95,19 +95,19 @@ func TestMedianDoesNotDependOnTheOrderOfRows(t *testing.T) {
 	}
 }
 
-func TestMedianRefusesWhatHasNone(t *testing.T) {
+func TestMedianRejectsBadSamples(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, c := range []struct {
 		x    []float32
 		n, d int
 		want string
 	}{
-		{nil, 0, 1, "the 0 rows of the sample have no two that differ"},
-		{[]float32{1}, 1, 1, "the 1 rows"},
-		{[]float32{1, 2, 1, 2, 1, 2}, 3, 2, "so there is no median distance; give the width as a number"},
-		{[]float32{1, nan, 3}, 3, 1, "holds NaN or an infinite number"},
-		{[]float32{1, inf, 3}, 3, 1, "holds NaN or an infinite number"},
-		{[]float32{1, inf, inf}, 3, 1, "holds NaN or an infinite number"},
+		{nil, 0, 1, "all 0 rows of the sample are equal"},
+		{[]float32{1}, 1, 1, "all 1 rows"},
+		{[]float32{1, 2, 1, 2, 1, 2}, 3, 2, "so the median distance is undefined; give the width as a number"},
+		{[]float32{1, nan, 3}, 3, 1, "contains NaN or an infinity"},
+		{[]float32{1, inf, 3}, 3, 1, "contains NaN or an infinity"},
+		{[]float32{1, inf, inf}, 3, 1, "contains NaN or an infinity"},
 		{make([]float32, MaxSample+1), MaxSample + 1, 1, "median of 4097 rows; take a sample of at most 4096"},
 	} {
 		if m, err := Median(c.x, c.n, c.d, Euclidean); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -121,7 +121,7 @@ func TestMedianRefusesWhatHasNone(t *testing.T) {
 }
 
 // A width is part of a model, so its last bit is fixed: sums over every fourth
-// column, as a Python program forms them. Plain sums end in other digits.
+// column, checked with a Python program. Plain sums differ in the last digits.
 func TestMedianIsGolden(t *testing.T) {
 	const d = 67
 	x := make([]float32, 2*d)

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// FromGamma returns the width σ of the kernel whose γ is given: 1/√(2γ) for
-// exp(−γ‖x−z‖₂²), 1/γ for exp(−γ‖x−z‖₁). The error is a γ that is not a number > 0.
+// FromGamma returns the width σ of the kernel with the given γ: 1/√(2γ) for
+// exp(−γ‖x−z‖₂²), 1/γ for exp(−γ‖x−z‖₁). It returns an error unless γ is positive and finite.
 func FromGamma(gamma float64, distance Distance) (float64, error) {
 	if !(gamma > 0) || math.IsInf(gamma, 1) {
 		return 0, fmt.Errorf("bandwidth: gamma must be > 0 and finite (have %v)", gamma)
@@ -27,8 +27,8 @@ func Gamma(width float64, distance Distance) float64 {
 }
 
 // Scale returns the width of scikit-learn's gamma="scale", γ = 1/(d·Var X) of the
-// Gaussian kernel: σ = √(d·variance/2), variance that of all numbers of all rows taken
-// together. The error is a variance that is not a number > 0.
+// Gaussian kernel: σ = √(d·variance/2), where variance is taken over all values of all
+// rows. It returns an error unless variance is positive and finite.
 func Scale(d int, variance float64) (float64, error) {
 	if d < 1 {
 		panic("bandwidth: row length below 1")

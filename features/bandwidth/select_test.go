@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTheMiddleIsThatOfASort(t *testing.T) {
+func TestMiddleAgreesWithSorting(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	fill := map[string]func(i, n int) float64{
 		"random":     func(i, n int) float64 { return r.ExpFloat64() },
@@ -28,7 +28,7 @@ func TestTheMiddleIsThatOfASort(t *testing.T) {
 				t.Errorf("%s, %d numbers: %g and %g, want %g and %g", name, n, low, high, sorted[(n-1)/2], sorted[n/2])
 			}
 			if slices.Sort(v); !slices.Equal(v, sorted) {
-				t.Fatalf("%s, %d numbers: others than before", name, n)
+				t.Fatalf("%s, %d numbers: the values changed", name, n)
 			}
 		}
 	}

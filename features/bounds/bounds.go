@@ -1,17 +1,16 @@
-// Package bounds tells how far inner products of random Fourier features may be from
-// the kernel, and how many features are enough for an error of ε, with probability
-// 1−δ. Features are counted as a map counts them: the paired form has two for each
-// frequency.
+// Package bounds bounds the error of inner products of random Fourier features, and
+// gives the number of features that suffices for an error of ε with probability 1−δ.
+// Features are counted as a map counts them: the paired form has two for each frequency.
 //
-// All follow from one inequality (Hoeffding 1963): the mean of n independent terms in
-// an interval of width w is off its mean by t or more with a probability of at most
+// All bounds follow from one inequality (Hoeffding 1963): the average of n independent
+// terms in an interval of width w differs from its expectation by t or more with probability at most
 // 2 exp(−2nt²/w²). With D features the estimate of one pair of rows is a mean of
 //
 //	paired:  D/2 terms cos ω·(x−z), of width 2:               2 exp(−Dε²/4)
 //	offset:  D terms 2 cos(ω·x+b) cos(ω·z+b), of width 4:     2 exp(−Dε²/8)
 //
-// The bounds take nothing from the kernel but E‖ω‖², and so are an upper end: errors
-// that are measured are smaller, and learning needs fewer features still.
+// The bounds use only E‖ω‖² of the kernel and are therefore loose: measured errors are
+// smaller, and learning needs still fewer features.
 package bounds
 
 import (
@@ -24,8 +23,8 @@ import (
 // Largest is the largest number of features the package returns.
 const Largest = 1 << 40
 
-// Pairs bounds the errors of so many given pairs of rows at once: the sum of their
-// probabilities.
+// Pairs bounds the errors of a given number of pairs of rows at once, by the union
+// bound.
 type Pairs struct {
 	Paired bool // the form of the features
 	Pairs  int64
@@ -33,21 +32,21 @@ type Pairs struct {
 
 // Uniform bounds the errors of all pairs of rows of a region at once:
 //
-//	|φ(x)·φ(z) − K(x, z)| < ε   for all x, z of a region of that diameter ℓ.
+//	|φ(x)·φ(z) − K(x, z)| < ε   for all x, z in a region of diameter ℓ.
 //
 // The error f is a function of x−z, in a ball of R^d of radius ℓ, in the paired form;
-// in the offset form of (x, z), in one of R^2d, whose radius is at most ℓ, too (Jung
-// 1901). So many balls of radius r ≤ 2ℓ cover a ball of radius ℓ in R^m: (4ℓ/r)^m. If
+// in the offset form it is a function of (x, z), in a ball of R^2d whose radius is
+// also at most ℓ (Jung 1901). A ball of radius ℓ in R^m is covered by (4ℓ/r)^m balls of radius r ≤ 2ℓ. If
 // |f| < ε/2 at their centres and f has a Lipschitz constant L < ε/2r, it is below ε
-// everywhere. Of the centres Hoeffding's inequality tells, with ε/2; of L Markov's:
-// with σ² = E‖ω‖², L is at most the mean of ‖ω_j‖ (in the offset form of 2‖ω_j‖) plus
+// everywhere. Hoeffding's inequality with ε/2 bounds the centres and Markov's bounds
+// L: with σ² = E‖ω‖², L is at most the mean of ‖ω_j‖ (in the offset form of 2‖ω_j‖) plus
 // E‖ω‖ (√2 E‖ω‖), so E L² ≤ 4σ² ((2+√2)²σ²). So for every r
 //
 //	P ≤ 2 (4ℓ/r)^m exp(−Dε²/16) + 4 (r/ε)² E L²            paired, m = d
 //	P ≤ 2 (4ℓ/r)^m exp(−Dε²/32) + 4 (r/ε)² E L²            offset, m = 2d
 //
-// and the least of it, at r^(m+2) = m/2 times the quotient of the two factors, falls
-// with exp(−Dε²/(8(d+2))) in the paired form and exp(−Dε²/(32(d+1))) in the offset
+// and its minimum, at r^(m+2) = m/2 times the quotient of the two factors, falls with exp(−Dε²/(8(d+2))) in
+// the paired form and exp(−Dε²/(32(d+1))) in the offset
 // form: the exponents of Sutherland and Schneider ("On the Error of Random Fourier
 // Features", 2015), who improve on Rahimi and Recht (2007, Claim 1). The factors in
 // front are somewhat larger than theirs: L is taken where it is largest, which depends
@@ -59,8 +58,8 @@ type Uniform struct {
 	Moment   float64 // σ² = E‖ω‖² of the frequencies (SecondMoment of the recipe)
 }
 
-// logFailure is the logarithm of the bound on the probability that D features are off
-// by ε or more. It falls with both.
+// logFailure is the logarithm of the bound on the probability that D features have an
+// error of ε or more. It decreases in both.
 func (p Pairs) logFailure(features, epsilon float64) float64 {
 	width := 4.0
 	if !p.Paired {
@@ -95,7 +94,7 @@ func (u Uniform) validate() error {
 	case !(u.Diameter > 0) || math.IsInf(u.Diameter, 1):
 		return fmt.Errorf("bounds: diameter must be > 0 and finite (have %v)", u.Diameter)
 	case math.IsInf(u.Moment, 1):
-		return errors.New("bounds: the frequencies of this kernel have no second moment (Laplace, and Matérn up to nu 1), so no uniform bound holds; use that of pairs")
+		return errors.New("bounds: the frequencies of this kernel have no second moment (Laplace, and Matérn up to nu 1), so the uniform bound does not apply; use the bound of pairs")
 	case !(u.Moment > 0):
 		return fmt.Errorf("bounds: second moment must be > 0 (have %v)", u.Moment)
 	}
@@ -108,8 +107,8 @@ type Bound interface {
 	validate() error
 }
 
-// Failure returns the bound on the probability that D features are off by ε or more,
-// at most 1.
+// Failure returns the bound on the probability that D features have an error of ε or
+// more. It is at most 1.
 func Failure(b Bound, features int, epsilon float64) (float64, error) {
 	if features < 1 {
 		return 0, fmt.Errorf("bounds: features must be > 0 (have %d)", features)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The values are of the formulas, computed apart in Python: those of Uniform with the
-// least over r found on a grid of r, not by the formula of where it is.
+// The values were computed from the formulas in Python; for Uniform the minimum over
+// r was searched on a grid rather than taken from the closed form.
 func TestBoundsAreTheFormulas(t *testing.T) {
 	for _, c := range []struct {
 		bound      Bound
@@ -62,7 +62,7 @@ func TestExponentsAreThoseOfThePropositions(t *testing.T) {
 	}
 }
 
-// The three functions are of one bound.
+// The three functions invert the same bound.
 func TestFeaturesAndEpsilonAreWhereFailureReachesDelta(t *testing.T) {
 	for _, eps := range []float64{0.03, 0.2, 1} {
 		for _, delta := range []float64{1e-9, 0.01, 0.5} {
@@ -91,7 +91,7 @@ func TestFeaturesAndEpsilonAreWhereFailureReachesDelta(t *testing.T) {
 	}
 }
 
-func TestBoundsRefuseWhatTheyDoNotCover(t *testing.T) {
+func TestBoundsRejectInvalidArguments(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	ok := Uniform{true, 1, 1, 1}
 	for _, c := range []struct {
@@ -107,7 +107,7 @@ func TestBoundsRefuseWhatTheyDoNotCover(t *testing.T) {
 		{0.1, 0.1, Uniform{true, 0, 1, 1}, "row length must be > 0"},
 		{0.1, 0.1, Uniform{true, 1, 0, 1}, "diameter must be > 0"},
 		{0.1, 0.1, Uniform{true, 1, inf, 1}, "diameter must be > 0"},
-		{0.1, 0.1, Uniform{true, 1, 1, inf}, "no second moment (Laplace, and Matérn up to nu 1), so no uniform bound holds; use that of pairs"},
+		{0.1, 0.1, Uniform{true, 1, 1, inf}, "no second moment (Laplace, and Matérn up to nu 1), so the uniform bound does not apply; use the bound of pairs"},
 		{0.1, 0.1, Uniform{true, 1, 1, 0}, "second moment must be > 0"},
 		{0.1, 0.1, Pairs{true, 0}, "pairs must be > 0"},
 		{1e-9, 0.1, ok, "more than 1099511627776 features; raise epsilon"},

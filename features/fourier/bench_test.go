@@ -43,7 +43,7 @@ func BenchmarkMap(b *testing.B) {
 	}
 }
 
-// Structured maps against dense ones. Run with -cpu 1.
+// BenchmarkDraws compares structured maps with dense ones. Run with -cpu 1.
 func BenchmarkDraws(b *testing.B) {
 	const n, d = 256, 784
 	for _, out := range []int{4096, 8192} {
@@ -66,7 +66,7 @@ func BenchmarkDraws(b *testing.B) {
 	}
 }
 
-// Drawing 2,048 frequencies of 784 numbers: three blocks.
+// BenchmarkOrthogonalNew draws 2,048 frequencies of 784 values: three blocks.
 func BenchmarkOrthogonalNew(b *testing.B) {
 	for b.Loop() {
 		if _, err := (Gaussian{In: 784, Out: 4096, Width: 10, Draw: Orthogonal}).New(); err != nil {

@@ -47,7 +47,7 @@ func (r Cauchy) New() (features.Map, error) {
 	return d.build()
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r Cauchy) Validate() error {
 	d := r.draw()
 	return d.validate()
@@ -59,7 +59,7 @@ func (r Cauchy) Dims() (in, out int) { return r.In, r.Out }
 // Kernel returns Π_i 1/(1 + (x_i−z_i)²/σ²).
 func (r Cauchy) Kernel(x, z []float32) float64 {
 	checkLengths(x, z)
-	product := 1.0 // grows to +Inf at worst, and the kernel is 0
+	product := 1.0 // at worst it becomes +Inf, and the kernel 0
 	for i, v := range x {
 		d := (float64(v) - float64(z[i])) / r.Width
 		product *= 1 + d*d
@@ -70,11 +70,11 @@ func (r Cauchy) Kernel(x, z []float32) float64 {
 // SecondMoment returns E‖ω‖² = 2d/σ².
 func (r Cauchy) SecondMoment() float64 { return 2 * float64(r.In) / (r.Width * r.Width) }
 
-// Drawn returns the form of the features, and how their frequencies depend on each other.
+// Drawn returns the form of the features and how their frequencies are drawn.
 func (r Cauchy) Drawn() (Form, Draw) { return r.Form, Iid }
 
-// Distance tells in which distance widths of this kernel are measured: where
-// the kernel is not small it is close to exp(−‖x−z‖₂²/σ²).
+// Distance returns the distance that this kernel's width refers to: where the
+// kernel is not small it is close to exp(−‖x−z‖₂²/σ²).
 func (Cauchy) Distance() bandwidth.Distance { return bandwidth.Euclidean }
 
 func (o *CauchyOptions) choice() choice {
@@ -86,11 +86,11 @@ func (o *CauchyOptions) choice() choice {
 	}
 }
 
-// Validate returns an error that names the option that is wrong.
+// Validate returns an error that names the invalid option.
 func (o *CauchyOptions) Validate() error { return o.choice().validate() }
 
-// Size returns what the features take.
+// Size returns the size of the features.
 func (o *CauchyOptions) Size(in int) kernel.Size { return o.choice().size(in) }
 
-// Choose makes the recipe, with a width that it finds in the data unless one is given.
+// Choose makes the recipe. It derives the width from the data unless one is given.
 func (o *CauchyOptions) Choose(d *kernel.Data) (*kernel.Choice, error) { return o.choice().choose(d) }

@@ -1,34 +1,33 @@
-// Package fourier holds random Fourier features for four shift-invariant
-// kernels: by Bochner's theorem such a kernel is the mean of cos ω·(x−z) over
-// frequencies ω of a distribution of its own, so that inner products of
+// Package fourier provides random Fourier features for four shift-invariant
+// kernels. By Bochner's theorem such a kernel is the mean of cos ω·(x−z) over frequencies
+// ω of some distribution, so the inner products of
 //
 //	φ(x) = √(2/D) [cos ω_j·x for all j | sin ω_j·x for all j],   j < D/2     (Paired)
 //	φ(x) = √(2/D) [cos(ω_j·x + b_j) for all j],                  j < D       (Offset)
 //
-// have the kernel as their mean (Rahimi & Recht, "Random features for
+// have the kernel as their expectation (Rahimi & Recht, "Random features for
 // large-scale kernel machines", NIPS 2007).
 //
-// # What is drawn, independently
+// # Independent draws
 //
 // The draw is part of every model, so it is fixed to the last bit. Frequency j
-// of a recipe with that seed comes from the stream (seed, "fourier/frequency", j),
-// one number z_i a column i:
+// of a recipe comes from the stream (seed, "fourier/frequency", j), one number z_i for each column i:
 //
 //	Gaussian   z_i normal
 //	Laplace    z_i Cauchy
 //	Cauchy     z_i Laplace
 //	Matern     z_i = normal·√(ν/g), g one number Gamma(ν) of the stream (seed, "fourier/radius", j)
 //
-// It is kept in turns, w_ji = float32(z_i · (1/(2π·width))), in float64 up to the
+// It is stored in turns, w_ji = float32(z_i · (1/(2π·width))), in float64 up to the
 // last rounding; the offset of feature j in turns, b_j, is the uniform number of the
 // stream (seed, "fourier/offset", j), rounded to float32. Features are then
 // cos 2π(x·w_j + b_j).
 //
-// # What is drawn together
+// # Dependent draws
 //
-// Frequencies of a Gaussian recipe may be drawn in blocks whose members are at right angles: see Draw.
+// Frequencies of a Gaussian recipe may be drawn in blocks of orthogonal frequencies: see Draw.
 //
-// Orthogonal: block b, of d frequencies, has as its frequency k
+// Orthogonal: frequency k of block b, which has d frequencies, is
 //
 //	z = χ · H_0 H_1 … H_{k−1} (x_k/‖x_k‖),   H_i y = y − (v_i·y)·β_i v_i
 //
@@ -37,8 +36,8 @@
 // χ = √(2·g) for g one number Gamma(d/2) of the stream (seed, "fourier/norm", b·d+k).
 // Sums run from the first column to the last, in float64.
 //
-// Structured: block b, of d' frequencies, d' the power of two from max(d, 64) on, has
-// as its frequency k the first d numbers of row k of
+// Structured: frequency k of block b, which has d' frequencies, d' the least power of
+// two ≥ max(d, 64), consists of the first d numbers of row k of
 //
 //	(1/d') · H D₁ H D₂ H D₃,   H_ij = (−1)^(number of bits set in both i and j)
 //
@@ -47,32 +46,31 @@
 //
 // In both cases frequencies in turns are z·(1/(2π·width)) as above.
 //
-// The other kernels are drawn independently only. Frequencies of the Laplace and
-// Cauchy kernels have independent coordinates that are not normal: turned to be at
-// right angles they would be those of another kernel. The Matérn kernel's could be, but
-// keep their heavy-tailed lengths and gain little: the squared error came to 0.9 to 1.1 of
-// the independent one at ν = ½ and to 0.5 to 0.9 at 5/2, for rows within two widths.
+// The other kernels are only drawn independently. Frequencies of the Laplace and Cauchy
+// kernels have independent coordinates that are not normal; making them orthogonal would change the kernel.
+// The Matérn kernel's could be orthogonal, but they keep their heavy-tailed lengths and gain little: the
+// squared error was 0.9 to 1.1 times the independent one at ν = ½ and 0.5 to 0.9 times at 5/2, for rows within two widths.
 //
 // # Bias of structured draws
 //
-// A structured frequency is √d'/σ long, where a normal one varies in length by
-// a share of about 1/√(2d'), so that the mean of the estimate is a little less than the kernel. With s = ‖x−z‖/σ and
-// directions uniform, the mean is K·(1 − s⁴/4d') up to higher powers of 1/d'; what was measured, for d'
-// from 64 to 128 and rows that differ in all columns or in one, is 1 to 1½ times that
-// shortfall: at most 0.013 at d' = 64, from which 0.0008 follows at 1,024. Proven is |E[φ(x)·φ(z)] − K| ≤ 6s/√d'
+// A structured frequency has length √d'/σ, while the length of a normal one varies by a
+// relative 1/√(2d') or so. The mean of the estimate is therefore a little less than the kernel. With s = ‖x−z‖/σ and
+// directions uniform, the mean is K·(1 − s⁴/4d') up to higher powers of 1/d'. The measured shortfall,
+// for d' from 64 to 128 and rows that differ in all columns or in one, is 1 to 1½ times
+// that: at most 0.013 at d' = 64, which implies 0.0008 at 1,024. The proven bound is |E[φ(x)·φ(z)] − K| ≤ 6s/√d'
 // (Yu, Suresh, Choromanski, Holtmann-Rice and Kumar, "Orthogonal random features", NIPS 2016,
-// Theorem 3). The squared error of one estimate is nevertheless less than with
-// independent frequencies at the same D: at d = 64, D = 128, paired, it is 0.4 % of it at s = ½, 7 % at 1 and
+// Theorem 3). The squared error of one estimate is nevertheless smaller than
+// with independent frequencies at the same D: at d = 64, D = 128, paired, it is 0.4 % as large at s = ½, 7 % at 1 and
 // 80 % at 2 (orthogonal draws: 5 %, 9 % and 72 %).
 //
 // # Heavy tails
 //
 // The frequencies of the Laplace kernel have no variance: |z_i| reaches
-// 2.9·10¹⁵, which float32 holds. But an angle of t turns is known in float32 to
-// about 2⁻²⁴·t turns only, and angles of 2²³ turns and more count as whole
-// turns. For rows with ‖x‖₁ = s·width an angle is Cauchy distributed with scale
-// s/2π turns: it passes 2²³ turns with probability 1.2·10⁻⁸·s, and that is how far
-// the mean of the estimate can be off. One estimate from D = 256 features moves by about
-// 6·10⁻⁴ at s = 1,000, against its spread of 6·10⁻². So only rows that are very long
-// in units of the width suffer: centre and scale them. Nothing is cut off or drawn again.
+// 2.9·10¹⁵, which float32 holds. But an angle of t turns is known in float32 only
+// to about 2⁻²⁴·t turns, and angles of 2²³ turns or more count as whole turns. For rows with ‖x‖₁ = s·width an
+// angle is Cauchy distributed with scale
+// s/2π turns: it exceeds 2²³ turns with probability 1.2·10⁻⁸·s, which bounds the
+// error of the mean of the estimate. One estimate from D = 256 features moves by about
+// 6·10⁻⁴ at s = 1,000, compared with its standard deviation of 6·10⁻². So only rows
+// that are very long in units of the width lose accuracy: centre and scale them. Nothing is truncated or redrawn.
 package fourier

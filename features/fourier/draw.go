@@ -14,9 +14,9 @@ import (
 // MaxOut is the largest number of features of a recipe.
 const MaxOut = 1 << 24
 
-// maxValues bounds the memory of the frequencies: 2²⁸ numbers, 1 GiB. They are drawn
-// from a recipe of a few bytes, and so nothing else in a model bounds them. Structured
-// frequencies take no memory to speak of.
+// maxValues bounds the memory of the frequencies: 2²⁸ numbers, 1 GiB. A recipe of a
+// few bytes can ask for any number, so nothing else in a model bounds them. Structured
+// frequencies take hardly any memory.
 const maxValues = 1 << 28
 
 var (
@@ -25,7 +25,7 @@ var (
 	radius    = stream.PurposeOf("fourier/radius")
 )
 
-// draw is what the recipes have in common: how to draw the frequencies.
+// draw is the common part of the recipes: how to draw the frequencies.
 type draw struct {
 	name    string
 	in, out int
@@ -39,7 +39,7 @@ type draw struct {
 	nu float64
 }
 
-// frequencies returns how many frequencies the features take.
+// frequencies returns the number of frequencies.
 func (d *draw) frequencies() int {
 	if d.form == Paired {
 		return d.out / 2
@@ -63,9 +63,9 @@ func (d *draw) validate() error {
 	case int(d.scheme) >= len(drawNames):
 		return fail("draw must be iid, orthogonal or structured (have %v)", d.scheme)
 	case d.scheme == Orthogonal && d.in > maxOrthogonal:
-		return fail("in must be at most %d for an orthogonal draw (have %d); take a structured one", maxOrthogonal, d.in)
+		return fail("in must be at most %d for an orthogonal draw (have %d); use a structured draw", maxOrthogonal, d.in)
 	case d.scheme != Structured && d.frequencies() > maxValues/d.in:
-		return fail("%d frequencies of %d numbers take %.1f GiB, more than %d; take fewer features, or a structured draw",
+		return fail("%d frequencies of %d values take %.1f GiB, limit is %d; use fewer features or a structured draw",
 			d.frequencies(), d.in, 4*float64(d.frequencies())*float64(d.in)/(1<<30), 4*maxValues>>30)
 	case !(d.width > 0) || math.IsInf(d.width, 1):
 		return fail("width must be > 0 and finite (have %v)", d.width)
@@ -73,8 +73,8 @@ func (d *draw) validate() error {
 	return nil
 }
 
-// turns stores in w (n×in) the frequencies first … first+n−1, in turns. The
-// error is a frequency that float32 cannot hold.
+// turns stores in w (n×in) the frequencies first … first+n−1, in turns. It
+// returns an error if a frequency does not fit in float32.
 func (d *draw) turns(w []float32, first, n int) error {
 	switch d.scheme {
 	case Orthogonal:
@@ -105,7 +105,7 @@ func (d *draw) iidTurns(w []float32, first, n int) {
 				factor = math.Sqrt(d.nu / stream.New(d.seed, radius, uint64(first+j)).Gamma(d.nu))
 			}
 			for i := range row {
-				// Products only: there is nothing to fuse.
+				// Only products, so the compiler has nothing to fuse.
 				row[i] = float32(d.number(s) * factor * perTurn)
 			}
 		}
@@ -127,7 +127,7 @@ func (d *draw) offsets(first, n int) []float32 {
 }
 
 // each cuts 0 … n−1 into ranges and calls f with them, on all processors if n
-// rows of `in` numbers are worth it.
+// rows of `in` values are enough work.
 func each(n, in int, f func(lo, hi int)) {
 	const worth = 1 << 14 // numbers, a quarter of a millisecond
 	parallel.Ranges(n, max(1, worth/in), runtime.GOMAXPROCS(0), f)

@@ -22,8 +22,8 @@ func kernels(in, out int, width float64, form Form, seed uint64) map[string]feat
 	}
 }
 
-// Computed from the package comments of fourier and stream by a program that
-// shares no code with them. They never change.
+// The values were computed from the package comments of fourier and stream by
+// an independent program. They never change.
 func TestFrequenciesAreGolden(t *testing.T) {
 	const seed = 0xdecafbad12345678
 	indices := []int{0, 1, 1 << 20}
@@ -142,7 +142,7 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 		{Gaussian{In: 4, Out: 8}, "width must be > 0 and finite (have 0)"},
 		{Gaussian{In: 4, Out: 8, Width: math.NaN()}, "width must be > 0 and finite (have NaN)"},
 		{Gaussian{In: 4, Out: 8, Width: math.Inf(1)}, "width must be > 0 and finite (have +Inf)"},
-		{Gaussian{In: 1 << 20, Out: 4096, Width: 1}, "2048 frequencies of 1048576 numbers take 8.0 GiB, more than 1; take fewer features, or a structured draw"},
+		{Gaussian{In: 1 << 20, Out: 4096, Width: 1}, "2048 frequencies of 1048576 values take 8.0 GiB, limit is 1; use fewer features or a structured draw"},
 		{Gaussian{In: 4, Out: 8, Width: 1e-300}, "width 1e-300 makes frequency 0 too large for float32"},
 		{Matern{In: 4, Out: 8, Width: 1, Nu: 0.4}, "fourier: Matern: nu must be 0.5 to 100 (have 0.4)"},
 		{Matern{In: 4, Out: 8, Width: 1, Nu: math.NaN()}, "nu must be 0.5 to 100 (have NaN)"},
@@ -154,10 +154,10 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 	}
 	for _, c := range []struct{ first, n int }{{-1, 1}, {0, 5}, {4, 1}, {0, -1}, {math.MaxInt, 1}} {
 		if _, _, err := Turns(ok, c.first, c.n); err == nil {
-			t.Errorf("Turns took %d frequencies from %d on", c.n, c.first)
+			t.Errorf("Turns accepted %d frequencies from %d", c.n, c.first)
 		}
 	}
 	if _, _, err := Turns(nil, 0, 1); err == nil {
-		t.Error("Turns of no recipe")
+		t.Error("Turns accepted nil")
 	}
 }

@@ -2,22 +2,21 @@ package fourier
 
 import "fmt"
 
-// Draw is the way the frequencies of a Gaussian kernel are drawn together. Each
-// frequency has the same distribution in all of them, or nearly so; what differs is how
-// they depend on each other, and what the map costs.
+// Draw is the joint distribution of the frequencies of a Gaussian kernel. Each
+// frequency has the same distribution in all of them, or nearly; they differ in how
+// frequencies depend on each other and in the cost of the map.
 type Draw uint8
 
 const (
 	// Iid draws frequencies independently of each other.
 	Iid Draw = iota
-	// Orthogonal draws blocks of d frequencies at right angles, each of the length
-	// it would have had. The kernel is estimated without bias and with less spread,
-	// most where D is a multiple of d and rows are within a few widths; the
-	// map costs what it costs with Iid, its drawing d³ instead of d² a block. Rows
-	// are at most 4,096 numbers long.
+	// Orthogonal draws blocks of d orthogonal frequencies whose lengths are distributed
+	// as with Iid. The estimate is unbiased and has less variance, most of all where D is a
+	// multiple of d and rows are within a few widths. The map costs as much as with Iid; drawing a block costs d³
+	// instead of d². Rows have at most 4,096 values.
 	Orthogonal
-	// Structured draws blocks of d' frequencies at right angles, d' the power of
-	// two from d on and at least 64, as products of Hadamard matrices and random signs. The map
+	// Structured draws blocks of d' orthogonal frequencies, d' the least power of
+	// two ≥ max(d, 64), as products of Hadamard matrices and random signs. The map
 	// costs D·log d' instead of D·d, for frequencies that are only nearly
 	// normal: see the package comment on the bias.
 	Structured
@@ -36,7 +35,7 @@ func (d Draw) String() string {
 // MarshalText returns the name of the draw.
 func (d Draw) MarshalText() ([]byte, error) {
 	if int(d) >= len(drawNames) {
-		return nil, fmt.Errorf("fourier: no such draw: %v", d)
+		return nil, fmt.Errorf("fourier: unknown draw %v", d)
 	}
 	return []byte(d.String()), nil
 }

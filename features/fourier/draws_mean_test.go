@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
-// apart returns two rows of d numbers at the distance z, in no special direction
-// or along an axis.
+// apart returns two rows of d numbers at distance z, in a general direction or
+// along an axis.
 func apart(d int, z float64, axis bool) (x []float32) {
 	x = append(normals(d, 11), make([]float32, d)...)
 	v := normals(d, 7)
@@ -32,10 +32,10 @@ func apart(d int, z float64, axis bool) (x []float32) {
 }
 
 // E[φ(x)·φ(z)] = K(x, z) for orthogonal draws, in both forms and on the grid of
-// bytes. Structured draws fall short by 1 to 1½ times K·‖x−z‖⁴/(4d'σ⁴), as the package comment says.
+// bytes. Structured draws are too small by 1 to 1½ times K·‖x−z‖⁴/(4d'σ⁴), as the package comment says.
 func TestMeanOfProductsOfDependentDraws(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("slow test")
 	}
 	const width = 1.5
 	gain, rest := gridGain()
@@ -73,7 +73,7 @@ func TestMeanOfProductsOfDependentDraws(t *testing.T) {
 					what := fmt.Sprintf("%v %v, rows of %d, %v widths apart (along an axis: %v)", c.draw, form, c.in, z, axis)
 					stattest.Of(plain).Near(t, what, want, bias)
 					grain := gain - 1 + rest
-					if c.draw == Structured { // of short rows the angles lie on a lattice, and are rounded alike
+					if c.draw == Structured { // the angles of short rows lie on a lattice and round alike
 						grain += gain - 1
 					}
 					stattest.Of(grid).Near(t, what+", on the grid", want, bias+grain)
@@ -84,16 +84,16 @@ func TestMeanOfProductsOfDependentDraws(t *testing.T) {
 }
 
 // At equal D the squared error of both draws is below that of independent
-// frequencies where rows are close, and nowhere above it beyond chance.
+// frequencies where rows are close, and nowhere significantly above it.
 func TestDependentDrawsErrNoMoreThanIid(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("slow test")
 	}
 	const in, seeds = 64, 400
 	for _, c := range []struct {
 		form Form
 		out  int
-		// most is the share of the iid squared error that is left at ½, 1 and 2 widths.
+		// most is the largest allowed ratio to the iid squared error at ½, 1 and 2 widths.
 		most map[Draw][3]float64
 	}{
 		{Paired, 2 * in, map[Draw][3]float64{Orthogonal: {0.1, 0.15, 0.9}, Structured: {0.02, 0.1, 0.95}}},

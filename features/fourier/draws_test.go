@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Computed from the package comments of fourier and stream by a program that
-// shares no code with them. They never change.
+// The values were computed from the package comments of fourier and stream by
+// an independent program. They never change.
 func TestDependentFrequenciesAreGolden(t *testing.T) {
 	const seed = 0xdecafbad12345678
 	for _, c := range []struct {
@@ -112,8 +112,8 @@ func TestFrequenciesOfABlockAreOrthogonal(t *testing.T) {
 	}
 }
 
-// Of orthogonal draws each row is N(0, I), that is: of length χ_d, and uniform in
-// direction whatever the length.
+// Each row of an orthogonal draw is N(0, I): its length is χ_d, and its direction
+// is uniform and independent of the length.
 func TestOrthogonalFrequenciesAreNormalOneByOne(t *testing.T) {
 	const blocks, width = 4000, 0.5
 	for _, d := range []int{1, 2, 5} {
@@ -172,7 +172,7 @@ func TestOrthogonalBlocksAreHaar(t *testing.T) {
 					row[j] /= size
 				}
 			}
-			l := d - 1 // the first and the last, which are made most differently
+			l := d - 1 // the first and the last, whose computations differ most
 			squares = append(squares, math.Pow(m.At(0, 0)*m.At(l, l), 2))
 			cycles = append(cycles, m.At(0, 0)*m.At(l, l)*m.At(0, l)*m.At(l, 0))
 			signs = append(signs, mat.Det(m))
@@ -184,7 +184,7 @@ func TestOrthogonalBlocksAreHaar(t *testing.T) {
 	}
 }
 
-// Frequencies of a structured block are √d'/σ long where rows fill it.
+// Frequencies of a structured block have length √d'/σ if the rows fill it.
 func TestStructuredFrequenciesHaveOneLength(t *testing.T) {
 	for _, d := range []int{64, 128, 512} {
 		m := blockOf(t, Gaussian{In: d, Out: 4 * d, Width: 3, Draw: Structured, Seed: 1}, 1, d)
@@ -213,7 +213,7 @@ func TestDrawsAreText(t *testing.T) {
 	}
 }
 
-// Models of independent draws keep the bytes that they had before there were others.
+// The draw iid is omitted from JSON, so that such models keep their bytes.
 func TestIidDrawsAreNotMentionedInSeals(t *testing.T) {
 	for d, want := range map[Draw]string{
 		Iid:        `{"in":4,"out":8,"width":0.5,"form":"paired","seed":3}`,
@@ -244,7 +244,7 @@ func TestDrawErrorsNameTheField(t *testing.T) {
 		want string
 	}{
 		{Gaussian{In: 4, Out: 8, Width: 1, Draw: 3}, "fourier: Gaussian: draw must be iid, orthogonal or structured (have Draw(3))"},
-		{Gaussian{In: 4097, Out: 8, Width: 1, Draw: Orthogonal}, "in must be at most 4096 for an orthogonal draw (have 4097); take a structured one"},
+		{Gaussian{In: 4097, Out: 8, Width: 1, Draw: Orthogonal}, "in must be at most 4096 for an orthogonal draw (have 4097); use a structured draw"},
 		{Gaussian{In: 4, Out: 8, Width: 1e-300, Draw: Orthogonal}, "width 1e-300 makes frequency 0 too large for float32"},
 		{Gaussian{In: 4, Out: 8, Width: 1e-300, Draw: Structured}, "width 1e-300 makes frequency 0 too large for float32"},
 	} {
@@ -252,12 +252,12 @@ func TestDrawErrorsNameTheField(t *testing.T) {
 			t.Errorf("%+v: have %v, want %q", c.r, err, c.want)
 		}
 	}
-	// What a dense matrix cannot hold at all a structured map can, but not Turns.
+	// A structured map can be larger than any dense matrix; Turns cannot return it at once.
 	r := Gaussian{In: 1 << 20, Out: 1 << 13, Width: 1, Draw: Structured}
 	if err := r.Validate(); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := Turns(r, 0, 1<<12); err == nil || !strings.Contains(err.Error(), "take at most 256") {
+	if _, _, err := Turns(r, 0, 1<<12); err == nil || !strings.Contains(err.Error(), "ask for at most 256") {
 		t.Error(err)
 	}
 }

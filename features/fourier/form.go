@@ -2,14 +2,14 @@ package fourier
 
 import "fmt"
 
-// Form is the way a frequency becomes features.
+// Form says how a frequency becomes features.
 type Form uint8
 
 const (
-	// Paired takes a cosine and a sine of each of D/2 frequencies. Its rows have
+	// Paired uses a cosine and a sine of each of D/2 frequencies. Its rows have
 	// norm 1 exactly, and it estimates smooth kernels with less variance.
 	Paired Form = iota
-	// Offset takes a cosine with a random offset of each of D frequencies.
+	// Offset uses a cosine with a random offset of each of D frequencies.
 	Offset
 )
 
@@ -27,7 +27,7 @@ func (f Form) String() string {
 // MarshalText returns the name of the form.
 func (f Form) MarshalText() ([]byte, error) {
 	if f > Offset {
-		return nil, fmt.Errorf("fourier: no such form: %v", f)
+		return nil, fmt.Errorf("fourier: unknown form %v", f)
 	}
 	return []byte(f.String()), nil
 }

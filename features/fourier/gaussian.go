@@ -13,13 +13,13 @@ import (
 //
 //	K(x, z) = exp(−‖x−z‖²/2σ²),   σ = Width        (Rahimi & Recht 2007)
 //
-// Frequencies are drawn from N(0, σ⁻²I), independently or not: see Draw.
+// Frequencies are drawn from N(0, σ⁻²I); see Draw for how they depend on each other.
 type Gaussian struct {
 	In    int     `json:"in"`    // row length d
 	Out   int     `json:"out"`   // number of features D; even in the paired form
 	Width float64 `json:"width"` // σ > 0, in the units of the rows
 	Form  Form    `json:"form"`
-	Draw  Draw    `json:"draw,omitempty"` // how frequencies depend on each other
+	Draw  Draw    `json:"draw,omitempty"` // how frequencies are drawn
 	Seed  uint64  `json:"seed"`
 }
 
@@ -52,7 +52,7 @@ func (r Gaussian) New() (features.Map, error) {
 	return d.build()
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r Gaussian) Validate() error {
 	d := r.draw()
 	return d.validate()
@@ -69,10 +69,10 @@ func (r Gaussian) Kernel(x, z []float32) float64 {
 // SecondMoment returns E‖ω‖² = d/σ².
 func (r Gaussian) SecondMoment() float64 { return float64(r.In) / (r.Width * r.Width) }
 
-// Drawn returns the form of the features, and how their frequencies depend on each other.
+// Drawn returns the form of the features and how their frequencies are drawn.
 func (r Gaussian) Drawn() (Form, Draw) { return r.Form, r.Draw }
 
-// Distance tells in which distance widths of this kernel are measured.
+// Distance returns the distance that this kernel's width refers to.
 func (Gaussian) Distance() bandwidth.Distance { return bandwidth.Euclidean }
 
 // squaredDistance returns ‖x−z‖₂². It panics if the lengths differ.
@@ -101,13 +101,13 @@ func (o *GaussianOptions) choice() choice {
 	}
 }
 
-// Validate returns an error that names the option that is wrong.
+// Validate returns an error that names the invalid option.
 func (o *GaussianOptions) Validate() error { return o.choice().validate() }
 
-// Size returns what the features take.
+// Size returns the size of the features.
 func (o *GaussianOptions) Size(in int) kernel.Size { return o.choice().size(in) }
 
-// Choose makes the recipe, with a width that it finds in the data unless one is given.
+// Choose makes the recipe. It derives the width from the data unless one is given.
 func (o *GaussianOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	return o.choice().choose(d)
 }

@@ -50,7 +50,7 @@ func (r Laplace) New() (features.Map, error) {
 	return d.build()
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r Laplace) Validate() error {
 	d := r.draw()
 	return d.validate()
@@ -72,10 +72,10 @@ func (r Laplace) Kernel(x, z []float32) float64 {
 // SecondMoment returns E‖ω‖² = +Inf.
 func (Laplace) SecondMoment() float64 { return math.Inf(1) }
 
-// Drawn returns the form of the features, and how their frequencies depend on each other.
+// Drawn returns the form of the features and how their frequencies are drawn.
 func (r Laplace) Drawn() (Form, Draw) { return r.Form, Iid }
 
-// Distance tells in which distance widths of this kernel are measured.
+// Distance returns the distance that this kernel's width refers to.
 func (Laplace) Distance() bandwidth.Distance { return bandwidth.L1 }
 
 func (o *LaplaceOptions) choice() choice {
@@ -87,11 +87,11 @@ func (o *LaplaceOptions) choice() choice {
 	}
 }
 
-// Validate returns an error that names the option that is wrong.
+// Validate returns an error that names the invalid option.
 func (o *LaplaceOptions) Validate() error { return o.choice().validate() }
 
-// Size returns what the features take.
+// Size returns the size of the features.
 func (o *LaplaceOptions) Size(in int) kernel.Size { return o.choice().size(in) }
 
-// Choose makes the recipe, with a width that it finds in the data unless one is given.
+// Choose makes the recipe. It derives the width from the data unless one is given.
 func (o *LaplaceOptions) Choose(d *kernel.Data) (*kernel.Choice, error) { return o.choice().choose(d) }

@@ -8,8 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Map is the map of random Fourier features of any kernel, by frequencies held
-// as a dense matrix. It does not change, and is safe for concurrent use.
+// Map is the map of random Fourier features of any kernel, with the frequencies
+// as a dense matrix. It is immutable and safe for concurrent use.
 type Map struct {
 	weights *blas.Weights
 	in, out int
@@ -39,8 +39,8 @@ func (d *draw) build() (features.Map, error) {
 func (m *Map) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, computed by the calling
-// goroutine alone. A row with an angle beyond float32 gets NaN. It panics if a
-// slice is too short.
+// goroutine alone. If an angle overflows float32, the row's features are NaN. It panics
+// if a slice is too short.
 func (m *Map) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("fourier: Apply: slice too short")
@@ -54,9 +54,9 @@ func (m *Map) Apply(dst, x []float32, n int) {
 }
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. None
-// is ever out of bounds, and those of an angle beyond float32 are counted. The grid of 8 bits makes inner products 1.00015 times as large in
-// the mean, for cosines near ±1, where many lie, are mostly rounded outwards; beside that it is off
-// by 10⁻⁵. It panics if x is too short.
+// is ever out of bounds; features whose angle overflows float32 are counted. The 8-bit
+// grid makes inner products 1.00015 times as large on average, because the many cosines near ±1 are mostly
+// rounded outwards; the remaining error is 10⁻⁵. It panics if x is too short.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("fourier: Quantize: slice too short, or too many rows")
@@ -79,9 +79,8 @@ func (m *Map) Step() float64 { return m.bound() / 127 }
 func (m *Map) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
 
 // Turns returns frequencies first … first+n−1 of a recipe of this package in
-// turns (n×in, row-major), the numbers that its map is made of, and their offsets in turns, nil
-// in the paired form. The error is an invalid recipe, a recipe of another
-// package, or a range beyond its frequencies.
+// turns (n×in, row-major), as its map uses them, and their offsets in turns, nil in the
+// paired form. It returns an error if the recipe is invalid or of another package, or if the range exceeds its frequencies.
 func Turns(r features.Recipe, first, n int) (w, b []float32, err error) {
 	f, ok := r.(interface{ draw() draw })
 	if !ok {
@@ -92,9 +91,9 @@ func Turns(r features.Recipe, first, n int) (w, b []float32, err error) {
 		return nil, nil, err
 	}
 	if all := d.frequencies(); first < 0 || n < 0 || first > all-n {
-		return nil, nil, fmt.Errorf("fourier: Turns: %d frequencies from %d on; the recipe has %d", n, first, all)
+		return nil, nil, fmt.Errorf("fourier: Turns: %d frequencies from %d; the recipe has %d", n, first, all)
 	} else if n > maxValues/d.in {
-		return nil, nil, fmt.Errorf("fourier: Turns: %d frequencies of %d numbers at once; take at most %d", n, d.in, maxValues/d.in)
+		return nil, nil, fmt.Errorf("fourier: Turns: %d frequencies of %d values at once; ask for at most %d", n, d.in, maxValues/d.in)
 	}
 	w = make([]float32, n*d.in)
 	if err := d.turns(w, first, n); err != nil {

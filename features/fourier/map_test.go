@@ -38,7 +38,7 @@ func dot(x, z []float32) (sum float64) {
 	return sum
 }
 
-// The dumb twin: frequencies in radians, math.Cos, float64 throughout.
+// The naive reference: frequencies in radians, math.Cos, float64 throughout.
 func TestApplyEqualsTheDefinition(t *testing.T) {
 	for _, form := range []Form{Paired, Offset} {
 		for _, out := range []int{2, 30, 96, 130} {
@@ -112,7 +112,7 @@ func TestApplyIsSafeAndTheSameConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			for i := range n { // row by row: other cuts, same bits
+			for i := range n { // row by row: different blocks, same bits
 				one := make([]float32, out)
 				m.Apply(one, x[i*in:(i+1)*in], 1)
 				for j, v := range one {
@@ -160,10 +160,10 @@ var pairs = []struct {
 	{"far", []float32{1, -1, 1, -1, 1}, []float32{-1, 1, -1, 1, -1}},
 }
 
-// gridGain returns what the grid does to the kernel where angles θ are uniform.
+// gridGain returns the effect of the grid on the kernel where angles θ are uniform.
 // The rounded cosine is a series of harmonics, c_1·cos θ + c_3·cos 3θ + …, and
-// the mean of the product of two at a distance δ is ½ Σ c_k² cos kδ. So the kernel
-// comes out c_1² times as large, the gain, and the rest is at most Σ_{k>1} c_k² = 2·E[ĉ²] − c_1².
+// the mean of the product of two at distance δ is ½ Σ c_k² cos kδ. So the kernel is
+// multiplied by c_1², the gain, and the rest is at most Σ_{k>1} c_k² = 2·E[ĉ²] − c_1².
 func gridGain() (gain, rest float64) {
 	const n = 1 << 20
 	var first, squares float64
@@ -205,7 +205,7 @@ func TestMeanOfProductsIsTheKernel(t *testing.T) {
 			for p, pair := range pairs {
 				k := r.Kernel(pair.x, pair.z)
 				what := name + ", " + form.String() + ", " + pair.name
-				// Equal rows have product 1 to rounding in the paired form: no spread, some float32 error.
+				// In the paired form equal rows have product 1 up to rounding: no variance, some float32 error.
 				stattest.Of(plain[p]).Near(t, what, k, 1e-6)
 				stattest.Of(grid[p]).Near(t, what+", on the grid", k, gain-1+rest)
 				for i, v := range plain[p] {
@@ -236,9 +236,9 @@ func TestFormsAreText(t *testing.T) {
 	}
 }
 
-// The package comment's claim on heavy tails, against the same features with angles
-// in float64: where rows are s widths long in ‖·‖₁, the mean is off by the share of
-// angles past 2²³ turns, and one estimate of 256 features by far less than its spread, 1/16.
+// The package comment's claim on heavy tails, compared with the same features with
+// angles in float64: if rows have length s widths in ‖·‖₁, the error of the mean is the
+// share of angles beyond 2²³ turns, and one estimate of 256 features changes by far less than its standard deviation, 1/16.
 func TestFloat32AnglesKeepTheLaplaceKernel(t *testing.T) {
 	const in, out, seeds = 20, 256, 200
 	for _, s := range []float64{10, 1000, 30000} {

@@ -18,7 +18,7 @@ import (
 //
 // with K_ν the modified Bessel function of the second kind (Rasmussen & Williams,
 // Gaussian Processes for Machine Learning, eq. 4.14): exp(−‖x−z‖/σ) at ν = ½,
-// (1+t)·e^(−t) at 3/2, (1+t+t²/3)·e^(−t) at 5/2, towards the Gaussian as ν grows.
+// (1+t)·e^(−t) at 3/2, (1+t+t²/3)·e^(−t) at 5/2. It tends to the Gaussian as ν grows.
 // Frequencies have the multivariate t distribution of 2ν degrees of freedom and scale 1/σ.
 type Matern struct {
 	In    int     `json:"in"`    // row length d
@@ -29,14 +29,14 @@ type Matern struct {
 	Seed  uint64  `json:"seed"`
 }
 
-// defaultNu is where Matérn samples are once differentiable.
+// defaultNu is the ν whose Matérn samples are once differentiable.
 const defaultNu = 1.5
 
-// maxNu is where a Matérn kernel is within 0.0025 of the Gaussian.
+// maxNu is the ν whose Matérn kernel is within 0.0025 of the Gaussian.
 const maxNu = 100
 
 // MaternOptions are the options of the Matérn kernel. The zero value is the default: the median width and
-// kernel.DefaultFeatures features in the paired form, of smoothness 1.5.
+// kernel.DefaultFeatures features in the paired form, with smoothness 1.5.
 type MaternOptions struct {
 	Width    kernel.Width `flag:"width"`
 	Nu       float64      `flag:"nu" help:"Smoothness ν of the Matérn kernel."`
@@ -66,10 +66,10 @@ func (r Matern) New() (features.Map, error) {
 	return d.build()
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r Matern) Validate() error {
 	if !(r.Nu >= 0.5 && r.Nu <= maxNu) {
-		return fmt.Errorf("fourier: Matern: nu must be 0.5 to %d (have %v); a smoother kernel is the Gaussian", maxNu, r.Nu)
+		return fmt.Errorf("fourier: Matern: nu must be 0.5 to %d (have %v); for a smoother kernel use the Gaussian", maxNu, r.Nu)
 	}
 	d := r.draw()
 	return d.validate()
@@ -91,10 +91,10 @@ func (r Matern) SecondMoment() float64 {
 	return float64(r.In) / (r.Width * r.Width) * r.Nu / (r.Nu - 1)
 }
 
-// Drawn returns the form of the features, and how their frequencies depend on each other.
+// Drawn returns the form of the features and how their frequencies are drawn.
 func (r Matern) Drawn() (Form, Draw) { return r.Form, Iid }
 
-// Distance tells in which distance widths of this kernel are measured.
+// Distance returns the distance that this kernel's width refers to.
 func (Matern) Distance() bandwidth.Distance { return bandwidth.Euclidean }
 
 // matern returns 2^(1−ν)/Γ(ν) t^ν K_ν(t) for t ≥ 0.
@@ -110,7 +110,7 @@ func matern(nu, t float64) float64 {
 	return maternIntegral(nu, t)
 }
 
-// maternIntegral is matern by K_ν(t) = ½ ∫ exp(νu − t·cosh u) du over the real
+// maternIntegral computes matern by K_ν(t) = ½ ∫ exp(νu − t·cosh u) du over the real
 // line (Watson, Theory of Bessel Functions, 6.22). The integrand is analytic and
 // has a single peak, where sinh u = ν/t and whose width is (t²+ν²)^(−1/4), so
 // the trapezoidal rule with steps well below that width is exact to rounding
@@ -147,11 +147,11 @@ func (o *MaternOptions) choice() choice {
 	}
 }
 
-// Validate returns an error that names the option that is wrong.
+// Validate returns an error that names the invalid option.
 func (o *MaternOptions) Validate() error { return o.choice().validate() }
 
-// Size returns what the features take.
+// Size returns the size of the features.
 func (o *MaternOptions) Size(in int) kernel.Size { return o.choice().size(in) }
 
-// Choose makes the recipe, with a width that it finds in the data unless one is given.
+// Choose makes the recipe. It derives the width from the data unless one is given.
 func (o *MaternOptions) Choose(d *kernel.Data) (*kernel.Choice, error) { return o.choice().choose(d) }

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// choice is what the four kernels choose from.
+// choice holds the options that the four kernels share.
 type choice struct {
 	name     string
 	distance bandwidth.Distance
@@ -18,7 +18,7 @@ type choice struct {
 	features int     // 0 is kernel.DefaultFeatures
 	form     Form
 	draw     Draw
-	// shape is what the summary says of the kernel before its width: ", nu 2.5".
+	// shape is the part of the summary between name and width: ", nu 2.5".
 	shape  string
 	recipe func(in, out int, width float64, seed uint64) features.Recipe
 }
@@ -37,7 +37,7 @@ func (c choice) validate() error {
 	case out < 1:
 		return option.Errorf("features", "must be at least 1 (have %d)", out)
 	case c.form == Paired && out%2 != 0:
-		return option.Errorf("features", "must be even in the form paired, which has two for each frequency (have %d)", out)
+		return option.Errorf("features", "must be even in the paired form, which has two for each frequency (have %d)", out)
 	}
 	return features.Validate(c.recipe(1, c.out(), 1, 0))
 }

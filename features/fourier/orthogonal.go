@@ -12,17 +12,17 @@ const maxOrthogonal = 4096
 
 var norm = stream.PurposeOf("fourier/norm")
 
-// orthogonalTurns is turns for the orthogonal draw. A block is a Haar-orthogonal
+// orthogonalTurns implements turns for the orthogonal draw. A block is a Haar-orthogonal
 // matrix times χ norms (Yu, Suresh, Choromanski, Holtmann-Rice and Kumar, "Orthogonal
 // random features", NIPS 2016, ORF).
 //
 // The matrix is Q of A = QR, A of independent normals and R of positive diagonal,
-// by Householder's reflections. Below the diagonal the columns of A that are not
-// yet reduced stay independent normals whatever the reflections before, so
-// they need not be computed, and fresh ones serve (Stewart, SIAM J. Numer. Anal. 17,
-// 1980): column k is H_0 … H_{k−1} x_k/‖x_k‖ of x_k with d−k normals behind k zeros, H_i
-// the reflection that takes x_i to the axis i. So it takes the x of the columns before it and
-// nothing else, and is the same whether or not others are made with it.
+// by Householder reflections. Below the diagonal the columns of A that are not
+// yet reduced remain independent normals after every reflection, so they need not be
+// computed and fresh ones are drawn instead (Stewart, SIAM J. Numer. Anal. 17,
+// 1980): column k is H_0 … H_{k−1} x_k/‖x_k‖ of x_k with k zeros and then d−k normals,
+// H_i the reflection that takes x_i to the axis i. It depends only on the x of the columns
+// before it, and is the same whether or not other columns are computed with it.
 func (d *draw) orthogonalTurns(w []float32, first, n int) {
 	perTurn := 1 / float64(2*math.Pi*d.width)
 	for done := 0; done < n; {
@@ -30,7 +30,7 @@ func (d *draw) orthogonalTurns(w []float32, first, n int) {
 		to := min(d.in, from+n-done)
 		q := d.reflections(block, to)
 		columns := (to - from + 3) / 4
-		each(columns, 1<<14, func(lo, hi int) { // one item a time: each is work for milliseconds
+		each(columns, 1<<14, func(lo, hi int) { // one item at a time: each takes milliseconds
 			y := make([]float64, 4*d.in)
 			for c := lo; c < hi; c++ {
 				k := from + 4*c
@@ -60,7 +60,7 @@ type reflections struct {
 	beta  []float64 // 2/‖v_i‖²
 }
 
-// reflections draws what columns 0 … n−1 of the block take.
+// reflections draws the reflections for columns 0 … n−1 of the block.
 func (d *draw) reflections(block, n int) *reflections {
 	q := &reflections{d: d.in, start: make([]int, n+1),
 		first: make([]float64, n), size: make([]float64, n), beta: make([]float64, n)}
@@ -89,8 +89,8 @@ func (d *draw) reflections(block, n int) *reflections {
 // columns stores columns k … k+count−1 of the orthogonal matrix in y, d numbers
 // each; count is at most 4.
 //
-// Four at a time are four chains of sums that do not wait for each other; each
-// chain is the same as if it were alone.
+// Four columns at a time are four independent chains of sums, which run in parallel in
+// the processor. Each chain has the same bits as alone.
 func (q *reflections) columns(y []float64, k, count int) {
 	for c := range count {
 		i := k + c
@@ -132,7 +132,7 @@ func (q *reflections) reflect(i int, y []float64) {
 	}
 }
 
-// reflect4 is reflect of four columns that lie one after the other.
+// reflect4 applies reflect to four consecutive columns.
 func (q *reflections) reflect4(i int, y []float64) {
 	v := q.v[q.start[i]:q.start[i+1]]
 	n := len(v)

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// What is NaN in float32 is counted on either grid, and is not 0 in silence.
+// Features that are NaN in float32 are counted on both grids, not silently stored as 0.
 func TestAnglesBeyondFloat32AreCounted(t *testing.T) {
 	const in, out, n = 3, 40, 5
 	huge := float32(math.Inf(1))

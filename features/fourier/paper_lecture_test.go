@@ -22,7 +22,7 @@ import (
 // The variances are exact: 2cos(a+b)cos(a'+b) = cos(a−a') + cos(a+a'+2b).
 func TestErrorFallsAsOneOverRootD(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("slow test")
 	}
 	const seeds = 1000
 	x, z := pairs[3].x, pairs[3].z
@@ -66,7 +66,7 @@ func TestKernelIsTheFourierTransformOfItsFrequencies(t *testing.T) {
 				angle := 2 * math.Pi * (dot(w[j*5:j*5+5], pair.x) - dot(w[j*5:j*5+5], pair.z))
 				cos[j], sin[j] = math.Cos(angle), math.Sin(angle)
 			}
-			// A float64 holds these angles to 1e-9, also of Cauchy frequencies; equal rows have no spread.
+			// A float64 holds these angles to 1e-9, even for Cauchy frequencies; equal rows have no variance.
 			stattest.Of(cos).Near(t, name+", "+pair.name+", real part", r.Kernel(pair.x, pair.z), 1e-9)
 			stattest.Of(sin).Near(t, name+", "+pair.name+", imaginary part", 0, 1e-9)
 		}
@@ -154,8 +154,8 @@ func TestOffsetsAreUniform(t *testing.T) {
 }
 
 // Theorem, eq. (2): with D from the bound, the largest error over all pairs of a
-// region stays below ε but for a share δ of the seeds, in both forms. So it does over
-// given pairs, with the D of those.
+// region is below ε except for a share δ of the seeds, in both forms. The same holds for
+// given pairs with their D.
 func TestBoundsHold(t *testing.T) {
 	const epsilon, delta, diameter, seeds, steps = 0.5, 0.1, 3.0, 100, 15
 	x := make([]float32, steps+1)
@@ -194,8 +194,8 @@ func TestBoundsHold(t *testing.T) {
 	}
 }
 
-// The simulation can fail: with a tenth of the features that the bound of pairs asks
-// for, more seeds are off by ε than it allows.
+// The simulation can fail: with a tenth of the features that the bound of pairs
+// requires, too many seeds have an error of ε.
 func TestTheBoundOfPairsIsNotIdle(t *testing.T) {
 	const epsilon, delta, seeds, n, d = 0.2, 0.05, 100, 20, 10
 	x := normals(n*d, 3)
@@ -225,7 +225,7 @@ func TestTheBoundOfPairsIsNotIdle(t *testing.T) {
 	}
 }
 
-// largest returns the largest error of inner products of features, rows of dim, over
+// largest returns the largest error of inner products of features (rows of dim) over
 // the pairs of different rows of x.
 func largest(phi []float32, dim int, x []float32, r features.Recipe) (most float64) {
 	n := len(phi) / dim
@@ -239,9 +239,9 @@ func largest(phi []float32, dim int, x []float32, r features.Recipe) (most float
 	return most
 }
 
-// Hoeffding's bound for one pair, which the Laplace kernel has too: with the draws that
-// bounds.Pointwise asks for, a feature in the offset form, two in the paired, the error
-// reaches ε for a share δ of the seeds at most.
+// Hoeffding's bound for one pair, which holds for the Laplace kernel too: with the number
+// of draws from bounds.Pointwise (one feature each in the offset form, two in the paired)
+// the error reaches ε for at most a share δ of the seeds.
 func TestPointwiseBoundHolds(t *testing.T) {
 	const epsilon, delta, d, seeds = 0.3, 0.1, 4, 300
 	x := normals(2*d, 9)
@@ -316,8 +316,8 @@ func TestPairedFeaturesHaveUnitNorm(t *testing.T) {
 	}
 }
 
-// The paired form spends a frequency on two features, yet estimates a smooth
-// kernel with less spread than the offset form at the same D; most where rows are close.
+// The paired form uses a frequency for two features, yet estimates a smooth
+// kernel with less variance than the offset form at the same D, most of all for close rows.
 func TestPairedSpreadsLessThanOffset(t *testing.T) {
 	const out, seeds = 64, 1000
 	for _, pair := range pairs[:4] {
@@ -329,7 +329,7 @@ func TestPairedSpreadsLessThanOffset(t *testing.T) {
 				return dot(dst[:out], dst[out:])
 			}).Variance()
 		}
-		// The variance of 1,000 values is known to about 4.5 %: 20 % below is beyond chance.
+		// The variance of 1,000 values is known to about 4.5 %: 20 % below is significant.
 		if !(spread[Paired] < 0.8*spread[Offset]) {
 			t.Errorf("%s: variance %.3g paired, %.3g offset", pair.name, spread[Paired], spread[Offset])
 		}

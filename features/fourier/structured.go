@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/features/stream"
 )
 
-// leastSize is the least size of a structured block: smaller ones would have
-// frequencies that are far from normal, and cost no less.
+// leastSize is the smallest size of a structured block: the frequencies of
+// smaller blocks are far from normal, and cost as much.
 const leastSize = 64
 
 var sign = stream.PurposeOf("fourier/sign")
@@ -16,11 +16,11 @@ var sign = stream.PurposeOf("fourier/sign")
 // size returns d', the size of a structured block.
 func (d *draw) size() int { return max(leastSize, 1<<bits.Len(uint(d.in-1))) }
 
-// structuredTurns is turns for the structured draw, as a dense matrix. A block is
+// structuredTurns implements turns for the structured draw, as a dense matrix. A block is
 //
 //	√d'/σ · H D₁ H D₂ H D₃,   H normalised          (Yu et al. 2016, SORF)
 //
-// of which the first d columns count. Without normalisation H has elements ±1, the rows are
+// of which the first d columns are used. Without normalisation H has elements ±1, the rows are
 // whole numbers, exact in float64, and the factor is 1/(σ·d').
 func (d *draw) structuredTurns(w []float32, first, n int) {
 	size := d.size()
@@ -50,7 +50,7 @@ func (d *draw) structuredTurns(w []float32, first, n int) {
 	})
 }
 
-// signs returns the diagonal of D_{i+1} of a block, a bit an element, set for −1:
+// signs returns the diagonal of D_{i+1} of a block, one bit per element, set for −1:
 // element e is bit e mod 64 of word e/64 of the stream.
 func (d *draw) signs(block, i int) []uint64 {
 	s := stream.New(d.seed, sign, 3*uint64(block)+uint64(i))

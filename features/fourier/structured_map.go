@@ -12,16 +12,15 @@ import (
 )
 
 // StructuredMap is the map of a structured draw, applied by Walsh–Hadamard
-// transforms. It does not change, and is safe for concurrent use.
+// transforms. It is immutable and safe for concurrent use.
 //
-// Frequencies first, as D₃ to D₁: the row, filled up with zeros, is multiplied by
-// signs and transformed, three times over. An angle in turns is then one
-// fused multiply-add of the transform and the factor 1/(2πσ·d') onto the
-// offset, or in the paired form one product.
+// The row, padded with zeros, is multiplied by signs and transformed three times, with
+// D₃ first. An angle in turns is then the transform times the factor 1/(2πσ·d'), plus the offset in one fused
+// multiply-add; in the paired form just the product.
 type StructuredMap struct {
 	in, out int
 	form    Form
-	blocks  int // of size frequencies each, the last one perhaps not all in use
+	blocks  int // of size frequencies each; the last may be partly used
 	size    int
 	used    int          // frequencies
 	signs   [3][]float32 // of D₃, D₂ and D₁: blocks×size
@@ -36,7 +35,7 @@ var _ features.Gridded = (*StructuredMap)(nil)
 func (d *draw) buildStructured() (features.Map, error) {
 	size := d.size()
 	perTurn := 1 / float64(2*math.Pi*d.width)
-	// A frequency is √d'/σ long, and no number of it is longer.
+	// A frequency has length √d'/σ, which bounds its elements.
 	if infinite(float32(perTurn * math.Sqrt(float64(size)))) {
 		return nil, d.tooLarge(0)
 	}
@@ -79,13 +78,13 @@ func (m *StructuredMap) Apply(dst, x []float32, n int) {
 }
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid, as
-// Map.Quantize does: none is out of bounds but NaN, which becomes 0 and is counted. It panics if x is too short.
+// Map.Quantize does: only NaN is out of bounds; it becomes 0 and is counted. It panics if x is too short.
 func (m *StructuredMap) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("fourier: Quantize: slice too short, or too many rows")
 	}
 	if dst.D() != m.out {
-		panic("fourier: Quantize: a block of another number of features")
+		panic("fourier: Quantize: the grid has a different number of features")
 	}
 	dst.Resize(n)
 	var cut atomic.Int64
@@ -112,7 +111,7 @@ func (m *StructuredMap) Step() float64 { return m.bound() / 127 }
 // bound is the largest magnitude of a feature.
 func (m *StructuredMap) bound() float64 { return math.Sqrt(2 / float64(m.out)) }
 
-// take returns n numbers of working memory, to be put back into m.scratch.
+// take returns n numbers of scratch memory, which the caller puts back into m.scratch.
 func (m *StructuredMap) take(n int) *[]float32 {
 	s, ok := m.scratch.Get().(*[]float32)
 	if !ok {
@@ -125,14 +124,14 @@ func (m *StructuredMap) take(n int) *[]float32 {
 	return s
 }
 
-// runNumbers is how many angles are in work at once: 64 KiB, which stay in the cache.
+// runNumbers is the number of angles processed at once: 64 KiB, which fit in the cache.
 const runNumbers = 1 << 14
 
-// run is how many rows are transformed at once: whole fours.
+// run is the number of rows transformed at once, a multiple of 4.
 func (m *StructuredMap) run() int { return max(4, runNumbers/(m.blocks*m.size)&^3) }
 
-// cosines stores scale times the cosines, and sines, of the transform of a row, which
-// it spoils.
+// cosines stores scale times the cosines, and sines, of the transform of a row. It
+// overwrites angles.
 func (m *StructuredMap) cosines(dst, angles []float32, scale float32) {
 	angles = angles[:m.used]
 	blas.Affine(angles, angles, m.factor, m.offsets, 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// The dumb twin: the dense matrix of Turns, math.Cos, float64 throughout. Sizes
-// end within, at and behind pieces and blocks.
+// The naive reference: the dense matrix of Turns, math.Cos, float64 throughout.
+// Sizes end inside, at and after pieces and blocks.
 func TestStructuredApplyEqualsTheDenseDefinition(t *testing.T) {
 	const n = 3
 	for _, in := range []int{1, 5, 64, 65, 200} {
@@ -27,7 +27,7 @@ func TestStructuredApplyEqualsTheDenseDefinition(t *testing.T) {
 				dst[n*out] = 7
 				m.Apply(dst, x, n)
 				if dst[n*out] != 7 {
-					t.Fatalf("in %d, out %d: wrote behind the features", in, out)
+					t.Fatalf("in %d, out %d: wrote past the features", in, out)
 				}
 				d := r.draw()
 				f := d.frequencies()
@@ -101,14 +101,14 @@ func TestStructuredRowsDoNotDependOnTheirNeighbours(t *testing.T) {
 		var wg sync.WaitGroup
 		for worker := range 4 {
 			wg.Go(func() {
-				for i := worker; i < n; i += 2 { // row by row: other cuts, same bits
+				for i := worker; i < n; i += 2 { // row by row: different blocks, same bits
 					one := make([]float32, out)
 					m.Apply(one, x[i*in:(i+1)*in], 1)
 					if all := want[i*out : (i+1)*out]; i == 5 || i == 6 {
 						if !slices.ContainsFunc(one, func(v float32) bool { return v == v }) {
 							continue
 						}
-						t.Errorf("row %d is not finite and has finite features", i)
+						t.Errorf("row %d is not finite but has finite features", i)
 					} else if !slices.Equal(one, all) {
 						t.Errorf("row %d alone differs", i)
 						return

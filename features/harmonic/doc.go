@@ -1,12 +1,12 @@
-// Package harmonic holds the real spherical harmonics on the sphere S^{d−1} of
-// R^d, in any dimension d ≥ 2, as features: the rotation-invariant counterpart of
+// Package harmonic provides the real spherical harmonics on the sphere S^{d−1}
+// of R^d, in any dimension d ≥ 2, as features: the rotation-invariant counterpart of
 // Fourier features (Bullins, Zhang & Zhang, "Not-So-Random Features", ICLR 2018,
 // Section 2.1 and Appendix B).
 //
 // # Construction
 //
 // Coordinates are split off from the last one (Higuchi, "Symmetric tensor spherical
-// harmonics on the N-sphere", J. Math. Phys. 28, 1987, in other words). A harmonic of
+// harmonics on the N-sphere", J. Math. Phys. 28, 1987, in different notation). A harmonic of
 // degree ℓ_d in d coordinates has one of degree ℓ_{d−1} ≤ ℓ_d in the first d−1, and so on down
 // to two coordinates:
 //
@@ -19,8 +19,8 @@
 //	β_n P_n = t P_{n−1} − r² β_{n−1} P_{n−2},    β_n² = n(n+2ν−1) / (4(n+ν)(n+ν−1)),
 //	P_0² = Π_{i<ℓ_{k−1}} (k+2i) / (k−1+2i).
 //
-// So every harmonic is a polynomial, without angles and without a division by the
-// sine of one, and its recurrences are those of orthonormal polynomials, which are stable.
+// So every harmonic is a polynomial: it needs no angles and no division by their sines,
+// and the recurrences of orthonormal polynomials are stable.
 //
 // # Norm
 //
@@ -37,6 +37,6 @@
 // numbered from 0 by the degree ℓ_{d−1} first, then by that of d−2 coordinates, and so on; of the two
 // of degree m ≥ 1 in two coordinates the cosine is first.
 //
-// Rows are taken in their direction: each is divided by its length. A row of zeros
-// has the features 0, but for the harmonic of degree 0, which is 1 everywhere.
+// Only the direction of a row matters: each row is divided by its length. A row of zeros
+// has features 0, except for the harmonic of degree 0, which is 1 everywhere.
 package harmonic

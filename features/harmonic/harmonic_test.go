@@ -57,7 +57,7 @@ func TestNumberIsTheFormula(t *testing.T) {
 		}
 	}
 	if Number(784, 1024) != math.MaxInt {
-		t.Error("a number beyond all integers is none")
+		t.Error("an overflow is not reported as math.MaxInt")
 	}
 }
 
@@ -193,7 +193,7 @@ func TestKernelIsTheInnerProduct(t *testing.T) {
 	}
 	again := make([]float32, 8)
 	if m.Apply(again, double, 2); !reflect.DeepEqual(phi, again) {
-		t.Error("longer rows of the same direction have other features")
+		t.Error("the features change with the length of the row")
 	}
 	if m.Apply(again, make([]float32, 8), 2); again[0] == 0 || again[1] != 0 || again[2] != 0 || again[3] != 0 {
 		t.Errorf("a row of zeros has the features %v", again[:4])
@@ -251,7 +251,7 @@ func TestHighDegreesStayOrthonormal(t *testing.T) {
 	quad.Legendre{}.FixedLocations(x, w, -1, 1)
 	var mean float64
 	for i, z := range x {
-		// The row's rounding moves the place; the weight is smooth there.
+		// Rounding moves the row slightly; the weight is smooth there.
 		r := math.Sqrt(1 - z*z)
 		y := values(m, []float32{float32(r), 0, float32(z)})
 		mean += w[i] / 2 * y[0] * y[0]
@@ -261,14 +261,14 @@ func TestHighDegreesStayOrthonormal(t *testing.T) {
 	}
 }
 
-func TestRecipesAreRefusedInASentence(t *testing.T) {
+func TestRecipeErrorsNameTheField(t *testing.T) {
 	for want, r := range map[string]Harmonics{
 		"in must be 2":                    {In: 1, Terms: []Term{{0, 0, 1}}},
 		"terms must be 1":                 {In: 3},
 		"term 1: degree must be 0":        {In: 3, Terms: []Term{{0, 0, 1}, {-1, 0, 1}}},
 		"index must be 0 to 4 for degree": {In: 3, Terms: []Term{{2, 5, 1}}},
 		"count must be 1":                 {In: 3, Terms: []Term{{2, 4, 0}}},
-		"is there twice":                  {In: 3, Terms: []Term{{2, 4, 1}, {2, 4, 1}}},
+		"appears twice":                   {In: 3, Terms: []Term{{2, 4, 1}, {2, 4, 1}}},
 		"terms must be 1 to 1048576":      {In: 3, Terms: make([]Term, 1<<20+1)},
 	} {
 		if _, err := r.New(); err == nil || !strings.Contains(err.Error(), want) {

@@ -2,7 +2,7 @@ package harmonic
 
 import "math"
 
-// Number returns N(d,ℓ), how many harmonics of degree ℓ there are on S^{d−1},
+// Number returns N(d,ℓ), the number of harmonics of degree ℓ on S^{d−1},
 //
 //	N(d,ℓ) = C(d−1+ℓ, ℓ) − C(d−3+ℓ, ℓ−2),
 //
@@ -53,11 +53,11 @@ func First(d, n int) []Term {
 	return out
 }
 
-// path is a harmonic as the product that it is.
+// path is a harmonic as a product of factors.
 type path struct {
 	m       int // degree in two coordinates
 	sine    bool
-	factors []factor // from the last coordinate down, those with n > 0 alone
+	factors []factor // from the last coordinate down, only those with n > 0
 	scale   float64  // √2 of the base, and P_0 of all coordinates with n = 0
 }
 

@@ -9,13 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Map is the map of Harmonics. It does not change, and is safe for concurrent use.
+// Map is the map of Harmonics. It is immutable and safe for concurrent use.
 type Map struct {
 	in       int
 	terms    []term
 	families []family
 	powers   int // largest degree in two coordinates
-	values   int // that all families take
+	values   int // of all families
 	bound    float32
 	scratch  sync.Pool
 }
@@ -29,7 +29,7 @@ type term struct {
 	factors []int32
 }
 
-// family is the polynomials P_0 … P_n of one coordinate over harmonics of one degree.
+// family holds the polynomials P_0 … P_n of one coordinate over harmonics of one degree.
 type family struct {
 	k     int
 	first float64
@@ -159,7 +159,7 @@ func (m *Map) apply(dst, x []float32, lo, hi int) {
 }
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. By the
-// addition theorem none is out of bounds but NaN. It panics if x is too short.
+// addition theorem only NaN is out of bounds. It panics if x is too short.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("harmonic: Quantize: slice too short, or too many rows")

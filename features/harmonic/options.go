@@ -16,27 +16,27 @@ type Options struct {
 
 var _ kernel.Found = (*Options)(nil)
 
-// Directory is where harmonics are that were chosen earlier; "" is to choose them.
+// Directory returns the directory of harmonics that were chosen earlier, "" to choose them.
 func (o *Options) Directory() string { return o.Frequencies }
 
-// Start returns the options of a Gaussian kernel with as many features: its width becomes
-// part of what is reported.
+// Start returns the options of a Gaussian kernel with as many features. Reports include
+// its width.
 func (o *Options) Start() kernel.Options {
 	return &fourier.GaussianOptions{Width: o.Width, Gamma: o.Gamma, Features: o.Features, Form: fourier.Offset}
 }
 
-// Count is how many harmonics are chosen.
+// Count returns the number of harmonics to choose.
 func (o *Options) Count() int { return kernel.Count(o.Features) }
 
-// Validate returns an error that names the option that is wrong.
+// Validate returns an error that names the invalid option.
 func (o *Options) Validate() error {
 	if o.Frequencies != "" {
-		return nil // the directory knows better
+		return nil // the directory determines the rest
 	}
 	return o.Start().Validate()
 }
 
-// Size returns what the features take.
+// Size returns the size of the features.
 func (o *Options) Size(in int) kernel.Size {
 	n := int64(o.Count())
 	return kernel.Size{Features: int(n), Map: 200 * n, Row: 4 * n}

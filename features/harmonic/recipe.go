@@ -15,18 +15,18 @@ const MaxDegree = 1024
 // maxTerms is the largest number of harmonics of a recipe.
 const maxTerms = 1 << 20
 
-// Term is a harmonic, and how often it counts.
+// Term is a harmonic and its multiplicity.
 type Term struct {
 	Degree int `json:"degree"` // ℓ
 	Index  int `json:"index"`  // 0 … N(d,ℓ)−1
 	Count  int `json:"count"`  // ≥ 1
 }
 
-// Harmonics is the recipe of features by some spherical harmonics,
+// Harmonics is the recipe of features by a list of spherical harmonics,
 //
 //	φ(x)_j = √(c_j/Σc) Y_j(x/‖x‖),    K(x, z) = Σ_j (c_j/Σc) Y_j(x/‖x‖) Y_j(z/‖z‖).
 //
-// A harmonic that was chosen c times is there once, with a greater weight. Nothing is random.
+// A harmonic that was chosen c times is one feature with a larger weight. Nothing is random.
 type Harmonics struct {
 	In    int    `json:"in"` // row length d ≥ 2
 	Terms []Term `json:"terms"`
@@ -37,12 +37,12 @@ var _ features.Fixed = Harmonics{}
 func init() {
 	features.Register("harmonic", features.Decode[Harmonics])
 	kernel.Register(kernel.Family{
-		Name: "harmonic", Summary: "spherical harmonics that are chosen by labelled data",
+		Name: "harmonic", Summary: "spherical harmonics chosen from labelled data",
 		New: func() kernel.Options { return &Options{Features: kernel.DefaultFeatures} },
 	})
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r Harmonics) Validate() error {
 	fail := func(format string, a ...any) error {
 		return fmt.Errorf("harmonic: %s", fmt.Sprintf(format, a...))
@@ -63,7 +63,7 @@ func (r Harmonics) Validate() error {
 		case t.Count < 1 || t.Count > 1<<30:
 			return fail("term %d: count must be 1 to %d (have %d)", i, 1<<30, t.Count)
 		case seen[[2]int{t.Degree, t.Index}]:
-			return fail("term %d: degree %d, index %d is there twice; add to its count", i, t.Degree, t.Index)
+			return fail("term %d: degree %d, index %d appears twice; raise its count instead", i, t.Degree, t.Index)
 		}
 		seen[[2]int{t.Degree, t.Index}] = true
 	}
@@ -73,7 +73,7 @@ func (r Harmonics) Validate() error {
 // Dims returns the row length and the number of harmonics.
 func (r Harmonics) Dims() (in, out int) { return r.In, len(r.Terms) }
 
-// New returns the map. The error names the field that is wrong.
+// New returns the map. The error names the invalid field.
 func (r Harmonics) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (r Harmonics) Kernel(x, z []float32) float64 {
 		return math.NaN()
 	}
 	if len(x) != len(z) || len(x) != r.In {
-		panic("harmonic: Kernel of rows of another length")
+		panic("harmonic: Kernel of rows of different lengths")
 	}
 	m := made.(*Map)
 	u, v := make([]float64, len(r.Terms)), make([]float64, len(r.Terms))

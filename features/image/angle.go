@@ -2,15 +2,15 @@ package image
 
 import "math"
 
-// Directions decide the bin of a gradient by the sign of a cross product, so
-// that no arc tangent is needed, which platforms compute to different bits.
+// The bin of a gradient is decided by the sign of cross products with directions.
+// An arc tangent would give different bits on different platforms.
 
 // direction is a vector of about unit length.
 type direction struct{ cos, sin float64 }
 
 // bounds returns the directions of the angles kπ/n, k = 1 … n−1, which separate n
 // bins of the half circle. Those of 45°, 90° and 135° are exact in direction:
-// no other bound can hold a gradient with whole numbers (Niven's theorem: no
+// no other bound can have a gradient with integer components (Niven's theorem: no
 // other tangent of a rational part of π is rational).
 func bounds(n int) []direction {
 	b := make([]direction, n-1)
@@ -52,11 +52,11 @@ func cosSin(m, n int) (cos, sin float64) {
 	return cos, float64(x * sin)
 }
 
-// bin returns in which of the bins that the bounds separate the line along
-// (x, y) lies, turned by half a turn if it points below the horizontal axis. A
-// line on a bound belongs to the bin that begins there.
+// bin returns the bin, between the bounds, of the line along (x, y), rotated
+// by half a turn if it points below the horizontal axis. A line on a bound belongs to
+// the bin that begins there.
 func bin(bounds []direction, x, y float64) int {
-	// Half of the gradients turn, and no processor foresees which: no branch.
+	// Half of the gradients are rotated, unpredictably, so this avoids a branch.
 	sense := math.Float64bits(y)
 	if y == 0 {
 		sense = math.Float64bits(x)

@@ -28,8 +28,8 @@ func TestBoundsAreCosineAndSine(t *testing.T) {
 	}
 }
 
-// The bin of gradients of whole numbers, by the arc tangent where it is far from a
-// bound, by whole numbers on 45°, 90° and 135°.
+// The bins of integer gradients: by the arc tangent away from the bounds, by integer
+// comparison at 45°, 90° and 135°.
 func TestBinsOfWholeNumbers(t *testing.T) {
 	for n := 1; n <= 180; n++ {
 		b := bounds(n)
@@ -59,7 +59,7 @@ func TestBinsOfWholeNumbers(t *testing.T) {
 	}
 }
 
-// A line and its opposite are one: no gradient's bin depends on its sense.
+// A gradient and its opposite share a bin.
 func TestOppositeGradientsShareABin(t *testing.T) {
 	s := stream.New(3, stream.PurposeOf("test/bins"), 0)
 	for _, n := range []int{1, 2, 3, 8, 9, 180} {
@@ -93,8 +93,8 @@ func TestBytesAreFarFromTheBounds(t *testing.T) {
 	}
 }
 
-// The bits, so that no platform has others: cosine and sine of π/8 against their
-// roots, √(2±√2)/2.
+// The exact bits, for every platform: cosine and sine of π/8 compared with
+// √(2±√2)/2.
 func TestCosineAndSineOfPiOver8(t *testing.T) {
 	root := func(x *big.Float) *big.Float { return new(big.Float).SetPrec(200).Sqrt(x) }
 	two := new(big.Float).SetPrec(200).SetInt64(2)

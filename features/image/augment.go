@@ -11,15 +11,13 @@ var (
 	augmentRow   = stream.PurposeOf("image/augment")
 )
 
-// Augment changes images at random, anew in each round of training. It is no
-// features.Recipe, and so has no place in a chain or a model file: a recipe's map is a
-// function of the row alone, the same in training and prediction, while what
-// Augment makes of a row depends on the round and on which row it is; a model that
-// was trained on augmented images predicts on images as they are, or on the
-// middle that a Crop takes.
+// Augment changes images at random, differently in each round of training. It
+// is not a features.Recipe and cannot be part of a chain or a model file: a recipe's map
+// is a function of the row alone, the same in training and prediction, while the result of Augment also
+// depends on the round and the row's index. A model that was trained on augmented images predicts on unchanged
+// images, or on the centre that a Crop takes.
 //
-// Steps not asked for (0 or false) are left out. The others are done in the
-// order of the fields:
+// Steps whose field is 0 or false are skipped. The others run in the order of the fields:
 //
 //	crop        any of the Crop×Crop squares of the image, all equally likely
 //	flip        left and right exchanged, once in two
@@ -28,13 +26,12 @@ var (
 //	saturation  v ↦ y + f·(v − y)               f uniform in 1 ± Saturation
 //
 // where y is the luma of the pixel (see Gray) and m the mean luma of the image
-// at that point, or the mean of all its numbers where it has not three channels.
-// These are the adjustments of torchvision's ColorJitter, but results are not cut
-// to the range of the pixels, which a row does not tell, and the order is fixed.
+// at that point, or the mean of all its values if it does not have three channels.
+// These are the adjustments of torchvision's ColorJitter, except that results are not
+// clipped to the range of the pixels, which is unknown, and the order is fixed.
 //
-// All choices are a function of Seed, of the row's number or hash, and of the
-// round: not of the order of the rows, nor of how they are cut into blocks, and
-// a step that is left out changes no choice of the others. Each step is computed in
+// All choices depend only on Seed, on the row's index or hash, and on the round: not on
+// the order of the rows or on the blocks. Skipping a step does not change the choices of the others. Each step is computed in
 // float64 and rounded to float32 once.
 type Augment struct {
 	Shape      Shape
@@ -46,7 +43,7 @@ type Augment struct {
 	Seed       uint64
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (a Augment) Validate() error {
 	if err := a.Shape.check("Augment"); err != nil {
 		return err
@@ -80,10 +77,10 @@ func (a Augment) Result() Shape {
 // Dims returns the lengths of the image and of the changed image.
 func (a Augment) Dims() (in, out int) { return a.Shape.Len(), a.Result().Len() }
 
-// Apply stores in dst what the round makes of the n images of x; row(i) is the
-// number of image i among all rows, or a hash of its content. The slices must
+// Apply stores in dst the n images of x as changed in round epoch; row(i) is
+// the index of image i among all rows, or a hash of its content. The slices must
 // not overlap. It is safe for concurrent use if row is. It panics if a slice is
-// too short or a does not validate.
+// too short or a is not valid.
 func (a Augment) Apply(dst, x []float32, n int, row func(i int) uint64, epoch int) {
 	if err := a.Validate(); err != nil {
 		panic(err.Error())
@@ -92,17 +89,17 @@ func (a Augment) Apply(dst, x []float32, n int, row func(i int) uint64, epoch in
 	if n < 0 || len(x) < n*in || len(dst) < n*out {
 		panic("image: Augment: slice too short")
 	}
-	// A seed of its own for each round leaves the index of the stream to the row.
+	// Each round has its own seed, so that the index of the stream is free for the row.
 	seed := stream.New(a.Seed, augmentEpoch, uint64(epoch)).Uint64()
 	for i := range n {
 		a.change(dst[i*out:(i+1)*out], x[i*in:(i+1)*in], stream.New(seed, augmentRow, row(i)))
 	}
 }
 
-// change makes dst of one image with the choices that s makes.
+// change stores one changed image in dst, with choices drawn from s.
 func (a Augment) change(dst, x []float32, s *stream.Stream) {
 	to := a.Result()
-	// All are drawn, needed or not, so that no choice depends on the steps asked for.
+	// All are drawn, needed or not, so that no choice depends on which steps are enabled.
 	top := int(s.Below(uint64(a.Shape.Height-to.Height) + 1))
 	left := int(s.Below(uint64(a.Shape.Width-to.Width) + 1))
 	flipped := s.Below(2) == 1
@@ -161,7 +158,7 @@ func flip(x []float32, s Shape) {
 }
 
 // meanLuma returns the mean luma of an image of three channels, or else the mean
-// of its numbers, summed pixel by pixel, channel by channel within each.
+// of its values, summed pixel by pixel, channel by channel within each.
 func meanLuma(x []float32, s Shape) float64 {
 	pixel, channel := s.strides()
 	var sum float64

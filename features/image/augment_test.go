@@ -12,7 +12,7 @@ import (
 
 func number(i int) uint64 { return uint64(i) }
 
-// augmented is the dumb twin: the image of the round, pixel by pixel, with
+// augmented is the naive reference: the image of the round, pixel by pixel, with
 // channels side by side.
 func augmented(a Augment, x []float32, row uint64, epoch int) []float32 {
 	seed := stream.New(a.Seed, stream.PurposeOf("image/augment/epoch"), uint64(epoch)).Uint64()
@@ -89,7 +89,7 @@ func TestAugmentEqualsItsDefinition(t *testing.T) {
 		p.Shape.Planar = true
 		p.Apply(inPlanes, planar(x, a.Shape), n, row, 3)
 		if !slices.Equal(inPlanes, planar(dst, a.Result())) {
-			t.Errorf("%+v: planes give other numbers", a)
+			t.Errorf("%+v: the planar layout gives different values", a)
 		}
 		for i := range n {
 			want := augmented(a, x[i*a.Shape.Len():], row(i), 3)
@@ -116,7 +116,7 @@ func TestAugmentDependsOnSeedRowAndRoundAlone(t *testing.T) {
 	for i := range n {
 		a.Apply(alone, image, 1, func(int) uint64 { return uint64(i) }, 5)
 		if !slices.Equal(alone, together[i*out:(i+1)*out]) {
-			t.Errorf("row %d alone has other numbers", i)
+			t.Errorf("row %d alone has different values", i)
 		}
 	}
 	other := a
@@ -139,7 +139,7 @@ func TestAugmentDependsOnSeedRowAndRoundAlone(t *testing.T) {
 }
 
 // The choice of the crop is the same with and without the other steps.
-func TestStepsLeftOutChangeNoOtherChoice(t *testing.T) {
+func TestSkippedStepsChangeNoOtherChoice(t *testing.T) {
 	s := Shape{Height: 9, Width: 8, Channels: 3}
 	x := pixels(s, 50)
 	bare, flipped := Augment{Shape: s, Crop: 4}, Augment{Shape: s, Crop: 4, Flip: true}
@@ -164,8 +164,8 @@ func TestStepsLeftOutChangeNoOtherChoice(t *testing.T) {
 	}
 }
 
-// Images of 3×4 numbered pixels tell their crop and flip by the first pixel and the step
-// to the next.
+// In images of 3×4 numbered pixels the first pixel and the step to the next determine crop
+// and flip.
 func TestCropsAndFlipsAreUniform(t *testing.T) {
 	a := Augment{Shape: Shape{Height: 3, Width: 4, Channels: 1}, Crop: 2, Flip: true, Seed: 9}
 	const n = 6000
@@ -211,7 +211,7 @@ func TestFactorsAreUniform(t *testing.T) {
 	}
 }
 
-// The choices are a promise, as the stream's numbers are: they never change.
+// Like the numbers of a stream, the choices never change.
 func TestAugmentIsGolden(t *testing.T) {
 	a := Augment{Shape: Shape{Height: 5, Width: 5, Channels: 3}, Crop: 1, Flip: true, Brightness: 0.5, Contrast: 0.5, Saturation: 0.5, Seed: 1}
 	x := make([]float32, 75)

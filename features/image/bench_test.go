@@ -13,7 +13,7 @@ func layoutName(planes bool) string {
 	return "pixels"
 }
 
-// benchmark measures r on 256 images a call, on the one goroutine that Apply has.
+// benchmark measures r on 256 images per call, on one goroutine.
 func benchmark(b *testing.B, name string, r features.Recipe) {
 	b.Helper()
 	const n = 256

@@ -40,7 +40,7 @@ func TestHoGOfCIFAREqualsItsDefinition(t *testing.T) {
 	const n = 40
 	grey := apply(t, g, x, n)
 	for i, v := range grey {
-		// Away from the bounds, which the arc tangent of the twin rounds to either side of.
+		// Skip gradients near the bounds, which the reference's arc tangent rounds to either side.
 		grey[i] = v + float32(stream.New(1, stream.PurposeOf("test/noise"), uint64(i)).Uniform()/1024)
 	}
 	have := apply(t, r, grey, n)
@@ -86,8 +86,8 @@ func correct(x []float32, class []int) float64 {
 	return float64(right) / float64(n-train)
 }
 
-// Histograms tell the classes apart better than pixels do, and whitened images
-// better than those whose light differs.
+// Histograms separate the classes better than pixels do, and whitened images
+// better than raw ones.
 func TestFeaturesOfCIFARSeparateTheClasses(t *testing.T) {
 	x, class := cifar(t)
 	n := len(class)

@@ -6,8 +6,8 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// Crop is the recipe of the middle of an image: Size×Size pixels, of which the
-// first is in row (Height−Size)/2 and column (Width−Size)/2, rounded down.
+// Crop is the recipe of the centre of an image: Size×Size pixels, the first of
+// which is in row (Height−Size)/2 and column (Width−Size)/2, rounded down.
 type Crop struct {
 	Shape Shape `json:"shape"`
 	Size  int   `json:"size"` // pixels, 1 to the lesser of height and width
@@ -41,7 +41,7 @@ func crop(dst, x []float32, s Shape, top, left, size int) {
 	}
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r Crop) Validate() error {
 	if err := r.Shape.check("Crop"); err != nil {
 		return err

@@ -6,12 +6,12 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// Gray is the recipe of the grey image of one in colour, pixel by pixel
+// Gray is the recipe of the grey version of a colour image, pixel by pixel
 //
 //	y = 0.299·red + 0.587·green + 0.114·blue   (Recommendation ITU-R BT.601, §2.5.1)
 //
 // summed from the left in float64 and rounded to float32. scikit-image's rgb2gray
-// has other weights, those of BT.709.
+// uses the weights of BT.709 instead.
 type Gray struct {
 	Shape Shape `json:"shape"` // of three channels
 }
@@ -46,7 +46,7 @@ func luma(red, green, blue float32) float32 {
 	return float32(float64(0.299*float64(red)) + float64(0.587*float64(green)) + float64(0.114*float64(blue)))
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r Gray) Validate() error {
 	if err := r.Shape.check("Gray"); err != nil {
 		return err

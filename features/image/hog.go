@@ -11,7 +11,7 @@ import (
 
 // HoG is the recipe of the histograms of oriented gradients of an image (Dalal &
 // Triggs, "Histograms of oriented gradients for human detection", CVPR 2005),
-// one a cell of Cell×Cell pixels, each normalised by itself (blocks of 1×1 cells).
+// one for each cell of Cell×Cell pixels, each normalised separately (blocks of 1×1 cells).
 // It follows the conventions of scikit-image's feature.hog:
 //
 //   - The gradient is the difference of the two neighbours, g_x = v(y, x+1) −
@@ -21,16 +21,16 @@ import (
 //     parts of the half circle, [k, k+1)·180°/Orientations, by the angle of
 //     (g_x, g_y) without its sense. There is no interpolation between bins or cells.
 //   - A number h_k of a cell's histogram is the sum of its votes over Cell².
-//   - Normalisation is L2-Hys: h/√(‖h‖² + ε²), cut at 0.2, and normalised so
+//   - Normalisation is L2-Hys: h/√(‖h‖² + ε²), clipped at 0.2, and normalised
 //     again; ε = 10⁻⁵, in the units of the pixels.
 //
-// Pixels right of and below the last whole cell only count as neighbours. The
+// Pixels right of and below the last whole cell are only used as neighbours. The
 // features are ordered cell by cell, row after row, orientations side by side,
-// in both layouts. All are between 0 and 1. NaN or an infinity makes NaN of the
-// cells it touches.
+// in both layouts. All are between 0 and 1. The cells that a NaN or infinity
+// touches become NaN.
 //
-// An image in colour is made grey first, as by Gray; Dalal and Triggs take the
-// channel of the longest gradient instead. With 8 orientations and cells of 4×4, an image
+// A colour image is converted to grey first, as by Gray; Dalal and Triggs use the channel
+// of the longest gradient instead. With 8 orientations and cells of 4×4, an image
 // of 32×32 pixels has 512 features, the length of Bullins, Zhang & Zhang,
 // "Not-so-random features", ICLR 2018, §5.
 type HoG struct {
@@ -123,7 +123,7 @@ func normalize(dst []float32, votes []float64, scale float64) {
 	}
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r HoG) Validate() error {
 	if err := r.Shape.check("HoG"); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (r HoG) Validate() error {
 		return fmt.Errorf("image: HoG: orientations must be 1 to 180 (have %d)", r.Orientations)
 	}
 	if _, out := r.Dims(); out > rows.MaxDim {
-		return fmt.Errorf("image: HoG: %d features are more than a row may have, %d; take larger cells or fewer orientations", out, rows.MaxDim)
+		return fmt.Errorf("image: HoG: %d features, limit is %d; use larger cells or fewer orientations", out, rows.MaxDim)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // The histograms were computed by testdata/hog.py with scikit-image 0.26.0. Its
-// images are whole numbers, so that many gradients point exactly along a bound of two bins.
+// images have integer values, so many gradients lie exactly on a bound between bins.
 func TestHoGEqualsScikitImage(t *testing.T) {
 	f, err := os.Open("testdata/hog.txt")
 	if err != nil {
@@ -55,7 +55,7 @@ func TestHoGEqualsScikitImage(t *testing.T) {
 	}
 }
 
-// The dumb twin: the arc tangent, and a loop over all pixels for every bin of every cell.
+// The naive reference: the arc tangent, and a loop over all pixels for every bin of every cell.
 func twin(r HoG, x []float32) []float64 {
 	h, w := r.Shape.Height, r.Shape.Width
 	v := func(i, j int) float64 { return float64(x[i*w+j]) }
@@ -129,7 +129,7 @@ func TestHoGOfColourIsThatOfTheGrayImage(t *testing.T) {
 	g := Gray{Shape: s}
 	want := apply(t, HoG{Shape: g.Result(), Cell: 4, Orientations: 8}, apply(t, g, x, 2), 2)
 	if have := apply(t, HoG{Shape: s, Cell: 4, Orientations: 8}, x, 2); !slices.Equal(have, want) {
-		t.Error("other features than of the grey image")
+		t.Error("features differ from those of the grey image")
 	}
 }
 
@@ -141,9 +141,9 @@ func TestHoGOfCIFARHas512Features(t *testing.T) {
 	}
 }
 
-// The gradient of a ramp that rises to the right points to the right, bin 0, as
-// does that of one that falls; a ramp down or up is in the middle, bin 4 of 8. In
-// the corner pixels the gradient is 0, at the other edges only the one along the edge is left.
+// The gradient of a ramp that rises or falls to the right is in bin 0; that of
+// a ramp down or up is in the middle, bin 4 of 8. The gradient is 0 in the corner pixels,
+// and at the other edges only its component along the edge remains.
 func TestRampsVoteForTheirDirection(t *testing.T) {
 	r := HoG{Shape: Shape{Height: 4, Width: 4, Channels: 1}, Cell: 4, Orientations: 8}
 	for _, c := range []struct {
@@ -156,7 +156,7 @@ func TestRampsVoteForTheirDirection(t *testing.T) {
 			x[i] = c.down*float32(i/4) + c.over*float32(i%4)
 		}
 		for k, v := range apply(t, r, x, 1) {
-			// One bin holds all, so it is cut to 0.2 and normalised back to 1.
+			// One bin has all votes, so it is clipped to 0.2 and normalised back to 1.
 			if want := float32(0); k == c.bin && math.Abs(float64(v)-1) > 1e-6 || k != c.bin && v != want {
 				t.Errorf("ramp to the %s: bin %d is %v", c.name, k, v)
 			}
@@ -171,7 +171,7 @@ func TestOnlyTheCellsThatNaNTouchesAreNaN(t *testing.T) {
 		x[3*8+3] = float32(bad) // in cell (1, 1), at its lower right corner
 		for i, v := range apply(t, r, x, 1) {
 			cell := [2]int{i / 4 / 4, i / 4 % 4}
-			// Neighbours look at it from the right and from below.
+			// It is also a neighbour of pixels to its right and below.
 			touched := cell == [2]int{1, 1} || cell == [2]int{1, 2} || cell == [2]int{2, 1}
 			if cell == [2]int{1, 1} && v == v || touched != (v != v) {
 				t.Errorf("%v: cell %v has %v", bad, cell, v)

@@ -10,27 +10,27 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// PatchFit says which PatchPCA to find.
+// PatchFit holds the parameters of FitPatchPCA.
 type PatchFit struct {
 	Shape  Shape
 	Patch  int // pixels, 1 to the lesser of height and width
 	Stride int // pixels, ≥ 1
-	Out    int // directions to keep, 1 to the numbers of a patch
+	Out    int // directions to keep, 1 to the length of a patch
 
 	// Whiten divides the projection on a direction by √(its variance + Epsilon),
 	// so that with Epsilon = 0 all have variance 1. Epsilon is ≥ 0, in the squared
-	// units of the pixels; a little keeps the noise of the last directions small.
+	// units of the pixels; a small value damps the noise of the last directions.
 	Whiten  bool
 	Epsilon float64
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (f PatchFit) Validate() error {
 	if err := checkPatches("PatchFit", f.Shape, f.Patch, f.Stride, f.Out); err != nil {
 		return err
 	}
 	if length := f.length(); f.Out > length {
-		return fmt.Errorf("image: PatchFit: out must be 1 to %d, the numbers of a patch (have %d)", length, f.Out)
+		return fmt.Errorf("image: PatchFit: out must be 1 to %d, the length of a patch (have %d)", length, f.Out)
 	}
 	if !(f.Epsilon >= 0 && f.Epsilon <= math.MaxFloat32) {
 		return fmt.Errorf("image: PatchFit: epsilon must be ≥ 0 and finite (have %v)", f.Epsilon)
@@ -38,23 +38,21 @@ func (f PatchFit) Validate() error {
 	return nil
 }
 
-// length returns the number of numbers of a patch.
+// length returns the number of values of a patch.
 func (f PatchFit) length() int { return f.Patch * f.Patch * f.Shape.Channels }
 
 // FitPatchPCA returns the principal directions of the patches of the n images,
 // from the largest variance down, each with its component of largest magnitude
 // (the first of several) positive, and the mean of the patches. A sample of
-// images suffices: a thousand of 32×32 pixels hold 729,000 patches of 6×6.
+// images suffices: a thousand images of 32×32 pixels contain 729,000 patches of 6×6.
 //
 // Mean and covariance are sums in float64 in the order of images and patches.
-// Equal images give equal recipes at any number of threads; on another
-// architecture the eigenvectors can differ in the last bits of float64, which is
-// why the recipe holds the basis and not the way to it. Directions of equal
-// variance are any basis of the space they span.
+// The recipe does not depend on the number of threads. On another
+// architecture the eigenvectors can differ in the last bits of float64, which is why the
+// recipe stores the basis. Directions of equal variance are an arbitrary basis of the space they span.
 //
-// The error is a wrong field of f, no image, a pixel that is not finite, or a
-// direction to be whitened whose variance is 0 but for rounding. It panics if
-// images is too short.
+// It is an error if a field of f is invalid, if there are no images, if a pixel is not
+// finite, or if a direction to be whitened has variance 0 up to rounding. FitPatchPCA panics if images is too short.
 func FitPatchPCA(images []float32, n int, f PatchFit) (PatchPCA, error) {
 	if err := f.Validate(); err != nil {
 		return PatchPCA{}, err
@@ -67,7 +65,7 @@ func FitPatchPCA(images []float32, n int, f PatchFit) (PatchPCA, error) {
 	}
 	for i, v := range images[:n*f.Shape.Len()] {
 		if !rows.Finite(v) {
-			return PatchPCA{}, fmt.Errorf("image: FitPatchPCA: image %d: number %d is %v; clean the data first",
+			return PatchPCA{}, fmt.Errorf("image: FitPatchPCA: image %d: value %d is %v; clean the data first",
 				i/f.Shape.Len()+1, i%f.Shape.Len()+1, v)
 		}
 	}
@@ -85,7 +83,7 @@ func FitPatchPCA(images []float32, n int, f PatchFit) (PatchPCA, error) {
 	return r, r.Validate()
 }
 
-// eachPatch calls use with the patches of the n images. The slice is the same each time.
+// eachPatch calls use with each patch of the n images. It reuses the slice.
 func (f PatchFit) eachPatch(images []float32, n int, use func(p []float32)) {
 	p, to := make([]float32, f.length()), projected(f.Shape, f.Patch, f.Stride, f.Out)
 	for i := range n {
@@ -115,8 +113,8 @@ func (f PatchFit) mean(images []float32, n int) []float32 {
 	return mean
 }
 
-// covariance returns the upper half of the covariance of the patches, row-major
-// in a full square, about the mean as it is rounded.
+// covariance returns the upper triangle of the covariance of the patches about
+// the rounded mean, in a full row-major square.
 func (f PatchFit) covariance(images []float32, n int, mean []float32) []float64 {
 	length, patches := f.length(), 0.0
 	sum, centred := make([]float64, length*length), make([]float64, length)
@@ -138,7 +136,7 @@ func (f PatchFit) covariance(images []float32, n int, mean []float32) []float64 
 	return sum
 }
 
-// basis returns the directions of the largest eigenvalues as a PatchPCA holds them.
+// basis returns the directions of the largest eigenvalues in the layout of PatchPCA.
 func (f PatchFit) basis(eigen *mat.EigenSym) ([]float32, error) {
 	length := f.length()
 	variance := eigen.Values(nil) // ascending
@@ -153,7 +151,7 @@ func (f PatchFit) basis(eigen *mat.EigenSym) ([]float32, error) {
 		if f.Whiten {
 			v := max(variance[column], 0) + f.Epsilon
 			if !(v > noise) {
-				return nil, fmt.Errorf("image: FitPatchPCA: direction %d of the patches has variance %.3g, none but for rounding, so it cannot be whitened; lower out or raise epsilon", k+1, variance[column])
+				return nil, fmt.Errorf("image: FitPatchPCA: direction %d of the patches has variance %.3g, which is 0 up to rounding, so it cannot be whitened; lower out or raise epsilon", k+1, variance[column])
 			}
 			scale = 1 / math.Sqrt(v)
 		}

@@ -10,22 +10,21 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// MaxPatch is the largest number of numbers of a patch.
+// MaxPatch is the largest length of a patch.
 const MaxPatch = 2048
 
 // PatchPCA is the recipe of an image of projections: each patch p of
-// Patch×Patch pixels, Stride pixels from the next, becomes a pixel of Out
-// channels, channel k being
+// Patch×Patch pixels, Stride pixels from the next, becomes a pixel of Out channels, where channel k is
 //
 //	Σ_j Basis_kj·(p_j − Mean_j)
 //
-// where p_j are the numbers of the patch pixel by pixel, row after row, with the
+// where p_j are the values of the patch pixel by pixel, row after row, with the
 // channels of a pixel side by side, in both layouts. The differences are rounded to
-// float32, the sum is that of package blas. FitPatchPCA finds Mean and Basis;
-// any others do too, such as whitened ones or filters.
+// float32, the sum is that of package blas. FitPatchPCA computes Mean and Basis;
+// other values, such as filters, work too.
 //
-// The patches are those that lie within the image: ⌊(Height−Patch)/Stride⌋ + 1
-// down, and so across.
+// Patches lie inside the image: there are ⌊(Height−Patch)/Stride⌋ + 1 of them vertically,
+// and likewise horizontally.
 type PatchPCA struct {
 	Shape  Shape     `json:"shape"`
 	Patch  int       `json:"patch"`  // pixels, 1 to the lesser of height and width
@@ -41,7 +40,7 @@ var _ features.Fixed = PatchPCA{}
 // the planar layout, their projections.
 type patchScratch struct{ patches, projections []float32 }
 
-// New returns the map. It keeps copies of Mean and Basis.
+// New returns the map, which has its own copies of Mean and Basis.
 func (r PatchPCA) New() (features.Map, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -102,33 +101,33 @@ func patch(dst, x []float32, s Shape, top, left, size int) {
 	}
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r PatchPCA) Validate() error {
 	if err := checkPatches("PatchPCA", r.Shape, r.Patch, r.Stride, r.Out); err != nil {
 		return err
 	}
 	length := r.Patch * r.Patch * r.Shape.Channels
 	if len(r.Mean) != length {
-		return fmt.Errorf("image: PatchPCA: mean must hold %d numbers, one a number of a patch (have %d)", length, len(r.Mean))
+		return fmt.Errorf("image: PatchPCA: mean must have %d values, the length of a patch (have %d)", length, len(r.Mean))
 	}
 	if len(r.Basis)%length != 0 || len(r.Basis)/length != r.Out {
-		return fmt.Errorf("image: PatchPCA: basis must hold %d×%d numbers (have %d)", r.Out, length, len(r.Basis))
+		return fmt.Errorf("image: PatchPCA: basis must have %d×%d values (have %d)", r.Out, length, len(r.Basis))
 	}
 	for i, v := range r.Mean {
 		if !rows.Finite(v) {
-			return fmt.Errorf("image: PatchPCA: number %d of mean must be finite (have %v)", i+1, v)
+			return fmt.Errorf("image: PatchPCA: value %d of mean must be finite (have %v)", i+1, v)
 		}
 	}
 	for i, v := range r.Basis {
 		if !rows.Finite(v) {
-			return fmt.Errorf("image: PatchPCA: number %d of direction %d of basis must be finite (have %v)", i%length+1, i/length+1, v)
+			return fmt.Errorf("image: PatchPCA: value %d of direction %d of basis must be finite (have %v)", i%length+1, i/length+1, v)
 		}
 	}
 	return nil
 }
 
-// checkPatches returns an error that names what is wrong with the patches of an
-// image, or that their projections would be longer than a row may be.
+// checkPatches returns an error if the patches of an image are invalid or the
+// row of their projections would be too long.
 func checkPatches(recipe string, s Shape, patch, stride, out int) error {
 	if err := s.check(recipe); err != nil {
 		return err
@@ -137,7 +136,7 @@ func checkPatches(recipe string, s Shape, patch, stride, out int) error {
 		return fmt.Errorf("image: %s: patch must be 1 to %d (have %d)", recipe, most, patch)
 	}
 	if patch > MaxPatch/patch || s.Channels > MaxPatch/(patch*patch) {
-		return fmt.Errorf("image: %s: patch: %d×%d pixels of %d channels are more than %d numbers", recipe, patch, patch, s.Channels, MaxPatch)
+		return fmt.Errorf("image: %s: patch: %d×%d pixels of %d channels exceed the limit of %d values", recipe, patch, patch, s.Channels, MaxPatch)
 	}
 	if stride < 1 || stride > rows.MaxDim {
 		return fmt.Errorf("image: %s: stride must be 1 to %d (have %d)", recipe, rows.MaxDim, stride)
@@ -146,7 +145,7 @@ func checkPatches(recipe string, s Shape, patch, stride, out int) error {
 		return fmt.Errorf("image: %s: out must be 1 to %d (have %d)", recipe, rows.MaxDim, out)
 	}
 	if to := projected(s, patch, stride, out); out > rows.MaxDim/(to.Height*to.Width) {
-		return fmt.Errorf("image: %s: out: %d×%d patches of %d numbers are longer than a row may be, %d; raise stride or lower out",
+		return fmt.Errorf("image: %s: out: %d×%d patches of %d values exceed the longest row, %d; raise stride or lower out",
 			recipe, to.Height, to.Width, out, rows.MaxDim)
 	}
 	return nil
@@ -166,5 +165,5 @@ func (r PatchPCA) Dims() (in, out int) { return r.Shape.Len(), r.Result().Len() 
 // Kernel returns the inner product of the images of projections.
 func (r PatchPCA) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
 
-// Fixed marks a recipe without randomness: the map of a given basis has none.
+// Fixed marks a recipe without randomness.
 func (PatchPCA) Fixed() {}

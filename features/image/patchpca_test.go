@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// smooth returns n images whose neighbouring pixels and channels are alike, as
-// those of photographs are.
+// smooth returns n images whose neighbouring pixels and channels are similar,
+// as in photographs.
 func smooth(s Shape, n int) []float32 {
 	r := stream.New(4, stream.PurposeOf("test/smooth"), 0)
 	x := make([]float32, 0, n*s.Len())
@@ -30,8 +30,8 @@ func smooth(s Shape, n int) []float32 {
 	return x
 }
 
-// patches returns all patches of the images, each a row, with loops over the
-// numbers of each.
+// patches returns all patches of the images, one per row, by plain
+// loops.
 func patches(x []float32, n int, s Shape, size, stride int) *mat.Dense {
 	var rows int
 	var all []float64
@@ -61,7 +61,7 @@ func TestPatchesAreProjected(t *testing.T) {
 		{Shape{Height: 7, Width: 9, Channels: 3}, 3, 1, 4},
 		{Shape{Height: 7, Width: 9, Channels: 3}, 3, 4, 50},
 		{Shape{Height: 8, Width: 5, Channels: 2}, 5, 100, 1},
-		{Shape{Height: 40, Width: 41, Channels: 1}, 2, 1, 3}, // more patches than are taken at once
+		{Shape{Height: 40, Width: 41, Channels: 1}, 2, 1, 3}, // more patches than fit in one run
 		{Shape{Height: 3, Width: 3, Channels: 4}, 1, 2, 4},
 	} {
 		const n = 2
@@ -82,7 +82,7 @@ func TestPatchesAreProjected(t *testing.T) {
 		}
 		p.Shape.Planar = true
 		if inPlanes := apply(t, p, planar(x, c.shape), n); !slices.Equal(inPlanes, planar(have, projected(c.shape, c.size, c.stride, c.out))) {
-			t.Errorf("%+v: planes give other numbers", c)
+			t.Errorf("%+v: the planar layout gives different values", c)
 		}
 		for i := range count {
 			for k := range c.out {
@@ -164,7 +164,7 @@ func TestProjectionsOfTheSampleAreUncorrelated(t *testing.T) {
 				}
 			}
 			if i > 0 && !whiten && cov.At(i, i) > cov.At(i-1, i-1) {
-				t.Errorf("variance %d is larger than that before", i)
+				t.Errorf("variance %d is larger than the one before", i)
 			}
 			// The variance of the sample is over count−1, that of the fit over count.
 			if v := cov.At(i, i); whiten && math.Abs(v-1) > 1e-3 {
@@ -205,7 +205,7 @@ func TestFitDoesNotDependOnThreadsOrLayout(t *testing.T) {
 		}
 		r, err := FitPatchPCA(y, n, f)
 		if err != nil || !slices.Equal(r.Basis, want.Basis) || !slices.Equal(r.Mean, want.Mean) {
-			t.Errorf("%d threads, planes %t: another basis, %v", threads, f.Shape.Planar, err)
+			t.Errorf("%d threads, planes %t: the basis differs, %v", threads, f.Shape.Planar, err)
 		}
 	}
 }
@@ -224,11 +224,11 @@ func TestFitErrors(t *testing.T) {
 		{x, 1, with(func(f *PatchFit) { f.Shape.Width = 0 }), "image: PatchFit: shape.width"},
 		{x, 1, with(func(f *PatchFit) { f.Patch = 3 }), "image: PatchFit: patch must be 1 to 2 (have 3)"},
 		{x, 1, with(func(f *PatchFit) { f.Stride = 0 }), "image: PatchFit: stride"},
-		{x, 1, with(func(f *PatchFit) { f.Out = 2 }), "image: PatchFit: out must be 1 to 1, the numbers of a patch (have 2)"},
+		{x, 1, with(func(f *PatchFit) { f.Out = 2 }), "image: PatchFit: out must be 1 to 1, the length of a patch (have 2)"},
 		{x, 1, with(func(f *PatchFit) { f.Epsilon = -1 }), "image: PatchFit: epsilon must be ≥ 0 and finite (have -1)"},
 		{x, 1, with(func(f *PatchFit) { f.Epsilon = math.NaN() }), "epsilon"},
 		{nil, 0, good, "image: FitPatchPCA: no images"},
-		{[]float32{1, 2, 3, 4, 1, 2, float32(math.Inf(-1)), 4}, 2, good, "image: FitPatchPCA: image 2: number 3 is -Inf"},
+		{[]float32{1, 2, 3, 4, 1, 2, float32(math.Inf(-1)), 4}, 2, good, "image: FitPatchPCA: image 2: value 3 is -Inf"},
 		{[]float32{3, 3, 3, 3}, 1, with(func(f *PatchFit) { f.Whiten = true }), "direction 1 of the patches has variance 0"},
 		// Two columns that are the same have one direction only.
 		{[]float32{1, 1, 2, 2}, 1, PatchFit{Shape: Shape{Height: 2, Width: 1, Channels: 2}, Patch: 1, Stride: 1, Out: 2, Whiten: true}, "direction 2 of the patches has variance"},

@@ -1,7 +1,6 @@
-// Package image holds what is done to images before a random map: cropping,
-// greying, whitening, gradients and projections of patches. Each is a fixed
-// recipe, whose map takes a row of one length to a row of another, so that a
-// features.Chain can hold them one after the other:
+// Package image provides preprocessing of images before a random map: cropping,
+// greying, whitening, gradients and projections of patches. Each is a fixed recipe whose
+// map turns a row of one length into a row of another, so a features.Chain can combine them:
 //
 //	cifar := image.Shape{Height: 32, Width: 32, Channels: 3, Planar: true}
 //	features.Chain{Steps: []features.Recipe{
@@ -9,9 +8,8 @@
 //		fourier.Gaussian{In: 512, …},
 //	}}
 //
-// Equal recipes make equal bits of equal rows on every machine: sums go over
-// the pixels in one order, in float64, and no product is fused with a sum. The
-// same image in either layout gives the same numbers.
+// Equal recipes give equal bits for equal rows on every machine: sums run over the pixels
+// in one order, in float64, and no product is fused with a sum. The same image in either layout gives the same values.
 package image
 
 import (
@@ -30,17 +28,17 @@ func init() {
 	features.Register("image.patchpca", features.Decode[PatchPCA])
 }
 
-// Shape tells how a row holds an image: the pixels row by row from the top, each
+// Shape describes how a row stores an image: the pixels row by row from the top, each
 // row from the left, either with the channels of a pixel side by side or with
 // one whole plane of pixels per channel.
 type Shape struct {
 	Height   int  `json:"height"`   // pixels, ≥ 1
 	Width    int  `json:"width"`    // pixels, ≥ 1
-	Channels int  `json:"channels"` // numbers a pixel, ≥ 1; three are red, green, blue
+	Channels int  `json:"channels"` // values per pixel, ≥ 1; three are red, green, blue
 	Planar   bool `json:"planar"`   // one plane per channel, as in CIFAR files
 }
 
-// Len returns the number of numbers of an image, the length of its row.
+// Len returns the number of values of an image, the length of its row.
 func (s Shape) Len() int { return s.Height * s.Width * s.Channels }
 
 // At returns the index in the row of a channel of the pixel in row y and column x.
@@ -58,7 +56,7 @@ func (s Shape) strides() (pixel, channel int) {
 	return s.Channels, 1
 }
 
-// check returns an error that names the field of the shape that is wrong.
+// check returns an error that names the invalid field of the shape.
 func (s Shape) check(recipe string) error {
 	for _, f := range []struct {
 		name  string
@@ -69,14 +67,14 @@ func (s Shape) check(recipe string) error {
 		}
 	}
 	if s.Width > rows.MaxDim/s.Height || s.Channels > rows.MaxDim/(s.Height*s.Width) {
-		return fmt.Errorf("image: %s: shape: an image of %d×%d×%d is longer than a row may be, %d numbers",
+		return fmt.Errorf("image: %s: shape: an image of %d×%d×%d exceeds the longest row, %d values",
 			recipe, s.Height, s.Width, s.Channels, rows.MaxDim)
 	}
 	return nil
 }
 
-// Map takes images to what its recipe makes of them. It has no state beside its
-// parameters and scratch memory.
+// Map applies an image recipe. Its only state is its parameters and scratch
+// memory.
 type Map struct {
 	in, out int
 	row     func(dst, x []float32) // in and out long
@@ -84,11 +82,11 @@ type Map struct {
 
 var _ features.Map = (*Map)(nil)
 
-// Dims returns the length of an image's row and of the row made of it.
+// Dims returns the row lengths of input and output.
 func (m *Map) Dims() (in, out int) { return m.in, m.out }
 
-// Apply stores in dst what the map makes of the n images of x. The slices must
-// not overlap. It panics if one is too short.
+// Apply stores in dst the outputs for the n images of x. The slices must not
+// overlap. It panics if one is too short.
 func (m *Map) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("image: Apply: slice too short")
@@ -98,8 +96,8 @@ func (m *Map) Apply(dst, x []float32, n int) {
 	}
 }
 
-// kernel returns the inner product of what r makes of x and z, or NaN if r does
-// not validate.
+// kernel returns the inner product of the outputs of r for x and z, or NaN if r
+// is not valid.
 func kernel(r features.Recipe, x, z []float32) float64 {
 	if len(x) != len(z) {
 		panic("image: Kernel of rows of different lengths")

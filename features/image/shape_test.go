@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
-// pixels returns n images of whole numbers from 0 to 255.
+// pixels returns n images with integer values from 0 to 255.
 func pixels(s Shape, n int) []float32 {
 	r := stream.New(1, stream.PurposeOf("test/pixels"), 0)
 	x := make([]float32, n*s.Len())
@@ -59,8 +59,8 @@ func planar(x []float32, s Shape) []float32 {
 // at is the index of a number of an image with the channels side by side.
 func at(s Shape, y, x, c int) int { return (y*s.Width+x)*s.Channels + c }
 
-// valid returns recipes of images of that shape, and what they return, nil for
-// no image.
+// valid returns recipes for images of that
+// shape.
 func valid(t testing.TB, s Shape) map[string]features.Fixed {
 	t.Helper()
 	interleaved := s
@@ -104,7 +104,7 @@ func TestLayoutsAgreeToTheBit(t *testing.T) {
 			}
 		}
 		if !slices.Equal(have, want) {
-			t.Errorf("%s: planes give other numbers", name)
+			t.Errorf("%s: the planar layout gives different values", name)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestRowsDoNotDependOnTheirBlock(t *testing.T) {
 		in, out := mustNew(t, r).Dims()
 		for i := range 5 {
 			if one := apply(t, r, x[i*in:(i+1)*in], 1); !slices.Equal(one, together[i*out:(i+1)*out]) {
-				t.Errorf("%s: row %d alone has other numbers", name, i)
+				t.Errorf("%s: row %d alone has different values", name, i)
 			}
 		}
 	}
@@ -155,7 +155,7 @@ func TestRecipesSealAndOpen(t *testing.T) {
 		{"image.crop", `{"shape":{"height":3,"width":3,"channels":1},"size":"1"}`, `field "size"`},
 		{"image.hog", `{"shape":{"height":3.5,"width":3,"channels":1},"cell":1,"orientations":1}`, `field "shape.height"`},
 		{"image.gray", `{}`, "shape.height must be 1 to 1048576 (have 0)"},
-		{"image.whiten", `{"shape":{"height":1,"width":1,"channels":1}} 1`, "more behind the JSON object"},
+		{"image.whiten", `{"shape":{"height":1,"width":1,"channels":1}} 1`, "unexpected data after the JSON object"},
 	} {
 		_, err := features.Sealed{Kind: c.kind, JSON: json.RawMessage(c.data)}.Open()
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.kind) {
@@ -175,7 +175,7 @@ func TestChainOfImageRecipes(t *testing.T) {
 	want := apply(t, hog, apply(t, white, apply(t, gray, apply(t, cropped, x, 3), 3), 3), 3)
 	have := apply(t, chain, x, 3)
 	if !slices.Equal(have, want) {
-		t.Error("the chain gives other features than its steps")
+		t.Error("the chain differs from its steps")
 	}
 	sealed, err := features.Seal(chain)
 	if err != nil {
@@ -200,7 +200,7 @@ func TestKernelIsTheInnerProductOfResults(t *testing.T) {
 		}
 	}
 	if k := (Gray{}).Kernel(nil, nil); !math.IsNaN(k) {
-		t.Errorf("kernel of no valid recipe: %v", k)
+		t.Errorf("kernel of an invalid recipe: %v", k)
 	}
 }
 
@@ -219,9 +219,9 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 		{Gray{Shape: with(1, -1, 3)}, "image: Gray: shape.width must be 1 to 1048576 (have -1)"},
 		{Whiten{Shape: with(1, 1, 0)}, "image: Whiten: shape.channels must be 1 to 1048576 (have 0)"},
 		{HoG{Shape: with(1<<20+1, 1, 1)}, "image: HoG: shape.height must be 1 to 1048576 (have 1048577)"},
-		{Whiten{Shape: with(1<<20, 2, 1)}, "image: Whiten: shape: an image of 1048576×2×1 is longer than a row may be, 1048576 numbers"},
-		{Whiten{Shape: with(1<<20, 1<<20, 1<<20)}, "longer than a row may be"},
-		{Whiten{Shape: with(1<<10, 1<<10, 2)}, "longer than a row may be"},
+		{Whiten{Shape: with(1<<20, 2, 1)}, "image: Whiten: shape: an image of 1048576×2×1 exceeds the longest row, 1048576 values"},
+		{Whiten{Shape: with(1<<20, 1<<20, 1<<20)}, "exceeds the longest row"},
+		{Whiten{Shape: with(1<<10, 1<<10, 2)}, "exceeds the longest row"},
 		{Crop{Shape: s}, "image: Crop: size must be 1 to 5 (have 0)"},
 		{Crop{Shape: s, Size: 6}, "image: Crop: size must be 1 to 5 (have 6)"},
 		{Gray{Shape: with(2, 2, 1)}, "image: Gray: shape.channels must be 3"},
@@ -230,18 +230,18 @@ func TestRecipeErrorsNameTheField(t *testing.T) {
 		{HoG{Shape: s, Cell: 6, Orientations: 8}, "(have 6)"},
 		{HoG{Shape: s, Cell: 1}, "image: HoG: orientations must be 1 to 180 (have 0)"},
 		{HoG{Shape: s, Cell: 1, Orientations: 181}, "(have 181)"},
-		{HoG{Shape: with(512, 512, 1), Cell: 1, Orientations: 5}, "image: HoG: 1310720 features are more than a row may have"},
+		{HoG{Shape: with(512, 512, 1), Cell: 1, Orientations: 5}, "image: HoG: 1310720 features, limit is"},
 		{PatchPCA{}, "image: PatchPCA: shape.height"},
 		{PatchPCA{Shape: s, Patch: 6, Stride: 1, Out: 1}, "image: PatchPCA: patch must be 1 to 5 (have 6)"},
-		{PatchPCA{Shape: with(500, 500, 4), Patch: 30, Stride: 1, Out: 1}, "patch: 30×30 pixels of 4 channels are more than 2048 numbers"},
+		{PatchPCA{Shape: with(500, 500, 4), Patch: 30, Stride: 1, Out: 1}, "patch: 30×30 pixels of 4 channels exceed the limit of 2048 values"},
 		{PatchPCA{Shape: with(1<<20, 1, 1), Patch: 1, Stride: 0, Out: 1}, "image: PatchPCA: stride must be 1 to 1048576 (have 0)"},
 		{PatchPCA{Shape: s, Patch: 5, Stride: 1}, "image: PatchPCA: out must be 1 to 1048576 (have 0)"},
-		{PatchPCA{Shape: with(1024, 1024, 1), Patch: 1, Stride: 1, Out: 2}, "image: PatchPCA: out: 1024×1024 patches of 2 numbers are longer"},
-		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 2, Mean: zeros(2)}, "image: PatchPCA: mean must hold 3 numbers, one a number of a patch (have 2)"},
-		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 2, Mean: zeros(3), Basis: zeros(5)}, "image: PatchPCA: basis must hold 2×3 numbers (have 5)"},
+		{PatchPCA{Shape: with(1024, 1024, 1), Patch: 1, Stride: 1, Out: 2}, "image: PatchPCA: out: 1024×1024 patches of 2 values exceed"},
+		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 2, Mean: zeros(2)}, "image: PatchPCA: mean must have 3 values, the length of a patch (have 2)"},
+		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 2, Mean: zeros(3), Basis: zeros(5)}, "image: PatchPCA: basis must have 2×3 values (have 5)"},
 		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 2, Mean: zeros(3), Basis: zeros(9)}, "(have 9)"},
-		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0, nan, 0}, Basis: zeros(3)}, "number 2 of mean must be finite"},
-		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 2, Mean: zeros(3), Basis: []float32{0, 0, 0, 0, 0, nan}}, "number 3 of direction 2 of basis must be finite"},
+		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0, nan, 0}, Basis: zeros(3)}, "value 2 of mean must be finite"},
+		{PatchPCA{Shape: s, Patch: 1, Stride: 1, Out: 2, Mean: zeros(3), Basis: []float32{0, 0, 0, 0, 0, nan}}, "value 3 of direction 2 of basis must be finite"},
 	} {
 		if _, err := c.r.New(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: have %v, want %q", c.r, err, c.want)
@@ -279,7 +279,6 @@ func TestShortSlicesPanic(t *testing.T) {
 	}
 }
 
-// arm64 has fused multiply-add instructions, and Go's compiler uses them where a
-// product is not rounded explicitly. Only a sum of products of two float32, which are
-// exact in float64, may have one.
+// On arm64 Go's compiler fuses multiply and add where a product is not rounded
+// explicitly. Only sums of products of two float32, which are exact in float64, may be fused.
 func TestNoFusedMultiplyAddOnArm64(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "shape") }

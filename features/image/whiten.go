@@ -10,10 +10,10 @@ import (
 //
 //	x_j ↦ (x_j − mean) / max(dev, 1/√n)
 //
-// where mean and dev are those of all n numbers of the image, all channels
-// together (TensorFlow, tf.image.per_image_standardization). The mean and the
+// where mean and dev are taken over all n values of the image, all channels together (TensorFlow,
+// tf.image.per_image_standardization). The mean and the
 // mean square distance from it are sums in float64 over the pixels, channel by
-// channel within each; each number is rounded once, to float32. NaN or an
+// channel within each; each result is rounded once, to float32. A NaN or
 // infinity makes the whole image NaN.
 type Whiten struct {
 	Shape Shape `json:"shape"`
@@ -50,10 +50,10 @@ func (r Whiten) New() (features.Map, error) {
 	}}, nil
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r Whiten) Validate() error { return r.Shape.check("Whiten") }
 
-// Result returns the shape of the image, which stays.
+// Result returns the shape of the image, which is unchanged.
 func (r Whiten) Result() Shape { return r.Shape }
 
 // Dims returns the length of the image, twice.

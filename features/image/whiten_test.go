@@ -40,7 +40,7 @@ func TestWhitenedImagesHaveMeanZeroAndDeviationOne(t *testing.T) {
 	}
 }
 
-// Of n numbers with a deviation below 1/√n the distances to the mean grow √n times.
+// For n values with a deviation below 1/√n, the distances to the mean are multiplied by √n.
 func TestFlatImagesAreNotBlownUp(t *testing.T) {
 	s := Shape{Height: 2, Width: 2, Channels: 1}
 	y := apply(t, Whiten{Shape: s}, []float32{7, 7, 7, 7, 0.25, -0.25, 0.25, -0.25}, 2)

@@ -6,23 +6,23 @@ import (
 	"github.com/bochner-ml/bochner/features/bandwidth"
 )
 
-// Beyond is how far features may lie beyond the bound found on a sample, or columns beyond
-// their range there, where nothing better is known. A row that goes further ends the job.
+// Beyond is how far features may exceed the bound found on a sample, or columns their range
+// in it, where nothing better is known. A row beyond that stops the job.
 const Beyond = 16
 
-// Data is what is known of the rows that features are for, as they come out of the
-// scaling. Functions are called when what they return is needed.
+// Data describes the scaled rows that the features are for. Its functions are called
+// only when their results are needed.
 type Data struct {
 	In   int    // row length
-	Rows int64  // how many there are
+	Rows int64  // number of rows
 	Seed uint64 // of the features
 	// Sample returns some of the rows (n×In, row-major), which the caller does not change.
 	Sample func() (x []float32, n int, err error)
 	// Ranges returns bounds of the numbers of each column.
 	Ranges func() (low, high []float32, err error)
-	// Variance is that of all numbers of all rows together; NaN if it is not known.
+	// Variance is the variance of all values of all rows together; NaN if it is not known.
 	Variance float64
-	// Norm is what no row is longer than; +Inf if it is not known.
+	// Norm is an upper bound on the length of the rows; +Inf if it is not known.
 	Norm float64
 
 	medians map[bandwidth.Distance]float64
@@ -48,8 +48,8 @@ func (d *Data) median(distance bandwidth.Distance) (float64, error) {
 	return m, nil
 }
 
-// Slice returns the data that consist of these n rows (n×in, row-major), at least one. It
-// keeps x.
+// Slice returns the Data of the n rows of x (n×in, row-major); n is at least 1. It retains
+// x.
 func Slice(x []float32, n, in int, seed uint64) *Data {
 	d := &Data{In: in, Rows: int64(n), Seed: seed, Sample: func() ([]float32, int, error) { return x, min(n, bandwidth.MaxSample), nil }}
 	var sum, squares float64

@@ -26,7 +26,7 @@ const columns = 4
 
 var small = []byte("image: {height: 2, width: 2, channels: 1}\nspace: {circle: 2}\nlayers:\n  - {full: true, activation: {exponential: 1}}\n")
 
-// families returns the options of all families, zero but for what must be given.
+// families returns the options of all families, zero except for required fields.
 func families(t *testing.T) map[string]kernel.Options {
 	t.Helper()
 	s := &skeleton.Options{Skeleton: parsed(t)}
@@ -95,7 +95,7 @@ func TestDefaultsAreThoseOfTheZeroValue(t *testing.T) {
 	}
 }
 
-// The command line has one flag for all families that have it.
+// Families share one flag for options of the same name.
 func TestAFlagHasOneHelpOneDefaultAndOneType(t *testing.T) {
 	type flag struct{ help, value, kind, family string }
 	seen := map[string]flag{}
@@ -118,7 +118,7 @@ func TestAFlagHasOneHelpOneDefaultAndOneType(t *testing.T) {
 	}
 }
 
-func TestTheRecipeIsOfTheSizeThatWasPlanned(t *testing.T) {
+func TestTheRecipeHasThePlannedSize(t *testing.T) {
 	for name, o := range families(t) {
 		c, err := o.Choose(data())
 		if err != nil {
@@ -136,7 +136,7 @@ func TestTheRecipeIsOfTheSizeThatWasPlanned(t *testing.T) {
 		}
 		if c.Draw == nil {
 			if name != "linear" {
-				t.Errorf("%s: the features are not drawn", name)
+				t.Errorf("%s: Draw is nil", name)
 			}
 			continue
 		}
@@ -150,7 +150,7 @@ func TestTheRecipeIsOfTheSizeThatWasPlanned(t *testing.T) {
 	}
 }
 
-func TestWidthsAreFoundInTheData(t *testing.T) {
+func TestWidthsAreChosenFromTheData(t *testing.T) {
 	d := data()
 	x, n, err := d.Sample()
 	if err != nil {
@@ -203,29 +203,29 @@ func TestErrorsNameTheOption(t *testing.T) {
 	mixed.Variance = math.NaN()
 	choose := func(o kernel.Options, d *kernel.Data) error { _, err := o.Choose(d); return err }
 	for want, err := range map[string]error{
-		"width must be median, scale or a number > 0 (have -2)":                  (&fourier.GaussianOptions{Width: -2}).Validate(),
-		"gamma must be a number > 0 (have -1)":                                   (&fourier.LaplaceOptions{Gamma: -1}).Validate(),
-		"features must be at least 1 (have -4)":                                  (&fourier.CauchyOptions{Features: -4}).Validate(),
-		"features must be even in the form paired":                               (&fourier.GaussianOptions{Features: 5}).Validate(),
-		"width scale takes statistics of the columns":                            choose(&fourier.GaussianOptions{Width: kernel.Scale}, mixed),
-		"features must be at least 1 (have -1)":                                  (&maxout.Options{Features: -1}).Validate(),
-		"skeleton is missing: it names the file of the computation skeleton":     (&skeleton.Options{}).Validate(),
-		"features must be at least 1 (have -7)":                                  (&skeleton.Options{Skeleton: parsed(t), Features: -7}).Validate(),
-		"features must be even in the form paired, which has two for each frequ": (&learned.Options{Features: 5}).Validate(),
-		"features must be at least 1 (have -3)":                                  (&harmonic.Options{Features: -3}).Validate(),
+		"width must be median, scale or a number > 0 (have -2)":                   (&fourier.GaussianOptions{Width: -2}).Validate(),
+		"gamma must be a number > 0 (have -1)":                                    (&fourier.LaplaceOptions{Gamma: -1}).Validate(),
+		"features must be at least 1 (have -4)":                                   (&fourier.CauchyOptions{Features: -4}).Validate(),
+		"features must be even in the paired form":                                (&fourier.GaussianOptions{Features: 5}).Validate(),
+		"width scale takes statistics of the columns":                             choose(&fourier.GaussianOptions{Width: kernel.Scale}, mixed),
+		"features must be at least 1 (have -1)":                                   (&maxout.Options{Features: -1}).Validate(),
+		"skeleton is missing: it names the file of the computation skeleton":      (&skeleton.Options{}).Validate(),
+		"features must be at least 1 (have -7)":                                   (&skeleton.Options{Skeleton: parsed(t), Features: -7}).Validate(),
+		"features must be even in the paired form, which has two for each freque": (&learned.Options{Features: 5}).Validate(),
+		"features must be at least 1 (have -3)":                                   (&harmonic.Options{Features: -3}).Validate(),
 	} {
 		if _, ok := errors.AsType[*option.Error](err); !ok || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	// What is wrong with the data names no option.
+	// Errors about the data name no option.
 	same := kernel.Slice(make([]float32, 10*columns), 10, columns, 1)
 	long := kernel.Slice(make([]float32, 10), 2, 5, 1)
 	for want, err := range map[string]error{
-		"no two that differ":            choose(&fourier.GaussianOptions{}, same),
-		"are zero":                      choose(&maxout.Options{}, same),
-		"the variance of the data":      choose(&fourier.GaussianOptions{Width: kernel.Scale}, same),
-		"takes rows of 4 numbers, the ": choose(&skeleton.Options{Skeleton: parsed(t)}, long),
+		"of the sample are equal":      choose(&fourier.GaussianOptions{}, same),
+		"are zero":                     choose(&maxout.Options{}, same),
+		"the variance of the data":     choose(&fourier.GaussianOptions{Width: kernel.Scale}, same),
+		"takes rows of 4 values, the ": choose(&skeleton.Options{Skeleton: parsed(t)}, long),
 	} {
 		if _, ok := errors.AsType[*option.Error](err); err == nil || ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -266,7 +266,7 @@ func TestMaxoutFeaturesOfTheSampleAreWithinTheirBound(t *testing.T) {
 	}
 }
 
-func TestVariantsDifferInTheWayToDrawOnly(t *testing.T) {
+func TestVariantsDifferOnlyInTheDraw(t *testing.T) {
 	for want, o := range map[string]kernel.Varied{
 		"iid, orthogonal, structured": &fourier.GaussianOptions{Width: 7, Features: 10, Form: fourier.Offset, Draw: fourier.Orthogonal},
 		"algorithm 1, hybrid baseline": &skeleton.Options{
@@ -283,7 +283,7 @@ func TestVariantsDifferInTheWayToDrawOnly(t *testing.T) {
 				b.Hybrid = true
 			}
 			if !reflect.DeepEqual(back, kernel.Options(o)) {
-				t.Errorf("%s: %+v differs from %+v in more than the way", v.Name, back, o)
+				t.Errorf("%s: %+v differs from %+v in more than the draw", v.Name, back, o)
 			}
 		}
 		if got := strings.Join(names, ", "); got != want {

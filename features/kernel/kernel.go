@@ -1,5 +1,5 @@
-// Package kernel is where families of kernels are registered: what a family is called,
-// which options it has, and how a recipe is made of them for given data.
+// Package kernel is the registry of kernel families: their names, their options, and
+// how to make a recipe from options and data.
 //
 // A family is a package of its own, which registers itself beside its recipe:
 //
@@ -8,8 +8,7 @@
 //		kernel.Register(kernel.Family{Name: "gaussian", New: func() kernel.Options { return &GaussianOptions{} }})
 //	}
 //
-// A program that imports the package has the family in its trainings, in its command
-// line and in the help.
+// A program that imports the package can train with the family and has its flags and help.
 package kernel
 
 import (
@@ -28,7 +27,7 @@ import (
 type Family struct {
 	Name    string         // one word in lower case
 	Aliases []string       // other names, of other programs
-	Summary string         // one line for people
+	Summary string         // one line for the help
 	New     func() Options // returns a pointer to options with their defaults
 	Hashes  bool           // its maps are features.Hashers
 }
@@ -41,7 +40,7 @@ var registry = struct {
 }{families: map[string]Family{}, names: map[string]string{}, types: map[reflect.Type]string{}}
 
 // Register makes a family available. Packages call it from init. It panics if a name or
-// the type of the options is taken, or if the options are not a pointer to a struct.
+// the type of the options is already registered, or if the options are not a pointer to a struct.
 func Register(f Family) {
 	o := f.New()
 	option.Of(o) // panics if it is not a struct of options
@@ -50,7 +49,7 @@ func Register(f Family) {
 	names := append([]string{f.Name}, f.Aliases...)
 	for _, name := range names {
 		if registry.names[name] != "" || name == "" {
-			panic(fmt.Sprintf("kernel: Register: the name %q is empty or taken", name))
+			panic(fmt.Sprintf("kernel: Register: the name %q is empty or already registered", name))
 		}
 	}
 	t := reflect.TypeOf(o)
@@ -99,7 +98,7 @@ func Lookup(name string) (Family, error) {
 	return Family{}, fmt.Errorf("unknown kernel %q%s; have %s", name, hint, strings.Join(Names(), ", "))
 }
 
-// Of returns the family whose options o are. It panics if o is of none.
+// Of returns the family that the options o belong to. It panics if there is none.
 func Of(o Options) Family {
 	registry.RLock()
 	defer registry.RUnlock()

@@ -58,13 +58,13 @@ func TestWithCopies(t *testing.T) {
 
 type toy struct{ fourier.CauchyOptions }
 
-func TestWhatIsTakenCannotBeRegistered(t *testing.T) {
+func TestDuplicatesCannotBeRegistered(t *testing.T) {
 	options := func() kernel.Options { return &toy{} }
 	for want, f := range map[string]kernel.Family{
-		`"" is empty or taken`:         {New: options},
-		`"gaussian" is empty or taken`: {Name: "gaussian", New: options},
-		`"rbf" is empty or taken`:      {Name: "toy", Aliases: []string{"rbf"}, New: options},
-		`are the options of "matern"`:  {Name: "bessel", New: func() kernel.Options { return &fourier.MaternOptions{} }},
+		`"" is empty or already registered`:         {New: options},
+		`"gaussian" is empty or already registered`: {Name: "gaussian", New: options},
+		`"rbf" is empty or already registered`:      {Name: "toy", Aliases: []string{"rbf"}, New: options},
+		`are the options of "matern"`:               {Name: "bessel", New: func() kernel.Options { return &fourier.MaternOptions{} }},
 	} {
 		func() {
 			defer func() {

@@ -9,13 +9,13 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// Width is the width σ > 0 of a kernel in units of the scaled rows, or how to find one.
+// Width is the width σ > 0 of a kernel in units of the scaled rows, or a way to choose it.
 type Width float64
 
 const (
-	// Median takes the median distance of two rows of a sample.
+	// Median uses the median distance between rows of a sample.
 	Median Width = 0
-	// Scale takes the width of scikit-learn's gamma="scale".
+	// Scale uses the width of scikit-learn's gamma="scale".
 	Scale Width = -1
 )
 
@@ -72,7 +72,7 @@ func (w Width) Choose(d *Data, distance bandwidth.Distance) (width float64, summ
 	case Scale:
 		how = " (scale)"
 		if math.IsNaN(d.Variance) {
-			return 0, "", option.Errorf("width", "scale takes statistics of the columns, which a step of the scaling has mixed; give median or a number")
+			return 0, "", option.Errorf("width", "scale needs statistics of the columns, which a step of the scaling mixes; use median or a number")
 		}
 		width, err = bandwidth.Scale(d.In, d.Variance)
 	default:

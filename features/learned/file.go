@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
 
-// FileName is the name of a file of frequencies where it lies in a directory of its
+// FileName is the name of the file of frequencies in the directory of a
 // model.
 const FileName = "frequencies.safetensors"
 
@@ -20,23 +20,23 @@ const (
 	maxValues = 1 << 30
 )
 
-// Frequencies are what a file of frequencies holds. They do not change once they
-// were given to Encode or Provide.
+// Frequencies is the content of a file of frequencies. It must not change after
+// Encode.
 type Frequencies struct {
 	Count, In int
 	W         []float32 // Count×In, in turns
 	Weight    []float64 // λ_j ≥ 0 with sum 1; nil for equal weights
 }
 
-// validate returns an error that says what is wrong with the numbers.
+// validate returns an error if sizes or values are invalid.
 func (f *Frequencies) validate() error {
 	switch {
 	case f.In < 1 || f.In > rows.MaxDim:
-		return fmt.Errorf("rows must have 1 to %d numbers (have %d)", rows.MaxDim, f.In)
+		return fmt.Errorf("rows must have 1 to %d values (have %d)", rows.MaxDim, f.In)
 	case f.Count < 1 || f.Count > maxCount || f.Count > maxValues/f.In:
 		return fmt.Errorf("must have 1 to %d frequencies (have %d)", min(maxCount, maxValues/f.In), f.Count)
 	case len(f.W) != f.Count*f.In:
-		return fmt.Errorf("%d numbers for %d frequencies of %d", len(f.W), f.Count, f.In)
+		return fmt.Errorf("%d values for %d frequencies of length %d", len(f.W), f.Count, f.In)
 	}
 	for i, v := range f.W {
 		if !(v-v == 0) {
@@ -64,7 +64,7 @@ func (f *Frequencies) validate() error {
 
 // Encode returns the file of f, in the safetensors format: "frequencies" [Count, In] F32,
 // and "weights" [Count] F64 if they are not equal. Equal frequencies have equal bytes.
-// The error says what is wrong with the numbers.
+// It returns an error if the frequencies are invalid.
 func Encode(f *Frequencies) ([]byte, error) {
 	if err := f.validate(); err != nil {
 		return nil, fmt.Errorf("learned: frequencies: %w", err)
@@ -76,7 +76,7 @@ func Encode(f *Frequencies) ([]byte, error) {
 	return safetensors.Encode(nil, tensors...), nil
 }
 
-// Decode reads a file of frequencies. The error says what is wrong with it.
+// Decode reads a file of frequencies.
 func Decode(data []byte) (*Frequencies, error) {
 	f, err := decode(data)
 	if err != nil {
@@ -94,7 +94,7 @@ func decode(data []byte) (*Frequencies, error) {
 	if !ok || len(info.Shape) != 2 {
 		return nil, fmt.Errorf("no matrix %q", "frequencies")
 	}
-	// Arrays are as large as their bytes in the file, so nothing more is allocated.
+	// Arrays are no larger than the file, so allocation is bounded.
 	f := &Frequencies{Count: info.Shape[0], In: info.Shape[1]}
 	if f.W, err = safetensors.Values[float32](file, "frequencies"); err != nil {
 		return nil, err
@@ -112,12 +112,11 @@ func decode(data []byte) (*Frequencies, error) {
 	return f, f.validate()
 }
 
-// provided holds what Provide was given, *Frequencies by sum.
+// provided holds the *Frequencies of Provide by hash.
 var provided sync.Map
 
-// Provide reads a file of frequencies and makes them known to the recipes of this
-// process that hold its sum, which it returns. To provide a file again does
-// nothing. The error says what is wrong with the file.
+// Provide reads a file of frequencies, makes them available to the recipes of this
+// process that name its hash, and returns the hash. Providing a file again does nothing.
 func Provide(data []byte) (sum string, err error) {
 	h := sha256.Sum256(data)
 	sum = hex.EncodeToString(h[:])
@@ -132,6 +131,6 @@ func Provide(data []byte) (sum string, err error) {
 	return sum, nil
 }
 
-// Forget drops the frequencies of that sum, for programs that open many models. Maps
-// that were made stay as they are.
+// Forget drops the frequencies with that hash, for programs that open many models.
+// Existing maps keep working.
 func Forget(sum string) { provided.Delete(sum) }

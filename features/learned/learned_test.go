@@ -54,8 +54,8 @@ func dot(a, b []float32) (sum float64) {
 	return sum
 }
 
-// The paired form's kernel is the inner product itself, the offset form's is its mean
-// over offsets.
+// The kernel is the inner product itself in the paired form, and its mean over offsets
+// in the offset form.
 func TestInnerProductsAreTheKernel(t *testing.T) {
 	x := numbers(10, 1, 2)
 	for _, weighted := range []bool{false, true} {
@@ -114,7 +114,7 @@ func TestSealedRecipesFindTheirFrequencies(t *testing.T) {
 	if in, out, err := features.Dims(back); in != 5 || out != 7 || err != nil {
 		t.Errorf("dims %d, %d, %v", in, out, err)
 	}
-	if _, err := back.New(); err == nil || !strings.Contains(err.Error(), "not at hand") {
+	if _, err := back.New(); err == nil || !strings.Contains(err.Error(), "not available") {
 		t.Errorf("New without the file: %v", err)
 	}
 	if !math.IsNaN(back.Kernel(f.W[:5], f.W[5:10])) {
@@ -127,8 +127,8 @@ func TestSealedRecipesFindTheirFrequencies(t *testing.T) {
 		t.Error(err)
 	}
 	r.Count = 6
-	if _, err := r.New(); err == nil || !strings.Contains(err.Error(), "7 frequencies of 5") {
-		t.Errorf("a recipe of other frequencies: %v", err)
+	if _, err := r.New(); err == nil || !strings.Contains(err.Error(), "7 frequencies of length 5") {
+		t.Errorf("a recipe of different frequencies: %v", err)
 	}
 }
 
@@ -177,11 +177,11 @@ func TestEqualFrequenciesHaveEqualBytes(t *testing.T) {
 	}
 }
 
-func TestWrongFrequenciesAreRefused(t *testing.T) {
+func TestInvalidFrequenciesAreRejected(t *testing.T) {
 	for want, f := range map[string]*Frequencies{
 		"frequency 1, column 2: NaN":   {Count: 2, In: 3, W: []float32{1, 2, 3, 4, 5, float32(math.NaN())}},
 		"must have 1 to":               {Count: 0, In: 3},
-		"5 numbers for 2 frequencies":  {Count: 2, In: 3, W: make([]float32, 5)},
+		"5 values for 2 frequencies":   {Count: 2, In: 3, W: make([]float32, 5)},
 		"weights must sum to 1":        {Count: 2, In: 1, W: make([]float32, 2), Weight: []float64{0.5, 0.25}},
 		"weight 0 must be in [0, 1]":   {Count: 2, In: 1, W: make([]float32, 2), Weight: []float64{-0.5, 1.5}},
 		"1 weights for 2 frequencies":  {Count: 2, In: 1, W: make([]float32, 2), Weight: []float64{1}},

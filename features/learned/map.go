@@ -6,14 +6,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Map is the map of Recipe. It does not change, and is safe for concurrent use.
+// Map is the map of Recipe. It is immutable and safe for concurrent use.
 type Map struct {
 	weights *blas.Weights
 	in, out int
 	form    fourier.Form
 	bound   float32 // the largest magnitude of a feature
 	reach   float32 // see features.Overflows
-	// amplitude of each feature; nil where all have the bound's.
+	// amplitude of each feature; nil if all equal the bound.
 	amplitude []float32
 }
 
@@ -23,8 +23,8 @@ var _ features.Gridded = (*Map)(nil)
 func (m *Map) Dims() (in, out int) { return m.in, m.out }
 
 // Apply stores the features of the n rows of x in dst, computed by the calling
-// goroutine alone. A row with an angle beyond float32 gets NaN. It panics if a
-// slice is too short.
+// goroutine alone. If an angle overflows float32, the row's features are NaN.
+// It panics if a slice is too short.
 func (m *Map) Apply(dst, x []float32, n int) {
 	if n < 0 || len(x) < n*m.in || len(dst) < n*m.out {
 		panic("learned: Apply: slice too short")
@@ -48,8 +48,8 @@ func (m *Map) apply(dst, x []float32, n, threads int) {
 }
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid. One
-// grid serves all features, so those of small weight have few of its steps. None
-// is ever out of bounds but NaN. It panics if x is too short.
+// grid serves all features, so those of small weight use few of its steps. Only
+// NaN is out of bounds. It panics if x is too short.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("learned: Quantize: slice too short, or too many rows")

@@ -17,15 +17,15 @@ type Options struct {
 
 var _ kernel.Found = (*Options)(nil)
 
-// Directory is where frequencies are that were found earlier; "" is to find them.
+// Directory returns the directory of frequencies that were found earlier, "" to search for them.
 func (o *Options) Directory() string { return o.Frequencies }
 
-// Start returns the options of the Gaussian kernel from whose frequencies the search starts.
+// Start returns the options of the Gaussian kernel that the search starts from.
 func (o *Options) Start() kernel.Options {
 	return &fourier.GaussianOptions{Width: o.Width, Gamma: o.Gamma, Features: o.Features, Form: o.Form}
 }
 
-// Count is how many frequencies the features take.
+// Count returns the number of frequencies of the features.
 func (o *Options) Count() int {
 	out := kernel.Count(o.Features)
 	if o.Form == fourier.Paired {
@@ -34,15 +34,15 @@ func (o *Options) Count() int {
 	return out
 }
 
-// Validate returns an error that names the option that is wrong.
+// Validate returns an error that names the invalid option.
 func (o *Options) Validate() error {
 	if o.Frequencies != "" {
-		return nil // the directory knows better
+		return nil // the directory determines the rest
 	}
 	return o.Start().Validate()
 }
 
-// Size returns what the features take.
+// Size returns the size of the features.
 func (o *Options) Size(in int) kernel.Size { return o.Start().Size(in) }
 
 // Choose chooses the kernel that the search starts from.

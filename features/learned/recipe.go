@@ -13,9 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
-// Recipe is the recipe of features by the frequencies of a file. Offsets, where
-// the form has them, are the numbers of the streams (seed, "learned/offset", j), as those of
-// package fourier are of theirs.
+// Recipe is the recipe of features by the frequencies of a file. Offsets, if the
+// form has them, come from the streams (seed, "learned/offset", j), as in package fourier.
 type Recipe struct {
 	In     int          `json:"in"`     // row length d
 	Count  int          `json:"count"`  // number of frequencies
@@ -29,13 +28,13 @@ var offset = stream.PurposeOf("learned/offset")
 func init() {
 	features.Register("learned", features.Decode[Recipe])
 	kernel.Register(kernel.Family{
-		Name: "learned", Summary: "Fourier features whose frequencies are found in labelled data",
+		Name: "learned", Summary: "Fourier features with frequencies learned from labelled data",
 		New: func() kernel.Options { return &Options{Features: kernel.DefaultFeatures} },
 	})
 }
 
-// Of returns the recipe by the frequencies of that file, which it provides. The error
-// says what is wrong with the file.
+// Of provides the file of frequencies and returns its
+// recipe.
 func Of(data []byte, form fourier.Form, seed uint64) (Recipe, error) {
 	sum, err := Provide(data)
 	if err != nil {
@@ -46,8 +45,8 @@ func Of(data []byte, form fourier.Form, seed uint64) (Recipe, error) {
 	return Recipe{In: f.In, Count: f.Count, Form: form, SHA256: sum, Seed: seed}, nil
 }
 
-// Validate returns an error that names the field that is wrong. It does not ask whether the
-// frequencies are provided.
+// Validate returns an error that names the invalid field. It does not check that the frequencies
+// are provided.
 func (r Recipe) Validate() error {
 	fail := func(format string, a ...any) error {
 		return fmt.Errorf("learned: %s", fmt.Sprintf(format, a...))
@@ -58,7 +57,7 @@ func (r Recipe) Validate() error {
 	case r.Form > fourier.Offset:
 		return fail("form must be paired or offset (have %v)", r.Form)
 	case r.Count < 1 || r.Count > min(maxCount, maxValues/r.In):
-		return fail("count must be 1 to %d for rows of %d numbers (have %d)", min(maxCount, maxValues/r.In), r.In, r.Count)
+		return fail("count must be 1 to %d for rows of length %d (have %d)", min(maxCount, maxValues/r.In), r.In, r.Count)
 	}
 	if sum, err := hex.DecodeString(r.SHA256); err != nil || len(sum) != 32 || hex.EncodeToString(sum) != r.SHA256 {
 		return fail("sha256 must be 64 digits 0 to 9 and a to f (have %.70q)", r.SHA256)
@@ -74,25 +73,25 @@ func (r Recipe) Dims() (in, out int) {
 	return r.In, r.Count
 }
 
-// frequencies returns those that were provided. The error is about missing ones, or
-// ones of another shape.
+// frequencies returns the provided frequencies. It returns an error if they are
+// missing or have a different shape.
 func (r Recipe) frequencies() (*Frequencies, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	v, ok := provided.Load(r.SHA256)
 	if !ok {
-		return nil, fmt.Errorf("learned: the frequencies with the sum %.12s… are not at hand; read %s, which belongs to the model", r.SHA256, FileName)
+		return nil, fmt.Errorf("learned: the frequencies with SHA-256 %.12s… are not available; provide %s of the model", r.SHA256, FileName)
 	}
 	f := v.(*Frequencies)
 	if f.Count != r.Count || f.In != r.In {
-		return nil, fmt.Errorf("learned: the file has %d frequencies of %d numbers, the recipe %d of %d", f.Count, f.In, r.Count, r.In)
+		return nil, fmt.Errorf("learned: the file has %d frequencies of length %d, the recipe %d of length %d", f.Count, f.In, r.Count, r.In)
 	}
 	return f, nil
 }
 
-// New returns the map, the same for equal recipes as long as the frequencies are at hand. The error
-// names the field that is wrong, or says that the frequencies were not provided.
+// New returns the map. It returns an error if a field is invalid or the frequencies were not
+// provided.
 func (r Recipe) New() (features.Map, error) {
 	f, err := r.frequencies()
 	if err != nil {
@@ -130,7 +129,7 @@ func (r Recipe) Kernel(x, z []float32) float64 {
 		return math.NaN()
 	}
 	if len(x) != len(z) || len(x) != r.In {
-		panic("learned: Kernel of rows of another length")
+		panic("learned: Kernel of rows of different lengths")
 	}
 	var sum float64
 	for j := range f.Count {

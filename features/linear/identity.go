@@ -1,6 +1,5 @@
-// Package linear holds the feature map of the linear kernel: the rows
-// themselves. It stands where a random map could stand, so that learners of
-// features learn on rows too.
+// Package linear provides the feature map of the linear kernel: the
+// rows themselves. It takes the place of a random map, so that learners can learn on plain rows.
 package linear
 
 import (
@@ -14,15 +13,14 @@ import (
 
 // Identity is the recipe of φ(x) = x, whose kernel is K(x, z) = x·z.
 //
-// Rows have no bound of their own, so the recipe states the range of each column, for
-// the grid that sums are made on. Values do not depend on it. With the least and the
-// largest number of a column as its range, both are points of its grid, so that a column of
-// two values is on the grid exactly, whatever they are.
+// Rows have no natural bound, so the recipe states the range of each column for the grid.
+// Features in float32 do not depend on it. If the range is from the least to the largest value of a column,
+// both are points of its grid, so a column of two values is represented exactly.
 type Identity struct {
 	In   int       `json:"in"`             // row length d, and number of features
-	Low  []float32 `json:"low,omitempty"`  // least number of each column
-	High []float32 `json:"high,omitempty"` // largest number of each column, ≥ Low
-	// Bound is the largest magnitude of all columns, in recipes without ranges; else 0.
+	Low  []float32 `json:"low,omitempty"`  // least value of each column
+	High []float32 `json:"high,omitempty"` // largest value of each column, ≥ Low
+	// Bound is the largest magnitude of all columns in recipes without ranges, else 0.
 	Bound float64 `json:"bound,omitempty"`
 }
 
@@ -55,7 +53,7 @@ func (r Identity) New() (features.Map, error) {
 	return m, nil
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r Identity) Validate() error {
 	if r.In < 1 || r.In > rows.MaxDim {
 		return fmt.Errorf("linear: Identity: in must be 1 to %d (have %d)", rows.MaxDim, r.In)
@@ -65,12 +63,12 @@ func (r Identity) Validate() error {
 			return fmt.Errorf("linear: Identity: bound must be a number > 0 within float32 (have %v)", r.Bound)
 		}
 		if len(r.Low)+len(r.High) > 0 {
-			return fmt.Errorf("linear: Identity: a bound and ranges; give one of the two")
+			return fmt.Errorf("linear: Identity: bound and ranges are mutually exclusive; give one of them")
 		}
 		return nil
 	}
 	if len(r.Low) != r.In || len(r.High) != r.In {
-		return fmt.Errorf("linear: Identity: %d lows and %d highs; give one of each a column, of which there are %d", len(r.Low), len(r.High), r.In)
+		return fmt.Errorf("linear: Identity: %d lows and %d highs for %d columns; give one of each per column", len(r.Low), len(r.High), r.In)
 	}
 	for j, low := range r.Low {
 		if high := r.High[j]; !(low <= high) || !rows.Finite(low) || !rows.Finite(high) {
@@ -99,7 +97,7 @@ func (Identity) Kernel(x, z []float32) float64 {
 // Fixed marks a recipe without randomness.
 func (Identity) Fixed() {}
 
-// Map is the map of Identity. It does not change, and is safe for concurrent use.
+// Map is the map of Identity. It is immutable and safe for concurrent use.
 type Map struct {
 	dim          int
 	centre, half []float64
@@ -119,21 +117,21 @@ func (m *Map) Apply(dst, x []float32, n int) {
 	copy(dst[:n*m.dim], x)
 }
 
-// Quantize stores the n ≤ features.MaxRows rows of x on the grid. Numbers beyond the
-// range are as exact as others up to features.MaxSteps steps; those further away are cut and
-// counted, and so is NaN, which becomes 0. It panics if x is too short.
+// Quantize stores the n ≤ features.MaxRows rows of x on the grid. Values beyond the
+// range are as exact as others up to features.MaxSteps steps; those further away are
+// clipped and counted. NaN becomes 0 and is counted. It panics if x is too short.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	return features.OnGrid(steps{m, float64(dst.Most())}, dst, x, n, threads, float32(dst.Most()))
 }
 
-// Ranges returns the middle of each column's range and half its length, 1 for a column of
-// one value.
+// Ranges returns the centre and half length of each column's range; the half length is 1
+// for a column of one value.
 func (m *Map) Ranges() (centre, half []float64) { return m.centre, m.half }
 
 // Step returns half the longest range over 127.
 func (m *Map) Step() float64 { return slices.Max(m.half) / 127 }
 
-// steps takes rows to steps of the grid.
+// steps maps rows to steps of the grid.
 type steps struct {
 	*Map
 	most float64

@@ -137,8 +137,8 @@ func TestErrorsNameTheField(t *testing.T) {
 	}{
 		{Identity{In: 0, Bound: 1}, "linear: Identity: in must be 1 to 1048576 (have 0)"},
 		{Identity{In: 1<<20 + 1, Bound: 1}, "in must be 1 to 1048576"},
-		{Identity{In: 1}, "0 lows and 0 highs; give one of each a column, of which there are 1"},
-		{Identity{In: 1, Bound: 1, Low: []float32{0}, High: []float32{1}}, "a bound and ranges"},
+		{Identity{In: 1}, "0 lows and 0 highs for 1 columns; give one of each per column"},
+		{Identity{In: 1, Bound: 1, Low: []float32{0}, High: []float32{1}}, "bound and ranges are mutually exclusive"},
 		{Identity{In: 2, Low: []float32{0, 1}, High: []float32{1, 0.5}}, "low and high of column 2 must be finite and in order (have 1, 0.5)"},
 		{Identity{In: 1, Low: []float32{0}, High: []float32{float32(math.NaN())}}, "column 1"},
 		{Identity{In: 1, Bound: -1}, "(have -1)"},
@@ -150,7 +150,7 @@ func TestErrorsNameTheField(t *testing.T) {
 			t.Errorf("%+v: have %v, want %q", c.r, err, c.want)
 		}
 	}
-	for _, bound := range []float64{0x1p-118, 0x1p126} { // what validates can be used
+	for _, bound := range []float64{0x1p-118, 0x1p126} { // valid recipes can be used
 		gridded(t, Identity{In: 1, Bound: bound}).Quantize(features.NewGrid(1, features.ByteSteps), []float32{1}, 1, 1)
 	}
 }

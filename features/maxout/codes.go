@@ -31,8 +31,8 @@ func (m *Map) Codes(dst []uint8, x []float32, n int) {
 	})
 }
 
-// Hamming returns the share of places at which two codes differ, 0 for codes of
-// no length. It panics if they differ in length.
+// Hamming returns the share of positions at which two codes differ, 0 for empty
+// codes. It panics if they differ in length.
 func Hamming(a, b []uint8) float64 {
 	if len(a) != len(b) {
 		panic("maxout: codes of different lengths")
@@ -49,17 +49,17 @@ func Hamming(a, b []uint8) float64 {
 	return float64(differ) / float64(len(a))
 }
 
-// Bits returns how many bits a unit's code takes, ⌈log₂ q⌉. It panics unless 1 ≤ q ≤ MaxQ.
+// Bits returns the number of bits of a unit's code, ⌈log₂ q⌉. It panics unless 1 ≤ q ≤ MaxQ.
 func Bits(q int) int {
 	checkQ(q)
 	return bits.Len(uint(q - 1))
 }
 
-// PackedLen returns how many words m packed codes take, Bits(q) for each 64 units.
+// PackedLen returns the number of words of m packed codes: Bits(q) for each 64 units.
 func PackedLen(m, q int) int { return Bits(q) * ((m + 63) / 64) }
 
 // Pack stores the codes in dst, PackedLen words, plane by plane: bit ℓ mod 64 of
-// word k·⌈m/64⌉ + ℓ div 64 is bit k of the code of unit ℓ. Bits behind the last unit are 0. It
+// word k·⌈m/64⌉ + ℓ div 64 is bit k of the code of unit ℓ. Bits after the last unit are 0. It
 // panics if dst is too short or a code is not below q.
 func Pack(dst []uint64, codes []uint8, q int) {
 	planes, words := Bits(q), (len(codes)+63)/64
@@ -69,7 +69,7 @@ func Pack(dst []uint64, codes []uint8, q int) {
 	clear(dst[:planes*words])
 	for l, c := range codes {
 		if int(c) >= q {
-			panic("maxout: Pack: a code that is not below q")
+			panic("maxout: Pack: code out of range")
 		}
 		for k := range planes {
 			dst[k*words+l/64] |= uint64(c>>k&1) << (l % 64)
@@ -77,7 +77,7 @@ func Pack(dst []uint64, codes []uint8, q int) {
 	}
 }
 
-// Unpack stores the codes that Pack was given in codes. It panics if packed is too short.
+// Unpack is the inverse of Pack: it stores the packed codes in codes. It panics if packed is too short.
 func Unpack(codes []uint8, packed []uint64, q int) {
 	planes, words := Bits(q), (len(codes)+63)/64
 	if len(packed) < planes*words {
@@ -92,8 +92,8 @@ func Unpack(codes []uint8, packed []uint64, q int) {
 	}
 }
 
-// HammingPacked is Hamming of two packed codes of m units: 64 units at a time. It
-// panics if one is too short.
+// HammingPacked returns the Hamming share of two packed codes of m units. It panics
+// if one is too short.
 func HammingPacked(a, b []uint64, m, q int) float64 {
 	planes, words := Bits(q), (m+63)/64
 	if len(a) < planes*words || len(b) < planes*words {

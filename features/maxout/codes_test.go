@@ -26,7 +26,7 @@ func TestPackedCodesAreTheCodes(t *testing.T) {
 				}
 				Pack(packed[i], codes[i], q)
 				if packed[i][PackedLen(m, q)] != ^uint64(0) {
-					t.Errorf("q %d, m %d: packed behind its length", q, m)
+					t.Errorf("q %d, m %d: wrote past the packed length", q, m)
 				}
 				back := make([]uint8, m)
 				if Unpack(back, packed[i], q); !slices.Equal(back, codes[i]) {
@@ -54,7 +54,7 @@ func TestCodesTakeLog2QBits(t *testing.T) {
 	}
 }
 
-// Equal projections have the code of the first: rows of zeros have all of them equal.
+// Of equal projections the first has the code; for a row of zeros all are equal.
 func TestTiesHaveTheFirstCode(t *testing.T) {
 	m := mustNew(t, Maxout{In: 3, Out: 20, Q: 4, Bound: 1})
 	codes := make([]uint8, 20)

@@ -1,4 +1,4 @@
-// Package maxout holds random maxout features (Mroueh, Rennie & Goel, "Random
+// Package maxout provides random maxout features (Mroueh, Rennie & Goel, "Random
 // maxout features", 2015): the maximum of q random projections of a row, for each
 // of m units,
 //
@@ -6,7 +6,7 @@
 //
 // Functions that are linear in φ are piecewise linear in x.
 //
-// # The kernel, and what Theorem 1 drops
+// # The kernel and Theorem 1
 //
 // E[φ(x)·φ(z)] = ‖x‖·‖z‖·K_q(ρ), ρ the cosine of the angle between x and z. Theorem 1 of the
 // paper states σ²(q)·ρ·κ_q(ρ), κ_q the probability that the maximum is at the
@@ -33,11 +33,11 @@
 //	    paper    0.0000 −0.0084  0.0000  0.4042  1.8529  3.4137
 //	    κ_q      0.0000  0.0050  0.0625  0.2368  0.6031  1.0000
 //
-// Most of the kernel is the constant h_1²(q), the more so the larger q: features
-// have the mean h_1(q)·‖x‖/√m. A learner with an intercept takes it off where rows have one length;
-// what is left is local, for its slope is κ_q. Kernel is the true one, PaperKernel the theorem's.
+// Most of the kernel is the constant h_1²(q), especially for large q: features have the
+// mean h_1(q)·‖x‖/√m. If all rows have the same length, a learner's intercept absorbs the constant; the rest
+// is local, because its slope is κ_q. Kernel is the true kernel, PaperKernel the theorem's.
 //
-// # What is drawn
+// # Draws
 //
 // The draw is part of every model, so it is fixed to the last bit. Element i of projection
 // p is float32 of the i-th normal number of the stream (seed, "maxout/projection", p);
@@ -45,7 +45,7 @@
 // that it takes at random out of projections 0 … P−1: the j-th, j from 0 on, is number
 // r of those not yet taken, in increasing order and counted from 0, r = Below(P−j) of the stream (seed, "maxout/unit", ℓ).
 //
-// A shared pool costs P projections instead of m·q. The projections of one unit are
-// always different ones, so the estimate of the kernel has the same mean; but units of one pool depend on
-// each other, and its spread is about that of P/q units with projections of their own.
+// A shared pool costs P projections instead of m·q. The projections of one unit are always
+// distinct, so the estimate of the kernel has the same mean; but units of one pool depend on each other, and
+// its variance is about that of P/q units with projections of their own.
 package maxout

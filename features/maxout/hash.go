@@ -4,11 +4,11 @@ import "github.com/bochner-ml/bochner/features"
 
 var _ features.Hasher = (*Map)(nil)
 
-// HashLen returns how many words the packed codes of a row take.
+// HashLen returns the number of words of a row's packed codes.
 func (m *Map) HashLen() int { return PackedLen(m.out, m.q) }
 
-// Hash stores in dst (n×HashLen) the packed codes of the n rows of x, as Codes and
-// Pack give them. It panics if a slice is too short.
+// Hash stores in dst (n×HashLen) the packed codes of the n rows of x (see Codes and
+// Pack). It panics if a slice is too short.
 func (m *Map) Hash(dst []uint64, x []float32, n int) {
 	words := m.HashLen()
 	if n < 0 || len(dst) < n*words {

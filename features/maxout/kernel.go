@@ -6,7 +6,7 @@ import "math"
 //
 //	K(x, z) = E[h(x)·h(z)] = ‖x‖·‖z‖·K_q(ρ),   ρ = x·z/‖x‖‖z‖,
 //
-// with K_q as UnitKernel has it.
+// where UnitKernel returns K_q.
 func (r Maxout) Kernel(x, z []float32) float64 {
 	scale, rho := angle(x, z)
 	if scale == 0 || r.Q < 1 || r.Q > MaxQ {
@@ -49,7 +49,7 @@ func angle(x, z []float32) (scale, rho float64) {
 //
 //	K_1 = ρ,   K_2 = ρ/2 + (√(1−ρ²) + ρ·arcsin ρ)/π,   K_q = h_1²(q) + ∫₀^ρ κ_q
 //
-// The first two to rounding, others to 1e-10. It is NaN unless −1 ≤ ρ ≤ 1, and panics unless 1 ≤ q ≤ MaxQ.
+// The first two are exact up to rounding, the others to 1e-10. It returns NaN unless −1 ≤ ρ ≤ 1, and panics unless 1 ≤ q ≤ MaxQ.
 func UnitKernel(q int, rho float64) float64 {
 	checkQ(q)
 	switch {
@@ -64,7 +64,7 @@ func UnitKernel(q int, rho float64) float64 {
 }
 
 // PaperUnitKernel returns σ²(q)·ρ·κ_q(ρ), Theorem 1 of Mroueh, Rennie & Goel (2015) for
-// rows of length 1. It is NaN unless −1 ≤ ρ ≤ 1, and panics unless 1 ≤ q ≤ MaxQ.
+// rows of length 1. It returns NaN unless −1 ≤ ρ ≤ 1, and panics unless 1 ≤ q ≤ MaxQ.
 func PaperUnitKernel(q int, rho float64) float64 {
 	return Sigma2(q) * rho * Kappa(q, rho)
 }
@@ -76,8 +76,8 @@ func PaperUnitKernel(q int, rho float64) float64 {
 //
 // κ_q is the slope of the kernel, dK_q/dρ: for normals of correlation ρ,
 // d/dρ E[f(U)·g(V)] = E[∇f(U)·∇g(V)] (Price 1958), and the gradient of the maximum is the
-// unit vector of its index. The first two to rounding, others to 1e-10 in κ; near ρ = 1, κ falls as
-// √(1−ρ), so an error of ρ there counts for much more. It is NaN unless −1 ≤ ρ ≤ 1, and
+// unit vector of its index. The first two are exact up to rounding, the others to 1e-10 in κ; near
+// ρ = 1, κ falls as √(1−ρ), so an error in ρ matters much more there. It returns NaN unless −1 ≤ ρ ≤ 1, and
 // panics unless 1 ≤ q ≤ MaxQ.
 func Kappa(q int, rho float64) float64 {
 	checkQ(q)
@@ -105,7 +105,7 @@ func Coefficient(i, q int) float64 {
 	case i == 0:
 		return 1 / f
 	case i < 0 || i > 2:
-		panic("maxout: only the coefficients 0, 1 and 2 are known")
+		panic("maxout: Coefficient of an order that is not 0 to 2")
 	case q == 1 || q == 2 && i == 2:
 		return 0
 	case i == 1:

@@ -61,14 +61,14 @@ func TestTablesEqualTheClosedForms(t *testing.T) {
 	}
 }
 
-// The dumb twin: Hoeffding's covariance formula,
+// The naive reference: Hoeffding's covariance formula,
 //
 //	K(ρ) = h_1² + ∫∫ [Φ₂(s, t; ρ)^q − Φ(s)^q Φ(t)^q] ds dt,
 //
 // with Φ₂ by Plackett's formula, Φ₂ = ΦΦ + (1/2π) ∫₀^{arcsin ρ} exp(−(s²+t²−2st·sin u)/(2cos² u)) du.
 func TestKernelEqualsHoeffdingsFormula(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("slow test")
 	}
 	const h, reach, steps = 0.1, 80, 64
 	qs := []int{1, 2, 3, 4, 8, 16, 17, 64, 256}
@@ -107,7 +107,7 @@ func TestKernelEqualsHoeffdingsFormula(t *testing.T) {
 	}
 }
 
-// Rules with two and four times the points give the same, and the series end in nothing.
+// Rules with two and four times the points agree, and the last coefficients are negligible.
 func TestTablesHaveConverged(t *testing.T) {
 	for _, q := range []int{4, 16, 256} {
 		tab := tableOf(q)

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Map is the map of Maxout. It does not change, and is safe for concurrent use.
+// Map is the map of Maxout. It is immutable and safe for concurrent use.
 type Map struct {
 	in, out, q int
 	weights    *blas.Weights
@@ -63,17 +63,17 @@ func (m *Map) Apply(dst, x []float32, n int) {
 }
 
 // Quantize stores the features of n ≤ features.MaxRows rows of x on the grid and
-// returns how many were beyond features.MaxSteps; NaN becomes 0 and counts too. It panics if x
+// returns the number that exceeded features.MaxSteps; NaN becomes 0 and counts too. It panics if x
 // is too short.
 func (m *Map) Quantize(dst *features.Grid, x []float32, n, threads int) (saturated int64) {
 	if n < 0 || n > blas.MaxRows || len(x) < n*m.in {
 		panic("maxout: Quantize: slice too short, or too many rows")
 	}
 	if dst.D() != m.out {
-		panic("maxout: Quantize: a block of another number of features")
+		panic("maxout: Quantize: the grid has a different number of features")
 	}
 	dst.Resize(n)
-	const run = 96 // rows between two looks at the weights; whole fours
+	const run = 96 // rows between two reads of the weights; a multiple of 4
 	var cut atomic.Int64
 	parallel.Ranges(n, run, threads, func(lo, hi int) {
 		z := m.take(run * m.out)
@@ -114,8 +114,8 @@ func (m *Map) units(dst, x []float32, n, threads int) {
 	})
 }
 
-// project calls use with the projections of some rows of x after others, on that
-// many goroutines: rows×projections, of the rows from row on.
+// project calls use with the projections of successive blocks of rows of x, on
+// that many goroutines: p (rows×projections) belongs to the rows from row on.
 func (m *Map) project(x []float32, n, threads int, use func(p []float32, row, rows int)) {
 	_, width := m.weights.Dims()
 	run := max(1, min(96, (1<<20)/width)) // 4 MiB, unless a row takes more
@@ -130,7 +130,7 @@ func (m *Map) project(x []float32, n, threads int, use func(p []float32, row, ro
 	})
 }
 
-// take returns n numbers of working memory, to be put back into m.scratch.
+// take returns n numbers of scratch memory, which the caller puts back into m.scratch.
 func (m *Map) take(n int) *[]float32 {
 	s, ok := m.scratch.Get().(*[]float32)
 	if !ok {
@@ -143,5 +143,5 @@ func (m *Map) take(n int) *[]float32 {
 	return s
 }
 
-// each is ranges on all processors.
+// each calls parallel.Ranges on all processors.
 func each(n, step int, f func(lo, hi int)) { parallel.Ranges(n, step, runtime.GOMAXPROCS(0), f) }

@@ -40,8 +40,8 @@ func dot(x, z []float32) (sum float64) {
 	return sum
 }
 
-// Computed from the package comments of maxout and stream by a program that shares
-// no code with them. They never change.
+// The values were computed from the package comments of maxout and stream by an
+// independent program. They never change.
 func TestDrawIsGolden(t *testing.T) {
 	const seed = 0xdecafbad12345678
 	for p, want := range map[int][3]float32{
@@ -83,7 +83,7 @@ func TestProjectionAloneEqualsProjectionOfAll(t *testing.T) {
 	}
 }
 
-// All of a pool is in use, equally, and never twice in a unit.
+// All projections of a pool are used equally often, and never twice in a unit.
 func TestUnitsTakeDifferentProjections(t *testing.T) {
 	for _, c := range []struct{ pool, q int }{{7, 3}, {7, 7}, {256, 256}, {1, 1}} {
 		const units = 3000
@@ -121,7 +121,7 @@ var shapes = []Maxout{
 	{In: 7, Out: 33, Q: 1, Pool: 8}, {In: 7, Out: 50, Q: 3, Pool: 3}, {In: 7, Out: 500, Q: 4, Pool: 40}, {In: 3, Out: 9, Q: 256, Pool: 300},
 }
 
-// The dumb twin: the definition, in float64.
+// The naive reference: the definition, in float64.
 func TestApplyEqualsTheDefinition(t *testing.T) {
 	const n = 5
 	for _, r := range shapes {
@@ -196,8 +196,8 @@ func TestQuantizeRoundsApplyBeyondTheBoundToo(t *testing.T) {
 	}
 }
 
-// What a model is made of: the bytes of a row are the same whatever threads compute
-// them, and whatever rows are in the block.
+// The quantized features of a row do not depend on threads or on the other rows of
+// the block.
 func TestBytesDoNotDependOnThreadsAndCuts(t *testing.T) {
 	const n = 130
 	for _, r := range shapes {
@@ -312,9 +312,9 @@ func TestErrorsNameTheField(t *testing.T) {
 		{Maxout{In: 4, Out: 8, Q: 257, Bound: 1}, "q must be 1 to 256 (have 257)"},
 		{Maxout{In: 4, Out: 8, Q: 2, Pool: 1, Bound: 1}, "pool must be at least q = 2 projections"},
 		{Maxout{In: 4, Out: 8, Q: 2, Pool: -1, Bound: 1}, "(have -1)"},
-		{Maxout{In: 1 << 20, Out: 1024, Q: 2, Bound: 1}, "1024 units of 2 projections of 1048576 numbers take 8.0 GiB, more than 1; take fewer units, or a pool"},
-		{Maxout{In: 1 << 20, Out: 1024, Q: 2, Pool: 2048, Bound: 1}, "a pool of 2048 projections of 1048576 numbers takes 8.0 GiB, more than 1; take a smaller one"},
-		{Maxout{In: 1, Out: 1 << 24, Q: 256, Pool: 256, Bound: 1}, "16777216 units of 256 indices take more than 1 GiB"},
+		{Maxout{In: 1 << 20, Out: 1024, Q: 2, Bound: 1}, "1024 units of 2 projections of 1048576 values take 8.0 GiB, limit is 1; use fewer units or a pool"},
+		{Maxout{In: 1 << 20, Out: 1024, Q: 2, Pool: 2048, Bound: 1}, "a pool of 2048 projections of 1048576 values takes 8.0 GiB, limit is 1; use a smaller pool"},
+		{Maxout{In: 1, Out: 1 << 24, Q: 256, Pool: 256, Bound: 1}, "16777216 units of 256 indices exceed the limit of 1 GiB"},
 		{Maxout{In: 4, Out: 8, Q: 2}, "bound must be a number > 0 within float32 (have 0)"},
 		{Maxout{In: 4, Out: 8, Q: 2, Bound: -1}, "(have -1)"},
 		{Maxout{In: 4, Out: 8, Q: 2, Bound: math.NaN()}, "(have NaN)"},

@@ -53,9 +53,9 @@ func checkQ(q int) {
 	}
 }
 
-// Bound returns the half-range s of the grid beyond which units have values with
-// that probability, for rows of length norm: norm·t with 1 − Φ(t)^q + Φ(−t)^q = share. It is
-// a choice for the field of Maxout where lengths of rows are known. It panics unless
+// Bound returns the half-range s of the grid that units exceed with probability
+// share, for rows of length norm: norm·t with 1 − Φ(t)^q + Φ(−t)^q = share. Use it
+// for Maxout.Bound if the lengths of rows are known. It panics unless
 // 1 ≤ q ≤ MaxQ, norm > 0 and 0 < share < 1.
 func Bound(norm float64, q int, share float64) float64 {
 	checkQ(q)

@@ -25,7 +25,7 @@ func (o *Options) withDefaults() Options {
 	return Options{Q: cmp.Or(o.Q, defaultQ), Pool: o.Pool, Features: kernel.Count(o.Features)}
 }
 
-// Validate returns an error that names the option that is wrong.
+// Validate returns an error that names the invalid option.
 func (o *Options) Validate() error {
 	v := o.withDefaults()
 	if v.Features < 1 {
@@ -34,7 +34,7 @@ func (o *Options) Validate() error {
 	return Maxout{In: 1, Out: v.Features, Q: v.Q, Pool: v.Pool, Bound: 1}.Validate()
 }
 
-// Size returns what the features take.
+// Size returns the size of the features.
 func (o *Options) Size(in int) kernel.Size {
 	v := o.withDefaults()
 	s := kernel.Size{Features: v.Features, Map: 4 * int64(v.Features) * int64(v.Q) * int64(in), Sampled: true}
@@ -44,7 +44,7 @@ func (o *Options) Size(in int) kernel.Size {
 	return s
 }
 
-// Choose makes the recipe, with a bound of the features that it finds on a sample.
+// Choose makes the recipe, with a bound of the features measured on a sample.
 func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	v := o.withDefaults()
 	r := Maxout{In: d.In, Out: v.Features, Q: v.Q, Pool: v.Pool, Bound: 1, Seed: d.Seed}
@@ -58,15 +58,15 @@ func (o *Options) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	return &kernel.Choice{Recipe: drawn(v.Features, d.Seed), Summary: fmt.Sprintf("maxout kernel, q = %d", v.Q), Reach: reach, Draw: drawn}, nil
 }
 
-// headroom is by how much the bound of features is above the largest on the
-// sample. Features beyond it cost time and lose nothing.
+// headroom is the ratio of the bound to the largest feature of the sample.
+// Features beyond the bound cost time but lose no accuracy.
 const headroom = 1.25
 
-// boundRows is how many rows of the sample the bound is found on.
+// boundRows is the number of sample rows that determine the bound.
 const boundRows = 256
 
-// chooseBound finds the largest feature of the rows of the sample, and how far those
-// of all rows may be beyond it. The recipe has the bound 1.
+// chooseBound returns the bound from the largest feature of the sample, and how far
+// the features of all rows may exceed it. The recipe r has the bound 1.
 func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
 	m, err := r.New()
 	if err != nil {
@@ -85,7 +85,7 @@ func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
 		}
 	}
 	if largest == 0 {
-		return 0, 0, fmt.Errorf("maxout: all features of the sample are zero: there is nothing to learn from")
+		return 0, 0, fmt.Errorf("maxout: all features of the sample are zero, so there is nothing to learn from")
 	}
 	// With bound 1 the features reach to 127 steps.
 	bound = headroom * float64(largest) / (127 * m.(features.Gridded).Step())
@@ -101,7 +101,7 @@ func chooseBound(r Maxout, d *kernel.Data) (bound, reach float64, err error) {
 	return bound, reach, nil
 }
 
-// longestProjection is what no ‖w‖ of the projections w ~ N(0, I) passes, but with
+// longestProjection is a bound on ‖w‖ of the projections w ~ N(0, I), except with
 // probability e⁻³⁰: ‖w‖² ≤ d + 2√(dx) + 2x with probability 1 − e⁻ˣ
 // (Laurent and Massart 2000, Lemma 1).
 func (r Maxout) longestProjection() float64 {

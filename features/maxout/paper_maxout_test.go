@@ -35,7 +35,7 @@ func at(d int, rho, a, b float64) (x []float32) {
 // the theorem's unless q = 1 or x = z.
 func TestMeanOfProductsIsTheKernelAndNotTheoremOne(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("slow test")
 	}
 	const d, m, seeds = 6, 128, 600
 	rhos := []float64{-1, -0.5, 0, 0.5, 0.9, 1}
@@ -203,7 +203,7 @@ func TestMeanOfTheMaximumGrowsAsRootLog(t *testing.T) {
 // angle but 0.
 func TestLocalityShrinksWithQ(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("slow test")
 	}
 	for _, rho := range []float64{-0.5, 0, 0.5, 0.9, 0.99} {
 		for q := 1; q <= 128; q *= 2 {
@@ -217,7 +217,7 @@ func TestLocalityShrinksWithQ(t *testing.T) {
 // Remark 1: "E(1/m Σ 1[C_i(x) ≠ C_i(z)]) = 1 − κ_q(x, z)", which does not depend on the lengths.
 func TestHammingDistanceOfCodesIsOneMinusKappa(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("slow test")
 	}
 	const d, m, seeds = 6, 100, 400
 	rhos := []float64{-1, -0.5, 0, 0.5, 0.9, 1}
@@ -297,7 +297,7 @@ func TestDistancesSaturateEarlierWithLargerQ(t *testing.T) {
 // P/q units. (It is an average over q-sets of P projections, and nearly the sum of a function of each.)
 func TestSharedPoolErrsAsFewerUnitsDo(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("slow test")
 	}
 	const d, m, q, pool, seeds = 6, 400, 4, 200, 1500
 	x := at(d, 0.5, 1, 1)

@@ -13,7 +13,7 @@ import (
 const MaxOut = 1 << 24
 
 // maxValues bounds the memory of the projections, and that of the indices: 2²⁸
-// numbers, 1 GiB. They are drawn from a recipe of a few bytes, and so nothing else in a
+// numbers, 1 GiB. A recipe of a few bytes can ask for any number, so nothing else in a
 // model bounds them.
 const maxValues = 1 << 28
 
@@ -27,8 +27,8 @@ type Maxout struct {
 	Out  int `json:"out"` // number of units m
 	Q    int `json:"q"`   // projections of a unit, 1 to MaxQ; 1 is a linear random projection
 	Pool int `json:"pool,omitempty"`
-	// Bound is that of the grid of sums in units of h, > 0. Values beyond it take more
-	// time, and are as exact up to features.MaxSteps steps. Values without a grid do not depend on it.
+	// Bound is the bound of the grid in units of h, > 0. Values beyond it take more time
+	// but are as exact up to features.MaxSteps steps. Features in float32 do not depend on it.
 	Bound float64 `json:"bound"`
 	Seed  uint64  `json:"seed"`
 }
@@ -54,7 +54,7 @@ func (r Maxout) New() (features.Map, error) {
 	return newMap(r), nil
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r Maxout) Validate() error {
 	fail := func(format string, a ...any) error { return fmt.Errorf("maxout: "+format, a...) }
 	switch {
@@ -65,15 +65,15 @@ func (r Maxout) Validate() error {
 	case r.Q < 1 || r.Q > MaxQ:
 		return fail("q must be 1 to %d (have %d)", MaxQ, r.Q)
 	case r.Pool != 0 && r.Pool < r.Q:
-		return fail("pool must be at least q = %d projections, or 0 for a projection of its own in every place (have %d)", r.Q, r.Pool)
+		return fail("pool must be at least q = %d projections, or 0 to give every unit its own (have %d)", r.Q, r.Pool)
 	case r.Pool == 0 && r.Out > maxValues/r.In/r.Q:
-		return fail("%d units of %d projections of %d numbers take %.1f GiB, more than %d; take fewer units, or a pool",
+		return fail("%d units of %d projections of %d values take %.1f GiB, limit is %d; use fewer units or a pool",
 			r.Out, r.Q, r.In, 4*float64(r.Out)*float64(r.Q)*float64(r.In)/(1<<30), 4*maxValues>>30)
 	case r.Pool > maxValues/r.In:
-		return fail("a pool of %d projections of %d numbers takes %.1f GiB, more than %d; take a smaller one",
+		return fail("a pool of %d projections of %d values takes %.1f GiB, limit is %d; use a smaller pool",
 			r.Pool, r.In, 4*float64(r.Pool)*float64(r.In)/(1<<30), 4*maxValues>>30)
 	case r.Pool != 0 && r.Out > maxValues/r.Q:
-		return fail("%d units of %d indices take more than %d GiB; take fewer units", r.Out, r.Q, 4*maxValues>>30)
+		return fail("%d units of %d indices exceed the limit of %d GiB; use fewer units", r.Out, r.Q, 4*maxValues>>30)
 	// 127/bound and bound/127 are normal numbers of float32 then.
 	case !(r.Bound >= 0x1p-118 && r.Bound <= 0x1p126):
 		return fail("bound must be a number > 0 within float32 (have %v)", r.Bound)
@@ -84,7 +84,7 @@ func (r Maxout) Validate() error {
 // Dims returns the row length and the number of units.
 func (r Maxout) Dims() (in, out int) { return r.In, r.Out }
 
-// projections returns how many there are.
+// projections returns the number of projections.
 func (r Maxout) projections() int {
 	if r.Pool != 0 {
 		return r.Pool
@@ -93,14 +93,14 @@ func (r Maxout) projections() int {
 }
 
 // Projections returns projections first … first+n−1 (n×in, row-major): unit ℓ has
-// those from ℓ·Q on, or, in a pool, those of Indices. The error is an invalid
-// recipe, or a range beyond its projections.
+// those from ℓ·Q on, or, in a pool, those of Indices. It returns an error if
+// the recipe is invalid or the range exceeds its projections.
 func (r Maxout) Projections(first, n int) ([]float32, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	if all := r.projections(); first < 0 || n < 0 || first > all-n {
-		return nil, fmt.Errorf("maxout: %d projections from %d on; the recipe has %d", n, first, all)
+		return nil, fmt.Errorf("maxout: %d projections from %d; the recipe has %d", n, first, all)
 	}
 	w := make([]float32, n*r.In)
 	each(n, max(1, (1<<14)/r.In), func(lo, hi int) {
@@ -115,19 +115,18 @@ func (r Maxout) Projections(first, n int) ([]float32, error) {
 	return w, nil
 }
 
-// Indices returns which projections of the pool unit ℓ takes, Q different ones; in
-// the order of the numbers of its codes. It panics unless the recipe validates, has a pool and
-// 0 ≤ ℓ < Out.
+// Indices returns the Q distinct projections of the pool that unit ℓ uses, in the
+// order of its codes. It panics unless the recipe is valid, has a pool, and 0 ≤ ℓ < Out.
 func (r Maxout) Indices(l int) []int {
 	if r.Validate() != nil || r.Pool == 0 || l < 0 || l >= r.Out {
-		panic("maxout: Indices of no unit of a pool")
+		panic("maxout: Indices: invalid recipe or unit, or no pool")
 	}
 	index := make([]int, r.Q)
 	r.indices(index, l)
 	return index
 }
 
-// indices stores those of unit ℓ: the j-th is number Below(Pool−j) among those
+// indices stores the indices of unit ℓ: the j-th is number Below(Pool−j) among those
 // not taken yet, in increasing order.
 func (r Maxout) indices(index []int, l int) {
 	s := stream.New(r.Seed, unit, uint64(l))

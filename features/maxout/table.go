@@ -12,7 +12,7 @@ type table struct {
 	kappa, kernel []float64
 }
 
-// terms is the length of the series. What is left out is below 1e-11, for all q.
+// terms is the length of the series. The truncation error is below 1e-11 for all q.
 const terms = 48
 
 var tables [MaxQ + 1]struct {
@@ -20,7 +20,7 @@ var tables [MaxQ + 1]struct {
 	table
 }
 
-// tableOf makes the table of q the first time, which takes 0.05 to 0.2 seconds.
+// tableOf returns the table of q. The first call computes it, in 0.05 to 0.2 seconds.
 func tableOf(q int) *table {
 	t := &tables[q]
 	t.once.Do(func() { t.table = newTable(q) })
@@ -52,8 +52,8 @@ func newTable(q int) table {
 //
 //	∂Φ₂/∂a = cos ½θ · [φ(s)·Φ(a·sin ½θ − c·cos ½θ) + φ(t)·Φ(a·sin ½θ + c·cos ½θ)].
 //
-// All of it is as smooth at every θ as the normal density itself: Φ₂ comes by Gauss's rule
-// from one a to the next, and the outer integral by the trapezoidal rule.
+// All of it is as smooth at every θ as the normal density: Gauss's rule gives Φ₂ from
+// one a to the next, and the trapezoidal rule the outer integral.
 func agreement(q int, angle float64) float64 {
 	if q <= 16 {
 		return agreementBy(q, angle, 4)
@@ -61,14 +61,14 @@ func agreement(q int, angle float64) float64 {
 	return agreementBy(q, angle, 8) // Φ₂^{q−1} rises within 1/√(2 log q)
 }
 
-// agreementBy is agreement by rules of that many steps in a unit of length.
+// agreementBy computes agreement by rules with that many steps per unit of length.
 func agreementBy(q int, angle float64, steps int) float64 {
 	const reach = 8.5 // φ(8.5) is 10⁻¹⁶
 	h := 1 / float64(steps)
 	sin, cos := math.Sincos(angle / 2)
 	var sum float64
 	for i := 0; float64(i)*h <= reach; i++ {
-		c := float64(i) * h // and −c, where all is the same with s and t changed about
+		c := float64(i) * h // and −c, which exchanges s and t
 		var line, below float64
 		for j := -int(reach * float64(steps)); float64(j)*h <= reach; j++ {
 			a := float64(j) * h

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// Divide is the recipe of x ↦ x / By, By rounded to float32: 255 takes bytes to
+// Divide is the recipe of x ↦ x / By, By rounded to float32: 255 maps bytes to
 // the interval from 0 to 1.
 type Divide struct {
 	In int     `json:"in"` // row length
@@ -29,7 +29,7 @@ func (r Divide) New() (features.Map, error) {
 	}}, nil
 }
 
-// Validate returns an error that names the field that is wrong.
+// Validate returns an error that names the invalid field.
 func (r Divide) Validate() error {
 	if err := checkDim("Divide: in", r.In); err != nil {
 		return err

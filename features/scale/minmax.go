@@ -9,11 +9,11 @@ import (
 )
 
 // MinMax is the recipe of x_j ↦ (x_j − Low_j) / (High_j − Low_j): columns from 0
-// to 1 where Low and High are the extremes of the data. Rows beyond them go
-// beyond 0 and 1; nothing is cut. A column with Low = High divides by 1.
+// to 1 where Low and High are the extremes of the data. Values beyond them
+// map beyond 0 and 1; nothing is clipped. A column with Low = High is divided by 1.
 type MinMax struct {
-	Low  []float32 `json:"low"`  // one a column
-	High []float32 `json:"high"` // one a column, ≥ Low
+	Low  []float32 `json:"low"`  // one per column
+	High []float32 `json:"high"` // one per column, ≥ Low
 }
 
 var _ features.Fixed = MinMax{}
@@ -31,13 +31,13 @@ func (r MinMax) New() (features.Map, error) {
 	return &Map{dim: len(low), row: shiftDivide(low, span)}, nil
 }
 
-// Validate returns an error that names the field and column that are wrong.
+// Validate returns an error that names the invalid field and column.
 func (r MinMax) Validate() error {
 	if err := checkDim("MinMax: low", len(r.Low)); err != nil {
 		return err
 	}
 	if len(r.High) != len(r.Low) {
-		return fmt.Errorf("scale: MinMax: %d lows and %d highs; give one of each a column", len(r.Low), len(r.High))
+		return fmt.Errorf("scale: MinMax: %d lows and %d highs; give one of each per column", len(r.Low), len(r.High))
 	}
 	for j, l := range r.Low {
 		if h := r.High[j]; !rows.Finite(l) || !rows.Finite(h) || !(h >= l) || !rows.Finite(h-l) {

@@ -1,10 +1,10 @@
-// Package scale holds the scalings of rows that go before a random map: each
-// takes a row of d numbers to a row of d numbers, and is a fixed recipe, whose
-// kernel is the inner product of the scaled rows.
+// Package scale provides scalings of rows that precede a random map. Each is
+// a fixed recipe that maps a row of d values to a row of d values; its kernel is the
+// inner product of the scaled rows.
 //
 // All arithmetic is in float32, one correctly rounded operation at a time, as
-// written at each recipe, so equal recipes scale to equal bits on every
-// machine. The maps may write to the rows they read (dst and x the same slice).
+// documented at each recipe, so equal recipes give equal bits on every machine. The maps may write to the rows
+// they read (dst and x the same slice).
 package scale
 
 import (
@@ -22,7 +22,7 @@ func init() {
 	features.Register("scale.unit", features.Decode[Unit])
 }
 
-// Map scales rows. It has no state beside its parameters.
+// Map scales rows. Its only state is its parameters.
 type Map struct {
 	dim int
 	row func(dst, x []float32) // both dim long
@@ -64,7 +64,7 @@ func kernel(r features.Recipe, x, z []float32) float64 {
 	return sum
 }
 
-// checkDim returns an error if a row cannot be d numbers long.
+// checkDim returns an error unless d is a valid row length.
 func checkDim(name string, d int) error {
 	if d < 1 || d > rows.MaxDim {
 		return fmt.Errorf("scale: %s: row length must be 1 to %d (have %d)", name, rows.MaxDim, d)

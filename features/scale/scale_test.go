@@ -23,7 +23,7 @@ func apply(t *testing.T, r features.Recipe, x []float32, n int) []float32 {
 	return dst
 }
 
-// The dumb twins: the formula in float64, and each operation rounded to float32.
+// The naive references: the formulas in float64 with each operation rounded to float32.
 func TestScalingsEqualTheirFormulas(t *testing.T) {
 	const n, d = 20, 7
 	s := stream.New(1, stream.PurposeOf("test/scale"), 0)
@@ -86,7 +86,7 @@ func TestScalingsEqualTheirFormulas(t *testing.T) {
 		}
 		m.Apply(inPlace, inPlace, n)
 		if !slices.Equal(inPlace, want) {
-			t.Errorf("%s: other values when scaled in place", c.name)
+			t.Errorf("%s: values differ when scaled in place", c.name)
 		}
 		if in, out := m.Dims(); in != d || out != d {
 			t.Errorf("%s: dims %d, %d", c.name, in, out)
@@ -127,7 +127,7 @@ func TestUnitLeavesZeroRowsAndLongRowsFinite(t *testing.T) {
 	}
 }
 
-// A recipe's map keeps its own copy of the columns.
+// A map has its own copy of the recipe's slices.
 func TestMapsDoNotShareTheRecipesMemory(t *testing.T) {
 	r := Standard{Mean: []float32{1}, Dev: []float32{2}}
 	m, err := r.New()

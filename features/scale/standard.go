@@ -10,21 +10,21 @@ import (
 )
 
 // Standard is the recipe of x_j ↦ (x_j − Mean_j) / Dev_j: columns of mean 0 and
-// variance 1 where Mean and Dev are those of the data. A deviation of 0, a
-// constant column's, divides by 1.
+// variance 1 where Mean and Dev are those of the data. A constant column
+// has deviation 0 and is divided by 1.
 type Standard struct {
-	Mean []float32 `json:"mean"` // one a column
-	Dev  []float32 `json:"dev"`  // one a column, ≥ 0
+	Mean []float32 `json:"mean"` // one per column
+	Dev  []float32 `json:"dev"`  // one per column, ≥ 0
 }
 
 var _ features.Fixed = Standard{}
 
-// leastDev is the smallest normal float32. Below it a deviation has fewer digits, and
-// what is divided by it may overflow: the column counts as constant.
+// leastDev is the smallest normal float32. A smaller deviation has fewer digits, and
+// dividing by it may overflow, so the column counts as constant.
 const leastDev = 0x1p-126
 
 // NewStandard returns the recipe for columns of these means and variances,
-// rounded to float32. It copies the slices; Validate tells what is wrong with
+// rounded to float32. It copies the slices and does not validate
 // them.
 func NewStandard(mean, variance []float64) Standard {
 	r := Standard{Mean: make([]float32, len(mean)), Dev: make([]float32, len(variance))}
@@ -49,13 +49,13 @@ func (r Standard) New() (features.Map, error) {
 	return &Map{dim: len(mean), row: shiftDivide(mean, dev)}, nil
 }
 
-// Validate returns an error that names the field and column that are wrong.
+// Validate returns an error that names the invalid field and column.
 func (r Standard) Validate() error {
 	if err := checkDim("Standard: mean", len(r.Mean)); err != nil {
 		return err
 	}
 	if len(r.Dev) != len(r.Mean) {
-		return fmt.Errorf("scale: Standard: %d means and %d deviations; give one of each a column", len(r.Mean), len(r.Dev))
+		return fmt.Errorf("scale: Standard: %d means and %d deviations; give one of each per column", len(r.Mean), len(r.Dev))
 	}
 	for j, m := range r.Mean {
 		if !rows.Finite(m) {
@@ -87,7 +87,7 @@ func shiftDivide(shift, by []float32) func(dst, x []float32) {
 	}
 }
 
-// zeroToOne replaces zeros by ones, so that constant columns are left alone.
+// zeroToOne replaces zeros by ones, so that constant columns are unchanged.
 func zeroToOne(by []float32) {
 	for j, v := range by {
 		if v == 0 {

@@ -7,7 +7,7 @@ import (
 )
 
 // Unit is the recipe of x ↦ x / ‖x‖₂, so that every row has length 1. A row of
-// zeros stays as it is.
+// zeros is unchanged.
 //
 // The squares are exact in float64 and summed there in the order of the
 // columns; each x_j is divided by the root in float64 and rounded to float32.

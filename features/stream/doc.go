@@ -1,10 +1,9 @@
 // Package stream is the source of every random number of a model: a function
 // of a seed, a purpose and an index, and of nothing else. Frequency 7 needs no
-// frequency before it, so workers draw what they want in any order and agree.
+// frequency before it, so workers can draw in any order and agree.
 //
-// The stream is a promise: its outputs never change, and they are the same bits
-// on every platform. What follows is enough to write it again in another
-// language.
+// The outputs of a stream never change and have the same bits on every platform. The
+// following is enough to implement it in another language.
 //
 // # Words
 //
@@ -32,7 +31,7 @@
 // All arithmetic below is IEEE 754 double precision, rounded to nearest after
 // every single operation (no fused multiply-add), evaluated as the parentheses
 // and the usual precedence say, equal precedence from the left. Each number
-// takes one word, except where a rejection takes more.
+// uses one word, plus more after a rejection.
 //
 //   - Uniform: u = ((w >> 12) + ½)·2⁻⁵², which is exact. So 2⁻⁵³ ≤ u ≤ 1−2⁻⁵³,
 //     symmetric about ½ and never ½ itself. Let q = u − ½, also exact.
@@ -55,6 +54,6 @@
 //     (Lemire, ACM TOMACS 29, 2019).
 //
 // log is that of fdlibm's e_log.c in the form of [math.Log]'s portable code,
-// written again here because Go's own uses assembly on some platforms and may
+// reimplemented here because Go's own uses assembly on some platforms and may
 // fuse on others.
 package stream

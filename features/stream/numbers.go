@@ -34,9 +34,8 @@ func (s *Stream) Laplace() float64 {
 // Gamma returns a number of the gamma distribution with that shape and scale 1,
 // density x^(shape−1)·exp(−x)/Γ(shape). It panics unless shape ≥ ½.
 //
-// The accepted set is the same for every shape above 1/3; only below 1 the share of
-// draws accepted falls, to 76 % at ½, so the customary detour through shape+1
-// and a power is not needed.
+// The accepted set is the same for every shape above 1/3; the share of accepted draws
+// falls only below 1, to 76 % at ½, so the usual detour through shape+1 and a power is not needed.
 func (s *Stream) Gamma(shape float64) float64 {
 	if !(shape >= 0.5) {
 		panic("stream: Gamma of a shape below 1/2")

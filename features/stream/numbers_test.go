@@ -103,7 +103,7 @@ func TestElementaryFunctionsAreAccurate(t *testing.T) {
 		if e := ulps(tan(x), want); e > 3 {
 			t.Fatalf("tan(%x) is %.1f ulp off", x, e)
 		}
-		// The distribution function takes the quantile back to where it was.
+		// The distribution function inverts the quantile.
 		p := math.Ldexp(u, -int(s.Below(50)))
 		z := quantile(p, p-0.5)
 		// An ulp of z is about z² ulps of its probability.

@@ -22,8 +22,8 @@ func PurposeOf(name string) Purpose {
 type Stream struct {
 	k0, k1     uint32
 	c1, c2, c3 uint32
-	block      uint64 // the next block, below 2³² or the stream is spent
-	second     uint64 // the block's second word, if it is not used yet
+	block      uint64 // the next block; the stream is exhausted at 2³²
+	second     uint64 // the block's second word, if it is still unused
 	half       bool
 }
 

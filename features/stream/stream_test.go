@@ -37,8 +37,8 @@ func TestPhiloxKnownAnswers(t *testing.T) {
 
 func golden() *Stream { return New(0x0123456789abcdef, PurposeOf("golden"), 0xfedcba9876543210) }
 
-// The values below were computed from the package comment by a program that
-// shares no code with this one. They never change.
+// The values below were computed from the package comment by an independent
+// program. They never change.
 func TestWordsAreGolden(t *testing.T) {
 	if p := PurposeOf("golden"); p != 0x1705ad44 {
 		t.Errorf("purpose %#x", p)
@@ -90,7 +90,7 @@ func TestNumbersAreGolden(t *testing.T) {
 			t.Errorf("below 10, %d: have %d, want %d", i, k, want)
 		}
 	}
-	// Further on, over three quarters of the range: a quarter of the words is rejected.
+	// A range of three quarters of 2⁶⁴ rejects a quarter of the words.
 	for i, want := range []uint64{11094921236862654938, 6015423374467463788, 6910391487076079873, 3402945006595687212} {
 		if k := s.Below(3 << 62); k != want {
 			t.Errorf("below 3·2⁶², %d: have %d, want %d", i, k, want)
@@ -123,7 +123,7 @@ func TestLongRunsAreGolden(t *testing.T) {
 	}
 }
 
-func TestStreamsOfOtherKeysDiffer(t *testing.T) {
+func TestStreamsOfDifferentKeysDiffer(t *testing.T) {
 	seen := map[uint64]string{}
 	for _, seed := range []uint64{0, 1, 1 << 32, 1<<32 | 1} {
 		for _, purpose := range []string{"a", "b"} {
@@ -142,19 +142,19 @@ func TestStreamsOfOtherKeysDiffer(t *testing.T) {
 	}
 }
 
-func TestSpentStreamPanics(t *testing.T) {
+func TestExhaustedStreamPanics(t *testing.T) {
 	s := golden()
 	s.block = 1<<32 - 1
 	s.Uint64()
 	s.Uint64()
 	defer func() {
 		if recover() == nil {
-			t.Error("the stream went on after its last block")
+			t.Error("the stream continued after its last block")
 		}
 	}()
 	s.Uint64()
 }
 
-// arm64 has fused multiply-add instructions, and Go's compiler uses them where a
-// product is not rounded explicitly. One would change a model's frequencies.
+// On arm64 Go's compiler fuses multiply and add where a product is not rounded
+// explicitly, which would change a model's frequencies.
 func TestNoFusedMultiplyAddOnArm64(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }

@@ -38,7 +38,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"folds", train, []string{"--folds", "-1"}, []string{"--folds must be between 2 and 100 (have -1)"}},
 		{"negative width", train, []string{"--width", "-1"}, []string{`--width: must be median, scale or a number > 0 (have "-1")`}},
 		{"width NaN", train, []string{"--width", "NaN"}, []string{`--width: must be median, scale or a number > 0 (have "NaN")`}},
-		{"odd features", train, []string{"--features", "33"}, []string{"--features must be even in the form paired", "(have 33)"}},
+		{"odd features", train, []string{"--features", "33"}, []string{"--features must be even in the paired form", "(have 33)"}},
 		{"negative features", train, []string{"--features", "-2"}, []string{"--features must be at least 1 (have -2)"}},
 		{"features of text", train, []string{"--features", "many"}, []string{`--features: "many" is not a whole number`}},
 		{"too many features", train, []string{"--features", "100000000"}, []string{"100000000"}},
