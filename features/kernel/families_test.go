@@ -207,7 +207,7 @@ func TestErrorsNameTheOption(t *testing.T) {
 		"gamma must be a number > 0 (have -1)":                                    (&fourier.LaplaceOptions{Gamma: -1}).Validate(),
 		"features must be at least 1 (have -4)":                                   (&fourier.CauchyOptions{Features: -4}).Validate(),
 		"features must be even in the paired form":                                (&fourier.GaussianOptions{Features: 5}).Validate(),
-		"width scale takes statistics of the columns":                             choose(&fourier.GaussianOptions{Width: kernel.Scale}, mixed),
+		"width scale needs statistics of the columns":                             choose(&fourier.GaussianOptions{Width: kernel.Scale}, mixed),
 		"features must be at least 1 (have -1)":                                   (&maxout.Options{Features: -1}).Validate(),
 		"skeleton is missing: it names the file of the computation skeleton":      (&skeleton.Options{}).Validate(),
 		"features must be at least 1 (have -7)":                                   (&skeleton.Options{Skeleton: parsed(t), Features: -7}).Validate(),
@@ -222,10 +222,10 @@ func TestErrorsNameTheOption(t *testing.T) {
 	same := kernel.Slice(make([]float32, 10*columns), 10, columns, 1)
 	long := kernel.Slice(make([]float32, 10), 2, 5, 1)
 	for want, err := range map[string]error{
-		"of the sample are equal":      choose(&fourier.GaussianOptions{}, same),
-		"are zero":                     choose(&maxout.Options{}, same),
-		"the variance of the data":     choose(&fourier.GaussianOptions{Width: kernel.Scale}, same),
-		"takes rows of 4 values, the ": choose(&skeleton.Options{Skeleton: parsed(t)}, long),
+		"of the sample are equal":       choose(&fourier.GaussianOptions{}, same),
+		"are zero":                      choose(&maxout.Options{}, same),
+		"the variance of the data":      choose(&fourier.GaussianOptions{Width: kernel.Scale}, same),
+		"takes rows of 4 numbers, the ": choose(&skeleton.Options{Skeleton: parsed(t)}, long),
 	} {
 		if _, ok := errors.AsType[*option.Error](err); err == nil || ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
