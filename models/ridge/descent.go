@@ -6,45 +6,44 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// A fold leaves out a part of the rows, and what is left is much like the whole:
-// with M = G_c + μI of all rows, the eigenvalues of M⁻¹(G_c' + μ'I) for the other
-// rows lie between about 0.4 and 1 for 5 folds and 6 times as many rows as
-// features. So conjugate gradients preconditioned by one factor of M find the
-// weights of every fold, in a dozen steps of D² each, where a factorisation takes
-// D³/3 (Golub & Van Loan, Matrix Computations, 11.5). A factor in float32 does as
-// well as one in float64.
+// A fold leaves out a part of the rows, and the rest is much like the whole: with M = G_c
+// + μI of all rows, the eigenvalues of M⁻¹(G_c' + μ'I) for the other rows are between
+// about 0.4 and 1 for 5 folds and 6 times as many rows as features. So conjugate
+// gradients preconditioned by one factor of M find the weights of every fold in a dozen
+// steps of D² each, where a factorisation takes D³/3 (Golub & Van Loan, Matrix
+// Computations, 11.5). A factor in float32 works as well as one in float64.
 //
-// Vectors are added and multiplied in float64, in an order that is fixed, so
-// neither threads nor the level of the CPU change a bit.
+// Vectors are added and multiplied in float64, in a fixed order, so that neither threads
+// nor the CPU level change a bit.
 
 const (
-	// descentTolerance is the error of the weights at which a descent ends, relative,
-	// in the norm ‖E‖² = tr Eᵀ(G_c + μI)E as the residuals tell it: that of the
-	// predictions, within a small factor. It moves held-out errors by up to 2e-8 of
-	// themselves on MNIST, where their standard errors are 0.01 of them; by 2e-5 on
-	// small sets of targets that a fit explains to a tenth.
+	// descentTolerance is the relative error of the weights at which a descent stops, in
+	// the norm ‖E‖² = tr Eᵀ(G_c + μI)E, estimated from the residuals: within a small
+	// factor, the error of the predictions. It changes held-out errors by up to 2e-8 of
+	// themselves on MNIST, where their standard errors are 0.01 of them; by 2e-5 on small
+	// sets of targets whose errors a fit reduces to a tenth.
 	descentTolerance = 1e-6
 
-	// descentSteps is where it is given up, and the matrix factored.
+	// descentSteps is the limit, after which the matrix is factored.
 	descentSteps = 40
 
 	// Sizes from which a descent is cheaper than a factorisation.
 	descentDim       = 2048
 	descentPerOutput = 256
 
-	// descentRows is how many rows a feature takes: where they are fewer, a fold's own
-	// rows decide too much for the whole to be like what is left.
+	// descentRows is the number of rows needed per feature: with fewer, a fold has too
+	// much influence for the whole to be like the rest.
 	descentRows = 2
 
-	// maxFactors is how many factors are held at once.
+	// maxFactors is how many factors are in memory at once.
 	maxFactors = 5
 
-	// sharing is the relative change of an eigenvalue, on average, up to which a λ
-	// makes do with the factor of a smaller one.
+	// sharing is the relative change of an eigenvalue, on average, up to which a λ reuses
+	// the factor of a smaller one.
 	sharing = 0.25
 )
 
-// descends tells whether folds may be solved by descent: it is for many features and
+// descends reports whether folds may be solved by descent, which is for many features and
 // few outputs.
 func descends(shape Shape) bool {
 	return shape.Dim >= descentDim && shape.Dim >= descentPerOutput*shape.Outputs
@@ -54,18 +53,18 @@ func descends(shape Shape) bool {
 type factor struct {
 	mu       float64
 	triangle *blas.Triangle
-	inverse  float64 // mean of the diagonal of M⁻¹, as the last pivots tell
+	inverse  float64 // mean of the diagonal of M⁻¹, estimated from the last pivots
 }
 
-// precondition factors G_c + μI, in the square given as scratch. It returns nil if
-// float32 is too coarse for the matrix.
+// precondition factors G_c + μI in scratch. It returns nil if float32 is too coarse for
+// the matrix.
 func (y *system) precondition(mu float64, square []float32) *factor {
 	d := y.shape.Dim
 	lower(y, square, mu)
 	if _, ok := blas.Cholesky(square, d, y.threads); !ok {
 		return nil
 	}
-	// Pivots that may be rounding error alone make no preconditioner.
+	// Pivots that may be rounding error alone do not make a preconditioner.
 	tiny := math.Sqrt(float64(d)) * 0x1p-23
 	const last = 64
 	f := &factor{mu: mu}
@@ -82,17 +81,17 @@ func (y *system) precondition(mu float64, square []float32) *factor {
 	return f
 }
 
-// serves tells whether f is good for μ too, which is not smaller than its own.
+// serves reports whether f is also good enough for μ, which is not smaller than its own.
 func (f *factor) serves(mu float64) bool { return (mu-f.mu)*f.inverse < sharing }
 
 // descent solves (G_c + μI)V = R_c for several μ at once, each with a factor.
 //
-// Matrices of vectors are row-major and have k rows for each system still at work, in
-// their order; the columns of all are the features.
+// Matrices of vectors are row-major and have k rows for each unsolved system, in their
+// order; their columns are the features.
 type descent struct {
 	y       *system
 	systems []*descending
-	x       []float64 // the solutions of all systems, solved or not, in the order they came
+	x       []float64 // the solutions of all systems, solved or not, in their original order
 	r       []float64 // residuals
 	z       []float64 // M⁻¹r
 	p, ap   []float64 // directions, and their products with G_c + μI
@@ -102,24 +101,24 @@ type descent struct {
 
 // descending is one system.
 type descending struct {
-	index int // in the order they came
+	index int // position in the original order
 	mu    float64
 	f     *factor
 	x     []float64 // k×D: the solution
 	out   []output
-	// solved is set if the descent has come to its end.
+	// solved is set when the descent has converged.
 	solved bool
 }
 
-// output is what a descent knows of one output of a system.
+// output is the state of the descent for one output of a system.
 type output struct {
-	rz, first float64 // r·M⁻¹r, and what it was at first
+	rz, first float64 // r·M⁻¹r, and its initial value
 	alpha     float64 // the length of the last step
 }
 
-// run descends until all systems are solved or the steps are used up. y.square must
-// be G_c, both triangles and the diagonal, and y.v be R_c. Systems with one factor
-// stand side by side.
+// run descends until all systems are solved or the step limit is reached. y.square must
+// be G_c, both triangles and the diagonal, and y.v be R_c. Systems that share a factor
+// are adjacent.
 func (d *descent) run(systems []*descending) {
 	n, k := d.y.shape.Dim, d.y.shape.Outputs
 	d.systems = append(d.systems[:0], systems...)
@@ -145,8 +144,8 @@ func (d *descent) run(systems []*descending) {
 	}
 }
 
-// rows calls f for every output of every system, from several goroutines, with its
-// rows of r, z, p and ap.
+// rows calls f for every output of every system, from several goroutines, with its rows
+// of r, z, p and ap.
 func (d *descent) rows(f func(s *descending, c int, r, z, p, ap []float64)) {
 	n, k := d.y.shape.Dim, d.y.shape.Outputs
 	parallel(len(d.systems)*k, d.y.threads, func(_, i int) {
@@ -154,9 +153,9 @@ func (d *descent) rows(f func(s *descending, c int, r, z, p, ap []float64)) {
 	})
 }
 
-// step goes one step along the directions and finds the next ones. The factor's
-// rounding makes M⁻¹ a little different each time, so a direction is made conjugate
-// to the last one by its product, and not by the residuals alone (Notay 2000, Flexible
+// step takes one step along the directions and computes the next ones. The rounding of
+// the factor makes M⁻¹ slightly different each time, so a direction is made conjugate to
+// the last one by its product, and not by the residuals alone (Notay 2000, Flexible
 // conjugate gradients).
 func (d *descent) step() {
 	n, count := d.y.shape.Dim, len(d.systems)*d.y.shape.Outputs
@@ -198,7 +197,7 @@ func (d *descent) step() {
 	})
 }
 
-// precondition stores M⁻¹r in z, each row brought to the size of 1 for float32.
+// precondition stores M⁻¹r in z, with each row scaled to size 1 for float32.
 func (d *descent) precondition() {
 	n, k := d.y.shape.Dim, d.y.shape.Outputs
 	power := make([]int, len(d.systems)*k)
@@ -229,7 +228,7 @@ func (d *descent) precondition() {
 	})
 }
 
-// drop takes out the systems that are solved.
+// drop removes the systems that are solved.
 func (d *descent) drop() {
 	size := d.y.shape.Outputs * d.y.shape.Dim
 	left := d.systems[:0]

@@ -10,28 +10,28 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Fitted is what Fit came to.
+// Fitted is the result of Fit.
 type Fitted struct {
 	*linear.Machine
 	Lambda float64 // λ of the weights
-	Table  []Row   // what rows that were left out say of each λ; nil if one was given
-	Steps  int     // of the grid of the features: features.ByteSteps are 8 bits
+	Table  []Row   // cross-validation results for each λ; nil if one λ was given
+	Steps  int     // of the grid of the features: features.ByteSteps is 8 bits
 }
 
-// foldsOfFit is how many folds several values of λ are judged by, seedOfFit the seed by
-// which rows are assigned to them, as in trainings of files.
+// foldsOfFit is the number of folds for several values of λ, and seedOfFit the seed that
+// assigns rows to them, as in training on files.
 const (
 	foldsOfFit = 5
 	seedOfFit  = 1
 )
 
 // Fit trains on rows in memory, on all cores: it adds up the sums of the features and
-// solves. Of several λ it takes the one with the least error of cross-validation over five
-// folds, chosen by content; none given are those of AutoLambda. The map must be
-// features.Gridded. Nil options are those of NewTraining.
+// solves. Of several λ it takes the one with the least error in cross-validation over
+// five folds, chosen by content; if none are given, it tries those of AutoLambda. The map
+// must be features.Gridded. Nil options mean those of NewTraining.
 //
-// A training of a file of these rows with the same options gives the same weights, byte
-// for byte, unless rows repeat often and there are several λ: copies then share a fold.
+// Training on a file of these rows with the same options gives the same weights, byte for
+// byte, unless rows repeat often and there are several λ: copies then share a fold.
 func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	if t == nil {
 		t = NewTraining()
@@ -45,7 +45,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	}
 	m, ok := d.Map.(features.Gridded)
 	if !ok {
-		return nil, fmt.Errorf("ridge: features of a %T have no grid to be added up on", d.Map)
+		return nil, fmt.Errorf("ridge: a %T has no grid for exact sums of its features", d.Map)
 	}
 	_, dim := m.Dims()
 	shape := Shape{Dim: dim, Outputs: outputs, Regression: d.Target != nil}
@@ -99,7 +99,7 @@ func targetGrid(y []float64) *linear.TargetGrid {
 	return g
 }
 
-// sumsOf adds up the rows of each fold.
+// sumsOf sums the rows of each fold.
 func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps, parts int, grid *linear.TargetGrid) ([]*Sum, error) {
 	in, _ := m.Dims()
 	threads := runtime.GOMAXPROCS(0)
@@ -139,7 +139,7 @@ func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps, parts int, g
 		}
 		flush()
 		if cut > 0 {
-			return nil, fmt.Errorf("ridge: %d features are not finite, or far beyond the bound that the map states; scale the rows to what it was made for", cut)
+			return nil, fmt.Errorf("ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
 		}
 	}
 	return sums, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// heldOut computes the errors of weights on rows they were not fitted to, from
-// the sum of those rows alone.
+// heldOut computes the errors of weights on rows that they were not fitted to, from the
+// sum of those rows alone.
 type heldOut struct {
 	shape   Shape
 	threads int
@@ -27,17 +27,17 @@ func newHeldOut(shape Shape, threads int) *heldOut {
 }
 
 // squares returns Σ‖q - Vᵀz - b‖² over the rows of fold, in grid units, for each of
-// several V, fitted to the rows of the system y, and the b that belongs to it. Each V
-// is k rows of D in vt, the transpose, so that products run along memory.
+// several V, fitted to the rows of the system y, with its b. Each V is given as its
+// transpose vt, k rows of D, so that products read memory in order.
 //
-// With the fold's own means taken out of every term, so that nothing large
-// cancels, it is
+// With the fold's own means subtracted from every term, so that nothing large cancels, it
+// is
 //
 //	Σ‖q-q̄‖² - 2 tr VᵀR_c + tr VᵀG_cV + n ‖(q̄-q̄₀) - Vᵀ(z̄-z̄₀)‖²,
 //
-// R_c and G_c centred on the fold, q̄₀ and z̄₀ the means of the rows that V was
-// fitted to: the last term is the square of the mean residual, as
-// b = q̄₀ - Vᵀz̄₀.
+// R_c and G_c are centred on the fold, and q̄₀ and z̄₀ are the means of the rows that V
+// was fitted to: the last term is the square of the mean residual, because b = q̄₀ -
+// Vᵀz̄₀.
 func (h *heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 	d, k, w := h.shape.Dim, h.shape.Outputs, h.shape.width()
 	n := fold.head[0]
@@ -73,7 +73,7 @@ func (h *heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.tiles[t], vt, i, j, n)
 	})
 	for i := range out {
-		// In the order of the tiles, whichever worker had them.
+		// In the order of the tiles, whichever worker computed them.
 		for t := i; t < len(h.forms); t += len(out) {
 			out[i] += h.forms[t]
 		}
@@ -83,8 +83,8 @@ func (h *heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 }
 
 // form stores what tile (i, j) of G_c and its mirror add to tr VᵀG_cV of each V. The
-// scratch has room for a row of the tile, for a number for each of its rows and
-// of all outputs, and for one more for each of those.
+// scratch has room for a row of the tile, for a number for each of its rows and of all
+// outputs, and for one more for each of those.
 func (h *heldOut) form(dst, scratch, tile, vt []float64, i, j int, n float64) {
 	d, k := h.shape.Dim, h.shape.Outputs
 	all := k * len(dst)
@@ -98,7 +98,7 @@ func (h *heldOut) form(dst, scratch, tile, vt []float64, i, j int, n float64) {
 		for b, g := range from {
 			row[b] = g - float64(sum*mean[b])
 		}
-		// Of a tile on the diagonal, only the lower half is a sum.
+		// Only the lower half of a diagonal tile holds sums.
 		upTo, own := cols, 0.0
 		if i == j {
 			upTo, own = a, row[a]
@@ -118,9 +118,9 @@ func (h *heldOut) form(dst, scratch, tile, vt []float64, i, j int, n float64) {
 	}
 }
 
-// centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows
-// that are in total and not in out; out may be nil. The numerator is computed
-// in 128 bits, so targets far from zero lose nothing.
+// centredSquares returns Σ(q-q̄)² = (nΣq² - (Σq)²)/n of output c over the rows that are
+// in total and not in out; out may be nil. The numerator is computed in 128 bits, so that
+// targets far from zero lose no precision.
 func centredSquares(total, out *Sum, c int) float64 {
 	n, q, qq := total.moments(c)
 	if out != nil {

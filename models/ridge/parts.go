@@ -29,7 +29,7 @@ func NumParts(shape Shape) int {
 // chunk is the number of rows of the cross products in a part.
 func (s Shape) chunk() int { return max(1, min(blas.TileDim, maxPart/s.width())) }
 
-// Part returns part i, sharing the Sum's memory. It panics if there is none.
+// Part returns part i, sharing the Sum's memory. It panics if i is out of range.
 func (s *Sum) Part(i int) []float64 {
 	switch n := len(s.tiles); {
 	case i < 0 || i >= NumParts(s.shape):
@@ -45,8 +45,8 @@ func (s *Sum) Part(i int) []float64 {
 	}
 }
 
-// SetPart copies v into part i. It is an error if the length is not that of the
-// part, as it is with a file of another run.
+// SetPart copies v into part i. It fails if the length is not that of the part, as with a
+// file of another run.
 func (s *Sum) SetPart(i int, v []float64) error {
 	part := s.Part(i)
 	if err := checkPart(i, v, part); err != nil {
@@ -56,7 +56,7 @@ func (s *Sum) SetPart(i int, v []float64) error {
 	return nil
 }
 
-// AddPart adds v to part i, with the same error.
+// AddPart adds v to part i, and fails like SetPart.
 func (s *Sum) AddPart(i int, v []float64) error {
 	part := s.Part(i)
 	if err := checkPart(i, v, part); err != nil {

@@ -14,13 +14,13 @@ import (
 // path is one call of Solve.
 type path struct {
 	Options
-	descend  bool    // folds are solved by descent where that can be
+	descend  bool    // folds are solved by descent where possible
 	variance float64 // of targets on their grid; 0 for classes
 }
 
 func (p *path) load(fold int) (*Sum, error) {
-	// What reading the last fold has left behind may be larger than a fold, and the
-	// collector would let it double what is held.
+	// Garbage from reading the last fold may be larger than a fold, and the collector
+	// would let the heap double.
 	runtime.GC()
 	s, err := p.Load(fold)
 	if err != nil {
@@ -38,13 +38,13 @@ func (p *path) loadTotal() (*Sum, error) {
 	total := NewSum(first.shape)
 	total.Merge(first)
 	for f := 1; f < p.Folds; f++ {
-		first = nil // not held while the next is read
+		first = nil // freed before the next is read
 		s, err := p.load(f)
 		if err != nil {
 			return nil, err
 		}
 		if s.shape != total.shape {
-			return nil, fmt.Errorf("ridge: fold %d: sums of %+v, where fold 0 has %+v", f, s.shape, total.shape)
+			return nil, fmt.Errorf("ridge: fold %d: sums have shape %+v, fold 0 has %+v", f, s.shape, total.shape)
 		}
 		total.Merge(s)
 	}
@@ -54,7 +54,7 @@ func (p *path) loadTotal() (*Sum, error) {
 // checkRows returns an error if no model can be fitted to the rows.
 func (p *path) checkRows(total *Sum) error {
 	if total.shape.Regression != (p.Grid != nil) {
-		return errors.New("ridge: a target grid is for sums of targets, and they need one")
+		return errors.New("ridge: sums of targets need a target grid, and sums of classes must not have one")
 	}
 	n := total.Rows()
 	if n == 0 {
@@ -64,7 +64,7 @@ func (p *path) checkRows(total *Sum) error {
 		return err
 	}
 	if r := p.Ranges.Half; r != nil && len(r) != total.shape.Dim {
-		return fmt.Errorf("ridge: ranges of %d features for sums of %d", len(r), total.shape.Dim)
+		return fmt.Errorf("ridge: ranges for %d features, want %d", len(r), total.shape.Dim)
 	}
 	for c, count := range total.ClassCounts() {
 		if count != n {
@@ -79,8 +79,8 @@ func (p *path) checkRows(total *Sum) error {
 	return nil
 }
 
-// checkExact returns an error if a sum may have passed 2⁵³, from where on it need not be
-// exact. Sums of squares grow with each row, and no sum of products, of however few of
+// checkExact returns an error if a sum may have passed 2⁵³, above which it need not be
+// exact. Sums of squares grow with each row, and no sum of products, over any subset of
 // the rows, is larger than the root of the product of two of them.
 func checkExact(total *Sum) error {
 	d, k := total.shape.Dim, total.shape.Outputs
@@ -97,35 +97,35 @@ func checkExact(total *Sum) error {
 		squares = max(squares, float64(qq))
 	}
 	if !(largest < 1<<53) || !(math.Sqrt(largest)*math.Sqrt(squares) < 1<<53) {
-		return fmt.Errorf("ridge: sums of %d rows passed 2⁵³, up to where they are exact; take fewer rows, or a grid of 8 bits", total.Rows())
+		return fmt.Errorf("ridge: sums of %d rows passed 2⁵³, beyond which they are not exact; use fewer rows, or a grid of 8 bits", total.Rows())
 	}
 	return nil
 }
 
-// mu is what λ puts on the diagonal of the system, in units of the grids.
+// mu is the value that λ adds to the diagonal of the system, in units of the grids.
 func (p *path) mu(y *system, lambda float64) float64 {
 	return y.n * lambda / (p.Step * p.Step)
 }
 
-// tally adds up what the folds say about one λ.
+// tally accumulates the results of the folds for one λ.
 type tally struct {
 	heldOut, heldOutRows float64 // Σ squares and rows of the folds
-	train, trainRows     float64 // likewise of what the weights were fitted to
-	rounding             float64 // what of held is the rounding of features
+	train, trainRows     float64 // the same for the training rows
+	rounding             float64 // the part of heldOut that is due to rounding of features
 	means                []float64
 	first                float64   // mean square of fold 0
-	without              *Solution // of all rows but those of fold 0, where it is asked for
+	without              *Solution // fit to all rows except fold 0, if requested
 	failed               string
 }
 
-// trial is a λ that is tried on every fold, with the factor to descend by, or nil
-// for it to be factored on each.
+// trial is a λ that is tried on every fold, with the factor to descend by, or nil if it
+// is factored on each.
 type trial struct {
 	index int // in Options.Lambda
 	by    *factor
 }
 
-// judges is how many folds are left out, one after the other.
+// judges is how many folds are left out in turn.
 func (p *path) judges() int {
 	if p.First {
 		return 1
@@ -133,8 +133,8 @@ func (p *path) judges() int {
 	return p.Folds
 }
 
-// validateFolds leaves out one fold after the other and returns a row for
-// every λ, and what was fitted without fold 0. The system y is overwritten.
+// validateFolds leaves out one fold after the other and returns a row for every λ, and
+// the fits without fold 0. It overwrites the system y.
 func (p *path) validateFolds(y *system, total *Sum) ([]Row, []*Solution, error) {
 	h := newHeldOut(total.shape, p.Threads)
 	tallies := make([]tally, len(p.Lambda))
@@ -143,7 +143,7 @@ func (p *path) validateFolds(y *system, total *Sum) ([]Row, []*Solution, error) 
 		rest[i] = i
 	}
 	if p.descend {
-		// Upwards, so that a factor may serve the λ that follow.
+		// In ascending order, so that a factor may serve the λ that follow.
 		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(p.Lambda[a], p.Lambda[b]) })
 	}
 	for len(rest) > 0 {
@@ -156,12 +156,12 @@ func (p *path) validateFolds(y *system, total *Sum) ([]Row, []*Solution, error) 
 			}
 			if fold.head[0] == 0 {
 				if p.First {
-					return nil, nil, fmt.Errorf("ridge: none of %d rows is in the fold that judges; give more rows, or fewer folds", total.Rows())
+					return nil, nil, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds", total.Rows())
 				}
 				continue
 			}
 			if fold.head[0] == total.head[0] {
-				return nil, nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: give more rows, or no folds", fold.Rows(), f, p.Folds)
+				return nil, nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use more rows, or no folds", fold.Rows(), f, p.Folds)
 			}
 			p.validate(y, h, total, fold, f, trials, tallies)
 		}
@@ -176,8 +176,8 @@ func (p *path) validateFolds(y *system, total *Sum) ([]Row, []*Solution, error) 
 	return table, trials, nil
 }
 
-// trials returns what to try next of the values left: all, or those that maxFactors
-// serve.
+// trials returns what to try next of the remaining values: all, or those that maxFactors
+// factors serve.
 func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 	var trials []trial
 	if !p.descend {
@@ -332,7 +332,7 @@ func (p *path) weights(fit *Solution, y *system) error {
 	for _, s := range [][]float32{fit.Intercept, fit.Weights} {
 		for _, w := range s {
 			if w-w != 0 {
-				return fmt.Errorf("ridge: weights beyond float32 at lambda %g; raise lambda", fit.Lambda)
+				return fmt.Errorf("ridge: weights do not fit in float32 at lambda %g; raise lambda", fit.Lambda)
 			}
 		}
 	}
@@ -347,7 +347,7 @@ func squared(v []float64) (s float64) {
 	return s
 }
 
-// choose returns the λ with the least error, the larger of two that are equal.
+// choose returns the λ with the least error, the larger of two equal ones.
 func choose(table []Row) (float64, error) {
 	best := -1
 	for i, row := range table {
@@ -359,7 +359,7 @@ func choose(table []Row) (float64, error) {
 		}
 	}
 	if best < 0 {
-		return 0, fmt.Errorf("ridge: %s at lambda %g, nor at any other given; raise lambda", table[0].Failed, table[0].Lambda)
+		return 0, fmt.Errorf("ridge: no lambda can be used: %s at lambda %g; raise lambda", table[0].Failed, table[0].Lambda)
 	}
 	return table[best].Lambda, nil
 }

@@ -1,6 +1,5 @@
-// Package ridge fits regularised least squares from sums that one pass over
-// the data adds up exactly, and chooses λ by cross-validation from the same
-// sums.
+// Package ridge fits regularised least squares from sums that one pass over the data adds
+// up exactly, and chooses λ by cross-validation from the same sums.
 //
 // The objective, for rows of features φ_i with targets t_i, is
 //
@@ -11,10 +10,10 @@
 // b = t̄ - Wᵀφ̄. Classes are coded one-vs-all: t_c = 1 for the row's class
 // and -1 for the others.
 //
-// Features enter on a grid of 8 bits, or of up to 16, and targets on one of 16 bits. All that is
-// summed over rows is then an integer, held exactly in float64: sums may be
-// added in any order, and subtracted again, without a bit of difference. So
-// equal data give equal models, however they were cut.
+// Features are rounded to a grid of 8 bits, or of up to 16, and targets to one of 16
+// bits. All sums over rows are then integers, held exactly in float64: sums may be added
+// in any order, and subtracted again, without changing a bit. So equal data give equal
+// models, however they were cut.
 package ridge
 
 import (
@@ -31,8 +30,8 @@ const (
 
 const maxTarget = blas.MaxTarget // |q| on the grid of targets
 
-// Shape tells what a Sum is of: D features and k outputs, which are the classes,
-// or the targets if Regression is set.
+// Shape describes a Sum: D features and k outputs, which are the classes, or the targets
+// if Regression is set.
 type Shape struct {
 	Dim        int
 	Outputs    int
@@ -50,8 +49,8 @@ func (s Shape) Validate() error {
 	return nil
 }
 
-// Bytes returns the memory that one Sum of the shape holds, for the plan of a
-// pass: a worker has one for every fold.
+// Bytes returns the memory that one Sum of the shape takes, for the plan of a pass: a
+// worker has one for every fold.
 func (s Shape) Bytes() int64 {
 	n := int64(s.headLen()) + int64(s.Dim)*int64(s.width())
 	for i := 0; i*blas.TileDim < s.Dim; i++ {
@@ -61,9 +60,9 @@ func (s Shape) Bytes() int64 {
 	return 8 * n
 }
 
-// MaxRows is the largest number of rows whose sums are surely exact where features
-// are at most so many steps: above it the largest entry that features and targets
-// allow could pass 2⁵³.
+// MaxRows is the largest number of rows whose sums are guaranteed exact if features are
+// at most that many steps: above it the largest entry of features and targets could pass
+// 2⁵³.
 func (s Shape) MaxRows(most int) int64 {
 	if s.Regression {
 		return (1 << 53) / int64(most*max(most, maxTarget))
@@ -71,13 +70,13 @@ func (s Shape) MaxRows(most int) int64 {
 	return (1 << 53) / int64(most*most)
 }
 
-// FineSteps is the number of steps from 0 to the bound on a grid of 16 bits. Their
-// sum over both sides, 55,440, is a multiple of all numbers up to 12, so that small whole
-// numbers which fill a range are points of its grid.
+// FineSteps is the number of steps from 0 to the bound on a grid of 16 bits. The number
+// over both sides, 55,440, is a multiple of all numbers up to 12, so that small whole
+// numbers that fill a range are points of its grid.
 const FineSteps = 27720
 
-// Fine returns the steps of the finest grid, up to FineSteps, on which the sums of so
-// many rows are surely exact. It is not below that of a grid of 8 bits.
+// Fine returns the steps of the finest grid, up to FineSteps, on which the sums of that
+// many rows are guaranteed exact. It is at least that of a grid of 8 bits.
 func (s Shape) Fine(rows int64) int {
 	most := FineSteps
 	for _, divisor := range []int{1, 2, 5, 11, 22, 55, 110} {

@@ -10,27 +10,27 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// AutoLambda returns the values of λ that are tried where none is given: the
-// decades from 1e-8 to 1e-1, for features of norm about 1. Below them a grid of 8 bits
-// takes over, see Floor.
+// AutoLambda returns the values of λ to try if none is given: the decades from 1e-8 to
+// 1e-1, for features of norm about 1. Below them the rounding of a grid of 8 bits
+// dominates, see Floor.
 func AutoLambda() []float64 {
 	return []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
 }
 
-// SmallerLambda returns the values that follow those of AutoLambda, one after the other as
-// long as each does better than the one before, on a grid of 16 bits.
+// SmallerLambda returns the values that follow those of AutoLambda on a grid of 16 bits,
+// tried in order as long as each does better than the one before.
 func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
 
-// Floor returns the λ that the rounding of features to a grid of that step acts like:
-// the errors of rounding have variance Step²/12, and are independent of one another,
-// nearly, so that they add as much to the diagonal of the Gram matrix for each row.
-// For Fourier features on 8 bits it is 1e-5/D.
+// Floor returns the λ that is equivalent to rounding features to a grid of that step:
+// rounding errors have variance Step²/12 and are nearly independent, so they add as much
+// to the diagonal of the Gram matrix for each row. For Fourier features on 8 bits it is
+// 1e-5/D.
 func Floor(step float64) float64 { return step * step / 12 }
 
-// Options says what Solve is to fit.
+// Options are the options of Solve.
 type Options struct {
-	// Lambda holds the values of λ to choose from, each finite and ≥ 0; it
-	// multiplies on the mean loss. At least one; several need Folds ≥ 2.
+	// Lambda holds the values of λ to choose from, each finite and ≥ 0; it applies to the
+	// mean loss. At least one is needed; several need Folds ≥ 2.
 	Lambda []float64
 
 	// Smaller has further values, each below the one before and all below Lambda. If
@@ -38,43 +38,43 @@ type Options struct {
 	// one does no better.
 	Smaller []float64
 
-	// Folds is the number of sums that Load gives, each row being in one of
-	// them. Cross-validation leaves out one after the other. With Folds ≤ 1
-	// there is one sum and no validation.
+	// Folds is the number of sums that Load provides; each row is in one of them.
+	// Cross-validation leaves out one after the other. With Folds ≤ 1 there is one sum
+	// and no validation.
 	Folds int
 
-	// Load returns the sum of a fold, 0 ≤ fold < max(Folds, 1). A fold is loaded
-	// several times if Folds ≥ 2. Solve does not change a sum, and has no more
-	// use for it when it calls Load again, which may therefore fill the same Sum.
+	// Load returns the sum of a fold, 0 ≤ fold < max(Folds, 1). A fold is loaded several
+	// times if Folds ≥ 2. Solve does not change a sum, and no longer uses it when it
+	// calls Load again, which may therefore reuse the same Sum.
 	Load func(fold int) (*Sum, error)
 
-	// Held has Solve fit to all rows but those of fold 0 too, with the chosen λ; it
-	// needs Folds ≥ 2. Given says that the folds are there for that alone: Lambda
-	// holds one value, and there is no validation.
+	// HeldOut makes Solve also fit to all rows except those of fold 0, with the chosen λ;
+	// it needs Folds ≥ 2. Given says that the folds serve only this: Lambda holds one
+	// value, and there is no validation.
 	HeldOut, Given bool
 
-	// Trials has Solve return what was fitted without fold 0 for each λ that was tried.
+	// Trials makes Solve return the fit without fold 0 for each λ that was tried.
 	Trials bool
 
-	// First has fold 0 alone left out and scored, where rows of the other folds have
-	// been seen by what came before, such as a search for features. It needs Folds ≥ 2.
+	// First leaves out and scores only fold 0, because an earlier step, such as a search
+	// for features, has seen rows of the other folds. It needs Folds ≥ 2.
 	First bool
 
 	Step float64 // a feature is Step·number; > 0
-	// Ranges, where features have grids of their own: feature j is Centre_j +
-	// Half_j·Step·number. The zero value says that they have not.
+	// Ranges is set if each feature has its own grid: feature j is Centre_j +
+	// Half_j·Step·number. The zero value means that it has not.
 	Ranges Ranges
 
 	Grid    *linear.TargetGrid // the grid of the targets; nil for classes
 	Classes []string           // names of the classes, for errors; may be nil
-	Threads int                // goroutines to compute with; < 1 means 1. The result does not depend on it
+	Threads int                // goroutines to compute with; < 1 means 1. the result does not depend on it
 
-	// Progress is told of every system solved, in a line for people; may be nil.
+	// Progress is called with a readable line for every system solved; may be nil.
 	Progress func(string)
 }
 
-// Ranges are the grids of features that have one each. Both slices are as long as
-// the features, or nil; halves are > 0.
+// Ranges are the grids of features that have their own. Both slices are as long as the
+// features, or nil; halves are > 0.
 type Ranges struct{ Centre, Half []float64 }
 
 // Solution is a fitted linear model of k outputs on D features, which for a row of
@@ -88,51 +88,50 @@ type Solution struct {
 	Table     []Row     // one for every λ, in the order of Options; nil without folds
 	Rows      int64     // that the weights were fitted to
 
-	HeldOut *Solution // what was fitted without fold 0, of which Table is nil; nil unless asked for
-	// Trials are the like for each row of Table, to within what a descent leaves over; nil
-	// for a λ that failed, for all if fold 0 has no rows, and unless asked for.
+	HeldOut *Solution // the fit without fold 0, whose Table is nil; nil unless requested
+	// Trials are such fits for each row of Table, within the tolerance of the descent;
+	// nil for a λ that failed, for all if fold 0 has no rows, and unless requested.
 	Trials []*Solution
 }
 
-// Row is what cross-validation found out about one λ. Errors are squares in the
-// units of the targets, summed over outputs (for classes, over the ±1 codes).
+// Row is the result of cross-validation for one λ. Errors are squares in the units of the
+// targets, summed over outputs (for classes, over the ±1 codes).
 type Row struct {
 	Lambda float64 `json:"lambda"`
 	MSE    float64 `json:"mse"`          // mean over the rows of the folds, each predicted without its fold
 	StdErr float64 `json:"std_err"`      // of the folds' mean squared errors about their mean
 	Train  float64 `json:"train_mse"`    // mean over the rows that the weights were fitted to
-	R2     float64 `json:"r2,omitempty"` // of targets: 1 − MSE/variance of all rows; below 0 where their mean is nearer
+	R2     float64 `json:"r2,omitempty"` // of targets: 1 − MSE/variance of all rows; below 0 if the mean predicts better
 
-	// Rounding is about what the rounding of features to their grid adds to MSE: a step
-	// off by e, of variance 1/12, moves a score by its weight times e. Predictions are of
-	// features that are not rounded.
+	// Rounding estimates what the rounding of features to their grid adds to MSE: an
+	// error of e steps, of variance 1/12, moves a score by its weight times e.
+	// Predictions use features that are not rounded.
 	Rounding float64 `json:"rounding,omitempty"`
 
-	// FoldMSE is the part of MSE that is of the rows of fold 0 alone; 0 if it has none.
+	// FoldMSE is the part of MSE that comes from the rows of fold 0; 0 if it has none.
 	FoldMSE float64 `json:"fold_mse,omitempty"`
 
-	// HeldOutRows is the number of the rows of fold 0 that were scored as a prediction
-	// scores rows, by features that are not rounded and weights that were fitted without
-	// them; 0 if none were. HeldOutErrors of them got another class than their own, and
-	// HeldOutMSE is their mean squared error, where FoldMSE is that of rounded features.
-	// Solve leaves all three 0.
+	// HeldOutRows is the number of rows of fold 0 that were scored as in prediction, with
+	// features that are not rounded and weights that were fitted without them; 0 if none
+	// were. HeldOutErrors of them were assigned a wrong class, and HeldOutMSE is their
+	// mean squared error, while FoldMSE is that of rounded features. Solve leaves all
+	// three 0.
 	HeldOutRows   int64   `json:"held_rows,omitempty"`
 	HeldOutErrors int64   `json:"held_errors,omitempty"`
 	HeldOutMSE    float64 `json:"held_mse,omitempty"`
 
-	// Folds is the number of folds that the errors are of, which are all that have rows.
+	// Folds is the number of folds that have rows, over which the errors are computed.
 	Folds int `json:"folds"`
 
-	// Failed is the reason why there are no errors for this λ, which are then 0.
+	// Failed is the reason why this λ has no errors, which are then 0.
 	Failed string `json:"failed,omitempty"`
 }
 
-// Memory returns the bytes that Solve holds at most, apart from what is fixed
-// and small: the sum of all rows, with folds ≥ 2 one fold's sum beside it,
-// one square of D×D float64, and a few times the D×k weights; where folds are
-// solved by descent, five factors in float32 too, which takes more rows than twice the
-// features; rows may be 0 where it is not known. For 10,000 features and 10 classes
-// that is 0.42 + 0.42 + 0.80 + 1.03 GB and a little.
+// Memory returns the most bytes that Solve uses, apart from small constants: the sum of
+// all rows, with folds ≥ 2 also the sum of one fold, one square of D×D float64, and a few
+// times the D×k weights; if folds are solved by descent, which needs more rows than twice
+// the features, also five factors in float32. rows may be 0 if unknown. For 10,000
+// features and 10 classes that is slightly more than 0.42 + 0.42 + 0.80 + 1.03 GB.
 func Memory(shape Shape, rows int64, folds, threads int) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	side := min(d, blas.TileDim)
@@ -140,7 +139,7 @@ func Memory(shape Shape, rows int64, folds, threads int) int64 {
 	if folds > 1 {
 		fold, forms := shape.Bytes(), k
 		if descends(shape) && (rows == 0 || rows >= descentRows*d) {
-			// A square in float32, in which the factors are made, is gone by then.
+			// The float32 square from which the factors are made is already freed.
 			fold = max(fold, 4*d*d) + maxFactors*(blas.TriangleBytes(shape.Dim)+7*8*d*k)
 			forms *= maxFactors
 		}
@@ -149,21 +148,22 @@ func Memory(shape Shape, rows int64, folds, threads int) int64 {
 	return bytes
 }
 
-// MaxTrialBytes is up to how large Solution.Trials should be asked for.
+// MaxTrialBytes is the largest size for which Solution.Trials should be requested.
 const MaxTrialBytes = 256 << 20
 
-// TrialBytes returns the bytes of the weights of Solution.Trials for so many values of λ.
+// TrialBytes returns the bytes of the weights of Solution.Trials for that many values of
+// λ.
 func TrialBytes(shape Shape, lambdas int) int64 {
 	return 4 * int64(lambdas) * int64(shape.Outputs) * int64(shape.Dim+1)
 }
 
-// Solve chooses λ by cross-validation and fits the weights to all rows. The λ
-// with the least held-out error is taken, the larger of two that are equal; the
-// weights for it are the same, bit for bit, with or without folds.
+// Solve chooses λ by cross-validation and fits the weights to all rows. It takes the λ
+// with the least held-out error, the larger of two equal ones; the weights for it are the
+// same, bit for bit, with or without folds.
 //
-// It is an error if there are no rows, if all rows are of one class, if fewer
-// than two folds have rows, or if the matrix to be solved is not positive
-// definite to working precision, which can be for small λ only.
+// It fails if there are no rows, if all rows are of one class, if fewer than two folds
+// have rows, or if the matrix is not positive definite to working precision, which
+// happens only for small λ.
 func Solve(opts Options) (*Solution, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func Solve(opts Options) (*Solution, error) {
 	return fit, nil
 }
 
-// descendFurther tries the values of Smaller as long as they do better.
+// descendFurther tries the values of Smaller as long as each does better.
 func (p *path) descendFurther(fit *Solution, y *system, total *Sum) error {
 	for _, lambda := range p.Smaller {
 		if fit.Lambda > slices.Min(p.Lambda) {
@@ -229,8 +229,8 @@ func (p *path) descendFurther(fit *Solution, y *system, total *Sum) error {
 	return nil
 }
 
-// fit fits the weights of fit, exactly, to the rows that are in total and not in
-// out, which may be nil.
+// fit fits the weights of fit, exactly, to the rows that are in total and not in out,
+// which may be nil.
 func (p *path) fit(fit *Solution, y *system, total, out *Sum) error {
 	y.centre(total, out)
 	if pivot, ok := y.solve(p.mu(y, fit.Lambda), total, out); !ok {
@@ -246,10 +246,10 @@ func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 		return err
 	}
 	if fit.Rows = total.Rows() - fold.Rows(); fit.Rows == 0 {
-		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out: none are left to fit to; give more rows", fold.Rows())
+		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, so there are no training rows; use more rows", fold.Rows())
 	}
 	if err := p.fit(fit, y, total, fold); err != nil {
-		return fmt.Errorf("%w (of the rows without fold 0)", err)
+		return fmt.Errorf("%w (for the rows without fold 0)", err)
 	}
 	p.report("ridge: %d rows without fold 0: lambda %g", fit.Rows, fit.Lambda)
 	return nil
@@ -265,19 +265,19 @@ func (o *Options) validate() error {
 		}
 	}
 	if len(o.Lambda) > 1 && o.Folds < 2 {
-		return fmt.Errorf("ridge: %d values of lambda to choose from and no folds to choose by; give folds ≥ 2 or one lambda", len(o.Lambda))
+		return fmt.Errorf("ridge: choosing among %d values of lambda needs folds; use 2 or more folds, or one lambda", len(o.Lambda))
 	}
 	if o.First && (o.Folds < 2 || o.Given) {
-		return fmt.Errorf("ridge: the first of %d folds is to judge; that takes two folds or more, and a validation", o.Folds)
+		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds and a validation", o.Folds)
 	}
 	if o.HeldOut && o.Folds < 2 || o.Given && len(o.Lambda) > 1 {
-		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; holding one fold out takes two, and one value can be given", o.Folds, len(o.Lambda))
+		return fmt.Errorf("ridge: held out: %d folds and %d values of lambda; need two or more folds, and one value if lambda is given", o.Folds, len(o.Lambda))
 	}
 	if !(o.Step > 0) || math.IsInf(o.Step, 0) {
 		return fmt.Errorf("ridge: feature step %g: want a finite number > 0", o.Step)
 	}
 	if len(o.Ranges.Centre) != len(o.Ranges.Half) || slices.ContainsFunc(o.Ranges.Half, func(h float64) bool { return !(h > 0) || math.IsInf(h, 0) }) {
-		return errors.New("ridge: ranges of features: want a centre and a finite half > 0 for each")
+		return errors.New("ridge: ranges: want a centre and a finite half > 0 for each feature")
 	}
 	if o.Grid != nil {
 		return o.Grid.Validate()

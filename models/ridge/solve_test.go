@@ -182,7 +182,7 @@ func TestRankDeficientLambdaIsNotChosen(t *testing.T) {
 
 	opts := s.options(0)
 	_, err = Solve(opts)
-	if err == nil || !strings.Contains(err.Error(), "not positive definite (pivot ") || !strings.HasSuffix(err.Error(), "at lambda 0, nor at any other given; raise lambda") {
+	if err == nil || !strings.Contains(err.Error(), "not positive definite (pivot ") || !strings.HasSuffix(err.Error(), "at lambda 0; raise lambda") {
 		t.Errorf("folds, lambda 0 alone: %v", err)
 	}
 	whole := s.sum(s.all())
@@ -286,14 +286,14 @@ func TestSolveRefusesInASentence(t *testing.T) {
 				s.fold[i] = 3
 			}
 			return s.options(1)
-		}, "ridge: all 40 rows are in fold 3 of 5; cross-validation needs two folds with rows: give more rows, or no folds"},
+		}, "ridge: all 40 rows are in fold 3 of 5; cross-validation needs two folds with rows: use more rows, or no folds"},
 		{"no lambda", func() Options { return good.options() }, "ridge: no lambda given"},
 		{"negative lambda", func() Options { return good.options(1, -1) }, "ridge: lambda -1: want a finite number ≥ 0"},
 		{"path without folds", func() Options {
 			o := good.options(1, 2)
 			o.Folds = 1
 			return o
-		}, "ridge: 2 values of lambda to choose from and no folds to choose by; give folds ≥ 2 or one lambda"},
+		}, "ridge: choosing among 2 values of lambda needs folds; use 2 or more folds, or one lambda"},
 		{"no step", func() Options {
 			o := good.options(1)
 			o.Step = 0
@@ -303,7 +303,7 @@ func TestSolveRefusesInASentence(t *testing.T) {
 			o := good.options(1)
 			o.Grid = &linear.TargetGrid{High: 1}
 			return o
-		}, "ridge: a target grid is for sums of targets, and they need one"},
+		}, "ridge: sums of targets need a target grid, and sums of classes must not have one"},
 		{"load fails", func() Options {
 			o := good.options(1)
 			o.Load = func(int) (*Sum, error) { return nil, errors.New("gone") }
@@ -313,17 +313,17 @@ func TestSolveRefusesInASentence(t *testing.T) {
 			o := good.options(0)
 			o.Step = 1e-60
 			return o
-		}, "ridge: weights beyond float32 at lambda 0; raise lambda"},
+		}, "ridge: weights do not fit in float32 at lambda 0; raise lambda"},
 		{"errors too large", func() Options {
 			o := draw(Shape{Dim: 6, Outputs: 1, Regression: true}, 40, 2, 7).options(1e-3)
 			o.Grid = &linear.TargetGrid{Low: 0, High: 1e200}
 			return o
-		}, "ridge: errors beyond float64 at lambda 0.001, nor at any other given; raise lambda"},
+		}, "ridge: no lambda can be used: errors beyond float64 at lambda 0.001; raise lambda"},
 		{"too many rows", func() Options {
 			o := good.options(1)
 			o.Folds, o.Load = 1, func(int) (*Sum, error) { return huge, nil }
 			return o
-		}, fmt.Sprintf("ridge: sums of %d rows passed 2⁵³, up to where they are exact; take fewer rows, or a grid of 8 bits", huge.Rows())},
+		}, fmt.Sprintf("ridge: sums of %d rows passed 2⁵³, beyond which they are not exact; use fewer rows, or a grid of 8 bits", huge.Rows())},
 	}
 	for _, test := range tests {
 		_, err := Solve(test.opts())
@@ -333,7 +333,7 @@ func TestSolveRefusesInASentence(t *testing.T) {
 	}
 }
 
-func TestAFoldWithoutRowsIsPassedOver(t *testing.T) {
+func TestAFoldWithoutRowsIsSkipped(t *testing.T) {
 	s := draw(Shape{Dim: 6, Outputs: 2}, 40, 2, 8)
 	want, err := Solve(s.options(1e-3, 1e-4))
 	if err != nil {

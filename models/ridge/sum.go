@@ -7,28 +7,27 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// Sum is what ridge regression needs to know of a set of rows, here z with
-// features on their 8-bit grid and q with targets on their 16-bit grid (or the
-// 0/1 indicators of the classes):
+// Sum holds what ridge regression needs to know of a set of rows. Here z are features on
+// their grid and q targets on their 16-bit grid (or the 0/1 indicators of the classes):
 //
 //	N, Σq, Σq²       the head
 //	Σ zzᵀ            the Gram matrix, in tiles of its lower triangle
 //	Σ zqᵀ, Σ z       the cross products, D×k and D×1
 //
-// Every number in it is an exact integer, so Merge and Sub are exact, and the
-// order of rows and sums leaves no trace. A Sum is not safe for concurrent use.
+// Every number in it is an exact integer, so Merge and Sub are exact, and the order of
+// rows and sums does not matter. A Sum is not safe for concurrent use.
 type Sum struct {
 	shape Shape
 
-	// N, then for classes the count of each; for targets k values Σq, k values
-	// Σ⌊q²/2¹⁵⌋ and k values Σ(q² mod 2¹⁵): Σq² itself would be exact for eight
-	// million rows only.
+	// The count N, then for classes the count of each; for targets k values Σq, k values
+	// Σ⌊q²/2¹⁵⌋ and k values Σ(q² mod 2¹⁵): Σq² itself would be exact only for eight
+	// million rows.
 	head []float64
 
 	tiles [][]float64 // as blas.NewTiles
 	cross []float64   // row-major D×width; the last column of targets is Σz
 
-	padded []int32 // scratch: a block's targets with a 1 behind each row
+	padded []int32 // scratch: a block's targets with a 1 after each row
 }
 
 // NewSum returns the sum of no rows. It panics if the shape is not valid.
@@ -44,7 +43,7 @@ func NewSum(shape Shape) *Sum {
 	}
 }
 
-// Shape returns what the sum is of.
+// Shape returns the shape of the sum.
 func (s *Sum) Shape() Shape { return s.shape }
 
 // Rows returns the number of rows in the sum.
@@ -122,8 +121,8 @@ func (s *Sum) Merge(t *Sum) {
 	})
 }
 
-// Sub takes away the rows of t, which must be among those of s: it undoes
-// Merge, bit for bit. It panics if the shapes differ.
+// Sub subtracts the rows of t, which must be among those of s: it undoes Merge, bit for
+// bit. It panics if the shapes differ.
 func (s *Sum) Sub(t *Sum) {
 	s.combine(t, func(a, b []float64) {
 		for i, v := range b {

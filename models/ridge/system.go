@@ -12,12 +12,12 @@ import (
 //
 //	(G_c + μI) V = R_c,   G_c = Σzzᵀ - s sᵀ/n,   R_c = Σzqᵀ - s tᵀ/n,
 //
-// with s = Σz, t = Σq and μ = nλ/Step². Weights in units of the data are
-// W = V·(target step)/(feature step). Where features have ranges of their own, I is
-// diag(1/Half²), and weights are by Half·Step.
+// with s = Σz, t = Σq and μ = nλ/Step². Weights in units of the data are W = V·(target
+// step)/(feature step). If features have their own ranges, I is diag(1/Half²), and
+// weights are divided by Half·Step.
 //
-// One D×D square serves for every λ: G_c lies above its diagonal and in diag,
-// where the factorisation, which works in the lower triangle, leaves it alone.
+// One D×D square serves every λ: G_c is above its diagonal and in diag, which the
+// factorisation of the lower triangle does not touch.
 type system struct {
 	shape   Shape
 	threads int
@@ -30,7 +30,7 @@ type system struct {
 	v       []float64 // row-major D×k: R_c, then the solution
 	scratch []float64 // length D
 
-	ridge  []float64 // what μ is multiplied by, for each feature; 1 without ranges
+	ridge  []float64 // factor of μ for each feature; 1 without ranges
 	ranges Ranges
 }
 
@@ -46,7 +46,7 @@ func newSystem(shape Shape, threads int) *system {
 	return y
 }
 
-// measure takes the ranges of the features.
+// measure sets the ranges of the features.
 func (y *system) measure(r Ranges) {
 	y.ranges = r
 	for j := range y.ridge {
@@ -57,9 +57,8 @@ func (y *system) measure(r Ranges) {
 	}
 }
 
-// centre sets up G_c for the rows that are in total and not in out; out may be
-// nil. The differences are exact, so the system is the one that a sum over just
-// those rows would give.
+// centre computes G_c for the rows that are in total and not in out; out may be nil. The
+// differences are exact, so the system equals that of a sum over those rows alone.
 func (y *system) centre(total, out *Sum) {
 	d := y.shape.Dim
 	y.n = total.head[0]
@@ -88,7 +87,7 @@ func (y *system) centre(total, out *Sum) {
 			if i == j {
 				first = b
 			}
-			// Column b of the tile becomes a stretch of a row above the diagonal.
+			// Column b of the tile becomes part of a row above the diagonal.
 			dst := y.square[(left+b)*d+top:][:rows]
 			sb := y.colSum[left+b]
 			for a := first; a < rows; a++ {
@@ -107,9 +106,9 @@ func (y *system) centre(total, out *Sum) {
 	})
 }
 
-// solve computes V for one μ into y.v. If the matrix is not positive definite
-// to working precision, ok is false and pivot is the 0-based index at which
-// this was seen. total and out are those that centre was given.
+// solve computes V for one μ into y.v. If the matrix is not positive definite to working
+// precision, ok is false and pivot is the 0-based index of the failure. total and out are
+// those that centre was given.
 func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
 	d, k := y.shape.Dim, y.shape.Outputs
 	lower(y, y.square, mu)
@@ -117,8 +116,8 @@ func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
 	if pivot, ok := blas.Cholesky(y.square, d, y.threads); !ok {
 		return pivot, false
 	}
-	// A singular matrix passes with pivots that are rounding error alone:
-	// anything up to D·2⁻⁵² of the entry they were left from.
+	// A singular matrix may have pivots that are rounding error alone: anything up to
+	// D·2⁻⁵² of the original entry.
 	tiny := float64(d) * 0x1p-52
 	for i, g := range y.diag {
 		l := y.square[i*d+i]
@@ -149,7 +148,7 @@ func lower[T float32 | float64](y *system, dst []T, mu float64) {
 	})
 }
 
-// rightSides makes y.v R_c.
+// rightSides sets y.v to R_c.
 func (y *system) rightSides(total, out *Sum) {
 	k, w := y.shape.Outputs, y.shape.width()
 	for r, s := range y.colSum {
@@ -200,7 +199,7 @@ func (y *system) trainError(mu float64, total, out *Sum) float64 {
 	return max(e, 0)
 }
 
-// finite reports whether every number of v is.
+// finite reports whether every number of v is finite.
 func finite(v []float64) bool {
 	for _, x := range v {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -210,8 +209,8 @@ func finite(v []float64) bool {
 	return true
 }
 
-// forTiles calls f for every tile (i, j), which is tile t of a Sum, from that
-// many goroutines; worker tells them apart, 0 ≤ worker < threads.
+// forTiles calls f for every tile (i, j), which is tile t of a Sum, from that many
+// goroutines; worker identifies them, 0 ≤ worker < threads.
 func forTiles(dim, threads int, f func(worker, t, i, j int)) {
 	parallel(blas.NumTiles(dim), threads, func(worker, t int) {
 		i := int((math.Sqrt(8*float64(t)+1) - 1) / 2)

@@ -13,7 +13,7 @@ func init() {
 	})
 }
 
-// Training has the options of a training by this learner. The zero value is that of
+// Training holds the options of training by this learner. The zero value is that of
 // NewTraining.
 type Training struct {
 	// Grid is the bits of the grid on which features are added up: 8 or 16; "" is auto.
@@ -23,13 +23,13 @@ type Training struct {
 // NewTraining returns the default options.
 func NewTraining() *Training { return &Training{Grid: AutoBits} }
 
-// Validate returns what is wrong whatever the data are.
+// Validate returns errors that do not depend on the data.
 func (t *Training) Validate() error { return t.Grid.Validate() }
 
 // Bits is the number of bits of a grid of features, or auto.
 type Bits string
 
-// Values of Bits; "" is AutoBits.
+// Values of Bits; "" means AutoBits.
 const (
 	AutoBits Bits = "auto"
 	Bits8    Bits = "8"
@@ -39,7 +39,7 @@ const (
 // MarshalText returns the text.
 func (b Bits) MarshalText() ([]byte, error) { return []byte(b), nil }
 
-// UnmarshalText accepts any text, which Validate judges.
+// UnmarshalText accepts any text; Validate checks it.
 func (b *Bits) UnmarshalText(text []byte) error {
 	*b = Bits(text)
 	return nil
@@ -54,9 +54,9 @@ func (b Bits) Validate() error {
 	return option.Errorf("grid", "must be auto, 8 or 16 (have %q)", string(b))
 }
 
-// Steps returns the number of steps of the grid to begin with: of a grid of 8 bits, or
-// fine. Auto takes fine where products, rows × D², are at most so few, and where features
-// are wide, with a range of their own each (features.Ranged).
+// Steps returns the initial number of grid steps: of a grid of 8 bits, or fine. Auto
+// takes fine if products, rows × D², are at most that few, and if features are wide, each
+// with its own range (features.Ranged).
 func (b Bits) Steps(products, few float64, wide bool, fine int) int {
 	if b != Bits8 && (b == Bits16 || wide || products <= few) {
 		return fine
@@ -64,15 +64,15 @@ func (b Bits) Steps(products, few float64, wide bool, fine int) int {
 	return features.ByteSteps
 }
 
-// FewProducts is up to how many products of features, rows × D², 16 bits are taken at
-// once: their cost is not felt.
+// FewProducts is the number of products of features, rows × D², up to which auto uses 16
+// bits at once because their cost is small.
 const FewProducts = 0x1p35
 
-// FloorFactor times Floor is the least λ that the rounding of features leaves as it is.
+// FloorFactor times Floor is the least λ that the rounding of features hardly affects.
 const FloorFactor = 10
 
-// GridOf returns what a step of the grid of a map's features is worth: of all, or, with
-// ranges, of one whose range is from −1 to 1.
+// GridOf returns the size of a grid step of a map's features: of all, or, with ranges, of
+// one whose range is from −1 to 1.
 func GridOf(m features.Gridded, steps int) (step float64, ranges Ranges) {
 	if r, ok := m.(features.Ranged); ok {
 		ranges.Centre, ranges.Half = r.Ranges()

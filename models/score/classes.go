@@ -1,6 +1,6 @@
-// Package score counts how far predictions are from the truth. The counts and
-// sums are exact, so scores do not depend on the order of the rows or on how
-// they were cut; parts counted by several workers are merged.
+// Package score measures how far predictions are from the truth. The counts and sums are
+// exact, so scores do not depend on the order of the rows or on how they were cut; counts
+// of several workers can be merged.
 package score
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/bochner-ml/bochner/io/labels"
 )
 
-// Unseen stands for the true class of a row whose label is not in the
-// vocabulary of the model. No prediction is right for such a row.
+// Unseen stands for the true class of a row whose label is not in the vocabulary of the
+// model. Every prediction is wrong for such a row.
 const Unseen = -1
 
-// MaxConfusion is the largest number of classes between which confusions are
-// counted pair by pair, in at most 8 MiB; with more, only how often each class
-// was true, predicted, and both.
+// MaxConfusion is the largest number of classes for which confusions are counted pair by
+// pair, in at most 8 MiB; with more, only how often each class was true, predicted, and
+// both.
 const MaxConfusion = 1000
 
-// Classes counts the predictions of a classifier with k classes. Make it with
+// Classes counts the predictions of a classifier with k classes. Create it with
 // NewClasses. It is not safe for concurrent use.
 type Classes struct {
 	k      int
@@ -50,8 +50,8 @@ func NewClasses(k int) *Classes {
 	return c
 }
 
-// Add counts one row. It panics if predicted is not a class, or truth neither a
-// class nor Unseen.
+// Add counts one row. It panics if predicted is not a class, or truth is neither a class
+// nor Unseen.
 func (c *Classes) Add(truth, predicted int) {
 	if truth < Unseen || truth >= c.k || predicted < 0 || predicted >= c.k {
 		panic("score: class out of range")
@@ -112,8 +112,8 @@ func (c *Classes) sums() (each []totals, unseen int64) {
 	return each, unseen
 }
 
-// ClassReport is the score of a classifier. Rates lie in [0, 1]; where there is
-// nothing to divide by they are 0.
+// ClassReport is the score of a classifier. Rates are in [0, 1]; a rate whose divisor is
+// 0 is 0.
 type ClassReport struct {
 	Rows     int64   `json:"rows"`
 	Errors   int64   `json:"errors"`
@@ -123,17 +123,17 @@ type ClassReport struct {
 	// ErrorLow and ErrorHigh are the ends of the 95 % interval of Error (Interval).
 	ErrorLow  float64 `json:"error_low"`
 	ErrorHigh float64 `json:"error_high"`
-	// The macro averages weigh all classes alike that are true or predicted for
+	// The macro averages give equal weight to all classes that are true or predicted for
 	// at least one row.
 	MacroPrecision float64      `json:"macro_precision"`
 	MacroRecall    float64      `json:"macro_recall"`
 	MacroF1        float64      `json:"macro_f1"`
 	Classes        []ClassScore `json:"classes"`
-	// Confusion counts rows by true class, then by predicted class. It is there
-	// for up to 30 classes.
+	// Confusion counts rows by true class, then by predicted class. It is set for up to
+	// 30 classes.
 	Confusion [][]int64 `json:"confusion,omitempty"`
-	// Worst lists the pairs of classes confused most often, worst first; it
-	// stands in for Confusion from 31 to MaxConfusion classes.
+	// Worst lists the pairs of classes confused most often, worst first. It replaces
+	// Confusion from 31 to MaxConfusion classes.
 	Worst []Confused `json:"worst,omitempty"`
 }
 
@@ -160,8 +160,8 @@ const (
 	maxWorst = 20 // pairs reported otherwise
 )
 
-// Report returns the scores. names are the classes in order, or nil to call
-// them by their numbers; it panics if there are not k of them.
+// Report returns the scores. names are the classes in order, or nil to number them; it
+// panics if there are not k of them.
 func (c *Classes) Report(names []string) ClassReport {
 	if names == nil {
 		names = make([]string, c.k)
@@ -210,8 +210,8 @@ func (c *Classes) Report(names []string) ClassReport {
 	return r
 }
 
-// worst returns the pairs that are confused most often, pairs confused equally
-// often in the order of the classes.
+// worst returns the pairs that are confused most often; pairs confused equally often are
+// in the order of the classes.
 func (c *Classes) worst(names []string) []Confused {
 	var at []int
 	for i, n := range c.pairs[:c.k*c.k] {
@@ -310,7 +310,7 @@ func (c *Classes) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// balanced reports whether as many rows were predicted as there are.
+// balanced reports whether the number of predictions equals the number of rows.
 func (c *Classes) balanced() bool {
 	n := c.unseen
 	for _, t := range c.totals {

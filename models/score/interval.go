@@ -2,14 +2,13 @@ package score
 
 import "math"
 
-// Interval returns the ends of the 95 % interval of a rate of which n independent
-// rows have shown k: the score interval (Wilson 1927),
+// Interval returns the ends of the 95 % interval of a rate, given k of n independent
+// rows: the score interval (Wilson 1927),
 //
 //	(p + z²/2n ± z√(p(1−p)/n + z²/4n²)) / (1 + z²/n),   p = k/n, z = 1.96.
 //
-// It lies within 0 and 1 and never has the width 0: where no row of n is wrong, the
-// rate is at most z²/(n + z²), which p ± √(p(1−p)/n) would call 0. Of no rows it is
-// 0 to 1.
+// It is within 0 and 1 and never has width 0: if none of n rows is wrong, the rate is at
+// most z²/(n + z²), where p ± √(p(1−p)/n) would give 0. Without rows it is 0 to 1.
 func Interval(k, n int64) (low, high float64) {
 	if n <= 0 {
 		return 0, 1
@@ -21,7 +20,7 @@ func Interval(k, n int64) (low, high float64) {
 	half := math.Sqrt(float64(square*(p*(1-p))) + float64(square*square/4))
 	low, high = (centre-half)/(1+square), (centre+half)/(1+square)
 	if k == 0 {
-		low = 0 // and no rounding error of it
+		low = 0 // without rounding error
 	}
 	if k == n {
 		high = 1

@@ -12,14 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// String returns the report as lines of text in aligned columns: the totals,
-// the classes (of more than 30 those with the lowest F1), and the confusion
-// matrix or the pairs confused most often.
+// String returns the report as lines of text in aligned columns: the totals, the classes
+// (with more than 30, those with the lowest F1), and the confusion matrix or the pairs
+// confused most often.
 func (r ClassReport) String() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "rows %d, errors %d", r.Rows, r.Errors)
 	if r.Unseen > 0 {
-		fmt.Fprintf(&b, " (%d of classes the model does not know)", r.Unseen)
+		fmt.Fprintf(&b, " (%d of classes unknown to the model)", r.Unseen)
 	}
 	fmt.Fprintf(&b, "\naccuracy %s %%, error %s %% (95 %% interval %s)\n\n", percent(r.Accuracy), percent(r.Error), PercentInterval(r.Errors, r.Rows))
 
@@ -107,7 +107,7 @@ func newTable(w io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
 
-// PercentInterval returns the Interval in percent, as it stands in a table.
+// PercentInterval returns the Interval in percent, formatted for a table.
 func PercentInterval(k, n int64) string {
 	low, high := Interval(k, n)
 	return percent(low) + " to " + percent(high)
@@ -115,8 +115,8 @@ func PercentInterval(k, n int64) string {
 
 func percent(p float64) string { return strconv.FormatFloat(100*p, 'f', 2, 64) }
 
-// name returns a class as it can stand in a table: on one line, in at most 24
-// characters, never empty.
+// name returns a class formatted for a table: on one line, in at most 24 characters,
+// never empty.
 func name(class string) string {
 	if class == "" || strings.ContainsFunc(class, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		class = strconv.Quote(class)

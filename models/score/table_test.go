@@ -9,7 +9,7 @@ import (
 func TestClassTable(t *testing.T) {
 	c := count(3, []pair{{0, 0}, {1, 0}, {2, 2}, {2, 2}, {2, 1}, {Unseen, 1}})
 	r := c.Report([]string{"cat", "", "line\nbreak"})
-	const want = `rows 6, errors 3 (1 of classes the model does not know)
+	const want = `rows 6, errors 3 (1 of classes unknown to the model)
 accuracy 50.00 %, error 50.00 % (95 % interval 18.76 to 81.24)
 
           class  precision  recall     F1  rows
@@ -70,7 +70,7 @@ func TestTargetTable(t *testing.T) {
 	}
 	s.Add(3e38, -3e38)
 	if got := s.Report().String(); !strings.Contains(got, "not finite         1\n") {
-		t.Errorf("no word of the row left out:\n%s", got)
+		t.Errorf("the skipped row is not reported:\n%s", got)
 	}
 }
 

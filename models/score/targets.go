@@ -9,17 +9,17 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 )
 
-// Targets sums how far a regression is from its targets. The zero value is
-// empty. It is not safe for concurrent use.
+// Targets sums how far the predictions of a regression are from its targets. The zero
+// value is empty. It is not safe for concurrent use.
 type Targets struct {
 	n, notFinite   int64
 	y, y2, r2, abs exact.Sum // of targets y and residuals r: Σy, Σy², Σr², Σ|r|
 	max            float64   // max |r|
 }
 
-// Add counts one row with its residual r = predicted − truth, rounded to
-// float64. A row whose residual is beyond the range of float32 is counted apart, without
-// part in the sums. The truth must be within it.
+// Add counts one row with its residual r = predicted − truth, rounded to float64. A row
+// whose residual does not fit in float32 is counted separately and not added to the sums.
+// The truth must fit in float32.
 func (t *Targets) Add(truth, predicted float64) {
 	r := math.Abs(predicted - truth)
 	if !(r <= math.MaxFloat32) {
@@ -49,16 +49,16 @@ func (t *Targets) Merge(u *Targets) {
 // there are none.
 type TargetReport struct {
 	Rows int64 `json:"rows"` // with a finite residual
-	// NotFinite counts the rows left out because their residual is infinite or
-	// not a number.
+	// NotFinite counts the rows left out because their residual is infinite or not a
+	// number.
 	NotFinite  int64   `json:"not_finite,omitempty"`
 	RMSE       float64 `json:"rmse"` // √(Σr²/n)
 	MAE        float64 `json:"mae"`  // Σ|r|/n
 	MaxError   float64 `json:"max_error"`
 	TargetMean float64 `json:"target_mean"`
 	TargetDev  float64 `json:"target_dev"` // population standard deviation
-	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. For
-	// constant targets it is 1 if they are met exactly and 0 otherwise.
+	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. For constant
+	// targets it is 1 if all are predicted exactly and 0 otherwise.
 	R2 float64 `json:"r2"`
 }
 

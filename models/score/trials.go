@@ -9,27 +9,26 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 )
 
-// Trials counts how several fits of one model do on the same rows, without a table of
-// classes for each. It is made by NewTrials, and not safe for concurrent use.
+// Trials measures how several fits of one model do on the same rows, without a table of
+// classes for each. Create it with NewTrials. It is not safe for concurrent use.
 type Trials struct {
 	rows int64
 	fits []trial
 }
 
-// trial is what one fit does.
+// trial is the result of one fit.
 type trial struct {
 	errors  int64     // rows that get another class than their own, or none
 	finite  int64     // rows whose squared error is in the range of float32
 	squares exact.Sum // of those
 }
 
-// NewTrials returns the counts of no rows for so many fits.
+// NewTrials returns empty counts for that many fits.
 func NewTrials(fits int) *Trials { return &Trials{fits: make([]trial, fits)} }
 
-// AddClass counts a row of that class with the scores of all fits, those of one after
-// those of the other. A row gets the class of the largest score, the first of several,
-// and its squared error is Σ(score − code)², with the code 1 for its class and −1 for
-// the others.
+// AddClass counts a row of that class with the scores of all fits, one fit after the
+// other. A row is assigned the class of the largest score, the first of several, and its
+// squared error is Σ(score − code)², with the code 1 for its class and −1 for the others.
 func (t *Trials) AddClass(class int, scores []float32) {
 	t.rows++
 	k := len(scores) / len(t.fits)
@@ -53,7 +52,7 @@ func (t *Trials) AddClass(class int, scores []float32) {
 	}
 }
 
-// AddTarget counts a row of that target with the score of each fit.
+// AddTarget counts a row with that target and the score of each fit.
 func (t *Trials) AddTarget(target float64, scores []float32) {
 	t.rows++
 	for i, s := range scores[:len(t.fits)] {
@@ -62,7 +61,7 @@ func (t *Trials) AddTarget(target float64, scores []float32) {
 	}
 }
 
-// add adds a squared error, and tells whether it could.
+// add adds a squared error, and reports whether it could.
 func (t *trial) add(square float64) bool {
 	if !(square <= math.MaxFloat32) {
 		return false

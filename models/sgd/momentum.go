@@ -8,26 +8,26 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// What the method momentum goes by. On letter (15,000 rows, 2,048 Fourier features,
-// softmax, λ = 1e-6; the least objective is 0.3107, by 500 steps of L-BFGS) it comes to
-// 0.314 in 120 epochs and to 0.320 in 40, where adagrad has 0.389 after 40 and 0.459
-// after 100 epochs of 8 partitions, and L-BFGS 0.332 after 150 gradients.
+// Constants of the method momentum. On letter (15,000 rows, 2,048 Fourier features,
+// softmax, λ = 1e-6; the least objective is 0.3107, by 500 steps of L-BFGS) it reaches
+// 0.314 in 120 epochs and 0.320 in 40, where adagrad has 0.389 after 40 and 0.459 after
+// 100 epochs of 8 partitions, and L-BFGS 0.332 after 150 gradients.
 const (
 	// An epoch that lowers the objective by a smaller share than plateau halves the rate.
 	plateau = 0.001
-	// The rounds are at their end when the rate has been halved so often.
+	// Training ends when the rate has been halved this many times.
 	mostCuts = 8
-	// Batches are smaller than DefaultBatch where an epoch would have fewer steps.
+	// Batches are smaller than DefaultBatch if an epoch would have fewer steps.
 	fewSteps = 64
 )
 
-// schedule is how far the rate of momentum has fallen.
+// schedule records how far the rate of momentum has fallen.
 type schedule struct {
-	cuts int     // times that it was halved
-	last float64 // objective of the state before; 0 if there was none
+	cuts int     // how often it was halved
+	last float64 // objective of the previous state; 0 if there was none
 }
 
-// batch returns the rows of a batch where the options leave it open.
+// batch returns the rows per batch if the options do not set it.
 func (o *Options) batch() int {
 	if o.Method != Momentum {
 		return DefaultBatch
@@ -35,14 +35,14 @@ func (o *Options) batch() int {
 	return int(max(8, min(DefaultBatch, o.Rows/int64(o.Partitions)/fewSteps)))
 }
 
-// beta is the share of the velocity that a step keeps: it forgets in half an epoch, and
-// in 100 steps at the latest.
+// beta is the share of the velocity that a step keeps: its memory is half an epoch, and
+// at most 100 steps.
 func (l *Learner) beta() float64 {
 	steps := float64(l.Rows) / (float64(l.Partitions) * float64(l.Batch))
 	return 1 - 1/max(5, min(100, steps/2))
 }
 
-// next is the schedule after a round that began with the objective.
+// next returns the schedule after a round that began with the objective.
 func (s schedule) next(objective float64) schedule {
 	if s.last > 0 && !(objective <= s.last*(1-plateau)) {
 		s.cuts++
@@ -50,7 +50,7 @@ func (s schedule) next(objective float64) schedule {
 	return schedule{min(s.cuts, mostCuts), objective}
 }
 
-// rate is that of an epoch.
+// rate returns the rate of an epoch.
 func (r *round) rate() float64 {
 	cuts := r.schedule.cuts
 	if last := (r.Planned + 2) / 3; r.Planned > 2 {
@@ -61,8 +61,8 @@ func (r *round) rate() float64 {
 	return math.Ldexp(r.Rate, -cuts)
 }
 
-// move takes the step of momentum (Nesterov 1983, as Sutskever, Martens, Dahl and Hinton
-// 2013 write it):
+// move makes a momentum step (Nesterov 1983, in the form of Sutskever, Martens, Dahl and
+// Hinton 2013):
 //
 //	V ← βV + g + λW,   W ← W − η(g + λW + βV).
 func (w *worker) move(n float64) {
@@ -91,10 +91,9 @@ func momentum(w, v, grad []float32, scale, lambda, beta, rate float32) {
 	}
 }
 
-// above returns how far the objective of the state is above the least, at most:
-// ‖∇‖²/2λ, as the objective is λ-strongly convex in the weights (and, so that an
-// intercept without λ counts, as if it were in the intercept). The gradient is Σ c ∂ℓ/∂W
-// of the rows, in grad and bias.
+// above bounds how far the objective of the state is above the least: ‖∇‖²/2λ, because
+// the objective is λ-strongly convex in the weights (an intercept without λ counts as if
+// it were regularised). The gradient is Σ c ∂ℓ/∂W over the rows, in grad and bias.
 func (r *round) above(grad []float32, bias []float64, rows int64) *float64 {
 	if !(r.Lambda > 0) {
 		return nil
@@ -117,7 +116,7 @@ func (r *round) above(grad []float32, bias []float64, rows int64) *float64 {
 	return &sum
 }
 
-// meta is what a state says of the schedule; nothing for other methods.
+// meta returns the schedule's entries in a state; nil for other methods.
 func (s schedule) meta(l *Learner) map[string]string {
 	if l.Method != Momentum {
 		return nil

@@ -9,19 +9,20 @@ import (
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// round is an epoch: a state that workers share.
+// round is an epoch: a state that its workers share.
 type round struct {
 	*Learner
 	*state
 }
 
-// Reads implements rounds.Round: every round takes rows.
+// Reads implements rounds.Round: every round needs rows.
 func (r *round) Reads() bool { return true }
 
 // Done implements rounds.Round.
 func (r *round) Done() bool { return r.Epochs > 0 && r.round >= r.Epochs || r.last() }
 
-// last tells that the round only measures: the rate of momentum has fallen to its end.
+// last reports whether the round only measures because the rate of momentum has reached
+// its end.
 func (r *round) last() bool { return r.Method == Momentum && r.schedule.cuts == mostCuts }
 
 // Model implements rounds.Fitted.
@@ -29,8 +30,8 @@ func (r *round) Model() *linear.Model {
 	return &linear.Model{K: r.Outputs, D: r.Dim, W: slices.Clone(r.weights), B: slices.Clone(r.intercept)}
 }
 
-// Update implements rounds.Round: the mean of what the partitions came to, weighed
-// by their rows and added in float64, in the order of the partitions.
+// Update implements rounds.Round: it averages the results of the partitions, weighted by
+// their rows and added in float64, in the order of the partitions.
 func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, error) {
 	fail := func(err error) ([]byte, rounds.Report, error) { return nil, rounds.Report{}, err }
 	var learn, held loss.Tally
@@ -43,7 +44,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 	err := rounds.EachPartial(next, func(partition int, data []byte) error {
 		f, err := decodePartial(r.Learner, data, r.last())
 		if err != nil {
-			return fmt.Errorf("sgd: round %d: partition %d: what was found: %w", r.round, partition, err)
+			return fmt.Errorf("sgd: round %d: partition %d: partial result: %w", r.round, partition, err)
 		}
 		learn.Merge(f.learn)
 		held.Merge(f.heldOut)
@@ -69,7 +70,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 		return fail(err)
 	}
 	if learn.Rows != r.Rows {
-		return fail(fmt.Errorf("sgd: round %d: %d rows were learned from, the options say %d", r.round, learn.Rows, r.Rows))
+		return fail(fmt.Errorf("sgd: round %d: %d training rows, the options say %d", r.round, learn.Rows, r.Rows))
 	}
 	s := &state{round: r.round + 1}
 	s.arrays(r.Learner, func(name string, v *[]float32, _ ...int) {
@@ -87,7 +88,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 	return s.encode(r.Learner), report, nil
 }
 
-// penalty returns λ/2‖W‖², with the intercept if it is penalised.
+// penalty returns λ/2‖W‖², including the intercept if it is penalised.
 func (r *round) penalty() float64 {
 	var sum float64
 	for _, w := range r.weights {

@@ -1,30 +1,30 @@
-// Package sgd trains linear models by mini-batch gradient descent over partitions
-// of the rows: each walks over its rows from the same weights, and the results are
-// averaged, weighed by rows (Zinkevich, Weimer, Smola and Li 2010).
+// Package sgd trains linear models by mini-batch gradient descent over partitions of the
+// rows: each iterates over its rows from the same weights, and the results are averaged,
+// weighted by rows (Zinkevich, Weimer, Smola and Li 2010).
 //
 // It minimises, for rows φ_i with labels y_i and weights c_i,
 //
 //	(1/n) Σ c_i ℓ(y_i, W·φ_i + b) + (λ/2)‖W‖².
 //
-// A batch is so many rows of the partition, one after the other, however they lie
-// in blocks; the last may be shorter. With g the mean of c_i ∂ℓ/∂W over the batch
-// and η the rate,
+// A batch is that many consecutive rows of the partition, however they are split into
+// blocks; the last may be shorter. With g the mean of c_i ∂ℓ/∂W over the batch and η the
+// rate,
 //
 //	sgd      W ← (W − η g)/(1 + ηλ)
 //	momentum V ← βV + g + λW,  W ← W − η (g + λW + βV)
 //	adagrad  A ← A + (g + λW)²,  W ← W − η (g + λW)/(√A + 10⁻⁸), number by number
 //
-// (Robbins and Monro 1951, the regulariser by a proximal step, which no rate makes
-// unstable; Nesterov 1983; Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 + e), e
-// being the epochs that are behind, with fractions; that of adagrad is Rate.
-// That of momentum is halved by each epoch that lowers the objective little; when it has been
-// halved often, the learner is at its end, and the last round measures the gradient, which
-// tells how far from the least objective it is at most. The
-// intercept b moves as the weights do, without λ unless it is penalised.
+// (Robbins and Monro 1951, with a proximal step for the regulariser, which is stable at
+// any rate; Nesterov 1983; Duchi, Hazan and Singer 2011). The rate of sgd is Rate/√(1 +
+// e), where e is the number of completed epochs, with fractions; that of adagrad is Rate.
+// That of momentum is halved after each epoch that lowers the objective little; when it
+// has been halved often, training ends, and the last round measures the gradient, which
+// bounds the distance from the least objective. The intercept b moves as the weights do,
+// without λ unless it is penalised.
 //
-// Rows are taken in their order, and each sum is one chain over them: the result
-// depends on the partitions and on nothing else, not on the blocks. Files sorted
-// by label should be shuffled before.
+// Rows are taken in order, and each sum is one chain over them: the result depends on the
+// partitions alone, and not on the blocks. Files sorted by label should be shuffled
+// before.
 package sgd
 
 import (
@@ -50,32 +50,32 @@ const (
 	None      = "none"      // always 0
 )
 
-// Options are those of the learner. With equal options, rows and partitions, all
-// bytes are equal.
+// Options are the options of the learner. Equal options, rows and partitions give equal
+// bytes.
 type Options struct {
 	loss.Problem // Lambda may be 0
 
 	Method string `json:"method"` // SGD, Momentum or AdaGrad
-	// Rate is η at the beginning, above 0. SearchRate finds one.
+	// Rate is the initial η, above 0. SearchRate finds one.
 	Rate float64 `json:"rate"`
-	// Batch is the number of rows of a batch; 0 is DefaultBatch, or with Momentum less
-	// where there are few rows.
+	// Batch is the number of rows per batch; 0 means DefaultBatch, or less for Momentum
+	// with few rows.
 	Batch int `json:"batch"`
 	// Intercept is Free, Penalised or None; "" is Free.
 	Intercept string `json:"intercept"`
-	// Partitions is how many partitions have rows. The schedule of sgd goes by
+	// Partitions is how many partitions have rows. The schedule of sgd depends on
 	// Rows/Partitions.
 	Partitions int `json:"partitions"`
 
-	// Planned is how many rounds there will be at most: over the last third of them the rate
-	// of momentum falls, to 1/64 where they are many, so that they end without its noise; 0 is not known.
+	// Planned is the largest number of rounds: over the last third of them the rate of
+	// momentum falls, to 1/64 if they are many, which removes its noise; 0 if unknown.
 	Planned int `json:"planned,omitempty"`
 
-	// Epochs is how many rounds are enough; 0 is no limit.
+	// Epochs is the number of rounds after which training ends; 0 means no limit.
 	Epochs int `json:"-"`
 }
 
-// Learner is a rounds.Learner. It is made by New.
+// Learner is a rounds.Learner. Create it with New.
 type Learner struct {
 	Options
 	loss *loss.Loss
@@ -92,8 +92,7 @@ const (
 	maxBatch  = 1 << 20
 )
 
-// New returns the learner of the options. The error names the option that is
-// wrong.
+// New returns the learner for the options. The error names the invalid option.
 func New(o Options) (*Learner, error) {
 	l, err := o.Validate()
 	if o.Intercept == "" {

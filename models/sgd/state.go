@@ -7,14 +7,14 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// state is what an epoch begins with, and what a partition makes of it.
+// state is the start of an epoch, and the result of a partition.
 type state struct {
 	round                     int
 	weights, intercept        []float32 // k×d and k
 	squares, interceptSquares []float32 // A, of adagrad only
 
 	velocity, interceptVelocity []float32 // V, of momentum only
-	schedule                    schedule  // likewise
+	schedule                    schedule  // of momentum only
 }
 
 const (
@@ -67,13 +67,13 @@ func decodeState(l *Learner, data []byte) (*state, error) {
 	return s, nil
 }
 
-// partial is what a worker found: where it came to, and what it counted on the way.
+// partial is the partial result of a worker: its weights, and its counts.
 type partial struct {
 	state
 	learn, heldOut loss.Tally
 
-	// At the end of momentum: Σ c ∂ℓ/∂W and that of the intercept, at the weights that the
-	// round began with, over the rows learned from.
+	// At the end of momentum: Σ c ∂ℓ/∂W and that of the intercept, over the training
+	// rows, at the weights with which the round began.
 	slope     []float32
 	biasSlope []float64
 }
@@ -86,7 +86,7 @@ func (f *partial) encode(l *Learner) []byte {
 	return loss.EncodeRecord(partialKind, nil, t...)
 }
 
-// decodePartial reads what a worker found; with last the gradient, too.
+// decodePartial reads a partial result; if last, with the gradient.
 func decodePartial(l *Learner, data []byte, last bool) (*partial, error) {
 	r := loss.OpenRecord(data, partialKind)
 	f := &partial{}

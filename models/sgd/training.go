@@ -20,8 +20,8 @@ func init() {
 	})
 }
 
-// Training has the options of a training by this learner. NewTraining returns those that
-// the command line begins with.
+// Training holds the options of training by this learner. NewTraining returns the
+// defaults of the command line.
 type Training struct {
 	learner.Shared
 	Method  string   `flag:"method" help:"For sgd: momentum (halves its rate when the objective stops falling), adagrad, or sgd (with a rate that decays with the epochs)." values:"momentum,adagrad,sgd"` // "" is momentum
@@ -38,7 +38,7 @@ var (
 // NewTraining returns the default options.
 func NewTraining() *Training { return &Training{Shared: learner.Defaults(), Method: Momentum} }
 
-// Validate returns what is wrong whatever the data are.
+// Validate returns errors that do not depend on the data.
 func (t *Training) Validate() error {
 	methods := []string{Momentum, AdaGrad, SGD}
 	switch {
@@ -71,7 +71,7 @@ func (t *Training) DefaultLoss(classes bool) string {
 // Augmentation returns Augment.
 func (t *Training) Augmentation() []string { return t.Augment }
 
-// Samples tells whether a rate is to be found.
+// Samples reports whether a rate must be found.
 func (t *Training) Samples() bool { return t.Rate == 0 }
 
 // Seal returns the Options of the problem, with a rate found on the sample if none is
@@ -91,14 +91,14 @@ func (t *Training) Seal(p loss.Problem, s learner.Setting) (any, error) {
 	return o, err
 }
 
-// Memory returns what a training holds: weights with their velocities and gradients.
+// Memory returns the memory of a training: weights with their velocities and gradients.
 func (t *Training) Memory(s learner.Size) learner.Memory {
 	weights := 4 * int64(s.Outputs) * int64(s.Features)
 	return learner.Memory{Worker: 6 * weights, Partition: 8 * weights, Update: 10 * weights}
 }
 
-// Fit trains on rows in memory, as a job over files with one partition does.
-// Nil options are those of NewTraining.
+// Fit trains on rows in memory, like a job over files with one partition. Nil options
+// mean those of NewTraining.
 func Fit(d *linear.Data, lambda float64, t *Training) (*learner.Result, error) {
 	if t == nil {
 		t = NewTraining()

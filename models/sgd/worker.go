@@ -9,17 +9,17 @@ import (
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// worker walks over one partition.
+// worker iterates over one partition.
 type worker struct {
 	*round
 	partition int
 	partial   *partial // weights without their factor
 
-	factor float64   // of sgd: weights are factor·found.weights
+	factor float64   // of sgd: weights are factor·partial.weights
 	grad   []float32 // k×d: sum over the rows of the batch so far
-	bias   []float64 // k: the same of the intercept
+	bias   []float64 // k: the same for the intercept
 	batch  int       // rows of the batch so far
-	seen   int64     // rows of the batches before
+	seen   int64     // rows of earlier batches
 
 	keeps   float64 // β of momentum
 	threads int
@@ -27,10 +27,10 @@ type worker struct {
 	scores, slopes []float32 // n×k
 }
 
-// Worker implements rounds.Round. A worker keeps nothing: own is nil.
+// Worker implements rounds.Round. A worker has no carried state, so own is nil.
 func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
 	if own != nil {
-		return nil, fmt.Errorf("sgd: partition %d: there is nothing to keep between rounds, but %d bytes are kept", partition, len(own))
+		return nil, fmt.Errorf("sgd: partition %d: has %d bytes of carried state, want none", partition, len(own))
 	}
 	w := &worker{
 		round: r, partition: partition, factor: 1, keeps: r.beta(), threads: 1,
@@ -50,7 +50,7 @@ func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
 // Threads implements rounds.Threaded.
 func (w *worker) Threads(n int) { w.threads = max(n, 1) }
 
-// threadsFor is how many threads a product of so many rows is worth.
+// threadsFor returns how many threads pay off for a product of that many rows.
 func (w *worker) threadsFor(rows int) int {
 	if rows*w.Dim*w.Outputs < 1<<20 {
 		return 1
@@ -91,7 +91,7 @@ func (w *worker) buffers(n int) {
 	w.slopes = slices.Grow(w.slopes[:0], n*w.Outputs)[:n*w.Outputs]
 }
 
-// measure counts the rows at the weights of the state.
+// measure scores the rows at the weights of the state.
 func (w *worker) measure(b rounds.Block) error {
 	k := w.Outputs
 	w.buffers(b.N)
@@ -107,7 +107,7 @@ func (w *worker) measure(b rounds.Block) error {
 		}
 		value := float64(w.Weight(y) * w.loss.Row(nil, scores, y))
 		if value-value != 0 {
-			return fmt.Errorf("sgd: partition %d: row %d of the block: the loss is not finite; are the features, or is the rate too large?", w.partition, i)
+			return fmt.Errorf("sgd: partition %d: row %d of the block: the loss is not finite; check that the features are finite, or lower the rate", w.partition, i)
 		}
 		tally.Add(value, w.Wrong(scores, y))
 	}
@@ -120,7 +120,7 @@ func (w *worker) add(phi, labels []float32) {
 	w.batch += len(labels)
 }
 
-// sum adds the gradient of rows at the weights found so far.
+// sum adds the gradient of rows at the current weights.
 func (w *worker) sum(phi, labels []float32) {
 	n, k := len(labels), w.Outputs
 	w.buffers(n)
@@ -141,7 +141,7 @@ func (w *worker) sum(phi, labels []float32) {
 	blas.Gradient(w.grad, w.slopes, phi, n, w.Dim, k, w.threadsFor(n))
 }
 
-// step ends a batch.
+// step completes a batch.
 func (w *worker) step() {
 	n := float64(w.batch)
 	switch w.Method {
@@ -158,11 +158,11 @@ func (w *worker) step() {
 	clear(w.bias)
 }
 
-// smallest is the factor at which it goes into the weights.
+// smallest is the factor below which it is applied to the weights.
 const smallest = 0x1p-16
 
-// descend takes the step of sgd. The proximal part is left to factor, so that the
-// weights are touched once: factor·(W − η/(n·factor)·grad)/(1 + ηλ).
+// descend makes a step of sgd. The proximal part goes into factor, so that the weights
+// are touched once: factor·(W − η/(n·factor)·grad)/(1 + ηλ).
 func (w *worker) descend(n float64) {
 	epochs := float64(w.round.round) + float64(w.seen)*float64(w.Partitions)/float64(w.Rows)
 	eta := w.Rate / math.Sqrt(1+epochs)
@@ -184,7 +184,7 @@ func (w *worker) descend(n float64) {
 	}
 }
 
-// settle brings the factor into the weights.
+// settle multiplies the weights by the factor.
 func (w *worker) settle() {
 	f := float32(w.factor)
 	for i, x := range w.partial.weights {
@@ -209,7 +209,7 @@ func (w *worker) adagrad(n float64) {
 	adagrad(w.partial.intercept, w.partial.interceptSquares, grad, float32(1/n), float32(lambda), float32(w.Rate))
 }
 
-// adagrad takes the step of AdaGrad for numbers w with sums of squares a.
+// adagrad makes a step of AdaGrad for numbers w with sums of squares a.
 func adagrad(w, a, grad []float32, scale, lambda, rate float32) {
 	a, grad = a[:len(w)], grad[:len(w)]
 	for i, x := range w {

@@ -18,7 +18,7 @@ type rowBlock struct {
 	a     []float32 // n×p
 }
 
-// measure computes the norms of the rows that have none yet.
+// measure computes the missing norms of the rows.
 func (s *rowBlock) measure(d int, bias float64) {
 	for i := len(s.norms); i < s.n; i++ {
 		row := s.phi[i*d : (i+1)*d]
@@ -26,13 +26,12 @@ func (s *rowBlock) measure(d int, bias float64) {
 	}
 }
 
-// ascend takes steps at the rows of s for every problem: at those that do not rest
-// at the scores by view, in a random order, and then again at those that moved,
-// passes times at most. It stops before where a pass has raised the dual by less
-// than a share tol of what the round has, and returns which problems were raised
-// by more than that in all.
+// ascend takes steps for every problem at those rows of s that are not at rest at the
+// scores by view, in random order, and then again at those that moved, up to passes
+// times. It stops early if a pass raises the dual by less than a share tol of what the
+// round has, and returns which problems were raised by more than that in total.
 //
-// Problems share nothing but rows, so they go on beside each other.
+// Problems share only rows, so they run in parallel.
 func (w *worker) ascend(s *rowBlock, passes int, tol float64) (more bool) {
 	p := w.problems()
 	w.scoreByView(s)
@@ -73,7 +72,7 @@ func (w *worker) scoreByView(s *rowBlock) {
 	blas.Scores(w.scores, s.phi, s.n, w.Dim, w.view, p, w.threads)
 }
 
-// restless lists the rows of s at which problem c has a step to take by w.scores.
+// restless lists the rows of s at which problem c has a step to make by w.scores.
 func (w *worker) restless(s *rowBlock, c int) []int32 {
 	p, l := w.problems(), w.loss.Scalar
 	list := w.lists[c][:0]
@@ -89,10 +88,10 @@ func (w *worker) restless(s *rowBlock, c int) []int32 {
 	return list
 }
 
-// visit takes a step of problem c at each row of the list, and returns those that
-// moved, in the list's memory, and a lower bound of what they added to the dual,
-// times n. Coordinate by coordinate the dual is concave with curvature q at
-// least, so a step of δ that ends at the best raises it by ½qδ² or more.
+// visit makes a step of problem c at each row of the list, and returns those that moved,
+// in the list's memory, and a lower bound of what they added to the dual, times n. Along
+// each coordinate the dual is concave with curvature at least q, so a step of δ to the
+// optimum raises it by at least ½qδ².
 func (w *worker) visit(s *rowBlock, c int, list []int32) (moved []int32, gain float64) {
 	p, d, l := w.problems(), w.Dim, w.loss.Scalar
 	view := w.view[c*d : (c+1)*d]
@@ -102,7 +101,7 @@ func (w *worker) visit(s *rowBlock, c int, list []int32) (moved []int32, gain fl
 		at := int(i)*p + c
 		code, was := w.loss.Code(y, c), float64(s.a[at])
 		score := float64(blas.Dot(row, view)) + float64(w.viewBias[c]*w.Bias)
-		// Of a step δ: view moves by unit·c·δ·φ.
+		// A step δ moves view by unit·c·δ·φ.
 		weight := w.Weight(y)
 		far := float64(w.unit * weight)
 		q := far * s.norms[i]
@@ -120,8 +119,8 @@ func (w *worker) visit(s *rowBlock, c int, list []int32) (moved []int32, gain fl
 	return moved, gain
 }
 
-// feasible returns a as float32, rounded towards 0 where the nearest float32 is
-// outside of the domain: huber's ends need not be one.
+// feasible returns a as float32, rounded towards 0 if the nearest float32 is outside the
+// domain, as may happen at the ends of huber's.
 func feasible(l loss.Scalar, code, a float64) float32 {
 	f := float32(a)
 	if math.Abs(float64(f)) > math.Abs(a) && math.IsInf(l.Conjugate(code, -float64(f)), 1) {

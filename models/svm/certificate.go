@@ -14,30 +14,30 @@ import (
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// Certificate is what a Verifier found about weights and a state, from scratch and
+// Certificate is the result of a Verifier for weights and a state, computed from scratch
 // in float64.
 type Certificate struct {
 	Rows   int64   `json:"rows"`
 	Primal float64 `json:"primal"` // P at the weights
 	Dual   float64 `json:"dual"`   // D of the dual variables
-	Gap    float64 `json:"gap"`    // Primal − Dual: how far at most the weights are from the best
-	// Drift is the largest difference of a weight of the state and the same weight
-	// computed again from the dual variables, relative to the largest weight.
+	Gap    float64 `json:"gap"`    // Primal − Dual: a bound on how far the weights are from the optimum
+	// Drift is the largest difference between a weight of the state and the same weight
+	// recomputed from the dual variables, relative to the largest weight.
 	Drift float64 `json:"drift"`
-	// Same tells whether the weights are those of the state, bit by bit.
+	// Same reports whether the weights are those of the state, bit for bit.
 	Same bool `json:"same"`
 }
 
 // Verifier computes a Certificate from weights, a state, the dual variables that
-// partitions kept when it was made, and the rows, sharing no step with the learner
-// but the losses. It is used by one goroutine. Verifiers of parts of the partitions
-// are merged, and travel as bytes; merged in the order of the partitions they give
-// the same certificate to the last bit.
+// partitions carried when it was made, and the rows. It shares only the losses with the
+// learner. It is for one goroutine. Verifiers of parts of the partitions can be encoded
+// and merged; merged in the order of the partitions they give the same certificate to the
+// last bit.
 type Verifier struct {
 	round   *round
 	model   *linear.Model
-	of      string    // what is verified, as a hash
-	a       []float64 // of the partition at hand
+	of      string    // hash of what is verified
+	a       []float64 // of the current partition
 	at      int
 	weights []float64 // p×(d+1): Σ c_i a_i φ_i, the constant feature last
 	loss    float64   // Σ c_i ℓ
@@ -45,17 +45,17 @@ type Verifier struct {
 	rows    int64
 }
 
-// Verify begins to verify weights, as read from a model, with a state, which must
-// be that after some round: before the first there is nothing to verify. Without
-// weights, it is those of the state. The objective is that of the weights as they
-// are, whatever the state says.
+// Verify begins to verify weights, as read from a model, against a state, which must be
+// that after some round: before the first there is nothing to verify. Nil weights mean
+// those of the state. The objective is that of the weights as they are, whatever the
+// state says.
 func (l *Learner) Verify(state []byte, m *linear.Model) (*Verifier, error) {
 	s, err := decodeState(l, state)
 	if err != nil {
 		return nil, err
 	}
 	if s.given {
-		return nil, fmt.Errorf("svm: verify: the state is an earlier model, without dual variables; do a round first")
+		return nil, fmt.Errorf("svm: verify: the state is an earlier model, without dual variables; run a round first")
 	}
 	r := newRound(l, s)
 	if m == nil {
@@ -79,8 +79,8 @@ func (l *Learner) Verify(state []byte, m *linear.Model) (*Verifier, error) {
 	return &Verifier{round: r, model: m, of: hex.EncodeToString(h.Sum(nil)), weights: make([]float64, l.problems()*(l.Dim+1))}, nil
 }
 
-// Partition begins a partition, with what its worker kept. The error is about
-// damaged bytes, or about the partition before, if rows of it are missing.
+// Partition begins a partition, with its worker's carried state. The error is about
+// damaged bytes, or about missing rows of the previous partition.
 func (v *Verifier) Partition(own []byte) error {
 	if err := v.ended(); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (v *Verifier) Partition(own []byte) error {
 
 func (v *Verifier) ended() error {
 	if v.at < len(v.a) {
-		return fmt.Errorf("svm: verify: dual variables of %d rows more than there are", (len(v.a)-v.at)/v.round.problems())
+		return fmt.Errorf("svm: verify: there are dual variables for %d missing rows", (len(v.a)-v.at)/v.round.problems())
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (v *Verifier) Fold(b rounds.Block) error {
 		return fmt.Errorf("svm: verify: %w", err)
 	}
 	if r.round > 0 && v.at+b.N*p > len(v.a) {
-		return fmt.Errorf("svm: verify: rows without dual variables")
+		return fmt.Errorf("svm: verify: there are rows without dual variables")
 	}
 	m := v.model
 	for i, y := range b.Y {
@@ -149,13 +149,13 @@ func (v *Verifier) Fold(b rounds.Block) error {
 	return nil
 }
 
-// Merge adds what u found in other partitions, with the same weights and state.
+// Merge adds the result of u for other partitions, with the same weights and state.
 func (v *Verifier) Merge(u *Verifier) error {
 	if err := u.ended(); err != nil {
 		return err
 	}
 	if u.of != v.of {
-		return fmt.Errorf("svm: verify: parts are of different weights or states")
+		return fmt.Errorf("svm: verify: parts have different weights or states")
 	}
 	for i, x := range u.weights {
 		v.weights[i] += x
@@ -168,8 +168,8 @@ func (v *Verifier) Merge(u *Verifier) error {
 
 const verifiedKind = "svm verified 1"
 
-// MarshalBinary returns what was found in the partitions so far, for
-// UnmarshalBinary in another process. The error is about rows that are missing.
+// MarshalBinary returns the result for the partitions so far, for UnmarshalBinary in
+// another process. The error is about missing rows.
 func (v *Verifier) MarshalBinary() ([]byte, error) {
 	if err := v.ended(); err != nil {
 		return nil, err
@@ -180,12 +180,12 @@ func (v *Verifier) MarshalBinary() ([]byte, error) {
 		safetensors.Of("rows", []int64{v.rows}, 1)), nil
 }
 
-// UnmarshalBinary replaces what v has found by what MarshalBinary wrote. v was
-// made by Verify, of the same weights and state, or the bytes are refused.
+// UnmarshalBinary replaces the result of v by one that MarshalBinary wrote. v must be
+// made by Verify with the same weights and state.
 func (v *Verifier) UnmarshalBinary(data []byte) error {
 	r := loss.OpenRecord(data, verifiedKind)
 	if r.Err == nil && r.Meta["of"] != v.of {
-		return fmt.Errorf("svm: verify: a part is of different weights or another state")
+		return fmt.Errorf("svm: verify: a part has different weights or another state")
 	}
 	weights := loss.Array[float64](r, "weights", v.round.problems(), v.round.Dim+1)
 	sums, rows := loss.Array[float64](r, "sums", 2), loss.Array[int64](r, "rows", 1)
@@ -200,7 +200,7 @@ func (v *Verifier) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// Certificate returns what was found, when all partitions are through.
+// Certificate returns the result after all partitions.
 func (v *Verifier) Certificate() (Certificate, error) {
 	r := v.round
 	if err := v.ended(); err != nil {

@@ -108,12 +108,12 @@ func TestVerifyRefusesWhatDoesNotBelong(t *testing.T) {
 		"another state":           verify().UnmarshalBinary(old),
 		"part: safetensors":       verify().UnmarshalBinary([]byte("damaged")),
 		"weights or states":       verify().Merge(before.part(t, nil, 0)),
-		"of 30 rows more":         unfinished,
+		"for 30 missing rows":     unfinished,
 		"30 rows, the options":    missing,
 		"does not fit its label":  swapped.Fold(r.parts[0][0]),
 		"weights of 2 outputs on": verifyError(r, r.state, &models.Linear{K: 2, D: 5, W: make([]float32, 10), B: make([]float32, 2)}),
 		"are not finite":          verifyError(r, r.state, &models.Linear{K: 3, D: 5, W: append(make([]float32, 14), float32(math.NaN())), B: make([]float32, 3)}),
-		"do a round first":        verifyError(r, first, nil),
+		"run a round first":       verifyError(r, first, nil),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -7,10 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// dualVariables are those of a partition after a round, p for each row in the
-// order of the rows, and those before it where they differ: how far the way from
-// one to the other is gone is decided when all partitions are through, and stands
-// in the state that follows.
+// dualVariables are those of a partition after a round, p for each row in the order of
+// the rows, and the previous ones where they differ: the share of the step to take is
+// decided after all partitions, and is stored in the next state.
 type dualVariables struct {
 	a   []float32
 	at  []int64   // where a differs from what it was, in ascending order
@@ -18,7 +17,7 @@ type dualVariables struct {
 	up  int       // how many of at mix has passed
 }
 
-// set stores dual variables from a place on, and what they were.
+// set stores dual variables from an index on, and their previous values.
 func (v *dualVariables) set(at int, was []float64, now []float32) {
 	for c, a := range now {
 		v.a[at+c] = a
@@ -28,10 +27,9 @@ func (v *dualVariables) set(at int, was []float64, now []float32) {
 	}
 }
 
-// mix stores was + t·(a − was) in dst, from a place on, for p factors t of 0 to 1
-// that take turns, and how far that is from was in way. Each call begins where the
-// last has ended. What comes out is between was and a, as floating-point arithmetic
-// is monotone.
+// mix stores was + t·(a − was) in dst, from an index on, for p factors t of 0 to 1 that
+// take turns, and its difference from was in way. Each call continues where the last
+// ended. The result is between was and a, because floating-point arithmetic is monotone.
 func (v *dualVariables) mix(dst, way []float64, from int, t []float64) {
 	for i := range dst {
 		at := from + i
@@ -74,7 +72,7 @@ func decodeDual(p int, data []byte) (v dualVariables, err error) {
 	last := int64(-1)
 	for _, at := range v.at {
 		if at <= last || at >= int64(len(v.a)) {
-			return v, fmt.Errorf("place %d behind %d, of %d", at, last, len(v.a))
+			return v, fmt.Errorf("index %d after %d, of %d", at, last, len(v.a))
 		}
 		last = at
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// round is a state and what workers share of it.
+// round is a state and what its workers share.
 type round struct {
 	*Learner
 	*state
@@ -15,7 +15,7 @@ type round struct {
 	intercept []float32 // p: intercepts, as in a model
 }
 
-// newRound publishes w(a), unless the weights of an earlier model are.
+// newRound publishes w(a), unless an earlier model's weights are still published.
 func newRound(l *Learner, s *state) *round {
 	if s.earlier != nil {
 		return &round{Learner: l, state: s, published: s.earlier, intercept: s.earlierIntercept}
@@ -30,7 +30,7 @@ func newRound(l *Learner, s *state) *round {
 	return r
 }
 
-// Reads implements rounds.Round: every round takes rows.
+// Reads implements rounds.Round: every round needs rows.
 func (r *round) Reads() bool { return true }
 
 // Done implements rounds.Round.
@@ -56,7 +56,7 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 	err := rounds.EachPartial(next, func(partition int, data []byte) error {
 		f, err := decodePartial(r.Learner, data)
 		if err != nil {
-			return fmt.Errorf("svm: round %d: partition %d: what was found: %w", r.round, partition, err)
+			return fmt.Errorf("svm: round %d: partition %d: partial result: %w", r.round, partition, err)
 		}
 		for _, v := range [][2][]float64{{sum.delta, f.delta}, {sum.bias, f.bias}, {sum.gap, f.gap}, {sum.gain, f.gain}} {
 			for i, x := range v[1] {
@@ -71,15 +71,15 @@ func (r *round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 		return nil, rounds.Report{}, err
 	}
 	if sum.learn.Rows != r.Rows {
-		return nil, rounds.Report{}, fmt.Errorf("svm: round %d: %d rows were learned from, the options say %d", r.round, sum.learn.Rows, r.Rows)
+		return nil, rounds.Report{}, fmt.Errorf("svm: round %d: %d training rows, the options say %d", r.round, sum.learn.Rows, r.Rows)
 	}
 	return r.after(sum).encode(r.Learner), r.report(sum), nil
 }
 
-// momentum returns how much of the last change of problem c is made once more
-// before steps are taken: (k−1)/(k+2) in the k-th round in one direction (Nesterov
-// 1983, in the form of Su, Boyd and Candès 2014). One partition needs none: its
-// steps look for the best as it is.
+// momentum returns the share of the last change of problem c that is repeated before
+// steps are taken: (k−1)/(k+2) in the k-th round in one direction (Nesterov 1983, in the
+// form of Su, Boyd and Candès 2014). One partition needs none: its steps solve the
+// problem itself.
 func (r *round) momentum(c int) float64 {
 	if r.Partitions == 1 {
 		return 0
@@ -88,14 +88,14 @@ func (r *round) momentum(c int) float64 {
 	return n / (n + 3)
 }
 
-// after returns the state that follows from the sum of what was found.
+// after returns the next state, given the sum of the partial results.
 //
-// Of the way from a to a + Δa the share t is gone that is best by the bound
+// Of the step from a to a + Δa it takes the share t that is best by the bound
 //
 //	D(a+tΔa) ≥ D(a) + (t/n)·gain − (λ/2)(‖w+tΔw‖² − ‖w‖²),   gain = Σ c_i [ℓ*(−a_i) − ℓ*(−a_i−Δa_i)],
 //
-// which holds for 0 ≤ t ≤ 1 because ℓ* is convex, and is exact for t = 0. So D
-// never falls. Steps alone would do with t = 1; what momentum adds may need less.
+// which holds for 0 ≤ t ≤ 1 because ℓ* is convex, and is exact for t = 0. So D never
+// falls. Without momentum t = 1 is safe; with momentum t may be smaller.
 func (r *round) after(sum *partial) *state {
 	p, d := r.problems(), r.Dim
 	s := newState(p, d)
@@ -128,10 +128,9 @@ func (r *round) after(sum *partial) *state {
 	return s
 }
 
-// direct stores how the weights of problem c have changed, and counts the rounds
-// in one direction. It begins again where steps have led back (the gradient scheme
-// of O'Donoghue and Candès 2015): where, from the place that momentum had led to,
-// they went against the change as a whole.
+// direct stores how the weights of problem c have changed, and counts the rounds in one
+// direction. It restarts if steps have led back (the gradient scheme of O'Donoghue and
+// Candès 2015): if, starting after momentum, they opposed the total change.
 func (r *round) direct(s *state, c int) {
 	momentum := r.momentum(c)
 	change := func(was, last, now float64) (by, back float64) {
@@ -149,7 +148,7 @@ func (r *round) direct(s *state, c int) {
 	}
 }
 
-// dot returns x·y, added in order.
+// dot returns x·y, summed in order.
 func dot(x, y []float64) float64 {
 	var sum float64
 	for i, v := range x {
@@ -158,8 +157,7 @@ func dot(x, y []float64) float64 {
 	return sum
 }
 
-// report tells about the state that the round began with, at the weights that
-// were published.
+// report describes the state with which the round began, at the published weights.
 func (r *round) report(sum *partial) rounds.Report {
 	var squares, off, gap float64
 	for i, w := range r.published {

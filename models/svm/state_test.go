@@ -178,8 +178,8 @@ func TestChangedRowsAreErrors(t *testing.T) {
 	label.Y = append([]float32{7}, label.Y[1:]...)
 	for want, err := range map[string]error{
 		"more or fewer":    fold(r.carried[0], blocks[:2]),
-		"of 60 rows":       fold(r.carried[0], append(blocks[:len(blocks):len(blocks)], blocks[0])),
-		"of 0 rows":        fold(nil, blocks),
+		"for 60 rows":      fold(r.carried[0], append(blocks[:len(blocks):len(blocks)], blocks[0])),
+		"for 0 rows":       fold(nil, blocks),
 		"does not fit":     fold(r.carried[0], []rounds.Block{blocks[1], blocks[0], blocks[2]}),
 		"score is not":     fold(r.carried[0], []rounds.Block{nan}),
 		"label 7":          fold(r.carried[0], []rounds.Block{label}),
@@ -190,8 +190,8 @@ func TestChangedRowsAreErrors(t *testing.T) {
 			_, err := x.Worker(0, r.carried[0])
 			return err
 		}(),
-		"40 rows were": func() error { _, _, err := round.Update(feed([][]byte{partialOf(t, r, 40)})); return err }(),
-		"partition 0":  func() error { _, _, err := round.Update(feed([][]byte{{1, 2}})); return err }(),
+		"40 training rows": func() error { _, _, err := round.Update(feed([][]byte{partialOf(t, r, 40)})); return err }(),
+		"partition 0":      func() error { _, _, err := round.Update(feed([][]byte{{1, 2}})); return err }(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -17,8 +17,8 @@ func init() {
 	})
 }
 
-// Training has the options of a training by this learner. NewTraining returns those that
-// the command line begins with.
+// Training holds the options of training by this learner. NewTraining returns the
+// defaults of the command line.
 type Training struct {
 	learner.Shared
 	Bias   float64 `flag:"bias" help:"For svm: value of the constant feature whose weight is the intercept. It is regularised like the other weights; 0 means no intercept."`
@@ -30,7 +30,7 @@ var _ learner.Iterative = (*Training)(nil)
 // NewTraining returns the default options.
 func NewTraining() *Training { return &Training{Shared: learner.Defaults(), Bias: DefaultBias} }
 
-// Validate returns what is wrong whatever the data are.
+// Validate returns errors that do not depend on the data.
 func (t *Training) Validate() error {
 	switch {
 	case !(t.Bias >= 0 && t.Bias <= maxBias):
@@ -41,8 +41,8 @@ func (t *Training) Validate() error {
 	return t.Shared.Validate()
 }
 
-// Complete fills in rounds, gap and partitions. Several partitions take many more rounds
-// to a small gap.
+// Complete fills in rounds, gap and partitions. Several partitions need many more rounds
+// for a small gap.
 func (t *Training) Complete() learner.Iterative {
 	c := *t
 	if c.Rounds == 0 {
@@ -60,8 +60,8 @@ func (t *Training) DefaultLoss(classes bool) string {
 	return "epsilon_insensitive"
 }
 
-// Resumes tells whether the end is the optimum, wherever a run began: where patience
-// ends it, each λ has to have the same trial.
+// Resumes reports whether the result is the optimum, wherever a run began: if patience
+// ends it, each λ needs the same trial.
 func (t *Training) Resumes() bool { return t.Patience == 0 }
 
 // Seal returns the Options of the problem.
@@ -71,8 +71,8 @@ func (t *Training) Seal(p loss.Problem, s learner.Setting) (any, error) {
 	return o, err
 }
 
-// Memory returns what a training holds: weights and steps in float64, the window, and
-// dual variables as they were, are and are written.
+// Memory returns the memory of a training: weights and steps in float64, the window, and
+// dual variables before, after and as written.
 func (t *Training) Memory(s learner.Size) learner.Memory {
 	k, d := int64(s.Outputs), int64(s.Features)
 	if k == 2 {
@@ -87,9 +87,9 @@ func (t *Training) Memory(s learner.Size) learner.Memory {
 	}
 }
 
-// Fit trains on rows in memory, as a job over files with one partition does.
-// Nil options are those of NewTraining. The last report of the result has the duality
-// gap, by which the weights are known to be near the best.
+// Fit trains on rows in memory, like a job over files with one partition. Nil options
+// mean those of NewTraining. The last report of the result has the duality gap, which
+// proves how near the weights are to the optimum.
 func Fit(d *linear.Data, lambda float64, t *Training) (*learner.Result, error) {
 	if t == nil {
 		t = NewTraining()

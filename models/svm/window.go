@@ -6,19 +6,19 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// window is the rows of a partition that have moved in this round, with their
-// features, so that steps at them can be taken again and again: most rows come to
-// rest at an end of their domain, and the few that do not decide among themselves.
+// window holds the rows of a partition that have moved in this round, with their
+// features, so that steps can be repeated at them: most rows come to rest at an end of
+// their domain, and the few others interact.
 type window struct {
 	rowBlock
-	rows []int     // which rows of the partition they are
+	rows []int     // their indices in the partition
 	was  []float64 // n×p: dual variables when the round began
-	way  []float64 // n×p: what was added to them to begin with
+	way  []float64 // n×p: what was added to them at the start
 	base []float64 // n×p: dual variables up to which steps are summed
 }
 
-// cycles is how often a window is looked over for rows to step at, at most, and
-// settled the share of what the round has added to the dual below which it is left.
+// cycles is the most passes over a window for rows to step at, and settled the share of
+// the round's gain in the dual below which it is left.
 const (
 	cycles  = 8
 	settled = 0.003
@@ -27,14 +27,14 @@ const (
 // windowRows returns how many rows the window holds.
 func (w *worker) windowRows() int { return int(w.Window / (4 * int64(w.Dim))) }
 
-// keep appends row i of s, row number at of the partition, with the dual variables
-// that the round began with and what was added to them. Norms may be missing where
-// no step is to be taken.
+// keep appends row i of s, row number at of the partition, with its dual variables at the
+// start of the round and what was added to them. Norms may be missing if no step will be
+// taken.
 func (w *worker) keep(s *rowBlock, i, at int, was, way []float64) {
 	p, d, k := w.problems(), w.Dim, &w.window
 	if k.phi == nil {
-		// All that the window can hold, so that it is not moved as it grows. Pages that no
-		// row reaches are never touched.
+		// Allocate the whole window, so that it is not copied as it grows. Unused pages
+		// are never touched.
 		rows := min(w.windowRows(), int(w.Rows)/w.Partitions+1)
 		k.phi = blas.Make[float32](rows * d)[:0]
 	}
@@ -52,8 +52,8 @@ func (w *worker) keep(s *rowBlock, i, at int, was, way []float64) {
 	}
 }
 
-// settle takes the steps of the window until they add little, puts what became of
-// it into found and now, and empties it.
+// settle takes the steps of the window until they add little, stores the result in found
+// and now, and empties the window.
 func (w *worker) settle() {
 	k, p, l := &w.window, w.problems(), w.loss.Scalar
 	if k.n == 0 {
@@ -80,9 +80,9 @@ func (w *worker) settle() {
 	k.rows, k.was, k.way, k.base = k.rows[:0], k.was[:0], k.way[:0], k.base[:0]
 }
 
-// account sums the steps since it did so last, in float64 and from dual variables
-// as they are stored, and computes view from the sum, so that roundings of steps do
-// not add up.
+// account sums the steps since its last call, in float64 and from dual variables as they
+// are stored, and computes view from the sum, so that rounding errors of steps do not
+// accumulate.
 func (w *worker) account() {
 	k, d := &w.window, w.Dim
 	w.sum(w.steps, w.stepsBias, func(at int) float64 {
@@ -101,13 +101,13 @@ func (w *worker) account() {
 	}
 }
 
-// sum adds Σ c_i δ_i φ_i over the window to delta, and that of the constant feature
-// to bias, δ being a function of the place: 0 at most rows.
+// sum adds Σ c_i δ_i φ_i over the window to delta, and that of the constant feature to
+// bias. δ is a function of the index, and is 0 at most rows.
 func (w *worker) sum(delta, bias []float64, change func(at int) float64) {
 	p, d, k := w.problems(), w.Dim, &w.window
 	const run = 256
 	for from := 0; from < k.n; from += run {
-		// Only rows that changed, brought together.
+		// Gather only the rows that changed.
 		coef, phi := w.coef[:0], w.moved[:0]
 		for i := from; i < min(from+run, k.n); i++ {
 			weight, any := w.Weight(k.y[i]), false
@@ -128,5 +128,5 @@ func (w *worker) sum(delta, bias []float64, change func(at int) float64) {
 	}
 }
 
-// grown returns s with length n, its contents anything.
+// grown returns s with length n and undefined content.
 func grown[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

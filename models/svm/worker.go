@@ -14,19 +14,19 @@ var (
 	stepOrder  = stream.PurposeOf("svm steps")
 )
 
-// worker walks over one partition.
+// worker iterates over one partition.
 type worker struct {
 	*round
 	partition int
 	threads   int
-	seed      uint64  // of this partition's round
+	seed      uint64  // of this partition and round
 	unit      float64 // of a step δ, view moves by unit·c·δ·φ
 	turn      uint32  // how often steps were taken
 
-	before  dualVariables // as the round before has left them
-	known   bool          // there was a round before
+	before  dualVariables // as the previous round left them
+	known   bool          // there was a previous round
 	now     dualVariables
-	rows    int // learned from so far
+	rows    int // training rows so far
 	block   rowBlock
 	window  window
 	partial *partial
@@ -49,7 +49,7 @@ type worker struct {
 func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
 	p, d := r.problems(), r.Dim
 	if own != nil && r.round == 0 {
-		return nil, fmt.Errorf("svm: partition %d: dual variables are kept before the first round", partition)
+		return nil, fmt.Errorf("svm: partition %d: there are dual variables before the first round", partition)
 	}
 	before, err := decodeDual(p, own)
 	if err != nil {
@@ -68,8 +68,8 @@ func (r *round) Worker(partition int, own []byte) (rounds.Worker, error) {
 	return w, nil
 }
 
-// Threads lets the worker compute with so many, which changes no result. One
-// partition on a machine of several cores has use for them.
+// Threads sets the number of threads, which does not change results. It helps one
+// partition on a machine of several cores.
 func (w *worker) Threads(n int) { w.threads = max(1, n) }
 
 // Fold implements rounds.Worker. It panics if the block has rows of another
@@ -123,7 +123,7 @@ func (w *worker) Fold(b rounds.Block) error {
 }
 
 func (w *worker) changed() error {
-	return fmt.Errorf("svm: partition %d: dual variables of %d rows are kept, and it has more or fewer; have the files changed?", w.partition, len(w.before.a)/w.problems())
+	return fmt.Errorf("svm: partition %d: there are dual variables for %d rows, and it has more or fewer; have the files changed?", w.partition, len(w.before.a)/w.problems())
 }
 
 // score adds the intercept to a score and stores it for every output.
@@ -137,10 +137,10 @@ func (w *worker) score(i, c int) float64 {
 }
 
 func (w *worker) notFinite(i int) error {
-	return fmt.Errorf("svm: partition %d: row %d of the block: the score is not finite; are the features, or too large?", w.partition, i)
+	return fmt.Errorf("svm: partition %d: row %d of the block: the score is not finite; check that the features are finite and not too large", w.partition, i)
 }
 
-// heldOut counts rows held out.
+// heldOut scores held-out rows.
 func (w *worker) heldOut(b rounds.Block) error {
 	for i, y := range b.Y {
 		var sum float64
@@ -155,9 +155,9 @@ func (w *worker) heldOut(b rounds.Block) error {
 	return nil
 }
 
-// measure counts the rows of a block at the published weights, with what each
-// adds to the gap, and stores in a the dual variables that the round begins with:
-// was, rounded, or those that belong to the scores of given weights.
+// measure scores the rows of a block at the published weights, with each row's term of
+// the gap, and stores in a the dual variables with which the round begins: was, rounded,
+// or those that match the scores of given weights.
 func (w *worker) measure(b rounds.Block, a []float32) error {
 	p, l := w.problems(), w.loss.Scalar
 	for i, y := range b.Y {
@@ -178,7 +178,7 @@ func (w *worker) measure(b rounds.Block, a []float32) error {
 			was := w.was[at]
 			gap := value + (l.Conjugate(code, -was) + float64(was*s))
 			if math.IsInf(gap, 0) {
-				return fmt.Errorf("svm: partition %d: row %d of the block: kept dual variable %g does not fit its label %g; have the files changed?", w.partition, i, was, y)
+				return fmt.Errorf("svm: partition %d: row %d of the block: dual variable %g does not fit its label %g; have the files changed?", w.partition, i, was, y)
 			}
 			w.partial.gap[c] += float64(weight * max(0, gap))
 			a[at] = feasible(l, code, was)
@@ -186,7 +186,8 @@ func (w *worker) measure(b rounds.Block, a []float32) error {
 				continue
 			}
 			w.way[at] = float64(w.momentum(c) * w.way[at])
-			// Beyond the domain it stays, and view, which has the whole way in it, is told.
+			// Outside the domain it is not moved; view, which includes the whole step, is
+			// corrected.
 			if on := was + w.way[at]; !math.IsInf(l.Conjugate(code, -on), 1) {
 				a[at] = feasible(l, code, on)
 			}

@@ -1,6 +1,6 @@
-// Package verify computes the certificate of a model that svm has trained once more, from
-// the model and the rows: as an iterative learner of a single round, which shares no step
-// with svm but the losses.
+// Package verify recomputes the certificate of a model that svm has trained, from the
+// model and the rows: as an iterative learner of a single round, which shares only the
+// losses with svm.
 package verify
 
 import (
@@ -18,9 +18,9 @@ const Kind = "svm.verify"
 
 func init() { rounds.Register(Kind, rounds.OpenerOf(open)) }
 
-// A verification is a single round: its state holds the weights to be verified and
-// the learner's last state, what partitions carry are their dual variables, and the
-// state it ends with is the JSON of an svm.Certificate.
+// A verification is a single round: its state holds the weights to verify and the
+// learner's last state, the carried state of partitions is their dual variables, and the
+// final state is the JSON of an svm.Certificate.
 type verification struct{ *svm.Learner }
 
 func open(o svm.Options) (rounds.Learner, error) {
@@ -45,7 +45,7 @@ func (v verification) Open(data []byte) (rounds.Round, error) {
 		return nil, err
 	}
 	r := &round{learner: v.Learner, state: data[8 : 8+n], model: m}
-	_, err = r.begin() // so that damage shows at once
+	_, err = r.begin() // to detect damage early
 	return r, err
 }
 
