@@ -178,7 +178,7 @@ func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
 	o.Model, o.Lambda = filepath.Join(dir, "model"), training.LambdaOptions{Path: []float64{1e-3}, Folds: 1}
 	o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Patience: 2}}, Bias: 1}
 	_, err := Train(jobtest.Ctx, o)
-	jobtest.WantError(t, "patience", err, exit.CodeUsage, "--patience goes by rows that are held out")
+	jobtest.WantError(t, "patience", err, exit.CodeUsage, "--patience needs held-out rows")
 	if _, err := os.Stat(filepath.Join(o.Model, models.ManifestFile)); err == nil {
 		t.Error("a model was made")
 	}

@@ -1,5 +1,5 @@
-// Package learner is where learners are registered: what a learner is called, which
-// options it has, and what it needs of a training.
+// Package learner has the registry of learners: their names, their options, and what they
+// need from a training.
 //
 // A learner is a package of its own, which registers itself:
 //
@@ -9,8 +9,8 @@
 //
 // A program that imports the package has the learner in its trainings, in its command
 // line and in the help. There are two kinds. Options of an iterative learner are
-// Iterative: passes over the rows, each from the state that the one before has left
-// (package rounds). A learner of one pass adds up exact sums and solves (package ridge).
+// Iterative: each pass over the rows starts from the state that the last one returned
+// (package rounds). A one-pass learner adds up exact sums and solves (package ridge).
 package learner
 
 import (
@@ -27,21 +27,21 @@ import (
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// Options are those of one learner: a pointer to a struct whose fields have the tags flag
-// and help. Methods do not change them.
+// Options are the options of one learner: a pointer to a struct whose fields have the tags
+// flag and help. Methods do not change them.
 type Options interface {
-	// Validate returns what is wrong whatever the data are.
+	// Validate returns an error if an option is out of range.
 	Validate() error
 }
 
-// Learner is what a package says of its learner.
+// Learner describes a learner. Its package registers it.
 type Learner struct {
 	Name    string   // one word in lower case, which manifests hold
 	Aliases []string // other names, of other programs
 	Summary string   // for help: "least squares, in one pass"
 	// New returns a pointer to options with their defaults.
 	New func() Options
-	// Open makes an iterative learner of what Iterative.Seal returned, in JSON.
+	// Open makes an iterative learner from the JSON of what Iterative.Seal returned.
 	Open rounds.Opener
 	// Unlabeled says that it takes rows without labels; trainings cannot choose it.
 	Unlabeled bool
@@ -52,50 +52,50 @@ type Iterative interface {
 	Options
 	// Common returns the options that all iterative learners have.
 	Common() *Shared
-	// Complete returns a copy in which zeros that stand for a choice of the learner's own
-	// are that choice.
+	// Complete returns a copy in which the learner has replaced zeros by its own defaults;
+	// see Shared.Chosen.
 	Complete() Iterative
-	// DefaultLoss names the loss of classes, or of targets, where none is given.
+	// DefaultLoss returns the name of the default loss for classes, or for targets.
 	DefaultLoss(classes bool) string
 	// Samples tells whether Seal needs Setting.Sample.
 	Samples() bool
-	// Seal returns the options, with a form in JSON, that Learner.Open takes. The error is
-	// about what the user asked for.
+	// Seal returns the options that Learner.Open takes in JSON. The
+	// error is about the user's options.
 	Seal(p loss.Problem, s Setting) (any, error)
-	// Resumes tells whether the fit for one λ should begin with the weights for another, as
-	// where the end does not depend on the beginning.
+	// Resumes tells whether the fit for one λ should start from the weights for another,
+	// because the result does not depend on the initial weights.
 	Resumes() bool
-	// Memory returns what a training of that size holds at most.
+	// Memory returns the most memory that a training of that size takes.
 	Memory(s Size) Memory
 }
 
-// Augmented are the options of an iterative learner that takes images which are changed
-// at random in each round. Rows of another learner have to stay as they are.
+// Augmented are the options of an iterative learner that accepts images which are changed
+// at random in each round. Other learners need the same rows in all rounds.
 type Augmented interface {
 	Iterative
 	// Augmentation returns the changes, as the flag augment names them; none if empty.
 	Augmentation() []string
 }
 
-// Setting is what Seal is told beside the problem.
+// Setting is what Seal gets in addition to the problem.
 type Setting struct {
 	Seed   uint64
 	Sample rounds.Block // of rows to learn from, a thousand at most; empty unless Samples
 }
 
-// Size is that of a training.
+// Size is the size of a training.
 type Size struct {
 	Rows              int64 // 0 if it is not known
 	Outputs, Features int
 	Partitions        int
 }
 
-// Memory is what an iterative learner holds at most, in bytes, beside rows and features.
+// Memory is the most memory of an iterative learner, in bytes, without rows and features.
 type Memory struct {
 	Worker    int64 // of a worker, whatever it works on
-	Partition int64 // for each partition that it works on at the same time
-	Update    int64 // of whoever makes the next state
-	Row       int64 // by which Partition grows with each row, over all partitions
+	Partition int64 // for each partition that the worker works on at the same time
+	Update    int64 // of Round.Update
+	Row       int64 // that each row adds, over all partitions
 }
 
 var registry = struct {
@@ -175,7 +175,7 @@ func Lookup(name string) (Learner, error) {
 	return Learner{}, fmt.Errorf("unknown learner %q%s; have %s", name, hint, strings.Join(Names(), ", "))
 }
 
-// Of returns the learner whose options o are. It panics if o is of none.
+// Of returns the learner with options of the type of o. It panics if there is none.
 func Of(o Options) Learner {
 	registry.RLock()
 	defer registry.RUnlock()

@@ -23,7 +23,7 @@ func (b byRounds) options() learner.Options { return b.Iterative }
 
 func (b byRounds) name() string { return learner.Of(b.Iterative).Name }
 
-// augments returns how images are to be changed.
+// augments returns the augmentation of images.
 func (b byRounds) augments() []string {
 	if a, ok := b.Iterative.(learner.Augmented); ok {
 		return a.Augmentation()
@@ -39,16 +39,16 @@ func (b byRounds) validate(o Options) error {
 		return err
 	}
 	if b.Common().Patience > 0 && o.Lambda.Folds == 1 {
-		return exit.Usage("--patience goes by rows that are held out; --folds must be 2 or more, or left out")
+		return exit.Usage("--patience needs held-out rows; --folds must be 2 or more, or left out")
 	}
 	return nil
 }
 
-// autoLambdas are the values that an iterative learner tries where none is given.
+// autoLambdas returns the values of λ that an iterative learner tries by default.
 func autoLambdas() []float64 { return []float64{1e-3, 1e-4, 1e-5, 1e-6} }
 
-// values returns the values of λ from the largest down, since each may begin where the
-// one before has come to.
+// values returns the values of λ in decreasing order, because each fit can start from the
+// weights of the one before.
 func (b byRounds) values(o Options, n int64) (lambda []float64, folds int) {
 	l := o.Lambda
 	switch {
@@ -85,7 +85,7 @@ func (b byRounds) fit(ctx context.Context, t *Training) error {
 	return nil
 }
 
-// problem returns what is to be minimised on so many rows.
+// problem returns the problem to minimise on that many rows.
 func (b byRounds) problem(t *Training, rows int64, lambda float64) (loss.Problem, error) {
 	var classes []string
 	var counts []int64

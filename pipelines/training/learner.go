@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 
-	// The learners that a training knows.
+	// The learners of this module.
 	_ "github.com/bochner-ml/bochner/models/pca"
 	_ "github.com/bochner-ml/bochner/models/sgd"
 	_ "github.com/bochner-ml/bochner/models/svm"
@@ -19,20 +19,20 @@ import (
 type fitter interface {
 	// options returns the options, with defaults filled in.
 	options() learner.Options
-	// validate refuses what does not fit the other options of a training.
+	// validate returns an error if options cannot be used with the other options of a training.
 	validate(o Options) error
-	// values returns the values of λ to try on n rows, and in how many parts rows are cut, so
-	// that some of them can judge: 0 or 1 where none do.
+	// values returns the values of λ to try on n rows, and the number of folds: 0 or 1 if no
+	// rows are held out.
 	values(o Options, n int64) (lambda []float64, folds int)
 	// fit fits the weights.
 	fit(ctx context.Context, t *Training) error
-	// memory adds what the fit holds.
+	// memory adds the memory of the fit.
 	memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int)
-	// smaller names the flags by which the fit takes less memory.
+	// smaller names the flags that reduce the memory of the fit.
 	smaller(o Options) string
 }
 
-// fitter returns how the learner of the options fits; ridge where none is named.
+// fitter returns the fit of the learner; ridge is the default.
 func (o Options) fitter() fitter {
 	switch l := o.Learner.(type) {
 	case nil:
@@ -42,8 +42,25 @@ func (o Options) fitter() fitter {
 	case learner.Iterative:
 		return byRounds{l.Complete()}
 	default:
-		panic("training: options of a learner that are neither ridge's nor iterative")
+		return unsupported{bySums{ridge.NewTraining()}, l}
 	}
+}
+
+// unsupported stands for a one-pass learner that a training cannot fit: its sums and its
+// solver are not those of ridge.
+type unsupported struct {
+	bySums
+	given learner.Options
+}
+
+func (u unsupported) options() learner.Options { return u.given }
+
+func (u unsupported) validate(Options) error {
+	l := learner.Of(u.given)
+	if l.Unlabeled {
+		return exit.Usage("learner %s takes rows without labels, so it cannot be trained on labelled data; use Embed", l.Name)
+	}
+	return exit.Usage("learner %s is not supported: one-pass learners other than ridge have no solver in this program; implement learner.Iterative", l.Name)
 }
 
 // LearnerName is the registered name of the learner.

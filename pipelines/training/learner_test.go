@@ -1,0 +1,34 @@
+package training
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+)
+
+// means is a learner of one pass that this package has no solver for.
+type means struct {
+	Step float64 `flag:"step" help:"A step."`
+}
+
+func (*means) Validate() error { return nil }
+
+func init() {
+	learner.Register(learner.Learner{Name: "means", Summary: "one pass", New: func() learner.Options { return &means{} }})
+}
+
+func TestUnsupportedOnePassLearnersAreErrors(t *testing.T) {
+	for want, l := range map[string]learner.Options{
+		"learner means is not supported":        &means{},
+		"learner pca takes rows without labels": pca.NewTraining(),
+	} {
+		o := Options{Model: "m", Learner: l, Spec: prepare.Spec{Data: dataset.Options{Data: []string{"rows.csv"}, Label: "y"}}}
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%T: %v; want %q", l, err, want)
+		}
+	}
+}
