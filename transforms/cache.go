@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// Cache holds the few values that were asked for last, of those that are loaded under
-// names that never change their content, so that the lanes of a process share one copy.
+// Cache holds the most recently used of the values that are loaded by name, where the
+// content of a name never changes, so that the lanes of a process share one copy.
 type Cache[T any] struct {
 	Size int // values it holds; 0 is one
 
 	mu      sync.Mutex
-	entries []*entry[T] // at most Size, from the one not asked for longest
+	entries []*entry[T] // at most Size, least recently used first
 }
 
 type entry[T any] struct {
@@ -20,8 +20,8 @@ type entry[T any] struct {
 }
 
 // Get returns the value of that name, which load makes unless it is cached. Only one
-// caller loads it while the others wait; a failure or panic comes to all of them, and is
-// not cached.
+// caller loads it while the others wait; all of them get its error or panic, which is not
+// cached.
 func (c *Cache[T]) Get(name string, load func() (T, error)) (T, error) {
 	e := c.entry(name, load)
 	ok := false
@@ -35,7 +35,7 @@ func (c *Cache[T]) Get(name string, load func() (T, error)) (T, error) {
 	return value, err
 }
 
-// entry returns the entry of that name, and makes it where there is none.
+// entry returns the entry of that name, and creates it if there is none.
 func (c *Cache[T]) entry(name string, load func() (T, error)) *entry[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()

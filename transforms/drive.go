@@ -18,10 +18,10 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*driveFn)(nil)))
 }
 
-// Drive adds a step that runs this program's command with the given arguments in
-// a process of its own on one worker. Where a launcher takes a graph and nothing
-// else, it carries a job that decides between several. A step that is tried again
-// repeats the command, so the arguments should let it resume.
+// Drive adds a step that runs this program's command with the given arguments in its own
+// process on one worker. Where a launcher takes only a graph, the step runs a job that
+// has several pipelines. A step that is retried repeats the command, so the arguments
+// should let it resume.
 func Drive(s beam.Scope, args []string) {
 	beam.ParDo0(s.Scope("transforms.Drive"), &driveFn{Args: args}, beam.Impulse(s))
 }
@@ -39,10 +39,10 @@ func (f *driveFn) ProcessElement(ctx context.Context, _ []byte) error {
 	return drive(ctx, exec.CommandContext(ctx, self, f.Args...))
 }
 
-// driveTail is how many of the last lines that a command wrote are in its error.
+// driveTail is how many of the last lines of a command's output are in its error.
 const driveTail = 5
 
-// drive runs a command, with what it writes in the log.
+// drive runs a command and logs its output.
 func drive(ctx context.Context, cmd *exec.Cmd) error {
 	r, w := io.Pipe()
 	cmd.Stdout, cmd.Stderr = w, w
@@ -57,7 +57,7 @@ func drive(ctx context.Context, cmd *exec.Cmd) error {
 				tail = tail[1:]
 			}
 		}
-		io.Copy(io.Discard, r) // behind a line that is too long, so that the command can write on
+		io.Copy(io.Discard, r) // after a line that is too long, so that the command is not blocked
 	}()
 	err := cmd.Run()
 	w.Close()

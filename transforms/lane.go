@@ -18,7 +18,7 @@ type Lane struct {
 	Fn
 	*Meter
 	Number int
-	// KeepLines has the blocks tell the line of each row.
+	// KeepLines makes the blocks hold the line of each row.
 	KeepLines bool
 
 	begun time.Time
@@ -29,8 +29,8 @@ func NewLane(f Fn, number int) *Lane {
 	return &Lane{Fn: f, Meter: f.Worker.NewMeter(), Number: number, begun: time.Now()}
 }
 
-// RunLane does the work of a DoFn on a lane, by the pass that its pass file holds. In the
-// end it brings the runner's counters up to date and writes a line to its log.
+// RunLane does the work of a DoFn on a lane, for the pass in its pass file. At the end it
+// updates the runner's counters and writes a line to its log.
 func RunLane[P any](ctx context.Context, f Fn, number int, work func(*Lane, *P) error) error {
 	l := NewLane(f, number)
 	defer l.end(ctx)
@@ -51,8 +51,9 @@ func (l *Lane) log(ctx context.Context, message string, fields ...any) {
 	Log(ctx, message, append([]any{"pass", path.Base(l.Scan.Pass), "lane", l.Number}, fields...)...)
 }
 
-// Shards returns the shards of the lane: the largest first, each to the lane that has
-// least to read. Which lane reads a shard changes no result.
+// Shards returns the shards of the lane: shards are assigned in descending order of size,
+// each to the lane with the least to read. Which lane reads a shard does not change
+// results.
 func (l *Lane) Shards(p *Pass) []dataset.Shard {
 	var mine []dataset.Shard
 	for _, i := range dataset.Balance(len(p.Shards), l.Scan.Lanes, func(i int) int64 { return p.Data.Bytes(p.Shards[i]) })[l.Number] {
@@ -61,16 +62,15 @@ func (l *Lane) Shards(p *Pass) []dataset.Shard {
 	return mine
 }
 
-// Fold takes in a block of rows, which is its own until it returns, and where in which
-// file the rows' shard begins. It is all that a pass asks of where its rows come from:
+// Fold processes a block of rows, which it owns until it returns, and gets the place
+// where the rows' shard begins. It is all that a pass needs from its source of rows:
 // shards are one source of blocks.
 type Fold func(folds.Place, *rows.Block) error
 
-// Each reads the lane's shards and calls fold with every block of their rows, in
-// order. While fold works the next block is read. Labels become numbers through label,
-// which a goroutine of its own calls; a nil label leaves them unread. When a shard is
-// through, done gets its report. The error is that of fold or done: what is wrong with
-// the data is in the reports.
+// Each reads the lane's shards and calls fold with every block of their rows, in order.
+// While fold runs, the next block is read. Labels become numbers through label, which a
+// separate goroutine calls; a nil label leaves them unread. After each shard, done gets
+// its report. Errors are those of fold or done; problems of the data are in the reports.
 func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold Fold, done func(dataset.Report) error) error {
 	for shard, source := range p.Data.Ahead(ctx, l.Shards(p)) {
 		report, err := l.Read(ctx, p, shard, source, label, fold)
@@ -149,7 +149,7 @@ func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *d
 	default:
 		return report, ctx.Err()
 	}
-	// Rows that were set aside may have come in no block.
+	// Rows that were set aside may not be in any block.
 	l.Add(RowsRead, report.Rows+report.Bad-used-bad)
 	l.Add(RowsUsed, report.Rows-used)
 	l.Add(RowsSetAside, report.Bad-bad)

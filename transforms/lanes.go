@@ -11,7 +11,7 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*spreadFn)(nil)))
 }
 
-// Scan tells a pass's DoFns what to read. It is a field of each of them.
+// Scan tells a pass's DoFns what to read. Each of them has it as a field.
 type Scan struct {
 	Pass    string // URI of the pass file
 	Lanes   int    // how many lanes share the shards
@@ -20,14 +20,13 @@ type Scan struct {
 	SolveThreads int // of the one worker that solves; 0 is all of its cores
 
 	// Spread makes lanes the elements of one chain, which the runner spreads over its
-	// workers, in place of a chain for each. A runner that has every worker take
-	// part in every chain, as Flink does, gives the beginnings of all chains to the
-	// same one otherwise.
+	// workers, instead of one chain each. Otherwise a runner in which every worker takes
+	// part in every chain, as Flink does, starts all chains on the same worker.
 	Spread bool
 }
 
-// Chains begins the chains of the graph: one for each lane, with its number as its
-// only element, or one with all numbers.
+// Chains creates the chains of the graph: one for each lane, with its number as its only
+// element, or one with all numbers.
 func (sc Scan) Chains(s beam.Scope) []beam.PCollection {
 	n := sc.Lanes
 	if sc.Spread {
@@ -40,8 +39,8 @@ func (sc Scan) Chains(s beam.Scope) []beam.PCollection {
 	return out
 }
 
-// Begin begins a chain behind the number of its lane. Where lanes are spread there is one
-// chain, and the numbers of all lanes are spread over the workers.
+// Begin returns the start of a chain, after the number of its lane. If lanes are spread
+// there is one chain, and the numbers of all lanes are spread over the workers.
 func (sc Scan) Begin(s beam.Scope, lane beam.PCollection) beam.PCollection {
 	if !sc.Spread {
 		return lane
@@ -49,7 +48,7 @@ func (sc Scan) Begin(s beam.Scope, lane beam.PCollection) beam.PCollection {
 	return beam.Reshuffle(s, beam.ParDo(s, &spreadFn{Lanes: sc.Lanes}, lane))
 }
 
-// Apply has the DoFn work on every lane, and returns its output.
+// Apply runs the DoFn on every lane, and returns its output.
 func (sc Scan) Apply(s beam.Scope, fn any) beam.PCollection {
 	var out []beam.PCollection
 	for _, lane := range sc.Chains(s) {
@@ -58,7 +57,7 @@ func (sc Scan) Apply(s beam.Scope, fn any) beam.PCollection {
 	return beam.Flatten(s, out...)
 }
 
-// Apply2 is Apply for a DoFn of two outputs.
+// Apply2 is Apply for a DoFn with two outputs.
 func (sc Scan) Apply2(s beam.Scope, fn any) (first, second beam.PCollection) {
 	var firsts, seconds []beam.PCollection
 	for _, lane := range sc.Chains(s) {
@@ -68,12 +67,12 @@ func (sc Scan) Apply2(s beam.Scope, fn any) (first, second beam.PCollection) {
 	return beam.Flatten(s, firsts...), beam.Flatten(s, seconds...)
 }
 
-// laneFn begins a chain with the number of its lane.
+// laneFn starts a chain with the number of its lane.
 type laneFn struct{ Lane int }
 
 func (f *laneFn) ProcessElement([]byte) int { return f.Lane }
 
-// spreadFn makes the numbers of all lanes.
+// spreadFn emits the numbers of all lanes.
 type spreadFn struct{ Lanes int }
 
 func (f *spreadFn) ProcessElement(_ int, emit func(int)) {

@@ -8,7 +8,7 @@ import (
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 )
 
-// fieldsOnly leaves out what the log of a runner has for every line.
+// fieldsOnly omits what a runner's log adds to every line.
 var fieldsOnly = &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
 		return slog.Attr{}
@@ -16,9 +16,8 @@ var fieldsOnly = &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.
 	return a
 }}
 
-// Log writes a line to the runner's log, which is text alone: fields, given as for slog,
-// come after the message as key=value. Runners in this process show it where the job is
-// verbose.
+// Log writes a line to the runner's log, which is plain text: fields, given as for slog,
+// follow the message as key=value. In-process runners show it if the job is verbose.
 func Log(ctx context.Context, message string, fields ...any) {
 	var text strings.Builder
 	slog.New(slog.NewTextHandler(&text, fieldsOnly)).InfoContext(ctx, "", fields...)

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// maps are those drawn last: a pass has one, or two where rows are changed at random.
+// maps holds the last maps drawn: a pass has one, or two if rows are changed at random.
 type maps struct{ Cache[features.Map] }
 
 // Map returns the map of a sealed recipe, drawn once in a job and process.
@@ -36,13 +36,13 @@ func (w *Worker) Gridded(s features.Sealed) (features.Gridded, error) {
 	}
 	g, ok := m.(features.Gridded)
 	if !ok {
-		return nil, fmt.Errorf("transforms: features of %s have no bound and cannot be put on a grid", s.Kind)
+		return nil, fmt.Errorf("transforms: features of %s have no bound and cannot be rounded to a grid", s.Kind)
 	}
 	return g, nil
 }
 
-// Apply stores the features of n rows of x in phi, which it grows as needed. The lane's
-// threads share the rows; each row's features are the same.
+// Apply stores the features of n rows of x in phi, growing it as needed. The lane's
+// threads share the rows; the number of threads does not change the features.
 func (l *Lane) Apply(m features.Map, phi, x []float32, n int) []float32 {
 	defer l.Clock(MapTime)()
 	in, out := m.Dims()
@@ -57,8 +57,8 @@ func (l *Lane) Apply(m features.Map, phi, x []float32, n int) []float32 {
 	return phi
 }
 
-// GrowFeatures returns room for n features, which is phi where that is large enough. They
-// lie as blas.Make has them.
+// GrowFeatures returns room for n features, which is phi if that is large enough. The
+// memory is aligned as by blas.Make.
 func GrowFeatures(phi []float32, n int) []float32 {
 	if cap(phi) < n {
 		return blas.Make[float32](n)

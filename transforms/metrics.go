@@ -10,7 +10,7 @@ import (
 )
 
 // Metric is something that workers count. Runners show it as a Beam counter of the
-// namespace MetricsNamespace, and times in milliseconds.
+// namespace MetricsNamespace, with times in milliseconds.
 type Metric int
 
 // The metrics. Rows read are rows used and rows set aside.
@@ -18,15 +18,15 @@ const (
 	RowsRead Metric = iota
 	RowsUsed
 	RowsSetAside
-	RowsCached // rows whose features an earlier round has cached, which are not read again
+	RowsCached // rows whose features an earlier round has cached, so that they are not read again
 	FeaturesSaturated
 	BytesRead
 
-	// Times. Those of reading go on beside the others, and lanes that run at the same
-	// time add up.
+	// Times. Reading overlaps with the others, and the times of lanes that run at the
+	// same time are added.
 	ReadTime  // reading and parsing rows
-	MapTime   // taking them to features
-	FoldTime  // adding up their products, or into other sums
+	MapTime   // mapping them to features
+	FoldTime  // summing their products, or computing other sums
 	LearnTime // an iterative learner's work on blocks of features
 	MergeTime // adding sums of several lanes
 	StoreTime // storing merged sums
@@ -34,7 +34,7 @@ const (
 	metrics
 )
 
-// MetricsNamespace is that of the Beam counters.
+// MetricsNamespace is the namespace of the Beam counters.
 const MetricsNamespace = "bochner"
 
 var metricNames = [metrics]string{
@@ -55,11 +55,11 @@ var counters = func() (c [metrics]beam.Counter) {
 // totals are the metrics of a job in one process; times are in nanoseconds.
 type totals [metrics]atomic.Int64
 
-// Rows returns how many rows the job's DoFns in this process have gone through.
+// Rows returns how many rows the job's DoFns in this process have processed.
 func (w *Worker) Rows() int64 { return w.totals[RowsRead].Load() + w.totals[RowsCached].Load() }
 
-// Seconds returns where the time of the job's DoFns in this process went, by stage: read,
-// map, fold, learn, merge, store and solve.
+// Seconds returns the time that the job's DoFns in this process have spent, by stage:
+// read, map, fold, learn, merge, store and solve.
 func (w *Worker) Seconds() map[string]float64 {
 	out := make(map[string]float64, metrics-ReadTime)
 	for m := ReadTime; m < metrics; m++ {
@@ -69,33 +69,32 @@ func (w *Worker) Seconds() map[string]float64 {
 	return out
 }
 
-// Meter counts the work on one element, for its job and for the runner. Any goroutine may
-// count.
+// Meter counts the work on one element, for its job and for the runner. It is safe for
+// concurrent use.
 type Meter struct {
 	job    *totals
 	values totals
 
 	mu   sync.Mutex
-	told [metrics]int64 // what Beam's counters have already
+	told [metrics]int64 // values already added to Beam's counters
 }
 
 // NewMeter returns a meter of the worker's job.
 func (w *Worker) NewMeter() *Meter { return &Meter{job: &w.totals} }
 
-// Add counts n more.
+// Add adds n to a metric.
 func (m *Meter) Add(of Metric, n int64) {
 	m.values[of].Add(n)
 	m.job[of].Add(n)
 }
 
-// Clock counts the time from now until the returned function is called.
+// Clock measures the time from now until the returned function is called.
 func (m *Meter) Clock(of Metric) (stop func()) {
 	begun := time.Now()
 	return func() { m.Add(of, int64(time.Since(begun))) }
 }
 
-// Commit brings Beam's counters up to date. The context is that of the element, or one
-// made from it.
+// Commit updates Beam's counters. The context is that of the element, or derived from it.
 func (m *Meter) Commit(ctx context.Context) {
 	m.mu.Lock() // Beam's counters of one element are for one goroutine at a time
 	defer m.mu.Unlock()

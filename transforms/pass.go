@@ -1,17 +1,17 @@
-// Package transforms is what all passes over the data have in common as Beam runs them:
-// lanes, pass files, the worker of a job in a process, sums and their merging, metrics.
-// The passes themselves are in the packages below: survey, gram, epochs, scores and
-// outputs. None of them knows formats, which package dataset reads, or formulas, which
-// are in the packages of models and features.
+// Package transforms holds what all passes over the data share as Beam runs them: lanes,
+// pass files, the worker of a job in a process, sums and their merging, metrics. The
+// passes themselves are in the packages below: survey, gram, epochs, scores and outputs.
+// None of them knows formats, which package dataset reads, or formulas, which are in the
+// packages of models and features.
 //
 // All passes have one form:
 //
 //	lanes → read the lane's shards in blocks → fold each block into a sum → merge the sums
 //
-// A lane is a chain of its own in the graph, because that is how runners work in
-// parallel without shuffling rows; how many lanes there are changes no result.
-// What the lanes need to know beyond a few numbers is a pass file of the work directory
-// that each process reads once.
+// A lane is a separate chain in the graph, because that is how runners work in parallel
+// without shuffling rows; the number of lanes does not change results. Data that lanes
+// need beyond a few numbers is in a pass file of the work directory, which each process
+// reads once.
 package transforms
 
 import (
@@ -38,42 +38,42 @@ import (
 type Pass struct {
 	Data   dataset.Dataset `json:"data"`
 	Shards []dataset.Shard `json:"shards"`
-	Mode   dataset.Mode    `json:"mode"` // what becomes of rows that cannot be used
-	// Seed of the choice of folds and samples by content.
+	Mode   dataset.Mode    `json:"mode"` // how to treat rows that cannot be used
+	// Seed for the choice of folds and samples by content.
 	Seed uint64 `json:"seed,string"`
 
-	Target *Target `json:"target,omitempty"` // how labels become numbers; nil where they are not read
+	Target *Target `json:"target,omitempty"` // how labels become numbers; nil if they are not read
 	// Copies says which rows are assigned to folds copy by copy; nil if none are.
 	Copies *folds.Copies `json:"copies,omitempty"`
 }
 
-// Common returns the part that all kinds of passes have.
+// Common returns the part that all kinds of passes share.
 func (p *Pass) Common() *Pass { return p }
 
-// Kind is a pass of some kind: a pointer to a struct that embeds Pass.
+// Kind is a kind of pass: a pointer to a struct that embeds Pass.
 type Kind interface{ Common() *Pass }
 
-// Frequencies is where a file of learned frequencies is.
+// Frequencies says where a file of learned frequencies is.
 type Frequencies struct {
 	URI    string `json:"uri"`
 	SHA256 string `json:"sha256"`
 }
 
-// Target tells how a label becomes a number: the index of its class, or, without
-// classes, the number it is.
+// Target says how a label becomes a number: the index of its class, or, without classes,
+// the number itself.
 type Target struct {
 	Classes *labels.Vocabulary `json:"classes,omitempty"`
 	Grid    *linear.TargetGrid `json:"grid,omitempty"` // that a pass of sums puts numbers on
-	// Open says, in a profile pass, that it is not known yet what the labels are.
+	// Open says, in a profile pass, that the kind of labels is not known yet.
 	Open bool `json:"open,omitempty"`
 }
 
 // passFile is the content of a pass file.
 type passFile struct {
-	// Program is the build that made the file, see Build. Another one refuses it.
+	// Program is the build that wrote the file, see Build. Another build rejects it.
 	Program string `json:"program,omitempty"`
-	// Frequencies are those that a recipe of the pass names. A process that loads the pass
-	// provides them.
+	// Frequencies are those that a recipe of the pass names. A process that loads the
+	// pass registers them.
 	Frequencies *Frequencies    `json:"frequencies,omitempty"`
 	Pass        json.RawMessage `json:"pass"`
 }
@@ -84,8 +84,8 @@ const MaxState = 1 << 33
 // maxPass bounds the size of a pass file: 10⁶ shards, or 10⁶ columns' moments.
 const maxPass = 1 << 30
 
-// Store writes a pass into the directory, under a name made of its content, and returns
-// its name. Recipes of the pass may name the frequencies.
+// Store writes a pass into the directory, under a name derived from its content, and
+// returns its name. Recipes of the pass may name the frequencies.
 func Store(ctx context.Context, dir string, p Kind, f *Frequencies) (uri string, err error) {
 	pass, err := json.Marshal(p)
 	if err != nil {
@@ -100,10 +100,11 @@ func Store(ctx context.Context, dir string, p Kind, f *Frequencies) (uri string,
 	return uri, storage.WriteState(ctx, uri, data)
 }
 
-// passes are those that were asked for last, each as a pointer to its kind.
+// passes holds the last passes used, each as a pointer to its kind.
 type passes struct{ Cache[any] }
 
-// Load returns the pass of a file that Store has written, read once in a job and process.
+// Load returns the pass of a file that Store has written, which is read once per job and
+// process.
 func Load[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 	loaded := Shared(w, func() *passes { return &passes{Cache[any]{Size: 4}} })
 	p, err := loaded.Get(reflect.TypeFor[P]().String()+" "+uri, func() (any, error) {
@@ -129,7 +130,7 @@ func load(ctx context.Context, uri string, p any) error {
 		return fmt.Errorf("transforms: pass %s: %w", uri, err)
 	}
 	if here := Build(); file.Program != "" && here != "" && file.Program != here {
-		return fault.Of(fault.Data, fmt.Errorf("transforms: the job was started by the build %s of bochner, and this worker is of %s: their results may differ; give workers the same build (--worker_binary, or their image)", file.Program, here))
+		return fault.Of(fault.Data, fmt.Errorf("transforms: the job was started by build %s of bochner, but this worker is build %s: their results may differ; give workers the same build (--worker_binary, or their image)", file.Program, here))
 	}
 	if file.Frequencies != nil {
 		return file.Frequencies.provide(ctx)
@@ -137,7 +138,7 @@ func load(ctx context.Context, uri string, p any) error {
 	return nil
 }
 
-// provide makes the frequencies known to the recipes of this process.
+// provide registers the frequencies with the recipes of this process.
 func (f *Frequencies) provide(ctx context.Context) error {
 	data, err := storage.ReadFile(ctx, f.URI, MaxState)
 	if err != nil {
@@ -153,7 +154,7 @@ func (f *Frequencies) provide(ctx context.Context) error {
 	return nil
 }
 
-// Labels says what the choice of folds takes in of a label.
+// Labels returns the part of labels that enters the choice of folds.
 func (t *Target) Labels() folds.Labels {
 	if t == nil || t.Classes == nil {
 		return folds.Labels{}
@@ -161,13 +162,13 @@ func (t *Target) Labels() folds.Labels {
 	return folds.Classes(t.Classes.Classes)
 }
 
-// Assigner returns what decides on the folds of the rows of a lane.
+// Assigner returns the assigner of a lane's rows to folds.
 func (p *Pass) Assigner() *folds.Assigner {
 	return folds.NewAssigner(p.Seed, p.Copies, p.Target.Labels())
 }
 
-// Label returns the function that turns a label token into its number, or the
-// reason why it cannot. Without a target it is nil: labels are not looked at.
+// Label returns the function that turns a label token into its number, or into the reason
+// why it cannot. Without a target it is nil: labels are not read.
 func (t *Target) Label() dataset.Label {
 	switch {
 	case t == nil:

@@ -21,14 +21,14 @@ func init() {
 	beam.RegisterType(reflect.TypeOf((*mergeSumsFn)(nil)).Elem())
 }
 
-// Summing is what a pass that ends in one small sum does with the rows of a lane.
+// Summing says how a pass that ends in one small sum processes the rows of a lane.
 type Summing struct {
 	Sum   encoding.BinaryMarshaler
 	Label dataset.Label // as Lane.Each takes it
 	Fold  Fold
 }
 
-// sumKind is a kind of passes that end in one small sum.
+// sumKind is a kind of pass that ends in one small sum.
 type sumKind struct {
 	sum   func(ctx context.Context, f Fn, lane int, emit, report func([]byte)) error
 	merge func(a, b []byte) ([]byte, error)
@@ -44,8 +44,8 @@ type mergeable[S any] interface {
 	Merge(*S)
 }
 
-// RegisterSum makes a kind of passes known to workers by a name, in init: passes P end in
-// sums S, and begin says what becomes of the rows of a lane.
+// RegisterSum registers a kind of pass under a name, in init: passes P end in sums S, and
+// begin returns how to process the rows of a lane.
 func RegisterSum[S, P any, K interface {
 	*P
 	Kind
@@ -79,8 +79,8 @@ func merge[S any, M mergeable[S]](a, b []byte) ([]byte, error) {
 	return M(&x).MarshalBinary()
 }
 
-// Sum reads all rows by a pass of a kind that is registered. It returns its sum, encoded,
-// and a JSON dataset.Report for each shard.
+// Sum reads all rows by a pass of a registered kind. It returns its sum, encoded, and a
+// JSON dataset.Report for each shard.
 func Sum(s beam.Scope, sc Scan, kind string) (sum, reports beam.PCollection) {
 	if _, ok := sumKinds[kind]; !ok {
 		panic("transforms: no sum " + kind + " is registered")
@@ -89,7 +89,7 @@ func Sum(s beam.Scope, sc Scan, kind string) (sum, reports beam.PCollection) {
 	return beam.Combine(s, &mergeSumsFn{Kind: kind}, sums), reports
 }
 
-// sumFn reads the lane's shards into one sum, which is one element.
+// sumFn reads the lane's shards into one sum, which it emits as one element.
 type sumFn struct {
 	Fn
 	Kind string
@@ -124,8 +124,8 @@ func (g Summing) run(ctx context.Context, l *Lane, p *Pass, emit, report func([]
 	return err
 }
 
-// mergeSumsFn merges encoded sums. There is one for each lane, so that decoding
-// at every step costs little.
+// mergeSumsFn merges encoded sums. There is one for each lane, so that decoding at every
+// step is cheap.
 type mergeSumsFn struct{ Kind string }
 
 func (f *mergeSumsFn) CreateAccumulator() []byte { return nil }

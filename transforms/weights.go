@@ -20,7 +20,7 @@ func StoreWeights(ctx context.Context, uri string, l *models.Linear) (sum string
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// LoadWeights reads what StoreWeights has written: K outputs on D features.
+// LoadWeights reads what StoreWeights wrote: K outputs on D features.
 func LoadWeights(ctx context.Context, uri, sum string, k, d int) (*models.Linear, error) {
 	data, err := readWeights(ctx, uri, sum)
 	if err != nil {

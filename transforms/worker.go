@@ -7,11 +7,10 @@ import (
 )
 
 // Worker is what the DoFns of one job share in one process: what they have loaded and
-// drawn, the features they cache, and the totals of what they did. Jobs that run in one
-// process at the same time have a worker each, so that neither their caches nor their
-// figures mix.
+// drawn, the features they cache, and their metrics. Jobs that run in one process at the
+// same time have a worker each, so that neither their caches nor their metrics mix.
 //
-// A job is known by the work directory that its pass files are in.
+// A job is identified by the work directory that its pass files are in.
 type Worker struct {
 	job    string
 	totals totals
@@ -19,7 +18,7 @@ type Worker struct {
 	mu     sync.Mutex
 	shared map[reflect.Type]any
 
-	// Of workers below, behind its lock.
+	// Guarded by the lock of workers below.
 	users  int  // DoFns that are set up
 	driven bool // the job's driver is in this process, and closes the worker
 }
@@ -31,7 +30,7 @@ var workers = struct {
 }{byJob: map[string]*Worker{}}
 
 // NewWorker returns the worker of a job whose driver is in this process and whose pass
-// files are in the directory. DoFns that run in this process share it until it is closed.
+// files are in the directory. DoFns in this process share it until it is closed.
 func NewWorker(dir string) *Worker {
 	w := worker(jobOf(strings.TrimRight(dir, "/") + "/"))
 	workers.Lock()
@@ -40,7 +39,7 @@ func NewWorker(dir string) *Worker {
 	return w
 }
 
-// Close gives back the memory of the worker once no DoFn of its job runs any more.
+// Close frees the memory of the worker once no DoFn of its job runs any more.
 func (w *Worker) Close() {
 	workers.Lock()
 	defer workers.Unlock()
@@ -52,14 +51,14 @@ func (w *Worker) Close() {
 // jobOf returns the job of a pass file: the directory that holds it.
 func jobOf(pass string) string { return pass[:strings.LastIndexByte(pass, '/')+1] }
 
-// worker returns the worker of a job, and makes it where there is none.
+// worker returns the worker of a job, and creates it if there is none.
 func worker(job string) *Worker {
 	workers.Lock()
 	defer workers.Unlock()
 	w := workers.byJob[job]
 	if w == nil {
-		// A process without a driver learns of no job's end. What an earlier job has left
-		// makes room as soon as another one begins.
+		// A process without a driver does not learn when a job ends. What an earlier job
+		// has left is freed when another one begins.
 		for name, old := range workers.byJob {
 			if old.users == 0 && !old.driven {
 				delete(workers.byJob, name)
@@ -71,8 +70,8 @@ func worker(job string) *Worker {
 	return w
 }
 
-// Shared returns the value of its type that all DoFns of a job share in this process.
-// Who asks first makes it.
+// Shared returns the value of its type that all DoFns of a job share in this process, and
+// creates it on first use.
 func Shared[T any](w *Worker, make func() *T) *T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,21 +84,20 @@ func Shared[T any](w *Worker, make func() *T) *T {
 	return v
 }
 
-// Fn is the beginning of every DoFn of a pass: what it reads, and the worker that it is
-// part of.
+// Fn is embedded in every DoFn of a pass: what it reads, and the worker it belongs to.
 type Fn struct {
 	Scan   Scan
 	Worker *Worker `json:"-"` // from Setup on
 }
 
-// Setup finds the worker, before the first element. Several edges of a graph may share one
-// DoFn in the direct runner, and each sets it up.
+// Setup finds the worker, before the first element. In the direct runner several edges of
+// a graph may share one DoFn, and each sets it up.
 func (f *Fn) Setup() {
 	f.Worker = worker(jobOf(f.Scan.Pass))
 	f.Worker.use(1)
 }
 
-// Teardown leaves the worker after the last element.
+// Teardown releases the worker after the last element.
 func (f *Fn) Teardown() { f.Worker.use(-1) }
 
 func (w *Worker) use(n int) {

@@ -21,9 +21,9 @@ func init() {
 // ToOne gives every element the same key, so that one worker sees them all.
 func ToOne(line []byte) (int, []byte) { return 0, line }
 
-// WriteLines writes a collection of lines, each without a newline, as one file of
-// state, sorted. It is meant for few and small elements: what a driver reads back.
-// Nothing is written where the collection is empty.
+// WriteLines writes a collection of lines, each without a newline, as one sorted file of
+// state. It is meant for a few small elements that a driver reads back. It writes nothing
+// if the collection is empty.
 func WriteLines(s beam.Scope, uri string, lines beam.PCollection) {
 	s = s.Scope("transforms.WriteLines")
 	grouped := beam.GroupByKey(s, beam.ParDo(s, ToOne, lines))

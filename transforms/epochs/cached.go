@@ -2,25 +2,25 @@ package epochs
 
 import "sync"
 
-// cachedBlock is a block of features of a partition, in memory for the rounds to come.
+// cachedBlock is a block of features of a partition, in memory for later rounds.
 type cachedBlock struct {
 	n, index int
 	heldOut  bool
-	phi      []float32 // nil where there was no room
+	phi      []float32 // nil if there was no room
 	y        []float32
 }
 
 // featureCache holds features of the rows of one pass, so that rounds need not read and
-// map them again. Which it holds depends on the room there is and on who came
-// first, and changes no result: what is not cached is made again, the same.
+// map them again. Which it holds depends on the available memory and on timing, and does
+// not change results: what is not cached is computed again.
 type featureCache struct {
 	mu    sync.Mutex
-	name  string // of the features; those of another name make room
+	name  string // of the features; those of another name are evicted
 	used  int64  // bytes
 	parts map[int][]cachedBlock
 }
 
-// part returns the blocks of a partition, in order, or nil if it was not seen yet.
+// part returns the blocks of a partition, in order, or nil if it is not cached yet.
 func (c *featureCache) part(name string, partition int) []cachedBlock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,7 +30,7 @@ func (c *featureCache) part(name string, partition int) []cachedBlock {
 	return c.parts[partition]
 }
 
-// reserve asks for room of so many bytes, of limit in all.
+// reserve asks for that many bytes, of limit in total.
 func (c *featureCache) reserve(name string, bytes, limit int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,17 +44,17 @@ func (c *featureCache) reserve(name string, bytes, limit int64) bool {
 	return true
 }
 
-// put takes the blocks of a partition whose rows were seen to their end; ok is false if
+// put stores the blocks of a partition whose rows were read to the end; ok is false if
 // they were not, or if another worker was faster.
 func (c *featureCache) put(name string, partition int, blocks []cachedBlock, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.name != name {
-		return // and so its room was given up already
+		return // and its memory was already released
 	}
 	if _, there := c.parts[partition]; ok && !there {
 		if blocks == nil {
-			blocks = []cachedBlock{} // it was seen, and has no rows
+			blocks = []cachedBlock{} // it was read, and has no rows
 		}
 		c.parts[partition] = blocks
 		return
@@ -71,7 +71,7 @@ func (b cachedBlock) bytes() int64 {
 	return 4 * int64(len(b.phi)+len(b.y))
 }
 
-// complete tells whether the features of all blocks are there.
+// complete reports whether the features of all blocks are present.
 func complete(blocks []cachedBlock) bool {
 	for _, b := range blocks {
 		if b.phi == nil && b.n > 0 {

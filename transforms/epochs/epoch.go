@@ -14,9 +14,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// epoch is one lane's part of a round: the rows of its assignments go to partitions, are
-// mapped, and given to the workers of the learner. Partitions are at work at the same
-// time, as many as there are threads; each sees its rows in order.
+// epoch is one lane's part of a round: it distributes the rows of its assignments to
+// partitions, maps them, and gives them to the workers of the learner. As many partitions
+// run at the same time as there are threads; each sees its rows in order.
 type epoch struct {
 	pass   *Pass
 	lane   *transforms.Lane
@@ -28,12 +28,12 @@ type epoch struct {
 	cached     *featureCache
 	name       string                              // of the features that are cached
 	cacheBytes int64                               // of features in this process
-	carried    func(partition int) ([]byte, error) // what its worker left for this round
+	carried    func(partition int) ([]byte, error) // its worker's carried state for this round
 	store      func(partition int, partial, carried []byte) error
 	slots      chan *slot
 }
 
-// slot is the right to compute, with the memory that it takes.
+// slot is the right to compute, with the memory for it.
 type slot struct{ phi, x []float32 }
 
 func newSlots(n int) chan *slot {
@@ -44,7 +44,7 @@ func newSlots(n int) chan *slot {
 	return slots
 }
 
-// inSlot waits for a slot and computes in it. The slot comes back even from a panic:
+// inSlot waits for a slot and computes in it. A panic, too, releases the slot, because
 // others wait for it.
 func (e *epoch) inSlot(f func(*slot) error) error {
 	s := <-e.slots
@@ -52,18 +52,18 @@ func (e *epoch) inSlot(f func(*slot) error) error {
 	return f(s)
 }
 
-// epochReport is what became of the rows of a lane.
+// epochReport reports on the rows of a lane.
 type epochReport struct {
-	Reports []dataset.Report `json:"reports,omitempty"` // none where nothing was read
+	Reports []dataset.Report `json:"reports,omitempty"` // none if nothing was read
 	Parts   []partitionRows  `json:"parts"`
 }
 
 type partitionRows struct {
 	Partition int   `json:"partition"`
-	Rows      int64 `json:"rows"` // learned from and held out
+	Rows      int64 `json:"rows"` // training and held-out rows
 }
 
-// run goes over the rows of the assignments, as many at a time as there are threads.
+// run processes the rows of the assignments, as many at a time as there are threads.
 func (e *epoch) run(ctx context.Context, assignments []dataset.Assignment) (all epochReport, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -101,16 +101,15 @@ func (e *epoch) run(ctx context.Context, assignments []dataset.Assignment) (all 
 	return all, err
 }
 
-// errUnread says that the rows could not be read to their end; why stands in the
-// reports.
+// errUnread means that the rows could not be read to the end; the reports say why.
 var errUnread = errors.New("epochs: rows could not be read")
 
-// assignment goes over the rows of one assignment.
+// assignment processes the rows of one assignment.
 func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epochReport, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	parts := make([]*partition, h.Count)
-	e.cached.reserve(e.name, 0, e.cacheBytes) // so that a partition without rows is known, too
+	e.cached.reserve(e.name, 0, e.cacheBytes) // so that a partition without rows is cached, too
 	known := true
 	for i := range parts {
 		parts[i] = &partition{
@@ -151,7 +150,8 @@ func (e *epoch) assignment(ctx context.Context, h dataset.Assignment) (out epoch
 	return out, nil
 }
 
-// read reads the shards of an assignment, and gives their rows to its partitions in turn.
+// read reads the shards of an assignment, and distributes their rows to its partitions in
+// turn.
 func (e *epoch) read(ctx context.Context, h dataset.Assignment, parts []*partition) (reports []dataset.Report, err error) {
 	_, out := e.m.Dims()
 	k := uint64(e.pass.Folds)

@@ -21,16 +21,16 @@ type Pass struct {
 	Learner     Learner              `json:"learner"`
 	Recipe      features.Sealed      `json:"recipe"`
 	Assignments []dataset.Assignment `json:"assignments"`
-	// Rows that can be used, of both kinds: a round that sees another number fails.
+	// Rows that can be used, training and held out: a round with another number fails.
 	Rows int64 `json:"rows"`
-	// Folds is how many parts rows are assigned to by a folds.Assigner. The first is held
-	// out; with 0 nothing is.
+	// Folds is how many parts a folds.Assigner assigns rows to. The first is held out; 0
+	// means that none is.
 	Folds   int      `json:"folds,omitempty"`
 	Augment *Augment `json:"augment,omitempty"`
 }
 
-// Augment says how the rows learned from are changed at random, anew in each round,
-// and the recipe that takes them to features then.
+// Augment says how the training rows are changed at random, differently in each round,
+// and gives the recipe that maps them to features then.
 type Augment struct {
 	Images image.Augment   `json:"images"`
 	Recipe features.Sealed `json:"recipe"`
@@ -42,13 +42,13 @@ type Learner struct {
 	Options json.RawMessage `json:"options"`
 }
 
-// Partitions returns how many there are.
+// Partitions returns the number of partitions.
 func (p *Pass) Partitions() int {
 	last := p.Assignments[len(p.Assignments)-1]
 	return last.First + last.Count
 }
 
-// shards returns how many there are.
+// shards returns the number of shards.
 func (p *Pass) shards() (n int) {
 	for _, h := range p.Assignments {
 		n += len(h.Shards)
@@ -67,12 +67,12 @@ func (p *Pass) featuresName() string {
 	return string(sum[:])
 }
 
-// Open makes the learner, whose package is registered with rounds.Register.
+// Open creates the learner, whose package is registered with rounds.Register.
 func (l Learner) Open(ctx context.Context) (rounds.Learner, error) {
 	return l.open(ctx, new(transforms.Cache[any]))
 }
 
-// open makes the learner, with the files that it names from the cache.
+// open creates the learner, with the files that it names from the cache.
 func (l Learner) open(ctx context.Context, files *transforms.Cache[any]) (rounds.Learner, error) {
 	return rounds.Open(l.Kind, l.Options, func(uri string, decode func([]byte) (any, error)) (any, error) {
 		return files.Get(uri, func() (any, error) {
@@ -89,26 +89,25 @@ func (l Learner) open(ctx context.Context, files *transforms.Cache[any]) (rounds
 	})
 }
 
-// The files of the rounds stand in a directory of the pass's own.
+// The files of the rounds are in the pass's own directory.
 
 func roundFile(pass, kind string, round int) string {
 	return storage.Join(strings.TrimSuffix(pass, ".json"), fmt.Sprintf("%s-%06d", kind, round))
 }
 
-// StateFile names the state that a round of the pass begins with, a file of state.
+// StateFile names the state with which a round of the pass begins, a file of state.
 func StateFile(pass string, round int) string { return roundFile(pass, "state", round) }
 
-// ReportFile names the JSON of what the round has found out about that state, a
-// rounds.Report.
+// ReportFile names the JSON of the round's report on that state, a rounds.Report.
 func ReportFile(pass string, round int) string { return roundFile(pass, "report", round) + ".json" }
 
-// CarriedFile names what a partition's worker leaves in a round for the next one, as
-// storage.WriteState writes it.
+// CarriedFile names the state that a partition's worker carries from a round to the next
+// one, as storage.WriteState writes it.
 func CarriedFile(pass string, round, partition int) string {
 	return fmt.Sprintf("%s-%05d", roundFile(pass, "carried", round), partition)
 }
 
-// PartialFile names what a partition's worker has found in a round, its partial result.
+// PartialFile names the partial result of a partition's worker in a round.
 func PartialFile(pass string, round, partition int) string {
 	return fmt.Sprintf("%s-%05d", roundFile(pass, "partial", round), partition)
 }
@@ -117,7 +116,7 @@ func PartialFile(pass string, round, partition int) string {
 type memory struct {
 	cached featureCache
 	rounds transforms.Cache[rounds.Round] // begun last, by number and pass
-	// files are those that a learner asked for last: every round of a search uses the same
+	// files are those that a learner used last: every round of a search uses the same
 	// sample.
 	files transforms.Cache[any]
 }

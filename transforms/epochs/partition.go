@@ -15,20 +15,20 @@ import (
 type partition struct {
 	epoch   *epoch
 	number  int
-	beside  int           // how many go on at the same time, with this one
-	before  []cachedBlock // as an earlier round has seen them
-	blocks  []cachedBlock // as this one does
-	filling [2]*batch     // rows to learn from, and rows held out
+	beside  int           // how many run at the same time, including this one
+	before  []cachedBlock // as cached by an earlier round
+	blocks  []cachedBlock // as cached by this one
+	filling [2]*batch     // training rows, and held-out rows
 	counted [2]int        // batches sent
 	todo    chan *batch
-	back    chan *batch // batches that can be filled again
+	back    chan *batch // batches to reuse
 	rows    int64
 }
 
-// batch is rows on their way to a partition.
+// batch holds rows on their way to a partition.
 type batch struct {
 	rows    rows.Block
-	hash    []uint64  // of the rows, where they are to be changed at random
+	hash    []uint64  // of the rows, if they are to be changed at random
 	y       []float32 // labels as learners take them
 	heldOut bool
 	index   int
@@ -41,7 +41,7 @@ func side(held bool) int {
 	return 0
 }
 
-// add appends row i of a block to what the partition will get next.
+// add appends row i of a block to the next batch of the partition.
 func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, hash uint64, limit int) error {
 	f := &p.filling[side(held)]
 	if *f == nil {
@@ -49,7 +49,7 @@ func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, ha
 	}
 	t := *f
 	if t.rows.D != b.D { // of sparse files, where a block is as wide as its longest row
-		return fmt.Errorf("epochs: a row of %d numbers behind rows of %d", b.D, t.rows.D)
+		return fmt.Errorf("epochs: row has %d values, earlier rows have %d", b.D, t.rows.D)
 	}
 	t.rows.X = append(t.rows.X, b.Row(i)...)
 	t.rows.Y = append(t.rows.Y, b.Y[i])
@@ -74,7 +74,7 @@ func (p *partition) batch(d int) *batch {
 	return b
 }
 
-// send hands over what was filled.
+// send sends the filled batch.
 func (p *partition) send(ctx context.Context, side int) error {
 	b := p.filling[side]
 	if b == nil {
@@ -91,8 +91,7 @@ func (p *partition) send(ctx context.Context, side int) error {
 	}
 }
 
-// run gives the worker its blocks: with known those that are cached, else those
-// that come.
+// run gives the worker its blocks: the cached ones if known, else those that arrive.
 func (p *partition) run(ctx context.Context, known bool) error {
 	e := p.epoch
 	carried, err := e.carried(p.number)
@@ -154,12 +153,12 @@ func (p *partition) follow(ctx context.Context, worker rounds.Worker) error {
 		default:
 		}
 	}
-	err := context.Cause(ctx) // why the rows ended, unless they did by themselves
+	err := context.Cause(ctx) // why the rows ended early, if they did
 	whole = err == nil
 	return err
 }
 
-// fold takes rows to features, unless those are cached, and gives them to the worker.
+// fold maps rows to features, unless those are cached, and gives them to the worker.
 func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 	e, n := p.epoch, b.rows.N
 	b.y = slices.Grow(b.y[:0], n)[:n]
@@ -183,7 +182,7 @@ func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 	if a := e.pass.Augment; a != nil && !b.heldOut {
 		in, changed := a.Images.Dims()
 		if in != b.rows.D {
-			return fmt.Errorf("epochs: images of %d numbers, rows of %d", in, b.rows.D)
+			return fmt.Errorf("epochs: images have %d values, rows have %d", in, b.rows.D)
 		}
 		s.x = slices.Grow(s.x[:0], n*changed)[:n*changed]
 		a.Images.Apply(s.x, x, n, func(i int) uint64 { return b.hash[i] }, e.number)

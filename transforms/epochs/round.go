@@ -1,5 +1,5 @@
-// Package epochs holds the passes of iterative learners, which go over the rows again and
-// again.
+// Package epochs holds the passes of iterative learners, which iterate over the rows many
+// times.
 package epochs
 
 import (
@@ -25,10 +25,9 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*nextFn)(nil)))
 }
 
-// Rounds runs n rounds of a learner, the first of them with the state in the
-// file StateFile(sc.Pass, first). Of each it leaves its report, and the state that
-// the next one begins with. A process caches up to so many bytes of features between
-// rounds.
+// Rounds runs n rounds of a learner, starting with the state in the file
+// StateFile(sc.Pass, first). Each round writes its report, and the state with which the
+// next one begins. A process caches up to that many bytes of features between rounds.
 //
 //	lanes → each lane's partitions → their partial results, as files → one worker makes the next state → lanes → …
 func Rounds(s beam.Scope, sc transforms.Scan, first, n int, cacheBytes int64) {
@@ -76,7 +75,7 @@ func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte
 	})
 }
 
-// run goes over the rows of the lane.
+// run processes the rows of the lane.
 func (f *roundFn) run(ctx context.Context, l *transforms.Lane, p *Pass) (epochReport, error) {
 	shared := transforms.Shared(f.Worker, newMemory)
 	round, err := shared.open(ctx, p, f.Scan.Pass, f.Round)
@@ -103,7 +102,7 @@ func (f *roundFn) run(ctx context.Context, l *transforms.Lane, p *Pass) (epochRe
 			}
 			carried, err := storage.ReadState(ctx, CarriedFile(f.Scan.Pass, f.Round-1, partition), transforms.MaxState)
 			if len(carried) == 0 {
-				return nil, err // its worker left nothing
+				return nil, err // its worker carries no state
 			}
 			return carried, err
 		},
@@ -140,8 +139,8 @@ func (f *updateFn) ProcessElement(ctx context.Context, _ int, lines func(*[]byte
 	return report, fault.Of(fault.Internal, err)
 }
 
-// update puts together what the partitions have found, and writes the next state. It
-// returns the report on the state that the round began with.
+// update combines the partial results of the partitions, and writes the next state. It
+// returns the report on the state with which the round began.
 func (f *updateFn) update(ctx context.Context, meter *transforms.Meter, lines [][]byte) ([]byte, error) {
 	defer meter.Clock(transforms.MergeTime)()
 	p, err := transforms.Load[Pass](ctx, f.Worker, f.Scan.Pass)
@@ -170,7 +169,7 @@ func (f *updateFn) update(ctx context.Context, meter *transforms.Meter, lines []
 	if err != nil {
 		return nil, err
 	}
-	// The report first: where there is a next state, the round is whole.
+	// The report first: if the next state exists, the round is complete.
 	if err := storage.WriteState(ctx, ReportFile(f.Scan.Pass, f.Round), data); err != nil {
 		return nil, err
 	}
@@ -180,8 +179,7 @@ func (f *updateFn) update(ctx context.Context, meter *transforms.Meter, lines []
 	return data, nil
 }
 
-// check returns an error unless every partition has come to its end and all rows
-// were seen.
+// check returns an error unless every partition is complete and all rows were read.
 func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 	var all epochReport
 	for _, line := range lines {
@@ -192,7 +190,7 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 		all.Reports = append(all.Reports, r.Reports...)
 		all.Parts = append(all.Parts, r.Parts...)
 	}
-	_, torn := dataset.Tile(all.Reports) // and sorted, with lines as the files count them
+	_, torn := dataset.Tile(all.Reports) // also sorts the reports, with line numbers as in the files
 	if err := fault.OfReports(all.Reports); err != nil {
 		return fault.Of(fault.Internal, err)
 	}
@@ -201,7 +199,7 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 			return fault.Of(fault.Data, fmt.Errorf("%s: %s", r.SetAside[0].Place(), r.SetAside[0].Reason))
 		}
 	}
-	// Shards that nobody read, because their features are cached, leave gaps.
+	// Shards that were not read, because their features are cached, leave gaps.
 	if len(torn) > 0 && (len(all.Reports) == p.shards() || slices.ContainsFunc(all.Reports, func(r dataset.Report) bool { return r.Stopped })) {
 		return p.torn(torn[0])
 	}
@@ -217,12 +215,12 @@ func (f *updateFn) check(p *Pass, reads bool, lines [][]byte) error {
 		return fault.Of(fault.Internal, fmt.Errorf("epochs: round %d: %d of %d partitions arrived", f.Round, len(seen), p.Partitions()))
 	}
 	if reads && n != p.Rows {
-		return fault.Of(fault.Data, fmt.Errorf("epochs: round %d has read %d rows, the first pass %d; have the files changed? start again once nobody writes to them", f.Round, n, p.Rows))
+		return fault.Of(fault.Data, fmt.Errorf("epochs: round %d has read %d rows, the first pass %d; have the files changed? start again when they no longer change", f.Round, n, p.Rows))
 	}
 	return nil
 }
 
-// torn is the error of a round that cannot read a file as it is cut.
+// torn is the error of a round if a shard boundary of a file is invalid.
 func (p *Pass) torn(file int) error {
 	return fault.Of(fault.Data, fmt.Errorf("%s: a shard boundary falls inside a quoted field; compress the file, and it is read whole", p.Data.Files[file].Name))
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Kind tells whose the fault of a failed pipeline is.
+// Kind classifies the cause of a failed pipeline.
 type Kind string
 
 // The kinds of Fault.
 const (
 	Data     Kind = "data"     // the data cannot be used
-	Place    Kind = "place"    // what a worker makes cannot be written to its place
-	Damaged  Kind = "damaged"  // a file of the work directory is not what was written; its part can be done again
+	Place    Kind = "place"    // a worker cannot write its output
+	Damaged  Kind = "damaged"  // a file of the work directory is damaged; its part can be computed again
 	Storage  Kind = "storage"  // the storage failed; trying again may help
 	BadModel Kind = "model"    // a model directory is damaged
 	Crash    Kind = "crash"    // a panic
 	Internal Kind = "internal" // anything else
 )
 
-// Fault is an error of a worker in a form that survives the way through a
-// runner, which passes errors on as text between texts of its own.
+// Fault is an error of a worker in a form that survives runners, which quote errors
+// inside texts of their own.
 type Fault struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
@@ -36,13 +36,13 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Message }
 
-// faultMark begins a Fault in the text of an error. Behind it stands its JSON in
-// base64, which runners may quote, indent or wrap in texts as they like, up to a
-// blank; then the message, for people who read a runner's log.
+// faultMark begins a Fault in the text of an error. It is followed by JSON in base64,
+// which runners may quote, indent or wrap, up to a space; then by the message, for people
+// who read a runner's log.
 const faultMark = "bochner-fault:"
 
-// OfReports returns what kept the rows of the first of the shards that could not be
-// read from being read, as a *Fault; nil if all could.
+// OfReports returns, as a *Fault, the reason why the first of the unreadable shards could
+// not be read; nil if all could.
 func OfReports(reports []dataset.Report) error {
 	for _, r := range reports {
 		if r.Fault == "" {
@@ -60,7 +60,7 @@ func OfReports(reports []dataset.Report) error {
 // of its message says what happened, the others where.
 func Recovered(r any) *Fault { return &Fault{Crash, fmt.Sprintf("%v\n%s", r, debug.Stack())} }
 
-// Guard makes a panic an error: that of a goroutine of ours would end the process
+// Guard turns a panic into an error: in one of our goroutines it would end the process
 // and every other job in it.
 func Guard(f func() error) (err error) {
 	defer func() {
@@ -71,8 +71,8 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
-// Of wraps the error of a worker so that Find finds it again. The kind is
-// that of errors that do not tell their own.
+// Of wraps the error of a worker so that Find finds it again. The kind is used for errors
+// that do not have their own.
 func Of(kind Kind, err error) error {
 	if err == nil {
 		return nil
@@ -110,8 +110,8 @@ func panicOf(text string) (what string, is bool) {
 	return what, is && strings.Contains(what, "runtime/debug.Stack")
 }
 
-// Find returns the fault that a worker reported, from the error of the
-// runner; or the error itself where it holds none.
+// Find returns the fault that a worker reported, given the error of the runner; or the
+// error itself if it holds none.
 func Find(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err

@@ -20,7 +20,7 @@ func init() {
 	beam.RegisterDoFn(reflect.TypeOf((*foldFn)(nil)))
 }
 
-// Pass is a pass that adds up what a solve needs.
+// Pass is a pass that sums what a solve needs.
 type Pass struct {
 	transforms.Pass
 	Fold Fold `json:"fold"`
@@ -33,24 +33,24 @@ type Fold struct {
 	Folds   int             `json:"folds"`             // at least 1
 	Lambda  []float64       `json:"lambda,omitempty"`  // the path to solve for
 	Smaller []float64       `json:"smaller,omitempty"` // as ridge.Options.Smaller
-	// Held has the rows of all folds but the first be solved for too.
+	// Held says to solve also for the rows of all folds except the first.
 	HeldOut bool `json:"held,omitempty"`
-	// Cut is the number of parts that rows are cut into, if it is more than Folds:
-	// the last fold then has all that are left. Folds are not validated then, unless
-	// First is set.
+	// Cut is the number of parts into which rows are cut, if it is more than Folds: the
+	// last fold then has all remaining parts. Folds are not validated then, unless First
+	// is set.
 	Cut int `json:"cut,omitempty"`
-	// First has the first fold alone judge: what the recipe was found from has rows of
-	// all others.
+	// First uses only the first fold for validation, because the recipe was found on rows
+	// of all others.
 	First bool `json:"first,omitempty"`
-	// Components, if there are any, are solved for instead: rows need no labels.
+	// Components, if not 0, are solved for instead; rows need no labels.
 	Components int `json:"components,omitempty"`
 	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
 	Steps int `json:"steps"`
 }
 
-// Sums reads all rows of a Pass once, takes them to their features, and returns the
-// parts of the ridge sums of all folds (KV<int, Part>, the key is that of
-// PartKey), and a JSON Report for each shard.
+// Sums reads all rows of a Pass once, maps them to features, and returns the parts of the
+// ridge sums of all folds (KV<int, Part>, keyed by PartKey), and a JSON Report for each
+// shard.
 func Sums(s beam.Scope, sc transforms.Scan) (parts, reports beam.PCollection) {
 	s = s.Scope("gram.Sums")
 	return sc.Apply2(s, &foldFn{transforms.Fn{Scan: sc}})
@@ -124,16 +124,16 @@ func (f *Fold) of(hash uint64) int {
 	return min(int(hash%uint64(max(f.Cut, f.Folds))), f.Folds-1)
 }
 
-// Report is the dataset.Report of a shard, with the features that the grid of
-// the sums does not reach to. Rows of several shards meet in a block, so the
-// first report of a lane counts for all of them.
+// Report is the dataset.Report of a shard, with the number of features outside the grid
+// of the sums. Rows of several shards share a block, so the first report of a lane counts
+// for all of them.
 type Report struct {
 	dataset.Report
 	Saturated int64 `json:"saturated,omitempty"`
 }
 
-// folder gathers the rows of one fold until a block is full, and adds its
-// features to the fold's sum.
+// folder collects the rows of one fold until a block is full, and adds its features to
+// the fold's sum.
 type folder struct {
 	lane *transforms.Lane
 	pass *Pass
@@ -201,7 +201,7 @@ func (f *folder) flush() {
 		}
 		f.sum.AddTargets(f.bytes, f.class, f.lane.Scan.Threads)
 	} else {
-		clear(f.class) // rows without labels are all of one class
+		clear(f.class) // rows without labels all have one class
 		for i, y := range f.rows.Y {
 			f.class[i] = int32(y)
 		}

@@ -1,5 +1,5 @@
-// Package gram holds the pass that adds up the second moments of features, fold by fold,
-// the merging of those sums, and the solve that makes weights or components of them.
+// Package gram holds the pass that sums the second moments of features, fold by fold, the
+// merging of those sums, and the solve that computes weights or components from them.
 package gram
 
 import (
@@ -22,15 +22,15 @@ func init() {
 	beam.RegisterType(reflect.TypeOf((*addPartsFn)(nil)).Elem())
 }
 
-// Part is a part of a sum: whole numbers, held in float64. Parts with the same
-// key are added element by element, which is exact and so the same in any order.
+// Part is a part of a sum: whole numbers in float64. Parts with the same key are added
+// element by element, which is exact and so independent of the order.
 type Part struct {
 	Values []float64
 	shared bool // Values belong to an element that the runner holds
 }
 
-// encodePart writes the numbers in 4 bytes each where they all fit, else in 8:
-// little-endian, behind a byte that tells which.
+// encodePart writes the numbers in 4 bytes each if they all fit, else in 8:
+// little-endian, after a byte that says which.
 func encodePart(p Part) []byte {
 	width := 4
 	for _, v := range p.Values {
@@ -66,7 +66,7 @@ func decodePart(data []byte) (Part, error) {
 // partLen returns how many numbers an encoded part has.
 func partLen(data []byte) (int, error) {
 	if len(data) == 0 || data[0] != 4 && data[0] != 8 || (len(data)-1)%int(data[0]) != 0 {
-		return 0, errors.New("gram: damaged part of a sum")
+		return 0, errors.New("gram: a part of a sum is damaged")
 	}
 	return (len(data) - 1) / int(data[0]), nil
 }
@@ -91,7 +91,7 @@ func Merge(s beam.Scope, sc transforms.Scan, parts beam.PCollection) beam.PColle
 
 type addPartsFn struct {
 	transforms.Fn
-	meter *transforms.Meter // of all bundles: what is less than a millisecond adds up
+	meter *transforms.Meter // of all bundles, so that fractions of a millisecond add up
 }
 
 // Setup finds the worker.
@@ -106,8 +106,8 @@ func (f *addPartsFn) AddInput(ctx context.Context, acc, in Part) (Part, error) {
 	return f.MergeAccumulators(ctx, acc, in)
 }
 
-// MergeAccumulators takes over the first part as it is, and copies it only when
-// there is a second one to add: with one lane nothing is copied.
+// MergeAccumulators uses the first part as it is, and copies it only to add a second one:
+// with one lane nothing is copied.
 func (f *addPartsFn) MergeAccumulators(ctx context.Context, a, b Part) (Part, error) {
 	switch {
 	case len(b.Values) == 0:
@@ -115,7 +115,7 @@ func (f *addPartsFn) MergeAccumulators(ctx context.Context, a, b Part) (Part, er
 	case len(a.Values) == 0:
 		return Part{Values: b.Values, shared: true}, nil
 	case len(a.Values) != len(b.Values):
-		return a, fault.Of(fault.Internal, fmt.Errorf("gram: parts of %d and %d numbers under one key", len(a.Values), len(b.Values)))
+		return a, fault.Of(fault.Internal, fmt.Errorf("gram: parts with one key have %d and %d numbers", len(a.Values), len(b.Values)))
 	}
 	defer f.meter.Commit(ctx)
 	defer f.meter.Clock(transforms.MergeTime)()

@@ -22,9 +22,10 @@ import (
 
 func init() { beam.RegisterDoFn(reflect.TypeOf((*solveFn)(nil))) }
 
-// Solve makes the model on one worker, from the parts of the index: it writes the files
-// of the State, and returns the content of State.Fit. It begins with the element of
-// ready, which is that of Index, or an Impulse where an earlier pipeline has written it.
+// Solve computes the model on one worker, from the parts of the index: it writes the
+// files of the State, and returns the content of State.Fit. It starts with the element of
+// ready, which comes from Index, or from an Impulse if an earlier pipeline has written
+// the index.
 func Solve(s beam.Scope, sc transforms.Scan, st State, ready beam.PCollection) beam.PCollection {
 	s = s.Scope("gram.Solve")
 	return beam.ParDo(s, &solveFn{Fn: transforms.Fn{Scan: sc}, State: st}, ready)
@@ -51,13 +52,13 @@ type FitReport struct {
 	Components []models.Component `json:"components,omitempty"` // of an embedding
 	// WeightsSHA256 is that of State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
-	// Floor is the λ that the rounding of features to their grid acts like.
+	// Floor is the λ that is equivalent to rounding features to their grid.
 	Floor         float64 `json:"floor"`
 	HeldOutSHA256 string  `json:"held_sha256,omitempty"` // of State.Held
 	// TrialsSHA256 is that of State.Trials, which has the fits of all rows of Table that
 	// did not fail; "" if there is none.
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
-	// FirstRows is the number of rows of the first fold, without which they were fitted.
+	// FirstRows is the number of rows of the first fold, which the trials leave out.
 	FirstRows int64 `json:"first_rows,omitempty"`
 }
 
@@ -65,7 +66,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	defer meter.Clock(transforms.SolveTime)()
 	st, threads := f.State, f.Scan.SolveThreads
 	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0) // all that this worker has: nothing else is left to do
+		threads = runtime.GOMAXPROCS(0) // all threads of this worker: nothing else is running
 	}
 	index, err := storage.ReadState(ctx, st.Sum, transforms.MaxState)
 	if err != nil {
@@ -133,9 +134,8 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	return json.Marshal(report)
 }
 
-// checkHeld returns an error if the first fold cannot show what scores of a class
-// are worth, which is better known before the solve, which takes long. The head is
-// that of the fold's sum.
+// checkHeld returns an error if the first fold is unsuitable for measuring the scores of
+// a class, before the solve, which takes long. The head is that of the fold's sum.
 func checkHeldOut(head Part, shape ridge.Shape, names []string) error {
 	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs}) // of the head alone
 	if err := sum.SetPart(0, head.Values); err != nil {
@@ -144,16 +144,16 @@ func checkHeldOut(head Part, shape ridge.Shape, names []string) error {
 	return calibrate.Check(sum.ClassCounts(), names)
 }
 
-// floor is the λ that the rounding of features to a grid of that step acts like. Copies
-// of a row are rounded alike: of m frequent rows features rounded are those of a kernel
-// that has D·Step²/12 more on its diagonal, in directions that have an m-th of the rows
-// each, by which weights tell rows apart that the features of a prediction may not.
+// floor returns the λ that is equivalent to rounding features to a grid of that step.
+// Copies of a row are rounded alike: for m frequent rows, rounded features are those of a
+// kernel with D·Step²/12 more on its diagonal, in directions that have an m-th of the
+// rows each, by which weights distinguish rows that the features of a prediction may not.
 func (p *Pass) floor(step float64, dim int) float64 {
 	return ridge.Floor(step) * max(1, float64(dim)*p.Copies.MeanShare())
 }
 
-// solveRidge returns what was fitted to all rows and, if asked for, to those of all
-// folds but the first; and the latter for each λ of a path, if that is not too large.
+// solveRidge returns the fit to all rows and, if requested, the fit to those of all folds
+// but the first; and the latter for each λ of a path, if that is not too large.
 func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held, trials *models.Linear, _ FitReport, _ error) {
 	opts := ridge.Options{
 		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut,
@@ -161,7 +161,7 @@ func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, t
 		Step: step, Ranges: ranges, Grid: p.Target.Grid, Threads: threads, Load: load,
 	}
 	if p.Copies != nil {
-		// No further than to where the errors of copies are those of predictions.
+		// Stop where errors of copies are no longer those of predictions.
 		least := ridge.FloorFactor * p.floor(step, shape.Dim)
 		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
 	}
@@ -188,7 +188,7 @@ func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, t
 	return weights(fit), held, joined(fit.Trials, shape), report, nil
 }
 
-// joined returns the fits that are not nil as one model of the outputs of all; nil if
+// joined returns the fits that are not nil as one model with the outputs of all; nil if
 // there are none.
 func joined(fits []*ridge.Solution, shape ridge.Shape) *models.Linear {
 	var w, b [][]float32

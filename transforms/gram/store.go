@@ -31,16 +31,16 @@ func init() {
 type State struct {
 	Dir     string // where the merged parts are
 	Reports string // reports of the pass, as WriteLines writes them
-	// Sum is the index of the merged parts: the sum is whole, and the reports are
-	// there, when it is.
+	// Sum is the index of the merged parts: if it exists, the sum is complete and the
+	// reports exist.
 	Sum string
-	Fit string // what was found: λ, the table of the path
-	// Weights is a safetensors file of what was fitted.
+	Fit string // the result: λ, the table of the path
+	// Weights is a safetensors file of the fit.
 	Weights string
-	// Held is one of what was fitted without the first fold, if Fold.Held asks for it.
+	// Held is that of the fit without the first fold, if Fold.Held asks for it.
 	HeldOut string
-	// Trials is one of what was fitted without the first fold for each λ that was tried,
-	// one after the other.
+	// Trials is that of the fits without the first fold for each λ that was tried, in
+	// order.
 	Trials string
 }
 
@@ -64,7 +64,7 @@ type storePartFn struct {
 	bundle *partsBundle
 }
 
-// partsBundle is the parts of a bundle that are on their way to their files.
+// partsBundle holds the parts of a bundle while they are written to files.
 type partsBundle struct {
 	*errgroup.Group
 	meter *transforms.Meter
@@ -121,10 +121,9 @@ func (f *storePartFn) store(ctx context.Context, key int, p Part) ([]byte, error
 	return json.Marshal(st)
 }
 
-// Index writes the index of the parts that StoreParts wrote, and the reports of the
-// pass, so that all that the pass has found is kept before the solve begins, which takes
-// long: a run that is stopped then can go on from there. It returns one element when
-// that is done.
+// Index writes the index of the parts that StoreParts wrote, and the reports of the pass,
+// so that everything is stored before the solve, which takes long: a stopped run can then
+// resume. It returns one element when that is done.
 func Index(s beam.Scope, st State, stored, reports beam.PCollection) beam.PCollection {
 	s = s.Scope("gram.Index")
 	grouped := beam.CoGroupByKey(s, beam.ParDo(s, transforms.ToOne, stored), beam.ParDo(s, transforms.ToOne, reports))
@@ -141,8 +140,8 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func
 	return nil, fault.Of(fault.Internal, storage.WriteState(ctx, f.State.Sum, index))
 }
 
-// readIndex returns the stored parts in the order of their keys, of which there
-// must be n, one for each key.
+// readIndex returns the stored parts in the order of their keys. There must be n parts,
+// one for each key.
 func readIndex(index []byte, n int) ([]stored, error) {
 	var parts []stored
 	for line := range bytes.Lines(index) {
@@ -172,8 +171,8 @@ func loadPart(ctx context.Context, dir string, st stored) (Part, error) {
 	return decodePart(data)
 }
 
-// loadInto reads a part into dst, without memory of its own for the numbers: there
-// are as many as all that a fold holds.
+// loadInto reads a part into dst without allocating the numbers, which are as many as a
+// fold holds.
 func loadInto(ctx context.Context, dst []float64, dir string, st stored) error {
 	data, err := readPart(ctx, dir, st)
 	if err != nil {
@@ -195,7 +194,7 @@ func readPart(ctx context.Context, dir string, st stored) ([]byte, error) {
 	uri := storage.Join(dir, st.File)
 	data, err := storage.ReadFile(ctx, uri, 1<<28)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = storage.Damaged(uri) // the index that names it has outlasted it
+		err = storage.Damaged(uri) // the index names a file that no longer exists
 	}
 	if err != nil {
 		return nil, err

@@ -12,15 +12,15 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Writing a file elsewhere takes round trips, too. So small files are written while
-// the next shards are worked on.
+// Writing a file remotely takes round trips. So small files are written while the next
+// shards are processed.
 const (
-	behindFile  = 256 << 10 // bytes of a file that is written behind, at most
+	behindFile  = 256 << 10 // most bytes of a file that is written in the background
 	behindBytes = 4 << 20   // of all files that are being written
-	behindLeast = 64 << 10  // that a shard counts for, so that at most 64 are being written
+	behindLeast = 64 << 10  // least bytes that a shard counts, so that at most 64 are being written
 )
 
-// behind writes the files of a lane's shards.
+// behind writes the files of a lane's shards in the background.
 type behind struct {
 	tasks *errgroup.Group
 	ctx   context.Context
@@ -41,8 +41,8 @@ type Files struct {
 	bytes int64
 }
 
-// Create writes a file through the function write, as storage.CreateState does. One
-// that turns out to be small is only kept; see commit.
+// Create writes a file through the function write, as storage.CreateState does. A small
+// file stays in memory; see commit.
 func (o *Files) Create(name string, write func(io.Writer) error) (storage.Sum, error) {
 	c := storage.NewSummer()
 	w := &spilling{ctx: o.ctx, uri: storage.Join(o.dir, name)}
@@ -57,11 +57,11 @@ func (o *Files) Create(name string, write func(io.Writer) error) (storage.Sum, e
 	return c.Sum(), nil
 }
 
-// Context ends with the first file that cannot be written.
+// Context ends when the first file cannot be written.
 func (o *Files) Context() context.Context { return o.ctx }
 
-// commit writes what is in memory, and when all of that is there the last file. It
-// returns once there is room for the next shard.
+// commit writes the files in memory, and when they are complete the last file. It returns
+// once there is room for the next shard.
 func (b *behind) commit(o *Files, last storage.File) error {
 	weight := min(max(o.bytes+int64(len(last.Data)), behindLeast), behindBytes)
 	if err := b.room.Acquire(b.ctx, weight); err != nil {
@@ -83,7 +83,7 @@ func (b *behind) commit(o *Files, last storage.File) error {
 	return nil
 }
 
-// wait returns when all that was committed is written.
+// wait returns when everything that was committed is written.
 func (b *behind) wait() error { return b.tasks.Wait() }
 
 // spilling is a file that is kept in memory while it is small.
@@ -109,7 +109,7 @@ func (w *spilling) Write(p []byte) (int, error) {
 	return w.pipe.Write(p)
 }
 
-// stream begins to write the file.
+// stream starts to write the file.
 func (w *spilling) stream() {
 	var in *io.PipeReader
 	in, w.pipe = io.Pipe()
@@ -124,15 +124,15 @@ func (w *spilling) stream() {
 	}()
 }
 
-// finish ends the file, and returns why it could not be written. With an error of
-// its writer nothing is left of it.
+// finish ends the file, and returns why it could not be written. After an error of its
+// writer nothing remains of it.
 func (w *spilling) finish(err error) error {
 	if w.pipe == nil {
 		return err
 	}
 	w.pipe.CloseWithError(err)
 	if streamed := <-w.done; streamed != nil {
-		return streamed // if it comes of err, it says so
+		return streamed // if err caused it, it says so
 	}
 	return err
 }

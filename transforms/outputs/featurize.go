@@ -34,7 +34,7 @@ type Featurize struct {
 
 // Write reads all rows and writes their features in files of at most 64 MiB of numbers,
 // in the order of the rows; with labels, if the pass has a Target: the index of the
-// class, or the number. It returns what was Written for each shard, in JSON.
+// class, or the number. It returns the Written of each shard, in JSON.
 func (*Featurize) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {
 	s = s.Scope("outputs.Featurize")
 	return sc.Apply(s, &featurizeFn{transforms.Fn{Scan: sc}})
@@ -55,7 +55,7 @@ func (f *featurizeFn) ProcessElement(ctx context.Context, lane int, emit func([]
 	})
 }
 
-// featureWriter gathers the features of a shard's rows until a file is full.
+// featureWriter collects the features of a shard's rows until a file is full.
 type featureWriter struct {
 	files  *Files
 	lane   *transforms.Lane
@@ -109,7 +109,7 @@ func (w *featureWriter) write() (Written, error) {
 	return w.written, err
 }
 
-// flush writes the gathered rows as a part.
+// flush writes the collected rows as a part.
 func (w *featureWriter) flush() error {
 	if w.n == 0 {
 		return nil
@@ -165,7 +165,7 @@ func (w *featureWriter) flush() error {
 	return nil
 }
 
-// numbered are the names of n features: f1, f2, …
+// numbered returns the names of n features: f1, f2, …
 func numbered(n int) []string {
 	names := make([]string, n)
 	for i := range names {

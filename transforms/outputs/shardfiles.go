@@ -1,5 +1,5 @@
-// Package outputs holds what passes have in common that write files for each shard, and
-// the one that writes features.
+// Package outputs holds what all passes that write files for each shard share, and the
+// pass that writes features.
 package outputs
 
 import (
@@ -14,15 +14,14 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Written says which files were made of a shard, and what was seen of it. It
-// stands in a file of its own beside them, DoneName, which is there only when
-// they are whole.
+// Written says which files were written for a shard, and what was read from it. It is
+// stored in a file beside them, DoneName, which exists only if they are complete.
 type Written struct {
 	Report dataset.Report `json:"report"`
 	Parts  []WrittenPart  `json:"parts"` // in the order of the rows
 }
 
-// WrittenPart is what was made of consecutive rows.
+// WrittenPart is the output for consecutive rows.
 type WrittenPart struct {
 	Rows  int64         `json:"rows"`
 	Files []WrittenFile `json:"files"`
@@ -33,19 +32,19 @@ type WrittenFile struct {
 	Name string `json:"name"`
 	// Suffix is how its name ends where it is published: ".csv", "-labels.npy".
 	Suffix string `json:"suffix"`
-	// Sum tells whether it is still what was written.
+	// Sum identifies the content that was written.
 	Sum storage.Sum `json:"sum"`
 }
 
-// ShardName begins the names of all files that are made of a shard.
+// ShardName is the prefix of the names of all files written for a shard.
 func ShardName(s dataset.Shard) string { return fmt.Sprintf("file-%05d-at-%015d", s.File, s.Start) }
 
 // DoneName returns the name of the file that holds a shard's Written.
 func DoneName(s dataset.Shard) string { return ShardName(s) + ".done" }
 
-// Write has the files of every shard of the lane written into the directory dir, and
-// emits what was Written, in JSON. The shards are worked on one after the other; small
-// files are opened and written while others are.
+// Write writes the files of every shard of the lane into the directory dir, and emits the
+// Written of each, in JSON. Shards are processed one after the other; small files are
+// opened and written in the background.
 func Write(ctx context.Context, l *transforms.Lane, p *transforms.Pass, dir string, write func(dataset.Shard, *dataset.Source, *Files) (Written, error), emit func([]byte)) (err error) {
 	b := newBehind(ctx)
 	defer func() {

@@ -1,5 +1,5 @@
-// Package scores holds the passes that apply a model to rows: predictions, and what rows
-// with labels tell of a model.
+// Package scores holds the passes that apply a model to rows: predictions, and scores on
+// labelled rows.
 package scores
 
 import (
@@ -18,14 +18,14 @@ type Model struct {
 	SHA256 string `json:"sha256"` // of its manifest
 }
 
-// loaded is the model that was used last.
+// loaded is the last model used.
 type loaded struct {
 	transforms.Cache[*models.Model]
 }
 
 func newLoaded() *loaded { return new(loaded) }
 
-// applier takes blocks to the scores of a model.
+// applier computes a model's output for blocks.
 type applier struct {
 	models.Applier
 	lane *transforms.Lane
@@ -36,11 +36,11 @@ func newApplier(l *transforms.Lane, m *models.Model) *applier {
 	return &applier{models.Applier{Model: m, Map: apply}, l}
 }
 
-// apply returns what the model says of a block's rows, until the next call.
+// apply returns the model's output for a block's rows, until the next call.
 func (a *applier) apply(b *rows.Block) models.Applied { return a.Apply(b.X, b.N) }
 
-// applier returns one of the model, which is loaded once in a job and process. Another
-// model may have come to be where one was: its checksum tells.
+// applier returns one for the model, which is loaded once per job and process. Its
+// checksum detects a model that was replaced.
 func (m Model) applier(ctx context.Context, l *transforms.Lane) (*applier, error) {
 	model, err := transforms.Shared(l.Worker, newLoaded).Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.LoadURI(ctx, m.Dir) })
 	if err != nil {

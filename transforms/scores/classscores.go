@@ -13,16 +13,16 @@ import (
 // ReliabilityBins is the number of bins that Score sorts probabilities into.
 const ReliabilityBins = 10
 
-// ClassScores is what Score finds out about a classifier. Its sums are exact.
+// ClassScores is the result of Score for a classifier. Its sums are exact.
 type ClassScores struct {
 	Hits   score.Classes
-	Unseen labels.Counts // labels that are none of the model's classes
-	// Chances of rows whose scores are finite; nil for a model without probabilities.
+	Unseen labels.Counts // labels that are not classes of the model
+	// Probabilities of rows whose scores are finite; nil for a model without probabilities.
 	Probabilities *calibrate.Reliability
 }
 
-// add takes in rows with their labels and what the model says of them. Labels below 0
-// are those of no class, and text returns what they are.
+// add adds rows with their labels and the model's output for them. Labels below 0 are not
+// classes of the model, and text returns their text.
 func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) string) error {
 	truth := make([]int32, len(y))
 	for i, y := range y {
@@ -57,8 +57,8 @@ func (c *ClassScores) Merge(d *ClassScores) {
 	}
 }
 
-// MarshalBinary writes the length of the encoded hits (uint32, little-endian), the
-// hits, the labels of no class, and the chances, if there are any.
+// MarshalBinary writes the length of the encoded hits (uint32, little-endian), the hits,
+// the unknown labels, and the probabilities, if there are any.
 func (c *ClassScores) MarshalBinary() ([]byte, error) {
 	hits, err := c.Hits.MarshalBinary()
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *ClassScores) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary reads what MarshalBinary writes.
 func (c *ClassScores) UnmarshalBinary(b []byte) error {
 	if len(b) < 4 || uint64(len(b)-4) < uint64(binary.LittleEndian.Uint32(b)) {
-		return errors.New("scores: damaged scores of classes")
+		return errors.New("scores: class scores are damaged")
 	}
 	n := 4 + int(binary.LittleEndian.Uint32(b))
 	var d ClassScores

@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// HeldOut is the state of a pass that scores rows held out, by weights that were fitted
+// HeldOut is the state of a pass that scores held-out rows, by weights that were fitted
 // without them.
 type HeldOut struct {
 	Folds   int             `json:"folds"` // the first of them is held out
@@ -21,7 +21,7 @@ type HeldOut struct {
 	SHA256  string          `json:"sha256"`         // of it
 }
 
-// heldOutScorer scores the rows held out of a lane.
+// heldOutScorer scores the held-out rows of a lane.
 type heldOutScorer struct {
 	*applier
 	folds    uint64
@@ -46,8 +46,8 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 	return &heldOutScorer{applier: newApplier(l, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
 }
 
-// of returns the scores and the labels of the rows of b that are held out. Both are the
-// scorer's until the next call.
+// of returns the scores and the labels of the held-out rows of b. Both are valid until
+// the next call.
 func (h *heldOutScorer) of(at folds.Place, b *rows.Block) (scores []float32, y []float64, err error) {
 	if h.hashes, err = h.assigner.Hashes(h.hashes[:0], at, b); err != nil {
 		return nil, nil, err

@@ -6,9 +6,9 @@ import (
 	"github.com/bochner-ml/bochner/io/labels"
 )
 
-// openLabels gives labels the index of their class, and to those that the model has
-// never seen numbers below 0: no prediction of such a row is right. A block's rows
-// have the labels as numbers; text gives back what stood in the file.
+// openLabels gives labels the index of their class, and gives numbers below 0 to those
+// that the model does not know: every prediction of such a row is wrong. A block's rows
+// have the labels as numbers; text returns the original text.
 //
 // Labels are read in one goroutine and scored in another.
 type openLabels struct {
@@ -19,8 +19,8 @@ type openLabels struct {
 	unseen []string
 }
 
-// maxUnseen is how many labels are told apart: one more than labels.Counts, which
-// then counts them without their names.
+// maxUnseen is how many labels are distinguished: one more than labels.Counts, which then
+// counts them without their names.
 const maxUnseen = labels.MaxClasses + 1
 
 // index is a dataset.Label.
@@ -29,7 +29,7 @@ func (l *openLabels) index(token []byte) (float64, string) {
 		return float64(i), ""
 	}
 	if len(token) > labels.MaxLabel {
-		token = token[:labels.MaxLabel+1] // Counts names no longer ones
+		token = token[:labels.MaxLabel+1] // Counts does not name longer ones
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +48,7 @@ func (l *openLabels) index(token []byte) (float64, string) {
 	return float64(-1 - i), ""
 }
 
-// text returns the label that index has given a number below 0.
+// text returns the label to which index has given a number below 0.
 func (l *openLabels) text(y float64) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,9 +33,9 @@ type Predict struct {
 	Lines         bool `json:"lines,omitempty"` // the line of each row; shards are whole files then
 }
 
-// Write reads all rows and writes, for each shard, one file with a line for every row of
-// it, in the order of the rows: the class or number that the model predicts. It returns
-// what was outputs.Written for each shard, in JSON.
+// Write reads all rows and writes, for each shard, one file with a line for every row, in
+// the order of the rows: the class or number that the model predicts. It returns the
+// outputs.Written of each shard, in JSON.
 func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {
 	s = s.Scope("scores.Predict")
 	return sc.Apply(s, &predictFn{transforms.Fn{Scan: sc}})
@@ -63,7 +63,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 		return w, err
 	}
 	if len(formats) != 1 {
-		return w, fmt.Errorf("scores: %s has no file of all columns", p.Format)
+		return w, fmt.Errorf("scores: %s cannot hold all columns in one file", p.Format)
 	}
 	file := outputs.WrittenFile{Name: outputs.ShardName(shard) + formats[0].Suffix, Suffix: formats[0].Suffix}
 	file.Sum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
@@ -82,7 +82,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	return w, err
 }
 
-// predictions makes tables of what a model says of rows.
+// predictions makes tables of a model's output for rows.
 type predictions struct {
 	columns       []export.Column
 	lines         bool // the first column is the line of the row

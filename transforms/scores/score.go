@@ -18,15 +18,15 @@ func init() {
 	transforms.RegisterSum[score.Targets]("target scores", beginScore)
 }
 
-// Score is a pass that compares what a model says of rows with their labels.
+// Score is a pass that compares a model's predictions with labels.
 type Score struct {
 	transforms.Pass
 	Model
 	Classifies bool `json:"classifies"` // the model does
 }
 
-// Sum reads all rows and returns one encoded ClassScores, or score.Targets for a model of
-// numbers, and a JSON dataset.Report for each shard.
+// Sum reads all rows and returns one encoded ClassScores, or score.Targets for a
+// regression model, and a JSON dataset.Report for each shard.
 func (p *Score) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	kind := "target scores"
 	if p.Classifies {
@@ -55,7 +55,7 @@ func (a *applier) scoreClasses() transforms.Summing {
 	}}
 }
 
-// scoreTargets sums up how far numbers are predicted.
+// scoreTargets sums the errors of predicted numbers.
 func (a *applier) scoreTargets(label dataset.Label) transforms.Summing {
 	sum := new(score.Targets)
 	return transforms.Summing{Sum: sum, Label: label, Fold: func(_ folds.Place, b *rows.Block) error {

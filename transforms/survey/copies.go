@@ -15,7 +15,7 @@ func init() {
 	transforms.RegisterSum[folds.Counts]("tally", tally)
 }
 
-// Census is a pass that counts rows which may be frequent.
+// Census is a pass that counts rows that may be frequent.
 type Census struct {
 	transforms.Pass
 	Candidates folds.Set `json:"candidates"` // of the profile's folds.Summary

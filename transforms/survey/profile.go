@@ -1,5 +1,5 @@
-// Package survey holds the passes that tell what rows look like: the profile of all of
-// them, a sample of those to learn from, and how often rows repeat.
+// Package survey holds the passes that describe rows: the profile of all of them, a
+// sample of the training rows, and how often rows repeat.
 package survey
 
 import (
@@ -19,7 +19,8 @@ import (
 
 func init() { transforms.RegisterSum[Profiled]("profile", beginProfile) }
 
-// Profile is a pass that tells what rows look like, and their labels if it has a target.
+// Profile is a pass that computes the profile of rows, and of their labels if it has a
+// target.
 type Profile struct{ transforms.Pass }
 
 // Sum reads all rows and returns one encoded Look, and a JSON dataset.Report for each
@@ -28,14 +29,14 @@ func (*Profile) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollec
 	return transforms.Sum(s.Scope("survey.Profile"), sc, "profile")
 }
 
-// Look is what a profile pass finds. The profile is a function of the rows alone;
-// which rows the summary holds depends on their order, too.
+// Look is the result of a profile pass. The profile is a function of the rows alone;
+// which rows the summary holds also depends on their order.
 type Profiled struct {
 	Profile profile.Sum
 	Often   folds.Summary // of the hashes of rows under Pass.Seed
 }
 
-// MarshalBinary encodes the profile behind its length, and the summary.
+// MarshalBinary encodes the length of the profile, the profile, and the summary.
 func (l *Profiled) MarshalBinary() ([]byte, error) {
 	data, err := l.Profile.MarshalBinary()
 	if err != nil {
@@ -45,7 +46,7 @@ func (l *Profiled) MarshalBinary() ([]byte, error) {
 	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(data))), data...), often...), err
 }
 
-// UnmarshalBinary sets l to what b encodes, all of it.
+// UnmarshalBinary sets l to the Look encoded in b, and fails unless it uses all of b.
 func (l *Profiled) UnmarshalBinary(b []byte) error {
 	if len(b) < 8 || binary.LittleEndian.Uint64(b) > uint64(len(b)-8) {
 		return errors.New("survey: damaged profile")
@@ -57,13 +58,14 @@ func (l *Profiled) UnmarshalBinary(b []byte) error {
 	return l.Often.UnmarshalBinary(b[n:])
 }
 
-// Merge adds what another lane has found.
+// Merge adds the result of another lane.
 func (l *Profiled) Merge(m *Profiled) {
 	l.Profile.Merge(&m.Profile)
 	l.Often.Merge(&m.Often)
 }
 
-// beginProfile sums up what rows look like, and their labels if the pass has a target.
+// beginProfile computes the profile of rows, and of their labels if the pass has a
+// target.
 func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms.Summing, error) {
 	sum := &Profiled{Profile: *profile.New(profile.Options{}), Often: *folds.NewSummary()}
 	var label dataset.Label
@@ -74,7 +76,7 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 					return 0, reason
 				}
 			}
-			sum.Profile.AddLabel(token) // no other goroutine looks at the labels until all rows are read
+			sum.Profile.AddLabel(token) // no other goroutine reads the labels until all rows are read
 			return 0, ""
 		}
 	}

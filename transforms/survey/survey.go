@@ -13,15 +13,15 @@ import (
 
 func init() { transforms.RegisterSum[profile.Sum]("survey", sampled) }
 
-// Survey is a pass that counts the rows to learn from and takes a sample of them.
+// Survey is a pass that counts the training rows and takes a sample of them.
 type Survey struct {
 	transforms.Pass
 	Folds  int `json:"folds,omitempty"`  // the first of them is held out; with 0 nothing is
 	Sample int `json:"sample,omitempty"` // rows of the sample, however long; 0 is that of a profile
 }
 
-// Sum reads all rows and returns how many are left to learn from, and the sample of them
-// with their labels: one encoded profile.Sum of those rows, each with its label in a last
+// Sum reads all rows and returns the number of training rows and the sample of them with
+// their labels: one encoded profile.Sum of those rows, each with its label in a last
 // column, the index of its class or a target as a fraction of the range; and a JSON
 // dataset.Report for each shard.
 func (*Survey) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
