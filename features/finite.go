@@ -37,5 +37,5 @@ func Reach(w []float32, in int) float32 {
 	for _, v := range w {
 		most = max(most, math.Abs(float64(v)))
 	}
-	return float32(min(math.MaxFloat32, math.MaxFloat32/4/(most*float64(in)+1)))
+	return float32(min(math.MaxFloat32, math.MaxFloat32/4/(float64(most*float64(in))+1)))
 }

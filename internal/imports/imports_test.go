@@ -98,11 +98,13 @@ func TestImportsGoDown(t *testing.T) {
 	}
 	for _, p := range all {
 		own := floor(t, p.ImportPath)
-		for _, imported := range p.Imports {
-			if f := floor(t, imported); f > own {
+		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if f := floor(t, imported); f > own && !slices.Contains(p.Imports, imported) {
+				t.Errorf("the tests of %s import %s, which is above it", p.ImportPath, imported)
+			} else if f > own {
 				t.Errorf("%s imports %s, which is above it", p.ImportPath, imported)
 			}
-			if from, to := room(p.ImportPath), room(imported); from >= 0 && to >= from {
+			if from, to := room(p.ImportPath), room(imported); from >= 0 && to >= from && imported != p.ImportPath {
 				t.Errorf("%s imports %s, which is not a room below it", p.ImportPath, imported)
 			}
 		}
