@@ -141,5 +141,5 @@ func SetLevel(name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("blas: CPU level %q is not to be had on this machine; have %s", name, strings.Join(Levels(), ", "))
+	return fmt.Errorf("blas: CPU level %q is not available on this machine; have %s", name, strings.Join(Levels(), ", "))
 }

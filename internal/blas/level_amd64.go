@@ -24,7 +24,7 @@ func nativeLevels() []*level {
 	return []*level{&avx512Level, &avx2Level}
 }
 
-// borrowGram makes l multiply bytes as AVX2 does, for want of VNNI.
+// borrowGram makes l multiply bytes as AVX2 does, because VNNI is missing.
 func (l *level) borrowGram() {
 	l.gram, l.expand, l.words = avx2Level.gram, avx2Level.expand, avx2Level.words
 }

@@ -42,7 +42,7 @@ type File interface {
 	Sync() error
 }
 
-// Held is a lock that its holder has until Close, or until the process ends.
+// Held is a lock that is held until Close or until the process ends.
 type Held interface {
 	// Note makes data the content of the lock's file.
 	Note(data []byte) error

@@ -148,7 +148,7 @@ func (s *Sum) Merge(t *Sum) {
 	}
 }
 
-// Sub takes the terms of t away again.
+// Sub subtracts the terms of t.
 func (s *Sum) Sub(t *Sum) {
 	var c uint64
 	for i := range s.limbs {

@@ -1,4 +1,4 @@
-// Package parallel shares out loops among goroutines.
+// Package parallel distributes loops over goroutines.
 package parallel
 
 import "sync/atomic"

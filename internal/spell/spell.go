@@ -1,4 +1,4 @@
-// Package spell finds the name that somebody meant who wrote another.
+// Package spell finds the name that a misspelt word most likely stands for.
 package spell
 
 import (

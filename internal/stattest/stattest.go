@@ -1,4 +1,4 @@
-// Package stattest holds what tests of random things need: a mean that knows its
+// Package stattest supports tests of random quantities: a mean that knows its
 // standard error, and the Kolmogorov–Smirnov distance.
 package stattest
 

@@ -49,7 +49,7 @@ func (c *Claim) Publish(ctx context.Context, files []File) error {
 // to publish or create.
 func (c *Claim) Clear(ctx context.Context) error { return fail("remove", c.name, c.c.Clear(ctx)) }
 
-// Drop gives the claim back.
+// Drop releases the claim.
 func (c *Claim) Drop(ctx context.Context) error {
 	return fail("remove", c.name, c.c.Drop(context.WithoutCancel(ctx)))
 }

@@ -52,7 +52,7 @@ func (d lister) glob(ctx context.Context, pattern string) ([]string, error) {
 	return w.names, err
 }
 
-// globbing is one walk of glob.
+// globbing is the state of one call of glob.
 type globbing struct {
 	lister
 	ctx   context.Context

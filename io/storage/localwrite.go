@@ -82,7 +82,7 @@ func mkdirAll(dir string) error {
 	}
 	if err := disk.Now().Mkdir(dir); err != nil {
 		if fi, statErr := disk.Now().Stat(dir); statErr == nil && fi.IsDir() {
-			return nil // somebody was faster
+			return nil // another process was faster
 		}
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// settling is what is on its way to the disk.
+// settling is the settler of this process.
 var settling settler
 
 // settler brings files and their names to the disk, one batch after the other: what
@@ -52,9 +52,9 @@ func (s *settler) run() {
 	}
 }
 
-// settle syncs files, and then the directories that name them. An error is not told:
-// what is not on the disk is done again, should its loss ever show. A file that is
-// gone was cleared away meanwhile.
+// settle syncs files, and then the directories that name them. Errors are not reported:
+// a lost file is detected by its checksum and made again. A missing file was removed
+// meanwhile.
 func settle(files []string) {
 	fsys := disk.Now()
 	var tasks errgroup.Group

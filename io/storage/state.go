@@ -22,7 +22,7 @@ var ErrDamaged = errors.New("is damaged: its checksum does not match")
 // Damaged is ErrDamaged of a file.
 func Damaged(uri string) error { return fail("read", uri, ErrDamaged) }
 
-// WriteState writes data behind its checksum.
+// WriteState writes data after its checksum.
 func WriteState(ctx context.Context, uri string, data []byte) error {
 	sum := sha256.Sum256(data)
 	return create(ctx, uri, int64(len(sum)+len(data)), false, func(w io.Writer) error {
@@ -119,13 +119,13 @@ func sumOf(ctx context.Context, s Scheme, name string) (Sum, error) {
 	return c.Sum(), err
 }
 
-// Summer reckons the Sum of what is written to it.
+// Summer computes the Sum of what is written to it.
 type Summer struct {
 	n   int64
 	crc hash.Hash32
 }
 
-// NewSummer returns one of nothing.
+// NewSummer returns a Summer of no bytes.
 func NewSummer() *Summer { return &Summer{crc: crc32.New(crc32.MakeTable(crc32.Castagnoli))} }
 
 func (c *Summer) reset() { c.n = 0; c.crc.Reset() }

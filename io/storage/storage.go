@@ -47,7 +47,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Refused tells whether the operation failed for a reason that the person who
-// started the program mends (a wrong name, missing rights, a full disk), so that
+// started the program can fix (a wrong name, missing rights, a full disk), so that
 // trying again without a change is of no use. What a server answers is never
 // Refused: names and rights there change without a change of the program's flags.
 func (e *Error) Refused() bool {
@@ -104,7 +104,7 @@ func Invalid(format string, args ...any) error {
 	return &Reason{Text: fmt.Sprintf(format, args...), Kind: fs.ErrInvalid}
 }
 
-// Busy is ErrBusy with the process that is at it, where that is known.
+// Busy returns ErrBusy with the process that holds the name, if known.
 func Busy(process int, host string) error {
 	if process == 0 {
 		return ErrBusy
