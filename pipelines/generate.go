@@ -9,11 +9,11 @@ import (
 	"math"
 	"strings"
 
+	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/pipelines/sample"
 )
 
 // GenerateOptions says which sample data to make.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
@@ -21,7 +22,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
-	"github.com/bochner-ml/bochner/pipelines/sample"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 

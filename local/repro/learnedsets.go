@@ -11,8 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/models/align"
-	"github.com/bochner-ml/bochner/pipelines/sample"
 )
 
 // generated returns rows of a generated set of two classes.

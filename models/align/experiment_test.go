@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/internal/realdata"
-	"github.com/bochner-ml/bochner/pipelines/sample"
 )
 
 // The experiments of Bullins, Zhang & Zhang (2018), Section 5, with fewer chains and

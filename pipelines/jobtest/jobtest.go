@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/sample"
 )
 
 var Ctx = context.Background()
