@@ -21,36 +21,39 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
-// AlignOptions says which features to find in which labelled data.
+// AlignOptions says which features to learn, and from which labelled data.
 type AlignOptions struct {
 	prepare.Spec // Kernel is learned or harmonic
 	Learned      alignment.Options
-	Out          string // directory to make; it must not exist
-	// Folds is how many parts the rows are cut into, the first of which is not looked at,
-	// so that a training can judge by it; 0 is DefaultFolds, 1 learns from all rows.
+	Out          string // directory to create
+	// Folds is the number of folds of the rows. The first fold is not used, so that a training
+	// can report held-out errors on it; 0 is DefaultFolds, 1 learns from all rows.
 	Folds int
-	Curve string // file for a picture of how the game went, .png or .svg; "" for none
+	Curve string // file for a plot of the game's log, .png or .svg; "" for none
 }
 
-// AlignResult is what was found.
+// AlignResult describes the learned features.
 type AlignResult struct {
 	Out  string     `json:"out"`
 	Rows job.Counts `json:"rows"`
 	*prepare.Learned
-	Curve   []align.Report     `json:"curve,omitempty"` // of the game, by round
+	Curve   []align.Report     `json:"curve,omitempty"` // reports of the game, one per round
 	Notes   []string           `json:"notes,omitempty"`
 	Seconds map[string]float64 `json:"seconds"` // wall time by part of the job
 }
 
-// Align finds features in labelled rows, by the game between a kernel and a support vector
-// machine or by weighing frequencies that were drawn, and publishes a directory that
-// learned.Options and harmonic.Options take. It takes a pass that looks the data over, one that takes a sample, and
-// for a round of the game two more.
+// Align learns features from labelled rows, by the game between a kernel and a support vector
+// machine or by weighting drawn frequencies, and publishes a directory that learned.Options
+// and harmonic.Options read. It takes a profile pass, a pass for a sample, and two passes per
+// round of the game.
 func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error) {
 	switch k := o.Kernel.(type) {
 	case nil:
 		o.Kernel = &learned.Options{}
-	case *fourier.GaussianOptions: // the one that the search starts from
+	case *fourier.GaussianOptions: // the search starts from it
+		if k.Draw != fourier.Iid {
+			return nil, exit.Usage("--draw %s cannot be used with align, which learns frequencies; leave it out", k.Draw)
+		}
 		o.Kernel = &learned.Options{Width: k.Width, Gamma: k.Gamma, Features: k.Features, Form: k.Form}
 	}
 	o.Learned = o.Learned.WithDefaults()
@@ -88,7 +91,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	return &AlignResult{Out: o.Out, Rows: t.Counts, Learned: t.Learned, Curve: t.Game, Notes: t.Notes, Seconds: t.Seconds}, nil
 }
 
-// training returns the options of a training that finds these features.
+// training returns the options of a training that learns these features.
 func (o AlignOptions) training() TrainOptions {
 	return TrainOptions{Spec: o.Spec, Learned: o.Learned}
 }
@@ -99,11 +102,11 @@ func (o AlignOptions) validate() error {
 	case o.Out == "":
 		return exit.Usage("no directory for the features: name one with --out")
 	case !isFound:
-		return exit.Usage("--kernel %s: features are found for the kernels learned and harmonic", kernel.Of(o.Kernel).Name)
+		return exit.Usage("--kernel %s: align learns features for --kernel learned and harmonic only", kernel.Of(o.Kernel).Name)
 	case o.Folds < 0 || o.Folds > training.MaxFolds:
 		return exit.Usage("--folds must be between 1 and %d (have %d)", training.MaxFolds, o.Folds)
 	case f.Directory() != "":
-		return exit.Usage("--frequencies: align finds frequencies; there is nothing to do for those that are there")
+		return exit.Usage("--frequencies cannot be used with align, which learns new frequencies")
 	}
 	if err := report.ValidPicture(o.Curve); err != nil {
 		return err
@@ -127,15 +130,15 @@ func (r *AlignResult) WriteTo(w io.Writer) (int64, error) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
-	fmt.Fprintf(&b, "seconds   %.1f to look the data over, %.1f to find the features\n", r.Seconds["profile"], r.Seconds["align"])
+	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to learn the features\n", r.Seconds["profile"], r.Seconds["align"])
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }
 
-// gameCurve shows how the game went.
+// gameCurve plots the value of the game and its bounds by the number of frequencies.
 func gameCurve(game []align.Report) picture.Lines {
 	lines := picture.Lines{Title: "The game of the features", X: "frequencies", Y: "value of the game"}
-	value, upper, lower := picture.Series{Name: "of the round"}, picture.Series{Name: "upper bound"}, picture.Series{Name: "lower bound"}
+	value, upper, lower := picture.Series{Name: "value"}, picture.Series{Name: "upper bound"}, picture.Series{Name: "lower bound"}
 	frequencies := 0.0
 	for _, r := range game {
 		frequencies += float64(r.Taken)

@@ -12,15 +12,15 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// cooccurFeatures is how many features the picture is made of, as in the paper,
-// unless the skeleton has fewer or more were asked for.
+// cooccurFeatures is how many features the figure is made from, as in the paper, unless the
+// skeleton has fewer or more were requested.
 const cooccurFeatures = 500_000
 
 // cooccurrence draws which pixels occur together in the features of an image
 // skeleton: for four pixels, the correlation of their occurrence with that of
 // every other pixel's, as in Daniely, Frostig, Gupta and Singer ("Random Features
 // for Compositional Kernels", 2017, Fig. 4). The first channel stands for a pixel.
-// It returns no files for a skeleton that is not one of images.
+// It returns no files unless the skeleton is of images.
 func cooccurrence(r recipe.Recipe, features int) ([]storage.File, error) {
 	recipe, ok := r.Choice.Recipe.(skeleton.Compositional)
 	s := &recipe.Skeleton
@@ -29,7 +29,7 @@ func cooccurrence(r recipe.Recipe, features int) ([]storage.File, error) {
 	}
 	recipe.Out, recipe.Sampler = max(features, cooccurFeatures), skeleton.RFS
 	drawn, err := recipe.New()
-	if err != nil { // the skeleton has fewer different features
+	if err != nil { // the skeleton has fewer distinct features
 		recipe.Out = features
 		drawn, err = recipe.New()
 	}
@@ -57,7 +57,7 @@ func cooccurrence(r recipe.Recipe, features int) ([]storage.File, error) {
 	in, _ := m.Dims()
 	pairs, single, draws := m.Cooccur(columns), m.Occur(), float64(m.Draws())
 
-	// Four images, two by two, with a line between them.
+	// Four images, two by two, separated by a line.
 	heat := picture.Heat{
 		Title: fmt.Sprintf("Pixels that occur together in %s features", report.Groups(int64(recipe.Out))),
 		X:     "column of pixels", Y: "row of pixels (four images, the pixel in question is black)",
@@ -78,8 +78,8 @@ func cooccurrence(r recipe.Recipe, features int) ([]storage.File, error) {
 	return report.PictureFiles("cooccurrence", heat, 14, 14)
 }
 
-// correlation is that of two events of probabilities a and b, both of which happen
-// with probability both; 0 where one of them is sure or impossible.
+// correlation returns the correlation of two events with probabilities a and b and joint
+// probability both; 0 if one of them is certain or impossible.
 func correlation(both, a, b float64) float64 {
 	v := a * (1 - a) * b * (1 - b)
 	if v <= 0 {

@@ -20,19 +20,19 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// EmbedOptions says what to find the components of.
+// EmbedOptions says which data to embed, and how.
 type EmbedOptions struct {
 	prepare.Spec
 	pca.Training
-	Model   string // directory to make; it must not exist
-	Picture string // file for a picture of the first two, .png or .svg; "" for none
+	Model   string // directory to create
+	Picture string // file for a plot of the first two components, .png or .svg; "" for none
 }
 
-// EmbedResult is what was found.
+// EmbedResult describes the embedding.
 type EmbedResult struct {
 	Model      string             `json:"model"` // directory
 	Rows       job.Counts         `json:"rows"`
-	Columns    int                `json:"columns"` // numbers in a row
+	Columns    int                `json:"columns"` // numbers per row
 	Kernel     string             `json:"kernel"`  // in words
 	Recipe     features.Sealed    `json:"recipe"`
 	Components []models.Component `json:"components"`
@@ -43,10 +43,9 @@ type EmbedResult struct {
 	dim int
 }
 
-// Embed makes a model that takes rows to their coordinates along the directions in
-// which features vary most: kernel PCA by random features. It takes a pass that
-// looks the data over, and one that adds up the features' second moments. Labels,
-// if there are any, are for the picture alone.
+// Embed creates a model that maps rows to their coordinates along the directions in which
+// features vary most: kernel PCA by random features. It takes a profile pass and a pass that
+// sums the features' second moments. Labels are used for the plot only.
 func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error) {
 	o.Components = cmp.Or(o.Components, pca.DefaultComponents)
 	if err := o.LoadKernel(ctx); err != nil {
@@ -64,7 +63,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	case o.Components > t.Recipe.Dim:
 		return nil, exit.Usage("--components %d: there are only %d features", o.Components, t.Recipe.Dim)
 	case o.Picture != "" && (t.Target.Classes == nil || len(t.Target.Classes.Classes) > mostClouds):
-		return nil, exit.Usage("--picture: labels are to be classes, at most %d (see --task)", mostClouds)
+		return nil, exit.Usage("--picture: labels must be classes, at most %d of them (see --task)", mostClouds)
 	}
 	if err := t.Fits(t.Memory(o.Components)); err != nil {
 		return nil, err
@@ -103,7 +102,7 @@ func (o EmbedOptions) validate() error {
 		return err
 	}
 	if o.Picture != "" && o.Components < 2 {
-		return exit.Usage("--picture takes 2 components or more (have %d)", o.Components)
+		return exit.Usage("--picture needs 2 components or more (have %d)", o.Components)
 	}
 	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err
@@ -111,7 +110,7 @@ func (o EmbedOptions) validate() error {
 	return o.Spec.Validate()
 }
 
-// labeled returns an error unless the data have the labels that the picture takes.
+// labeled returns an error unless the data has the labels that the plot needs.
 func (o EmbedOptions) labeled(d *dataset.Dataset) error {
 	if o.Picture == "" || d.Labeled {
 		return nil
@@ -119,7 +118,7 @@ func (o EmbedOptions) labeled(d *dataset.Dataset) error {
 	return exit.Usage("--picture colours rows by their labels; %w", prepare.Unlabeled(d))
 }
 
-// mostClouds is how many classes a picture tells apart.
+// mostClouds is the largest number of classes in a plot.
 const mostClouds = 12
 
 // WriteTo prints the result for people.
@@ -133,7 +132,7 @@ func (r *EmbedResult) WriteTo(w io.Writer) (int64, error) {
 		total += c.Share
 		fmt.Fprintf(&b, "component %-3d variance %.6g, %.2f %% of all; %.2f %% so far\n", i+1, c.Variance, 100*c.Share, 100*total)
 	}
-	fmt.Fprintf(&b, "seconds   %.1f to look the data over, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
+	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }

@@ -20,13 +20,12 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// EvaluateOptions says which model to score on which data.
+// EvaluateOptions says which model to evaluate on which data.
 type EvaluateOptions struct {
 	Model string // directory
 	Data  dataset.Options
-	Gate  string // a score that must be reached: "accuracy>=0.95"; "" for none
-	// Reliability is a file for a picture of how far probabilities hold, .png or .svg;
-	// "" for none.
+	Gate  string // condition on a score: "accuracy>=0.95"; "" for none
+	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string
 
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
@@ -34,22 +33,22 @@ type EvaluateOptions struct {
 	Job job.Options
 }
 
-// EvaluateResult is how well a model does.
+// EvaluateResult has the scores of a model.
 type EvaluateResult struct {
 	Model    string              `json:"model"`
 	Rows     job.Counts          `json:"rows"`
-	SetAside []dataset.SetAside  `json:"set_aside,omitempty"` // the first rows that cannot be used
+	SetAside []dataset.SetAside  `json:"set_aside,omitempty"` // the first unusable rows
 	Classes  *score.ClassReport  `json:"classes,omitempty"`   // of a classifier
 	Targets  *score.TargetReport `json:"targets,omitempty"`   // of a regression
-	// UnseenLabels are the labels that the model never saw, the most frequent first.
+	// UnseenLabels are the labels that are not classes of the model, the most frequent first.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
-	// Probabilities is of a classifier that has them.
+	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
-	Gate          string             `json:"gate,omitempty"` // that was passed
+	Gate          string             `json:"gate,omitempty"` // the condition that was met
 }
 
-// Evaluate applies a model to labelled data and scores it. The error is a
-// *GateError if the gate is not passed; the result is there all the same.
+// Evaluate applies a model to labelled data and scores it. If the gate is not passed, the
+// error is a *GateError and the result is complete.
 func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, err error) {
 	g, err := parseGate(o.Gate)
 	if err != nil {
@@ -69,7 +68,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	if manifest.Task == models.Embedding {
-		return nil, exit.Usage("%s is an embedding, which predicts no labels: there is nothing to evaluate", o.Model)
+		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
 	}
 	if o.Reliability != "" {
 		if err := training.NeedProbabilities("reliability", o.Model, manifest); err != nil {
@@ -118,7 +117,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		result.Classes = &hits
 		result.UnseenLabels = unseenLabels(&classified.Unseen)
 		if hits.Unseen > 0 && hits.Unseen == hits.Rows {
-			return nil, exit.Refuse("pipelines: none of the %s rows has a label that the model %s knows: labels are %s; its classes are %s",
+			return nil, exit.Refuse("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s",
 				report.Groups(hits.Rows), o.Model, someUnseen(result.UnseenLabels), prepare.SomeOf(manifest.Vocabulary.Classes))
 		}
 		if classified.Probabilities != nil {
@@ -140,14 +139,14 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model %s\n", r.Model)
-	if r.Rows.SetAside > 0 { // else the report below tells the rows
+	if r.Rows.SetAside > 0 { // otherwise the report below shows the rows
 		fmt.Fprintf(&b, "rows %s\n", r.Rows)
 	}
 	writeSetAside(&b, r.SetAside)
 	if r.Classes != nil {
 		r.Classes.WriteTo(&b)
 		if len(r.UnseenLabels) > 0 {
-			fmt.Fprintf(&b, "\nlabels that the model never saw: %s\n", someUnseen(r.UnseenLabels))
+			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s\n", someUnseen(r.UnseenLabels))
 		}
 	} else {
 		r.Targets.WriteTo(&b)

@@ -67,12 +67,12 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	if want := []UnseenLabel{{"one.", ones}, {"zero", 30}}; !reflect.DeepEqual(r.UnseenLabels, want) || r.Classes.Unseen != ones+30 {
 		t.Errorf("%+v of %d rows, want %+v", r.UnseenLabels, r.Classes.Unseen, want)
 	}
-	if want := fmt.Sprintf("labels that the model never saw: \"one.\" (%d rows), \"zero\" (30 rows)\n", ones); !strings.Contains(jobtest.Text(t, r), want) {
+	if want := fmt.Sprintf("labels that are not classes of the model: \"one.\" (%d rows), \"zero\" (30 rows)\n", ones); !strings.Contains(jobtest.Text(t, r), want) {
 		t.Errorf("%q is not in\n%s", want, jobtest.Text(t, r))
 	}
 
 	r, err = evaluate(o.Data)
-	if err != nil || r.UnseenLabels != nil || strings.Contains(jobtest.Text(t, r), "never saw") {
+	if err != nil || r.UnseenLabels != nil || strings.Contains(jobtest.Text(t, r), "not classes of the model") {
 		t.Errorf("labels of the training: %v, %v", r, err)
 	}
 
@@ -96,7 +96,7 @@ func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "ages.csv", table)}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-3}
 	r, err := Train(jobtest.Ctx, o)
-	if err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "52 different whole numbers from 18 to 69") {
+	if err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "52 distinct whole numbers from 18 to 69") {
 		t.Errorf("%v: %q", err, r.Notes)
 	}
 	p, err := InspectData(jobtest.Ctx, InspectOptions{Data: o.Data})

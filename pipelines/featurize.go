@@ -23,21 +23,21 @@ import (
 	"github.com/bochner-ml/bochner/transforms/outputs"
 )
 
-// FeaturizeOptions says which features to write of which data.
+// FeaturizeOptions says which features of which data to write.
 type FeaturizeOptions struct {
 	prepare.Spec
-	Model  string // directory of a model whose features to write; "" for those that MapOptions say
-	Out    string // directory to make; it must not exist
+	Model  string // directory of a model whose features to write; "" uses Spec
+	Out    string // directory to create
 	Format string // npy (default), safetensors or csv; codes for the hashes of maxout
 }
 
-// FeaturizeResult says what was written.
+// FeaturizeResult describes the written features.
 type FeaturizeResult struct {
 	Out      string          `json:"out"`
 	Rows     job.Counts      `json:"rows"`
 	Features int             `json:"features"`
 	Recipe   features.Sealed `json:"recipe"`
-	Classes  []string        `json:"classes,omitempty"` // that labels are indices of
+	Classes  []string        `json:"classes,omitempty"` // indexed by the labels
 	Parts    []job.Part      `json:"parts"`
 	Kernel   string          `json:"kernel"` // in words
 	Input    *dataset.Schema `json:"input"`
@@ -45,9 +45,8 @@ type FeaturizeResult struct {
 	Format   string          `json:"format"`
 }
 
-// Featurize writes the features of all rows, for use with other programs: float32
-// arrays in files of at most 64 MiB, in the order of the rows, with the labels if
-// the data have any.
+// Featurize writes the features of all rows for other programs: float32 arrays in files of
+// at most 64 MiB, in the order of the rows, with the labels if the data has any.
 func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult, err error) {
 	if err := o.LoadKernel(ctx); err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	case !slices.Contains([]string{"npy", "safetensors", "csv", "codes"}, o.Format):
 		return nil, exit.Usage("--out_format must be npy, safetensors, csv or codes (have %q)", o.Format)
 	case o.Format == "codes" && (o.Model != "" || !kernel.Of(o.Kernel).Hashes):
-		return nil, exit.Usage("--out_format codes: only the maxout kernel has codes; give --kernel maxout")
+		return nil, exit.Usage("--out_format codes: only maxout features have codes; give --kernel maxout")
 	}
 	if err := o.Spec.Validate(); err != nil {
 		return nil, err
@@ -120,7 +119,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	return result, err
 }
 
-// publish makes the directory of features, and completes the result.
+// publish creates the directory of features and completes the result.
 func (o FeaturizeOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, result *FeaturizeResult, written []outputs.Written, dir string) (err error) {
 	if result.Rows, err = job.Count(d, job.ReportsOf(written), o.MaxBadFraction); err != nil {
 		return err

@@ -11,17 +11,17 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// gate is a bound that a score must keep.
+// gate is a bound that a score must satisfy.
 type gate struct {
 	score string  // one of gateScores
 	least bool    // the score must be at least the bound, else at most
 	bound float64 // not NaN
 }
 
-// gateScore is a score that a gate can name: of one kind of model.
+// gateScore is a score that a gate can name, for one kind of model.
 type gateScore struct {
-	classes func(*score.ClassReport) float64  // of a classifier, else nil
-	targets func(*score.TargetReport) float64 // of a regression, else nil
+	classes func(*score.ClassReport) float64  // nil for a regression
+	targets func(*score.TargetReport) float64 // nil for a classifier
 }
 
 var gateScores = map[string]gateScore{
@@ -56,8 +56,8 @@ func parseGate(text string) (*gate, error) {
 	return nil, exit.Usage("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
 }
 
-// fits refuses a gate on a score that models of this kind do not have. A nil gate
-// fits all.
+// fits returns an error if models of this kind do not have the gate's score. A nil gate fits
+// all models.
 func (g *gate) fits(classes bool) error {
 	if g == nil || classes == (gateScores[g.score].classes != nil) {
 		return nil
@@ -71,9 +71,9 @@ func (g *gate) fits(classes bool) error {
 	return exit.Usage("--gate: this model has no %s; it has %s", g.score, strings.Join(have, ", "))
 }
 
-// check returns a *GateError if the result, of a model that the gate fits, does
-// not keep the bound. A score that is NaN keeps none, nor does one that leaves rows
-// out because they have no finite prediction.
+// check returns a *GateError if the result, of a model that the gate fits, does not satisfy
+// the bound. A NaN score fails, and so does one that excludes rows because their predictions
+// are not finite.
 func (g *gate) check(r *EvaluateResult) error {
 	if g == nil {
 		return nil
@@ -83,7 +83,7 @@ func (g *gate) check(r *EvaluateResult) error {
 		value = of.classes(r.Classes)
 	} else {
 		if n := r.Targets.NotFinite; n > 0 {
-			return &exit.GateError{Message: fmt.Sprintf("gate not passed: %s leaves out %d rows whose prediction is not finite", g.score, n)}
+			return &exit.GateError{Message: fmt.Sprintf("gate not passed: %s excludes %d rows whose predictions are not finite", g.score, n)}
 		}
 		value = of.targets(r.Targets)
 	}

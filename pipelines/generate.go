@@ -16,22 +16,22 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// GenerateOptions says which sample data to make.
+// GenerateOptions says which sample data to generate.
 type GenerateOptions struct {
 	Set   string  // name of a sample.Set
 	Rows  int64   // at least 1
 	Seed  uint64  // another seed gives other rows of the same distribution
 	Noise float64 // standard deviation; negative is that of the set
-	Out   string  // file to make; it must not exist
+	Out   string  // file to create
 }
 
-// Generated says what was made.
+// Generated describes the file.
 type Generated struct {
 	Out  string `json:"out"`
 	Rows int64  `json:"rows"`
 }
 
-// Generate writes a CSV file of sample data, whole or not at all.
+// Generate writes a CSV file of sample data, complete or not at all.
 func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	set, ok := sample.Find(o.Set)
 	switch {
@@ -55,7 +55,7 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 		return nil, err
 	}
 	defer claim.Drop(ctx)
-	if err := storage.Vacant(ctx, o.Out); err != nil { // now nobody else makes it any more
+	if err := storage.Vacant(ctx, o.Out); err != nil { // no other run can create it now
 		return nil, err
 	}
 	if err := claim.Clear(ctx); err != nil && !errors.Is(err, fs.ErrPermission) {
@@ -67,7 +67,7 @@ func Generate(ctx context.Context, o GenerateOptions) (*Generated, error) {
 	return &Generated{o.Out, o.Rows}, err
 }
 
-// WriteTo prints what was made for people.
+// WriteTo prints the result for people.
 func (g *Generated) WriteTo(w io.Writer) (int64, error) {
 	n, err := fmt.Fprintf(w, "wrote %s rows to %s\n", report.Groups(g.Rows), g.Out)
 	return int64(n), err

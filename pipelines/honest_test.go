@@ -244,7 +244,7 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 		frequencies string
 		seed        uint64
 		want        string
-	}{{"all", 3, "found from all of these rows, so none"}, {"all", 4, "found from all of these rows, so none"}, {"some", 4, "give --folds 5 --seed 3"}} {
+	}{{"all", 3, "learned from all of these rows, so held-out"}, {"all", 4, "learned from all of these rows, so held-out"}, {"some", 4, "give --folds 5 --seed 3"}} {
 		if _, err := train("refused", c.frequencies, c.seed); exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("--frequencies %s --seed %d: %v", c.frequencies, c.seed, err)
 		}

@@ -16,25 +16,25 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
-// InspectOptions says which data to look over.
+// InspectOptions says which data to describe.
 type InspectOptions struct {
 	Data           dataset.Options
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 	Job            job.Options
 }
 
-// DataReport says what data look like.
+// DataReport describes data.
 type DataReport struct {
 	Format   string             `json:"format"`
 	Files    int                `json:"files"`
 	Bytes    int64              `json:"bytes"`
 	Rows     job.Counts         `json:"rows"`
 	Names    []string           `json:"column_names,omitempty"`
-	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first rows that cannot be used
+	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
 	Profile  profile.Profile    `json:"profile"`
 }
 
-// InspectData reads all rows once and says what they look like. Nothing is written.
+// InspectData reads all rows once and describes them. It writes nothing.
 func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err error) {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
@@ -69,9 +69,9 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	p := &r.Profile
 	fmt.Fprintf(&b, "data      %s of %s, %s\n", report.Counted(r.Files, "file"), r.Format, report.Bytes(r.Bytes))
 	if r.Rows.SetAside == 0 {
-		fmt.Fprintf(&b, "rows      %s of %d numbers, the longest of norm %.6g\n", report.Groups(r.Rows.Used), p.Dim, p.MaxNorm)
+		fmt.Fprintf(&b, "rows      %s of %d numbers, largest norm %.6g\n", report.Groups(r.Rows.Used), p.Dim, p.MaxNorm)
 	} else {
-		fmt.Fprintf(&b, "rows      %s read = %s used + %s that cannot be used\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside))
+		fmt.Fprintf(&b, "rows      %s read = %s used + %s set aside\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside))
 	}
 	writeSetAside(&b, r.SetAside)
 	writeLabels(&b, p)
@@ -111,16 +111,16 @@ func writeLabels(w io.Writer, p *profile.Profile) {
 	case l.Targets > 0:
 		fmt.Fprintf(w, "labels    numbers from %g to %g\n", l.Min, l.Max)
 	default:
-		fmt.Fprintf(w, "labels    more different texts than can be classes, such as %q\n", l.Text)
+		fmt.Fprintf(w, "labels    too many distinct texts for classes, such as %q\n", l.Text)
 	}
 }
 
-// maxColumnLines bounds the table of columns that people are shown.
+// maxColumnLines is the largest number of columns that are printed.
 const maxColumnLines = 40
 
 func writeColumns(w io.Writer, p *profile.Profile, names []string) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "column\tmin\tmax\tmean\tdeviation\tnot zero\t\n")
+	fmt.Fprintf(tw, "column\tmin\tmax\tmean\tdeviation\tnon-zero\t\n")
 	for j, c := range p.Columns[:min(len(p.Columns), maxColumnLines)] {
 		name := fmt.Sprint(j + 1)
 		if names != nil {
@@ -134,13 +134,13 @@ func writeColumns(w io.Writer, p *profile.Profile, names []string) {
 	}
 }
 
-// ModelReport says what a model is.
+// ModelReport describes a model.
 type ModelReport struct {
 	Directory string `json:"directory"`
 	*models.Manifest
 }
 
-// InspectModel loads a model, checking every byte of it, and says what it is.
+// InspectModel loads a model, verifies its checksums, and describes it.
 func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 	m, err := models.LoadURI(ctx, dir)
 	if err != nil {
@@ -153,7 +153,7 @@ func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	m := r.Manifest
-	fmt.Fprintf(&b, "model     %s, whole; format %d, made by bochner %s\n", r.Directory, m.Format, m.Program)
+	fmt.Fprintf(&b, "model     %s, intact; format %d, written by bochner %s\n", r.Directory, m.Format, m.Program)
 	fmt.Fprintf(&b, "task      %s, %d outputs\n", m.Task, m.Outputs)
 	fmt.Fprintf(&b, "input     %d numbers, trained on %s\n", m.Input.Dim, m.Input.Format)
 	if m.Vocabulary != nil {
@@ -165,7 +165,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 		training.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
 	}
 	if m.Probabilities == nil && m.Task == models.Classification {
-		fmt.Fprintf(&b, "chances   no probabilities; %s\n", training.HowToGetProbabilities)
+		fmt.Fprintf(&b, "output    no probabilities; %s\n", training.HowToGetProbabilities)
 	}
 	training.WriteProbabilities(&b, m.Probabilities)
 	fmt.Fprintf(&b, "rows      %s\n", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
@@ -174,7 +174,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// clip cuts a text that is too long to print.
+// clip shortens a text that is too long to print.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -12,29 +12,29 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// boundDelta is the probability that a bound leaves out.
+// boundDelta is the probability that a bound fails.
 const boundDelta = 0.05
 
-// ErrorBounds says what is proved about the errors of independent Fourier features,
-// beside what was measured: each holds for a map with probability 0.95.
+// ErrorBounds has proven bounds on the errors of independent Fourier features next to the
+// measured errors. Each holds for a map with probability 0.95.
 type ErrorBounds struct {
-	Dim      int          `json:"dim"`      // numbers of a scaled row
+	Dim      int          `json:"dim"`      // numbers per scaled row
 	Diameter float64      `json:"diameter"` // largest distance of scaled rows of the sample
 	Points   []BoundPoint `json:"points"`
-	// For an error of at most Epsilon, the bounds ask for so many features.
+	// The bounds guarantee an error of at most Epsilon with these numbers of features.
 	Epsilon         float64 `json:"epsilon"`
 	PairsFeatures   int     `json:"pairs_features,omitempty"`
 	UniformFeatures int     `json:"uniform_features,omitempty"`
-	// Why there is no uniform bound, or the bound asks for more features than are counted.
+	// Why explains that there is no uniform bound, or that it requires too many features to count.
 	Why string `json:"why,omitempty"`
 }
 
-// BoundPoint is what is proved of so many features.
+// BoundPoint has the bounds for a number of features.
 type BoundPoint struct {
 	Features int      `json:"features"`
-	Max      float64  `json:"max"`               // measured over the pairs of the sample, a mean over seeds
-	Pairs    float64  `json:"pairs"`             // bound on the same
-	Uniform  *float64 `json:"uniform,omitempty"` // over all pairs of rows of a region of that diameter
+	Max      float64  `json:"max"`               // measured over the pairs of the sample, averaged over seeds
+	Pairs    float64  `json:"pairs"`             // bound on Max
+	Uniform  *float64 `json:"uniform,omitempty"` // bound over all pairs of rows in a region of that diameter
 }
 
 // fourierRecipe is a recipe of Fourier features.
@@ -44,8 +44,8 @@ type fourierRecipe interface {
 	SecondMoment() float64
 }
 
-// bounds returns what is proved of a curve, nil where nothing is: frequencies must be
-// independent, and features Fourier features.
+// bounds returns the bounds for a curve; nil unless features are Fourier features with
+// independent frequencies.
 func (o CompareOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs int, curve ErrorCurve) (*ErrorBounds, error) {
 	r, ok := l.Recipe.Choice.Recipe.(fourierRecipe)
 	if !ok {
@@ -73,7 +73,7 @@ func (o CompareOptions) bounds(l *prepare.Prepared, x []float32, n int, pairs in
 			b.Points[i].Uniform = &e
 		}
 	}
-	// An error says that there is no such bound, or that its number is beyond counting.
+	// An error means that there is no such bound, or that its number overflows.
 	if b.PairsFeatures, err = bounds.Features(given, o.Epsilon, boundDelta); err != nil {
 		b.Why = err.Error()
 	} else if b.UniformFeatures, err = bounds.Features(region, o.Epsilon, boundDelta); err != nil {

@@ -22,21 +22,21 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// CompareOptions says which kernel to compare with its features, on which rows.
+// CompareOptions says which kernel to compare with its features, and on which rows.
 type CompareOptions struct {
 	prepare.Spec
 	Budgets []int   // numbers of features; none is 64, 256, 1024 and 4096
-	Seeds   int     // draws of each map, from MapOptions.Seed on; 0 is 10
-	Rows    int     // rows of the sample, all pairs of which are compared; 0 is 200
-	Epsilon float64 // error for which the bounds tell how many features are enough; 0 is 0.1
-	All     bool    // compare all draws of the kernel's frequencies
-	Out     string  // directory to make for the table and the pictures; "" for none
+	Seeds   int     // number of seeds per map, starting at Spec.Seed; 0 is 10
+	Rows    int     // rows of the sample; all pairs are compared; 0 is 200
+	Epsilon float64 // error for which the bounds give the number of features; 0 is 0.1
+	All     bool    // compare all ways to draw the kernel's frequencies
+	Out     string  // directory to create for the table and the plots; "" for none
 }
 
-// maxCompareRows bounds the sample: 2 million pairs.
+// maxCompareRows limits the sample to 2 million pairs.
 const maxCompareRows = 2000
 
-// CompareResult is how well features approximate their kernel.
+// CompareResult says how well features approximate their kernel.
 type CompareResult struct {
 	Kernel string       `json:"kernel"`
 	Rows   int          `json:"rows"`
@@ -46,16 +46,15 @@ type CompareResult struct {
 	Out    string       `json:"out,omitempty"`
 }
 
-// ErrorCurve is the error of one way to draw features, by their number.
+// ErrorCurve is the error of one way to draw features by their number.
 type ErrorCurve struct {
 	Name   string           `json:"name"`
 	Points []approx.Summary `json:"points"`
 }
 
-// Compare draws maps of a kernel of several sizes and seeds, and compares inner
-// products of features with the kernel on the pairs of a sample of rows. The
-// sample are the rows with the smallest hashes, so it is the same whatever the
-// order of the rows.
+// Compare draws feature maps of several sizes with several seeds, and compares inner products
+// of features with the kernel on all pairs of a sample of rows. The sample consists of the
+// rows with the smallest hashes, so it does not depend on the order of the rows.
 func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err error) {
 	if err := o.LoadKernel(ctx); err != nil {
 		return nil, err
@@ -84,7 +83,7 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 	if err != nil {
 		return nil, err
 	}
-	d.Labeled = false // a kernel does not look at labels
+	d.Labeled = false // labels are not used
 	var j *job.Job
 	if o.Out == "" {
 		j, err = job.NewScratch(ctx, o.Job)
@@ -122,16 +121,16 @@ func (o CompareOptions) validate() error {
 	case o.Seeds < 1:
 		return exit.Usage("--seeds must be at least 1 (have %d)", o.Seeds)
 	case !(o.Epsilon > 0) || math.IsInf(o.Epsilon, 0):
-		return exit.Usage("--epsilon must be a number above 0 (have %g)", o.Epsilon)
+		return exit.Usage("--epsilon must be above 0 (have %g)", o.Epsilon)
 	case o.Rows < 2 || o.Rows > maxCompareRows:
 		return exit.Usage("--rows must be between 2 and %d (have %d)", maxCompareRows, o.Rows)
 	case o.All && !varied:
-		return exit.Usage("--draw all: the features of the %s kernel are drawn in one way only", name)
+		return exit.Usage("--draw all: the %s kernel has only one way to draw features", name)
 	}
 	for _, n := range o.Budgets {
 		k, err := kernel.With(o.Kernel, "features", strconv.Itoa(n))
 		if _, found := k.(kernel.Found); found || err != nil {
-			return exit.Usage("the %s kernel is its features' inner product: there is nothing to compare", name)
+			return exit.Usage("the %s kernel is exactly its features' inner product, so it cannot be compared", name)
 		}
 		if err := k.Validate(); err != nil {
 			return &exit.UsageError{Err: err}
@@ -148,7 +147,7 @@ func compare(ctx context.Context, j *job.Job, o CompareOptions, l *prepare.Prepa
 	x, n, _ := l.Sum.Sample()
 	n = min(n, o.Rows)
 	if n < 2 {
-		return nil, exit.Refuse("pipelines: the sample has %d different rows, and comparing takes 2", n)
+		return nil, exit.Refuse("pipelines: the sample has %d distinct rows; comparing needs at least 2", n)
 	}
 	exact := approx.Kernel(l.Recipe.Scaled(l.Recipe.Choice.Recipe), x, n, l.Profile.Dim, j.Engine.Threads)
 	result := &CompareResult{Kernel: l.Recipe.Name, Rows: n, Pairs: len(exact)}
@@ -164,7 +163,7 @@ func compare(ctx context.Context, j *job.Job, o CompareOptions, l *prepare.Prepa
 			return nil, err
 		}
 		if choice.Draw == nil {
-			return nil, exit.Usage("the features of the %s are not drawn: there is nothing to compare", choice.Summary)
+			return nil, exit.Usage("the features of the %s are not drawn, so they cannot be compared", choice.Summary)
 		}
 		curve := ErrorCurve{Name: strings.TrimSuffix(kernel.Of(o.Kernel).Name+", "+v.Name, ", ")}
 		for _, dim := range budgets {
@@ -198,7 +197,7 @@ func measure(ctx context.Context, j *job.Job, o CompareOptions, dim int, exact [
 	return approx.Summarise(dim, runs)
 }
 
-// files returns the table as JSON and the pictures.
+// files returns the table as JSON and the plots.
 func (r *CompareResult) files() ([]storage.File, error) {
 	table, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -209,10 +208,10 @@ func (r *CompareResult) files() ([]storage.File, error) {
 	return append(files, pictures...), err
 }
 
-// chart shows the root mean squared error by the number of features.
+// chart plots the root mean squared error by the number of features.
 func (r *CompareResult) chart() picture.Lines {
 	chart := picture.Lines{
-		Title: fmt.Sprintf("Features against the %s", r.Kernel),
+		Title: fmt.Sprintf("Approximation of the %s", r.Kernel),
 		X:     "number of features", Y: fmt.Sprintf("RMSE over %s pairs of rows (band: 95 %%)", report.Groups(int64(r.Pairs))),
 		LogX: true, LogY: true,
 	}
@@ -245,7 +244,7 @@ func (r *CompareResult) WriteTo(w io.Writer) (int64, error) {
 		r.Bounds.write(&b)
 	}
 	if r.Out != "" {
-		fmt.Fprintf(&b, "table and pictures are in %s\n", r.Out)
+		fmt.Fprintf(&b, "table and plots are in %s\n", r.Out)
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

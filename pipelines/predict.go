@@ -25,31 +25,31 @@ import (
 type PredictOptions struct {
 	Model  string // directory
 	Data   dataset.Options
-	Out    string // directory to make; it must not exist
+	Out    string // directory to create
 	Format string // csv (default) or jsonl
-	Scores bool   // write the scores of all outputs too
-	Lines  bool   // write the line of its file that each row begins on; files are not cut then
+	Scores bool   // also write the scores of all outputs
+	Lines  bool   // also write the line of the file on which each row starts; files are then not cut into shards
 
-	Probabilities bool // write the probabilities of all classes too; the model must have them
+	Probabilities bool // also write the probabilities of all classes; the model must have them
 
-	MaxBadFraction float64 // share of rows that may be left without a prediction, 0 to 1
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 
 	Job job.Options
 }
 
-// PredictResult is what became of the rows.
+// PredictResult describes the predictions.
 type PredictResult struct {
 	Out   string     `json:"out"`
 	Rows  job.Counts `json:"rows"`
 	Parts []job.Part `json:"parts"`
 }
 
-// PredictManifest is the file of a directory of predictions that tells what they
-// are: a PredictResult with the model.
+// PredictManifest is the file of a directory of predictions that describes them: a
+// PredictResult with the model.
 const PredictManifest = "manifest.json"
 
-// openModelData loads the manifest of a model and opens data that fit it. The
-// weights are checked here too, so that a damaged model is told of before any work.
+// openModelData loads the manifest of a model and opens data that matches it. It checks the
+// weights too, so that a damaged model is reported before any work.
 func openModelData(ctx context.Context, model string, o dataset.Options, log io.Writer) (*models.Manifest, *dataset.Dataset, error) {
 	if model == "" {
 		return nil, nil, exit.Usage("no model: name its directory with --model")
@@ -73,8 +73,8 @@ func openModelData(ctx context.Context, model string, o dataset.Options, log io.
 	return manifest, d, nil
 }
 
-// Predict applies a model to all rows of the data, and publishes a directory of
-// files with one line for each row, in the order of the rows.
+// Predict applies a model to all rows of the data and publishes a directory of files with one
+// line per row, in the order of the rows.
 func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err error) {
 	if o.Format == "" {
 		o.Format = "csv"
@@ -128,7 +128,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	return result, err
 }
 
-// publish makes the directory of predictions.
+// publish creates the directory of predictions.
 func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, written []outputs.Written, dir string) (*PredictResult, error) {
 	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
 	if err != nil {
@@ -149,12 +149,12 @@ func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Data
 	}
 	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
 	if counts.Blank > 0 && !o.Lines {
-		j.Progress.Note("note: %s passed over: the n-th prediction is not of the n-th line; --lines writes the line of each", blankLines(counts.Blank))
+		j.Progress.Note("note: %s skipped, so the n-th prediction is not for the n-th line; --lines writes the line of each row", blankLines(counts.Blank))
 	}
 	return result, j.Publish(ctx, o.Out, files)
 }
 
-// blankLines counts them.
+// blankLines names the number of blank lines.
 func blankLines(n int64) string {
 	if n == 1 {
 		return "1 blank line was"

@@ -205,14 +205,14 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, word := range []string{"share right", "as it should be", "share of all rows", "101 rows"} {
+		for _, word := range []string{"share right", "perfectly calibrated", "share of all rows", "101 rows"} {
 			if format == "svg" && !strings.Contains(string(drawn), word) {
 				t.Errorf("the picture has no text %q", word)
 			}
 		}
 	}
 	report, err := InspectModel(jobtest.Ctx, o.Model)
-	if err != nil || !strings.Contains(jobtest.Text(t, report), "probabilities by an ascending function for each class (isotonic), fitted to the scores of ") {
+	if err != nil || !strings.Contains(jobtest.Text(t, report), "probabilities by an increasing step function for each class (isotonic), fitted to the scores of ") {
 		t.Errorf("%v\n%s", err, jobtest.Text(t, report))
 	}
 }
@@ -221,7 +221,7 @@ func TestAReportOfNothingIsPrinted(t *testing.T) {
 	r := probabilityReport(3, calibrate.NewReliability(2, 10))
 	var b strings.Builder
 	r.write(&b)
-	if r.NotFinite != 3 || !strings.Contains(b.String(), "3 rows without finite scores are left out") || math.IsNaN(r.ECE) {
+	if r.NotFinite != 3 || !strings.Contains(b.String(), "3 rows without finite scores are excluded") || math.IsNaN(r.ECE) {
 		t.Errorf("%+v\n%s", r, b.String())
 	}
 	if err := report.WritePicture(jobtest.Ctx, filepath.Join(t.TempDir(), "r.svg"), r.diagram(), 14, 12); err != nil {

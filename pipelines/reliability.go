@@ -13,12 +13,11 @@ import (
 // ProbabilityReport says how good the probabilities of a model are.
 type ProbabilityReport struct {
 	calibrate.Tests
-	// NotFinite counts the rows left out because their scores are not finite.
+	// NotFinite counts the rows that are excluded because their scores are not finite.
 	NotFinite int64 `json:"not_finite,omitempty"`
 }
 
-// probabilityReport is that of rows of which a Reliability has those with finite
-// scores.
+// probabilityReport returns the report on rows, of which r contains those with finite scores.
 func probabilityReport(rows int64, r *calibrate.Reliability) *ProbabilityReport {
 	t := r.Tests()
 	return &ProbabilityReport{Tests: t, NotFinite: rows - t.Rows}
@@ -28,9 +27,9 @@ func probabilityReport(rows int64, r *calibrate.Reliability) *ProbabilityReport 
 func (r *ProbabilityReport) write(w io.Writer) {
 	fmt.Fprintf(w, "\nprobabilities: log loss %.4f, Brier score %.4f, expected calibration error %.4f\n", r.LogLoss, r.Brier, r.ECE)
 	if r.NotFinite > 0 {
-		fmt.Fprintf(w, "%s rows without finite scores are left out\n", report.Groups(r.NotFinite))
+		fmt.Fprintf(w, "%s rows without finite scores are excluded\n", report.Groups(r.NotFinite))
 	}
-	fmt.Fprintln(w, "rows by the probability of the most probable class, its mean, and the share that is of this class:")
+	fmt.Fprintln(w, "rows by the probability of the most probable class: its mean, and the share of rows of this class:")
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "probability\trows\tmean\tright\t95 %% interval\t\n")
 	for _, b := range r.Bins {
@@ -41,7 +40,7 @@ func (r *ProbabilityReport) write(w io.Writer) {
 	tw.Flush()
 }
 
-// diagram shows how far probabilities hold.
+// diagram plots accuracy by probability.
 func (r *ProbabilityReport) diagram() picture.Lines {
 	right, rows := picture.Series{Name: "share right, 95 % interval"}, picture.Series{Name: "share of all rows"}
 	for _, b := range r.Bins {
@@ -55,6 +54,6 @@ func (r *ProbabilityReport) diagram() picture.Lines {
 	return picture.Lines{
 		Title: fmt.Sprintf("Reliability: calibration error %.4f, %s rows", r.ECE, report.Groups(r.Rows)),
 		X:     "mean probability of the most probable class", Y: "share of rows", LegendLeft: true,
-		Series: []picture.Series{{Name: "as it should be", X: []float64{0, 1}, Y: []float64{0, 1}}, right, rows},
+		Series: []picture.Series{{Name: "perfectly calibrated", X: []float64{0, 1}, Y: []float64{0, 1}}, right, rows},
 	}
 }

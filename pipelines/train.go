@@ -1,16 +1,17 @@
-// Package pipelines holds the jobs: Train, Align, Embed, Predict, Evaluate, Verify,
-// Inspect, Featurize, Compare and Generate. Each is a function that a Go program can call,
-// and a command made of it. A job builds a graph of transforms for each pass over the data,
-// runs it on a Beam runner, and decides between passes.
+// Package pipelines contains the jobs: Train, Align, Embed, Predict, Evaluate, Verify,
+// InspectData, InspectModel, Featurize, Compare and Generate. Each is a function that a Go
+// program can call; package command makes a command of it. A job builds one graph of
+// transforms per pass over the data, runs it on a Beam runner, and decides between passes
+// what to do next.
 //
-// The rooms below it, each of which imports only those after it: plan, training, alignment,
+// The packages below it, each of which imports only those after it: plan, training, alignment,
 // prepare, recipe, job, workdir, engine, report, exit.
 //
-// A job runs in the process that calls it and opens no port. It prints nothing but to
-// job.Options.Log, leaves the loggers of the program alone, save that Beam's log lines
-// about the job are dropped unless engine.Engine.Verbose is set, and never ends the process.
-// The runners universal, flink and dataflow start the program again as a worker:
-// such a program calls flag.Parse and then beam.Init at the beginning of main.
+// A job runs in the process that calls it and opens no port. It prints only to
+// job.Options.Log, never ends the process, and leaves the program's loggers alone, except that
+// Beam's log lines about the job are dropped unless engine.Engine.Verbose is set. The runners
+// universal, flink and dataflow start the program again as a worker: such a program calls
+// flag.Parse and then beam.Init at the beginning of main.
 package pipelines
 
 import (
@@ -19,15 +20,15 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
-// training.Options says what to train on which data.
+// TrainOptions says what to train on which data.
 type TrainOptions = training.Options
 
-// training.Result is what a training has made.
+// TrainResult describes the trained model.
 type TrainResult = training.Result
 
-// Train trains a model and publishes its directory whole. It profiles the data in a pass,
-// and then runs what the learner takes: a pass that adds up the features' second moments,
-// and a solve; or a pass for each round.
+// Train trains a model and publishes its directory as a whole. It runs a profile pass and then
+// what the learner needs: a pass that sums the features' second moments, and a solve; or a
+// pass per round.
 func Train(ctx context.Context, o TrainOptions) (*TrainResult, error) {
 	return training.Run(ctx, o)
 }

@@ -10,18 +10,17 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// UnseenLabel is a label that a model never saw.
+// UnseenLabel is a label that is not a class of the model.
 type UnseenLabel struct {
 	Label string `json:"label"`
 	Rows  int64  `json:"rows"`
 }
 
-// maxUnseen bounds the list of labels that a model never saw.
+// maxUnseen is the largest number of unseen labels in a report.
 const maxUnseen = 100
 
-// unseenLabels returns the most frequent labels, those of equal counts in the order
-// of a vocabulary. Where there are too many to be counted each, it has one entry
-// for all.
+// unseenLabels returns the most frequent unseen labels; equal counts are in the order of a
+// vocabulary. If there are too many to count one by one, it returns one entry for all.
 func unseenLabels(c *labels.Counts) []UnseenLabel {
 	s := c.Summary()
 	if s.Rows == 0 {
@@ -38,7 +37,7 @@ func unseenLabels(c *labels.Counts) []UnseenLabel {
 	return list[:min(len(list), maxUnseen)]
 }
 
-// someUnseen lists labels with their rows, not too many.
+// someUnseen lists some labels with their rows.
 func someUnseen(list []UnseenLabel) string {
 	const most = 10
 	var b strings.Builder

@@ -38,35 +38,35 @@ type VerifyOptions struct {
 	Job            job.Options
 }
 
-// VerifyResult is what was recorded when the model was trained, and what was
-// computed again from the data. It has nothing that was not computed again: how
-// the rounds went and what held-out rows showed of them is in the manifest alone.
+// VerifyResult has what was recorded when the model was trained, and what was recomputed from
+// the data. It contains nothing that was not recomputed: the training log and held-out errors
+// are in the manifest only.
 type VerifyResult struct {
 	Model       string          `json:"model"`
-	Problem     Problem         `json:"problem"` // that the computation is of
+	Problem     Problem         `json:"problem"` // that was solved
 	Recorded    Optimum         `json:"recorded"`
 	Certificate svm.Certificate `json:"certificate"`
 	Holds       bool            `json:"holds"`
-	Why         []string        `json:"why,omitempty"` // it does not hold
+	Why         []string        `json:"why,omitempty"` // the certificate does not hold
 }
 
-// Problem is what the weights are verified to be near the best of.
+// Problem is the optimisation problem that the certificate is about.
 type Problem struct {
 	loss.Problem
 	Bias float64 `json:"bias"` // value of the constant feature that the intercept weighs; 0 is no intercept
 }
 
-// Optimum is what a manifest says of how far at most weights are from the best.
+// Optimum is what a manifest says about the distance of weights from the optimum.
 type Optimum struct {
 	Objective float64 `json:"objective"`
 	Dual      float64 `json:"dual"`
 	Gap       float64 `json:"gap"`
 }
 
-// Verify computes the objective and the dual of a model of the learner svm again,
-// from scratch and from the data it was trained on, and says whether its certificate
-// holds: whether the weights are at most as far from the best ones as the manifest
-// says. It returns a *GateError where it does not; the result is there all the same.
+// Verify recomputes the objective and the dual objective of an svm model from the data it was
+// trained on, and checks its certificate: that the weights are at most as far from the optimum
+// as the manifest says. If the certificate does not hold, the error is a *GateError and the
+// result is complete.
 func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err error) {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
@@ -115,15 +115,15 @@ func certified(dir string, m *models.Manifest) error {
 	case m.Learner.Kind+".verify" != verify.Kind:
 		return exit.Usage("%s was fitted by %s, which gives no certificate; models of --learner svm have one", dir, m.Learner.Kind)
 	case c == nil || c.Gap == nil:
-		return exit.Usage("%s has the weights of the model that it was begun with (--init), and no dual variables belong to those; train for a round or more", dir)
+		return exit.Usage("%s has the initial weights of --init, for which there are no dual variables; train for at least one round", dir)
 	case !kept:
-		return exit.Usage("%s has a gap, but not the dual variables to prove it, which were too large to keep", dir)
+		return exit.Usage("%s has a gap but not the dual variables that prove it, because they were too large to store", dir)
 	}
 	return nil
 }
 
-// sameRows looks the data over, and returns an error unless they are the rows that the
-// model was trained on.
+// sameRows profiles the data and returns an error unless the rows are those that the model was
+// trained on.
 func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) (*prepare.Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
@@ -132,7 +132,7 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 		return nil, err
 	}
 	if sum := sha256.Sum256(found.Encoded); hex.EncodeToString(sum[:]) != m.Fingerprint {
-		return nil, exit.Refuse("pipelines: these are not the rows that %s was trained on: their fingerprint is another", o.Model)
+		return nil, exit.Refuse("pipelines: these are not the rows that %s was trained on: their fingerprint differs", o.Model)
 	}
 	if have, said := found.Counts, m.Rows; have.Read != said.Read || have.Used != said.Used || have.SetAside != said.SetAside {
 		return nil, exit.Refuse("pipelines: %d rows were read and %d used; the manifest of %s says %d and %d", have.Read, have.Used, o.Model, said.Read, said.Used)
@@ -148,7 +148,7 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 	}, nil
 }
 
-// certify runs the round of the verification.
+// certify runs the verification's pass.
 func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Prepared, o VerifyOptions, result *VerifyResult) error {
 	c, d := m.Learner.Log, l.Data
 	d.Schema.Dim = m.Input.Dim
@@ -203,7 +203,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	if err := j.Run(ctx, func(s beam.Scope) { epochs.Rounds(s, sc, 1, 1, 0) }); err != nil {
 		var reported *fault.Fault
 		if errors.As(err, &reported) && strings.HasPrefix(reported.Message, "svm: verify:") {
-			return exit.Refuse("%s\nthe dual variables belong to the rows by their places: give the files as they were in training, in the same order and number", reported.Message)
+			return exit.Refuse("%s\ndual variables belong to rows by position: give the files of the training, all of them and in the same order", reported.Message)
 		}
 		return err
 	}
@@ -214,22 +214,22 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	return json.Unmarshal(data, &result.Certificate)
 }
 
-// Differences that the rounding of float32 scores makes, relative to the objective,
-// and that of sums in float64 makes to weights.
+// Tolerances for the rounding of float32 scores, relative to the objective, and for that of
+// float64 sums in weights.
 const (
 	scoreRounding  = 1e-6
 	weightRounding = 1e-6
 )
 
-// judge compares what was computed with what was recorded.
+// judge compares what was recomputed with what was recorded.
 func (r *VerifyResult) judge() {
 	c, was := r.Certificate, r.Recorded
 	not := func(format string, args ...any) { r.Why = append(r.Why, fmt.Sprintf(format, args...)) }
 	if !c.Same {
-		not("the weights are not those that the rounds ended with")
+		not("the weights are not those of the last round")
 	}
 	if !(c.Drift <= weightRounding) {
-		not("the dual variables make other weights, off by %.2g of the largest (are the files the same, in the same order?)", c.Drift)
+		not("the dual variables give different weights (by %.2g of the largest; are the files the same, in the same order?)", c.Drift)
 	}
 	rounding := scoreRounding * math.Abs(c.Primal)
 	for _, v := range []struct {
@@ -237,7 +237,7 @@ func (r *VerifyResult) judge() {
 		computed, said float64
 	}{{"objective", c.Primal, was.Objective}, {"dual", c.Dual, was.Dual}, {"gap", c.Gap, was.Gap}} {
 		if !(math.Abs(v.computed-v.said) <= rounding) {
-			not("the %s is %.8g, recorded is %.8g", v.name, v.computed, v.said)
+			not("the %s is %.8g, but %.8g was recorded", v.name, v.computed, v.said)
 		}
 	}
 	r.Holds = len(r.Why) == 0

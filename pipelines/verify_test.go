@@ -137,7 +137,7 @@ func TestAModelThatGoesOnFromAnotherHasACertificateOfItsOwn(t *testing.T) {
 		o.Learner.(*svm.Training).Time, o.Learner.(*svm.Training).Init = time.Nanosecond, filepath.Join(dir, "first")
 	})
 	_, err := Verify(jobtest.Ctx, VerifyOptions{Model: filepath.Join(dir, "same"), Data: data})
-	jobtest.WantError(t, "the weights of the model before", err, exit.CodeUsage, "no dual variables belong to those")
+	jobtest.WantError(t, "the weights of the model before", err, exit.CodeUsage, "for which there are no dual variables")
 }
 
 // The state that is taken in the end may be one of an earlier job.

@@ -1,6 +1,5 @@
-// Package sample makes labelled rows of known distributions, so that a job can be
-// tried, tested and measured without a download. Row i of a data set is a
-// function of its name, the seed, the noise and i, and of nothing else.
+// Package sample generates labelled rows of known distributions, to try, test and measure jobs
+// without a download. Row i of a data set is a function of its name, the seed, the noise and i.
 package sample
 
 import (
@@ -17,8 +16,8 @@ import (
 type Set struct {
 	Name    string
 	About   string   // one sentence
-	Columns []string // names of the numbers
-	Noise   float64  // standard deviation, where none is given
+	Columns []string // names of the columns
+	Noise   float64  // default standard deviation
 	draw    func(s *stream.Stream, x []float64, noise float64) (label string)
 }
 
@@ -61,8 +60,8 @@ func Names() []string {
 	return out
 }
 
-// WriteCSV writes rows 0, …, n−1 as CSV with a header; the label is the last
-// column, y. It holds one row at a time.
+// WriteCSV writes rows 0, …, n−1 as CSV with a header; the label is the last column, y. It holds
+// one row at a time in memory.
 func (s Set) WriteCSV(ctx context.Context, w io.Writer, n int64, seed uint64, noise float64) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	for _, c := range s.Columns {

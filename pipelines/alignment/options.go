@@ -15,59 +15,60 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Options says how the features of the kernels learned and harmonic are found
-// in labelled rows.
+// Options says how the features of the kernels learned and harmonic are learned from
+// labelled rows.
 type Options struct {
-	// By is the way to find frequencies: game (default; package align), or lkrf, which weighs
-	// frequencies that were drawn. Harmonics are found by the game.
+	// By is the method: game (default; package align), or lkrf, which weights drawn
+	// frequencies. Harmonics are always learned by the game.
 	By     string
 	Preset string // of the game: paper (default) or demo
 
-	Lambda float64 // of the game's support vector machine; 0 goes by C
-	C      float64 // instead of Lambda: C = 1/(λn); 0 is 1, the paper's
+	Lambda float64 // of the game's support vector machine; 0 uses C
+	C      float64 // alternative to Lambda: C = 1/(λn); 0 is 1, as in the paper
 
-	Chains int // of the game's search; 0 is the preset's, as with Steps and Take
+	Chains int // of the game's search; 0 is the preset's, also for Steps and Take
 	Steps  int
-	Take   int     // frequencies, or harmonics, of a round
-	Rate   float64 // of the dual weights (align.Options.Rate); 0 is the preset's, and 3 for harmonics
-	Sample int     // rows that are searched on; 0 chooses
-	// Exact searches on all rows. Equal rows of one class count once in the search.
+	Take   int     // frequencies, or harmonics, added per round
+	Rate   float64 // step size of the dual variables (align.Options.Rate); 0 is the preset's, or 3 for harmonics
+	Sample int     // rows that the chains search on; 0 chooses
+	// Exact searches on all rows. Equal rows of one class count once.
 	Exact bool
 
-	Proposals int     // of lkrf: frequencies drawn; 0 is 20 for each that is wanted
-	Rho       float64 // of lkrf: size of the χ²-ball of the weights; 0 is 10
-	Pick      string  // of lkrf: top (default), the largest weights; or draw
+	Proposals int     // for lkrf: frequencies drawn; 0 is 20 for each feature wanted
+	Rho       float64 // for lkrf: radius of the χ²-ball of the weights; 0 is 10
+	Pick      string  // for lkrf: top (default), the largest weights; or draw
 
-	// Held is how many parts rows are cut into, the first of which is not looked at: it
-	// judges. 0 learns from all rows.
+	// HeldOut is the number of folds of the rows. The first fold is not used, so that it can
+	// measure held-out errors; 0 learns from all rows.
 	HeldOut int
 
-	Harmonics int // how many of the first harmonics are looked at; 0 is 1,000
+	Harmonics int // number of harmonics to choose from, lowest degree first; 0 is 1,000
 
-	learner.Running // partitions: 0 is DefaultPartitions
+	learner.Running // Partitions 0 is DefaultPartitions
 }
 
-// Limits of the search's sample.
+// Limits of the sample.
 const (
-	// DefaultSample is the largest that is chosen: the paper's experiments have as many rows.
+	// DefaultSample is the largest default; the paper's experiments use as many rows.
 	DefaultSample = 10_000
 	maxSample     = 1 << 16
 	maxSampled    = 1 << 27 // numbers
-	chosenSampled = 1 << 24 // numbers, where the size is chosen
+	chosenSampled = 1 << 24 // numbers, if the size is chosen
 )
 
-// DefaultPartitions is the number of partitions where none is given.
+// DefaultPartitions is the default number of partitions.
 const DefaultPartitions = 8
 
-// What one round of the game takes: see align.Learner.
+// Passes of one round of the game; see align.Learner.
 const (
 	RoundsOfAGame = 5 // rounds of package rounds
-	ReadsOfAGame  = 2 // of these read the rows
+	ReadsOfAGame  = 2 // those that read the rows
 )
 
-// chosenSample is how many rows of dim numbers are searched on where nothing is said.
+// chosenSample returns the default number of rows of dim numbers to search on.
 func chosenSample(dim int) int { return max(1, min(DefaultSample, chosenSampled/dim)) }
 
+// WithDefaults fills in the defaults.
 func (a Options) WithDefaults() Options {
 	if a.By == "" {
 		a.By = "game"
@@ -96,12 +97,12 @@ func (a Options) WithDefaults() Options {
 	return a
 }
 
-// presets are the options of the game by the names of the flag.
+// presets maps the values of --preset to the options of the game.
 var presets = map[string]func(lambda, width float64, frequencies int, seed uint64) align.Options{
 	"paper": align.Paper, "demo": align.Demo,
 }
 
-// Game returns the options of a game for so many frequencies.
+// Game returns the options of a game for that many frequencies.
 func (a Options) Game(lambda, width float64, frequencies int, seed uint64) align.Options {
 	o := presets[a.Preset](lambda, width, frequencies, seed)
 	o.Alternations = 0 // align.Learner projects exactly
@@ -110,40 +111,40 @@ func (a Options) Game(lambda, width float64, frequencies int, seed uint64) align
 	return o
 }
 
-// Validate refuses what cannot be right whatever the data are. The kernel is the one whose
-// features are to be found.
+// Validate returns an error if the options are invalid for any data. k is the kernel whose
+// features are learned.
 func (a Options) Validate(k kernel.Found) error {
 	_, harmonics := k.(*harmonic.Options)
 	good := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 	choices := map[string][]string{"align": {"game", "lkrf"}, "preset": spell.Names(presets), "pick": {"top", "draw"}}
 	for name, have := range map[string]string{"align": a.By, "preset": a.Preset, "pick": a.Pick} {
 		if list := choices[name]; !slices.Contains(list, have) {
-			return exit.Usage("--%s: unknown word %q%s; have %s", name, have, spell.DidYouMean(have, list), strings.Join(list, ", "))
+			return exit.Usage("--%s: unknown value %q%s; have %s", name, have, spell.DidYouMean(have, list), strings.Join(list, ", "))
 		}
 	}
 	switch {
 	case a.Lambda != 0 && a.C != 0:
-		return exit.Usage("--align_c and --align_lambda say the same thing, C = 1/(λn): give one of them")
+		return exit.Usage("--align_c and --align_lambda are mutually exclusive (C = 1/(λn)): give one of them")
 	case a.Lambda != 0 && !good(a.Lambda), a.C != 0 && !good(a.C):
-		return exit.Usage("--align_lambda and --align_c must be numbers > 0 (have %g)", a.Lambda+a.C)
+		return exit.Usage("--align_lambda and --align_c must be above 0 (have %g)", a.Lambda+a.C)
 	case a.Chains < 0 || a.Steps < 0 || a.Take < 0:
-		return exit.Usage("--chains, --steps and --take must be 0 (those of the preset) or more (have %d, %d, %d)", a.Chains, a.Steps, a.Take)
+		return exit.Usage("--chains, --steps and --take must not be negative; 0 uses the preset's (have %d, %d, %d)", a.Chains, a.Steps, a.Take)
 	case a.Rate != 0 && !good(a.Rate):
-		return exit.Usage("--align_rate must be a number > 0, or 0 for that of the preset (have %g)", a.Rate)
+		return exit.Usage("--align_rate must be above 0, or 0 for the preset's (have %g)", a.Rate)
 	case harmonics && a.Preset != "paper":
-		return exit.Usage("--preset %s has constants of frequencies; harmonics have their own", a.Preset)
+		return exit.Usage("--preset %s cannot be used with --kernel harmonic, which has its own constants", a.Preset)
 	case a.Sample < 0 || a.Sample > maxSample:
 		return exit.Usage("--sample must be between 1 and %d, or 0 to choose (have %d)", maxSample, a.Sample)
 	case a.Sample > 0 && a.Exact:
-		return exit.Usage("--exact_chains is --sample of all rows: give one of them")
+		return exit.Usage("--exact_chains and --sample are mutually exclusive: give one of them")
 	case !good(a.Rho):
-		return exit.Usage("--rho must be a number > 0 (have %g)", a.Rho)
+		return exit.Usage("--rho must be above 0 (have %g)", a.Rho)
 	case a.Proposals < 0 || a.Proposals > 1<<20:
 		return exit.Usage("--proposals must be between 1 and %d, or 0 to choose (have %d)", 1<<20, a.Proposals)
 	case a.Harmonics < 1 || a.Harmonics > 1<<16:
 		return exit.Usage("--harmonics must be between 1 and %d (have %d)", 1<<16, a.Harmonics)
 	case harmonics && a.By == "lkrf":
-		return exit.Usage("--align lkrf weighs frequencies, not harmonics; give --kernel learned")
+		return exit.Usage("--align lkrf cannot be used with --kernel harmonic; give --kernel learned")
 	}
 	if err := a.Running.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
@@ -151,8 +152,8 @@ func (a Options) Validate(k kernel.Found) error {
 	return nil
 }
 
-// Plays returns how many frequencies are found by rounds of the game over all rows; 0 where
-// features are found on the sample alone.
+// Plays returns how many frequencies are learned by rounds of the game over all rows; 0 if
+// features are learned on the sample alone.
 func (a Options) Plays(k kernel.Found) int {
 	if k, ok := k.(*learned.Options); ok && a.By == "game" {
 		return k.Count()
@@ -160,8 +161,8 @@ func (a Options) Plays(k kernel.Found) int {
 	return 0
 }
 
-// SampleRows is how many rows of dim numbers features are searched on, of so many; 0 is
-// a number that is not known.
+// SampleRows returns how many of the rows, of dim numbers each, the search uses. rows is 0 if
+// unknown.
 func (a Options) SampleRows(rows int64, dim int) int64 {
 	n := int64(a.Sample)
 	switch {

@@ -1,4 +1,4 @@
-// Package alignment finds the features of the kernels learned and harmonic in labelled
+// Package alignment learns the features of the kernels learned and harmonic from labelled
 // rows: it runs package models/align over the data of a session.
 package alignment
 
@@ -27,18 +27,18 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// Search finds features in the data of a session.
+// Search learns features from the data of a session.
 type Search struct {
 	*prepare.Session
 	Kernel kernel.Found   // learned or harmonic
-	Game   []align.Report // how the game went, by round
+	Game   []align.Report // reports of the game, one per round
 }
 
-// Learn finds the features of the kernel learned or harmonic in the data, in place of
-// those of the Gaussian kernel that the look has chosen.
+// Learn learns the features of the kernel learned or harmonic, which replace those of the
+// Gaussian kernel that the profile chose.
 func (s *Search) Learn(ctx context.Context, a Options) (*prepare.Learned, error) {
 	if s.Target == nil || s.Target.Classes == nil {
-		return nil, exit.Usage("learned features tell classes apart; the labels are numbers (see --task)")
+		return nil, exit.Usage("features are learned for classification; the labels are numbers (see --task)")
 	}
 	x, class, n, err := s.alignRows(ctx, a)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Search) Learn(ctx context.Context, a Options) (*prepare.Learned, error)
 		}
 		last, err = find(ctx, found, a, k, x, class)
 	default:
-		err = exit.Usage("no search finds features of the kernel %s", kernel.Of(k).Name)
+		err = exit.Usage("features of --kernel %s cannot be learned", kernel.Of(k).Name)
 	}
 	if err != nil {
 		return nil, err
@@ -81,22 +81,22 @@ func (s *Search) Learn(ctx context.Context, a Options) (*prepare.Learned, error)
 	return found, nil
 }
 
-// alignRows returns the rows of a sample, scaled, with their classes, and how many rows
-// there are to learn from. Rows that are held out are not among them.
+// alignRows returns the scaled rows of a sample with their classes, and the number of rows
+// to learn from. Held-out rows are excluded.
 func (s *Search) alignRows(ctx context.Context, a Options) (x []float32, class []int32, learned int64, err error) {
 	fail := func(err error) ([]float32, []int32, int64, error) { return nil, nil, 0, err }
 	dim, n := s.Recipe.Scaling.Dim, a.Sample
 	switch {
 	case a.Exact:
 		if s.Counts.Used > maxSample {
-			return fail(exit.Usage("--exact_chains: the chains of a search see up to %s rows, the data have %s; give --sample", report.Groups(maxSample), report.Groups(s.Counts.Used)))
+			return fail(exit.Usage("--exact_chains: chains can search on up to %s rows, the data have %s; use --sample", report.Groups(maxSample), report.Groups(s.Counts.Used)))
 		}
 		n = int(s.Counts.Used)
 	case n == 0:
 		n = chosenSample(max(dim, s.Profile.Dim))
 	}
 	if most := maxSampled / max(dim, s.Profile.Dim); n > most {
-		return fail(exit.Usage("--sample: of rows of %d numbers at most %d are searched on (have %d)", max(dim, s.Profile.Dim), most, n))
+		return fail(exit.Usage("--sample: with rows of %d numbers, the limit is %d rows (have %d)", max(dim, s.Profile.Dim), most, n))
 	}
 	sum, err := s.SurveyRows(ctx, a.HeldOut, n)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Search) alignRows(ctx context.Context, a Options) (x []float32, class [
 	return x, class, learned, err
 }
 
-// playGame finds frequencies by rounds of the game over all rows.
+// playGame learns frequencies by rounds of the game over all rows.
 func (s *Search) playGame(ctx context.Context, found *prepare.Learned, a Options, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
 	o := a.Game(found.Lambda, s.Recipe.Width, frequencies, s.Spec.Seed)
@@ -133,7 +133,7 @@ func (s *Search) playGame(ctx context.Context, found *prepare.Learned, a Options
 	if err != nil {
 		return nil, err
 	}
-	s.Progress.Note("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d of a round; lambda %.4g, width %.4g",
+	s.Progress.Note("learning %s of rows of %d numbers from %s rows: %s of %d steps on a sample of %s, %d per round; lambda %.4g, width %.4g",
 		fmt.Sprint(frequencies, " frequencies"), dim, report.Groups(found.Rows), report.Counted(o.Search.Chains, "chain"), o.Search.Steps, report.Groups(int64(len(class))), o.Take, found.Lambda, s.Recipe.Width)
 	s.Progress.Phase("learning features", 0)
 	defer s.Progress.Done()
@@ -166,8 +166,8 @@ func (s *Search) playGame(ctx context.Context, found *prepare.Learned, a Options
 	return s.provide(ctx, round.Frequencies(), k.Form)
 }
 
-// alignPass is the pass of the game, with the learner's sample in the work directory. The
-// first of the folds, if there are any, is held out.
+// alignPass is the pass of the game; the learner's sample is in the work directory. The
+// first fold, if there are folds, is held out.
 func (s *Search) alignPass(ctx context.Context, l *align.Learner, folds int) (*epochs.Pass, error) {
 	data := l.EncodeSample()
 	uri := storage.Join(s.Work.Dir, "sample-"+prepare.ShortSum(data)+".safetensors")
@@ -184,8 +184,8 @@ func (s *Search) alignPass(ctx context.Context, l *align.Learner, folds int) (*e
 	return pass, err
 }
 
-// sampleBound returns how many rows Theorem 4.4 of the paper asks for, so that no potential on the
-// sample is wrong by more than 0.1, among frequencies that chains begin with.
+// sampleBound returns the number of rows that Theorem 4.4 of the paper requires for every
+// potential on the sample to be within 0.1, over frequencies that chains start from.
 func sampleBound(dim int, x []float32, o align.Options) float64 {
 	var norm float64
 	for i := 0; i < len(x); i += dim {
@@ -202,7 +202,7 @@ func sampleBound(dim int, x []float32, o align.Options) float64 {
 	return n
 }
 
-// weighFrequencies draws frequencies of the Gaussian kernel and takes those of large weight.
+// weighFrequencies draws frequencies of the Gaussian kernel and keeps those of large weight.
 func (s *Search) weighFrequencies(ctx context.Context, found *prepare.Learned, a Options, k *learned.Options, x []float32, class []int32) (features.Recipe, error) {
 	frequencies := k.Count()
 	m, dim := a.Proposals, s.Recipe.Scaling.Dim
@@ -212,7 +212,7 @@ func (s *Search) weighFrequencies(ctx context.Context, found *prepare.Learned, a
 	if m < frequencies {
 		return nil, exit.Usage("--proposals %d: fewer than the %d frequencies to choose", m, frequencies)
 	}
-	s.Progress.Note("weighing %d frequencies of the %s on %s rows", m, s.Recipe.Name, report.Groups(int64(len(class))))
+	s.Progress.Note("weighting %d frequencies of the %s on %s rows", m, s.Recipe.Name, report.Groups(int64(len(class))))
 	w := align.Propose(m, dim, s.Recipe.Width, s.Spec.Seed)
 	field := align.NewField(x, len(class), dim)
 	q, err := align.Weigh(align.Alignment(field, w, m, class, s.Outputs(), s.Engine.Threads), a.Rho)
@@ -225,24 +225,24 @@ func (s *Search) weighFrequencies(ctx context.Context, found *prepare.Learned, a
 	}
 	f := align.Choice(w, dim, index, weight)
 	if f.Count < frequencies {
-		s.Notes = append(s.Notes, fmt.Sprintf("%d different frequencies of %d that were wanted: a smaller --rho, or more --proposals, have more", f.Count, frequencies))
+		s.Notes = append(s.Notes, fmt.Sprintf("%d distinct frequencies instead of the %d requested; a smaller --rho or more --proposals give more", f.Count, frequencies))
 	}
 	found.Options, err = json.Marshal(map[string]any{"proposals": m, "rho": a.Rho, "pick": a.Pick})
 	if err != nil {
 		return nil, err
 	}
-	found.Lambda = 0 // it knows none
+	found.Lambda = 0 // lkrf has none
 	return s.provide(ctx, f, k.Form)
 }
 
-// chooseHarmonics chooses of the first spherical harmonics by the game, on the sample alone.
+// chooseHarmonics selects from the first spherical harmonics by the game, on the sample alone.
 func (s *Search) chooseHarmonics(found *prepare.Learned, a Options, count int, x []float32, class []int32) (features.Recipe, error) {
 	dim := s.Recipe.Scaling.Dim
 	if dim < 2 {
-		return nil, exit.Refuse("pipelines: harmonics are of rows of 2 numbers or more")
+		return nil, exit.Refuse("pipelines: harmonics need rows of 2 numbers or more")
 	}
 	if most := maxSampled / len(class); a.Harmonics > most {
-		return nil, exit.Usage("--harmonics: of a sample of %s rows at most %d harmonics are looked at (have %d); give a smaller --sample", report.Groups(int64(len(class))), most, a.Harmonics)
+		return nil, exit.Usage("--harmonics: with a sample of %s rows, the limit is %d (have %d); use a smaller --sample", report.Groups(int64(len(class))), most, a.Harmonics)
 	}
 	o := align.Harmonic(found.Lambda, count)
 	o.Take, o.Rate = cmp.Or(a.Take, o.Take), cmp.Or(a.Rate, o.Rate)
@@ -257,7 +257,7 @@ func (s *Search) chooseHarmonics(found *prepare.Learned, a Options, count int, x
 	return recipe, nil
 }
 
-// provide makes the recipe of the frequencies, and has the passes to come know them.
+// provide makes the recipe of the frequencies and shares them with later passes.
 func (s *Search) provide(ctx context.Context, f *learned.Frequencies, form fourier.Form) (features.Recipe, error) {
 	data, err := learned.Encode(f)
 	if err != nil {
@@ -271,7 +271,7 @@ func (s *Search) provide(ctx context.Context, f *learned.Frequencies, form fouri
 	return r, s.Job.Share(ctx, data, r.SHA256)
 }
 
-// adopt makes the features that were found those of the job.
+// adopt makes the learned features those of the job.
 func (s *Search) adopt(f *prepare.Learned) error {
 	recipe, err := f.Recipe.Open()
 	if err != nil {

@@ -57,7 +57,7 @@ func TestFeaturesAreFoundOnceAndUsedOften(t *testing.T) {
 	must(t, dir, "generate", "windmill", "--rows", "1000", "--out", "data.csv")
 	data := []string{"--data", "data.csv", "--label", "y"}
 	said := must(t, dir, slices.Concat([]string{"align", "--out", "features", "--curve", "curve.svg", "--folds", "1"}, data, fewChains)...)
-	for _, want := range []string{"found     from 1,000 rows\n", "16 of the learned kernel, 8 frequencies", "step ζ ", "temperature ξ ", "value     at least -", "the regret is at most "} {
+	for _, want := range []string{"learned   from 1,000 rows\n", "16 of the learned kernel, 8 frequencies", "step ζ ", "temperature ξ ", "value     at least -", "the regret is at most "} {
 		if !strings.Contains(said, want) {
 			t.Errorf("align does not say %q:\n%s", want, said)
 		}
@@ -136,21 +136,22 @@ func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
 		want string
 		code int
 	}{
-		{slices.Concat(use, []string{"--scale", "minmax"}), "--scale: rows are prepared for learned features as they were", 2},
+		{slices.Concat(use, []string{"--scale", "minmax"}), "--scale cannot be used with --frequencies", 2},
 		{slices.Concat(use, []string{"--frequencies", "nothing"}), "align.json is missing", 6},
-		{slices.Concat([]string{"train", "--data", "numbers.csv", "--task", "classification"}, use[3:]), "the features are of rows of 2 numbers, the data have 10", 3},
+		{slices.Concat([]string{"train", "--data", "numbers.csv", "--task", "classification"}, use[3:]), "the features are for rows of 2 numbers, the data has 10", 3},
 		{slices.Concat(train, []string{"--frequencies", "model"}), "--frequencies cannot be used with --kernel gaussian; it is an option of harmonic, learned", 2},
-		{slices.Concat(train, []string{"--kernel", "learned", "--task", "regression"}), "learned features tell classes apart", 2},
+		{slices.Concat(train, []string{"--kernel", "learned", "--task", "regression"}), "features are learned for classification", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--preset", "papers"}), `did you mean "paper"?`, 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--align", "lkrf", "--features", "20", "--proposals", "3"}), "--proposals 3: fewer than the 10", 2},
-		{slices.Concat(train, []string{"--kernel", "harmonic", "--align", "lkrf"}), "--align lkrf weighs frequencies", 2},
-		{slices.Concat(train, []string{"--kernel", "learned", "--align_c", "-1"}), "--align_c must be numbers > 0", 2},
-		{slices.Concat(train, []string{"--kernel", "learned", "--align_rate", "-1"}), "--align_rate must be a number > 0", 2},
-		{slices.Concat(train, []string{"--kernel", "harmonic", "--preset", "demo"}), "harmonics have their own", 2},
+		{slices.Concat(train, []string{"--kernel", "harmonic", "--align", "lkrf"}), "--align lkrf cannot be used with --kernel harmonic", 2},
+		{slices.Concat(train, []string{"--kernel", "learned", "--align_c", "-1"}), "--align_c must be above 0", 2},
+		{slices.Concat(train, []string{"--kernel", "learned", "--align_rate", "-1"}), "--align_rate must be above 0", 2},
+		{slices.Concat(train, []string{"--kernel", "harmonic", "--preset", "demo"}), "which has its own constants", 2},
 		{slices.Concat(train, []string{"--kernel", "learned", "--sample", "10", "--exact_chains"}), "give one of them", 2},
-		{[]string{"kernel", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--frequencies", "model"}, "there is nothing to compare", 2},
-		{[]string{"embed", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--model", "m"}, "takes the --frequencies that bochner align has found", 2},
-		{[]string{"align", "--data", "data.csv", "--label", "y", "--kernel", "laplace", "--out", "m"}, "features are found for the kernels learned and harmonic", 2},
+		{[]string{"kernel", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--frequencies", "model"}, "so it cannot be compared", 2},
+		{[]string{"embed", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--model", "m"}, "needs --frequencies, a directory that bochner align created", 2},
+		{[]string{"align", "--data", "data.csv", "--label", "y", "--kernel", "laplace", "--out", "m"}, "align learns features for --kernel learned and harmonic only", 2},
+		{[]string{"align", "--data", "data.csv", "--label", "y", "--kernel", "gaussian", "--draw", "orthogonal", "--out", "m"}, "--draw orthogonal cannot be used with align", 2},
 		{[]string{"align", "--data", "data.csv", "--label", "y", "--out", "model"}, "it exists", 3},
 	} {
 		r := run(t, dir, test.args...)

@@ -14,7 +14,7 @@ import (
 	"unicode/utf16"
 )
 
-const mend = "mend the file, or allow a share of rows to be left out"
+const mend = "fix the file, or allow a share of rows to be set aside"
 
 func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 	t.Parallel()

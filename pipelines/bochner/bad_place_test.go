@@ -83,7 +83,7 @@ func TestAWorkDirectoryWithOtherFilesIsRefusedAndKept(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "mine", "state"), "thesis.txt", "years of work")
 	for work, model := range map[string]string{"mine": "new", ".": "../" + filepath.Base(dir) + "-new"} {
-		refuse(t, dir, 3, []string{"--work " + work + ": the directory holds other files; name a new or an empty one"},
+		refuse(t, dir, 3, []string{"--work " + work + ": the directory has other files; give a new or an empty one"},
 			"train", "--data", "table.csv", "--label", "y", "--features", "32", "--model", model, "--work", work)
 	}
 	refuse(t, dir, 3, []string{"table.csv", "not a directory"},
@@ -251,7 +251,7 @@ func TestAFullDiskIsToldAndTheWorkIsKept(t *testing.T) {
 			before := tree(t, dir)
 			r, left := onSmallDisk(t, dir, c.room, c.args...)
 			isRefusal(t, r, 3, "no space left on the device; free some or name another directory", "disk")
-			if kept := strings.Contains(r.stderr, "what is finished is kept in "+filepath.Join(dir, c.kept)+": the same command with --resume continues"); kept != (c.kept != "") {
+			if kept := strings.Contains(r.stderr, "the finished part is in "+filepath.Join(dir, c.kept)+": the same command with --resume continues"); kept != (c.kept != "") {
 				t.Errorf("says that it keeps work: %t\n%s", kept, r.stderr)
 			}
 			want := "filler\n"

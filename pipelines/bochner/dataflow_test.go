@@ -242,7 +242,7 @@ func TestACancelledJobIsNoSuccess(t *testing.T) {
 	c.run = func(*df.Job) (string, []string) { return "JOB_STATE_CANCELLED", nil }
 	data := c.put("train.csv", "a,y\n1,2\n3,4\n")
 	r := run(t, t.TempDir(), append([]string{"train", "--data", data, "--label", "y", "--model", "gs://" + testBucket + "/model"}, c.flags()...)...)
-	if r.code != 1 || !strings.Contains(r.stderr, "was stopped by somebody else") {
+	if r.code != 1 || !strings.Contains(r.stderr, "was stopped from outside") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
 }
@@ -269,14 +269,14 @@ func TestRefusalsOfDataflow(t *testing.T) {
 		{train(data, model, "--staging_location", ""), "--staging_location gs://BUCKET/DIR"},
 		{train(data, model, "--staging_location", "/tmp"), "not of the form gs://BUCKET/DIR"},
 		{train(data, model, "--temp_location", "s3://x/y"), "not of the form gs://BUCKET/DIR"},
-		{train(data, model, "--staging_location", "gs://no-such-bucket/x"), "there is no bucket no-such-bucket"},
-		{train(data, model, "--temp_location", "gs://no-such-bucket/x"), "there is no bucket no-such-bucket"},
+		{train(data, model, "--staging_location", "gs://no-such-bucket/x"), "bucket no-such-bucket does not exist"},
+		{train(data, model, "--temp_location", "gs://no-such-bucket/x"), "bucket no-such-bucket does not exist"},
 		{train(data, model, "--dry_run"), "--dry_run"},
 		{train(data, model, "--execute_async"), "must wait"},
 		{train(data, model, "--environment_type", "LOOPBACK"), "containers"},
-		{train(local, model), "do not see the files of this machine"},
-		{train(data, "model"), "do not see the files of this machine"},
-		{train(data, model, "--work", "work"), "do not see the files of this machine"},
+		{train(local, model), "cannot see the files of this machine"},
+		{train(data, "model"), "cannot see the files of this machine"},
+		{train(data, model, "--work", "work"), "cannot see the files of this machine"},
 		{train(data, model, "--machine_type", "t2a-standard-4"), "GOARCH=arm64"},
 		{train(data, model, "--worker_binary", local), "GOOS=linux GOARCH=amd64"},
 		{append([]string{"inspect", "--data", data, "--label", "y"}, c.flags()...), "--work gs://BUCKET/DIR"},

@@ -129,5 +129,5 @@ func TestNoRunnerListensBeyondThisMachine(t *testing.T) {
 			}
 		})
 	}
-	refuse(t, dir, 2, []string{"--runner prism is gone"}, append(args("users"), "--runner=prism")...)
+	refuse(t, dir, 2, []string{"--runner prism was removed"}, append(args("users"), "--runner=prism")...)
 }

@@ -259,7 +259,7 @@ func TestRefusalsOfTheStorageAreOneSentenceAndCode5(t *testing.T) {
 		cmd := program(dir, c.args...)
 		cmd.Env = append(os.Environ(), "HOME="+dir, "NO_GCE_CHECK=true", "GOOGLE_APPLICATION_CREDENTIALS=", "STORAGE_EMULATOR_HOST=")
 		r := runCommand(t, cmd)
-		said := strings.TrimSuffix(r.stderr, "the same command with --resume continues from what is finished\n")
+		said := strings.TrimSuffix(r.stderr, "the same command with --resume continues from the finished part\n")
 		if r.code != c.code || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "bochner: ") {
 			t.Errorf("%q: exit code %d, want %d and %q\n%s", c.args, r.code, c.code, c.want, r.stderr)
 		}

@@ -24,12 +24,12 @@ func TestDirectoriesThatLieInOneAnotherAreRefused(t *testing.T) {
 		more []string
 		want string
 	}{
-		{train, []string{"--model", "m", "--work", "m/w"}, "--work m/w lies in --model m: name a directory beside it"},
-		{train, []string{"--model", "w/m", "--work", "w"}, "--model w/m lies in --work w: name"},
-		{train, []string{"--model", "m", "--work", "./m/"}, "--model and --work are the same directory, m: name another"},
-		{train, []string{"--model", "m", "--work", "link/m/w"}, "--work link/m/w lies in --model m"},
-		{predict, []string{"--out", "model/p"}, "--out model/p lies in --model model"},
-		{predict, []string{"--out", "p", "--work", "model/w"}, "--work model/w lies in --model model"},
+		{train, []string{"--model", "m", "--work", "m/w"}, "--work m/w is inside --model m: give a directory beside it"},
+		{train, []string{"--model", "w/m", "--work", "w"}, "--model w/m is inside --work w: give"},
+		{train, []string{"--model", "m", "--work", "./m/"}, "--model and --work are the same directory, m: give another"},
+		{train, []string{"--model", "m", "--work", "link/m/w"}, "--work link/m/w is inside --model m"},
+		{predict, []string{"--out", "model/p"}, "--out model/p is inside --model model"},
+		{predict, []string{"--out", "p", "--work", "model/w"}, "--work model/w is inside --model model"},
 		{predict, []string{"--out", "p", "--work", "p"}, "--out and --work are the same directory"},
 	} {
 		refuse(t, dir, 2, []string{c.want}, slices.Concat(c.job, c.more)...)
@@ -91,7 +91,7 @@ func TestWhatAnotherUserHasLeftIsTold(t *testing.T) {
 	}
 	again := trainOn("table.csv", "--label", "y")
 	r = runCommand(t, asNobody(t, program(dir, again...)))
-	if r.code != 3 || !strings.Contains(r.stderr, "(rm -r "+work+"), or name another directory with --work") {
+	if r.code != 3 || !strings.Contains(r.stderr, "(rm -r "+work+"), or give another directory with --work") {
 		t.Errorf("the next run: exit code %d\n%s", r.code, r.stderr)
 	}
 	if r = runCommand(t, asNobody(t, program(dir, append(again, "--work", "other")...))); r.code != 0 {
@@ -112,7 +112,7 @@ func TestAnUnfinishedOutputOfAnotherUserIsNoObstacle(t *testing.T) {
 	}
 	args := slices.DeleteFunc(trainOn("table.csv", "--label", "y"), func(a string) bool { return a == "--quiet" })
 	r := runCommand(t, asNobody(t, program(dir, args...)))
-	if r.code != 0 || !strings.Contains(r.stderr, "what a killed run has left beside model stays") {
+	if r.code != 0 || !strings.Contains(r.stderr, "cannot remove the files of a killed run beside model:") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
 }

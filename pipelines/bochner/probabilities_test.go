@@ -183,11 +183,11 @@ func TestProbabilitiesThatThereAreNoneOfAreRefused(t *testing.T) {
 	}{
 		{[]string{"predict", "--model", "moons", "--data", "moons.csv", "--probabilities", "--out", "p"}, "--probabilities: the model moons has no probabilities; " + how},
 		{[]string{"evaluate", "--model", "moons", "--data", "moons.csv", "--reliability", "r.png"}, "--reliability: the model moons has no probabilities; " + how},
-		{[]string{"predict", "--model", "friedman", "--data", "friedman.csv", "--probabilities", "--out", "p"}, "--probabilities: the model friedman is one of regression; probabilities are of classes"},
+		{[]string{"predict", "--model", "friedman", "--data", "friedman.csv", "--probabilities", "--out", "p"}, "--probabilities: the model friedman is one of regression; only classification has probabilities"},
 		{[]string{"evaluate", "--model", "moons", "--data", "moons.csv", "--reliability", "r.gif"}, "r.gif: pictures are written as .png or .svg"},
-		{[]string{"train", "--data", "friedman.csv", "--label", "y", "--calibrate", "platt", "--model", "m"}, "--calibrate platt is for the probabilities of classes; the labels are numbers (see --task)"},
+		{[]string{"train", "--data", "friedman.csv", "--label", "y", "--calibrate", "platt", "--model", "m"}, "--calibrate platt is for classification; the labels are numbers (see --task)"},
 		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "plat", "--model", "m"}, `--calibrate must be none, platt or isotonic (have "plat") (did you mean "platt"?)`},
-		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "platt", "--folds", "1", "--lambda", "1", "--model", "m"}, "--calibrate platt: the curves are fitted to the first of several folds, which is held out; --folds must be 2 or more, or left out"},
+		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "platt", "--folds", "1", "--lambda", "1", "--model", "m"}, "--calibrate platt: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out"},
 	} {
 		r := run(t, dir, test.args...)
 		if first, _, _ := strings.Cut(r.stderr, "\n"); r.code != 2 || !strings.HasSuffix(first, test.want) {
@@ -197,7 +197,7 @@ func TestProbabilitiesThatThereAreNoneOfAreRefused(t *testing.T) {
 	if got := entries(t, dir); len(got) != 4 {
 		t.Errorf("left behind: %v", got)
 	}
-	if out := must(t, dir, "inspect", "--model", "moons"); !strings.Contains(out, "chances   no probabilities; "+how) {
+	if out := must(t, dir, "inspect", "--model", "moons"); !strings.Contains(out, "output    no probabilities; "+how) {
 		t.Error(out)
 	}
 }

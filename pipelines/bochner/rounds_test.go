@@ -221,8 +221,8 @@ func TestPicturesAreChangedTheSameWayWhereverTheyAre(t *testing.T) {
 		same(t, strings.Join(args, " "), want, train(append(args, changes)...))
 	}
 	for _, test := range []struct{ flag, want string }{
-		{"--augment=shear", `unknown word "shear"`}, {"--augment=flip:1", "want flip and crop as they are"},
-		{"--augment=brightness:2", "want an amount above 0"}, {"--augment=brightness", "an amount from 0 to 1 behind the others"},
+		{"--augment=shear", `unknown word "shear"`}, {"--augment=flip:1", "want flip and crop alone"},
+		{"--augment=brightness:2", "want an amount above 0"}, {"--augment=brightness", "an amount from 0 to 1 after the others"},
 	} {
 		r := run(t, dir, "train", "--data", "pictures.bin", "--format", "cifar10", "--learner", "sgd", "--model", "m", test.flag)
 		if r.code != 2 || !strings.Contains(r.stderr, test.want) {

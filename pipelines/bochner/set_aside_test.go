@@ -129,7 +129,7 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 			if args[0] == "predict" { // which does not look at labels
 				first, unread = "csvio: bad.csv:5: has 2 fields, want 3", unlabelled
 			}
-			number := fmt.Sprintf("%d of %d rows cannot be used, more than --max_bad_fraction 0.01 allows; this is the first", bad-unread, n+bad)
+			number := fmt.Sprintf("%d of %d rows are unusable, more than --max_bad_fraction 0.01 allows; this is the first", bad-unread, n+bad)
 			refuse(t, dir, 3, []string{first, number}, slices.Concat(args, []string{"--max_bad_fraction", "0.01"}, cut)...)
 			refuse(t, dir, 3, []string{first, mend}, slices.Concat(args, cut)...)
 		}
@@ -142,7 +142,7 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 	must(t, dir, append(args, "one.csv")...)
 	refuse(t, dir, 3, []string{"csvio: two.csv:50: has 2 fields, want 3", "2 of 100 rows cannot be used"}, append(args, "two.csv")...)
 	write(t, dir, "all.csv", "x1,x2,y\n1\n2\n")
-	refuse(t, dir, 3, []string{"csvio: all.csv: no row is left: all 2 were set aside"}, "inspect", "--label", "y", "--max_bad_fraction", "1", "--data", "all.csv")
+	refuse(t, dir, 3, []string{"csvio: all.csv: has no usable rows: all 2 were set aside"}, "inspect", "--label", "y", "--max_bad_fraction", "1", "--data", "all.csv")
 }
 
 func TestEveryRowHasALineOfPredictions(t *testing.T) {

@@ -180,7 +180,7 @@ func TestAJobGoesOnAfterItsWorkerWasKilled(t *testing.T) {
 	}
 	r := <-done
 	o.rules(t, gcstest.Rules{})
-	if r.code != 1 || !strings.Contains(r.stderr, "a worker ended while it worked") || !strings.Contains(r.stderr, "--resume") {
+	if r.code != 1 || !strings.Contains(r.stderr, "a worker ended during the job") || !strings.Contains(r.stderr, "--resume") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
 	if o.there(t, "model/**") || !o.there(t, ".bochner-model/state/profile-*") {

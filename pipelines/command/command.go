@@ -1,5 +1,5 @@
-// Package command is the command line of bochner: one sub-command a job, each a
-// thin layer over package pipelines.
+// Package command is the command line of bochner: one sub-command per job, each a thin layer
+// over package pipelines.
 package command
 
 import (
@@ -43,7 +43,7 @@ func Main(args []string) int {
 	beam.Init()
 
 	// Failures that nothing can recover from, such as running out of memory, end the
-	// process with a signal (SIGABRT) and not with code 2, which means wrong flags.
+	// process with a signal (SIGABRT) instead of code 2, which means wrong flags.
 	debug.SetTraceback("crash")
 
 	ctx, stop := signal.NotifyContext(context.Background(), heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)...)
@@ -52,8 +52,8 @@ func Main(args []string) int {
 	return run(ctx, args, os.Stdout, os.Stderr)
 }
 
-// heeded returns the signals that whoever started the program has not told it to ignore,
-// as nohup does.
+// heeded returns the signals that the program should handle: those that its parent does not
+// ignore, as nohup does.
 func heeded(all ...os.Signal) []os.Signal { return slices.DeleteFunc(all, signal.Ignored) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
@@ -88,7 +88,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	case exit.CodeFailed, exit.CodeStorage:
 		fmt.Fprintf(stderr, "bochner: %v\n", err)
 		if keepsWork(cmd) {
-			fmt.Fprintf(stderr, "the same command with --resume continues from what is finished\n")
+			fmt.Fprintf(stderr, "the same command with --resume continues from the finished part\n")
 		}
 	case exit.CodeUsage:
 		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", dashed(err), cmd.CommandPath())
@@ -98,8 +98,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	return code
 }
 
-// dashed returns the text of an error, with the dashes of a flag where it begins with the
-// name of an option.
+// dashed returns the text of an error, with dashes before the name of an option that it
+// begins with.
 func dashed(err error) string {
 	if o, ok := errors.AsType[*option.Error](err); ok && err.Error() == o.Error() {
 		return "--" + err.Error()
@@ -107,7 +107,7 @@ func dashed(err error) string {
 	return err.Error()
 }
 
-// crashed says that the program failed; with --verbose, where.
+// crashed reports that the program failed; with --verbose, where.
 func crashed(stderr io.Writer, args []string, err error) int {
 	what, where, _ := strings.Cut(err.Error(), "\n")
 	if _, much, is := strings.Cut(what, machine.OutOfMemory); is {
@@ -121,17 +121,17 @@ func crashed(stderr io.Writer, args []string, err error) int {
 	return exit.CodeCrash
 }
 
-// makers are the jobs that make a directory, and work in one beside it.
+// makers are the jobs that create a directory and work in one beside it.
 var makers = []string{"train", "align", "embed", "predict", "featurize"}
 
-// keepsWork tells whether a job that was stopped leaves what it has finished: in
-// a work directory that was named, or beside the directory that it makes.
+// keepsWork tells whether a stopped job leaves its finished work: in a named work directory
+// or beside the directory that it creates.
 func keepsWork(cmd *cobra.Command) bool {
 	work := cmd.Flags().Lookup("work")
 	return work != nil && (work.Changed || slices.Contains(makers, cmd.Name()))
 }
 
-// startedError is an error of a job, as opposed to one of its command line.
+// startedError is an error of a job that has started, as opposed to an error in the command line.
 type startedError struct{ err error }
 
 func (e *startedError) Error() string { return e.err.Error() }
@@ -156,7 +156,7 @@ func jobFlag(args []string) []string {
 	return args
 }
 
-// onWorker tells whether a runner started the program to work for it.
+// onWorker tells whether a runner started the program as a worker.
 func onWorker(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		name, value, has := strings.Cut(strings.TrimLeft(a, "-"), "=")
@@ -191,7 +191,7 @@ any number of workers and threads, and for any order and grouping of the rows in
 	return root
 }
 
-// runJob returns the RunE of a command: what a job returns is an error of the job.
+// runJob returns the RunE of a command: errors that a job returns are startedErrors.
 func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := readConfig(cmd); err != nil {
@@ -213,7 +213,7 @@ func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) err
 	}
 }
 
-// show prints a result: as JSON for machines, or for people.
+// show prints a result: as JSON for programs, or as text for people.
 func show(cmd *cobra.Command, asJSON bool, result io.WriterTo) error {
 	if !asJSON {
 		_, err := result.WriteTo(cmd.OutOrStdout())

@@ -13,20 +13,20 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
-// value is what a flag takes, for help and for completion by a shell.
+// value describes the values of a flag, for help and shell completion.
 type value struct {
-	name  string // in the help; "" goes by the flag's type
+	name  string // in the help; "" uses the flag's type
 	names func() []string
-	files bool // a shell completes names of files
-	dirs  bool // or of directories
-	list  bool // several, with commas between
+	files bool // the shell completes file names
+	dirs  bool // the shell completes directory names
+	list  bool // a list separated by commas
 }
 
-// valuesOf is the annotation of a flag that lists its values. A flag that is made from a
-// registry may carry it; those of the other flags stand in the table below.
+// valuesOf is the annotation of a flag that lists its values. Flags made from a registry may
+// have it; the values of other flags are in the table below.
 const valuesOf = "values"
 
-// takes returns what a flag takes.
+// takes returns the values of a flag.
 func takes(f *pflag.Flag) value {
 	v := values[f.Name]
 	if own := f.Annotations[valuesOf]; len(own) > 0 {
@@ -38,7 +38,7 @@ func takes(f *pflag.Flag) value {
 	return v
 }
 
-// choices returns the values that a flag can have, where they have names.
+// choices returns the named values of a flag, if any.
 func (v value) choices() []string {
 	if v.names == nil {
 		return nil
@@ -56,7 +56,7 @@ func listOf(name string, names ...string) value {
 	return value{name: name, names: func() []string { return names }, list: true}
 }
 
-// values tells what flags take, where their type does not.
+// values describes the values of flags whose type does not.
 var values = map[string]value{
 	"data":        {name: "FILES", files: true},
 	"label_files": {name: "FILES", files: true},
@@ -94,7 +94,7 @@ var values = map[string]value{
 	"class_weight": listOf("LIST", "balanced"),
 }
 
-// placeholder returns what stands for the value of a flag in its help.
+// placeholder returns the placeholder for the value of a flag in its help.
 func placeholder(f *pflag.Flag) string {
 	if name := takes(f).name; name != "" {
 		return name
@@ -110,7 +110,7 @@ func placeholder(f *pflag.Flag) string {
 	return "VALUE"
 }
 
-// completions lets a shell complete the values of all flags.
+// completions adds shell completion of the values of all flags.
 func completions(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -124,7 +124,7 @@ func completions(root *cobra.Command) {
 	}
 }
 
-// complete returns what may be meant by the beginning of a value.
+// complete returns the values that begin with a prefix.
 func (v value) complete(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	switch {
 	case v.dirs:

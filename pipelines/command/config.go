@@ -16,9 +16,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// readConfig sets the flags that the file of --config names and the command line
-// does not. Every key must be the name of a flag. A list sets a flag that may be
-// given several times, or one that takes a list with commas.
+// readConfig sets the flags that the file of --config contains and the command line does not.
+// Every key must be the name of a flag. A list sets a flag that can be given several times,
+// or one that takes a list separated by commas.
 func readConfig(cmd *cobra.Command) error {
 	fs := cmd.Flags()
 	f := fs.Lookup("config")
@@ -59,7 +59,7 @@ func readConfig(cmd *cobra.Command) error {
 	return nil
 }
 
-// readSmall reads a file that may be a pipe.
+// readSmall reads a small file, which may be a pipe.
 func readSmall(ctx context.Context, name string) ([]byte, error) {
 	r, err := storage.Open(ctx, name, 0, -1)
 	if err != nil {
@@ -73,7 +73,7 @@ func readSmall(ctx context.Context, name string) ([]byte, error) {
 	return data, err
 }
 
-// setFlag gives a flag the value that YAML has for it.
+// setFlag sets a flag to a YAML value.
 func setFlag(f *pflag.Flag, value any) error {
 	list, isList := value.([]any)
 	if !isList {

@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// description is a command for programs: what `bochner help --json` prints.
+// description describes a command for programs: the output of `bochner help --json`.
 type description struct {
 	Name     string            `json:"name"`
 	Usage    string            `json:"usage"`
@@ -16,7 +16,7 @@ type description struct {
 	Commands []description     `json:"commands,omitempty"`
 }
 
-// flagDescription is a flag of a command.
+// flagDescription describes a flag of a command.
 type flagDescription struct {
 	Name    string   `json:"name"`
 	Type    string   `json:"type"`
@@ -27,7 +27,7 @@ type flagDescription struct {
 	Help    string   `json:"help"`
 }
 
-// describe returns a command with its flags and its sub-commands.
+// describe returns the description of a command with its flags and sub-commands.
 func describe(cmd *cobra.Command) description {
 	d := description{Name: cmd.Name(), Usage: cmd.UseLine(), Short: cmd.Short, Long: cmd.Long, Examples: cmd.Example}
 	if !cmd.HasAvailableSubCommands() {

@@ -31,7 +31,7 @@ func (f *dataFlags) register(fs *pflag.FlagSet) {
 			addOption(fs, o)
 		}
 	}
-	fs.Float64Var(&f.maxBad, "max_bad_fraction", 0, "Largest share of rows, from 0 to 1, that can be set aside because they are not usable.")
+	fs.Float64Var(&f.maxBad, "max_bad_fraction", 0, "Largest share of rows, from 0 to 1, that may be unusable and set aside.")
 }
 
 // jobFlags are the flags of every job that runs pipelines.
@@ -48,7 +48,7 @@ func (f *jobFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.opts.Work, "work", "", "Work directory, new or empty. The default is a hidden directory beside the output. It is removed when the job succeeds.")
 	fs.BoolVar(&f.opts.Resume, "resume", false, "Continue from what an interrupted run left in the work directory.")
 	fs.Int64Var(&f.opts.ShardBytes, "shard_bytes", 0, "Size of the shards that plain files are cut into; 0 is 32 MiB. Does not change results.")
-	fs.Lookup("shard_bytes").Hidden = true // there to test that cuts change nothing
+	fs.Lookup("shard_bytes").Hidden = true // for tests
 	fs.BoolVar(&f.json, "json", false, "Print the result as JSON.")
 	fs.BoolVar(&f.quiet, "quiet", false, "Print no progress and no notes.")
 	fs.BoolVar(&f.opts.Engine.Verbose, "verbose", false, "Print the log of Beam.")
@@ -56,10 +56,10 @@ func (f *jobFlags) register(fs *pflag.FlagSet) {
 	addBeamFlags(fs)
 }
 
-// job returns the options with notes to the command's standard error.
+// job returns the options, with notes to the command's standard error.
 func (f *jobFlags) job(cmd *cobra.Command) job.Options {
 	if !f.opts.Engine.Verbose {
-		// Workers in this process take Beam's log lines from the job that they are of.
+		// Workers in this process take Beam's log lines from their job.
 		slog.SetDefault(slog.New(slog.DiscardHandler))
 	}
 	if !f.quiet {
@@ -69,7 +69,7 @@ func (f *jobFlags) job(cmd *cobra.Command) job.Options {
 	return f.opts
 }
 
-// addBeamFlags lets a job accept Beam's own flags, which its help does not show.
+// addBeamFlags adds Beam's own flags, which the help does not show.
 func addBeamFlags(fs *pflag.FlagSet) {
 	flag.CommandLine.VisitAll(func(g *flag.Flag) {
 		if fs.Lookup(g.Name) != nil || strings.HasPrefix(g.Name, "test.") {

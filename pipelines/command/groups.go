@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// groupOf is the annotation of a flag that names its group. A flag that is made from a
-// registry carries it; the other flags stand in the table below.
+// groupOf is the annotation of a flag that names its group. Flags made from a registry have
+// it; the groups of other flags are in the table below.
 const groupOf = "group"
 
-// otherGroup holds flags without a group.
+// otherGroup is for flags without a group.
 const otherGroup = "Other"
 
-// group is a heading of the help, with the names of its flags in the order shown.
+// group is a heading of the help with the names of its flags, in order.
 type group struct {
 	title  string
 	common string // flags that --help shows
@@ -49,14 +49,14 @@ var groups = []group{
 		"lanes threads work timings quiet verbose help help_all"},
 }
 
-// alsoCommon are flags that the help of one command shows and that of others does not.
+// alsoCommon lists flags that only the help of one command shows.
 var alsoCommon = map[string]string{
 	"align":   "align chains steps take align_rate sample partitions",
 	"predict": "lines",
 	"kernel":  "draw",
 }
 
-// mostFlags is how many flags --help shows at most.
+// mostFlags is the largest number of flags that --help shows.
 const mostFlags = 25
 
 // flagGroup is a group with its flags of one command.
@@ -65,11 +65,11 @@ type flagGroup struct {
 	flags []*pflag.Flag
 }
 
-// grouped returns the visible flags of a command by group; with all, those too that only
-// --help_all shows. hidden counts the flags left out.
+// grouped returns the visible flags of a command by group; with all, including those that only
+// --help_all shows. hidden is the number of flags left out.
 func grouped(cmd *cobra.Command, all bool) (shown []flagGroup, hidden int) {
 	var titles []string
-	place := map[string]int{} // of a flag in the table
+	place := map[string]int{} // position of a flag in the table
 	for i, g := range groups {
 		titles = append(titles, g.title)
 		for j, name := range strings.Fields(g.common + " " + g.more) {
@@ -108,8 +108,8 @@ func grouped(cmd *cobra.Command, all bool) (shown []flagGroup, hidden int) {
 	return shown, hidden
 }
 
-// titleOf returns the title of a flag's group: that of its annotation, or of the first
-// group of the table that has its name; kernel's --epsilon is of a comparison.
+// titleOf returns the title of a flag's group: that of its annotation, or the first group of
+// the table with its name. --epsilon of the command kernel belongs to Comparison.
 func titleOf(cmd *cobra.Command, f *pflag.Flag) string {
 	if own := f.Annotations[groupOf]; len(own) == 1 {
 		return own[0]
@@ -139,7 +139,7 @@ func isCommon(cmd *cobra.Command, f *pflag.Flag) bool {
 	return false
 }
 
-// countFlags returns how many flags of a command are not hidden.
+// countFlags returns the number of flags of a command that are not hidden.
 func countFlags(cmd *cobra.Command) (n int) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {

@@ -14,12 +14,12 @@ import (
 	"golang.org/x/term"
 )
 
-// manual writes the help of all commands.
+// manual prints the help of all commands.
 type manual struct {
 	all bool // with every flag
 }
 
-// attach makes the manual that of a command tree, which is complete.
+// attach installs the manual as the help of a complete command tree.
 func (m *manual) attach(root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { m.write(cmd.OutOrStdout(), cmd) })
 	root.SetHelpCommand(m.command())
@@ -125,8 +125,8 @@ func flagHelp(f *pflag.Flag) string {
 	return text
 }
 
-// defaultOf returns the default of a flag as it would be written, or "" if that is the
-// zero of its type.
+// defaultOf returns the default of a flag as it would be written, or "" if it is the zero
+// value of its type.
 func defaultOf(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "0", "false", "[]", "0s":
@@ -135,7 +135,7 @@ func defaultOf(f *pflag.Flag) string {
 	return f.DefValue
 }
 
-// entry writes a name and, beside it from that column on, a text.
+// entry writes a name and, from that column on, a text.
 func entry(w io.Writer, name, text string, column, width int) {
 	indent := strings.Repeat(" ", column)
 	left := "  " + name
@@ -147,8 +147,8 @@ func entry(w io.Writer, name, text string, column, width int) {
 	fmt.Fprintln(w, strings.TrimLeft(wrap(text, indent, width), " "))
 }
 
-// wrap breaks a text into lines of at most width characters, each behind the indent.
-// Lines that begin with a space stay as they are, and empty lines part paragraphs.
+// wrap breaks a text into lines of at most width characters, each after the indent. Lines
+// that begin with a space stay as they are; empty lines separate paragraphs.
 func wrap(text, indent string, width int) string {
 	var out, words []string
 	flush := func() {
@@ -181,14 +181,14 @@ func wrap(text, indent string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// Help is not wrapped more narrowly than the first, nor more widely than the last.
+// Limits of the width to which help is wrapped.
 const (
 	narrowest    = 40
 	unknownWidth = 80
 	widest       = 120
 )
 
-// widthOf returns how wide help is that goes to w: $COLUMNS, or the width of the terminal.
+// widthOf returns the width of help written to w: $COLUMNS, or the width of the terminal.
 func widthOf(w io.Writer) int {
 	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err != nil {

@@ -69,7 +69,7 @@ skeleton.`,
 	return cmd
 }
 
-// orAll is the value of a flag that takes the word all, too, which is no option of a kernel.
+// orAll is the value of a flag that also accepts the word all, which is not a kernel option.
 type orAll struct {
 	*option.Option
 	all *bool
@@ -89,7 +89,7 @@ func (v orAll) String() string {
 	return v.Option.String()
 }
 
-// counts reads a list of whole numbers.
+// counts parses a list of whole numbers.
 func counts(text string) ([]int, error) {
 	var out []int
 	for _, word := range strings.Split(text, ",") {

@@ -11,14 +11,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// kernelFlags are the flags that choose a kernel: its name, and the options of all families.
+// kernelFlags are the flags that choose a kernel: its name and the options of all families.
 type kernelFlags struct {
 	name     string
 	families map[string]kernel.Options
 	options  option.Group
 }
 
-// register adds the flags. The options of the family standard, which is the default, come first.
+// register adds the flags. The options of standard, the default family, come first.
 func (f *kernelFlags) register(fs *pflag.FlagSet, standard string) {
 	fs.StringVar(&f.name, "kernel", standard, "Kernel: "+strings.Join(kernel.Names(), ", ")+".")
 	f.families = map[string]kernel.Options{}

@@ -12,17 +12,17 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// learnerFlags are the flags that choose a learner: its name, and the options of all.
+// learnerFlags are the flags that choose a learner: its name and the options of all learners.
 type learnerFlags struct {
 	name     string
 	learners map[string]learner.Options
 	options  option.Group
 }
 
-// search is the owner of the options of rounds that find features.
+// search is the owner of the round options of feature learning.
 const search = "search"
 
-// register adds the flags. Rounds that find features have these options too.
+// register adds the flags. Feature learning in rounds has these options too.
 func (f *learnerFlags) register(fs *pflag.FlagSet, found *learner.Running) {
 	f.learners = map[string]learner.Options{}
 	var once, iterative []string
@@ -43,8 +43,8 @@ func (f *learnerFlags) register(fs *pflag.FlagSet, found *learner.Running) {
 	}
 }
 
-// chosen returns the options of the learner that the flags name. With finds, features are
-// found by rounds, which have options of them, too.
+// chosen returns the options of the learner that the flags name. finds tells that features are
+// learned in rounds, which have options, too.
 func (f *learnerFlags) chosen(finds bool) (learner.Options, error) {
 	l, err := learner.Lookup(f.name)
 	if err == nil && l.Unlabeled {

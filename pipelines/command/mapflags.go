@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 )
 
-// mapFlags are the flags of every job that takes rows to the features of a kernel.
+// mapFlags are the flags of every job that maps rows to the features of a kernel.
 type mapFlags struct {
 	data    dataFlags
 	jobs    jobFlags
@@ -27,7 +27,7 @@ func (f *mapFlags) register(fs *pflag.FlagSet, kernel string) {
 	fs.Uint64Var(&f.opts.Seed, "seed", 1, "Random seed of features, folds and samples.")
 }
 
-// options returns what the flags say.
+// options returns the options that the flags set.
 func (f *mapFlags) options(cmd *cobra.Command) (o prepare.Spec, err error) {
 	if f.opts.Kernel, err = f.kernels.chosen(); err != nil {
 		return o, err

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 )
 
-// addOption makes an option of a registry a flag.
+// addOption adds a flag for an option of a registry.
 func addOption(fs *pflag.FlagSet, o *option.Option) {
 	var v pflag.Value = o
 	switch {
@@ -28,7 +28,7 @@ func addOption(fs *pflag.FlagSet, o *option.Option) {
 	}
 }
 
-// words is an option that takes one word each time it is given, which may have commas.
+// words is an option that takes one word, possibly with commas, each time it is given.
 type words struct{ *option.Option }
 
 func (w words) Type() string { return "stringArray" }
@@ -39,7 +39,7 @@ func (w words) Set(word string) error { return w.Append(word) }
 
 func (w words) Append(word string) error { return w.Replace([]string{word}) }
 
-// Replace adds words, which replace the default.
+// Replace sets the words, instead of the default.
 func (w words) Replace(list []string) error {
 	var b strings.Builder
 	c := csv.NewWriter(&b)
@@ -54,12 +54,12 @@ func (w words) Replace(list []string) error {
 func (w words) GetSlice() []string {
 	list, err := csv.NewReader(strings.NewReader(w.Option.String())).Read()
 	if err != nil {
-		return nil // there are no words
+		return nil // the text is empty
 	}
 	return list
 }
 
-// list is an option that takes several words at a time, with commas between.
+// list is an option that takes a list separated by commas.
 type list struct{ words }
 
 func (l list) Type() string { return "stringSlice" }

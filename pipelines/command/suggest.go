@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// elsewhere holds flags under the names that they have in other programs, mostly
-// scikit-learn, with what must be known where the two are not equal.
+// elsewhere maps names of flags in other programs, mostly scikit-learn, to ours, with a note
+// if the two differ.
 var elsewhere = map[string]struct{ flag, note string }{
 	"alpha":            {"lambda", "lambda = alpha/n, where n is the number of rows"},
 	"reg_alpha":        {"lambda", "lambda = alpha/n, where n is the number of rows"},
@@ -58,8 +58,7 @@ var elsewhere = map[string]struct{ flag, note string }{
 	"seeds":            {"seed", ""},
 }
 
-// valuesElsewhere holds values under the names that they have in scikit-learn. They are
-// accepted.
+// valuesElsewhere maps names of values in scikit-learn to ours. They are accepted.
 var valuesElsewhere = map[string]map[string]string{
 	"loss":      {"log_loss": "logistic", "squared_error": "squared", "cross_entropy": "softmax"},
 	"calibrate": {"sigmoid": "platt"},
@@ -67,7 +66,7 @@ var valuesElsewhere = map[string]map[string]string{
 	"task":      {"classify": "classification", "regress": "regression"},
 }
 
-// ownNames gives flags whose values have names of other programs our names.
+// ownNames replaces values that are named as in other programs by our names.
 func ownNames(fs *pflag.FlagSet) error {
 	for name, values := range valuesElsewhere {
 		f := fs.Lookup(name)
@@ -83,8 +82,8 @@ func ownNames(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// wrongFlag adds to the error of an unknown flag the name of the one that may be meant, and
-// says of an option's value what its type has to say.
+// wrongFlag adds to the error of an unknown flag the name of a similar one, and to that of an
+// invalid value the explanation of its type.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		if _, ok := invalid.GetFlag().Value.(interface{ Given() bool }); ok {
@@ -98,8 +97,8 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// inOneLine returns the text of an error, with cobra's list of the commands that
-// may be meant put as it is put elsewhere.
+// inOneLine returns the text of an error with cobra's list of similar commands in the form of
+// our other messages.
 func inOneLine(err error) string {
 	text, list, found := strings.Cut(err.Error(), "\n\nDid you mean this?\n\t")
 	if !found {
@@ -108,8 +107,8 @@ func inOneLine(err error) string {
 	return fmt.Sprintf("%s (did you mean %q?)", text, strings.Join(strings.Fields(list), ", "))
 }
 
-// meant returns ` (did you mean "lambda"?)` if a flag has that name in other programs, or
-// a name close to it.
+// meant returns ` (did you mean "lambda"?)` if other programs have a flag of that name, or if
+// the name is close to one of ours.
 func meant(fs *pflag.FlagSet, name string) string {
 	if other, known := elsewhere[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; known && fs.Lookup(other.flag) != nil {
 		note := ""

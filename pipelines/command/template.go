@@ -7,12 +7,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Root returns the tree of commands with all their flags, for tools that check
-// command lines against it.
+// Root returns the command tree with all flags, for tools that check command lines.
 func Root() *cobra.Command { return newRoot() }
 
-// templateArgs returns the command line that does the job of cmd on one worker:
-// with the flags that were given, but for those that say where the job runs.
+// templateArgs returns the command line that does the job of cmd on one worker: the given
+// flags except those that say where the job runs.
 func templateArgs(cmd *cobra.Command, args []string) []string {
 	line := append([]string{cmd.Name()}, args...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -28,7 +27,7 @@ func templateArgs(cmd *cobra.Command, args []string) []string {
 		}
 	})
 	if slices.Contains(makers, cmd.Name()) {
-		line = append(line, "--resume") // what an earlier try has left
+		line = append(line, "--resume") // from the state of an earlier try
 	}
 	return line
 }

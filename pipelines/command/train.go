@@ -83,7 +83,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	return cmd
 }
 
-// numbers reads a list of numbers; auto and the empty text are none.
+// numbers parses a list of numbers; auto and the empty text give none.
 func numbers(flag, text string) ([]float64, error) {
 	if text == "auto" || text == "" {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
-// versionReport is what `bochner version` prints.
+// versionReport is the output of `bochner version`.
 type versionReport engine.BuildInfo
 
 // WriteTo writes the report for people.

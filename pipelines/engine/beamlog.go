@@ -12,21 +12,21 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// logKey is the key of the function, in the context of a pipeline, that notes a line.
+// logKey is the context key of the function that logs a line for a pipeline's job.
 type logKey struct{}
 
-// withLog has what Beam logs of a pipeline go to the log of the job, as far as it is
-// a warning; with Verbose, all of it goes where the program has Beam's log lines go.
+// withLog sends warnings that Beam logs about a pipeline to the log of the job; with Verbose,
+// everything goes where the program sends Beam's log lines.
 func (e Engine) withLog(ctx context.Context) context.Context {
 	if e.Verbose {
 		return ctx
 	}
-	beamlog.SetLogger(jobLogger{}) // each time: a worker in this process sets another
+	beamlog.SetLogger(jobLogger{}) // every time, because a worker in this process replaces it
 	return context.WithValue(ctx, logKey{}, func(line string) { e.say("beam: %s", line) })
 }
 
-// jobLogger sorts Beam's log lines: what comes of a job of this package is for that job's
-// log; what does not goes to slog, as Beam has it without us.
+// jobLogger sorts Beam's log lines: those of jobs of this package go to the job's log, others
+// to slog, as Beam does by default.
 type jobLogger struct{ beamlog.Structural }
 
 func (l jobLogger) Log(ctx context.Context, severity beamlog.Severity, depth int, message string) {
@@ -41,14 +41,14 @@ func (l jobLogger) Log(ctx context.Context, severity beamlog.Severity, depth int
 	}
 }
 
-// known tells whether a warning is of what the job's error says too.
+// known tells whether a warning only repeats the job's error.
 func known(message string) bool {
 	var reported *fault.Fault
 	return errors.As(fault.Find(errors.New(message)), &reported) ||
 		slices.ContainsFunc(noise, func(n string) bool { return strings.Contains(message, n) })
 }
 
-// noise is what Beam warns of without need.
+// noise lists Beam's needless warnings.
 var noise = []string{
-	"bundle inst", // why a job failed, which is its error too
+	"bundle inst", // why a job failed, which its error says
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Dataflow is the name of the runner that works on Google Cloud Dataflow. It
-// takes its options from Beam's flags.
+// Dataflow is the name of the runner for Google Cloud Dataflow. It takes its options from
+// Beam's flags.
 const Dataflow = "dataflow"
 
 // beamFlag returns the value of one of Beam's flags.
@@ -43,26 +43,26 @@ type dataflow struct{}
 
 func (dataflow) About() About { return About{Name: Dataflow, Lanes: remoteLanes, Machines: true} }
 
-// Validate refuses flags with which Dataflow could not run a job, or with
-// which the driver could not continue after its first pipeline.
+// Validate refuses flags with which Dataflow could not run a job, or with which the driver
+// could not continue after its first pipeline.
 func (dataflow) Validate(Engine) error {
 	project, region := *gcpopts.Project, *gcpopts.Region
 	switch zone := zoneName.FindStringSubmatch(region); {
 	case project == "":
-		return exit.Usage("--runner dataflow: no project: name the id of a Google Cloud project with --project")
+		return exit.Usage("--runner dataflow: no project: give the id of a Google Cloud project with --project")
 	case !projectName.MatchString(project):
 		return exit.Usage("--project: %q is not the id of a Google Cloud project: 6 to 30 lower-case letters, digits and hyphens", project)
 	case region == "":
-		return exit.Usage("--runner dataflow: no region: name the one of the data's bucket with --region, such as europe-west4")
+		return exit.Usage("--runner dataflow: no region: give that of the data's bucket with --region, such as europe-west4")
 	case zone != nil:
 		return exit.Usage("--region: %q is a zone; its region is %s", region, zone[1])
 	case !regionName.MatchString(region):
 		return exit.Usage("--region: %q is not a region such as europe-west4 or us-central1", region)
 	case beamFlag("staging_location") == "":
-		return exit.Usage("--runner dataflow: no place for the program and the graph: name one with --staging_location gs://BUCKET/DIR")
+		return exit.Usage("--runner dataflow: no staging location for the program and the graph: give one with --staging_location gs://BUCKET/DIR")
 	}
 	if env := strings.ToLower(*jobopts.EnvironmentType); env != "" && env != "docker" {
-		return exit.Usage("--environment_type %s: Dataflow's workers are containers; leave it out, or name an image with --sdk_container_image", env)
+		return exit.Usage("--environment_type %s: Dataflow's workers are containers; leave it out, or give an image with --sdk_container_image", env)
 	}
 	for _, name := range []string{"staging_location", "temp_location"} {
 		if place := beamFlag(name); place != "" && !bucketPath.MatchString(place) {
@@ -72,7 +72,7 @@ func (dataflow) Validate(Engine) error {
 	for _, no := range [][2]string{
 		{"dry_run", "use --plan"},
 		{"template_location", "deploy/dataflow has a flex template"},
-		{"update", "a job that was stopped goes on with --resume"},
+		{"update", "a stopped job continues with --resume"},
 	} {
 		if beamFlag(no[0]) != flag.Lookup(no[0]).DefValue {
 			return exit.Usage("--%s: a job of several pipelines needs the results of each of them; %s", no[0], no[1])
@@ -81,8 +81,7 @@ func (dataflow) Validate(Engine) error {
 	return nil
 }
 
-// Ready returns an error if a bucket is missing, or the program does not run on the
-// workers.
+// Ready returns an error if a bucket is missing, or if the program cannot run on the workers.
 func (dataflow) Ready(ctx context.Context, e Engine) error {
 	if err := existingBuckets(ctx); err != nil {
 		return err
@@ -90,7 +89,7 @@ func (dataflow) Ready(ctx context.Context, e Engine) error {
 	return workerForDataflow()
 }
 
-// workerForDataflow makes the program itself what Dataflow starts as a worker.
+// workerForDataflow makes this program the one that Dataflow starts as a worker.
 func workerForDataflow() error {
 	if jobopts.IsLoopback() {
 		return nil
@@ -104,18 +103,18 @@ func workerForDataflow() error {
 		return err
 	}
 	if arch, want := workerArch(); !linux || machine != want {
-		return exit.Usage("--worker_binary: %s does not run on the workers, which are linux/%s: build the program with GOOS=linux GOARCH=%s CGO_ENABLED=0 and name it", binary, arch, arch)
+		return exit.Usage("--worker_binary: %s does not run on the workers, which are linux/%s: build the program with GOOS=linux GOARCH=%s CGO_ENABLED=0 and give that", binary, arch, arch)
 	}
 	*jobopts.WorkerBinary = binary
 	return nil
 }
 
-// existingBuckets returns an error if a bucket that Dataflow is to use is not
-// there, before Beam's runner says so in its own words, or makes one.
+// existingBuckets returns an error if a bucket that Dataflow needs does not exist, before
+// Beam's runner reports that in its own words or creates one.
 func existingBuckets(ctx context.Context) error {
 	client, err := gcsx.NewClient(ctx, "https://www.googleapis.com/auth/devstorage.read_only")
 	if err != nil {
-		return exit.Usage("--runner dataflow: no credentials: %v; run gcloud auth application-default login, or name a key file in GOOGLE_APPLICATION_CREDENTIALS", err)
+		return exit.Usage("--runner dataflow: no credentials: %v; run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS to a key file", err)
 	}
 	defer client.Close()
 	for _, name := range []string{"staging_location", "temp_location"} {
@@ -132,9 +131,9 @@ func existingBuckets(ctx context.Context) error {
 		var answer *googleapi.Error
 		switch {
 		case err == nil && !there, errors.As(err, &answer) && answer.Code == http.StatusNotFound:
-			return exit.Usage("--%s: there is no bucket %s: make it in region %s, or mend its name", name, bucket, *gcpopts.Region)
+			return exit.Usage("--%s: bucket %s does not exist: create it in region %s, or correct the name", name, bucket, *gcpopts.Region)
 		case answer != nil && answer.Code == http.StatusForbidden:
-			return exit.Usage("--%s: no access to bucket %s (storage.buckets.get): %s; mend its name, or have roles/storage.legacyBucketReader on it", name, bucket, answer.Message)
+			return exit.Usage("--%s: no access to bucket %s (storage.buckets.get): %s; correct the name, or get roles/storage.legacyBucketReader on it", name, bucket, answer.Message)
 		case err != nil:
 			return &exit.RunnerError{Runner: Dataflow, Err: fmt.Errorf("--%s: bucket %s: %w", name, bucket, err)}
 		}
@@ -142,8 +141,8 @@ func existingBuckets(ctx context.Context) error {
 	return nil
 }
 
-// VCPUs tells how many virtual CPUs a machine type has by its name: the first
-// number in it, such as n2-highmem-8 or custom-8-16384; 0 where it has none.
+// VCPUs returns the number of virtual CPUs of a machine type: the first number in its name,
+// such as n2-highmem-8 or custom-8-16384; 0 if there is none.
 func VCPUs(machine string) int {
 	for _, part := range strings.Split(machine, "-")[1:] {
 		if n, err := strconv.Atoi(part); err == nil {
@@ -153,17 +152,16 @@ func VCPUs(machine string) int {
 	return 0
 }
 
-// machineType is that of the workers, by either flag; "" leaves it to Dataflow,
-// which takes machines of one CPU.
+// machineType returns the workers' machine type, from either flag; "" leaves it to Dataflow,
+// which uses machines with one CPU.
 func machineType() string {
 	return cmp.Or(beamFlag("worker_machine_type"), beamFlag("machine_type"))
 }
 
-// dataflowFlags sets flags that were left open to what fits lanes, and returns
-// a function that takes that back. Every lane is one element with one thread:
-// a worker gets as many lanes as it has CPUs, and there are workers for all. The
-// service cannot see how much work an element holds, so it is not left to it to
-// find how many workers are of use.
+// dataflowFlags sets flags that were not given to values that suit lanes, and returns a
+// function that restores them. Every lane is one element with one thread: a worker gets as
+// many lanes as it has CPUs, and there are workers for all lanes. The service cannot see how
+// much work an element contains, so it does not choose the number of workers.
 func (e Engine) dataflowFlags() (restore func()) {
 	var undo []func()
 	set := func(name, value string) {
@@ -190,7 +188,7 @@ func (e Engine) dataflowFlags() (restore func()) {
 	if beamFlag("autoscaling_algorithm") == "" {
 		set("autoscaling_algorithm", "NONE")
 	}
-	if beamFlag("use_public_ips") == "false" { // which Beam overlooks where another parser has set it
+	if beamFlag("use_public_ips") == "false" { // which Beam ignores if another parser set it
 		set("no_use_public_ips", "true")
 	}
 	return func() {
@@ -200,8 +198,8 @@ func (e Engine) dataflowFlags() (restore func()) {
 	}
 }
 
-// workerArch is the architecture of the machine type, as Go and as programs'
-// headers name it: C4A, N4A and T2A are Arm's.
+// workerArch returns the architecture of the machine type by the names of Go and of program
+// headers: C4A, N4A and T2A are Arm.
 func workerArch() (string, elf.Machine) {
 	switch family, _, _ := strings.Cut(machineType(), "-"); family {
 	case "c4a", "n4a", "t2a":

@@ -14,19 +14,19 @@ import (
 	df "google.golang.org/api/dataflow/v1b3"
 )
 
-// dataflowPoll is how often the state of a job is asked for, and dataflowTries
-// how many answers in a row may fail before the job is given up.
+// dataflowPoll is the interval between requests for the state of a job, and dataflowTries the
+// number of consecutive failed requests after which the job is given up.
 const (
 	dataflowPoll  = 30 * time.Second
 	dataflowTries = 20
 )
 
-// dataflowOutcome tells how a job on Dataflow ended, given what Beam's runner
-// returned. That takes a cancelled job for a success, gives the job up when one
-// question for its state fails, and does not say why it failed.
+// dataflowOutcome returns how a job on Dataflow ended, given what Beam's runner returned. That
+// runner reports a cancelled job as a success, gives the job up when one request for its state
+// fails, and does not say why a job failed.
 func dataflowOutcome(ctx context.Context, result beam.PipelineResult, err error) error {
 	if result == nil || result.JobID() == "" {
-		return err // it was not submitted
+		return err // the job was not submitted
 	}
 	id := result.JobID()
 	client, clientErr := dataflowlib.NewClient(ctx, beamFlag("dataflow_endpoint"))
@@ -39,7 +39,7 @@ func dataflowOutcome(ctx context.Context, result beam.PipelineResult, err error)
 		j, getErr := jobs.Get(*gcpopts.Project, *gcpopts.Region, id).Context(ctx).Do()
 		if getErr != nil {
 			if failed++; failed == dataflowTries {
-				return fmt.Errorf("job %s: its state cannot be had: %w", id, getErr)
+				return fmt.Errorf("job %s: cannot get its state: %w", id, getErr)
 			}
 		} else {
 			failed = 0
@@ -47,7 +47,7 @@ func dataflowOutcome(ctx context.Context, result beam.PipelineResult, err error)
 			case "JOB_STATE_DONE":
 				return nil
 			case "JOB_STATE_CANCELLED", "JOB_STATE_DRAINED", "JOB_STATE_UPDATED":
-				return fmt.Errorf("job %s was stopped by somebody else (%s)", id, j.CurrentState)
+				return fmt.Errorf("job %s was stopped from outside (%s)", id, j.CurrentState)
 			case "JOB_STATE_FAILED":
 				return fmt.Errorf("job %s failed: %s", id, dataflowMessages(ctx, jobs, id))
 			}
@@ -60,7 +60,7 @@ func dataflowOutcome(ctx context.Context, result beam.PipelineResult, err error)
 	}
 }
 
-// dataflowMessages returns the errors of a job, the workers' among them.
+// dataflowMessages returns the errors of a job, including its workers'.
 func dataflowMessages(ctx context.Context, jobs *df.ProjectsLocationsJobsService, id string) string {
 	var texts []string
 	call := jobs.Messages.List(*gcpopts.Project, *gcpopts.Region, id).MinimumImportance("JOB_MESSAGE_ERROR")
@@ -71,16 +71,16 @@ func dataflowMessages(ctx context.Context, jobs *df.ProjectsLocationsJobsService
 		return nil
 	})
 	if err != nil {
-		texts = append(texts, fmt.Sprintf("its messages cannot be had: %v", err))
+		texts = append(texts, fmt.Sprintf("cannot get its messages: %v", err))
 	}
 	if len(texts) == 0 {
-		return "it left no message; see its logs in the console"
+		return "it has no messages; see its logs in the console"
 	}
 	return strings.Join(texts, "\n")
 }
 
-// cancelDataflow ends the job that this process has submitted, which would go on,
-// and cost, without it. What Beam has not submitted yet dies with the process.
+// cancelDataflow cancels the job that this process has submitted, which would otherwise
+// continue and incur costs. What Beam has not submitted yet ends with the process.
 func cancelDataflow(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
@@ -103,8 +103,7 @@ func cancelDataflow(ctx context.Context, name string) error {
 	})
 }
 
-// Run runs a pipeline on Dataflow. If the context ends, it cancels the
-// job there.
+// Run runs a pipeline on Dataflow. If the context ends, it cancels the job there.
 func (dataflow) Run(ctx context.Context, e Engine, p *beam.Pipeline) error {
 	defer e.dataflowFlags()()
 	name := *jobopts.JobName
@@ -119,7 +118,7 @@ func (dataflow) Run(ctx context.Context, e Engine, p *beam.Pipeline) error {
 		return err
 	case <-ctx.Done():
 		if err := cancelDataflow(ctx, name); err != nil {
-			e.say("job %s may go on, and cost: it could not be cancelled (%v); do that in the console", name, err)
+			e.say("job %s could not be cancelled (%v) and may continue to incur costs: cancel it in the console", name, err)
 		}
 		return ctx.Err()
 	}

@@ -8,14 +8,13 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// FromTemplate tells whether the program was started by the launcher of a
-// Dataflow template, which wants a graph and not a result.
+// FromTemplate tells whether the launcher of a Dataflow template started the program, which
+// expects a graph and not a result.
 func FromTemplate() bool { return beamFlag("template_location") != "" }
 
-// Template writes the job that the launcher of a template then submits to
-// Dataflow. A template is one graph, and a job here is several with decisions
-// between them: the graph is one step, which runs the command with the given
-// arguments on one worker.
+// Template writes the job that the launcher of a template submits to Dataflow. A template is
+// one graph, and a job here is several graphs with decisions between them. The graph is
+// therefore one step that runs the command with the given arguments on one worker.
 func Template(ctx context.Context, args []string) error {
 	e := Engine{Runner: Dataflow, Threads: 1, Lanes: 1}
 	if err := workerForDataflow(); err != nil {

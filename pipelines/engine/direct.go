@@ -10,7 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Direct is the name of the runner of this process, the default. It opens no port.
+// Direct is the name of the default runner, which runs in this process. It opens no port.
 const Direct = "direct"
 
 func init() { Register(direct{}) }
@@ -21,7 +21,7 @@ func (direct) About() About { return About{Name: Direct, Lanes: 1, InProcess: tr
 
 func (direct) Validate(e Engine) error {
 	if e.Lanes > 1 {
-		return exit.Usage("--lanes: the direct runner has one lane; use --threads")
+		return exit.Usage("--lanes: the direct runner has one reader; use --threads")
 	}
 	return nil
 }

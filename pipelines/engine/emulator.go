@@ -6,12 +6,12 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 )
 
-// emulatorOption is the pipeline option that tells workers, which are started
-// without the flags of the program, what UseStorageEmulator was told.
+// emulatorOption is the pipeline option that passes the host of UseStorageEmulator to workers,
+// which are started without the program's flags.
 const emulatorOption = "storage_emulator"
 
-// UseStorageEmulator has gs:// mean a server for tests at host:port, which is asked
-// without credentials, in this process and in the workers of its jobs.
+// UseStorageEmulator makes this process and the workers of its jobs send requests for gs:// to
+// a test server at host:port, without credentials.
 func UseStorageEmulator(address string) { beam.PipelineOptions.Set(emulatorOption, address) }
 
 func init() {

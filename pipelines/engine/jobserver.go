@@ -18,8 +18,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Universal and Flink are the names of the runners that take pipelines to the job server
-// at --endpoint.
+// Universal and Flink are the names of the runners that submit pipelines to the job server at
+// --endpoint.
 const (
 	Universal = "universal"
 	Flink     = "flink"
@@ -39,11 +39,10 @@ func (r jobServer) About() About {
 
 func (r jobServer) Validate(Engine) error { return nil }
 
-// Ready returns an error if nothing answers at the endpoint: Beam would continue to try
-// for two minutes.
+// Ready returns an error if nothing answers at the endpoint; Beam would retry for two minutes.
 func (r jobServer) Ready(ctx context.Context, e Engine) error {
 	if *jobopts.Endpoint == "" {
-		return exit.Usage("--runner %s takes the --endpoint of a job server, such as localhost:8073", r.name)
+		return exit.Usage("--runner %s needs the --endpoint of a job server, such as localhost:8073", r.name)
 	}
 	dialer := net.Dialer{Timeout: 20 * time.Second}
 	conn, err := dialer.DialContext(ctx, "tcp", *jobopts.Endpoint)
@@ -70,8 +69,7 @@ func (r jobServer) Ready(ctx context.Context, e Engine) error {
 	return nil
 }
 
-// Run runs a pipeline on the job server. If the context ends, it cancels the
-// job there.
+// Run runs a pipeline on the job server. If the context ends, it cancels the job there.
 func (r jobServer) Run(ctx context.Context, e Engine, p *beam.Pipeline) error {
 	if jobopts.IsLoopback() {
 		giveBack, err := tempDir.borrow(ctx)
@@ -97,7 +95,7 @@ func (r jobServer) Run(ctx context.Context, e Engine, p *beam.Pipeline) error {
 		return err
 	case <-ctx.Done():
 		if err := cancelOnServer(ctx, token); err != nil {
-			e.say("a job may go on whose name has %s: it could not be cancelled (%v)", token, err)
+			e.say("the job whose name contains %s could not be cancelled (%v) and may continue", token, err)
 		}
 		return ctx.Err()
 	}
@@ -115,26 +113,26 @@ func jobService(ctx context.Context, call func(context.Context, jobpb.JobService
 	return call(ctx, jobpb.NewJobServiceClient(conn))
 }
 
-// serverOutcome tells how a job ended for which Beam's runner returned no error.
-// To that a cancelled job is a success, and so is one that failed before the
-// server began to tell of it.
+// serverOutcome returns how a job ended for which Beam's runner returned no error. Beam's
+// runner reports success for a cancelled job, and for one that failed before the server began
+// to report on it.
 func serverOutcome(ctx context.Context, id string) error {
 	return jobService(ctx, func(ctx context.Context, s jobpb.JobServiceClient) error {
 		state, err := s.GetState(ctx, &jobpb.GetJobStateRequest{JobId: id})
 		switch {
 		case err != nil:
-			return fmt.Errorf("job %s has ended, and the server does not say how: %w", id, err)
+			return fmt.Errorf("job %s has ended, but its state is not available: %w", id, err)
 		case state.GetState() == jobpb.JobState_CANCELLED:
-			return fmt.Errorf("job %s was cancelled by somebody else", id)
+			return fmt.Errorf("job %s was cancelled from outside", id)
 		case state.GetState() != jobpb.JobState_DONE:
-			return fmt.Errorf("job %s has ended as %s; the log of the job server says why", id, state.GetState())
+			return fmt.Errorf("job %s ended in state %s; see the log of the job server", id, state.GetState())
 		}
 		return nil
 	})
 }
 
-// cancelOnServer ends the jobs whose names have the token, which would go on
-// without this process. The server of Flink changes what is round it.
+// cancelOnServer cancels the jobs whose names contain the token, which would continue without
+// this process. Flink's server changes the rest of the name.
 func cancelOnServer(ctx context.Context, token string) error {
 	return jobService(ctx, func(ctx context.Context, s jobpb.JobServiceClient) error {
 		jobs, err := s.GetJobs(ctx, &jobpb.GetJobsRequest{})

@@ -1,5 +1,5 @@
 // Package engine runs Beam pipelines: in this process, on a job server such as Flink's, or on
-// Dataflow. An engine changes no result.
+// Dataflow. It has a registry of runners. The choice of an engine changes no result.
 package engine
 
 import (
@@ -19,19 +19,19 @@ import (
 type Engine struct {
 	Runner  string // one of Runners; "" is direct
 	Lanes   int    // parallel chains over the data; 0 chooses for the runner
-	Threads int    // of the algebra in each lane; 0 chooses for the runner
-	Verbose bool   // let Beam's own log lines through
+	Threads int    // for linear algebra in each lane; 0 chooses for the runner
+	Verbose bool   // print Beam's own log lines
 
-	SolveThreads int // Threads as it was given
+	SolveThreads int // Threads before WithDefaults
 	Note         func(format string, args ...any)
 }
 
-// runner returns the runner of the engine; nil if there is none by that name.
+// runner returns the runner of the engine, or nil if there is none of that name.
 func (e Engine) runner() Runner {
 	return runners[cmp.Or(e.Runner, Direct)]
 }
 
-// About tells about the engine's runner: nothing if there is none by that name.
+// About describes the engine's runner; it is zero if there is none of that name.
 func (e Engine) About() About {
 	if r := e.runner(); r != nil {
 		return r.About()
@@ -42,10 +42,10 @@ func (e Engine) About() About {
 // InProcess tells whether the workers are goroutines of this process.
 func (e Engine) InProcess() bool { return e.About().InProcess }
 
-// CountsRows tells whether transforms.Worker.Rows counts what the workers read.
+// CountsRows tells whether transforms.Worker.Rows counts the rows that workers read.
 func (e Engine) CountsRows() bool { return e.InProcess() || jobopts.IsLoopback() }
 
-// WithDefaults fills in what was left to choose.
+// WithDefaults fills in the defaults.
 func (e Engine) WithDefaults() Engine {
 	e.Runner = cmp.Or(e.Runner, Direct)
 	e.SolveThreads = e.Threads
@@ -68,7 +68,7 @@ func (e Engine) Validate() error {
 	r := e.runner()
 	if r == nil {
 		if e.Runner == "prism" {
-			return exit.Usage("--runner prism is gone: its server could be reached from other machines, by anyone, and ran what they sent; --runner direct is as fast")
+			return exit.Usage("--runner prism was removed because its server accepted programs from other machines without authentication; --runner direct is as fast")
 		}
 		return exit.Usage("unknown runner %q%s; have %s", e.Runner, spell.DidYouMean(e.Runner, Runners()), strings.Join(Runners(), ", "))
 	}
@@ -81,9 +81,9 @@ func (e Engine) Validate() error {
 	return r.Validate(e)
 }
 
-// Run builds a pipeline and runs it. It returns when the pipeline has ended or
-// the context has; in the latter case the pipeline's goroutines may go on for a
-// moment, which harms nothing: what they write appears whole or not at all.
+// Run builds a pipeline and runs it. It returns when the pipeline or the context has ended; in
+// the latter case the pipeline's goroutines may continue for a moment, which is harmless,
+// because their files appear complete or not at all.
 func (e Engine) Run(ctx context.Context, build func(beam.Scope)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (e Engine) Run(ctx context.Context, build func(beam.Scope)) error {
 	return e.failure(r.Run(ctx, e, p))
 }
 
-// say tells the person who waits for the job.
+// say prints a line for the user.
 func (e Engine) say(format string, args ...any) {
 	if e.Note != nil {
 		e.Note(format, args...)

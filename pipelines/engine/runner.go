@@ -18,48 +18,47 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// Runner is a way to run pipelines. It changes no result. A package adds one by Register.
+// Runner is a way to run pipelines. It changes no result. Register adds one.
 type Runner interface {
-	// About tells what jobs need to know of the runner.
+	// About returns the properties of the runner.
 	About() About
-	// Validate refuses options with which no pipeline can run. Nothing is asked of a server.
+	// Validate refuses options with which no pipeline can run. It asks no server.
 	Validate(e Engine) error
-	// Ready returns an error where the runner cannot be reached, or what its workers need
-	// is missing. It is called before each pipeline is built.
+	// Ready returns an error if the runner cannot be reached or something that its workers
+	// need is missing. It is called before each pipeline is built.
 	Ready(ctx context.Context, e Engine) error
-	// Run runs a pipeline to its end. If the context ends, it cancels the pipeline and
-	// returns the context's error. Engine.Note is for the person who waits.
+	// Run runs a pipeline to its end. If the context ends, it cancels the pipeline and returns
+	// the context's error. Engine.Note is for messages to the user.
 	Run(ctx context.Context, e Engine, p *beam.Pipeline) error
 }
 
-// About is what jobs need to know of a runner.
+// About has the properties of a runner that jobs need.
 type About struct {
-	Name  string // by which Engine.Runner chooses it
-	Lanes int    // parallel readers where nothing else is said
+	Name  string // value of Engine.Runner
+	Lanes int    // default number of parallel readers
 	// InProcess tells that the workers are goroutines of this process.
 	InProcess bool
-	// Alone tells that one goroutine works on one lane after the other: threads of the
-	// algebra take all cores, and more lanes than one make no sense.
+	// Alone tells that one goroutine processes lane after lane: linear algebra uses all cores,
+	// and more than one lane is useless.
 	Alone bool
-	// Spread has lanes shuffled to the workers: see transforms.Scan.
+	// Spread tells that lanes are shuffled to the workers: see transforms.Scan.
 	Spread bool
-	// Machines tells that the runner starts machines for each job, which do not see the
-	// files of this one.
+	// Machines tells that the runner starts machines for each job, which cannot see the files
+	// of this one.
 	Machines bool
 }
 
-// remoteLanes is how many lanes a cluster gets where nothing else is said.
+// remoteLanes is the default number of lanes on a cluster.
 const remoteLanes = 8
 
 // runners are the registered runners by name.
 var runners = map[string]Runner{}
 
-// Register has jobs find a runner by its name. It is to be called in init. It panics if
-// the name is taken.
+// Register adds a runner under its name. Call it in init. It panics if the name is taken.
 func Register(r Runner) {
 	name := r.About().Name
 	if _, taken := runners[name]; taken {
-		panic("engine: a second runner named " + name)
+		panic("engine: Register called twice for runner " + name)
 	}
 	runners[name] = r
 }
@@ -84,9 +83,9 @@ func rank(name string) int {
 // Local is a runner whose workers are goroutines of this process.
 type Local struct {
 	Name  string
-	Lanes int // that it runs at a time; a job has no more of them by default
-	// Beam runs a pipeline. It need not know when the context ends: what pipelines write
-	// appears whole or not at all.
+	Lanes int // that run at a time; the default of a job
+	// Beam runs a pipeline. It may ignore the end of the context, because the files of
+	// pipelines appear complete or not at all.
 	Beam func(context.Context, *beam.Pipeline) error
 }
 
@@ -99,8 +98,8 @@ func (l Local) Validate(Engine) error { return nil }
 // Ready implements Runner.
 func (l Local) Ready(context.Context, Engine) error { return nil }
 
-// Run implements Runner. Beam leaves a file where the binary for workers would be, which
-// is why such pipelines have a temporary directory of their own.
+// Run implements Runner. Beam leaves a file in place of the workers' binary, so such pipelines
+// have a temporary directory of their own.
 func (l Local) Run(ctx context.Context, _ Engine, p *beam.Pipeline) error {
 	giveBack, err := tempDir.borrow(ctx)
 	if err != nil {
@@ -110,9 +109,9 @@ func (l Local) Run(ctx context.Context, _ Engine, p *beam.Pipeline) error {
 	return inProcess(ctx, func(ctx context.Context) error { return l.Beam(ctx, p) })
 }
 
-// inProcess runs a pipeline in this process. It returns when the pipeline or the context
-// has ended; in the latter case the pipeline's goroutines may continue for a moment. A
-// panic on the way is an error.
+// inProcess runs a pipeline in this process. It returns when the pipeline or the context has
+// ended; in the latter case the pipeline's goroutines may continue for a moment. A panic
+// becomes an error.
 func inProcess(ctx context.Context, run func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -121,7 +120,7 @@ func inProcess(ctx context.Context, run func(context.Context) error) error {
 				done <- fault.Recovered(r)
 			}
 		}()
-		done <- run(context.WithoutCancel(ctx)) // a deadline makes prism panic
+		done <- run(context.WithoutCancel(ctx)) // prism panics on a deadline
 	}()
 	select {
 	case err := <-done:
@@ -131,8 +130,8 @@ func inProcess(ctx context.Context, run func(context.Context) error) error {
 	}
 }
 
-// failure tells what the error of a pipeline means: the Fault of a worker, or
-// that of the runner itself.
+// failure returns the cause of a pipeline's error: the Fault of a worker, or an error of the
+// runner itself.
 func (e Engine) failure(err error) error {
 	var reported *fault.Fault
 	err = fault.Find(err)
@@ -140,13 +139,13 @@ func (e Engine) failure(err error) error {
 	case err == nil, errors.As(err, &reported), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case strings.Contains(err.Error(), "worker disconnected"):
-		err = fmt.Errorf("a worker ended while it worked for the job; was it killed, perhaps because it was out of memory?\n%w", err)
+		err = fmt.Errorf("a worker ended during the job; was it killed, perhaps because it was out of memory?\n%w", err)
 	}
 	return &exit.RunnerError{Runner: e.Runner, Err: err}
 }
 
-// initBeam initialises Beam where the program has not; one that is its own worker has.
-// Beam would put a logger of its own in the place of the program's.
+// initBeam initialises Beam unless the program did so, as one that is its own worker does.
+// Beam would replace the program's logger.
 var initBeam = sync.OnceFunc(func() {
 	if beam.Initialized() {
 		return

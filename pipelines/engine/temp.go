@@ -16,9 +16,9 @@ import (
 // tempPrefix begins the names of our directories among the system's temporary files.
 const tempPrefix = "bochner-tmp-"
 
-// NewTemp makes a directory for temporary files, which remove removes with all that is in
-// it. A process that was killed could not do that: who makes the next one does it then,
-// and tells the dead from the living by a lock in the directory.
+// NewTemp creates a directory for temporary files; remove deletes it with its contents. It
+// also deletes the directories of killed processes, which it recognises by a lock that nobody
+// holds.
 func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 	removeDead(ctx)
 	dir, err = os.MkdirTemp("", tempPrefix)
@@ -28,9 +28,9 @@ func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 			err = p.Err
 		}
 		if errors.Is(err, syscall.ENOENT) {
-			err = errors.New("there is no such directory")
+			err = errors.New("the directory does not exist")
 		}
-		return "", nil, exit.Refuse("pipelines: temporary files have no place: %s: %w; make the directory or set TMPDIR to another", os.TempDir(), err)
+		return "", nil, exit.Refuse("pipelines: cannot create temporary files: %s: %w; create the directory or set TMPDIR to another", os.TempDir(), err)
 	}
 	unlock, err := storage.Lock(ctx, filepath.Join(dir, "lock"))
 	if err != nil {
@@ -43,8 +43,8 @@ func NewTemp(ctx context.Context) (dir string, remove func() error, err error) {
 	}), nil
 }
 
-// removeDead removes the directories of processes that have ended without. One without a
-// lock is just being made.
+// removeDead removes the directories of processes that ended without removing them. One
+// without a lock is just being created.
 func removeDead(ctx context.Context) {
 	locks, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*", "lock"))
 	for _, lock := range locks {
@@ -55,21 +55,21 @@ func removeDead(ctx context.Context) {
 	}
 }
 
-// privateTemp is a temporary directory of the process's own, which stands in for
-// the system's while jobs run whose workers are this process: each of their
-// pipelines leaves an empty file there, where the binary for workers would be.
+// privateTemp is a temporary directory that replaces the system's while jobs run whose workers
+// are this process: each of their pipelines leaves an empty file there in place of the
+// workers' binary.
 type privateTemp struct {
 	mu     sync.Mutex
 	users  int
 	remove func() error
-	before string // TMPDIR as it was
-	set    bool   // it was set
+	before string // original TMPDIR
+	set    bool   // TMPDIR was set
 }
 
 var tempDir privateTemp
 
-// borrow makes the directory the temporary one until the returned function, and
-// those of all others that borrowed it meanwhile, have been called.
+// borrow makes the directory the temporary one until the returned function, and those of all
+// concurrent borrowers, have been called.
 func (t *privateTemp) borrow(ctx context.Context) (giveBack func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

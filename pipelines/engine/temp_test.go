@@ -85,5 +85,5 @@ func TestWhatAKilledProcessHasLeftIsRemovedAndWhatALivingOneHasIsNot(t *testing.
 func TestAPlaceForTemporaryFilesThatIsMissingIsNamed(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
 	_, _, err := NewTemp(jobtest.Ctx)
-	jobtest.WantError(t, "no TMPDIR", err, exit.CodeData, os.Getenv("TMPDIR"), "there is no such directory", "TMPDIR")
+	jobtest.WantError(t, "no TMPDIR", err, exit.CodeData, os.Getenv("TMPDIR"), "the directory does not exist", "TMPDIR")
 }

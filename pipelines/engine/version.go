@@ -8,28 +8,28 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// version is that of the program; the linker may set it.
+// version is the program's version; the linker may set it.
 var version = "0.1.0"
 
 // Version returns the version of the program.
 func Version() string { return version }
 
-// Program names the build: what one has left in a work directory is not for another,
-// which may compute otherwise.
+// Program names the build. State in a work directory is used only by the build that wrote it,
+// because another may compute differently.
 func Program() string { return version + " " + transforms.Build() }
 
-// BuildInfo tells what a program is made of.
+// BuildInfo describes the build of a program.
 type BuildInfo struct {
 	Version  string `json:"version"`
-	Commit   string `json:"commit,omitempty"`   // empty where the program was built without version control
-	Modified bool   `json:"modified,omitempty"` // whether the files were those of the commit and others
+	Commit   string `json:"commit,omitempty"`   // empty if the program was built without version control
+	Modified bool   `json:"modified,omitempty"` // whether there were uncommitted changes
 	Go       string `json:"go"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
-	CPU      string `json:"cpu"` // level of the processor that the kernels use: avx512, avx2, go
+	CPU      string `json:"cpu"` // instruction set that the kernels use: avx512, avx2, go
 }
 
-// Build returns what this program is made of.
+// Build returns the description of this build.
 func Build() BuildInfo {
 	b := BuildInfo{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: blas.Level()}
 	info, ok := debug.ReadBuildInfo()

@@ -10,22 +10,21 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// workerBinary returns the program that a runner is to start as a worker: the one named by
-// --worker_binary, or else this program itself. Without it Beam would compile the source,
-// which is not at hand where the program runs.
+// workerBinary returns the program that a runner starts as a worker: --worker_binary, or this
+// program. Without it Beam would compile the source, which is usually not available.
 func workerBinary() (string, error) {
 	if binary := *jobopts.WorkerBinary; binary != "" {
 		return binary, nil
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("pipelines: cannot find this program to give it to workers: %w; name a binary with --worker_binary", err)
+		return "", fmt.Errorf("pipelines: cannot find this program to start it on workers: %w; give a binary with --worker_binary", err)
 	}
 	return self, nil
 }
 
-// static refuses a program for Linux that needs shared libraries. It returns the machine
-// that the program is for, if it is one for Linux.
+// static refuses a program for Linux that needs shared libraries. It returns the machine of a
+// program for Linux.
 func static(binary string) (machine elf.Machine, linux bool, err error) {
 	f, err := elf.Open(binary)
 	if err != nil {
@@ -34,7 +33,7 @@ func static(binary string) (machine elf.Machine, linux bool, err error) {
 	defer f.Close()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return 0, true, exit.Usage("%s is linked with shared libraries that workers may not have: build it with CGO_ENABLED=0, or name another with --worker_binary", binary)
+			return 0, true, exit.Usage("%s is linked with shared libraries that workers may not have: build it with CGO_ENABLED=0, or give another with --worker_binary", binary)
 		}
 	}
 	return f.Machine, true, nil

@@ -1,4 +1,4 @@
-// Package exit has the kinds of errors that jobs end with, and the exit code of each.
+// Package exit defines the kinds of errors that jobs return, and the exit code of each.
 package exit
 
 import (
@@ -15,9 +15,9 @@ import (
 // Exit codes of the command.
 const (
 	CodeOK          = 0
-	CodeFailed      = 1 // the runner failed, or lost a worker
-	CodeUsage       = 2 // flags that do not fit
-	CodeData        = 3 // data refused, or a place that cannot be written to: mend it and run again
+	CodeFailed      = 1 // the runner failed or lost a worker
+	CodeUsage       = 2 // wrong flags
+	CodeData        = 3 // data refused, or a place that cannot be written to: fix it and run again
 	CodeGate        = 4 // a score did not pass --gate
 	CodeStorage     = 5 // the storage failed: running again may help
 	CodeModel       = 6 // a model directory is damaged or too new
@@ -25,7 +25,7 @@ const (
 	CodeInterrupted = 130
 )
 
-// UsageError says that flags or options do not fit.
+// UsageError means that flags or options are wrong.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
@@ -34,7 +34,7 @@ func (e *UsageError) Unwrap() error { return e.Err }
 // Usage returns a UsageError.
 func Usage(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
 
-// DataError says why data cannot be used.
+// DataError means that the data cannot be used.
 type DataError struct{ Err error }
 
 func (e *DataError) Error() string { return e.Err.Error() }
@@ -43,20 +43,20 @@ func (e *DataError) Unwrap() error { return e.Err }
 // Refuse returns a DataError.
 func Refuse(format string, args ...any) error { return &DataError{fmt.Errorf(format, args...)} }
 
-// GateError says that a score did not pass.
+// GateError means that a score did not pass.
 type GateError struct{ Message string }
 
 func (e *GateError) Error() string { return e.Message }
 
-// ResumableError is an error of a place that cannot be written to, in a job that has kept
-// what it had finished.
+// ResumableError means that a place cannot be written to, in a job that has kept its finished
+// work.
 type ResumableError struct {
 	Err  error
 	Work string // directory
 }
 
 func (e *ResumableError) Error() string {
-	return fmt.Sprintf("%v\nwhat is finished is kept in %s: the same command with --resume continues from there; to make the result elsewhere, add --work %[2]s to that", e.Err, e.Work)
+	return fmt.Sprintf("%v\nthe finished part is in %s: the same command with --resume continues from there; to create the result elsewhere, also add --work %[2]s", e.Err, e.Work)
 }
 func (e *ResumableError) Unwrap() error { return e.Err }
 
@@ -70,16 +70,15 @@ func Writing(err error) bool {
 	return errors.As(err, &storeErr) && storeErr.Writing()
 }
 
-// Damaged tells whether the job failed because state is not what was written, so that
-// its part is to be done again.
+// Damaged tells whether the job failed because state is damaged, so that its part must be done
+// again.
 func Damaged(err error) bool {
 	var reported *fault.Fault
 	return errors.Is(err, storage.ErrDamaged) || errors.As(err, &reported) && reported.Kind == fault.Damaged
 }
 
-// RunnerError says that a runner failed, or a worker of its was lost, for a
-// reason that lies neither in the data nor in the storage. Running the job again
-// may help.
+// RunnerError means that a runner failed or lost a worker, for a reason other than the data or
+// the storage. Running the job again may help.
 type RunnerError struct {
 	Runner string
 	Err    error
@@ -88,7 +87,7 @@ type RunnerError struct {
 func (e *RunnerError) Error() string { return fmt.Sprintf("pipelines: runner %s: %v", e.Runner, e.Err) }
 func (e *RunnerError) Unwrap() error { return e.Err }
 
-// Code returns the code with which the command ends after the error.
+// Code returns the exit code for an error.
 func Code(err error) int {
 	var (
 		reported  *fault.Fault
@@ -121,7 +120,7 @@ func Code(err error) int {
 			return CodeCrash
 		}
 		return CodeFailed
-	case errors.As(err, &storeErr): // also in the error of a file that it kept from being read
+	case errors.As(err, &storeErr): // also inside the error of a file that could not be read
 		if storeErr.Refused() {
 			return CodeData
 		}

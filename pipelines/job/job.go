@@ -1,7 +1,7 @@
-// Package job is the common part of the jobs: a Job has a work directory, an engine and
-// progress; it runs passes over the data (Scan and its relatives), the rounds of iterative
-// learners, and publishes what it has made. What a pass has finished stands in the work
-// directory, so that a job which was stopped can continue.
+// Package job is what all jobs have in common. A Job has a work directory, an engine and
+// progress; it runs passes over the data (Scan and its relatives) and the rounds of iterative
+// learners, and publishes its result. The results of finished passes are in the work directory,
+// so that a stopped job can continue.
 package job
 
 import (
@@ -27,22 +27,21 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// Options are what all jobs over data have in common. None of them changes a
-// result.
+// Options are the options of all jobs over data. None of them changes a result.
 type Options struct {
 	Engine engine.Engine
-	Work   string    // work directory; "" is a hidden one beside what the job makes
-	Resume bool      // go on with what an earlier run has left in it
-	Log    io.Writer // progress and notes; nil is none
+	Work   string    // work directory; "" is a hidden one beside the output
+	Resume bool      // continue from the state that an earlier run left in it
+	Log    io.Writer // progress and notes; nil discards them
 
-	ShardBytes int64 // to which plain files are cut; 0 is 32 MiB
+	ShardBytes int64 // size of the shards of plain files; 0 is 32 MiB
 
-	// LimitMemory has Go's garbage collector work to what a training is planned to take,
-	// while the job runs: it sets the process's memory limit, unless it has one (GOMEMLIMIT).
+	// LimitMemory sets the process's memory limit while the job runs, so that the garbage
+	// collector works to the planned memory of a training, unless GOMEMLIMIT is set.
 	LimitMemory bool
 }
 
-// Shards cuts the data as the options say.
+// Shards cuts the data into shards.
 func (o Options) Shards(d *dataset.Dataset) []dataset.Shard {
 	size := o.ShardBytes
 	if size <= 0 {
@@ -51,23 +50,23 @@ func (o Options) Shards(d *dataset.Dataset) []dataset.Shard {
 	return d.Shards(size)
 }
 
-// Job is what every job has while it runs.
+// Job is the state of a running job.
 type Job struct {
 	Opts      Options
 	Engine    engine.Engine
 	Work      *workdir.Dir
-	scratch   func() error       // removes a directory at the end; nil for none
+	scratch   func() error       // removes the scratch directory at the end; nil for none
 	Worker    *transforms.Worker // of the workers in this process
 	Progress  *report.Progress
 	Seconds   map[string]float64 // wall time by part of the job
-	unlimited int64              // the process's memory limit before the job set one; 0 if it did not
-	percent   int                // that of its collector, likewise
+	unlimited int64              // the process's memory limit before the job set one; 0 if it set none
+	percent   int                // GOGC before the job set it
 
-	// frequencies are those that recipes of the job's passes name, once there are any.
+	// frequencies are the learned frequencies that recipes of the job's passes name, if any.
 	frequencies *transforms.Frequencies
 }
 
-// New begins a job that makes out.
+// New begins a job that creates out.
 func New(ctx context.Context, o Options, out string) (*Job, error) {
 	w, err := workdir.Open(ctx, workdir.Options{Dir: o.Work, Resume: o.Resume}, out)
 	if err != nil {
@@ -81,7 +80,7 @@ func New(ctx context.Context, o Options, out string) (*Job, error) {
 	return j, nil
 }
 
-// Close ends the job, which returns what close does.
+// Close ends the job with the error err, to which it may add.
 func (j *Job) Close(ctx context.Context, err error) error {
 	j.Progress.Done()
 	if j.percent != 0 {
@@ -103,7 +102,7 @@ func (j *Job) Close(ctx context.Context, err error) error {
 	return err
 }
 
-// Timed runs a part of the job and notes how long it took.
+// Timed runs a part of the job and records its time.
 func (j *Job) Timed(ctx context.Context, name string, part func(context.Context) error) error {
 	begun := time.Now()
 	err := part(ctx)
@@ -111,8 +110,7 @@ func (j *Job) Timed(ctx context.Context, name string, part func(context.Context)
 	return err
 }
 
-// TakeFrequencies has the passes to come know the learned frequencies of a model, if
-// it has any.
+// TakeFrequencies shares the learned frequencies of a model, if it has any, with later passes.
 func (j *Job) TakeFrequencies(model string, m *models.Manifest) error {
 	f, ok := m.File(learned.FileName)
 	if !ok {
@@ -128,8 +126,8 @@ func (j *Job) Run(ctx context.Context, build func(beam.Scope)) error {
 	return j.Engine.Run(ctx, build)
 }
 
-// LimitMemory has the collector keep the process within so many bytes, or, if they are
-// not known yet and 0, within a quarter more than what is in use.
+// LimitMemory makes the garbage collector keep the process within that many bytes or, if the
+// number is not known yet and 0, within a quarter more than what is in use.
 func (j *Job) LimitMemory(peak int64) {
 	if !j.Opts.LimitMemory || !j.Engine.InProcess() {
 		return
@@ -149,15 +147,15 @@ func (j *Job) LimitMemory(peak int64) {
 		debug.SetGCPercent(j.percent)
 		j.percent = 0
 	}
-	// A third of the program is memory of Go, too: without it the collector of a small
-	// job would run all the time.
+	// A third of the program is memory of Go, too: without it the collector of a small job
+	// would run all the time.
 	debug.SetMemoryLimit(max(peak-ProgramBytes*2/3, SlackBytes))
 }
 
 // OpenData opens the data of a job.
 func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.Dataset, error) {
 	if len(o.Data) == 0 {
-		return nil, exit.Usage("no data: name files with --data")
+		return nil, exit.Usage("no data: give files with --data")
 	}
 	if err := o.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
@@ -174,8 +172,7 @@ func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.D
 	return d, nil
 }
 
-// NewScratch begins a job that makes no directory: what it keeps is gone when it is
-// closed.
+// NewScratch begins a job that creates no directory: its state is removed when it is closed.
 func NewScratch(ctx context.Context, o Options) (*Job, error) {
 	dir, remove, err := engine.NewTemp(ctx)
 	if err != nil {
@@ -189,7 +186,7 @@ func NewScratch(ctx context.Context, o Options) (*Job, error) {
 	return j, nil
 }
 
-// Share puts the frequencies into the work directory, where workers find them.
+// Share writes the frequencies into the work directory, where workers find them.
 func (j *Job) Share(ctx context.Context, data []byte, sum string) error {
 	j.frequencies = &transforms.Frequencies{URI: storage.Join(j.Work.Dir, "frequencies-"+sum[:16]+".safetensors"), SHA256: sum}
 	_, err := storage.CreateState(ctx, j.frequencies.URI, func(w io.Writer) error {
@@ -199,13 +196,13 @@ func (j *Job) Share(ctx context.Context, data []byte, sum string) error {
 	return err
 }
 
-// What the memory of a training follows from. Bytes of a process that trains are
+// Constants for the memory of a training. Bytes of a process that trains are
 //
 //	the program itself and Go's runtime
-//	+ the largest of what its passes hold one after the other
+//	+ the largest memory of its passes, which run one after the other
 //	+ room for the garbage collector, which is told how much it has
 //
-// and are checked by tests that train with the program, and compare.
+// Tests train with the program and compare.
 
 const (
 	ProgramBytes = 50 << 20 // of the program: its code, tables and Beam's graph

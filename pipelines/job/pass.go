@@ -21,10 +21,10 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// ShardBytes is the size to which plain files are cut unless the job says otherwise.
+// ShardBytes is the default size of the shards of plain files.
 const ShardBytes = 32 << 20
 
-// MaxState bounds the state files that the driver reads back.
+// MaxState limits the size of the state files that the driver reads back.
 const MaxState = 1 << 33
 
 // Counts says what became of the rows: Read = Used + SetAside, always.
@@ -32,22 +32,21 @@ type Counts struct {
 	Read     int64 `json:"read"`
 	Used     int64 `json:"used"`
 	SetAside int64 `json:"set_aside"`
-	Blank    int64 `json:"blank_lines,omitempty"` // lines without anything, which are no rows
+	Blank    int64 `json:"blank_lines,omitempty"` // empty lines, which are not rows
 	// Listed are the first of the rows set aside, in the order of the files.
 	Listed []dataset.SetAside `json:"-"`
 }
 
-// maxListed bounds how many rows set aside are listed by name.
+// maxListed is the largest number of rows set aside that are listed.
 const maxListed = 10_000
 
-// passFiles names what a pass writes into the work directory.
+// passFiles names the files that a pass writes into the work directory.
 type passFiles struct{ sum, reports string }
 
-// scan runs one pass over the data until its shards tile the files: build adds
-// the pass to a graph, and writes its sum and its reports to the given files. If
-// both are there already, from a run that was stopped, nothing runs. A cut that
-// fell inside a quoted field shows afterwards; the file is then read whole, in a
-// second try. It returns the reports, in the order of the rows.
+// scan runs one pass over the data until its shards tile the files: build adds the pass to a
+// graph and writes its sum and its reports to the given files. If both exist already, from a
+// stopped run, nothing runs. A shard boundary inside a quoted field shows afterwards; a second
+// try then reads the file whole. scan returns the reports in the order of the rows.
 func (j *Job) scan(ctx context.Context, p transforms.Kind, name string, build func(beam.Scope, transforms.Scan, passFiles)) (passFiles, []dataset.Report, error) {
 	common := p.Common()
 	defer func(given []dataset.Shard) { common.Shards = given }(common.Shards)
@@ -67,12 +66,12 @@ func (j *Job) scan(ctx context.Context, p transforms.Kind, name string, build fu
 // sumPass is a pass that ends in one encoded sum.
 type sumPass interface {
 	transforms.Kind
-	// Sum returns it, and a JSON dataset.Report for each shard.
+	// Sum returns the sum, and a dataset.Report in JSON for each shard.
 	Sum(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)
 }
 
-// ScanSum runs a pass that ends in one encoded sum, and reads it into sum. It returns
-// the bytes, too, and the reports, in the order of the rows.
+// ScanSum runs a pass that ends in one encoded sum and decodes it into sum. It also returns
+// the bytes, and the reports in the order of the rows.
 func (j *Job) ScanSum(ctx context.Context, p sumPass, name string, sum encoding.BinaryUnmarshaler) (data []byte, reports []dataset.Report, err error) {
 	files, reports, err := j.scan(ctx, p, name, func(s beam.Scope, sc transforms.Scan, files passFiles) {
 		sum, reports := p.Sum(s, sc)
@@ -105,8 +104,8 @@ func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string, buil
 	return files, reports, nil
 }
 
-// untiled sorts the reports, and returns the files whose shards do not tile them
-// and are to be read whole. A fault of a reader is an error.
+// untiled sorts the reports and returns the files whose shards do not tile them, which must be
+// read whole. A fault of a reader is an error.
 func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Report) (again []int, err error) {
 	_, again = dataset.Tile(reports)
 	if err := fault.OfReports(reports); err != nil {
@@ -120,9 +119,9 @@ func untiled(d *dataset.Dataset, shards []dataset.Shard, reports []dataset.Repor
 	return again, nil
 }
 
-var errNotTiled = errors.New("was not read from its beginning to its end")
+var errNotTiled = errors.New("was not read completely")
 
-// wholeFiles puts whole files in the place of their shards.
+// wholeFiles replaces the shards of files by whole files.
 func wholeFiles(shards []dataset.Shard, files []int) []dataset.Shard {
 	out := slices.DeleteFunc(slices.Clone(shards), func(s dataset.Shard) bool { return slices.Contains(files, s.File) })
 	for _, file := range files {
@@ -150,8 +149,8 @@ func (j *Job) runPass(ctx context.Context, p transforms.Kind, files passFiles, b
 	return j.Run(ctx, func(s beam.Scope) { build(s, sc, files) })
 }
 
-// Intact tells whether files of state are there, all as they were written. What is
-// damaged is noted: what it is for is done again.
+// Intact tells whether state files exist and are undamaged. Damage is noted, and that part is
+// done again.
 func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 	for _, uri := range uris {
 		err := storage.CheckState(ctx, uri)
@@ -168,10 +167,10 @@ func (j *Job) Intact(ctx context.Context, uris ...string) (bool, error) {
 	return true, nil
 }
 
-// Damage notes that something damaged is done again.
+// Damage notes that a damaged part is done again.
 func (j *Job) Damage(err error) { j.Progress.Note("%v; this part is done again", err) }
 
-// Store writes the pass file and returns how to scan by it.
+// Store writes the pass file and returns the scan of the pass.
 func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
 	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.frequencies)
 	return transforms.Scan{
@@ -180,7 +179,7 @@ func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, er
 	}, err
 }
 
-// ReadReports reads what transforms.WriteLines wrote of reports of the type R.
+// ReadReports reads reports of the type R that transforms.WriteLines wrote.
 func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
 	data, err := storage.ReadState(ctx, uri, MaxState)
 	if err != nil {
@@ -197,8 +196,8 @@ func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
 	return out, nil
 }
 
-// ForgetFaults removes the reports that an earlier run has left if they tell of data
-// which could not be read: those are to be read again.
+// ForgetFaults removes the reports of an earlier run if they contain data that could not be
+// read, so that it is read again.
 func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R) dataset.Report) error {
 	found, err := j.Intact(ctx, uri)
 	if err != nil || !found {
@@ -214,8 +213,8 @@ func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R)
 	return nil
 }
 
-// Count adds up the reports, and refuses the data if a larger share of the rows
-// than allowed cannot be used, or if there are no rows.
+// Count adds up the reports. It refuses the data if more rows are unusable than allowed, or if
+// there are no rows.
 func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts, error) {
 	var c Counts
 	for _, r := range reports {
@@ -229,9 +228,9 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 		b := c.Listed[0]
 		first := &dataset.Error{Format: d.Schema.Format, Name: b.Place(), Err: errors.New(b.Reason)}
 		if maxBad == 0 {
-			return c, exit.Refuse("%w\nno row may be set aside (--max_bad_fraction 0): mend the file, or allow a share of rows to be left out", first)
+			return c, exit.Refuse("%w\nno row may be set aside (--max_bad_fraction 0): fix the file, or allow a share of rows to be set aside", first)
 		}
-		return c, exit.Refuse("%w\n%d of %d rows cannot be used, more than --max_bad_fraction %g allows; this is the first", first, c.SetAside, c.Read, maxBad)
+		return c, exit.Refuse("%w\n%d of %d rows are unusable, more than --max_bad_fraction %g allows; this is the first", first, c.SetAside, c.Read, maxBad)
 	}
 	if c.Used == 0 {
 		return c, noRows(d, c)
@@ -244,15 +243,15 @@ func noRows(d *dataset.Dataset, c Counts) error {
 	why := errors.New("has no rows")
 	switch {
 	case c.SetAside > 0:
-		why = fmt.Errorf("no row is left: all %d were set aside", c.SetAside)
+		why = fmt.Errorf("has no usable rows: all %d were set aside", c.SetAside)
 	case len(d.Schema.Columns) > 0:
-		why = errors.New("has a header and no rows")
+		why = errors.New("has a header but no rows")
 	}
 	return &dataset.Error{Format: d.Schema.Format, Name: f.Name, Err: why}
 }
 
-// SetAsideFile is the file of a model directory, or of one of predictions, that
-// lists the rows set aside: one JSON object a line.
+// SetAsideFile is the file in a directory of a model or of predictions that lists the rows set
+// aside, one JSON object per line.
 const SetAsideFile = "set_aside.jsonl"
 
 func (c Counts) String() string {
@@ -262,7 +261,7 @@ func (c Counts) String() string {
 	return fmt.Sprintf("%s read = %s used + %s set aside", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside))
 }
 
-// listed is String for a directory that has a SetAsideFile.
+// WithList is String for a directory that has a SetAsideFile.
 func (c Counts) WithList() string {
 	if c.SetAside == 0 {
 		return c.String()

@@ -65,7 +65,7 @@ func TestCountsListOnlySoManyRows(t *testing.T) {
 func TestNoRowsIsASentence(t *testing.T) {
 	with := jobtest.Opened(t, "a,y\n", dataset.Options{Label: "y", Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Present}}})
 	_, err := Count(with, []dataset.Report{{}}, 0)
-	jobtest.WantError(t, "header", err, exit.CodeData, with.Files[0].Name, "has a header and no rows")
+	jobtest.WantError(t, "header", err, exit.CodeData, with.Files[0].Name, "has a header but no rows")
 	_, err = Count(with, []dataset.Report{reported(0, 0, 3, 1)}, 1)
 	jobtest.WantError(t, "all set aside", err, exit.CodeData, "all 3 were set aside")
 	with.Schema.Columns = nil

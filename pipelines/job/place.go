@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/workdir"
 )
 
-// apart refuses directories of a job that lie one in another: what it makes and where
-// it works, and these in a directory that it reads.
+// apart refuses directories of a job that are inside each other: the output, the work
+// directory, and directories that the job reads.
 func (o Options) apart(makes string, dirs []Place) error {
 	var own, read []Place
 	for _, d := range dirs {
@@ -39,16 +39,16 @@ func (o Options) apart(makes string, dirs []Place) error {
 			case err != nil:
 				return err
 			case inside && !around:
-				return exit.Usage("--%s %s lies in --%s %s: name a directory beside it", a.Flag, a.Name, b.Flag, b.Name)
+				return exit.Usage("--%s %s is inside --%s %s: give a directory beside it", a.Flag, a.Name, b.Flag, b.Name)
 			case inside && slices.Contains(own, b):
-				return exit.Usage("--%s and --%s are the same directory, %s: name another", a.Flag, b.Flag, a.Name)
+				return exit.Usage("--%s and --%s are the same directory, %s: give another", a.Flag, b.Flag, a.Name)
 			}
 		}
 	}
 	return nil
 }
 
-// Publish makes the directory that the job is there for.
+// Publish creates the output directory of the job.
 func (j *Job) Publish(ctx context.Context, out string, files []storage.File) error {
 	err := j.Work.Claim.Publish(ctx, files)
 	if !j.Opts.Resume || !errors.Is(err, fs.ErrExist) {
@@ -57,22 +57,21 @@ func (j *Job) Publish(ctx context.Context, out string, files []storage.File) err
 	if made, holdsErr := storage.Holds(ctx, out, files); holdsErr != nil || !made {
 		return err
 	}
-	j.Progress.Note("%s was made already", out)
+	j.Progress.Note("%s is already complete", out)
 	return nil
 }
 
-// Vacant returns an error if there is something already where the job is to make a
-// directory.
+// Vacant returns an error if the output of the job already exists.
 func (o Options) Vacant(ctx context.Context, out string) error {
 	return workdir.Options{Dir: o.Work, Resume: o.Resume}.Vacant(ctx, out)
 }
 
-// A place is a directory of a job, by the flag that names it.
+// A Place is a directory of a job and the flag that names it.
 type Place struct{ Flag, Name string }
 
-// Validate refuses an engine that cannot be, directories that lie one in another, and files on this machine where the
-// workers are on others that have no disk in common with it. The job makes the
-// directory makes, and works beside it; "" if it makes none.
+// Validate refuses an invalid engine, directories inside each other, and local files if the
+// workers are on other machines without a common disk. The job creates the directory makes and
+// works beside it; "" if it creates none.
 func (o Options) Validate(data dataset.Options, makes string, dirs ...Place) error {
 	if err := o.apart(makes, dirs); err != nil {
 		return err
@@ -81,7 +80,7 @@ func (o Options) Validate(data dataset.Options, makes string, dirs ...Place) err
 		return err
 	}
 	if makes == "" && o.Work == "" {
-		return exit.Usage("--runner %s: name a new directory to work in with --work gs://BUCKET/DIR", o.Engine.Runner)
+		return exit.Usage("--runner %s: give a new work directory with --work gs://BUCKET/DIR", o.Engine.Runner)
 	}
 	for option, patterns := range data.Patterns() {
 		for _, name := range patterns {
@@ -90,7 +89,7 @@ func (o Options) Validate(data dataset.Options, makes string, dirs ...Place) err
 	}
 	for _, d := range append(dirs, Place{"work", o.Work}) {
 		if d.Name != "" && !strings.HasPrefix(d.Name, "gs://") {
-			return exit.Usage("--%s %s: the workers of the %s runner do not see the files of this machine; copy them to gs://BUCKET/DIR and name that", d.Flag, d.Name, o.Engine.Runner)
+			return exit.Usage("--%s %s: the workers of the %s runner cannot see the files of this machine; copy them to gs://BUCKET/DIR and give that", d.Flag, d.Name, o.Engine.Runner)
 		}
 	}
 	return nil

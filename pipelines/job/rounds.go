@@ -20,31 +20,30 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// RoundOptions says when rounds are enough, and where they run.
+// RoundOptions says when to stop rounds, and where they run.
 type RoundOptions struct {
 	rounds.Stop
 	learner.Running
-	Anew bool // the first state has learned from nothing: there is to be a round at least
+	Anew bool // the first state is untrained, so that at least one round is needed
 }
 
-// TrainingLog is how rounds went: what was found out about the state of each, and which
-// state was taken.
+// TrainingLog has the reports on the state of each round, and says which state was chosen.
 type Iteration struct {
 	Pass    string // URI
 	History []rounds.Report
 	Taken   int // round
 	State   []byte
-	Why     string // it ended
-	ended   bool   // by the learner itself
-	cleared int    // rounds whose files are deleted
+	Why     string // why it ended
+	ended   bool   // the learner ended it
+	cleared int    // number of rounds whose files are deleted
 }
 
-// Report is that of the state that was taken.
+// Report returns the report on the chosen state.
 func (c *Iteration) Report() rounds.Report { return c.History[c.Taken] }
 
-// Rounds runs a learner from the given state until it is to stop, and takes the
-// last state; or, where patience has ended it, the one with the least held-out
-// error. Rounds that an earlier run has left whole are not run again.
+// Rounds runs a learner from the given state until it stops, and chooses the last state or, if
+// patience ended it, the one with the smallest held-out error. Rounds that an earlier run
+// completed are not repeated.
 func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o RoundOptions) (*Iteration, error) {
 	sc, err := j.Store(ctx, pass)
 	if err != nil {
@@ -71,10 +70,10 @@ func (j *Job) Rounds(ctx context.Context, pass *epochs.Pass, first []byte, o Rou
 	}
 }
 
-// errLost says that the state to be taken is not there any more.
-var errLost = errors.New("pipelines: the work directory does not hold the best state any more")
+// errLost means that the chosen state no longer exists.
+var errLost = errors.New("pipelines: the work directory no longer contains the best state")
 
-// runRounds is one try of rounds.
+// runRounds is one try of Rounds.
 func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, learner rounds.Learner, partitions int, first []byte, o RoundOptions) error {
 	if err := c.resume(ctx, j, partitions, first); err != nil {
 		return err
@@ -87,9 +86,8 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 	}
 	begun, ran, last := time.Now(), 0, 0
 	for !c.stop(o, time.Since(begun)) {
-		// Only now: a state before the last job's may be the one that is taken. And
-		// only what a power cut cannot ask for any more; where the disk is slow that
-		// is waited for once there is much of it.
+		// Only now: a state before the last job's may be the chosen one. And only files that are
+		// not needed after a power failure; if the disk is slow, wait for it once there are many.
 		if last-c.cleared > maxUncleared {
 			storage.Settle()
 		}
@@ -118,7 +116,7 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 	var err error
 	c.State, err = storage.ReadState(ctx, epochs.StateFile(c.Pass, c.Taken), MaxState)
 	for p := 0; err == nil && c.Taken > 0 && p < partitions; p++ {
-		err = storage.CheckState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p)) // a certificate takes it
+		err = storage.CheckState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p)) // a certificate needs it
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
 		err = fmt.Errorf("%w: that of round %d", errLost, c.Taken)
@@ -126,10 +124,10 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 	return err
 }
 
-// maxUncleared is how many rounds wait to be deleted at most.
+// maxUncleared is the largest number of rounds whose files wait to be deleted.
 const maxUncleared = 8
 
-// forget deletes the reports of all rounds: they begin anew.
+// forget deletes the reports of all rounds, which start again.
 func (c *Iteration) forget(ctx context.Context) error {
 	for i := range c.History {
 		if err := storage.Remove(ctx, epochs.ReportFile(c.Pass, i)); err != nil {
@@ -139,7 +137,7 @@ func (c *Iteration) forget(ctx context.Context) error {
 	return nil
 }
 
-// done ends the rounds with the last state if the learner says that it is at its end.
+// done ends the rounds with the last state if the learner reports that it has finished.
 func (c *Iteration) done(ctx context.Context, l rounds.Learner, o *RoundOptions) error {
 	at := len(c.History)
 	state, err := storage.ReadState(ctx, epochs.StateFile(c.Pass, at), MaxState)
@@ -153,9 +151,9 @@ func (c *Iteration) done(ctx context.Context, l rounds.Learner, o *RoundOptions)
 	return err
 }
 
-// resume reads what rounds an earlier run has left whole, with the state of the next
-// one; there are none without --resume, which empties the work directory. What is
-// damaged or missing takes it back to the round before.
+// resume reads the rounds that an earlier run completed, with the state of the next one; none
+// without --resume, which empties the work directory. If something is damaged or missing, it
+// continues from the round before.
 func (c *Iteration) resume(ctx context.Context, j *Job, partitions int, first []byte) error {
 	for i := 0; ; i++ {
 		whole, err := j.Intact(ctx, epochs.ReportFile(c.Pass, i))
@@ -202,8 +200,8 @@ func (c *Iteration) read(ctx context.Context, round int) error {
 	return nil
 }
 
-// stop tells whether the rounds are at their end, and sets which state is taken. It goes
-// by the first report that says so, however many rounds ran in one job.
+// stop tells whether the rounds have ended, and sets the chosen state. It uses the first report
+// that meets the stopping rule, however many rounds ran in one job.
 func (c *Iteration) stop(o RoundOptions, spent time.Duration) (enough bool) {
 	if c.Taken, c.Why, enough = o.Reached(c.History, c.ended); enough {
 		return true
@@ -219,9 +217,8 @@ func (c *Iteration) stop(o RoundOptions, spent time.Duration) (enough bool) {
 	return false
 }
 
-// clear deletes what nobody will ask for any more of the rounds before the given
-// one: states, what belongs to them, and what was found in those rounds. The best
-// state by held-out rows stays.
+// clear deletes the files of the rounds before the given one that are no longer needed: states,
+// carried states and partial results. The best state by held-out rows stays.
 func (c *Iteration) clear(ctx context.Context, partitions, before int) error {
 	best := 0
 	for i, r := range c.History {
@@ -251,7 +248,7 @@ func (c *Iteration) clear(ctx context.Context, partitions, before int) error {
 	return nil
 }
 
-// progress says where the rounds are.
+// progress formats the status line of the rounds.
 func (c *Iteration) progress(o RoundOptions, spent time.Duration, ran int) string {
 	last := len(c.History) - 1
 	r := c.History[last]
@@ -280,8 +277,8 @@ func (c *Iteration) progress(o RoundOptions, spent time.Duration, ran int) strin
 	return text + fmt.Sprintf("; %s, %s %s left", spent.Round(time.Second/10), what, left.Round(time.Second/10))
 }
 
-// roundsLeft reckons how many rounds the gap will take to close, from how it fell
-// in the last ones; it is negative where that cannot be told.
+// roundsLeft estimates how many rounds the gap needs to close, from its decrease in the last
+// rounds; negative if unknown.
 func (c *Iteration) roundsLeft(o RoundOptions) int {
 	const back = 5
 	last := len(c.History) - 1

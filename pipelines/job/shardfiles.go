@@ -23,44 +23,44 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// Part is what was made of consecutive rows of one file.
+// Part is a file of consecutive rows of one input file.
 type Part struct {
-	Names []string `json:"names"` // of the files
-	File  string   `json:"file"`  // that the rows are from
-	First int64    `json:"first"` // lines, or records, of the file before the shard that the rows are in
+	Names []string `json:"names"` // files of this part
+	File  string   `json:"file"`  // input file of the rows
+	First int64    `json:"first"` // lines or records of the file before the shard of these rows
 	Rows  int64    `json:"rows"`
-	Blank int64    `json:"blank_lines,omitempty"` // in the shard that the rows are in
+	Blank int64    `json:"blank_lines,omitempty"` // in the shard of these rows
 }
 
 // filePass is a pass that writes files for every shard.
 type filePass interface {
 	transforms.Kind
-	// Write returns what was outputs.Written for each shard, in JSON.
+	// Write returns an outputs.Written for each shard, in JSON.
 	Write(beam.Scope, transforms.Scan) beam.PCollection
 }
 
-// writeShards runs a pass that makes files of every shard, in a directory of the
-// work directory whose name it stores in out. Shards that an earlier run has
-// finished are not done again. It returns what was written, in the order of the
-// rows, and the directory. With found there may be such shards.
+// writeShards runs a pass that writes files for every shard, in a directory of the work
+// directory whose name it stores in out. Shards that an earlier run finished are not repeated;
+// found tells that there may be some. It returns what was written, in the order of the rows,
+// and the directory.
 func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *string, found bool) (written []outputs.Written, dir string, err error) {
-	// Files are named by where their shards begin: those of shards of another size
-	// must not lie among them.
+	// Files are named by the start of their shards, so shards of another size need another
+	// directory.
 	common := pass.Common()
 	*out, common.Shards = "", nil
 	dir = j.Work.File(name, engine.Program(), pass, j.Opts.ShardBytes)
 	*out = dir
 	shards := j.Opts.Shards(&common.Data)
 	if p, ok := pass.(*scores.Predict); ok && p.Lines {
-		shards = common.Data.Shards(math.MaxInt64 / 2) // only who reads a file from its beginning knows its lines
+		shards = common.Data.Shards(math.MaxInt64 / 2) // line numbers are known only if a file is read from its start
 	}
 	var done map[dataset.Shard]outputs.Written
-	if found { // else the work directory was empty
+	if found { // otherwise the work directory was empty
 		if done, err = j.finished(ctx, dir, shards); err != nil {
 			return nil, "", err
 		}
 		if len(done) > 0 {
-			j.Progress.Note("found %d of %d shards finished in the work directory", len(done), len(shards))
+			j.Progress.Note("found %d of %d finished shards in the work directory", len(done), len(shards))
 		}
 	}
 	for {
@@ -100,7 +100,7 @@ func (j *Job) writeShards(ctx context.Context, pass filePass, name string, out *
 	}
 }
 
-// writeFresh runs the pass over the shards that are not finished.
+// writeFresh runs the pass over the unfinished shards.
 func (j *Job) writeFresh(ctx context.Context, pass filePass, name string) ([]outputs.Written, error) {
 	sc, err := j.Store(ctx, pass)
 	if err != nil {
@@ -128,12 +128,12 @@ func (j *Job) writeFresh(ctx context.Context, pass filePass, name string) ([]out
 	return all, nil
 }
 
-// parallelReads bounds how many small files the driver reads at the same time.
+// parallelReads is the number of small files that the driver reads at the same time.
 const parallelReads = 32
 
-// finished returns what was written for those shards of which all is there, as it
-// was written; after any error a shard is done again. The
-// directory is listed once: to ask for every shard takes a round trip each.
+// finished returns what was written for the shards whose files are all intact; after any error
+// a shard is done again. The directory is listed once, because asking for each shard would take
+// a round trip each.
 func (j *Job) finished(ctx context.Context, dir string, shards []dataset.Shard) (map[dataset.Shard]outputs.Written, error) {
 	there := map[string]bool{}
 	names, err := storage.Names(ctx, dir)
@@ -167,7 +167,7 @@ func (j *Job) finished(ctx context.Context, dir string, shards []dataset.Shard) 
 	return done, ctx.Err()
 }
 
-// errUnfinished says that a shard is yet to be done.
+// errUnfinished means that a shard must still be done.
 var errUnfinished = errors.New("pipelines: shard is not finished")
 
 func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w outputs.Written, err error) {
@@ -188,8 +188,8 @@ func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w outputs.
 	return w, nil
 }
 
-// PublishShards has the shards of a pass written, and what was written published. If
-// something of it is damaged by then, that is written again.
+// PublishShards writes the shards of a pass and publishes the files. If some of them are
+// damaged by then, they are written again.
 func (j *Job) PublishShards(ctx context.Context, pass filePass, name string, out *string, publish func(written []outputs.Written, dir string) error) error {
 	const tries = 3
 	for try := 1; ; try++ {
@@ -208,7 +208,7 @@ func ReportsOf(written []outputs.Written) []dataset.Report {
 	reports := make([]dataset.Report, len(written))
 	for i, w := range written {
 		reports[i] = w.Report
-		reports[i].SetAside = slices.Clone(w.Report.SetAside) // whose lines Tile counts on
+		reports[i].SetAside = slices.Clone(w.Report.SetAside) // Tile adds to their lines
 	}
 	return reports
 }

@@ -1,4 +1,4 @@
-// Package jobtest has what the tests of jobs share.
+// Package jobtest has helpers for tests of jobs.
 package jobtest
 
 import (
@@ -17,7 +17,7 @@ import (
 
 var Ctx = context.Background()
 
-// Iterative returns the default options of an iterative learner, after set.
+// Iterative returns the default options of an iterative learner, changed by set.
 func Iterative(name string, set func(*learner.Shared)) learner.Iterative {
 	l, err := learner.Lookup(name)
 	if err != nil {
@@ -28,7 +28,7 @@ func Iterative(name string, set func(*learner.Shared)) learner.Iterative {
 	return o
 }
 
-// Write writes a file below dir and returns its name.
+// Write writes a file in dir and returns its name.
 func Write(t testing.TB, dir, name, content string) string {
 	t.Helper()
 	p := filepath.Join(dir, name)

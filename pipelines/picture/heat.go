@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// Heat is a picture of a matrix.
+// Heat is a plot of a matrix.
 type Heat struct {
 	Title, X, Y string
 	Rows, Cols  int
@@ -20,10 +20,10 @@ func (g grid) X(c int) float64    { return float64(c) }
 func (g grid) Y(r int) float64    { return float64(r) }
 func (g grid) Z(c, r int) float64 { return g.h.Values[(g.h.Rows-1-r)*g.h.Cols+c] }
 
-// Plot returns the picture.
+// Plot returns the plot.
 func (h Heat) Plot() (*plot.Plot, error) {
 	if len(h.Values) != h.Rows*h.Cols {
-		panic("picture: Heat: as many values as cells")
+		panic("picture: Heat: number of values differs from number of cells")
 	}
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = h.Title, h.X, h.Y

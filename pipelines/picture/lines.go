@@ -1,4 +1,4 @@
-// Package picture draws the figures of the jobs, as PNG and SVG.
+// Package picture draws the plots of the jobs, as PNG and SVG.
 package picture
 
 import (
@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Series is a line with a band of uncertainty.
+// Series is a line with an uncertainty band.
 type Series struct {
 	Name string
 	X, Y []float64
@@ -24,21 +24,21 @@ type Series struct {
 	Low, High []float64
 }
 
-// Lines is a chart of series.
+// Lines is a line chart.
 type Lines struct {
 	Title, X, Y string // axes with their units
 	LogX, LogY  bool
-	LegendLeft  bool // the legend is above on the left, else on the right
+	LegendLeft  bool // put the legend at the top left instead of the top right
 	Series      []Series
 }
 
-// palette is that of Okabe and Ito, which people with any colour vision tell apart.
+// palette is Okabe and Ito's, which is distinct for any colour vision.
 var palette = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, {0xd5, 0x5e, 0x00, 0xff}, {0x00, 0x9e, 0x73, 0xff},
 	{0xcc, 0x79, 0xa7, 0xff}, {0xe6, 0x9f, 0x00, 0xff}, {0x56, 0xb4, 0xe9, 0xff},
 }
 
-// glyphs tell series apart where colour does not.
+// glyphs distinguish series without colour.
 var glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, draw.RingGlyph{}}
 
 // Plot returns the chart.
@@ -49,7 +49,7 @@ func (l Lines) Plot() (*plot.Plot, error) {
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = true, l.LegendLeft
 	if l.LegendLeft {
-		p.Legend.XOffs, p.Legend.YOffs = vg.Points(6), -vg.Points(6) // clear of the lines at the edge
+		p.Legend.XOffs, p.Legend.YOffs = vg.Points(6), -vg.Points(6) // away from the lines at the edge
 	}
 	p.Legend.Padding = vg.Points(3)
 	p.Legend.ThumbnailWidth = vg.Points(24)
@@ -70,8 +70,8 @@ func (l Lines) Plot() (*plot.Plot, error) {
 	return p, nil
 }
 
-// logarithmic makes an axis logarithmic, unless there are values on it that have no
-// logarithm. A single value gets room on both sides.
+// logarithmic makes an axis logarithmic unless some of its values have no logarithm. A single
+// value gets room on both sides.
 func logarithmic(a *plot.Axis) {
 	if !(a.Min > 0) {
 		return
@@ -108,8 +108,7 @@ func (l Lines) add(p *plot.Plot, s Series, i int) error {
 	return nil
 }
 
-// band is the outline of the uncertainty. On a logarithmic axis its lower edge
-// stays above zero.
+// band is the outline of the uncertainty. On a logarithmic axis its lower edge stays positive.
 func (l Lines) band(s Series) plotter.XYs {
 	n := len(s.X)
 	outline := make(plotter.XYs, 2*n)
@@ -124,7 +123,7 @@ func (l Lines) band(s Series) plotter.XYs {
 	return outline
 }
 
-// dpi is the resolution of PNG files, enough for print at the size drawn.
+// dpi is the resolution of PNG files, enough for print at their size.
 const dpi = 200
 
 // Encode draws a chart of that size in centimetres, as "png" or "svg".

@@ -13,15 +13,15 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Plane is a picture of a function on a square of the plane, with points on it.
+// Plane is a plot of a function on a square of the plane, with points on it.
 type Plane struct {
 	Title, X, Y string
 	Half        float64   // the square is [−Half, Half]²
 	Cells       int       // along each side, at least 2
-	Values      []float64 // Cells×Cells of the cells' middles, the lowest y first; nil for no background
-	// Levels are values whose lines are drawn.
+	Values      []float64 // Cells×Cells values at cell centres, lowest y first; nil for no background
+	// Levels are values whose contour lines are drawn.
 	Levels []float64
-	// Signed colours values by their sign, from blue to red; else from black to white.
+	// Signed selects a colour scale from blue to red around 0, instead of black to white.
 	Signed bool
 	Spots  []Spots
 }
@@ -33,7 +33,7 @@ type Spots struct {
 	Radius []float64 // of each in points; nil for 1.5
 }
 
-// At returns the coordinate of a cell's middle.
+// At returns the coordinate of a cell's centre.
 func (p Plane) At(cell int) float64 {
 	return p.Half * (2*(float64(cell)+0.5)/float64(p.Cells) - 1)
 }
@@ -45,10 +45,10 @@ func (g planeGrid) X(c int) float64    { return g.p.At(c) }
 func (g planeGrid) Y(r int) float64    { return g.p.At(r) }
 func (g planeGrid) Z(c, r int) float64 { return g.p.Values[r*g.p.Cells+c] }
 
-// Plot returns the picture. It panics unless there are as many values as cells, or none.
+// Plot returns the plot. It panics unless there are as many values as cells, or none.
 func (p Plane) Plot() (*plot.Plot, error) {
 	if p.Values != nil && (p.Cells < 2 || len(p.Values) != p.Cells*p.Cells) {
-		panic("picture: Plane: as many values as cells")
+		panic("picture: Plane: number of values differs from number of cells")
 	}
 	out := plot.New()
 	out.Title.Text, out.X.Label.Text, out.Y.Label.Text = p.Title, p.X, p.Y
@@ -108,7 +108,7 @@ func (p Plane) Plot() (*plot.Plot, error) {
 	return out, nil
 }
 
-// ink is a palette of black alone.
+// ink is a palette that contains only black.
 type ink struct{}
 
 func (ink) Colors() []color.Color { return []color.Color{color.Black} }

@@ -10,27 +10,27 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// kinds are the ten colours of Petroff (2021, arXiv:2107.02270), which are told apart
-// in points too, by people with any colour vision.
+// kinds are the ten colours of Petroff (2021, arXiv:2107.02270), which are distinct as points,
+// too, for any colour vision.
 var kinds = []color.RGBA{
 	{0x3f, 0x90, 0xda, 0xff}, {0xff, 0xa9, 0x0e, 0xff}, {0xbd, 0x1f, 0x01, 0xff}, {0x94, 0xa4, 0xa2, 0xff}, {0x83, 0x2d, 0xb6, 0xff},
 	{0xa9, 0x6b, 0x59, 0xff}, {0xe7, 0x63, 0x00, 0xff}, {0xb9, 0xac, 0x70, 0xff}, {0x71, 0x75, 0x81, 0xff}, {0x92, 0xda, 0xdd, 0xff},
 }
 
-// Cloud is points of one kind.
+// Cloud is a set of points of one kind.
 type Cloud struct {
 	Name string
 	X, Y []float64
 }
 
-// Scatter is a chart of points.
+// Scatter is a scatter plot.
 type Scatter struct {
 	Title, X, Y string // axes with their units
 	Clouds      []Cloud
 }
 
-// Plot returns the chart. Kinds are told apart by colour, and by the form of the
-// points: the legend shows both.
+// Plot returns the plot. Kinds differ in colour and in the shape of their points: the legend
+// shows both.
 func (s Scatter) Plot() (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = s.Title, s.X, s.Y

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// EncodeTiles draws charts side by side and row below row, each of that size in
-// centimetres, as "png" or "svg". It panics unless all rows have as many.
+// EncodeTiles draws a grid of charts, each of that size in centimetres, as "png" or "svg". It
+// panics unless all rows have the same length.
 func EncodeTiles(rows [][]*plot.Plot, width, height float64, format string) ([]byte, error) {
 	for _, r := range rows {
 		if len(r) != len(rows[0]) {

@@ -1,4 +1,4 @@
-// Package plan tells in advance what a training takes: passes, memory, and on a cluster
+// Package plan estimates in advance what a training needs: passes, memory and, on a cluster,
 // machines and time.
 package plan
 
@@ -20,54 +20,53 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
-// Plan is what a training will take, as far as it can be told from the sizes of the
-// files and a bounded look at their rows.
+// Plan is what a training will need, as far as the sizes of the files and a bounded preview of
+// their rows tell.
 type Plan struct {
 	Files   int     `json:"files"`
 	Format  string  `json:"format"`
-	Bytes   int64   `json:"bytes"` // of the files, as they are stored
+	Bytes   int64   `json:"bytes"` // of the stored files
 	Shards  int     `json:"shards"`
-	Rows    int64   `json:"rows"`       // 0 where it cannot be told
+	Rows    int64   `json:"rows"`       // 0 if unknown
 	Exact   bool    `json:"rows_exact"` // Rows is not an estimate
-	Columns int     `json:"columns"`    // numbers in a row
+	Columns int     `json:"columns"`    // numbers per row
 	Passes  int     `json:"passes"`     // over the data
 	Lanes   int     `json:"lanes"`
 	Learner string  `json:"learner"`
-	Rounds  int     `json:"rounds,omitempty"`      // of an iterative learner, for each λ at most
-	Game    int     `json:"game_rounds,omitempty"` // of the search for features, if each finds as many as it may
+	Rounds  int     `json:"rounds,omitempty"`      // of an iterative learner, at most, for each λ
+	Game    int     `json:"game_rounds,omitempty"` // of feature learning, if each finds as many as it may
 	jobs    int     // pipelines
-	maps    int     // passes that take all rows to all features
-	search  float64 // rows that the search for features takes to an angle, all in all
-	how     string  // what the passes are for
+	maps    int     // passes that map all rows to all features
+	search  float64 // angles that feature learning computes in total
+	how     string  // purpose of the passes
 
 	Features   int   `json:"features"`
 	Components int   `json:"components,omitempty"` // of an embedding, which has no learner
 	Folds      int   `json:"folds"`
 	Lambdas    int   `json:"lambdas"`
-	Outputs    int   `json:"outputs"` // classes that the rows looked at have, or 1
+	Outputs    int   `json:"outputs"` // classes in the preview, or 1
 	Regression bool  `json:"regression"`
-	Seen       int64 `json:"rows_looked_at"` // Columns and Outputs are of these
-	Whole      bool  `json:"looked_at_all"`  // which are all there are
+	Seen       int64 `json:"rows_looked_at"` // rows of the preview, to which Columns and Outputs refer
+	Whole      bool  `json:"looked_at_all"`  // the preview has all rows
 
 	training.Memory
 	Shuffle int64 `json:"bytes_shuffled"` // between workers, at most
 
-	Calibrate string `json:"calibrate,omitempty"` // how probabilities are made
+	Calibrate string `json:"calibrate,omitempty"` // how probabilities are computed
 
-	Cluster  *ClusterPlan `json:"cluster,omitempty"` // of runners with machines of their own
-	machines bool         // of their own for each job
-	beyond   string       // what the machine says to that
+	Cluster  *ClusterPlan `json:"cluster,omitempty"` // for runners with machines of their own
+	machines bool         // the runner starts machines for each job
+	beyond   string       // note on the machine's memory
 }
 
-// Training tells what Train would take. It reads files of up to 64 MB in all whole,
-// and of larger ones a part (see Plan.Whole).
+// Training plans Train. It reads up to 64 MB of the files: all of smaller data, a part of
+// larger data (see Plan.Whole).
 func Training(ctx context.Context, o training.Options) (*Plan, error) { return look(ctx, o, 0) }
 
-// Embedding tells what Embed would take, likewise. Of the options those count that both
-// jobs have.
+// Embedding plans Embed in the same way. It uses the options that both jobs have.
 func Embedding(ctx context.Context, o training.Options, t pca.Training) (*Plan, error) {
 	o.Learner = &ridge.Training{Grid: t.Grid}
-	o.Lambda = training.LambdaOptions{Path: []float64{1}} // it is one sum
+	o.Lambda = training.LambdaOptions{Path: []float64{1}} // one sum only
 	return look(ctx, o, cmp.Or(t.Components, pca.DefaultComponents))
 }
 
@@ -79,9 +78,9 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	o = o.WithDefaults()
 	here := o
 	if o.Job.Engine.About().Machines {
-		here.Job.Engine.Runner, here.Job.Engine.Lanes = "", 0 // a plan takes neither project nor bucket
+		here.Job.Engine.Runner, here.Job.Engine.Lanes = "", 0 // a plan needs neither project nor bucket
 	}
-	here.Model = cmp.Or(here.Model, "model") // nor a place for the model
+	here.Model = cmp.Or(here.Model, "model") // nor a model directory
 	if err := here.Validate(); err != nil {
 		return nil, err
 	}
@@ -112,7 +111,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	switch l := o.Iterative(); {
 	case components > 0:
 		p.Learner, p.Components = learner.Of(pca.NewTraining()).Name, components
-		p.Folds, p.Passes, p.jobs, p.how = 1, 2, 2, "one to look it over, one to add up its features"
+		p.Folds, p.Passes, p.jobs, p.how = 1, 2, 2, "one to profile it, one to sum its features"
 	case l != nil:
 		p.iterative(o, l)
 	default:
@@ -131,7 +130,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		p.Cluster = p.ForCluster(o.Job.Engine, int64(seen.Dim))
 		lanes = p.Cluster.Lanes
 	} else if p.beyond, err = p.Memory.Fits(o); err != nil {
-		p.beyond = err.Error() // a plan is for finding out: it is no error here
+		p.beyond = err.Error() // the purpose of a plan is to find out, so this is not an error
 	}
 	if o.Iterative() == nil {
 		shape := ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
@@ -143,9 +142,9 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 // sums plans a fit in one pass.
 func (p *Plan) sums(o training.Options) {
 	lambda, folds := o.Lambda.Values(1)
-	p.Lambdas, p.Folds, p.Passes, p.jobs, p.how = len(lambda), folds, 2, 2, "one to look it over, one to train"
+	p.Lambdas, p.Folds, p.Passes, p.jobs, p.how = len(lambda), folds, 2, 2, "one to profile it, one to train"
 	if folds > 1 {
-		p.Passes, p.jobs, p.how = 3, 3, p.how+", one to score rows held out"
+		p.Passes, p.jobs, p.how = 3, 3, p.how+", one to score held-out rows"
 	}
 }
 
@@ -156,9 +155,9 @@ func (p *Plan) iterative(o training.Options, l learner.Iterative) {
 	p.Lambdas, p.Folds, p.Rounds = len(lambda), max(folds, 1), r.Rounds
 	runs := len(lambda)
 	if runs > 1 || o.Calibrate != "" {
-		runs++ // on all rows
+		runs++ // the fit to all rows
 	}
-	p.Passes, p.how = 1+runs*(r.Rounds+1), "one to look it over, and one for each round at most, of which learners rarely take all"
+	p.Passes, p.how = 1+runs*(r.Rounds+1), "one to profile it, and at most one per round, of which learners rarely need all"
 	p.jobs = 1 + runs*((r.Rounds+r.PerJob)/r.PerJob)
 	if folds > 0 || l.Samples() {
 		p.Passes++
@@ -169,7 +168,7 @@ func (p *Plan) iterative(o training.Options, l learner.Iterative) {
 // WriteTo prints the plan for people.
 func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	count := "a number that only reading tells"
+	count := "an unknown number"
 	if p.Rows > 0 {
 		count = report.Groups(p.Rows)
 		if !p.Exact {
@@ -186,7 +185,7 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "rows      %s, of %s%s\n", count, report.Counted(p.Columns, "number"), labels)
 	if !p.Whole {
-		fmt.Fprintf(&b, "          of which %s were looked at: others may have further columns and classes, and take more memory\n", report.Groups(p.Seen))
+		fmt.Fprintf(&b, "          of which the preview has %s: others may have more columns and classes, and need more memory\n", report.Groups(p.Seen))
 	}
 	fmt.Fprintf(&b, "passes    %d over the data: %s\n", p.Passes, p.how)
 	if p.Components > 0 {
@@ -196,9 +195,9 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	}
 	grows := "it does not grow with the rows"
 	if p.Row > 0 {
-		grows = fmt.Sprintf("it grows by %s for each row, in all lanes together", report.Bytes(p.Row))
+		grows = fmt.Sprintf("it grows by %s per row, over all readers", report.Bytes(p.Row))
 	}
-	where := "in all"
+	where := "in total"
 	if p.Cluster != nil {
 		where = "of the driver"
 	}
@@ -215,11 +214,11 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// learning adds what finding the features in the data takes: a pass for a sample of
-// the rows, and for the game the passes of its rounds.
+// learning adds the passes of feature learning: one for a sample of the rows, and those of the
+// rounds of the game.
 func (p *Plan) learning(o training.Options, dim int) {
 	a := o.Learned
-	p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one for a sample to find features on"
+	p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one for the sample of feature learning"
 	n := a.SampleRows(p.Rows, dim)
 	frequencies := a.Plays(o.Search())
 	if frequencies == 0 {
@@ -230,5 +229,5 @@ func (p *Plan) learning(o training.Options, dim int) {
 	p.search = float64(p.Game) * float64(game.Search.Chains) * float64(game.Search.Steps) * float64(n)
 	reads := 1 + alignment.ReadsOfAGame*p.Game
 	p.Passes, p.jobs = p.Passes+reads, p.jobs+(alignment.RoundsOfAGame*p.Game+a.PerJob)/a.PerJob
-	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies each, more where it finds fewer", reads, report.Counted(p.Game, "round"), game.Take)
+	p.how += fmt.Sprintf(", %d for %s of a game that finds %d frequencies per round, more if it finds fewer", reads, report.Counted(p.Game, "round"), game.Take)
 }

@@ -73,7 +73,7 @@ func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
 	if with.Passes != 3 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve-without.Solve != one || with.Shuffle != 2*without.Shuffle {
 		t.Errorf("%+v, without %+v", with, without)
 	}
-	if !strings.Contains(jobtest.Text(t, with), "3 over the data: one to look it over, one to train, one to calibrate") {
+	if !strings.Contains(jobtest.Text(t, with), "3 over the data: one to profile it, one to train, one to calibrate") {
 		t.Error(jobtest.Text(t, with))
 	}
 }
@@ -91,7 +91,7 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 	if p.Game != 3 || p.Passes != 2+1+1+2*3 || p.jobs != 2+1+4 {
 		t.Errorf("%+v", p)
 	}
-	if want := "10 over the data: one to look it over, one to train, one for a sample to find features on, 7 for 3 rounds of a game"; !strings.Contains(jobtest.Text(t, p), want) {
+	if want := "10 over the data: one to profile it, one to train, one for the sample of feature learning, 7 for 3 rounds of a game"; !strings.Contains(jobtest.Text(t, p), want) {
 		t.Errorf("%q is not in\n%s", want, jobtest.Text(t, p))
 	}
 	made := o

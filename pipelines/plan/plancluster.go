@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// ClusterPlan is what a training takes on machines of a cloud: which and how
-// many, and for how long, if they do what Rates assumes.
+// ClusterPlan says which machines of a cloud a training needs, how many, and for how long, if
+// they are as fast as Rates assumes.
 type ClusterPlan struct {
 	Machine string  `json:"machine_type"` // of Compute Engine
 	CPUs    int     `json:"machine_cpus"` // virtual
@@ -18,45 +18,45 @@ type ClusterPlan struct {
 	Workers int     `json:"workers"`
 	Threads int     `json:"threads_worker"` // lanes at a time on a worker
 	Lanes   int     `json:"lanes"`
-	Start   float64 `json:"seconds_start"`            // of pipelines; all times are 0 where the rows cannot be told
-	Read    float64 `json:"seconds_read"`             // the data, in all passes
+	Start   float64 `json:"seconds_start"`            // of pipelines; all times are 0 if the number of rows is unknown
+	Read    float64 `json:"seconds_read"`             // reading the data, in all passes
 	Fold    float64 `json:"seconds_fold"`             // maps and sums
-	Search  float64 `json:"seconds_search,omitempty"` // for features
+	Search  float64 `json:"seconds_search,omitempty"` // feature learning
 	Solve   float64 `json:"seconds_solve"`            // on one worker
 	Rates   Rates   `json:"assumed"`
 }
 
-// Rates are how fast a virtual CPU is assumed to be.
+// Rates are the assumed speeds of a virtual CPU.
 type Rates struct {
-	Read  float64 `json:"read_bytes_per_second"` // of files as they are stored
+	Read  float64 `json:"read_bytes_per_second"` // of stored files
 	Map   float64 `json:"map_flops"`             // floating-point operations a second
 	Gram  float64 `json:"gram_multiply_adds"`    // of 8-bit features a second
 	Solve float64 `json:"solve_flops"`
 	Start float64 `json:"pipeline_start_seconds"` // until workers run
 }
 
-// assumedRates is half of what a core of an AMD EPYC (Zen 4) does when it trains
-// on MNIST with 4,096 features, as two virtual CPUs are one core. A pipeline on
-// Dataflow waits for machines, 3 to 5 minutes.
+// assumedRates is half of the speed of a core of an AMD EPYC (Zen 4) that trains on MNIST with
+// 4,096 features, because two virtual CPUs are one core. A pipeline on Dataflow waits 3 to 5
+// minutes for machines.
 var assumedRates = Rates{Read: 40e6, Map: 100e9, Gram: 40e9, Solve: 15e9, Start: 240}
 
-// clusterStart is how long a pipeline takes to start where the workers run already.
+// clusterStart is how long a pipeline takes to start if the workers are already running.
 const clusterStart = 10
 
-// planSeconds is how long the part of a training that more lanes make shorter
-// should take: longer than it takes to get the machines, or those are in vain.
+// planSeconds is the target time of the parallel part of a training: longer than the start of
+// the machines, which would otherwise not pay.
 const planSeconds = 900
 
-// angleFlops is how many operations of a product take as long as what else a search
-// does with an angle: its sine and cosine, and their coefficients.
+// angleFlops is the cost in operations of what a search does with an angle, besides the product:
+// its sine and cosine, and their coefficients.
 const angleFlops = 150
 
-// maxPlanLanes bounds the lanes of a plan: the graph and what is shuffled grow with
+// maxPlanLanes limits the lanes of a plan, because the graph and the shuffled data grow with
 // each of them.
 const maxPlanLanes = 256
 
-// diskGB is enough for a worker: the program, its logs and the system. What is
-// shuffled is in the service, state in the work directory.
+// diskGB is enough for a worker: the program, its logs and the system. Shuffled data is in the
+// service, state in the work directory.
 const diskGB = 30
 
 // cluster plans machines for the training p.
@@ -69,13 +69,13 @@ func (p *Plan) ForCluster(e engine.Engine, dim int64) *ClusterPlan {
 	read := float64(p.Passes) * float64(p.Bytes) / c.Rates.Read
 	fold := float64(p.Rows) * features * (2*float64(dim)/c.Rates.Map + (features+1)/2/c.Rates.Gram)
 	if p.Folds > 1 {
-		fold += float64(p.Rows) / float64(p.Folds) * features * 2 * float64(dim) / c.Rates.Map // rows held out, once more
+		fold += float64(p.Rows) / float64(p.Folds) * features * 2 * float64(dim) / c.Rates.Map // held-out rows, once more
 	}
 	if p.Rounds > 0 {
 		// Each pass maps the rows, scores them and learns from them.
 		fold = float64(p.maps) * float64(p.Rows) * features * 2 * float64(dim+2*int64(p.Outputs)) / c.Rates.Map
 	}
-	// An angle of a row and a frequency is of two products.
+	// An angle of a row and a frequency takes two products.
 	search := p.search * float64(4*dim+angleFlops) / c.Rates.Map
 	if c.Lanes == 0 {
 		c.Lanes = min(max(int(math.Ceil((read+fold+search)/planSeconds)), e.About().Lanes), maxPlanLanes)
@@ -90,8 +90,8 @@ func (p *Plan) ForCluster(e engine.Engine, dim int64) *ClusterPlan {
 	if p.Rounds > 0 {
 		return c
 	}
-	// Of a path, all folds of a λ share one factor, and the chosen λ has one on all
-	// rows. Cholesky takes D³/3 operations.
+	// All folds of a λ share one factor, and the chosen λ has one on all rows. Cholesky takes
+	// D³/3 operations.
 	factorisations := 1.0
 	if p.Folds > 1 {
 		factorisations += float64(p.Lambdas)
@@ -103,8 +103,8 @@ func (p *Plan) ForCluster(e engine.Engine, dim int64) *ClusterPlan {
 	return c
 }
 
-// machine chooses the smallest machine whose every CPU has the memory for a lane,
-// and which can solve; or the one that takes most lanes, if none has.
+// machine chooses the smallest machine whose memory allows a lane per CPU, and the solve; if
+// there is none, the one with the most lanes.
 func (c *ClusterPlan) machine(p *Plan) {
 	for cpus := 4; cpus <= 64; cpus *= 2 {
 		for _, family := range []struct {
@@ -112,7 +112,7 @@ func (c *ClusterPlan) machine(p *Plan) {
 			gb   int // of memory for each CPU
 		}{{"n2-standard", 4}, {"n2-highmem", 8}} {
 			memory := int64(cpus) * int64(family.gb) << 30
-			usable := memory*85/100 - 1<<30 // without the system's and Beam's own
+			usable := memory*85/100 - 1<<30 // without the memory of the system and of Beam
 			if usable < p.Solve || usable < p.Worker {
 				continue
 			}
@@ -132,13 +132,13 @@ func (c *ClusterPlan) machine(p *Plan) {
 	}
 }
 
-// seconds is how long the training takes.
+// seconds is the time of the training.
 func (c *ClusterPlan) seconds() float64 { return c.Start + c.Read + c.Fold + c.Search + c.Solve }
 
 // write prints the plan for people.
 func (c *ClusterPlan) write(w io.Writer, machines bool) {
 	if c.Machine == "" {
-		fmt.Fprintf(w, "cluster   no machine of up to 64 CPUs has the memory: take fewer --features or --folds\n")
+		fmt.Fprintf(w, "cluster   no machine of up to 64 CPUs has enough memory: use fewer --features or --folds\n")
 		return
 	}
 	fmt.Fprintf(w, "cluster   %s %s, %s each, %s on each\n", report.Counted(c.Workers, "worker"), c.Machine, report.Bytes(c.Memory), report.Counted(c.Threads, "lane"))
@@ -155,8 +155,8 @@ func (c *ClusterPlan) write(w io.Writer, machines bool) {
 	if c.Search > 0 {
 		search = "search for features " + report.Minutes(c.Search) + ", "
 	}
-	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: pipelines start %s, read %s, %smap and add up %s, solve %s\n",
+	fmt.Fprintf(w, "time      about %s, %.1f CPU hours: pipelines start %s, read %s, %smap and sum %s, solve %s\n",
 		report.Minutes(c.seconds()), c.seconds()/3600*float64(c.Workers*c.CPUs), report.Minutes(c.Start), report.Minutes(c.Read), search, report.Minutes(c.Fold), report.Minutes(c.Solve))
-	fmt.Fprintf(w, "          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, adds up %.0f G products/s,\n          and a pipeline starts in %.0f s\n",
+	fmt.Fprintf(w, "          if a CPU reads %.0f MB/s, maps with %.0f and solves with %.0f Gflop/s, sums %.0f G products/s,\n          and a pipeline starts in %.0f s\n",
 		c.Rates.Read/1e6, c.Rates.Map/1e9, c.Rates.Solve/1e9, c.Rates.Gram/1e9, c.Rates.Start)
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
-// Bounds of a look at the data for a plan: bytes as they are stored, by whole shards,
-// and numbers of rows, zeros among them.
+// Limits of the preview of a plan: bytes of the stored files, in whole shards, and numbers of
+// rows, including zeros.
 const (
 	previewBytes  = 64 << 20
 	previewValues = 1 << 29
 )
 
-// preview is what a bounded look at the data found.
+// preview is the result of reading a bounded part of the data.
 type preview struct {
 	training.Facts
 	read  int64 // rows
-	whole bool  // which are all of them
+	whole bool  // all rows were read
 	exact bool  // rows is not an estimate
 }
 
-// readPreview reads some of the rows, all of them where they are few. Labels do not count
-// where there are components to find.
+// readPreview reads some of the rows, or all if there are few. Labels are ignored for an
+// embedding.
 func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, components int) (*preview, error) {
 	g := &preview{whole: true}
 	g.Components = components
@@ -67,7 +67,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 			break
 		}
 		if report.Fault != "" {
-			g.whole = false // what is wrong with a file, a training says
+			g.whole = false // a training reports what is wrong with a file
 		}
 	}
 	if err := g.target(o, d, labels.Summary()); err != nil {
@@ -94,7 +94,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	return g, nil
 }
 
-// target tells what is to be learned by the labels that were seen.
+// target decides the task from the labels in the preview.
 func (g *preview) target(o training.Options, d *dataset.Dataset, seen labels.Summary) error {
 	if g.Outputs = 1; g.Components > 0 {
 		return nil
@@ -104,7 +104,7 @@ func (g *preview) target(o training.Options, d *dataset.Dataset, seen labels.Sum
 	case err != nil && g.whole:
 		return err
 	case err != nil:
-		g.Outputs = 2 // what is missing may come later
+		g.Outputs = 2 // other labels may come later
 	case t.Classes != nil:
 		g.Outputs = len(t.Classes.Classes)
 	}

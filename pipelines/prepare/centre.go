@@ -16,9 +16,9 @@ const (
 	constant = 1 << 20
 )
 
-// centres returns what to take off the numbers of each column so that float32 holds
-// them: the middle of the columns whose range is a few steps of float32 at their size,
-// as seconds since 1970 have it; nil if there are none. Formats of bytes need none.
+// centres returns the numbers to subtract from each column so that it fits in float32: the
+// middle of columns whose range is a few float32 steps at their magnitude, such as seconds
+// since 1970; nil if there are none. Byte formats need none.
 func centres(schema dataset.Schema, p *profile.Profile) []float64 {
 	if !schema.Traits().Exact {
 		return nil

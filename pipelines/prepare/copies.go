@@ -11,12 +11,12 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// CountCopies counts the rows that repeat so often that folds take them one by one,
-// in one or two passes over the data, and has the passes to come deal them. Where no
-// row is frequent there is nothing to count and no pass.
+// CountCopies counts the rows that repeat so often that folds assign them one by one, in one or
+// two passes over the data, and tells later passes. If no row is frequent, there is nothing to
+// count and no pass.
 //
-// Passes with folds read the rows by the cut of the job's options; learners in rounds
-// by one of their own, which inRounds says is to be counted, too.
+// Passes with folds read the rows in the shards of the job's options; iterative learners use
+// shards of their own, which are counted too if inRounds is set.
 func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, maxBad float64, inRounds bool) error {
 	if l.counted {
 		return nil
@@ -66,8 +66,8 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	return nil
 }
 
-// assigned returns the copies for a pass with that many folds. They must be counted, so
-// that no two passes of a training have different folds.
+// assigned returns the copies for a pass with that many folds. They must have been counted, so
+// that all passes of a training have the same folds.
 func (l *Prepared) assigned(parts int) *folds.Copies {
 	if parts < 2 {
 		return nil

@@ -19,18 +19,18 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// Files of a directory of features that were found, and of a model that uses them; beside
-// them is learned.FileName if there are frequencies.
+// Files of a directory of learned features, and of a model that uses them; if there are
+// frequencies, learned.FileName is beside them.
 const (
 	LearnedFile = "align.json" // a Found
-	GameFile    = "game.json"  // a list of align.Report: how the game went
+	GameFile    = "game.json"  // a list of align.Report: the game's log
 )
 
 // LearnedFormat is the version of LearnedFile.
 const LearnedFormat = 1
 
-// Found tells which features were found, and how. It holds no time and no path: equal
-// features have equal files.
+// Learned describes learned features and how they were learned. It contains no time and no
+// path, so equal features have equal files.
 type Learned struct {
 	Format   int             `json:"format"`
 	Program  string          `json:"program"` // version of the program that wrote it
@@ -40,17 +40,17 @@ type Learned struct {
 	Width    float64         `json:"width"` // of the Gaussian kernel that the search started from
 	Seed     uint64          `json:"seed,string"`
 
-	Options json.RawMessage `json:"options"`          // all that the learner was told
+	Options json.RawMessage `json:"options"`          // all options of the learner
 	Lambda  float64         `json:"lambda,omitempty"` // of the game
 	Game    *align.Report   `json:"game,omitempty"`   // its last round
-	Sample  int             `json:"sample"`           // rows that were searched on
-	// Bound is how many rows a proof asks for, so that potentials on them are right within 0.1.
+	Sample  int             `json:"sample"`           // rows that the chains searched on
+	// Bound is the number of rows that guarantees potentials on them within 0.1.
 	Bound float64 `json:"sample_bound,omitempty"`
 
 	Classes []string `json:"classes"`
-	Rows    int64    `json:"rows"` // learned from
-	// Held is how many parts the rows were cut into by seed and content, the first of
-	// which was not looked at, so that it can judge; 0 if all rows were learned from.
+	Rows    int64    `json:"rows"` // used for learning
+	// HeldOut is the number of folds of the rows by seed and content, of which the first was
+	// not used, so that it can measure held-out errors; 0 if all rows were used.
 	HeldOut     int    `json:"held,omitempty"`
 	Fingerprint string `json:"data_fingerprint"` // equal for equal rows and seeds
 	// Data is equal for equal rows, whatever the seed; "" in directories of older versions.
@@ -59,7 +59,7 @@ type Learned struct {
 	Files []models.FileSum `json:"files,omitempty"` // the other files of the directory
 }
 
-// Name is the kernel in words.
+// Name describes the kernel.
 func (f *Learned) Name(recipe features.Recipe) string {
 	last := recipe
 	if chain, ok := recipe.(features.Chain); ok {
@@ -76,7 +76,7 @@ func (f *Learned) Name(recipe features.Recipe) string {
 	return text
 }
 
-// takeLearned takes the recipe that Align has left in a directory, for rows of d numbers.
+// takeLearned reads the recipe that Align wrote to a directory, for rows of d numbers.
 func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (recipe.Recipe, error) {
 	bad := func(format string, args ...any) (recipe.Recipe, error) {
 		return recipe.Recipe{}, models.Bad(dir, fmt.Errorf(format, args...))
@@ -87,7 +87,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (recipe.Rec
 	}
 	var f Learned
 	if err := json.Unmarshal(data, &f); err != nil {
-		return bad("%s is damaged (%w); find the features again", LearnedFile, err)
+		return bad("%s is damaged (%w); run bochner align again", LearnedFile, err)
 	}
 	if f.Format < 1 || f.Format > LearnedFormat {
 		return bad("format version %d, this program reads up to %d; upgrade bochner", f.Format, LearnedFormat)
@@ -95,7 +95,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (recipe.Rec
 	var files []storage.File
 	for _, sum := range f.Files {
 		if sum.Name != learned.FileName && sum.Name != GameFile {
-			return bad("%s names the file %q, which is none of learned features", LearnedFile, sum.Name)
+			return bad("%s names the file %q, which learned features do not have", LearnedFile, sum.Name)
 		}
 		content, err := readLearned(ctx, dir, sum.Name, sum.Size)
 		if err != nil {
@@ -128,7 +128,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (recipe.Rec
 		return bad("%s: %w", LearnedFile, err)
 	}
 	if in != d {
-		return recipe.Recipe{}, exit.Refuse("pipelines: --frequencies %s: the features are of rows of %d numbers, the data have %d", dir, in, d)
+		return recipe.Recipe{}, exit.Refuse("pipelines: --frequencies %s: the features are for rows of %d numbers, the data has %d", dir, in, d)
 	}
 	return recipe.Recipe{
 		Sealed: f.Recipe, Dim: out, Width: f.Width, Name: f.Name(opened), Files: files,
@@ -136,31 +136,31 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (recipe.Rec
 	}, nil
 }
 
-// maxFound bounds the size of LearnedFile: scalings of a million columns.
+// maxFound limits the size of LearnedFile: scalings of a million columns.
 const maxLearned = 64 << 20
 
 func readLearned(ctx context.Context, dir, name string, max int64) ([]byte, error) {
 	data, err := storage.ReadFile(ctx, storage.Join(dir, name), max)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, models.Bad(dir, fmt.Errorf("%s is missing; is this a directory that bochner align has made?", name))
+		return nil, models.Bad(dir, fmt.Errorf("%s is missing; did bochner align create this directory?", name))
 	case errors.Is(err, fs.ErrInvalid):
 		return nil, models.Bad(dir, err)
 	}
 	return data, err
 }
 
-// Write prints how the features were found.
+// Write prints how the features were learned.
 func (f *Learned) Write(b *strings.Builder) {
-	fmt.Fprintf(b, "found     from %s rows", report.Groups(f.Rows))
+	fmt.Fprintf(b, "learned   from %s rows", report.Groups(f.Rows))
 	if f.HeldOut > 0 {
-		fmt.Fprintf(b, "; %s held out of the search, to judge", report.PartWords(f.HeldOut))
+		fmt.Fprintf(b, "; %s held out of the search", report.PartWords(f.HeldOut))
 	}
 	fmt.Fprintln(b)
 	if f.Sample > 0 {
 		fmt.Fprintf(b, "sample    %s rows", report.Groups(int64(f.Sample)))
 		if f.Bound > 0 {
-			fmt.Fprintf(b, "; a potential within 0.1 everywhere, with probability 0.95, is proven for %.2g", f.Bound)
+			fmt.Fprintf(b, "; %.2g rows guarantee potentials within 0.1 everywhere, with probability 0.95", f.Bound)
 		}
 		fmt.Fprintln(b)
 	}
@@ -176,7 +176,7 @@ func (f *Learned) Write(b *strings.Builder) {
 	if g.Proven {
 		fmt.Fprintf(b, ", at most %.6g: the regret is at most %.4g", g.Upper, g.Upper-g.Lower)
 	} else {
-		fmt.Fprintf(b, "; steps that do not fall prove no upper bound")
+		fmt.Fprintf(b, "; without decreasing steps there is no upper bound")
 	}
 	fmt.Fprintln(b)
 }

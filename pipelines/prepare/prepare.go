@@ -1,5 +1,5 @@
 // Package prepare profiles the data of a job and decides what follows from the profile: the
-// target, the recipe of features, the folds of repeated rows.
+// target, the recipe of features, and the folds of repeated rows.
 package prepare
 
 import (
@@ -26,12 +26,11 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// Spec says which data to read, how rows become features, and what their
-// labels are. The zero value of a field is the command's default, unless the
-// field says otherwise.
+// Spec says which data to read, how rows become features, and what the labels are. The zero
+// value of a field is the command's default, unless the field says otherwise.
 type Spec struct {
 	Data   dataset.Options
-	Task   string         // what the labels are: classification or regression; "" or auto decides by them
+	Task   string         // classification or regression; "" or auto decides from the labels
 	Scale  []string       // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
 	Kernel kernel.Options // nil is the Gaussian kernel with its defaults
 
@@ -41,8 +40,8 @@ type Spec struct {
 	Job job.Options
 }
 
-// LoadKernel reads the files that the options of the kernel name. Without a kernel it gives the
-// spec the Gaussian one.
+// LoadKernel reads the files that the kernel's options name. Without a kernel it sets the
+// Gaussian one.
 func (o *Spec) LoadKernel(ctx context.Context) (err error) {
 	if o.Kernel == nil {
 		o.Kernel = &fourier.GaussianOptions{}
@@ -58,7 +57,7 @@ func (o *Spec) LoadKernel(ctx context.Context) (err error) {
 	return err
 }
 
-// found returns the directory of features that were found earlier, if the kernel has one.
+// found returns the directory of features learned earlier, if the kernel names one.
 func (o Spec) found() string {
 	if f, ok := o.Kernel.(kernel.Found); ok {
 		return f.Directory()
@@ -79,10 +78,10 @@ func (o Spec) Validate() error {
 		return err
 	}
 	if _, ok := o.Kernel.(kernel.Found); ok && o.found() == "" {
-		return exit.Usage("--kernel %s takes the --frequencies that bochner align has found", kernel.Of(o.Kernel).Name)
+		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created", kernel.Of(o.Kernel).Name)
 	}
 	if o.found() != "" && len(o.Scale) > 0 && !slices.Equal(o.Scale, []string{"auto"}) {
-		return exit.Usage("--scale: rows are prepared for learned features as they were when those were learned; leave it out")
+		return exit.Usage("--scale cannot be used with --frequencies: learned features have the scaling with which they were learned; leave it out")
 	}
 	if err := o.Kernel.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
@@ -97,7 +96,7 @@ func ValidFraction(maxBad float64) error {
 	return nil
 }
 
-// Mode says what becomes of rows that cannot be used.
+// Mode says what to do with unusable rows.
 func Mode(maxBad float64) dataset.Mode {
 	if maxBad == 0 {
 		return dataset.Stop
@@ -105,7 +104,7 @@ func Mode(maxBad float64) dataset.Mode {
 	return dataset.Aside
 }
 
-// Prepared is what a look at the data found, and what follows from it.
+// Prepared has the results of the profile pass and what follows from them.
 type Prepared struct {
 	Data    *dataset.Dataset // with the row length
 	Shards  []dataset.Shard  // exact
@@ -117,12 +116,12 @@ type Prepared struct {
 	Target  *transforms.Target // nil for data without labels
 	Recipe  recipe.Recipe
 
-	Copies   *folds.Copies // of rows that repeat; nil for none, or where they were not counted
-	counted  bool          // copies were
-	repeated int64         // rows that do
+	Copies   *folds.Copies // of rows that repeat; nil if there are none or they were not counted
+	counted  bool          // copies were counted
+	repeated int64         // rows that repeat
 }
 
-// Data looks the data over, and decides what follows from what they look like.
+// Data profiles the data and decides what follows from the profile.
 func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
@@ -132,7 +131,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	}
 	if found := p.Sum.Result(); d.Schema.Centre == nil {
 		if d.Schema.Centre = centres(d.Schema, &found); d.Schema.Centre != nil {
-			// What the columns are can be told from the numbers that float32 holds.
+			// float32 numbers are enough to tell the kinds of columns.
 			d.Schema.Dim = found.Dim
 			if p, err = ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression)); err != nil {
 				return nil, err
@@ -159,7 +158,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	return l, err
 }
 
-// profiled is what the profile pass of a job found.
+// profiled has the results of the profile pass.
 type profiled struct {
 	Sum     profile.Sum
 	Often   folds.Summary // of the hashes of rows
@@ -168,7 +167,7 @@ type profiled struct {
 	Shards  []dataset.Shard // exact
 }
 
-// ProfileRows runs the profile pass. With open, any label will do.
+// ProfileRows runs the profile pass. With open, any label is accepted.
 func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*profiled, error) {
 	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
 	if d.Labeled {
@@ -193,7 +192,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	return p, nil
 }
 
-// Outputs is the number of classes, or 1 for a number.
+// Outputs is the number of classes, or 1 for a regression.
 func (l *Prepared) Outputs() int {
 	if l.Target.Classes != nil {
 		return len(l.Target.Classes.Classes)
@@ -206,8 +205,8 @@ func ShortSum(data []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// RowsDigest is equal for equal rows, whatever the seed; the fingerprint depends on the
-// seed, too, as samples do.
+// RowsDigest is equal for equal rows, whatever the seed. The fingerprint depends on the seed,
+// because samples do.
 func (l *Prepared) RowsDigest() string {
 	data, err := json.Marshal(l.Profile)
 	if err != nil {

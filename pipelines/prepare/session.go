@@ -13,19 +13,19 @@ import (
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
 
-// Session is a job that fits something to rows: what it found about the data, and the
-// notes that it has for the user.
+// Session is a job that fits something to rows: the results of the profile, and notes for the
+// user.
 type Session struct {
 	*job.Job
 	*Prepared
 	Spec Spec
-	// iterative tells that the rows are also read by the cut of iterative learners.
+	// iterative tells that rows are also read in the shards of iterative learners.
 	Iterative bool
 	Notes     []string
 }
 
-// CountCopies counts the copies before the first pass of the training that has folds,
-// and notes where so many rows repeat that it matters what they are.
+// CountCopies counts the copies before the first pass with folds, and adds a note if so many
+// rows repeat that their origin matters.
 func (s *Session) CountCopies(ctx context.Context) error {
 	if s.counted {
 		return nil
@@ -34,13 +34,13 @@ func (s *Session) CountCopies(ctx context.Context) error {
 		return err
 	}
 	if 10*s.repeated >= s.Counts.Used {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s of %s rows repeat the numbers of others; folds take them for rows that were drawn anew: if they were copied on purpose, leave the copies out, or held-out figures are too good",
+		s.Notes = append(s.Notes, fmt.Sprintf("%s of %s rows repeat the numbers of others; folds treat them as independent rows: if they were copied on purpose, remove the copies, or held-out figures are too good",
 			report.Groups(s.repeated), report.Groups(s.Counts.Used)))
 	}
 	return nil
 }
 
-// SurveyRows runs the pass of a survey with a sample of so many rows; 0 is that of a profile.
+// SurveyRows runs a survey pass with a sample of that many rows; 0 is the profile's number.
 func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {
 	if folds > 0 {
 		if err := s.CountCopies(ctx); err != nil {
@@ -55,8 +55,8 @@ func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.S
 	return sum, err
 }
 
-// LearnedFrom returns how many rows a survey left to learn from, unless they are all, or
-// none, where the first of the folds is held out.
+// LearnedFrom returns how many rows remain to learn from if the first fold is held out. It is
+// an error if that leaves all rows or none.
 func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
 	n := sum.Result().Rows
 	if n == 0 || folds > 0 && n == s.Counts.Used {
@@ -67,7 +67,7 @@ func (s *Session) LearnedFrom(sum *profile.Sum, folds int) (int64, error) {
 
 // LearnPass is the pass of a learner over the rows assigned to partitions.
 func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pass {
-	// The cut is always the same: the model depends on it.
+	// The shards are always the same, because the model depends on them.
 	shards := s.Data.Shards(job.ShardBytes)
 	common := s.Pass(folds)
 	common.Shards = nil
@@ -76,8 +76,8 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 	}
 }
 
-// Pass returns what the passes of the session have in common, of those that assign rows
-// to that many folds.
+// Pass returns what the passes of the session that assign rows to that many folds have in
+// common.
 func (s *Session) Pass(folds int) transforms.Pass {
 	return transforms.Pass{
 		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target, Copies: s.assigned(folds),

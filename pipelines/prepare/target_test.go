@@ -37,10 +37,10 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 		labels     *labels.Summary
 		want       string
 	}{
-		{"52 whole numbers", "auto", summary(ages...), "labels are 52 different whole numbers from 0 to 51, taken for classes; --task regression predicts them as numbers"},
-		{"by default", "", summary(ages...), "labels are 52 different"},
-		{"150 whole numbers, ten times each", "auto", summary(counts...), "labels are 150 different whole numbers from 0 to 149, taken for numbers to predict; --task classification takes them for classes"},
-		{"numbers and a text", "auto", summary("1", "2", "NA", "none"), `as "NA" is not a number, though 2 of 4 labels are; --task regression`},
+		{"52 whole numbers", "auto", summary(ages...), "labels are 52 distinct whole numbers from 0 to 51, treated as classes; --task regression predicts them as numbers"},
+		{"by default", "", summary(ages...), "labels are 52 distinct"},
+		{"150 whole numbers, ten times each", "auto", summary(counts...), "labels are 150 distinct whole numbers from 0 to 149, treated as numbers to predict; --task classification treats them as classes"},
+		{"numbers and a text", "auto", summary("1", "2", "NA", "none"), `because "NA" is not a number, although 2 of 4 labels are; --task regression`},
 		{"the task is given", "classification", summary(ages...), ""},
 		{"the task is given", "regression", summary(ages...), ""},
 		{"ten digits", "auto", summary(numbered(10, "%d")...), ""},

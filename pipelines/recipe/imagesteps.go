@@ -17,8 +17,8 @@ const (
 	hogOrientations = 8
 )
 
-// ShapeOf returns how rows hold images, without a height where they hold none that
-// is known.
+// ShapeOf returns the shape of images in rows; its height is 0 if rows are not known to be
+// images.
 func ShapeOf(schema dataset.Schema) image.Shape {
 	of := schema.Traits().Image
 	if of == nil {
@@ -27,7 +27,7 @@ func ShapeOf(schema dataset.Schema) image.Shape {
 	return image.Shape(of(&schema))
 }
 
-// imageArgs is how many numbers a step takes behind its name.
+// imageArgs is the number of arguments of a step.
 var imageArgs = map[string]int{"crop": 1, "patchpca": 3}
 
 // validImageStep checks a step such as crop:24.
@@ -58,7 +58,7 @@ func imageNumbers(name, args string) ([]int, error) {
 // images refuses steps on rows that are not known to be images.
 func (sc *scaling) images(step string) error {
 	if sc.image.Height == 0 {
-		return exit.Usage("--scale: %s works on images, which these rows are not, or no longer", step)
+		return exit.Usage("--scale: %s needs images, and these rows are not images (or no longer)", step)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (sc *scaling) imageStep(name, args string) error {
 		sc.image = r.Result()
 		return nil
 	}
-	// The directions are those of the patches of the sample.
+	// The directions are those of the sample's patches.
 	x, n, err := sc.Sample()
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (sc *scaling) whiten() error {
 	return sc.mix(image.Whiten{Shape: sc.image})
 }
 
-// hog leaves gradients, which are no images any more.
+// hog gives gradients, which are not images.
 func (sc *scaling) hog() error {
 	if err := sc.images("hog"); err != nil {
 		return err

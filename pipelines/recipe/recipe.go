@@ -1,5 +1,5 @@
-// Package recipe makes the recipe of features for a data set, from the options of a kernel,
-// a chain of scalings, and what a profile found.
+// Package recipe makes the recipe of features for a data set from the options of a kernel, a
+// chain of scalings, and the results of a profile.
 package recipe
 
 import (
@@ -14,31 +14,30 @@ import (
 	"errors"
 )
 
-// Recipe is the recipe that was chosen for a data set.
+// Recipe is the recipe chosen for a data set.
 type Recipe struct {
 	Sealed features.Sealed
 	Dim    int     // number of features
-	Width  float64 // of the kernel; 0 for one without
+	Width  float64 // of the kernel; 0 if it has none
 	Name   string  // for people: "gaussian kernel, width 7"
-	Reach  float64 // how many times the bound of the grid features may be; 0 is once
-	// files are what the recipe needs beside itself, for the directory of a model.
+	Reach  float64 // limit of features as a multiple of the grid's bound; 0 is 1
+	// Files are further files that a model directory needs for the recipe.
 	Files []storage.File
-	// origin is that of learned features which were not found in this job; else nil.
+	// Origin is set for features learned in another job; else nil.
 	Origin *Origin
 
-	// Scaling and Choice are what the recipe was made of; nil where it was taken over whole.
+	// Scaling and Choice are what the recipe was made from; nil if it was read from a directory.
 	Scaling *scaling
 	Choice  *kernel.Choice
 	data    *kernel.Data
 }
 
-// Scaled returns the recipe of features of rows that have been scaled as those of the recipe are.
+// Scaled returns a recipe of features for rows that are scaled as in this recipe.
 func (r Recipe) Scaled(last features.Recipe) features.Recipe {
 	return features.Chain{Steps: append(r.Scaling.Steps[:len(r.Scaling.Steps):len(r.Scaling.Steps)], last)}
 }
 
-// Choose makes the recipe of scalings and kernel, with the statistics that
-// the profile found.
+// Choose makes the recipe from scalings and kernel, with the statistics of the profile.
 func Choose(k kernel.Options, chain []string, seed uint64, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
 	if r.Scaling, err = chooseScale(chain, schema, p, sum); err != nil {
 		return r, err
@@ -56,7 +55,7 @@ func Choose(k kernel.Options, chain []string, seed uint64, schema dataset.Schema
 	return r, err
 }
 
-// Of returns what another kernel chooses for the same data.
+// Of returns the choice of another kernel for the same data.
 func (r Recipe) Of(k kernel.Options) (*kernel.Choice, error) {
 	c, err := k.Choose(r.data)
 	if err != nil {
@@ -65,8 +64,8 @@ func (r Recipe) Of(k kernel.Options) (*kernel.Choice, error) {
 	return c, nil
 }
 
-// refused returns the error of a choice as one of the command line if it is about an
-// option, else as one of the data.
+// refused returns the error of a choice as a usage error if it is about an option, else as a
+// data error.
 func refused(err error) error {
 	if _, ok := errors.AsType[*option.Error](err); ok {
 		return &exit.UsageError{Err: err}
@@ -74,11 +73,11 @@ func refused(err error) error {
 	return &exit.DataError{Err: err}
 }
 
-// Origin tells from which rows learned features were found.
+// Origin identifies the rows from which features were learned.
 type Origin struct {
-	HeldOut int    // parts the rows were cut into, the first of which was not looked at; 0 for none
-	Seed    uint64 // of the parts
-	Rows    string // a digest of the rows, whatever the seed; "" of older versions
+	HeldOut int    // number of folds, of which the first was not used; 0 if all rows were used
+	Seed    uint64 // of the folds
+	Rows    string // digest of the rows, independent of the seed; "" in older versions
 
-	Fingerprint string // of the rows by that seed
+	Fingerprint string // of the rows with that seed
 }

@@ -17,23 +17,23 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// scaling is a chain of scalings for a data set, with the statistics of the
-// columns as they come out of it.
+// scaling is a chain of scalings for a data set, with the statistics of the columns that come
+// out of it.
 type scaling struct {
 	Steps          []features.Recipe
 	Dim            int
 	mean, variance []float64
 	low, high      []float64
-	least, largest []float32 // of the columns as they are read
-	// known says that the statistics hold: steps that mix columns end it.
+	least, largest []float32 // of the columns before scaling
+	// known tells that the statistics are valid; steps that mix columns end that.
 	known  bool
-	normed bool // the last step made rows of length 1
+	normed bool // rows have length 1 after the last step
 
-	image  image.Shape                            // of the rows so far; no height if they are no images
-	Sample func() (x []float32, n int, err error) // rows as they come out of the chain so far
+	image  image.Shape                            // of the rows so far; height 0 if they are not images
+	Sample func() (x []float32, n int, err error) // sample of rows after the chain so far
 }
 
-// ValidScale checks the words of a chain, which are those of --scale.
+// ValidScale checks the steps of --scale.
 func ValidScale(chain []string) error {
 	for _, word := range chain {
 		if _, isStep := plainSteps[word]; isStep {
@@ -51,20 +51,20 @@ func ValidScale(chain []string) error {
 		}
 	}
 	if len(chain) > 1 && (slices.Contains(chain, "auto") || slices.Contains(chain, "none")) {
-		return exit.Usage("--scale: auto and none stand alone")
+		return exit.Usage("--scale: auto and none cannot be combined with other steps")
 	}
 	return nil
 }
 
-// plainSteps are the words of a chain that take no numbers.
+// plainSteps are the steps without arguments.
 var plainSteps = map[string]func(*scaling) error{
 	"auto": nil, "none": func(*scaling) error { return nil },
 	"unit": (*scaling).unit, "standard": (*scaling).standard, "minmax": (*scaling).minmax,
 	"gray": (*scaling).gray, "whiten": (*scaling).whiten, "hog": (*scaling).hog,
 }
 
-// chooseScale makes the chain for a data set. Auto is what the format says, and
-// standardises the columns of tables.
+// chooseScale makes the chain for a data set. auto uses the format's default, and standardises
+// the columns of tables.
 func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*scaling, error) {
 	if len(chain) == 0 || chain[0] == "auto" {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
@@ -106,7 +106,7 @@ func (sc *scaling) add(word string) error {
 	return nil
 }
 
-// mix adds a step after which nothing is known of the columns.
+// mix adds a step after which nothing is known about the columns.
 func (sc *scaling) mix(r features.Recipe) error {
 	_, out, err := features.Dims(r)
 	if err == nil {
@@ -121,7 +121,7 @@ func (sc *scaling) mix(r features.Recipe) error {
 
 func (sc *scaling) unit() error { return sc.mix(scale.Unit{In: sc.Dim}) }
 
-var errStatistics = exit.Usage("--scale: standard and minmax take statistics of the columns as they are read; put them before unit and other steps that mix columns")
+var errStatistics = exit.Usage("--scale: standard and minmax need statistics of the columns of the files; put them before unit and other steps that mix columns")
 
 func (sc *scaling) standard() error {
 	if !sc.known {
@@ -145,7 +145,7 @@ func (sc *scaling) minmax() error {
 	return nil
 }
 
-// affine carries the statistics through x ↦ (x − shift)/divide, column by column.
+// affine transforms the statistics by x ↦ (x − shift)/divide, column by column.
 func (sc *scaling) affine(of func(j int) (shift, divide float64)) {
 	for j := range sc.mean {
 		shift, divide := of(j)
@@ -158,9 +158,9 @@ func (sc *scaling) affine(of func(j int) (shift, divide float64)) {
 	}
 }
 
-// ranges returns the least and the largest number of each column as it comes out of
-// the chain: of all rows where columns are scaled one by one, which keeps their order, or
-// rows have length 1; else of the sample, and as far again beyond it.
+// ranges returns the smallest and largest number of each column after the chain: of all rows if
+// columns are scaled one by one, which keeps their order, or if rows have length 1; else of the
+// sample, widened by its own range on both sides.
 func (sc *scaling) ranges() (low, high []float32, err error) {
 	d := sc.Dim
 	switch {
@@ -188,7 +188,7 @@ func (sc *scaling) ranges() (low, high []float32, err error) {
 	return low, high, nil
 }
 
-// data returns what is known of so many rows that come out of the chain.
+// data describes that many rows after the chain.
 func (sc *scaling) data(rows int64, seed uint64) *kernel.Data {
 	d := &kernel.Data{In: sc.Dim, Rows: rows, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(), Norm: sc.norm()}
 	if sc.known {
@@ -197,8 +197,7 @@ func (sc *scaling) data(rows int64, seed uint64) *kernel.Data {
 	return d
 }
 
-// norm returns what no row that comes out of the chain is longer than, +Inf if that is not
-// known.
+// norm returns a bound on the norm of rows after the chain, or +Inf if unknown.
 func (sc *scaling) norm() float64 {
 	if sc.normed {
 		return 1
@@ -218,7 +217,7 @@ func (sc *scaling) norm() float64 {
 	return math.Sqrt(squares)
 }
 
-// Apply returns what the chain makes of n rows.
+// Apply returns the n rows after the chain.
 func (sc *scaling) Apply(x []float32, n int) ([]float32, error) {
 	for _, step := range sc.Steps {
 		m, err := step.New()
@@ -233,7 +232,7 @@ func (sc *scaling) Apply(x []float32, n int) ([]float32, error) {
 	return x, nil
 }
 
-// varianceAll returns the variance of all numbers of all scaled rows together.
+// varianceAll returns the variance of all numbers of all scaled rows.
 func (sc *scaling) varianceAll() float64 {
 	var mean, within float64
 	for j := range sc.mean {

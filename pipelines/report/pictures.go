@@ -11,11 +11,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/picture"
 )
 
-// chart is a picture of package picture.
+// chart is a plot of package picture.
 type chart interface{ Plot() (*plot.Plot, error) }
 
-// WritePicture draws a chart of that size in centimetres into a file, as PNG or SVG
-// by its name.
+// WritePicture writes a chart of that size in centimetres to a file, as PNG or SVG according to
+// its name.
 func WritePicture(ctx context.Context, name string, c chart, width, height float64) error {
 	format, err := pictureFormat(name)
 	if err != nil {
@@ -32,8 +32,8 @@ func WritePicture(ctx context.Context, name string, c chart, width, height float
 	return storage.WriteFile(ctx, name, data)
 }
 
-// PictureFiles draws a chart of that size in centimetres in both formats, for files of
-// that name in a directory.
+// PictureFiles draws a chart of that size in centimetres in both formats, as files of that name
+// in a directory.
 func PictureFiles(name string, c chart, width, height float64) (files []storage.File, err error) {
 	p, err := c.Plot()
 	if err != nil {
@@ -49,17 +49,16 @@ func PictureFiles(name string, c chart, width, height float64) (files []storage.
 	return files, nil
 }
 
-// pictureFormat returns the format that the name of a picture's file ends in.
+// pictureFormat returns the format that a file name ends in.
 func pictureFormat(name string) (string, error) {
 	switch ext := path.Ext(name); ext {
 	case ".png", ".svg":
 		return ext[1:], nil
 	}
-	return "", exit.Usage("%s: pictures are written as .png or .svg", name)
+	return "", exit.Usage("%s: the name of a plot must end in .png or .svg", name)
 }
 
-// ValidPicture returns an error unless there is no picture to draw, or the name of its
-// file ends in a format.
+// ValidPicture returns an error unless name is empty or ends in a format.
 func ValidPicture(name string) error {
 	if name == "" {
 		return nil

@@ -1,4 +1,4 @@
-// Package report shows jobs to people: progress, numbers in text, pictures.
+// Package report prints for people: progress, numbers in text, and plots.
 package report
 
 import (
@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress tells the person who waits what is being done: a bar that moves where
-// w is a terminal, a line every ten seconds elsewhere.
+// Progress shows the user what is being done: a progress bar on a terminal, a line every ten
+// seconds elsewhere.
 type Progress struct {
 	w     io.Writer
 	quiet bool
@@ -39,8 +39,8 @@ func (p *Progress) Note(format string, args ...any) {
 	}
 }
 
-// Phase begins to report on a part of the job that reads rows, of which there
-// are total (0 where that is not known). It ends with the next phase, or done.
+// Phase starts the progress of a part of the job that reads total rows (0 if unknown). It ends
+// with the next phase or Done.
 func (p *Progress) Phase(name string, total int64) {
 	p.Done()
 	if p.quiet {

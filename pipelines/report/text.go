@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Minutes writes a time for people.
+// Minutes formats a time for people.
 func Minutes(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {
@@ -17,7 +17,7 @@ func Minutes(seconds float64) string {
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
-// Counted writes a count with its noun: 1 file, 2 files.
+// Counted formats a count with its noun: 1 file, 2 files.
 func Counted(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -25,7 +25,7 @@ func Counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// PartWords names the rows held out: one in 5.
+// PartWords describes the share of held-out rows: one in 5.
 func PartWords(parts int) string { return "one in " + Groups(int64(parts)) }
 
 func Counted64(n int64, noun string) string {

@@ -13,11 +13,10 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// augmentWords are the words of --augment; the value tells whether a number stands
-// behind the word.
+// augmentWords are the steps of --augment; the value tells whether a step takes a number.
 var augmentWords = map[string]bool{"crop": false, "flip": false, "brightness": true, "contrast": true, "saturation": true}
 
-// augmentation reads the words of --augment, without what the data tell.
+// augmentation parses the steps of --augment, without the data.
 func augmentation(words []string) (a image.Augment, crops bool, err error) {
 	for _, word := range words {
 		name, text, has := strings.Cut(word, ":")
@@ -27,7 +26,7 @@ func augmentation(words []string) (a image.Augment, crops bool, err error) {
 		case !known:
 			return a, false, exit.Usage("--augment: unknown word %q%s; have %s", name, spell.DidYouMean(name, spell.Names(augmentWords)), strings.Join(spell.Names(augmentWords), ", "))
 		case numbered != has:
-			return a, false, exit.Usage("--augment: %q: want flip and crop as they are, and an amount from 0 to 1 behind the others, as in brightness:0.2", word)
+			return a, false, exit.Usage("--augment: %q: want flip and crop alone, and an amount from 0 to 1 after the others, as in brightness:0.2", word)
 		case has:
 			if amount, err = strconv.ParseFloat(text, 64); err != nil || !(amount > 0 && amount <= 1) {
 				return a, false, exit.Usage("--augment: %q: want an amount above 0, up to 1", word)
@@ -49,9 +48,9 @@ func augmentation(words []string) (a image.Augment, crops bool, err error) {
 	return a, crops, nil
 }
 
-// augment returns how images are changed before they are learned from, and the
-// recipe of features for them; nil if nothing was asked for. A random crop takes
-// the place of the crop that --scale begins with, which takes the middle.
+// augment returns how images are changed before learning, and the recipe of features for them;
+// nil if nothing was requested. A random crop replaces the initial crop of --scale, which takes
+// the middle.
 func (t *Training) augment(words []string) (*epochs.Augment, error) {
 	if len(words) == 0 {
 		return nil, nil
@@ -62,7 +61,7 @@ func (t *Training) augment(words []string) (*epochs.Augment, error) {
 	}
 	a.Shape, a.Seed = recipe.ShapeOf(t.Data.Schema), t.opts.Seed
 	if a.Shape.Height == 0 {
-		return nil, exit.Usage("--augment works on images, which these rows are not known to be")
+		return nil, exit.Usage("--augment needs images, and these rows are not known to be images")
 	}
 	recipe, err := t.Recipe.Sealed.Open()
 	if err != nil {
@@ -75,7 +74,7 @@ func (t *Training) augment(words []string) (*epochs.Augment, error) {
 			middle, ok = chain.Steps[0].(image.Crop)
 		}
 		if !ok {
-			return nil, exit.Usage("--augment crop takes the size of the crop from --scale, which must begin with one, as in --scale crop:24,255")
+			return nil, exit.Usage("--augment crop uses the size of the crop in --scale, which must begin with one, as in --scale crop:24,255")
 		}
 		a.Crop = middle.Size
 		recipe = features.Chain{Steps: slices.Clone(chain.Steps[1:])}

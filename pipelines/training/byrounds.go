@@ -16,7 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// byRounds is the fit of an iterative learner, whose options are complete.
+// byRounds is the fit of an iterative learner, with complete options.
 type byRounds struct{ learner.Iterative }
 
 func (b byRounds) options() learner.Options { return b.Iterative }
@@ -106,21 +106,21 @@ func (b byRounds) seal(p loss.Problem, s learner.Setting) (epochs.Learner, error
 	return epochs.Learner{Kind: b.name(), Options: data}, err
 }
 
-// summary names the learner for people.
+// summary describes the learner.
 func (b byRounds) summary(lossName string) string {
 	return fmt.Sprintf("%s, %s loss, %s", b.name(), strings.ReplaceAll(lossName, "_", " "), report.Counted(b.Common().Partitions, "partition"))
 }
 
 func (b byRounds) memory(_ Options, m *Memory, f Facts, e engine.Engine, lanes int) {
 	r, d := b.Common(), int64(f.Features)
-	each := int64(r.Partitions+lanes-1) / int64(max(lanes, 1)) // partitions of a lane
+	each := int64(r.Partitions+lanes-1) / int64(max(lanes, 1)) // partitions per lane
 	most := int64(math.MaxInt64)
 	if f.Rows > 0 {
 		most = f.Rows * 4 * (d + 1)
 	}
 	slots := int64(max(e.Threads, 1)) * f.featureBlock()
-	// A partition fills a batch of rows to learn from and one of rows held out, while
-	// others wait and are worked on.
+	// A partition fills one batch of rows to learn from and one of held-out rows, while others
+	// wait and are processed.
 	batches := 3 * f.block(f.Dim)
 	if f.Rows > 0 {
 		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(max(1, r.Partitions))+1))

@@ -29,14 +29,14 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
 	threads := int64(max(e.Threads, 1))
 	// A buffer of rows and one of their features for each sum.
-	// Features on a grid of 16 bits take two limbs, and that grid may be taken of itself.
+	// Features on a 16-bit grid take two limbs, and that grid may be chosen automatically.
 	limbs := int64(2)
 	if b.Grid == ridge.Bits8 && !o.size(f).Sampled {
 		limbs = 1
 	}
 	buffers := sums * f.block(f.Dim)
 	if f.Rows > 0 {
-		// Few rows fill a part of them; the rest is touched where memory was in use before.
+		// Few rows fill only a part of them; the rest is touched if the memory was in use before.
 		buffers = (buffers + min(buffers, 4*int64(f.Dim)*f.Rows)) / 2
 	}
 	m.Worker = buffers + sums*(shape.Bytes()+limbs*int64(f.Features)*rows.MaxRows) + 2*threads*min(job.LargestPart, shape.Bytes())

@@ -10,18 +10,17 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
-// Names of what a model directory keeps for its certificate.
+// Names of the files of a certificate in a model directory.
 const (
 	StateFile = "state.safetensors"
-	DualFile  = "dual-%05d.safetensors" // of each partition
+	DualFile  = "dual-%05d.safetensors" // one per partition
 )
 
-// maxStored bounds what is kept for a certificate: models of more rows have their gap
-// in the manifest, but cannot be verified.
+// maxStored limits the size of a certificate. Larger models have their gap in the manifest, but
+// cannot be verified.
 const maxStored = 256 << 20
 
-// keepCertificate keeps the state that was taken and the dual variables that belong
-// to it, unless they are too large.
+// keepCertificate stores the chosen state and its dual variables, unless they are too large.
 func (t *Training) keepCertificate(ctx context.Context, c *job.Iteration) error {
 	if t.Learner.Log.Gap == nil {
 		return nil
@@ -37,7 +36,7 @@ func (t *Training) keepCertificate(ctx context.Context, c *job.Iteration) error 
 			}
 		}
 		if size += len(own); size > maxStored {
-			t.Notes = append(t.Notes, fmt.Sprintf("the dual variables take more than %s and are not kept: bochner verify cannot verify this model", report.Bytes(maxStored)))
+			t.Notes = append(t.Notes, fmt.Sprintf("the dual variables take more than %s and are not stored: bochner verify cannot verify this model", report.Bytes(maxStored)))
 			return nil
 		}
 		kept = append(kept, storage.File{Name: fmt.Sprintf(DualFile, p), Data: own})

@@ -9,12 +9,12 @@ import (
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// nearLeast is the share of the objective that it may at most be above the least for a model
-// to be called converged, by a gap or by a gradient.
+// nearLeast is the largest distance from the optimum, as a share of the objective, at which a
+// model is called converged, by a gap or a gradient.
 const nearLeast = 0.01
 
-// converged tells whether the last round has shown that the objective is near the least,
-// and how far from it at most, as a share; NaN where nothing tells.
+// converged tells whether the last round has shown that the objective is near the optimum, and
+// the bound on its distance as a share; NaN if there is none.
 func converged(r rounds.Report) (ok bool, share float64) {
 	share = math.NaN()
 	if gap, known := r.Gap(); known {
@@ -25,33 +25,32 @@ func converged(r rounds.Report) (ok bool, share float64) {
 	return share <= nearLeast, share
 }
 
-// unconverged says why a model is not called converged; "" where it is.
+// unconverged says why a model is not called converged; "" if it is.
 func unconverged(c *models.TrainingLog, history []rounds.Report) string {
 	if c.Converged == nil || *c.Converged {
 		return ""
 	}
 	last := history[len(history)-1]
 	if _, share := converged(last); share == share {
-		return fmt.Sprintf("not converged: the objective may be up to %.2g %% above the least; more --rounds, more --features or a larger --lambda bring it nearer", 100*share)
+		return fmt.Sprintf("not converged: the objective may be up to %.2g %% above the optimum; more --rounds, more --features or a larger --lambda bring it closer", 100*share)
 	}
 	text := "not converged: the rounds ended"
 	if len(history) > 1 {
 		before := history[len(history)-2].Objective
 		if fell := (before - last.Objective) / math.Abs(before); fell > 0 {
-			text += fmt.Sprintf(" while the objective fell by %.2g %% in the last", 100*fell)
+			text += fmt.Sprintf(" while the objective still fell by %.2g %% in the last one", 100*fell)
 		}
 	}
 	return text + "; more --rounds may lower it"
 }
 
-// limit deals a total of time to runs that follow each other.
+// limit divides a total time among consecutive runs.
 type limit struct {
 	begun time.Time
 	total time.Duration // 0 for none
 }
 
-// share returns what a run may take of the time that is left, of so many runs to come;
-// and false if nothing is left.
+// share returns the time that a run may take if that many runs remain; false if no time is left.
 func (l limit) share(runs int) (time.Duration, bool) {
 	if l.total == 0 {
 		return 0, true

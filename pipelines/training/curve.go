@@ -5,7 +5,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/picture"
 )
 
-// learningCurve shows how rounds went.
+// learningCurve plots the training log.
 func learningCurve(history []rounds.Report) picture.Lines {
 	objective, dual := picture.Series{Name: "objective"}, picture.Series{Name: "duality gap"}
 	loss, wrong := picture.Series{Name: "held-out loss"}, picture.Series{Name: "held-out error"}

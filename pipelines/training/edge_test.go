@@ -15,7 +15,7 @@ func TestASmallerLambdaIsAdvisedOnlyWhereRoundingAllowsIt(t *testing.T) {
 	}{
 		{1e-9, 0, "a smaller one may do better"},
 		{1e-9, 1e-11, "a smaller one may do better"},
-		{1e-9, 5e-10, "below it the rounding of features counts"},
+		{1e-9, 5e-10, "below it, the rounding of features matters"},
 		{1e-9, 1e-9, ""},
 		{1e-8, 0, ""},
 		{1e-7, 0, "a larger one may do better"},

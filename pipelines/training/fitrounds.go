@@ -21,13 +21,13 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// CurveFile is the file of a model directory that holds what was found out about
-// the state of each round: a JSON list of rounds.Report.
+// CurveFile is the file of a model directory with the report on the state of each round: a JSON
+// list of rounds.Report.
 const CurveFile = "curve.json"
 
-// fitRounds fits the weights by an iterative learner. Of several λ it takes the one
-// with the least error on rows that are held out, and then learns from all rows. So
-// it does with one λ if rows are to be held out for a calibration.
+// fitRounds fits the weights by an iterative learner. Of several λ it chooses the one with the
+// smallest error on held-out rows, and then learns from all rows. It does the same with one λ if
+// rows are held out for a calibration.
 func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	begun, shared := time.Now(), b.Common()
 	o := job.RoundOptions{Stop: shared.Stop, Running: shared.Running}
@@ -97,7 +97,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		if o.Patience > 0 {
 			end.Rounds = max(1, path[chosen].Rounds)
 			if start != nil {
-				end.Rounds = max(2, end.Rounds) // svm has others than the given weights from the second on
+				end.Rounds = max(2, end.Rounds) // svm leaves the given weights from the second round on
 			}
 		}
 		if start = init; b.Resumes() {
@@ -109,7 +109,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		}
 	} else {
 		t.linear, t.Learner, t.history, t.files = best.linear, best.learner, best.history, best.files
-		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which has not learned from the rows held out, %s", o.Time, report.PartWords(folds)))
+		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which did not use the held-out rows, %s", o.Time, report.PartWords(folds)))
 	}
 	if err := t.keepCertificate(ctx, best.iteration); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	return nil
 }
 
-// fitted is what one λ came to.
+// fitted is the result of one λ.
 type fitted struct {
 	iteration *job.Iteration
 	linear    *models.Linear
@@ -142,7 +142,7 @@ func lambdaList(lambda []float64) string {
 	return "lambda " + strings.Join(words, ", ")
 }
 
-// runRounds learns with one λ, and keeps what came out as the weights of the model.
+// runRounds learns with one λ, and stores the resulting weights in the model.
 func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, folds int, found *surveyed, init *models.Linear, end job.RoundOptions) (*job.Iteration, error) {
 	problem, err := b.problem(t, found.rows, lambda)
 	if err != nil {
@@ -175,7 +175,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	}
 	r := c.Report()
 	if r.Objective-r.Objective != 0 {
-		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights have grown beyond all bounds; try a larger lambda or a smaller rate", r.Round, r.Objective)
+		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda or a smaller rate", r.Round, r.Objective)
 	}
 	t.linear = round.(rounds.Fitted).Model()
 	t.Learner = models.Learner{Kind: b.name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
@@ -197,8 +197,8 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	return c, nil
 }
 
-// earlier loads the model to begin with, and checks that its weights are of the
-// same features and classes; nil if there is none.
+// earlier loads the model of the initial weights and checks that it has the same features and
+// classes; nil if there is none.
 func (t *Training) earlier(ctx context.Context, init string) (*models.Linear, error) {
 	if init == "" {
 		return nil, nil
@@ -210,34 +210,34 @@ func (t *Training) earlier(ctx context.Context, init string) (*models.Linear, er
 	what := ""
 	switch {
 	case m.Manifest.Task != t.task():
-		what = fmt.Sprintf("is of a %s, the data of a %s", m.Manifest.Task, t.task())
+		what = fmt.Sprintf("is for %s, the data for %s", m.Manifest.Task, t.task())
 	case !m.Manifest.Recipe.Equal(t.Recipe.Sealed):
-		what = "has other features; give the same --kernel, --features, --seed, and --width and --scale as numbers, since those found in the data change with it"
+		what = "has different features; give the same --kernel, --features and --seed, and give --width and --scale as numbers, because their defaults depend on the data"
 	case t.Target.Classes != nil && !slices.Equal(m.Manifest.Vocabulary.Classes, t.Target.Classes.Classes):
-		what = "has other classes"
+		what = "has different classes"
 	}
 	if what != "" {
 		return nil, exit.Usage("--init %s: the model %s", init, what)
 	}
 	if t.Target.Grid != nil {
-		t.Target.Grid = m.Manifest.TargetGrid // its weights are of targets that are scaled so
+		t.Target.Grid = m.Manifest.TargetGrid // its weights are for targets with this scale
 	}
 	return m.Linear, nil
 }
 
-// surveyed is what a survey found: the rows to learn from, and a sample of them.
+// surveyed is the result of a survey: the number of rows to learn from, and a sample of them.
 type surveyed struct {
 	rows   int64
-	sample rounds.Block // as the learner will see it
+	sample rounds.Block // as the learner gets it
 }
 
-// sampleValues bounds the features of a survey's sample: 64 Mi, 256 MB.
+// sampleValues limits the features of a survey's sample: 64 Mi, 256 MB.
 const sampleValues = 64 << 20
 
-// survey counts the rows to learn from when the first of the folds is held out, and
-// takes a sample of them to features, if either is needed.
+// survey counts the rows to learn from if the first fold is held out, and maps a sample of them
+// to features, if either is needed.
 func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed, error) {
-	// Weights to begin with have brought their scale of the targets.
+	// Initial weights have their own scale of the targets.
 	scales := t.Target.Grid != nil && b.Common().Init == ""
 	if folds == 0 && !b.Samples() && !scales {
 		return &surveyed{rows: t.Counts.Used}, nil
@@ -281,7 +281,7 @@ func (t *Training) sample(ctx context.Context) (rounds.Block, error) {
 	return t.sampled(sum)
 }
 
-// sampled takes the sample of a survey to features.
+// sampled maps the sample of a survey to features.
 func (t *Training) sampled(sum *profile.Sum) (rounds.Block, error) {
 	recipe, err := t.Recipe.Sealed.Open()
 	if err != nil {

@@ -28,9 +28,9 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		{"auto", 1e-3, 0, blas.MostByte, ""},
 		{"auto", 1e-9, 0, ridge.FineSteps, ""},
 		{"8", 1e-3, smallGram, blas.MostByte, ""},
-		{"8", 1e-9, smallGram, blas.MostByte, "acts like a lambda of 1.6e-07 on top of lambda 1e-09; --grid 16 has a finer one"},
+		{"8", 1e-9, smallGram, blas.MostByte, "acts like a lambda of 1.6e-07 on top of lambda 1e-09; --grid 16 is finer"},
 		{"16", 1e-3, 0, ridge.FineSteps, ""},
-		{"16", 1e-14, 0, ridge.FineSteps, "there is no finer one"},
+		{"16", 1e-14, 0, ridge.FineSteps, "no finer grid is available"},
 	} {
 		was := smallGram
 		smallGram = c.small

@@ -7,17 +7,17 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// LambdaOptions says how strongly weights are held back.
+// LambdaOptions sets the regularisation.
 type LambdaOptions struct {
-	Path  []float64 // λ on the mean loss; several are a path to choose from; none is ridge.AutoLambda
-	C     float64   // instead of Path: C = 1/(λn), as support vector machines have it; 0 for none
-	Folds int       // of the cross-validation; 0 is 5 where there is a path to choose from, else none
+	Path  []float64 // λ on the mean loss; of several the best is chosen; none is ridge.AutoLambda
+	C     float64   // alternative to Path: C = 1/(λn), as for support vector machines; 0 if unused
+	Folds int       // of the cross-validation; 0 is 5 if Path has several values, else none
 }
 
-// DefaultFolds is the number of folds where none is given.
+// DefaultFolds is the default number of folds.
 const DefaultFolds = 5
 
-// MaxFolds bounds the sums that a worker holds.
+// MaxFolds limits the sums that a worker holds.
 const MaxFolds = 100
 
 func (l LambdaOptions) validate() error {
@@ -28,13 +28,13 @@ func (l LambdaOptions) validate() error {
 	}
 	switch {
 	case l.C != 0 && len(l.Path) > 0:
-		return exit.Usage("--C and --lambda say the same thing, C = 1/(λn): give one of them")
+		return exit.Usage("--C and --lambda are mutually exclusive (C = 1/(λn)): give one of them")
 	case l.C < 0 || math.IsNaN(l.C) || math.IsInf(l.C, 0):
-		return exit.Usage("--C must be a number > 0 (have %g)", l.C)
+		return exit.Usage("--C must be above 0 (have %g)", l.C)
 	case l.Folds < 0 || l.Folds > MaxFolds:
 		return exit.Usage("--folds must be between 2 and %d (have %d)", MaxFolds, l.Folds)
 	case l.Folds == 1 && l.C == 0 && len(l.Path) != 1:
-		return exit.Usage("--folds 1: choosing among several λ takes at least 2")
+		return exit.Usage("--folds 1: choosing among several λ needs at least 2")
 	}
 	return nil
 }
@@ -42,8 +42,8 @@ func (l LambdaOptions) validate() error {
 // auto tells that no λ was given.
 func (l LambdaOptions) auto() bool { return l.C == 0 && len(l.Path) == 0 }
 
-// path returns the λ to try on n rows and the number of folds: 1 if there is
-// nothing to choose and no held-out error was asked for.
+// path returns the λ to try on n rows and the number of folds: 1 if there is nothing to choose
+// and no held-out error was requested.
 func (l LambdaOptions) Values(n int64) (lambda []float64, folds int) {
 	switch {
 	case l.C != 0:

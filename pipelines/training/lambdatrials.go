@@ -9,16 +9,15 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// scoreTrials scores the rows of the first fold for every λ that was tried, in a pass
-// over the data, and writes what comes out into the table of the learner. Sums tell the
-// squared errors of rounded features, and no errors of classes; this tells both as a
-// prediction has them.
+// scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and
+// adds the results to the table of the learner. Sums give the squared errors of rounded features
+// and no classification errors; this pass gives both as in predictions.
 func (t *Training) scoreTrials(ctx context.Context) error {
 	table := t.Learner.Table
 	if t.trials.sum == "" {
 		return nil
 	}
-	t.Progress.Phase("scoring rows held out", t.Counts.Used)
+	t.Progress.Phase("scoring held-out rows", t.Counts.Used)
 	defer t.Progress.Done()
 	var fits int
 	for _, row := range table {
@@ -55,8 +54,8 @@ func (t *Training) scoreTrials(ctx context.Context) error {
 	return nil
 }
 
-// trialMemory is the most that scoring the rows held out takes, and what the weights
-// that it takes add to a solve; 0 where there is no choice to make.
+// trialMemory is a bound on the memory for scoring the held-out rows, and on what the weights for
+// it add to a solve; 0 if there is only one λ.
 func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
 	r, ok := o.fitter().(bySums)
 	if !ok || f.Components > 0 {

@@ -17,7 +17,7 @@ import (
 
 // fitter is how a training fits its weights: by exact sums and a solve, or by rounds.
 type fitter interface {
-	// options returns the options, with defaults filled in.
+	// options returns the options with defaults filled in.
 	options() learner.Options
 	// validate returns an error if options cannot be used with the other options of a training.
 	validate(o Options) error
@@ -66,7 +66,7 @@ func (u unsupported) validate(Options) error {
 // LearnerName is the registered name of the learner.
 func (o Options) LearnerName() string { return learner.Of(o.fitter().options()).Name }
 
-// Iterative returns the options of an iterative learner, nil of ridge.
+// Iterative returns the options of an iterative learner, or nil for ridge.
 func (o Options) Iterative() learner.Iterative {
 	l, _ := o.Learner.(learner.Iterative)
 	return l
@@ -75,8 +75,7 @@ func (o Options) Iterative() learner.Iterative {
 // Values returns the values of λ to try on n rows and the number of folds; see fitter.
 func (o Options) Values(n int64) (lambda []float64, folds int) { return o.fitter().values(o, n) }
 
-// validateLearner returns what is wrong with the options of the learner, as an error of
-// the command line.
+// validateLearner checks the options of the learner and returns usage errors.
 func (o Options) validateLearner() error {
 	f := o.fitter()
 	if err := f.options().Validate(); err != nil {
@@ -85,7 +84,7 @@ func (o Options) validateLearner() error {
 	return f.validate(o)
 }
 
-// usage returns an error about an option as one of the command line.
+// usage returns an error about an option as a usage error.
 func usage(err error) error {
 	var already *exit.UsageError
 	if err == nil || errors.As(err, &already) {

@@ -11,30 +11,30 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// writeLog prints how the rounds of a learner went.
+// writeLog prints the training log of an iterative learner.
 func writeLog(w io.Writer, r *Result) {
 	c := r.Log
 	switch len(c.Path) {
 	case 0:
 		fmt.Fprintf(w, "lambda    %g\n", r.Lambda)
 	case 1:
-		fmt.Fprintf(w, "lambda    %g; on rows that were held out at first, %s:\n", r.Lambda, report.PartWords(r.folds))
+		fmt.Fprintf(w, "lambda    %g; on rows held out at first, %s:\n", r.Lambda, report.PartWords(r.folds))
 		writeTrials(w, r.Task, c.Path, math.NaN())
 	default:
-		fmt.Fprintf(w, "lambda    %g, by the error of rows that were held out, %s%s:\n", r.Lambda, report.PartWords(r.folds), leastOf(len(c.Path)))
+		fmt.Fprintf(w, "lambda    %g, by the error on held-out rows, %s%s:\n", r.Lambda, report.PartWords(r.folds), leastOf(len(c.Path)))
 		writeTrials(w, r.Task, c.Path, r.Lambda)
 	}
 	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, report.Counted(c.Partitions, "partition"), report.Counted(c.Rounds, "round"), c.Ended)
 	fmt.Fprintf(w, "objective %.8g", c.Objective)
 	if c.Gap != nil {
-		fmt.Fprintf(w, ", at most %.2g above the best (%.2g of it)", *c.Gap, *c.Gap/math.Abs(c.Objective))
+		fmt.Fprintf(w, ", at most %.2g above the optimum (relative: %.2g)", *c.Gap, *c.Gap/math.Abs(c.Objective))
 	}
 	if c.Above != nil {
-		fmt.Fprintf(w, ", at most %.2g above the least by its gradient (%.2g of it)", *c.Above, *c.Above/math.Abs(c.Objective))
+		fmt.Fprintf(w, ", at most %.2g above the optimum by its gradient (relative: %.2g)", *c.Above, *c.Above/math.Abs(c.Objective))
 	}
 	fmt.Fprintln(w)
 	if c.HeldOutRows > 0 {
-		fmt.Fprintf(w, "held out  %s rows: loss %.6g", report.Groups(c.HeldOutRows), c.HeldOutLoss)
+		fmt.Fprintf(w, "held-out  %s rows: loss %.6g", report.Groups(c.HeldOutRows), c.HeldOutLoss)
 		if r.Task == models.Classification {
 			fmt.Fprintf(w, ", error %.2f %% (95 %% interval %s)", 100*float64(c.HeldOutErrors)/float64(c.HeldOutRows), score.PercentInterval(c.HeldOutErrors, c.HeldOutRows))
 		}

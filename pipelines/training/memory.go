@@ -15,12 +15,12 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// Facts are what the memory of a training depends on, beside its options.
+// Facts are the properties of data on which the memory of a training depends.
 type Facts struct {
-	Rows       int64   // 0 where it is not known
-	Dim        int     // numbers in a row, as it is read
-	Scaled     int     // as the map takes it
-	Values     float64 // numbers of a row that are not zero; dim where that is not known
+	Rows       int64   // 0 if unknown
+	Dim        int     // numbers per row before scaling
+	Scaled     int     // numbers per row after scaling
+	Values     float64 // non-zero numbers per row; Dim if unknown
 	Features   int
 	Outputs    int
 	Regression bool
@@ -37,46 +37,46 @@ func (f *Facts) bound(limit int64) int64 {
 	return max(limit, 1)
 }
 
-// block is the bytes of a block of rows of d numbers.
+// block is the size in bytes of a block of rows of d numbers.
 func (f *Facts) block(d int) int64 { return 4 * int64(d) * f.bound(int64(rows.Rows(d))) }
 
-// blockRows is how many rows a block of features has.
+// blockRows is the number of rows in a block of features.
 func (f *Facts) blockRows() int64 {
 	return f.bound(int64(min(rows.OfFeatures(f.Features), rows.Rows(f.Dim))))
 }
 
-// featureBlock is the bytes of a block of features.
+// featureBlock is the size in bytes of a block of features.
 func (f *Facts) featureBlock() int64 { return 4 * int64(f.Features) * f.blockRows() }
 
-// Memory is what a training takes of it at the most, in bytes.
+// Memory is a bound on the memory of a training, in bytes.
 type Memory struct {
-	Peak    int64 `json:"bytes_peak"`    // of the process, in all; of the driver, where workers are other processes
-	Profile int64 `json:"bytes_profile"` // of the first pass, beside the process itself
+	Peak    int64 `json:"bytes_peak"`    // of the process; of the driver if workers are other processes
+	Profile int64 `json:"bytes_profile"` // of the first pass, without the process itself
 	Worker  int64 `json:"bytes_worker"`  // of a lane: sums, blocks and the map
 	Solve   int64 `json:"bytes_solve"`   // of the worker that solves, or makes the next state
-	Row     int64 `json:"bytes_row"`     // by which the memory of all lanes together grows with each row; counted above as far as rows are known
+	Row     int64 `json:"bytes_row"`     // growth of the memory of all lanes per row; included above as far as the number of rows is known
 }
 
-// Memory reckons what a training takes.
+// Memory estimates the memory of a training.
 func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	var m Memory
 	dim := int64(f.Dim)
 	block := f.block(f.Dim)
 	sampled := f.bound(max(min(profileSample, profileValues/dim), profileLeast))
 	values := min(f.Values, float64(dim))
-	content := int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(sampled)) // and 3 for each run of values
+	content := int64((4*values + 3*min(values, float64(dim)-values+1)) * float64(sampled)) // plus 3 for each run of values
 	encoded := content + 24*dim
 	m.Profile = max(2*block, 3*encoded) + job.ColumnBytes*dim + content + f.labels() + 128*f.bound(1<<13) // hashes that repeat
 	if f.Grows {
-		m.Profile += job.ColumnBytes * dim // columns are moved as rows grow longer
+		m.Profile += job.ColumnBytes * dim // columns are copied as rows grow longer
 	}
-	// What follows is decided from the sample, spread out, scaled, and each pair of it.
+	// Decisions use the sample, dense and scaled, and all of its pairs.
 	spread := 4 * dim * sampled
 	if values*1024 < float64(dim) {
-		spread /= 2 // most of its pages are never touched, unless they were in use before
+		spread /= 2 // most of its pages are never touched unless they were in use before
 	}
 	decide := job.ColumnBytes*dim + job.PartialBytes*dim + content + spread + 4*sampled*sampled
-	standing := job.PartialBytes * dim // while the rest goes on
+	standing := job.PartialBytes * dim // during the rest
 	size := o.size(f)
 	mapped := o.mapBytes(f)
 	var scratch int64
@@ -85,16 +85,16 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 		decide += 4 * int64(f.Scaled) * sampled
 	}
 	if size.Sampled {
-		decide += 2 * mapped // the bound is looked for on the sample
+		decide += 2 * mapped // the bound is estimated on the sample
 	}
 	weights := 4 * int64(f.Outputs) * int64(f.Features)
 	publish := 5 * weights
 	o.fitter().memory(o, &m, f, engine, lanes)
-	// While the map is drawn its numbers are there twice, and nothing else.
+	// While the map is drawn, two copies of its numbers exist, and nothing else.
 	m.Worker = max(2*mapped, m.Worker+2*block+scratch+mapped)
 	var curves int64 // of probabilities
 	if o.Calibrate != "" {
-		// Each lane's counts are there twice while they are encoded, and all of them twice more where they are added up and read.
+		// Each lane has its counts twice while it encodes them, and all are held twice more where they are added and read.
 		counts := int64(f.Outputs) * 2 * 8 * calibrate.Cells
 		curves = 3*block + scratch + mapped + f.featureBlock() + 2*weights + int64(2*lanes+2)*counts + int64(f.Outputs)*8*1024
 	}
@@ -113,7 +113,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	return m
 }
 
-// withRoom adds to what is held the process itself, and room for the collector.
+// withRoom adds the process itself and room for the collector.
 func withRoom(held int64) int64 { return job.ProgramBytes + job.SlackBytes + held + held/16 }
 
 // The sample of a profile: see package profile.
@@ -123,7 +123,7 @@ const (
 	profileLeast  = 50
 )
 
-// labels is the bytes of a table of the labels.
+// labels is the size in bytes of a table of the labels.
 func (f *Facts) labels() int64 {
 	n := int64(f.Outputs)
 	if f.Regression {
@@ -132,10 +132,10 @@ func (f *Facts) labels() int64 {
 	return 160 * n
 }
 
-// size is what the features take.
+// size is the size of the features.
 func (o Options) size(f Facts) kernel.Size {
 	size := o.Kernel.Size(f.Scaled)
-	if size.Features != f.Features { // as many as were found
+	if size.Features != f.Features { // as many as were learned
 		if k, err := kernel.With(o.Kernel, "features", strconv.Itoa(f.Features)); err == nil {
 			size = k.Size(f.Scaled)
 		}
@@ -143,16 +143,16 @@ func (o Options) size(f Facts) kernel.Size {
 	return size
 }
 
-// mapBytes is what the map takes.
+// mapBytes is the size of the map.
 func (o Options) mapBytes(f Facts) int64 {
 	size := o.size(f)
 	return size.Map + size.Row*f.blockRows()
 }
 
-// learningMemory is of finding features in the data.
+// learningMemory is the memory of feature learning.
 func (o Options) learningMemory(m *Memory, f Facts) {
 	n := o.Learned.SampleRows(f.Rows, max(f.Dim, f.Scaled))
-	sample := 3 * 4 * int64(f.Dim) * n // the rows, and twice as the search takes them
+	sample := 3 * 4 * int64(f.Dim) * n // the rows, and two copies in the form of the search
 	m.Solve = max(m.Solve, sample)
 	if o.Learned.Plays(o.Search()) == 0 {
 		return
@@ -162,10 +162,10 @@ func (o Options) learningMemory(m *Memory, f Facts) {
 		keep = min(keep, 4*f.Rows*int64(f.Scaled+1))
 	}
 	m.Worker = max(m.Worker, keep+sample+4*f.block(f.Dim))
-	m.Row = max(m.Row, 12*int64(f.Outputs)) // dual weights and labels
+	m.Row = max(m.Row, 12*int64(f.Outputs)) // dual variables and labels
 }
 
-// Memory reckons by what the profile pass has found, with so many components of an
+// Memory estimates the memory from the results of the profile pass; components is not 0 for an
 // embedding.
 func (t *Training) Memory(components int) Memory {
 	var nonzero int64
@@ -176,20 +176,20 @@ func (t *Training) Memory(components int) Memory {
 		Rows: t.Counts.Used, Dim: t.Profile.Dim, Scaled: t.Profile.Dim, Values: float64(nonzero) / float64(t.Counts.Used), Features: t.Recipe.Dim,
 		Outputs: 1, Components: components, Prepared: true,
 	}
-	if s := t.Recipe.Scaling; s != nil { // it is a part of a recipe that was taken over
+	if s := t.Recipe.Scaling; s != nil { // otherwise it is part of a recipe that was read
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0
 	}
 	o := t.opts
 	if components > 0 {
-		o.Lambda = LambdaOptions{Path: []float64{0}} // it is one sum, of no targets
+		o.Lambda = LambdaOptions{Path: []float64{0}} // one sum, without targets
 	} else {
 		f.Outputs, f.Regression = t.Outputs(), t.Target.Grid != nil
 	}
 	return o.Memory(f, t.Engine, max(1, min(t.Engine.Lanes, len(t.Shards))))
 }
 
-// Fits says what the training takes, refuses to begin where the machine cannot have as
-// much, and has the collector keep to it. What only the profile needed is given back.
+// Fits reports the memory of the training, returns an error if the machine cannot provide it,
+// and sets the collector's limit. Memory that only the profile needed is released.
 func (t *Training) Fits(m Memory) error {
 	t.Sum = nil
 	if s := t.Recipe.Scaling; s != nil {
@@ -214,30 +214,30 @@ func (m Memory) Fits(o Options) (note string, err error) {
 	return m.beyond(machine.ReadMemory(), o)
 }
 
-// beyond compares a peak with what the machine has: it returns a note for people if it
-// is more than is free now, or an error that refuses to begin if it is more than there
-// can ever be, by so much that the plan would have to be far too high to be wrong.
+// beyond compares a peak with the memory of the machine. It returns a note if the peak is more
+// than is free now, or an error if it exceeds what can ever be available by more than the plan
+// can be wrong.
 func (m Memory) beyond(have machine.Memory, o Options) (note string, err error) {
 	says := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
 	switch {
 	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
 		return "", exit.Refuse("%s, %s allows %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
 	case have.Limit > 0 && m.Peak > have.Limit:
-		return fmt.Sprintf("%s, %s allows %s: it may end before it is done; %s", says, have.By, report.Bytes(have.Limit), o.shrink()), nil
+		return fmt.Sprintf("%s, %s allows %s: it may run out of memory; %s", says, have.By, report.Bytes(have.Limit), o.shrink()), nil
 	case have.Free > 0 && m.Peak > have.Free:
-		return fmt.Sprintf("%s, %s is free at present", says, report.Bytes(have.Free)), nil
+		return fmt.Sprintf("%s, %s is free now", says, report.Bytes(have.Free)), nil
 	}
 	return "", nil
 }
 
-// shrink names the flags that make a training take less memory.
-func (o Options) shrink() string { return "take fewer --features" + o.fitter().smaller(o) }
+// shrink names the flags that reduce the memory of a training.
+func (o Options) shrink() string { return "use fewer --features" + o.fitter().smaller(o) }
 
-// Sums is how many sums a fit by them takes in each lane.
+// Sums is the number of sums that a fit holds in each lane.
 func (o Options) Sums() int {
 	_, folds := o.Lambda.Values(1)
 	if o.Learns() {
-		folds = min(folds, 2) // the first part of the rows judges alone
+		folds = min(folds, 2) // only the first fold is held out
 	}
 	if o.Calibrate != "" {
 		folds = max(folds, 2)

@@ -20,9 +20,9 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 	}{
 		{machine.Memory{Limit: 8 << 30, By: "the machine", Free: 4 << 30}, "", ""},
 		{machine.Memory{}, "", ""}, // it is not known
-		{machine.Memory{Limit: 8 << 30, By: "the machine", Free: 2 << 30}, "training takes up to 3.22 GB of memory, 2.15 GB is free at present", ""},
-		{machine.Memory{Limit: 5 << 29, By: "the control group", Free: 1 << 30}, "3.22 GB of memory, the control group allows 2.68 GB: it may end before it is done; take fewer --features or --folds", ""},
-		{machine.Memory{Limit: 1 << 30, By: "ulimit -v", Free: 1 << 30}, "", "3.22 GB of memory, ulimit -v allows 1.07 GB; take fewer --features or --folds, or one --lambda"},
+		{machine.Memory{Limit: 8 << 30, By: "the machine", Free: 2 << 30}, "training takes up to 3.22 GB of memory, 2.15 GB is free now", ""},
+		{machine.Memory{Limit: 5 << 29, By: "the control group", Free: 1 << 30}, "3.22 GB of memory, the control group allows 2.68 GB: it may run out of memory; use fewer --features or --folds", ""},
+		{machine.Memory{Limit: 1 << 30, By: "ulimit -v", Free: 1 << 30}, "", "3.22 GB of memory, ulimit -v allows 1.07 GB; use fewer --features or --folds, or one --lambda"},
 	} {
 		note, err := m.beyond(test.have, Options{})
 		if test.refused != "" {
@@ -32,7 +32,7 @@ func TestTrainingsBeyondTheMachineAreToldOrRefused(t *testing.T) {
 		}
 	}
 	sgd := Options{Learner: &sgd.Training{Shared: learner.Shared{Running: learner.Running{Partitions: 8}}}}
-	if got := sgd.shrink(); got != "take fewer --features, a smaller --keep_bytes or fewer --partitions" {
+	if got := sgd.shrink(); got != "use fewer --features, a smaller --keep_bytes or fewer --partitions" {
 		t.Error(got)
 	}
 }

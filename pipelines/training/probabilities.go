@@ -13,17 +13,17 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// maxCalibrated is the largest number of classes whose scores are counted, in 64 KiB
-// each on every worker.
+// maxCalibrated is the largest number of classes that can be calibrated: each takes 64 KiB on
+// every worker.
 const maxCalibrated = 1000
 
-// validateCalibration checks Calibrate, as far as can be told without data.
+// validateCalibration checks Calibrate, as far as possible without data.
 func (o Options) validateCalibration() error {
 	switch o.Calibrate {
 	case "":
 	case calibrate.Platt, calibrate.Isotonic:
 		if o.Lambda.Folds == 1 {
-			return exit.Usage("--calibrate %s: the curves are fitted to the first of several folds, which is held out; --folds must be 2 or more, or left out", o.Calibrate)
+			return exit.Usage("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out", o.Calibrate)
 		}
 	default:
 		names := []string{"none", calibrate.Platt, calibrate.Isotonic}
@@ -32,24 +32,23 @@ func (o Options) validateCalibration() error {
 	return nil
 }
 
-// calibrates refuses a calibration of what has no classes, or too many.
+// calibrates refuses to calibrate without classes, or with too many.
 func (t *Training) calibrates() error {
 	switch {
 	case t.opts.Calibrate == "":
 	case t.Target.Classes == nil:
-		return exit.Usage("--calibrate %s is for the probabilities of classes; the labels are numbers (see --task)", t.opts.Calibrate)
+		return exit.Usage("--calibrate %s is for classification; the labels are numbers (see --task)", t.opts.Calibrate)
 	case t.Outputs() > maxCalibrated:
-		return exit.Usage("--calibrate %s is for up to %d classes; the data have %d", t.opts.Calibrate, maxCalibrated, t.Outputs())
+		return exit.Usage("--calibrate %s supports up to %d classes; the data has %d", t.opts.Calibrate, maxCalibrated, t.Outputs())
 	}
 	return nil
 }
 
-// scorer is a file of weights that were fitted without the rows held out, with its
-// SHA-256.
+// scorer is a file of weights that were fitted without the held-out rows, with its SHA-256.
 type scorer struct{ file, sum string }
 
-// calibrate fits the curves of the probabilities to the scores of the first of that
-// many folds, in a pass over the data.
+// calibrate fits the curves of the probabilities to the scores of the first of that many folds,
+// in a pass over the data.
 func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error {
 	t.Progress.Phase("calibrating", t.Counts.Used)
 	defer t.Progress.Done()
@@ -71,8 +70,8 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 	return nil
 }
 
-// ownProbabilities are those of scores that were learned with the loss; nil if they
-// say none.
+// ownProbabilities returns the probabilities of scores that were trained with the loss; nil if
+// the loss has none.
 func ownProbabilities(loss string) *models.Probabilities {
 	switch loss {
 	case models.Softmax, models.Logistic:
@@ -81,22 +80,21 @@ func ownProbabilities(loss string) *models.Probabilities {
 	return nil
 }
 
-// HowToGetProbabilities is the next step for those whose model has none.
+// HowToGetProbabilities is the next step for users whose model has none.
 const HowToGetProbabilities = "train with --calibrate platt or isotonic, or with --loss softmax or logistic, to have them"
 
-// NeedProbabilities returns an error about the flag unless the model has
-// probabilities.
+// NeedProbabilities returns an error about the flag unless the model has probabilities.
 func NeedProbabilities(flag, dir string, m *models.Manifest) error {
 	switch {
 	case m.Probabilities != nil:
 		return nil
 	case m.Task != models.Classification:
-		return exit.Usage("--%s: the model %s is one of %s; probabilities are of classes", flag, dir, m.Task)
+		return exit.Usage("--%s: the model %s is for %s; only classification has probabilities", flag, dir, m.Task)
 	}
 	return exit.Usage("--%s: the model %s has no probabilities; %s", flag, dir, HowToGetProbabilities)
 }
 
-// WriteProbabilities prints how probabilities are made, if they are.
+// WriteProbabilities prints how probabilities are computed, if the model has them.
 func WriteProbabilities(w io.Writer, p *models.Probabilities) {
 	if p == nil {
 		return
@@ -110,11 +108,11 @@ func WriteProbabilities(w io.Writer, p *models.Probabilities) {
 	case calibrate.Platt:
 		how = "a sigmoid for each class (platt)"
 	case calibrate.Isotonic:
-		how = "an ascending function for each class (isotonic)"
+		how = "an increasing step function for each class (isotonic)"
 	}
-	fmt.Fprintf(w, "chances   probabilities by %s", how)
+	fmt.Fprintf(w, "output    probabilities by %s", how)
 	if p.Rows > 0 {
-		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that had not learned from them", report.Groups(p.Rows), report.PartWords(p.Folds))
+		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that were trained without them", report.Groups(p.Rows), report.PartWords(p.Folds))
 	}
 	fmt.Fprintln(w)
 }

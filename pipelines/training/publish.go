@@ -23,7 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// Publish makes the model directory.
+// Publish creates the model directory.
 func (t *Training) Publish(ctx context.Context) error {
 	options, err := json.Marshal(t.Data.Schema)
 	if err != nil {
@@ -67,7 +67,7 @@ func SetAsideLines(list []dataset.SetAside) []byte {
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	for _, s := range list {
-		enc.Encode(s) // a struct of strings and numbers into memory cannot fail
+		enc.Encode(s) // encoding strings and numbers into memory cannot fail
 	}
 	return out.Bytes()
 }
@@ -82,32 +82,32 @@ func (t *Training) task() models.Task {
 	return models.Regression
 }
 
-// Result is what training found.
+// Result describes a trained model.
 type Result struct {
 	Model   string              `json:"model"` // directory
 	Task    models.Task         `json:"task"`
 	Rows    job.Counts          `json:"rows"`
-	Columns int                 `json:"columns"` // numbers in a row
+	Columns int                 `json:"columns"` // numbers per row
 	Classes []string            `json:"classes,omitempty"`
 	Counts  []int64             `json:"class_counts,omitempty"`
 	Kernel  string              `json:"kernel"` // in words
 	Width   float64             `json:"width"`
 	Recipe  features.Sealed     `json:"recipe"`
-	Learned *prepare.Learned    `json:"found,omitempty"` // features that were found in the data
+	Learned *prepare.Learned    `json:"found,omitempty"` // features learned from the data
 	Learner string              `json:"learner"`
 	Lambda  float64             `json:"lambda"`
-	Path    []ridge.Row         `json:"path,omitempty"`   // of ridge: held-out errors by λ
-	Log     *models.TrainingLog `json:"course,omitempty"` // of a learner in rounds
+	Path    []ridge.Row         `json:"path,omitempty"`   // for ridge: held-out errors by λ
+	Log     *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
 	Steps   int                 `json:"steps,omitempty"`  // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
-	// Probabilities tells how scores become probabilities, if they do.
+	// Probabilities says how scores become probabilities, if they do.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 	Notes         []string              `json:"notes,omitempty"`
 	Seconds       map[string]float64    `json:"seconds"` // wall time by part of the job
-	// Work is where the time of the job's workers in this process went, as
-	// transforms.Worker.Seconds tells it.
+	// Work is the time of the job's workers in this process by stage; see
+	// transforms.Worker.Seconds.
 	Work map[string]float64 `json:"work_seconds"`
 
-	// Timings has WriteTo print Work.
+	// Timings makes WriteTo print Work.
 	Timings bool `json:"-"`
 
 	dim, folds int
@@ -157,10 +157,10 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	default:
 		by := fmt.Sprintf("the held-out error of %d folds", r.folds)
 		if r.Task == models.Classification {
-			by = fmt.Sprintf("the held-out mse of %d folds", r.folds)
+			by = fmt.Sprintf("the held-out MSE of %d folds", r.folds)
 		}
 		if r.Path[0].Folds == 1 && r.folds > 1 { // features were found from the others
-			by = "the error of rows that were held out, " + report.PartWords(r.folds)
+			by = "the error on held-out rows, " + report.PartWords(r.folds)
 		}
 		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, leastOf(len(r.Path)))
 		WritePath(&b, r.Task, r.Path, r.Lambda)
@@ -169,9 +169,9 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
-	fmt.Fprintf(&b, "seconds   %.1f to look the data over, ", r.Seconds["profile"])
+	fmt.Fprintf(&b, "seconds   %.1f to profile the data, ", r.Seconds["profile"])
 	if r.Learned != nil {
-		fmt.Fprintf(&b, "%.1f to find the features, ", r.Seconds["align"])
+		fmt.Fprintf(&b, "%.1f to learn the features, ", r.Seconds["align"])
 	}
 	fmt.Fprintf(&b, "%.1f to train\n", r.Seconds["train"])
 	if r.Timings {
@@ -182,22 +182,22 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 			}
 			fmt.Fprintf(&b, "%s %.2f", name, r.Work[name])
 		}
-		b.WriteString(" (reading goes on beside the rest; parallel lanes add up)\n")
+		b.WriteString(" (reading runs beside the rest; the times of parallel readers are added)\n")
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }
 
-// leastOf says that the error of what was chosen is that of a choice.
+// leastOf notes that an error is the smallest of several.
 func leastOf(tried int) string {
 	if tried < 2 {
 		return ""
 	}
-	return fmt.Sprintf(" (the least of %d, so new rows may show a little more)", tried)
+	return fmt.Sprintf(" (the smallest of %d, so the error on new rows may be slightly larger)", tried)
 }
 
-// edge tells that the best λ was the first or last that was tried.
-// Below least, the rounding of features changes what a λ does; 0 is no such bound.
+// edge returns a note if the best λ was the first or last that was tried. Below least, the
+// rounding of features changes the effect of λ; 0 means there is no such bound.
 func edge(path []ridge.Row, chosen, least float64) string {
 	low, high := chosen, chosen
 	for _, row := range path {
@@ -205,9 +205,9 @@ func edge(path []ridge.Row, chosen, least float64) string {
 	}
 	switch {
 	case len(path) < 2:
-	case chosen == low && chosen <= least: // gridNotes has told of it
+	case chosen == low && chosen <= least: // gridNotes has noted it
 	case chosen == low && chosen/10 < least:
-		return fmt.Sprintf("%g is the smallest lambda that was tried: below it the rounding of features counts; --lambda takes smaller ones", chosen)
+		return fmt.Sprintf("%g is the smallest lambda that was tried: below it, the rounding of features matters; --lambda accepts smaller ones", chosen)
 	case chosen == low && chosen > 0:
 		return fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", chosen)
 	case chosen == high:
@@ -216,10 +216,10 @@ func edge(path []ridge.Row, chosen, least float64) string {
 	return ""
 }
 
-// WritePath prints what cross-validation found about each λ. Errors of targets are in
-// their units. Those of classes are the share of rows of one fold that get another class
-// than their own, and squares that ridge makes small, of scores that should be 1 for
-// the row's class and −1 for the others: these order values of λ.
+// WritePath prints the cross-validation results of each λ. Errors of targets are in their units.
+// Errors of classes are the share of misclassified rows of one fold, and the squares that ridge
+// minimises, of scores that should be 1 for the row's class and −1 for the others. The squares
+// determine the choice of λ.
 func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	numbers := task == models.Regression
@@ -265,6 +265,6 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 	}
 	tw.Flush()
 	if i := slices.IndexFunc(path, func(r ridge.Row) bool { return r.HeldOutRows > 0 }); scored {
-		fmt.Fprintf(w, "          errors are of %s rows of one fold, as the model without them predicts\n", report.Groups(path[i].HeldOutRows))
+		fmt.Fprintf(w, "          errors are on %s rows of one fold, predicted by the model trained without them\n", report.Groups(path[i].HeldOutRows))
 	}
 }

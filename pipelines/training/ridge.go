@@ -25,14 +25,14 @@ import (
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
-// fitRidge adds up the ridge sums and solves for the weights.
+// fitRidge sums and solves for the weights.
 func (t *Training) fitRidge(ctx context.Context, grid ridge.Bits) error {
 	steps := t.Steps(grid, smallGram)
 	if err := t.fitRidgeOn(ctx, steps); err != nil {
 		return err
 	}
 	if fine := t.fine(); grid != ridge.Bits8 && steps != fine && t.atFloor(t.Learner.Lambda) && t.again() {
-		t.Progress.Note("lambda %g is too small for features rounded to %s; adding up again on a grid of %s", t.Learner.Lambda, GridText(steps), GridText(fine))
+		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s", t.Learner.Lambda, GridText(steps), GridText(fine))
 		if err := t.fitRidgeOn(ctx, fine); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
 	cut := t.opts.parts()
 	fold.HeldOut = t.opts.Calibrate != ""
 	if first := folds > 1 && t.firstJudges(); first || folds == 1 && fold.HeldOut {
-		// Two sums do: that of the rows held out, and that of the others.
+		// Two sums are enough: that of the held-out rows and that of the others.
 		fold.Folds, fold.Cut, fold.First = 2, cut, first
 	}
 	fit, err := t.FitSums(ctx, t.Target, fold)
@@ -67,8 +67,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
 	return nil
 }
 
-// FitSums adds up the sums of the folds, and has what they are for solved: the
-// weights become the model's.
+// FitSums computes the sums of the folds and the solve; the weights become the model's.
 func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold gram.Fold) (fit gram.FitReport, err error) {
 	parts := max(fold.Folds, fold.Cut)
 	if parts > 1 {
@@ -83,7 +82,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 		return fit, &exit.UsageError{Err: err}
 	}
 	if most := shape.MaxRows(fold.Steps); t.Counts.Used > most {
-		return fit, exit.Refuse("pipelines: %s rows are more than the %s whose sums are exact", report.Groups(t.Counts.Used), report.Groups(most))
+		return fit, exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows", report.Groups(t.Counts.Used), report.Groups(most))
 	}
 	solve := ridge.Memory(shape, t.Counts.Used, fold.Folds, t.Engine.Threads)
 	switch {
@@ -104,7 +103,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	failed := t.runFold(ctx, pass, st)
 	lines, err := job.ReadReports[gram.Report](ctx, st.Reports)
 	if failed != nil && err != nil {
-		return fit, failed // before there were reports
+		return fit, failed // there are no reports yet
 	}
 	if err != nil {
 		return fit, err
@@ -115,12 +114,12 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 		reports[i] = line.Report
 		saturated += line.Saturated
 	}
-	// What kept rows from being read is told before what the solve lacked.
+	// Errors in reading rows come before those of the solve.
 	if err := fault.OfReports(reports); err != nil {
 		return fit, err
 	}
 	if saturated > 0 {
-		return fit, exit.Refuse("pipelines: %s features of the %s are not finite, or lie far beyond the bound that the recipe states (%d times and more): rows are of another scale than what it was made for; see --scale", report.Groups(saturated), t.Recipe.Name, blas.MaxSteps/fold.Steps)
+		return fit, exit.Refuse("pipelines: %s features of the %s are not finite or exceed the bound of the recipe %d times or more: the rows have a different scale than the recipe was made for; see --scale", report.Groups(saturated), t.Recipe.Name, blas.MaxSteps/fold.Steps)
 	}
 	if failed != nil {
 		return fit, failed
@@ -135,12 +134,12 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	t.firstRows = fit.FirstRows
 	t.heldOut, t.trials, t.floor = scorer{st.HeldOut, fit.HeldOutSHA256}, scorer{st.Trials, fit.TrialsSHA256}, fit.Floor
 	if counts.Used != t.Counts.Used || fit.Rows != counts.Used {
-		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were added up", t.Counts.Used, counts.Used, fit.Rows)
+		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed", t.Counts.Used, counts.Used, fit.Rows)
 	}
 	return fit, nil
 }
 
-// runFold runs what is left to run: nothing, the solve alone, or pass and solve.
+// runFold runs what is missing: nothing, the solve alone, or pass and solve.
 func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) error {
 	if err := job.ForgetFaults(ctx, t.Job, st.Reports, func(r gram.Report) dataset.Report { return r.Report }); err != nil {
 		return err
@@ -172,8 +171,8 @@ func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) 
 		}
 		t.Damage(err)
 	}
-	// Runners of this process hold what went through them until a pipeline has ended: a
-	// sum for each fold. A cluster takes minutes to start another pipeline.
+	// Runners in this process hold what went through a pipeline until it ends: one sum per
+	// fold. A cluster takes minutes to start another pipeline.
 	apart := t.Engine.InProcess()
 	err = t.Run(ctx, func(s beam.Scope) {
 		parts, reports := gram.Sums(s, sc)
@@ -188,7 +187,7 @@ func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) 
 	return t.Run(ctx, solve)
 }
 
-// fitted tells whether what the solve writes is there, and as it was written.
+// fitted tells whether the files that the solve writes exist and are undamaged.
 func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 	found, err := t.Intact(ctx, st.Reports, st.Fit)
 	if err != nil || !found {
@@ -226,7 +225,7 @@ func readFit(ctx context.Context, st gram.State) (fit gram.FitReport, err error)
 	return fit, nil
 }
 
-// loadFit reads back what the solve has written.
+// loadFit reads back the results of the solve.
 func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int) (fit gram.FitReport, err error) {
 	if fit, err = readFit(ctx, st); err != nil {
 		return fit, err
@@ -235,8 +234,7 @@ func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int) (fit
 	return fit, err
 }
 
-// DrawEmbedding draws a sample of the rows along the first two components, coloured
-// by their classes.
+// DrawEmbedding plots a sample of the rows along the first two components, coloured by class.
 func (t *Training) DrawEmbedding(ctx context.Context, name string) error {
 	found, err := t.sample(ctx)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package training fits models: the body of the job that trains.
+// Package training fits models: by exact sums and a solve, or by rounds of an iterative learner.
+// It publishes the model directory.
 package training
 
 import (
@@ -22,21 +23,21 @@ import (
 // Options says what to train on which data.
 type Options struct {
 	prepare.Spec
-	Model string // directory to make; it must not exist
+	Model string // directory to create
 	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
 	Learner learner.Options
 	Lambda  LambdaOptions
-	// Calibrate says how scores become probabilities of classes by rows that are held
-	// out: platt or isotonic; "" or none is not at all.
+	// Calibrate says how scores become probabilities, by held-out rows: platt or isotonic; ""
+	// or none disables it.
 	Calibrate string
-	// Learned says how the features of the kernels learned and harmonic are found, unless
-	// the directory that Kernel names has them.
+	// Learned says how the features of the kernels learned and harmonic are learned, unless
+	// Kernel names a directory with them.
 	Learned alignment.Options
 }
 
-// Run trains a model: a pass that looks the data over, and then what the learner
-// takes, which is a pass that adds up the features' second moments, and a solve; or
-// a pass for each round. It publishes the model directory whole.
+// Run trains a model: a profile pass, and then what the learner needs, which is a pass that sums
+// the features' second moments and a solve, or a pass per round. It publishes the model directory
+// as a whole.
 func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err := o.LoadKernel(ctx); err != nil {
 		return nil, err
@@ -81,8 +82,8 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	return t.result(), nil
 }
 
-// Begin begins a job that makes the directory out: it opens the data, which must fit,
-// and looks them over. The caller closes it.
+// Begin begins a job that creates the directory out: it opens the data, which must satisfy fit,
+// and profiles it. The caller closes the job.
 func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Dataset) error) (*Training, error) {
 	if err := o.Job.Vacant(ctx, out); err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 	return t, nil
 }
 
-// WithDefaults fills in what was left to choose.
+// WithDefaults fills in the defaults.
 func (o Options) WithDefaults() Options {
 	o.Learner = o.fitter().options()
 	if o.Calibrate == "none" {
@@ -151,29 +152,28 @@ func (o Options) Validate() error {
 	return o.Lambda.validate()
 }
 
-// Training is the state of one Train.
+// Training is the state of a running training.
 type Training struct {
 	*prepare.Session
 	opts Options
 
 	linear  *models.Linear
 	Learner models.Learner // how it was fitted
-	heldOut scorer         // of rows held out, of a training by sums that calibrates
-	trials  scorer         // of rows held out, of a training by sums: that of each λ tried
-	// firstRows is how many rows were held out of the trials.
+	heldOut scorer         // for held-out rows, in a training by sums that calibrates
+	trials  scorer         // for held-out rows, in a training by sums: one for each λ tried
+	// firstRows is the number of rows held out of the trials.
 	firstRows     int64
 	probabilities *models.Probabilities
-	floor         float64 // the λ that rounding features to the grid of their sums acts like
-	// kept are further files of the model directory.
+	floor         float64 // λ equivalent to rounding features to the grid of their sums
+	// kept has further files of the model directory.
 	files   []storage.File
 	history []rounds.Report // of an iterative learner
-	// learned and game tell of features that were found in the data, if they were.
+	// Learned and Game describe features that were learned from the data, if any.
 	Learned *prepare.Learned
 	Game    []align.Report
 }
 
-// FindFeatures takes features that are found in the data in place of those that were
-// drawn.
+// FindFeatures replaces drawn features by features learned from the data.
 func (t *Training) FindFeatures(ctx context.Context) (err error) {
 	s := &alignment.Search{Session: t.Session, Kernel: t.opts.Search()}
 	t.Learned, err = s.Learn(ctx, t.opts.Learned)
@@ -184,8 +184,7 @@ func (t *Training) FindFeatures(ctx context.Context) (err error) {
 // fit fits the weights.
 func (t *Training) fit(ctx context.Context) error { return t.opts.fitter().fit(ctx, t) }
 
-// Search returns the options of a kernel whose features are to be found in the data of the
-// job, nil of others.
+// Search returns the options of a kernel whose features this job learns; nil for others.
 func (o Options) Search() kernel.Found {
 	if f, ok := o.Kernel.(kernel.Found); ok && f.Directory() == "" {
 		return f
@@ -193,11 +192,11 @@ func (o Options) Search() kernel.Found {
 	return nil
 }
 
-// Learns tells that the features of the kernel are to be found in the data of the job.
+// Learns tells that the job learns the features of the kernel.
 func (o Options) Learns() bool { return o.Search() != nil }
 
-// Base returns the options of the look at the data. Where features are to be found in them,
-// the kernel is the one that the search starts from.
+// Base returns the options of the profile. If features are to be learned, the kernel is the one
+// that the search starts from.
 func (o Options) Base() prepare.Spec {
 	maps := o.Spec
 	if f := o.Search(); f != nil {

@@ -1,5 +1,4 @@
-// Package workdir keeps the directory in which a job works, and the claim on what the job
-// makes.
+// Package workdir manages the work directory of a job and the claim on its output.
 package workdir
 
 import (
@@ -19,37 +18,36 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Dir is the directory in which a job keeps what it has finished, so that it
-// can go on where it was stopped. Files in it are named by a hash of all that
-// they follow from: what belongs to other data or other flags is never taken up.
-// With it the job has the claim on what it makes, from its beginning on: of two
-// runs over one name the second one ends before it has worked.
+// Dir is the directory in which a job stores its finished work, so that it can continue after it
+// was stopped. Files in it are named by a hash of everything that they depend on, so those of
+// other data or other flags are never used. The job also claims its output from the start: of
+// two runs with the same output the second ends before it has done any work.
 type Dir struct {
 	root   string // the directory
-	Dir    string // of the state files, in it
+	Dir    string // of the state files, inside root
 	unlock func()
-	Claim  *storage.Claim // on what the job makes
-	Notes  []string       // of what could not be cleared up
+	Claim  *storage.Claim // on the output
+	Notes  []string       // on what could not be removed
 }
 
 // Options say where a job works.
 type Options struct {
-	Dir    string // "" is a hidden directory beside what the job makes
-	Resume bool   // go on with what an earlier run has left in it
+	Dir    string // "" is a hidden directory beside the output
+	Resume bool   // continue from the state that an earlier run left in it
 }
 
-// Files of a work directory beside the state.
+// Files of a work directory besides the state.
 const (
-	workMarker = "bochner-work" // tells that bochner has made the directory
+	workMarker = "bochner-work" // marks a directory that bochner created
 	workLock   = "lock"
 )
 
 const workText = "bochner keeps in this directory what a job has finished. The job removes it at its end.\n"
 
-// Open takes the claim on what a job makes, out, and its work directory:
-// o.Dir, or a hidden directory beside out. Unless the job resumes, it begins empty.
-// Two jobs cannot work in one directory at a time. A directory that bochner has not
-// made is refused unless it is empty: it is to be emptied at the end.
+// Open claims the output of a job, out, and opens its work directory: o.Dir, or a hidden
+// directory beside out. Unless the job resumes, the directory is emptied. Two jobs cannot use
+// one directory at a time. A directory that bochner did not create is refused unless it is
+// empty, because it is emptied at the end.
 func Open(ctx context.Context, o Options, out string) (_ *Dir, err error) {
 	w, fresh := new(Dir), false
 	if w.root, err = workDir(out, o.Dir); err != nil {
@@ -64,11 +62,11 @@ func Open(ctx context.Context, o Options, out string) (_ *Dir, err error) {
 			return
 		}
 		if fresh && !errors.Is(err, storage.ErrBusy) {
-			_ = w.remove(ctx) // nothing is in it; what err says matters
+			_ = w.remove(ctx) // it is empty; err matters more
 		}
 		w.giveBack(ctx)
 	}()
-	// Now nobody else can make it any more.
+	// Now no other run can create it.
 	if err := o.Vacant(ctx, out); err != nil {
 		return nil, err
 	}
@@ -91,22 +89,21 @@ func Open(ctx context.Context, o Options, out string) (_ *Dir, err error) {
 	}
 	err = w.Claim.Clear(ctx)
 	if errors.Is(err, fs.ErrPermission) {
-		w.Notes = append(w.Notes, fmt.Sprintf("what a killed run has left beside %s stays: %v", out, err))
+		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the files of a killed run beside %s: %v", out, err))
 		err = nil
 	}
 	return w, err
 }
 
-// leftover explains that what another user has left is in the way.
+// leftover explains an error caused by another user's leftover files.
 func (w *Dir) leftover(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return exit.Refuse("%w\nif an earlier run of another user has left %s, remove it as that user (rm -r %[2]s), or name another directory with --work", err, w.root)
+	return exit.Refuse("%w\nif an earlier run of another user left %s, remove it as that user (rm -r %[2]s), or give another directory with --work", err, w.root)
 }
 
-// workDir returns the directory in which a job works that makes out: dir, or the
-// one beside out.
+// workDir returns the work directory of a job that creates out: dir, or the one beside out.
 func workDir(out, dir string) (string, error) {
 	if dir != "" {
 		return storage.Abs(dir)
@@ -119,8 +116,8 @@ func workDir(out, dir string) (string, error) {
 	return storage.Join(beside, ".bochner-"+name), nil
 }
 
-// ownWork marks a directory that is empty or not there as one for work, and refuses
-// any other that has no mark. The name is that which the user knows it by.
+// ownWork marks a directory that is empty or missing as a work directory, and refuses any other
+// without the mark. name is the user's name for it.
 func ownWork(ctx context.Context, name, dir string, empty bool) error {
 	if empty {
 		return markWork(ctx, dir)
@@ -130,9 +127,9 @@ func ownWork(ctx context.Context, name, dir string, empty bool) error {
 	case err != nil || ours:
 		return err
 	case strings.HasPrefix(path.Base(name), ".bochner-"):
-		return exit.Refuse("pipelines: %s holds files that no job of this version has left there; if an older version has, remove it (rm -r %[1]s), or name another directory with --work", name)
+		return exit.Refuse("pipelines: %s has files that no job of this version wrote; if an older version did, remove it (rm -r %[1]s), or give another directory with --work", name)
 	}
-	return exit.Refuse("pipelines: --work %s: the directory holds other files; name a new or an empty one", name)
+	return exit.Refuse("pipelines: --work %s: the directory has other files; give a new or an empty one", name)
 }
 
 func markWork(ctx context.Context, dir string) error {
@@ -148,7 +145,7 @@ func markWork(ctx context.Context, dir string) error {
 	return err
 }
 
-// File returns the name of a state file that follows from the given values.
+// File returns the name of a state file that depends on the given values.
 func (w *Dir) File(name string, from ...any) string {
 	h := sha256.New()
 	if err := json.NewEncoder(h).Encode(from); err != nil {
@@ -158,8 +155,8 @@ func (w *Dir) File(name string, from ...any) string {
 	return storage.Join(w.Dir, name[:len(name)-len(ext)]+"-"+hex.EncodeToString(h.Sum(nil)[:8])+ext)
 }
 
-// remove deletes what the job has kept, as the job is done or nothing of it is of
-// use; and the directory, unless somebody has put other things there since.
+// remove deletes the state of the job, because the job is done or the state is useless, and then
+// the directory unless it has other files.
 func (w *Dir) remove(ctx context.Context) error {
 	for _, name := range []string{w.Dir, storage.Join(w.root, workLock), storage.Join(w.root, workMarker)} {
 		if err := storage.Remove(ctx, name); err != nil {
@@ -169,10 +166,9 @@ func (w *Dir) remove(ctx context.Context) error {
 	return storage.RemoveEmpty(ctx, w.root, workMarker)
 }
 
-// Close gives the directory back. What it holds stays for a run that resumes,
-// unless err says that the same run would fail again: then nothing is left. It
-// returns err, with where that is where its reader cannot know. A place that cannot
-// be written to is something that a person mends, and the work is not lost by it.
+// Close releases the directory. Its content stays for a run that resumes, unless err means that
+// the same run would fail again. It returns err, adding the directory if the user cannot know
+// it. If a place cannot be written to, a person can fix that, so the work is kept.
 func (w *Dir) Close(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	defer w.giveBack(ctx)
@@ -187,23 +183,22 @@ func (w *Dir) Close(ctx context.Context, err error) error {
 		return err
 	}
 	if removeErr := w.remove(ctx); removeErr != nil {
-		w.Notes = append(w.Notes, fmt.Sprintf("the work directory %s could not be removed: %v; remove it by hand (rm -r %[1]s)", w.root, removeErr))
+		w.Notes = append(w.Notes, fmt.Sprintf("cannot remove the work directory %s: %v; remove it by hand (rm -r %[1]s)", w.root, removeErr))
 	}
 	return err
 }
 
-// giveBack gives back what the job holds.
+// giveBack releases the locks of the job.
 func (w *Dir) giveBack(ctx context.Context) {
 	if w.unlock != nil {
 		w.unlock()
 	}
-	// A claim that cannot be given back ends with the process.
+	// A claim that cannot be released ends with the process.
 	_ = w.Claim.Drop(ctx)
 }
 
-// Vacant returns an error if there is something already where a job is to make
-// a directory. A job that resumes may find there what it had just made itself
-// when it was stopped, before it had cleared up.
+// Vacant returns an error if the output of a job already exists. A job that resumes may find the
+// output that it published just before it was stopped.
 func (o Options) Vacant(ctx context.Context, out string) error {
 	if o.Resume {
 		dir, err := workDir(out, o.Dir)
