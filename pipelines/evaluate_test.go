@@ -77,7 +77,7 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	}
 
 	_, err = evaluate(table("other.csv", relabelled(lines, map[string]string{"-1": "no", "1": "yes"})))
-	jobtest.WantError(t, "no label known", err, exit.CodeData, "none of the 300 rows has a label that the model", `"yes" (`, `"no" (`, "its classes are -1, 1")
+	jobtest.WantError(t, "no label known", err, exit.CodeData, "none of the 300 rows has a label that is a class of the model", `"yes" (`, `"no" (`, "its classes are -1, 1")
 	many := lines[:1:1]
 	for i := range 12_000 {
 		many = append(many, fmt.Sprintf("1,2,label %d\n", i))
@@ -100,7 +100,7 @@ func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 		t.Errorf("%v: %q", err, r.Notes)
 	}
 	p, err := InspectData(jobtest.Ctx, InspectOptions{Data: o.Data})
-	if err != nil || !strings.Contains(jobtest.Text(t, p), "note      labels are 52 different whole numbers") {
+	if err != nil || !strings.Contains(jobtest.Text(t, p), "note      labels are 52 distinct whole numbers") {
 		t.Errorf("%v", err)
 	}
 }

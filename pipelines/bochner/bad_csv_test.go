@@ -99,7 +99,7 @@ func TestTargetsThatCannotBeLearnedAreRefused(t *testing.T) {
 		"text":               {targets(map[int]string{9: "0.3,high"}), regression, []string{`csvio: data.csv:9: the label "high" is not a number`, mend}},
 		"text, no task":      {targets(map[int]string{9: "0.3,high"}), nil, []string{`csvio: data.csv: the label "high" is not a number, but most labels are; with --task regression`, "with --task classification"}},
 		"too large":          {targets(map[int]string{9: "0.3,1e39"}), regression, []string{`csvio: data.csv:9: the label "1e39" is too large for float32`, mend}},
-		"too large, no task": {targets(map[int]string{9: "0.3,1e39"}), nil, []string{"csvio: data.csv: 1 of 40 labels are no numbers that float32 can hold; with --task regression they are found"}},
+		"too large, no task": {targets(map[int]string{9: "0.3,1e39"}), nil, []string{"csvio: data.csv: 1 of 40 labels do not fit in float32; with --task regression they are listed"}},
 		"NaN":                {targets(map[int]string{9: "0.3,NaN"}), regression, []string{`csvio: data.csv:9: the label "NaN" is`, mend}},
 		"empty":              {targets(map[int]string{9: "0.3,"}), regression, []string{`csvio: data.csv:9:2: column "y": is empty (labels are required)`, mend}},
 		"constant":           {constant, regression, []string{"csvio: data.csv: every row has the target 0.5: there is nothing to learn"}},

@@ -183,8 +183,8 @@ func TestProbabilitiesThatThereAreNoneOfAreRefused(t *testing.T) {
 	}{
 		{[]string{"predict", "--model", "moons", "--data", "moons.csv", "--probabilities", "--out", "p"}, "--probabilities: the model moons has no probabilities; " + how},
 		{[]string{"evaluate", "--model", "moons", "--data", "moons.csv", "--reliability", "r.png"}, "--reliability: the model moons has no probabilities; " + how},
-		{[]string{"predict", "--model", "friedman", "--data", "friedman.csv", "--probabilities", "--out", "p"}, "--probabilities: the model friedman is one of regression; only classification has probabilities"},
-		{[]string{"evaluate", "--model", "moons", "--data", "moons.csv", "--reliability", "r.gif"}, "r.gif: pictures are written as .png or .svg"},
+		{[]string{"predict", "--model", "friedman", "--data", "friedman.csv", "--probabilities", "--out", "p"}, "--probabilities: the model friedman is for regression; only classification has probabilities"},
+		{[]string{"evaluate", "--model", "moons", "--data", "moons.csv", "--reliability", "r.gif"}, "r.gif: the name of a plot must end in .png or .svg"},
 		{[]string{"train", "--data", "friedman.csv", "--label", "y", "--calibrate", "platt", "--model", "m"}, "--calibrate platt is for classification; the labels are numbers (see --task)"},
 		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "plat", "--model", "m"}, `--calibrate must be none, platt or isotonic (have "plat") (did you mean "platt"?)`},
 		{[]string{"train", "--data", "moons.csv", "--label", "y", "--calibrate", "platt", "--folds", "1", "--lambda", "1", "--model", "m"}, "--calibrate platt: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out"},

@@ -142,7 +142,7 @@ func TestAWholeFileThatDoesNotTileIsAnError(t *testing.T) {
 	shards := []dataset.Shard{dataset.Whole(0)}
 	reports := []dataset.Report{{Shard: shards[0], End: 2}, {Shard: dataset.Shard{Start: 1}, Begin: 3}}
 	_, err := untiled(d, shards, reports)
-	jobtest.WantError(t, "", err, exit.CodeData, "beginning to its end")
+	jobtest.WantError(t, "", err, exit.CodeData, "not read completely")
 	if got := wholeFiles([]dataset.Shard{{File: 0, End: 4}, {File: 1}, {File: 0, Start: 4}}, []int{0}); !slices.Equal(got, []dataset.Shard{{File: 1}, dataset.Whole(0)}) {
 		t.Errorf("%v", got)
 	}

@@ -45,11 +45,11 @@ func TestPlansReckonWithTheDataThemselves(t *testing.T) {
 	if p.Columns != 4000 || p.Outputs != 150 || !p.Whole || p.Seen != 300 {
 		t.Errorf("%+v", p)
 	}
-	if got := jobtest.Text(t, p); !strings.Contains(got, "300, of 4000 numbers, 150 classes") || strings.Contains(got, "the preview has") || !strings.Contains(got, "at most ") {
+	if got := jobtest.Text(t, p); !strings.Contains(got, "300, of 4000 numbers, 150 classes") || strings.Contains(got, "previewed") || !strings.Contains(got, "at most ") {
 		t.Error(got)
 	}
 	p.Whole = false
-	if got := jobtest.Text(t, p); !strings.Contains(got, "of which 300 were looked at") {
+	if got := jobtest.Text(t, p); !strings.Contains(got, "of which 300 were previewed") {
 		t.Error(got)
 	}
 }

@@ -185,7 +185,7 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "rows      %s, of %s%s\n", count, report.Counted(p.Columns, "number"), labels)
 	if !p.Whole {
-		fmt.Fprintf(&b, "          of which the preview has %s: others may have more columns and classes, and need more memory\n", report.Groups(p.Seen))
+		fmt.Fprintf(&b, "          of which %s were previewed: others may have more columns and classes, and need more memory\n", report.Groups(p.Seen))
 	}
 	fmt.Fprintf(&b, "passes    %d over the data: %s\n", p.Passes, p.how)
 	if p.Components > 0 {

@@ -14,10 +14,10 @@ func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 		want       []string // nil for no note
 	}{
 		{ridge.Row{MSE: 1, Rounding: 0.009}, false, nil},
-		{ridge.Row{MSE: 1, Rounding: 0.02}, false, []string{"is about 0.02 less"}},
+		{ridge.Row{MSE: 1, Rounding: 0.02}, false, []string{"is about 0.02 smaller"}},
 		{ridge.Row{MSE: 1, Rounding: 0.02, HeldOutRows: 1234, FoldMSE: 4.02, HeldOutMSE: 4}, false, nil},
-		{ridge.Row{MSE: 1, HeldOutRows: 1234, FoldMSE: 9, HeldOutMSE: 4}, false, []string{"mse", "1,234 rows", "is 4,", "is 9 of"}},
-		{ridge.Row{MSE: 1, HeldOutRows: 1234, FoldMSE: 9, HeldOutMSE: 4}, true, []string{"RMSE", "is 2,", "is 3 of"}},
+		{ridge.Row{MSE: 1, HeldOutRows: 1234, FoldMSE: 9, HeldOutMSE: 4}, false, []string{"mse", "1,234 rows", "is 4,", "compared with 9 for"}},
+		{ridge.Row{MSE: 1, HeldOutRows: 1234, FoldMSE: 9, HeldOutMSE: 4}, true, []string{"RMSE", "is 2,", "compared with 3 for"}},
 	} {
 		note := roundingNote(c.row, c.regression)
 		if (note == nil) != (c.want == nil) {

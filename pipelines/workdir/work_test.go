@@ -108,7 +108,7 @@ func TestAWorkDirectoryWithOtherFilesIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	mine := jobtest.Write(t, dir, "thesis.tex", "…")
 	_, err := Open(jobtest.Ctx, Options{Dir: dir}, filepath.Join(dir, "model"))
-	jobtest.WantError(t, "", err, exit.CodeData, "holds other files")
+	jobtest.WantError(t, "", err, exit.CodeData, "has other files")
 	empty := filepath.Join(dir, "work")
 	w := openedWork(t, filepath.Join(dir, "model"), empty, false)
 	later := jobtest.Write(t, empty, "notes", "…")
