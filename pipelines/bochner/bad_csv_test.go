@@ -28,7 +28,7 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 	}{
 		"empty file":    {"", nil, []string{"dataset: data.csv: is empty (no rows)"}},
 		"blank lines":   {"\n\n  \n", nil, []string{"dataset: data.csv: is empty (no rows)"}},
-		"header only":   {rows[0] + "\n", nil, []string{"csvio: data.csv: has a header and no rows"}},
+		"header only":   {rows[0] + "\n", nil, []string{"csvio: data.csv: has a header but no rows"}},
 		"short row":     {at7("0.5,a"), nil, []string{"csvio: data.csv:7: has 2 fields, want 3", mend}},
 		"long row":      {at7("0.5,1,2,a"), nil, []string{"csvio: data.csv:7: has 4 fields, want 3", mend}},
 		"other comma":   {at7("0.5;1;a"), nil, []string{"csvio: data.csv:7: has 1 field, want 3 (separated by ',')", mend}},
@@ -46,7 +46,7 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 		"unknown label": {replaced(rows, nil), []string{"--label", "Y"}, []string{`csvio: data.csv: label: no column "Y" (did you mean "y"?); have x1, x2, y`}},
 		"label outside": {replaced(rows, nil), []string{"--label", "4"}, []string{`csvio: data.csv: label "4" is outside the columns 1 to 3 (or -1 to -3, from the end)`}},
 		"label alone":   {"y\na\nb\n", nil, []string{"csvio: data.csv: the label is the only column"}},
-		"one class":     {strings.ReplaceAll(replaced(rows, nil), "b\n", "a\n"), nil, []string{`csvio: data.csv: all 60 rows have the label "a": there are no classes to tell apart`}},
+		"one class":     {strings.ReplaceAll(replaced(rows, nil), "b\n", "a\n"), nil, []string{`csvio: data.csv: all 60 rows have the label "a"; classification needs at least two classes`}},
 		"NUL":           {at7("0.5,1\x00,a"), nil, []string{"dataset: data.csv: is binary (NUL at byte", "state one with --format"}},
 		"NUL, a CSV":    {at7("0.5,1\x00,a"), []string{"--format", "csv"}, []string{"csvio: data.csv:7: contains a NUL byte; is this a binary file?", mend}},
 		"UTF-16 LE":     {utf16Text(replaced(rows, nil), false), nil, []string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},
@@ -102,8 +102,8 @@ func TestTargetsThatCannotBeLearnedAreRefused(t *testing.T) {
 		"too large, no task": {targets(map[int]string{9: "0.3,1e39"}), nil, []string{"csvio: data.csv: 1 of 40 labels do not fit in float32; with --task regression they are listed"}},
 		"NaN":                {targets(map[int]string{9: "0.3,NaN"}), regression, []string{`csvio: data.csv:9: the label "NaN" is`, mend}},
 		"empty":              {targets(map[int]string{9: "0.3,"}), regression, []string{`csvio: data.csv:9:2: column "y": is empty (labels are required)`, mend}},
-		"constant":           {constant, regression, []string{"csvio: data.csv: every row has the target 0.5: there is nothing to learn"}},
-		"constant, no task":  {constant, nil, []string{"csvio: data.csv: every row has the target 0.5: there is nothing to learn"}},
+		"constant":           {constant, regression, []string{"csvio: data.csv: every row has the target 0.5, so there is nothing to learn"}},
+		"constant, no task":  {constant, nil, []string{"csvio: data.csv: every row has the target 0.5, so there is nothing to learn"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

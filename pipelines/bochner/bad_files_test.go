@@ -182,7 +182,7 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		"labels file missing":   {images, "", 3, nil, []string{"storage: list labels: no such file or directory"}},
 		"labels are no IDX":     {images, "x1,x2\n", 3, nil, []string{"idxio: labels: file starts with 78 31 2c 78"}},
 		"images and labels":     {images, labels, 3, swap, []string{"idxio: data: ", "are the two files swapped?"}},
-		"one class":             {images, idx(8, []uint32{40}, strings.Repeat("\x05", 40)), 3, nil, []string{`idxio: data: all 40 rows have the label "5": there are no classes to tell apart`}},
+		"one class":             {images, idx(8, []uint32{40}, strings.Repeat("\x05", 40)), 3, nil, []string{`idxio: data: all 40 rows have the label "5"; classification needs at least two classes`}},
 		"labels with no images": {replaced(quadrants(20), nil), labels, 3, nil, []string{"is csv; label_files applies to idx only"}},
 	} {
 		t.Run(name, func(t *testing.T) {
