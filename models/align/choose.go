@@ -9,11 +9,11 @@ import (
 	"github.com/bochner-ml/bochner/features/harmonic"
 )
 
-// Chosen is what a game over features that are all at hand learned.
+// Chosen is the result of Choose.
 type Chosen struct {
 	Count   []int    // how often each feature was taken
 	Reports []Report // of the rounds
-	Dual    *Dual    // the weights of the last round
+	Dual    *Dual    // the dual weights of the last round
 }
 
 // Potentials stores in v (r) the potentials v_j = Σ_k (sums_kj/n)² of r features, of which
@@ -26,12 +26,12 @@ func Potentials(v, sums []float64, r int, n int64) {
 	}
 }
 
-// Choose plays the game with the features z (n×r) as what the kernel may answer: in each
-// round the o.Take features of the largest potential, of all r, are taken, one more time
+// Choose plays the game with the kernel's answers restricted to the features z (n×r): in
+// each round the o.Take features of the largest potential, of all r, are taken, one more time
 // where they were before, until o.Frequencies were. It is the game of rotation-invariant kernels
 // when the features are spherical harmonics (Bullins, Zhang & Zhang 2018, Appendix A.3); the
 // search's options, Sample and Apart are not used. The potentials are exact, so Report.Lower is a proven bound. The
-// error names the option, or the class, that is wrong. It panics if z is too short.
+// error names the invalid option or class. It panics if z is too short.
 func Choose(z []float32, r int, class []int32, classes int, o Options, progress func(Report)) (*Chosen, error) {
 	o.Search = Search{Chains: 1, Steps: 1, Width: 1, Spread: 1, Step: 1}
 	if err := o.Validate(); err != nil {
@@ -83,12 +83,12 @@ func Choose(z []float32, r int, class []int32, classes int, o Options, progress 
 }
 
 // Harmonics plays the game with the first harmonics of rows x (n×d, of which only the direction
-// matters), each with a mean square of 1, for the kernel to choose from (Choose). It returns those that
-// were taken, counted as often as they were. The error names what is wrong. It panics if x is too short.
+// matters), each with a mean square of 1, for the kernel to choose from (Choose). It returns the harmonics
+// that were taken, with their counts. It panics if x is too short.
 func Harmonics(x []float32, d, first int, class []int32, classes int, o Options, progress func(Report)) (harmonic.Harmonics, *Chosen, error) {
 	taken := harmonic.Harmonics{In: d}
 	if d < 2 || first < 1 {
-		return taken, nil, fmt.Errorf("align: harmonics are of rows of 2 numbers or more, and 1 or more of them (have %d, %d)", d, first)
+		return taken, nil, fmt.Errorf("align: harmonics need rows of at least 2 values, and at least 1 harmonic (have %d, %d)", d, first)
 	}
 	all := harmonic.Harmonics{In: d, Terms: harmonic.First(d, first)}
 	m, err := all.New()

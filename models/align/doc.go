@@ -31,10 +31,10 @@
 // # Pieces
 //
 // The work on rows is in pieces that need only those rows and a few numbers about
-// all others, so that rows can lie in many places: Field (sums and gradients of
-// potentials), Dual (the weights of some rows and their steps), Census (what
-// a projection needs to know of all rows) and Game (what a round hands to the next). Learn puts
-// them together for rows in memory.
+// all others, so rows can be distributed: Field (sums and gradients of
+// potentials), Dual (the weights of some rows and their steps), Census (the
+// summary of all rows that a projection needs) and Game (the state between rounds). Learn combines
+// them for rows in memory.
 //
 // Frequencies are in turns throughout, w = ω/2π, as the maps use them.
 // Row-major matrices of float32 hold rows (n×d) and frequencies (m×d), class-major ones

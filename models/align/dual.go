@@ -7,7 +7,7 @@ import (
 // Dual holds the dual weights of some rows: for two classes those of class 1
 // (y = 1) against class 0, for more those of each class against all others.
 type Dual struct {
-	N, K  int       // rows, and weightings of each
+	N, K  int       // rows, and dual weights of each row
 	Alpha []float64 // K×N, in [0, 1] after a projection
 	Y     []float32 // K×N: labels ±1
 }
@@ -51,8 +51,8 @@ func (d *Dual) Row(k int) (alpha []float64, y []float32) {
 	return d.Alpha[k*d.N : (k+1)*d.N], d.Y[k*d.N : (k+1)*d.N]
 }
 
-// AddSums adds to sums (K×r) what rows first … first+n−1 with features phi (n×r)
-// give to Σ_i α_i y_i φ(x_i): a float32 sum of the n rows, added in float64. It
+// AddSums adds to sums (K×r) the contribution of rows first … first+n−1 with
+// features phi (n×r) to Σ_i α_i y_i φ(x_i): a float32 sum of the n rows, added in float64. It
 // panics if a slice is too short.
 func (d *Dual) AddSums(sums []float64, phi []float32, r, first, n int) {
 	part, a := make([]float32, r), make([]float32, n)
@@ -88,8 +88,8 @@ func (d *Dual) Ascend(eta float64, u []float32, phi []float32, r, first, n int) 
 	return squares
 }
 
-// Project replaces the weights of all rows by the nearest point of K. For rows that
-// lie in several places see Census.
+// Project replaces the weights of all rows by the nearest point of K. For rows in
+// several partitions see Census.
 func (d *Dual) Project() {
 	for k := range d.K {
 		alpha, y := d.Row(k)

@@ -13,8 +13,8 @@ const (
 	held      = 16 << 20 // cosines and sines that a work item holds, 64 MiB
 )
 
-// Field holds rows in the two layouts that potentials and their gradients take.
-// It is made once and serves any weights. It is safe for concurrent use.
+// Field stores rows in the two layouts that potentials and their gradients need.
+// It is made once, works with any weights, and is safe for concurrent use.
 type Field struct {
 	n, d    int
 	blocks  []fieldBlock
@@ -35,8 +35,8 @@ type fieldBlock struct {
 	across    *blas.Weights // d×rows: coefficients of rows to gradients
 }
 
-// NewField packs the n rows of x (n×d, row-major), which it does not keep. It
-// holds them twice, 8·n·d bytes. It panics if x is too short.
+// NewField packs the n rows of x (n×d, row-major), which it does not retain.
+// The Field stores them twice, in 8·n·d bytes. It panics if x is too short.
 func NewField(x []float32, n, d int) *Field {
 	if n < 0 || d < 1 || len(x) < n*d {
 		panic("align: NewField: slice too short")
@@ -149,7 +149,7 @@ func (f *Field) gradient(v, grad []float64, w []float32, a []float32, k int) {
 	}
 }
 
-// grown returns s with n elements, which hold anything.
+// grown returns s with n elements of undefined value.
 func grown[T any](s *[]T, n int) []T {
 	if cap(*s) < n {
 		*s = make([]T, n)
@@ -157,7 +157,7 @@ func grown[T any](s *[]T, n int) []T {
 	return (*s)[:n]
 }
 
-// addSums adds to cs (m×k×2) what the rows of the block give. angles holds m rows
+// addSums adds the contribution of the block's rows to cs (m×k×2). angles holds m rows
 // of the block's cosines and then sines.
 func (b *fieldBlock) addSums(cs []float64, angles []float32, m int, a []float32, k, n int) {
 	for j := range m {
@@ -183,7 +183,7 @@ func (f *Field) items(m, threads, rows int, g func(lo, hi int)) {
 	step := (m + rounds*threads - 1) / (rounds * threads)
 	step = min((step+7)/8*8, run) // products take eight frequencies at a time
 	if threads == 1 {
-		// One goroutine would be given all at once.
+		// One goroutine would get everything at once.
 		for lo := 0; lo < m; lo += step {
 			g(lo, min(m, lo+step))
 		}

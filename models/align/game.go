@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Report is what a round did. Sums over classes where there are more than two.
+// Report describes a round. With more than two classes its values are sums over the classes.
 type Report struct {
 	Round int // from 1
 	Taken int // frequencies, or other atoms, of this round
@@ -25,8 +25,8 @@ type Report struct {
 	Proven       bool // Upper is known
 }
 
-// Game is what the rounds of a game know of each other, beside the weights of rows: plain
-// data, all of whose fields are state.
+// Game is the state between rounds other than the dual weights. It is plain data, and all
+// fields are state.
 type Game struct {
 	Lambda float64
 	Rate   float64
@@ -37,7 +37,7 @@ type Game struct {
 	K    int     // weightings of each: 1 for two classes, else their number
 	Peak float64 // the largest norm of an atom's features at a row: 1 for a frequency
 
-	Rounds int     // finished
+	Rounds int     // number of finished rounds
 	Bound  float64 // G, what an element of the gradient is at most
 
 	// For the bounds of the value, over rounds: Σ F(α_t, q_t), Σ F(α_t, ·) at the best
@@ -50,7 +50,7 @@ func (o Options) Game(n int64, k int) *Game {
 	return &Game{Lambda: o.Lambda, Rate: o.Rate, Steady: o.Steady, Exact: o.Alternations == 0, N: n, K: k, Peak: 1}
 }
 
-// Answer takes in what the kernel plays in a round: m atoms of equal weight with r features of a
+// Answer processes the kernel's play of a round: m atoms of equal weight with r features of a
 // row in all, those of atom j being features j, j+m, …; sums (K×r) are Σ_i α_i y_i φ(x_i) over
 // all rows, and alpha is Dual.Mean of them. It returns the direction u (K×r) that Dual.Ascend
 // takes, and a report with the step Eta; both depend on nothing else.
@@ -130,7 +130,7 @@ func newTable(class []int32, classes int, o Options) (*table, error) {
 	case len(class) == 0:
 		return nil, errors.New("align: no rows")
 	case classes < 2:
-		return nil, fmt.Errorf("align: %d classes; learned features need two or more", classes)
+		return nil, fmt.Errorf("align: %d classes; at least two are needed", classes)
 	}
 	for i, c := range class {
 		if c < 0 || int(c) >= classes {
@@ -138,7 +138,7 @@ func newTable(class []int32, classes int, o Options) (*table, error) {
 		}
 	}
 	if slices.Min(class) == slices.Max(class) {
-		return nil, errors.New("align: all rows are of one class; learned features need two or more")
+		return nil, errors.New("align: all rows are of one class; at least two classes are needed")
 	}
 	t := &table{o: o, dual: NewDual(class, classes, o.Start), n: len(class)}
 	t.Game = o.Game(int64(t.n), t.dual.K)

@@ -171,7 +171,7 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.Equal(one.W, two.W) || !slices.Equal(one.Dual.Alpha, two.Dual.Alpha) || !slices.Equal(one.Reports, two.Reports) {
-		t.Error("two threads learn something else than one")
+		t.Error("the result differs between one thread and two")
 	}
 	if len(one.W) != 4*d || one.Dual.K != 3 {
 		t.Errorf("%d numbers, %d weightings", len(one.W), one.Dual.K)
@@ -222,7 +222,7 @@ func TestAscentIsAlongTheGradient(t *testing.T) {
 	}
 }
 
-func TestWrongOptionsAreRefusedInASentence(t *testing.T) {
+func TestOptionErrorsNameTheOption(t *testing.T) {
 	x, class, _ := rings(20, 9)
 	for want, change := range map[string]func(*Options){
 		"lambda must be":      func(o *Options) { o.Lambda = 0 },

@@ -12,7 +12,7 @@ import (
 
 var sampleRow = stream.PurposeOf("align/sample")
 
-// Result is what a game over rows in memory learned.
+// Result is the result of Learn.
 type Result struct {
 	W       []float32 // frequencies, in turns (T×d), in the order in which they were found
 	Reports []Report  // of the rounds
@@ -21,9 +21,9 @@ type Result struct {
 
 // Learn plays the game for rows in memory, x (n×d) of the given classes
 // (0 … classes−1): Algorithm 2 of Bullins, Zhang & Zhang (2018). The
-// frequencies found have equal weights. The result depends on the rows and their order, and on
-// no number of threads. progress, if given, is called with each round's report. The error names the
-// option, or the class, that is wrong, or says that numbers are too large. It panics if x is too short.
+// frequencies found have equal weights. The result depends on the rows and their order, but not
+// on the number of threads. progress, if not nil, is called with each round's report.
+// The error names the invalid option or class, or says that values are too large. It panics if x is too short.
 func Learn(x []float32, d int, class []int32, classes int, o Options, threads int, progress func(Report)) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func Learn(x []float32, d int, class []int32, classes int, o Options, threads in
 	return result, nil
 }
 
-// sample returns the rows that the search sees, in their order.
+// sample returns the rows that the search uses, in their order.
 func (t *table) sample() []int {
 	order := make([]int, t.n)
 	for i := range order {
@@ -103,7 +103,7 @@ func (t *table) sample() []int {
 //
 //	n ≥ (8R_x²R_ω²/ε²)(d·log(2R_xR_ω/ε) + log(1/δ))      (Bullins, Zhang & Zhang 2018, Theorem 4.4)
 //
-// It is proven and far too large in practice. The error names the number that does not fit.
+// The bound is proven but far too large in practice. The error names the invalid argument.
 func SampleSize(d int, norm, radius, eps, delta float64) (float64, error) {
 	for _, o := range []struct {
 		name  string

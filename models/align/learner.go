@@ -17,11 +17,11 @@ import (
 //	search   each partition's worker runs a share of the chains, on the sample; the best are picked
 //	score    reads; sums of the picked frequencies over all rows, from which follow direction and step
 //	ascend   reads; the dual weights move; the first censuses of the projection
-//	narrow   twice more; then every place knows the multipliers
+//	narrow   twice more; then every worker knows the multipliers
 //
-// Before the first there are begin, which reads the rows to know their classes, and the projection
-// of what the weights begin with. What a worker keeps are the dual weights of its partition's rows;
-// those of the sample's rows are in the state, and move by the same numbers.
+// Before the first come begin, which reads the rows to learn their classes, and the
+// projection of the initial weights. A worker carries the dual weights of its partition's rows; those of the
+// sample's rows are in the state, and are updated in the same way.
 //
 // Projections are exact and what the search sees is X: Options.Alternations and Options.Sample
 // must be 0.
@@ -32,25 +32,25 @@ type Learner struct {
 	Partitions int
 
 	// X (rows×Dim) and Class are the rows that the search sees, in any order; the same
-	// for every round. Who calls sees to it, for states do not hold them.
+	// for every round. The caller ensures this, because states do not contain them.
 	X     []float32 `json:"-"`
 	Class []int32   `json:"-"`
 }
 
 var _ rounds.Learner = (*Learner)(nil)
 
-// Validate returns an error that names what is wrong.
+// Validate returns an error that names the invalid field.
 func (l *Learner) Validate() error {
 	if err := l.Options.Validate(); err != nil {
 		return err
 	}
 	switch {
 	case l.Alternations != 0 || l.Sample != 0:
-		return fmt.Errorf("align: alternations and sample are for rows in memory; rows in partitions are projected exactly, and searched on those that are given (have %d, %d)", l.Alternations, l.Sample)
+		return fmt.Errorf("align: alternations and sample must be 0 for rows in partitions, which are projected exactly and searched on the given sample (have %d, %d)", l.Alternations, l.Sample)
 	case l.Dim < 1 || l.Dim > rows.MaxDim:
 		return fmt.Errorf("align: dim must be 1 to %d (have %d)", rows.MaxDim, l.Dim)
 	case l.Classes < 2:
-		return fmt.Errorf("align: %d classes; learned features need two or more", l.Classes)
+		return fmt.Errorf("align: %d classes; at least two are needed", l.Classes)
 	case l.Partitions < 1:
 		return fmt.Errorf("align: partitions must be at least 1 (have %d)", l.Partitions)
 	case len(l.Class) == 0 || len(l.X) != len(l.Class)*l.Dim:
@@ -69,7 +69,7 @@ func (l *Learner) weightings() int {
 	return l.Classes
 }
 
-// Start implements rounds.Learner. There is no beginning from an earlier model.
+// Start implements rounds.Learner. It cannot start from an earlier model.
 func (l *Learner) Start(init *linear.Model) ([]byte, error) {
 	if init != nil {
 		return nil, errors.New("align: learned features do not start from the weights of a model")

@@ -130,7 +130,7 @@ func TestPartitionsPlayTheGameOfAllRows(t *testing.T) {
 			t.Errorf("%d classes: %+v, of all rows %+v", classes, last, all)
 		}
 		for i, report := range reports {
-			// After three rounds to begin with, the fourth phase of the first round of the game ends it.
+			// After three initial rounds, the fourth phase of the first round of the game ends it.
 			if told := strings.Contains(report.Words, "the value of the game is at least") && strings.Contains(report.Words, " and at most "); told != (i >= 5) {
 				t.Errorf("%d classes: round %d says %q", classes, i, report.Words)
 			}
@@ -154,7 +154,7 @@ func TestTheSampleMovesAsTheRowsDo(t *testing.T) {
 	x, class := threeRings(n)
 	o := small(3)
 	l := &Learner{Options: o, Dim: 2, Classes: 3, Partitions: 1, X: x, Class: class}
-	// Three rounds to begin with, then a round of the game and the search of the next.
+	// Three initial rounds, then a round of the game and the search of the next.
 	r, _, _ := play(t, l, x, class, []int{0, n}, n, 3+5)
 	if r.s.phase != search {
 		t.Fatalf("phase %s", r.s.phase)
@@ -203,7 +203,7 @@ func TestTheSampleMovesAsTheRowsDo(t *testing.T) {
 	}
 }
 
-func TestLearnersRefuseInASentence(t *testing.T) {
+func TestLearnerErrorsNameTheCause(t *testing.T) {
 	x, class := threeRings(30)
 	good := Learner{Options: small(2), Dim: 2, Classes: 3, Partitions: 2, X: x, Class: class}
 	for want, change := range map[string]func(*Learner){
@@ -234,7 +234,7 @@ func TestLearnersRefuseInASentence(t *testing.T) {
 	if _, err := other.Open(state); err == nil || !strings.Contains(err.Error(), "other options") {
 		t.Error(err)
 	}
-	// Rows that come and go between rounds.
+	// The number of rows changes between rounds.
 	r, _, _ := play(t, &good, x, class, []int{0, 10, 30}, 7, 4)
 	if r.s.phase != score {
 		t.Fatalf("phase %s", r.s.phase)
@@ -246,7 +246,7 @@ func TestLearnersRefuseInASentence(t *testing.T) {
 	if err := w.Fold(rounds.Block{N: 1, D: 2, Phi: x[:2], Y: []float32{1}}); err == nil || !strings.Contains(err.Error(), "more than the 0 rows") {
 		t.Error(err)
 	}
-	if _, _, err := r.Update(feed(nil)); err == nil || !strings.Contains(err.Error(), "0 partitions of 2") {
+	if _, _, err := r.Update(feed(nil)); err == nil || !strings.Contains(err.Error(), "0 of 2 partitions") {
 		t.Error(err)
 	}
 	one := slices.Repeat([]int32{1}, 30)

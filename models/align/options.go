@@ -10,9 +10,9 @@ type Options struct {
 	// Lambda is λ of the support vector machine, which multiplies on the mean loss:
 	// 1/(Cn).
 	Lambda float64
-	// Frequencies is how many are learned, T.
+	// Frequencies is the number of frequencies to learn, T.
 	Frequencies int
-	// Take is how many frequencies a round takes at most, with equal weights.
+	// Take is the largest number of frequencies of a round, which have equal weights.
 	Take int
 	// Apart is the least distance of two frequencies of a round, in units of 1/Width of the
 	// search; 0 asks for none.
@@ -24,14 +24,14 @@ type Options struct {
 	Rate float64
 	// Steady takes η_t = Rate/G in every round, which has no bound on the regret.
 	Steady bool
-	// Start is what the dual weights are before their first projection, in [0, 1].
+	// Start is the initial value of the dual weights before the first projection, in [0, 1].
 	Start float64
 	// Alternations > 0 replaces the exact projection by so many alternating ones. It is for rows in
 	// memory, as Sample is.
 	Alternations int
 	// Search looks for peaks; its seed is the game's.
 	Search Search
-	// Sample is how many rows the search sees, drawn by its seed; 0 is all of them.
+	// Sample is the number of rows that the search uses, drawn by its seed; 0 uses all.
 	Sample int
 }
 
@@ -68,7 +68,7 @@ func Harmonic(lambda float64, chosen int) Options {
 	return Options{Lambda: lambda, Frequencies: chosen, Take: 1, Rate: 3, Start: 1}
 }
 
-// Validate returns an error that names the option that is wrong.
+// Validate returns an error that names the invalid option.
 func (o Options) Validate() error {
 	fail := func(format string, a ...any) error {
 		return fmt.Errorf("align: %s", fmt.Sprintf(format, a...))

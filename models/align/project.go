@@ -8,14 +8,14 @@ const Cells = 1024
 // Bracket is an interval that holds the multiplier μ of a projection.
 type Bracket struct{ Lo, Hi float64 }
 
-// Census is what rows tell about the multiplier of their projection onto
+// Census summarises rows for the multiplier of their projection onto
 //
 //	K = {0 ≤ α ≤ 1, Σ_i y_i α_i = 0}:    α_i = clip(a_i − μ y_i, 0, 1)
 //
 // where h(μ) = Σ_i y_i clip(a_i − μ y_i, 0, 1) is zero. h falls with slope −1 for
 // each row while μ is in [b_i, b_i+1], b_i = a_i − 1 for y_i = 1 and −a_i for y_i = −1; so
 // sums of these ends by cell of a bracket give h on all edges of cells. Censuses of the
-// same bracket add up; with the sum every place knows the same narrower bracket, and three
+// same bracket add up; from the sum every worker computes the same narrower bracket, and three
 // censuses take a bracket of width 4 to one of 4·10⁻⁹.
 type Census struct {
 	Positive int64 // rows with y = 1

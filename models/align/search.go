@@ -11,19 +11,19 @@ import (
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Search looks for frequencies of large potential by Langevin dynamics (Bullins,
+// Search finds frequencies of large potential by Langevin dynamics (Bullins,
 // Zhang & Zhang 2018, Algorithm 1): chains that start at random and go
 //
 //	ω ← ω + ζ ∇v(ω) + √(2ζ/ξ) z,    z ~ N(0, I),
 //
-// each of which ends in the best place that it has passed.
+// each of which returns the best point that it visited.
 //
 // Step and temperature are found from the gradient, so that nothing depends on the
 // scale of the potential: ζ makes ζ‖∇v‖ the length that Step says, and ξ makes the
 // noise, which has length √(2ζd/ξ) nearly, Noise times as long. All random numbers are
 // functions of the seed, the round, the chain and the step.
 type Search struct {
-	Chains int // how many start, up to 2²⁰
+	Chains int // number of chains, up to 2²⁰
 	Steps  int // of each chain, up to 2²⁰
 
 	// Width is the typical distance of two rows, σ > 0: 1/σ is the unit of lengths of
@@ -82,7 +82,7 @@ func (s Search) validate() error {
 	return nil
 }
 
-// Run lets the chains first … first+count−1 of a round look for peaks of the
+// Run runs the chains first … first+count−1 of a round to find peaks of the
 // potential of the rows in f under the k weightings a (k×n). A chain's end does not
 // depend on which others run. It panics if the options do not fit, or a is too short.
 func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) *SearchResult {
@@ -121,7 +121,7 @@ func (s Search) Run(f *Field, a []float32, k, round, first, count, threads int) 
 				}
 				size := norm(g)
 				if !(size > 0 && size < math.Inf(1)) {
-					continue // no way is up, or none can be told
+					continue // the gradient is zero or not finite
 				}
 				zeta := length / (s.Width * size)
 				noise := s.Noise * length / math.Sqrt(float64(d))
@@ -182,8 +182,8 @@ func (found *SearchResult) lost() error {
 	return nil
 }
 
-// errBeyond is what is wrong with rows whose angles are infinite.
-var errBeyond = errors.New("the numbers of rows times a frequency are beyond float32; scale the rows, or give a larger width")
+// errBeyond is the error for rows whose angles overflow.
+var errBeyond = errors.New("the products of rows and a frequency overflow float32; scale the rows or use a larger width")
 
 // finite returns an error if a sum of features is not a number.
 func finite(sums []float64) error {
@@ -195,8 +195,8 @@ func finite(sums []float64) error {
 	return nil
 }
 
-// Join puts the chains of several shares of a round together, in the order of
-// their numbers.
+// Join combines the chains of several shares of a round, in the order of their
+// numbers.
 func Join(shares ...*SearchResult) *SearchResult {
 	var all SearchResult
 	type place struct{ share, at int }

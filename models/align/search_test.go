@@ -50,14 +50,14 @@ func TestSearchFindsThePeak(t *testing.T) {
 	}
 }
 
-func TestChainsAreTheSameHoweverTheyAreDealt(t *testing.T) {
+func TestChainsDoNotDependOnTheirAssignment(t *testing.T) {
 	const n, d, k = 700, 4, 2
 	f, a := NewField(normals(n*d, 1, 3), n, d), normals(k*n, 1, 4)
 	s := Search{Chains: 23, Steps: 7, Width: 2, Spread: 1.5, Step: 1, Noise: 1, Seed: 5}
 	all := s.Run(f, a, k, 6, 0, 23, 2)
 	joined := Join(s.Run(f, a, k, 6, 20, 3, 1), s.Run(f, a, k, 6, 0, 1, 1), s.Run(f, a, k, 6, 1, 19, 3))
 	if !slices.Equal(all.Chain, joined.Chain) || !slices.Equal(all.W, joined.W) || !slices.Equal(all.V, joined.V) {
-		t.Error("chains in three shares end elsewhere than in one")
+		t.Error("chains in three shares differ from those in one")
 	}
 	if math.Abs(joined.Zeta/all.Zeta-1) > 1e-12 || math.Abs(joined.Xi/all.Xi-1) > 1e-12 {
 		t.Errorf("step %v, temperature %v; at once %v, %v", joined.Zeta, joined.Xi, all.Zeta, all.Xi)
@@ -101,7 +101,7 @@ func TestChainsThatCannotClimbStay(t *testing.T) {
 	far := NewField([]float32{3e38, 3e38, -3e38, 1, 1, 1}, 3, 2)
 	s.Width = 1e-3
 	beyond := s.Run(far, []float32{1, 1, 1}, 1, 0, 0, 2, 1)
-	if err := beyond.lost(); err == nil || !strings.Contains(err.Error(), "beyond float32") || beyond.Zeta != 0 {
+	if err := beyond.lost(); err == nil || !strings.Contains(err.Error(), "overflow float32") || beyond.Zeta != 0 {
 		t.Errorf("step %v, %v", beyond.Zeta, err)
 	}
 	one := s.Run(NewField(normals(6, 1, 1), 3, 2), []float32{1, -1, 1}, 1, 0, 0, 2, 1)

@@ -30,7 +30,7 @@ const (
 	dualKind    = "align dual weights 1"
 )
 
-// state is what a round begins with, for K weightings.
+// state is the state at the start of a round, for K weightings.
 type state struct {
 	phase  string
 	round  int // of package rounds
@@ -169,7 +169,7 @@ func decodeDual(l *Learner, data []byte) (*Dual, []int32, error) {
 	return d, class, nil
 }
 
-// partial is what a worker found: what its phase gives, and nothing else.
+// partial is a worker's partial result. Only the fields of its phase are set.
 type partial struct {
 	rows   int64
 	number float64       // score: Σ_k Σ_i α_ki; ascend: Σ g²
@@ -208,7 +208,7 @@ func (f *partial) encode(d int) []byte {
 		safetensors.Of("heat", []float64{c.Zeta, c.Xi}, 2))
 }
 
-// decodePartial reads what a worker found, with that many sums, censuses and chains.
+// decodePartial reads a partial result with that many sums, censuses and chains.
 func decodePartial(data []byte, d, sums, of, chains int) (*partial, error) {
 	r := loss.OpenRecord(data, partialKind)
 	rows, number := loss.Array[int64](r, "rows", 1), loss.Array[float64](r, "number", 1)

@@ -7,8 +7,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// hinge is a linear support vector machine by dual coordinate ascent, with one more
-// feature that is 1: what the experiments judge features by. phi is n×r, y ±1, c the
+// hinge trains a linear support vector machine by dual coordinate ascent, with one
+// more feature that is 1. The experiments judge features by it. phi is n×r, y ±1, c the
 // weight of a row's loss against ½‖w‖².
 func hinge(phi []float32, n, r int, y []float32, c float64, epochs int) (w []float64, b float64) {
 	w = make([]float64, r)

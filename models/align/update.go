@@ -29,7 +29,7 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 		}
 		for _, c := range sum.census {
 			if c.Positive == sum.rows || r.l.Classes == 2 && c.Positive == 0 {
-				return nil, report, errors.New("align: all rows are of one class; learned features need two or more")
+				return nil, report, errors.New("align: all rows are of one class; at least two classes are needed")
 			}
 		}
 		s.game.N = sum.rows
@@ -69,7 +69,7 @@ func (r *Round) Update(next func() ([]byte, error)) ([]byte, rounds.Report, erro
 	return s.encode(r.l), report, nil
 }
 
-// narrow takes in a census of all rows; the last one ends the projection.
+// narrow processes a census of all rows; the last one ends the projection.
 func (s *state) narrow(census []Census, l *Learner) {
 	for k := range census {
 		in, mu, _ := census[k].Narrow(s.bracket(k))
@@ -85,7 +85,7 @@ func (s *state) narrow(census []Census, l *Learner) {
 	}
 }
 
-// words says where the game is, with the bounds of its value after the last whole round.
+// words describes the progress of the game, with the bounds of its value after the last complete round.
 func (s *state) words(l *Learner) string {
 	text := fmt.Sprintf("%d of %d frequencies", len(s.w)/l.Dim, l.Frequencies)
 	if s.game.Rounds == 0 {
@@ -98,7 +98,7 @@ func (s *state) words(l *Learner) string {
 	return text
 }
 
-// collect adds up what the workers found, in the order of the partitions.
+// collect adds up the partial results, in the order of the partitions.
 func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 	sums, of := 0, 0
 	switch r.s.phase {
@@ -120,7 +120,7 @@ func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 		}
 		f, err := decodePartial(data, r.l.Dim, sums, of, chains)
 		if err != nil {
-			return fmt.Errorf("align: round %d: partition %d: what was found: %w", r.s.round, partition, err)
+			return fmt.Errorf("align: round %d: partition %d: partial result: %w", r.s.round, partition, err)
 		}
 		all.rows += f.rows
 		all.number += f.number
@@ -139,9 +139,9 @@ func (r *Round) collect(next func() ([]byte, error)) (*partial, error) {
 	case err != nil:
 		return nil, err
 	case count != r.l.Partitions:
-		return nil, fmt.Errorf("align: round %d: %d partitions of %d", r.s.round, count, r.l.Partitions)
+		return nil, fmt.Errorf("align: round %d: partial results of %d of %d partitions", r.s.round, count, r.l.Partitions)
 	case r.s.phase != begin && all.rows != r.s.game.N:
-		return nil, fmt.Errorf("align: round %d: %d rows, where the rounds before had %d", r.s.round, all.rows, r.s.game.N)
+		return nil, fmt.Errorf("align: round %d: %d rows, but earlier rounds had %d", r.s.round, all.rows, r.s.game.N)
 	}
 	all.chains = Join(shares...)
 	return all, nil

@@ -11,14 +11,14 @@ import (
 )
 
 // Weigh returns the weights q of m frequencies drawn from a kernel's own
-// distribution that make Σ_j q_j v_j largest, for potentials v, in a χ²-ball round equal weights:
+// distribution that make Σ_j q_j v_j largest, for potentials v, in a χ²-ball around equal weights:
 //
 //	q_j ≥ 0,   Σ_j q_j = 1,   (1/m) Σ_j (m q_j − 1)² ≤ ρ      (Sinha & Duchi 2016, eq. 4 and 5)
 //
 // With dual weights of 1 the potential is the alignment of a frequency with the labels. The solution is
 // m q_j = max(0, 1 + (v_j − τ)/γ), with as many positive weights as fit, exact up to
-// rounding; beyond the largest ball that matters all weight is on the largest potentials. The error
-// names what is wrong with v or ρ.
+// rounding; beyond the largest ball that matters all weight is on the largest potentials. It returns
+// an error if v or ρ is invalid.
 func Weigh(v []float64, rho float64) ([]float64, error) {
 	m := len(v)
 	if m == 0 {
@@ -162,7 +162,7 @@ func Propose(m, d int, width float64, seed uint64) []float32 {
 
 // Alignment returns the potentials of m frequencies w (m×d, in turns) over the rows of the
 // field with dual weights of 1, summed over the classes where there are more than two: how
-// far the labels go along with each (Sinha & Duchi 2016, eq. 4).
+// well each agrees with the labels (Sinha & Duchi 2016, eq. 4).
 func Alignment(f *Field, w []float32, m int, class []int32, classes, threads int) []float64 {
 	d := NewDual(class, classes, 1)
 	a, cs, v := make([]float32, len(d.Y)), make([]float64, m*d.K*2), make([]float64, m)

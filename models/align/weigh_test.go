@@ -16,7 +16,7 @@ func chiSquare(q []float64) (d float64) {
 	return d
 }
 
-// twin solves for τ and γ by bisection in bisection, from the form of the solution alone.
+// twin solves for τ and γ by nested bisection, using only the form of the solution.
 func twin(v []float64, rho float64) []float64 {
 	m := float64(len(v))
 	q := make([]float64, len(v))

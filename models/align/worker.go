@@ -45,7 +45,7 @@ func (r *Round) share(partition int) (first, count int) {
 	return first, r.l.Search.Chains*(partition+1)/r.l.Partitions - first
 }
 
-// worker walks over one partition.
+// worker processes the rows of one partition.
 type worker struct {
 	*Round
 	partition int
@@ -67,7 +67,7 @@ func (r *Round) Worker(partition int, own []byte) (rounds.Worker, error) {
 		return nil, fmt.Errorf("align: partition %d: dual weights: %w", partition, err)
 	}
 	if r.s.phase == begin && own != nil {
-		return nil, fmt.Errorf("align: partition %d: dual weights are kept before the first round", partition)
+		return nil, fmt.Errorf("align: partition %d: dual weights exist before the first round", partition)
 	}
 	w := &worker{Round: r, partition: partition, dual: d, class: class}
 	if r.s.phase == score {
@@ -76,7 +76,7 @@ func (r *Round) Worker(partition int, own []byte) (rounds.Worker, error) {
 	return w, nil
 }
 
-// Fold implements rounds.Worker. Rows held out are not looked at. It panics if the block
+// Fold implements rounds.Worker. Held-out rows are ignored. It panics if the block
 // has rows of another length.
 func (w *worker) Fold(b rounds.Block) error {
 	if b.D != w.l.Dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
@@ -98,7 +98,7 @@ func (w *worker) Fold(b rounds.Block) error {
 		return nil
 	}
 	if w.at > w.dual.N {
-		return fmt.Errorf("align: partition %d: more than the %d rows of the rounds before", w.partition, w.dual.N)
+		return fmt.Errorf("align: partition %d: more than the %d rows of earlier rounds", w.partition, w.dual.N)
 	}
 	r := 2 * w.s.now
 	w.phi = grown(&w.phi, b.N*r)
@@ -119,7 +119,7 @@ func (w *worker) End() (foundBytes, own []byte, err error) {
 	if w.s.phase == begin {
 		w.dual = NewDual(w.class, w.l.Classes, w.l.Options.Start)
 	} else if w.Reads() && w.at != w.dual.N {
-		return nil, nil, fmt.Errorf("align: partition %d: %d rows, where the rounds before had %d", w.partition, w.at, w.dual.N)
+		return nil, nil, fmt.Errorf("align: partition %d: %d rows, but earlier rounds had %d", w.partition, w.at, w.dual.N)
 	}
 	w.partial.rows = int64(w.dual.N)
 	switch w.s.phase {

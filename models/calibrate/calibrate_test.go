@@ -15,8 +15,8 @@ import (
 
 var tests = stream.PurposeOf("calibrate test")
 
-// sample draws rows of scores of k outputs, with classes whose chances are those
-// of sigmoids of slope 2 and offset −1/2 by the scores.
+// sample draws rows of scores of k outputs, with classes whose probabilities are
+// sigmoids of slope 2 and offset −1/2 by the scores.
 func sample(seed uint64, n, k int) (scores []float32, class []int32) {
 	r := stream.New(seed, tests, 0)
 	for range n {
@@ -76,7 +76,7 @@ func TestCellsAscendAndHoldTheirScores(t *testing.T) {
 	}
 }
 
-func TestCutsAndOrderLeaveNoTrace(t *testing.T) {
+func TestResultsDoNotDependOnCutsOrOrder(t *testing.T) {
 	const n, k = 500, 3
 	scores, class := sample(1, n, k)
 	whole := counted(t, scores, class, k)
@@ -114,7 +114,7 @@ func TestCutsAndOrderLeaveNoTrace(t *testing.T) {
 	}
 }
 
-// Scores whose chances are a sigmoid give that sigmoid back.
+// Fitting scores whose probabilities are a sigmoid recovers the sigmoid.
 func TestPlattFindsThePlantedSigmoid(t *testing.T) {
 	curve := func(seed uint64) Curve {
 		scores, class := sample(seed, 2000, 2)
@@ -221,7 +221,7 @@ func TestIsotonicIsTheMaxMinOfMeans(t *testing.T) {
 }
 
 func TestCalibrationImprovesScoresThatAreOverconfident(t *testing.T) {
-	// The chances of two classes are a sigmoid, as is assumed; those of three are not.
+	// The probabilities of two classes are a sigmoid, as assumed; those of three are not.
 	for k, most := range map[int]float64{2: 0.02, 3: 0.14} {
 		overconfident(t, k, most)
 	}
@@ -295,7 +295,7 @@ func TestReliabilityByHand(t *testing.T) {
 		t.Errorf("log loss of a class said to be impossible: %v, %v", r.Tests().LogLoss, err)
 	}
 	for _, p := range []float32{-0.1, 1.1, float32(math.NaN())} {
-		if err := r.Add([]float32{p, 0}, []int32{0}, nil); err == nil || !strings.Contains(err.Error(), "no probability") {
+		if err := r.Add([]float32{p, 0}, []int32{0}, nil); err == nil || !strings.Contains(err.Error(), "is not a probability") {
 			t.Errorf("%g: %v", p, err)
 		}
 	}
@@ -304,7 +304,7 @@ func TestReliabilityByHand(t *testing.T) {
 	}
 }
 
-// Whatever is said of a row that is of none of the classes is wrong.
+// Every prediction for a row of none of the classes is wrong.
 func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
 	r := NewReliability(2, 10)
 	if err := r.Add([]float32{0.75, 0.25}, []int32{None}, nil); err != nil {
@@ -319,10 +319,10 @@ func TestARowOfNoClassHasTheProbabilityZero(t *testing.T) {
 func TestACheckNamesTheClassThatCannotBeFitted(t *testing.T) {
 	names := []string{"ant", "bee", "cow"}
 	for want, class := range map[string][]int32{
-		"":                             {0, 1, 2, 2},
-		`class "bee": 0 of the 3 rows`: {0, 2, 2},
-		`class "ant": 0 of the 2 rows`: {2, 2},
-		`class "ant": 0 of the 0 rows`: {},
+		"":                                      {0, 1, 2, 2},
+		`class "bee": 0 of the 3 held-out rows`: {0, 2, 2},
+		`class "ant": 0 of the 2 held-out rows`: {2, 2},
+		`class "ant": 0 of the 0 held-out rows`: {},
 	} {
 		c := NewCounts(3)
 		if err := c.Add(make([]float32, 3*len(class)), class); err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
-// Calibration takes scores to probabilities. It is plain data for a manifest.
+// Calibration maps scores to probabilities. It is plain data for a manifest.
 type Calibration struct {
 	Method string  `json:"method"` // Platt or Isotonic
 	Curves []Curve `json:"curves"` // one for each output
 }
 
-// Curve takes the scores of an output to the probability of its class: the sigmoid
+// Curve maps the scores of an output to the probability of its class: the sigmoid
 // 1/(1 + exp(−(Slope·s + Offset))), or with Score straight lines between the
 // points (Score, Probability), both ascending, and constants beyond the ends.
 type Curve struct {
@@ -29,7 +29,7 @@ type Curve struct {
 // MaxOutputs is the largest number of outputs that is read.
 const MaxOutputs = loss.MaxOutputs
 
-// Validate returns an error that names the curve that is none.
+// Validate returns an error that names the invalid curve.
 func (c *Calibration) Validate() error {
 	if c.Method != Platt && c.Method != Isotonic {
 		return fmt.Errorf("calibrate: unknown method %.40q; have %s, %s", c.Method, Platt, Isotonic)
@@ -89,8 +89,8 @@ func (v *Curve) At(score float64) float64 {
 }
 
 // Apply stores in dst the probabilities of rows of scores, both row-major with a
-// number for each curve: what the curves say, divided by their sum, or 1/k each if
-// all say 0. dst may be scores. It panics if a slice is too short.
+// value for each curve: the values of the curves, divided by their sum, or 1/k each if all are 0. dst may be
+// scores. It panics if a slice is too short.
 func (c *Calibration) Apply(dst, scores []float32, n int) {
 	shares(dst, scores, n, len(c.Curves), func(p []float64, row []float32) {
 		for o, s := range row {
@@ -120,7 +120,7 @@ func Softmax(dst, scores []float32, n, k int) {
 
 var scratch sync.Pool // of *[]float64
 
-// shares stores in dst what weigh makes of each row of k scores, divided by its sum.
+// shares stores in dst the weights that weigh computes for each row of k scores, divided by their sum.
 func shares(dst, scores []float32, n, k int, weigh func(p []float64, row []float32)) {
 	if len(dst) < n*k || len(scores) < n*k {
 		panic("calibrate: Apply: slice too short")

@@ -1,8 +1,8 @@
-// Package calibrate turns scores into probabilities, by rows that the model has
-// not learned from, and measures how good probabilities are.
+// Package calibrate turns scores into probabilities, using rows that the model
+// was not trained on, and measures the quality of probabilities.
 //
-// What it needs to know of rows is counted in integers or added exactly, so that
-// rows may be cut over folds and workers in any way.
+// Its statistics are integer counts and exact sums, so rows may be split over folds and
+// workers in any way.
 package calibrate
 
 import (
@@ -16,8 +16,8 @@ import (
 
 // Cells is the number of cells of the grid of scores. Sizes from 2⁻¹⁰ to 2⁶ have
 // 128 cells an octave, for each sign: a score and its cell's centre differ by at
-// most 0.4 %. Smaller ones share a cell with 2⁻¹⁰, larger ones that of the largest.
-// The grid is fixed, so nothing need be known of the scores before.
+// most 0.4 %. Smaller ones share a cell with 2⁻¹⁰, larger ones share that of the
+// largest. The grid is fixed, so nothing about the scores must be known in advance.
 const Cells = 4096
 
 const (

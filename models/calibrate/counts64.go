@@ -10,8 +10,8 @@ func putCounts(b []byte, v ...int64) []byte {
 	return b
 }
 
-// takeCounts reads len(v) counts from the start of b, and tells whether they are
-// there and below 2⁴⁸.
+// takeCounts reads len(v) counts from the start of b, and reports whether they
+// are complete and below 2⁴⁸.
 func takeCounts(b *[]byte, v []int64) bool {
 	for i := range v {
 		n, size := binary.Uvarint(*b)

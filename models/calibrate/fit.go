@@ -20,7 +20,7 @@ const (
 
 // Check returns an error that names the first class of which no row was counted,
 // or every one, as its curve cannot be fitted: rows are the Counts' ClassRows, or
-// what they are going to be.
+// their expected values.
 func Check(rows []int64, names []string) error {
 	var n int64
 	for _, m := range rows {
@@ -28,14 +28,14 @@ func Check(rows []int64, names []string) error {
 	}
 	for c, m := range rows {
 		if m == 0 || m == n {
-			return fmt.Errorf("calibrate: class %.80q: %d of the %d rows that are held out are of it; its curve takes rows of the class and of others: give more rows, fewer folds, or no calibration", names[c], m, n)
+			return fmt.Errorf("calibrate: class %.80q: %d of the %d held-out rows are of it; its curve needs rows of the class and of others: use more rows, fewer folds, or no calibration", names[c], m, n)
 		}
 	}
 	return nil
 }
 
-// Fit returns the calibration by rows that were counted. Each output's curve is
-// fitted by itself, as class against others. The error says what is missing.
+// Fit returns the calibration of the counted rows. Each output's curve is fitted
+// separately, class against others.
 func Fit(c *Counts, method string) (*Calibration, error) {
 	if method != Platt && method != Isotonic {
 		hint := ""

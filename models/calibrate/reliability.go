@@ -9,7 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// Tests says how good probabilities are.
+// Tests holds measures of the quality of probabilities.
 type Tests struct {
 	Rows    int64   `json:"rows"`
 	LogLoss float64 `json:"log_loss"` // mean of −log p of the row's class, p at least 10⁻⁷
@@ -32,8 +32,8 @@ type Bin struct {
 	AccuracyHigh float64 `json:"accuracy_high"`
 }
 
-// Reliability takes in rows of probabilities with their classes. It is made by
-// NewReliability. Sums in it are exact, so rows may come in any order and cuts.
+// Reliability accumulates rows of probabilities with their classes. Make one
+// with NewReliability. Its sums are exact, so results do not depend on the order or split of rows.
 type Reliability struct {
 	outputs        int
 	rows, right    []int64     // of each bin
@@ -57,13 +57,13 @@ func NewReliability(outputs, bins int) *Reliability {
 }
 
 // None is the class of a row that is of none of the outputs' classes: the
-// probability of its class is 0, whatever is said.
+// probability of its class is 0 for every prediction.
 const None = -1
 
-// Add takes in rows of probabilities, row-major, with their classes or None, and
+// Add adds rows of probabilities, row-major, with their classes or None, and
 // the classes that are predicted, each of the largest probability of its row; nil
-// is the first such class of each. It panics if lengths or classes do not fit; the error is about a number that is no
-// probability, or a prediction of another class, and nothing is added then.
+// is the first such class of each. It panics if lengths or classes do not fit; it returns an error, and adds nothing,
+// if a value is not a probability or the predicted class is not the most probable.
 func (r *Reliability) Add(p []float32, class, predicted []int32) error {
 	k := r.outputs
 	if len(p) != len(class)*k || predicted != nil && len(predicted) != len(class) {
@@ -71,7 +71,7 @@ func (r *Reliability) Add(p []float32, class, predicted []int32) error {
 	}
 	for i, v := range p {
 		if !(v >= 0 && v <= 1) {
-			return fmt.Errorf("calibrate: row %d: output %d: %g is no probability", i/k, i%k, v)
+			return fmt.Errorf("calibrate: row %d: output %d: %g is not a probability", i/k, i%k, v)
 		}
 	}
 	for i, y := range class {

@@ -68,7 +68,7 @@ func (s *Shared) Validate() error {
 	return s.Running.Validate()
 }
 
-// Running says where rounds run.
+// Running holds the options of how rounds run.
 type Running struct {
 	Partitions int   `flag:"partitions" help:"Partitions that the rows are assigned to; 0 is 1. Several partitions let workers share the rows, and svm then takes many more rounds. A parameter of the model."`
 	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner; more where a job takes long to start. Does not change results."`

@@ -15,22 +15,22 @@ import (
 	"github.com/bochner-ml/bochner/models/rounds"
 )
 
-// Result is what Fit came to.
+// Result is the result of Fit.
 type Result struct {
 	*linear.Machine
 	Options any             // what Seal returned
-	History []rounds.Report // of the state of each round, up to the one that was taken
-	Ended   string          // why there were no more rounds
+	History []rounds.Report // of the state of each round, up to the one that was used
+	Ended   string          // why the training stopped
 }
 
 // Last returns the report on the weights of the machine.
 func (r *Result) Last() rounds.Report { return r.History[len(r.History)-1] }
 
-// heldOut is one in how many rows is held out where patience goes by them.
+// heldOut: with patience, one row in heldOut is held out.
 const heldOut = 5
 
 // Fit trains an iterative learner on rows in memory, with one λ, on all cores. Features of
-// all rows are in memory, 4 bytes each. A training of a file of these rows with the same
+// all rows are in memory, 4 bytes each. Training on a file of these rows with the same
 // options gives the same weights, byte for byte.
 //
 // Options of files and of several partitions (Init, Curve, Partitions above 1) are an
@@ -83,7 +83,7 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*Result, error) {
 // seed is that of the folds, the sample and the order of steps, where a training has one.
 const seed = 1
 
-// memory is the rows of a Fit as iterative learners take them.
+// memory holds the rows of a Fit as iterative learners need them.
 type memory struct {
 	*linear.Data
 	in, dim, n int
@@ -118,7 +118,7 @@ func newMemory(d *linear.Data, hold bool) (*memory, error) {
 	}
 	m.survey(hold)
 	if m.learned == 0 || hold && m.learned == int64(n) {
-		return nil, errors.New("learner: too few rows to hold some of them out")
+		return nil, errors.New("learner: too few rows to hold some out")
 	}
 	if m.span != nil {
 		x, n, width := m.sum.Sample()
@@ -222,5 +222,5 @@ func (m *memory) blocks() []rounds.Block {
 	return all
 }
 
-// mapped is how many rows a thread takes to features at a time.
+// mapped is the number of rows that a thread maps at a time.
 const mapped = 64

@@ -37,7 +37,7 @@ func TestLearnersAreFoundByNameAliasAndOptions(t *testing.T) {
 	}
 }
 
-// What help says of losses is what there is.
+// The help lists exactly the available losses.
 func TestHelpListsTheLosses(t *testing.T) {
 	for _, o := range option.Of(svm.NewTraining()) {
 		if o.Name != "loss" {
@@ -116,7 +116,7 @@ func rings(t *testing.T, n int) *linear.Data {
 	return d
 }
 
-// With patience one row in five judges, and the state that it likes best is taken.
+// With patience one row in five is held out, and the state with the lowest held-out error is used.
 func TestFitWithPatienceTakesTheBestState(t *testing.T) {
 	d := rings(t, 500)
 	for i := 0; i < 500; i += 5 {
@@ -139,7 +139,7 @@ func TestFitWithPatienceTakesTheBestState(t *testing.T) {
 	}
 }
 
-func TestFitRefusesWhatItCannotTake(t *testing.T) {
+func TestFitRejectsInvalidArguments(t *testing.T) {
 	d := rings(t, 20)
 	files := svm.NewTraining()
 	files.Init = "model"
@@ -151,11 +151,11 @@ func TestFitRefusesWhatItCannotTake(t *testing.T) {
 		"Init, Curve and Partitions are for trainings of files": func() error { _, err := svm.Fit(d, 1e-3, files); return err },
 		"lambda is 0":      func() error { _, err := svm.Fit(d, 0, nil); return err },
 		"give one of them": func() error { _, err := svm.Fit(&linear.Data{Map: raw, X: d.X}, 1e-3, nil); return err },
-		"41 numbers are 20 rows of 2": func() error {
+		"41 values are 20 rows of 2": func() error {
 			_, err := ridge.Fit(&linear.Data{Map: raw, X: append(d.X[:40:40], 1), Class: d.Class}, nil, nil)
 			return err
 		},
-		"row 1: number 1 is NaN": func() error {
+		"row 1: value 1 is NaN": func() error {
 			_, err := ridge.Fit(&linear.Data{Map: raw, X: []float32{1, 2, 3, float32(math.NaN())}, Class: []int32{0, 1}}, nil, nil)
 			return err
 		},

@@ -7,13 +7,13 @@ import (
 	"github.com/bochner-ml/bochner/features"
 )
 
-// Data are labelled rows in memory: Class or Target has a label for each row.
+// Data holds labelled rows in memory: Class or Target has a label for each row.
 type Data struct {
 	Map features.Map // takes rows to features
 	X   []float32    // row-major: as many numbers for each row as the map takes
 
 	Class  []int32   // classes, which are the numbers 0 to K−1; or
-	Target []float64 // what is to be predicted
+	Target []float64 // values to predict
 }
 
 // Validate returns the number of rows and of outputs: the classes, or 1 of targets. It
@@ -31,11 +31,11 @@ func (d *Data) Validate() (n, outputs int, err error) {
 	case n == 0:
 		return 0, 0, fmt.Errorf("linear: no rows to learn from")
 	case len(d.X) != n*in || len(d.Class)+len(d.Target) != n:
-		return 0, 0, fmt.Errorf("linear: %d numbers are %d rows of %d, with %d labels", len(d.X), n, in, len(d.Class)+len(d.Target))
+		return 0, 0, fmt.Errorf("linear: %d values are %d rows of %d, with %d labels", len(d.X), n, in, len(d.Class)+len(d.Target))
 	}
 	for i, v := range d.X {
 		if v-v != 0 {
-			return 0, 0, fmt.Errorf("linear: row %d: number %d is %g", i/in, i%in, v)
+			return 0, 0, fmt.Errorf("linear: row %d: value %d is %g", i/in, i%in, v)
 		}
 	}
 	for i, y := range d.Target {
@@ -66,7 +66,7 @@ type Machine struct {
 	scratch sync.Pool // of *[]float32
 }
 
-// block is how many rows are mapped at a time.
+// block is the number of rows that are mapped at a time.
 const block = 256
 
 // Scores stores in dst (n×K) the scores of the n rows of x. It panics if a slice is too

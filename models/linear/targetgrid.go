@@ -50,7 +50,7 @@ func (g TargetGrid) Scaled(y float64) float32 {
 	return float32((y - g.Mid()) / g.Half())
 }
 
-// Contains reports whether y is in the range. Quantize cuts other values to it.
+// Contains reports whether y is in the range. Quantize clips other values to it.
 func (g TargetGrid) Contains(y float64) bool {
 	return y >= g.Low && y <= g.High
 }

@@ -12,11 +12,11 @@ import (
 // MaxPartitions is the largest number of partitions that rows are assigned to.
 const MaxPartitions = 1 << 14
 
-// Files returns what decode makes of the content of a file that the options of a
-// learner name. A caller that opens many states may remember the last ones.
+// Files reads a file that the options of a learner name and returns the result of
+// decode. An implementation may cache results.
 type Files func(uri string, decode func([]byte) (any, error)) (any, error)
 
-// Opener makes a learner of its options in JSON.
+// Opener makes a learner from its options in JSON.
 type Opener func(options []byte, files Files) (Learner, error)
 
 // OpenerOf returns the opener of a learner whose options name no files.
@@ -35,13 +35,13 @@ var openers = struct {
 	of map[string]Opener
 }{of: map[string]Opener{}}
 
-// Register makes a kind of learner known, so that a worker can make it from what it is
-// sent. Packages call it from init. It panics if the name is empty or taken.
+// Register registers a kind of learner, so that workers can open it. Packages call it
+// from init. It panics if the name is empty or already registered.
 func Register(kind string, open Opener) {
 	openers.Lock()
 	defer openers.Unlock()
 	if kind == "" || openers.of[kind] != nil {
-		panic(fmt.Sprintf("rounds: Register: the name %q is empty or taken", kind))
+		panic(fmt.Sprintf("rounds: Register: the name %q is empty or already registered", kind))
 	}
 	openers.of[kind] = open
 }
@@ -52,7 +52,7 @@ func Open(kind string, options []byte, files Files) (Learner, error) {
 	open, have := openers.of[kind], slices.Sorted(maps.Keys(openers.of))
 	openers.RUnlock()
 	if open == nil {
-		return nil, fmt.Errorf("rounds: unknown learner %q; have %s; a program imports the package of each learner it uses", kind, strings.Join(have, ", "))
+		return nil, fmt.Errorf("rounds: unknown learner %q; have %s; import the package of the learner", kind, strings.Join(have, ", "))
 	}
 	return open(options, files)
 }

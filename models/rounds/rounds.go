@@ -1,14 +1,14 @@
-// Package rounds is what learners that walk over the rows again and again have in
-// common: state → rounds over the partitions of the data → state → … → model.
+// Package rounds is the common part of iterative learners, which make repeated
+// passes over the rows: state → rounds over the partitions of the data → state → … → model.
 //
 // The data are assigned to a fixed number of partitions, and a round gives each
-// partition's rows, in their order, to a Worker of its own. What the workers
-// return is put together by Round.Update, in the order of the partitions, and
-// makes the state that the next round begins with. A state follows from the one
+// partition's rows, in their order, to a Worker of its own. Round.Update
+// combines the workers' partial results, in the order of the partitions, into the state
+// of the next round. A state follows from the one
 // before it and the rows alone, so a round can be run again anywhere.
 //
-// The learners (sgd, svm, align) know plain slices; who reads the rows, where
-// workers run, and where states are kept is not theirs to know.
+// The learners (sgd, svm, align) work on plain slices; they do not know who
+// reads the rows, where workers run, or where states are stored.
 package rounds
 
 import (
@@ -33,15 +33,15 @@ type Learner interface {
 
 // Round is one round: a state that workers share. It is safe for concurrent use.
 type Round interface {
-	// Worker begins the work on one partition. own is what that partition's worker
-	// kept in the round before, nil where there was none.
+	// Worker begins the work on one partition. own is the carried state of that
+	// partition from the round before, nil if there is none.
 	Worker(partition int, own []byte) (Worker, error)
-	// Update makes the next state of what the workers found. next returns what they
-	// found one after the other, in the order of the partitions, and then io.EOF.
+	// Update makes the next state from the partial results of the workers. next
+	// returns them one by one, in the order of the partitions, and then io.EOF.
 	// The report is about the state that the round began with.
 	Update(next func() ([]byte, error)) (state []byte, report Report, err error)
-	// Reads tells whether this round's workers take rows. Where it is false, Fold is
-	// not called: a worker goes by the state and by what its partition kept.
+	// Reads tells whether this round's workers take rows. If it is false, Fold is not
+	// called: a worker uses only the state and its partition's carried state.
 	Reads() bool
 	// Done tells that the learner has come to the end that its options set, beyond
 	// what a caller may ask of the reports.
@@ -55,7 +55,7 @@ type Fitted interface {
 	Model() *linear.Model
 }
 
-// Worker walks over the rows of one partition. It is used by one goroutine, whose
+// Worker processes the rows of one partition. It is used by one goroutine, whose
 // algebra takes one thread unless it is Threaded.
 type Worker interface {
 	// Fold takes the next block of rows. The block is the caller's again when Fold
@@ -67,7 +67,7 @@ type Worker interface {
 }
 
 // Threaded is a Worker that can use several threads where there are fewer
-// partitions than threads. What it finds does not depend on them.
+// partitions than threads. Its result does not depend on them.
 type Threaded interface {
 	Worker
 	// Threads sets how many; before the first Fold.
@@ -97,8 +97,8 @@ func (b Block) Check(pkg string, dim int) {
 	}
 }
 
-// EachPartial calls f with what each partition's worker has found, in the order of the
-// partitions: a Round's Update takes it by next.
+// EachPartial calls f with the partial result of each partition's worker, in the order
+// of the partitions, as next returns them.
 func EachPartial(next func() ([]byte, error), f func(partition int, found []byte) error) error {
 	for partition := 0; ; partition++ {
 		found, err := next()
@@ -130,7 +130,7 @@ func CheckInit(init *linear.Model, outputs, dim int) error {
 	return nil
 }
 
-// Report is what a round found out about the state that it began with. Losses
+// Report describes the state at the start of a round. Losses
 // are means over rows; sums over rows in it are added in float64, rows in order,
 // partitions in order, so they are the same wherever the round ran.
 type Report struct {
@@ -155,7 +155,7 @@ type Report struct {
 
 	// Words says how far the learner is where losses do not; "" where they do.
 	Words string `json:"words,omitempty"`
-	// Detail is what else there is to tell, of a kind of the learner's own.
+	// Detail holds further values of a type specific to the learner.
 	Detail json.RawMessage `json:"detail,omitempty"`
 }
 

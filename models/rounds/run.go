@@ -8,11 +8,11 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
-// Result is what Run came to.
+// Result is the result of Run.
 type Result struct {
 	Model   *linear.Model
-	History []Report // of the state of each round, up to the one that was taken
-	Ended   string   // why there were no more rounds
+	History []Report // of the state of each round, up to the one that was used
+	Ended   string   // why the run stopped
 }
 
 // Run runs a learner of one partition over blocks of rows in memory, in their order,
@@ -59,7 +59,7 @@ func Run(l Learner, blocks []Block, stop Stop, threads int) (*Result, error) {
 			continue
 		}
 		if r := history[taken]; r.Objective-r.Objective != 0 {
-			return nil, fmt.Errorf("rounds: after %d rounds the objective is %g: the weights have grown beyond all bounds; try a larger lambda or a smaller rate", taken, r.Objective)
+			return nil, fmt.Errorf("rounds: after %d rounds the objective is %g: the weights diverge; try a larger lambda or a smaller rate", taken, r.Objective)
 		}
 		if taken != report.Round {
 			if round, err = l.Open(best); err != nil {
@@ -74,7 +74,7 @@ func Run(l Learner, blocks []Block, stop Stop, threads int) (*Result, error) {
 	}
 }
 
-// pass gives the blocks to a worker of the round and makes the next state.
+// pass runs one round over the blocks and makes the next state.
 func pass(r Round, blocks []Block, own []byte, threads int) (next []byte, report Report, kept []byte, err error) {
 	w, err := r.Worker(0, own)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Stop says when rounds are enough: at the first of what it names.
+// Stop holds the stopping conditions; the first that is met ends the rounds.
 type Stop struct {
 	Rounds   int           `flag:"rounds" help:"Most rounds of an iterative learner, each one pass over the data; 0 is 1000 for svm and 100 for sgd. Both stop earlier when they have converged."`
 	Gap      float64       `flag:"gap" help:"Stop when the duality gap (a bound on the distance of the objective from its optimum) is at most this share of the objective; 0 is 1e-3 for svm unless --rounds is given."`
@@ -14,8 +14,8 @@ type Stop struct {
 	Time     time.Duration `flag:"max_time" help:"Time limit for all rounds, such as 90s or 2h. The values of lambda that are tried and the final fit share it: each stops after the round in which its share is used up, and what has not started by then is skipped, with a note. With a limit the model depends on the clock; 0 disables."`
 }
 
-// Better compares states by what held-out rows say of them: errors of classes, loss of
-// numbers.
+// Better reports whether a has a lower held-out error than b: misclassified rows for
+// classes, loss for numbers.
 func Better(a, b Report) bool {
 	if a.HeldOutErrors != b.HeldOutErrors {
 		return a.HeldOutErrors < b.HeldOutErrors
