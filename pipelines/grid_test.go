@@ -236,7 +236,7 @@ func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
 			Model: filepath.Join(dir, "model"+grid), Training: pca.Training{Components: 7, Grid: ridge.Bits(grid)},
 		})
 		switch {
-		case grid == "8" && (err == nil || !strings.Contains(err.Error(), "cannot be told from the rounding of features to their grid")):
+		case grid == "8" && (err == nil || !strings.Contains(err.Error(), "cannot be distinguished from the rounding of features to their grid")):
 			t.Errorf("on 8 bits: %v", err)
 		case grid == "16" && (err != nil || len(result.Components) != 7):
 			t.Errorf("on 16 bits: %v", err)
