@@ -44,7 +44,7 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 			if r.Rows.Blank != 4 || r.Rows.Read != 4 {
 				t.Errorf("%s: %+v", format, r.Rows)
 			}
-			noted := strings.Contains(log.String(), "4 blank lines were passed over")
+			noted := strings.Contains(log.String(), "4 blank lines were skipped")
 			if noted == lines {
 				t.Errorf("%s, lines %v: %s", format, lines, log.String())
 			}

@@ -240,10 +240,10 @@ func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
 		"a method there is not": {func(o *TrainOptions) { o.Calibrate = "isotone" }, exit.CodeUsage, []string{`have "isotone"`, `did you mean "isotonic"?`}},
 		"one fold":              {func(o *TrainOptions) { o.Lambda.Folds = 1 }, exit.CodeUsage, []string{"--folds must be 2 or more"}},
 		"numbers":               {func(o *TrainOptions) { o.Task = "regression" }, exit.CodeUsage, []string{"the labels are numbers"}},
-		"a class of one row":    {func(o *TrainOptions) {}, exit.CodeData, []string{`class "7": 0 of the `, "give more rows"}},
+		"a class of one row":    {func(o *TrainOptions) {}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},
 		"a class of one row, in rounds": {func(o *TrainOptions) {
 			o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 1}}, Bias: 1}
-		}, exit.CodeData, []string{`class "7": 0 of the `, "give more rows"}},
+		}, exit.CodeData, []string{`class "7": 0 of the `, "use more rows"}},
 	} {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-3}, calibrate.Platt

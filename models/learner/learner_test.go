@@ -172,7 +172,7 @@ func TestFitRejectsInvalidArguments(t *testing.T) {
 			return err
 		},
 		"no map": func() error { _, err := ridge.Fit(&linear.Data{X: d.X, Class: d.Class}, nil, nil); return err },
-		"far beyond the bound that the map": func() error {
+		"far beyond the bound of the map": func() error {
 			_, err := ridge.Fit(&linear.Data{Map: raw, X: []float32{1e9, 2, 3, 4}, Class: []int32{0, 1}}, []float64{1}, nil)
 			return err
 		},
