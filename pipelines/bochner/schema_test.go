@@ -111,7 +111,7 @@ func TestTheSchemaDescribesEveryManifest(t *testing.T) {
 	for i, flags := range []string{
 		"train --data friedman.csv --label y --lambda 1e-3,1e-2 --features 32",
 		"train --data friedman.csv --label y --kernel linear --scale minmax",
-		"train --data friedman.csv --label y --kernel matern --draw iid --lambda 1e-3 --features 32 --learner svm --rounds 2",
+		"train --data friedman.csv --label y --kernel matern --lambda 1e-3 --features 32 --learner svm --rounds 2",
 		"train --data moons.csv --label y --calibrate isotonic --lambda 1e-3 --features 32",
 		"train --data moons.csv --label y --calibrate platt --kernel maxout --pool 9 --lambda 1e-3 --features 32",
 		"train --data moons.csv --label y --learner sgd --lambda 1e-4,1e-3 --rounds 2 --features 32",
