@@ -5,20 +5,27 @@ import (
 	"path/filepath"
 )
 
-// A Claim is the right to make a file or directory of some name. One process has it
-// at a time, until Drop or until it ends, however it ends. It stands beside what is
-// to be made, so it keeps out whoever would make the same, wherever they work.
+// A Claim is the right to make a file or directory of some name. One process has it at a
+// time, until Drop or until the process ends in any way. Its file is beside the output,
+// so it excludes all processes with the same output, on any machine.
 //
-// On the local disk it is a lock (flock); machines that share a network file system
-// exclude each other if that passes locks on, as NFS does unless mounted with nolock.
+// On the local disk it is a lock (flock). Machines that share a network file system
+// exclude each other if that supports locks, as NFS does unless mounted with nolock.
 // On gs:// it is a lease.
 type Claim struct {
 	name string
 	c    Claimed
 }
 
-// Take takes the claim on a name. That another run has it is an error which names
-// the run. Directories above the name are made.
+// ClaimName returns the name of the file or object of the claim on an absolute name. It
+// is in the same directory.
+func ClaimName(name string) string {
+	dir, base := Split(name)
+	return Join(dir, tmpPrefix+base+"-claim")
+}
+
+// Take takes the claim on a name and makes the directories above it. If another run has
+// the claim, the error names that run.
 func Take(ctx context.Context, name string) (*Claim, error) {
 	b, err := at(name)
 	if err != nil {
@@ -31,11 +38,11 @@ func Take(ctx context.Context, name string) (*Claim, error) {
 	return &Claim{name, c}, nil
 }
 
-// Publish makes a directory of the files, whole or not at all. On the local disk
-// they are written and brought to the disk under a temporary name beside it, which a
-// rename then makes visible; on gs:// the file named manifest.json, or the last one
-// where none is, appears when all others are there. A directory that exists already,
-// or that another publisher makes first, is an error, and nothing is left behind.
+// Publish makes a directory of the files, whole or not at all. On the local disk the
+// files are written and synced under a temporary name beside it, and then renamed. On
+// gs:// the file manifest.json, or the last one if there is none of that name, appears
+// after all others. It is an error if the directory already exists or another publisher
+// makes it first; no files are then left.
 func (c *Claim) Publish(ctx context.Context, files []File) error {
 	for _, f := range files {
 		if f.Name == "" || f.Name != filepath.Base(f.Name) || f.Name == ".." || f.Name == "." {
@@ -45,8 +52,7 @@ func (c *Claim) Publish(ctx context.Context, files []File) error {
 	return fail("publish", c.name, c.c.Publish(ctx, files))
 }
 
-// Clear deletes what killed writers have left beside the name: what they had begun
-// to publish or create.
+// Clear deletes unfinished files that killed writers of the name have left beside it.
 func (c *Claim) Clear(ctx context.Context) error { return fail("remove", c.name, c.c.Clear(ctx)) }
 
 // Drop releases the claim.

@@ -107,7 +107,7 @@ func TestTheHolderIsNamedHoweverNewItIs(t *testing.T) {
 	defer disk.Swap(noting{open: open})()
 	dir := filepath.Join(t.TempDir(), "model")
 	// A process that was killed has left its name.
-	write(t, claimFile(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, owner.Me().Boot))
+	write(t, ClaimName(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, owner.Me().Boot))
 	first := make(chan *Claim)
 	go func() {
 		c, err := Take(ctx, dir)
@@ -117,7 +117,7 @@ func TestTheHolderIsNamedHoweverNewItIs(t *testing.T) {
 		first <- c
 	}()
 	for {
-		h, err := disk.OS{}.Lock(claimFile(dir))
+		h, err := disk.OS{}.Lock(ClaimName(dir))
 		if errors.Is(err, disk.ErrLocked) {
 			break // it has the lock, and has not said so
 		}
@@ -165,7 +165,7 @@ func TestWithoutLocksTheFileItselfIsTheClaim(t *testing.T) {
 		t.Error(err)
 	}
 	// A process that is gone has left its file.
-	write(t, claimFile(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, owner.Me().Boot))
+	write(t, ClaimName(dir), fmt.Sprintf(`{"host":"here","process":1,"boot":%q,"begun":"never"}`, owner.Me().Boot))
 	if err := clearUp(dir); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "remove that file") && owner.Me().Boot != "" {
 		t.Errorf("behind a process that is gone: %v", err)
 	}

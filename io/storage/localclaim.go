@@ -14,17 +14,17 @@ import (
 	"github.com/bochner-ml/bochner/internal/owner"
 )
 
-// For so long the owner of a lock may take to write who that is.
+// The owner of a lock may take this long to write its name.
 const (
 	ownerTries = 100
 	ownerWait  = 2 * time.Millisecond
 )
 
-// hold takes the lock of a file until release is called or the process ends. What
-// the file then says is who holds it.
+// hold takes the lock of a file until release is called or the process ends. The file
+// names the process that holds it.
 //
-// Where the file system has no locks the file itself is the lock: whoever makes it
-// holds it. It stays after a crash, and the error then says which file to remove.
+// On a file system without locks the file itself is the lock, held by the process that
+// made it. It stays after a crash, and the error then names the file to remove.
 func (local) hold(p string) (release func(), err error) {
 	if err := mkdirAll(filepath.Dir(p)); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (local) hold(p string) (release func(), err error) {
 	}
 	h, err := disk.Now().Lock(p)
 	for try := 0; errors.Is(err, disk.ErrLocked); try++ {
-		// Who has just taken the lock has yet to write who that is.
+		// The process that has just taken the lock may not have written its name yet.
 		by, readErr := readOwner(p)
 		if readErr == nil && by.ID != 0 && !by.Gone() || try == ownerTries {
 			return nil, Busy(by.ID, by.Host)
@@ -56,16 +56,16 @@ func (local) hold(p string) (release func(), err error) {
 	return func() { h.Close() }, nil
 }
 
-// holdByName holds the file p by having made it. Taking over the file of an owner who
-// is gone would need a lock: that is left to the user.
+// holdByName holds the lock p by making that file. Taking over the file of a process that
+// has ended would need a lock, so that is left to the user.
 func holdByName(p string, text []byte) (release func(), err error) {
 	f, err := disk.Now().Create(p)
 	if errors.Is(err, fs.ErrExist) {
 		by, readErr := readOwner(p)
 		if readErr == nil && by.Gone() {
-			return nil, &Reason{Text: fmt.Sprintf("process %d has left %s, and this file system has no locks that end with a process: remove that file", by.ID, p), Kind: ErrBusy}
+			return nil, &Reason{Text: fmt.Sprintf("process %d left %s, and this file system has no locks that end with a process: remove that file", by.ID, p), Kind: ErrBusy}
 		}
-		return nil, &Reason{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that run is over, remove %s)", Busy(by.ID, by.Host), p), Kind: ErrBusy}
+		return nil, &Reason{Text: fmt.Sprintf("%v (this file system has no locks that end with a process: if that run has ended, remove %s)", Busy(by.ID, by.Host), p), Kind: ErrBusy}
 	}
 	if err != nil {
 		return nil, err
@@ -113,16 +113,11 @@ func (l local) Claim(ctx context.Context, name string) (Claimed, error) {
 	if err != nil {
 		return nil, err
 	}
-	release, err := l.hold(claimFile(p))
+	release, err := l.hold(ClaimName(p))
 	if err != nil {
 		return nil, err
 	}
 	return &localClaim{p, release}, nil
-}
-
-// claimFile names the lock on making p.
-func claimFile(p string) string {
-	return filepath.Join(filepath.Dir(p), tmpPrefix+filepath.Base(p)+"-claim")
 }
 
 func (c *localClaim) Publish(ctx context.Context, files []File) error {
@@ -134,10 +129,10 @@ func (c *localClaim) Publish(ctx context.Context, files []File) error {
 
 func (c *localClaim) Clear(context.Context) error { return clearBeside(c.p) }
 
-// drop removes the lock's file while the lock is held: whoever waits for it sees
-// that the file is gone, and makes another.
+// Drop removes the lock's file while it holds the lock: a process that waits for the lock
+// sees that the file is gone and makes another.
 func (c *localClaim) Drop(context.Context) error {
-	err := disk.Now().Remove(claimFile(c.p))
+	err := disk.Now().Remove(ClaimName(c.p))
 	c.release()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

@@ -254,7 +254,7 @@ func TestRefusalsOfTheStorageAreOneSentenceAndCode5(t *testing.T) {
 		{6, "gs://bucket/none: the directory does not exist", s.flags("evaluate", "--model", bucket+"none", "--data", bucket+"data.csv")},
 		{3, "gs://bucket/model: it exists; remove it or name another", train(bucket+"data.csv", bucket+"model")},
 		{3, "unknown scheme s3://; have paths of the local disk, gs://", train("s3://bucket/data.csv", bucket+"m")},
-		{5, "no Google credentials are found; run gcloud auth application-default login", []string{"inspect", "--data", bucket + "data.csv"}},
+		{5, "no Google credentials found; run gcloud auth application-default login", []string{"inspect", "--data", bucket + "data.csv"}},
 	} {
 		cmd := program(dir, c.args...)
 		cmd.Env = append(os.Environ(), "HOME="+dir, "NO_GCE_CHECK=true", "GOOGLE_APPLICATION_CREDENTIALS=", "STORAGE_EMULATOR_HOST=")

@@ -16,15 +16,15 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// said returns what a server has answered, or why it could not be asked, as an error of
-// a kind that may be nil.
+// said returns an error with a server's answer, or with the reason why it could not be
+// asked. kind may be nil.
 func said(kind error, format string, args ...any) error {
 	return &storage.Reason{Answer: true, Text: fmt.Sprintf(format, args...), Kind: kind}
 }
 
-const noCredentials = "no Google credentials are found; run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name the key file of a service account"
+const noCredentials = "no Google credentials found; run gcloud auth application-default login, or let GOOGLE_APPLICATION_CREDENTIALS name the key file of a service account"
 
-// transient tells whether a request that failed so may succeed another time.
+// transient reports whether a request that failed with err may succeed later.
 func transient(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -33,7 +33,7 @@ func transient(err error) bool {
 	return gcstorage.ShouldRetry(err) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// status returns the HTTP status of an error, 0 for one that is none.
+// status returns the HTTP status of an error, 0 if it has none.
 func status(err error) int {
 	var e *googleapi.Error
 	switch {
@@ -45,8 +45,7 @@ func status(err error) int {
 	return 0
 }
 
-// answer tells in a sentence what the error of a request about an object means,
-// for which the account must have a right.
+// answer explains the error of a request about an object that requires a right.
 func (g *gcs) answer(ctx context.Context, right string, o object, err error) error {
 	var credentials *auth.Error
 	var e *googleapi.Error
@@ -73,8 +72,8 @@ func (g *gcs) answer(ctx context.Context, right string, o object, err error) err
 	return err
 }
 
-// bucketThere tells whether a bucket is there, as far as can be seen. It asks once
-// in a process.
+// bucketThere reports whether a bucket exists, as far as the account can see. It asks once
+// per process.
 func (g *gcs) bucketThere(ctx context.Context, bucket string) bool {
 	if _, seen := g.buckets.Load(bucket); seen {
 		return true
@@ -92,7 +91,7 @@ func (g *gcs) bucketThere(ctx context.Context, bucket string) bool {
 	return true
 }
 
-// unmet tells whether a condition of a request was not met.
+// unmet reports whether a condition of a request did not hold.
 func unmet(err error) bool {
 	return status(err) == http.StatusPreconditionFailed || status(err) == http.StatusNotModified
 }

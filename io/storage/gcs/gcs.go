@@ -25,11 +25,11 @@ import (
 // gcs is Google Cloud Storage.
 type gcs struct {
 	leases  leaseTimes
-	buckets sync.Map // names of buckets that are known to be there
+	buckets sync.Map // names of buckets that are known to exist
 
 	mu      sync.Mutex
-	client  *gcstorage.Client // one for the process, made when it is needed first
-	address string            // of the emulator that the client talks to, or empty
+	client  *gcstorage.Client // one for the process, made at its first use
+	address string            // of the emulator that the client uses, or empty
 }
 
 func init() {
@@ -41,17 +41,17 @@ var emulator = struct {
 	address func() string
 }{address: func() string { return "" }}
 
-// UseEmulator has gs:// mean a server for tests instead of Google's, which is
-// asked without credentials: address returns its host:port, or "" for none. It is
-// called before every use, as a worker learns late what the driver was told.
+// UseEmulator makes gs:// mean a server for tests, which is asked without credentials:
+// address returns its host:port, or "" for Google's own. It is called before every use,
+// because a worker receives the driver's options late.
 func UseEmulator(address func() string) {
 	emulator.mu.Lock()
 	defer emulator.mu.Unlock()
 	emulator.address = address
 }
 
-// emulatorVariable is what Google's libraries take the address of an emulator
-// from, and then send no credentials.
+// emulatorVariable names an emulator for Google's libraries, which then send no
+// credentials.
 const emulatorVariable = "STORAGE_EMULATOR_HOST"
 
 // connect returns the client.
@@ -60,7 +60,7 @@ func (g *gcs) connect(ctx context.Context) (*gcstorage.Client, error) {
 	address := emulator.address()
 	emulator.mu.Unlock()
 	if set := os.Getenv(emulatorVariable); set != "" && set != address {
-		return nil, said(nil, "%s is set: what is asked of %q is not of Google's storage and goes without credentials; unset it, or set the option storage_emulator to %s if that is meant", emulatorVariable, set, set)
+		return nil, said(nil, "%s is set: requests would go to %q, which is not Google's storage, without credentials; unset it, or set the option storage_emulator to %s if that is intended", emulatorVariable, set, set)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -71,7 +71,7 @@ func (g *gcs) connect(ctx context.Context) (*gcstorage.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The client outlives the job that needs it first.
+	// The client outlives the job that makes it.
 	client, err := gcstorage.NewClient(context.WithoutCancel(ctx), opts...)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func connection(address string) ([]option.ClientOption, error) {
 	return append(opts, option.WithHTTPClient(client)), nil
 }
 
-// object names an object, or, where it is used so, a directory.
+// object names an object or a directory.
 type object struct{ bucket, name string }
 
 func (o object) String() string { return "gs://" + o.bucket + "/" + o.name }
@@ -123,7 +123,7 @@ func (o object) below() string {
 
 func (o object) join(name string) object { return object{o.bucket, o.below() + name} }
 
-// parse takes a name apart. The characters # and ? mean themselves.
+// parse splits a name into bucket and object. The characters # and ? mean themselves.
 func parse(name string) (object, error) {
 	bucket, rest, _ := strings.Cut(strings.TrimPrefix(name, "gs://"), "/")
 	o := object{bucket, strings.TrimRight(rest, "/")}
@@ -131,9 +131,9 @@ func parse(name string) (object, error) {
 	case bucket == "":
 		return o, storage.Invalid("no bucket; name one as in gs://bucket/file")
 	case !utf8.ValidString(name) || strings.ContainsAny(name, "\r\n"):
-		return o, storage.Invalid("not the name of an object: it has line ends or is not UTF-8")
+		return o, storage.Invalid("not the name of an object: it contains line ends or is not UTF-8")
 	case len(o.name) > 1024:
-		return o, storage.Invalid("not the name of an object: %d bytes, more than 1024", len(o.name))
+		return o, storage.Invalid("not the name of an object: %d bytes; the limit is 1024", len(o.name))
 	}
 	return o, nil
 }
@@ -143,7 +143,7 @@ func (*gcs) Abs(name string) (string, error) {
 	return strings.TrimRight(o.String(), "/"), err
 }
 
-// handle returns what to ask about an object.
+// handle returns the client's handle of an object.
 func (g *gcs) handle(ctx context.Context, o object) (*gcstorage.ObjectHandle, error) {
 	if o.name == "" {
 		return nil, storage.Invalid("is a bucket; name a file or directory in it")
@@ -155,7 +155,7 @@ func (g *gcs) handle(ctx context.Context, o object) (*gcstorage.ObjectHandle, er
 	return client.Bucket(o.bucket).Object(o.name), nil
 }
 
-// at takes a name apart and returns what to ask about it.
+// at parses a name and returns the handle of that object.
 func (g *gcs) at(ctx context.Context, name string) (object, *gcstorage.ObjectHandle, error) {
 	o, err := parse(name)
 	if err != nil {
@@ -165,8 +165,8 @@ func (g *gcs) at(ctx context.Context, name string) (object, *gcstorage.ObjectHan
 	return o, h, err
 }
 
-// attrs returns what the server knows of an object. No such object is
-// fs.ErrNotExist.
+// attrs returns what the server knows of an object. If there is no such object, the
+// error is fs.ErrNotExist.
 func (g *gcs) attrs(ctx context.Context, o object) (*gcstorage.ObjectAttrs, error) {
 	h, err := g.handle(ctx, o)
 	if err != nil {
@@ -176,7 +176,17 @@ func (g *gcs) attrs(ctx context.Context, o object) (*gcstorage.ObjectAttrs, erro
 	return attrs, g.answer(ctx, "storage.objects.get", o, err)
 }
 
-// missing tells whether an error is that an object is not there.
+// named parses a name and returns what the server knows of that object.
+func (g *gcs) named(ctx context.Context, name string) (object, *gcstorage.ObjectAttrs, error) {
+	o, err := parse(name)
+	if err != nil {
+		return o, nil, err
+	}
+	a, err := g.attrs(ctx, o)
+	return o, a, err
+}
+
+// missing reports whether an error means that an object does not exist.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 func found(uri string, a *gcstorage.ObjectAttrs) storage.Object {
@@ -184,11 +194,7 @@ func found(uri string, a *gcstorage.ObjectAttrs) storage.Object {
 }
 
 func (g *gcs) Stat(ctx context.Context, name string) (storage.Object, error) {
-	o, err := parse(name)
-	if err != nil {
-		return storage.Object{}, err
-	}
-	a, err := g.attrs(ctx, o)
+	o, a, err := g.named(ctx, name)
 	if err != nil {
 		return storage.Object{}, err
 	}

@@ -388,7 +388,7 @@ func TestNothingIsAskedWithoutCredentials(t *testing.T) {
 		}
 	}
 	os.Unsetenv("GOOGLE_APPLICATION_CREDENTIALS")
-	if _, err := storage.Stat(ctx, bucket+"f"); err == nil || !strings.Contains(err.Error(), "no Google credentials are found") {
+	if _, err := storage.Stat(ctx, bucket+"f"); err == nil || !strings.Contains(err.Error(), "no Google credentials found") {
 		t.Errorf("none at all: %v", err)
 	}
 }

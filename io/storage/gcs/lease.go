@@ -2,6 +2,7 @@ package gcs
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,17 +15,17 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// leaseTimes says how often a lease is renewed, and after how long without that
-// it is anybody's.
+// leaseTimes are the interval at which a lease is renewed, and the time without renewal
+// after which others may take it.
 type leaseTimes struct{ renew, stale time.Duration }
 
-// lease is an object that one process holds. It writes a new generation of it from
-// time to time, always under the condition that the one before is its own: so
-// whoever else writes it has taken the lease, and the holder finds out with the
-// next write. How late that is does no harm where what the lease guards depends on
-// its generation, as publish does.
+// lease is an object that one process holds. The holder regularly writes a new
+// generation, on the condition that the previous one is its own. Another process that
+// writes the object has taken the lease, and the holder's next write fails. A late
+// failure does no harm if what the lease guards depends on its generation, as Publish does.
 //
-// Whether a lease is stale is told by watching it, not by the clocks of machines.
+// A process that wants the lease watches the object to see whether it is stale, because
+// clocks of machines differ.
 type lease struct {
 	g      *gcs
 	object object
@@ -33,13 +34,12 @@ type lease struct {
 	mu         sync.Mutex
 	generation int64
 	stop       context.CancelFunc
-	ended      chan struct{} // closed when nothing is renewed any more
+	ended      chan struct{} // closed when renewing has ended
 }
 
-// acquire takes a lease. One that its owner has given back, or who is gone, is
-// taken at once; another one is watched until it is given back, or stale, or
-// renewed, which is storage.ErrBusy. An error of check, which is called before each try,
-// ends the wait.
+// acquire takes a lease. If its owner has released it or has ended, it is taken at once.
+// Otherwise it is watched until it is released, stale, or renewed, which is
+// storage.ErrBusy. check is called before each try; its error ends the wait.
 func (g *gcs) acquire(ctx context.Context, o object, check func() error) (*lease, error) {
 	for {
 		if err := check(); err != nil {
@@ -51,7 +51,7 @@ func (g *gcs) acquire(ctx context.Context, o object, check func() error) (*lease
 		}
 		l := &lease{g: g, object: o, ended: make(chan struct{})}
 		by := owner.Me()
-		by.Lease = random()
+		by.Lease = rand.Text()
 		text, err := json.Marshal(by)
 		if err != nil {
 			return nil, err
@@ -59,7 +59,7 @@ func (g *gcs) acquire(ctx context.Context, o object, check func() error) (*lease
 		l.owner = string(text)
 		err = l.write(ctx, *cond)
 		if errors.Is(err, errUnmet) {
-			continue // somebody else was faster
+			continue // another process was faster
 		}
 		if err != nil {
 			return nil, err
@@ -127,7 +127,7 @@ func (l *lease) put(ctx context.Context, cond gcstorage.Conditions, owner string
 		if !errors.Is(err, errUnmet) || cond.DoesNotExist {
 			return err
 		}
-		// A write that was given up may have been made after all.
+		// An abandoned write may have succeeded.
 		last, thereErr := l.g.attrs(ctx, l.object)
 		if thereErr != nil || last.Metadata[ownerKey] != l.owner || last.Generation == cond.GenerationMatch {
 			return err
@@ -143,46 +143,46 @@ func (l *lease) renew(ctx context.Context) {
 		if err := l.touch(ctx); errors.Is(err, errUnmet) {
 			return
 		}
-		// Another error is that of a bad connection; who wants the lease may take it
-		// when that lasts.
+		// Any other error comes from a bad connection. If that lasts, others may take
+		// the lease.
 	}
 }
 
-// touch writes a new generation. It is errUnmet if the lease is lost.
+// touch writes a new generation. The error is errUnmet if the lease is lost.
 func (l *lease) touch(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.write(ctx, gcstorage.Conditions{GenerationMatch: l.generation})
 }
 
-// hold ends renewing. The lease stays.
+// hold ends renewing and keeps the lease.
 func (l *lease) hold() {
 	l.stop()
 	<-l.ended
 }
 
-// seal makes what write writes the content of the lease, which is not renewed any
-// more. It returns the generation. It is errUnmet if the lease is lost.
+// seal writes the final content of the lease and ends renewing. It returns the
+// generation. The error is errUnmet if the lease is lost.
 func (l *lease) seal(ctx context.Context, size int64, write func(io.Writer) error) (int64, error) {
 	l.hold()
 	err := l.put(ctx, gcstorage.Conditions{GenerationMatch: l.generation}, l.owner, size, write)
 	return l.generation, err
 }
 
-// release gives the lease back and leaves its object.
+// release releases the lease and keeps its object.
 func (l *lease) release(ctx context.Context) error {
 	l.hold()
 	return l.put(ctx, gcstorage.Conditions{GenerationMatch: l.generation}, "", 0, func(io.Writer) error { return nil })
 }
 
-// drop gives the lease back and deletes its object, unless it is lost.
+// drop releases the lease and deletes its object, unless the lease is lost.
 func (l *lease) drop(ctx context.Context) error {
 	l.hold()
 	return l.g.delete(ctx, l.object, l.generation)
 }
 
-// lock holds a lease until unlock. Its object stays, as the file of a lock of the
-// local disk does, unless it is removed before.
+// Lock holds a lease until unlock. Like the file of a local lock, its object stays unless
+// it is removed before.
 func (g *gcs) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	o, err := parse(name)
 	if err != nil {
@@ -195,13 +195,12 @@ func (g *gcs) Lock(ctx context.Context, name string) (unlock func(), err error) 
 	return func() {
 		ctx, cancel := tidying(ctx)
 		defer cancel()
-		// A lease that cannot be given back becomes stale.
+		// A lease that cannot be released becomes stale.
 		_ = l.release(ctx)
 	}, nil
 }
 
-// tidying returns a context for what is to be done even after the end of another
-// one, but not for long.
+// tidying returns a context for cleaning up, briefly, even after ctx has ended.
 func tidying(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 }

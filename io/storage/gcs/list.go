@@ -40,7 +40,7 @@ func (g *gcs) List(ctx context.Context, pattern string) ([]storage.Object, error
 	}
 	q := &gcstorage.Query{Prefix: o.name[:first]}
 	if !strings.Contains(o.name, "**") && !strings.Contains(o.name[first:], "/") {
-		q.Delimiter = "/" // what lies deeper cannot match
+		q.Delimiter = "/" // names further down cannot match
 	}
 	if err := q.SetAttrSelection([]string{"Name", "Size", "Generation"}); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (g *gcs) each(ctx context.Context, bucket string, q *gcstorage.Query, visit
 		if err != nil {
 			return g.answer(ctx, "storage.objects.list", object{bucket: bucket}, err)
 		}
-		if a.Prefix == "" { // else it stands for what is below
+		if a.Prefix == "" { // otherwise it stands for a directory
 			visit(a)
 		}
 	}
@@ -93,7 +93,7 @@ func (g *gcs) first(ctx context.Context, dir object) (string, error) {
 		return "", err
 	}
 	it := client.Bucket(dir.bucket).Objects(ctx, q)
-	it.PageInfo().MaxSize = 2 // one may be the directory's own, which consoles make
+	it.PageInfo().MaxSize = 2 // one may be the directory's own, made by a console
 	for {
 		a, err := it.Next()
 		switch {
@@ -159,8 +159,8 @@ func (g *gcs) Remove(ctx context.Context, name string) error {
 	return tasks.Wait()
 }
 
-// delete deletes an object; with a generation, only that one. Nothing there, or
-// another generation, is no error.
+// delete deletes an object; with a generation, only that one. It is not an error if the
+// object does not exist or has another generation.
 func (g *gcs) delete(ctx context.Context, o object, generation int64) error {
 	h, err := g.handle(ctx, o)
 	if err != nil {
@@ -176,8 +176,7 @@ func (g *gcs) delete(ctx context.Context, o object, generation int64) error {
 	return err
 }
 
-// removeEmpty deletes what stands for the directory itself, where a console has
-// made that.
+// RemoveEmpty deletes the object that a console may have made for the directory itself.
 func (g *gcs) RemoveEmpty(ctx context.Context, dir, but string) error {
 	empty, err := g.Empty(ctx, dir, but)
 	if err != nil || !empty {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/md5"
+	"crypto/rand"
 	"errors"
-	"hash/crc32"
 	"io"
 	"slices"
 	"strings"
@@ -16,54 +16,49 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// manifestName is the file that makes a directory whole.
+// manifestName is the file that completes a directory.
 const manifestName = "manifest.json"
 
 // publication is a directory in the making.
 //
-// A bucket cannot rename a directory into being. So the files are written under
-// their own names, and the directory counts as there when its last file is, the
-// commit file: readers begin with it. Nothing may be mixed of two publishers, even
-// if one of them sleeps at the worst moment and goes on later:
+// A bucket cannot rename directories. So the files are written under their final names,
+// and the directory exists once its last file does, the commit file, which readers read
+// first. The files of two publishers must never mix, even if one of them stops at the
+// worst moment and continues later:
 //
-//   - A publisher holds a lease, the claim. Whoever takes it over first clears away
-//     what the one before has left.
-//   - Files are written only where there is none, and deleted only by generation,
-//     so a late write or delete cannot hit the file of another publisher: it finds
-//     it there, or finds another generation.
-//   - The commit file is first made the content of the claim, where the claim's
-//     generation must be the publisher's, and then copied from that generation to
-//     its place, where there must be nothing: one request with two conditions. A
-//     publisher whose claim was taken cannot commit.
+//   - A publisher holds a lease, the claim. A process that takes the claim over first
+//     deletes what the previous publisher has left.
+//   - A file is written only under a free name, and deleted only by generation. So a
+//     late write or delete fails instead of changing another publisher's file.
+//   - The commit file is first written as the content of the claim, whose generation must
+//     be the publisher's, and then copied from that generation to its free name: one
+//     request with two conditions. A publisher whose claim was taken cannot commit.
 type publication struct {
 	g      *gcs
 	dir    object
 	files  []storage.File
 	commit storage.File
 	claim  *lease
-	mark   string // of the commit file, so that it is known again
+	mark   string // of the commit file, to recognise it
 
-	dropped bool // the claim was given back
+	dropped bool // the claim was released
 }
 
 func (g *gcs) Claim(ctx context.Context, name string) (storage.Claimed, error) {
-	d, err := parse(name)
+	d, _, err := g.at(ctx, name)
 	if err != nil {
 		return nil, err
-	}
-	if d.name == "" {
-		return nil, storage.Invalid("is a bucket; name a directory in it")
 	}
 	l, err := g.acquire(ctx, claimOf(d), ctx.Err)
 	if err != nil {
 		return nil, err
 	}
-	return &publication{g: g, dir: d, claim: l, mark: random()}, nil
+	return &publication{g: g, dir: d, claim: l, mark: rand.Text()}, nil
 }
 
 func (p *publication) Publish(ctx context.Context, files []storage.File) error {
 	if len(files) == 0 {
-		return storage.Invalid("a directory without files cannot be there")
+		return storage.Invalid("a directory needs at least one file")
 	}
 	last := slices.IndexFunc(files, func(f storage.File) bool { return f.Name == manifestName })
 	if last < 0 {
@@ -73,7 +68,7 @@ func (p *publication) Publish(ctx context.Context, files []storage.File) error {
 	p.files = slices.Delete(slices.Clone(files), last, last+1)
 	err := p.make(ctx)
 	if err == nil {
-		// A claim that stays harms nobody: the next publisher finds its owner gone.
+		// A claim that stays is harmless: the next publisher sees that its owner has ended.
 		_ = p.Drop(ctx)
 		return nil
 	}
@@ -91,7 +86,7 @@ func (p *publication) Publish(ctx context.Context, files []storage.File) error {
 	return storage.ErrBusy
 }
 
-// drop gives the claim back, if that has not been done.
+// Drop releases the claim, unless that has been done.
 func (p *publication) Drop(ctx context.Context) error {
 	if p.dropped {
 		return nil
@@ -102,14 +97,13 @@ func (p *publication) Drop(ctx context.Context) error {
 	return p.claim.drop(ctx)
 }
 
-// claimOf names the claim on a directory, beside it.
+// claimOf names the object of the claim on a directory.
 func claimOf(d object) object {
-	dir, base := storage.Split(d.String())
-	o, _ := parse(storage.Join(dir, ".tmp-"+base+"-claim")) // it has a bucket
+	o, _ := parse(storage.ClaimName(d.String())) // it has a bucket
 	return o
 }
 
-// make writes the files, and commits.
+// make writes the files and commits.
 func (p *publication) make(ctx context.Context) error {
 	if err := p.clearVacant(ctx); err != nil {
 		return err
@@ -132,8 +126,8 @@ func (p *publication) make(ctx context.Context) error {
 	return err
 }
 
-// write makes one file. What is there already was written late by a publisher that
-// had the claim before, and goes.
+// write writes one file. If the name is taken, an earlier holder of the claim wrote it
+// late, and it is deleted.
 func (p *publication) write(ctx context.Context, f storage.File) error {
 	to := p.dir.join(f.Name)
 	for range maxAttempts {
@@ -148,8 +142,8 @@ func (p *publication) write(ctx context.Context, f storage.File) error {
 		if err != nil {
 			return err
 		}
-		// If the claim is ours after the file was seen, the file is not that of the
-		// next publisher.
+		// The claim is still ours after the file was seen, so the file is not the
+		// next publisher's.
 		if err := p.claim.touch(ctx); err != nil {
 			return err
 		}
@@ -160,36 +154,33 @@ func (p *publication) write(ctx context.Context, f storage.File) error {
 	return errUnmet
 }
 
-// put writes a file where there must be none. What is in Google's storage already
-// is copied there.
+// put writes a file under a name that must be free. A file that is already in Google's
+// storage is copied there.
 func (p *publication) put(ctx context.Context, to object, f storage.File) error {
 	if !strings.HasPrefix(f.From, "gs://") {
 		none := &gcstorage.Conditions{DoesNotExist: true}
 		_, err := p.g.upload(ctx, to, none, p.metadata(partKey), f.Size(), func(w io.Writer) error { return f.CopyTo(ctx, w) })
 		return err
 	}
-	from, err := parse(f.From)
-	if err != nil {
-		return err
-	}
-	a, err := p.g.attrs(ctx, from)
+	from, a, err := p.g.named(ctx, f.From)
 	if err != nil {
 		return &storage.Error{Op: "open", Name: f.From, Err: err}
 	}
-	if got := (storage.Sum{Bytes: a.Size, CRC32C: a.CRC32C}); f.Sum != nil && got != *f.Sum {
+	if f.Sum != nil && sumOf(a) != *f.Sum {
 		return storage.Damaged(f.From)
 	}
 	_, err = p.g.copy(ctx, to, from, a.Generation, p.metadata(partKey))
 	return err
 }
 
-// metadata says what a file is for the directory; copied elsewhere it is nothing.
+// metadata marks a file of the directory. A copy in another directory does not count as
+// its file.
 func (p *publication) metadata(key string) map[string]string {
 	return map[string]string{key: p.dir.String()}
 }
 
-// unfinished returns the files in a directory that was never committed. Any other
-// content is storage.ErrOccupied.
+// unfinished returns the files in a directory that was never committed. With any other
+// content the error is storage.ErrOccupied.
 func (g *gcs) unfinished(ctx context.Context, d object) ([]*gcstorage.ObjectAttrs, error) {
 	if _, err := g.attrs(ctx, d); err == nil {
 		return nil, storage.ErrOccupied // a file of that name
@@ -213,14 +204,11 @@ func (g *gcs) Vacant(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if d.name == "" {
-		return storage.Invalid("is a bucket; name a file or directory in it")
-	}
 	_, err = g.unfinished(ctx, d)
 	return err
 }
 
-// clear deletes what publishers before have left; a directory that was committed stays.
+// Clear deletes what earlier publishers have left. A committed directory stays.
 func (p *publication) Clear(ctx context.Context) error {
 	err := p.clearVacant(ctx)
 	if errors.Is(err, storage.ErrOccupied) {
@@ -229,13 +217,13 @@ func (p *publication) Clear(ctx context.Context) error {
 	return err
 }
 
-// clearVacant is clear where there must be no directory.
+// clearVacant is Clear, with an error if the directory was committed.
 func (p *publication) clearVacant(ctx context.Context) error {
 	left, err := p.g.unfinished(ctx, p.dir)
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	// Now that they have been seen: see write.
+	// After the files were seen, as in write.
 	if err := p.claim.touch(ctx); err != nil {
 		return err
 	}
@@ -247,14 +235,14 @@ func (p *publication) clearVacant(ctx context.Context) error {
 	return tasks.Wait()
 }
 
-// undo clears away what a publisher that failed has made, and gives the claim back.
-// It reports whether the directory is there nevertheless: the answer to the
-// request that committed it may have been lost.
+// undo deletes the files of a failed Publish and releases the claim. It reports whether
+// the directory was committed all the same, because the answer to that request may have
+// been lost.
 func (p *publication) undo(ctx context.Context) (committed bool) {
 	p.claim.hold()
 	if p.claim.touch(ctx) != nil {
 		p.dropped = true
-		return false // it is another publisher's, or nothing can be done
+		return false // another publisher has it, or the server cannot be reached
 	}
 	// A commit under way fails from here on.
 	a, err := p.g.attrs(ctx, p.dir.join(p.commit.Name))
@@ -264,13 +252,13 @@ func (p *publication) undo(ctx context.Context) (committed bool) {
 		committed = a.Metadata[writerKey] == p.mark
 	}
 	if err != nil {
-		return false // the next publisher clears it away
+		return false // the next publisher deletes it
 	}
-	_ = p.Drop(ctx) // as in publish
+	_ = p.Drop(ctx) // as in Publish
 	return committed
 }
 
-// holds compares by checksums.
+// Holds compares checksums.
 func (g *gcs) Holds(ctx context.Context, dir string, files []storage.File) (bool, error) {
 	d, err := parse(dir)
 	if err != nil {
@@ -304,11 +292,10 @@ func isObject(ctx context.Context, f storage.File, a *gcstorage.ObjectAttrs) (bo
 		return false, err
 	}
 	defer r.Close()
-	crc, sum := crc32.New(castagnoli), md5.New()
-	n, err := io.Copy(io.MultiWriter(crc, sum), r)
-	if err != nil {
+	sum, hash := storage.NewSummer(), md5.New()
+	if _, err := io.Copy(io.MultiWriter(sum, hash), r); err != nil {
 		return false, err
 	}
-	// An object that was put together of others has no MD5.
-	return n == a.Size && crc.Sum32() == a.CRC32C && (len(a.MD5) == 0 || bytes.Equal(sum.Sum(nil), a.MD5)), nil
+	// An object composed of others has no MD5.
+	return sum.Sum() == sumOf(a) && (len(a.MD5) == 0 || bytes.Equal(hash.Sum(nil), a.MD5)), nil
 }

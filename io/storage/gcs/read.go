@@ -13,8 +13,8 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// open reads a range as it streams in. A body that breaks off is taken up at the
-// byte where it did, of the same generation.
+// Open streams a range. If a body breaks off, reading resumes at that byte of the same
+// generation.
 func (g *gcs) Open(ctx context.Context, o storage.Object, off, n int64) (io.ReadCloser, int64, error) {
 	name, h, err := g.at(ctx, o.URI)
 	if err != nil {
@@ -23,7 +23,7 @@ func (g *gcs) Open(ctx context.Context, o storage.Object, off, n int64) (io.Read
 	if o.Version != "" {
 		generation, err := strconv.ParseInt(o.Version, 10, 64)
 		if err != nil {
-			return nil, 0, storage.Invalid("version %q is none of an object", o.Version)
+			return nil, 0, storage.Invalid("%q is not a version of an object", o.Version)
 		}
 		h = h.If(gcstorage.Conditions{GenerationMatch: generation})
 	}
@@ -37,8 +37,8 @@ func (g *gcs) Open(ctx context.Context, o storage.Object, off, n int64) (io.Read
 	return &objectReader{r: r, g: g, ctx: ctx, name: name}, r.Attrs.Size, nil
 }
 
-// readError tells what an error of reading means; pinned, where only the listed
-// generation will do.
+// readError explains an error of reading; pinned means that only the listed generation
+// may be read.
 func (g *gcs) readError(ctx context.Context, name object, pinned bool, err error) error {
 	if pinned && unmet(err) {
 		return storage.ErrChanged
@@ -58,7 +58,7 @@ func (r *objectReader) Read(p []byte) (int, error) {
 	switch {
 	case err == nil || err == io.EOF:
 	case unmet(err), errors.Is(err, gcstorage.ErrObjectNotExist):
-		err = storage.ErrChanged // what had begun to come is no more
+		err = storage.ErrChanged // the generation was deleted or replaced
 	default:
 		err = r.g.readError(r.ctx, r.name, false, err)
 	}
@@ -68,13 +68,13 @@ func (r *objectReader) Read(p []byte) (int, error) {
 func (r *objectReader) Close() error { return r.r.Close() }
 
 func (g *gcs) Sum(ctx context.Context, name string) (storage.Sum, error) {
-	o, err := parse(name)
+	_, a, err := g.named(ctx, name)
 	if err != nil {
 		return storage.Sum{}, err
 	}
-	a, err := g.attrs(ctx, o)
-	if err != nil {
-		return storage.Sum{}, err
-	}
-	return storage.Sum{Bytes: a.Size, CRC32C: a.CRC32C}, nil
+	return sumOf(a), nil
+}
+
+func sumOf(a *gcstorage.ObjectAttrs) storage.Sum {
+	return storage.Sum{Bytes: a.Size, CRC32C: a.CRC32C}
 }

@@ -14,7 +14,7 @@ import (
 	gcstorage "cloud.google.com/go/storage"
 )
 
-// stall is after how long a server that says nothing is given up, in nanoseconds.
+// stall is how long a silent server is waited for, in nanoseconds.
 var stall atomic.Int64
 
 func init() { stall.Store(int64(time.Minute)) }
@@ -22,8 +22,8 @@ func init() { stall.Store(int64(time.Minute)) }
 // parallelRequests bounds how many requests one call of this package has open.
 const parallelRequests = 64
 
-// transport is HTTP/1.1, where requests do not wait for each other, and none for
-// ever: neither for an answer nor in the midst of one.
+// transport is HTTP/1.1, whose requests do not wait for each other. None waits forever,
+// neither for an answer nor in the middle of one.
 type transport struct{ base *http.Transport }
 
 func newTransport() *transport {
@@ -42,8 +42,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	req = req.Clone(ctx)
 	if req.URL.Query().Get("alt") == "media" {
-		// Else the server unpacks objects whose encoding is gzip, and gives all of
-		// them where a range is wanted.
+		// Otherwise the server decompresses objects whose encoding is gzip, and sends
+		// the whole object instead of a range.
 		req.Header.Set("Accept-Encoding", "gzip")
 	}
 	res, err := t.base.RoundTrip(req)
@@ -57,7 +57,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (t *transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
-// watched is the body of an answer, whose reader does not wait longer than stall.
+// watched is the body of an answer. Its reader waits at most for stall.
 type watched struct {
 	body   io.ReadCloser
 	ctx    context.Context
@@ -90,11 +90,11 @@ func (stalledError) Temporary() bool { return true }
 // plainClient sends no credentials.
 func plainClient() *http.Client { return &http.Client{Transport: newTransport()} }
 
-// serviceAccount is the account of the credentials, where they tell.
+// serviceAccount is the account of the credentials, if they name it.
 var serviceAccount atomic.Pointer[string]
 
 // authorized returns a client with the Application Default Credentials. It is an
-// error if there are none: nothing is ever asked anonymously.
+// error if there are none: no request is anonymous.
 func authorized() (*http.Client, error) {
 	found, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{gcstorage.ScopeReadWrite}})
 	if err != nil {
@@ -113,7 +113,7 @@ func authorized() (*http.Client, error) {
 	return client, nil
 }
 
-// account tells whose rights count.
+// account names the account whose rights apply.
 func account() string {
 	if email := serviceAccount.Load(); email != nil {
 		return *email

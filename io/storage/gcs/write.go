@@ -3,44 +3,41 @@ package gcs
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"net/http"
 	"time"
 
 	gcstorage "cloud.google.com/go/storage"
+
+	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// maxChunk is how much of an upload is kept in memory, to be sent once more if
-// need be. What is not larger goes in one request; more, in a resumable upload.
+// maxChunk is how much of an upload is kept in memory for retries. What is not larger
+// is sent in one request, more in a resumable upload.
 const maxChunk = 8 << 20
 
 // chunkUnit divides the size of chunks.
 const chunkUnit = 256 << 10
 
-// The metadata of objects that this package makes.
+// Keys of the metadata of objects that this package makes.
 const (
-	writerKey = "bochner-writer" // of each request to write another one
-	partKey   = "bochner-part"   // of a file of a directory, but the last: which one
-	commitKey = "bochner-commit" // of the file that makes a directory whole: which one
-	ownerKey  = "bochner-owner"  // of a lease: who has it; empty, nobody
+	writerKey = "bochner-writer" // the mark of the request that wrote the object
+	partKey   = "bochner-part"   // the directory that a file is part of, except the last file's
+	commitKey = "bochner-commit" // the directory that the file completes
+	ownerKey  = "bochner-owner"  // the owner of a lease; empty for none
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// errUnmet is that the condition of a write is not met: somebody else has written.
-var errUnmet = errors.New("somebody else has written there")
+// errUnmet means that the condition of a write does not hold: another process has written.
+var errUnmet = errors.New("another process has written there")
 
 // upload writes an object of the given size, -1 where that is not known, with
 // metadata, under a condition that may be nil. The object appears whole when write
 // has returned without error, or not at all.
 //
-// Every upload has a mark of its own. When an answer is lost and the request made
-// again, the condition is not met any more; the mark then tells that the object is
-// the one that is to be there.
+// Every upload has its own mark. If an answer is lost and the request is repeated, the
+// condition no longer holds; the mark then shows that this upload wrote the object.
 func (g *gcs) upload(ctx context.Context, o object, cond *gcstorage.Conditions, metadata map[string]string, size int64, write func(io.Writer) error) (*gcstorage.ObjectAttrs, error) {
 	h, err := g.handle(ctx, o)
 	if err != nil {
@@ -59,7 +56,7 @@ func (g *gcs) upload(ctx context.Context, o object, cond *gcstorage.Conditions, 
 		w.ChunkSize = int(min(maxChunk, (size/chunkUnit+1)*chunkUnit))
 	}
 	w.ChunkRetryDeadline = 2 * time.Minute
-	sum := crc32.New(castagnoli)
+	sum := storage.NewSummer()
 	if err := write(io.MultiWriter(sum, w)); err != nil {
 		cancel()
 		w.Close()
@@ -71,7 +68,7 @@ func (g *gcs) upload(ctx context.Context, o object, cond *gcstorage.Conditions, 
 	} else if attrs, err = g.own(ctx, o, w.Metadata[writerKey], err); err != nil {
 		return nil, g.writeError(ctx, o, err)
 	}
-	return attrs, g.arrived(ctx, o, attrs, sum.Sum32())
+	return attrs, g.arrived(ctx, o, attrs, sum.Sum())
 }
 
 // patient returns a rule for retries that ends them after a number of failures
@@ -88,24 +85,17 @@ func patient() func(error) bool {
 	}
 }
 
-// random returns 16 digits that nobody has had before.
-func random() string {
-	var b [8]byte
-	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
-}
-
-// marked returns the metadata with a mark of its own, unless they have one.
+// marked returns the metadata with a mark, unless they have one.
 func marked(metadata map[string]string) map[string]string {
-	m := map[string]string{writerKey: random() + random()}
+	m := map[string]string{writerKey: rand.Text()}
 	for k, v := range metadata {
 		m[k] = v
 	}
 	return m
 }
 
-// own returns the attributes of an object if it has the mark of a request that
-// failed as its condition was not met, or whose answer broke off.
+// own returns the attributes of an object if it has the mark of a request that failed
+// because its condition did not hold or its answer was lost.
 func (g *gcs) own(ctx context.Context, o object, mark string, err error) (*gcstorage.ObjectAttrs, error) {
 	if !unmet(err) && status(err) != http.StatusNotFound && !transient(err) {
 		return nil, err
@@ -123,23 +113,23 @@ func (g *gcs) own(ctx context.Context, o object, mark string, err error) (*gcsto
 	return nil, err
 }
 
-// arrived checks what the server has against what was sent.
-func (g *gcs) arrived(ctx context.Context, o object, attrs *gcstorage.ObjectAttrs, sum uint32) error {
-	if attrs.CRC32C == sum {
+// arrived compares what the server has with what was sent.
+func (g *gcs) arrived(ctx context.Context, o object, attrs *gcstorage.ObjectAttrs, sent storage.Sum) error {
+	if sumOf(attrs) == sent {
 		return nil
 	}
 	if err := g.delete(context.WithoutCancel(ctx), o, attrs.Generation); err != nil {
 		return err
 	}
-	return fmt.Errorf("the server has other bytes than were sent (CRC-32C %08x, want %08x); try again", attrs.CRC32C, sum)
+	return fmt.Errorf("the server has other bytes than were sent (%v, want %v); try again", sumOf(attrs), sent)
 }
 
 func (g *gcs) writeError(ctx context.Context, o object, err error) error {
 	return g.answer(ctx, "storage.objects.create", o, err)
 }
 
-// copy copies a generation of an object, where it is the live one, to a place
-// where there must be nothing.
+// copy copies a generation of an object, which must be the live one, to a name that
+// must be free.
 func (g *gcs) copy(ctx context.Context, to, from object, generation int64, metadata map[string]string) (*gcstorage.ObjectAttrs, error) {
 	dst, err := g.handle(ctx, to)
 	if err != nil {
