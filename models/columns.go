@@ -81,8 +81,5 @@ func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float
 }
 
 func (m *Model) unknown(name string) error {
-	if near := spell.Nearest(name, m.Manifest.Input.Columns); near != "" {
-		return &ColumnError{name, fmt.Errorf("%w (did you mean %q?)", ErrUnknownColumn, near)}
-	}
-	return &ColumnError{name, ErrUnknownColumn}
+	return &ColumnError{name, fmt.Errorf("%w%s", ErrUnknownColumn, spell.DidYouMean(name, m.Manifest.Input.Columns))}
 }

@@ -46,11 +46,7 @@ func (p *Probabilities) validate(outputs int) error {
 		return c.Validate()
 	}
 	kinds := []string{Softmax, Logistic, calibrate.Platt, calibrate.Isotonic}
-	hint := ""
-	if near := spell.Nearest(p.Kind, kinds); near != "" {
-		hint = fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return fmt.Errorf("unknown kind of probabilities %.40q%s; have %s", p.Kind, hint, strings.Join(kinds, ", "))
+	return fmt.Errorf("unknown kind of probabilities %.40q%s; have %s", p.Kind, spell.DidYouMean(p.Kind, kinds), strings.Join(kinds, ", "))
 }
 
 // Apply stores in dst the probabilities of n rows of scores, both row-major with a

@@ -12,15 +12,8 @@
 package kernel
 
 import (
-	"fmt"
-	"maps"
-	"reflect"
-	"slices"
-	"strings"
-	"sync"
-
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/registry"
 )
 
 // Family is a kernel, or several that differ in their options.
@@ -32,79 +25,24 @@ type Family struct {
 	Hashes  bool           // its maps are features.Hashers
 }
 
-var registry = struct {
-	sync.RWMutex
-	families map[string]Family // by name
-	names    map[string]string // by name or alias
-	types    map[reflect.Type]string
-}{families: map[string]Family{}, names: map[string]string{}, types: map[reflect.Type]string{}}
+var families = registry.New[Family]("kernel")
 
 // Register makes a family available. Packages call it from init. It panics if a name or
 // the type of the options is already registered, or if the options are not a pointer to a struct.
 func Register(f Family) {
 	o := f.New()
 	option.Of(o) // panics if it is not a struct of options
-	registry.Lock()
-	defer registry.Unlock()
-	names := append([]string{f.Name}, f.Aliases...)
-	for _, name := range names {
-		if registry.names[name] != "" || name == "" {
-			panic(fmt.Sprintf("kernel: Register: the name %q is empty or already registered", name))
-		}
-	}
-	t := reflect.TypeOf(o)
-	if other := registry.types[t]; other != "" {
-		panic(fmt.Sprintf("kernel: Register %q: %v are the options of %q", f.Name, t, other))
-	}
-	for _, name := range names {
-		registry.names[name] = f.Name
-	}
-	registry.types[t] = f.Name
-	registry.families[f.Name] = f
+	families.Add(f, o, f.Name, f.Aliases...)
 }
 
 // Families returns the registered families, sorted by name.
-func Families() []Family {
-	registry.RLock()
-	defer registry.RUnlock()
-	var list []Family
-	for _, name := range slices.Sorted(maps.Keys(registry.families)) {
-		list = append(list, registry.families[name])
-	}
-	return list
-}
+func Families() []Family { return families.All() }
 
 // Names returns the names of the families, sorted, without aliases.
-func Names() []string {
-	var names []string
-	for _, f := range Families() {
-		names = append(names, f.Name)
-	}
-	return names
-}
+func Names() []string { return families.Names() }
 
 // Lookup returns the family of a name or alias.
-func Lookup(name string) (Family, error) {
-	registry.RLock()
-	f, ok := registry.families[registry.names[name]]
-	registry.RUnlock()
-	if ok {
-		return f, nil
-	}
-	hint := ""
-	if meant := spell.Nearest(name, Names()); meant != "" {
-		hint = fmt.Sprintf(" (did you mean %q?)", meant)
-	}
-	return Family{}, fmt.Errorf("unknown kernel %q%s; have %s", name, hint, strings.Join(Names(), ", "))
-}
+func Lookup(name string) (Family, error) { return families.Lookup(name, Names()) }
 
 // Of returns the family that the options o belong to. It panics if there is none.
-func Of(o Options) Family {
-	registry.RLock()
-	defer registry.RUnlock()
-	name, ok := registry.types[reflect.TypeOf(o)]
-	if !ok {
-		panic(fmt.Sprintf("kernel: no family has options of type %T; call kernel.Register", o))
-	}
-	return registry.families[name]
-}
+func Of(o Options) Family { return families.Of(o) }

@@ -55,30 +55,3 @@ func TestWithCopies(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-type toy struct{ fourier.CauchyOptions }
-
-func TestDuplicatesCannotBeRegistered(t *testing.T) {
-	options := func() kernel.Options { return &toy{} }
-	for want, f := range map[string]kernel.Family{
-		`"" is empty or already registered`:         {New: options},
-		`"gaussian" is empty or already registered`: {Name: "gaussian", New: options},
-		`"rbf" is empty or already registered`:      {Name: "toy", Aliases: []string{"rbf"}, New: options},
-		`are the options of "matern"`:               {Name: "bessel", New: func() kernel.Options { return &fourier.MaternOptions{} }},
-	} {
-		func() {
-			defer func() {
-				if r := recover(); r == nil || !strings.Contains(r.(string), want) {
-					t.Errorf("panic %v, want %q", r, want)
-				}
-			}()
-			kernel.Register(f)
-		}()
-	}
-	defer func() {
-		if r := recover(); r == nil || !strings.Contains(r.(string), "no family has options of type *kernel_test.toy") {
-			t.Errorf("panic %v", r)
-		}
-	}()
-	kernel.Of(&toy{})
-}

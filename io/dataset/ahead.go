@@ -107,7 +107,7 @@ func (d *Dataset) source(ctx context.Context, s Shard, weight int64) *Source {
 
 // opening returns the part of a file that the reader of a shard opens first.
 func (d *Dataset) opening(f *File, s Shard) (off, n int64) {
-	format := registry[d.Schema.Format]
+	format := find(d.Schema.Format)
 	switch {
 	case f.Compressed() || format == nil:
 	case format.Range != nil:

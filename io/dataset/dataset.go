@@ -100,7 +100,7 @@ type Error struct {
 // Error returns package, file and cause, each once, whatever prefixes the cause already has.
 func (e *Error) Error() string {
 	pkg := "dataset"
-	if f := registry[e.Format]; f != nil {
+	if f := find(e.Format); f != nil {
 		pkg = f.pkg()
 	}
 	return pkg + ": " + e.Name + ": " + Cause(e.Err)

@@ -3,12 +3,10 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/registry"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -119,51 +117,35 @@ type Seen struct {
 	What  any  // result of Join
 }
 
-var registry = map[string]*Format{} // by name and alias
+var formats = registry.New[*Format]("format")
 
 // Register adds a format. It panics if the name is taken.
-func Register(f Format) {
-	for _, name := range append([]string{f.Name}, f.Aliases...) {
-		if registry[name] != nil {
-			panic("dataset: format " + name + " is registered twice")
-		}
-		registry[name] = &f
-	}
-}
+func Register(f Format) { formats.Add(&f, nil, f.Name, f.Aliases...) }
 
 // Formats returns all formats, sorted by name. Those of this module are registered by
 // package formats.
-func Formats() []*Format {
-	var all []*Format
-	for _, name := range slices.Sorted(maps.Keys(registry)) {
-		if f := registry[name]; f.Name == name {
-			all = append(all, f)
-		}
-	}
-	return all
-}
+func Formats() []*Format { return formats.All() }
 
 // Names returns the names of all formats.
-func Names() (names []string) {
-	for _, f := range Formats() {
-		names = append(names, f.Name)
-	}
-	return names
-}
+func Names() []string { return formats.Names() }
 
 // lookup returns the format with that name or alias.
 func lookup(name string) (*Format, error) {
-	if f := registry[name]; f != nil {
-		return f, nil
-	}
-	if len(registry) == 0 {
+	have := Names()
+	if len(have) == 0 {
 		return nil, fmt.Errorf("dataset: no format is registered; import package io/formats or the package of a format")
 	}
-	hint := ""
-	if near := spell.Nearest(name, slices.Collect(maps.Keys(registry))); near != "" {
-		hint = fmt.Sprintf(" (did you mean %s?)", near)
+	f, err := formats.Lookup(name, append([]string{"auto"}, have...))
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %w", err)
 	}
-	return nil, fmt.Errorf("dataset: unknown format %q%s; have auto, %s", name, hint, strings.Join(Names(), ", "))
+	return f, nil
+}
+
+// find returns the format with that name; nil if there is none.
+func find(name string) *Format {
+	f, _ := formats.Find(name)
+	return f
 }
 
 // pkg is the package that reads the format; errors begin with it.

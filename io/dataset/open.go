@@ -94,7 +94,7 @@ func (d *Dataset) lead(ctx context.Context) (first int, head []byte, err error) 
 func (o *Opening) begin(ctx context.Context, head []byte) (*Format, error) {
 	d := o.Data
 	fail := func(err error) (*Format, error) { return nil, &Error{Name: d.Files[o.First].Name, Err: err} }
-	named := registry[o.Options.Format]
+	named := find(o.Options.Format)
 	format, err := named, error(nil)
 	if named != nil {
 		err = checkContent(named, head)

@@ -25,7 +25,7 @@ type Schema struct {
 
 // Traits returns the traits of the format.
 func (s *Schema) Traits() Traits {
-	if f := registry[s.Format]; f != nil {
+	if f := find(s.Format); f != nil {
 		return f.Traits
 	}
 	return Traits{}
@@ -77,7 +77,7 @@ func (s *Schema) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, (*plainSchema)(s)); err != nil {
 		return err
 	}
-	f := registry[s.Format]
+	f := find(s.Format)
 	if f == nil || f.Layout == nil {
 		return nil
 	}

@@ -7,9 +7,8 @@ package export
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
+
+	"github.com/bochner-ml/bochner/internal/registry"
 )
 
 // Column is a column of a table with one or more values per row.
@@ -65,21 +64,16 @@ type Format struct {
 	Files func(columns []Column) []File
 }
 
-var formats = map[string]Format{}
+var formats = registry.New[Format]("format")
 
 // Register adds a format. It panics if the name is taken.
-func Register(f Format) {
-	if _, twice := formats[f.Name]; twice {
-		panic("export: format " + f.Name + " is registered twice")
-	}
-	formats[f.Name] = f
-}
+func Register(f Format) { formats.Add(f, nil, f.Name) }
 
 // Files returns the files of a table in the named format.
 func Files(format string, columns []Column) ([]File, error) {
-	f, ok := formats[format]
-	if !ok {
-		return nil, fmt.Errorf("export: unknown format %q; have %s", format, strings.Join(slices.Sorted(maps.Keys(formats)), ", "))
+	f, err := formats.Lookup(format, formats.Names())
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
 	}
 	return f.Files(columns), nil
 }

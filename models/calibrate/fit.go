@@ -38,11 +38,8 @@ func Check(rows []int64, names []string) error {
 // separately, class against others.
 func Fit(c *Counts, method string) (*Calibration, error) {
 	if method != Platt && method != Isotonic {
-		hint := ""
-		if near := spell.Nearest(method, []string{Platt, Isotonic}); near != "" {
-			hint = fmt.Sprintf(" (did you mean %q?)", near)
-		}
-		return nil, fmt.Errorf("calibrate: unknown method %q%s; have %s", method, hint, strings.Join([]string{Platt, Isotonic}, ", "))
+		methods := []string{Platt, Isotonic}
+		return nil, fmt.Errorf("calibrate: unknown method %q%s; have %s", method, spell.DidYouMean(method, methods), strings.Join(methods, ", "))
 	}
 	all := &Calibration{Method: method}
 	for o := range c.outputs {

@@ -2,7 +2,6 @@ package learner
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -145,11 +144,7 @@ func (o Objective) classWeights(classes []string, counts []int64) ([]float64, er
 		}
 		c := slices.Index(classes, text[:at])
 		if c < 0 {
-			hint := ""
-			if near := spell.Nearest(text[:at], classes); near != "" {
-				hint = fmt.Sprintf(" (did you mean %q?)", near)
-			}
-			return nil, option.Errorf(name, "%q: no row is of class %q%s", text, text[:at], hint)
+			return nil, option.Errorf(name, "%q: no row is of class %q%s", text, text[:at], spell.DidYouMean(text[:at], classes))
 		}
 		w, err := strconv.ParseFloat(text[at+1:], 64)
 		if err != nil || !(w > 0) || math.IsInf(w, 0) {

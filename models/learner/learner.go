@@ -15,14 +15,9 @@ package learner
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
-	"strings"
-	"sync"
 
 	"github.com/bochner-ml/bochner/internal/option"
-	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/internal/registry"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/rounds"
 )
@@ -98,12 +93,7 @@ type Memory struct {
 	Row       int64 // that each row adds, over all partitions
 }
 
-var registry = struct {
-	sync.RWMutex
-	learners map[string]Learner // by name
-	names    map[string]string  // by name or alias
-	types    map[reflect.Type]string
-}{learners: map[string]Learner{}, names: map[string]string{}, types: map[reflect.Type]string{}}
+var learners = registry.New[Learner]("learner")
 
 // Register makes a learner available. Packages call it from init. It panics if a name or
 // the type of the options is taken, if the options are not a pointer to a struct, or if
@@ -114,20 +104,7 @@ func Register(l Learner) {
 	if _, ok := o.(Iterative); ok != (l.Open != nil) {
 		panic(fmt.Sprintf("learner: Register %q: Open is for Iterative options, and they need it", l.Name))
 	}
-	registry.Lock()
-	defer registry.Unlock()
-	for _, name := range append([]string{l.Name}, l.Aliases...) {
-		if registry.names[name] != "" || name == "" {
-			panic(fmt.Sprintf("learner: Register: the name %q is empty or taken", name))
-		}
-		registry.names[name] = l.Name
-	}
-	t := reflect.TypeOf(o)
-	if other := registry.types[t]; other != "" {
-		panic(fmt.Sprintf("learner: Register %q: %v are the options of %q", l.Name, t, other))
-	}
-	registry.types[t] = l.Name
-	registry.learners[l.Name] = l
+	learners.Add(l, o, l.Name, l.Aliases...)
 	if l.Open != nil {
 		rounds.Register(l.Name, l.Open)
 	}
@@ -136,11 +113,9 @@ func Register(l Learner) {
 // Learners returns the registered learners that a training can choose from, those of
 // one pass before the iterative ones, and sorted by name.
 func Learners() []Learner {
-	registry.RLock()
-	defer registry.RUnlock()
 	var list, iterative []Learner
-	for _, name := range slices.Sorted(maps.Keys(registry.learners)) {
-		switch l := registry.learners[name]; {
+	for _, l := range learners.All() {
+		switch {
 		case l.Unlabeled:
 		case l.Open != nil:
 			iterative = append(iterative, l)
@@ -161,27 +136,7 @@ func Names() []string {
 }
 
 // Lookup returns the learner of a name or alias.
-func Lookup(name string) (Learner, error) {
-	registry.RLock()
-	l, ok := registry.learners[registry.names[name]]
-	registry.RUnlock()
-	if ok {
-		return l, nil
-	}
-	hint := ""
-	if meant := spell.Nearest(name, Names()); meant != "" {
-		hint = fmt.Sprintf(" (did you mean %q?)", meant)
-	}
-	return Learner{}, fmt.Errorf("unknown learner %q%s; have %s", name, hint, strings.Join(Names(), ", "))
-}
+func Lookup(name string) (Learner, error) { return learners.Lookup(name, Names()) }
 
 // Of returns the learner with options of the type of o. It panics if there is none.
-func Of(o Options) Learner {
-	registry.RLock()
-	defer registry.RUnlock()
-	name, ok := registry.types[reflect.TypeOf(o)]
-	if !ok {
-		panic(fmt.Sprintf("learner: no learner has options of type %T; call learner.Register", o))
-	}
-	return registry.learners[name]
-}
+func Of(o Options) Learner { return learners.Of(o) }

@@ -86,11 +86,7 @@ func Of(name string, classes bool, epsilon float64) (*Loss, error) {
 		}
 		return l, nil
 	}
-	hint := ""
-	if near := spell.Nearest(name, names); near != "" {
-		hint = fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return nil, fmt.Errorf("loss: unknown loss %q%s; have %s", name, hint, strings.Join(names, ", "))
+	return nil, fmt.Errorf("loss: unknown loss %q%s; have %s", name, spell.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
 // Classes reports whether labels are indices of classes. Otherwise they are targets.

@@ -28,7 +28,8 @@ type Engine struct {
 
 // runner returns the runner of the engine, or nil if there is none of that name.
 func (e Engine) runner() Runner {
-	return runners[cmp.Or(e.Runner, Direct)]
+	r, _ := runners.Find(cmp.Or(e.Runner, Direct))
+	return r
 }
 
 // About describes the engine's runner; it is zero if there is none of that name.

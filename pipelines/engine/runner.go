@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/exec/optimized" // faster built-in types
 
+	"github.com/bochner-ml/bochner/internal/registry"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
@@ -51,27 +51,22 @@ type About struct {
 // remoteLanes is the default number of lanes on a cluster.
 const remoteLanes = 8
 
-// runners are the registered runners by name.
-var runners = map[string]Runner{}
+var runners = registry.New[Runner]("runner")
 
-// Register adds a runner under its name. Call it in init. It panics if the name is taken.
-func Register(r Runner) {
-	name := r.About().Name
-	if _, taken := runners[name]; taken {
-		panic("engine: Register called twice for runner " + name)
-	}
-	runners[name] = r
-}
+// Register has jobs find a runner by its name. It is to be called in init. It panics if
+// the name is taken.
+func Register(r Runner) { runners.Add(r, nil, r.About().Name) }
 
 // Runners returns the names of all runners, those of this process first.
 func Runners() []string {
-	names := slices.Sorted(maps.Keys(runners))
+	names := runners.Names()
 	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
 	return names
 }
 
 func rank(name string) int {
-	switch about := runners[name].About(); {
+	r, _ := runners.Find(name)
+	switch about := r.About(); {
 	case about.Alone:
 		return 0
 	case about.InProcess:
