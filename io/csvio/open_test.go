@@ -85,7 +85,7 @@ func TestReadLayoutErrorsSayWhatToDo(t *testing.T) {
 		{"1,2\n", Hints{Label: "99999999999999999999", Header: Absent}, `is outside`},
 		{"y,a,y\n1,2,3\n", Hints{Label: "y"}, `label "y": columns 1 and 3 have that name; give the position`},
 		{"y\n1\n", Hints{Label: "y"}, `the label is the only column`},
-		{"label,0,1\n7,5,6\n", Hints{Label: "1"}, `field 1 is text above numbers, but field 3 is a number; state --header yes or --header no`},
+		{"label,0,1\n7,5,6\n", Hints{Label: "1"}, `field 1 is text above numbers, but field 3 is a number; set header to yes or no`},
 		{"5.1,3.5,1.2.3\n4,5,6\n", Hints{}, `cannot tell whether the first line is a header`},
 		{"a,\"b\n", Hints{}, `first record: 1:2: the quote opened in this field is never closed`},
 		{"a,b\"\n", Hints{}, `first record: field 2 has a quote in an unquoted field`},

@@ -126,7 +126,7 @@ func (e evidence) pandas() error {
 	if e.index {
 		hint = "; the first column is the index, which is not a feature: write the file with index=False"
 	}
-	return fmt.Errorf("csvio: the first line counts from 0 to %d, like the header that pandas writes for columns without names; state --header yes if it is a header, --header no if it is a row%s", last, hint)
+	return fmt.Errorf("csvio: the first line counts from 0 to %d, like the header that pandas writes for columns without names; set header to yes if it is a header, to no if it is a row%s", last, hint)
 }
 
 // header decides whether the first record is a header. Text above numbers is evidence
@@ -155,7 +155,7 @@ func (e evidence) header(label int) (bool, error) {
 	}
 	switch {
 	case over >= 0 && numeral >= 0:
-		return false, fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text above numbers, but field %d is a number; state --header yes or --header no", over+1, numeral+1)
+		return false, fmt.Errorf("csvio: cannot tell whether the first line is a header: field %d is text above numbers, but field %d is a number; set header to yes or no", over+1, numeral+1)
 	case over >= 0:
 		return true, nil
 	}

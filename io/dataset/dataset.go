@@ -142,9 +142,8 @@ func (d *Dataset) Size() (n int64) {
 }
 
 // List returns the objects that the patterns match, in the order of the patterns. A
-// file that matches two patterns is an error, because its rows would count twice. The
-// error names the option.
-func List(ctx context.Context, option string, patterns []string) ([]storage.Object, error) {
+// file that matches two patterns is an error, because its rows would count twice.
+func List(ctx context.Context, patterns []string) ([]storage.Object, error) {
 	var out []storage.Object
 	seen := map[string]string{}
 	for _, pattern := range patterns {
@@ -154,7 +153,7 @@ func List(ctx context.Context, option string, patterns []string) ([]storage.Obje
 		}
 		for _, o := range objects {
 			if first, twice := seen[o.URI]; twice {
-				return nil, &Error{Name: o.Name, Err: fmt.Errorf("matches both --%s %q and %q; its rows would count twice", option, first, pattern)}
+				return nil, &Error{Name: o.Name, Err: fmt.Errorf("matches both %q and %q; its rows would count twice", first, pattern)}
 			}
 			seen[o.URI] = pattern
 			out = append(out, o)

@@ -100,12 +100,12 @@ func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 		"web page":              {"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "is a web page", "download"},
 		"Git LFS":               {"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "is a Git LFS pointer", "git lfs pull"},
 		"ARFF":                  {"@RELATION iris\n\n@ATTRIBUTE a NUMERIC\n@DATA\n5.1,a\n", "is an ARFF file", "@data"},
-		"pandas":                {"0,1,2,3\n0.5,1,2,0\n0.25,3,4,1\n", "the first line counts from 0 to 3, like the header that pandas writes", "--header yes if it is a header, --header no"},
-		"pandas, whole numbers": {"0,1,2\n5,1,2\n7,3,4\n", "the first line counts from 0 to 2", "--header no"},
-		"pandas, two columns":   {"0,1\n0.5,1.5\n0.25,3\n", "the first line counts from 0 to 1", "--header no"},
+		"pandas":                {"0,1,2,3\n0.5,1,2,0\n0.25,3,4,1\n", "the first line counts from 0 to 3, like the header that pandas writes", "set header to yes if it is a header, to no"},
+		"pandas, whole numbers": {"0,1,2\n5,1,2\n7,3,4\n", "the first line counts from 0 to 2", "to no if it is a row"},
+		"pandas, two columns":   {"0,1\n0.5,1.5\n0.25,3\n", "the first line counts from 0 to 1", "to no if it is a row"},
 		"pandas, index":         {",0,1,2\n0,0.5,1.5,1\n1,0.25,3,2\n", "the first line counts from 0 to 2", "index=False"},
-		"pandas, text label":    {"0,1,2\n0.5,1.5,setosa\n0.25,3,virginica\n", "the first line counts from 0 to 2", "--header yes"},
-		"pandas, one row":       {"0,1,2\n", "the first line counts from 0 to 2", "--header yes"},
+		"pandas, text label":    {"0,1,2\n0.5,1.5,setosa\n0.25,3,virginica\n", "the first line counts from 0 to 2", "set header to yes"},
+		"pandas, one row":       {"0,1,2\n", "the first line counts from 0 to 2", "set header to yes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, how := range []string{"plain", "gzip"} {

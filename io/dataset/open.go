@@ -37,7 +37,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	if o.Format == "" && o.Like != nil && o.Like.Traits().Faint {
 		o.Format = o.Like.Format
 	}
-	objects, err := List(ctx, "data", o.Data)
+	objects, err := List(ctx, o.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	}
 	d.doubt(files)
 	if o.Strict && len(d.Notes) > 0 {
-		return nil, &Error{Name: d.Files[first].Name, Err: errors.New("--strict: " + strings.Join(d.Notes, "; "))}
+		return nil, &Error{Name: d.Files[first].Name, Err: errors.New("strict: " + strings.Join(d.Notes, "; "))}
 	}
 	if o.Like != nil && d.Schema.Dim != o.Like.Dim {
 		return nil, &Error{d.Schema.Format, d.Files[first].Name, fmt.Errorf("has rows of %d values, the model takes %d", d.Schema.Dim, o.Like.Dim)}
@@ -174,7 +174,7 @@ func (o *Opening) join(ctx context.Context, format *Format, i int) (seen Seen, e
 			return seen, &Error{Name: f.Name, Err: err}
 		}
 		if other != format {
-			return seen, &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; state --format", other.Name, o.Data.Files[o.First].Name, format.Name)}
+			return seen, &Error{Name: f.Name, Err: fmt.Errorf("looks like %s, but %s looks like %s; state the format", other.Name, o.Data.Files[o.First].Name, format.Name)}
 		}
 	}
 	if format.Join != nil {

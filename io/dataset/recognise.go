@@ -33,13 +33,13 @@ func recognise(head []byte, f *File) (*Format, error) {
 		return found, nil
 	}
 	if nul >= 0 {
-		return nil, fmt.Errorf("is binary (NUL at byte %d) of an unknown format (have %s; state one with --format)", nul+1, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("is binary (NUL at byte %d) of an unknown format (have %s; state the format)", nul+1, strings.Join(Names(), ", "))
 	}
 	if err := foreignText(head); err != nil {
 		return nil, err
 	}
 	if found == nil {
-		return nil, fmt.Errorf("has an unknown format (have %s; state one with --format)", strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("has an unknown format (have %s; state the format)", strings.Join(Names(), ", "))
 	}
 	return found, nil
 }

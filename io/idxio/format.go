@@ -16,7 +16,7 @@ func init() {
 		Name: "idx",
 		Traits: dataset.Traits{
 			Scale: "255", Image: image,
-			Unlabeled: "IDX images have their labels in a file of their own; name it with --label_files",
+			Unlabeled: "IDX images have their labels in a separate file; name it in label_files",
 		},
 		Options: func() dataset.FormatOptions { return new(Options) },
 		Sniff: func(head []byte, _ int64) dataset.Likeness {
@@ -67,7 +67,7 @@ func begin(ctx context.Context, o *dataset.Opening, head []byte) error {
 	if len(patterns) == 0 {
 		return nil
 	}
-	labels, err := dataset.List(ctx, "label_files", patterns)
+	labels, err := dataset.List(ctx, patterns)
 	if err != nil {
 		return err
 	}

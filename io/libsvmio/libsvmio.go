@@ -127,7 +127,7 @@ func (r *Reader) outOfPlace(text []byte, index, last int) string {
 	case index > rows.MaxDim:
 		return fmt.Sprintf("index %s is above the limit %d", shorten(text), rows.MaxDim)
 	case r.dim > 0 && index > r.dim:
-		return fmt.Sprintf("index %d is beyond the row length %d; state a longer row length (--dim)", index, r.dim)
+		return fmt.Sprintf("index %d is beyond the row length %d; set dim to a longer row length", index, r.dim)
 	case index == last:
 		return fmt.Sprintf("index %d occurs twice", index)
 	}

@@ -83,7 +83,7 @@ func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
 		{"1 1099511627776:5", 0, `1:1: index 1099511627776 is above the limit 1048576`},
 		{"1 1048577:5", 9, `1:1: index 1048577 is above the limit 1048576`},
 		{"1 99999999999999999999999999:5", 0, `1:1: index 99999999999999999999999999 is above the limit 1048576`},
-		{"1 4:5", 3, `1:1: index 4 is beyond the row length 3; state a longer row length (--dim)`},
+		{"1 4:5", 3, `1:1: index 4 is beyond the row length 3; set dim to a longer row length`},
 		{"1 1:nan", 0, `1:1: value "nan" is not a number`},
 		{"1 1:inf", 3, `1:1: value "inf" is not a number`},
 		{"1 1:", 0, `1:1: value "" is not a number`},

@@ -47,7 +47,7 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 		"label outside": {replaced(rows, nil), []string{"--label", "4"}, []string{`csvio: data.csv: label "4" is outside the columns 1 to 3 (or -1 to -3, from the end)`}},
 		"label alone":   {"y\na\nb\n", nil, []string{"csvio: data.csv: the label is the only column"}},
 		"one class":     {strings.ReplaceAll(replaced(rows, nil), "b\n", "a\n"), nil, []string{`csvio: data.csv: all 60 rows have the label "a"; classification needs at least two classes`}},
-		"NUL":           {at7("0.5,1\x00,a"), nil, []string{"dataset: data.csv: is binary (NUL at byte", "state one with --format"}},
+		"NUL":           {at7("0.5,1\x00,a"), nil, []string{"dataset: data.csv: is binary (NUL at byte", "state the format"}},
 		"NUL, a CSV":    {at7("0.5,1\x00,a"), []string{"--format", "csv"}, []string{"csvio: data.csv:7: contains a NUL byte; is this a binary file?", mend}},
 		"UTF-16 LE":     {utf16Text(replaced(rows, nil), false), nil, []string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},
 		"UTF-16 BE":     {utf16Text(replaced(rows, nil), true), nil, []string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},

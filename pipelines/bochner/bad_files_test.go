@@ -162,7 +162,7 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		args         []string // "" for data and labels in their places
 		want         []string
 	}{
-		"wrong magic":           {"\x00\x01" + images[2:], labels, 3, nil, []string{"dataset: data: is binary (NUL at byte 1) of an unknown format", "state one with --format"}},
+		"wrong magic":           {"\x00\x01" + images[2:], labels, 3, nil, []string{"dataset: data: is binary (NUL at byte 1) of an unknown format", "state the format"}},
 		"wrong magic, an IDX":   {"\x00\x01" + images[2:], labels, 3, []string{"--format", "idx"}, []string{"idxio: data: file starts with 00 01 08 03; an IDX file starts with 00 00, the type"}},
 		"unknown type":          {"\x00\x00\x07" + images[3:], labels, 3, []string{"--format", "idx"}, []string{"idxio: data: file starts with 00 00 07 03"}},
 		"header cut":            {images[:9], labels, 3, nil, []string{"idxio: data: header ends after 9 of 16 bytes (truncated?)"}},
@@ -178,7 +178,7 @@ func TestDamagedIDXIsRefused(t *testing.T) {
 		"a label less":          {images, idx(8, []uint32{39}, labels[8:47]), 3, nil, []string{"idxio: labels: 40 records in the data, but 39 in the labels file"}},
 		"labels cut":            {images, labels[:len(labels)-2], 3, nil, []string{"idxio: labels: 46 bytes, but the header declares 48"}},
 		"labels cut, gzip":      {images, gzipped(labels[:len(labels)-2], 1), 3, nil, []string{"labels file ends after record 38 of 40 (truncated?)"}},
-		"labels missing":        {images, "", 2, []string{"--label_files"}, []string{"data: IDX images have their labels in a file of their own; name it with --label_files"}},
+		"labels missing":        {images, "", 2, []string{"--label_files"}, []string{"data: IDX images have their labels in a separate file; name it in label_files"}},
 		"labels file missing":   {images, "", 3, nil, []string{"storage: list labels: no such file or directory"}},
 		"labels are no IDX":     {images, "x1,x2\n", 3, nil, []string{"idxio: labels: file starts with 78 31 2c 78"}},
 		"images and labels":     {images, labels, 3, swap, []string{"idxio: data: ", "are the two files swapped?"}},
@@ -235,7 +235,7 @@ func TestDamagedLIBSVMIsRefused(t *testing.T) {
 	t.Run("longer than --dim", func(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, "data", "1 1:0.5 2:0.25\n-1 1:0.25 3:1\n")
-		refuse(t, dir, 3, []string{"libsvmio: data:2:2: index 3 is beyond the row length 2; state a longer row length (--dim)", mend}, trainOn("data", "--dim", "2")...)
+		refuse(t, dir, 3, []string{"libsvmio: data:2:2: index 3 is beyond the row length 2; set dim to a longer row length", mend}, trainOn("data", "--dim", "2")...)
 	})
 	t.Run("a label column", func(t *testing.T) {
 		dir := t.TempDir()

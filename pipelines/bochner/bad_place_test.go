@@ -52,7 +52,7 @@ func TestAFileNamedTwiceIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := trained(t)
 	for _, second := range []string{"table.csv", "t*.csv", "./table.csv", filepath.Join(dir, "table.csv")} {
-		refuse(t, dir, 3, []string{`matches both --data "table.csv" and "` + second + `"; its rows would count twice`},
+		refuse(t, dir, 3, []string{`matches both "table.csv" and "` + second + `"; its rows would count twice`},
 			"train", "--data", "table.csv", "--data", second, "--label", "y", "--features", "32", "--model", "new")
 	}
 }

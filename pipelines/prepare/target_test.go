@@ -115,5 +115,5 @@ func TestDataWithoutLabelsSayHowToNameThem(t *testing.T) {
 	d := jobtest.Opened(t, strings.Join(names, ",")+"\n"+strings.Repeat("1,", 24)+"1\n", dataset.Options{})
 	jobtest.WantError(t, "table", Unlabeled(d), exit.CodeUsage, "--label", "col0, col1", "(25 in all)")
 	d.Schema.Format = "idx"
-	jobtest.WantError(t, "images", Unlabeled(d), exit.CodeUsage, "--label_files")
+	jobtest.WantError(t, "images", Unlabeled(d), exit.CodeUsage, "name it in label_files")
 }
