@@ -108,11 +108,7 @@ func newMemory(d *linear.Data, hold bool) (*memory, error) {
 			m.counts[c]++
 		}
 	} else {
-		m.span = &linear.TargetGrid{Low: d.Target[0], High: d.Target[0]}
-		for _, y := range d.Target {
-			m.span.Low, m.span.High = min(m.span.Low, y), max(m.span.High, y)
-		}
-		if err := m.span.Validate(); err != nil {
+		if m.span, err = d.TargetGrid(); err != nil {
 			return nil, err
 		}
 	}

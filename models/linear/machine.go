@@ -2,6 +2,7 @@ package linear
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/bochner-ml/bochner/features"
@@ -53,6 +54,30 @@ func (d *Data) Validate() (n, outputs int, err error) {
 		return 0, 0, fmt.Errorf("linear: all %d rows are of one class; two classes are needed", n)
 	}
 	return n, outputs, nil
+}
+
+// Rows returns the number of rows.
+func (d *Data) Rows() int { return len(d.Class) + len(d.Target) }
+
+// Row returns row i, sharing its memory.
+func (d *Data) Row(i int) []float32 {
+	in, _ := d.Map.Dims()
+	return d.X[i*in : (i+1)*in]
+}
+
+// Label returns the class or the target of row i.
+func (d *Data) Label(i int) float64 {
+	if d.Target != nil {
+		return d.Target[i]
+	}
+	return float64(d.Class[i])
+}
+
+// TargetGrid returns the grid over the range of the targets. It is an error if the range
+// does not fit in float64.
+func (d *Data) TargetGrid() (*TargetGrid, error) {
+	g := &TargetGrid{Low: slices.Min(d.Target), High: slices.Max(d.Target)}
+	return g, g.Validate()
 }
 
 // Machine is a kernel machine: a linear model on the features of a map. It is safe for

@@ -75,7 +75,7 @@ func Fit(m features.Map, x []float32, t *Training) (*Result, error) {
 		if cut := g.Quantize(z, x[lo*in:], k, threads); cut > 0 {
 			return nil, fmt.Errorf("pca: %d features of rows %d to %d are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut, lo, lo+k-1)
 		}
-		sum.AddClasses(z, make([]int32, k), threads)
+		sum.Add(z, nil, nil, threads)
 	}
 	step, ranges := ridge.GridOf(g, steps)
 	o := Options{Components: t.Components, Step: step, Ranges: ranges, Seed: 1, Threads: threads}

@@ -60,8 +60,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		o.Folds = foldsOfFit
 	}
 	if d.Target != nil {
-		o.Grid = targetGrid(d.Target)
-		if err := o.Grid.Validate(); err != nil {
+		if o.Grid, err = d.TargetGrid(); err != nil {
 			return nil, err
 		}
 	}
@@ -91,56 +90,42 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	}
 }
 
-func targetGrid(y []float64) *linear.TargetGrid {
-	g := &linear.TargetGrid{Low: y[0], High: y[0]}
-	for _, v := range y {
-		g.Low, g.High = min(g.Low, v), max(g.High, v)
-	}
-	return g
-}
-
 // sumsOf sums the rows of each fold.
 func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps, parts int, grid *linear.TargetGrid) ([]*Sum, error) {
 	in, _ := m.Dims()
 	threads := runtime.GOMAXPROCS(0)
 	z := features.NewGrid(shape.Dim, steps)
-	sums := make([]*Sum, parts)
+	sums, blocks := make([]*Sum, parts), make([]rows.Block, parts)
 	for fold := range sums {
 		sums[fold] = NewSum(shape)
-		var x []float32
-		var labels []int32
-		var cut int64
-		flush := func() {
-			if len(labels) == 0 {
-				return
-			}
-			cut += m.Quantize(z, x, len(labels), threads)
-			if grid != nil {
-				sums[fold].AddTargets(z, labels, threads)
-			} else {
-				sums[fold].AddClasses(z, labels, threads)
-			}
-			x, labels = x[:0], labels[:0]
+		blocks[fold].Reset(in)
+	}
+	var cut int64
+	flush := func(fold int) {
+		b := &blocks[fold]
+		if b.N == 0 {
+			return
 		}
-		for i := 0; (i+1)*in <= len(d.X); i++ {
-			row := d.X[i*in : (i+1)*in]
-			if parts > 1 && folds.Hash(seedOfFit, row)%uint64(parts) != uint64(fold) {
-				continue
-			}
-			x = append(x, row...)
-			if grid != nil {
-				labels = append(labels, grid.Quantize(d.Target[i]))
-			} else {
-				labels = append(labels, d.Class[i])
-			}
-			if len(labels) == rows.Rows(in) {
-				flush()
-			}
+		cut += m.Quantize(z, b.X, b.N, threads)
+		sums[fold].Add(z, b.Y, grid, threads)
+		b.Reset(in)
+	}
+	for i := range d.Rows() {
+		row, fold := d.Row(i), 0
+		if parts > 1 {
+			fold = int(folds.Hash(seedOfFit, row) % uint64(parts))
 		}
-		flush()
-		if cut > 0 {
-			return nil, fmt.Errorf("ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
+		b := &blocks[fold]
+		b.X, b.Y = append(b.X, row...), append(b.Y, d.Label(i))
+		if b.N++; b.N == rows.Rows(in) {
+			flush(fold)
 		}
+	}
+	for fold := range blocks {
+		flush(fold)
+	}
+	if cut > 0 {
+		return nil, fmt.Errorf("ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
 	}
 	return sums, nil
 }

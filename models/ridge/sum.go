@@ -1,10 +1,11 @@
 package ridge
 
 import (
-	"github.com/bochner-ml/bochner/features"
 	"slices"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/linear"
 )
 
 // Sum holds what ridge regression needs to know of a set of rows. Here z are features on
@@ -27,6 +28,7 @@ type Sum struct {
 	tiles [][]float64 // as blas.NewTiles
 	cross []float64   // row-major D×width; the last column of targets is Σz
 
+	labels []int32 // scratch of Add
 	padded []int32 // scratch: a block's targets with a 1 after each row
 }
 
@@ -59,6 +61,24 @@ func (s *Sum) ClassCounts() []int64 {
 		counts[c] = int64(s.head[1+c])
 	}
 	return counts
+}
+
+// Add adds the rows of z with their labels y: targets, which grid rounds, or, if it is nil,
+// classes. Rows without labels are all of class 0.
+func (s *Sum) Add(z *features.Grid, y []float64, grid *linear.TargetGrid, threads int) {
+	s.labels = slices.Grow(s.labels[:0], z.N())[:z.N()]
+	if grid != nil {
+		for i, v := range y {
+			s.labels[i] = grid.Quantize(v)
+		}
+		s.AddTargets(z, s.labels, threads)
+		return
+	}
+	clear(s.labels)
+	for i, v := range y {
+		s.labels[i] = int32(v)
+	}
+	s.AddClasses(z, s.labels, threads)
 }
 
 // AddClasses adds the rows of z with their classes, 0 ≤ class[i] < Outputs. It

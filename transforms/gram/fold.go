@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
-	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -33,7 +33,7 @@ type Fold struct {
 	Folds   int             `json:"folds"`             // at least 1
 	Lambda  []float64       `json:"lambda,omitempty"`  // the path to solve for
 	Smaller []float64       `json:"smaller,omitempty"` // as ridge.Options.Smaller
-	// Held says to solve also for the rows of all folds except the first.
+	// HeldOut says to solve also for the rows of all folds except the first.
 	HeldOut bool `json:"held,omitempty"`
 	// Cut is the number of parts into which rows are cut, if it is more than Folds: the
 	// last fold then has all remaining parts. Folds are not validated then, unless First
@@ -141,7 +141,6 @@ type folder struct {
 
 	sum   *ridge.Sum
 	rows  rows.Block
-	class []int32
 	bytes *features.Grid
 
 	saturated int64
@@ -194,18 +193,10 @@ func (f *folder) flush() {
 	f.saturated += saturated
 	f.lane.Add(transforms.FeaturesSaturated, saturated)
 	defer f.lane.Clock(transforms.FoldTime)()
-	f.class = slices.Grow(f.class[:0], n)[:n]
-	if t := f.pass.Target; t != nil && t.Grid != nil {
-		for i, y := range f.rows.Y {
-			f.class[i] = t.Grid.Quantize(y)
-		}
-		f.sum.AddTargets(f.bytes, f.class, f.lane.Scan.Threads)
-	} else {
-		clear(f.class) // rows without labels all have one class
-		for i, y := range f.rows.Y {
-			f.class[i] = int32(y)
-		}
-		f.sum.AddClasses(f.bytes, f.class, f.lane.Scan.Threads)
+	var grid *linear.TargetGrid
+	if t := f.pass.Target; t != nil {
+		grid = t.Grid
 	}
+	f.sum.Add(f.bytes, f.rows.Y, grid, f.lane.Scan.Threads)
 	f.rows.Reset(f.rows.D)
 }
