@@ -76,12 +76,12 @@ func (m *Model) Outputs() []string {
 // the scores as they are for other models. Targets far from zero need the precision of
 // float64.
 func (m *Model) Targets(dst []float64, scores []float32) {
-	mid, half := 0.0, 1.0
+	grid := linear.TargetGrid{Low: -1, High: 1}
 	if m.Manifest.Task == Regression {
-		mid, half = m.Manifest.TargetGrid.Mid(), m.Manifest.TargetGrid.Half()
+		grid = *m.Manifest.TargetGrid
 	}
 	for i, s := range scores {
-		dst[i] = mid + float64(half*float64(s))
+		dst[i] = grid.Unscaled(s)
 	}
 }
 

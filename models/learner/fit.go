@@ -59,7 +59,7 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*Result, error) {
 	}
 	s := Setting{Seed: seed}
 	if options.Samples() {
-		s.Sample = m.sample()
+		s.Sample = SampleFeatures(m.sum, m.Map, m.span, m.grid)
 	}
 	sealed, err := options.Seal(p, s)
 	if err != nil {
@@ -117,12 +117,7 @@ func newMemory(d *linear.Data, hold bool) (*memory, error) {
 		return nil, errors.New("learner: too few rows to hold some out")
 	}
 	if m.span != nil {
-		x, n, width := m.sum.Sample()
-		targets := make([]float32, n)
-		for i := range targets {
-			targets[i] = x[(i+1)*width-1]
-		}
-		m.grid = linear.SpreadGrid(targets, *m.span)
+		m.grid = SampleSpread(m.sum, *m.span)
 	}
 	return m, nil
 }
@@ -130,32 +125,32 @@ func newMemory(d *linear.Data, hold bool) (*memory, error) {
 // survey takes a sample of the rows to learn from, and holds out others.
 func (m *memory) survey(hold bool) {
 	m.sum = profile.New(profile.Options{})
-	dealer := folds.NewAssigner(seed, nil, folds.Labels{})
 	if hold {
 		m.heldOut = make([]bool, m.n)
 	}
 	var labeled rows.Block
-	for lo := 0; lo < m.n; lo += rows.Rows(m.in) {
-		b := rows.Block{N: min(rows.Rows(m.in), m.n-lo), D: m.in, X: m.X[lo*m.in:]}
-		b.X = b.X[:b.N*m.in]
-		hashes, err := dealer.Hashes(nil, folds.Place{}, &b)
-		if err != nil {
-			panic(err) // of copies, which there are none of
-		}
-		labeled.Reset(m.in + 1)
-		mine := hashes[:0]
-		for i, h := range hashes {
-			if hold && h%heldOut == 0 {
-				m.heldOut[lo+i] = true
-				continue
-			}
-			labeled.X = append(append(labeled.X, b.Row(i)...), m.label(lo+i, m.span))
-			labeled.N++
-			mine = append(mine, h)
-		}
-		m.sum.AddBlock(&labeled, mine)
+	var hashes []uint64
+	flush := func() {
+		m.sum.AddBlock(&labeled, hashes)
 		m.learned += int64(labeled.N)
+		labeled.Reset(m.in + 1)
+		hashes = hashes[:0]
 	}
+	labeled.Reset(m.in + 1)
+	for i := range m.n {
+		row := m.Row(i)
+		h := folds.Hash(seed, row)
+		if hold && h%heldOut == 0 {
+			m.heldOut[i] = true
+			continue
+		}
+		labeled.X = append(append(labeled.X, row...), m.label(i, m.span))
+		hashes = append(hashes, h)
+		if labeled.N++; labeled.N == rows.Rows(m.in+1) {
+			flush()
+		}
+	}
+	flush()
 }
 
 // label returns the label of a row as learners take it.
@@ -164,20 +159,6 @@ func (m *memory) label(i int, grid *linear.TargetGrid) float32 {
 		return float32(m.Class[i])
 	}
 	return grid.Scaled(m.Target[i])
-}
-
-// sample returns the sample as features.
-func (m *memory) sample() rounds.Block {
-	x, n, width := m.sum.Sample()
-	b := rounds.Block{N: n, D: m.dim, Phi: make([]float32, n*m.dim), Y: make([]float32, n)}
-	for i := range n {
-		row := x[i*width : (i+1)*width]
-		m.Map.Apply(b.Phi[i*m.dim:], row[:m.in], 1)
-		if b.Y[i] = row[m.in]; m.grid != nil {
-			b.Y[i] = m.grid.Scaled(m.span.Mid() + float64(m.span.Half()*float64(row[m.in])))
-		}
-	}
-	return b
 }
 
 // blocks returns the rows as features, those to learn from and those held out apart, both
@@ -207,7 +188,7 @@ func (m *memory) blocks() []rounds.Block {
 			side = 1
 		}
 		b := &sides[side]
-		x[side] = append(x[side], m.X[i*m.in:(i+1)*m.in]...)
+		x[side] = append(x[side], m.Row(i)...)
 		b.Y = append(b.Y, m.label(i, m.grid))
 		if b.N++; b.N == limit {
 			flush(side)

@@ -85,7 +85,7 @@ func (d *Data) TargetGrid() (*TargetGrid, error) {
 type Machine struct {
 	Map    features.Map
 	Linear *Model
-	// Targets are Grid.Mid() + Grid.Half()·score; nil for classes, whose scores these are.
+	// Grid gives targets from scores (TargetGrid.Unscaled); nil for classes.
 	Grid *TargetGrid
 
 	scratch sync.Pool // of *[]float32
@@ -126,8 +126,7 @@ func (m *Machine) Classes(dst []int32, x []float32, n int) {
 func (m *Machine) Targets(dst []float64, x []float32, n int) {
 	scores := make([]float32, n*m.Linear.K)
 	m.Scores(scores, x, n)
-	mid, half := m.Grid.Mid(), m.Grid.Half()
 	for i, s := range scores {
-		dst[i] = mid + float64(half*float64(s))
+		dst[i] = m.Grid.Unscaled(s)
 	}
 }

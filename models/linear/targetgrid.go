@@ -50,6 +50,11 @@ func (g TargetGrid) Scaled(y float64) float32 {
 	return float32((y - g.Mid()) / g.Half())
 }
 
+// Unscaled returns the target whose fraction of the range is s.
+func (g TargetGrid) Unscaled(s float32) float64 {
+	return g.Mid() + float64(g.Half()*float64(s))
+}
+
 // Contains reports whether y is in the range. Quantize clips other values to it.
 func (g TargetGrid) Contains(y float64) bool {
 	return y >= g.Low && y <= g.High

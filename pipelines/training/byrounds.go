@@ -129,7 +129,7 @@ func (b byRounds) memory(_ Options, m *Memory, f Facts, e engine.Engine, lanes i
 	m.Worker = min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
 	m.Row, m.Solve = own.Row, own.Update
 	if b.Samples() {
-		n := f.bound(max(1, min(profileSample, sampleValues/d)))
+		n := f.bound(max(1, min(profileSample, learner.SampleValues/d)))
 		m.Worker = max(m.Worker, 4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
 	}
 }

@@ -231,9 +231,6 @@ type surveyed struct {
 	sample rounds.Block // as the learner gets it
 }
 
-// sampleValues limits the features of a survey's sample: 64 Mi, 256 MB.
-const sampleValues = 64 << 20
-
 // survey counts the rows to learn from if the first fold is held out, and maps a sample of them
 // to features, if either is needed.
 func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed, error) {
@@ -250,26 +247,15 @@ func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed
 	if s.rows, err = t.LearnedFrom(sum, folds); err != nil {
 		return nil, err
 	}
-	was := t.Target.Grid
+	var from, to *linear.TargetGrid
 	if scales {
-		x, n, d := sum.Sample()
-		targets := make([]float32, n)
-		for i := range targets {
-			targets[i] = x[(i+1)*d-1]
-		}
-		t.Target.Grid = linear.SpreadGrid(targets, *was)
+		from, to = t.Target.Grid, learner.SampleSpread(sum, *t.Target.Grid)
+		t.Target.Grid = to
 	}
 	if b.Samples() {
-		if s.sample, err = t.sampled(sum); err != nil {
-			return nil, err
-		}
-		if scales {
-			for i, y := range s.sample.Y {
-				s.sample.Y[i] = t.Target.Grid.Scaled(was.Mid() + float64(was.Half()*float64(y)))
-			}
-		}
+		s.sample, err = t.sampled(sum, from, to)
 	}
-	return s, nil
+	return s, err
 }
 
 // sample returns a sample of all rows with their labels.
@@ -278,11 +264,11 @@ func (t *Training) sample(ctx context.Context) (rounds.Block, error) {
 	if err != nil {
 		return rounds.Block{}, err
 	}
-	return t.sampled(sum)
+	return t.sampled(sum, nil, nil)
 }
 
-// sampled maps the sample of a survey to features.
-func (t *Training) sampled(sum *profile.Sum) (rounds.Block, error) {
+// sampled is learner.SampleFeatures with the map of the training.
+func (t *Training) sampled(sum *profile.Sum, from, to *linear.TargetGrid) (rounds.Block, error) {
 	recipe, err := t.Recipe.Sealed.Open()
 	if err != nil {
 		return rounds.Block{}, err
@@ -291,13 +277,5 @@ func (t *Training) sampled(sum *profile.Sum) (rounds.Block, error) {
 	if err != nil {
 		return rounds.Block{}, err
 	}
-	x, n, d := sum.Sample()
-	n = max(1, min(n, sampleValues/t.Recipe.Dim))
-	b := rounds.Block{N: n, D: t.Recipe.Dim, Phi: make([]float32, n*t.Recipe.Dim)}
-	for i := range n {
-		row := x[i*d : (i+1)*d]
-		m.Apply(b.Phi[i*b.D:], row[:d-1], 1)
-		b.Y = append(b.Y, row[d-1])
-	}
-	return b, nil
+	return learner.SampleFeatures(sum, m, from, to), nil
 }
