@@ -9,32 +9,41 @@ import (
 	"testing"
 )
 
-// The programs of local/consumer are compiled in a module of their own, which has the
-// public packages only, and run where nobody has heard of Beam.
-func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
+// inModule runs the go command in dir, as a module of its own that requires this one, and
+// returns what it prints.
+func inModule(t *testing.T, dir, command string, args ...string) string {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	module := read(t, root, "go.mod")
-	module = regexp.MustCompile(`(?m)^module .*`).ReplaceAllString(module, "module example.com/consumer")
+	module := regexp.MustCompile(`(?m)^module .*`).ReplaceAllString(read(t, root, "go.mod"), "module example.com/consumer")
 	module = regexp.MustCompile(`(?ms)^tool \(.*?^\)`).ReplaceAllString(module, "")
-	module += "\nrequire github.com/bochner-ml/bochner v0.0.0\nreplace github.com/bochner-ml/bochner => " + root + "\n"
-	write(t, dir, "go.mod", module)
+	write(t, dir, "go.mod", module+"\nrequire github.com/bochner-ml/bochner v0.0.0\nreplace github.com/bochner-ml/bochner => "+root+"\n")
 	write(t, dir, "go.sum", read(t, root, "go.sum"))
+	cmd := exec.Command("go", append([]string{command, "-mod=mod"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOPROXY=off", "GOWORK=off")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", command, err, stderr.String())
+	}
+	return string(out)
+}
+
+// The programs of local/consumer are compiled in a module of their own, which has the
+// public packages only, and run where nobody has heard of Beam.
+func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
+	dir := t.TempDir()
 	for _, name := range []string{"train", "score", "slices", "pipeline"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		write(t, filepath.Join(dir, name), "main.go", read(t, root, "local", "consumer", name, "main.go"))
+		write(t, filepath.Join(dir, name), "main.go", read(t, "../../local/consumer", name, "main.go"))
 	}
-	cmd := exec.Command("go", "build", "-mod=mod", "-ldflags=-s -w", "-o", dir+"/bin/", "./...")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOPROXY=off", "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	inModule(t, dir, "build", "-ldflags=-s -w", "-o", "bin/", "./...")
 	start := func(name string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(filepath.Join(dir, "bin", name), args...)
@@ -85,13 +94,7 @@ func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
 	if err != nil || fi.Size() > 12<<20 {
 		t.Errorf("a program that scores has %d bytes, want at most 12 MB: %v", fi.Size(), err)
 	}
-	list := exec.Command("go", "list", "-mod=mod", "-deps", "./score")
-	list.Dir, list.Env = dir, cmd.Env
-	deps, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dep := range strings.Fields(string(deps)) {
+	for _, dep := range strings.Fields(inModule(t, dir, "list", "-deps", "./score")) {
 		for _, heavy := range []string{"github.com/apache/beam", "cloud.google.com", "google.golang.org", "go.opentelemetry.io", "github.com/spf13", "gonum.org/v1/plot", "net"} {
 			if dep == heavy || strings.HasPrefix(dep, heavy+"/") {
 				t.Errorf("a program that scores has %s", dep)

@@ -23,7 +23,7 @@ import (
 //	              names of their flags are checked
 //	go            a program, compiled and run, if it begins with package main
 //
-// Other blocks are not looked at.
+// Other blocks are ignored.
 const notRun = "sh not run"
 
 // fenced is a fenced block of a document.
@@ -127,29 +127,21 @@ func runConsole(t *testing.T, dir, at string, lines []string) {
 	}
 }
 
-// runGo compiles a program in a module of its own and runs it in dir.
+// runGo compiles a program in a module of its own, runs it in dir, and compares what it
+// prints with its last line if that is an // Output: comment.
 func runGo(t *testing.T, dir, at, text string) {
 	t.Helper()
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
 	source := t.TempDir()
-	module := regexp.MustCompile(`(?m)^module .*`).ReplaceAllString(read(t, root, "go.mod"), "module example.com/document")
-	module = regexp.MustCompile(`(?ms)^tool \(.*?^\)`).ReplaceAllString(module, "")
-	write(t, source, "go.mod", module+"\nrequire github.com/bochner-ml/bochner v0.0.0\nreplace github.com/bochner-ml/bochner => "+root+"\n")
-	write(t, source, "go.sum", read(t, root, "go.sum"))
 	write(t, source, "main.go", text)
-	cmd := exec.Command("go", "build", "-mod=mod", "-ldflags=-s -w", "-o", filepath.Join(source, "program"), ".")
-	cmd.Dir = source
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOPROXY=off", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", at, err, out)
-	}
+	inModule(t, source, "build", "-ldflags=-s -w", "-o", "program", ".")
 	run := exec.Command(filepath.Join(source, "program"))
 	run.Dir = dir
-	if out, err := run.CombinedOutput(); err != nil {
+	out, err := run.CombinedOutput()
+	if err != nil {
 		t.Errorf("%s: %v\n%s", at, err, out)
+	}
+	if _, want, has := strings.Cut(text, "// Output: "); has && string(out) != strings.TrimRight(want, "}\n")+"\n" {
+		t.Errorf("%s: prints %q, the document has %q", at, out, want)
 	}
 }
 

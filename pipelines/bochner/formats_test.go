@@ -112,7 +112,7 @@ func TestTheFoldRuleOfTheDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, data := numbersOf(t, read(t, dir, "data.csv"))
-	held := 0
+	heldOut := 0
 	for _, row := range data {
 		var content []uint64
 		for i, v := range row[:len(row)-1] {
@@ -121,11 +121,11 @@ func TestTheFoldRuleOfTheDocuments(t *testing.T) {
 			}
 		}
 		if xxh64(seed^0x666f6c64, content)%4 == 0 {
-			held++
+			heldOut++
 		}
 	}
-	if got := m.Learner.Table[0].Held; got != held {
-		t.Errorf("%d rows held out, by the documents %d", got, held)
+	if got := m.Learner.Table[0].Held; got != heldOut {
+		t.Errorf("%d rows held out, by the documents %d", got, heldOut)
 	}
 }
 
