@@ -44,6 +44,7 @@ learned --frequencies DIR. train --kernel learned does both steps at once.`,
 	fs.SortFlags = false
 	fs.StringVar(&o.Out, "out", "", "Directory to create; it must not exist.")
 	flags.register(fs, "learned")
+	fs.Lookup("kernel").Usage = "Kernel: learned or harmonic."
 	fs.IntVar(&o.Folds, "folds", 0, "Folds of the rows. The first fold is not used, so that train can choose lambda and report held-out errors on it; 0 is 5. 1 learns from all rows; nothing is then left to measure held-out errors on.")
 	registerLearned(fs, &o.Learned)
 	fs.IntVar(&o.Learned.Partitions, "partitions", 0, "Partitions that the rows are assigned to; 0 is 8. A parameter of the features.")

@@ -101,7 +101,7 @@ func (m *manual) write(w io.Writer, cmd *cobra.Command) {
 				entry(w, c.Name(), c.Short, 14, width)
 			}
 		}
-		fmt.Fprint(w, "\nbochner help COMMAND prints the flags of a command,\nbochner help runner how to choose and configure the Beam runner.\n")
+		fmt.Fprint(w, "\nbochner help COMMAND prints the flags of a command,\nbochner help runner explains how to choose and configure the Beam runner.\n")
 		return
 	}
 	shown, hidden := grouped(cmd, m.all)
