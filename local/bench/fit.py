@@ -1,6 +1,8 @@
 """Fits random Fourier features and a ridge classifier to MNIST with scikit-learn.
 
-    fit.py FOLDER FEATURES
+    fit.py FOLDER FEATURES [score]
+
+With score it also prints the error on the test images.
 """
 
 import gzip
@@ -16,14 +18,22 @@ def numbers(name, head):
         return np.frombuffer(f.read(), np.uint8, offset=head)
 
 
+def digits(folder, part):
+    y = numbers(f"{folder}/{part}-labels-idx1-ubyte.gz", 8)
+    return numbers(f"{folder}/{part}-images-idx3-ubyte.gz", 16).reshape(len(y), -1) / np.float32(255), y
+
+
 def main():
     folder, features = sys.argv[1], int(sys.argv[2])
-    y = numbers(folder + "/train-labels-idx1-ubyte.gz", 8)
-    x = numbers(folder + "/train-images-idx3-ubyte.gz", 16).reshape(len(y), -1) / np.float32(255)
+    x, y = digits(folder, "train")
     # γ = 1/2σ² with σ = 7.
-    z = RBFSampler(gamma=1 / 98, n_components=features, random_state=1).fit_transform(x)
+    sampler = RBFSampler(gamma=1 / 98, n_components=features, random_state=1).fit(x)
+    z = sampler.transform(x)
     assert z.dtype == np.float32
-    RidgeClassifier(alpha=1e-6 * len(y), solver="cholesky").fit(z, y)
+    model = RidgeClassifier(alpha=1e-6 * len(y), solver="cholesky").fit(z, y)
+    if "score" in sys.argv[3:]:
+        x, y = digits(folder, "t10k")
+        print(f"error {100 * (1 - model.score(sampler.transform(x), y)):.2f} %")
 
 
 main()
