@@ -83,7 +83,7 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// writeAside prints the first rows that were set aside.
+// writeSetAside prints the first rows that were set aside.
 func writeSetAside(w io.Writer, list []dataset.SetAside) {
 	const most = 10
 	for _, a := range list[:min(len(list), most)] {

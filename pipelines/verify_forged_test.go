@@ -50,7 +50,7 @@ func forge(t *testing.T, from, to string, edit func(*models.Manifest)) error {
 	return os.WriteFile(filepath.Join(to, models.ManifestFile), data, 0o666)
 }
 
-// text and JSON of a verification, without the model's name.
+// verified returns the text and JSON of a verification, without the model's name.
 func verified(t *testing.T, dir string, data dataset.Options) (string, error) {
 	t.Helper()
 	v, err := Verify(jobtest.Ctx, VerifyOptions{Model: dir, Data: data})

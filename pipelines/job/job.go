@@ -203,12 +203,11 @@ func (j *Job) Share(ctx context.Context, data []byte, sum string) error {
 //	+ room for the garbage collector, which is told how much it has
 //
 // Tests train with the program and compare.
-
 const (
 	ProgramBytes = 50 << 20 // of the program: its code, tables and Beam's graph
 	SlackBytes   = 8 << 20  // of readers, coders and the collector
 
-	ColumnBytes  = 176 // of a column in a profile
-	PartialBytes = 80  // of a column in what follows from it: statistics, scalings
-	LargestPart  = 9 << 20
+	ColumnBytes  = 176     // of a column in a profile
+	PartialBytes = 80      // of a column in what follows from it: statistics, scalings
+	LargestPart  = 9 << 20 // of a sum, which is computed and stored in parts
 )

@@ -18,7 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
-// report is that of a shard with so many rows, and bad ones from a line on.
+// reported is the report of a shard with so many rows, and bad ones from a line on.
 func reported(file int, used, bad int64, line int64) dataset.Report {
 	r := dataset.Report{Shard: dataset.Shard{File: file}, Rows: used, Bad: bad}
 	for i := range bad {

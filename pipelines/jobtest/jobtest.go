@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
+// Ctx is the context of tests.
 var Ctx = context.Background()
 
 // Iterative returns the default options of an iterative learner, changed by set.
@@ -74,6 +75,7 @@ func Text(t testing.TB, r io.WriterTo) string {
 	return b.String()
 }
 
+// WantError fails the test unless err has the exit code, and a message with all words.
 func WantError(t *testing.T, what string, err error, code int, words ...string) {
 	t.Helper()
 	if err == nil || exit.Code(err) != code {

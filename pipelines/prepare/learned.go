@@ -22,7 +22,7 @@ import (
 // Files of a directory of learned features, and of a model that uses them; if there are
 // frequencies, learned.FileName is beside them.
 const (
-	LearnedFile = "align.json" // a Found
+	LearnedFile = "align.json" // a Learned
 	GameFile    = "game.json"  // a list of align.Report: the game's log
 )
 
@@ -136,7 +136,7 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (recipe.Rec
 	}, nil
 }
 
-// maxFound limits the size of LearnedFile: scalings of a million columns.
+// maxLearned limits the size of LearnedFile: scalings of a million columns.
 const maxLearned = 64 << 20
 
 func readLearned(ctx context.Context, dir, name string, max int64) ([]byte, error) {

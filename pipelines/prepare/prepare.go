@@ -65,6 +65,7 @@ func (o Spec) found() string {
 	return ""
 }
 
+// Validate returns a usage error if an option is invalid for any data.
 func (o Spec) Validate() error {
 	switch o.Task {
 	case "", "auto", string(models.Classification), string(models.Regression):
@@ -89,6 +90,7 @@ func (o Spec) Validate() error {
 	return o.Job.Engine.Validate()
 }
 
+// ValidFraction returns a usage error unless maxBad is a share of rows.
 func ValidFraction(maxBad float64) error {
 	if !(maxBad >= 0 && maxBad <= 1) {
 		return exit.Usage("--max_bad_fraction must be between 0 and 1 (have %g)", maxBad)
@@ -200,6 +202,7 @@ func (l *Prepared) Outputs() int {
 	return 1
 }
 
+// ShortSum returns 16 hexadecimal digits of the SHA-256 of the data.
 func ShortSum(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8])

@@ -19,7 +19,7 @@ type Session struct {
 	*job.Job
 	*Prepared
 	Spec Spec
-	// iterative tells that rows are also read in the shards of iterative learners.
+	// Iterative tells that rows are also read in the shards of iterative learners.
 	Iterative bool
 	Notes     []string
 }

@@ -25,6 +25,8 @@ type Progress struct {
 	mu sync.Mutex // of w, which the job and the clock of a phase write to
 }
 
+// NewProgress returns a progress that prints to w, or nothing if that is nil. rows counts the
+// rows read so far.
 func NewProgress(w io.Writer, rows func() int64) *Progress {
 	f, isFile := w.(*os.File)
 	return &Progress{w: w, quiet: w == nil, tty: isFile && term.IsTerminal(int(f.Fd())), rows: rows, stop: func() {}}
@@ -89,6 +91,7 @@ func (p *Progress) Phase(name string, total int64) {
 	p.stop = func() { close(quit); wg.Wait(); finish() }
 }
 
+// Done ends the phase.
 func (p *Progress) Done() {
 	p.stop()
 	p.stop = func() {}

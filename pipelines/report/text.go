@@ -28,6 +28,7 @@ func Counted(n int, noun string) string {
 // PartWords describes the share of held-out rows: one in 5.
 func PartWords(parts int) string { return "one in " + Groups(int64(parts)) }
 
+// Counted64 is Counted with separators: 1,024 rows.
 func Counted64(n int64, noun string) string {
 	if n != 1 {
 		noun += "s"

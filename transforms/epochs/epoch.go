@@ -156,14 +156,14 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment, parts []*partiti
 	_, out := e.m.Dims()
 	k := uint64(e.pass.Folds)
 	augment := e.pass.Augment != nil
-	dealer := e.pass.Assigner()
+	assigner := e.pass.Assigner()
 	var hashes []uint64
 	turn := 0
 	for shard, source := range e.pass.Data.Ahead(ctx, h.Shards) {
 		report, err := e.lane.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(), func(at folds.Place, b *rows.Block) (err error) {
 			if k > 0 || augment {
 				// Copies are counted before every shard of a cut that tiles the files.
-				if hashes, err = dealer.Hashes(hashes[:0], at, b); errors.Is(err, folds.ErrUncounted) {
+				if hashes, err = assigner.Hashes(hashes[:0], at, b); errors.Is(err, folds.ErrUncounted) {
 					return e.pass.torn(at.File)
 				} else if err != nil {
 					return err

@@ -21,9 +21,10 @@ type Pass struct {
 	Learner     Learner              `json:"learner"`
 	Recipe      features.Sealed      `json:"recipe"`
 	Assignments []dataset.Assignment `json:"assignments"`
-	// Rows that can be used, training and held out: a round with another number fails.
+	// Rows is the number of usable rows, training and held out: a round that reads another
+	// number fails.
 	Rows int64 `json:"rows"`
-	// Folds is how many parts a folds.Assigner assigns rows to. The first is held out; 0
+	// Folds is how many folds a folds.Assigner assigns rows to. The first is held out; 0
 	// means that none is.
 	Folds   int      `json:"folds,omitempty"`
 	Augment *Augment `json:"augment,omitempty"`

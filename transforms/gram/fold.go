@@ -76,7 +76,7 @@ func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, p *Pass, emit func
 	for i := range parts {
 		parts[i] = newFolder(l, p, m)
 	}
-	dealer := p.Assigner()
+	assigner := p.Assigner()
 	var hashes []uint64
 	var reports []Report
 	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at folds.Place, b *rows.Block) error {
@@ -84,7 +84,7 @@ func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, p *Pass, emit func
 			parts[0].addRows(b, 0, b.N)
 			return nil
 		}
-		if hashes, err = dealer.Hashes(hashes[:0], at, b); err != nil {
+		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 			return err
 		}
 		for i, h := range hashes {

@@ -54,7 +54,7 @@ type FitReport struct {
 	WeightsSHA256 string `json:"weights_sha256"`
 	// Floor is the λ that is equivalent to rounding features to their grid.
 	Floor         float64 `json:"floor"`
-	HeldOutSHA256 string  `json:"held_sha256,omitempty"` // of State.Held
+	HeldOutSHA256 string  `json:"held_sha256,omitempty"` // of State.HeldOut
 	// TrialsSHA256 is that of State.Trials, which has the fits of all rows of Table that
 	// did not fail; "" if there is none.
 	TrialsSHA256 string `json:"trials_sha256,omitempty"`
@@ -134,7 +134,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	return json.Marshal(report)
 }
 
-// checkHeld returns an error if the first fold is unsuitable for measuring the scores of
+// checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of
 // a class, before the solve, which takes long. The head is that of the fold's sum.
 func checkHeldOut(head Part, shape ridge.Shape, names []string) error {
 	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs}) // of the head alone

@@ -37,7 +37,7 @@ type State struct {
 	Fit string // the result: λ, the table of the path
 	// Weights is a safetensors file of the fit.
 	Weights string
-	// Held is that of the fit without the first fold, if Fold.Held asks for it.
+	// HeldOut is that of the fit without the first fold, if Fold.HeldOut asks for it.
 	HeldOut string
 	// Trials is that of the fits without the first fold for each λ that was tried, in
 	// order.

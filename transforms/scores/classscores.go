@@ -68,8 +68,8 @@ func (c *ClassScores) MarshalBinary() ([]byte, error) {
 	if b, err = c.Unseen.AppendBinary(b); err != nil || c.Probabilities == nil {
 		return b, err
 	}
-	chances, err := c.Probabilities.MarshalBinary()
-	return append(b, chances...), err
+	probabilities, err := c.Probabilities.MarshalBinary()
+	return append(b, probabilities...), err
 }
 
 // UnmarshalBinary reads what MarshalBinary writes.

@@ -23,13 +23,13 @@ func init() { transforms.RegisterSum[Profiled]("profile", beginProfile) }
 // target.
 type Profile struct{ transforms.Pass }
 
-// Sum reads all rows and returns one encoded Look, and a JSON dataset.Report for each
+// Sum reads all rows and returns one encoded Profiled, and a JSON dataset.Report for each
 // shard.
 func (*Profile) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Profile"), sc, "profile")
 }
 
-// Look is the result of a profile pass. The profile is a function of the rows alone;
+// Profiled is the result of a profile pass. The profile is a function of the rows alone;
 // which rows the summary holds also depends on their order.
 type Profiled struct {
 	Profile profile.Sum
@@ -46,7 +46,7 @@ func (l *Profiled) MarshalBinary() ([]byte, error) {
 	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(data))), data...), often...), err
 }
 
-// UnmarshalBinary sets l to the Look encoded in b, and fails unless it uses all of b.
+// UnmarshalBinary sets l to the Profiled encoded in b, and fails unless it uses all of b.
 func (l *Profiled) UnmarshalBinary(b []byte) error {
 	if len(b) < 8 || binary.LittleEndian.Uint64(b) > uint64(len(b)-8) {
 		return errors.New("survey: damaged profile")

@@ -33,9 +33,9 @@ func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summi
 	sum := profile.New(profile.Options{Sample: p.Sample, Long: p.Sample > 0})
 	var hashes, mine []uint64
 	var labeled rows.Block
-	dealer := p.Assigner()
+	assigner := p.Assigner()
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) (err error) {
-		if hashes, err = dealer.Hashes(hashes[:0], at, b); err != nil {
+		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 			return err
 		}
 		mine = mine[:0]
