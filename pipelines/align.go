@@ -10,7 +10,6 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/learned"
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -76,11 +75,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err := t.Timed(ctx, "align", t.FindFeatures); err != nil {
 		return nil, err
 	}
-	files := t.Recipe.Files
-	if len(t.Counts.Listed) > 0 {
-		files = append(files, storage.File{Name: job.SetAsideFile, Data: training.SetAsideLines(t.Counts.Listed)})
-	}
-	if err := t.Job.Publish(ctx, o.Out, files); err != nil {
+	if err := t.Job.Publish(ctx, o.Out, append(t.Recipe.Files, t.Counts.Files()...)); err != nil {
 		return nil, err
 	}
 	if o.Curve != "" {

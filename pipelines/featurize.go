@@ -18,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/outputs"
 )
@@ -133,9 +132,7 @@ func (o FeaturizeOptions) publish(ctx context.Context, j *job.Job, d *dataset.Da
 	if err != nil {
 		return err
 	}
-	if len(result.Rows.Listed) > 0 {
-		files = append(files, storage.File{Name: job.SetAsideFile, Data: training.SetAsideLines(result.Rows.Listed)})
-	}
+	files = append(files, result.Rows.Files()...)
 	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
 	return j.Publish(ctx, o.Out, files)
 }

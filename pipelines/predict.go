@@ -136,9 +136,7 @@ func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Data
 	}
 	parts, files := job.PublishedParts(d, written, dir)
 	result := &PredictResult{Out: o.Out, Rows: counts, Parts: parts}
-	if len(counts.Listed) > 0 {
-		files = append(files, storage.File{Name: job.SetAsideFile, Data: training.SetAsideLines(counts.Listed)})
-	}
+	files = append(files, counts.Files()...)
 	about, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
 		Model   string `json:"model_sha256"` // of the model's manifest

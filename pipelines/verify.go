@@ -207,7 +207,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 		}
 		return err
 	}
-	data, err := storage.ReadState(ctx, epochs.StateFile(sc.Pass, 2), job.MaxState)
+	data, err := storage.ReadState(ctx, epochs.StateFile(sc.Pass, 2), transforms.MaxState)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,6 @@ import (
 // ShardBytes is the default size of the shards of plain files.
 const ShardBytes = 32 << 20
 
-// MaxState limits the size of the state files that the driver reads back.
-const MaxState = 1 << 33
-
 // Counts says what became of the rows: Read = Used + SetAside, always.
 type Counts struct {
 	Read     int64 `json:"read"`
@@ -81,7 +78,7 @@ func (j *Job) ScanSum(ctx context.Context, p sumPass, name string, sum encoding.
 	if err != nil {
 		return nil, nil, err
 	}
-	if data, err = storage.ReadState(ctx, files.sum, MaxState); err != nil {
+	if data, err = storage.ReadState(ctx, files.sum, transforms.MaxState); err != nil {
 		return nil, nil, err
 	}
 	if err := sum.UnmarshalBinary(data); err != nil {
@@ -181,7 +178,7 @@ func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, er
 
 // ReadReports reads reports of the type R that transforms.WriteLines wrote.
 func ReadReports[R any](ctx context.Context, uri string) ([]R, error) {
-	data, err := storage.ReadState(ctx, uri, MaxState)
+	data, err := storage.ReadState(ctx, uri, transforms.MaxState)
 	if err != nil {
 		return nil, err
 	}
@@ -254,11 +251,26 @@ func noRows(d *dataset.Dataset, c Counts) error {
 // aside, one JSON object per line.
 const SetAsideFile = "set_aside.jsonl"
 
+// String says how many rows were used, and how many were set aside, if any.
 func (c Counts) String() string {
 	if c.SetAside == 0 {
 		return report.Groups(c.Used)
 	}
 	return fmt.Sprintf("%s read = %s used + %s set aside", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside))
+}
+
+// Files returns the SetAsideFile, or nothing if no rows were set aside.
+func (c Counts) Files() []storage.File {
+	if len(c.Listed) == 0 {
+		return nil
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	for _, s := range c.Listed {
+		enc.Encode(s) // encoding strings and numbers into memory cannot fail
+	}
+	return []storage.File{{Name: SetAsideFile, Data: out.Bytes()}}
 }
 
 // WithList is String for a directory that has a SetAsideFile.

@@ -27,7 +27,7 @@ type RoundOptions struct {
 	Anew bool // the first state is untrained, so that at least one round is needed
 }
 
-// TrainingLog has the reports on the state of each round, and says which state was chosen.
+// Iteration has the reports on the state of each round, and says which state was chosen.
 type Iteration struct {
 	Pass    string // URI
 	History []rounds.Report
@@ -114,7 +114,7 @@ func (j *Job) runRounds(ctx context.Context, c *Iteration, sc transforms.Scan, l
 		last = at
 	}
 	var err error
-	c.State, err = storage.ReadState(ctx, epochs.StateFile(c.Pass, c.Taken), MaxState)
+	c.State, err = storage.ReadState(ctx, epochs.StateFile(c.Pass, c.Taken), transforms.MaxState)
 	for p := 0; err == nil && c.Taken > 0 && p < partitions; p++ {
 		err = storage.CheckState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p)) // a certificate needs it
 	}
@@ -140,7 +140,7 @@ func (c *Iteration) forget(ctx context.Context) error {
 // done ends the rounds with the last state if the learner reports that it has finished.
 func (c *Iteration) done(ctx context.Context, l rounds.Learner, o *RoundOptions) error {
 	at := len(c.History)
-	state, err := storage.ReadState(ctx, epochs.StateFile(c.Pass, at), MaxState)
+	state, err := storage.ReadState(ctx, epochs.StateFile(c.Pass, at), transforms.MaxState)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (c *Iteration) resume(ctx context.Context, j *Job, partitions int, first []
 
 func (c *Iteration) read(ctx context.Context, round int) error {
 	uri := epochs.ReportFile(c.Pass, round)
-	data, err := storage.ReadState(ctx, uri, MaxState)
+	data, err := storage.ReadState(ctx, uri, transforms.MaxState)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,17 +109,9 @@ func (j *Job) writeFresh(ctx context.Context, pass filePass, name string) ([]out
 	if err := j.Run(ctx, func(s beam.Scope) { transforms.WriteLines(s, list, pass.Write(s, sc)) }); err != nil {
 		return nil, err
 	}
-	data, err := storage.ReadState(ctx, list, MaxState)
+	all, err := ReadReports[outputs.Written](ctx, list)
 	if err != nil {
 		return nil, err
-	}
-	var all []outputs.Written
-	for line := range bytes.Lines(data) {
-		var w outputs.Written
-		if err := json.Unmarshal(line, &w); err != nil {
-			return nil, fmt.Errorf("pipelines: %s: %w", list, err)
-		}
-		all = append(all, w)
 	}
 	if want := len(pass.Common().Shards); len(all) != want {
 		return nil, fmt.Errorf("pipelines: %d shards were written, want %d", len(all), want)
@@ -171,7 +162,7 @@ func (j *Job) finished(ctx context.Context, dir string, shards []dataset.Shard) 
 var errUnfinished = errors.New("pipelines: shard is not finished")
 
 func finishedShard(ctx context.Context, dir string, s dataset.Shard) (w outputs.Written, err error) {
-	data, err := storage.ReadState(ctx, storage.Join(dir, outputs.DoneName(s)), MaxState)
+	data, err := storage.ReadState(ctx, storage.Join(dir, outputs.DoneName(s)), transforms.MaxState)
 	if err != nil {
 		return w, err
 	}
@@ -204,6 +195,7 @@ func (j *Job) PublishShards(ctx context.Context, pass filePass, name string, out
 	}
 }
 
+// ReportsOf returns the reports on the shards.
 func ReportsOf(written []outputs.Written) []dataset.Report {
 	reports := make([]dataset.Report, len(written))
 	for i, w := range written {

@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
@@ -31,7 +32,7 @@ func (t *Training) keepCertificate(ctx context.Context, c *job.Iteration) error 
 		var own []byte // before the first round, dual variables are 0
 		if c.Taken > 0 {
 			var err error
-			if own, err = storage.ReadState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p), job.MaxState); err != nil {
+			if own, err = storage.ReadState(ctx, epochs.CarriedFile(c.Pass, c.Taken-1, p), transforms.MaxState); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,6 @@
 package training
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/score"
@@ -56,20 +53,7 @@ func (t *Training) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(t.Counts.Listed) > 0 {
-		files = append(files, storage.File{Name: job.SetAsideFile, Data: SetAsideLines(t.Counts.Listed)})
-	}
-	return t.Job.Publish(ctx, t.opts.Model, files)
-}
-
-func SetAsideLines(list []dataset.SetAside) []byte {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	for _, s := range list {
-		enc.Encode(s) // encoding strings and numbers into memory cannot fail
-	}
-	return out.Bytes()
+	return t.Job.Publish(ctx, t.opts.Model, append(files, t.Counts.Files()...))
 }
 
 func (t *Training) task() models.Task {

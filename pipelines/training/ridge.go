@@ -215,7 +215,7 @@ func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 }
 
 func readFit(ctx context.Context, st gram.State) (fit gram.FitReport, err error) {
-	data, err := storage.ReadState(ctx, st.Fit, job.MaxState)
+	data, err := storage.ReadState(ctx, st.Fit, transforms.MaxState)
 	if err != nil {
 		return fit, err
 	}

@@ -128,6 +128,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
+// Validate returns a usage error if options are invalid for any data.
 func (o Options) Validate() error {
 	if o.Model == "" {
 		return exit.Usage("no model directory: name one with --model")
@@ -165,7 +166,7 @@ type Training struct {
 	firstRows     int64
 	probabilities *models.Probabilities
 	floor         float64 // λ equivalent to rounding features to the grid of their sums
-	// kept has further files of the model directory.
+	// files are further files of the model directory.
 	files   []storage.File
 	history []rounds.Report // of an iterative learner
 	// Learned and Game describe features that were learned from the data, if any.
