@@ -48,7 +48,7 @@ func (l *Lane) end(ctx context.Context) {
 }
 
 func (l *Lane) log(ctx context.Context, message string, fields ...any) {
-	Log(ctx, message, append([]any{"pass", path.Base(l.Scan.Pass), "lane", l.Number}, fields...)...)
+	logLine(ctx, message, append([]any{"pass", path.Base(l.Scan.Pass), "lane", l.Number}, fields...)...)
 }
 
 // Shards returns the shards of the lane: shards are assigned in descending order of size,

@@ -16,9 +16,9 @@ var fieldsOnly = &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.
 	return a
 }}
 
-// Log writes a line to the runner's log, which is plain text: fields, given as for slog,
+// logLine writes a line to the runner's log, which is plain text: fields, given as for slog,
 // follow the message as key=value. In-process runners show it if the job is verbose.
-func Log(ctx context.Context, message string, fields ...any) {
+func logLine(ctx context.Context, message string, fields ...any) {
 	var text strings.Builder
 	slog.New(slog.NewTextHandler(&text, fieldsOnly)).InfoContext(ctx, "", fields...)
 	beamlog.Output(ctx, beamlog.SevInfo, 1, message+": "+strings.TrimSuffix(text.String(), "\n"))

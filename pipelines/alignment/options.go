@@ -44,20 +44,20 @@ type Options struct {
 
 	Harmonics int // number of harmonics to choose from, lowest degree first; 0 is 1,000
 
-	learner.Running // Partitions 0 is DefaultPartitions
+	learner.Running // Partitions 0 is defaultPartitions
 }
 
 // Limits of the sample.
 const (
-	// DefaultSample is the largest default; the paper's experiments use as many rows.
-	DefaultSample = 10_000
+	// defaultSample is the largest default; the paper's experiments use as many rows.
+	defaultSample = 10_000
 	maxSample     = 1 << 16
 	maxSampled    = 1 << 27 // numbers
 	chosenSampled = 1 << 24 // numbers, if the size is chosen
 )
 
-// DefaultPartitions is the default number of partitions.
-const DefaultPartitions = 8
+// defaultPartitions is the default number of partitions.
+const defaultPartitions = 8
 
 // Passes of one round of the game; see align.Learner.
 const (
@@ -66,7 +66,7 @@ const (
 )
 
 // chosenSample returns the default number of rows of dim numbers to search on.
-func chosenSample(dim int) int { return max(1, min(DefaultSample, chosenSampled/dim)) }
+func chosenSample(dim int) int { return max(1, min(defaultSample, chosenSampled/dim)) }
 
 // WithDefaults fills in the defaults.
 func (a Options) WithDefaults() Options {
@@ -89,7 +89,7 @@ func (a Options) WithDefaults() Options {
 		a.Harmonics = 1000
 	}
 	if a.Partitions == 0 {
-		a.Partitions = DefaultPartitions
+		a.Partitions = defaultPartitions
 	}
 	if a.PerJob == 0 {
 		a.PerJob = RoundsOfAGame

@@ -179,8 +179,7 @@ func (s *Search) alignPass(ctx context.Context, l *align.Learner, folds int) (*e
 		return nil, err
 	}
 	pass := s.LearnPass(epochs.Learner{Kind: align.Kind, Options: options}, folds, l.Partitions)
-	steps := s.Recipe.Scaling.Steps
-	pass.Recipe, err = features.Seal(features.Chain{Steps: append(steps[:len(steps):len(steps)], linear.Identity{In: l.Dim, Bound: 1})})
+	pass.Recipe, err = features.Seal(s.Recipe.Scaled(linear.Identity{In: l.Dim, Bound: 1}))
 	return pass, err
 }
 

@@ -54,9 +54,9 @@ type Plan struct {
 
 	Calibrate string `json:"calibrate,omitempty"` // how probabilities are computed
 
-	Cluster  *ClusterPlan `json:"cluster,omitempty"` // for runners with machines of their own
-	machines bool         // the runner starts machines for each job
-	beyond   string       // note on the machine's memory
+	Cluster  *Cluster `json:"cluster,omitempty"` // for runners with machines of their own
+	machines bool     // the runner starts machines for each job
+	beyond   string   // note on the machine's memory
 }
 
 // Training plans Train. It reads up to 64 MB of the files: all of smaller data, a part of
@@ -141,7 +141,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 
 // sums plans a fit in one pass.
 func (p *Plan) sums(o training.Options) {
-	lambda, folds := o.Lambda.Values(1)
+	lambda, folds := o.Values(1)
 	p.Lambdas, p.Folds, p.Passes, p.jobs, p.how = len(lambda), folds, 2, 2, "one to profile it, one to train"
 	if folds > 1 {
 		p.Passes, p.jobs, p.how = 3, 3, p.how+", one to score held-out rows"

@@ -154,7 +154,7 @@ func readLearned(ctx context.Context, dir, name string, max int64) ([]byte, erro
 func (f *Learned) Write(b *strings.Builder) {
 	fmt.Fprintf(b, "learned   from %s rows", report.Groups(f.Rows))
 	if f.HeldOut > 0 {
-		fmt.Fprintf(b, "; %s held out of the search", report.PartWords(f.HeldOut))
+		fmt.Fprintf(b, "; %s held out of the search", report.OneIn(f.HeldOut))
 	}
 	fmt.Fprintln(b)
 	if f.Sample > 0 {

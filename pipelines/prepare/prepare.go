@@ -160,8 +160,8 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	return l, err
 }
 
-// profiled has the results of the profile pass.
-type profiled struct {
+// Profiled has the results of the profile pass.
+type Profiled struct {
 	Sum     profile.Sum
 	Often   folds.Summary // of the hashes of rows
 	Encoded []byte        // the sum
@@ -170,7 +170,7 @@ type profiled struct {
 }
 
 // ProfileRows runs the profile pass. With open, any label is accepted.
-func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*profiled, error) {
+func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*Profiled, error) {
 	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
 	if d.Labeled {
 		pass.Target = &transforms.Target{Open: open}
@@ -180,7 +180,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	if err != nil {
 		return nil, err
 	}
-	p := &profiled{Sum: found.Profile, Often: found.Often}
+	p := &Profiled{Sum: found.Profile, Often: found.Often}
 	if p.Encoded, err = p.Sum.MarshalBinary(); err != nil {
 		return nil, err
 	}

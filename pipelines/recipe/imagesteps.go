@@ -56,14 +56,14 @@ func imageNumbers(name, args string) ([]int, error) {
 }
 
 // images refuses steps on rows that are not known to be images.
-func (sc *scaling) images(step string) error {
+func (sc *Scaling) images(step string) error {
 	if sc.image.Height == 0 {
 		return exit.Usage("--scale: %s needs images, and these rows are not images (or no longer)", step)
 	}
 	return nil
 }
 
-func (sc *scaling) imageStep(name, args string) error {
+func (sc *Scaling) imageStep(name, args string) error {
 	numbers, err := imageNumbers(name, args)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (sc *scaling) imageStep(name, args string) error {
 	return nil
 }
 
-func (sc *scaling) gray() error {
+func (sc *Scaling) gray() error {
 	if err := sc.images("gray"); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (sc *scaling) gray() error {
 	return nil
 }
 
-func (sc *scaling) whiten() error {
+func (sc *Scaling) whiten() error {
 	if err := sc.images("whiten"); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (sc *scaling) whiten() error {
 }
 
 // hog gives gradients, which are not images.
-func (sc *scaling) hog() error {
+func (sc *Scaling) hog() error {
 	if err := sc.images("hog"); err != nil {
 		return err
 	}

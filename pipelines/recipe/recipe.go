@@ -3,6 +3,8 @@
 package recipe
 
 import (
+	"errors"
+
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
@@ -10,8 +12,6 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-
-	"errors"
 )
 
 // Recipe is the recipe chosen for a data set.
@@ -27,7 +27,7 @@ type Recipe struct {
 	Origin *Origin
 
 	// Scaling and Choice are what the recipe was made from; nil if it was read from a directory.
-	Scaling *scaling
+	Scaling *Scaling
 	Choice  *kernel.Choice
 	data    *kernel.Data
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// scaling is a chain of scalings for a data set, with the statistics of the columns that come
+// Scaling is a chain of scalings for a data set, with the statistics of the columns that come
 // out of it.
-type scaling struct {
+type Scaling struct {
 	Steps          []features.Recipe
 	Dim            int
 	mean, variance []float64
@@ -57,19 +57,19 @@ func ValidScale(chain []string) error {
 }
 
 // plainSteps are the steps without arguments.
-var plainSteps = map[string]func(*scaling) error{
-	"auto": nil, "none": func(*scaling) error { return nil },
-	"unit": (*scaling).unit, "standard": (*scaling).standard, "minmax": (*scaling).minmax,
-	"gray": (*scaling).gray, "whiten": (*scaling).whiten, "hog": (*scaling).hog,
+var plainSteps = map[string]func(*Scaling) error{
+	"auto": nil, "none": func(*Scaling) error { return nil },
+	"unit": (*Scaling).unit, "standard": (*Scaling).standard, "minmax": (*Scaling).minmax,
+	"gray": (*Scaling).gray, "whiten": (*Scaling).whiten, "hog": (*Scaling).hog,
 }
 
 // chooseScale makes the chain for a data set. auto uses the format's default, and standardises
 // the columns of tables.
-func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*scaling, error) {
+func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*Scaling, error) {
 	if len(chain) == 0 || chain[0] == "auto" {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
-	sc := &scaling{Dim: p.Dim, known: true, image: ShapeOf(schema)}
+	sc := &Scaling{Dim: p.Dim, known: true, image: ShapeOf(schema)}
 	sc.Sample = func() ([]float32, int, error) {
 		x, n, _ := sum.Sample()
 		x, err := sc.Apply(x, n)
@@ -89,7 +89,7 @@ func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum 
 	return sc, nil
 }
 
-func (sc *scaling) add(word string) error {
+func (sc *Scaling) add(word string) error {
 	sc.normed = word == "unit"
 	if step, ok := plainSteps[word]; ok {
 		return step(sc)
@@ -107,7 +107,7 @@ func (sc *scaling) add(word string) error {
 }
 
 // mix adds a step after which nothing is known about the columns.
-func (sc *scaling) mix(r features.Recipe) error {
+func (sc *Scaling) mix(r features.Recipe) error {
 	_, out, err := features.Dims(r)
 	if err == nil {
 		err = features.Validate(r)
@@ -119,11 +119,11 @@ func (sc *scaling) mix(r features.Recipe) error {
 	return nil
 }
 
-func (sc *scaling) unit() error { return sc.mix(scale.Unit{In: sc.Dim}) }
+func (sc *Scaling) unit() error { return sc.mix(scale.Unit{In: sc.Dim}) }
 
 var errStatistics = exit.Usage("--scale: standard and minmax need statistics of the columns of the files; put them before unit and other steps that mix columns")
 
-func (sc *scaling) standard() error {
+func (sc *Scaling) standard() error {
 	if !sc.known {
 		return errStatistics
 	}
@@ -132,7 +132,7 @@ func (sc *scaling) standard() error {
 	return nil
 }
 
-func (sc *scaling) minmax() error {
+func (sc *Scaling) minmax() error {
 	if !sc.known {
 		return errStatistics
 	}
@@ -146,7 +146,7 @@ func (sc *scaling) minmax() error {
 }
 
 // affine transforms the statistics by x ↦ (x − shift)/divide, column by column.
-func (sc *scaling) affine(of func(j int) (shift, divide float64)) {
+func (sc *Scaling) affine(of func(j int) (shift, divide float64)) {
 	for j := range sc.mean {
 		shift, divide := of(j)
 		if divide == 0 {
@@ -161,7 +161,7 @@ func (sc *scaling) affine(of func(j int) (shift, divide float64)) {
 // ranges returns the smallest and largest number of each column after the chain: of all rows if
 // columns are scaled one by one, which keeps their order, or if rows have length 1; else of the
 // sample, widened by its own range on both sides.
-func (sc *scaling) ranges() (low, high []float32, err error) {
+func (sc *Scaling) ranges() (low, high []float32, err error) {
 	d := sc.Dim
 	switch {
 	case sc.known:
@@ -189,7 +189,7 @@ func (sc *scaling) ranges() (low, high []float32, err error) {
 }
 
 // data describes that many rows after the chain.
-func (sc *scaling) data(rows int64, seed uint64) *kernel.Data {
+func (sc *Scaling) data(rows int64, seed uint64) *kernel.Data {
 	d := &kernel.Data{In: sc.Dim, Rows: rows, Seed: seed, Sample: sc.Sample, Ranges: sc.ranges, Variance: math.NaN(), Norm: sc.norm()}
 	if sc.known {
 		d.Variance = sc.varianceAll()
@@ -198,7 +198,7 @@ func (sc *scaling) data(rows int64, seed uint64) *kernel.Data {
 }
 
 // norm returns a bound on the norm of rows after the chain, or +Inf if unknown.
-func (sc *scaling) norm() float64 {
+func (sc *Scaling) norm() float64 {
 	if sc.normed {
 		return 1
 	}
@@ -218,7 +218,7 @@ func (sc *scaling) norm() float64 {
 }
 
 // Apply returns the n rows after the chain.
-func (sc *scaling) Apply(x []float32, n int) ([]float32, error) {
+func (sc *Scaling) Apply(x []float32, n int) ([]float32, error) {
 	for _, step := range sc.Steps {
 		m, err := step.New()
 		if err != nil {
@@ -233,7 +233,7 @@ func (sc *scaling) Apply(x []float32, n int) ([]float32, error) {
 }
 
 // varianceAll returns the variance of all numbers of all scaled rows.
-func (sc *scaling) varianceAll() float64 {
+func (sc *Scaling) varianceAll() float64 {
 	var mean, within float64
 	for j := range sc.mean {
 		mean += sc.mean[j]

@@ -25,8 +25,8 @@ func Counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// PartWords describes the share of held-out rows: one in 5.
-func PartWords(parts int) string { return "one in " + Groups(int64(parts)) }
+// OneIn describes the share of held-out rows: one in 5.
+func OneIn(parts int) string { return "one in " + Groups(int64(parts)) }
 
 // Counted64 is Counted with separators: 1,024 rows.
 func Counted64(n int64, noun string) string {
@@ -34,4 +34,26 @@ func Counted64(n int64, noun string) string {
 		noun += "s"
 	}
 	return Groups(n) + " " + noun
+}
+
+// Groups writes a count with separators: 60,000.
+func Groups(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Bytes writes a size for people.
+func Bytes(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.2f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	case n >= 1e4:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%d bytes", n)
 }

@@ -18,12 +18,12 @@ func (b bySums) options() learner.Options { return b.Training }
 
 func (b bySums) validate(Options) error { return nil }
 
-func (b bySums) values(o Options, n int64) (lambda []float64, folds int) { return o.Lambda.Values(n) }
+func (b bySums) values(o Options, n int64) (lambda []float64, folds int) { return o.Lambda.values(n) }
 
 func (b bySums) fit(ctx context.Context, t *Training) error { return t.fitRidge(ctx, b.Grid) }
 
 func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
-	_, folds := o.Lambda.Values(max(f.Rows, 1))
+	_, folds := o.Lambda.values(max(f.Rows, 1))
 	sums := int64(o.Sums())
 	folds = min(folds, int(sums))
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
@@ -50,7 +50,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
 }
 
 func (b bySums) smaller(o Options) string {
-	if _, folds := o.Lambda.Values(1); folds > 1 {
+	if _, folds := o.Lambda.values(1); folds > 1 {
 		return " or --folds, or one --lambda"
 	}
 	return ""

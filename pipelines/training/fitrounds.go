@@ -21,9 +21,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// CurveFile is the file of a model directory with the report on the state of each round: a JSON
+// curveFile is the file of a model directory with the report on the state of each round: a JSON
 // list of rounds.Report.
-const CurveFile = "curve.json"
+const curveFile = "curve.json"
 
 // fitRounds fits the weights by an iterative learner. Of several λ it chooses the one with the
 // smallest error on held-out rows, and then learns from all rows. It does the same with one λ if
@@ -109,7 +109,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		}
 	} else {
 		t.linear, t.Learner, t.history, t.files = best.linear, best.learner, best.history, best.files
-		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which did not use the held-out rows, %s", o.Time, report.PartWords(folds)))
+		t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: the weights are those of the trial, which did not use the held-out rows, %s", o.Time, report.OneIn(folds)))
 	}
 	if err := t.keepCertificate(ctx, best.iteration); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	if err != nil {
 		return nil, err
 	}
-	t.files = []storage.File{{Name: CurveFile, Data: append(curve, '\n')}}
+	t.files = []storage.File{{Name: curveFile, Data: append(curve, '\n')}}
 	return c, nil
 }
 

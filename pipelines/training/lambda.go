@@ -42,9 +42,9 @@ func (l LambdaOptions) validate() error {
 // auto tells that no λ was given.
 func (l LambdaOptions) auto() bool { return l.C == 0 && len(l.Path) == 0 }
 
-// path returns the λ to try on n rows and the number of folds: 1 if there is nothing to choose
+// values returns the λ to try on n rows and the number of folds: 1 if there is nothing to choose
 // and no held-out error was requested.
-func (l LambdaOptions) Values(n int64) (lambda []float64, folds int) {
+func (l LambdaOptions) values(n int64) (lambda []float64, folds int) {
 	switch {
 	case l.C != 0:
 		lambda = []float64{1 / (l.C * float64(n))}

@@ -235,7 +235,7 @@ func (o Options) shrink() string { return "use fewer --features" + o.fitter().sm
 
 // Sums is the number of sums that a fit holds in each lane.
 func (o Options) Sums() int {
-	_, folds := o.Lambda.Values(1)
+	_, folds := o.Lambda.values(1)
 	if o.Learns() {
 		folds = min(folds, 2) // only the first fold is held out
 	}

@@ -112,7 +112,7 @@ func WriteProbabilities(w io.Writer, p *models.Probabilities) {
 	}
 	fmt.Fprintf(w, "output    probabilities by %s", how)
 	if p.Rows > 0 {
-		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that were trained without them", report.Groups(p.Rows), report.PartWords(p.Folds))
+		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that were trained without them", report.Groups(p.Rows), report.OneIn(p.Folds))
 	}
 	fmt.Fprintln(w)
 }

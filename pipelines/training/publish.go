@@ -144,7 +144,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 			by = fmt.Sprintf("the held-out MSE of %d folds", r.folds)
 		}
 		if r.Path[0].Folds == 1 && r.folds > 1 { // features were found from the others
-			by = "the error on held-out rows, " + report.PartWords(r.folds)
+			by = "the error on held-out rows, " + report.OneIn(r.folds)
 		}
 		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, leastOf(len(r.Path)))
 		WritePath(&b, r.Task, r.Path, r.Lambda)

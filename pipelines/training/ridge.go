@@ -48,7 +48,7 @@ func (t *Training) fitRidge(ctx context.Context, grid ridge.Bits) error {
 
 // fitRidgeOn is fitRidge on a grid of that many steps.
 func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
-	lambda, folds := t.opts.Lambda.Values(t.Counts.Used)
+	lambda, folds := t.opts.Lambda.values(t.Counts.Used)
 	fold := gram.Fold{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Folds: folds, Lambda: lambda, Steps: steps}
 	if t.opts.Lambda.auto() && steps > blas.MostByte {
 		fold.Smaller = ridge.SmallerLambda()

@@ -49,15 +49,15 @@ type Fold struct {
 }
 
 // Sums reads all rows of a Pass once, maps them to features, and returns the parts of the
-// ridge sums of all folds (KV<int, Part>, keyed by PartKey), and a JSON Report for each
+// ridge sums of all folds (KV<int, Part>, keyed by partKey), and a JSON Report for each
 // shard.
 func Sums(s beam.Scope, sc transforms.Scan) (parts, reports beam.PCollection) {
 	s = s.Scope("gram.Sums")
 	return sc.Apply2(s, &foldFn{transforms.Fn{Scan: sc}})
 }
 
-// PartKey numbers the parts of all folds.
-func PartKey(shape ridge.Shape, fold, part int) int { return fold*ridge.NumParts(shape) + part }
+// partKey numbers the parts of all folds.
+func partKey(shape ridge.Shape, fold, part int) int { return fold*ridge.NumParts(shape) + part }
 
 type foldFn struct{ transforms.Fn }
 
@@ -105,7 +105,7 @@ func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, p *Pass, emit func
 		}
 		shape := fold.sum.Shape()
 		for k := range ridge.NumParts(shape) {
-			emit(PartKey(shape, i, k), Part{Values: fold.sum.Part(k)})
+			emit(partKey(shape, i, k), Part{Values: fold.sum.Part(k)})
 		}
 		parts[i] = nil
 	}

@@ -167,7 +167,7 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 		want[folds.Hash(11, x[:])%4]++
 	}
 	for f := range want {
-		head, err := loadPart(context.Background(), st.Dir, parts[PartKey(shape, f, 0)])
+		head, err := loadPart(context.Background(), st.Dir, parts[partKey(shape, f, 0)])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,7 +92,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 		loads.SetLimit(threads)
 		for k := range ridge.NumParts(shape) {
 			loads.Go(func() error {
-				return fault.Guard(func() error { return loadInto(ctx, sum.Part(k), st.Dir, parts[PartKey(shape, fold, k)]) })
+				return fault.Guard(func() error { return loadInto(ctx, sum.Part(k), st.Dir, parts[partKey(shape, fold, k)]) })
 			})
 		}
 		return sum, loads.Wait()
@@ -104,7 +104,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 		linear, report, err = solveComponents(p, step, ranges, threads, load)
 	} else {
 		if p.Fold.HeldOut && p.Target.Classes != nil {
-			head, err := loadPart(ctx, st.Dir, parts[PartKey(shape, 0, 0)])
+			head, err := loadPart(ctx, st.Dir, parts[partKey(shape, 0, 0)])
 			if err != nil {
 				return nil, err
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 )
 
-// ReliabilityBins is the number of bins that Score sorts probabilities into.
-const ReliabilityBins = 10
+// reliabilityBins is the number of bins that Score sorts probabilities into.
+const reliabilityBins = 10
 
 // ClassScores is the result of Score for a classifier. Its sums are exact.
 type ClassScores struct {

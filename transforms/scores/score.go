@@ -72,7 +72,7 @@ func (a *applier) newClassScores() *ClassScores {
 	k := a.Model.Linear.K
 	s := &ClassScores{Hits: *score.NewClasses(k)}
 	if a.Model.Manifest.Probabilities != nil {
-		s.Probabilities = calibrate.NewReliability(k, ReliabilityBins)
+		s.Probabilities = calibrate.NewReliability(k, reliabilityBins)
 	}
 	return s
 }

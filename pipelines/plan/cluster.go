@@ -9,9 +9,9 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
-// ClusterPlan says which machines of a cloud a training needs, how many, and for how long, if
+// Cluster says which machines of a cloud a training needs, how many, and for how long, if
 // they are as fast as Rates assumes.
-type ClusterPlan struct {
+type Cluster struct {
 	Machine string  `json:"machine_type"` // of Compute Engine
 	CPUs    int     `json:"machine_cpus"` // virtual
 	Memory  int64   `json:"machine_bytes"`
@@ -59,9 +59,9 @@ const maxPlanLanes = 256
 // service, state in the work directory.
 const diskGB = 30
 
-// cluster plans machines for the training p.
-func (p *Plan) ForCluster(e engine.Engine, dim int64) *ClusterPlan {
-	c := &ClusterPlan{Rates: assumedRates, Lanes: e.Lanes}
+// ForCluster plans machines for the training p.
+func (p *Plan) ForCluster(e engine.Engine, dim int64) *Cluster {
+	c := &Cluster{Rates: assumedRates, Lanes: e.Lanes}
 	if !e.About().Machines {
 		c.Rates.Start = clusterStart
 	}
@@ -105,7 +105,7 @@ func (p *Plan) ForCluster(e engine.Engine, dim int64) *ClusterPlan {
 
 // machine chooses the smallest machine whose memory allows a lane per CPU, and the solve; if
 // there is none, the one with the most lanes.
-func (c *ClusterPlan) machine(p *Plan) {
+func (c *Cluster) machine(p *Plan) {
 	for cpus := 4; cpus <= 64; cpus *= 2 {
 		for _, family := range []struct {
 			name string
@@ -133,10 +133,10 @@ func (c *ClusterPlan) machine(p *Plan) {
 }
 
 // seconds is the time of the training.
-func (c *ClusterPlan) seconds() float64 { return c.Start + c.Read + c.Fold + c.Search + c.Solve }
+func (c *Cluster) seconds() float64 { return c.Start + c.Read + c.Fold + c.Search + c.Solve }
 
 // write prints the plan for people.
-func (c *ClusterPlan) write(w io.Writer, machines bool) {
+func (c *Cluster) write(w io.Writer, machines bool) {
 	if c.Machine == "" {
 		fmt.Fprintf(w, "cluster   no machine of up to 64 CPUs has enough memory: use fewer --features or --folds\n")
 		return
