@@ -5,10 +5,8 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -29,18 +27,10 @@ func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.
 }
 
 func beginCalibration(ctx context.Context, l *transforms.Lane, p *Calibration) (transforms.Summing, error) {
-	h, err := p.HeldOut.scorer(ctx, l, &p.Pass)
-	if err != nil {
-		return transforms.Summing{}, err
-	}
 	counts := calibrate.NewCounts(p.Outputs)
-	return transforms.Summing{Sum: counts, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) error {
-		scores, y, err := h.of(at, b)
-		if err != nil {
-			return err
-		}
+	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(scores []float32, y []float64) error {
 		return counts.Add(finiteRows(scores, y))
-	}}, nil
+	})
 }
 
 // finiteRows moves the rows of scores that are finite to the front, and returns

@@ -2,6 +2,7 @@ package scores
 
 import (
 	"context"
+	"encoding"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -44,6 +45,19 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 		return nil, err
 	}
 	return &heldOutScorer{applier: newApplier(l, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
+}
+
+// summing returns how to add the scores and the labels of the held-out rows of a lane to
+// sum.
+func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum encoding.BinaryMarshaler, add func(scores []float32, y []float64) error) (transforms.Summing, error) {
+	s, err := h.scorer(ctx, l, p)
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) error {
+		scores, y, err := s.of(at, b)
+		if err != nil {
+			return err
+		}
+		return add(scores, y)
+	}}, err
 }
 
 // of returns the scores and the labels of the held-out rows of b. Both are valid until

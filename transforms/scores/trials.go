@@ -5,8 +5,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -27,13 +25,8 @@ func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 }
 
 func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms.Summing, error) {
-	h, err := p.HeldOut.scorer(ctx, l, &p.Pass)
-	if err != nil {
-		return transforms.Summing{}, err
-	}
 	sum, k := score.NewTrials(p.Fits), p.Fits*p.Outputs
-	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) error {
-		scores, y, err := h.of(at, b)
+	return p.HeldOut.summing(ctx, l, &p.Pass, sum, func(scores []float32, y []float64) error {
 		for i, y := range y {
 			row := scores[i*k : (i+1)*k]
 			if g := p.Target.Grid; g != nil {
@@ -42,6 +35,6 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 				sum.AddClass(int(y), row)
 			}
 		}
-		return err
-	}}, nil
+		return nil
+	})
 }
