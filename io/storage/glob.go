@@ -13,7 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// lister is what glob asks of the file system.
+// lister holds the calls of the file system that glob uses.
 type lister struct {
 	readDir func(dir string) ([]fs.DirEntry, error)
 	stat    func(name string) (fs.FileInfo, error)
@@ -24,20 +24,18 @@ var osDisk = lister{
 	stat:    func(name string) (fs.FileInfo, error) { return disk.Now().Stat(name) },
 }
 
-// meta are the characters that make a part of a pattern match other names than its
-// own.
+// meta are the special characters of patterns.
 const meta = `*?[\`
 
 const separator = string(filepath.Separator)
 
-// glob returns the names that a pattern matches, directories among them. Unlike
-// filepath.Glob, which passes over directories that it cannot read, it fails with
-// an error that names the directory: what is not listed would be missing from the
-// data without a word.
+// glob returns the names that a pattern matches, including directories. Unlike
+// filepath.Glob, which skips directories that it cannot read, it returns an error that
+// names the directory, because files that are not listed would silently be missing.
 //
-// Each part of the pattern matches as filepath.Match does. Names that begin with a
-// dot are matched by parts that do, too. Symbolic links to directories are
-// followed. ** matches across directories, as on gs://.
+// Each part of the pattern matches as filepath.Match does. Names that begin with a dot
+// are matched only by parts that do. Symbolic links to directories are followed. ** matches
+// across directories, as on gs://.
 func (d lister) glob(ctx context.Context, pattern string) ([]string, error) {
 	if _, err := filepath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
 		return nil, Invalid("%v", err)
@@ -58,14 +56,14 @@ type globbing struct {
 	ctx   context.Context
 	names []string
 
-	// Of a pattern with **, from where that may match on: whether a path matches,
-	// and whether one with hidden parts can.
+	// For the parts of a pattern from ** on: whether a path matches, and whether paths
+	// with hidden parts can.
 	matches func(path string) bool
 	dotted  bool
 }
 
-// match finds what the parts of a pattern match below a directory. If there must be
-// a directory of that name, it is an error if there is none.
+// match finds the names below a directory that the parts of a pattern match. With must
+// it is an error if the directory does not exist.
 func (w *globbing) match(dir string, parts []string, must bool) error {
 	for len(parts) > 1 && !strings.ContainsAny(parts[0], meta) {
 		dir, parts = filepath.Join(dir, parts[0]), parts[1:]
@@ -113,8 +111,8 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 		if fi == nil {
 			continue
 		}
-		// A directory that was matched must be there; one that the pattern names below
-		// it need not.
+		// A directory that a wildcard matched must exist; one that the pattern names
+		// below it need not.
 		if err := w.match(name, rest, strings.ContainsAny(rest[0], meta)); err != nil {
 			return err
 		}
@@ -122,9 +120,8 @@ func (w *globbing) match(dir string, parts []string, must bool) error {
 	return nil
 }
 
-// below finds the files anywhere below a directory whose path from the first one
-// matches. The directories above are known, so that a link back to one of them is
-// seen.
+// below finds all files below a directory whose path relative to the first one matches.
+// The directories above are passed to detect a link back to one of them.
 func (w *globbing) below(dir, path string, above []fs.FileInfo, must bool) error {
 	entries, err := w.entries(dir, must)
 	if err != nil {
@@ -147,7 +144,7 @@ func (w *globbing) below(dir, path string, above []fs.FileInfo, must bool) error
 		}
 		for _, a := range above {
 			if os.SameFile(a, fi) {
-				return fail("list", name, errors.New("is a link to a directory above it, so there is no end to what ** matches"))
+				return fail("list", name, errors.New("is a link to a directory above it, so ** would match without end"))
 			}
 		}
 		if err := w.below(name, rel+"/", append(above[:len(above):len(above)], fi), true); err != nil {
@@ -172,8 +169,8 @@ func (w *globbing) entries(dir string, must bool) ([]fs.DirEntry, error) {
 	return entries, fail("list", dir, err)
 }
 
-// directory returns what is known of an entry that is a directory, or a link to
-// one, and nil for all else.
+// directory returns the FileInfo of an entry that is a directory or a link to one, and nil
+// for others.
 func (w *globbing) directory(name string, e fs.DirEntry) (fs.FileInfo, error) {
 	if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
 		return nil, nil
@@ -188,21 +185,22 @@ func (w *globbing) directory(name string, e fs.DirEntry) (fs.FileInfo, error) {
 	return fi, nil
 }
 
-// absent tells whether an error is that there is no file of that name.
+// absent reports whether an error means that there is no file of that name.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// dangling says so if there is no file because a symbolic link leads nowhere.
+// dangling returns an error that names the target if name is a symbolic link to a missing
+// file, and err otherwise.
 func dangling(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		if to, linkErr := os.Readlink(name); linkErr == nil {
-			return &Reason{Text: fmt.Sprintf("is a symbolic link to %s, which is not there", to), Kind: fs.ErrNotExist}
+			return &Reason{Text: fmt.Sprintf("is a symbolic link to %s, which does not exist", to), Kind: fs.ErrNotExist}
 		}
 	}
 	return err
 }
 
-// hidden tells whether a wildcard passes the name over, as in a shell; what is
-// being written has such a name.
+// hidden reports whether wildcards skip a name, as in a shell. Unfinished files have such
+// names.
 func hidden(name string) bool { return strings.HasPrefix(name, ".") }

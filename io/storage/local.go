@@ -87,8 +87,8 @@ func (local) Stat(ctx context.Context, name string) (Object, error) {
 	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi), Identity: identity(fi)}, nil
 }
 
-// version is size, time of modification and time of change: the second can be set
-// to what it was before, the third cannot.
+// version combines size, modification time and change time. A program can reset the
+// modification time, but not the change time.
 func version(fi fs.FileInfo) string {
 	const base = 36
 	return strconv.FormatInt(fi.Size(), base) + "." + strconv.FormatInt(fi.ModTime().UnixNano(), base) + "." + strconv.FormatInt(changed(fi), base)
@@ -140,7 +140,7 @@ func (l local) Open(ctx context.Context, o Object, off, n int64) (r io.ReadClose
 		return nil, 0, err
 	}
 	if o.Version == "" {
-		// Opening what is not a file, such as a pipe, may wait for ever.
+		// Opening a pipe may wait forever.
 		if _, err := l.Stat(ctx, p); err != nil {
 			return nil, 0, err
 		}
@@ -171,14 +171,14 @@ func (l local) Open(ctx context.Context, o Object, off, n int64) (r io.ReadClose
 	}{io.LimitReader(file, n), f}, size, nil
 }
 
-// listed is a file of which nothing is read that was written after it was listed:
-// with every block it is asked whether it has changed, which takes a microsecond.
+// listed is a file that must not have changed since it was listed. This is checked after
+// every block, which takes a microsecond.
 type listed struct {
 	f       disk.File
 	version string // "" for any
 }
 
-// check returns the size of the file, if that and its time are those listed.
+// check returns the size of the file, or ErrChanged if its version is not the listed one.
 func (r listed) check() (size int64, err error) {
 	fi, err := r.f.Stat()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/bochner-ml/bochner/internal/disk"
 )
 
-// tmpPrefix begins the names under which unfinished files and directories stand
-// beside the finished one. Patterns such as `*` do not match a leading dot.
+// tmpPrefix begins the names of unfinished files and directories, which are beside the
+// finished one. Patterns such as `*` do not match a leading dot.
 const tmpPrefix = ".tmp-"
 
 // tmpName returns a fresh temporary name beside p.
@@ -25,7 +25,7 @@ func tmpName(p string) string {
 	return filepath.Join(filepath.Dir(p), tmpPrefix+filepath.Base(p)+"-"+random())
 }
 
-// random returns 16 digits that nobody has had before.
+// random returns 16 random hexadecimal digits.
 func random() string {
 	var b [8]byte
 	rand.Read(b[:])
@@ -47,8 +47,8 @@ func (l local) Create(ctx context.Context, name string, _ int64, wait bool, writ
 	return nil
 }
 
-// replace writes a file under a temporary name and renames it. With durable its
-// content, but not yet its name, is on the disk by then.
+// replace writes a file under a temporary name and renames it. With durable its content is
+// then on the disk, but not yet its name.
 func replace(ctx context.Context, p string, write func(io.Writer) error, durable bool) error {
 	if err := mkdirAll(filepath.Dir(p)); err != nil {
 		return err
@@ -64,8 +64,7 @@ func replace(ctx context.Context, p string, write func(io.Writer) error, durable
 	return err
 }
 
-// mkdirAll makes a directory and those above it, each on the disk before anything
-// is made in it.
+// mkdirAll makes a directory and those above it, and syncs each before it is used.
 func mkdirAll(dir string) error {
 	fi, err := disk.Now().Stat(dir)
 	switch {
@@ -126,12 +125,12 @@ func (c cancelled) Write(p []byte) (int, error) {
 	return c.w.Write(p)
 }
 
-// parallelSyncs is how many files are brought to the disk at the same time: a file
-// system commits them together.
+// parallelSyncs is how many files are synced concurrently: a file system commits them
+// together.
 const parallelSyncs = 8
 
-// publishNew makes a directory of the files under a temporary name, brings it to the
-// disk and renames it.
+// publishNew makes a directory of the files under a temporary name, syncs it and renames
+// it.
 func publishNew(ctx context.Context, p string, files []File) (err error) {
 	if err := mkdirAll(filepath.Dir(p)); err != nil {
 		return err
@@ -161,8 +160,8 @@ func publishNew(ctx context.Context, p string, files []File) (err error) {
 	if err := disk.Now().RenameNew(tmp, p); err != nil {
 		return err
 	}
-	// From here on the directory is whole for everybody. Whether it would outlast a
-	// power cut is not known if this fails.
+	// All processes now see the whole directory. If this fails, a power cut may still
+	// undo the rename.
 	return disk.Now().Sync(filepath.Dir(p))
 }
 
@@ -200,7 +199,7 @@ func (l local) RemoveEmpty(ctx context.Context, dir, but string) error {
 	return err
 }
 
-// clearBeside deletes what killed writers of p have left beside it.
+// clearBeside deletes unfinished files that killed writers of p have left beside it.
 func clearBeside(p string) error {
 	entries, err := disk.Now().ReadDir(filepath.Dir(p))
 	if err != nil {
@@ -220,7 +219,7 @@ func clearBeside(p string) error {
 	return nil
 }
 
-// unfinished tells whether a name is one that tmpName gives for a base name.
+// unfinished reports whether name is one from tmpName for a base name.
 func unfinished(name, base string) bool {
 	rest, ok := strings.CutPrefix(name, tmpPrefix+base+"-")
 	return ok && len(rest) == 16 && strings.Trim(rest, "0123456789abcdef") == ""

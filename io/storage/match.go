@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Matcher returns whether a name matches a pattern: * and ? match what is not a
-// slash, ** all, [a-z] and \ are as in path.Match. A name with a part that begins
-// with a dot only matches a pattern that has one, too.
+// Matcher returns a function that reports whether a name matches a pattern: * and ?
+// match everything but slashes, ** everything; [a-z] and \ are those of path.Match. A name
+// with a part that begins with a dot matches only patterns that have such a part.
 func Matcher(pattern string) (func(name string) bool, error) {
 	if _, err := gopath.Match(strings.ReplaceAll(pattern, "**", "*"), ""); err != nil {
 		return nil, Invalid("%v", err)
@@ -19,7 +19,7 @@ func Matcher(pattern string) (func(name string) bool, error) {
 		rest := pattern[i:]
 		switch {
 		case strings.HasPrefix(rest, "**/") && (i == 0 || pattern[i-1] == '/'):
-			expr.WriteString(`(?:.*/)?`) // no directory at all, too
+			expr.WriteString(`(?:.*/)?`) // also no directory at all
 			i += 2
 		case strings.HasPrefix(rest, "**"):
 			expr.WriteString(`.*`)
@@ -34,7 +34,7 @@ func Matcher(pattern string) (func(name string) bool, error) {
 			if rest[0] == '\\' {
 				i++
 			}
-			// A byte at a time: the bytes of a character stay together.
+			// Byte by byte: the bytes of a character stay in order.
 			expr.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
 		}
 	}
@@ -47,8 +47,8 @@ func Matcher(pattern string) (func(name string) bool, error) {
 	return func(name string) bool { return re.MatchString(name) && (dotted || !dotPart(name)) }, nil
 }
 
-// class writes the character class at the beginning of a pattern, which
-// path.Match has found to be right, and returns its length.
+// class writes the character class at the beginning of a pattern, which path.Match has
+// accepted, and returns its length.
 func class(expr *strings.Builder, pattern string) int {
 	i := 1
 	expr.WriteByte('[')
@@ -71,7 +71,7 @@ func class(expr *strings.Builder, pattern string) int {
 	return i + 1
 }
 
-// dotPart tells whether a part of the name begins with a dot.
+// dotPart reports whether a part of the name begins with a dot.
 func dotPart(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
 }

@@ -11,33 +11,35 @@ import (
 	"sync"
 )
 
-// Scheme is a kind of place that files are read from, such as gs://. The errors of
-// its methods need not say what was tried and with which file: the functions of this
-// package make an *Error of them. A Scheme that is a Store, too, is written to.
+// Scheme is a kind of storage that files are read from, such as gs://. The errors of its
+// methods need not name operation and file: the functions of this package wrap them in an
+// *Error. A Scheme that is also a Store can be written to.
 //
-// Its package registers it in an init function, so that a program which imports the
-// package knows the scheme.
+// Its package registers it in an init function, so a program that imports the package
+// knows the scheme.
 type Scheme interface {
 	// Abs returns the name by which every process on every worker reaches a file.
 	Abs(name string) (string, error)
-	// List returns the files that a pattern matches, sorted by name; see Matcher.
-	// None is ErrNoMatch.
+	// List returns the files that a pattern matches, sorted by name; see Matcher. The
+	// error is ErrNoMatch if there are none.
 	List(ctx context.Context, pattern string) ([]Object, error)
-	// Stat returns a file. None is fs.ErrNotExist, a directory syscall.EISDIR.
+	// Stat returns a file. The error is fs.ErrNotExist if there is none, and
+	// syscall.EISDIR for a directory.
 	Stat(ctx context.Context, name string) (Object, error)
-	// Open reads n bytes of o.URI from off on, all for n < 0, and tells the size of
-	// the file. Where o has a Version, the file must have it still: ErrChanged.
+	// Open reads n bytes of o.URI from offset off, to the end if n < 0, and returns the
+	// size of the file. The error is ErrChanged if o has a Version and the file has
+	// another one.
 	Open(ctx context.Context, o Object, off, n int64) (r io.ReadCloser, size int64, err error)
 }
 
-// Store is a Scheme whose places are written to. What was written is whole or absent,
-// whatever is killed, and what is there is what was written.
+// Store is a Scheme that can be written to. A file is whole or absent, whichever process
+// is killed.
 type Store interface {
 	Scheme
-	// Exists tells whether there is a file or directory of that name.
+	// Exists reports whether a file or directory of that name exists.
 	Exists(ctx context.Context, name string) (bool, error)
-	// Names, Empty, Remove, RemoveEmpty, Vacant, Holds and Lock are as the functions of
-	// those names. What stands where Vacant wants nothing is ErrOccupied.
+	// Names, Empty, Remove, RemoveEmpty, Vacant, Holds and Lock do what the functions of
+	// those names do. Vacant returns ErrOccupied if the name is taken.
 	Names(ctx context.Context, dir string) ([]string, error)
 	Empty(ctx context.Context, dir, but string) (bool, error)
 	Remove(ctx context.Context, name string) error
@@ -45,12 +47,13 @@ type Store interface {
 	Vacant(ctx context.Context, dir string) error
 	Holds(ctx context.Context, dir string, files []File) (bool, error)
 	Lock(ctx context.Context, name string) (unlock func(), err error)
-	// Create writes a file of that size, -1 where it is not known, in the place of an
-	// older one. It waits until the file outlasts a power cut, or has that done later.
+	// Create writes a file of that size, -1 if unknown, and replaces an older one. With
+	// wait it returns when the file is on the disk; otherwise that happens later.
 	Create(ctx context.Context, name string, size int64, wait bool, write func(io.Writer) error) error
 	// Sum returns the checksum of a file.
 	Sum(ctx context.Context, name string) (Sum, error)
-	// Claim takes the right to make what has that name; another's is ErrBusy.
+	// Claim takes the right to make a file or directory of that name. The error is
+	// ErrBusy if another process has it.
 	Claim(ctx context.Context, name string) (Claimed, error)
 }
 
@@ -58,9 +61,9 @@ type Store interface {
 type Claimed interface {
 	// Publish makes a directory of the files, whole or not at all.
 	Publish(ctx context.Context, files []File) error
-	// Clear deletes what killed writers of the name have left.
+	// Clear deletes unfinished files that killed writers of the name have left.
 	Clear(ctx context.Context) error
-	// Drop gives the claim back.
+	// Drop releases the claim.
 	Drop(ctx context.Context) error
 }
 
@@ -74,8 +77,8 @@ var registry = struct {
 	schemes map[string]Scheme
 }{schemes: map[string]Scheme{}}
 
-// Register has names that begin with name:// lead to s, in place of the Scheme that
-// they led to before, which it returns. Without a Scheme they lead nowhere.
+// Register makes s the Scheme of names that begin with name://, and returns the previous
+// one. A nil Scheme removes it.
 func Register(name string, s Scheme) (before Scheme) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -86,20 +89,20 @@ func Register(name string, s Scheme) (before Scheme) {
 	return before
 }
 
-// Schemes returns the names that are registered, sorted.
+// Schemes returns the registered names, sorted.
 func Schemes() []string {
 	registry.RLock()
 	defer registry.RUnlock()
 	return slices.Sorted(maps.Keys(registry.schemes))
 }
 
-// ErrScheme is that a name begins with a scheme that this program does not know.
+// ErrScheme means that a name begins with a scheme that this program does not know.
 var ErrScheme = errors.New("unknown scheme")
 
 // importPath is the package that registers gs://.
 const importPath = "github.com/bochner-ml/bochner/io/storage/gcs"
 
-// at returns where the name is.
+// at returns the Store of a name.
 func at(name string) (Store, error) {
 	scheme, _, found := strings.Cut(name, "://")
 	if !found || scheme == "" {
@@ -129,8 +132,8 @@ func unknown(scheme string) error {
 	return &Reason{Text: fmt.Sprintf("unknown scheme %s://; have %s; %s", scheme, have, next), Kind: ErrScheme}
 }
 
-// ErrReadOnly is that files of a scheme can be read, and no more.
-var ErrReadOnly = errors.New("nothing can be written there")
+// ErrReadOnly means that files of a scheme can only be read.
+var ErrReadOnly = errors.New("read-only scheme")
 
 // readOnly is a Scheme that is not a Store.
 type readOnly struct {
@@ -139,7 +142,7 @@ type readOnly struct {
 }
 
 func (r readOnly) refuse() error {
-	return &Reason{Text: "files of " + r.name + ":// can be read, and not written; name another place", Kind: ErrReadOnly}
+	return &Reason{Text: "files of " + r.name + ":// are read-only; name another place", Kind: ErrReadOnly}
 }
 
 func (r readOnly) Exists(ctx context.Context, name string) (bool, error) {

@@ -14,9 +14,8 @@ import (
 // settling is the settler of this process.
 var settling settler
 
-// settler brings files and their names to the disk, one batch after the other: what
-// comes while a batch is on its way is the next one, so that many small files take
-// few commits of the file system.
+// settler syncs files and their directories, batch by batch. Files that are added during a
+// batch form the next one, so many small files take few commits of the file system.
 type settler struct {
 	mu      sync.Mutex
 	idle    sync.Cond // on mu
@@ -75,7 +74,7 @@ func settle(files []string) {
 	}
 }
 
-// Settled tells whether all state that this process has written is on the disk.
+// Settled reports whether all state that this process has written is on the disk.
 func Settled() bool {
 	settling.mu.Lock()
 	defer settling.mu.Unlock()

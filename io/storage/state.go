@@ -11,15 +11,15 @@ import (
 	"io"
 )
 
-// State is what a job keeps of what it has finished: it can be made again. So a file
-// of state appears whole under its name at once, and is brought to the disk while
-// the job works on (Settle waits for that). What a power cut makes of a file that was
-// not on the disk yet, its checksum tells: ErrDamaged, and the part is done again.
+// State is the finished work of a job, which can be computed again. So a file of state
+// appears whole under its name at once, and is synced while the job continues (Settle waits
+// for that). If a power cut damages a file that was not yet on the disk, its checksum shows
+// that (ErrDamaged), and the job computes that part again.
 
-// ErrDamaged says that a file does not hold what was written.
+// ErrDamaged means that the content of a file is not what was written.
 var ErrDamaged = errors.New("is damaged: its checksum does not match")
 
-// Damaged is ErrDamaged of a file.
+// Damaged returns ErrDamaged for a file.
 func Damaged(uri string) error { return fail("read", uri, ErrDamaged) }
 
 // WriteState writes data after its checksum.
@@ -45,11 +45,11 @@ func ReadState(ctx context.Context, uri string, max int64) ([]byte, error) {
 			return data[sha256.Size:], nil
 		}
 	}
-	return nil, fail("read", uri, ErrDamaged)
+	return nil, Damaged(uri)
 }
 
 // CheckState returns the error that ReadState would: nil, fs.ErrNotExist, ErrDamaged
-// or another. What is in a bucket is known to be whole.
+// or another. Only files of the local disk are read: a bucket keeps objects whole.
 func CheckState(ctx context.Context, uri string) error {
 	if b, err := at(uri); err == nil && b != (local{}) {
 		_, err := Stat(ctx, uri)
@@ -74,15 +74,14 @@ func CheckState(ctx context.Context, uri string) error {
 	return fail("read", uri, err)
 }
 
-// Sum is the checksum of a file: its length and its CRC-32C, which storage knows
-// without reading what is in a bucket.
+// Sum is the checksum of a file: its length and CRC-32C, which buckets store.
 type Sum struct {
 	Bytes  int64  `json:"bytes"`
 	CRC32C uint32 `json:"crc32c"`
 }
 
-// CreateState writes a file of state through the function write, as it is, and
-// returns its Sum for whoever will read it.
+// CreateState writes a file of state through the function write and returns its Sum, for
+// Verify.
 func CreateState(ctx context.Context, uri string, write func(io.Writer) error) (Sum, error) {
 	c := NewSummer()
 	err := create(ctx, uri, -1, false, func(w io.Writer) error {
@@ -92,8 +91,8 @@ func CreateState(ctx context.Context, uri string, write func(io.Writer) error) (
 	return c.Sum(), err
 }
 
-// Verify returns an error, which is ErrDamaged or fs.ErrNotExist among others, unless
-// the file has that Sum.
+// Verify returns an error, such as ErrDamaged or fs.ErrNotExist, unless the file has that
+// Sum.
 func (s Sum) Verify(ctx context.Context, uri string) error {
 	b, err := at(uri)
 	if err == nil {
@@ -107,7 +106,7 @@ func (s Sum) Verify(ctx context.Context, uri string) error {
 
 func (l local) Sum(ctx context.Context, name string) (Sum, error) { return sumOf(ctx, l, name) }
 
-// sumOf reads a file for its Sum.
+// sumOf reads a file to compute its Sum.
 func sumOf(ctx context.Context, s Scheme, name string) (Sum, error) {
 	r, _, err := s.Open(ctx, Object{Name: name, URI: name}, 0, -1)
 	if err != nil {
@@ -135,6 +134,7 @@ func (c *Summer) Write(p []byte) (int, error) {
 	return c.crc.Write(p)
 }
 
+// Sum returns the Sum of all bytes written so far.
 func (c *Summer) Sum() Sum { return Sum{c.n, c.crc.Sum32()} }
 
 func (s Sum) String() string { return fmt.Sprintf("%d bytes, CRC-32C %08x", s.Bytes, s.CRC32C) }

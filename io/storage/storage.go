@@ -2,10 +2,9 @@
 // schemes that packages below it register: a program that imports io/storage/gcs
 // knows gs://bucket/object. Names are paths, or begin with a scheme.
 //
-// Nothing that this package writes is ever half-visible: a file appears under
-// its name when it is complete, a directory when all of its files are. On gs://,
-// which knows no directories, one is there when the last of its files is, its
-// manifest.
+// Output of this package is never partly visible: a file appears under its name when it
+// is complete, a directory when all of its files are. Buckets have no directories: on
+// gs:// a directory exists once its last file does, the manifest.
 package storage
 
 import (
@@ -28,8 +27,8 @@ type Object struct {
 	Size    int64  // bytes
 	Version string // changes whenever the content may have changed
 
-	// Identity is the same for all names of one file, as links are; "" where names
-	// are all there is.
+	// Identity is the same for all names of a file, such as links; "" if the scheme has
+	// no links.
 	Identity string `json:"-"`
 }
 
@@ -46,10 +45,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Refused tells whether the operation failed for a reason that the person who
-// started the program can fix (a wrong name, missing rights, a full disk), so that
-// trying again without a change is of no use. What a server answers is never
-// Refused: names and rights there change without a change of the program's flags.
+// Refused reports whether the user must fix the reason (a wrong name, missing rights, a
+// full disk), so that a retry without a change is useless. The answer of a server is never
+// Refused, because names and rights there can change on their own.
 func (e *Error) Refused() bool {
 	var r *Reason
 	if errors.As(e.Err, &r) && r.Answer {
@@ -66,20 +64,20 @@ func (e *Error) Refused() bool {
 	return false
 }
 
-// Writing tells whether the operation was to make, change or remove something.
+// Writing reports whether the operation was to make, change or remove something.
 func (e *Error) Writing() bool {
 	return slices.Contains([]string{"claim", "create", "lock", "publish", "remove"}, e.Op)
 }
 
-// ErrBusy says that another run has a lock or claim.
+// ErrBusy means that another run has a lock or claim.
 var ErrBusy = errors.New("in use by another run; wait for it, or name another directory")
 
-// Kinds of errors, beside those of io/fs.
+// Kinds of errors, in addition to those of io/fs.
 var (
 	ErrNoMatch = errors.New("no file matches the pattern; check it, and the directory it starts from")
-	ErrChanged = errors.New("the file has changed since it was listed; start again once nobody writes to it")
+	ErrChanged = errors.New("the file has changed since it was listed; start again when no process writes to it")
 
-	ErrOccupied error = &Reason{Text: "it exists; remove it or name another", Kind: fs.ErrExist}
+	ErrOccupied error = &Reason{Text: "already exists; remove it or name another", Kind: fs.ErrExist}
 )
 
 var (
@@ -87,19 +85,19 @@ var (
 	errIsDir  error = syscall.EISDIR
 )
 
-// Reason is why an operation failed, in words of its own.
+// Reason is an explanation why an operation failed.
 type Reason struct {
 	Text string
-	Kind error // that errors.Is finds; may be nil
-	// Answer is set where a server has said so, or could not be asked: what it says
-	// may change without a change by whoever asks.
+	Kind error // for errors.Is; may be nil
+	// Answer means that the reason is the answer of a server, or that it could not be
+	// asked: it may change on its own.
 	Answer bool
 }
 
 func (r *Reason) Error() string { return r.Text }
 func (r *Reason) Unwrap() error { return r.Kind }
 
-// Invalid returns an fs.ErrInvalid that says what is.
+// Invalid returns an fs.ErrInvalid with an explanation.
 func Invalid(format string, args ...any) error {
 	return &Reason{Text: fmt.Sprintf(format, args...), Kind: fs.ErrInvalid}
 }
@@ -149,7 +147,7 @@ func fail(op, name string, err error) error {
 	return &Error{Op: op, Name: name, Err: err}
 }
 
-// Directory is the error that a name is one of a directory.
+// Directory returns the error that name is a directory.
 func Directory(name string) error {
 	return fmt.Errorf("%w; name its files, as in %s", syscall.EISDIR, Join(name, "*"))
 }
@@ -174,8 +172,8 @@ func Join(dir string, elem ...string) string {
 	return filepath.Join(append([]string{dir}, elem...)...)
 }
 
-// Within tells whether a name is that of a directory or of something in it, by
-// whatever links the two are named.
+// Within reports whether name is the directory or something in it, whatever links are in
+// the two names.
 func Within(name, dir string) (bool, error) {
 	var err error
 	if name, err = real(name); err == nil {
@@ -184,7 +182,7 @@ func Within(name, dir string) (bool, error) {
 	return name == dir || strings.HasPrefix(name, strings.TrimSuffix(dir, "/")+"/"), err
 }
 
-// real is Abs without links, as far as there is something of that name.
+// real is Abs with the links of the existing part of the name resolved.
 func real(name string) (string, error) {
 	name, err := Abs(name)
 	if err != nil || strings.Contains(name, "://") {
@@ -200,8 +198,8 @@ func real(name string) (string, error) {
 	}
 }
 
-// Split returns the directory of a name that Abs has returned, and the last part
-// of the name. That of a bucket is empty.
+// Split splits a name from Abs into its directory and last part, which is empty for a
+// bucket.
 func Split(name string) (dir, base string) {
 	scheme := strings.Index(name, "://")
 	if scheme < 0 {
@@ -215,10 +213,10 @@ func Split(name string) (dir, base string) {
 
 // List returns the files that a pattern matches, sorted by name. The pattern has
 // the wildcards of path/filepath.Match, which do not match names that begin with
-// a dot, and **, which matches across directories. A file whose name is the pattern
-// itself, wildcards and all, is found too. Directories are not listed. No match is
-// an error, and so are a pattern that names a directory, and a directory or a
-// link on the way that cannot be read: nothing is passed over in silence.
+// a dot, and **, which matches across directories. A file whose name is literally the
+// pattern is found too. Directories are not listed. No match is an error, and so are a
+// pattern that names a directory, and a directory or link that cannot be read: nothing is
+// skipped silently.
 func List(ctx context.Context, pattern string) (objects []Object, err error) {
 	b, err := at(pattern)
 	if err == nil {
@@ -236,7 +234,7 @@ func Stat(ctx context.Context, name string) (o Object, err error) {
 	return o, fail("stat", name, err)
 }
 
-// Exists tells whether a file or directory of that name is there.
+// Exists reports whether a file or directory of that name exists.
 func Exists(ctx context.Context, name string) (there bool, err error) {
 	b, err := at(name)
 	if err == nil {
@@ -245,8 +243,8 @@ func Exists(ctx context.Context, name string) (there bool, err error) {
 	return there, fail("stat", name, err)
 }
 
-// Empty tells whether nothing is in a directory, which need not be there, but what
-// killed writers of the file named but, if that is not "", have left of it.
+// Empty reports whether a directory is empty or does not exist. Unfinished files that
+// killed writers of the file named but have left do not count, if but is not "".
 func Empty(ctx context.Context, dir, but string) (empty bool, err error) {
 	b, err := at(dir)
 	if err == nil {
@@ -255,8 +253,8 @@ func Empty(ctx context.Context, dir, but string) (empty bool, err error) {
 	return empty, fail("list", dir, err)
 }
 
-// Names returns the names of what is in a directory, in any order, by one listing.
-// A directory that is not there has nothing in it.
+// Names returns the names in a directory, in any order, with one listing. There are none
+// if the directory does not exist.
 func Names(ctx context.Context, dir string) (names []string, err error) {
 	b, err := at(dir)
 	if err == nil {
@@ -265,13 +263,13 @@ func Names(ctx context.Context, dir string) (names []string, err error) {
 	return names, fail("list", dir, err)
 }
 
-// Open reads n bytes of the file from offset off on; n < 0 reads to the end.
-// Reading past the end of the file gives io.EOF, as files do.
+// Open reads n bytes of the file from offset off; n < 0 reads to the end. Reading past
+// the end of the file returns io.EOF.
 func Open(ctx context.Context, uri string, off, n int64) (io.ReadCloser, error) {
 	return Object{Name: uri, URI: uri}.Open(ctx, off, n)
 }
 
-// Open reads from the object as Open does, and fails if the file has changed
+// Open reads from the object like the function Open, and fails if the file has changed
 // since it was listed.
 func (o Object) Open(ctx context.Context, off, n int64) (io.ReadCloser, error) {
 	r, _, err := o.open(ctx, off, n)
@@ -290,8 +288,8 @@ func (o Object) open(ctx context.Context, off, n int64) (io.ReadCloser, int64, e
 	return &reader{r, o.Name}, size, nil
 }
 
-// reader makes errors of reading an *Error, so that they are told from those of
-// what was read.
+// reader turns errors of reading into an *Error, to distinguish them from errors in the
+// content.
 type reader struct {
 	r    io.ReadCloser
 	name string
@@ -316,13 +314,13 @@ func ReadFile(ctx context.Context, uri string, max int64) ([]byte, error) {
 	}
 	defer r.Close()
 	if size > max {
-		return nil, fail("read", uri, Invalid("has %d bytes, more than the %d it can have", size, max))
+		return nil, fail("read", uri, Invalid("has %d bytes; the limit is %d", size, max))
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(r, data); err != nil {
 		return nil, fail("read", uri, err)
 	}
-	// The end shows whether what came is what was stored.
+	// Only the end shows whether the content is what was stored.
 	if _, err := r.Read(make([]byte, 1)); err != nil && err != io.EOF {
 		return nil, err
 	}

@@ -6,10 +6,9 @@ import (
 	"io"
 )
 
-// Create writes a file through the function write, making the directories above
-// it. The file appears under its name when write has returned without error, in
-// the place of an older file of that name, and is on the disk then; otherwise nothing
-// is left.
+// Create writes a file through the function write, and makes the directories above it.
+// When write returns without error, the file is synced and replaces an older file of that
+// name; otherwise nothing changes.
 func Create(ctx context.Context, uri string, write func(io.Writer) error) error {
 	return create(ctx, uri, -1, true, write)
 }
@@ -35,12 +34,12 @@ func create(ctx context.Context, uri string, size int64, wait bool, write func(i
 type File struct {
 	Name string // without directories
 	Data []byte
-	From string // URI; where set, Data is not used
-	Sum  *Sum   // of From; what has another is not published
+	From string // URI; if set, Data is not used
+	Sum  *Sum   // of From; a file with another one is not published
 }
 
-// Publish makes a directory of the files as Claim.Publish does, with a claim for as
-// long as that takes.
+// Publish makes a directory of the files as Claim.Publish does, under a claim that it
+// takes and drops.
 func Publish(ctx context.Context, dir string, files []File) error {
 	if err := Vacant(ctx, dir); err != nil {
 		return err
@@ -53,8 +52,8 @@ func Publish(ctx context.Context, dir string, files []File) error {
 	return c.Publish(ctx, files)
 }
 
-// Vacant returns an error if something stands at dir already, so that a job can
-// say so before it has worked for an hour.
+// Vacant returns an error if dir already exists, so that a job can fail at its start and
+// not after an hour of work.
 func Vacant(ctx context.Context, dir string) error {
 	b, err := at(dir)
 	if err == nil {
@@ -63,9 +62,8 @@ func Vacant(ctx context.Context, dir string) error {
 	return fail("publish", dir, err)
 }
 
-// Holds tells whether a directory has the given files, byte for byte, and
-// nothing else: whether Publish of them would make what is there. On gs:// the
-// bytes are compared by their checksums.
+// Holds reports whether a directory has exactly the given files, byte for byte. On gs://
+// it compares checksums.
 func Holds(ctx context.Context, dir string, files []File) (same bool, err error) {
 	b, err := at(dir)
 	if err == nil {
@@ -74,7 +72,7 @@ func Holds(ctx context.Context, dir string, files []File) (same bool, err error)
 	return same, fail("list", dir, err)
 }
 
-// Open reads the file that is to be published.
+// Open reads the content of the file.
 func (f File) Open(ctx context.Context) (io.ReadCloser, error) {
 	if f.From == "" {
 		return io.NopCloser(bytes.NewReader(f.Data)), nil
@@ -82,7 +80,7 @@ func (f File) Open(ctx context.Context) (io.ReadCloser, error) {
 	return Open(ctx, f.From, 0, -1)
 }
 
-// CopyTo writes what is to be published.
+// CopyTo writes the content of the file to w and checks its Sum.
 func (f File) CopyTo(ctx context.Context, w io.Writer) error {
 	r, err := f.Open(ctx)
 	if err != nil {
@@ -91,12 +89,12 @@ func (f File) CopyTo(ctx context.Context, w io.Writer) error {
 	defer r.Close()
 	sum := NewSummer()
 	if _, err = io.Copy(io.MultiWriter(w, sum), r); err == nil && f.Sum != nil && sum.Sum() != *f.Sum {
-		err = fail("read", f.From, ErrDamaged)
+		err = Damaged(f.From)
 	}
 	return err
 }
 
-// Size returns the bytes of the file, -1 where they are not known.
+// Size returns the size of the file in bytes, -1 if unknown.
 func (f File) Size() int64 {
 	if f.From == "" {
 		return int64(len(f.Data))
@@ -104,8 +102,8 @@ func (f File) Size() int64 {
 	return -1
 }
 
-// Remove deletes a file or a directory with all that is in it. Nothing there is
-// no error.
+// Remove deletes a file, or a directory with its content. It is not an error if the name
+// does not exist.
 func Remove(ctx context.Context, uri string) error {
 	b, err := at(uri)
 	if err == nil {
@@ -123,11 +121,10 @@ func RemoveEmpty(ctx context.Context, dir, but string) error {
 	return fail("remove", dir, err)
 }
 
-// Lock takes a lock by the name of a file, which it makes where needed, and
-// returns the function that gives it back. On the local disk the system gives the
-// lock back when the process ends, however it ends; on gs:// the next one who
-// wants it finds out, within seconds, that nobody renews it. A lock that another
-// process holds is an error.
+// Lock locks a file, which it makes if needed, and returns the function that releases the
+// lock. On the local disk the system releases it when the process ends in any way; on gs://
+// the next process that wants it sees within seconds that it is not renewed. It is an error
+// if another process holds the lock.
 func Lock(ctx context.Context, uri string) (unlock func(), err error) {
 	b, err := at(uri)
 	if err == nil {

@@ -152,7 +152,7 @@ func TestLearnedFeaturesAreRefusedWhereTheyCannotBe(t *testing.T) {
 		{[]string{"embed", "--data", "data.csv", "--label", "y", "--kernel", "learned", "--model", "m"}, "needs --frequencies, a directory that bochner align created", 2},
 		{[]string{"align", "--data", "data.csv", "--label", "y", "--kernel", "laplace", "--out", "m"}, "align learns features for --kernel learned and harmonic only", 2},
 		{[]string{"align", "--data", "data.csv", "--label", "y", "--kernel", "gaussian", "--draw", "orthogonal", "--out", "m"}, "--draw orthogonal cannot be used with align", 2},
-		{[]string{"align", "--data", "data.csv", "--label", "y", "--out", "model"}, "it exists", 3},
+		{[]string{"align", "--data", "data.csv", "--label", "y", "--out", "model"}, "already exists", 3},
 	} {
 		r := run(t, dir, test.args...)
 		if r.code != test.code || !strings.Contains(r.stderr, test.want) {

@@ -81,7 +81,7 @@ func TestDamagedModelsAreRefused(t *testing.T) {
 		"a bit of the checksum": {put(models.ManifestFile, flipped(manifest, -10)), []string{"manifest.json is damaged or was edited: " + checksum}, ""},
 		"weights cut":           {put(models.WeightsFile, weights[:len(weights)-7]), []string{"weights.safetensors has 393 bytes, the manifest says 400; copy the model again"}, ""},
 		"weights empty":         {put(models.WeightsFile, ""), []string{"weights.safetensors has 0 bytes, the manifest says 400; copy the model again"}, ""},
-		"weights longer":        {put(models.WeightsFile, weights+"x"), []string{"weights.safetensors: has 401 bytes, more than the 400 it can have"}, ""},
+		"weights longer":        {put(models.WeightsFile, weights+"x"), []string{"weights.safetensors: has 401 bytes; the limit is 400"}, ""},
 		"manifest cut":          {put(models.ManifestFile, manifest[:500]), []string{"manifest.json is damaged (unexpected end of JSON input); copy the model again"}, ""},
 		"manifest empty":        {put(models.ManifestFile, ""), []string{"manifest.json is damaged (unexpected end of JSON input); copy the model again"}, ""},
 		"manifest of text":      {put(models.ManifestFile, "see weights"), []string{"manifest.json is damaged (invalid character", "copy the model again"}, ""},

@@ -67,11 +67,11 @@ func TestWhatStandsAtThePlaceOfTheResultIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, there := range []string{"model", "table.csv", "empty", "empty/", "dangling"} {
-		want := []string{"storage: publish " + there + ": it exists; remove it or name another"}
+		want := []string{"storage: publish " + there + ": already exists; remove it or name another"}
 		refuse(t, dir, 3, want, "train", "--data", "table.csv", "--label", "y", "--features", "32", "--model", there)
 		refuse(t, dir, 3, want, "predict", "--model", "model", "--data", "table.csv", "--out", there)
 	}
-	refuse(t, dir, 3, []string{"table.csv: it exists; remove it or name another"}, "generate", "moons", "--out", "table.csv")
+	refuse(t, dir, 3, []string{"table.csv: already exists; remove it or name another"}, "generate", "moons", "--out", "table.csv")
 	refuse(t, dir, 3, []string{"table.csv/model", "not a directory"}, "train", "--data", "table.csv", "--label", "y", "--features", "32", "--model", "table.csv/model")
 }
 

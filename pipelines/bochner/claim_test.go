@@ -55,7 +55,7 @@ func TestOfRunsOverOneNameOneMakesIt(t *testing.T) {
 				switch code, said := s.cmd.ProcessState.ExitCode(), s.stderr.String(); {
 				case code == 0:
 					won++
-				case code == 3 && (strings.Contains(said, "storage: claim "+out+": in use by another run, process ") || strings.Contains(said, out+": it exists")):
+				case code == 3 && (strings.Contains(said, "storage: claim "+out+": in use by another run, process ") || strings.Contains(said, out+": already exists")):
 					lost++
 				default:
 					t.Fatalf("%s: exit code %d\n%s", out, code, said)

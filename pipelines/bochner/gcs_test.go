@@ -252,7 +252,7 @@ func TestRefusalsOfTheStorageAreOneSentenceAndCode5(t *testing.T) {
 		{5, "access denied (403", s.flags("evaluate", "--model", "gs://denied/m", "--data", bucket+"data.csv")},
 		{5, "access denied (403", s.flags("train", "--config", "gs://denied/flags.yaml")},
 		{6, "gs://bucket/none: the directory does not exist", s.flags("evaluate", "--model", bucket+"none", "--data", bucket+"data.csv")},
-		{3, "gs://bucket/model: it exists; remove it or name another", train(bucket+"data.csv", bucket+"model")},
+		{3, "gs://bucket/model: already exists; remove it or name another", train(bucket+"data.csv", bucket+"model")},
 		{3, "unknown scheme s3://; have paths of the local disk, gs://", train("s3://bucket/data.csv", bucket+"m")},
 		{5, "no Google credentials found; run gcloud auth application-default login", []string{"inspect", "--data", bucket + "data.csv"}},
 	} {
@@ -295,7 +295,7 @@ func TestOneOfManyRunsMakesTheModel(t *testing.T) {
 			if winners := slices.IndexFunc(results[i+1:], func(r result) bool { return r.code == 0 }); winners >= 0 {
 				t.Errorf("runs %d and %d made the model", i, i+1+winners)
 			}
-		case r.code != 3 || !strings.Contains(r.stderr, "gs://bucket/model: it exists") && !strings.Contains(r.stderr, "gs://bucket/model: in use by another run"):
+		case r.code != 3 || !strings.Contains(r.stderr, "gs://bucket/model: already exists") && !strings.Contains(r.stderr, "gs://bucket/model: in use by another run"):
 			t.Errorf("run %d: exit code %d\n%s", i, r.code, r.stderr)
 		}
 	}
@@ -350,7 +350,7 @@ func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
 			t.Errorf("killed at %s: a model without manifest is taken for one: exit code %d\n%s", sign, r.code, r.stderr)
 		}
 		r := run(t, dir, append(slices.Clone(args), "--resume")...)
-		if exists := r.code == 3 && strings.Contains(r.stderr, "it exists"); r.code != 0 && !(exists && sign == "model/manifest.json") {
+		if exists := r.code == 3 && strings.Contains(r.stderr, "already exists"); r.code != 0 && !(exists && sign == "model/manifest.json") {
 			t.Fatalf("killed at %s: --resume ends with code %d\n%s", sign, r.code, r.stderr)
 		}
 		same(t, "resumed after "+sign, want, s.files(t, "model"))

@@ -300,7 +300,7 @@ func TestARunThatWasKilledBetweenPublishingAndClearingUpIsFinished(t *testing.T)
 			t.Fatal(err)
 		}
 		must(t, dir, c.args...)
-		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 || !strings.Contains(r.stderr, "it exists") {
+		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 || !strings.Contains(r.stderr, "already exists") {
 			t.Errorf("%s is there and no state: exit code %d\n%s", c.out, r.code, r.stderr)
 		}
 		if err := os.Rename(aside, work); err != nil {
@@ -312,7 +312,7 @@ func TestARunThatWasKilledBetweenPublishingAndClearingUpIsFinished(t *testing.T)
 		c.kill(t, map[string]string{"model": "state/sum-*.jsonl", "out": "state/*/*.done"}[c.out])
 		os.Mkdir(filepath.Join(dir, c.out), 0o777)
 		write(t, filepath.Join(dir, c.out), "precious", "")
-		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 || !strings.Contains(r.stderr, "it exists") || !strings.Contains(r.stderr, "the finished part is in ") {
+		if r := run(t, dir, append(slices.Clone(c.args), "--resume")...); r.code != 3 || !strings.Contains(r.stderr, "already exists") || !strings.Contains(r.stderr, "the finished part is in ") {
 			t.Errorf("something else is at %s: exit code %d\n%s", c.out, r.code, r.stderr)
 		}
 		if got := entries(t, filepath.Join(dir, c.out)); !slices.Equal(got, []string{"precious"}) {

@@ -70,7 +70,7 @@ func TestPublishOfObjects(t *testing.T) {
 		t.Errorf("beside the files: %v", s.Names())
 	}
 	for _, again := range []string{dir, dir + "/", bucket + "deep", bucket + "from"} {
-		if err := storage.Publish(ctx, again, files); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "it exists") {
+		if err := storage.Publish(ctx, again, files); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "already exists") {
 			t.Errorf("publishing over %s: %v", again, err)
 		}
 		if err := storage.Vacant(ctx, again); !errors.Is(err, fs.ErrExist) {
