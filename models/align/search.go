@@ -40,7 +40,7 @@ type Search struct {
 	Seed uint64
 }
 
-// Found is where chains have ended.
+// SearchResult is where chains have ended.
 type SearchResult struct {
 	Chain []int     // their numbers
 	W     []float32 // frequencies, in turns (chains×d)

@@ -153,7 +153,7 @@ func (d *Assigner) Hashes(dst []uint64, at Place, b *rows.Block) ([]uint64, erro
 	return dst, nil
 }
 
-// deal returns the hash of the next copy of a content. A content that is not counted goes
+// assign returns the hash of the next copy of a content. A content that is not counted goes
 // to one fold as a whole.
 func (d *Assigner) assign(content uint64) uint64 {
 	i, ok := d.copies.contents[content]

@@ -71,7 +71,7 @@ func content(row, label uint64) uint64 { return mix(row + mix(label)) }
 // golden is 2⁶⁴ over the golden ratio, the step of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
 
-// assigned returns the hash that decides the fold of copy k of a content.
+// copyHash returns the hash that decides the fold of copy k of a content.
 func copyHash(content uint64, k int64) uint64 { return mix(content + golden*uint64(k+1)) }
 
 // Labels gives the part of a label that enters hashes: for a class, its name.

@@ -239,7 +239,7 @@ func (p *path) fit(fit *Solution, y *system, total, out *Sum) error {
 	return p.weights(fit, y)
 }
 
-// fitHeld fits to the rows that are not in fold 0.
+// fitHeldOut fits to the rows that are not in fold 0.
 func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	fold, err := p.load(0)
 	if err != nil {
