@@ -225,7 +225,7 @@ func TestReadFileRefusesWhatIsTooLarge(t *testing.T) {
 	if got, err := ReadFile(ctx, name, 5); string(got) != "12345" || err != nil {
 		t.Errorf("ReadFile = %q, %v", got, err)
 	}
-	if _, err := ReadFile(ctx, name, 4); err == nil || !strings.Contains(err.Error(), "5 bytes, the limit is 4") {
+	if _, err := ReadFile(ctx, name, 4); err == nil || !strings.Contains(err.Error(), "5 bytes; the limit is 4") {
 		t.Errorf("ReadFile beyond the limit: %v", err)
 	}
 }

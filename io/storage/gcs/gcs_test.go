@@ -212,7 +212,7 @@ func TestRangesOfObjects(t *testing.T) {
 			t.Errorf("Open(%d, %d) gave %q, %v; want %q", c.off, c.n, got, err, c.want)
 		}
 	}
-	if _, err := storage.ReadFile(ctx, o.URI, 9); err == nil || !strings.Contains(err.Error(), "10 bytes, the limit is 9") {
+	if _, err := storage.ReadFile(ctx, o.URI, 9); err == nil || !strings.Contains(err.Error(), "10 bytes; the limit is 9") {
 		t.Errorf("ReadFile beyond the limit: %v", err)
 	}
 	s.Fill("f#?", []byte("9876543210"))
