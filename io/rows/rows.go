@@ -37,6 +37,9 @@ type Block struct {
 	X    []float32 // row-major N×D
 	Y    []float64 // length N: a target or a class index; empty without labels
 
+	// Weights has length N, or is empty if all rows have weight 1. Weights are finite and ≥ 0.
+	Weights []float64
+
 	// Bad lists, ascending, the rows that could not be read and hold zeros, if a reader
 	// keeps the place of every row. Otherwise it is empty.
 	Bad []int
@@ -52,7 +55,7 @@ func (b *Block) Row(i int) []float32 { return b.X[i*b.D : (i+1)*b.D] }
 // Reset empties the block for rows of length d and keeps its memory.
 func (b *Block) Reset(d int) {
 	b.N, b.D = 0, d
-	b.X, b.Y, b.Bad, b.Lines = b.X[:0], b.Y[:0], b.Bad[:0], b.Lines[:0]
+	b.X, b.Y, b.Weights, b.Bad, b.Lines = b.X[:0], b.Y[:0], b.Weights[:0], b.Bad[:0], b.Lines[:0]
 }
 
 // Reserve allocates all rows of a block after Reset, which avoids the garbage of

@@ -1,0 +1,293 @@
+package schema
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/bochner-ml/bochner/io/lines/decimal"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Sink takes the fields of records from the reader of a format. Columns count from 0 as
+// in the Table; row holds the values of the record, which a Decoder stores and others ignore.
+// The reason, unless empty, says why the record cannot be used.
+type Sink interface {
+	// Text takes a field as text, without spaces around it. It may keep nothing of text.
+	Text(row []float32, column int, text []byte) (reason string)
+	// Float takes a field that is stored as a number.
+	Float(row []float32, column int, v float64) (reason string)
+	// Null takes a field that is stored as missing.
+	Null(row []float32, column int) (reason string)
+}
+
+// Decoder stores the values of fields in rows, as a Table says. It is not safe for
+// concurrent use.
+type Decoder struct {
+	columns   []decoding
+	missing   map[string]bool // in lower case
+	codes     []float64       // those of them that are numbers
+	longest   int             // length of the longest
+	decimal   byte
+	thousands byte
+	text      []byte // scratch
+	other     int64
+}
+
+var _ Sink = (*Decoder)(nil)
+
+// decoding is how a column is decoded.
+type decoding struct {
+	*Column
+	slot   int // index of its first value
+	levels map[string]int32
+	layout *layout
+	centre float64
+}
+
+// NewDecoder returns a Decoder for a valid table. centre, unless nil, has for each value
+// of a row what is subtracted from a number in float64, before it is rounded to float32.
+func NewDecoder(t *Table, centre []float64) *Decoder {
+	d := &Decoder{missing: make(map[string]bool), decimal: t.Decimal, thousands: t.Thousands}
+	for _, m := range t.Missing {
+		d.missing[strings.ToLower(m)] = true
+		d.longest = max(d.longest, len(m))
+		if v, err := strconv.ParseFloat(m, 64); err == nil && !math.IsNaN(v) {
+			d.codes = append(d.codes, v)
+		}
+	}
+	slot := 0
+	for i := range t.Columns {
+		c := decoding{Column: &t.Columns[i], slot: slot, layout: layoutOf(t.Columns[i].Layout)}
+		if centre != nil && c.Type == Number {
+			c.centre = centre[slot]
+		}
+		if c.Type == Category && c.Buckets == 0 {
+			c.levels = make(map[string]int32, len(c.Levels))
+			for j, l := range c.Levels {
+				c.levels[l] = int32(j)
+			}
+		}
+		d.columns = append(d.columns, c)
+		slot += c.Width()
+	}
+	return d
+}
+
+// Slot returns the index in a row of the first value of a column.
+func (d *Decoder) Slot(column int) int { return d.columns[column].slot }
+
+// Simple reports whether the column is a number that is written with a point and without
+// thousands, and so may be parsed by decimal.Prefix, and what is subtracted from it.
+func (d *Decoder) Simple(column int) (centre float64, ok bool) {
+	c := &d.columns[column]
+	return c.centre, c.Type == Number && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0
+}
+
+// Others returns how many fields of categories had a text that is not a level.
+func (d *Decoder) Others() int64 { return d.other }
+
+// Null stores a missing value.
+func (d *Decoder) Null(row []float32, column int) string {
+	c := &d.columns[column]
+	nan := float32(math.NaN())
+	for i := range c.Width() {
+		row[c.slot+i] = nan
+	}
+	return ""
+}
+
+// Missing reports whether a text means a missing value.
+func (d *Decoder) Missing(text []byte) bool {
+	if len(text) == 0 {
+		return true
+	}
+	if len(text) > d.longest {
+		return false
+	}
+	if d.missing[string(text)] {
+		return true
+	}
+	return d.missing[string(bytes.ToLower(text))]
+}
+
+// Text stores the values of a field.
+func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
+	if d.Missing(text) {
+		return d.Null(row, column)
+	}
+	c := &d.columns[column]
+	switch c.Type {
+	case Category:
+		row[c.slot] = d.level(c, text)
+		return ""
+	case Boolean:
+		v, ok := parseBool(text)
+		if !ok {
+			return quote(text) + " is neither true nor false; make the column a category"
+		}
+		row[c.slot] = v
+		return ""
+	case Time:
+		t, ok := c.layout.parseTime(string(text))
+		if !ok {
+			return fmt.Sprintf("%s is not a time of layout %s", quote(text), c.layout.name)
+		}
+		timeValues(row[c.slot:], t)
+		return ""
+	}
+	return d.number(row, c, text)
+}
+
+// number stores a decimal number.
+func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string) {
+	written := text
+	if d.thousands != 0 || d.decimal == ',' {
+		var ok bool
+		if text, ok = d.point(text); !ok {
+			return quote(written) + " is not a number"
+		}
+	}
+	v, ok := decimal.Parse(text)
+	switch {
+	case !ok:
+		return d.notNumber(written)
+	case !rows.Finite(v):
+		return quote(written) + " is " + rows.CheckFinite(v)
+	}
+	if c.centre != 0 {
+		v = decimal.Less(text, c.centre)
+	}
+	row[c.slot] = v
+	return ""
+}
+
+// notNumber says what may be wrong with a text that is not a number.
+func (d *Decoder) notNumber(text []byte) string {
+	q := quote(text)
+	if _, ok := decimal.Parse(bytes.Replace(text, []byte{','}, []byte{'.'}, 1)); ok && bytes.Count(text, []byte{','}) == 1 && d.decimal != ',' {
+		return q + " is not a number (its fraction seems to begin with a comma)"
+	}
+	return q + " is not a number; if it means a missing value, list it among the missing texts, or make the column a category"
+}
+
+// point rewrites a number with a decimal point and without thousands, in scratch memory.
+// Groups of thousands must have three digits.
+func (d *Decoder) point(text []byte) ([]byte, bool) {
+	decimal := d.decimal
+	if decimal == 0 {
+		decimal = '.'
+	}
+	d.text = d.text[:0]
+	group := -1 // digits since the last separator of thousands
+	for i, c := range text {
+		switch {
+		case c == decimal:
+			if group >= 0 && group != 3 {
+				return nil, false
+			}
+			d.text = append(append(d.text, '.'), text[i+1:]...)
+			return d.text, bytes.IndexByte(text[i+1:], '.') < 0
+		case d.thousands != 0 && c == d.thousands:
+			if group >= 0 && group != 3 || len(d.text) == 0 {
+				return nil, false
+			}
+			group = 0
+			continue
+		case c == '.':
+			return nil, false
+		case group >= 0:
+			group++
+		}
+		d.text = append(d.text, c)
+	}
+	return d.text, group < 0 || group == 3
+}
+
+// level returns the value of a category.
+func (d *Decoder) level(c *decoding, text []byte) float32 {
+	if c.Buckets > 0 {
+		return float32(xxhash.Sum64(text) % uint64(c.Buckets))
+	}
+	if i, ok := c.levels[string(text)]; ok {
+		return float32(i)
+	}
+	d.other++
+	return float32(len(c.Levels))
+}
+
+// Float stores a number, or the text that it has in the shortest decimal form. NaN is a
+// missing value.
+func (d *Decoder) Float(row []float32, column int, v float64) (reason string) {
+	c := &d.columns[column]
+	switch {
+	case math.IsNaN(v):
+		return d.Null(row, column)
+	case slices.Contains(d.codes, v):
+		return d.Null(row, column)
+	case c.Type != Number:
+		d.text = AppendFloat(d.text[:0], v)
+		return d.Text(row, column, d.text)
+	}
+	x := nearest(v)
+	if !rows.Finite(x) {
+		return strconv.FormatFloat(v, 'g', -1, 64) + " is " + rows.CheckFinite(x)
+	}
+	if c.centre != 0 {
+		x = float32(v - c.centre)
+	}
+	row[c.slot] = x
+	return ""
+}
+
+// AppendFloat appends the text that stands for a stored number: the shortest decimal number
+// that rounds to it, without an exponent below 10¹⁵.
+func AppendFloat(dst []byte, v float64) []byte {
+	if a := math.Abs(v); a < 1e15 && (a >= 1e-5 || a == 0) {
+		return strconv.AppendFloat(dst, v, 'f', -1, 64)
+	}
+	return strconv.AppendFloat(dst, v, 'g', -1, 64)
+}
+
+// nearest returns the float32 nearest to the shortest decimal number that v stands for, so
+// that a number stored in binary is read as the same number in text.
+func nearest(v float64) float32 {
+	x := float32(v)
+	// Only midpoints of two float32, which have one bit set of the 29 that float32
+	// lacks, may be rounded the other way; and subnormal float32 have fewer bits.
+	if math.Float64bits(v)&(1<<29-1) == 1<<28 || math.Abs(v) < 0x1p-126 {
+		f, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', -1, 64), 32)
+		return float32(f)
+	}
+	return x
+}
+
+// parseBool returns 1 for a text that means true and 0 for false.
+func parseBool(text []byte) (v float32, ok bool) {
+	if len(text) > 5 {
+		return 0, false
+	}
+	switch strings.ToLower(string(text)) {
+	case "true", "t", "yes", "y", "1":
+		return 1, true
+	case "false", "f", "no", "n", "0":
+		return 0, true
+	}
+	return 0, false
+}
+
+// quote quotes a text, of which it keeps the first 40 characters.
+func quote(text []byte) string {
+	n := 0
+	for i := range string(text[:min(len(text), 200)]) {
+		if n++; n > 40 {
+			return strconv.Quote(string(text[:i]) + "…")
+		}
+	}
+	return strconv.Quote(string(text[:min(len(text), 200)]))
+}

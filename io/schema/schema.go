@@ -1,0 +1,194 @@
+// Package schema describes the columns of a table: how the text or value of a field
+// becomes one or more numbers of a row. It infers the description from the content of the
+// data, reads and writes it as a file that people can edit, and decodes fields with it.
+//
+// A number is a float32, and NaN if it is missing. A category is the index of its level; what
+// these indices become as features is decided by package columns of features. A schema is
+// plain data and part of a model, so the same field has the same value in every job.
+package schema
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Type is how the fields of a column become numbers.
+type Type string
+
+const (
+	// Number is a decimal number; its value is that number.
+	Number Type = "number"
+	// Boolean is true or false (also yes/no, t/f, y/n, in any case); its values are 1 and 0.
+	Boolean Type = "boolean"
+	// Category is a text; its value is the index of its level, or len(Levels) for any
+	// text that is not a level. With Buckets it is the number of a hash bucket.
+	Category Type = "category"
+	// Time is a date, or a date with a time of day; its values are those of TimeParts.
+	Time Type = "time"
+)
+
+// TimeParts are the values of a Time, in the order of the row. Days count from 1970-01-01
+// 00:00 UTC and have fractions; months count from 1, weekdays from 0 for Monday; the hour
+// has fractions. A time without a zone is in UTC.
+var TimeParts = []string{"days", "month", "weekday", "hour"}
+
+// Column describes a column whose values are part of a row.
+type Column struct {
+	Name string `json:"name"`
+	Type Type   `json:"type"`
+	// Levels are the texts of a category whose values are told apart, ascending and
+	// distinct. All other texts have the value len(Levels).
+	Levels []string `json:"levels,omitempty"`
+	// Buckets, unless 0, says that a category has too many levels to list: its value is
+	// XXH64 of its text, modulo Buckets.
+	Buckets int `json:"buckets,omitempty"`
+	// Layout is that of a Time; see Layouts.
+	Layout string `json:"layout,omitempty"`
+}
+
+// Table describes the columns of a row, in the order of the row.
+type Table struct {
+	Columns []Column `json:"columns"`
+	// Missing are the texts that mean a missing value, in any case, beside the empty text.
+	Missing []string `json:"missing,omitempty"`
+	// Decimal separates the fraction of a number; 0 is a point. Thousands may separate
+	// groups of three digits before it; 0 is nothing.
+	Decimal   byte `json:"decimal,omitempty"`
+	Thousands byte `json:"thousands,omitempty"`
+}
+
+// DefaultMissing are the texts that mean a missing value unless others are given.
+var DefaultMissing = []string{"?", "n/a", "na", "nan", "null"}
+
+// Limits of a schema.
+const (
+	MaxLevels    = 1 << 20 // levels, or buckets, of a column
+	MaxLevelText = 1 << 10 // bytes of a level
+	maxCodes     = 100     // texts that mean a missing value
+)
+
+// Width returns how many numbers a column has in a row.
+func (c *Column) Width() int {
+	if c.Type == Time {
+		return len(TimeParts)
+	}
+	return 1
+}
+
+// Values returns how many different values a category has, missing ones not counted: its
+// levels and all others, or its buckets. It is 0 for other types.
+func (c *Column) Values() int {
+	switch {
+	case c.Type != Category:
+		return 0
+	case c.Buckets > 0:
+		return c.Buckets
+	}
+	return len(c.Levels) + 1
+}
+
+// Width returns the number of values of a row.
+func (t *Table) Width() (n int) {
+	for i := range t.Columns {
+		n += t.Columns[i].Width()
+	}
+	return n
+}
+
+// Names returns the names of the values of a row: those of the columns, and for a time
+// the name followed by a point and the part.
+func (t *Table) Names() []string {
+	var names []string
+	for _, c := range t.Columns {
+		if c.Type != Time {
+			names = append(names, c.Name)
+			continue
+		}
+		for _, part := range TimeParts {
+			names = append(names, c.Name+"."+part)
+		}
+	}
+	return names
+}
+
+// Plain reports whether all columns are numbers without special rules, as they are read
+// without a schema.
+func (t *Table) Plain() bool {
+	return t.Decimal == 0 && t.Thousands == 0 &&
+		!slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Type != Number })
+}
+
+// Validate returns an error unless rows can be read by the table, which may come from a
+// damaged file.
+func (t *Table) Validate() error {
+	if len(t.Columns) == 0 || len(t.Columns) > rows.MaxDim {
+		return fmt.Errorf("schema: %d columns; there must be 1 to %d", len(t.Columns), rows.MaxDim)
+	}
+	for i := range t.Columns {
+		if err := t.Columns[i].validate(); err != nil {
+			return fmt.Errorf("schema: column %d (%.60q): %w", i+1, t.Columns[i].Name, err)
+		}
+	}
+	if n := t.Width(); n > rows.MaxDim {
+		return fmt.Errorf("schema: rows of %d values; at most %d are possible", n, rows.MaxDim)
+	}
+	if len(t.Missing) > maxCodes || slices.ContainsFunc(t.Missing, func(s string) bool { return len(s) > MaxLevelText }) {
+		return fmt.Errorf("schema: at most %d texts of %d bytes may mean a missing value", maxCodes, MaxLevelText)
+	}
+	decimal := cmp.Or(t.Decimal, '.')
+	switch {
+	case decimal != '.' && decimal != ',':
+		return fmt.Errorf("schema: the fraction of a number begins with a point or a comma (have %q)", rune(decimal))
+	case t.Thousands != 0 && strings.IndexByte(".,' _", t.Thousands) < 0:
+		return fmt.Errorf("schema: thousands may be separated by one of . , ' _ and space (have %q)", rune(t.Thousands))
+	case t.Thousands == decimal:
+		return fmt.Errorf("schema: %q separates both thousands and the fraction", rune(decimal))
+	}
+	return nil
+}
+
+func (c *Column) validate() error {
+	switch c.Type {
+	case Number, Boolean:
+	case Category:
+		return c.validateLevels()
+	case Time:
+		if layoutOf(c.Layout) == nil {
+			return fmt.Errorf("unknown layout of times %.40q; want one of %s", c.Layout, strings.Join(LayoutNames(), ", "))
+		}
+	default:
+		return fmt.Errorf("unknown type %.40q; want number, boolean, category or time", c.Type)
+	}
+	if len(c.Levels) > 0 || c.Buckets != 0 {
+		return fmt.Errorf("a %s has no levels", c.Type)
+	}
+	if c.Layout != "" && c.Type != Time {
+		return fmt.Errorf("a %s has no layout", c.Type)
+	}
+	return nil
+}
+
+func (c *Column) validateLevels() error {
+	switch {
+	case c.Layout != "":
+		return errors.New("a category has no layout")
+	case c.Buckets < 0 || c.Buckets > MaxLevels || len(c.Levels) > MaxLevels:
+		return fmt.Errorf("%d levels and %d buckets; there may be at most %d", len(c.Levels), c.Buckets, MaxLevels)
+	case c.Buckets > 0 && len(c.Levels) > 0:
+		return errors.New("has both levels and buckets; give one of them")
+	}
+	for i, l := range c.Levels {
+		switch {
+		case len(l) > MaxLevelText:
+			return fmt.Errorf("level %d has %d bytes; at most %d are possible", i+1, len(l), MaxLevelText)
+		case i > 0 && l <= c.Levels[i-1]:
+			return fmt.Errorf("level %d (%.40q) does not come after %.40q; levels are ascending and distinct", i+1, l, c.Levels[i-1])
+		}
+	}
+	return nil
+}
