@@ -18,8 +18,11 @@ var (
 // version is the first byte of an encoded Sum.
 const version = 1
 
-// long is the bit of Options.Long, stored with the size of the sample.
-const long = 1 << 31
+// Bits that are stored with the size of the sample.
+const (
+	long  = 1 << 31 // Options.Long
+	typed = 1 << 30 // there are missing values or categories
+)
 
 const headerSize = 1 + 4 + 8 + 4 + 8
 
@@ -33,7 +36,8 @@ var (
 )
 
 // AppendBinary appends the sum to b: a header (version, size of the sample,
-// rows, columns, largest squared norm), the columns, the sample and the labels.
+// rows, columns, largest squared norm), the columns, missing values and counts of categories if
+// there are any, the sample and the labels.
 // Sums of the same rows have equal encodings. The error is always nil.
 func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
@@ -42,12 +46,19 @@ func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	if s.opts.Long {
 		size |= long
 	}
+	withTypes := s.typed()
+	if withTypes {
+		size |= typed
+	}
 	b = le.AppendUint32(b, size)
 	b = le.AppendUint64(b, uint64(s.rows))
 	b = le.AppendUint32(b, uint32(len(s.columns)))
 	b = le.AppendUint64(b, math.Float64bits(s.norm2))
 	for j := range s.columns {
 		b = s.columns[j].append(b)
+	}
+	if withTypes {
+		b = s.appendTyped(b)
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.sample.rows)))
 	for _, r := range s.sample.rows {
@@ -81,7 +92,7 @@ func (s *Sum) MarshalBinary() ([]byte, error) {
 }
 
 // UnmarshalBinary sets s to the sum encoded in b, and fails unless it uses all of b. It
-// allocates at most 176 bytes for each byte of b.
+// allocates at most 184 bytes for each byte of b.
 func (s *Sum) UnmarshalBinary(b []byte) error {
 	if len(b) > 0 && b[0] != version {
 		return errVersion
@@ -91,10 +102,11 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 	}
 	le := binary.LittleEndian
 	t := Sum{
-		opts:  Options{Sample: int(le.Uint32(b[1:]) &^ long), Long: le.Uint32(b[1:])&long != 0},
+		opts:  Options{Sample: int(le.Uint32(b[1:]) &^ (long | typed)), Long: le.Uint32(b[1:])&long != 0},
 		rows:  int64(le.Uint64(b[5:])),
 		norm2: math.Float64frombits(le.Uint64(b[17:])),
 	}
+	withTypes := le.Uint32(b[1:])&typed != 0
 	dim := int(le.Uint32(b[13:]))
 	b = b[headerSize:]
 	switch {
@@ -109,6 +121,12 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 	for j := range t.columns {
 		var ok bool
 		if b, ok = t.columns[j].decode(b, t.rows); !ok {
+			return errDamaged
+		}
+	}
+	if withTypes {
+		var ok bool
+		if b, ok = t.decodeTyped(b); !ok {
 			return errDamaged
 		}
 	}

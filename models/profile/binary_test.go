@@ -97,6 +97,8 @@ func FuzzUnmarshalBinary(f *testing.F) {
 	for _, n := range []int{0, 1, 5, 20} {
 		b, _ := collect(Options{Sample: 4}, randomTable(r, n, 5)).MarshalBinary()
 		f.Add(b)
+		b, _ = collectTable(randomTyped(r, n)).MarshalBinary()
+		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s Sum
@@ -114,7 +116,11 @@ func FuzzUnmarshalBinary(f *testing.F) {
 			t.Fatal("sample of another shape")
 		}
 		u := New(s.opts)
-		add(u, [][]float32{{1, 2}, {3}})
+		if s.counts == nil {
+			add(u, [][]float32{{1, 2}, {3}})
+		} else {
+			u = NewTable(s.opts, s.values())
+		}
 		u.Merge(&s)
 		u.Result()
 	})

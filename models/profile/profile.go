@@ -23,24 +23,27 @@ type Options struct {
 	Long bool
 }
 
-// Sum is what a pass over rows collects. It takes 176 bytes for each column, the sample
+// Sum is what a pass over rows collects. It takes 184 bytes for each column, 8 for each level
+// of a category, the sample
 // (4 bytes for each nonzero value and about 3 for each run of them) and the table of
 // labels. Create it with New. It is not safe for concurrent use.
 type Sum struct {
 	opts    Options
 	rows    int64
-	columns []column // as many as the longest row has had
-	norm2   float64  // the largest squared norm of a row
+	columns []column  // as many as the longest row has had
+	norm2   float64   // the largest squared norm of a row
+	counts  [][]int64 // rows of each level, for columns that are categories; see NewTable
 	sample  sample
 	labels  labels.Counts
 }
 
-// column is what is known of one column. Only nonzero values are recorded; all remaining
-// rows are zeros. So zeros that a sparse file omits, or that precede a new column, need
+// column is what is known of one column. Only nonzero and missing values are recorded; all
+// remaining rows are zeros. So zeros that a sparse file omits, or that precede a new column, need
 // no correction.
 type column struct {
 	sum, squares exact.Sum
-	nonzero      int64
+	nonzero      int64   // without missing values
+	missing      int64   // NaN
 	min, max     float32 // of the nonzero values
 }
 
@@ -57,8 +60,9 @@ func New(opts Options) *Sum {
 
 // AddBlock adds the rows of b, with their content hashes (rows.Hash, under one seed for
 // all of the data), which choose the sample. Columns that earlier or later blocks have
-// and b has not count as zeros. Labels in b.Y are ignored. It panics unless there is one
-// hash for each row and all values are finite.
+// and b has not count as zeros. NaN is a missing value: it is counted, and enters the sample
+// but no moment. Labels in b.Y are ignored. It panics unless there is one hash for each row
+// and no value is infinite.
 func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
 	switch {
 	case len(hashes) != b.N:
@@ -75,7 +79,11 @@ func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
 	limit := s.sampleSize()
 	for i, h := range hashes {
 		row := b.Row(i)
-		s.norm2 = max(s.norm2, addRow(s.columns[:b.D], row))
+		if s.counts != nil {
+			s.norm2 = max(s.norm2, s.addTyped(row))
+		} else {
+			s.norm2 = max(s.norm2, addRow(s.columns[:b.D], row))
+		}
 		s.sample.offer(h, row, limit)
 	}
 }
@@ -99,21 +107,30 @@ func addRow(columns []column, row []float32) (norm2 float64) {
 			continue
 		}
 		c := &columns[j]
-		if c.nonzero == 0 {
-			c.min, c.max = x, x
+		if x != x {
+			c.missing++
+			continue
 		}
-		c.nonzero++
-		if x < c.min {
-			c.min = x
-		}
-		if x > c.max {
-			c.max = x
-		}
-		c.sum.Add(x)
-		c.squares.AddSquare(x)
+		c.add(x)
 		norm2 += float64(float64(x) * float64(x)) // the product is exact
 	}
 	return norm2
+}
+
+// add adds a value that is neither zero nor NaN.
+func (c *column) add(x float32) {
+	if c.nonzero == 0 {
+		c.min, c.max = x, x
+	}
+	c.nonzero++
+	if x < c.min {
+		c.min = x
+	}
+	if x > c.max {
+		c.max = x
+	}
+	c.sum.Add(x)
+	c.squares.AddSquare(x)
 }
 
 // zeros reports whether all values are zeros, of either sign.
@@ -141,19 +158,23 @@ func (s *Sum) grow(d int) {
 func (s *Sum) AddLabel(label []byte) { s.labels.Add(label) }
 
 // Merge adds what t has collected, and does not change t. It panics if their options
-// differ.
+// or categories differ.
 func (s *Sum) Merge(t *Sum) {
 	if s.opts != t.opts {
 		panic("profile: merge of sums with different options")
 	}
 	s.grow(len(t.columns))
+	s.mergeCounts(t)
 	for j := range t.columns {
 		c, d := &s.columns[j], &t.columns[j]
+		c.missing += d.missing
 		if d.nonzero == 0 {
 			continue
 		}
 		if c.nonzero == 0 {
+			missing := c.missing
 			*c = *d
+			c.missing = missing
 			continue
 		}
 		c.sum.Merge(&d.sum)
@@ -172,19 +193,21 @@ type Profile struct {
 	Rows    int64    `json:"rows"`
 	Dim     int      `json:"dim"` // length of the longest row
 	Columns []Column `json:"columns"`
-	VarAll  float64  `json:"var_all"`  // variance over all Rows×Dim values
+	VarAll  float64  `json:"var_all"`  // variance over all values, without missing ones and categories
 	MaxNorm float64  `json:"max_norm"` // largest Euclidean norm of a row
 	// Labels is nil if the data have none.
 	Labels *labels.Summary `json:"labels,omitempty"`
 }
 
-// Column describes one column over all rows, zeros included.
+// Column describes one column over all rows that have a value in it, zeros included. Of a
+// category only Missing is known; see Sum.Levels.
 type Column struct {
 	Min     float32 `json:"min"`
 	Max     float32 `json:"max"`
 	Mean    float64 `json:"mean"`
-	Dev     float64 `json:"dev"` // population standard deviation, with divisor Rows
+	Dev     float64 `json:"dev"` // population standard deviation, with divisor Rows − Missing
 	Nonzero int64   `json:"nonzero"`
+	Missing int64   `json:"missing,omitempty"`
 }
 
 // Result returns the profile of the rows added so far. Means and variances are
@@ -197,22 +220,29 @@ func (s *Sum) Result() Profile {
 		MaxNorm: math.Sqrt(s.norm2),
 	}
 	var sum, squares exact.Sum
+	values := int64(0)
 	for j := range s.columns {
 		c := &s.columns[j]
+		p.Columns[j].Missing = c.missing
+		present := s.rows - c.missing
+		if s.category(j) {
+			continue
+		}
+		values += present
 		if c.nonzero == 0 {
 			continue
 		}
-		mean, variance := exact.Moments(s.rows, &c.sum, &c.squares)
+		mean, variance := exact.Moments(present, &c.sum, &c.squares)
 		// Only damaged sums have a variance below zero.
-		q := Column{Min: c.min, Max: c.max, Mean: mean, Dev: math.Sqrt(max(variance, 0)), Nonzero: c.nonzero}
-		if c.nonzero < s.rows {
+		q := Column{Min: c.min, Max: c.max, Mean: mean, Dev: math.Sqrt(max(variance, 0)), Nonzero: c.nonzero, Missing: c.missing}
+		if c.nonzero < present {
 			q.Min, q.Max = min(q.Min, 0), max(q.Max, 0)
 		}
 		p.Columns[j] = q
 		sum.Merge(&c.sum)
 		squares.Merge(&c.squares)
 	}
-	_, variance := exact.Moments(s.rows*int64(len(s.columns)), &sum, &squares)
+	_, variance := exact.Moments(values, &sum, &squares)
 	p.VarAll = max(variance, 0)
 	if l := s.labels.Summary(); l.Rows > 0 {
 		p.Labels = &l

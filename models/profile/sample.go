@@ -112,10 +112,17 @@ func appendContent(b []byte, row []float32) []byte {
 		b = binary.AppendUvarint(b, uint64(start-end))
 		b = binary.AppendUvarint(b, uint64(i-start))
 		for _, x := range row[start:i] {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+			v := math.Float32bits(x)
+			if x != x {
+				v = missing
+			}
+			b = binary.LittleEndian.AppendUint32(b, v)
 		}
 	}
 }
+
+// missing are the bits of NaN in the content of a row.
+const missing = 0x7fc00000
 
 // uvarint reads a number that binary.AppendUvarint wrote, and rejects longer forms of the
 // same number.
@@ -128,8 +135,8 @@ func uvarint(b []byte) (v uint64, rest []byte, ok bool) {
 }
 
 // readContent stores in row, which is zero, the values that content holds. It reports
-// whether content is what appendContent writes for a finite row that is not longer than
-// row.
+// whether content is what appendContent writes for a row without infinite values that is not
+// longer than row.
 func readContent(row []float32, content []byte) bool {
 	i := 0
 	for first := true; len(content) > 0; first = false {
@@ -143,8 +150,9 @@ func readContent(row []float32, content []byte) bool {
 			return false
 		}
 		for range n {
-			x := math.Float32frombits(binary.LittleEndian.Uint32(rest))
-			if x == 0 || x-x != 0 { // x−x is NaN if x is not finite
+			bits := binary.LittleEndian.Uint32(rest)
+			x := math.Float32frombits(bits)
+			if x == 0 || x-x != 0 && bits != missing { // x−x is NaN if x is not finite
 				return false
 			}
 			row[i], rest = x, rest[4:]

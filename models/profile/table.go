@@ -1,0 +1,156 @@
+package profile
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// maxValues is the largest number of values of a category.
+const maxValues = 1<<20 + 1
+
+// NewTable returns an empty Sum for rows whose columns may be categories: values has for each
+// column of a row how many values it has if it is a category, whose rows are then counted for
+// each value, and otherwise 0. Categories have no moments, and their numbers enter no norm. It
+// panics if a number is out of range.
+func NewTable(opts Options, values []int) *Sum {
+	s := New(opts)
+	if len(values) > rows.MaxDim {
+		panic("profile: length of rows out of range")
+	}
+	if len(values) > 0 {
+		s.counts = make([][]int64, len(values))
+	}
+	for j, n := range values {
+		if n < 0 || n > maxValues {
+			panic("profile: number of values of a category out of range")
+		}
+		if n > 0 {
+			s.counts[j] = make([]int64, n)
+		}
+	}
+	return s
+}
+
+// Levels returns how many rows have each value of the category in column j, or nil if it is not
+// a category. The caller must not change them.
+func (s *Sum) Levels(j int) []int64 {
+	if s.counts == nil {
+		return nil
+	}
+	return s.counts[j]
+}
+
+func (s *Sum) category(j int) bool { return s.counts != nil && s.counts[j] != nil }
+
+// addTyped adds a row of a table and returns the squared norm of its numbers. It panics if the
+// row has another length, or a category a value that it cannot have.
+func (s *Sum) addTyped(row []float32) (norm2 float64) {
+	if len(row) != len(s.counts) {
+		panic("profile: row of another length than the table's")
+	}
+	for j, x := range row {
+		c := &s.columns[j]
+		switch counts := s.counts[j]; {
+		case x != x:
+			c.missing++
+		case counts != nil:
+			level := int(x)
+			if level < 0 || level >= len(counts) || float32(level) != x {
+				panic("profile: category without that value")
+			}
+			counts[level]++
+		case x != 0:
+			c.add(x)
+			norm2 += float64(float64(x) * float64(x)) // the product is exact
+		}
+	}
+	return norm2
+}
+
+// mergeCounts adds the counts of t.
+func (s *Sum) mergeCounts(t *Sum) {
+	if !slices.EqualFunc(s.counts, t.counts, func(a, b []int64) bool { return len(a) == len(b) }) {
+		panic("profile: merge of sums with different categories")
+	}
+	for j, counts := range t.counts {
+		for level, n := range counts {
+			s.counts[j][level] += n
+		}
+	}
+}
+
+// typed reports whether the encoding has more than that of plain numbers without missing values.
+func (s *Sum) typed() bool {
+	return s.counts != nil || slices.ContainsFunc(s.columns, func(c column) bool { return c.missing > 0 })
+}
+
+// appendTyped writes the missing values of each column, then the number of categories' columns
+// and for each the number of its values and their counts.
+func (s *Sum) appendTyped(b []byte) []byte {
+	for j := range s.columns {
+		b = binary.AppendUvarint(b, uint64(s.columns[j].missing))
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.counts)))
+	for _, counts := range s.counts {
+		b = binary.AppendUvarint(b, uint64(len(counts)))
+		for _, n := range counts {
+			b = binary.AppendUvarint(b, uint64(n))
+		}
+	}
+	return b
+}
+
+// decodeTyped reads what appendTyped has written.
+func (s *Sum) decodeTyped(b []byte) (rest []byte, ok bool) {
+	for j := range s.columns {
+		c := &s.columns[j]
+		n, rest, ok := uvarint(b)
+		if !ok || n > uint64(s.rows-c.nonzero) {
+			return nil, false
+		}
+		c.missing, b = int64(n), rest
+	}
+	n, b, ok := uvarint(b)
+	if !ok || n > uint64(len(b)) || n > rows.MaxDim || n > 0 && s.rows > 0 && n != uint64(len(s.columns)) {
+		return nil, false
+	}
+	if n > 0 {
+		s.counts = make([][]int64, n)
+	}
+	for j := range s.counts {
+		if b, ok = s.decodeCounts(b, j); !ok {
+			return nil, false
+		}
+	}
+	return b, s.typed()
+}
+
+// decodeCounts reads the counts of column j.
+func (s *Sum) decodeCounts(b []byte, j int) (rest []byte, ok bool) {
+	n, b, ok := uvarint(b)
+	if !ok || n > uint64(len(b)) || n > maxValues {
+		return nil, false
+	}
+	if n == 0 {
+		return b, true
+	}
+	left := s.rows
+	if len(s.columns) > 0 {
+		left -= s.columns[j].missing
+		if s.columns[j].nonzero > 0 {
+			return nil, false
+		}
+	}
+	s.counts[j] = make([]int64, n)
+	for level := range s.counts[j] {
+		var v uint64
+		if v, b, ok = uvarint(b); !ok || v > uint64(left) {
+			return nil, false
+		}
+		s.counts[j][level] = int64(v)
+		left -= int64(v)
+	}
+	return b, left == 0
+}
