@@ -18,8 +18,8 @@ type Lane struct {
 	Fn
 	*Meter
 	Number int
-	// KeepLines makes the blocks hold the line of each row.
-	KeepLines bool
+	// Request says what the blocks hold besides values; Label and Mode are set by Read.
+	Request dataset.Request
 
 	begun time.Time
 }
@@ -103,11 +103,10 @@ func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *d
 				panicked <- fmt.Sprintf("%v\n%s", r, debug.Stack())
 			}
 		}()
-		r := p.Data.ReadFrom(ctx, source, shard, label, p.Mode)
+		request := l.Request
+		request.Label, request.Mode = label, p.Mode
+		r := p.Data.ReadFrom(ctx, source, shard, request)
 		defer r.Close()
-		if l.KeepLines {
-			r.KeepLines()
-		}
 		for {
 			var b *rows.Block
 			select {
@@ -150,11 +149,12 @@ func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *d
 		return report, ctx.Err()
 	}
 	// Rows that were set aside may not be in any block.
-	l.Add(RowsRead, report.Rows+report.Bad-used-bad)
+	aside := report.Bad + report.Unlabeled
+	l.Add(RowsRead, report.Rows+aside-used-bad)
 	l.Add(RowsUsed, report.Rows-used)
-	l.Add(RowsSetAside, report.Bad-bad)
+	l.Add(RowsSetAside, aside-bad)
 	l.Add(BytesRead, p.Data.Bytes(shard))
 	l.Commit(ctx)
-	l.log(ctx, "shard read", "shard", fmt.Sprintf("%s at %d", p.Data.Files[shard.File].Name, shard.Start), "rows", report.Rows, "set_aside", report.Bad)
+	l.log(ctx, "shard read", "shard", fmt.Sprintf("%s at %d", p.Data.Files[shard.File].Name, shard.Start), "rows", report.Rows, "set_aside", aside)
 	return report, nil
 }

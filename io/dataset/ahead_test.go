@@ -24,7 +24,7 @@ func allAhead(t *testing.T, d *Dataset, shards []Shard, label Label) (out []stri
 			t.Fatalf("shard %d is %+v, want %+v", i, s, shards[i])
 		}
 		i++
-		rows, report := drain(d.ReadFrom(ctx, source, s, label, Place))
+		rows, report := drain(d.ReadFrom(ctx, source, s, Request{Label: label, Mode: Place}))
 		out, reports = append(out, rows...), append(reports, report)
 	}
 	if i != len(shards) {
@@ -105,7 +105,7 @@ func TestAheadEndsWhenItsReaderDoes(t *testing.T) {
 		if n++; n == 3 {
 			cancel()
 		}
-		if _, report := drain(d.ReadFrom(ctx, source, s, token, Aside)); n < 3 && report.Rows == 0 {
+		if _, report := drain(d.ReadFrom(ctx, source, s, Request{Label: token, Mode: Aside})); n < 3 && report.Rows == 0 {
 			t.Errorf("shard %d: fault %q", n, report.Fault)
 		}
 	}

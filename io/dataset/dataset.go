@@ -63,6 +63,8 @@ type Dataset struct {
 	Schema  Schema `json:"schema"`
 	Files   []File `json:"files"`
 	Labeled bool   `json:"labeled"` // rows have labels
+	// Weighted says that rows have weights, which readers then store in Block.Weights.
+	Weighted bool `json:"weighted,omitempty"`
 
 	Fields []string `json:"-"` // names of the columns of the first file
 	Label  string   `json:"-"` // name of the label column, where rows have labels

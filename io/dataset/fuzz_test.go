@@ -75,7 +75,7 @@ func FuzzDataset(f *testing.F) {
 
 func total(reports []Report) (used, bad int64) {
 	for _, r := range reports {
-		used, bad = used+r.Rows, bad+r.Bad
+		used, bad = used+r.Rows, bad+r.Bad+r.Unlabeled
 	}
 	return used, bad
 }
@@ -109,9 +109,9 @@ func countRows(t *testing.T, d *Dataset, shards []Shard, mode Mode, data []byte,
 		rep := r.Report()
 		want := rep.Rows
 		if mode == Place {
-			want += rep.Bad
+			want += rep.Bad + rep.Unlabeled
 		}
-		if n != want || mode == Stop && rep.Bad > 1 || rep.Stopped != (mode == Stop && rep.Bad > 0) || len(rep.SetAside) != int(min(rep.Bad, MaxListed)) {
+		if n != want || mode == Stop && rep.Bad > 1 || rep.Stopped != (mode == Stop && rep.Bad > 0) || len(rep.SetAside) != int(min(rep.Bad+rep.Unlabeled, MaxListed)) {
 			t.Fatalf("%d rows in blocks, %s: %+v", n, mode, rep)
 		}
 		reports = append(reports, rep)

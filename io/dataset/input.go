@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -15,8 +16,24 @@ type Input struct {
 	File   *File
 	Shard  Shard
 	Labels bool // labels are wanted
+	IDs    bool // identifiers are wanted
 
 	reader *Reader
+}
+
+// Sink returns what takes the fields of the feature columns, with columns counted in the
+// order of the layout's features. It is nil for rows of plain numbers. The second result
+// tells that the Sink describes columns and stores nothing: rows are empty then, and the
+// columns of Layout.Roles follow the features.
+func (in *Input) Sink() (sink schema.Sink, describes bool) {
+	switch r, s := in.reader, &in.Data.Schema; {
+	case r.Describe != nil:
+		return r.Describe, true
+	case s.Table != nil:
+		r.decoder = schema.NewDecoder(s.Table, s.Centre)
+		return r.decoder, false
+	}
+	return nil, false
 }
 
 // Layout returns the layout of the file, or nil if the format has none.

@@ -67,6 +67,9 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	if o.Strict && len(d.Notes) > 0 {
 		return nil, &Error{Name: d.Files[first].Name, Err: errors.New("strict: " + strings.Join(d.Notes, "; "))}
 	}
+	if o.Like != nil && o.Like.Table != nil && d.Schema.Dim == len(o.Like.Table.Columns) {
+		d.Schema.SetTable(o.Like.Table)
+	}
 	if o.Like != nil && d.Schema.Dim != o.Like.Dim {
 		return nil, &Error{d.Schema.Format, d.Files[first].Name, fmt.Errorf("has rows of %d values, the model takes %d", d.Schema.Dim, o.Like.Dim)}
 	}

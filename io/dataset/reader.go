@@ -3,11 +3,16 @@ package dataset
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -28,35 +33,48 @@ const (
 // Reader reads the rows of one shard, block by block. Errors are recorded in its
 // Report, so that every runner passes them to the driver in the same form.
 type Reader struct {
-	data   *Dataset
-	source *Source // nil if no file was opened ahead
-	name   string
-	label  Label
-	mode   Mode
-	rows   rows.Reader // nil after the last row
-	text   *lines.Reader
-	first  int64 // lines or records before the shard
-	lines  bool  // blocks get the lines of their rows
-	wide   *row  // already read, but too long for the last block
-	report Report
-	closer []io.Closer
+	Request
+	data    *Dataset
+	source  *Source // nil if no file was opened ahead
+	name    string
+	rows    rows.Reader // nil after the last row
+	extras  rows.Extras // of rows; nil if it has none
+	decoder *schema.Decoder
+	text    *lines.Reader
+	first   int64 // lines or records before the shard
+	wide    *row  // already read, but too long for the last block
+	report  Report
+	closer  []io.Closer
+}
+
+// Request says what to read of each row, and how.
+type Request struct {
+	Label Label // converts labels; nil leaves them unread
+	Mode  Mode
+	Lines bool // Block.Lines has the line, or record, of each row in its file
+	IDs   bool // Block.IDs has the identifiers, if the files have such a column
+	// Describe, unless nil, takes all fields of formats with columns. Rows then have no
+	// values.
+	Describe schema.Sink
 }
 
 // row is a row with its label as a number.
 type row struct {
-	line int64
-	x    []float32
-	y    float64
+	line   int64
+	x      []float32
+	y      float64
+	weight float64
 }
 
 // Read opens a shard. With a nil label, labels are not read. Errors are in the Report.
 func (d *Dataset) Read(ctx context.Context, s Shard, label Label, mode Mode) *Reader {
-	return d.ReadFrom(ctx, nil, s, label, mode)
+	return d.ReadFrom(ctx, nil, s, Request{Label: label, Mode: mode})
 }
 
-// ReadFrom opens a shard whose files Ahead has opened.
-func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, label Label, mode Mode) *Reader {
-	r := &Reader{data: d, source: source, name: d.Files[s.File].Name, label: label, mode: mode, first: s.Line}
+// ReadFrom opens a shard whose files Ahead has opened. Lines are counted by the reader: they
+// are those of the file if the shard starts at its beginning.
+func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, q Request) *Reader {
+	r := &Reader{Request: q, data: d, source: source, name: d.Files[s.File].Name, first: s.Line}
 	r.report.Shard = s
 	r.report.Begin = s.Start
 	if err := r.open(ctx, &d.Files[s.File], s); err != nil {
@@ -65,18 +83,19 @@ func (d *Dataset) ReadFrom(ctx context.Context, source *Source, s Shard, label L
 	return r
 }
 
-// KeepLines makes later blocks record the line, or record, of each row as counted by
-// the reader: that of the file if the shard starts at its beginning.
-func (r *Reader) KeepLines() { r.lines = true }
-
 func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 	format, err := lookup(r.data.Schema.Format)
 	if err != nil {
 		return err
 	}
-	r.rows, err = format.Read(ctx, &Input{Data: r.data, File: f, Shard: s, Labels: r.label != nil, reader: r})
+	r.rows, err = format.Read(ctx, &Input{Data: r.data, File: f, Shard: s, Labels: r.Label != nil, IDs: r.IDs, reader: r})
 	if err != nil {
 		r.rows = nil // not an interface that holds a nil pointer
+	}
+	r.extras, _ = r.rows.(rows.Extras)
+	if err == nil && r.data.Weighted && r.extras == nil {
+		r.rows = nil
+		return errors.New("the format has no columns of weights")
 	}
 	return err
 }
@@ -84,12 +103,16 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 // Next fills the block with the next rows, at most rows.Rows of its row length,
 // and reports whether there are any. Y holds the labels unless the Reader has no Label.
 func (r *Reader) Next(b *rows.Block) bool {
-	b.Reset(r.data.Schema.Dim)
+	dim := r.data.Schema.Dim
+	if r.Describe != nil {
+		dim = 0
+	}
+	b.Reset(dim)
 	b.Reserve()
 	if w := r.wide; w != nil {
 		r.wide = nil
 		b.X = append(b.X, w.x...)
-		r.use(b, 0, w.y, w.line)
+		r.use(b, 0, *w)
 	}
 	for r.rows != nil && b.N < rows.Rows(b.D) {
 		if !r.add(b) {
@@ -114,37 +137,60 @@ func (r *Reader) add(b *rows.Block) bool {
 		r.fault(err)
 		return false
 	}
-	var y float64
-	if r.label != nil {
+	now := row{line: r.rows.Line(), weight: 1}
+	if r.Label != nil {
+		if missing(token) {
+			return r.unlabeled(b, from, now.line)
+		}
 		var reason string
-		if y, reason = r.label(token); reason != "" {
-			return r.bad(b, from, &rows.BadRow{Line: r.rows.Line(), Reason: reason})
+		if now.y, reason = r.Label(token); reason != "" {
+			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
+		}
+	}
+	if r.data.Weighted {
+		var reason string
+		if now.weight, reason = weight(r.extras.Weight()); reason != "" {
+			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
 		}
 	}
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.Rows(d) {
 		// All earlier rows would be padded to this length.
-		r.wide = &row{r.rows.Line(), slices.Clone(x[from:]), y}
+		now.x = slices.Clone(x[from:])
+		r.wide = &now
 		b.X = x[:from]
 		return false
 	}
 	b.X = x
-	r.use(b, from, y, r.rows.Line())
+	r.use(b, from, now)
 	return true
 }
 
 // use makes the values in b.X from index from on a row of the block.
-func (r *Reader) use(b *rows.Block, from int, y float64, line int64) {
-	if r.label != nil {
-		b.Y = append(b.Y, y)
-	}
-	if r.lines {
-		b.Lines = append(b.Lines, r.first+line)
-	}
-	b.N++
+func (r *Reader) use(b *rows.Block, from int, w row) {
+	r.place(b, w)
 	if d := len(b.X) - from; d != b.D {
 		pad(b, from, d)
 	}
 	r.report.Rows++
+}
+
+// place counts a row of the block and stores what belongs to it beside its values.
+func (r *Reader) place(b *rows.Block, w row) {
+	b.N++
+	if r.Label != nil {
+		b.Y = append(b.Y, w.y)
+	}
+	if r.data.Weighted {
+		b.Weights = append(b.Weights, w.weight)
+	}
+	if r.Lines {
+		b.Lines = append(b.Lines, r.first+w.line)
+	}
+	if r.IDs && r.extras != nil {
+		if id := r.extras.ID(); id != nil {
+			b.IDs = append(b.IDs, string(id))
+		}
+	}
 }
 
 // pad makes the rows of the block equally long after a row of d values: rows differ in
@@ -169,30 +215,61 @@ func pad(b *rows.Block, from, d int) {
 	}
 }
 
+// unlabeled sets aside a row whose label is missing and reports whether reading continues.
+func (r *Reader) unlabeled(b *rows.Block, from int, line int64) bool {
+	b.X = b.X[:from]
+	r.report.Unlabeled++
+	r.setAside(b, &rows.BadRow{Line: line, Reason: NoLabel})
+	return true
+}
+
 // bad handles a row that cannot be used and reports whether reading continues.
 func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
 	b.X = b.X[:from]
 	r.report.Bad++
-	if len(r.report.SetAside) < maxListed {
-		r.report.SetAside = append(r.report.SetAside, SetAside{File: r.name, Line: r.first + bad.Line, Column: bad.Column, Reason: bad.Reason})
-	}
-	switch r.mode {
-	case Stop:
+	r.report.NotNumbers = r.report.NotNumbers || bad.NotNumber
+	r.setAside(b, bad)
+	if r.Mode == Stop {
 		r.report.Stopped = true
 		r.end()
 		return false
-	case Place:
-		b.X = append(b.X, make([]float32, b.D)...)
-		b.Bad = append(b.Bad, b.N)
-		b.N++
-		if r.label != nil {
-			b.Y = append(b.Y, 0)
-		}
-		if r.lines {
-			b.Lines = append(b.Lines, r.first+bad.Line)
-		}
 	}
 	return true
+}
+
+// NoLabel is the reason of rows that are set aside because their label is missing.
+const NoLabel = "has no label"
+
+// setAside lists a row and, if rows keep their places, puts zeros in its place.
+func (r *Reader) setAside(b *rows.Block, bad *rows.BadRow) {
+	if n := len(r.report.SetAside); n == maxListed && r.report.Bad == 1 && bad.Reason != NoLabel {
+		r.report.SetAside = r.report.SetAside[:n-1] // the first bad row is always listed
+	}
+	if len(r.report.SetAside) < maxListed {
+		r.report.SetAside = append(r.report.SetAside, SetAside{File: r.name, Line: r.first + bad.Line, Column: bad.Column, Reason: bad.Reason})
+	}
+	if r.Mode == Place {
+		b.X = append(b.X, make([]float32, b.D)...)
+		b.Bad = append(b.Bad, b.N)
+		r.place(b, row{line: bad.Line})
+	}
+}
+
+// missing reports whether a label is one of the texts that mean a missing value.
+func missing(label []byte) bool {
+	if len(label) == 0 {
+		return true
+	}
+	return len(label) <= 4 && slices.Contains(schema.DefaultMissing, strings.ToLower(string(label)))
+}
+
+// weight returns the number of a weight, or the reason why it is none.
+func weight(text []byte) (w float64, reason string) {
+	w, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || !(w >= 0) || math.IsInf(w, 0) {
+		return 0, fmt.Sprintf("weight %.40q is not a finite number ≥ 0", text)
+	}
+	return w, ""
 }
 
 // end records how far reading came.
@@ -202,8 +279,11 @@ func (r *Reader) end() {
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
 		r.report.Blank = r.text.Blanks()
 	default:
-		r.report.Lines = r.report.Rows + r.report.Bad
+		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled
 		r.report.End = r.report.Begin + r.report.Lines
+	}
+	if r.decoder != nil {
+		r.report.Missing, r.report.Others = r.decoder.Nulls(), r.decoder.Others()
 	}
 	r.rows = nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // Schema is what a model stores about its input to read other data in the same way.
@@ -19,6 +20,9 @@ type Schema struct {
 	// Centre, unless nil, holds for each column of an exact format what is subtracted
 	// from its values in float64, before rounding to float32.
 	Centre []float64 `json:"centre,omitempty"`
+	// Table describes how the fields of a format with columns become the values of a row. It
+	// is nil if all of them are numbers without missing values.
+	Table *schema.Table `json:"table,omitempty"`
 	// Layout is the layout of the first file; the format names its JSON member.
 	Layout Layout `json:"-"`
 }
@@ -31,6 +35,9 @@ func (s *Schema) Traits() Traits {
 	return Traits{}
 }
 
+// SetTable sets the table of a format with columns, and with it the row length.
+func (s *Schema) SetTable(t *schema.Table) { s.Table, s.Dim = t, t.Width() }
+
 // Validate checks that a Schema, which may come from a damaged file, can be used as Options.Like.
 func (s Schema) Validate() error {
 	if _, err := lookup(s.Format); err != nil {
@@ -42,11 +49,21 @@ func (s Schema) Validate() error {
 	if n := len(s.Centre); n > 0 && n != s.Dim || slices.ContainsFunc(s.Centre, func(c float64) bool { return c-c != 0 }) {
 		return fmt.Errorf("dataset: schema: centres of %d columns for rows of %d values, or not finite", n, s.Dim)
 	}
+	width := s.Dim
+	if s.Table != nil {
+		if err := s.Table.Validate(); err != nil {
+			return fmt.Errorf("dataset: %w", err)
+		}
+		if n := s.Table.Width(); n != s.Dim {
+			return fmt.Errorf("dataset: schema: columns of %d values for rows of %d values", n, s.Dim)
+		}
+		width = len(s.Table.Columns)
+	}
 	if s.Layout == nil {
 		return nil
 	}
-	if n := s.Layout.RowLen(); n != s.Dim {
-		return fmt.Errorf("dataset: schema: %d columns for rows of %d values", n, s.Dim)
+	if n := s.Layout.RowLen(); n != width {
+		return fmt.Errorf("dataset: schema: layout of %d columns, want %d", n, width)
 	}
 	return s.Layout.Validate()
 }

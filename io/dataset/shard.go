@@ -22,12 +22,21 @@ func (s Shard) Before(t Shard) bool {
 
 // Report records what the reader of a shard saw.
 type Report struct {
-	Shard    Shard      `json:"shard"`
-	Begin    int64      `json:"begin"`               // start of the first record: a byte of the file, or a record
-	End      int64      `json:"end"`                 // start of the first record after the shard
-	Lines    int64      `json:"lines"`               // lines or records between the two
-	Rows     int64      `json:"rows"`                // rows used
-	Bad      int64      `json:"bad,omitempty"`       // rows that cannot be used
+	Shard Shard `json:"shard"`
+	Begin int64 `json:"begin"`         // start of the first record: a byte of the file, or a record
+	End   int64 `json:"end"`           // start of the first record after the shard
+	Lines int64 `json:"lines"`         // lines or records between the two
+	Rows  int64 `json:"rows"`          // rows used
+	Bad   int64 `json:"bad,omitempty"` // rows that cannot be used
+	// Unlabeled is the number of rows whose label is missing, which are set aside too.
+	Unlabeled int64 `json:"unlabeled,omitempty"`
+	// NotNumbers reports whether a field was found that is not a number, in a table that is
+	// read as numbers.
+	NotNumbers bool `json:"not_numbers,omitempty"`
+	// Missing and Others count fields of a typed table: missing ones, and texts that are not
+	// levels of their category.
+	Missing  int64      `json:"missing,omitempty"`
+	Others   int64      `json:"others,omitempty"`
 	Blank    int64      `json:"blank,omitempty"`     // blank lines among the lines
 	Stopped  bool       `json:"stopped,omitempty"`   // reading stopped at the first bad row
 	SetAside []SetAside `json:"set_aside,omitempty"` // the first bad rows, at most maxListed

@@ -44,6 +44,10 @@ type Block struct {
 	// keeps the place of every row. Otherwise it is empty.
 	Bad []int
 
+	// IDs are the identifiers of the rows, if a reader was asked for them. Otherwise it is
+	// empty.
+	IDs []string
+
 	// Lines are the positions of the rows in their file, if a reader records them.
 	// Otherwise it is empty.
 	Lines []int64
@@ -55,7 +59,7 @@ func (b *Block) Row(i int) []float32 { return b.X[i*b.D : (i+1)*b.D] }
 // Reset empties the block for rows of length d and keeps its memory.
 func (b *Block) Reset(d int) {
 	b.N, b.D = 0, d
-	b.X, b.Y, b.Weights, b.Bad, b.Lines = b.X[:0], b.Y[:0], b.Weights[:0], b.Bad[:0], b.Lines[:0]
+	b.X, b.Y, b.Weights, b.Bad, b.Lines, b.IDs = b.X[:0], b.Y[:0], b.Weights[:0], b.Bad[:0], b.Lines[:0], b.IDs[:0]
 }
 
 // Reserve allocates all rows of a block after Reset, which avoids the garbage of
@@ -84,11 +88,22 @@ type Reader interface {
 	Line() int64
 }
 
+// Extras is implemented by Readers of formats that can have further columns for each row.
+type Extras interface {
+	// Weight and ID return the texts of the last row's weight and identifier, valid until
+	// the next call of Append; nil if the file has no such column.
+	Weight() []byte
+	ID() []byte
+}
+
 // BadRow is the error of a row that cannot be used; later rows still can.
 type BadRow struct {
 	Line   int64  // 1-based, counted as Reader.Line counts
 	Column int    // 1-based field of the row; 0 if the whole row is at fault
 	Reason string // for the person who fixes the file
+	// NotNumber reports whether the fault is a value that is missing or not a number, in a
+	// table that is read as numbers.
+	NotNumber bool
 }
 
 func (e *BadRow) Error() string {

@@ -36,6 +36,7 @@ type Decoder struct {
 	decimal   byte
 	thousands byte
 	text      []byte // scratch
+	null      int64
 	other     int64
 }
 
@@ -92,8 +93,12 @@ func (d *Decoder) Simple(column int) (centre float64, ok bool) {
 // Others returns how many fields of categories had a text that is not a level.
 func (d *Decoder) Others() int64 { return d.other }
 
+// Nulls returns how many fields were missing.
+func (d *Decoder) Nulls() int64 { return d.null }
+
 // Null stores a missing value.
 func (d *Decoder) Null(row []float32, column int) string {
+	d.null++
 	c := &d.columns[column]
 	nan := float32(math.NaN())
 	for i := range c.Width() {

@@ -29,6 +29,13 @@ type Counts struct {
 	Read     int64 `json:"read"`
 	Used     int64 `json:"used"`
 	SetAside int64 `json:"set_aside"`
+	// Unlabeled are rows set aside because their label is missing. MaxBadFraction does not
+	// count them.
+	Unlabeled int64 `json:"unlabeled,omitempty"`
+	// Missing and Others count fields of typed tables: missing values, and texts of
+	// categories that are not levels.
+	Missing int64 `json:"missing_values,omitempty"`
+	Others  int64 `json:"other_levels,omitempty"`
 	Blank    int64 `json:"blank_lines,omitempty"` // empty lines, which are not rows
 	// Listed are the first of the rows set aside, in the order of the files.
 	Listed []dataset.SetAside `json:"-"`
@@ -214,20 +221,25 @@ func ForgetFaults[R any](ctx context.Context, j *Job, uri string, report func(R)
 // there are no rows.
 func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts, error) {
 	var c Counts
+	var bad int64
 	for _, r := range reports {
 		c.Used += r.Rows
-		c.SetAside += r.Bad
+		bad += r.Bad
+		c.Unlabeled += r.Unlabeled
+		c.Missing += r.Missing
+		c.Others += r.Others
 		c.Blank += r.Blank
 		c.Listed = append(c.Listed, r.SetAside[:min(len(r.SetAside), maxListed-len(c.Listed))]...)
 	}
+	c.SetAside = bad + c.Unlabeled
 	c.Read = c.Used + c.SetAside
-	if float64(c.SetAside) > maxBad*float64(c.Read) {
-		b := c.Listed[0]
+	if float64(bad) > maxBad*float64(c.Read) {
+		b := firstBad(reports)
 		first := &dataset.Error{Format: d.Schema.Format, Name: b.Place(), Err: errors.New(b.Reason)}
 		if maxBad == 0 {
 			return c, exit.Refuse("%w\nno row may be set aside (--max_bad_fraction 0): fix the file, or allow a share of rows to be set aside", first)
 		}
-		return c, exit.Refuse("%w\n%d of %d rows are unusable, more than --max_bad_fraction %g allows; this is the first", first, c.SetAside, c.Read, maxBad)
+		return c, exit.Refuse("%w\n%d of %d rows are unusable, more than --max_bad_fraction %g allows; this is the first", first, bad, c.Read, maxBad)
 	}
 	if c.Used == 0 {
 		return c, noRows(d, c)
@@ -235,10 +247,25 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 	return c, nil
 }
 
+// firstBad returns the first row that was set aside for another reason than that it has no
+// label. There must be one.
+func firstBad(reports []dataset.Report) dataset.SetAside {
+	for _, r := range reports {
+		for _, a := range r.SetAside {
+			if a.Reason != dataset.NoLabel {
+				return a
+			}
+		}
+	}
+	panic("pipelines: bad rows are counted, but none is listed")
+}
+
 func noRows(d *dataset.Dataset, c Counts) error {
 	f := &d.Files[0]
 	why := errors.New("has no rows")
 	switch {
+	case c.Unlabeled > 0 && c.Unlabeled == c.SetAside:
+		why = fmt.Errorf("has no usable rows: none of %d has a label", c.Read)
 	case c.SetAside > 0:
 		why = fmt.Errorf("has no usable rows: all %d were set aside", c.SetAside)
 	case len(d.Schema.Columns) > 0:
@@ -256,7 +283,11 @@ func (c Counts) String() string {
 	if c.SetAside == 0 {
 		return report.Groups(c.Used)
 	}
-	return fmt.Sprintf("%s read = %s used + %s set aside", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside))
+	why := ""
+	if c.Unlabeled > 0 {
+		why = fmt.Sprintf(" (%s without label)", report.Groups(c.Unlabeled))
+	}
+	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside), why)
 }
 
 // Files returns the SetAsideFile, or nothing if no rows were set aside.

@@ -45,7 +45,7 @@ type predictFn struct{ transforms.Fn }
 
 func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
 	return transforms.RunLane(ctx, f.Fn, lane, func(l *transforms.Lane, p *Predict) error {
-		l.KeepLines = p.Lines
+		l.Request.Lines = p.Lines
 		a, err := p.Model.applier(ctx, l)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 		}
 		return out.Close()
 	})
-	if n := w.Report.Rows + w.Report.Bad; n > 0 {
+	if n := w.Report.Rows + w.Report.Bad + w.Report.Unlabeled; n > 0 {
 		w.Parts = []outputs.WrittenPart{{Rows: n, Files: []outputs.WrittenFile{file}}}
 	}
 	return w, err
