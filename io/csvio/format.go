@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // The names of the formats: comma, semicolon or tab between fields, and tab.
@@ -178,6 +179,13 @@ func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		layout.Label = -1 // the label is not read, so it may be anything
 	}
 	r := NewReader(text, layout)
-	r.Centre(in.Data.Schema.Centre)
+	switch sink, describes := in.Sink(); {
+	case describes:
+		r.Describe(sink)
+	case sink != nil:
+		r.Types(sink.(*schema.Decoder))
+	default:
+		r.Centre(in.Data.Schema.Centre)
+	}
 	return r, nil
 }

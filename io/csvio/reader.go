@@ -9,27 +9,46 @@ import (
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// The use of a field that is not one of the row's values.
+// The use of a field that is not a feature.
 const (
 	ignored = -1 - iota
 	label
+	weight
+	id
 )
 
 // Reader reads the rows of one shard of a CSV file.
 type Reader struct {
 	lines  *lines.Reader
 	layout Layout
-	slots  []int32 // for each field: the index of its value in the row, ignored or label
+	uses   []int32 // for each field: the index of a feature, or what else it is
 	label  []byte  // label of the last row
-	text   []byte  // text of a quoted field, reused
+	weight []byte
+	id     []byte
+	text   []byte // text of a quoted field, reused
 	begun  bool
 	fatal  error
-	centre []float64 // subtracted from the numbers of a row; nil for none
+
+	values  []value     // of each feature
+	width   int         // values of a row
+	sink    schema.Sink // takes features that are not simple; nil if all are
+	columns []int32     // for each field that only describes: its column in the sink, or −1
 }
 
-var _ rows.Reader = (*Reader)(nil)
+// value is how the field of a feature is read.
+type value struct {
+	slot   int32   // index in the row
+	simple bool    // a plain number
+	centre float64 // what is subtracted from it
+}
+
+var (
+	_ rows.Reader = (*Reader)(nil)
+	_ rows.Extras = (*Reader)(nil)
+)
 
 // NewReader returns a Reader of the rows in the records of r, which must have the
 // options Quote and the layout's Comma. It panics if the layout is not valid.
@@ -40,22 +59,55 @@ func NewReader(r *lines.Reader, l Layout) *Reader {
 	if l.Validate() != nil {
 		panic("csvio: invalid layout")
 	}
-	slots := make([]int32, len(l.Columns))
-	for f := range slots {
-		slots[f] = ignored
+	d := &Reader{lines: r, layout: l, uses: make([]int32, len(l.Columns)), values: make([]value, len(l.Features)), width: len(l.Features)}
+	for f := range d.uses {
+		d.uses[f] = ignored
 	}
 	for i, f := range l.Features {
-		slots[f] = int32(i)
+		d.uses[f] = int32(i)
+		d.values[i] = value{slot: int32(i), simple: true}
 	}
 	if l.Label >= 0 {
-		slots[l.Label] = label
+		d.uses[l.Label], d.label = label, []byte{}
 	}
-	return &Reader{lines: r, layout: l, slots: slots}
+	return d
 }
 
 // Centre subtracts c, which has the length of a row, from each row in float64, before
 // rounding to float32.
-func (r *Reader) Centre(c []float64) { r.centre = c }
+func (r *Reader) Centre(c []float64) {
+	for i := range r.values {
+		if c != nil {
+			r.values[i].centre = c[r.values[i].slot]
+		}
+	}
+}
+
+// Types makes the fields of features values of a row as the table of d says, whose columns are
+// the features of the layout.
+func (r *Reader) Types(d *schema.Decoder) {
+	r.sink, r.width = d, d.Width()
+	for i := range r.values {
+		v := &r.values[i]
+		v.slot = int32(d.Slot(i))
+		v.centre, v.simple = d.Simple(i)
+	}
+}
+
+// Describe makes rows empty and passes all fields that the layout uses to the sink: the
+// features, then the roles of the layout in the order of their names.
+func (r *Reader) Describe(s schema.Sink) {
+	r.sink, r.width = s, 0
+	for i := range r.values {
+		r.values[i].simple = false
+	}
+}
+
+// Weight returns the text of the last row's weight, nil if the layout has none.
+func (r *Reader) Weight() []byte { return r.weight }
+
+// ID returns the text of the last row's identifier, nil if the layout has none.
+func (r *Reader) ID() []byte { return r.id }
 
 // Line returns the line on which the row that Append read last begins.
 func (r *Reader) Line() int64 { return r.lines.Line() }
@@ -107,28 +159,29 @@ func (r *Reader) begin() error {
 
 // parse appends the values of a record to x.
 func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
-	base, d := len(x), len(r.layout.Features)
-	x = slices.Grow(x, d)[:base+d]
+	base := len(x)
+	x = slices.Grow(x, r.width)[:base+r.width]
 	row := x[base:]
 	comma := r.layout.Comma
 	var name []byte
 	at := 0 // where the field begins
-	for f, slot := range r.slots {
+	for f, use := range r.uses {
 		if at > len(rec) {
 			return x[:base], nil, r.bad(rec, f, "")
 		}
-		if slot >= 0 {
+		if use >= 0 && r.values[use].simple {
 			// A bare number up to the comma, which nearly all fields are.
+			to := &r.values[use]
 			v, n := decimal.Prefix(rec[at:])
 			if end := at + n; n > 0 && (end == len(rec) || rec[end] == comma) && rows.Finite(v) {
-				if r.centre != nil && r.centre[slot] != 0 {
-					v = decimal.Less(rec[at:end], r.centre[slot])
+				if to.centre != 0 {
+					v = decimal.Less(rec[at:end], to.centre)
 				}
-				row[slot] = v
+				row[to.slot] = v
 				at = end + 1
 				continue
 			}
-		} else if slot == ignored {
+		} else if use == ignored {
 			n := bytes.IndexByte(rec[at:], comma)
 			if n < 0 {
 				n = len(rec) - at
@@ -145,20 +198,29 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 			return x[:base], nil, r.bad(rec, f, why)
 		}
 		switch {
-		case slot >= 0:
+		case use >= 0 && r.sink != nil:
+			if why := r.sink.Text(row, int(use), b); why != "" {
+				return x[:base], nil, r.bad(rec, f, why)
+			}
+		case use >= 0:
 			v, ok := decimal.Parse(b)
 			if !ok || !rows.Finite(v) {
-				return x[:base], nil, r.bad(rec, f, reason(b))
+				bad := r.bad(rec, f, reason(b))
+				bad.NotNumber = true
+				return x[:base], nil, bad
 			}
-			if r.centre != nil && r.centre[slot] != 0 {
-				v = decimal.Less(b, r.centre[slot])
+			to := &r.values[use]
+			if to.centre != 0 {
+				v = decimal.Less(b, to.centre)
 			}
-			row[slot] = v
-		case slot == label && len(b) == 0:
-			return x[:base], nil, r.bad(rec, f, "is empty (labels are required)")
-		case slot == label:
+			row[to.slot] = v
+		case use == label:
 			r.label = append(r.label[:0], b...)
 			name = r.label
+		case use == weight:
+			r.weight = append(r.weight[:0], b...)
+		case use == id:
+			r.id = append(r.id[:0], b...)
 		}
 	}
 	if at <= len(rec) {
@@ -169,10 +231,10 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 
 // bad returns the error of a record whose field f is invalid for a reason. If the
 // record is not CSV or has the wrong number of fields, that is reported instead.
-func (r *Reader) bad(rec []byte, f int, reason string) error {
+func (r *Reader) bad(rec []byte, f int, reason string) *rows.BadRow {
 	e := &rows.BadRow{Line: r.lines.Line()}
 	n, at, broken := (&fields{rec: rec, comma: r.layout.Comma}).count()
-	want := len(r.slots)
+	want := len(r.uses)
 	switch {
 	case broken != "":
 		f, reason = at, broken

@@ -112,7 +112,6 @@ func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
 		{"1,1_000,y", `1:2: column "work class": "1_000" is not a number`},
 		{"1,\"2,5\",y", `1:2: column "work class": "2,5" is not a number (the decimal separator must be a point)`},
 		{"1,1 2,y", `1:2: column "work class": "1 2" is not a number`},
-		{"1,2,", `1:3: column "y": is empty (labels are required)`},
 		{"1,2", `1: has 2 fields, want 3`},
 		{"1,2,y,", `1: has 4 fields, want 3`},
 		{"abc,2", `1: has 2 fields, want 3`},
@@ -213,9 +212,7 @@ func twinRow(rec []string, l Layout) row {
 		out.X = append(out.X, float32(v))
 	}
 	if l.Label >= 0 {
-		if out.Label = strings.Trim(rec[l.Label], cut); out.Label == "" {
-			return bad
-		}
+		out.Label = strings.Trim(rec[l.Label], cut)
 	}
 	return out
 }

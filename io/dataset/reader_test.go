@@ -23,12 +23,12 @@ func TestReadIsUsedPlusSetAside(t *testing.T) {
 	text := "x,y\n1,1\na,1\n2,\n3,3\n,4\n5,5,5\n6,6\n"
 	d := open(t, Options{Data: []string{write(t, t.TempDir(), "d.csv", []byte(text))}, Label: "y"})
 	for _, c := range []struct {
-		mode      Mode
-		used, bad int64
-		placed    int
-	}{{Stop, 1, 1, 1}, {Aside, 3, 4, 3}, {Place, 3, 4, 7}} {
+		mode                 Mode
+		used, bad, unlabeled int64
+		placed               int
+	}{{Stop, 1, 1, 0, 1}, {Aside, 3, 3, 1, 3}, {Place, 3, 3, 1, 7}} {
 		got, r := readShard(d, Whole(0), token, c.mode)
-		if r.Rows != c.used || r.Bad != c.bad || len(got) != c.placed || len(r.SetAside) != int(c.bad) {
+		if r.Rows != c.used || r.Bad != c.bad || r.Unlabeled != c.unlabeled || len(got) != c.placed || len(r.SetAside) != int(c.bad+c.unlabeled) {
 			t.Errorf("%s: %d rows, report %+v", c.mode, len(got), r)
 		}
 		if r.Stopped != (c.mode == Stop) {

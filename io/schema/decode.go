@@ -30,6 +30,7 @@ type Sink interface {
 // concurrent use.
 type Decoder struct {
 	columns   []decoding
+	width     int
 	missing   map[string]bool // in lower case
 	codes     []float64       // those of them that are numbers
 	longest   int             // length of the longest
@@ -77,8 +78,12 @@ func NewDecoder(t *Table, centre []float64) *Decoder {
 		d.columns = append(d.columns, c)
 		slot += c.Width()
 	}
+	d.width = slot
 	return d
 }
+
+// Width returns the number of values of a row.
+func (d *Decoder) Width() int { return d.width }
 
 // Slot returns the index in a row of the first value of a column.
 func (d *Decoder) Slot(column int) int { return d.columns[column].slot }

@@ -42,7 +42,6 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 		"1e39":          {value("1e39"), nil, []string{`csvio: data.csv:7:2: column "x2": "1e39" is infinite, or too large for float32`, mend}},
 		"NA":            {value("NA"), nil, []string{`csvio: data.csv:7:2: column "x2": "NA" is not a number (missing values are not supported)`, mend}},
 		"empty field":   {value(""), nil, []string{`csvio: data.csv:7:2: column "x2": is empty (missing values are not supported)`, mend}},
-		"no label":      {at7("0.5,1,"), nil, []string{`csvio: data.csv:7:3: column "y": is empty (labels are required)`, mend}},
 		"unknown label": {replaced(rows, nil), []string{"--label", "Y"}, []string{`csvio: data.csv: label: no column "Y" (did you mean "y"?); have x1, x2, y`}},
 		"label outside": {replaced(rows, nil), []string{"--label", "4"}, []string{`csvio: data.csv: label "4" is outside the columns 1 to 3 (or -1 to -3, from the end)`}},
 		"label alone":   {"y\na\nb\n", nil, []string{"csvio: data.csv: the label is the only column"}},
@@ -100,8 +99,6 @@ func TestTargetsThatCannotBeLearnedAreRefused(t *testing.T) {
 		"text, no task":      {targets(map[int]string{9: "0.3,high"}), nil, []string{`csvio: data.csv: the label "high" is not a number, but most labels are; with --task regression`, "with --task classification"}},
 		"too large":          {targets(map[int]string{9: "0.3,1e39"}), regression, []string{`csvio: data.csv:9: the label "1e39" is too large for float32`, mend}},
 		"too large, no task": {targets(map[int]string{9: "0.3,1e39"}), nil, []string{"csvio: data.csv: 1 of 40 labels do not fit in float32; with --task regression they are listed"}},
-		"NaN":                {targets(map[int]string{9: "0.3,NaN"}), regression, []string{`csvio: data.csv:9: the label "NaN" is`, mend}},
-		"empty":              {targets(map[int]string{9: "0.3,"}), regression, []string{`csvio: data.csv:9:2: column "y": is empty (labels are required)`, mend}},
 		"constant":           {constant, regression, []string{"csvio: data.csv: every row has the target 0.5, so there is nothing to learn"}},
 		"constant, no task":  {constant, nil, []string{"csvio: data.csv: every row has the target 0.5, so there is nothing to learn"}},
 	} {

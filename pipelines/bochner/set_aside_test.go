@@ -40,7 +40,7 @@ func spoiled(n int, file string) (text, aside, clean string) {
 		case i%17 == 7:
 			reject("0.5,\"1\n2\",b", 2, `column "x2": "1\n2" is not a number`)
 		case i%19 == 2:
-			reject("0.5,0.25,", 3, `column "y": is empty (labels are required)`)
+			reject("0.5,0.25,", 0, "has no label")
 		}
 		switch {
 		case i%7 == 4:
@@ -101,7 +101,7 @@ func TestRowsSetAsideAreCountedAndListed(t *testing.T) {
 			if got := rowsOf(t, out); got != want {
 				t.Errorf("%v: printed %+v, want %+v", cut, got, want)
 			}
-		} else if line := fmt.Sprintf("rows      %d read = %d used + %d set aside, listed in set_aside.jsonl\n", want.Read, want.Used, want.SetAside); !strings.Contains(out, line) {
+		} else if line := fmt.Sprintf("rows      %d read = %d used + %d set aside (%d without label), listed in set_aside.jsonl\n", want.Read, want.Used, want.SetAside, strings.Count(aside, "has no label")); !strings.Contains(out, line) {
 			t.Errorf("%v: %q is not in the summary\n%s", cut, line, out)
 		}
 		if read(t, dir, model, "weights.safetensors") != read(t, dir, "clean", "weights.safetensors") {
@@ -115,7 +115,7 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 	t.Parallel()
 	const n = 200
 	text, aside, _ := spoiled(n, "bad.csv")
-	bad, unlabelled := strings.Count(aside, "\n"), strings.Count(aside, "labels are required")
+	bad, unlabelled := strings.Count(aside, "\n"), strings.Count(aside, "has no label")
 	dir := trained(t)
 	write(t, dir, "bad.csv", text)
 	for _, cut := range shards {
@@ -125,11 +125,9 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 			{"evaluate", "--model", "model", "--data", "bad.csv"},
 			{"inspect", "--data", "bad.csv", "--label", "y"},
 		} {
-			first, unread := `csvio: bad.csv:3:3: column "y": is empty (labels are required)`, 0
-			if args[0] == "predict" { // which does not look at labels
-				first, unread = "csvio: bad.csv:5: has 2 fields, want 3", unlabelled
-			}
-			number := fmt.Sprintf("%d of %d rows are unusable, more than --max_bad_fraction 0.01 allows; this is the first", bad-unread, n+bad)
+			// Rows without a label are set aside whatever the limit.
+			first := "csvio: bad.csv:5: has 2 fields, want 3"
+			number := fmt.Sprintf("%d of %d rows are unusable, more than --max_bad_fraction 0.01 allows; this is the first", bad-unlabelled, n+bad)
 			refuse(t, dir, 3, []string{first, number}, slices.Concat(args, []string{"--max_bad_fraction", "0.01"}, cut)...)
 			refuse(t, dir, 3, []string{first, mend}, slices.Concat(args, cut)...)
 		}
@@ -263,13 +261,13 @@ func TestTargetsThatAreNoNumbersCanBeSetAside(t *testing.T) {
 	must(t, dir, append([]string{"train", "--data", "data.csv", "--label", "y", "--task", "regression", "--max_bad_fraction", "0.1", "--model", "model"}, smallModel...)...)
 	want := `{"file":"data.csv","line":9,"reason":"the label \"high\" is not a number"}
 {"file":"data.csv","line":30,"reason":"the label \"1e39\" is too large for float32 (largest is 3.4e38)"}
-{"file":"data.csv","line":80,"reason":"the label \"NaN\" is not a number"}
+{"file":"data.csv","line":80,"reason":"has no label"}
 `
 	if d := cmp.Diff(want, read(t, dir, "model", "set_aside.jsonl")); d != "" {
 		t.Error(d)
 	}
 	out := must(t, dir, "evaluate", "--model", "model", "--data", "data.csv", "--max_bad_fraction", "0.1")
-	for _, line := range []string{"100 read = 97 used + 3 set aside\n", `data.csv:9: the label "high" is not a number` + "\n"} {
+	for _, line := range []string{"100 read = 97 used + 3 set aside (1 without label)\n", `data.csv:9: the label "high" is not a number` + "\n"} {
 		if !strings.Contains(out, line) {
 			t.Errorf("%q is not in the summary\n%s", line, out)
 		}

@@ -36,7 +36,7 @@ type Counts struct {
 	// categories that are not levels.
 	Missing int64 `json:"missing_values,omitempty"`
 	Others  int64 `json:"other_levels,omitempty"`
-	Blank    int64 `json:"blank_lines,omitempty"` // empty lines, which are not rows
+	Blank   int64 `json:"blank_lines,omitempty"` // empty lines, which are not rows
 	// Listed are the first of the rows set aside, in the order of the files.
 	Listed []dataset.SetAside `json:"-"`
 }
