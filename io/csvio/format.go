@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/table"
 )
 
 // The names of the formats: comma, semicolon or tab between fields, and tab.
@@ -31,7 +31,7 @@ func format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.For
 		Traits:  dataset.Traits{Text: true, Columns: true, Exact: true},
 		Options: func() dataset.FormatOptions { return new(Options) },
 		Layout:  func() dataset.Layout { return new(Layout) }, LayoutKey: "csv",
-		Sniff: sniff, Begin: begin, Join: join, Agree: agree, Read: readShard,
+		Sniff: sniff, Begin: begin, Join: join, Agree: table.Agree, Read: readShard,
 	}
 }
 
@@ -72,50 +72,34 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	if err != nil {
 		return o.Error(o.First, err)
 	}
-	d := o.Data
-	d.Schema.Layout, d.Schema.Dim = &layout, len(layout.Features)
-	d.Fields, d.Labeled = layout.Columns, layout.Label >= 0
-	if d.Labeled {
-		d.Label = layout.Columns[layout.Label]
-	}
-	if layout.Header {
-		for _, f := range layout.Features {
-			d.Schema.Columns = append(d.Schema.Columns, layout.Columns[f])
-		}
-	}
+	table.Begin(o, &layout)
 	return nil
 }
 
 func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
-	hints := Hints{Label: o.Options.Label, Header: dataset.OptionsOf[Options](o.Options).Header}
+	hints := Hints{Choice: table.ChoiceOf(o.Options), Header: dataset.OptionsOf[Options](o.Options).Header}
 	if o.Data.Schema.Format == TSV {
 		hints.Comma = '\t'
 	}
-	like := likeOf(o)
+	like := table.Like(o)
+	if like != nil {
+		hints.Choice = hints.Choice.Apart() // the features are those of the model
+	}
 	switch {
 	case like == nil || hints.Header != Auto:
-	case !like.Header:
+	case !like.Named():
 		hints.Header = Absent // a malformed first row must not count as a header
 	default:
 		// The model's column names are a header, whatever they look like.
-		if named, err := ReadLayout(bytes.NewReader(head), Hints{Comma: hints.Comma, Header: Present}); err == nil && like.NamedIn(named) {
+		if named, err := ReadLayout(bytes.NewReader(head), Hints{Comma: hints.Comma, Header: Present}); err == nil && like.Table().NamedIn(named.Columns) {
 			hints.Header = Present
 		}
 	}
 	layout, err := ReadLayout(bytes.NewReader(head), hints)
 	if err == nil && like != nil {
-		layout, err = like.Match(layout)
+		layout.Layout, err = like.Table().Match(&layout.Layout, like.Named() && layout.Header)
 	}
 	return layout, err
-}
-
-// likeOf returns the layout of the model that the data is for, or nil.
-func likeOf(o *dataset.Opening) *Layout {
-	if o.Options.Like == nil {
-		return nil
-	}
-	l, _ := o.Options.Like.Layout.(*Layout)
-	return l
 }
 
 // join reads the header of another file and returns its layout if it differs from the
@@ -130,35 +114,23 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 		return nil, nil
 	}
 	if err := checkFirstLine(head); err != nil {
-		return nil, differs(o, i, err)
+		return nil, table.Differs(o, i, err)
 	}
 	if !layout.Header {
 		return nil, nil
 	}
 	other, err := ReadLayout(bytes.NewReader(head), Hints{Comma: layout.Comma, Header: Present})
 	if err != nil {
-		return nil, differs(o, i, err)
+		return nil, table.Differs(o, i, err)
 	}
-	if slices.Equal(other.Columns, layout.Columns) {
+	differ, err := table.Join(o, other.Columns)
+	switch {
+	case err != nil:
+		return nil, table.Differs(o, i, err)
+	case !differ:
 		return nil, nil
 	}
-	label := o.Options.Label
-	if _, err := strconv.Atoi(label); err == nil && layout.Label >= 0 && !slices.Contains(layout.Columns, label) {
-		// A position must mean the same column in all files, or the result depends on their order.
-		here, err := ReadLayout(bytes.NewReader(head), Hints{Comma: layout.Comma, Header: Present, Label: label})
-		if name := layout.Columns[layout.Label]; err == nil && here.Columns[here.Label] != name {
-			err = fmt.Errorf("label %s is column %q here and %q there; give its name", label, here.Columns[here.Label], name)
-		}
-		if err != nil {
-			return nil, differs(o, i, err)
-		}
-	}
 	return &other, nil
-}
-
-// differs returns the error of a header that does not match the first file's.
-func differs(o *dataset.Opening, i int, err error) error {
-	return o.Error(i, fmt.Errorf("its header differs from that of %s: %s", o.Data.Files[o.First].Name, dataset.Cause(err)))
 }
 
 // checkFirstLine returns an error if the head has no end of line.

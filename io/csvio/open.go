@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/table"
 )
 
 // Header says whether the first record of a file names its columns.
@@ -24,7 +25,7 @@ const (
 type Hints struct {
 	Comma  byte   // field separator; 0 to detect it
 	Header Header // whether there is a header; Auto to detect it
-	Label  string // name or position of the label, see ReadLayout; "" if there is none
+	table.Choice
 }
 
 // ErrEmpty is ReadLayout's error for a file without any record.
@@ -33,9 +34,8 @@ var ErrEmpty = errors.New("csvio: the file is empty")
 // ReadLayout finds the layout of a file from its beginning, in. It reads the first 64
 // KiB, or more until it has seen the first records.
 //
-// Hints.Label is the name of a column or, unless a column has that name, its position:
-// 1 is the first, −1 the last. All other columns are features. A label given by name
-// requires a header; otherwise Auto treats text above a column of numbers as a header.
+// A column given by name requires a header; otherwise Auto treats text above a column of
+// numbers as a header.
 func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 	head := make([]byte, sniffLen)
 	n, err := io.ReadFull(in, head)
@@ -43,7 +43,7 @@ func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 		return Layout{}, fmt.Errorf("csvio: %w", err)
 	}
 	head = head[:n]
-	l := Layout{Comma: o.Comma, Label: -1}
+	l := Layout{Comma: o.Comma}
 	if l.Comma == 0 {
 		l.Comma = Sniff(head)
 	} else if err := checkComma(l.Comma); err != nil {
@@ -67,15 +67,15 @@ func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 	switch {
 	case reason != "":
 		return Layout{}, fmt.Errorf("csvio: first record: field %d %s", at+1, reason)
-	case n > maxColumns:
-		return Layout{}, fmt.Errorf("csvio: first record: %d fields; the limit is %d", n, maxColumns)
+	case n > table.MaxColumns:
+		return Layout{}, fmt.Errorf("csvio: first record: %d fields; the limit is %d", n, table.MaxColumns)
 	}
 	l.Columns = names(rec, l.Comma, n)
-	switch _, notPosition := strconv.Atoi(o.Label); {
-	case o.Header == Present, o.Header == Auto && o.Label != "" && notPosition != nil:
+	switch {
+	case o.Header == Present, o.Header == Auto && o.ByName():
 		l.Header = true
 	case o.Header == Auto:
-		label, err := position(o.Label, n)
+		label, err := table.Position(o.Label, n)
 		if err != nil {
 			label = -1
 		}
@@ -92,20 +92,8 @@ func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 			l.Columns[f] = generated(f)
 		}
 	}
-	if l.Label, err = findLabel(o.Label, l.Columns, l.Header); err != nil {
-		return Layout{}, err
-	}
-	for f := range l.Columns {
-		if f != l.Label {
-			l.Features = append(l.Features, f)
-		}
-	}
-	if d := len(l.Features); d == 0 {
-		return Layout{}, fmt.Errorf("csvio: the label is the only column")
-	} else if d > rows.MaxDim {
-		return Layout{}, fmt.Errorf("csvio: %d feature columns; the limit is %d", d, rows.MaxDim)
-	}
-	return l, nil
+	l.Layout, err = o.Layout(l.Columns, l.Header)
+	return l, err
 }
 
 // gather collects evidence from rec, the first record with n fields, and from the records after it.
@@ -158,22 +146,3 @@ func names(rec []byte, comma byte, n int) []string {
 
 // generated returns the name of a field without one.
 func generated(f int) string { return "c" + strconv.Itoa(f+1) }
-
-var errOutside = errors.New("position is outside the row")
-
-// position returns the field, from 0, that a 1-based position means in a record
-// of n fields.
-func position(s string, n int) (int, error) {
-	i, err := strconv.Atoi(s)
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return 0, errOutside
-	case err != nil:
-		return 0, err
-	case i >= 1 && i <= n:
-		return i - 1, nil
-	case i <= -1 && i >= -n:
-		return n + i, nil
-	}
-	return 0, errOutside
-}

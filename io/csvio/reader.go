@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/table"
 )
 
 // The use of a field that is not a feature.
@@ -69,6 +70,12 @@ func NewReader(r *lines.Reader, l Layout) *Reader {
 	}
 	if l.Label >= 0 {
 		d.uses[l.Label], d.label = label, []byte{}
+	}
+	if f := l.Role(table.Weight); f >= 0 {
+		d.uses[f] = weight
+	}
+	if f := l.Role(table.ID); f >= 0 {
+		d.uses[f] = id
 	}
 	return d
 }
@@ -151,7 +158,7 @@ func (r *Reader) begin() error {
 	}
 	for f, name := range names(rec, r.layout.Comma, n) {
 		if want := r.layout.Columns[f]; name != want {
-			return fmt.Errorf("csvio: header: column %d is %s, want %s", f+1, quote(name), quote(want))
+			return fmt.Errorf("csvio: header: column %d is %s, want %s", f+1, table.Quote(name), table.Quote(want))
 		}
 	}
 	return nil
@@ -242,12 +249,12 @@ func (r *Reader) bad(rec []byte, f int, reason string) *rows.BadRow {
 		e.Reason = fmt.Sprintf("has 1 field, want %d (separated by %q)", want, rune(r.layout.Comma))
 		return e
 	case n != want:
-		e.Reason = fmt.Sprintf("has %d %s, want %d", n, plural(n, "field"), want)
+		e.Reason = fmt.Sprintf("has %d %s, want %d", n, table.Plural(n, "field"), want)
 		return e
 	}
 	e.Column = f + 1
 	if f < want {
-		reason = inColumn(r.layout.Columns[f], reason)
+		reason = table.InColumn(r.layout.Columns[f], reason)
 	}
 	e.Reason = reason
 	return e

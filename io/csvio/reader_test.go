@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/table"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -54,7 +55,7 @@ func open(in io.Reader, l Layout) *Reader {
 
 // columns returns a layout without a header.
 func columns(comma byte, n, label int) Layout {
-	l := Layout{Comma: comma, Label: label}
+	l := Layout{Comma: comma, Layout: table.Layout{Label: label}}
 	for f := range n {
 		l.Columns = append(l.Columns, generated(f))
 		if f != label {
@@ -78,12 +79,12 @@ func TestAppendReadsNumbersAndLabels(t *testing.T) {
 		{columns(';', 2, 1), "1;a,b\n", []row{{X: []float32{1}, Label: "a,b"}}},
 		{columns(',', 1, -1), "0.1\n", []row{{X: []float32{0.1}}}},
 		{ // the label's text is not that of a later field
-			Layout{Comma: ',', Columns: []string{"y", "a", "b"}, Label: 0, Features: []int{2}},
+			Layout{Comma: ',', Layout: table.Layout{Columns: []string{"y", "a", "b"}, Label: 0, Features: []int{2}}},
 			"\"c\"\"d\",\"e\"\"f\",1\n", []row{{X: []float32{1}, Label: "c\"d"}},
 		},
 		{columns('\t', 1, -1), "\"\t5\"\n", []row{{Bad: `1:1: column "c1": "\t5" is not a number`}}},
 		{ // order of features is the layout's, and the third field is anything
-			Layout{Comma: ',', Columns: []string{"a", "b", "c", "d"}, Label: 1, Features: []int{3, 0}},
+			Layout{Comma: ',', Layout: table.Layout{Columns: []string{"a", "b", "c", "d"}, Label: 1, Features: []int{3, 0}}},
 			"1,y,any thing,4\n1,y,,4\n1,y,\"x,\"\"y\",4\n",
 			[]row{{X: []float32{4, 1}, Label: "y"}, {X: []float32{4, 1}, Label: "y"}, {X: []float32{4, 1}, Label: "y"}},
 		},
@@ -96,7 +97,7 @@ func TestAppendReadsNumbersAndLabels(t *testing.T) {
 }
 
 func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
-	l := Layout{Comma: ',', Columns: []string{"age", "work class", "y"}, Label: 2, Features: []int{0, 1}}
+	l := Layout{Comma: ',', Layout: table.Layout{Columns: []string{"age", "work class", "y"}, Label: 2, Features: []int{0, 1}}}
 	for _, c := range []struct{ rec, want string }{
 		{"1,1.2.3,y", `1:2: column "work class": "1.2.3" is not a number`},
 		{"abc,1,y", `1:1: column "age": "abc" is not a number (text columns are not supported; drop or encode the column)`},
@@ -134,7 +135,7 @@ func TestBadRowsSayWhatIsWrongWhere(t *testing.T) {
 
 func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 	text := "\xef\xbb\xbf\n\"a\",b\n1,2\n3,4\n"
-	l := Layout{Comma: ',', Header: true, Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}
+	l := Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}}
 	want := []row{{X: []float32{1, 2}}, {X: []float32{3, 4}}}
 	for cut := int64(5); cut <= int64(len(text)); cut++ {
 		o := lines.Options{End: cut, Quote: true, Comma: ','}
@@ -151,7 +152,7 @@ func TestHeaderIsSkippedOnlyAtTheBeginning(t *testing.T) {
 }
 
 func TestForeignHeaderIsRefused(t *testing.T) {
-	l := Layout{Comma: ',', Header: true, Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}
+	l := Layout{Comma: ',', Header: true, Layout: table.Layout{Columns: []string{"a", "b"}, Label: -1, Features: []int{0, 1}}}
 	for text, want := range map[string]string{
 		"b,a\n1,2\n":   `csvio: header: column 1 is "b", want "a"`,
 		"a,b,c\n1,2\n": `csvio: header: has 3 columns, want 2`,
@@ -291,20 +292,20 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 }
 
 func TestInvalidLayoutsAreRefused(t *testing.T) {
-	if err := columns(',', 3, 1).Validate(); err != nil {
-		t.Error(err)
+	if l := columns(',', 3, 1); l.Validate() != nil {
+		t.Error(l.Validate())
 	}
 	for _, l := range []Layout{
 		{},
-		{Comma: ',', Label: -1},
-		{Comma: '"', Label: -1, Columns: []string{"a"}, Features: []int{0}},
-		{Comma: ',', Label: 1, Columns: []string{"a"}, Features: []int{0}},
-		{Comma: ',', Label: -2, Columns: []string{"a"}, Features: []int{0}},
-		{Comma: ',', Label: 0, Columns: []string{"a"}, Features: []int{0}},
-		{Comma: ',', Label: -1, Columns: []string{"a"}, Features: []int{1}},
-		{Comma: ',', Label: -1, Columns: []string{"a"}, Features: []int{-1}},
-		{Comma: ',', Label: -1, Columns: []string{"a"}, Features: []int{0, 0}},
-		{Comma: ',', Label: -1, Columns: []string{"a"}},
+		{Comma: ',', Layout: table.Layout{Label: -1}},
+		{Comma: '"', Layout: table.Layout{Label: -1, Columns: []string{"a"}, Features: []int{0}}},
+		{Comma: ',', Layout: table.Layout{Label: 1, Columns: []string{"a"}, Features: []int{0}}},
+		{Comma: ',', Layout: table.Layout{Label: -2, Columns: []string{"a"}, Features: []int{0}}},
+		{Comma: ',', Layout: table.Layout{Label: 0, Columns: []string{"a"}, Features: []int{0}}},
+		{Comma: ',', Layout: table.Layout{Label: -1, Columns: []string{"a"}, Features: []int{1}}},
+		{Comma: ',', Layout: table.Layout{Label: -1, Columns: []string{"a"}, Features: []int{-1}}},
+		{Comma: ',', Layout: table.Layout{Label: -1, Columns: []string{"a"}, Features: []int{0, 0}}},
+		{Comma: ',', Layout: table.Layout{Label: -1, Columns: []string{"a"}}},
 	} {
 		if l.Validate() == nil {
 			t.Errorf("%+v is accepted", l)
@@ -328,7 +329,7 @@ func FuzzCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, label string, comma byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		l, err := ReadLayout(bytes.NewReader(text), Hints{Comma: comma, Label: label})
+		l, err := ReadLayout(bytes.NewReader(text), Hints{Comma: comma, Choice: table.Choice{Label: label}})
 		if err == nil {
 			if err := l.Validate(); err != nil {
 				t.Fatalf("ReadLayout's layout: %v", err)
@@ -347,7 +348,7 @@ func FuzzCSV(f *testing.F) {
 					}
 				}
 			}
-			if m, err := l.Match(l); err != nil || !cmp.Equal(m, l) {
+			if m, err := l.Match(&l.Layout, l.Header); err != nil || !cmp.Equal(m, l.Layout) {
 				t.Fatalf("%+v does not match itself: %+v, %v", l, m, err)
 			}
 		}

@@ -2,14 +2,13 @@ package csvio
 
 import (
 	"bytes"
-	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/table"
 )
 
 // kind is the kind of a field's text.
@@ -60,7 +59,7 @@ func reason(b []byte) string {
 	if len(b) == 0 {
 		return "is empty (missing values are not supported)"
 	}
-	q := quote(string(b[:min(len(b), 200)]))
+	q := table.Quote(string(b[:min(len(b), 200)]))
 	if v, ok := decimal.Parse(b); ok {
 		return q + " is " + rows.CheckFinite(v)
 	}
@@ -82,23 +81,4 @@ func reason(b []byte) string {
 func isText(b []byte) bool {
 	return !strings.ContainsRune("0123456789+-.", rune(b[0])) &&
 		bytes.ContainsFunc(b, func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' || r >= utf8.RuneSelf })
-}
-
-// inColumn puts the name of the column before a reason.
-func inColumn(name, reason string) string {
-	return fmt.Sprintf("column %s: %s", quote(name), reason)
-}
-
-func quote(s string) string { return strconv.Quote(shorten(s)) }
-
-// shorten keeps the first 40 characters of s.
-func shorten(s string) string {
-	n := 0
-	for i := range s {
-		if n == 40 {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
 }

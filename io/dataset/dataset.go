@@ -20,8 +20,15 @@ import (
 type Options struct {
 	Data   []string // patterns, as storage.List takes them
 	Format string   // name of a Format; "" or "auto" looks at the content
-	Label  string   // label column by name or 1-based position, for formats with columns; "" for none
 	Strict bool     // whatever would be in Dataset.Notes is an error
+
+	// Roles of columns, for formats with columns. A column is given by name or 1-based
+	// position. Columns and Drop may hold patterns, in which * is any text.
+	Label   string   // the label; "" for none
+	Weight  string   // the weight of the row; "" if all rows have weight 1
+	ID      string   // the id of the row, which is copied to predictions; "" for none
+	Columns []string // the features; empty for all other columns
+	Drop    []string // columns that are not features
 
 	// Formats holds options of formats, at most one of each type: csvio.Options{Header:
 	// csvio.Absent}. Options of another format than the data's are an error.
@@ -115,7 +122,7 @@ func Cause(err error) string {
 	for _, f := range Formats() {
 		text = strings.TrimPrefix(text, f.pkg()+": ")
 	}
-	for _, part := range []string{"first record: ", "lines: "} {
+	for _, part := range []string{"table: ", "first record: ", "lines: "} {
 		text = strings.TrimPrefix(text, part)
 	}
 	return strings.TrimSuffix(text, ": unexpected EOF")

@@ -108,13 +108,26 @@ func (o *Opening) begin(ctx context.Context, head []byte) (*Format, error) {
 		return fail(err)
 	}
 	d.Schema.Format = format.Name
-	if o.Options.Label != "" && !format.Columns {
-		return nil, o.Error(o.First, fmt.Errorf("is %s, which has its own place for labels; a label column applies to %s", format.Name, withColumns()))
+	if !format.Columns {
+		if err := o.Options.withoutColumns(format); err != nil {
+			return nil, o.Error(o.First, err)
+		}
 	}
 	if err := o.Options.misplaced(format); err != nil {
 		return nil, o.Error(o.First, err)
 	}
 	return format, format.Begin(ctx, o, head)
+}
+
+// withoutColumns returns an error if an option means a column, which the format does not have.
+func (o Options) withoutColumns(format *Format) error {
+	switch {
+	case o.Label != "":
+		return fmt.Errorf("is %s, which has its own place for labels; a label column applies to %s", format.Name, withColumns())
+	case o.Weight != "" || o.ID != "" || len(o.Columns) > 0 || len(o.Drop) > 0:
+		return fmt.Errorf("is %s, which has no columns to choose; columns are those of %s", format.Name, withColumns())
+	}
+	return nil
 }
 
 // withColumns lists the formats with columns.
@@ -125,7 +138,11 @@ func withColumns() string {
 			names = append(names, strings.ToUpper(f.Name))
 		}
 	}
-	return strings.Join(names, " and ")
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // joinAll opens all files, several at a time, and checks that each matches the first

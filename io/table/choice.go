@@ -1,0 +1,229 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Choice says which columns have which role. Columns are given by name or, where no column
+// has that name, by position: 1 is the first, −1 the last.
+type Choice struct {
+	Label, Weight, ID string   // "" if there is none
+	Columns           []string // features; may be patterns, in which * is any text. Empty: all other columns
+	Drop              []string // not features; likewise
+}
+
+// ChoiceOf returns the choice in the options of a Dataset.
+func ChoiceOf(o dataset.Options) Choice {
+	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Columns: o.Columns, Drop: o.Drop}
+}
+
+// Apart returns the choice of the columns that are not features.
+func (c Choice) Apart() Choice { return Choice{Label: c.Label, Weight: c.Weight, ID: c.ID} }
+
+// given returns all texts of the choice.
+func (c Choice) given() []string {
+	return slices.DeleteFunc(slices.Concat([]string{c.Label, c.Weight, c.ID}, c.Columns, c.Drop),
+		func(s string) bool { return s == "" })
+}
+
+// ByName reports whether a column is given by what cannot be a position.
+func (c Choice) ByName() bool {
+	return slices.ContainsFunc(c.given(), func(s string) bool {
+		_, err := strconv.Atoi(s)
+		return err != nil && !errors.Is(err, strconv.ErrRange) && strings.Trim(s, "*") != ""
+	})
+}
+
+// Layout returns the layout of records with the columns, which have names or generated ones.
+// Features are in the order of the columns.
+func (c Choice) Layout(columns []string, named bool) (Layout, error) {
+	l := Layout{Columns: columns, Label: -1}
+	p := places{columns, named}
+	what := make([]string, len(columns)) // the role of a column
+	for _, role := range []struct{ name, given string }{{"label", c.Label}, {Weight, c.Weight}, {ID, c.ID}} {
+		if role.given == "" {
+			continue
+		}
+		f, err := p.find(role.name, role.given)
+		if err != nil {
+			return Layout{}, err
+		}
+		if what[f] != "" {
+			return Layout{}, fmt.Errorf("table: column %s is given as both %s and %s", Quote(columns[f]), what[f], role.name)
+		}
+		what[f] = role.name
+		if role.name == "label" {
+			l.Label = f
+			continue
+		}
+		if l.Roles == nil {
+			l.Roles = make(map[string]int)
+		}
+		l.Roles[role.name] = f
+	}
+	const feature, dropped = "feature", "dropped"
+	for _, given := range c.Columns {
+		found, pattern, err := p.all("column", given)
+		if err != nil {
+			return Layout{}, err
+		}
+		for _, f := range found {
+			switch {
+			case what[f] == "" || what[f] == feature:
+				what[f] = feature
+			case !pattern:
+				return Layout{}, fmt.Errorf("table: column %s is the %s, so it cannot be a feature", Quote(columns[f]), what[f])
+			}
+		}
+	}
+	for _, given := range c.Drop {
+		found, _, err := p.all("drop", given)
+		if err != nil {
+			return Layout{}, err
+		}
+		for _, f := range found {
+			if what[f] == "" || what[f] == feature {
+				what[f] = dropped
+			}
+		}
+	}
+	for f, w := range what {
+		if w == feature || w == "" && len(c.Columns) == 0 {
+			l.Features = append(l.Features, f)
+		}
+	}
+	switch d := len(l.Features); {
+	case d == 0 && len(c.Drop) > 0:
+		return Layout{}, errors.New("table: no column is left to be a feature")
+	case d == 0 && len(l.Roles) > 0:
+		return Layout{}, errors.New("table: no column besides the label, the weight and the id")
+	case d == 0:
+		return Layout{}, errors.New("table: the label is the only column")
+	case d > rows.MaxDim:
+		return Layout{}, fmt.Errorf("table: %d feature columns; the limit is %d", d, rows.MaxDim)
+	}
+	return l, nil
+}
+
+// SamePlaces returns an error if the choice gives a position that means another column in
+// another file, so that the result would depend on the order of the files. Both have names.
+func (c Choice) SamePlaces(first, other []string) error {
+	here, there := places{other, true}, places{first, true}
+	for _, given := range c.given() {
+		if _, err := strconv.Atoi(given); err != nil || slices.Contains(first, given) {
+			continue
+		}
+		what := "column"
+		if given == c.Label {
+			what = "label"
+		}
+		f, err := there.find(what, given)
+		if err != nil {
+			return err
+		}
+		g, err := here.find(what, given)
+		if err != nil {
+			return err
+		}
+		if first[f] != other[g] {
+			return fmt.Errorf("%s %s is column %q here and %q there; give its name", what, given, other[g], first[f])
+		}
+	}
+	return nil
+}
+
+// places finds columns.
+type places struct {
+	columns []string
+	named   bool
+}
+
+// all returns the fields that a name, position or pattern means.
+func (p places) all(what, given string) (fields []int, pattern bool, err error) {
+	if !strings.Contains(given, "*") || p.named && slices.Contains(p.columns, given) {
+		f, err := p.find(what, given)
+		return []int{f}, false, err
+	}
+	for f, name := range p.columns {
+		if matches(given, name) {
+			fields = append(fields, f)
+		}
+	}
+	if len(fields) == 0 {
+		err = fmt.Errorf("table: %s: no column matches %s; have %s", what, Quote(given), list(p.columns))
+	}
+	return fields, true, err
+}
+
+// matches reports whether a name is the pattern with any text for each *.
+func matches(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	name, ok := strings.CutPrefix(name, parts[0])
+	last := parts[len(parts)-1]
+	if !ok || len(name) < len(last) || !strings.HasSuffix(name, last) {
+		return false
+	}
+	name = name[:len(name)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		i := strings.Index(name, part)
+		if i < 0 {
+			return false
+		}
+		name = name[i+len(part):]
+	}
+	return true
+}
+
+// find returns the field that a name or a position means.
+func (p places) find(what, given string) (int, error) {
+	n := len(p.columns)
+	if p.named {
+		if f := slices.Index(p.columns, given); f >= 0 {
+			if g := slices.Index(p.columns[f+1:], given); g >= 0 {
+				return 0, fmt.Errorf("table: %s %s: columns %d and %d have that name; give the position", what, Quote(given), f+1, f+g+2)
+			}
+			return f, nil
+		}
+	}
+	f, err := Position(given, n)
+	switch {
+	case err == nil:
+		return f, nil
+	case errors.Is(err, errOutside):
+		return 0, fmt.Errorf("table: %s %s is outside the columns 1 to %d (or -1 to -%d, from the end)", what, Quote(given), n, n)
+	case !p.named:
+		return 0, fmt.Errorf("table: %s %s is a name, but the file has no header; give the position, 1 to %d or -1 for the last", what, Quote(given), n)
+	}
+	hint := ""
+	if s := spell.Nearest(given, p.columns); s != "" {
+		hint = fmt.Sprintf(" (did you mean %s?)", Quote(s))
+	}
+	return 0, fmt.Errorf("table: %s: no column %s%s; have %s", what, Quote(given), hint, list(p.columns))
+}
+
+var errOutside = errors.New("position is outside the row")
+
+// Position returns the field, from 0, that a 1-based position means in a record of n
+// fields; −1 is the last.
+func Position(s string, n int) (int, error) {
+	i, err := strconv.Atoi(s)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, errOutside
+	case err != nil:
+		return 0, err
+	case i >= 1 && i <= n:
+		return i - 1, nil
+	case i <= -1 && i >= -n:
+		return n + i, nil
+	}
+	return 0, errOutside
+}

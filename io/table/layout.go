@@ -1,0 +1,136 @@
+// Package table holds what all formats with columns share: the names of the columns, which
+// of them are features, the label, the weight and the id of a row, and how the columns of
+// other files are matched.
+package table
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// MaxColumns is the largest number of fields of a record.
+const MaxColumns = rows.MaxDim + 1
+
+// The roles of columns that are neither features nor the label.
+const (
+	Weight = "weight" // how much the row counts
+	ID     = "id"     // copied to predictions
+)
+
+var roles = []string{Weight, ID}
+
+// Layout says what the fields of a record are. It is plain data and part of a model; call
+// Validate on a Layout read from a file. It is the layout of formats in which all columns
+// have names; other formats embed it.
+type Layout struct {
+	Columns  []string `json:"columns"`  // names of all fields; c1, c2, … for fields without a name
+	Label    int      `json:"label"`    // 0-based field of the label; −1 if there is none
+	Features []int    `json:"features"` // 0-based fields of the features, in the order of the row
+	// Roles holds the 0-based fields of a Weight and an ID, where there are any.
+	Roles map[string]int `json:"roles,omitempty"`
+}
+
+// Of is a layout of a format with columns.
+type Of interface {
+	dataset.Layout
+	// Table returns the columns.
+	Table() *Layout
+	// Named reports whether the columns have names, not only positions.
+	Named() bool
+	// With returns a copy with other columns.
+	With(t Layout) dataset.Layout
+}
+
+var _ Of = (*Layout)(nil)
+
+// Table returns l.
+func (l *Layout) Table() *Layout { return l }
+
+// Named returns true.
+func (l *Layout) Named() bool { return true }
+
+// With returns t.
+func (l *Layout) With(t Layout) dataset.Layout { return &t }
+
+// RowLen returns the number of features.
+func (l *Layout) RowLen() int { return len(l.Features) }
+
+// Names returns the names of the features.
+func (l *Layout) Names() (names []string) {
+	for _, f := range l.Features {
+		names = append(names, l.Columns[f])
+	}
+	return names
+}
+
+// Role returns the field with a role, or −1.
+func (l *Layout) Role(role string) int {
+	if f, ok := l.Roles[role]; ok {
+		return f
+	}
+	return -1
+}
+
+// Validate checks that a Layout can be used.
+func (l *Layout) Validate() error {
+	n := len(l.Columns)
+	if n == 0 || n > MaxColumns {
+		return fmt.Errorf("table: layout: %d columns; there must be 1 to %d", n, MaxColumns)
+	}
+	if l.Label < -1 || l.Label >= n {
+		return fmt.Errorf("table: layout: label %d is outside 0 to %d", l.Label, n-1)
+	}
+	if len(l.Features) == 0 || len(l.Features) > rows.MaxDim {
+		return fmt.Errorf("table: layout: %d features; there must be 1 to %d", len(l.Features), rows.MaxDim)
+	}
+	used := make([]string, n)
+	if l.Label >= 0 {
+		used[l.Label] = "label"
+	}
+	for _, role := range slices.Sorted(maps.Keys(l.Roles)) {
+		f := l.Roles[role]
+		switch {
+		case !slices.Contains(roles, role):
+			return fmt.Errorf("table: layout: unknown role %.40q", role)
+		case f < 0 || f >= n:
+			return fmt.Errorf("table: layout: %s %d is outside 0 to %d", role, f, n-1)
+		case used[f] != "":
+			return fmt.Errorf("table: layout: field %d is both %s and %s", f, used[f], role)
+		}
+		used[f] = role
+	}
+	for i, f := range l.Features {
+		switch {
+		case f < 0 || f >= n:
+			return fmt.Errorf("table: layout: feature %d is field %d, outside 0 to %d", i, f, n-1)
+		case used[f] == "feature":
+			return fmt.Errorf("table: layout: field %d is used by two features", f)
+		case used[f] != "":
+			return fmt.Errorf("table: layout: feature %d is the %s, field %d", i, used[f], f)
+		}
+		used[f] = "feature"
+	}
+	return nil
+}
+
+// unlabeled returns a copy without a label.
+func (l *Layout) unlabeled() Layout {
+	c := *l
+	c.Label = -1
+	return c
+}
+
+// without returns a copy without a role.
+func (l *Layout) without(role string) Layout {
+	c := *l
+	c.Roles = maps.Clone(l.Roles)
+	delete(c.Roles, role)
+	if len(c.Roles) == 0 {
+		c.Roles = nil
+	}
+	return c
+}

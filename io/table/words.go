@@ -1,0 +1,47 @@
+package table
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Quote quotes a text for a message, of which it keeps the first 40 characters.
+func Quote(s string) string { return strconv.Quote(shorten(s)) }
+
+// shorten keeps the first 40 characters of s.
+func shorten(s string) string {
+	n := 0
+	for i := range s {
+		if n == 40 {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}
+
+// Plural adds an s to a noun for all counts but one.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+// InColumn puts the name of a column before a reason.
+func InColumn(name, reason string) string { return fmt.Sprintf("column %s: %s", Quote(name), reason) }
+
+// list shows names, the first twenty of them.
+func list(names []string) string {
+	const most = 20
+	s := make([]string, 0, most)
+	for _, name := range names[:min(len(names), most)] {
+		s = append(s, shorten(name))
+	}
+	text := strings.Join(s, ", ")
+	if n := len(names) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
