@@ -7,10 +7,21 @@ import (
 	"github.com/bochner-ml/bochner/internal/spell"
 )
 
-// Column holds the values of one column, one for each row.
+// Column holds the values of one column, one for each row, as numbers or as texts.
 type Column struct {
-	Name   string
+	Name string
+	// Values are numbers; NaN is a missing value, if the model knows types of columns.
 	Values []float64
+	// Texts, unless nil, are taken instead of Values, as they would be written in a CSV
+	// file. The model must know types of columns.
+	Texts []string
+}
+
+func (c *Column) len() int {
+	if c.Texts != nil {
+		return len(c.Texts)
+	}
+	return len(c.Values)
 }
 
 // ErrNoColumns is returned if the columns of a model have no names because its training
@@ -18,7 +29,8 @@ type Column struct {
 var ErrNoColumns = errors.New("models: the columns of the model have no names; give whole rows")
 
 // ColumnError reports a column that does not fit the model: it is unknown, duplicate or
-// missing, or its number of rows differs from that of the first column.
+// missing, its number of rows differs from that of the first column, or it has a value that
+// the column of the model cannot have.
 type ColumnError struct {
 	Name string
 	Err  error
@@ -33,6 +45,7 @@ var (
 	ErrMissingColumn = errors.New("is missing")
 	ErrTwice         = errors.New("is given twice")
 	ErrLength        = errors.New("its number of rows differs from that of the first column")
+	ErrTexts         = errors.New("all columns of the model are numbers, so texts cannot be used")
 )
 
 // AppendRows appends to dst the rows that the columns form, as Predict takes them. See
@@ -44,7 +57,7 @@ func (m *Model) AppendRows(dst []float64, columns ...Column) ([]float64, error) 
 }
 
 func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float64, error) {
-	names := m.Manifest.Input.Columns
+	names := m.names
 	if len(names) == 0 {
 		return dst, ErrNoColumns
 	}
@@ -58,15 +71,20 @@ func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float
 			return dst, m.unknown(c.Name)
 		case s.order[j] != 0:
 			return dst, &ColumnError{c.Name, ErrTwice}
-		case i > 0 && len(c.Values) != n:
+		case i > 0 && c.len() != n:
 			return dst, &ColumnError{c.Name, ErrLength}
+		case m.table == nil && c.Texts != nil:
+			return dst, &ColumnError{c.Name, ErrTexts}
 		}
-		s.order[j], n = i+1, len(c.Values)
+		s.order[j], n = i+1, c.len()
 	}
 	for j, i := range s.order {
 		if i == 0 {
 			return dst, &ColumnError{names[j], ErrMissingColumn}
 		}
+	}
+	if m.table != nil {
+		return m.appendTyped(dst, columns, s, n)
 	}
 	at := len(dst)
 	for range n * len(names) {
@@ -81,5 +99,5 @@ func (m *Model) appendRows(dst []float64, columns []Column, s *scratch) ([]float
 }
 
 func (m *Model) unknown(name string) error {
-	return &ColumnError{name, fmt.Errorf("%w%s", ErrUnknownColumn, spell.DidYouMean(name, m.Manifest.Input.Columns))}
+	return &ColumnError{name, fmt.Errorf("%w%s", ErrUnknownColumn, spell.DidYouMean(name, m.names))}
 }

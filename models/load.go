@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/safetensors"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -108,7 +109,8 @@ func loadFiles(dir directory) (*Manifest, features.Recipe, *Linear, error) {
 // readInput decodes what the prediction methods need to know about rows.
 func (m *Model) readInput() error {
 	var input struct {
-		Centre []float64 `json:"centre"`
+		Centre []float64     `json:"centre"`
+		Table  *schema.Table `json:"table"`
 	}
 	if o := m.Manifest.Input.Options; len(o) > 0 {
 		if err := json.Unmarshal(o, &input); err != nil {
@@ -118,9 +120,23 @@ func (m *Model) readInput() error {
 	if n := len(input.Centre); n > 0 && n != m.Manifest.Input.Dim || slices.ContainsFunc(input.Centre, func(c float64) bool { return c-c != 0 }) {
 		return fmt.Errorf("%s: input options: %d centres for rows of %d numbers, or a centre that is not finite", ManifestFile, n, m.Manifest.Input.Dim)
 	}
-	m.centre = input.Centre
-	m.columns = make(map[string]int, len(m.Manifest.Input.Columns))
-	for j, name := range m.Manifest.Input.Columns {
+	if t := input.Table; t != nil {
+		if err := t.Validate(); err != nil {
+			return fmt.Errorf("%s: input options: %w", ManifestFile, err)
+		}
+		if n := t.Width(); n != m.Manifest.Input.Dim {
+			return fmt.Errorf("%s: input options: columns of %d values for rows of %d numbers", ManifestFile, n, m.Manifest.Input.Dim)
+		}
+	}
+	m.centre, m.table, m.names = input.Centre, input.Table, m.Manifest.Input.Columns
+	if m.table != nil {
+		m.names = nil
+		for _, c := range m.table.Columns {
+			m.names = append(m.names, c.Name)
+		}
+	}
+	m.columns = make(map[string]int, len(m.names))
+	for j, name := range m.names {
 		m.columns[name] = j
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/safetensors"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/linear"
 )
@@ -33,7 +34,9 @@ type Model struct {
 	// learned.FileName of these.
 	Kept []storage.File
 
-	columns map[string]int // index of each name in Input.Columns
+	names   []string       // of the columns that PredictNamed takes
+	columns map[string]int // index of each name
+	table   *schema.Table  // types of the columns; nil if all are plain numbers
 	centre  []float64      // subtracted from each row; nil if there is none
 	scratch sync.Pool      // of *scratch
 }

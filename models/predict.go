@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // ErrNoProbabilities is returned if a model has scores only: it was fitted without
@@ -36,6 +37,10 @@ type scratch struct {
 	x       []float32
 	named   []float64
 	order   []int
+
+	decoder *schema.Decoder // for typed columns
+	decoded []float32
+	text    []byte
 }
 
 // Width returns how many numbers Predict stores for each row: 1 for a classifier,
@@ -54,14 +59,14 @@ func (m *Model) Width() int {
 // equal the predictions of the command, bit for bit.
 //
 // A row with NaN, or with a number that does not fit in float32, is a *RowError; the
-// content of dst is then undefined. In the steady state nothing is allocated.
+// content of dst is then undefined. NaN is a missing value if the model has a Table. In the steady state nothing is allocated.
 func (m *Model) Predict(dst, rows []float64) error { return predict(m, dst, rows) }
 
 // Predict32 is Predict for rows in float32.
 func (m *Model) Predict32(dst []float64, rows []float32) error { return predict(m, dst, rows) }
 
 // PredictNamed is Predict for rows stored by columns. The columns may be in any order and
-// must have the names of Input.Columns, each exactly once.
+// must have the names of Input.Columns, or of Table if the model has one, each exactly once.
 func (m *Model) PredictNamed(dst []float64, columns ...Column) error {
 	s := m.borrow()
 	defer m.scratch.Put(s)
@@ -131,7 +136,7 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, store f
 	for at := 0; at < n; at += step {
 		size := min(step, n-at)
 		s.x = grow(s.x, size*in)
-		if i := narrow(s.x, x[at*in:(at+size)*in], m.centre); i >= 0 {
+		if i := narrow(s.x, x[at*in:(at+size)*in], m.centre, m.table != nil); i >= 0 {
 			i += at * in
 			return m.rowError(i/in, i%in, float64(x[i]))
 		}
@@ -147,12 +152,13 @@ func run[T float32 | float64](m *Model, dst []float64, x []T, width int, store f
 }
 
 // narrow stores in dst, as float32, the numbers of rows minus the centre, if there is
-// one. It returns the index of the first result that is not finite, or −1.
-func narrow[T float32 | float64](dst []float32, x []T, centre []float64) int {
+// one. It returns the index of the first result that is infinite, or NaN unless values may be
+// missing; or −1.
+func narrow[T float32 | float64](dst []float32, x []T, centre []float64, missing bool) int {
 	if centre == nil {
 		for i, v := range x {
 			f := float32(v)
-			if f-f != 0 {
+			if f-f != 0 && !(missing && v != v) {
 				return i
 			}
 			dst[i] = f
@@ -162,7 +168,7 @@ func narrow[T float32 | float64](dst []float32, x []T, centre []float64) int {
 	for at := 0; at < len(x); at += len(centre) {
 		for j, c := range centre {
 			f := float32(float64(x[at+j]) - c)
-			if f-f != 0 {
+			if f-f != 0 && !(missing && x[at+j] != x[at+j]) {
 				return at + j
 			}
 			dst[at+j] = f

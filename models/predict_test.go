@@ -268,7 +268,7 @@ func TestARowThatNoModelTakesIsAnError(t *testing.T) {
 func TestColumnsAreFoundByName(t *testing.T) {
 	c := classifier(t)
 	m := loaded(t, c)
-	width, height := Column{"width <cm>", []float64{1, 2, 3}}, Column{"höhe", []float64{4, 5, 6}}
+	width, height := Column{Name: "width <cm>", Values: []float64{1, 2, 3}}, Column{Name: "höhe", Values: []float64{4, 5, 6}}
 	x, err := m.AppendRows(nil, height, width)
 	if err != nil || !slices.Equal(x, []float64{1, 4, 2, 5, 3, 6}) {
 		t.Errorf("rows %v, %v", x, err)
@@ -285,9 +285,9 @@ func TestColumnsAreFoundByName(t *testing.T) {
 	}{
 		{[]Column{width}, "höhe", ErrMissingColumn, `models: column "höhe": is missing`},
 		{nil, "width <cm>", ErrMissingColumn, ""},
-		{[]Column{width, height, {"höhen", nil}}, "höhen", ErrUnknownColumn, `the model has no such column (did you mean "höhe"?)`},
+		{[]Column{width, height, {Name: "höhen"}}, "höhen", ErrUnknownColumn, `the model has no such column (did you mean "höhe"?)`},
 		{[]Column{width, height, width}, "width <cm>", ErrTwice, ""},
-		{[]Column{width, {"höhe", []float64{1}}}, "höhe", ErrLength, ""},
+		{[]Column{width, {Name: "höhe", Values: []float64{1}}}, "höhe", ErrLength, ""},
 	} {
 		err := m.PredictNamed(got, test.columns...)
 		var e *ColumnError

@@ -35,8 +35,11 @@ func (s *Schema) Traits() Traits {
 	return Traits{}
 }
 
-// SetTable sets the table of a format with columns, and with it the row length.
-func (s *Schema) SetTable(t *schema.Table) { s.Table, s.Dim = t, t.Width() }
+// SetTable sets the table of a format with columns, and with it the row length and the
+// names of the values.
+func (s *Schema) SetTable(t *schema.Table) {
+	s.Table, s.Dim, s.Columns = t, t.Width(), t.Names()
+}
 
 // Validate checks that a Schema, which may come from a damaged file, can be used as Options.Like.
 func (s Schema) Validate() error {

@@ -1,0 +1,53 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// Table returns the types of the columns that the model was trained on, or nil if all of
+// them were numbers without missing values. The caller must not change it.
+//
+// Rows that Predict takes then hold the values that package schema describes: NaN for a
+// missing value, the index of a level for a category. PredictNamed makes such rows from
+// numbers and texts.
+func (m *Model) Table() *schema.Table { return m.table }
+
+// appendTyped appends the rows that columns form by the types of the model. s.order has the
+// position of each of the model's columns.
+func (m *Model) appendTyped(dst []float64, columns []Column, s *scratch, n int) ([]float64, error) {
+	if s.decoder == nil {
+		// Rows have float64 numbers from which the centre is subtracted later.
+		s.decoder = schema.NewDecoder(m.table, nil)
+		s.decoded = make([]float32, m.table.Width())
+	}
+	width := m.table.Width()
+	for row := range n {
+		at := len(dst)
+		dst = append(dst, make([]float64, width)...)
+		for j := range m.table.Columns {
+			c := &columns[s.order[j]-1]
+			slot, typed := s.decoder.Slot(j), &m.table.Columns[j]
+			var reason string
+			switch {
+			case c.Texts != nil:
+				s.text = append(s.text[:0], c.Texts[row]...)
+				reason = s.decoder.Text(s.decoded, j, s.text)
+			case typed.Type == schema.Number:
+				dst[at+slot] = c.Values[row]
+				continue
+			default:
+				reason = s.decoder.Float(s.decoded, j, c.Values[row])
+			}
+			if reason != "" {
+				return dst[:at], &ColumnError{c.Name, fmt.Errorf("row %d: %w", row, errors.New(reason))}
+			}
+			for i := range typed.Width() {
+				dst[at+slot+i] = float64(s.decoded[slot+i])
+			}
+		}
+	}
+	return dst, nil
+}
