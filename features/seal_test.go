@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/harmonic"
 	"github.com/bochner-ml/bochner/features/image"
@@ -46,6 +47,11 @@ var every = map[string]features.Recipe{
 	"maxout":           maxout.Maxout{In: 4, Out: 8, Q: 3, Pool: 5, Bound: 1.0 / 3, Seed: 4},
 	"skeleton": skeleton.Compositional{Out: 8, Sampler: skeleton.Hybrid, Seed: 6,
 		Skeleton: skeleton.Connected(4, skeleton.Space{Circle: 2}, skeleton.Activation{Exponential: 1.0 / 3})},
+	"columns": columns.Recipe{Slots: []columns.Slot{
+		{Number: &columns.Number{Fill: 0.1, Missing: 1. / 3}}, {Number: &columns.Number{Fill: 3e38}},
+		{OneHot: &columns.OneHot{Values: 3, Weight: 0.7, Missing: true}},
+		{Table: &columns.Table{Values: 1, Out: 2, Numbers: columns.Floats{0.1, -3e38, 1e-45, 1. / 3}}},
+	}},
 	"test.plain": plain{4},
 	"chain": features.Chain{Steps: []features.Recipe{
 		scale.Divide{In: 4, By: 2}, scale.Unit{In: 4}, fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: 5},
@@ -175,7 +181,7 @@ func TestSealedFormIsReadable(t *testing.T) {
 
 func TestOpenNamesKindAndField(t *testing.T) {
 	for _, c := range []struct{ kind, json, want string }{
-		{"fourier.guassian", `{}`, `features: unknown kind of recipe "fourier.guassian"; have chain, fourier.cauchy, fourier.gaussian,`},
+		{"fourier.guassian", `{}`, `features: unknown kind of recipe "fourier.guassian"; have chain, columns, fourier.cauchy, fourier.gaussian,`},
 		{"", ``, `unknown kind of recipe ""`},
 		{"fourier.gaussian", `{"in":4,"out":8,"widht":1}`, `features: fourier.gaussian: unknown field "widht"`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"nu":1}`, `fourier.gaussian: unknown field "nu"`},

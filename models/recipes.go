@@ -2,6 +2,7 @@ package models
 
 // Load opens every recipe that training writes, whatever else a program imports.
 import (
+	_ "github.com/bochner-ml/bochner/features/columns"
 	_ "github.com/bochner-ml/bochner/features/fourier"
 	_ "github.com/bochner-ml/bochner/features/harmonic"
 	_ "github.com/bochner-ml/bochner/features/image"

@@ -39,6 +39,10 @@ func log(x float64) float64 {
 	return float64(k*ln2Hi) - ((half - tail) - f)
 }
 
+// Log returns the natural logarithm of a positive normal number, with an error below 1 ulp
+// and the same bits on all platforms.
+func Log(x float64) float64 { return log(x) }
+
 // tan returns the tangent of x in [0, π/4] (Moshier, Cephes, tan.c).
 func tan(x float64) float64 {
 	const (

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
@@ -30,9 +31,10 @@ import (
 // value of a field is the command's default, unless the field says otherwise.
 type Spec struct {
 	Data   dataset.Options
-	Task   string         // classification or regression; "" or auto decides from the labels
-	Scale  []string       // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
-	Kernel kernel.Options // nil is the Gaussian kernel with its defaults
+	Task   string          // classification or regression; "" or auto decides from the labels
+	Scale  []string        // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
+	Encode columns.Options // how columns of typed tables become numbers
+	Kernel kernel.Options  // nil is the Gaussian kernel with its defaults
 
 	Seed           uint64  // of the features, the folds and the sample
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
@@ -77,6 +79,9 @@ func (o Spec) Validate() error {
 	}
 	if err := recipe.ValidScale(o.Scale); err != nil {
 		return err
+	}
+	if err := o.Encode.Validate(); err != nil {
+		return &exit.UsageError{Err: err}
 	}
 	if _, ok := o.Kernel.(kernel.Found); ok && o.found() == "" {
 		return exit.Usage("--kernel %s needs --frequencies, a directory that bochner align created", kernel.Of(o.Kernel).Name)
@@ -155,7 +160,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	if dir := o.found(); dir != "" {
 		l.Recipe, err = takeLearned(ctx, j, dir, l.Profile.Dim)
 	} else {
-		l.Recipe, err = recipe.Choose(o.Kernel, o.Scale, o.Seed, d.Schema, &l.Profile, l.Sum)
+		l.Recipe, err = recipe.Choose(o.Kernel, o.Scale, o.Encode, o.Seed, d.Schema, &l.Profile, l.Sum)
 	}
 	return l, err
 }

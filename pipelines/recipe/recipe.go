@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -37,9 +38,10 @@ func (r Recipe) Scaled(last features.Recipe) features.Recipe {
 	return features.Chain{Steps: append(r.Scaling.Steps[:len(r.Scaling.Steps):len(r.Scaling.Steps)], last)}
 }
 
-// Choose makes the recipe from scalings and kernel, with the statistics of the profile.
-func Choose(k kernel.Options, chain []string, seed uint64, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
-	if r.Scaling, err = chooseScale(chain, schema, p, sum); err != nil {
+// Choose makes the recipe from encodings of columns, scalings and kernel, with the statistics of
+// the profile.
+func Choose(k kernel.Options, chain []string, encode columns.Options, seed uint64, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
+	if r.Scaling, err = chooseScale(chain, encode, schema, p, sum); err != nil {
 		return r, err
 	}
 	r.data = r.Scaling.data(p.Rows, seed)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/image"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/scale"
@@ -25,6 +26,8 @@ type Scaling struct {
 	mean, variance []float64
 	low, high      []float64
 	least, largest []float32 // of the columns before scaling
+	unscaled       []bool    // columns that standard and minmax leave alone; nil for none
+	encoded        int       // steps before the columns that the statistics began with
 	// known tells that the statistics are valid; steps that mix columns end that.
 	known  bool
 	normed bool // rows have length 1 after the last step
@@ -64,8 +67,8 @@ var plainSteps = map[string]func(*Scaling) error{
 }
 
 // chooseScale makes the chain for a data set. auto uses the format's default, and standardises
-// the columns of tables.
-func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*Scaling, error) {
+// the columns of tables. The first step for a typed table encodes its columns.
+func chooseScale(chain []string, encode columns.Options, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*Scaling, error) {
 	if len(chain) == 0 || chain[0] == "auto" {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}
@@ -75,11 +78,14 @@ func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum 
 		x, err := sc.Apply(x, n)
 		return x, n, err
 	}
-	for _, c := range p.Columns {
-		sc.mean = append(sc.mean, c.Mean)
-		sc.variance = append(sc.variance, float64(c.Dev*c.Dev))
-		sc.low, sc.high = append(sc.low, float64(c.Min)), append(sc.high, float64(c.Max))
-		sc.least, sc.largest = append(sc.least, c.Min), append(sc.largest, c.Max)
+	if schema.Table != nil {
+		if err := sc.encode(schema.Table, encode, p, sum); err != nil {
+			return nil, err
+		}
+	} else {
+		for _, c := range p.Columns {
+			sc.column(c.Mean, float64(c.Dev*c.Dev), c.Min, c.Max)
+		}
 	}
 	for _, word := range chain {
 		if err := sc.add(word); err != nil {
@@ -87,6 +93,13 @@ func chooseScale(chain []string, schema dataset.Schema, p *profile.Profile, sum 
 		}
 	}
 	return sc, nil
+}
+
+// column adds the statistics of a column.
+func (sc *Scaling) column(mean, variance float64, low, high float32) {
+	sc.mean, sc.variance = append(sc.mean, mean), append(sc.variance, variance)
+	sc.low, sc.high = append(sc.low, float64(low)), append(sc.high, float64(high))
+	sc.least, sc.largest = append(sc.least, low), append(sc.largest, high)
 }
 
 func (sc *Scaling) add(word string) error {
@@ -127,8 +140,9 @@ func (sc *Scaling) standard() error {
 	if !sc.known {
 		return errStatistics
 	}
-	sc.Steps = append(sc.Steps, scale.NewStandard(sc.mean, sc.variance))
-	sc.affine(func(j int) (shift, divide float64) { return sc.mean[j], math.Sqrt(sc.variance[j]) })
+	mean, variance := sc.toScale(sc.mean, 0), sc.toScale(sc.variance, 1)
+	sc.Steps = append(sc.Steps, scale.NewStandard(mean, variance))
+	sc.affine(func(j int) (shift, divide float64) { return mean[j], math.Sqrt(variance[j]) })
 	return nil
 }
 
@@ -137,12 +151,25 @@ func (sc *Scaling) minmax() error {
 		return errStatistics
 	}
 	m := scale.MinMax{}
-	for j := range sc.low {
-		m.Low, m.High = append(m.Low, float32(sc.low[j])), append(m.High, float32(sc.high[j]))
+	low, high := sc.toScale(sc.low, 0), sc.toScale(sc.high, 1)
+	for j := range low {
+		m.Low, m.High = append(m.Low, float32(low[j])), append(m.High, float32(high[j]))
 	}
 	sc.Steps = append(sc.Steps, m)
-	sc.affine(func(j int) (shift, divide float64) { return sc.low[j], sc.high[j] - sc.low[j] })
+	sc.affine(func(j int) (shift, divide float64) { return low[j], high[j] - low[j] })
 	return nil
+}
+
+// toScale returns a copy of a statistic of the columns, with the value that changes nothing where
+// scaling does not apply.
+func (sc *Scaling) toScale(statistic []float64, neutral float64) []float64 {
+	out := slices.Clone(statistic)
+	for j, is := range sc.unscaled {
+		if is {
+			out[j] = neutral
+		}
+	}
+	return out
 }
 
 // affine transforms the statistics by x ↦ (x − shift)/divide, column by column.
@@ -166,7 +193,7 @@ func (sc *Scaling) ranges() (low, high []float32, err error) {
 	switch {
 	case sc.known:
 		x := append(slices.Clone(sc.least), sc.largest...)
-		if x, err = sc.Apply(x, 2); err != nil {
+		if x, err = apply(sc.Steps[sc.encoded:], x, 2); err != nil {
 			return nil, nil, err
 		}
 		return x[:d], x[d:], nil
@@ -218,8 +245,10 @@ func (sc *Scaling) norm() float64 {
 }
 
 // Apply returns the n rows after the chain.
-func (sc *Scaling) Apply(x []float32, n int) ([]float32, error) {
-	for _, step := range sc.Steps {
+func (sc *Scaling) Apply(x []float32, n int) ([]float32, error) { return apply(sc.Steps, x, n) }
+
+func apply(steps []features.Recipe, x []float32, n int) ([]float32, error) {
+	for _, step := range steps {
 		m, err := step.New()
 		if err != nil {
 			return nil, &exit.DataError{Err: err}

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
@@ -67,7 +68,7 @@ func (l *Profiled) Merge(m *Profiled) {
 // beginProfile computes the profile of rows, and of their labels if the pass has a
 // target.
 func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms.Summing, error) {
-	sum := &Profiled{Profile: *profile.New(profile.Options{}), Often: *folds.NewSummary()}
+	sum := &Profiled{Profile: *profile.NewTable(profile.Options{}, values(p.Data.Schema.Table)), Often: *folds.NewSummary()}
 	var label dataset.Label
 	if t := p.Target; t != nil {
 		label = func(token []byte) (float64, string) {
@@ -89,4 +90,18 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 		}
 		return nil
 	}}, nil
+}
+
+// values returns for each slot of a row how many values it has if it is a category, else 0; nil for
+// plain numbers.
+func values(t *schema.Table) (values []int) {
+	if t == nil {
+		return nil
+	}
+	for i := range t.Columns {
+		for range t.Columns[i].Width() {
+			values = append(values, t.Columns[i].Values())
+		}
+	}
+	return values
 }

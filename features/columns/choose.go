@@ -1,0 +1,237 @@
+package columns
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features/stream"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// Encoding is how categories become numbers.
+type Encoding string
+
+const (
+	// Indicators is a number for each level: see OneHot.
+	Indicators Encoding = "onehot"
+	// Counts is one number, the logarithm of how many rows have the level.
+	Counts Encoding = "count"
+)
+
+// DefaultWeight is the weight of categories unless another is given.
+const DefaultWeight = 1
+
+// Defaults returns the default options.
+func Defaults() Options { return Options{Encode: Indicators, Weight: DefaultWeight} }
+
+// Options are the options of encodings. The zero value means the same as Defaults.
+type Options struct {
+	Encode Encoding `flag:"encode" help:"How categories become numbers: onehot (a number for each level) or count (the logarithm of how many rows have the level)." values:"onehot,count"`
+	Weight float64  `flag:"category_weight" help:"Number that stands for the level of a category. Rows with different levels have a squared distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is 1."`
+}
+
+// Validate returns an error that names the invalid option.
+func (o Options) Validate() error {
+	switch o.Encode {
+	case "", Indicators, Counts:
+	default:
+		return option.Errorf("encode", "must be onehot or count (have %q)", string(o.Encode))
+	}
+	if w := float32(o.Weight); o.Weight != 0 && (!(w > 0x1p-60) || !(w < 0x1p60)) {
+		return option.Errorf("category_weight", "must be a number > 0 within float32 (have %v)", o.Weight)
+	}
+	return nil
+}
+
+func (o Options) weight() float32 {
+	if o.Weight == 0 {
+		return DefaultWeight
+	}
+	return float32(o.Weight)
+}
+
+// Statistics describe a slot of the rows of a data set.
+type Statistics struct {
+	Rows, Missing int64
+	// Of the values that are not missing; 0 for categories.
+	Mean, Variance float64
+	Low, High      float32
+	// Levels is how many rows have each value of a category.
+	Levels []int64
+}
+
+// Column describes a number that the recipe makes, over the same rows.
+type Column struct {
+	Mean, Variance float64
+	Low, High      float32
+	// Unscaled tells that scalings of columns do not apply, because the number is a weight.
+	Unscaled bool
+}
+
+// Choose returns the recipe for rows of a table with those statistics of its slots, and the
+// description of its numbers. The number in place of a missing value is the mean of the others; where
+// training rows miss values of a column of numbers there is an indicator, and of a category or
+// boolean a level. If no row has a text that is not a level, such a text has no number either.
+func Choose(t *schema.Table, slots []Statistics, o Options) (Recipe, []Column, error) {
+	if err := o.Validate(); err != nil {
+		return Recipe{}, nil, err
+	}
+	if len(slots) != t.Width() {
+		return Recipe{}, nil, fmt.Errorf("columns: statistics of %d slots for rows of %d", len(slots), t.Width())
+	}
+	c := chooser{Options: o, w: o.weight()}
+	at := 0
+	for i := range t.Columns {
+		column := &t.Columns[i]
+		of := slots[at : at+column.Width()]
+		at += len(of)
+		if n := column.Values(); n > 0 && n != len(of[0].Levels) {
+			return Recipe{}, nil, fmt.Errorf("columns: column %q: counts of %d values for %d", column.Name, len(of[0].Levels), n)
+		}
+		c.column(column, of)
+	}
+	r := Recipe{Slots: c.slots}
+	if err := r.Validate(); err != nil {
+		return Recipe{}, nil, err
+	}
+	return r, c.columns, nil
+}
+
+// chooser collects the slots of a recipe.
+type chooser struct {
+	Options
+	w       float32
+	slots   []Slot
+	columns []Column
+}
+
+func (c *chooser) column(column *schema.Column, of []Statistics) {
+	switch s := of[0]; {
+	case column.Type == schema.Category && c.Encode == Counts:
+		c.count(s)
+	case column.Type == schema.Category:
+		c.oneHot(s)
+	case column.Type == schema.Boolean && s.Missing > 0:
+		// False, true and missing are three levels.
+		yes := int64(math.Round(float64(s.Mean * float64(s.Rows-s.Missing))))
+		s.Levels = []int64{s.Rows - s.Missing - yes, yes}
+		c.oneHot(s)
+	case column.Type == schema.Boolean:
+		c.boolean(s)
+	default:
+		// A time has several slots, which are missing together: one indicator is enough.
+		for i, s := range of {
+			c.number(s, i == 0)
+		}
+	}
+}
+
+// number adds a number, and an indicator if some are missing.
+func (c *chooser) number(s Statistics, indicate bool) {
+	n := Number{Fill: float32(s.Mean)}
+	if !rows.Finite(n.Fill) {
+		n.Fill = 0
+	}
+	share := 0.0
+	if s.Missing > 0 {
+		share = float64(s.Missing) / float64(s.Rows)
+		if indicate {
+			n.Missing = c.w
+		}
+	}
+	c.slots = append(c.slots, Slot{Number: &n})
+
+	fill := float64(n.Fill)
+	if s.Missing == s.Rows {
+		s.Mean, s.Variance, s.Low, s.High = fill, 0, n.Fill, n.Fill
+	}
+	mean := float64((1-share)*s.Mean) + float64(share*fill)
+	d, e := s.Mean-mean, fill-mean
+	variance := float64((1-share)*(s.Variance+float64(d*d))) + float64(share*float64(e*e))
+	column := Column{Mean: mean, Variance: variance, Low: s.Low, High: s.High}
+	if s.Missing > 0 {
+		column.Low, column.High = min(column.Low, n.Fill), max(column.High, n.Fill)
+	}
+	c.columns = append(c.columns, column)
+	if n.Missing != 0 {
+		c.indicator(s.Missing, s.Rows)
+	}
+}
+
+// boolean adds one number for a boolean without missing values: 0 and √2·w, whose distance is that
+// of two levels.
+func (c *chooser) boolean(s Statistics) {
+	top := float32(math.Sqrt2 * float64(c.w))
+	c.slots = append(c.slots, Slot{Table: &Table{Values: 2, Out: 1, Numbers: Floats{0, top, top / 2}}})
+	unit := float64(top)
+	c.columns = append(c.columns, Column{
+		Mean: float64(unit * s.Mean), Variance: float64(float64(unit*unit) * s.Variance),
+		Low: top * s.Low, High: top * s.High, Unscaled: true,
+	})
+}
+
+// oneHot adds a number for each level, without the last ones if no row has them: mostly that of
+// all texts that are not levels.
+func (c *chooser) oneHot(s Statistics) {
+	levels := s.Levels
+	for len(levels) > 1 && levels[len(levels)-1] == 0 {
+		levels = levels[:len(levels)-1]
+	}
+	c.slots = append(c.slots, Slot{OneHot: &OneHot{Values: len(levels), Weight: c.w, Missing: s.Missing > 0}})
+	for _, n := range levels {
+		c.indicator(n, s.Rows)
+	}
+	if s.Missing > 0 {
+		c.indicator(s.Missing, s.Rows)
+	}
+}
+
+// indicator describes a number that is w in n of all rows and 0 in the others.
+func (c *chooser) indicator(n, all int64) {
+	p, w := float64(n)/float64(max(all, 1)), float64(c.w)
+	column := Column{Mean: float64(p * w), Variance: float64(float64(w*w) * float64(p*(1-p))), Unscaled: true}
+	if n > 0 {
+		column.High = c.w
+	}
+	if n == all {
+		column.Low = c.w
+	}
+	c.columns = append(c.columns, column)
+}
+
+// count adds the logarithm of how many rows have the level, 0 for levels that no row has.
+func (c *chooser) count(s Statistics) {
+	t := &Table{Values: len(s.Levels), Out: 1, Numbers: make(Floats, len(s.Levels)+1)}
+	for level, n := range append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing) {
+		if n > 0 {
+			t.Numbers[level] = float32(stream.Log(float64(n)))
+		}
+	}
+	c.slots = append(c.slots, Slot{Table: t})
+	c.columns = append(c.columns, t.describe(s, 0))
+}
+
+// describe describes number j of the table over rows with those counts of levels.
+func (t *Table) describe(s Statistics, j int) Column {
+	var column Column
+	counts := append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing)
+	first := true
+	for level, n := range counts {
+		v := t.Numbers[level*t.Out+j]
+		if n == 0 {
+			continue
+		}
+		if first {
+			column.Low, column.High, first = v, v, false
+		}
+		column.Low, column.High = min(column.Low, v), max(column.High, v)
+		column.Mean += float64(float64(n) / float64(s.Rows) * float64(v))
+	}
+	for level, n := range counts {
+		d := float64(t.Numbers[level*t.Out+j]) - column.Mean
+		column.Variance += float64(float64(n) / float64(s.Rows) * float64(d*d))
+	}
+	return column
+}

@@ -1,0 +1,245 @@
+// Package columns provides the step that makes plain numbers of the rows of a table, before
+// scalings and a random map. A row of a table has one slot for each value that package schema
+// stores: a number, 0 or 1 for a boolean, the index of a level for a category, and NaN where
+// the value is missing. The numbers that come out are never NaN.
+//
+// # Categories and distances
+//
+// A one-hot slot becomes one number for each level: the weight w for the row's level and 0 for
+// the others. So the squared distance of two rows that differ in nothing but this category is
+//
+//	2w²   between two levels, of which "missing" and "other" may be two
+//	w²    between a level and one that the training rows never had, which is all zeros
+//
+// and a kernel of width σ sees rows that differ in k categories at the distance w·√(2k). The
+// numbers are compared with those of other columns, which have variance 1 after standardisation, so
+// that two random rows have a squared distance of 2 on average in one of them. Scalings of columns
+// therefore do not apply to the numbers of categories: to standardise them would weigh a
+// level that one row in a thousand has a thousand times as much as w² says.
+//
+// All arithmetic is in float32 and each number is stored or copied, never summed, so equal recipes
+// give equal bits on every machine.
+package columns
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// Recipe is the recipe of a map from rows of slots to rows of numbers, slot by slot. It is Fixed:
+// its kernel is the inner product of the numbers.
+type Recipe struct {
+	Slots []Slot `json:"slots"` // in the order of the row
+}
+
+// Slot says how a slot becomes numbers. One of its fields is set.
+type Slot struct {
+	Number *Number `json:"number,omitempty"`
+	OneHot *OneHot `json:"onehot,omitempty"`
+	Table  *Table  `json:"table,omitempty"`
+}
+
+// Number passes a number on.
+type Number struct {
+	Fill float32 `json:"fill"` // in place of a missing value
+	// Missing, unless 0, adds a number that is Missing where the value is missing and else 0.
+	Missing float32 `json:"missing,omitempty"`
+}
+
+// OneHot turns the index of a level into a number for each level: Weight for the row's own, and 0
+// for the others. All are 0 for any other index and, unless Missing is set, for a missing value.
+type OneHot struct {
+	Values  int     `json:"values"`            // ≥ 1
+	Weight  float32 `json:"weight"`            // > 0
+	Missing bool    `json:"missing,omitempty"` // a missing value has a number of its own, after the others
+}
+
+// Table turns the index of a level into numbers from a table.
+type Table struct {
+	Values int `json:"values"` // ≥ 1
+	Out    int `json:"out"`    // numbers for each level, ≥ 1
+	// Numbers are those of each level, and then those of a missing value and of any other
+	// index: (Values+1)×Out, row-major.
+	Numbers Floats `json:"numbers"`
+}
+
+var _ features.Fixed = Recipe{}
+
+func init() { features.Register("columns", features.Decode[Recipe]) }
+
+// MaxValues is the largest number of values of a category: so many levels, and all others.
+const MaxValues = schema.MaxLevels + 1
+
+// width returns how many numbers a valid slot becomes.
+func (s *Slot) width() int {
+	switch {
+	case s.Number != nil && s.Number.Missing != 0:
+		return 2
+	case s.Number != nil:
+		return 1
+	case s.OneHot != nil && s.OneHot.Missing:
+		return s.OneHot.Values + 1
+	case s.OneHot != nil:
+		return s.OneHot.Values
+	}
+	return s.Table.Out
+}
+
+// Validate returns an error that names the invalid slot and field.
+func (r Recipe) Validate() error {
+	if len(r.Slots) < 1 || len(r.Slots) > rows.MaxDim {
+		return fmt.Errorf("columns: slots: there must be 1 to %d (have %d)", rows.MaxDim, len(r.Slots))
+	}
+	out := 0
+	for i := range r.Slots {
+		if err := r.Slots[i].validate(); err != nil {
+			return fmt.Errorf("columns: slot %d: %w", i+1, err)
+		}
+		if out += r.Slots[i].width(); out > rows.MaxDim {
+			return fmt.Errorf("columns: slot %d: more than %d numbers of a row; encode categories of many levels by counts or target statistics, or hash them to fewer buckets", i+1, rows.MaxDim)
+		}
+	}
+	return nil
+}
+
+func (s *Slot) validate() error {
+	set := 0
+	for _, is := range []bool{s.Number != nil, s.OneHot != nil, s.Table != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		return fmt.Errorf("want one of number, onehot and table (have %d)", set)
+	}
+	switch {
+	case s.OneHot != nil:
+		if n := s.OneHot.Values; n < 1 || n > MaxValues {
+			return fmt.Errorf("onehot: values must be 1 to %d (have %d)", MaxValues, n)
+		}
+		if w := s.OneHot.Weight; !(w > 0) || !rows.Finite(w) {
+			return fmt.Errorf("onehot: weight must be > 0 and finite (have %v)", w)
+		}
+	case s.Table != nil:
+		return s.Table.validate()
+	case !rows.Finite(s.Number.Fill) || !rows.Finite(s.Number.Missing):
+		return fmt.Errorf("number: fill and missing must be finite (have %v, %v)", s.Number.Fill, s.Number.Missing)
+	}
+	return nil
+}
+
+func (t *Table) validate() error {
+	if t.Values < 1 || t.Values > MaxValues || t.Out < 1 || t.Out > rows.MaxDim {
+		return fmt.Errorf("table: values must be 1 to %d and out 1 to %d (have %d, %d)", MaxValues, rows.MaxDim, t.Values, t.Out)
+	}
+	if want := (t.Values + 1) * t.Out; len(t.Numbers) != want {
+		return fmt.Errorf("table: %d numbers; %d of each of %d values and of a missing one take %d", len(t.Numbers), t.Out, t.Values, want)
+	}
+	for i, v := range t.Numbers {
+		if !rows.Finite(v) {
+			return fmt.Errorf("table: number %d must be finite (have %v)", i+1, v)
+		}
+	}
+	return nil
+}
+
+// Dims returns the number of slots and of numbers.
+func (r Recipe) Dims() (in, out int) {
+	for i := range r.Slots {
+		out += r.Slots[i].width()
+	}
+	return len(r.Slots), out
+}
+
+// New returns the map.
+func (r Recipe) New() (features.Map, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	return newMap(r), nil
+}
+
+// Kernel returns the inner product of the numbers.
+func (r Recipe) Kernel(x, z []float32) float64 {
+	if len(x) != len(z) {
+		panic("columns: Kernel of rows of different lengths")
+	}
+	m, err := r.New()
+	if err != nil {
+		return math.NaN()
+	}
+	_, out := m.Dims()
+	fx, fz := make([]float32, out), make([]float32, out)
+	m.Apply(fx, x, 1)
+	m.Apply(fz, z, 1)
+	var sum float64
+	for i, v := range fx {
+		sum += float64(float64(v) * float64(fz[i]))
+	}
+	return sum
+}
+
+// Fixed marks a recipe without randomness.
+func (Recipe) Fixed() {}
+
+// Names returns the names of the numbers for rows of that table: the name of the slot; for the
+// level of a category column=level, or column=(other), column=(missing) and column=#bucket;
+// and column.2 for the second of several numbers of a level. It panics if the table has
+// another number of slots.
+func (r Recipe) Names(t *schema.Table) []string {
+	if len(r.Slots) != t.Width() {
+		panic("columns: Names: the table has another number of slots")
+	}
+	_, out := r.Dims()
+	names, slots := make([]string, 0, out), t.Names()
+	at := 0
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		for range c.Width() {
+			names = r.Slots[at].names(names, slots[at], c)
+			at++
+		}
+	}
+	return names
+}
+
+func (s *Slot) names(names []string, slot string, c *schema.Column) []string {
+	switch {
+	case s.Number != nil:
+		names = append(names, slot)
+		if s.Number.Missing != 0 {
+			names = append(names, slot+"=(missing)")
+		}
+	case s.OneHot != nil:
+		for level := range s.OneHot.Values {
+			names = append(names, slot+"="+levelName(c, level))
+		}
+		if s.OneHot.Missing {
+			names = append(names, slot+"=(missing)")
+		}
+	case s.Table.Out == 1:
+		names = append(names, slot)
+	default:
+		for j := range s.Table.Out {
+			names = append(names, fmt.Sprintf("%s.%d", slot, j+1))
+		}
+	}
+	return names
+}
+
+// levelName returns the name of a value of a column.
+func levelName(c *schema.Column, level int) string {
+	switch {
+	case c.Type == schema.Boolean:
+		return fmt.Sprint(level == 1)
+	case c.Buckets > 0:
+		return fmt.Sprintf("#%d", level)
+	case level < len(c.Levels):
+		return c.Levels[level]
+	}
+	return "(other)"
+}

@@ -1,0 +1,29 @@
+package recipe
+
+import (
+	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/profile"
+)
+
+// encode makes the encoding of a table's columns the first step. The statistics are those of the
+// numbers that it makes.
+func (sc *Scaling) encode(t *schema.Table, o columns.Options, p *profile.Profile, sum *profile.Sum) error {
+	slots := make([]columns.Statistics, len(p.Columns))
+	for j, c := range p.Columns {
+		slots[j] = columns.Statistics{
+			Rows: p.Rows, Missing: c.Missing,
+			Mean: c.Mean, Variance: float64(c.Dev * c.Dev), Low: c.Min, High: c.Max, Levels: sum.Levels(j),
+		}
+	}
+	r, numbers, err := columns.Choose(t, slots, o)
+	if err != nil {
+		return refused(err)
+	}
+	for _, c := range numbers {
+		sc.column(c.Mean, c.Variance, c.Low, c.High)
+		sc.unscaled = append(sc.unscaled, c.Unscaled)
+	}
+	sc.Steps, sc.Dim, sc.encoded = append(sc.Steps, r), len(numbers), 1
+	return nil
+}
