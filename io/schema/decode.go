@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -31,9 +29,7 @@ type Sink interface {
 type Decoder struct {
 	columns   []decoding
 	width     int
-	missing   map[string]bool // in lower case
-	codes     []float64       // those of them that are numbers
-	longest   int             // length of the longest
+	missing   *missing
 	decimal   byte
 	thousands byte
 	text      []byte // scratch
@@ -55,14 +51,7 @@ type decoding struct {
 // NewDecoder returns a Decoder for a valid table. centre, unless nil, has for each value
 // of a row what is subtracted from a number in float64, before it is rounded to float32.
 func NewDecoder(t *Table, centre []float64) *Decoder {
-	d := &Decoder{missing: make(map[string]bool), decimal: t.Decimal, thousands: t.Thousands}
-	for _, m := range t.Missing {
-		d.missing[strings.ToLower(m)] = true
-		d.longest = max(d.longest, len(m))
-		if v, err := strconv.ParseFloat(m, 64); err == nil && !math.IsNaN(v) {
-			d.codes = append(d.codes, v)
-		}
-	}
+	d := &Decoder{missing: newMissing(t.Missing), decimal: t.Decimal, thousands: t.Thousands}
 	slot := 0
 	for i := range t.Columns {
 		c := decoding{Column: &t.Columns[i], slot: slot, layout: layoutOf(t.Columns[i].Layout)}
@@ -113,18 +102,7 @@ func (d *Decoder) Null(row []float32, column int) string {
 }
 
 // Missing reports whether a text means a missing value.
-func (d *Decoder) Missing(text []byte) bool {
-	if len(text) == 0 {
-		return true
-	}
-	if len(text) > d.longest {
-		return false
-	}
-	if d.missing[string(text)] {
-		return true
-	}
-	return d.missing[string(bytes.ToLower(text))]
-}
+func (d *Decoder) Missing(text []byte) bool { return len(text) == 0 || d.missing.find(text) >= 0 }
 
 // Text stores the values of a field.
 func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
@@ -144,7 +122,7 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 		row[c.slot] = v
 		return ""
 	case Time:
-		t, ok := c.layout.parseTime(string(text))
+		t, ok := c.layout.parseTime(text)
 		if !ok {
 			return fmt.Sprintf("%s is not a time of layout %s", quote(text), c.layout.name)
 		}
@@ -159,7 +137,7 @@ func (d *Decoder) number(row []float32, c *decoding, text []byte) (reason string
 	written := text
 	if d.thousands != 0 || d.decimal == ',' {
 		var ok bool
-		if text, ok = d.point(text); !ok {
+		if text, ok = point(&d.text, text, d.decimal, d.thousands); !ok {
 			return quote(written) + " is not a number"
 		}
 	}
@@ -186,39 +164,6 @@ func (d *Decoder) notNumber(text []byte) string {
 	return q + " is not a number; if it means a missing value, list it among the missing texts, or make the column a category"
 }
 
-// point rewrites a number with a decimal point and without thousands, in scratch memory.
-// Groups of thousands must have three digits.
-func (d *Decoder) point(text []byte) ([]byte, bool) {
-	decimal := d.decimal
-	if decimal == 0 {
-		decimal = '.'
-	}
-	d.text = d.text[:0]
-	group := -1 // digits since the last separator of thousands
-	for i, c := range text {
-		switch {
-		case c == decimal:
-			if group >= 0 && group != 3 {
-				return nil, false
-			}
-			d.text = append(append(d.text, '.'), text[i+1:]...)
-			return d.text, bytes.IndexByte(text[i+1:], '.') < 0
-		case d.thousands != 0 && c == d.thousands:
-			if group >= 0 && group != 3 || len(d.text) == 0 {
-				return nil, false
-			}
-			group = 0
-			continue
-		case c == '.':
-			return nil, false
-		case group >= 0:
-			group++
-		}
-		d.text = append(d.text, c)
-	}
-	return d.text, group < 0 || group == 3
-}
-
 // level returns the value of a category.
 func (d *Decoder) level(c *decoding, text []byte) float32 {
 	if c.Buckets > 0 {
@@ -238,7 +183,7 @@ func (d *Decoder) Float(row []float32, column int, v float64) (reason string) {
 	switch {
 	case math.IsNaN(v):
 		return d.Null(row, column)
-	case slices.Contains(d.codes, v):
+	case d.missing.value(v) >= 0:
 		return d.Null(row, column)
 	case c.Type != Number:
 		d.text = AppendFloat(d.text[:0], v)
@@ -282,7 +227,14 @@ func parseBool(text []byte) (v float32, ok bool) {
 	if len(text) > 5 {
 		return 0, false
 	}
-	switch strings.ToLower(string(text)) {
+	var lower [5]byte
+	for i, c := range text {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower[i] = c
+	}
+	switch string(lower[:len(text)]) {
 	case "true", "t", "yes", "y", "1":
 		return 1, true
 	case "false", "f", "no", "n", "0":

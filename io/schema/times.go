@@ -6,23 +6,22 @@ import (
 	"time"
 )
 
-// layout is a way to write times.
+// layout is a way to write times: a date, which a time of day may follow after a space.
 type layout struct {
 	name  string
-	parse []string // layouts of package time, tried in this order
+	order string // of year, month and day
+	sep   byte   // between them
+	iso   bool   // months and days have two digits; a T may stand for the space; a zone may follow
 }
 
 // layouts are the known ways to write times. Those that a text may have at the same time are
 // in order of preference.
-var layouts = []layout{
-	{"iso", []string{
-		"2006-01-02", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", time.RFC3339Nano,
-		"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04", "2006-01-02T15:04",
-	}},
-	{"y/m/d", []string{"2006/01/02", "2006/1/2", "2006/01/02 15:04:05.999999999", "2006/1/2 15:04"}},
-	{"d.m.y", []string{"02.01.2006", "2.1.2006", "02.01.2006 15:04:05.999999999", "2.1.2006 15:04"}},
-	{"m/d/y", []string{"01/02/2006", "1/2/2006", "01/02/2006 15:04:05.999999999", "1/2/2006 15:04"}},
-	{"d/m/y", []string{"02/01/2006", "2/1/2006", "02/01/2006 15:04:05.999999999", "2/1/2006 15:04"}},
+var layouts = [layoutCount]layout{
+	{name: "iso", order: "ymd", sep: '-', iso: true},
+	{name: "y/m/d", order: "ymd", sep: '/'},
+	{name: "d.m.y", order: "dmy", sep: '.'},
+	{name: "m/d/y", order: "mdy", sep: '/'},
+	{name: "d/m/y", order: "dmy", sep: '/'},
 }
 
 // LayoutNames returns the names of the layouts of times.
@@ -35,30 +34,131 @@ func LayoutNames() (names []string) {
 
 // layoutOf returns the layout with that name, or nil.
 func layoutOf(name string) *layout {
-	i := slices.IndexFunc(layouts, func(l layout) bool { return l.name == name })
+	i := slices.IndexFunc(layouts[:], func(l layout) bool { return l.name == name })
 	if i < 0 {
 		return nil
 	}
 	return &layouts[i]
 }
 
-// parseTime reports whether the text is a time of the layout.
-func (l *layout) parseTime(text string) (time.Time, bool) {
-	if len(text) < 8 || len(text) > 40 || text[0] < '0' || text[0] > '9' {
-		return time.Time{}, false
+// parseTime returns the time that a text means, and whether it has the layout.
+func (l *layout) parseTime(text []byte) (t time.Time, ok bool) {
+	if len(text) < 8 || len(text) > 40 || text[0]-'0' >= 10 {
+		return t, false
 	}
-	for _, p := range l.parse {
-		if t, err := time.Parse(p, text); err == nil {
-			return t.UTC(), true
+	c := clock{rest: text}
+	var year, month, day int
+	for i, part := range []byte(l.order) {
+		if i > 0 && !c.skip(l.sep) {
+			return t, false
+		}
+		switch part {
+		case 'y':
+			year = c.digits(4, 4)
+		case 'm':
+			month = c.digits(l.least(), 2)
+		case 'd':
+			day = c.digits(l.least(), 2)
 		}
 	}
-	return time.Time{}, false
+	var hour, minute, second, nano, east int
+	if len(c.rest) > 0 && !c.bad {
+		if !c.skip(' ') && !(l.iso && c.skip('T')) {
+			return t, false
+		}
+		hour = c.digits(1, 2)
+		c.want(':')
+		minute = c.digits(2, 2)
+		if c.skip(':') {
+			second = c.digits(2, 2)
+			if c.skip('.') {
+				nano = c.fraction()
+			}
+		}
+		if l.iso {
+			east = c.zone()
+		}
+	}
+	if c.bad || len(c.rest) > 0 || month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59 {
+		return t, false
+	}
+	t = time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
+	if t.Day() != day { // of the next month
+		return t, false
+	}
+	return t.Add(-time.Duration(east) * time.Second), true
+}
+
+// least returns the least number of digits of months and days.
+func (l *layout) least() int {
+	if l.iso {
+		return 2
+	}
+	return 1
+}
+
+// clock reads the parts of a time.
+type clock struct {
+	rest []byte
+	bad  bool
+}
+
+// skip skips a byte, if it is the next.
+func (c *clock) skip(b byte) bool {
+	if len(c.rest) == 0 || c.rest[0] != b {
+		return false
+	}
+	c.rest = c.rest[1:]
+	return true
+}
+
+// want skips a byte that must be the next.
+func (c *clock) want(b byte) { c.bad = !c.skip(b) || c.bad }
+
+// digits reads a number of least to most digits.
+func (c *clock) digits(least, most int) (v int) {
+	n := 0
+	for n < most && n < len(c.rest) && c.rest[n]-'0' < 10 {
+		v = 10*v + int(c.rest[n]-'0')
+		n++
+	}
+	c.bad = c.bad || n < least
+	c.rest = c.rest[n:]
+	return v
+}
+
+// fraction reads up to nine digits of a fraction of a second, in nanoseconds.
+func (c *clock) fraction() int {
+	had := len(c.rest)
+	v := c.digits(1, 9)
+	for n := had - len(c.rest); n < 9; n++ {
+		v *= 10
+	}
+	return v
+}
+
+// zone reads Z or ±hh:mm, if there is more, and returns the seconds east of UTC.
+func (c *clock) zone() int {
+	sign := 1
+	switch {
+	case len(c.rest) == 0 || c.skip('Z'):
+		return 0
+	case c.skip('-'):
+		sign = -1
+	default:
+		c.want('+')
+	}
+	hours := c.digits(2, 2)
+	c.skip(':')
+	minutes := c.digits(2, 2)
+	c.bad = c.bad || hours > 24 || minutes > 59
+	return sign * (3600*hours + 60*minutes)
 }
 
 // LayoutsOf returns the names of the layouts that a text has, in order of preference.
 func LayoutsOf(text string) (names []string) {
 	for i := range layouts {
-		if _, ok := layouts[i].parseTime(text); ok {
+		if _, ok := layouts[i].parseTime([]byte(text)); ok {
 			names = append(names, layouts[i].name)
 		}
 	}

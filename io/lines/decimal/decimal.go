@@ -149,9 +149,12 @@ func Parse(b []byte) (v float32, ok bool) {
 	return v, n > 0 && n == len(b)
 }
 
+// Float64 returns the float64 nearest to the number b, which is valid for Parse.
+func Float64(b []byte) float64 {
+	v, _ := strconv.ParseFloat(unsafe.String(&b[0], len(b)), 64)
+	return v
+}
+
 // Less returns the number b, valid for Parse, minus c: both are rounded to float64, and
 // the difference to float32.
-func Less(b []byte, c float64) float32 {
-	v, _ := strconv.ParseFloat(unsafe.String(&b[0], len(b)), 64)
-	return float32(v - c)
-}
+func Less(b []byte, c float64) float32 { return float32(Float64(b) - c) }

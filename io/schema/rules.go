@@ -1,0 +1,117 @@
+package schema
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Rules say how the fields of all columns are written.
+type Rules struct {
+	// Missing are the texts that mean a missing value, in any case, beside the empty text.
+	Missing []string
+	// Decimal and Thousands are those of a Table.
+	Decimal, Thousands byte
+}
+
+// missing finds the texts that mean a missing value.
+type missing struct {
+	codes   map[string]int // index of a code, in lower case
+	values  []float64      // those that are numbers,
+	numbers []int          // and their indexes
+	longest int            // bytes of the longest code
+	first   [256]bool      // first bytes of codes
+}
+
+func newMissing(codes []string) *missing {
+	m := &missing{codes: make(map[string]int)}
+	for i, code := range codes {
+		lower := strings.ToLower(code)
+		if _, twice := m.codes[lower]; twice || code == "" {
+			continue
+		}
+		m.codes[lower] = i
+		m.longest = max(m.longest, len(code), len(lower))
+		for c := range 256 {
+			// A letter beyond ASCII may be that of a code in another case.
+			m.first[c] = m.first[c] || c >= 0x80 || strings.EqualFold(string(rune(c)), lower[:1])
+		}
+		if v, err := strconv.ParseFloat(code, 64); err == nil && !math.IsNaN(v) {
+			m.values = append(m.values, v)
+			m.numbers = append(m.numbers, i)
+		}
+	}
+	return m
+}
+
+// find returns the index of the code that a text, which is not empty, is; -1 if it is none.
+func (m *missing) find(text []byte) int {
+	if len(text) > m.longest || !m.first[text[0]] {
+		return -1
+	}
+	if i, ok := m.codes[string(text)]; ok {
+		return i
+	}
+	var room [32]byte // so that most texts are compared without an allocation
+	lower := room[:0]
+	for _, c := range text {
+		if c >= 0x80 {
+			lower = bytes.ToLower(text)
+			break
+		}
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower = append(lower, c)
+	}
+	if i, ok := m.codes[string(lower)]; ok {
+		return i
+	}
+	return -1
+}
+
+// value returns the index of the code that is a number, or -1.
+func (m *missing) value(v float64) int {
+	if i := slices.Index(m.values, v); i >= 0 {
+		return m.numbers[i]
+	}
+	return -1
+}
+
+// point rewrites a number with a decimal point and without thousands, in scratch memory.
+// Groups of thousands must have three digits.
+func point(scratch *[]byte, text []byte, decimal, thousands byte) (plain []byte, ok bool) {
+	if (decimal == 0 || decimal == '.') && thousands == 0 {
+		return text, true
+	}
+	if decimal == 0 {
+		decimal = '.'
+	}
+	b := (*scratch)[:0]
+	defer func() { *scratch = b }()
+	group := -1 // digits since the last separator of thousands
+	for i, c := range text {
+		switch {
+		case c == decimal:
+			if group >= 0 && group != 3 {
+				return nil, false
+			}
+			b = append(append(b, '.'), text[i+1:]...)
+			return b, bytes.IndexByte(text[i+1:], '.') < 0
+		case thousands != 0 && c == thousands:
+			if group >= 0 && group != 3 || len(b) == 0 {
+				return nil, false
+			}
+			group = 0
+			continue
+		case c == '.':
+			return nil, false
+		case group >= 0:
+			group++
+		}
+		b = append(b, c)
+	}
+	return b, (group < 0 || group == 3) && len(b) > 0
+}

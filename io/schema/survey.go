@@ -1,0 +1,236 @@
+package schema
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Bounds on the memory of a Survey, in units of about 50 bytes: a text takes one, and one more
+// for each 32 bytes.
+const (
+	maxColumnWeight = 1 << 17 // of one column
+	maxWeight       = 1 << 19 // of all columns
+	maxCells        = 1 << 19 // intervals of all columns, 30 bytes each
+)
+
+// Survey sums up the fields of all columns of a table: which texts occur and how often, what
+// they can be read as, and how many are missing. It is an exact function of the fields of
+// each column, whatever their order and however the table was cut.
+//
+// All texts of a column are counted one by one if that takes little memory. In other columns
+// only those are whose hash has some number of leading zero bits; their counts are exact, and
+// they are a sample of the distinct texts. The rest is summed up. The memory of all columns
+// together is bounded at about 50 MB; columns with few distinct texts keep all of theirs
+// first.
+//
+// A Survey is not safe for concurrent use. Create it with NewSurvey.
+type Survey struct {
+	rules   Rules
+	missing *missing
+	columns []survey
+	limit   int64 // weight of a column
+	total   int64 // weights of all texts of the columns, each at most limit
+	scratch []byte
+	float   []byte // the text of a number that is stored
+}
+
+var _ Sink = (*Survey)(nil)
+
+// survey is what is known of a column.
+type survey struct {
+	fields int64
+	null   int64   // fields that are stored as missing
+	empty  int64   // empty texts
+	codes  []int64 // texts that mean a missing value, by index of the code
+	levels levels
+	weight int64 // of levels
+	// Levels are the texts whose hash has zeros leading zero bits; with 0 all.
+	zeros uint
+	rest  tally // of other texts
+	cells cells // of the numbers among them
+}
+
+// NewSurvey returns an empty Survey of a table with so many columns, at most rows.MaxDim+1.
+// Codes of missing values that are equal but for case count as the first of them.
+func NewSurvey(columns int, rules Rules) *Survey {
+	if columns < 1 || columns > rows.MaxDim+1 {
+		panic("schema: survey of no or too many columns")
+	}
+	s := &Survey{
+		rules:   Rules{slices.Clone(rules.Missing), rules.Decimal, rules.Thousands},
+		columns: make([]survey, columns),
+		limit:   maxColumnWeight,
+	}
+	s.missing = newMissing(s.rules.Missing)
+	for i := range s.columns {
+		s.columns[i].codes = make([]int64, len(rules.Missing))
+	}
+	return s
+}
+
+// Columns returns the number of columns.
+func (s *Survey) Columns() int { return len(s.columns) }
+
+// Rules returns how fields are written.
+func (s *Survey) Rules() Rules { return s.rules }
+
+// maxCells returns the number of intervals of a column.
+func (s *Survey) maxCells() int { return min(max(maxCells/len(s.columns), 16), 1024) }
+
+// Null counts a missing value.
+func (s *Survey) Null(_ []float32, column int) (reason string) {
+	c := &s.columns[column]
+	c.fields++
+	c.null++
+	return ""
+}
+
+// Float counts a number by the text of AppendFloat.
+func (s *Survey) Float(row []float32, column int, v float64) (reason string) {
+	if math.IsNaN(v) {
+		return s.Null(row, column)
+	}
+	if code := s.missing.value(v); code >= 0 {
+		c := &s.columns[column]
+		c.fields++
+		c.codes[code]++
+		return ""
+	}
+	s.float = AppendFloat(s.float[:0], v)
+	return s.Text(row, column, s.float)
+}
+
+// Text counts a text.
+func (s *Survey) Text(_ []float32, column int, text []byte) (reason string) {
+	c := &s.columns[column]
+	c.fields++
+	if len(text) == 0 {
+		c.empty++
+		return ""
+	}
+	if code := s.missing.find(text); code >= 0 {
+		c.codes[code]++
+		return ""
+	}
+	hash := xxhash.Sum64(text)
+	stored := text[:min(len(text), MaxLevelText)]
+	size := uint32(min(len(text), math.MaxUint32))
+	if !c.keeps(hash) {
+		s.spill(c, stored, size, 1)
+	} else if c.levels.add(hash, stored, size, 1) {
+		s.grown(c)
+	}
+	return ""
+}
+
+// keeps reports whether texts with that hash are levels.
+func (c *survey) keeps(hash uint64) bool { return hash>>(64-c.zeros) == 0 }
+
+// spill adds a text to those that are summed up.
+func (s *Survey) spill(c *survey, stored []byte, size uint32, n int64) {
+	var is traits
+	var value float64
+	if int(size) == len(stored) {
+		is, value = s.traitsOf(stored)
+	}
+	c.rest.add(is, value, stored, size, n)
+	if is&isNumber != 0 {
+		c.cells.add(value, n, s.maxCells())
+	}
+}
+
+// grown enforces the bounds after a level was added to a column.
+func (s *Survey) grown(c *survey) {
+	e := &c.levels.entries[len(c.levels.entries)-1]
+	s.total -= s.share(c)
+	c.weight += e.weight()
+	s.total += s.share(c)
+	if c.weight > s.limit {
+		s.tighten(c)
+	}
+	s.bound()
+}
+
+// share returns the weight of all texts of a column, at most limit.
+func (s *Survey) share(c *survey) int64 {
+	if c.zeros > 0 {
+		return s.limit // its texts are more than that
+	}
+	return min(c.weight, s.limit)
+}
+
+// bound lowers the limit of columns until all of them are within theirs. The limit is a
+// function of the fields: the weight of all texts of a column is known as far as the limit.
+func (s *Survey) bound() {
+	for s.total > maxWeight && s.limit > 1 {
+		s.limit /= 2
+		s.total = 0
+		for i := range s.columns {
+			s.tighten(&s.columns[i])
+			s.total += s.share(&s.columns[i])
+		}
+	}
+}
+
+// tighten spills levels of a column until the others are within the limit.
+func (s *Survey) tighten(c *survey) {
+	for c.weight > s.limit && c.zeros < 64 {
+		s.widen(c, c.zeros+1)
+	}
+}
+
+// widen keeps the levels whose hash has so many leading zero bits.
+func (s *Survey) widen(c *survey, zeros uint) {
+	if zeros <= c.zeros {
+		return
+	}
+	c.zeros = zeros
+	c.weight = 0
+	c.levels.filter(func(e *level) bool {
+		if !c.keeps(e.hash) {
+			s.spill(c, c.levels.stored(e), e.size, e.n)
+			return false
+		}
+		c.weight += e.weight()
+		return true
+	})
+}
+
+// Merge adds the fields that t has seen, and does not change t. It panics unless both have
+// the same number of columns and the same rules.
+func (s *Survey) Merge(t *Survey) {
+	if len(s.columns) != len(t.columns) || !slices.Equal(s.rules.Missing, t.rules.Missing) ||
+		s.rules.Decimal != t.rules.Decimal || s.rules.Thousands != t.rules.Thousands {
+		panic("schema: merge of surveys of different tables")
+	}
+	s.limit = min(s.limit, t.limit)
+	s.total = 0
+	for i := range s.columns {
+		c, d := &s.columns[i], &t.columns[i]
+		c.fields += d.fields
+		c.null += d.null
+		c.empty += d.empty
+		for j, n := range d.codes {
+			c.codes[j] += n
+		}
+		c.rest.merge(&d.rest)
+		c.cells.merge(&d.cells, s.maxCells())
+		s.widen(c, d.zeros)
+		for j := range d.levels.entries {
+			e := &d.levels.entries[j]
+			stored := d.levels.stored(e)
+			if !c.keeps(e.hash) {
+				s.spill(c, stored, e.size, e.n)
+			} else if c.levels.add(e.hash, stored, e.size, e.n) {
+				c.weight += e.weight()
+			}
+		}
+		s.tighten(c)
+		s.total += s.share(c)
+	}
+	s.bound()
+}
