@@ -1,0 +1,270 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Hints are what the user says about a table. Columns are identified by their positions, from 0.
+type Hints struct {
+	Names []string     // of the columns; nil if they have none
+	Roles map[int]Role // of some columns; the others are features or ignored
+	Types map[int]Type // of some columns
+	// MaxLevels is the largest number of levels of a category; 0 means 1,000, where
+	// columns with more levels are hashed if those would cover less than nine in ten rows.
+	MaxLevels int
+}
+
+// Thresholds of inference.
+const (
+	defaultLevels = 1000
+	mostly        = 0.99 // share of texts that decides the type of a column
+	coverage      = 0.9  // share of rows that levels must cover
+	fewValues     = 10   // whole numbers that may stand for categories
+	minRows       = 20   // from which on a column may be an id
+	unique        = 1.1  // mean count of texts up to which a text is not a category
+	minBuckets    = 1 << 10
+	maxBuckets    = 1 << 16
+)
+
+// Infer describes a table from its survey. The result depends on the fields of the table and
+// the hints alone. It fails if the hints contradict the data, or if nothing is left for
+// features; the notes then still say what was left out.
+func Infer(s *Survey, h Hints) (*Description, []Note, error) {
+	in := inference{Hints: h, d: &Description{Rules: s.rules}}
+	if h.Names != nil && len(h.Names) != s.Columns() {
+		return nil, nil, fmt.Errorf("schema: %d names for %d columns", len(h.Names), s.Columns())
+	}
+	for _, i := range slices.Concat(slices.Collect(maps.Keys(h.Roles)), slices.Collect(maps.Keys(h.Types))) {
+		if i < 0 || i >= s.Columns() {
+			return nil, nil, fmt.Errorf("schema: there is no column %d", i+1)
+		}
+	}
+	if h.MaxLevels < 0 || h.MaxLevels > MaxLevels {
+		return nil, nil, fmt.Errorf("schema: %d levels at most; want 1 to %d", h.MaxLevels, MaxLevels)
+	}
+	plain := true
+	for i := range s.Columns() {
+		f := Field{Role: Feature, Summary: s.Column(i)}
+		if f.Name = fmt.Sprintf("c%d", i+1); h.Names != nil {
+			f.Name = h.Names[i]
+		}
+		if role, ok := h.Roles[i]; ok {
+			f.Role = role
+		}
+		in.d.Fields = append(in.d.Fields, f)
+		if err := in.decideType(i); err != nil {
+			return nil, nil, err
+		}
+		if f := &in.d.Fields[i]; f.Role == Feature && (f.Type != Number || f.Summary.Missing > 0) {
+			plain = false
+		}
+	}
+	for i := range in.d.Fields {
+		in.decideRole(i, plain)
+	}
+	if len(in.d.With(Feature)) == 0 {
+		return in.d, in.notes, fmt.Errorf("schema: none of the %d columns can be used as a feature", len(in.d.Fields))
+	}
+	return in.d, in.notes, in.d.Validate()
+}
+
+// inference is a description that is being inferred.
+type inference struct {
+	Hints
+	d     *Description
+	notes []Note
+}
+
+// note adds a note on a column that is a feature, or is not for the reason noted.
+func (in *inference) note(column int, d *doubt, detail string, args ...any) {
+	f := &in.d.Fields[column]
+	if f.Role != Feature && !d.dropped {
+		return
+	}
+	in.notes = append(in.notes, Note{Column: column, Name: f.Name, Detail: fmt.Sprintf(detail, args...), doubt: d})
+}
+
+// decideType sets the type of a column.
+func (in *inference) decideType(i int) error {
+	f := &in.d.Fields[i]
+	s := f.Summary
+	texts := float64(s.Texts)
+	layout, share, other := s.layout()
+	asked := true
+	switch f.Type = in.Types[i]; {
+	case f.Type != "":
+	case float64(s.Numbers) >= mostly*texts: // also if there are none
+		f.Type, asked = Number, false
+	case s.pair():
+		f.Type, asked = Boolean, false
+	case share >= mostly:
+		f.Type, asked = Time, false
+	default:
+		f.Type, asked = Category, false
+	}
+	switch f.Type {
+	case Number:
+		in.numberNotes(i, asked)
+	case Boolean:
+		if n := s.Texts - s.Booleans; n > 0 {
+			in.note(i, doubtNotBoolean, "%d of %d", n, s.Texts)
+		}
+	case Time:
+		if layout == "" {
+			return fmt.Errorf("schema: column %d (%.60q): texts such as %s have no known layout of times; known are %s",
+				i+1, f.Name, quote([]byte(s.odd)), strings.Join(LayoutNames(), ", "))
+		}
+		f.Layout = layout
+		switch n := s.Texts - s.Times[layout]; {
+		case n > 0:
+			in.note(i, doubtNotTime, "%d of %d", n, s.Texts)
+		case other != "":
+			in.note(i, doubtMonth, "read as %s, not %s", layout, other)
+		case !asked:
+			in.note(i, doubtTime, "layout %s", layout)
+		}
+	case Category:
+		in.decideLevels(i, asked)
+	default:
+		return fmt.Errorf("schema: column %d (%.60q): unknown type %.40q", i+1, f.Name, f.Type)
+	}
+	return nil
+}
+
+// pair reports whether all texts are true or false in the words of one pair.
+func (s *Summary) pair() bool {
+	if s.Texts == 0 || s.Booleans < s.Texts {
+		return false
+	}
+	pairs := map[string]bool{}
+	for _, l := range s.Levels {
+		switch word := strings.ToLower(l.Text); word {
+		case "true", "false":
+			pairs["true"] = true
+		case "yes", "no":
+			pairs["yes"] = true
+		case "y", "n":
+			pairs["y"] = true
+		case "t", "f":
+			pairs["t"] = true
+		default:
+			pairs["1"] = true
+		}
+	}
+	return len(pairs) == 1
+}
+
+// numberNotes adds notes on a column of numbers.
+func (in *inference) numberNotes(i int, asked bool) {
+	s := in.d.Fields[i].Summary
+	all := s.Whole == s.Texts && s.Texts > 0
+	if n := s.Texts - s.Numbers; n > 0 {
+		in.note(i, doubtNotNumber, "%d of %d, such as %s", n, s.Texts, quote([]byte(s.odd)))
+	}
+	switch {
+	case asked:
+	case s.LeadingZeros > 0:
+		in.note(i, doubtZeros, "%d of %d", s.LeadingZeros, s.Texts)
+	case all && s.Distinct > 2 && s.Distinct <= fewValues && s.Texts >= 5*s.Distinct:
+		in.note(i, doubtFew, "%d", s.Distinct)
+	case all && s.Texts >= minRows && s.repeats() == 1 && s.Missing == 0 && s.Max-s.Min == float64(s.Texts-1):
+		in.note(i, doubtNumbered, "%.0f to %.0f", s.Min, s.Max)
+	}
+}
+
+// decideLevels sets the levels or buckets of a category.
+func (in *inference) decideLevels(i int, asked bool) {
+	f := &in.d.Fields[i]
+	s := f.Summary
+	most := in.MaxLevels
+	if most == 0 {
+		most = defaultLevels
+	}
+	var levels []string
+	var covered, unfit int64
+	for _, l := range s.Levels {
+		if !utf8.ValidString(l.Text) {
+			unfit++
+			continue
+		}
+		if len(levels) == most {
+			break
+		}
+		levels = append(levels, l.Text)
+		covered += l.Rows
+	}
+	if unfit += s.longTexts; unfit > 0 {
+		in.note(i, doubtUnfit, "%d", unfit)
+	}
+	share := float64(covered) / float64(max(s.Texts, 1))
+	switch {
+	case !s.Exact || len(levels) == most && s.Distinct > int64(most) && in.MaxLevels == 0 && share < coverage:
+		f.Buckets = min(max(powerAbove(s.Distinct), minBuckets), maxBuckets)
+		in.note(i, doubtBuckets, "%s different texts, %d buckets", about(s), f.Buckets)
+		return
+	case s.Distinct > int64(most):
+		in.note(i, doubtLevels, "%d of %d, which cover %.1f %% of the rows", len(levels), s.Distinct, 100*share)
+	}
+	slices.Sort(levels)
+	f.Levels = levels
+	if asked {
+		return
+	}
+	for j, n := range s.forms {
+		if float64(n+s.Numbers) >= mostly*float64(s.Texts) {
+			if form := forms[j]; form.thousands == 0 {
+				in.note(i, doubtComma, "such as %s", quote([]byte(s.odd)))
+			} else {
+				in.note(i, doubtThousands, "such as %s", quote([]byte(s.odd)))
+			}
+			return
+		}
+	}
+	if s.Numbers*20 >= s.Texts {
+		in.note(i, doubtMixed, "%d of %d are numbers; others are such as %s", s.Numbers, s.Texts, quote([]byte(s.odd)))
+	}
+}
+
+// about returns the number of different texts, as well as it is known.
+func about(s *Summary) string {
+	if s.Exact {
+		return fmt.Sprint(s.Distinct)
+	}
+	return fmt.Sprintf("about %d", s.Distinct)
+}
+
+// decideRole leaves out columns that cannot help, unless the user wants them. A table of
+// plain numbers keeps its columns.
+func (in *inference) decideRole(i int, plain bool) {
+	f := &in.d.Fields[i]
+	s := f.Summary
+	_, role := in.Roles[i]
+	_, typed := in.Types[i]
+	if role || typed || f.Role != Feature {
+		return
+	}
+	switch repeats := s.repeats(); {
+	case s.Texts == 0:
+		in.drop(i, doubtEmpty, "")
+	case s.Distinct == 1 && s.Missing == 0 && s.Texts > 1:
+		if plain {
+			in.note(i, doubtSame, "")
+		} else {
+			in.drop(i, doubtConstant, "")
+		}
+	case f.Type == Category && s.Texts >= minRows && repeats > 0 && repeats <= unique:
+		in.drop(i, doubtUnique, "%s in %d rows", about(s), s.Texts)
+	}
+}
+
+// drop ignores a column, and forgets other notes on it.
+func (in *inference) drop(i int, d *doubt, detail string, args ...any) {
+	f := &in.d.Fields[i]
+	f.Role, f.Levels, f.Buckets = Ignore, nil, 0
+	in.notes = slices.DeleteFunc(in.notes, func(n Note) bool { return n.Column == i })
+	in.note(i, d, detail, args...)
+}

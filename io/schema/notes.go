@@ -1,0 +1,120 @@
+package schema
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// doubt is a kind of decision that may be wrong.
+type doubt struct {
+	what    string // what was seen and decided
+	option  string // name of the option that changes it
+	effect  string // what the option does
+	dropped bool   // concerns columns that are not used
+}
+
+var (
+	doubtNotNumber  = &doubt{what: "texts that are not numbers in a column of numbers; rows with them cannot be used", option: "missing", effect: "lists texts that mean a missing value"}
+	doubtNotBoolean = &doubt{what: "texts that are neither true nor false; rows with them cannot be used", option: "categorical", effect: "reads a category"}
+	doubtNotTime    = &doubt{what: "texts that are not times of the column's layout; rows with them cannot be used", option: "categorical", effect: "reads a category"}
+	doubtZeros      = &doubt{what: "numbers with leading zeros, read as numbers", option: "categorical", effect: "keeps the zeros"}
+	doubtFew        = &doubt{what: "whole numbers with few different values, read as numbers", option: "categorical", effect: "reads categories"}
+	doubtNumbered   = &doubt{what: "consecutive whole numbers, which may just number the rows", option: "drop", effect: "leaves them out"}
+	doubtTime       = &doubt{what: "dates as text, read as days, month, weekday and hour", option: "drop", effect: "leaves them out"}
+	doubtMonth      = &doubt{what: "dates whose day and month cannot be told apart", option: "schema", effect: "takes a file in which the layout can be changed"}
+	doubtMixed      = &doubt{what: "numbers and other texts, read as a category", option: "numeric", effect: "reads numbers"}
+	doubtComma      = &doubt{what: "numbers with a decimal comma, read as a category", option: "decimal", effect: "sets the decimal separator"}
+	doubtThousands  = &doubt{what: "numbers with separated thousands, read as a category", option: "thousands", effect: "sets the separator"}
+	doubtLevels     = &doubt{what: "only the most frequent texts are levels; the others count as one", option: "max_levels", effect: "changes how many"}
+	doubtBuckets    = &doubt{what: "too many different texts for levels; they share buckets by hash", option: "max_levels", effect: "limits the levels instead"}
+	doubtUnfit      = &doubt{what: "texts that are not valid UTF-8 or are too long; they are not levels", option: "drop", effect: "leaves the column out"}
+	doubtUnique     = &doubt{what: "nearly as many different texts as rows; not used", option: "categorical", effect: "uses the column", dropped: true}
+	doubtConstant   = &doubt{what: "the same value in all rows; not used", option: "categorical", effect: "uses the column", dropped: true}
+	doubtSame       = &doubt{what: "the same value in all rows", option: "drop", effect: "leaves the column out"}
+	doubtEmpty      = &doubt{what: "no values; not used", option: "numeric", effect: "uses the column", dropped: true}
+)
+
+// Note is a decision on a column that may be wrong.
+type Note struct {
+	Column int    // position, from 0
+	Name   string // of the column
+	Detail string // numbers or examples; may be empty
+	*doubt
+}
+
+// Kind says what was seen and decided, which is the same for other columns.
+func (n Note) Kind() string { return n.what }
+
+// Option is the name of the option that changes the decision, without dashes.
+func (n Note) Option() string { return n.option }
+
+// String returns the note as a sentence that names the flag that changes the decision.
+func (n Note) String() string { return merged([]Note{n}) }
+
+// mostNames is the number of columns that a sentence lists.
+const mostNames = 5
+
+// Sentences returns notes as sentences, one for all columns of a kind, in the order in which
+// the kinds appear.
+func Sentences(notes []Note) (text []string) {
+	kinds := map[*doubt][]Note{}
+	var order []*doubt
+	for _, n := range notes {
+		if kinds[n.doubt] == nil {
+			order = append(order, n.doubt)
+		}
+		kinds[n.doubt] = append(kinds[n.doubt], n)
+	}
+	for _, d := range order {
+		text = append(text, merged(kinds[d]))
+	}
+	return text
+}
+
+// merged returns the sentence for notes of one kind.
+func merged(notes []Note) string {
+	var b strings.Builder
+	noun := "column"
+	if len(notes) > 1 {
+		noun = "columns"
+	}
+	fmt.Fprintf(&b, "%s ", noun)
+	for i, n := range notes[:min(len(notes), mostNames)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(n.name())
+		if n.Detail != "" {
+			fmt.Fprintf(&b, " (%s)", n.Detail)
+		}
+	}
+	if more := len(notes) - mostNames; more > 0 {
+		fmt.Fprintf(&b, " and %d more", more)
+	}
+	d := notes[0].doubt
+	fmt.Fprintf(&b, ": %s; --%s %s", d.what, d.option, d.effect)
+	return b.String()
+}
+
+// name returns the name of the column, or its position if it has none.
+func (n Note) name() string {
+	if n.Name == "" {
+		return strconv.Itoa(n.Column + 1)
+	}
+	if strings.ContainsAny(n.Name, " ,:;()\"\n\t") {
+		return quote([]byte(n.Name))
+	}
+	return clip(n.Name)
+}
+
+// clip keeps the first 40 characters of a text.
+func clip(text string) string {
+	n := 0
+	for i := range text {
+		if n++; n > 40 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}

@@ -1,0 +1,149 @@
+package schema
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// Level is a text and the number of fields that have it.
+type Level struct {
+	Text string `json:"text"`
+	Rows int64  `json:"rows"`
+}
+
+// Summary describes a column of a Survey.
+type Summary struct {
+	Fields  int64   `json:"fields"`
+	Missing int64   `json:"missing"`
+	Codes   []Level `json:"codes,omitempty"` // texts that mean a missing value and occur; "" is the empty text
+
+	Texts        int64 `json:"texts"`                   // fields that are not missing
+	Numbers      int64 `json:"numbers"`                 // texts that are finite numbers
+	Whole        int64 `json:"whole"`                   // numbers without a fraction
+	LeadingZeros int64 `json:"leading_zeros,omitempty"` // numbers with needless zeros before them
+	Booleans     int64 `json:"booleans,omitempty"`      // texts that can be read as true or false
+	// Times counts the texts that have a layout, by its name.
+	Times map[string]int64 `json:"times,omitempty"`
+
+	Min float64 `json:"min"` // of the numbers
+	Max float64 `json:"max"`
+	// Median is a value that half of the numbers do not exceed. Its error is at most
+	// Within, which is 0 if all texts were told apart.
+	Median float64 `json:"median"`
+	Within float64 `json:"within,omitempty"`
+
+	Shortest int `json:"shortest"` // bytes of the shortest text
+	Longest  int `json:"longest"`
+	// Distinct is the number of different texts: exact if Exact is true, else estimated
+	// from a sample of them with a relative standard error of about 1/√len(Levels).
+	Distinct int64 `json:"distinct"`
+	Exact    bool  `json:"exact"`
+	// Levels are the texts that were told apart, by falling counts, then by text. Counts are
+	// exact. If Exact is false they are those texts whose hash is small.
+	Levels []Level `json:"-"`
+
+	longTexts int64 // texts too long for a level
+	odd       string
+	forms     [formCount]int64
+}
+
+// Column returns the summary of a column.
+func (s *Survey) Column(column int) *Summary {
+	c := &s.columns[column]
+	sum := &Summary{Fields: c.fields, Missing: c.null + c.empty, Exact: c.zeros == 0}
+	if c.empty > 0 {
+		sum.Codes = append(sum.Codes, Level{"", c.empty})
+	}
+	for i, n := range c.codes {
+		sum.Missing += n
+		if n > 0 {
+			sum.Codes = append(sum.Codes, Level{s.rules.Missing[i], n})
+		}
+	}
+	all := c.rest
+	var numbers []piece
+	if len(c.cells.n) > 0 {
+		numbers = c.cells.pieces(c.rest.min, c.rest.max)
+	}
+	var weight int64
+	for i := range c.levels.entries {
+		e := &c.levels.entries[i]
+		stored := c.levels.stored(e)
+		var is traits
+		var value float64
+		if e.size <= MaxLevelText {
+			is, value = s.traitsOf(stored)
+			sum.Levels = append(sum.Levels, Level{string(stored), e.n})
+		} else {
+			sum.longTexts++
+		}
+		all.add(is, value, stored, e.size, e.n)
+		if is&isNumber != 0 {
+			numbers = append(numbers, piece{value, value, e.n})
+		} else if n := e.n; n > weight || n == weight && string(stored) < sum.odd {
+			weight, sum.odd = n, string(stored[:min(len(stored), maxExample)])
+		}
+	}
+	slices.SortFunc(sum.Levels, func(a, b Level) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), strings.Compare(a.Text, b.Text))
+	})
+	sum.Texts = all.n
+	sum.Numbers, sum.Whole, sum.LeadingZeros, sum.Booleans = all.of(isNumber), all.of(isWhole), all.of(hasZeros), all.of(isBoolean)
+	copy(sum.forms[:], all.counts[firstForm:])
+	for i, l := range layouts {
+		if n := all.counts[firstLayout+i]; n > 0 {
+			if sum.Times == nil {
+				sum.Times = map[string]int64{}
+			}
+			sum.Times[l.name] = n
+		}
+	}
+	if sum.Numbers > 0 {
+		sum.Min, sum.Max = all.min, all.max
+		sum.Median, sum.Within = quantile(numbers, 0.5)
+	}
+	if sum.odd == "" {
+		sum.odd = all.odd
+	}
+	sum.Shortest, sum.Longest = int(all.short), int(all.long)
+	known := float64(len(c.levels.entries))
+	if sum.Distinct = int64(known); !sum.Exact {
+		// Not more than all fields may be distinct, nor fewer than are known.
+		sum.Distinct = int64(min(max(math.Ldexp(known, int(c.zeros)), known+1), float64(sum.Texts)))
+	}
+	return sum
+}
+
+// repeats returns how often a text occurs, in the mean over those that were told apart; 0 if
+// none were.
+func (s *Summary) repeats() float64 {
+	if len(s.Levels) == 0 {
+		return 0
+	}
+	var n int64
+	for _, l := range s.Levels {
+		n += l.Rows
+	}
+	return float64(n) / float64(len(s.Levels))
+}
+
+// layout returns the layout that most texts have, the share of texts that have it, and
+// another one that as many have.
+func (s *Summary) layout() (name string, share float64, other string) {
+	var most int64
+	for _, l := range layouts {
+		switch n := s.Times[l.name]; {
+		case n > most:
+			most, name, other = n, l.name, ""
+		case n == most && n > 0 && other == "":
+			other = l.name
+		}
+	}
+	return name, float64(most) / float64(max(s.Texts, 1)), other
+}
+
+// powerAbove returns the least power of two that is at least n.
+func powerAbove(n int64) int { return 1 << bits.Len64(uint64(max(n, 1)-1)) }
