@@ -38,10 +38,30 @@ func format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.For
 // Options are the options of CSV and TSV files.
 type Options struct {
 	Header Header `flag:"header" help:"Whether CSV and TSV files start with column names: auto, yes, no." values:"auto,yes,no"`
+	// Delimiter separates fields: one ASCII character, or tab. "" is detected: comma,
+	// semicolon, tab or vertical bar.
+	Delimiter string `flag:"delimiter" help:"Character between the fields of CSV files, or tab. Comma, semicolon, tab and | are detected."`
 }
 
-// Validate returns an error for an unknown Header.
+// comma returns the delimiter, or 0 if it is to be detected.
+func (o Options) comma() (byte, error) {
+	switch d := o.Delimiter; {
+	case d == "":
+		return 0, nil
+	case d == "tab" || d == `\t`:
+		return '\t', nil
+	case len(d) == 1:
+		return d[0], checkComma(d[0])
+	default:
+		return 0, fmt.Errorf("csvio: delimiter must be one ASCII character such as , ; | or the word tab (have %.20q)", d)
+	}
+}
+
+// Validate returns an error for an unknown Header or an impossible Delimiter.
 func (o Options) Validate() error {
+	if _, err := o.comma(); err != nil {
+		return err
+	}
 	if o.Header > Absent {
 		return fmt.Errorf("csvio: header must be auto, yes or no (have %d)", o.Header)
 	}
@@ -77,8 +97,10 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 }
 
 func firstLayout(o *dataset.Opening, head []byte) (Layout, error) {
-	hints := Hints{Choice: table.ChoiceOf(o.Options), Header: dataset.OptionsOf[Options](o.Options).Header}
-	if o.Data.Schema.Format == TSV {
+	options := dataset.OptionsOf[Options](o.Options)
+	hints := Hints{Choice: table.ChoiceOf(o.Options), Header: options.Header}
+	hints.Comma, _ = options.comma() // valid
+	if o.Data.Schema.Format == TSV && hints.Comma == 0 {
 		hints.Comma = '\t'
 	}
 	like := table.Like(o)
@@ -147,11 +169,12 @@ func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !in.Labels {
+	sink, describes := in.Sink()
+	if !in.Labels && !describes {
 		layout.Label = -1 // the label is not read, so it may be anything
 	}
 	r := NewReader(text, layout)
-	switch sink, describes := in.Sink(); {
+	switch {
 	case describes:
 		r.Describe(sink)
 	case sink != nil:

@@ -33,10 +33,9 @@ type Reader struct {
 	begun  bool
 	fatal  error
 
-	values  []value     // of each feature
-	width   int         // values of a row
-	sink    schema.Sink // takes features that are not simple; nil if all are
-	columns []int32     // for each field that only describes: its column in the sink, or −1
+	values []value     // of each feature
+	width  int         // values of a row
+	sink   schema.Sink // takes features that are not simple; nil if all are
 }
 
 // value is how the field of a feature is read.
@@ -101,12 +100,12 @@ func (r *Reader) Types(d *schema.Decoder) {
 	}
 }
 
-// Describe makes rows empty and passes all fields that the layout uses to the sink: the
-// features, then the roles of the layout in the order of their names.
+// Describe makes rows empty and passes all fields of Layout.Described to the sink.
 func (r *Reader) Describe(s schema.Sink) {
-	r.sink, r.width = s, 0
-	for i := range r.values {
-		r.values[i].simple = false
+	fields := r.layout.Described()
+	r.sink, r.width, r.values = s, 0, make([]value, len(fields))
+	for i, f := range fields {
+		r.uses[f] = int32(i)
 	}
 }
 

@@ -16,14 +16,14 @@ const (
 	sniffRecords = 50
 )
 
-// Sniff returns the field separator of the file that begins with head: comma, tab or
-// semicolon, whichever splits most of the first records into the same number of fields,
+// Sniff returns the field separator of the file that begins with head: comma, tab,
+// semicolon or vertical bar, whichever splits most of the first records into the same number of fields,
 // at least two, with most numbers among them. It is a comma if none of them splits the
 // records.
 func Sniff(head []byte) (comma byte) {
 	comma = ','
 	best, width := 0.0, 0
-	for _, c := range []byte{',', '\t', ';'} {
+	for _, c := range []byte{',', '\t', ';', '|'} {
 		if score, n := regularity(head, c); score > best || score == best && n > width {
 			comma, best, width = c, score, n
 		}

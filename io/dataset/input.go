@@ -24,7 +24,7 @@ type Input struct {
 // Sink returns what takes the fields of the feature columns, with columns counted in the
 // order of the layout's features. It is nil for rows of plain numbers. The second result
 // tells that the Sink describes columns and stores nothing: rows are empty then, and the
-// columns of Layout.Roles follow the features.
+// label and other columns of the layout follow the features.
 func (in *Input) Sink() (sink schema.Sink, describes bool) {
 	switch r, s := in.reader, &in.Data.Schema; {
 	case r.Describe != nil:

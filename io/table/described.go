@@ -1,0 +1,77 @@
+package table
+
+import (
+	"github.com/bochner-ml/bochner/io/dataset"
+)
+
+// Described returns the fields that a sink takes when it describes columns, in the order of
+// its columns: the features, and then the label, the Weight and the ID, where there are any.
+func (l *Layout) Described() []int {
+	fields := append([]int(nil), l.Features...)
+	for _, f := range []int{l.Label, l.Role(Weight), l.Role(ID)} {
+		if f >= 0 {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// Described is what Layout.Described lists, by names and roles: "" is a feature.
+type Described struct {
+	Name, Role string
+	Feature    int // index of a feature, −1 for other columns
+}
+
+// DescribedBy returns the columns that describe the rows of a dataset whose format has columns,
+// in the order of a sink that describes them; nil for other formats.
+func DescribedBy(d *dataset.Dataset) (columns []Described) {
+	of, ok := d.Schema.Layout.(Of)
+	if !ok {
+		return nil
+	}
+	l := of.Table()
+	for i, f := range l.Described() {
+		c := Described{Name: l.Columns[f], Feature: -1}
+		switch {
+		case i < len(l.Features):
+			c.Feature = i
+		case f == l.Label:
+			c.Role = "label"
+		case f == l.Role(Weight):
+			c.Role = Weight
+		default:
+			c.Role = ID
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// Keep makes a dataset whose format has columns keep only some features, by their ascending
+// indices.
+func Keep(d *dataset.Dataset, features []int) {
+	of := d.Schema.Layout.(Of)
+	if len(features) == len(of.Table().Features) {
+		return
+	}
+	reduced := func(l dataset.Layout) dataset.Layout {
+		o, ok := l.(Of)
+		if !ok {
+			return l
+		}
+		t := *o.Table()
+		t.Features = nil
+		for _, i := range features {
+			t.Features = append(t.Features, o.Table().Features[i])
+		}
+		return o.With(t)
+	}
+	d.Schema.Layout = reduced(d.Schema.Layout)
+	d.Schema.Dim = len(features)
+	if t := d.Schema.Layout.(Of); t.Named() {
+		d.Schema.Columns = t.Table().Names()
+	}
+	for i := range d.Files {
+		d.Files[i].Layout = reduced(d.Files[i].Layout)
+	}
+}
