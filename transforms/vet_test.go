@@ -20,6 +20,7 @@ import (
 // graphs are the pipelines that the jobs run, one for each of their passes.
 var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"profile":       sums((*survey.Profile)(nil).Sum),
+	"columns":       sums((*survey.Columns)(nil).Sum),
 	"survey":        sums((*survey.Survey)(nil).Sum),
 	"census":        sums((*survey.Census)(nil).Sum),
 	"tally":         sums((*survey.Tally)(nil).Sum),

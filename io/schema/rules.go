@@ -2,6 +2,8 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -11,9 +13,27 @@ import (
 // Rules say how the fields of all columns are written.
 type Rules struct {
 	// Missing are the texts that mean a missing value, in any case, beside the empty text.
-	Missing []string
+	Missing []string `json:"missing,omitempty"`
 	// Decimal and Thousands are those of a Table.
-	Decimal, Thousands byte
+	Decimal   byte `json:"decimal,omitempty"`
+	Thousands byte `json:"thousands,omitempty"`
+}
+
+// Validate returns an error for rules that cannot be used.
+func (r *Rules) Validate() error {
+	if len(r.Missing) > maxCodes || slices.ContainsFunc(r.Missing, func(s string) bool { return len(s) > MaxLevelText }) {
+		return fmt.Errorf("schema: at most %d texts of %d bytes may mean a missing value", maxCodes, MaxLevelText)
+	}
+	decimal := cmp.Or(r.Decimal, '.')
+	switch {
+	case decimal != '.' && decimal != ',':
+		return fmt.Errorf("schema: the fraction of a number begins with a point or a comma (have %q)", rune(decimal))
+	case r.Thousands != 0 && strings.IndexByte(".,' _", r.Thousands) < 0:
+		return fmt.Errorf("schema: thousands may be separated by one of . , ' _ and space (have %q)", rune(r.Thousands))
+	case r.Thousands == decimal:
+		return fmt.Errorf("schema: %q separates both thousands and the fraction", rune(decimal))
+	}
+	return nil
 }
 
 // missing finds the texts that mean a missing value.

@@ -8,7 +8,6 @@
 package schema
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -137,19 +136,7 @@ func (t *Table) Validate() error {
 	if n := t.Width(); n > rows.MaxDim {
 		return fmt.Errorf("schema: rows of %d values; at most %d are possible", n, rows.MaxDim)
 	}
-	if len(t.Missing) > maxCodes || slices.ContainsFunc(t.Missing, func(s string) bool { return len(s) > MaxLevelText }) {
-		return fmt.Errorf("schema: at most %d texts of %d bytes may mean a missing value", maxCodes, MaxLevelText)
-	}
-	decimal := cmp.Or(t.Decimal, '.')
-	switch {
-	case decimal != '.' && decimal != ',':
-		return fmt.Errorf("schema: the fraction of a number begins with a point or a comma (have %q)", rune(decimal))
-	case t.Thousands != 0 && strings.IndexByte(".,' _", t.Thousands) < 0:
-		return fmt.Errorf("schema: thousands may be separated by one of . , ' _ and space (have %q)", rune(t.Thousands))
-	case t.Thousands == decimal:
-		return fmt.Errorf("schema: %q separates both thousands and the fraction", rune(decimal))
-	}
-	return nil
+	return (&Rules{t.Missing, t.Decimal, t.Thousands}).Validate()
 }
 
 func (c *Column) validate() error {
