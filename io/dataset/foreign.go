@@ -97,7 +97,7 @@ func zipped(head []byte) error {
 // foreignText returns an error that names text which is not a table, or has unsupported line ends.
 func foreignText(head []byte) error {
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
-	line, _, whole := bytes.Cut(trimmed, []byte{'\n'})
+	line, _, _ := bytes.Cut(trimmed, []byte{'\n'})
 	line = bytes.TrimSpace(line)
 	lower := strings.ToLower(string(line[:min(len(line), 64)]))
 	const jsonNext = "write it as CSV first, in Python: pandas.read_json(\"FILE\", lines=%s).to_csv(\"FILE.csv\", index=False)"
@@ -110,8 +110,6 @@ func foreignText(head []byte) error {
 		return errors.New("is a Git LFS pointer, not the file itself; fetch it with git lfs pull")
 	case strings.HasPrefix(lower, "@relation"), strings.HasPrefix(lower, "% ") && bytes.Contains(bytes.ToLower(head), []byte("\n@relation")):
 		return foreign{what: "is an ARFF file", next: "delete the lines up to and including @data, and add a first line with the column names"}
-	case bytes.HasPrefix(line, []byte("{")) && (json.Valid(line) || !whole && bytes.HasPrefix(line, []byte(`{"`))):
-		return foreign{what: "is JSON lines", next: fmt.Sprintf(jsonNext, "True")}
 	case bytes.HasPrefix(line, []byte("[")) && json.Valid(line) && bytes.Contains(trimmed, []byte("\n[")):
 		return foreign{what: "is JSON lines (of arrays)", next: fmt.Sprintf(jsonNext, "True")}
 	case string(line) == "{" || string(line) == "[" || bytes.HasPrefix(line, []byte("[{")) || bytes.HasPrefix(line, []byte("[")) && json.Valid(trimmed):

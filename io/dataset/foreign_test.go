@@ -90,8 +90,6 @@ func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 		"PNG":                   {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "is a PNG image", "IDX"},
 		"JPEG":                  {"\xff\xd8\xff\xe0\x00\x10JFIF", "is a JPEG image", "IDX"},
 		"PDF":                   {"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "is a PDF document", "export"},
-		"JSON lines":            {"{\"a\": 1, \"y\": 0}\n{\"a\": 2, \"y\": 1}\n", "is JSON lines", "lines=True"},
-		"JSON lines, one":       {`{"a": 1}`, "is JSON lines", "lines=True"},
 		"JSON lines of arrays":  {"[1, 2, 0]\n[3, 4, 1]\n", "is JSON lines (of arrays)", "lines=True"},
 		"JSON":                  {"[\n  {\"a\": 1},\n  {\"a\": 2}\n]\n", "is a JSON document", "lines=False"},
 		"JSON, one line":        {`[{"a": 1}, {"a": 2}]`, "is a JSON document", "lines=False"},

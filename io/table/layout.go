@@ -75,6 +75,11 @@ func (l *Layout) Role(role string) int {
 	return -1
 }
 
+// Uses reports whether a field is a feature, the label or has a role.
+func (l *Layout) Uses(field int) bool {
+	return field == l.Label || l.hasRole(field) || slices.Contains(l.Features, field)
+}
+
 // Validate checks that a Layout can be used.
 func (l *Layout) Validate() error {
 	n := len(l.Columns)

@@ -1,0 +1,130 @@
+// Package datasettest reads files in tests of formats.
+package datasettest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// File writes a file in a new directory and returns its name.
+func File(t testing.TB, content []byte) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "data")
+	if err := os.WriteFile(name, content, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// Read reads the files in shards of about size bytes. A row is its values, and its label
+// behind a colon. A row that is set aside is its place in the file and the reason. Rows that
+// are lost or read twice, and faults, fail the test.
+func Read(t testing.TB, d *dataset.Dataset, size int64) (used, aside []string) {
+	t.Helper()
+	used, reports := read(d, d.Shards(size), nil)
+	again := tile(reports)
+	for _, file := range again {
+		t.Errorf("shards of %d bytes do not join in file %d", size, file)
+	}
+	lines, n := int64(0), int64(0)
+	for _, r := range reports {
+		if r.Fault != "" {
+			t.Errorf("shards of %d bytes: fault %s", size, r.Fault)
+		}
+		lines += r.Lines - r.Blank
+		n += r.Rows + r.Bad + r.Unlabeled
+		for _, s := range r.SetAside {
+			aside = append(aside, strings.TrimPrefix(s.Place(), s.File+":")+": "+s.Reason)
+		}
+	}
+	if lines != n && d.Schema.Format != "csv" { // a header is a line
+		t.Errorf("shards of %d bytes: %d records, but %d rows", size, lines, n)
+	}
+	return used, aside
+}
+
+func tile(reports []dataset.Report) []int {
+	_, again := dataset.Tile(reports)
+	return again
+}
+
+// read reads shards. With a Sink, it describes them.
+func read(d *dataset.Dataset, shards []dataset.Shard, sink schema.Sink) (used []string, reports []dataset.Report) {
+	for _, s := range shards {
+		var labels []string
+		q := dataset.Request{Mode: dataset.Aside, Lines: true, IDs: true, Describe: sink}
+		if d.Labeled {
+			q.Label = func(text []byte) (float64, string) {
+				labels = append(labels, string(text))
+				return float64(len(labels) - 1), ""
+			}
+		}
+		r := d.ReadFrom(context.Background(), nil, s, q)
+		var b rows.Block
+		for r.Next(&b) {
+			for i := range b.N {
+				text := fmt.Sprint(b.Row(i))
+				if len(b.Y) > 0 {
+					text += ":" + labels[int(b.Y[i])]
+				}
+				if len(b.Weights) > 0 {
+					text += fmt.Sprint("*", b.Weights[i])
+				}
+				if len(b.IDs) > 0 {
+					text += "#" + b.IDs[i]
+				}
+				used = append(used, text)
+			}
+		}
+		reports = append(reports, r.Report())
+		r.Close()
+	}
+	return used, reports
+}
+
+// Survey passes all fields to a Sink.
+func Survey(t testing.TB, d *dataset.Dataset, size int64, sink schema.Sink) {
+	t.Helper()
+	_, reports := read(d, d.Shards(size), sink)
+	for _, r := range reports {
+		if r.Fault != "" || r.Bad > 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// Fuzz opens and reads a file of any content in several ways and fails if more memory is
+// allocated than 8 times its size and 64 MiB, or if shards yield other rows than the whole
+// file.
+func Fuzz(t *testing.T, content []byte, o dataset.Options) {
+	o.Data = []string{File(t, content)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d, err := dataset.Open(context.Background(), o)
+	if err == nil {
+		whole, reports := read(d, []dataset.Shard{dataset.Whole(0)}, nil)
+		faulty := reports[0].Fault != ""
+		for _, size := range []int64{1 + int64(len(content))/3, 1 << 30} {
+			parts, reports := read(d, d.Shards(size), nil)
+			for _, r := range reports {
+				faulty = faulty || r.Fault != ""
+			}
+			if !faulty && len(tile(reports)) == 0 && strings.Join(parts, "\n") != strings.Join(whole, "\n") {
+				t.Errorf("shards of %d bytes give %d rows, the whole file %d", size, len(parts), len(whole))
+			}
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(8*len(content)+64<<20) {
+		t.Fatalf("%d bytes allocated for %d", n, len(content))
+	}
+}

@@ -1,0 +1,144 @@
+// Package jsonlio reads rows from JSON lines: a text file with an object on each line, whose
+// keys are the columns. Objects may lack keys, whose values are then missing. Nested values
+// can only be in columns that are not used.
+package jsonlio
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/table"
+)
+
+func init() {
+	dataset.Register(dataset.Format{
+		Name: "jsonl", Aliases: []string{"ndjson"}, Package: "jsonlio",
+		Traits: dataset.Traits{Text: true, Columns: true, Exact: true},
+		Layout: func() dataset.Layout { return new(Layout) }, LayoutKey: "jsonl",
+		Sniff: func(head []byte, _ int64) dataset.Likeness { return dataset.Certain.If(Sniff(head)) },
+		Begin: begin, Join: join, Agree: agree, Read: read,
+	})
+}
+
+// Layout describes the objects of the files.
+type Layout struct {
+	table.Layout
+	// Others means that keys which are not columns are ignored, because the features are
+	// chosen by name. Otherwise such an object is not a row.
+	Others bool `json:"others,omitempty"`
+
+	first *keys // of the first file, while a Dataset is opened
+}
+
+var _ table.Of = (*Layout)(nil)
+
+// With returns a copy with other columns.
+func (l *Layout) With(t table.Layout) dataset.Layout { return &Layout{Layout: t, Others: l.Others} }
+
+// Sniff reports whether the text that begins with head is JSON lines: its first line is an
+// object.
+func Sniff(head []byte) bool {
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	line, _, whole := bytes.Cut(head, []byte{'\n'})
+	line = bytes.TrimSpace(line)
+	return bytes.HasPrefix(line, []byte("{")) && (json.Valid(line) || !whole && bytes.HasPrefix(line, []byte(`{"`)))
+}
+
+// begin notes the keys of the first file. The layout is made when all files have been seen,
+// because an object may lack keys.
+func begin(_ context.Context, o *dataset.Opening, head []byte) error {
+	k, err := keysOf(head)
+	if err != nil {
+		return o.Error(o.First, err)
+	}
+	o.Data.Schema.Layout = &Layout{first: k}
+	return nil
+}
+
+// join returns the keys of another file, unless they are those of the first one.
+func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
+	if i == o.First || len(bytes.TrimSpace(head)) == 0 {
+		return nil, nil
+	}
+	k, err := keysOf(head)
+	if err != nil {
+		return nil, o.Error(i, err)
+	}
+	if o.Data.Schema.Layout.(*Layout).first.same(k) {
+		return nil, nil
+	}
+	return k, nil
+}
+
+// agree makes the layout from the keys of all files.
+func agree(o *dataset.Opening, files []dataset.Seen) error {
+	first := o.Data.Schema.Layout.(*Layout).first
+	all := newKeys()
+	all.merge(first)
+	for _, f := range files {
+		if k, ok := f.What.(*keys); ok {
+			all.merge(k)
+		}
+	}
+	if len(all.names) > table.MaxColumns {
+		return o.Error(o.First, fmt.Errorf("the files have more than %d keys", table.MaxColumns))
+	}
+	choice, like := table.ChoiceOf(o.Options), table.Like(o)
+	layout := Layout{Others: like != nil || len(choice.Columns) > 0}
+	if like != nil {
+		choice = choice.Apart()
+	}
+	var err error
+	layout.Layout, err = choice.Layout(all.order(), true)
+	if err == nil && like != nil {
+		layout.Layout, err = like.Table().Match(&layout.Layout, like.Named())
+	}
+	if err != nil {
+		return o.Error(o.First, err)
+	}
+	table.Begin(o, &layout)
+	for i, f := range files {
+		k, ok := f.What.(*keys)
+		if !ok && i == o.First {
+			k, ok = first, true
+		}
+		if ok {
+			if err := flat(&layout.Layout, k); err != nil {
+				return &dataset.Error{Format: o.Data.Schema.Format, Name: o.Data.Files[i].Name, Err: err}
+			}
+		}
+	}
+	return nil
+}
+
+// flat returns an error if a used column has nested values.
+func flat(l *table.Layout, k *keys) error {
+	for f, name := range l.Columns {
+		i, ok := k.index[name]
+		if line := k.nested[i]; ok && line > 0 && l.Uses(f) {
+			return fmt.Errorf("line %d: column %s: %s; flatten it, or drop the column", line, table.Quote(name), isNested)
+		}
+	}
+	return nil
+}
+
+const isNested = "is an object or an array, and nested values are not supported"
+
+func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+	text, err := in.Lines(ctx, false, 0)
+	if err != nil {
+		return nil, err
+	}
+	return newReader(text, in, in.Layout().(*Layout)), nil
+}
+
+// isBad reports whether reading can continue after an error.
+func isBad(err error) bool {
+	bad := (*rows.BadRow)(nil)
+	return errors.As(err, &bad)
+}

@@ -1,0 +1,191 @@
+package jsonlio
+
+import (
+	"bytes"
+	"container/heap"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/table"
+)
+
+// keys are the keys of objects, and what is known of their order.
+type keys struct {
+	names  []string
+	index  map[string]int
+	before map[[2]int]bool // pairs of neighbours in an object
+	last   []int           // keys of the last object
+	nested map[int]int64   // line of the first object in which a key has a nested value
+}
+
+func newKeys() *keys {
+	return &keys{index: map[string]int{}, before: map[[2]int]bool{}, nested: map[int]int64{}}
+}
+
+// keysOf returns the keys in the objects at the beginning of a file. Lines that are not
+// objects are skipped; the reader reports them.
+func keysOf(head []byte) (*keys, error) {
+	if len(head) == dataset.HeadBytes { // the last line may be cut off
+		n := bytes.LastIndexByte(head, '\n')
+		if n < 0 {
+			return nil, fmt.Errorf("its first line is longer than %d bytes; is this a table?", dataset.HeadBytes)
+		}
+		head = head[:n+1]
+	}
+	k := newKeys()
+	r := lines.New(bytes.NewReader(head), lines.Options{End: -1})
+	var s scanner
+	for {
+		line, err := r.Next()
+		if line == nil && err != nil {
+			if isBad(err) {
+				continue
+			}
+			break
+		}
+		k.object(&s, line, r.Line())
+		if len(k.names) > table.MaxColumns {
+			return nil, fmt.Errorf("has more than %d keys", table.MaxColumns)
+		}
+	}
+	if len(k.names) == 0 {
+		return nil, fmt.Errorf("has no object with keys in its first %d bytes", dataset.HeadBytes)
+	}
+	return k, nil
+}
+
+// object adds the keys of an object, if the line is one.
+func (k *keys) object(s *scanner, line []byte, number int64) {
+	if s.open(line) != "" {
+		return
+	}
+	var m member
+	var now []int
+	for {
+		more, reason := s.next(&m)
+		if reason != "" {
+			return
+		}
+		if !more {
+			break
+		}
+		i := k.add(string(m.key))
+		if _, known := k.nested[i]; m.kind == nested && !known {
+			k.nested[i] = number
+		}
+		now = append(now, i)
+	}
+	if !slices.Equal(now, k.last) {
+		k.last = now
+		for j := 1; j < len(now); j++ {
+			k.before[[2]int{now[j-1], now[j]}] = true
+		}
+	}
+}
+
+func (k *keys) add(name string) int {
+	i, ok := k.index[name]
+	if !ok {
+		i = len(k.names)
+		k.index[name] = i
+		k.names = append(k.names, name)
+	}
+	return i
+}
+
+// same reports whether another file has the same keys in the same order, and no nested value
+// that this one has not.
+func (k *keys) same(o *keys) bool {
+	if !slices.Equal(k.names, o.names) || len(k.before) != len(o.before) {
+		return false
+	}
+	for pair := range o.before {
+		if !k.before[pair] {
+			return false
+		}
+	}
+	for i := range o.nested {
+		if _, ok := k.nested[i]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// merge adds the keys of another file.
+func (k *keys) merge(o *keys) {
+	for _, name := range o.names {
+		k.add(name)
+	}
+	for pair := range o.before {
+		k.before[[2]int{k.index[o.names[pair[0]]], k.index[o.names[pair[1]]]}] = true
+	}
+}
+
+// order returns the names so that each comes after those that it follows in an object. What
+// that leaves open is decided by the names, so the order depends only on the objects, not
+// on their order.
+func (k *keys) order() []string {
+	after := make([][]int, len(k.names))
+	waits := make([]int, len(k.names))
+	for pair := range k.before {
+		if pair[0] != pair[1] {
+			after[pair[0]] = append(after[pair[0]], pair[1])
+			waits[pair[1]]++
+		}
+	}
+	sorted := slices.Clone(k.names)
+	slices.Sort(sorted)
+	rank := make([]int, len(k.names)) // of each name
+	for r, name := range sorted {
+		rank[k.index[name]] = r
+	}
+	ready := new(ranks)
+	done := make([]bool, len(k.names))
+	for i := range k.names {
+		if waits[i] == 0 {
+			heap.Push(ready, rank[i])
+		}
+	}
+	order := make([]string, 0, len(k.names))
+	smallest := 0
+	for len(order) < len(k.names) {
+		var r int
+		if ready.Len() > 0 {
+			r = heap.Pop(ready).(int)
+		} else { // objects disagree on the order
+			for done[k.index[sorted[smallest]]] {
+				smallest++
+			}
+			r = smallest
+		}
+		i := k.index[sorted[r]]
+		if done[i] {
+			continue
+		}
+		done[i] = true
+		order = append(order, sorted[r])
+		for _, j := range after[i] {
+			if waits[j]--; waits[j] == 0 && !done[j] {
+				heap.Push(ready, rank[j])
+			}
+		}
+	}
+	return order
+}
+
+// ranks is a heap of numbers.
+type ranks []int
+
+func (h ranks) Len() int           { return len(h) }
+func (h ranks) Less(i, j int) bool { return h[i] < h[j] }
+func (h ranks) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *ranks) Push(x any)        { *h = append(*h, x.(int)) }
+func (h *ranks) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}

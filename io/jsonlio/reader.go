@@ -1,0 +1,92 @@
+package jsonlio
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/lines"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/table"
+)
+
+// reader reads the rows of one shard.
+type reader struct {
+	*table.Record
+	lines  *lines.Reader
+	layout *Layout
+	index  map[string]int // of each column
+	scan   scanner
+	member member
+}
+
+var _ rows.Reader = (*reader)(nil)
+
+func newReader(text *lines.Reader, in *dataset.Input, l *Layout) *reader {
+	r := &reader{lines: text, layout: l, index: make(map[string]int, len(l.Columns))}
+	r.Record = table.NewRecord(table.NewFields(in, &l.Layout))
+	for f, name := range l.Columns {
+		r.index[name] = f
+	}
+	return r
+}
+
+// Line returns the line of the last row.
+func (r *reader) Line() int64 { return r.lines.Line() }
+
+// Append implements rows.Reader.
+func (r *reader) Append(x []float32) ([]float32, []byte, error) {
+	line, err := r.lines.Next()
+	if err != nil {
+		return x, nil, err
+	}
+	r.Begin(x)
+	if reason := r.object(line); reason != "" {
+		return x, nil, &rows.BadRow{Line: r.lines.Line(), Reason: reason}
+	}
+	return r.End(x, r.lines.Line())
+}
+
+// object stores the members of an object, and returns the reason why the line cannot be read.
+func (r *reader) object(line []byte) (reason string) {
+	if reason := r.scan.open(line); reason != "" {
+		return reason
+	}
+	columns := r.layout.Columns
+	for f := 0; ; f++ {
+		more, reason := r.scan.next(&r.member)
+		if !more || reason != "" {
+			return reason
+		}
+		if f >= len(columns) || columns[f] != string(r.member.key) { // it is not the next column
+			var known bool
+			if f, known = r.index[string(r.member.key)]; !known {
+				if r.layout.Others {
+					f = -1
+					continue
+				}
+				return fmt.Sprintf("has the key %s, which is not at the beginning of a file (its first %d bytes); choose the columns by name to ignore others",
+					table.Quote(string(r.member.key)), dataset.HeadBytes)
+			}
+		}
+		if r.To[f].Sink != nil {
+			r.value(f)
+		}
+	}
+}
+
+// value stores the value of a used column.
+func (r *reader) value(f int) {
+	to, row, ok := r.Field(f)
+	reason := ""
+	switch m := &r.member; {
+	case !ok:
+		reason = "occurs twice in the object"
+	case m.kind == nested:
+		reason = isNested
+	case m.kind == null:
+		reason = to.Null(row)
+	default:
+		reason = to.Text(row, m.text)
+	}
+	r.Check(f, reason)
+}

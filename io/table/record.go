@@ -1,0 +1,130 @@
+package table
+
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// Fields says where the fields of a shard's records go.
+type Fields struct {
+	To    []Target // of each field
+	Used  []int    // fields that are read, ascending
+	Width int      // values of a row
+	Plain bool     // rows are plain numbers: missing values and texts cannot be used
+
+	Labels, Weights, IDs *Texts // of the columns with these roles; nil if they are not read
+
+	columns []string
+}
+
+// NewFields returns where the fields of a layout go.
+func NewFields(in *dataset.Input, l *Layout) *Fields {
+	f := &Fields{To: make([]Target, len(l.Columns)), columns: l.Columns}
+	sink, describes := in.Sink()
+	switch {
+	case describes:
+	case sink != nil:
+		f.Width = sink.(*schema.Decoder).Width()
+	default:
+		sink, f.Plain, f.Width = newPlain(l, in.Data.Schema.Centre), true, len(l.Features)
+	}
+	for i, at := range l.Features {
+		f.To[at] = Target{Sink: sink, Column: i}
+	}
+	texts := func(at int, wanted bool) *Texts {
+		if at < 0 || !wanted {
+			return nil
+		}
+		t := new(Texts)
+		f.To[at] = Target{Sink: t}
+		return t
+	}
+	f.Labels = texts(l.Label, in.Labels)
+	f.Weights = texts(l.Role(Weight), in.Data.Weighted && !describes)
+	f.IDs = texts(l.Role(ID), in.IDs && !describes)
+	if describes {
+		for i, role := range roles {
+			if at := l.Role(role); at >= 0 {
+				f.To[at] = Target{Sink: sink, Column: len(l.Features) + i}
+			}
+		}
+	}
+	for at, to := range f.To {
+		if to.Sink != nil {
+			f.Used = append(f.Used, at)
+		}
+	}
+	return f
+}
+
+// Bad returns the error of a record whose field cannot be used for a reason.
+func (f *Fields) Bad(line int64, field int, reason string) *rows.BadRow {
+	return &rows.BadRow{Line: line, Column: field + 1, Reason: InColumn(f.columns[field], reason), NotNumber: f.Plain}
+}
+
+// Record takes the fields of one record after another, in any order. It implements
+// rows.Extras.
+type Record struct {
+	*Fields
+	marks  []int64   // for each field, the number of the last record that had it
+	number int64     // of this record
+	x      []float32 // with the record's values at its end
+	row    []float32 // these values
+	field  int       // of the first reason
+	reason string
+}
+
+var _ rows.Extras = (*Record)(nil)
+
+// NewRecord returns a Record for the fields.
+func NewRecord(f *Fields) *Record { return &Record{Fields: f, marks: make([]int64, len(f.To))} }
+
+// Begin starts a record.
+func (r *Record) Begin(x []float32) {
+	r.number++
+	r.reason = ""
+	r.x = slices.Grow(x, r.Width)[:len(x)+r.Width]
+	r.row = r.x[len(x):]
+	for _, t := range []*Texts{r.Labels, r.Weights, r.IDs} {
+		if t != nil {
+			t.Reset()
+		}
+	}
+}
+
+// Field starts a field that is used and returns where it goes and its row. Not ok means that
+// the record has had it.
+func (r *Record) Field(field int) (to *Target, row []float32, ok bool) {
+	ok = r.marks[field] != r.number
+	r.marks[field] = r.number
+	return &r.To[field], r.row, ok
+}
+
+// Check notes a reason why the record cannot be used, unless it is empty; the first one counts.
+func (r *Record) Check(field int, reason string) {
+	if reason != "" && r.reason == "" {
+		r.field, r.reason = field, reason
+	}
+}
+
+// End returns what rows.Reader.Append does for the x that Begin got. A field that the record did not have is missing.
+func (r *Record) End(x []float32, line int64) ([]float32, []byte, error) {
+	for _, field := range r.Used {
+		if r.marks[field] != r.number {
+			r.Check(field, r.To[field].Null(r.row))
+		}
+	}
+	if r.reason != "" {
+		return x, nil, r.Bad(line, r.field, r.reason)
+	}
+	return r.x, r.Labels.At(0), nil
+}
+
+// Weight returns the text of the record's weight.
+func (r *Record) Weight() []byte { return r.Weights.At(0) }
+
+// ID returns the text of the record's identifier.
+func (r *Record) ID() []byte { return r.IDs.At(0) }
