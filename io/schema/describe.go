@@ -20,7 +20,7 @@ const (
 
 var roles = []Role{Feature, Label, Weight, ID, Ignore}
 
-// Field describes a column of the files.
+// Field describes a column of the files. A column that is not a feature may have no type.
 type Field struct {
 	Column
 	Role    Role
@@ -73,14 +73,52 @@ func (d *Description) Validate() error {
 		if !slices.Contains(roles, f.Role) {
 			return fmt.Errorf("schema: column %d (%.60q): unknown role %.40q; want one of feature, label, weight, id, ignore", i+1, f.Name, f.Role)
 		}
-		if err := f.validate(); err != nil {
+		if err := f.complete(); err != nil {
 			return fmt.Errorf("schema: column %d (%.60q): %w", i+1, f.Name, err)
 		}
 	}
+	if err := d.roles(); err != nil {
+		return err
+	}
+	return d.Table().Validate()
+}
+
+// roles returns an error if columns share a role that only one can have.
+func (d *Description) roles() error {
 	for _, role := range []Role{Weight, ID} {
 		if at := d.With(role); len(at) > 1 {
 			return fmt.Errorf("schema: columns %d and %d both have the role %s; only one can", at[0]+1, at[1]+1, role)
 		}
 	}
-	return d.Table().Validate()
+	return nil
+}
+
+// Open returns the columns that Complete must complete: categories without levels and
+// buckets, and times without a layout.
+func (d *Description) Open() (columns []int) {
+	for i := range d.Fields {
+		if f := &d.Fields[i]; f.Role == Feature &&
+			(f.Type == Category && f.Buckets == 0 && len(f.Levels) == 0 || f.Type == Time && f.Layout == "") {
+			columns = append(columns, i)
+		}
+	}
+	return columns
+}
+
+// Complete finds levels and layouts in the data, as Infer does, where the description has
+// none. at has for each column its column in the survey, or −1; maxLevels is as in Hints.
+func (d *Description) Complete(s *Survey, at []int, maxLevels int) ([]Note, error) {
+	in := inference{Hints: Hints{Types: map[int]Type{}, MaxLevels: maxLevels}, d: d}
+	for _, i := range d.Open() {
+		f := &d.Fields[i]
+		if at[i] < 0 {
+			return nil, fmt.Errorf("schema: column %d (%.60q) is not in the data", i+1, f.Name)
+		}
+		f.Summary = s.Column(at[i])
+		in.Types[i] = f.Type
+		if err := in.decideType(i); err != nil {
+			return nil, err
+		}
+	}
+	return in.notes, d.Validate()
 }

@@ -31,6 +31,8 @@ const (
 	Time Type = "time"
 )
 
+var types = []Type{Number, Boolean, Category, Time}
+
 // TimeParts are the values of a Time, in the order of the row. Days count from 1970-01-01
 // 00:00 UTC and have fractions; months count from 1, weekdays from 0 for Monday; the hour
 // has fractions. A time without a zone is in UTC.
