@@ -25,19 +25,27 @@ func (c Chain) New() (Map, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	maps := make([]Map, len(c.Steps))
-	for i, r := range c.Steps {
+	end := len(c.Steps) - 1
+	first := make([]Map, end)
+	for i, r := range c.Steps[:end] {
 		m, err := r.New()
 		if err != nil {
 			return nil, fmt.Errorf("chain: step %d: %w", i+1, err)
 		}
-		maps[i] = m
+		first[i] = m
 	}
-	last := maps[len(maps)-1]
-	if len(maps) == 1 {
+	short, last, err := gathered(first, c.Steps[end])
+	if last == nil && err == nil {
+		last, err = c.Steps[end].New()
+		short = first
+	}
+	if err != nil {
+		return nil, fmt.Errorf("chain: step %d: %w", end+1, err)
+	}
+	if end == 0 {
 		return last, nil
 	}
-	m := &chained{first: maps[:len(maps)-1], last: last}
+	m := &chained{first: short, last: last}
 	g, gridded := last.(Gridded)
 	h, hashes := last.(Hasher)
 	r, ranged := last.(Ranged)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -96,7 +97,34 @@ func Choose(t *schema.Table, slots []Statistics, o Options) (Recipe, []Column, e
 	if err := r.Validate(); err != nil {
 		return Recipe{}, nil, err
 	}
-	return r, c.columns, nil
+	var columns []Column
+	r.order(func(i int) { columns = append(columns, c.columns[i]...) })
+	return r, columns, nil
+}
+
+// Bound returns how many numbers a row of the table has at most, how many in its short form (see
+// features.Compact; 0 if that does not pay), and how many values its categories have.
+func Bound(t *schema.Table, o Options) (numbers, short, levels int) {
+	groups, hot := 0, 0
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		levels += c.Values()
+		switch {
+		case c.Type == schema.Category && o.Encode == Counts:
+			numbers++
+		case c.Type == schema.Category:
+			groups, hot = groups+1, hot+c.Values()+1
+		case c.Type == schema.Boolean:
+			groups, hot = groups+1, hot+3
+		default:
+			numbers += c.Width() + 1
+		}
+	}
+	form := features.Compact{Dense: numbers, Groups: groups, Hot: make([]float32, hot)}
+	if hot > 0 && form.Worth() {
+		short, _ = form.Row()
+	}
+	return numbers + hot, short, levels
 }
 
 // chooser collects the slots of a recipe.
@@ -104,7 +132,12 @@ type chooser struct {
 	Options
 	w       float32
 	slots   []Slot
-	columns []Column
+	columns [][]Column // of each slot
+}
+
+// add adds a slot whose numbers are described so.
+func (c *chooser) add(s Slot, columns ...Column) {
+	c.slots, c.columns = append(c.slots, s), append(c.columns, columns)
 }
 
 func (c *chooser) column(column *schema.Column, of []Statistics) {
@@ -141,8 +174,6 @@ func (c *chooser) number(s Statistics, indicate bool) {
 			n.Missing = c.w
 		}
 	}
-	c.slots = append(c.slots, Slot{Number: &n})
-
 	fill := float64(n.Fill)
 	if s.Missing == s.Rows {
 		s.Mean, s.Variance, s.Low, s.High = fill, 0, n.Fill, n.Fill
@@ -154,19 +185,19 @@ func (c *chooser) number(s Statistics, indicate bool) {
 	if s.Missing > 0 {
 		column.Low, column.High = min(column.Low, n.Fill), max(column.High, n.Fill)
 	}
-	c.columns = append(c.columns, column)
+	columns := []Column{column}
 	if n.Missing != 0 {
-		c.indicator(s.Missing, s.Rows)
+		columns = append(columns, c.indicator(s.Missing, s.Rows))
 	}
+	c.add(Slot{Number: &n}, columns...)
 }
 
 // boolean adds one number for a boolean without missing values: 0 and √2·w, whose distance is that
 // of two levels.
 func (c *chooser) boolean(s Statistics) {
 	top := float32(math.Sqrt2 * float64(c.w))
-	c.slots = append(c.slots, Slot{Table: &Table{Values: 2, Out: 1, Numbers: Floats{0, top, top / 2}}})
 	unit := float64(top)
-	c.columns = append(c.columns, Column{
+	c.add(Slot{Table: &Table{Values: 2, Out: 1, Numbers: Floats{0, top, top / 2}}}, Column{
 		Mean: float64(unit * s.Mean), Variance: float64(float64(unit*unit) * s.Variance),
 		Low: top * s.Low, High: top * s.High, Unscaled: true,
 	})
@@ -179,17 +210,18 @@ func (c *chooser) oneHot(s Statistics) {
 	for len(levels) > 1 && levels[len(levels)-1] == 0 {
 		levels = levels[:len(levels)-1]
 	}
-	c.slots = append(c.slots, Slot{OneHot: &OneHot{Values: len(levels), Weight: c.w, Missing: s.Missing > 0}})
+	var columns []Column
 	for _, n := range levels {
-		c.indicator(n, s.Rows)
+		columns = append(columns, c.indicator(n, s.Rows))
 	}
 	if s.Missing > 0 {
-		c.indicator(s.Missing, s.Rows)
+		columns = append(columns, c.indicator(s.Missing, s.Rows))
 	}
+	c.add(Slot{OneHot: &OneHot{Values: len(levels), Weight: c.w, Missing: s.Missing > 0}}, columns...)
 }
 
 // indicator describes a number that is w in n of all rows and 0 in the others.
-func (c *chooser) indicator(n, all int64) {
+func (c *chooser) indicator(n, all int64) Column {
 	p, w := float64(n)/float64(max(all, 1)), float64(c.w)
 	column := Column{Mean: float64(p * w), Variance: float64(float64(w*w) * float64(p*(1-p))), Unscaled: true}
 	if n > 0 {
@@ -198,7 +230,7 @@ func (c *chooser) indicator(n, all int64) {
 	if n == all {
 		column.Low = c.w
 	}
-	c.columns = append(c.columns, column)
+	return column
 }
 
 // count adds the logarithm of how many rows have the level, 0 for levels that no row has.
@@ -209,8 +241,7 @@ func (c *chooser) count(s Statistics) {
 			t.Numbers[level] = float32(stream.Log(float64(n)))
 		}
 	}
-	c.slots = append(c.slots, Slot{Table: t})
-	c.columns = append(c.columns, t.describe(s, 0))
+	c.add(Slot{Table: t}, t.describe(s, 0))
 }
 
 // describe describes number j of the table over rows with those counts of levels.

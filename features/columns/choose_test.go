@@ -95,6 +95,9 @@ func TestStatisticsAreThoseOfTheNumbers(t *testing.T) {
 		}
 		y := apply(t, r, x, n)
 		_, out := r.Dims()
+		if most, _, levels := Bound(trouble, o); out > most || levels != 4+2+8 {
+			t.Errorf("%+v: %d numbers of at most %d, %d levels", o, out, most, levels)
+		}
 		names := r.Names(trouble)
 		if len(columns) != out || len(names) != out {
 			t.Fatalf("%d numbers, %d descriptions, %d names", out, len(columns), len(names))
@@ -120,9 +123,9 @@ func TestChoiceOfEncodings(t *testing.T) {
 		t.Fatal(err)
 	}
 	// No row of kind has a text that is not a level; rows of rare have.
-	want := strings.Fields("n gaps gaps=(missing) empty empty=(missing) yes maybe=false maybe=true maybe=(missing)" +
-		" kind=a kind=b kind=c rare=a rare=(other) rare=(missing) hash=#0 hash=#1 hash=#2 hash=#3 hash=#4 hash=#5 hash=#6 hash=#7" +
-		" when.days when.days=(missing) when.month when.weekday when.hour")
+	want := strings.Fields("n gaps gaps=(missing) empty empty=(missing) yes when.days when.days=(missing) when.month when.weekday when.hour" +
+		" maybe=false maybe=true maybe=(missing) kind=a kind=b kind=c rare=a rare=(other) rare=(missing)" +
+		" hash=#0 hash=#1 hash=#2 hash=#3 hash=#4 hash=#5 hash=#6 hash=#7")
 	if have := r.Names(trouble); !slices.Equal(have, want) {
 		t.Errorf("have %q\nwant %q", have, want)
 	}

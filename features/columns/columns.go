@@ -30,8 +30,9 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// Recipe is the recipe of a map from rows of slots to rows of numbers, slot by slot. It is Fixed:
-// its kernel is the inner product of the numbers.
+// Recipe is the recipe of a map from rows of slots to rows of numbers: first those of the numbers and
+// tables, slot by slot, then those of the one-hot slots. It is Fixed: its kernel is the inner
+// product of the numbers.
 type Recipe struct {
 	Slots []Slot `json:"slots"` // in the order of the row
 }
@@ -186,6 +187,17 @@ func (r Recipe) Kernel(x, z []float32) float64 {
 // Fixed marks a recipe without randomness.
 func (Recipe) Fixed() {}
 
+// order calls do with the index of each slot in the order of their numbers.
+func (r Recipe) order(do func(i int)) {
+	for _, hot := range []bool{false, true} {
+		for i := range r.Slots {
+			if (r.Slots[i].OneHot != nil) == hot {
+				do(i)
+			}
+		}
+	}
+}
+
 // Names returns the names of the numbers for rows of that table: the name of the slot; for the
 // level of a category column=level, or column=(other), column=(missing) and column=#bucket;
 // and column.2 for the second of several numbers of a level. It panics if the table has
@@ -196,14 +208,13 @@ func (r Recipe) Names(t *schema.Table) []string {
 	}
 	_, out := r.Dims()
 	names, slots := make([]string, 0, out), t.Names()
-	at := 0
+	var columns []*schema.Column // of each slot
 	for i := range t.Columns {
-		c := &t.Columns[i]
-		for range c.Width() {
-			names = r.Slots[at].names(names, slots[at], c)
-			at++
+		for range t.Columns[i].Width() {
+			columns = append(columns, &t.Columns[i])
 		}
 	}
+	r.order(func(i int) { names = r.Slots[i].names(names, slots[i], columns[i]) })
 	return names
 }
 

@@ -42,12 +42,12 @@ var recipe = Recipe{Slots: []Slot{
 
 func TestSlotsBecomeNumbers(t *testing.T) {
 	for _, c := range []struct{ x, want []float32 }{
-		{[]float32{7, 0, 1, 0, 8}, []float32{7, 0, 0.5, 0, 0, 0, 0, 1, 1, 2, 8}},
-		{[]float32{0, 2, 0, 1, 0}, []float32{0, 0, 0, 0, 0.5, 0, 1, 0, 3, 4, 0}},
-		{[]float32{nan, nan, nan, nan, nan}, []float32{5, 2, 0, 0, 0, 0.5, 0, 0, 5, 6, -1}},
-		{[]float32{1, 3, 2, 2, 1}, []float32{1, 0, 0, 0, 0, 0, 0, 0, 5, 6, 1}}, // no such level
-		{[]float32{1, 0.5, -1, 1e20, 1}, []float32{1, 0, 0, 0, 0, 0, 0, 0, 5, 6, 1}},
-		{[]float32{1, inf, -inf, -inf, 1}, []float32{1, 0, 0, 0, 0, 0, 0, 0, 5, 6, 1}},
+		{[]float32{7, 0, 1, 0, 8}, []float32{7, 0, 1, 2, 8, 0.5, 0, 0, 0, 0, 1}},
+		{[]float32{0, 2, 0, 1, 0}, []float32{0, 0, 3, 4, 0, 0, 0, 0.5, 0, 1, 0}},
+		{[]float32{nan, nan, nan, nan, nan}, []float32{5, 2, 5, 6, -1, 0, 0, 0, 0.5, 0, 0}},
+		{[]float32{1, 3, 2, 2, 1}, []float32{1, 0, 5, 6, 1, 0, 0, 0, 0, 0, 0}}, // no such level
+		{[]float32{1, 0.5, -1, 1e20, 1}, []float32{1, 0, 5, 6, 1, 0, 0, 0, 0, 0, 0}},
+		{[]float32{1, inf, -inf, -inf, 1}, []float32{1, 0, 5, 6, 1, 0, 0, 0, 0, 0, 0}},
 	} {
 		if have := apply(t, recipe, c.x, 1); !slices.Equal(have, c.want) {
 			t.Errorf("%v: have %v, want %v", c.x, have, c.want)
@@ -211,7 +211,7 @@ func TestNamesOfNumbers(t *testing.T) {
 		{Name: "street", Type: schema.Category, Levels: []string{"x"}},
 		{Name: "size", Type: schema.Number},
 	}}
-	want := []string{"age", "age=(missing)", "work=a", "work=b", "work=(other)", "work=(missing)", "zip=#0", "zip=#1", "street.1", "street.2", "size"}
+	want := []string{"age", "age=(missing)", "street.1", "street.2", "size", "work=a", "work=b", "work=(other)", "work=(missing)", "zip=#0", "zip=#1"}
 	if have := recipe.Names(table); !slices.Equal(have, want) {
 		t.Errorf("have %q\nwant %q", have, want)
 	}

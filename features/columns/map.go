@@ -10,42 +10,66 @@ import (
 type Map struct {
 	in, out int
 	slots   []step
+	dense   int       // numbers before those of one-hot slots
+	hot     []float32 // number i of one-hot slots, where it is not 0
+	short   *Map      // to the short form of rows; nil in that map itself
 }
 
-var _ features.Map = (*Map)(nil)
+var _ features.Compacting = (*Map)(nil)
 
 // step makes the numbers of one slot.
 type step struct {
-	number
-	values int       // of a category; 0 for a number
-	hot    float32   // the number of the row's level
-	table  []float32 // (values+1)×out
-	at     int       // index of the first number
-	width  int       // how many there are
-	own    bool      // a missing value has a level of its own
+	values        int       // of a category; 0 for a number
+	table         []float32 // (values+1)×width of a category; nil for a one-hot slot
+	at            int       // index of the first number
+	width         int       // how many there are
+	fill, missing float32   // of a number
+
+	hot   float32 // the number of the row's level
+	own   bool    // a missing value has a level of its own
+	first int     // index of the first level among those of all one-hot slots
+	index bool    // the only number is the index of the level among those
 }
 
-type number struct{ fill, missing float32 }
-
 func newMap(r Recipe) *Map {
-	m := &Map{slots: make([]step, len(r.Slots))}
+	m, short := &Map{slots: make([]step, len(r.Slots))}, &Map{slots: make([]step, len(r.Slots))}
 	m.in, m.out = r.Dims()
-	at := 0
-	for i := range r.Slots {
+	short.in = m.in
+	r.order(func(i int) {
 		slot := &r.Slots[i]
-		s := step{at: at, width: slot.width()}
+		s := step{at: m.dense + len(m.hot), width: slot.width()}
+		brief := &short.slots[i]
 		switch {
 		case slot.Number != nil:
-			s.number = number{slot.Number.Fill, slot.Number.Missing}
-		case slot.OneHot != nil:
-			s.values, s.hot, s.own = slot.OneHot.Values, slot.OneHot.Weight, slot.OneHot.Missing
-		default:
+			s.fill, s.missing = slot.Number.Fill, slot.Number.Missing
+		case slot.Table != nil:
 			s.values, s.table = slot.Table.Values, slices.Clone(slot.Table.Numbers)
+		default:
+			s.values, s.hot, s.own, s.first = slot.OneHot.Values, slot.OneHot.Weight, slot.OneHot.Missing, len(m.hot)
+			m.hot = append(m.hot, slices.Repeat([]float32{s.hot}, s.width)...)
+			*brief = s
+			brief.at, brief.width, brief.index = short.out, 1, true
+			short.out++
+			m.slots[i] = s
+			return
 		}
-		m.slots[i] = s
-		at += s.width
+		m.dense += s.width
+		short.out += s.width
+		m.slots[i], *brief = s, s
+	})
+	if len(m.hot) > 0 {
+		m.short = short
 	}
 	return m
+}
+
+// Compact returns the map to rows of the numbers before those of one-hot slots, and then an index for
+// each of these slots; nil if there are none.
+func (m *Map) Compact() (features.Map, *features.Compact) {
+	if m.short == nil {
+		return nil, nil
+	}
+	return m.short, &features.Compact{Dense: m.dense, Groups: m.short.out - m.dense, Hot: m.hot}
 }
 
 // Dims returns the number of slots and of numbers.
@@ -80,6 +104,11 @@ func (m *Map) row(dst, x []float32) {
 			}
 		case s.table != nil:
 			copy(to, s.table[s.level(v)*s.width:])
+		case s.index:
+			to[0] = -1
+			if level := s.level(v); level < s.values || s.own && v != v {
+				to[0] = float32(s.first + level)
+			}
 		default:
 			clear(to)
 			if level := s.level(v); level < s.values || s.own && v != v {

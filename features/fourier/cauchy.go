@@ -47,6 +47,12 @@ func (r Cauchy) New() (features.Map, error) {
 	return d.build()
 }
 
+// Gather draws the map of rows in a short form: see features.Gathering. A structured draw has none.
+func (r Cauchy) Gather(c *features.Compact) (features.Map, error) {
+	d := r.draw()
+	return d.gather(c)
+}
+
 // Validate returns an error that names the invalid field.
 func (r Cauchy) Validate() error {
 	d := r.draw()

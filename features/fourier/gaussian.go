@@ -52,6 +52,12 @@ func (r Gaussian) New() (features.Map, error) {
 	return d.build()
 }
 
+// Gather draws the map of rows in a short form: see features.Gathering. A structured draw has none.
+func (r Gaussian) Gather(c *features.Compact) (features.Map, error) {
+	d := r.draw()
+	return d.gather(c)
+}
+
 // Validate returns an error that names the invalid field.
 func (r Gaussian) Validate() error {
 	d := r.draw()

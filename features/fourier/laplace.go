@@ -50,6 +50,12 @@ func (r Laplace) New() (features.Map, error) {
 	return d.build()
 }
 
+// Gather draws the map of rows in a short form: see features.Gathering. A structured draw has none.
+func (r Laplace) Gather(c *features.Compact) (features.Map, error) {
+	d := r.draw()
+	return d.gather(c)
+}
+
 // Validate returns an error that names the invalid field.
 func (r Laplace) Validate() error {
 	d := r.draw()

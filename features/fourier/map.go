@@ -27,12 +27,39 @@ func (d *draw) build() (features.Map, error) {
 	if d.scheme == Structured {
 		return d.buildStructured()
 	}
+	m, err := d.dense(d.in, func(w, offsets []float32) *blas.Weights { return blas.Pack(w, offsets, d.frequencies(), d.in) })
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// gather draws the map of rows in the short form of c. A structured draw has none.
+func (d *draw) gather(c *features.Compact) (features.Map, error) {
+	if err := d.validate(); err != nil || d.scheme == Structured {
+		return nil, err
+	}
+	short, whole := c.Row()
+	if whole != d.in {
+		panic("fourier: Gather: rows of another length")
+	}
+	m, err := d.dense(short, func(w, offsets []float32) *blas.Weights {
+		return blas.PackHot(w, offsets, d.frequencies(), d.in, blas.Hot{Values: c.Hot, Groups: c.Groups})
+	})
+	if err != nil || !c.Within(m.reach) {
+		return nil, err
+	}
+	return m, nil
+}
+
+// dense draws the map of rows of length in, with the frequencies as pack packs them.
+func (d *draw) dense(in int, pack func(w, offsets []float32) *blas.Weights) (*Map, error) {
 	n := d.frequencies()
 	w := make([]float32, n*d.in)
 	if err := d.turns(w, 0, n); err != nil {
 		return nil, err
 	}
-	return &Map{weights: blas.Pack(w, d.offsets(0, n), n, d.in), in: d.in, out: d.out, form: d.form, reach: features.Reach(w, d.in)}, nil
+	return &Map{weights: pack(w, d.offsets(0, n)), in: in, out: d.out, form: d.form, reach: features.Reach(w, d.in)}, nil
 }
 
 // Dims returns the row length and the number of features.

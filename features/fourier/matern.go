@@ -66,6 +66,12 @@ func (r Matern) New() (features.Map, error) {
 	return d.build()
 }
 
+// Gather draws the map of rows in a short form: see features.Gathering. A structured draw has none.
+func (r Matern) Gather(c *features.Compact) (features.Map, error) {
+	d := r.draw()
+	return d.gather(c)
+}
+
 // Validate returns an error that names the invalid field.
 func (r Matern) Validate() error {
 	if !(r.Nu >= 0.5 && r.Nu <= maxNu) {

@@ -45,7 +45,8 @@ func (c choice) validate() error {
 func (c choice) size(in int) kernel.Size {
 	d := draw{out: c.out(), form: c.form}
 	s := kernel.Size{Features: c.out(), Map: 4 * int64(in) * int64(d.frequencies())}
-	if c.draw == Structured {
+	s.Gathers = c.draw != Structured
+	if !s.Gathers {
 		s.Map = 32 * int64(c.out()+in)
 	}
 	return s

@@ -32,6 +32,8 @@ type Size struct {
 	Features int   // number of features
 	Map      int64 // bytes of the map, at most
 	Row      int64 // bytes for each row being mapped, in addition to its features
+	// Gathers says that the map takes rows in a short form (see features.Gathering).
+	Gathers bool
 	// Sampled says that Choose draws the map to find the bound of the features on a
 	// sample, so that features can be beyond it (see Choice.Reach).
 	Sampled bool

@@ -93,12 +93,36 @@ func (r Recipe) frequencies() (*Frequencies, error) {
 // New returns the map. It returns an error if a field is invalid or the frequencies were not
 // provided.
 func (r Recipe) New() (features.Map, error) {
+	m, err := r.build(r.In, func(w, offsets []float32) *blas.Weights { return blas.Pack(w, offsets, r.Count, r.In) })
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Gather returns the map of rows in a short form: see features.Gathering.
+func (r Recipe) Gather(c *features.Compact) (features.Map, error) {
+	short, whole := c.Row()
+	if whole != r.In {
+		panic("learned: Gather: rows of another length")
+	}
+	m, err := r.build(short, func(w, offsets []float32) *blas.Weights {
+		return blas.PackHot(w, offsets, r.Count, r.In, blas.Hot{Values: c.Hot, Groups: c.Groups})
+	})
+	if err != nil || !c.Within(m.reach) {
+		return nil, err
+	}
+	return m, nil
+}
+
+// build returns the map of rows of length in, with the frequencies as pack packs them.
+func (r Recipe) build(in int, pack func(w, offsets []float32) *blas.Weights) (*Map, error) {
 	f, err := r.frequencies()
 	if err != nil {
 		return nil, err
 	}
-	m := &Map{form: r.Form}
-	m.in, m.out = r.Dims()
+	m := &Map{form: r.Form, in: in}
+	_, m.out = r.Dims()
 	var b []float32
 	square := 1.0 // of a feature's amplitude over its weight
 	if r.Form == fourier.Offset {
@@ -108,7 +132,7 @@ func (r Recipe) New() (features.Map, error) {
 			b[j] = float32(stream.New(r.Seed, offset, uint64(j)).Uniform())
 		}
 	}
-	m.weights, m.reach = blas.Pack(f.W, b, r.Count, r.In), features.Reach(f.W, r.In)
+	m.weights, m.reach = pack(f.W, b), features.Reach(f.W, r.In)
 	if f.Weight == nil {
 		m.bound = float32(math.Sqrt(square / float64(r.Count)))
 		return m, nil

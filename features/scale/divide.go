@@ -22,11 +22,13 @@ func (r Divide) New() (features.Map, error) {
 		return nil, err
 	}
 	by := float32(r.By)
-	return &Map{dim: r.In, row: func(dst, x []float32) {
-		for j, v := range x {
-			dst[j] = v / by
+	return byColumns(r.In, func(int, int) func(dst, x []float32) {
+		return func(dst, x []float32) {
+			for j, v := range x {
+				dst[j] = v / by
+			}
 		}
-	}}, nil
+	}), nil
 }
 
 // Validate returns an error that names the invalid field.

@@ -28,7 +28,7 @@ func (r MinMax) New() (features.Map, error) {
 		span[j] = h - low[j]
 	}
 	zeroToOne(span)
-	return &Map{dim: len(low), row: shiftDivide(low, span)}, nil
+	return byColumns(len(low), shiftDivide(low, span)), nil
 }
 
 // Validate returns an error that names the invalid field and column.

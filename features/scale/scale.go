@@ -26,9 +26,27 @@ func init() {
 type Map struct {
 	dim int
 	row func(dst, x []float32) // both dim long
+	// part is row for n columns from first on; nil if columns depend on each other.
+	part func(first, n int) func(dst, x []float32)
 }
 
-var _ features.Map = (*Map)(nil)
+var _ features.Columnwise = (*Map)(nil)
+
+// Part returns the map of n columns from first on, or nil if the map is that of Unit.
+func (m *Map) Part(first, n int) features.Map {
+	if m.part == nil {
+		return nil
+	}
+	if first < 0 || n < 1 || first > m.dim-n {
+		panic("scale: Part: columns out of range")
+	}
+	return byColumns(n, func(at, n int) func(dst, x []float32) { return m.part(first+at, n) })
+}
+
+// byColumns returns the map of dim columns for which part has the map of some of them.
+func byColumns(dim int, part func(first, n int) func(dst, x []float32)) *Map {
+	return &Map{dim: dim, row: part(0, dim), part: part}
+}
 
 // Dims returns the row length, twice.
 func (m *Map) Dims() (in, out int) { return m.dim, m.dim }

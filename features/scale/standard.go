@@ -46,7 +46,7 @@ func (r Standard) New() (features.Map, error) {
 	}
 	mean, dev := slices.Clone(r.Mean), slices.Clone(r.Dev)
 	zeroToOne(dev)
-	return &Map{dim: len(mean), row: shiftDivide(mean, dev)}, nil
+	return byColumns(len(mean), shiftDivide(mean, dev)), nil
 }
 
 // Validate returns an error that names the invalid field and column.
@@ -77,12 +77,15 @@ func (r Standard) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
 // Fixed marks a recipe without randomness.
 func (Standard) Fixed() {}
 
-// shiftDivide returns the row map (x − shift) / by.
-func shiftDivide(shift, by []float32) func(dst, x []float32) {
-	return func(dst, x []float32) {
-		dst, shift, by := dst[:len(x)], shift[:len(x)], by[:len(x)]
-		for j, v := range x {
-			dst[j] = (v - shift[j]) / by[j]
+// shiftDivide returns the row map (x − shift) / by of some columns.
+func shiftDivide(shift, by []float32) func(first, n int) func(dst, x []float32) {
+	return func(first, n int) func(dst, x []float32) {
+		shift, by := shift[first:first+n], by[first:first+n]
+		return func(dst, x []float32) {
+			dst, shift, by := dst[:len(x)], shift[:len(x)], by[:len(x)]
+			for j, v := range x {
+				dst[j] = (v - shift[j]) / by[j]
+			}
 		}
 	}
 }

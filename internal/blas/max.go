@@ -8,6 +8,9 @@ func (p *Weights) Max(dst, x []float32, n, q, threads int) {
 	if q <= 0 || p.out%q != 0 {
 		panic("blas: outputs are not whole groups")
 	}
+	if p.row > p.in {
+		panic("blas: Max of rows with hot columns")
+	}
 	groups := p.out / q
 	p.check(len(dst), x, n, groups)
 	if n == 0 || groups == 0 {

@@ -15,28 +15,35 @@ const (
 // after Pack and is safe for concurrent use.
 type Weights struct {
 	in, out, panels int
+	row             int       // length of a row that goes in
 	w               []float32 // panels×in×16, the last panel padded with zeros
 	bias            []float32 // panels×16, padded with zeros
+
+	hot      []float32 // see PackHot
+	gathered []float32 // their weights, strip by strip
 }
 
 // Pack packs w (out×in, one output's weights contiguous) and bias (out numbers,
 // or nil for zeros). Neither is kept.
-func Pack(w, bias []float32, out, in int) *Weights {
+func Pack(w, bias []float32, out, in int) *Weights { return pack(w, bias, out, in, in) }
+
+// pack is Pack for the first in of the columns of w, which are ws apart.
+func pack(w, bias []float32, out, in, ws int) *Weights {
 	if out < 0 || in < 0 {
 		panic("blas: negative size of weights")
 	}
-	if len(w) < out*in {
+	if len(w) < out*ws {
 		panic("blas: weights shorter than out×in")
 	}
 	if bias != nil && len(bias) < out {
 		panic("blas: bias shorter than out")
 	}
-	p := &Weights{in: in, out: out, panels: (out + lanes - 1) / lanes}
+	p := &Weights{in: in, out: out, row: in, panels: (out + lanes - 1) / lanes}
 	p.w = Make[float32](p.panels * lanes * in)
 	p.bias = Make[float32](p.panels * lanes)
 	for j := range out {
 		at := j/lanes*lanes*in + j%lanes
-		for k, v := range w[j*in : (j+1)*in] {
+		for k, v := range w[j*ws : j*ws+in] {
 			p.w[at+k*lanes] = v
 		}
 		if bias != nil {
@@ -47,7 +54,7 @@ func Pack(w, bias []float32, out, in int) *Weights {
 }
 
 // Dims returns the length of a row that goes in and of a row that comes out.
-func (p *Weights) Dims() (in, out int) { return p.in, p.out }
+func (p *Weights) Dims() (in, out int) { return p.row, p.out }
 
 // Mul stores X·Wᵀ + bias in dst (n×out) for the n rows of x (n×in).
 func (p *Weights) Mul(dst, x []float32, n, threads int) {
@@ -167,7 +174,7 @@ func (p *Weights) check(have int, x []float32, n, out int) {
 		panic("blas: negative number of rows")
 	case have < n*out:
 		panic("blas: destination too short")
-	case len(x) < n*p.in:
+	case len(x) < n*p.row:
 		panic("blas: source too short")
 	}
 }
@@ -213,7 +220,7 @@ func (p *Weights) item(l *level, x []float32, n int, dst []float32, e ending, it
 	strips := p.strips()
 	b := block{row: item / strips * rowRun, col: item % strips * pitch}
 	b.rows, b.cols = min(rowRun, n-b.row), min(pitch, p.out-b.col)
-	xb := x[b.row*p.in : (b.row+b.rows)*p.in]
+	xb := x[b.row*p.row : (b.row+b.rows)*p.row]
 	c, cs := grow(&s.f32, rowRun*pitch), pitch
 	direct := dst != nil && b.cols%lanes == 0
 	if direct {
@@ -221,6 +228,9 @@ func (p *Weights) item(l *level, x []float32, n int, dst []float32, e ending, it
 	}
 	first := b.col / lanes
 	p.strip(l, c, cs, xb, b.rows, first, min(first+strip, p.panels))
+	if p.row > p.in {
+		p.gather(l, c, cs, xb, b.rows, item%strips)
+	}
 	if !direct {
 		e.store(p, l, e, b, c, s)
 	}
@@ -241,7 +251,7 @@ func (p *Weights) strip(l *level, c []float32, cs int, x []float32, rows, first,
 		cv, w := c[(v-first)*lanes:], p.w[v*lanes*p.in:]
 		init, is := p.bias[v*lanes:], 0
 		for k := 0; k < p.in || k == 0; k += run {
-			l.mul(cv, cs, init, is, x[min(k, len(x)):], p.in, w[k*lanes:], lanes*p.in, min(run, p.in-k), rows, vecs)
+			l.mul(cv, cs, init, is, x[min(k, len(x)):], p.row, w[k*lanes:], lanes*p.in, min(run, p.in-k), rows, vecs)
 			init, is = cv, cs
 		}
 	}

@@ -207,7 +207,7 @@ const (
 	ProgramBytes = 50 << 20 // of the program: its code, tables and Beam's graph
 	SlackBytes   = 8 << 20  // of readers, coders and the collector
 
-	ColumnBytes  = 176     // of a column in a profile
+	ColumnBytes  = 184     // of a column in a profile
 	PartialBytes = 80      // of a column in what follows from it: statistics, scalings
 	LargestPart  = 9 << 20 // of a sum, which is computed and stored in parts
 )

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"context"
+	"slices"
 
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -84,7 +86,14 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 			return nil, err
 		}
 	}
-	g.Scaled, g.Features = g.Dim, o.Kernel.Size(g.Dim).Features
+	g.Scaled = g.Dim
+	if t := d.Schema.Table; t != nil {
+		g.Scaled, g.Short, g.Levels = columns.Bound(t, o.Encode)
+		if slices.Contains(o.Scale, "unit") {
+			g.Short = 0
+		}
+	}
+	g.Features = o.Kernel.Size(g.Scaled).Features
 	switch {
 	case len(o.Scale) == 0 || o.Scale[0] == "auto":
 		g.Prepared = d.Schema.Traits().Scale != "none"

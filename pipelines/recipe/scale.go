@@ -74,8 +74,11 @@ func chooseScale(chain []string, encode columns.Options, schema dataset.Schema, 
 	}
 	sc := &Scaling{Dim: p.Dim, known: true, image: ShapeOf(schema)}
 	sc.Sample = func() ([]float32, int, error) {
-		x, n, _ := sum.Sample()
-		x, err := sc.Apply(x, n)
+		x, n, d := sum.Sample()
+		if sc.encoded > 0 {
+			n = min(n, SampleRows(sc.Dim)) // rows are longer than those of the profile
+		}
+		x, err := sc.Apply(x[:n*d], n)
 		return x, n, err
 	}
 	if schema.Table != nil {
@@ -94,6 +97,10 @@ func chooseScale(chain []string, encode columns.Options, schema dataset.Schema, 
 	}
 	return sc, nil
 }
+
+// SampleRows returns how many encoded rows of a length are in a sample, at most: as many as in a
+// profile of such rows.
+func SampleRows(length int) int { return max(50, min(1000, (4<<20)/length)) }
 
 // column adds the statistics of a column.
 func (sc *Scaling) column(mean, variance float64, low, high float32) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/io/labels"
@@ -12,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
@@ -26,6 +29,8 @@ type Facts struct {
 	Regression bool
 	Grows      bool // the row length is found in the profile pass
 	Prepared   bool // rows are scaled before they are mapped
+	Short      int  // numbers per scaled row in its short form; 0 if it has none
+	Levels     int  // of all categories of a typed table; 0 for plain numbers
 	Components int  // of an embedding; 0 for none
 }
 
@@ -80,7 +85,13 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	size := o.size(f)
 	mapped := o.mapBytes(f)
 	var scratch int64
-	if f.Prepared {
+	switch {
+	case f.Levels > 0: // between encoding and scaling too
+		scratch = 2 * 4 * int64(f.mappedRow(size)) * f.bound(int64(rows.Rows(f.Dim)))
+		decide += 2 * 4 * int64(f.Scaled) * f.bound(min(sampled, int64(recipe.SampleRows(f.Scaled))))
+		m.Profile += 3 * 8 * int64(f.Levels) // counts, and their encoding
+		standing += 2 * job.PartialBytes * int64(f.Scaled)
+	case f.Prepared:
 		scratch = f.block(f.Scaled)
 		decide += 4 * int64(f.Scaled) * sampled
 	}
@@ -122,6 +133,14 @@ const (
 	profileValues = 4 << 20
 	profileLeast  = 50
 )
+
+// mappedRow is the number of numbers per row as the map takes them.
+func (f *Facts) mappedRow(size kernel.Size) int {
+	if size.Gathers && f.Short > 0 {
+		return f.Short
+	}
+	return f.Scaled
+}
 
 // labels is the size in bytes of a table of the labels.
 func (f *Facts) labels() int64 {
@@ -178,6 +197,10 @@ func (t *Training) Memory(components int) Memory {
 	}
 	if s := t.Recipe.Scaling; s != nil { // otherwise it is part of a recipe that was read
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0
+		f.Short, _ = features.ShortRow(s.Steps) // of valid steps
+	}
+	if table := t.Data.Schema.Table; table != nil {
+		_, _, f.Levels = columns.Bound(table, t.opts.Encode)
 	}
 	o := t.opts
 	if components > 0 {

@@ -1,0 +1,157 @@
+package features
+
+import (
+	"slices"
+)
+
+// Compact is a short form of rows whose last columns are zeros but for a few, such as the
+// levels of categories. A row in that form is the first Dense numbers of the whole row, and then
+// Groups indices of those of the last columns that are not zero, ascending: index i says that
+// column Dense+i is Hot[i]. A number that is not an index stands for none.
+type Compact struct {
+	Dense, Groups int
+	Hot           []float32
+}
+
+// Row returns the length of a row in the short form, and that of the whole row.
+func (c *Compact) Row() (short, whole int) { return c.Dense + c.Groups, c.Dense + len(c.Hot) }
+
+// Within reports whether no number of Hot is beyond reach (see Reach), so that rows in the short form
+// show whether an angle can overflow.
+func (c *Compact) Within(reach float32) bool {
+	return !slices.ContainsFunc(c.Hot, func(v float32) bool { return !(v <= reach && v >= -reach) })
+}
+
+// Worth reports whether products with rows in the short form are faster. At 4 columns in a group both
+// ways take the same time (package blas, BenchmarkHot); the results have the same bits.
+func (c *Compact) Worth() bool { return len(c.Hot) >= 8*c.Groups }
+
+// Compacting is implemented by maps whose rows have a short form.
+type Compacting interface {
+	Map
+	// Compact returns the map to the short form of the same rows, and what it stands for; nil
+	// if there is none.
+	Compact() (Map, *Compact)
+}
+
+// Columnwise is implemented by maps of which some map each column for itself, to one column.
+type Columnwise interface {
+	Map
+	// Part returns the map of the columns first to first+n−1 alone, or nil if columns depend on
+	// others. n is at least 1.
+	Part(first, n int) Map
+}
+
+// Gathering is implemented by recipes of which some have maps that take rows in the short form.
+type Gathering interface {
+	Recipe
+	// Gather draws the map that takes rows in the short form of c and is otherwise the same, bit
+	// for bit but for the signs of zeros. It is nil if the recipe has none.
+	Gather(c *Compact) (Map, error)
+}
+
+// ShortRow returns the length of rows in the short form after those steps of a chain; 0 if they have
+// none, or it does not pay.
+func ShortRow(steps []Recipe) (int, error) {
+	maps := make([]Map, len(steps))
+	for i, r := range steps {
+		var err error
+		if maps[i], err = r.New(); err != nil {
+			return 0, err
+		}
+	}
+	if _, c := shorten(maps); c != nil {
+		short, _ := c.Row()
+		return short, nil
+	}
+	return 0, nil
+}
+
+// shorten returns maps with the short form of rows between them, and what it stands for after the
+// last; nil if that is impossible or does not pay.
+func shorten(maps []Map) (short []Map, c *Compact) {
+	if len(maps) == 0 {
+		return nil, nil
+	}
+	start, ok := maps[0].(Compacting)
+	if !ok {
+		return nil, nil
+	}
+	m, c := start.Compact()
+	if c == nil || !c.Worth() {
+		return nil, nil
+	}
+	short = []Map{m}
+	for _, m := range maps[1:] {
+		if m, c = partly(m, c); c == nil {
+			return nil, nil
+		}
+		short = append(short, m)
+	}
+	return short, c
+}
+
+// gathered returns maps for a chain of those recipes that has the short form of rows between its
+// steps, given the maps of all steps but the last. They are nil if that is impossible or does
+// not pay.
+func gathered(first []Map, last Recipe) (short []Map, gather Map, err error) {
+	g, ok := last.(Gathering)
+	if !ok {
+		return nil, nil, nil
+	}
+	short, c := shorten(first)
+	if c == nil {
+		return nil, nil, nil
+	}
+	if gather, err = g.Gather(c); err != nil || gather == nil {
+		return nil, nil, err
+	}
+	return short, gather, nil
+}
+
+// partly returns the map from rows in the short form c to such rows that m maps their whole rows
+// to, and their form, if m maps column by column and the zeros to zeros.
+func partly(m Map, c *Compact) (Map, *Compact) {
+	by, ok := m.(Columnwise)
+	if !ok {
+		return nil, nil
+	}
+	hot := by.Part(c.Dense, len(c.Hot))
+	if hot == nil {
+		return nil, nil
+	}
+	zeros, to := make([]float32, len(c.Hot)), &Compact{Dense: c.Dense, Groups: c.Groups, Hot: make([]float32, len(c.Hot))}
+	hot.Apply(to.Hot, zeros, 1)
+	if slices.ContainsFunc(to.Hot, func(v float32) bool { return v != 0 }) {
+		return nil, nil
+	}
+	hot.Apply(to.Hot, c.Hot, 1)
+	p := &partMap{width: c.Dense + c.Groups, dense: c.Dense}
+	if c.Dense > 0 {
+		p.part = by.Part(0, c.Dense)
+	}
+	return p, to
+}
+
+// partMap maps the first columns of rows and copies the others.
+type partMap struct {
+	part         Map // nil if dense is 0
+	dense, width int
+}
+
+// Dims returns the row length, twice.
+func (p *partMap) Dims() (in, out int) { return p.width, p.width }
+
+// Apply maps the n rows of x. It panics if a slice is too short.
+func (p *partMap) Apply(dst, x []float32, n int) {
+	if n < 0 || len(x) < n*p.width || len(dst) < n*p.width {
+		panic("features: Apply: slice too short")
+	}
+	for i := range n {
+		from, to := x[i*p.width:(i+1)*p.width], dst[i*p.width:(i+1)*p.width]
+		if p.part != nil {
+			p.part.Apply(to, from, 1)
+		}
+		copy(to[p.dense:], from[p.dense:])
+	}
+}

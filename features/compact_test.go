@@ -1,0 +1,44 @@
+package features_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/scale"
+)
+
+// A chain has the short form of rows between its steps where all of them allow it and it pays.
+func TestChainsGatherWhereTheyCan(t *testing.T) {
+	category := func(levels int) columns.Recipe {
+		return columns.Recipe{Slots: []columns.Slot{{Number: &columns.Number{}}, {OneHot: &columns.OneHot{Values: levels, Weight: 1}}}}
+	}
+	gaussian := func(d int, draw fourier.Draw) features.Recipe {
+		return fourier.Gaussian{In: d, Out: 8, Width: 1, Draw: draw}
+	}
+	ones := slices.Repeat([]float32{1}, 31)
+	for name, c := range map[string]struct {
+		steps []features.Recipe
+		want  int
+	}{
+		"categories":    {[]features.Recipe{category(30), gaussian(31, fourier.Iid)}, 2},
+		"orthogonal":    {[]features.Recipe{category(30), gaussian(31, fourier.Orthogonal)}, 2},
+		"standard":      {[]features.Recipe{category(30), scale.Standard{Mean: make([]float32, 31), Dev: ones}, gaussian(31, fourier.Iid)}, 2},
+		"two scalings":  {[]features.Recipe{category(30), scale.Divide{In: 31, By: 2}, scale.MinMax{Low: make([]float32, 31), High: ones}, gaussian(31, fourier.Iid)}, 2},
+		"few levels":    {[]features.Recipe{category(3), gaussian(4, fourier.Iid)}, 4},
+		"structured":    {[]features.Recipe{category(30), gaussian(31, fourier.Structured)}, 31},
+		"mixed columns": {[]features.Recipe{category(30), scale.Unit{In: 31}, gaussian(31, fourier.Iid)}, 31},
+		"shifted zeros": {[]features.Recipe{category(30), scale.Standard{Mean: ones, Dev: ones}, gaussian(31, fourier.Iid)}, 31},
+		"no categories": {[]features.Recipe{scale.Divide{In: 31, By: 2}, gaussian(31, fourier.Iid)}, 31},
+	} {
+		m, err := (features.Chain{Steps: c.steps}).New()
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if have := features.LastIn(m); have != c.want {
+			t.Errorf("%s: the last map takes rows of %d, want %d", name, have, c.want)
+		}
+	}
+}
