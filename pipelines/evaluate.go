@@ -24,7 +24,7 @@ import (
 type EvaluateOptions struct {
 	Model string // directory
 	Data  dataset.Options
-	Gate  string // condition on a score: "accuracy>=0.95"; "" for none
+	Gate  string // conditions on scores, separated by commas: "accuracy>=0.95"; "" for none
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string
 
@@ -44,13 +44,13 @@ type EvaluateResult struct {
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
 	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
-	Gate          string             `json:"gate,omitempty"` // the condition that was met
+	Gate          string             `json:"gate,omitempty"` // the conditions that were met
 }
 
-// Evaluate applies a model to labelled data and scores it. If the gate is not passed, the
+// Evaluate applies a model to labelled data and scores it. If a gate is not passed, the
 // error is a *GateError and the result is complete.
 func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, err error) {
-	g, err := parseGate(o.Gate)
+	g, err := parseGates(o.Gate)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	classes := manifest.Task == models.Classification
-	if err := g.fits(classes); err != nil {
+	if err := g.fit(manifest); err != nil {
 		return nil, err
 	}
 	j, err := job.NewScratch(ctx, o.Job)
@@ -114,6 +114,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	result.SetAside = result.Rows.Listed
 	if classes {
 		hits := classified.Hits.Report(manifest.Vocabulary.Classes)
+		hits.Ranking = classified.Ranking.Report(manifest.Vocabulary.Classes)
 		result.Classes = &hits
 		result.UnseenLabels = unseenLabels(&classified.Unseen)
 		if hits.Unseen > 0 && hits.Unseen == hits.Rows {

@@ -3,10 +3,13 @@ package pipelines
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -18,81 +21,217 @@ type gate struct {
 	bound float64 // not NaN
 }
 
-// gateScore is a score that a gate can name, for one kind of model.
+// gates are bounds that must all be satisfied.
+type gates []gate
+
+// gateScore is a score that a gate can name.
 type gateScore struct {
-	classes func(*score.ClassReport) float64  // nil for a regression
-	targets func(*score.TargetReport) float64 // nil for a classifier
+	// has tells whether evaluations of the model have the score.
+	has func(*models.Manifest) bool
+	// of returns the score, or the ends between which it is, and the number of rows that it
+	// excludes because their predictions are not finite. Ends are NaN if the rows do not
+	// define the score.
+	of func(*EvaluateResult) (low, high float64, excluded int64)
 }
 
+// gateScores are the scores by name, which is that of JSON.
 var gateScores = map[string]gateScore{
-	"accuracy": {classes: func(c *score.ClassReport) float64 { return c.Accuracy }},
-	"error":    {classes: func(c *score.ClassReport) float64 { return c.Error }},
-	"macro_f1": {classes: func(c *score.ClassReport) float64 { return c.MacroF1 }},
-	"r2":       {targets: func(t *score.TargetReport) float64 { return t.R2 }},
-	"rmse":     {targets: func(t *score.TargetReport) float64 { return t.RMSE }},
-	"mae":      {targets: func(t *score.TargetReport) float64 { return t.MAE }},
+	"accuracy":          ofClasses(func(c *score.ClassReport) float64 { return c.Accuracy }),
+	"error":             ofClasses(func(c *score.ClassReport) float64 { return c.Error }),
+	"balanced_accuracy": ofClasses(func(c *score.ClassReport) float64 { return c.BalancedAccuracy }),
+	"macro_f1":          ofClasses(func(c *score.ClassReport) float64 { return c.MacroF1 }),
+	"macro_precision":   ofClasses(func(c *score.ClassReport) float64 { return c.MacroPrecision }),
+	"macro_recall":      ofClasses(func(c *score.ClassReport) float64 { return c.MacroRecall }),
+
+	"precision": ofSecond(func(c score.ClassScore) float64 { return c.Precision }),
+	"recall":    ofSecond(func(c score.ClassScore) float64 { return c.Recall }),
+	"f1":        ofSecond(func(c score.ClassScore) float64 { return c.F1 }),
+
+	"auc": ofRanking(func(r *score.RankingReport) (low, high float64) {
+		if r.AUC == nil {
+			return math.NaN(), math.NaN()
+		}
+		return *r.AUC - r.Slack, *r.AUC + r.Slack
+	}),
+	"average_precision": ofRanking(func(r *score.RankingReport) (low, high float64) {
+		switch {
+		case r.AveragePrecision == nil:
+			return math.NaN(), math.NaN()
+		case r.PrecisionLow != nil:
+			return *r.PrecisionLow, *r.PrecisionHigh
+		}
+		return *r.AveragePrecision, *r.AveragePrecision
+	}),
+	"top3": ofTop(3),
+	"top5": ofTop(5),
+
+	"log_loss": ofProbabilities(func(t *calibrate.Tests) float64 { return t.LogLoss }),
+	"brier":    ofProbabilities(func(t *calibrate.Tests) float64 { return t.Brier }),
+	"ece":      ofProbabilities(func(t *calibrate.Tests) float64 { return t.ECE }),
+
+	"r2":        ofTargets(func(t *score.TargetReport) float64 { return t.R2 }),
+	"rmse":      ofTargets(func(t *score.TargetReport) float64 { return t.RMSE }),
+	"mae":       ofTargets(func(t *score.TargetReport) float64 { return t.MAE }),
+	"max_error": ofTargets(func(t *score.TargetReport) float64 { return t.MaxError }),
+	"mape": ofTargets(func(t *score.TargetReport) float64 {
+		if t.MAPE == nil {
+			return math.NaN()
+		}
+		return *t.MAPE
+	}),
+	"p50_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P50 }),
+	"p90_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P90 }),
+	"p95_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P95 }),
+	"p99_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P99 }),
 }
 
-// parseGate reads a gate such as accuracy>=0.95 or rmse<=3; nil for the empty text.
-func parseGate(text string) (*gate, error) {
+func classifies(m *models.Manifest) bool { return m.Task == models.Classification }
+
+func regresses(m *models.Manifest) bool { return m.Task == models.Regression }
+
+func ofClasses(of func(*score.ClassReport) float64) gateScore {
+	return gateScore{classifies, func(r *EvaluateResult) (low, high float64, excluded int64) {
+		v := of(r.Classes)
+		return v, v, 0
+	}}
+}
+
+// ofSecond is of the second of two classes, which average precision is for, too.
+func ofSecond(of func(score.ClassScore) float64) gateScore {
+	g := ofClasses(func(c *score.ClassReport) float64 { return of(c.Classes[1]) })
+	g.has = func(m *models.Manifest) bool { return classifies(m) && m.Outputs == 2 }
+	return g
+}
+
+func ofRanking(of func(*score.RankingReport) (low, high float64)) gateScore {
+	return gateScore{
+		func(m *models.Manifest) bool { return classifies(m) && m.Outputs <= score.MaxRanked },
+		func(r *EvaluateResult) (low, high float64, excluded int64) {
+			low, high = of(r.Classes.Ranking)
+			return low, high, r.Classes.Ranking.NotFinite
+		},
+	}
+}
+
+func ofTop(few int) gateScore {
+	g := ofClasses(func(c *score.ClassReport) float64 {
+		for _, t := range c.Ranking.Top {
+			if t.K == few {
+				return t.Accuracy
+			}
+		}
+		return math.NaN()
+	})
+	g.has = func(m *models.Manifest) bool { return classifies(m) && m.Outputs >= score.MinTopped }
+	return g
+}
+
+func ofProbabilities(of func(*calibrate.Tests) float64) gateScore {
+	return gateScore{
+		func(m *models.Manifest) bool { return m.Probabilities != nil },
+		func(r *EvaluateResult) (low, high float64, excluded int64) {
+			v := of(&r.Probabilities.Tests)
+			return v, v, r.Probabilities.NotFinite
+		},
+	}
+}
+
+func ofTargets(of func(*score.TargetReport) float64) gateScore {
+	return gateScore{regresses, func(r *EvaluateResult) (low, high float64, excluded int64) {
+		v := of(r.Targets)
+		return v, v, r.Targets.NotFinite
+	}}
+}
+
+// ofQuantile is of a number that is at most the slack above the quantile.
+func ofQuantile(of func(*score.TargetReport) float64) gateScore {
+	return gateScore{regresses, func(r *EvaluateResult) (low, high float64, excluded int64) {
+		v := of(r.Targets)
+		return v - r.Targets.QuantileSlack, v, r.Targets.NotFinite
+	}}
+}
+
+// GateScores returns the names of the scores that gates can name, sorted.
+func GateScores() []string { return spell.Names(gateScores) }
+
+// parseGates reads gates such as accuracy>=0.95 or rmse<=3, separated by commas; nil for
+// the empty text.
+func parseGates(text string) (gates, error) {
 	if text == "" {
 		return nil, nil
 	}
+	var all gates
+	for _, one := range strings.Split(text, ",") {
+		g, err := parseGate(one)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, g)
+	}
+	return all, nil
+}
+
+func parseGate(text string) (g gate, err error) {
 	for _, op := range []string{">=", "<="} {
 		name, bound, found := strings.Cut(text, op)
 		if !found {
 			continue
 		}
-		g := &gate{score: strings.TrimSpace(name), least: op == ">="}
+		g = gate{score: strings.TrimSpace(name), least: op == ">="}
 		if _, ok := gateScores[g.score]; !ok {
-			return nil, exit.Usage("--gate: unknown score %q%s; have %s", g.score, spell.DidYouMean(g.score, spell.Names(gateScores)), strings.Join(spell.Names(gateScores), ", "))
+			return g, exit.Usage("--gate: unknown score %q%s; have %s", g.score, spell.DidYouMean(g.score, GateScores()), strings.Join(GateScores(), ", "))
 		}
-		var err error
 		if g.bound, err = strconv.ParseFloat(strings.TrimSpace(bound), 64); err != nil || math.IsNaN(g.bound) {
-			return nil, exit.Usage("--gate: %q is not a number", bound)
+			return g, exit.Usage("--gate: %q is not a number", bound)
 		}
 		return g, nil
 	}
-	return nil, exit.Usage("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
+	return g, exit.Usage("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
 }
 
-// fits returns an error if models of this kind do not have the gate's score. A nil gate fits
-// all models.
-func (g *gate) fits(classes bool) error {
-	if g == nil || classes == (gateScores[g.score].classes != nil) {
-		return nil
-	}
-	var have []string
-	for _, name := range spell.Names(gateScores) {
-		if classes == (gateScores[name].classes != nil) {
-			have = append(have, name)
+// fit returns an error if evaluations of the model do not have the score of a gate.
+func (all gates) fit(m *models.Manifest) error {
+	for _, g := range all {
+		if gateScores[g.score].has(m) {
+			continue
 		}
-	}
-	return exit.Usage("--gate: this model has no %s; it has %s", g.score, strings.Join(have, ", "))
-}
-
-// check returns a *GateError if the result, of a model that the gate fits, does not satisfy
-// the bound. A NaN score fails, and so does one that excludes rows because their predictions
-// are not finite.
-func (g *gate) check(r *EvaluateResult) error {
-	if g == nil {
-		return nil
-	}
-	var value float64
-	if of := gateScores[g.score]; of.classes != nil {
-		value = of.classes(r.Classes)
-	} else {
-		if n := r.Targets.NotFinite; n > 0 {
-			return &exit.GateError{Message: fmt.Sprintf("gate not passed: %s excludes %d rows whose predictions are not finite", g.score, n)}
-		}
-		value = of.targets(r.Targets)
-	}
-	op, passed := "<=", value <= g.bound
-	if g.least {
-		op, passed = ">=", value >= g.bound
-	}
-	if !passed {
-		return &exit.GateError{Message: fmt.Sprintf("gate not passed: %s is %.6g, want %s %g", g.score, value, op, g.bound)}
+		have := slices.DeleteFunc(GateScores(), func(name string) bool { return !gateScores[name].has(m) })
+		return exit.Usage("--gate: this model has no %s; it has %s", g.score, strings.Join(have, ", "))
 	}
 	return nil
+}
+
+// check returns a *GateError that names the gates that the result, of a model that they
+// fit, does not satisfy.
+func (all gates) check(r *EvaluateResult) error {
+	var failed []string
+	for _, g := range all {
+		if why := g.check(r); why != "" {
+			failed = append(failed, why)
+		}
+	}
+	if failed == nil {
+		return nil
+	}
+	return &exit.GateError{Message: "gate not passed: " + strings.Join(failed, "; ")}
+}
+
+// check returns why the gate is not passed, or "". A score that is NaN or not defined
+// fails, and so does one that excludes rows because their predictions are not finite. Of a
+// score that is known up to its ends, the worse end counts.
+func (g gate) check(r *EvaluateResult) string {
+	low, high, excluded := gateScores[g.score].of(r)
+	value, op := high, "<="
+	if g.least {
+		value, op = low, ">="
+	}
+	switch {
+	case excluded > 0:
+		return fmt.Sprintf("%s excludes %d rows whose predictions are not finite", g.score, excluded)
+	case math.IsNaN(value):
+		return fmt.Sprintf("%s is not defined for these rows", g.score)
+	case g.least && value >= g.bound, !g.least && value <= g.bound:
+		return ""
+	}
+	return fmt.Sprintf("%s is %.6g, want %s %g", g.score, value, op, g.bound)
 }

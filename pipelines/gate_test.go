@@ -2,51 +2,123 @@ package pipelines
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
+// classifier is the manifest of a classifier with that many classes.
+func classifier(k int, probabilities bool) *models.Manifest {
+	m := &models.Manifest{Task: models.Classification, Outputs: k, Vocabulary: new(labels.Vocabulary)}
+	if probabilities {
+		m.Probabilities = &models.Probabilities{Kind: models.Softmax}
+	}
+	return m
+}
+
 func TestGates(t *testing.T) {
-	classes := &EvaluateResult{Classes: &score.ClassReport{Accuracy: 0.9, Error: 0.1, MacroF1: 0.8}}
-	targets := &EvaluateResult{Targets: &score.TargetReport{R2: math.NaN(), RMSE: 2, MAE: 1}}
+	area, precision, low, mape := 0.75, 0.6, 0.55, 0.25
+	two := &EvaluateResult{
+		Classes: &score.ClassReport{
+			Accuracy: 0.9, Error: 0.1, MacroF1: 0.8, BalancedAccuracy: 0.7, MacroPrecision: 0.35, MacroRecall: 0.45,
+			Classes: []score.ClassScore{{}, {Precision: 0.2, Recall: 0.3, F1: 0.24}},
+			Ranking: &score.RankingReport{AUC: &area, Slack: 0.05, AveragePrecision: &precision, PrecisionLow: &low, PrecisionHigh: &precision},
+		},
+		Probabilities: &ProbabilityReport{Tests: calibrate.Tests{LogLoss: 0.5, Brier: 0.4, ECE: 0.02}},
+	}
+	many := &EvaluateResult{Classes: &score.ClassReport{Ranking: &score.RankingReport{NotFinite: 2, Top: []score.TopScore{{K: 3, Accuracy: 0.8}, {K: 5, Accuracy: 0.9}}}}}
+	targets := &EvaluateResult{Targets: &score.TargetReport{R2: math.NaN(), RMSE: 2, MAE: 1, MaxError: 9, P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5, MAPE: &mape}}
+	undefined := &EvaluateResult{Targets: &score.TargetReport{NoMAPE: 1}}
+	regression := &models.Manifest{Task: models.Regression, Outputs: 1}
+	seen := map[string]bool{}
 	for _, c := range []struct {
 		text   string
 		result *EvaluateResult
-		pass   bool
+		of     *models.Manifest
+		fails  string // "" if the gate is passed
 	}{
-		{"accuracy>=0.9", classes, true},
-		{" accuracy >= 0.91 ", classes, false},
-		{"accuracy<=0.5", classes, false},
-		{"error<=0.1", classes, true},
-		{"macro_f1>=1e-3", classes, true},
-		{"rmse<=2", targets, true},
-		{"rmse<=1.9", targets, false},
-		{"mae>=0.5", targets, true},
-		{"r2>=-1", targets, false}, // which is not a number here
-		{"r2<=1", targets, false},
+		{"accuracy>=0.9", two, classifier(2, false), ""},
+		{" accuracy >= 0.91 ", two, classifier(2, false), "accuracy is 0.9, want >= 0.91"},
+		{"accuracy<=0.5", two, classifier(2, false), "accuracy is 0.9, want <= 0.5"},
+		{"error<=0.1,macro_f1>=1e-3, balanced_accuracy>=0.7,macro_precision>=0.35,macro_recall>=0.45", two, classifier(2, false), ""},
+		{"error<=0.05,macro_f1>=1e-3,accuracy>=1", two, classifier(2, false), "error is 0.1, want <= 0.05; accuracy is 0.9, want >= 1"},
+		{"precision>=0.2,recall>=0.3,f1<=0.24", two, classifier(2, false), ""},
+		{"auc>=0.7", two, classifier(2, false), ""},
+		{"auc>=0.71", two, classifier(2, false), "auc is 0.7"}, // it may be as small
+		{"auc<=0.79", two, classifier(2, false), "auc is 0.8"},
+		{"average_precision>=0.55,average_precision<=0.6", two, classifier(2, false), ""},
+		{"average_precision>=0.56", two, classifier(2, false), "average_precision is 0.55"},
+		{"log_loss<=0.5,brier<=0.4,ece<=0.02", two, classifier(2, true), ""},
+		{"log_loss<=0.49", two, classifier(2, true), "log_loss is 0.5"},
+		{"top3>=0.8,top5>=0.9", many, classifier(10, false), ""},
+		{"top3>=0.81", many, classifier(10, false), "top3"},
+		{"auc>=0", many, classifier(10, false), "auc excludes 2 rows"},
+		{"rmse<=2,max_error<=9,mape<=0.25,p50_error<=1,p90_error<=3,p95_error<=4,p99_error<=5", targets, regression, ""},
+		{"rmse<=1.9", targets, regression, "rmse is 2"},
+		{"mae>=0.5", targets, regression, ""},
+		{"p90_error>=2.5", targets, regression, ""},
+		{"p90_error>=2.6", targets, regression, "p90_error is 2.5"},
+		{"r2>=-1", targets, regression, "r2 is not defined"},
+		{"r2<=1", targets, regression, "r2 is not defined"},
+		{"mape<=1", undefined, regression, "mape is not defined"},
 	} {
-		g, err := parseGate(c.text)
+		g, err := parseGates(c.text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := g.fits(c.result.Classes != nil); err != nil {
+		if err := g.fit(c.of); err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		}
-		jobtest.WantError(t, c.text, g.fits(c.result.Classes == nil), exit.CodeUsage, "this model has no "+g.score)
-		switch err := g.check(c.result); {
-		case c.pass && err != nil:
+		other := regression
+		if c.result.Targets != nil {
+			other = classifier(2, true)
+		}
+		jobtest.WantError(t, c.text, g.fit(other), exit.CodeUsage, "this model has no "+g[0].score)
+		for _, one := range g {
+			seen[one.score] = true
+		}
+		err = g.check(c.result)
+		if c.fails == "" && err != nil {
 			t.Errorf("%s: %v", c.text, err)
-		case !c.pass:
-			jobtest.WantError(t, c.text, err, exit.CodeGate, g.score)
+		} else if c.fails != "" {
+			jobtest.WantError(t, c.text, err, exit.CodeGate, c.fails)
+		}
+	}
+	for _, name := range GateScores() {
+		if !seen[name] {
+			t.Errorf("no test of %s", name)
+		}
+	}
+}
+
+// What a model has depends on its classes and probabilities.
+func TestGatesThatAModelHas(t *testing.T) {
+	for _, c := range []struct {
+		of       *models.Manifest
+		has, not string
+	}{
+		{classifier(2, false), "auc precision recall f1 average_precision", "top3 log_loss rmse"},
+		{classifier(3, true), "auc log_loss brier ece", "top3 precision"},
+		{classifier(10, false), "auc top3 top5", "recall brier"},
+		{classifier(score.MaxRanked+1, false), "top3 top5 accuracy", "auc average_precision"},
+	} {
+		for name, of := range gateScores {
+			if slices.Contains(strings.Fields(c.has), name) && !of.has(c.of) || slices.Contains(strings.Fields(c.not), name) && of.has(c.of) {
+				t.Errorf("%d classes: %s", c.of.Outputs, name)
+			}
 		}
 	}
 }
 
 func TestAGateIsNotPassedByLeavingRowsOut(t *testing.T) {
-	g, err := parseGate("rmse<=1")
+	g, err := parseGates("rmse<=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +134,12 @@ func TestGateRefusals(t *testing.T) {
 	for text, word := range map[string]string{
 		"acuracy>=1": `did you mean "accuracy"`, "accuracy": "not of the form", "accuracy>1": "not of the form", "accuracy=1": "not of the form",
 		">=1": "unknown score", "accuracy>=": "is not a number", "accuracy>=x": "is not a number", "accuracy>=1>=2": "is not a number", "accuracy>=NaN": "is not a number",
+		"accuracy>=1,": "not of the form", "accuracy>=1,roc_auc>=1": `unknown score "roc_auc"`,
 	} {
-		_, err := parseGate(text)
+		_, err := parseGates(text)
 		jobtest.WantError(t, text, err, exit.CodeUsage, word)
 	}
-	if g, err := parseGate(""); g != nil || err != nil || g.fits(true) != nil || g.check(nil) != nil {
+	if g, err := parseGates(""); g != nil || err != nil || g.fit(classifier(2, false)) != nil || g.check(nil) != nil {
 		t.Error("no gate is not passed")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding"
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 
@@ -123,12 +124,19 @@ type ClassReport struct {
 	// ErrorLow and ErrorHigh are the ends of the 95 % interval of Error (Interval).
 	ErrorLow  float64 `json:"error_low"`
 	ErrorHigh float64 `json:"error_high"`
+	// BalancedAccuracy is the mean recall of the classes that have rows, and BalancedLow and
+	// BalancedHigh are the ends of its 95 % interval.
+	BalancedAccuracy float64 `json:"balanced_accuracy"`
+	BalancedLow      float64 `json:"balanced_accuracy_low"`
+	BalancedHigh     float64 `json:"balanced_accuracy_high"`
 	// The macro averages give equal weight to all classes that are true or predicted for
 	// at least one row.
 	MacroPrecision float64      `json:"macro_precision"`
 	MacroRecall    float64      `json:"macro_recall"`
 	MacroF1        float64      `json:"macro_f1"`
 	Classes        []ClassScore `json:"classes"`
+	// Ranking is set if scores were ranked. Report leaves it nil.
+	Ranking *RankingReport `json:"ranking,omitempty"`
 	// Confusion counts rows by true class, then by predicted class. It is set for up to
 	// 30 classes.
 	Confusion [][]int64 `json:"confusion,omitempty"`
@@ -199,6 +207,7 @@ func (c *Classes) Report(names []string) ClassReport {
 	}
 	r.Accuracy, r.Error = ratio(r.Rows-r.Errors, r.Rows), ratio(r.Errors, r.Rows)
 	r.ErrorLow, r.ErrorHigh = Interval(r.Errors, r.Rows)
+	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = balanced(each)
 	switch {
 	case c.k <= maxShown:
 		for t := range c.k {
@@ -225,6 +234,30 @@ func (c *Classes) worst(names []string) []Confused {
 		w = append(w, Confused{names[i/c.k], names[i%c.k], c.pairs[i]})
 	}
 	return w
+}
+
+// balanced returns the mean of the recalls of the classes that have rows, and the ends of
+// its 95 % interval, from those of the recalls, which are independent: their distances
+// from the mean add up as squares (Zou and Donner 2008). Without rows it is 0, and the
+// interval is 0 to 1.
+func balanced(each []totals) (mean, low, high float64) {
+	var k, below, above float64
+	for _, t := range each {
+		if t.truth == 0 {
+			continue
+		}
+		recall := ratio(t.hits, t.truth)
+		l, h := Interval(t.hits, t.truth)
+		k++
+		mean += recall
+		below += float64((recall - l) * (recall - l))
+		above += float64((h - recall) * (h - recall))
+	}
+	if k == 0 {
+		return 0, 0, 1
+	}
+	mean /= k
+	return mean, max(0, mean-math.Sqrt(below)/k), min(1, mean+math.Sqrt(above)/k)
 }
 
 func ratio(a, b int64) float64 {

@@ -83,7 +83,7 @@ func TestClassReportEqualsTwin(t *testing.T) {
 	for _, k := range []int{1, 2, 7, 40, MaxConfusion + 1} {
 		p := randomPairs(r, 300, k)
 		got := count(k, p).Report(nil)
-		var right, unseen, present, precision, recall, f1 float64
+		var right, unseen, present, precision, recall, f1, balanced, rated float64
 		for c := range k {
 			var rows, predicted, hits float64
 			for _, x := range p {
@@ -109,6 +109,8 @@ func TestClassReportEqualsTwin(t *testing.T) {
 				}
 				if rows > 0 {
 					recall += hits / rows
+					balanced += hits / rows
+					rated++
 				}
 				f1 += 2 * hits / (rows + predicted)
 			}
@@ -128,6 +130,7 @@ func TestClassReportEqualsTwin(t *testing.T) {
 			"precision": {got.MacroPrecision, precision / present},
 			"recall":    {got.MacroRecall, recall / present},
 			"F1":        {got.MacroF1, f1 / present},
+			"balanced":  {got.BalancedAccuracy, balanced / rated},
 		} {
 			if math.Abs(v[0]-v[1]) > 1e-14*math.Abs(v[1]) {
 				t.Errorf("%d classes: %s %v, want %v", k, name, v[0], v[1])
@@ -147,8 +150,15 @@ func TestClassReportOfAKnownExample(t *testing.T) {
 	// Variables, so that each step is rounded as it is in the report.
 	p, q, thirds, f1 := 0.6, 0.4, 2./3, 0.8
 	low, high := Interval(2, 5)
+	// Of the recalls 1, 0 and 2/3 of 1, 1 and 3 rows.
+	l1, _ := Interval(1, 1)
+	_, h0 := Interval(0, 1)
+	l2, h2 := Interval(2, 3)
+	below, above := float64((1-l1)*(1-l1))+float64((thirds-l2)*(thirds-l2)), float64(h0*h0)+float64((h2-thirds)*(h2-thirds))
+	mean := (1 + thirds) / 3
 	want := ClassReport{
 		Rows: 5, Errors: 2, Accuracy: p, Error: q, ErrorLow: low, ErrorHigh: high,
+		BalancedAccuracy: mean, BalancedLow: mean - math.Sqrt(below)/3, BalancedHigh: mean + math.Sqrt(above)/3,
 		MacroPrecision: 0.5, MacroRecall: (1 + thirds) / 3, MacroF1: (thirds + f1) / 3,
 		Classes: []ClassScore{
 			{"a", 1, 2, 1, 0.5, 1, 2. / 3},
@@ -184,7 +194,7 @@ func TestWorstPairsComeFirst(t *testing.T) {
 
 func TestReportOfNothingIsFinite(t *testing.T) {
 	r := NewClasses(3).Report(nil)
-	if r.Rows != 0 || r.Accuracy != 0 || r.ErrorLow != 0 || r.ErrorHigh != 1 || r.MacroF1 != 0 {
+	if r.Rows != 0 || r.Accuracy != 0 || r.ErrorLow != 0 || r.ErrorHigh != 1 || r.BalancedHigh != 1 || r.MacroF1 != 0 {
 		t.Errorf("%+v", r)
 	}
 	if _, err := json.Marshal(r); err != nil {

@@ -21,7 +21,12 @@ func (r ClassReport) String() string {
 	if r.Unseen > 0 {
 		fmt.Fprintf(&b, " (%d of classes unknown to the model)", r.Unseen)
 	}
-	fmt.Fprintf(&b, "\naccuracy %s %%, error %s %% (95 %% interval %s)\n\n", percent(r.Accuracy), percent(r.Error), PercentInterval(r.Errors, r.Rows))
+	fmt.Fprintf(&b, "\naccuracy %s %%, error %s %% (95 %% interval %s)\n", percent(r.Accuracy), percent(r.Error), PercentInterval(r.Errors, r.Rows))
+	fmt.Fprintf(&b, "balanced accuracy %s %% (%s to %s)\n", percent(r.BalancedAccuracy), percent(r.BalancedLow), percent(r.BalancedHigh))
+	if r.Ranking != nil {
+		r.Ranking.write(&b)
+	}
+	b.WriteByte('\n')
 
 	shown := r.Classes
 	if len(shown) > maxShown {
@@ -84,17 +89,56 @@ func (r TargetReport) String() string {
 	if r.NotFinite > 0 {
 		fmt.Fprintf(w, "not finite\t%d\t\n", r.NotFinite)
 	}
+	if r.MAPE != nil {
+		fmt.Fprintf(w, "MAPE\t%s %%\t\n", percent(*r.MAPE))
+	}
 	for _, l := range []struct {
 		name  string
 		value float64
 	}{
-		{"RMSE", r.RMSE}, {"MAE", r.MAE}, {"max error", r.MaxError},
+		{"RMSE", r.RMSE}, {"MAE", r.MAE},
+		{"50 % within", r.P50}, {"90 % within", r.P90}, {"95 % within", r.P95}, {"99 % within", r.P99}, {"max error", r.MaxError},
 		{"target mean", r.TargetMean}, {"target dev", r.TargetDev}, {"R²", r.R2},
 	} {
 		fmt.Fprintf(w, "%s\t%.6g\t\n", l.name, l.value)
 	}
 	w.Flush()
 	return b.String()
+}
+
+// write prints the areas, their means and the shares of the first few classes.
+func (r *RankingReport) write(w io.Writer) {
+	if r.AUC != nil {
+		fmt.Fprintf(w, "AUC %s", area(*r.AUC, r.Slack))
+		if r.AUCLow != nil {
+			fmt.Fprintf(w, " (%.4f to %.4f), average precision %.4f of class %s\n", *r.AUCLow, *r.AUCHigh, *r.AveragePrecision, name(r.Positive))
+		} else {
+			least := slices.MinFunc(r.Classes, func(a, b RankedClass) int { return cmp.Compare(a.AUC, b.AUC) })
+			fmt.Fprintf(w, ", average precision %.4f: means of %d classes, each against the others (least AUC %.4f, class %s)\n",
+				*r.AveragePrecision, len(r.Classes), least.AUC, name(least.Class))
+		}
+	}
+	if len(r.Top) > 0 {
+		b := "class among the first "
+		for i, t := range r.Top {
+			if i > 0 {
+				b += ", "
+			}
+			b += fmt.Sprintf("%d: %s %% (%s to %s)", t.K, percent(t.Accuracy), percent(t.Low), percent(t.High))
+		}
+		fmt.Fprintln(w, b)
+	}
+	if r.NotFinite > 0 {
+		fmt.Fprintf(w, "%d rows without finite scores are not ranked\n", r.NotFinite)
+	}
+}
+
+// area returns an area under a curve as text, with what is not known of it.
+func area(v, slack float64) string {
+	if slack == 0 {
+		return fmt.Sprintf("%.4f", v)
+	}
+	return fmt.Sprintf("%.4f ± %.1g", v, slack)
 }
 
 // WriteTo writes the text of String.

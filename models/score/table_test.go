@@ -11,6 +11,7 @@ func TestClassTable(t *testing.T) {
 	r := c.Report([]string{"cat", "", "line\nbreak"})
 	const want = `rows 6, errors 3 (1 of classes unknown to the model)
 accuracy 50.00 %, error 50.00 % (95 % interval 18.76 to 81.24)
+balanced accuracy 55.56 % (25.00 to 83.51)
 
           class  precision  recall     F1  rows
             cat      50.00  100.00  66.67     1
@@ -58,8 +59,13 @@ func TestTableOfManyClassesShowsTheWorst(t *testing.T) {
 func TestTargetTable(t *testing.T) {
 	s := sum([]residual{{1, 2}, {3, 2}, {5, 5}})
 	const want = `         rows         3
+         MAPE   44.44 %
          RMSE  0.816497
           MAE  0.666667
+  50 % within         1
+  90 % within         1
+  95 % within         1
+  99 % within         1
     max error         1
   target mean         3
    target dev   1.63299
@@ -69,6 +75,10 @@ func TestTargetTable(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	s.Add(3e38, -3e38)
+	s.Add(0, 1)
+	if r := s.Report(); r.MAPE != nil || r.NoMAPE != 1 || strings.Contains(r.String(), "MAPE") {
+		t.Errorf("a mean of ratios to a target of 0: %+v", r)
+	}
 	if got := s.Report().String(); !strings.Contains(got, "not finite         1\n") {
 		t.Errorf("the skipped row is not reported:\n%s", got)
 	}

@@ -15,7 +15,14 @@ type Targets struct {
 	n, notFinite   int64
 	y, y2, r2, abs exact.Sum // of targets y and residuals r: Σy, Σy², Σr², Σ|r|
 	max            float64   // max |r|
+	ratio          exact.Sum // Σ|r/y|
+	noRatio        int64     // rows without it: the target is 0, or the ratio exceeds float32
+	errors         Ranks     // |r|, rounded to float32
 }
+
+// NewTargets returns empty sums that distinguish up to that many errors for quantiles, as
+// NewRanks does.
+func NewTargets(cells int) *Targets { return &Targets{errors: *NewRanks(cells)} }
 
 // Add counts one row with its residual r = predicted − truth, rounded to float64. A row
 // whose residual does not fit in float32 is counted separately and not added to the sums.
@@ -32,9 +39,15 @@ func (t *Targets) Add(truth, predicted float64) {
 	t.r2.AddSquare64(r)
 	t.abs.Add64(r)
 	t.max = max(t.max, r)
+	if part := r / math.Abs(truth); part <= math.MaxFloat32 {
+		t.ratio.Add64(part)
+	} else {
+		t.noRatio++
+	}
+	t.errors.Add(float32(r), 0, 1)
 }
 
-// Merge adds the sums of u.
+// Merge adds the sums of u. It panics if u distinguishes other numbers of errors.
 func (t *Targets) Merge(u *Targets) {
 	t.n += u.n
 	t.notFinite += u.notFinite
@@ -43,6 +56,9 @@ func (t *Targets) Merge(u *Targets) {
 	t.r2.Merge(&u.r2)
 	t.abs.Merge(&u.abs)
 	t.max = max(t.max, u.max)
+	t.ratio.Merge(&u.ratio)
+	t.noRatio += u.noRatio
+	t.errors.Merge(&u.errors)
 }
 
 // TargetReport is the score of a regression over its finite residuals; all 0 if
@@ -51,12 +67,25 @@ type TargetReport struct {
 	Rows int64 `json:"rows"` // with a finite residual
 	// NotFinite counts the rows left out because their residual is infinite or not a
 	// number.
-	NotFinite  int64   `json:"not_finite,omitempty"`
-	RMSE       float64 `json:"rmse"` // √(Σr²/n)
-	MAE        float64 `json:"mae"`  // Σ|r|/n
-	MaxError   float64 `json:"max_error"`
-	TargetMean float64 `json:"target_mean"`
-	TargetDev  float64 `json:"target_dev"` // population standard deviation
+	NotFinite int64   `json:"not_finite,omitempty"`
+	RMSE      float64 `json:"rmse"` // √(Σr²/n)
+	MAE       float64 `json:"mae"`  // Σ|r|/n
+	MaxError  float64 `json:"max_error"`
+	// P50 to P99 are quantiles of |r|, rounded to float32: the smallest error such that at
+	// least this percentage of the rows have it or a smaller one. Where there are more
+	// different errors than cells of Ranks, each is an upper end, above the quantile by less
+	// than QuantileSlack.
+	P50           float64 `json:"p50_error"`
+	P90           float64 `json:"p90_error"`
+	P95           float64 `json:"p95_error"`
+	P99           float64 `json:"p99_error"`
+	QuantileSlack float64 `json:"quantile_slack,omitempty"`
+	// MAPE is Σ|r/y|/n. It is nil if a target is 0, or so small that a ratio exceeds
+	// float32; NoMAPE is the number of such rows.
+	MAPE       *float64 `json:"mape,omitempty"`
+	NoMAPE     int64    `json:"mape_undefined,omitempty"`
+	TargetMean float64  `json:"target_mean"`
+	TargetDev  float64  `json:"target_dev"` // population standard deviation
 	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. For constant
 	// targets it is 1 if all are predicted exactly and 0 otherwise.
 	R2 float64 `json:"r2"`
@@ -73,6 +102,18 @@ func (t *Targets) Report() TargetReport {
 	mean, variance := exact.Moments(t.n, &t.y, &t.y2)
 	r.RMSE, r.MAE = math.Sqrt(mse), exact.Mean(t.n, &t.abs)
 	r.TargetMean, r.TargetDev = mean, math.Sqrt(max(variance, 0))
+	for _, p := range []struct {
+		share float64
+		to    *float64
+	}{{0.5, &r.P50}, {0.9, &r.P90}, {0.95, &r.P95}, {0.99, &r.P99}} {
+		low, high := t.errors.Quantile(p.share)
+		*p.to = float64(high)
+		r.QuantileSlack = max(r.QuantileSlack, float64(high)-float64(low))
+	}
+	if r.NoMAPE = t.noRatio; r.NoMAPE == 0 {
+		mape := exact.Mean(t.n, &t.ratio)
+		r.MAPE = &mape
+	}
 	switch {
 	case variance > 0:
 		r.R2 = 1 - mse/variance
@@ -89,44 +130,67 @@ var (
 
 var errTargets = errors.New("score: damaged encoding of target sums")
 
-// MarshalBinary writes the counts, the largest residual and the sums. Sums over
+// AppendBinary appends the counts, the largest residual, the sums and the ranks. Sums over
 // the same rows have equal encodings. The error is always nil.
-func (t *Targets) MarshalBinary() ([]byte, error) {
+func (t *Targets) AppendBinary(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
-	b := le.AppendUint64(nil, uint64(t.n))
+	b = le.AppendUint64(b, uint64(t.n))
 	b = le.AppendUint64(b, uint64(t.notFinite))
+	b = le.AppendUint64(b, uint64(t.noRatio))
 	b = le.AppendUint64(b, math.Float64bits(t.max))
-	for _, s := range [...]*exact.Sum{&t.y, &t.y2, &t.r2, &t.abs} {
+	for _, s := range t.sums() {
 		b, _ = s.AppendBinary(b)
 	}
+	return t.errors.AppendBinary(b)
+}
+
+// MarshalBinary returns what AppendBinary appends.
+func (t *Targets) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+
+// sums returns the sums in the order of the encoding.
+func (t *Targets) sums() [5]*exact.Sum { return [...]*exact.Sum{&t.y, &t.y2, &t.r2, &t.abs, &t.ratio} }
+
+// Decode sets t to the sums at the beginning of b and returns the rest.
+func (t *Targets) Decode(b []byte) ([]byte, error) {
+	const head = 32
+	le := binary.LittleEndian
+	if len(b) < head {
+		return nil, errTargets
+	}
+	u := Targets{
+		n:         int64(le.Uint64(b)),
+		notFinite: int64(le.Uint64(b[8:])),
+		noRatio:   int64(le.Uint64(b[16:])),
+		max:       math.Float64frombits(le.Uint64(b[24:])),
+	}
+	b = b[head:]
+	var err error
+	for _, s := range u.sums() {
+		if b, err = s.Decode(b); err != nil {
+			return nil, errTargets
+		}
+	}
+	if b, err = u.errors.Decode(b); err != nil {
+		return nil, errTargets
+	}
+	counted := u.errors.Rows()
+	switch {
+	case u.n < 0, u.notFinite < 0, u.noRatio < 0, u.noRatio > u.n, counted != [2]int64{u.n, 0},
+		len(u.errors.cells) > 0 && u.errors.cells[0].key<<u.errors.shift|(1<<u.errors.shift-1) < order(0),
+		!(u.max >= 0 && u.max <= math.MaxFloat32), math.Signbit(u.max),
+		u.y2.Sign() < 0, u.r2.Sign() < 0, u.abs.Sign() < 0, u.ratio.Sign() < 0, u.noRatio == u.n && !u.ratio.IsZero(),
+		u.n == 0 && !(u.max == 0 && u.y.IsZero() && u.y2.IsZero() && u.r2.IsZero() && u.abs.IsZero()):
+		return nil, errTargets
+	}
+	*t = u
 	return b, nil
 }
 
 // UnmarshalBinary sets t to the sums encoded in b.
 func (t *Targets) UnmarshalBinary(b []byte) error {
-	le := binary.LittleEndian
-	if len(b) < 24 {
-		return errTargets
+	rest, err := t.Decode(b)
+	if err == nil && len(rest) > 0 {
+		err = errTargets
 	}
-	u := Targets{
-		n:         int64(le.Uint64(b)),
-		notFinite: int64(le.Uint64(b[8:])),
-		max:       math.Float64frombits(le.Uint64(b[16:])),
-	}
-	b = b[24:]
-	for _, s := range [...]*exact.Sum{&u.y, &u.y2, &u.r2, &u.abs} {
-		var err error
-		if b, err = s.Decode(b); err != nil {
-			return errTargets
-		}
-	}
-	switch {
-	case len(b) > 0, u.n < 0, u.notFinite < 0,
-		!(u.max >= 0 && u.max <= math.MaxFloat32), math.Signbit(u.max),
-		u.y2.Sign() < 0, u.r2.Sign() < 0, u.abs.Sign() < 0,
-		u.n == 0 && !(u.max == 0 && u.y.IsZero() && u.y2.IsZero() && u.r2.IsZero() && u.abs.IsZero()):
-		return errTargets
-	}
-	*t = u
-	return nil
+	return err
 }

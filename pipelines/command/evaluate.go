@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,9 +12,10 @@ import (
 
 func evaluateCommand() *cobra.Command {
 	var (
-		data dataFlags
-		jobs jobFlags
-		o    pipelines.EvaluateOptions
+		data  dataFlags
+		jobs  jobFlags
+		o     pipelines.EvaluateOptions
+		gates []string
 	)
 	cmd := &cobra.Command{
 		Use:   "evaluate --model DIR --data FILES",
@@ -21,24 +23,35 @@ func evaluateCommand() *cobra.Command {
 		Long: `Evaluate applies the model to every row of --data and compares its predictions with the
 labels.
 
-For classification it prints accuracy and error with a 95 % interval, precision and
-recall of each class, and the confusion matrix; for regression the root mean squared
-error, the mean absolute error and R². A label that the model was not trained on counts
-as an error and is listed with its rows; if every label is of this kind, the exit code
-is 3.
+For classification it prints accuracy, error and balanced accuracy with 95 % intervals,
+precision and recall of each class, and the confusion matrix. For two classes it prints
+the area under the ROC curve (AUC) and the average precision of the second class; for up
+to 100 classes their means, each class against the others; for 10 classes and more how
+often the class of a row is among the first 3 and 5. A label that the model was not
+trained on counts as an error and is listed with its rows; if every label is of this
+kind, the exit code is 3.
+
+For regression it prints the root mean squared error, the mean absolute error, its
+quantiles, R², and the mean absolute percentage error (MAPE) if no target is 0.
 
 For a model with probabilities (see --calibrate of train) it also prints the log loss,
 the Brier score, the expected calibration error and its table. Each row falls into one
 of ten bins by the probability of its predicted class. A model is well calibrated if in
 each bin the share of correct rows equals the mean probability. --reliability plots this.
 
-With --gate the exit code is 4 if the score does not meet the condition, for scripts
-that deploy a model only if it does.`,
+With --gate the exit code is 4 if a score does not meet its condition, for scripts that
+deploy a model only if it does. Gates of classifiers can name accuracy, error,
+balanced_accuracy, macro_f1, macro_precision, macro_recall, auc and average_precision;
+for two classes precision, recall and f1 of the second; for 10 classes and more top3 and
+top5; with probabilities log_loss, brier and ece. Gates of a regression can name rmse,
+mae, max_error, mape, r2, and p50_error, p90_error, p95_error and p99_error, which are
+quantiles of the absolute error. With --json the scores have these names.`,
 		Example: `  bochner evaluate --model model --data test.csv
-  bochner evaluate --model model --data test.csv --gate 'accuracy>=0.95' --json`,
+  bochner evaluate --model model --data test.csv --gate 'accuracy>=0.95,auc>=0.98' --json`,
 		Args: cobra.NoArgs,
 		RunE: runJob(func(cmd *cobra.Command) error {
 			o.Data, o.MaxBadFraction, o.Job = data.opts, data.maxBad, jobs.job(cmd)
+			o.Gate = strings.Join(gates, ",")
 			result, err := pipelines.Evaluate(cmd.Context(), o)
 			var gate *exit.GateError
 			if err != nil && !errors.As(err, &gate) {
@@ -50,7 +63,7 @@ that deploy a model only if it does.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory of the model.")
-	fs.StringVar(&o.Gate, "gate", "", "Condition on a score, such as accuracy>=0.95 or rmse<=3; scores are accuracy, error, macro_f1, r2, rmse, mae.")
+	fs.StringArrayVar(&gates, "gate", nil, "Condition on a score, such as accuracy>=0.95, auc>=0.9 or rmse<=3. Several are separated by commas, or given one by one; all must hold.")
 	fs.StringVar(&o.Reliability, "reliability", "", "File for a reliability diagram, .png or .svg; the model must have probabilities.")
 	data.register(fs)
 	jobs.register(fs)

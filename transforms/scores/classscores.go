@@ -15,8 +15,9 @@ const reliabilityBins = 10
 
 // ClassScores is the result of Score for a classifier. Its sums are exact.
 type ClassScores struct {
-	Hits   score.Classes
-	Unseen labels.Counts // labels that are not classes of the model
+	Hits    score.Classes
+	Ranking score.Ranking
+	Unseen  labels.Counts // labels that are not classes of the model
 	// Probabilities of rows whose scores are finite; nil for a model without probabilities.
 	Probabilities *calibrate.Reliability
 }
@@ -33,10 +34,17 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 		}
 		c.Hits.Add(int(truth[i]), int(said.Classes[i]))
 	}
+	order := said.Probabilities
+	if order == nil {
+		order = said.Scores
+	}
+	k := len(said.Scores) / max(len(y), 1)
+	for i, t := range truth {
+		c.Ranking.Add(int(t), said.Scores[i*k:(i+1)*k], order[i*k:(i+1)*k])
+	}
 	if c.Probabilities == nil {
 		return nil
 	}
-	k := len(said.Probabilities) / max(len(y), 1)
 	for i := range y {
 		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
 			continue
@@ -51,6 +59,7 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 // Merge adds the rows of d, scores of the same model.
 func (c *ClassScores) Merge(d *ClassScores) {
 	c.Hits.Merge(&d.Hits)
+	c.Ranking.Merge(&d.Ranking)
 	c.Unseen.Merge(&d.Unseen)
 	if c.Probabilities != nil {
 		c.Probabilities.Merge(d.Probabilities)
@@ -58,13 +67,14 @@ func (c *ClassScores) Merge(d *ClassScores) {
 }
 
 // MarshalBinary writes the length of the encoded hits (uint32, little-endian), the hits,
-// the unknown labels, and the probabilities, if there are any.
+// the ranking, the unknown labels, and the probabilities, if there are any.
 func (c *ClassScores) MarshalBinary() ([]byte, error) {
 	hits, err := c.Hits.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
 	b := append(binary.LittleEndian.AppendUint32(nil, uint32(len(hits))), hits...)
+	b, _ = c.Ranking.AppendBinary(b)
 	if b, err = c.Unseen.AppendBinary(b); err != nil || c.Probabilities == nil {
 		return b, err
 	}
@@ -82,8 +92,11 @@ func (c *ClassScores) UnmarshalBinary(b []byte) error {
 	if err := d.Hits.UnmarshalBinary(b[4:n]); err != nil {
 		return err
 	}
-	rest, err := d.Unseen.Decode(b[n:])
+	rest, err := d.Ranking.Decode(b[n:])
 	if err != nil {
+		return err
+	}
+	if rest, err = d.Unseen.Decode(rest); err != nil {
 		return err
 	}
 	if len(rest) > 0 {

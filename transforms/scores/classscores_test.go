@@ -3,7 +3,6 @@ package scores
 import (
 	"bytes"
 	"math"
-	"reflect"
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/rows"
@@ -36,9 +35,19 @@ func TestScoresOfClassesMergeToThoseOfAllRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		all, err := want.MarshalBinary()
+		if err != nil || !bytes.Equal(data, all) {
+			t.Errorf("%q, %v, want %q", data, err, all)
+		}
 		var back ClassScores
-		if err := back.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(&back, want) {
-			t.Errorf("%+v, %v, want %+v", back, err, want)
+		if err := back.UnmarshalBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := back.MarshalBinary(); !bytes.Equal(again, data) {
+			t.Errorf("decoded and encoded again it differs")
+		}
+		if r := want.Ranking.Report(nil); r.Rows != 4 || r.NotFinite != 1 || *r.AUC != 0.5 {
+			t.Errorf("%+v", r)
 		}
 		if l := want.Unseen.Summary(); l.Rows != 1 || l.Vocabulary.Classes[0] != "odd" {
 			t.Errorf("labels of no class: %+v", l)

@@ -1,0 +1,130 @@
+package score
+
+import (
+	"math"
+	"math/bits"
+)
+
+// AUC returns the area under the ROC curve, kind 1 against kind 0: the share of pairs, a
+// row of each kind, in which that of kind 1 has the larger value, equal values counting
+// half (Mann and Whitney 1947). It is 0 if a kind has no rows. The area is within slack of
+// the result; slack is 0, apart from the rounding of the last division, if r is Exact.
+func (r *Ranks) AUC() (area, slack float64) {
+	n := r.Rows()
+	if n[0] == 0 || n[1] == 0 {
+		return 0, 0
+	}
+	r.flush()
+	var twice, mixed wide
+	below := int64(0)
+	for _, c := range r.cells {
+		twice.add(c.n[1], 2*below+c.n[0])
+		mixed.add(c.n[1], c.n[0])
+		below += c.n[0]
+	}
+	var pairs wide
+	pairs.add(n[0], n[1])
+	pairs.add(n[0], n[1])
+	area = twice.float() / pairs.float()
+	if r.shift > 0 {
+		slack = mixed.float() / pairs.float()
+	}
+	return area, slack
+}
+
+// wide is a sum of products of counts below 2⁶³.
+type wide struct{ hi, lo uint64 }
+
+func (w *wide) add(a, b int64) {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	var carry uint64
+	w.lo, carry = bits.Add64(w.lo, lo, 0)
+	w.hi += hi + carry
+}
+
+func (w *wide) float() float64 { return float64(float64(w.hi)*0x1p64) + float64(w.lo) }
+
+// AveragePrecision returns Σ (R_i − R_{i−1})·P_i over the different values as thresholds,
+// from the largest to the smallest: of the rows with a value at or above the threshold,
+// the share P_i is of kind 1, and these are the share R_i of all rows of kind 1. It is
+// between low and high; all three are equal, apart from rounding, if r is Exact, and 0 if
+// no row is of kind 1.
+func (r *Ranks) AveragePrecision() (mean, low, high float64) {
+	n := r.Rows()
+	if n[1] == 0 {
+		return 0, 0, 0
+	}
+	r.flush()
+	var above [2]int64
+	for i := len(r.cells) - 1; i >= 0; i-- {
+		c := r.cells[i].n
+		if p := float64(c[1]); p > 0 {
+			hits, others := float64(above[1]), float64(above[0])
+			value := float64(p * ((hits + p) / (hits + p + others + float64(c[0]))))
+			mean += value
+			if r.shift == 0 {
+				low, high = low+value, high+value
+			} else {
+				// Precision at any of its rows is between that if all others of the cell
+				// precede its first and that if none precedes its last.
+				low += float64(p * ((hits + 1) / (hits + 1 + others + float64(c[0]))))
+				high += float64(p * ((hits + p) / (hits + p + others)))
+			}
+		}
+		above[0] += c[0]
+		above[1] += c[1]
+	}
+	p := float64(n[1])
+	return mean / p, low / p, high / p
+}
+
+// Quantile returns the smallest value, of either kind, such that at least the share q of
+// the rows have it or a smaller one: it is between low and high, which are equal if r is
+// Exact, and 0 without rows. It panics unless 0 < q ≤ 1.
+func (r *Ranks) Quantile(q float64) (low, high float32) {
+	if !(q > 0 && q <= 1) {
+		panic("score: quantile out of range")
+	}
+	r.flush()
+	need := int64(math.Ceil(float64(q * float64(r.ranked()))))
+	for _, c := range r.cells {
+		if need -= c.n[0] + c.n[1]; need <= 0 {
+			return r.ends(c)
+		}
+	}
+	return 0, 0
+}
+
+// AreaInterval returns the ends of the 95 % interval of the area under the ROC curve,
+// given the area of that many independent rows of each kind: the areas A from which it
+// differs by at most 1.96 times their standard error
+//
+//	√(A(1−A)(1 + m(1−A)/(2−A) + mA/(1+A)) / (n₀n₁)),   m = (n₀+n₁)/2 − 1
+//
+// (Newcombe 2006, method 5). It is within 0 and 1 and never has width 0. Without rows of
+// both kinds it is 0 to 1.
+func AreaInterval(area float64, n0, n1 int64) (low, high float64) {
+	if n0 < 1 || n1 < 1 {
+		return 0, 1
+	}
+	pairs, m := float64(float64(n0)*float64(n1)), (float64(n0)+float64(n1))/2-1
+	within := func(a float64) bool {
+		f := 1 + float64(m*(1-a)/(2-a)) + float64(m*a/(1+a))
+		return math.Abs(area-a) <= 1.959963984540054*math.Sqrt(float64(float64(a*(1-a))*f)/pairs)
+	}
+	// By halving: out is outside of the interval, in is inside or its end.
+	end := func(in, out float64) float64 {
+		if within(out) {
+			return out
+		}
+		for range 60 {
+			if mid := (in + out) / 2; within(mid) {
+				in = mid
+			} else {
+				out = mid
+			}
+		}
+		return in
+	}
+	return end(area, 0), end(area, 1)
+}

@@ -1,0 +1,291 @@
+package score
+
+import (
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/io/labels"
+)
+
+// MaxRanked is the largest number of classes whose scores are ranked.
+const MaxRanked = 100
+
+// MinTopped is the smallest number of classes for which it is counted whether the class
+// of a row is among the first few.
+const MinTopped = 10
+
+// topped are these few.
+var topped = [...]int{3, 5}
+
+// Ranking counts how the scores of a classifier order rows: for two classes the Margin,
+// for up to MaxRanked the score of each class, that of its rows against that of the
+// others. Create it with NewRanking. It is not safe for concurrent use.
+type Ranking struct {
+	k         int
+	ranks     []Ranks // one for two classes; one for each of up to MaxRanked
+	rows      int64
+	notFinite int64              // of the rows, those with scores that are not finite
+	top       [len(topped)]int64 // rows whose class is among the first few
+}
+
+// Margin is the score by which a row of two classes is assigned to the second: half the
+// difference of the two scores, rounded once. It is the score of the second class where
+// the first is its negative, as those of ridge are. The row is assigned to the second
+// class if it is above 0, unless probabilities decide.
+func Margin(scores []float32) float32 {
+	return float32(float64(scores[1])/2 - float64(scores[0])/2)
+}
+
+// NewRanking returns an empty count for classes 0, …, k−1, with about that many cells in
+// all, at most MaxCells. It panics unless 2 ≤ k ≤ labels.MaxClasses and there are cells
+// for every class.
+func NewRanking(k, cells int) *Ranking {
+	if k < 2 || k > labels.MaxClasses {
+		panic("score: number of classes out of range")
+	}
+	r := &Ranking{k: k}
+	switch {
+	case k == 2:
+		r.ranks = []Ranks{*NewRanks(cells)}
+	case k <= MaxRanked:
+		for range k {
+			r.ranks = append(r.ranks, *NewRanks(cells / k))
+		}
+	}
+	return r
+}
+
+// Add counts a row of that class, or Unseen, by its scores. The first few classes are
+// those of the largest numbers in order; of equal ones, those with the larger score, then
+// the first: order is the probabilities of the row, or its scores if it has none. It
+// panics if truth is neither a class nor Unseen, or the lengths are not k.
+func (r *Ranking) Add(truth int, scores, order []float32) {
+	if truth < Unseen || truth >= r.k || len(scores) != r.k || len(order) != r.k {
+		panic("score: class out of range, or scores of other classes")
+	}
+	r.rows++
+	for _, s := range scores {
+		if s-s != 0 {
+			r.notFinite++
+			return
+		}
+	}
+	if truth == Unseen {
+		return
+	}
+	if r.k == 2 {
+		r.ranks[0].Add(Margin(scores), truth, 1)
+		return
+	}
+	for c := range r.ranks {
+		kind := 0
+		if c == truth {
+			kind = 1
+		}
+		r.ranks[c].Add(scores[c], kind, 1)
+	}
+	if r.k < MinTopped {
+		return
+	}
+	before := 0
+	for c, v := range order {
+		if own := order[truth]; v > own || v == own && (scores[c] > scores[truth] || scores[c] == scores[truth] && c < truth) {
+			before++
+		}
+	}
+	for i, few := range topped {
+		if before < few {
+			r.top[i]++
+		}
+	}
+}
+
+// Merge adds the rows of s. It panics if s has other classes or cells.
+func (r *Ranking) Merge(s *Ranking) {
+	if r.k != s.k {
+		panic("score: merge of rankings of different classes")
+	}
+	for c := range r.ranks {
+		r.ranks[c].Merge(&s.ranks[c])
+	}
+	r.rows += s.rows
+	r.notFinite += s.notFinite
+	for i, n := range s.top {
+		r.top[i] += n
+	}
+}
+
+// RankingReport says how well scores order the rows. Rows of unseen classes are not
+// ranked, nor are those whose scores are not finite.
+type RankingReport struct {
+	Rows      int64 `json:"rows"`                 // ranked
+	NotFinite int64 `json:"not_finite,omitempty"` // not ranked for their scores
+	// Positive is the class that the scores of two classes are for, the second; for more
+	// classes the scores are means over those in Classes.
+	Positive string `json:"positive,omitempty"`
+	// AUC is Ranks.AUC, and AUCLow to AUCHigh its 95 % interval (AreaInterval), for two
+	// classes. They are nil without rows of both. Where there are more different scores
+	// than cells, AUC is within Slack of the area, and the interval includes that.
+	AUC     *float64 `json:"auc,omitempty"`
+	AUCLow  *float64 `json:"auc_low,omitempty"`
+	AUCHigh *float64 `json:"auc_high,omitempty"`
+	Slack   float64  `json:"auc_slack,omitempty"`
+	// AveragePrecision is Ranks.AveragePrecision, between PrecisionLow and PrecisionHigh
+	// where there are more different scores than cells.
+	AveragePrecision *float64 `json:"average_precision,omitempty"`
+	PrecisionLow     *float64 `json:"average_precision_low,omitempty"`
+	PrecisionHigh    *float64 `json:"average_precision_high,omitempty"`
+	// Classes are those, of more than two, with ranked rows, if not all rows are theirs.
+	Classes []RankedClass `json:"classes,omitempty"`
+	// Top has, for 10 classes or more, the shares of rows, of all, whose class is among
+	// the first few.
+	Top []TopScore `json:"top,omitempty"`
+}
+
+// RankedClass is a class against all others.
+type RankedClass struct {
+	Class            string  `json:"class"`
+	Rows             int64   `json:"rows"` // of the class
+	AUC              float64 `json:"auc"`
+	AveragePrecision float64 `json:"average_precision"`
+}
+
+// TopScore is the share of rows whose class is among the first K, with its 95 % interval
+// (Interval).
+type TopScore struct {
+	K        int     `json:"k"`
+	Accuracy float64 `json:"accuracy"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+}
+
+// Report returns the scores. names are as for Classes.Report. It is nil if nothing is
+// counted for so many classes.
+func (r *Ranking) Report(names []string) *RankingReport {
+	if len(r.ranks) == 0 && r.k < MinTopped {
+		return nil
+	}
+	report := &RankingReport{NotFinite: r.notFinite}
+	var area, slack, mean, low, high float64
+	exact, counted := true, 0
+	for c := range r.ranks {
+		of := &r.ranks[c]
+		n := of.Rows()
+		report.Rows = n[0] + n[1]
+		if n[0] == 0 || n[1] == 0 {
+			continue
+		}
+		a, s := of.AUC()
+		m, l, h := of.AveragePrecision()
+		area, slack, mean, low, high = area+a, slack+s, mean+m, low+l, high+h
+		exact = exact && of.Exact()
+		counted++
+		if r.k > 2 {
+			name := strconv.Itoa(c)
+			if names != nil {
+				name = names[c]
+			}
+			report.Classes = append(report.Classes, RankedClass{name, n[1], a, m})
+			continue
+		}
+		first, _ := AreaInterval(max(0, a-s), n[0], n[1])
+		_, last := AreaInterval(min(1, a+s), n[0], n[1])
+		report.AUCLow, report.AUCHigh = &first, &last
+	}
+	if counted > 0 {
+		k := float64(counted)
+		area, slack, mean, low, high = area/k, slack/k, mean/k, low/k, high/k
+		report.AUC, report.AveragePrecision, report.Slack = &area, &mean, slack
+		if !exact {
+			report.PrecisionLow, report.PrecisionHigh = &low, &high
+		}
+	}
+	if r.k == 2 {
+		report.Positive = "1"
+		if names != nil {
+			report.Positive = names[1]
+		}
+	}
+	if r.k >= MinTopped && r.rows > 0 {
+		for i, few := range topped {
+			t := TopScore{K: few, Accuracy: ratio(r.top[i], r.rows)}
+			t.Low, t.High = Interval(r.top[i], r.rows)
+			report.Top = append(report.Top, t)
+		}
+	}
+	return report
+}
+
+var (
+	_ encoding.BinaryMarshaler   = (*Ranking)(nil)
+	_ encoding.BinaryUnmarshaler = (*Ranking)(nil)
+)
+
+var errRanking = errors.New("score: damaged encoding of a ranking")
+
+// AppendBinary appends the number of classes (uint32, little-endian), the counts of rows
+// (uint64), and the ranks. The error is always nil.
+func (r *Ranking) AppendBinary(b []byte) ([]byte, error) {
+	b = binary.LittleEndian.AppendUint32(b, uint32(r.k))
+	for _, n := range append([]int64{r.rows, r.notFinite}, r.top[:]...) {
+		b = binary.LittleEndian.AppendUint64(b, uint64(n))
+	}
+	for c := range r.ranks {
+		b, _ = r.ranks[c].AppendBinary(b)
+	}
+	return b, nil
+}
+
+// MarshalBinary returns what AppendBinary appends.
+func (r *Ranking) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
+
+// Decode sets r to the counts at the beginning of b and returns the rest.
+func (r *Ranking) Decode(b []byte) ([]byte, error) {
+	const head = 4 + 8*(2+len(topped))
+	if len(b) < head {
+		return nil, errRanking
+	}
+	k := binary.LittleEndian.Uint32(b)
+	if k < 2 || k > labels.MaxClasses {
+		return nil, errRanking
+	}
+	s := Ranking{k: int(k)}
+	for i, to := range []*int64{&s.rows, &s.notFinite, &s.top[0], &s.top[1]} {
+		*to = int64(binary.LittleEndian.Uint64(b[4+8*i:]))
+		if *to < 0 || *to > s.rows {
+			return nil, errRanking
+		}
+	}
+	b = b[head:]
+	ranked := 0
+	switch {
+	case k == 2:
+		ranked = 1
+	case k <= MaxRanked:
+		ranked = int(k)
+	}
+	for range ranked {
+		var of Ranks
+		var err error
+		if b, err = of.Decode(b); err != nil {
+			return nil, err
+		}
+		s.ranks = append(s.ranks, of)
+		if of.ranked() > s.rows-s.notFinite || of.ranked() != s.ranks[0].ranked() || of.most() != s.ranks[0].most() {
+			return nil, errRanking
+		}
+	}
+	*r = s
+	return b, nil
+}
+
+// UnmarshalBinary sets r to the counts encoded in b.
+func (r *Ranking) UnmarshalBinary(b []byte) error {
+	rest, err := r.Decode(b)
+	if err == nil && len(rest) > 0 {
+		err = errRanking
+	}
+	return err
+}

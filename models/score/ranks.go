@@ -1,0 +1,336 @@
+package score
+
+import (
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+)
+
+// MaxCells is the largest number of different values that Ranks distinguishes, and the
+// default. A cell takes 24 bytes, and about 70 while rows are added.
+const MaxCells = 1 << 20
+
+// Ranks counts float32 values of two kinds in their order: scores of rows of a class and
+// of other rows, or errors. From the counts follow the area under a ROC curve, average
+// precision and quantiles.
+//
+// Each value has its own cell as long as there are at most as many different values as
+// the limit. Beyond it, the last bits of all values are dropped, as few as are needed, and
+// what follows from the order within a cell is bounded. Which bits are dropped depends on
+// the set of values alone, so the counts are a function of the rows, however they were
+// cut, ordered and merged.
+//
+// The zero value is empty, with the limit MaxCells. It is not safe for concurrent use.
+type Ranks struct {
+	limit int      // of cells; 0 is MaxCells
+	shift uint     // bits dropped
+	cells []cell   // ascending by key
+	rows  [2]int64 // by kind
+	// tail holds values that are not yet in cells: order<<32 | kind<<31 | rows.
+	tail []uint64
+
+	spare  []cell   // memory of the cells before the last flush
+	sorted []uint64 // memory to sort the tail
+}
+
+// cell counts the values whose order without the dropped bits is key.
+type cell struct {
+	key uint32
+	n   [2]int64 // by kind
+}
+
+// tailRows is the largest number of rows of an entry of the tail.
+const tailRows = 1<<31 - 1
+
+// NewRanks returns an empty count that distinguishes up to limit values. It panics unless
+// 2 ≤ limit ≤ MaxCells.
+func NewRanks(limit int) *Ranks {
+	if limit < 2 || limit > MaxCells {
+		panic("score: limit of ranks out of range")
+	}
+	return &Ranks{limit: limit}
+}
+
+func (r *Ranks) most() int {
+	if r.limit == 0 {
+		return MaxCells
+	}
+	return r.limit
+}
+
+// order maps finite values to integers in their order; −0 is 0.
+func order(v float32) uint32 {
+	b := math.Float32bits(v + 0)
+	if b>>31 != 0 {
+		return ^b
+	}
+	return b | 1<<31
+}
+
+// value is the inverse of order, between the smallest and the largest finite value.
+func value(key uint32) float32 {
+	key = min(max(key, order(-math.MaxFloat32)), order(math.MaxFloat32))
+	if key>>31 != 0 {
+		return math.Float32frombits(key &^ (1 << 31))
+	}
+	return math.Float32frombits(^key)
+}
+
+// Add counts rows ≥ 0 rows with the value v, of kind 0 or 1. It panics if v is not
+// finite.
+func (r *Ranks) Add(v float32, kind int, rows int64) {
+	if v-v != 0 || rows < 0 {
+		panic("score: rank of a value that is not finite, or of negative rows")
+	}
+	r.rows[kind&1] += rows
+	head := uint64(order(v))<<32 | uint64(kind&1)<<31
+	for rows > 0 {
+		n := min(rows, tailRows)
+		rows -= n
+		if len(r.tail) == cap(r.tail) {
+			r.room()
+		}
+		r.tail = append(r.tail, head|uint64(n))
+	}
+}
+
+// room makes room in the tail, which is sorted when it has an eighth of the limit, but not
+// more than 2¹⁴ values or half of the cells, whichever is more.
+func (r *Ranks) room() {
+	most := max(min(r.most()/8, 1<<14), len(r.cells)/2, 64)
+	if len(r.tail) < most {
+		r.tail = slices.Grow(r.tail, min(max(len(r.tail), 64), most-len(r.tail)))
+		return
+	}
+	r.flush()
+}
+
+// flush moves the tail to the cells.
+func (r *Ranks) flush() {
+	if len(r.tail) == 0 {
+		return
+	}
+	r.sortTail()
+	merged := slices.Grow(r.spare[:0], len(r.cells)+len(r.tail))
+	old := r.cells
+	for tail := r.tail; len(tail) > 0; {
+		c := cell{key: uint32(tail[0]>>32) >> r.shift}
+		for len(old) > 0 && old[0].key < c.key {
+			merged, old = append(merged, old[0]), old[1:]
+		}
+		if len(old) > 0 && old[0].key == c.key {
+			c, old = old[0], old[1:]
+		}
+		for len(tail) > 0 && uint32(tail[0]>>32)>>r.shift == c.key {
+			c.n[tail[0]>>31&1] += int64(tail[0] & tailRows)
+			tail = tail[1:]
+		}
+		merged = append(merged, c)
+	}
+	r.cells, r.spare = append(merged, old...), r.cells
+	r.tail = r.tail[:0]
+	r.fit()
+}
+
+// fit drops bits until there are as few cells as the limit allows.
+func (r *Ranks) fit() {
+	for len(r.cells) > r.most() {
+		r.cells = coarser(r.cells, 1)
+		r.shift++
+	}
+}
+
+// coarser drops that many further bits of the keys, in place.
+func coarser(cells []cell, shift uint) []cell {
+	if shift == 0 {
+		return cells
+	}
+	out := cells[:0]
+	for _, c := range cells {
+		c.key >>= shift
+		if last := len(out) - 1; last >= 0 && out[last].key == c.key {
+			out[last].n[0] += c.n[0]
+			out[last].n[1] += c.n[1]
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// Merge adds the rows of s. It panics if s has another limit.
+func (r *Ranks) Merge(s *Ranks) {
+	if r.most() != s.most() {
+		panic("score: merge of ranks of different limits")
+	}
+	r.flush()
+	s.flush()
+	if s.shift > r.shift {
+		r.cells, r.shift = coarser(r.cells, s.shift-r.shift), s.shift
+	}
+	merged, old := make([]cell, 0, len(r.cells)+len(s.cells)), r.cells
+	for _, c := range s.cells {
+		c.key >>= r.shift - s.shift
+		for len(old) > 0 && old[0].key < c.key {
+			merged, old = append(merged, old[0]), old[1:]
+		}
+		if len(old) > 0 && old[0].key == c.key {
+			merged, old = append(merged, old[0]), old[1:]
+		}
+		if last := len(merged) - 1; last >= 0 && merged[last].key == c.key {
+			merged[last].n[0] += c.n[0]
+			merged[last].n[1] += c.n[1]
+		} else {
+			merged = append(merged, c)
+		}
+	}
+	r.cells = append(merged, old...)
+	r.rows[0] += s.rows[0]
+	r.rows[1] += s.rows[1]
+	r.fit()
+}
+
+// Exact reports whether each value has its own cell.
+func (r *Ranks) Exact() bool {
+	r.flush()
+	return r.shift == 0
+}
+
+// Rows returns the number of rows of each kind.
+func (r *Ranks) Rows() [2]int64 { return r.rows }
+
+// ranked returns the number of rows of both kinds.
+func (r *Ranks) ranked() int64 { return r.rows[0] + r.rows[1] }
+
+// ends returns the smallest and the largest value of a cell.
+func (r *Ranks) ends(c cell) (low, high float32) {
+	first := c.key << r.shift
+	return value(first), value(first | (1<<r.shift - 1))
+}
+
+// sortTail sorts the tail by order.
+func (r *Ranks) sortTail() {
+	if len(r.tail) < 256 {
+		slices.Sort(r.tail)
+		return
+	}
+	from, to := r.tail, slices.Grow(r.sorted[:0], len(r.tail))[:len(r.tail)]
+	const digits = 11 // three times for the upper 32 bits and the kind
+	for at := 31; at < 64; at += digits {
+		var next [1 << digits]int32
+		for _, w := range from {
+			next[w>>at&(1<<digits-1)]++
+		}
+		sum := int32(0)
+		for i, n := range next {
+			next[i] = sum
+			sum += n
+		}
+		for _, w := range from {
+			d := w >> at & (1<<digits - 1)
+			to[next[d]] = w
+			next[d]++
+		}
+		from, to = to, from
+	}
+	r.tail, r.sorted = from, to
+}
+
+var (
+	_ encoding.BinaryMarshaler   = (*Ranks)(nil)
+	_ encoding.BinaryUnmarshaler = (*Ranks)(nil)
+)
+
+var errRanks = errors.New("score: damaged encoding of ranks")
+
+// What follows the key of a cell in its encoding: one row of kind 0, or of kind 1; or the
+// two counts.
+const (
+	oneOther = iota
+	oneOwn
+	bothCounts
+)
+
+// AppendBinary appends the limit, the number of dropped bits and the number of cells; and
+// for each cell 4 times the difference of its key from the one before plus what follows,
+// and then that: all as varints. Counts of the same rows have equal encodings. The error
+// is always nil.
+func (r *Ranks) AppendBinary(b []byte) ([]byte, error) {
+	r.flush()
+	for _, n := range [...]uint64{uint64(r.most()), uint64(r.shift), uint64(len(r.cells))} {
+		b = binary.AppendUvarint(b, n)
+	}
+	last := uint32(0)
+	b = slices.Grow(b, 5*len(r.cells))
+	for _, c := range r.cells {
+		step := uint64(c.key-last) << 2
+		last = c.key
+		switch c.n {
+		case [2]int64{1, 0}:
+			b = binary.AppendUvarint(b, step|oneOther)
+		case [2]int64{0, 1}:
+			b = binary.AppendUvarint(b, step|oneOwn)
+		default:
+			b = binary.AppendUvarint(b, step|bothCounts)
+			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(c.n[0])), uint64(c.n[1]))
+		}
+	}
+	return b, nil
+}
+
+// MarshalBinary returns what AppendBinary appends.
+func (r *Ranks) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
+
+// Decode sets r to the counts at the beginning of b and returns the rest.
+func (r *Ranks) Decode(b []byte) ([]byte, error) {
+	bad := false
+	next := func() uint64 {
+		v, n := binary.Uvarint(b)
+		if n <= 0 || n > 1 && b[n-1] == 0 {
+			bad = true // cut off, too large, or not in its shortest form
+			return 0
+		}
+		b = b[n:]
+		return v
+	}
+	limit, shift, cells := next(), next(), next()
+	if bad || limit < 2 || limit > MaxCells || shift > 31 || cells > limit || cells > uint64(len(b)) {
+		return nil, errRanks
+	}
+	s := Ranks{limit: int(limit), shift: uint(shift), cells: make([]cell, cells)}
+	key := uint64(0)
+	for i := range s.cells {
+		head := next()
+		key += head >> 2
+		n := [2]int64{1, 0}
+		switch head & 3 {
+		case oneOther:
+		case oneOwn:
+			n = [2]int64{0, 1}
+		case bothCounts:
+			n = [2]int64{int64(min(next(), 1<<62)), int64(min(next(), 1<<62))}
+			bad = bad || n[0]+n[1] == 0 || n[0] == 1 && n[1] == 0 || n[0] == 0 && n[1] == 1
+		default:
+			bad = true
+		}
+		s.rows[0] += n[0]
+		s.rows[1] += n[1]
+		if bad || head>>2 > math.MaxUint32 || head>>2 == 0 && i > 0 || key > math.MaxUint32>>shift || s.ranked() > 1<<62 || s.ranked() < 0 {
+			return nil, errRanks
+		}
+		s.cells[i] = cell{uint32(key), n}
+	}
+	*r = s
+	return b, nil
+}
+
+// UnmarshalBinary sets r to the counts encoded in b.
+func (r *Ranks) UnmarshalBinary(b []byte) error {
+	rest, err := r.Decode(b)
+	if err == nil && len(rest) > 0 {
+		err = errRanks
+	}
+	return err
+}
