@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,7 +19,8 @@ const (
 	Ignore  Role = "ignore"  // not used
 )
 
-var roles = []Role{Feature, Label, Weight, ID, Ignore}
+// Roles are all roles.
+var Roles = []Role{Feature, Label, Weight, ID, Ignore}
 
 // Field describes a column of the files. A column that is not a feature may have no type.
 type Field struct {
@@ -63,34 +65,50 @@ func (d *Description) Plain() bool {
 	})
 }
 
-// Validate returns an error unless tables can be read as described.
-func (d *Description) Validate() error {
+// Check returns an error unless tables can be read as described, once open columns are
+// completed.
+func (d *Description) Check() error {
 	if len(d.Fields) > rows.MaxDim+1 {
 		return fmt.Errorf("schema: %d columns; there may be at most %d", len(d.Fields), rows.MaxDim+1)
 	}
 	for i := range d.Fields {
-		f := &d.Fields[i]
-		if !slices.Contains(roles, f.Role) {
-			return fmt.Errorf("schema: column %d (%.60q): unknown role %.40q; want one of feature, label, weight, id, ignore", i+1, f.Name, f.Role)
-		}
-		if err := f.complete(); err != nil {
-			return fmt.Errorf("schema: column %d (%.60q): %w", i+1, f.Name, err)
+		if err := d.Fields[i].Check(); err != nil {
+			return fmt.Errorf("schema: column %d (%.60q): %w", i+1, d.Fields[i].Name, err)
 		}
 	}
-	if err := d.roles(); err != nil {
-		return err
+	if len(d.With(Feature)) == 0 {
+		return errors.New("schema: no column has the role feature")
 	}
-	return d.Table().Validate()
-}
-
-// roles returns an error if columns share a role that only one can have.
-func (d *Description) roles() error {
 	for _, role := range []Role{Weight, ID} {
 		if at := d.With(role); len(at) > 1 {
 			return fmt.Errorf("schema: columns %d and %d both have the role %s; only one can", at[0]+1, at[1]+1, role)
 		}
 	}
-	return nil
+	return d.Rules.Validate()
+}
+
+// Check returns an error unless the column can be read as described, once it is completed if
+// it is open.
+func (f *Field) Check() error {
+	switch {
+	case !slices.Contains(Roles, f.Role):
+		return fmt.Errorf("unknown role %.40q; want one of feature, label, weight, id, ignore", f.Role)
+	case f.Type == "" && f.Role == Feature:
+		return errors.New("has no type; want number, boolean, category or time")
+	case f.Type == "" && (len(f.Levels) > 0 || f.Buckets != 0 || f.Layout != ""):
+		return errors.New("has no type, but levels, buckets or a layout")
+	case f.Type == "" || f.Type == Time && f.Layout == "":
+		return nil
+	}
+	return f.validate()
+}
+
+// Validate returns an error unless tables can be read as described.
+func (d *Description) Validate() error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	return d.Table().Validate()
 }
 
 // Open returns the columns that Complete must complete: categories without levels and

@@ -167,7 +167,7 @@ func (s *Survey) UnmarshalBinary(b []byte) error {
 		rules.Missing = append(rules.Missing, string(r.bytes(int(r.uvarint(MaxLevelText)))))
 	}
 	columns := r.count(5 + len(rules.Missing))
-	if r.bad || columns < 1 || columns > rows.MaxDim+1 || len(rules.Missing) > maxCodes {
+	if r.bad || columns < 1 || columns > rows.MaxDim+1 || len(rules.Missing) > MaxCodes {
 		return errDamaged
 	}
 	t := NewSurvey(columns, rules)

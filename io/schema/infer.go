@@ -204,7 +204,7 @@ func (in *inference) decideLevels(i int, asked bool) {
 	switch {
 	case !s.Exact || len(levels) == most && s.Distinct > int64(most) && in.MaxLevels == 0 && share < coverage:
 		f.Buckets = min(max(powerAbove(s.Distinct), minBuckets), maxBuckets)
-		in.note(i, doubtBuckets, "%s different texts, %d buckets", about(s), f.Buckets)
+		in.note(i, doubtBuckets, "%s different texts, %d buckets", s.Different(), f.Buckets)
 		return
 	case s.Distinct > int64(most):
 		in.note(i, doubtLevels, "%d of %d, which cover %.1f %% of the rows", len(levels), s.Distinct, 100*share)
@@ -229,14 +229,6 @@ func (in *inference) decideLevels(i int, asked bool) {
 	}
 }
 
-// about returns the number of different texts, as well as it is known.
-func about(s *Summary) string {
-	if s.Exact {
-		return fmt.Sprint(s.Distinct)
-	}
-	return fmt.Sprintf("about %d", s.Distinct)
-}
-
 // decideRole leaves out columns that cannot help, unless the user wants them. A table of
 // plain numbers keeps its columns.
 func (in *inference) decideRole(i int, plain bool) {
@@ -257,7 +249,7 @@ func (in *inference) decideRole(i int, plain bool) {
 			in.drop(i, doubtConstant, "")
 		}
 	case f.Type == Category && s.Texts >= minRows && repeats > 0 && repeats <= unique:
-		in.drop(i, doubtUnique, "%s in %d rows", about(s), s.Texts)
+		in.drop(i, doubtUnique, "%s in %d rows", s.Different(), s.Texts)
 	}
 }
 

@@ -174,6 +174,27 @@ func TestHintsThatContradictTheDataAreErrors(t *testing.T) {
 	}
 }
 
+func TestOpenColumnsAreCompletedFromTheData(t *testing.T) {
+	d := &Description{Fields: []Field{
+		{Column: Column{Name: "t", Type: Time}, Role: Feature},
+		{Column: Column{Name: "n", Type: Category}, Role: Feature},
+		{Column: Column{Name: "x", Type: Number}, Role: Feature},
+	}}
+	if open := d.Open(); !slices.Equal(open, []int{0, 1}) {
+		t.Errorf("open columns %v", open)
+	}
+	if d.Check() != nil || d.Validate() == nil {
+		t.Error("an open column is not described, or as good as complete")
+	}
+	s := surveyed(columnsOf(60, cycle("3", "1"), cycle("1.2.2024")), Rules{})
+	if _, err := d.Complete(s, []int{1, 0, -1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if d.Fields[0].Layout != "d.m.y" || !slices.Equal(d.Fields[1].Levels, []string{"1", "3"}) || len(d.Open()) > 0 {
+		t.Errorf("completed to %v", d.Fields)
+	}
+}
+
 // TestRealTables infers the tables that BOCHNER_DATA names.
 func TestRealTables(t *testing.T) {
 	dir := os.Getenv("BOCHNER_DATA")

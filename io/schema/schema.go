@@ -31,7 +31,8 @@ const (
 	Time Type = "time"
 )
 
-var types = []Type{Number, Boolean, Category, Time}
+// Types are all types.
+var Types = []Type{Number, Boolean, Category, Time}
 
 // TimeParts are the values of a Time, in the order of the row. Days count from 1970-01-01
 // 00:00 UTC and have fractions; months count from 1, weekdays from 0 for Monday; the hour
@@ -70,7 +71,7 @@ var DefaultMissing = []string{"?", "n/a", "na", "nan", "null"}
 const (
 	MaxLevels    = 1 << 20 // levels, or buckets, of a column
 	MaxLevelText = 1 << 10 // bytes of a level
-	maxCodes     = 100     // texts that mean a missing value
+	MaxCodes     = 100     // texts that mean a missing value
 )
 
 // Width returns how many numbers a column has in a row.

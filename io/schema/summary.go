@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -115,6 +116,14 @@ func (s *Survey) Column(column int) *Summary {
 		sum.Distinct = int64(min(max(math.Ldexp(known, int(c.zeros)), known+1), float64(sum.Texts)))
 	}
 	return sum
+}
+
+// Different returns the number of different texts, as well as it is known: 12, or about 12000.
+func (s *Summary) Different() string {
+	if s.Exact {
+		return fmt.Sprint(s.Distinct)
+	}
+	return fmt.Sprintf("about %d", s.Distinct)
 }
 
 // repeats returns how often a text occurs, in the mean over those that were told apart; 0 if

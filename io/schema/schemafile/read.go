@@ -1,4 +1,6 @@
-package schema
+// Package schemafile writes the description of a table's columns to a file that people can
+// edit, and reads it.
+package schemafile
 
 import (
 	"fmt"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // MaxFile is the size of the largest file that Read reads.
@@ -23,19 +26,19 @@ type FileError struct {
 func (e *FileError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Read reads a description from a schema file, in the part of YAML that AppendYAML writes:
+// Read reads a description from a schema file, in the part of YAML that Append writes:
 // mappings and lists in lines, lists in brackets on one line, plain and quoted texts on one
 // line, comments. Levels may be in any order. A category without levels and buckets is
-// complete only after Complete has found them in the data, and so is a time without layout.
+// complete only after schema.Description.Complete has found them in the data, and so is a time without layout.
 // Errors are of type *FileError.
 //
 // The YAML library takes 500 bytes for each byte of text, so that it is not used for files
 // whose size grows with the data.
-func Read(data []byte) (*Description, error) {
+func Read(data []byte) (*schema.Description, error) {
 	if len(data) > MaxFile {
 		return nil, &FileError{1, fmt.Errorf("the file has %d bytes; at most %d are possible", len(data), MaxFile)}
 	}
-	r := &reader{rest: string(data), d: new(Description)}
+	r := &reader{rest: string(data), d: new(schema.Description)}
 	r.next()
 	if err := r.file(); err != nil {
 		return nil, &FileError{r.at(), err}
@@ -51,7 +54,7 @@ type reader struct {
 	text   string // of the line, without the indentation
 	bad    error  // of the line
 	line   int    // of the last error, if it is not that of the line
-	d      *Description
+	d      *schema.Description
 }
 
 // at returns the line of an error.
@@ -96,7 +99,7 @@ func (r *reader) key() (key, value string, err error) {
 	}
 	key, value, ok := strings.Cut(r.text, ":")
 	if !ok || value != "" && value[0] != ' ' {
-		return "", "", fmt.Errorf("%s is not a key with a value, such as type: number", quote([]byte(r.text)))
+		return "", "", fmt.Errorf("%s is not a key with a value, such as type: number", quote(r.text))
 	}
 	value = strings.TrimLeft(value, " ")
 	if strings.HasPrefix(value, "#") {
@@ -111,7 +114,7 @@ func unknown(what, word string, known ...string) error {
 	if s := spell.Nearest(word, known); s != "" {
 		hint = fmt.Sprintf(" (did you mean %s?)", s)
 	}
-	return fmt.Errorf("unknown %s %s%s; want one of %s", what, quote([]byte(word)), hint, strings.Join(known, ", "))
+	return fmt.Errorf("unknown %s %s%s; want one of %s", what, quote(word), hint, strings.Join(known, ", "))
 }
 
 func (r *reader) file() error {
@@ -130,7 +133,7 @@ func (r *reader) file() error {
 		seen[key] = true
 		switch key {
 		case "missing":
-			if r.d.Missing, err = r.list(value, 0, maxCodes); err != nil {
+			if r.d.Missing, err = r.list(value, 0, schema.MaxCodes); err != nil {
 				return err
 			}
 		case "decimal", "thousands":
@@ -143,7 +146,7 @@ func (r *reader) file() error {
 				return err
 			}
 			if len(text) > 1 {
-				return fmt.Errorf("%s %s is not one character", key, quote([]byte(text)))
+				return fmt.Errorf("%s %s is not one character", key, quote(text))
 			}
 			if *to = 0; text != "" {
 				*to = text[0]
@@ -163,16 +166,10 @@ func (r *reader) file() error {
 			return unknown("key", key, "missing", "decimal", "thousands", "columns")
 		}
 	}
-	if err := r.d.Rules.Validate(); err != nil {
-		return cause(err)
-	}
 	if len(r.d.Fields) == 0 {
 		return fmt.Errorf("there are no columns")
 	}
-	if len(r.d.With(Feature)) == 0 {
-		return fmt.Errorf("no column has the role feature")
-	}
-	return cause(r.d.roles())
+	return cause(r.d.Check())
 }
 
 // cause returns an error without the name of the package.
@@ -209,33 +206,20 @@ func (r *reader) columns() error {
 			return err
 		}
 		f := &r.d.Fields[len(r.d.Fields)-1]
-		if err := f.complete(); err != nil {
+		if err := f.Check(); err != nil {
 			r.line = begin
-			return fmt.Errorf("column %s: %w", quote([]byte(f.Name)), err)
+			return fmt.Errorf("column %s: %w", quote(f.Name), err)
 		}
 	}
 	if r.indent > 0 {
-		return fmt.Errorf("%s is not a column of the list, which begins with - name:", quote([]byte(r.text)))
+		return fmt.Errorf("%s is not a column of the list, which begins with - name:", quote(r.text))
 	}
 	return r.bad
 }
 
-// complete checks a column of which levels and layout may be missing.
-func (f *Field) complete() error {
-	switch {
-	case f.Type == "" && f.Role == Feature:
-		return fmt.Errorf("has no type; want number, boolean, category or time")
-	case f.Type == "" && (len(f.Levels) > 0 || f.Buckets != 0 || f.Layout != ""):
-		return fmt.Errorf("has no type, but levels, buckets or a layout")
-	case f.Type == "" || f.Type == Time && f.Layout == "":
-		return nil
-	}
-	return f.validate()
-}
-
 // field reads a column whose keys are indented by more than indent.
 func (r *reader) field(indent int) error {
-	r.d.Fields = append(r.d.Fields, Field{Role: Feature})
+	r.d.Fields = append(r.d.Fields, schema.Field{Role: schema.Feature})
 	f := &r.d.Fields[len(r.d.Fields)-1]
 	seen := map[string]bool{}
 	for keys := r.indent; r.indent == keys; {
@@ -250,7 +234,7 @@ func (r *reader) field(indent int) error {
 		var text string
 		switch key {
 		case "levels":
-			if f.Levels, err = r.list(value, keys, MaxLevels); err != nil {
+			if f.Levels, err = r.list(value, keys, schema.MaxLevels); err != nil {
 				return err
 			}
 			begin := r.number
@@ -258,7 +242,7 @@ func (r *reader) field(indent int) error {
 			for i, l := range f.Levels {
 				if i > 0 && l == f.Levels[i-1] {
 					r.line = begin - 1
-					return fmt.Errorf("level %s occurs twice in the list that ends here", quote([]byte(l)))
+					return fmt.Errorf("level %s occurs twice in the list that ends here", quote(l))
 				}
 			}
 			continue
@@ -271,25 +255,25 @@ func (r *reader) field(indent int) error {
 		}
 		switch key {
 		case "name":
-			if f.Name = text; len(text) > MaxLevelText {
-				return fmt.Errorf("a name of %d bytes; at most %d are possible", len(text), MaxLevelText)
+			if f.Name = text; len(text) > schema.MaxLevelText {
+				return fmt.Errorf("a name of %d bytes; at most %d are possible", len(text), schema.MaxLevelText)
 			}
 		case "role":
-			if f.Role = Role(text); !slices.Contains(roles, f.Role) {
+			if f.Role = schema.Role(text); !slices.Contains(schema.Roles, f.Role) {
 				return unknown("role", text, "feature", "label", "weight", "id", "ignore")
 			}
 		case "type":
-			if f.Type = Type(text); !slices.Contains(types, f.Type) {
+			if f.Type = schema.Type(text); !slices.Contains(schema.Types, f.Type) {
 				return unknown("type", text, "number", "boolean", "category", "time")
 			}
 		case "layout":
-			if f.Layout = text; layoutOf(text) == nil {
-				return unknown("layout of times", text, LayoutNames()...)
+			if f.Layout = text; !slices.Contains(schema.LayoutNames(), text) {
+				return unknown("layout of times", text, schema.LayoutNames()...)
 			}
 		case "buckets":
 			n, err := strconv.Atoi(text)
-			if err != nil || n < 1 || n > MaxLevels {
-				return fmt.Errorf("buckets: want a whole number from 1 to %d, have %s", MaxLevels, quote([]byte(text)))
+			if err != nil || n < 1 || n > schema.MaxLevels {
+				return fmt.Errorf("buckets: want a whole number from 1 to %d, have %s", schema.MaxLevels, quote(text))
 			}
 			f.Buckets = n
 		}
@@ -317,7 +301,7 @@ func (r *reader) value(value string, to *string) error {
 // end returns an error unless only a comment follows.
 func end(rest string) error {
 	if text := strings.TrimLeft(rest, " "); text != "" && text[0] != '#' {
-		return fmt.Errorf("%s after the end of the text", quote([]byte(text)))
+		return fmt.Errorf("%s after the end of the text", quote(text))
 	}
 	return nil
 }
@@ -378,7 +362,18 @@ func flow(text string, most int) (texts []string, err error) {
 		if strings.HasPrefix(text, ",") {
 			text = text[1:]
 		} else if text != "" && text[0] != ']' {
-			return nil, fmt.Errorf("want a comma or ] after %s", quote([]byte(value)))
+			return nil, fmt.Errorf("want a comma or ] after %s", quote(value))
 		}
 	}
+}
+
+// quote quotes a text, of which it keeps the first 40 characters.
+func quote(text string) string {
+	n := 0
+	for i := range text {
+		if n++; n > 40 {
+			return strconv.Quote(text[:i] + "…")
+		}
+	}
+	return strconv.Quote(text)
 }

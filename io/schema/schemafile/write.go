@@ -1,14 +1,16 @@
-package schema
+package schemafile
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
-// AppendYAML appends a description in YAML, as Read reads it. What is known of the columns and
+// Append appends a description in YAML, as Read reads it. What is known of the columns and
 // levels is in comments.
-func (d *Description) AppendYAML(b []byte) []byte {
+func Append(b []byte, d *schema.Description) []byte {
 	b = append(b, `# Columns, in the order of the files.
 # role: feature, label, weight, id or ignore. type: number, boolean, category or time.
 # The levels of a category that lists none, and the layout of a time without one, are found
@@ -30,17 +32,17 @@ func (d *Description) AppendYAML(b []byte) []byte {
 	}
 	b = append(b, "columns:\n"...)
 	for i := range d.Fields {
-		b = d.Fields[i].appendYAML(b)
+		b = appendField(b, &d.Fields[i])
 	}
 	return b
 }
 
-func (f *Field) appendYAML(b []byte) []byte {
+func appendField(b []byte, f *schema.Field) []byte {
 	b = appendScalar(append(b, "  - name: "...), f.Name)
 	b = fmt.Appendf(b, "\n    role: %s\n", f.Role)
 	if f.Type != "" {
 		b = fmt.Appendf(b, "    type: %s", f.Type)
-		if about := f.about(); about != "" {
+		if about := about(f); about != "" {
 			b = append(append(b, "  # "...), about...)
 		}
 		b = append(b, '\n')
@@ -55,7 +57,7 @@ func (f *Field) appendYAML(b []byte) []byte {
 		return b
 	}
 	b = append(b, "    levels:\n"...)
-	for _, l := range f.counted() {
+	for _, l := range counted(f) {
 		b = appendScalar(append(b, "      - "...), l.Text)
 		if l.Rows > 0 {
 			b = append(b, "  # "...)
@@ -67,7 +69,7 @@ func (f *Field) appendYAML(b []byte) []byte {
 }
 
 // counted returns the levels of a category, the most frequent ones first if counts are known.
-func (f *Field) counted() (levels []Level) {
+func counted(f *schema.Field) (levels []schema.Level) {
 	is := make(map[string]bool, len(f.Levels))
 	for _, l := range f.Levels {
 		is[l] = true
@@ -82,24 +84,24 @@ func (f *Field) counted() (levels []Level) {
 	}
 	for _, l := range f.Levels {
 		if is[l] {
-			levels = append(levels, Level{Text: l})
+			levels = append(levels, schema.Level{Text: l})
 		}
 	}
 	return levels
 }
 
 // about says what is known of the fields of a column.
-func (f *Field) about() string {
+func about(f *schema.Field) string {
 	s := f.Summary
 	if s == nil {
 		return ""
 	}
 	var parts []string
-	if s.Numbers > 0 && f.Type == Number {
+	if s.Numbers > 0 && f.Type == schema.Number {
 		parts = append(parts, fmt.Sprintf("%s to %s, median %s", number(s.Min), number(s.Max), number(s.Median)))
 	}
 	if s.Texts > 0 {
-		parts = append(parts, about(s)+" different")
+		parts = append(parts, s.Different()+" different")
 	}
 	if s.Missing > 0 {
 		parts = append(parts, fmt.Sprintf("%d missing", s.Missing))

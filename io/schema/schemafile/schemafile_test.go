@@ -1,11 +1,10 @@
-package schema
+package schemafile
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"slices"
@@ -13,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // hostile are texts that are easily misread in YAML.
@@ -22,18 +23,31 @@ var hostile = []string{
 	">50K", "n/a", "2024-01-01", "---", "...", "=", "<<", "0x1f", "1_000", "é\u0301", "\u200b", "a'b", `a"b`, `\n`, ".inf", "-1", "+", "y", "off",
 }
 
-func described(t testing.TB, records tableOf, h Hints) *Description {
+// described describes records, whose fields are made by functions of the row.
+func described(t testing.TB, n int, h schema.Hints, columns ...func(i int) string) *schema.Description {
 	t.Helper()
-	d, _, err := Infer(surveyed(records, Rules{Missing: DefaultMissing}), h)
+	s := schema.NewSurvey(len(columns), schema.Rules{Missing: schema.DefaultMissing})
+	for i := range n {
+		for j, c := range columns {
+			s.Text(nil, j, []byte(c(i)))
+		}
+	}
+	d, _, err := schema.Infer(s, h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
+func cycle(texts ...string) func(int) string {
+	return func(i int) string { return texts[i%len(texts)] }
+}
+
+func reals(i int) string { return fmt.Sprintf("%d.5", i) }
+
 // bare returns a description without summaries.
-func bare(d *Description) *Description {
-	b := &Description{Rules: d.Rules}
+func bare(d *schema.Description) *schema.Description {
+	b := &schema.Description{Rules: d.Rules}
 	for _, f := range d.Fields {
 		f.Summary = nil
 		b.Fields = append(b.Fields, f)
@@ -42,19 +56,21 @@ func bare(d *Description) *Description {
 }
 
 func TestAnUneditedFileIsTheSameDescription(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	records := randomRecords(r, 400)
-	for i := range records {
-		records[i] = append(records[i], hostile[i%len(hostile)])
+	columns := []func(int) string{
+		reals, cycle("a", "b"), reals, cycle("yes", "No"), cycle("1.2.2024", "NA"), func(i int) string { return fmt.Sprint("x", i%2000) },
+		cycle(hostile...), cycle("1", "2", ""), cycle("same"),
 	}
 	var names []string
-	for i := range records[0] {
+	for i := range columns {
 		names = append(names, hostile[(7*i)%len(hostile)])
 	}
-	d := described(t, records, Hints{Names: names, Roles: map[int]Role{0: ID, 1: Label, 2: Ignore}})
+	d := described(t, 6000, schema.Hints{Names: names, Roles: map[int]schema.Role{0: schema.ID, 1: schema.Label, 2: schema.Ignore}}, columns...)
+	if d.Fields[5].Buckets == 0 || d.Fields[4].Layout == "" || len(d.Fields[6].Levels) < len(hostile)-4 || d.Fields[8].Role != schema.Ignore {
+		t.Fatalf("the table is not of all kinds: %v", bare(d))
+	}
 	d.Thousands = '\''
 	d.Fields[2].Type, d.Fields[2].Levels, d.Fields[2].Buckets = "", nil, 0
-	text := d.AppendYAML(nil)
+	text := Append(nil, d)
 	back, err := Read(text)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
@@ -62,14 +78,10 @@ func TestAnUneditedFileIsTheSameDescription(t *testing.T) {
 	if want := bare(d); !reflect.DeepEqual(back, want) {
 		t.Errorf("read %v\nwant %v\nof\n%s", back, want, text)
 	}
-	if len(d.Fields[len(d.Fields)-1].Levels) < len(hostile)-4 {
-		t.Error("the hostile texts are no levels")
-	}
 }
 
 func TestFilesAreYAML(t *testing.T) {
-	records := columnsOf(300, cycle(hostile...), format("%d.5", 1))
-	d := described(t, records, Hints{Names: []string{"a: b", "#"}})
+	d := described(t, 300, schema.Hints{Names: []string{"a: b", "#"}}, cycle(hostile...), reals)
 	var v struct {
 		Missing []string
 		Columns []struct {
@@ -77,7 +89,7 @@ func TestFilesAreYAML(t *testing.T) {
 			Levels           []string
 		}
 	}
-	if err := yaml.UnmarshalWithOptions(d.AppendYAML(nil), &v, yaml.Strict()); err != nil {
+	if err := yaml.UnmarshalWithOptions(Append(nil, d), &v, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
 	levels := slices.Sorted(slices.Values(v.Columns[0].Levels))
@@ -98,31 +110,17 @@ func TestEditedFilesAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Description{Rules: Rules{Missing: []string{"?", "-"}, Decimal: ','}, Fields: []Field{
-		{Column: Column{Name: "a b", Type: Category, Levels: []string{"1", "it's", "z", "ü"}}, Role: Feature},
-		{Column: Column{Name: "t", Type: Time}, Role: Feature},
-		{Column: Column{Name: "c", Type: Category, Levels: []string{"x", "y"}}, Role: Feature},
-		{Column: Column{Name: "d"}, Role: Ignore},
+	want := &schema.Description{Rules: schema.Rules{Missing: []string{"?", "-"}, Decimal: ','}, Fields: []schema.Field{
+		{Column: schema.Column{Name: "a b", Type: schema.Category, Levels: []string{"1", "it's", "z", "ü"}}, Role: schema.Feature},
+		{Column: schema.Column{Name: "t", Type: schema.Time}, Role: schema.Feature},
+		{Column: schema.Column{Name: "c", Type: schema.Category, Levels: []string{"x", "y"}}, Role: schema.Feature},
+		{Column: schema.Column{Name: "d"}, Role: schema.Ignore},
 	}}
 	if !reflect.DeepEqual(d, want) {
 		t.Errorf("read %v, want %v", d, want)
 	}
 	if open := d.Open(); !slices.Equal(open, []int{1}) {
 		t.Errorf("open columns %v", open)
-	}
-}
-
-func TestOpenColumnsAreCompletedFromTheData(t *testing.T) {
-	d, err := Read([]byte("columns:\n- name: t\n  type: time\n- name: n\n  type: category\n- name: x\n  type: number\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := surveyed(columnsOf(60, cycle("3", "1"), cycle("1.2.2024")), d.Rules)
-	if _, err := d.Complete(s, []int{1, 0, -1}, 0); err != nil {
-		t.Fatal(err)
-	}
-	if d.Fields[0].Layout != "d.m.y" || !slices.Equal(d.Fields[1].Levels, []string{"1", "3"}) || len(d.Open()) > 0 {
-		t.Errorf("completed to %v", d.Fields)
 	}
 }
 
@@ -200,9 +198,9 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		back, err := Read(d.AppendYAML(nil))
+		back, err := Read(Append(nil, d))
 		if err != nil {
-			t.Fatalf("%v\n%s", err, d.AppendYAML(nil))
+			t.Fatalf("%v\n%s", err, Append(nil, d))
 		}
 		want, _ := json.Marshal(d)
 		if got, _ := json.Marshal(back); !bytes.Equal(got, want) {
