@@ -42,6 +42,9 @@ type EvaluateResult struct {
 	Targets  *score.TargetReport `json:"targets,omitempty"`   // of a regression
 	// UnseenLabels are the labels that are not classes of the model, the most frequent first.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
+	// UnseenHint says how they all differ from classes of the model and which flag helps, if that
+	// is clear.
+	UnseenHint string `json:"unseen_hint,omitempty"`
 	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
 	Gate          string             `json:"gate,omitempty"` // the conditions that were met
@@ -116,10 +119,10 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		hits := classified.Hits.Report(manifest.Vocabulary.Classes)
 		hits.Ranking = classified.Ranking.Report(manifest.Vocabulary.Classes)
 		result.Classes = &hits
-		result.UnseenLabels = unseenLabels(&classified.Unseen)
+		result.UnseenLabels, result.UnseenHint = unseenLabels(&classified.Unseen), labelHint(&classified.Unseen, manifest.Vocabulary.Classes)
 		if hits.Unseen > 0 && hits.Unseen == hits.Rows {
-			return nil, exit.Refuse("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s",
-				report.Groups(hits.Rows), o.Model, someUnseen(result.UnseenLabels), prepare.SomeOf(manifest.Vocabulary.Classes))
+			return nil, exit.Refuse("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
+				report.Groups(hits.Rows), o.Model, someUnseen(result.UnseenLabels), prepare.SomeOf(manifest.Vocabulary.Classes), prefixedBy("; ", result.UnseenHint))
 		}
 		if classified.Probabilities != nil {
 			result.Probabilities = probabilityReport(hits.Rows, classified.Probabilities)
@@ -147,7 +150,7 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	if r.Classes != nil {
 		r.Classes.WriteTo(&b)
 		if len(r.UnseenLabels) > 0 {
-			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s\n", someUnseen(r.UnseenLabels))
+			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s%s\n", someUnseen(r.UnseenLabels), prefixedBy("; ", r.UnseenHint))
 		}
 	} else {
 		r.Targets.WriteTo(&b)
@@ -157,4 +160,12 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
+}
+
+// prefixedBy returns text with a separator before it, unless it is empty.
+func prefixedBy(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
@@ -84,6 +85,85 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	}
 	_, err = evaluate(table("many.csv", strings.Join(many, "")))
 	jobtest.WantError(t, "many labels", err, exit.CodeData, `"(more than 10000, or longer than 256 bytes)" (12,000 rows)`)
+}
+
+// Labels that all differ from the classes in one way are recognised, and the flag that is named
+// makes them classes: with it the scores are those of the labels as they were.
+func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	lines := jobtest.Made(t, "moons", 200, 1)
+	table := func(name string, names map[string]string) dataset.Options {
+		return dataset.Options{Data: []string{jobtest.Write(t, dir, name+".csv", relabelled(lines, names))}, Label: "y"}
+	}
+	o := fixed(1)
+	o.Data, o.Model, o.Lambda.Path = table("data", map[string]string{"-1": "<=50K", "1": "Over"}), filepath.Join(dir, "model"), []float64{1e-4}
+	if _, err := Train(jobtest.Ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	want, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: o.Data})
+	if err != nil || want.UnseenHint != "" {
+		t.Fatalf("%v, %v", want, err)
+	}
+	for i, c := range []struct {
+		low, high, hint string
+		text            dataset.LabelText
+	}{
+		{"<=50K.", "Over.", `end in ".", the classes do not; --label_strip '.' removes`, dataset.LabelText{Strip: "."}},
+		{"<=50K .", "Over .", `end in " ."`, dataset.LabelText{Strip: " ."}},
+		{"'<=50K'", "'Over'", `begin with "'" and end in "'", the classes do not; --label_strip ''\''' `, dataset.LabelText{Strip: "'"}},
+		{"<=50k", "OVER", "upper and lower case alone; --label_case lower", dataset.LabelText{Lower: true}},
+	} {
+		d := table(fmt.Sprint(i), map[string]string{"-1": c.low, "1": c.high})
+		_, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: d})
+		jobtest.WantError(t, c.low, err, exit.CodeData, "none of the 200 rows has a label that is a class", c.hint)
+		d.LabelText = c.text
+		got, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: d})
+		if err != nil || !reflect.DeepEqual(got.Classes, want.Classes) {
+			t.Errorf("%s: %+v, %v", c.low, got, err)
+		}
+	}
+	// One label that the model knows, one that it does not.
+	got, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: table("half", map[string]string{"-1": "<=50K", "1": "Over."})})
+	if err != nil || !strings.Contains(jobtest.Text(t, got), `these labels end in ".", the classes do not; --label_strip '.' removes that`) {
+		t.Errorf("%+v, %v", got, err)
+	}
+
+	// What the training strips, the model's other data is stripped of, too.
+	o.Data, o.Model = table("pointed", map[string]string{"-1": "<=50K.", "1": "Over."}), filepath.Join(dir, "stripped")
+	o.Data.LabelText.Strip = "."
+	if r, err := Train(jobtest.Ctx, o); err != nil || !reflect.DeepEqual(r.Classes, []string{"<=50K", "Over"}) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	o.Data.LabelText.Strip = ""
+	if got, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: o.Data}); err != nil || !reflect.DeepEqual(got.Classes, want.Classes) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestHintsAboutLabels(t *testing.T) {
+	for _, c := range []struct {
+		unseen, classes []string
+		want            string
+	}{
+		{[]string{"a."}, []string{"a", "b."}, `these labels end in ".", the classes do not`}, // stripping would change b.
+		{[]string{"class a"}, []string{"a", "b"}, `these labels begin with "class ", the classes do not`},
+		{[]string{"a.", "b!"}, []string{"a", "b"}, ""},
+		{[]string{" a", "b "}, []string{"a", "b"}, "these labels have spaces around them, the classes do not; --label_strip ' ' removes them"},
+		{[]string{"a", "b"}, []string{"a.", "b."}, `the classes end in ".", these labels do not; train with --label_strip '.'`},
+		{[]string{"a.", "c"}, []string{"a", "b"}, ""},
+		{[]string{"A"}, []string{"a", "b"}, "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in lower case"},
+		{[]string{"yes"}, []string{"YES", "Yes"}, ""}, // which of the two?
+		{[]string{"x"}, []string{"", "y"}, ""},
+		{nil, []string{"a"}, ""},
+	} {
+		var counts labels.Counts
+		for _, l := range c.unseen {
+			counts.Add([]byte(l))
+		}
+		if got := labelHint(&counts, c.classes); got != c.want {
+			t.Errorf("%q for %q: %q, want %q", c.unseen, c.classes, got, c.want)
+		}
+	}
 }
 
 func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {

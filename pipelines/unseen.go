@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -51,4 +52,99 @@ func someUnseen(list []UnseenLabel) string {
 		b.WriteString(", …")
 	}
 	return b.String()
+}
+
+// labelHint says how all unseen labels differ from classes of the model, if they differ in the
+// same way, and which flag makes them equal; "" otherwise.
+func labelHint(c *labels.Counts, classes []string) string {
+	s := c.Summary()
+	if s.Rows == 0 || s.Vocabulary == nil {
+		return ""
+	}
+	unseen := s.Vocabulary.Classes
+	if before, after, ok := wrapped(unseen, classes); ok {
+		what := fmt.Sprintf("end in %q", after)
+		switch {
+		case after == "":
+			what = fmt.Sprintf("begin with %q", before)
+		case before != "":
+			what = fmt.Sprintf("begin with %q and %s", before, what)
+		}
+		if characters := before + after; strippable(unseen, classes, characters) {
+			return fmt.Sprintf("these labels %s, the classes do not; --label_strip %s removes that", what, quoted(characters))
+		}
+		return fmt.Sprintf("these labels %s, the classes do not", what)
+	}
+	if strippable(unseen, classes, " \t") {
+		return `these labels have spaces around them, the classes do not; --label_strip ' ' removes them`
+	}
+	if _, after, ok := wrapped(classes, unseen); ok && after != "" {
+		return fmt.Sprintf("the classes end in %q, these labels do not; train with --label_strip %s", after, quoted(after))
+	}
+	lower := map[string]bool{}
+	for _, class := range classes {
+		lower[strings.ToLower(class)] = true
+	}
+	if len(lower) == len(classes) && !slices.ContainsFunc(unseen, func(l string) bool { return !lower[strings.ToLower(l)] }) {
+		return "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in lower case"
+	}
+	return ""
+}
+
+// wrapped returns the text before and after a class that makes it a label, if they are the same
+// for all labels: preferably only one of the two.
+func wrapped(labels, classes []string) (before, after string, ok bool) {
+	known := make(map[string]bool, len(classes))
+	for _, c := range classes {
+		known[c] = true
+	}
+	fits := func(before, after string) bool {
+		return before+after != "" && !slices.ContainsFunc(labels, func(l string) bool {
+			l, begins := strings.CutPrefix(l, before)
+			l, ends := strings.CutSuffix(l, after)
+			return !begins || !ends || !known[l]
+		})
+	}
+	var middle []string
+	for _, class := range classes {
+		if class == "" {
+			continue
+		}
+		if after, found := strings.CutPrefix(labels[0], class); found && fits("", after) {
+			return "", after, true
+		}
+		if before, found := strings.CutSuffix(labels[0], class); found && fits(before, "") {
+			return before, "", true
+		}
+		if before, after, found := strings.Cut(labels[0], class); found && middle == nil && fits(before, after) {
+			middle = []string{before, after}
+		}
+	}
+	if middle == nil {
+		return "", "", false
+	}
+	return middle[0], middle[1], true
+}
+
+// strippable tells whether labels are classes without some characters at their ends, and all
+// classes have none of these there.
+func strippable(labels, classes []string, characters string) bool {
+	known := make(map[string]bool, len(classes))
+	for _, c := range classes {
+		if known[c] = true; strings.Trim(c, characters) != c {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(labels, func(l string) bool { return !known[strings.Trim(l, characters)] })
+}
+
+// quoted returns the distinct characters as a word of a shell.
+func quoted(characters string) string {
+	var distinct []rune
+	for _, r := range characters {
+		if !slices.Contains(distinct, r) && r != utf8.RuneError {
+			distinct = append(distinct, r)
+		}
+	}
+	return "'" + strings.ReplaceAll(string(distinct), "'", `'\''`) + "'"
 }

@@ -30,6 +30,9 @@ type Options struct {
 	Columns []string // the features; empty for all other columns
 	Drop    []string // columns that are not features
 
+	// LabelText changes the text of labels; the zero value does what Like says.
+	LabelText LabelText
+
 	// Formats holds options of formats, at most one of each type: csvio.Options{Header:
 	// csvio.Absent}. Options of another format than the data's are an error.
 	Formats []FormatOptions
@@ -41,6 +44,9 @@ type Options struct {
 
 // Validate returns an error for options that no data can fit.
 func (o Options) Validate() error {
+	if err := o.LabelText.validate(); err != nil {
+		return err
+	}
 	if o.Format != "" && o.Format != "auto" {
 		if _, err := lookup(o.Format); err != nil {
 			return err

@@ -139,6 +139,7 @@ func (r *Reader) add(b *rows.Block) bool {
 	}
 	now := row{line: r.rows.Line(), weight: 1}
 	if r.Label != nil {
+		token = r.data.Schema.LabelText.Clean(token)
 		if token != nil && missing(token) {
 			return r.unlabeled(b, from, now.line)
 		}

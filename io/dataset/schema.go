@@ -23,6 +23,8 @@ type Schema struct {
 	// Table describes how the fields of a format with columns become the values of a row. It
 	// is nil if all of them are numbers without missing values.
 	Table *schema.Table `json:"table,omitempty"`
+	// LabelText says how the text of labels is changed; nil if it is not.
+	LabelText *LabelText `json:"label_text,omitempty"`
 	// Layout is the layout of the first file; the format names its JSON member.
 	Layout Layout `json:"-"`
 }
@@ -61,6 +63,9 @@ func (s Schema) Validate() error {
 			return fmt.Errorf("dataset: schema: columns of %d values for rows of %d values", n, s.Dim)
 		}
 		width = len(s.Table.Columns)
+	}
+	if err := s.LabelText.validate(); err != nil {
+		return err
 	}
 	if s.Layout == nil {
 		return nil

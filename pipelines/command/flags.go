@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,8 @@ func (f *dataFlags) register(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.opts.Data, "data", nil, "Files to read: names or patterns such as 'train-*.csv'. Can be given several times.")
 	fs.StringVar(&f.opts.Format, "format", "auto", "Format of the files: auto (detected from the content), "+strings.Join(dataset.Names(), ", ")+". Compression with gzip or zstd is detected.")
 	fs.StringVar(&f.opts.Label, "label", "", "Label column of CSV and TSV files, by name or position (1 is the first, -1 the last).")
+	fs.StringVar(&f.opts.LabelText.Strip, "label_strip", "", "Characters to remove from both ends of labels, such as '.' or ' .'. The model stores them; predictions and scores of it read labels in the same way.")
+	fs.Var((*labelCase)(&f.opts.LabelText.Lower), "label_case", "Case of labels: keep, lower (labels, and the classes they are compared with, in lower case).")
 	fs.BoolVar(&f.opts.Strict, "strict", false, "Refuse data that looks incomplete or duplicated: missing shards of a set such as -00003-of-00010, several links to one file, empty files, columns that only some files have. Without --strict these are notes.")
 	f.opts.Formats = dataset.NewOptions()
 	for _, of := range f.opts.Formats {
@@ -135,3 +138,23 @@ On Dataflow:
 Beam's own flags are accepted after the name of every job:
 
 %s`
+
+// labelCase is the value of --label_case: whether labels are read in lower case.
+type labelCase bool
+
+func (c *labelCase) String() string {
+	if *c {
+		return "lower"
+	}
+	return "keep"
+}
+
+func (c *labelCase) Set(text string) error {
+	if text != "keep" && text != "lower" {
+		return errors.New("want keep or lower")
+	}
+	*c = text == "lower"
+	return nil
+}
+
+func (*labelCase) Type() string { return "string" }

@@ -28,7 +28,7 @@ var groups = []group{
 		"lines reliability curve"},
 	{"Data",
 		"data label label_files task scale max_bad_fraction",
-		"format header dim strict"},
+		"format header dim label_strip label_case strict"},
 	{"Features",
 		"kernel features width seed",
 		"gamma draw form nu q pool skeleton hybrid frequencies"},

@@ -1,8 +1,10 @@
 package scores
 
 import (
+	"strings"
 	"sync"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
 )
 
@@ -13,10 +15,29 @@ import (
 // Labels are read in one goroutine and scored in another.
 type openLabels struct {
 	known *labels.Vocabulary
+	lower map[string]int // classes in lower case, of labels in lower case; −1 if two are equal
 
 	mu     sync.Mutex
 	place  map[string]int // of a label in unseen
 	unseen []string
+}
+
+// newOpenLabels returns the labels of a model. Labels that are read in lower case are
+// compared with its classes in lower case.
+func newOpenLabels(known *labels.Vocabulary, text *dataset.LabelText) *openLabels {
+	l := &openLabels{known: known}
+	if text == nil || !text.Lower {
+		return l
+	}
+	l.lower = make(map[string]int)
+	for i, class := range known.Classes {
+		key := strings.ToLower(class)
+		if _, twice := l.lower[key]; twice {
+			i = -1
+		}
+		l.lower[key] = i
+	}
+	return l
 }
 
 // maxUnseen is how many labels are distinguished: one more than labels.Counts, which then
@@ -26,6 +47,9 @@ const maxUnseen = labels.MaxClasses + 1
 // index is a dataset.Label.
 func (l *openLabels) index(token []byte) (float64, string) {
 	if i, ok := l.known.Index(token); ok {
+		return float64(i), ""
+	}
+	if i, ok := l.lower[string(token)]; ok && i >= 0 {
 		return float64(i), ""
 	}
 	if len(token) > labels.MaxLabel {

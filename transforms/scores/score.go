@@ -41,15 +41,15 @@ func beginScore(ctx context.Context, l *transforms.Lane, p *Score) (transforms.S
 		return transforms.Summing{}, err
 	}
 	if p.Classifies {
-		return a.scoreClasses(), nil
+		return a.scoreClasses(p.Data.Schema.LabelText), nil
 	}
 	return a.scoreTargets(p.Target.Label()), nil
 }
 
 // scoreClasses sums up how rows are classified.
-func (a *applier) scoreClasses() transforms.Summing {
+func (a *applier) scoreClasses(text *dataset.LabelText) transforms.Summing {
 	sum := a.newClassScores()
-	labels := &openLabels{known: a.Model.Manifest.Vocabulary}
+	labels := newOpenLabels(a.Model.Manifest.Vocabulary, text)
 	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ folds.Place, b *rows.Block) error {
 		return sum.add(b.Y, a.apply(b), labels.text)
 	}}
