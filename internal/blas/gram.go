@@ -30,7 +30,10 @@ func NewTiles(d int) [][]float64 {
 // Gram adds ZᵀZ to the tiles, in units of the grid. Entries are whole numbers,
 // and so exact as long as they stay below 2⁵³: on a grid of 8 bits for 5·10¹¹ rows
 // at least. Of the tiles on the diagonal, the part above the diagonal is not touched.
-func Gram(tiles [][]float64, z *Bytes, threads int) {
+func Gram(tiles [][]float64, z *Bytes, threads int) { gram(tiles, z, nil, threads) }
+
+// gram adds the Gram matrix of the rows of z, which have weights unless w is nil.
+func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 	d := z.d
 	if len(tiles) != NumTiles(d) {
 		panic("blas: another number of tiles than NumTiles")
@@ -49,12 +52,20 @@ func Gram(tiles [][]float64, z *Bytes, threads int) {
 	l := active()
 	op := operands.Get().(*operand)
 	defer operands.Put(op)
-	op.z, op.quads = z, (z.n+3)/4
-	split := z.high.used.Load()
+	op.z, op.w, op.quads = z, w, (z.n+3)/4
+	left := z.limbs()
+	right, scale := left, 1.0
+	if w != nil {
+		scale = w.scale
+	}
+	direct := left == 1 && scale == 1
+	if w != nil && w.limbs > 0 {
+		right, direct = w.limbs, false
+	}
 	if l.expand != nil {
-		panels := z.panels()
-		if split {
-			panels *= 2
+		panels := z.panels() * left
+		if w != nil && w.limbs > 0 {
+			panels += z.panels() * right
 		}
 		op.sums = grow(&op.sums, panels*lanes)
 		if l.words && cap(op.words) < panels*panelBytes {
@@ -87,16 +98,18 @@ func Gram(tiles [][]float64, z *Bytes, threads int) {
 		for ; row < rows; row += lanes {
 			a := (p.i*TileDim + row) / lanes
 			g := tiles[p.t][row*cols+col:]
-			if !split && row+lanes <= rows && col+width <= cols && (p.i != p.j || row >= col+width) {
+			whole := row+lanes <= rows && col+width <= cols && (p.i != p.j || row >= col+width)
+			if direct && whole {
 				l.gram(g, cols, op, a, b)
 				continue
 			}
 			t := grow(&s.f64, lanes*width)
-			if split {
-				gramSplit(l, t, op, a, b, z.panels())
-			} else {
-				clear(t)
-				l.gram(t, width, op, a, b)
+			op.limbs(l, t, a, b, left, right)
+			if whole {
+				for r := range lanes {
+					addTo(g[r*cols:][:width], scale, t[r*width:][:width])
+				}
+				continue
 			}
 			// At the edge and on the diagonal only a part is wanted.
 			for r := range min(lanes, rows-row) {
@@ -104,26 +117,61 @@ func Gram(tiles [][]float64, z *Bytes, threads int) {
 				if p.i == p.j {
 					end = min(end, row+r-col+1)
 				}
-				for c := range max(end, 0) {
-					g[r*cols+c] += t[r*width+c]
+				if end > 0 {
+					addTo(g[r*cols:][:end], scale, t[r*width:][:end])
 				}
 			}
 		}
 	})
-	op.z = nil
+	op.z, op.w = nil, nil
+}
+
+// addTo adds s·x to g.
+func addTo(g []float64, s float64, x []float64) {
+	x = x[:len(g)]
+	for i := range g {
+		g[i] += s * x[i] // whole numbers, so nothing is rounded
+	}
 }
 
 // operand is a block as the kernels of a level want it.
 type operand struct {
 	z     *Bytes
-	quads int     // quads of rows that count
-	sums  []int32 // -128 times the sums of the columns, if the level wants them
-	words []int16 // the block in words, [panel][row/2][column][row%2], likewise
+	w     *Weighted // nil if the rows have no weights
+	quads int       // quads of rows that count
+	sums  []int32   // -128 times the sums of the columns, if the level wants them
+	words []int16   // the block in words, [panel][row/2][column][row%2], likewise
 }
 
 var operands = sync.Pool{New: func() any { return new(operand) }}
 
-func (z *operand) panel(p int) []int8 { return z.z.quads(p, 0, z.quads) }
+// panel returns a panel: first those of the limbs of the block, then those of the limbs
+// of its rows times their weights.
+func (z *operand) panel(p int) []int8 {
+	if own := z.z.panels() * z.z.limbs(); p >= own {
+		return z.w.data[(p-own)*panelBytes:][:z.quads*64]
+	}
+	return z.z.quads(p, 0, z.quads)
+}
+
+// limbs stores in t (lanes×width) the products of the columns of panel a with those of
+// the panels from b on, as they are or times the weights of the rows, which have left and
+// right limbs.
+func (z *operand) limbs(l *level, t []float64, a, b, left, right int) {
+	clear(t)
+	panels, from := z.z.panels(), 0
+	if z.w != nil && z.w.limbs > 0 {
+		from = left * panels
+	}
+	for power := left + right - 2; power >= 0; power-- {
+		for i := max(0, power-right+1); i <= min(power, left-1); i++ {
+			l.gram(t, width, z, a+i*panels, from+b+(power-i)*panels)
+		}
+		if power > 0 {
+			scaleBy(t, limbBase)
+		}
+	}
+}
 
 // gramGo multiplies two rows of the result at once, as the halves of a 64-bit
 // integer: a sum of MaxRows products is far below 2³¹.

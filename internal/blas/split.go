@@ -38,6 +38,14 @@ func (h *limb) reset() {
 	}
 }
 
+// limbs returns how many limbs the features of the block have.
+func (b *Bytes) limbs() int {
+	if b.high.used.Load() {
+		return 2
+	}
+	return 1
+}
+
 // use returns the memory of the limbs, zero where it was not used yet.
 func (h *limb) use(size int) []int8 {
 	h.mu.Lock()
@@ -89,17 +97,6 @@ func (b *Bytes) split(first int, z []float32, rows int, f float32) (cut int64) {
 		}
 	}
 	return cut
-}
-
-// gramSplit is a level's gram for a block of two limbs; t is scratch of lanes×width.
-func gramSplit(l *level, t []float64, op *operand, a, b, panels int) {
-	clear(t)
-	l.gram(t, width, op, a+panels, b+panels)
-	scaleBy(t, limbBase)
-	l.gram(t, width, op, a+panels, b)
-	l.gram(t, width, op, a, b+panels)
-	scaleBy(t, limbBase)
-	l.gram(t, width, op, a, b)
 }
 
 func scaleBy(t []float64, f float64) {

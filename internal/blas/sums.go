@@ -8,6 +8,10 @@ const MaxTarget = 32767
 // ClassSums adds row i of the block to column class[i] of r (D×k), in units of
 // the grid: r = Zᵀ·Y for one-hot Y, exact. Classes are in [0, k).
 func ClassSums(r []float64, z *Bytes, class []int32, k, threads int) {
+	classSums(r, z, nil, class, k, threads)
+}
+
+func classSums(r []float64, z *Bytes, w *Weighted, class []int32, k, threads int) {
 	if len(class) < z.n {
 		panic("blas: fewer classes than rows")
 	}
@@ -31,10 +35,10 @@ func ClassSums(r []float64, z *Bytes, class []int32, k, threads int) {
 		ranks[i] = int32(rank)
 	}
 	l := active()
-	z.eachLimb(threads, func(p, panel int, weight float64, s *scratch) {
+	z.eachLimb(w, threads, func(p int, panel []int8, weight float64, s *scratch) {
 		acc := grow(&s.i32, len(present)*lanes)
 		clear(acc)
-		l.classes(acc, z.quads(panel, 0, (z.n+3)/4), ranks)
+		l.classes(acc, panel[:(z.n+3)/4*64], ranks)
 		// Some classes at a time, whose sums stay in the cache.
 		const some = 64
 		for q := 0; q < len(present); q += some {
@@ -49,14 +53,24 @@ func ClassSums(r []float64, z *Bytes, class []int32, k, threads int) {
 	})
 }
 
-// eachLimb calls f for every panel p of columns and each limb of it, which is that
-// panel of the block and counts by its weight. Calls for one p do not overlap.
-func (b *Bytes) eachLimb(threads int, f func(p, panel int, weight float64, s *scratch)) {
-	split := b.high.used.Load()
+// eachLimb calls f for every panel p of columns and each limb of it, of the rows as they
+// are or times their weights, which counts by that weight. Calls for one p do not overlap.
+func (b *Bytes) eachLimb(w *Weighted, threads int, f func(p int, panel []int8, weight float64, s *scratch)) {
+	data, scale := [][]int8{b.data}, 1.0
+	if b.limbs() == 2 {
+		data = append(data, b.high.data)
+	}
+	if w != nil {
+		scale = w.scale
+		if w.limbs > 0 {
+			data = w.all()
+		}
+	}
 	parallel(threads, (b.d+lanes-1)/lanes, func(p int, s *scratch) {
-		f(p, p, 1, s)
-		if split {
-			f(p, p+b.panels(), limbBase, s)
+		weight := scale
+		for _, limb := range data {
+			f(p, limb[p*panelBytes:][:panelBytes], weight, s)
+			weight *= limbBase
 		}
 	})
 }
@@ -74,6 +88,10 @@ func classesGo(acc []int32, panel []int8, class []int32) {
 // Targets adds Zᵀ·Y to r (D×k), in units of both grids, for whole numbers y (n×k)
 // of at most ±MaxTarget: exact.
 func Targets(r []float64, z *Bytes, y []int32, k, threads int) {
+	targets(r, z, nil, y, k, threads)
+}
+
+func targets(r []float64, z *Bytes, w *Weighted, y []int32, k, threads int) {
 	if k < 0 || len(y) < z.n*k {
 		panic("blas: fewer targets than rows")
 	}
@@ -95,11 +113,11 @@ func Targets(r []float64, z *Bytes, y []int32, k, threads int) {
 		}
 	}
 	l := active()
-	z.eachLimb(threads, func(p, panel int, weight float64, s *scratch) {
+	z.eachLimb(w, threads, func(p int, panel []int8, weight float64, s *scratch) {
 		acc := grow(&s.i32, k*lanes)
 		for q := 0; q < quads; q += targetRows / 4 {
 			n := min(targetRows/4, quads-q)
-			l.targets(acc, z.quads(panel, q, n), pairs[q*4*k:], 4*k, n, k)
+			l.targets(acc, panel[q*64:(q+n)*64], pairs[q*4*k:], 4*k, n, k)
 			for c := range min(lanes, z.d-p*lanes) {
 				row := r[(p*lanes+c)*k:][:k]
 				for t := range row {
