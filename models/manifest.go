@@ -115,6 +115,7 @@ type TrainingLog struct {
 	HeldOutRows   int64   `json:"held_rows,omitempty"`   // held out
 	HeldOutLoss   float64 `json:"held_loss,omitempty"`   // their mean loss
 	HeldOutErrors int64   `json:"held_errors,omitempty"` // how many of them are classified wrongly
+	HeldOutError  float64 `json:"held_error,omitempty"`  // their share by weight, where rows have weights
 
 	Path []Trial `json:"path,omitempty"` // results for each λ
 }
@@ -127,6 +128,7 @@ type Trial struct {
 	HeldOutRows   int64   `json:"held_rows"`
 	HeldOutLoss   float64 `json:"held_loss"`
 	HeldOutErrors int64   `json:"held_errors"`
+	HeldOutError  float64 `json:"held_error,omitempty"` // by weight, where rows have weights
 }
 
 // Input describes the rows that a model takes.

@@ -76,6 +76,8 @@ func (c *TrainingLog) check(used int64) error {
 		return fmt.Errorf("%d training rows and %d held-out rows, of %d", c.Rows, c.HeldOutRows, used)
 	case c.HeldOutErrors < 0 || c.HeldOutErrors > c.HeldOutRows:
 		return fmt.Errorf("%d errors of %d rows", c.HeldOutErrors, c.HeldOutRows)
+	case !(c.HeldOutError >= 0 && c.HeldOutError <= 1):
+		return fmt.Errorf("a held-out error of %g by weight, want 0 to 1", c.HeldOutError)
 	case (c.Dual == nil) != (c.Gap == nil):
 		return errors.New("a gap without a dual, or a dual without a gap")
 	case c.Above != nil && !(*c.Above >= 0):
@@ -84,7 +86,7 @@ func (c *TrainingLog) check(used int64) error {
 		return fmt.Errorf("the gap is %g, want 0 or more", *c.Gap)
 	}
 	for _, t := range c.Path {
-		if !(t.Lambda >= 0) || t.Rounds < 0 || t.HeldOutRows < 0 || t.HeldOutRows > used || t.HeldOutErrors < 0 || t.HeldOutErrors > t.HeldOutRows {
+		if !(t.Lambda >= 0) || t.Rounds < 0 || t.HeldOutRows < 0 || t.HeldOutRows > used || t.HeldOutErrors < 0 || t.HeldOutErrors > t.HeldOutRows || !(t.HeldOutError >= 0 && t.HeldOutError <= 1) {
 			return fmt.Errorf("lambda %g: %d rounds, %d errors of %d held-out rows of %d", t.Lambda, t.Rounds, t.HeldOutErrors, t.HeldOutRows, used)
 		}
 	}

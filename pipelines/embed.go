@@ -69,6 +69,9 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 		return nil, err
 	}
 	err = t.Timed(ctx, "train", func(ctx context.Context) error {
+		if err := t.Weigh(nil); err != nil {
+			return err
+		}
 		steps := t.Steps(o.Grid, pca.FewProducts)
 		fit, err := t.FitSums(ctx, nil, gram.Fold{Recipe: t.Recipe.Sealed, Outputs: 1, Folds: 1, Components: o.Components, Steps: steps})
 		t.Learner = models.Learner{Kind: learner.Of(&o.Training).Name, Folds: 1, Components: fit.Components, Steps: steps}

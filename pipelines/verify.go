@@ -143,7 +143,7 @@ func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Da
 		}
 	}
 	return &prepare.Prepared{
-		Data: d, Shards: found.Shards, Counts: found.Counts, Often: &found.Often,
+		Data: d, Shards: found.Shards, Counts: found.Counts, Profile: found.Sum.Result(), Often: &found.Often,
 		Target: &transforms.Target{Classes: m.Vocabulary, Grid: m.TargetGrid},
 	}, nil
 }
@@ -162,10 +162,17 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	if err := j.TakeFrequencies(o.Model, m); err != nil {
 		return err
 	}
+	mean := 0.0
+	if w := l.Profile.Weights; w != nil && !w.Equal() {
+		if folds > 0 {
+			return exit.Refuse("pipelines: %s was trained on rows with weights, and others were held out of it: its certificate is on the mean of the former, which verify does not compute; train without a time limit", o.Model)
+		}
+		mean = w.Mean()
+	}
 	pass := &epochs.Pass{
-		Pass:    transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target, Copies: l.Copies},
+		Pass:    transforms.Pass{Data: *d, Mode: prepare.Mode(o.MaxBadFraction), Seed: m.Seed, Target: l.Target, Copies: l.Copies, EqualWeights: l.EqualWeights()},
 		Learner: epochs.Learner{Kind: verify.Kind, Options: c.Options}, Recipe: m.Recipe,
-		Assignments: d.Assign(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds,
+		Assignments: d.Assign(d.Shards(job.ShardBytes), c.Partitions), Rows: m.Rows.Used, Folds: folds, MeanWeight: mean,
 	}
 	sc, err := j.Store(ctx, pass)
 	if err != nil {

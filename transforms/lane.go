@@ -120,6 +120,9 @@ func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *d
 			if !more {
 				break
 			}
+			if p.EqualWeights {
+				b.Weights = b.Weights[:0]
+			}
 			full <- b
 		}
 		result <- r.Report()
@@ -149,7 +152,7 @@ func (l *Lane) Read(ctx context.Context, p *Pass, shard dataset.Shard, source *d
 		return report, ctx.Err()
 	}
 	// Rows that were set aside may not be in any block.
-	aside := report.Bad + report.Unlabeled
+	aside := report.Bad + report.Unlabeled + report.Weightless
 	l.Add(RowsRead, report.Rows+aside-used-bad)
 	l.Add(RowsUsed, report.Rows-used)
 	l.Add(RowsSetAside, aside-bad)

@@ -43,6 +43,8 @@ type Pass struct {
 	Seed uint64 `json:"seed,string"`
 
 	Target *Target `json:"target,omitempty"` // how labels become numbers; nil if they are not read
+	// EqualWeights says that all rows have the same weight, or none, so that blocks are without.
+	EqualWeights bool `json:"equal_weights,omitempty"`
 	// Copies says which rows are assigned to folds copy by copy; nil if none are.
 	Copies *folds.Copies `json:"copies,omitempty"`
 }

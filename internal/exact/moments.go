@@ -34,6 +34,27 @@ func Moments(n int64, sum, sumsq *Sum) (mean, variance float64) {
 	return mean, quotient(num, count.Mul(count, count), -2*unitBits)
 }
 
+// WeightedMoments returns the mean and the population variance
+//
+//	mean = S/W,   variance = Q/W − (S/W)² = (WQ − S²)/W²
+//
+// of values with weights of sum W > 0, weighted sum S and weighted sum of squares Q, each
+// rounded once. With whole weights they are those of Moments for rows that occur as often.
+func WeightedMoments(weights, sum, sumsq *Sum) (mean, variance float64) {
+	if weights.Sign() <= 0 {
+		return 0, 0
+	}
+	w, s := weights.Big(), sum.Big()
+	if s.Sign() != 0 {
+		mean = quotient(s, w, 0)
+	}
+	num := new(big.Int).Mul(w, sumsq.Big())
+	if num.Sub(num, new(big.Int).Mul(s, s)).Sign() != 0 {
+		variance = quotient(num, w.Mul(w, w), 0)
+	}
+	return mean, variance
+}
+
 // quotient returns num/den·2^exp rounded once. The values that arise here are
 // in the range of normal float64 numbers, or zero.
 func quotient(num, den *big.Int, exp int) float64 {

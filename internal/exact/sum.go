@@ -72,6 +72,41 @@ func (s *Sum) AddSquare(x float32) {
 	s.add(m*m, 2*e+unitBits-300, 0)
 }
 
+// AddWeightedSquare adds w·x², of which it drops, towards zero, what is below 2⁻²⁹⁸: the
+// sum of such terms still does not depend on their order. It panics unless 0 ≤ w < 2⁶⁴ and
+// x is finite.
+func (s *Sum) AddWeightedSquare(w, x float32) {
+	if !(w >= 0 && w < 0x1p64) {
+		panic("exact: weight out of range")
+	}
+	if w == 0 || x == 0 {
+		return
+	}
+	mw, ew, _ := split(w)
+	mx, ex, _ := split(x)
+	hi, lo := bits.Mul64(mx*mx, mw)
+	pos := int(ew+2*ex) + unitBits - 450
+	if r := uint(-pos); pos < 0 {
+		if r < 64 {
+			lo, hi = lo>>r|hi<<(64-r), hi>>r
+		} else {
+			lo, hi = hi>>(r-64), 0
+		}
+		pos = 0
+	}
+	// Three limbs of 64 bits, from limb l on.
+	l, sh := uint(pos>>6), uint(pos&63)
+	var c uint64
+	for i, t := range [3]uint64{lo << sh, lo>>1>>(63-sh) | hi<<sh, hi >> 1 >> (63 - sh)} {
+		if at := l + uint(i); at < limbs {
+			s.limbs[at], c = bits.Add64(s.limbs[at], t, c)
+		}
+	}
+	if c != 0 {
+		s.ripple(l+3, c)
+	}
+}
+
 // parts returns x as the exact sum of three float32, but for what is below their
 // smallest, 2⁻¹⁴⁹. It panics if x is beyond their range.
 func parts(x float64) (a, b, c float32) {

@@ -320,3 +320,53 @@ func TestFloat64AreAddedExactly(t *testing.T) {
 		}
 	}
 }
+
+// Terms are w·x² with what is below the unit cut off.
+func TestWeightedSquaresEqualBigArithmetic(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 5))
+	for range 300 {
+		var s Sum
+		want := new(big.Int)
+		for range 20 {
+			x := anyFloat(r)
+			w := float32(math.Ldexp(r.Float64(), r.IntN(200)-136))
+			if r.IntN(4) == 0 {
+				w = float32(r.IntN(6))
+			}
+			s.AddWeightedSquare(w, x)
+			f := new(big.Float).SetPrec(200).SetFloat64(float64(x))
+			f.Mul(f, f).Mul(f, new(big.Float).SetFloat64(float64(w)))
+			term, _ := f.SetMantExp(f, unitBits).Int(nil)
+			want.Add(want, term)
+		}
+		if s.Big().Cmp(want) != 0 {
+			t.Fatalf("the sum is %v, want %v", s.Big(), want)
+		}
+	}
+}
+
+func TestWholeWeightsAreRepetitions(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 6))
+	for range 200 {
+		var weights, sum, squares, s, q Sum
+		n := int64(0)
+		for range 20 {
+			x, w := anyFloat(r), r.IntN(6)
+			weights.Add(float32(w))
+			sum.AddProduct(float32(w), x)
+			squares.AddWeightedSquare(float32(w), x)
+			for range w {
+				s.Add(x)
+				q.AddSquare(x)
+			}
+			n += int64(w)
+		}
+		if sum != s || squares != q {
+			t.Fatal("sums differ from those of repeated values")
+		}
+		mean, variance := WeightedMoments(&weights, &sum, &squares)
+		if m, v := Moments(n, &s, &q); m != mean || v != variance {
+			t.Fatalf("mean %g, variance %g, want %g, %g", mean, variance, m, v)
+		}
+	}
+}

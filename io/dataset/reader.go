@@ -3,11 +3,8 @@ package dataset
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/lines"
@@ -138,6 +135,17 @@ func (r *Reader) add(b *rows.Block) bool {
 		return false
 	}
 	now := row{line: r.rows.Line(), weight: 1}
+	if r.data.Weighted {
+		var reason string
+		if now.weight, reason = rows.ParseWeight(r.extras.Weight()); reason != "" {
+			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
+		}
+		if now.weight == 0 && r.Mode != Place {
+			b.X = b.X[:from]
+			r.report.Weightless++
+			return true
+		}
+	}
 	if r.Label != nil {
 		token = r.data.Schema.LabelText.Clean(token)
 		if token != nil && missing(token) {
@@ -145,12 +153,6 @@ func (r *Reader) add(b *rows.Block) bool {
 		}
 		var reason string
 		if now.y, reason = r.Label(token); reason != "" {
-			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
-		}
-	}
-	if r.data.Weighted {
-		var reason string
-		if now.weight, reason = weight(r.extras.Weight()); reason != "" {
 			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
 		}
 	}
@@ -264,15 +266,6 @@ func missing(label []byte) bool {
 	return len(label) <= 4 && slices.Contains(schema.DefaultMissing, strings.ToLower(string(label)))
 }
 
-// weight returns the number of a weight, or the reason why it is none.
-func weight(text []byte) (w float64, reason string) {
-	w, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || !(w >= 0) || math.IsInf(w, 0) {
-		return 0, fmt.Sprintf("weight %.40q is not a finite number ≥ 0", text)
-	}
-	return w, ""
-}
-
 // end records how far reading came.
 func (r *Reader) end() {
 	switch {
@@ -280,7 +273,7 @@ func (r *Reader) end() {
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
 		r.report.Blank = r.text.Blanks()
 	default:
-		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled
+		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless
 		r.report.End = r.report.Begin + r.report.Lines
 	}
 	if r.decoder != nil {

@@ -30,6 +30,8 @@ type Report struct {
 	Bad   int64 `json:"bad,omitempty"` // rows that cannot be used
 	// Unlabeled is the number of rows whose label is missing, which are set aside too.
 	Unlabeled int64 `json:"unlabeled,omitempty"`
+	// Weightless are rows of weight 0, which are set aside too, and not listed.
+	Weightless int64 `json:"weightless,omitempty"`
 	// NotNumbers reports whether a field was found that is not a number, in a table that is
 	// read as numbers.
 	NotNumbers bool `json:"not_numbers,omitempty"`

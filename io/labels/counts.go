@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
 )
 
@@ -32,7 +33,8 @@ type Counts struct {
 	place    map[string]int // index of a label in table
 	table    []count
 	overflow bool
-	tally    tally // labels after an overflow
+	tally    tally       // labels after an overflow
+	weights  []exact.Sum // of the rows of each label in table, where rows have weights
 }
 
 type count struct {
@@ -47,20 +49,33 @@ type tally struct {
 	text                          string  // bytewise smallest label that is not a number, truncated
 }
 
-// Add counts one label.
-func (c *Counts) Add(label []byte) {
+// Add counts one label. It returns the index of the label for AddWeight, −1 if labels are not
+// counted separately.
+func (c *Counts) Add(label []byte) int {
 	if i, ok := c.place[string(label)]; ok {
 		c.table[i].n++
-		return
+		return i
 	}
-	c.add(string(label), 1)
+	return c.add(string(label), 1)
 }
 
-func (c *Counts) add(label string, n int64) {
+// AddWeight adds the weight of a row whose label Add has counted. It may run while another
+// goroutine calls Add.
+func (c *Counts) AddWeight(i int, w float32) {
+	if i < 0 {
+		return
+	}
+	if n := i + 1 - len(c.weights); n > 0 {
+		c.weights = append(c.weights, make([]exact.Sum, n)...)
+	}
+	c.weights[i].Add(w)
+}
+
+func (c *Counts) add(label string, n int64) int {
 	if !c.overflow {
 		if i, ok := c.place[label]; ok {
 			c.table[i].n += n
-			return
+			return i
 		}
 		if len(c.table) < MaxClasses && len(label) <= MaxLabel {
 			if c.place == nil {
@@ -68,11 +83,12 @@ func (c *Counts) add(label string, n int64) {
 			}
 			c.place[label] = len(c.table)
 			c.table = append(c.table, count{label, n})
-			return
+			return len(c.table) - 1
 		}
 		c.spill()
 	}
 	c.tally.add(label, n)
+	return -1
 }
 
 // spill stops counting labels separately.
@@ -132,8 +148,11 @@ func (c *Counts) Merge(d *Counts) {
 		c.tally.merge(&t)
 		return
 	}
-	for _, e := range d.table {
-		c.add(e.label, e.n)
+	for k, e := range d.table {
+		if i := c.add(e.label, e.n); i >= 0 && k < len(d.weights) {
+			c.AddWeight(i, 0)
+			c.weights[i].Merge(&d.weights[k])
+		}
 	}
 }
 
@@ -144,7 +163,9 @@ type Summary struct {
 	// different labels, or one longer than MaxLabel.
 	Vocabulary *Vocabulary `json:"vocabulary,omitempty"`
 	Counts     []int64     `json:"counts,omitempty"` // rows of each class
-	Overflow   bool        `json:"overflow,omitempty"`
+	// Weights is the sum of the weights of the rows of each class, where rows have weights.
+	Weights  []float64 `json:"weights,omitempty"`
+	Overflow bool      `json:"overflow,omitempty"`
 
 	Numeric bool    `json:"numeric"`        // there are labels, and each is a finite decimal number
 	Whole   bool    `json:"whole"`          // and a whole number below 2⁵³
@@ -177,12 +198,22 @@ func (c *Counts) Summary() Summary {
 	}
 	s.Vocabulary = New(labels)
 	s.Counts = make([]int64, len(s.Vocabulary.Classes))
-	for _, e := range c.table {
+	var weights []exact.Sum
+	if len(c.weights) > 0 {
+		weights = make([]exact.Sum, len(s.Counts))
+	}
+	for k, e := range c.table {
 		i, ok := s.Vocabulary.Index([]byte(e.label))
 		if !ok {
 			panic("labels: a counted label is not in the vocabulary")
 		}
 		s.Counts[i] += e.n
+		if k < len(c.weights) {
+			weights[i].Merge(&c.weights[k])
+		}
+	}
+	for i := range weights {
+		s.Weights = append(s.Weights, weights[i].Float64())
 	}
 	return s
 }
@@ -196,7 +227,8 @@ var (
 var errCounts = errors.New("labels: damaged encoding of label counts")
 
 // AppendBinary appends the counts to b: a byte 0, the number of labels and then
-// for each, in bytewise order, its length, its bytes and its count; or after an
+// for each, in bytewise order, its length, its bytes and its count; the same after a
+// byte 2, with the sum of the weights of each, where rows have weights; or after an
 // overflow a byte 1 and the tally. Lengths are little-endian uint16, counts
 // uint64. Equal counts have equal encodings. The error is always nil.
 func (c *Counts) AppendBinary(b []byte) ([]byte, error) {
@@ -212,14 +244,29 @@ func (c *Counts) AppendBinary(b []byte) ([]byte, error) {
 		b = le.AppendUint16(b, uint16(len(t.text)))
 		return append(b, t.text...), nil
 	}
-	b = append(b, 0)
+	kind := byte(0)
+	if len(c.weights) > 0 {
+		kind = 2
+	}
+	b = append(b, kind)
 	b = le.AppendUint16(b, uint16(len(c.table)))
-	table := slices.Clone(c.table)
-	slices.SortFunc(table, func(x, y count) int { return strings.Compare(x.label, y.label) })
-	for _, e := range table {
+	order := make([]int, len(c.table))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(x, y int) int { return strings.Compare(c.table[x].label, c.table[y].label) })
+	for _, i := range order {
+		e := c.table[i]
 		b = le.AppendUint16(b, uint16(len(e.label)))
 		b = append(b, e.label...)
 		b = le.AppendUint64(b, uint64(e.n))
+		if kind == 2 {
+			var sum exact.Sum
+			if i < len(c.weights) {
+				sum = c.weights[i]
+			}
+			b, _ = sum.AppendBinary(b)
+		}
 	}
 	return b, nil
 }
@@ -247,8 +294,8 @@ func (c *Counts) Decode(b []byte) (rest []byte, err error) {
 	var d Counts
 	ok := false
 	switch {
-	case len(b) > 0 && b[0] == 0:
-		rest, ok = d.decodeTable(b[1:])
+	case len(b) > 0 && (b[0] == 0 || b[0] == 2):
+		rest, ok = d.decodeTable(b[1:], b[0] == 2)
 	case len(b) > 0 && b[0] == 1:
 		d.overflow = true
 		rest, ok = d.tally.decode(b[1:])
@@ -260,7 +307,7 @@ func (c *Counts) Decode(b []byte) (rest []byte, err error) {
 	return rest, nil
 }
 
-func (c *Counts) decodeTable(b []byte) (rest []byte, ok bool) {
+func (c *Counts) decodeTable(b []byte, weights bool) (rest []byte, ok bool) {
 	le := binary.LittleEndian
 	if len(b) < 2 {
 		return nil, false
@@ -271,7 +318,7 @@ func (c *Counts) decodeTable(b []byte) (rest []byte, ok bool) {
 		return nil, false
 	}
 	if n == 0 {
-		return b, true
+		return b, !weights
 	}
 	c.table = make([]count, 0, n)
 	c.place = make(map[string]int, n)
@@ -286,6 +333,14 @@ func (c *Counts) decodeTable(b []byte) (rest []byte, ok bool) {
 		}
 		e := count{string(b[2 : 2+size]), int64(le.Uint64(b[2+size:]))}
 		b = b[2+size+8:]
+		if weights {
+			var sum exact.Sum
+			var err error
+			if b, err = sum.Decode(b); err != nil || sum.Sign() < 0 {
+				return nil, false
+			}
+			c.weights = append(c.weights, sum)
+		}
 		total += e.n
 		if e.n <= 0 || total < 0 || i > 0 && c.table[i-1].label >= e.label {
 			return nil, false

@@ -34,7 +34,7 @@ func (c *Census) AddBlock(b *rows.Block, hashes []uint64) {
 		if _, ok := c.candidates[h]; ok {
 			row := Hash(c.seed, b.Row(i))
 			c.rows[row]++
-			c.contents.Add(content(row, c.labels.key(float64(b.Y[i]))))
+			c.contents.Add(c.labels.contentOf(b, i, row))
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (d *Assigner) Hashes(dst []uint64, at Place, b *rows.Block) ([]uint64, erro
 	for i := range b.N {
 		h := Hash(d.seed, b.Row(i))
 		if _, ok := d.copies.rows[h]; ok {
-			h = d.assign(content(h, d.labels.key(float64(b.Y[i]))))
+			h = d.assign(d.labels.contentOf(b, i, h))
 		}
 		dst = append(dst, h)
 	}

@@ -68,6 +68,16 @@ func mix(x uint64) uint64 {
 // content returns the hash of numbers with their label.
 func content(row, label uint64) uint64 { return mix(row + mix(label)) }
 
+// contentOf returns the hash of the content of row i of a block, whose numbers have the hash
+// row. The weight of a row is part of its content: copies must be equal.
+func (l Labels) contentOf(b *rows.Block, i int, row uint64) uint64 {
+	h := content(row, l.key(float64(b.Y[i])))
+	if len(b.Weights) > 0 {
+		h = content(h, math.Float64bits(b.Weights[i]))
+	}
+	return h
+}
+
 // golden is 2⁶⁴ over the golden ratio, the step of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
 

@@ -51,7 +51,7 @@ func (t *Tally) AddBlock(at Place, b *rows.Block) {
 		if _, ok := t.frequent[row]; !ok {
 			continue
 		}
-		if k, ok := t.contents[content(row, t.labels.key(float64(b.Y[i])))]; ok {
+		if k, ok := t.contents[t.labels.contentOf(b, i, row)]; ok {
 			counts[k]++
 		}
 	}

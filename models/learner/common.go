@@ -102,42 +102,47 @@ type Objective struct {
 }
 
 // Problem returns the problem of a learner on n rows of dim features. counts are the
-// numbers of rows of the classes; without classes, labels are targets.
-func (o Objective) Problem(byDefault string, classes []string, counts []int64, dim int, n int64, lambda float64) (loss.Problem, error) {
+// numbers of rows of the classes, or the sums of their weights; without classes, labels are
+// targets.
+func (o Objective) Problem(byDefault string, classes []string, counts []float64, dim int, n int64, lambda float64) (loss.Problem, error) {
 	p := loss.Problem{Loss: cmp.Or(o.Loss, byDefault), Epsilon: o.Epsilon, Regression: classes == nil, Outputs: max(1, len(classes)), Dim: dim, Rows: n, Lambda: lambda}
 	if o.Epsilon == 0 && (p.Loss == "huber" || p.Loss == "epsilon_insensitive") {
 		p.Epsilon = defaultEpsilon
 	}
 	var err error
-	p.Weights, err = o.classWeights(classes, counts)
+	p.Weights, err = ClassWeights(o.Weights, classes, counts)
 	return p, err
 }
 
-// classWeights returns the weight of each class, nil if all are 1. Balanced weights
-// give every class the same share: n/(k·n_c).
-func (o Objective) classWeights(classes []string, counts []int64) ([]float64, error) {
+// ClassWeights returns the weight of each class that the option class_weight chooses, nil if
+// it is not given. Balanced weights give every class the same share: n/(k·n_c), where counts
+// are the n_c, numbers of rows or sums of their weights. Nil classes mean that labels are
+// targets.
+func ClassWeights(given, classes []string, counts []float64) ([]float64, error) {
 	const name = "class_weight"
-	if len(o.Weights) == 0 {
+	if len(given) == 0 {
 		return nil, nil
 	}
 	if classes == nil {
 		return nil, option.Errorf(name, "needs classes; the labels are numbers")
 	}
 	weights := make([]float64, len(classes))
-	if o.Weights[0] == "balanced" && len(o.Weights) == 1 {
-		var n int64
+	if given[0] == "balanced" && len(given) == 1 {
+		var n float64
 		for _, count := range counts {
 			n += count
 		}
 		for c, count := range counts {
-			weights[c] = float64(n) / (float64(len(classes)) * float64(count))
+			if weights[c] = 1; count > 0 {
+				weights[c] = n / (float64(len(classes)) * count)
+			}
 		}
 		return weights, nil
 	}
 	for c := range weights {
 		weights[c] = 1
 	}
-	for _, text := range o.Weights {
+	for _, text := range given {
 		at := strings.LastIndexByte(text, '=')
 		if at < 0 {
 			return nil, option.Errorf(name, "%q is neither NAME=WEIGHT nor balanced", text)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strconv"
+	"slices"
 
 	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // Result is the result of Fit.
@@ -49,15 +50,12 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var classes []string
-	for c := range m.counts {
-		classes = append(classes, strconv.Itoa(c))
-	}
-	p, err := o.Problem(options.DefaultLoss(classes != nil), classes, m.counts, m.dim, m.learned, lambda)
+	classes := d.Names(m.outputs)
+	p, err := o.Problem(options.DefaultLoss(classes != nil), classes, m.byClass, m.dim, m.learned, lambda)
 	if err != nil {
 		return nil, err
 	}
-	s := Setting{Seed: seed}
+	s := Setting{Seed: seed, Heaviest: m.heaviest()}
 	if options.Samples() {
 		s.Sample = SampleFeatures(m.sum, m.Map, m.span, m.grid)
 	}
@@ -87,10 +85,13 @@ const seed = 1
 type memory struct {
 	*linear.Data
 	in, dim, n int
-	counts     []int64            // of each class; nil in regression
+	outputs    int
+	byClass    []float64          // sum of the weights of each class
+	mean       float64            // weight of the rows to learn from; 0 if rows have equal weights
+	most       float64            // the largest weight
 	grid       *linear.TargetGrid // by which targets are scaled; nil for classes
 	heldOut    []bool             // of each row; nil if none are held out
-	learned    int64              // rows that are not
+	learned    int64              // rows that are not, nor have weight 0
 	sum        *profile.Sum       // of the sample of those, with their labels
 	span       *linear.TargetGrid // of the labels of the sample
 }
@@ -100,20 +101,16 @@ func newMemory(d *linear.Data, hold bool) (*memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &memory{Data: d, n: n}
+	m := &memory{Data: d, n: n, outputs: outputs}
 	m.in, m.dim = d.Map.Dims()
-	if d.Class != nil {
-		m.counts = make([]int64, outputs)
-		for _, c := range d.Class {
-			m.counts[c]++
-		}
-	} else {
+	if d.Target != nil {
 		if m.span, err = d.TargetGrid(); err != nil {
 			return nil, err
 		}
 	}
+	_, m.byClass = d.Weighed(outputs)
 	m.survey(hold)
-	if m.learned == 0 || hold && m.learned == int64(n) {
+	if m.learned == 0 || hold && !slices.Contains(m.heldOut, true) {
 		return nil, errors.New("learner: too few rows to hold some out")
 	}
 	if m.span != nil {
@@ -130,6 +127,7 @@ func (m *memory) survey(hold bool) {
 	}
 	var labeled rows.Block
 	var hashes []uint64
+	var weights weight.Sum
 	flush := func() {
 		m.sum.AddBlock(&labeled, hashes)
 		m.learned += int64(labeled.N)
@@ -138,6 +136,9 @@ func (m *memory) survey(hold bool) {
 	}
 	labeled.Reset(m.in + 1)
 	for i := range m.n {
+		if m.Weight(i) == 0 {
+			continue
+		}
 		row := m.Row(i)
 		h := folds.Hash(seed, row)
 		if hold && h%heldOut == 0 {
@@ -146,11 +147,23 @@ func (m *memory) survey(hold bool) {
 		}
 		labeled.X = append(append(labeled.X, row...), m.label(i, m.span))
 		hashes = append(hashes, h)
+		weights.Add(m.Weight(i))
 		if labeled.N++; labeled.N == rows.Rows(m.in+1) {
 			flush()
 		}
 	}
 	flush()
+	if w := weights.Result(); !w.Equal() {
+		m.mean, m.most = w.Mean(), w.Max
+	}
+}
+
+// heaviest returns the largest weight of a row to learn from, in units of their mean.
+func (m *memory) heaviest() float64 {
+	if m.mean == 0 {
+		return 1
+	}
+	return m.most / m.mean
 }
 
 // label returns the label of a row as learners take it.
@@ -183,6 +196,9 @@ func (m *memory) blocks() []rounds.Block {
 		x[side], *b = x[side][:0], rounds.Block{Index: b.Index + 1}
 	}
 	for i := range m.n {
+		if m.Weight(i) == 0 {
+			continue
+		}
 		side := 0
 		if m.heldOut != nil && m.heldOut[i] {
 			side = 1
@@ -190,6 +206,9 @@ func (m *memory) blocks() []rounds.Block {
 		b := &sides[side]
 		x[side] = append(x[side], m.Row(i)...)
 		b.Y = append(b.Y, m.label(i, m.grid))
+		if m.mean > 0 {
+			b.Weights = append(b.Weights, m.Weight(i)/m.mean)
+		}
 		if b.N++; b.N == limit {
 			flush(side)
 		}

@@ -40,6 +40,9 @@ type Learner struct {
 	Open rounds.Opener
 	// Unlabeled says that it takes rows without labels; trainings cannot choose it.
 	Unlabeled bool
+	// Weighted says that it takes rows with weights: rounds.Block.Weights counts in all that it
+	// learns and measures.
+	Weighted bool
 }
 
 // Iterative are the options of an iterative learner.
@@ -74,8 +77,10 @@ type Augmented interface {
 
 // Setting is what Seal gets in addition to the problem.
 type Setting struct {
-	Seed   uint64
-	Sample rounds.Block // of rows to learn from, a thousand at most; empty unless Samples
+	Seed uint64
+	// Heaviest is the largest weight of a row to learn from, in units of their mean.
+	Heaviest float64
+	Sample   rounds.Block // of rows to learn from, a thousand at most; empty unless Samples
 }
 
 // Size is the size of a training.

@@ -83,7 +83,7 @@ func shared(set func(*learner.Shared)) learner.Shared {
 }
 
 func TestClassWeightsAreNamedOrBalanced(t *testing.T) {
-	classes, counts := []string{"a", "b"}, []int64{1, 3}
+	classes, counts := []string{"a", "b"}, []float64{1, 3}
 	for text, want := range map[string][]float64{"balanced": {2, 2.0 / 3}, "b=4": {1, 4}, "a=0.5,b=2": {0.5, 2}} {
 		o := learner.Objective{Weights: strings.Split(text, ",")}
 		p, err := o.Problem("hinge", classes, counts, 3, 4, 1e-3)

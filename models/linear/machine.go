@@ -2,10 +2,14 @@ package linear
 
 import (
 	"fmt"
-	"slices"
+	"math"
+	"strconv"
 	"sync"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // Data holds labelled rows in memory: Class or Target has a label for each row.
@@ -15,11 +19,15 @@ type Data struct {
 
 	Class  []int32   // classes, which are the numbers 0 to K−1; or
 	Target []float64 // values to predict
+
+	// Weights has a weight for each row, or is nil if all are 1: a row of weight 3 counts as
+	// three rows, and a row of weight 0 is not used. See package weight.
+	Weights []float64
 }
 
 // Validate returns the number of rows and of outputs: the classes, or 1 of targets. It
 // is an error if lengths do not fit each other, if there are no rows or fewer than two
-// classes, or if a number is not finite.
+// classes, if a number is not finite, or if a weight is out of range.
 func (d *Data) Validate() (n, outputs int, err error) {
 	if d.Map == nil {
 		return 0, 0, fmt.Errorf("linear: no map; features/linear.Identity takes rows as they are")
@@ -50,10 +58,72 @@ func (d *Data) Validate() (n, outputs int, err error) {
 		}
 		outputs = max(outputs, int(c)+1)
 	}
+	if d.Weights != nil {
+		if len(d.Weights) != n {
+			return 0, 0, fmt.Errorf("linear: %d weights for %d rows", len(d.Weights), n)
+		}
+		some := false
+		for i, w := range d.Weights {
+			if reason := rows.CheckWeight(w); reason != "" {
+				return 0, 0, fmt.Errorf("linear: row %d: %s", i, reason)
+			}
+			some = some || w > 0
+		}
+		if !some {
+			return 0, 0, fmt.Errorf("linear: all %d rows have weight 0", n)
+		}
+	}
 	if d.Class != nil && outputs < 2 {
 		return 0, 0, fmt.Errorf("linear: all %d rows are of one class; two classes are needed", n)
 	}
 	return n, outputs, nil
+}
+
+// Weight returns the weight of row i.
+func (d *Data) Weight(i int) float64 {
+	if d.Weights == nil {
+		return 1
+	}
+	return float64(float32(d.Weights[i]))
+}
+
+// Names returns the names of the classes, which are their numbers; nil if there are none.
+func (d *Data) Names(outputs int) []string {
+	if d.Class == nil {
+		return nil
+	}
+	names := make([]string, outputs)
+	for c := range names {
+		names[c] = strconv.Itoa(c)
+	}
+	return names
+}
+
+// Weighed returns the weights of the rows that have one above 0, and the sum of them in each
+// class, or of all rows if there are no classes.
+func (d *Data) Weighed(outputs int) (*weight.Weights, []float64) {
+	var all weight.Sum
+	each := make([]exact.Sum, 1)
+	if d.Class != nil {
+		each = make([]exact.Sum, outputs)
+	}
+	for i := range d.Rows() {
+		w := d.Weight(i)
+		if w == 0 {
+			continue
+		}
+		all.Add(w)
+		c := 0
+		if d.Class != nil {
+			c = int(d.Class[i])
+		}
+		each[c].Add(float32(w))
+	}
+	sums := make([]float64, len(each))
+	for c := range each {
+		sums[c] = each[c].Float64()
+	}
+	return all.Result(), sums
 }
 
 // Rows returns the number of rows.
@@ -73,10 +143,15 @@ func (d *Data) Label(i int) float64 {
 	return float64(d.Class[i])
 }
 
-// TargetGrid returns the grid over the range of the targets. It is an error if the range
-// does not fit in float64.
+// TargetGrid returns the grid over the range of the targets, without those of weight 0. It
+// is an error if the range does not fit in float64.
 func (d *Data) TargetGrid() (*TargetGrid, error) {
-	g := &TargetGrid{Low: slices.Min(d.Target), High: slices.Max(d.Target)}
+	g := &TargetGrid{Low: math.Inf(1), High: math.Inf(-1)}
+	for i, y := range d.Target {
+		if d.Weight(i) > 0 {
+			g.Low, g.High = min(g.Low, y), max(g.High, y)
+		}
+	}
 	return g, g.Validate()
 }
 

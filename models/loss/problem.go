@@ -16,6 +16,9 @@ const (
 // φ_i, labels y_i and weights c_i,
 //
 //	(1/n) Σ c_i ℓ(y_i, W·φ_i) + (λ/2)‖W‖².
+//
+// c_i is the weight of the row's class times the weight of the row in units of their mean,
+// which learners get with the row.
 type Problem struct {
 	Loss       string  `json:"loss"`                 // a name of Names
 	Epsilon    float64 `json:"epsilon,omitempty"`    // of huber and epsilon_insensitive; 0: DefaultEpsilon
@@ -109,15 +112,19 @@ func (p *Problem) Wrong(scores []float32, y float32) bool {
 // Tally holds the totals over scored rows.
 type Tally struct {
 	Rows, Errors int64
-	Loss         float64 // Σ c_i ℓ_i
+	Loss         float64 // Σ w_i c_i ℓ_i
+	Weight       float64 // Σ w_i: Rows if rows have no weights
+	Wrong        float64 // Σ w_i of the errors
 }
 
-// Add counts a row.
-func (t *Tally) Add(loss float64, wrong bool) {
+// Add counts a row of a weight, 1 without weights, and its loss times all weights.
+func (t *Tally) Add(weight, loss float64, wrong bool) {
 	t.Rows++
 	t.Loss += loss
+	t.Weight += weight
 	if wrong {
 		t.Errors++
+		t.Wrong += weight
 	}
 }
 
@@ -126,7 +133,22 @@ func (t *Tally) Merge(u Tally) {
 	t.Rows += u.Rows
 	t.Errors += u.Errors
 	t.Loss += u.Loss
+	t.Weight += u.Weight
+	t.Wrong += u.Wrong
 }
 
-// Mean returns the mean loss, or 0 without rows.
-func (t Tally) Mean() float64 { return t.Loss / float64(max(t.Rows, 1)) }
+// Mean returns the mean loss, Σ wcℓ/Σ w, or 0 without rows.
+func (t Tally) Mean() float64 {
+	if t.Rows == 0 {
+		return 0
+	}
+	return t.Loss / t.Weight
+}
+
+// Error returns the share of wrong rows by weight, or 0 without rows.
+func (t Tally) Error() float64 {
+	if t.Rows == 0 {
+		return 0
+	}
+	return t.Wrong / t.Weight
+}

@@ -56,9 +56,9 @@ func TestLabelsOutsideAreErrors(t *testing.T) {
 		t.Error("wrong rows")
 	}
 	var a Tally
-	a.Add(2, true)
-	a.Merge(Tally{Rows: 1, Loss: 1})
-	if a != (Tally{2, 1, 3}) || a.Mean() != 1.5 || (Tally{}).Mean() != 0 {
+	a.Add(3, 2, true)
+	a.Merge(Tally{Rows: 1, Loss: 1, Weight: 1})
+	if a != (Tally{2, 1, 3, 4, 3}) || a.Mean() != 0.75 || a.Error() != 0.75 || (Tally{}).Mean() != 0 || (Tally{}).Error() != 0 {
 		t.Errorf("%+v", a)
 	}
 }

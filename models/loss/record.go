@@ -89,20 +89,22 @@ func Tensors(learn, held Tally) []safetensors.Tensor {
 	return []safetensors.Tensor{
 		safetensors.Of("loss", []float64{learn.Loss, held.Loss}, 2),
 		safetensors.Of("rows", []int64{learn.Rows, learn.Errors, held.Rows, held.Errors}, 4),
+		safetensors.Of("row_weights", []float64{learn.Weight, learn.Wrong, held.Weight, held.Wrong}, 4),
 	}
 }
 
 // Tallies reads two tallies from a record.
 func (r *Record) Tallies() (learn, held Tally) {
 	sums, counts := Array[float64](r, "loss", 2), Array[int64](r, "rows", 4)
+	weights := Array[float64](r, "row_weights", 4)
 	if r.Err != nil {
 		return Tally{}, Tally{}
 	}
-	learn = Tally{Rows: counts[0], Errors: counts[1], Loss: sums[0]}
-	held = Tally{Rows: counts[2], Errors: counts[3], Loss: sums[1]}
+	learn = Tally{counts[0], counts[1], sums[0], weights[0], weights[1]}
+	held = Tally{counts[2], counts[3], sums[1], weights[2], weights[3]}
 	for _, t := range []Tally{learn, held} {
-		if t.Errors < 0 || t.Errors > t.Rows || t.Loss < 0 {
-			r.Err = fmt.Errorf("%d errors of %d rows, loss %g", t.Errors, t.Rows, t.Loss)
+		if t.Errors < 0 || t.Errors > t.Rows || t.Loss < 0 || !(t.Wrong >= 0 && t.Wrong <= t.Weight) {
+			r.Err = fmt.Errorf("%d errors of %d rows, loss %g, weight %g of %g", t.Errors, t.Rows, t.Loss, t.Wrong, t.Weight)
 		}
 	}
 	return learn, held

@@ -114,7 +114,7 @@ func noise(w []float64, n int64, o Options) float64 {
 
 // covariance returns C, d×d, and the mean of the features.
 func covariance(sum *ridge.Sum, step float64, ranges ridge.Ranges, threads int) (c, mean []float64) {
-	shape, n := sum.Shape(), float64(sum.Rows())
+	shape, n := sum.Shape(), sum.Weight()
 	d, tiles := shape.Dim, blas.NumTiles(shape.Dim)
 	// Column sums come from the cross products: the sum over all classes, or the column
 	// of the 1 after the targets.

@@ -8,12 +8,14 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/weight"
 )
 
 func init() {
 	learner.Register(learner.Learner{
-		Name: "pca", Summary: "principal components of the features, one pass", Unlabeled: true,
+		Name: "pca", Summary: "principal components of the features, one pass", Unlabeled: true, Weighted: true,
 		New: func() learner.Options { return NewTraining() },
 	})
 }
@@ -48,6 +50,12 @@ func (t *Training) Validate() error {
 // row-major, on all cores. Nil options mean those of NewTraining. The scores of
 // Result.Linear are the coordinates of features.
 func Fit(m features.Map, x []float32, t *Training) (*Result, error) {
+	return FitWeighted(m, x, nil, t)
+}
+
+// FitWeighted is Fit for rows with weights, one for each row: mean and variance are
+// weighted, so that a row of weight 3 counts as three rows. Nil weights are all 1.
+func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*Result, error) {
 	if t == nil {
 		t = NewTraining()
 	}
@@ -59,23 +67,39 @@ func Fit(m features.Map, x []float32, t *Training) (*Result, error) {
 		return nil, fmt.Errorf("pca: a %T has no grid for exact sums of its features", m)
 	}
 	in, dim := m.Dims()
-	shape := ridge.Shape{Dim: dim, Outputs: 1}
-	if err := shape.Validate(); err != nil {
-		return nil, err
-	}
 	n, threads := len(x)/in, runtime.GOMAXPROCS(0)
 	if len(x) != n*in {
 		return nil, fmt.Errorf("pca: %d numbers do not form rows of %d", len(x), in)
 	}
+	d := linear.Data{Map: m, X: x, Target: make([]float64, n), Weights: weights}
+	if _, _, err := d.Validate(); err != nil {
+		return nil, err
+	}
+	w, all := d.Weighed(1)
+	grid := weight.NewGrid(w, nil, all)
+	shape := ridge.Shape{Dim: dim, Outputs: 1, Weighted: grid != nil}
+	if err := shape.Validate(); err != nil {
+		return nil, err
+	}
 	_, wide := m.(features.Ranged)
-	steps := t.Grid.Steps(float64(n)*float64(dim)*float64(dim), FewProducts, wide, shape.Fine(int64(n)))
+	count, total := ridge.Size(w, grid)
+	steps := t.Grid.Steps(float64(count)*float64(dim)*float64(dim), FewProducts, wide, shape.Fine(total))
 	sum, z := ridge.NewSum(shape), features.NewGrid(dim, steps)
-	for lo := 0; lo < n; lo += rows.Rows(in) {
-		k := min(rows.Rows(in), n-lo)
-		if cut := g.Quantize(z, x[lo*in:], k, threads); cut > 0 {
-			return nil, fmt.Errorf("pca: %d features of rows %d to %d are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut, lo, lo+k-1)
+	var cut int64
+	c := ridge.Collector{Weights: grid, Unlabeled: true, Full: func(b *rows.Block, whole []int64) {
+		cut += g.Quantize(z, b.X, b.N, threads)
+		sum.Add(z, nil, nil, whole, threads)
+	}}
+	one := rows.Block{N: 1, D: in}
+	for i := range n {
+		if w := d.Weight(i); w > 0 {
+			one.X, one.Weights = d.Row(i), append(one.Weights[:0], w)
+			c.Add(&one, 0, 1)
 		}
-		sum.Add(z, nil, nil, threads)
+	}
+	c.Flush()
+	if cut > 0 {
+		return nil, fmt.Errorf("pca: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)
 	}
 	step, ranges := ridge.GridOf(g, steps)
 	o := Options{Components: t.Components, Step: step, Ranges: ranges, Seed: 1, Threads: threads}

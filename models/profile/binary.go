@@ -22,6 +22,7 @@ const version = 1
 const (
 	long  = 1 << 31 // Options.Long
 	typed = 1 << 30 // there are missing values or categories
+	heavy = 1 << 29 // rows have weights
 )
 
 const headerSize = 1 + 4 + 8 + 4 + 8
@@ -37,7 +38,7 @@ var (
 
 // AppendBinary appends the sum to b: a header (version, size of the sample,
 // rows, columns, largest squared norm), the columns, missing values and counts of categories if
-// there are any, the sample and the labels.
+// there are any, the weights likewise, the sample and the labels.
 // Sums of the same rows have equal encodings. The error is always nil.
 func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
@@ -50,6 +51,9 @@ func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	if withTypes {
 		size |= typed
 	}
+	if s.weights.any() {
+		size |= heavy
+	}
 	b = le.AppendUint32(b, size)
 	b = le.AppendUint64(b, uint64(s.rows))
 	b = le.AppendUint32(b, uint32(len(s.columns)))
@@ -59,6 +63,9 @@ func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	}
 	if withTypes {
 		b = s.appendTyped(b)
+	}
+	if s.weights.any() {
+		b = s.weights.append(b, len(s.columns))
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.sample.rows)))
 	for _, r := range s.sample.rows {
@@ -102,13 +109,13 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 	}
 	le := binary.LittleEndian
 	t := Sum{
-		opts:  Options{Sample: int(le.Uint32(b[1:]) &^ (long | typed)), Long: le.Uint32(b[1:])&long != 0},
+		opts:  Options{Sample: int(le.Uint32(b[1:]) &^ (long | typed | heavy)), Long: le.Uint32(b[1:])&long != 0},
 		rows:  int64(le.Uint64(b[5:])),
 		norm2: math.Float64frombits(le.Uint64(b[17:])),
 	}
 	withTypes := le.Uint32(b[1:])&typed != 0
 	dim := int(le.Uint32(b[13:]))
-	b = b[headerSize:]
+	header, b := b[:headerSize], b[headerSize:]
 	switch {
 	case t.opts.Sample < 1 || t.opts.Sample > maxSample,
 		t.rows < 0 || t.rows > maxRows,
@@ -127,6 +134,12 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 	if withTypes {
 		var ok bool
 		if b, ok = t.decodeTyped(b); !ok {
+			return errDamaged
+		}
+	}
+	if le.Uint32(header[1:])&heavy != 0 {
+		var ok bool
+		if b, ok = t.weights.decode(b, dim); !ok {
 			return errDamaged
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // Options say what a Sum collects. Sums that are merged must have equal options.
@@ -35,6 +36,7 @@ type Sum struct {
 	counts  [][]int64 // rows of each level, for columns that are categories; see NewTable
 	sample  sample
 	labels  labels.Counts
+	weights weighted
 }
 
 // column is what is known of one column. Only nonzero and missing values are recorded; all
@@ -63,6 +65,10 @@ func New(opts Options) *Sum {
 // and b has not count as zeros. NaN is a missing value: it is counted, and enters the sample
 // but no moment. Labels in b.Y are ignored. It panics unless there is one hash for each row
 // and no value is infinite.
+//
+// Where rows have weights, moments are weighted, and all blocks must have them; rows of weight
+// 0 are left out. All else is that of the rows as they are: ranges, counts, and the sample,
+// for which rows are chosen by content alone.
 func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
 	switch {
 	case len(hashes) != b.N:
@@ -75,23 +81,29 @@ func (s *Sum) AddBlock(b *rows.Block, hashes []uint64) {
 		return
 	}
 	s.grow(b.D)
-	s.rows += int64(b.N)
 	limit := s.sampleSize()
 	for i, h := range hashes {
-		row := b.Row(i)
+		row, w := b.Row(i), float32(1)
+		if len(b.Weights) > 0 {
+			if w = float32(b.Weights[i]); w == 0 {
+				continue
+			}
+			s.addWeight(b, i)
+		}
+		s.rows++
 		if s.counts != nil {
-			s.norm2 = max(s.norm2, s.addTyped(row))
+			s.norm2 = max(s.norm2, s.addTyped(row, w))
 		} else {
-			s.norm2 = max(s.norm2, addRow(s.columns[:b.D], row))
+			s.norm2 = max(s.norm2, s.addRow(row, w))
 		}
 		s.sample.offer(h, row, limit)
 	}
 }
 
-// addRow adds a row to its columns and returns its squared norm, summed in float64 in the
-// order of the columns.
-func addRow(columns []column, row []float32) (norm2 float64) {
-	columns = columns[:len(row)]
+// addRow adds a row of a weight to its columns and returns its squared norm, summed in float64
+// in the order of the columns.
+func (s *Sum) addRow(row []float32, w float32) (norm2 float64) {
+	columns := s.columns[:len(row)]
 	for j := 0; j < len(row); j++ {
 		// Images and sparse data have long runs of zeros.
 		if j&7 == 0 {
@@ -109,16 +121,17 @@ func addRow(columns []column, row []float32) (norm2 float64) {
 		c := &columns[j]
 		if x != x {
 			c.missing++
+			s.addMissing(j, w)
 			continue
 		}
-		c.add(x)
+		c.add(x, w)
 		norm2 += float64(float64(x) * float64(x)) // the product is exact
 	}
 	return norm2
 }
 
-// add adds a value that is neither zero nor NaN.
-func (c *column) add(x float32) {
+// add adds a value that is neither zero nor NaN, of a row of that weight.
+func (c *column) add(x, w float32) {
 	if c.nonzero == 0 {
 		c.min, c.max = x, x
 	}
@@ -128,6 +141,11 @@ func (c *column) add(x float32) {
 	}
 	if x > c.max {
 		c.max = x
+	}
+	if w != 1 {
+		c.sum.AddProduct(w, x)
+		c.squares.AddWeightedSquare(w, x)
+		return
 	}
 	c.sum.Add(x)
 	c.squares.AddSquare(x)
@@ -154,8 +172,9 @@ func (s *Sum) grow(d int) {
 	}
 }
 
-// AddLabel counts the label of one row, as written in the file.
-func (s *Sum) AddLabel(label []byte) { s.labels.Add(label) }
+// AddLabel counts the label of one row, as written in the file. Where rows have weights, Y of
+// the row's block must be the result.
+func (s *Sum) AddLabel(label []byte) int { return s.labels.Add(label) }
 
 // Merge adds what t has collected, and does not change t. It panics if their options
 // or categories differ.
@@ -165,6 +184,7 @@ func (s *Sum) Merge(t *Sum) {
 	}
 	s.grow(len(t.columns))
 	s.mergeCounts(t)
+	s.weights.merge(&t.weights)
 	for j := range t.columns {
 		c, d := &s.columns[j], &t.columns[j]
 		c.missing += d.missing
@@ -195,6 +215,8 @@ type Profile struct {
 	Columns []Column `json:"columns"`
 	VarAll  float64  `json:"var_all"`  // variance over all values, without missing ones and categories
 	MaxNorm float64  `json:"max_norm"` // largest Euclidean norm of a row
+	// Weights is nil if rows have none. Means and deviations are weighted otherwise.
+	Weights *weight.Weights `json:"weights,omitempty"`
 	// Labels is nil if the data have none.
 	Labels *labels.Summary `json:"labels,omitempty"`
 }
@@ -221,6 +243,7 @@ func (s *Sum) Result() Profile {
 	}
 	var sum, squares exact.Sum
 	values := int64(0)
+	var all exact.Sum // the weights of the values
 	for j := range s.columns {
 		c := &s.columns[j]
 		p.Columns[j].Missing = c.missing
@@ -229,10 +252,13 @@ func (s *Sum) Result() Profile {
 			continue
 		}
 		values += present
+		if s.weights.any() {
+			all.Merge(s.weights.of(j))
+		}
 		if c.nonzero == 0 {
 			continue
 		}
-		mean, variance := exact.Moments(present, &c.sum, &c.squares)
+		mean, variance := s.moments(j, present)
 		// Only damaged sums have a variance below zero.
 		q := Column{Min: c.min, Max: c.max, Mean: mean, Dev: math.Sqrt(max(variance, 0)), Nonzero: c.nonzero, Missing: c.missing}
 		if c.nonzero < present {
@@ -243,6 +269,9 @@ func (s *Sum) Result() Profile {
 		squares.Merge(&c.squares)
 	}
 	_, variance := exact.Moments(values, &sum, &squares)
+	if p.Weights = s.weights.rows.Result(); p.Weights != nil {
+		_, variance = exact.WeightedMoments(&all, &sum, &squares)
+	}
 	p.VarAll = max(variance, 0)
 	if l := s.labels.Summary(); l.Rows > 0 {
 		p.Labels = &l

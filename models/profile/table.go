@@ -44,9 +44,9 @@ func (s *Sum) Levels(j int) []int64 {
 
 func (s *Sum) category(j int) bool { return s.counts != nil && s.counts[j] != nil }
 
-// addTyped adds a row of a table and returns the squared norm of its numbers. It panics if the
+// addTyped adds a row of a table, of a weight, and returns the squared norm of its numbers. It panics if the
 // row has another length, or a category a value that it cannot have.
-func (s *Sum) addTyped(row []float32) (norm2 float64) {
+func (s *Sum) addTyped(row []float32, w float32) (norm2 float64) {
 	if len(row) != len(s.counts) {
 		panic("profile: row of another length than the table's")
 	}
@@ -55,6 +55,7 @@ func (s *Sum) addTyped(row []float32) (norm2 float64) {
 		switch counts := s.counts[j]; {
 		case x != x:
 			c.missing++
+			s.addMissing(j, w)
 		case counts != nil:
 			level := int(x)
 			if level < 0 || level >= len(counts) || float32(level) != x {
@@ -62,7 +63,7 @@ func (s *Sum) addTyped(row []float32) (norm2 float64) {
 			}
 			counts[level]++
 		case x != 0:
-			c.add(x)
+			c.add(x, w)
 			norm2 += float64(float64(x) * float64(x)) // the product is exact
 		}
 	}

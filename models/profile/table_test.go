@@ -139,7 +139,7 @@ func TestContradictionsOfTablesAreRefused(t *testing.T) {
 		"missing and present":      func(s *Sum) { s.columns[0].missing = 2 },
 		"counts of more rows":      func(s *Sum) { s.counts[1][0]++ },
 		"counts of fewer rows":     func(s *Sum) { s.counts[1][2]-- },
-		"moments of a category":    func(s *Sum) { s.columns[1].add(1) },
+		"moments of a category":    func(s *Sum) { s.columns[1].add(1, 1) },
 		"categories of other rows": func(s *Sum) { s.counts = s.counts[:1] },
 	} {
 		s := NewTable(Options{Sample: 3}, []int{0, 4})

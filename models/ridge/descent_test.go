@@ -23,7 +23,7 @@ func tables(t *testing.T, s *sample, threads int, lambda ...float64) (descended,
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, _, err := p.validateFolds(newSystem(s.shape, threads), total)
+		table, _, err := p.validateFolds(newSystem(s.shape, nil, threads), total)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestDescentConverges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := newSystem(s.shape, 2)
+	y := newSystem(s.shape, nil, 2)
 	trials := p.trials(y, total, []int{0, 1, 2})
 	if len(trials) != 3 {
 		t.Fatalf("%d of 3 values of lambda", len(trials))
@@ -153,7 +153,7 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := newSystem(s.shape, 2)
+	y := newSystem(s.shape, nil, 2)
 	trials := p.trials(y, total, []int{2, 3, 4, 5, 6, 7})
 	if len(trials) != maxFactors {
 		t.Errorf("%d trials of decades, want %d", len(trials), maxFactors)

@@ -7,7 +7,9 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // Fitted is the result of Fit.
@@ -32,6 +34,8 @@ const (
 //
 // Training on a file of these rows with the same options gives the same weights, byte for
 // byte, unless rows repeat often and there are several λ: copies then share a fold.
+// Training on rows with whole weights gives the weights of training on repeated rows, byte
+// for byte.
 func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	if t == nil {
 		t = NewTraining()
@@ -39,7 +43,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	n, outputs, err := d.Validate()
+	_, outputs, err := d.Validate()
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +52,17 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		return nil, fmt.Errorf("ridge: a %T has no grid for exact sums of its features", d.Map)
 	}
 	_, dim := m.Dims()
-	shape := Shape{Dim: dim, Outputs: outputs, Regression: d.Target != nil}
+	weights, byClass := d.Weighed(outputs)
+	classes, err := learner.ClassWeights(t.Weights, d.Names(outputs), byClass)
+	if err != nil {
+		return nil, err
+	}
+	grid := weight.NewGrid(weights, classes, byClass)
+	shape := Shape{Dim: dim, Outputs: outputs, Regression: d.Target != nil, Weighted: grid != nil}
 	if err := shape.Validate(); err != nil {
 		return nil, err
 	}
-	o := Options{Lambda: lambda, Folds: 1, Threads: runtime.GOMAXPROCS(0)}
+	o := Options{Lambda: lambda, Folds: 1, Weights: grid, Threads: runtime.GOMAXPROCS(0)}
 	if len(lambda) == 0 {
 		o.Lambda = AutoLambda()
 	}
@@ -65,13 +75,14 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		}
 	}
 	_, wide := m.(features.Ranged)
-	fine := shape.Fine(int64(n))
-	steps := t.Grid.Steps(float64(n)*float64(dim)*float64(dim), FewProducts, wide, fine)
+	rows, total := Size(weights, grid)
+	fine := shape.Fine(total)
+	steps := t.Grid.Steps(float64(rows)*float64(dim)*float64(dim), FewProducts, wide, fine)
 	for {
 		if len(lambda) == 0 && steps > features.ByteSteps {
 			o.Smaller = SmallerLambda()
 		}
-		sums, err := sumsOf(d, m, shape, steps, o.Folds, o.Grid)
+		sums, err := sumsOf(d, m, shape, steps, &o)
 		if err != nil {
 			return nil, err
 		}
@@ -90,39 +101,43 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	}
 }
 
+// Size returns how many rows sums of rows with those weights are sums of, as if rows were
+// repeated, and the largest sum of weights that they may have.
+func Size(w *weight.Weights, grid *weight.Grid) (rows, total int64) {
+	if grid == nil {
+		return w.Rows, w.Rows
+	}
+	return grid.Rows(w.Rows, w.Sum/grid.Unit*grid.One), grid.Total
+}
+
 // sumsOf sums the rows of each fold.
-func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps, parts int, grid *linear.TargetGrid) ([]*Sum, error) {
+func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps int, o *Options) ([]*Sum, error) {
 	in, _ := m.Dims()
-	threads := runtime.GOMAXPROCS(0)
 	z := features.NewGrid(shape.Dim, steps)
-	sums, blocks := make([]*Sum, parts), make([]rows.Block, parts)
+	sums, parts := make([]*Sum, o.Folds), make([]Collector, o.Folds)
+	var cut int64
 	for fold := range sums {
 		sums[fold] = NewSum(shape)
-		blocks[fold].Reset(in)
+		parts[fold] = Collector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
+			cut += m.Quantize(z, b.X, b.N, o.Threads)
+			sums[fold].Add(z, b.Y, o.Grid, weights, o.Threads)
+		}}
 	}
-	var cut int64
-	flush := func(fold int) {
-		b := &blocks[fold]
-		if b.N == 0 {
-			return
-		}
-		cut += m.Quantize(z, b.X, b.N, threads)
-		sums[fold].Add(z, b.Y, grid, threads)
-		b.Reset(in)
-	}
+	one := rows.Block{N: 1, D: in}
 	for i := range d.Rows() {
+		w := d.Weight(i)
+		if w == 0 {
+			continue
+		}
 		row, fold := d.Row(i), 0
-		if parts > 1 {
-			fold = int(folds.Hash(seedOfFit, row) % uint64(parts))
+		if o.Folds > 1 {
+			fold = int(folds.Hash(seedOfFit, row) % uint64(o.Folds))
 		}
-		b := &blocks[fold]
-		b.X, b.Y = append(b.X, row...), append(b.Y, d.Label(i))
-		if b.N++; b.N == rows.Rows(in) {
-			flush(fold)
-		}
+		one.X, one.Y, one.Weights = row, append(one.Y[:0], d.Label(i)), append(one.Weights[:0], w)
+		parts[fold].Add(&one, 0, 1)
 	}
-	for fold := range blocks {
-		flush(fold)
+	for fold := range parts {
+		parts[fold].Flush()
 	}
 	if cut > 0 {
 		return nil, fmt.Errorf("ridge: %d features are not finite, or far beyond the bound of the map; scale the rows as the map expects", cut)

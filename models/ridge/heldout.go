@@ -137,7 +137,7 @@ func centredSquares(total, out *Sum, c int) float64 {
 	return (float64(float64(hi)*0x1p64) + float64(lo)) / float64(n)
 }
 
-// moments returns N, Σq and Σq² of output c.
+// moments returns N, or the sum of the weights, Σq and Σq² of output c.
 func (s *Sum) moments(c int) (n, q, qq int64) {
 	n, q = int64(s.head[0]), int64(s.head[1+c])
 	if !s.shape.Regression {

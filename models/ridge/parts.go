@@ -15,7 +15,8 @@ const maxPart = 8 << 20 / 8
 // last column is Σz) are
 //
 //	0                   the head: N and the count of each class; or N, Σq,
-//	                    Σ⌊q²/2¹⁵⌋ and Σ(q² mod 2¹⁵), a value for each target
+//	                    Σ⌊q²/2¹⁵⌋ and Σ(q² mod 2¹⁵), a value for each target;
+//	                    with weights, their sum for N, and N at the end
 //	1 … blas.NumTiles   the tiles of Σzzᵀ, in the order of blas.NewTiles
 //	the rest            Σzqᵀ, row-major D×w, cut after every c rows,
 //	                    c = min(blas.TileDim, 2²⁰/w)

@@ -56,9 +56,14 @@ func (p *path) checkRows(total *Sum) error {
 	if total.shape.Regression != (p.Grid != nil) {
 		return errors.New("ridge: sums of targets need a target grid, and sums of classes must not have one")
 	}
-	n := total.Rows()
-	if n == 0 {
+	if total.shape.Weighted != (p.Weights != nil) {
+		return errors.New("ridge: sums of rows with weights need their grid, and others must not have one")
+	}
+	if total.Rows() == 0 {
 		return errors.New("ridge: no rows to fit to")
+	}
+	if total.head[0] == 0 {
+		return fmt.Errorf("ridge: all %d rows have weight 0", total.Rows())
 	}
 	if err := checkExact(total); err != nil {
 		return err
@@ -67,14 +72,14 @@ func (p *path) checkRows(total *Sum) error {
 		return fmt.Errorf("ridge: ranges for %d features, want %d", len(r), total.shape.Dim)
 	}
 	for c, count := range total.ClassCounts() {
-		if count != n {
+		if float64(count) != total.head[0] {
 			continue
 		}
 		name := fmt.Sprint(c)
 		if c < len(p.Classes) {
 			name = fmt.Sprintf("%q", p.Classes[c])
 		}
-		return fmt.Errorf("ridge: all %d rows are of class %s; two classes are needed", n, name)
+		return fmt.Errorf("ridge: all %d rows are of class %s; two classes are needed", total.Rows(), name)
 	}
 	return nil
 }
@@ -102,14 +107,15 @@ func checkExact(total *Sum) error {
 	return nil
 }
 
-// mu is the value that λ adds to the diagonal of the system, in units of the grids.
+// mu is the value that λ adds to the diagonal of the system, in units of the grids: λ is on
+// Σ wcℓ/Σ w, with weights w of rows and c of classes.
 func (p *path) mu(y *system, lambda float64) float64 {
-	return y.n * lambda / (p.Step * p.Step)
+	return y.mass * lambda / (p.Step * p.Step)
 }
 
 // tally accumulates the results of the folds for one λ.
 type tally struct {
-	heldOut, heldOutRows float64 // Σ squares and rows of the folds
+	heldOut, heldOutRows float64 // Σ squares and rows of the folds, or their weights
 	train, trainRows     float64 // the same for the training rows
 	rounding             float64 // the part of heldOut that is due to rounding of features
 	means                []float64
@@ -249,7 +255,7 @@ func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, tri
 		if number == 0 {
 			tally.first = e / rows
 			if p.Trials {
-				tally.without = &Solution{Lambda: lambda, Rows: int64(y.n)}
+				tally.without = &Solution{Lambda: lambda, Rows: total.Rows() - fold.Rows()}
 				if err := p.weights(tally.without, y); err != nil {
 					tally.failed = "weights beyond float32"
 					continue

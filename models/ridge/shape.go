@@ -31,11 +31,12 @@ const (
 const maxTarget = blas.MaxTarget // |q| on the grid of targets
 
 // Shape describes a Sum: D features and k outputs, which are the classes, or the targets
-// if Regression is set.
+// if Regression is set. Weighted says that rows have weights.
 type Shape struct {
 	Dim        int
 	Outputs    int
 	Regression bool
+	Weighted   bool
 }
 
 // Validate returns an error that names the field out of range.
@@ -60,8 +61,8 @@ func (s Shape) Bytes() int64 {
 	return 8 * n
 }
 
-// MaxRows is the largest number of rows whose sums are guaranteed exact if features are
-// at most that many steps: above it the largest entry of features and targets could pass
+// MaxRows is the largest number of rows, or sum of weights, whose sums are guaranteed exact
+// if features are at most that many steps: above it the largest entry of features and targets could pass
 // 2⁵³.
 func (s Shape) MaxRows(most int) int64 {
 	if s.Regression {
@@ -76,7 +77,7 @@ func (s Shape) MaxRows(most int) int64 {
 const FineSteps = 27720
 
 // Fine returns the steps of the finest grid, up to FineSteps, on which the sums of that
-// many rows are guaranteed exact. It is at least that of a grid of 8 bits.
+// many rows, or of rows with that sum of weights, are guaranteed exact. It is at least that of a grid of 8 bits.
 func (s Shape) Fine(rows int64) int {
 	most := FineSteps
 	for _, divisor := range []int{1, 2, 5, 11, 22, 55, 110} {
@@ -97,10 +98,14 @@ func (s Shape) width() int {
 }
 
 // headLen is the length of the head: rows and class counts, or rows, Σq and the
-// two limbs of Σq².
+// two limbs of Σq²; and the count of rows if the others are sums of weights.
 func (s Shape) headLen() int {
+	n := 1 + s.Outputs
 	if s.Regression {
-		return 1 + 3*s.Outputs
+		n += 2 * s.Outputs
 	}
-	return 1 + s.Outputs
+	if s.Weighted {
+		n++
+	}
+	return n
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // AutoLambda returns the values of λ to try if none is given: the decades from 1e-8 to
@@ -65,6 +66,9 @@ type Options struct {
 	// Half_j·Step·number. The zero value means that it has not.
 	Ranges Ranges
 
+	// Weights is the grid of the weights of rows; nil if they have none.
+	Weights *weight.Grid
+
 	Grid    *linear.TargetGrid // the grid of the targets; nil for classes
 	Classes []string           // names of the classes, for errors; may be nil
 	Threads int                // goroutines to compute with; < 1 means 1. the result does not depend on it
@@ -95,7 +99,8 @@ type Solution struct {
 }
 
 // Row is the result of cross-validation for one λ. Errors are squares in the units of the
-// targets, summed over outputs (for classes, over the ±1 codes).
+// targets, summed over outputs (for classes, over the ±1 codes). Means are weighted where
+// rows have weights, of classes too.
 type Row struct {
 	Lambda float64 `json:"lambda"`
 	MSE    float64 `json:"mse"`          // mean over the rows of the folds, each predicted without its fold
@@ -177,13 +182,13 @@ func Solve(opts Options) (*Solution, error) {
 		return nil, err
 	}
 	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows()}
-	y := newSystem(total.shape, opts.Threads)
+	y := newSystem(total.shape, opts.Weights, opts.Threads)
 	y.measure(opts.Ranges)
 	if opts.Grid != nil {
 		p.variance = centredSquares(total, nil, 0) / total.head[0]
 	}
 	if opts.Folds > 1 && !opts.Given {
-		p.descend = descends(total.shape) && total.Rows() >= descentRows*int64(total.shape.Dim)
+		p.descend = descends(total.shape) && opts.Weights.Rows(total.Rows(), y.masses(total.head)) >= descentRows*int64(total.shape.Dim)
 		if fit.Table, fit.Trials, err = p.validateFolds(y, total); err != nil {
 			return nil, err
 		}
@@ -278,6 +283,9 @@ func (o *Options) validate() error {
 	}
 	if len(o.Ranges.Centre) != len(o.Ranges.Half) || slices.ContainsFunc(o.Ranges.Half, func(h float64) bool { return !(h > 0) || math.IsInf(h, 0) }) {
 		return errors.New("ridge: ranges: want a centre and a finite half > 0 for each feature")
+	}
+	if err := o.Weights.Validate(); err != nil {
+		return err
 	}
 	if o.Grid != nil {
 		return o.Grid.Validate()

@@ -15,6 +15,9 @@ import (
 //	Σ zzᵀ            the Gram matrix, in tiles of its lower triangle
 //	Σ zqᵀ, Σ z       the cross products, D×k and D×1
 //
+// Rows may have weights, which are whole numbers (package weight): a row of weight w then
+// counts as w rows everywhere.
+//
 // Every number in it is an exact integer, so Merge and Sub are exact, and the order of
 // rows and sums does not matter. A Sum is not safe for concurrent use.
 type Sum struct {
@@ -22,14 +25,16 @@ type Sum struct {
 
 	// The count N, then for classes the count of each; for targets k values Σq, k values
 	// Σ⌊q²/2¹⁵⌋ and k values Σ(q² mod 2¹⁵): Σq² itself would be exact only for eight
-	// million rows.
+	// million rows. With weights these are sums of weights, and the number of rows
+	// follows.
 	head []float64
 
 	tiles [][]float64 // as blas.NewTiles
 	cross []float64   // row-major D×width; the last column of targets is Σz
 
-	labels []int32 // scratch of Add
-	padded []int32 // scratch: a block's targets with a 1 after each row
+	labels []int32       // scratch of Add
+	block  blas.Weighted // scratch: a block's features times its weights
+	padded []int32       // scratch: a block's targets with a 1 after each row
 }
 
 // NewSum returns the sum of no rows. It panics if the shape is not valid.
@@ -49,9 +54,18 @@ func NewSum(shape Shape) *Sum {
 func (s *Sum) Shape() Shape { return s.shape }
 
 // Rows returns the number of rows in the sum.
-func (s *Sum) Rows() int64 { return int64(s.head[0]) }
+func (s *Sum) Rows() int64 {
+	if s.shape.Weighted {
+		return int64(s.head[len(s.head)-1])
+	}
+	return int64(s.head[0])
+}
 
-// ClassCounts returns the rows of each class; nil in regression.
+// Weight returns the sum of the weights of the rows, which is their number without weights.
+func (s *Sum) Weight() float64 { return s.head[0] }
+
+// ClassCounts returns the rows of each class, or the sum of their weights; nil in
+// regression.
 func (s *Sum) ClassCounts() []int64 {
 	if s.shape.Regression {
 		return nil
@@ -64,47 +78,60 @@ func (s *Sum) ClassCounts() []int64 {
 }
 
 // Add adds the rows of z with their labels y: targets, which grid rounds, or, if it is nil,
-// classes. Rows without labels are all of class 0.
-func (s *Sum) Add(z *features.Grid, y []float64, grid *linear.TargetGrid, threads int) {
+// classes. Rows without labels are all of class 0. weights has one for each row of a
+// weighted sum; of others it is nil.
+func (s *Sum) Add(z *features.Grid, y []float64, grid *linear.TargetGrid, weights []int64, threads int) {
 	s.labels = slices.Grow(s.labels[:0], z.N())[:z.N()]
 	if grid != nil {
 		for i, v := range y {
 			s.labels[i] = grid.Quantize(v)
 		}
-		s.AddTargets(z, s.labels, threads)
+		s.addTargets(z, s.labels, weights, threads)
 		return
 	}
 	clear(s.labels)
 	for i, v := range y {
 		s.labels[i] = int32(v)
 	}
-	s.AddClasses(z, s.labels, threads)
+	s.addClasses(z, s.labels, weights, threads)
 }
 
-// AddClasses adds the rows of z with their classes, 0 ≤ class[i] < Outputs. It
-// panics if the sum is one of targets, or if lengths or classes do not fit.
+// AddClasses adds the rows of z, without weights, with their classes, 0 ≤ class[i] <
+// Outputs. It panics if the sum is one of targets or of rows with weights, or if lengths or
+// classes do not fit.
 func (s *Sum) AddClasses(z *features.Grid, class []int32, threads int) {
+	s.addClasses(z, class, nil, threads)
+}
+
+func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threads int) {
 	if s.shape.Regression {
 		panic("ridge: classes added to a sum of targets")
 	}
-	s.checkBlock(z, len(class))
+	s.checkBlock(z, len(class), weights)
 	for _, c := range class {
 		if c < 0 || int(c) >= s.shape.Outputs {
 			panic("ridge: class out of range")
 		}
 	}
-	s.head[0] += float64(len(class))
-	for _, c := range class {
-		s.head[1+c]++
+	for i, c := range class {
+		s.head[1+c] += float64(weightOf(weights, i))
 	}
-	blas.Gram(s.tiles, (*blas.Bytes)(z), threads)
-	blas.ClassSums(s.cross, (*blas.Bytes)(z), class, s.shape.Outputs, threads)
+	k := s.shape.Outputs
+	if b := s.gram(z, weights, threads); b != nil {
+		b.ClassSums(s.cross, class, k, threads)
+		return
+	}
+	blas.ClassSums(s.cross, (*blas.Bytes)(z), class, k, threads)
 }
 
-// AddTargets adds the rows of z with their targets on the grid, y row-major
-// n×Outputs with |y| ≤ 32767. It panics if the sum is one of classes, or if
-// lengths or targets do not fit.
+// AddTargets adds the rows of z, without weights, with their targets on the grid, y
+// row-major n×Outputs with |y| ≤ 32767. It panics if the sum is one of classes or of rows
+// with weights, or if lengths or targets do not fit.
 func (s *Sum) AddTargets(z *features.Grid, y []int32, threads int) {
+	s.addTargets(z, y, nil, threads)
+}
+
+func (s *Sum) addTargets(z *features.Grid, y []int32, weights []int64, threads int) {
 	if !s.shape.Regression {
 		panic("ridge: targets added to a sum of classes")
 	}
@@ -113,23 +140,50 @@ func (s *Sum) AddTargets(z *features.Grid, y []int32, threads int) {
 		panic("ridge: length of targets")
 	}
 	n := len(y) / k
-	s.checkBlock(z, n)
+	s.checkBlock(z, n, weights)
 	s.padded = slices.Grow(s.padded[:0], n*(k+1))
 	q, hi, lo := s.head[1:1+k], s.head[1+k:1+2*k], s.head[1+2*k:]
 	for i := range n {
+		w := float64(weightOf(weights, i))
 		for c, v := range y[i*k : (i+1)*k] {
 			if v < -maxTarget || v > maxTarget {
 				panic("ridge: target out of range")
 			}
-			q[c] += float64(v)
-			hi[c] += float64((v * v) >> 15)
-			lo[c] += float64((v * v) & (1<<15 - 1))
+			q[c] += w * float64(v) // whole numbers, so nothing is rounded
+			hi[c] += w * float64((v*v)>>15)
+			lo[c] += w * float64((v*v)&(1<<15-1))
 		}
 		s.padded = append(append(s.padded, y[i*k:(i+1)*k]...), 1)
 	}
-	s.head[0] += float64(n)
-	blas.Gram(s.tiles, (*blas.Bytes)(z), threads)
+	if b := s.gram(z, weights, threads); b != nil {
+		b.Targets(s.cross, s.padded, k+1, threads)
+		return
+	}
 	blas.Targets(s.cross, (*blas.Bytes)(z), s.padded, k+1, threads)
+}
+
+// gram adds the rows of z to the count and to the Gram matrix. It returns the rows with
+// their weights, or nil if they have none.
+func (s *Sum) gram(z *features.Grid, weights []int64, threads int) *blas.Weighted {
+	if !s.shape.Weighted {
+		s.head[0] += float64(z.N())
+		blas.Gram(s.tiles, (*blas.Bytes)(z), threads)
+		return nil
+	}
+	for _, w := range weights {
+		s.head[0] += float64(w)
+	}
+	s.head[len(s.head)-1] += float64(z.N())
+	s.block.Set((*blas.Bytes)(z), weights, threads)
+	s.block.Gram(s.tiles, threads)
+	return &s.block
+}
+
+func weightOf(weights []int64, i int) int64 {
+	if weights == nil {
+		return 1
+	}
+	return weights[i]
 }
 
 // Merge adds the rows of t. It panics if the shapes differ.
@@ -157,9 +211,10 @@ func (s *Sum) Equal(t *Sum) bool {
 		slices.EqualFunc(s.tiles, t.tiles, slices.Equal[[]float64])
 }
 
-// checkBlock panics unless z has n rows of the sum's features.
-func (s *Sum) checkBlock(z *features.Grid, n int) {
-	if z.N() != n || z.D() != s.shape.Dim {
+// checkBlock panics unless z has n rows of the sum's features, which have weights if those
+// of the sum do.
+func (s *Sum) checkBlock(z *features.Grid, n int, weights []int64) {
+	if z.N() != n || z.D() != s.shape.Dim || len(weights) != n && s.shape.Weighted || weights != nil && !s.shape.Weighted {
 		panic("ridge: block, labels and sum do not fit")
 	}
 }

@@ -6,13 +6,15 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	workers "github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // system is the centred normal equations of some rows, in units of the grids,
 //
 //	(G_c + μI) V = R_c,   G_c = Σzzᵀ - s sᵀ/n,   R_c = Σzqᵀ - s tᵀ/n,
 //
-// with s = Σz, t = Σq and μ = nλ/Step². Weights in units of the data are W = V·(target
+// with s = Σz, t = Σq and μ = nλ/Step². Where rows have weights, all sums and n are
+// weighted, but in μ weights of classes do not count. Weights W in units of the data are W = V·(target
 // step)/(feature step). If features have their own ranges, I is diag(1/Half²), and
 // weights are divided by Half·Step.
 //
@@ -22,7 +24,8 @@ type system struct {
 	shape   Shape
 	threads int
 
-	n       float64
+	n       float64   // the sum of the weights of the rows
+	mass    float64   // without the weights of classes
 	colSum  []float64 // s, length D
 	outSum  []float64 // t, length k
 	square  []float64 // row-major D×D
@@ -30,14 +33,16 @@ type system struct {
 	v       []float64 // row-major D×k: R_c, then the solution
 	scratch []float64 // length D
 
+	weights *weight.Grid // nil if rows have none
+
 	ridge  []float64 // factor of μ for each feature; 1 without ranges
 	ranges Ranges
 }
 
-func newSystem(shape Shape, threads int) *system {
+func newSystem(shape Shape, weights *weight.Grid, threads int) *system {
 	d, k := shape.Dim, shape.Outputs
 	y := &system{
-		shape: shape, threads: threads,
+		shape: shape, threads: threads, weights: weights,
 		colSum: make([]float64, d), outSum: make([]float64, k),
 		square: blas.Make[float64](d * d), diag: make([]float64, d),
 		v: make([]float64, d*k), scratch: make([]float64, d), ridge: make([]float64, d),
@@ -63,9 +68,11 @@ func (y *system) centre(total, out *Sum) {
 	d := y.shape.Dim
 	y.n = total.head[0]
 	copy(y.outSum, total.head[1:])
+	y.mass = y.masses(total.head)
 	total.columnSums(y.colSum)
 	if out != nil {
 		y.n -= out.head[0]
+		y.mass -= y.masses(out.head)
 		for c := range y.outSum {
 			y.outSum[c] -= out.head[1+c]
 		}
@@ -104,6 +111,19 @@ func (y *system) centre(total, out *Sum) {
 			}
 		}
 	})
+}
+
+// masses returns the sum of the weights of the rows with that head, without those of
+// classes.
+func (y *system) masses(head []float64) float64 {
+	if y.weights == nil || y.weights.Classes == nil {
+		return head[0]
+	}
+	var sum float64
+	for c := range y.shape.Outputs {
+		sum += head[1+c] / y.weights.Class(c)
+	}
+	return sum
 }
 
 // solve computes V for one μ into y.v. If the matrix is not positive definite to working

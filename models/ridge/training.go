@@ -8,7 +8,7 @@ import (
 
 func init() {
 	learner.Register(learner.Learner{
-		Name: "ridge", Aliases: []string{"krr"}, Summary: "least squares, one pass",
+		Name: "ridge", Aliases: []string{"krr"}, Summary: "least squares, one pass", Weighted: true,
 		New: func() learner.Options { return NewTraining() },
 	})
 }
@@ -18,6 +18,8 @@ func init() {
 type Training struct {
 	// Grid is the bits of the grid on which features are added up: 8 or 16; "" is auto.
 	Grid Bits `flag:"grid" help:"Bits of the grid that ridge rounds features to for exact sums: 8, 16 (four times slower) or auto, which uses 16 for small data, for raw columns, and when the chosen lambda is too small for 8." values:"auto,8,16"`
+	// Weights selects the weights of classes; none if empty.
+	Weights []string `flag:"class_weight" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
 }
 
 // NewTraining returns the default options.

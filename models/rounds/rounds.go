@@ -82,7 +82,10 @@ type Block struct {
 	// Y has length N: the index of the class, or a target, less the median and in units of
 	// the spread of the data.
 	Y []float32
-	// Held says that the rows are held out: they are scored, and nothing is learned
+	// Weights has length N: the weights of the rows in units of the mean weight of all rows to
+	// learn from. It is empty if all rows have the same.
+	Weights []float64
+	// HeldOut says that the rows are held out: they are scored, and nothing is learned
 	// from them.
 	HeldOut bool
 	// Index counts the blocks of the partition that are not held out, and those
@@ -90,9 +93,17 @@ type Block struct {
 	Index int
 }
 
+// Weight returns the weight of row i in units of the mean, 1 where all rows have the same.
+func (b Block) Weight(i int) float64 {
+	if len(b.Weights) == 0 {
+		return 1
+	}
+	return b.Weights[i]
+}
+
 // Check panics, as the package pkg, unless b has rows of dim features that are all there.
 func (b Block) Check(pkg string, dim int) {
-	if b.D != dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N {
+	if b.D != dim || b.N < 0 || len(b.Phi) < b.N*b.D || len(b.Y) != b.N || len(b.Weights) != b.N && len(b.Weights) != 0 {
 		panic(pkg + ": block of another shape")
 	}
 }
@@ -152,6 +163,8 @@ type Report struct {
 	HeldOutRows   int64   `json:"held_rows,omitempty"`
 	HeldOutLoss   float64 `json:"held_loss,omitempty"`
 	HeldOutErrors int64   `json:"held_errors,omitempty"`
+	// HeldOutError is the share of the errors by weight, where held-out rows have weights.
+	HeldOutError float64 `json:"held_error,omitempty"`
 
 	// Words says how far the learner is where losses do not; "" where they do.
 	Words string `json:"words,omitempty"`

@@ -46,15 +46,17 @@ func (p *Partial) Clear(of loss.Problem) {
 }
 
 // Add counts a row of a block, and adds its gradient, unless it is held out: slopes are the
-// derivatives of its loss in the scores.
+// derivatives of its loss in the scores. It multiplies both by the weight of the row.
 func (p *Partial) Add(b Block, row int, loss float64, wrong bool, slopes []float32) {
+	weight := b.Weight(row)
 	if b.HeldOut {
-		p.HeldOut.Add(loss, wrong)
+		p.HeldOut.Add(weight, weight*loss, wrong)
 		return
 	}
-	p.Learn.Add(loss, wrong)
+	p.Learn.Add(weight, weight*loss, wrong)
 	phi := b.Phi[row*b.D:][:b.D]
 	for c, slope := range slopes {
+		slope = float32(weight * float64(slope))
 		sum := p.Gradient[c*b.D:][:b.D]
 		for j, x := range phi {
 			sum[j] += float64(slope) * float64(x) // exact: no compiler can round it otherwise
@@ -94,9 +96,13 @@ func Merge(next func() ([]byte, error), of loss.Problem) (*Partial, error) {
 
 // Measured returns the report on a state whose objective is the mean loss and a penalty.
 func Measured(learn, heldOut loss.Tally, penalty float64) Report {
-	mean := learn.Mean()
-	return Report{
+	mean := learn.Loss / float64(max(learn.Rows, 1)) // weights are in units of their mean
+	r := Report{
 		Rows: learn.Rows, Objective: mean + penalty, Loss: mean, Errors: learn.Errors,
 		HeldOutRows: heldOut.Rows, HeldOutLoss: heldOut.Mean(), HeldOutErrors: heldOut.Errors,
 	}
+	if heldOut.Weight != float64(heldOut.Rows) {
+		r.HeldOutError = heldOut.Error()
+	}
+	return r
 }

@@ -15,8 +15,11 @@ type Stop struct {
 }
 
 // Better reports whether a has a lower held-out error than b: misclassified rows for
-// classes, loss for numbers.
+// classes, by weight where rows have weights; loss for numbers.
 func Better(a, b Report) bool {
+	if a.HeldOutError != b.HeldOutError {
+		return a.HeldOutError < b.HeldOutError
+	}
 	if a.HeldOutErrors != b.HeldOutErrors {
 		return a.HeldOutErrors < b.HeldOutErrors
 	}

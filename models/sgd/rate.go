@@ -30,7 +30,15 @@ const (
 // The scale of sgd is the rate at which a step on one row cannot overshoot, one over the
 // smoothness of the loss times the mean of ‖φ‖²; that of adagrad is the rate whose first
 // step changes scores by about 1, one over the mean of Σ|φ_j|.
-func SearchRate(o Options, b rounds.Block) (float64, error) {
+//
+// The sample has no weights of rows. heaviest is the largest, in units of their mean: a batch
+// may weigh more than its rows by that much over its size, and the rate of sgd and momentum is
+// smaller accordingly.
+func SearchRate(o Options, b rounds.Block, heaviest float64) (float64, error) {
+	batch := o.Batch
+	if batch == 0 && heaviest > 1 {
+		batch = o.batch()
+	}
 	o.Rows, o.Partitions, o.Rate, o.Epochs, o.Planned = int64(b.N), 1, 1, 0, 0
 	l, err := New(o)
 	if err != nil {
@@ -58,7 +66,7 @@ func SearchRate(o Options, b rounds.Block) (float64, error) {
 	if l.Method == Momentum {
 		// A few passes over a sample do not show the effect of the velocity: start at the
 		// scale, which is one over the smoothness of the objective, and go down.
-		scale /= heaviest(o.Weights)
+		scale /= heaviestClass(o.Weights)
 		top = 0
 	}
 	best, least := 0.0, math.Inf(1)
@@ -75,11 +83,14 @@ func SearchRate(o Options, b rounds.Block) (float64, error) {
 	if best == 0 {
 		return 0, fmt.Errorf("sgd: rate: no rate from %g lowers the objective", math.Ldexp(scale, lowest))
 	}
+	if heaviest > 1 && l.Method != AdaGrad {
+		best /= 1 + heaviest/float64(batch)
+	}
 	return best, nil
 }
 
-// heaviest returns the largest class weight.
-func heaviest(weights []float64) float64 {
+// heaviestClass returns the largest class weight.
+func heaviestClass(weights []float64) float64 {
 	if len(weights) == 0 {
 		return 1
 	}

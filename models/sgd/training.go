@@ -15,7 +15,7 @@ import (
 
 func init() {
 	learner.Register(learner.Learner{
-		Name: "sgd", Summary: "mini-batches, for many features and for softmax",
+		Name: "sgd", Summary: "mini-batches, for many features and for softmax", Weighted: true,
 		New: func() learner.Options { return NewTraining() }, Open: rounds.OpenerOf(New),
 	})
 }
@@ -80,7 +80,7 @@ func (t *Training) Seal(p loss.Problem, s learner.Setting) (any, error) {
 	o := Options{Problem: p, Method: cmp.Or(t.Method, Momentum), Rate: t.Rate, Batch: t.Batch, Partitions: t.Partitions}
 	if o.Rate == 0 {
 		var err error
-		if o.Rate, err = SearchRate(o, s.Sample); err != nil {
+		if o.Rate, err = SearchRate(o, s.Sample, s.Heaviest); err != nil {
 			return nil, err
 		}
 	}

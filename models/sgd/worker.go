@@ -72,12 +72,13 @@ func (w *worker) Fold(b rounds.Block) error {
 	case b.HeldOut:
 		return nil
 	case w.last():
-		w.sum(b.Phi, b.Y)
+		w.sum(b, 0, b.N)
 		return nil
 	}
 	for row := 0; row < b.N; {
 		n := min(b.N-row, w.Batch-w.batch)
-		w.add(b.Phi[row*b.D:(row+n)*b.D], b.Y[row:row+n])
+		w.sum(b, row, row+n)
+		w.batch += n
 		if row += n; w.batch == w.Batch {
 			w.step()
 		}
@@ -105,23 +106,19 @@ func (w *worker) measure(b rounds.Block) error {
 		for c := range scores {
 			scores[c] += w.intercept[c]
 		}
-		value := float64(w.Weight(y) * w.loss.Row(nil, scores, y))
+		weight := b.Weight(i)
+		value := float64(weight * float64(w.Weight(y)*w.loss.Row(nil, scores, y)))
 		if value-value != 0 {
 			return fmt.Errorf("sgd: partition %d: row %d of the block: the loss is not finite; check that the features are finite, or lower the rate", w.partition, i)
 		}
-		tally.Add(value, w.Wrong(scores, y))
+		tally.Add(weight, value, w.Wrong(scores, y))
 	}
 	return nil
 }
 
-// add adds rows to the gradient of the batch.
-func (w *worker) add(phi, labels []float32) {
-	w.sum(phi, labels)
-	w.batch += len(labels)
-}
-
-// sum adds the gradient of rows at the current weights.
-func (w *worker) sum(phi, labels []float32) {
+// sum adds the gradient of the rows of b from first up to end, at the current weights.
+func (w *worker) sum(b rounds.Block, first, end int) {
+	phi, labels := b.Phi[first*b.D:end*b.D], b.Y[first:end]
 	n, k := len(labels), w.Outputs
 	w.buffers(n)
 	blas.Scores(w.scores, phi, n, w.Dim, w.partial.weights, k, w.threadsFor(n))
@@ -132,7 +129,7 @@ func (w *worker) sum(phi, labels []float32) {
 			scores[c] = float32(factor*s) + w.partial.intercept[c]
 		}
 		w.loss.Row(slopes, scores, y)
-		weight := float32(w.Weight(y))
+		weight := float32(w.Weight(y) * b.Weight(first+i))
 		for c := range slopes {
 			slopes[c] *= weight
 			w.bias[c] += float64(slopes[c])

@@ -14,6 +14,7 @@ type rowBlock struct {
 	n     int
 	phi   []float32 // n×d
 	y     []float32 // n
+	c     []float64 // n: weights, with those of classes
 	norms []float64 // n: ‖φ‖² with the constant feature
 	a     []float32 // n×p
 }
@@ -80,7 +81,7 @@ func (w *worker) restless(s *rowBlock, c int) []int32 {
 	for i := range s.n {
 		at, y := i*p+c, s.y[i]
 		code, was := w.loss.Code(y, c), float64(s.a[at])
-		q := float64(w.unit*w.Weight(y)) * s.norms[i]
+		q := float64(w.unit*s.c[i]) * s.norms[i]
 		if float64(feasible(l, code, l.Step(code, float64(w.scores[at])+offset, was, q))) != was {
 			list = append(list, int32(i))
 		}
@@ -102,7 +103,7 @@ func (w *worker) visit(s *rowBlock, c int, list []int32) (moved []int32, gain fl
 		code, was := w.loss.Code(y, c), float64(s.a[at])
 		score := float64(blas.Dot(row, view)) + float64(w.viewBias[c]*w.Bias)
 		// A step δ moves view by unit·c·δ·φ.
-		weight := w.Weight(y)
+		weight := s.c[i]
 		far := float64(w.unit * weight)
 		q := far * s.norms[i]
 		now := feasible(l, code, l.Step(code, score, was, q))

@@ -116,7 +116,7 @@ func (v *Verifier) Fold(b rounds.Block) error {
 	}
 	m := v.model
 	for i, y := range b.Y {
-		phi, weight := b.Phi[i*d:(i+1)*d], r.Weight(y)
+		phi, weight := b.Phi[i*d:(i+1)*d], float64(b.Weight(i)*r.Weight(y))
 		for c := range m.K {
 			s := float64(m.B[c])
 			for j, x := range phi {

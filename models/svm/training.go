@@ -12,7 +12,7 @@ import (
 
 func init() {
 	learner.Register(learner.Learner{
-		Name: "svm", Aliases: []string{"svc", "svr"}, Summary: "dual coordinate ascent, with an optimality certificate",
+		Name: "svm", Aliases: []string{"svc", "svr"}, Summary: "dual coordinate ascent, with an optimality certificate", Weighted: true,
 		New: func() learner.Options { return NewTraining() }, Open: rounds.OpenerOf(New),
 	})
 }

@@ -40,7 +40,7 @@ func (w *worker) keep(s *rowBlock, i, at int, was, way []float64) {
 	}
 	k.n++
 	k.phi = append(k.phi, s.phi[i*d:(i+1)*d]...)
-	k.y = append(k.y, s.y[i])
+	k.y, k.c = append(k.y, s.y[i]), append(k.c, s.c[i])
 	if i < len(s.norms) {
 		k.norms = append(k.norms, s.norms[i])
 	}
@@ -70,13 +70,13 @@ func (w *worker) settle() {
 		for c := range p {
 			if before, now := was[c], float64(a[c]); now != before {
 				code := w.loss.Code(k.y[i], c)
-				w.partial.gain[c] += float64(w.Weight(k.y[i]) * (l.Conjugate(code, -before) - l.Conjugate(code, -now)))
+				w.partial.gain[c] += float64(k.c[i] * (l.Conjugate(code, -before) - l.Conjugate(code, -now)))
 			}
 		}
 		w.now.set(row*p, was, a)
 	}
 	k.n = 0
-	k.phi, k.y, k.norms, k.a = k.phi[:0], k.y[:0], k.norms[:0], k.a[:0]
+	k.phi, k.y, k.c, k.norms, k.a = k.phi[:0], k.y[:0], k.c[:0], k.norms[:0], k.a[:0]
 	k.rows, k.was, k.way, k.base = k.rows[:0], k.was[:0], k.way[:0], k.base[:0]
 }
 
@@ -110,7 +110,7 @@ func (w *worker) sum(delta, bias []float64, change func(at int) float64) {
 		// Gather only the rows that changed.
 		coef, phi := w.coef[:0], w.moved[:0]
 		for i := from; i < min(from+run, k.n); i++ {
-			weight, any := w.Weight(k.y[i]), false
+			weight, any := k.c[i], false
 			for c := range p {
 				x := float64(weight * change(i*p+c))
 				any = any || x != 0

@@ -101,10 +101,14 @@ func (w *worker) Fold(b rounds.Block) error {
 	if w.known {
 		w.before.mix(w.was, w.way, first*p, w.scale)
 	}
+	s := &w.block
+	s.c = s.c[:0]
+	for i, y := range b.Y {
+		s.c = append(s.c, float64(b.Weight(i)*w.Weight(y)))
+	}
 	if err := w.measure(b, a); err != nil {
 		return err
 	}
-	s := &w.block
 	s.n, s.phi, s.y, s.norms, s.a = b.N, b.Phi, b.Y, s.norms[:0], a
 	if !w.given {
 		s.measure(w.Dim, w.Bias)
@@ -150,7 +154,8 @@ func (w *worker) heldOut(b rounds.Block) error {
 		if sum-sum != 0 {
 			return w.notFinite(i)
 		}
-		w.partial.heldOut.Add(float64(float64(w.copies()*w.Weight(y))*sum), w.Wrong(w.outs, y))
+		weight := b.Weight(i)
+		w.partial.heldOut.Add(weight, float64(float64(w.copies()*float64(weight*w.Weight(y)))*sum), w.Wrong(w.outs, y))
 	}
 	return nil
 }
@@ -161,7 +166,7 @@ func (w *worker) heldOut(b rounds.Block) error {
 func (w *worker) measure(b rounds.Block, a []float32) error {
 	p, l := w.problems(), w.loss.Scalar
 	for i, y := range b.Y {
-		weight := w.Weight(y)
+		weight := w.block.c[i]
 		var sum float64
 		for c := range p {
 			at := i*p + c
@@ -192,7 +197,7 @@ func (w *worker) measure(b rounds.Block, a []float32) error {
 				a[at] = feasible(l, code, on)
 			}
 		}
-		w.partial.learn.Add(float64(float64(w.copies()*weight)*sum), w.Wrong(w.outs, y))
+		w.partial.learn.Add(b.Weight(i), float64(float64(w.copies()*weight)*sum), w.Wrong(w.outs, y))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -32,6 +33,8 @@ type Counts struct {
 	// Unlabeled are rows set aside because their label is missing. MaxBadFraction does not
 	// count them.
 	Unlabeled int64 `json:"unlabeled,omitempty"`
+	// Weightless are rows set aside because their weight is 0; likewise.
+	Weightless int64 `json:"weight_zero,omitempty"`
 	// Missing and Others count fields of typed tables: missing values, and texts of
 	// categories that are not levels.
 	Missing int64 `json:"missing_values,omitempty"`
@@ -226,12 +229,13 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 		c.Used += r.Rows
 		bad += r.Bad
 		c.Unlabeled += r.Unlabeled
+		c.Weightless += r.Weightless
 		c.Missing += r.Missing
 		c.Others += r.Others
 		c.Blank += r.Blank
 		c.Listed = append(c.Listed, r.SetAside[:min(len(r.SetAside), maxListed-len(c.Listed))]...)
 	}
-	c.SetAside = bad + c.Unlabeled
+	c.SetAside = bad + c.Unlabeled + c.Weightless
 	c.Read = c.Used + c.SetAside
 	if float64(bad) > maxBad*float64(c.Read) {
 		b := firstBad(reports)
@@ -283,9 +287,16 @@ func (c Counts) String() string {
 	if c.SetAside == 0 {
 		return report.Groups(c.Used)
 	}
-	why := ""
+	var reasons []string
 	if c.Unlabeled > 0 {
-		why = fmt.Sprintf(" (%s without label)", report.Groups(c.Unlabeled))
+		reasons = append(reasons, report.Groups(c.Unlabeled)+" without label")
+	}
+	if c.Weightless > 0 {
+		reasons = append(reasons, report.Groups(c.Weightless)+" of weight 0")
+	}
+	why := ""
+	if len(reasons) > 0 {
+		why = " (" + strings.Join(reasons, ", ") + ")"
 	}
 	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside), why)
 }

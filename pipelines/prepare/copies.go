@@ -29,7 +29,7 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	}
 	j.Progress.Phase("counting repeated rows", n)
 	defer j.Progress.Done()
-	pass := transforms.Pass{Data: *l.Data, Shards: l.Shards, Mode: Mode(maxBad), Seed: seed, Target: l.Target}
+	pass := transforms.Pass{Data: *l.Data, Shards: l.Shards, Mode: Mode(maxBad), Seed: seed, Target: l.Target, EqualWeights: l.EqualWeights()}
 	var census folds.Census
 	if _, _, err := j.ScanSum(ctx, &survey.Census{Pass: pass, Candidates: candidates}, "census", &census); err != nil {
 		return err

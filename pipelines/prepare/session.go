@@ -81,5 +81,6 @@ func (s *Session) LearnPass(l epochs.Learner, folds, partitions int) *epochs.Pas
 func (s *Session) Pass(folds int) transforms.Pass {
 	return transforms.Pass{
 		Data: *s.Data, Shards: s.Shards, Mode: Mode(s.Spec.MaxBadFraction), Seed: s.Spec.Seed, Target: s.Target, Copies: s.assigned(folds),
+		EqualWeights: s.EqualWeights(),
 	}
 }

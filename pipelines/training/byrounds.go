@@ -49,11 +49,11 @@ func autoLambdas() []float64 { return []float64{1e-3, 1e-4, 1e-5, 1e-6} }
 
 // values returns the values of λ in decreasing order, because each fit can start from the
 // weights of the one before.
-func (b byRounds) values(o Options, n int64) (lambda []float64, folds int) {
+func (b byRounds) values(o Options, n float64) (lambda []float64, folds int) {
 	l := o.Lambda
 	switch {
 	case l.C != 0:
-		lambda = []float64{1 / (l.C * float64(n))}
+		lambda = []float64{1 / (l.C * n)}
 	case len(l.Path) > 0:
 		lambda = slices.Clone(l.Path)
 	default:
@@ -88,9 +88,9 @@ func (b byRounds) fit(ctx context.Context, t *Training) error {
 // problem returns the problem to minimise on that many rows.
 func (b byRounds) problem(t *Training, rows int64, lambda float64) (loss.Problem, error) {
 	var classes []string
-	var counts []int64
+	var counts []float64
 	if t.Target.Classes != nil {
-		classes, counts = t.Target.Classes.Classes, t.Profile.Labels.Counts
+		classes, counts = t.Target.Classes.Classes, t.ByClass()
 	}
 	p, err := b.Common().Problem(b.DefaultLoss(classes != nil), classes, counts, t.Recipe.Dim, rows, lambda)
 	return p, usage(err)

@@ -18,12 +18,12 @@ func (b bySums) options() learner.Options { return b.Training }
 
 func (b bySums) validate(Options) error { return nil }
 
-func (b bySums) values(o Options, n int64) (lambda []float64, folds int) { return o.Lambda.values(n) }
+func (b bySums) values(o Options, n float64) (lambda []float64, folds int) { return o.Lambda.values(n) }
 
-func (b bySums) fit(ctx context.Context, t *Training) error { return t.fitRidge(ctx, b.Grid) }
+func (b bySums) fit(ctx context.Context, t *Training) error { return t.fitRidge(ctx, b.Training) }
 
 func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
-	_, folds := o.Lambda.values(max(f.Rows, 1))
+	_, folds := o.Lambda.values(1)
 	sums := int64(o.Sums())
 	folds = min(folds, int(sums))
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
@@ -35,6 +35,10 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
 		limbs = 1
 	}
 	buffers := sums * f.block(f.Dim)
+	if f.Weighted || len(b.Weights) > 0 {
+		buffers = sums * ridge.CollectorBytes(f.Dim, true)
+		limbs += limbs + 2 // features times weights
+	}
 	if f.Rows > 0 {
 		// Few rows fill only a part of them; the rest is touched if the memory was in use before.
 		buffers = (buffers + min(buffers, 4*int64(f.Dim)*f.Rows)) / 2

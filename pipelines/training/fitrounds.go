@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -31,7 +32,7 @@ const curveFile = "curve.json"
 func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	begun, shared := time.Now(), b.Common()
 	o := job.RoundOptions{Stop: shared.Stop, Running: shared.Running}
-	lambda, folds := b.values(t.opts, t.Counts.Used)
+	lambda, folds := b.values(t.opts, t.Weights().Sum)
 	init, err := t.earlier(ctx, shared.Init)
 	if err != nil {
 		return err
@@ -73,11 +74,12 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		r := c.Report()
 		path = append(path, models.Trial{
 			Lambda: l, Rounds: c.Taken, Objective: r.Objective, HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors,
+			HeldOutError: r.HeldOutError,
 		})
 		if b.Resumes() {
 			start = t.linear
 		}
-		if i == 0 || rounds.Better(r, rounds.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors}) {
+		if i == 0 || rounds.Better(r, rounds.Report{HeldOutLoss: path[chosen].HeldOutLoss, HeldOutErrors: path[chosen].HeldOutErrors, HeldOutError: path[chosen].HeldOutError}) {
 			chosen, best = i, fitted{c, t.linear, t.Learner, t.history, t.files}
 		}
 	}
@@ -103,7 +105,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		if start = init; b.Resumes() {
 			start = best.linear
 		}
-		surveyed.rows = t.Counts.Used
+		surveyed.rows, surveyed.weights = t.Counts.Used, t.Weights()
 		if best.iteration, err = t.runRounds(ctx, b, lambda[chosen], 0, surveyed, start, end); err != nil {
 			return err
 		}
@@ -148,11 +150,14 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := b.seal(problem, learner.Setting{Seed: t.opts.Seed, Sample: found.sample})
+	sealed, err := b.seal(problem, learner.Setting{Seed: t.opts.Seed, Heaviest: found.weights.Max / found.weights.Mean(), Sample: found.sample})
 	if err != nil {
 		return nil, err
 	}
 	pass := t.LearnPass(sealed, folds, end.Partitions)
+	if t.Profile.Weights != nil && !t.EqualWeights() {
+		pass.MeanWeight = found.weights.Mean()
+	}
 	if pass.Augment, err = t.augment(b.augments()); err != nil {
 		return nil, err
 	}
@@ -181,7 +186,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	t.Learner = models.Learner{Kind: b.name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
 		Loss: problem.Loss, Options: sealed.Options, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
 		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual,
-		HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors,
+		HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors, HeldOutError: r.HeldOutError,
 	}}
 	if gap, known := r.Gap(); known {
 		t.Learner.Log.Gap = &gap
@@ -227,8 +232,9 @@ func (t *Training) earlier(ctx context.Context, init string) (*models.Linear, er
 
 // surveyed is the result of a survey: the number of rows to learn from, and a sample of them.
 type surveyed struct {
-	rows   int64
-	sample rounds.Block // as the learner gets it
+	rows    int64
+	weights *weight.Weights // of those rows
+	sample  rounds.Block    // as the learner gets it
 }
 
 // survey counts the rows to learn from if the first fold is held out, and maps a sample of them
@@ -237,13 +243,16 @@ func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed
 	// Initial weights have their own scale of the targets.
 	scales := t.Target.Grid != nil && b.Common().Init == ""
 	if folds == 0 && !b.Samples() && !scales {
-		return &surveyed{rows: t.Counts.Used}, nil
+		return &surveyed{rows: t.Counts.Used, weights: t.Weights()}, nil
 	}
 	sum, err := t.SurveyRows(ctx, folds, 0)
 	if err != nil {
 		return nil, err
 	}
-	s := new(surveyed)
+	s := &surveyed{weights: sum.Result().Weights}
+	if s.weights == nil {
+		s.weights = t.Weights()
+	}
 	if s.rows, err = t.LearnedFrom(sum, folds); err != nil {
 		return nil, err
 	}

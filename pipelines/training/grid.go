@@ -33,7 +33,8 @@ func products(rows int64, dim int) float64 {
 // would not be exact, or if features exceed those of the sample by far.
 func (t *Training) fine() int {
 	shape := ridge.Shape{Dim: t.Recipe.Dim, Outputs: 1, Regression: t.Target != nil && t.Target.Grid != nil}
-	return max(blas.MostByte, int(float64(shape.Fine(t.Counts.Used))/math.Max(1, t.Recipe.Reach)))
+	_, total := t.sizes()
+	return max(blas.MostByte, int(float64(shape.Fine(total))/math.Max(1, t.Recipe.Reach)))
 }
 
 // wide tells that features have ranges of their own.
@@ -41,7 +42,8 @@ func (t *Training) wide() bool { return t.Recipe.Choice != nil && t.Recipe.Choic
 
 // Steps is the number of steps of the grid that a job starts with; up to small products are few.
 func (t *Training) Steps(grid ridge.Bits, small float64) int {
-	return grid.Steps(products(t.Counts.Used, t.Recipe.Dim), small, t.wide(), t.fine())
+	rows, _ := t.sizes()
+	return grid.Steps(products(rows, t.Recipe.Dim), small, t.wide(), t.fine())
 }
 
 // atFloor tells whether λ is so small that rounding features to 8 bits changes its effect.
@@ -49,7 +51,8 @@ func (t *Training) atFloor(lambda float64) bool { return lambda <= ridge.FloorFa
 
 // again tells whether there are few enough rows to sum them once more.
 func (t *Training) again() bool {
-	return t.Counts.Used <= againRows && products(t.Counts.Used, t.Recipe.Dim) <= againGram
+	rows, _ := t.sizes()
+	return rows <= againRows && products(rows, t.Recipe.Dim) <= againGram
 }
 
 // GridText describes a grid.

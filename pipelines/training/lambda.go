@@ -44,10 +44,10 @@ func (l LambdaOptions) auto() bool { return l.C == 0 && len(l.Path) == 0 }
 
 // values returns the λ to try on n rows and the number of folds: 1 if there is nothing to choose
 // and no held-out error was requested.
-func (l LambdaOptions) values(n int64) (lambda []float64, folds int) {
+func (l LambdaOptions) values(n float64) (lambda []float64, folds int) {
 	switch {
 	case l.C != 0:
-		lambda = []float64{1 / (l.C * float64(n))}
+		lambda = []float64{1 / (l.C * n)}
 	case len(l.Path) > 0:
 		lambda = l.Path
 	default:

@@ -29,7 +29,7 @@ func TestLambdaPaths(t *testing.T) {
 		if err := c.o.validate(); err != nil {
 			t.Errorf("%+v: %v", c.o, err)
 		}
-		lambda, folds := c.o.values(c.n)
+		lambda, folds := c.o.values(float64(c.n))
 		if !slices.Equal(lambda, c.lambda) || folds != c.folds {
 			t.Errorf("%+v: %v in %d folds, want %v in %d", c.o, lambda, folds, c.lambda, c.folds)
 		}

@@ -61,7 +61,7 @@ func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
 	if !ok || f.Components > 0 {
 		return 0, 0
 	}
-	lambda, folds := o.Lambda.values(max(f.Rows, 1))
+	lambda, folds := o.Lambda.values(1)
 	n := len(lambda)
 	if o.Lambda.auto() && r.Grid != ridge.Bits8 {
 		n += len(ridge.SmallerLambda())

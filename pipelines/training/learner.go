@@ -21,9 +21,9 @@ type fitter interface {
 	options() learner.Options
 	// validate returns an error if options cannot be used with the other options of a training.
 	validate(o Options) error
-	// values returns the values of λ to try on n rows, and the number of folds: 0 or 1 if no
-	// rows are held out.
-	values(o Options, n int64) (lambda []float64, folds int)
+	// values returns the values of λ to try on n rows, or rows with weights of that sum, and the
+	// number of folds: 0 or 1 if no rows are held out.
+	values(o Options, n float64) (lambda []float64, folds int)
 	// fit fits the weights.
 	fit(ctx context.Context, t *Training) error
 	// memory adds the memory of the fit.
@@ -73,7 +73,9 @@ func (o Options) Iterative() learner.Iterative {
 }
 
 // Values returns the values of λ to try on n rows and the number of folds; see fitter.
-func (o Options) Values(n int64) (lambda []float64, folds int) { return o.fitter().values(o, n) }
+func (o Options) Values(n int64) (lambda []float64, folds int) {
+	return o.fitter().values(o, float64(n))
+}
 
 // validateLearner checks the options of the learner and returns usage errors.
 func (o Options) validateLearner() error {

@@ -27,6 +27,7 @@ type Facts struct {
 	Features   int
 	Outputs    int
 	Regression bool
+	Weighted   bool // rows have weights
 	Grows      bool // the row length is found in the profile pass
 	Prepared   bool // rows are scaled before they are mapped
 	Short      int  // numbers per scaled row in its short form; 0 if it has none
@@ -193,7 +194,7 @@ func (t *Training) Memory(components int) Memory {
 	}
 	f := Facts{
 		Rows: t.Counts.Used, Dim: t.Profile.Dim, Scaled: t.Profile.Dim, Values: float64(nonzero) / float64(t.Counts.Used), Features: t.Recipe.Dim,
-		Outputs: 1, Components: components, Prepared: true,
+		Outputs: 1, Components: components, Prepared: true, Weighted: t.Profile.Weights != nil && !t.EqualWeights(),
 	}
 	if s := t.Recipe.Scaling; s != nil { // otherwise it is part of a recipe that was read
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0

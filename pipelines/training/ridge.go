@@ -26,7 +26,11 @@ import (
 )
 
 // fitRidge sums and solves for the weights.
-func (t *Training) fitRidge(ctx context.Context, grid ridge.Bits) error {
+func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
+	if err := t.Weigh(o.Weights); err != nil {
+		return err
+	}
+	grid := o.Grid
 	steps := t.Steps(grid, smallGram)
 	if err := t.fitRidgeOn(ctx, steps); err != nil {
 		return err
@@ -48,7 +52,7 @@ func (t *Training) fitRidge(ctx context.Context, grid ridge.Bits) error {
 
 // fitRidgeOn is fitRidge on a grid of that many steps.
 func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
-	lambda, folds := t.opts.Lambda.values(t.Counts.Used)
+	lambda, folds := t.opts.Lambda.values(t.Weights().Sum)
 	fold := gram.Fold{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Folds: folds, Lambda: lambda, Steps: steps}
 	if t.opts.Lambda.auto() && steps > blas.MostByte {
 		fold.Smaller = ridge.SmallerLambda()
@@ -75,14 +79,15 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 			return fit, err
 		}
 	}
+	fold.Weights = t.grid
 	pass := &gram.Pass{Pass: t.Pass(parts), Fold: fold}
 	pass.Target = target
 	shape := pass.Shape(t.Recipe.Dim)
 	if err := shape.Validate(); err != nil {
 		return fit, &exit.UsageError{Err: err}
 	}
-	if most := shape.MaxRows(fold.Steps); t.Counts.Used > most {
-		return fit, exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows", report.Groups(t.Counts.Used), report.Groups(most))
+	if err := t.tooMany(shape, fold.Steps); err != nil {
+		return fit, err
 	}
 	solve := ridge.Memory(shape, t.Counts.Used, fold.Folds, t.Engine.Threads)
 	switch {

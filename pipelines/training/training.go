@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -58,6 +59,9 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	if err := t.checkOrigin(); err != nil {
+		return nil, err
+	}
+	if err := o.checkWeights(t.Profile.Weights); err != nil {
 		return nil, err
 	}
 	if err := t.Fits(t.Memory(0)); err != nil {
@@ -161,6 +165,7 @@ type Training struct {
 	linear  *models.Linear
 	Learner models.Learner // how it was fitted
 	heldOut scorer         // for held-out rows, in a training by sums that calibrates
+	grid    *weight.Grid   // of weights, in a training by sums; nil if there are none
 	trials  scorer         // for held-out rows, in a training by sums: one for each λ tried
 	// firstRows is the number of rows held out of the trials.
 	firstRows     int64

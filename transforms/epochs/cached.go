@@ -8,6 +8,7 @@ type cachedBlock struct {
 	heldOut  bool
 	phi      []float32 // nil if there was no room
 	y        []float32
+	weights  []float64 // empty if rows have none
 }
 
 // featureCache holds features of the rows of one pass, so that rounds need not read and
@@ -68,7 +69,7 @@ func (b cachedBlock) bytes() int64 {
 	if b.phi == nil {
 		return 0
 	}
-	return 4 * int64(len(b.phi)+len(b.y))
+	return 4*int64(len(b.phi)+len(b.y)) + 8*int64(len(b.weights))
 }
 
 // complete reports whether the features of all blocks are present.

@@ -26,8 +26,10 @@ type Pass struct {
 	Rows int64 `json:"rows"`
 	// Folds is how many folds a folds.Assigner assigns rows to. The first is held out; 0
 	// means that none is.
-	Folds   int      `json:"folds,omitempty"`
-	Augment *Augment `json:"augment,omitempty"`
+	Folds int `json:"folds,omitempty"`
+	// MeanWeight is the mean weight of the training rows, where rows have weights.
+	MeanWeight float64  `json:"mean_weight,omitempty"`
+	Augment    *Augment `json:"augment,omitempty"`
 }
 
 // Augment says how the training rows are changed at random, differently in each round,
@@ -60,7 +62,7 @@ func (p *Pass) shards() (n int) {
 // featuresName names the features of the partitions' rows: passes with equal names
 // see the same blocks.
 func (p *Pass) featuresName() string {
-	data, err := json.Marshal([]any{p.Data, p.Mode, p.Seed, p.Target, p.Recipe, p.Assignments, p.Folds, p.Copies})
+	data, err := json.Marshal([]any{p.Data, p.Mode, p.Seed, p.Target, p.Recipe, p.Assignments, p.Folds, p.Copies, p.MeanWeight})
 	if err != nil {
 		panic("epochs: pass that cannot be named: " + err.Error())
 	}

@@ -30,6 +30,7 @@ type batch struct {
 	rows    rows.Block
 	hash    []uint64  // of the rows, if they are to be changed at random
 	y       []float32 // labels as learners take them
+	weights []float64 // likewise
 	heldOut bool
 	index   int
 }
@@ -53,6 +54,9 @@ func (p *partition) add(ctx context.Context, b *rows.Block, i int, held bool, ha
 	}
 	t.rows.X = append(t.rows.X, b.Row(i)...)
 	t.rows.Y = append(t.rows.Y, b.Y[i])
+	if len(b.Weights) > 0 {
+		t.rows.Weights = append(t.rows.Weights, b.Weights[i])
+	}
 	if p.epoch.pass.Augment != nil {
 		t.hash = append(t.hash, hash)
 	}
@@ -127,7 +131,7 @@ func (p *partition) replay(ctx context.Context, worker rounds.Worker) error {
 	for _, b := range p.before {
 		p.rows += int64(b.n)
 		err := p.epoch.inSlot(func(*slot) error {
-			return p.learn(worker, rounds.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, HeldOut: b.heldOut, Index: b.index})
+			return p.learn(worker, rounds.Block{N: b.n, D: out, Phi: b.phi, Y: b.y, Weights: b.weights, HeldOut: b.heldOut, Index: b.index})
 		})
 		p.epoch.lane.Add(transforms.RowsCached, int64(b.n))
 		if err == nil {
@@ -169,8 +173,12 @@ func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 			y[i] = grid.Scaled(v)
 		}
 	}
+	b.weights = b.weights[:0]
+	for _, w := range b.rows.Weights {
+		b.weights = append(b.weights, w/e.pass.MeanWeight)
+	}
 	_, out := e.m.Dims()
-	block := rounds.Block{N: n, D: out, Y: y, HeldOut: b.heldOut, Index: b.index}
+	block := rounds.Block{N: n, D: out, Y: y, Weights: b.weights, HeldOut: b.heldOut, Index: b.index}
 	at := len(p.blocks)
 	p.blocks = append(p.blocks, cachedBlock{n: n, heldOut: b.heldOut, index: b.index})
 	if at < len(p.before) && p.before[at].phi != nil {
@@ -189,10 +197,11 @@ func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 		x, m = s.x, e.augmented
 	}
 	stop := e.lane.Clock(transforms.MapTime)
-	bytes := 4 * int64(n) * int64(out+1)
+	bytes := 4*int64(n)*int64(out+1) + 8*int64(len(b.weights))
 	if e.pass.Augment == nil && p.before == nil && e.cached.reserve(e.name, bytes, e.cacheBytes) {
 		k := &p.blocks[at]
 		k.phi, k.y = blas.Make[float32](n*out), append([]float32(nil), y...)
+		k.weights = append([]float64(nil), b.weights...)
 		block.Phi = k.phi
 	} else {
 		s.phi = transforms.GrowFeatures(s.phi, n*out)

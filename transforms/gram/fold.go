@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -44,6 +45,8 @@ type Fold struct {
 	First bool `json:"first,omitempty"`
 	// Components, if not 0, are solved for instead; rows need no labels.
 	Components int `json:"components,omitempty"`
+	// Weights is the grid of the weights of rows; nil if they have none.
+	Weights *weight.Grid `json:"weights,omitempty"`
 	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
 	Steps int `json:"steps"`
 }
@@ -81,14 +84,14 @@ func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, p *Pass, emit func
 	var reports []Report
 	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at folds.Place, b *rows.Block) error {
 		if len(parts) == 1 {
-			parts[0].addRows(b, 0, b.N)
+			parts[0].rows.Add(b, 0, b.N)
 			return nil
 		}
 		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 			return err
 		}
 		for i, h := range hashes {
-			parts[p.Fold.of(h)].addRows(b, i, i+1)
+			parts[p.Fold.of(h)].rows.Add(b, i, i+1)
 		}
 		return nil
 	}, func(r dataset.Report) error {
@@ -99,7 +102,7 @@ func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, p *Pass, emit func
 		return err
 	}
 	for i, fold := range parts {
-		fold.flush()
+		fold.rows.Flush()
 		if len(reports) > 0 {
 			reports[0].Saturated += fold.saturated
 		}
@@ -140,7 +143,7 @@ type folder struct {
 	m    features.Gridded
 
 	sum   *ridge.Sum
-	rows  rows.Block
+	rows  ridge.Collector
 	bytes *features.Grid
 
 	saturated int64
@@ -148,47 +151,27 @@ type folder struct {
 
 func newFolder(l *transforms.Lane, p *Pass, m features.Gridded) *folder {
 	_, out := m.Dims()
-	return &folder{
+	f := &folder{
 		lane: l, pass: p, m: m,
 		sum:   ridge.NewSum(p.Shape(out)),
 		bytes: features.NewGrid(out, p.Fold.Steps),
 	}
+	f.rows = ridge.Collector{Weights: p.Fold.Weights, Unlabeled: p.Fold.Components > 0, Full: f.add}
+	return f
 }
 
 // Shape returns the shape of the ridge sums of a pass over D features.
 func (p *Pass) Shape(dim int) ridge.Shape {
-	return ridge.Shape{Dim: dim, Outputs: p.Fold.Outputs, Regression: p.Target != nil && p.Target.Grid != nil}
-}
-
-// addRows adds the rows from first up to end of a block.
-func (f *folder) addRows(b *rows.Block, first, end int) {
-	if f.rows.D != b.D {
-		f.flush()
-		f.rows.Reset(b.D)
-		f.rows.Reserve()
-	}
-	limit := rows.Rows(b.D)
-	for first < end {
-		n := min(end-first, limit-f.rows.N)
-		f.rows.X = append(f.rows.X, b.X[first*b.D:(first+n)*b.D]...)
-		if f.pass.Fold.Components == 0 {
-			f.rows.Y = append(f.rows.Y, b.Y[first:first+n]...)
-		}
-		f.rows.N += n
-		first += n
-		if f.rows.N == limit {
-			f.flush()
-		}
+	return ridge.Shape{
+		Dim: dim, Outputs: p.Fold.Outputs, Regression: p.Target != nil && p.Target.Grid != nil,
+		Weighted: p.Fold.Weights != nil,
 	}
 }
 
-func (f *folder) flush() {
-	n := f.rows.N
-	if n == 0 {
-		return
-	}
+// add adds a block of rows with weights on the grid, if there is one.
+func (f *folder) add(b *rows.Block, weights []int64) {
 	stop := f.lane.Clock(transforms.MapTime)
-	saturated := f.m.Quantize(f.bytes, f.rows.X, n, f.lane.Scan.Threads)
+	saturated := f.m.Quantize(f.bytes, b.X, b.N, f.lane.Scan.Threads)
 	stop()
 	f.saturated += saturated
 	f.lane.Add(transforms.FeaturesSaturated, saturated)
@@ -197,6 +180,5 @@ func (f *folder) flush() {
 	if t := f.pass.Target; t != nil {
 		grid = t.Grid
 	}
-	f.sum.Add(f.bytes, f.rows.Y, grid, f.lane.Scan.Threads)
-	f.rows.Reset(f.rows.D)
+	f.sum.Add(f.bytes, b.Y, grid, weights, f.lane.Scan.Threads)
 }

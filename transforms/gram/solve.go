@@ -137,7 +137,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 // checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of
 // a class, before the solve, which takes long. The head is that of the fold's sum.
 func checkHeldOut(head Part, shape ridge.Shape, names []string) error {
-	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs}) // of the head alone
+	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // of the head alone
 	if err := sum.SetPart(0, head.Values); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, t
 	opts := ridge.Options{
 		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut,
 		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
-		Step: step, Ranges: ranges, Grid: p.Target.Grid, Threads: threads, Load: load,
+		Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights, Threads: threads, Load: load,
 	}
 	if p.Copies != nil {
 		// Stop where errors of copies are no longer those of predictions.

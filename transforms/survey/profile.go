@@ -77,8 +77,7 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 					return 0, reason
 				}
 			}
-			sum.Profile.AddLabel(token) // no other goroutine reads the labels until all rows are read
-			return 0, ""
+			return float64(sum.Profile.AddLabel(token)), "" // no other goroutine reads the labels until all rows are read
 		}
 	}
 	var hashes []uint64

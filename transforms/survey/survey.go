@@ -21,7 +21,7 @@ type Survey struct {
 }
 
 // Sum reads all rows and returns the number of training rows and the sample of them with
-// their labels: one encoded profile.Sum of those rows, each with its label in a last
+// their labels: one encoded profile.Sum of those rows and their weights, each with its label in a last
 // column, the index of its class or a target as a fraction of the range; and a JSON
 // dataset.Report for each shard.
 func (*Survey) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
@@ -49,6 +49,9 @@ func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summi
 				y = grid.Scaled(b.Y[i])
 			}
 			labeled.X = append(append(labeled.X, b.Row(i)...), y)
+			if len(b.Weights) > 0 {
+				labeled.Weights = append(labeled.Weights, b.Weights[i])
+			}
 			labeled.N++
 			mine = append(mine, h)
 		}

@@ -1,0 +1,105 @@
+package profile
+
+import (
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/weight"
+)
+
+// weighted is what is known of the weights of rows.
+type weighted struct {
+	rows    weight.Sum
+	total   exact.Sum
+	missing []exact.Sum // of the rows without a value in each column, as far as there are any
+}
+
+// any reports whether rows have weights.
+func (w *weighted) any() bool { return w.total.Sign() > 0 }
+
+// of returns the sum of the weights of the rows that have a value in column j.
+func (w *weighted) of(j int) *exact.Sum {
+	sum := w.total
+	if j < len(w.missing) {
+		sum.Sub(&w.missing[j])
+	}
+	return &sum
+}
+
+func (w *weighted) merge(v *weighted) {
+	w.rows.Merge(&v.rows)
+	w.total.Merge(&v.total)
+	for j := range v.missing {
+		w.grow(j)
+		w.missing[j].Merge(&v.missing[j])
+	}
+}
+
+// grow makes room for column j.
+func (w *weighted) grow(j int) {
+	if n := j + 1 - len(w.missing); n > 0 {
+		w.missing = append(w.missing, make([]exact.Sum, n)...)
+	}
+}
+
+// addWeight adds the weight of row i of b, and to its label if rows have labels.
+func (s *Sum) addWeight(b *rows.Block, i int) {
+	s.weights.rows.Add(b.Weights[i])
+	s.weights.total.Add(float32(b.Weights[i]))
+	if len(b.Y) > 0 {
+		s.labels.AddWeight(int(b.Y[i]), float32(b.Weights[i]))
+	}
+}
+
+// addMissing adds the weight of a row without a value in column j.
+func (s *Sum) addMissing(j int, w float32) {
+	if s.weights.any() {
+		s.weights.grow(j)
+		s.weights.missing[j].Add(w)
+	}
+}
+
+// moments returns mean and variance of column j over that many rows, or by their weights.
+func (s *Sum) moments(j int, present int64) (mean, variance float64) {
+	c := &s.columns[j]
+	if s.weights.any() {
+		return exact.WeightedMoments(s.weights.of(j), &c.sum, &c.squares)
+	}
+	return exact.Moments(present, &c.sum, &c.squares)
+}
+
+// append writes the weights, and those of missing values, a sum for each column.
+func (w *weighted) append(b []byte, columns int) []byte {
+	b, _ = w.rows.AppendBinary(b)
+	b, _ = w.total.AppendBinary(b)
+	var none exact.Sum
+	for j := range columns {
+		if j < len(w.missing) {
+			b, _ = w.missing[j].AppendBinary(b)
+		} else {
+			b, _ = none.AppendBinary(b)
+		}
+	}
+	return b
+}
+
+// decode reads what append has written.
+func (w *weighted) decode(b []byte, columns int) (rest []byte, ok bool) {
+	b, err := w.rows.Decode(b)
+	if err != nil {
+		return nil, false
+	}
+	if b, err = w.total.Decode(b); err != nil || !w.any() {
+		return nil, false
+	}
+	for j := range columns {
+		var sum exact.Sum
+		if b, err = sum.Decode(b); err != nil || sum.Sign() < 0 {
+			return nil, false
+		}
+		if !sum.IsZero() {
+			w.grow(j)
+			w.missing[j] = sum
+		}
+	}
+	return b, true
+}

@@ -1,0 +1,146 @@
+// Package weight holds what learners need of the weights of rows: their Sum, which a pass
+// collects, and the Grid of whole numbers on which exact sums take them.
+//
+// The weight of a row says how much it counts: a row of weight 3 counts as three rows of
+// weight 1, in the loss, in moments and in scores. Only ratios of weights matter, because
+// λ is on the mean loss, Σ wℓ/Σ w. A row of weight 0 is used for nothing.
+//
+// Weights are float32 values: a weight of more digits is rounded to one.
+package weight
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+// Sum is what a pass collects of the weights of rows: a function of the weights alone,
+// however they were cut and merged. The zero value is that of no rows.
+type Sum struct {
+	rows     int64
+	total    exact.Sum
+	min, max float32
+	// odd·2^exp is the largest number of which all weights are whole multiples.
+	odd uint64
+	exp int
+}
+
+// Add adds the weight of a row. It panics unless it is above 0 and passes rows.CheckWeight.
+func (s *Sum) Add(weight float64) {
+	w := float32(weight)
+	if !(w > 0) || rows.CheckWeight(weight) != "" {
+		panic("weight: out of range")
+	}
+	fraction, e := math.Frexp(float64(w))
+	m := uint64(math.Ldexp(fraction, 24))
+	for e -= 24; m&1 == 0; e++ {
+		m >>= 1
+	}
+	t := Sum{rows: 1, min: w, max: w, odd: m, exp: e}
+	t.total.Add(w)
+	s.Merge(&t)
+}
+
+// Merge adds the weights of t.
+func (s *Sum) Merge(t *Sum) {
+	if t.rows == 0 {
+		return
+	}
+	if s.rows == 0 {
+		*s = *t
+		return
+	}
+	s.rows += t.rows
+	s.total.Merge(&t.total)
+	s.min, s.max = min(s.min, t.min), max(s.max, t.max)
+	s.exp = min(s.exp, t.exp)
+	for a := t.odd; a != 0; {
+		s.odd, a = a, s.odd%a
+	}
+}
+
+// Weights describes the weights of rows.
+type Weights struct {
+	Rows int64   `json:"rows"` // with a weight above 0
+	Sum  float64 `json:"sum"`
+	Min  float64 `json:"min"`
+	Max  float64 `json:"max"`
+	Unit float64 `json:"unit"` // the largest number of which all weights are whole multiples
+}
+
+// Result returns the description of the weights so far, or nil if there are none.
+func (s *Sum) Result() *Weights {
+	if s.rows == 0 {
+		return nil
+	}
+	return &Weights{
+		Rows: s.rows, Sum: s.total.Float64(), Min: float64(s.min), Max: float64(s.max),
+		Unit: math.Ldexp(float64(s.odd), s.exp),
+	}
+}
+
+// Ones describes the weights of that many rows without weights.
+func Ones(rows int64) *Weights {
+	return &Weights{Rows: rows, Sum: float64(rows), Min: 1, Max: 1, Unit: 1}
+}
+
+// Equal reports whether all weights are the same, so that there might as well be none. It
+// is true of nil.
+func (w *Weights) Equal() bool { return w == nil || w.Min == w.Max }
+
+// Mean returns the mean weight, 1 of nil. It is the common weight if all are equal.
+func (w *Weights) Mean() float64 {
+	switch {
+	case w == nil:
+		return 1
+	case w.Equal():
+		return w.Max
+	}
+	return w.Sum / float64(w.Rows)
+}
+
+var errDamaged = errors.New("weight: damaged encoding")
+
+// AppendBinary appends the sum to b. Sums of equal weights have equal encodings. The error
+// is always nil.
+func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
+	le := binary.LittleEndian
+	b = le.AppendUint64(b, uint64(s.rows))
+	if s.rows == 0 {
+		return b, nil
+	}
+	b = le.AppendUint32(b, math.Float32bits(s.min))
+	b = le.AppendUint32(b, math.Float32bits(s.max))
+	b = le.AppendUint32(b, uint32(s.odd))
+	b = le.AppendUint32(b, uint32(int32(s.exp)))
+	return s.total.AppendBinary(b)
+}
+
+// Decode sets s to the sum encoded at the start of b and returns the bytes after it.
+func (s *Sum) Decode(b []byte) (rest []byte, err error) {
+	le := binary.LittleEndian
+	if len(b) < 8 {
+		return nil, errDamaged
+	}
+	t := Sum{rows: int64(le.Uint64(b))}
+	if b = b[8:]; t.rows != 0 {
+		if len(b) < 16 {
+			return nil, errDamaged
+		}
+		t.min, t.max = math.Float32frombits(le.Uint32(b)), math.Float32frombits(le.Uint32(b[4:]))
+		t.odd, t.exp = uint64(le.Uint32(b[8:])), int(int32(le.Uint32(b[12:])))
+		if b, err = t.total.Decode(b[16:]); err != nil {
+			return nil, errDamaged
+		}
+		valid := t.rows > 0 && t.rows < 1<<40 && t.min > 0 && t.min <= t.max && t.min >= rows.LeastWeight && t.max <= rows.MostWeight &&
+			t.odd&1 == 1 && t.odd < 1<<24 && t.exp >= -84 && t.exp <= 60 && t.total.Sign() > 0
+		if !valid {
+			return nil, errDamaged
+		}
+	}
+	*s = t
+	return b, nil
+}

@@ -1,0 +1,70 @@
+package training
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/report"
+)
+
+// Weigh sets the grid of the weights of rows and classes, on which sums are exact. classWeights
+// is the option class_weight.
+func (t *Training) Weigh(classWeights []string) error {
+	var names []string
+	if t.Target != nil && t.Target.Classes != nil {
+		names = t.Target.Classes.Classes
+	}
+	classes, err := learner.ClassWeights(classWeights, names, t.ByClass())
+	if err != nil {
+		return usage(err)
+	}
+	t.grid = weight.NewGrid(t.Weights(), classes, t.ByClass())
+	return nil
+}
+
+// checkWeights returns an error if rows have weights that the learner or the kernel cannot use.
+func (o Options) checkWeights(w *weight.Weights) error {
+	switch {
+	case w.Equal():
+		return nil
+	case o.Learns():
+		return exit.Usage("features cannot be learned from rows with weights; learn them without (bochner align) and name their directory with --frequencies, or use another kernel")
+	case !learner.Of(o.fitter().options()).Weighted:
+		return exit.Usage("learner %s takes no rows with weights", o.LearnerName())
+	}
+	return nil
+}
+
+// weighted says in words what the weights of rows are.
+func weighted(w *weight.Weights, g *weight.Grid) string {
+	text := fmt.Sprintf("of rows from %.4g to %.4g, sum %.6g", w.Min, w.Max, w.Sum)
+	switch {
+	case w.Equal():
+		return text + "; all are equal, so they change nothing"
+	case g == nil:
+		return text
+	case g.Exact:
+		return text + fmt.Sprintf(", multiples of %.4g, used exactly", g.Unit)
+	}
+	return text + ", rounded to 8 significant bits"
+}
+
+// sizes returns how many rows sums are of, as if rows of whole weights were repeated, and the
+// largest sum of weights that they may have.
+func (t *Training) sizes() (rows, total int64) { return ridge.Size(t.Weights(), t.grid) }
+
+// tooMany returns an error unless sums of features of at most that many steps are exact.
+func (t *Training) tooMany(shape ridge.Shape, steps int) error {
+	_, total := t.sizes()
+	most := shape.MaxRows(steps)
+	switch {
+	case total <= most:
+		return nil
+	case t.grid != nil:
+		return exit.Refuse("pipelines: the weights of %s rows are too large together: sums are exact for up to %s in units of their grid", report.Groups(t.Counts.Used), report.Groups(most))
+	}
+	return exit.Refuse("pipelines: %s rows are too many: sums are exact for up to %s rows", report.Groups(t.Counts.Used), report.Groups(most))
+}
