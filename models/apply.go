@@ -5,6 +5,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/score"
 )
 
 // Applier applies a model to blocks of rows. It reuses its own memory, so each goroutine
@@ -14,11 +15,15 @@ type Applier struct {
 	// Map, unless it is nil, stores the features of n rows of x in phi, growing it as
 	// needed, and returns it. It may use several threads.
 	Map func(phi, x []float32, n int) []float32
+	// Threshold, unless nil, decides between two classes: a row is of the second if the
+	// probability of that is at least as large, or, without probabilities, score.Margin is.
+	Threshold *float32
 
 	phi           []float32
 	scores        []float32
 	probabilities []float32
 	classes       []int32
+	decided       []int32
 	targets       []float64
 }
 
@@ -29,6 +34,7 @@ type Applied struct {
 	Targets       []float64 // n×K, in the units of the training data; nil for a model of classes
 	Probabilities []float32 // n×K; nil if the model has none
 	Classes       []int32   // n; nil unless the model classifies
+	Likeliest     []int32   // n; Classes as they are without a threshold
 }
 
 // Scores returns the scores, n×K, of n rows of x (row-major), from which the model's
@@ -69,12 +75,33 @@ func (a *Applier) Apply(x []float32, n int) Applied {
 	p := a.Model.Manifest.Probabilities
 	if p == nil {
 		a.Model.Linear.Classes(said.Classes, said.Scores, n)
-		return said
+		return a.decide(said, n)
 	}
 	a.probabilities = grow(a.probabilities, n*k)
 	said.Probabilities = a.probabilities
 	p.Apply(said.Probabilities, said.Scores, n, k)
 	p.Classes(said.Classes, said.Probabilities, said.Scores, n, k)
+	return a.decide(said, n)
+}
+
+// decide applies the threshold.
+func (a *Applier) decide(said Applied, n int) Applied {
+	said.Likeliest = said.Classes
+	if a.Threshold == nil {
+		return said
+	}
+	a.decided = grow(a.decided, n)
+	said.Classes = a.decided
+	for i := range n {
+		of := score.Margin(said.Scores[2*i:])
+		if said.Probabilities != nil {
+			of = said.Probabilities[2*i+1]
+		}
+		said.Classes[i] = 0
+		if of >= *a.Threshold {
+			said.Classes[i] = 1
+		}
+	}
 	return said
 }
 

@@ -25,6 +25,8 @@ type EvaluateOptions struct {
 	Model string // directory
 	Data  dataset.Options
 	Gate  string // conditions on scores, separated by commas: "accuracy>=0.95"; "" for none
+	// Threshold, unless nil, is that of models.Applier.
+	Threshold *float64
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string
 
@@ -47,7 +49,8 @@ type EvaluateResult struct {
 	UnseenHint string `json:"unseen_hint,omitempty"`
 	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
-	Gate          string             `json:"gate,omitempty"` // the conditions that were met
+	Threshold     *Threshold         `json:"threshold,omitempty"` // if one was given
+	Gate          string             `json:"gate,omitempty"`      // the conditions that were met
 }
 
 // Evaluate applies a model to labelled data and scores it. If a gate is not passed, the
@@ -78,6 +81,10 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 			return nil, err
 		}
 	}
+	threshold, err := thresholdOf(o.Threshold, o.Model, manifest)
+	if err != nil {
+		return nil, err
+	}
 	if err := prepare.Labeled(d); err != nil {
 		return nil, err
 	}
@@ -96,7 +103,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	pass := &scores.Score{
 		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Target{}},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256}, Classifies: classes,
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.rounded()}, Classifies: classes,
 	}
 	j.Progress.Phase("evaluating", 0)
 	var classified scores.ClassScores
@@ -110,7 +117,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	j.Progress.Done()
-	result = &EvaluateResult{Model: o.Model, Gate: o.Gate}
+	result = &EvaluateResult{Model: o.Model, Threshold: threshold, Gate: o.Gate}
 	if result.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
 		return nil, err
 	}
@@ -147,6 +154,9 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "rows %s\n", r.Rows)
 	}
 	writeSetAside(&b, r.SetAside)
+	if r.Threshold != nil {
+		fmt.Fprintf(&b, "%s\n", r.Threshold)
+	}
 	if r.Classes != nil {
 		r.Classes.WriteTo(&b)
 		if len(r.UnseenLabels) > 0 {

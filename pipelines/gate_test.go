@@ -16,7 +16,7 @@ import (
 
 // classifier is the manifest of a classifier with that many classes.
 func classifier(k int, probabilities bool) *models.Manifest {
-	m := &models.Manifest{Task: models.Classification, Outputs: k, Vocabulary: new(labels.Vocabulary)}
+	m := &models.Manifest{Task: models.Classification, Outputs: k, Vocabulary: labels.New([]string{"a", "b"})}
 	if probabilities {
 		m.Probabilities = &models.Probabilities{Kind: models.Softmax}
 	}

@@ -30,6 +30,8 @@ type PredictOptions struct {
 	Scores bool   // also write the scores of all outputs
 	Lines  bool   // also write the line of the file on which each row starts; files are then not cut into shards
 
+	Threshold *float64 // unless nil, that of models.Applier
+
 	Probabilities bool // also write the probabilities of all classes; the model must have them
 
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
@@ -42,6 +44,8 @@ type PredictResult struct {
 	Out   string     `json:"out"`
 	Rows  job.Counts `json:"rows"`
 	Parts []job.Part `json:"parts"`
+
+	Threshold *Threshold `json:"threshold,omitempty"` // if one was given
 }
 
 // PredictManifest is the file of a directory of predictions that describes them: a
@@ -103,6 +107,10 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 			return nil, err
 		}
 	}
+	threshold, err := thresholdOf(o.Threshold, o.Model, manifest)
+	if err != nil {
+		return nil, err
+	}
 	j, err := job.New(ctx, o.Job, o.Out)
 	if err != nil {
 		return nil, err
@@ -115,27 +123,27 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	}
 	pass := &scores.Predict{
 		Pass:  transforms.Pass{Data: *d, Mode: dataset.Stop},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256}, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.rounded()}, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
 	}
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.Place
 	}
 	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []outputs.Written, dir string) (err error) {
 		j.Progress.Done()
-		result, err = o.publish(ctx, j, d, manifest, written, dir)
+		result, err = o.publish(ctx, j, d, manifest, threshold, written, dir)
 		return err
 	})
 	return result, err
 }
 
 // publish creates the directory of predictions.
-func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, written []outputs.Written, dir string) (*PredictResult, error) {
+func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, threshold *Threshold, written []outputs.Written, dir string) (*PredictResult, error) {
 	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
 	parts, files := job.PublishedParts(d, written, dir)
-	result := &PredictResult{Out: o.Out, Rows: counts, Parts: parts}
+	result := &PredictResult{Out: o.Out, Rows: counts, Parts: parts, Threshold: threshold}
 	files = append(files, counts.Files()...)
 	about, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
@@ -165,6 +173,9 @@ func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "predictions  %s, %s\n", r.Out, report.Counted(len(r.Parts), "file"))
 	fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
+	if r.Threshold != nil {
+		fmt.Fprintf(&b, "decided by   %s\n", r.Threshold)
+	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }

@@ -20,11 +20,12 @@ const MinTopped = 10
 var topped = [...]int{3, 5}
 
 // Ranking counts how the scores of a classifier order rows: for two classes the Margin,
-// for up to MaxRanked the score of each class, that of its rows against that of the
-// others. Create it with NewRanking. It is not safe for concurrent use.
+// and the probability of the second class, if it is counted; for up to MaxRanked the score
+// of each class, that of its rows against that of the others. Create it with NewRanking.
+// It is not safe for concurrent use.
 type Ranking struct {
 	k         int
-	ranks     []Ranks // one for two classes; one for each of up to MaxRanked
+	ranks     []Ranks // one or two for two classes; one for each of up to MaxRanked
 	rows      int64
 	notFinite int64              // of the rows, those with scores that are not finite
 	top       [len(topped)]int64 // rows whose class is among the first few
@@ -39,9 +40,10 @@ func Margin(scores []float32) float32 {
 }
 
 // NewRanking returns an empty count for classes 0, …, k−1, with about that many cells in
-// all, at most MaxCells. It panics unless 2 ≤ k ≤ labels.MaxClasses and there are cells
-// for every class.
-func NewRanking(k, cells int) *Ranking {
+// all, at most MaxCells. With probabilities, of two classes that of the second is counted
+// in as many cells. It panics unless 2 ≤ k ≤ labels.MaxClasses and there are cells for
+// every class.
+func NewRanking(k, cells int, probabilities bool) *Ranking {
 	if k < 2 || k > labels.MaxClasses {
 		panic("score: number of classes out of range")
 	}
@@ -49,6 +51,9 @@ func NewRanking(k, cells int) *Ranking {
 	switch {
 	case k == 2:
 		r.ranks = []Ranks{*NewRanks(cells)}
+		if probabilities {
+			r.ranks = append(r.ranks, *NewRanks(cells))
+		}
 	case k <= MaxRanked:
 		for range k {
 			r.ranks = append(r.ranks, *NewRanks(cells / k))
@@ -77,6 +82,9 @@ func (r *Ranking) Add(truth int, scores, order []float32) {
 	}
 	if r.k == 2 {
 		r.ranks[0].Add(Margin(scores), truth, 1)
+		if len(r.ranks) > 1 {
+			r.ranks[1].Add(order[1], truth, 1)
+		}
 		return
 	}
 	for c := range r.ranks {
@@ -102,9 +110,10 @@ func (r *Ranking) Add(truth int, scores, order []float32) {
 	}
 }
 
-// Merge adds the rows of s. It panics if s has other classes or cells.
+// Merge adds the rows of s. It panics if s has other classes or cells, or only one of the
+// two has probabilities.
 func (r *Ranking) Merge(s *Ranking) {
-	if r.k != s.k {
+	if r.k != s.k || len(r.ranks) != len(s.ranks) {
 		panic("score: merge of rankings of different classes")
 	}
 	for c := range r.ranks {
@@ -137,6 +146,11 @@ type RankingReport struct {
 	AveragePrecision *float64 `json:"average_precision,omitempty"`
 	PrecisionLow     *float64 `json:"average_precision_low,omitempty"`
 	PrecisionHigh    *float64 `json:"average_precision_high,omitempty"`
+	// Threshold, for two classes, is the threshold of Applier with the largest balanced
+	// accuracy on these rows, which is BestBalanced; of several, the largest. It is chosen on
+	// the rows, so on others the balanced accuracy is likely smaller.
+	Threshold    *float64 `json:"best_threshold,omitempty"`
+	BestBalanced *float64 `json:"best_balanced_accuracy,omitempty"`
 	// Classes are those, of more than two, with ranked rows, if not all rows are theirs.
 	Classes []RankedClass `json:"classes,omitempty"`
 	// Top has, for 10 classes or more, the shares of rows, of all, whose class is among
@@ -170,8 +184,12 @@ func (r *Ranking) Report(names []string) *RankingReport {
 	report := &RankingReport{NotFinite: r.notFinite}
 	var area, slack, mean, low, high float64
 	exact, counted := true, 0
-	for c := range r.ranks {
-		of := &r.ranks[c]
+	ranks := r.ranks
+	if r.k == 2 {
+		ranks = ranks[:1]
+	}
+	for c := range ranks {
+		of := &ranks[c]
 		n := of.Rows()
 		report.Rows = n[0] + n[1]
 		if n[0] == 0 || n[1] == 0 {
@@ -193,6 +211,8 @@ func (r *Ranking) Report(names []string) *RankingReport {
 		first, _ := AreaInterval(max(0, a-s), n[0], n[1])
 		_, last := AreaInterval(min(1, a+s), n[0], n[1])
 		report.AUCLow, report.AUCHigh = &first, &last
+		threshold, best := r.ranks[len(r.ranks)-1].BestThreshold()
+		report.Threshold, report.BestBalanced = &threshold, &best
 	}
 	if counted > 0 {
 		k := float64(counted)
@@ -225,10 +245,11 @@ var (
 
 var errRanking = errors.New("score: damaged encoding of a ranking")
 
-// AppendBinary appends the number of classes (uint32, little-endian), the counts of rows
-// (uint64), and the ranks. The error is always nil.
+// AppendBinary appends the number of classes and that of ranks (uint32, little-endian), the
+// counts of rows (uint64), and the ranks. The error is always nil.
 func (r *Ranking) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint32(b, uint32(r.k))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(r.ranks)))
 	for _, n := range append([]int64{r.rows, r.notFinite}, r.top[:]...) {
 		b = binary.LittleEndian.AppendUint64(b, uint64(n))
 	}
@@ -243,7 +264,7 @@ func (r *Ranking) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
 // Decode sets r to the counts at the beginning of b and returns the rest.
 func (r *Ranking) Decode(b []byte) ([]byte, error) {
-	const head = 4 + 8*(2+len(topped))
+	const head = 8 + 8*(2+len(topped))
 	if len(b) < head {
 		return nil, errRanking
 	}
@@ -253,20 +274,19 @@ func (r *Ranking) Decode(b []byte) ([]byte, error) {
 	}
 	s := Ranking{k: int(k)}
 	for i, to := range []*int64{&s.rows, &s.notFinite, &s.top[0], &s.top[1]} {
-		*to = int64(binary.LittleEndian.Uint64(b[4+8*i:]))
+		*to = int64(binary.LittleEndian.Uint64(b[8+8*i:]))
 		if *to < 0 || *to > s.rows {
 			return nil, errRanking
 		}
 	}
-	b = b[head:]
-	ranked := 0
+	ranks := binary.LittleEndian.Uint32(b[4:])
 	switch {
-	case k == 2:
-		ranked = 1
-	case k <= MaxRanked:
-		ranked = int(k)
+	case k == 2 && (ranks == 1 || ranks == 2), k > 2 && k <= MaxRanked && ranks == k, k > MaxRanked && ranks == 0:
+	default:
+		return nil, errRanking
 	}
-	for range ranked {
+	b = b[head:]
+	for range ranks {
 		var of Ranks
 		var err error
 		if b, err = of.Decode(b); err != nil {

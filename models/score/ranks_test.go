@@ -203,6 +203,40 @@ func TestRanksOfAKnownExample(t *testing.T) {
 	}
 }
 
+// The best threshold does as it says, and no other value does better.
+func TestBestThresholdsAreBest(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 60 {
+		x := append(someRanked(r, 2+r.IntN(100)), ranked{1, 1}, ranked{0.5, 0})
+		balanced := func(threshold float64) float64 {
+			var n, hits [2]float64
+			for _, v := range x {
+				n[v.kind]++
+				if (float64(v.v) >= threshold) == (v.kind == 1) {
+					hits[v.kind]++
+				}
+			}
+			return (hits[1]/n[1] + hits[0]/n[0]) / 2
+		}
+		threshold, best := ranksOf(MaxCells, x).BestThreshold()
+		if balanced(threshold) != best {
+			t.Fatalf("%g: %g, is %g", threshold, best, balanced(threshold))
+		}
+		for _, v := range x {
+			if b := balanced(float64(v.v)); b > best || b == best && float64(v.v) > threshold {
+				t.Fatalf("%g at %g, but %g at %g", best, threshold, b, v.v)
+			}
+		}
+		// Of values that share cells, those are chosen from that do not part one.
+		if threshold, best := ranksOf(5, x).BestThreshold(); balanced(threshold) != best {
+			t.Fatalf("few cells: %g: %g, is %g", threshold, best, balanced(threshold))
+		}
+	}
+	if threshold, best := ranksOf(5, []ranked{{1, 1}}).BestThreshold(); threshold != 0 || best != 0 {
+		t.Errorf("of one kind: %g and %g", threshold, best)
+	}
+}
+
 func TestRowsOfOneKindHaveNoArea(t *testing.T) {
 	for _, x := range [][]ranked{nil, {{1, 0}}, {{1, 1}}} {
 		r := ranksOf(2, x)
@@ -383,7 +417,7 @@ func someRows(r *rand.Rand, n, k int) []rankedRow {
 }
 
 func rankingOf(k, cells int, rows []rankedRow) *Ranking {
-	r := NewRanking(k, cells)
+	r := NewRanking(k, cells, true)
 	for _, x := range rows {
 		r.Add(x.truth, x.scores, x.order)
 	}
@@ -454,7 +488,18 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 		} else if got.AUC != nil {
 			t.Errorf("%d classes have an area", k)
 		}
-		if (got.AUCLow != nil) != (k == 2) || (got.Positive == "1") != (k == 2) || got.NotFinite != 1 {
+		if k == 2 {
+			var x []ranked
+			for _, row := range rows {
+				if row.truth != Unseen {
+					x = append(x, ranked{row.order[1], row.truth})
+				}
+			}
+			if threshold, best := ranksOf(1000, x).BestThreshold(); *got.Threshold != threshold || *got.BestBalanced != best {
+				t.Errorf("threshold %g with %g, want %g and %g", *got.Threshold, *got.BestBalanced, threshold, best)
+			}
+		}
+		if (got.AUCLow != nil) != (k == 2) || (got.Threshold != nil) != (k == 2) || (got.Positive == "1") != (k == 2) || got.NotFinite != 1 {
 			t.Errorf("%d classes: %+v", k, got)
 		}
 		if (len(got.Top) == 2) != (k >= 10) {
@@ -485,7 +530,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 }
 
 func TestARankingOfOneClassHasNoArea(t *testing.T) {
-	r := NewRanking(2, 100)
+	r := NewRanking(2, 100, false)
 	r.Add(1, []float32{-1, 1}, []float32{-1, 1})
 	if got := r.Report([]string{"a", "b"}); got.AUC != nil || got.AveragePrecision != nil || got.Positive != "b" {
 		t.Errorf("%+v", got)
@@ -503,10 +548,11 @@ func TestDamagedRankingsAreRefused(t *testing.T) {
 		"longer":        func(b []byte) []byte { return append(b, 0) },
 		"one class":     func(b []byte) []byte { b[0] = 1; return b },
 		"many classes":  func(b []byte) []byte { b[3] = 1; return b },
-		"few rows":      func(b []byte) []byte { b[4] = 3; return b },
-		"negative rows": func(b []byte) []byte { b[11] = 0x80; return b },
-		"not finite":    func(b []byte) []byte { b[12] = 41; return b },
-		"top":           func(b []byte) []byte { b[20] = 41; return b },
+		"two ranks":     func(b []byte) []byte { b[4] = 2; return b },
+		"few rows":      func(b []byte) []byte { b[8] = 3; return b },
+		"negative rows": func(b []byte) []byte { b[15] = 0x80; return b },
+		"not finite":    func(b []byte) []byte { b[16] = 41; return b },
+		"top":           func(b []byte) []byte { b[24] = 41; return b },
 	} {
 		if new(Ranking).UnmarshalBinary(change(slices.Clone(good))) == nil {
 			t.Errorf("%s: accepted", name)
@@ -558,7 +604,7 @@ func BenchmarkRanking(b *testing.B) {
 		scores[i] = float32(rng.NormFloat64())
 	}
 	for b.Loop() {
-		r := NewRanking(k, MaxCells)
+		r := NewRanking(k, MaxCells, false)
 		for i := 0; i < len(scores); i += k {
 			r.Add(i/k%k, scores[i:i+k], scores[i:i+k])
 		}

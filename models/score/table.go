@@ -118,6 +118,9 @@ func (r *RankingReport) write(w io.Writer) {
 				*r.AveragePrecision, len(r.Classes), least.AUC, name(least.Class))
 		}
 	}
+	if r.Threshold != nil {
+		fmt.Fprintf(w, "best balanced accuracy on these rows %s %%, with threshold %s\n", percent(*r.BestBalanced), strconv.FormatFloat(*r.Threshold, 'g', -1, 32))
+	}
 	if len(r.Top) > 0 {
 		b := "class among the first "
 		for i, t := range r.Top {

@@ -39,6 +39,10 @@ the Brier score, the expected calibration error and its table. Each row falls in
 of ten bins by the probability of its predicted class. A model is well calibrated if in
 each bin the share of correct rows equals the mean probability. --reliability plots this.
 
+For two classes it also prints the threshold with the best balanced accuracy on these
+rows; --threshold of predict and evaluate takes it. A threshold that was chosen on some
+rows does better on them than on others, so check it on other rows.
+
 With --gate the exit code is 4 if a score does not meet its condition, for scripts that
 deploy a model only if it does. Gates of classifiers can name accuracy, error,
 balanced_accuracy, macro_f1, macro_precision, macro_recall, auc and average_precision;
@@ -64,6 +68,7 @@ quantiles of the absolute error. With --json the scores have these names.`,
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory of the model.")
 	fs.StringArrayVar(&gates, "gate", nil, "Condition on a score, such as accuracy>=0.95, auc>=0.9 or rmse<=3. Several are separated by commas, or given one by one; all must hold.")
+	thresholdFlag(fs, &o.Threshold)
 	fs.StringVar(&o.Reliability, "reliability", "", "File for a reliability diagram, .png or .svg; the model must have probabilities.")
 	data.register(fs)
 	jobs.register(fs)

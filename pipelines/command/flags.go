@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -158,3 +159,29 @@ func (c *labelCase) Set(text string) error {
 }
 
 func (*labelCase) Type() string { return "string" }
+
+// thresholdFlag adds --threshold.
+func thresholdFlag(fs *pflag.FlagSet, to **float64) {
+	fs.Var(&optionalNumber{to}, "threshold", "For two classes: predict the second if its probability is at least this number, or, for a model without probabilities, if half the difference of its score and the other is. The default predicts the more probable class, or the one with the larger score.")
+}
+
+// optionalNumber is the value of a flag that has no number by default.
+type optionalNumber struct{ to **float64 }
+
+func (n *optionalNumber) String() string {
+	if n.to == nil || *n.to == nil {
+		return ""
+	}
+	return strconv.FormatFloat(**n.to, 'g', -1, 64)
+}
+
+func (n *optionalNumber) Set(text string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return errors.New("want a number")
+	}
+	*n.to = &v
+	return nil
+}
+
+func (*optionalNumber) Type() string { return "float64" }

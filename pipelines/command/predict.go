@@ -29,7 +29,9 @@ be read gets a line without a prediction.
 
 --scores adds columns score_CLASS, or an object "scores" to each line of JSON;
 --probabilities adds columns probability_CLASS, or an object "probabilities". The
-probabilities of a row add up to 1.`,
+probabilities of a row add up to 1. With --threshold, a row of two classes is predicted
+to be of the second if its probability is at least the threshold, instead of the more
+probable one.`,
 		Example: `  bochner predict --model model --data 'new-*.csv' --out predictions
   bochner predict --model model --data new.csv --out scores --out_format jsonl --scores`,
 		Args: cobra.NoArgs,
@@ -50,6 +52,7 @@ probabilities of a row add up to 1.`,
 	fs.BoolVar(&o.Scores, "scores", false, "Also write the score of every output.")
 	fs.BoolVar(&o.Lines, "lines", false, "Also write the line of the file on which each row starts, to join predictions to rows where files have blank lines, comments or records of several lines. Each file is then read by one reader.")
 	fs.BoolVar(&o.Probabilities, "probabilities", false, "Also write the probability of every class. The prediction is the most probable class; of several, the one with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic.")
+	thresholdFlag(fs, &o.Threshold)
 	data.register(fs)
 	jobs.register(fs)
 	return cmd

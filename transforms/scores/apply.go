@@ -16,6 +16,8 @@ import (
 type Model struct {
 	Dir    string `json:"model"`
 	SHA256 string `json:"sha256"` // of its manifest
+	// Threshold is that of models.Applier; nil to assign rows as the model does.
+	Threshold *float32 `json:"threshold,omitempty"`
 }
 
 // loaded is the last model used.
@@ -49,5 +51,7 @@ func (m Model) applier(ctx context.Context, l *transforms.Lane) (*applier, error
 	if model.Manifest.SHA256 != m.SHA256 {
 		return nil, fault.Of(fault.BadModel, fmt.Errorf("scores: model %s was replaced while it was in use; start again", m.Dir))
 	}
-	return newApplier(l, model), nil
+	a := newApplier(l, model)
+	a.Threshold = m.Threshold
+	return a, nil
 }

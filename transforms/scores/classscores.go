@@ -49,7 +49,7 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
 			continue
 		}
-		if err := c.Probabilities.Add(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Classes[i:i+1]); err != nil {
+		if err := c.Probabilities.Add(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Likeliest[i:i+1]); err != nil {
 			return err
 		}
 	}
