@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -19,26 +20,29 @@ const (
 	Indicators Encoding = "onehot"
 	// Counts is one number, the logarithm of how many rows have the level.
 	Counts Encoding = "count"
+	// Means is what the labels of other rows with the level say: the share of each class, or the
+	// mean target. See Targets.
+	Means Encoding = "target"
 )
 
 // DefaultWeight is the weight of categories unless another is given.
-const DefaultWeight = 1
+const DefaultWeight = 0.7
 
 // Defaults returns the default options.
 func Defaults() Options { return Options{Encode: Indicators, Weight: DefaultWeight} }
 
 // Options are the options of encodings. The zero value means the same as Defaults.
 type Options struct {
-	Encode Encoding `flag:"encode" help:"How categories become numbers: onehot (a number for each level) or count (the logarithm of how many rows have the level)." values:"onehot,count"`
+	Encode Encoding `flag:"encode" help:"How categories become numbers: onehot (a number for each level), count (the logarithm of how many rows have the level) or target (the mean label of other rows with the level)." values:"onehot,count,target"`
 	Weight float64  `flag:"category_weight" help:"Number that stands for the level of a category. Rows with different levels have a squared distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is 1."`
 }
 
 // Validate returns an error that names the invalid option.
 func (o Options) Validate() error {
 	switch o.Encode {
-	case "", Indicators, Counts:
+	case "", Indicators, Counts, Means:
 	default:
-		return option.Errorf("encode", "must be onehot or count (have %q)", string(o.Encode))
+		return option.Errorf("encode", "must be onehot, count or target (have %q)", string(o.Encode))
 	}
 	if w := float32(o.Weight); o.Weight != 0 && (!(w > 0x1p-60) || !(w < 0x1p60)) {
 		return option.Errorf("category_weight", "must be a number > 0 within float32 (have %v)", o.Weight)
@@ -75,14 +79,18 @@ type Column struct {
 // description of its numbers. The number in place of a missing value is the mean of the others; where
 // training rows miss values of a column of numbers there is an indicator, and of a category or
 // boolean a level. If no row has a text that is not a level, such a text has no number either.
-func Choose(t *schema.Table, slots []Statistics, o Options) (Recipe, []Column, error) {
+// Labels are needed if NeedsTargets says so, and otherwise nil.
+func Choose(t *schema.Table, slots []Statistics, o Options, labels *Targets) (Recipe, []Column, error) {
 	if err := o.Validate(); err != nil {
 		return Recipe{}, nil, err
 	}
 	if len(slots) != t.Width() {
 		return Recipe{}, nil, fmt.Errorf("columns: statistics of %d slots for rows of %d", len(slots), t.Width())
 	}
-	c := chooser{Options: o, w: o.weight()}
+	if NeedsTargets(t, o) && labels == nil {
+		return Recipe{}, nil, errors.New("columns: target statistics need the labels of rows")
+	}
+	c := chooser{Options: o, w: o.weight(), labels: labels}
 	at := 0
 	for i := range t.Columns {
 		column := &t.Columns[i]
@@ -94,6 +102,9 @@ func Choose(t *schema.Table, slots []Statistics, o Options) (Recipe, []Column, e
 		c.column(column, of)
 	}
 	r := Recipe{Slots: c.slots}
+	if NeedsTargets(t, o) {
+		r.Cut = &labels.cut
+	}
 	if err := r.Validate(); err != nil {
 		return Recipe{}, nil, err
 	}
@@ -104,7 +115,8 @@ func Choose(t *schema.Table, slots []Statistics, o Options) (Recipe, []Column, e
 
 // Bound returns how many numbers a row of the table has at most, how many in its short form (see
 // features.Compact; 0 if that does not pay), and how many values its categories have.
-func Bound(t *schema.Table, o Options) (numbers, short, levels int) {
+// Labels have that many outputs.
+func Bound(t *schema.Table, o Options, outputs int) (numbers, short, levels int) {
 	groups, hot := 0, 0
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -112,6 +124,8 @@ func Bound(t *schema.Table, o Options) (numbers, short, levels int) {
 		switch {
 		case c.Type == schema.Category && o.Encode == Counts:
 			numbers++
+		case c.Type == schema.Category && o.Encode == Means:
+			numbers += outputs
 		case c.Type == schema.Category:
 			groups, hot = groups+1, hot+c.Values()+1
 		case c.Type == schema.Boolean:
@@ -127,10 +141,16 @@ func Bound(t *schema.Table, o Options) (numbers, short, levels int) {
 	return numbers + hot, short, levels
 }
 
+// NeedsTargets reports whether encodings of the table are learned from labels.
+func NeedsTargets(t *schema.Table, o Options) bool {
+	return t != nil && o.Encode == Means && len(Categories(t)) > 0
+}
+
 // chooser collects the slots of a recipe.
 type chooser struct {
 	Options
 	w       float32
+	labels  *Targets
 	slots   []Slot
 	columns [][]Column // of each slot
 }
@@ -144,6 +164,8 @@ func (c *chooser) column(column *schema.Column, of []Statistics) {
 	switch s := of[0]; {
 	case column.Type == schema.Category && c.Encode == Counts:
 		c.count(s)
+	case column.Type == schema.Category && c.Encode == Means:
+		c.means(s)
 	case column.Type == schema.Category:
 		c.oneHot(s)
 	case column.Type == schema.Boolean && s.Missing > 0:
@@ -242,6 +264,19 @@ func (c *chooser) count(s Statistics) {
 		}
 	}
 	c.add(Slot{Table: t}, t.describe(s, 0))
+}
+
+// means adds what labels say about the level.
+func (c *chooser) means(s Statistics) {
+	t := c.labels.table(c.labels.of(len(c.slots)))
+	columns := make([]Column, t.Out)
+	for j := range columns {
+		columns[j] = t.describe(s, j)
+		for i := j; i < len(t.Numbers); i += t.Out { // those of training rows differ
+			columns[j].Low, columns[j].High = min(columns[j].Low, t.Numbers[i]), max(columns[j].High, t.Numbers[i])
+		}
+	}
+	c.add(Slot{Table: t}, columns...)
 }
 
 // describe describes number j of the table over rows with those counts of levels.

@@ -89,13 +89,13 @@ func TestStatisticsAreThoseOfTheNumbers(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
 	for _, o := range []Options{{}, Defaults(), {Weight: 0.3}, {Encode: Counts}} {
-		r, columns, err := Choose(trouble, statisticsOf(trouble, x, n), o)
+		r, columns, err := Choose(trouble, statisticsOf(trouble, x, n), o, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		y := apply(t, r, x, n)
 		_, out := r.Dims()
-		if most, _, levels := Bound(trouble, o); out > most || levels != 4+2+8 {
+		if most, _, levels := Bound(trouble, o, 1); out > most || levels != 4+2+8 {
 			t.Errorf("%+v: %d numbers of at most %d, %d levels", o, out, most, levels)
 		}
 		names := r.Names(trouble)
@@ -118,7 +118,7 @@ func TestStatisticsAreThoseOfTheNumbers(t *testing.T) {
 func TestChoiceOfEncodings(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
-	r, columns, err := Choose(trouble, statisticsOf(trouble, x, n), Defaults())
+	r, columns, err := Choose(trouble, statisticsOf(trouble, x, n), Defaults(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestChoiceOfEncodings(t *testing.T) {
 // True and false are as far from each other as two levels, and missing is between them.
 func TestBooleansAreLevels(t *testing.T) {
 	r, _, err := Choose(&schema.Table{Columns: []schema.Column{{Name: "b", Type: schema.Boolean}}},
-		[]Statistics{{Rows: 10, Mean: 0.3, Variance: 0.21, High: 1}}, Options{Weight: 0.5})
+		[]Statistics{{Rows: 10, Mean: 0.3, Variance: 0.21, High: 1}}, Options{Weight: 0.5}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,12 +169,13 @@ func TestWrongStatisticsAndOptionsAreRefused(t *testing.T) {
 		{good, Options{}, ""},
 		{nil, Options{}, "columns: statistics of 0 slots for rows of 1"},
 		{[]Statistics{{Rows: 3}}, Options{}, `columns: column "k": counts of 0 values for 2`},
-		{good, Options{Encode: "hot"}, `encode must be onehot or count (have "hot")`},
+		{good, Options{Encode: "hot"}, `encode must be onehot, count or target (have "hot")`},
+		{good, Options{Encode: Means}, "columns: target statistics need the labels of rows"},
 		{good, Options{Weight: -1}, "category_weight must be a number > 0 within float32 (have -1)"},
 		{good, Options{Weight: math.Inf(1)}, "category_weight"},
 		{good, Options{Weight: math.NaN()}, "category_weight"},
 	} {
-		_, _, err := Choose(table, c.s, c.o)
+		_, _, err := Choose(table, c.s, c.o, nil)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: have %v, want %q", c.o, err, c.want)
 		}

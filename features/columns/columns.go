@@ -35,6 +35,8 @@ import (
 // product of the numbers.
 type Recipe struct {
 	Slots []Slot `json:"slots"` // in the order of the row
+	// Cut says which training rows the parts of tables are without; nil if tables have no parts.
+	Cut *Cut `json:"cut,omitempty"`
 }
 
 // Slot says how a slot becomes numbers. One of its fields is set.
@@ -63,8 +65,11 @@ type OneHot struct {
 type Table struct {
 	Values int `json:"values"` // ≥ 1
 	Out    int `json:"out"`    // numbers for each level, ≥ 1
+	// Parts is the number of further tables of the same size, for training rows: their index is
+	// the level plus a multiple of Values+1 (see Recoder).
+	Parts int `json:"parts,omitempty"`
 	// Numbers are those of each level, and then those of a missing value and of any other
-	// index: (Values+1)×Out, row-major.
+	// index: (Parts+1)×(Values+1)×Out, row-major.
 	Numbers Floats `json:"numbers"`
 }
 
@@ -95,10 +100,18 @@ func (r Recipe) Validate() error {
 	if len(r.Slots) < 1 || len(r.Slots) > rows.MaxDim {
 		return fmt.Errorf("columns: slots: there must be 1 to %d (have %d)", rows.MaxDim, len(r.Slots))
 	}
+	if r.Cut != nil {
+		if err := r.Cut.validate(); err != nil {
+			return fmt.Errorf("columns: %w", err)
+		}
+	}
 	out := 0
 	for i := range r.Slots {
 		if err := r.Slots[i].validate(); err != nil {
 			return fmt.Errorf("columns: slot %d: %w", i+1, err)
+		}
+		if t := r.Slots[i].Table; t != nil && t.Parts != 0 && (r.Cut == nil || r.Cut.Parts != t.Parts) {
+			return fmt.Errorf("columns: slot %d: table of %d parts; the recipe's cut must have as many", i+1, t.Parts)
 		}
 		if out += r.Slots[i].width(); out > rows.MaxDim {
 			return fmt.Errorf("columns: slot %d: more than %d numbers of a row; encode categories of many levels by counts or target statistics, or hash them to fewer buckets", i+1, rows.MaxDim)
@@ -137,8 +150,11 @@ func (t *Table) validate() error {
 	if t.Values < 1 || t.Values > MaxValues || t.Out < 1 || t.Out > rows.MaxDim {
 		return fmt.Errorf("table: values must be 1 to %d and out 1 to %d (have %d, %d)", MaxValues, rows.MaxDim, t.Values, t.Out)
 	}
-	if want := (t.Values + 1) * t.Out; len(t.Numbers) != want {
-		return fmt.Errorf("table: %d numbers; %d of each of %d values and of a missing one take %d", len(t.Numbers), t.Out, t.Values, want)
+	if t.Parts < 0 || t.Parts > maxParts || (t.Parts+1)*(t.Values+1) > 1<<24 {
+		return fmt.Errorf("table: parts must be 0 to %d, and values and parts fewer than 2²⁴ together (have %d of %d)", maxParts, t.Parts, t.Values)
+	}
+	if want := (t.Parts + 1) * (t.Values + 1) * t.Out; len(t.Numbers) != want {
+		return fmt.Errorf("table: %d numbers; %d of each of %d values and of a missing one, %d times, take %d", len(t.Numbers), t.Out, t.Values, t.Parts+1, want)
 	}
 	for i, v := range t.Numbers {
 		if !rows.Finite(v) {

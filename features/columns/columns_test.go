@@ -127,7 +127,7 @@ func TestRecipeErrorsNameSlotAndField(t *testing.T) {
 		{slot(Slot{OneHot: &OneHot{Values: 1 << 20, Weight: 1}}), "slot 2: more than 1048576 numbers of a row"},
 		{slot(Slot{Table: &Table{Values: 1 << 40, Out: 1}}), "table: values must be 1 to 1048577"},
 		{slot(Slot{Table: &Table{Values: 1, Out: 1 << 40}}), "out 1 to 1048576"},
-		{slot(Slot{Table: &Table{Values: 2, Out: 2, Numbers: Floats{1}}}), "table: 1 numbers; 2 of each of 2 values and of a missing one take 6"},
+		{slot(Slot{Table: &Table{Values: 2, Out: 2, Numbers: Floats{1}}}), "table: 1 numbers; 2 of each of 2 values and of a missing one, 1 times, take 6"},
 		{slot(Slot{Table: &Table{Values: 1, Out: 1, Numbers: Floats{1, nan}}}), "table: number 2 must be finite"},
 	} {
 		if _, err := c.r.New(); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -20,7 +20,8 @@ var _ features.Compacting = (*Map)(nil)
 // step makes the numbers of one slot.
 type step struct {
 	values        int       // of a category; 0 for a number
-	table         []float32 // (values+1)×width of a category; nil for a one-hot slot
+	table         []float32 // indices×width of a category; nil for a one-hot slot
+	indices       int       // of parts and levels
 	at            int       // index of the first number
 	width         int       // how many there are
 	fill, missing float32   // of a number
@@ -44,6 +45,7 @@ func newMap(r Recipe) *Map {
 			s.fill, s.missing = slot.Number.Fill, slot.Number.Missing
 		case slot.Table != nil:
 			s.values, s.table = slot.Table.Values, slices.Clone(slot.Table.Numbers)
+			s.indices = (slot.Table.Parts + 1) * (s.values + 1)
 		default:
 			s.values, s.hot, s.own, s.first = slot.OneHot.Values, slot.OneHot.Weight, slot.OneHot.Missing, len(m.hot)
 			m.hot = append(m.hot, slices.Repeat([]float32{s.hot}, s.width)...)
@@ -103,28 +105,21 @@ func (m *Map) row(dst, x []float32) {
 				}
 			}
 		case s.table != nil:
-			copy(to, s.table[s.level(v)*s.width:])
+			level := levelOf(v, s.indices)
+			if level == s.indices {
+				level = s.values
+			}
+			copy(to, s.table[level*s.width:])
 		case s.index:
 			to[0] = -1
-			if level := s.level(v); level < s.values || s.own && v != v {
+			if level := levelOf(v, s.values); level < s.values || s.own && v != v {
 				to[0] = float32(s.first + level)
 			}
 		default:
 			clear(to)
-			if level := s.level(v); level < s.values || s.own && v != v {
+			if level := levelOf(v, s.values); level < s.values || s.own && v != v {
 				to[level] = s.hot
 			}
 		}
 	}
-}
-
-// level returns the level whose index is v, and the number of levels for NaN and any number that
-// is not an index.
-func (s *step) level(v float32) int {
-	if v >= 0 && v < float32(s.values) {
-		if level := int(v); float32(level) == v {
-			return level
-		}
-	}
-	return s.values
 }
