@@ -153,8 +153,14 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 	c, d := m.Learner.Log, l.Data
 	d.Schema.Dim = m.Input.Dim
 	folds := 0
+	recoder, err := transforms.Recoder(m.Recipe)
+	if err != nil {
+		return models.Bad(o.Model, err)
+	}
 	if c.HeldOutRows > 0 { // else the model has learned from all rows, after others had not
 		folds = m.Learner.Folds
+	}
+	if folds > 0 || recoder != nil {
 		if err := l.CountCopies(ctx, j, m.Seed, o.MaxBadFraction, true); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
 )
@@ -64,4 +65,14 @@ func GrowFeatures(phi []float32, n int) []float32 {
 		return blas.Make[float32](n)
 	}
 	return phi[:n]
+}
+
+// Recoder returns what changes training rows before the recipe's map takes them; nil if nothing
+// does.
+func Recoder(recipe features.Sealed) (*columns.Recoder, error) {
+	r, err := recipe.Open()
+	if err != nil {
+		return nil, err
+	}
+	return columns.RecoderOf(r), nil
 }

@@ -69,6 +69,17 @@ func RecoderOf(r features.Recipe) *Recoder {
 	return rc
 }
 
+// Block changes the slots of a block of training rows, given the hashes that their folds are chosen
+// by. A nil Recoder changes nothing.
+func (rc *Recoder) Block(b *rows.Block, hashes []uint64) {
+	if rc == nil {
+		return
+	}
+	for i := range b.N {
+		rc.Row(b.Row(i), hashes[i])
+	}
+}
+
 // Row changes the slots of a training row, given the hash that its fold is chosen by.
 func (rc *Recoder) Row(row []float32, hash uint64) {
 	part := rc.cut.Part(hash)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -116,6 +117,9 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		p.iterative(o, l)
 	default:
 		p.sums(o)
+	}
+	if columns.NeedsTargets(d.Schema.Table, o.Encode) {
+		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to sum labels by categories"
 	}
 	p.maps = p.Passes
 	if o.Learns() {

@@ -88,7 +88,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	}
 	g.Scaled = g.Dim
 	if t := d.Schema.Table; t != nil {
-		g.Scaled, g.Short, g.Levels = columns.Bound(t, o.Encode)
+		g.Scaled, g.Short, g.Levels = columns.Bound(t, o.Encode, g.Outputs)
 		if slices.Contains(o.Scale, "unit") {
 			g.Short = 0
 		}

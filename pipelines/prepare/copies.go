@@ -66,10 +66,10 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	return nil
 }
 
-// assigned returns the copies for a pass with that many folds. They must have been counted, so
+// assigned returns the copies for a pass with that many folds, or one that recodes rows. They must have been counted, so
 // that all passes of a training have the same folds.
 func (l *Prepared) assigned(parts int) *folds.Copies {
-	if parts < 2 {
+	if parts < 2 && !l.Recipe.Recodes {
 		return nil
 	}
 	if !l.counted {

@@ -34,6 +34,7 @@ type Spec struct {
 	Task   string          // classification or regression; "" or auto decides from the labels
 	Scale  []string        // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
 	Encode columns.Options // how columns of typed tables become numbers
+	Trains bool            // weights are learned from the labels
 	Kernel kernel.Options  // nil is the Gaussian kernel with its defaults
 
 	Seed           uint64  // of the features, the folds and the sample
@@ -160,7 +161,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	if dir := o.found(); dir != "" {
 		l.Recipe, err = takeLearned(ctx, j, dir, l.Profile.Dim)
 	} else {
-		l.Recipe, err = recipe.Choose(o.Kernel, o.Scale, o.Encode, o.Seed, d.Schema, &l.Profile, l.Sum)
+		err = l.chooseRecipe(o)
 	}
 	return l, err
 }

@@ -6,9 +6,15 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
+// Encoding says how columns of typed tables become numbers.
+type Encoding struct {
+	columns.Options
+	Labels *columns.Targets // if columns.NeedsTargets
+}
+
 // encode makes the encoding of a table's columns the first step. The statistics are those of the
 // numbers that it makes.
-func (sc *Scaling) encode(t *schema.Table, o columns.Options, p *profile.Profile, sum *profile.Sum) error {
+func (sc *Scaling) encode(t *schema.Table, o Encoding, p *profile.Profile, sum *profile.Sum) error {
 	slots := make([]columns.Statistics, len(p.Columns))
 	for j, c := range p.Columns {
 		slots[j] = columns.Statistics{
@@ -16,7 +22,7 @@ func (sc *Scaling) encode(t *schema.Table, o columns.Options, p *profile.Profile
 			Mean: c.Mean, Variance: float64(c.Dev * c.Dev), Low: c.Min, High: c.Max, Levels: sum.Levels(j),
 		}
 	}
-	r, numbers, err := columns.Choose(t, slots, o)
+	r, numbers, err := columns.Choose(t, slots, o.Options, o.Labels)
 	if err != nil {
 		return refused(err)
 	}

@@ -46,7 +46,7 @@ func TestStatisticsOfEncodedColumnsComeThroughChains(t *testing.T) {
 	s, x, p, sum := typed(700)
 	n := len(x) / s.Dim
 	for _, chain := range []string{"none", "2", "standard", "minmax", "0.5,standard", "minmax,standard", "standard,minmax", "auto"} {
-		sc, err := chooseScale(strings.Split(chain, ","), columns.Options{Weight: 0.5}, s, &p, sum)
+		sc, err := chooseScale(strings.Split(chain, ","), Encoding{Options: columns.Options{Weight: 0.5}}, s, &p, sum)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestStatisticsOfEncodedColumnsComeThroughChains(t *testing.T) {
 // The sample, from which the width of the kernel follows, has no missing values after the chain.
 func TestSampleOfATypedTableHasNoNaN(t *testing.T) {
 	s, _, p, sum := typed(300)
-	sc, err := chooseScale(nil, columns.Defaults(), s, &p, sum)
+	sc, err := chooseScale(nil, Encoding{}, s, &p, sum)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,9 @@ type Recipe struct {
 	Dim    int     // number of features
 	Width  float64 // of the kernel; 0 if it has none
 	Name   string  // for people: "gaussian kernel, width 7"
-	Reach  float64 // limit of features as a multiple of the grid's bound; 0 is 1
+	// Recodes tells that training rows have other encodings than rows to predict: see columns.Recoder.
+	Recodes bool
+	Reach   float64 // limit of features as a multiple of the grid's bound; 0 is 1
 	// Files are further files that a model directory needs for the recipe.
 	Files []storage.File
 	// Origin is set for features learned in another job; else nil.
@@ -40,10 +42,11 @@ func (r Recipe) Scaled(last features.Recipe) features.Recipe {
 
 // Choose makes the recipe from encodings of columns, scalings and kernel, with the statistics of
 // the profile.
-func Choose(k kernel.Options, chain []string, encode columns.Options, seed uint64, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
+func Choose(k kernel.Options, chain []string, encode Encoding, seed uint64, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (r Recipe, err error) {
 	if r.Scaling, err = chooseScale(chain, encode, schema, p, sum); err != nil {
 		return r, err
 	}
+	r.Recodes = columns.RecoderOf(features.Chain{Steps: r.Scaling.Steps}) != nil
 	r.data = r.Scaling.data(p.Rows, seed)
 	if r.Choice, err = r.Of(k); err != nil {
 		return r, err

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/image"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/scale"
@@ -68,7 +67,7 @@ var plainSteps = map[string]func(*Scaling) error{
 
 // chooseScale makes the chain for a data set. auto uses the format's default, and standardises
 // the columns of tables. The first step for a typed table encodes its columns.
-func chooseScale(chain []string, encode columns.Options, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*Scaling, error) {
+func chooseScale(chain []string, encode Encoding, schema dataset.Schema, p *profile.Profile, sum *profile.Sum) (*Scaling, error) {
 	if len(chain) == 0 || chain[0] == "auto" {
 		chain = []string{cmp.Or(schema.Traits().Scale, "standard")}
 	}

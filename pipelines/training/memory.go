@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/report"
 )
@@ -91,6 +92,9 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 		scratch = 2 * 4 * int64(f.mappedRow(size)) * f.bound(int64(rows.Rows(f.Dim)))
 		decide += 2 * 4 * int64(f.Scaled) * f.bound(min(sampled, int64(recipe.SampleRows(f.Scaled))))
 		m.Profile += 3 * 8 * int64(f.Levels) // counts, and their encoding
+		if o.Encode.Encode == columns.Means {
+			m.Profile += 3 * 8 * prepare.TargetSums(f.Levels, f.Outputs)
+		}
 		standing += 2 * job.PartialBytes * int64(f.Scaled)
 	case f.Prepared:
 		scratch = f.block(f.Scaled)
@@ -201,7 +205,7 @@ func (t *Training) Memory(components int) Memory {
 		f.Short, _ = features.ShortRow(s.Steps) // of valid steps
 	}
 	if table := t.Data.Schema.Table; table != nil {
-		_, _, f.Levels = columns.Bound(table, t.opts.Encode)
+		_, _, f.Levels = columns.Bound(table, t.opts.Encode, 1)
 	}
 	o := t.opts
 	if components > 0 {

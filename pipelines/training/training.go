@@ -5,6 +5,7 @@ package training
 import (
 	"context"
 
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -44,6 +45,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	o = o.WithDefaults()
+	o.Trains = true
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -112,8 +114,10 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 		j.LimitMemory(least.Memory(first, j.Engine, 1).Peak)
 	}
 	err = j.Timed(ctx, "profile", func(ctx context.Context) (err error) {
-		t.Prepared, err = prepare.Data(ctx, j, d, o.Base())
-		return err
+		if t.Prepared, err = prepare.Data(ctx, j, d, o.Base()); err != nil {
+			return err
+		}
+		return t.EncodeLabels(ctx, o.parts())
 	})
 	if err != nil {
 		return nil, j.Close(ctx, err)
@@ -143,6 +147,9 @@ func (o Options) Validate() error {
 	if f := o.Search(); f != nil {
 		if err := o.Learned.Validate(f); err != nil {
 			return err
+		}
+		if o.Encode.Encode == columns.Means {
+			return exit.Usage("--encode target cannot be used with --kernel %s, whose features are learned from labels too: give another --encode", kernel.Of(f).Name)
 		}
 	}
 	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {

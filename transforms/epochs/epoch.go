@@ -157,11 +157,15 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment, parts []*partiti
 	k := uint64(e.pass.Folds)
 	augment := e.pass.Augment != nil
 	assigner := e.pass.Assigner()
+	recoder, err := transforms.Recoder(e.pass.Recipe)
+	if err != nil {
+		return nil, err
+	}
 	var hashes []uint64
 	turn := 0
 	for shard, source := range e.pass.Data.Ahead(ctx, h.Shards) {
 		report, err := e.lane.Read(ctx, &e.pass.Pass, shard, source, e.pass.Target.Label(), func(at folds.Place, b *rows.Block) (err error) {
-			if k > 0 || augment {
+			if k > 0 || augment || recoder != nil {
 				// Copies are counted before every shard of a cut that tiles the files.
 				if hashes, err = assigner.Hashes(hashes[:0], at, b); errors.Is(err, folds.ErrUncounted) {
 					return e.pass.torn(at.File)
@@ -169,6 +173,7 @@ func (e *epoch) read(ctx context.Context, h dataset.Assignment, parts []*partiti
 					return err
 				}
 			}
+			recoder.Block(b, hashes)
 			limit := min(rows.Rows(b.D), rows.OfFeatures(out))
 			for i := range b.N {
 				held := k > 0 && hashes[i]%k == 0

@@ -80,16 +80,21 @@ func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, p *Pass, emit func
 		parts[i] = newFolder(l, p, m)
 	}
 	assigner := p.Assigner()
+	recoder, err := transforms.Recoder(p.Fold.Recipe)
+	if err != nil {
+		return err
+	}
 	var hashes []uint64
 	var reports []Report
 	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at folds.Place, b *rows.Block) error {
-		if len(parts) == 1 {
+		if len(parts) == 1 && recoder == nil {
 			parts[0].rows.Add(b, 0, b.N)
 			return nil
 		}
 		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 			return err
 		}
+		recoder.Block(b, hashes)
 		for i, h := range hashes {
 			parts[p.Fold.of(h)].rows.Add(b, i, i+1)
 		}

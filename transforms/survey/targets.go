@@ -1,0 +1,59 @@
+package survey
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+func init() { transforms.RegisterSum[columns.Targets]("targets", sumTargets) }
+
+// Targets is a pass that sums the labels of training rows by the levels of categories, for target
+// statistics. It has a target.
+type Targets struct {
+	transforms.Pass
+	Cut        columns.Cut        `json:"cut"`
+	Categories []columns.Category `json:"categories"`
+}
+
+// Empty returns sums without rows. It is an error if they take too much memory.
+func (p *Targets) Empty() (*columns.Targets, error) {
+	classes := 0
+	if p.Target.Classes != nil {
+		classes = len(p.Target.Classes.Classes)
+	}
+	return columns.NewTargets(p.Cut, classes, p.Categories)
+}
+
+// Sum reads all rows and returns one encoded columns.Targets, and a JSON dataset.Report for each
+// shard.
+func (*Targets) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
+	return transforms.Sum(s.Scope("survey.Targets"), sc, "targets")
+}
+
+func sumTargets(_ context.Context, _ *transforms.Lane, p *Targets) (transforms.Summing, error) {
+	sum, err := p.Empty()
+	if err != nil {
+		return transforms.Summing{}, err
+	}
+	assigner := p.Assigner()
+	var hashes []uint64
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) (err error) {
+		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
+			return err
+		}
+		for i, h := range hashes {
+			label := int(b.Y[i])
+			if grid := p.Target.Grid; grid != nil {
+				label = int(grid.Quantize(b.Y[i]))
+			}
+			sum.Add(b.Row(i), h, label)
+		}
+		return nil
+	}}, nil
+}
