@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sort"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/storage"
@@ -95,11 +96,27 @@ type File struct {
 	Records     int64 `json:"records,omitempty"`      // number of records of a binary format, where known
 	RecordBytes int64 `json:"record_bytes,omitempty"` // record size, for files that are cut between records
 
+	// Cuts are the places where a file of records can be cut, ascending, from its first record
+	// to its end; empty for other files.
+	Cuts []Cut `json:"cuts,omitempty"`
+
 	Layout Layout          `json:"-"`                // layout, where it differs from the schema's
 	Lead   int64           `json:"lead,omitempty"`   // for text with a header: bytes before it
 	Labels *storage.Object `json:"labels,omitempty"` // file with the labels of this one
 	// LabelCompression is the compression of Labels.
 	LabelCompression string `json:"label_compression,omitempty"`
+}
+
+// Cut is a place between two records of a file.
+type Cut struct {
+	Record int64 `json:"record"` // records before it
+	Byte   int64 `json:"byte"`   // about the number of bytes before it
+}
+
+// bytesAt returns about the number of bytes before a record.
+func (f *File) bytesAt(record int64) int64 {
+	i := sort.Search(len(f.Cuts)-1, func(i int) bool { return f.Cuts[i].Record >= record })
+	return f.Cuts[i].Byte
 }
 
 // Compressed reports whether the file can only be read from its beginning.
@@ -142,6 +159,8 @@ func (d *Dataset) Bytes(s Shard) int64 {
 	switch {
 	case s.End < 0:
 		return f.Size
+	case len(f.Cuts) > 0:
+		return f.bytesAt(s.End) - f.bytesAt(s.Start)
 	case f.RecordBytes > 0:
 		return (s.End - s.Start) * f.RecordBytes
 	}

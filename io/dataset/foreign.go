@@ -25,7 +25,6 @@ const (
 // binaries lists binary files by their first bytes. If those are letters, the rest must
 // not be text.
 var binaries = []foreign{
-	{[]byte("PAR1"), "is a Parquet file", fmt.Sprintf(inPython, "parquet")},
 	{[]byte("PARE"), "is an encrypted Parquet file", "decrypt it and write it as CSV"},
 	{[]byte("Obj\x01"), "is an Avro file", "write it as CSV first, for example with avro-tools tojson and jq, or in Python with fastavro"},
 	{[]byte("ORC"), "is an ORC file", fmt.Sprintf(inPython, "orc")},

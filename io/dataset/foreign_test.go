@@ -70,7 +70,6 @@ func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 		"UTF-32BE":              {utf32Of(text, be), "is UTF-32BE text", "iconv -f UTF-32BE -t UTF-8"},
 		"NPY":                   {"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", "is an NPY array", "numpy.savetxt"},
 		"NPZ":                   {archive(t, "x.npy", "y.npy"), "is an NPZ archive", "numpy.savetxt"},
-		"Parquet":               {"PAR1" + numbers + "PAR1", "is a Parquet file", "pandas.read_parquet"},
 		"Parquet, encrypted":    {"PARE" + numbers + "PARE", "is an encrypted Parquet file", "decrypt"},
 		"Avro":                  {"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema", "is an Avro file", "avro-tools"},
 		"ORC":                   {"ORC" + numbers, "is an ORC file", "pandas.read_orc"},
@@ -158,7 +157,7 @@ func TestANamedFormatStillRequiresText(t *testing.T) {
 	for name, c := range map[string]struct{ content, is string }{
 		"CR":       {strings.ReplaceAll(text, "\n", "\r"), "ends its lines with CR alone"},
 		"UTF-32LE": {utf32Of(text, binary.LittleEndian), "is UTF-32LE text"},
-		"Parquet":  {"PAR1\x15\x04\x15\x10\x00", "is a Parquet file"},
+		"Parquet":  {"PAR1\x15\x04\x15\x10\x00", "is parquet, not "},
 	} {
 		for _, format := range []string{"csv", "tsv", "libsvm"} {
 			file := write(t, t.TempDir(), "d", []byte(c.content))

@@ -13,8 +13,9 @@ import (
 // Format is a file format that a package registers: how a file is recognised, how the
 // files of a Dataset are checked to agree, and how a shard is read.
 //
-// A text file is cut at any line. A file of records, whose number and size Join stores
-// in its File, is cut between records. Any other file is one shard.
+// A text file is cut at any line. A file of records is cut between records: anywhere, if Join
+// stores their number and size in its File, or at the Cuts that Join stores. Any other file is one
+// shard.
 type Format struct {
 	Name    string   // name in options and models
 	Aliases []string // other names for Name

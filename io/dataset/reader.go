@@ -158,8 +158,9 @@ func (r *Reader) add(b *rows.Block) bool {
 	}
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.Rows(d) {
 		// All earlier rows would be padded to this length.
-		now.x = slices.Clone(x[from:])
-		r.wide = &now
+		wide := now // so that only such a row is allocated
+		wide.x = slices.Clone(x[from:])
+		r.wide = &wide
 		b.X = x[:from]
 		return false
 	}

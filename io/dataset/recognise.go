@@ -53,6 +53,13 @@ func checkContent(format *Format, head []byte) error {
 	if err := foreignBinary(head); err != nil {
 		return err
 	}
+	if format != nil {
+		for _, other := range Formats() {
+			if !other.Text && other.Sniff(head, -1) == Certain {
+				return fmt.Errorf("is %s, not %s; do not state the format", other.Name, format.Name)
+			}
+		}
+	}
 	if format == nil && !isText(head) {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Shard is the part of a file that one reader reads: a range of bytes for plain text,
-// of records for fixed-size binary, or a whole compressed file.
+// of records for binary files, or a whole compressed file.
 type Shard struct {
 	File  int   `json:"file"`            // index into Dataset.Files
 	Start int64 `json:"start,omitempty"` // in bytes or records
@@ -81,6 +81,8 @@ func (d *Dataset) cut(file int, size int64) []Shard {
 	switch {
 	case f.Compressed():
 		return []Shard{{File: file, End: -1, Exact: true}}
+	case len(f.Cuts) > 0:
+		return cutAt(file, f.Cuts, size)
 	case f.RecordBytes > 0:
 		length, unit = f.Records, f.RecordBytes
 	}
@@ -94,6 +96,18 @@ func (d *Dataset) cut(file int, size int64) []Shard {
 		out = append(out, Shard{File: file, Start: at, End: min(at+step, length), Exact: at == 0 || f.RecordBytes > 0})
 		if f.RecordBytes > 0 {
 			out[len(out)-1].Line = at
+		}
+	}
+	return out
+}
+
+// cutAt cuts a file of records at some of the cuts.
+func cutAt(file int, cuts []Cut, size int64) (out []Shard) {
+	from := cuts[0]
+	for i, c := range cuts[1:] {
+		if last := i == len(cuts)-2; last && (c.Record > from.Record || out == nil) || c.Byte-from.Byte >= size && c.Record > from.Record {
+			out = append(out, Shard{File: file, Start: from.Record, End: c.Record, Line: from.Record, Exact: true})
+			from = c
 		}
 	}
 	return out

@@ -8,4 +8,5 @@ import (
 	_ "github.com/bochner-ml/bochner/io/idxio"
 	_ "github.com/bochner-ml/bochner/io/jsonlio"
 	_ "github.com/bochner-ml/bochner/io/libsvmio"
+	_ "github.com/bochner-ml/bochner/io/parquetio"
 )

@@ -88,16 +88,9 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 	if len(all.names) > table.MaxColumns {
 		return o.Error(o.First, fmt.Errorf("the files have more than %d keys", table.MaxColumns))
 	}
-	choice, like := table.ChoiceOf(o.Options), table.Like(o)
-	layout := Layout{Others: like != nil || len(choice.Columns) > 0}
-	if like != nil {
-		choice = choice.Apart()
-	}
+	layout := Layout{Others: table.Like(o) != nil || len(o.Options.Columns) > 0}
 	var err error
-	layout.Layout, err = choice.Layout(all.order(), true)
-	if err == nil && like != nil {
-		layout.Layout, err = like.Table().Match(&layout.Layout, like.Named())
-	}
+	layout.Layout, err = table.First(o, all.order())
 	if err != nil {
 		return o.Error(o.First, err)
 	}
@@ -118,9 +111,10 @@ func agree(o *dataset.Opening, files []dataset.Seen) error {
 
 // flat returns an error if a used column has nested values.
 func flat(l *table.Layout, k *keys) error {
-	for f, name := range l.Columns {
+	for f, uses := range l.Uses() {
+		name := l.Columns[f]
 		i, ok := k.index[name]
-		if line := k.nested[i]; ok && line > 0 && l.Uses(f) {
+		if line := k.nested[i]; ok && line > 0 && uses {
 			return fmt.Errorf("line %d: column %s: %s; flatten it, or drop the column", line, table.Quote(name), isNested)
 		}
 	}

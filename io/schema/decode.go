@@ -77,11 +77,15 @@ func (d *Decoder) Width() int { return d.width }
 // Slot returns the index in a row of the first value of a column.
 func (d *Decoder) Slot(column int) int { return d.columns[column].slot }
 
+// SlotWidth returns the number of values of a column in a row.
+func (d *Decoder) SlotWidth(column int) int { return d.columns[column].Width() }
+
 // Simple reports whether the column is a number that is written with a point and without
-// thousands, and so may be parsed by decimal.Prefix, and what is subtracted from it.
+// thousands, and that no number means a missing value; then it may be parsed by
+// decimal.Prefix. It also returns what is subtracted from the number.
 func (d *Decoder) Simple(column int) (centre float64, ok bool) {
 	c := &d.columns[column]
-	return c.centre, c.Type == Number && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0
+	return c.centre, c.Type == Number && (d.decimal == 0 || d.decimal == '.') && d.thousands == 0 && len(d.missing.values) == 0
 }
 
 // Others returns how many fields of categories had a text that is not a level.
@@ -215,7 +219,7 @@ func nearest(v float64) float32 {
 	x := float32(v)
 	// Only midpoints of two float32, which have one bit set of the 29 that float32
 	// lacks, may be rounded the other way; and subnormal float32 have fewer bits.
-	if math.Float64bits(v)&(1<<29-1) == 1<<28 || math.Abs(v) < 0x1p-126 {
+	if math.Float64bits(v)&(1<<29-1) == 1<<28 || math.Abs(v) < 0x1p-126 && v != 0 {
 		f, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', -1, 64), 32)
 		return float32(f)
 	}

@@ -22,6 +22,20 @@ func Begin(o *dataset.Opening, layout Of) {
 	}
 }
 
+// First returns the layout of the first file with content, whose columns have names: that of
+// the options, or that which matches the model.
+func First(o *dataset.Opening, columns []string) (Layout, error) {
+	choice, like := ChoiceOf(o.Options), Like(o)
+	if like == nil {
+		return choice.Layout(columns, true)
+	}
+	layout, err := choice.Apart().Layout(columns, true)
+	if err != nil {
+		return layout, err
+	}
+	return like.Table().Match(&layout, like.Named())
+}
+
 // Like returns the layout of the model that the data is for; nil if there is none, or its
 // format has no columns.
 func Like(o *dataset.Opening) Of {

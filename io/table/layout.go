@@ -75,9 +75,19 @@ func (l *Layout) Role(role string) int {
 	return -1
 }
 
-// Uses reports whether a field is a feature, the label or has a role.
-func (l *Layout) Uses(field int) bool {
-	return field == l.Label || l.hasRole(field) || slices.Contains(l.Features, field)
+// Uses returns for each field whether it is a feature, the label or has a role.
+func (l *Layout) Uses() []bool {
+	uses := make([]bool, len(l.Columns))
+	for _, f := range l.Features {
+		uses[f] = true
+	}
+	for _, f := range l.Roles {
+		uses[f] = true
+	}
+	if l.Label >= 0 {
+		uses[l.Label] = true
+	}
+	return uses
 }
 
 // Validate checks that a Layout can be used.

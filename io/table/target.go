@@ -13,6 +13,17 @@ type Target struct {
 	Column int
 }
 
+// Decoder returns what stores the values in rows; nil if something else takes them.
+func (t *Target) Decoder() *schema.Decoder {
+	switch s := t.Sink.(type) {
+	case *schema.Decoder:
+		return s
+	case plain:
+		return s.Decoder
+	}
+	return nil
+}
+
 // exactInteger is the largest integer up to which float64 has all.
 const exactInteger = 1 << 53
 

@@ -128,3 +128,48 @@ func Fuzz(t *testing.T, content []byte, o dataset.Options) {
 		t.Fatalf("%d bytes allocated for %d", n, len(content))
 	}
 }
+
+// Report reads a shard and returns its report.
+func Report(d *dataset.Dataset, s dataset.Shard) dataset.Report {
+	_, reports := read(d, []dataset.Shard{s}, nil)
+	return reports[0]
+}
+
+// Fields is a Sink that keeps the values of fields: numbers as schema.AppendFloat writes
+// them, texts in quotes, and null.
+type Fields struct{ columns [][]string }
+
+var _ schema.Sink = (*Fields)(nil)
+
+func (f *Fields) keep(column int, value string) string {
+	for len(f.columns) <= column {
+		f.columns = append(f.columns, nil)
+	}
+	f.columns[column] = append(f.columns[column], value)
+	return ""
+}
+
+// Text keeps a text.
+func (f *Fields) Text(_ []float32, column int, text []byte) string {
+	return f.keep(column, fmt.Sprintf("%q", text))
+}
+
+// Float keeps a number.
+func (f *Fields) Float(_ []float32, column int, v float64) string {
+	return f.keep(column, string(schema.AppendFloat(nil, v)))
+}
+
+// Null keeps a missing value.
+func (f *Fields) Null(_ []float32, column int) string { return f.keep(column, "null") }
+
+// Rows returns the values of the first columns, row by row.
+func (f *Fields) Rows(columns int) (rows [][]string) {
+	for i := range f.columns[0] {
+		row := make([]string, columns)
+		for c := range row {
+			row[c] = f.columns[c][i]
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

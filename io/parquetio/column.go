@@ -1,0 +1,364 @@
+package parquetio
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/table"
+)
+
+// columnReader reads the values of a column, page by page.
+type columnReader struct {
+	*column
+	field    int // of the layout
+	to       *table.Target
+	put      put
+	codecs   *codecsOf
+	scratch  *scratch
+	stream   stream
+	codec    int64
+	left     int64 // values in the chunk after this page
+	page     int64 // values left in this page
+	content  []byte
+	levels   hybrid // definition levels, if the column is optional
+	values   decoder
+	decoders *decoders
+	indexed  bool // values are indices of the dictionary
+	index    hybrid
+	dict     dictionary
+	number   number
+}
+
+// scratch is memory that all columns of a reader share.
+type scratch struct {
+	levels [batchRows]uint32
+	index  [batchRows]uint32
+	fixed  [batchRows]uint64
+	bytes  [batchRows][]byte
+}
+
+// bad is called with a row of the batch that cannot be used.
+type bad func(row, field int, reason string)
+
+// begin begins the chunk of a row group.
+func (c *columnReader) begin(ch *chunk) error {
+	switch {
+	case ch.physical != c.element.physical:
+		return c.errorf("is damaged: a row group has another type than the schema")
+	case ch.codec < 0 || ch.codec >= int64(len(codecs)):
+		return c.errorf("is compressed with an unknown codec (%d)", ch.codec)
+	case ch.codec == 3 || ch.codec == 4 || ch.codec == 5:
+		return c.errorf("is compressed with %s, which is not supported; write it with Snappy, Zstandard or gzip", codecs[ch.codec])
+	}
+	c.codec, c.left, c.page = ch.codec, ch.values, 0
+	c.dict.reset()
+	c.stream.begin(ch)
+	return nil
+}
+
+func (c *columnReader) errorf(format string, args ...any) error {
+	return fmt.Errorf("column %s: "+format, append([]any{table.Quote(c.name)}, args...)...)
+}
+
+// next begins the next page with values.
+func (c *columnReader) next() error {
+	for c.page == 0 {
+		h, err := c.header()
+		if err != nil {
+			return err
+		}
+		body, err := c.stream.peek(h.stored)
+		if err != nil {
+			return err
+		}
+		c.stream.skip(h.stored)
+		switch h.kind {
+		case pageDictionary:
+			// The content of a page that is not compressed lies in the stream's memory, which
+			// later pages overwrite.
+			c.dict.content, err = h.content(c.dict.content, body, c.codec, c.codecs)
+			if err == nil && c.codec == codecNone {
+				c.dict.own = append(c.dict.own[:0], c.dict.content...)
+				c.dict.content = c.dict.own
+			}
+			if err == nil {
+				err = c.dict.set(&c.element, h.encoding, h.values)
+			}
+		case pageData, pageDataV2:
+			if h.values > c.left {
+				return errPage
+			}
+			var b []byte
+			if b, err = h.content(c.content, body, c.codec, c.codecs); err == nil {
+				if c.codec != codecNone && !(h.kind == pageDataV2 && !h.compressed) {
+					c.content = b
+				}
+				err = c.open(&h, b)
+			}
+			c.left -= h.values
+			c.page = h.values
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// header reads the header of the next page.
+func (c *columnReader) header() (h header, err error) {
+	for size := int64(256); ; size *= 4 {
+		b, err := c.stream.peek(size)
+		if err != nil {
+			return h, err
+		}
+		h, n, err := parseHeader(b)
+		if errors.Is(err, errShort) && int64(len(b)) == size {
+			continue
+		}
+		if err != nil || n == 0 {
+			return h, errPage
+		}
+		c.stream.skip(int64(n))
+		return h, h.check(c.stream.left())
+	}
+}
+
+// open begins the values of a page.
+func (c *columnReader) open(h *header, b []byte) error {
+	if h.kind == pageDataV2 {
+		levels := b[h.repBytes : h.repBytes+h.defBytes]
+		b = b[h.repBytes+h.defBytes:]
+		if c.optional {
+			if err := c.levels.set(levels, 1); err != nil {
+				return err
+			}
+		}
+	} else if c.optional {
+		if h.levels != encRLE {
+			return fmt.Errorf("has levels of encoding %d, which is not supported", h.levels)
+		}
+		if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
+			return errPage
+		}
+		n := binary.LittleEndian.Uint32(b)
+		if err := c.levels.set(b[4:4+n], 1); err != nil {
+			return err
+		}
+		b = b[4+n:]
+	}
+	c.indexed = h.encoding == encDictionary || h.encoding == encPlainDictionary
+	if !c.indexed {
+		var err error
+		c.values, err = c.decoders.open(&c.element, h.encoding, b)
+		return err
+	}
+	if len(b) == 0 {
+		return c.index.set(nil, 0)
+	}
+	return c.index.set(b[1:], int(b[0]))
+}
+
+// read stores the values of n rows.
+func (c *columnReader) read(rows []float32, width, n int, bad bad) error {
+	for at := 0; at < n; {
+		if c.page == 0 {
+			if c.left == 0 {
+				return errPage
+			}
+			if err := c.next(); err != nil {
+				return err
+			}
+		}
+		m := int(min(int64(n-at), c.page, batchRows))
+		if err := c.store(rows, width, at, m, bad); err != nil {
+			return err
+		}
+		at += m
+		c.page -= int64(m)
+	}
+	return nil
+}
+
+// store stores the next m values of the page from a row on.
+func (c *columnReader) store(rows []float32, width, at, m int, bad bad) error {
+	levels, present := c.scratch.levels[:m], m
+	if c.optional {
+		same, err := c.levels.next(levels)
+		if err != nil {
+			return err
+		}
+		if !same || levels[0] == 0 {
+			present = 0
+			for _, l := range levels {
+				present += int(l)
+			}
+		}
+	}
+	index := c.scratch.index[:present]
+	if c.indexed {
+		if _, err := c.index.next(index); err != nil {
+			return err
+		}
+	}
+	v := values{fixed: c.scratch.fixed[:]}
+	if size := fixedSize(&c.element); size == 0 || size > 8 || c.element.physical == fixedArray {
+		v.fixed, v.bytes = nil, c.scratch.bytes[:]
+	}
+	if c.number.kind != 0 && !c.indexed && present == m {
+		return c.storeNumbers(rows, width, at, m, bad)
+	}
+	used, got, remaining := 0, 0, present // decoded values or indices that are used; values to decode
+	for j := range m {
+		row := rows[(at+j)*width : (at+j+1)*width]
+		reason := ""
+		switch {
+		case present < m && levels[j] == 0:
+			reason = c.to.Null(row)
+		case c.indexed:
+			i := index[used]
+			used++
+			if c.dict.recall(row, i) {
+				continue
+			}
+			if i >= c.dict.n {
+				return errPage
+			}
+			reason = c.dict.store(c, row, i)
+		default:
+			if used == got {
+				var err error
+				if got, err = c.values.next(remaining, &v); err != nil {
+					return err
+				}
+				remaining, used = remaining-got, 0
+			}
+			fixed, b := v.at(used)
+			used++
+			reason = c.put(c.to, row, fixed, b)
+		}
+		if reason != "" {
+			bad(at+j, c.field, reason)
+		}
+	}
+	return nil
+}
+
+// at returns value i.
+func (v *values) at(i int) (fixed uint64, b []byte) {
+	if v.fixed != nil {
+		return v.fixed[i], nil
+	}
+	return 0, v.bytes[i]
+}
+
+// dictionary holds the values of a dictionary page, and what they store in a row.
+type dictionary struct {
+	content []byte
+	own     []byte
+	n       uint32
+	size    int
+	ends    []uint32 // of texts in content
+	decoder *schema.Decoder
+	from    int       // first value of the column in a row
+	width   int       // values of the column
+	known   []bool    // entries whose values are remembered
+	stored  []float32 // these values
+}
+
+// remember makes the dictionary remember what its entries store.
+func (d *dictionary) remember(to *table.Target) {
+	if d.decoder = to.Decoder(); d.decoder != nil {
+		d.from = d.decoder.Slot(to.Column)
+		d.width = d.decoder.SlotWidth(to.Column)
+	}
+}
+
+func (d *dictionary) reset() { d.n, d.known = 0, d.known[:0] }
+
+// set takes the entries in content.
+func (d *dictionary) set(e *element, encoding, n int64) error {
+	if encoding != encPlain && encoding != encPlainDictionary {
+		return fmt.Errorf("has a dictionary of encoding %d, which is not supported", encoding)
+	}
+	if n > int64(len(d.content)) || e.physical == boolean || d.n > 0 {
+		return errPage
+	}
+	d.size = fixedSize(e)
+	d.ends = d.ends[:0]
+	if d.size > 0 && n*int64(d.size) > int64(len(d.content)) {
+		return errPage
+	}
+	if d.size == 0 {
+		at := 0
+		for range n {
+			if len(d.content)-at < 4 {
+				return errPage
+			}
+			size := binary.LittleEndian.Uint32(d.content[at:])
+			if at += 4; uint64(size) > uint64(len(d.content)-at) {
+				return errPage
+			}
+			at += int(size)
+			d.ends = append(d.ends, uint32(at))
+		}
+	}
+	d.n = uint32(n)
+	if d.decoder != nil {
+		d.known = append(d.known[:0], make([]bool, n)...)
+		if m := int(n) * d.width; cap(d.stored) < m {
+			d.stored = make([]float32, m)
+		}
+		d.stored = d.stored[:int(n)*d.width]
+	}
+	return nil
+}
+
+// at returns entry i.
+func (d *dictionary) at(i uint32) (fixed uint64, b []byte) {
+	if d.size == 0 {
+		from := uint32(0)
+		if i > 0 {
+			from = d.ends[i-1]
+		}
+		return 0, d.content[from+4 : d.ends[i]]
+	}
+	b = d.content[int(i)*d.size:][:d.size]
+	switch d.size {
+	case 4:
+		fixed = uint64(binary.LittleEndian.Uint32(b))
+	case 8:
+		fixed = binary.LittleEndian.Uint64(b)
+	}
+	return fixed, b
+}
+
+// recall stores the values of entry i in a row, if they are known.
+func (d *dictionary) recall(row []float32, i uint32) bool {
+	if int(i) >= len(d.known) || !d.known[i] {
+		return false
+	}
+	if d.width == 1 {
+		row[d.from] = d.stored[i]
+	} else {
+		copy(row[d.from:d.from+d.width], d.stored[int(i)*d.width:])
+	}
+	return true
+}
+
+// store stores the values of entry i and remembers them, unless the decoder counts it.
+func (d *dictionary) store(c *columnReader, row []float32, i uint32) (reason string) {
+	fixed, b := d.at(i)
+	if d.decoder == nil {
+		return c.put(c.to, row, fixed, b)
+	}
+	before := d.decoder.Nulls() + d.decoder.Others()
+	reason = c.put(c.to, row, fixed, b)
+	if reason == "" && d.decoder.Nulls()+d.decoder.Others() == before {
+		copy(d.stored[int(i)*d.width:], row[d.from:d.from+d.width])
+		d.known[i] = true
+	}
+	return reason
+}

@@ -1,0 +1,264 @@
+package parquetio
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// batchRows is the largest number of values that are decoded at once.
+const batchRows = 1024
+
+// values are decoded values of a column: fixed holds the bits of those of up to 8 bytes,
+// bytes all others.
+type values struct {
+	fixed []uint64
+	bytes [][]byte
+}
+
+// decoder decodes the values of a page. next decodes up to n of them, and at least one.
+type decoder interface {
+	next(n int, v *values) (got int, err error)
+}
+
+// decoders are the decoders of a column, which are reused for its pages.
+type decoders struct {
+	plain plain
+	split split
+	truth hybrid
+	bits  [batchRows]uint32
+	delta delta
+	ends  lengths
+	front front
+}
+
+// fixedSize returns the number of bytes of a value of a physical type; 0 if it varies, −1 for
+// a boolean.
+func fixedSize(e *element) int {
+	switch e.physical {
+	case boolean:
+		return -1
+	case int32s, floats:
+		return 4
+	case int64s, doubles:
+		return 8
+	case int96s:
+		return 12
+	case fixedArray:
+		return int(e.length)
+	}
+	return 0
+}
+
+// open returns the decoder of values in b.
+func (d *decoders) open(e *element, encoding int64, b []byte) (decoder, error) {
+	size := fixedSize(e)
+	integer := e.physical == int32s || e.physical == int64s
+	switch {
+	case encoding == encPlain:
+		d.plain = plain{b: b, size: size}
+		return &d.plain, nil
+	case encoding == encRLE && e.physical == boolean:
+		if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
+			return nil, errPage
+		}
+		n := binary.LittleEndian.Uint32(b)
+		return (*truths)(d), d.truth.set(b[4:4+n], 1)
+	case encoding == encDeltaBinary && integer:
+		return (*integers)(d), d.delta.set(b)
+	case encoding == encDeltaLength && e.physical == byteArray:
+		return &d.ends, d.ends.set(b)
+	case encoding == encDeltaBytes && (e.physical == byteArray || e.physical == fixedArray):
+		d.front.size = size
+		return &d.front, d.front.set(b)
+	case encoding == encSplit && size > 0 && e.physical != int96s:
+		d.split = split{b: b, size: size, n: len(b) / size}
+		return &d.split, nil
+	}
+	return nil, fmt.Errorf("has a page of encoding %d, which is not supported for %s", encoding, e.what())
+}
+
+// plain decodes values that lie one after another.
+type plain struct {
+	b    []byte
+	size int // as fixedSize
+	bit  int
+}
+
+func (p *plain) next(n int, v *values) (int, error) {
+	switch {
+	case p.size == -1:
+		if n > 8*len(p.b)-p.bit {
+			return 0, errPage
+		}
+		for i := range v.fixed[:n] {
+			v.fixed[i] = uint64(p.b[p.bit>>3] >> (p.bit & 7) & 1)
+			p.bit++
+		}
+		return n, nil
+	case p.size == 0:
+		for i := range v.bytes[:n] {
+			if len(p.b) < 4 {
+				return 0, errPage
+			}
+			size := binary.LittleEndian.Uint32(p.b)
+			if uint64(size) > uint64(len(p.b)-4) {
+				return 0, errPage
+			}
+			v.bytes[i] = p.b[4 : 4+size]
+			p.b = p.b[4+size:]
+		}
+		return n, nil
+	case n*p.size > len(p.b):
+		return 0, errPage
+	case p.size == 8 && v.fixed != nil:
+		for i := range v.fixed[:n] {
+			v.fixed[i] = binary.LittleEndian.Uint64(p.b[8*i:])
+		}
+	case p.size == 4 && v.fixed != nil:
+		for i := range v.fixed[:n] {
+			v.fixed[i] = uint64(binary.LittleEndian.Uint32(p.b[4*i:]))
+		}
+	default:
+		for i := range v.bytes[:n] {
+			v.bytes[i] = p.b[i*p.size : (i+1)*p.size]
+		}
+	}
+	p.b = p.b[n*p.size:]
+	return n, nil
+}
+
+// truths decodes runs of booleans.
+type truths decoders
+
+func (t *truths) next(n int, v *values) (int, error) {
+	_, err := t.truth.next(t.bits[:n])
+	for i, bit := range t.bits[:n] {
+		v.fixed[i] = uint64(bit)
+	}
+	return n, err
+}
+
+// integers decodes differences.
+type integers decoders
+
+func (d *integers) next(n int, v *values) (int, error) {
+	for i := range v.fixed[:n] {
+		x, err := d.delta.next()
+		if err != nil {
+			return 0, err
+		}
+		v.fixed[i] = uint64(x)
+	}
+	return n, nil
+}
+
+// lengths decodes texts after all their lengths.
+type lengths struct {
+	sizes delta
+	b     []byte
+}
+
+func (l *lengths) set(b []byte) (err error) {
+	if err := l.sizes.set(b); err != nil {
+		return err
+	}
+	l.b, err = l.sizes.after()
+	return err
+}
+
+func (l *lengths) next(n int, v *values) (int, error) {
+	for i := range v.bytes[:n] {
+		size, err := l.sizes.next()
+		if err != nil || size < 0 || size > int64(len(l.b)) {
+			return 0, errPage
+		}
+		v.bytes[i] = l.b[:size]
+		l.b = l.b[size:]
+	}
+	return n, nil
+}
+
+// front decodes texts that begin like the one before them.
+type front struct {
+	shared delta
+	rest   lengths
+	size   int    // of each value; 0 if it varies
+	last   []byte // the last text, in memory that the next batch reuses
+	text   []byte // of the batch
+}
+
+// frontBytes is how long the texts of a batch get: they may be much longer than what is stored.
+const frontBytes = 1 << 20
+
+func (f *front) set(b []byte) error {
+	f.last = f.last[:0]
+	if err := f.shared.set(b); err != nil {
+		return err
+	}
+	b, err := f.shared.after()
+	if err != nil {
+		return err
+	}
+	return f.rest.set(b)
+}
+
+func (f *front) next(n int, v *values) (int, error) {
+	var rest values
+	var one [1][]byte
+	rest.bytes = one[:]
+	f.text = f.text[:0]
+	for i := range v.bytes[:n] {
+		shared, err := f.shared.next()
+		if err == nil {
+			_, err = f.rest.next(1, &rest)
+		}
+		if err != nil || shared < 0 || shared > int64(len(f.last)) {
+			return 0, errPage
+		}
+		size := int(shared) + len(one[0])
+		if f.size > 0 && size != f.size {
+			return 0, errPage
+		}
+		f.last = append(f.last[:shared], one[0]...)
+		f.text = append(f.text, f.last...)
+		v.bytes[i] = f.text[len(f.text)-size:]
+		if len(f.text) > frontBytes {
+			return i + 1, nil
+		}
+	}
+	return n, nil
+}
+
+// split decodes numbers whose first bytes come first, then all second bytes, and so on.
+type split struct {
+	b       []byte
+	size, n int
+	at      int
+	text    []byte
+}
+
+func (s *split) next(n int, v *values) (int, error) {
+	if n > s.n-s.at {
+		return 0, errPage
+	}
+	if v.fixed != nil {
+		clear(v.fixed[:n])
+		for k := range s.size {
+			for i, c := range s.b[k*s.n+s.at:][:n] {
+				v.fixed[i] |= uint64(c) << (8 * k)
+			}
+		}
+	} else {
+		s.text = grow(s.text[:0], n*s.size)
+		for k := range s.size {
+			for i, c := range s.b[k*s.n+s.at:][:n] {
+				s.text[i*s.size+k] = c
+			}
+		}
+		for i := range v.bytes[:n] {
+			v.bytes[i] = s.text[i*s.size : (i+1)*s.size]
+		}
+	}
+	s.at += n
+	return n, nil
+}

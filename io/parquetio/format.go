@@ -1,0 +1,120 @@
+// Package parquetio reads rows from Parquet files: the columns that are needed, row group by
+// row group. Nested and repeated columns are not supported; they may be in a file if they
+// are not used.
+//
+// It is written for damaged files: sizes are checked before memory is allocated, and nothing
+// is decoded without bounds checks.
+package parquetio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/table"
+)
+
+func init() {
+	dataset.Register(dataset.Format{
+		Name:   "parquet",
+		Traits: dataset.Traits{Columns: true, Exact: true},
+		Layout: func() dataset.Layout { return new(table.Layout) }, LayoutKey: "parquet",
+		Sniff: func(head []byte, _ int64) dataset.Likeness { return dataset.Certain.If(sniff(head)) },
+		Begin: begin, Join: join, Agree: table.Agree, Read: read,
+		Range: func(f *dataset.File, _ dataset.Shard) (off, n int64) { return tailRange(f.Size) },
+	})
+}
+
+// sniff reports whether a file that begins with head is Parquet: its magic bytes, which may
+// also begin a text, are followed by a page or the footer.
+func sniff(head []byte) bool {
+	return bytes.HasPrefix(head, []byte(magic)) && bytes.ContainsFunc(head[:min(len(head), 64)], func(r rune) bool {
+		return r < ' ' && !strings.ContainsRune("\t\n\v\f\r", r)
+	})
+}
+
+// columnsOf reads the footer of file i and returns the names of its columns.
+func columnsOf(ctx context.Context, o *dataset.Opening, i int) (*footer, []string, error) {
+	file := &o.Data.Files[i]
+	if file.Compressed() {
+		return nil, nil, o.Error(i, errors.New("is compressed as a whole ("+file.Compression+"), so its end cannot be read first; decompress it: Parquet is compressed inside"))
+	}
+	var opened io.Closer
+	_, f, err := readTail(ctx, file.Object, func(off, n int64) (io.Reader, error) {
+		r, err := file.Object.Open(ctx, off, n)
+		opened = r
+		return r, err
+	})
+	if opened != nil {
+		opened.Close()
+	}
+	if err != nil {
+		return nil, nil, o.Error(i, err)
+	}
+	var names []string
+	for _, c := range f.columns {
+		names = append(names, c.name)
+	}
+	if len(names) == 0 || len(names) > table.MaxColumns {
+		return nil, nil, o.Error(i, errors.New("has no columns, or too many"))
+	}
+	return f, names, nil
+}
+
+// begin makes the layout from the columns of the first file.
+func begin(ctx context.Context, o *dataset.Opening, _ []byte) error {
+	_, names, err := columnsOf(ctx, o, o.First)
+	if err != nil {
+		return err
+	}
+	layout, err := table.First(o, names)
+	if err != nil {
+		return o.Error(o.First, err)
+	}
+	table.Begin(o, &layout)
+	return nil
+}
+
+// join notes where a file can be cut, and returns its columns if they differ from those of
+// the first one.
+func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, error) {
+	if len(head) == 0 {
+		return nil, nil
+	}
+	f, names, err := columnsOf(ctx, o, i)
+	if err != nil {
+		return nil, err
+	}
+	file := &o.Data.Files[i]
+	file.Records = f.rows
+	cut := dataset.Cut{}
+	file.Cuts = []dataset.Cut{cut}
+	for _, g := range f.groups {
+		cut.Record += g.rows
+		for _, c := range g.chunks {
+			cut.Byte += c.size
+		}
+		file.Cuts = append(file.Cuts, cut)
+	}
+	layout := o.Data.Schema.Layout.(*table.Layout)
+	used := map[string]bool{}
+	for f, uses := range layout.Uses() {
+		used[layout.Columns[f]] = uses
+	}
+	for _, c := range f.columns {
+		if _, err := c.put(); err != nil && used[c.name] {
+			return nil, o.Error(i, err)
+		}
+	}
+	differ, err := table.Join(o, names)
+	switch {
+	case err != nil:
+		return nil, table.Differs(o, i, err)
+	case !differ:
+		return nil, nil
+	}
+	return &table.Layout{Columns: names, Label: -1}, nil
+}

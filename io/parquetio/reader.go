@@ -1,0 +1,177 @@
+package parquetio
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/table"
+)
+
+// reader reads the rows of some row groups, a batch at a time: column by column.
+type reader struct {
+	*table.Fields
+	source  *source
+	columns []*columnReader
+	groups  []group // that are left
+	left    int64   // rows left in the first of them
+	chunks  []*chunk
+
+	batch []float32
+	n, at int // rows of the batch; next one
+	bad   map[int]*rows.BadRow
+	line  int64 // rows read
+}
+
+var (
+	_ rows.Reader = (*reader)(nil)
+	_ rows.Extras = (*reader)(nil)
+)
+
+// read opens a shard.
+func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
+	object := in.File.Object
+	last, f, err := readTail(ctx, object, func(off, n int64) (io.Reader, error) { return in.Open(ctx, object, "", off, n) })
+	if err != nil {
+		return nil, err
+	}
+	layout := in.Layout().(*table.Layout)
+	if !slices.EqualFunc(f.columns, layout.Columns, func(c column, name string) bool { return c.name == name }) {
+		return nil, errors.New("has other columns than when it was opened; start again when no process writes to it")
+	}
+	r := &reader{Fields: table.NewFields(in, layout), bad: map[int]*rows.BadRow{}}
+	r.source = &source{ctx: ctx, object: object, last: last}
+	scratch, codecs := new(scratch), new(codecsOf)
+	for _, field := range r.Used {
+		c := &columnReader{column: &f.columns[field], field: field, to: &r.To[field], scratch: scratch, codecs: codecs}
+		if c.put, err = c.column.put(); err != nil {
+			return nil, err
+		}
+		c.decoders = new(decoders)
+		c.stream.source = r.source
+		c.dict.remember(c.to)
+		c.number.set(&c.element, c.to)
+		r.columns = append(r.columns, c)
+	}
+	if r.groups, err = f.between(in.Shard); err != nil {
+		return nil, err
+	}
+	return r, r.begin()
+}
+
+// between returns the row groups of a shard.
+func (f *footer) between(s dataset.Shard) ([]group, error) {
+	if s.End < 0 {
+		return f.groups, nil
+	}
+	var out []group
+	at := int64(0)
+	for _, g := range f.groups {
+		if at >= s.Start && at+g.rows <= s.End {
+			out = append(out, g)
+			s.Start += g.rows
+		}
+		at += g.rows
+	}
+	if s.Start != s.End {
+		return nil, errors.New("has other row groups than when it was opened; start again when no process writes to it")
+	}
+	return out, nil
+}
+
+// begin begins the next row group with rows, if there is one.
+func (r *reader) begin() error {
+	for len(r.groups) > 0 && r.groups[0].rows == 0 {
+		r.groups = r.groups[1:]
+	}
+	if len(r.groups) == 0 {
+		return nil
+	}
+	g := &r.groups[0]
+	r.left = g.rows
+	r.chunks = r.chunks[:0]
+	for _, c := range r.columns {
+		ch := &g.chunks[c.leaf]
+		if ch.values != g.rows {
+			return c.errorf("is damaged: %d values in a row group of %d rows", ch.values, g.rows)
+		}
+		r.chunks = append(r.chunks, ch)
+	}
+	if err := r.source.begin(r.chunks); err != nil {
+		return err
+	}
+	for i, c := range r.columns {
+		if err := c.begin(r.chunks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill reads the next batch.
+func (r *reader) fill() error {
+	if r.left == 0 {
+		if len(r.groups) > 0 {
+			r.groups = r.groups[1:]
+		}
+		if err := r.begin(); err != nil {
+			return err
+		}
+		if r.left == 0 {
+			return io.EOF
+		}
+	}
+	r.at, r.n = 0, int(min(r.left, int64(rows.Rows(r.Width))))
+	clear(r.bad)
+	for _, t := range []*table.Texts{r.Labels, r.Weights, r.IDs} {
+		if t != nil {
+			t.Reset()
+		}
+	}
+	if r.batch == nil {
+		r.batch = make([]float32, r.n*r.Width)
+	}
+	r.batch = slices.Grow(r.batch[:0], r.n*r.Width)[:r.n*r.Width]
+	for _, c := range r.columns {
+		if err := c.read(r.batch, r.Width, r.n, r.note); err != nil {
+			return c.errorf("near row %d: %w", r.line+1, err)
+		}
+	}
+	r.left -= int64(r.n)
+	return nil
+}
+
+// note notes the first reason why a row of the batch cannot be used.
+func (r *reader) note(row, field int, reason string) {
+	if r.bad[row] == nil || r.bad[row].Column > field+1 {
+		r.bad[row] = r.Bad(r.line+int64(row)+1, field, reason)
+	}
+}
+
+// Append implements rows.Reader.
+func (r *reader) Append(x []float32) ([]float32, []byte, error) {
+	if r.at == r.n {
+		if err := r.fill(); err != nil {
+			return x, nil, err
+		}
+	}
+	i := r.at
+	r.at++
+	r.line++
+	if bad := r.bad[i]; bad != nil {
+		return x, nil, bad
+	}
+	return append(x, r.batch[i*r.Width:(i+1)*r.Width]...), r.Labels.At(i), nil
+}
+
+// Line returns the number of the last row, counted from the beginning of the shard.
+func (r *reader) Line() int64 { return r.line }
+
+// Weight returns the text of the last row's weight.
+func (r *reader) Weight() []byte { return r.Weights.At(r.at - 1) }
+
+// ID returns the text of the last row's identifier.
+func (r *reader) ID() []byte { return r.IDs.At(r.at - 1) }

@@ -1,0 +1,174 @@
+package parquetio
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// thrift reads the compact protocol of Apache Thrift, in which Parquet writes its metadata.
+// The first error stays; reads after it return zeros.
+type thrift struct {
+	b   []byte
+	at  int
+	err error
+}
+
+var (
+	errShort  = errors.New("ends early")
+	errThrift = errors.New("is damaged (its metadata cannot be decoded)")
+)
+
+// Types of the protocol.
+const (
+	thriftStop = iota
+	thriftTrue
+	thriftFalse
+	thriftByte
+	thriftI16
+	thriftI32
+	thriftI64
+	thriftDouble
+	thriftBinary
+	thriftList
+	thriftSet
+	thriftMap
+	thriftStruct
+)
+
+func (t *thrift) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+func (t *thrift) byte() byte {
+	if t.err != nil || t.at >= len(t.b) {
+		t.fail(errShort)
+		return 0
+	}
+	t.at++
+	return t.b[t.at-1]
+}
+
+func (t *thrift) uvarint() uint64 {
+	if t.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(t.b[t.at:])
+	switch {
+	case n == 0:
+		t.fail(errShort)
+	case n < 0:
+		t.fail(errThrift)
+	}
+	if n <= 0 {
+		return 0
+	}
+	t.at += n
+	return v
+}
+
+// int reads an integer of 16, 32 or 64 bits.
+func (t *thrift) int() int64 {
+	v := t.uvarint()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+// bytes reads a string, which shares the memory of the input.
+func (t *thrift) bytes() []byte {
+	n := t.uvarint()
+	if t.err != nil || n > uint64(len(t.b)-t.at) {
+		t.fail(errShort)
+		return nil
+	}
+	t.at += int(n)
+	return t.b[t.at-int(n) : t.at]
+}
+
+// fields calls read for each field of a struct. It must consume the field, with skip if need be.
+func (t *thrift) fields(read func(id int64, kind byte)) {
+	id := int64(0)
+	for t.err == nil {
+		head := t.byte()
+		kind := head & 15
+		if t.err != nil || kind == thriftStop {
+			return
+		}
+		if delta := head >> 4; delta != 0 {
+			id += int64(delta)
+		} else {
+			id = t.int()
+		}
+		read(id, kind)
+	}
+}
+
+// list reads the beginning of a list. Each element takes at least one byte.
+func (t *thrift) list() (n int, kind byte) {
+	head := t.byte()
+	size := uint64(head >> 4)
+	if size == 15 {
+		size = t.uvarint()
+	}
+	if t.err != nil || size > uint64(len(t.b)-t.at) {
+		t.fail(errShort)
+		return 0, 0
+	}
+	return int(size), head & 15
+}
+
+// skip skips a field.
+func (t *thrift) skip(kind byte) { t.skipDeep(kind, 32, true) }
+
+// skipDeep skips a value. The value of a boolean field is its type; in a list it is a byte.
+func (t *thrift) skipDeep(kind byte, depth int, field bool) {
+	if depth == 0 {
+		t.fail(errThrift)
+	}
+	if t.err != nil {
+		return
+	}
+	switch kind {
+	case thriftTrue, thriftFalse:
+		if !field {
+			t.byte()
+		}
+	case thriftByte:
+		t.byte()
+	case thriftI16, thriftI32, thriftI64:
+		t.uvarint()
+	case thriftDouble:
+		if len(t.b)-t.at < 8 {
+			t.fail(errShort)
+			return
+		}
+		t.at += 8
+	case thriftBinary:
+		t.bytes()
+	case thriftList, thriftSet:
+		n, kind := t.list()
+		for range n {
+			t.skipDeep(kind, depth-1, false)
+			if t.err != nil {
+				return
+			}
+		}
+	case thriftMap:
+		n := t.uvarint()
+		if n == 0 {
+			return
+		}
+		kinds := t.byte()
+		for range n {
+			t.skipDeep(kinds>>4, depth-1, false)
+			t.skipDeep(kinds&15, depth-1, false)
+			if t.err != nil {
+				return
+			}
+		}
+	case thriftStruct:
+		t.fields(func(_ int64, kind byte) { t.skipDeep(kind, depth-1, true) })
+	default:
+		t.fail(errThrift)
+	}
+}

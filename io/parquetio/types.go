@@ -1,0 +1,253 @@
+package parquetio
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/table"
+)
+
+// Physical types.
+const (
+	boolean = iota
+	int32s
+	int64s
+	int96s
+	floats
+	doubles
+	byteArray
+	fixedArray
+)
+
+// Members of the union LogicalType.
+const (
+	logicalString    = 1
+	logicalEnum      = 4
+	logicalDecimal   = 5
+	logicalDate      = 6
+	logicalTime      = 7
+	logicalTimestamp = 8
+	logicalInteger   = 10
+	logicalUnknown   = 11
+	logicalJSON      = 12
+	logicalBSON      = 13
+	logicalUUID      = 14
+	logicalFloat16   = 15
+)
+
+// logicalOf are the members that stand for the older converted types.
+var logicalOf = map[int64]element{
+	0: {logical: logicalString}, 4: {logical: logicalEnum}, 5: {logical: logicalDecimal}, 6: {logical: logicalDate},
+	7: {logical: logicalTime, unit: 1}, 8: {logical: logicalTime, unit: 2},
+	9: {logical: logicalTimestamp, unit: 1}, 10: {logical: logicalTimestamp, unit: 2},
+	11: {logical: logicalInteger, width: 8, unsigned: true}, 12: {logical: logicalInteger, width: 16, unsigned: true},
+	13: {logical: logicalInteger, width: 32, unsigned: true}, 14: {logical: logicalInteger, width: 64, unsigned: true},
+	15: {logical: logicalInteger, width: 8}, 16: {logical: logicalInteger, width: 16},
+	17: {logical: logicalInteger, width: 32}, 18: {logical: logicalInteger, width: 64},
+	19: {logical: logicalJSON}, 20: {logical: logicalBSON}, 21: {logical: -1},
+}
+
+// put passes a value to its target: fixed holds the bits of values of up to 8 bytes, b
+// the others.
+type put func(to *table.Target, row []float32, fixed uint64, b []byte) (reason string)
+
+// put returns how the values of a column are passed, or the reason why they cannot be.
+func (c *column) put() (put, error) {
+	e := c.element
+	if c.nested {
+		return nil, fmt.Errorf("column %s is nested or repeated, which is not supported; flatten it, or drop the column", table.Quote(c.name))
+	}
+	if old, ok := logicalOf[e.converted]; ok && e.logical == 0 {
+		e.logical, e.unit, e.width, e.unsigned = old.logical, old.unit, old.width, old.unsigned
+	}
+	if p := e.put(); p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("column %s has values of %s, which are not supported; drop the column", table.Quote(c.name), e.what())
+}
+
+// what names a type in a message.
+func (e *element) what() string {
+	names := []string{"BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"}
+	name := "an unknown type"
+	if e.physical >= 0 && e.physical < int64(len(names)) {
+		name = "type " + names[e.physical]
+	}
+	switch {
+	case e.logical == logicalBSON:
+		name += " (BSON)"
+	case e.logical != 0:
+		name += fmt.Sprintf(" (logical type %d)", e.logical)
+	}
+	return name
+}
+
+func (e *element) put() put {
+	switch e.physical {
+	case boolean:
+		return func(to *table.Target, row []float32, fixed uint64, _ []byte) string { return to.Bool(row, fixed != 0) }
+	case int32s, int64s:
+		return e.putInteger()
+	case int96s:
+		return putInt96
+	case floats:
+		return func(to *table.Target, row []float32, fixed uint64, _ []byte) string {
+			return to.Float32(row, math.Float32frombits(uint32(fixed)))
+		}
+	case doubles:
+		return func(to *table.Target, row []float32, fixed uint64, _ []byte) string {
+			return to.Float(row, math.Float64frombits(fixed))
+		}
+	case byteArray:
+		switch e.logical {
+		case 0, logicalString, logicalEnum, logicalJSON:
+			return putText
+		case logicalDecimal:
+			return putDecimal(e.scale)
+		}
+	case fixedArray:
+		switch {
+		case e.length < 1 || e.length > maxDecimal:
+		case e.logical == logicalDecimal:
+			return putDecimal(e.scale)
+		case e.logical == logicalUUID && e.length == 16:
+			return putUUID
+		case e.logical == logicalFloat16 && e.length == 2:
+			return func(to *table.Target, row []float32, _ uint64, b []byte) string {
+				return to.Float(row, float64(half(binary.LittleEndian.Uint16(b))))
+			}
+		}
+	}
+	return nil
+}
+
+// putInteger returns how the values of an integer type are passed.
+func (e *element) putInteger() put {
+	signed := func(fixed uint64) int64 { return int64(fixed) }
+	if e.physical == int32s {
+		signed = func(fixed uint64) int64 { return int64(int32(fixed)) }
+	}
+	switch e.logical {
+	case logicalInteger:
+		if e.unsigned && e.physical == int32s {
+			return func(to *table.Target, row []float32, fixed uint64, _ []byte) string {
+				return to.Uint(row, uint64(uint32(fixed)))
+			}
+		} else if e.unsigned {
+			return func(to *table.Target, row []float32, fixed uint64, _ []byte) string { return to.Uint(row, fixed) }
+		}
+	case logicalDecimal:
+		scale := e.scale
+		return func(to *table.Target, row []float32, fixed uint64, _ []byte) string {
+			var text [64]byte
+			return to.Text(row, appendDecimal(text[:0], strconv.FormatInt(signed(fixed), 10), scale))
+		}
+	case logicalDate:
+		return func(to *table.Target, row []float32, fixed uint64, _ []byte) string {
+			var text [32]byte
+			return to.Text(row, time.Unix(signed(fixed)*86400, 0).UTC().AppendFormat(text[:0], "2006-01-02"))
+		}
+	case logicalTime, logicalTimestamp:
+		layout := "2006-01-02 15:04:05.999999999"
+		if e.logical == logicalTime {
+			layout = "15:04:05.999999999"
+		}
+		perSecond := map[int64]int64{1: 1e3, 2: 1e6, 3: 1e9}[e.unit]
+		if perSecond == 0 {
+			return nil
+		}
+		return func(to *table.Target, row []float32, fixed uint64, _ []byte) string {
+			var text [48]byte
+			return to.Text(row, instant(signed(fixed), perSecond).AppendFormat(text[:0], layout))
+		}
+	case 0, logicalUnknown:
+	default:
+		return nil
+	}
+	return func(to *table.Target, row []float32, fixed uint64, _ []byte) string {
+		return to.Int(row, signed(fixed))
+	}
+}
+
+// instant returns the time that is n units after 1970.
+func instant(n, perSecond int64) time.Time {
+	s, rest := n/perSecond, n%perSecond
+	return time.Unix(s, rest*(1e9/perSecond)).UTC()
+}
+
+// putInt96 passes a time of the oldest kind: nanoseconds of a Julian day.
+func putInt96(to *table.Target, row []float32, _ uint64, b []byte) string {
+	nanos, day := int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint32(b[8:]))
+	var text [48]byte
+	const day1970 = 2440588
+	return to.Text(row, time.Unix((day-day1970)*86400+nanos/1e9, nanos%1e9).UTC().AppendFormat(text[:0], "2006-01-02 15:04:05.999999999"))
+}
+
+func putText(to *table.Target, row []float32, _ uint64, b []byte) string { return to.Text(row, b) }
+
+func putUUID(to *table.Target, row []float32, _ uint64, b []byte) string {
+	var text [36]byte
+	at := 0
+	for i, c := range b {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			text[at] = '-'
+			at++
+		}
+		hex.Encode(text[at:], []byte{c})
+		at += 2
+	}
+	return to.Text(row, text[:])
+}
+
+// maxDecimal is the largest number of bytes of a decimal number.
+const maxDecimal = 64
+
+// putDecimal passes a decimal number that is stored as a big-endian integer.
+func putDecimal(scale int64) put {
+	return func(to *table.Target, row []float32, _ uint64, b []byte) string {
+		if len(b) > maxDecimal {
+			return fmt.Sprintf("is a decimal number of %d bytes; at most %d are supported", len(b), maxDecimal)
+		}
+		v := new(big.Int).SetBytes(b)
+		if len(b) > 0 && b[0] >= 0x80 {
+			v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+		}
+		return to.Text(row, appendDecimal(nil, v.String(), scale))
+	}
+}
+
+// appendDecimal appends an integer divided by 10^scale.
+func appendDecimal(dst []byte, digits string, scale int64) []byte {
+	if digits[0] == '-' {
+		dst, digits = append(dst, '-'), digits[1:]
+	}
+	if scale <= 0 || scale > 1000 {
+		return append(dst, digits...)
+	}
+	for int64(len(digits)) <= scale {
+		digits = "0" + digits
+	}
+	at := len(digits) - int(scale)
+	return append(append(append(dst, digits[:at]...), '.'), digits[at:]...)
+}
+
+// half returns the value of a 16-bit float.
+func half(b uint16) float32 {
+	sign, exp, frac := uint32(b>>15)<<31, uint32(b>>10&31), uint32(b&1023)
+	switch {
+	case exp == 31:
+		return math.Float32frombits(sign | 255<<23 | frac<<13)
+	case exp == 0:
+		v := float32(frac) * 0x1p-24
+		if sign != 0 {
+			return -v
+		}
+		return v
+	}
+	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
+}
