@@ -52,7 +52,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
 	j.Progress.Phase("reading", 0)
-	p, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, 0, true)
+	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, 0, true)
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,15 @@ const (
 	Means Encoding = "target"
 )
 
+// MarshalText returns the name.
+func (e Encoding) MarshalText() ([]byte, error) { return []byte(e), nil }
+
+// UnmarshalText takes any name; Options.Validate checks it.
+func (e *Encoding) UnmarshalText(text []byte) error {
+	*e = Encoding(text)
+	return nil
+}
+
 // DefaultWeight is the weight of categories unless another is given.
 const DefaultWeight = 0.7
 

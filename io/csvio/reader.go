@@ -71,10 +71,10 @@ func NewReader(r *lines.Reader, l Layout) *Reader {
 		d.uses[l.Label], d.label = label, []byte{}
 	}
 	if f := l.Role(table.Weight); f >= 0 {
-		d.uses[f] = weight
+		d.uses[f], d.weight = weight, []byte{}
 	}
 	if f := l.Role(table.ID); f >= 0 {
-		d.uses[f] = id
+		d.uses[f], d.id = id, []byte{}
 	}
 	return d
 }
@@ -169,6 +169,7 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 	x = slices.Grow(x, r.width)[:base+r.width]
 	row := x[base:]
 	comma := r.layout.Comma
+	r.weight, r.id = r.weight[:0], r.id[:0]
 	var name []byte
 	at := 0 // where the field begins
 	for f, use := range r.uses {

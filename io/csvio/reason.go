@@ -57,7 +57,7 @@ func isInfinite(b []byte) bool {
 // reason returns why the text of a field cannot be a value of a row.
 func reason(b []byte) string {
 	if len(b) == 0 {
-		return "is empty (missing values are not supported)"
+		return "is empty"
 	}
 	q := table.Quote(string(b[:min(len(b), 200)]))
 	if v, ok := decimal.Parse(b); ok {
@@ -65,13 +65,13 @@ func reason(b []byte) string {
 	}
 	switch {
 	case isMissing(b):
-		return q + " is not a number (missing values are not supported)"
+		return q + " is not a number"
 	case isInfinite(b):
 		return q + " is not a finite number"
 	case isText(b):
-		return q + " is not a number (text columns are not supported; drop or encode the column)"
+		return q + " is not a number; if it means a missing value, list it among the missing texts, or make the column a category"
 	case bytes.Count(b, []byte{','}) == 1 && kindOf(bytes.Replace(b[:min(len(b), 200)], []byte{','}, []byte{'.'}, 1)) == number:
-		return q + " is not a number (the decimal separator must be a point)"
+		return q + " is not a number (its fraction seems to begin with a comma)"
 	}
 	return q + " is not a number"
 }

@@ -24,6 +24,7 @@ const (
 	mostly        = 0.99 // share of texts that decides the type of a column
 	coverage      = 0.9  // share of rows that levels must cover
 	fewValues     = 10   // whole numbers that may stand for categories
+	manyTexts     = 20   // from which on mostly numbers are not codes of categories
 	minRows       = 20   // from which on a column may be an id
 	unique        = 1.1  // mean count of texts up to which a text is not a category
 	minBuckets    = 1 << 10
@@ -98,6 +99,9 @@ func (in *inference) decideType(i int) error {
 	switch f.Type = in.Types[i]; {
 	case f.Type != "":
 	case float64(s.Numbers) >= mostly*texts: // also if there are none
+		f.Type, asked = Number, false
+	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts:
+		// A measurement with faulty fields, whose rows must not go unnoticed as levels.
 		f.Type, asked = Number, false
 	case s.pair():
 		f.Type, asked = Boolean, false

@@ -118,6 +118,44 @@ func (t *Table) Names() []string {
 	return names
 }
 
+// String returns how many columns there are of each type: 6 numbers and 8 categories of 99
+// levels.
+func (t *Table) String() string {
+	count := map[Type]int{}
+	levels, buckets := 0, 0
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		count[c.Type]++
+		levels, buckets = levels+len(c.Levels), buckets+c.Buckets
+	}
+	var parts []string
+	for _, of := range []struct {
+		is        Type
+		one, many string
+	}{{Number, "number", "numbers"}, {Boolean, "boolean", "booleans"}, {Time, "time", "times"}, {Category, "category", "categories"}} {
+		n, noun := count[of.is], of.many
+		if n == 1 {
+			noun = of.one
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, noun))
+		}
+	}
+	switch {
+	case levels > 0 && buckets > 0:
+		parts[len(parts)-1] += fmt.Sprintf(" of %d levels and %d hash buckets", levels, buckets)
+	case levels > 0:
+		parts[len(parts)-1] += fmt.Sprintf(" of %d levels", levels)
+	case buckets > 0:
+		parts[len(parts)-1] += fmt.Sprintf(" of %d hash buckets", buckets)
+	}
+	last := len(parts) - 1
+	if last <= 0 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
 // Plain reports whether all columns are numbers without special rules, as they are read
 // without a schema.
 func (t *Table) Plain() bool {

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"fmt"
+
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
@@ -74,4 +76,35 @@ func Keep(d *dataset.Dataset, features []int) {
 	for i := range d.Files {
 		d.Files[i].Layout = reduced(d.Files[i].Layout)
 	}
+}
+
+// Find returns the indices, as of DescribedBy, of columns given by name, position or pattern.
+// Columns that are not described, such as dropped ones, are passed over if a pattern matches
+// them and otherwise an error.
+func Find(d *dataset.Dataset, what string, given []string) (columns []int, err error) {
+	of, ok := d.Schema.Layout.(Of)
+	if !ok {
+		return nil, fmt.Errorf("table: %s: %s data have no columns", what, d.Schema.Format)
+	}
+	l := of.Table()
+	at := make(map[int]int)
+	for i, f := range l.Described() {
+		at[f] = i
+	}
+	for _, text := range given {
+		fields, pattern, err := places{l.Columns, of.Named()}.all(what, text)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fields {
+			i, ok := at[f]
+			switch {
+			case ok:
+				columns = append(columns, i)
+			case !pattern:
+				return nil, fmt.Errorf("table: %s: column %s is not used", what, Quote(l.Columns[f]))
+			}
+		}
+	}
+	return columns, nil
 }

@@ -6,12 +6,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 )
 
 // mapFlags are the flags of every job that maps rows to the features of a kernel.
 type mapFlags struct {
 	data    dataFlags
+	table   tableFlags
 	jobs    jobFlags
 	kernels kernelFlags
 	opts    prepare.Spec
@@ -21,6 +23,10 @@ type mapFlags struct {
 // register adds the flags; kernel is the default of --kernel.
 func (f *mapFlags) register(fs *pflag.FlagSet, kernel string) {
 	f.data.register(fs)
+	f.table.register(fs)
+	for _, o := range option.Of(&f.opts.Encode) {
+		addOption(fs, o)
+	}
 	fs.StringVar(&f.opts.Task, "task", "auto", "Task: classification, regression or auto. With auto, text and up to 100 distinct whole numbers are classes; other numbers are targets.")
 	fs.StringVar(&f.scale, "scale", "auto", "Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none; for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP. auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM unchanged.")
 	f.kernels.register(fs, kernel)
@@ -33,6 +39,8 @@ func (f *mapFlags) options(cmd *cobra.Command) (o prepare.Spec, err error) {
 		return o, err
 	}
 	f.opts.Data, f.opts.MaxBadFraction = f.data.opts, f.data.maxBad
+	f.table.into(&f.opts.Data)
+	f.opts.Types = f.table.types
 	f.opts.Scale = strings.Split(f.scale, ",")
 	f.opts.Job = f.jobs.job(cmd)
 	return f.opts, nil

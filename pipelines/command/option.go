@@ -2,6 +2,8 @@ package command
 
 import (
 	"encoding/csv"
+	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -64,4 +66,32 @@ type list struct{ words }
 
 func (l list) Type() string { return "stringSlice" }
 
-func (l list) Set(text string) error { return l.Option.Set(text) }
+// Set takes a list, or @FILE for the lines of a file.
+func (l list) Set(text string) error {
+	name, isFile := strings.CutPrefix(text, "@")
+	if !isFile {
+		return l.Option.Set(text)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	var words []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" {
+			words = append(words, line)
+		}
+	}
+	if len(words) == 0 {
+		return fmt.Errorf("%s has no names", name)
+	}
+	return l.Replace(append(l.given(), words...))
+}
+
+// given returns the words that were set before.
+func (l list) given() []string {
+	if !l.Option.Given() {
+		return nil
+	}
+	return l.GetSlice()
+}

@@ -8,6 +8,8 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
@@ -30,6 +32,12 @@ type preview struct {
 // readPreview reads some of the rows, or all if there are few. Labels are ignored for an
 // embedding.
 func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, components int) (*preview, error) {
+	if o.Types.Given() && d.Schema.Table == nil {
+		if err := describe(ctx, o, d); err != nil {
+			return nil, err
+		}
+	}
+	numbers := d.Schema.Table != nil || !d.Schema.Traits().Columns
 	g := &preview{whole: true}
 	g.Components = components
 	g.Dim, g.Grows = d.Schema.Dim, d.Schema.Dim == 0
@@ -68,6 +76,15 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 			g.whole = false
 			break
 		}
+		if report.NotNumbers && !numbers {
+			if err := describe(ctx, o, d); err != nil {
+				return nil, err
+			}
+			numbers = true
+			if d.Schema.Table != nil {
+				return readPreview(ctx, o, d, components)
+			}
+		}
 		if report.Fault != "" {
 			g.whole = false // a training reports what is wrong with a file
 		}
@@ -101,6 +118,30 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 		g.Prepared = o.Scale[0] != "none"
 	}
 	return g, nil
+}
+
+// describe finds the types of columns from some of the rows.
+func describe(ctx context.Context, o training.Options, d *dataset.Dataset) error {
+	found, _, err := o.Types.DescribeBy(d, func(rules schema.Rules) (*schema.Survey, error) {
+		s := schema.NewSurvey(len(table.DescribedBy(d)), rules)
+		var stored int64
+		var b rows.Block
+		for _, shard := range o.Job.Shards(d) {
+			if stored >= previewBytes {
+				break
+			}
+			stored += d.Bytes(shard)
+			r := d.ReadFrom(ctx, nil, shard, dataset.Request{Mode: dataset.Aside, Describe: s})
+			for r.Next(&b) {
+			}
+			r.Close()
+		}
+		return s, ctx.Err()
+	})
+	if err == nil {
+		prepare.SetTypes(d, found)
+	}
+	return err
 }
 
 // target decides the task from the labels in the preview.

@@ -23,6 +23,9 @@ func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad f
 	if err != nil {
 		return nil, job.Counts{}, err
 	}
+	if maxBad > 0 {
+		maxBad = 1 // the profile counts these rows and those with unusable fields
+	}
 	counts, err := job.Count(d, reports, maxBad)
 	return &found, counts, err
 }

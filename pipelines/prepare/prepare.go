@@ -33,6 +33,7 @@ type Spec struct {
 	Data   dataset.Options
 	Task   string          // classification or regression; "" or auto decides from the labels
 	Scale  []string        // chain of scalings: a number to divide by, standard, minmax, unit, none, auto
+	Types  Types           // what is known of the columns of a table
 	Encode columns.Options // how columns of typed tables become numbers
 	Trains bool            // weights are learned from the labels
 	Kernel kernel.Options  // nil is the Gaussian kernel with its defaults
@@ -81,6 +82,9 @@ func (o Spec) Validate() error {
 	if err := recipe.ValidScale(o.Scale); err != nil {
 		return err
 	}
+	if err := o.Types.Validate(); err != nil {
+		return err
+	}
 	if err := o.Encode.Validate(); err != nil {
 		return &exit.UsageError{Err: err}
 	}
@@ -123,6 +127,7 @@ type Prepared struct {
 	Digest  string             // of the profile: the fingerprint of the data
 	Target  *transforms.Target // nil for data without labels
 	Recipe  recipe.Recipe
+	Doubts  []string // notes on the types of columns
 
 	Copies   *folds.Copies // of rows that repeat; nil if there are none or they were not counted
 	counted  bool          // copies were counted
@@ -133,7 +138,10 @@ type Prepared struct {
 func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
-	p, err := ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression))
+	if err := o.Types.fit(d); err != nil {
+		return nil, err
+	}
+	p, doubts, err := o.profile(ctx, j, d)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +149,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		if d.Schema.Centre = centres(d.Schema, &found); d.Schema.Centre != nil {
 			// float32 numbers are enough to tell the kinds of columns.
 			d.Schema.Dim = found.Dim
-			if p, err = ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression)); err != nil {
+			if p, _, err = o.profileRows(ctx, j, d); err != nil {
 				return nil, err
 			}
 		}
@@ -149,6 +157,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
 		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: p.Sum.Result(), Sum: &p.Sum, Often: &p.Often, Digest: hex.EncodeToString(digest[:]),
+		Doubts: doubts,
 	}
 	d.Schema.Dim = l.Profile.Dim
 	if d.Labeled {
@@ -166,6 +175,34 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	return l, err
 }
 
+// profile profiles the rows, with the types of columns that are not plain numbers, and returns
+// notes on these types.
+func (o Spec) profile(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, doubts []string, err error) {
+	var plain error // why the rows are not plain numbers
+	if !o.Types.Given() {
+		var numbers bool
+		if p, numbers, plain = o.profileRows(ctx, j, d); numbers {
+			return p, nil, plain
+		}
+	}
+	read := d.Schema.Dim
+	if d.Schema.Traits().Columns && d.Schema.Table == nil {
+		if doubts, err = o.typed(ctx, j, d); err != nil {
+			return nil, nil, err
+		}
+	}
+	if plain != nil && d.Schema.Table == nil && d.Schema.Dim == read {
+		return nil, nil, plain // faulty fields in columns of numbers
+	}
+	p, _, err = o.profileRows(ctx, j, d)
+	return p, doubts, err
+}
+
+// profileRows runs a profile pass.
+func (o Spec) profileRows(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, numbers bool, err error) {
+	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression))
+}
+
 // Profiled has the results of the profile pass.
 type Profiled struct {
 	Sum     profile.Sum
@@ -175,8 +212,9 @@ type Profiled struct {
 	Shards  []dataset.Shard // exact
 }
 
-// ProfileRows runs the profile pass. With open, any label is accepted.
-func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (*Profiled, error) {
+// ProfileRows runs the profile pass. With open, any label is accepted. Unless numbers is set, the
+// rows were read as plain numbers and a field is none.
+func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (p *Profiled, numbers bool, err error) {
 	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
 	if d.Labeled {
 		pass.Target = &transforms.Target{Open: open}
@@ -184,20 +222,21 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	var found survey.Profiled
 	_, reports, err := j.ScanSum(ctx, pass, "profile", &found)
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
-	p := &Profiled{Sum: found.Profile, Often: found.Often}
+	numbers = !slices.ContainsFunc(reports, func(r dataset.Report) bool { return r.NotNumbers })
+	p = &Profiled{Sum: found.Profile, Often: found.Often}
 	if p.Encoded, err = p.Sum.MarshalBinary(); err != nil {
-		return nil, err
+		return nil, numbers, err
 	}
 	if p.Counts, err = job.Count(d, reports, maxBad); err != nil {
-		return nil, err
+		return nil, numbers, err
 	}
 	p.Shards, _ = dataset.Tile(reports)
 	if n := p.Sum.Result().Rows; n != p.Counts.Used {
-		return nil, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.Counts.Used)
+		return nil, numbers, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.Counts.Used)
 	}
-	return p, nil
+	return p, numbers, nil
 }
 
 // Outputs is the number of classes, or 1 for a regression.

@@ -71,7 +71,8 @@ type Result struct {
 	Model   string              `json:"model"` // directory
 	Task    models.Task         `json:"task"`
 	Rows    job.Counts          `json:"rows"`
-	Columns int                 `json:"columns"` // numbers per row
+	Columns int                 `json:"columns"`                // numbers per row
+	Types   string              `json:"column_types,omitempty"` // of a typed table, in words
 	Classes []string            `json:"classes,omitempty"`
 	Counts  []int64             `json:"class_counts,omitempty"`
 	Kernel  string              `json:"kernel"` // in words
@@ -106,6 +107,9 @@ func (t *Training) result() *Result {
 		Probabilities: t.probabilities, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 		dim: t.Recipe.Dim, folds: t.Learner.Folds, seed: t.opts.Seed,
 	}
+	if table := t.Data.Schema.Table; table != nil {
+		r.Types = table.String()
+	}
 	if t.Target.Classes != nil {
 		r.Classes, r.Counts = t.Target.Classes.Classes, t.Profile.Labels.Counts
 	}
@@ -122,9 +126,12 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
 	if r.Task == models.Classification {
-		fmt.Fprintf(&b, "task      classification of %d numbers into %d classes\n", r.Columns, len(r.Classes))
+		fmt.Fprintf(&b, "task      classification of %s into %d classes\n", r.what(), len(r.Classes))
 	} else {
-		fmt.Fprintf(&b, "task      regression on %d numbers\n", r.Columns)
+		fmt.Fprintf(&b, "task      regression on %s\n", r.what())
+	}
+	if n := r.Rows.Missing; n > 0 {
+		fmt.Fprintf(&b, "missing   %s values, filled\n", report.Groups(n))
 	}
 	fmt.Fprintf(&b, "features  %d of the %s, seed %d\n", r.dim, r.Kernel, r.seed)
 	if r.Steps > 0 {
@@ -170,6 +177,14 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
+}
+
+// what says what a row is made of.
+func (r *Result) what() string {
+	if r.Types != "" {
+		return r.Types
+	}
+	return fmt.Sprintf("%d numbers", r.Columns)
 }
 
 // leastOf notes that an error is the smallest of several.

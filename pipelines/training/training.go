@@ -122,6 +122,7 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 	if err != nil {
 		return nil, j.Close(ctx, err)
 	}
+	t.Notes = append(t.Notes, t.Doubts...)
 	return t, nil
 }
 

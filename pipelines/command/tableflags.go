@@ -1,0 +1,36 @@
+package command
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+)
+
+// tableFlags are the flags of jobs that choose the columns of a table and their types.
+type tableFlags struct {
+	choice columnChoice
+	types  prepare.Types
+}
+
+// columnChoice says which columns are used, and how.
+type columnChoice struct {
+	Columns []string `flag:"columns" list:"commas" help:"Columns to use, by name, position or pattern such as 'x*', separated by commas, or @FILE with a name on each line. The default is all but the label and those of --drop, --weight_column and --id_column."`
+	Drop    []string `flag:"drop" list:"commas" help:"Columns to leave out, given as for --columns."`
+	Weight  string   `flag:"weight_column" help:"Column with the weight of each row: a number ≥ 0."`
+	ID      string   `flag:"id_column" help:"Column that identifies each row. It is not a feature and is copied to predictions."`
+}
+
+func (f *tableFlags) register(fs *pflag.FlagSet) {
+	for _, group := range [](interface{}){&f.choice, &f.types} {
+		for _, o := range option.Of(group) {
+			addOption(fs, o)
+		}
+	}
+}
+
+// into sets the options of the data.
+func (f *tableFlags) into(o *dataset.Options) {
+	o.Columns, o.Drop, o.Weight, o.ID = f.choice.Columns, f.choice.Drop, f.choice.Weight, f.choice.ID
+}
