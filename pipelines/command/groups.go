@@ -54,7 +54,7 @@ var groups = []group{
 
 // alsoCommon lists flags that only the help of one command shows.
 var alsoCommon = map[string]string{
-	"align":   "align chains steps take align_rate sample partitions",
+	"align":   "align chains steps take align_rate sample",
 	"predict": "lines",
 	"kernel":  "draw",
 }
