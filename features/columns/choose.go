@@ -69,6 +69,7 @@ func (o Options) weight() float32 {
 // Statistics describe a slot of the rows of a data set.
 type Statistics struct {
 	Rows, Missing int64
+	Share         float64 // of the rows, by their weights, that miss the value
 	// Of the values that are not missing; 0 for categories.
 	Mean, Variance float64
 	Low, High      float32
@@ -198,12 +199,9 @@ func (c *chooser) number(s Statistics, indicate bool) {
 	if !rows.Finite(n.Fill) {
 		n.Fill = 0
 	}
-	share := 0.0
-	if s.Missing > 0 {
-		share = float64(s.Missing) / float64(s.Rows)
-		if indicate {
-			n.Missing = c.w
-		}
+	share := s.Share
+	if s.Missing > 0 && indicate {
+		n.Missing = c.w
 	}
 	fill := float64(n.Fill)
 	if s.Missing == s.Rows {

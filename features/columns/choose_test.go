@@ -65,6 +65,7 @@ func statisticsOf(t *schema.Table, x []float32, n int) []Statistics {
 					present = append(present, v)
 				}
 			}
+			s.Share = float64(s.Missing) / float64(n)
 			if len(present) > 0 {
 				s.Mean, s.Variance, s.Low, s.High = describe(present)
 			}

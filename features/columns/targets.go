@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -112,9 +113,11 @@ func Categories(t *schema.Table) (all []Category) {
 }
 
 // Targets are sums of labels by part, category and level: of each class how many rows, or, without
-// classes, how many rows and the sum of their targets as whole numbers. All are exact, so
-// they are the same for any order of the rows. Create one with NewTargets.
+// classes, how many rows and the sum of their targets as whole numbers; rows by their weights. All
+// are exact, so they are the same for any order of the rows. Create one with NewTargets.
 type Targets struct {
+	Unit float64 // how many rows a weight of 1 stands for; 0 is 1
+
 	cut        Cut
 	classes    int // 0 for targets
 	categories []Category
@@ -158,9 +161,9 @@ func (t *Targets) width() int {
 	return t.classes
 }
 
-// Add adds a row with that hash and label: the index of its class, or its target as a whole number
-// below 2²⁰ in magnitude.
-func (t *Targets) Add(row []float32, hash uint64, label int) {
+// Add adds a row with that hash, label and weight ≥ 0. The label is the index of its class, or its
+// target as a whole number below 2²⁰ in magnitude.
+func (t *Targets) Add(row []float32, hash uint64, label int, weight int64) {
 	part := t.cut.Part(hash)
 	if part == 0 {
 		return
@@ -168,11 +171,11 @@ func (t *Targets) Add(row []float32, hash uint64, label int) {
 	for i, c := range t.categories {
 		at := ((part-1)*(c.Values+1) + levelOf(row[c.Slot], c.Values)) * t.width()
 		if t.classes > 0 {
-			t.sums[i][at+label]++
+			t.sums[i][at+label] += weight
 			continue
 		}
-		t.sums[i][at]++
-		t.sums[i][at+1] += int64(label)
+		t.sums[i][at] += weight
+		t.sums[i][at+1] += weight * int64(label)
 	}
 }
 
@@ -306,9 +309,10 @@ func (t *Targets) means(dst []float64, sums []int64, more float64, prior []float
 			n += v
 		}
 	}
-	rows := float64(n) + more
+	unit := cmp.Or(t.Unit, 1)
+	rows := float64(float64(n)*unit) + more
 	for j := range dst {
-		sum := float64(sums[len(sums)-len(dst)+j]) // the last one, or all
+		sum := float64(float64(sums[len(sums)-len(dst)+j]) * unit) // the last one, or all
 		if more > 0 {
 			sum += float64(more * prior[j])
 		}

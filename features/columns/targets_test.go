@@ -50,7 +50,7 @@ func (l labelled) sum(t testing.TB, cut Cut, classes int) *Targets {
 		t.Fatal(err)
 	}
 	for i, row := range l.x {
-		s.Add(row, l.hashes[i], l.labels[i])
+		s.Add(row, l.hashes[i], l.labels[i], 1)
 	}
 	return s
 }
@@ -209,6 +209,33 @@ func TestSumsOfLabelsDoNotDependOnTheirOrder(t *testing.T) {
 		}
 		if new(Targets).UnmarshalBinary(append(slices.Clone(want), 0)) == nil {
 			t.Error("a byte too many accepted")
+		}
+	}
+}
+
+// A row of weight 3 is three rows, whatever the unit of weights is.
+func TestWeightsAreRepeatedRows(t *testing.T) {
+	l := labelledRows(rand.New(rand.NewPCG(6, 6)), 100, 0)
+	cut := Cut{Held: 3, Parts: 4}
+	once, err := NewTargets(cut, 0, Categories(labelledTable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	once.Unit = 0.5
+	repeated := l.sum(t, cut, 0)
+	for i, row := range l.x {
+		w := int64(i % 4)
+		once.Add(row, l.hashes[i], l.labels[i], 2*w)
+		for range w - 1 {
+			repeated.Add(row, l.hashes[i], l.labels[i], 1)
+		}
+		if w == 0 {
+			repeated.Add(row, l.hashes[i], l.labels[i], -1)
+		}
+	}
+	for i := range once.sums {
+		if !slices.Equal(once.table(i).Numbers, repeated.table(i).Numbers) {
+			t.Errorf("category %d: other statistics", i)
 		}
 	}
 }

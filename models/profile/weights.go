@@ -58,6 +58,18 @@ func (s *Sum) addMissing(j int, w float32) {
 	}
 }
 
+// MissingShare returns the share of rows, by their weights, that have no value in column j.
+func (s *Sum) MissingShare(j int) float64 {
+	missing := s.columns[j].missing
+	if missing == 0 {
+		return 0
+	}
+	if s.weights.any() {
+		return s.weights.missing[j].Float64() / s.weights.total.Float64()
+	}
+	return float64(missing) / float64(s.rows)
+}
+
 // moments returns mean and variance of column j over that many rows, or by their weights.
 func (s *Sum) moments(j int, present int64) (mean, variance float64) {
 	c := &s.columns[j]

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
@@ -49,7 +50,7 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) error {
 	defer s.Progress.Done()
 	pass := &survey.Targets{
 		Pass: s.Pass(targetParts), Cut: columns.Cut{Held: held, Parts: targetParts},
-		Categories: columns.Categories(s.Data.Schema.Table),
+		Categories: columns.Categories(s.Data.Schema.Table), Weights: weight.NewGrid(s.Weights(), nil, nil),
 	}
 	sum, err := pass.Empty()
 	if err != nil {
@@ -61,6 +62,9 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) error {
 	}
 	if _, err := job.Count(s.Data, reports, s.Spec.MaxBadFraction); err != nil {
 		return err
+	}
+	if pass.Weights != nil {
+		sum.Unit = pass.Weights.Unit // which the encoding of sums is without
 	}
 	return s.choose(s.Spec, sum)
 }

@@ -18,7 +18,7 @@ func (sc *Scaling) encode(t *schema.Table, o Encoding, p *profile.Profile, sum *
 	slots := make([]columns.Statistics, len(p.Columns))
 	for j, c := range p.Columns {
 		slots[j] = columns.Statistics{
-			Rows: p.Rows, Missing: c.Missing,
+			Rows: p.Rows, Missing: c.Missing, Share: sum.MissingShare(j),
 			Mean: c.Mean, Variance: float64(c.Dev * c.Dev), Low: c.Min, High: c.Max, Levels: sum.Levels(j),
 		}
 	}

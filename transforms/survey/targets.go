@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -19,6 +20,7 @@ type Targets struct {
 	transforms.Pass
 	Cut        columns.Cut        `json:"cut"`
 	Categories []columns.Category `json:"categories"`
+	Weights    *weight.Grid       `json:"weights,omitempty"` // of rows; nil if they have none
 }
 
 // Empty returns sums without rows. It is an error if they take too much memory.
@@ -27,7 +29,11 @@ func (p *Targets) Empty() (*columns.Targets, error) {
 	if p.Target.Classes != nil {
 		classes = len(p.Target.Classes.Classes)
 	}
-	return columns.NewTargets(p.Cut, classes, p.Categories)
+	t, err := columns.NewTargets(p.Cut, classes, p.Categories)
+	if err == nil && p.Weights != nil {
+		t.Unit = p.Weights.Unit
+	}
+	return t, err
 }
 
 // Sum reads all rows and returns one encoded columns.Targets, and a JSON dataset.Report for each
@@ -43,16 +49,23 @@ func sumTargets(_ context.Context, _ *transforms.Lane, p *Targets) (transforms.S
 	}
 	assigner := p.Assigner()
 	var hashes []uint64
+	var weights []int64
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) (err error) {
 		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 			return err
 		}
+		if p.Weights != nil {
+			weights = p.Weights.Whole(weights[:0], b, 0, b.N)
+		}
 		for i, h := range hashes {
-			label := int(b.Y[i])
+			label, w := int(b.Y[i]), int64(1)
+			if p.Weights != nil {
+				w = weights[i]
+			}
 			if grid := p.Target.Grid; grid != nil {
 				label = int(grid.Quantize(b.Y[i]))
 			}
-			sum.Add(b.Row(i), h, label)
+			sum.Add(b.Row(i), h, label, w)
 		}
 		return nil
 	}}, nil
