@@ -26,7 +26,6 @@ const (
 // not be text.
 var binaries = []foreign{
 	{[]byte("PARE"), "is an encrypted Parquet file", "decrypt it and write it as CSV"},
-	{[]byte("Obj\x01"), "is an Avro file", "write it as CSV first, for example with avro-tools tojson and jq, or in Python with fastavro"},
 	{[]byte("ORC"), "is an ORC file", fmt.Sprintf(inPython, "orc")},
 	{[]byte("ARROW1\x00\x00"), "is an Arrow file (Feather)", fmt.Sprintf(inPython, "feather")},
 	{[]byte("FEA1"), "is a Feather file", fmt.Sprintf(inPython, "feather")},

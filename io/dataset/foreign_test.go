@@ -71,7 +71,6 @@ func TestOtherKindsOfFilesAreNamed(t *testing.T) {
 		"NPY":                   {"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", "is an NPY array", "numpy.savetxt"},
 		"NPZ":                   {archive(t, "x.npy", "y.npy"), "is an NPZ archive", "numpy.savetxt"},
 		"Parquet, encrypted":    {"PARE" + numbers + "PARE", "is an encrypted Parquet file", "decrypt"},
-		"Avro":                  {"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema", "is an Avro file", "avro-tools"},
 		"ORC":                   {"ORC" + numbers, "is an ORC file", "pandas.read_orc"},
 		"Arrow":                 {"ARROW1\x00\x00\xff\xff\xff\xff\x10\x01", "is an Arrow file (Feather)", "pandas.read_feather"},
 		"Arrow stream":          {"\xff\xff\xff\xff\x10\x01\x00\x00", "is an Arrow stream", "pyarrow.ipc.open_stream"},

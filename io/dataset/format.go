@@ -14,8 +14,8 @@ import (
 // files of a Dataset are checked to agree, and how a shard is read.
 //
 // A text file is cut at any line. A file of records is cut between records: anywhere, if Join
-// stores their number and size in its File, or at the Cuts that Join stores. Any other file is one
-// shard.
+// stores their number and size in its File, or at the Cuts that Join stores. A file of a format
+// that Seeks is cut at any byte. Any other file is one shard.
 type Format struct {
 	Name    string   // name in options and models
 	Aliases []string // other names for Name
@@ -51,9 +51,19 @@ type Format struct {
 	// Read returns the rows of a shard.
 	Read func(ctx context.Context, in *Input) (rows.Reader, error)
 
+	// Seeks means that a binary file can be cut at any byte: Read finds the first record that
+	// begins there or later, unless the shard is Exact, and its Reader is a Seeker.
+	Seeks bool
+
 	// Range returns the bytes that Read opens first in a binary file, if it does not
 	// read the file from its beginning. May be nil.
 	Range func(f *File, s Shard) (off, n int64)
+}
+
+// Seeker is the rows.Reader of a format that Seeks.
+type Seeker interface {
+	// Span returns, after io.EOF, where in the file the records of the shard begin and end.
+	Span() (begin, end int64)
 }
 
 // Traits describe all data of a format.

@@ -276,6 +276,9 @@ func (r *Reader) end() {
 	default:
 		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless
 		r.report.End = r.report.Begin + r.report.Lines
+		if s, ok := r.rows.(Seeker); ok {
+			r.report.Begin, r.report.End = s.Span()
+		}
 	}
 	if r.decoder != nil {
 		r.report.Missing, r.report.Others = r.decoder.Nulls(), r.decoder.Others()

@@ -5,7 +5,8 @@ import (
 	"sort"
 )
 
-// Shard is the part of a file that one reader reads: a range of bytes for plain text,
+// Shard is the part of a file that one reader reads: a range of bytes for plain text and
+// formats that Seek,
 // of records for binary files, or a whole compressed file.
 type Shard struct {
 	File  int   `json:"file"`            // index into Dataset.Files
@@ -78,8 +79,10 @@ func (d *Dataset) Shards(size int64) []Shard {
 func (d *Dataset) cut(file int, size int64) []Shard {
 	f := &d.Files[file]
 	length, unit := f.Size, int64(1)
+	format := find(d.Schema.Format)
+	bytewise := format == nil || format.Text || format.Seeks
 	switch {
-	case f.Compressed():
+	case f.Compressed(), len(f.Cuts) == 0 && f.RecordBytes == 0 && !bytewise:
 		return []Shard{{File: file, End: -1, Exact: true}}
 	case len(f.Cuts) > 0:
 		return cutAt(file, f.Cuts, size)

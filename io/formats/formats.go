@@ -3,6 +3,7 @@
 package formats
 
 import (
+	_ "github.com/bochner-ml/bochner/io/avroio"
 	_ "github.com/bochner-ml/bochner/io/cifario"
 	_ "github.com/bochner-ml/bochner/io/csvio"
 	_ "github.com/bochner-ml/bochner/io/idxio"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/table"
 )
@@ -15,7 +16,7 @@ type columnReader struct {
 	field    int // of the layout
 	to       *table.Target
 	put      put
-	codecs   *codecsOf
+	codecs   *compress.Blocks
 	scratch  *scratch
 	stream   stream
 	codec    int64

@@ -99,11 +99,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		}
 		file.Cuts = append(file.Cuts, cut)
 	}
-	layout := o.Data.Schema.Layout.(*table.Layout)
-	used := map[string]bool{}
-	for f, uses := range layout.Uses() {
-		used[layout.Columns[f]] = uses
-	}
+	used := o.Data.Schema.Layout.(*table.Layout).Used()
 	for _, c := range f.columns {
 		if _, err := c.put(); err != nil && used[c.name] {
 			return nil, o.Error(i, err)

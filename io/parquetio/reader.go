@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/bochner-ml/bochner/io/compress"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/table"
@@ -44,7 +45,7 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	}
 	r := &reader{Fields: table.NewFields(in, layout), bad: map[int]*rows.BadRow{}}
 	r.source = &source{ctx: ctx, object: object, last: last}
-	scratch, codecs := new(scratch), new(codecsOf)
+	scratch, codecs := new(scratch), new(compress.Blocks)
 	for _, field := range r.Used {
 		c := &columnReader{column: &f.columns[field], field: field, to: &r.To[field], scratch: scratch, codecs: codecs}
 		if c.put, err = c.column.put(); err != nil {

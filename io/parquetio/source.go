@@ -137,3 +137,13 @@ func (s *stream) peek(n int64) ([]byte, error) {
 }
 
 func (s *stream) skip(n int64) { s.pos += int(n) }
+
+// grow extends b by n bytes.
+func grow(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n {
+		return b[:len(b)+n]
+	}
+	out := make([]byte, len(b)+n)
+	copy(out, b)
+	return out
+}

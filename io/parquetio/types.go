@@ -2,11 +2,8 @@ package parquetio
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"math"
-	"math/big"
-	"strconv"
 	"time"
 
 	"github.com/bochner-ml/bochner/io/table"
@@ -112,11 +109,11 @@ func (e *element) put() put {
 		}
 	case fixedArray:
 		switch {
-		case e.length < 1 || e.length > maxDecimal:
+		case e.length < 1 || e.length > maxFixed:
 		case e.logical == logicalDecimal:
 			return putDecimal(e.scale)
 		case e.logical == logicalUUID && e.length == 16:
-			return putUUID
+			return func(to *table.Target, row []float32, _ uint64, b []byte) string { return to.UUID(row, b) }
 		case e.logical == logicalFloat16 && e.length == 2:
 			return func(to *table.Target, row []float32, _ uint64, b []byte) string {
 				return to.Float(row, float64(half(binary.LittleEndian.Uint16(b))))
@@ -144,26 +141,26 @@ func (e *element) putInteger() put {
 	case logicalDecimal:
 		scale := e.scale
 		return func(to *table.Target, row []float32, fixed uint64, _ []byte) string {
-			var text [64]byte
-			return to.Text(row, appendDecimal(text[:0], strconv.FormatInt(signed(fixed), 10), scale))
+			var b [8]byte
+			binary.BigEndian.PutUint64(b[:], uint64(signed(fixed)))
+			return to.Decimal(row, b[:], scale)
 		}
 	case logicalDate:
 		return func(to *table.Target, row []float32, fixed uint64, _ []byte) string {
-			var text [32]byte
-			return to.Text(row, time.Unix(signed(fixed)*86400, 0).UTC().AppendFormat(text[:0], "2006-01-02"))
+			return to.Time(row, time.Unix(signed(fixed)*86400, 0), table.Date)
 		}
 	case logicalTime, logicalTimestamp:
-		layout := "2006-01-02 15:04:05.999999999"
+		layout := table.Stamp
 		if e.logical == logicalTime {
-			layout = "15:04:05.999999999"
+			layout = table.Clock
 		}
 		perSecond := map[int64]int64{1: 1e3, 2: 1e6, 3: 1e9}[e.unit]
 		if perSecond == 0 {
 			return nil
 		}
 		return func(to *table.Target, row []float32, fixed uint64, _ []byte) string {
-			var text [48]byte
-			return to.Text(row, instant(signed(fixed), perSecond).AppendFormat(text[:0], layout))
+			n := signed(fixed)
+			return to.Time(row, time.Unix(n/perSecond, n%perSecond*(1e9/perSecond)), layout)
 		}
 	case 0, logicalUnknown:
 	default:
@@ -174,67 +171,22 @@ func (e *element) putInteger() put {
 	}
 }
 
-// instant returns the time that is n units after 1970.
-func instant(n, perSecond int64) time.Time {
-	s, rest := n/perSecond, n%perSecond
-	return time.Unix(s, rest*(1e9/perSecond)).UTC()
-}
-
 // putInt96 passes a time of the oldest kind: nanoseconds of a Julian day.
 func putInt96(to *table.Target, row []float32, _ uint64, b []byte) string {
 	nanos, day := int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint32(b[8:]))
-	var text [48]byte
 	const day1970 = 2440588
-	return to.Text(row, time.Unix((day-day1970)*86400+nanos/1e9, nanos%1e9).UTC().AppendFormat(text[:0], "2006-01-02 15:04:05.999999999"))
+	return to.Time(row, time.Unix((day-day1970)*86400+nanos/1e9, nanos%1e9), table.Stamp)
 }
 
 func putText(to *table.Target, row []float32, _ uint64, b []byte) string { return to.Text(row, b) }
 
-func putUUID(to *table.Target, row []float32, _ uint64, b []byte) string {
-	var text [36]byte
-	at := 0
-	for i, c := range b {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			text[at] = '-'
-			at++
-		}
-		hex.Encode(text[at:], []byte{c})
-		at += 2
-	}
-	return to.Text(row, text[:])
-}
-
-// maxDecimal is the largest number of bytes of a decimal number.
-const maxDecimal = 64
-
-// putDecimal passes a decimal number that is stored as a big-endian integer.
+// putDecimal passes a decimal number.
 func putDecimal(scale int64) put {
-	return func(to *table.Target, row []float32, _ uint64, b []byte) string {
-		if len(b) > maxDecimal {
-			return fmt.Sprintf("is a decimal number of %d bytes; at most %d are supported", len(b), maxDecimal)
-		}
-		v := new(big.Int).SetBytes(b)
-		if len(b) > 0 && b[0] >= 0x80 {
-			v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
-		}
-		return to.Text(row, appendDecimal(nil, v.String(), scale))
-	}
+	return func(to *table.Target, row []float32, _ uint64, b []byte) string { return to.Decimal(row, b, scale) }
 }
 
-// appendDecimal appends an integer divided by 10^scale.
-func appendDecimal(dst []byte, digits string, scale int64) []byte {
-	if digits[0] == '-' {
-		dst, digits = append(dst, '-'), digits[1:]
-	}
-	if scale <= 0 || scale > 1000 {
-		return append(dst, digits...)
-	}
-	for int64(len(digits)) <= scale {
-		digits = "0" + digits
-	}
-	at := len(digits) - int(scale)
-	return append(append(append(dst, digits[:at]...), '.'), digits[at:]...)
-}
+// maxFixed is the largest number of bytes of a value of fixed length.
+const maxFixed = 64
 
 // half returns the value of a 16-bit float.
 func half(b uint16) float32 {

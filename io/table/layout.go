@@ -90,6 +90,17 @@ func (l *Layout) Uses() []bool {
 	return uses
 }
 
+// Used returns the names of the columns that are used.
+func (l *Layout) Used() map[string]bool {
+	used := map[string]bool{}
+	for f, uses := range l.Uses() {
+		if uses {
+			used[l.Columns[f]] = true
+		}
+	}
+	return used
+}
+
 // Validate checks that a Layout can be used.
 func (l *Layout) Validate() error {
 	n := len(l.Columns)

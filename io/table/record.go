@@ -31,9 +31,6 @@ func NewFields(in *dataset.Input, l *Layout) *Fields {
 	default:
 		sink, f.Plain, f.Width = newPlain(l, in.Data.Schema.Centre), true, len(l.Features)
 	}
-	for i, at := range l.Features {
-		f.To[at] = Target{Sink: sink, Column: i}
-	}
 	texts := func(at int, wanted bool) *Texts {
 		if at < 0 || !wanted {
 			return nil
@@ -42,15 +39,17 @@ func NewFields(in *dataset.Input, l *Layout) *Fields {
 		f.To[at] = Target{Sink: t}
 		return t
 	}
-	f.Labels = texts(l.Label, in.Labels)
-	f.Weights = texts(l.Role(Weight), in.Data.Weighted && !describes)
-	f.IDs = texts(l.Role(ID), in.IDs && !describes)
 	if describes {
-		for i, role := range roles {
-			if at := l.Role(role); at >= 0 {
-				f.To[at] = Target{Sink: sink, Column: len(l.Features) + i}
-			}
+		for i, at := range l.Described() {
+			f.To[at] = Target{Sink: sink, Column: i}
 		}
+	} else {
+		for i, at := range l.Features {
+			f.To[at] = Target{Sink: sink, Column: i}
+		}
+		f.Labels = texts(l.Label, in.Labels)
+		f.Weights = texts(l.Role(Weight), in.Data.Weighted)
+		f.IDs = texts(l.Role(ID), in.IDs)
 	}
 	for at, to := range f.To {
 		if to.Sink != nil {

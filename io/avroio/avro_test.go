@@ -1,0 +1,253 @@
+package avroio
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/avro"
+	"github.com/twmb/avro/ocf"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/dataset/datasettest"
+)
+
+const schemaText = `{"type": "record", "name": "row", "namespace": "a.b", "fields": [
+	{"name": "double", "type": "double"},
+	{"name": "float", "type": ["null", "float"]},
+	{"name": "tree", "type": {"type": "record", "name": "tree", "fields": [{"name": "left", "type": ["null", "tree"]}, {"name": "xs", "type": {"type": "array", "items": "long"}}]}},
+	{"name": "long", "type": "long"},
+	{"name": "truth", "type": "boolean"},
+	{"name": "mixed", "type": ["null", "string", "long"]},
+	{"name": "level", "type": {"type": "enum", "name": "level", "symbols": ["low", "high"]}},
+	{"name": "again", "type": "a.b.level"},
+	{"name": "day", "type": {"type": "int", "logicalType": "date"}},
+	{"name": "stamp", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+	{"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 8, "scale": 2}},
+	{"name": "map", "type": {"type": "map", "values": "string"}},
+	{"name": "text", "type": "string"}
+]}`
+
+// binary writes of Avro.
+func long(b []byte, v int64) []byte {
+	u := uint64(v)<<1 ^ uint64(v>>63)
+	for ; u >= 0x80; u >>= 7 {
+		b = append(b, byte(u)|0x80)
+	}
+	return append(b, byte(u))
+}
+
+func words(b []byte, s string) []byte { return append(long(b, int64(len(s))), s...) }
+
+func bits(b []byte, v uint64, n int) []byte {
+	for range n {
+		b = append(b, byte(v))
+		v >>= 8
+	}
+	return b
+}
+
+// samples returns n records and the values of the columns that are not nested.
+func samples(n int) (records [][]byte, want [][]string) {
+	for i := range n {
+		double, float := float64(i)*1.1, float32(i)*0.1
+		b := bits(nil, math.Float64bits(double), 8)
+		floatText := "null"
+		if i%3 == 0 {
+			b = long(b, 0)
+		} else {
+			b = bits(long(b, 1), uint64(math.Float32bits(float)), 4)
+			floatText = fmt.Sprint(float)
+		}
+		// A tree of two nodes; arrays with and without the size of their blocks.
+		b = long(b, 1)
+		b = long(b, 0)
+		b = long(long(long(long(b, -2), 2), 1), 2)
+		b = long(b, 0)
+		b = long(long(long(b, 1), int64(i)), 0)
+		whole := int64(i) - 3
+		if i > 50 {
+			whole = math.MinInt64 + int64(i)
+		}
+		b = long(b, whole)
+		b = append(b, byte(i%2))
+		wholeText := fmt.Sprint(whole)
+		if i > 50 {
+			wholeText = fmt.Sprintf("%q", wholeText)
+		}
+		mixed := []string{"null", fmt.Sprintf(`"m%d"`, i), fmt.Sprint(i)}[i%3]
+		switch b = long(b, int64(i%3)); i % 3 {
+		case 1:
+			b = words(b, fmt.Sprintf(" m%d ", i))
+		case 2:
+			b = long(b, int64(i))
+		}
+		b = long(long(b, int64(i%2)), int64(1-i%2))
+		b = long(long(b, int64(i)), int64(i)*86400e6+500000)
+		cents := int64(i) - 200
+		b = append(long(b, 2), byte(cents>>8), byte(cents))
+		b = long(words(words(long(b, 1), "k"), "v"), 0)
+		b = words(b, fmt.Sprintf("text %d", i))
+		records = append(records, b)
+		levels := []string{`"low"`, `"high"`}
+		day := fmt.Sprintf("1970-01-%02d", i+1)
+		if i >= 31 {
+			day = fmt.Sprintf("1970-02-%02d", i-30)
+		}
+		if i >= 59 {
+			day = fmt.Sprintf("1970-03-%02d", i-58)
+		}
+		want = append(want, []string{
+			strings.Trim(fmt.Sprint(double), "+"), floatText, wholeText, fmt.Sprintf("%q", fmt.Sprint(i%2 == 1)), mixed, levels[i%2], levels[1-i%2],
+			fmt.Sprintf("%q", day), fmt.Sprintf("%q", day+" 00:00:00.5"), fmt.Sprintf(`"%.2f"`, float64(cents)/100), fmt.Sprintf(`"text %d"`, i),
+		})
+	}
+	return records, want
+}
+
+// write writes records in blocks of some.
+func write(t testing.TB, records [][]byte, block int, options ...ocf.WriterOpt) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, avro.MustParse(schemaText), append(options, ocf.WithBlockCount(block))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if _, err := w.Write(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func open(t testing.TB, o dataset.Options, file []byte) (*dataset.Dataset, error) {
+	t.Helper()
+	o.Data = []string{datasettest.File(t, file)}
+	return dataset.Open(context.Background(), o)
+}
+
+var codecs = map[string][]ocf.WriterOpt{
+	"null": nil, "deflate": {ocf.WithCodec(ocf.DeflateCodec(6))}, "snappy": {ocf.WithCodec(ocf.SnappyCodec())}, "zstandard": {ocf.WithCodec(ocf.MustZstdCodec(nil, nil))},
+}
+
+var flat = dataset.Options{Drop: []string{"tree", "map"}}
+
+func TestEveryTypeAndCodecIsReadInShards(t *testing.T) {
+	records, want := samples(80)
+	for name, options := range codecs {
+		for _, block := range []int{1, 7, 1000} {
+			file := write(t, records, block, options...)
+			d, err := open(t, flat, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, size := range []int64{1, 100, 777, 1 << 20} {
+				if size == 1 && block != 7 {
+					continue
+				}
+				var got datasettest.Fields
+				datasettest.Survey(t, d, size, &got)
+				if diff := cmp.Diff(want, got.Rows(len(want[0]))); diff != "" {
+					t.Fatalf("%s, blocks of %d records, shards of %d bytes: %.2000s", name, block, size, diff)
+				}
+			}
+		}
+	}
+}
+
+func TestRowsThatCannotBeUsedHaveTheirRecordNumber(t *testing.T) {
+	records, _ := samples(80)
+	d, err := open(t, dataset.Options{Columns: []string{"double", "float"}, Label: "level", ID: "text"}, write(t, records, 9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int64{300, 1 << 20} {
+		used, aside := datasettest.Read(t, d, size)
+		if len(used) != 53 || used[0] != "[1.1 0.1]:high#text 1" || len(aside) != 27 || aside[26] != `79:2: column "float": is missing` {
+			t.Errorf("shards of %d bytes: %d rows, %q", size, len(used), aside)
+		}
+	}
+}
+
+func TestAnotherFileMayHaveOtherColumns(t *testing.T) {
+	records, _ := samples(3)
+	d, err := open(t, dataset.Options{Columns: []string{"double", "long"}, Label: "level"}, write(t, records, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := `{"type": "record", "name": "r", "fields": [{"name": "long", "type": "int"}, {"name": "new", "type": {"type": "map", "values": "int"}}, {"name": "double", "type": "string"}]}`
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, avro.MustParse(other))
+	if err == nil {
+		_, err = w.Write(words(long(long(nil, 7), 0), "2.5"))
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err = open(t, dataset.Options{Like: &d.Schema}, b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if used, _ := datasettest.Read(t, d, 1<<20); !slices.Equal(used, []string{"[2.5 7]"}) {
+		t.Error(used)
+	}
+}
+
+func TestDamageAndNestedColumnsAreNamed(t *testing.T) {
+	records, _ := samples(40)
+	whole := write(t, records, 10)
+	for name, c := range map[string]struct {
+		file []byte
+		o    dataset.Options
+		want string
+	}{
+		"nested":  {whole, dataset.Options{}, `column "tree": is a record, an array or a map, and nested values are not supported; flatten it, or drop the column`},
+		"header":  {whole[:50], flat, "its header is damaged, cut off"},
+		"codec":   {bytes.Replace(write(t, records, 10, codecs["deflate"]...), []byte("\x0edeflate"), []byte("\x0edeflata"), 1), flat, `is compressed with "deflata", which is not supported`},
+		"no JSON": {bytes.Replace(whole, []byte(`{"`), []byte(`{{`), 1), flat, "its schema is not JSON"},
+	} {
+		if _, err := open(t, c.o, c.file); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)-5] ^= 1
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"cut":    {whole[:len(whole)-100], "ends inside a block (truncated file?)"},
+		"marker": {flipped, "after record 30: a block is damaged"},
+	} {
+		d, err := open(t, flat, c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if r := datasettest.Report(d, dataset.Whole(0)); !strings.Contains(r.Fault, "/data: ") || !strings.Contains(r.Fault, c.want) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+func FuzzAvro(f *testing.F) {
+	records, _ := samples(6)
+	for _, options := range codecs {
+		f.Add(write(f, records, 4, options...))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		datasettest.Fuzz(t, file, dataset.Options{Format: "avro", Drop: []string{"tree", "map"}, Label: "level"})
+		datasettest.Fuzz(t, file, dataset.Options{Format: "avro"})
+	})
+}

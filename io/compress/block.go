@@ -1,0 +1,234 @@
+package compress
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Block is a codec of blocks of data whose sizes are stored outside of them.
+type Block int
+
+// The codecs of blocks.
+const (
+	SnappyBlock Block = iota
+	GzipBlock
+	DeflateBlock
+	ZstdBlock
+	LZ4Block
+)
+
+// MaxBlock is the largest size of a block in bytes after decompression.
+const MaxBlock = 1 << 30
+
+// Blocks decompresses blocks. It is not safe for concurrent use; the zero value is ready.
+type Blocks struct {
+	gzip  *gzip.Reader
+	flate io.ReadCloser
+	zstd  *zstd.Decoder
+	src   bytes.Reader
+}
+
+var errSize = errors.New("the size of a block is wrong (corrupt file)")
+
+// Append appends the content of a block, of size bytes or −1 if unknown, to dst. It
+// allocates about as much as the data can hold, whatever sizes the data states.
+func (z *Blocks) Append(dst, src []byte, codec Block, size int) ([]byte, error) {
+	if len(src) == 0 && size <= 0 {
+		return dst, nil
+	}
+	if size > MaxBlock {
+		return nil, errSize
+	}
+	at := len(dst)
+	switch codec {
+	case SnappyBlock:
+		n, err := snappy.DecodedLen(src)
+		if err != nil || size >= 0 && n != size || n > 22*len(src) { // 64 bytes take 3 or more
+			return nil, errSize
+		}
+		dst = grow(dst, n)
+		_, err = snappy.Decode(dst[at:], src)
+		return dst, err
+	case LZ4Block:
+		if size < 0 || size > 256*len(src) {
+			return nil, errSize
+		}
+		dst = grow(dst, size)
+		return dst, lz4(dst[at:], src)
+	case ZstdBlock:
+		return z.appendZstd(dst, src, size)
+	case GzipBlock:
+		z.src.Reset(src)
+		if z.gzip == nil {
+			z.gzip = new(gzip.Reader)
+		}
+		if err := z.gzip.Reset(&z.src); err != nil {
+			return nil, err
+		}
+		return readBlock(dst, z.gzip, size)
+	}
+	z.src.Reset(src)
+	if z.flate == nil {
+		z.flate = flate.NewReader(&z.src)
+	} else if err := z.flate.(flate.Resetter).Reset(&z.src, nil); err != nil {
+		return nil, err
+	}
+	return readBlock(dst, z.flate, size)
+}
+
+// readBlock appends all of r, which has size bytes, or −1 if that is unknown.
+func readBlock(dst []byte, r io.Reader, size int) ([]byte, error) {
+	at := len(dst)
+	for {
+		if len(dst) == cap(dst) {
+			dst = append(dst, 0)[:len(dst)]
+		}
+		n, err := r.Read(dst[len(dst):cap(dst)])
+		dst = dst[:len(dst)+n]
+		got := len(dst) - at
+		switch {
+		case got > MaxBlock || size >= 0 && got > size:
+			return nil, errSize
+		case err == io.EOF && (size < 0 || got == size):
+			return dst, nil
+		case err == io.EOF:
+			return nil, errSize
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+func (z *Blocks) appendZstd(dst, src []byte, size int) (_ []byte, err error) {
+	bound := zstdBound(src)
+	if bound < 0 || size > bound {
+		return nil, errSize
+	}
+	if z.zstd == nil {
+		if z.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxBlock)); err != nil {
+			return nil, err
+		}
+	}
+	at := len(dst)
+	if size >= 0 {
+		dst = grow(dst, size)[:at]
+	}
+	dst, err = z.zstd.DecodeAll(src, dst)
+	if err == nil && size >= 0 && len(dst) != at+size {
+		err = errSize
+	}
+	return dst, err
+}
+
+// grow extends b by n bytes.
+func grow(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n {
+		return b[:len(b)+n]
+	}
+	out := make([]byte, len(b)+n)
+	copy(out, b)
+	return out
+}
+
+// zstdBound returns a bound of the size of the frames in src after decompression, −1 if they
+// are damaged.
+func zstdBound(src []byte) (bound int) {
+	for len(src) > 0 {
+		var h zstd.Header
+		if h.Decode(src) != nil || h.HeaderSize > len(src) {
+			return -1
+		}
+		before := bound
+		if h.Skippable {
+			n := h.HeaderSize + int(h.SkippableSize)
+			if n > len(src) || n <= 0 {
+				return -1
+			}
+			src = src[n:]
+			continue
+		}
+		src = src[h.HeaderSize:]
+		for last := false; !last; {
+			if len(src) < 3 {
+				return -1
+			}
+			block := int(src[0]) | int(src[1])<<8 | int(src[2])<<16
+			last = block&1 != 0
+			size, stored := block>>3, block>>3
+			switch block >> 1 & 3 {
+			case 0:
+			case 1:
+				stored = 1
+			case 2:
+				size = 128 << 10
+			default:
+				return -1
+			}
+			if stored > len(src)-3 {
+				return -1
+			}
+			bound += size
+			src = src[3+stored:]
+		}
+		if h.HasFCS && h.FrameContentSize > uint64(bound-before) {
+			return -1
+		}
+		if h.HasCheckSum {
+			src = src[min(4, len(src)):]
+		}
+	}
+	return bound
+}
+
+// lz4 decodes a block of LZ4 that fills dst.
+func lz4(dst, src []byte) error {
+	at := 0
+	length := func(n int) (int, bool) {
+		if n != 15 {
+			return n, true
+		}
+		for len(src) > 0 {
+			c := src[0]
+			src = src[1:]
+			if n += int(c); c != 255 {
+				return n, n <= len(dst)
+			}
+		}
+		return 0, false
+	}
+	for len(src) > 0 {
+		token := src[0]
+		src = src[1:]
+		n, ok := length(int(token >> 4))
+		if !ok || n > len(src) || n > len(dst)-at {
+			return errSize
+		}
+		at += copy(dst[at:], src[:n])
+		src = src[n:]
+		if len(src) == 0 {
+			break
+		}
+		if len(src) < 2 {
+			return errSize
+		}
+		back := int(src[0]) | int(src[1])<<8
+		src = src[2:]
+		if n, ok = length(int(token & 15)); !ok || back == 0 || back > at || n+4 > len(dst)-at {
+			return errSize
+		}
+		for n += 4; n > 0; {
+			m := copy(dst[at:min(at+n, len(dst))], dst[at-back:at])
+			at, n = at+m, n-m
+		}
+	}
+	if at != len(dst) {
+		return errSize
+	}
+	return nil
+}
