@@ -154,6 +154,9 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "rows %s\n", r.Rows)
 	}
 	writeSetAside(&b, r.SetAside)
+	if fields := r.Rows.Fields(); fields != "" {
+		fmt.Fprintf(&b, "fields %s\n", fields)
+	}
 	if r.Threshold != nil {
 		fmt.Fprintf(&b, "%s\n", r.Threshold)
 	}

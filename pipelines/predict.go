@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -124,6 +125,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	pass := &scores.Predict{
 		Pass:  transforms.Pass{Data: *d, Mode: dataset.Stop},
 		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.rounded()}, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
+		ID: idColumn(d),
 	}
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.Place
@@ -134,6 +136,16 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 		return err
 	})
 	return result, err
+}
+
+// idColumn returns the name of the column that identifies the rows, or "".
+func idColumn(d *dataset.Dataset) string {
+	for _, c := range table.DescribedBy(d) {
+		if c.Role == table.ID {
+			return c.Name
+		}
+	}
+	return ""
 }
 
 // publish creates the directory of predictions.
@@ -173,6 +185,9 @@ func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "predictions  %s, %s\n", r.Out, report.Counted(len(r.Parts), "file"))
 	fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
+	if fields := r.Rows.Fields(); fields != "" {
+		fmt.Fprintf(&b, "fields       %s\n", fields)
+	}
 	if r.Threshold != nil {
 		fmt.Fprintf(&b, "decided by   %s\n", r.Threshold)
 	}

@@ -38,7 +38,7 @@ type Column struct {
 type Block struct {
 	N int
 	// Values holds for each column its values, row by row: []float32, []float64, []int32,
-	// []int64 or []uint64.
+	// []int64, []uint64 or []string.
 	Values []any
 	// Bad lists, ascending, the rows that have no values.
 	Bad []int

@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 func init() {
@@ -26,8 +28,10 @@ type textWriter struct {
 	levels  [][]string // levels of each column, as written
 	line    []byte
 	row     func(t *textWriter, b *Block, i int, bad bool) // appends a row to line
+	text    func(string) string                            // as written
 
-	names [][]string // keys of each column, as JSON
+	members []string   // names of the columns, as JSON
+	names   [][]string // keys of each column, as JSON
 }
 
 func newText(w io.Writer, columns []Column) *textWriter {
@@ -70,6 +74,8 @@ func (t *textWriter) value(b *Block, c, i, j int) {
 		t.line = strconv.AppendInt(t.line, v[at], 10)
 	case []uint64:
 		t.line = strconv.AppendUint(t.line, v[at], 10)
+	case []string:
+		t.line = append(t.line, t.text(v[at])...)
 	default:
 		panic("export: unknown type of values")
 	}
@@ -99,12 +105,15 @@ func newCSV(w io.Writer, columns []Column) *textWriter {
 	}
 	names := csv.NewWriter(t.out) // it uses the existing buffer
 	names.Write(header)           // Flush returns write errors
-	t.row = (*textWriter).csvRow
+	t.row, t.text = (*textWriter).csvRow, csvField
 	return t
 }
 
 // csvField returns a field as written in a record.
 func csvField(text string) string {
+	if !strings.ContainsAny(text, "\",\r\n") && text != "" && text[0] > ' ' && text != `\.` && text[0] < utf8.RuneSelf {
+		return text
+	}
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	w.Write([]string{text})
@@ -135,6 +144,7 @@ func newJSON(w io.Writer, columns []Column) *textWriter {
 	t := newText(w, columns)
 	t.names = make([][]string, len(columns))
 	for c, col := range columns {
+		t.members = append(t.members, jsonText(col.Name))
 		for _, key := range col.Keys {
 			t.names[c] = append(t.names[c], jsonText(key))
 		}
@@ -146,7 +156,7 @@ func newJSON(w io.Writer, columns []Column) *textWriter {
 			}
 		}
 	}
-	t.row = (*textWriter).jsonRow
+	t.row, t.text = (*textWriter).jsonRow, jsonText
 	return t
 }
 
@@ -168,7 +178,7 @@ func (t *textWriter) jsonRow(b *Block, i int, bad bool) {
 		if len(t.line) > 1 {
 			t.line = append(t.line, ',')
 		}
-		t.line = append(strconv.AppendQuote(t.line, col.Name), ':')
+		t.line = append(append(t.line, t.members[c]...), ':')
 		switch {
 		case bad && !col.Always:
 			null = true

@@ -27,6 +27,8 @@ Columns of CSV files are matched by name with those of the training data if both
 a header; the label column can be missing. With --max_bad_fraction, a row that cannot
 be read gets a line without a prediction.
 
+The column that --id_column names, here or in training, is copied to the predictions.
+
 --scores adds columns score_CLASS, or an object "scores" to each line of JSON;
 --probabilities adds columns probability_CLASS, or an object "probabilities". The
 probabilities of a row add up to 1. With --threshold, a row of two classes is predicted
@@ -53,6 +55,7 @@ probable one.`,
 	fs.BoolVar(&o.Lines, "lines", false, "Also write the line of the file on which each row starts, to join predictions to rows where files have blank lines, comments or records of several lines. Each file is then read by one reader.")
 	fs.BoolVar(&o.Probabilities, "probabilities", false, "Also write the probability of every class. The prediction is the most probable class; of several, the one with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic.")
 	thresholdFlag(fs, &o.Threshold)
+	fs.StringVar(&data.opts.ID, "id_column", "", "Column that identifies each row, by name or position; it is copied to the predictions. The default is that of the training data.")
 	data.register(fs)
 	jobs.register(fs)
 	return cmd

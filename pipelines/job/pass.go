@@ -301,6 +301,19 @@ func (c Counts) String() string {
 	return fmt.Sprintf("%s read = %s used + %s set aside%s", report.Groups(c.Read), report.Groups(c.Used), report.Groups(c.SetAside), why)
 }
 
+// Fields says how many fields were missing and how many had texts that are not levels; "" if
+// there are none.
+func (c Counts) Fields() string {
+	var parts []string
+	if c.Missing > 0 {
+		parts = append(parts, report.Groups(c.Missing)+" missing, filled")
+	}
+	if c.Others > 0 {
+		parts = append(parts, report.Groups(c.Others)+" of categories with a text that is not one of the levels, read as other")
+	}
+	return strings.Join(parts, "; ")
+}
+
 // Files returns the SetAsideFile, or nothing if no rows were set aside.
 func (c Counts) Files() []storage.File {
 	if len(c.Listed) == 0 {

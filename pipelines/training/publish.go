@@ -130,8 +130,8 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	} else {
 		fmt.Fprintf(&b, "task      regression on %s\n", r.what())
 	}
-	if n := r.Rows.Missing; n > 0 {
-		fmt.Fprintf(&b, "missing   %s values, filled\n", report.Groups(n))
+	if fields := r.Rows.Fields(); fields != "" {
+		fmt.Fprintf(&b, "fields    %s\n", fields)
 	}
 	fmt.Fprintf(&b, "features  %d of the %s, seed %d\n", r.dim, r.Kernel, r.seed)
 	if r.Steps > 0 {

@@ -31,6 +31,8 @@ type Predict struct {
 	// Probabilities has a column for each class's probability.
 	Probabilities bool `json:"probabilities,omitempty"`
 	Lines         bool `json:"lines,omitempty"` // the line of each row; shards are whole files then
+	// ID is the name of a first column with the identifiers of the rows; "" if they have none.
+	ID string `json:"id,omitempty"`
 }
 
 // Write reads all rows and writes, for each shard, one file with a line for every row, in
@@ -45,7 +47,7 @@ type predictFn struct{ transforms.Fn }
 
 func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
 	return transforms.RunLane(ctx, f.Fn, lane, func(l *transforms.Lane, p *Predict) error {
-		l.Request.Lines = p.Lines
+		l.Request.Lines, l.Request.IDs = p.Lines, p.ID != ""
 		a, err := p.Model.applier(ctx, l)
 		if err != nil {
 			return err
@@ -85,7 +87,8 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 // predictions makes tables of a model's output for rows.
 type predictions struct {
 	columns       []export.Column
-	lines         bool // the first column is the line of the row
+	ids           bool // the first column is the identifier of the row
+	lines         bool // the next is its line
 	scores        bool // after the prediction
 	probabilities bool // probabilities
 	model         *models.Model
@@ -94,8 +97,11 @@ type predictions struct {
 }
 
 func newPredictions(m *models.Model, p *Predict) *predictions {
-	t := &predictions{lines: p.Lines, scores: p.Scores && !m.Embeds(), probabilities: p.Probabilities, model: m}
+	t := &predictions{ids: p.ID != "", lines: p.Lines, scores: p.Scores && !m.Embeds(), probabilities: p.Probabilities, model: m}
 	names := m.Outputs()
+	if t.ids {
+		t.columns = append(t.columns, export.Column{Name: p.ID, Header: []string{p.ID}, Always: true})
+	}
 	if t.lines {
 		t.columns = append(t.columns, export.Column{Name: "line", Header: []string{"line"}, Always: true})
 	}
@@ -145,6 +151,9 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 	var scores any = said.Scores
 	if said.Targets != nil {
 		scores = said.Targets
+	}
+	if t.ids {
+		t.out.Values = append(t.out.Values, b.IDs)
 	}
 	if t.lines {
 		t.out.Values = append(t.out.Values, b.Lines)
