@@ -75,7 +75,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if o.Model != "" {
 		manifest, d, err = openModelData(ctx, o.Model, o.Data, o.Job.Log)
 	} else {
-		d, err = job.OpenData(ctx, o.Data, o.Job.Log)
+		d, err = o.Types.Open(ctx, o.Data, o.Job.Log)
 	}
 	if err != nil {
 		return nil, err

@@ -8,8 +8,12 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/schema/schemafile"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -19,8 +23,11 @@ import (
 // InspectOptions says which data to describe.
 type InspectOptions struct {
 	Data           dataset.Options
-	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
-	Job            job.Options
+	Types          prepare.Types // what is known of the columns of a table
+	MaxBadFraction float64       // share of rows that may be set aside, 0 to 1
+	// WriteSchema is the schema file to create, for formats with columns; "" for none.
+	WriteSchema string
+	Job         job.Options
 }
 
 // DataReport describes data.
@@ -31,7 +38,25 @@ type DataReport struct {
 	Rows     job.Counts         `json:"rows"`
 	Names    []string           `json:"column_names,omitempty"`
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
-	Profile  profile.Profile    `json:"profile"`
+	// Columns describes the columns of a format with columns, the features first.
+	Columns []ColumnReport  `json:"columns,omitempty"`
+	Notes   []string        `json:"notes,omitempty"`  // on columns
+	Schema  string          `json:"schema,omitempty"` // the schema file that was created
+	Profile profile.Profile `json:"profile"`          // of the values of rows
+
+	description *schema.Description // nil for formats without columns
+	table       *schema.Table       // nil for plain numbers
+}
+
+// ColumnReport describes a column.
+type ColumnReport struct {
+	Name    string          `json:"name"`
+	Role    schema.Role     `json:"role"`
+	Type    schema.Type     `json:"type,omitempty"`
+	Layout  string          `json:"layout,omitempty"`  // of times
+	Levels  []schema.Level  `json:"levels,omitempty"`  // of a category, with counts
+	Buckets int             `json:"buckets,omitempty"` // of a category with too many texts
+	Fields  *schema.Summary `json:"fields,omitempty"`
 }
 
 // InspectData reads all rows once and describes them. It writes nothing.
@@ -42,25 +67,67 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	if err := o.Job.Validate(o.Data, ""); err != nil {
 		return nil, err
 	}
-	d, err := job.OpenData(ctx, o.Data, o.Job.Log)
+	if err := o.Types.Validate(); err != nil {
+		return nil, err
+	}
+	if o.WriteSchema != "" {
+		if err := storage.Vacant(ctx, o.WriteSchema); err != nil {
+			return nil, err
+		}
+	}
+	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
+	}
+	if err := o.Types.Fit(d); err != nil {
+		return nil, err
+	}
+	if o.WriteSchema != "" && !d.Schema.Traits().Columns {
+		return nil, exit.Usage("--write_schema: %s is %s, which has no columns with types", d.Files[0].Name, d.Schema.Format)
 	}
 	j, err := job.NewScratch(ctx, o.Job)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
+	report = &DataReport{Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size()}
+	if d.Schema.Traits().Columns {
+		j.Progress.Phase("reading columns", 0)
+		if err := report.describe(ctx, j, d, o); err != nil {
+			return nil, err
+		}
+	}
 	j.Progress.Phase("reading", 0)
 	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, 0, true)
 	if err != nil {
 		return nil, err
 	}
 	j.Progress.Done()
-	return &DataReport{
-		Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size(), Rows: p.Counts, Names: d.Schema.Columns,
-		SetAside: p.Counts.Listed, Profile: p.Sum.Result(),
-	}, nil
+	report.Rows, report.Names, report.SetAside, report.Profile = p.Counts, d.Schema.Columns, p.Counts.Listed, p.Sum.Result()
+	return report, nil
+}
+
+// describe finds the types of the columns, writes the schema file, and makes rows of the data
+// have these types.
+func (r *DataReport) describe(ctx context.Context, j *job.Job, d *dataset.Dataset, o InspectOptions) error {
+	found, doubts, err := o.Types.Describe(ctx, j, d, o.MaxBadFraction)
+	if err != nil {
+		return err
+	}
+	r.description, r.Notes = found, schema.Sentences(doubts)
+	for i := range found.Fields {
+		f := &found.Fields[i]
+		r.Columns = append(r.Columns, ColumnReport{f.Name, f.Role, f.Type, f.Layout, schemafile.Levels(f), f.Buckets, f.Summary})
+	}
+	if o.WriteSchema != "" {
+		r.Schema = o.WriteSchema
+		if err := prepare.WriteSchema(ctx, o.WriteSchema, d, found); err != nil {
+			return err
+		}
+	}
+	prepare.SetTypes(d, found)
+	r.table = d.Schema.Table
+	return nil
 }
 
 // WriteTo prints the report for people.
@@ -69,7 +136,7 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	p := &r.Profile
 	fmt.Fprintf(&b, "data      %s of %s, %s\n", report.Counted(r.Files, "file"), r.Format, report.Bytes(r.Bytes))
 	if r.Rows.SetAside == 0 {
-		fmt.Fprintf(&b, "rows      %s of %d numbers, largest norm %.6g\n", report.Groups(r.Rows.Used), p.Dim, p.MaxNorm)
+		fmt.Fprintf(&b, "rows      %s of %s\n", report.Groups(r.Rows.Used), r.what())
 	} else {
 		fmt.Fprintf(&b, "rows      %s read = %s used + %s set aside\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside))
 	}
@@ -78,9 +145,26 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	if note := prepare.Doubt("", p.Labels); note != "" {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
-	writeColumns(&b, p, r.Names)
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "note      %s\n", note)
+	}
+	if r.Schema != "" {
+		fmt.Fprintf(&b, "schema    %s\n", r.Schema)
+	}
+	if r.table != nil {
+		report.WriteColumns(&b, r.description)
+	}
+	writeColumns(&b, p, r.Names, r.table)
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
+}
+
+// what says what a row is made of.
+func (r *DataReport) what() string {
+	if r.table != nil {
+		return r.table.String()
+	}
+	return fmt.Sprintf("%d numbers, largest norm %.6g", r.Profile.Dim, r.Profile.MaxNorm)
 }
 
 // writeSetAside prints the first rows that were set aside.
@@ -118,18 +202,30 @@ func writeLabels(w io.Writer, p *profile.Profile) {
 // maxColumnLines is the largest number of columns that are printed.
 const maxColumnLines = 40
 
-func writeColumns(w io.Writer, p *profile.Profile, names []string) {
+// writeColumns prints the moments of columns of numbers.
+func writeColumns(w io.Writer, p *profile.Profile, names []string, t *schema.Table) {
+	numbers := make([]int, 0, len(p.Columns))
+	if t == nil {
+		for j := range p.Columns {
+			numbers = append(numbers, j)
+		}
+	} else {
+		numbers = t.Slots(schema.Number)
+	}
+	if len(numbers) == 0 {
+		return
+	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(tw, "column\tmin\tmax\tmean\tdeviation\tnon-zero\t\n")
-	for j, c := range p.Columns[:min(len(p.Columns), maxColumnLines)] {
-		name := fmt.Sprint(j + 1)
+	for _, j := range numbers[:min(len(numbers), maxColumnLines)] {
+		name, c := fmt.Sprint(j+1), p.Columns[j]
 		if names != nil {
-			name = names[j]
+			name = report.Word(names[j], 40)
 		}
 		fmt.Fprintf(tw, "%s\t%.6g\t%.6g\t%.6g\t%.6g\t%s\t\n", name, c.Min, c.Max, c.Mean, c.Dev, report.Groups(c.Nonzero))
 	}
 	tw.Flush()
-	if more := len(p.Columns) - maxColumnLines; more > 0 {
+	if more := len(numbers) - maxColumnLines; more > 0 {
 		fmt.Fprintf(w, "… and %d more columns (--json has them all)\n", more)
 	}
 }
@@ -138,6 +234,7 @@ func writeColumns(w io.Writer, p *profile.Profile, names []string) {
 type ModelReport struct {
 	Directory string `json:"directory"`
 	*models.Manifest
+	table *schema.Table // nil for rows of plain numbers
 }
 
 // InspectModel loads a model, verifies its checksums, and describes it.
@@ -146,7 +243,7 @@ func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ModelReport{dir, m.Manifest}, nil
+	return &ModelReport{dir, m.Manifest, m.Table()}, nil
 }
 
 // WriteTo prints the report for people.
@@ -155,7 +252,11 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	m := r.Manifest
 	fmt.Fprintf(&b, "model     %s, intact; format %d, written by bochner %s\n", r.Directory, m.Format, m.Program)
 	fmt.Fprintf(&b, "task      %s, %d outputs\n", m.Task, m.Outputs)
-	fmt.Fprintf(&b, "input     %d numbers, trained on %s\n", m.Input.Dim, m.Input.Format)
+	what := fmt.Sprintf("%d numbers", m.Input.Dim)
+	if r.table != nil {
+		what = r.table.String()
+	}
+	fmt.Fprintf(&b, "input     %s, trained on %s\n", what, m.Input.Format)
 	if m.Vocabulary != nil {
 		fmt.Fprintf(&b, "classes   %s\n", prepare.SomeOf(m.Vocabulary.Classes))
 	}
@@ -170,6 +271,9 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	training.WriteProbabilities(&b, m.Probabilities)
 	fmt.Fprintf(&b, "rows      %s\n", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
 	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)
+	if r.table != nil {
+		report.WriteColumns(&b, r.table.Describe())
+	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }

@@ -79,7 +79,7 @@ func Compare(ctx context.Context, o CompareOptions) (result *CompareResult, err 
 			return nil, err
 		}
 	}
-	d, err := job.OpenData(ctx, o.Data, o.Job.Log)
+	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,27 @@ func (d *Description) Table() *Table {
 	return t
 }
 
+// Describe returns a description of the columns of the table, all of which are features.
+func (t *Table) Describe() *Description {
+	d := &Description{Rules: Rules{t.Missing, t.Decimal, t.Thousands}}
+	for _, c := range t.Columns {
+		d.Fields = append(d.Fields, Field{Column: c, Role: Feature})
+	}
+	return d
+}
+
+// Slots returns the indices in a row of the first values of all columns of a type.
+func (t *Table) Slots(of Type) (slots []int) {
+	at := 0
+	for i := range t.Columns {
+		if t.Columns[i].Type == of {
+			slots = append(slots, at)
+		}
+		at += t.Columns[i].Width()
+	}
+	return slots
+}
+
 // With returns the positions of the columns that have a role.
 func (d *Description) With(role Role) (columns []int) {
 	for i, f := range d.Fields {
@@ -123,16 +144,21 @@ func (d *Description) Open() (columns []int) {
 	return columns
 }
 
-// Complete finds levels and layouts in the data, as Infer does, where the description has
-// none. at has for each column its column in the survey, or −1; maxLevels is as in Hints.
+// Complete takes the summaries of columns from a survey, and finds levels and layouts where the
+// description has none, as Infer does. at has for each column its column in the survey, or −1;
+// maxLevels is as in Hints.
 func (d *Description) Complete(s *Survey, at []int, maxLevels int) ([]Note, error) {
 	in := inference{Hints: Hints{Types: map[int]Type{}, MaxLevels: maxLevels}, d: d}
+	for i, column := range at {
+		if d.Fields[i].Summary = nil; column >= 0 {
+			d.Fields[i].Summary = s.Column(column)
+		}
+	}
 	for _, i := range d.Open() {
 		f := &d.Fields[i]
-		if at[i] < 0 {
+		if f.Summary == nil {
 			return nil, fmt.Errorf("schema: column %d (%.60q) is not in the data", i+1, f.Name)
 		}
-		f.Summary = s.Column(at[i])
 		in.Types[i] = f.Type
 		if err := in.decideType(i); err != nil {
 			return nil, err

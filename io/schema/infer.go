@@ -68,7 +68,7 @@ func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 		in.decideRole(i, plain)
 	}
 	if len(in.d.With(Feature)) == 0 {
-		return in.d, in.notes, fmt.Errorf("schema: none of the %d columns can be used as a feature", len(in.d.Fields))
+		return in.d, in.notes, fmt.Errorf("schema: none of the %d columns can be used as a feature; %s", len(in.d.Fields), strings.Join(Sentences(in.notes), "; "))
 	}
 	return in.d, in.notes, in.d.Validate()
 }

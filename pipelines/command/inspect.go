@@ -12,23 +12,30 @@ import (
 func inspectCommand() *cobra.Command {
 	var (
 		data  dataFlags
+		table tableFlags
 		jobs  jobFlags
 		model string
+		file  string
 	)
 	cmd := &cobra.Command{
 		Use:   "inspect --data FILES | --model DIR",
 		Short: "Describe data or a model",
-		Long: `Inspect reads all rows of --data once and describes them: rows, columns with their
-ranges and moments, labels, and rows that are not usable. Or it loads the model in
---model, verifies its checksums, and describes it.`,
+		Long: `Inspect reads all rows of --data and describes them: rows, the role and type of each
+column as train would use it, ranges and moments of numbers, labels, and rows that
+are not usable. Notes name decisions that may be wrong and the flags that change
+them. --write_schema writes the types to a file, which can be edited and given to
+other commands with --schema. Or inspect loads the model in --model, verifies its
+checksums, and describes it.`,
 		Example: `  bochner inspect --data 'train-*.csv' --label y --max_bad_fraction 1
+  bochner inspect --data train.csv --label y --write_schema schema.yaml
   bochner inspect --model model`,
 		Args: cobra.NoArgs,
 		RunE: runJob(func(cmd *cobra.Command) error {
 			if (model == "") == (len(data.opts.Data) == 0) {
 				return &exit.UsageError{Err: errors.New("inspect takes either --data or --model")}
 			}
-			o := pipelines.InspectOptions{Data: data.opts, MaxBadFraction: data.maxBad, Job: jobs.job(cmd)}
+			o := pipelines.InspectOptions{Data: data.opts, Types: table.types, MaxBadFraction: data.maxBad, WriteSchema: file, Job: jobs.job(cmd)}
+			table.into(&o.Data)
 			if model != "" {
 				report, err := pipelines.InspectModel(cmd.Context(), model)
 				if err != nil {
@@ -47,6 +54,8 @@ ranges and moments, labels, and rows that are not usable. Or it loads the model 
 	fs.SortFlags = false
 	fs.StringVar(&model, "model", "", "Directory of a model.")
 	data.register(fs)
+	table.register(fs)
+	fs.StringVar(&file, "write_schema", "", "File to create with the role, type and levels of each column, for --schema.")
 	jobs.register(fs)
 	return cmd
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -85,7 +84,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if err := here.Validate(); err != nil {
 		return nil, err
 	}
-	d, err := job.OpenData(ctx, o.Data, o.Job.Log)
+	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

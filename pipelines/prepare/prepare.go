@@ -138,7 +138,7 @@ type Prepared struct {
 func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
-	if err := o.Types.fit(d); err != nil {
+	if err := o.Types.Fit(d); err != nil {
 		return nil, err
 	}
 	p, doubts, err := o.profile(ctx, j, d)

@@ -2,6 +2,8 @@ package prepare
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
@@ -18,7 +20,10 @@ type Types struct {
 	Missing     []string `flag:"missing" list:"commas" help:"Texts that mean a missing value, in any case, beside empty fields; the default is ?, n/a, na, nan, null. Given texts replace these."`
 	Decimal     string   `flag:"decimal" help:"Character before the fraction of numbers: a point or a comma."`
 	Thousands   string   `flag:"thousands" help:"Character between the groups of three digits of large numbers."`
+	Schema      string   `flag:"schema" help:"File that says what each column is, as bochner inspect --write_schema writes it and perhaps edited. It takes the place of the other flags of columns."`
 	MaxLevels   int      `flag:"max_levels" help:"Largest number of levels of a category; rarer texts count as one level. 0 is 1000, or hashing where that would cover less than nine in ten rows."`
+
+	file *schema.Description // of the schema file
 }
 
 // Validate returns a usage error for values that no table can have.
@@ -33,7 +38,10 @@ func (o Types) Validate() error {
 }
 
 // Given reports whether anything is said about types.
-func (o Types) Given() bool {
+func (o Types) Given() bool { return o.Schema != "" || o.flags() }
+
+// flags reports whether anything is said by other flags than --schema.
+func (o Types) flags() bool {
 	return len(o.Numeric)+len(o.Categorical)+len(o.Missing) > 0 || o.Decimal != "" || o.Thousands != "" || o.MaxLevels > 0
 }
 
@@ -100,6 +108,13 @@ func (o Types) Describe(ctx context.Context, j *job.Job, d *dataset.Dataset, max
 
 // DescribeBy is Describe with a survey of the columns of table.DescribedBy.
 func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema.Survey, error)) (*schema.Description, []schema.Note, error) {
+	if o.file != nil {
+		found, err := survey(o.file.Rules)
+		if err != nil {
+			return nil, nil, err
+		}
+		return o.complete(d, found)
+	}
 	rules, err := o.rules()
 	if err != nil {
 		return nil, nil, err
@@ -114,7 +129,8 @@ func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema
 	}
 	description, notes, err := schema.Infer(found, h)
 	if err != nil {
-		return nil, notes, &exit.DataError{Err: &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: err}}
+		cause := errors.New(strings.TrimPrefix(err.Error(), "schema: "))
+		return nil, notes, &exit.DataError{Err: &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: cause}}
 	}
 	return description, notes, nil
 }
@@ -151,10 +167,10 @@ func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes 
 	return schema.Sentences(doubts), nil
 }
 
-// fit returns a usage error if types are given for data without columns.
-func (o Types) fit(d *dataset.Dataset) error {
+// Fit returns a usage error if types are given for data without columns.
+func (o Types) Fit(d *dataset.Dataset) error {
 	if o.Given() && !d.Schema.Traits().Columns {
-		return exit.Usage("%s is %s, which has no columns with types: leave out --numeric, --categorical, --missing, --decimal, --thousands and --max_levels", d.Files[0].Name, d.Schema.Format)
+		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, --missing, --decimal, --thousands and --max_levels", d.Files[0].Name, d.Schema.Format)
 	}
 	return nil
 }

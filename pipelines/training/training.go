@@ -94,7 +94,7 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 	if err := o.Job.Vacant(ctx, out); err != nil {
 		return nil, err
 	}
-	d, err := job.OpenData(ctx, o.Data, o.Job.Log)
+	d, err := o.Types.Open(ctx, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func appendField(b []byte, f *schema.Field) []byte {
 		return b
 	}
 	b = append(b, "    levels:\n"...)
-	for _, l := range counted(f) {
+	for _, l := range Levels(f) {
 		b = appendScalar(append(b, "      - "...), l.Text)
 		if l.Rows > 0 {
 			b = append(b, "  # "...)
@@ -68,8 +68,8 @@ func appendField(b []byte, f *schema.Field) []byte {
 	return b
 }
 
-// counted returns the levels of a category, the most frequent ones first if counts are known.
-func counted(f *schema.Field) (levels []schema.Level) {
+// Levels returns the levels of a category, the most frequent ones first if counts are known.
+func Levels(f *schema.Field) (levels []schema.Level) {
 	is := make(map[string]bool, len(f.Levels))
 	for _, l := range f.Levels {
 		is[l] = true

@@ -1,0 +1,190 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// mostColumns is the largest number of columns that are printed.
+const mostColumns = 40
+
+// WriteColumns prints the columns of a description as a table.
+func WriteColumns(w io.Writer, d *schema.Description) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	// A description of a model's columns does not know the fields of its training data.
+	known := slices.ContainsFunc(d.Fields, func(f schema.Field) bool { return f.Summary != nil })
+	header := "column\trole\ttype\tvalues\n"
+	if known {
+		header = "column\trole\ttype\tmissing\tvalues\n"
+	}
+	fmt.Fprint(tw, header)
+	for i := range d.Fields[:min(len(d.Fields), mostColumns)] {
+		f := &d.Fields[i]
+		name := "\"\""
+		if f.Name != "" {
+			name = Word(f.Name, 30)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s", name, f.Role, cmp.Or(string(f.Type), "-"))
+		if known {
+			fmt.Fprintf(tw, "\t%s", missing(f.Summary))
+		}
+		fmt.Fprintf(tw, "\t%s\n", cmp.Or(values(f), "-"))
+	}
+	tw.Flush()
+	if more := len(d.Fields) - mostColumns; more > 0 {
+		fmt.Fprintf(w, "… and %d more columns\n", more)
+	}
+}
+
+// missing returns how many fields are missing, and by which texts.
+func missing(s *schema.Summary) string {
+	if s == nil || s.Missing == 0 {
+		return "-"
+	}
+	var parts []string
+	for _, c := range s.Codes {
+		switch text := cmp.Or(c.Text, "empty"); {
+		case c.Rows == s.Missing && c.Text == "":
+			return Groups(s.Missing)
+		case c.Rows == s.Missing:
+			parts = append(parts, text)
+		default:
+			parts = append(parts, fmt.Sprintf("%s %s", text, Groups(c.Rows)))
+		}
+	}
+	if len(parts) == 0 {
+		return Groups(s.Missing)
+	}
+	return fmt.Sprintf("%s (%s)", Groups(s.Missing), strings.Join(parts, ", "))
+}
+
+// values describes the values of a column.
+func values(f *schema.Field) string {
+	s := f.Summary
+	if s != nil && s.Texts == 0 {
+		return ""
+	}
+	switch {
+	case f.Type == schema.Category && f.Buckets > 0 && s == nil:
+		return Counted64(int64(f.Buckets), "bucket")
+	case f.Type == schema.Category && f.Buckets > 0:
+		return fmt.Sprintf("%s texts in %s buckets, such as %s", different(s), Groups(int64(f.Buckets)), example(s))
+	case f.Type == schema.Category && f.Role == schema.Feature:
+		return Counted64(int64(len(f.Levels)), "level") + ": " + levels(f)
+	case f.Type == schema.Time && s != nil:
+		return fmt.Sprintf("%s, such as %s", f.Layout, example(s))
+	case f.Type == schema.Time:
+		return f.Layout
+	case s == nil:
+		return ""
+	case f.Type == schema.Number && s.Numbers > 0:
+		text := fmt.Sprintf("%s to %s, median %s", number(s.Min), number(s.Max), number(s.Median))
+		if odd := s.Texts - s.Numbers; odd > 0 {
+			text += fmt.Sprintf("; %s not numbers", Groups(odd))
+		}
+		return text
+	}
+	return different(s) + " different: " + counted(s.Levels, nil)
+}
+
+// number prints a number: whole ones with all digits.
+func number(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+// different returns the number of different texts.
+func different(s *schema.Summary) string {
+	if s.Exact {
+		return Groups(s.Distinct)
+	}
+	return "about " + Groups(s.Distinct)
+}
+
+// example returns the most frequent text that is known.
+func example(s *schema.Summary) string {
+	if len(s.Levels) == 0 {
+		return "…"
+	}
+	return Word(s.Levels[0].Text, 30)
+}
+
+// levels lists the first levels of a category, with counts if they are known.
+func levels(f *schema.Field) string {
+	is := make(map[string]bool, len(f.Levels))
+	for _, l := range f.Levels {
+		is[l] = true
+	}
+	if f.Summary != nil {
+		return counted(f.Summary.Levels, is)
+	}
+	var all []schema.Level
+	for _, l := range f.Levels[:min(len(f.Levels), mostLevels+1)] {
+		all = append(all, schema.Level{Text: l})
+	}
+	return counted(all, nil)
+}
+
+// mostLevels is the number of levels that are listed of a column.
+const mostLevels = 3
+
+// counted lists the first levels that are among some, and how many rows the others of all have.
+func counted(all []schema.Level, is map[string]bool) string {
+	var parts []string
+	var other int64
+	for _, l := range all {
+		switch {
+		case is != nil && !is[l.Text]:
+			other += l.Rows
+		case len(parts) > mostLevels:
+		case len(parts) == mostLevels:
+			parts = append(parts, "…")
+		case l.Rows > 0:
+			parts = append(parts, fmt.Sprintf("%s (%s)", item(l.Text, 20), Groups(l.Rows)))
+		default:
+			parts = append(parts, item(l.Text, 20))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if other > 0 {
+		text += fmt.Sprintf("; other texts %s", Groups(other))
+	}
+	return text
+}
+
+// Word returns a text of the data for printing: the first characters of it, and quoted if
+// otherwise it could not be seen where it ends.
+func Word(text string, most int) string {
+	n := 0
+	for i := range text {
+		if n++; n > most {
+			text = text[:i] + "…"
+			break
+		}
+	}
+	odd := func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
+	if text == "" || strings.TrimSpace(text) != text || strings.ContainsFunc(text, odd) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// item is Word for a text in a list.
+func item(text string, most int) string {
+	word := Word(text, most)
+	if word[0] != '"' && strings.ContainsAny(word, ",();") {
+		return strconv.Quote(word)
+	}
+	return word
+}
