@@ -1,0 +1,222 @@
+package pipelines
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/pca"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/svm"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/training"
+)
+
+// levelRows are rows of a number and of a category with so many levels, each of which has a share
+// of heads of its own, from lowest to 1−lowest, whatever the seed.
+func levelRows(n, levels int, lowest float64, seed uint64) []string {
+	r, own := rand.New(rand.NewPCG(seed, 7)), rand.New(rand.NewPCG(9, 9))
+	heads := make([]float64, levels)
+	for i := range heads {
+		heads[i] = lowest + (1-2*lowest)*own.Float64()
+	}
+	lines := []string{"x,level,y\n"}
+	for range n {
+		level := r.IntN(levels)
+		label := "tails"
+		if r.Float64() < heads[level] {
+			label = "heads"
+		}
+		lines = append(lines, fmt.Sprintf("%.4f,L%d,%s\n", r.NormFloat64(), level, label))
+	}
+	return lines
+}
+
+// encodedBy returns options that encode categories so.
+func encodedBy(o TrainOptions, e columns.Encoding) TrainOptions {
+	o.Spec = prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Encode: columns.Options{Encode: e}, Seed: 3}
+	o.Spec.Types.MaxLevels = 100_000
+	return o
+}
+
+func errorOn(t *testing.T, r *TrainResult, lines []string) float64 {
+	t.Helper()
+	name := jobtest.Write(t, t.TempDir(), "other.csv", strings.Join(lines, ""))
+	score, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: r.Model, Data: dataset.Options{Data: []string{name}, Label: "y"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 1 - score.Classes.Accuracy
+}
+
+// Labels that a coin has tossed stay unknown, however few rows of a level there are.
+func TestTargetStatisticsOfCoinFlipsAreThoseOfChance(t *testing.T) {
+	const n, levels, others = 4000, 1000, 2000
+	test := levelRows(others, levels, 0.5, 2)
+	for _, name := range []string{"ridge", "ridge, one λ", "svm", "svm, patience", "sgd, platt"} {
+		t.Run(name, func(t *testing.T) {
+			r, m := trained(t, levelRows(n, levels, 0.5, 1), encodedBy(honestLearners[name], columns.Means))
+			judge(t, r, m, n)
+			if e, se := errorOn(t, r, test), 0.5/math.Sqrt(others); math.Abs(e-0.5) > 4*se {
+				t.Errorf("error %.2f ± %.2f %% on other rows", 100*e, 100*se)
+			}
+		})
+	}
+}
+
+// With four rows of a level, a number for each level says little, and the labels of the others much.
+func TestTargetStatisticsFindWhatLevelsCannot(t *testing.T) {
+	const n, levels = 4000, 1000
+	test := levelRows(2000, levels, 0.02, 2)
+	for _, name := range []string{"ridge", "svm"} {
+		r, m := trained(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], columns.Means))
+		target := errorOn(t, r, test)
+		one, _ := trained(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], columns.Indicators))
+		if hot := errorOn(t, one, test); !(target < 0.35 && hot > target+0.05) {
+			t.Errorf("%s: error %.3f by target statistics, %.3f by one-hot levels", name, target, hot)
+		}
+		// Held-out rows are encoded as new ones are.
+		for _, row := range r.Path {
+			if row.Lambda != m.Manifest.Learner.Lambda || row.HeldOutRows == 0 {
+				continue
+			}
+			held := float64(row.HeldOutErrors) / float64(row.HeldOutRows)
+			if se := 0.5 / math.Sqrt(float64(row.HeldOutRows)); math.Abs(held-target) > 5*se {
+				t.Errorf("%s: held-out error %.3f, error on other rows %.3f", name, held, target)
+			}
+		}
+	}
+}
+
+// A category that says nothing takes nothing from the columns that do: training rows that knew their
+// own labels would make the learner trust it.
+func TestTargetStatisticsOfNoiseDoNoHarm(t *testing.T) {
+	noise := func(n int, seed uint64) []string {
+		r := rand.New(rand.NewPCG(seed, 11))
+		lines := []string{"x,level,y\n"}
+		for range n {
+			x, label := r.NormFloat64(), "heads"
+			if x+0.5*r.NormFloat64() < 0 {
+				label = "tails"
+			}
+			lines = append(lines, fmt.Sprintf("%.4f,L%d,%s\n", x, r.IntN(1000), label))
+		}
+		return lines
+	}
+	train, test := noise(2000, 1), noise(4000, 2)
+	for _, name := range []string{"ridge", "svm", "svm, patience", "sgd"} {
+		o := encodedBy(honestLearners[name], columns.Means)
+		r, _ := trained(t, train, o)
+		without, _ := trained(t, train, encodedBy(honestLearners[name], columns.Counts))
+		with, best := errorOn(t, r, test), errorOn(t, without, test)
+		if se := math.Sqrt(best * (1 - best) / 4000); with > best+4*se {
+			t.Errorf("%s: error %.3f with the labels of other rows, %.3f ± %.3f with their number", name, with, best, se)
+		}
+	}
+}
+
+// Models do not depend on the order of rows or on files.
+func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
+	lines := levelRows(600, 50, 0.1, 1)
+	lines = append(lines, lines[1:300]...) // rows that repeat
+	digest := func(o TrainOptions, files ...[]string) []byte {
+		t.Helper()
+		dir := t.TempDir()
+		for i, f := range files {
+			o.Data.Data = append(o.Data.Data, jobtest.Write(t, dir, fmt.Sprintf("d%d.csv", i), strings.Join(f, "")))
+		}
+		o.Data.Label, o.Model = "y", filepath.Join(dir, "model")
+		if _, err := Train(jobtest.Ctx, o); err != nil {
+			t.Fatal(err)
+		}
+		weights, err := os.ReadFile(filepath.Join(o.Model, models.WeightsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return weights
+	}
+	o := encodedBy(TrainOptions{}, columns.Means)
+	want := digest(o, lines)
+	shuffled := slices.Clone(lines[1:])
+	rand.New(rand.NewPCG(3, 3)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	cut := encodedBy(TrainOptions{}, columns.Means)
+	cut.Job.ShardBytes = 2000
+	if !bytes.Equal(digest(cut, append(lines[:1:1], shuffled[:200]...), append(lines[:1:1], shuffled[200:]...)), want) {
+		t.Error("another order and cut gives another model")
+	}
+}
+
+// A certificate is about the rows as the training has encoded them.
+func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
+	for name, change := range map[string]func(*TrainOptions){
+		"all rows":   func(o *TrainOptions) { o.Lambda.Path = []float64{1e-3} },
+		"early end":  func(o *TrainOptions) { o.Lambda.Path, o.Learner.(*svm.Training).Patience = []float64{1e-3}, 2 },
+		"path":       func(o *TrainOptions) { o.Lambda.Path = []float64{1e-2, 1e-3} },
+		"calibrated": func(o *TrainOptions) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" },
+	} {
+		o := encodedBy(TrainOptions{Learner: &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 6, Gap: 1e-9}}, Bias: 1}}, columns.Means)
+		change(&o)
+		lines := levelRows(500, 40, 0.1, 1)
+		lines = append(lines, lines[1:200]...)
+		dir := t.TempDir()
+		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
+		o.Model = filepath.Join(dir, "model")
+		if _, err := Train(jobtest.Ctx, o); err != nil {
+			t.Fatal(name, err)
+		}
+		if _, err := Verify(jobtest.Ctx, VerifyOptions{Model: o.Model, Data: o.Data}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A regression has the mean target of each level.
+func TestTargetStatisticsOfNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	lines := []string{"x,level,y\n"}
+	for i := range 3000 {
+		level := i % 300
+		lines = append(lines, fmt.Sprintf("%.4f,L%d,%.4f\n", r.NormFloat64(), level, float64(level*7919%300)/100+0.1*r.NormFloat64()))
+	}
+	result, m := trained(t, lines, encodedBy(TrainOptions{}, columns.Means))
+	for _, row := range result.Path {
+		if row.Lambda == m.Manifest.Learner.Lambda && !(row.MSE < 0.1) { // of a variance of 0.75
+			t.Errorf("held-out squared error %.3f", row.MSE)
+		}
+	}
+	// Ten rows of a level, drawn to the mean of all by as many rows.
+	recipe, err := m.Manifest.Recipe.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if columns.RecoderOf(recipe) == nil {
+		t.Error("the recipe does not say which rows have other statistics")
+	}
+}
+
+func TestTargetStatisticsNeedATraining(t *testing.T) {
+	dir := t.TempDir()
+	spec := encodedBy(TrainOptions{}, columns.Means).Spec
+	spec.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "d.csv", strings.Join(levelRows(100, 20, 0.1, 1), ""))}, Label: "y"}
+	_, err := Embed(jobtest.Ctx, EmbedOptions{Spec: spec, Training: pca.Training{Components: 2}, Model: filepath.Join(dir, "m")})
+	jobtest.WantError(t, "embed", err, exit.CodeUsage, "--encode target learns from labels")
+	_, err = Featurize(jobtest.Ctx, FeaturizeOptions{Spec: spec, Out: filepath.Join(dir, "f")})
+	jobtest.WantError(t, "featurize", err, exit.CodeUsage, "--encode target learns from labels")
+	spec.Kernel = &learned.Options{Features: 8}
+	_, err = Train(jobtest.Ctx, TrainOptions{Spec: spec, Model: filepath.Join(dir, "m"), Lambda: training.LambdaOptions{Path: []float64{1}}})
+	jobtest.WantError(t, "learned", err, exit.CodeUsage, "--encode target cannot be used with --kernel learned")
+}
