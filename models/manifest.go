@@ -76,10 +76,13 @@ type Manifest struct {
 
 // Learner tells how the weights were fitted.
 type Learner struct {
-	Kind   string       `json:"kind"`             // ridge, svm, sgd or pca
-	Lambda float64      `json:"lambda"`           // that of the weights, on the mean loss
-	Folds  int          `json:"folds"`            // of the cross-validation; 1 if there was none
-	Table  []ridge.Row  `json:"table,omitempty"`  // results for each λ
+	Kind   string      `json:"kind"`            // ridge, svm, sgd or pca
+	Lambda float64     `json:"lambda"`          // that of the weights, on the mean loss
+	Folds  int         `json:"folds"`           // of the cross-validation; 1 if there was none
+	Table  []ridge.Row `json:"table,omitempty"` // results for each λ
+	// Select says what of the held-out rows chose λ: error or log_loss; "" is the least mean
+	// squared error of all folds.
+	Select string       `json:"select,omitempty"`
 	Log    *TrainingLog `json:"course,omitempty"` // of an iterative learner
 	// Steps is the number of grid steps from 0 to the bound of the features, if sums were
 	// made on a grid: 127 is a grid of 8 bits, as is 0 in older models.

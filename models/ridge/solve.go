@@ -124,6 +124,8 @@ type Row struct {
 	HeldOutRows   int64   `json:"held_rows,omitempty"`
 	HeldOutErrors int64   `json:"held_errors,omitempty"`
 	HeldOutMSE    float64 `json:"held_mse,omitempty"`
+	// HeldOutLogLoss is the log loss of those rows, as score.Losses has it, if it was summed.
+	HeldOutLogLoss float64 `json:"held_log_loss,omitempty"`
 
 	// Folds is the number of folds that have rows, over which the errors are computed.
 	Folds int `json:"folds"`

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
 // value describes the values of a flag, for help and shell completion.
@@ -86,6 +87,7 @@ var values = map[string]value{
 	"task":         oneOf("auto", "classification", "regression"),
 	"grid":         oneOf("auto", "8", "16"),
 	"label_case":   oneOf("keep", "lower"),
+	"select":       oneOf(training.Selections()...),
 	"calibrate":    oneOf("none", "platt", "isotonic"),
 	"method":       oneOf("momentum", "adagrad", "sgd"),
 	"align":        oneOf("game", "lkrf"),

@@ -38,6 +38,9 @@ func (b byRounds) validate(o Options) error {
 	if err := report.ValidPicture(b.Common().Curve); err != nil {
 		return err
 	}
+	if s := o.Lambda.Select; s != "" && s != SelectError {
+		return exit.Usage("--select %s is for ridge; %s chooses by the errors on held-out rows, then by their loss", s, b.name())
+	}
 	if b.Common().Patience > 0 && o.Lambda.Folds == 1 {
 		return exit.Usage("--patience needs held-out rows; --folds must be 2 or more, or left out")
 	}

@@ -2,7 +2,10 @@ package training
 
 import (
 	"math"
+	"slices"
+	"strings"
 
+	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -12,7 +15,21 @@ type LambdaOptions struct {
 	Path  []float64 // λ on the mean loss; of several the best is chosen; none is ridge.AutoLambda
 	C     float64   // alternative to Path: C = 1/(λn), as for support vector machines; 0 if unused
 	Folds int       // of the cross-validation; 0 is 5 if Path has several values, else none
+	// Select says what chooses among several λ for classes: SelectMSE (or ""), the mean squared
+	// error of scores on the rows of all folds; SelectError or SelectLogLoss of the rows of the
+	// first fold, scored as in predictions.
+	Select string
 }
+
+// Values of LambdaOptions.Select.
+const (
+	SelectMSE     = "mse"
+	SelectError   = "error"
+	SelectLogLoss = "log_loss"
+)
+
+// Selections returns the values of LambdaOptions.Select.
+func Selections() []string { return []string{SelectMSE, SelectError, SelectLogLoss} }
 
 // DefaultFolds is the default number of folds.
 const DefaultFolds = 5
@@ -27,6 +44,10 @@ func (l LambdaOptions) validate() error {
 		}
 	}
 	switch {
+	case l.Select != "" && !slices.Contains(Selections(), l.Select):
+		return exit.Usage("--select must be %s (have %q)%s", strings.Join(Selections(), ", "), l.Select, spell.DidYouMean(l.Select, Selections()))
+	case l.selects() && (l.C != 0 || len(l.Path) == 1):
+		return exit.Usage("--select %s chooses among several values of --lambda; there is only one", l.Select)
 	case l.C != 0 && len(l.Path) > 0:
 		return exit.Usage("--C and --lambda are mutually exclusive (C = 1/(λn)): give one of them")
 	case l.C < 0 || math.IsNaN(l.C) || math.IsInf(l.C, 0):
@@ -38,6 +59,9 @@ func (l LambdaOptions) validate() error {
 	}
 	return nil
 }
+
+// selects tells that held-out rows of one fold choose λ.
+func (l LambdaOptions) selects() bool { return l.Select != "" && l.Select != SelectMSE }
 
 // auto tells that no λ was given.
 func (l LambdaOptions) auto() bool { return l.C == 0 && len(l.Path) == 0 }

@@ -1,21 +1,101 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms/gram"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
+// summed is a pass that has summed rows, with its files.
+type summed struct {
+	pass  *gram.Pass
+	state gram.State
+}
+
+// canSelect refuses a Select that the data or the learner does not have.
+func (t *Training) canSelect() error {
+	l := t.opts.Lambda
+	if !l.selects() {
+		return nil
+	}
+	if t.Target.Classes == nil {
+		return exit.Usage("--select %s is for classification; the labels are numbers (see --task)", l.Select)
+	}
+	if _, ok := t.opts.fitter().(bySums); !ok {
+		return nil // iterative learners check it in validate
+	}
+	lambda, _ := l.values(1)
+	shape := ridge.Shape{Dim: t.Recipe.Dim, Outputs: t.Outputs()}
+	if bytes := ridge.TrialBytes(shape, len(lambda)+len(ridge.SmallerLambda())); bytes > ridge.MaxTrialBytes {
+		return exit.Usage("--select %s keeps the weights of all values of lambda, which take %s, more than %s; use fewer features, or --select mse",
+			l.Select, report.Bytes(bytes), report.Bytes(ridge.MaxTrialBytes))
+	}
+	return nil
+}
+
+// choose takes the λ that Select chooses for that of the learner, whose weights are still those
+// of another; nothing if Select leaves the choice to the solve.
+func (t *Training) choose(ctx context.Context) error {
+	by := t.opts.Lambda.Select
+	if !t.opts.Lambda.selects() {
+		return nil
+	}
+	losses, err := t.scoreTrials(ctx)
+	if err != nil {
+		return err
+	}
+	best := -1
+	for i, row := range t.Learner.Table {
+		if row.HeldOutRows == 0 || math.IsInf(losses[i], 1) {
+			continue
+		}
+		of := func(i int) float64 {
+			if by == SelectLogLoss {
+				return losses[i]
+			}
+			return float64(t.Learner.Table[i].HeldOutErrors)
+		}
+		// Of equal ones, that with the least squares of all folds, then the larger λ.
+		if best < 0 || cmp.Or(cmp.Compare(of(i), of(best)), cmp.Compare(row.MSE, t.Learner.Table[best].MSE), cmp.Compare(t.Learner.Table[best].Lambda, row.Lambda)) < 0 {
+			best = i
+		}
+	}
+	if best < 0 {
+		return exit.Refuse("pipelines: no held-out row has scores of any lambda, so --select %s cannot choose; use more rows, or fewer folds", by)
+	}
+	t.Learner.Lambda, t.Learner.Select = t.Learner.Table[best].Lambda, by
+	return nil
+}
+
+// finishChoice makes the weights those of the learner's λ, and scores the trials if that is not
+// yet done.
+func (t *Training) finishChoice(ctx context.Context) error {
+	if !t.opts.Lambda.selects() {
+		_, err := t.scoreTrials(ctx)
+		return err
+	}
+	if t.Learner.Lambda == t.solved {
+		return nil
+	}
+	return t.solveFor(ctx, t.Learner.Lambda)
+}
+
 // scoreTrials scores the rows of the first fold for every tried λ, in a pass over the data, and
 // adds the results to the table of the learner. Sums give the squared errors of rounded features
-// and no classification errors; this pass gives both as in predictions.
-func (t *Training) scoreTrials(ctx context.Context) error {
+// and no classification errors; this pass gives both as in predictions. It returns the log loss of
+// each row of the table, if that chooses λ, otherwise 0; +Inf of those without.
+func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error) {
 	table := t.Learner.Table
+	losses = make([]float64, len(table))
 	if t.trials.sum == "" {
-		return nil
+		return losses, nil
 	}
 	t.Progress.Phase("scoring held-out rows", t.Counts.Used)
 	defer t.Progress.Done()
@@ -28,13 +108,13 @@ func (t *Training) scoreTrials(ctx context.Context) error {
 	folds := t.opts.parts()
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum,
-	}}
-	var sum score.Trials
+	}, LogLoss: t.opts.Lambda.Select == SelectLogLoss}
+	var sum scores.TrialScores
 	if _, _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
-		return err
+		return nil, err
 	}
 	if sum.Rows() != t.firstRows {
-		return fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", t.firstRows, sum.Rows())
+		return nil, fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", t.firstRows, sum.Rows())
 	}
 	unit := 1.0
 	if t.Target.Grid != nil {
@@ -49,9 +129,14 @@ func (t *Training) scoreTrials(ctx context.Context) error {
 		row.HeldOutRows = sum.Rows()
 		row.HeldOutErrors, row.HeldOutMSE = sum.Of(fit)
 		row.HeldOutMSE *= unit
+		if sum.Losses != nil {
+			if losses[i], _ = sum.Losses.Of(fit); !math.IsInf(losses[i], 1) {
+				row.HeldOutLogLoss = losses[i]
+			}
+		}
 		fit++
 	}
-	return nil
+	return losses, nil
 }
 
 // trialMemory is a bound on the memory for scoring the held-out rows, and on what the weights for

@@ -82,6 +82,7 @@ type Result struct {
 	Learner string              `json:"learner"`
 	Lambda  float64             `json:"lambda"`
 	Path    []ridge.Row         `json:"path,omitempty"`   // for ridge: held-out errors by λ
+	Select  string              `json:"select,omitempty"` // what chose λ, if not the squared errors of all folds
 	Log     *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
 	Steps   int                 `json:"steps,omitempty"`  // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
 	// Probabilities says how scores become probabilities, if they do.
@@ -103,7 +104,7 @@ func (t *Training) result() *Result {
 	r := &Result{
 		Model: t.opts.Model, Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim,
 		Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed,
-		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, Log: t.Learner.Log, Steps: t.Learner.Steps,
+		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps,
 		Probabilities: t.probabilities, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 		dim: t.Recipe.Dim, folds: t.Learner.Folds, seed: t.opts.Seed,
 	}
@@ -152,6 +153,9 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 		}
 		if r.Path[0].Folds == 1 && r.folds > 1 { // features were found from the others
 			by = "the error on held-out rows, " + report.OneIn(r.folds)
+		}
+		if r.Select != "" {
+			by = fmt.Sprintf("the %s of held-out rows, %s", strings.ReplaceAll(r.Select, "_", " "), report.OneIn(r.folds))
 		}
 		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, leastOf(len(r.Path)))
 		WritePath(&b, r.Task, r.Path, r.Lambda)
@@ -223,14 +227,18 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	numbers := task == models.Regression
 	scored := !numbers && slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutRows > 0 })
-	none := "-\t-\t-\t-"
+	lost := slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutLogLoss > 0 })
+	none, extra := "-\t-\t-\t-", ""
+	if lost {
+		extra = "held-out log loss\t"
+	}
 	switch {
 	case numbers:
 		none += "\t-"
 		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± se\tR²\ttraining RMSE\tfolds\t\t\n")
 	case scored:
-		none += "\t-\t-"
-		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\theld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n")
+		none += "\t-\t-" + strings.Repeat("\t-", strings.Count(extra, "\t"))
+		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\t%sheld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n", extra)
 	default:
 		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n")
 	}
@@ -255,6 +263,9 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 		fmt.Fprintf(tw, "\t%g\t", row.Lambda)
 		if scored {
 			fmt.Fprintf(tw, "%.2f %%\t%s\t", 100*float64(row.HeldOutErrors)/float64(max(1, row.HeldOutRows)), score.PercentInterval(row.HeldOutErrors, row.HeldOutRows))
+		}
+		if lost {
+			fmt.Fprintf(tw, "%.5f\t", row.HeldOutLogLoss)
 		}
 		fmt.Fprintf(tw, "%.6g\t%s\t", held, se)
 		if numbers {

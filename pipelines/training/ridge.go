@@ -35,13 +35,19 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	if err := t.fitRidgeOn(ctx, steps); err != nil {
 		return err
 	}
+	if err := t.choose(ctx); err != nil {
+		return err
+	}
 	if fine := t.fine(); grid != ridge.Bits8 && steps != fine && t.atFloor(t.Learner.Lambda) && t.again() {
 		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s", t.Learner.Lambda, GridText(steps), GridText(fine))
 		if err := t.fitRidgeOn(ctx, fine); err != nil {
 			return err
 		}
+		if err := t.choose(ctx); err != nil {
+			return err
+		}
 	}
-	if err := t.scoreTrials(ctx); err != nil {
+	if err := t.finishChoice(ctx); err != nil {
 		return err
 	}
 	if t.opts.Calibrate != "" {
@@ -67,7 +73,37 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
 	if err != nil {
 		return err
 	}
+	t.solved = fit.Lambda
 	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table, Steps: steps}
+	return nil
+}
+
+// solveFor solves for one λ, from the sums of the last FitSums.
+func (t *Training) solveFor(ctx context.Context, lambda float64) error {
+	pass, st := t.summed.pass, t.summed.state
+	st.Chosen = []float64{lambda}
+	name := func(file string) string { return t.Work.File(file, engine.Program(), pass, lambda) }
+	st.Fit, st.Weights, st.HeldOut, st.Trials = name("fit.json"), name("weights.safetensors"), name("held.safetensors"), name("trials.safetensors")
+	fitted, err := t.fitted(ctx, st)
+	if err != nil {
+		return err
+	}
+	if !fitted {
+		sc, err := t.Store(ctx, pass)
+		if err != nil {
+			return err
+		}
+		t.Progress.Phase("solving for the chosen lambda", 0)
+		defer t.Progress.Done()
+		if err := t.Run(ctx, func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) }); err != nil {
+			return err
+		}
+	}
+	fit, err := t.loadFit(ctx, st, t.Outputs())
+	if err != nil {
+		return err
+	}
+	t.heldOut = scorer{st.HeldOut, fit.HeldOutSHA256}
 	return nil
 }
 
@@ -105,6 +141,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 		Weights: t.Work.File("weights.safetensors", engine.Program(), pass), HeldOut: t.Work.File("held.safetensors", engine.Program(), pass),
 		Trials: t.Work.File("trials.safetensors", engine.Program(), pass),
 	}
+	t.summed = summed{pass, st}
 	failed := t.runFold(ctx, pass, st)
 	lines, err := job.ReadReports[gram.Report](ctx, st.Reports)
 	if failed != nil && err != nil {

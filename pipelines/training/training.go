@@ -60,6 +60,9 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err := t.calibrates(); err != nil {
 		return nil, err
 	}
+	if err := t.canSelect(); err != nil {
+		return nil, err
+	}
 	if err := t.checkOrigin(); err != nil {
 		return nil, err
 	}
@@ -175,6 +178,8 @@ type Training struct {
 	heldOut scorer         // for held-out rows, in a training by sums that calibrates
 	grid    *weight.Grid   // of weights, in a training by sums; nil if there are none
 	trials  scorer         // for held-out rows, in a training by sums: one for each λ tried
+	summed  summed         // of the last FitSums
+	solved  float64        // the λ that the last solve chose, and solved for
 	// firstRows is the number of rows held out of the trials.
 	firstRows     int64
 	probabilities *models.Probabilities

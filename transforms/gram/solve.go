@@ -112,7 +112,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 				return nil, fault.Of(fault.Data, err)
 			}
 		}
-		linear, held, trials, report, err = solveRidge(p, shape, step, ranges, threads, load)
+		linear, held, trials, report, err = solveRidge(p, st.Chosen, shape, step, ranges, threads, load)
 	}
 	if err != nil {
 		return nil, fault.Of(fault.Data, err)
@@ -153,12 +153,16 @@ func (p *Pass) floor(step float64, dim int) float64 {
 }
 
 // solveRidge returns the fit to all rows and, if requested, the fit to those of all folds
-// but the first; and the latter for each λ of a path, if that is not too large.
-func solveRidge(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held, trials *models.Linear, _ FitReport, _ error) {
+// but the first; and the latter for each λ of a path, if that is not too large. chosen is
+// State.Chosen.
+func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held, trials *models.Linear, _ FitReport, _ error) {
 	opts := ridge.Options{
 		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut,
 		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
 		Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights, Threads: threads, Load: load,
+	}
+	if len(chosen) > 0 {
+		opts.Lambda, opts.Smaller, opts.Given, opts.First = chosen, nil, true, false
 	}
 	if p.Copies != nil {
 		// Stop where errors of copies are no longer those of predictions.

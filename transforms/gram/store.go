@@ -42,6 +42,9 @@ type State struct {
 	// Trials is that of the fits without the first fold for each λ that was tried, in
 	// order.
 	Trials string
+	// Chosen, unless empty, holds the λ that the trials chose: it alone is solved for, and
+	// folds serve only HeldOut.
+	Chosen []float64
 }
 
 // StoreParts writes every merged part as a file of the work directory and

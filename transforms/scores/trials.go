@@ -9,23 +9,27 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-func init() { transforms.RegisterSum[score.Trials]("trials", beginTrials) }
+func init() { transforms.RegisterSum[TrialScores]("trials", beginTrials) }
 
 // Trials is a pass that scores the rows of the first fold by the weights of several fits,
 // none of which has learned from them.
 type Trials struct {
 	transforms.Pass
 	HeldOut
+	LogLoss bool `json:"log_loss,omitempty"` // sum log losses, too; of classes
 }
 
-// Sum reads all rows and returns one encoded score.Trials, where targets are from −1 to 1
+// Sum reads all rows and returns one encoded TrialScores, where targets are from −1 to 1
 // as scores are, and a JSON dataset.Report for each shard.
 func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("scores.Trials"), sc, "trials")
 }
 
 func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms.Summing, error) {
-	sum, k := score.NewTrials(p.Fits), p.Fits*p.Outputs
+	sum, k := &TrialScores{Trials: *score.NewTrials(p.Fits)}, p.Fits*p.Outputs
+	if p.LogLoss {
+		sum.Losses = score.NewLosses(p.Fits)
+	}
 	return p.HeldOut.summing(ctx, l, &p.Pass, sum, func(scores []float32, y []float64) error {
 		for i, y := range y {
 			row := scores[i*k : (i+1)*k]
@@ -33,6 +37,9 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 				sum.AddTarget((y-g.Mid())/g.Half(), row)
 			} else {
 				sum.AddClass(int(y), row)
+				if sum.Losses != nil {
+					sum.Losses.Add(int(y), row)
+				}
 			}
 		}
 		return nil

@@ -27,13 +27,14 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200
 	grid := &model.TargetGrid{Low: -1, High: 3}
-	classes, targets := score.NewTrials(2), score.NewTrials(3)
+	classes, targets, losses := score.NewTrials(2), score.NewTrials(3), score.NewLosses(2)
 	text := "a,b,y\n"
 	for i := range n {
 		x, y := []float32{float32(i) / 8, float32(i%7) - 3}, i%2
 		text += fmt.Sprintf("%g,%g,%d\n", x[0], x[1], y)
 		if folds.Hash(seed, x)%k == 0 {
 			classes.AddClass(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]})
+			losses.Add(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]})
 			targets.AddTarget((float64(y)-1)/2, []float32{x[0] + 1, 2 * x[1], x[1]})
 		}
 	}
@@ -58,9 +59,11 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 		want          *score.Trials
 		fits, outputs int
 		target        *transforms.Target
+		losses        *score.Losses
 	}{
-		{classes, 2, 2, &transforms.Target{Classes: labels.New([]string{"0", "1"})}},
-		{targets, 3, 1, &transforms.Target{Grid: grid}},
+		{classes, 2, 2, &transforms.Target{Classes: labels.New([]string{"0", "1"})}, nil},
+		{classes, 2, 2, &transforms.Target{Classes: labels.New([]string{"0", "1"})}, losses},
+		{targets, 3, 1, &transforms.Target{Grid: grid}, nil},
 	} {
 		weights := filepath.Join(dir, fmt.Sprint("weights", c.fits))
 		rows := c.fits * c.outputs
@@ -75,6 +78,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 			p := &Trials{
 				Pass:    transforms.Pass{Data: *d, Shards: d.Shards(cut.size), Mode: dataset.Stop, Seed: seed, Target: c.target},
 				HeldOut: HeldOut{Folds: k, Recipe: recipe, Outputs: c.outputs, Fits: c.fits, Weights: weights, SHA256: sum},
+				LogLoss: c.losses != nil,
 			}
 			uri, err := transforms.Store(ctx, dir, p, nil)
 			if err != nil {
@@ -91,8 +95,10 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := new(score.Trials)
-			if err := got.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(got, c.want) {
+			var scored TrialScores
+			err = scored.UnmarshalBinary(data)
+			got := &scored.Trials
+			if err != nil || !reflect.DeepEqual(got, c.want) || !reflect.DeepEqual(scored.Losses, c.losses) {
 				t.Errorf("%d fits, %+v: %+v, want %+v: %v", c.fits, cut, got, c.want, err)
 			}
 		}

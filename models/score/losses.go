@@ -1,0 +1,144 @@
+package score
+
+import (
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// factors multiply the scores of a classifier before their softmax. Scores of ridge are
+// between −1 and 1 even where a class is certain, so their own softmax would be far from
+// probabilities; the best factor is a calibration by one number.
+var factors = [...]float64{0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}
+
+// Losses sums the log losses of several fits of one classifier on the same rows. The
+// probabilities of a fit are
+//
+//	p_c = exp(β·s_c) / Σ_j exp(β·s_j)
+//
+// of its scores s, and its log loss is the mean of −log p of the rows' classes at the β
+// with the least, of 15 from ½ to 64. Create it with NewLosses. It is not safe for
+// concurrent use.
+type Losses struct {
+	rows int64
+	fits []lossSums
+}
+
+// lossSums are those of one fit.
+type lossSums struct {
+	finite int64 // rows whose scores are finite
+	sums   [len(factors)]exact.Sum
+}
+
+// NewLosses returns empty sums for that many fits.
+func NewLosses(fits int) *Losses { return &Losses{fits: make([]lossSums, fits)} }
+
+// Add adds a row of that class with the scores of all fits, one fit after the other. The
+// log loss of a row is rounded to float32, and at most the largest of those.
+func (l *Losses) Add(class int, scores []float32) {
+	l.rows++
+	k := len(scores) / len(l.fits)
+	for i := range l.fits {
+		f, row := &l.fits[i], scores[i*k:(i+1)*k]
+		if slices.ContainsFunc(row, func(s float32) bool { return s-s != 0 }) {
+			continue
+		}
+		f.finite++
+		most := float64(slices.Max(row))
+		for b, beta := range factors {
+			var sum float64
+			for _, s := range row {
+				sum += loss.Exp(float64(beta * (float64(s) - most)))
+			}
+			// −log p = log Σ exp(β(s_j − max)) − β(s_c − max)
+			v := loss.Log(sum) - float64(beta*(float64(row[class])-most))
+			f.sums[b].Add(float32(min(v, math.MaxFloat32)))
+		}
+	}
+}
+
+// Rows returns how many rows were added.
+func (l *Losses) Rows() int64 { return l.rows }
+
+// Of returns the log loss of a fit and its factor β. It is +Inf if the fit has scores that
+// are not finite, or there are no rows.
+func (l *Losses) Of(fit int) (logLoss, factor float64) {
+	f := &l.fits[fit]
+	logLoss = math.Inf(1)
+	if f.finite < l.rows || l.rows == 0 {
+		return logLoss, 0
+	}
+	for b := range f.sums {
+		if v := exact.Mean(l.rows, &f.sums[b]); v < logLoss {
+			logLoss, factor = v, factors[b]
+		}
+	}
+	return logLoss, factor
+}
+
+// Merge adds the rows of m, added for the same fits.
+func (l *Losses) Merge(m *Losses) {
+	l.rows += m.rows
+	for i := range l.fits {
+		l.fits[i].finite += m.fits[i].finite
+		for b := range l.fits[i].sums {
+			l.fits[i].sums[b].Merge(&m.fits[i].sums[b])
+		}
+	}
+}
+
+var (
+	_ encoding.BinaryMarshaler   = (*Losses)(nil)
+	_ encoding.BinaryUnmarshaler = (*Losses)(nil)
+)
+
+var errLosses = errors.New("score: damaged encoding of log losses")
+
+// MarshalBinary writes the rows (uint64, little-endian), and for each fit the rows with
+// finite scores and the sums. The error is always nil.
+func (l *Losses) MarshalBinary() ([]byte, error) {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(l.rows))
+	for i := range l.fits {
+		f := &l.fits[i]
+		b = binary.LittleEndian.AppendUint64(b, uint64(f.finite))
+		for j := range f.sums {
+			b, _ = f.sums[j].AppendBinary(b)
+		}
+	}
+	return b, nil
+}
+
+// UnmarshalBinary sets l to the sums encoded in b.
+func (l *Losses) UnmarshalBinary(b []byte) error {
+	if len(b) < 8 {
+		return errLosses
+	}
+	m := Losses{rows: int64(binary.LittleEndian.Uint64(b))}
+	for b = b[8:]; len(b) > 0; {
+		if len(b) < 8 {
+			return errLosses
+		}
+		f := lossSums{finite: int64(binary.LittleEndian.Uint64(b))}
+		b = b[8:]
+		for j := range f.sums {
+			var err error
+			if b, err = f.sums[j].Decode(b); err != nil || f.sums[j].Sign() < 0 || f.finite == 0 && !f.sums[j].IsZero() {
+				return errLosses
+			}
+		}
+		if f.finite < 0 || f.finite > m.rows {
+			return errLosses
+		}
+		m.fits = append(m.fits, f)
+	}
+	if m.rows < 0 {
+		return errLosses
+	}
+	*l = m
+	return nil
+}

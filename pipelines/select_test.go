@@ -1,0 +1,98 @@
+package pipelines
+
+import (
+	"bytes"
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/training"
+)
+
+// The λ of the least error, or log loss, of the held-out rows is chosen, and the weights and the
+// calibration are those of a training with that λ alone.
+func TestSelectChoosesByHeldOutRows(t *testing.T) {
+	dir := t.TempDir()
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 400, 3), ""))}, Label: "y"}
+	path := []float64{1e-6, 1e-4, 1e-2, 1, 10}
+	chosen := map[string]float64{}
+	for _, by := range []string{training.SelectMSE, training.SelectError, training.SelectLogLoss} {
+		o := fixed(1)
+		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select, o.Calibrate = data, filepath.Join(dir, by), path, by, calibrate.Platt
+		r, err := Train(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := func(row ridge.Row) float64 {
+			switch by {
+			case training.SelectError:
+				return float64(row.HeldOutErrors)
+			case training.SelectLogLoss:
+				return row.HeldOutLogLoss
+			}
+			return row.MSE
+		}
+		best := slices.MinFunc(r.Path, func(a, b ridge.Row) int {
+			return cmp.Or(cmp.Compare(of(a), of(b)), cmp.Compare(a.MSE, b.MSE), cmp.Compare(b.Lambda, a.Lambda))
+		})
+		if r.Lambda != best.Lambda || len(r.Path) != len(path) || best.HeldOutRows == 0 || (by == training.SelectLogLoss) != (best.HeldOutLogLoss > 0) {
+			t.Errorf("%s: lambda %g, want %g: %+v", by, r.Lambda, best.Lambda, r.Path)
+		}
+		if want := map[string]string{training.SelectMSE: "by the held-out MSE of 5 folds", training.SelectError: "by the error of held-out rows, one in 5", training.SelectLogLoss: "by the log loss of held-out rows, one in 5"}[by]; !strings.Contains(jobtest.Text(t, r), want) {
+			t.Errorf("%s: no %q in\n%s", by, want, jobtest.Text(t, r))
+		}
+		chosen[by] = r.Lambda
+
+		o.Model, o.Lambda.Path, o.Lambda.Select = o.Model+"-alone", []float64{r.Lambda}, ""
+		alone, err := Train(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var weights [2][]byte
+		for i, model := range []string{r.Model, alone.Model} {
+			if weights[i], err = os.ReadFile(filepath.Join(model, "weights.safetensors")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(weights[0], weights[1]) {
+			t.Errorf("%s: the weights are not those of lambda %g", by, r.Lambda)
+		}
+		if a, b := r.Probabilities.Curves, alone.Probabilities.Curves; a[0].Slope != b[0].Slope || a[0].Offset != b[0].Offset {
+			t.Errorf("%s: calibrated by %+v, want %+v", by, a, b)
+		}
+	}
+	if chosen[training.SelectMSE] == chosen[training.SelectError] || chosen[training.SelectMSE] == chosen[training.SelectLogLoss] {
+		t.Errorf("all choose the same, so nothing was tested: %v", chosen)
+	}
+}
+
+func TestSelectRefusals(t *testing.T) {
+	dir := t.TempDir()
+	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "friedman", 60, 3), ""))}, Label: "y"}
+	for _, c := range []struct {
+		by     string
+		change func(o *TrainOptions)
+		want   string
+	}{
+		{"eror", func(*TrainOptions) {}, `did you mean "error"`},
+		{"error", func(o *TrainOptions) { o.Lambda.Path = []float64{1} }, "there is only one"},
+		{"error", func(o *TrainOptions) { o.Lambda.C, o.Lambda.Path = 1, nil }, "there is only one"},
+		{"log_loss", func(*TrainOptions) {}, "is for classification; the labels are numbers"},
+		{"log_loss", func(o *TrainOptions) { o.Learner = jobtest.Iterative("svm", func(*learner.Shared) {}) }, "is for ridge; svm chooses by the errors"},
+	} {
+		o := fixed(1)
+		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select = data, filepath.Join(dir, "model"), []float64{1e-4, 1e-2}, c.by
+		c.change(&o)
+		_, err := Train(jobtest.Ctx, o)
+		jobtest.WantError(t, c.want, err, exit.CodeUsage, "--select", c.want)
+	}
+}
