@@ -90,7 +90,7 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 		r.rows = nil // not an interface that holds a nil pointer
 	}
 	r.extras, _ = r.rows.(rows.Extras)
-	if err == nil && r.data.Weighted && r.extras == nil {
+	if err == nil && r.data.Weighted && r.Describe == nil && r.extras == nil {
 		r.rows = nil
 		return errors.New("the format has no columns of weights")
 	}
@@ -135,7 +135,7 @@ func (r *Reader) add(b *rows.Block) bool {
 		return false
 	}
 	now := row{line: r.rows.Line(), weight: 1}
-	if r.data.Weighted {
+	if r.data.Weighted && r.Describe == nil {
 		var reason string
 		if now.weight, reason = rows.ParseWeight(r.extras.Weight()); reason != "" {
 			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
@@ -184,7 +184,7 @@ func (r *Reader) place(b *rows.Block, w row) {
 	if r.Label != nil {
 		b.Y = append(b.Y, w.y)
 	}
-	if r.data.Weighted {
+	if r.data.Weighted && r.Describe == nil {
 		b.Weights = append(b.Weights, w.weight)
 	}
 	if r.Lines {

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+	"github.com/twmb/avro"
+	"github.com/twmb/avro/ocf"
+)
+
+// plainRow is a row of numbers, typedRow one of values of all types.
+type plainRow struct {
+	A float64 `parquet:"a" json:"a" avro:"a"`
+	B float64 `parquet:"b,split" json:"b" avro:"b"`
+	C int64   `parquet:"c,delta" json:"c" avro:"c"`
+	Y float64 `parquet:"y" json:"y" avro:"y"`
+}
+
+type typedRow struct {
+	Key    string   `parquet:"key" json:"key" avro:"key"`
+	Number *float64 `parquet:"number,optional" json:"number" avro:"number"`
+	Count  int64    `parquet:"count,dict" json:"count" avro:"count"`
+	Colour *string  `parquet:"colour,optional,dict" json:"colour" avro:"colour"`
+	Truth  bool     `parquet:"truth" json:"truth" avro:"truth"`
+	Day    day      `parquet:"day,date" json:"day" avro:"day"`
+	Weight float64  `parquet:"weight" json:"weight" avro:"weight"`
+	Y      string   `parquet:"y,dict" json:"y" avro:"y"`
+}
+
+// day counts from 1970; it is a date in all files.
+type day int32
+
+func (d day) String() string               { return time.Unix(int64(d)*86400, 0).UTC().Format("2006-01-02") }
+func (d day) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
+
+// tables returns the content of files of all formats with columns that hold the same rows.
+func tables[T any](t *testing.T, rows []T, header string, fields func(T) []string, schema string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	var text, packed, objects, groups, container bytes.Buffer
+	w := csv.NewWriter(&text)
+	w.Write(strings.Split(header, ","))
+	j := json.NewEncoder(&objects)
+	p := parquet.NewGenericWriter[T](&groups, parquet.Compression(&parquet.Zstd), parquet.DataPageVersion(2), parquet.PageBufferSize(400))
+	a, err := ocf.NewWriter(&container, avro.MustParse(schema), ocf.WithCodec(ocf.SnappyCodec()), ocf.WithBlockCount(37))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, r := range rows {
+		check(w.Write(fields(r)))
+		check(j.Encode(r))
+		check(a.Encode(r))
+		_, err := p.Write([]T{r})
+		check(err)
+		if i%111 == 110 {
+			check(p.Flush())
+		}
+	}
+	w.Flush()
+	check(p.Close())
+	check(a.Close())
+	z := gzip.NewWriter(&packed)
+	z.Write(text.Bytes())
+	check(z.Close())
+	files["csv"], files["csv.gz"], files["jsonl"], files["parquet"], files["avro"] = text.String(), packed.String(), objects.String(), groups.String(), container.String()
+	return files
+}
+
+func decimalOf(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// The same table in five formats gives the same model: the manifest differs in the name of
+// the format, the separator of CSV, and its checksum.
+func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(3, 14))
+	var plain []plainRow
+	var typed []typedRow
+	for i := range 400 {
+		a := rnd.NormFloat64()
+		// B is half way between two float32: its shortest decimal number lies on one side.
+		f := float32(rnd.NormFloat64())
+		b := (float64(f) + float64(math.Nextafter32(f, 9))) / 2
+		plain = append(plain, plainRow{a, b, rnd.Int64N(1<<40) - 1<<39, a*a + rnd.NormFloat64()})
+		r := typedRow{Key: fmt.Sprintf("row %d, \"%c\"", i, rune('α'+i%20)), Count: rnd.Int64N(7), Truth: rnd.IntN(2) > 0, Day: day(18000 + rnd.IntN(900)), Weight: float64(1 + rnd.IntN(3)), Y: "no"}
+		if rnd.IntN(5) > 0 {
+			v := rnd.NormFloat64() / 3
+			r.Number = &v
+		}
+		if rnd.IntN(9) > 0 {
+			s := []string{"red", "dark green", "grün", "x\ty"}[rnd.IntN(4)]
+			r.Colour = &s
+		}
+		if rnd.NormFloat64()+float64(r.Count) > 3 != r.Truth {
+			r.Y = "yes"
+		}
+		typed = append(typed, r)
+	}
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		flags []string
+	}{
+		{"plain", tables(t, plain, "a,b,c,y", func(r plainRow) []string {
+			return []string{decimalOf(r.A), decimalOf(r.B), fmt.Sprint(r.C), decimalOf(r.Y)}
+		}, `{"type": "record", "name": "row", "fields": [{"name": "a", "type": "double"}, {"name": "b", "type": "double"},
+			{"name": "c", "type": "long"}, {"name": "y", "type": "double"}]}`), nil},
+		{"typed", tables(t, typed, "key,number,count,colour,truth,day,weight,y", func(r typedRow) []string {
+			missing, colour := "", ""
+			if r.Number != nil {
+				missing = decimalOf(*r.Number)
+			}
+			if r.Colour != nil {
+				colour = *r.Colour
+			}
+			return []string{r.Key, missing, fmt.Sprint(r.Count), colour, fmt.Sprint(r.Truth), r.Day.String(), decimalOf(r.Weight), r.Y}
+		}, `{"type": "record", "name": "row", "fields": [{"name": "key", "type": "string"}, {"name": "number", "type": ["null", "double"]},
+			{"name": "count", "type": "long"}, {"name": "colour", "type": ["null", "string"]}, {"name": "truth", "type": "boolean"},
+			{"name": "day", "type": {"type": "int", "logicalType": "date"}}, {"name": "weight", "type": "double"}, {"name": "y", "type": "string"}]}`),
+			[]string{"--weight_column", "weight", "--id_column", "key"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			var want string
+			for _, format := range []string{"csv", "csv.gz", "jsonl", "parquet", "avro"} {
+				write(t, dir, "data."+format, c.files[format])
+				must(t, dir, append([]string{"train", "--data", "data." + format, "--label", "y", "--features", "32", "--lambda", "1e-3,1e-5",
+					"--model", format, "--quiet", "--shard_bytes", "3000"}, c.flags...)...)
+				if a, b := read(t, dir, format, "weights.safetensors"), read(t, dir, "csv", "weights.safetensors"); a != b {
+					t.Errorf("%s: the weights differ from those of CSV", format)
+				}
+				got := withoutFormat(t, read(t, dir, format, "manifest.json"))
+				if want == "" {
+					want = got
+				}
+				if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+					t.Errorf("%s: the manifest differs from that of CSV: %.3000s", format, diff)
+				}
+				// Any model reads any format.
+				must(t, dir, "predict", "--model", "csv", "--data", "data."+format, "--out", "out-"+format, "--quiet", "--shard_bytes", "1000000")
+				if a, b := read(t, dir, "out-"+format, "part-00000.csv"), read(t, dir, "out-csv", "part-00000.csv"); a != b {
+					t.Errorf("%s: the predictions differ from those for CSV", format)
+				}
+			}
+		})
+	}
+}
+
+// withoutFormat returns a manifest without the parts that name the format of the data.
+func withoutFormat(t *testing.T, manifest string) string {
+	t.Helper()
+	var m any
+	if err := json.Unmarshal([]byte(manifest), &m); err != nil {
+		t.Fatal(err)
+	}
+	delete(m.(map[string]any), "sha256")
+	var strip func(v any)
+	strip = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				strip(e)
+			}
+		case map[string]any:
+			delete(v, "format")
+			for _, f := range []string{"csv", "jsonl", "parquet", "avro"} {
+				if layout, ok := v[f].(map[string]any); ok {
+					delete(layout, "comma")
+					delete(layout, "header")
+					delete(v, f)
+					v["layout"] = layout
+				}
+			}
+			for _, e := range v {
+				strip(e)
+			}
+		}
+	}
+	strip(m)
+	text, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
