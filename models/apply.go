@@ -38,9 +38,13 @@ type Applied struct {
 }
 
 // Scores returns the scores, n×K, of n rows of x (row-major), from which the model's
-// centre is already subtracted. They are valid until the next call.
+// centre is already subtracted. They are valid until the next call. NaN in x is replaced as
+// Manifest.Fill says.
 func (a *Applier) Scores(x []float32, n int) []float32 {
 	k := a.Model.Linear.K
+	if a.Model.fill != nil {
+		a.Model.fillIn(x)
+	}
 	a.scores = grow(a.scores, n*k)
 	// Maps with many features take fewer rows at a time.
 	in, out := a.Model.Map.Dims()

@@ -66,7 +66,7 @@ func load(dir directory) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Manifest: manifest, Linear: linear}
+	m := &Model{Manifest: manifest, Linear: linear, fill: manifest.Fill()}
 	if err = m.readInput(); err == nil {
 		m.Map, err = recipe.New()
 	}

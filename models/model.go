@@ -38,6 +38,7 @@ type Model struct {
 	columns map[string]int // index of each name
 	table   *schema.Table  // types of the columns; nil if all are plain numbers
 	centre  []float64      // subtracted from each row; nil if there is none
+	fill    []float32      // in place of NaN; nil if the recipe fills or rows must have all values
 	scratch sync.Pool      // of *scratch
 }
 

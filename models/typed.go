@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/scale"
 	"github.com/bochner-ml/bochner/io/schema"
 )
 
@@ -14,6 +16,34 @@ import (
 // missing value, the index of a level for a category. PredictNamed makes such rows from
 // numbers and texts.
 func (m *Model) Table() *schema.Table { return m.table }
+
+// Fill returns what Applier takes in place of missing values for a model whose training data had
+// none, one number for each of Input.Dim: the means of the columns, if the model standardises
+// them. It is nil for other models and for those with a Table, whose recipe fills in missing
+// values.
+func (m *Manifest) Fill() []float32 {
+	r, err := m.Recipe.Open()
+	if err != nil {
+		return nil
+	}
+	if c, ok := r.(features.Chain); ok {
+		r = c.Steps[0]
+	}
+	if s, ok := r.(scale.Standard); ok {
+		return s.Mean
+	}
+	return nil
+}
+
+// fillIn replaces missing values in rows of x.
+func (m *Model) fillIn(x []float32) {
+	d := len(m.fill)
+	for i, v := range x {
+		if v != v {
+			x[i] = m.fill[i%d]
+		}
+	}
+}
 
 // appendTyped appends the rows that columns form by the types of the model. s.order has the
 // position of each of the model's columns.

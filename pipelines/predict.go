@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
@@ -52,6 +53,21 @@ type PredictResult struct {
 // PredictManifest is the file of a directory of predictions that describes them: a
 // PredictResult with the model.
 const PredictManifest = "manifest.json"
+
+// withMissing makes data of plain numbers for a model have missing values, if the model says what
+// to take in their place.
+func withMissing(m *models.Manifest, d *dataset.Dataset) {
+	if d.Schema.Table != nil || !d.Schema.Traits().Columns || m.Fill() == nil {
+		return
+	}
+	t := &schema.Table{Missing: schema.DefaultMissing}
+	for _, c := range table.DescribedBy(d) {
+		if c.Feature >= 0 {
+			t.Columns = append(t.Columns, schema.Column{Name: c.Name, Type: schema.Number})
+		}
+	}
+	d.Schema.Table = t
+}
 
 // openModelData loads the manifest of a model and opens data that matches it. It checks the
 // weights too, so that a damaged model is reported before any work.
@@ -103,6 +119,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err != nil {
 		return nil, err
 	}
+	withMissing(manifest, d)
 	if o.Probabilities {
 		if err := training.NeedProbabilities("probabilities", o.Model, manifest); err != nil {
 			return nil, err

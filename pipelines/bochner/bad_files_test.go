@@ -240,6 +240,6 @@ func TestDamagedLIBSVMIsRefused(t *testing.T) {
 	t.Run("a label column", func(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, "data", "1 1:0.5 2:0.25\n-1 1:0.25 3:1\n")
-		refuse(t, dir, 3, []string{"libsvmio: data: is libsvm, which has its own place for labels; a label column applies to CSV"}, trainOn("data", "--label", "y")...)
+		refuse(t, dir, 3, []string{"libsvmio: data: is libsvm, which has its own place for labels; a label column applies to AVRO, CSV"}, trainOn("data", "--label", "y")...)
 	})
 }

@@ -148,7 +148,7 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 	const n = 200
 	dir := trained(t)
 	rows := quadrants(n)[1:]
-	bad := map[int]string{3: "0.5,a", 50: "0.5,NaN,a", 51: "0.5,1,2,3", 120: ",1,b", n: "x,1,b"}
+	bad := map[int]string{3: "0.5,a", 50: "0.5,1e400,a", 51: "0.5,1,2,3", 120: "1 2,1,b", n: "x,1,b"}
 	text := rows[:0:0]
 	for i, row := range rows {
 		if b, ok := bad[i+1]; ok {
@@ -159,9 +159,9 @@ func TestEveryRowHasALineOfPredictions(t *testing.T) {
 	write(t, dir, "good.csv", "x1,x2,y\n"+strings.Join(rows, "\n")+"\n")
 	write(t, dir, "bad.csv", "x1,x2,y\n"+strings.Join(text, "\n")+"\n")
 	aside := `{"file":"bad.csv","line":4,"reason":"has 2 fields, want 3"}
-{"file":"bad.csv","line":51,"column":2,"reason":"column \"x2\": \"NaN\" is not a number"}
+{"file":"bad.csv","line":51,"column":2,"reason":"column \"x2\": \"1e400\" is infinite, or too large for float32 (largest is 3.4e38)"}
 {"file":"bad.csv","line":52,"reason":"has 4 fields, want 3"}
-{"file":"bad.csv","line":121,"column":1,"reason":"column \"x1\": is empty"}
+{"file":"bad.csv","line":121,"column":1,"reason":"column \"x1\": \"1 2\" is not a number; if it means a missing value, list it among the missing texts, or make the column a category"}
 {"file":"bad.csv","line":201,"column":1,"reason":"column \"x1\": \"x\" is not a number; if it means a missing value, list it among the missing texts, or make the column a category"}
 `
 	for format, none := range map[string]string{"csv": `""`, "jsonl": `{"prediction":null}`} {

@@ -177,3 +177,26 @@ func TestFaultsOfTypedTablesAreSaid(t *testing.T) {
 		refuse(t, dir, c.code, []string{c.want}, slices.Concat(train, c.args)...)
 	}
 }
+
+// A model of plain numbers takes the mean of a column for a missing value, and says so; one
+// without means cannot.
+func TestPlainModelsFillMissingValues(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rows := []string{"a,b,y"}
+	for i := range 100 {
+		rows = append(rows, fmt.Sprintf("%d,%d,%d", i%10, (i*7)%10, (i%10+(i*7)%10)/2))
+	}
+	write(t, dir, "train.csv", strings.Join(rows, "\n")+"\n")
+	train := append([]string{"train", "--data", "train.csv", "--label", "y", "--task", "regression"}, smallModel...)
+	must(t, dir, append(train, "--model", "model")...)
+	must(t, dir, append(train, "--model", "raw", "--scale", "none")...)
+	write(t, dir, "whole.csv", "a,b\n4.5,3\n2,4.5\n4.5,4.5\n")
+	write(t, dir, "holes.csv", "a,b\nNA,3\n2,\n?,null\n")
+	must(t, dir, "predict", "--model", "model", "--data", "whole.csv", "--out", "whole")
+	out := must(t, dir, "predict", "--model", "model", "--data", "holes.csv", "--out", "holes")
+	if want, got := read(t, dir, "whole", "part-00000.csv"), read(t, dir, "holes", "part-00000.csv"); got != want || !strings.Contains(out, "4 missing, filled") {
+		t.Errorf("%s\npredictions %s\nwant %s", out, got, want)
+	}
+	refuse(t, dir, 3, []string{`holes.csv:2:1: column "a": "NA" is not a number`}, "predict", "--model", "raw", "--data", "holes.csv", "--out", "other")
+}
