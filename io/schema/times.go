@@ -127,17 +127,19 @@ func (c *clock) digits(least, most int) (v int) {
 	return v
 }
 
-// fraction reads up to nine digits of a fraction of a second, in nanoseconds.
+// fraction reads the digits of a fraction of a second, and returns whole nanoseconds.
 func (c *clock) fraction() int {
 	had := len(c.rest)
 	v := c.digits(1, 9)
 	for n := had - len(c.rest); n < 9; n++ {
 		v *= 10
 	}
+	c.digits(0, len(c.rest))
 	return v
 }
 
-// zone reads Z or ±hh:mm, if there is more, and returns the seconds east of UTC.
+// zone reads Z or ±hh:mm, if there is more, within the limits of package time, and returns the
+// seconds east of UTC.
 func (c *clock) zone() int {
 	sign := 1
 	switch {
@@ -151,7 +153,7 @@ func (c *clock) zone() int {
 	hours := c.digits(2, 2)
 	c.skip(':')
 	minutes := c.digits(2, 2)
-	c.bad = c.bad || hours > 24 || minutes > 59
+	c.bad = c.bad || hours > 24 || minutes > 60
 	return sign * (3600*hours + 60*minutes)
 }
 

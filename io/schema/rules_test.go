@@ -1,0 +1,62 @@
+package schema
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestCodesOfMissingValuesAreFoundInAnyCase(t *testing.T) {
+	codes := []string{"?", "n/a", "NA", "-999", "ß", "Ölß", "na", "k", "", "longer than thirty-two bytes, by far"}
+	m := newMissing(codes)
+	r := rand.New(rand.NewPCG(1, 1))
+	pieces := []string{"n", "N", "A", "a", "/", "?", "-", "9", "ß", "ö", "Ö", "L", "K", "K", "longer than thirty-two BYTES, by far"}
+	found := 0
+	for range 50000 {
+		var text string
+		for range 1 + r.IntN(4) {
+			text += pieces[r.IntN(len(pieces))]
+		}
+		want := -1
+		for i, code := range codes {
+			if code != "" && strings.ToLower(code) == strings.ToLower(text) && want < 0 {
+				want = i
+			}
+		}
+		if got := m.find([]byte(text)); got != want {
+			t.Fatalf("%q is code %d, want %d", text, got, want)
+		}
+		if want >= 0 {
+			found++
+		}
+	}
+	if found < 1000 {
+		t.Errorf("only %d codes", found)
+	}
+	if m.value(-999) != 3 || m.value(999) != -1 || m.value(math.NaN()) != -1 {
+		t.Error("codes that are numbers are not found")
+	}
+}
+
+func TestNumbersAreReadInOtherForms(t *testing.T) {
+	for _, c := range []struct {
+		decimal, thousands byte
+		text, want         string // "" if it is not a number
+	}{
+		{0, 0, "1.5", "1.5"}, {',', 0, "1,5", "1.5"}, {',', 0, "1.5", ""}, {',', 0, "-,5", "-.5"}, {',', 0, "1,5,5", ""},
+		{0, ',', "1,234,567.8", "1234567.8"}, {0, ',', "12,34", ""}, {0, ',', "1,2345", ""}, {0, ',', ",123", ""}, {0, ',', "1234", "1234"},
+		{',', '.', "1.234,5", "1234.5"}, {',', '.', "1.23,5", ""}, {0, ' ', "1 234", "1234"}, {0, '\'', "-1'234.5e3", "-1234.5e3"},
+		{0, ',', "1,234.5,6", ""}, {',', 0, "", ""}, {0, ',', "+1,000", "+1000"},
+	} {
+		var scratch []byte
+		text, ok := point(&scratch, []byte(c.text), c.decimal, c.thousands)
+		if _, err := strconv.ParseFloat(string(text), 64); err != nil {
+			ok = false
+		}
+		if ok != (c.want != "") || ok && string(text) != c.want {
+			t.Errorf("%q with %q and %q: %q %v, want %q", c.text, c.decimal, c.thousands, text, ok, c.want)
+		}
+	}
+}
