@@ -151,8 +151,8 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	if r.Schema != "" {
 		fmt.Fprintf(&b, "schema    %s\n", r.Schema)
 	}
-	if r.table != nil {
-		report.WriteColumns(&b, r.description)
+	if d := r.description; d != nil && (r.table != nil || len(d.With(schema.Ignore)) > 0) {
+		report.WriteColumns(&b, d)
 	}
 	writeColumns(&b, p, r.Names, r.table)
 	n, err := io.WriteString(w, b.String())
@@ -164,7 +164,7 @@ func (r *DataReport) what() string {
 	if r.table != nil {
 		return r.table.String()
 	}
-	return fmt.Sprintf("%d numbers, largest norm %.6g", r.Profile.Dim, r.Profile.MaxNorm)
+	return fmt.Sprintf("%s, largest norm %.6g", report.Counted(r.Profile.Dim, "number"), r.Profile.MaxNorm)
 }
 
 // writeSetAside prints the first rows that were set aside.

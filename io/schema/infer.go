@@ -220,11 +220,13 @@ func (in *inference) decideLevels(i int, asked bool) {
 	}
 	for j, n := range s.forms {
 		if float64(n+s.Numbers) >= mostly*float64(s.Texts) {
+			kind := doubtBoth
 			if form := forms[j]; form.thousands == 0 {
-				in.note(i, doubtComma, "such as %s", quote([]byte(s.odd)))
-			} else {
-				in.note(i, doubtThousands, "such as %s", quote([]byte(s.odd)))
+				kind = doubtComma
+			} else if form.decimal == '.' {
+				kind = doubtThousands
 			}
+			in.note(i, kind, "such as %s", quote([]byte(s.odd)))
 			return
 		}
 	}

@@ -72,6 +72,7 @@ func TestTypesAreInferredFromAllTexts(t *testing.T) {
 		"no such dates":     {column: cycle("31.02.2024", "30.2.2023"), typ: Category, role: Feature},
 		"decimal commas":    {column: cycle("1,5", "22,75", "3"), typ: Category, role: Feature, note: `(such as "1,5"): numbers with a decimal comma, read as a category; --decimal`},
 		"thousands":         {column: cycle("1,500", "22,750.5", "3"), typ: Category, role: Feature, note: "numbers with separated thousands, read as a category; --thousands"},
+		"commas and points": {column: cycle("1,5", "1.500,25"), typ: Category, role: Feature, note: "read as a category; --decimal and --thousands set"},
 		"names":             {column: format("name %d", 1), typ: Category, role: Ignore, note: "x (1000 in 1000 rows): nearly as many different texts as rows; not used; --categorical"},
 		"constant":          {column: cycle("a"), typ: Category, role: Ignore, note: "x: the same value in all rows; not used; --categorical"},
 		"once or missing":   {column: cycle("a", ""), typ: Category, role: Feature},

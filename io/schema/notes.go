@@ -26,6 +26,7 @@ var (
 	doubtMixed      = &doubt{what: "numbers and other texts, read as a category", option: "numeric", effect: "reads numbers"}
 	doubtComma      = &doubt{what: "numbers with a decimal comma, read as a category", option: "decimal", effect: "sets the decimal separator"}
 	doubtThousands  = &doubt{what: "numbers with separated thousands, read as a category", option: "thousands", effect: "sets the separator"}
+	doubtBoth       = &doubt{what: "numbers with a decimal comma and separated thousands, read as a category", option: "decimal", effect: "and --thousands set the separators"}
 	doubtLevels     = &doubt{what: "only the most frequent texts are levels; the others count as one", option: "max_levels", effect: "changes how many"}
 	doubtBuckets    = &doubt{what: "too many different texts for levels; they share buckets by hash", option: "max_levels", effect: "limits the levels instead"}
 	doubtUnfit      = &doubt{what: "texts that are not valid UTF-8 or are too long; they are not levels", option: "drop", effect: "leaves the column out"}

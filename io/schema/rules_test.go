@@ -60,3 +60,18 @@ func TestNumbersAreReadInOtherForms(t *testing.T) {
 		}
 	}
 }
+
+func TestTablesAreSummedUpInWords(t *testing.T) {
+	for want, columns := range map[string][]Column{
+		"1 number":              {{Type: Number}},
+		"2 numbers and 1 time":  {{Type: Number}, {Type: Time}, {Type: Number}},
+		"1 category of 1 level": {{Type: Category, Levels: []string{"a"}}},
+		"1 number, 1 boolean and 2 categories of 2 levels and 8 hash buckets": {
+			{Type: Boolean}, {Type: Category, Levels: []string{"a", "b"}}, {Type: Number}, {Type: Category, Buckets: 8},
+		},
+	} {
+		if got := (&Table{Columns: columns}).String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

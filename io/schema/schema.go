@@ -141,13 +141,20 @@ func (t *Table) String() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, noun))
 		}
 	}
-	switch {
-	case levels > 0 && buckets > 0:
-		parts[len(parts)-1] += fmt.Sprintf(" of %d levels and %d hash buckets", levels, buckets)
-	case levels > 0:
-		parts[len(parts)-1] += fmt.Sprintf(" of %d levels", levels)
-	case buckets > 0:
-		parts[len(parts)-1] += fmt.Sprintf(" of %d hash buckets", buckets)
+	var of []string
+	for _, sizes := range []struct {
+		n    int
+		noun string
+	}{{levels, "level"}, {buckets, "hash bucket"}} {
+		if sizes.n > 1 {
+			sizes.noun += "s"
+		}
+		if sizes.n > 0 {
+			of = append(of, fmt.Sprintf("%d %s", sizes.n, sizes.noun))
+		}
+	}
+	if len(of) > 0 {
+		parts[len(parts)-1] += " of " + strings.Join(of, " and ")
 	}
 	last := len(parts) - 1
 	if last <= 0 {

@@ -12,7 +12,7 @@ import (
 
 // motley returns n records of a table with every kind of column, quoted as CSV.
 func motley(n int) (header string, records []string) {
-	header = "\ufeffid,Größe (cm),Größe (cm),\"two\nlines\",flag,when,zip,empty,same,mixed,city,once,price,stamp,y"
+	header = "\ufeffid,Größe (cm),Größe (cm),\"two\nlines\",flag,when,zip,empty,same,mixed,city,once,price,stamp,w,y"
 	for i := range n {
 		k := i
 		height := fmt.Sprintf("%.1f", 150+float64(k%50))
@@ -28,7 +28,7 @@ func motley(n int) (header string, records []string) {
 		records = append(records, strings.Join([]string{
 			fmt.Sprintf("user-%d", i), height, fmt.Sprint(k % 97), text, []string{"yes", "No", ""}[k%3],
 			fmt.Sprintf("%d.%d.2024", 1+k%28, 1+k%12), fmt.Sprintf("%05d", k%90), []string{"", "NULL"}[k%2], "k",
-			[]string{"1", "2", "n1"}[k%3], city, []string{"once", ""}[k%2], fmt.Sprintf("\"%d,5\"", k%13), fmt.Sprint(1_700_000_000 + k), label,
+			[]string{"1", "2", "n1"}[k%3], city, []string{"once", ""}[k%2], fmt.Sprintf("\"%d,5\"", k%13), fmt.Sprint(1_700_000_000 + k), []string{"0", "1", "2.5"}[k%3], label,
 		}, ","))
 	}
 	return header, records
@@ -39,7 +39,7 @@ func TestATableWithEveryKindOfColumnIsUsedAsItIs(t *testing.T) {
 	dir := t.TempDir()
 	header, records := motley(600)
 	write(t, dir, "motley.csv", header+"\r\n"+strings.Join(records, "\r\n")+"\r\n\r\n")
-	r := run(t, dir, trainOn("motley.csv", "--label", "y")...)
+	r := run(t, dir, trainOn("motley.csv", "--label", "y", "--weight_column", "w")...)
 	if r.code != 0 {
 		t.Fatal(r.stderr)
 	}
@@ -56,7 +56,7 @@ func TestATableWithEveryKindOfColumnIsUsedAsItIs(t *testing.T) {
 			t.Errorf("no note %q in\n%s", note, r.stdout)
 		}
 	}
-	said := must(t, dir, "inspect", "--data", "motley.csv", "--label", "y", "--quiet")
+	said := must(t, dir, "inspect", "--data", "motley.csv", "--label", "y", "--weight_column", "w", "--quiet")
 	for _, line := range []string{
 		`id           ignore   category  -`,
 		`Größe (cm)   feature  number    36 (empty 9, ? 9, na 9, null 9)  150 to 199, median`,
@@ -66,7 +66,7 @@ func TestATableWithEveryKindOfColumnIsUsedAsItIs(t *testing.T) {
 		`when         feature  time`, `d.m.y, such as `,
 		`city         feature  category  100 (nan)`, `Zürich (100)`,
 		`once         feature  category  300`, `1 level: once (300)`,
-		`y            label    boolean`, `stamp        feature  number    -                                1700000000 to 1700000599, median 1700000299`,
+		`y            label    boolean`, `w            weight   number`, `stamp        feature  number    -                                1700000000 to 1700000599, median 1700000299`,
 	} {
 		squeezed := strings.Join(strings.Fields(said), " ")
 		if !strings.Contains(squeezed, strings.Join(strings.Fields(line), " ")) {
@@ -74,7 +74,7 @@ func TestATableWithEveryKindOfColumnIsUsedAsItIs(t *testing.T) {
 		}
 	}
 	// New rows may have levels and missing values that training did not see.
-	write(t, dir, "new.csv", strings.TrimPrefix(header, "\ufeff")+"\nu,,,new,?,1.1.1999,1,1,1,3,Oslo,twice,1,,\n"+records[0]+"\n")
+	write(t, dir, "new.csv", strings.TrimPrefix(header, "\ufeff")+"\nu,,,new,?,1.1.1999,1,1,1,3,Oslo,twice,1,,1,\n"+records[0]+"\n")
 	must(t, dir, "predict", "--model", "model", "--data", "new.csv", "--out", "out")
 }
 
