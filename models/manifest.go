@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/weight"
 )
 
 // Format is the version of the model directory that this program writes, and
@@ -38,6 +39,15 @@ const (
 	Regression     Task = "regression"     // numbers in the range of the target grid, or not far from it
 	Embedding      Task = "embedding"      // coordinates along the directions in which the features vary most
 )
+
+// RowWeights describes the weights of the rows of a training.
+type RowWeights struct {
+	Column string `json:"column"` // that had them
+	weight.Weights
+	// Grid is that on which a training by sums has used them; nil if all were equal, and for
+	// other learners.
+	Grid *weight.Grid `json:"grid,omitempty"`
+}
 
 // Manifest is the content of manifest.json: all of a model except its weights.
 //
@@ -66,6 +76,7 @@ type Manifest struct {
 	TargetGrid *linear.TargetGrid `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
 
 	Rows        Rows               `json:"rows"`
+	Weights     *RowWeights        `json:"weights,omitempty"` // nil if rows had none
 	Profile     Profile            `json:"profile"`
 	Scores      map[string]float64 `json:"scores,omitempty"` // by name, on data the model was evaluated on
 	Fingerprint string             `json:"data_fingerprint"` // equal for equal rows, however they are split into files

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -37,11 +38,14 @@ type EvaluateOptions struct {
 
 // EvaluateResult has the scores of a model.
 type EvaluateResult struct {
-	Model    string              `json:"model"`
-	Rows     job.Counts          `json:"rows"`
-	SetAside []dataset.SetAside  `json:"set_aside,omitempty"` // the first unusable rows
-	Classes  *score.ClassReport  `json:"classes,omitempty"`   // of a classifier
-	Targets  *score.TargetReport `json:"targets,omitempty"`   // of a regression
+	Model    string             `json:"model"`
+	Rows     job.Counts         `json:"rows"`
+	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
+	// Weights is set if rows have weights. Rates and means are weighted then, counts are of rows,
+	// and intervals are those of Weights.Effective rows.
+	Weights *models.RowWeights  `json:"weights,omitempty"`
+	Classes *score.ClassReport  `json:"classes,omitempty"` // of a classifier
+	Targets *score.TargetReport `json:"targets,omitempty"` // of a regression
 	// UnseenLabels are the labels that are not classes of the model, the most frequent first.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
 	// UnseenHint says how they all differ from classes of the model and which flag helps, if that
@@ -67,6 +71,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return nil, err
+	}
+	if o.Data, err = weightColumn(ctx, o.Model, o.Data); err != nil {
 		return nil, err
 	}
 	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
@@ -106,6 +113,13 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Target{}},
 		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.rounded()}, Classifies: classes,
 	}
+	weights, err := weigh(ctx, j, d, pass.Pass)
+	if err != nil {
+		return nil, err
+	}
+	if pass.Grid = weight.NewGrid(weights, nil, nil); pass.Grid == nil {
+		pass.EqualWeights = d.Weighted
+	}
 	j.Progress.Phase("evaluating", 0)
 	var classified scores.ClassScores
 	var targets score.Targets
@@ -123,9 +137,20 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	result.SetAside = result.Rows.Listed
+	if d.Weighted {
+		result.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
+	}
+	used := result.Rows.Used
 	if classes {
-		hits := classified.Hits.Report(manifest.Vocabulary.Classes)
-		hits.Ranking = classified.Ranking.Report(manifest.Vocabulary.Classes)
+		names := manifest.Vocabulary.Classes
+		var hits score.ClassReport
+		if pass.Grid != nil {
+			hits = classified.Hits.WeightedReport(names, classified.Weighted, weights.Effective)
+			hits.Ranking = classified.Ranking.WeightedReport(names, used, weights.Effective)
+		} else {
+			hits = classified.Hits.Report(names)
+			hits.Ranking = classified.Ranking.Report(names)
+		}
 		result.Classes = &hits
 		result.UnseenLabels, result.UnseenHint = unseenLabels(&classified.Unseen), labelHint(&classified.Unseen, manifest.Vocabulary.Classes)
 		if hits.Unseen > 0 && hits.Unseen == hits.Rows {
@@ -133,10 +158,18 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 				report.Groups(hits.Rows), o.Model, someUnseen(result.UnseenLabels), prepare.SomeOf(manifest.Vocabulary.Classes), prefixedBy("; ", result.UnseenHint))
 		}
 		if classified.Probabilities != nil {
-			result.Probabilities = probabilityReport(hits.Rows, classified.Probabilities)
+			tests := classified.Probabilities.Tests()
+			if pass.Grid != nil {
+				counted := float64(max(1, classified.Weighted.Rows()))
+				tests = classified.Probabilities.WeightedTests(float64(used)/counted, weights.Effective/counted)
+			}
+			result.Probabilities = probabilityReport(hits.Rows, tests)
 		}
 	} else {
 		errors := targets.Report()
+		if pass.Grid != nil {
+			errors = targets.WeightedReport(used)
+		}
 		result.Targets = &errors
 	}
 	if o.Reliability != "" {
@@ -157,6 +190,9 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	writeSetAside(&b, r.SetAside)
 	if fields := r.Rows.Fields(); fields != "" {
 		fmt.Fprintf(&b, "fields %s\n", fields)
+	}
+	if r.Weights != nil {
+		writeWeights(&b, r.Weights)
 	}
 	if r.Threshold != nil {
 		fmt.Fprintf(&b, "%s\n", r.Threshold)

@@ -269,6 +269,9 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "output    no probabilities; %s\n", training.HowToGetProbabilities)
 	}
 	training.WriteProbabilities(&b, m.Probabilities)
+	if m.Weights != nil {
+		fmt.Fprintf(&b, "weights   %s\n", training.WeightsText(m.Weights))
+	}
 	fmt.Fprintf(&b, "rows      %s\n", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
 	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)
 	if r.table != nil {

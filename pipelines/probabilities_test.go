@@ -218,7 +218,7 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 }
 
 func TestAReportOfNothingIsPrinted(t *testing.T) {
-	r := probabilityReport(3, calibrate.NewReliability(2, 10))
+	r := probabilityReport(3, calibrate.NewReliability(2, 10).Tests())
 	var b strings.Builder
 	r.write(&b)
 	if r.NotFinite != 3 || !strings.Contains(b.String(), "3 rows without finite scores are excluded") || math.IsNaN(r.ECE) {

@@ -18,8 +18,7 @@ type ProbabilityReport struct {
 }
 
 // probabilityReport returns the report on rows, of which r contains those with finite scores.
-func probabilityReport(rows int64, r *calibrate.Reliability) *ProbabilityReport {
-	t := r.Tests()
+func probabilityReport(rows int64, t calibrate.Tests) *ProbabilityReport {
 	return &ProbabilityReport{Tests: t, NotFinite: rows - t.Rows}
 }
 

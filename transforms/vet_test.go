@@ -24,6 +24,8 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"survey":        sums((*survey.Survey)(nil).Sum),
 	"census":        sums((*survey.Census)(nil).Sum),
 	"tally":         sums((*survey.Tally)(nil).Sum),
+	"weigh":         sums((*survey.Weigh)(nil).Sum),
+	"targets":       sums((*survey.Targets)(nil).Sum),
 	"calibration":   sums((*scores.Calibration)(nil).Sum),
 	"trials":        sums((*scores.Trials)(nil).Sum),
 	"class scores":  sums((&scores.Score{Classifies: true}).Sum),

@@ -130,7 +130,7 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 func addTo(g []float64, s float64, x []float64) {
 	x = x[:len(g)]
 	for i := range g {
-		g[i] += s * x[i] // whole numbers, so nothing is rounded
+		g[i] += float64(s * x[i]) // whole numbers, so nothing is rounded
 	}
 }
 

@@ -72,20 +72,50 @@ func (s *Sum) AddSquare(x float32) {
 	s.add(m*m, 2*e+unitBits-300, 0)
 }
 
-// AddWeightedSquare adds w·x², of which it drops, towards zero, what is below 2⁻²⁹⁸: the
+// AddWeightedSquare adds w·x², as AddWeightedProduct.
+func (s *Sum) AddWeightedSquare(w, x float32) { s.AddWeightedProduct(w, x, x) }
+
+// AddWeighted64 adds w·x for each term that Add64 adds of x.
+func (s *Sum) AddWeighted64(w float32, x float64) {
+	a, b, c := parts(x)
+	s.AddProduct(w, a)
+	s.AddProduct(w, b)
+	s.AddProduct(w, c)
+}
+
+// AddWeightedSquare64 adds w times the square of what Add64 adds of x.
+func (s *Sum) AddWeightedSquare64(w float32, x float64) {
+	a, b, c := parts(x)
+	for _, p := range [...][2]float32{{a, a}, {b, b}, {c, c}, {a, b}, {a, b}, {a, c}, {a, c}, {b, c}, {b, c}} {
+		s.AddWeightedProduct(w, p[0], p[1])
+	}
+}
+
+// AddWeightedProduct adds w·x·y, of which it drops, towards zero, what is below 2⁻²⁹⁸: the
 // sum of such terms still does not depend on their order. It panics unless 0 ≤ w < 2⁶⁴ and
-// x is finite.
-func (s *Sum) AddWeightedSquare(w, x float32) {
+// x and y are finite.
+func (s *Sum) AddWeightedProduct(w, x, y float32) {
 	if !(w >= 0 && w < 0x1p64) {
 		panic("exact: weight out of range")
 	}
-	if w == 0 || x == 0 {
+	if w == 0 || x == 0 || y == 0 {
 		return
 	}
 	mw, ew, _ := split(w)
-	mx, ex, _ := split(x)
-	hi, lo := bits.Mul64(mx*mx, mw)
-	pos := int(ew+2*ex) + unitBits - 450
+	mx, ex, sx := split(x)
+	my, ey, sy := split(y)
+	hi, lo := bits.Mul64(mx*my, mw)
+	if pos := int(ew+ex+ey) + unitBits - 450; sx == sy {
+		s.addWide(hi, lo, pos)
+	} else {
+		var t Sum
+		t.addWide(hi, lo, pos)
+		s.Sub(&t)
+	}
+}
+
+// addWide adds hi·2⁶⁴ + lo, shifted left by pos bits, in units.
+func (s *Sum) addWide(hi, lo uint64, pos int) {
 	if r := uint(-pos); pos < 0 {
 		if r < 64 {
 			lo, hi = lo>>r|hi<<(64-r), hi>>r

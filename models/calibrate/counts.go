@@ -52,6 +52,7 @@ func centre(c int) float64 {
 // concurrent use.
 type Counts struct {
 	outputs int
+	rows    int64
 	n       []int64 // outputs×2×Cells: rows of other classes, rows of the class
 }
 
@@ -65,23 +66,31 @@ func NewCounts(outputs int) *Counts {
 
 // Add counts rows of scores, row-major, with their classes. It panics if lengths
 // or classes do not fit; the error is about a score that is NaN.
-func (c *Counts) Add(scores []float32, class []int32) error {
-	if len(scores) != len(class)*c.outputs {
+func (c *Counts) Add(scores []float32, class []int32) error { return c.AddRows(scores, class, nil) }
+
+// AddRows is Add for rows that count as often as repeats says, once each if it is nil.
+func (c *Counts) AddRows(scores []float32, class []int32, repeats []int64) error {
+	if len(scores) != len(class)*c.outputs || repeats != nil && len(repeats) != len(class) {
 		panic("calibrate: scores and classes do not fit")
 	}
 	if i := slices.IndexFunc(scores, func(s float32) bool { return s != s }); i >= 0 {
 		return fmt.Errorf("calibrate: row %d: output %d: the score is NaN", i/c.outputs, i%c.outputs)
 	}
+	c.rows += int64(len(class))
 	for i, y := range class {
 		if y < 0 || int(y) >= c.outputs {
 			panic("calibrate: class out of range")
+		}
+		rows := int64(1)
+		if repeats != nil {
+			rows = repeats[i]
 		}
 		for o, s := range scores[i*c.outputs : (i+1)*c.outputs] {
 			at := 2 * o * Cells
 			if o == int(y) {
 				at += Cells
 			}
-			c.n[at+cell(s)]++
+			c.n[at+cell(s)] += rows
 		}
 	}
 	return nil
@@ -92,21 +101,24 @@ func (c *Counts) Merge(d *Counts) {
 	if c.outputs != d.outputs {
 		panic("calibrate: counts of different outputs")
 	}
+	c.rows += d.rows
 	for i, n := range d.n {
 		c.n[i] += n
 	}
 }
 
 // Rows returns the number of rows.
-func (c *Counts) Rows() int64 {
-	var n int64
+func (c *Counts) Rows() int64 { return c.rows }
+
+// weight returns how often the rows count together.
+func (c *Counts) weight() (n int64) {
 	for _, v := range c.n[:2*Cells] {
 		n += v
 	}
 	return n
 }
 
-// ClassRows returns the number of rows of each class.
+// ClassRows returns the number of rows of each class, each as often as it counts.
 func (c *Counts) ClassRows() []int64 {
 	rows := make([]int64, c.outputs)
 	for o := range rows {
@@ -117,17 +129,18 @@ func (c *Counts) ClassRows() []int64 {
 	return rows
 }
 
-const countsKind = "calibrate counts 1"
+const countsKind = "calibrate counts 2"
 
 // MarshalBinary implements encoding.BinaryMarshaler. The error is always nil.
 func (c *Counts) MarshalBinary() ([]byte, error) {
-	return loss.EncodeRecord(countsKind, nil, safetensors.Of("counts", c.n, c.outputs, 2, Cells)), nil
+	return loss.EncodeRecord(countsKind, nil, safetensors.Of("counts", c.n, c.outputs, 2, Cells), safetensors.Of("rows", []int64{c.rows}, 1)), nil
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
 func (c *Counts) UnmarshalBinary(data []byte) error {
 	r := loss.OpenRecord(data, countsKind)
 	n := loss.Array[int64](r, "counts", -1, 2, Cells)
+	rows := loss.Array[int64](r, "rows", 1)
 	outputs := len(n) / (2 * Cells)
 	switch {
 	case r.Err != nil:
@@ -140,7 +153,10 @@ func (c *Counts) UnmarshalBinary(data []byte) error {
 			return fmt.Errorf("calibrate: counts: %d rows in a cell", v)
 		}
 	}
-	*c = Counts{outputs: outputs, n: n}
+	if rows[0] < 0 || rows[0] > 1<<48 {
+		return fmt.Errorf("calibrate: counts: %d rows", rows[0])
+	}
+	*c = Counts{outputs: outputs, rows: rows[0], n: n}
 	return nil
 }
 
@@ -150,11 +166,16 @@ type point struct {
 	others, members float64
 }
 
-// points returns the cells of an output that have rows, ascending.
+// points returns the cells of an output that have rows, ascending. Where rows count more than
+// once, that is in units of how often they do on average: a prior for a row stays one row.
 func (c *Counts) points(output int) (p []point, others, members float64) {
+	unit := 1.0
+	if w := c.weight(); w > 0 && w != c.rows {
+		unit = float64(c.rows) / float64(w)
+	}
 	n := c.n[2*output*Cells : 2*(output+1)*Cells]
 	for i := range Cells {
-		if a, b := float64(n[i]), float64(n[Cells+i]); a+b > 0 {
+		if a, b := float64(unit*float64(n[i])), float64(unit*float64(n[Cells+i])); a+b > 0 {
 			p = append(p, point{centre(i), a, b})
 			others, members = others+a, members+b
 		}

@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
@@ -65,8 +66,13 @@ const None = -1
 // is the first such class of each. It panics if lengths or classes do not fit; it returns an error, and adds nothing,
 // if a value is not a probability or the predicted class is not the most probable.
 func (r *Reliability) Add(p []float32, class, predicted []int32) error {
+	return r.AddRows(p, class, predicted, nil)
+}
+
+// AddRows is Add for rows that count as often as repeats says, once each if it is nil.
+func (r *Reliability) AddRows(p []float32, class, predicted []int32, repeats []int64) error {
 	k := r.outputs
-	if len(p) != len(class)*k || predicted != nil && len(predicted) != len(class) {
+	if len(p) != len(class)*k || repeats != nil && len(repeats) != len(class) || predicted != nil && len(predicted) != len(class) {
 		panic("calibrate: probabilities and classes do not fit")
 	}
 	for i, v := range p {
@@ -105,14 +111,19 @@ func (r *Reliability) Add(p []float32, class, predicted []int32) error {
 			}
 			square += float64(d * d)
 		}
-		r.brier.Add(float32(square))
-		r.logLoss.Add(float32(-loss.Log(max(said, least))))
-		bin := r.bin(row[best])
-		r.rows[bin]++
-		if best == int(y) {
-			r.right[bin]++
+		rows := int64(1)
+		if repeats != nil {
+			rows = repeats[i]
 		}
-		r.confidence[bin].Add(row[best])
+		w := float32(rows)
+		r.brier.AddProduct(w, float32(square))
+		r.logLoss.AddProduct(w, float32(-loss.Log(max(said, least))))
+		bin := r.bin(row[best])
+		r.rows[bin] += rows
+		if best == int(y) {
+			r.right[bin] += rows
+		}
+		r.confidence[bin].AddProduct(w, row[best])
 	}
 	return nil
 }
@@ -142,7 +153,17 @@ func (r *Reliability) Merge(s *Reliability) {
 }
 
 // Tests returns the figures.
-func (r *Reliability) Tests() Tests {
+func (r *Reliability) Tests() Tests { return r.tests(1, 1) }
+
+// WeightedTests is Tests where rows were counted as often as their weights on a grid say: of
+// what was counted, the share rows is that of rows, and intervals are those of the share
+// effective.
+func (r *Reliability) WeightedTests(rows, effective float64) Tests { return r.tests(rows, effective) }
+
+// tests returns the figures; what was counted is multiplied by the share that is rows, and in
+// intervals by that which is effective.
+func (r *Reliability) tests(share, effective float64) Tests {
+	scaled := func(n int64, share float64) int64 { return int64(math.RoundToEven(float64(n) * share)) }
 	n := len(r.rows)
 	var t Tests
 	for _, m := range r.rows {
@@ -152,15 +173,16 @@ func (r *Reliability) Tests() Tests {
 		t.LogLoss, t.Brier = exact.Mean(t.Rows, &r.logLoss), exact.Mean(t.Rows, &r.brier)
 	}
 	for i, m := range r.rows {
-		b := Bin{Low: float64(i) / float64(n), High: float64(i+1) / float64(n), Rows: m}
+		b := Bin{Low: float64(i) / float64(n), High: float64(i+1) / float64(n), Rows: scaled(m, share)}
 		if m > 0 {
 			b.Confidence = exact.Mean(m, &r.confidence[i])
 			b.Accuracy = float64(r.right[i]) / float64(m)
-			b.AccuracyLow, b.AccuracyHigh = score.Interval(r.right[i], m)
+			b.AccuracyLow, b.AccuracyHigh = score.Interval(scaled(r.right[i], effective), scaled(m, effective))
 			t.ECE += float64(float64(m) / float64(t.Rows) * max(b.Accuracy-b.Confidence, b.Confidence-b.Accuracy))
 		}
 		t.Bins = append(t.Bins, b)
 	}
+	t.Rows = scaled(t.Rows, share)
 	return t
 }
 

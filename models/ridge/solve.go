@@ -126,6 +126,9 @@ type Row struct {
 	HeldOutMSE    float64 `json:"held_mse,omitempty"`
 	// HeldOutLogLoss is the log loss of those rows, as score.Losses has it, if it was summed.
 	HeldOutLogLoss float64 `json:"held_log_loss,omitempty"`
+	// HeldOutError is the share of HeldOutErrors by weight, where rows have weights; HeldOutMSE
+	// is weighted then.
+	HeldOutError float64 `json:"held_error,omitempty"`
 
 	// Folds is the number of folds that have rows, over which the errors are computed.
 	Folds int `json:"folds"`

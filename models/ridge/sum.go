@@ -149,9 +149,9 @@ func (s *Sum) addTargets(z *features.Grid, y []int32, weights []int64, threads i
 			if v < -maxTarget || v > maxTarget {
 				panic("ridge: target out of range")
 			}
-			q[c] += w * float64(v) // whole numbers, so nothing is rounded
-			hi[c] += w * float64((v*v)>>15)
-			lo[c] += w * float64((v*v)&(1<<15-1))
+			q[c] += float64(w * float64(v)) // whole numbers, so nothing is rounded
+			hi[c] += float64(w * float64((v*v)>>15))
+			lo[c] += float64(w * float64((v*v)&(1<<15-1)))
 		}
 		s.padded = append(append(s.padded, y[i*k:(i+1)*k]...), 1)
 	}

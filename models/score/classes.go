@@ -53,7 +53,10 @@ func NewClasses(k int) *Classes {
 
 // Add counts one row. It panics if predicted is not a class, or truth is neither a class
 // nor Unseen.
-func (c *Classes) Add(truth, predicted int) {
+func (c *Classes) Add(truth, predicted int) { c.AddRows(truth, predicted, 1) }
+
+// AddRows counts that many equal rows, as Add counts one.
+func (c *Classes) AddRows(truth, predicted int, rows int64) {
 	if truth < Unseen || truth >= c.k || predicted < 0 || predicted >= c.k {
 		panic("score: class out of range")
 	}
@@ -61,18 +64,63 @@ func (c *Classes) Add(truth, predicted int) {
 		if truth == Unseen {
 			truth = c.k
 		}
-		c.pairs[truth*c.k+predicted]++
+		c.pairs[truth*c.k+predicted] += rows
 		return
 	}
-	c.totals[predicted].predicted++
+	c.totals[predicted].predicted += rows
 	if truth == Unseen {
-		c.unseen++
+		c.unseen += rows
 		return
 	}
-	c.totals[truth].truth++
+	c.totals[truth].truth += rows
 	if truth == predicted {
-		c.totals[truth].hits++
+		c.totals[truth].hits += rows
 	}
+}
+
+// Rows returns how many rows were counted.
+func (c *Classes) Rows() int64 {
+	each, n := c.sums()
+	for _, t := range each {
+		n += t.truth
+	}
+	return n
+}
+
+// Like reports whether c counts the same classes as d.
+func (c *Classes) Like(d *Classes) bool { return c.k == d.k }
+
+// scaled returns the counts multiplied by share and rounded.
+func (c *Classes) scaled(share float64) *Classes {
+	d := NewClasses(c.k)
+	for i, n := range c.pairs {
+		d.pairs[i] = scaled(n, share)
+	}
+	for i, t := range c.totals {
+		d.totals[i] = totals{scaled(t.truth, share), scaled(t.predicted, share), scaled(t.hits, share)}
+	}
+	d.unseen = scaled(c.unseen, share)
+	return d
+}
+
+func scaled(n int64, share float64) int64 { return int64(math.RoundToEven(float64(n) * share)) }
+
+// WeightedReport returns the scores of rows with weights. c counts the rows, and weighted
+// counts each as often as its weight on a grid says. Counts in the report are of rows, rates
+// are by weight, and intervals are those of that many rows of equal weights (see
+// weight.Weights).
+func (c *Classes) WeightedReport(names []string, weighted *Classes, effective float64) ClassReport {
+	r, by := c.Report(names), weighted.Report(names)
+	r.Accuracy, r.Error, r.BalancedAccuracy = by.Accuracy, by.Error, by.BalancedAccuracy
+	r.MacroPrecision, r.MacroRecall, r.MacroF1 = by.MacroPrecision, by.MacroRecall, by.MacroF1
+	for i := range r.Classes {
+		s, t := &r.Classes[i], by.Classes[i]
+		s.Precision, s.Recall, s.F1 = t.Precision, t.Recall, t.F1
+	}
+	of := weighted.scaled(effective / float64(max(by.Rows, 1))).Report(names)
+	r.ErrorLow, r.ErrorHigh = min(of.ErrorLow, r.Error), max(of.ErrorHigh, r.Error)
+	r.BalancedLow, r.BalancedHigh = min(of.BalancedLow, r.BalancedAccuracy), max(of.BalancedHigh, r.BalancedAccuracy)
+	return r
 }
 
 // Merge adds the counts of d. It panics if d has other classes.

@@ -40,15 +40,18 @@ func NewLosses(fits int) *Losses { return &Losses{fits: make([]lossSums, fits)} 
 
 // Add adds a row of that class with the scores of all fits, one fit after the other. The
 // log loss of a row is rounded to float32, and at most the largest of those.
-func (l *Losses) Add(class int, scores []float32) {
-	l.rows++
+func (l *Losses) Add(class int, scores []float32) { l.AddRows(class, scores, 1) }
+
+// AddRows adds that many equal rows, as Add adds one.
+func (l *Losses) AddRows(class int, scores []float32, rows int64) {
+	l.rows += rows
 	k := len(scores) / len(l.fits)
 	for i := range l.fits {
 		f, row := &l.fits[i], scores[i*k:(i+1)*k]
 		if slices.ContainsFunc(row, func(s float32) bool { return s-s != 0 }) {
 			continue
 		}
-		f.finite++
+		f.finite += rows
 		most := float64(slices.Max(row))
 		for b, beta := range factors {
 			var sum float64
@@ -57,7 +60,7 @@ func (l *Losses) Add(class int, scores []float32) {
 			}
 			// −log p = log Σ exp(β(s_j − max)) − β(s_c − max)
 			v := loss.Log(sum) - float64(beta*(float64(row[class])-most))
-			f.sums[b].Add(float32(min(v, math.MaxFloat32)))
+			f.sums[b].AddProduct(float32(rows), float32(min(v, math.MaxFloat32)))
 		}
 	}
 }

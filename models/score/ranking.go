@@ -66,14 +66,17 @@ func NewRanking(k, cells int, probabilities bool) *Ranking {
 // those of the largest numbers in order; of equal ones, those with the larger score, then
 // the first: order is the probabilities of the row, or its scores if it has none. It
 // panics if truth is neither a class nor Unseen, or the lengths are not k.
-func (r *Ranking) Add(truth int, scores, order []float32) {
+func (r *Ranking) Add(truth int, scores, order []float32) { r.AddRows(truth, scores, order, 1) }
+
+// AddRows counts that many equal rows, as Add counts one.
+func (r *Ranking) AddRows(truth int, scores, order []float32, rows int64) {
 	if truth < Unseen || truth >= r.k || len(scores) != r.k || len(order) != r.k {
 		panic("score: class out of range, or scores of other classes")
 	}
-	r.rows++
+	r.rows += rows
 	for _, s := range scores {
 		if s-s != 0 {
-			r.notFinite++
+			r.notFinite += rows
 			return
 		}
 	}
@@ -81,9 +84,9 @@ func (r *Ranking) Add(truth int, scores, order []float32) {
 		return
 	}
 	if r.k == 2 {
-		r.ranks[0].Add(Margin(scores), truth, 1)
+		r.ranks[0].Add(Margin(scores), truth, rows)
 		if len(r.ranks) > 1 {
-			r.ranks[1].Add(order[1], truth, 1)
+			r.ranks[1].Add(order[1], truth, rows)
 		}
 		return
 	}
@@ -92,7 +95,7 @@ func (r *Ranking) Add(truth int, scores, order []float32) {
 		if c == truth {
 			kind = 1
 		}
-		r.ranks[c].Add(scores[c], kind, 1)
+		r.ranks[c].Add(scores[c], kind, rows)
 	}
 	if r.k < MinTopped {
 		return
@@ -105,7 +108,7 @@ func (r *Ranking) Add(truth int, scores, order []float32) {
 	}
 	for i, few := range topped {
 		if before < few {
-			r.top[i]++
+			r.top[i] += rows
 		}
 	}
 }
@@ -177,11 +180,22 @@ type TopScore struct {
 
 // Report returns the scores. names are as for Classes.Report. It is nil if nothing is
 // counted for so many classes.
-func (r *Ranking) Report(names []string) *RankingReport {
+func (r *Ranking) Report(names []string) *RankingReport { return r.report(names, 1, 1) }
+
+// WeightedReport is Report where rows were counted as often as their weights on a grid say:
+// they are that many rows, and intervals those of that many of equal weights.
+func (r *Ranking) WeightedReport(names []string, rows int64, effective float64) *RankingReport {
+	counted := float64(max(r.rows, 1))
+	return r.report(names, float64(rows)/counted, effective/counted)
+}
+
+// report returns the scores; what was counted is multiplied by the share that is rows, and in
+// intervals by that which is effective.
+func (r *Ranking) report(names []string, share, effective float64) *RankingReport {
 	if len(r.ranks) == 0 && r.k < MinTopped {
 		return nil
 	}
-	report := &RankingReport{NotFinite: r.notFinite}
+	report := &RankingReport{NotFinite: scaled(r.notFinite, share)}
 	var area, slack, mean, low, high float64
 	exact, counted := true, 0
 	ranks := r.ranks
@@ -191,7 +205,7 @@ func (r *Ranking) Report(names []string) *RankingReport {
 	for c := range ranks {
 		of := &ranks[c]
 		n := of.Rows()
-		report.Rows = n[0] + n[1]
+		report.Rows = scaled(n[0]+n[1], share)
 		if n[0] == 0 || n[1] == 0 {
 			continue
 		}
@@ -205,11 +219,11 @@ func (r *Ranking) Report(names []string) *RankingReport {
 			if names != nil {
 				name = names[c]
 			}
-			report.Classes = append(report.Classes, RankedClass{name, n[1], a, m})
+			report.Classes = append(report.Classes, RankedClass{name, scaled(n[1], share), a, m})
 			continue
 		}
-		first, _ := AreaInterval(max(0, a-s), n[0], n[1])
-		_, last := AreaInterval(min(1, a+s), n[0], n[1])
+		first, _ := AreaInterval(max(0, a-s), scaled(n[0], effective), scaled(n[1], effective))
+		_, last := AreaInterval(min(1, a+s), scaled(n[0], effective), scaled(n[1], effective))
 		report.AUCLow, report.AUCHigh = &first, &last
 		threshold, best := r.ranks[len(r.ranks)-1].BestThreshold()
 		report.Threshold, report.BestBalanced = &threshold, &best
@@ -231,7 +245,7 @@ func (r *Ranking) Report(names []string) *RankingReport {
 	if r.k >= MinTopped && r.rows > 0 {
 		for i, few := range topped {
 			t := TopScore{K: few, Accuracy: ratio(r.top[i], r.rows)}
-			t.Low, t.High = Interval(r.top[i], r.rows)
+			t.Low, t.High = Interval(scaled(r.top[i], effective), scaled(r.rows, effective))
 			report.Top = append(report.Top, t)
 		}
 	}

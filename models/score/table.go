@@ -21,7 +21,7 @@ func (r ClassReport) String() string {
 	if r.Unseen > 0 {
 		fmt.Fprintf(&b, " (%d of classes unknown to the model)", r.Unseen)
 	}
-	fmt.Fprintf(&b, "\naccuracy %s %%, error %s %% (95 %% interval %s)\n", percent(r.Accuracy), percent(r.Error), PercentInterval(r.Errors, r.Rows))
+	fmt.Fprintf(&b, "\naccuracy %s %%, error %s %% (95 %% interval %s to %s)\n", percent(r.Accuracy), percent(r.Error), percent(r.ErrorLow), percent(r.ErrorHigh))
 	fmt.Fprintf(&b, "balanced accuracy %s %% (%s to %s)\n", percent(r.BalancedAccuracy), percent(r.BalancedLow), percent(r.BalancedHigh))
 	if r.Ranking != nil {
 		r.Ranking.write(&b)

@@ -27,24 +27,40 @@ func NewTargets(cells int) *Targets { return &Targets{errors: *NewRanks(cells)} 
 // Add counts one row with its residual r = predicted − truth, rounded to float64. A row
 // whose residual does not fit in float32 is counted separately and not added to the sums.
 // The truth must fit in float32.
-func (t *Targets) Add(truth, predicted float64) {
-	r := math.Abs(predicted - truth)
-	if !(r <= math.MaxFloat32) {
-		t.notFinite++
+func (t *Targets) Add(truth, predicted float64) { t.AddRows(truth, predicted, 1) }
+
+// AddRows counts that many equal rows, as Add counts one; fewer than 2²⁴, or a number of at
+// most 24 significant bits.
+func (t *Targets) AddRows(truth, predicted float64, rows int64) {
+	if rows == 0 {
 		return
 	}
-	t.n++
+	r := math.Abs(predicted - truth)
+	if !(r <= math.MaxFloat32) {
+		t.notFinite += rows
+		return
+	}
+	t.n += rows
+	t.max = max(t.max, r)
+	t.errors.Add(float32(r), 0, rows)
+	part := r / math.Abs(truth)
+	if !(part <= math.MaxFloat32) {
+		t.noRatio += rows
+		part = 0
+	}
+	if w := float32(rows); rows != 1 {
+		t.y.AddWeighted64(w, truth)
+		t.y2.AddWeightedSquare64(w, truth)
+		t.r2.AddWeightedSquare64(w, r)
+		t.abs.AddWeighted64(w, r)
+		t.ratio.AddWeighted64(w, part)
+		return
+	}
 	t.y.Add64(truth)
 	t.y2.AddSquare64(truth)
 	t.r2.AddSquare64(r)
 	t.abs.Add64(r)
-	t.max = max(t.max, r)
-	if part := r / math.Abs(truth); part <= math.MaxFloat32 {
-		t.ratio.Add64(part)
-	} else {
-		t.noRatio++
-	}
-	t.errors.Add(float32(r), 0, 1)
+	t.ratio.Add64(part)
 }
 
 // Merge adds the sums of u. It panics if u distinguishes other numbers of errors.
@@ -89,6 +105,15 @@ type TargetReport struct {
 	// R2 is 1 − Σr²/Σ(y−ȳ)², the share of the variance that is explained. For constant
 	// targets it is 1 if all are predicted exactly and 0 otherwise.
 	R2 float64 `json:"r2"`
+}
+
+// WeightedReport is Report where rows were counted as often as their weights on a grid say:
+// they are that many rows.
+func (t *Targets) WeightedReport(rows int64) TargetReport {
+	r := t.Report()
+	share := float64(rows) / float64(max(t.n+t.notFinite, 1))
+	r.Rows, r.NotFinite, r.NoMAPE = scaled(t.n, share), scaled(t.notFinite, share), scaled(t.noRatio, share)
+	return r
 }
 
 // Report returns the scores. Means and variances are rounded once from exact

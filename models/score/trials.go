@@ -12,14 +12,16 @@ import (
 // Trials measures how several fits of one model do on the same rows, without a table of
 // classes for each. Create it with NewTrials. It is not safe for concurrent use.
 type Trials struct {
-	rows int64
-	fits []trial
+	rows   int64
+	weight int64 // of the rows, their number if each counts once
+	fits   []trial
 }
 
 // trial is the result of one fit.
 type trial struct {
 	errors  int64     // rows that get another class than their own, or none
-	finite  int64     // rows whose squared error is in the range of float32
+	wrong   int64     // their weight
+	finite  int64     // weight of the rows whose squared error is in the range of float32
 	squares exact.Sum // of those
 }
 
@@ -29,8 +31,10 @@ func NewTrials(fits int) *Trials { return &Trials{fits: make([]trial, fits)} }
 // AddClass counts a row of that class with the scores of all fits, one fit after the
 // other. A row is assigned the class of the largest score, the first of several, and its
 // squared error is Σ(score − code)², with the code 1 for its class and −1 for the others.
-func (t *Trials) AddClass(class int, scores []float32) {
-	t.rows++
+//
+// The row counts as often as repeats says, its weight on a grid, or once.
+func (t *Trials) AddClass(class int, scores []float32, repeats int64) {
+	t.rows, t.weight = t.rows+1, t.weight+repeats
 	k := len(scores) / len(t.fits)
 	for i := range t.fits {
 		row := scores[i*k : (i+1)*k]
@@ -46,28 +50,33 @@ func (t *Trials) AddClass(class int, scores []float32) {
 			e := float64(s) - code
 			square += float64(e * e)
 		}
-		if !t.fits[i].add(square) || best != class {
+		if !t.fits[i].add(square, repeats) || best != class {
 			t.fits[i].errors++
+			t.fits[i].wrong += repeats
 		}
 	}
 }
 
-// AddTarget counts a row with that target and the score of each fit.
-func (t *Trials) AddTarget(target float64, scores []float32) {
-	t.rows++
+// AddTarget counts a row with that target and the score of each fit, as AddClass does.
+func (t *Trials) AddTarget(target float64, scores []float32, repeats int64) {
+	t.rows, t.weight = t.rows+1, t.weight+repeats
 	for i, s := range scores[:len(t.fits)] {
 		e := float64(s) - target
-		t.fits[i].add(float64(e * e))
+		t.fits[i].add(float64(e*e), repeats)
 	}
 }
 
 // add adds a squared error, and reports whether it could.
-func (t *trial) add(square float64) bool {
+func (t *trial) add(square float64, repeats int64) bool {
 	if !(square <= math.MaxFloat32) {
 		return false
 	}
-	t.finite++
-	t.squares.Add64(square)
+	t.finite += repeats
+	if repeats == 1 {
+		t.squares.Add64(square)
+	} else {
+		t.squares.AddWeighted64(float32(repeats), square)
+	}
 	return true
 }
 
@@ -75,16 +84,23 @@ func (t *trial) add(square float64) bool {
 func (t *Trials) Rows() int64 { return t.rows }
 
 // Of returns the errors of a fit and its mean squared error over the rows where that is
-// finite, 0 if there are none.
+// finite, by weight, 0 if there are none.
 func (t *Trials) Of(fit int) (errors int64, mse float64) {
 	f := &t.fits[fit]
 	return f.errors, exact.Mean(f.finite, &f.squares)
 }
 
+// Error returns the share of the errors of a fit by weight, 0 without rows.
+func (t *Trials) Error(fit int) float64 { return ratio(t.fits[fit].wrong, t.weight) }
+
+// Weighted reports whether rows count other than once.
+func (t *Trials) Weighted() bool { return t.weight != t.rows }
+
 // Merge adds the rows of u, counted for the same fits.
 func (t *Trials) Merge(u *Trials) {
-	t.rows += u.rows
+	t.rows, t.weight = t.rows+u.rows, t.weight+u.weight
 	for i := range t.fits {
+		t.fits[i].wrong += u.fits[i].wrong
 		t.fits[i].errors += u.fits[i].errors
 		t.fits[i].finite += u.fits[i].finite
 		t.fits[i].squares.Merge(&u.fits[i].squares)
@@ -98,13 +114,15 @@ var (
 
 var errTrials = errors.New("score: damaged encoding of trials")
 
-// MarshalBinary writes the rows, and the counts and the sum of each fit. The error is
+// MarshalBinary writes the rows, their weight, and the counts and the sum of each fit. The error is
 // always nil.
 func (t *Trials) MarshalBinary() ([]byte, error) {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(t.rows))
+	b = binary.LittleEndian.AppendUint64(b, uint64(t.weight))
 	for i := range t.fits {
 		f := &t.fits[i]
 		b = binary.LittleEndian.AppendUint64(b, uint64(f.errors))
+		b = binary.LittleEndian.AppendUint64(b, uint64(f.wrong))
 		b = binary.LittleEndian.AppendUint64(b, uint64(f.finite))
 		b, _ = f.squares.AppendBinary(b)
 	}
@@ -113,25 +131,25 @@ func (t *Trials) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary sets t to the counts encoded in b.
 func (t *Trials) UnmarshalBinary(b []byte) error {
-	if len(b) < 8 {
+	if len(b) < 16 {
 		return errTrials
 	}
-	u := Trials{rows: int64(binary.LittleEndian.Uint64(b))}
-	for b = b[8:]; len(b) > 0; {
-		if len(b) < 16 {
+	u := Trials{rows: int64(binary.LittleEndian.Uint64(b)), weight: int64(binary.LittleEndian.Uint64(b[8:]))}
+	for b = b[16:]; len(b) > 0; {
+		if len(b) < 24 {
 			return errTrials
 		}
-		f := trial{errors: int64(binary.LittleEndian.Uint64(b)), finite: int64(binary.LittleEndian.Uint64(b[8:]))}
+		f := trial{errors: int64(binary.LittleEndian.Uint64(b)), wrong: int64(binary.LittleEndian.Uint64(b[8:])), finite: int64(binary.LittleEndian.Uint64(b[16:]))}
 		var err error
-		if b, err = f.squares.Decode(b[16:]); err != nil {
+		if b, err = f.squares.Decode(b[24:]); err != nil {
 			return errTrials
 		}
-		if f.errors < 0 || f.errors > u.rows || f.finite < 0 || f.finite > u.rows || f.squares.Sign() < 0 || f.finite == 0 && !f.squares.IsZero() {
+		if f.errors < 0 || f.errors > u.rows || f.wrong < 0 || f.wrong > u.weight || f.finite < 0 || f.finite > u.weight || f.squares.Sign() < 0 || f.finite == 0 && !f.squares.IsZero() {
 			return errTrials
 		}
 		u.fits = append(u.fits, f)
 	}
-	if u.rows < 0 {
+	if u.rows < 0 || u.weight < 0 {
 		return errTrials
 	}
 	*t = u

@@ -30,7 +30,7 @@ func trialRows(n int) []trialRow {
 func trialsOf(rows []trialRow) *Trials {
 	t := NewTrials(3)
 	for _, r := range rows {
-		t.AddClass(r.class, r.scores)
+		t.AddClass(r.class, r.scores, 1)
 	}
 	return t
 }
@@ -56,8 +56,8 @@ func TestTrialsCountWhatEachFitDoes(t *testing.T) {
 		}
 	}
 	targets := NewTrials(2)
-	targets.AddTarget(0.5, []float32{0.5, 1})
-	targets.AddTarget(-0.5, []float32{0.5, float32(math.NaN())})
+	targets.AddTarget(0.5, []float32{0.5, 1}, 1)
+	targets.AddTarget(-0.5, []float32{0.5, float32(math.NaN())}, 1)
 	for fit, want := range []float64{0.5, 0.25} {
 		if e, mse := targets.Of(fit); e != 0 || mse != want {
 			t.Errorf("targets, fit %d: %d errors, mse %g, want %g", fit, e, mse, want)
@@ -69,8 +69,8 @@ func TestTrialsCountWhatEachFitDoes(t *testing.T) {
 func TestRowsWithoutScoresAreErrors(t *testing.T) {
 	nan := float32(math.NaN())
 	got := NewTrials(1)
-	got.AddClass(0, []float32{nan, 1})
-	got.AddClass(1, []float32{-1, 1})
+	got.AddClass(0, []float32{nan, 1}, 1)
+	got.AddClass(1, []float32{-1, 1}, 1)
 	if e, mse := got.Of(0); e != 1 || mse != 0 {
 		t.Errorf("%d errors, mse %g", e, mse)
 	}
@@ -105,8 +105,10 @@ func TestDamagedTrialsAreRefused(t *testing.T) {
 		"shorter":       func(b []byte) []byte { return b[:len(b)-1] },
 		"no rows":       func(b []byte) []byte { clear(b[:8]); return b },
 		"negative":      func(b []byte) []byte { b[7] = 0x80; return b },
-		"many errors":   func(b []byte) []byte { b[8] = 21; return b },
-		"many of range": func(b []byte) []byte { b[16] = 21; return b },
+		"no weight":     func(b []byte) []byte { b[15] = 0x80; return b },
+		"many errors":   func(b []byte) []byte { b[16] = 21; return b },
+		"heavy errors":  func(b []byte) []byte { b[24] = 21; return b },
+		"many of range": func(b []byte) []byte { b[32] = 21; return b },
 		"nothing":       func(b []byte) []byte { return nil },
 	} {
 		if new(Trials).UnmarshalBinary(change(slices.Clone(good))) == nil {

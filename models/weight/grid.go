@@ -87,7 +87,7 @@ func (g *Grid) scaleClasses(total float64, byClass []float64) {
 	}
 	var sum, all float64
 	for c, s := range byClass {
-		sum, all = sum+s*g.Classes[c], all+s
+		sum, all = sum+float64(s*g.Classes[c]), all+s
 	}
 	bits := g.classBits()
 	for bits > 2 && total*math.Ldexp(1, bits) > mostClass {
@@ -131,6 +131,18 @@ func (g *Grid) Whole(dst []int64, b *rows.Block, first, end int) []int64 {
 		default:
 			dst = append(dst, significant(w/g.Unit, rowBits))
 		}
+	}
+	return dst
+}
+
+// Repeats appends to dst how often each row of b counts: its weight on the grid, or once for a
+// nil grid.
+func (g *Grid) Repeats(dst []int64, b *rows.Block) []int64 {
+	if g != nil {
+		return g.Whole(dst, b, 0, b.N)
+	}
+	for range b.N {
+		dst = append(dst, 1)
 	}
 	return dst
 }

@@ -11,6 +11,7 @@ package weight
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/exact"
@@ -22,6 +23,7 @@ import (
 type Sum struct {
 	rows     int64
 	total    exact.Sum
+	squares  exact.Sum
 	min, max float32
 	// odd·2^exp is the largest number of which all weights are whole multiples.
 	odd uint64
@@ -41,6 +43,7 @@ func (s *Sum) Add(weight float64) {
 	}
 	t := Sum{rows: 1, min: w, max: w, odd: m, exp: e}
 	t.total.Add(w)
+	t.squares.AddSquare(w)
 	s.Merge(&t)
 }
 
@@ -55,6 +58,7 @@ func (s *Sum) Merge(t *Sum) {
 	}
 	s.rows += t.rows
 	s.total.Merge(&t.total)
+	s.squares.Merge(&t.squares)
 	s.min, s.max = min(s.min, t.min), max(s.max, t.max)
 	s.exp = min(s.exp, t.exp)
 	for a := t.odd; a != 0; {
@@ -69,6 +73,9 @@ type Weights struct {
 	Min  float64 `json:"min"`
 	Max  float64 `json:"max"`
 	Unit float64 `json:"unit"` // the largest number of which all weights are whole multiples
+	// Effective is (Σ w)²/Σ w² (Kish 1965): how many rows of equal weights a weighted mean is
+	// as precise as.
+	Effective float64 `json:"effective_rows"`
 }
 
 // Result returns the description of the weights so far, or nil if there are none.
@@ -76,15 +83,26 @@ func (s *Sum) Result() *Weights {
 	if s.rows == 0 {
 		return nil
 	}
+	sum := s.total.Float64()
 	return &Weights{
-		Rows: s.rows, Sum: s.total.Float64(), Min: float64(s.min), Max: float64(s.max),
-		Unit: math.Ldexp(float64(s.odd), s.exp),
+		Rows: s.rows, Sum: sum, Min: float64(s.min), Max: float64(s.max),
+		Unit: math.Ldexp(float64(s.odd), s.exp), Effective: min(float64(s.rows), sum*sum/s.squares.Float64()),
 	}
+}
+
+// Validate returns an error if these are not the weights of that many rows, as in a damaged
+// file.
+func (w *Weights) Validate(rows int64) error {
+	if w.Rows != rows || !(w.Min > 0) || !(w.Min <= w.Max) || !(w.Unit > 0) || !(w.Sum >= w.Max) || !(w.Effective > 0) ||
+		math.IsInf(w.Sum, 0) || math.IsInf(w.Effective, 0) {
+		return fmt.Errorf("weight: weights from %g to %g, multiples of %g, of sum %g, of %d rows, want %d", w.Min, w.Max, w.Unit, w.Sum, w.Rows, rows)
+	}
+	return nil
 }
 
 // Ones describes the weights of that many rows without weights.
 func Ones(rows int64) *Weights {
-	return &Weights{Rows: rows, Sum: float64(rows), Min: 1, Max: 1, Unit: 1}
+	return &Weights{Rows: rows, Sum: float64(rows), Min: 1, Max: 1, Unit: 1, Effective: float64(rows)}
 }
 
 // Equal reports whether all weights are the same, so that there might as well be none. It
@@ -116,7 +134,20 @@ func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	b = le.AppendUint32(b, math.Float32bits(s.max))
 	b = le.AppendUint32(b, uint32(s.odd))
 	b = le.AppendUint32(b, uint32(int32(s.exp)))
-	return s.total.AppendBinary(b)
+	b, _ = s.total.AppendBinary(b)
+	return s.squares.AppendBinary(b)
+}
+
+// MarshalBinary returns what AppendBinary appends.
+func (s *Sum) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// UnmarshalBinary sets s to the sum encoded in b.
+func (s *Sum) UnmarshalBinary(b []byte) error {
+	rest, err := s.Decode(b)
+	if err == nil && len(rest) > 0 {
+		err = errDamaged
+	}
+	return err
 }
 
 // Decode sets s to the sum encoded at the start of b and returns the bytes after it.
@@ -135,8 +166,11 @@ func (s *Sum) Decode(b []byte) (rest []byte, err error) {
 		if b, err = t.total.Decode(b[16:]); err != nil {
 			return nil, errDamaged
 		}
+		if b, err = t.squares.Decode(b); err != nil {
+			return nil, errDamaged
+		}
 		valid := t.rows > 0 && t.rows < 1<<40 && t.min > 0 && t.min <= t.max && t.min >= rows.LeastWeight && t.max <= rows.MostWeight &&
-			t.odd&1 == 1 && t.odd < 1<<24 && t.exp >= -84 && t.exp <= 60 && t.total.Sign() > 0
+			t.odd&1 == 1 && t.odd < 1<<24 && t.exp >= -84 && t.exp <= 60 && t.total.Sign() > 0 && t.squares.Sign() > 0
 		if !valid {
 			return nil, errDamaged
 		}

@@ -330,7 +330,7 @@ func (c Counts) Files() []storage.File {
 
 // WithList is String for a directory that has a SetAsideFile.
 func (c Counts) WithList() string {
-	if c.SetAside == 0 {
+	if len(c.Listed) == 0 {
 		return c.String()
 	}
 	return c.String() + ", listed in " + SetAsideFile

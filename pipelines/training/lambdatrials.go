@@ -60,6 +60,9 @@ func (t *Training) choose(ctx context.Context) error {
 			if by == SelectLogLoss {
 				return losses[i]
 			}
+			if w := t.Learner.Table[i].HeldOutError; w > 0 {
+				return w // by weight, which is 0 where there are no errors
+			}
 			return float64(t.Learner.Table[i].HeldOutErrors)
 		}
 		// Of equal ones, that with the least squares of all folds, then the larger λ.
@@ -107,7 +110,7 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	}
 	folds := t.opts.parts()
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
-		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum,
+		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum, Grid: t.scoring(),
 	}, LogLoss: t.opts.Lambda.Select == SelectLogLoss}
 	var sum scores.TrialScores
 	if _, _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
@@ -129,6 +132,9 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		row.HeldOutRows = sum.Rows()
 		row.HeldOutErrors, row.HeldOutMSE = sum.Of(fit)
 		row.HeldOutMSE *= unit
+		if sum.Weighted() {
+			row.HeldOutError = sum.Error(fit)
+		}
 		if sum.Losses != nil {
 			if losses[i], _ = sum.Losses.Of(fit); !math.IsInf(losses[i], 1) {
 				row.HeldOutLogLoss = losses[i]

@@ -36,10 +36,20 @@ func writeLog(w io.Writer, r *Result) {
 	if c.HeldOutRows > 0 {
 		fmt.Fprintf(w, "held-out  %s rows: loss %.6g", report.Groups(c.HeldOutRows), c.HeldOutLoss)
 		if r.Task == models.Classification {
-			fmt.Fprintf(w, ", error %.2f %% (95 %% interval %s)", 100*float64(c.HeldOutErrors)/float64(c.HeldOutRows), score.PercentInterval(c.HeldOutErrors, c.HeldOutRows))
+			rate, interval := heldOutRate(c.HeldOutErrors, c.HeldOutRows, c.HeldOutError)
+			fmt.Fprintf(w, ", error %s (95 %% interval %s)", rate, interval)
 		}
 		fmt.Fprintln(w)
 	}
+}
+
+// heldOutRate returns the share of held-out rows that were wrong, with its interval; by weight,
+// and without an interval, where rows have weights.
+func heldOutRate(errors, rows int64, byWeight float64) (rate, interval string) {
+	if byWeight > 0 {
+		return fmt.Sprintf("%.2f %%", 100*byWeight), "-"
+	}
+	return fmt.Sprintf("%.2f %%", 100*float64(errors)/float64(max(1, rows))), score.PercentInterval(errors, rows)
 }
 
 func writeTrials(w io.Writer, task models.Task, path []models.Trial, chosen float64) {
@@ -51,8 +61,7 @@ func writeTrials(w io.Writer, task models.Task, path []models.Trial, chosen floa
 			mark = "<- chosen"
 		}
 		if task == models.Classification {
-			rate = fmt.Sprintf("%.2f %%", 100*float64(t.HeldOutErrors)/float64(t.HeldOutRows))
-			interval = score.PercentInterval(t.HeldOutErrors, t.HeldOutRows)
+			rate, interval = heldOutRate(t.HeldOutErrors, t.HeldOutRows, t.HeldOutError)
 		}
 		fmt.Fprintf(tw, "\t%g\t%d\t%.6g\t%.6g\t%s\t%s\t%s\t\n", t.Lambda, t.Rounds, t.Objective, t.HeldOutLoss, rate, interval, mark)
 	}

@@ -53,7 +53,7 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 	t.Progress.Phase("calibrating", t.Counts.Used)
 	defer t.Progress.Done()
 	pass := &scores.Calibration{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
-		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Weights: held.file, SHA256: held.sum,
+		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Weights: held.file, SHA256: held.sum, Grid: t.scoring(),
 	}}
 	var counts calibrate.Counts
 	if _, _, err := t.ScanSum(ctx, pass, "calibrate", &counts); err != nil {

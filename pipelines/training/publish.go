@@ -13,7 +13,6 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -43,6 +42,7 @@ func (t *Training) Publish(ctx context.Context) error {
 			Fingerprint: t.Digest,
 		},
 	}
+	m.Manifest.Weights = t.rowWeights()
 	switch task := m.Manifest.Task; task {
 	case models.Classification:
 		m.Manifest.Vocabulary, m.Manifest.Profile.ClassCounts = t.Target.Classes, t.Profile.Labels.Counts
@@ -68,13 +68,15 @@ func (t *Training) task() models.Task {
 
 // Result describes a trained model.
 type Result struct {
-	Model   string              `json:"model"` // directory
-	Task    models.Task         `json:"task"`
-	Rows    job.Counts          `json:"rows"`
-	Columns int                 `json:"columns"`                // numbers per row
-	Types   string              `json:"column_types,omitempty"` // of a typed table, in words
-	Classes []string            `json:"classes,omitempty"`
-	Counts  []int64             `json:"class_counts,omitempty"`
+	Model   string      `json:"model"` // directory
+	Task    models.Task `json:"task"`
+	Rows    job.Counts  `json:"rows"`
+	Columns int         `json:"columns"`                // numbers per row
+	Types   string      `json:"column_types,omitempty"` // of a typed table, in words
+	Classes []string    `json:"classes,omitempty"`
+	Counts  []int64     `json:"class_counts,omitempty"`
+	// Weights is nil if rows have none.
+	Weights *models.RowWeights  `json:"weights,omitempty"`
 	Kernel  string              `json:"kernel"` // in words
 	Width   float64             `json:"width"`
 	Recipe  features.Sealed     `json:"recipe"`
@@ -103,7 +105,7 @@ type Result struct {
 func (t *Training) result() *Result {
 	r := &Result{
 		Model: t.opts.Model, Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim,
-		Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed,
+		Weights: t.rowWeights(), Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed,
 		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps,
 		Probabilities: t.probabilities, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 		dim: t.Recipe.Dim, folds: t.Learner.Folds, seed: t.opts.Seed,
@@ -126,6 +128,9 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
+	if r.Weights != nil {
+		fmt.Fprintf(&b, "weights   %s\n", WeightsText(r.Weights))
+	}
 	if r.Task == models.Classification {
 		fmt.Fprintf(&b, "task      classification of %s into %d classes\n", r.what(), len(r.Classes))
 	} else {
@@ -262,7 +267,8 @@ func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) 
 		}
 		fmt.Fprintf(tw, "\t%g\t", row.Lambda)
 		if scored {
-			fmt.Fprintf(tw, "%.2f %%\t%s\t", 100*float64(row.HeldOutErrors)/float64(max(1, row.HeldOutRows)), score.PercentInterval(row.HeldOutErrors, row.HeldOutRows))
+			rate, interval := heldOutRate(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError)
+			fmt.Fprintf(tw, "%s\t%s\t", rate, interval)
 		}
 		if lost {
 			fmt.Fprintf(tw, "%.5f\t", row.HeldOutLogLoss)

@@ -2,7 +2,10 @@ package training
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/weight"
@@ -25,6 +28,10 @@ func (t *Training) Weigh(classWeights []string) error {
 	return nil
 }
 
+// scoring returns the grid by which rows count in scores: without weights of classes, and
+// nil if rows have none.
+func (t *Training) scoring() *weight.Grid { return weight.NewGrid(t.Weights(), nil, nil) }
+
 // checkWeights returns an error if rows have weights that the learner or the kernel cannot use.
 func (o Options) checkWeights(w *weight.Weights) error {
 	switch {
@@ -38,18 +45,39 @@ func (o Options) checkWeights(w *weight.Weights) error {
 	return nil
 }
 
-// weighted says in words what the weights of rows are.
-func weighted(w *weight.Weights, g *weight.Grid) string {
-	text := fmt.Sprintf("of rows from %.4g to %.4g, sum %.6g", w.Min, w.Max, w.Sum)
-	switch {
+// rowWeights describes the weights of the rows; nil if they have none.
+func (t *Training) rowWeights() *models.RowWeights {
+	if t.Profile.Weights == nil {
+		return nil
+	}
+	w := &models.RowWeights{Column: t.opts.Data.Weight, Weights: *t.Profile.Weights}
+	if !w.Equal() {
+		w.Grid = t.grid
+	}
+	fields := t.Data.Fields
+	if at, err := strconv.Atoi(w.Column); err == nil && !slices.Contains(fields, w.Column) {
+		if at < 0 {
+			at += len(fields) + 1
+		}
+		if at >= 1 && at <= len(fields) {
+			w.Column = fields[at-1]
+		}
+	}
+	return w
+}
+
+// WeightsText describes the weights of rows in words.
+func WeightsText(w *models.RowWeights) string {
+	text := fmt.Sprintf("column %q: from %.4g to %.4g, sum %.6g", w.Column, w.Min, w.Max, w.Sum)
+	switch g := w.Grid; {
 	case w.Equal():
 		return text + "; all are equal, so they change nothing"
 	case g == nil:
 		return text
 	case g.Exact:
-		return text + fmt.Sprintf(", multiples of %.4g, used exactly", g.Unit)
+		return text + fmt.Sprintf("; whole multiples of %.4g, used exactly", g.Unit)
 	}
-	return text + ", rounded to 8 significant bits"
+	return text + "; rounded to 8 significant bits"
 }
 
 // sizes returns how many rows sums are of, as if rows of whole weights were repeated, and the

@@ -28,23 +28,23 @@ func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.
 
 func beginCalibration(ctx context.Context, l *transforms.Lane, p *Calibration) (transforms.Summing, error) {
 	counts := calibrate.NewCounts(p.Outputs)
-	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(scores []float32, y []float64) error {
-		return counts.Add(finiteRows(scores, y))
+	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(scores []float32, y []float64, repeats []int64) error {
+		return counts.AddRows(finiteRows(scores, y, repeats))
 	})
 }
 
 // finiteRows moves the rows of scores that are finite to the front, and returns
-// them with their classes.
-func finiteRows(scores []float32, y []float64) (some []float32, class []int32) {
+// them with their classes and how often they count.
+func finiteRows(scores []float32, y []float64, repeats []int64) (some []float32, class []int32, often []int64) {
 	if len(y) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	k := len(scores) / len(y)
 	some = scores[:0]
 	for i, y := range y {
 		if row := scores[i*k : (i+1)*k]; models.Finite(row) {
-			some, class = append(some, row...), append(class, int32(y))
+			some, class, often = append(some, row...), append(class, int32(y)), append(often, repeats[i])
 		}
 	}
-	return some, class
+	return some, class, often
 }

@@ -100,11 +100,11 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 
 func TestRowsWithoutFiniteScoresAreLeftOut(t *testing.T) {
 	nan := float32(math.NaN())
-	scores, class := finiteRows([]float32{1, 2, nan, 3, 4, 5, 6, -nan}, []float64{1, 0, 0, 1})
-	if !slices.Equal(scores, []float32{1, 2, 4, 5}) || !slices.Equal(class, []int32{1, 0}) {
-		t.Errorf("%v of %v", scores, class)
+	scores, class, repeats := finiteRows([]float32{1, 2, nan, 3, 4, 5, 6, -nan}, []float64{1, 0, 0, 1}, []int64{5, 6, 7, 8})
+	if !slices.Equal(scores, []float32{1, 2, 4, 5}) || !slices.Equal(class, []int32{1, 0}) || !slices.Equal(repeats, []int64{5, 7}) {
+		t.Errorf("%v of %v, %v", scores, class, repeats)
 	}
-	if scores, class := finiteRows(nil, nil); len(scores)+len(class) > 0 {
+	if scores, class, _ := finiteRows(nil, nil, nil); len(scores)+len(class) > 0 {
 		t.Errorf("%v of %v", scores, class)
 	}
 }

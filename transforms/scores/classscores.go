@@ -15,16 +15,19 @@ const reliabilityBins = 10
 
 // ClassScores is the result of Score for a classifier. Its sums are exact.
 type ClassScores struct {
-	Hits    score.Classes
-	Ranking score.Ranking
-	Unseen  labels.Counts // labels that are not classes of the model
+	Hits score.Classes
+	// Weighted counts rows as often as their weights say, as Ranking and Probabilities do
+	// then; nil if they have none.
+	Weighted *score.Classes
+	Ranking  score.Ranking
+	Unseen   labels.Counts // labels that are not classes of the model
 	// Probabilities of rows whose scores are finite; nil for a model without probabilities.
 	Probabilities *calibrate.Reliability
 }
 
 // add adds rows with their labels and the model's output for them. Labels below 0 are not
-// classes of the model, and text returns their text.
-func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) string) error {
+// classes of the model, and text returns their text. Each row counts as often as repeats says.
+func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) string, repeats []int64) error {
 	truth := make([]int32, len(y))
 	for i, y := range y {
 		truth[i] = int32(y)
@@ -33,6 +36,9 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 			c.Unseen.Add([]byte(text(y)))
 		}
 		c.Hits.Add(int(truth[i]), int(said.Classes[i]))
+		if c.Weighted != nil {
+			c.Weighted.AddRows(int(truth[i]), int(said.Classes[i]), repeats[i])
+		}
 	}
 	order := said.Probabilities
 	if order == nil {
@@ -40,7 +46,7 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 	}
 	k := len(said.Scores) / max(len(y), 1)
 	for i, t := range truth {
-		c.Ranking.Add(int(t), said.Scores[i*k:(i+1)*k], order[i*k:(i+1)*k])
+		c.Ranking.AddRows(int(t), said.Scores[i*k:(i+1)*k], order[i*k:(i+1)*k], repeats[i])
 	}
 	if c.Probabilities == nil {
 		return nil
@@ -49,7 +55,7 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 		if !models.Finite(said.Scores[i*k : (i+1)*k]) {
 			continue
 		}
-		if err := c.Probabilities.Add(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Likeliest[i:i+1]); err != nil {
+		if err := c.Probabilities.AddRows(said.Probabilities[i*k:(i+1)*k], truth[i:i+1], said.Likeliest[i:i+1], repeats[i:i+1]); err != nil {
 			return err
 		}
 	}
@@ -59,6 +65,9 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 // Merge adds the rows of d, scores of the same model.
 func (c *ClassScores) Merge(d *ClassScores) {
 	c.Hits.Merge(&d.Hits)
+	if c.Weighted != nil {
+		c.Weighted.Merge(d.Weighted)
+	}
 	c.Ranking.Merge(&d.Ranking)
 	c.Unseen.Merge(&d.Unseen)
 	if c.Probabilities != nil {
@@ -66,14 +75,21 @@ func (c *ClassScores) Merge(d *ClassScores) {
 	}
 }
 
-// MarshalBinary writes the length of the encoded hits (uint32, little-endian), the hits,
-// the ranking, the unknown labels, and the probabilities, if there are any.
+// MarshalBinary writes the length of the encoded hits (uint32, little-endian), the hits, the
+// same of the weighted hits, of length 0 if there are none, the ranking, the unknown labels, and the probabilities, if there are any.
 func (c *ClassScores) MarshalBinary() ([]byte, error) {
 	hits, err := c.Hits.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
 	b := append(binary.LittleEndian.AppendUint32(nil, uint32(len(hits))), hits...)
+	var weighted []byte
+	if c.Weighted != nil {
+		if weighted, err = c.Weighted.MarshalBinary(); err != nil {
+			return nil, err
+		}
+	}
+	b = append(binary.LittleEndian.AppendUint32(b, uint32(len(weighted))), weighted...)
 	b, _ = c.Ranking.AppendBinary(b)
 	if b, err = c.Unseen.AppendBinary(b); err != nil || c.Probabilities == nil {
 		return b, err
@@ -84,15 +100,28 @@ func (c *ClassScores) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary reads what MarshalBinary writes.
 func (c *ClassScores) UnmarshalBinary(b []byte) error {
-	if len(b) < 4 || uint64(len(b)-4) < uint64(binary.LittleEndian.Uint32(b)) {
-		return errors.New("scores: class scores are damaged")
-	}
-	n := 4 + int(binary.LittleEndian.Uint32(b))
 	var d ClassScores
-	if err := d.Hits.UnmarshalBinary(b[4:n]); err != nil {
+	hits, b, ok := measured(b)
+	if !ok {
+		return errDamaged
+	}
+	if err := d.Hits.UnmarshalBinary(hits); err != nil {
 		return err
 	}
-	rest, err := d.Ranking.Decode(b[n:])
+	weighted, b, ok := measured(b)
+	if !ok {
+		return errDamaged
+	}
+	if len(weighted) > 0 {
+		d.Weighted = new(score.Classes)
+		if err := d.Weighted.UnmarshalBinary(weighted); err != nil {
+			return err
+		}
+		if !d.Weighted.Like(&d.Hits) {
+			return errDamaged
+		}
+	}
+	rest, err := d.Ranking.Decode(b)
 	if err != nil {
 		return err
 	}
@@ -107,4 +136,16 @@ func (c *ClassScores) UnmarshalBinary(b []byte) error {
 	}
 	*c = d
 	return nil
+}
+
+var errDamaged = errors.New("scores: class scores are damaged")
+
+// measured returns the bytes at the beginning of b that follow their number (uint32,
+// little-endian), and the rest.
+func measured(b []byte) (part, rest []byte, ok bool) {
+	if len(b) < 4 || uint64(len(b)-4) < uint64(binary.LittleEndian.Uint32(b)) {
+		return nil, nil, false
+	}
+	n := 4 + int(binary.LittleEndian.Uint32(b))
+	return b[4:n], b[n:], true
 }

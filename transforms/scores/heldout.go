@@ -8,6 +8,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -20,6 +21,8 @@ type HeldOut struct {
 	Fits    int             `json:"fits,omitempty"` // whose weights are in the file, one after the other; 0 is 1
 	Weights string          `json:"weights"`        // file, as transforms.StoreWeights writes it
 	SHA256  string          `json:"sha256"`         // of it
+	// Grid is that of the weights of rows, by which rows count; nil if they have none.
+	Grid *weight.Grid `json:"grid,omitempty"`
 }
 
 // heldOutScorer scores the held-out rows of a lane.
@@ -29,6 +32,7 @@ type heldOutScorer struct {
 	assigner *folds.Assigner
 	hashes   []uint64
 	held     rows.Block
+	repeats  []int64
 }
 
 func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.Pass) (*heldOutScorer, error) {
@@ -48,15 +52,16 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 }
 
 // summing returns how to add the scores and the labels of the held-out rows of a lane to
-// sum.
-func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum encoding.BinaryMarshaler, add func(scores []float32, y []float64) error) (transforms.Summing, error) {
+// sum, and how often each row counts.
+func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum encoding.BinaryMarshaler, add func(scores []float32, y []float64, repeats []int64) error) (transforms.Summing, error) {
 	s, err := h.scorer(ctx, l, p)
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) error {
 		scores, y, err := s.of(at, b)
 		if err != nil {
 			return err
 		}
-		return add(scores, y)
+		s.repeats = h.Grid.Repeats(s.repeats[:0], &s.held)
+		return add(scores, y, s.repeats)
 	}}, err
 }
 
@@ -70,6 +75,9 @@ func (h *heldOutScorer) of(at folds.Place, b *rows.Block) (scores []float32, y [
 	for i, hash := range h.hashes {
 		if hash%h.folds == 0 {
 			h.held.X, h.held.Y = append(h.held.X, b.Row(i)...), append(h.held.Y, b.Y[i])
+			if len(b.Weights) > 0 {
+				h.held.Weights = append(h.held.Weights, b.Weights[i])
+			}
 			h.held.N++
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -23,6 +24,8 @@ type Score struct {
 	transforms.Pass
 	Model
 	Classifies bool `json:"classifies"` // the model does
+	// Grid is that of the weights of rows, by which rows count; nil if they have none.
+	Grid *weight.Grid `json:"grid,omitempty"`
 }
 
 // Sum reads all rows and returns one encoded ClassScores, or score.Targets for a
@@ -41,27 +44,34 @@ func beginScore(ctx context.Context, l *transforms.Lane, p *Score) (transforms.S
 		return transforms.Summing{}, err
 	}
 	if p.Classifies {
-		return a.scoreClasses(p.Data.Schema.LabelText), nil
+		return a.scoreClasses(p.Data.Schema.LabelText, p.Grid), nil
 	}
-	return a.scoreTargets(p.Target.Label()), nil
+	return a.scoreTargets(p.Target.Label(), p.Grid), nil
 }
 
 // scoreClasses sums up how rows are classified.
-func (a *applier) scoreClasses(text *dataset.LabelText) transforms.Summing {
+func (a *applier) scoreClasses(text *dataset.LabelText, grid *weight.Grid) transforms.Summing {
 	sum := a.newClassScores()
+	if grid != nil {
+		sum.Weighted = score.NewClasses(a.Model.Linear.K)
+	}
+	var repeats []int64
 	labels := newOpenLabels(a.Model.Manifest.Vocabulary, text)
 	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ folds.Place, b *rows.Block) error {
-		return sum.add(b.Y, a.apply(b), labels.text)
+		repeats = grid.Repeats(repeats[:0], b)
+		return sum.add(b.Y, a.apply(b), labels.text, repeats)
 	}}
 }
 
 // scoreTargets sums the errors of predicted numbers.
-func (a *applier) scoreTargets(label dataset.Label) transforms.Summing {
+func (a *applier) scoreTargets(label dataset.Label, grid *weight.Grid) transforms.Summing {
 	sum := new(score.Targets)
+	var repeats []int64
 	return transforms.Summing{Sum: sum, Label: label, Fold: func(_ folds.Place, b *rows.Block) error {
 		targets := a.apply(b).Targets
+		repeats = grid.Repeats(repeats[:0], b)
 		for i, y := range b.Y {
-			sum.Add(y, targets[i])
+			sum.AddRows(y, targets[i], repeats[i])
 		}
 		return nil
 	}}

@@ -30,15 +30,15 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 	if p.LogLoss {
 		sum.Losses = score.NewLosses(p.Fits)
 	}
-	return p.HeldOut.summing(ctx, l, &p.Pass, sum, func(scores []float32, y []float64) error {
+	return p.HeldOut.summing(ctx, l, &p.Pass, sum, func(scores []float32, y []float64, repeats []int64) error {
 		for i, y := range y {
 			row := scores[i*k : (i+1)*k]
 			if g := p.Target.Grid; g != nil {
-				sum.AddTarget((y-g.Mid())/g.Half(), row)
+				sum.AddTarget((y-g.Mid())/g.Half(), row, repeats[i])
 			} else {
-				sum.AddClass(int(y), row)
+				sum.AddClass(int(y), row, repeats[i])
 				if sum.Losses != nil {
-					sum.Losses.Add(int(y), row)
+					sum.Losses.AddRows(int(y), row, repeats[i])
 				}
 			}
 		}

@@ -33,9 +33,9 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 		x, y := []float32{float32(i) / 8, float32(i%7) - 3}, i%2
 		text += fmt.Sprintf("%g,%g,%d\n", x[0], x[1], y)
 		if folds.Hash(seed, x)%k == 0 {
-			classes.AddClass(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]})
+			classes.AddClass(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]}, 1)
 			losses.Add(y, []float32{x[0] + 1, 2 * x[1], x[1], x[0]})
-			targets.AddTarget((float64(y)-1)/2, []float32{x[0] + 1, 2 * x[1], x[1]})
+			targets.AddTarget((float64(y)-1)/2, []float32{x[0] + 1, 2 * x[1], x[1]}, 1)
 		}
 	}
 	if m := classes.Rows(); m < 20 || m > 90 {

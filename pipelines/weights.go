@@ -1,0 +1,65 @@
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/survey"
+)
+
+// writeWeights prints which weights the rows of an evaluation have.
+func writeWeights(b io.Writer, w *models.RowWeights) {
+	if w.Equal() {
+		fmt.Fprintf(b, "weights of column %q are all %.4g: they change nothing\n", w.Column, w.Max)
+		return
+	}
+	fmt.Fprintf(b, "weights of column %q from %.4g to %.4g: rates and means are weighted, counts are of rows, intervals are those of %s rows of equal weights\n",
+		w.Column, w.Min, w.Max, report.Groups(int64(w.Effective)))
+}
+
+// weigh returns the weights of the rows that a pass will read. Rows without weights need no pass.
+func weigh(ctx context.Context, j *job.Job, d *dataset.Dataset, p transforms.Pass) (*weight.Weights, error) {
+	if !d.Weighted {
+		return weight.Ones(1), nil
+	}
+	j.Progress.Phase("reading weights", 0)
+	defer j.Progress.Done()
+	p.Target = nil
+	var sum weight.Sum
+	if _, _, err := j.ScanSum(ctx, &survey.Weigh{Pass: p}, "weigh", &sum); err != nil {
+		return nil, err
+	}
+	if w := sum.Result(); w != nil {
+		return w, nil
+	}
+	return weight.Ones(1), nil // there are no usable rows, which the next pass reports
+}
+
+// weightColumn returns the options with the column of weights with which the model was trained,
+// if none is given and the data has that column.
+func weightColumn(ctx context.Context, model string, o dataset.Options) (dataset.Options, error) {
+	if model == "" || o.Weight != "" {
+		return o, nil
+	}
+	m, err := models.Check(ctx, model)
+	if err != nil || m.Weights == nil {
+		return o, err
+	}
+	with := o
+	if with.Weight = m.Weights.Column; with.Label == "" {
+		with.Label = m.Input.Label
+	}
+	// The error of data that cannot be read is that of opening it for the model.
+	if d, err := dataset.Open(ctx, with); err == nil && slices.Contains(d.Fields, m.Weights.Column) {
+		return with, nil
+	}
+	return o, nil
+}
