@@ -100,6 +100,10 @@ type File struct {
 	// to its end; empty for other files.
 	Cuts []Cut `json:"cuts,omitempty"`
 
+	// Memory is about the number of bytes that a reader takes besides a block of rows, where
+	// that is much.
+	Memory int64 `json:"memory,omitempty"`
+
 	Layout Layout          `json:"-"`                // layout, where it differs from the schema's
 	Lead   int64           `json:"lead,omitempty"`   // for text with a header: bytes before it
 	Labels *storage.Object `json:"labels,omitempty"` // file with the labels of this one
@@ -173,6 +177,14 @@ func (d *Dataset) Size() (n int64) {
 		n += d.Files[i].Size
 	}
 	return n
+}
+
+// Memory returns about the number of bytes that a reader takes besides a block of rows.
+func (d *Dataset) Memory() (most int64) {
+	for i := range d.Files {
+		most = max(most, d.Files[i].Memory)
+	}
+	return most
 }
 
 // List returns the objects that the patterns match, in the order of the patterns. A

@@ -56,6 +56,7 @@ type chunk struct {
 	values   int64
 	start    int64 // in the file
 	size     int64
+	content  int64 // bytes after decompression
 }
 
 // footerSize returns the number of bytes at the end of the file that hold the footer, from
@@ -228,6 +229,8 @@ func (t *thrift) chunk() (c chunk) {
 					c.codec = t.int()
 				case id == 5 && kind == thriftI64:
 					c.values = t.int()
+				case id == 6 && kind == thriftI64:
+					c.content = t.int()
 				case id == 7 && kind == thriftI64:
 					c.size = t.int()
 				case id == 9 && kind == thriftI64:
@@ -283,6 +286,27 @@ func (f *footer) schema(elements []element) (leaves int, err error) {
 		return 0, errors.New("its schema is damaged")
 	}
 	return leaves, nil
+}
+
+// commonPages is how much of a column the pages of most writers have in memory: a page of data,
+// a dictionary, and what its entries store, of 1 MiB each.
+const commonPages = 3 << 20
+
+// memory estimates what a reader of the used columns takes. Writers may make larger pages.
+func (f *footer) memory(used map[string]bool) (most int64) {
+	for i := range f.groups {
+		var stored, pages, columns int64
+		for j := range f.columns {
+			c := &f.columns[j]
+			if ch := &f.groups[i].chunks[min(c.leaf, len(f.groups[i].chunks)-1)]; used[c.name] && !c.nested {
+				stored += ch.size
+				pages += min(max(ch.content, 0), commonPages)
+				columns++
+			}
+		}
+		most = max(most, min(stored, max(groupBytes, columns*leastWindow))+pages)
+	}
+	return most
 }
 
 // rowsPerByte limits the rows of a row group, whose values may take almost no space.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/table"
 )
 
@@ -99,7 +100,9 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		}
 		file.Cuts = append(file.Cuts, cut)
 	}
-	used := o.Data.Schema.Layout.(*table.Layout).Used()
+	first := o.Data.Schema.Layout.(*table.Layout)
+	used := first.Used()
+	file.Memory = f.memory(used) + 4*int64(len(first.Features))*int64(rows.Rows(len(first.Features)))
 	for _, c := range f.columns {
 		if _, err := c.put(); err != nil && used[c.name] {
 			return nil, o.Error(i, err)

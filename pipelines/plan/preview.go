@@ -103,7 +103,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 			return nil, err
 		}
 	}
-	g.Scaled = g.Dim
+	g.Scaled, g.Reading = g.Dim, d.Memory()
 	if t := d.Schema.Table; t != nil {
 		g.Scaled, g.Short, g.Levels = columns.Bound(t, o.Encode, g.Outputs)
 		if slices.Contains(o.Scale, "unit") {

@@ -28,12 +28,13 @@ type Facts struct {
 	Features   int
 	Outputs    int
 	Regression bool
-	Weighted   bool // rows have weights
-	Grows      bool // the row length is found in the profile pass
-	Prepared   bool // rows are scaled before they are mapped
-	Short      int  // numbers per scaled row in its short form; 0 if it has none
-	Levels     int  // of all categories of a typed table; 0 for plain numbers
-	Components int  // of an embedding; 0 for none
+	Weighted   bool  // rows have weights
+	Grows      bool  // the row length is found in the profile pass
+	Prepared   bool  // rows are scaled before they are mapped
+	Short      int   // numbers per scaled row in its short form; 0 if it has none
+	Levels     int   // of all categories of a typed table; 0 for plain numbers
+	Components int   // of an embedding; 0 for none
+	Reading    int64 // bytes of a reader besides its blocks, as dataset.Memory
 }
 
 // bound returns the smaller of a limit and the number of rows.
@@ -103,6 +104,8 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	if size.Sampled {
 		decide += 2 * mapped // the bound is estimated on the sample
 	}
+	m.Profile += int64(lanes) * f.Reading
+	scratch += f.Reading
 	weights := 4 * int64(f.Outputs) * int64(f.Features)
 	publish := 5 * weights
 	o.fitter().memory(o, &m, f, engine, lanes)
@@ -198,7 +201,7 @@ func (t *Training) Memory(components int) Memory {
 	}
 	f := Facts{
 		Rows: t.Counts.Used, Dim: t.Profile.Dim, Scaled: t.Profile.Dim, Values: float64(nonzero) / float64(t.Counts.Used), Features: t.Recipe.Dim,
-		Outputs: 1, Components: components, Prepared: true, Weighted: t.Profile.Weights != nil && !t.EqualWeights(),
+		Outputs: 1, Components: components, Reading: t.Data.Memory(), Prepared: true, Weighted: t.Profile.Weights != nil && !t.EqualWeights(),
 	}
 	if s := t.Recipe.Scaling; s != nil { // otherwise it is part of a recipe that was read
 		f.Scaled, f.Prepared = s.Dim, len(s.Steps) > 0

@@ -112,7 +112,7 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 	if n := d.Schema.Dim; n == 0 {
 		j.LimitMemory(0)
 	} else {
-		first := Facts{Dim: n, Scaled: n, Values: float64(n), Features: 1, Outputs: 1, Prepared: true}
+		first := Facts{Dim: n, Scaled: n, Values: float64(n), Features: 1, Outputs: 1, Prepared: true, Reading: d.Memory()}
 		least := Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1, Form: fourier.Offset}}}
 		j.LimitMemory(least.Memory(first, j.Engine, 1).Peak)
 	}
