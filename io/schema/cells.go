@@ -2,7 +2,6 @@ package schema
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 )
@@ -11,50 +10,81 @@ import (
 // as narrow as a bound on their number allows. Which these are depends on the numbers alone,
 // because numbers that are added only make intervals wider.
 type cells struct {
-	shift uint // an interval has 1<<shift float64
-	n     map[uint64]int64
+	shift uint   // an interval has 1<<shift float64
+	table []cell // by hash of the key; a power of two of them, more than half of them empty
+	used  int
+}
+
+// cell is an interval: the numbers whose order, shifted, is key. It is empty if n is 0.
+type cell struct {
+	key uint64
+	n   int64
 }
 
 // add counts a number n times, in at most limit intervals.
 func (c *cells) add(v float64, n int64, limit int) {
-	if c.n == nil {
-		c.n = make(map[uint64]int64)
-	}
-	c.n[orderOf(v)>>c.shift] += n
+	c.count(orderOf(v)>>c.shift, n)
 	c.bound(limit)
+}
+
+// count adds to an interval.
+func (c *cells) count(key uint64, n int64) {
+	if 2*c.used >= len(c.table) {
+		c.rebuild(max(32, 2*len(c.table)), 0)
+	}
+	mask := uint64(len(c.table) - 1)
+	for at := key * 0x9e3779b97f4a7c15 >> 32 & mask; ; at = (at + 1) & mask {
+		switch e := &c.table[at]; {
+		case e.n == 0:
+			*e = cell{key, n}
+			c.used++
+			return
+		case e.key == key:
+			e.n += n
+			return
+		}
+	}
+}
+
+// rebuild makes a table of so many places, with intervals 1<<more times as wide.
+func (c *cells) rebuild(size int, more uint) {
+	old := c.table
+	c.table, c.used, c.shift = make([]cell, size), 0, c.shift+more
+	for _, e := range old {
+		if e.n > 0 {
+			c.count(e.key>>more, e.n)
+		}
+	}
 }
 
 // bound widens intervals until there are at most limit of them.
 func (c *cells) bound(limit int) {
-	for len(c.n) > limit && c.shift < 63 {
-		c.widen(c.shift + 1)
+	for c.used > limit && c.shift < 63 {
+		c.rebuild(len(c.table), 1)
 	}
-}
-
-func (c *cells) widen(shift uint) {
-	if shift <= c.shift {
-		return
-	}
-	wide := make(map[uint64]int64, len(c.n))
-	for k, n := range c.n {
-		wide[k>>(shift-c.shift)] += n
-	}
-	c.shift, c.n = shift, wide
 }
 
 // merge adds the numbers of d, which is not changed.
 func (c *cells) merge(d *cells, limit int) {
-	if len(d.n) == 0 {
+	if d.used == 0 {
 		return
 	}
-	if c.n == nil {
-		c.n = make(map[uint64]int64)
+	if d.shift > c.shift {
+		c.rebuild(max(32, len(c.table)), d.shift-c.shift)
 	}
-	c.widen(d.shift)
-	for k, n := range d.n {
-		c.n[k>>(c.shift-d.shift)] += n
+	for _, e := range d.table {
+		if e.n > 0 {
+			c.count(e.key>>(c.shift-d.shift), e.n)
+		}
 	}
 	c.bound(limit)
+}
+
+// sorted returns the intervals in ascending order.
+func (c *cells) sorted() []cell {
+	all := slices.DeleteFunc(slices.Clone(c.table), func(e cell) bool { return e.n == 0 })
+	slices.SortFunc(all, func(a, b cell) int { return cmp.Compare(a.key, b.key) })
+	return all
 }
 
 // orderOf maps numbers to whole numbers in the same order.
@@ -83,8 +113,8 @@ type piece struct {
 // pieces returns the intervals in ascending order, within [lo, hi], which holds all numbers.
 func (c *cells) pieces(lo, hi float64) []piece {
 	var all []piece
-	for _, k := range slices.Sorted(maps.Keys(c.n)) {
-		p := piece{numberAt(k << c.shift), numberAt(k<<c.shift | (1<<c.shift - 1)), c.n[k]}
+	for _, e := range c.sorted() {
+		p := piece{numberAt(e.key << c.shift), numberAt(e.key<<c.shift | (1<<c.shift - 1)), e.n}
 		// The ends of an interval beyond all numbers may be no numbers at all.
 		if !(p.from >= lo) {
 			p.from = lo

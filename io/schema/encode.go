@@ -6,10 +6,8 @@ import (
 	"encoding"
 	"encoding/binary"
 	"errors"
-	"maps"
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -92,10 +90,10 @@ func (t *tally) append(b []byte) []byte {
 
 func (c *cells) append(b []byte) []byte {
 	b = append(b, byte(c.shift))
-	b = binary.AppendUvarint(b, uint64(len(c.n)))
-	for _, k := range slices.Sorted(maps.Keys(c.n)) {
-		b = binary.AppendUvarint(b, k)
-		b = binary.AppendUvarint(b, uint64(c.n[k]))
+	b = binary.AppendUvarint(b, uint64(c.used))
+	for _, e := range c.sorted() {
+		b = binary.AppendUvarint(b, e.key)
+		b = binary.AppendUvarint(b, uint64(e.n))
 	}
 	return b
 }
@@ -262,7 +260,6 @@ func (c *cells) decode(r *source, limit int, numbers uint64) {
 		r.fail()
 		return
 	}
-	c.n = make(map[uint64]int64, n)
 	var last uint64
 	for i := range n {
 		k := r.uvarint(math.MaxUint64 >> c.shift)
@@ -271,7 +268,7 @@ func (c *cells) decode(r *source, limit int, numbers uint64) {
 			r.fail()
 			return
 		}
-		c.n[k] = int64(count)
+		c.count(k, int64(count))
 		last = k
 		numbers -= count
 	}

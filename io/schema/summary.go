@@ -66,7 +66,7 @@ func (s *Survey) Column(column int) *Summary {
 	}
 	all := c.rest
 	var numbers []piece
-	if len(c.cells.n) > 0 {
+	if c.cells.used > 0 {
 		numbers = c.cells.pieces(c.rest.min, c.rest.max)
 	}
 	var weight int64

@@ -133,32 +133,58 @@ func numberOf(text []byte) (is traits, value float64) {
 	if len(digits) > 1 && digits[0] == '0' && digits[1]-'0' < 10 {
 		is |= hasZeros
 	}
-	if whole, ok := wholeOf(digits); ok {
-		if value = float64(whole); text[0] == '-' && whole != 0 {
-			value = -value
+	value, ok := short(digits)
+	switch {
+	case ok && text[0] == '-':
+		value = 0 - value // no negative zero
+	case !ok:
+		if v, ok := decimal.Parse(text); !ok || !rows.Finite(v) {
+			return 0, 0
 		}
-		return is | isWhole, value
+		value = decimal.Float64(text) + 0
 	}
-	if v, ok := decimal.Parse(text); !ok || !rows.Finite(v) {
-		return 0, 0
-	}
-	value = decimal.Float64(text) + 0 // no negative zero
 	if value == math.Trunc(value) {
 		is |= isWhole
 	}
 	return is, value
 }
 
-// wholeOf returns the number that a text of up to 15 digits is.
-func wholeOf(digits []byte) (whole int64, ok bool) {
-	if len(digits) == 0 || len(digits) > 15 {
+// powers are the powers of ten up to 10¹⁵.
+var powers = func() (p [16]float64) {
+	p[0] = 1
+	for i := range p[1:] {
+		p[i+1] = 10 * p[i]
+	}
+	return p
+}()
+
+// short returns the number of up to 15 digits with at most one point. Digits and power of ten
+// are exact in float64, so that their quotient is rounded once (Clinger 1990).
+func short(text []byte) (value float64, ok bool) {
+	if len(text) > 16 {
 		return 0, false
 	}
-	for _, c := range digits {
-		if c-'0' >= 10 {
+	var digits int64
+	point := -1
+	for i, c := range text {
+		switch {
+		case c-'0' < 10:
+			digits = 10*digits + int64(c-'0')
+		case c == '.' && point < 0:
+			point = i
+		default:
 			return 0, false
 		}
-		whole = 10*whole + int64(c-'0')
 	}
-	return whole, true
+	n := len(text)
+	if point >= 0 {
+		n--
+	}
+	if n == 0 || n > 15 {
+		return 0, false
+	}
+	if point < 0 {
+		return float64(digits), true
+	}
+	return float64(digits) / powers[len(text)-1-point], true
 }
