@@ -177,6 +177,9 @@ func (c *chained) Dims() (in, out int) {
 	return in, out
 }
 
+// TakesMissing reports whether the first map takes NaN.
+func (c *chained) TakesMissing() bool { return TakesMissing(c.first[0]) }
+
 // Apply works in blocks of blas.MaxRows rows, which bounds its scratch memory.
 func (c *chained) Apply(dst, x []float32, n int) {
 	in, out := c.Dims()

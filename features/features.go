@@ -20,6 +20,13 @@ type Map interface {
 	Apply(dst, x []float32, n int)
 }
 
+// TakesMissing reports whether NaN in a row is a missing value to m, which is so if it is or begins
+// with a map of package columns.
+func TakesMissing(m Map) bool {
+	t, ok := m.(interface{ TakesMissing() bool })
+	return ok && t.TakesMissing()
+}
+
 // Gridded is a Map whose features can be quantized to a grid: a feature
 // z becomes a whole number of steps, and sums of products of such numbers are exact in
 // any order. The grid has dst.Most() steps from 0 to the bound of the features; 127 steps make an 8-bit grid.

@@ -77,6 +77,9 @@ func (m *Map) Compact() (features.Map, *features.Compact) {
 // Dims returns the number of slots and of numbers.
 func (m *Map) Dims() (in, out int) { return m.in, m.out }
 
+// TakesMissing is true: NaN is a missing value.
+func (m *Map) TakesMissing() bool { return true }
+
 // Apply stores the numbers of the n rows of x in dst, which may not be x. It panics if a slice is
 // too short.
 func (m *Map) Apply(dst, x []float32, n int) {

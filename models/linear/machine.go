@@ -27,7 +27,8 @@ type Data struct {
 
 // Validate returns the number of rows and of outputs: the classes, or 1 of targets. It
 // is an error if lengths do not fit each other, if there are no rows or fewer than two
-// classes, if a number is not finite, or if a weight is out of range.
+// classes, if a number is not finite (NaN is a missing value where the map takes them), or if a
+// weight is out of range.
 func (d *Data) Validate() (n, outputs int, err error) {
 	if d.Map == nil {
 		return 0, 0, fmt.Errorf("linear: no map; features/linear.Identity takes rows as they are")
@@ -42,8 +43,9 @@ func (d *Data) Validate() (n, outputs int, err error) {
 	case len(d.X) != n*in || len(d.Class)+len(d.Target) != n:
 		return 0, 0, fmt.Errorf("linear: %d values are %d rows of %d, with %d labels", len(d.X), n, in, len(d.Class)+len(d.Target))
 	}
+	missing := features.TakesMissing(d.Map)
 	for i, v := range d.X {
-		if v-v != 0 {
+		if v-v != 0 && !(missing && v != v) {
 			return 0, 0, fmt.Errorf("linear: row %d: value %d is %g", i/in, i%in, v)
 		}
 	}

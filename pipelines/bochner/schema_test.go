@@ -107,6 +107,11 @@ func TestTheSchemaDescribesEveryManifest(t *testing.T) {
 		must(t, dir, "generate", set, "--rows", "400", "--out", set+".csv")
 	}
 	writeGoldenImages(t, dir)
+	typed := "a,kind,yes,when,y\n"
+	for i := range 300 {
+		typed += fmt.Sprintf("%s,k%d,%t,2024-01-%02d,%d\n", []string{"?", "1.5", "2"}[i%3], i%7, i%2 == 0, 1+i%28, i%5%2)
+	}
+	write(t, dir, "typed.csv", typed)
 	var manifest any
 	for i, flags := range []string{
 		"train --data friedman.csv --label y --lambda 1e-3,1e-2 --features 32",
@@ -118,6 +123,8 @@ func TestTheSchemaDescribesEveryManifest(t *testing.T) {
 		"train --data moons.csv --label y --kernel learned --lambda 1e-3 --features 8 --chains 6 --steps 2 --take 2",
 		"train --data images.idx --label_files labels.idx --kernel skeleton --skeleton skeleton.yaml --lambda 1e-3 --features 32",
 		"train --data images.idx --label_files labels.idx --scale 255,crop:10,whiten,hog --lambda 1e-3 --features 32",
+		"train --data typed.csv --label y --lambda 1e-3 --features 32",
+		"train --data typed.csv --label y --lambda 1e-3,1e-2 --features 32 --encode target",
 		"embed --data friedman.csv --label y --components 2 --features 32",
 	} {
 		name := fmt.Sprint("model", i)

@@ -1,6 +1,8 @@
 package recipe
 
 import (
+	"slices"
+
 	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/profile"
@@ -32,4 +34,13 @@ func (sc *Scaling) encode(t *schema.Table, o Encoding, p *profile.Profile, sum *
 	}
 	sc.Steps, sc.Dim, sc.encoded = append(sc.Steps, r), len(numbers), 1
 	return nil
+}
+
+// hot reports whether rows have one-hot levels.
+func (sc *Scaling) hot() bool {
+	if sc.encoded == 0 {
+		return false
+	}
+	r, ok := sc.Steps[0].(columns.Recipe)
+	return ok && slices.ContainsFunc(r.Slots, func(s columns.Slot) bool { return s.OneHot != nil })
 }

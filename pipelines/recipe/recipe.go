@@ -4,6 +4,7 @@ package recipe
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/columns"
@@ -54,6 +55,9 @@ func Choose(k kernel.Options, chain []string, encode Encoding, seed uint64, sche
 	r.Name, r.Width, r.Reach = r.Choice.Summary, r.Choice.Width, r.Choice.Reach
 	whole := r.Scaled(r.Choice.Recipe)
 	if r.Sealed, err = features.Seal(whole); err != nil {
+		if r.Scaling.hot() {
+			err = fmt.Errorf("%w; or encode categories in fewer numbers: --encode target or count, or a smaller --max_levels", err)
+		}
 		return r, &exit.UsageError{Err: err}
 	}
 	_, r.Dim, err = features.Dims(whole)
