@@ -46,7 +46,7 @@ func (c Choice) ByName() bool {
 // Features are in the order of the columns.
 func (c Choice) Layout(columns []string, named bool) (Layout, error) {
 	l := Layout{Columns: columns, Label: -1}
-	p := places{columns, named}
+	p := placesOf(columns, named)
 	what := make([]string, len(columns)) // the role of a column
 	for _, role := range []struct{ name, given string }{{"label", c.Label}, {Weight, c.Weight}, {ID, c.ID}} {
 		if role.given == "" {
@@ -116,7 +116,7 @@ func (c Choice) Layout(columns []string, named bool) (Layout, error) {
 // SamePlaces returns an error if the choice gives a position that means another column in
 // another file, so that the result would depend on the order of the files. Both have names.
 func (c Choice) SamePlaces(first, other []string) error {
-	here, there := places{other, true}, places{first, true}
+	here, there := placesOf(other, true), placesOf(first, true)
 	for _, given := range c.given() {
 		if _, err := strconv.Atoi(given); err != nil || slices.Contains(first, given) {
 			continue
@@ -144,11 +144,23 @@ func (c Choice) SamePlaces(first, other []string) error {
 type places struct {
 	columns []string
 	named   bool
+	at      map[string]int // the first field with a name
+}
+
+func placesOf(columns []string, named bool) *places {
+	p := &places{columns: columns, named: named}
+	if named {
+		p.at = make(map[string]int, len(columns))
+		for f := len(columns) - 1; f >= 0; f-- {
+			p.at[columns[f]] = f
+		}
+	}
+	return p
 }
 
 // all returns the fields that a name, position or pattern means.
-func (p places) all(what, given string) (fields []int, pattern bool, err error) {
-	if !strings.Contains(given, "*") || p.named && slices.Contains(p.columns, given) {
+func (p *places) all(what, given string) (fields []int, pattern bool, err error) {
+	if _, exact := p.at[given]; exact || !strings.Contains(given, "*") {
 		f, err := p.find(what, given)
 		return []int{f}, false, err
 	}
@@ -183,15 +195,15 @@ func matches(pattern, name string) bool {
 }
 
 // find returns the field that a name or a position means.
-func (p places) find(what, given string) (int, error) {
+func (p *places) find(what, given string) (int, error) {
 	n := len(p.columns)
-	if p.named {
-		if f := slices.Index(p.columns, given); f >= 0 {
+	if f, ok := p.at[given]; ok {
+		if len(p.at) < n {
 			if g := slices.Index(p.columns[f+1:], given); g >= 0 {
 				return 0, fmt.Errorf("table: %s %s: columns %d and %d have that name; give the position", what, Quote(given), f+1, f+g+2)
 			}
-			return f, nil
 		}
+		return f, nil
 	}
 	f, err := Position(given, n)
 	switch {

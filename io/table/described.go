@@ -91,8 +91,9 @@ func Find(d *dataset.Dataset, what string, given []string) (columns []int, err e
 	for i, f := range l.Described() {
 		at[f] = i
 	}
+	p := placesOf(l.Columns, of.Named())
 	for _, text := range given {
-		fields, pattern, err := places{l.Columns, of.Named()}.all(what, text)
+		fields, pattern, err := p.all(what, text)
 		if err != nil {
 			return nil, err
 		}
