@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/features"
@@ -27,7 +26,7 @@ type FeaturizeOptions struct {
 	prepare.Spec
 	Model  string // directory of a model whose features to write; "" uses Spec
 	Out    string // directory to create
-	Format string // npy (default), safetensors or csv; codes for the hashes of maxout
+	Format string // one of FeaturizeFormats, where codes is for the hashes of maxout; "" is npy
 }
 
 // FeaturizeResult describes the written features.
@@ -56,10 +55,11 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	switch {
 	case o.Out == "":
 		return nil, exit.Usage("no directory for the features: name one with --out")
-	case !slices.Contains([]string{"npy", "safetensors", "csv", "codes"}, o.Format):
-		return nil, exit.Usage("--out_format must be npy, safetensors, csv or codes (have %q)", o.Format)
-	case o.Format == "codes" && (o.Model != "" || !kernel.Of(o.Kernel).Hashes):
+	case o.Format == codes && (o.Model != "" || !kernel.Of(o.Kernel).Hashes):
 		return nil, exit.Usage("--out_format codes: only maxout features have codes; give --kernel maxout")
+	}
+	if err := checkFormat(o.Format, FeaturizeFormats()); err != nil {
+		return nil, err
 	}
 	if err := o.Spec.Validate(); err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ type PredictOptions struct {
 	Model  string // directory
 	Data   dataset.Options
 	Out    string // directory to create
-	Format string // csv (default) or jsonl
+	Format string // one of PredictFormats; "" is csv
 	Scores bool   // also write the scores of all outputs
 	Lines  bool   // also write the line of the file on which each row starts; files are then not cut into shards
 
@@ -103,8 +103,9 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	switch {
 	case o.Out == "":
 		return nil, exit.Usage("no directory for the predictions: name one with --out")
-	case o.Format != "csv" && o.Format != "jsonl":
-		return nil, exit.Usage("--out_format must be csv or jsonl (have %q)", o.Format)
+	}
+	if err := checkFormat(o.Format, PredictFormats()); err != nil {
+		return nil, err
 	}
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err

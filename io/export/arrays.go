@@ -10,8 +10,8 @@ import (
 )
 
 func init() {
-	Register(Format{Name: "npy", Files: npyFiles})
-	Register(Format{Name: "safetensors", Files: func(columns []Column) []File {
+	Register(Format{Name: "npy", Arrays: true, Files: npyFiles})
+	Register(Format{Name: "safetensors", Arrays: true, Files: func(columns []Column) []File {
 		return []File{{Suffix: ".safetensors", New: func(w io.Writer) Writer {
 			return &oneBlock{write: func(b *Block) error { return writeTensors(w, columns, b) }}
 		}}}

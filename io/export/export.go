@@ -60,7 +60,12 @@ type File struct {
 // Format is a format of files.
 type Format struct {
 	Name string
-	// Files returns the files of a table. Array formats take a single block.
+	// Arrays means that files hold numbers alone, in a single block whose rows all have values.
+	Arrays bool
+	// Lines means that a file is text, a header and then lines, and a file without rows is the
+	// header. So files of consecutive rows can be joined.
+	Lines bool
+	// Files returns the files of a table.
 	Files func(columns []Column) []File
 }
 
@@ -68,6 +73,9 @@ var formats = registry.New[Format]("format")
 
 // Register adds a format. It panics if the name is taken.
 func Register(f Format) { formats.Add(f, nil, f.Name) }
+
+// Formats returns all formats, sorted by name.
+func Formats() []Format { return formats.All() }
 
 // Files returns the files of a table in the named format.
 func Files(format string, columns []Column) ([]File, error) {

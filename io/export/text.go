@@ -13,10 +13,10 @@ import (
 )
 
 func init() {
-	Register(Format{Name: "csv", Files: func(columns []Column) []File {
+	Register(Format{Name: "csv", Lines: true, Files: func(columns []Column) []File {
 		return []File{{Suffix: ".csv", New: func(w io.Writer) Writer { return newCSV(w, columns) }}}
 	}})
-	Register(Format{Name: "jsonl", Files: func(columns []Column) []File {
+	Register(Format{Name: "jsonl", Lines: true, Files: func(columns []Column) []File {
 		return []File{{Suffix: ".jsonl", New: func(w io.Writer) Writer { return newJSON(w, columns) }}}
 	}})
 }

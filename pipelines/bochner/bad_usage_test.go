@@ -66,7 +66,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"no model", []string{"train", "--data", "table.csv"}, nil, []string{"no model directory: name one with --model"}},
 		{"no job", []string{"trian"}, nil, []string{`unknown command "trian" for "bochner" (did you mean "train"?)`}},
 		{"another word", train, []string{"extra"}, []string{`"extra"`}},
-		{"format of predictions", predict, []string{"--out_format", "xml"}, []string{`--out_format must be csv or jsonl (have "xml")`}},
+		{"format of predictions", predict, []string{"--out_format", "xml"}, []string{`--out_format must be csv, jsonl or parquet (have "xml")`}},
 		{"no model to apply", []string{"predict", "--data", "table.csv", "--out", "new"}, nil, []string{"no model: name its directory with --model"}},
 		{"no place for predictions", []string{"predict", "--data", "table.csv", "--model", "model"}, nil, []string{"no directory for the predictions: name one with --out"}},
 		{"format of data", predict, []string{"--format", "cvs"}, []string{`unknown format "cvs"`}},

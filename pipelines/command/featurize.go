@@ -20,11 +20,11 @@ the order of the rows, with the labels if the data has any.
 
 The features are those of the kernel that the flags describe, or those of a model. The
 format npy writes an array of n×D and one of the labels (class indices as int32, numbers
-as float32); safetensors writes the tensors features and labels; csv writes the columns
-f1, f2, … and label. With --kernel maxout, codes writes hashes in which similar rows
-differ in few bits: for each row, as uint64 words in .npy, the index of the largest of
-the q projections of every unit. manifest.json lists the files, the classes and the
-recipe.`,
+as float32); safetensors writes the tensors features and labels; csv and parquet write
+the columns f1, f2, … and label, jsonl a list "features" and "labels" for each row. With
+--kernel maxout, codes writes hashes in which similar rows differ in few bits: for each
+row, as uint64 words in .npy, the index of the largest of the q projections of every
+unit. manifest.json lists the files, the classes and the recipe.`,
 		Example: `  bochner featurize --data train.csv --label y --features 1024 --out features
   bochner featurize --model model --data test.csv --out features --out_format safetensors`,
 		Args: cobra.NoArgs,
@@ -42,7 +42,7 @@ recipe.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Out, "out", "", "Directory to create for the features; it must not exist.")
-	fs.StringVar(&o.Format, "out_format", "npy", "Format of the features: npy, safetensors, csv, codes.")
+	formatFlag(fs, &o.Format, "npy", "features", pipelines.FeaturizeFormats())
 	fs.StringVar(&o.Model, "model", "", "Directory of a model; its features are written instead of those of the flags.")
 	flags.register(fs, "gaussian")
 	flags.jobs.register(fs)

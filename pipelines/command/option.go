@@ -30,6 +30,12 @@ func addOption(fs *pflag.FlagSet, o *option.Option) {
 	}
 }
 
+// formatFlag adds --out_format, whose values are the given names.
+func formatFlag(fs *pflag.FlagSet, to *string, byDefault, what string, names []string) {
+	fs.StringVar(to, "out_format", byDefault, "Format of the "+what+": "+strings.Join(names, ", ")+".")
+	fs.Lookup("out_format").Annotations = map[string][]string{valuesOf: names}
+}
+
 // words is an option that takes one word, possibly with commas, each time it is given.
 type words struct{ *option.Option }
 

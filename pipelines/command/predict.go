@@ -50,7 +50,7 @@ probable one.`,
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory of the model.")
 	fs.StringVar(&o.Out, "out", "", "Directory to create for the predictions; it must not exist.")
-	fs.StringVar(&o.Format, "out_format", "csv", "Format of the predictions: csv, jsonl.")
+	formatFlag(fs, &o.Format, "csv", "predictions", pipelines.PredictFormats())
 	fs.BoolVar(&o.Scores, "scores", false, "Also write the score of every output.")
 	fs.BoolVar(&o.Lines, "lines", false, "Also write the line of the file on which each row starts, to join predictions to rows where files have blank lines, comments or records of several lines. Each file is then read by one reader.")
 	fs.BoolVar(&o.Probabilities, "probabilities", false, "Also write the probability of every class. The prediction is the most probable class; of several, the one with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic.")

@@ -29,7 +29,7 @@ type Featurize struct {
 	transforms.Pass
 	Recipe features.Sealed `json:"recipe"`
 	Out    string          `json:"out,omitempty"`
-	Format string          `json:"format"` // npy, safetensors, csv, or codes for the hashes of a features.Hasher
+	Format string          `json:"format"` // of export, or codes for the hashes of a features.Hasher
 }
 
 // Write reads all rows and writes their features in files of at most 64 MiB of numbers,
@@ -130,7 +130,7 @@ func (w *featureWriter) flush() error {
 			for i, y := range w.y {
 				classes[i] = int32(y)
 			}
-			labels.Levels = c.Classes
+			labels.Levels, labels.Numeric = c.Classes, c.Numeric
 			table.Values = append(table.Values, classes)
 		} else {
 			table.Values = append(table.Values, w.y)

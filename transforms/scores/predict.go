@@ -26,7 +26,7 @@ type Predict struct {
 	transforms.Pass
 	Model
 	Out    string `json:"out,omitempty"`
-	Format string `json:"format,omitempty"` // csv or jsonl
+	Format string `json:"format,omitempty"` // of export: one with texts
 	Scores bool   `json:"scores,omitempty"` // a column for each output's score
 	// Probabilities has a column for each class's probability.
 	Probabilities bool `json:"probabilities,omitempty"`
