@@ -95,6 +95,9 @@ type Learner struct {
 	// squared error of all folds.
 	Select string       `json:"select,omitempty"`
 	Log    *TrainingLog `json:"course,omitempty"` // of an iterative learner
+	// ClassWeights has the weights of the classes in a training by sums; nil if all are 1. Those
+	// of an iterative learner are among its options.
+	ClassWeights []float64 `json:"class_weights,omitempty"`
 	// Steps is the number of grid steps from 0 to the bound of the features, if sums were
 	// made on a grid: 127 is a grid of 8 bits, as is 0 in older models.
 	Steps int `json:"steps,omitempty"`

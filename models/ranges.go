@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/bochner-ml/bochner/models/loss"
@@ -50,6 +51,11 @@ func (l *Learner) check(used int64) error {
 		return fmt.Errorf("lambda is %g, want 0 or more", l.Lambda)
 	case l.Folds < 0:
 		return fmt.Errorf("%d folds", l.Folds)
+	}
+	for i, w := range l.ClassWeights {
+		if !(w > 0) || math.IsInf(w, 0) {
+			return fmt.Errorf("class %d has weight %g, want a number above 0", i, w)
+		}
 	}
 	for _, row := range l.Table {
 		if err := checkRow(row, used); err != nil {

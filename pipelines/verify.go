@@ -74,6 +74,9 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
+	if o.Data, err = weightColumn(ctx, o.Model, o.Data); err != nil {
+		return nil, err
+	}
 	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // If all weights are whole multiples of a number and not too large (counts; 0.5, 1 and
 // 1.5; 0 and 1), they are used as they are: the sums equal those of a table in which rows
 // are repeated. Other weights are rounded to 8 significant bits, which changes a weight by
-// up to 1/512 of itself; those below the mean to a fixed step, by up to 1/256 of the mean.
+// up to 1/256 of itself; those below the mean to a fixed step, by up to 1/256 of the mean.
 // The weights of up to 16 classes have 12 significant bits, those of more classes 8.
 //
 // Rounded weights are the weights of another, equally good sample: unlike the rounding of

@@ -40,6 +40,9 @@ func (s *Search) Learn(ctx context.Context, a Options) (*prepare.Learned, error)
 	if s.Target == nil || s.Target.Classes == nil {
 		return nil, exit.Usage("features are learned for classification; the labels are numbers (see --task)")
 	}
+	if !s.Profile.Weights.Equal() {
+		return nil, exit.Usage("features cannot be learned from rows with weights: learn them without (bochner align) and give their directory as --frequencies, or use another kernel")
+	}
 	x, class, n, err := s.alignRows(ctx, a)
 	if err != nil {
 		return nil, err

@@ -82,7 +82,8 @@ func (t *Training) gridNotes() (notes []string) {
 		}
 	}
 	for _, row := range l.Table {
-		if row.Lambda == l.Lambda && row.Failed == "" {
+		// With weights of classes, errors of sums are not those of the rows that were scored.
+		if row.Lambda == l.Lambda && row.Failed == "" && l.ClassWeights == nil {
 			notes = append(notes, roundingNote(row, t.Target.Grid != nil)...)
 		}
 	}

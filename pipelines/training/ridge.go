@@ -75,6 +75,11 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
 	}
 	t.solved = fit.Lambda
 	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table, Steps: steps}
+	if t.grid != nil && t.grid.Classes != nil {
+		for c := range t.grid.Classes {
+			t.Learner.ClassWeights = append(t.Learner.ClassWeights, t.grid.Class(c))
+		}
+	}
 	return nil
 }
 

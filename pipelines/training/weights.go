@@ -32,17 +32,12 @@ func (t *Training) Weigh(classWeights []string) error {
 // nil if rows have none.
 func (t *Training) scoring() *weight.Grid { return weight.NewGrid(t.Weights(), nil, nil) }
 
-// checkWeights returns an error if rows have weights that the learner or the kernel cannot use.
+// checkWeights returns an error if rows have weights that the learner cannot use.
 func (o Options) checkWeights(w *weight.Weights) error {
-	switch {
-	case w.Equal():
+	if w.Equal() || learner.Of(o.fitter().options()).Weighted {
 		return nil
-	case o.Learns():
-		return exit.Usage("features cannot be learned from rows with weights; learn them without (bochner align) and name their directory with --frequencies, or use another kernel")
-	case !learner.Of(o.fitter().options()).Weighted:
-		return exit.Usage("learner %s takes no rows with weights", o.LearnerName())
 	}
-	return nil
+	return exit.Usage("learner %s takes no rows with weights", o.LearnerName())
 }
 
 // rowWeights describes the weights of the rows; nil if they have none.

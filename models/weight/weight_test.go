@@ -1,0 +1,150 @@
+package weight
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/rows"
+)
+
+func sumOf(weights ...float64) *Sum {
+	s := new(Sum)
+	for _, w := range weights {
+		s.Add(w)
+	}
+	return s
+}
+
+func TestTheUnitDividesAllWeights(t *testing.T) {
+	for _, c := range []struct {
+		weights []float64
+		unit    float64
+	}{
+		{[]float64{1, 2, 5}, 1}, {[]float64{6, 9, 15}, 3}, {[]float64{2.5, 7.5, 5}, 2.5}, {[]float64{0.375, 0.25}, 0.125},
+		{[]float64{1 << 40, 1 << 50}, 1 << 40}, {[]float64{0.1}, float64(float32(0.1))},
+	} {
+		if w := sumOf(c.weights...).Result(); w.Unit != c.unit {
+			t.Errorf("%v: unit %g, want %g", c.weights, w.Unit, c.unit)
+		}
+	}
+}
+
+// A sum does not depend on order and cut, and its encoding gives it back.
+func TestSumsMergeInAnyOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var weights []float64
+	for range 500 {
+		weights = append(weights, math.Exp(3*r.NormFloat64()))
+	}
+	want, _ := sumOf(weights...).MarshalBinary()
+	got := sumOf(weights[300:]...)
+	got.Merge(sumOf())
+	got.Merge(sumOf(weights[:300]...))
+	data, _ := got.MarshalBinary()
+	if !bytes.Equal(data, want) {
+		t.Error("another cut has another encoding")
+	}
+	var back Sum
+	if err := back.UnmarshalBinary(data); err != nil || *back.Result() != *got.Result() {
+		t.Errorf("%v: %+v, want %+v", err, back.Result(), got.Result())
+	}
+	w := got.Result()
+	var total, squares float64
+	for _, v := range weights {
+		total, squares = total+float64(float32(v)), squares+float64(float32(v))*float64(float32(v))
+	}
+	if math.Abs(w.Sum-total) > 1e-9*total || math.Abs(w.Effective-total*total/squares) > 1e-6*w.Effective || w.Validate(500) != nil || w.Validate(499) == nil {
+		t.Errorf("%+v, want sum %g of %g effective rows", w, total, total*total/squares)
+	}
+	for n := range data {
+		if new(Sum).UnmarshalBinary(data[:n]) == nil {
+			t.Fatalf("the first %d of %d bytes are accepted", n, len(data))
+		}
+	}
+}
+
+func FuzzSumDecode(f *testing.F) {
+	data, _ := sumOf(1, 2.5, 1e9).MarshalBinary()
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var s Sum
+		if s.UnmarshalBinary(data) != nil {
+			return
+		}
+		if again, _ := s.MarshalBinary(); !bytes.Equal(again, data) {
+			t.Errorf("%x comes back as %x", data, again)
+		}
+		if w := s.Result(); w != nil && (w.Mean() != w.Mean() || !(w.Unit > 0)) {
+			t.Errorf("%+v", w)
+		}
+	})
+}
+
+func whole(g *Grid, weights, classes []float64) []int64 {
+	return g.Whole(nil, &rows.Block{N: len(weights), Weights: weights, Y: classes}, 0, len(weights))
+}
+
+func TestMultiplesAreUsedAsTheyAre(t *testing.T) {
+	weights := []float64{2.5, 5, 12.5, 2.5e4}
+	g := NewGrid(sumOf(weights...).Result(), nil, nil)
+	if got := whole(g, weights, nil); !g.Exact || got[0] != 1 || got[1] != 2 || got[2] != 5 || got[3] != 10000 {
+		t.Errorf("%+v: %v", g, got)
+	}
+	if n := g.Rows(4, 10008); n != 10008 {
+		t.Errorf("as many as %d rows", n)
+	}
+	if NewGrid(sumOf(3, 3).Result(), nil, nil) != nil || NewGrid(Ones(7), []float64{1, 1}, []float64{3, 4}) != nil {
+		t.Error("equal weights have a grid")
+	}
+}
+
+// Other weights have 8 significant bits; those of few classes have 12.
+func TestOtherWeightsAreRoundedToSignificantBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var weights []float64
+	for range 2000 {
+		weights = append(weights, math.Exp(2*r.NormFloat64()))
+	}
+	w := sumOf(weights...).Result()
+	g := NewGrid(w, nil, nil)
+	var total int64
+	for i, n := range whole(g, weights, nil) {
+		total += n
+		off := math.Abs(float64(n)*g.Unit - weights[i])
+		if most := max(weights[i], w.Mean()) / 256; g.Exact || off > most*1.0001 {
+			t.Fatalf("%+v: %g is %d, off by %g, more than %g", g, weights[i], n, off, most)
+		}
+	}
+	if total > g.Total || float64(total) < 0.9*float64(g.Total) {
+		t.Errorf("sum %d, at most %d", total, g.Total)
+	}
+
+	classes, counts := []float64{0.5009, 289, 1}, []float64{1e6, 1700, 10}
+	g = NewGrid(Ones(1_001_710), classes, counts)
+	for c, v := range classes {
+		if e := math.Abs(g.Class(c)/v - 1); !g.Exact || e > 1.0/4096 {
+			t.Errorf("class %d weighs %g, want %g", c, g.Class(c), v)
+		}
+		if n := whole(g, []float64{1, 1}, []float64{float64(c), float64(c)}); float64(n[0])/g.One != g.Class(c) {
+			t.Errorf("a row of class %d is %d of %g", c, n[0], g.One)
+		}
+	}
+	// With weights of classes, a row of weight 3 is three rows.
+	g = NewGrid(sumOf(1, 2, 3).Result(), []float64{0.7, 3}, []float64{1, 5})
+	if n := whole(g, []float64{1, 3}, []float64{1, 1}); n[1] != 3*n[0] {
+		t.Errorf("%v", n)
+	}
+}
+
+func TestManyRowsKeepSumsExact(t *testing.T) {
+	w := &Weights{Rows: 1 << 31, Sum: 1e9, Min: 0.1, Max: 7, Unit: 1e-9, Effective: 1}
+	if g := NewGrid(w, nil, nil); g.Total > 1<<33 || g.Validate() != nil {
+		t.Errorf("%+v", g)
+	}
+	balanced := NewGrid(Ones(1<<33), []float64{0.5, 1 << 20}, []float64{1<<33 - 4096, 4096})
+	if balanced.Total > 1<<39 || balanced.Validate() != nil {
+		t.Errorf("%+v", balanced)
+	}
+}

@@ -1,0 +1,234 @@
+package pipelines
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+)
+
+// weightedTable has rows of two numbers, a weight and a class or, with targets, a number. Weights
+// are drawn from those given.
+func weightedTable(n int, targets bool, weights ...string) (lines, repeated []string) {
+	r := rand.New(rand.NewPCG(5, uint64(n)))
+	lines, repeated = []string{"a,b,w,y\n"}, []string{"a,b,y\n"}
+	for range n {
+		a, b := r.NormFloat64(), 2*r.NormFloat64()
+		w := weights[r.IntN(len(weights))]
+		y := fmt.Sprintf("%.3f", a*b+r.NormFloat64())
+		if !targets {
+			y = "no"
+			if a*b+0.5*r.NormFloat64() > 0.4 {
+				y = "yes"
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%.7f,%.7f,%s,%s\n", a, b, w, y))
+		times := 0
+		fmt.Sscan(w, &times)
+		for range times {
+			repeated = append(repeated, fmt.Sprintf("%.7f,%.7f,%s\n", a, b, y))
+		}
+	}
+	return lines, repeated
+}
+
+func weightedOptions(t *testing.T, lines []string, weight string) TrainOptions {
+	t.Helper()
+	dir := t.TempDir()
+	name := jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))
+	return TrainOptions{
+		Spec: prepare.Spec{
+			Data:   dataset.Options{Data: []string{name}, Label: "y", Weight: weight},
+			Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1,
+		},
+		Model: filepath.Join(dir, "model"),
+	}
+}
+
+func mustTrain(t *testing.T, o TrainOptions) (*TrainResult, []byte, *models.Manifest) {
+	t.Helper()
+	r, err := Train(jobtest.Ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights, err := os.ReadFile(filepath.Join(o.Model, models.WeightsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := models.Check(jobtest.Ctx, o.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, weights, m
+}
+
+// A file with weights gives the weights of the file in which rows are repeated, byte for byte,
+// and the same errors for every λ, however it is read. Copies are too few here to be in folds of
+// their own.
+func TestAWeightedTableIsARepeatedTable(t *testing.T) {
+	for _, targets := range []bool{false, true} {
+		lines, repeated := weightedTable(9000, targets, "0", "1", "1", "2", "3")
+		for name, l := range map[string]*ridge.Training{"ridge": nil, "balanced": {Grid: ridge.Bits8, Weights: []string{"balanced"}}} {
+			if targets && l != nil {
+				continue
+			}
+			plain := weightedOptions(t, repeated, "")
+			weighted := weightedOptions(t, lines, "w")
+			if l != nil {
+				plain.Learner, weighted.Learner = l, l
+			}
+			want, bytesOf, _ := mustTrain(t, plain)
+			for _, cut := range []int64{0, 20_000} {
+				weighted.Job.ShardBytes, weighted.Job.Engine.Threads = cut, 1+int(cut%3)
+				weighted.Model = filepath.Join(t.TempDir(), "model")
+				got, own, m := mustTrain(t, weighted)
+				if !bytes.Equal(own, bytesOf) || got.Lambda != want.Lambda || len(want.Path) < 2 {
+					t.Errorf("%s, targets %v, shards of %d: lambda %g, want %g; equal weights %v", name, targets, cut, got.Lambda, want.Lambda, bytes.Equal(own, bytesOf))
+				}
+				for i, row := range want.Path {
+					if g := got.Path[i]; g.MSE != row.MSE || g.Train != row.Train || g.StdErr != row.StdErr {
+						t.Errorf("%s: lambda %g: %+v, want %+v", name, row.Lambda, g, row)
+					}
+				}
+				rows := got.Rows
+				if rows.Weightless == 0 || rows.Read != 9000 || rows.Used+rows.Weightless != rows.Read || want.Rows.Used != int64(len(repeated)-1) {
+					t.Errorf("rows %+v", rows)
+				}
+				if w := m.Weights; w == nil || w.Column != "w" || w.Sum != float64(want.Rows.Used) || !w.Grid.Exact {
+					t.Errorf("weights of the manifest %+v", w)
+				}
+			}
+			// Scores of weighted rows are those of repeated rows.
+			evaluate := func(o TrainOptions) *EvaluateResult {
+				r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: o.Data.Data}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r
+			}
+			a, b := evaluate(weighted), evaluate(plain)
+			if a.Weights == nil || a.Weights.Column != "w" || b.Weights != nil {
+				t.Fatalf("weights %+v, %+v", a.Weights, b.Weights)
+			}
+			if targets {
+				a.Targets.Rows, b.Targets.Rows = 0, 0
+				if !reflect.DeepEqual(a.Targets, b.Targets) {
+					t.Errorf("%+v, want %+v", a.Targets, b.Targets)
+				}
+				continue
+			}
+			x, y := a.Classes, b.Classes
+			if x.Accuracy != y.Accuracy || x.BalancedAccuracy != y.BalancedAccuracy || x.MacroF1 != y.MacroF1 || *x.Ranking.AUC != *y.Ranking.AUC ||
+				*x.Ranking.AveragePrecision != *y.Ranking.AveragePrecision || x.Rows != a.Rows.Used {
+				t.Errorf("%+v, want %+v", x, y)
+			}
+			if !(x.ErrorLow < x.Error && x.Error < x.ErrorHigh) || !(x.ErrorHigh-x.ErrorLow > y.ErrorHigh-y.ErrorLow) {
+				t.Errorf("%g in %g to %g; of repeated rows %g to %g", x.Error, x.ErrorLow, x.ErrorHigh, y.ErrorLow, y.ErrorHigh)
+			}
+		}
+	}
+}
+
+// Iterative learners minimise the same objective on weighted and on repeated rows; equal weights
+// change nothing at all, whatever the learner.
+func TestEveryLearnerTakesWeights(t *testing.T) {
+	lines, repeated := weightedTable(700, false, "0", "1", "2", "4")
+	equal, _ := weightedTable(300, false, "2.5")
+	for _, name := range []string{"svm", "sgd"} {
+		set := func(s *learner.Shared) { s.Rounds, s.Loss = 30, "logistic" }
+		a, b := weightedOptions(t, lines, "w"), weightedOptions(t, repeated, "")
+		for _, o := range []*TrainOptions{&a, &b} {
+			o.Learner, o.Lambda.Path = jobtest.Iterative(name, set), []float64{1e-2}
+			// The width of the kernel depends on the sample, which has distinct rows.
+			o.Kernel = &fourier.GaussianOptions{Features: 64, Width: 1.5}
+		}
+		x, _, m := mustTrain(t, a)
+		y, _, _ := mustTrain(t, b)
+		if p, q := x.Log.Objective, y.Log.Objective; math.Abs(p-q) > 0.01*q {
+			t.Errorf("%s: objective %g, of repeated rows %g", name, p, q)
+		}
+		if m.Weights == nil || m.Weights.Grid != nil {
+			t.Errorf("%s: weights of the manifest %+v", name, m.Weights)
+		}
+		if name == "svm" {
+			v, err := Verify(jobtest.Ctx, VerifyOptions{Model: a.Model, Data: dataset.Options{Data: a.Data.Data}})
+			if err != nil || !v.Certificate.Same || math.Abs(v.Certificate.Primal-x.Log.Objective) > 1e-7 {
+				t.Errorf("verified: %+v, %v; objective %g", v, err, x.Log.Objective)
+			}
+		}
+	}
+	for _, name := range []string{"ridge", "svm", "sgd"} {
+		a, b := weightedOptions(t, equal, "w"), weightedOptions(t, equal, "")
+		b.Data.Drop = []string{"w"}
+		for _, o := range []*TrainOptions{&a, &b} {
+			if name != "ridge" {
+				o.Learner = jobtest.Iterative(name, func(s *learner.Shared) { s.Rounds = 5 })
+			}
+			o.Lambda.Path = []float64{1e-3, 1e-2}
+		}
+		x, own, _ := mustTrain(t, a)
+		y, want, _ := mustTrain(t, b)
+		if !bytes.Equal(own, want) || !reflect.DeepEqual(x.Path, y.Path) {
+			t.Errorf("%s: equal weights change the model", name)
+		}
+	}
+}
+
+func TestWeightsThatCannotBeUsedAreNamed(t *testing.T) {
+	for want, w := range map[string]string{
+		`data.csv:3: the weight is missing`: "", `data.csv:3: weight -1 is below 0`: "-1", `data.csv:3: weight "x" is not a number`: "x",
+		`data.csv:3: weight +Inf is out of range`: "inf", `data.csv:3: the weight is missing (NaN)`: "nan",
+	} {
+		lines, _ := weightedTable(50, false, "1", "2")
+		fields := strings.Split(lines[2], ",")
+		fields[2] = w
+		lines[2] = strings.Join(fields, ",")
+		_, err := Train(jobtest.Ctx, weightedOptions(t, lines, "w"))
+		if err == nil || exit.Code(err) != exit.CodeData || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %s", w, err, want)
+		}
+	}
+	lines, _ := weightedTable(50, false, "0")
+	if _, err := Train(jobtest.Ctx, weightedOptions(t, lines, "w")); err == nil || !strings.Contains(err.Error(), "no usable rows") {
+		t.Errorf("only rows of weight 0: %v", err)
+	}
+	lines, _ = weightedTable(50, false, "1", "2")
+	o := weightedOptions(t, lines, "w")
+	o.Kernel = &learned.Options{}
+	if _, err := Train(jobtest.Ctx, o); exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), "rows with weights") {
+		t.Errorf("learned features: %v", err)
+	}
+}
+
+// The probabilities of weighted rows are fitted to their weights.
+func TestProbabilitiesFollowWeights(t *testing.T) {
+	lines, _ := weightedTable(4000, false, "1", "3", "0.25")
+	o := weightedOptions(t, lines, "w")
+	o.Calibrate, o.Lambda.Path, o.Learner = "platt", []float64{1e-3}, ridge.NewTraining()
+	_, _, m := mustTrain(t, o)
+	r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: dataset.Options{Data: o.Data.Data}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Probabilities == nil || m.Probabilities.Rows <= 0 || m.Probabilities.Rows > m.Rows.Used || r.Probabilities.ECE > 0.06 || r.Probabilities.Rows != r.Rows.Used {
+		t.Errorf("%+v; %+v", m.Probabilities, r.Probabilities)
+	}
+	if !m.Weights.Grid.Exact || m.Weights.Unit != 0.25 {
+		t.Errorf("%+v", m.Weights)
+	}
+}
