@@ -123,16 +123,8 @@ func (r *Reader) Next(b *rows.Block) bool {
 func (r *Reader) add(b *rows.Block) bool {
 	from := len(b.X)
 	x, token, err := r.rows.Append(b.X)
-	var bad *rows.BadRow
-	switch {
-	case err == io.EOF:
-		r.end()
-		return false
-	case errors.As(err, &bad):
-		return r.bad(b, from, bad)
-	case err != nil:
-		r.fault(err)
-		return false
+	if err != nil {
+		return r.stopped(b, from, err)
 	}
 	now := row{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
@@ -167,6 +159,20 @@ func (r *Reader) add(b *rows.Block) bool {
 	b.X = x
 	r.use(b, from, now)
 	return true
+}
+
+// stopped handles an error of the rows and reports whether reading continues.
+func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
+	var bad *rows.BadRow
+	switch {
+	case err == io.EOF:
+		r.end()
+		return false
+	case errors.As(err, &bad):
+		return r.bad(b, from, bad)
+	}
+	r.fault(err)
+	return false
 }
 
 // use makes the values in b.X from index from on a row of the block.

@@ -186,21 +186,18 @@ func (c *columnReader) read(rows []float32, width, n int, bad bad) error {
 // store stores the next m values of the page from a row on.
 func (c *columnReader) store(rows []float32, width, at, m int, bad bad) error {
 	levels, present := c.scratch.levels[:m], m
-	if c.optional {
-		same, err := c.levels.next(levels)
-		if err != nil {
+	if c.optional && !c.levels.ones(m) {
+		if err := c.levels.next(levels); err != nil {
 			return err
 		}
-		if !same || levels[0] == 0 {
-			present = 0
-			for _, l := range levels {
-				present += int(l)
-			}
+		present = 0
+		for _, l := range levels {
+			present += int(l)
 		}
 	}
 	index := c.scratch.index[:present]
 	if c.indexed {
-		if _, err := c.index.next(index); err != nil {
+		if err := c.index.next(index); err != nil {
 			return err
 		}
 	}

@@ -131,7 +131,7 @@ func (p *plain) next(n int, v *values) (int, error) {
 type truths decoders
 
 func (t *truths) next(n int, v *values) (int, error) {
-	_, err := t.truth.next(t.bits[:n])
+	err := t.truth.next(t.bits[:n])
 	for i, bit := range t.bits[:n] {
 		v.fixed[i] = uint64(bit)
 	}

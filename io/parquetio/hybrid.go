@@ -70,18 +70,29 @@ func (h *hybrid) begin() error {
 	return nil
 }
 
-// next decodes len(dst) values. same reports whether all of them are dst[0].
-func (h *hybrid) next(dst []uint32) (same bool, err error) {
-	same = true
+// ones skips n values if a run says that all of them are 1.
+func (h *hybrid) ones(n int) bool {
+	if h.run == 0 && h.left == 0 && h.begin() != nil {
+		h.b = nil // so that next fails too
+		return false
+	}
+	if h.run < uint64(n) || h.value != 1 {
+		return false
+	}
+	h.run -= uint64(n)
+	return true
+}
+
+// next decodes len(dst) values.
+func (h *hybrid) next(dst []uint32) error {
 	for n := 0; n < len(dst); {
 		if h.run == 0 && h.left == 0 {
 			if err := h.begin(); err != nil {
-				return false, err
+				return err
 			}
 		}
 		if h.run > 0 {
 			m := int(min(h.run, uint64(len(dst)-n)))
-			same = same && (n == 0 || dst[0] == h.value)
 			for i := range dst[n : n+m] {
 				dst[n+i] = h.value
 			}
@@ -89,13 +100,12 @@ func (h *hybrid) next(dst []uint32) (same bool, err error) {
 			n += m
 			continue
 		}
-		same = false
 		m := min(h.left, len(dst)-n)
 		h.unpack(dst[n : n+m])
 		h.left -= m
 		n += m
 	}
-	return same, nil
+	return nil
 }
 
 // unpack decodes packed values.

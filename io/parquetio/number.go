@@ -1,6 +1,7 @@
 package parquetio
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/bochner-ml/bochner/io/table"
@@ -46,19 +47,26 @@ func (n *number) set(e *element, to *table.Target) {
 
 // storeNumbers stores the next m values of the page, none of which is missing.
 func (c *columnReader) storeNumbers(rows []float32, width, at, m int, bad bad) error {
-	v := values{fixed: c.scratch.fixed[:]}
 	n := &c.number
+	if p, ok := c.values.(*plain); ok && n.kind == fromDouble {
+		if 8*m > len(p.b) {
+			return errPage
+		}
+		c.storeDoubles(rows, width, at, p.b[:8*m], bad)
+		p.b = p.b[8*m:]
+		return nil
+	}
+	v := values{fixed: c.scratch.fixed[:]}
 	for m > 0 {
 		got, err := c.values.next(m, &v)
 		if err != nil {
 			return err
 		}
 		for i, bits := range v.fixed[:got] {
-			x, ok := n.value(bits)
-			if to := (at+i)*width + n.slot; ok {
-				rows[to] = x
-			} else if reason := c.put(c.to, rows[(at+i)*width:(at+i+1)*width], bits, nil); reason != "" {
-				bad(at+i, c.field, reason)
+			if x, ok := n.value(bits); ok {
+				rows[(at+i)*width+n.slot] = x
+			} else {
+				c.storeOne(rows, width, at+i, bits, bad)
 			}
 		}
 		at, m = at+got, m-got
@@ -66,8 +74,49 @@ func (c *columnReader) storeNumbers(rows []float32, width, at, m int, bad bad) e
 	return nil
 }
 
-// value returns the value in a row of a number that needs no care: which is finite, and which
+// storeOne stores a number that needs care.
+func (c *columnReader) storeOne(rows []float32, width, at int, bits uint64, bad bad) {
+	if reason := c.put(c.to, rows[at*width:(at+1)*width], bits, nil); reason != "" {
+		bad(at, c.field, reason)
+	}
+}
+
+// The bits of the least and the greatest float64 whose float32 is normal.
+const (
+	leastBits = 0x3810000000000000
+	mostBits  = 0x47efffffe0000000
+)
+
+// Half way between two float32, a float64 has only the first of the bits that float32 lacks.
+const (
+	lackedBits = 1<<29 - 1
+	halfWay    = 1 << 28
+)
+
+// plainDouble reports whether the float64 with these bits needs no care: it is finite, and it
 // rounds to the same float32 as the shortest decimal number that stands for it.
+func plainDouble(bits uint64) bool {
+	a := bits &^ (1 << 63)
+	return bits&lackedBits != halfWay && a-leastBits <= mostBits-leastBits || a == 0
+}
+
+// storeDoubles stores the numbers in b.
+func (c *columnReader) storeDoubles(rows []float32, width, at int, b []byte, bad bad) {
+	centre := c.number.centre
+	for to := at*width + c.number.slot; len(b) >= 8; b, at, to = b[8:], at+1, to+width {
+		bits := binary.LittleEndian.Uint64(b)
+		switch v := math.Float64frombits(bits); {
+		case !plainDouble(bits):
+			c.storeOne(rows, width, at, bits, bad)
+		case centre != 0:
+			rows[to] = float32(v - centre)
+		default:
+			rows[to] = float32(v)
+		}
+	}
+}
+
+// value returns the value in a row of a number that needs no care.
 func (n *number) value(bits uint64) (x float32, ok bool) {
 	var v float64
 	switch n.kind {
@@ -85,17 +134,11 @@ func (n *number) value(bits uint64) (x float32, ok bool) {
 		}
 		v = float64(i)
 	}
-	const midpoint, mask = 1 << 28, 1<<29 - 1
-	a := math.Abs(v)
-	if math.Float64bits(v)&mask == midpoint || a < 0x1p-126 && a != 0 {
-		return 0, false
-	}
-	x = float32(v)
-	if !(math.Abs(float64(x)) <= math.MaxFloat32) {
+	if !plainDouble(math.Float64bits(v)) {
 		return 0, false
 	}
 	if n.centre != 0 {
-		x = float32(v - n.centre)
+		return float32(v - n.centre), true
 	}
-	return x, true
+	return float32(v), true
 }
