@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -28,6 +29,8 @@ type EvaluateOptions struct {
 	Gate  string // conditions on scores, separated by commas: "accuracy>=0.95"; "" for none
 	// Threshold, unless nil, is that of models.Applier.
 	Threshold *float64
+	// Slices are columns, by name or 1-based position, by whose values rows are scored apart.
+	Slices []string
 	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
 	Reliability string
 
@@ -51,6 +54,8 @@ type EvaluateResult struct {
 	// UnseenHint says how they all differ from classes of the model and which flag helps, if that
 	// is clear.
 	UnseenHint string `json:"unseen_hint,omitempty"`
+	// Slices are the scores by the values of columns.
+	Slices []score.SliceReport `json:"slices,omitempty"`
 	// Probabilities is set for a classifier with probabilities.
 	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
 	Threshold     *Threshold         `json:"threshold,omitempty"` // if one was given
@@ -100,6 +105,10 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := g.fit(manifest); err != nil {
 		return nil, err
 	}
+	columns, d, err := o.slicesOf(ctx, d)
+	if err != nil {
+		return nil, err
+	}
 	j, err := job.NewScratch(ctx, o.Job)
 	if err != nil {
 		return nil, err
@@ -111,7 +120,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	pass := &scores.Score{
 		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Target{}},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.rounded()}, Classifies: classes,
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.rounded()}, Classifies: classes, Slices: columns,
 	}
 	weights, err := weigh(ctx, j, d, pass.Pass)
 	if err != nil {
@@ -122,7 +131,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	j.Progress.Phase("evaluating", 0)
 	var classified scores.ClassScores
-	var targets score.Targets
+	var targets scores.TargetScores
 	var sum encoding.BinaryUnmarshaler = &targets
 	if classes {
 		sum = &classified
@@ -172,6 +181,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		}
 		result.Targets = &errors
 	}
+	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices))
 	if o.Reliability != "" {
 		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.diagram(), 14, 12); err != nil {
 			return nil, err
@@ -207,6 +217,9 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	}
 	if r.Probabilities != nil {
 		r.Probabilities.write(&b)
+	}
+	for i := range r.Slices {
+		writeSlices(&b, &r.Slices[i])
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

@@ -42,6 +42,12 @@ func (w *wide) add(a, b int64) {
 	w.hi += hi + carry
 }
 
+func (w *wide) merge(v wide) {
+	var carry uint64
+	w.lo, carry = bits.Add64(w.lo, v.lo, 0)
+	w.hi += v.hi + carry
+}
+
 func (w *wide) float() float64 { return float64(float64(w.hi)*0x1p64) + float64(w.lo) }
 
 // AveragePrecision returns Σ (R_i − R_{i−1})·P_i over the different values as thresholds,

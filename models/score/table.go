@@ -38,7 +38,7 @@ func (r ClassReport) String() string {
 	w := newTable(&b)
 	fmt.Fprintln(w, "class\tprecision\trecall\tF1\trows\t")
 	for _, c := range shown {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t\n", name(c.Class), percent(c.Precision), percent(c.Recall), percent(c.F1), c.Rows)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t\n", Name(c.Class), percent(c.Precision), percent(c.Recall), percent(c.F1), c.Rows)
 	}
 	fmt.Fprintf(w, "macro average\t%s\t%s\t%s\t%d\t\n", percent(r.MacroPrecision), percent(r.MacroRecall), percent(r.MacroF1), r.Rows-r.Unseen)
 	w.Flush()
@@ -47,11 +47,11 @@ func (r ClassReport) String() string {
 		b.WriteString("\nrows by true class (down) and predicted class (across):\n")
 		w := newTable(&b)
 		for _, c := range r.Classes {
-			fmt.Fprintf(w, "\t%s", name(c.Class))
+			fmt.Fprintf(w, "\t%s", Name(c.Class))
 		}
 		fmt.Fprintln(w, "\t")
 		for i, row := range r.Confusion {
-			fmt.Fprint(w, name(r.Classes[i].Class))
+			fmt.Fprint(w, Name(r.Classes[i].Class))
 			for _, n := range row {
 				if n == 0 {
 					fmt.Fprint(w, "\t.")
@@ -68,7 +68,7 @@ func (r ClassReport) String() string {
 		w := newTable(&b)
 		fmt.Fprintln(w, "true\tpredicted\trows\t")
 		for _, c := range r.Worst {
-			fmt.Fprintf(w, "%s\t%s\t%d\t\n", name(c.Truth), name(c.Predicted), c.Rows)
+			fmt.Fprintf(w, "%s\t%s\t%d\t\n", Name(c.Truth), Name(c.Predicted), c.Rows)
 		}
 		w.Flush()
 	}
@@ -111,11 +111,11 @@ func (r *RankingReport) write(w io.Writer) {
 	if r.AUC != nil {
 		fmt.Fprintf(w, "AUC %s", area(*r.AUC, r.Slack))
 		if r.AUCLow != nil {
-			fmt.Fprintf(w, " (%.4f to %.4f), average precision %.4f of class %s\n", *r.AUCLow, *r.AUCHigh, *r.AveragePrecision, name(r.Positive))
+			fmt.Fprintf(w, " (%.4f to %.4f), average precision %.4f of class %s\n", *r.AUCLow, *r.AUCHigh, *r.AveragePrecision, Name(r.Positive))
 		} else {
 			least := slices.MinFunc(r.Classes, func(a, b RankedClass) int { return cmp.Compare(a.AUC, b.AUC) })
 			fmt.Fprintf(w, ", average precision %.4f: means of %d classes, each against the others (least AUC %.4f, class %s)\n",
-				*r.AveragePrecision, len(r.Classes), least.AUC, name(least.Class))
+				*r.AveragePrecision, len(r.Classes), least.AUC, Name(least.Class))
 		}
 	}
 	if r.Threshold != nil {
@@ -162,9 +162,9 @@ func PercentInterval(k, n int64) string {
 
 func percent(p float64) string { return strconv.FormatFloat(100*p, 'f', 2, 64) }
 
-// name returns a class formatted for a table: on one line, in at most 24 characters,
+// Name returns a class, or a value of a column, formatted for a table: on one line, in at most 24 characters,
 // never empty.
-func name(class string) string {
+func Name(class string) string {
 	if class == "" || strings.ContainsFunc(class, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		class = strconv.Quote(class)
 	}

@@ -72,6 +72,7 @@ var values = map[string]value{
 	"picture":     {name: "FILE", files: true},
 	"reliability": {name: "FILE", files: true},
 	"label":       {name: "COLUMN"},
+	"slices":      {name: "COLUMNS"},
 	"label_strip": {name: "CHARACTERS"},
 	"gate":        {name: "CONDITION"},
 	"budgets":     {name: "LIST"},

@@ -39,6 +39,9 @@ the Brier score, the expected calibration error and its table. Each row falls in
 of ten bins by the probability of its predicted class. A model is well calibrated if in
 each bin the share of correct rows equals the mean probability. --reliability plots this.
 
+With --slices it also prints a table of the main scores for each value of a column: the
+50 values with the most rows, and the others in one line.
+
 For two classes it also prints the threshold with the best balanced accuracy on these
 rows; --threshold of predict and evaluate takes it. A threshold that was chosen on some
 rows does better on them than on others, so check it on other rows.
@@ -69,6 +72,7 @@ quantiles of the absolute error. With --json the scores have these names.`,
 	fs.StringVar(&o.Model, "model", "", "Directory of the model.")
 	fs.StringArrayVar(&gates, "gate", nil, "Condition on a score, such as accuracy>=0.95, auc>=0.9 or rmse<=3. Several are separated by commas, or given one by one; all must hold.")
 	thresholdFlag(fs, &o.Threshold)
+	fs.StringSliceVar(&o.Slices, "slices", nil, "Columns by whose values rows are scored apart, by name or position, separated by commas: categories, or numbers with up to 512 values. One of them can be a column that is not a feature of the model.")
 	fs.StringVar(&o.Reliability, "reliability", "", "File for a reliability diagram, .png or .svg; the model must have probabilities.")
 	data.register(fs)
 	jobs.register(fs)

@@ -24,7 +24,7 @@ type group struct {
 
 var groups = []group{
 	{"Model and output",
-		"model out out_format scores probabilities threshold gate components picture",
+		"model out out_format scores probabilities threshold slices gate components picture",
 		"lines reliability curve"},
 	{"Data",
 		"data label label_files task scale max_bad_fraction",

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
@@ -16,11 +17,12 @@ const reliabilityBins = 10
 // ClassScores is the result of Score for a classifier. Its sums are exact.
 type ClassScores struct {
 	Hits score.Classes
-	// Weighted counts rows as often as their weights say, as Ranking and Probabilities do
-	// then; nil if they have none.
+	// Weighted counts rows as often as their weights say, as Ranking, Slices and
+	// Probabilities do then; nil if they have none.
 	Weighted *score.Classes
 	Ranking  score.Ranking
-	Unseen   labels.Counts // labels that are not classes of the model
+	Unseen   labels.Counts  // labels that are not classes of the model
+	Slices   []score.Slices // of the columns of Score.Slices
 	// Probabilities of rows whose scores are finite; nil for a model without probabilities.
 	Probabilities *calibrate.Reliability
 }
@@ -62,13 +64,29 @@ func (c *ClassScores) add(y []float64, said models.Applied, text func(float64) s
 	return nil
 }
 
-// Merge adds the rows of d, scores of the same model.
+// slice adds the rows of a block to the slices of a column.
+func (c *ClassScores) slice(column int, b *rows.Block, said models.Applied, by *sliced, repeats []int64) {
+	k := len(said.Scores) / max(b.N, 1)
+	for i, y := range b.Y {
+		truth, probabilities := int(y), []float32(nil)
+		if y < 0 {
+			truth = score.Unseen
+		}
+		if said.Probabilities != nil {
+			probabilities = said.Probabilities[i*k : (i+1)*k]
+		}
+		c.Slices[column].AddClass(by.text(column, b, i), truth, int(said.Classes[i]), said.Scores[i*k:(i+1)*k], probabilities, repeats[i])
+	}
+}
+
+// Merge adds the rows of d, scores of the same model and columns.
 func (c *ClassScores) Merge(d *ClassScores) {
 	c.Hits.Merge(&d.Hits)
 	if c.Weighted != nil {
 		c.Weighted.Merge(d.Weighted)
 	}
 	c.Ranking.Merge(&d.Ranking)
+	mergeSlices(c.Slices, d.Slices)
 	c.Unseen.Merge(&d.Unseen)
 	if c.Probabilities != nil {
 		c.Probabilities.Merge(d.Probabilities)
@@ -76,7 +94,8 @@ func (c *ClassScores) Merge(d *ClassScores) {
 }
 
 // MarshalBinary writes the length of the encoded hits (uint32, little-endian), the hits, the
-// same of the weighted hits, of length 0 if there are none, the ranking, the unknown labels, and the probabilities, if there are any.
+// same of the weighted hits, of length 0 if there are none, the ranking, the slices, the
+// unknown labels, and the probabilities, if there are any.
 func (c *ClassScores) MarshalBinary() ([]byte, error) {
 	hits, err := c.Hits.MarshalBinary()
 	if err != nil {
@@ -91,6 +110,7 @@ func (c *ClassScores) MarshalBinary() ([]byte, error) {
 	}
 	b = append(binary.LittleEndian.AppendUint32(b, uint32(len(weighted))), weighted...)
 	b, _ = c.Ranking.AppendBinary(b)
+	b = appendSlices(b, c.Slices)
 	if b, err = c.Unseen.AppendBinary(b); err != nil || c.Probabilities == nil {
 		return b, err
 	}
@@ -123,6 +143,9 @@ func (c *ClassScores) UnmarshalBinary(b []byte) error {
 	}
 	rest, err := d.Ranking.Decode(b)
 	if err != nil {
+		return err
+	}
+	if d.Slices, rest, err = decodeSlices(rest); err != nil {
 		return err
 	}
 	if rest, err = d.Unseen.Decode(rest); err != nil {

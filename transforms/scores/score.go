@@ -5,7 +5,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/folds"
@@ -16,7 +15,7 @@ import (
 
 func init() {
 	transforms.RegisterSum[ClassScores]("class scores", beginScore)
-	transforms.RegisterSum[score.Targets]("target scores", beginScore)
+	transforms.RegisterSum[TargetScores]("target scores", beginScore)
 }
 
 // Score is a pass that compares a model's predictions with labels.
@@ -25,10 +24,11 @@ type Score struct {
 	Model
 	Classifies bool `json:"classifies"` // the model does
 	// Grid is that of the weights of rows, by which rows count; nil if they have none.
-	Grid *weight.Grid `json:"grid,omitempty"`
+	Grid   *weight.Grid `json:"grid,omitempty"`
+	Slices []Slice      `json:"slices,omitempty"`
 }
 
-// Sum reads all rows and returns one encoded ClassScores, or score.Targets for a
+// Sum reads all rows and returns one encoded ClassScores, or TargetScores for a
 // regression model, and a JSON dataset.Report for each shard.
 func (p *Score) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	kind := "target scores"
@@ -43,35 +43,46 @@ func beginScore(ctx context.Context, l *transforms.Lane, p *Score) (transforms.S
 	if err != nil {
 		return transforms.Summing{}, err
 	}
-	if p.Classifies {
-		return a.scoreClasses(p.Data.Schema.LabelText, p.Grid), nil
+	for _, s := range p.Slices {
+		l.Request.IDs = l.Request.IDs || s.Value < 0
 	}
-	return a.scoreTargets(p.Target.Label(), p.Grid), nil
+	if p.Classifies {
+		return a.scoreClasses(p), nil
+	}
+	return a.scoreTargets(p), nil
 }
 
 // scoreClasses sums up how rows are classified.
-func (a *applier) scoreClasses(text *dataset.LabelText, grid *weight.Grid) transforms.Summing {
-	sum := a.newClassScores()
-	if grid != nil {
+func (a *applier) scoreClasses(p *Score) transforms.Summing {
+	sum, by := a.newClassScores(), newSliced(p.Slices)
+	sum.Slices = newSlices(p.Slices, a.Model.Linear.K)
+	if p.Grid != nil {
 		sum.Weighted = score.NewClasses(a.Model.Linear.K)
 	}
 	var repeats []int64
-	labels := newOpenLabels(a.Model.Manifest.Vocabulary, text)
+	labels := newOpenLabels(a.Model.Manifest.Vocabulary, p.Data.Schema.LabelText)
 	return transforms.Summing{Sum: sum, Label: labels.index, Fold: func(_ folds.Place, b *rows.Block) error {
-		repeats = grid.Repeats(repeats[:0], b)
-		return sum.add(b.Y, a.apply(b), labels.text, repeats)
+		repeats = p.Grid.Repeats(repeats[:0], b)
+		said := a.apply(b)
+		for c := range by.columns {
+			sum.slice(c, b, said, by, repeats)
+		}
+		return sum.add(b.Y, said, labels.text, repeats)
 	}}
 }
 
 // scoreTargets sums the errors of predicted numbers.
-func (a *applier) scoreTargets(label dataset.Label, grid *weight.Grid) transforms.Summing {
-	sum := new(score.Targets)
+func (a *applier) scoreTargets(p *Score) transforms.Summing {
+	sum, by := &TargetScores{Slices: newSlices(p.Slices, 0)}, newSliced(p.Slices)
 	var repeats []int64
-	return transforms.Summing{Sum: sum, Label: label, Fold: func(_ folds.Place, b *rows.Block) error {
+	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ folds.Place, b *rows.Block) error {
 		targets := a.apply(b).Targets
-		repeats = grid.Repeats(repeats[:0], b)
+		repeats = p.Grid.Repeats(repeats[:0], b)
 		for i, y := range b.Y {
 			sum.AddRows(y, targets[i], repeats[i])
+			for c := range by.columns {
+				sum.Slices[c].AddTarget(by.text(c, b, i), y, targets[i], repeats[i])
+			}
 		}
 		return nil
 	}}

@@ -1,0 +1,378 @@
+package score
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/models/loss"
+)
+
+// Limits of Slices.
+const (
+	// MaxSlices is the largest number of values of a column that are told apart.
+	MaxSlices = 512
+	// MaxSliceText is the length to which values are cut, in bytes.
+	MaxSliceText = 256
+
+	sliceCells  = 1 << 12 // of the ranks of a slice
+	shownSlices = 50      // those with the most rows; the others are summed up
+)
+
+// Slices scores rows by the value of a column, each value apart. With more than MaxSlices
+// values it keeps none, which depends on the set of values alone. Create it with
+// NewSlices. It is not safe for concurrent use.
+type Slices struct {
+	classes int // 0 for a regression
+	many    bool
+	parts   map[string]*slice
+}
+
+// slice is what is known of the rows of a value.
+type slice struct {
+	rows   int64
+	by     int64    // rows by weight: how often they count
+	square wide     // the squares of how often each counts, summed
+	each   []totals // of each class; rows of unseen classes are predicted only
+	ranks  Ranks    // of the Margin of two classes
+	scored int64    // rows with probabilities
+	loss   exact.Sum
+	errors Targets // of a regression
+}
+
+// NewSlices returns no slices of a classifier of that many classes, or of a regression for
+// 0. It panics unless 0 ≤ classes ≤ labels.MaxClasses.
+func NewSlices(classes int) *Slices {
+	if classes < 0 || classes > labels.MaxClasses {
+		panic("score: number of classes out of range")
+	}
+	return &Slices{classes: classes, parts: make(map[string]*slice)}
+}
+
+func (s *Slices) empty() *slice {
+	return &slice{each: make([]totals, s.classes), ranks: *NewRanks(sliceCells), errors: *NewTargets(sliceCells)}
+}
+
+// of returns the slice of a value, or nil if there are too many, and counts a row that often.
+func (s *Slices) of(value string, rows int64) *slice {
+	if s.many {
+		return nil
+	}
+	value = value[:min(len(value), MaxSliceText)]
+	p := s.parts[value]
+	if p == nil {
+		if len(s.parts) == MaxSlices {
+			s.many, s.parts = true, nil
+			return nil
+		}
+		p = s.empty()
+		s.parts[value] = p
+	}
+	p.rows++
+	p.by += rows
+	p.square.add(rows, rows)
+	return p
+}
+
+// AddClass counts a row with that value, as Classes.Add does, with its scores, and its
+// probabilities unless they are empty. Rows whose scores are not finite have neither rank
+// nor log loss. The row counts rows times, for its weight: once, fewer than 2²⁴ times, or a
+// number of at most 24 significant bits.
+func (s *Slices) AddClass(value string, truth, predicted int, scores, probabilities []float32, rows int64) {
+	p := s.of(value, rows)
+	if p == nil {
+		return
+	}
+	p.each[predicted].predicted += rows
+	finite := !slices.ContainsFunc(scores, func(v float32) bool { return v-v != 0 })
+	if finite && len(probabilities) > 0 {
+		said := 0.0
+		if truth != Unseen {
+			said = float64(probabilities[truth])
+		}
+		p.scored += rows
+		p.loss.AddWeighted64(float32(rows), float64(float32(-loss.Log(max(said, leastProbability)))))
+	}
+	if truth == Unseen {
+		return
+	}
+	p.each[truth].truth += rows
+	if truth == predicted {
+		p.each[truth].hits += rows
+	}
+	if finite && s.classes == 2 {
+		p.ranks.Add(Margin(scores), truth, rows)
+	}
+}
+
+// leastProbability is the smallest of which the logarithm is taken, as in
+// calibrate.Reliability.
+const leastProbability = 1e-7
+
+// AddTarget adds a row with that value, as Targets.AddRows does.
+func (s *Slices) AddTarget(value string, truth, predicted float64, rows int64) {
+	if p := s.of(value, rows); p != nil {
+		p.errors.AddRows(truth, predicted, rows)
+	}
+}
+
+// Merge adds the rows of t. It panics if t has other classes.
+func (s *Slices) Merge(t *Slices) {
+	if s.classes != t.classes {
+		panic("score: merge of slices of different classes")
+	}
+	for value, p := range t.parts {
+		own := s.of(value, 0)
+		if own == nil {
+			break
+		}
+		own.rows-- // of counted it
+		own.merge(p)
+	}
+	if t.many {
+		s.many, s.parts = true, nil
+	}
+}
+
+func (p *slice) merge(q *slice) {
+	p.rows += q.rows
+	p.by += q.by
+	p.square.merge(q.square)
+	for c, t := range q.each {
+		p.each[c].truth += t.truth
+		p.each[c].predicted += t.predicted
+		p.each[c].hits += t.hits
+	}
+	p.ranks.Merge(&q.ranks)
+	p.scored += q.scored
+	p.loss.Merge(&q.loss)
+	p.errors.Merge(&q.errors)
+}
+
+// SliceReport has the scores of the values of a column.
+type SliceReport struct {
+	Column string       `json:"column"`
+	Values int          `json:"values"`             // different ones; 0 if TooMany
+	Many   bool         `json:"too_many,omitempty"` // more than MaxSlices, so none has scores
+	Slices []SliceScore `json:"slices,omitempty"`   // those with the most rows first
+	// Others sums up the values beyond the 50 with the most rows.
+	Others *SliceScore `json:"others,omitempty"`
+}
+
+// SliceScore is the score of the rows with a value. Ends are those of 95 % intervals; fields
+// are nil where they are not defined.
+type SliceScore struct {
+	Value string `json:"value"` // of Others, empty
+	Rows  int64  `json:"rows"`  // whatever their weights; rates and means are by weight
+
+	// Of classifiers; see ClassReport, RankingReport and calibrate.Tests.
+	Error            *float64 `json:"error,omitempty"`
+	ErrorLow         *float64 `json:"error_low,omitempty"`
+	ErrorHigh        *float64 `json:"error_high,omitempty"`
+	BalancedAccuracy *float64 `json:"balanced_accuracy,omitempty"`
+	BalancedLow      *float64 `json:"balanced_accuracy_low,omitempty"`
+	BalancedHigh     *float64 `json:"balanced_accuracy_high,omitempty"`
+	AUC              *float64 `json:"auc,omitempty"`
+	AUCLow           *float64 `json:"auc_low,omitempty"`
+	AUCHigh          *float64 `json:"auc_high,omitempty"`
+	LogLoss          *float64 `json:"log_loss,omitempty"`
+
+	// Of regressions; see TargetReport. The interval is MAE ± 1.96 standard errors, for many
+	// rows.
+	MAE     *float64 `json:"mae,omitempty"`
+	MAELow  *float64 `json:"mae_low,omitempty"`
+	MAEHigh *float64 `json:"mae_high,omitempty"`
+	RMSE    *float64 `json:"rmse,omitempty"`
+	P90     *float64 `json:"p90_error,omitempty"`
+	R2      *float64 `json:"r2,omitempty"`
+}
+
+// Report returns the scores of the column's values.
+func (s *Slices) Report(column string) SliceReport {
+	r := SliceReport{Column: column, Values: len(s.parts), Many: s.many}
+	values := make([]string, 0, len(s.parts))
+	for value := range s.parts {
+		values = append(values, value)
+	}
+	slices.SortFunc(values, func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.parts[b].rows, s.parts[a].rows), cmp.Compare(a, b))
+	})
+	others := s.empty()
+	for i, value := range values {
+		if i < shownSlices {
+			r.Slices = append(r.Slices, s.score(value, s.parts[value]))
+		} else {
+			others.merge(s.parts[value])
+		}
+	}
+	if others.rows > 0 {
+		o := s.score("", others)
+		r.Others = &o
+	}
+	return r
+}
+
+// effective returns how many rows of equal weights are as many as n of those that count, for
+// intervals: all of them are as many as (Σw)²/Σw² (Kish 1965).
+func (p *slice) effective(n int64) int64 {
+	if p.by == p.rows || n == 0 {
+		return n
+	}
+	return max(1, int64(math.RoundToEven(float64(n)*(float64(p.by)/p.square.float()))))
+}
+
+func (s *Slices) score(value string, p *slice) SliceScore {
+	r := SliceScore{Value: value, Rows: p.rows}
+	if p.by == 0 {
+		return r // of weight 0
+	}
+	if s.classes == 0 {
+		t := p.errors.Report()
+		if t.Rows == 0 {
+			return r
+		}
+		// Of |r|: the mean of squares is that of r.
+		spread := math.Sqrt(max(0, float64(t.RMSE*t.RMSE)-float64(t.MAE*t.MAE)) / float64(p.effective(t.Rows)))
+		low, high := max(0, t.MAE-float64(1.959963984540054*spread)), t.MAE+float64(1.959963984540054*spread)
+		r.MAE, r.MAELow, r.MAEHigh, r.RMSE, r.P90, r.R2 = &t.MAE, &low, &high, &t.RMSE, &t.P90, &t.R2
+		return r
+	}
+	hits := int64(0)
+	for _, t := range p.each {
+		hits += t.hits
+	}
+	e := ratio(p.by-hits, p.by)
+	wrong := p.effective(p.by - hits)
+	low, high := Interval(wrong, max(wrong, p.effective(p.by)))
+	r.Error, r.ErrorLow, r.ErrorHigh = &e, &low, &high
+	each := make([]totals, len(p.each))
+	for c, t := range p.each {
+		hit := p.effective(t.hits)
+		each[c] = totals{truth: max(hit, p.effective(t.truth)), hits: hit}
+	}
+	b, _, _ := balanced(p.each)
+	_, bLow, bHigh := balanced(each)
+	bLow, bHigh = min(b, bLow), max(b, bHigh) // counts are rounded
+	r.BalancedAccuracy, r.BalancedLow, r.BalancedHigh = &b, &bLow, &bHigh
+	if n := p.ranks.Rows(); n[0] > 0 && n[1] > 0 {
+		a, slack := p.ranks.AUC()
+		aLow, _ := AreaInterval(max(0, a-slack), p.effective(n[0]), p.effective(n[1]))
+		_, aHigh := AreaInterval(min(1, a+slack), p.effective(n[0]), p.effective(n[1]))
+		r.AUC, r.AUCLow, r.AUCHigh = &a, &aLow, &aHigh
+	}
+	if p.scored > 0 {
+		l := exact.Mean(p.scored, &p.loss)
+		r.LogLoss = &l
+	}
+	return r
+}
+
+var errSlices = errors.New("score: damaged encoding of slices")
+
+// AppendBinary appends the number of classes, whether there are too many values, and for
+// each value, ascending, its text and its sums. The error is always nil.
+func (s *Slices) AppendBinary(b []byte) ([]byte, error) {
+	le := binary.LittleEndian
+	b = le.AppendUint32(b, uint32(s.classes))
+	if s.many {
+		return append(b, 1), nil
+	}
+	b = le.AppendUint32(append(b, 0), uint32(len(s.parts)))
+	values := make([]string, 0, len(s.parts))
+	for value := range s.parts {
+		values = append(values, value)
+	}
+	slices.Sort(values)
+	for _, value := range values {
+		p := s.parts[value]
+		b = append(le.AppendUint32(b, uint32(len(value))), value...)
+		for _, n := range [...]uint64{uint64(p.rows), uint64(p.by), p.square.hi, p.square.lo, uint64(p.scored)} {
+			b = le.AppendUint64(b, n)
+		}
+		for _, t := range p.each {
+			for _, n := range [...]int64{t.truth, t.predicted, t.hits} {
+				b = le.AppendUint64(b, uint64(n))
+			}
+		}
+		b, _ = p.loss.AppendBinary(b)
+		b, _ = p.ranks.AppendBinary(b)
+		b, _ = p.errors.AppendBinary(b)
+	}
+	return b, nil
+}
+
+// MarshalBinary returns what AppendBinary appends.
+func (s *Slices) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
+
+// Decode sets s to the slices at the beginning of b and returns the rest.
+func (s *Slices) Decode(b []byte) ([]byte, error) {
+	le := binary.LittleEndian
+	if len(b) < 5 || le.Uint32(b) > labels.MaxClasses || b[4] > 1 {
+		return nil, errSlices
+	}
+	t := NewSlices(int(le.Uint32(b)))
+	if b[4] == 1 {
+		t.many, t.parts = true, nil
+		*s = *t
+		return b[5:], nil
+	}
+	if len(b) < 9 || le.Uint32(b[5:]) > MaxSlices {
+		return nil, errSlices
+	}
+	n := int(le.Uint32(b[5:]))
+	b = b[9:]
+	last := ""
+	for i := range n {
+		if len(b) < 4 || le.Uint32(b) > MaxSliceText || len(b)-4 < int(le.Uint32(b))+40+24*t.classes {
+			return nil, errSlices
+		}
+		text := 4 + int(le.Uint32(b))
+		value := string(b[4:text])
+		if i > 0 && value <= last {
+			return nil, errSlices
+		}
+		last, b = value, b[text:]
+		p := t.empty()
+		p.rows, p.by, p.scored = int64(le.Uint64(b)), int64(le.Uint64(b[8:])), int64(le.Uint64(b[32:]))
+		p.square = wide{le.Uint64(b[16:]), le.Uint64(b[24:])}
+		b = b[40:]
+		for c := range p.each {
+			for k, to := range []*int64{&p.each[c].truth, &p.each[c].predicted, &p.each[c].hits} {
+				if *to = int64(le.Uint64(b[8*k:])); *to < 0 || *to > p.by {
+					return nil, errSlices
+				}
+			}
+			b = b[24:]
+		}
+		var err error
+		if b, err = p.loss.Decode(b); err != nil {
+			return nil, errSlices
+		}
+		if b, err = p.ranks.Decode(b); err != nil {
+			return nil, errSlices
+		}
+		if b, err = p.errors.Decode(b); err != nil {
+			return nil, errSlices
+		}
+		if p.rows < 1 || p.by < 0 || (p.by == 0) != (p.square == wide{}) || p.scored < 0 || p.scored > p.by || p.loss.Sign() < 0 || p.scored == 0 && !p.loss.IsZero() ||
+			p.ranks.most() != sliceCells || p.errors.errors.most() != sliceCells || p.ranks.ranked() > p.by || p.errors.n > p.by {
+			return nil, errSlices
+		}
+		t.parts[value] = p
+	}
+	*s = *t
+	return b, nil
+}
+
+// UnmarshalBinary sets s to the slices encoded in b.
+func (s *Slices) UnmarshalBinary(b []byte) error {
+	rest, err := s.Decode(b)
+	if err == nil && len(rest) > 0 {
+		err = errSlices
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// slicesOf returns the columns of the data with these names or 1-based positions. Features are
+// read from the rows; one other column can be read as the identifier of a row, for which the data
+// is opened again.
+func (o *EvaluateOptions) slicesOf(ctx context.Context, d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
+	var all []scores.Slice
+	other := ""
+	for i, given := range o.Slices {
+		if slices.Contains(o.Slices[:i], given) {
+			return nil, nil, exit.Usage("--slices: column %q is given twice", given)
+		}
+		name := given
+		if n, err := strconv.Atoi(given); err == nil && len(d.Fields) > 0 && !slices.Contains(d.Fields, given) {
+			if n < 0 {
+				n += len(d.Fields) + 1
+			}
+			if n < 1 || n > len(d.Fields) {
+				return nil, nil, exit.Usage("--slices: there is no column %s; the data has %d", given, len(d.Fields))
+			}
+			name = d.Fields[n-1]
+		}
+		s, found, err := featureSlice(d, name)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case found:
+			all = append(all, s)
+			continue
+		case len(d.Fields) == 0:
+			return nil, nil, exit.Usage("--slices: rows have no column %q; give a position from 1 to %d", given, d.Schema.Dim)
+		case !slices.Contains(d.Fields, name):
+			return nil, nil, exit.Usage("--slices: there is no column %q%s; columns are %s", name, spell.DidYouMean(name, d.Fields), prepare.SomeOf(d.Fields))
+		case other != "":
+			return nil, nil, exit.Usage("--slices: %q and %q are not features of the model; only one such column can be read", other, name)
+		}
+		other = name
+		all = append(all, scores.Slice{Name: name, Value: -1})
+	}
+	if other == "" {
+		return all, d, nil
+	}
+	data := o.Data
+	data.ID = other
+	_, d, err := openModelData(ctx, o.Model, data, nil)
+	return all, d, err
+}
+
+// featureSlice returns the column of that name if it is a feature.
+func featureSlice(d *dataset.Dataset, name string) (s scores.Slice, found bool, err error) {
+	s = scores.Slice{Name: name}
+	if t := d.Schema.Table; t != nil {
+		for i := range t.Columns {
+			c := &t.Columns[i]
+			if c.Name != name {
+				s.Value += c.Width()
+				continue
+			}
+			if c.Type == schema.Time {
+				return s, false, exit.Usage("--slices: column %q has times, which are nearly all different; give a column with few values", name)
+			}
+			s.Column = c
+			return s, true, nil
+		}
+		return s, false, nil
+	}
+	if len(d.Schema.Columns) > 0 {
+		s.Value = slices.Index(d.Schema.Columns, name)
+	} else {
+		n, err := strconv.Atoi(name)
+		if err != nil || n < 1 || n > d.Schema.Dim {
+			return s, false, nil
+		}
+		s.Value = n - 1
+	}
+	if s.Value < 0 {
+		return s, false, nil
+	}
+	if d.Schema.Centre != nil {
+		s.Centre = d.Schema.Centre[s.Value]
+	}
+	return s, true, nil
+}
+
+// sliceReports returns the scores of the values of each column.
+func sliceReports(columns []scores.Slice, all []score.Slices) (out []score.SliceReport) {
+	for i := range columns {
+		out = append(out, all[i].Report(columns[i].Name))
+	}
+	return out
+}
+
+// writeSlices prints the scores of the values of a column.
+func writeSlices(w io.Writer, r *score.SliceReport) {
+	if r.Many {
+		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to score each\n", r.Column, score.MaxSlices)
+		return
+	}
+	fmt.Fprintf(w, "\nby %s, %s:\n", r.Column, report.Counted(r.Values, "value"))
+	rows := slices.Clone(r.Slices)
+	for i := range rows {
+		rows[i].Value = score.Name(rows[i].Value)
+	}
+	if r.Others != nil {
+		o := *r.Others
+		o.Value = report.Counted(r.Values-len(r.Slices), "other value")
+		rows = append(rows, o)
+	}
+	some := func(of func(*score.SliceScore) *float64) bool {
+		return slices.ContainsFunc(rows, func(s score.SliceScore) bool { return of(&s) != nil })
+	}
+	number := func(v *float64, format string, unit float64) string {
+		if v == nil {
+			return "-"
+		}
+		return fmt.Sprintf(format, unit*(*v))
+	}
+	type column struct {
+		head, format string
+		unit         float64
+		of           func(*score.SliceScore) *float64
+		low, high    func(*score.SliceScore) *float64 // nil without an interval
+	}
+	columns := slices.DeleteFunc([]column{
+		{"error %", "%.2f", 100, func(s *score.SliceScore) *float64 { return s.Error }, func(s *score.SliceScore) *float64 { return s.ErrorLow }, func(s *score.SliceScore) *float64 { return s.ErrorHigh }},
+		{"balanced accuracy %", "%.2f", 100, func(s *score.SliceScore) *float64 { return s.BalancedAccuracy }, func(s *score.SliceScore) *float64 { return s.BalancedLow }, func(s *score.SliceScore) *float64 { return s.BalancedHigh }},
+		{"AUC", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.AUC }, func(s *score.SliceScore) *float64 { return s.AUCLow }, func(s *score.SliceScore) *float64 { return s.AUCHigh }},
+		{"log loss", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.LogLoss }, nil, nil},
+		{"MAE", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.MAE }, func(s *score.SliceScore) *float64 { return s.MAELow }, func(s *score.SliceScore) *float64 { return s.MAEHigh }},
+		{"RMSE", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.RMSE }, nil, nil},
+		{"90 % within", "%.6g", 1, func(s *score.SliceScore) *float64 { return s.P90 }, nil, nil},
+		{"R²", "%.4f", 1, func(s *score.SliceScore) *float64 { return s.R2 }, nil, nil},
+	}, func(c column) bool { return !some(c.of) })
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tw, r.Column, "\trows\t")
+	for _, c := range columns {
+		fmt.Fprint(tw, c.head, "\t")
+		if c.low != nil {
+			fmt.Fprint(tw, "95 % interval\t")
+		}
+	}
+	fmt.Fprintln(tw)
+	for i := range rows {
+		s := &rows[i]
+		fmt.Fprintf(tw, "%s\t%d\t", s.Value, s.Rows)
+		for _, c := range columns {
+			fmt.Fprint(tw, number(c.of(s), c.format, c.unit), "\t")
+			switch {
+			case c.low != nil && c.low(s) == nil:
+				fmt.Fprint(tw, "-\t")
+			case c.low != nil:
+				fmt.Fprintf(tw, "%s to %s\t", number(c.low(s), c.format, c.unit), number(c.high(s), c.format, c.unit))
+			}
+		}
+		fmt.Fprintln(tw)
+	}
+	tw.Flush()
+}

@@ -1,0 +1,164 @@
+package scores
+
+import (
+	"encoding/binary"
+	"errors"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models/score"
+)
+
+// Slice is a column by whose values rows are scored apart.
+type Slice struct {
+	Name string `json:"name"`
+	// Value is the index in the row of the column's value; −1 means that the identifiers of
+	// the rows are the values.
+	Value int `json:"value"`
+	// Column describes a column of a typed table; nil for a plain number.
+	Column *schema.Column `json:"column,omitempty"`
+	Centre float64        `json:"centre,omitempty"` // what is subtracted from a plain number
+}
+
+// Texts of values that are not in the data as texts.
+const (
+	missingText = "(missing)"
+	otherText   = "(other)"
+)
+
+// text returns the value of row i.
+func (s *Slice) text(b *rows.Block, i int) string {
+	if s.Value < 0 {
+		if i >= len(b.IDs) || b.IDs[i] == "" {
+			return missingText
+		}
+		return b.IDs[i]
+	}
+	v := b.Row(i)[s.Value]
+	switch {
+	case v != v:
+		return missingText
+	case s.Column == nil || s.Column.Type == schema.Number:
+		if s.Centre != 0 {
+			return strconv.FormatFloat(float64(v)+s.Centre, 'g', -1, 64)
+		}
+		return strconv.FormatFloat(float64(v), 'g', -1, 32)
+	case s.Column.Type == schema.Boolean:
+		return strconv.FormatBool(v != 0)
+	case s.Column.Buckets > 0:
+		return "bucket " + strconv.Itoa(int(v))
+	case int(v) < len(s.Column.Levels):
+		return s.Column.Levels[int(v)]
+	}
+	return otherText
+}
+
+// sliced adds the rows of blocks to the slices of each column.
+type sliced struct {
+	columns []Slice
+	texts   []map[float32]string // of the values seen, so that few are formatted
+}
+
+func newSliced(columns []Slice) *sliced {
+	s := &sliced{columns: columns}
+	for range columns {
+		s.texts = append(s.texts, make(map[float32]string))
+	}
+	return s
+}
+
+// text returns the value of a column for row i.
+func (s *sliced) text(column int, b *rows.Block, i int) string {
+	c := &s.columns[column]
+	if c.Value < 0 || c.Column == nil && c.Centre != 0 {
+		return c.text(b, i)
+	}
+	v := b.Row(i)[c.Value]
+	text, ok := s.texts[column][v]
+	if !ok {
+		text = c.text(b, i)
+		if v == v && len(s.texts[column]) < 2*score.MaxSlices {
+			s.texts[column][v] = text
+		}
+	}
+	return text
+}
+
+// newSlices returns no slices of each column, of a classifier or, for 0 classes, of a
+// regression.
+func newSlices(columns []Slice, classes int) []score.Slices {
+	var all []score.Slices
+	for range columns {
+		all = append(all, *score.NewSlices(classes))
+	}
+	return all
+}
+
+// mergeSlices merges slices of the same columns.
+func mergeSlices(a, b []score.Slices) {
+	for i := range a {
+		a[i].Merge(&b[i])
+	}
+}
+
+// appendSlices appends the number of columns (uint32, little-endian) and their slices.
+func appendSlices(b []byte, all []score.Slices) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(all)))
+	for i := range all {
+		b, _ = all[i].AppendBinary(b)
+	}
+	return b
+}
+
+// decodeSlices reads what appendSlices appends and returns the rest.
+func decodeSlices(b []byte) (all []score.Slices, rest []byte, err error) {
+	if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)) {
+		return nil, nil, errors.New("scores: slices are damaged")
+	}
+	n := binary.LittleEndian.Uint32(b)
+	b = b[4:]
+	for range n {
+		var s score.Slices
+		if b, err = s.Decode(b); err != nil {
+			return nil, nil, err
+		}
+		all = append(all, s)
+	}
+	return all, b, nil
+}
+
+// TargetScores is the result of Score for a regression. Its sums are exact.
+type TargetScores struct {
+	score.Targets
+	Slices []score.Slices // of the columns of Score.Slices
+}
+
+// Merge adds the rows of u, scores of the same model and columns.
+func (t *TargetScores) Merge(u *TargetScores) {
+	t.Targets.Merge(&u.Targets)
+	mergeSlices(t.Slices, u.Slices)
+}
+
+// MarshalBinary writes the sums and the slices.
+func (t *TargetScores) MarshalBinary() ([]byte, error) {
+	b, err := t.Targets.AppendBinary(nil)
+	return appendSlices(b, t.Slices), err
+}
+
+// UnmarshalBinary reads what MarshalBinary writes.
+func (t *TargetScores) UnmarshalBinary(b []byte) error {
+	var u TargetScores
+	rest, err := u.Targets.Decode(b)
+	if err != nil {
+		return err
+	}
+	if u.Slices, rest, err = decodeSlices(rest); err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return errors.New("scores: target scores are damaged")
+	}
+	*t = u
+	return nil
+}
