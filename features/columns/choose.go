@@ -42,8 +42,8 @@ func Defaults() Options { return Options{Encode: Indicators, Weight: DefaultWeig
 
 // Options are the options of encodings. The zero value means the same as Defaults.
 type Options struct {
-	Encode Encoding `flag:"encode" help:"How categories become numbers: onehot (a number for each level), count (the logarithm of how many rows have the level) or target (the mean label of other rows with the level)." values:"onehot,count,target"`
-	Weight float64  `flag:"category_weight" help:"Number that stands for the level of a category. Rows with different levels have a squared distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is 1."`
+	Encode Encoding `flag:"encode" help:"How categories become numbers: onehot (a number for each level, the default), count (the logarithm of how many rows have the level) or target (the mean label of other rows with the level)." values:"onehot,count,target"`
+	Weight float64  `flag:"category_weight" help:"Number that stands for the level of a category. Rows with different levels have a squared distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is 0.7."`
 }
 
 // Validate returns an error that names the invalid option.
