@@ -120,6 +120,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err != nil {
 		return nil, err
 	}
+	d.Weighted = false // every row has a prediction, whatever its weight
 	withMissing(manifest, d)
 	if o.Probabilities {
 		if err := training.NeedProbabilities("probabilities", o.Model, manifest); err != nil {

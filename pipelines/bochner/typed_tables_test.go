@@ -76,6 +76,9 @@ func TestATableWithEveryKindOfColumnIsUsedAsItIs(t *testing.T) {
 	// New rows may have levels and missing values that training did not see.
 	write(t, dir, "new.csv", strings.TrimPrefix(header, "\ufeff")+"\nu,,,new,?,1.1.1999,1,1,1,3,Oslo,twice,1,,1,\n"+records[0]+"\n")
 	must(t, dir, "predict", "--model", "model", "--data", "new.csv", "--out", "out")
+	if lines := strings.Count(read(t, dir, "out", "part-00000.csv"), "\n"); lines != 3 {
+		t.Errorf("%d lines of predictions, want a header and 2 rows, one of which has weight 0", lines)
+	}
 }
 
 func TestModelsOfTypedTablesDependOnTheRowsAlone(t *testing.T) {
