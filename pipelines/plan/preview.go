@@ -41,6 +41,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	g := &preview{whole: true}
 	g.Components = components
 	g.Dim, g.Grows = d.Schema.Dim, d.Schema.Dim == 0
+	g.Weighted = d.Weighted
 	var labels labels.Counts
 	count := func(token []byte) (float64, string) {
 		labels.Add(token)
