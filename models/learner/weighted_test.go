@@ -14,7 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/models/svm"
 )
 
-// weighed returns noisy discs with weights from 0 to 5, and the same rows repeated.
+// weighed returns noisy discs with weights from 0 to 5, larger outside, and the same rows
+// repeated.
 func weighed(t *testing.T, n int) (weighted, repeated *linear.Data) {
 	m, err := fourier.Gaussian{In: 2, Out: 32, Width: 1, Seed: 1}.New()
 	if err != nil {
@@ -23,10 +24,10 @@ func weighed(t *testing.T, n int) (weighted, repeated *linear.Data) {
 	r := rand.New(rand.NewPCG(2, 3))
 	weighted, repeated = &linear.Data{Map: m}, &linear.Data{Map: m}
 	for range n {
-		a, b, w := float32(r.NormFloat64()), float32(r.NormFloat64()), r.IntN(6)
+		a, b, w := float32(r.NormFloat64()), float32(r.NormFloat64()), r.IntN(3)
 		class := int32(0)
 		if float64(a*a+b*b)+0.5*r.NormFloat64() > 1.5 {
-			class = 1
+			class, w = 1, w+3
 		}
 		weighted.X, weighted.Class = append(weighted.X, a, b), append(weighted.Class, class)
 		weighted.Weights = append(weighted.Weights, float64(w))
