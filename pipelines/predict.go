@@ -25,9 +25,12 @@ import (
 
 // PredictOptions says which model to apply to which data.
 type PredictOptions struct {
-	Model  string // directory
-	Data   dataset.Options
-	Out    string // directory to create
+	Model string // directory
+	Data  dataset.Options
+	Out   string // directory to create; or "", and
+	// Join is where the predictions go as one file, once all of them are made. The runner must
+	// be in this process, and the format one of lines.
+	Join   io.Writer
 	Format string // one of PredictFormats; "" is csv
 	Scores bool   // also write the scores of all outputs
 	Lines  bool   // also write the line of the file on which each row starts; files are then not cut into shards
@@ -43,9 +46,11 @@ type PredictOptions struct {
 
 // PredictResult describes the predictions.
 type PredictResult struct {
-	Out   string     `json:"out"`
+	Out   string     `json:"out,omitempty"`
 	Rows  job.Counts `json:"rows"`
-	Parts []job.Part `json:"parts"`
+	Parts []job.Part `json:"parts,omitempty"`
+	// SetAside are the first unusable rows, if no directory has a list of them.
+	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 
 	Threshold *Threshold `json:"threshold,omitempty"` // if one was given
 }
@@ -95,12 +100,16 @@ func openModelData(ctx context.Context, model string, o dataset.Options, log io.
 }
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one
-// line per row, in the order of the rows.
+// line per row, in the order of the rows; or writes them to o.Join.
 func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err error) {
 	if o.Format == "" {
 		o.Format = "csv"
 	}
 	switch {
+	case o.Join != nil:
+		if err := o.canJoin(); err != nil {
+			return nil, err
+		}
 	case o.Out == "":
 		return nil, exit.Usage("no directory for the predictions: name one with --out")
 	}
@@ -113,8 +122,10 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if err := o.Job.Vacant(ctx, o.Out); err != nil {
-		return nil, err
+	if o.Join == nil {
+		if err := o.Job.Vacant(ctx, o.Out); err != nil {
+			return nil, err
+		}
 	}
 	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
 	if err != nil {
@@ -131,12 +142,6 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err != nil {
 		return nil, err
 	}
-	j, err := job.New(ctx, o.Job, o.Out)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = j.Close(ctx, err) }()
-	j.Progress.Phase("predicting", 0)
 	model, err := storage.Abs(o.Model)
 	if err != nil {
 		return nil, err
@@ -148,6 +153,24 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	}
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.Place
+	}
+	columns := pass.Columns(&models.Model{Manifest: manifest})
+	if err := apart(pass.ID, columns); err != nil {
+		return nil, err
+	}
+	var j *job.Job
+	if o.Join != nil {
+		j, err = job.NewScratch(ctx, o.Job)
+	} else {
+		j, err = job.New(ctx, o.Job, o.Out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+	j.Progress.Phase("predicting", 0)
+	if o.Join != nil {
+		return o.join(ctx, j, pass, columns, threshold)
 	}
 	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []outputs.Written, dir string) (err error) {
 		j.Progress.Done()
@@ -185,10 +208,15 @@ func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Data
 		return nil, err
 	}
 	files = append(files, storage.File{Name: PredictManifest, Data: append(about, '\n')})
+	o.noteBlank(j, counts)
+	return result, j.Publish(ctx, o.Out, files)
+}
+
+// noteBlank says that blank lines have no predictions.
+func (o PredictOptions) noteBlank(j *job.Job, counts job.Counts) {
 	if counts.Blank > 0 && !o.Lines {
 		j.Progress.Note("note: %s skipped, so the n-th prediction is not for the n-th line; --lines writes the line of each row", blankLines(counts.Blank))
 	}
-	return result, j.Publish(ctx, o.Out, files)
 }
 
 // blankLines names the number of blank lines.
@@ -202,8 +230,13 @@ func blankLines(n int64) string {
 // WriteTo prints the result for people.
 func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "predictions  %s, %s\n", r.Out, report.Counted(len(r.Parts), "file"))
-	fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
+	if r.Out != "" {
+		fmt.Fprintf(&b, "predictions  %s, %s\n", r.Out, report.Counted(len(r.Parts), "file"))
+		fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
+	} else {
+		fmt.Fprintf(&b, "rows         %s\n", r.Rows)
+		writeSetAside(&b, r.SetAside)
+	}
 	if fields := r.Rows.Fields(); fields != "" {
 		fmt.Fprintf(&b, "fields       %s\n", fields)
 	}

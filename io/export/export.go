@@ -5,6 +5,7 @@
 package export
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -55,6 +56,13 @@ type Writer interface {
 type File struct {
 	Suffix string // of its name: .csv, -labels.npy
 	New    func(w io.Writer) Writer
+}
+
+// Head returns the bytes of a file without rows: in a format of lines, the header.
+func (f File) Head() ([]byte, error) {
+	var b bytes.Buffer
+	err := f.New(&b).Close()
+	return b.Bytes(), err
 }
 
 // Format is a format of files.

@@ -49,7 +49,7 @@ func TestFlagsThatDoNotFitAreUsageErrors(t *testing.T) {
 		{"negative nu", train, []string{"--kernel", "matern", "--nu", "-1"}, []string{"-1"}},
 		{"unknown scale", train, []string{"--scale", "standart"}, []string{`--scale: "standart" is neither a number > 0 to divide by nor one of auto`}},
 		{"scale behind unit", train, []string{"--scale", "unit,standard"}, []string{"put them before unit and other steps that mix columns"}},
-		{"unknown format", train, []string{"--format", "parquet"}, []string{`unknown format "parquet"; have auto, cifar10, cifar100, csv, idx, libsvm, tsv`}},
+		{"unknown format", train, []string{"--format", "orc"}, []string{`unknown format "orc"; have auto, avro, cifar10, cifar100, csv, idx, jsonl, libsvm, parquet, tsv`}},
 		{"unknown header", train, []string{"--header", "maybe"}, []string{`--header: must be auto, yes or no (have "maybe")`}},
 		{"negative dim", train, []string{"--dim", "-1"}, []string{"dim must be between 0 and 1048576 (have -1)"}},
 		{"bad fraction", train, []string{"--max_bad_fraction", "1.5"}, []string{"--max_bad_fraction must be between 0 and 1 (have 1.5)"}},

@@ -127,8 +127,9 @@ var makers = []string{"train", "align", "embed", "predict", "featurize"}
 // keepsWork tells whether a stopped job leaves its finished work: in a named work directory
 // or beside the directory that it creates.
 func keepsWork(cmd *cobra.Command) bool {
-	work := cmd.Flags().Lookup("work")
-	return work != nil && (work.Changed || slices.Contains(makers, cmd.Name()))
+	work, out := cmd.Flags().Lookup("work"), cmd.Flags().Lookup("out")
+	makes := slices.Contains(makers, cmd.Name()) && (out == nil || out.Value.String() != standardOutput)
+	return work != nil && (work.Changed || makes)
 }
 
 // startedError is an error of a job that has started, as opposed to an error in the command line.

@@ -1,10 +1,16 @@
 package command
 
 import (
+	"os/signal"
+	"syscall"
+
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/pipelines"
 )
+
+// standardOutput is the value of --out for predictions on standard output.
+const standardOutput = "-"
 
 func predictCommand() *cobra.Command {
 	var (
@@ -27,6 +33,11 @@ Columns of CSV files are matched by name with those of the training data if both
 a header; the label column can be missing. With --max_bad_fraction, a row that cannot
 be read gets a line without a prediction.
 
+With --out -, the predictions are written to standard output as CSV or JSON lines, with
+one header, when all of them are made; the summary goes to standard error. They are
+complete if the exit code is 0. Until then they are in a temporary directory (TMPDIR).
+This needs a runner in this process, such as direct.
+
 The column that --id_column names, here or in training, is copied to the predictions.
 
 --scores adds columns score_CLASS, or an object "scores" to each line of JSON;
@@ -35,12 +46,20 @@ probabilities of a row add up to 1. With --threshold, a row of two classes is pr
 to be of the second if its probability is at least the threshold, instead of the more
 probable one.`,
 		Example: `  bochner predict --model model --data 'new-*.csv' --out predictions
-  bochner predict --model model --data new.csv --out scores --out_format jsonl --scores`,
+  bochner predict --model model --data new.csv --out scores --out_format parquet --scores
+  bochner predict --model model --data new.csv --out - --quiet | head`,
 		Args: cobra.NoArgs,
 		RunE: runJob(func(cmd *cobra.Command) error {
 			o.Data, o.MaxBadFraction, o.Job = data.opts, data.maxBad, jobs.job(cmd)
-			result, err := pipelines.Predict(cmd.Context(), o)
-			if err != nil {
+			job := o // the flag keeps its value
+			if o.Out == standardOutput {
+				// A reader that has seen enough is an error of a write, so that the job ends in order.
+				signal.Ignore(syscall.SIGPIPE)
+				job.Out, job.Join = "", cmd.OutOrStdout()
+				cmd.SetOut(cmd.ErrOrStderr()) // for all the rest
+			}
+			result, err := pipelines.Predict(cmd.Context(), job)
+			if err != nil || job.Join != nil && jobs.quiet && !jobs.json {
 				return err
 			}
 			return show(cmd, jobs.json, result)
@@ -49,7 +68,7 @@ probable one.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory of the model.")
-	fs.StringVar(&o.Out, "out", "", "Directory to create for the predictions; it must not exist.")
+	fs.StringVar(&o.Out, "out", "", "Directory to create for the predictions, which must not exist; or - for standard output.")
 	formatFlag(fs, &o.Format, "csv", "predictions", pipelines.PredictFormats())
 	fs.BoolVar(&o.Scores, "scores", false, "Also write the score of every output.")
 	fs.BoolVar(&o.Lines, "lines", false, "Also write the line of the file on which each row starts, to join predictions to rows where files have blank lines, comments or records of several lines. Each file is then read by one reader.")

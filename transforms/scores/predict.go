@@ -97,13 +97,17 @@ type predictions struct {
 }
 
 func newPredictions(m *models.Model, p *Predict) *predictions {
-	t := &predictions{ids: p.ID != "", lines: p.Lines, scores: p.Scores && !m.Embeds(), probabilities: p.Probabilities, model: m}
+	return &predictions{columns: p.Columns(m), ids: p.ID != "", lines: p.Lines, scores: p.Scores && !m.Embeds(), probabilities: p.Probabilities, model: m}
+}
+
+// Columns returns the columns of the predictions of a model, of which only the manifest is needed.
+func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 	names := m.Outputs()
-	if t.ids {
-		t.columns = append(t.columns, export.Column{Name: p.ID, Header: []string{p.ID}, Always: true})
+	if p.ID != "" {
+		columns = append(columns, export.Column{Name: p.ID, Header: []string{p.ID}, Always: true})
 	}
-	if t.lines {
-		t.columns = append(t.columns, export.Column{Name: "line", Header: []string{"line"}, Always: true})
+	if p.Lines {
+		columns = append(columns, export.Column{Name: "line", Header: []string{"line"}, Always: true})
 	}
 	said := export.Column{Name: "prediction", Header: []string{"prediction"}}
 	switch {
@@ -114,14 +118,14 @@ func newPredictions(m *models.Model, p *Predict) *predictions {
 	default:
 		said.Unit = m.Resolution()
 	}
-	t.columns = append(t.columns, said)
-	if t.scores {
-		t.columns = append(t.columns, export.Column{Name: "scores", Header: prefixed("score_", names), Keys: names, Unit: said.Unit})
+	columns = append(columns, said)
+	if p.Scores && !m.Embeds() {
+		columns = append(columns, export.Column{Name: "scores", Header: prefixed("score_", names), Keys: names, Unit: said.Unit})
 	}
-	if t.probabilities {
-		t.columns = append(t.columns, export.Column{Name: "probabilities", Header: prefixed("probability_", names), Keys: names})
+	if p.Probabilities {
+		columns = append(columns, export.Column{Name: "probabilities", Header: prefixed("probability_", names), Keys: names})
 	}
-	return t
+	return columns
 }
 
 func prefixed(prefix string, names []string) []string {

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// joined returns the text files of a directory as one, with one header.
+func joined(t *testing.T, dir, ext string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, name := range entries(t, dir) {
+		if filepath.Ext(name) != ext || !strings.HasPrefix(name, "part-") {
+			continue
+		}
+		text := read(t, dir, name)
+		if ext == ".csv" && all.Len() > 0 {
+			_, text, _ = strings.Cut(text, "\n")
+		}
+		all.WriteString(text)
+	}
+	return all.String()
+}
+
+func TestPredictionsToStandardOutput(t *testing.T) {
+	t.Parallel()
+	dir, tmp := t.TempDir(), t.TempDir()
+	write(t, dir, "train.csv", typedTable(typedHeader, typedRows(400, 1)))
+	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "id", "--data", "train.csv", "--model", "model"}, smallModel...)...)
+	rows := typedRows(3000, 2)
+	rows[2500] = "bad,1"
+	write(t, dir, "new.csv", typedTable(typedHeader, rows))
+	before := entries(t, dir)
+	predict := []string{"predict", "--model", "model", "--data", "new.csv", "--out", "-", "--scores"}
+	runIn := func(stdout io.Writer, args ...string) (code int, stderr string) {
+		cmd := program(dir, args...)
+		var said bytes.Buffer
+		cmd.Stdout, cmd.Stderr, cmd.Env = stdout, &said, append(os.Environ(), "TMPDIR="+tmp)
+		cmd.Run() // the exit code is enough
+		if left := entries(t, tmp); len(left) > 0 {
+			t.Errorf("%v: left in the temporary directory: %v", args, left)
+		}
+		return cmd.ProcessState.ExitCode(), said.String()
+	}
+	for format, ext := range map[string]string{"csv": ".csv", "jsonl": ".jsonl"} {
+		allow := []string{"--out_format", format, "--max_bad_fraction", "0.1"}
+		must(t, dir, slices.Concat(predict[:5], allow, []string{"--scores", "--out", format, "--shard_bytes", "20000"})...)
+		want := joined(t, filepath.Join(dir, format), ext)
+		before = append(before, format)
+		for _, cut := range [][]string{nil, {"--shard_bytes", "20000"}, {"--shard_bytes", "20000", "--runner", "prism", "--lanes", "3"}} {
+			var out bytes.Buffer
+			code, said := runIn(&out, slices.Concat(predict, allow, cut)...)
+			if code != 0 || out.String() != want || len(want) < 50_000 {
+				t.Errorf("%s, %v: exit code %d; %d bytes, want %d\n%s", format, cut, code, out.Len(), len(want), said)
+			}
+			if !strings.Contains(said, "3,000 read = 2,999 used + 1 set aside") || !strings.Contains(said, "new.csv:2502: has 2 fields, want 7") {
+				t.Errorf("the summary is %s", said)
+			}
+		}
+	}
+	if code, said := runIn(io.Discard, append(predict, "--max_bad_fraction", "0.1", "--quiet")...); code != 0 || said != "" {
+		t.Errorf("--quiet: exit code %d, says %q", code, said)
+	}
+	// A row that cannot be read, and no predictions at all.
+	var out bytes.Buffer
+	if code, said := runIn(&out, predict...); code != 3 || out.Len() > 0 || !strings.Contains(said, "new.csv:2502") {
+		t.Errorf("exit code %d, %d bytes; %s", code, out.Len(), said)
+	}
+	// A reader that has seen enough.
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	if code, said := runIn(w, append(predict, "--max_bad_fraction", "0.1")...); code != 3 || !strings.Contains(said, "not complete") {
+		t.Errorf("exit code %d; %s", code, said)
+	}
+	w.Close()
+	slices.Sort(before)
+	if after := entries(t, dir); !slices.Equal(before, after) {
+		t.Errorf("files %v, were %v", after, before)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--out_format", "parquet"}, "--out - writes csv or jsonl, not parquet; give a directory with --out"},
+		{[]string{"--out_format", "xml"}, "--out_format must be csv, jsonl or parquet"},
+		{[]string{"--runner", "flink", "--endpoint", "localhost:1"}, "--out - writes to the standard output of this process, which the workers of --runner flink do not share"},
+	} {
+		if code, said := runIn(io.Discard, append(predict, c.args...)...); code != 2 || !strings.Contains(said, c.want) {
+			t.Errorf("%v: exit code %d, %s", c.args, code, said)
+		}
+	}
+}
+
+func TestIdentifiersWithTheNameOfAnotherColumnAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "train.csv", typedTable(strings.Replace(typedHeader, "id,", "line,", 1), typedRows(200, 1)))
+	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "line", "--data", "train.csv", "--model", "model"}, smallModel...)...)
+	must(t, dir, "predict", "--model", "model", "--data", "train.csv", "--out", "out")
+	r := run(t, dir, "predict", "--model", "model", "--data", "train.csv", "--out", "lines", "--lines")
+	if r.code != 3 || !strings.Contains(r.stderr, `the column "line" of identifiers has the name of a column of the predictions`) {
+		t.Errorf("exit code %d, %s", r.code, r.stderr)
+	}
+}
