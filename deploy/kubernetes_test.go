@@ -168,7 +168,7 @@ func TestTheCronJobTrainsScoresAndPromotes(t *testing.T) {
 	pod := promote.Spec.JobTemplate.Spec.Template.Spec
 	line := strings.NewReplacer("'", "", `"`, "").Replace(strings.TrimPrefix(pod.InitContainers[0].Args[0], "exec bochner "))
 	line = strings.ReplaceAll(line, "$(date -u +%Y-%m-%d)", "2026-01-05")
-	if cmd := parsed(t, "k8s/cronjob.yaml", strings.Fields(line)); cmd.Name() != "evaluate" || cmd.Flags().Lookup("gate").Value.String() != env["GATE"] {
+	if cmd := parsed(t, "k8s/cronjob.yaml", strings.Fields(line)); cmd.Name() != "evaluate" || cmd.Flags().Lookup("gate").Value.String() != "["+env["GATE"]+"]" {
 		t.Errorf("the model is not scored again by the same gate: %s", line)
 	}
 	if !slices.Equal(pod.Containers[0].Args, []string{"promote"}) {
