@@ -231,15 +231,15 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 			t.Errorf("%s: %v, want …%s…", name, err, c.want)
 		}
 	}
-	d, err := open(t, o, whole)
-	if err != nil {
+	if _, err := open(t, o, whole); err != nil {
 		t.Fatal(err)
 	}
 	damaged := bytes.Clone(whole)
 	for i := 4; i < 600; i++ {
 		damaged[i] ^= 0x55
 	}
-	if d, err = open(t, o, damaged); err != nil {
+	d, err := open(t, o, damaged)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if r := datasettest.Report(d, dataset.Whole(0)); !strings.Contains(r.Fault, "/data: column \"double\": near row 1: ") {

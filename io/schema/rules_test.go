@@ -19,9 +19,9 @@ func TestCodesOfMissingValuesAreFoundInAnyCase(t *testing.T) {
 		for range 1 + r.IntN(4) {
 			text += pieces[r.IntN(len(pieces))]
 		}
-		want := -1
+		want, lower := -1, strings.ToLower(text)
 		for i, code := range codes {
-			if code != "" && strings.ToLower(code) == strings.ToLower(text) && want < 0 {
+			if code != "" && strings.ToLower(code) == lower && want < 0 {
 				want = i
 			}
 		}

@@ -215,9 +215,7 @@ func BenchmarkSurvey(b *testing.B) {
 			17+r.IntN(60), 10000+r.IntN(400000), []string{"Bachelors", "HS-grad", "11th"}[r.IntN(3)], r.IntN(16),
 			[]string{"Male", "Female"}[r.IntN(2)], r.IntN(2)*r.IntN(99), 20+r.IntN(40))
 		size += int64(len(rec)) + 1
-		for _, f := range bytes.Split([]byte(rec), []byte{','}) {
-			fields = append(fields, f)
-		}
+		fields = append(fields, bytes.Split([]byte(rec), []byte{','})...)
 	}
 	b.SetBytes(size)
 	b.ReportAllocs()

@@ -248,9 +248,9 @@ var errRanks = errors.New("score: damaged encoding of ranks")
 // What follows the key of a cell in its encoding: one row of kind 0, or of kind 1; or the
 // two counts.
 const (
-	oneOther = iota
-	oneOwn
-	bothCounts
+	oneOther   = 0
+	oneOwn     = 1
+	bothCounts = 2
 )
 
 // AppendBinary appends the limit, the number of dropped bits and the number of cells; and
@@ -269,11 +269,11 @@ func (r *Ranks) AppendBinary(b []byte) ([]byte, error) {
 		last = c.key
 		switch c.n {
 		case [2]int64{1, 0}:
-			b = binary.AppendUvarint(b, step|oneOther)
+			b = binary.AppendUvarint(b, step+oneOther)
 		case [2]int64{0, 1}:
-			b = binary.AppendUvarint(b, step|oneOwn)
+			b = binary.AppendUvarint(b, step+oneOwn)
 		default:
-			b = binary.AppendUvarint(b, step|bothCounts)
+			b = binary.AppendUvarint(b, step+bothCounts)
 			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(c.n[0])), uint64(c.n[1]))
 		}
 	}

@@ -212,7 +212,7 @@ func (r *reader) columns() error {
 		}
 	}
 	if r.indent > 0 {
-		return fmt.Errorf("%s is not a column of the list, which begins with - name:", quote(r.text))
+		return fmt.Errorf("%s is not a column of the list: columns begin with \"- name:\"", quote(r.text))
 	}
 	return r.bad
 }
