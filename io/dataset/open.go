@@ -46,6 +46,9 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	for i, object := range objects {
 		d.Files[i].Object = object
 	}
+	if o.As != "" && len(d.Files) == 1 {
+		d.Files[0].Name = o.As
+	}
 	first, head, err := d.lead(ctx)
 	if err != nil {
 		return nil, err

@@ -110,3 +110,34 @@ func TestIdentifiersWithTheNameOfAnotherColumnAreRefused(t *testing.T) {
 		t.Errorf("exit code %d, %s", r.code, r.stderr)
 	}
 }
+
+// Data on standard input gives what the same data in a file gives, and nothing is left behind.
+func TestDataOnStandardInput(t *testing.T) {
+	t.Parallel()
+	dir, tmp := t.TempDir(), t.TempDir()
+	text := typedTable(typedHeader, typedRows(200, 3))
+	write(t, dir, "data.csv", text)
+	args := append([]string{"train", "--label", "y", "--id_column", "id"}, smallModel...)
+	must(t, dir, append(args, "--data", "data.csv", "--model", "model")...)
+	piped := func(text string, args ...string) result {
+		cmd := program(dir, args...)
+		cmd.Stdin = strings.NewReader(text)
+		cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
+		return runCommand(t, cmd)
+	}
+	if r := piped(text, append(args, "--data", "-", "--model", "piped")...); r.code != 0 {
+		t.Fatalf("exit code %d: %s", r.code, r.stderr)
+	}
+	sameModel(t, dir, "model", "piped")
+	must(t, dir, "predict", "--model", "model", "--data", "data.csv", "--out", "predictions")
+	if r := piped(text, "predict", "--model", "model", "--data", "-", "--out", "-"); r.code != 0 || r.stdout != read(t, dir, "predictions", "part-00000.csv") {
+		t.Errorf("exit code %d: %s\n%s", r.code, r.stderr, r.stdout)
+	}
+	bad := text + "r9,old,osaka,true,2024-02-03,constant,no\n"
+	if r := piped(bad, "predict", "--model", "model", "--data", "-", "--out", "-"); r.code != 3 || r.stdout != "" || !strings.Contains(r.stderr, `csvio: standard input:202:2: column "age": "old" is not a number`) {
+		t.Errorf("exit code %d: %s", r.code, r.stderr)
+	}
+	if left := tree(t, tmp); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}

@@ -207,7 +207,15 @@ func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) err
 			}
 			return nil
 		}
-		if err := f(cmd); err != nil {
+		remove, err := takeStdin(cmd.Context(), cmd.Flags(), cmd.InOrStdin())
+		if err == nil {
+			if err = f(cmd); err == nil {
+				err = remove()
+			} else {
+				remove()
+			}
+		}
+		if err != nil {
 			return &startedError{err}
 		}
 		return nil

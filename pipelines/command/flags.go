@@ -23,7 +23,7 @@ type dataFlags struct {
 }
 
 func (f *dataFlags) register(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&f.opts.Data, "data", nil, "Files to read: names or patterns such as 'train-*.csv'. Can be given several times.")
+	addData(fs, &f.opts)
 	fs.StringVar(&f.opts.Format, "format", "auto", "Format of the files: auto (detected from the content), "+strings.Join(dataset.Names(), ", ")+". Compression with gzip or zstd is detected.")
 	fs.StringVar(&f.opts.Label, "label", "", "Label column of formats with columns (CSV, TSV, JSON lines, Parquet, Avro), by name or position (1 is the first, -1 the last).")
 	fs.StringVar(&f.opts.LabelText.Strip, "label_strip", "", "Characters to remove from both ends of labels, such as '.' or ' .'. The model stores them; predictions and scores of it read labels in the same way.")
