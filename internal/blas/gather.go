@@ -2,7 +2,7 @@ package blas
 
 // Hot describes the last columns of rows that are zeros but for a few: column i of them is Values[i]
 // or 0. A row then ends, in place of these columns, in Groups indices of those that are not 0,
-// ascending. A number that is no index stands for none.
+// ascending. A number outside the range of indices stands for none.
 type Hot struct {
 	Values []float32
 	Groups int

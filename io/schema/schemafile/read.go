@@ -92,7 +92,7 @@ func (r *reader) next() {
 	r.indent, r.text, r.bad = -1, "", nil
 }
 
-// key splits the line into a key and what follows, and goes on to what follows.
+// key splits the line into a key and what follows, and advances to what follows.
 func (r *reader) key() (key, value string, err error) {
 	if r.bad != nil {
 		return "", "", r.bad
