@@ -3,6 +3,7 @@
 package features
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -114,6 +115,28 @@ type Fixed interface {
 	Recipe
 	// Fixed does nothing; it marks the recipe.
 	Fixed()
+}
+
+// InnerProduct returns the kernel of a Fixed recipe: the inner product of what its map makes of
+// x and z, or NaN if r is not valid. It panics if the rows differ in length.
+func InnerProduct(r Recipe, x, z []float32) float64 {
+	if len(x) != len(z) {
+		panic("features: Kernel of rows of different lengths")
+	}
+	m, err := r.New()
+	if err != nil {
+		return math.NaN()
+	}
+	_, out := m.Dims()
+	fx, fz := make([]float32, out), make([]float32, out)
+	m.Apply(fx, x, 1)
+	m.Apply(fz, z, 1)
+	var sum float64
+	for i, v := range fx {
+		// The product of two float32 fits a float64: fused or not, the sum is the same.
+		sum += float64(v) * float64(fz[i])
+	}
+	return sum
 }
 
 // Validate returns the error that r.New would return. It does not draw the map if

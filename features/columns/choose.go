@@ -37,10 +37,7 @@ func (e *Encoding) UnmarshalText(text []byte) error {
 // DefaultWeight is the weight of categories unless another is given.
 const DefaultWeight = 0.7
 
-// Defaults returns the default options.
-func Defaults() Options { return Options{Encode: Indicators, Weight: DefaultWeight} }
-
-// Options are the options of encodings. The zero value means the same as Defaults.
+// Options are the options of encodings. The zero value means one-hot with DefaultWeight.
 type Options struct {
 	Encode Encoding `flag:"encode" help:"How categories become numbers: onehot (a number for each level, the default), count (the logarithm of how many rows have the level) or target (the mean label of other rows with the level)." values:"onehot,count,target"`
 	Weight float64  `flag:"category_weight" help:"Number that stands for the level of a category. Rows with different levels have a squared distance of 2·weight², where two random rows have 2 in a standardised column of numbers. 0 is 0.7."`

@@ -89,7 +89,7 @@ func describe(x []float32) (mean, variance float64, low, high float32) {
 func TestStatisticsAreThoseOfTheNumbers(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
-	for _, o := range []Options{{}, Defaults(), {Weight: 0.3}, {Encode: Counts}} {
+	for _, o := range []Options{{}, {Encode: Indicators, Weight: DefaultWeight}, {Weight: 0.3}, {Encode: Counts}} {
 		r, columns, err := Choose(trouble, statisticsOf(trouble, x, n), o, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +119,7 @@ func TestStatisticsAreThoseOfTheNumbers(t *testing.T) {
 func TestChoiceOfEncodings(t *testing.T) {
 	const n = 400
 	x := troubleRows(rand.New(rand.NewPCG(1, 1)), n)
-	r, columns, err := Choose(trouble, statisticsOf(trouble, x, n), Defaults(), nil)
+	r, columns, err := Choose(trouble, statisticsOf(trouble, x, n), Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

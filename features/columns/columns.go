@@ -23,7 +23,6 @@ package columns
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -181,24 +180,7 @@ func (r Recipe) New() (features.Map, error) {
 }
 
 // Kernel returns the inner product of the numbers.
-func (r Recipe) Kernel(x, z []float32) float64 {
-	if len(x) != len(z) {
-		panic("columns: Kernel of rows of different lengths")
-	}
-	m, err := r.New()
-	if err != nil {
-		return math.NaN()
-	}
-	_, out := m.Dims()
-	fx, fz := make([]float32, out), make([]float32, out)
-	m.Apply(fx, x, 1)
-	m.Apply(fz, z, 1)
-	var sum float64
-	for i, v := range fx {
-		sum += float64(float64(v) * float64(fz[i]))
-	}
-	return sum
-}
+func (r Recipe) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
 func (Recipe) Fixed() {}

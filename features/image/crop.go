@@ -63,7 +63,7 @@ func (r Crop) Result() Shape {
 func (r Crop) Dims() (in, out int) { return r.Shape.Len(), r.Result().Len() }
 
 // Kernel returns the inner product of the cropped images.
-func (r Crop) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
+func (r Crop) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
 func (Crop) Fixed() {}

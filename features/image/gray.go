@@ -68,7 +68,7 @@ func (r Gray) Result() Shape {
 func (r Gray) Dims() (in, out int) { return r.Shape.Len(), r.Result().Len() }
 
 // Kernel returns the inner product of the grey images.
-func (r Gray) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
+func (r Gray) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
 func (Gray) Fixed() {}

@@ -149,7 +149,7 @@ func (r HoG) Dims() (in, out int) {
 }
 
 // Kernel returns the inner product of the features.
-func (r HoG) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
+func (r HoG) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
 func (HoG) Fixed() {}

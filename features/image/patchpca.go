@@ -163,7 +163,7 @@ func (r PatchPCA) Result() Shape { return projected(r.Shape, r.Patch, r.Stride, 
 func (r PatchPCA) Dims() (in, out int) { return r.Shape.Len(), r.Result().Len() }
 
 // Kernel returns the inner product of the images of projections.
-func (r PatchPCA) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
+func (r PatchPCA) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
 func (PatchPCA) Fixed() {}

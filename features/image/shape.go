@@ -14,7 +14,6 @@ package image
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -94,26 +93,4 @@ func (m *Map) Apply(dst, x []float32, n int) {
 	for i := range n {
 		m.row(dst[i*m.out:(i+1)*m.out], x[i*m.in:(i+1)*m.in])
 	}
-}
-
-// kernel returns the inner product of the outputs of r for x and z, or NaN if r
-// is not valid.
-func kernel(r features.Recipe, x, z []float32) float64 {
-	if len(x) != len(z) {
-		panic("image: Kernel of rows of different lengths")
-	}
-	m, err := r.New()
-	if err != nil {
-		return math.NaN()
-	}
-	_, out := m.Dims()
-	fx, fz := make([]float32, out), make([]float32, out)
-	m.Apply(fx, x, 1)
-	m.Apply(fz, z, 1)
-	var sum float64
-	for i, v := range fx {
-		// The product of two float32 fits a float64: fused or not, the sum is the same.
-		sum += float64(v) * float64(fz[i])
-	}
-	return sum
 }

@@ -60,7 +60,7 @@ func (r Whiten) Result() Shape { return r.Shape }
 func (r Whiten) Dims() (in, out int) { return r.Shape.Len(), r.Shape.Len() }
 
 // Kernel returns the inner product of the whitened images.
-func (r Whiten) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
+func (r Whiten) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
 func (Whiten) Fixed() {}

@@ -46,7 +46,7 @@ func (r Divide) Validate() error {
 func (r Divide) Dims() (in, out int) { return r.In, r.In }
 
 // Kernel returns the inner product of the scaled rows.
-func (r Divide) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
+func (r Divide) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
 func (Divide) Fixed() {}

@@ -51,7 +51,7 @@ func (r MinMax) Validate() error {
 func (r MinMax) Dims() (in, out int) { return len(r.Low), len(r.Low) }
 
 // Kernel returns the inner product of the scaled rows.
-func (r MinMax) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
+func (r MinMax) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
 func (MinMax) Fixed() {}

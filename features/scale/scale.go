@@ -9,7 +9,6 @@ package scale
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -61,25 +60,6 @@ func (m *Map) Apply(dst, x []float32, n int) {
 	for i := range n {
 		m.row(dst[i*d:(i+1)*d], x[i*d:(i+1)*d])
 	}
-}
-
-// kernel returns the inner product of x and z scaled by r.
-func kernel(r features.Recipe, x, z []float32) float64 {
-	if len(x) != len(z) {
-		panic("scale: Kernel of rows of different lengths")
-	}
-	m, err := r.New()
-	if err != nil {
-		return math.NaN()
-	}
-	fx, fz := make([]float32, len(x)), make([]float32, len(x))
-	m.Apply(fx, x, 1)
-	m.Apply(fz, z, 1)
-	var sum float64
-	for i := range fx {
-		sum += float64(fx[i]) * float64(fz[i])
-	}
-	return sum
 }
 
 // checkDim returns an error unless d is a valid row length.

@@ -72,7 +72,7 @@ func (r Standard) Validate() error {
 func (r Standard) Dims() (in, out int) { return len(r.Mean), len(r.Mean) }
 
 // Kernel returns the inner product of the scaled rows.
-func (r Standard) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
+func (r Standard) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
 func (Standard) Fixed() {}

@@ -45,7 +45,7 @@ func (r Unit) Validate() error { return checkDim("Unit: in", r.In) }
 func (r Unit) Dims() (in, out int) { return r.In, r.In }
 
 // Kernel returns the cosine of the angle between x and z, 0 if one is zero.
-func (r Unit) Kernel(x, z []float32) float64 { return kernel(r, x, z) }
+func (r Unit) Kernel(x, z []float32) float64 { return features.InnerProduct(r, x, z) }
 
 // Fixed marks a recipe without randomness.
 func (Unit) Fixed() {}

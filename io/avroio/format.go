@@ -47,12 +47,7 @@ func begin(_ context.Context, o *dataset.Opening, head []byte) error {
 	if err != nil {
 		return err
 	}
-	layout, err := table.First(o, names)
-	if err != nil {
-		return o.Error(o.First, err)
-	}
-	table.Begin(o, &layout)
-	return nil
+	return table.BeginNamed(o, names)
 }
 
 // join returns the columns of a file if they differ from those of the first one.

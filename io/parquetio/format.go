@@ -71,12 +71,7 @@ func begin(ctx context.Context, o *dataset.Opening, _ []byte) error {
 	if err != nil {
 		return err
 	}
-	layout, err := table.First(o, names)
-	if err != nil {
-		return o.Error(o.First, err)
-	}
-	table.Begin(o, &layout)
-	return nil
+	return table.BeginNamed(o, names)
 }
 
 // join notes where a file can be cut, and returns its columns if they differ from those of

@@ -157,16 +157,6 @@ func (c *clock) zone() int {
 	return sign * (3600*hours + 60*minutes)
 }
 
-// LayoutsOf returns the names of the layouts that a text has, in order of preference.
-func LayoutsOf(text string) (names []string) {
-	for i := range layouts {
-		if _, ok := layouts[i].parseTime([]byte(text)); ok {
-			names = append(names, layouts[i].name)
-		}
-	}
-	return names
-}
-
 // timeValues stores the TimeParts of a time.
 func timeValues(dst []float32, t time.Time) {
 	t = t.UTC()

@@ -73,7 +73,7 @@ func TestTextsHaveSeveralLayouts(t *testing.T) {
 		"2024-02-29 10:00:00.": nil,
 		"":                     nil,
 	} {
-		if got := LayoutsOf(text); !slices.Equal(got, want) {
+		if got := layoutsOf(text); !slices.Equal(got, want) {
 			t.Errorf("%q has the layouts %q, want %q", text, got, want)
 		}
 	}
@@ -92,4 +92,14 @@ func TestTimesBecomeNumbersOfTheCalendar(t *testing.T) {
 			t.Errorf("%q: %v, want %s; %s", text, row, want, reason)
 		}
 	}
+}
+
+// layoutsOf returns the names of the layouts that a text has, in order of preference.
+func layoutsOf(text string) (names []string) {
+	for i := range layouts {
+		if _, ok := layouts[i].parseTime([]byte(text)); ok {
+			names = append(names, layouts[i].name)
+		}
+	}
+	return names
 }
