@@ -19,10 +19,11 @@ type Set struct {
 	Columns []string // names of the columns
 	Noise   float64  // default standard deviation
 	draw    func(s *stream.Stream, x []float64, noise float64) (label string)
+	levels  [][]string // of the first columns, where x has the index of a level
 }
 
 // Sets lists the data sets.
-var Sets = []Set{
+var Sets = append([]Set{
 	{
 		Name: "windmill", About: "Two classes of points in the unit disc of R²: the four twisted blades of a windmill, alternating.",
 		Columns: []string{"x1", "x2"}, draw: windmill,
@@ -39,7 +40,7 @@ var Sets = []Set{
 		Name: "friedman", About: "A number that depends on five of ten uniform columns: 10 sin(πx1x2) + 20(x3−½)² + 10x4 + 5x5, with noise (Friedman, Annals of Statistics 19, 1991).",
 		Columns: []string{"x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10"}, Noise: 1, draw: friedman,
 	},
-}
+}, tables...)
 
 // Find returns the set of that name.
 func Find(name string) (Set, bool) {
@@ -80,7 +81,11 @@ func (s Set) WriteCSV(ctx context.Context, w io.Writer, n int64, seed uint64, no
 		}
 		label := s.draw(stream.New(seed, purpose, uint64(i)), x, noise)
 		line = line[:0]
-		for _, v := range x {
+		for j, v := range x {
+			if j < len(s.levels) {
+				line = append(append(line, s.levels[j][int(v)]...), ',')
+				continue
+			}
 			line = append(strconv.AppendFloat(line, v, 'g', -1, 32), ',')
 		}
 		if _, err := b.Write(append(append(line, label...), '\n')); err != nil {
@@ -134,5 +139,5 @@ func friedman(s *stream.Stream, x []float64, noise float64) string {
 		x[i] = s.Uniform()
 	}
 	y := float64(10*math.Sin(math.Pi*x[0]*x[1])) + float64(20*(x[2]-0.5)*(x[2]-0.5)) + float64(10*x[3]) + float64(5*x[4]) + float64(noise*s.Normal())
-	return strconv.FormatFloat(y, 'g', -1, 32)
+	return number(y)
 }
