@@ -76,7 +76,7 @@ func regressor(t testing.TB) *Model {
 	m.Linear = &Linear{K: 1, D: 5, W: []float32{0.1, 0.2, -0.3, 0.4, 0.05}, B: []float32{-0.5}}
 	m.Manifest.Task, m.Manifest.Outputs = Regression, 1
 	m.Manifest.Vocabulary, m.Manifest.Profile = nil, Profile{}
-	m.Manifest.TargetGrid = &linear.TargetGrid{Low: 1e6, High: 1e6 + 8}
+	m.Manifest.TargetGrid = linear.Grids{{Low: 1e6, High: 1e6 + 8}}
 	return m
 }
 

@@ -73,7 +73,7 @@ type Manifest struct {
 
 	Input      Input              `json:"input"`
 	Vocabulary *labels.Vocabulary `json:"vocabulary,omitempty"`  // of classification: output c is class c
-	TargetGrid *linear.TargetGrid `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
+	TargetGrid linear.Grids       `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
 
 	Rows        Rows               `json:"rows"`
 	Weights     *RowWeights        `json:"weights,omitempty"` // nil if rows had none
@@ -287,6 +287,9 @@ func (m *Manifest) check() (features.Recipe, error) {
 			return nil, errors.New("regression without a target grid")
 		case m.Vocabulary != nil:
 			return nil, errors.New("regression with a vocabulary")
+		}
+		if n := len(m.TargetGrid); n != m.Outputs {
+			return nil, fmt.Errorf("%d target grids for %d outputs; want as many", n, m.Outputs)
 		}
 		if err := m.TargetGrid.Validate(); err != nil {
 			return nil, err

@@ -76,17 +76,18 @@ func (m *Model) Outputs() []string {
 	return names
 }
 
+// asTheyAre leaves scores unchanged.
+var asTheyAre = linear.Grids{{Low: -1, High: 1}}
+
 // Targets stores in dst the scores of a regression in the units of the training data, and
 // the scores as they are for other models. Targets far from zero need the precision of
 // float64.
 func (m *Model) Targets(dst []float64, scores []float32) {
-	grid := linear.TargetGrid{Low: -1, High: 1}
+	grids := asTheyAre
 	if m.Manifest.Task == Regression {
-		grid = *m.Manifest.TargetGrid
+		grids = m.Manifest.TargetGrid
 	}
-	for i, s := range scores {
-		dst[i] = grid.Unscaled(s)
-	}
+	grids.Unscaled(dst, scores)
 }
 
 // Resolution returns the smallest difference of two targets of a regression that float32
@@ -95,7 +96,7 @@ func (m *Model) Resolution() float64 {
 	if m.Manifest.Task != Regression {
 		return 0x1p-24
 	}
-	return m.Manifest.TargetGrid.Half() * 0x1p-24
+	return m.Manifest.TargetGrid[0].Half() * 0x1p-24
 }
 
 // WriteWeights writes the content of weights.safetensors: the tensors "weights",

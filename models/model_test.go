@@ -258,7 +258,7 @@ func TestManifestsThatContradictThemselvesAreNotWritten(t *testing.T) {
 	for want, spoil := range map[string]func(*Model){
 		"classification without a vocabulary":            func(m *Model) { m.Manifest.Vocabulary = nil },
 		"3 classes for 2 outputs":                        func(m *Model) { m.Linear = &Linear{K: 2, D: 5, W: make([]float32, 10), B: make([]float32, 2)} },
-		"classification with a target grid":              func(m *Model) { m.Manifest.TargetGrid = &linear.TargetGrid{High: 1} },
+		"classification with a target grid":              func(m *Model) { m.Manifest.TargetGrid = linear.Grids{{High: 1}} },
 		"regression without a target grid":               func(m *Model) { m.Manifest.Task, m.Manifest.Vocabulary = Regression, nil },
 		`unknown task "clustering"`:                      func(m *Model) { m.Manifest.Task = "clustering" },
 		"1 names of columns for rows of 2":               func(m *Model) { m.Manifest.Input.Columns = []string{"a"} },

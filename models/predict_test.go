@@ -373,7 +373,7 @@ func BenchmarkPredict(b *testing.B) {
 		m := on(b, fourier.Gaussian{In: d, Out: 4096, Width: math.Sqrt(float64(d))})
 		m.Manifest.Task, m.Manifest.Outputs = Regression, 1
 		m.Manifest.Vocabulary, m.Manifest.Probabilities, m.Manifest.Profile = nil, nil, Profile{}
-		m.Manifest.TargetGrid = &modellinear.TargetGrid{Low: -1, High: 1}
+		m.Manifest.TargetGrid = modellinear.Grids{{Low: -1, High: 1}}
 		m.Linear.K, m.Linear.W, m.Linear.B = 1, m.Linear.W[:4096], m.Linear.B[:1]
 		m = loaded(b, m)
 		x, dst := random(d), make([]float64, 1)

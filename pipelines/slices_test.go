@@ -114,8 +114,8 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 			if !slices.Equal(have.Linear.W, m.Linear.W) || !slices.Equal(have.Linear.B, m.Linear.B) {
 				t.Errorf("weights %v…, intercepts %v; the job has %v…, %v", have.Linear.W[:4], have.Linear.B, m.Linear.W[:4], m.Linear.B)
 			}
-			if c.file == 1 && *have.Grid != *m.Manifest.TargetGrid {
-				t.Errorf("targets scaled by %+v; the job by %+v", *have.Grid, *m.Manifest.TargetGrid)
+			if c.file == 1 && !slices.Equal(have.Grid, m.Manifest.TargetGrid) {
+				t.Errorf("targets scaled by %+v; the job by %+v", have.Grid, m.Manifest.TargetGrid)
 			}
 		})
 	}

@@ -191,7 +191,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 			"weights": options(`"weights":[1,3]`, `"weights":[1,1]`),
 		})},
 		"numbers": {numbers, func(o *TrainOptions) { o.Scale = []string{"standard"} }, merge(map[string]edit{
-			"range of the targets": func(m *models.Manifest) { m.TargetGrid.High++ },
+			"range of the targets": func(m *models.Manifest) { m.TargetGrid[0].High++ },
 			"scale":                func(m *models.Manifest) { within(&m.Recipe, `"mean":[`, `"mean":[1`) },
 		})},
 		"learned": {data, func(o *TrainOptions) {

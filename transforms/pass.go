@@ -65,7 +65,7 @@ type Frequencies struct {
 // the number itself.
 type Target struct {
 	Classes *labels.Vocabulary `json:"classes,omitempty"`
-	Grid    *linear.TargetGrid `json:"grid,omitempty"` // that a pass of sums puts numbers on
+	Grid    linear.Grids       `json:"grid,omitempty"` // that a pass of sums puts numbers on
 	// Open says, in a profile pass, that the kind of labels is not known yet.
 	Open bool `json:"open,omitempty"`
 }

@@ -75,7 +75,7 @@ func Fit(d *linear.Data, lambda float64, options Iterative) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Machine: &linear.Machine{Map: d.Map, Linear: r.Model, Grid: m.grid}, Options: sealed, History: r.History, Ended: r.Ended}, nil
+	return &Result{Machine: &linear.Machine{Map: d.Map, Linear: r.Model, Grid: m.grids()}, Options: sealed, History: r.History, Ended: r.Ended}, nil
 }
 
 // seed is that of the folds, the sample and the order of steps, where a training has one.
@@ -104,9 +104,14 @@ func newMemory(d *linear.Data, hold bool) (*memory, error) {
 	m := &memory{Data: d, n: n, outputs: outputs}
 	m.in, m.dim = d.Map.Dims()
 	if d.Target != nil {
-		if m.span, err = d.TargetGrid(); err != nil {
+		if outputs > 1 {
+			return nil, fmt.Errorf("learner: rows have %d targets; iterative learners take one, ridge several", outputs)
+		}
+		spans, err := d.Grids()
+		if err != nil {
 			return nil, err
 		}
+		m.span = &spans[0]
 	}
 	_, m.byClass = d.Weighed(outputs)
 	m.survey(hold)
@@ -156,6 +161,14 @@ func (m *memory) survey(hold bool) {
 	if w := weights.Result(); !w.Equal() {
 		m.mean, m.most = w.Mean(), w.Max
 	}
+}
+
+// grids returns the grid of the targets; nil for classes.
+func (m *memory) grids() linear.Grids {
+	if m.grid == nil {
+		return nil
+	}
+	return linear.Grids{*m.grid}
 }
 
 // heaviest returns the largest weight of a row to learn from, in units of their mean.

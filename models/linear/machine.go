@@ -18,14 +18,19 @@ type Data struct {
 	X   []float32    // row-major: as many numbers for each row as the map takes
 
 	Class  []int32   // classes, which are the numbers 0 to K−1; or
-	Target []float64 // values to predict
+	Target []float64 // values to predict, row-major: as many for each row as Targets says
+	// Targets is the number of targets of a row; 0 is 1.
+	Targets int
 
 	// Weights has a weight for each row, or is nil if all are 1: a row of weight 3 counts as
 	// three rows, and a row of weight 0 is not used. See package weight.
 	Weights []float64
 }
 
-// Validate returns the number of rows and of outputs: the classes, or 1 of targets. It
+// targets returns the number of targets of a row.
+func (d *Data) targets() int { return max(d.Targets, 1) }
+
+// Validate returns the number of rows and of outputs: the classes, or the targets. It
 // is an error if lengths do not fit each other, if there are no rows or fewer than two
 // classes, if a number is not finite (NaN is a missing value where the map takes them), or if a
 // weight is out of range.
@@ -40,8 +45,13 @@ func (d *Data) Validate() (n, outputs int, err error) {
 		return 0, 0, fmt.Errorf("linear: %d classes and %d targets; give one of them", len(d.Class), len(d.Target))
 	case n == 0:
 		return 0, 0, fmt.Errorf("linear: no rows to learn from")
-	case len(d.X) != n*in || len(d.Class)+len(d.Target) != n:
+	case d.Targets < 0 || d.Class != nil && d.Targets != 0:
+		return 0, 0, fmt.Errorf("linear: %d targets of a row; want at least one, and none where rows have classes", d.Targets)
+	case len(d.X) != n*in || len(d.Class) != n && len(d.Target) != n*d.targets():
 		return 0, 0, fmt.Errorf("linear: %d values are %d rows of %d, with %d labels", len(d.X), n, in, len(d.Class)+len(d.Target))
+	}
+	if d.Target != nil {
+		outputs = d.targets()
 	}
 	missing := features.TakesMissing(d.Map)
 	for i, v := range d.X {
@@ -51,7 +61,7 @@ func (d *Data) Validate() (n, outputs int, err error) {
 	}
 	for i, y := range d.Target {
 		if y-y != 0 {
-			return 0, 0, fmt.Errorf("linear: row %d: the target is %g", i, y)
+			return 0, 0, fmt.Errorf("linear: row %d: the target is %g", i/outputs, y)
 		}
 	}
 	for i, c := range d.Class {
@@ -129,7 +139,7 @@ func (d *Data) Weighed(outputs int) (*weight.Weights, []float64) {
 }
 
 // Rows returns the number of rows.
-func (d *Data) Rows() int { return len(d.Class) + len(d.Target) }
+func (d *Data) Rows() int { return len(d.Class) + len(d.Target)/d.targets() }
 
 // Row returns row i, sharing its memory.
 func (d *Data) Row(i int) []float32 {
@@ -137,24 +147,29 @@ func (d *Data) Row(i int) []float32 {
 	return d.X[i*in : (i+1)*in]
 }
 
-// Label returns the class or the target of row i.
-func (d *Data) Label(i int) float64 {
+// AppendLabel appends the class or the targets of row i to dst.
+func (d *Data) AppendLabel(dst []float64, i int) []float64 {
 	if d.Target != nil {
-		return d.Target[i]
+		k := d.targets()
+		return append(dst, d.Target[i*k:(i+1)*k]...)
 	}
-	return float64(d.Class[i])
+	return append(dst, float64(d.Class[i]))
 }
 
-// TargetGrid returns the grid over the range of the targets, without those of weight 0. It
-// is an error if the range does not fit in float64.
-func (d *Data) TargetGrid() (*TargetGrid, error) {
-	g := &TargetGrid{Low: math.Inf(1), High: math.Inf(-1)}
-	for i, y := range d.Target {
-		if d.Weight(i) > 0 {
-			g.Low, g.High = min(g.Low, y), max(g.High, y)
+// Grids returns the grid over the range of each target, without those of rows of weight 0. It
+// is an error if a range does not fit in float64.
+func (d *Data) Grids() (Grids, error) {
+	all := make(Grids, d.targets())
+	for c := range all {
+		g := &all[c]
+		*g = TargetGrid{Low: math.Inf(1), High: math.Inf(-1)}
+		for i := range d.Rows() {
+			if y := d.Target[i*len(all)+c]; d.Weight(i) > 0 {
+				g.Low, g.High = min(g.Low, y), max(g.High, y)
+			}
 		}
 	}
-	return g, g.Validate()
+	return all, all.Validate()
 }
 
 // Machine is a kernel machine: a linear model on the features of a map. It is safe for
@@ -162,8 +177,8 @@ func (d *Data) TargetGrid() (*TargetGrid, error) {
 type Machine struct {
 	Map    features.Map
 	Linear *Model
-	// Grid gives targets from scores (TargetGrid.Unscaled); nil for classes.
-	Grid *TargetGrid
+	// Grid gives targets from scores (Grids.Unscaled); nil for classes.
+	Grid Grids
 
 	scratch sync.Pool // of *[]float32
 }
@@ -198,12 +213,10 @@ func (m *Machine) Classes(dst []int32, x []float32, n int) {
 	m.Linear.Classes(dst, scores, n)
 }
 
-// Targets stores in dst the predicted target of each of the n rows of x. It panics if a
+// Targets stores in dst (n×K) the predicted targets of the n rows of x. It panics if a
 // slice is too short, or if the machine is one of classes.
 func (m *Machine) Targets(dst []float64, x []float32, n int) {
 	scores := make([]float32, n*m.Linear.K)
 	m.Scores(scores, x, n)
-	for i, s := range scores {
-		dst[i] = m.Grid.Unscaled(s)
-	}
+	m.Grid.Unscaled(dst, scores)
 }

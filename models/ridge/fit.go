@@ -70,7 +70,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		o.Folds = foldsOfFit
 	}
 	if d.Target != nil {
-		if o.Grid, err = d.TargetGrid(); err != nil {
+		if o.Grid, err = d.Grids(); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +133,7 @@ func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps int, o *Optio
 		if o.Folds > 1 {
 			fold = int(folds.Hash(seedOfFit, row) % uint64(o.Folds))
 		}
-		one.X, one.Y, one.Weights = row, append(one.Y[:0], d.Label(i)), append(one.Weights[:0], w)
+		one.X, one.Y, one.Weights = row, d.AppendLabel(one.Y[:0], i), append(one.Weights[:0], w)
 		parts[fold].Add(&one, 0, 1)
 	}
 	for fold := range parts {

@@ -50,7 +50,7 @@ func kernelRidge(kernel func(a, b []float64) float64, x [][]float64, t []float64
 
 // predictions fits ridge regression on the features of x and applies it to
 // those of points, given on the grid.
-func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid *linear.TargetGrid, lambda float64, points [][]int8) []float64 {
+func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid linear.Grids, lambda float64, points [][]int8) []float64 {
 	t.Helper()
 	sum := NewSum(Shape{Dim: len(z[0]), Outputs: 1, Regression: true})
 	sum.AddTargets(packBytes(slices.Concat(z...), len(z), len(z[0])), y, 2)
@@ -67,7 +67,7 @@ func predictions(t *testing.T, z [][]int8, step float64, y []int32, grid *linear
 		for j, v := range points[p] {
 			out[p] += float64(fit.Weights[j]) * step * float64(v)
 		}
-		out[p] = grid.Mid() + grid.Half()*out[p]
+		out[p] = grid[0].Unscaled(float32(out[p]))
 	}
 	return out
 }
@@ -124,7 +124,7 @@ func TestPrimalAndDualGiveTheSamePredictions(t *testing.T) {
 		return s
 	}
 	const lambda = 1e-3
-	got := predictions(t, z[:50], step, q, &grid, lambda, z[50:])
+	got := predictions(t, z[:50], step, q, linear.Grids{grid}, lambda, z[50:])
 	want := kernelRidge(inner, widen(z[:50]), y, lambda, widen(z[50:]))
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > 1e-5 {
@@ -154,7 +154,7 @@ func TestManyFeaturesGiveKernelRidge(t *testing.T) {
 		var ss float64
 		for range seeds {
 			z := fourier(rng, dim, append(x, points...))
-			got := predictions(t, z[:len(x)], math.Sqrt(2/float64(dim))/blas.MostByte, q, &grid, lambda, z[len(x):])
+			got := predictions(t, z[:len(x)], math.Sqrt(2/float64(dim))/blas.MostByte, q, linear.Grids{grid}, lambda, z[len(x):])
 			var e float64
 			for i := range want {
 				e += (got[i] - want[i]) * (got[i] - want[i])

@@ -303,7 +303,7 @@ func (p *path) squareUnit() float64 {
 	if p.Grid == nil {
 		return 4
 	}
-	return p.Grid.Step() * p.Grid.Step()
+	return p.Grid[0].Step() * p.Grid[0].Step()
 }
 
 // weights turns the solution of y, which is for indicators or points of the

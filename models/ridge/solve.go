@@ -69,9 +69,9 @@ type Options struct {
 	// Weights is the grid of the weights of rows; nil if they have none.
 	Weights *weight.Grid
 
-	Grid    *linear.TargetGrid // the grid of the targets; nil for classes
-	Classes []string           // names of the classes, for errors; may be nil
-	Threads int                // goroutines to compute with; < 1 means 1. the result does not depend on it
+	Grid    linear.Grids // the grids of the targets; nil for classes
+	Classes []string     // names of the classes, for errors; may be nil
+	Threads int          // goroutines to compute with; < 1 means 1. the result does not depend on it
 
 	// Progress is called with a readable line for every system solved; may be nil.
 	Progress func(string)

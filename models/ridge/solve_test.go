@@ -73,7 +73,7 @@ func TestSolveAgreesWithRefittingEveryFold(t *testing.T) {
 			}
 			m := s.refit(s.all(), fit.Lambda)
 			if shape.Regression {
-				m.normalise(*s.grid)
+				m.normalise(s.grid[0])
 			}
 			for c := range shape.Outputs {
 				if e := apart(fit.Weights[c*shape.Dim:][:shape.Dim], m.w[c]); e > 1e-6 {
@@ -234,16 +234,16 @@ func TestOfEqualErrorsTheLargerLambdaIsTaken(t *testing.T) {
 	if fit.Lambda != 1e-1 || fit.Table[0].MSE != 0 {
 		t.Errorf("chose %g of %+v", fit.Lambda, fit.Table)
 	}
-	if got, want := s.grid.Mid()+s.grid.Half()*float64(fit.Intercept[0]), s.grid.Value(-7); math.Abs(got-want) > 1e-6 {
+	if got, want := s.grid[0].Mid()+s.grid[0].Half()*float64(fit.Intercept[0]), s.grid[0].Value(-7); math.Abs(got-want) > 1e-6 {
 		t.Errorf("intercept %g, want %g", got, want)
 	}
 }
 
 func TestConstantTargetsGiveNoWeights(t *testing.T) {
 	s := draw(Shape{Dim: 10, Outputs: 1, Regression: true}, 50, 2, 6)
-	s.grid = &linear.TargetGrid{Low: 4.5, High: 4.5}
+	s.grid = linear.Grids{{Low: 4.5, High: 4.5}}
 	for i := range s.y {
-		s.y[i][0] = s.grid.Quantize(4.5)
+		s.y[i][0] = s.grid[0].Quantize(4.5)
 	}
 	fit, err := Solve(s.options(1e-3))
 	if err != nil {
@@ -301,7 +301,7 @@ func TestSolveRefusesInASentence(t *testing.T) {
 		}, "ridge: feature step 0: want a finite number > 0"},
 		{"grid for classes", func() Options {
 			o := good.options(1)
-			o.Grid = &linear.TargetGrid{High: 1}
+			o.Grid = linear.Grids{{High: 1}}
 			return o
 		}, "ridge: sums of targets need a target grid, and sums of classes must not have one"},
 		{"load fails", func() Options {
@@ -316,7 +316,7 @@ func TestSolveRefusesInASentence(t *testing.T) {
 		}, "ridge: weights do not fit in float32 at lambda 0; raise lambda"},
 		{"errors too large", func() Options {
 			o := draw(Shape{Dim: 6, Outputs: 1, Regression: true}, 40, 2, 7).options(1e-3)
-			o.Grid = &linear.TargetGrid{Low: 0, High: 1e200}
+			o.Grid = linear.Grids{{Low: 0, High: 1e200}}
 			return o
 		}, "ridge: no lambda can be used: errors beyond float64 at lambda 0.001; raise lambda"},
 		{"too many rows", func() Options {

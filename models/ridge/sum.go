@@ -77,18 +77,16 @@ func (s *Sum) ClassCounts() []int64 {
 	return counts
 }
 
-// Add adds the rows of z with their labels y: targets, which grid rounds, or, if it is nil,
-// classes. Rows without labels are all of class 0. weights has one for each row of a
+// Add adds the rows of z with their labels y: targets, row-major n×Outputs, which grid rounds,
+// or, if it is nil, classes. Rows without labels are all of class 0. weights has one for each row of a
 // weighted sum; of others it is nil.
-func (s *Sum) Add(z *features.Grid, y []float64, grid *linear.TargetGrid, weights []int64, threads int) {
-	s.labels = slices.Grow(s.labels[:0], z.N())[:z.N()]
+func (s *Sum) Add(z *features.Grid, y []float64, grid linear.Grids, weights []int64, threads int) {
 	if grid != nil {
-		for i, v := range y {
-			s.labels[i] = grid.Quantize(v)
-		}
+		s.labels = grid.Append(s.labels[:0], y)
 		s.addTargets(z, s.labels, weights, threads)
 		return
 	}
+	s.labels = slices.Grow(s.labels[:0], z.N())[:z.N()]
 	clear(s.labels)
 	for i, v := range y {
 		s.labels[i] = int32(v)

@@ -13,7 +13,7 @@ import (
 type sample struct {
 	shape Shape
 	step  float64
-	grid  *linear.TargetGrid
+	grid  linear.Grids
 	z     [][]int8
 	class []int32   // of classes
 	y     [][]int32 // of targets
@@ -46,7 +46,9 @@ func draw(shape Shape, n, folds int, seed uint64) *sample {
 		s.fold = append(s.fold, int(rng.Uint64N(uint64(folds))))
 	}
 	if shape.Regression {
-		s.grid = &linear.TargetGrid{Low: -3, High: 11}
+		for range shape.Outputs {
+			s.grid = append(s.grid, linear.TargetGrid{Low: -3, High: 11})
+		}
 	}
 	return s
 }
@@ -128,7 +130,7 @@ func (s *sample) target(i int) []float64 {
 	for c := range t {
 		switch {
 		case s.shape.Regression:
-			t[c] = s.grid.Value(s.y[i][c])
+			t[c] = s.grid[c].Value(s.y[i][c])
 		case int(s.class[i]) == c:
 			t[c] = 1
 		default:

@@ -41,7 +41,7 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 		if l.Min == l.Max {
 			return fail("every row has the target %g, so there is nothing to learn", l.Min)
 		}
-		return transforms.Target{Grid: &linear.TargetGrid{Low: float64(l.Min), High: float64(l.Max)}}, nil
+		return transforms.Target{Grid: linear.Grids{{Low: float64(l.Min), High: float64(l.Max)}}}, nil
 	}
 	switch {
 	case l.Vocabulary == nil:

@@ -98,7 +98,7 @@ func TestTargetsAreDecidedByTheLabels(t *testing.T) {
 		var is string
 		switch {
 		case got.Grid != nil && got.Classes == nil:
-			is = fmt.Sprintf("numbers %g…%g", got.Grid.Low, got.Grid.High)
+			is = fmt.Sprintf("numbers %g…%g", got.Grid[0].Low, got.Grid[0].High)
 		case got.Classes != nil && strings.HasSuffix(c.want, " classes"):
 			is = fmt.Sprintf("%d classes", len(got.Classes.Classes))
 		case got.Classes != nil:

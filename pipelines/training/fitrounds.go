@@ -258,8 +258,8 @@ func (t *Training) survey(ctx context.Context, b byRounds, folds int) (*surveyed
 	}
 	var from, to *linear.TargetGrid
 	if scales {
-		from, to = t.Target.Grid, learner.SampleSpread(sum, *t.Target.Grid)
-		t.Target.Grid = to
+		from, to = &t.Target.Grid[0], learner.SampleSpread(sum, t.Target.Grid[0])
+		t.Target.Grid = linear.Grids{*to}
 	}
 	if b.Samples() {
 		s.sample, err = t.sampled(sum, from, to)

@@ -121,7 +121,7 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	}
 	unit := 1.0
 	if t.Target.Grid != nil {
-		unit = t.Target.Grid.Half() * t.Target.Grid.Half()
+		unit = t.Target.Grid[0].Half() * t.Target.Grid[0].Half()
 	}
 	fit := 0
 	for i := range table {

@@ -170,7 +170,7 @@ func (p *partition) fold(worker rounds.Worker, b *batch, s *slot) error {
 	for i, v := range b.rows.Y {
 		y[i] = float32(v)
 		if grid := e.pass.Target.Grid; grid != nil {
-			y[i] = grid.Scaled(v)
+			y[i] = grid[0].Scaled(v)
 		}
 	}
 	b.weights = b.weights[:0]

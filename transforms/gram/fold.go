@@ -181,7 +181,7 @@ func (f *folder) add(b *rows.Block, weights []int64) {
 	f.saturated += saturated
 	f.lane.Add(transforms.FeaturesSaturated, saturated)
 	defer f.lane.Clock(transforms.FoldTime)()
-	var grid *linear.TargetGrid
+	var grid linear.Grids
 	if t := f.pass.Target; t != nil {
 		grid = t.Grid
 	}

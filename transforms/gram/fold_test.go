@@ -68,7 +68,7 @@ func passOf(t *testing.T, lines []string, files int, regression bool) *Pass {
 		Fold: Fold{Recipe: sealed, Outputs: 3, Folds: 4, Steps: 127, Lambda: []float64{1e-3, 1e-2}},
 	}
 	if regression {
-		p.Target, p.Fold.Outputs = &transforms.Target{Grid: &linear.TargetGrid{Low: -2, High: 2}}, 1
+		p.Target, p.Fold.Outputs = &transforms.Target{Grid: linear.Grids{{Low: -2, High: 2}}}, 1
 	}
 	return p
 }

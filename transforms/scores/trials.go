@@ -34,7 +34,7 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 		for i, y := range y {
 			row := scores[i*k : (i+1)*k]
 			if g := p.Target.Grid; g != nil {
-				sum.AddTarget((y-g.Mid())/g.Half(), row, repeats[i])
+				sum.AddTarget((y-g[0].Mid())/g[0].Half(), row, repeats[i])
 			} else {
 				sum.AddClass(int(y), row, repeats[i])
 				if sum.Losses != nil {

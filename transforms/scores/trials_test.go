@@ -26,7 +26,7 @@ import (
 func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200
-	grid := &model.TargetGrid{Low: -1, High: 3}
+	grid := model.Grids{{Low: -1, High: 3}}
 	classes, targets, losses := score.NewTrials(2), score.NewTrials(3), score.NewLosses(2)
 	text := "a,b,y\n"
 	for i := range n {

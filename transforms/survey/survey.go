@@ -46,7 +46,7 @@ func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summi
 			}
 			y := float32(b.Y[i])
 			if grid := p.Target.Grid; grid != nil {
-				y = grid.Scaled(b.Y[i])
+				y = grid[0].Scaled(b.Y[i])
 			}
 			labeled.X = append(append(labeled.X, b.Row(i)...), y)
 			if len(b.Weights) > 0 {

@@ -63,7 +63,7 @@ func sumTargets(_ context.Context, _ *transforms.Lane, p *Targets) (transforms.S
 				w = weights[i]
 			}
 			if grid := p.Target.Grid; grid != nil {
-				label = int(grid.Quantize(b.Y[i]))
+				label = int(grid[0].Quantize(b.Y[i]))
 			}
 			sum.Add(b.Row(i), h, label, w)
 		}
