@@ -55,7 +55,7 @@ func (e *Error) Refused() bool {
 	}
 	for _, target := range []error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrScheme, ErrReadOnly, ErrNoMatch, ErrBusy,
-		ErrChanged, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
+		ErrChanged, ErrSwapped, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
 	} {
 		if errors.Is(e.Err, target) {
 			return true
@@ -66,7 +66,7 @@ func (e *Error) Refused() bool {
 
 // Writing reports whether the operation was to make, change or remove something.
 func (e *Error) Writing() bool {
-	return slices.Contains([]string{"claim", "create", "lock", "publish", "remove"}, e.Op)
+	return slices.Contains([]string{"claim", "create", "lock", "publish", "remove", "swap"}, e.Op)
 }
 
 // ErrBusy means that another run has a lock or claim.
