@@ -51,13 +51,34 @@ func Bad(dir string, reason error) error { return &Error{dir, reason} }
 func Load(fsys fs.FS) (*Model, error) { return load(inFS{fsys}) }
 
 // LoadURI is Load for a directory on disk, or for a place such as gs://bucket/model if
-// the program imports the package of its scheme, io/storage/gcs.
-func LoadURI(ctx context.Context, dir string) (*Model, error) { return load(inStorage{ctx, dir}) }
+// the program imports the package of its scheme, io/storage/gcs. The name may be an alias
+// such as gs://bucket/models@champion; see Resolve.
+func LoadURI(ctx context.Context, dir string) (*Model, error) {
+	dir, err := Resolve(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return load(inStorage{ctx, dir})
+}
 
 // Check reads a model directory as LoadURI does, but does not draw the map. It returns
 // the manifest.
 func Check(ctx context.Context, dir string) (*Manifest, error) {
 	m, _, _, err := loadFiles(inStorage{ctx, dir})
+	return m, err
+}
+
+// ReadManifest reads the manifest of a model directory, and none of its other files.
+func ReadManifest(ctx context.Context, dir string) (*Manifest, error) {
+	d := inStorage{ctx, dir}
+	data, err := read(d, ManifestFile, MaxManifest)
+	if err != nil {
+		return nil, err
+	}
+	m, _, err := decodeManifest(data)
+	if err != nil {
+		err = &Error{dir, err}
+	}
 	return m, err
 }
 

@@ -75,6 +75,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := report.ValidPicture(o.Reliability); err != nil {
 		return nil, err
 	}
+	if o.Model, err = job.Model(ctx, o.Model, o.Job.Log); err != nil {
+		return nil, err
+	}
 	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}

@@ -64,6 +64,9 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if err := o.Spec.Validate(); err != nil {
 		return nil, err
 	}
+	if o.Model, err = job.Model(ctx, o.Model, o.Job.Log); err != nil {
+		return nil, err
+	}
 	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}

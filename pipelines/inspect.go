@@ -239,6 +239,10 @@ type ModelReport struct {
 
 // InspectModel loads a model, verifies its checksums, and describes it.
 func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
+	dir, err := models.Resolve(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
 	m, err := models.LoadURI(ctx, dir)
 	if err != nil {
 		return nil, err

@@ -119,6 +119,9 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
+	if o.Model, err = job.Model(ctx, o.Model, o.Job.Log); err != nil {
+		return nil, err
+	}
 	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}

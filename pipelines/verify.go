@@ -71,6 +71,9 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
+	if o.Model, err = job.Model(ctx, o.Model, o.Job.Log); err != nil {
+		return nil, err
+	}
 	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}

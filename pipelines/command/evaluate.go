@@ -69,7 +69,7 @@ quantiles of the absolute error. With --json the scores have these names.`,
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&o.Model, "model", "", "Directory of the model.")
+	fs.StringVar(&o.Model, "model", "", "Directory of the model, or an alias such as DIR@champion (see the command models).")
 	fs.StringArrayVar(&gates, "gate", nil, "Condition on a score, such as accuracy>=0.95, auc>=0.9 or rmse<=3. Several are separated by commas, or given one by one; all must hold.")
 	thresholdFlag(fs, &o.Threshold)
 	fs.StringSliceVar(&o.Slices, "slices", nil, "Columns by whose values rows are scored apart, by name or position, separated by commas: categories, or numbers with up to 512 values. One of them can be a column that is not a feature of the model.")

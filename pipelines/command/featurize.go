@@ -43,7 +43,7 @@ unit. manifest.json lists the files, the classes and the recipe.`,
 	fs.SortFlags = false
 	fs.StringVar(&o.Out, "out", "", "Directory to create for the features; it must not exist.")
 	formatFlag(fs, &o.Format, "npy", "features", pipelines.FeaturizeFormats())
-	fs.StringVar(&o.Model, "model", "", "Directory of a model; its features are written instead of those of the flags.")
+	fs.StringVar(&o.Model, "model", "", "Directory of a model, or an alias such as DIR@champion; its features are written instead of those of the flags.")
 	flags.register(fs, "gaussian")
 	flags.jobs.register(fs)
 	return cmd

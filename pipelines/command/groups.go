@@ -24,8 +24,8 @@ type group struct {
 
 var groups = []group{
 	{"Model and output",
-		"model out out_format scores probabilities threshold slices gate components picture",
-		"lines reliability curve"},
+		"models model out out_format scores probabilities threshold slices gate components picture",
+		"lines reliability curve expect why by last"},
 	{"Data",
 		"data label label_files task scale max_bad_fraction",
 		"format header delimiter dim label_strip label_case strict"},

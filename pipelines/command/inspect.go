@@ -52,7 +52,7 @@ checksums, and describes it.`,
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&model, "model", "", "Directory of a model.")
+	fs.StringVar(&model, "model", "", "Directory of a model, or an alias such as DIR@champion.")
 	data.register(fs)
 	table.register(fs)
 	fs.StringVar(&file, "write_schema", "", "File to create with the role, type and levels of each column, for --schema.")

@@ -67,7 +67,7 @@ probable one.`,
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&o.Model, "model", "", "Directory of the model.")
+	fs.StringVar(&o.Model, "model", "", "Directory of the model, or an alias such as DIR@champion (see the command models).")
 	fs.StringVar(&o.Out, "out", "", "Directory to create for the predictions, which must not exist; or - for standard output.")
 	formatFlag(fs, &o.Format, "csv", "predictions", pipelines.PredictFormats())
 	fs.BoolVar(&o.Scores, "scores", false, "Also write the score of every output.")

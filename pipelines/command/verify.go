@@ -39,7 +39,7 @@ The files must be those of the training, in the same order.`,
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&o.Model, "model", "", "Directory of the model.")
+	fs.StringVar(&o.Model, "model", "", "Directory of the model, or an alias such as DIR@champion (see the command models).")
 	data.register(fs)
 	jobs.register(fs)
 	return cmd

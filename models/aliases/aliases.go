@@ -1,0 +1,177 @@
+// Package aliases reads which models of a directory of models are in use: a name such as
+// gs://bucket/models@champion stands for the model that is champion when it is read.
+//
+// The aliases of a directory are in one small file, so that a promotion changes champion
+// and previous in one step. Package pipelines/registry replaces it.
+package aliases
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// The aliases.
+const (
+	Champion   = "champion"   // the model in use
+	Challenger = "challenger" // the newest candidate
+	Previous   = "previous"   // the champion before, to which a rollback returns
+)
+
+// Names lists the aliases.
+var Names = []string{Champion, Challenger, Previous}
+
+// FileName is the name of the file of aliases in a directory of models.
+const FileName = "aliases.json"
+
+// Format is the version of the file that this program writes, and the newest that it reads.
+const Format = 1
+
+// MaxEarlier is the number of former champions that a State remembers beside Previous.
+const MaxEarlier = 30
+
+// State is the content of the file of aliases. Models are named by their directory in the
+// directory of models; "" is none.
+type State struct {
+	Format     int      `json:"format"`
+	Champion   string   `json:"champion,omitempty"`
+	Challenger string   `json:"challenger,omitempty"`
+	Previous   string   `json:"previous,omitempty"`
+	Earlier    []string `json:"earlier,omitempty"` // champions before Previous, the latest first
+	Events     int      `json:"events"`            // how many there have been
+	// Last is the last event. It stands here in full until the next one, so that the history
+	// has every event even if the process that made it was stopped.
+	Last json.RawMessage `json:"last,omitempty"`
+}
+
+// Model returns the model of an alias, "" for none.
+func (s *State) Model(alias string) string {
+	switch alias {
+	case Champion:
+		return s.Champion
+	case Challenger:
+		return s.Challenger
+	case Previous:
+		return s.Previous
+	}
+	return ""
+}
+
+// Of returns the aliases of a model.
+func (s *State) Of(model string) (of []string) {
+	for _, a := range Names {
+		if model != "" && s.Model(a) == model {
+			of = append(of, a)
+		}
+	}
+	return of
+}
+
+// ValidName returns an error unless name can be that of a model in a directory of models.
+func ValidName(name string) error {
+	switch {
+	case name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\@\n\r\x00"):
+		return fmt.Errorf("%q cannot be the name of a model: it is empty, begins with a dot, or contains a slash, an @ or a line end", name)
+	case slices.Contains(Names, name), name == FileName, name == "history":
+		return fmt.Errorf("%q cannot be the name of a model; choose another", name)
+	}
+	return nil
+}
+
+// Decode reads the content of a file of aliases.
+func Decode(data []byte) (*State, error) {
+	s := new(State)
+	var version struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, fmt.Errorf("%s: %w", FileName, err)
+	}
+	if version.Format > Format {
+		return nil, fmt.Errorf("%s has the format %d, which a newer version of bochner wrote; this one reads up to %d", FileName, version.Format, Format)
+	}
+	if err := json.Unmarshal(data, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", FileName, err)
+	}
+	if s.Format < 1 || s.Events < 1 || len(s.Last) == 0 || len(s.Earlier) > MaxEarlier {
+		return nil, fmt.Errorf("%s: format %d, %d events, %d earlier champions: not a file of aliases", FileName, s.Format, s.Events, len(s.Earlier))
+	}
+	for _, m := range append([]string{s.Champion, s.Challenger, s.Previous}, s.Earlier...) {
+		if m == "" {
+			continue
+		}
+		if err := ValidName(m); err != nil {
+			return nil, fmt.Errorf("%s: %w", FileName, err)
+		}
+	}
+	return s, nil
+}
+
+// Encode returns the content of the file.
+func (s *State) Encode() ([]byte, error) {
+	data, err := json.MarshalIndent(s, "", "  ")
+	return append(data, '\n'), err
+}
+
+// reads is how often a file is read that is replaced while it is read.
+const reads = 10
+
+// Read returns the aliases of a directory of models, and the file as it was read. Both are
+// nil if there are none yet.
+func Read(ctx context.Context, dir string) (*State, []byte, error) {
+	for try := 1; ; try++ {
+		data, err := storage.ReadFile(ctx, storage.Join(dir, FileName), storage.MaxSwap)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil, nil
+		case errors.Is(err, storage.ErrChanged) && try < reads:
+			continue
+		case err != nil:
+			return nil, nil, err
+		}
+		s, err := Decode(data)
+		return s, data, err
+	}
+}
+
+// Split splits DIR@ALIAS. ok is false for every other name.
+func Split(name string) (dir, alias string, ok bool) {
+	at := strings.LastIndexByte(name, '@')
+	if at <= 0 || !slices.Contains(Names, name[at+1:]) {
+		return name, "", false
+	}
+	return strings.TrimRight(name[:at], "/"), name[at+1:], true
+}
+
+// Resolve returns the directory of the model that a name stands for: DIR@ALIAS, or the
+// directory itself. A directory whose name ends like an alias is named with a slash at the
+// end.
+func Resolve(ctx context.Context, name string) (string, error) {
+	dir, alias, ok := Split(name)
+	if !ok {
+		return name, nil
+	}
+	s, _, err := Read(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	if s == nil {
+		return "", &storage.Reason{Text: fmt.Sprintf("%s has no aliases yet; bochner models promote makes a model champion", dir), Kind: fs.ErrNotExist}
+	}
+	model := s.Model(alias)
+	if model == "" {
+		return "", &storage.Reason{Text: fmt.Sprintf("no model of %s is %s; bochner models list shows the aliases", dir, alias), Kind: fs.ErrNotExist}
+	}
+	place := storage.Join(dir, model)
+	there, err := storage.Exists(ctx, place)
+	if err == nil && !there {
+		err = &storage.Reason{Text: fmt.Sprintf("%s is the model %s, which no longer exists in %s; promote another, or restore it", alias, model, dir), Kind: fs.ErrNotExist}
+	}
+	return place, err
+}

@@ -1,0 +1,20 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/bochner-ml/bochner/models"
+)
+
+// Model returns the directory of the model that a name stands for, which may be an alias such
+// as models@champion, and notes it in the log. A job resolves the name once, at its start, so
+// that all of its workers read the same model.
+func Model(ctx context.Context, name string, log io.Writer) (string, error) {
+	dir, err := models.Resolve(ctx, name)
+	if err == nil && dir != name && log != nil {
+		fmt.Fprintf(log, "note: %s is %s\n", name, dir)
+	}
+	return dir, err
+}

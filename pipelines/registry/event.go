@@ -1,0 +1,178 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// Action is what an event did.
+type Action string
+
+const (
+	Promoted   Action = "promote"   // Model became champion
+	RolledBack Action = "rollback"  // Model, an earlier champion, became champion again
+	Challenged Action = "challenge" // Model became challenger
+	Kept       Action = "keep"      // Model, a challenger, did not become champion
+)
+
+// Gate is one condition on a model and whether it was met.
+type Gate struct {
+	Condition string `json:"condition"`
+	Passed    bool   `json:"passed"`
+	Result    string `json:"result,omitempty"` // in words
+}
+
+// Event is one line of the history.
+type Event struct {
+	Number   int       `json:"number"` // from 1
+	ID       string    `json:"id"`     // random, by which a writer recognises its own event
+	Time     time.Time `json:"time"`
+	By       string    `json:"by"` // user@host
+	Action   Action    `json:"action"`
+	Model    string    `json:"model"`              // that the event is about
+	Manifest string    `json:"manifest,omitempty"` // checksum of its manifest
+	From     string    `json:"from,omitempty"`     // the champion before
+	To       string    `json:"to,omitempty"`       // the champion after
+	Gates    []Gate    `json:"gates,omitempty"`
+	Why      string    `json:"why,omitempty"`
+	Day      string    `json:"day,omitempty"`     // of a retraining
+	Command  string    `json:"command,omitempty"` // that made the event
+}
+
+// Who names the user and the machine of this process.
+func Who() string {
+	name := os.Getenv("USER")
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = u.Username
+	}
+	host, _ := os.Hostname() // for people
+	return name + "@" + host
+}
+
+// historyDir is the directory of the events in a directory of models.
+const historyDir = "history"
+
+// maxEvent is the largest event that is read, in bytes.
+const maxEvent = 1 << 20
+
+// eventFile names the file of an event. Names sort like numbers.
+func (r Registry) eventFile(number int) string {
+	return storage.Join(r.Dir, historyDir, fmt.Sprintf("%08d.json", number))
+}
+
+// record stores an event in the history, where it stays. It may be there already.
+func (r Registry) record(ctx context.Context, event []byte) error {
+	e, err := decodeEvent(event)
+	if err != nil {
+		return err
+	}
+	name := r.eventFile(e.Number)
+	// The file of aliases holds the event as part of a larger document, indented.
+	text, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return err
+	}
+	err = storage.Swap(ctx, name, nil, append(text, '\n'))
+	if !errors.Is(err, storage.ErrSwapped) {
+		return err
+	}
+	there, err := r.readEvent(ctx, e.Number)
+	if err == nil && there.ID != e.ID {
+		err = fmt.Errorf("registry: %s: has the event %s, want %s: the history of %s was changed by hand or copied", name, there.ID, e.ID, r.Dir)
+	}
+	return err
+}
+
+func (r Registry) readEvent(ctx context.Context, number int) (*Event, error) {
+	data, err := storage.ReadFile(ctx, r.eventFile(number), maxEvent)
+	if err != nil {
+		return nil, err
+	}
+	e, err := decodeEvent(data)
+	if err == nil && e.Number != number {
+		err = fmt.Errorf("has the number %d", e.Number)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("registry: %s: %w", r.eventFile(number), err)
+	}
+	return e, nil
+}
+
+func decodeEvent(data []byte) (*Event, error) {
+	e := new(Event)
+	if err := json.Unmarshal(data, e); err != nil {
+		return nil, fmt.Errorf("event: %w", err)
+	}
+	if e.Number < 1 || e.ID == "" || e.Model == "" {
+		return nil, errors.New("event: without number, id or model")
+	}
+	return e, nil
+}
+
+// parallelReads is how many events are read at a time.
+const parallelReads = 32
+
+// History returns the events with the latest first, at most the given number; 0 is all.
+func (r Registry) History(ctx context.Context, most int) ([]Event, error) {
+	s, err := r.State(ctx)
+	if err != nil || s.Events == 0 {
+		return nil, err
+	}
+	n := s.Events
+	if most > 0 {
+		n = min(n, most)
+	}
+	events := make([]Event, n)
+	tasks, tctx := errgroup.WithContext(ctx)
+	tasks.SetLimit(parallelReads)
+	for i := range events {
+		tasks.Go(func() error {
+			number := s.Events - i
+			e, err := r.readEvent(tctx, number)
+			if number == s.Events && errors.Is(err, fs.ErrNotExist) {
+				e, err = decodeEvent(s.Last) // its process was stopped, or is about to store it
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("registry: the history of %s has no event %d of %d: %w", r.Dir, number, s.Events, err)
+			}
+			if err == nil {
+				events[i] = *e
+			}
+			return err
+		})
+	}
+	return events, tasks.Wait()
+}
+
+// day names the time of an event for people.
+func (e *Event) when() string { return e.Time.UTC().Format("2006-01-02 15:04:05") }
+
+// gates tells how many conditions were met and which were not.
+func (e *Event) gates() string {
+	if len(e.Gates) == 0 {
+		return ""
+	}
+	var failed []string
+	for _, g := range e.Gates {
+		if !g.Passed {
+			failed = append(failed, g.Condition)
+		}
+	}
+	if len(failed) == 0 {
+		return strconv.Itoa(len(e.Gates)) + " passed"
+	}
+	return "not passed: " + strings.Join(slices.Compact(failed), ", ")
+}

@@ -1,0 +1,293 @@
+// Package registry manages a directory of models: which of them is champion, challenger and
+// previous champion, and the history of how that came about.
+//
+// The aliases are one small file, aliases.json, that is replaced by compare-and-swap: of two
+// processes that promote at the same time one succeeds, and the other is told. The file
+// contains the last event, too. The events before it are files of their own, history/N.json,
+// which are never replaced. So a stopped process leaves either the state before or the state
+// after, and an event whether or not its file was written.
+package registry
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/aliases"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// Registry is a directory of models.
+type Registry struct {
+	Dir string           // directory, or gs://BUCKET/DIR
+	Now func() time.Time // nil is time.Now
+}
+
+// Note is what the history says about an event besides what happened.
+type Note struct {
+	By      string // "" is Who()
+	Gates   []Gate
+	Why     string
+	Day     string
+	Command string
+	// Expect is the name of the model that must be champion before the event, and
+	// NoChampion if there must be none; "" is whichever it is.
+	Expect string
+}
+
+// NoChampion as Note.Expect means that there must be no champion.
+const NoChampion = "-"
+
+// LostError means that another process changed the champion at the same time.
+type LostError struct{ Text string }
+
+func (e *LostError) Error() string { return e.Text }
+
+// State returns the aliases. There are none in a new directory.
+func (r Registry) State(ctx context.Context) (*aliases.State, error) {
+	s, _, err := r.read(ctx)
+	return s, err
+}
+
+func (r Registry) read(ctx context.Context) (*aliases.State, []byte, error) {
+	if r.Dir == "" {
+		return nil, nil, exit.Usage("no directory of models: name one with --models")
+	}
+	s, data, err := aliases.Read(ctx, r.Dir)
+	var failed *storage.Error
+	if err != nil && !errors.As(err, &failed) {
+		err = models.Bad(r.Dir, err)
+	}
+	if err == nil && s == nil {
+		s = &aliases.State{Format: aliases.Format}
+	}
+	return s, data, err
+}
+
+// Place returns the directory of a model.
+func (r Registry) Place(model string) string { return storage.Join(r.Dir, model) }
+
+// Name returns the name of a model that is given by its name, its directory or an alias.
+func (r Registry) Name(ctx context.Context, model string) (string, error) {
+	if slices.Contains(aliases.Names, model) {
+		s, err := r.State(ctx)
+		if err == nil && s.Model(model) == "" {
+			err = exit.Refuse("registry: no model of %s is %s", r.Dir, model)
+		}
+		if err != nil {
+			return "", err
+		}
+		return s.Model(model), nil
+	}
+	if dir, name := storage.Split(strings.TrimRight(model, "/")); name != "" && dir != "." {
+		want, err := storage.Abs(r.Dir)
+		if err != nil {
+			return "", err
+		}
+		if have, err := storage.Abs(dir); err == nil && have == want {
+			model = name
+		}
+	}
+	if err := aliases.ValidName(model); err != nil {
+		return "", exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)
+	}
+	return model, nil
+}
+
+// Promote makes a model champion, and the champion before it the previous one. It loads the
+// model's files first and checks them.
+func (r Registry) Promote(ctx context.Context, model string, n Note) (*Event, error) {
+	return r.change(ctx, Promoted, model, n, func(s *aliases.State) error {
+		if s.Champion == model {
+			return exit.Refuse("registry: %s is champion of %s already", model, r.Dir)
+		}
+		push(s, model)
+		return nil
+	})
+}
+
+// push makes a model champion.
+func push(s *aliases.State, model string) {
+	if s.Previous != "" {
+		s.Earlier = slices.Insert(s.Earlier, 0, s.Previous)
+	}
+	s.Earlier = s.Earlier[:min(len(s.Earlier), aliases.MaxEarlier)]
+	s.Previous, s.Champion = s.Champion, model
+	if s.Challenger == model {
+		s.Challenger = ""
+	}
+}
+
+// pop makes the previous champion champion again.
+func pop(s *aliases.State) {
+	s.Champion, s.Previous = s.Previous, ""
+	if len(s.Earlier) > 0 {
+		s.Previous, s.Earlier = s.Earlier[0], slices.Clone(s.Earlier[1:])
+	}
+}
+
+// Rollback makes an earlier champion champion again: the previous one if model is "". What
+// was champion after it is no longer an alias, so that a second rollback goes further back.
+func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, error) {
+	s, err := r.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if model == "" {
+		model = s.Previous
+	}
+	if model == "" {
+		return nil, exit.Refuse("registry: %s has no previous champion to go back to; name a model to promote", r.Dir)
+	}
+	if n.Expect == "" {
+		// What is rolled back is the champion that the caller saw.
+		n.Expect = s.Champion
+	}
+	return r.change(ctx, RolledBack, model, n, func(s *aliases.State) error {
+		switch {
+		case s.Champion == model:
+			return exit.Refuse("registry: %s is champion of %s already", model, r.Dir)
+		case s.Previous != model && !slices.Contains(s.Earlier, model):
+			return exit.Refuse("registry: %s was not champion of %s before; promote makes it so", model, r.Dir)
+		}
+		for s.Champion != model {
+			pop(s)
+		}
+		return nil
+	})
+}
+
+// Challenge makes a model challenger.
+func (r Registry) Challenge(ctx context.Context, model string, n Note) (*Event, error) {
+	return r.change(ctx, Challenged, model, n, func(s *aliases.State) error {
+		s.Challenger = model
+		return nil
+	})
+}
+
+// Keep records that a challenger did not become champion. It stays challenger.
+func (r Registry) Keep(ctx context.Context, model string, n Note) (*Event, error) {
+	return r.change(ctx, Kept, model, n, func(s *aliases.State) error {
+		s.Challenger = model
+		return nil
+	})
+}
+
+// changes is how often a change that does not depend on the champion is tried while others
+// change the aliases, too.
+const changes = 20
+
+// change replaces the aliases with what edit makes of them, and records the event.
+func (r Registry) change(ctx context.Context, action Action, model string, n Note, edit func(*aliases.State) error) (*Event, error) {
+	if err := aliases.ValidName(model); err != nil {
+		return nil, exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)
+	}
+	m, err := models.Check(ctx, r.Place(model))
+	if err != nil {
+		return nil, err
+	}
+	e := &Event{ID: rand.Text(), Action: action, Model: model, Manifest: m.SHA256, Gates: n.Gates, Why: n.Why, Day: n.Day, Command: n.Command, By: n.By}
+	if e.By == "" {
+		e.By = Who()
+	}
+	for try := 1; ; try++ {
+		s, old, err := r.read(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if try > 1 && r.made(ctx, s, e) {
+			return e, r.follow(ctx, s) // the answer was lost, the change was not
+		}
+		if want := n.Expect; want != "" && want != s.Champion && (want != NoChampion || s.Champion != "") {
+			return nil, r.lost(s, want)
+		}
+		if old != nil {
+			if err := r.record(ctx, s.Last); err != nil {
+				return nil, err
+			}
+		}
+		e.Number, e.From = s.Events+1, s.Champion
+		if err := edit(s); err != nil {
+			return nil, err
+		}
+		e.To, e.Time = s.Champion, r.now()
+		if s.Last, err = json.Marshal(e); err != nil {
+			return nil, err
+		}
+		s.Events = e.Number
+		data, err := s.Encode()
+		if err != nil {
+			return nil, err
+		}
+		err = storage.Swap(ctx, storage.Join(r.Dir, aliases.FileName), old, data)
+		switch {
+		case err == nil:
+			return e, r.follow(ctx, s)
+		case try == changes:
+			return nil, err
+		case !errors.Is(err, storage.ErrSwapped):
+			if now, _, readErr := r.read(ctx); readErr != nil || !r.made(ctx, now, e) {
+				return nil, err
+			}
+		case e.From != e.To && n.Expect == "":
+			// Two that promote without naming whom they replace: the second is told.
+			n.Expect = e.From
+			if n.Expect == "" {
+				n.Expect = NoChampion
+			}
+		}
+	}
+}
+
+// follow stores the last event of aliases that are in place. If the storage fails, the next
+// change stores it.
+func (r Registry) follow(ctx context.Context, s *aliases.State) error {
+	err := r.record(ctx, s.Last)
+	var failed *storage.Error
+	if errors.As(err, &failed) {
+		err = nil
+	}
+	return err
+}
+
+// made reports whether an event whose change seemed to fail has happened all the same.
+func (r Registry) made(ctx context.Context, s *aliases.State, e *Event) bool {
+	if e.Number == 0 || s.Events < e.Number {
+		return false
+	}
+	if last, err := decodeEvent(s.Last); err == nil && last.Number == e.Number {
+		return last.ID == e.ID
+	}
+	there, err := r.readEvent(ctx, e.Number)
+	return err == nil && there.ID == e.ID
+}
+
+// lost says who was faster.
+func (r Registry) lost(s *aliases.State, want string) error {
+	now, before := "no model is champion of "+r.Dir, want
+	if want == NoChampion {
+		before = "none"
+	}
+	if s.Champion != "" {
+		now = fmt.Sprintf("%s is champion of %s", s.Champion, r.Dir)
+	}
+	by := ""
+	if last, err := decodeEvent(s.Last); err == nil {
+		by = fmt.Sprintf(" since %s (%s by %s)", last.when(), last.Action, last.By)
+	}
+	return &exit.DataError{Err: &LostError{fmt.Sprintf("registry: %s%s, and not %s: another process changed it; look at bochner models history, and decide again", now, by, before)}}
+}
+
+func (r Registry) now() time.Time {
+	if r.Now != nil {
+		return r.Now().UTC()
+	}
+	return time.Now().UTC().Truncate(time.Second)
+}

@@ -1,0 +1,363 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/disktest"
+	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/gcs"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/aliases"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+var ctx = context.Background()
+
+// files are those of a small model.
+func files(t testing.TB, seed uint64) []storage.File {
+	t.Helper()
+	recipe, err := features.Seal(fourier.Gaussian{In: 2, Out: 4, Width: 1, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := models.Encode(&models.Model{
+		Linear: &models.Linear{K: 2, D: 4, W: make([]float32, 8), B: make([]float32, 2)},
+		Manifest: &models.Manifest{
+			Program: "test", Task: models.Classification, Recipe: recipe, Seed: seed, Learner: models.Learner{Kind: "ridge", Lambda: 1e-6, Folds: 1},
+			Input: models.Input{Format: "csv", Dim: 2}, Vocabulary: &labels.Vocabulary{Classes: []string{"no", "yes"}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// with makes models of these names in a directory.
+func with(t testing.TB, dir string, names ...string) Registry {
+	t.Helper()
+	for i, name := range names {
+		if err := storage.Publish(ctx, storage.Join(dir, name), files(t, uint64(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Registry{Dir: dir}
+}
+
+// state is champion, previous and challenger.
+func (r Registry) state(t testing.TB) string {
+	t.Helper()
+	s, err := r.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s %s %s", s.Champion, s.Previous, s.Challenger)
+}
+
+// story is the history, the first event first.
+func (r Registry) story(t testing.TB) string {
+	t.Helper()
+	events, err := r.History(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, e := range slices.Backward(events) {
+		words = append(words, fmt.Sprintf("%d %s %s", e.Number, e.Action, e.Model))
+	}
+	return strings.Join(words, ", ")
+}
+
+func TestPromotionsAndRollbacksMoveTheAliases(t *testing.T) {
+	r := with(t, t.TempDir(), "a", "b", "c", "d")
+	step := func(want string, e *Event, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.state(t); got != want {
+			t.Errorf("after %s %s: %q, want %q", e.Action, e.Model, got, want)
+		}
+	}
+	refused := func(want string, code int, e *Event, err error) {
+		t.Helper()
+		if err == nil || e != nil || !strings.Contains(err.Error(), want) || exit.Code(err) != code {
+			t.Errorf("%v, %v (code %d); want %q, code %d", e, err, exit.Code(err), want, code)
+		}
+	}
+	e, err := r.Rollback(ctx, "", Note{})
+	refused("has no previous champion", 3, e, err)
+	e, err = r.Promote(ctx, "a", Note{})
+	step("a  ", e, err)
+	e, err = r.Challenge(ctx, "b", Note{})
+	step("a  b", e, err)
+	e, err = r.Keep(ctx, "b", Note{Why: "no better", Gates: []Gate{{Condition: "accuracy>=0.9", Result: "0.85"}}})
+	step("a  b", e, err)
+	e, err = r.Challenge(ctx, "c", Note{})
+	step("a  c", e, err)
+	e, err = r.Promote(ctx, "c", Note{Expect: "a"})
+	step("c a ", e, err)
+	e, err = r.Promote(ctx, "d", Note{})
+	step("d c ", e, err)
+	e, err = r.Rollback(ctx, "", Note{Why: "wrong"})
+	step("c a ", e, err)
+	e, err = r.Rollback(ctx, "", Note{}) // goes further back, and not forward again
+	step("a  ", e, err)
+	e, err = r.Promote(ctx, "b", Note{})
+	step("b a ", e, err)
+	e, err = r.Promote(ctx, "d", Note{})
+	step("d b ", e, err)
+	e, err = r.Rollback(ctx, "a", Note{})
+	step("a  ", e, err)
+
+	e, err = r.Rollback(ctx, "d", Note{})
+	refused("d was not champion", 3, e, err)
+	e, err = r.Promote(ctx, "a", Note{})
+	refused("a is champion", 3, e, err)
+	e, err = r.Promote(ctx, "b", Note{Expect: "c"})
+	refused("a is champion of "+r.Dir+" since ", 3, e, err)
+	e, err = r.Promote(ctx, "b", Note{Expect: NoChampion})
+	refused("and not none", 3, e, err)
+	e, err = r.Promote(ctx, "x", Note{})
+	refused("does not exist", 6, e, err)
+	e, err = r.Promote(ctx, "../a", Note{})
+	refused("cannot be the name", 2, e, err)
+	const story = "1 promote a, 2 challenge b, 3 keep b, 4 challenge c, 5 promote c, 6 promote d, 7 rollback c, 8 rollback a, 9 promote b, 10 promote d, 11 rollback a"
+	if got := r.story(t); got != story {
+		t.Errorf("%s\nwant %s", got, story)
+	}
+	events, err := r.History(ctx, 9)
+	if last := events[8]; err != nil || len(events) != 9 || last.Why != "no better" || last.From != "a" || last.To != "a" || last.Manifest == "" || last.By == "" || len(last.Gates) != 1 {
+		t.Errorf("%v %+v", err, events)
+	}
+}
+
+func TestModelsAreNamedByPathAndAlias(t *testing.T) {
+	dir := t.TempDir()
+	r := with(t, dir+"/models", "a", "b")
+	if _, err := r.Promote(ctx, "a", Note{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a": "a", "b": "b", dir + "/models/b": "b", dir + "/models/b/": "b", "champion": "a"} {
+		if got, err := r.Name(ctx, name); err != nil || got != want {
+			t.Errorf("%s is %q, %v", name, got, err)
+		}
+	}
+	for name, code := range map[string]int{"challenger": 3, dir + "/b": 2, "": 2, ".b": 2} {
+		if got, err := r.Name(ctx, name); exit.Code(err) != code {
+			t.Errorf("%s is %q, %v", name, got, err)
+		}
+	}
+	if m, err := models.LoadURI(ctx, dir+"/models@champion"); err != nil || m.Manifest.Seed != 0 {
+		t.Errorf("%v", err)
+	}
+	if _, err := models.LoadURI(ctx, dir+"/models@previous"); !errors.Is(err, models.ErrBadModel) || !strings.Contains(err.Error(), "no model of "+dir+"/models is previous") {
+		t.Errorf("%v", err)
+	}
+	if err := storage.Remove(ctx, dir+"/models/a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := models.LoadURI(ctx, dir+"/models@champion"); !errors.Is(err, models.ErrBadModel) || !strings.Contains(err.Error(), "champion is the model a, which no longer exists") {
+		t.Errorf("%v", err)
+	}
+	l, err := r.List(ctx)
+	if err != nil || len(l.Models) != 2 || l.Models[0].Name != "b" || !l.Models[1].Missing || l.Models[1].Name != "a" {
+		t.Errorf("%v %+v", err, l)
+	}
+}
+
+// race lets processes promote models of their own at the same time: every event happens
+// once, in an order, and whoever did not succeed is told who did.
+func race(t *testing.T, dir string) {
+	names := []string{"a", "b", "c", "d"}
+	r := with(t, dir, append([]string{"first"}, names...)...)
+	if _, err := r.Promote(ctx, "first", Note{}); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	won := make(chan string, len(names))
+	for _, name := range names {
+		all.Go(func() {
+			_, err := r.Promote(ctx, name, Note{Expect: "first", By: name + "@test"})
+			var lost *LostError
+			switch {
+			case err == nil:
+				won <- name
+			case !errors.As(err, &lost) || exit.Code(err) != exit.CodeData || !strings.Contains(err.Error(), "another process changed it"):
+				t.Error(err)
+			}
+			for range 3 {
+				if _, err := r.Keep(ctx, name, Note{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	close(won)
+	var winners []string
+	for w := range won {
+		winners = append(winners, w)
+	}
+	s, err := r.State(ctx)
+	if err != nil || len(winners) != 1 || s.Champion != winners[0] || s.Previous != "first" {
+		t.Errorf("%v: %v won, %+v", err, winners, s)
+	}
+	events, err := r.History(ctx, 0)
+	ids := map[string]bool{}
+	for i, e := range events {
+		ids[e.ID] = true
+		if e.Number != len(events)-i {
+			t.Errorf("event %d at %d of %d", e.Number, i, len(events))
+		}
+	}
+	if want := 2 + 3*len(names); err != nil || len(events) != want || len(ids) != want {
+		t.Errorf("%v: %d events, %d of them different, want %d: %s", err, len(events), len(ids), want, r.story(t))
+	}
+}
+
+func TestOfTwoPromotersOneWinsAndTheOtherIsTold(t *testing.T) { race(t, t.TempDir()) }
+
+// bucket is a bucket of a server in this process.
+func bucket(t *testing.T) (*gcstest.Server, string) {
+	s, address := gcstest.Start(t)
+	gcs.UseEmulator(func() string { return address })
+	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
+	return s, "gs://bucket/models"
+}
+
+func TestPromotersRaceInABucketWithFaults(t *testing.T) {
+	s, dir := bucket(t)
+	s.Faults.Set(gcstest.Rules{Share: 0.1, Seed: 4})
+	race(t, dir)
+	l, err := (Registry{Dir: dir}).List(ctx)
+	if err != nil || len(l.Models) != 5 {
+		t.Errorf("%v: %+v", err, l)
+	}
+}
+
+// Whatever stops a promotion at whichever call, the champion is the one before or the one
+// after, nothing that was said to have happened is lost, and the next promotion finds all
+// in order.
+func TestAPromotionIsWholeOrAbsent(t *testing.T) {
+	dead := errors.New("the process is gone")
+	restore := disk.Swap(disk.OS{})
+	t.Cleanup(restore)
+	for _, way := range []struct {
+		name  string
+		err   error
+		on    bool
+		after func(*disktest.Mem)
+	}{
+		{"an error", syscall.EIO, false, func(*disktest.Mem) {}},
+		{"a full disk", syscall.ENOSPC, false, func(*disktest.Mem) {}},
+		{"killed", dead, true, (*disktest.Mem).Kill},
+		{"a power cut", dead, true, func(m *disktest.Mem) { m.PowerCut(true) }},
+		{"a power cut afterwards", nil, false, func(m *disktest.Mem) { m.PowerCut(true) }},
+	} {
+		before, after := 0, 0
+		for at := 1; ; at++ {
+			m := disktest.New()
+			disk.Swap(m)
+			r := with(t, "/models", "a", "b", "c")
+			if _, err := r.Promote(ctx, "a", Note{}); err != nil {
+				t.Fatal(err)
+			}
+			f := &disktest.Fault{FS: m, At: at, Do: func() error { return way.err }, On: way.on, Writes: true}
+			disk.Swap(f)
+			_, err := r.Promote(ctx, "b", Note{})
+			if f.Hit() == "" {
+				break
+			}
+			way.after(m)
+			disk.Swap(m)
+			when := fmt.Sprintf("%s at call %d (%s): %v", way.name, at, f.Hit(), err)
+			switch state, story := r.state(t), r.story(t); {
+			case state == "b a " && story == "1 promote a, 2 promote b":
+				after++
+			case err != nil && state == "a  " && story == "1 promote a":
+				before++
+			default:
+				t.Errorf("%s: %s; %s", when, state, story)
+			}
+			if _, err := r.Promote(ctx, "c", Note{}); err != nil || !strings.HasPrefix(r.state(t), "c ") || !strings.HasSuffix(r.story(t), " promote c") {
+				t.Errorf("%s; and then: %v, %s; %s", when, err, r.state(t), r.story(t))
+			}
+			if names, _ := storage.Names(ctx, "/models"); len(names) != 5 {
+				t.Errorf("%s: left behind: %v", when, names)
+			}
+		}
+		if after == 0 || way.err != nil && before == 0 {
+			t.Errorf("%s: %d times before, %d times after", way.name, before, after)
+		}
+	}
+}
+
+func TestAHistoryThatWasChangedIsNoticed(t *testing.T) {
+	r := with(t, t.TempDir(), "a", "b", "c")
+	r.Now = func() time.Time { return time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC) }
+	for _, name := range []string{"a", "b"} {
+		if _, err := r.Promote(ctx, name, Note{By: "me@here"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := Events{Dir: r.Dir}
+	h.Events, _ = r.History(ctx, 0)
+	var text strings.Builder
+	h.WriteTo(&text)
+	const want = "event  time (UTC)           action   model  champion  gates  by       why\n" +
+		"2      2026-11-20 03:00:00  promote  b      a → b            me@here\n" +
+		"1      2026-11-20 03:00:00  promote  a      none → a         me@here\n"
+	if text.String() != want {
+		t.Errorf("%s\nwant\n%s", text.String(), want)
+	}
+	if err := storage.WriteFile(ctx, r.eventFile(2), []byte(`{"number":2,"id":"x","model":"a"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Promote(ctx, "c", Note{}); err == nil || !strings.Contains(err.Error(), "was changed by hand") {
+		t.Error(err)
+	}
+	if err := storage.Remove(ctx, r.eventFile(1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.History(ctx, 0); err == nil || !strings.Contains(err.Error(), "has no event 1 of 2") {
+		t.Error(err)
+	}
+	if err := storage.WriteFile(ctx, storage.Join(r.Dir, aliases.FileName), []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.State(ctx); exit.Code(err) != exit.CodeModel {
+		t.Error(err)
+	}
+}
+
+func TestLineageIsBesideTheManifest(t *testing.T) {
+	r := with(t, t.TempDir(), "a")
+	if l, err := r.ReadLineage(ctx, "a"); l != nil || err != nil {
+		t.Error(l, err)
+	}
+	want := &Lineage{Program: "v1", Recipe: "a", Parts: []Part{{Name: "dt=1", Files: []File{{Name: "x.csv", Bytes: 3, Version: "7"}}}}}
+	if err := r.WriteLineage(ctx, "a", want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.ReadLineage(ctx, "a")
+	if err != nil || got.Parts[0].Files[0] != want.Parts[0].Files[0] {
+		t.Errorf("%v %+v", err, got)
+	}
+	if _, err := models.Check(ctx, r.Place("a")); err != nil {
+		t.Error(err)
+	}
+}
