@@ -74,7 +74,7 @@ fuzz: ## run every fuzz target for $(FUZZTIME)
 		done || exit 1; \
 	done
 
-.PHONY: test-arm64 bench bench-train bench-learners
+.PHONY: test-arm64 bench bench-train bench-learners bench-accuracy
 
 test-arm64: ## run the tests of the kernels, features and models for arm64, under qemu-user
 	@command -v qemu-aarch64 >/dev/null || { echo "qemu-aarch64 is missing; install it (Debian, Ubuntu: apt-get install qemu-user)"; exit 1; }
@@ -93,6 +93,16 @@ bench-train: build/bench/ok build ## measure training on the MNIST of $$BOCHNER_
 
 bench-learners: build/bench/ok build ## measure the learners in rounds on the data of $$BOCHNER_DATA beside scikit-learn's (ONLY=name for some)
 	go run ./local/bench -learners -python build/bench/bin/python $(if $(ONLY),-only '$(ONLY)') $(BENCHFLAGS)
+
+bench-accuracy: build ## measure test errors beside boosted trees' (DATA=folder; SETS=houses,letter METHODS=auto,tuned STEPS=1 for some)
+	@test -n "$${DATA:-$$BOCHNER_DATA}" || { echo "set DATA to the folder of the data sets (see docs/benchmarks.md)"; exit 1; }
+	@$(MAKE) --no-print-directory build/boosted/ok || echo "no boosted trees: their environment could not be made (PyPI not reachable?)"
+	go run ./local/bench -accuracy -python build/boosted/bin/python $(if $(DATA),-data '$(abspath $(DATA))') $(if $(SETS),-sets '$(SETS)') $(if $(METHODS),-only '$(METHODS)') $(if $(STEPS),-steps) $(BENCHFLAGS)
+
+build/boosted/ok: local/bench/boosted.txt
+	python3 -m venv build/boosted
+	build/boosted/bin/pip install --quiet --disable-pip-version-check --retries 1 -r local/bench/boosted.txt
+	touch $@
 
 repro-maxout: ## repeat the maxout paper's table on the MNIST of $$BOCHNER_DATA (half an hour and more)
 	go run ./local/repro maxout $(REPROFLAGS)

@@ -7,6 +7,7 @@
 //	go run ./local/bench -python build/bench/bin/python -only gram    some rows of it
 //	go run ./local/bench -python build/bench/bin/python -train        from end to end
 //	go run ./local/bench -python build/bench/bin/python -learners     learners on equal features
+//	go run ./local/bench -python build/boosted/bin/python -accuracy   test errors beside boosted trees
 //
 // Both sides of a row run in processes of their own that take turns, each warm,
 // in the order A B A B … and then B A B A …; a figure is the median of the
@@ -38,6 +39,10 @@ func run() error {
 		big     bool
 		learn   bool
 		threads int
+
+		accurate         bool
+		steps            bool
+		data, work, sets string
 	)
 	flag.StringVar(&o.python, "python", "python3", "Python with NumPy, SciPy, scikit-learn and threadpoolctl.")
 	flag.StringVar(&o.script, "script", "local/bench", "Folder of the Python files.")
@@ -48,7 +53,12 @@ func run() error {
 	flag.BoolVar(&train, "train", false, "Measure training on MNIST, found in $BOCHNER_DATA, instead.")
 	flag.BoolVar(&big, "big", false, "With -train: 10,000 features too.")
 	flag.BoolVar(&learn, "learners", false, "Measure the learners in rounds on the data sets of $BOCHNER_DATA, instead.")
-	flag.StringVar(&o.program, "program", "build/bochner", "With -train and -learners: the program.")
+	flag.StringVar(&o.program, "program", "build/bochner", "With -train, -learners and -accuracy: the program.")
+	flag.BoolVar(&accurate, "accuracy", false, "Measure the accuracy of models beside boosted trees', instead; -only names methods, separated by commas.")
+	flag.StringVar(&data, "data", os.Getenv("BOCHNER_DATA"), "With -accuracy: folder of the data sets.")
+	flag.StringVar(&work, "work", "build/accuracy", "With -accuracy: folder for files and for figures, which are kept.")
+	flag.StringVar(&sets, "sets", "", "With -accuracy: tables, separated by commas; all if empty.")
+	flag.BoolVar(&steps, "steps", false, "With -accuracy: measure each step of the search alone too.")
 	flag.IntVar(&threads, "serve", 0, "Run cases on request, with that many threads; for this program's own use.")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -66,6 +76,8 @@ func run() error {
 		Rows     []result  `json:"rows,omitempty"`
 		Training []contest `json:"training,omitempty"`
 		Learners []duel    `json:"learners,omitempty"`
+
+		Accuracy *accuracyTable `json:"accuracy,omitempty"`
 	}{Machine: m}
 	show := func(format string, args ...any) {
 		if !asJSON {
@@ -73,7 +85,14 @@ func run() error {
 		}
 	}
 	show("%s", m)
-	if learn {
+	if accurate {
+		got, err := o.accuracies(show, data, work, sets, o.only, steps)
+		if err != nil {
+			return err
+		}
+		report.Accuracy = &got
+		show("%s", got)
+	} else if learn {
 		var err error
 		if report.Learners, err = o.duels(show); err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // duel is a learner in rounds against scikit-learn's on the same features, which
@@ -93,19 +92,18 @@ func (o options) duel(b bout) (d duel, err error) {
 	}
 	defer os.RemoveAll(work)
 	in := func(name string) string { return filepath.Join(work, name) }
-	command := func(args ...[]string) (time.Duration, string, error) {
+	command := func(args ...[]string) (cost, string, error) {
 		var flat []string
 		for _, a := range args {
 			flat = append(flat, a...)
 		}
-		took, _, out, err := timed(o.program, append(flat, "--quiet")...)
-		return took, out, err
+		return timed(o.program, append(flat, "--quiet")...)
 	}
-	took, _, err := command([]string{"train", "--model", in("model"), "--lambda", fmt.Sprint(b.lambda)}, b.train, b.features, b.ours)
+	spent, _, err := command([]string{"train", "--model", in("model"), "--lambda", fmt.Sprint(b.lambda)}, b.train, b.features, b.ours)
 	if err != nil {
 		return d, err
 	}
-	d.Ours.Seconds = took.Seconds()
+	d.Ours.Seconds = spent.Seconds
 	var manifest struct {
 		Learner struct {
 			Course struct{ Objective, Gap float64 }
@@ -141,7 +139,7 @@ func (o options) duel(b bout) (d duel, err error) {
 			return d, err
 		}
 	}
-	_, _, out, err = timed(o.python, filepath.Join(o.script, "learners.py"), in("train"), in("test"), b.theirs, fmt.Sprint(b.lambda), fmt.Sprint(b.rounds))
+	_, out, err = timed(o.python, filepath.Join(o.script, "learners.py"), in("train"), in("test"), b.theirs, fmt.Sprint(b.lambda), fmt.Sprint(b.rounds))
 	if err == nil {
 		err = json.Unmarshal([]byte(out), &d.Theirs)
 	}

@@ -41,8 +41,8 @@ func (o options) contest(d int) (contest, error) {
 	c := contest{Features: d}
 	var wall, memory [2][]float64
 	entry := func(side int, name string, args ...string) error {
-		took, peak, out, err := timed(name, args...)
-		wall[side], memory[side] = append(wall[side], took.Seconds()), append(memory[side], peak)
+		spent, out, err := timed(name, args...)
+		wall[side], memory[side] = append(wall[side], spent.Seconds), append(memory[side], spent.PeakMB)
 		if side == 0 {
 			c.Report = out
 		}
@@ -67,9 +67,15 @@ func (o options) contest(d int) (contest, error) {
 	return c, nil
 }
 
-// timed runs a program and returns its wall-clock time, its peak of resident
-// memory in MB and its standard output.
-func timed(name string, args ...string) (time.Duration, float64, string, error) {
+// cost is what a process has taken.
+type cost struct {
+	Seconds float64 `json:"seconds"`     // on the wall
+	CPU     float64 `json:"cpu_seconds"` // of user and system
+	PeakMB  float64 `json:"peak_mb"`     // of resident memory
+}
+
+// timed runs a program and returns what it cost and its standard output.
+func timed(name string, args ...string) (cost, string, error) {
 	var out, errs bytes.Buffer
 	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -77,13 +83,13 @@ func timed(name string, args ...string) (time.Duration, float64, string, error) 
 	err := cmd.Run()
 	took := time.Since(start)
 	if err != nil {
-		return 0, 0, "", fmt.Errorf("bench: %s: %w\n%s", cmd, err, errs.Bytes())
+		return cost{}, "", fmt.Errorf("bench: %s: %w\n%s", cmd, err, errs.Bytes())
 	}
 	peak := float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / 1e6
 	if runtime.GOOS == "linux" {
 		peak *= 1024
 	}
-	return took, peak, out.String(), nil
+	return cost{took.Seconds(), (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), peak}, out.String(), nil
 }
 
 func (c contest) String() string {

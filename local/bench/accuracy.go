@@ -1,0 +1,235 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// method is a column of the table of accuracies.
+type method struct {
+	name    string
+	about   string
+	flags   []string // of train
+	boosted string   // method of boosted.py, instead
+	step    bool     // a step of the search alone
+}
+
+// methods are in the order of the columns; the last is what the others are compared with.
+var methods = []method{
+	{name: "defaults", about: "defaults"},
+	{name: "laplace", about: "Laplace kernel", flags: []string{"--kernel", "laplace"}, step: true},
+	{name: "hist", about: "HistGradientBoosting", boosted: "hist"},
+	{name: "lightgbm", about: "LightGBM", boosted: "lightgbm"},
+	{name: "tuned", about: "LightGBM, best of 8", boosted: "tuned"},
+}
+
+// figure is a cell: what a method comes to on a table.
+type figure struct {
+	Table   string   `json:"table"`
+	Method  string   `json:"method"`
+	Error   float64  `json:"error"`              // on the test rows: share of errors, or 1 − R²
+	HeldOut *float64 `json:"held_out,omitempty"` // the same by held-out training rows, as the method says
+	cost
+}
+
+// accuracies measures the methods on the tables. Every figure is kept in work and measured again only
+// when the program, its flags, the scripts or the rows have changed.
+func (o options) accuracies(show func(string, ...any), data, work, sets, only string, steps bool) (accuracyTable, error) {
+	if data == "" {
+		return accuracyTable{}, errors.New("bench: name the folder of the data sets with -data or $BOCHNER_DATA")
+	}
+	if err := os.MkdirAll(filepath.Join(work, "figures"), 0o777); err != nil {
+		return accuracyTable{}, err
+	}
+	tables, err := datasets(data, work, named(sets))
+	if err != nil {
+		return accuracyTable{}, err
+	}
+	all := accuracyTable{tables: tables}
+	for _, m := range methods {
+		if !named(only)(m.name) || m.step && !steps && only == "" {
+			continue
+		}
+		if m.boosted != "" && !executable(o.python) {
+			show("without %s: %s is missing (make bench-accuracy makes it where PyPI can be reached)\n", m.about, o.python)
+			continue
+		}
+		all.methods = append(all.methods, m)
+	}
+	for _, t := range tables {
+		for _, m := range all.methods {
+			f, again, err := o.accuracy(t, m, work)
+			if err != nil {
+				return all, err
+			}
+			all.Figures = append(all.Figures, f)
+			show("%s%s\n", f, map[bool]string{true: "   (kept)"}[again])
+		}
+	}
+	all.summarize()
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return all, err
+	}
+	return all, os.WriteFile(filepath.Join(work, "accuracy.json"), append(text, '\n'), 0o666)
+}
+
+// named returns whether a name is in a list with commas; all are in an empty one.
+func named(list string) func(string) bool {
+	return func(name string) bool { return list == "" || slices.Contains(strings.Split(list, ","), name) }
+}
+
+func executable(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode()&0o111 != 0
+}
+
+// accuracy returns a figure, and whether it was kept from an earlier run.
+func (o options) accuracy(t dataset, m method, work string) (f figure, again bool, err error) {
+	key, err := o.key(t, m)
+	if err != nil {
+		return f, false, err
+	}
+	kept := filepath.Join(work, "figures", fmt.Sprintf("%s-%s-%.12x.json", t.Name, m.name, key))
+	if text, err := os.ReadFile(kept); err == nil {
+		return f, true, json.Unmarshal(text, &f)
+	}
+	if m.boosted != "" {
+		f, err = o.theirFigure(t, m)
+	} else {
+		f, err = o.ourFigure(t, m, work)
+	}
+	if err != nil {
+		return f, false, err
+	}
+	f.Table, f.Method = t.Name, m.name
+	text, err := json.Marshal(f)
+	if err != nil {
+		return f, false, err
+	}
+	return f, false, os.WriteFile(kept, text, 0o666)
+}
+
+// key is a digest of all that decides a figure.
+func (o options) key(t dataset, m method) ([]byte, error) {
+	h := sha256.New()
+	files := append([]string{o.program}, t.Train...)
+	if m.boosted != "" {
+		files = append([]string{filepath.Join(o.script, "boosted.py"), filepath.Join(o.script, "boosted.txt")}, t.Train...)
+	}
+	for _, name := range append(files, t.Test...) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(h, "%x\n", sha256.Sum256(text))
+	}
+	fmt.Fprintln(h, t.Format, t.Task, t.Label, t.Header, m.boosted)
+	if m.boosted == "" {
+		fmt.Fprintln(h, t.flags, m.flags)
+	}
+	return h.Sum(nil), nil
+}
+
+func (o options) theirFigure(t dataset, m method) (f figure, err error) {
+	spec, err := json.Marshal(struct {
+		dataset
+		Method string `json:"method"`
+	}{t, m.boosted})
+	if err != nil {
+		return f, err
+	}
+	spent, out, err := timed(o.python, filepath.Join(o.script, "boosted.py"), string(spec))
+	if err != nil {
+		return f, err
+	}
+	var got struct {
+		Error  float64  `json:"error"`
+		Held   *float64 `json:"held_out"`
+		CPU    float64  `json:"cpu"`
+		PeakMB float64  `json:"peak_mb"`
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		return f, fmt.Errorf("bench: boosted.py: %q: %w", out, err)
+	}
+	return figure{Error: got.Error, HeldOut: got.Held, cost: cost{spent.Seconds, got.CPU, got.PeakMB}}, nil
+}
+
+func (o options) ourFigure(t dataset, m method, work string) (f figure, err error) {
+	model := filepath.Join(work, "model")
+	if err := os.RemoveAll(model); err != nil {
+		return f, err
+	}
+	defer os.RemoveAll(model)
+	args := append([]string{"train", "--model", model, "--json", "--quiet"}, t.files(t.Train)...)
+	if t.Label != "" {
+		args = append(args, "--label", t.Label)
+	}
+	spent, out, err := timed(o.program, append(append(args, t.flags...), m.flags...)...)
+	if err != nil {
+		return f, err
+	}
+	f.cost = spent
+	if f.HeldOut, err = heldOut([]byte(out), t.Task); err != nil {
+		return f, err
+	}
+	_, out, err = timed(o.program, append([]string{"evaluate", "--model", model, "--json", "--quiet"}, t.files(t.Test)...)...)
+	if err != nil {
+		return f, err
+	}
+	var s struct {
+		Classes *struct{ Error float64 }
+		Targets *struct{ R2 float64 }
+	}
+	err = json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&s)
+	switch {
+	case err != nil:
+		return f, err
+	case t.Task == "regression" && s.Targets != nil:
+		f.Error = 1 - s.Targets.R2
+	case t.Task == "classification" && s.Classes != nil:
+		f.Error = s.Classes.Error
+	default:
+		return f, fmt.Errorf("bench: %s: evaluate printed no figure of %s: %s", t.Name, t.Task, out)
+	}
+	return f, nil
+}
+
+// heldOut returns the held-out error of the λ that a training has chosen, nil where it prints none.
+func heldOut(trained []byte, task string) (*float64, error) {
+	var r struct {
+		Lambda float64
+		Path   []struct {
+			Lambda float64
+			R2     float64
+			Rows   int64 `json:"held_rows"`
+			Errors int64 `json:"held_errors"`
+		}
+	}
+	if err := json.Unmarshal(trained, &r); err != nil {
+		return nil, err
+	}
+	for _, row := range r.Path {
+		if row.Lambda != r.Lambda {
+			continue
+		}
+		e := 1 - row.R2
+		if task == "classification" {
+			if row.Rows == 0 {
+				return nil, nil
+			}
+			e = float64(row.Errors) / float64(row.Rows)
+		}
+		return &e, nil
+	}
+	return nil, nil
+}

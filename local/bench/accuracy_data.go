@@ -1,0 +1,149 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/bochner-ml/bochner/features/sample"
+)
+
+// dataset is a table with its training rows and its test rows, in files as a user has them.
+type dataset struct {
+	Name   string   `json:"-"`
+	Format string   `json:"format"` // csv, libsvm, idx, cifar10
+	Task   string   `json:"task"`
+	Train  []string `json:"train"` // files; of idx, those of the rows and of the labels
+	Test   []string `json:"test"`
+	Label  string   `json:"label,omitempty"`
+	Header bool     `json:"header,omitempty"`
+	flags  []string // of train, beside those of the files
+}
+
+// generated is the number of rows of the training part and of the test part of a generated table.
+const generated = 10_000
+
+// datasets returns the tables, and writes the files of those that come in one part or are generated
+// into work. Data sets that ship with a test part keep it; of the others every fifth row is a
+// test row. Rows of generated tables are those of seed 1, test rows those of seed 2.
+func datasets(data, work string, wanted func(name string) bool) ([]dataset, error) {
+	in := func(parts ...string) string { return filepath.Join(append([]string{data}, parts...)...) }
+	tables := []dataset{
+		{Name: "houses", Format: "csv", Task: "regression", Train: []string{in("csv", "houses.tsv.gz")}, Label: "target", Header: true},
+		{Name: "letter", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "letter.scale.gz")}},
+		{
+			Name: "adult", Format: "csv", Task: "classification", Train: []string{in("csv", "adult-train.csv.gz")}, Test: []string{in("csv", "adult-test.csv.gz")}, Label: "-1",
+			flags: []string{"--label_strip", " ."},
+		},
+		{Name: "a9a", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "a9a.gz")}, Test: []string{in("libsvm", "a9a.t.gz")}},
+		{Name: "svmguide1", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "svmguide1.gz")}, Test: []string{in("libsvm", "svmguide1.t.gz")}},
+		{
+			Name: "mnist", Format: "idx", Task: "classification",
+			Train: []string{in("mnist", "train-images-idx3-ubyte.gz"), in("mnist", "train-labels-idx1-ubyte.gz")},
+			Test:  []string{in("mnist", "t10k-images-idx3-ubyte.gz"), in("mnist", "t10k-labels-idx1-ubyte.gz")},
+		},
+		{Name: "cifar", Format: "cifar10", Task: "classification", Train: []string{in("cifar10", "first4000.bin.gz")}},
+	}
+	for _, name := range []string{"irrelevant", "tails", "rotated", "interactions", "categories"} {
+		task := "regression"
+		if name == "interactions" || name == "categories" {
+			task = "classification"
+		}
+		tables = append(tables, dataset{Name: name, Format: "csv", Task: task, Label: "y", Header: true})
+	}
+	var chosen []dataset
+	for _, t := range tables {
+		if !wanted(t.Name) {
+			continue
+		}
+		if len(t.Test) == 0 {
+			if err := t.write(work); err != nil {
+				return nil, fmt.Errorf("bench: %s: %w", t.Name, err)
+			}
+		}
+		chosen = append(chosen, t)
+	}
+	return chosen, nil
+}
+
+// write makes the files of a table that has no test file.
+func (t *dataset) write(work string) error {
+	ending := map[string]string{"csv": ".tsv", "libsvm": ".libsvm", "cifar10": ".bin"}[t.Format]
+	if len(t.Train) == 0 {
+		ending = ".csv"
+	}
+	train, test := filepath.Join(work, t.Name+"-train"+ending), filepath.Join(work, t.Name+"-test"+ending)
+	var parts [2]bytes.Buffer
+	if len(t.Train) == 0 {
+		set, ok := sample.Find(t.Name)
+		if !ok {
+			return fmt.Errorf("no such sample")
+		}
+		for i := range parts {
+			if err := set.WriteCSV(context.Background(), &parts[i], generated, uint64(i+1), set.Noise); err != nil {
+				return err
+			}
+		}
+	} else if err := t.split(&parts); err != nil {
+		return err
+	}
+	t.Train, t.Test = []string{train}, []string{test}
+	if err := os.WriteFile(train, parts[0].Bytes(), 0o666); err != nil {
+		return err
+	}
+	return os.WriteFile(test, parts[1].Bytes(), 0o666)
+}
+
+// split makes every fifth row a test row.
+func (t *dataset) split(parts *[2]bytes.Buffer) error {
+	f, err := os.Open(t.Train[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	header := t.Header
+	for row := 0; len(text) > 0; row++ {
+		end := 1 + bytes.IndexByte(text, '\n')
+		if t.Format == "cifar10" {
+			end = 1 + 3*32*32
+		}
+		if end == 0 || end > len(text) {
+			end = len(text)
+		}
+		line := text[:end]
+		text = text[end:]
+		switch {
+		case header:
+			parts[0].Write(line)
+			parts[1].Write(line)
+			header, row = false, -1
+		case row%5 == 4:
+			parts[1].Write(line)
+		default:
+			parts[0].Write(line)
+		}
+	}
+	return nil
+}
+
+// files returns the flags that name files for the program.
+func (t dataset) files(names []string) []string {
+	if t.Format == "idx" {
+		return []string{"--data", names[0], "--label_files", names[1]}
+	}
+	return []string{"--data", names[0]}
+}

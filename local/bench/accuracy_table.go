@@ -1,0 +1,142 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// accuracyTable is all figures, and a summary of each method.
+type accuracyTable struct {
+	Figures []figure  `json:"figures"`
+	Methods []summary `json:"methods"`
+
+	tables  []dataset
+	methods []method
+}
+
+// summary compares a method with the last one over the tables. Of each table the ratio of their
+// errors is taken.
+type summary struct {
+	Method  string  `json:"method"`
+	Against string  `json:"against"`
+	Mean    float64 `json:"geometric_mean"`
+	Median  float64 `json:"median"`
+	Wins    int     `json:"wins"` // tables where its error is smaller
+	Tables  int     `json:"tables"`
+	CPU     float64 `json:"cpu_seconds"` // of all tables
+}
+
+func (a *accuracyTable) find(table, method string) (figure, bool) {
+	i := slices.IndexFunc(a.Figures, func(f figure) bool { return f.Table == table && f.Method == method })
+	if i < 0 {
+		return figure{}, false
+	}
+	return a.Figures[i], true
+}
+
+func (a *accuracyTable) summarize() {
+	if len(a.methods) == 0 {
+		return
+	}
+	reference := a.methods[len(a.methods)-1].name
+	for _, m := range a.methods {
+		s := summary{Method: m.name, Against: reference}
+		var ratios []float64
+		for _, t := range a.tables {
+			f, ok := a.find(t.Name, m.name)
+			r, had := a.find(t.Name, reference)
+			if !ok || !had {
+				continue
+			}
+			s.CPU += f.CPU
+			ratios = append(ratios, f.Error/r.Error)
+			s.Mean += math.Log(f.Error / r.Error)
+			if f.Error < r.Error {
+				s.Wins++
+			}
+		}
+		if s.Tables = len(ratios); s.Tables > 0 {
+			s.Mean, s.Median = math.Exp(s.Mean/float64(s.Tables)), median(ratios)
+			a.Methods = append(a.Methods, s)
+		}
+	}
+}
+
+func (f figure) String() string {
+	s := fmt.Sprintf("%-14s %-10s error %.4f", f.Table, f.Method, f.Error)
+	if f.HeldOut != nil {
+		s += fmt.Sprintf(", held-out %.4f", *f.HeldOut)
+	}
+	return s + fmt.Sprintf(", %.1f CPU seconds, %.0f MB", f.CPU, f.PeakMB)
+}
+
+// String is Markdown: a row for each table, then what each figure cost, then the summary.
+func (a accuracyTable) String() string {
+	var b strings.Builder
+	line := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	each := func(first string, cell func(m method) string) {
+		cells := []string{first}
+		for _, m := range a.methods {
+			cells = append(cells, cell(m))
+		}
+		line(cells...)
+	}
+	rule := func() { b.WriteString(strings.Repeat("|---", len(a.methods)+1) + "|\n") }
+
+	b.WriteString("\n")
+	each("", func(m method) string { return m.about })
+	rule()
+	for _, t := range a.tables {
+		kind := "error, %"
+		if t.Task == "regression" {
+			kind = "R²"
+		}
+		each(t.Name+", "+kind, func(m method) string {
+			f, ok := a.find(t.Name, m.name)
+			switch {
+			case !ok:
+				return ""
+			case t.Task == "regression":
+				return fmt.Sprintf("%.3f", 1-f.Error)
+			}
+			return fmt.Sprintf("%.2f", 100*f.Error)
+		})
+	}
+	of := func(cell func(s summary) string) func(method) string {
+		return func(m method) string {
+			i := slices.IndexFunc(a.Methods, func(s summary) bool { return s.Method == m.name })
+			if i < 0 {
+				return ""
+			}
+			return cell(a.Methods[i])
+		}
+	}
+	each("geometric mean of errors", of(func(s summary) string { return fmt.Sprintf("%.2f", s.Mean) }))
+	each("median", of(func(s summary) string { return fmt.Sprintf("%.2f", s.Median) }))
+	each("smaller error", of(func(s summary) string { return fmt.Sprintf("%d of %d", s.Wins, s.Tables) }))
+	each("CPU seconds", of(func(s summary) string { return fmt.Sprintf("%.0f", s.CPU) }))
+
+	b.WriteString("\nHeld-out error, CPU seconds and peak MB of training:\n\n")
+	each("", func(m method) string { return m.about })
+	rule()
+	for _, t := range a.tables {
+		each(t.Name, func(m method) string {
+			f, ok := a.find(t.Name, m.name)
+			if !ok {
+				return ""
+			}
+			held := ""
+			if f.HeldOut != nil && t.Task == "regression" {
+				held = fmt.Sprintf("%.3f; ", 1-*f.HeldOut)
+			} else if f.HeldOut != nil {
+				held = fmt.Sprintf("%.2f; ", 100**f.HeldOut)
+			}
+			return held + fmt.Sprintf("%.1f s; %.0f MB", f.CPU, f.PeakMB)
+		})
+	}
+	return b.String()
+}
