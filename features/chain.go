@@ -25,15 +25,11 @@ func (c Chain) New() (Map, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	end := len(c.Steps) - 1
-	first := make([]Map, end)
-	for i, r := range c.Steps[:end] {
-		m, err := r.New()
-		if err != nil {
-			return nil, fmt.Errorf("chain: step %d: %w", i+1, err)
-		}
-		first[i] = m
+	first, err := c.begin()
+	if err != nil {
+		return nil, err
 	}
+	end := len(first)
 	short, last, err := gathered(first, c.Steps[end])
 	if last == nil && err == nil {
 		last, err = c.Steps[end].New()
@@ -42,22 +38,85 @@ func (c Chain) New() (Map, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chain: step %d: %w", end+1, err)
 	}
-	if end == 0 {
-		return last, nil
+	return follow(short, last), nil
+}
+
+// begin draws the maps of all steps but the last.
+func (c Chain) begin() ([]Map, error) {
+	first := make([]Map, len(c.Steps)-1)
+	for i, r := range c.Steps[:len(first)] {
+		m, err := r.New()
+		if err != nil {
+			return nil, fmt.Errorf("chain: step %d: %w", i+1, err)
+		}
+		first[i] = m
 	}
-	m := &chained{first: short, last: last}
+	return first, nil
+}
+
+// Gather draws the map of rows in a short form: see Gathering. A chain has one if all steps but the
+// last map column by column and zeros to zeros, and the last has one.
+func (c Chain) Gather(compact *Compact) (Map, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	last, ok := c.Steps[len(c.Steps)-1].(Gathering)
+	if !ok {
+		return nil, nil
+	}
+	first, err := c.begin()
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range first {
+		if first[i], compact = partly(m, compact); compact == nil {
+			return nil, nil
+		}
+	}
+	m, err := last.Gather(compact)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	return follow(first, m), nil
+}
+
+// Widen returns the map that gives rows in the short form of c the features of m, which takes whole
+// rows. It is Gridded and more if m is.
+func Widen(c *Compact, m Map) Map { return follow([]Map{widening{c}}, m) }
+
+// widening is the map from the short form of rows to whole rows.
+type widening struct{ *Compact }
+
+// Dims returns the lengths of both forms.
+func (w widening) Dims() (in, out int) { return w.Row() }
+
+// Apply stores the whole rows of the n rows of x in dst. It panics if a slice is too short.
+func (w widening) Apply(dst, x []float32, n int) {
+	if in, out := w.Dims(); n < 0 || len(x) < n*in || len(dst) < n*out {
+		panic("features: Apply: slice too short")
+	}
+	w.expand(dst, x, n)
+}
+
+// follow returns the map of the first maps and then the last one. It is Gridded if that is, and also
+// a Hasher or Ranged if that is.
+func follow(first []Map, last Map) Map {
+	if len(first) == 0 {
+		return last
+	}
+	m := &chained{first: first, last: last}
 	g, gridded := last.(Gridded)
 	h, hashes := last.(Hasher)
 	r, ranged := last.(Ranged)
 	switch {
 	case gridded && hashes:
-		return &hashedChain{&griddedChain{m, g}, h}, nil
+		return &hashedChain{&griddedChain{m, g}, h}
 	case gridded && ranged:
-		return &rangedChain{&griddedChain{m, g}, r}, nil
+		return &rangedChain{&griddedChain{m, g}, r}
 	case gridded:
-		return &griddedChain{m, g}, nil
+		return &griddedChain{m, g}
 	}
-	return m, nil
+	return m
 }
 
 // Validate returns an error unless every step is valid and the steps fit each other.
@@ -251,6 +310,9 @@ var _ Ranged = (*rangedChain)(nil)
 
 // Ranges returns the last map's Ranges.
 func (c *rangedChain) Ranges() (centre, half []float64) { return c.ranged.Ranges() }
+
+// Wide returns the last map's Wide.
+func (c *rangedChain) Wide() bool { return c.ranged.Wide() }
 
 // hashedChain is a chain whose last map is Gridded and a Hasher.
 type hashedChain struct {

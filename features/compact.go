@@ -26,6 +26,23 @@ func (c *Compact) Within(reach float32) bool {
 // ways take the same time (package blas, BenchmarkHot); the results have the same bits.
 func (c *Compact) Worth() bool { return len(c.Hot) >= 8*c.Groups }
 
+// expand stores in dst the whole rows of the n rows of x in the short form.
+func (c *Compact) expand(dst, x []float32, n int) {
+	short, whole := c.Row()
+	clear(dst[:n*whole])
+	for i := range n {
+		row, to := x[i*short:(i+1)*short], dst[i*whole:(i+1)*whole]
+		copy(to, row[:c.Dense])
+		for _, v := range row[c.Dense:] {
+			if v >= 0 && v < float32(len(c.Hot)) {
+				if k := int(v); float32(k) == v {
+					to[c.Dense+k] = c.Hot[k]
+				}
+			}
+		}
+	}
+}
+
 // Compacting is implemented by maps whose rows have a short form.
 type Compacting interface {
 	Map

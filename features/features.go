@@ -47,8 +47,18 @@ type Gridded interface {
 type Ranged interface {
 	Gridded
 	// Ranges returns the centres and half lengths (> 0) of the features' ranges. Step
-	// is that of the longest range. The caller must not change the slices.
+	// is that of the longest range of features that are rounded, 0 if all are points of their
+	// grids. The caller must not change the slices.
 	Ranges() (centre, half []float64)
+	// Wide reports whether features may lie anywhere in long ranges, for which a grid of 8 bits is
+	// too coarse.
+	Wide() bool
+}
+
+// Wide reports whether m is Ranged and its features are wide.
+func Wide(m Map) bool {
+	r, ok := m.(Ranged)
+	return ok && r.Wide()
 }
 
 // onGridRun is the number of rows whose features are in float32 at a time; a multiple of 4.

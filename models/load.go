@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/safetensors"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -97,7 +96,7 @@ func load(dir directory) (*Model, error) {
 	return m, nil
 }
 
-// loadFiles reads all files of a model. It registers learned frequencies with the recipes
+// loadFiles reads all files of a model. It provides learned frequencies and metrics to the recipes
 // of this process.
 func loadFiles(dir directory) (*Manifest, features.Recipe, *Linear, error) {
 	data, err := read(dir, ManifestFile, MaxManifest)
@@ -115,14 +114,16 @@ func loadFiles(dir directory) (*Manifest, features.Recipe, *Linear, error) {
 	if err != nil {
 		return nil, nil, nil, &Error{dir.place(), err}
 	}
-	if _, ok := m.File(learned.FileName); !ok {
-		return m, recipe, l, nil
-	}
-	if data, err = readListed(dir, m, learned.FileName); err != nil {
-		return nil, nil, nil, err
-	}
-	if _, err := learned.Provide(data); err != nil {
-		return nil, nil, nil, &Error{dir.place(), fmt.Errorf("%s: %w", learned.FileName, err)}
+	for _, name := range features.Files() {
+		if _, ok := m.File(name); !ok {
+			continue
+		}
+		if data, err = readListed(dir, m, name); err != nil {
+			return nil, nil, nil, err
+		}
+		if _, err := features.ProvideFile(name, data); err != nil {
+			return nil, nil, nil, &Error{dir.place(), fmt.Errorf("%s: %w", name, err)}
+		}
 	}
 	return m, recipe, l, nil
 }

@@ -94,7 +94,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	if manifest != nil {
 		pass.Recipe, result.Features = manifest.Recipe, manifest.Features
 		result.Kernel = "the model's kernel"
-		if err := j.TakeFrequencies(o.Model, manifest); err != nil {
+		if err := j.TakeFiles(o.Model, manifest); err != nil {
 			return nil, err
 		}
 		if d.Labeled {

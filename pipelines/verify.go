@@ -171,7 +171,7 @@ func certify(ctx context.Context, j *job.Job, m *models.Manifest, l *prepare.Pre
 			return err
 		}
 	}
-	if err := j.TakeFrequencies(o.Model, m); err != nil {
+	if err := j.TakeFiles(o.Model, m); err != nil {
 		return err
 	}
 	mean := 0.0

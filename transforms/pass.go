@@ -23,7 +23,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/features"
 	_ "github.com/bochner-ml/bochner/internal/account" // before Beam asks for the user
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
@@ -55,8 +55,9 @@ func (p *Pass) Common() *Pass { return p }
 // Kind is a kind of pass: a pointer to a struct that embeds Pass.
 type Kind interface{ Common() *Pass }
 
-// Frequencies says where a file of learned frequencies is.
-type Frequencies struct {
+// File says where a file is that recipes refer to by its hash, such as learned frequencies.
+type File struct {
+	Name   string `json:"name"` // of features.Files
 	URI    string `json:"uri"`
 	SHA256 string `json:"sha256"`
 }
@@ -74,10 +75,10 @@ type Target struct {
 type passFile struct {
 	// Program is the build that wrote the file, see Build. Another build rejects it.
 	Program string `json:"program,omitempty"`
-	// Frequencies are those that a recipe of the pass names. A process that loads the
-	// pass registers them.
-	Frequencies *Frequencies    `json:"frequencies,omitempty"`
-	Pass        json.RawMessage `json:"pass"`
+	// Files are those that a recipe of the pass names. A process that loads the pass
+	// provides them.
+	Files []File          `json:"files,omitempty"`
+	Pass  json.RawMessage `json:"pass"`
 }
 
 // MaxState bounds the size of the files of state that workers read.
@@ -87,13 +88,13 @@ const MaxState = 1 << 33
 const maxPass = 1 << 30
 
 // Store writes a pass into the directory, under a name derived from its content, and
-// returns its name. Recipes of the pass may name the frequencies.
-func Store(ctx context.Context, dir string, p Kind, f *Frequencies) (uri string, err error) {
+// returns its name. Recipes of the pass may name the files.
+func Store(ctx context.Context, dir string, p Kind, files []File) (uri string, err error) {
 	pass, err := json.Marshal(p)
 	if err != nil {
 		return "", err
 	}
-	data, err := json.Marshal(passFile{Program: Build(), Frequencies: f, Pass: pass})
+	data, err := json.Marshal(passFile{Program: Build(), Files: files, Pass: pass})
 	if err != nil {
 		return "", err
 	}
@@ -134,19 +135,21 @@ func load(ctx context.Context, uri string, p any) error {
 	if here := Build(); file.Program != "" && here != "" && file.Program != here {
 		return fault.Of(fault.Data, fmt.Errorf("transforms: the job was started by build %s of bochner, but this worker is build %s: their results may differ; give workers the same build (--worker_binary, or their image)", file.Program, here))
 	}
-	if file.Frequencies != nil {
-		return file.Frequencies.provide(ctx)
+	for _, f := range file.Files {
+		if err := f.provide(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// provide registers the frequencies with the recipes of this process.
-func (f *Frequencies) provide(ctx context.Context) error {
+// provide makes the file available to the recipes of this process.
+func (f *File) provide(ctx context.Context) error {
 	data, err := storage.ReadFile(ctx, f.URI, MaxState)
 	if err != nil {
 		return err
 	}
-	sum, err := learned.Provide(data)
+	sum, err := features.ProvideFile(f.Name, data)
 	if err == nil && sum != f.SHA256 {
 		err = errors.New("its checksum does not match")
 	}

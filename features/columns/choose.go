@@ -223,7 +223,7 @@ func (c *chooser) number(s Statistics, indicate bool) {
 func (c *chooser) boolean(s Statistics) {
 	top := float32(math.Sqrt2 * float64(c.w))
 	unit := float64(top)
-	c.add(Slot{Table: &Table{Values: 2, Out: 1, Numbers: Floats{0, top, top / 2}}}, Column{
+	c.add(Slot{Table: &Table{Values: 2, Out: 1, Numbers: features.Floats{0, top, top / 2}}}, Column{
 		Mean: float64(unit * s.Mean), Variance: float64(float64(unit*unit) * s.Variance),
 		Low: top * s.Low, High: top * s.High, Unscaled: true,
 	})
@@ -261,7 +261,7 @@ func (c *chooser) indicator(n, all int64) Column {
 
 // count adds the logarithm of how many rows have the level, 0 for levels that no row has.
 func (c *chooser) count(s Statistics) {
-	t := &Table{Values: len(s.Levels), Out: 1, Numbers: make(Floats, len(s.Levels)+1)}
+	t := &Table{Values: len(s.Levels), Out: 1, Numbers: make(features.Floats, len(s.Levels)+1)}
 	for level, n := range append(s.Levels[:len(s.Levels):len(s.Levels)], s.Missing) {
 		if n > 0 {
 			t.Numbers[level] = float32(stream.Log(float64(n)))

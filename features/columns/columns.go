@@ -69,7 +69,7 @@ type Table struct {
 	Parts int `json:"parts,omitempty"`
 	// Numbers are those of each level, and then those of a missing value and of any other
 	// index: (Parts+1)×(Values+1)×Out, row-major.
-	Numbers Floats `json:"numbers"`
+	Numbers features.Floats `json:"numbers"`
 }
 
 var _ features.Fixed = Recipe{}

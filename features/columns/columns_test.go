@@ -36,7 +36,7 @@ var recipe = Recipe{Slots: []Slot{
 	{Number: &Number{Fill: 5, Missing: 2}},
 	{OneHot: &OneHot{Values: 3, Weight: 0.5, Missing: true}},
 	{OneHot: &OneHot{Values: 2, Weight: 1}},
-	{Table: &Table{Values: 2, Out: 2, Numbers: Floats{1, 2, 3, 4, 5, 6}}},
+	{Table: &Table{Values: 2, Out: 2, Numbers: features.Floats{1, 2, 3, 4, 5, 6}}},
 	{Number: &Number{Fill: -1}},
 }}
 
@@ -127,8 +127,8 @@ func TestRecipeErrorsNameSlotAndField(t *testing.T) {
 		{slot(Slot{OneHot: &OneHot{Values: 1 << 20, Weight: 1}}), "slot 2: more than 1048576 numbers of a row"},
 		{slot(Slot{Table: &Table{Values: 1 << 40, Out: 1}}), "table: values must be 1 to 1048577"},
 		{slot(Slot{Table: &Table{Values: 1, Out: 1 << 40}}), "out 1 to 1048576"},
-		{slot(Slot{Table: &Table{Values: 2, Out: 2, Numbers: Floats{1}}}), "table: 1 numbers; 2 of each of 2 values and of a missing one, 1 times, take 6"},
-		{slot(Slot{Table: &Table{Values: 1, Out: 1, Numbers: Floats{1, nan}}}), "table: number 2 must be finite"},
+		{slot(Slot{Table: &Table{Values: 2, Out: 2, Numbers: features.Floats{1}}}), "table: 1 numbers; 2 of each of 2 values and of a missing one, 1 times, take 6"},
+		{slot(Slot{Table: &Table{Values: 1, Out: 1, Numbers: features.Floats{1, nan}}}), "table: number 2 must be finite"},
 	} {
 		if _, err := c.r.New(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: have %v, want %q", c.r, err, c.want)
@@ -164,7 +164,7 @@ func TestShortSlicesPanic(t *testing.T) {
 
 func TestTablesSealInSixBytesANumber(t *testing.T) {
 	const levels = 100_000
-	numbers := make(Floats, levels+1)
+	numbers := make(features.Floats, levels+1)
 	for i := range numbers {
 		numbers[i] = float32(i) / 7
 	}

@@ -21,7 +21,7 @@ func wide(levels int) columns.Recipe {
 		{Number: &columns.Number{Fill: 0.5, Missing: 1}},
 		{OneHot: &columns.OneHot{Values: 2 * levels, Weight: 1}},
 		{Number: &columns.Number{}},
-		{Table: &columns.Table{Values: 2, Out: 1, Numbers: columns.Floats{1, 2, 3}}},
+		{Table: &columns.Table{Values: 2, Out: 1, Numbers: features.Floats{1, 2, 3}}},
 	}}
 }
 

@@ -272,7 +272,7 @@ func (t *Targets) table(i int) *Table {
 		out = t.classes
 	}
 	size := (c.Values + 1) * width
-	tab := &Table{Values: c.Values, Out: out, Parts: t.cut.Parts, Numbers: make(Floats, 0, (c.Values+1)*out*(t.cut.Parts+1))}
+	tab := &Table{Values: c.Values, Out: out, Parts: t.cut.Parts, Numbers: make(features.Floats, 0, (c.Values+1)*out*(t.cut.Parts+1))}
 	sums, level := make([]int64, size), make([]float64, out)
 	for without := range t.cut.Parts + 1 {
 		clear(sums)

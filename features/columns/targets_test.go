@@ -258,7 +258,7 @@ func TestTooManySumsAreRefused(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", c, err, c.want)
 		}
 	}
-	r := Recipe{Slots: []Slot{{Table: &Table{Values: 1, Out: 1, Parts: 2, Numbers: make(Floats, 6)}}}}
+	r := Recipe{Slots: []Slot{{Table: &Table{Values: 1, Out: 1, Parts: 2, Numbers: make(features.Floats, 6)}}}}
 	if err := r.Validate(); err == nil || !strings.Contains(err.Error(), "slot 1: table of 2 parts") {
 		t.Error(err)
 	}

@@ -1,12 +1,10 @@
 package learned
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
-	"sync"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/safetensors"
 )
@@ -112,25 +110,12 @@ func decode(data []byte) (*Frequencies, error) {
 	return f, f.validate()
 }
 
-// provided holds the *Frequencies of Provide by hash.
-var provided sync.Map
+var provided features.Provided[Frequencies]
 
 // Provide reads a file of frequencies, makes them available to the recipes of this
 // process that name its hash, and returns the hash. Providing a file again does nothing.
-func Provide(data []byte) (sum string, err error) {
-	h := sha256.Sum256(data)
-	sum = hex.EncodeToString(h[:])
-	if _, known := provided.Load(sum); known {
-		return sum, nil
-	}
-	f, err := Decode(data)
-	if err != nil {
-		return "", err
-	}
-	provided.Store(sum, f)
-	return sum, nil
-}
+func Provide(data []byte) (sum string, err error) { return provided.Provide(data, Decode) }
 
 // Forget drops the frequencies with that hash, for programs that open many models.
 // Existing maps keep working.
-func Forget(sum string) { provided.Delete(sum) }
+func Forget(sum string) { provided.Forget(sum) }

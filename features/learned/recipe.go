@@ -1,7 +1,6 @@
 package learned
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math"
 
@@ -27,6 +26,7 @@ var offset = stream.PurposeOf("learned/offset")
 
 func init() {
 	features.Register("learned", features.Decode[Recipe])
+	features.RegisterFile(FileName, Provide)
 	kernel.Register(kernel.Family{
 		Name: "learned", Summary: "Fourier features with frequencies learned from labelled data",
 		New: func() kernel.Options { return &Options{Features: kernel.DefaultFeatures} },
@@ -40,8 +40,7 @@ func Of(data []byte, form fourier.Form, seed uint64) (Recipe, error) {
 	if err != nil {
 		return Recipe{}, err
 	}
-	v, _ := provided.Load(sum)
-	f := v.(*Frequencies)
+	f := provided.Get(sum)
 	return Recipe{In: f.In, Count: f.Count, Form: form, SHA256: sum, Seed: seed}, nil
 }
 
@@ -49,7 +48,7 @@ func Of(data []byte, form fourier.Form, seed uint64) (Recipe, error) {
 // are provided.
 func (r Recipe) Validate() error {
 	fail := func(format string, a ...any) error {
-		return fmt.Errorf("learned: %s", fmt.Sprintf(format, a...))
+		return fmt.Errorf("learned: "+format, a...)
 	}
 	switch {
 	case r.In < 1 || r.In > rows.MaxDim:
@@ -59,8 +58,8 @@ func (r Recipe) Validate() error {
 	case r.Count < 1 || r.Count > min(maxCount, maxValues/r.In):
 		return fail("count must be 1 to %d for rows of length %d (have %d)", min(maxCount, maxValues/r.In), r.In, r.Count)
 	}
-	if sum, err := hex.DecodeString(r.SHA256); err != nil || len(sum) != 32 || hex.EncodeToString(sum) != r.SHA256 {
-		return fail("sha256 must be 64 digits 0 to 9 and a to f (have %.70q)", r.SHA256)
+	if err := features.CheckSum(r.SHA256); err != nil {
+		return fail("%w", err)
 	}
 	return nil
 }
@@ -79,11 +78,10 @@ func (r Recipe) frequencies() (*Frequencies, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	v, ok := provided.Load(r.SHA256)
-	if !ok {
+	f := provided.Get(r.SHA256)
+	if f == nil {
 		return nil, fmt.Errorf("learned: the frequencies with SHA-256 %.12s… are not available; provide %s of the model", r.SHA256, FileName)
 	}
-	f := v.(*Frequencies)
 	if f.Count != r.Count || f.In != r.In {
 		return nil, fmt.Errorf("learned: the file has %d frequencies of length %d, the recipe %d of length %d", f.Count, f.In, r.Count, r.In)
 	}

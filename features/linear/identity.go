@@ -131,6 +131,9 @@ func (m *Map) Ranges() (centre, half []float64) { return m.centre, m.half }
 // Step returns half the longest range over 127.
 func (m *Map) Step() float64 { return slices.Max(m.half) / 127 }
 
+// Wide returns true: columns may have any distribution in their range.
+func (m *Map) Wide() bool { return true }
+
 // steps maps rows to steps of the grid.
 type steps struct {
 	*Map

@@ -43,6 +43,10 @@ func log(x float64) float64 {
 // and the same bits on all platforms.
 func Log(x float64) float64 { return log(x) }
 
+// Quantile returns the standard normal quantile of p in (0, 1), with a relative error of about
+// 1e-16 and the same bits on all platforms.
+func Quantile(p float64) float64 { return quantile(p, p-0.5) }
+
 // tan returns the tangent of x in [0, π/4] (Moshier, Cephes, tan.c).
 func tan(x float64) float64 {
 	const (

@@ -81,7 +81,7 @@ func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*
 	if err := shape.Validate(); err != nil {
 		return nil, err
 	}
-	_, wide := m.(features.Ranged)
+	wide := features.Wide(m)
 	count, total := ridge.Size(w, grid)
 	steps := t.Grid.Steps(float64(count)*float64(dim)*float64(dim), FewProducts, wide, shape.Fine(total))
 	sum, z := ridge.NewSum(shape), features.NewGrid(dim, steps)

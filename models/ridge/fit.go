@@ -74,7 +74,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 			return nil, err
 		}
 	}
-	_, wide := m.(features.Ranged)
+	wide := features.Wide(m)
 	rows, total := Size(weights, grid)
 	fine := shape.Fine(total)
 	steps := t.Grid.Steps(float64(rows)*float64(dim)*float64(dim), FewProducts, wide, fine)
@@ -92,7 +92,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.Grid != Bits8 && steps != fine && s.Lambda <= FloorFactor*Floor(o.Step) {
+		if t.Grid != Bits8 && steps != fine && s.Lambda <= FloorFactor*Floor(m.Step()*features.ByteSteps/float64(steps)) {
 			steps = fine
 			continue
 		}

@@ -270,7 +270,7 @@ func (s *Search) provide(ctx context.Context, f *learned.Frequencies, form fouri
 		return nil, err
 	}
 	s.Recipe.Files = []storage.File{{Name: learned.FileName, Data: data}}
-	return r, s.Job.Share(ctx, data, r.SHA256)
+	return r, s.Job.Share(ctx, s.Recipe.Files[0], r.SHA256)
 }
 
 // adopt makes the learned features those of the job.

@@ -11,11 +11,13 @@ import (
 	"io"
 	"math"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
 	_ "github.com/bochner-ml/bochner/io/formats"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -62,8 +64,8 @@ type Job struct {
 	unlimited int64              // the process's memory limit before the job set one; 0 if it set none
 	percent   int                // GOGC before the job set it
 
-	// frequencies are the learned frequencies that recipes of the job's passes name, if any.
-	frequencies *transforms.Frequencies
+	// files are those that recipes of the job's passes name, such as learned frequencies.
+	files []transforms.File
 }
 
 // New begins a job that creates out.
@@ -110,15 +112,20 @@ func (j *Job) Timed(ctx context.Context, name string, part func(context.Context)
 	return err
 }
 
-// TakeFrequencies shares the learned frequencies of a model, if it has any, with later passes.
-func (j *Job) TakeFrequencies(model string, m *models.Manifest) error {
-	f, ok := m.File(learned.FileName)
-	if !ok {
-		return nil
-	}
+// TakeFiles shares the files that the recipe of a model names, if any, with later passes.
+func (j *Job) TakeFiles(model string, m *models.Manifest) error {
 	dir, err := storage.Abs(model)
-	j.frequencies = &transforms.Frequencies{URI: storage.Join(dir, f.Name), SHA256: f.SHA256}
+	for _, name := range features.Files() {
+		if f, ok := m.File(name); ok {
+			j.take(transforms.File{Name: name, URI: storage.Join(dir, name), SHA256: f.SHA256})
+		}
+	}
 	return err
+}
+
+// take makes the file the one of its name.
+func (j *Job) take(f transforms.File) {
+	j.files = append(slices.DeleteFunc(j.files, func(old transforms.File) bool { return old.Name == f.Name }), f)
 }
 
 // Run runs one pipeline.
@@ -186,11 +193,14 @@ func NewScratch(ctx context.Context, o Options) (*Job, error) {
 	return j, nil
 }
 
-// Share writes the frequencies into the work directory, where workers find them.
-func (j *Job) Share(ctx context.Context, data []byte, sum string) error {
-	j.frequencies = &transforms.Frequencies{URI: storage.Join(j.Work.Dir, "frequencies-"+sum[:16]+".safetensors"), SHA256: sum}
-	_, err := storage.CreateState(ctx, j.frequencies.URI, func(w io.Writer) error {
-		_, err := w.Write(data)
+// Share writes a file that recipes name (features.Files), with that SHA-256, into the work directory,
+// where workers find it. It takes the place of an earlier one of that name.
+func (j *Job) Share(ctx context.Context, f storage.File, sum string) error {
+	kind, extension, _ := strings.Cut(f.Name, ".")
+	uri := storage.Join(j.Work.Dir, kind+"-"+sum[:16]+"."+extension)
+	j.take(transforms.File{Name: f.Name, URI: uri, SHA256: sum})
+	_, err := storage.CreateState(ctx, uri, func(w io.Writer) error {
+		_, err := w.Write(f.Data)
 		return err
 	})
 	return err

@@ -104,14 +104,15 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (recipe.Rec
 		if err := sum.Check(content); err != nil {
 			return bad("%w", err)
 		}
-		files = append(files, storage.File{Name: sum.Name, Data: content})
+		file := storage.File{Name: sum.Name, Data: content}
+		files = append(files, file)
 		if sum.Name != learned.FileName {
 			continue
 		}
 		if _, err := learned.Provide(content); err != nil {
 			return bad("%w", err)
 		}
-		if err := j.Share(ctx, content, sum.SHA256); err != nil {
+		if err := j.Share(ctx, file, sum.SHA256); err != nil {
 			return recipe.Recipe{}, err
 		}
 	}

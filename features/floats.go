@@ -1,4 +1,4 @@
-package columns
+package features
 
 import (
 	"encoding/base64"
