@@ -40,6 +40,13 @@ func (g *Grid) At(i, j int) int { return g.bytes().At(i, j) }
 // stores them. It panics if n is more than MaxRows.
 func (g *Grid) Resize(n int) { g.bytes().Resize(n) }
 
+// Columns calls fill with a block of n columns on the same grid, in which fill stores as many rows as g
+// has, and makes its columns those of g from first on. It panics if there are no such columns, or fill
+// stores another number of rows. It must not be called by several goroutines at once.
+func (g *Grid) Columns(first, n int, fill func(part *Grid)) {
+	g.bytes().Columns(first, n, func(part *blas.Bytes) { fill((*Grid)(part)) })
+}
+
 // Quantize stores the n ≤ MaxRows rows of z (n×D), each value rounded to a whole number
 // of steps, ties to even. Values beyond the bound are as exact as others up to MaxSteps
 // steps, where they are clipped. It returns the number of clipped values. NaN becomes 0 and counts as clipped.

@@ -13,13 +13,16 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/harmonic"
 	"github.com/bochner-ml/bochner/features/image"
+	"github.com/bochner-ml/bochner/features/join"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/features/maxout"
+	"github.com/bochner-ml/bochner/features/metric"
 	"github.com/bochner-ml/bochner/features/scale"
 	"github.com/bochner-ml/bochner/features/skeleton"
 )
@@ -36,21 +39,32 @@ var every = map[string]features.Recipe{
 	"scale.standard":   scale.Standard{Mean: []float32{0.1, -2, 3e38, 1e-45}, Dev: []float32{1. / 3, 0, 7, 1.2e-38}},
 	"scale.minmax":     scale.MinMax{Low: []float32{0, -1, -0.1, 5}, High: []float32{1, 1, 0.7, 5}},
 	"scale.unit":       scale.Unit{In: 4},
-	"harmonic":         harmonic.Harmonics{In: 4, Terms: []harmonic.Term{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
-	"learned":          frequencies(),
-	"image.crop":       image.Crop{Shape: picture, Size: 1},
-	"image.gray":       image.Gray{Shape: picture},
-	"image.whiten":     image.Whiten{Shape: picture},
-	"image.hog":        image.HoG{Shape: picture, Cell: 2, Orientations: 9},
-	"image.patchpca":   image.PatchPCA{Shape: picture, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0.1, 3e38, 1e-45}, Basis: []float32{1. / 3, -2, 0}},
-	"linear.identity":  linear.Identity{In: 4, Bound: 0.1},
-	"maxout":           maxout.Maxout{In: 4, Out: 8, Q: 3, Pool: 5, Bound: 1.0 / 3, Seed: 4},
+	"scale.clip":       scale.Clip{At: []float32{3, 0, 1. / 3, 1e-45}},
+	"scale.normalscores": scale.NormalScores{Columns: []scale.Knots{
+		{At: features.Floats{-1. / 3, 0.5, 3e38}, Scores: features.Floats{-2.1, 0, 0.7}}, {}, {At: features.Floats{1}, Scores: features.Floats{0}}, {}}},
+	"metric.diagonal": metric.Diagonal{A: features.Floats{1. / 3, 0, 1e-45, 7}},
+	"metric.full":     fullMetric(),
+	"bins": bins.Recipe{In: 4, Weight: 1. / 3, Hats: true, Columns: []bins.Column{
+		{Index: 3, Cuts: features.Floats{0.1, 1. / 3}}, {Index: 0, Cuts: features.Floats{-3e38, 1e-45, 2}}}},
+	"join": join.Recipe{Parts: []features.Recipe{
+		features.Chain{Steps: []features.Recipe{metric.Diagonal{A: features.Floats{1, 2, 3, 4}}, fourier.Gaussian{In: 4, Out: 8, Width: 0.1, Seed: 5}}},
+		bins.Recipe{In: 4, Weight: 2, Columns: []bins.Column{{Index: 1, Cuts: features.Floats{0.5}}}},
+	}},
+	"harmonic":        harmonic.Harmonics{In: 4, Terms: []harmonic.Term{{Degree: 3, Index: 15, Count: 7}, {Degree: 0, Index: 0, Count: 1}}},
+	"learned":         frequencies(),
+	"image.crop":      image.Crop{Shape: picture, Size: 1},
+	"image.gray":      image.Gray{Shape: picture},
+	"image.whiten":    image.Whiten{Shape: picture},
+	"image.hog":       image.HoG{Shape: picture, Cell: 2, Orientations: 9},
+	"image.patchpca":  image.PatchPCA{Shape: picture, Patch: 1, Stride: 1, Out: 1, Mean: []float32{0.1, 3e38, 1e-45}, Basis: []float32{1. / 3, -2, 0}},
+	"linear.identity": linear.Identity{In: 4, Bound: 0.1},
+	"maxout":          maxout.Maxout{In: 4, Out: 8, Q: 3, Pool: 5, Bound: 1.0 / 3, Seed: 4},
 	"skeleton": skeleton.Compositional{Out: 8, Sampler: skeleton.Hybrid, Seed: 6,
 		Skeleton: skeleton.Connected(4, skeleton.Space{Circle: 2}, skeleton.Activation{Exponential: 1.0 / 3})},
 	"columns": columns.Recipe{Slots: []columns.Slot{
 		{Number: &columns.Number{Fill: 0.1, Missing: 1. / 3}}, {Number: &columns.Number{Fill: 3e38}},
 		{OneHot: &columns.OneHot{Values: 3, Weight: 0.7, Missing: true}},
-		{Table: &columns.Table{Values: 1, Out: 2, Numbers: columns.Floats{0.1, -3e38, 1e-45, 1. / 3}}},
+		{Table: &columns.Table{Values: 1, Out: 2, Numbers: features.Floats{0.1, -3e38, 1e-45, 1. / 3}}},
 	}},
 	"test.plain": plain{4},
 	"chain": features.Chain{Steps: []features.Recipe{
@@ -65,6 +79,19 @@ func frequencies() learned.Recipe {
 		panic(err)
 	}
 	r, err := learned.Of(data, fourier.Offset, math.MaxUint64)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// fullMetric returns the recipe of a metric, and provides its file.
+func fullMetric() metric.Full {
+	data, err := metric.Encode(&metric.Matrix{Dim: 4, A: []float32{1, 1. / 3, 0, 0, -2, 3e30, 0, 0, 1e-45, 0, 1, 0, 0, 0, 0.5, 7}})
+	if err != nil {
+		panic(err)
+	}
+	r, err := metric.Of(data)
 	if err != nil {
 		panic(err)
 	}
@@ -163,6 +190,8 @@ func TestSealedFormIsReadable(t *testing.T) {
 		"maxout":           `{"kind":"maxout","recipe":{"in":4,"out":8,"q":3,"pool":5,"bound":0.3333333333333333,"seed":4}}`,
 		"linear.identity":  `{"kind":"linear.identity","recipe":{"in":4,"bound":0.1}}`,
 		"image.hog":        `{"kind":"image.hog","recipe":{"shape":{"height":2,"width":2,"channels":3,"planar":true},"cell":2,"orientations":9}}`,
+		"scale.clip":       `{"kind":"scale.clip","recipe":{"at":[3,0,0.33333334,1e-45]}}`,
+		"metric.full":      `{"kind":"metric.full","recipe":{"dim":4,"sha256":"` + fullMetric().SHA256 + `"}}`,
 		"scale.divide":     `{"kind":"scale.divide","recipe":{"in":4,"by":255}}`,
 		"scale.minmax":     `{"kind":"scale.minmax","recipe":{"low":[0,-1,-0.1,5],"high":[1,1,0.7,5]}}`,
 		"chain": `{"kind":"chain","recipe":{"steps":[{"kind":"scale.divide","recipe":{"in":4,"by":2}},` +
@@ -181,7 +210,7 @@ func TestSealedFormIsReadable(t *testing.T) {
 
 func TestOpenNamesKindAndField(t *testing.T) {
 	for _, c := range []struct{ kind, json, want string }{
-		{"fourier.guassian", `{}`, `features: unknown kind of recipe "fourier.guassian"; have chain, columns, fourier.cauchy, fourier.gaussian,`},
+		{"fourier.guassian", `{}`, `features: unknown kind of recipe "fourier.guassian"; have bins, chain, columns, fourier.cauchy, fourier.gaussian,`},
 		{"", ``, `unknown kind of recipe ""`},
 		{"fourier.gaussian", `{"in":4,"out":8,"widht":1}`, `features: fourier.gaussian: unknown field "widht"`},
 		{"fourier.gaussian", `{"in":4,"out":8,"width":1,"nu":1}`, `fourier.gaussian: unknown field "nu"`},

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
+	"github.com/bochner-ml/bochner/features/metric"
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
@@ -72,5 +73,43 @@ func TestLearnedFrequenciesAreReadWithTheModel(t *testing.T) {
 				t.Errorf("%s: %v, want %q", what, err, test.want)
 			}
 		}
+	}
+}
+
+// A full metric is read with the model, like frequencies.
+func TestMetricsAreReadWithTheModel(t *testing.T) {
+	data, err := metric.Encode(&metric.Matrix{Dim: 2, A: []float32{0, 1, 2, 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, err := metric.Of(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := classifier(t)
+	base := fourier.Gaussian{In: 2, Out: 6, Width: 1, Seed: 1}
+	if m.Manifest.Recipe, err = features.Seal(features.Chain{Steps: []features.Recipe{full, base}}); err != nil {
+		t.Fatal(err)
+	}
+	m.Linear.D, m.Linear.W = 6, make([]float32, 18)
+	m.Kept = []storage.File{{Name: metric.FileName, Data: data}}
+	dir := save(t, m)
+	metric.Forget(full.SHA256)
+	got, err := LoadURI(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := base.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, want := make([]float32, 6), make([]float32, 6)
+	got.Map.Apply(have, []float32{0.5, 3}, 1)
+	if plain.Apply(want, []float32{3, 1}, 1); !slices.Equal(have, want) {
+		t.Errorf("features %v, want %v", have, want)
+	}
+	os.Remove(filepath.Join(dir, metric.FileName))
+	if _, err := LoadURI(t.Context(), dir); !errors.Is(err, ErrBadModel) || !strings.Contains(err.Error(), "metric.safetensors is missing") {
+		t.Errorf("without the file: %v", err)
 	}
 }

@@ -19,6 +19,8 @@ func init() {
 	features.Register("scale.standard", features.Decode[Standard])
 	features.Register("scale.minmax", features.Decode[MinMax])
 	features.Register("scale.unit", features.Decode[Unit])
+	features.Register("scale.clip", features.Decode[Clip])
+	features.Register("scale.normalscores", features.Decode[NormalScores])
 }
 
 // Map scales rows. Its only state is its parameters.

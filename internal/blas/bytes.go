@@ -17,6 +17,9 @@ type Bytes struct {
 	most int    // steps from 0 to the bound
 	data []int8 // whole groups of panels; rows up to a multiple of 4 and columns beyond d are zero
 	high limb
+
+	parts  map[[2]int]*Bytes // of Columns, by first column and number
+	within bool              // the memory of data is that of another block
 }
 
 // NewBytes returns an empty block of d columns on a grid of 8 bits.

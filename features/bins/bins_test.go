@@ -1,0 +1,141 @@
+package bins
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+)
+
+var nan = float32(math.NaN())
+
+func apply(t *testing.T, r features.Recipe, x ...float32) []float32 {
+	t.Helper()
+	m, err := r.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, out := m.Dims()
+	dst := make([]float32, len(x)/in*out)
+	m.Apply(dst, x, len(x)/in)
+	return dst
+}
+
+func TestBinsAndHats(t *testing.T) {
+	columns := []Column{{1, features.Floats{0, 1, 3}}}
+	for _, c := range []struct {
+		hats bool
+		v    float32
+		want []float32
+	}{
+		{false, -1, []float32{2, 0, 0, 0}}, {false, 0, []float32{0, 2, 0, 0}}, {false, 0.99, []float32{0, 2, 0, 0}},
+		{false, 1, []float32{0, 0, 2, 0}}, {false, 3, []float32{0, 0, 0, 2}}, {false, 1e30, []float32{0, 0, 0, 2}},
+		{true, -5, []float32{2, 0, 0}}, {true, 0, []float32{2, 0, 0}}, {true, 0.25, []float32{1.5, 0.5, 0}},
+		{true, 1, []float32{0, 2, 0}}, {true, 2.5, []float32{0, 0.5, 1.5}}, {true, 3, []float32{0, 0, 2}}, {true, 9, []float32{0, 0, 2}},
+	} {
+		if have := apply(t, Recipe{In: 2, Columns: columns, Weight: 2, Hats: c.hats}, 7, c.v); !slices.Equal(have, c.want) {
+			t.Errorf("hats %v: %v becomes %v, want %v", c.hats, c.v, have, c.want)
+		}
+	}
+	if have := apply(t, Recipe{In: 1, Columns: []Column{{0, features.Floats{1}}}, Weight: 3}, 0.5, 1); !slices.Equal(have, []float32{0, 3}) {
+		t.Errorf("one cut: %v", have)
+	}
+	for _, hats := range []bool{false, true} {
+		if have := apply(t, Recipe{In: 2, Columns: columns, Weight: 2, Hats: hats}, 0, nan); slices.ContainsFunc(have, func(v float32) bool { return v == v }) {
+			t.Errorf("NaN becomes %v", have)
+		}
+	}
+}
+
+// Bins are points of every grid; hats are within half a step.
+func TestBinsAreExactOnTheGrid(t *testing.T) {
+	for _, hats := range []bool{false, true} {
+		r := Recipe{In: 1, Columns: []Column{{0, features.Floats{0, 1, 3}}, {0, features.Floats{-1, 0.5}}}, Weight: 0.3, Hats: hats}
+		made, err := r.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := made.(features.Ranged)
+		_, out := m.Dims()
+		for _, steps := range []int{features.ByteSteps, 27720} {
+			x := []float32{-2, 0.3, 0.7, 2, 4, nan}
+			z := make([]float32, len(x)*out)
+			m.Apply(z, x, len(x))
+			g := features.NewGrid(out, steps)
+			if cut := m.Quantize(g, x, len(x), 2); cut != int64(out) {
+				t.Errorf("%d features set aside, want those of NaN", cut)
+			}
+			_, half := m.Ranges()
+			for i := range x[:5] {
+				for j := range out {
+					off := math.Abs(float64(z[i*out+j])/half[j]*float64(steps) - float64(g.At(i, j)))
+					if !hats && off > 1e-3 || off > 0.501 {
+						t.Errorf("hats %v, %d steps: feature %d of row %d is off by %v", hats, steps, j, i, off)
+					}
+				}
+			}
+		}
+		if m.Wide() || (m.Step() == 0) == hats {
+			t.Errorf("hats %v: wide %v, step %v", hats, m.Wide(), m.Step())
+		}
+	}
+}
+
+func TestQuantilesShareRowsEvenly(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	smooth, tied := make([]float32, 3000), make([]float32, 3000)
+	for i := range smooth {
+		smooth[i], tied[i] = float32(r.NormFloat64()), float32(math.Floor(r.ExpFloat64()*9))
+	}
+	for name, c := range map[string]struct {
+		values []float32
+		most   int
+		bins   int // at least
+		share  float64
+	}{
+		"smooth":   {smooth, 32, 32, 0.034},
+		"tied":     {tied, 8, 6, 0.3},
+		"few":      {[]float32{3, 1, 1, 2, 3}, 32, 3, 0.4},
+		"two":      {[]float32{0, 1, 1}, 32, 2, 0.7},
+		"adjacent": {[]float32{1, math.Nextafter32(1, 2)}, 2, 2, 0.5},
+	} {
+		cuts := Quantiles(c.values, c.most)
+		counts := make([]int, len(cuts)+1)
+		for _, v := range c.values {
+			at, _ := slices.BinarySearchFunc(cuts, v, func(cut, v float32) int {
+				if cut <= v {
+					return -1
+				}
+				return 1
+			})
+			counts[at]++
+		}
+		if len(counts) < c.bins || len(counts) > c.most || slices.Min(counts) == 0 || float64(slices.Max(counts)) > c.share*float64(len(c.values)) {
+			t.Errorf("%s: bins of %v rows", name, counts)
+		}
+	}
+	if cuts := Quantiles([]float32{5, 5}, 8); cuts != nil {
+		t.Errorf("cuts %v of a constant column", cuts)
+	}
+}
+
+func TestInvalidBinsAreRejected(t *testing.T) {
+	one := []Column{{0, features.Floats{1}}}
+	for want, r := range map[string]Recipe{
+		"in must be":                      {Columns: one, Weight: 1},
+		"weight must be":                  {In: 1, Columns: one},
+		"weight must be a":                {In: 1, Columns: one, Weight: nan},
+		"there must be 1 to":              {In: 1, Weight: 1},
+		"item 1: 1 cuts, want at least 2": {In: 1, Columns: one, Weight: 1, Hats: true},
+		"item 1: 0 cuts":                  {In: 1, Columns: make([]Column, 1), Weight: 1},
+		"item 1: index must be 0 to 0":    {In: 1, Columns: []Column{{1, features.Floats{1}}}, Weight: 1},
+		"item 1: cut 2 must be finite":    {In: 1, Columns: []Column{{0, features.Floats{1, 1}}}, Weight: 1},
+	} {
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", r, err, want)
+		}
+	}
+}
