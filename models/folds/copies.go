@@ -184,3 +184,19 @@ func (d *Assigner) begin(at Place) error {
 	}
 	return nil
 }
+
+// Frequency names the rows whose copies are assigned to folds one by one: the part of Copies
+// that does not depend on how the data is cut.
+type Frequency struct {
+	Rows     Set     `json:"rows"`               // frequent, by Hash
+	Contents Set     `json:"contents,omitempty"` // counted
+	Mean     float64 `json:"mean"`               // as Copies.Mean
+}
+
+// Frequency returns the frequent rows; nil if there are none.
+func (c *Copies) Frequency() *Frequency {
+	if c == nil {
+		return nil
+	}
+	return &Frequency{Rows: c.Rows, Contents: c.Contents, Mean: c.Mean}
+}

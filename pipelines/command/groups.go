@@ -40,7 +40,7 @@ var groups = []group{
 		""},
 	{"Learner",
 		"learner loss lambda folds calibrate",
-		"C select grid class_weight epsilon bias passes method rate batch augment init"},
+		"C select grid target_room class_weight epsilon bias passes method rate batch augment init"},
 	{"Iterative learners",
 		"rounds",
 		"gap patience max_time partitions rounds_per_job keep_bytes"},

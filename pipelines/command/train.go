@@ -21,6 +21,7 @@ func trainCommand() *cobra.Command {
 		o        training.Options
 		lambda   string
 		planOnly bool
+		room     float64
 		timings  bool
 	)
 	cmd := &cobra.Command{
@@ -47,6 +48,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 			if o.Spec, err = flags.options(cmd); err != nil {
 				return err
 			}
+			o.Room = room
 			if o.Learner, err = learners.chosen(o.Learns()); err != nil {
 				return err
 			}
@@ -78,6 +80,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Alternative to --lambda: C = 1/(λn), where n is the number of rows.")
 	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several values of lambda, and none otherwise. Iterative learners and --calibrate hold out the first fold.")
 	fs.StringVar(&o.Calibrate, "calibrate", "none", "Probabilities from scores: none, platt (a sigmoid per class, for few rows) or isotonic (an increasing step function per class, for 1000 rows per class and more). The curves are fitted to the first fold (one of --folds, 5 by default) with scores of a model that was not trained on it; the final model is trained on all rows. Replaces the probabilities that the losses softmax and logistic have by themselves.")
+	fs.Float64Var(&room, "target_room", 0, "For a regression whose model is a recipe for later data (see bochner sum): how far the grid of targets reaches beyond the targets of this data on either side, as a multiple of their range. 0.5 doubles the range. Later targets beyond the grid cannot be used.")
 	fs.BoolVar(&planOnly, "plan", false, "Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on the memory that training uses, and exit.")
 	fs.BoolVar(&timings, "timings", false, "Print the time of each stage.")
 	flags.jobs.register(fs)

@@ -36,7 +36,10 @@ type Spec struct {
 	Types  Types           // what is known of the columns of a table
 	Encode columns.Options // how columns of typed tables become numbers
 	Trains bool            // weights are learned from the labels
-	Kernel kernel.Options  // nil is the Gaussian kernel with its defaults
+	// Room is how far the grid of targets reaches beyond them on either side, as a multiple of
+	// their range, so that the grid also serves later data.
+	Room   float64
+	Kernel kernel.Options // nil is the Gaussian kernel with its defaults
 
 	Seed           uint64  // of the features, the folds and the sample
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
@@ -78,6 +81,9 @@ func (o Spec) Validate() error {
 	}
 	if err := ValidFraction(o.MaxBadFraction); err != nil {
 		return err
+	}
+	if !(o.Room >= 0 && o.Room <= maxRoom) {
+		return exit.Usage("--target_room must be between 0 and %d (have %g)", maxRoom, o.Room)
 	}
 	if err := recipe.ValidScale(o.Scale); err != nil {
 		return err
@@ -123,11 +129,13 @@ type Prepared struct {
 	Counts  job.Counts
 	Profile profile.Profile
 	Sum     *profile.Sum
-	Often   *folds.Summary     // of the hashes of rows
-	Digest  string             // of the profile: the fingerprint of the data
-	Target  *transforms.Target // nil for data without labels
-	Recipe  recipe.Recipe
-	Doubts  []string // notes on the types of columns
+	// Statistics are those of the profile.
+	Statistics *profile.Statistics
+	Often      *folds.Summary     // of the hashes of rows
+	Digest     string             // of the profile: the fingerprint of the data
+	Target     *transforms.Target // nil for data without labels
+	Recipe     recipe.Recipe
+	Doubts     []string // notes on the types of columns
 
 	Copies   *folds.Copies // of rows that repeat; nil if there are none or they were not counted
 	counted  bool          // copies were counted
@@ -159,11 +167,15 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: p.Sum.Result(), Sum: &p.Sum, Often: &p.Often, Digest: hex.EncodeToString(digest[:]),
 		Doubts: doubts,
 	}
+	l.Statistics = p.Sum.Statistics()
 	d.Schema.Dim = l.Profile.Dim
 	if d.Labeled {
 		t, err := Target(o.Task, d, l.Profile.Labels)
 		if err != nil {
 			return nil, err
+		}
+		if t.Grid != nil {
+			t.Grid = o.roomy(*t.Grid)
 		}
 		l.Target = &t
 	}

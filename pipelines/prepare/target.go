@@ -55,6 +55,18 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 	return transforms.Target{Classes: l.Vocabulary}, nil
 }
 
+// maxRoom limits Spec.Room: with it a target that is known has less than 8 bits on the grid.
+const maxRoom = 100
+
+// roomy returns a grid with room for targets beyond it.
+func (o Spec) roomy(g linear.TargetGrid) *linear.TargetGrid {
+	if o.Room > 0 {
+		room := float64(o.Room * (g.High - g.Low))
+		g.Low, g.High = g.Low-room, g.High+room
+	}
+	return &g
+}
+
 // fewClasses is the largest number of distinct whole numbers that are surely classes.
 const fewClasses = 10
 

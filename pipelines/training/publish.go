@@ -11,8 +11,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -49,6 +51,11 @@ func (t *Training) Publish(ctx context.Context) error {
 	case models.Regression:
 		m.Manifest.TargetGrid = t.Target.Grid
 	}
+	about, err := t.profile().File()
+	if err != nil {
+		return err
+	}
+	m.Kept = append(m.Kept, storage.File{Name: sums.ProfileFile, Data: about})
 	files, err := models.Encode(m)
 	if err != nil {
 		return err

@@ -156,6 +156,9 @@ func (o Options) Validate() error {
 			return exit.Usage("--encode target cannot be used with --kernel %s, whose features are learned from labels too: give another --encode", kernel.Of(f).Name)
 		}
 	}
+	if o.Room > 0 && o.Iterative() != nil {
+		return exit.Usage("--target_room is for models whose sums later data is added to, which learner %s does not have", o.LearnerName())
+	}
 	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return err
 	}

@@ -1,0 +1,57 @@
+package profile
+
+import "slices"
+
+// Statistics are what later data is compared with: the profile of rows, and of each column the
+// deciles or the levels. They are small enough to be stored with a model, and a function of the
+// rows alone.
+type Statistics struct {
+	Profile
+	// Deciles has for each column its nine deciles, in the sample of the profile, over the rows
+	// that have a value; none for categories, and for columns without values. It is nil if rows
+	// are longer than 4,096 numbers.
+	Deciles [][]float32 `json:"deciles,omitempty"`
+	// Levels has for each column that is a category the number of rows of each of its values; nil
+	// if there are no categories.
+	Levels [][]int64 `json:"levels,omitempty"`
+}
+
+// Limits on the columns that Statistics describe one by one.
+const (
+	mostColumns = 1 << 16
+	mostDeciles = 1 << 12
+)
+
+// Statistics returns the statistics of the rows added so far. Of rows longer than 65,536 numbers
+// columns are left out.
+func (s *Sum) Statistics() *Statistics {
+	t := &Statistics{Profile: s.Result()}
+	if t.Dim > mostColumns {
+		t.Columns = nil
+		return t
+	}
+	for j := range s.counts {
+		t.Levels = append(t.Levels, slices.Clone(s.counts[j]))
+	}
+	if t.Dim > mostDeciles {
+		return t
+	}
+	x, n, d := s.Sample()
+	t.Deciles = make([][]float32, d)
+	column := make([]float32, 0, n)
+	for j := range t.Deciles {
+		if column = column[:0]; s.category(j) {
+			continue
+		}
+		for i := range n {
+			if v := x[i*d+j]; v == v {
+				column = append(column, v)
+			}
+		}
+		slices.Sort(column)
+		for q := 1; q < 10 && len(column) > 0; q++ {
+			t.Deciles[j] = append(t.Deciles[j], column[(q*(len(column)-1)+5)/10])
+		}
+	}
+	return t
+}

@@ -1,0 +1,131 @@
+// Package sums makes training by exact sums repeatable on later data. A model directory holds the
+// Recipe of its training: what features, folds, grids and values of λ are, and the statistics of
+// the rows that they were chosen from. A part is a directory with the sums of some rows under a
+// recipe. Parts of one recipe can be added and subtracted without changing a bit, and solved.
+package sums
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/weight"
+)
+
+// ProfileFile is the file of a model directory that holds a Profile.
+const ProfileFile = "profile.json"
+
+// Format is the version of the files of this package.
+const Format = 1
+
+// Profile is the content of ProfileFile: what of a recipe is not in the manifest of the model.
+// Models trained by a recipe have the profile of the recipe.
+type Profile struct {
+	Format int    `json:"format"`
+	Kernel string `json:"kernel"` // in words
+	// Classes are those of the rows that the recipe was made from; a model trained by it may have
+	// more.
+	Classes []string `json:"classes,omitempty"`
+	// Rule says how sums are made and solved; nil for learners that are not trained by sums.
+	Rule *Rule `json:"rule,omitempty"`
+	// Rows are the statistics of the rows that the recipe was made from.
+	Rows *profile.Statistics `json:"rows"`
+}
+
+// Rule says how rows are summed, and how the sums are solved.
+type Rule struct {
+	Folds int `json:"folds"` // sums of a part, at least 1
+	// Cut is the number of parts into which rows are cut, if it is more than Folds.
+	Cut int `json:"cut,omitempty"`
+	// First says that only the rows of the first fold are held out, because the recipe was made
+	// from rows of all others.
+	First bool `json:"first,omitempty"`
+	Steps int  `json:"steps"` // of the grid of the features, from 0 to their bound
+
+	Lambda []float64 `json:"lambda,omitempty"` // values to choose from; none is auto
+	C      float64   `json:"c,omitempty"`      // alternative: λ = 1/(Cn)
+
+	Components int `json:"components,omitempty"` // of an embedding
+
+	// WeightColumn is the column with the weights of rows; "" if they have none. If all were equal
+	// Weight is that weight, and it is 0 otherwise.
+	WeightColumn string  `json:"weight_column,omitempty"`
+	Weight       float64 `json:"weight,omitempty"`
+	// Weights is the grid of the weights of rows and classes; nil if they are all equal.
+	Weights *weight.Grid `json:"weights,omitempty"`
+
+	// Frequent are the rows whose copies are assigned to folds one by one; nil if there are none.
+	Frequent *folds.Frequency `json:"frequent,omitempty"`
+}
+
+// Limits of a Rule, which may come from a damaged file.
+const (
+	maxFolds = 1 << 16
+	maxPath  = 1 << 12
+	maxSteps = 1 << 15
+)
+
+func (r *Rule) validate() error {
+	switch {
+	case r.Folds < 1 || r.Folds > maxFolds || r.Cut < 0 || r.Cut > maxFolds:
+		return fmt.Errorf("%d sums of %d folds", r.Folds, r.Cut)
+	case r.Steps < 1 || r.Steps > maxSteps:
+		return fmt.Errorf("a grid of %d steps", r.Steps)
+	case len(r.Lambda) > maxPath || !(r.C >= 0) || math.IsInf(r.C, 0) || r.Components < 0 || !(r.Weight >= 0) || math.IsInf(r.Weight, 0):
+		return fmt.Errorf("%d values of lambda, C %g, %d components, weight %g", len(r.Lambda), r.C, r.Components, r.Weight)
+	}
+	for _, l := range r.Lambda {
+		if !(l >= 0) || math.IsInf(l, 0) {
+			return fmt.Errorf("lambda %g", l)
+		}
+	}
+	return r.Weights.Validate()
+}
+
+// File returns the file of a model directory.
+func (p *Profile) File() ([]byte, error) {
+	p.Format = Format
+	data, err := json.Marshal(p)
+	return append(data, '\n'), err
+}
+
+// decodeProfile reads what File returns.
+func decodeProfile(data []byte) (*Profile, error) {
+	p := new(Profile)
+	if err := json.Unmarshal(data, p); err != nil {
+		return nil, fmt.Errorf("%s: %w", ProfileFile, err)
+	}
+	switch {
+	case p.Format < 1 || p.Format > Format:
+		return nil, fmt.Errorf("%s: format version %d, this program reads up to %d; upgrade bochner", ProfileFile, p.Format, Format)
+	case p.Rows == nil:
+		return nil, fmt.Errorf("%s: has no statistics", ProfileFile)
+	}
+	if p.Rule != nil {
+		if err := p.Rule.validate(); err != nil {
+			return nil, fmt.Errorf("%s: %w", ProfileFile, err)
+		}
+	}
+	return p, nil
+}
+
+// ReadProfile returns the profile in a model directory, whose manifest is m. The error is a
+// models.ErrBadModel if the model has none, as those of older versions.
+func ReadProfile(ctx context.Context, dir string, m *models.Manifest) (*Profile, error) {
+	if _, ok := m.File(ProfileFile); !ok {
+		return nil, models.Bad(dir, fmt.Errorf("has no %s, because an older version of bochner trained it; train it again", ProfileFile))
+	}
+	data, err := models.ReadFile(ctx, dir, m, ProfileFile)
+	if err != nil {
+		return nil, err
+	}
+	p, err := decodeProfile(data)
+	if err != nil {
+		return nil, models.Bad(dir, err)
+	}
+	return p, nil
+}
