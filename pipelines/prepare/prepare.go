@@ -174,9 +174,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		if err != nil {
 			return nil, err
 		}
-		if t.Grid != nil {
-			t.Grid = o.roomy(*t.Grid)
-		}
+		t.Grid = o.roomy(t.Grid)
 		l.Target = &t
 	}
 	if dir := o.found(); dir != "" {

@@ -2,6 +2,7 @@ package prepare
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
@@ -58,13 +59,17 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 // maxRoom limits Spec.Room: with it a target that is known has less than 8 bits on the grid.
 const maxRoom = 100
 
-// roomy returns a grid with room for targets beyond it.
-func (o Spec) roomy(g linear.TargetGrid) *linear.TargetGrid {
-	if o.Room > 0 {
-		room := float64(o.Room * (g.High - g.Low))
-		g.Low, g.High = g.Low-room, g.High+room
+// roomy returns grids with room for targets beyond them.
+func (o Spec) roomy(grids linear.Grids) linear.Grids {
+	if o.Room == 0 {
+		return grids
 	}
-	return &g
+	wide := slices.Clone(grids)
+	for c, g := range grids {
+		room := float64(o.Room * (g.High - g.Low))
+		wide[c] = linear.TargetGrid{Low: g.Low - room, High: g.High + room}
+	}
+	return wide
 }
 
 // fewClasses is the largest number of distinct whole numbers that are surely classes.
