@@ -88,6 +88,16 @@ func (r Recipe) frequencies() (*Frequencies, error) {
 	return f, nil
 }
 
+// Turns returns the frequencies in turns (Count×In, row-major), which the caller does not change. It
+// returns an error where New does.
+func (r Recipe) Turns() ([]float32, error) {
+	f, err := r.frequencies()
+	if err != nil {
+		return nil, err
+	}
+	return f.W, nil
+}
+
 // New returns the map. It returns an error if a field is invalid or the frequencies were not
 // provided.
 func (r Recipe) New() (features.Map, error) {

@@ -69,7 +69,7 @@ func Solve(sum *ridge.Sum, o Options) (*Result, error) {
 	if !(total > 0) {
 		return nil, fmt.Errorf("pca: no feature varies over the %d rows", n)
 	}
-	vectors, values, err := top(c, d, o.Components, o.Seed, o.Threads)
+	vectors, values, err := Top(c, d, o.Components, o.Seed, o.Threads)
 	if err != nil {
 		return nil, err
 	}

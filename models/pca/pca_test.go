@@ -207,7 +207,7 @@ func TestEigenvaluesThatCoincideAreAllFound(t *testing.T) {
 			}
 		}
 		const k = 30
-		vectors, got, err := top(c, d, k, 1, 2)
+		vectors, got, err := Top(c, d, k, 1, 2)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -238,7 +238,7 @@ func TestJacobiTakesAMatrixApart(t *testing.T) {
 				a[j*m+i] = a[i*m+j]
 			}
 		}
-		values, y := symmetric(slices.Clone(a), m)
+		values, y := Symmetric(slices.Clone(a), m)
 		for i := range m {
 			for j := range m {
 				var back, product float64

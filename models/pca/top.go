@@ -21,7 +21,7 @@ const (
 // most is the largest number of vectors of the basis.
 func most(d, k int) int { return min(d, k+extra*(1+blocks)) }
 
-// top returns the k largest eigenvalues of the symmetric d×d matrix c, descending,
+// Top returns the k largest eigenvalues of the symmetric d×d matrix c, descending,
 // and their eigenvectors, one a row.
 //
 // It is the block Davidson method without a preconditioner, which for a symmetric matrix
@@ -29,7 +29,7 @@ func most(d, k int) int { return min(d, k+extra*(1+blocks)) }
 // the basis is extended by residuals of the Ritz pairs, and is cut down to the best Ritz
 // vectors when it is full. It starts with more random vectors than are wanted, so that
 // coinciding eigenvalues are all found.
-func top(c []float64, d, k int, seed uint64, threads int) (vectors, values []float64, err error) {
+func Top(c []float64, d, k int, seed uint64, threads int) (vectors, values []float64, err error) {
 	b := &basis{c: c, d: d, threads: threads}
 	random := stream.New(seed, starts, 0)
 	fresh := make([]float64, min(d, k+extra)*d)
@@ -127,7 +127,7 @@ func (b *basis) extend(x []float64) {
 // and cuts a full basis down to keep vectors.
 func (b *basis) ritz(keep int) []float64 {
 	m, d := b.m, b.d
-	values, y := symmetric(b.t, m)
+	values, y := Symmetric(b.t, m)
 	n := m
 	if m+extra > most(d, keep-extra) && m < d {
 		n = min(m, keep)

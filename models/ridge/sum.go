@@ -228,6 +228,36 @@ func (s *Sum) combine(t *Sum, f func(a, b []float64)) {
 	f(s.cross, t.cross)
 }
 
+// Gram stores in dst (n×Dim, row-major) rows first … first+n−1 of the whole Gram matrix Σ zzᵀ. It panics
+// if there are no such rows or dst is too short.
+func (s *Sum) Gram(dst []float64, first, n int) {
+	d := s.shape.Dim
+	if first < 0 || n < 0 || first > d-n || len(dst) < n*d {
+		panic("ridge: rows of the Gram matrix out of range")
+	}
+	for i, t := 0, 0; i*blas.TileDim < d; i++ {
+		top, rows := i*blas.TileDim, blas.TileRows(d, i)
+		for j := range i + 1 {
+			left, cols, tile := j*blas.TileDim, blas.TileRows(d, j), s.tiles[t]
+			t++
+			for r := max(first, top); r < min(first+n, top+rows); r++ {
+				to := dst[(r-first)*d+left:][:cols]
+				if i == j {
+					to = to[:r-top+1] // above the diagonal a tile holds nothing
+				}
+				copy(to, tile[(r-top)*cols:])
+			}
+			// Columns of the tile are rows of what lies above the diagonal.
+			from, to := max(first, left), min(first+n, left+cols)
+			for a := 0; a < rows && from < to; a++ {
+				for c := from; c < to && c < top+a; c++ {
+					dst[(c-first)*d+top+a] = tile[a*cols+c-left]
+				}
+			}
+		}
+	}
+}
+
 // columnSums stores Σz in dst, of length Dim.
 func (s *Sum) columnSums(dst []float64) {
 	w := s.shape.width()

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// symmetric returns the eigenvalues of the symmetric m×m matrix a, descending, and
+// Symmetric returns the eigenvalues of the symmetric m×m matrix a, descending, and
 // the eigenvectors, one a row. It destroys a.
 //
 // It is Jacobi's method, cyclic by rows (Golub and Van Loan 2013, §8.5): slow for large
 // m, but accurate, and fast if a is nearly diagonal, like the small matrices of a basis
 // that is rotated repeatedly.
-func symmetric(a []float64, m int) (values, vectors []float64) {
+func Symmetric(a []float64, m int) (values, vectors []float64) {
 	v := make([]float64, m*m)
 	for i := range m {
 		v[i*m+i] = 1
