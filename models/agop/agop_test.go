@@ -482,5 +482,5 @@ func TestOtherFeaturesAreRefused(t *testing.T) {
 
 // The two files ask for fused operations by name.
 func TestNoFusedMultiplyAddOnArm64(t *testing.T) {
-	stattest.NoFusedMultiplyAdd(t, "fma.go", "cholesky.go")
+	stattest.NoFusedMultiplyAdd(t, "fma", "cholesky")
 }
