@@ -92,32 +92,24 @@ func (r *Reliability) AddRows(p []float32, class, predicted []int32, repeats []i
 	}
 	for i, y := range class {
 		row := p[i*k : (i+1)*k]
-		best, square, said := 0, 0.0, 0.0
+		best := 0
 		if predicted != nil {
 			best = int(predicted[i])
-		}
-		if y == None {
-			square = 1
 		} else {
-			said = float64(row[y])
-		}
-		for c, v := range row {
-			if predicted == nil && v > row[best] {
-				best = c
+			for c, v := range row {
+				if v > row[best] {
+					best = c
+				}
 			}
-			d := float64(v)
-			if c == int(y) {
-				d--
-			}
-			square += float64(d * d)
 		}
 		rows := int64(1)
 		if repeats != nil {
 			rows = repeats[i]
 		}
 		w := float32(rows)
-		r.brier.AddProduct(w, float32(square))
-		r.logLoss.AddProduct(w, float32(-loss.Log(max(said, least))))
+		logLoss, brier := Losses(row, int(y))
+		r.brier.AddProduct(w, brier)
+		r.logLoss.AddProduct(w, logLoss)
 		bin := r.bin(row[best])
 		r.rows[bin] += rows
 		if best == int(y) {
@@ -126,6 +118,26 @@ func (r *Reliability) AddRows(p []float32, class, predicted []int32, repeats []i
 		r.confidence[bin].AddProduct(w, row[best])
 	}
 	return nil
+}
+
+// Losses returns the log loss and the Brier score of a row with these probabilities, whose class
+// may be None: −log of the probability of its class, which is taken as 10⁻⁷ or more, and
+// Σ (p_c − 1 if c is the class)².
+func Losses(p []float32, class int) (logLoss, brier float32) {
+	square, said := 0.0, 0.0
+	if class == None {
+		square = 1
+	} else {
+		said = float64(p[class])
+	}
+	for c, v := range p {
+		d := float64(v)
+		if c == class {
+			d--
+		}
+		square += float64(d * d)
+	}
+	return float32(-loss.Log(max(said, least))), float32(square)
 }
 
 // bin returns the bin of a confidence: bin i is above i/n and up to (i+1)/n.

@@ -1,0 +1,175 @@
+package paired
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// night is a table of losses of two models.
+type night struct{ weights, champion, challenger []float64 }
+
+func (n night) sum() *Losses {
+	l := new(Losses)
+	for i := range n.champion {
+		l.Add(int64(n.weights[i]), n.champion[i], n.challenger[i])
+	}
+	return l
+}
+
+func drawn(r *rand.Rand, n int, weighted bool) (t night) {
+	for range n {
+		w := 1.0
+		if weighted {
+			w = float64(1 + r.IntN(7))
+		}
+		base := r.ExpFloat64()
+		t.weights = append(t.weights, w)
+		t.champion = append(t.champion, float64(float32(base*(0.5+r.Float64()))))
+		t.challenger = append(t.challenger, float64(float32(base*(0.5+r.Float64()))))
+	}
+	return t
+}
+
+func TestMomentsAreThoseOfTheRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, weighted := range []bool{false, true} {
+		for _, ratio := range []float64{1, 1.01, 0.5} {
+			table := drawn(r, 500, weighted)
+			l := table.sum()
+			d := l.Difference(ratio)
+			var w, sum, squares, cubes, ww float64
+			for i := range table.champion {
+				w += table.weights[i]
+				ww += table.weights[i] * table.weights[i]
+				sum += table.weights[i] * (table.challenger[i] - ratio*table.champion[i])
+			}
+			mean := sum / w
+			for i := range table.champion {
+				z := table.weights[i] * (table.challenger[i] - ratio*table.champion[i] - mean)
+				squares += z * z
+				cubes += z * z * z
+			}
+			n := w * w / ww
+			for _, c := range []struct {
+				name      string
+				got, want float64
+			}{
+				{"mean", d.Mean, mean}, {"error", d.Error, math.Sqrt(squares*n/(n-1)) / w},
+				{"skew", d.Skew, cubes / math.Pow(squares, 1.5)}, {"effective", d.Effective, n},
+			} {
+				if math.Abs(c.got-c.want) > 1e-5*(math.Abs(c.want)+0.01) {
+					t.Errorf("weighted %v, ratio %g: %s is %g, want %g", weighted, ratio, c.name, c.got, c.want)
+				}
+			}
+			if !weighted && ratio == 1 {
+				diff := make([]float64, 500)
+				for i := range diff {
+					diff[i] = table.challenger[i] - table.champion[i]
+				}
+				if got, want := d.Error*math.Sqrt(500), stat.StdDev(diff, nil); math.Abs(got-want) > 1e-9 {
+					t.Errorf("deviation %g, want %g", got, want)
+				}
+			}
+		}
+	}
+}
+
+// Tiny differences of large losses are known as well as others: nothing cancels.
+func TestNearlyEqualModelsAreTold(t *testing.T) {
+	l := new(Losses)
+	r := rand.New(rand.NewPCG(2, 2))
+	var diff []float64
+	for range 1000 {
+		a := float32(1000 + r.Float64())
+		b := math.Nextafter32(a, 0)
+		if r.IntN(3) == 0 {
+			b = math.Nextafter32(a, 2000)
+		}
+		l.Add(1, float64(a), float64(b))
+		diff = append(diff, float64(b)-float64(a))
+	}
+	d := l.Difference(1)
+	if want := stat.StdDev(diff, nil) / math.Sqrt(1000); math.Abs(d.Error/want-1) > 1e-9 || math.Abs(d.Mean/stat.Mean(diff, nil)-1) > 1e-9 {
+		t.Errorf("%+v, want mean %g and error %g", d, stat.Mean(diff, nil), want)
+	}
+	same := new(Losses)
+	for range 100 {
+		same.Add(1, r.Float64(), 0.25)
+	}
+	equal := new(Losses)
+	for range 100 {
+		v := r.Float64()
+		equal.Add(1, v, v)
+	}
+	e := equal.Difference(1)
+	if low, high := e.Bounds(0.95); e.Mean != 0 || e.Error != 0 || e.P() != 1 || e.PBelow(0) != 1 || e.PBelow(0.1) != 0 || low != 0 || high != 0 {
+		t.Errorf("equal losses: %+v, %g to %g, p %g", e, low, high, e.P())
+	}
+	if d := new(Losses).Difference(1); d.P() != 1 || d.PBelow(1) != 1 {
+		t.Errorf("no rows: %+v", d)
+	}
+}
+
+// With few and skewed rows the plain t test promotes too often on one side; corrected, it keeps
+// its level.
+func TestTheTestOfSkewedLossesKeepsItsLevel(t *testing.T) {
+	const nights, n = 20_000, 200
+	r := rand.New(rand.NewPCG(4, 4))
+	corrected, plain := [2]int{}, [2]int{}
+	normal := distuv.LogNormal{Mu: 0, Sigma: 1, Src: r}
+	mean := normal.Mean()
+	row := make([]float64, n)
+	for range nights {
+		var s1, s2, s3 float64
+		for i := range row {
+			row[i] = normal.Rand() - mean
+			s1 += row[i]
+		}
+		for _, v := range row {
+			z := v - s1/n
+			s2 += z * z
+			s3 += z * z * z
+		}
+		d := Difference{Mean: s1 / n, Error: math.Sqrt(s2/(n-1)) / math.Sqrt(n), Skew: s3 / math.Pow(s2, 1.5), Effective: n}
+		p := d.PBelow(0)
+		q := d.student().CDF(d.Mean / d.Error)
+		for side, v := range [2]float64{p, 1 - p} {
+			if v <= 0.05 {
+				corrected[side]++
+			}
+			if u := [2]float64{q, 1 - q}[side]; u <= 0.05 {
+				plain[side]++
+			}
+		}
+	}
+	off := func(n [2]int) float64 {
+		return max(math.Abs(float64(n[0])/nights-0.05), math.Abs(float64(n[1])/nights-0.05))
+	}
+	t.Logf("rejected at 5 %%: corrected %v, plain %v of %d", corrected, plain, nights)
+	if off(corrected) > off(plain)/2 || off(corrected) > 0.02 {
+		t.Errorf("rejected at 5 %%: corrected %v, plain %v of %d", corrected, plain, nights)
+	}
+}
+
+func TestTheTransformationHasItsInverse(t *testing.T) {
+	for _, skew := range []float64{-0.8, -0.1, 0, 1e-9, 0.01, 0.5} {
+		for s := -4.0; s <= 4; s += 0.25 {
+			d := Difference{Skew: skew}
+			if got := d.transformed(d.inverse(s)); math.Abs(got-s) > 1e-6 {
+				t.Errorf("skew %g: %g became %g", skew, s, got)
+			}
+		}
+	}
+	d := Difference{Mean: 0.3, Error: 0.1, Skew: 0.2, Effective: 100}
+	low, high := d.Bounds(0.975)
+	if a, b := d.PBelow(high), d.PBelow(low); math.Abs(a-0.025) > 1e-9 || math.Abs(b-0.975) > 1e-9 {
+		t.Errorf("p at the bounds %g and %g", a, b)
+	}
+	if low, high := (Difference{Mean: 1, Error: 0.1, Effective: 10}).Bounds(0.95); !math.IsInf(low, -1) || !math.IsInf(high, 1) {
+		t.Errorf("10 rows: %g to %g", low, high)
+	}
+}

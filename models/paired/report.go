@@ -1,0 +1,194 @@
+package paired
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Comparison compares two models by one metric.
+type Comparison struct {
+	Metric     Metric  `json:"metric"`
+	Champion   float64 `json:"champion"`
+	Challenger float64 `json:"challenger"`
+	Difference float64 `json:"difference"` // challenger − champion
+	// Low and High are the ends of the 95 % interval of the difference; nil for too few rows.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// P is the two-sided p-value of the hypothesis that the scores are equal, by the test; 1 for
+	// too few rows.
+	P    float64 `json:"p"`
+	Test string  `json:"test"` // "mcnemar", exact, or "t", corrected for skewness
+	// Pairs are those of Error.
+	Pairs *Pairs `json:"pairs,omitempty"`
+	// Detectable is the improvement that "better at 95 %" shows with probability 80 % on as many
+	// rows, if the models differ as here; nil if no improvement is large enough.
+	Detectable *float64 `json:"detectable,omitempty"`
+}
+
+// oneSided is the confidence of each end of a 95 % interval.
+const oneSided = 0.975
+
+// Report compares the models by all metrics; RMSE follows MSE. Errors of predicted numbers were
+// added in the unit, such as half the range of the targets; the report is not in it.
+func (s *Sum) Report(unit float64) []Comparison {
+	var all []Comparison
+	for _, m := range s.metrics {
+		all = append(all, s.Compare(m, unit))
+		if m == MSE {
+			all = append(all, s.Compare(RMSE, unit))
+		}
+	}
+	return all
+}
+
+// Compare compares the models by one of the metrics, or by RMSE if MSE is one.
+func (s *Sum) Compare(m Metric, unit float64) Comparison {
+	c := Comparison{Metric: m, P: 1, Test: "t"}
+	var low, high, detectable float64
+	switch l := s.of(m); {
+	case m == Error && !s.weighted:
+		p := s.pairs
+		c.Test, c.Pairs = "mcnemar", &p
+		c.Champion, c.Challenger = share(p.Both+p.Champion, p.Rows), share(p.Both+p.Challenger, p.Rows)
+		c.Difference, c.P = p.Difference(), p.P()
+		low, high = p.Bounds(oneSided)
+		detectable = Detectable(p.Rows, p.Discordance(), 0.95, 0.8)
+	case m == RMSE:
+		a, b := l.Means()
+		c.Champion, c.Challenger = unit*math.Sqrt(a), unit*math.Sqrt(b)
+		d := l.Difference(1)
+		c.Difference, c.P = c.Challenger-c.Champion, d.P()
+		detectable = d.detectable() * unit * unit / (c.Champion + c.Challenger)
+		low, high = c.Champion*(l.ratio(1-oneSided)-1), c.Champion*(l.ratio(oneSided)-1)
+	default:
+		scale := m.scale(unit)
+		a, b := l.Means()
+		d := l.Difference(1)
+		c.Champion, c.Challenger, c.Difference, c.P = scale*a, scale*b, scale*d.Mean, d.P()
+		low, high = d.Bounds(oneSided)
+		low, high, detectable = scale*low, scale*high, scale*d.detectable()
+		if m == Error {
+			p := s.pairs
+			c.Pairs = &p
+		}
+	}
+	if !math.IsInf(low, 0) && !math.IsInf(high, 0) && low == low && high == high {
+		c.Low, c.High = &low, &high
+	}
+	if detectable > 0 && !math.IsInf(detectable, 0) {
+		c.Detectable = &detectable
+	}
+	return c
+}
+
+// of returns the losses of a metric, of MSE for RMSE.
+func (s *Sum) of(m Metric) *Losses {
+	if m == RMSE {
+		m = MSE
+	}
+	return &s.losses[slices.Index(s.metrics, m)]
+}
+
+// scale returns what the unit of errors is to the metric.
+func (m Metric) scale(unit float64) float64 {
+	switch m {
+	case MSE:
+		return unit * unit
+	case MAE:
+		return unit
+	}
+	return 1
+}
+
+// ratio returns the r for which the hypothesis that the root mean of the challenger's losses is
+// at least r times that of the champion's has the p-value 1 − confidence: a bound of their
+// ratio. It is NaN for too few rows, and +Inf if there is none.
+func (l *Losses) ratio(confidence float64) float64 {
+	a, b := l.Means()
+	if l.Effective() < LeastRows || !(a > 0) {
+		return math.NaN()
+	}
+	below := func(r float64) bool { // the p-value falls with r
+		d := l.Difference(r * r)
+		return d.PBelow(0) <= 1-confidence
+	}
+	low, high := 0.0, 2*math.Sqrt(b/a)+1
+	for !below(high) {
+		if high *= 2; high > 1e9 {
+			return math.Inf(1)
+		}
+	}
+	for range 60 {
+		if middle := (low + high) / 2; below(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
+}
+
+// Verdict says whether a condition holds.
+type Verdict struct {
+	Condition string  `json:"condition"`
+	Holds     bool    `json:"holds"`
+	P         float64 `json:"p"` // of the opposite of the condition, which it must refute
+	Why       string  `json:"why,omitempty"`
+}
+
+// Fit returns the condition with its metric, or an error if the sum has no such metric.
+func (s *Sum) Fit(c Condition) (Condition, error) {
+	if c.Metric == "" {
+		if c.Metric = RMSE; slices.Contains(s.metrics, Error) {
+			c.Metric = Error
+		}
+	}
+	have := slices.Clone(s.metrics)
+	if i := slices.Index(have, MSE); i >= 0 {
+		have = slices.Insert(have, i+1, RMSE)
+	}
+	if !slices.Contains(have, c.Metric) {
+		return c, fmt.Errorf("paired: %q: these models are not compared by %s; have %v", c, c.Metric, have)
+	}
+	if err := c.check(); err != nil {
+		return c, fmt.Errorf("paired: %q: %w", c, err)
+	}
+	return c, nil
+}
+
+// Judge says whether a condition that Fit has returned holds.
+func (s *Sum) Judge(c Condition, unit float64) Verdict {
+	v := Verdict{Condition: c.String(), P: 1}
+	amount, ratio := c.Amount, 1.0
+	if c.Percent {
+		amount /= 100
+	}
+	if c.Better {
+		amount = -amount
+	}
+	if c.Percent && c.Metric != Error {
+		ratio, amount = 1+amount, 0
+	}
+	l := s.of(c.Metric)
+	switch {
+	case c.Metric == Error && !s.weighted:
+		v.P = s.pairs.PBelow(amount)
+	case c.Metric == RMSE:
+		v.P = l.Difference(ratio * ratio).PBelow(0)
+	default:
+		v.P = l.Difference(ratio).PBelow(amount / c.Metric.scale(unit))
+	}
+	few := (c.Metric != Error || s.weighted) && l.Effective() < LeastRows
+	switch {
+	case c.Metric != Error && s.notFinite > 0:
+		v.Why = fmt.Sprintf("%d rows have predictions that are not finite", s.notFinite)
+	case few:
+		v.Why = fmt.Sprintf("%.0f rows are too few, want %d", l.Effective(), LeastRows)
+	case v.P <= c.Level():
+		v.Holds = true
+	default:
+		v.Why = fmt.Sprintf("the rows do not show it: p is %.2g, want at most %.4g", v.P, c.Level())
+	}
+	return v
+}

@@ -1,0 +1,176 @@
+package paired
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/bochner-ml/bochner/models/score"
+)
+
+// Slices compares the models on the rows of each value of a column. With more than
+// score.MaxSlices values it keeps none, which depends on the set of values alone. Create it with
+// NewSlices. It is not safe for concurrent use.
+type Slices struct {
+	empty Sum // of no rows
+	many  bool
+	parts map[string]*Sum
+}
+
+// NewSlices returns no slices, for the metrics of a sum of no rows.
+func NewSlices(weighted bool, metrics ...Metric) *Slices {
+	return &Slices{empty: *NewSum(weighted, metrics...), parts: map[string]*Sum{}}
+}
+
+// Add adds a row with that value, as Sum.Add does.
+func (s *Slices) Add(value string, weight int64, champion, challenger []float64) {
+	if p := s.of(value); p != nil {
+		p.Add(weight, champion, challenger)
+	}
+}
+
+// of returns the sum of a value, or nil if there are too many.
+func (s *Slices) of(value string) *Sum {
+	value = value[:min(len(value), score.MaxSliceText)]
+	p := s.parts[value]
+	switch {
+	case s.many:
+		return nil
+	case p == nil && len(s.parts) == score.MaxSlices:
+		s.many, s.parts = true, nil
+		return nil
+	case p == nil:
+		p = NewSum(s.empty.weighted, s.empty.metrics...)
+		s.parts[value] = p
+	}
+	return p
+}
+
+// Merge adds the rows of t, slices for the same metrics.
+func (s *Slices) Merge(t *Slices) {
+	for value, p := range t.parts {
+		own := s.of(value)
+		if own == nil {
+			break
+		}
+		own.Merge(p)
+	}
+	if t.many {
+		s.many, s.parts = true, nil
+	}
+}
+
+// SliceReport compares the models on the values of a column.
+type SliceReport struct {
+	Column string `json:"column"`
+	Values int    `json:"values"`             // different ones; 0 if TooMany
+	Many   bool   `json:"too_many,omitempty"` // more than score.MaxSlices, so none is compared
+	Metric Metric `json:"metric"`
+	// Slices are the values with the most rows, at most 50.
+	Slices []SliceComparison `json:"slices,omitempty"`
+}
+
+// SliceComparison compares the models on the rows with a value.
+type SliceComparison struct {
+	Value string `json:"value"`
+	Rows  int64  `json:"rows"`
+	Comparison
+	// Adjusted is the p-value adjusted for the number of values by the method of Holm (1979): of
+	// all values, with probability 95 %, none without a difference has one of 0.05 or less.
+	Adjusted float64 `json:"p_adjusted"`
+}
+
+// shownSlices is the number of values in a report.
+const shownSlices = 50
+
+// Report compares the models on the values of the column by the first metric, or by RMSE if that
+// is MSE; unit is as for Sum.Report.
+func (s *Slices) Report(column string, unit float64) SliceReport {
+	r := SliceReport{Column: column, Values: len(s.parts), Many: s.many, Metric: s.empty.metrics[0]}
+	if r.Metric == MSE {
+		r.Metric = RMSE
+	}
+	for value, p := range s.parts {
+		r.Slices = append(r.Slices, SliceComparison{Value: value, Rows: p.rows})
+	}
+	slices.SortFunc(r.Slices, func(a, b SliceComparison) int {
+		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Value, b.Value))
+	})
+	r.Slices = r.Slices[:min(len(r.Slices), shownSlices)]
+	for i := range r.Slices {
+		c := &r.Slices[i]
+		c.Comparison = s.parts[c.Value].Compare(r.Metric, unit)
+	}
+	adjust(r.Slices)
+	return r
+}
+
+// adjust sets the adjusted p-values.
+func adjust(all []SliceComparison) {
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(all[i].P, all[j].P) })
+	least := 0.0
+	for k, i := range order {
+		least = max(least, min(1, float64(len(all)-k)*all[i].P))
+		all[i].Adjusted = least
+	}
+}
+
+// AppendBinary appends whether there are too many values (a byte), a sum of no rows, the number
+// of values (uint32, little-endian) and for each, ascending, its length (uint32), text and sum.
+// The error is always nil.
+func (s *Slices) AppendBinary(b []byte) ([]byte, error) {
+	many := byte(0)
+	if s.many {
+		many = 1
+	}
+	b, _ = s.empty.AppendBinary(append(b, many))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(s.parts)))
+	values := make([]string, 0, len(s.parts))
+	for value := range s.parts {
+		values = append(values, value)
+	}
+	slices.Sort(values)
+	for _, value := range values {
+		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(value))), value...)
+		b, _ = s.parts[value].AppendBinary(b)
+	}
+	return b, nil
+}
+
+// Decode sets s to the slices at the beginning of b and returns the rest.
+func (s *Slices) Decode(b []byte) (rest []byte, err error) {
+	if len(b) < 1 || b[0] > 1 {
+		return nil, errSum
+	}
+	t := Slices{many: b[0] == 1, parts: map[string]*Sum{}}
+	if b, err = t.empty.Decode(b[1:]); err != nil || len(b) < 4 || t.empty.rows > 0 || len(t.empty.metrics) == 0 {
+		return nil, errSum
+	}
+	n := binary.LittleEndian.Uint32(b)
+	if n > score.MaxSlices || t.many && n > 0 {
+		return nil, errSum
+	}
+	b = b[4:]
+	last := ""
+	for i := range n {
+		if len(b) < 4 || binary.LittleEndian.Uint32(b) > score.MaxSliceText || len(b)-4 < int(binary.LittleEndian.Uint32(b)) {
+			return nil, errSum
+		}
+		text := 4 + int(binary.LittleEndian.Uint32(b))
+		value, p := string(b[4:text]), new(Sum)
+		if b, err = p.Decode(b[text:]); err != nil || i > 0 && value <= last ||
+			p.weighted != t.empty.weighted || !slices.Equal(p.metrics, t.empty.metrics) || p.rows == 0 {
+			return nil, errSum
+		}
+		t.parts[value], last = p, value
+	}
+	if t.many {
+		t.parts = nil
+	}
+	*s = t
+	return b, nil
+}
