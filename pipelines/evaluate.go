@@ -108,7 +108,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := g.fit(manifest); err != nil {
 		return nil, err
 	}
-	columns, d, err := o.slicesOf(ctx, d)
+	columns, d, err := slicesOf(ctx, o.Slices, o.Model, o.Data, d)
 	if err != nil {
 		return nil, err
 	}

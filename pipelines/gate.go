@@ -210,7 +210,12 @@ func (all gates) check(r *EvaluateResult) error {
 			failed = append(failed, why)
 		}
 	}
-	if failed == nil {
+	return notPassed(failed)
+}
+
+// notPassed returns a *GateError that names the conditions that do not hold, nil if there are none.
+func notPassed(failed []string) error {
+	if len(failed) == 0 {
 		return nil
 	}
 	return &exit.GateError{Message: "gate not passed: " + strings.Join(failed, "; ")}

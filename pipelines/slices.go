@@ -18,14 +18,14 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// slicesOf returns the columns of the data with these names or 1-based positions. Features are
-// read from the rows; one other column can be read as the identifier of a row, for which the data
-// is opened again.
-func (o *EvaluateOptions) slicesOf(ctx context.Context, d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
+// slicesOf returns the columns of the data, opened with these options for a model, with these names
+// or 1-based positions. Features are read from the rows; one other column can be read as the
+// identifier of a row, for which the data is opened again.
+func slicesOf(ctx context.Context, columns []string, model string, data dataset.Options, d *dataset.Dataset) ([]scores.Slice, *dataset.Dataset, error) {
 	var all []scores.Slice
 	other := ""
-	for i, given := range o.Slices {
-		if slices.Contains(o.Slices[:i], given) {
+	for i, given := range columns {
+		if slices.Contains(columns[:i], given) {
 			return nil, nil, exit.Usage("--slices: column %q is given twice", given)
 		}
 		name := given
@@ -58,9 +58,8 @@ func (o *EvaluateOptions) slicesOf(ctx context.Context, d *dataset.Dataset) ([]s
 	if other == "" {
 		return all, d, nil
 	}
-	data := o.Data
 	data.ID = other
-	_, d, err := openModelData(ctx, o.Model, data, nil)
+	_, d, err := openModelData(ctx, model, data, nil)
 	return all, d, err
 }
 

@@ -26,6 +26,8 @@ type Summing struct {
 	Sum   encoding.BinaryMarshaler
 	Label dataset.Label // as Lane.Each takes it
 	Fold  Fold
+	// Done, unless nil, is called after each shard. It may change the report.
+	Done func(*dataset.Report) error
 }
 
 // sumKind is a kind of pass that ends in one small sum.
@@ -108,6 +110,11 @@ func (g Summing) run(ctx context.Context, l *Lane, p *Pass, emit, report func([]
 		return err
 	}
 	done := func(r dataset.Report) error {
+		if g.Done != nil {
+			if err := g.Done(&r); err != nil {
+				return err
+			}
+		}
 		data, err := json.Marshal(r)
 		if err == nil {
 			report(data)

@@ -27,6 +27,13 @@ type loaded struct {
 
 func newLoaded() *loaded { return new(loaded) }
 
+// compared are the two models of a pass that compares them.
+type compared struct {
+	transforms.Cache[*models.Model]
+}
+
+func newCompared() *compared { return &compared{transforms.Cache[*models.Model]{Size: 2}} }
+
 // applier computes a model's output for blocks.
 type applier struct {
 	models.Applier
@@ -41,10 +48,15 @@ func newApplier(l *transforms.Lane, m *models.Model) *applier {
 // apply returns the model's output for a block's rows, until the next call.
 func (a *applier) apply(b *rows.Block) models.Applied { return a.Apply(b.X, b.N) }
 
-// applier returns one for the model, which is loaded once per job and process. Its
-// checksum detects a model that was replaced.
+// applier returns one for the model, which is loaded once per job and process.
 func (m Model) applier(ctx context.Context, l *transforms.Lane) (*applier, error) {
-	model, err := transforms.Shared(l.Worker, newLoaded).Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.LoadURI(ctx, m.Dir) })
+	return m.applierFrom(ctx, l, &transforms.Shared(l.Worker, newLoaded).Cache)
+}
+
+// applierFrom is applier with the cache of models. The checksum detects a model that was
+// replaced.
+func (m Model) applierFrom(ctx context.Context, l *transforms.Lane, cache *transforms.Cache[*models.Model]) (*applier, error) {
+	model, err := cache.Get(m.SHA256+" "+m.Dir, func() (*models.Model, error) { return models.LoadURI(ctx, m.Dir) })
 	if err != nil {
 		return nil, fault.Of(fault.BadModel, err)
 	}
