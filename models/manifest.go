@@ -91,6 +91,9 @@ type Learner struct {
 	Lambda float64     `json:"lambda"`          // that of the weights, on the mean loss
 	Folds  int         `json:"folds"`           // of the cross-validation; 1 if there was none
 	Table  []ridge.Row `json:"table,omitempty"` // results for each λ
+	// RuledOut has the λ that are not in the table because a part of the features, and the
+	// same held-out rows, ruled them out.
+	RuledOut []float64 `json:"ruled_out,omitempty"`
 	// Select says what of the held-out rows chose λ: error or log_loss; "" is the least mean
 	// squared error of all folds.
 	Select string       `json:"select,omitempty"`

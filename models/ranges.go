@@ -57,6 +57,11 @@ func (l *Learner) check(used int64) error {
 			return fmt.Errorf("class %d has weight %g, want a number above 0", i, w)
 		}
 	}
+	for _, lambda := range l.RuledOut {
+		if !(lambda >= 0) || math.IsInf(lambda, 0) {
+			return fmt.Errorf("lambda %g was ruled out, want numbers of 0 or more", lambda)
+		}
+	}
 	for _, row := range l.Table {
 		if err := checkRow(row, used); err != nil {
 			return err

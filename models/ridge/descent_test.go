@@ -10,46 +10,47 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// tables returns what folds say of the sample by descent, and by factoring each.
-func tables(t *testing.T, s *sample, threads int, lambda ...float64) (descended, factored []Row, lines []string) {
+// table returns what folds say of the sample with that solver, and the lines of progress.
+func table(t *testing.T, s *sample, by solver, threads int, lambda ...float64) (rows []Row, lines []string) {
 	t.Helper()
-	for _, descend := range []bool{true, false} {
-		p := &path{Options: s.options(lambda...), descend: descend}
-		p.Threads = threads
-		if descend {
-			p.Progress = func(line string) { lines = append(lines, line) }
-		}
-		total, err := p.loadTotal()
-		if err != nil {
-			t.Fatal(err)
-		}
-		table, _, err := p.validateFolds(newSystem(s.shape, nil, threads), total)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if descend {
-			descended = table
-		} else {
-			factored = table
-		}
+	p, y, total := opened(t, s, by, lambda...)
+	y.threads, p.Threads = threads, threads
+	p.Progress = func(line string) { lines = append(lines, line) }
+	if _, err := p.tryAll(y, total, p.filled); err != nil {
+		t.Fatal(err)
 	}
-	return descended, factored, lines
+	rows, _ = p.table()
+	return rows, lines
+}
+
+// opened returns a path at the start of its search.
+func opened(t *testing.T, s *sample, by solver, lambda ...float64) (*path, *system, *Sum) {
+	t.Helper()
+	p := &path{Options: s.options(lambda...), values: lambda, tallies: make([]tally, len(lambda)), by: by}
+	total, err := p.loadTotal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, newSystem(s.shape, nil, 2), total
 }
 
 func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 	for _, shape := range shapes() {
 		t.Run(fmt.Sprintf("%+v", shape), func(t *testing.T) {
-			s := draw(shape, 3*shape.Dim+50, 3, 1)
+			s := draw(shape, 7*shape.Dim+50, 5, 1)
 			lambda := []float64{1e-1, 1e-6, 1e-2, 1e-5, 1e-3, 1e-4}
-			got, want, _ := tables(t, s, 2, lambda...)
-			for i, row := range got {
-				for _, v := range [][2]float64{{row.MSE, want[i].MSE}, {row.StdErr, want[i].StdErr}, {row.Train, want[i].Train}} {
-					if math.Abs(v[0]-v[1]) > 1e-4*want[i].MSE {
-						t.Errorf("lambda %g: %.12g by descent, %.12g by factoring", row.Lambda, v[0], v[1])
+			want, _ := table(t, s, exactly, 2, lambda...)
+			for _, by := range []solver{shared, alone} {
+				got, _ := table(t, s, by, 2, lambda...)
+				for i, row := range got {
+					for _, v := range [][2]float64{{row.MSE, want[i].MSE}, {row.StdErr, want[i].StdErr}, {row.Train, want[i].Train}} {
+						if math.Abs(v[0]-v[1]) > 1e-4*want[i].MSE {
+							t.Errorf("lambda %g: %.12g by descent, %.12g by factoring", row.Lambda, v[0], v[1])
+						}
 					}
-				}
-				if row.Lambda != lambda[i] || row.Folds != 3 || row.Failed != "" {
-					t.Errorf("row %d: %+v", i, row)
+					if row.Lambda != lambda[i] || row.Folds != 5 || row.Failed != "" {
+						t.Errorf("row %d: %+v", i, row)
+					}
 				}
 			}
 		})
@@ -59,12 +60,7 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 // It is not that the descent was given up everywhere.
 func TestDescentConverges(t *testing.T) {
 	s := draw(Shape{Dim: 300, Outputs: 3}, 1200, 4, 2)
-	p := &path{Options: s.options(1e-6, 1e-4, 1e-3), descend: true}
-	total, err := p.loadTotal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	y := newSystem(s.shape, nil, 2)
+	p, y, total := opened(t, s, shared, 1e-6, 1e-4, 1e-3)
 	trials := p.trials(y, total, []int{0, 1, 2})
 	if len(trials) != 3 {
 		t.Fatalf("%d of 3 values of lambda", len(trials))
@@ -76,14 +72,14 @@ func TestDescentConverges(t *testing.T) {
 	var systems []*descending
 	for _, trial := range trials {
 		if trial.by == nil {
-			t.Fatalf("no factor for lambda %g", p.Lambda[trial.index])
+			t.Fatalf("no factor for lambda %g", p.values[trial.index])
 		}
-		systems = append(systems, &descending{mu: p.mu(y, p.Lambda[trial.index]), f: trial.by})
+		systems = append(systems, &descending{mu: p.mu(y, p.values[trial.index]), f: trial.by})
 	}
 	(&descent{y: y}).run(systems)
 	for i, s := range systems {
 		if !s.solved {
-			t.Errorf("lambda %g is not solved", p.Lambda[i])
+			t.Errorf("lambda %g is not solved", p.values[i])
 		}
 		got := make([]float64, len(y.v))
 		transpose(got, s.x, y.shape.Outputs, y.shape.Dim)
@@ -94,8 +90,8 @@ func TestDescentConverges(t *testing.T) {
 		for j, v := range y.v {
 			off, size = off+(v-got[j])*(v-got[j]), size+v*v
 		}
-		if e := math.Sqrt(off / size); e > 1e-5 {
-			t.Errorf("lambda %g: weights differ by %.2g", p.Lambda[i], e)
+		if e := math.Sqrt(off / size); e > 1e-4 {
+			t.Errorf("lambda %g: weights differ by %.2g", p.values[i], e)
 		}
 	}
 }
@@ -113,8 +109,9 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, threads := range []int{1, 3} {
-			got, _, _ := tables(t, s, threads, 1e-5, 1e-3)
-			if want == nil {
+			got, _ := table(t, s, shared, threads, 1e-5, 1e-3)
+			more, _ := table(t, s, alone, threads, 1e-5, 1e-3)
+			if got = append(got, more...); want == nil {
 				want = got
 			}
 			if !slices.Equal(got, want) {
@@ -131,15 +128,18 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 // tried.
 func TestWhatDescentCannotSolveIsFactored(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 90, 3, 4) // fewer rows than features
-	got, want, _ := tables(t, s, 2, 0, 1e-12, 1e-3)
-	if !strings.HasPrefix(got[0].Failed, "not positive definite (pivot ") || got[0].Failed != want[0].Failed {
-		t.Errorf("lambda 0: %+v, by factoring %+v", got[0], want[0])
-	}
-	if got[1] != want[1] {
-		t.Errorf("lambda 1e-12: %+v, by factoring %+v", got[1], want[1])
-	}
-	if math.Abs(got[2].MSE-want[2].MSE) > 1e-5*want[2].MSE {
-		t.Errorf("lambda 1e-3: %+v, by factoring %+v", got[2], want[2])
+	want, _ := table(t, s, exactly, 2, 0, 1e-12, 1e-3)
+	for _, by := range []solver{shared, alone} {
+		got, _ := table(t, s, by, 2, 0, 1e-12, 1e-3)
+		if !strings.HasPrefix(got[0].Failed, "not positive definite (pivot ") || got[0].Failed != want[0].Failed {
+			t.Errorf("lambda 0: %+v, by factoring %+v", got[0], want[0])
+		}
+		if got[1] != want[1] {
+			t.Errorf("lambda 1e-12: %+v, by factoring %+v", got[1], want[1])
+		}
+		if math.Abs(got[2].MSE-want[2].MSE) > 1e-5*want[2].MSE {
+			t.Errorf("lambda 1e-3: %+v, by factoring %+v", got[2], want[2])
+		}
 	}
 }
 
@@ -148,12 +148,7 @@ func TestWhatDescentCannotSolveIsFactored(t *testing.T) {
 func TestFactorsAreSharedAndFew(t *testing.T) {
 	s := draw(Shape{Dim: 60, Outputs: 2}, 900, 3, 5)
 	lambda := []float64{1e-9, 2e-9, 1e-3, 1e-2, 1e-1, 1, 10, 100}
-	p := &path{Options: s.options(lambda...), descend: true}
-	total, err := p.loadTotal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	y := newSystem(s.shape, nil, 2)
+	p, y, total := opened(t, s, shared, lambda...)
 	trials := p.trials(y, total, []int{2, 3, 4, 5, 6, 7})
 	if len(trials) != maxFactors {
 		t.Errorf("%d trials of decades, want %d", len(trials), maxFactors)
@@ -162,18 +157,22 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 	if len(trials) != 2 || trials[0].by != trials[1].by {
 		t.Errorf("two factors for nearly the same lambda: %+v", trials)
 	}
-	_, _, lines := tables(t, s, 2, lambda...)
+	_, lines := table(t, s, shared, 2, lambda...)
 	if len(lines) != 3*len(lambda) {
 		t.Errorf("%d systems solved, want %d", len(lines), 3*len(lambda))
 	}
 }
 
-func TestDescentIsForManyFeaturesAndFewOutputs(t *testing.T) {
+func TestTheSolverFitsTheProblem(t *testing.T) {
 	for _, c := range []struct {
 		dim, outputs int
-		want         bool
-	}{{10_000, 10, true}, {4096, 10, true}, {4096, 100, false}, {1024, 1, false}, {descentDim, 1, true}} {
-		if got := descends(Shape{Dim: c.dim, Outputs: c.outputs}); got != c.want {
+		rows         int64
+		want         solver
+	}{
+		{10_000, 10, 60_000, shared}, {4096, 10, 60_000, shared}, {4096, 10, 5000, alone}, {4096, 26, 15_000, alone},
+		{4096, 100, 15_000, exactly}, {1000, 1, 15_000, exactly}, {descentDim, 1, 15_000, shared},
+	} {
+		if got := solverFor(Shape{Dim: c.dim, Outputs: c.outputs}, c.rows); got != c.want {
 			t.Errorf("%d features, %d outputs: %v", c.dim, c.outputs, got)
 		}
 	}

@@ -1,12 +1,10 @@
 package ridge
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
 )
@@ -14,8 +12,15 @@ import (
 // path is one call of Solve.
 type path struct {
 	Options
-	descend  bool    // folds are solved by descent where possible
 	variance float64 // of targets on their grid; 0 for classes
+
+	values  []float64 // of λ, in the order of the table: Smaller from its end, then Lambda
+	tallies []tally   // of values
+	filled  []int     // the folds that have rows
+	screen  int64     // rows of the first of them
+	least   int       // features from which on a part of them finds λ first; 0 for never
+	by      solver
+	small   []*Sum // of the folds, on a part of the features; nil if all are used at once
 }
 
 func (p *path) load(fold int) (*Sum, error) {
@@ -29,24 +34,37 @@ func (p *path) load(fold int) (*Sum, error) {
 	return s, nil
 }
 
-// loadTotal returns the sum of all folds.
+// loadTotal returns the sum of all folds, and notes which of them have rows.
 func (p *path) loadTotal() (*Sum, error) {
-	first, err := p.load(0)
-	if err != nil || p.Folds < 2 {
-		return first, err
+	if p.Folds < 2 {
+		return p.load(0)
 	}
-	total := NewSum(first.shape)
-	total.Merge(first)
-	for f := 1; f < p.Folds; f++ {
-		first = nil // freed before the next is read
+	var total *Sum
+	var part []int
+	for f := range p.Folds {
 		s, err := p.load(f)
 		if err != nil {
 			return nil, err
+		}
+		if total == nil {
+			total = NewSum(s.shape)
+			if p.least > 0 && s.shape.Dim >= p.least && !p.Given {
+				part = partOf(s.shape.Dim)
+			}
 		}
 		if s.shape != total.shape {
 			return nil, fmt.Errorf("ridge: fold %d: sums have shape %+v, fold 0 has %+v", f, s.shape, total.shape)
 		}
 		total.Merge(s)
+		if part != nil {
+			p.small = append(p.small, s.pick(part))
+		}
+		if s.head[0] > 0 {
+			p.filled = append(p.filled, f)
+		}
+		if len(p.filled) == 1 {
+			p.screen = total.Rows()
+		}
 	}
 	return total, nil
 }
@@ -113,167 +131,11 @@ func (p *path) mu(y *system, lambda float64) float64 {
 	return y.mass * lambda / (p.Step * p.Step)
 }
 
-// tally accumulates the results of the folds for one λ.
-type tally struct {
-	heldOut, heldOutRows float64 // Σ squares and rows of the folds, or their weights
-	train, trainRows     float64 // the same for the training rows
-	rounding             float64 // the part of heldOut that is due to rounding of features
-	means                []float64
-	first                float64   // mean square of fold 0
-	without              *Solution // fit to all rows except fold 0, if requested
-	failed               string
-}
-
-// trial is a λ that is tried on every fold, with the factor to descend by, or nil if it
-// is factored on each.
-type trial struct {
-	index int // in Options.Lambda
-	by    *factor
-}
-
-// judges is how many folds are left out in turn.
-func (p *path) judges() int {
-	if p.First {
-		return 1
-	}
-	return p.Folds
-}
-
-// validateFolds leaves out one fold after the other and returns a row for every λ, and
-// the fits without fold 0. It overwrites the system y.
-func (p *path) validateFolds(y *system, total *Sum) ([]Row, []*Solution, error) {
-	h := newHeldOut(total.shape, p.Threads)
-	tallies := make([]tally, len(p.Lambda))
-	rest := make([]int, len(p.Lambda))
-	for i := range rest {
-		rest[i] = i
-	}
-	if p.descend {
-		// In ascending order, so that a factor may serve the λ that follow.
-		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(p.Lambda[a], p.Lambda[b]) })
-	}
-	for len(rest) > 0 {
-		trials := p.trials(y, total, rest)
-		rest = rest[len(trials):]
-		for f := range p.judges() {
-			fold, err := p.load(f)
-			if err != nil {
-				return nil, nil, err
-			}
-			if fold.head[0] == 0 {
-				if p.First {
-					return nil, nil, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds", total.Rows())
-				}
-				continue
-			}
-			if fold.head[0] == total.head[0] {
-				return nil, nil, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use more rows, or no folds", fold.Rows(), f, p.Folds)
-			}
-			p.validate(y, h, total, fold, f, trials, tallies)
-		}
-	}
-	table, trials := make([]Row, len(p.Lambda)), make([]*Solution, len(p.Lambda))
-	for i, t := range tallies {
-		table[i] = p.row(p.Lambda[i], t)
-		if table[i].Failed == "" {
-			trials[i] = t.without
-		}
-	}
-	return table, trials, nil
-}
-
-// trials returns what to try next of the remaining values: all, or those that maxFactors
-// factors serve.
-func (p *path) trials(y *system, total *Sum, rest []int) []trial {
-	var trials []trial
-	if !p.descend {
-		for _, i := range rest {
-			trials = append(trials, trial{index: i})
-		}
-		return trials
-	}
-	y.centre(total, nil)
-	square := blas.Make[float32](total.shape.Dim * total.shape.Dim)
-	var by *factor
-	factors := 0
-	for _, i := range rest {
-		mu := p.mu(y, p.Lambda[i])
-		if by == nil || !by.serves(mu) {
-			if factors == maxFactors {
-				break
-			}
-			if by = y.precondition(mu, square); by != nil {
-				factors++
-			}
-		}
-		trials = append(trials, trial{i, by})
-	}
-	return trials
-}
-
-// validate tries every λ of trials on a fold.
-func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, trials []trial, tallies []tally) {
-	y.centre(total, fold)
-	var systems []*descending
-	var held []float64 // of the systems
-	solved := make([]*descending, len(trials))
-	for t, trial := range trials {
-		if trial.by != nil && tallies[trial.index].failed == "" {
-			solved[t] = &descending{mu: p.mu(y, p.Lambda[trial.index]), f: trial.by}
-			systems = append(systems, solved[t])
-		}
-	}
-	if len(systems) > 0 {
-		lower(y, y.square, 0)
-		y.rightSides(total, fold)
-		d := &descent{y: y}
-		d.run(systems)
-		held = h.squares(y, fold, d.x)
-	}
-	rows := fold.head[0]
-	for t, trial := range trials {
-		tally, lambda := &tallies[trial.index], p.Lambda[trial.index]
-		if tally.failed != "" {
-			continue
-		}
-		mu := p.mu(y, lambda)
-		var e float64
-		if s := solved[t]; s != nil && s.solved {
-			transpose(y.v, s.x, total.shape.Outputs, total.shape.Dim)
-			e = held[s.index]
-		} else {
-			pivot, ok := y.solve(mu, total, fold)
-			if !ok {
-				tally.failed = notDefinite(pivot, total.shape.Dim)
-				p.report("ridge: fold %d of %d: lambda %g: %s", number+1, p.Folds, lambda, tally.failed)
-				continue
-			}
-			vt := make([]float64, len(y.v))
-			transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
-			e = h.squares(y, fold, vt)[0]
-		}
-		if number == 0 {
-			tally.first = e / rows
-			if p.Trials {
-				tally.without = &Solution{Lambda: lambda, Rows: total.Rows() - fold.Rows()}
-				if err := p.weights(tally.without, y); err != nil {
-					tally.failed = "weights beyond float32"
-					continue
-				}
-			}
-		}
-		tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
-		tally.train, tally.trainRows = tally.train+y.trainError(mu, total, fold), tally.trainRows+y.n
-		tally.rounding += rows * squared(y.v) / 12
-		tally.means = append(tally.means, e/rows)
-		p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", number+1, p.Folds, lambda, p.squareUnit()*e/rows)
-	}
-}
-
 // row turns a tally into errors in units of the targets.
-func (p *path) row(lambda float64, t tally) Row {
+func (p *path) row(value int) Row {
+	lambda, t := p.values[value], p.tallies[value]
 	row := Row{Lambda: lambda, Failed: t.failed}
-	if t.failed != "" {
+	if t.failed != "" || len(t.means) == 0 {
 		return row
 	}
 	unit := p.squareUnit()
@@ -351,23 +213,6 @@ func squared(v []float64) (s float64) {
 		s += float64(x * x)
 	}
 	return s
-}
-
-// choose returns the λ with the least error, the larger of two equal ones.
-func choose(table []Row) (float64, error) {
-	best := -1
-	for i, row := range table {
-		if row.Failed != "" {
-			continue
-		}
-		if best < 0 || row.MSE < table[best].MSE || row.MSE == table[best].MSE && row.Lambda > table[best].Lambda {
-			best = i
-		}
-	}
-	if best < 0 {
-		return 0, fmt.Errorf("ridge: no lambda can be used: %s at lambda %g; raise lambda", table[0].Failed, table[0].Lambda)
-	}
-	return table[best].Lambda, nil
 }
 
 // standardError returns the standard error of the mean of v, 0 for one value.

@@ -54,6 +54,10 @@ type Options struct {
 	// value, and there is no validation.
 	HeldOut, Given bool
 
+	// All makes Solve try all values of Lambda on all folds. Otherwise, with many features
+	// and more than three values, it tries those that may be the best.
+	All bool
+
 	// Trials makes Solve return the fit without fold 0 for each λ that was tried.
 	Trials bool
 
@@ -89,8 +93,10 @@ type Solution struct {
 	Weights   []float32 // k×D, row-major
 	Intercept []float32 // length k
 	Lambda    float64   // the λ of the weights
-	Table     []Row     // one for every λ, in the order of Options; nil without folds
-	Rows      int64     // that the weights were fitted to
+	// Table has a row for every λ that was tried with all features, in the order of Options;
+	// nil without folds. A λ that is much worse than the best has fewer folds.
+	Table []Row
+	Rows  int64 // that the weights were fitted to
 
 	HeldOut *Solution // the fit without fold 0, whose Table is nil; nil unless requested
 	// Trials are such fits for each row of Table, within the tolerance of the descent;
@@ -139,19 +145,28 @@ type Row struct {
 
 // Memory returns the most bytes that Solve uses, apart from small constants: the sum of
 // all rows, with folds ≥ 2 also the sum of one fold, one square of D×D float64, and a few
-// times the D×k weights; if folds are solved by descent, which needs more rows than twice
-// the features, also five factors in float32. rows may be 0 if unknown. For 10,000
-// features and 10 classes that is slightly more than 0.42 + 0.42 + 0.80 + 1.03 GB.
+// times the D×k weights; if folds are solved by descent, also factors in float32, and the
+// sums of a part of the features. rows may be 0 if unknown. For 10,000
+// features and 10 classes that is slightly more than 0.42 + 0.42 + 0.80 + 0.62 GB.
 func Memory(shape Shape, rows int64, folds, threads int) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	side := min(d, blas.TileDim)
 	bytes := shape.Bytes() + 8*d*d + 2*8*d*k + 4*d*k
 	if folds > 1 {
 		fold, forms := shape.Bytes(), k
-		if descends(shape) && (rows == 0 || rows >= descentRows*d) {
+		descent := blas.TriangleBytes(shape.Dim) + 7*8*d*k
+		by := solverFor(shape, rows)
+		if by == shared || rows == 0 && solverFor(shape, descentRows*d) == shared {
 			// The float32 square from which the factors are made is already freed.
-			fold = max(fold, 4*d*d) + maxFactors*(blas.TriangleBytes(shape.Dim)+7*8*d*k)
+			fold = max(fold, 4*d*d) + maxFactors*descent
 			forms *= maxFactors
+		} else if by == alone {
+			fold += 4*d*d + descent + 3*8*d*k
+		}
+		if d >= partFrom && folds <= partFolds {
+			part := shape
+			part.Dim = len(partOf(shape.Dim))
+			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads))
 		}
 		bytes += fold + 8*d*k + 8*(side+(side+1)*forms)*int64(max(threads, 1))
 	}
@@ -179,6 +194,9 @@ func Solve(opts Options) (*Solution, error) {
 		return nil, err
 	}
 	p := &path{Options: opts}
+	if len(opts.Lambda) > partValues && opts.Folds <= partFolds && !opts.All {
+		p.least = partFrom
+	}
 	total, err := p.loadTotal()
 	if err != nil {
 		return nil, err
@@ -193,17 +211,12 @@ func Solve(opts Options) (*Solution, error) {
 		p.variance = centredSquares(total, nil, 0) / total.head[0]
 	}
 	if opts.Folds > 1 && !opts.Given {
-		p.descend = descends(total.shape) && opts.Weights.Rows(total.Rows(), y.masses(total.head)) >= descentRows*int64(total.shape.Dim)
-		if fit.Table, fit.Trials, err = p.validateFolds(y, total); err != nil {
+		best, err := p.search(y, total)
+		if err != nil {
 			return nil, err
 		}
-		if fit.Lambda, err = choose(fit.Table); err != nil {
-			return nil, err
-		}
-		if err := p.descendFurther(fit, y, total); err != nil {
-			return nil, err
-		}
-		if !opts.Trials {
+		fit.Lambda = p.values[best]
+		if fit.Table, fit.Trials = p.table(); !opts.Trials {
 			fit.Trials = nil
 		}
 	}
@@ -218,25 +231,6 @@ func Solve(opts Options) (*Solution, error) {
 		}
 	}
 	return fit, nil
-}
-
-// descendFurther tries the values of Smaller as long as each does better.
-func (p *path) descendFurther(fit *Solution, y *system, total *Sum) error {
-	for _, lambda := range p.Smaller {
-		if fit.Lambda > slices.Min(p.Lambda) {
-			return nil
-		}
-		p.Lambda = []float64{lambda}
-		rows, trials, err := p.validateFolds(y, total)
-		if err != nil {
-			return err
-		}
-		fit.Table, fit.Trials = append(rows, fit.Table...), append(trials, fit.Trials...)
-		if fit.Lambda, err = choose(fit.Table); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // fit fits the weights of fit, exactly, to the rows that are in total and not in out,

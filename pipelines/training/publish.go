@@ -83,17 +83,19 @@ type Result struct {
 	Classes []string    `json:"classes,omitempty"`
 	Counts  []int64     `json:"class_counts,omitempty"`
 	// Weights is nil if rows have none.
-	Weights *models.RowWeights  `json:"weights,omitempty"`
-	Kernel  string              `json:"kernel"` // in words
-	Width   float64             `json:"width"`
-	Recipe  features.Sealed     `json:"recipe"`
-	Learned *prepare.Learned    `json:"found,omitempty"` // features learned from the data
-	Learner string              `json:"learner"`
-	Lambda  float64             `json:"lambda"`
-	Path    []ridge.Row         `json:"path,omitempty"`   // for ridge: held-out errors by λ
-	Select  string              `json:"select,omitempty"` // what chose λ, if not the squared errors of all folds
-	Log     *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
-	Steps   int                 `json:"steps,omitempty"`  // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
+	Weights *models.RowWeights `json:"weights,omitempty"`
+	Kernel  string             `json:"kernel"` // in words
+	Width   float64            `json:"width"`
+	Recipe  features.Sealed    `json:"recipe"`
+	Learned *prepare.Learned   `json:"found,omitempty"` // features learned from the data
+	Learner string             `json:"learner"`
+	Lambda  float64            `json:"lambda"`
+	Path    []ridge.Row        `json:"path,omitempty"` // for ridge: held-out errors by λ
+	// RuledOut has the λ that are not in Path because a part of the features ruled them out.
+	RuledOut []float64           `json:"ruled_out,omitempty"`
+	Select   string              `json:"select,omitempty"` // what chose λ, if not the squared errors of all folds
+	Log      *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
+	Steps    int                 `json:"steps,omitempty"`  // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
 	// Probabilities says how scores become probabilities, if they do.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 	Notes         []string              `json:"notes,omitempty"`
@@ -113,7 +115,7 @@ func (t *Training) result() *Result {
 	r := &Result{
 		Model: t.opts.Model, Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim,
 		Weights: t.rowWeights(), Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed,
-		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps,
+		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, RuledOut: t.Learner.RuledOut, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps,
 		Probabilities: t.probabilities, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 		dim: t.Recipe.Dim, folds: t.Learner.Folds, seed: t.opts.Seed,
 	}
@@ -163,14 +165,17 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 		if r.Task == models.Classification {
 			by = fmt.Sprintf("the held-out MSE of %d folds", r.folds)
 		}
-		if r.Path[0].Folds == 1 && r.folds > 1 { // features were found from the others
+		if r.folds > 1 && !slices.ContainsFunc(r.Path, func(row ridge.Row) bool { return row.Folds > 1 }) { // features were found from the others
 			by = "the error on held-out rows, " + report.OneIn(r.folds)
 		}
 		if r.Select != "" {
 			by = fmt.Sprintf("the %s of held-out rows, %s", strings.ReplaceAll(r.Select, "_", " "), report.OneIn(r.folds))
 		}
-		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, leastOf(len(r.Path)))
+		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, leastOf(len(r.Path)+len(r.RuledOut)))
 		WritePath(&b, r.Task, r.Path, r.Lambda)
+		if len(r.RuledOut) > 0 {
+			fmt.Fprintf(&b, "          a part of the features ruled out %s\n", numbers(r.RuledOut))
+		}
 	}
 	WriteProbabilities(&b, r.Probabilities)
 	for _, note := range r.Notes {
@@ -201,6 +206,15 @@ func (r *Result) what() string {
 		return r.Types
 	}
 	return fmt.Sprintf("%d numbers", r.Columns)
+}
+
+// numbers lists numbers.
+func numbers(v []float64) string {
+	var words []string
+	for _, x := range v {
+		words = append(words, fmt.Sprintf("%g", x))
+	}
+	return strings.Join(words, ", ")
 }
 
 // leastOf notes that an error is the smallest of several.

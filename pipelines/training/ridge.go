@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -63,6 +64,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
 	if t.opts.Lambda.auto() && steps > blas.MostByte {
 		fold.Smaller = ridge.SmallerLambda()
 	}
+	fold.All = t.opts.Lambda.selects()
 	cut := t.opts.parts()
 	fold.HeldOut = t.opts.Calibrate != ""
 	if first := folds > 1 && t.firstJudges(); first || folds == 1 && fold.HeldOut {
@@ -74,13 +76,23 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
 		return err
 	}
 	t.solved = fit.Lambda
-	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table, Steps: steps}
+	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table, RuledOut: ruledOut(lambda, fit.Table), Steps: steps}
 	if t.grid != nil && t.grid.Classes != nil {
 		for c := range t.grid.Classes {
 			t.Learner.ClassWeights = append(t.Learner.ClassWeights, t.grid.Class(c))
 		}
 	}
 	return nil
+}
+
+// ruledOut returns the values that are not in the table.
+func ruledOut(lambda []float64, table []ridge.Row) []float64 {
+	if len(table) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(lambda), func(l float64) bool {
+		return slices.ContainsFunc(table, func(r ridge.Row) bool { return r.Lambda == l })
+	})
 }
 
 // solveFor solves for one λ, from the sums of the last FitSums.

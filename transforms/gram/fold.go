@@ -34,6 +34,8 @@ type Fold struct {
 	Folds   int             `json:"folds"`             // at least 1
 	Lambda  []float64       `json:"lambda,omitempty"`  // the path to solve for
 	Smaller []float64       `json:"smaller,omitempty"` // as ridge.Options.Smaller
+	// All says to try all of Lambda on all folds, as ridge.Options.All.
+	All bool `json:"all,omitempty"`
 	// HeldOut says to solve also for the rows of all folds except the first.
 	HeldOut bool `json:"held,omitempty"`
 	// Cut is the number of parts into which rows are cut, if it is more than Folds: the

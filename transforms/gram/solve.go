@@ -157,7 +157,7 @@ func (p *Pass) floor(step float64, dim int) float64 {
 // State.Chosen.
 func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held, trials *models.Linear, _ FitReport, _ error) {
 	opts := ridge.Options{
-		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut,
+		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut, All: p.Fold.All,
 		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
 		Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights, Threads: threads, Load: load,
 	}

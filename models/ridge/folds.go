@@ -1,0 +1,208 @@
+package ridge
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// tally accumulates the results of the folds for one λ.
+type tally struct {
+	heldOut, heldOutRows float64 // Σ squares and rows of the folds, or their weights
+	train, trainRows     float64 // the same for the training rows
+	rounding             float64 // the part of heldOut that is due to rounding of features
+	means                []float64
+	first                float64   // mean square of fold 0
+	without              *Solution // fit to all rows except fold 0, if requested
+	failed               string
+	done                 []int // folds
+}
+
+// pending tells whether the λ can and has not been tried on a fold.
+func (t *tally) pending(fold int) bool { return t.failed == "" && !slices.Contains(t.done, fold) }
+
+// solver is how the systems of folds are solved.
+type solver int
+
+const (
+	exactly solver = iota // by a factor in float64 of each
+	alone                 // by a factor in float32 of each, and a few steps of a descent
+	shared                // by descents that share one factor in float32 of all rows for each λ
+)
+
+// solverFor returns the cheapest solver for that many rows.
+func solverFor(shape Shape, rows int64) solver {
+	switch d, k := shape.Dim, shape.Outputs; {
+	case d < descentDim:
+		return exactly
+	case d >= sharedPerOutput*k && rows >= descentRows*int64(d):
+		return shared
+	case d >= descentPerOutput*k:
+		return alone
+	}
+	return exactly
+}
+
+// try leaves out each of some folds with each of some values of λ, given by position, as far
+// as that has not been done. It overwrites the system y.
+func (p *path) try(y *system, total *Sum, values, folds []int) error {
+	h := newHeldOut(total.shape, p.Threads)
+	rest := slices.DeleteFunc(slices.Clone(values), func(i int) bool {
+		return !slices.ContainsFunc(folds, p.tallies[i].pending)
+	})
+	if p.by == shared {
+		// In ascending order, so that a factor may serve the λ that follow.
+		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(p.values[a], p.values[b]) })
+	}
+	for len(rest) > 0 {
+		trials := p.trials(y, total, rest)
+		rest = rest[len(trials):]
+		for _, f := range folds {
+			if !slices.ContainsFunc(trials, func(t trial) bool { return p.tallies[t.index].pending(f) }) {
+				continue
+			}
+			fold, err := p.load(f)
+			if err != nil {
+				return err
+			}
+			p.validate(y, h, total, fold, f, trials)
+		}
+	}
+	return nil
+}
+
+// trial is a λ that is tried, with the factor to descend by, which is nil unless it is
+// shared.
+type trial struct {
+	index int // in values
+	by    *factor
+}
+
+// trials returns what to try next of the remaining values: all, or those that maxFactors
+// factors serve.
+func (p *path) trials(y *system, total *Sum, rest []int) []trial {
+	var trials []trial
+	if p.by != shared {
+		for _, i := range rest {
+			trials = append(trials, trial{index: i})
+		}
+		return trials
+	}
+	y.centre(total, nil)
+	square := blas.Make[float32](total.shape.Dim * total.shape.Dim)
+	var by *factor
+	factors := 0
+	for _, i := range rest {
+		mu := p.mu(y, p.values[i])
+		if by == nil || !by.serves(mu) {
+			if factors == maxFactors {
+				break
+			}
+			if by = y.precondition(mu, square); by != nil {
+				factors++
+			}
+		}
+		trials = append(trials, trial{i, by})
+	}
+	return trials
+}
+
+// solved is the solution of a system by descent, with its error on the fold.
+type solved struct {
+	x    []float64 // k×D; nil if the descent did not converge
+	held float64
+}
+
+// descend solves the systems of the trials on a fold as far as descents converge. y is
+// centred, and keeps what it needs for other solutions.
+func (p *path) descend(y *system, h *heldOut, total, fold *Sum, number int, trials []trial) []solved {
+	out := make([]solved, len(trials))
+	if p.by == exactly {
+		return out
+	}
+	d := &descent{y: y}
+	run := func(systems []*descending, at []int) {
+		if len(systems) == 0 {
+			return
+		}
+		lower(y, y.square, 0)
+		y.rightSides(total, fold)
+		d.run(systems)
+		held := h.squares(y, fold, d.x)
+		for i, s := range systems {
+			if s.solved {
+				out[at[i]] = solved{s.x, held[i]}
+			}
+		}
+	}
+	var systems []*descending
+	var at []int
+	var square []float32
+	if p.by == alone {
+		square = blas.Make[float32](total.shape.Dim * total.shape.Dim)
+	}
+	for i, t := range trials {
+		if !p.tallies[t.index].pending(number) {
+			continue
+		}
+		mu, by := p.mu(y, p.values[t.index]), t.by
+		if p.by == alone {
+			by = y.precondition(mu, square)
+		}
+		if by == nil {
+			continue
+		}
+		systems, at = append(systems, &descending{mu: mu, f: by}), append(at, i)
+		if p.by == alone {
+			run(systems, at)
+			out[i].x = slices.Clone(out[i].x)
+			systems, at = systems[:0], at[:0]
+		}
+	}
+	run(systems, at)
+	return out
+}
+
+// validate tries the λ of trials on a fold, as far as that has not been done.
+func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, trials []trial) {
+	y.centre(total, fold)
+	rows := fold.head[0]
+	for t, solved := range p.descend(y, h, total, fold, number, trials) {
+		tally, lambda := &p.tallies[trials[t].index], p.values[trials[t].index]
+		if !tally.pending(number) {
+			continue
+		}
+		mu := p.mu(y, lambda)
+		e := solved.held
+		if solved.x != nil {
+			transpose(y.v, solved.x, total.shape.Outputs, total.shape.Dim)
+		} else {
+			pivot, ok := y.solve(mu, total, fold)
+			if !ok {
+				tally.failed = notDefinite(pivot, total.shape.Dim)
+				p.report("ridge: fold %d of %d: lambda %g: %s", number+1, p.Folds, lambda, tally.failed)
+				continue
+			}
+			vt := make([]float64, len(y.v))
+			transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
+			e = h.squares(y, fold, vt)[0]
+		}
+		if number == 0 {
+			tally.first = e / rows
+			if p.Trials {
+				tally.without = &Solution{Lambda: lambda, Rows: total.Rows() - fold.Rows()}
+				if err := p.weights(tally.without, y); err != nil {
+					tally.failed = "weights beyond float32"
+					continue
+				}
+			}
+		}
+		tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
+		tally.train, tally.trainRows = tally.train+y.trainError(mu, total, fold), tally.trainRows+y.n
+		tally.rounding += rows * squared(y.v) / 12
+		tally.means = append(tally.means, e/rows)
+		tally.done = append(tally.done, number)
+		p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", number+1, p.Folds, lambda, p.squareUnit()*e/rows)
+	}
+}

@@ -1,0 +1,133 @@
+package ridge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// searched searches with a part of the features, as if there were many.
+func searched(t *testing.T, s *sample, lambda, smaller []float64, first bool) (*path, float64) {
+	t.Helper()
+	p := &path{Options: s.options(lambda...), least: 40}
+	p.Smaller, p.First = smaller, first
+	total, err := p.loadTotal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.small == nil {
+		t.Fatal("no part")
+	}
+	if s.shape.Regression {
+		p.variance = centredSquares(total, nil, 0) / total.head[0]
+	}
+	best, err := p.search(newSystem(s.shape, nil, 2), total)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, p.values[best]
+}
+
+// Trying all values on all folds chooses the same, and the errors of the chosen are the same
+// bytes.
+func TestSearchChoosesWhatTryingAllChooses(t *testing.T) {
+	fewer := 0
+	for _, shape := range []Shape{{Dim: 70, Outputs: 3}, {Dim: 130, Outputs: 1, Regression: true}, {Dim: 200, Outputs: 2}} {
+		for _, rows := range []int{60, 250, 900} {
+			for _, first := range []bool{false, true} {
+				for seed := range uint64(2) {
+					name := fmt.Sprintf("%+v, %d rows, first %v, seed %d", shape, rows, first, seed)
+					s := draw(shape, rows, 4, seed)
+					lambda, smaller := []float64{1e-4, 1e-6, 1e-3, 1e-5, 1e-2, 1e-1}, []float64{1e-7, 1e-8, 1e-9}
+					p, got := searched(t, s, lambda, smaller, first)
+					o := s.options(lambda...)
+					o.Smaller, o.First, o.All = smaller, first, true
+					want, err := Solve(o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got != want.Lambda {
+						t.Errorf("%s: lambda %g, want %g of %.6v", name, got, want.Lambda, want.Table)
+						continue
+					}
+					rows, _ := p.table()
+					at := func(r Row) bool { return r.Lambda == got }
+					if i, j := slices.IndexFunc(rows, at), slices.IndexFunc(want.Table, at); rows[i] != want.Table[j] {
+						t.Errorf("%s: row %+v, want %+v", name, rows[i], want.Table[j])
+					}
+					if !slices.IsSortedFunc(rows, func(a, b Row) int { return slices.Index(p.values, a.Lambda) - slices.Index(p.values, b.Lambda) }) {
+						t.Errorf("%s: table %+v", name, rows)
+					}
+					fewer += len(want.Table) - len(rows)
+				}
+			}
+		}
+	}
+	if fewer < 50 {
+		t.Errorf("%d values fewer in all", fewer)
+	}
+}
+
+// The chosen λ has neighbours on both sides that are no better, or there are none.
+func TestTheChosenLambdaIsBetterThanItsNeighbours(t *testing.T) {
+	s := draw(Shape{Dim: 90, Outputs: 2}, 300, 3, 5)
+	grid := []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
+	p, chosen := searched(t, s, grid, nil, false)
+	rows, _ := p.table()
+	at := slices.IndexFunc(rows, func(r Row) bool { return r.Lambda == chosen })
+	i := slices.Index(grid, chosen)
+	for _, side := range []int{-1, 1} {
+		if i+side < 0 || i+side >= len(grid) {
+			continue
+		}
+		if at+side < 0 || at+side >= len(rows) || rows[at+side].Lambda != grid[i+side] {
+			t.Fatalf("%g is not in the table: %+v", grid[i+side], rows)
+		}
+		if r := rows[at+side]; r.Folds == rows[at].Folds && r.MSE < rows[at].MSE {
+			t.Errorf("%+v is better than %+v", r, rows[at])
+		}
+	}
+}
+
+// Values that cannot be solved lead to larger ones.
+func TestSearchLeavesValuesThatFail(t *testing.T) {
+	s := draw(Shape{Dim: 120, Outputs: 2}, 50, 3, 4)
+	p, chosen := searched(t, s, []float64{0, 1e-17, 1e-16, 1e-4}, nil, false)
+	if chosen != 1e-4 {
+		t.Errorf("chose %g", chosen)
+	}
+	p = &path{Options: s.options(0, 1e-18, 1e-17, 1e-16), least: 40}
+	total, err := p.loadTotal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.search(newSystem(s.shape, nil, 2), total); err == nil || !strings.HasPrefix(err.Error(), "ridge: no lambda can be used: not positive definite") {
+		t.Errorf("%v", err)
+	}
+}
+
+// The sum of a part of the features is that of rows with these features alone.
+func TestAPartIsASumOfFewerFeatures(t *testing.T) {
+	for _, shape := range shapes() {
+		s := draw(shape, 60, 1, 3)
+		part := partOf(shape.Dim)
+		if share := float64(len(part)) / float64(shape.Dim); math.Abs(share-1.0/partShare) > 0.2 {
+			t.Errorf("%+v: %d features in the part", shape, len(part))
+		}
+		got := s.sum(s.all()).pick(part)
+		few := *s
+		few.shape.Dim, few.z = len(part), nil
+		for _, row := range s.z {
+			var z []int8
+			for _, j := range part {
+				z = append(z, row[j])
+			}
+			few.z = append(few.z, z)
+		}
+		if !got.Equal(few.sum(few.all())) {
+			t.Errorf("%+v: another sum", shape)
+		}
+	}
+}
