@@ -234,6 +234,9 @@ func writeColumns(w io.Writer, p *profile.Profile, names []string, t *schema.Tab
 type ModelReport struct {
 	Directory string `json:"directory"`
 	*models.Manifest
+	// Importance is what the metric of the recipe attends to; nil if it has none.
+	Importance *models.Importance `json:"importance,omitempty"`
+
 	table *schema.Table // nil for rows of plain numbers
 }
 
@@ -247,7 +250,21 @@ func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ModelReport{dir, m.Manifest, m.Table()}, nil
+	r := &ModelReport{Directory: dir, Manifest: m.Manifest, table: m.Table()}
+	if r.Importance, err = m.Manifest.Importance(); err != nil {
+		return nil, models.Bad(dir, err)
+	}
+	return r, nil
+}
+
+// DrawImportance writes a plot of the importance of columns to a file, .png or .svg. The model must have
+// a learned metric.
+func (r *ModelReport) DrawImportance(ctx context.Context, file string) error {
+	if r.Importance == nil {
+		return exit.Usage("--importance: the model in %s has no learned metric", r.Directory)
+	}
+	bars := report.ImportancePicture(r.Importance)
+	return report.WritePicture(ctx, file, bars, 16, 3+0.5*float64(len(bars.Names)))
 }
 
 // WriteTo prints the report for people.
@@ -266,6 +283,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
 	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)
+	report.WriteImportance(&b, r.Importance)
 	if len(m.Learner.Table) > 0 {
 		training.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
 	}

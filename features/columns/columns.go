@@ -196,6 +196,44 @@ func (r Recipe) order(do func(i int)) {
 	}
 }
 
+// Source says where a number comes from.
+type Source struct {
+	Slot int // of the rows
+	// Variance is 1 for numbers, as after standardisation. For a level of a category and for other
+	// indicators it is that of equally frequent levels.
+	Variance float64
+}
+
+// Sources returns the source of each number.
+func (r Recipe) Sources() (sources []Source) {
+	indicator := func(w float32, levels int) float64 {
+		p := 1 / float64(levels)
+		return float64(w) * float64(w) * p * (1 - p)
+	}
+	r.order(func(i int) {
+		s := &r.Slots[i]
+		for j := range s.width() {
+			from := Source{i, 1}
+			switch {
+			case s.Number != nil && j == 1:
+				from.Variance = indicator(s.Number.Missing, 2)
+			case s.OneHot != nil:
+				from.Variance = indicator(s.OneHot.Weight, max(2, s.width()))
+			case s.Table != nil && s.boolean():
+				from.Variance = indicator(s.Table.Numbers[1], 2)
+			}
+			sources = append(sources, from)
+		}
+	})
+	return sources
+}
+
+// boolean reports whether a table is that of a boolean: 0, a number, and its half for a missing value.
+func (s *Slot) boolean() bool {
+	t := s.Table
+	return t.Values == 2 && t.Out == 1 && t.Parts == 0 && t.Numbers[0] == 0 && t.Numbers[2] == t.Numbers[1]/2
+}
+
 // Names returns the names of the numbers for rows of that table: the name of the slot; for the
 // level of a category column=level, or column=(other), column=(missing) and column=#bucket;
 // and column.2 for the second of several numbers of a level. It panics if the table has

@@ -118,6 +118,17 @@ func (t *Table) Names() []string {
 	return names
 }
 
+// Owners returns the name of the column of each value of a row.
+func (t *Table) Owners() []string {
+	var names []string
+	for i := range t.Columns {
+		for range t.Columns[i].Width() {
+			names = append(names, t.Columns[i].Name)
+		}
+	}
+	return names
+}
+
 // String returns how many columns there are of each type: 6 numbers and 8 categories of 99
 // levels.
 func (t *Table) String() string {

@@ -16,6 +16,7 @@ func inspectCommand() *cobra.Command {
 		jobs  jobFlags
 		model string
 		file  string
+		plot  string
 	)
 	cmd := &cobra.Command{
 		Use:   "inspect --data FILES | --model DIR",
@@ -34,12 +35,20 @@ checksums, and describes it.`,
 			if (model == "") == (len(data.opts.Data) == 0) {
 				return &exit.UsageError{Err: errors.New("inspect takes either --data or --model")}
 			}
+			if plot != "" && model == "" {
+				return &exit.UsageError{Err: errors.New("--importance needs --model")}
+			}
 			o := pipelines.InspectOptions{Data: data.opts, Types: table.types, MaxBadFraction: data.maxBad, WriteSchema: file, Job: jobs.job(cmd)}
 			table.into(&o.Data)
 			if model != "" {
 				report, err := pipelines.InspectModel(cmd.Context(), model)
 				if err != nil {
 					return err
+				}
+				if plot != "" {
+					if err := report.DrawImportance(cmd.Context(), plot); err != nil {
+						return err
+					}
 				}
 				return show(cmd, jobs.json, report)
 			}
@@ -53,6 +62,7 @@ checksums, and describes it.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&model, "model", "", "Directory of a model, or an alias such as DIR@champion.")
+	fs.StringVar(&plot, "importance", "", "File for a plot of the importance of columns, .png or .svg, of a model with a learned metric.")
 	data.register(fs)
 	table.register(fs)
 	fs.StringVar(&file, "write_schema", "", "File to create with the role, type and levels of each column, for --schema.")

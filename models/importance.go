@@ -1,0 +1,181 @@
+package models
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/models/agop"
+	"github.com/bochner-ml/bochner/models/pca"
+)
+
+// Importance says what the learned metric of a model attends to. It describes the metric, and with it
+// the model's gradients, not causes: of two columns that say the same, either may have the weight.
+type Importance struct {
+	// Columns are those of the data, the most important first. Shares are of the mean squared distance
+	// of two random rows in the metric, as far as it comes from a column alone, and sum to 1.
+	Columns []Share `json:"columns"`
+	// Directions are the combinations of numbers along which a full metric is longest.
+	Directions []Direction `json:"directions,omitempty"`
+}
+
+// Share is a name with its part of a whole.
+type Share struct {
+	Name  string  `json:"name"`
+	Share float64 `json:"share"`
+}
+
+// Direction is a combination of numbers, of length 1.
+type Direction struct {
+	Share float64   `json:"share"` // of the trace of the metric
+	Parts []Loading `json:"parts"` // the largest coefficients, by size
+}
+
+// Loading is the coefficient of a number.
+type Loading struct {
+	Name   string  `json:"name"` // of a column, or column=level
+	Weight float64 `json:"weight"`
+}
+
+const (
+	directions    = 3    // that Importance has at most
+	parts         = 6    // of a direction
+	maxDirections = 1024 // numbers up to which directions are computed: they take time as their square
+)
+
+// Importance returns what the metric of the model's recipe attends to; nil if it has none. Numbers count
+// as if they had variance 1, as columns have after standardisation, and levels of a category as if
+// they were equally frequent; all levels of a category are one column, and so are all numbers of a
+// time. The files of the recipe must be provided, as they are once the model is loaded.
+func (m *Manifest) Importance() (*Importance, error) {
+	r, err := m.Recipe.Open()
+	if err != nil {
+		return nil, err
+	}
+	of, err := agop.MetricOf(r)
+	if of == nil || err != nil {
+		return nil, err
+	}
+	model := &Model{Manifest: m}
+	if err := model.readInput(); err != nil {
+		return nil, err
+	}
+	numbers, err := model.numbers(of)
+	if err != nil {
+		return nil, err
+	}
+	diagonal := of.Diagonal()
+	var total float64
+	sums := map[string]float64{}
+	var order []string
+	for j, n := range numbers {
+		if _, seen := sums[n.column]; !seen {
+			order = append(order, n.column)
+		}
+		sums[n.column] += float64(diagonal[j] * n.variance)
+		total += float64(diagonal[j] * n.variance)
+	}
+	if !(total > 0) {
+		return nil, fmt.Errorf("models: the metric of the recipe is 0")
+	}
+	result := &Importance{}
+	for _, name := range order {
+		result.Columns = append(result.Columns, Share{name, sums[name] / total})
+	}
+	slices.SortStableFunc(result.Columns, func(a, b Share) int { return cmp.Compare(b.Share, a.Share) })
+	if of.A != nil && of.Dim <= maxDirections {
+		result.Directions, err = directionsOf(of, diagonal, numbers)
+	}
+	return result, err
+}
+
+func directionsOf(of *agop.Metric, diagonal []float64, numbers []number) ([]Direction, error) {
+	d := of.Dim
+	vectors, values, err := pca.Top(of.Outer(), d, min(directions, d), 1, 1)
+	if err != nil {
+		return nil, err
+	}
+	var trace float64
+	for _, v := range diagonal {
+		trace += v
+	}
+	var list []Direction
+	for k, value := range values {
+		v := vectors[k*d : (k+1)*d]
+		at := make([]int, d)
+		for j := range at {
+			at[j] = j
+		}
+		slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(math.Abs(v[b]), math.Abs(v[a])) })
+		sign := 1.0
+		if v[at[0]] < 0 {
+			sign = -1 // the largest coefficient is positive
+		}
+		direction := Direction{Share: value / trace}
+		for _, j := range at[:min(parts, d)] {
+			direction.Parts = append(direction.Parts, Loading{numbers[j].name, sign * v[j]})
+		}
+		list = append(list, direction)
+	}
+	return list, nil
+}
+
+// number is one of the numbers between the scalings and the features of a recipe.
+type number struct {
+	name, column string
+	variance     float64
+}
+
+// numbers describes the numbers that a metric measures.
+func (m *Model) numbers(of *agop.Metric) ([]number, error) {
+	steps := of.Before
+	list := make([]number, of.Dim)
+	encoding, typed := columns.Recipe{}, false
+	if len(steps) > 0 {
+		encoding, typed = steps[0].(columns.Recipe)
+	}
+	switch {
+	case typed && m.table != nil:
+		names, owners := encoding.Names(m.table), m.table.Owners()
+		sources := encoding.Sources()
+		if len(names) != len(list) {
+			break
+		}
+		for j := range list {
+			list[j] = number{names[j], owners[sources[j].Slot], sources[j].Variance}
+		}
+		return list, nil
+	case len(m.names) == len(list) && columnwise(steps):
+		for j, name := range m.names {
+			list[j] = number{name, name, 1}
+		}
+		return list, nil
+	}
+	what := "number"
+	if columnwise(steps) {
+		what = "column"
+	}
+	for j := range list {
+		name := fmt.Sprintf("%s %d", what, j+1)
+		list[j] = number{name, name, 1}
+	}
+	return list, nil
+}
+
+// columnwise reports whether number j after the steps comes from number j before them, whatever it is
+// divided by.
+func columnwise(steps []features.Recipe) bool {
+	for _, s := range steps {
+		m, err := s.New()
+		if err != nil {
+			return false
+		}
+		if by, ok := m.(features.Columnwise); !ok || by.Part(0, 1) == nil {
+			return false
+		}
+	}
+	return true
+}

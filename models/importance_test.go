@@ -1,0 +1,115 @@
+package models
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/join"
+	"github.com/bochner-ml/bochner/features/linear"
+	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/io/schema"
+)
+
+// withRecipe is classifier with another recipe and input.
+func withRecipe(t *testing.T, r features.Recipe, input Input) *Manifest {
+	t.Helper()
+	m := classifier(t).Manifest
+	sealed, err := features.Seal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Recipe, m.Input = sealed, input
+	return m
+}
+
+func importance(t *testing.T, m *Manifest) *Importance {
+	t.Helper()
+	i, err := m.Importance()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func TestImportanceOfPlainColumns(t *testing.T) {
+	standard := scale.Standard{Mean: make([]float32, 3), Dev: []float32{1, 1, 1}}
+	gaussian := fourier.Gaussian{In: 3, Out: 8, Width: 1}
+	named := Input{Format: "csv", Dim: 3, Columns: []string{"a", "b", "c"}}
+	diagonal := metric.Diagonal{A: features.Floats{1, 3, 0}}
+	for name, r := range map[string]features.Recipe{
+		"chain": features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}},
+		"join": features.Chain{Steps: []features.Recipe{standard, join.Recipe{Parts: []features.Recipe{
+			linear.Identity{In: 3, Bound: 1}, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
+		}}}},
+	} {
+		i := importance(t, withRecipe(t, r, named))
+		if i == nil || len(i.Columns) != 3 || i.Columns[0] != (Share{"b", 0.9}) || i.Columns[1] != (Share{"a", 0.1}) || i.Columns[2] != (Share{"c", 0}) {
+			t.Errorf("%s: %+v", name, i)
+		}
+	}
+	if i := importance(t, withRecipe(t, features.Chain{Steps: []features.Recipe{standard, gaussian}}, named)); i != nil {
+		t.Errorf("without a metric: %+v", i)
+	}
+	named.Columns = nil
+	if i := importance(t, withRecipe(t, features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}}, named)); i.Columns[0].Name != "column 2" {
+		t.Errorf("columns without names: %+v", i)
+	}
+}
+
+// A full metric after a diagonal one: its directions are those of the product.
+func TestDirectionsOfAFullMetric(t *testing.T) {
+	data, err := metric.Encode(&metric.Matrix{Dim: 2, A: []float32{1, -1, 0.1, 0.1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, err := metric.Of(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := features.Chain{Steps: []features.Recipe{
+		scale.Divide{In: 2, By: 1}, metric.Diagonal{A: features.Floats{1, 2}}, full, metric.Diagonal{A: features.Floats{2, 1}}, fourier.Gaussian{In: 2, Out: 8, Width: 1}}}
+	i := importance(t, withRecipe(t, r, Input{Format: "csv", Dim: 2, Columns: []string{"x", "y"}}))
+	// A = diag(2, 1)·(1 −1; 0.1 0.1)·diag(1, 2): rows (2, −4) and (0.1, 0.2).
+	if s := i.Columns[0]; s.Name != "y" || math.Abs(s.Share-16.04/20.05) > 1e-6 {
+		t.Errorf("columns %+v", i.Columns)
+	}
+	first := i.Directions[0]
+	if len(i.Directions) != 2 || first.Share < 0.99 || first.Parts[0].Name != "y" || math.Abs(first.Parts[0].Weight-2/math.Sqrt(5)) > 1e-2 || math.Abs(first.Parts[1].Weight+1/math.Sqrt(5)) > 1e-2 {
+		t.Errorf("directions %+v", i.Directions)
+	}
+}
+
+// Levels of a category add up to their column, those of a time too.
+func TestImportanceOfTypedColumns(t *testing.T) {
+	table := &schema.Table{Columns: []schema.Column{
+		{Name: "n", Type: schema.Number}, {Name: "c", Type: schema.Category, Levels: []string{"x", "y"}}, {Name: "b", Type: schema.Boolean},
+	}}
+	encode := columns.Recipe{Slots: []columns.Slot{
+		{Number: &columns.Number{Missing: 1}}, {OneHot: &columns.OneHot{Values: 3, Weight: 2, Missing: true}}, {Table: &columns.Table{Values: 2, Out: 1, Numbers: features.Floats{0, 2, 1}}},
+	}}
+	// n, n=(missing), b, c=x, c=y, c=(other), c=(missing)
+	r := features.Chain{Steps: []features.Recipe{encode, metric.Diagonal{A: features.Floats{2, 2, 1, 1, 1, 1, 3}}, fourier.Gaussian{In: 7, Out: 8, Width: 1}}}
+	options, err := json.Marshal(map[string]any{"table": table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := importance(t, withRecipe(t, r, Input{Format: "csv", Dim: 3, Options: options}))
+	want := map[string]float64{"n": 4 + 4*0.25, "c": 4 * (3. / 16) * (1 + 1 + 1 + 9), "b": 4 * 0.25}
+	total := 0.0
+	for _, v := range want {
+		total += v
+	}
+	if len(i.Columns) != 3 || i.Columns[0].Name != "c" {
+		t.Fatalf("columns %+v", i.Columns)
+	}
+	for _, c := range i.Columns {
+		if math.Abs(c.Share-want[c.Name]/total) > 1e-9 {
+			t.Errorf("%s has %v, want %v", c.Name, c.Share, want[c.Name]/total)
+		}
+	}
+}
