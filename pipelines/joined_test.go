@@ -1,0 +1,138 @@
+package pipelines
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/bins"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/join"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+)
+
+// joinedOptions are those of a Gaussian kernel in a diagonal metric, beside bins of the first column.
+type joinedOptions struct {
+	Features int `flag:"features" help:"Number of Fourier features."`
+}
+
+func init() {
+	kernel.Register(kernel.Family{Name: "joinedtest", New: func() kernel.Options { return &joinedOptions{} }})
+}
+
+func (o *joinedOptions) Validate() error { return nil }
+
+func (o *joinedOptions) Size(in int) kernel.Size {
+	return kernel.Size{Features: o.Features + 8, Map: 4 * int64(in*o.Features), Gathers: true}
+}
+
+func (o *joinedOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
+	width, how, err := kernel.Median.Choose(d, bandwidth.Euclidean)
+	if err != nil {
+		return nil, err
+	}
+	x, n, err := d.Sample()
+	if err != nil {
+		return nil, err
+	}
+	first, a := make([]float32, n), make(features.Floats, d.In)
+	for i := range first {
+		first[i] = x[i*d.In]
+	}
+	for j := range a {
+		a[j] = 1
+	}
+	a[1] = 0.1
+	draw := func(out int, seed uint64) features.Recipe {
+		return join.Recipe{Parts: []features.Recipe{
+			features.Chain{Steps: []features.Recipe{metric.Diagonal{A: a}, fourier.Gaussian{In: d.In, Out: o.Features, Width: width, Seed: seed}}},
+			bins.Recipe{In: d.In, Weight: 0.3, Columns: []bins.Column{{Index: 0, Cuts: bins.Quantiles(first, 8)}}},
+		}}
+	}
+	return &kernel.Choice{Recipe: draw(o.Features+8, d.Seed), Summary: "joined kernel, " + how, Width: width, Draw: draw}, nil
+}
+
+// Every job knows joined features in a metric, also of rows in their short form.
+func TestJobsWithJoinedFeatures(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var lines []string
+	for range 500 {
+		a, c := r.NormFloat64(), r.IntN(30)
+		y := "no"
+		if a*a > 0.5 != (c%3 == 0) {
+			y = "yes"
+		}
+		lines = append(lines, fmt.Sprintf("%.4f,%.4f,k%d,%s\n", a, r.NormFloat64(), c, y))
+	}
+	head := "a,b,c,y\n"
+	dir := t.TempDir()
+	train := func(name string, set func(o *TrainOptions), cuts ...int) string {
+		o := fixed(3)
+		o.Kernel, o.Scale, o.Lambda.Path = &joinedOptions{Features: 256}, nil, []float64{1e-3, 1e-5}
+		o.Model = filepath.Join(dir, name)
+		from := 0
+		for k, to := range append(cuts, len(lines)) {
+			o.Data.Data = append(o.Data.Data, jobtest.Write(t, dir, fmt.Sprintf("%s-%d.csv", name, k), head+strings.Join(lines[from:to], "")))
+			from = to
+		}
+		o.Data.Label = "y"
+		set(&o)
+		if _, err := Train(jobtest.Ctx, o); err != nil {
+			t.Fatal(name, err)
+		}
+		return o.Model
+	}
+	read := func(model, file string) []byte {
+		data, err := os.ReadFile(filepath.Join(model, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	model := train("one", func(*TrainOptions) {})
+	if cut := train("cut", func(*TrainOptions) {}, 7, 300); !bytes.Equal(read(model, "weights.safetensors"), read(cut, "weights.safetensors")) {
+		t.Error("other files of the same rows give other weights")
+	}
+	data := dataset.Options{Data: []string{filepath.Join(dir, "one-0.csv")}, Label: "y"}
+	e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model, Data: data})
+	if err != nil || e.Classes.Accuracy < 0.85 {
+		t.Errorf("accuracy %v: %v", e.Classes, err)
+	}
+	if _, err := Predict(jobtest.Ctx, PredictOptions{Model: model, Data: data, Out: filepath.Join(dir, "predicted")}); err != nil {
+		t.Error(err)
+	}
+	spec := prepare.Spec{Data: data}
+	if f, err := Featurize(jobtest.Ctx, FeaturizeOptions{Spec: spec, Model: model, Out: filepath.Join(dir, "features")}); err != nil || f.Features != 256+8 || f.Rows.Used != 500 {
+		t.Errorf("features %+v: %v", f, err)
+	}
+	i, err := InspectModel(jobtest.Ctx, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := jobtest.Text(t, i); !strings.Contains(text, "columns   by the metric: ") {
+		t.Errorf("importance is not in\n%s", text)
+	}
+	picture := filepath.Join(dir, "importance.svg")
+	if err := i.DrawImportance(jobtest.Ctx, picture); err != nil {
+		t.Error(err)
+	} else if data, err := os.ReadFile(picture); err != nil || !bytes.Contains(data, []byte("share of squared distances")) {
+		t.Errorf("the picture: %v", err)
+	}
+	machine := train("svm", func(o *TrainOptions) {
+		o.Learner, o.Lambda.Path = jobtest.Iterative("svm", func(s *learner.Shared) { s.Rounds = 3 }), []float64{1e-3}
+	})
+	if _, err := Verify(jobtest.Ctx, VerifyOptions{Model: machine, Data: dataset.Options{Data: []string{filepath.Join(dir, "svm-0.csv")}, Label: "y"}}); err != nil {
+		t.Error(err)
+	}
+}
