@@ -67,6 +67,9 @@ func (o options) accuracies(show func(string, ...any), data, work, sets, only st
 	}
 	for _, t := range tables {
 		for _, m := range all.methods {
+			if m.boosted == "tuned" && t.images {
+				continue // it would take an hour
+			}
 			f, again, err := o.accuracy(t, m, work)
 			if err != nil {
 				return all, err

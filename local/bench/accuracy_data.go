@@ -24,6 +24,7 @@ type dataset struct {
 	Label  string   `json:"label,omitempty"`
 	Header bool     `json:"header,omitempty"`
 	flags  []string // of train, beside those of the files
+	images bool     // too many columns to tune trees
 }
 
 // generated is the number of rows of the training part and of the test part of a generated table.
@@ -44,11 +45,11 @@ func datasets(data, work string, wanted func(name string) bool) ([]dataset, erro
 		{Name: "a9a", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "a9a.gz")}, Test: []string{in("libsvm", "a9a.t.gz")}},
 		{Name: "svmguide1", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "svmguide1.gz")}, Test: []string{in("libsvm", "svmguide1.t.gz")}},
 		{
-			Name: "mnist", Format: "idx", Task: "classification",
+			Name: "mnist", Format: "idx", Task: "classification", images: true,
 			Train: []string{in("mnist", "train-images-idx3-ubyte.gz"), in("mnist", "train-labels-idx1-ubyte.gz")},
 			Test:  []string{in("mnist", "t10k-images-idx3-ubyte.gz"), in("mnist", "t10k-labels-idx1-ubyte.gz")},
 		},
-		{Name: "cifar", Format: "cifar10", Task: "classification", Train: []string{in("cifar10", "first4000.bin.gz")}},
+		{Name: "cifar", Format: "cifar10", Task: "classification", Train: []string{in("cifar10", "first4000.bin.gz")}, images: true},
 	}
 	for _, name := range []string{"irrelevant", "tails", "rotated", "interactions", "categories"} {
 		task := "regression"
