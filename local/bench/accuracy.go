@@ -25,8 +25,9 @@ type method struct {
 
 // methods are in the order of the columns; the last is what the others are compared with.
 var methods = []method{
-	{name: "defaults", about: "defaults"},
-	{name: "laplace", about: "Laplace kernel", flags: []string{"--kernel", "laplace"}, step: true},
+	{name: "none", about: "without search", flags: []string{"--search", "none"}},
+	{name: "laplace", about: "Laplace kernel", flags: []string{"--search", "none", "--kernel", "laplace"}, step: true},
+	{name: "auto", about: "defaults", flags: []string{"--search", "auto"}},
 	{name: "hist", about: "HistGradientBoosting", boosted: "hist"},
 	{name: "lightgbm", about: "LightGBM", boosted: "lightgbm"},
 	{name: "tuned", about: "LightGBM, best of 8", boosted: "tuned"},
@@ -39,6 +40,9 @@ type figure struct {
 	Error   float64  `json:"error"`              // on the test rows: share of errors, or 1 − R²
 	HeldOut *float64 `json:"held_out,omitempty"` // the same by held-out training rows, as the method says
 	cost
+
+	Chosen string             `json:"chosen,omitempty"` // features, by its search
+	Steps  map[string]float64 `json:"steps,omitempty"`  // of its search: see stepsOf
 }
 
 // accuracies measures the methods on the tables. Every figure is kept in work and measured again only
@@ -182,7 +186,12 @@ func (o options) ourFigure(t dataset, m method, work string) (f figure, err erro
 		return f, err
 	}
 	f.cost = spent
-	if f.HeldOut, err = heldOut([]byte(out), t.Task); err != nil {
+	var r trained
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		return f, err
+	}
+	f.HeldOut, f.Chosen = r.heldOut(t.Task), r.Search.Chosen.Features
+	if f.Steps, err = stepsOf(model); err != nil {
 		return f, err
 	}
 	_, out, err = timed(o.program, append([]string{"evaluate", "--model", model, "--json", "--quiet"}, t.files(t.Test)...)...)
@@ -207,32 +216,31 @@ func (o options) ourFigure(t dataset, m method, work string) (f figure, err erro
 	return f, nil
 }
 
-// heldOut returns the held-out error of the λ that a training has chosen, nil where it prints none.
-func heldOut(trained []byte, task string) (*float64, error) {
-	var r struct {
+// trained is what train --json prints, as far as it is looked at.
+type trained struct {
+	Lambda float64
+	Path   []struct {
 		Lambda float64
-		Path   []struct {
-			Lambda float64
-			R2     float64
-			Rows   int64 `json:"held_rows"`
-			Errors int64 `json:"held_errors"`
-		}
+		R2     float64
+		Rows   int64 `json:"held_rows"`
+		Errors int64 `json:"held_errors"`
 	}
-	if err := json.Unmarshal(trained, &r); err != nil {
-		return nil, err
+	Search struct {
+		Chosen struct{ Features string }
 	}
+}
+
+// heldOut returns the held-out error of the λ that was chosen, nil where none was printed.
+func (r trained) heldOut(task string) *float64 {
 	for _, row := range r.Path {
-		if row.Lambda != r.Lambda {
+		if row.Lambda != r.Lambda || task == "classification" && row.Rows == 0 {
 			continue
 		}
 		e := 1 - row.R2
 		if task == "classification" {
-			if row.Rows == 0 {
-				return nil, nil
-			}
 			e = float64(row.Errors) / float64(row.Rows)
 		}
-		return &e, nil
+		return &e
 	}
-	return nil, nil
+	return nil
 }

@@ -22,7 +22,7 @@ type dataset struct {
 	Train  []string `json:"train"` // files; of idx, those of the rows and of the labels
 	Test   []string `json:"test"`
 	Label  string   `json:"label,omitempty"`
-	Header bool     `json:"header,omitempty"`
+	Header bool     `json:"header"`
 	flags  []string // of train, beside those of the files
 	images bool     // too many columns to tune trees
 }
@@ -95,10 +95,15 @@ func (t *dataset) write(work string) error {
 		return err
 	}
 	t.Train, t.Test = []string{train}, []string{test}
-	if err := os.WriteFile(train, parts[0].Bytes(), 0o666); err != nil {
-		return err
+	for i, name := range []string{train, test} {
+		if text, err := os.ReadFile(name); err == nil && bytes.Equal(text, parts[i].Bytes()) {
+			continue // another run may read it
+		}
+		if err := os.WriteFile(name, parts[i].Bytes(), 0o666); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(test, parts[1].Bytes(), 0o666)
+	return nil
 }
 
 // split makes every fifth row a test row.

@@ -138,5 +138,41 @@ func (a accuracyTable) String() string {
 			return held + fmt.Sprintf("%.1f s; %.0f MB", f.CPU, f.PeakMB)
 		})
 	}
+	a.writeSteps(&b, line)
 	return b.String()
+}
+
+// writeSteps writes what each step of the search gains.
+func (a accuracyTable) writeSteps(b *strings.Builder, line func(cells ...string)) {
+	product, count := map[string]float64{}, map[string]int{}
+	begun := false
+	for _, f := range a.Figures {
+		if f.Steps == nil {
+			continue
+		}
+		if !begun {
+			begun = true
+			b.WriteString("\nHeld-out losses of the search's best trials of each kind, as ratios to the default's:\n\n")
+			line(append([]string{"", "chosen"}, steps...)...)
+			b.WriteString(strings.Repeat("|---", len(steps)+2) + "|\n")
+		}
+		cells := []string{f.Table, f.Chosen}
+		for _, s := range steps {
+			if v, ok := f.Steps[s]; ok {
+				cells = append(cells, fmt.Sprintf("%.2f", v))
+				product[s] += math.Log(v)
+				count[s]++
+			} else {
+				cells = append(cells, "")
+			}
+		}
+		line(cells...)
+	}
+	if begun {
+		cells := []string{"geometric mean", ""}
+		for _, s := range steps {
+			cells = append(cells, fmt.Sprintf("%.2f", math.Exp(product[s]/float64(max(1, count[s])))))
+		}
+		line(cells...)
+	}
 }

@@ -1,0 +1,94 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+)
+
+// steps are what a search tries beside the default, in the order of the table.
+var steps = []string{"width", "kernel", "view", "diagonal metric", "full metric", "bins"}
+
+// trial is a trial of a search, as search.json of a model has it.
+type trial struct {
+	candidate
+	Rows   int     `json:"rows"`
+	Loss   float64 `json:"loss"`
+	Failed string  `json:"failed"`
+}
+
+type candidate struct {
+	View   string  `json:"view"`
+	Kernel string  `json:"kernel"`
+	Width  float64 `json:"width"`
+	Metric string  `json:"metric"`
+	Rounds int     `json:"rounds"`
+	Bins   int     `json:"bins"`
+}
+
+// stepsOf returns the least held-out loss of each step's trials, as a ratio to the loss of the default
+// candidate tried on as many rows; of bins, to that of the same candidate without. It is nil if
+// the model has no search.
+func stepsOf(model string) (map[string]float64, error) {
+	text, err := os.ReadFile(filepath.Join(model, "search.json"))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found struct {
+		Default trial   `json:"default"`
+		Trials  []trial `json:"trials"`
+	}
+	if err := json.Unmarshal(text, &found); err != nil {
+		return nil, err
+	}
+	type place struct {
+		candidate
+		rows int
+	}
+	loss := map[place]float64{}
+	for _, t := range found.Trials {
+		if t.Failed == "" {
+			loss[place{t.candidate, t.Rows}] = t.Loss
+		}
+	}
+	best := map[string]float64{}
+	for p, v := range loss {
+		step, beside := stepFrom(found.Default.candidate, p.candidate)
+		if base, ok := loss[place{beside, p.rows}]; ok && step != "" {
+			if ratio := v / base; best[step] == 0 || ratio < best[step] {
+				best[step] = ratio
+			}
+		}
+	}
+	return best, nil
+}
+
+// stepFrom names the one thing that a candidate changes, and the candidate to compare it with; the
+// name is empty if it changes several. A metric may change view, kernel and width too.
+func stepFrom(standard, c candidate) (name string, beside candidate) {
+	beside = standard
+	switch {
+	case c.Bins > 0:
+		beside = c
+		beside.Bins = 0
+		return "bins", beside
+	case c.Metric != "":
+		return c.Metric + " metric", beside
+	}
+	changed := 0
+	for what, differs := range map[string]bool{"width": c.Width != standard.Width, "kernel": c.Kernel != standard.Kernel, "view": c.View != standard.View} {
+		if differs {
+			name = what
+			changed++
+		}
+	}
+	if changed != 1 {
+		return "", beside
+	}
+	return name, beside
+}
