@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// This file and formats_test.go read models by docs/formats.md alone: they use nothing of
+// This file, formats_steps_test.go and formats_test.go read models by docs/formats.md alone: they use nothing of
 // this module, and a test says so.
 
 // words is the stream of the 64-bit words of a seed, a purpose and an index.
@@ -86,6 +86,18 @@ type kindOf struct {
 		Mean, Dev, Low, High        []float32
 		Steps                       []kindOf
 		frequencies, frequencyShare []float64 // of a learned recipe
+
+		At      []float32
+		A       []byte
+		Dim     int
+		Weight  float32
+		Hats    bool
+		Parts   []kindOf
+		Columns []struct {
+			Index            int
+			At, Scores, Cuts []byte
+		}
+		metric []float64 // of a full metric
 	}
 }
 
@@ -96,7 +108,7 @@ func (k *kindOf) features(x []float64) []float64 {
 	switch k.Kind {
 	case "chain":
 		for i := range r.Steps {
-			r.Steps[i].Recipe.frequencies, r.Steps[i].Recipe.frequencyShare = r.frequencies, r.frequencyShare
+			k.give(&r.Steps[i])
 			x = r.Steps[i].features(x)
 		}
 		return x
@@ -128,6 +140,8 @@ func (k *kindOf) features(x []float64) []float64 {
 		return x
 	case "maxout":
 		return k.maxout(x)
+	case "scale.clip", "scale.normalscores", "metric.diagonal", "metric.full", "bins", "join":
+		return k.step(x)
 	case "learned":
 		return k.waves(x, r.Count, "learned/offset", func(j, i int) float64 { return r.frequencies[j*r.In+i] })
 	}
@@ -357,6 +371,9 @@ func readOutsider(t *testing.T, dir string) *outsider {
 	if slices.Contains(entries(t, dir), "frequencies.safetensors") {
 		f := tensors(t, read(t, dir, "frequencies.safetensors"))
 		m.Recipe.Recipe.frequencies, m.Recipe.Recipe.frequencyShare = f["frequencies"], f["weights"]
+	}
+	if slices.Contains(entries(t, dir), "metric.safetensors") {
+		m.Recipe.Recipe.metric = tensors(t, read(t, dir, "metric.safetensors"))["metric"]
 	}
 	return m
 }
