@@ -124,7 +124,7 @@ func TestJoinIsWideIfAllPartsAre(t *testing.T) {
 
 // Behind an encoding with a short form of rows, all parts see what they see of whole rows.
 func TestJoinGathers(t *testing.T) {
-	const levels, n = 40, 50
+	const levels, n = 40, 400
 	encode := columns.Recipe{Slots: []columns.Slot{{Number: &columns.Number{}}, {OneHot: &columns.OneHot{Values: levels, Weight: 0.7}}}}
 	at := slices.Repeat([]float32{0}, levels+1)
 	at[0] = 1
@@ -137,6 +137,7 @@ func TestJoinGathers(t *testing.T) {
 	parts := []features.Recipe{
 		features.Chain{Steps: []features.Recipe{metric.Diagonal{A: a}, fourier.Gaussian{In: levels + 1, Out: 64, Width: 1, Seed: 1}}},
 		bins.Recipe{In: levels + 1, Columns: []bins.Column{{Index: 0, Cuts: features.Floats{-1, 0, 1}}, {Index: 7, Cuts: features.Floats{0.5}}}, Weight: 1},
+		bins.Recipe{In: levels + 1, Columns: []bins.Column{{Index: 7, Cuts: features.Floats{0, 1}}}, Weight: 1, Hats: true},
 	}
 	whole := draw(t, features.Chain{Steps: []features.Recipe{encode, scale.Clip{At: at}}})
 	y := make([]float32, n*(levels+1))
