@@ -12,7 +12,7 @@ import (
 )
 
 // MaxSwap is the largest file that Swap replaces, in bytes.
-const MaxSwap = 1 << 20
+const MaxSwap = 16 << 20
 
 // ErrSwapped means that a file is not what the caller of Swap has read.
 var ErrSwapped = errors.New("has changed since it was read; look at it, and try again")

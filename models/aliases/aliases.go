@@ -78,7 +78,7 @@ func ValidName(name string) error {
 	switch {
 	case name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\@\n\r\x00"):
 		return fmt.Errorf("%q cannot be the name of a model: it is empty, begins with a dot, or contains a slash, an @ or a line end", name)
-	case slices.Contains(Names, name), name == FileName, name == "history":
+	case slices.Contains(Names, name), name == FileName, name == "history", name == "reports":
 		return fmt.Errorf("%q cannot be the name of a model; choose another", name)
 	}
 	return nil

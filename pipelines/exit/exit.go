@@ -15,13 +15,16 @@ import (
 // Exit codes of the command.
 const (
 	CodeOK          = 0
-	CodeFailed      = 1 // the runner failed or lost a worker
-	CodeUsage       = 2 // wrong flags
-	CodeData        = 3 // data refused, or a place that cannot be written to: fix it and run again
-	CodeGate        = 4 // a score did not pass --gate
-	CodeStorage     = 5 // the storage failed: running again may help
-	CodeModel       = 6 // a model directory is damaged or too new
-	CodeCrash       = 7 // the program itself failed, in a panic, or ran out of memory
+	CodeFailed      = 1  // the runner failed or lost a worker
+	CodeUsage       = 2  // wrong flags
+	CodeData        = 3  // data refused, or a place that cannot be written to: fix it and run again
+	CodeGate        = 4  // a score did not pass --gate
+	CodeStorage     = 5  // the storage failed: running again may help
+	CodeModel       = 6  // a model directory is damaged or too new
+	CodeCrash       = 7  // the program itself failed, in a panic, or ran out of memory
+	CodeDrift       = 8  // retrain: the data of the day was refused, and no model was made
+	CodeNothing     = 9  // retrain: no new data, and no model was made
+	CodeLost        = 10 // retrain: another run was faster, or is at work
 	CodeInterrupted = 130
 )
 
@@ -47,6 +50,15 @@ func Refuse(format string, args ...any) error { return &DataError{fmt.Errorf(for
 type GateError struct{ Message string }
 
 func (e *GateError) Error() string { return e.Message }
+
+// OutcomeError is the outcome of a retraining that did not put a new model to use, with the exit
+// code of this outcome.
+type OutcomeError struct {
+	Code    int
+	Message string
+}
+
+func (e *OutcomeError) Error() string { return e.Message }
 
 // ResumableError means that a place cannot be written to, in a job that has kept its finished
 // work.
@@ -95,6 +107,7 @@ func Code(err error) int {
 		dataErr   *DataError
 		formatErr *dataset.Error
 		gateErr   *GateError
+		outcome   *OutcomeError
 		storeErr  *storage.Error
 	)
 	switch {
@@ -106,6 +119,8 @@ func Code(err error) int {
 		return CodeUsage
 	case errors.As(err, &gateErr):
 		return CodeGate
+	case errors.As(err, &outcome):
+		return outcome.Code
 	case errors.Is(err, models.ErrBadModel):
 		return CodeModel
 	case errors.As(err, &reported):

@@ -25,9 +25,12 @@ type Lineage struct {
 	// for it, and Redrawn says why.
 	Recipe  string `json:"recipe"`
 	Redrawn string `json:"redrawn,omitempty"`
-	Parts   []Part `json:"parts"` // that it was trained on, in order
-	HeldOut *Part  `json:"held_out,omitempty"`
-	Command string `json:"command,omitempty"`
+	// Drawn are the parts from whose rows the recipe was drawn; none if they are Parts.
+	Drawn   []string `json:"drawn,omitempty"`
+	Parts   []Part   `json:"parts"` // that it was trained on, in order
+	HeldOut *Part    `json:"held_out,omitempty"`
+	Command string   `json:"command,omitempty"`
+	Seen    string   `json:"seen,omitempty"` // digest of all parts that there were
 }
 
 // Part is a part of the data, such as a day.

@@ -180,6 +180,11 @@ func (r Registry) Keep(ctx context.Context, model string, n Note) (*Event, error
 	})
 }
 
+// Refuse records that new data was refused and the champion stays.
+func (r Registry) Refuse(ctx context.Context, champion string, n Note) (*Event, error) {
+	return r.change(ctx, Refused, champion, n, func(*aliases.State) error { return nil })
+}
+
 // changes is how often a change that does not depend on the champion is tried while others
 // change the aliases, too.
 const changes = 20

@@ -1,0 +1,24 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// reportsDir is the directory of the reports in a directory of models.
+const reportsDir = "reports"
+
+// WriteReport stores the report of a day, as JSON and as text. A later report of that day
+// replaces it.
+func (r Registry) WriteReport(ctx context.Context, day string, report any, text string) error {
+	data, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := storage.WriteFile(ctx, storage.Join(r.Dir, reportsDir, day+".json"), append(data, '\n')); err != nil {
+		return err
+	}
+	return storage.WriteFile(ctx, storage.Join(r.Dir, reportsDir, day+".txt"), []byte(text))
+}
