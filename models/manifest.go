@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/features"
@@ -98,6 +99,9 @@ type Learner struct {
 	// squared error of all folds.
 	Select string       `json:"select,omitempty"`
 	Log    *TrainingLog `json:"course,omitempty"` // of an iterative learner
+	// TargetR2 has for each of several targets the share of its variance that is explained on
+	// the rows of the first fold, by weights that were fitted without them.
+	TargetR2 []float64 `json:"target_r2,omitempty"`
 	// ClassWeights has the weights of the classes in a training by sums; nil if all are 1. Those
 	// of an iterative learner are among its options.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
@@ -157,6 +161,7 @@ type Input struct {
 	Dim     int             `json:"dim"`               // numbers in a row
 	Columns []string        `json:"columns,omitempty"` // their names, where the data has any
 	Label   string          `json:"label,omitempty"`   // name of the label column, if it has one
+	Labels  []string        `json:"labels,omitempty"`  // names of several label columns, the targets of the outputs
 	Options json.RawMessage `json:"options,omitempty"` // options of the format's reader
 }
 
@@ -313,7 +318,10 @@ func (m *Manifest) check() (features.Recipe, error) {
 	if n := len(m.Input.Columns); n != 0 && n != m.Input.Dim {
 		return nil, fmt.Errorf("%d names of columns for rows of %d numbers", n, m.Input.Dim)
 	}
-	for _, name := range append([]string{m.Input.Label}, m.Input.Columns...) {
+	if n := len(m.Input.Labels); n != 0 && (n != m.Outputs || n < 2 || m.Task != Regression || m.Input.Label != "") {
+		return nil, fmt.Errorf("names of %d label columns for %d outputs of %s; want as many, several, of a regression", n, m.Outputs, m.Task)
+	}
+	for _, name := range slices.Concat([]string{m.Input.Label}, m.Input.Labels, m.Input.Columns) {
 		if !utf8.ValidString(name) {
 			return nil, fmt.Errorf("the name of column %.80q is not UTF-8; convert the data, for instance with iconv", name)
 		}

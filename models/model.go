@@ -53,11 +53,14 @@ func (m *Model) NumericClasses() bool {
 // Embeds reports whether the model predicts coordinates.
 func (m *Model) Embeds() bool { return m.Manifest.Task == Embedding }
 
-// Outputs returns the names of the outputs: the classes; or the name of the label column,
-// "target", or "component" of an embedding, followed by a number if there are several.
+// Outputs returns the names of the outputs: the classes; or the names of the label columns; or
+// else "target", or "component" of an embedding, followed by a number if there are several.
 func (m *Model) Outputs() []string {
 	if m.Classifies() {
 		return slices.Clone(m.Manifest.Vocabulary.Classes)
+	}
+	if names := m.Manifest.Input.Labels; len(names) > 0 {
+		return slices.Clone(names)
 	}
 	name := m.Manifest.Input.Label
 	switch {
@@ -90,13 +93,13 @@ func (m *Model) Targets(dst []float64, scores []float32) {
 	grids.Unscaled(dst, scores)
 }
 
-// Resolution returns the smallest difference of two targets of a regression that float32
+// Resolution returns the smallest difference of two values of an output's target that float32
 // scores can represent: about 2⁻²⁴ of half the range.
-func (m *Model) Resolution() float64 {
+func (m *Model) Resolution(output int) float64 {
 	if m.Manifest.Task != Regression {
 		return 0x1p-24
 	}
-	return m.Manifest.TargetGrid[0].Half() * 0x1p-24
+	return m.Manifest.TargetGrid[output].Half() * 0x1p-24
 }
 
 // WriteWeights writes the content of weights.safetensors: the tensors "weights",

@@ -48,7 +48,11 @@ type EvaluateResult struct {
 	// and intervals are those of Weights.Effective rows.
 	Weights *models.RowWeights  `json:"weights,omitempty"`
 	Classes *score.ClassReport  `json:"classes,omitempty"` // of a classifier
-	Targets *score.TargetReport `json:"targets,omitempty"` // of a regression
+	Targets *score.TargetReport `json:"targets,omitempty"` // of a regression of one target
+	// ByTarget has the scores of several targets, in the order of the model's outputs, and MeanR2
+	// the mean of their R².
+	ByTarget []TargetReport `json:"by_target,omitempty"`
+	MeanR2   *float64       `json:"mean_r2,omitempty"`
 	// UnseenLabels are the labels that are not classes of the model, the most frequent first.
 	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
 	// UnseenHint says how they all differ from classes of the model and which flag helps, if that
@@ -178,13 +182,9 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 			result.Probabilities = probabilityReport(hits.Rows, tests)
 		}
 	} else {
-		errors := targets.Report()
-		if pass.Grid != nil {
-			errors = targets.WeightedReport(used)
-		}
-		result.Targets = &errors
+		result.addTargets(&targets, manifest, pass.Grid != nil)
 	}
-	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices))
+	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices), manifest)
 	if o.Reliability != "" {
 		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.diagram(), 14, 12); err != nil {
 			return nil, err
@@ -210,13 +210,16 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	if r.Threshold != nil {
 		fmt.Fprintf(&b, "%s\n", r.Threshold)
 	}
-	if r.Classes != nil {
+	switch {
+	case r.Classes != nil:
 		r.Classes.WriteTo(&b)
 		if len(r.UnseenLabels) > 0 {
 			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s%s\n", someUnseen(r.UnseenLabels), prefixedBy("; ", r.UnseenHint))
 		}
-	} else {
+	case r.Targets != nil:
 		r.Targets.WriteTo(&b)
+	default:
+		r.writeTargets(&b)
 	}
 	if r.Probabilities != nil {
 		r.Probabilities.write(&b)

@@ -16,9 +16,11 @@ import (
 
 // gate is a bound that a score must satisfy.
 type gate struct {
-	score string  // one of gateScores
-	least bool    // the score must be at least the bound, else at most
-	bound float64 // not NaN
+	score string // one of gateScores
+	// target is one of several targets; "" is each of them
+	target string
+	least  bool    // the score must be at least the bound, else at most
+	bound  float64 // not NaN
 }
 
 // gates are bounds that must all be satisfied.
@@ -69,6 +71,15 @@ var gateScores = map[string]gateScore{
 	"brier":    ofProbabilities(func(t *calibrate.Tests) float64 { return t.Brier }),
 	"ece":      ofProbabilities(func(t *calibrate.Tests) float64 { return t.ECE }),
 
+	meanR2: {
+		has: func(m *models.Manifest) bool { return regresses(m) && m.Outputs > 1 },
+		of: func(r *EvaluateResult) (low, high float64, excluded int64) {
+			for i := range r.ByTarget {
+				excluded += r.ByTarget[i].NotFinite
+			}
+			return *r.MeanR2, *r.MeanR2, excluded
+		},
+	},
 	"r2":        ofTargets(func(t *score.TargetReport) float64 { return t.R2 }),
 	"rmse":      ofTargets(func(t *score.TargetReport) float64 { return t.RMSE }),
 	"mae":       ofTargets(func(t *score.TargetReport) float64 { return t.MAE }),
@@ -84,6 +95,9 @@ var gateScores = map[string]gateScore{
 	"p95_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P95 }),
 	"p99_error": ofQuantile(func(t *score.TargetReport) float64 { return t.P99 }),
 }
+
+// meanR2 is the score of all of several targets.
+const meanR2 = "mean_r2"
 
 func classifies(m *models.Manifest) bool { return m.Task == models.Classification }
 
@@ -154,8 +168,8 @@ func ofQuantile(of func(*score.TargetReport) float64) gateScore {
 // GateScores returns the names of the scores that gates can name, sorted.
 func GateScores() []string { return spell.Names(gateScores) }
 
-// parseGates reads gates such as accuracy>=0.95 or rmse<=3, separated by commas; nil for
-// the empty text.
+// parseGates reads gates such as accuracy>=0.95, rmse<=3 or rmse:price<=3, which names a target,
+// separated by commas; nil for the empty text.
 func parseGates(text string) (gates, error) {
 	if text == "" {
 		return nil, nil
@@ -177,7 +191,8 @@ func parseGate(text string) (g gate, err error) {
 		if !found {
 			continue
 		}
-		g = gate{score: strings.TrimSpace(name), least: op == ">="}
+		name, target, _ := strings.Cut(strings.TrimSpace(name), ":")
+		g = gate{score: name, target: target, least: op == ">="}
 		if _, ok := gateScores[g.score]; !ok {
 			return g, exit.Usage("--gate: unknown score %q%s; have %s", g.score, spell.DidYouMean(g.score, GateScores()), strings.Join(GateScores(), ", "))
 		}
@@ -193,10 +208,28 @@ func parseGate(text string) (g gate, err error) {
 func (all gates) fit(m *models.Manifest) error {
 	for _, g := range all {
 		if gateScores[g.score].has(m) {
+			if err := g.fitTarget(m); err != nil {
+				return err
+			}
 			continue
 		}
 		have := slices.DeleteFunc(GateScores(), func(name string) bool { return !gateScores[name].has(m) })
 		return exit.Usage("--gate: this model has no %s; it has %s", g.score, strings.Join(have, ", "))
+	}
+	return nil
+}
+
+// fitTarget returns an error unless the model has the target of a gate.
+func (g gate) fitTarget(m *models.Manifest) error {
+	if g.target == "" {
+		return nil
+	}
+	names := (&models.Model{Manifest: m}).Outputs()
+	switch {
+	case !regresses(m) || g.score == meanR2:
+		return exit.Usage("--gate: %s is not of one target; leave out :%s", g.score, g.target)
+	case !slices.Contains(names, g.target):
+		return exit.Usage("--gate: the model has no target %q%s; it has %s", g.target, spell.DidYouMean(g.target, names), strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -206,8 +239,18 @@ func (all gates) fit(m *models.Manifest) error {
 func (all gates) check(r *EvaluateResult) error {
 	var failed []string
 	for _, g := range all {
-		if why := g.check(r); why != "" {
-			failed = append(failed, why)
+		if len(r.ByTarget) == 0 || g.score == meanR2 {
+			if why := g.check(r); why != "" {
+				failed = append(failed, why)
+			}
+			continue
+		}
+		for i := range r.ByTarget {
+			if name := r.ByTarget[i].Target; g.target == "" || g.target == name {
+				if why := g.check(r.of(i)); why != "" {
+					failed = append(failed, fmt.Sprintf("of %s, %s", name, why))
+				}
+			}
 		}
 	}
 	return notPassed(failed)

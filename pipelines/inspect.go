@@ -40,9 +40,10 @@ type DataReport struct {
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
 	// Columns describes the columns of a format with columns, the features first.
 	Columns []ColumnReport  `json:"columns,omitempty"`
-	Notes   []string        `json:"notes,omitempty"`  // on columns
-	Schema  string          `json:"schema,omitempty"` // the schema file that was created
-	Profile profile.Profile `json:"profile"`          // of the values of rows
+	Targets []string        `json:"targets,omitempty"` // names of several labels, whose ranges are in Profile
+	Notes   []string        `json:"notes,omitempty"`   // on columns
+	Schema  string          `json:"schema,omitempty"`  // the schema file that was created
+	Profile profile.Profile `json:"profile"`           // of the values of rows
 
 	description *schema.Description // nil for formats without columns
 	table       *schema.Table       // nil for plain numbers
@@ -90,7 +91,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 		return nil, err
 	}
 	defer func() { err = j.Close(ctx, err) }()
-	report = &DataReport{Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size()}
+	report = &DataReport{Targets: d.Targets, Format: d.Schema.Format, Files: len(d.Files), Bytes: d.Size()}
 	if d.Schema.Traits().Columns {
 		j.Progress.Phase("reading columns", 0)
 		if err := report.describe(ctx, j, d, o); err != nil {
@@ -141,7 +142,7 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "rows      %s read = %s used + %s set aside\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside))
 	}
 	writeSetAside(&b, r.SetAside)
-	writeLabels(&b, p)
+	writeLabels(&b, p, r.Targets)
 	if note := prepare.Doubt("", p.Labels); note != "" {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
@@ -178,9 +179,17 @@ func writeSetAside(w io.Writer, list []dataset.SetAside) {
 	}
 }
 
-func writeLabels(w io.Writer, p *profile.Profile) {
+func writeLabels(w io.Writer, p *profile.Profile, targets []string) {
 	l := p.Labels
 	switch {
+	case len(p.Targets) > 0:
+		for c, t := range p.Targets {
+			name := "labels"
+			if c > 0 {
+				name = ""
+			}
+			fmt.Fprintf(w, "%-9s numbers from %g to %g in %s\n", name, t.Min, t.Max, targets[c])
+		}
 	case l == nil || l.Rows == 0:
 		fmt.Fprintf(w, "labels    none\n")
 	case l.Vocabulary != nil && (!l.Numeric || l.Whole && len(l.Vocabulary.Classes) <= prepare.AutoClasses):
@@ -280,6 +289,9 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "input     %s, trained on %s\n", what, m.Input.Format)
 	if m.Vocabulary != nil {
 		fmt.Fprintf(&b, "classes   %s\n", prepare.SomeOf(m.Vocabulary.Classes))
+	}
+	if len(m.Input.Labels) > 0 {
+		fmt.Fprintf(&b, "targets   %s; errors by lambda are in standard deviations of each, averaged\n", prepare.SomeOf(m.Input.Labels))
 	}
 	fmt.Fprintf(&b, "features  %d, recipe %s\n", m.Features, clip(string(m.Recipe.JSON), 400))
 	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)

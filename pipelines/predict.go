@@ -93,10 +93,10 @@ func openModelData(ctx context.Context, model string, o dataset.Options, log io.
 	}
 	o.Like = like
 	d, err := job.OpenData(ctx, o, log)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		err = sameTargets(model, manifest, d)
 	}
-	return manifest, d, nil
+	return manifest, d, err
 }
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -99,10 +100,14 @@ func featureSlice(d *dataset.Dataset, name string) (s scores.Slice, found bool, 
 	return s, true, nil
 }
 
-// sliceReports returns the scores of the values of each column.
-func sliceReports(columns []scores.Slice, all []score.Slices) (out []score.SliceReport) {
-	for i := range columns {
-		out = append(out, all[i].Report(columns[i].Name))
+// sliceReports returns the scores of the values of each column, one target after the other.
+func sliceReports(columns []scores.Slice, all []score.Slices, m *models.Manifest) (out []score.SliceReport) {
+	for i := range all {
+		s := all[i].Report(columns[i%len(columns)].Name)
+		if len(all) > len(columns) {
+			s.Target = (&models.Model{Manifest: m}).Outputs()[i/len(columns)]
+		}
+		out = append(out, s)
 	}
 	return out
 }
@@ -113,7 +118,11 @@ func writeSlices(w io.Writer, r *score.SliceReport) {
 		fmt.Fprintf(w, "\ncolumn %s has more than %d values, too many to score each\n", r.Column, score.MaxSlices)
 		return
 	}
-	fmt.Fprintf(w, "\nby %s, %s:\n", r.Column, report.Counted(r.Values, "value"))
+	what := ""
+	if r.Target != "" {
+		what = r.Target + " "
+	}
+	fmt.Fprintf(w, "\n%sby %s, %s:\n", what, r.Column, report.Counted(r.Values, "value"))
 	rows := slices.Clone(r.Slices)
 	for i := range rows {
 		rows[i].Value = score.Name(rows[i].Value)

@@ -171,7 +171,7 @@ func readShard(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	}
 	sink, describes := in.Sink()
 	if !in.Labels && !describes {
-		layout.Label = -1 // the label is not read, so it may be anything
+		layout.Layout = layout.Unlabeled() // labels are not read, so they may be anything
 	}
 	r := NewReader(text, layout)
 	switch {

@@ -16,17 +16,17 @@ import (
 // The use of a field that is not a feature.
 const (
 	ignored = -1 - iota
-	label
 	weight
 	id
+	label // of the first label; below it are others
 )
 
 // Reader reads the rows of one shard of a CSV file.
 type Reader struct {
 	lines  *lines.Reader
 	layout Layout
-	uses   []int32 // for each field: the index of a feature, or what else it is
-	label  []byte  // label of the last row
+	uses   []int32  // for each field: the index of a feature, or what else it is
+	labels [][]byte // labels of the last row
 	weight []byte
 	id     []byte
 	text   []byte // text of a quoted field, reused
@@ -67,8 +67,9 @@ func NewReader(r *lines.Reader, l Layout) *Reader {
 		d.uses[f] = int32(i)
 		d.values[i] = value{slot: int32(i), simple: true}
 	}
-	if l.Label >= 0 {
-		d.uses[l.Label], d.label = label, []byte{}
+	for i, f := range l.Labels() {
+		d.uses[f] = label - int32(i)
+		d.labels = append(d.labels, []byte{})
 	}
 	if f := l.Role(table.Weight); f >= 0 {
 		d.uses[f], d.weight = weight, []byte{}
@@ -107,6 +108,14 @@ func (r *Reader) Describe(s schema.Sink) {
 	for i, f := range fields {
 		r.uses[f] = int32(i)
 	}
+}
+
+// Target returns the text of a label of the last row, nil if the layout has none.
+func (r *Reader) Target(i int) []byte {
+	if len(r.labels) == 0 {
+		return nil
+	}
+	return r.labels[i]
 }
 
 // Weight returns the text of the last row's weight, nil if the layout has none.
@@ -170,7 +179,6 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 	row := x[base:]
 	comma := r.layout.Comma
 	r.weight, r.id = r.weight[:0], r.id[:0]
-	var name []byte
 	at := 0 // where the field begins
 	for f, use := range r.uses {
 		if at > len(rec) {
@@ -221,19 +229,19 @@ func (r *Reader) parse(x []float32, rec []byte) ([]float32, []byte, error) {
 				v = decimal.Less(b, to.centre)
 			}
 			row[to.slot] = v
-		case use == label:
-			r.label = append(r.label[:0], b...)
-			name = r.label
 		case use == weight:
 			r.weight = append(r.weight[:0], b...)
 		case use == id:
 			r.id = append(r.id[:0], b...)
+		case use <= label:
+			to := &r.labels[label-use]
+			*to = append((*to)[:0], b...)
 		}
 	}
 	if at <= len(rec) {
 		return x[:base], nil, r.bad(rec, 0, "")
 	}
-	return x, name, nil
+	return x, r.Target(0), nil
 }
 
 // bad returns the error of a record whose field f is invalid for a reason. If the

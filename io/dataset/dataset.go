@@ -25,8 +25,8 @@ type Options struct {
 	Strict bool     // whatever would be in Dataset.Notes is an error
 
 	// Roles of columns, for formats with columns. A column is given by name or 1-based
-	// position. Columns and Drop may hold patterns, in which * is any text.
-	Label   string   // the label; "" for none
+	// position. Label, Columns and Drop may hold patterns, in which * is any text.
+	Label   string   // the label, or several separated by commas, the targets of a regression; "" for none
 	Weight  string   // the weight of the row; "" if all rows have weight 1
 	ID      string   // the id of the row, which is copied to predictions; "" for none
 	Columns []string // the features; empty for all other columns
@@ -78,11 +78,13 @@ type Dataset struct {
 	Schema  Schema `json:"schema"`
 	Files   []File `json:"files"`
 	Labeled bool   `json:"labeled"` // rows have labels
+	// Targets has the names of the labels, where rows have several.
+	Targets []string `json:"targets,omitempty"`
 	// Weighted says that rows have weights, which readers then store in Block.Weights.
 	Weighted bool `json:"weighted,omitempty"`
 
 	Fields []string `json:"-"` // names of the columns of the first file
-	Label  string   `json:"-"` // name of the label column, where rows have labels
+	Label  string   `json:"-"` // name of the first label column, where rows have labels
 
 	// Notes list signs that files are missing or read twice: missing shards, links to
 	// the same file, empty files, columns that only some files have.

@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -13,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 )
 
-// Label converts a label's text to the value in a block's Y, or returns the reason why
-// the row cannot be used.
+// Label converts the text of a label, of each where a row has several, to a value in a block's
+// Y, or returns the reason why the row cannot be used.
 type Label func(token []byte) (y float64, reason string)
 
 // Mode is what a Reader does with a row that cannot be used.
@@ -38,8 +39,9 @@ type Reader struct {
 	extras  rows.Extras // of rows; nil if it has none
 	decoder *schema.Decoder
 	text    *lines.Reader
-	first   int64 // lines or records before the shard
-	wide    *row  // already read, but too long for the last block
+	first   int64     // lines or records before the shard
+	labels  []float64 // of the last row
+	wide    *row      // already read, but too long for the last block
 	report  Report
 	closer  []io.Closer
 }
@@ -59,7 +61,7 @@ type Request struct {
 type row struct {
 	line   int64
 	x      []float32
-	y      float64
+	y      []float64
 	weight float64
 }
 
@@ -139,19 +141,19 @@ func (r *Reader) add(b *rows.Block) bool {
 		}
 	}
 	if r.Label != nil {
-		token = r.data.Schema.LabelText.Clean(token)
-		if token != nil && missing(token) {
-			return r.unlabeled(b, from, now.line)
-		}
-		var reason string
-		if now.y, reason = r.Label(token); reason != "" {
+		absent, reason := r.label(token)
+		switch {
+		case absent:
+			return r.unlabeled(b, from, now.line, reason)
+		case reason != "":
 			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
 		}
+		now.y = r.labels
 	}
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.Rows(d) {
 		// All earlier rows would be padded to this length.
 		wide := now // so that only such a row is allocated
-		wide.x = slices.Clone(x[from:])
+		wide.x, wide.y = slices.Clone(x[from:]), slices.Clone(now.y)
 		r.wide = &wide
 		b.X = x[:from]
 		return false
@@ -159,6 +161,35 @@ func (r *Reader) add(b *rows.Block) bool {
 	b.X = x
 	r.use(b, from, now)
 	return true
+}
+
+// label converts the labels of the last row, the first of which is given. If one is missing or
+// cannot be used, it returns why.
+func (r *Reader) label(token []byte) (absent bool, reason string) {
+	r.labels = r.labels[:0]
+	for i := range max(1, len(r.data.Targets)) {
+		if i > 0 {
+			token = r.extras.Target(i)
+		}
+		token = r.data.Schema.LabelText.Clean(token)
+		if token != nil && missing(token) {
+			return true, r.ofTarget(i, NoLabel)
+		}
+		y, reason := r.Label(token)
+		if reason != "" {
+			return false, r.ofTarget(i, reason)
+		}
+		r.labels = append(r.labels, y)
+	}
+	return false, ""
+}
+
+// ofTarget says which of several labels a reason is about.
+func (r *Reader) ofTarget(i int, reason string) string {
+	if len(r.data.Targets) == 0 {
+		return reason
+	}
+	return fmt.Sprintf("%s (column %q)", reason, r.data.Targets[i])
 }
 
 // stopped handles an error of the rows and reports whether reading continues.
@@ -188,7 +219,7 @@ func (r *Reader) use(b *rows.Block, from int, w row) {
 func (r *Reader) place(b *rows.Block, w row) {
 	b.N++
 	if r.Label != nil {
-		b.Y = append(b.Y, w.y)
+		b.Y = append(b.Y, w.y...)
 	}
 	if r.data.Weighted && r.Describe == nil {
 		b.Weights = append(b.Weights, w.weight)
@@ -226,10 +257,10 @@ func pad(b *rows.Block, from, d int) {
 }
 
 // unlabeled sets aside a row whose label is missing and reports whether reading continues.
-func (r *Reader) unlabeled(b *rows.Block, from int, line int64) bool {
+func (r *Reader) unlabeled(b *rows.Block, from int, line int64, reason string) bool {
 	b.X = b.X[:from]
 	r.report.Unlabeled++
-	r.setAside(b, &rows.BadRow{Line: line, Reason: NoLabel})
+	r.setAside(b, &rows.BadRow{Line: line, Reason: reason})
 	return true
 }
 
@@ -247,12 +278,13 @@ func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
 	return true
 }
 
-// NoLabel is the reason of rows that are set aside because their label is missing.
+// NoLabel is the reason of rows that are set aside because a label is missing, or how that
+// begins where rows have several.
 const NoLabel = "has no label"
 
 // setAside lists a row and, if rows keep their places, puts zeros in its place.
 func (r *Reader) setAside(b *rows.Block, bad *rows.BadRow) {
-	if n := len(r.report.SetAside); n == maxListed && r.report.Bad == 1 && bad.Reason != NoLabel {
+	if n := len(r.report.SetAside); n == maxListed && r.report.Bad == 1 && !strings.HasPrefix(bad.Reason, NoLabel) {
 		r.report.SetAside = r.report.SetAside[:n-1] // the first bad row is always listed
 	}
 	if len(r.report.SetAside) < maxListed {
@@ -261,7 +293,7 @@ func (r *Reader) setAside(b *rows.Block, bad *rows.BadRow) {
 	if r.Mode == Place {
 		b.X = append(b.X, make([]float32, b.D)...)
 		b.Bad = append(b.Bad, b.N)
-		r.place(b, row{line: bad.Line})
+		r.place(b, row{line: bad.Line, y: make([]float64, max(1, len(r.data.Targets)))})
 	}
 }
 

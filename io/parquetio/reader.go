@@ -127,11 +127,7 @@ func (r *reader) fill() error {
 	}
 	r.at, r.n = 0, int(min(r.left, int64(rows.Rows(r.Width))))
 	clear(r.bad)
-	for _, t := range []*table.Texts{r.Labels, r.Weights, r.IDs} {
-		if t != nil {
-			t.Reset()
-		}
-	}
+	r.ResetTexts()
 	if r.batch == nil {
 		r.batch = make([]float32, r.n*r.Width)
 	}
@@ -165,11 +161,14 @@ func (r *reader) Append(x []float32) ([]float32, []byte, error) {
 	if bad := r.bad[i]; bad != nil {
 		return x, nil, bad
 	}
-	return append(x, r.batch[i*r.Width:(i+1)*r.Width]...), r.Labels.At(i), nil
+	return append(x, r.batch[i*r.Width:(i+1)*r.Width]...), r.Label(0, i), nil
 }
 
 // Line returns the number of the last row, counted from the beginning of the shard.
 func (r *reader) Line() int64 { return r.line }
+
+// Target returns the text of a label of the last row.
+func (r *reader) Target(i int) []byte { return r.Label(i, r.at-1) }
 
 // Weight returns the text of the last row's weight.
 func (r *reader) Weight() []byte { return r.Weights.At(r.at - 1) }

@@ -35,7 +35,8 @@ func fitting(d, values int) int { return max(1, min(MaxRows, values/max(d, 1))) 
 type Block struct {
 	N, D int
 	X    []float32 // row-major N×D
-	Y    []float64 // length N: a target or a class index; empty without labels
+	// Y has a class index or targets for each row, as many for each; it is empty without labels.
+	Y []float64
 
 	// Weights has length N, or is empty if all rows have weight 1. Weights are finite and ≥ 0.
 	Weights []float64
@@ -55,6 +56,13 @@ type Block struct {
 
 // Row returns row i of the block, sharing its memory.
 func (b *Block) Row(i int) []float32 { return b.X[i*b.D : (i+1)*b.D] }
+
+// Labels returns the class or the targets of row i, sharing the block's memory. Rows must have
+// labels.
+func (b *Block) Labels(i int) []float64 {
+	k := len(b.Y) / b.N
+	return b.Y[i*k : (i+1)*k]
+}
 
 // Reset empties the block for rows of length d and keeps its memory.
 func (b *Block) Reset(d int) {
@@ -90,6 +98,9 @@ type Reader interface {
 
 // Extras is implemented by Readers of formats that can have further columns for each row.
 type Extras interface {
+	// Target returns the text of label column i of the last row, where rows have several
+	// targets; the first of them is the label that Append returns.
+	Target(i int) []byte
 	// Weight and ID return the texts of the last row's weight and identifier, valid until
 	// the next call of Append; nil if the file has no such column.
 	Weight() []byte

@@ -16,6 +16,7 @@ func Begin(o *dataset.Opening, layout Of) {
 	if d.Labeled {
 		d.Label = t.Columns[t.Label]
 	}
+	d.Targets = t.names(t.Targets)
 	d.Weighted = t.Role(Weight) >= 0
 	if layout.Named() {
 		d.Schema.Columns = t.Names()
@@ -132,7 +133,8 @@ func found(o *dataset.Opening, i int, schema, layout *Layout) error {
 		return nil
 	}
 	if schema.Label >= 0 && layout.Label < 0 && d.Labeled {
-		if err := lacks(schema.Label, "label", "labels"); err != nil {
+		missing := slices.IndexFunc(schema.Labels(), func(f int) bool { return !slices.Contains(layout.Columns, schema.Columns[f]) })
+		if err := lacks(schema.Labels()[max(missing, 0)], label, "labels"); err != nil {
 			return err
 		}
 		d.Labeled = false
@@ -207,7 +209,9 @@ func common(o *dataset.Opening, schema *Layout, files []dataset.Seen) {
 // keep returns the layout with only the columns of an order, each of which it has once; not
 // ok if the label, a role or all features are missing.
 func (l *Layout) keep(order []string) (Layout, bool) {
-	k := Layout{Columns: order, Label: -1}
+	k := Layout{Columns: order}
+	labels := make([]int, len(l.Labels()))
+	found := 0
 	at := make(map[string]int, len(l.Columns))
 	for f, name := range l.Columns {
 		at[name] = f
@@ -218,8 +222,9 @@ func (l *Layout) keep(order []string) (Layout, bool) {
 	}
 	for f, name := range order {
 		switch old := at[name]; {
-		case old == l.Label:
-			k.Label = f
+		case l.isLabel(old):
+			labels[slices.Index(l.Labels(), old)] = f
+			found++
 		case feature[old]:
 			k.Features = append(k.Features, f)
 		default:
@@ -233,7 +238,8 @@ func (l *Layout) keep(order []string) (Layout, bool) {
 			}
 		}
 	}
-	return k, len(k.Features) > 0 && (k.Label >= 0) == (l.Label >= 0) && len(k.Roles) == len(l.Roles)
+	k.setLabels(labels)
+	return k, len(k.Features) > 0 && found == len(labels) && len(k.Roles) == len(l.Roles)
 }
 
 // forget turns off in all files what is not read from some: labels, and roles that the
@@ -246,7 +252,7 @@ func forget(d *dataset.Dataset, schema *Layout) {
 		}
 		t := *of.Table()
 		if !d.Labeled {
-			t = t.unlabeled()
+			t = t.Unlabeled()
 		}
 		for _, role := range roles {
 			if schema.Role(role) < 0 {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,9 +16,11 @@ import (
 // Choice says which columns have which role. Columns are given by name or, where no column
 // has that name, by position: 1 is the first, −1 the last.
 type Choice struct {
-	Label, Weight, ID string   // "" if there is none
-	Columns           []string // features; may be patterns, in which * is any text. Empty: all other columns
-	Drop              []string // not features; likewise
+	// Label gives the label, or several, separated by commas; they may be patterns. "" is none.
+	Label      string
+	Weight, ID string   // "" if there is none
+	Columns    []string // features; may be patterns, in which * is any text. Empty: all other columns
+	Drop       []string // not features; likewise
 }
 
 // ChoiceOf returns the choice in the options of a Dataset.
@@ -28,15 +31,40 @@ func ChoiceOf(o dataset.Options) Choice {
 // Apart returns the choice of the columns that are not features.
 func (c Choice) Apart() Choice { return Choice{Label: c.Label, Weight: c.Weight, ID: c.ID} }
 
-// given returns all texts of the choice.
-func (c Choice) given() []string {
-	return slices.DeleteFunc(slices.Concat([]string{c.Label, c.Weight, c.ID}, c.Columns, c.Drop),
+// labels returns what gives each label: all of Label if a column has that name, else its
+// fields as a record of CSV.
+func (c Choice) labels(columns []string) []string {
+	if c.Label == "" {
+		return nil
+	}
+	if slices.Contains(columns, c.Label) {
+		return []string{c.Label}
+	}
+	parts, err := csv.NewReader(strings.NewReader(c.Label)).Read()
+	if err != nil {
+		return []string{c.Label} // which no column has
+	}
+	return parts
+}
+
+// List returns a text that gives several columns, as Choice.Label takes it.
+func List(names []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	w.Write(names)
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// given returns all texts of the choice, for some columns.
+func (c Choice) given(columns []string) []string {
+	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID}, c.Columns, c.Drop),
 		func(s string) bool { return s == "" })
 }
 
 // ByName reports whether a column is given by what cannot be a position.
 func (c Choice) ByName() bool {
-	return slices.ContainsFunc(c.given(), func(s string) bool {
+	return slices.ContainsFunc(c.given(nil), func(s string) bool {
 		_, err := strconv.Atoi(s)
 		return err != nil && !errors.Is(err, strconv.ErrRange) && strings.Trim(s, "*") != ""
 	})
@@ -48,7 +76,13 @@ func (c Choice) Layout(columns []string, named bool) (Layout, error) {
 	l := Layout{Columns: columns, Label: -1}
 	p := placesOf(columns, named)
 	what := make([]string, len(columns)) // the role of a column
-	for _, role := range []struct{ name, given string }{{"label", c.Label}, {Weight, c.Weight}, {ID, c.ID}} {
+	if err := c.layLabels(&l, p); err != nil {
+		return Layout{}, err
+	}
+	for _, f := range l.Labels() {
+		what[f] = label
+	}
+	for _, role := range []struct{ name, given string }{{Weight, c.Weight}, {ID, c.ID}} {
 		if role.given == "" {
 			continue
 		}
@@ -60,10 +94,6 @@ func (c Choice) Layout(columns []string, named bool) (Layout, error) {
 			return Layout{}, fmt.Errorf("table: column %s is given as both %s and %s", Quote(columns[f]), what[f], role.name)
 		}
 		what[f] = role.name
-		if role.name == "label" {
-			l.Label = f
-			continue
-		}
 		if l.Roles == nil {
 			l.Roles = make(map[string]int)
 		}
@@ -113,17 +143,45 @@ func (c Choice) Layout(columns []string, named bool) (Layout, error) {
 	return l, nil
 }
 
+// layLabels sets the labels of l.
+func (c Choice) layLabels(l *Layout, p *places) error {
+	var fields []int
+	for _, given := range c.labels(l.Columns) {
+		found, pattern, err := p.all(label, given)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			switch twice := slices.Contains(fields, f); {
+			case !twice:
+				fields = append(fields, f)
+			case !pattern:
+				return fmt.Errorf("table: column %s is given twice as label", Quote(l.Columns[f]))
+			}
+		}
+	}
+	names := l.names(fields)
+	for i, name := range names {
+		if k := slices.Index(names[:i], name); k >= 0 {
+			return fmt.Errorf("table: columns %d and %d, two of the labels, have the name %s; rename one", fields[k]+1, fields[i]+1, Quote(name))
+		}
+	}
+	l.setLabels(fields)
+	return nil
+}
+
 // SamePlaces returns an error if the choice gives a position that means another column in
 // another file, so that the result would depend on the order of the files. Both have names.
 func (c Choice) SamePlaces(first, other []string) error {
 	here, there := placesOf(other, true), placesOf(first, true)
-	for _, given := range c.given() {
+	labels := c.labels(first)
+	for _, given := range c.given(first) {
 		if _, err := strconv.Atoi(given); err != nil || slices.Contains(first, given) {
 			continue
 		}
 		what := "column"
-		if given == c.Label {
-			what = "label"
+		if slices.Contains(labels, given) {
+			what = label
 		}
 		f, err := there.find(what, given)
 		if err != nil {

@@ -2,15 +2,16 @@ package table
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 )
 
 // Described returns the fields that a sink takes when it describes columns, in the order of
-// its columns: the features, and then the label, the Weight and the ID, where there are any.
+// its columns: the features, and then the labels, the Weight and the ID, where there are any.
 func (l *Layout) Described() []int {
-	fields := append([]int(nil), l.Features...)
-	for _, f := range []int{l.Label, l.Role(Weight), l.Role(ID)} {
+	fields := slices.Concat(l.Features, l.Labels())
+	for _, f := range []int{l.Role(Weight), l.Role(ID)} {
 		if f >= 0 {
 			fields = append(fields, f)
 		}
@@ -37,8 +38,8 @@ func DescribedBy(d *dataset.Dataset) (columns []Described) {
 		switch {
 		case i < len(l.Features):
 			c.Feature = i
-		case f == l.Label:
-			c.Role = "label"
+		case l.isLabel(f):
+			c.Role = label
 		case f == l.Role(Weight):
 			c.Role = Weight
 		default:

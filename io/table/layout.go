@@ -21,15 +21,19 @@ const (
 	ID     = "id"     // copied to predictions
 )
 
+const label = "label" // the role of a label
+
 var roles = []string{Weight, ID}
 
 // Layout says what the fields of a record are. It is plain data and part of a model; call
 // Validate on a Layout read from a file. It is the layout of formats in which all columns
 // have names; other formats embed it.
 type Layout struct {
-	Columns  []string `json:"columns"`  // names of all fields; c1, c2, … for fields without a name
-	Label    int      `json:"label"`    // 0-based field of the label; −1 if there is none
-	Features []int    `json:"features"` // 0-based fields of the features, in the order of the row
+	Columns []string `json:"columns"` // names of all fields; c1, c2, … for fields without a name
+	Label   int      `json:"label"`   // 0-based field of the label; −1 if there is none
+	// Targets holds the 0-based fields of all labels, where there are several: Label is the first.
+	Targets  []int `json:"targets,omitempty"`
+	Features []int `json:"features"` // 0-based fields of the features, in the order of the row
 	// Roles holds the 0-based fields of a Weight and an ID, where there are any.
 	Roles map[string]int `json:"roles,omitempty"`
 }
@@ -60,8 +64,36 @@ func (l *Layout) With(t Layout) dataset.Layout { return &t }
 func (l *Layout) RowLen() int { return len(l.Features) }
 
 // Names returns the names of the features.
-func (l *Layout) Names() (names []string) {
-	for _, f := range l.Features {
+func (l *Layout) Names() []string { return l.names(l.Features) }
+
+// Labels returns the fields of all labels.
+func (l *Layout) Labels() []int {
+	switch {
+	case l.Label < 0:
+		return nil
+	case len(l.Targets) > 0:
+		return l.Targets
+	}
+	return []int{l.Label}
+}
+
+// setLabels sets the fields of all labels.
+func (l *Layout) setLabels(fields []int) {
+	l.Label, l.Targets = -1, nil
+	if len(fields) > 0 {
+		l.Label = fields[0]
+	}
+	if len(fields) > 1 {
+		l.Targets = fields
+	}
+}
+
+// isLabel reports whether a field is a label.
+func (l *Layout) isLabel(f int) bool { return slices.Contains(l.Labels(), f) }
+
+// names returns the names of fields.
+func (l *Layout) names(fields []int) (names []string) {
+	for _, f := range fields {
 		names = append(names, l.Columns[f])
 	}
 	return names
@@ -84,8 +116,8 @@ func (l *Layout) Uses() []bool {
 	for _, f := range l.Roles {
 		uses[f] = true
 	}
-	if l.Label >= 0 {
-		uses[l.Label] = true
+	for _, f := range l.Labels() {
+		uses[f] = true
 	}
 	return uses
 }
@@ -113,9 +145,18 @@ func (l *Layout) Validate() error {
 	if len(l.Features) == 0 || len(l.Features) > rows.MaxDim {
 		return fmt.Errorf("table: layout: %d features; there must be 1 to %d", len(l.Features), rows.MaxDim)
 	}
+	if k := len(l.Targets); k > 0 && (k == 1 || l.Targets[0] != l.Label) {
+		return fmt.Errorf("table: layout: label %d is not the first of %d targets, of which there must be several", l.Label, k)
+	}
 	used := make([]string, n)
-	if l.Label >= 0 {
-		used[l.Label] = "label"
+	for _, f := range l.Labels() {
+		switch {
+		case f < 0 || f >= n:
+			return fmt.Errorf("table: layout: label %d is outside 0 to %d", f, n-1)
+		case used[f] != "":
+			return fmt.Errorf("table: layout: field %d is two labels", f)
+		}
+		used[f] = label
 	}
 	for _, role := range slices.Sorted(maps.Keys(l.Roles)) {
 		f := l.Roles[role]
@@ -143,10 +184,10 @@ func (l *Layout) Validate() error {
 	return nil
 }
 
-// unlabeled returns a copy without a label.
-func (l *Layout) unlabeled() Layout {
+// Unlabeled returns a copy without labels.
+func (l *Layout) Unlabeled() Layout {
 	c := *l
-	c.Label = -1
+	c.setLabels(nil)
 	return c
 }
 

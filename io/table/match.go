@@ -11,12 +11,14 @@ import (
 //
 // If both are named, features are found by name: their order may differ, and further columns
 // are ignored. Otherwise they are found by position, and file must have all of l's
-// columns, or all but the label. The label is file.Label if that is set, else l's; the
-// result has none if file does not hold it. The same holds for each role.
+// columns, or all but the labels. The labels are those of file if it has any, else l's; the
+// result has none if file does not hold them all. The same holds for each role.
 func (l *Layout) Match(file *Layout, named bool) (Layout, error) {
-	m := Layout{Columns: file.Columns, Label: file.Label, Roles: maps.Clone(file.Roles)}
+	m := Layout{Columns: file.Columns, Roles: maps.Clone(file.Roles)}
+	m.setLabels(file.Labels())
 	if named {
-		same := slices.Equal(l.Columns, file.Columns) && (m.Label < 0 || m.Label == l.Label)
+		m.orderLabels(l)
+		same := slices.Equal(l.Columns, file.Columns) && (m.Label < 0 || slices.Equal(m.Labels(), l.Labels()))
 		for role, f := range m.Roles {
 			same = same && l.Role(role) == f
 		}
@@ -24,26 +26,39 @@ func (l *Layout) Match(file *Layout, named bool) (Layout, error) {
 			return l.matchNames(m)
 		}
 	}
-	if m.Label < 0 && len(m.Columns) == len(l.Columns) && !m.hasRole(l.Label) {
-		m.Label = l.Label
+	if m.Label < 0 && len(m.Columns) == len(l.Columns) && !slices.ContainsFunc(l.Labels(), m.hasRole) {
+		m.setLabels(l.Labels())
 	}
 	return l.matchPositions(m)
 }
 
+// orderLabels puts the labels in the order of those of l, if they have the same names.
+func (m *Layout) orderLabels(l *Layout) {
+	mine, fields := m.names(m.Labels()), make([]int, 0, len(m.Targets))
+	for _, name := range l.names(l.Labels()) {
+		if i := slices.Index(mine, name); i >= 0 {
+			fields = append(fields, m.Labels()[i])
+		}
+	}
+	if len(fields) == len(mine) {
+		m.setLabels(fields)
+	}
+}
+
 // matchPositions completes m, which has no names.
 func (l *Layout) matchPositions(m Layout) (Layout, error) {
-	if len(m.Columns) == len(l.Columns) && (m.Label == l.Label || m.Label < 0) {
+	if len(m.Columns) == len(l.Columns) && (m.Label < 0 || slices.Equal(m.Labels(), l.Labels())) {
 		m.Features = slices.Clone(l.Features)
 		return m, l.matchRoles(&m, func(f int) int { return f })
 	}
-	var free, others []int // fields except the label
+	var free, others []int // fields except the labels
 	for f := range m.Columns {
-		if f != m.Label {
+		if !m.isLabel(f) {
 			free = append(free, f)
 		}
 	}
 	for f := range l.Columns {
-		if f != l.Label {
+		if !l.isLabel(f) {
 			others = append(others, f)
 		}
 	}
@@ -53,7 +68,7 @@ func (l *Layout) matchPositions(m Layout) (Layout, error) {
 	}
 	if len(free) != len(others) {
 		return Layout{}, fmt.Errorf("table: %d %s of numbers, want %d%s",
-			len(free), Plural(len(free), "column"), len(l.Columns)-min(1, l.Label+1), l.labelPlace())
+			len(free), Plural(len(free), "column"), len(l.Columns)-len(l.Labels()), l.labelPlace())
 	}
 	at := func(f int) int {
 		if rank, ok := slices.BinarySearch(others, f); ok {
@@ -74,7 +89,7 @@ func (l *Layout) matchRoles(m *Layout, at func(f int) int) error {
 		if _, given := m.Roles[role]; !ok || given {
 			continue
 		}
-		if f = at(f); f >= 0 && f != m.Label && !m.hasRole(f) && !slices.Contains(m.Features, f) {
+		if f = at(f); f >= 0 && !m.isLabel(f) && !m.hasRole(f) && !slices.Contains(m.Features, f) {
 			if m.Roles == nil {
 				m.Roles = make(map[string]int)
 			}
@@ -108,10 +123,13 @@ func (l *Layout) NamedIn(columns []string) bool {
 	return !slices.ContainsFunc(l.Features, func(f int) bool { return !there[l.Columns[f]] })
 }
 
-// labelPlace describes the label's position in a file without a header.
+// labelPlace describes the positions of labels in a file without a header.
 func (l *Layout) labelPlace() string {
-	if l.Label < 0 {
+	switch {
+	case l.Label < 0:
 		return ""
+	case len(l.Targets) > 0:
+		return fmt.Sprintf(", or %d with the %d labels", len(l.Columns), len(l.Targets))
 	}
 	return fmt.Sprintf(", or %d with the label as column %d", len(l.Columns), l.Label+1)
 }
@@ -137,7 +155,7 @@ func (l *Layout) matchNames(m Layout) (Layout, error) {
 			continue
 		case at == twice || known[name]:
 			return Layout{}, fmt.Errorf("table: column %s occurs twice, and the columns are in another order than the model's; rename one", Quote(name))
-		case at == m.Label:
+		case m.isLabel(at):
 			return Layout{}, fmt.Errorf("table: column %s is the label here, but a feature of the model", Quote(name))
 		}
 		known[name] = true
@@ -146,14 +164,19 @@ func (l *Layout) matchNames(m Layout) (Layout, error) {
 	if len(missing) > 0 {
 		return Layout{}, fmt.Errorf("table: missing %s %s; have %s", Plural(len(missing), "column"), list(missing), list(m.Columns))
 	}
-	if m.Label < 0 && l.Label >= 0 {
-		name := l.Columns[l.Label]
-		at, ok := field[name]
-		switch {
-		case ok && at == twice:
-			return Layout{}, fmt.Errorf("table: column %s, the label, occurs twice; give its position", Quote(name))
-		case ok && !slices.Contains(m.Features, at) && !m.hasRole(at):
-			m.Label = at
+	if m.Label < 0 {
+		var labels []int
+		for _, name := range l.names(l.Labels()) {
+			at, ok := field[name]
+			switch {
+			case ok && at == twice:
+				return Layout{}, fmt.Errorf("table: column %s, the label, occurs twice; give its position", Quote(name))
+			case ok && !slices.Contains(m.Features, at) && !m.hasRole(at):
+				labels = append(labels, at)
+			}
+		}
+		if len(labels) == len(l.Labels()) {
+			m.setLabels(labels)
 		}
 	}
 	return m, l.matchRoles(&m, func(f int) int {

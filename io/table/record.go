@@ -15,7 +15,8 @@ type Fields struct {
 	Width int      // values of a row
 	Plain bool     // rows are plain numbers: missing values and texts cannot be used
 
-	Labels, Weights, IDs *Texts // of the columns with these roles; nil if they are not read
+	Labels       []*Texts // of the labels; nil if they are not read
+	Weights, IDs *Texts   // of the columns with these roles; likewise
 
 	columns []string
 }
@@ -47,7 +48,11 @@ func NewFields(in *dataset.Input, l *Layout) *Fields {
 		for i, at := range l.Features {
 			f.To[at] = Target{Sink: sink, Column: i}
 		}
-		f.Labels = texts(l.Label, in.Labels)
+		if in.Labels {
+			for _, at := range l.Labels() {
+				f.Labels = append(f.Labels, texts(at, true))
+			}
+		}
 		f.Weights = texts(l.Role(Weight), in.Data.Weighted)
 		f.IDs = texts(l.Role(ID), in.IDs)
 	}
@@ -57,6 +62,23 @@ func NewFields(in *dataset.Input, l *Layout) *Fields {
 		}
 	}
 	return f
+}
+
+// ResetTexts forgets the texts of all columns that are not features.
+func (f *Fields) ResetTexts() {
+	for _, t := range slices.Concat(f.Labels, []*Texts{f.Weights, f.IDs}) {
+		if t != nil {
+			t.Reset()
+		}
+	}
+}
+
+// Label returns text i of a label column, or nil if it is not read.
+func (f *Fields) Label(column, i int) []byte {
+	if len(f.Labels) == 0 {
+		return nil
+	}
+	return f.Labels[column].At(i)
 }
 
 // Bad returns the error of a record whose field cannot be used for a reason.
@@ -87,11 +109,7 @@ func (r *Record) Begin(x []float32) {
 	r.reason = ""
 	r.x = slices.Grow(x, r.Width)[:len(x)+r.Width]
 	r.row = r.x[len(x):]
-	for _, t := range []*Texts{r.Labels, r.Weights, r.IDs} {
-		if t != nil {
-			t.Reset()
-		}
-	}
+	r.ResetTexts()
 }
 
 // Field starts a field that is used and returns where it goes and its row. Not ok means that
@@ -119,8 +137,11 @@ func (r *Record) End(x []float32, line int64) ([]float32, []byte, error) {
 	if r.reason != "" {
 		return x, nil, r.Bad(line, r.field, r.reason)
 	}
-	return r.x, r.Labels.At(0), nil
+	return r.x, r.Label(0, 0), nil
 }
+
+// Target returns the text of a label of the record.
+func (r *Record) Target(i int) []byte { return r.Label(i, 0) }
 
 // Weight returns the text of the record's weight.
 func (r *Record) Weight() []byte { return r.Weights.At(0) }

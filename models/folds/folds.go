@@ -71,7 +71,10 @@ func content(row, label uint64) uint64 { return mix(row + mix(label)) }
 // contentOf returns the hash of the content of row i of a block, whose numbers have the hash
 // row. The weight of a row is part of its content: copies must be equal.
 func (l Labels) contentOf(b *rows.Block, i int, row uint64) uint64 {
-	h := content(row, l.key(float64(b.Y[i])))
+	h := row
+	for _, y := range b.Labels(i) {
+		h = content(h, l.key(y))
+	}
 	if len(b.Weights) > 0 {
 		h = content(h, math.Float64bits(b.Weights[i]))
 	}

@@ -23,6 +23,7 @@ const (
 	long  = 1 << 31 // Options.Long
 	typed = 1 << 30 // there are missing values or categories
 	heavy = 1 << 29 // rows have weights
+	multi = 1 << 28 // rows have several targets
 )
 
 const headerSize = 1 + 4 + 8 + 4 + 8
@@ -38,7 +39,7 @@ var (
 
 // AppendBinary appends the sum to b: a header (version, size of the sample,
 // rows, columns, largest squared norm), the columns, missing values and counts of categories if
-// there are any, the weights likewise, the sample and the labels.
+// there are any, the weights and the ranges of several targets likewise, the sample and the labels.
 // Sums of the same rows have equal encodings. The error is always nil.
 func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
@@ -54,6 +55,9 @@ func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	if s.weights.any() {
 		size |= heavy
 	}
+	if len(s.targets) > 0 {
+		size |= multi
+	}
 	b = le.AppendUint32(b, size)
 	b = le.AppendUint64(b, uint64(s.rows))
 	b = le.AppendUint32(b, uint32(len(s.columns)))
@@ -66,6 +70,13 @@ func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	}
 	if s.weights.any() {
 		b = s.weights.append(b, len(s.columns))
+	}
+	if len(s.targets) > 0 {
+		b = binary.AppendUvarint(b, uint64(len(s.targets)))
+		for _, r := range s.targets {
+			b = le.AppendUint64(b, math.Float64bits(r.Min))
+			b = le.AppendUint64(b, math.Float64bits(r.Max))
+		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.sample.rows)))
 	for _, r := range s.sample.rows {
@@ -109,7 +120,7 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 	}
 	le := binary.LittleEndian
 	t := Sum{
-		opts:  Options{Sample: int(le.Uint32(b[1:]) &^ (long | typed | heavy)), Long: le.Uint32(b[1:])&long != 0},
+		opts:  Options{Sample: int(le.Uint32(b[1:]) &^ (long | typed | heavy | multi)), Long: le.Uint32(b[1:])&long != 0},
 		rows:  int64(le.Uint64(b[5:])),
 		norm2: math.Float64frombits(le.Uint64(b[17:])),
 	}
@@ -140,6 +151,12 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 	if le.Uint32(header[1:])&heavy != 0 {
 		var ok bool
 		if b, ok = t.weights.decode(b, dim); !ok {
+			return errDamaged
+		}
+	}
+	if le.Uint32(header[1:])&multi != 0 {
+		var ok bool
+		if b, ok = t.decodeTargets(b); !ok {
 			return errDamaged
 		}
 	}
@@ -179,6 +196,24 @@ func (c *column) decode(b []byte, n int64) (rest []byte, ok bool) {
 	ok = c.min != 0 && c.max != 0 && c.min <= c.max &&
 		rows.Finite(c.min) && rows.Finite(c.max) && c.squares.Sign() > 0
 	return b, ok
+}
+
+// decodeTargets reads the ranges of several targets.
+func (s *Sum) decodeTargets(b []byte) (rest []byte, ok bool) {
+	n, b, ok := uvarint(b)
+	if !ok || n < 2 || n > uint64(len(b)/16) || s.rows == 0 {
+		return nil, false
+	}
+	s.targets = make([]Range, n)
+	for c := range s.targets {
+		r := &s.targets[c]
+		r.Min, r.Max = math.Float64frombits(binary.LittleEndian.Uint64(b)), math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
+		if !rows.Finite(float32(r.Min)) || !rows.Finite(float32(r.Max)) || !(r.Min <= r.Max) {
+			return nil, false
+		}
+		b = b[16:]
+	}
+	return b, true
 }
 
 func (s *Sum) decodeSample(b []byte) (rest []byte, ok bool) {

@@ -7,6 +7,7 @@ package profile
 
 import (
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/labels"
@@ -36,6 +37,7 @@ type Sum struct {
 	counts  [][]int64 // rows of each level, for columns that are categories; see NewTable
 	sample  sample
 	labels  labels.Counts
+	targets []Range // of several labels
 	weights weighted
 }
 
@@ -176,6 +178,30 @@ func (s *Sum) grow(d int) {
 // the row's block must be the result.
 func (s *Sum) AddLabel(label []byte) int { return s.labels.Add(label) }
 
+// Range is the range of a target.
+type Range struct {
+	Min float64 `json:"min"`
+	Max float64 `json:"max"`
+}
+
+// AddTargets adds the labels of the rows of b to the ranges of several targets.
+func (s *Sum) AddTargets(b *rows.Block) {
+	for i := range b.N {
+		for c, y := range b.Labels(i) {
+			s.widen(c, Range{y, y})
+		}
+	}
+}
+
+// widen makes the range of a target include another range.
+func (s *Sum) widen(target int, by Range) {
+	if target == len(s.targets) {
+		s.targets = append(s.targets, by)
+	}
+	r := &s.targets[target]
+	r.Min, r.Max = min(r.Min, by.Min), max(r.Max, by.Max)
+}
+
 // Merge adds what t has collected, and does not change t. It panics if their options
 // or categories differ.
 func (s *Sum) Merge(t *Sum) {
@@ -206,6 +232,9 @@ func (s *Sum) Merge(t *Sum) {
 	s.norm2 = max(s.norm2, t.norm2)
 	s.sample.merge(&t.sample, s.sampleSize())
 	s.labels.Merge(&t.labels)
+	for c, r := range t.targets {
+		s.widen(c, r)
+	}
 }
 
 // Profile describes a data set. Every number in it is finite.
@@ -217,8 +246,10 @@ type Profile struct {
 	MaxNorm float64  `json:"max_norm"` // largest Euclidean norm of a row
 	// Weights is nil if rows have none. Means and deviations are weighted otherwise.
 	Weights *weight.Weights `json:"weights,omitempty"`
-	// Labels is nil if the data have none.
+	// Labels is nil if the data have none, or several for each row.
 	Labels *labels.Summary `json:"labels,omitempty"`
+	// Targets has the range of each of several labels.
+	Targets []Range `json:"targets,omitempty"`
 }
 
 // Column describes one column over all rows that have a value in it, zeros included. Of a
@@ -276,5 +307,6 @@ func (s *Sum) Result() Profile {
 	if l := s.labels.Summary(); l.Rows > 0 {
 		p.Labels = &l
 	}
+	p.Targets = slices.Clone(s.targets)
 	return p
 }

@@ -45,7 +45,7 @@ func (w *weighted) grow(j int) {
 func (s *Sum) addWeight(b *rows.Block, i int) {
 	s.weights.rows.Add(b.Weights[i])
 	s.weights.total.Add(float32(b.Weights[i]))
-	if len(b.Y) > 0 {
+	if len(b.Y) == b.N { // several targets are not counted
 		s.labels.AddWeight(int(b.Y[i]), float32(b.Weights[i]))
 	}
 }

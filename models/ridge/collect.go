@@ -96,7 +96,8 @@ func (c *Collector) take(t *batch, b *rows.Block, first, n int) {
 	}
 	t.X = append(t.X, b.X[first*b.D:(first+n)*b.D]...)
 	if !c.Unlabeled {
-		t.Y = append(t.Y, b.Y[first:first+n]...)
+		k := len(b.Y) / b.N // of each row
+		t.Y = append(t.Y, b.Y[first*k:(first+n)*k]...)
 	}
 	if t.N += n; t.N == rows.Rows(b.D) {
 		c.flush(t)

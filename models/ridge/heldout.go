@@ -26,8 +26,8 @@ func newHeldOut(shape Shape, threads int) *heldOut {
 	}
 }
 
-// squares returns Σ‖q - Vᵀz - b‖² over the rows of fold, in grid units, for each of
-// several V, fitted to the rows of the system y, with its b. Each V is given as its
+// squares returns Σ‖q - Vᵀz - b‖² over the rows of fold, in grid units and with the factors of
+// the outputs, for each of several V, fitted to the rows of the system y, with its b. Each V is given as its
 // transpose vt, k rows of D, so that products read memory in order.
 //
 // With the fold's own means subtracted from every term, so that nothing large cancels, it
@@ -48,7 +48,7 @@ func (h *heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 
 	var squares float64 // Σ‖q-q̄‖²
 	for c := range k {
-		squares += centredSquares(fold, nil, c)
+		squares += float64(y.each[c] * centredSquares(fold, nil, c))
 	}
 	out := make([]float64, len(vt)/(k*d))
 	parallel(len(out), h.threads, func(_, i int) {
@@ -57,10 +57,10 @@ func (h *heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 			shift := fold.head[1+c]/n - y.outSum[c]/y.n // the mean residual
 			for j, v := range vt[(i*k+c)*d:][:d] {
 				m := h.colMean[j]
-				e -= 2 * float64(v*(fold.cross[j*w+c]-float64(m*fold.head[1+c])))
+				e -= 2 * float64(y.each[c]*float64(v*(fold.cross[j*w+c]-float64(m*fold.head[1+c]))))
 				shift -= float64(v * (m - y.colSum[j]/y.n))
 			}
-			e += float64(n * float64(shift*shift))
+			e += float64(y.each[c] * float64(n*float64(shift*shift)))
 		}
 		out[i] = e
 	})
@@ -70,7 +70,7 @@ func (h *heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 	forTiles(d, h.threads, func(worker, t, i, j int) {
 		side := min(d, blas.TileDim)
 		h.scratch[worker] = slices.Grow(h.scratch[worker][:0], side+(side+1)*k*len(out))
-		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.tiles[t], vt, i, j, n)
+		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.tiles[t], vt, y.each, i, j, n)
 	})
 	for i := range out {
 		// In the order of the tiles, whichever worker computed them.
@@ -82,10 +82,11 @@ func (h *heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 	return out
 }
 
-// form stores what tile (i, j) of G_c and its mirror add to tr VᵀG_cV of each V. The
+// form stores what tile (i, j) of G_c and its mirror add to tr VᵀG_cV of each V, with the
+// factors of the outputs. The
 // scratch has room for a row of the tile, for a number for each of its rows and of all
 // outputs, and for one more for each of those.
-func (h *heldOut) form(dst, scratch, tile, vt []float64, i, j int, n float64) {
+func (h *heldOut) form(dst, scratch, tile, vt, each []float64, i, j int, n float64) {
 	d, k := h.shape.Dim, h.shape.Outputs
 	all := k * len(dst)
 	top, left := i*blas.TileDim, j*blas.TileDim
@@ -106,7 +107,7 @@ func (h *heldOut) form(dst, scratch, tile, vt []float64, i, j int, n float64) {
 		blas.Dots(dots, row[:upTo], vt[left:], d)
 		for c, p := range dots {
 			v := vt[c*d+top+a]
-			terms[c*rows+a] = float64(v * (2*p + float64(own*v)))
+			terms[c*rows+a] = float64(each[c%k] * float64(v*(2*p+float64(own*v))))
 		}
 	}
 	for f := range dst {

@@ -12,7 +12,7 @@ import (
 // path is one call of Solve.
 type path struct {
 	Options
-	variance float64 // of targets on their grid; 0 for classes
+	variance float64 // of targets in the unit of squared errors; 0 for classes
 
 	values  []float64 // of λ, in the order of the table: Smaller from its end, then Lambda
 	tallies []tally   // of values
@@ -73,6 +73,9 @@ func (p *path) loadTotal() (*Sum, error) {
 func (p *path) checkRows(total *Sum) error {
 	if total.shape.Regression != (p.Grid != nil) {
 		return errors.New("ridge: sums of targets need a target grid, and sums of classes must not have one")
+	}
+	if total.shape.Regression && len(p.Grid) != total.shape.Outputs {
+		return fmt.Errorf("ridge: %d grids of %d targets", len(p.Grid), total.shape.Outputs)
 	}
 	if total.shape.Weighted != (p.Weights != nil) {
 		return errors.New("ridge: sums of rows with weights need their grid, and others must not have one")
@@ -160,12 +163,16 @@ func (p *path) report(format string, args ...any) {
 	}
 }
 
-// squareUnit is the square of a step of q: a class indicator goes from code -1 to 1.
+// squareUnit is the unit of squared errors, the square of a step of q: a class indicator goes
+// from code -1 to 1. Those of several targets have none.
 func (p *path) squareUnit() float64 {
-	if p.Grid == nil {
+	switch len(p.Grid) {
+	case 0:
 		return 4
+	case 1:
+		return p.Grid[0].Step() * p.Grid[0].Step()
 	}
-	return p.Grid[0].Step() * p.Grid[0].Step()
+	return 1 // system.share
 }
 
 // weights turns the solution of y, which is for indicators or points of the
@@ -205,14 +212,6 @@ func (p *path) weights(fit *Solution, y *system) error {
 		}
 	}
 	return nil
-}
-
-// squared returns Σv².
-func squared(v []float64) (s float64) {
-	for _, x := range v {
-		s += float64(x * x)
-	}
-	return s
 }
 
 // standardError returns the standard error of the mean of v, 0 for one value.

@@ -202,6 +202,7 @@ func (p *path) startFrom(shape Shape) int {
 	if err == nil {
 		y := newSystem(total.shape, o.Weights, o.Threads)
 		y.measure(o.Ranges)
+		y.share(total)
 		var best int
 		if best, err = q.search(y, total); err == nil {
 			return best

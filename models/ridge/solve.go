@@ -87,8 +87,8 @@ type Ranges struct{ Centre, Half []float64 }
 
 // Solution is a fitted linear model of k outputs on D features, which for a row of
 // features φ gives scores W_c·φ + b_c. Scores of classes are near 1 for the
-// row's class and near -1 for the others; targets are Grid.Mid() +
-// Grid.Half()·score, so that float32 is enough for targets far from zero.
+// row's class and near -1 for the others; targets are Mid() + Half()·score of
+// their grids, so that float32 is enough for targets far from zero.
 type Solution struct {
 	Weights   []float32 // k×D, row-major
 	Intercept []float32 // length k
@@ -97,6 +97,8 @@ type Solution struct {
 	// nil without folds. A λ that is much worse than the best has fewer folds.
 	Table []Row
 	Rows  int64 // that the weights were fitted to
+	// Variance of each of several targets, over all rows; nil otherwise.
+	Variance []float64
 
 	HeldOut *Solution // the fit without fold 0, whose Table is nil; nil unless requested
 	// Trials are such fits for each row of Table, within the tolerance of the descent;
@@ -105,14 +107,15 @@ type Solution struct {
 }
 
 // Row is the result of cross-validation for one λ. Errors are squares in the units of the
-// targets, summed over outputs (for classes, over the ±1 codes). Means are weighted where
+// target, or for classes summed over the ±1 codes. Those of several targets are shares of the
+// variances of the targets over all rows, averaged over the targets: 1 − MSE is the mean R². Means are weighted where
 // rows have weights, of classes too.
 type Row struct {
 	Lambda float64 `json:"lambda"`
 	MSE    float64 `json:"mse"`          // mean over the rows of the folds, each predicted without its fold
 	StdErr float64 `json:"std_err"`      // of the folds' mean squared errors about their mean
 	Train  float64 `json:"train_mse"`    // mean over the rows that the weights were fitted to
-	R2     float64 `json:"r2,omitempty"` // of targets: 1 − MSE/variance of all rows; below 0 if the mean predicts better
+	R2     float64 `json:"r2,omitempty"` // of targets, the mean of several: 1 − MSE/variance of all rows; below 0 if the mean predicts better
 
 	// Rounding estimates what the rounding of features to their grid adds to MSE: an
 	// error of e steps, of variance 1/12, moves a score by its weight times e.
@@ -207,8 +210,16 @@ func Solve(opts Options) (*Solution, error) {
 	fit := &Solution{Lambda: opts.Lambda[0], Rows: total.Rows()}
 	y := newSystem(total.shape, opts.Weights, opts.Threads)
 	y.measure(opts.Ranges)
-	if opts.Grid != nil {
+	y.share(total)
+	switch len(opts.Grid) {
+	case 0:
+	case 1:
 		p.variance = centredSquares(total, nil, 0) / total.head[0]
+	default:
+		p.variance = 1
+		for c, g := range opts.Grid {
+			fit.Variance = append(fit.Variance, float64(g.Step()*g.Step())*(centredSquares(total, nil, c)/total.head[0]))
+		}
 	}
 	if opts.Folds > 1 && !opts.Given {
 		best, err := p.search(y, total)
@@ -286,8 +297,5 @@ func (o *Options) validate() error {
 	if err := o.Weights.Validate(); err != nil {
 		return err
 	}
-	if o.Grid != nil {
-		return o.Grid.Validate()
-	}
-	return nil
+	return o.Grid.Validate()
 }

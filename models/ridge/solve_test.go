@@ -73,7 +73,7 @@ func TestSolveAgreesWithRefittingEveryFold(t *testing.T) {
 			}
 			m := s.refit(s.all(), fit.Lambda)
 			if shape.Regression {
-				m.normalise(s.grid[0])
+				m.normalise(s.grid)
 			}
 			for c := range shape.Outputs {
 				if e := apart(fit.Weights[c*shape.Dim:][:shape.Dim], m.w[c]); e > 1e-6 {

@@ -35,6 +35,10 @@ type system struct {
 
 	weights *weight.Grid // nil if rows have none
 
+	// each has the factor of the squared errors of each output, 1 unless there are several
+	// targets: see share.
+	each []float64
+
 	ridge  []float64 // factor of μ for each feature; 1 without ranges
 	ranges Ranges
 }
@@ -45,10 +49,27 @@ func newSystem(shape Shape, weights *weight.Grid, threads int) *system {
 		shape: shape, threads: threads, weights: weights,
 		colSum: make([]float64, d), outSum: make([]float64, k),
 		square: blas.Make[float64](d * d), diag: make([]float64, d),
-		v: make([]float64, d*k), scratch: make([]float64, d), ridge: make([]float64, d),
+		v: make([]float64, d*k), scratch: make([]float64, d), ridge: make([]float64, d), each: make([]float64, k),
+	}
+	for c := range y.each {
+		y.each[c] = 1
 	}
 	y.measure(Ranges{})
 	return y
+}
+
+// share makes the squared errors of several targets shares of their variances over all rows,
+// averaged over the targets, because targets may have any units.
+func (y *system) share(total *Sum) {
+	if !y.shape.Regression || y.shape.Outputs == 1 {
+		return
+	}
+	for c := range y.each {
+		y.each[c] = 0 // of a constant target
+		if v := centredSquares(total, nil, c) / total.head[0]; v > 0 {
+			y.each[c] = 1 / (v * float64(y.shape.Outputs))
+		}
+	}
 }
 
 // measure sets the ranges of the features.
@@ -197,14 +218,26 @@ func (y *system) intercept(dst []float64) {
 	}
 }
 
-// trainError returns Σ‖q - Vᵀz - b‖² over the rows of the system. With
+// squares returns Σv² over the weights, with the factors of the outputs.
+func (y *system) squares() (s float64) {
+	k := y.shape.Outputs
+	for j := range y.colSum {
+		for c, v := range y.v[j*k : (j+1)*k] {
+			s += float64(y.each[c] * float64(v*v))
+		}
+	}
+	return s
+}
+
+// trainError returns Σ‖q - Vᵀz - b‖² over the rows of the system, with the factors of the
+// outputs. With
 // (G_c + μI)V = R_c the quadratic form need not be computed:
 // ‖q_c‖² - 2 tr VᵀR_c + tr VᵀG_cV = ‖q_c‖² - tr VᵀR_c - μ‖V‖².
 func (y *system) trainError(mu float64, total, out *Sum) float64 {
 	k, w := y.shape.Outputs, y.shape.width()
 	var e float64
 	for c := range k {
-		e += centredSquares(total, out, c)
+		e += float64(y.each[c] * centredSquares(total, out, c))
 	}
 	for j, s := range y.colSum {
 		for c, v := range y.v[j*k : (j+1)*k] {
@@ -213,7 +246,7 @@ func (y *system) trainError(mu float64, total, out *Sum) float64 {
 				r -= out.cross[j*w+c]
 			}
 			r -= s * y.outSum[c] / y.n
-			e -= float64(v * (r + float64(mu*y.ridge[j]*v)))
+			e -= float64(y.each[c] * float64(v*(r+float64(mu*y.ridge[j]*v))))
 		}
 	}
 	return max(e, 0)

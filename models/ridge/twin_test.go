@@ -46,8 +46,8 @@ func draw(shape Shape, n, folds int, seed uint64) *sample {
 		s.fold = append(s.fold, int(rng.Uint64N(uint64(folds))))
 	}
 	if shape.Regression {
-		for range shape.Outputs {
-			s.grid = append(s.grid, linear.TargetGrid{Low: -3, High: 11})
+		for c := range shape.Outputs { // targets of different units
+			s.grid = append(s.grid, linear.TargetGrid{Low: -3, High: 11 + 1000*float64(c)})
 		}
 	}
 	return s
@@ -191,8 +191,9 @@ func (s *sample) refit(rows []int, lambda float64) twin {
 }
 
 // normalise makes of a model of targets one of (t - Mid)/Half.
-func (m twin) normalise(g linear.TargetGrid) {
+func (m twin) normalise(grids linear.Grids) {
 	for c, w := range m.w {
+		g := grids[c]
 		m.b[c] = (m.b[c] - g.Mid()) / g.Half()
 		for j := range w {
 			w[j] /= g.Half()
@@ -227,6 +228,7 @@ func eliminate(a [][]float64) {
 // squares returns Σ‖t - Wᵀφ - b‖² over the rows, one by one.
 func (m twin) squares(s *sample, rows []int) float64 {
 	var e float64
+	units := s.units()
 	for _, i := range rows {
 		phi, t := s.phi(i), s.target(i)
 		for c := range t {
@@ -234,10 +236,31 @@ func (m twin) squares(s *sample, rows []int) float64 {
 			for j, v := range phi {
 				r -= m.w[c][j] * v
 			}
-			e += r * r
+			e += units[c] * r * r
 		}
 	}
 	return e
+}
+
+// units returns the factor of the squared error of each output: 1 unless there are several
+// targets, whose errors are shares of their variances, averaged.
+func (s *sample) units() []float64 {
+	k, n := s.shape.Outputs, float64(len(s.z))
+	units := make([]float64, k)
+	for c := range units {
+		if units[c] = 1; !s.shape.Regression || k == 1 {
+			continue
+		}
+		var mean, variance float64
+		for i := range s.z {
+			mean += s.target(i)[c] / n
+		}
+		for i := range s.z {
+			variance += (s.target(i)[c] - mean) * (s.target(i)[c] - mean) / n
+		}
+		units[c] = 1 / variance / float64(k)
+	}
+	return units
 }
 
 // apart is the largest difference of two vectors, relative to the largest entry.

@@ -156,6 +156,7 @@ func (p *slice) merge(q *slice) {
 // SliceReport has the scores of the values of a column.
 type SliceReport struct {
 	Column string       `json:"column"`
+	Target string       `json:"target,omitempty"`   // that is predicted, where there are several
 	Values int          `json:"values"`             // different ones; 0 if TooMany
 	Many   bool         `json:"too_many,omitempty"` // more than MaxSlices, so none has scores
 	Slices []SliceScore `json:"slices,omitempty"`   // those with the most rows first

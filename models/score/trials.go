@@ -57,11 +57,12 @@ func (t *Trials) AddClass(class int, scores []float32, repeats int64) {
 	}
 }
 
-// AddTarget counts a row with that target and the score of each fit, as AddClass does.
-func (t *Trials) AddTarget(target float64, scores []float32, repeats int64) {
+// AddTargets counts a row with those targets, and the score of each of them by one fit after
+// the other, as AddClass does. Each target of each fit is a fit of its own here.
+func (t *Trials) AddTargets(targets []float64, scores []float32, repeats int64) {
 	t.rows, t.weight = t.rows+1, t.weight+repeats
 	for i, s := range scores[:len(t.fits)] {
-		e := float64(s) - target
+		e := float64(s) - targets[i%len(targets)]
 		t.fits[i].add(float64(e*e), repeats)
 	}
 }

@@ -150,7 +150,7 @@ func float32Text(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) 
 // targetText has the digits that scores tell apart, and one more.
 func targetText(m *models.Model, v float64) string {
 	digits := 17
-	if unit := m.Resolution(); unit > 0 && v != 0 {
+	if unit := m.Resolution(0); unit > 0 && v != 0 {
 		digits = max(1, min(digits, 2+int(math.Ceil(math.Log10(math.Abs(v)/unit)))))
 	}
 	return strconv.FormatFloat(v, 'g', digits, 64)

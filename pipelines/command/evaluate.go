@@ -52,7 +52,9 @@ balanced_accuracy, macro_f1, macro_precision, macro_recall, auc and average_prec
 for two classes precision, recall and f1 of the second; for 10 classes and more top3 and
 top5; with probabilities log_loss, brier and ece. Gates of a regression can name rmse,
 mae, max_error, mape, r2, and p50_error, p90_error, p95_error and p99_error, which are
-quantiles of the absolute error. With --json the scores have these names.`,
+quantiles of the absolute error. With --json the scores have these names. A model of
+several targets has all of them for each target: rmse:price<=3 is a gate on one,
+rmse<=3 on each, and mean_r2 is the mean of their r2.`,
 		Example: `  bochner evaluate --model model --data test.csv
   bochner evaluate --model model --data test.csv --gate 'accuracy>=0.95,auc>=0.98' --json`,
 		Args: cobra.NoArgs,
@@ -70,7 +72,7 @@ quantiles of the absolute error. With --json the scores have these names.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory of the model, or an alias such as DIR@champion (see the command models).")
-	fs.StringArrayVar(&gates, "gate", nil, "Condition on a score, such as accuracy>=0.95, auc>=0.9 or rmse<=3. Several are separated by commas, or given one by one; all must hold.")
+	fs.StringArrayVar(&gates, "gate", nil, "Condition on a score, such as accuracy>=0.95, auc>=0.9, rmse<=3 or rmse:TARGET<=3. Several are separated by commas, or given one by one; all must hold.")
 	thresholdFlag(fs, &o.Threshold)
 	fs.StringSliceVar(&o.Slices, "slices", nil, "Columns by whose values rows are scored apart, by name or position, separated by commas: categories, or numbers with up to 512 values. One of them can be a column that is not a feature of the model.")
 	fs.StringVar(&o.Reliability, "reliability", "", "File for a reliability diagram, .png or .svg; the model must have probabilities.")

@@ -25,7 +25,7 @@ type dataFlags struct {
 func (f *dataFlags) register(fs *pflag.FlagSet) {
 	addData(fs, &f.opts)
 	fs.StringVar(&f.opts.Format, "format", "auto", "Format of the files: auto (detected from the content), "+strings.Join(dataset.Names(), ", ")+". Compression with gzip or zstd is detected.")
-	fs.StringVar(&f.opts.Label, "label", "", "Label column of formats with columns (CSV, TSV, JSON lines, Parquet, Avro), by name or position (1 is the first, -1 the last).")
+	fs.StringVar(&f.opts.Label, "label", "", "Label column of formats with columns (CSV, TSV, JSON lines, Parquet, Avro), by name or position (1 is the first, -1 the last). Several, separated by commas or given by a pattern with *, are the targets of one regression.")
 	fs.StringVar(&f.opts.LabelText.Strip, "label_strip", "", "Characters to remove from both ends of labels, such as '.' or ' .'. The model stores them; predictions and scores of it read labels in the same way.")
 	fs.Var((*labelCase)(&f.opts.LabelText.Lower), "label_case", "Case of labels: keep, lower (labels, and the classes they are compared with, in lower case).")
 	fs.BoolVar(&f.opts.Strict, "strict", false, "Refuse data that looks incomplete or duplicated: missing shards of a set such as -00003-of-00010, several links to one file, empty files, columns that only some files have. Without --strict these are notes.")

@@ -256,7 +256,7 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 func firstBad(reports []dataset.Report) dataset.SetAside {
 	for _, r := range reports {
 		for _, a := range r.SetAside {
-			if a.Reason != dataset.NoLabel {
+			if !strings.HasPrefix(a.Reason, dataset.NoLabel) {
 				return a
 			}
 		}

@@ -91,6 +91,9 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if !d.Labeled && components == 0 {
 		return nil, prepare.Unlabeled(d)
 	}
+	if err := o.Takes(d); err != nil {
+		return nil, err
+	}
 	engine := o.Job.Engine.WithDefaults()
 	if o.Iterative() == nil {
 		if err := (ridge.Shape{Dim: o.Kernel.Size(1).Features, Outputs: 1}).Validate(); err != nil {

@@ -150,6 +150,10 @@ func (g *preview) target(o training.Options, d *dataset.Dataset, seen labels.Sum
 	if g.Outputs = 1; g.Components > 0 {
 		return nil
 	}
+	if n := len(d.Targets); n > 0 {
+		g.Outputs, g.Regression = n, true
+		return nil
+	}
 	t, err := prepare.Target(o.Task, d, &seen)
 	switch {
 	case err != nil && g.whole:

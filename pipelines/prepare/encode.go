@@ -26,6 +26,9 @@ func (l *Prepared) chooseRecipe(o Spec) (err error) {
 		if !o.Trains {
 			return exit.Usage("--encode target learns from labels, and only train does that: give another --encode")
 		}
+		if n := len(l.Data.Targets); n > 0 {
+			return exit.Usage("--encode target needs one label to take statistics of; rows have %d: give another --encode", n)
+		}
 		return nil
 	}
 	return l.choose(o, nil)

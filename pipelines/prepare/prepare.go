@@ -171,6 +171,9 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	d.Schema.Dim = l.Profile.Dim
 	if d.Labeled {
 		t, err := Target(o.Task, d, l.Profile.Labels)
+		if len(d.Targets) > 0 {
+			t, err = Targets(o.Task, d, l.Profile.Targets)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -249,12 +252,12 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	return p, numbers, nil
 }
 
-// Outputs is the number of classes, or 1 for a regression.
+// Outputs is the number of classes, or of targets.
 func (l *Prepared) Outputs() int {
 	if l.Target.Classes != nil {
 		return len(l.Target.Classes.Classes)
 	}
-	return 1
+	return max(1, len(l.Target.Grid))
 }
 
 // ShortSum returns 16 hexadecimal digits of the SHA-256 of the data.

@@ -49,17 +49,15 @@ func (o *Types) choose(ctx context.Context, data *dataset.Options) error {
 				data.Columns = append(data.Columns, names[i])
 			}
 		case schema.Label:
-			if labels = append(labels, f.Name); data.Label == "" {
-				data.Label = names[i]
-			}
+			labels = append(labels, names[i])
 		case schema.Weight:
 			data.Weight = names[i]
 		case schema.ID:
 			data.ID = names[i]
 		}
 	}
-	if len(labels) > 1 {
-		return refuseSchema(o.Schema, fmt.Errorf("columns %q and %q both have the role label; only one can", labels[0], labels[1]))
+	if data.Label == "" {
+		data.Label = table.List(labels)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -119,10 +120,6 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 	if sum.Rows() != t.firstRows {
 		return nil, fmt.Errorf("pipelines: %d rows were held out of the trials, %d were scored", t.firstRows, sum.Rows())
 	}
-	unit := 1.0
-	if t.Target.Grid != nil {
-		unit = t.Target.Grid[0].Half() * t.Target.Grid[0].Half()
-	}
 	fit := 0
 	for i := range table {
 		row := &table[i]
@@ -130,8 +127,11 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 			continue
 		}
 		row.HeldOutRows = sum.Rows()
-		row.HeldOutErrors, row.HeldOutMSE = sum.Of(fit)
-		row.HeldOutMSE *= unit
+		if t.Target.Grid != nil {
+			t.scoreTargets(row, &sum.Trials, fit)
+		} else {
+			row.HeldOutErrors, row.HeldOutMSE = sum.Of(fit)
+		}
 		if sum.Weighted() {
 			row.HeldOutError = sum.Error(fit)
 		}
@@ -143,6 +143,27 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		fit++
 	}
 	return losses, nil
+}
+
+// scoreTargets stores the held-out errors of a fit to targets.
+func (t *Training) scoreTargets(row *ridge.Row, sum *score.Trials, fit int) {
+	k := len(t.Target.Grid)
+	for c, g := range t.Target.Grid {
+		_, mse := sum.Of(fit*k + c)
+		mse *= g.Half() * g.Half()
+		if k == 1 {
+			row.HeldOutMSE = mse
+			return
+		}
+		share := 0.0 // of the variance, as ridge.Row has it
+		if v := t.variance[c]; v > 0 {
+			share = mse / v
+		}
+		row.HeldOutMSE += share / float64(k)
+		if row.Lambda == t.Learner.Lambda {
+			t.Learner.TargetR2 = append(t.Learner.TargetR2, 1-share)
+		}
+	}
 }
 
 // trialMemory is a bound on the memory for scoring the held-out rows, and on what the weights for

@@ -28,7 +28,7 @@ func (t *Training) Publish(ctx context.Context) error {
 		return err
 	}
 	label := ""
-	if t.Data.Labeled {
+	if t.Data.Labeled && len(t.Data.Targets) == 0 {
 		label = t.Data.Label
 	}
 	m := &models.Model{
@@ -49,7 +49,7 @@ func (t *Training) Publish(ctx context.Context) error {
 	case models.Classification:
 		m.Manifest.Vocabulary, m.Manifest.Profile.ClassCounts = t.Target.Classes, t.Profile.Labels.Counts
 	case models.Regression:
-		m.Manifest.TargetGrid = t.Target.Grid
+		m.Manifest.TargetGrid, m.Manifest.Input.Labels = t.Target.Grid, t.Data.Targets
 	}
 	about, err := t.profile().File()
 	if err != nil {
@@ -82,6 +82,9 @@ type Result struct {
 	Types   string      `json:"column_types,omitempty"` // of a typed table, in words
 	Classes []string    `json:"classes,omitempty"`
 	Counts  []int64     `json:"class_counts,omitempty"`
+	// Targets has the names of several targets, and TargetScores their scores on held-out rows.
+	Targets      []string      `json:"targets,omitempty"`
+	TargetScores []TargetScore `json:"target_scores,omitempty"`
 	// Weights is nil if rows have none.
 	Weights *models.RowWeights `json:"weights,omitempty"`
 	Kernel  string             `json:"kernel"` // in words
@@ -125,6 +128,9 @@ func (t *Training) result() *Result {
 	if t.Target.Classes != nil {
 		r.Classes, r.Counts = t.Target.Classes.Classes, t.Profile.Labels.Counts
 	}
+	if r.Task == models.Regression {
+		r.Targets, r.TargetScores = t.Data.Targets, t.targetScores()
+	}
 	r.Notes = append(r.Notes, t.gridNotes()...)
 	if note := edge(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.floor); note != "" {
 		r.Notes = append(r.Notes, note)
@@ -145,6 +151,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	} else {
 		fmt.Fprintf(&b, "task      regression on %s\n", r.what())
 	}
+	r.writeTargets(&b)
 	if fields := r.Rows.Fields(); fields != "" {
 		fmt.Fprintf(&b, "fields    %s\n", fields)
 	}
@@ -164,6 +171,9 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 		by := fmt.Sprintf("the held-out error of %d folds", r.folds)
 		if r.Task == models.Classification {
 			by = fmt.Sprintf("the held-out MSE of %d folds", r.folds)
+		}
+		if len(r.Targets) > 0 {
+			by = fmt.Sprintf("the held-out share of the variance of targets in %d folds, averaged over them", r.folds)
 		}
 		if r.folds > 1 && !slices.ContainsFunc(r.Path, func(row ridge.Row) bool { return row.Folds > 1 }) { // features were found from the others
 			by = "the error on held-out rows, " + report.OneIn(r.folds)

@@ -104,6 +104,9 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 	if err := fit(d); err != nil {
 		return nil, err
 	}
+	if err := o.Takes(d); err != nil {
+		return nil, err
+	}
 	j, err := job.New(ctx, o.Job, out)
 	if err != nil {
 		return nil, err
@@ -185,6 +188,7 @@ type Training struct {
 	solved  float64        // the λ that the last solve chose, and solved for
 	// firstRows is the number of rows held out of the trials.
 	firstRows     int64
+	variance      []float64 // of several targets
 	probabilities *models.Probabilities
 	floor         float64 // λ equivalent to rounding features to the grid of their sums
 	// files are further files of the model directory.

@@ -48,6 +48,8 @@ type FitReport struct {
 	Lambda float64     `json:"lambda"`
 	Rows   int64       `json:"rows"`
 	Table  []ridge.Row `json:"table,omitempty"`
+	// Variance of each of several targets.
+	Variance []float64 `json:"variance,omitempty"`
 
 	Components []models.Component `json:"components,omitempty"` // of an embedding
 	// WeightsSHA256 is that of State.Weights.
@@ -183,7 +185,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, rang
 	if fit.HeldOut != nil {
 		held = weights(fit.HeldOut)
 	}
-	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table}
+	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, Variance: fit.Variance}
 	for _, f := range fit.Trials {
 		if f != nil {
 			report.FirstRows = fit.Rows - f.Rows

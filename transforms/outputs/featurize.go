@@ -90,7 +90,8 @@ func (w *featureWriter) write() (Written, error) {
 				w.x = append(w.x, w.chunk[:n*out]...)
 			}
 			if len(b.Y) > 0 {
-				w.y = append(w.y, b.Y[at:at+n]...)
+				k := len(b.Y) / b.N // of each row
+				w.y = append(w.y, b.Y[at*k:(at+n)*k]...)
 			}
 			w.n += n
 			at += n
@@ -123,8 +124,14 @@ func (w *featureWriter) flush() error {
 		table.Values = append(table.Values, w.x)
 		columns[0].Header = numbered(len(w.x) / w.n)
 	}
-	if len(w.y) == w.n {
+	if len(w.y) > 0 {
 		labels := export.Column{Name: "labels", Header: []string{"label"}}
+		if names := w.pass.Data.Targets; len(names) > 0 {
+			labels.Header, labels.Keys = nil, names
+			for _, name := range names {
+				labels.Header = append(labels.Header, "label_"+name)
+			}
+		}
 		if c := w.pass.Target.Classes; c != nil {
 			classes := make([]int32, w.n)
 			for i, y := range w.y {

@@ -51,8 +51,8 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 	return &heldOutScorer{applier: newApplier(l, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
 }
 
-// summing returns how to add the scores and the labels of the held-out rows of a lane to
-// sum, and how often each row counts.
+// summing returns how to add the scores and the labels of the held-out rows of a lane, which add
+// may change, to sum, and how often each row counts.
 func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum encoding.BinaryMarshaler, add func(scores []float32, y []float64, repeats []int64) error) (transforms.Summing, error) {
 	s, err := h.scorer(ctx, l, p)
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) error {
@@ -74,7 +74,7 @@ func (h *heldOutScorer) of(at folds.Place, b *rows.Block) (scores []float32, y [
 	h.held.Reset(b.D)
 	for i, hash := range h.hashes {
 		if hash%h.folds == 0 {
-			h.held.X, h.held.Y = append(h.held.X, b.Row(i)...), append(h.held.Y, b.Y[i])
+			h.held.X, h.held.Y = append(h.held.X, b.Row(i)...), append(h.held.Y, b.Labels(i)...)
 			if len(b.Weights) > 0 {
 				h.held.Weights = append(h.held.Weights, b.Weights[i])
 			}

@@ -93,7 +93,7 @@ type predictions struct {
 	probabilities bool // probabilities
 	model         *models.Model
 	out           export.Block
-	first         []float64
+	targets       [][]float64 // of each output
 }
 
 func newPredictions(m *models.Model, p *Predict) *predictions {
@@ -110,17 +110,27 @@ func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 		columns = append(columns, export.Column{Name: "line", Header: []string{"line"}, Always: true})
 	}
 	said := export.Column{Name: "prediction", Header: []string{"prediction"}}
+	unit := 0.0 // the smallest
 	switch {
 	case m.Embeds():
-		said = export.Column{Name: "components", Header: names, List: true, Unit: m.Resolution()}
+		columns = append(columns, export.Column{Name: "components", Header: names, List: true, Unit: m.Resolution(0)})
 	case m.Classifies():
 		said.Levels, said.Numeric = names, m.NumericClasses()
+		columns = append(columns, said)
 	default:
-		said.Unit = m.Resolution()
+		unit = m.Resolution(0)
+		for c, name := range names {
+			if len(names) > 1 {
+				said.Name = "prediction_" + name
+				said.Header = []string{said.Name}
+			}
+			said.Unit = m.Resolution(c)
+			unit = min(unit, said.Unit)
+			columns = append(columns, said)
+		}
 	}
-	columns = append(columns, said)
 	if p.Scores && !m.Embeds() {
-		columns = append(columns, export.Column{Name: "scores", Header: prefixed("score_", names), Keys: names, Unit: said.Unit})
+		columns = append(columns, export.Column{Name: "scores", Header: prefixed("score_", names), Keys: names, Unit: unit})
 	}
 	if p.Probabilities {
 		columns = append(columns, export.Column{Name: "probabilities", Header: prefixed("probability_", names), Keys: names})
@@ -168,11 +178,16 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 	case said.Classes != nil:
 		t.out.Values = append(t.out.Values, said.Classes)
 	default:
-		t.first = t.first[:0]
-		for i := range b.N {
-			t.first = append(t.first, said.Targets[i*k])
+		if t.targets == nil {
+			t.targets = make([][]float64, k)
 		}
-		t.out.Values = append(t.out.Values, t.first)
+		for c := range t.targets {
+			t.targets[c] = t.targets[c][:0]
+			for i := range b.N {
+				t.targets[c] = append(t.targets[c], said.Targets[i*k+c])
+			}
+			t.out.Values = append(t.out.Values, t.targets[c])
+		}
 	}
 	if t.scores {
 		t.out.Values = append(t.out.Values, scores)

@@ -73,15 +73,24 @@ func (a *applier) scoreClasses(p *Score) transforms.Summing {
 
 // scoreTargets sums the errors of predicted numbers.
 func (a *applier) scoreTargets(p *Score) transforms.Summing {
-	sum, by := &TargetScores{Slices: newSlices(p.Slices, 0)}, newSliced(p.Slices)
+	k := a.Model.Linear.K
+	sum, by := &TargetScores{Targets: make([]score.Targets, k)}, newSliced(p.Slices)
+	for range k {
+		sum.Slices = append(sum.Slices, newSlices(p.Slices, 0)...)
+	}
 	var repeats []int64
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(_ folds.Place, b *rows.Block) error {
 		targets := a.apply(b).Targets
 		repeats = p.Grid.Repeats(repeats[:0], b)
-		for i, y := range b.Y {
-			sum.AddRows(y, targets[i], repeats[i])
-			for c := range by.columns {
-				sum.Slices[c].AddTarget(by.text(c, b, i), y, targets[i], repeats[i])
+		for i := range b.N {
+			for c, y := range b.Labels(i) {
+				sum.Targets[c].AddRows(y, targets[i*k+c], repeats[i])
+			}
+			for s := range by.columns {
+				text := by.text(s, b, i)
+				for c, y := range b.Labels(i) {
+					sum.Slices[c*len(by.columns)+s].AddTarget(text, y, targets[i*k+c], repeats[i])
+				}
 			}
 		}
 		return nil

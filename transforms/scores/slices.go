@@ -130,28 +130,41 @@ func decodeSlices(b []byte) (all []score.Slices, rest []byte, err error) {
 
 // TargetScores is the result of Score for a regression. Its sums are exact.
 type TargetScores struct {
-	score.Targets
-	Slices []score.Slices // of the columns of Score.Slices
+	Targets []score.Targets // each of them
+	Slices  []score.Slices  // of the columns of Score.Slices, for each target
 }
 
 // Merge adds the rows of u, scores of the same model and columns.
 func (t *TargetScores) Merge(u *TargetScores) {
-	t.Targets.Merge(&u.Targets)
+	for c := range t.Targets {
+		t.Targets[c].Merge(&u.Targets[c])
+	}
 	mergeSlices(t.Slices, u.Slices)
 }
 
 // MarshalBinary writes the sums and the slices.
 func (t *TargetScores) MarshalBinary() ([]byte, error) {
-	b, err := t.Targets.AppendBinary(nil)
-	return appendSlices(b, t.Slices), err
+	b := binary.LittleEndian.AppendUint32(nil, uint32(len(t.Targets)))
+	for c := range t.Targets {
+		b, _ = t.Targets[c].AppendBinary(b)
+	}
+	return appendSlices(b, t.Slices), nil
 }
 
 // UnmarshalBinary reads what MarshalBinary writes.
 func (t *TargetScores) UnmarshalBinary(b []byte) error {
 	var u TargetScores
-	rest, err := u.Targets.Decode(b)
-	if err != nil {
-		return err
+	if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)) {
+		return errors.New("scores: target scores are damaged")
+	}
+	rest := b[4:]
+	var err error
+	for range binary.LittleEndian.Uint32(b) {
+		var one score.Targets
+		if rest, err = one.Decode(rest); err != nil {
+			return err
+		}
+		u.Targets = append(u.Targets, one)
 	}
 	if u.Slices, rest, err = decodeSlices(rest); err != nil {
 		return err

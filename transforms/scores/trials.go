@@ -26,20 +26,27 @@ func (*Trials) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollect
 }
 
 func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms.Summing, error) {
-	sum, k := &TrialScores{Trials: *score.NewTrials(p.Fits)}, p.Fits*p.Outputs
+	// The squared errors of targets are apart, because they have different units.
+	sum, k := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}, p.Fits*p.Outputs
 	if p.LogLoss {
 		sum.Losses = score.NewLosses(p.Fits)
 	}
 	return p.HeldOut.summing(ctx, l, &p.Pass, sum, func(scores []float32, y []float64, repeats []int64) error {
+		if g := p.Target.Grid; g != nil {
+			for i := range y {
+				c := i % len(g)
+				y[i] = (y[i] - g[c].Mid()) / g[c].Half()
+			}
+			for i, n := range repeats {
+				sum.AddTargets(y[i*len(g):(i+1)*len(g)], scores[i*k:(i+1)*k], n)
+			}
+			return nil
+		}
 		for i, y := range y {
 			row := scores[i*k : (i+1)*k]
-			if g := p.Target.Grid; g != nil {
-				sum.AddTarget((y-g[0].Mid())/g[0].Half(), row, repeats[i])
-			} else {
-				sum.AddClass(int(y), row, repeats[i])
-				if sum.Losses != nil {
-					sum.Losses.AddRows(int(y), row, repeats[i])
-				}
+			sum.AddClass(int(y), row, repeats[i])
+			if sum.Losses != nil {
+				sum.Losses.AddRows(int(y), row, repeats[i])
 			}
 		}
 		return nil

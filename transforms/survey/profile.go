@@ -70,7 +70,11 @@ func (l *Profiled) Merge(m *Profiled) {
 func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms.Summing, error) {
 	sum := &Profiled{Profile: *profile.NewTable(profile.Options{}, values(p.Data.Schema.Table)), Often: *folds.NewSummary()}
 	var label dataset.Label
-	if t := p.Target; t != nil {
+	switch t := p.Target; {
+	case t == nil:
+	case len(p.Data.Targets) > 0:
+		label = labels.ParseTarget // their ranges are all that is needed
+	default:
 		label = func(token []byte) (float64, string) {
 			if !t.Open {
 				if _, reason := labels.ParseTarget(token); reason != "" {
@@ -84,6 +88,9 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 	return transforms.Summing{Sum: sum, Label: label, Fold: func(_ folds.Place, b *rows.Block) error {
 		hashes = rows.HashBlock(hashes[:0], p.Seed, b)
 		sum.Profile.AddBlock(b, hashes)
+		if len(p.Data.Targets) > 0 && p.Target != nil {
+			sum.Profile.AddTargets(b)
+		}
 		for _, h := range hashes {
 			sum.Often.Add(h)
 		}

@@ -21,8 +21,8 @@ type Survey struct {
 }
 
 // Sum reads all rows and returns the number of training rows and the sample of them with
-// their labels: one encoded profile.Sum of those rows and their weights, each with its label in a last
-// column, the index of its class or a target as a fraction of the range; and a JSON
+// their labels: one encoded profile.Sum of those rows and their weights, each with its labels in last
+// columns, the index of its class or targets as fractions of their ranges; and a JSON
 // dataset.Report for each shard.
 func (*Survey) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Survey"), sc, "survey")
@@ -39,16 +39,19 @@ func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summi
 			return err
 		}
 		mine = mine[:0]
-		labeled.Reset(b.D + 1)
+		labeled.Reset(b.D + max(1, len(p.Target.Grid)))
 		for i, h := range hashes {
 			if p.Folds > 0 && h%uint64(p.Folds) == 0 {
 				continue
 			}
-			y := float32(b.Y[i])
-			if grid := p.Target.Grid; grid != nil {
-				y = grid[0].Scaled(b.Y[i])
+			labeled.X = append(labeled.X, b.Row(i)...)
+			for c, y := range b.Labels(i) {
+				if grid := p.Target.Grid; grid != nil {
+					labeled.X = append(labeled.X, grid[c].Scaled(y))
+				} else {
+					labeled.X = append(labeled.X, float32(y))
+				}
 			}
-			labeled.X = append(append(labeled.X, b.Row(i)...), y)
 			if len(b.Weights) > 0 {
 				labeled.Weights = append(labeled.Weights, b.Weights[i])
 			}

@@ -1,0 +1,34 @@
+package prepare
+
+import (
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// Targets is Target for several labels, whose ranges are given: they are the targets of a
+// regression.
+func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transforms.Target, error) {
+	fail := func(format string, args ...any) (transforms.Target, error) {
+		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
+	}
+	if task == string(models.Classification) {
+		return transforms.Target{}, exit.Usage("--task classification takes one label; the %d columns %s are the targets of a regression", len(d.Targets), SomeOf(d.Targets))
+	}
+	if len(ranges) != len(d.Targets) {
+		return fail("rows have no labels")
+	}
+	var t transforms.Target
+	for c, r := range ranges {
+		if r.Min == r.Max {
+			return fail("every row has the target %g in column %q, so there is nothing to learn", r.Min, d.Targets[c])
+		}
+		t.Grid = append(t.Grid, linear.TargetGrid{Low: r.Min, High: r.Max})
+	}
+	return t, t.Grid.Validate()
+}

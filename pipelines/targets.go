@@ -1,0 +1,85 @@
+package pipelines
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// TargetReport is the score of one of several targets.
+type TargetReport struct {
+	Target string `json:"target"`
+	score.TargetReport
+}
+
+// sameTargets returns an error unless rows of the data have as many labels as the model takes.
+func sameTargets(dir string, m *models.Manifest, d *dataset.Dataset) error {
+	labels, want := max(1, len(d.Targets)), 1
+	if m.Task == models.Regression {
+		want = m.Outputs
+	}
+	switch {
+	case labels == want, !d.Labeled, m.Task == models.Embedding:
+		return nil
+	case want == 1:
+		return exit.Usage("--label gives %d columns (%s); the model %s takes one label", labels, prepare.SomeOf(d.Targets), dir)
+	case len(m.Input.Labels) > 0:
+		return exit.Usage("the model %s predicts %d targets (%s), and the data has %s; give as many with --label, in this order, or none if the columns have these names",
+			dir, want, prepare.SomeOf(m.Input.Labels), report.Counted(labels, "label"))
+	}
+	return exit.Usage("the model %s predicts %d targets, and the data has %s", dir, want, report.Counted(labels, "label"))
+}
+
+// addTargets adds the scores of a regression. The rows were counted as often as their weights say,
+// if they have any.
+func (r *EvaluateResult) addTargets(found *scores.TargetScores, m *models.Manifest, weighted bool) {
+	names := (&models.Model{Manifest: m}).Outputs()
+	for c := range found.Targets {
+		one := found.Targets[c].Report()
+		if weighted {
+			one = found.Targets[c].WeightedReport(r.Rows.Used)
+		}
+		if len(found.Targets) == 1 {
+			r.Targets = &one
+			return
+		}
+		r.ByTarget = append(r.ByTarget, TargetReport{names[c], one})
+	}
+	mean := 0.0
+	for i := range r.ByTarget {
+		mean += r.ByTarget[i].R2 / float64(len(r.ByTarget))
+	}
+	r.MeanR2 = &mean
+}
+
+// of returns the result as that of one of several targets.
+func (r *EvaluateResult) of(target int) *EvaluateResult {
+	one := *r
+	one.Targets, one.ByTarget, one.MeanR2 = &r.ByTarget[target].TargetReport, nil, nil
+	return &one
+}
+
+// writeTargets prints the scores of several targets.
+func (r *EvaluateResult) writeTargets(w io.Writer) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tw, "target\trows\tRMSE\tMAE\t90 % within\tR²\tmean\tdeviation\t\n")
+	for i := range r.ByTarget {
+		t := &r.ByTarget[i]
+		fmt.Fprintf(tw, "%s\t%s\t%.6g\t%.6g\t%.6g\t%.4f\t%.6g\t%.6g\t\n", t.Target, report.Groups(t.Rows), t.RMSE, t.MAE, t.P90, t.R2, t.TargetMean, t.TargetDev)
+	}
+	tw.Flush()
+	for i := range r.ByTarget {
+		if t := &r.ByTarget[i]; t.NotFinite > 0 {
+			fmt.Fprintf(w, "%s rows have no finite prediction of %s, and are left out\n", report.Groups(t.NotFinite), t.Target)
+		}
+	}
+	fmt.Fprintf(w, "mean R² %.4f\n", *r.MeanR2)
+}
