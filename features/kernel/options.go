@@ -31,6 +31,7 @@ type Options interface {
 type Size struct {
 	Features int   // number of features
 	Map      int64 // bytes of the map, at most
+	Most     int64 // largest Map that Choose makes; 0 if there is no limit
 	Row      int64 // bytes for each row being mapped, in addition to its features
 	// Gathers says that the map takes rows in a short form (see features.Gathering).
 	Gathers bool

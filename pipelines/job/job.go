@@ -175,8 +175,26 @@ func OpenData(ctx context.Context, o dataset.Options, log io.Writer) (*dataset.D
 		for _, note := range d.Notes {
 			fmt.Fprintf(log, "note: %s\n", note)
 		}
+		if name, size := uncut(d); name != "" {
+			fmt.Fprintf(log, "note: %s (%s) has one row group, so it is one shard, which one reader reads: write it with row groups of about %s to use more readers\n",
+				name, report.Bytes(size), report.Bytes(ShardBytes))
+		}
 	}
 	return d, nil
+}
+
+// manyShards is how many shards a file that cannot be cut must be worth to be noted.
+const manyShards = 8
+
+// uncut returns the largest file of records that is so large and cannot be cut; "" if there is none.
+func uncut(d *dataset.Dataset) (name string, size int64) {
+	for i := range d.Files {
+		f := &d.Files[i]
+		if len(f.Cuts) == 2 && f.Size >= manyShards*ShardBytes && f.Size > size {
+			name, size = f.Name, f.Size
+		}
+	}
+	return name, size
 }
 
 // NewScratch begins a job that creates no directory: its state is removed when it is closed.

@@ -57,6 +57,9 @@ type Plan struct {
 	Cluster  *Cluster `json:"cluster,omitempty"` // for runners with machines of their own
 	machines bool     // the runner starts machines for each job
 	beyond   string   // note on the machine's memory
+
+	// Refused says why a training would be refused, if the frequencies of the map are too many.
+	Refused string `json:"refused,omitempty"`
 }
 
 // Training plans Train. It reads up to 64 MB of the files: all of smaller data, a part of
@@ -130,6 +133,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if p.Calibrate = o.Calibrate; p.Calibrate != "" {
 		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to calibrate"
 	}
+	p.Refused = tooWide(o, seen)
 	p.Memory = o.Memory(seen.Facts, engine, p.Lanes)
 	lanes := p.Lanes
 	if !engine.InProcess() {
@@ -143,6 +147,22 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		p.Shuffle = int64(lanes) * int64(o.Sums()) * shape.Bytes()
 	}
 	return p, nil
+}
+
+// tooWide says why the map cannot be made, if its frequencies take more than is allowed, and what
+// helps; "" if it can.
+func tooWide(o training.Options, seen *preview) string {
+	size := o.Kernel.Size(seen.Scaled)
+	if size.Most == 0 || size.Map <= size.Most {
+		return ""
+	}
+	levels, fewer := "", ""
+	if seen.Levels > 0 {
+		levels = ", one for each level of a category,"
+		fewer = ", --max_levels, --encode count or target, --drop"
+	}
+	return fmt.Sprintf("a training would be refused: frequencies of %s for rows of %s%s take %s, more than %s; use --draw structured, fewer --features%s",
+		report.Counted(size.Features, "feature"), report.Counted(seen.Scaled, "number"), levels, report.Bytes(size.Map), report.Bytes(size.Most), fewer)
 }
 
 // sums plans a fit in one pass.
@@ -198,6 +218,9 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "model     %s, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Components, "component"))
 	} else {
 		fmt.Fprintf(&b, "model     %s, %s of lambda, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"))
+	}
+	if p.Refused != "" {
+		fmt.Fprintf(&b, "          %s\n", p.Refused)
 	}
 	grows := "it does not grow with the rows"
 	if p.Row > 0 {
