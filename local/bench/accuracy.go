@@ -25,9 +25,9 @@ type method struct {
 
 // methods are in the order of the columns; the last is what the others are compared with.
 var methods = []method{
-	{name: "none", about: "without search", flags: []string{"--search", "none"}},
-	{name: "laplace", about: "Laplace kernel", flags: []string{"--search", "none", "--kernel", "laplace"}, step: true},
-	{name: "auto", about: "defaults", flags: []string{"--search", "auto"}},
+	{name: "defaults", about: "defaults"},
+	{name: "laplace", about: "Laplace kernel", flags: []string{"--kernel", "laplace"}, step: true},
+	{name: "auto", about: "search", flags: []string{"--search", "auto"}},
 	{name: "hist", about: "HistGradientBoosting", boosted: "hist"},
 	{name: "lightgbm", about: "LightGBM", boosted: "lightgbm"},
 	{name: "tuned", about: "LightGBM, best of 8", boosted: "tuned"},
@@ -58,6 +58,10 @@ func (o options) accuracies(show func(string, ...any), data, work, sets, only st
 	if err != nil {
 		return accuracyTable{}, err
 	}
+	_, help, err := timed(o.program, "train", "--help_all")
+	if err != nil {
+		return accuracyTable{}, err
+	}
 	all := accuracyTable{tables: tables}
 	for _, m := range methods {
 		if !named(only)(m.name) || m.step && !steps && only == "" {
@@ -65,6 +69,10 @@ func (o options) accuracies(show func(string, ...any), data, work, sets, only st
 		}
 		if m.boosted != "" && !executable(o.python) {
 			show("without %s: %s is missing (make bench-accuracy makes it where PyPI can be reached)\n", m.about, o.python)
+			continue
+		}
+		if i := slices.IndexFunc(m.flags, func(f string) bool { return strings.HasPrefix(f, "--") && !strings.Contains(help, f+" ") }); i >= 0 {
+			show("without %s: the program has no %s\n", m.about, m.flags[i])
 			continue
 		}
 		all.methods = append(all.methods, m)
