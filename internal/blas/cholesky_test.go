@@ -3,6 +3,8 @@ package blas
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -174,6 +176,60 @@ func TestCholeskySolveSolves(t *testing.T) {
 	for i := range b {
 		if math.Abs(b[i]-x[i]) > 1e-12 {
 			t.Fatalf("element %d is %g, want %g", i, b[i], x[i])
+		}
+	}
+}
+
+// Both against the definition, for shapes round the blocks of the kernels.
+func TestSolveRowsAndSubProductAreTheirDefinitions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	random := func(n int) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = rng.NormFloat64()
+		}
+		return v
+	}
+	for _, s := range [][2]int{{1, 1}, {5, 31}, {33, 64}, {70, 65}, {40, 300}} {
+		m, n := s[0], s[1]
+		l := random(n * n)
+		for i := range n {
+			l[i*n+i] = 2 + float64(n)
+		}
+		want := random(m * n)
+		for _, back := range []bool{false, true} {
+			x := make([]float64, m*n) // want·Lᵀ, or want·L
+			for i := range m {
+				for j := range n {
+					for p := range n {
+						row, col := j, p
+						if back {
+							row, col = p, j
+						}
+						if col <= row {
+							x[i*n+j] += want[i*n+p] * l[row*n+col]
+						}
+					}
+				}
+			}
+			SolveRows(x, m, l, n, back, 2)
+			for i, v := range x {
+				if math.Abs(v-want[i]) > 1e-9 {
+					t.Fatalf("%d rows of %d, back %v: element %d is %g, want %g", m, n, back, i, v, want[i])
+				}
+			}
+		}
+		a, b, c := random(m*n), random(7*n), random(m*7)
+		got := slices.Clone(c)
+		SubProduct(got, a, b, m, 7, n, 2)
+		for i, v := range got {
+			sum := c[i]
+			for p := range n {
+				sum = math.FMA(-a[i/7*n+p], b[i%7*n+p], sum)
+			}
+			if v != sum {
+				t.Fatalf("%d×7 of %d steps: element %d is %g, want %g", m, n, i, v, sum)
+			}
 		}
 	}
 }

@@ -200,7 +200,8 @@ func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, tri
 		}
 		tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
 		tally.train, tally.trainRows = tally.train+y.trainError(mu, total, fold), tally.trainRows+y.n
-		tally.rounding += rows * y.squares() / 12
+		v, _ := p.solution(y)
+		tally.rounding += rows * y.squares(v) / 12
 		tally.means = append(tally.means, e/rows)
 		tally.done = append(tally.done, number)
 		p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", number+1, p.Folds, lambda, p.squareUnit()*e/rows)

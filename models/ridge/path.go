@@ -21,6 +21,7 @@ type path struct {
 	least   int       // features from which on a part of them finds λ first; 0 for never
 	by      solver
 	small   []*Sum // of the folds, on a part of the features; nil if all are used at once
+	span    *span  // whose features these are; nil if they are those of the model
 }
 
 func (p *path) load(fold int) (*Sum, error) {
@@ -175,10 +176,20 @@ func (p *path) squareUnit() float64 {
 	return 1 // system.share
 }
 
+// solution returns the solution of y, D×k, and the ranges of the features of the model.
+func (p *path) solution(y *system) ([]float64, Ranges) {
+	if p.span != nil {
+		return p.span.lift(y.v), p.span.ranges
+	}
+	return y.v, y.ranges
+}
+
 // weights turns the solution of y, which is for indicators or points of the
 // grid, into weights for codes or normalised targets.
 func (p *path) weights(fit *Solution, y *system) error {
-	d, k := y.shape.Dim, y.shape.Outputs
+	k := y.shape.Outputs
+	solution, r := p.solution(y)
+	d := len(solution) / k
 	zero, step := -1.0, 2.0
 	if p.Grid != nil {
 		zero, step = 0, 1.0/maxTarget
@@ -189,10 +200,10 @@ func (p *path) weights(fit *Solution, y *system) error {
 	for c, b := range intercept {
 		intercept[c] = zero + float64(step*b)
 	}
-	scale, r := step/p.Step, y.ranges
+	scale := step / p.Step
 	fit.Weights = make([]float32, k*d)
 	for j := range d {
-		for c, v := range y.v[j*k : (j+1)*k] {
+		for c, v := range solution[j*k : (j+1)*k] {
 			w := scale * v
 			if r.Half != nil {
 				w /= r.Half[j]

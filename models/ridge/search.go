@@ -47,6 +47,10 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 			return 0, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds", total.Rows())
 		}
 	}
+	if s := p.spans(y, total); s != nil {
+		p.small = nil
+		return p.searchIn(s, total)
+	}
 	if p.small == nil {
 		return p.tryAll(y, total, judges)
 	}

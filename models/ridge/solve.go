@@ -166,7 +166,11 @@ func Memory(shape Shape, rows int64, folds, threads int) int64 {
 		} else if by == alone {
 			fold += 4*d*d + descent + 3*8*d*k
 		}
-		if d >= partFrom && folds <= partFolds {
+		if few := shape; rows > 0 && spansFew(shape, rows) {
+			few.Dim = int(rows)
+			span := 8 * d * rows
+			fold = max(4*span, shape.Bytes()+span+int64(folds)*few.Bytes()+Memory(few, 0, folds, threads))
+		} else if d >= partFrom && folds <= partFolds {
 			part := shape
 			part.Dim = len(partOf(shape.Dim))
 			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads))

@@ -218,13 +218,10 @@ func (y *system) intercept(dst []float64) {
 	}
 }
 
-// squares returns Σv² over the weights, with the factors of the outputs.
-func (y *system) squares() (s float64) {
-	k := y.shape.Outputs
-	for j := range y.colSum {
-		for c, v := range y.v[j*k : (j+1)*k] {
-			s += float64(y.each[c] * float64(v*v))
-		}
+// squares returns Σv² over the weights of the features, with the factors of the outputs.
+func (y *system) squares(weights []float64) (s float64) {
+	for i, v := range weights {
+		s += float64(y.each[i%y.shape.Outputs] * float64(v*v))
 	}
 	return s
 }

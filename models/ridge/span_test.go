@@ -1,0 +1,144 @@
+package ridge
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// wide is a sample of few rows of features, with ranges of their own if ranged.
+func wide(rows int, regression, ranged bool, seed uint64) (*sample, Ranges) {
+	s := draw(Shape{Dim: 200, Outputs: 2, Regression: regression}, rows, 4, seed)
+	var r Ranges
+	if ranged {
+		for j := range s.shape.Dim {
+			r.Centre, r.Half = append(r.Centre, float64(j%7)-3), append(r.Half, 1+float64(j%5))
+		}
+	}
+	return s, r
+}
+
+// The span has all that the features say: each row of the table, and each trial.
+func TestTheSpanOfFewRowsGivesTheErrorsOfAllFeatures(t *testing.T) {
+	for _, regression := range []bool{false, true} {
+		for _, ranged := range []bool{false, true} {
+			s, r := wide(45, regression, ranged, 1)
+			p, y, total := opened(t, s, exactly, 1e-5, 1e-3, 1e-2)
+			p.Trials, p.Ranges = true, r
+			y.measure(r)
+			y.share(total)
+			if _, err := p.tryAll(y, total, p.filled); err != nil {
+				t.Fatal(err)
+			}
+			want, fits := p.table()
+
+			q, y, total := opened(t, s, exactly, 1e-5, 1e-3, 1e-2)
+			q.Trials, q.Ranges = true, r
+			y.measure(r)
+			y.share(total)
+			span := spanOf(total, y)
+			if span == nil || len(span.pivots) > 45 {
+				t.Fatalf("span %v", span)
+			}
+			best, err := q.searchIn(span, total)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, trials := q.table()
+			if at, _ := p.best(4); at != best {
+				t.Errorf("lambda %g, want %g", q.values[best], p.values[at])
+			}
+			for i, row := range got {
+				for _, v := range [][2]float64{{row.MSE, want[i].MSE}, {row.Train, want[i].Train}, {row.FoldMSE, want[i].FoldMSE}, {row.Rounding, want[i].Rounding}, {row.StdErr, want[i].StdErr}} {
+					if math.Abs(v[0]-v[1]) > 1e-6*v[1] {
+						t.Errorf("regression %v, ranged %v: %+v, want %+v", regression, ranged, row, want[i])
+						break
+					}
+				}
+				for c := range s.shape.Outputs {
+					w := make([]float64, s.shape.Dim)
+					for j := range w {
+						w[j] = float64(fits[i].Weights[c*len(w)+j])
+					}
+					if e := apart(trials[i].Weights[c*len(w):][:len(w)], w); e > 1e-5 {
+						t.Errorf("regression %v, ranged %v, lambda %g: weights differ by %.2g of the largest", regression, ranged, row.Lambda, e)
+					}
+					if math.Abs(float64(trials[i].Intercept[c]-fits[i].Intercept[c])) > 1e-5*(1+math.Abs(float64(fits[i].Intercept[c]))) {
+						t.Errorf("intercept %g, want %g", trials[i].Intercept[c], fits[i].Intercept[c])
+					}
+				}
+			}
+		}
+	}
+}
+
+// Rows that are copies or all zeros add no directions.
+func TestPivotsAreTheRankOfTheRows(t *testing.T) {
+	s, _ := wide(60, false, false, 2)
+	for i := range s.z {
+		if i >= 10 {
+			s.z[i] = s.z[i%10]
+		}
+	}
+	clear(s.z[3])
+	pivots, b := pivoted(s.sum(s.all()), 2)
+	if len(pivots) > 10 || len(pivots) < 9 {
+		t.Errorf("%d pivots of 10 different rows", len(pivots))
+	}
+	total, r := s.sum(s.all()), len(pivots)
+	for i := range s.shape.Dim {
+		for j := range i + 1 {
+			var v float64
+			for c := range r {
+				v += b[i*r+c] * b[j*r+c]
+			}
+			if math.Abs(v-total.at(i, j)) > 1e-9*total.at(i, i)+1e-6 {
+				t.Fatalf("element %d, %d is %g, want %g", i, j, v, total.at(i, j))
+			}
+		}
+	}
+}
+
+func TestTheSpanIsForFewRowsAndPositiveLambda(t *testing.T) {
+	for _, c := range []struct {
+		dim, rows int
+		least     float64
+		want      bool
+	}{{1100, 40, 1e-8, true}, {1100, 280, 1e-8, false}, {1000, 40, 1e-8, false}, {1100, 40, 0, false}, {1100, 40, 1e-20, false}} {
+		s := draw(Shape{Dim: c.dim, Outputs: 1}, c.rows, 2, 3)
+		p, y, total := opened(t, s, exactly, c.least, 1e-3)
+		if got := p.spans(y, total) != nil; got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestThreadsDoNotChangeASpan(t *testing.T) {
+	s, _ := wide(90, true, false, 4)
+	var want []Row
+	for _, level := range blas.Levels() {
+		was := blas.Level()
+		if err := blas.SetLevel(level); err != nil {
+			t.Fatal(err)
+		}
+		for _, threads := range []int{1, 3} {
+			p, y, total := opened(t, s, exactly, 1e-5, 1e-3)
+			p.Threads, y.threads = threads, threads
+			if _, err := p.searchIn(spanOf(total, y), total); err != nil {
+				t.Fatal(err)
+			}
+			got, _ := p.table()
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("level %s, %d threads: %+v, want %+v", level, threads, got, want)
+			}
+		}
+		if err := blas.SetLevel(was); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
