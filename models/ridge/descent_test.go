@@ -157,6 +157,9 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 	if len(trials) != 2 || trials[0].by != trials[1].by {
 		t.Errorf("two factors for nearly the same lambda: %+v", trials)
 	}
+	if again := p.trials(y, total, []int{1}); len(again) != 1 || again[0].by != trials[1].by {
+		t.Errorf("another factor for the same lambda: %+v", again)
+	}
 	_, lines := table(t, s, shared, 2, lambda...)
 	if len(lines) != 3*len(lambda) {
 		t.Errorf("%d systems solved, want %d", len(lines), 3*len(lambda))

@@ -57,7 +57,9 @@ func (p *path) try(y *system, total *Sum, values, folds []int) error {
 	}
 	for len(rest) > 0 {
 		trials := p.trials(y, total, rest)
-		rest = rest[len(trials):]
+		rest = slices.DeleteFunc(rest, func(i int) bool {
+			return slices.ContainsFunc(trials, func(t trial) bool { return t.index == i })
+		})
 		for _, f := range folds {
 			if !slices.ContainsFunc(trials, func(t trial) bool { return p.tallies[t.index].pending(f) }) {
 				continue
@@ -79,8 +81,8 @@ type trial struct {
 	by    *factor
 }
 
-// trials returns what to try next of the remaining values: all, or those that maxFactors
-// factors serve.
+// trials returns what to try next of the remaining values: all, or those that factors
+// serve which exist or of which there are maxFactors.
 func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 	var trials []trial
 	if p.by != shared {
@@ -89,6 +91,16 @@ func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 		}
 		return trials
 	}
+	// The factors of the last values serve those of them that other folds try.
+	for _, i := range rest {
+		if at := slices.IndexFunc(p.kept, func(t trial) bool { return t.index == i }); at >= 0 {
+			trials = append(trials, p.kept[at])
+		}
+	}
+	if len(trials) > 0 {
+		return trials
+	}
+	p.kept = nil // freed before others are made
 	y.centre(total, nil)
 	square := blas.Make[float32](total.shape.Dim * total.shape.Dim)
 	var by *factor
@@ -105,6 +117,7 @@ func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 		}
 		trials = append(trials, trial{i, by})
 	}
+	p.kept = trials
 	return trials
 }
 

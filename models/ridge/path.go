@@ -20,8 +20,9 @@ type path struct {
 	screen  int64     // rows of the first of them
 	least   int       // features from which on a part of them finds λ first; 0 for never
 	by      solver
-	small   []*Sum // of the folds, on a part of the features; nil if all are used at once
-	span    *span  // whose features these are; nil if they are those of the model
+	kept    []trial // the last that share factors
+	small   []*Sum  // of the folds, on a part of the features; nil if all are used at once
+	span    *span   // whose features these are; nil if they are those of the model
 }
 
 func (p *path) load(fold int) (*Sum, error) {

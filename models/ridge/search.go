@@ -34,6 +34,7 @@ func margin(rows int64) float64 { return 6 / math.Sqrt(float64(rows)) }
 
 // search fills tallies until the best λ is found, and returns its position.
 func (p *path) search(y *system, total *Sum) (best int, err error) {
+	defer func() { p.kept = nil }()
 	p.values = append(slices.Clone(p.Smaller), p.Lambda...)
 	slices.Reverse(p.values[:len(p.Smaller)])
 	p.tallies = make([]tally, len(p.values))
