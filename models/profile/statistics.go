@@ -1,6 +1,9 @@
 package profile
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Statistics are what later data is compared with: the profile of rows, and of each column the
 // deciles or the levels. They are small enough to be stored with a model, and a function of the
@@ -14,6 +17,12 @@ type Statistics struct {
 	// Levels has for each column that is a category the number of rows of each of its values; nil
 	// if there are no categories.
 	Levels [][]int64 `json:"levels,omitempty"`
+	// Distinct is the number of rows of different content: exact if the sample has all of them,
+	// and otherwise estimated from the hashes of the sample, to a standard error of one in the root
+	// of its rows.
+	Distinct float64 `json:"distinct"`
+	// Sampled is the number of rows in the sample.
+	Sampled int `json:"sampled"`
 }
 
 // Limits on the columns that Statistics describe one by one.
@@ -25,7 +34,7 @@ const (
 // Statistics returns the statistics of the rows added so far. Of rows longer than 65,536 numbers
 // columns are left out.
 func (s *Sum) Statistics() *Statistics {
-	t := &Statistics{Profile: s.Result()}
+	t := &Statistics{Profile: s.Result(), Distinct: s.Distinct(), Sampled: len(s.sample.rows)}
 	if t.Dim > mostColumns {
 		t.Columns = nil
 		return t
@@ -54,4 +63,14 @@ func (s *Sum) Statistics() *Statistics {
 		}
 	}
 	return t
+}
+
+// Distinct returns the number of rows of different content, as Statistics have it. The k-th
+// smallest of n uniform hashes is about k/n of their range (Bar-Yossef et al. 2002).
+func (s *Sum) Distinct() float64 {
+	k := len(s.sample.rows)
+	if k < s.sampleSize() || k < 2 {
+		return float64(k)
+	}
+	return min(float64(s.rows), float64(k-1)/math.Ldexp(float64(s.sample.rows[k-1].hash), -64))
 }
