@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -40,6 +41,10 @@ type PredictOptions struct {
 	Probabilities bool // also write the probabilities of all classes; the model must have them
 
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	// MaxDrift is the largest distance, above 0 and up to 1, by which a column may for certain
+	// have moved from the rows of the training (drift.Column.AtLeast); 0 for no bound. If one has
+	// moved farther, nothing is published.
+	MaxDrift float64
 
 	Job job.Options
 }
@@ -53,6 +58,9 @@ type PredictResult struct {
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 
 	Threshold *Threshold `json:"threshold,omitempty"` // if one was given
+	// Drift says how far the rows have moved from those of the training; nil if the model does not
+	// know these.
+	Drift *drift.Report `json:"drift,omitempty"`
 }
 
 // PredictManifest is the file of a directory of predictions that describes them: a
@@ -145,11 +153,16 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	if err != nil {
 		return nil, err
 	}
+	moved, err := driftOf(ctx, o.Model, manifest, d, o.MaxDrift)
+	if err != nil {
+		return nil, err
+	}
 	model, err := storage.Abs(o.Model)
 	if err != nil {
 		return nil, err
 	}
 	pass := &scores.Predict{
+		Statistics: moved.statistics, Skip: moved.skip(d),
 		Pass:  transforms.Pass{Data: *d, Mode: dataset.Stop},
 		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.rounded()}, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
 		ID: idColumn(d),
@@ -173,11 +186,11 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	defer func() { err = j.Close(ctx, err) }()
 	j.Progress.Phase("predicting", 0)
 	if o.Join != nil {
-		return o.join(ctx, j, pass, columns, threshold)
+		return o.join(ctx, j, pass, columns, threshold, moved)
 	}
 	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []outputs.Written, dir string) (err error) {
 		j.Progress.Done()
-		result, err = o.publish(ctx, j, d, manifest, threshold, written, dir)
+		result, err = o.publish(ctx, j, d, manifest, threshold, moved, written, dir)
 		return err
 	})
 	return result, err
@@ -194,13 +207,19 @@ func idColumn(d *dataset.Dataset) string {
 }
 
 // publish creates the directory of predictions.
-func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, threshold *Threshold, written []outputs.Written, dir string) (*PredictResult, error) {
+func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, threshold *Threshold, moved *drifting, written []outputs.Written, dir string) (*PredictResult, error) {
 	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err
 	}
 	parts, files := job.PublishedParts(d, written, dir)
 	result := &PredictResult{Out: o.Out, Rows: counts, Parts: parts, Threshold: threshold}
+	if result.Drift, err = moved.counted(written); err != nil {
+		return nil, err
+	}
+	if err := moved.check(result.Drift); err != nil {
+		return nil, err
+	}
 	files = append(files, counts.Files()...)
 	about, err := json.MarshalIndent(struct {
 		Program string `json:"program"`
@@ -246,6 +265,7 @@ func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 	if r.Threshold != nil {
 		fmt.Fprintf(&b, "decided by   %s\n", r.Threshold)
 	}
+	writeDrift(&b, r.Drift, "drift        ")
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }

@@ -46,7 +46,7 @@ func apart(id string, columns []export.Column) error {
 }
 
 // join makes all predictions and then writes them to o.Join, with one header.
-func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predict, columns []export.Column, threshold *Threshold) (*PredictResult, error) {
+func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predict, columns []export.Column, threshold *Threshold, moved *drifting) (*PredictResult, error) {
 	formats, err := export.Files(o.Format, columns)
 	if err != nil {
 		return nil, err
@@ -59,6 +59,12 @@ func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predi
 	result := &PredictResult{Threshold: threshold}
 	err = j.PublishShards(ctx, pass, "predictions", &pass.Out, func(written []outputs.Written, dir string) (err error) {
 		if result.Rows, err = job.Count(&pass.Data, job.ReportsOf(written), o.MaxBadFraction); err != nil {
+			return err
+		}
+		if result.Drift, err = moved.counted(written); err != nil {
+			return err
+		}
+		if err := moved.check(result.Drift); err != nil {
 			return err
 		}
 		_, files = job.PublishedParts(&pass.Data, written, dir)

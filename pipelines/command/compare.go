@@ -63,8 +63,8 @@ of the champion's score for the others.`,
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&o.Champion, "champion", "", "Directory of the model in use.")
-	fs.StringVar(&o.Challenger, "challenger", "", "Directory of the model that may replace it.")
+	fs.StringVar(&o.Champion, "champion", "", "Directory of the model in use, or an alias such as DIR@champion (see the command models).")
+	fs.StringVar(&o.Challenger, "challenger", "", "Directory of the model that may replace it, or an alias.")
 	fs.StringArrayVar(&gates, "gate", nil, "Condition in words, such as 'not worse by 0.2 % at 95 %' or 'better at 95 %'. Several are separated by commas, or given one by one; all must hold.")
 	fs.StringSliceVar(&o.Slices, "slices", nil, "Columns by whose values rows are compared apart, as for evaluate; columns of the champion.")
 	data.register(fs)

@@ -24,7 +24,7 @@ type group struct {
 
 var groups = []group{
 	{"Model and output",
-		"models model champion challenger out out_format scores probabilities threshold slices gate components picture",
+		"models model champion challenger out out_format scores probabilities threshold max_drift slices gate components picture",
 		"lines reliability curve expect why by last"},
 	{"Data",
 		"data label label_files task scale max_bad_fraction",

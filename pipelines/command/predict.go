@@ -44,7 +44,12 @@ The column that --id_column names, here or in training, is copied to the predict
 --probabilities adds columns probability_CLASS, or an object "probabilities". The
 probabilities of a row add up to 1. With --threshold, a row of two classes is predicted
 to be of the second if its probability is at least the threshold, instead of the more
-probable one.`,
+probable one.
+
+The summary names columns whose values have moved from those of the training, with the
+distance that is certain: the difference of a share of rows, such as those with a value
+below some number, missing, or of a level. With --max_drift nothing is written if a
+column has moved farther.`,
 		Example: `  bochner predict --model model --data 'new-*.csv' --out predictions
   bochner predict --model model --data new.csv --out scores --out_format parquet --scores
   bochner predict --model model --data new.csv --out - --quiet | head`,
@@ -74,6 +79,7 @@ probable one.`,
 	fs.BoolVar(&o.Lines, "lines", false, "Also write the line of the file on which each row starts, to join predictions to rows where files have blank lines, comments or records of several lines. Each file is then read by one reader.")
 	fs.BoolVar(&o.Probabilities, "probabilities", false, "Also write the probability of every class. The prediction is the most probable class; of several, the one with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic.")
 	thresholdFlag(fs, &o.Threshold)
+	fs.Float64Var(&o.MaxDrift, "max_drift", 0, "Largest distance, from 0 to 1, by which a column may have moved from the rows of the training; 0 for no bound. If one has certainly moved farther, nothing is written and the exit code is 4.")
 	fs.StringVar(&data.opts.ID, "id_column", "", "Column that identifies each row, by name or position; it is copied to the predictions. The default is that of the training data.")
 	data.register(fs)
 	jobs.register(fs)

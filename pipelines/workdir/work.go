@@ -173,7 +173,7 @@ func (w *Dir) Close(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	defer w.giveBack(ctx)
 	switch exit.Code(err) {
-	case exit.CodeOK, exit.CodeModel, exit.CodeUsage:
+	case exit.CodeOK, exit.CodeModel, exit.CodeUsage, exit.CodeGate:
 	case exit.CodeData:
 		empty, emptyErr := storage.Empty(ctx, w.Dir, "")
 		if exit.Writing(err) && (emptyErr != nil || !empty) {

@@ -12,7 +12,9 @@ import (
 	"github.com/bochner-ml/bochner/io/export"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/outputs"
 )
@@ -31,6 +33,10 @@ type Predict struct {
 	// Probabilities has a column for each class's probability.
 	Probabilities bool `json:"probabilities,omitempty"`
 	Lines         bool `json:"lines,omitempty"` // the line of each row; shards are whole files then
+	// Statistics, unless nil, are those of the rows that the model was made from; the rows are
+	// counted in their cells, or only those with a content hash that has no bit of Skip.
+	Statistics *profile.Statistics `json:"statistics,omitempty"`
+	Skip       uint64              `json:"skip,string,omitempty"`
 	// ID is the name of a first column with the identifiers of the rows; "" if they have none.
 	ID string `json:"id,omitempty"`
 }
@@ -67,10 +73,17 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	if len(formats) != 1 {
 		return w, fmt.Errorf("scores: %s cannot hold all columns in one file", p.Format)
 	}
+	var counts *drift.Counts
+	if p.Statistics != nil {
+		counts = drift.NewCounts(p.Statistics)
+	}
 	file := outputs.WrittenFile{Name: outputs.ShardName(shard) + formats[0].Suffix, Suffix: formats[0].Suffix}
 	file.Sum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
 		out := formats[0].New(dst)
 		w.Report, err = a.lane.Read(files.Context(), &p.Pass, shard, source, nil, func(_ folds.Place, b *rows.Block) error {
+			if counts != nil { // before the model fills in missing values
+				counts.Add(b, p.Skip)
+			}
 			return out.Write(table.block(b, a))
 		})
 		if err != nil {
@@ -80,6 +93,9 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	})
 	if n := w.Report.Rows + w.Report.Bad + w.Report.Unlabeled; n > 0 {
 		w.Parts = []outputs.WrittenPart{{Rows: n, Files: []outputs.WrittenFile{file}}}
+		if counts != nil {
+			w.Drift, _ = counts.AppendBinary(nil)
+		}
 	}
 	return w, err
 }
