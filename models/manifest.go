@@ -70,6 +70,9 @@ type Manifest struct {
 	Outputs  int             `json:"outputs"`  // k, classes or targets
 	Learner  Learner         `json:"learner"`
 
+	// Search says how the recipe was found, if it was searched.
+	Search *Search `json:"search,omitempty"`
+
 	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if the model has scores only
 
 	Input      Input              `json:"input"`
@@ -110,6 +113,24 @@ type Learner struct {
 	Steps int `json:"steps,omitempty"`
 
 	Components []Component `json:"components,omitempty"` // of an embedding, in the order of the outputs
+}
+
+// Search describes a search for the recipe on a pilot of the training rows. All trials are in the file
+// search.json of the directory.
+type Search struct {
+	Tried   int         `json:"tried"`  // candidates
+	Rows    int         `json:"rows"`   // of the pilot
+	Judged  int         `json:"judged"` // rows by whose losses the choice was made
+	Classes bool        `json:"classes"`
+	Default SearchTrial `json:"default"`
+	Chosen  SearchTrial `json:"chosen"`
+}
+
+// SearchTrial is the result of a candidate on few rows with few features.
+type SearchTrial struct {
+	Features string  `json:"features"`        // in words
+	Loss     float64 `json:"loss"`            // log loss of classes, or the squared error as a share of the variance
+	Error    float64 `json:"error,omitempty"` // of classes
 }
 
 // Component is a direction in which features vary.

@@ -28,6 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 // coins are rows of standard normal numbers whose labels a coin has tossed: nothing
@@ -67,6 +68,7 @@ func honestKernels(t *testing.T, d int) map[string]prepare.Spec {
 	} {
 		kernels[name] = prepare.Spec{Kernel: k, Seed: 3}
 	}
+	kernels["searched"] = prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 128}, Seed: 3}
 	return kernels
 }
 
@@ -91,7 +93,7 @@ var honestLearners = map[string]TrainOptions{
 // fewHonest are the pairs that each run of the tests takes; BOCHNER_HONEST=1 takes all.
 var fewHonest = []string{
 	"learned/ridge", "learned/ridge, platt", "learned/svm, patience", "learned/sgd", "harmonic/ridge", "harmonic/sgd, patience",
-	"lkrf/ridge, one λ", "lkrf/svm", "gaussian/sgd", "maxout/sgd, platt",
+	"lkrf/ridge, one λ", "lkrf/svm", "gaussian/sgd", "maxout/sgd, platt", "searched/ridge, platt", "searched/svm",
 }
 
 // Whatever kernel and learner: each held-out error on labels of a coin is 50 %, and
@@ -102,17 +104,20 @@ func TestHeldOutFiguresOfCoinFlipsAreThoseOfChance(t *testing.T) {
 	all := os.Getenv("BOCHNER_HONEST") != ""
 	dir := t.TempDir()
 	unseen := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
-	for kernel, maps := range honestKernels(t, d) {
+	for family, maps := range honestKernels(t, d) {
 		for learner, o := range honestLearners {
-			name := kernel + "/" + learner
+			name := family + "/" + learner
 			if !all && !slices.Contains(fewHonest, name) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
 				o.Spec = maps
 				o.Learned = alignment.Options{Chains: 40, Steps: 15, Harmonics: 1500, Proposals: 20000, Rate: 3}
-				if kernel == "lkrf" {
+				if family == "lkrf" {
 					o.Learned.By = "lkrf"
+				}
+				if family == "searched" {
+					o.Search, o.Kernels = tuning.Auto, []kernel.Options{maps.Kernel, &fourier.LaplaceOptions{Features: 128}}
 				}
 				n := 500
 				if o.Calibrate != "" {

@@ -34,7 +34,7 @@ var groups = []group{
 		"columns weight_column id_column categorical numeric missing max_levels decimal thousands schema encode category_weight"},
 	{"Features",
 		"kernel features width seed",
-		"gamma draw form nu q pool skeleton hybrid frequencies"},
+		"search gamma draw form nu q pool skeleton hybrid frequencies"},
 	{"Comparison",
 		"budgets seeds rows epsilon noise",
 		""},

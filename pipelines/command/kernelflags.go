@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 // kernelFlags are the flags that choose a kernel: its name and the options of all families.
@@ -48,4 +49,23 @@ func (f *kernelFlags) chosen() (kernel.Options, error) {
 		return nil, exit.Usage("--%s cannot be used with --kernel %s; it is an option of %s", o.Name, family.Name, strings.Join(o.Owners, ", "))
 	}
 	return f.families[family.Name], nil
+}
+
+// searched returns the options of the kernels that a search may choose from: the one that was named,
+// or those that have all options that were given.
+func (f *kernelFlags) searched(named bool) []kernel.Options {
+	if named {
+		family, err := kernel.Lookup(f.name)
+		if err != nil {
+			return nil
+		}
+		return []kernel.Options{f.families[family.Name]}
+	}
+	var out []kernel.Options
+	for _, k := range tuning.Families() {
+		if name := kernel.Of(k).Name; f.options.Misplaced(name) == nil {
+			out = append(out, f.families[name])
+		}
+	}
+	return out
 }

@@ -49,6 +49,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 				return err
 			}
 			o.Room = room
+			o.Kernels = flags.kernels.searched(cmd.Flags().Changed("kernel"))
 			if o.Learner, err = learners.chosen(o.Learns()); err != nil {
 				return err
 			}
@@ -71,6 +72,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory to create; it must not exist.")
 	flags.register(fs, "gaussian")
+	fs.StringVar(&o.Search, "search", "none", "Search for the features on a sample of the rows, as far as flags do not set them: auto (view of the columns, kernel, width, metric) or none. Needs a kernel with a width.")
 	registerLearned(fs, &o.Learned)
 	o.Learned.Running = learner.Defaults().Running
 	o.Learned.PerJob = 0 // one round of a game

@@ -70,6 +70,7 @@ func Training(ctx context.Context, o training.Options) (*Plan, error) { return l
 func Embedding(ctx context.Context, o training.Options, t pca.Training) (*Plan, error) {
 	o.Learner = &ridge.Training{Grid: t.Grid}
 	o.Lambda = training.LambdaOptions{Path: []float64{1}} // one sum only
+	o.Search = ""                                         // which needs labels
 	return look(ctx, o, cmp.Or(t.Components, pca.DefaultComponents))
 }
 
@@ -127,6 +128,9 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to sum labels by categories"
 	}
 	p.maps = p.Passes
+	if o.Searching() && components == 0 {
+		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one for the rows on which features are searched"
+	}
 	if o.Learns() {
 		p.learning(o, seen.Dim)
 	}
@@ -249,7 +253,7 @@ func (p *Plan) learning(o training.Options, dim int) {
 	a := o.Learned
 	p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one for the sample of feature learning"
 	n := a.SampleRows(p.Rows, dim)
-	frequencies := a.Plays(o.Search())
+	frequencies := a.Plays(o.Finder())
 	if frequencies == 0 {
 		return
 	}

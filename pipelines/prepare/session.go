@@ -42,14 +42,23 @@ func (s *Session) CountCopies(ctx context.Context) error {
 
 // SurveyRows runs a survey pass with a sample of that many rows; 0 is the profile's number.
 func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.Sum, error) {
-	if folds > 0 {
+	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample})
+}
+
+// SurveyWeighed is SurveyRows with the weight of each row after its label.
+func (s *Session) SurveyWeighed(ctx context.Context, folds, sample int) (*profile.Sum, error) {
+	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample, Weigh: true})
+}
+
+func (s *Session) survey(ctx context.Context, pass *survey.Survey) (*profile.Sum, error) {
+	if pass.Folds > 0 {
 		if err := s.CountCopies(ctx); err != nil {
 			return nil, err
 		}
 	}
 	s.Progress.Phase("surveying", s.Counts.Used)
 	defer s.Progress.Done()
-	pass := &survey.Survey{Pass: s.Pass(folds), Folds: folds, Sample: sample}
+	pass.Pass = s.Pass(pass.Folds)
 	sum := new(profile.Sum)
 	_, _, err := s.ScanSum(ctx, pass, "survey", sum)
 	return sum, err

@@ -35,6 +35,11 @@ type Scaling struct {
 	Sample func() (x []float32, n int, err error) // sample of rows after the chain so far
 }
 
+// Encode returns the n rows of a profile as the numbers that the chain of scalings begins with.
+func (sc *Scaling) Encode(x []float32, n int) ([]float32, error) {
+	return apply(sc.Steps[:sc.encoded], x, n)
+}
+
 // ValidScale checks the steps of --scale.
 func ValidScale(chain []string) error {
 	for _, word := range chain {

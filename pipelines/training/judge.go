@@ -39,8 +39,8 @@ func (t *Training) checkOrigin() error {
 	return nil
 }
 
-// firstJudges tells that only the first fold is held out, because features or encodings were
+// firstJudges tells that only the first fold is held out, because features, or the way to make them, or encodings were
 // learned from the others.
 func (t *Training) firstJudges() bool {
-	return t.Recipe.Recodes || t.Learned != nil || t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
+	return t.Recipe.Recodes || t.Learned != nil || t.Searched != nil || t.Recipe.Origin != nil && t.Recipe.Origin.HeldOut > 0
 }

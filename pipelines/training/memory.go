@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 // Facts are the properties of data on which the memory of a training depends.
@@ -101,6 +102,10 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 		scratch = f.block(f.Scaled)
 		decide += 4 * int64(f.Scaled) * sampled
 	}
+	var searched int64
+	if o.Searching() {
+		searched = tuning.Memory(f.Rows, f.Dim, f.Scaled, f.Outputs, engine.Threads)
+	}
 	if size.Sampled {
 		decide += 2 * mapped // the bound is estimated on the sample
 	}
@@ -123,10 +128,10 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	trials, more := o.trialMemory(f, engine.Threads, lanes)
 	m.Solve += more
 	if engine.InProcess() {
-		most := max(m.Profile, decide, standing+max(int64(lanes)*m.Worker, m.Solve, publish, curves, trials))
+		most := max(m.Profile, decide, standing+max(int64(lanes)*m.Worker, m.Solve, publish, curves, trials, searched))
 		m.Peak = withRoom(most)
 	} else {
-		m.Peak = withRoom(max(2*job.ColumnBytes*dim+content, decide, publish))
+		m.Peak = withRoom(max(2*job.ColumnBytes*dim+content, decide, publish, searched))
 		m.Worker, m.Solve = m.Worker+m.Worker/8, m.Solve+m.Solve/8
 	}
 	return m
@@ -181,7 +186,7 @@ func (o Options) learningMemory(m *Memory, f Facts) {
 	n := o.Learned.SampleRows(f.Rows, max(f.Dim, f.Scaled))
 	sample := 3 * 4 * int64(f.Dim) * n // the rows, and two copies in the form of the search
 	m.Solve = max(m.Solve, sample)
-	if o.Learned.Plays(o.Search()) == 0 {
+	if o.Learned.Plays(o.Finder()) == 0 {
 		return
 	}
 	keep := o.Learned.Keep
@@ -267,7 +272,7 @@ func (o Options) shrink() string { return "use fewer --features" + o.fitter().sm
 // Sums is the number of sums that a fit holds in each lane.
 func (o Options) Sums() int {
 	_, folds := o.Lambda.values(1)
-	if o.Learns() {
+	if o.Learns() || o.Searching() {
 		folds = min(folds, 2) // only the first fold is held out
 	}
 	if o.Calibrate != "" {

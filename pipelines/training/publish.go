@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 // Publish creates the model directory.
@@ -45,6 +46,9 @@ func (t *Training) Publish(ctx context.Context) error {
 		},
 	}
 	m.Manifest.Weights = t.rowWeights()
+	if t.Searched != nil {
+		m.Manifest.Search = t.Searched.Summary()
+	}
 	switch task := m.Manifest.Task; task {
 	case models.Classification:
 		m.Manifest.Vocabulary, m.Manifest.Profile.ClassCounts = t.Target.Classes, t.Profile.Labels.Counts
@@ -90,7 +94,8 @@ type Result struct {
 	Kernel  string             `json:"kernel"` // in words
 	Width   float64            `json:"width"`
 	Recipe  features.Sealed    `json:"recipe"`
-	Learned *prepare.Learned   `json:"found,omitempty"` // features learned from the data
+	Learned *prepare.Learned   `json:"found,omitempty"`  // features learned from the data
+	Search  *models.Search     `json:"search,omitempty"` // how features were searched
 	Learner string             `json:"learner"`
 	Lambda  float64            `json:"lambda"`
 	Path    []ridge.Row        `json:"path,omitempty"` // for ridge: held-out errors by λ
@@ -121,6 +126,9 @@ func (t *Training) result() *Result {
 		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, RuledOut: t.Learner.RuledOut, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps,
 		Probabilities: t.probabilities, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 		dim: t.Recipe.Dim, folds: t.Learner.Folds, seed: t.opts.Seed,
+	}
+	if t.Searched != nil {
+		r.Search = t.Searched.Summary()
 	}
 	if table := t.Data.Schema.Table; table != nil {
 		r.Types = table.String()
@@ -162,6 +170,9 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	if r.Learned != nil {
 		r.Learned.Write(&b)
 	}
+	if r.Search != nil {
+		tuning.Write(&b, r.Search)
+	}
 	switch {
 	case r.Log != nil:
 		writeLog(&b, r)
@@ -194,6 +205,9 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "seconds   %.1f to profile the data, ", r.Seconds["profile"])
 	if r.Learned != nil {
 		fmt.Fprintf(&b, "%.1f to learn the features, ", r.Seconds["align"])
+	}
+	if r.Search != nil {
+		fmt.Fprintf(&b, "%.1f to search, ", r.Seconds["search"])
 	}
 	fmt.Fprintf(&b, "%.1f to train\n", r.Seconds["train"])
 	if r.Timings {

@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 // Options says what to train on which data.
@@ -35,12 +36,19 @@ type Options struct {
 	// Learned says how the features of the kernels learned and harmonic are learned, unless
 	// Kernel names a directory with them.
 	Learned alignment.Options
+	// Search says whether columns, kernel and width are searched on a pilot of the rows: auto or
+	// none; "" is none. What the other options set is not searched.
+	Search string
+	// Kernels are those that the search chooses from, the first of which is Kernel. With neither
+	// it is tuning.Families; with a kernel alone, that one.
+	Kernels []kernel.Options
 }
 
 // Run trains a model: a profile pass, and then what the learner needs, which is a pass that sums
 // the features' second moments and a solve, or a pass per round. It publishes the model directory
 // as a whole.
 func Run(ctx context.Context, o Options) (result *Result, err error) {
+	o = o.withKernels()
 	if err := o.LoadKernel(ctx); err != nil {
 		return nil, err
 	}
@@ -74,6 +82,11 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	}
 	if o.Learns() {
 		if err := t.Timed(ctx, "align", t.FindFeatures); err != nil {
+			return nil, err
+		}
+	}
+	if o.Searching() {
+		if err := t.Timed(ctx, "search", t.searchFeatures); err != nil {
 			return nil, err
 		}
 	}
@@ -134,6 +147,7 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 
 // WithDefaults fills in the defaults.
 func (o Options) WithDefaults() Options {
+	o = o.withKernels()
 	o.Learner = o.fitter().options()
 	if o.Calibrate == "none" {
 		o.Calibrate = ""
@@ -151,7 +165,7 @@ func (o Options) Validate() error {
 	if err := o.Base().Validate(); err != nil {
 		return err
 	}
-	if f := o.Search(); f != nil {
+	if f := o.Finder(); f != nil {
 		if err := o.Learned.Validate(f); err != nil {
 			return err
 		}
@@ -163,6 +177,9 @@ func (o Options) Validate() error {
 		return exit.Usage("--target_room is for models whose sums later data is added to, which learner %s does not have", o.LearnerName())
 	}
 	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return err
+	}
+	if err := o.validateSearch(); err != nil {
 		return err
 	}
 	if err := o.validateLearner(); err != nil {
@@ -197,11 +214,13 @@ type Training struct {
 	// Learned and Game describe features that were learned from the data, if any.
 	Learned *prepare.Learned
 	Game    []align.Report
+	// Searched describes the search, if there was one.
+	Searched *tuning.Result
 }
 
 // FindFeatures replaces drawn features by features learned from the data.
 func (t *Training) FindFeatures(ctx context.Context) (err error) {
-	s := &alignment.Search{Session: t.Session, Kernel: t.opts.Search()}
+	s := &alignment.Search{Session: t.Session, Kernel: t.opts.Finder()}
 	t.Learned, err = s.Learn(ctx, t.opts.Learned)
 	t.Game = s.Game
 	return err
@@ -210,8 +229,8 @@ func (t *Training) FindFeatures(ctx context.Context) (err error) {
 // fit fits the weights.
 func (t *Training) fit(ctx context.Context) error { return t.opts.fitter().fit(ctx, t) }
 
-// Search returns the options of a kernel whose features this job learns; nil for others.
-func (o Options) Search() kernel.Found {
+// Finder returns the options of a kernel whose features this job learns; nil for others.
+func (o Options) Finder() kernel.Found {
 	if f, ok := o.Kernel.(kernel.Found); ok && f.Directory() == "" {
 		return f
 	}
@@ -219,13 +238,13 @@ func (o Options) Search() kernel.Found {
 }
 
 // Learns tells that the job learns the features of the kernel.
-func (o Options) Learns() bool { return o.Search() != nil }
+func (o Options) Learns() bool { return o.Finder() != nil }
 
 // Base returns the options of the profile. If features are to be learned, the kernel is the one
 // that the search starts from.
 func (o Options) Base() prepare.Spec {
 	maps := o.Spec
-	if f := o.Search(); f != nil {
+	if f := o.Finder(); f != nil {
 		maps.Kernel = f.Start()
 	}
 	return maps

@@ -18,11 +18,14 @@ type Survey struct {
 	transforms.Pass
 	Folds  int `json:"folds,omitempty"`  // the first of them is held out; with 0 nothing is
 	Sample int `json:"sample,omitempty"` // rows of the sample, however long; 0 is that of a profile
+	// Weigh appends the weight of a row, or 1, to its label.
+	Weigh bool `json:"weigh,omitempty"`
 }
 
 // Sum reads all rows and returns the number of training rows and the sample of them with
 // their labels: one encoded profile.Sum of those rows and their weights, each with its labels in last
-// columns, the index of its class or targets as fractions of their ranges; and a JSON
+// columns, the index of its class or targets as fractions of their ranges, and, with Weigh, its weight
+// after them; and a JSON
 // dataset.Report for each shard.
 func (*Survey) Sum(s beam.Scope, sc transforms.Scan) (sum, reports beam.PCollection) {
 	return transforms.Sum(s.Scope("survey.Survey"), sc, "survey")
@@ -34,12 +37,16 @@ func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summi
 	var hashes, mine []uint64
 	var labeled rows.Block
 	assigner := p.Assigner()
+	more := 0
+	if p.Weigh {
+		more = 1
+	}
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) (err error) {
 		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 			return err
 		}
 		mine = mine[:0]
-		labeled.Reset(b.D + max(1, len(p.Target.Grid)))
+		labeled.Reset(b.D + max(1, len(p.Target.Grid)) + more)
 		for i, h := range hashes {
 			if p.Folds > 0 && h%uint64(p.Folds) == 0 {
 				continue
@@ -51,6 +58,13 @@ func sampled(_ context.Context, _ *transforms.Lane, p *Survey) (transforms.Summi
 				} else {
 					labeled.X = append(labeled.X, float32(y))
 				}
+			}
+			if p.Weigh {
+				w := 1.0
+				if len(b.Weights) > 0 {
+					w = b.Weights[i]
+				}
+				labeled.X = append(labeled.X, float32(w))
 			}
 			if len(b.Weights) > 0 {
 				labeled.Weights = append(labeled.Weights, b.Weights[i])

@@ -1,0 +1,105 @@
+package search
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/kernel"
+)
+
+// View is a way to see columns: fixed steps from the rows of a pilot to the rows that a kernel
+// takes.
+type View struct {
+	Name  string
+	Steps []features.Recipe // Fixed
+}
+
+// Metrics.
+const (
+	NoMetric = ""         // the distance of the kernel
+	Diagonal = "diagonal" // columns are scaled by what they matter
+	Full     = "full"     // rows are turned and scaled
+)
+
+// Candidate is a way to make features.
+type Candidate struct {
+	View   string `json:"view"`
+	Kernel string `json:"kernel"`
+	// Width is a multiple of the median distance of rows in the view, and in the metric.
+	Width float64 `json:"width"`
+	// Metric is learned in that many Rounds.
+	Metric string `json:"metric,omitempty"`
+	Rounds int    `json:"rounds,omitempty"`
+	// Bins is the number of one-hot bins of each column beside the kernel's features; 0 for none.
+	Bins int `json:"bins,omitempty"`
+}
+
+// String describes the candidate: "standard, gaussian, width 0.5, diagonal metric (2 rounds)".
+func (c Candidate) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s, width %g", c.View, c.Kernel, c.Width)
+	if c.Metric != NoMetric {
+		fmt.Fprintf(&b, ", %s metric", c.Metric)
+		if c.Rounds > 1 {
+			fmt.Fprintf(&b, " (%d rounds)", c.Rounds)
+		}
+	}
+	if c.Bins > 0 {
+		fmt.Fprintf(&b, ", %d bins", c.Bins)
+	}
+	return b.String()
+}
+
+// complexity orders candidates from simple to complex; those of equal complexity are equally
+// simple.
+func (c Candidate) complexity() int {
+	n := 0
+	switch c.Metric {
+	case Diagonal:
+		n = 10 + c.Rounds
+	case Full:
+		n = 20 + c.Rounds
+	}
+	if c.Bins > 0 {
+		n += 5
+	}
+	return n
+}
+
+// of returns the options of a kernel with a width and a number of features.
+func of(k kernel.Options, width float64, out int) (kernel.Options, error) {
+	k, err := kernel.With(k, "width", strconv.FormatFloat(width, 'g', -1, 64))
+	if err != nil {
+		return nil, err
+	}
+	return kernel.With(k, "features", strconv.Itoa(out))
+}
+
+// recipeOf returns the recipe of a kernel with a width and a number of features, for rows of length in.
+func recipeOf(k kernel.Options, in, out int, width float64, seed uint64) (features.Recipe, error) {
+	k, err := of(k, width, out)
+	if err != nil {
+		return nil, err
+	}
+	c, err := k.Choose(&kernel.Data{In: in, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	return c.Recipe, nil
+}
+
+// distanceOf returns the distance that the width of a kernel refers to.
+func distanceOf(k kernel.Options) (bandwidth.Distance, error) {
+	r, err := recipeOf(k, 1, 2, 1, 0)
+	if err != nil {
+		return 0, err
+	}
+	d, ok := r.(interface{ Distance() bandwidth.Distance })
+	if !ok {
+		return 0, fmt.Errorf("search: the kernel %s has no distance", kernel.Of(k).Name)
+	}
+	return d.Distance(), nil
+}

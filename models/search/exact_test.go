@@ -1,0 +1,120 @@
+package search
+
+import (
+	"math"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/stattest"
+)
+
+func TestKernelsOfDistancesAreThoseOfTheRecipes(t *testing.T) {
+	p := made(20, 3, 1, false, ridgeLine)
+	for _, r := range []features.Recipe{
+		fourier.Gaussian{In: 3, Out: 2, Width: 1.3}, fourier.Laplace{In: 3, Out: 2, Width: 1.3},
+		fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 0.5}, fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 1.5}, fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 2.5},
+	} {
+		of := r.(interface{ Distance() bandwidth.Distance }).Distance()
+		m := newMatrix(radial(r), newDistances(p.X, p.N, p.D, of, 2), p.N, 1.3)
+		for i := range p.N {
+			for j := range p.N {
+				want := r.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
+				if got := m.k[i*p.N+j]; math.Abs(got-want) > 1e-6 {
+					t.Fatalf("%T: kernel of rows %d and %d is %v, want %v", r, i, j, got, want)
+				}
+			}
+		}
+	}
+	if radial(fourier.Matern{Nu: 2}) != nil || radial(fourier.Cauchy{}) != nil {
+		t.Error("a kernel without a closed form has one")
+	}
+}
+
+// The fit without features is what fits with features tend to.
+func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
+	for _, classes := range []bool{false, true} {
+		p := made(120, 2, 0.1, classes, ridgeLine)
+		p.Weights = make([]float64, p.N)
+		for i := range p.Weights {
+			p.Weights[i] = float64(1 + i%4)
+		}
+		l, err := p.labels()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var train, judge []int
+		for i := range p.N {
+			if i%5 == 0 {
+				judge = append(judge, i)
+			} else {
+				train = append(train, i)
+			}
+		}
+		const width, lambda = 1.5, 1e-2
+		all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.N, p.D, bandwidth.Euclidean, 1), p.N, width)
+		want := make([]float32, len(judge)*l.outputs)
+		if err := newExact(all, train, judge, l, 1).scores(lambda, want); err != nil {
+			t.Fatal(err)
+		}
+		f, err := newFit(fourier.Gaussian{In: 2, Out: 2000, Width: width, Draw: fourier.Orthogonal, Seed: 1}, p.X, p.D, train, l, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]float32, len(want))
+		if err := f.scores(lambda, f.features(p.X, p.D, judge), len(judge), got); err != nil {
+			t.Fatal(err)
+		}
+		var off, size float64
+		for i, v := range want {
+			off += math.Pow(float64(got[i]-v), 2)
+			size += math.Pow(float64(v), 2)
+		}
+		if math.Sqrt(off/size) > 0.2 {
+			t.Errorf("classes %v: scores differ by %.3f of their size", classes, math.Sqrt(off/size))
+		}
+	}
+}
+
+// A row of weight 2 is two rows.
+func TestWeightsOfExactFitsCountRows(t *testing.T) {
+	p := made(30, 2, 0.1, true, ridgeLine)
+	p.Weights = make([]float64, p.N)
+	var train, judge, twice []int
+	for i := range p.N {
+		p.Weights[i] = float64(1 + i%2)
+		if i >= 20 {
+			judge = append(judge, i)
+			continue
+		}
+		train = append(train, i)
+		for range 1 + i%2 {
+			twice = append(twice, i)
+		}
+	}
+	all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.N, p.D, bandwidth.Euclidean, 1), p.N, 1)
+	scores := func(train []int, weights []float64) []float32 {
+		q := *p
+		q.Weights = weights
+		l, err := q.labels()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := make([]float32, len(judge)*l.outputs)
+		if err := newExact(all, train, judge, l, 1).scores(0.01, out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	weighted, repeated := scores(train, p.Weights), scores(twice, nil)
+	for i, v := range weighted {
+		if math.Abs(float64(v-repeated[i])) > 1e-5 {
+			t.Fatalf("score %d is %v with weights, %v with copies", i, v, repeated[i])
+		}
+	}
+}
+
+func TestNoFusedMultiplyAddOnArm64(t *testing.T) {
+	stattest.NoFusedMultiplyAdd(t, "fma", "cholesky", "targetgrid")
+}

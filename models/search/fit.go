@@ -1,0 +1,145 @@
+package search
+
+import (
+	"errors"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// fit is a map with the sum of its training rows.
+type fit struct {
+	m       features.Gridded
+	out     int
+	sum     *ridge.Sum
+	options ridge.Options
+	labels  *labels
+}
+
+var (
+	errNotFinite = errors.New("search: features are not finite")
+	errNoLambda  = errors.New("search: no lambda can be solved for")
+)
+
+// newFit sums the features of those rows of x, which has d columns.
+func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, threads int) (*fit, error) {
+	made, err := recipe.New()
+	if err != nil {
+		return nil, err
+	}
+	m, ok := made.(features.Gridded)
+	if !ok {
+		return nil, errors.New("search: the map has no grid")
+	}
+	_, out := m.Dims()
+	f := &fit{m: m, out: out, labels: l}
+	f.sum = ridge.NewSum(ridge.Shape{Dim: out, Outputs: l.outputs, Regression: l.grid != nil, Weighted: l.whole != nil})
+	f.options = ridge.Options{Folds: 1, Grid: l.grids(), Weights: l.whole, Threads: threads, Load: func(int) (*ridge.Sum, error) { return f.sum, nil }}
+	f.options.Step, f.options.Ranges = ridge.GridOf(m, features.ByteSteps)
+	z := features.NewGrid(out, features.ByteSteps)
+	var cut int64
+	grid := l.grids()
+	add := ridge.Collector{Weights: l.whole, Full: func(b *rows.Block, weights []int64) {
+		cut += m.Quantize(z, b.X, b.N, threads)
+		f.sum.Add(z, b.Y, grid, weights, threads)
+	}}
+	one := rows.Block{N: 1, D: d}
+	for _, i := range train {
+		one.X, one.Y, one.Weights = x[i*d:(i+1)*d], append(one.Y[:0], l.y[i]), append(one.Weights[:0], l.weight(i))
+		add.Add(&one, 0, 1)
+	}
+	add.Flush()
+	if cut > 0 {
+		return nil, errNotFinite
+	}
+	return f, nil
+}
+
+// solve returns the weights for λ.
+func (f *fit) solve(lambda float64) (*linear.Model, error) {
+	f.options.Lambda = []float64{lambda}
+	s, err := ridge.Solve(f.options)
+	if err != nil {
+		return nil, err
+	}
+	return &linear.Model{W: s.Weights, B: s.Intercept, K: f.labels.outputs, D: f.out}, nil
+}
+
+// features returns the features of those rows of x.
+func (f *fit) features(x []float32, d int, of []int) []float32 {
+	phi := make([]float32, len(of)*f.out)
+	block := make([]float32, rows.MaxRows*d)
+	for lo := 0; lo < len(of); lo += rows.MaxRows {
+		n := min(rows.MaxRows, len(of)-lo)
+		for at, i := range of[lo : lo+n] {
+			copy(block[at*d:(at+1)*d], x[i*d:(i+1)*d])
+		}
+		f.m.Apply(phi[lo*f.out:], block, n)
+	}
+	return phi
+}
+
+// scores stores the scores for λ of rows with those features.
+func (f *fit) scores(lambda float64, phi []float32, n int, scores []float32) error {
+	m, err := f.solve(lambda)
+	if err == nil {
+		m.Scores(scores, phi, n)
+	}
+	return err
+}
+
+// solved are the losses of a fit for one λ.
+type solved struct {
+	lambda float64
+	*judged
+}
+
+// Limits of λ.
+const (
+	leastLambda = 1e-9
+	mostLambda  = 1
+)
+
+// coarse are the values of λ that are tried where nothing is known of it.
+var coarse = []float64{1e-5, 1e-3, 1e-7, 1e-1}
+
+// path finds the λ with the least loss: from the values to start from, it goes to neighbours by a
+// factor as long as that helps. It is nil if no λ can be solved for.
+func path(start []float64, factor float64, steps int, solve func(lambda float64) *solved) (best *solved, solves int) {
+	tried := map[float64]bool{}
+	try := func(lambda float64) bool {
+		if lambda < leastLambda || lambda > mostLambda || tried[lambda] {
+			return false
+		}
+		tried[lambda] = true
+		solves++
+		s := solve(lambda)
+		if s == nil || best != nil && !(s.mean() < best.mean()) {
+			return false
+		}
+		best = s
+		return true
+	}
+	for _, lambda := range start {
+		try(lambda)
+	}
+	if best == nil {
+		return nil, solves
+	}
+	from := best.lambda
+	for range steps {
+		if !try(best.lambda / factor) {
+			break
+		}
+	}
+	if best.lambda == from {
+		for range steps {
+			if !try(best.lambda * factor) {
+				break
+			}
+		}
+	}
+	return best, solves
+}

@@ -1,0 +1,182 @@
+package search
+
+import (
+	"context"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/models/agop"
+)
+
+const (
+	// Largest numbers of rounds in which a metric is learned, from many rows and from few.
+	mostRounds = 4
+	fewRounds  = 2
+	// worth is the share of the loss below which a metric has to come for another round.
+	worth = 0.995
+	// fullColumns is the largest row length of full metrics.
+	fullColumns = 1000
+	// Number of features of the fits that metrics are learned from: about one for each row.
+	leastFeatures = 256
+	mostFeatures  = 1024
+)
+
+// root is how a metric follows from gradients.
+var root = agop.Root{Floor: 0.001, Power: 1}
+
+// learned is a metric learned from the rows without one part, or, in the last place, from all.
+type learned struct {
+	recipe features.Recipe
+	file   []byte // that the recipe names; nil for a diagonal one
+}
+
+// apply returns the rows of a view in the metric.
+func (m *learned) apply(s *scaled) (*scaled, error) {
+	made, err := m.recipe.New()
+	if err != nil {
+		return nil, err
+	}
+	t := &scaled{x: make([]float32, len(s.x)), d: s.d, medians: map[bandwidth.Distance]float64{}, near: map[bandwidth.Distance]*distances{}}
+	made.Apply(t.x, s.x, len(s.x)/s.d)
+	return t, nil
+}
+
+// smooth tells whether gradients of the kernel's features are good for a metric: those of the Laplace
+// kernel have no second moment.
+func (r *runner) smooth(e *entry) bool { return r.kernels[e.Kernel].distance == bandwidth.Euclidean }
+
+// metrics tries metrics that are learned from the best smooth candidate, and again from the best one
+// that has such a metric, as long as that helps.
+func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
+	at := slices.IndexFunc(field, func(e *entry) bool { return e.judged != nil && e.View == field[0].View && r.smooth(e) })
+	if at < 0 {
+		return field, nil
+	}
+	// All of them: few rows favour smooth kernels.
+	var kernels []string
+	for _, k := range r.options.Kernels {
+		kernels = append(kernels, kernel.Of(k).Name)
+	}
+	for _, kind := range []string{Diagonal, Full} {
+		if kind == Full && r.views[field[0].View].d > fullColumns {
+			continue
+		}
+		parent, most := field[at], mostRounds
+		if l.exact {
+			most = fewRounds
+		}
+		for round := 1; round <= most && parent != nil; round++ {
+			next, err := r.refine(ctx, parent, kind, round, kernels, l)
+			if err != nil {
+				return nil, err
+			}
+			before := parent
+			parent = nil
+			for _, e := range next {
+				if e.judged != nil && r.smooth(e) && e.mean() < worth*before.mean() && (parent == nil || e.mean() < parent.mean()) {
+					parent = e
+				}
+			}
+			field = append(field, next...)
+		}
+	}
+	order(field)
+	return field, nil
+}
+
+// refine tries candidates with a metric that is learned from the fits of the parent.
+func (r *runner) refine(ctx context.Context, parent *entry, kind string, round int, kernels []string, l *level) ([]*entry, error) {
+	found := make([]*learned, len(l.train)+1)
+	errs := make([]error, len(found))
+	threads := max(1, r.options.Threads)
+	workers := min(threads, len(found))
+	parallel.Ranges(len(found), 1, workers, func(lo, hi int) {
+		for part := lo; part < hi && ctx.Err() == nil; part++ {
+			found[part], errs[part] = r.learn(parent, kind, part, l, threads/workers)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return nil, nil // gradients are 0, say: there is no metric to try
+		}
+	}
+	var next []*entry
+	for _, k := range kernels {
+		if kind == Full && r.kernels[k].distance != bandwidth.Euclidean {
+			continue
+		}
+		widths := firstWidths
+		if round > 1 {
+			widths = []float64{parent.Width}
+		}
+		for _, w := range widths {
+			c := Candidate{View: parent.View, Kernel: k, Width: w, Metric: kind, Rounds: round}
+			next = append(next, &entry{Candidate: c, start: parent.start, metric: found})
+		}
+	}
+	return next, r.tryAll(ctx, next, l)
+}
+
+// learn learns a metric from a fit to the rows without one part; to those of all parts for the one after
+// the last.
+func (r *runner) learn(parent *entry, kind string, part int, l *level, threads int) (*learned, error) {
+	x, steps := r.views[parent.View], []features.Recipe(nil)
+	if parent.metric != nil {
+		m := parent.metric[part]
+		var err error
+		if x, err = m.apply(x); err != nil {
+			return nil, err
+		}
+		steps = append(steps, m.recipe)
+	}
+	train, lambda := l.whole, parent.lambda[0]
+	if part < len(l.train) {
+		train, lambda = l.train[part], parent.lambda[part]
+	}
+	k := r.kernels[parent.Kernel]
+	median, err := x.median(k.distance)
+	if err != nil {
+		return nil, err
+	}
+	recipe, err := recipeOf(k.options, x.d, min(mostFeatures, max(leastFeatures, len(train)/64*64)), float64(parent.Width*median), r.options.Seed)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFit(recipe, x.x, x.d, train, r.labels, threads)
+	if err != nil {
+		return nil, err
+	}
+	model, err := f.solve(lambda)
+	if err != nil {
+		return nil, err
+	}
+	waves, err := agop.WavesOf(features.Chain{Steps: append(steps, recipe)})
+	if err != nil {
+		return nil, err
+	}
+	if kind == Diagonal {
+		d, err := root.Diagonal(waves.Diagonal(f.sum, model.W, f.options.Step, f.options.Ranges, threads))
+		return &learned{recipe: d}, err
+	}
+	matrix, err := root.Full(waves.Outer(f.sum, model.W, f.options.Step, f.options.Ranges, threads), threads)
+	if err != nil {
+		return nil, err
+	}
+	m := new(learned)
+	if m.file, err = metric.Encode(matrix); err != nil {
+		return nil, err
+	}
+	full, err := metric.Of(m.file)
+	m.recipe = full
+	r.mu.Lock()
+	r.files = append(r.files, full.SHA256)
+	r.mu.Unlock()
+	return m, err
+}

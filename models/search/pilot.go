@@ -1,0 +1,110 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/weight"
+)
+
+// MaxRows is the largest number of rows of a pilot.
+const MaxRows = 10000
+
+// Pilot is a sample of the training rows, in the order of their content hashes, so that its first
+// rows are a sample too.
+type Pilot struct {
+	X    []float32 // N×D, row-major: columns as plain numbers, before any scaling
+	N, D int
+
+	// Y has the classes of the rows, 0 ≤ y < Classes, or targets if Classes is 0.
+	Y       []float64
+	Classes int
+
+	Weights []float64 // of the rows, > 0; nil if they are all 1
+}
+
+func (p *Pilot) validate() error {
+	switch {
+	case p.N < 1 || p.N > MaxRows || p.D < 1:
+		return fmt.Errorf("search: pilot of %d rows of %d numbers, want 1 to %d rows", p.N, p.D, MaxRows)
+	case len(p.X) != p.N*p.D || len(p.Y) != p.N || p.Weights != nil && len(p.Weights) != p.N:
+		return errors.New("search: rows, labels and weights of the pilot differ in number")
+	case p.Classes < 0 || p.Classes == 1:
+		return fmt.Errorf("search: %d classes, want 2 or more, or 0 for targets", p.Classes)
+	}
+	for i, y := range p.Y {
+		if y-y != 0 || p.Classes > 0 && !(y >= 0 && int(y) < p.Classes && y == float64(int(y))) {
+			return fmt.Errorf("search: label %v of row %d of the pilot is out of range", y, i+1)
+		}
+	}
+	return nil
+}
+
+// folds is the number of parts of a pilot, of which a candidate is fitted to all but one.
+const folds = 5
+
+// salt separates the parts of a pilot from the folds of the data and from samples.
+const salt = 0x70696c6f74 // "pilot"
+
+// split assigns the rows to the parts by their numbers: equal rows share a part.
+func (p *Pilot) split() []uint8 {
+	part := make([]uint8, p.N)
+	for i := range part {
+		h := rows.Hash(salt, p.X[i*p.D:(i+1)*p.D])
+		part[i] = uint8((h ^ h>>32) % folds)
+	}
+	return part
+}
+
+// labels are the labels of a pilot as a fit takes them.
+type labels struct {
+	y       []float64
+	scaled  []float32          // targets as fractions of the grid's range
+	grid    *linear.TargetGrid // nil for classes
+	outputs int
+	weights []float64    // nil if they are all 1
+	whole   *weight.Grid // of the weights; nil without
+}
+
+func (p *Pilot) labels() (*labels, error) {
+	l := &labels{y: p.Y, outputs: max(p.Classes, 1), weights: p.Weights}
+	if p.Classes == 0 {
+		grid := linear.TargetGrid{Low: p.Y[0], High: p.Y[0]}
+		for _, y := range p.Y {
+			grid.Low, grid.High = min(grid.Low, y), max(grid.High, y)
+		}
+		if err := grid.Validate(); err != nil {
+			return nil, err
+		}
+		l.grid, l.scaled = &grid, make([]float32, p.N)
+		for i, y := range p.Y {
+			l.scaled[i] = grid.Scaled(y)
+		}
+	}
+	if p.Weights != nil {
+		var sum weight.Sum
+		for _, w := range p.Weights {
+			sum.Add(w)
+		}
+		l.whole = weight.NewGrid(sum.Result(), nil, nil)
+	}
+	return l, nil
+}
+
+// grids returns the grid of the targets as sums take it; nil for classes.
+func (l *labels) grids() linear.Grids {
+	if l.grid == nil {
+		return nil
+	}
+	return linear.Grids{*l.grid}
+}
+
+// weight returns the weight of row i.
+func (l *labels) weight(i int) float64 {
+	if l.weights == nil {
+		return 1
+	}
+	return l.weights[i]
+}

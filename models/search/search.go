@@ -1,0 +1,340 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+// Options say what to search.
+type Options struct {
+	// Views and Kernels to choose from; the first of each, at the median width, is the default
+	// that others have to beat. Kernels have the options width and features, which are set.
+	Views   []View
+	Kernels []kernel.Options
+
+	Seed    uint64 // of the features
+	Threads int    // to compute with; < 1 means 1. the result does not depend on it
+	// Progress is called with a readable line after each round of trials; may be nil.
+	Progress func(string)
+}
+
+// Result is what a search found.
+type Result struct {
+	// Default is the last trial of the default candidate, Chosen that of the chosen one.
+	Default Trial   `json:"default"`
+	Chosen  Trial   `json:"chosen"`
+	Tried   int     `json:"tried"` // candidates
+	Trials  []Trial `json:"trials"`
+
+	// Kernel has the chosen width, in units of the rows after Steps, which follow the numbers of the
+	// pilot. Both are nil if the default was chosen, or nothing could be tried.
+	Kernel kernel.Options    `json:"-"`
+	Steps  []features.Recipe `json:"-"`
+	Width  float64           `json:"width"`
+	Metric []byte            `json:"-"` // the file of a full metric among the steps
+}
+
+// Run searches.
+func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	r := &runner{pilot: p, options: o, views: map[string]*scaled{}, kernels: map[string]kernelOf{}}
+	var err error
+	if r.labels, err = p.labels(); err != nil {
+		return nil, err
+	}
+	r.scale = r.variance(p.N)
+	var views []View
+	if p.N < fewest && len(o.Views) > 1 {
+		o.Views = o.Views[:1]
+	}
+	for _, v := range o.Views {
+		s, err := newScaled(p, v)
+		if err != nil {
+			return nil, err
+		}
+		if !r.known(s) {
+			r.views[v.Name] = s
+			views = append(views, v)
+		}
+	}
+	r.options.Views = views
+	for _, k := range o.Kernels {
+		d, err := distanceOf(k)
+		if err != nil {
+			return nil, err
+		}
+		r.kernels[kernel.Of(k).Name] = kernelOf{k, d}
+	}
+	return r.run(ctx, levels(p.split()))
+}
+
+// known tells whether the rows are equal in another view.
+func (r *runner) known(s *scaled) bool {
+	for _, v := range r.views {
+		if v.d == s.d && slices.Equal(v.x, s.x) {
+			return true
+		}
+	}
+	return false
+}
+
+// run is Run at those levels.
+func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
+	field, err := r.screen(ctx, all[0])
+	if err != nil {
+		return nil, err
+	}
+	for i, l := range all {
+		if i > 0 {
+			field = r.survivors(field, 6-2*i)
+			if err := r.tryAll(ctx, field, l); err != nil {
+				return nil, err
+			}
+			order(field)
+		}
+		if field, err = r.widths(ctx, field, l, 2); err != nil {
+			return nil, err
+		}
+		if i == min(1, len(all)-1) && r.pilot.N >= fewest {
+			if field, err = r.metrics(ctx, field, l); err != nil {
+				return nil, err
+			}
+			if field, err = r.widths(ctx, field, l, 1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	chosen := r.simplest(field)
+	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials}
+	err = r.finish(result, chosen)
+	for _, sum := range r.files {
+		if !r.names(result.Steps, sum) {
+			metric.Forget(sum)
+		}
+	}
+	return result, err
+}
+
+// names tells whether a step names the metric with that hash.
+func (r *runner) names(steps []features.Recipe, sum string) bool {
+	return slices.ContainsFunc(steps, func(s features.Recipe) bool {
+		full, ok := s.(metric.Full)
+		return ok && full.SHA256 == sum
+	})
+}
+
+// firstWidths are the multiples of the median distance that are tried first.
+var firstWidths = []float64{1, 0.5}
+
+// screen tries kernels in the first view, and then those that do best in the other views.
+func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
+	var field []*entry
+	add := func(view, kernel string) {
+		for _, w := range firstWidths {
+			field = append(field, &entry{Candidate: Candidate{View: view, Kernel: kernel, Width: w}, start: coarse})
+		}
+	}
+	for _, k := range r.options.Kernels {
+		add(r.options.Views[0].Name, kernel.Of(k).Name)
+	}
+	r.standard = field[0]
+	if err := r.tryAll(ctx, field, l); err != nil {
+		return nil, err
+	}
+	order(field)
+	var kernels []string
+	for _, e := range field {
+		if len(kernels) < 2 && !slices.Contains(kernels, e.Kernel) {
+			kernels = append(kernels, e.Kernel)
+		}
+	}
+	first := len(field)
+	for _, v := range r.options.Views[1:] {
+		for _, k := range kernels {
+			add(v.Name, k)
+		}
+	}
+	if err := r.tryAll(ctx, field[first:], l); err != nil {
+		return nil, err
+	}
+	order(field)
+	return field, nil
+}
+
+// widths tries half and twice the width of the best candidate as long as that helps, that many
+// times at most.
+func (r *runner) widths(ctx context.Context, field []*entry, l *level, most int) ([]*entry, error) {
+	for range most {
+		best := field[0]
+		var more []*entry
+		for _, w := range []float64{best.Width / 2, best.Width * 2} {
+			c := best.Candidate
+			c.Width = w
+			if !slices.ContainsFunc(field, func(e *entry) bool { return e.Candidate == c }) {
+				more = append(more, &entry{Candidate: c, start: best.start, metric: best.metric})
+			}
+		}
+		if err := r.tryAll(ctx, more, l); err != nil {
+			return nil, err
+		}
+		field = append(field, more...)
+		order(field)
+		if field[0] == best {
+			break
+		}
+	}
+	return field, nil
+}
+
+// tried returns how many candidates were tried.
+func (r *runner) tried() int {
+	seen := map[Candidate]bool{}
+	for _, t := range r.trials {
+		seen[t.Candidate] = true
+	}
+	return len(seen)
+}
+
+// finish makes the recipe of the chosen candidate.
+func (r *runner) finish(to *Result, chosen *entry) error {
+	if chosen.judged == nil {
+		return nil
+	}
+	v := slices.IndexFunc(r.options.Views, func(v View) bool { return v.Name == chosen.View })
+	to.Steps = r.options.Views[v].Steps
+	k, x := r.kernels[chosen.Kernel], r.views[chosen.View]
+	var err error
+	if chosen.metric != nil {
+		m := chosen.metric[len(chosen.metric)-1]
+		if x, err = m.apply(x); err != nil {
+			return err
+		}
+		to.Steps, to.Metric = append(slices.Clip(to.Steps), m.recipe), m.file
+	}
+	median, err := x.median(k.distance)
+	if err != nil {
+		return err
+	}
+	to.Width = float64(chosen.Width * median)
+	to.Kernel, err = kernel.With(k.options, "width", strconv.FormatFloat(to.Width, 'g', -1, 64))
+	return err
+}
+
+// survivors returns candidates for the next level: the best, the best of each kernel, the best smooth one in
+// the view of the best, and others, no more than two of one view, kernel and metric, until there are n; and the
+// default.
+func (r *runner) survivors(field []*entry, n int) []*entry {
+	var out []*entry
+	count := map[Candidate]int{}
+	kernels := map[string]bool{}
+	smooth := false
+	take := func(e *entry) {
+		if e.judged == nil || slices.Contains(out, e) {
+			return
+		}
+		c := e.Candidate
+		c.Width = 0
+		if count[c] == 2 {
+			return
+		}
+		count[c]++
+		out = append(out, e)
+	}
+	for _, e := range field {
+		if !kernels[e.Kernel] {
+			take(e)
+		}
+		kernels[e.Kernel] = true
+		if !smooth && e.View == field[0].View && r.smooth(e) {
+			take(e)
+			smooth = true
+		}
+	}
+	for _, e := range field {
+		if len(out) < n {
+			take(e)
+		}
+	}
+	if !slices.Contains(out, r.standard) {
+		out = append(out, r.standard)
+	}
+	return out
+}
+
+// order sorts candidates by their losses; those that failed are last.
+func order(field []*entry) {
+	slices.SortStableFunc(field, func(a, b *entry) int {
+		switch {
+		case a.judged == nil || b.judged == nil:
+			return cmp.Compare(boolInt(a.judged == nil), boolInt(b.judged == nil))
+		}
+		return cmp.Compare(a.mean(), b.mean())
+	})
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+const (
+	// few is the number of rows of a pilot below which others than the default have to be better than
+	// it by more than two standard errors.
+	few = 1000
+	// fewest is the number below which only kernels and widths are tried.
+	fewest = 200
+)
+
+// simplest returns the simplest candidate whose loss is within one standard error of the least;
+// of equally simple ones, that with the least loss. The field is ordered. Of few rows, the best of many
+// candidates is good by chance.
+func (r *runner) simplest(field []*entry) *entry {
+	best := field[0]
+	if r.pilot.N < few && r.standard.judged != nil && best.judged != nil {
+		if by, se := worse(r.standard.judged, best.judged); by <= 2*se {
+			return r.standard
+		}
+	}
+	chosen := best
+	for _, e := range field[1:] {
+		if e.judged == nil || e.complexity() >= chosen.complexity() {
+			continue
+		}
+		if by, se := worse(e.judged, best.judged); by <= se {
+			chosen = e
+		}
+	}
+	return chosen
+}
+
+// maxWorkers is the largest number of trials at a time.
+const maxWorkers = 4
+
+// tryAll tries candidates at a level, some of them at a time.
+func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
+	threads := max(1, r.options.Threads)
+	workers := min(threads, maxWorkers, len(field))
+	parallel.Ranges(len(field), 1, max(1, workers), func(lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			r.try(field[i], l, threads/max(1, workers))
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, e := range field {
+		r.trials = append(r.trials, e.trial)
+	}
+	return nil
+}

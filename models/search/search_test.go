@@ -1,0 +1,180 @@
+package search
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/scale"
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// made returns a pilot of normal numbers with targets of f plus noise, or classes by their sign.
+func made(n, d int, noise float64, classes bool, f func(x []float32) float64) *Pilot {
+	r := rand.New(rand.NewPCG(uint64(n), 3))
+	p := &Pilot{N: n, D: d, X: make([]float32, n*d), Y: make([]float64, n)}
+	for i := range p.X {
+		p.X[i] = float32(r.NormFloat64())
+	}
+	for i := range n {
+		y := f(p.X[i*d:(i+1)*d]) + noise*r.NormFloat64()
+		if p.Y[i] = y; classes {
+			p.Classes, p.Y[i] = 2, 0
+			if y > 0 {
+				p.Y[i] = 1
+			}
+		}
+	}
+	return p
+}
+
+func ridgeLine(x []float32) float64 { return math.Sin(2 * float64(x[0]+x[1])) }
+
+func options(p *Pilot) Options {
+	at := make([]float32, p.D)
+	for j := range at {
+		at[j] = 1
+	}
+	return Options{
+		Views:   []View{{Name: "none"}, {Name: "clipped", Steps: []features.Recipe{scale.Clip{At: at}}}},
+		Kernels: []kernel.Options{&fourier.GaussianOptions{}, &fourier.LaplaceOptions{}, &fourier.MaternOptions{}},
+		Seed:    1, Threads: 2,
+	}
+}
+
+func run(t *testing.T, p *Pilot, o Options) *Result {
+	t.Helper()
+	r, err := Run(t.Context(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A metric finds the one direction of five that matters.
+func TestASearchFindsTheDirectionThatMatters(t *testing.T) {
+	for _, classes := range []bool{false, true} {
+		r := run(t, made(400, 5, 0.05, classes, ridgeLine), options(&Pilot{D: 5}))
+		if r.Chosen.Metric == NoMetric || r.Chosen.Loss > 0.7*r.Default.Loss {
+			t.Errorf("classes %v: chose %v with loss %.4f, the default has %.4f", classes, r.Chosen.Candidate, r.Chosen.Loss, r.Default.Loss)
+		}
+		if r.Chosen.Metric == Full && len(r.Metric) == 0 || len(r.Steps) == 0 || r.Kernel == nil {
+			t.Errorf("classes %v: the recipe is not complete: %d bytes, %d steps", classes, len(r.Metric), len(r.Steps))
+		}
+	}
+}
+
+// Labels of a coin: no candidate does better than chance on rows that it was not fitted to, by more
+// than what choosing among many explains.
+func TestLossesOfCoinFlipsAreThoseOfChance(t *testing.T) {
+	p := made(400, 4, 1, true, func([]float32) float64 { return 0 })
+	r := run(t, p, options(p))
+	for _, trial := range r.Trials {
+		if se := 0.5 / math.Sqrt(float64(trial.Judged)); math.Abs(trial.Error-0.5) > 4.5*se {
+			t.Errorf("%v on %d rows: error %.3f of labels that nobody can know", trial.Candidate, trial.Judged, trial.Error)
+		}
+		if trial.Loss < math.Ln2-0.03 {
+			t.Errorf("%v on %d rows: log loss %.4f of labels that nobody can know", trial.Candidate, trial.Judged, trial.Loss)
+		}
+	}
+}
+
+// Of few rows of noise the default is chosen, not whatever fits their noise.
+func TestFewRowsOfNoiseKeepTheDefault(t *testing.T) {
+	changed := 0
+	for seed := range 6 {
+		p := made(60+seed, 5, 1, seed%2 == 0, func([]float32) float64 { return 0 })
+		if r := run(t, p, options(p)); r.Chosen.Candidate != r.Default.Candidate {
+			changed++
+		}
+	}
+	if changed > 1 {
+		t.Errorf("%d of 6 searches in noise changed the default", changed)
+	}
+}
+
+// Neither threads nor the processor change a bit of the result.
+func TestASearchIsAFunctionOfThePilot(t *testing.T) {
+	p := made(210, 3, 0.3, true, ridgeLine)
+	p.Weights = make([]float64, p.N)
+	for i := range p.Weights {
+		p.Weights[i] = float64(1 + i%3)
+	}
+	var want []byte
+	level := blas.Level()
+	defer blas.SetLevel(level)
+	for _, l := range blas.Levels() {
+		if err := blas.SetLevel(l); err != nil {
+			t.Fatal(err)
+		}
+		for _, threads := range []int{1, 5} {
+			if threads > 1 && l != level {
+				continue
+			}
+			o := options(p)
+			o.Threads, o.Views, o.Kernels = threads, o.Views[:1], o.Kernels[:1]
+			r := run(t, p, o)
+			got, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, r.Metric...)
+			if want == nil {
+				want = got
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("level %s, %d threads: another result", l, threads)
+			}
+		}
+	}
+}
+
+// Rows that judge a candidate are not among those that it, or its metric, was fitted to; nor are
+// equal ones.
+func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
+	for _, n := range []int{50, 300, 900, 3000, 9000} {
+		p := made(n, 2, 1, false, ridgeLine)
+		for i := range n / 2 { // copies of other rows
+			copy(p.X[2*(n-1-i):2*(n-i)], p.X[2*i:2*i+2])
+		}
+		for _, l := range levels(p.split()) {
+			if len(l.train) != len(l.judge) {
+				t.Fatal("parts differ in number")
+			}
+			for part := range l.train {
+				fitted := map[[2]float32]bool{}
+				for _, i := range l.train[part] {
+					fitted[[2]float32(p.X[2*i:])] = true
+				}
+				for _, i := range l.judge[part] {
+					if fitted[[2]float32(p.X[2*i:])] {
+						t.Errorf("%d rows: row %d is judged and fitted to", n, i)
+					}
+				}
+				if len(fitted) == 0 || len(l.judge[part]) == 0 {
+					t.Errorf("%d rows: a part without rows", n)
+				}
+			}
+		}
+	}
+}
+
+func TestPilotsThatCannotBeAreRefused(t *testing.T) {
+	good := func() *Pilot { return made(50, 2, 1, true, ridgeLine) }
+	for name, spoil := range map[string]func(p *Pilot){
+		"no rows": func(p *Pilot) { p.N = 0 }, "short": func(p *Pilot) { p.X = p.X[1:] }, "one class": func(p *Pilot) { p.Classes = 1 },
+		"class": func(p *Pilot) { p.Y[7] = 2 }, "half a class": func(p *Pilot) { p.Y[7] = 0.5 }, "NaN": func(p *Pilot) { p.Y[7] = math.NaN() },
+		"weights": func(p *Pilot) { p.Weights = []float64{1} },
+	} {
+		p := good()
+		spoil(p)
+		if _, err := Run(t.Context(), p, options(p)); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

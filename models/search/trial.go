@@ -1,0 +1,287 @@
+package search
+
+import (
+	"math"
+	"sync"
+
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/kernel"
+)
+
+// Trial is the result of trying a candidate.
+type Trial struct {
+	Candidate
+	Rows     int     `json:"rows"`     // that it was fitted to
+	Features int     `json:"features"` // of the kernel
+	Judged   int     `json:"judged"`   // rows that its loss is of
+	Lambda   float64 `json:"lambda"`
+	// Loss is the mean log loss of classes, or the mean squared error of targets as a share of
+	// their variance.
+	Loss   float64 `json:"loss"`
+	Error  float64 `json:"error,omitempty"` // share of the judged rows with another class
+	Solves int     `json:"solves"`
+	Failed string  `json:"failed,omitempty"` // why it has no loss
+}
+
+// level is a size of trials.
+type level struct {
+	train    [][]int // for each part that judges, the rows to fit to
+	judge    [][]int // and those to judge
+	whole    []int   // rows of all parts to fit to, for what nothing judges
+	features int
+	exact    bool    // kernels are used without features where they can
+	last     int     // rows that have a part in it
+	factor   float64 // by which λ is varied
+	steps    int
+}
+
+// size returns how many rows a fit has and how many are judged.
+func (l *level) size() (train, judged int) {
+	for _, j := range l.judge {
+		judged += len(j)
+	}
+	return len(l.train[0]), judged
+}
+
+// entry is a candidate with its trials.
+type entry struct {
+	Candidate
+	start  []float64  // values of λ to begin with
+	lambda []float64  // of the last trial, by part
+	matrix *matrix    // of the kernel during a trial; equal for all parts without a metric
+	metric []*learned // by part; nil without one
+	*judged
+	trial Trial
+}
+
+// runner has what all trials share.
+type runner struct {
+	*labels
+	pilot    *Pilot
+	options  Options
+	views    map[string]*scaled
+	kernels  map[string]kernelOf
+	scale    float64 // by which losses are divided
+	trials   []Trial
+	standard *entry // the default
+	mu       sync.Mutex
+	files    []string // hashes of metrics that were provided
+}
+
+// kernelOf is a kernel with the distance of its width.
+type kernelOf struct {
+	options  kernel.Options
+	distance bandwidth.Distance
+}
+
+// scaled are the pilot's rows in a view.
+type scaled struct {
+	x       []float32
+	d       int
+	mu      sync.Mutex
+	medians map[bandwidth.Distance]float64
+	near    map[bandwidth.Distance]*distances
+}
+
+func newScaled(p *Pilot, v View) (*scaled, error) {
+	s := &scaled{x: p.X, d: p.D, medians: map[bandwidth.Distance]float64{}, near: map[bandwidth.Distance]*distances{}}
+	for _, step := range v.Steps {
+		m, err := step.New()
+		if err != nil {
+			return nil, err
+		}
+		_, out := m.Dims()
+		dst := make([]float32, p.N*out)
+		m.Apply(dst, s.x, p.N)
+		s.x, s.d = dst, out
+	}
+	return s, nil
+}
+
+// medianRows is the number of rows whose distances have the median.
+const medianRows = 500
+
+// median returns the median distance of the first rows of a view. Labels have no part in it, so
+// rows to judge may be among them.
+func (s *scaled) median(of bandwidth.Distance) (float64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m, known := s.medians[of]; known {
+		return m, nil
+	}
+	m, err := bandwidth.Median(s.x, min(medianRows, len(s.x)/s.d), s.d, of)
+	if err == nil {
+		s.medians[of] = m
+	}
+	return m, err
+}
+
+// between returns the distances of the first n rows.
+func (s *scaled) between(of bandwidth.Distance, n, threads int) *distances {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d := s.near[of]; d == nil || d.n < n {
+		s.near[of] = newDistances(s.x, n, s.d, of, threads)
+	}
+	return s.near[of]
+}
+
+// try tries a candidate at a level, with that many threads.
+func (r *runner) try(e *entry, l *level, threads int) {
+	train, judgedRows := l.size()
+	e.trial = Trial{Candidate: e.Candidate, Rows: train, Features: l.features, Judged: judgedRows}
+	e.judged, e.lambda = nil, make([]float64, len(l.train))
+	all := new(judged)
+	start := e.start
+	for part := range l.train {
+		s, err := r.part(e, l, part, start, threads)
+		if err != nil {
+			e.trial.Failed = err.Error()
+			return
+		}
+		all.add(s.judged)
+		start = []float64{s.lambda}
+		e.lambda[part] = s.lambda
+	}
+	if mean := all.mean(); mean-mean != 0 {
+		e.trial.Failed = "scores are not finite"
+		return
+	}
+	e.judged, e.start, e.matrix = all, []float64{e.lambda[0]}, nil
+	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/r.scale
+	if r.grid == nil {
+		e.trial.Error = all.wrong / all.weight
+	}
+}
+
+// part fits a candidate to the rows without one part, and judges that part.
+func (r *runner) part(e *entry, l *level, part int, start []float64, threads int) (*solved, error) {
+	v, k := r.views[e.View], r.kernels[e.Kernel]
+	x := v
+	if e.metric != nil {
+		var err error
+		if x, err = e.metric[part].apply(v); err != nil {
+			return nil, err
+		}
+	}
+	median, err := x.median(k.distance)
+	if err != nil {
+		return nil, err
+	}
+	width := float64(e.Width * median)
+	recipe, err := recipeOf(k.options, x.d, l.features, width, r.options.Seed)
+	if err != nil {
+		return nil, err
+	}
+	n := len(l.judge[part])
+	out := make([]float32, n*r.outputs)
+	var score func(lambda float64) error
+	if shape := radial(recipe); l.exact && shape != nil {
+		if e.matrix == nil || e.metric != nil {
+			e.matrix = newMatrix(shape, x.between(k.distance, l.last, threads), l.last, width)
+		}
+		m := newExact(e.matrix, l.train[part], l.judge[part], r.labels, threads)
+		score = func(lambda float64) error { return m.scores(lambda, out) }
+	} else {
+		f, err := newFit(recipe, x.x, x.d, l.train[part], r.labels, threads)
+		if err != nil {
+			return nil, err
+		}
+		phi := f.features(x.x, x.d, l.judge[part])
+		score = func(lambda float64) error { return f.scores(lambda, phi, n, out) }
+	}
+	best, solves := path(start, l.factor, l.steps, func(lambda float64) *solved {
+		if score(lambda) != nil {
+			return nil
+		}
+		return &solved{lambda, r.judge(l.judge[part], out)}
+	})
+	e.trial.Solves += solves
+	if best == nil {
+		return nil, errNoLambda
+	}
+	return best, nil
+}
+
+// variance returns the mean squared error of the mean of the targets, as fractions of their
+// range; 1 for classes.
+func (l *labels) variance(n int) float64 {
+	if l.grid == nil {
+		return 1
+	}
+	var sum, weight float64
+	for i := range n {
+		sum += float64(l.weight(i) * float64(l.scaled[i]))
+		weight += l.weight(i)
+	}
+	mean := sum / weight
+	var squares float64
+	for i := range n {
+		e := float64(l.scaled[i]) - mean
+		squares += float64(l.weight(i) * float64(e*e))
+	}
+	return squares / weight
+}
+
+// Sizes of trials: rows to fit to, rows to judge in each part, and features. The small ones are of
+// kernels without features, as if there were very many.
+var sizes = []struct {
+	train, judge, features int
+	exact                  bool
+}{
+	{400, 500, 2048, true},
+	{1200, 500, 2048, true},
+	{4000, 2000, 1024, false},
+	{8000, 2000, 2048, false},
+}
+
+// Rows that are enough to judge at the first level, and at others.
+const (
+	fewJudged  = 300
+	moreJudged = 400
+)
+
+// levels returns the sizes of trials of rows in those parts: a first one of few rows, and one or two
+// of more, if there are more.
+func levels(part []uint8) []*level {
+	n := len(part) * (folds - 1) / folds
+	use := []int{0}
+	switch {
+	case n > 5000:
+		use = []int{0, 2, 3}
+	case n > 1200:
+		use = []int{0, 2}
+	case n > 600:
+		use = []int{0, 1}
+	}
+	var out []*level
+	for _, i := range use {
+		size := sizes[i]
+		l := &level{features: size.features, exact: size.exact, factor: 10, steps: 1}
+		enough := fewJudged
+		if len(out) > 0 {
+			l.factor, l.steps, enough = math.Sqrt(10), 2, moreJudged
+		}
+		for p, judged := uint8(0), 0; p < folds && judged < enough; p++ {
+			var train, judge []int
+			for row, in := range part {
+				switch {
+				case in == p && len(judge) < size.judge:
+					judge = append(judge, row)
+				case in != p && len(train) < size.train:
+					train = append(train, row)
+				default:
+					continue
+				}
+				l.last = max(l.last, row+1)
+			}
+			judged += len(judge)
+			l.train, l.judge = append(l.train, train), append(l.judge, judge)
+		}
+		for row := range min(len(part), size.train*folds/(folds-1)) {
+			l.whole = append(l.whole, row)
+		}
+		out = append(out, l)
+	}
+	return out
+}

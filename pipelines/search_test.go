@@ -1,0 +1,135 @@
+package pipelines
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
+)
+
+// searching returns options of a small training with a search on the lines of a table.
+func searching(t *testing.T, lines []string) TrainOptions {
+	t.Helper()
+	dir := t.TempDir()
+	return TrainOptions{
+		Spec: prepare.Spec{
+			Data: dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"},
+			Seed: 1, Kernel: &fourier.GaussianOptions{Features: 256},
+		},
+		Model: filepath.Join(dir, "model"), Search: tuning.Auto,
+		Kernels: []kernel.Options{&fourier.GaussianOptions{Features: 256}, &fourier.LaplaceOptions{Features: 256}},
+	}
+}
+
+// A search finds what the default does not, judges by rows that it has not seen, and is recorded in the
+// model, which predicts as well on other rows.
+func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
+	lines := jobtest.Made(t, "friedman", 700, 3)
+	o := searching(t, lines)
+	r, err := Train(jobtest.Ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Search
+	if s == nil || s.Tried < 5 || s.Chosen == s.Default || !(s.Chosen.Loss < s.Default.Loss) {
+		t.Fatalf("the search is %+v", s)
+	}
+	for _, row := range r.Path {
+		if row.Failed == "" && row.Folds != 1 {
+			t.Errorf("lambda %g: %d folds judge, although the search has seen the rows of all but the first", row.Lambda, row.Folds)
+		}
+	}
+	m, err := models.Load(os.DirFS(o.Model))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := m.Manifest.File(tuning.File); !ok || m.Manifest.Search == nil || *m.Manifest.Search != *s {
+		t.Errorf("the manifest says %+v of the search %+v; files %v", m.Manifest.Search, s, m.Manifest.Files)
+	}
+	unseen := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "test.csv", strings.Join(jobtest.Made(t, "friedman", 500, 4), ""))}, Label: "y"}
+	score := func(model string) float64 {
+		e, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: model, Data: unseen})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Targets.R2
+	}
+	plain := o
+	plain.Search, plain.Kernels, plain.Model = tuning.None, nil, o.Model+"-plain"
+	if _, err := Train(jobtest.Ctx, plain); err != nil {
+		t.Fatal(err)
+	}
+	if with, without := score(o.Model), score(plain.Model); !(1-with < 0.9*(1-without)) {
+		t.Errorf("R² %.4f with a search, %.4f without", with, without)
+	}
+}
+
+// Files, their order, shards and threads do not change what a search finds.
+func TestSearchesAreFunctionsOfTheRows(t *testing.T) {
+	lines := jobtest.Made(t, "moons", 260, 3)
+	files := func(o TrainOptions) (content [2]string) {
+		t.Helper()
+		if _, err := Train(jobtest.Ctx, o); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range []string{tuning.File, models.WeightsFile} {
+			data, err := os.ReadFile(filepath.Join(o.Model, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			content[i] = string(data)
+		}
+		return content
+	}
+	o := searching(t, lines)
+	o.Job = job.Options{Engine: engine.Engine{Threads: 1}}
+	want := files(o)
+	p := searching(t, lines)
+	dir := t.TempDir()
+	p.Data.Data = []string{
+		jobtest.Write(t, dir, "b.csv", lines[0]+strings.Join(lines[100:], "")), jobtest.Write(t, dir, "a.csv", lines[0]+strings.Join(lines[1:100], "")),
+	}
+	p.Job = job.Options{Engine: engine.Engine{Threads: 3}, ShardBytes: 1000}
+	if got := files(p); got != want {
+		t.Error("cut otherwise, the rows give another model")
+	}
+}
+
+// What is set is not searched.
+func TestWhatIsSetIsNotSearched(t *testing.T) {
+	lines := jobtest.Made(t, "moons", 100, 3)
+	for name, set := range map[string]func(o *TrainOptions){
+		"width":  func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Width: 2}, nil },
+		"gamma":  func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.GaussianOptions{Features: 64, Gamma: 2}, nil },
+		"search": func(o *TrainOptions) { o.Search = tuning.None },
+	} {
+		o := searching(t, lines)
+		set(&o)
+		r, err := Train(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Search != nil {
+			t.Errorf("%s: searched %+v", name, r.Search)
+		}
+	}
+	o := searching(t, lines)
+	o.Kernel, o.Kernels, o.Scale = &fourier.LaplaceOptions{Features: 64}, nil, []string{"minmax"}
+	r, err := Train(jobtest.Ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Search == nil || !strings.HasPrefix(r.Search.Chosen.Features, "minmax, laplace") {
+		t.Errorf("with kernel and scale set it is %+v", r.Search)
+	}
+}

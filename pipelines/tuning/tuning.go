@@ -1,0 +1,243 @@
+// Package tuning searches for the features of a training: it runs package models/search on a pilot
+// of a session's rows.
+package tuning
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/search"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+)
+
+// Values of the option search.
+const (
+	None = "none"
+	Auto = "auto"
+)
+
+// File is the name of the file of a model directory with all trials, a Result.
+const File = "search.json"
+
+const (
+	// values limits the numbers of a pilot: fewer rows if they are long.
+	values = 8 << 20
+	// longest is the largest row length that is searched.
+	longest = 4096
+	// fewest is the least number of rows that is searched.
+	fewest = 40
+)
+
+// Rows is the largest number of rows of a pilot of rows of length d, of that many rows; 0 if they are not
+// searched.
+func Rows(rows int64, d int) int {
+	if d > longest {
+		return 0
+	}
+	return int(min(rows, search.MaxRows, int64(values/max(d, 1))))
+}
+
+// Kernels returns the kernels that a search chooses from: of those given, all that have a width that
+// is not set; nil if the first is not among them.
+func Kernels(given []kernel.Options) []kernel.Options {
+	var out []kernel.Options
+	for i, k := range given {
+		if free(k) {
+			out = append(out, k)
+		} else if i == 0 {
+			return nil
+		}
+	}
+	return out
+}
+
+// free tells whether the kernel has a width that is not set.
+func free(k kernel.Options) bool {
+	if _, learned := k.(kernel.Found); learned {
+		return false
+	}
+	is := map[string]string{}
+	for _, o := range option.Of(k) {
+		is[o.Name] = o.Default
+	}
+	return is["width"] == "median" && (is["gamma"] == "" || is["gamma"] == "0")
+}
+
+// Families returns the kernels that a search chooses from if none is given.
+func Families() []kernel.Options {
+	var out []kernel.Options
+	for _, name := range []string{"gaussian", "laplace", "matern"} {
+		if f, err := kernel.Lookup(name); err == nil {
+			out = append(out, f.New())
+		}
+	}
+	return out
+}
+
+// Result is what a search found.
+type Result struct {
+	search.Result
+	Pilot   int    `json:"pilot"`   // rows
+	Classes bool   `json:"classes"` // losses are log losses, not squared errors as a share of the variance
+	Kernel  string `json:"kernel"`  // in words
+}
+
+// Search replaces the recipe of the session by one that does better on held-out rows of a pilot. The
+// rows of the first of held folds are not in it; with 0 all rows may be. The result is nil if nothing was
+// searched.
+func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int) (*Result, error) {
+	sc := s.Recipe.Scaling
+	n := Rows(s.Counts.Used, max(s.Profile.Dim, sc.Dim))
+	switch {
+	case s.Recipe.Recodes:
+		return skip(s, "encodings by labels are not searched")
+	case len(s.Target.Grid) > 1:
+		return skip(s, "features for several targets are not searched")
+	case n == 0:
+		return skip(s, fmt.Sprintf("rows of more than %s numbers are not searched", report.Groups(longest)))
+	case n < fewest:
+		return skip(s, fmt.Sprintf("fewer than %d rows are not searched", fewest))
+	}
+	sum, err := s.SurveyWeighed(ctx, held, n)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.LearnedFrom(sum, held); err != nil {
+		return nil, err
+	}
+	s.Progress.Phase("searching features", 0)
+	defer s.Progress.Done()
+	p, err := pilot(s, sum.Sample)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil || p.N < fewest {
+		return skip(s, "there are too few different rows to search features")
+	}
+	found, err := search.Run(ctx, p, search.Options{
+		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels,
+		Seed: s.Spec.Seed, Threads: s.Engine.Threads, Progress: func(line string) { s.Progress.Note("%s", line) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
+	if found.Kernel == nil {
+		return r, nil
+	}
+	name := fmt.Sprintf("%s kernel, width %.4g", kernel.Of(found.Kernel).Name, found.Width)
+	size := s.Recipe.Dim
+	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
+	if err != nil {
+		return nil, err
+	}
+	var files []storage.File
+	if found.Metric != nil {
+		files = append(files, storage.File{Name: metric.FileName, Data: found.Metric})
+		if err := s.Share(ctx, files[0], models.SumFile(metric.FileName, found.Metric).SHA256); err != nil {
+			return nil, err
+		}
+	}
+	if s.Recipe, err = s.Recipe.Searched(found.Steps, chosen, s.Spec.Seed, name, files); err != nil {
+		return nil, err
+	}
+	r.Kernel = name
+	data, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: File, Data: append(data, '\n')})
+	return r, nil
+}
+
+func skip(s *prepare.Session, why string) (*Result, error) {
+	s.Progress.Note("%s", why)
+	return nil, nil
+}
+
+// pilot makes the pilot of a sample of rows, each with its label and its weight behind it.
+func pilot(s *prepare.Session, sample func() (x []float32, n, d int)) (*search.Pilot, error) {
+	all, n, width := sample()
+	if n == 0 {
+		return nil, nil
+	}
+	d := width - 2
+	p := &search.Pilot{N: n, D: s.Recipe.Scaling.Dim, Y: make([]float64, n)}
+	x, weights, weighted := make([]float32, n*d), make([]float64, n), false
+	for i := range n {
+		row := all[i*width : (i+1)*width]
+		copy(x[i*d:], row[:d])
+		p.Y[i], weights[i] = float64(row[d]), float64(row[d+1])
+		weighted = weighted || weights[i] != weights[0]
+	}
+	if weighted {
+		p.Weights = weights
+	}
+	if s.Target.Classes != nil {
+		p.Classes = len(s.Target.Classes.Classes)
+	}
+	// Steps may write to the rows that they read, and rows are in one form or the other.
+	var err error
+	if p.X, err = s.Recipe.Scaling.Encode(x, n); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Memory returns the most bytes that a search takes beside the program: of that many rows of a file's
+// length, and of the length that encodings make them.
+func Memory(rows int64, length, encoded, outputs, threads int) int64 {
+	if rows == 0 {
+		rows = search.MaxRows
+	}
+	n := int64(Rows(rows, max(length, encoded)))
+	if n == 0 {
+		return 0
+	}
+	// The sample, as it is merged, and dense; then the views.
+	sample := 4 * n * int64(length+2) * 4
+	return sample + search.Memory(int(n), encoded, outputs, mostViews, threads)
+}
+
+// mostViews is the largest number of views of columns.
+const mostViews = 4
+
+// Write prints a search for people.
+func Write(w io.Writer, s *models.Search) {
+	share := func(t models.SearchTrial) string {
+		if s.Classes {
+			return fmt.Sprintf("%.2f %%", 100*t.Error)
+		}
+		return fmt.Sprintf("%.4f", 1-t.Loss)
+	}
+	what := "R²"
+	if s.Classes {
+		what = "error"
+	}
+	fmt.Fprintf(w, "search    %s on %s rows; %s on %s of them is %s by default (%s),\n", report.Counted(s.Tried, "candidate"), report.Groups(int64(s.Rows)),
+		what, report.Groups(int64(s.Judged)), share(s.Default), s.Default.Features)
+	if s.Chosen == s.Default {
+		fmt.Fprintf(w, "          which was chosen\n")
+		return
+	}
+	fmt.Fprintf(w, "          %s chosen: %s\n", share(s.Chosen), s.Chosen.Features)
+}
+
+// Summary describes the search for a manifest.
+func (r *Result) Summary() *models.Search {
+	trial := func(t search.Trial) models.SearchTrial {
+		return models.SearchTrial{Features: t.Candidate.String(), Loss: t.Loss, Error: t.Error}
+	}
+	return &models.Search{
+		Tried: r.Tried, Rows: r.Pilot, Judged: r.Chosen.Judged, Classes: r.Classes, Default: trial(r.Default), Chosen: trial(r.Chosen),
+	}
+}
