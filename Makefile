@@ -30,8 +30,8 @@ test-long: ## run the tests with each campaign as a whole: all kills, all ways t
 
 .PHONY: test-long
 
-test-honest: ## every kernel and learner on labels of a coin: no held-out figure may know them (a few minutes)
-	BOCHNER_HONEST=1 go test -count 1 -timeout 30m -run CoinFlips ./pipelines
+test-honest: ## held-out figures of coin flips for every kernel and learner, and of searches beside test errors (about ten minutes)
+	BOCHNER_HONEST=1 go test -count 1 -timeout 60m -v -run 'CoinFlips|HeldOutErrorOfASearch' ./pipelines
 
 test-faults: ## fail, kill and cut off jobs at every call to the file system, and race runs over one name (about half an hour)
 	BOCHNER_FAULTS=all go test -count 1 -timeout 120m -v -run 'WhateverFails|DamagedState' ./pipelines
