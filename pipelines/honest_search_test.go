@@ -15,8 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
-// searching are the options of a training that searches; with few features, so that it is quick.
-func searching() TrainOptions {
+// searchOptions are the options of a training that searches; with few features, so that it is quick.
+func searchOptions() TrainOptions {
 	return TrainOptions{Search: "auto", Kernels: []kernel.Options{
 		&fourier.GaussianOptions{Features: 512}, &fourier.LaplaceOptions{Features: 512}, &fourier.MaternOptions{Features: 512, Nu: 1.5},
 	}}
@@ -93,7 +93,7 @@ func TestHeldOutErrorOfASearchIsThatOfOtherRows(t *testing.T) {
 			var held, pilot gaps
 			for seed := range uint64(seeds) {
 				train, test := table(seed + 1)
-				o := searching()
+				o := searchOptions()
 				o.Seed = seed + 1
 				h, p, e, r := honestFigures(t, train, test, o)
 				if r.Search == nil || r.Search.Tried < 2 {
