@@ -292,7 +292,7 @@ func (p *pair) unseen(ctx context.Context, j *job.Job, c job.Counts, maxBad floa
 			continue
 		}
 		j.Progress.Phase("looking for rows of the training", 0)
-		found, _, err := prepare.ProfileRows(ctx, j, m.data, maxBad, m.manifest.Seed, m.manifest.Task == models.Classification)
+		found, _, err := prepare.ProfileRows(ctx, j, m.data, maxBad, m.manifest.Seed, &transforms.Target{Open: m.manifest.Task == models.Classification})
 		j.Progress.Done()
 		if err != nil {
 			return err

@@ -130,11 +130,7 @@ func (r *EmbedResult) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "model     %s\n", r.Model)
 	fmt.Fprintf(&b, "rows      %s\n", r.Rows.WithList())
 	fmt.Fprintf(&b, "features  %d of the %s, on a grid of %s\n", r.dim, r.Kernel, training.GridText(r.Steps))
-	total := 0.0
-	for i, c := range r.Components {
-		total += c.Share
-		fmt.Fprintf(&b, "component %-3d variance %.6g, %.2f %% of all; %.2f %% so far\n", i+1, c.Variance, 100*c.Share, 100*total)
-	}
+	training.WriteComponents(&b, r.Components)
 	fmt.Fprintf(&b, "seconds   %.1f to profile the data, %.1f to train\n", r.Seconds["profile"], r.Seconds["train"])
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/transforms"
 )
 
 // InspectOptions says which data to describe.
@@ -99,7 +100,7 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 		}
 	}
 	j.Progress.Phase("reading", 0)
-	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, 0, true)
+	p, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, 0, &transforms.Target{Open: true})
 	if err != nil {
 		return nil, err
 	}

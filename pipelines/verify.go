@@ -133,7 +133,7 @@ func certified(dir string, m *models.Manifest) error {
 func sameRows(ctx context.Context, j *job.Job, m *models.Manifest, d *dataset.Dataset, o VerifyOptions) (*prepare.Prepared, error) {
 	j.Progress.Phase("reading", 0)
 	defer j.Progress.Done()
-	found, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed, m.Task != models.Regression)
+	found, _, err := prepare.ProfileRows(ctx, j, d, o.MaxBadFraction, m.Seed, &transforms.Target{Open: m.Task != models.Regression})
 	if err != nil {
 		return nil, err
 	}

@@ -67,6 +67,8 @@ type File struct {
 type Target struct {
 	Classes *labels.Vocabulary `json:"classes,omitempty"`
 	Grid    linear.Grids       `json:"grid,omitempty"` // that a pass of sums puts numbers on
+	// Within says that numbers beyond the grid cannot be used; otherwise there are none.
+	Within bool `json:"within,omitempty"`
 	// Open says, in a profile pass, that the kind of labels is not known yet.
 	Open bool `json:"open,omitempty"`
 }
@@ -178,6 +180,8 @@ func (t *Target) Label() dataset.Label {
 	switch {
 	case t == nil:
 		return nil
+	case t.Classes == nil && t.Within:
+		return t.within
 	case t.Classes == nil:
 		return labels.ParseTarget
 	}
@@ -188,4 +192,13 @@ func (t *Target) Label() dataset.Label {
 		}
 		return float64(i), ""
 	}
+}
+
+// within is labels.ParseTarget for numbers that the grid must contain.
+func (t *Target) within(token []byte) (float64, string) {
+	y, reason := labels.ParseTarget(token)
+	if g := t.Grid[0]; reason == "" && !g.Contains(y) {
+		reason = fmt.Sprintf("the label %g is beyond the grid of targets of the recipe, %g to %g", y, g.Low, g.High)
+	}
+	return y, reason
 }

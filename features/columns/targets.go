@@ -81,9 +81,19 @@ func (rc *Recoder) Block(b *rows.Block, hashes []uint64) {
 	}
 }
 
-// Row changes the slots of a training row, given the hash that its fold is chosen by.
+// Part returns a number that is equal for hashes with which equal rows stay equal; 0 for a nil
+// Recoder.
+func (rc *Recoder) Part(hash uint64) int {
+	if rc == nil {
+		return 0
+	}
+	return rc.cut.Part(hash)
+}
+
+// Row changes the slots of a training row, given the hash that its fold is chosen by. A nil Recoder
+// changes nothing.
 func (rc *Recoder) Row(row []float32, hash uint64) {
-	part := rc.cut.Part(hash)
+	part := rc.Part(hash)
 	if part == 0 {
 		return
 	}

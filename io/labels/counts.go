@@ -218,6 +218,20 @@ func (c *Counts) Summary() Summary {
 	return s
 }
 
+// In returns how many labels are of each class of v, and the labels, as written, that are of none.
+// It is false if labels are not counted separately.
+func (c *Counts) In(v *Vocabulary) (counts []int64, others []string, ok bool) {
+	counts = make([]int64, len(v.Classes))
+	for _, e := range c.table {
+		if i, known := v.Index([]byte(e.label)); known {
+			counts[i] += e.n
+		} else {
+			others = append(others, e.label)
+		}
+	}
+	return counts, others, !c.overflow
+}
+
 var (
 	_ encoding.BinaryAppender    = (*Counts)(nil)
 	_ encoding.BinaryMarshaler   = (*Counts)(nil)

@@ -202,6 +202,9 @@ func (s *Sum) widen(target int, by Range) {
 	r.Min, r.Max = min(r.Min, by.Min), max(r.Max, by.Max)
 }
 
+// Labels returns the labels counted so far, which the caller must not change.
+func (s *Sum) Labels() *labels.Counts { return &s.labels }
+
 // Merge adds what t has collected, and does not change t. It panics if their options
 // or categories differ.
 func (s *Sum) Merge(t *Sum) {

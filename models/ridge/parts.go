@@ -6,8 +6,11 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 )
 
-// maxPart bounds a part: 8 MiB of float64.
-const maxPart = 8 << 20 / 8
+// MaxPartBytes bounds a part of a Sum in memory.
+const MaxPartBytes = 8 << 20
+
+// maxPart is the number of float64 in that.
+const maxPart = MaxPartBytes / 8
 
 // A Sum crosses the runner in parts of at most 8 MiB, each an array of float64
 // that is added element by element to the same part of another Sum. The parts
@@ -74,4 +77,50 @@ func checkPart(i int, v, part []float64) error {
 		return fmt.Errorf("ridge: part %d of a sum has %d numbers, want %d", i, len(v), len(part))
 	}
 	return nil
+}
+
+// Layout says what the parts of sums of a shape are.
+type Layout struct{ Shape }
+
+// LayoutOf returns the layout of sums of a shape.
+func LayoutOf(s Shape) Layout { return Layout{s} }
+
+// Parts returns the number of parts.
+func (l Layout) Parts() int { return NumParts(l.Shape) }
+
+// Tile reports whether part i is a tile of the Gram matrix.
+func (l Layout) Tile(i int) bool { return i > 0 && i <= blas.NumTiles(l.Dim) }
+
+// Diagonal returns which tile on the diagonal part i is, and whether it is one.
+func (l Layout) Diagonal(i int) (row int, ok bool) {
+	row, column := l.tile(i)
+	return row, l.Tile(i) && row == column
+}
+
+// tile returns row and column of a tile.
+func (l Layout) tile(i int) (row, column int) {
+	i--
+	for ; i > row; row++ {
+		i -= row + 1
+	}
+	return row, i
+}
+
+// Cross returns the first feature of the cross products in part i and the number of columns, and
+// whether part i has cross products.
+func (l Layout) Cross(i int) (from, width int, ok bool) {
+	n := blas.NumTiles(l.Dim)
+	return (i - 1 - n) * l.chunk(), l.width(), i > n
+}
+
+// Len returns how many numbers part i has.
+func (l Layout) Len(i int) int {
+	if i == 0 {
+		return l.headLen()
+	}
+	if from, width, ok := l.Cross(i); ok {
+		return width * min(l.chunk(), l.Dim-from)
+	}
+	row, column := l.tile(i)
+	return blas.TileRows(l.Dim, row) * blas.TileRows(l.Dim, column)
 }

@@ -160,6 +160,36 @@ func (s *Sum) addTargets(z *features.Grid, y []int32, weights []int64, threads i
 	blas.Targets(s.cross, (*blas.Bytes)(z), s.padded, k+1, threads)
 }
 
+// AddCopies adds rows as Add does, row i copies[i] times. weights has one for each row of a
+// weighted sum; of others it is nil.
+func (s *Sum) AddCopies(z *features.Grid, y []float64, grid linear.Grids, weights, copies []int64, threads int) {
+	shape := s.shape
+	shape.Weighted = true
+	t := &Sum{shape: shape, head: make([]float64, shape.headLen()), tiles: s.tiles, cross: s.cross}
+	total := make([]int64, len(copies))
+	left := slices.Clone(copies)
+	for {
+		var n, more int64
+		for i := range left {
+			w := weightOf(weights, i)
+			take := min(left[i], mostCopies/max(w, 1))
+			left[i], total[i] = left[i]-take, take*w
+			n, more = n+take, more+left[i]
+		}
+		t.Add(z, y, grid, total, threads)
+		t.head[len(t.head)-1] += float64(n - int64(z.N()))
+		if more == 0 {
+			break
+		}
+	}
+	for i := range s.head { // a weighted head has the number of rows at its end
+		s.head[i] += t.head[i]
+	}
+}
+
+// mostCopies limits the weight of a row in a block.
+const mostCopies = 1<<32 - 1
+
 // gram adds the rows of z to the count and to the Gram matrix. It returns the rows with
 // their weights, or nil if they have none.
 func (s *Sum) gram(z *features.Grid, weights []int64, threads int) *blas.Weighted {

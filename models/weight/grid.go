@@ -38,7 +38,7 @@ const (
 	classBits  = 12
 	fewClasses = 16
 
-	mostExact = 1 << 16 // of a row that is used as it is
+	MostExact = 1 << 16 // of a row that is used as it is
 	mostTotal = 1 << 31 // of all such rows: sums of 8-bit features and targets stay exact
 	mostSum   = 1 << 29 // of rounded weights
 	mostClass = 1 << 38 // of rows times weights of classes, for which there are no targets
@@ -55,7 +55,7 @@ func NewGrid(w *Weights, classes, byClass []float64) *Grid {
 		return nil
 	}
 	g := &Grid{Classes: classes, One: 1}
-	if g.Exact = w.Max/w.Unit <= mostExact && w.Sum/w.Unit <= mostTotal; g.Exact {
+	if g.Exact = w.Max/w.Unit <= MostExact && w.Sum/w.Unit <= mostTotal; g.Exact {
 		g.Unit = w.Unit
 		g.scaleClasses(w.Sum/w.Unit, byClass)
 		for c, sum := range byClass {

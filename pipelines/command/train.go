@@ -2,10 +2,12 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines"
@@ -50,6 +52,11 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 			}
 			o.Room = room
 			o.Kernels = flags.kernels.searched(cmd.Flags().Changed("kernel"))
+			if o.Recipe != "" {
+				if err := fixedByRecipe(cmd); err != nil {
+					return err
+				}
+			}
 			if o.Learner, err = learners.chosen(o.Learns()); err != nil {
 				return err
 			}
@@ -71,6 +78,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory to create; it must not exist.")
+	fs.StringVar(&o.Recipe, "recipe", "", "Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid are those of that model, and nothing is chosen from the rows. The model is that of sum and fit.")
 	flags.register(fs, "gaussian")
 	fs.StringVar(&o.Search, "search", "none", "Search for the features on a sample of the rows, as far as flags do not set them: auto (view of the columns, kernel, width, metric) or none. Needs a kernel with a width.")
 	registerLearned(fs, &o.Learned)
@@ -87,6 +95,21 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs.BoolVar(&timings, "timings", false, "Print the time of each stage.")
 	flags.jobs.register(fs)
 	return cmd
+}
+
+// fixedByRecipe refuses flags that say what a recipe says.
+func fixedByRecipe(cmd *cobra.Command) (err error) {
+	var data dataFlags
+	var jobs jobFlags
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	data.register(own)
+	jobs.register(own)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if own.Lookup(f.Name) == nil && !slices.Contains([]string{"recipe", "model", "weight_column", "lambda", "C", "calibrate", "select", "folds", "timings"}, f.Name) && err == nil {
+			err = exit.Usage("--%s cannot be used with --recipe, which is that of a model: leave it out, or train without --recipe", f.Name)
+		}
+	})
+	return err
 }
 
 // numbers parses a list of numbers; auto and the empty text give none.

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/pipelines"
@@ -11,6 +13,7 @@ func verifyCommand() *cobra.Command {
 		data dataFlags
 		jobs jobFlags
 		o    pipelines.VerifyOptions
+		f    pipelines.ForgetOptions
 	)
 	cmd := &cobra.Command{
 		Use:   "verify --model DIR --data FILES",
@@ -22,25 +25,45 @@ the dual variables or the data are not those of the training. Everything that it
 was recomputed or was an input of the computation: the loss, lambda, the rows, the
 classes and their weights.
 
-The files must be those of the training, in the same order.`,
-		Example: `  bochner verify --model model --data 'train-*.csv' --label y`,
-		Args:    cobra.NoArgs,
+The files must be those of the training, in the same order.
+
+With --certificate it verifies what forget wrote instead, from the sums of before and the
+forgotten rows: all digests, and the weights of the model without the rows.`,
+		Example: `  bochner verify --model model --data 'train-*.csv' --label y
+  bochner verify --certificate forgotten.json --model model-2 --sums 'sums/dt=*' --data rows.csv`,
+		Args: cobra.NoArgs,
 		RunE: runJob(func(cmd *cobra.Command) error {
 			o.Data, o.MaxBadFraction, o.Job = data.opts, data.maxBad, jobs.job(cmd)
+			if f.Certificate != "" {
+				f.Model, f.Data, f.MaxBadFraction, f.Job = o.Model, o.Data, o.MaxBadFraction, o.Job
+				result, err := pipelines.VerifyForgotten(cmd.Context(), f)
+				return showBoth(cmd, jobs.json, result, err)
+			}
 			result, err := pipelines.Verify(cmd.Context(), o)
-			if result == nil {
-				return err
-			}
-			if showErr := show(cmd, jobs.json, result); showErr != nil {
-				return showErr
-			}
-			return err
+			return showBoth(cmd, jobs.json, result, err)
 		}),
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&o.Model, "model", "", "Directory of the model, or an alias such as DIR@champion (see the command models).")
+	fs.StringVar(&f.Certificate, "certificate", "", "File that forget wrote, which is verified.")
+	fs.StringSliceVar(&f.Sums, "sums", nil, "Patterns of the directories of sums of before, for --certificate.")
+	chooseParts(fs, &f.Parts)
 	data.register(fs)
 	jobs.register(fs)
 	return cmd
+}
+
+// showBoth prints a result that may come with an error.
+func showBoth[R any, P interface {
+	*R
+	io.WriterTo
+}](cmd *cobra.Command, json bool, result P, err error) error {
+	if result == nil {
+		return err
+	}
+	if showErr := show(cmd, json, result); showErr != nil {
+		return showErr
+	}
+	return err
 }

@@ -224,6 +224,19 @@ func (j *Job) Share(ctx context.Context, f storage.File, sum string) error {
 	return err
 }
 
+// ShareFiles shares those of the files that recipes name.
+func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
+	for _, f := range files {
+		if !slices.Contains(features.Files(), f.Name) {
+			continue
+		}
+		if err := j.Share(ctx, f, models.SumFile(f.Name, f.Data).SHA256); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Constants for the memory of a training. Bytes of a process that trains are
 //
 //	the program itself and Go's runtime

@@ -213,7 +213,7 @@ func (o Spec) profile(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *P
 
 // profileRows runs a profile pass.
 func (o Spec) profileRows(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, numbers bool, err error) {
-	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, o.Task != string(models.Regression))
+	return ProfileRows(ctx, j, d, o.MaxBadFraction, o.Seed, &transforms.Target{Open: o.Task != string(models.Regression)})
 }
 
 // Profiled has the results of the profile pass.
@@ -225,12 +225,12 @@ type Profiled struct {
 	Shards  []dataset.Shard // exact
 }
 
-// ProfileRows runs the profile pass. With open, any label is accepted. Unless numbers is set, the
-// rows were read as plain numbers and a field is none.
-func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64, open bool) (p *Profiled, numbers bool, err error) {
+// ProfileRows runs the profile pass. If rows have labels, target says which are accepted: any if it
+// is open. Unless numbers is set, the rows were read as plain numbers and a field is none.
+func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, seed uint64, target *transforms.Target) (p *Profiled, numbers bool, err error) {
 	pass := &survey.Profile{Pass: transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: Mode(maxBad), Seed: seed}}
 	if d.Labeled {
-		pass.Target = &transforms.Target{Open: open}
+		pass.Target = target
 	}
 	var found survey.Profiled
 	_, reports, err := j.ScanSum(ctx, pass, "profile", &found)

@@ -55,11 +55,15 @@ func (t *Training) Publish(ctx context.Context) error {
 	case models.Regression:
 		m.Manifest.TargetGrid, m.Manifest.Input.Labels = t.Target.Grid, t.Data.Targets
 	}
-	about, err := t.profile().File()
-	if err != nil {
-		return err
+	if t.by != nil { // whose files have its profile
+		m.Manifest.Input = t.by.Input
+	} else {
+		about, err := t.profile().File()
+		if err != nil {
+			return err
+		}
+		m.Kept = append(m.Kept, storage.File{Name: sums.ProfileFile, Data: about})
 	}
-	m.Kept = append(m.Kept, storage.File{Name: sums.ProfileFile, Data: about})
 	files, err := models.Encode(m)
 	if err != nil {
 		return err
@@ -104,6 +108,11 @@ type Result struct {
 	Select   string              `json:"select,omitempty"` // what chose λ, if not the squared errors of all folds
 	Log      *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
 	Steps    int                 `json:"steps,omitempty"`  // of the grid of the features' sums, from 0 to the bound: 127 are 8 bits
+	// Components are those of an embedding that was fitted to sums.
+	Components []models.Component `json:"components,omitempty"`
+	// Sums is the number of parts of the data whose sums the model was fitted to; 0 if it was
+	// trained on rows.
+	Sums int `json:"sums,omitempty"`
 	// Probabilities says how scores become probabilities, if they do.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
 	Notes         []string              `json:"notes,omitempty"`
@@ -133,11 +142,14 @@ func (t *Training) result() *Result {
 	if table := t.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}
-	if t.Target.Classes != nil {
+	if t.Target != nil && t.Target.Classes != nil {
 		r.Classes, r.Counts = t.Target.Classes.Classes, t.Profile.Labels.Counts
 	}
 	if r.Task == models.Regression {
 		r.Targets, r.TargetScores = t.Data.Targets, t.targetScores()
+	}
+	if r.Components = t.Learner.Components; r.Components != nil {
+		return r
 	}
 	r.Notes = append(r.Notes, t.gridNotes()...)
 	if note := edge(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.floor); note != "" {
@@ -154,7 +166,12 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	if r.Weights != nil {
 		fmt.Fprintf(&b, "weights   %s\n", WeightsText(r.Weights))
 	}
-	if r.Task == models.Classification {
+	if r.Sums > 0 {
+		fmt.Fprintf(&b, "sums      of %s of the data\n", report.Counted(r.Sums, "part"))
+	}
+	if r.Task == models.Embedding {
+		fmt.Fprintf(&b, "task      embedding of %s\n", r.what())
+	} else if r.Task == models.Classification {
 		fmt.Fprintf(&b, "task      classification of %s into %d classes\n", r.what(), len(r.Classes))
 	} else {
 		fmt.Fprintf(&b, "task      regression on %s\n", r.what())
@@ -174,6 +191,8 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 		tuning.Write(&b, r.Search)
 	}
 	switch {
+	case r.Components != nil:
+		WriteComponents(&b, r.Components)
 	case r.Log != nil:
 		writeLog(&b, r)
 	case len(r.Path) == 0:
@@ -202,6 +221,11 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}
+	if r.Sums > 0 {
+		fmt.Fprintf(&b, "seconds   %.1f to add sums, %.1f to solve\n", r.Seconds["add"], r.Seconds["solve"])
+		n, err := io.WriteString(w, b.String())
+		return int64(n), err
+	}
 	fmt.Fprintf(&b, "seconds   %.1f to profile the data, ", r.Seconds["profile"])
 	if r.Learned != nil {
 		fmt.Fprintf(&b, "%.1f to learn the features, ", r.Seconds["align"])
@@ -222,6 +246,15 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
+}
+
+// WriteComponents prints the components of an embedding.
+func WriteComponents(w io.Writer, components []models.Component) {
+	total := 0.0
+	for i, c := range components {
+		total += c.Share
+		fmt.Fprintf(w, "component %-3d variance %.6g, %.2f %% of all; %.2f %% so far\n", i+1, c.Variance, 100*c.Share, 100*total)
+	}
 }
 
 // what says what a row is made of.

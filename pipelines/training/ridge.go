@@ -142,48 +142,14 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	if err := t.tooMany(shape, fold.Steps); err != nil {
 		return fit, err
 	}
-	solve := ridge.Memory(shape, t.Counts.Used, fold.Folds, t.Engine.Threads)
-	switch {
-	case fold.Components > 0:
-		solve = shape.Bytes() + pca.Memory(shape.Dim, fold.Components)
-	case fold.Cut > 0 && !fold.First:
-		solve = ridge.Memory(shape, t.Counts.Used, 1, t.Engine.Threads) + shape.Bytes()
-	}
+	solve := t.solveBytes(pass, shape)
 	t.Progress.Note("training on %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s, %s to solve",
 		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, GridText(fold.Steps), report.Counted(fold.Folds, "sum"), report.Bytes(shape.Bytes()),
 		report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"), report.Bytes(solve))
-	st := gram.State{
-		Dir: storage.Join(t.Work.Dir, "parts"), Reports: t.Work.File("fold.reports", engine.Program(), pass),
-		Sum: t.Work.File("sum.jsonl", engine.Program(), pass), Fit: t.Work.File("fit.json", engine.Program(), pass),
-		Weights: t.Work.File("weights.safetensors", engine.Program(), pass), HeldOut: t.Work.File("held.safetensors", engine.Program(), pass),
-		Trials: t.Work.File("trials.safetensors", engine.Program(), pass),
-	}
+	st := t.stateOf(pass)
 	t.summed = summed{pass, st}
 	failed := t.runFold(ctx, pass, st)
-	lines, err := job.ReadReports[gram.Report](ctx, st.Reports)
-	if failed != nil && err != nil {
-		return fit, failed // there are no reports yet
-	}
-	if err != nil {
-		return fit, err
-	}
-	reports := make([]dataset.Report, len(lines))
-	var saturated int64
-	for i, line := range lines {
-		reports[i] = line.Report
-		saturated += line.Saturated
-	}
-	// Errors in reading rows come before those of the solve.
-	if err := fault.OfReports(reports); err != nil {
-		return fit, err
-	}
-	if saturated > 0 {
-		return fit, exit.Refuse("pipelines: %s features of the %s are not finite or exceed the bound of the recipe %d times or more: the rows have a different scale than the recipe was made for; see --scale", report.Groups(saturated), t.Recipe.Name, blas.MaxSteps/fold.Steps)
-	}
-	if failed != nil {
-		return fit, failed
-	}
-	counts, err := job.Count(t.Data, reports, t.opts.MaxBadFraction)
+	counts, _, err := t.countSummed(ctx, pass, st, failed)
 	if err != nil {
 		return fit, err
 	}
@@ -196,6 +162,57 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed", t.Counts.Used, counts.Used, fit.Rows)
 	}
 	return fit, nil
+}
+
+// solveBytes is the memory of the solve.
+func (t *Training) solveBytes(pass *gram.Pass, shape ridge.Shape) int64 {
+	switch fold := &pass.Fold; {
+	case fold.Components > 0:
+		return shape.Bytes() + pca.Memory(shape.Dim, fold.Components)
+	case fold.Cut > 0 && !fold.First:
+		return ridge.Memory(shape, t.Counts.Used, 1, t.Engine.Threads) + shape.Bytes()
+	}
+	return ridge.Memory(shape, t.Counts.Used, pass.Fold.Folds, t.Engine.Threads)
+}
+
+// stateOf names the files of a pass that sums rows.
+func (t *Training) stateOf(pass *gram.Pass) gram.State {
+	return gram.State{
+		Dir: storage.Join(t.Work.Dir, "parts"), Reports: t.Work.File("fold.reports", engine.Program(), pass),
+		Sum: t.Work.File("sum.jsonl", engine.Program(), pass), Fit: t.Work.File("fit.json", engine.Program(), pass),
+		Weights: t.Work.File("weights.safetensors", engine.Program(), pass), HeldOut: t.Work.File("held.safetensors", engine.Program(), pass),
+		Trials: t.Work.File("trials.safetensors", engine.Program(), pass),
+	}
+}
+
+// countSummed counts the rows that a pass has summed, by its reports. failed is the error of the
+// pass, which is less than what the reports tell.
+func (t *Training) countSummed(ctx context.Context, pass *gram.Pass, st gram.State, failed error) (counts job.Counts, lines []gram.Report, err error) {
+	lines, err = job.ReadReports[gram.Report](ctx, st.Reports)
+	if failed != nil && err != nil {
+		return counts, nil, failed // there are no reports yet
+	}
+	if err != nil {
+		return counts, nil, err
+	}
+	reports := make([]dataset.Report, len(lines))
+	var saturated int64
+	for i, line := range lines {
+		reports[i] = line.Report
+		saturated += line.Saturated
+	}
+	// Errors in reading rows come before those of the solve.
+	if err := fault.OfReports(reports); err != nil {
+		return counts, nil, err
+	}
+	if saturated > 0 {
+		return counts, nil, exit.Refuse("pipelines: %s features of the %s are not finite or exceed the bound of the recipe %d times or more: the rows have a different scale than the recipe was made for; see --scale", report.Groups(saturated), t.Recipe.Name, blas.MaxSteps/pass.Fold.Steps)
+	}
+	if failed != nil {
+		return counts, nil, failed
+	}
+	counts, err = job.Count(t.Data, reports, t.opts.MaxBadFraction)
+	return counts, lines, err
 }
 
 // runFold runs what is missing: nothing, the solve alone, or pass and solve.

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models/align"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -26,7 +27,10 @@ import (
 // Options says what to train on which data.
 type Options struct {
 	prepare.Spec
-	Model string // directory to create
+	// Recipe is the directory of a model whose recipe is used for these rows: only Data, Lambda,
+	// MaxBadFraction and Job are then used. "" makes a recipe from the profile.
+	Recipe string
+	Model  string // directory to create
 	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
 	Learner learner.Options
 	Lambda  LambdaOptions
@@ -48,6 +52,9 @@ type Options struct {
 // the features' second moments and a solve, or a pass per round. It publishes the model directory
 // as a whole.
 func Run(ctx context.Context, o Options) (result *Result, err error) {
+	if o.Recipe != "" {
+		return o.again(ctx)
+	}
 	o = o.withKernels()
 	if err := o.LoadKernel(ctx); err != nil {
 		return nil, err
@@ -194,7 +201,10 @@ func (o Options) Validate() error {
 // Training is the state of a running training.
 type Training struct {
 	*prepare.Session
-	opts Options
+	opts     Options
+	by       *sums.Recipe // that is trained by; nil if the recipe follows from the profile
+	contents bool         // sums also return the hashes of rows
+	mass     float64      // in a training by a recipe: the sum of the weights of the rows
 
 	linear  *models.Linear
 	Learner models.Learner // how it was fitted

@@ -42,6 +42,9 @@ func (o Options) checkWeights(w *weight.Weights) error {
 
 // rowWeights describes the weights of the rows; nil if they have none.
 func (t *Training) rowWeights() *models.RowWeights {
+	if t.by != nil {
+		return t.weighed()
+	}
 	if t.Profile.Weights == nil {
 		return nil
 	}

@@ -49,6 +49,14 @@ type Fold struct {
 	Components int `json:"components,omitempty"`
 	// Weights is the grid of the weights of rows; nil if they have none.
 	Weights *weight.Grid `json:"weights,omitempty"`
+	// Apart names frequent rows whose copies a pass counts apart from all folds: see Report.Copies.
+	// They are assigned to folds when sums are solved, because parts of the data are summed by
+	// themselves. It is nil if copies are assigned by Pass.Copies, or not at all.
+	Apart *folds.Frequency `json:"apart,omitempty"`
+	// Contents says to report the hashes of the rows: see Report.Contents.
+	Contents bool `json:"contents,omitempty"`
+	// Alone says that no pass over the data follows, so that no trials are made for one.
+	Alone bool `json:"alone,omitempty"`
 	// Steps of the grid of the features, from 0 to their bound: 127 are 8 bits.
 	Steps int `json:"steps"`
 }
@@ -88,12 +96,25 @@ func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, p *Pass, emit func
 	}
 	var hashes []uint64
 	var reports []Report
+	var apart *folds.Apart
+	var rest []int
+	var split rows.Block
+	if f := p.Fold.Apart; f != nil {
+		apart = folds.NewApart(f, p.Seed, p.Target.Labels())
+	}
+	var contents []byte
 	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at folds.Place, b *rows.Block) error {
-		if len(parts) == 1 && recoder == nil {
+		if p.Fold.Contents {
+			contents = appendContents(contents, p.Target, b)
+		}
+		if len(parts) == 1 && recoder == nil && apart == nil {
 			parts[0].rows.Add(b, 0, b.N)
 			return nil
 		}
-		if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
+		if apart != nil {
+			hashes, rest = apart.Hashes(hashes[:0], rest[:0], b)
+			b = only(&split, b, rest)
+		} else if hashes, err = assigner.Hashes(hashes[:0], at, b); err != nil {
 			return err
 		}
 		recoder.Block(b, hashes)
@@ -107,6 +128,12 @@ func (f *foldFn) sum(ctx context.Context, l *transforms.Lane, p *Pass, emit func
 	})
 	if err != nil {
 		return err
+	}
+	if len(reports) > 0 {
+		reports[0].Contents = contents
+	}
+	if apart != nil && len(reports) > 0 {
+		reports[0].Copies = folds.AppendContents(nil, apart.Contents())
 	}
 	for i, fold := range parts {
 		fold.rows.Flush()
@@ -140,6 +167,27 @@ func (f *Fold) of(hash uint64) int {
 type Report struct {
 	dataset.Report
 	Saturated int64 `json:"saturated,omitempty"`
+	// Copies are the rows counted apart, as folds.AppendContents encodes them.
+	Copies []byte `json:"copies,omitempty"`
+	// Contents are the SHA-256 of the rows with their labels and weights, one after the other.
+	Contents []byte `json:"contents,omitempty"`
+}
+
+// only returns the rows of b with those indices, in to unless they are all.
+func only(to, b *rows.Block, rest []int) *rows.Block {
+	if len(rest) == b.N {
+		return b
+	}
+	to.Reset(b.D)
+	k := len(b.Y) / b.N
+	for _, i := range rest {
+		to.X, to.Y = append(to.X, b.Row(i)...), append(to.Y, b.Y[i*k:(i+1)*k]...)
+		if len(b.Weights) > 0 {
+			to.Weights = append(to.Weights, b.Weights[i])
+		}
+		to.N++
+	}
+	return to
 }
 
 // folder collects the rows of one fold until a block is full, and adds its features to
@@ -183,9 +231,13 @@ func (f *folder) add(b *rows.Block, weights []int64) {
 	f.saturated += saturated
 	f.lane.Add(transforms.FeaturesSaturated, saturated)
 	defer f.lane.Clock(transforms.FoldTime)()
-	var grid linear.Grids
-	if t := f.pass.Target; t != nil {
-		grid = t.Grid
+	f.sum.Add(f.bytes, b.Y, f.pass.grid(), weights, f.lane.Scan.Threads)
+}
+
+// grid returns the grids of the targets; nil if there are none.
+func (p *Pass) grid() linear.Grids {
+	if p.Target == nil {
+		return nil
 	}
-	f.sum.Add(f.bytes, b.Y, grid, weights, f.lane.Scan.Threads)
+	return p.Target.Grid
 }

@@ -89,6 +89,10 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 		return nil, err
 	}
 	sum := ridge.NewSum(shape)
+	copies, err := readCopies(ctx, p, st)
+	if err != nil {
+		return nil, err
+	}
 	load := func(fold int) (*ridge.Sum, error) {
 		var loads errgroup.Group
 		loads.SetLimit(threads)
@@ -97,7 +101,10 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 				return fault.Guard(func() error { return loadInto(ctx, sum.Part(k), st.Dir, parts[partKey(shape, fold, k)]) })
 			})
 		}
-		return sum, loads.Wait()
+		if err := loads.Wait(); err != nil {
+			return nil, err
+		}
+		return sum, copies.add(sum, fold, m, p, threads)
 	}
 	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	var linear, held, trials *models.Linear
@@ -151,7 +158,7 @@ func checkHeldOut(head Part, shape ridge.Shape, names []string) error {
 // kernel with D·Step²/12 more on its diagonal, in directions that have an m-th of the
 // rows each, by which weights distinguish rows that the features of a prediction may not.
 func (p *Pass) floor(step float64, dim int) float64 {
-	return ridge.Floor(step) * max(1, float64(dim)*p.Copies.MeanShare())
+	return ridge.Floor(step) * max(1, float64(dim)*p.meanShare())
 }
 
 // solveRidge returns the fit to all rows and, if requested, the fit to those of all folds
@@ -166,7 +173,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, rang
 	if len(chosen) > 0 {
 		opts.Lambda, opts.Smaller, opts.Given, opts.First = chosen, nil, true, false
 	}
-	if p.Copies != nil {
+	if p.Copies != nil || p.Fold.Apart != nil {
 		// Stop where errors of copies are no longer those of predictions.
 		least := ridge.FloorFactor * p.floor(step, shape.Dim)
 		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
@@ -174,7 +181,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, rang
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
 	}
-	opts.Trials = opts.Folds > 1 && !opts.Given && ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
+	opts.Trials = opts.Folds > 1 && !opts.Given && !p.Fold.Alone && ridge.TrialBytes(shape, len(opts.Lambda)+len(opts.Smaller)) <= ridge.MaxTrialBytes
 	fit, err := ridge.Solve(opts)
 	if err != nil {
 		return nil, nil, nil, FitReport{}, err

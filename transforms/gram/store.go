@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"reflect"
 	"sort"
@@ -110,18 +109,7 @@ func (f *storePartFn) FinishBundle(ctx context.Context, emit func([]byte)) error
 // store writes a part and returns its line.
 func (f *storePartFn) store(ctx context.Context, key int, p Part) ([]byte, error) {
 	defer f.bundle.meter.Clock(transforms.StoreTime)()
-	data := encodePart(p)
-	sum := sha256.Sum256(data)
-	st := stored{Key: key, SHA256: hex.EncodeToString(sum[:])}
-	st.File = fmt.Sprintf("part-%06d-%.16s", key, st.SHA256)
-	_, err := storage.CreateState(ctx, storage.Join(f.Dir, st.File), func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(st)
+	return storePart(ctx, f.Dir, key, p)
 }
 
 // Index writes the index of the parts that StoreParts wrote, and the reports of the pass,

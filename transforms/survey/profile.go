@@ -10,7 +10,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models/folds"
@@ -75,9 +74,10 @@ func beginProfile(_ context.Context, _ *transforms.Lane, p *Profile) (transforms
 	case len(p.Data.Targets) > 0:
 		label = labels.ParseTarget // their ranges are all that is needed
 	default:
+		parse := t.Label()
 		label = func(token []byte) (float64, string) {
 			if !t.Open {
-				if _, reason := labels.ParseTarget(token); reason != "" {
+				if _, reason := parse(token); reason != "" {
 					return 0, reason
 				}
 			}

@@ -1,0 +1,242 @@
+package sums
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// RecipeFile is the file of a part that holds its recipe.
+const RecipeFile = "recipe.json"
+
+// Recipe says how rows become sums, and sums a model, without looking at the rows again. It is
+// that of a model directory, and of all models that are trained by it. Parts hold a copy.
+type Recipe struct {
+	Format  int             `json:"format"`
+	Task    models.Task     `json:"task"`
+	Seed    uint64          `json:"seed,string"`
+	Recipe  features.Sealed `json:"recipe"`
+	Kernel  string          `json:"kernel"` // in words
+	Width   float64         `json:"width,omitempty"`
+	Learner string          `json:"learner"`
+	Input   models.Input    `json:"input"`
+	// Classes of a classification; parts may have more.
+	Classes *labels.Vocabulary `json:"classes,omitempty"`
+	// TargetGrid is that of a regression. Targets beyond it cannot be used.
+	TargetGrid linear.Grids `json:"target_grid,omitempty"`
+	Rule       Rule         `json:"rule"`
+	// Files are those that models trained by the recipe have besides their manifest and weights.
+	Files []models.FileSum `json:"files"`
+
+	// Schema is decoded from Input.
+	Schema  *dataset.Schema `json:"-"`
+	Profile *Profile        `json:"-"` // from ProfileFile
+	Kept    []storage.File  `json:"-"` // the content of Files
+	// Dim is the number of features.
+	Dim int `json:"-"`
+	// Digest is the SHA-256 of the recipe's file: equal for equal recipes.
+	Digest string `json:"-"`
+}
+
+// maxRecipe limits the size of RecipeFile.
+const maxRecipe = models.MaxManifest
+
+// ReadRecipe returns the recipe of a model directory and the model's manifest. The error is a
+// models.ErrBadModel if the directory has no usable model, and ErrNotBySums if the model was not
+// trained by sums.
+func ReadRecipe(ctx context.Context, dir string) (*Recipe, *models.Manifest, error) {
+	m, err := models.ReadManifest(ctx, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.Learner.Log != nil {
+		return nil, nil, fmt.Errorf("%w: %s was fitted by the iterative learner %s; train it again on all rows (--init begins with its weights, which is not exact)", ErrNotBySums, dir, m.Learner.Kind)
+	}
+	p, err := ReadProfile(ctx, dir, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.Rule == nil {
+		return nil, nil, fmt.Errorf("%w: %s", ErrNotBySums, dir)
+	}
+	r := &Recipe{
+		Task: m.Task, Seed: m.Seed, Recipe: m.Recipe, Kernel: p.Kernel, Width: m.Profile.Width, Learner: m.Learner.Kind, Input: m.Input,
+		TargetGrid: m.TargetGrid, Rule: *p.Rule,
+	}
+	if m.Task == models.Classification {
+		r.Classes = labels.New(p.Classes)
+	}
+	for _, f := range m.Files {
+		if f.Name == models.WeightsFile {
+			continue
+		}
+		data, err := models.ReadFile(ctx, dir, m, f.Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		r.Files, r.Kept = append(r.Files, f), append(r.Kept, storage.File{Name: f.Name, Data: data})
+	}
+	data, err := r.encode()
+	if err != nil {
+		return nil, nil, err
+	}
+	// What is read back is what parts have, byte for byte.
+	if r, err = decodeRecipe(data, r.Kept); err != nil {
+		return nil, nil, models.Bad(dir, err)
+	}
+	return r, m, nil
+}
+
+// ErrNotBySums means that a model was not trained by sums.
+var ErrNotBySums = errors.New("only models trained by exact sums (learners ridge and pca) are recipes for later data")
+
+func (r *Recipe) encode() ([]byte, error) {
+	r.Format = Format
+	data, err := json.MarshalIndent(r, "", " ")
+	return append(data, '\n'), err
+}
+
+// Encode returns the content of RecipeFile.
+func (r *Recipe) Encode() ([]byte, error) { return r.encode() }
+
+// decodeRecipe reads what Encode returns, and provides the files that it names to the recipes of
+// this process.
+func decodeRecipe(data []byte, kept []storage.File) (*Recipe, error) {
+	r := &Recipe{Kept: kept}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", RecipeFile, err)
+	}
+	if r.Format < 1 || r.Format > Format {
+		return nil, fmt.Errorf("%s: format version %d, this program reads up to %d; upgrade bochner", RecipeFile, r.Format, Format)
+	}
+	if err := r.complete(); err != nil {
+		return nil, fmt.Errorf("%s: %w", RecipeFile, err)
+	}
+	sum := sha256.Sum256(data)
+	r.Digest = hex.EncodeToString(sum[:])
+	return r, nil
+}
+
+// complete checks the recipe and sets what follows from its files.
+func (r *Recipe) complete() error {
+	if len(r.Kept) != len(r.Files) {
+		return fmt.Errorf("%d files, want %d", len(r.Kept), len(r.Files))
+	}
+	for i, f := range r.Files {
+		data := r.Kept[i].Data
+		if r.Kept[i].Name != f.Name {
+			return fmt.Errorf("%s is missing", f.Name)
+		}
+		if err := f.Check(data); err != nil {
+			return err
+		}
+		if slices.Contains(features.Files(), f.Name) {
+			if _, err := features.ProvideFile(f.Name, data); err != nil {
+				return fmt.Errorf("%s: %w", f.Name, err)
+			}
+		}
+		if f.Name == ProfileFile {
+			p, err := decodeProfile(data)
+			if err != nil {
+				return err
+			}
+			r.Profile = p
+		}
+	}
+	if r.Profile == nil {
+		return fmt.Errorf("%s is missing", ProfileFile)
+	}
+	if err := r.Rule.validate(); err != nil {
+		return err
+	}
+	switch {
+	case r.Task == models.Classification && (r.Classes == nil || r.TargetGrid != nil):
+		return errors.New("classification without classes")
+	case r.Task == models.Regression && (len(r.TargetGrid) == 0 || r.Classes != nil):
+		return errors.New("regression without a grid")
+	case r.Task == models.Embedding && (r.Rule.Components == 0 || r.Classes != nil || r.TargetGrid != nil):
+		return errors.New("embedding without components")
+	case r.Task != models.Classification && r.Task != models.Regression && r.Task != models.Embedding:
+		return fmt.Errorf("unknown task %q", r.Task)
+	}
+	if err := r.TargetGrid.Validate(); err != nil {
+		return err
+	}
+	opened, err := r.Recipe.Open()
+	if err != nil {
+		return err
+	}
+	in, out, err := features.Dims(opened)
+	if err != nil {
+		return err
+	}
+	if in != r.Input.Dim || out > ridge.MaxDim || r.Rule.Components > out {
+		return fmt.Errorf("%d features of %d numbers, and %d components, for rows of %d", out, in, r.Rule.Components, r.Input.Dim)
+	}
+	r.Dim = out
+	r.Schema = new(dataset.Schema)
+	if err := json.Unmarshal(r.Input.Options, r.Schema); err != nil {
+		return fmt.Errorf("input options: %w", err)
+	}
+	if err := r.Schema.Validate(); err != nil {
+		return fmt.Errorf("input options: %w", err)
+	}
+	// Indentation and such are not part of the recipe.
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, r.Input.Options); err != nil {
+		return err
+	}
+	r.Input.Options = compact.Bytes()
+	return nil
+}
+
+// Shape returns the shape of sums with that many classes; of others they are ignored.
+func (r *Recipe) Shape(classes int) ridge.Shape {
+	s := ridge.Shape{Dim: r.Dim, Outputs: classes, Weighted: r.Rule.Weights != nil}
+	switch r.Task {
+	case models.Regression:
+		s.Regression, s.Outputs = true, len(r.TargetGrid)
+	case models.Embedding:
+		s.Outputs = 1
+	}
+	return s
+}
+
+// Union returns the classes of the recipe and others. The error says which others cannot be
+// classes beside those of the recipe.
+func (r *Recipe) Union(others []string) (*labels.Vocabulary, error) {
+	var more []string
+	for _, name := range others {
+		if _, known := r.Classes.Index([]byte(name)); !known {
+			more = append(more, name)
+		}
+	}
+	if len(more) == 0 {
+		return r.Classes, nil
+	}
+	if r.Rule.Weights != nil && r.Rule.Weights.Classes != nil {
+		return nil, fmt.Errorf("the label %.40q is not a class of the recipe, which has weights for its %d classes; train a new recipe", more[0], len(r.Classes.Classes))
+	}
+	v := labels.New(slices.Concat(r.Classes.Classes, more))
+	if v.Numeric != r.Classes.Numeric {
+		for _, name := range more {
+			if !labels.New([]string{name}).Numeric {
+				return nil, fmt.Errorf("the label %.40q is not a number, and the classes of the recipe are numbers; drop such rows, or train a new recipe", name)
+			}
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sumsCase is a kind of training whose sums are added and subtracted.
+type sumsCase struct {
+	name, header string
+	row          func(r *rand.Rand) string
+	command      string
+}
+
+func points(r *rand.Rand) (x, y float64) { return r.NormFloat64(), r.NormFloat64() }
+
+func letter(r *rand.Rand) string { return string(rune('a' + r.IntN(3))) }
+
+func pointRow(r *rand.Rand) string {
+	x, y := points(r)
+	return fmt.Sprintf("%.4f,%.4f,%s", x, y, letter(r))
+}
+
+func targetRow(r *rand.Rand) string {
+	x, y := points(r)
+	return fmt.Sprintf("%.4f,%.4f,%.5f", x, y, x*y+0.1*r.NormFloat64())
+}
+
+func weighedRow(r *rand.Rand) string {
+	x, y := points(r)
+	return fmt.Sprintf("%.4f,%.4f,%d,%s", x, y, 1+r.IntN(4), letter(r))
+}
+
+// Few rows are distinct, so that copies are counted apart.
+func repeatedRow(r *rand.Rand) string {
+	return fmt.Sprintf("%d,%d,%d,%s", r.IntN(4), r.IntN(5), 1+r.IntN(2), letter(r))
+}
+
+func colourRow(r *rand.Rand) string {
+	x, _ := points(r)
+	return fmt.Sprintf("%.4f,%s,%s", x, []string{"red", "green", "blue", ""}[r.IntN(4)], letter(r))
+}
+
+var sumsCases = []sumsCase{
+	{"classes", "x,y,l", pointRow, "train --features 60"},
+	{"grid 8, one lambda", "x,y,l", pointRow, "train --features 60 --grid 8 --lambda 1e-5"},
+	{"linear", "x,y,l", pointRow, "train --kernel linear"},
+	{"regression with C", "x,y,l", targetRow, "train --features 400 --C 10 --folds 3"},
+	{"weights of rows and classes", "x,y,w,l", weighedRow, "train --features 60 --weight_column w --class_weight balanced --C 100"},
+	{"copies with weights", "x,y,w,l", repeatedRow, "train --features 60 --weight_column w"},
+	{"types", "x,c,l", colourRow, "train --features 60"},
+	{"target statistics, copies", "x,c,l", func(r *rand.Rand) string {
+		return fmt.Sprintf("%d,%s,%s", r.IntN(2), []string{"red", "green"}[r.IntN(2)], letter(r))
+	}, "train --features 60 --categorical x,c --encode target"},
+	{"learned features", "x,y,l", pointRow, "train --kernel learned --features 40 --chains 8 --steps 3 --take 2 --learner ridge"},
+	{"embedding", "x,y,l", pointRow, "embed --features 60 --components 3"},
+}
+
+// Whatever is summed, in parts or at once, added, subtracted or forgotten: the model is that of a
+// training by the recipe on the rows that are left, byte for byte.
+func TestModelsOfSumsAreThoseOfTheRows(t *testing.T) {
+	for i, c := range sumsCases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			r := rand.New(rand.NewPCG(uint64(i), 7))
+			var rows []string
+			for range 400 {
+				rows = append(rows, c.row(r))
+			}
+			file := func(name string, parts ...[]string) {
+				text := c.header + "\n"
+				for _, p := range parts {
+					text += strings.Join(p, "\n") + "\n"
+				}
+				write(t, dir, name+".csv", text)
+			}
+			file("all", rows)
+			file("a", rows[:130])
+			file("b", rows[130:200])
+			file("c", rows[200:])
+			file("ac", rows[:130], rows[200:])
+			file("gone", rows[3:9])
+			file("left", rows[:3], rows[9:])
+			command := strings.Fields(c.command)
+			must(t, dir, append(command, "--data", "all.csv", "--label", "l", "--model", "recipe", "--quiet")...)
+			again := func(data, model string) string {
+				must(t, dir, "train", "--recipe", "recipe", "--data", data+".csv", "--model", model, "--quiet")
+				return digestOf(t, filepath.Join(dir, model))
+			}
+			fit := func(model string, flags ...string) string {
+				must(t, dir, append([]string{"fit", "--model", model, "--quiet"}, flags...)...)
+				return digestOf(t, filepath.Join(dir, model))
+			}
+			whole := again("all", "m1")
+			if read(t, dir, "recipe", "weights.safetensors") != read(t, dir, "m1", "weights.safetensors") {
+				t.Error("training by the recipe on its own rows gives other weights")
+			}
+			for _, part := range []string{"a", "b", "c"} {
+				must(t, dir, "sum", "--recipe", "recipe", "--data", part+".csv", "--out", "sums/"+part, smallShards, "--threads", "1", "--quiet")
+			}
+			if fit("m2", "--sums", "sums/*", "--save_sums", "total") != whole {
+				t.Error("adding sums")
+			}
+			rest := again("ac", "m3")
+			if fit("m4", "--sums", "sums/*", "--without", "sums/b") != rest {
+				t.Error("leaving a part out")
+			}
+			if fit("m5", "--sums", "total", "--without", "sums/b") != rest {
+				t.Error("subtracting a part")
+			}
+			must(t, dir, "forget", "--model", "m2", "--sums", "total", "--data", "gone.csv", "--out", "m6", "--certificate", "proof.json", "--save_sums", "less", "--quiet")
+			left := again("left", "m7")
+			if digestOf(t, filepath.Join(dir, "m6")) != left {
+				t.Error("forgetting rows")
+			}
+			if fit("m8", "--sums", "less") != left {
+				t.Error("sums without the forgotten rows")
+			}
+			verify := []string{"verify", "--certificate", "proof.json", "--model", "m6", "--sums", "total", "--data", "gone.csv", "--quiet"}
+			must(t, dir, verify...)
+			if i > 0 {
+				return
+			}
+			write(t, dir, "proof.json", strings.Replace(read(t, dir, "proof.json"), `"rows": 6`, `"rows": 7`, 1))
+			if r := run(t, dir, verify...); r.code != 4 || !strings.Contains(r.stderr, "was changed") {
+				t.Errorf("a changed certificate: exit code %d\n%s", r.code, r.stderr)
+			}
+		})
+	}
+}
+
+func TestSumsThatDoNotFitAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(1, 7))
+	table := func(name string, n int, row func(*rand.Rand) string) {
+		text := "x,y,l\n"
+		for range n {
+			text += row(r) + "\n"
+		}
+		write(t, dir, name, text)
+	}
+	table("a.csv", 200, pointRow)
+	table("b.csv", 100, pointRow)
+	table("new.csv", 60, func(r *rand.Rand) string { return strings.TrimRight(pointRow(r), "abc") + "new" })
+	table("numbers.csv", 200, targetRow)
+	write(t, dir, "beyond.csv", "x,y,l\n0.5,0.5,0.1\n0.5,0.5,99\n")
+	train := func(model string, flags ...string) {
+		must(t, dir, append([]string{"train", "--label", "l", "--features", "60", "--model", model, "--quiet"}, flags...)...)
+	}
+	train("m", "--data", "a.csv")
+	train("other", "--data", "a.csv", "--seed", "2")
+	train("reg", "--data", "numbers.csv")
+	train("roomy", "--data", "numbers.csv", "--target_room", "100")
+	train("rounds", "--data", "a.csv", "--learner", "sgd", "--lambda", "1e-3", "--rounds", "1")
+	sum := func(recipe, data, out string) {
+		must(t, dir, "sum", "--recipe", recipe, "--data", data, "--out", out, "--quiet")
+	}
+	sum("m", "a.csv", "s/dt=2026-01-01")
+	sum("m", "b.csv", "s/dt=2026-01-02")
+	sum("m", "new.csv", "s/dt=2026-02-01")
+	sum("other", "a.csv", "o")
+	sum("m", "b.csv", "twice")
+	before := digestOf(t, filepath.Join(dir, "s/dt=2026-01-02"))
+	sum("m", "b.csv", "s/dt=2026-01-02")
+	if digestOf(t, filepath.Join(dir, "s/dt=2026-01-02")) != before {
+		t.Error("a part that existed was changed")
+	}
+	must(t, dir, "fit", "--sums", "s/*", "--last", "40d", "--model", "grown", "--quiet")
+	if !strings.Contains(read(t, dir, "grown", "manifest.json"), `"new"`) {
+		t.Error("a new class is not in the model")
+	}
+	must(t, dir, "fit", "--sums", "s/*", "--last", "31d", "--model", "last", "--quiet")
+	if got := read(t, dir, "last", "manifest.json"); !strings.Contains(got, `"used": 160`) {
+		t.Errorf("--last 31d took other parts: %s", got)
+	}
+	damaged := filepath.Join(dir, "damaged")
+	if err := os.CopyFS(damaged, os.DirFS(filepath.Join(dir, "twice"))); err != nil {
+		t.Fatal(err)
+	}
+	fold := filepath.Join(damaged, "fold-00001.sums")
+	data, err := os.ReadFile(fold)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	if err := os.WriteFile(fold, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		command string
+		code    int
+		want    string
+	}{
+		{"fit --model x --sums s/dt=2026-01-02,twice", 3, "would count twice"},
+		{"fit --model x --sums s/dt=2026-01-01,o", 3, "different recipes"},
+		{"fit --model x --sums s/dt=2026-01-01 --without o", 3, "different recipes"},
+		{"fit --model x --sums s/dt=2026-01-01 --without s/dt=2026-01-02", 3, "not among the sums"},
+		{"fit --model x --sums damaged", 6, "is damaged"},
+		{"fit --model x --sums nowhere", 3, "no directory of sums"},
+		{"fit --model x --sums s/* --last 5", 2, "--last must be"},
+		{"fit --model x --sums m", 6, "not a directory of sums"},
+		{"sum --recipe m --data a.csv --out s/dt=2026-01-02", 3, "sums of other files"},
+		{"sum --recipe other --data b.csv --out s/dt=2026-01-02", 3, "another recipe"},
+		{"sum --recipe rounds --data a.csv --out x", 2, "iterative learner"},
+		{"sum --recipe reg --data beyond.csv --out x", 3, "beyond the grid"},
+		{"train --recipe m --data a.csv --model x --features 10", 2, "--features cannot be used"},
+		{"forget --model grown --sums s/* --data new.csv --label l --out x2 --last 5d", 3, "was trained on"},
+		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data a.csv --out x", 3, "not all in the sums"},
+	} {
+		if r := run(t, dir, append(strings.Fields(c.command), "--quiet")...); r.code != c.code || !strings.Contains(r.stderr, c.want) {
+			t.Errorf("%s: exit code %d, want %d with %q\n%s", c.command, r.code, c.code, c.want, r.stderr)
+		}
+	}
+	sum("roomy", "beyond.csv", "roomy-sums")
+}

@@ -1,0 +1,134 @@
+package prepare
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// OpenAgain opens data that is trained on by a recipe.
+func OpenAgain(ctx context.Context, j job.Options, o dataset.Options, r *sums.Recipe) (*dataset.Dataset, error) {
+	if len(o.Columns)+len(o.Drop) > 0 {
+		return nil, exit.Usage("the recipe says which columns are features: leave out --columns and --drop")
+	}
+	o.Like = r.Schema
+	if o.Label == "" && r.Schema.Traits().Columns && r.Task != models.Embedding {
+		o.Label = r.Input.Label
+	}
+	switch column := r.Rule.WeightColumn; {
+	case o.Weight == "":
+		o.Weight = column
+	case column == "":
+		return nil, exit.Usage("--weight_column %s: the rows of the recipe had no weights; train a new recipe with weights", o.Weight)
+	}
+	d, err := job.OpenData(ctx, o, j.Log)
+	if err != nil {
+		return nil, err
+	}
+	if r.Task == models.Embedding {
+		d.Labeled = false
+		return d, nil
+	}
+	return d, Labeled(d)
+}
+
+// Again profiles data that is trained on by a recipe, from which all else is taken.
+func Again(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, r *sums.Recipe) (*Prepared, error) {
+	j.Progress.Phase("reading", 0)
+	defer j.Progress.Done()
+	target := &transforms.Target{Open: true}
+	if r.Task == models.Regression {
+		target = &transforms.Target{Grid: r.TargetGrid, Within: true}
+	}
+	p, _, err := ProfileRows(ctx, j, d, maxBad, r.Seed, target)
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(p.Encoded)
+	l := &Prepared{
+		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: p.Sum.Result(), Sum: &p.Sum, Often: &p.Often, Digest: hex.EncodeToString(digest[:]),
+		Statistics: p.Sum.Statistics(),
+	}
+	refuse := func(err error) error {
+		return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: err}
+	}
+	if err := fits(l.Profile.Weights, &r.Rule); err != nil {
+		return nil, refuse(err)
+	}
+	var others []string
+	if r.Task == models.Classification {
+		var counted bool
+		if _, others, counted = p.Sum.Labels().In(r.Classes); !counted {
+			return nil, refuse(fmt.Errorf("has too many different labels for classes; the recipe has %d", len(r.Classes.Classes)))
+		}
+		if err := labels.New(others).Check(); err != nil {
+			return nil, refuse(err)
+		}
+	}
+	if err := l.Take(r, others); err != nil {
+		return nil, refuse(err)
+	}
+	if r.Task == models.Classification {
+		counts, _, _ := p.Sum.Labels().In(l.Target.Classes)
+		l.Profile.Labels.Vocabulary, l.Profile.Labels.Counts, l.Profile.Labels.Weights = l.Target.Classes, counts, nil
+	}
+	return l, nil
+}
+
+// fits returns an error unless a recipe can take rows with those weights.
+func fits(w *weight.Weights, r *sums.Rule) error {
+	switch g := r.Weights; {
+	case w == nil:
+		return nil
+	case g == nil && (w.Min != r.Weight || w.Max != r.Weight):
+		return fmt.Errorf("has weights from %g to %g, but all rows of the recipe had the weight %g; train a new recipe", w.Min, w.Max, r.Weight)
+	case g == nil || !g.Exact:
+		return nil
+	case math.Mod(w.Unit, g.Unit) != 0:
+		return fmt.Errorf("has weights that are multiples of %g, but not of %g as those of the recipe; train a new recipe", w.Unit, g.Unit)
+	case w.Max/g.Unit > weight.MostExact:
+		return fmt.Errorf("has the weight %g, more than %d times the unit %g of the recipe; train a new recipe", w.Max, weight.MostExact, g.Unit)
+	}
+	return nil
+}
+
+// Take takes target and recipe of features from r, with the classes of r and others.
+func (l *Prepared) Take(r *sums.Recipe, others []string) error {
+	switch r.Task {
+	case models.Classification:
+		v, err := r.Union(others)
+		if err != nil {
+			return err
+		}
+		l.Target = &transforms.Target{Classes: v}
+	case models.Regression:
+		l.Target = &transforms.Target{Grid: r.TargetGrid, Within: true}
+	}
+	opened, err := r.Recipe.Open()
+	if err != nil {
+		return err
+	}
+	_, out, err := features.Dims(opened)
+	if err != nil {
+		return err
+	}
+	l.Recipe = recipe.Recipe{
+		Sealed: r.Recipe, Dim: out, Width: r.Width, Name: r.Kernel, Files: r.Kept, Recodes: columns.RecoderOf(opened) != nil,
+	}
+	l.counted = true // frequent rows are those of the recipe, which sums count apart
+	return nil
+}

@@ -1,0 +1,165 @@
+package summing
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
+)
+
+// FitOptions says which sums to fit a model to.
+type FitOptions struct {
+	Parts
+	// Lambda is that of the recipe where it has none. Folds are those of the recipe.
+	Lambda training.LambdaOptions
+	Model  string // directory to create; "" only adds up sums, for SaveSums
+	// SaveSums is a directory to create with what the sums add up to, so that a later fit reads
+	// one directory instead of many; "" for none. If it exists, it must have the same sums.
+	SaveSums string
+
+	Job job.Options
+}
+
+// Fit fits a model to sums of one recipe, added and subtracted, and publishes its directory. The
+// model is that of a training by the recipe on the rows of the sums, byte for byte. In memory is
+// one part of the sums for each thread, and then what the solve takes; the sums of all folds are
+// in the work directory.
+func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	terms, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Model == "" {
+		return nil, exit.Usage("no model directory: name one with --model")
+	}
+	_, result, err = o.run(ctx, terms, nil)
+	return result, err
+}
+
+// Add adds and subtracts sums of one recipe, and publishes a directory with the result, which is
+// that of summing the rows at once, if they occur in no other way.
+func Add(ctx context.Context, o FitOptions) (*Result, error) {
+	if o.SaveSums == "" {
+		return nil, exit.Usage("no directory for the sums: name one with --out")
+	}
+	o.Model = ""
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	terms, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := o.run(ctx, terms, nil)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Out: o.SaveSums, kernel: terms[0].Recipe.Kernel}
+	result.describe(p, terms[0].Recipe)
+	return result, nil
+}
+
+func (o FitOptions) validate() error {
+	if l := o.Lambda; l.Folds != 0 || l.Select != "" {
+		return exit.Usage("--folds and --select cannot be used with sums: their folds are those of the recipe, and no row is scored")
+	}
+	return o.Job.Validate(dataset.Options{}, o.out(), job.Place{Flag: "model", Name: o.out()})
+}
+
+// out is the directory that the job creates.
+func (o FitOptions) out() string {
+	if o.Model != "" {
+		return o.Model
+	}
+	return o.SaveSums
+}
+
+// run adds up the terms, writes the sums if SaveSums says so, and fits a model if there is one to
+// create. forgotten are digests of rows that were subtracted.
+func (o FitOptions) run(ctx context.Context, terms []term, forgotten []string) (p *sums.Part, result *training.Result, err error) {
+	all, err := addUp(ctx, terms)
+	if err != nil {
+		return nil, nil, err
+	}
+	all.forgotten = append(all.forgotten, forgotten...)
+	again := training.Again{Recipe: all.recipe, Lambda: o.Lambda, Job: o.Job}
+	t, err := again.BeginAdded(ctx, o.out(), all.added)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = t.Close(ctx, err) }()
+	p, err = o.fit(ctx, t, all)
+	if err != nil || o.Model == "" {
+		return p, nil, err
+	}
+	result, err = t.Finish(ctx)
+	if err == nil {
+		result.Sums = len(all.leaves)
+	}
+	return p, result, err
+}
+
+// fit adds up the sums and, if there is a model to create, solves for its weights.
+func (o FitOptions) fit(ctx context.Context, t *training.Training, all *total) (p *sums.Part, err error) {
+	var summed *training.Summed
+	err = t.Timed(ctx, "add", func(ctx context.Context) error {
+		// The work directory is named for what is added, not for where that lies.
+		digest := ""
+		for _, d := range all.terms {
+			digest += d.Part.Sums + map[bool]string{true: "+", false: "-"}[d.sign > 0]
+		}
+		summed = t.NewSummed(digest)
+		t.Progress.Note("adding up %s: %s in all, a thread has %s of them in memory", report.Counted(len(all.terms), "sum"),
+			report.Bytes(int64(summed.Folds)*summed.Shape.Bytes()), report.Bytes(partBytes))
+		if err := all.write(ctx, summed, t.Engine.Threads); err != nil {
+			return err
+		}
+		var files []storage.File
+		if p, files, err = t.Part(ctx, summed, o.SaveSums != ""); err != nil {
+			return err
+		}
+		all.part(p)
+		if o.SaveSums == "" {
+			return nil
+		}
+		return o.save(ctx, t, all, p, files)
+	})
+	if err != nil || o.Model == "" {
+		return p, err
+	}
+	return p, t.Timed(ctx, "solve", func(ctx context.Context) error { return t.SolveSums(ctx, summed, p.Sums) })
+}
+
+// partBytes is about the size of a part of sums in memory, with its encoded form.
+const partBytes = 3 * ridge.MaxPartBytes
+
+// save publishes the sums.
+func (o FitOptions) save(ctx context.Context, t *training.Training, all *total, p *sums.Part, files []storage.File) error {
+	files, err := complete(p, all.recipe, files)
+	if err != nil {
+		return err
+	}
+	if o.Model == "" {
+		return t.Job.Publish(ctx, o.SaveSums, files)
+	}
+	err = storage.Publish(ctx, o.SaveSums, files)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if there, readErr := sums.ReadPart(ctx, o.SaveSums); readErr == nil && there.Sums == p.Sums && len(there.Leaves) == len(p.Leaves) {
+		t.Progress.Note("%s already has these sums", o.SaveSums)
+		return nil
+	}
+	return exit.Refuse("pipelines: %s exists and has other sums; remove it, or name another directory with --save_sums", o.SaveSums)
+}

@@ -1,0 +1,369 @@
+package summing
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
+)
+
+// ForgetOptions says which rows a model forgets.
+type ForgetOptions struct {
+	Model string // directory of the model
+	Parts        // the sums that the model was fitted to
+	// Data has the rows, with labels, as they were trained on.
+	Data dataset.Options
+	Out  string // directory of the model to create
+	// SaveSums is a directory to create with the sums without the rows; "" for none.
+	SaveSums       string
+	Certificate    string  // file to create; "" for none
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+
+	Job job.Options
+}
+
+// Certificate says that a model was fitted without rows. Whoever has the sums and the rows can
+// recompute all of it: see VerifyForgotten.
+type Certificate struct {
+	Format  int    `json:"format"`
+	Program string `json:"program"`
+	Recipe  string `json:"recipe"` // digest
+
+	Rows int64 `json:"rows"` // that were subtracted
+	// Contents are the SHA-256 of these rows, sorted: see docs/formats.md.
+	Contents []string `json:"contents"`
+
+	SumsBefore string `json:"sums_before"` // digests
+	SumsOfRows string `json:"sums_of_rows"`
+	SumsAfter  string `json:"sums_after"`
+
+	ModelBefore   string  `json:"model_before"` // checksum of the manifest
+	WeightsBefore string  `json:"weights_before"`
+	ModelAfter    string  `json:"model_after"`
+	WeightsAfter  string  `json:"weights_after"`
+	Lambda        float64 `json:"lambda"` // of the model after
+
+	Remains string `json:"remains"` // what is not forgotten
+	SHA256  string `json:"sha256"`  // of the file without its last two lines
+}
+
+// remains is what a certificate says.
+const remains = "The recipe is that of before: scaling, width of the kernel, statistics of the profile, levels of categories and the choice of the grid were made from rows that may include the forgotten ones. Train a new recipe to be rid of that. The sums of the days, other copies of the data, and predictions made earlier are not changed."
+
+// Encode returns the content of the file and sets SHA256.
+func (c *Certificate) Encode() ([]byte, error) {
+	c.SHA256 = ""
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	const start, end = "  \"sha256\": \"", "\"\n}\n"
+	body := bytes.TrimSuffix(append(data, '\n'), []byte(start+end))
+	c.SHA256 = models.SumFile("", body).SHA256
+	return append(body, start+c.SHA256+end...), nil
+}
+
+// maxCertificate limits the size of a certificate: about a hundred million rows.
+const maxCertificate = 1 << 33
+
+// ReadCertificate reads a certificate and checks its checksum.
+func ReadCertificate(ctx context.Context, name string) (*Certificate, error) {
+	data, err := storage.ReadFile(ctx, name, maxCertificate)
+	if err != nil {
+		return nil, err
+	}
+	c := new(Certificate)
+	if err := json.Unmarshal(data, c); err != nil {
+		return nil, exit.Refuse("pipelines: %s is not a certificate: %w", name, err)
+	}
+	if c.Format != sums.Format {
+		return nil, exit.Refuse("pipelines: %s: format version %d, this program reads %d", name, c.Format, sums.Format)
+	}
+	if again, err := c.Encode(); err != nil || !bytes.Equal(again, data) {
+		return nil, &exit.GateError{Message: fmt.Sprintf("%s was changed after it was written: its checksum does not match", name)}
+	}
+	return c, nil
+}
+
+// ForgetResult describes a model that has forgotten rows.
+type ForgetResult struct {
+	*training.Result
+	Rows        int64        `json:"forgotten"`
+	Certificate *Certificate `json:"certificate"`
+	File        string       `json:"file,omitempty"` // of the certificate
+}
+
+// Forget subtracts rows from the sums that a model was fitted to, and fits a model to the rest. It
+// is, byte for byte, the model of a training by the same recipe that never saw the rows. It refuses
+// rows that cannot have been among those of the sums: counts and sums of squares would be negative.
+// Rows that were not there but could have been are not noticed.
+func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
+	if o.Out == "" {
+		return nil, exit.Usage("no directory for the model without the rows: name one with --out")
+	}
+	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return nil, err
+	}
+	result, err := o.forget(ctx)
+	if err != nil || o.Certificate == "" {
+		return result, err
+	}
+	data, err := result.Certificate.Encode()
+	if err != nil {
+		return nil, err
+	}
+	result.File = o.Certificate
+	return result, storage.WriteFile(ctx, o.Certificate, data)
+}
+
+func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err error) {
+	if o.Model == "" {
+		return nil, exit.Usage("no model: name its directory with --model")
+	}
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if o.Model, err = models.Resolve(ctx, o.Model); err != nil {
+		return nil, err
+	}
+	recipe, err := training.ReadRecipe(ctx, o.Model)
+	if err != nil {
+		return nil, err
+	}
+	before, err := models.ReadManifest(ctx, o.Model)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if terms[0].Recipe.Digest != recipe.Digest {
+		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s; sum the data with --recipe %[2]s", terms[0].Place, o.Model)
+	}
+	// The sums of the rows, and of the model before, are in a directory that is removed.
+	scratch, err := job.NewScratch(ctx, o.Job)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = scratch.Close(ctx, err) }()
+	inner := o.Job
+	inner.Work, inner.Resume = "", false
+	lambda := lambdaOf(before, recipe)
+	c := &Certificate{Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, ModelBefore: before.SHA256, Remains: remains}
+	weights, _ := before.File(models.WeightsFile)
+	c.WeightsBefore = weights.SHA256
+	if c.SumsBefore, err = o.before(ctx, terms, lambda, before, storage.Join(scratch.Work.Dir, "before"), inner); err != nil {
+		return nil, err
+	}
+	rows := Options{Recipe: o.Model, Data: o.Data, Out: storage.Join(scratch.Work.Dir, "rows"), MaxBadFraction: o.MaxBadFraction, Job: inner}
+	gone, contents, err := rows.sum(ctx, recipe)
+	if err != nil {
+		return nil, err
+	}
+	c.Rows, c.Contents, c.SumsOfRows = gone.Part.Rows.Used, contents, gone.Part.Sums
+	d, err := sums.Open(ctx, rows.Out)
+	if err != nil {
+		return nil, err
+	}
+	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, Job: o.Job}
+	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), term{d, -1}), []string{gone.Part.Sums})
+	if err != nil {
+		return nil, err
+	}
+	after, err := models.ReadManifest(ctx, o.Out)
+	if err != nil {
+		return nil, err
+	}
+	weights, _ = after.File(models.WeightsFile)
+	c.SumsAfter, c.ModelAfter, c.WeightsAfter, c.Lambda = p.Sums, after.SHA256, weights.SHA256, after.Learner.Lambda
+	_, err = c.Encode()
+	return &ForgetResult{Result: fitted, Rows: c.Rows, Certificate: c}, err
+}
+
+// before returns the digest of the sums of the terms. It refuses a model that was not fitted to
+// them.
+func (o ForgetOptions) before(ctx context.Context, terms []term, lambda training.LambdaOptions, m *models.Manifest, out string, options job.Options) (string, error) {
+	if len(terms) == 1 && m.Fingerprint == terms[0].Part.Sums {
+		return m.Fingerprint, nil
+	}
+	fit := FitOptions{Lambda: lambda, Model: out, Job: options}
+	if m.Rows.Used > 0 {
+		var used int64
+		for _, t := range terms {
+			used += int64(t.sign) * t.Rows.Used
+		}
+		if used != m.Rows.Used {
+			return "", exit.Refuse("pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
+		}
+	}
+	p, _, err := fit.run(ctx, terms, nil)
+	if err != nil {
+		return "", err
+	}
+	if p.Sums == m.Fingerprint {
+		return p.Sums, nil
+	}
+	// A model of the first training has another fingerprint, but the same weights.
+	same, err := models.ReadManifest(ctx, out)
+	if err != nil {
+		return "", err
+	}
+	want, _ := m.File(models.WeightsFile)
+	if got, _ := same.File(models.WeightsFile); got.SHA256 != want.SHA256 {
+		return "", exit.Refuse("pipelines: %s was not fitted to these sums: they give other weights", o.Model)
+	}
+	return p.Sums, nil
+}
+
+// lambdaOf returns the values of λ that a model was chosen from.
+func lambdaOf(m *models.Manifest, r *sums.Recipe) training.LambdaOptions {
+	tried := slices.Clone(m.Learner.RuledOut)
+	for _, row := range m.Learner.Table {
+		tried = append(tried, row.Lambda)
+	}
+	if len(tried) == 0 {
+		tried = []float64{m.Learner.Lambda}
+	}
+	all := func(of []float64) bool {
+		return !slices.ContainsFunc(of, func(l float64) bool { return !slices.Contains(tried, l) })
+	}
+	switch auto := ridge.AutoLambda(); {
+	case r.Rule.C > 0 && len(tried) == 1, r.Rule.C == 0 && len(r.Rule.Lambda) == 0 && all(auto), len(tried) == len(r.Rule.Lambda) && all(r.Rule.Lambda):
+		return training.LambdaOptions{} // those of the recipe
+	}
+	slices.Sort(tried)
+	return training.LambdaOptions{Path: tried}
+}
+
+// VerifyForgottenResult says whether a certificate holds.
+type VerifyForgottenResult struct {
+	Certificate *Certificate `json:"certificate"`
+	Holds       bool         `json:"holds"`
+	Why         []string     `json:"why,omitempty"`
+}
+
+// VerifyForgotten recomputes a certificate from the rows and the sums of before. o.Model is the
+// model without the rows, and o.Certificate the file. If the certificate does not hold, the error
+// is a *exit.GateError and the result is complete.
+func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgottenResult, err error) {
+	c, err := ReadCertificate(ctx, o.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	if o.Model == "" {
+		return nil, exit.Usage("no model: name the directory of the model without the rows with --model")
+	}
+	model, err := models.Resolve(ctx, o.Model)
+	if err != nil {
+		return nil, err
+	}
+	after, err := models.Check(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	scratch, err := job.NewScratch(ctx, o.Job)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = scratch.Close(ctx, err) }()
+	recipe, err := training.ReadRecipe(ctx, model)
+	if err != nil {
+		return nil, err
+	}
+	terms, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if terms[0].Recipe.Digest != recipe.Digest {
+		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s", terms[0].Place, model)
+	}
+	inner := o.Job
+	inner.Work, inner.Resume = "", false
+	first := FitOptions{SaveSums: storage.Join(scratch.Work.Dir, "before"), Job: inner}
+	before, _, err := first.run(ctx, terms, nil)
+	if err != nil {
+		return nil, err
+	}
+	rows := Options{Recipe: model, Data: o.Data, Out: storage.Join(scratch.Work.Dir, "rows"), MaxBadFraction: o.MaxBadFraction, Job: inner}
+	gone, contents, err := rows.sum(ctx, recipe)
+	if err != nil {
+		return nil, err
+	}
+	d, err := sums.Open(ctx, rows.Out)
+	if err != nil {
+		return nil, err
+	}
+	second := FitOptions{Lambda: lambdaOf(after, recipe), Model: storage.Join(scratch.Work.Dir, "after"), Job: inner}
+	p, _, err := second.run(ctx, append(slices.Clone(terms), term{d, -1}), nil)
+	if err != nil {
+		return nil, err
+	}
+	fitted, err := models.ReadManifest(ctx, second.Model)
+	if err != nil {
+		return nil, err
+	}
+	result = &VerifyForgottenResult{Certificate: c}
+	is := func(what, want, got string) {
+		if want != got {
+			result.Why = append(result.Why, fmt.Sprintf("%s: the certificate says %.16s, found %.16s", what, want, got))
+		}
+	}
+	of := func(m *models.Manifest) string { f, _ := m.File(models.WeightsFile); return f.SHA256 }
+	is("recipe", c.Recipe, recipe.Digest)
+	is("sums before", c.SumsBefore, before.Sums)
+	is("rows", fmt.Sprint(c.Rows), fmt.Sprint(gone.Part.Rows.Used))
+	is("contents of the rows", strings.Join(c.Contents, ""), strings.Join(contents, ""))
+	is("sums of the rows", c.SumsOfRows, gone.Part.Sums)
+	is("sums after", c.SumsAfter, p.Sums)
+	is("weights without the rows", c.WeightsAfter, of(fitted))
+	is("weights of "+model, c.WeightsAfter, of(after))
+	is("manifest of "+model, c.ModelAfter, after.SHA256)
+	if result.Holds = len(result.Why) == 0; !result.Holds {
+		err = &exit.GateError{Message: "the certificate does not hold: " + strings.Join(result.Why, "; ")}
+	}
+	return result, err
+}
+
+// WriteTo prints the result for people.
+func (r *VerifyForgottenResult) WriteTo(w io.Writer) (int64, error) {
+	holds := "holds: the sums, the rows and the model give all of it again"
+	if !r.Holds {
+		holds = "does not hold: " + strings.Join(r.Why, "; ")
+	}
+	n, err := fmt.Fprintf(w, "certificate  %s\nforgotten    %s rows\n", holds, report.Groups(r.Certificate.Rows))
+	return int64(n), err
+}
+
+// WriteTo prints the result for people.
+func (r *ForgetResult) WriteTo(w io.Writer) (int64, error) {
+	n, err := fmt.Fprintf(w, "forgotten %s rows, as if they had never been trained on\n", report.Groups(r.Rows))
+	if err != nil {
+		return int64(n), err
+	}
+	m, err := r.Result.WriteTo(w)
+	if err != nil {
+		return int64(n) + m, err
+	}
+	file := r.File
+	if file == "" {
+		file = "none was written (--certificate)"
+	}
+	k, err := fmt.Fprintf(w, "proof     %s\nremains   %s\n", file, remains)
+	return int64(n) + m + int64(k), err
+}

@@ -1,0 +1,50 @@
+package pipelines
+
+import (
+	"context"
+
+	"github.com/bochner-ml/bochner/pipelines/summing"
+)
+
+// SumOptions says which rows to sum by the recipe of which model.
+type SumOptions = summing.Options
+
+// SumResult describes a directory of sums.
+type SumResult = summing.Result
+
+// Sum sums rows by the recipe of a model in two passes, and publishes a directory of sums.
+func Sum(ctx context.Context, o SumOptions) (*SumResult, error) { return summing.Sum(ctx, o) }
+
+// Parts names directories of sums that are added and subtracted.
+type Parts = summing.Parts
+
+// FitOptions says which sums to fit a model to.
+type FitOptions = summing.FitOptions
+
+// Fit fits a model to sums and publishes its directory: that of TrainOptions.Recipe on their rows.
+func Fit(ctx context.Context, o FitOptions) (*TrainResult, error) { return summing.Fit(ctx, o) }
+
+// AddSums adds and subtracts sums and publishes the result as a directory of sums, o.SaveSums.
+func AddSums(ctx context.Context, o FitOptions) (*SumResult, error) { return summing.Add(ctx, o) }
+
+// ForgetOptions says which rows a model forgets.
+type ForgetOptions = summing.ForgetOptions
+
+// ForgetResult describes a model that has forgotten rows.
+type ForgetResult = summing.ForgetResult
+
+// Certificate says that a model was fitted without rows.
+type Certificate = summing.Certificate
+
+// Forget subtracts rows from the sums of a model, and publishes the model of the rest.
+func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
+	return summing.Forget(ctx, o)
+}
+
+// VerifyForgottenResult says whether a certificate holds.
+type VerifyForgottenResult = summing.VerifyForgottenResult
+
+// VerifyForgotten recomputes the certificate of Forget from the rows and the sums of before.
+func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResult, error) {
+	return summing.VerifyForgotten(ctx, o)
+}

@@ -1,0 +1,370 @@
+package training
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/profile"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// Again says how rows are trained on by the recipe of another model. Nothing is drawn from the
+// profile of the rows.
+type Again struct {
+	Recipe *sums.Recipe
+	Data   dataset.Options
+	// Lambda is that of the recipe where it has none; folds are always those of the recipe.
+	Lambda         LambdaOptions
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	Job            job.Options
+	Contents       bool // also return the hashes of rows: see Summed.Contents
+}
+
+// options returns the options of a training that is like that of the recipe.
+func (a Again) options(model string) Options {
+	l := a.Lambda
+	if l.auto() {
+		l.Path, l.C = a.Recipe.Rule.Lambda, a.Recipe.Rule.C
+	}
+	l.Folds = max(a.Recipe.Rule.Folds, a.Recipe.Rule.Cut)
+	return Options{
+		Spec: prepare.Spec{
+			Data: a.Data, Kernel: &fourier.GaussianOptions{Features: a.Recipe.Dim, Form: fourier.Offset}, Seed: a.Recipe.Seed, MaxBadFraction: a.MaxBadFraction, Job: a.Job,
+		},
+		Model: model, Learner: ridge.NewTraining(), Lambda: l,
+	}
+}
+
+// Begin begins a job that creates the directory out: it opens and profiles the data. The caller
+// closes the job.
+func (a Again) Begin(ctx context.Context, out string) (*Training, error) {
+	if err := a.Job.Vacant(ctx, out); err != nil {
+		return nil, err
+	}
+	d, err := prepare.OpenAgain(ctx, a.Job, a.Data, a.Recipe)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.session(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	err = t.Timed(ctx, "profile", func(ctx context.Context) (err error) {
+		t.Prepared, err = prepare.Again(ctx, t.Job, d, a.MaxBadFraction, a.Recipe)
+		return err
+	})
+	if err == nil {
+		t.grid = gridFor(a.Recipe.Rule.Weights, t.Profile.Weights)
+		err = t.Fits(t.Memory(a.Recipe.Rule.Components))
+	}
+	if err != nil {
+		return nil, t.Close(ctx, err)
+	}
+	return t, nil
+}
+
+// session begins a job that has not read anything.
+func (a Again) session(ctx context.Context, out string) (*Training, error) {
+	if len(a.Recipe.TargetGrid) > 1 {
+		return nil, exit.Refuse("pipelines: the recipe has %d targets; only recipes with one target can be used for later data", len(a.Recipe.TargetGrid))
+	}
+	j, err := job.New(ctx, a.Job, out)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.ShareFiles(ctx, a.Recipe.Kept); err != nil {
+		return nil, j.Close(ctx, err)
+	}
+	o := a.options(out)
+	return &Training{Session: &prepare.Session{Job: j, Spec: o.Spec}, opts: o, by: a.Recipe, contents: a.Contents, grid: a.Recipe.Rule.Weights}, nil
+}
+
+// Added describes rows whose sums were added up by earlier jobs.
+type Added struct {
+	Rows        models.Rows
+	Classes     *labels.Vocabulary // nil if there are none
+	ClassCounts []int64
+	Copies      []folds.Content // the rows counted apart
+}
+
+// BeginAdded begins a job that creates the directory out from sums. The caller closes the job.
+func (a Again) BeginAdded(ctx context.Context, out string, of Added) (*Training, error) {
+	if err := a.Job.Vacant(ctx, out); err != nil {
+		return nil, err
+	}
+	t, err := a.session(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	r := a.Recipe
+	t.Prepared = &prepare.Prepared{
+		Data:    &dataset.Dataset{Schema: *r.Schema, Labeled: r.Task != models.Embedding, Label: r.Input.Label},
+		Counts:  job.Counts{Read: of.Rows.Read, Used: of.Rows.Used, SetAside: of.Rows.SetAside},
+		Profile: profile.Profile{Rows: of.Rows.Used, Dim: r.Input.Dim},
+	}
+	var others []string
+	if of.Classes != nil {
+		others = of.Classes.Classes
+		t.Profile.Labels = &labels.Summary{Rows: of.Rows.Used, Vocabulary: of.Classes, Counts: of.ClassCounts}
+	}
+	if err := t.Prepared.Take(r, others); err != nil {
+		return nil, t.Close(ctx, exit.Refuse("pipelines: %w", err))
+	}
+	return t, nil
+}
+
+// foldOf returns the fold of the recipe, without values of λ.
+func (t *Training) foldOf() gram.Fold {
+	r := t.by.Rule
+	f := gram.Fold{
+		Recipe: t.Recipe.Sealed, Outputs: t.by.Shape(t.classes()).Outputs, Folds: r.Folds, Cut: r.Cut, First: r.First, Components: r.Components,
+		Weights: r.Weights, Steps: r.Steps, Apart: r.Frequent,
+	}
+	return f
+}
+
+func (t *Training) classes() int {
+	if t.Target == nil || t.Target.Classes == nil {
+		return 0
+	}
+	return len(t.Target.Classes.Classes)
+}
+
+// Summed are sums in the work directory of a job.
+type Summed struct {
+	State  gram.State
+	Shape  ridge.Shape
+	Folds  int
+	Copies []folds.Content // the rows counted apart
+	// Contents are the SHA-256 of the rows, sorted, if they were asked for.
+	Contents []string
+}
+
+// SumRows sums the rows by the recipe, in one pass.
+func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
+	pass := &gram.Pass{Pass: t.Pass(1), Fold: t.foldOf()}
+	pass.Fold.Contents = t.contents
+	pass.Copies = nil
+	if t.by.Rule.Weights == nil {
+		pass.EqualWeights = t.Profile.Weights != nil
+	}
+	s := &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
+	if err := s.Shape.Validate(); err != nil {
+		return nil, exit.Refuse("pipelines: %w", err)
+	}
+	if err := t.tooMany(s.Shape, pass.Fold.Steps); err != nil {
+		return nil, err
+	}
+	t.Progress.Note("summing %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s",
+		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, GridText(pass.Fold.Steps), report.Counted(s.Folds, "sum"), report.Bytes(s.Shape.Bytes()),
+		report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"))
+	counts, lines, err := t.countSummed(ctx, pass, s.State, t.sum(ctx, pass, s.State))
+	if err != nil {
+		return nil, err
+	}
+	if counts.Used != t.Counts.Used {
+		return nil, fmt.Errorf("pipelines: the first pass used %d rows, the second %d", t.Counts.Used, counts.Used)
+	}
+	for _, l := range lines {
+		for sum := range slices.Chunk(l.Contents, sha256.Size) {
+			s.Contents = append(s.Contents, hex.EncodeToString(sum))
+		}
+	}
+	slices.Sort(s.Contents)
+	s.Copies, err = gram.Copies(lines)
+	return s, err
+}
+
+// sum runs a pass that sums rows, unless its sums exist, and does not solve.
+func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) error {
+	if err := job.ForgetFaults(ctx, t.Job, st.Reports, func(r gram.Report) dataset.Report { return r.Report }); err != nil {
+		return err
+	}
+	summed, err := t.Intact(ctx, st.Sum, st.Reports)
+	if err != nil {
+		return err
+	}
+	if summed {
+		t.Progress.Note("found the sums of all rows in the work directory")
+		return nil
+	}
+	sc, err := t.Store(ctx, pass)
+	if err != nil {
+		return err
+	}
+	t.Progress.Phase("summing", t.Counts.Used)
+	defer t.Progress.Done()
+	return t.Run(ctx, func(s beam.Scope) {
+		parts, reports := gram.Sums(s, sc)
+		gram.Index(s, st, gram.StoreParts(s, sc, st, gram.Merge(s, sc, parts)), reports)
+	})
+}
+
+// NewSummed names the files of sums that are written from others, which have that digest.
+func (t *Training) NewSummed(digest string) *Summed {
+	pass := t.passOf(digest)
+	return &Summed{State: t.stateOf(pass), Shape: pass.Shape(t.Recipe.Dim), Folds: pass.Fold.Folds}
+}
+
+// passOf is a pass that reads no rows, only sums of that digest.
+func (t *Training) passOf(digest string) *gram.Pass {
+	fold := t.foldOf()
+	fold.Alone = true
+	// The digest stands for the data, so that state of other sums is not found.
+	return &gram.Pass{Pass: transforms.Pass{Seed: t.by.Seed, Target: t.Target, Data: dataset.Dataset{Schema: dataset.Schema{Format: t.by.Schema.Format, Columns: []string{digest}}}}, Fold: fold}
+}
+
+// SolveSums fits the model to sums of that digest.
+func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) error {
+	t.Digest = digest
+	if err := t.weigh(ctx, s); err != nil {
+		return err
+	}
+	pass := t.passOf(digest)
+	if fold := &pass.Fold; fold.Components == 0 {
+		fold.Lambda, _ = t.opts.Lambda.values(t.mass)
+		if t.opts.Lambda.auto() && fold.Steps > blas.MostByte {
+			fold.Smaller = ridge.SmallerLambda()
+		}
+	}
+	st := t.stateOf(pass)
+	st.Sum, st.Reports = s.State.Sum, s.State.Reports
+	fitted, err := t.fitted(ctx, st)
+	if err != nil {
+		return err
+	}
+	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used), report.Bytes(t.solveBytes(pass, s.Shape)))
+	if !fitted {
+		sc, err := t.Store(ctx, pass)
+		if err != nil {
+			return err
+		}
+		t.Progress.Phase("solving", 0)
+		defer t.Progress.Done()
+		if err := t.Run(ctx, func(b beam.Scope) { transforms.Write(b, st.Fit, gram.Solve(b, sc, st, beam.Impulse(b))) }); err != nil {
+			return err
+		}
+	}
+	fit, err := t.loadFit(ctx, st, max(s.Shape.Outputs, pass.Fold.Components))
+	if err != nil {
+		return err
+	}
+	if fit.Rows != t.Counts.Used {
+		return fmt.Errorf("pipelines: %d rows were used, %d were summed", t.Counts.Used, fit.Rows)
+	}
+	t.floor = fit.Floor
+	r := t.by.Rule
+	t.Learner = models.Learner{Kind: t.by.Learner, Lambda: fit.Lambda, Folds: max(r.Folds, r.Cut), Table: fit.Table, RuledOut: ruledOut(pass.Fold.Lambda, fit.Table), Steps: r.Steps, Components: fit.Components}
+	if t.grid != nil && t.grid.Classes != nil {
+		for c := range t.grid.Classes {
+			t.Learner.ClassWeights = append(t.Learner.ClassWeights, t.grid.Class(c))
+		}
+	}
+	return nil
+}
+
+// gridFor returns the grid of the recipe with the largest sum of the weights of these rows.
+func gridFor(g *weight.Grid, w *weight.Weights) *weight.Grid {
+	if g == nil || w == nil {
+		return g
+	}
+	most := 1.0 // of the weights of classes
+	for c := range g.Classes {
+		most = max(most, g.Class(c))
+	}
+	own := *g
+	own.Total = int64(math.Ceil(float64(w.Sum/g.Unit)*g.One*most*(1+0x1p-8))) + w.Rows
+	return &own
+}
+
+// weigh finds the sum of the weights of the rows in sums.
+func (t *Training) weigh(ctx context.Context, s *Summed) error {
+	stored, err := gram.OpenSums(ctx, s.State, s.Folds, s.Shape)
+	if err != nil {
+		return err
+	}
+	var head []float64
+	for f := range s.Folds {
+		part, err := stored.Load(ctx, f*ridge.NumParts(s.Shape))
+		if err != nil {
+			return err
+		}
+		head = slices.Grow(head, len(part))[:len(part)]
+		for i, v := range part {
+			head[i] += v
+		}
+	}
+	g := t.by.Rule.Weights
+	for i := range s.Copies {
+		c := &s.Copies[i]
+		w := int64(1)
+		if g != nil {
+			b := rows.Block{N: 1, Y: c.Y}
+			if c.Weight > 0 {
+				b.Weights = []float64{c.Weight}
+			}
+			w = g.Whole(nil, &b, 0, 1)[0]
+		}
+		head[0] += float64(w * c.Copies)
+		if !s.Shape.Regression {
+			head[1+int(c.Y[0])] += float64(w * c.Copies)
+		}
+	}
+	switch {
+	case g == nil:
+		t.mass = head[0] * max(t.by.Rule.Weight, 0)
+		if t.by.Rule.Weight == 0 {
+			t.mass = head[0]
+		}
+		return nil
+	case g.Classes == nil:
+		t.mass = head[0] * g.Unit
+	default:
+		t.mass = 0
+		for c := range g.Classes {
+			t.mass += float64(head[1+c] / (g.Class(c) * g.One) * g.Unit)
+		}
+	}
+	own := *g
+	own.Total = int64(head[0])
+	t.grid = &own
+	return nil
+}
+
+// weighed describes the weights of the rows of a training by a recipe; nil if they have none. What
+// sums do not tell is that of the rows of the recipe.
+func (t *Training) weighed() *models.RowWeights {
+	r, was := &t.by.Rule, t.by.Profile.Rows.Weights
+	if r.WeightColumn == "" || was == nil {
+		return nil
+	}
+	n := t.Counts.Used
+	w := &models.RowWeights{Column: r.WeightColumn, Weights: weight.Weights{
+		Rows: n, Sum: max(t.mass, was.Max), Min: was.Min, Max: was.Max, Unit: was.Unit, Effective: float64(n) * was.Effective / float64(was.Rows),
+	}}
+	if !w.Equal() {
+		w.Grid = t.grid
+	}
+	return w
+}

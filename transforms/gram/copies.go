@@ -1,0 +1,186 @@
+package gram
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// Copies returns the rows that the lanes of a pass have counted apart.
+func Copies(reports []Report) ([]folds.Content, error) {
+	var all []folds.Content
+	for _, r := range reports {
+		if len(r.Copies) == 0 {
+			continue
+		}
+		some, err := folds.DecodeContents(r.Copies)
+		if err == nil {
+			all, err = folds.AddContents(all, some, 1)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// copies are frequent rows with the number of their copies in each fold.
+type copies struct {
+	recoder  *columns.Recoder
+	contents []folds.Content
+	of       [][]group // of each content
+}
+
+// group is the copies of a content in a fold that the map takes alike.
+type group struct {
+	fold int
+	hash uint64 // of one of them
+	n    int64
+}
+
+// readCopies reads the rows counted apart from the reports of a pass, and assigns their copies to
+// folds.
+func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
+	if p.Fold.Apart == nil {
+		return nil, nil
+	}
+	data, err := storage.ReadState(ctx, st.Reports, transforms.MaxState)
+	if err != nil {
+		return nil, err
+	}
+	var reports []Report
+	for line := range bytes.Lines(data) {
+		var r Report
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, fmt.Errorf("gram: reports %s: %w", st.Reports, err)
+		}
+		reports = append(reports, r)
+	}
+	c := new(copies)
+	if c.contents, err = Copies(reports); err != nil {
+		return nil, fmt.Errorf("gram: reports %s: %w", st.Reports, err)
+	}
+	if c.recoder, err = transforms.Recoder(p.Fold.Recipe); err != nil {
+		return nil, err
+	}
+	for i := range c.contents {
+		content := &c.contents[i]
+		var groups []group
+		for k := range content.Copies {
+			h := content.CopyHash(k)
+			fold, part := p.Fold.of(h), c.recoder.Part(h)
+			at := slices.IndexFunc(groups, func(g group) bool { return g.fold == fold && c.recoder.Part(g.hash) == part })
+			if at < 0 {
+				at, groups = len(groups), append(groups, group{fold: fold, hash: h})
+			}
+			groups[at].n++
+		}
+		c.of = append(c.of, groups)
+	}
+	return c, nil
+}
+
+// add adds the copies in a fold to its sum. A nil copies has none.
+func (c *copies) add(sum *ridge.Sum, fold int, m features.Gridded, p *Pass, threads int) error {
+	if c == nil {
+		return nil
+	}
+	in, out := m.Dims()
+	z := features.NewGrid(out, p.Fold.Steps)
+	var b rows.Block
+	var n, weights []int64
+	flush := func() error {
+		if b.N == 0 {
+			return nil
+		}
+		weights = nil
+		if p.Fold.Weights != nil {
+			weights = p.Fold.Weights.Whole(nil, &b, 0, b.N)
+		}
+		if m.Quantize(z, b.X, b.N, threads) > 0 {
+			return fmt.Errorf("gram: features of frequent rows exceed the bound of the recipe")
+		}
+		sum.AddCopies(z, b.Y, p.grid(), weights, n, threads)
+		b.Reset(in)
+		n = n[:0]
+		return nil
+	}
+	b.Reset(in)
+	for i := range c.contents {
+		content := &c.contents[i]
+		if len(content.X) != in {
+			return fmt.Errorf("gram: a frequent row has %d values, want %d", len(content.X), in)
+		}
+		for _, g := range c.of[i] {
+			if g.fold != fold {
+				continue
+			}
+			b.X, b.Y, n = append(b.X, content.X...), append(b.Y, content.Y...), append(n, g.n)
+			if content.Weight > 0 {
+				b.Weights = append(b.Weights, content.Weight)
+			}
+			c.recoder.Row(b.X[len(b.X)-in:], g.hash)
+			if b.N++; b.N == rows.Rows(in) {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return flush()
+}
+
+// meanShare is the share of all rows that a frequent row has with its copies.
+func (p *Pass) meanShare() float64 {
+	if p.Fold.Apart != nil {
+		return p.Fold.Apart.Mean
+	}
+	return p.Copies.MeanShare()
+}
+
+// appendContents appends the SHA-256 of each row: of its values and its weight, each as the
+// little-endian bits of a float32 (a missing value as 0x7fc00000, and −0 as 0), and of its label:
+// the name of its class, or the bits of a float64.
+func appendContents(dst []byte, t *transforms.Target, b *rows.Block) []byte {
+	le := binary.LittleEndian
+	var text []byte
+	k := len(b.Y) / max(b.N, 1)
+	for i := range b.N {
+		text = text[:0]
+		for _, x := range b.Row(i) {
+			v := math.Float32bits(x + 0)
+			if x != x {
+				v = 0x7fc00000
+			}
+			text = le.AppendUint32(text, v)
+		}
+		if len(b.Weights) > 0 {
+			text = le.AppendUint32(text, math.Float32bits(float32(b.Weights[i])))
+		}
+		for _, y := range b.Y[i*k : (i+1)*k] {
+			switch {
+			case t == nil:
+			case t.Classes != nil:
+				text = append(text, t.Classes.Classes[int(y)]...)
+			default:
+				text = le.AppendUint64(text, math.Float64bits(y+0))
+			}
+		}
+		sum := sha256.Sum256(text)
+		dst = append(dst, sum[:]...)
+	}
+	return dst
+}

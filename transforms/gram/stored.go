@@ -1,0 +1,85 @@
+package gram
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// Stored gives access to the merged parts that a State names.
+type Stored struct {
+	dir   string
+	parts []stored
+}
+
+// OpenSums reads the index of the parts of that many folds.
+func OpenSums(ctx context.Context, st State, folds int, shape ridge.Shape) (*Stored, error) {
+	index, err := storage.ReadState(ctx, st.Sum, transforms.MaxState)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := readIndex(index, folds*ridge.NumParts(shape))
+	return &Stored{st.Dir, parts}, err
+}
+
+// Load returns the numbers of a part, in the order of the folds and of ridge.Sum.Part.
+func (s *Stored) Load(ctx context.Context, key int) ([]float64, error) {
+	p, err := loadPart(ctx, s.dir, s.parts[key])
+	return p.Values, err
+}
+
+// SumsWriter writes merged parts as the files that a State names.
+type SumsWriter struct {
+	st    State
+	lines [][]byte
+}
+
+// NewSumsWriter returns a writer of n parts for the State.
+func NewSumsWriter(st State, n int) *SumsWriter { return &SumsWriter{st, make([][]byte, n)} }
+
+// Put writes a part, as Stored.Load numbers them. Several goroutines may call it for different
+// parts.
+func (w *SumsWriter) Put(ctx context.Context, key int, values []float64) (err error) {
+	w.lines[key], err = storePart(ctx, w.st.Dir, key, Part{Values: values})
+	return err
+}
+
+// Close writes the reports, and then the index.
+func (w *SumsWriter) Close(ctx context.Context, reports []Report) error {
+	var data [][]byte
+	for _, r := range reports {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		data = append(data, line)
+	}
+	if err := transforms.StoreLines(ctx, w.st.Reports, data); err != nil {
+		return err
+	}
+	return storage.WriteState(ctx, w.st.Sum, bytes.Join(w.lines, []byte("\n")))
+}
+
+// storePart writes a part as a file of the directory and returns its line of the index.
+func storePart(ctx context.Context, dir string, key int, p Part) ([]byte, error) {
+	data := encodePart(p)
+	sum := sha256.Sum256(data)
+	st := stored{Key: key, SHA256: hex.EncodeToString(sum[:])}
+	st.File = fmt.Sprintf("part-%06d-%.16s", key, st.SHA256)
+	_, err := storage.CreateState(ctx, storage.Join(dir, st.File), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(st)
+}
