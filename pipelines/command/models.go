@@ -97,7 +97,7 @@ each time. The history is a file for each event, which is never replaced.`,
 	fs.StringVar(&n.Expect, "expect", "", "Name of the model that must be champion before; - for none. If another is, nothing changes.")
 	fs.StringVar(&n.Why, "why", "", "Reason, for the history.")
 	fs.StringVar(&n.By, "by", "", "Who does this, for the history. The default is the user and the machine.")
-	fs.IntVar(&last, "last", 0, "Number of events that history prints; 0 prints all.")
+	fs.IntVar(&last, "events", 0, "Number of events that history prints; 0 prints all.")
 	fs.BoolVar(&asJSON, "json", false, "Print the result as JSON.")
 	return cmd
 }
