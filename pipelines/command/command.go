@@ -122,7 +122,7 @@ func crashed(stderr io.Writer, args []string, err error) int {
 }
 
 // makers are the jobs that create a directory and work in one beside it.
-var makers = []string{"train", "align", "embed", "predict", "featurize"}
+var makers = []string{"train", "fit", "align", "embed", "predict", "featurize"}
 
 // keepsWork tells whether a stopped job leaves its finished work: in a named work directory
 // or beside the directory that it creates.

@@ -59,7 +59,7 @@ func TestModelsAreReadByAlias(t *testing.T) {
 	}
 	must(t, "models", "rollback", "--models", all, "--why", "complaints", "--by", "ann")
 	var h registry.Events
-	if err := json.Unmarshal([]byte(must(t, "models", "history", "--models", all, "--json", "--last", "2")), &h); err != nil {
+	if err := json.Unmarshal([]byte(must(t, "models", "history", "--models", all, "--json", "--events", "2")), &h); err != nil {
 		t.Fatal(err)
 	}
 	if e := h.Events; len(e) != 2 || e[0].By != "ann" || e[0].Why != "complaints" || e[0].To != "2026-01-05" || e[0].Action != registry.RolledBack ||
