@@ -116,7 +116,7 @@ func (d *decoder) decode(dst []float64, frame []byte, want Frame) error {
 		d.plain = append(d.plain, frame[2:]...)
 	} else {
 		// The decoder makes no more than fits.
-		d.plain = slices.Grow(d.plain, width*n)[:2:2+width*n]
+		d.plain = slices.Grow(d.plain, width*n)[: 2 : 2+width*n]
 		var err error
 		if d.plain, err = d.zstd.DecodeAll(frame[2:], d.plain); err != nil {
 			return errDamaged
