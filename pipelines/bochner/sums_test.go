@@ -25,7 +25,7 @@ func pointRow(r *rand.Rand) string {
 	return fmt.Sprintf("%.4f,%.4f,%s", x, y, letter(r))
 }
 
-func targetRow(r *rand.Rand) string {
+func productRow(r *rand.Rand) string {
 	x, y := points(r)
 	return fmt.Sprintf("%.4f,%.4f,%.5f", x, y, x*y+0.1*r.NormFloat64())
 }
@@ -49,7 +49,7 @@ var sumsCases = []sumsCase{
 	{"classes", "x,y,l", pointRow, "train --features 60"},
 	{"grid 8, one lambda", "x,y,l", pointRow, "train --features 60 --grid 8 --lambda 1e-5"},
 	{"linear", "x,y,l", pointRow, "train --kernel linear"},
-	{"regression with C", "x,y,l", targetRow, "train --features 400 --C 10 --folds 3"},
+	{"regression with C", "x,y,l", productRow, "train --features 400 --C 10 --folds 3"},
 	{"weights of rows and classes", "x,y,w,l", weighedRow, "train --features 60 --weight_column w --class_weight balanced --C 100"},
 	{"copies with weights", "x,y,w,l", repeatedRow, "train --features 60 --weight_column w"},
 	{"types", "x,c,l", colourRow, "train --features 60"},
@@ -147,7 +147,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 	table("a.csv", 200, pointRow)
 	table("b.csv", 100, pointRow)
 	table("new.csv", 60, func(r *rand.Rand) string { return strings.TrimRight(pointRow(r), "abc") + "new" })
-	table("numbers.csv", 200, targetRow)
+	table("numbers.csv", 200, productRow)
 	write(t, dir, "beyond.csv", "x,y,l\n0.5,0.5,0.1\n0.5,0.5,99\n")
 	train := func(model string, flags ...string) {
 		must(t, dir, append([]string{"train", "--label", "l", "--features", "60", "--model", model, "--quiet"}, flags...)...)
