@@ -24,8 +24,8 @@ type group struct {
 
 var groups = []group{
 	{"Model and output",
-		"models model champion challenger sums of without out out_format scores probabilities threshold slices gate components picture",
-		"recipe save_sums certificate lines reliability curve expect why by last events importance"},
+		"models model champion challenger sums of without out out_format scores probabilities threshold max_drift slices gate components picture",
+		"recipe save_sums certificate lines reliability curve expect why by last events"},
 	{"Data",
 		"data label label_files task scale max_bad_fraction",
 		"format header delimiter dim label_strip label_case strict"},
