@@ -25,7 +25,7 @@ type group struct {
 var groups = []group{
 	{"Model and output",
 		"models model champion challenger sums of without out out_format scores probabilities threshold max_drift slices gate components picture",
-		"recipe save_sums certificate lines reliability curve expect why by last events"},
+		"recipe save_sums certificate lines reliability curve expect why by last events importance"},
 	{"Data",
 		"data label label_files task scale max_bad_fraction",
 		"format header delimiter dim label_strip label_case strict"},
