@@ -39,6 +39,11 @@ test-faults: ## fail, kill and cut off jobs at every call to the file system, an
 
 .PHONY: test-faults
 
+test-year: ## 365 nights of retraining: drift, a break, late, withdrawn and doubled days, three kills a night (about ten minutes)
+	BOCHNER_YEAR=1 go test -count 1 -timeout 120m -v -run NightsOfAYear ./pipelines
+
+.PHONY: test-year
+
 test-real: ## run the tests that need the data sets in $BOCHNER_DATA too
 	@test -n "$$BOCHNER_DATA" || { echo "set BOCHNER_DATA to the folder of the data sets (see docs/benchmarks.md)"; exit 1; }
 	go test -timeout 30m -count 1 ./...

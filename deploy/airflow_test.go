@@ -3,9 +3,11 @@ package deploy
 import (
 	"encoding/json"
 	"os/exec"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 // literals prints the constants of a Python file that are texts or lists of them,
@@ -42,20 +44,22 @@ func TestTheDAGCallsTheProgram(t *testing.T) {
 		}
 		return words
 	}
-	train := parsed(t, name, list("TRAIN"))
-	model := train.Flags().Lookup("model").Value.String()
-	gate := parsed(t, name, list("GATE"))
-	if train.Name() != "train" || gate.Name() != "evaluate" || gate.Flags().Lookup("model").Value.String() != model || gate.Flags().Lookup("gate").Value.String() == "" {
-		t.Errorf("trains %s, scores %s", train.CommandPath(), gate.CommandPath())
+	cmd := parsed(t, name, list("RETRAIN"))
+	day := cmd.Flags().Lookup("day").Value.String()
+	if cmd.Name() != "retrain" || cmd.Flags().Lookup("config").Value.String() == "" {
+		t.Errorf("runs %s", cmd.CommandPath())
 	}
-	if !strings.HasSuffix(model, "/{{ ds }}") {
-		t.Errorf("the model %s is not named by its day", model)
+	// ds is the beginning of an interval or its end, by the timetable; the end is always the run.
+	if day != "{{ (data_interval_end - macros.timedelta(days=1)) | ds }}" {
+		t.Errorf("the day is %s", day)
 	}
 	text := read(t, name)
-	if !strings.Contains(text, "train >> gate >> promote") || !strings.Contains(text, `"DAY": "{{ ds }}"`) {
-		t.Error("the model is not scored before it is promoted")
+	for _, old := range []string{"airflow.models", "airflow.utils", "airflow.operators", "schedule_interval", "days_ago", "execution_date"} {
+		if strings.Contains(text, old) {
+			t.Errorf("%s is deprecated", old)
+		}
 	}
-	if words := list("TRAIN"); !slices.Contains(words, "--resume") {
-		t.Error("a second try begins anew")
+	if string(values["NO_NEW_DATA"]) != strconv.Itoa(exit.CodeNothing) || !strings.Contains(text, "skip_on_exit_code=NO_NEW_DATA") {
+		t.Errorf("no new data is %s", values["NO_NEW_DATA"])
 	}
 }

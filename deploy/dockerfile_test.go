@@ -65,11 +65,12 @@ func beam(t *testing.T) string {
 func TestImagesAreBuiltWithTheGoOfTheModule(t *testing.T) {
 	byName, args := stages(t)
 	version := strings.Join(strings.Split(module(t).Go.Version, ".")[:2], ".")
-	if len(args) != 1 || args[0].Args[0].Key != "GO_VERSION" || *args[0].Args[0].Value != version {
-		t.Errorf("Dockerfile: GO_VERSION is %s, go.mod has %s", *args[0].Args[0].Value, version)
+	images := values(args)
+	if images["GO_VERSION"] != version || images["GO_IMAGE"] != "golang:${GO_VERSION}-bookworm" {
+		t.Errorf("Dockerfile: GO_VERSION is %s, go.mod has %s; built in %s", images["GO_VERSION"], version, images["GO_IMAGE"])
 	}
 	build := byName["build"]
-	if build.BaseName != "golang:${GO_VERSION}-bookworm" {
+	if build.BaseName != "${GO_IMAGE}" {
 		t.Errorf("built from %s", build.BaseName)
 	}
 	text := ""
@@ -86,16 +87,38 @@ func TestImagesAreBuiltWithTheGoOfTheModule(t *testing.T) {
 	}
 }
 
+// values are those of the arguments before the first stage, by name.
+func values(args []instructions.ArgCommand) map[string]string {
+	v := map[string]string{}
+	for _, a := range args {
+		for _, kv := range a.Args {
+			v[kv.Key] = *kv.Value
+		}
+	}
+	return v
+}
+
+// Every base can be replaced by one that is pinned by its digest.
+func TestBaseImagesAreArguments(t *testing.T) {
+	byName, args := stages(t)
+	images := values(args)
+	for name, s := range byName {
+		key := strings.Trim(s.BaseName, "${}")
+		if images[key] == "" || s.BaseName != "${"+key+"}" {
+			t.Errorf("%s is from %s, which a build cannot pin", name, s.BaseName)
+		}
+	}
+}
+
 func TestImagesHoldTheProgramAndNotMoreThanTheyNeed(t *testing.T) {
-	byName, _ := stages(t)
+	byName, args := stages(t)
 	for _, want := range []struct{ stage, base, entry, user, holds string }{
 		{"bochner", "gcr.io/distroless/static-debian12:nonroot", "/usr/local/bin/bochner", "65532:65532", "/out/bochner"},
 		{"worker", "gcr.io/distroless/static-debian12:latest", "/opt/apache/beam/boot", "", "/out/boot"},
-		{"retrain", "google/cloud-sdk:slim", "/usr/local/bin/retrain.sh", "65532:65532", "/out/bochner"},
 		{"template", "gcr.io/dataflow-templates-base/go-template-launcher-base:latest", "", "", "/out/bochner"},
 	} {
 		s, ok := byName[want.stage]
-		if !ok || s.BaseName != want.base {
+		if !ok || values(args)[strings.Trim(s.BaseName, "${}")] != want.base {
 			t.Errorf("%s is from %s, want %s", want.stage, s.BaseName, want.base)
 		}
 		entry := ""

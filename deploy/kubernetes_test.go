@@ -5,12 +5,14 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -24,7 +26,29 @@ var object = map[string]func() any{
 	"batch/v1/Job":                             func() any { return new(batchv1.Job) },
 	"batch/v1/CronJob":                         func() any { return new(batchv1.CronJob) },
 	"flink.apache.org/v1beta1/FlinkDeployment": func() any { return new(flinkDeployment) },
+	"monitoring.coreos.com/v1/PrometheusRule":  func() any { return new(prometheusRule) },
 }
+
+// prometheusRule are the fields of the Prometheus operator's kind that are in use here.
+type prometheusRule struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Metadata   metav1.ObjectMeta `json:"metadata"`
+	Spec       struct {
+		Groups []struct {
+			Name  string `json:"name"`
+			Rules []struct {
+				Alert       string            `json:"alert"`
+				Expr        string            `json:"expr"`
+				Labels      map[string]string `json:"labels"`
+				Annotations map[string]string `json:"annotations"`
+			} `json:"rules"`
+		} `json:"groups"`
+	} `json:"spec"`
+}
+
+// GetName returns the name, as the kinds of Kubernetes do.
+func (r *prometheusRule) GetName() string { return r.Metadata.Name }
 
 // flinkDeployment are the fields of the Flink operator's kind that are in use here.
 type flinkDeployment struct {
@@ -125,54 +149,78 @@ func checkPod(t *testing.T, where string, pod corev1.PodSpec) {
 	}
 }
 
-// finalCodes are those that another try does not change.
-var finalCodes = []int32{2, 3, 4, 6}
+// finalCodes are those that another try does not change; a retraining has more.
+var finalCodes, finalOutcomes = []int32{2, 3, 4, 6}, []int32{2, 3, 4, 6, 8, 9, 10}
 
-func checkFailurePolicy(t *testing.T, where string, p *batchv1.PodFailurePolicy) {
+func checkFailurePolicy(t *testing.T, where string, p *batchv1.PodFailurePolicy, codes []int32) {
 	t.Helper()
-	if p == nil || p.Rules[0].Action != batchv1.PodFailurePolicyActionFailJob || !slices.Equal(p.Rules[0].OnExitCodes.Values, finalCodes) {
+	if p == nil || p.Rules[0].Action != batchv1.PodFailurePolicyActionFailJob || !slices.Equal(p.Rules[0].OnExitCodes.Values, codes) {
 		t.Errorf("%s: tries again what will fail again", where)
 	}
 }
 
-func TestTheCronJobTrainsScoresAndPromotes(t *testing.T) {
+func TestTheCronJobRetrains(t *testing.T) {
 	objects := manifests(t, "k8s/cronjob.yaml")
-	config := find[corev1.ConfigMap](t, objects, "bochner-train")
-	parsedConfig(t, "k8s/cronjob.yaml", "train", config.Data["train.yaml"])
+	config := find[corev1.ConfigMap](t, objects, "bochner-retrain")
+	flags := parsedConfig(t, "k8s/cronjob.yaml", "retrain", config.Data["retrain.yaml"])
+	scheduled := parsedConfig(t, "retrain.yaml", "retrain", read(t, "retrain.yaml"))
+	for name, value := range flags {
+		if scheduled[name] != value {
+			t.Errorf("%s is %v here and %v in retrain.yaml", name, value, scheduled[name])
+		}
+	}
 
-	train, promote := find[batchv1.CronJob](t, objects, "bochner-retrain"), find[batchv1.CronJob](t, objects, "bochner-promote")
-	for _, c := range []*batchv1.CronJob{train, promote} {
-		checkPod(t, c.Name, c.Spec.JobTemplate.Spec.Template.Spec)
-		if c.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent || c.Spec.TimeZone == nil || c.Spec.JobTemplate.Spec.ActiveDeadlineSeconds == nil {
-			t.Errorf("%s: %+v", c.Name, c.Spec)
+	c := find[batchv1.CronJob](t, objects, "bochner-retrain")
+	job := c.Spec.JobTemplate.Spec
+	checkPod(t, c.Name, job.Template.Spec)
+	find[corev1.ServiceAccount](t, objects, job.Template.Spec.ServiceAccountName)
+	checkFailurePolicy(t, c.Name, job.PodFailurePolicy, finalOutcomes)
+	container := job.Template.Spec.Containers[0]
+	if job.PodFailurePolicy.Rules[0].OnExitCodes.ContainerName == nil || *job.PodFailurePolicy.Rules[0].OnExitCodes.ContainerName != container.Name {
+		t.Error("the exit codes are those of another container")
+	}
+	cmd := parsed(t, "k8s/cronjob.yaml", slices.Clone(container.Args))
+	if cmd.Name() != "retrain" || cmd.Flags().Lookup("config").Value.String() != container.VolumeMounts[0].MountPath+"/retrain.yaml" || cmd.Flags().Lookup("day").Value.String() != "yesterday" {
+		t.Errorf("%v", container.Args)
+	}
+	// All tries are on one day, so that yesterday is the same for all.
+	fields := strings.Fields(c.Spec.Schedule)
+	minute, _ := strconv.Atoi(fields[0])
+	hour, err := strconv.Atoi(fields[1])
+	var begun int64
+	if d := c.Spec.StartingDeadlineSeconds; d != nil {
+		begun = *d
+	}
+	if end := int64(hour*3600+minute*60) + begun + *job.ActiveDeadlineSeconds; err != nil || end > 24*3600 || c.Spec.TimeZone == nil || *c.Spec.TimeZone != "Etc/UTC" {
+		t.Errorf("%s: tries end %d seconds after midnight in %v", c.Spec.Schedule, end-24*3600, c.Spec.TimeZone)
+	}
+	if c.Spec.ConcurrencyPolicy != batchv1.ForbidConcurrent {
+		t.Errorf("%+v", c.Spec)
+	}
+}
+
+// The alerts are on the jobs of the CronJob, one of them on what never started.
+func TestAlertsOfKubernetes(t *testing.T) {
+	rule := find[prometheusRule](t, manifests(t, "k8s/alerts.yaml"), "bochner-retrain")
+	cron := find[batchv1.CronJob](t, manifests(t, "k8s/cronjob.yaml"), "bochner-retrain")
+	text := ""
+	for _, g := range rule.Spec.Groups {
+		for _, r := range g.Rules {
+			if !strings.Contains(r.Expr, cron.Name) || !strings.Contains(r.Expr, cron.Namespace) || r.Annotations["summary"] == "" || r.Labels["severity"] == "" {
+				t.Errorf("%+v", r)
+			}
+			text += r.Expr + r.Annotations["description"]
 		}
-		find[corev1.ServiceAccount](t, objects, c.Spec.JobTemplate.Spec.Template.Spec.ServiceAccountName)
 	}
-	checkFailurePolicy(t, train.Name, train.Spec.JobTemplate.Spec.PodFailurePolicy)
-	if a, b := train.Spec.JobTemplate.Spec.Template.Spec.ServiceAccountName, promote.Spec.JobTemplate.Spec.Template.Spec.ServiceAccountName; a == b {
-		t.Errorf("%s trains and promotes", a)
-	}
-	env := map[string]string{}
-	c := train.Spec.JobTemplate.Spec.Template.Spec.Containers[0]
-	for _, e := range c.Env {
-		env[e.Name] = e.Value
-	}
-	for _, name := range []string{"MODELS", "CONFIG", "TEST", "GATE"} {
-		if env[name] == "" || !strings.Contains(read(t, "retrain.sh"), name) {
-			t.Errorf("%s is not set, or not what the script takes", name)
+	for _, want := range []string{"PodFailurePolicy", "BackoffLimitExceeded", "DeadlineExceeded", "kube_cronjob_status_last_successful_time"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nobody is told of %s", want)
 		}
 	}
-	if !slices.Equal(c.Args, []string{"train"}) || env["CONFIG"] != c.VolumeMounts[0].MountPath+"/train.yaml" {
-		t.Errorf("%v, %v", c.Args, env)
-	}
-	pod := promote.Spec.JobTemplate.Spec.Template.Spec
-	line := strings.NewReplacer("'", "", `"`, "").Replace(strings.TrimPrefix(pod.InitContainers[0].Args[0], "exec bochner "))
-	line = strings.ReplaceAll(line, "$(date -u +%Y-%m-%d)", "2026-01-05")
-	if cmd := parsed(t, "k8s/cronjob.yaml", strings.Fields(line)); cmd.Name() != "evaluate" || cmd.Flags().Lookup("gate").Value.String() != "["+env["GATE"]+"]" {
-		t.Errorf("the model is not scored again by the same gate: %s", line)
-	}
-	if !slices.Equal(pod.Containers[0].Args, []string{"promote"}) {
-		t.Errorf("%v", pod.Containers[0].Args)
+	for _, code := range finalOutcomes {
+		if !regexp.MustCompile(fmt.Sprintf(`\b%d\b[,:]`, code)).MatchString(text) {
+			t.Errorf("exit code %d is not explained", code)
+		}
 	}
 }
 
@@ -202,7 +250,7 @@ func TestFlinkManifests(t *testing.T) {
 	// The driver finds the server, the server Flink, and Flink the pool.
 	pod := job.Spec.Template.Spec
 	checkPod(t, "flink/train.yaml", pod)
-	checkFailurePolicy(t, "flink/train.yaml", job.Spec.PodFailurePolicy)
+	checkFailurePolicy(t, "flink/train.yaml", job.Spec.PodFailurePolicy, finalCodes)
 	flags := parsed(t, "flink/train.yaml", slices.Clone(pod.Containers[0].Args)).Flags()
 	if got := flags.Lookup("endpoint").Value.String(); got != fmt.Sprintf("%s:%d", service.Name, service.Spec.Ports[0].Port) {
 		t.Errorf("the driver asks %s", got)

@@ -111,7 +111,7 @@ func TestScriptsOfTheTemplate(t *testing.T) {
 	if _, ok := byName["template"]; !ok {
 		t.Error("the Dockerfile has no target template")
 	}
-	for _, name := range []string{"dataflow/build.sh", "dataflow/run.sh", "retrain.sh"} {
+	for _, name := range []string{"dataflow/build.sh", "dataflow/run.sh"} {
 		if out, err := exec.Command("sh", "-n", name).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}

@@ -1,8 +1,10 @@
 package deploy
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/bochner-ml/bochner/models/aliases"
 )
 
 // terraform reads all files and returns their blocks by type and labels, such as
@@ -120,7 +124,7 @@ func roles(t *testing.T, b *hclsyntax.Block) (list []string) {
 func TestAccountsHaveLeastRights(t *testing.T) {
 	blocks, source := terraform(t)
 	allowed := []string{
-		"roles/dataflow.developer", "roles/dataflow.worker", "roles/iam.serviceAccountUser", "roles/logging.logWriter", "roles/run.jobsExecutorWithOverrides",
+		"roles/artifactregistry.reader", "roles/compute.networkUser", "roles/dataflow.developer", "roles/dataflow.worker", "roles/iam.serviceAccountUser", "roles/logging.logWriter", "roles/run.jobsExecutorWithOverrides",
 		"roles/run.viewer", "roles/secretmanager.secretAccessor", "roles/storage.legacyBucketReader", "roles/storage.objectUser",
 		"roles/storage.objectViewer", "roles/workflows.invoker",
 	}
@@ -142,7 +146,7 @@ func TestAccountsHaveLeastRights(t *testing.T) {
 	if n < 10 {
 		t.Errorf("%d roles seen", n)
 	}
-	for _, account := range []string{"launcher", "worker", "promoter", "scheduler"} {
+	for _, account := range []string{"launcher", "worker", "workflow", "scheduler"} {
 		if blocks["resource.google_service_account."+account] == nil {
 			t.Errorf("no account %s", account)
 		}
@@ -152,10 +156,55 @@ func TestAccountsHaveLeastRights(t *testing.T) {
 			t.Errorf("%s: a key can be lost", key)
 		}
 	}
-	// The pointer to the current model is the promoter's alone.
-	models, pointer := source["resource.google_storage_bucket_iam_member.models"], source["resource.google_storage_bucket_iam_member.promoter_pointer"]
-	if !strings.Contains(models, "local.not_pointer") || !strings.Contains(pointer, "local.pointer") || strings.Contains(models, "promoter") {
-		t.Errorf("%s\n%s", models, pointer)
+	// Workers cannot say which model is champion, nor change the history.
+	workers, registry := source["resource.google_storage_bucket_iam_member.worker_models"], source["locals"]
+	if !strings.Contains(workers, "local.not_registry") {
+		t.Errorf("%s", workers)
+	}
+	for _, name := range []string{aliases.FileName, "history/", "reports/"} {
+		if !strings.Contains(registry, "${local.objects}"+name) {
+			t.Errorf("workers may write %s", name)
+		}
+	}
+}
+
+// What is named in the flags of the retraining is made, and workers have private addresses.
+func TestWorkersHavePrivateAddresses(t *testing.T) {
+	_, source := terraform(t)
+	c := parsedConfig(t, "retrain.yaml", "retrain", read(t, "retrain.yaml"))
+	if c["no_use_public_ips"] != true || c["subnetwork"] != "regions/europe-west4/subnetworks/bochner" {
+		t.Errorf("%v, %v", c["no_use_public_ips"], c["subnetwork"])
+	}
+	subnet := source["resource.google_compute_subnetwork.bochner"]
+	for _, want := range []string{`"bochner"`, "private_ip_google_access = true", "google_compute_network.bochner.id"} {
+		if !strings.Contains(subnet, want) {
+			t.Errorf("the subnetwork has no %s", want)
+		}
+	}
+	for _, api := range []string{"artifactregistry", "cloudscheduler", "compute", "dataflow", "monitoring", "run", "secretmanager", "storage", "workflows", "workflowexecutions"} {
+		if !strings.Contains(source["resource.google_project_service.api"], `"`+api+`.googleapis.com"`) {
+			t.Errorf("the API %s is not switched on", api)
+		}
+	}
+}
+
+// Somebody is told of every exit code after which no further try is made, and of a run that
+// never began.
+func TestExitCodesHaveAlerts(t *testing.T) {
+	_, source := terraform(t)
+	text, policy := read(t, "terraform/alerts.tf"), source["resource.google_monitoring_alert_policy.retrain_outcome"]
+	for _, code := range finalOutcomes {
+		if !regexp.MustCompile(fmt.Sprintf(`(?m)^ +"%d" += ".+"$`, code)).MatchString(text) {
+			t.Errorf("nobody is told of exit code %d", code)
+		}
+	}
+	for _, want := range []string{"for_each", "Container called exit(${each.key}).", "notification_rate_limit"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("the alert has no %s", want)
+		}
+	}
+	if source["resource.google_monitoring_alert_policy.retrain_not_started"] == "" {
+		t.Error("nobody is told of a run that never began")
 	}
 }
 
@@ -173,14 +222,15 @@ func TestBucketsKeepModelsAndForgetTemporaryFiles(t *testing.T) {
 		}
 	}
 	for key, parts := range map[string][]string{
-		"resource.google_cloud_run_v2_job.retrain":               {`"MODELS"`, `"CONFIG"`, `"TEST"`, `"GATE"`, `["train"]`},
-		"resource.google_workflows_workflow.retrain":             {"workflows/retrain.yaml", "google_service_account.promoter"},
+		"resource.google_cloud_run_v2_job.retrain":               {`"retrain", "--config=/etc/bochner/retrain.yaml"`, "google_service_account.launcher.email"},
+		"resource.google_workflows_workflow.retrain":             {"workflows/retrain.yaml", "google_service_account.workflow"},
 		"resource.google_cloud_scheduler_job.retrain":            {"google_workflows_workflow.retrain.id", "google_service_account.scheduler"},
 		"resource.google_monitoring_alert_policy.retrain_failed": {"finished_execution_count", `\"FAILED\"`},
 		"resource.google_monitoring_alert_policy.job_runs_long":  {"job/elapsed_time", `bochner-`},
-		"resource.google_secret_manager_secret_version.config":   {"../train.yaml"},
-		"variable.image": {"sha256"},
-		"output.current": {"models/current"},
+		"resource.google_secret_manager_secret_version.config":   {"../retrain.yaml"},
+		"variable.image":  {"sha256"},
+		"output.champion": {"models@champion"},
+		"resource.google_artifact_registry_repository.images":                {"immutable_tags = true"},
 		"resource.google_monitoring_notification_channel.email":              {"var.alert_email"},
 		"resource.google_service_account_iam_member.launcher_acts_as_worker": {"google_service_account.worker.name"},
 	} {

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,15 +14,22 @@ import (
 
 // step is a step of Google Workflows, of which there is one kind each.
 type step struct {
-	Assign []map[string]any `yaml:"assign"`
-	Call   string           `yaml:"call"`
-	Args   map[string]any   `yaml:"args"`
-	Result string           `yaml:"result"`
-	Return any              `yaml:"return"`
+	Assign []map[string]any  `yaml:"assign"`
+	Call   string            `yaml:"call"`
+	Args   map[string]any    `yaml:"args"`
+	Result string            `yaml:"result"`
+	Return any               `yaml:"return"`
+	Raise  string            `yaml:"raise"`
+	Steps  []map[string]step `yaml:"steps"`
+	Try    *step             `yaml:"try"`
+	Except *struct {
+		As    string            `yaml:"as"`
+		Steps []map[string]step `yaml:"steps"`
+	} `yaml:"except"`
 }
 
-// The pointer is written after the training, which fails if the gate is not passed.
-func TestTheWorkflowPromotesWhatWasTrained(t *testing.T) {
+// The workflow names the day once, runs the job for it, and fails with the outcome.
+func TestTheWorkflowRetrainsForADay(t *testing.T) {
 	var w struct {
 		Main struct {
 			Params []string          `yaml:"params"`
@@ -40,21 +48,31 @@ func TestTheWorkflowPromotesWhatWasTrained(t *testing.T) {
 			steps[name] = body
 		}
 	}
-	if !slices.Equal(names, []string{"names", "train_and_score", "promote", "done"}) {
+	if !slices.Equal(names, []string{"names", "retrain", "done"}) {
 		t.Fatal(names)
 	}
-	if steps["train_and_score"].Call != "googleapis.run.v1.namespaces.jobs.run" || steps["promote"].Call != "http.post" || !strings.Contains(text, "name: models/current") {
-		t.Errorf("%+v", steps)
+	run := steps["retrain"]
+	if run.Try == nil || run.Try.Call != "googleapis.run.v1.namespaces.jobs.run" || run.Except == nil || len(run.Except.Steps) != 2 || run.Except.Steps[1]["tell"].Raise == "" {
+		t.Fatalf("%+v", run)
 	}
-	// What it uses is assigned, and what it takes from its environment is given.
+	body := run.Try.Args["body"].(map[string]any)["overrides"].(map[string]any)["containerOverrides"].([]any)[0].(map[string]any)
+	var args []string
+	for _, a := range body["args"].([]any) {
+		args = append(args, strings.ReplaceAll(a.(string), `${"--day=" + day}`, "--day=2026-11-20"))
+	}
+	cmd := parsed(t, "workflows/retrain.yaml", args)
+	if cmd.Name() != "retrain" || cmd.Flags().Lookup("day").Value.String() != "2026-11-20" || strings.Count(text, "sys.now()") != 1 {
+		t.Errorf("%s for day %s", cmd.Name(), cmd.Flags().Lookup("day").Value)
+	}
+	// What it takes from its environment is given.
 	_, source := terraform(t)
 	for _, m := range regexp.MustCompile(`sys\.get_env\("([A-Z_]+)"\)`).FindAllStringSubmatch(text, -1) {
 		if !strings.HasPrefix(m[1], "GOOGLE_CLOUD_") && !strings.Contains(source["resource.google_workflows_workflow.retrain"], m[1]+" ") {
 			t.Errorf("%s is not set", m[1])
 		}
 	}
-	if !strings.Contains(read(t, "retrain.sh"), "${DAY:-") || !strings.Contains(text, "name: DAY") {
-		t.Error("the day of the workflow is not that of the script")
+	if !strings.Contains(source["resource.google_cloud_run_v2_job.retrain"], `mount_path = "`+path.Dir(cmd.Flags().Lookup("config").Value.String())+`"`) {
+		t.Error("the flags are elsewhere")
 	}
 }
 

@@ -2,14 +2,14 @@
 # deploy/README.md. None has a key.
 
 locals {
-  # Only the promoter may write the pointer to the current model.
-  pointer     = "projects/_/buckets/${var.bucket}/objects/models/current"
-  not_pointer = "resource.name != \"${local.pointer}\""
+  # What says which model is champion, and why. Dataflow's workers may not write it.
+  objects      = "projects/_/buckets/${var.bucket}/objects/models/"
+  not_registry = "resource.name != \"${local.objects}aliases.json\" && !resource.name.startsWith(\"${local.objects}history/\") && !resource.name.startsWith(\"${local.objects}reports/\")"
 }
 
 resource "google_service_account" "launcher" {
   account_id   = "bochner-launcher"
-  display_name = "bochner: submits jobs and publishes models"
+  display_name = "bochner: the driver, which submits jobs, makes models and promotes them"
 }
 
 resource "google_service_account" "worker" {
@@ -17,9 +17,9 @@ resource "google_service_account" "worker" {
   display_name = "bochner: reads data and writes state on Dataflow's workers"
 }
 
-resource "google_service_account" "promoter" {
-  account_id   = "bochner-promoter"
-  display_name = "bochner: runs the retraining and moves the pointer to the current model"
+resource "google_service_account" "workflow" {
+  account_id   = "bochner-workflow"
+  display_name = "bochner: runs the retraining and reads its report"
 }
 
 resource "google_service_account" "scheduler" {
@@ -32,8 +32,8 @@ resource "google_project_iam_member" "project" {
   for_each = {
     "roles/dataflow.developer" = google_service_account.launcher.member
     "roles/dataflow.worker"    = google_service_account.worker.member
-    "roles/run.viewer"         = google_service_account.promoter.member # to wait for an execution
-    "roles/logging.logWriter"  = google_service_account.promoter.member
+    "roles/run.viewer"         = google_service_account.workflow.member # to wait for an execution
+    "roles/logging.logWriter"  = google_service_account.workflow.member
     "roles/workflows.invoker"  = google_service_account.scheduler.member
   }
   project = var.project
@@ -47,17 +47,25 @@ resource "google_service_account_iam_member" "launcher_acts_as_worker" {
   member             = google_service_account.launcher.member
 }
 
-resource "google_storage_bucket_iam_member" "models" {
-  for_each = {
-    launcher = google_service_account.launcher.member
-    worker   = google_service_account.worker.member
-  }
+resource "google_storage_bucket_iam_member" "launcher_models" {
   bucket = google_storage_bucket.bochner.name
   role   = "roles/storage.objectUser"
-  member = each.value
+  member = google_service_account.launcher.member
+}
+
+resource "google_storage_bucket_iam_member" "worker_reads" {
+  bucket = google_storage_bucket.bochner.name
+  role   = "roles/storage.objectViewer"
+  member = google_service_account.worker.member
+}
+
+resource "google_storage_bucket_iam_member" "worker_models" {
+  bucket = google_storage_bucket.bochner.name
+  role   = "roles/storage.objectUser"
+  member = google_service_account.worker.member
   condition {
-    title      = "all but the pointer to the current model"
-    expression = local.not_pointer
+    title      = "all but the registry of models"
+    expression = local.not_registry
   }
 }
 
@@ -78,26 +86,38 @@ resource "google_storage_bucket_iam_member" "launcher_sees_temp" {
   member = google_service_account.launcher.member
 }
 
-resource "google_storage_bucket_iam_member" "promoter_pointer" {
+resource "google_storage_bucket_iam_member" "workflow_reads" {
   bucket = google_storage_bucket.bochner.name
-  role   = "roles/storage.objectUser"
-  member = google_service_account.promoter.member
+  role   = "roles/storage.objectViewer"
+  member = google_service_account.workflow.member
   condition {
-    title      = "the pointer to the current model"
-    expression = "resource.name == \"${local.pointer}\""
+    title      = "reports"
+    expression = "resource.name.startsWith(\"${local.objects}reports/\")"
   }
 }
 
-# To see that what it points to is a model.
-resource "google_storage_bucket_iam_member" "promoter_reads" {
-  bucket = google_storage_bucket.bochner.name
-  role   = "roles/storage.objectViewer"
-  member = google_service_account.promoter.member
-}
-
-resource "google_cloud_run_v2_job_iam_member" "promoter_runs_training" {
+resource "google_cloud_run_v2_job_iam_member" "workflow_runs_retraining" {
   name     = google_cloud_run_v2_job.retrain.name
   location = var.region
   role     = "roles/run.jobsExecutorWithOverrides"
-  member   = google_service_account.promoter.member
+  member   = google_service_account.workflow.member
+}
+
+resource "google_artifact_registry_repository_iam_member" "images" {
+  for_each = {
+    launcher = google_service_account.launcher.member
+    worker   = google_service_account.worker.member
+  }
+  repository = google_artifact_registry_repository.images.name
+  location   = var.region
+  role       = "roles/artifactregistry.reader"
+  member     = each.value
+}
+
+# Workers have addresses of the subnetwork only.
+resource "google_compute_subnetwork_iam_member" "worker_uses_subnetwork" {
+  subnetwork = google_compute_subnetwork.bochner.name
+  region     = var.region
+  role       = "roles/compute.networkUser"
+  member     = google_service_account.worker.member
 }

@@ -1,5 +1,7 @@
-# The driver of a training runs as a job of Cloud Run: it waits for Dataflow and
-# needs a small machine. A second try is the script's decision, by exit code.
+# The driver of a retraining runs as a job of Cloud Run: it waits for Dataflow and needs a
+# small machine. The workflow names the day. A second try is made where the exit code says
+# that it can help: the job runs again, finds what is done, and ends with the same code if
+# the outcome is final.
 resource "google_cloud_run_v2_job" "retrain" {
   name                = "bochner-retrain"
   location            = var.region
@@ -8,34 +10,18 @@ resource "google_cloud_run_v2_job" "retrain" {
   template {
     template {
       service_account = google_service_account.launcher.email
-      timeout         = "86400s"
-      max_retries     = 0
+      timeout         = "28800s"
+      max_retries     = 2
 
       containers {
         image = var.image
-        args  = ["train"]
+        args  = ["retrain", "--config=/etc/bochner/retrain.yaml", "--day=yesterday"]
 
         resources {
           limits = {
             cpu    = "1"
             memory = "2Gi"
           }
-        }
-        env {
-          name  = "MODELS"
-          value = "gs://${var.bucket}/models"
-        }
-        env {
-          name  = "CONFIG"
-          value = "/etc/bochner/train.yaml"
-        }
-        env {
-          name  = "TEST"
-          value = var.test
-        }
-        env {
-          name  = "GATE"
-          value = var.gate
         }
         volume_mounts {
           name       = "config"
@@ -50,7 +36,7 @@ resource "google_cloud_run_v2_job" "retrain" {
           default_mode = 292
           items {
             version = "latest"
-            path    = "train.yaml"
+            path    = "retrain.yaml"
             mode    = 292
           }
         }
@@ -58,12 +44,12 @@ resource "google_cloud_run_v2_job" "retrain" {
     }
   }
 
-  depends_on = [google_secret_manager_secret_version.config, google_secret_manager_secret_iam_member.launcher_reads_config]
+  depends_on = [google_project_service.api, google_secret_manager_secret_version.config, google_secret_manager_secret_iam_member.launcher_reads_config]
 }
 
-# The flags of the training. They are no secret, but that is how Cloud Run mounts a file.
+# The flags of the retraining. They are no secret, but that is how Cloud Run mounts a file.
 resource "google_secret_manager_secret" "config" {
-  secret_id = "bochner-train"
+  secret_id = "bochner-retrain"
   replication {
     auto {}
   }
@@ -71,7 +57,7 @@ resource "google_secret_manager_secret" "config" {
 
 resource "google_secret_manager_secret_version" "config" {
   secret      = google_secret_manager_secret.config.id
-  secret_data = replace(replace(replace(file("${path.module}/../train.yaml"), "BUCKET", var.bucket), "PROJECT", var.project), "europe-west4", var.region)
+  secret_data = replace(replace(replace(file("${path.module}/../retrain.yaml"), "BUCKET", var.bucket), "PROJECT", var.project), "europe-west4", var.region)
 }
 
 resource "google_secret_manager_secret_iam_member" "launcher_reads_config" {
@@ -83,7 +69,7 @@ resource "google_secret_manager_secret_iam_member" "launcher_reads_config" {
 resource "google_workflows_workflow" "retrain" {
   name            = "bochner-retrain"
   region          = var.region
-  service_account = google_service_account.promoter.id
+  service_account = google_service_account.workflow.id
   source_contents = file("${path.module}/../workflows/retrain.yaml")
   user_env_vars = {
     BUCKET = var.bucket

@@ -1,6 +1,8 @@
-# Data, models and the pointer to the current model. A model is never written to
-# again, so versions are kept for what is deleted by mistake and for the pointer.
+# Data, sums, models and the registry of models. A model is never written to again, so
+# versions are kept for what is deleted by mistake and for the aliases.
 resource "google_storage_bucket" "bochner" {
+  depends_on = [google_project_service.api]
+
   name                        = var.bucket
   location                    = var.region
   uniform_bucket_level_access = true

@@ -14,29 +14,24 @@ variable "bucket" {
 }
 
 variable "image" {
-  description = "Image of the target retrain of deploy/Dockerfile, by digest."
+  description = "Image of the target bochner of deploy/Dockerfile, by digest."
   type        = string
   validation {
     condition     = can(regex("@sha256:[0-9a-f]{64}$", var.image))
-    error_message = "Name the image by its digest, such as HOST/PROJECT/bochner/retrain@sha256:…: what is scheduled must not change by itself."
+    error_message = "Name the image by its digest, such as HOST/PROJECT/bochner/bochner@sha256:…: what is scheduled must not change by itself."
   }
 }
 
 variable "schedule" {
-  description = "When to retrain, in the form of cron, in UTC."
+  description = "When to retrain for the day before, in the form of cron, in UTC."
   type        = string
-  default     = "0 3 * * 1"
+  default     = "0 3 * * *"
 }
 
-variable "test" {
-  description = "Labelled data for the gate, which the training does not see."
+variable "addresses" {
+  description = "Private addresses of Dataflow's workers."
   type        = string
-}
-
-variable "gate" {
-  description = "Score that a model must reach to be promoted."
-  type        = string
-  default     = "accuracy>=0.95"
+  default     = "10.200.0.0/20"
 }
 
 variable "alert_email" {

@@ -26,6 +26,9 @@ var groups = []group{
 	{"Model and output",
 		"models model champion challenger sums of without out out_format scores probabilities threshold max_drift slices gate components picture",
 		"recipe save_sums certificate lines reliability curve expect why by last events importance"},
+	{"Retraining",
+		"day sums_dir window held_out paired_gate redraw",
+		""},
 	{"Data",
 		"data label label_files task scale max_bad_fraction",
 		"format header delimiter dim label_strip label_case strict"},
@@ -57,6 +60,11 @@ var alsoCommon = map[string]string{
 	"align":   "align chains steps take align_rate sample",
 	"predict": "lines",
 	"kernel":  "draw",
+}
+
+// commonOf lists the flags that --help shows for a command that has those of another, too.
+var commonOf = map[string]string{
+	"retrain": "models data label day sums_dir window held_out gate paired_gate max_drift redraw kernel features width seed lambda max_bad_fraction runner config json",
 }
 
 // mostFlags is the largest number of flags that --help shows.
@@ -132,6 +140,9 @@ func titleOf(cmd *cobra.Command, f *pflag.Flag) string {
 func isCommon(cmd *cobra.Command, f *pflag.Flag) bool {
 	if slices.Contains(strings.Fields(alsoCommon[cmd.Name()]+" help help_all"), f.Name) || countFlags(cmd) <= mostFlags {
 		return true
+	}
+	if own, ok := commonOf[cmd.Name()]; ok {
+		return slices.Contains(strings.Fields(own), f.Name)
 	}
 	title := titleOf(cmd, f)
 	for _, g := range groups {

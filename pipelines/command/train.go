@@ -16,7 +16,11 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
-func trainCommand() *cobra.Command {
+func trainCommand() *cobra.Command { return trainingCommand(nil) }
+
+// trainingCommand returns train, or another command with its flags, which calls run with the
+// options that they set.
+func trainingCommand(run func(cmd *cobra.Command, o training.Options, asJSON bool) error) *cobra.Command {
 	var (
 		flags    mapFlags
 		learners learnerFlags
@@ -59,6 +63,9 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 			}
 			if o.Learner, err = learners.chosen(o.Learns()); err != nil {
 				return err
+			}
+			if run != nil {
+				return run(cmd, o, flags.jobs.json)
 			}
 			if planOnly {
 				p, err := plan.Training(cmd.Context(), o)

@@ -1,0 +1,152 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/retrain"
+	"github.com/bochner-ml/bochner/pipelines/summing"
+)
+
+// nightJobs are the jobs of a retraining.
+type nightJobs struct{ o RetrainOptions }
+
+// making returns the options of a job that creates a directory: it continues what an earlier
+// run has left beside it.
+func (n *nightJobs) making() job.Options {
+	j := n.o.Train.Job
+	j.Work, j.Resume = "", true
+	return j
+}
+
+// judging returns the options of a job that creates none.
+func (n *nightJobs) judging() job.Options {
+	j := n.o.Train.Job
+	j.Work, j.Resume = "", false
+	if j.Engine.About().Machines {
+		j.Work = storage.Join(n.o.Models, ".bochner-judge")
+	}
+	return j
+}
+
+func (n *nightJobs) Train(ctx context.Context, model string, files []string) error {
+	t := n.o.Train
+	t.Model, t.Job, t.Data.Data = model, n.making(), files
+	_, err := Train(ctx, t)
+	return err
+}
+
+// labelled returns the options of data that judges. Columns are those of the model.
+func (n *nightJobs) labelled(files []string) dataset.Options {
+	d := n.o.Train.Data
+	d.Data, d.Columns, d.Drop, d.Weight, d.ID = files, nil, nil, "", ""
+	return d
+}
+
+func (n *nightJobs) Judge(ctx context.Context, model string, files []string) (*retrain.Verdict, error) {
+	v := new(retrain.Verdict)
+	if n.o.Gate == "" {
+		return v, nil
+	}
+	r, err := Evaluate(ctx, EvaluateOptions{Model: model, Data: n.labelled(files), Gate: n.o.Gate, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging()})
+	if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
+		return nil, err
+	}
+	conditions, err := parseGates(n.o.Gate)
+	for _, g := range conditions {
+		why := g.check(r)
+		v.Gates = append(v.Gates, registry.Gate{Condition: g.String(), Passed: why == "", Result: g.result(r)})
+	}
+	return v, err
+}
+
+// String returns the condition as parseGate reads it.
+func (g gate) String() string {
+	op := "<="
+	if g.least {
+		op = ">="
+	}
+	return fmt.Sprintf("%s%s%g", g.score, op, g.bound)
+}
+
+// result returns the score in words.
+func (g gate) result(r *EvaluateResult) string {
+	if why := g.check(r); why != "" {
+		return why
+	}
+	low, high, _ := gateScores[g.score].of(r)
+	if g.least {
+		return fmt.Sprintf("%s is %.6g", g.score, low)
+	}
+	return fmt.Sprintf("%s is %.6g", g.score, high)
+}
+
+func (n *nightJobs) Compare(ctx context.Context, champion, challenger string, files []string) (*retrain.Verdict, error) {
+	r, err := CompareModels(ctx, CompareModelsOptions{
+		Champion: champion, Challenger: challenger, Data: n.labelled(files), Gate: n.o.PairedGate,
+		MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.judging(),
+	})
+	if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
+		return nil, err
+	}
+	v := new(retrain.Verdict)
+	for _, g := range r.Gate {
+		v.Gates = append(v.Gates, registry.Gate{Condition: g.Condition, Passed: g.Holds, Result: strings.TrimSpace(fmt.Sprintf("p = %.3g %s", g.P, g.Why))})
+	}
+	var b strings.Builder
+	r.WriteTo(&b)
+	v.Text = b.String()
+	return v, nil
+}
+
+// Recipe identifies a recipe by the beginning of its digest, which is long enough for a name.
+func (n *nightJobs) Recipe(ctx context.Context, model string) (string, error) {
+	r, _, err := sums.ReadRecipe(ctx, model)
+	if errors.Is(err, sums.ErrNotBySums) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return r.Digest[:16], nil
+}
+
+func (n *nightJobs) Sum(ctx context.Context, recipe string, files []string, out string) error {
+	d := n.labelled(files)
+	d.Weight = n.o.Train.Data.Weight
+	_, err := summing.Sum(ctx, summing.Options{Recipe: recipe, Data: d, Out: out, MaxBadFraction: n.o.Train.MaxBadFraction, Job: n.making()})
+	return err
+}
+
+func (n *nightJobs) Summed(ctx context.Context, dir string) (*retrain.Summed, error) {
+	p, err := sums.ReadPart(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &retrain.Summed{Rows: p.Rows.Used, Content: p.Sums}, nil
+}
+
+func (n *nightJobs) Fit(ctx context.Context, recipe string, o retrain.Fitted) error {
+	_, err := summing.Fit(ctx, summing.FitOptions{Parts: summing.Parts{Sums: o.Add, Without: o.Without}, Model: o.Model, SaveSums: o.Total, Job: n.making()})
+	return err
+}
+
+func (n *nightJobs) Add(ctx context.Context, recipe string, o retrain.Fitted) error {
+	if there, err := storage.Exists(ctx, storage.Join(o.Total, sums.PartFile)); err != nil || there {
+		return err
+	}
+	_, err := summing.Add(ctx, summing.FitOptions{Parts: summing.Parts{Sums: o.Add, Without: o.Without}, SaveSums: o.Total, Job: n.making()})
+	return err
+}

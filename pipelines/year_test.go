@@ -1,0 +1,320 @@
+package pipelines
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/disk"
+	"github.com/bochner-ml/bochner/internal/disktest"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/retrain"
+	"github.com/bochner-ml/bochner/pipelines/summing"
+	"github.com/bochner-ml/bochner/pipelines/training"
+)
+
+// A year of partitions with all that happens to them, as numbers of days from 1.
+type calendar struct {
+	days      int
+	broken    int         // its columns are in other units
+	repeated  int         // it has the rows of the day before
+	withdrawn [2]int      // a day, and that on which it is withdrawn
+	late      map[int]int // days by the day on which they come
+	kills     int         // a night
+	window    int
+}
+
+// year is the calendar of make test-year, and fortnight that of the tests.
+var (
+	year      = calendar{days: 365, broken: 170, repeated: 80, withdrawn: [2]int{120, 150}, late: map[int]int{43: 40, 230: 200}, kills: 3}
+	fortnight = calendar{days: 14, broken: 10, repeated: 7, withdrawn: [2]int{2, 9}, late: map[int]int{6: 4, 12: 11}, kills: 1}
+)
+
+// dailyRows is the number of rows of a day.
+const dailyRows = 60
+
+// dailyCSV makes the rows of a day: two classes beside a curve, which moves a little every day.
+func dailyCSV(day int, unit float64) string {
+	r := rand.New(rand.NewPCG(uint64(day), 77))
+	shift := float64(0.3 * float64(day) / 365)
+	var b strings.Builder
+	b.WriteString("a,b,y\n")
+	for range dailyRows {
+		x, side := 4*r.Float64()-2, r.IntN(2)
+		y := math.Sin(2*x) + shift + (2*float64(side)-1)*(0.5+0.3*r.Float64())
+		fmt.Fprintf(&b, "%.6f,%.6f,%s\n", x*unit, y*unit, []string{"below", "above"}[side])
+	}
+	return b.String()
+}
+
+func dayName(day int) string {
+	return time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+}
+
+// nights is a year under way.
+type nights struct {
+	calendar
+	o     RetrainOptions
+	root  string // of the data
+	reg   registry.Registry
+	calls int // that change something, of the last undisturbed night
+	kills int
+	table strings.Builder
+}
+
+func newNights(t *testing.T, c calendar, models, data string) *nights {
+	n := &nights{calendar: c, root: data, reg: registry.Registry{Dir: models}, calls: 150}
+	n.o = RetrainOptions{
+		Options: retrain.Options{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift, Window: c.window, By: "test"},
+		Train: TrainOptions{Spec: prepare.Spec{
+			Data: dataset.Options{Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
+		}, Lambda: lambdaOf(1e-4)},
+		Gate: "accuracy>=0.8", PairedGate: "not worse by 10 % at 80 %",
+	}
+	return n
+}
+
+func (n *nights) put(t *testing.T, day int, text string) {
+	t.Helper()
+	dir := filepath.Join(n.root, "dt="+dayName(day))
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	jobtest.Write(t, dir, "part-0.csv", text)
+}
+
+// arrive lets the data of a day come, and what else happens on it.
+func (n *nights) arrive(t *testing.T, day int) {
+	isLate := false
+	for on, of := range n.late {
+		isLate = isLate || of == day && on > day
+	}
+	switch {
+	case isLate:
+	case day == n.broken:
+		n.put(t, day, dailyCSV(day, 100))
+	case day == n.repeated:
+		n.put(t, day, dailyCSV(day-1, 1))
+	default:
+		n.put(t, day, dailyCSV(day, 1))
+	}
+	if of, ok := n.late[day]; ok {
+		n.put(t, of, dailyCSV(of, 1))
+	}
+	if day == n.withdrawn[1] {
+		if err := os.RemoveAll(filepath.Join(n.root, "dt="+dayName(n.withdrawn[0]))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var errStopped = errors.New("the process was stopped")
+
+// run works for a day after runs that were stopped at calls of their own choice.
+func (n *nights) run(t *testing.T, day int) (*retrain.Report, time.Duration) {
+	t.Helper()
+	n.o.Day = dayName(day)
+	r := rand.New(rand.NewPCG(uint64(day), 5))
+	for range n.calendar.kills {
+		f := &disktest.Fault{FS: disk.OS{}, At: 1 + r.IntN(n.calls), Do: func() error { return errStopped }, On: true, Writes: true}
+		restore := disk.Swap(f)
+		_, _ = Retrain(jobtest.Ctx, n.o)
+		restore()
+		if f.Hit() != "" {
+			n.kills++
+		}
+	}
+	count := &disktest.Fault{FS: disk.OS{}, Writes: true}
+	restore := disk.Swap(count)
+	begun := time.Now()
+	report, err := Retrain(jobtest.Ctx, n.o)
+	took := time.Since(begun)
+	restore()
+	if n.calendar.kills == 0 {
+		n.calls = count.Calls()
+	}
+	if report == nil {
+		t.Fatalf("day %d: %v", day, err)
+	}
+	return report, took
+}
+
+// check compares the model of a night with one that is trained by its recipe on the same files
+// at once, and returns how long that took.
+func (n *nights) check(t *testing.T, day int, report *retrain.Report) time.Duration {
+	t.Helper()
+	l, err := n.reg.ReadLineage(jobtest.Ctx, report.Model)
+	if err != nil || l == nil {
+		t.Fatalf("day %d: %v", day, err)
+	}
+	var files []string
+	for _, p := range l.Parts {
+		if p.Name == l.HeldOut.Name || p.Name > dayName(day) {
+			t.Errorf("day %d: %s was trained on %s, which judges it or is later", day, report.Model, p.Name)
+		}
+		for _, f := range p.Files {
+			files = append(files, f.Name)
+		}
+	}
+	dir := t.TempDir()
+	begun := time.Now()
+	fromScratch(t, n.reg.Place(l.Recipe), files, dir)
+	took := time.Since(begun)
+	names := []string{"weights.safetensors", "profile.json", "manifest.json"}
+	if l.Redrawn != "" {
+		names = names[:2] // the manifest of a recipe says more, such as the profile of its rows
+	}
+	for _, name := range names {
+		got, errGot := os.ReadFile(filepath.Join(n.reg.Place(report.Model), name))
+		want, errWant := os.ReadFile(filepath.Join(dir, "model", name))
+		if errGot != nil || errWant != nil || !slices.Equal(got, want) {
+			t.Errorf("day %d: %s of %s differs from a training from scratch: %v %v\n%s\n%s", day, name, report.Model, errGot, errWant, clip(string(got), 2000), clip(string(want), 2000))
+		}
+	}
+	return took
+}
+
+// expected is the outcome of a day.
+func (n *nights) expected(day int) retrain.Outcome {
+	isLate := false
+	for on, of := range n.late {
+		isLate = isLate || of == day && on > day
+	}
+	switch {
+	case day == 1, isLate: // a late day brings nothing that is new
+		return retrain.Nothing
+	case day == n.broken, day == n.repeated:
+		return retrain.Drifted
+	}
+	return retrain.Promoted
+}
+
+// All that can happen to daily data in a year: drift, a break, late partitions, one that is
+// withdrawn, one that is there twice, and processes that are stopped. Every night's model is,
+// byte for byte, that of a training from scratch by its recipe; the break is not promoted; the
+// time of a night does not grow.
+func TestNightsOfAYear(t *testing.T) {
+	c := fortnight
+	if os.Getenv("BOCHNER_YEAR") != "" {
+		c = year
+	}
+	dir := t.TempDir()
+	n := newNights(t, c, dir+"/models", dir+"/data")
+	n.through(t)
+}
+
+func (n *nights) through(t *testing.T) {
+	t.Helper()
+	promoted, kept := 0, 0
+	fmt.Fprintf(&n.table, "night  partitions  retrain s  from scratch s\n")
+	var first, last []time.Duration // of nights at the beginning and the end
+	for day := 1; day <= n.days && !t.Failed(); day++ {
+		n.arrive(t, day)
+		report, took := n.run(t, day)
+		want := n.expected(day)
+		switch {
+		case report.Outcome == retrain.Kept && want == retrain.Promoted:
+			kept++ // a model that is no better can fail to show that it is no worse
+		case report.Outcome != want:
+			t.Errorf("day %d: %s, want %s\n%s", day, report.Outcome, want, report.Text())
+		case want == retrain.Promoted:
+			promoted++
+		}
+		if report.Outcome == retrain.Promoted || report.Outcome == retrain.Kept {
+			scratch := n.check(t, day, report)
+			if slices.Contains([]int{2, 3, 30, 100, 200, 300, n.days}, day) {
+				// The time of a night that nothing disturbs, before it is repeated.
+				fmt.Fprintf(&n.table, "%5d  %10d  %9.3f  %14.3f\n", day, report.Partitions, stepsOf(report).Seconds(), scratch.Seconds())
+			}
+			if day > 5 && len(first) < 20 {
+				first = append(first, took)
+			}
+			last = append(last, took)
+		}
+	}
+	if promoted < n.days/2 {
+		t.Errorf("%d promoted and %d kept in %d nights", promoted, kept, n.days)
+	}
+	n.story(t)
+	slices.Sort(first)
+	last = slices.Sorted(slices.Values(last[max(0, len(last)-20):]))
+	t.Logf("%d nights: %d promoted, %d kept, stopped %d times; median night %.2f s at the beginning and %.2f s at the end\n%s",
+		n.days, promoted, kept, n.kills, first[len(first)/2].Seconds(), last[len(last)/2].Seconds(), n.table.String())
+}
+
+// stepsOf adds the times of the steps of a run.
+func stepsOf(r *retrain.Report) (sum time.Duration) {
+	for _, s := range r.Steps {
+		sum += time.Duration(s * float64(time.Second))
+	}
+	return sum
+}
+
+// story checks that the history has every night once, and rolls back.
+func (n *nights) story(t *testing.T) {
+	t.Helper()
+	events, err := n.reg.History(jobtest.Ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]registry.Action{}
+	for _, e := range events {
+		if of[e.Day] != "" {
+			t.Errorf("%s is in the history twice: %s and %s", e.Day, of[e.Day], e.Action)
+		}
+		of[e.Day] = e.Action
+	}
+	for _, day := range []int{n.broken, n.repeated} {
+		if of[dayName(day)] != registry.Refused {
+			t.Errorf("%s: %q", dayName(day), of[dayName(day)])
+		}
+	}
+	s, err := n.reg.State(jobtest.Ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	champion, previous := s.Champion, s.Previous
+	if _, err := n.reg.Rollback(jobtest.Ctx, "", registry.Note{Why: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	report, err := InspectModel(jobtest.Ctx, n.reg.Dir+"@champion")
+	if err != nil || report.Directory != n.reg.Place(previous) {
+		t.Errorf("after a rollback from %s: %v", champion, err)
+	}
+	// The night is not done again.
+	if again, _ := Retrain(jobtest.Ctx, n.o); again == nil || again.Outcome == retrain.Promoted {
+		t.Errorf("the model that was rolled back is promoted again: %+v", again)
+	}
+	var b strings.Builder
+	(&registry.Events{Dir: n.reg.Dir, Events: events[:min(len(events), 8)]}).WriteTo(&b)
+	io.WriteString(&n.table, "\n"+b.String())
+}
+
+// yearDrift is beyond what a year of slow drift reaches, and far below a column in other units.
+const yearDrift = 0.2
+
+func lambdaOf(v float64) training.LambdaOptions { return training.LambdaOptions{Path: []float64{v}} }
+
+// fromScratch trains by the recipe of a model on files that are summed at once.
+func fromScratch(t *testing.T, recipe string, files []string, dir string) {
+	t.Helper()
+	_, err := summing.Sum(jobtest.Ctx, summing.Options{Recipe: recipe, Data: dataset.Options{Data: files, Label: "y"}, Out: dir + "/sums"})
+	if err == nil {
+		_, err = summing.Fit(jobtest.Ctx, summing.FitOptions{Parts: summing.Parts{Sums: []string{dir + "/sums"}}, Model: dir + "/model"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
