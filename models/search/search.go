@@ -20,7 +20,7 @@ type Options struct {
 	Kernels []kernel.Options
 
 	Seed    uint64 // of the features
-	Threads int    // to compute with; < 1 means 1. the result does not depend on it
+	Threads int    // to compute with; at least 1 is used; the result does not depend on it
 	// Progress is called with a readable line after each round of trials; may be nil.
 	Progress func(string)
 }

@@ -64,6 +64,9 @@ func (t *Training) Publish(ctx context.Context) error {
 		}
 		m.Kept = append(m.Kept, storage.File{Name: sums.ProfileFile, Data: about})
 	}
+	if t.importance, err = m.Manifest.Importance(); err != nil {
+		return err
+	}
 	files, err := models.Encode(m)
 	if err != nil {
 		return err
@@ -100,9 +103,11 @@ type Result struct {
 	Recipe  features.Sealed    `json:"recipe"`
 	Learned *prepare.Learned   `json:"found,omitempty"`  // features learned from the data
 	Search  *models.Search     `json:"search,omitempty"` // how features were searched
-	Learner string             `json:"learner"`
-	Lambda  float64            `json:"lambda"`
-	Path    []ridge.Row        `json:"path,omitempty"` // for ridge: held-out errors by λ
+	// Importance is what a learned metric attends to; nil without one.
+	Importance *models.Importance `json:"importance,omitempty"`
+	Learner    string             `json:"learner"`
+	Lambda     float64            `json:"lambda"`
+	Path       []ridge.Row        `json:"path,omitempty"` // for ridge: held-out errors by λ
 	// RuledOut has the λ that are not in Path because a part of the features ruled them out.
 	RuledOut []float64           `json:"ruled_out,omitempty"`
 	Select   string              `json:"select,omitempty"` // what chose λ, if not the squared errors of all folds
@@ -139,6 +144,7 @@ func (t *Training) result() *Result {
 	if t.Searched != nil {
 		r.Search = t.Searched.Summary()
 	}
+	r.Importance = t.importance
 	if table := t.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}
@@ -190,6 +196,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	if r.Search != nil {
 		tuning.Write(&b, r.Search)
 	}
+	report.WriteImportance(&b, r.Importance)
 	switch {
 	case r.Components != nil:
 		WriteComponents(&b, r.Components)

@@ -226,6 +226,8 @@ type Training struct {
 	Game    []align.Report
 	// Searched describes the search, if there was one.
 	Searched *tuning.Result
+	// importance is what the metric of the published model attends to; nil without one.
+	importance *models.Importance
 }
 
 // FindFeatures replaces drawn features by features learned from the data.
