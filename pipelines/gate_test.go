@@ -37,6 +37,11 @@ func TestGates(t *testing.T) {
 	targets := &EvaluateResult{Targets: &score.TargetReport{R2: math.NaN(), RMSE: 2, MAE: 1, MaxError: 9, P50: 1, P90: 3, P95: 4, P99: 5, QuantileSlack: 0.5, MAPE: &mape}}
 	undefined := &EvaluateResult{Targets: &score.TargetReport{NoMAPE: 1}}
 	regression := &models.Manifest{Task: models.Regression, Outputs: 1}
+	mean := 0.6
+	several := &EvaluateResult{MeanR2: &mean, ByTarget: []TargetReport{
+		{Target: "a", TargetReport: score.TargetReport{RMSE: 1}}, {Target: "b", TargetReport: score.TargetReport{RMSE: 3}},
+	}}
+	both := &models.Manifest{Task: models.Regression, Outputs: 2, Input: models.Input{Labels: []string{"a", "b"}}}
 	seen := map[string]bool{}
 	for _, c := range []struct {
 		text   string
@@ -68,6 +73,9 @@ func TestGates(t *testing.T) {
 		{"r2>=-1", targets, regression, "r2 is not defined"},
 		{"r2<=1", targets, regression, "r2 is not defined"},
 		{"mape<=1", undefined, regression, "mape is not defined"},
+		{"mean_r2>=0.6,rmse:a<=1,rmse:b<=3", several, both, ""},
+		{"mean_r2>=0.61", several, both, "mean_r2 is 0.6"},
+		{"rmse<=2", several, both, "of b, rmse is 3"},
 	} {
 		g, err := parseGates(c.text)
 		if err != nil {
@@ -77,7 +85,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 		}
 		other := regression
-		if c.result.Targets != nil {
+		if c.result.Classes == nil {
 			other = classifier(2, true)
 		}
 		jobtest.WantError(t, c.text, g.fit(other), exit.CodeUsage, "this model has no "+g[0].score)

@@ -239,6 +239,19 @@ func TestTheModelIsTheSameByteForByte(t *testing.T) {
 	}
 }
 
+// A search has a learned metric here, which is a file that workers read.
+func TestASearchedModelIsTheSameByteForByte(t *testing.T) {
+	tb := generated(t, "rotated", 600)
+	flags := []string{"--search", "auto", "--features", "96"}
+	want := variant{}.train(t, tb, flags...)
+	if want["metric.safetensors"] == "" || want["search.json"] == "" {
+		t.Fatal("no full metric was chosen")
+	}
+	for _, v := range append(mixtures, order, onOneCore) {
+		same(t, v.name, want, v.train(t, tb, flags...))
+	}
+}
+
 func TestFoldsDoNotChangeTheModelOfOneLambda(t *testing.T) {
 	for _, tb := range []table{generated(t, "moons", 900), generated(t, "friedman", 600), sparse()} {
 		flags := []string{"--features", "64", "--lambda", "1e-5"}

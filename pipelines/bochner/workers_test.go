@@ -80,10 +80,11 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 
 	// One after the other on one server: nothing of a job may reach the next.
 	trainings := map[string][]string{
-		"classes": append(moons, "--features", "96", "--kernel", "laplace", "--scale", "minmax"),
-		"numbers": append(numbers, "--features", "64", "--task", "regression", "--seed", "3", "--lambda", "1e-4", "--scale", "unit"),
+		"classes":  append(moons, "--features", "96", "--kernel", "laplace", "--scale", "minmax"),
+		"numbers":  append(numbers, "--features", "64", "--task", "regression", "--seed", "3", "--lambda", "1e-4", "--scale", "unit"),
+		"searched": append(generated(t, "rotated", 600).write(t, cut{files: 2}), "--features", "64", "--search", "auto"),
 	}
-	for _, name := range []string{"classes", "numbers"} {
+	for _, name := range []string{"classes", "numbers", "searched"} {
 		t.Run("train "+name, func(t *testing.T) {
 			must(t, dir, append([]string{"train", "--model", name}, trainings[name]...)...)
 			c.succeed(t, dir, append([]string{"train", "--model", name + " of workers", "--lanes", "3"}, trainings[name]...)...)
@@ -127,7 +128,7 @@ func TestSeparateWorkerProcesses(t *testing.T) {
 			t.Errorf("exit code %d\n%s", r.code, r.stderr)
 		}
 	})
-	if got := entries(t, dir); !slices.Equal(got, []string{"classes", "classes of workers", "direct", "loopback", "numbers", "numbers of workers", "predicted"}) {
+	if got := entries(t, dir); !slices.Equal(got, []string{"classes", "classes of workers", "direct", "loopback", "numbers", "numbers of workers", "predicted", "searched", "searched of workers"}) {
 		t.Errorf("left behind: %v", got)
 	}
 	if left := c.copies(); len(left) > 0 {
