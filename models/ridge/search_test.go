@@ -94,11 +94,11 @@ func TestTheChosenLambdaIsBetterThanItsNeighbours(t *testing.T) {
 // Values that cannot be solved lead to larger ones.
 func TestSearchLeavesValuesThatFail(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 50, 3, 4)
-	p, chosen := searched(t, s, []float64{0, 1e-17, 1e-16, 1e-4}, nil, false)
+	_, chosen := searched(t, s, []float64{0, 1e-17, 1e-16, 1e-4}, nil, false)
 	if chosen != 1e-4 {
 		t.Errorf("chose %g", chosen)
 	}
-	p = &path{Options: s.options(0, 1e-18, 1e-17, 1e-16), least: 40}
+	p := &path{Options: s.options(0, 1e-18, 1e-17, 1e-16), least: 40}
 	total, err := p.loadTotal()
 	if err != nil {
 		t.Fatal(err)

@@ -269,7 +269,7 @@ func TestRefusalsOfTheStorageAreOneSentenceAndCode5(t *testing.T) {
 	if r := runCommand(t, cmd); r.code != 5 || !strings.Contains(r.stderr, "STORAGE_EMULATOR_HOST is set") {
 		t.Errorf("the variable alone: exit code %d\n%s", r.code, r.stderr)
 	}
-	if got := s.names(t, ""); len(got) != 3 {
+	if got := s.names(t, ""); len(got) != 4 {
 		t.Errorf("left in the bucket: %v", got)
 	}
 }
@@ -303,7 +303,7 @@ func TestOneOfManyRunsMakesTheModel(t *testing.T) {
 	if won == 0 || !regexp.MustCompile(fmt.Sprintf(`"Seed": ?%d\b`, won)).MatchString(said) && !strings.Contains(s.files(t, "model")["manifest.json"], fmt.Sprintf(`"seed": "%d"`, won)) {
 		t.Errorf("run %d won; the model is\n%s", won, said)
 	}
-	if d := cmp.Diff([]string{"data.csv", "model/manifest.json", "model/weights.safetensors"}, s.names(t, "")); d != "" {
+	if d := cmp.Diff([]string{"data.csv", "model/manifest.json", "model/profile.json", "model/weights.safetensors"}, s.names(t, "")); d != "" {
 		t.Error(d)
 	}
 }

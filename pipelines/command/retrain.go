@@ -27,8 +27,7 @@ func retrainCommand() *cobra.Command {
 		gates  []string
 		paired []string
 	)
-	var cmd *cobra.Command
-	cmd = trainingCommand(func(cmd *cobra.Command, t training.Options, asJSON bool) (err error) {
+	cmd := trainingCommand(func(cmd *cobra.Command, t training.Options, asJSON bool) (err error) {
 		for _, name := range notRetrained {
 			if cmd.Flags().Changed(name) {
 				return exit.Usage("--%s cannot be used with retrain", name)

@@ -294,6 +294,7 @@ func (s *shop) night(t testing.TB, day int, want Outcome, words ...string) *Repo
 	r, err := Run(ctx, s.o, s.jobs)
 	if r == nil {
 		t.Fatalf("day %d: %v", day, err)
+		return nil
 	}
 	if r.Outcome != want || (err == nil) != (want == Promoted) || exit.Code(err) != r.ExitCode {
 		t.Errorf("day %d: %s, %v; want %s\n%s", day, r.Outcome, err, want, r.Text())
