@@ -174,7 +174,7 @@ func TestMistakesAboutColumnsAreNamed(t *testing.T) {
 		"schema with a mistake": {table, strings.Replace(file, "role: label", "role: lable", 1), 3,
 			[]string{`schema: s.yaml:7: unknown role "lable" (did you mean label?)`}, []string{"--schema", "s.yaml"}},
 		"schema with two weights": {table, strings.NewReplacer("x1\n    type: number", "x1\n    role: weight", "role: label", "role: weight").Replace(file), 3,
-			[]string{`schema: s.yaml: columns "x1" and "y" both have the role weight`}, []string{"--schema", "s.yaml"}},
+			[]string{`schema: s.yaml:8: columns 1 and 3 both have the role weight`}, []string{"--schema", "s.yaml"}},
 		"schema with a column that is not there": {table, file + "  - name: z\n    type: number\n  - name: q\n    role: ignore\n", 3,
 			[]string{`data.csv: `, `no column "z"`, "have x1, x2, y"}, []string{"--schema", "s.yaml"}},
 		"schema without a column": {table, "columns:\n  - name: x1\n    type: number\n  - name: y\n    role: label\n", 3,
