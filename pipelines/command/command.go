@@ -233,3 +233,11 @@ func show(cmd *cobra.Command, asJSON bool, result io.WriterTo) error {
 	enc.SetIndent("", "  ")
 	return enc.Encode(result)
 }
+
+// showGated prints the result of a job, and also that of one whose gate was not passed.
+func showGated(cmd *cobra.Command, asJSON bool, result io.WriterTo, err error) error {
+	if _, gated := errors.AsType[*exit.GateError](err); err != nil && !gated {
+		return err
+	}
+	return errors.Join(err, show(cmd, asJSON, result))
+}

@@ -1,13 +1,11 @@
 package command
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/pipelines"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 func evaluateCommand() *cobra.Command {
@@ -62,11 +60,7 @@ rmse<=3 on each, and mean_r2 is the mean of their r2.`,
 			o.Data, o.MaxBadFraction, o.Job = data.opts, data.maxBad, jobs.job(cmd)
 			o.Gate = strings.Join(gates, ",")
 			result, err := pipelines.Evaluate(cmd.Context(), o)
-			var gate *exit.GateError
-			if err != nil && !errors.As(err, &gate) {
-				return err
-			}
-			return errors.Join(err, show(cmd, jobs.json, result))
+			return showGated(cmd, jobs.json, result, err)
 		}),
 	}
 	fs := cmd.Flags()
