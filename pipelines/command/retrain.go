@@ -91,7 +91,7 @@ work or was faster; 5 and 1 try again; 2 flags, 3 data or places, 6 a damaged mo
 	fs.StringVar(&o.HeldOut, "held_out", "", "Files of labelled rows that judge, which must be in no partition. The default is the newest partition that neither model has seen.")
 	fs.StringArrayVar(&gates, "gate", nil, "Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are separated by commas, or given one by one.")
 	fs.StringArrayVar(&paired, "paired_gate", []string{"not worse by 1 % at 95 %"}, "Condition on the difference from the champion, in words (see compare). Several are separated by commas, or given one by one.")
-	fs.Float64Var(&o.MaxDrift, "max_drift", 0, "Largest drift of a partition from the rows of the recipe; a partition beyond it is not trained on. 0 is no bound.")
+	fs.Float64Var(&o.MaxDrift, "max_drift", 0, "Largest drift of a partition from the rows of the recipe; a partition beyond it is not trained on. 0 means no bound.")
 	fs.Float64Var(&o.Redraw, "redraw", 0, "Drift of all rows from those of the recipe beyond which the recipe is drawn anew. 0 never does.")
 	fs.StringVar(&o.By, "by", "", "Who does this, for the history. The default is the user and the machine.")
 	return cmd

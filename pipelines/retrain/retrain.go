@@ -34,10 +34,10 @@ type Options struct {
 	// partition that neither model was trained on.
 	HeldOut string
 	// MaxDrift is the largest drift of a partition from the rows of the recipe; one beyond it
-	// is left out. 0 is no bound.
+	// is left out. 0 means no bound.
 	MaxDrift float64
 	// Redraw is the drift of all rows from those of the recipe beyond which the recipe is
-	// drawn anew; 0 is no bound.
+	// drawn anew; 0 means no bound.
 	Redraw float64
 	// Settings are all other settings that the models depend on, for the names of models.
 	Settings string
