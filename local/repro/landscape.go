@@ -139,11 +139,7 @@ func (g game) judged(w []float32, train, test digits) (accuracy float64, p pictu
 	if accuracy, err = judge(r, train, test, c); err != nil {
 		return 0, p, err
 	}
-	m, err := r.New()
-	if err != nil {
-		return 0, p, err
-	}
-	l, err := hinge(featuresOf(m, train.x), train.class, c)
+	l, err := hinge(r, train, c)
 	if err != nil {
 		return 0, p, err
 	}
@@ -154,10 +150,10 @@ func (g game) judged(w []float32, train, test digits) (accuracy float64, p pictu
 			x = append(x, float32(p.At(column)), float32(p.At(row)))
 		}
 	}
-	scores := make([]float32, len(x)/2*l.K)
-	l.Scores(scores, featuresOf(m, x), len(x)/2)
+	scores := make([]float32, len(x)/2*l.Linear.K)
+	l.Scores(scores, x, len(x)/2)
 	for i := range len(x) / 2 {
-		p.Values = append(p.Values, max(-3, min(3, float64(scores[i*l.K+l.K-1])))) // of class 1
+		p.Values = append(p.Values, max(-3, min(3, float64(scores[i*l.Linear.K+l.Linear.K-1])))) // of class 1
 	}
 	return accuracy, p, nil
 }
