@@ -95,26 +95,27 @@ func TestFalseAlarmsOfFeaturesAreAsStated(t *testing.T) {
 func TestFeaturesSeeWhatColumnsDoNot(t *testing.T) {
 	w := newDrawing(t, 4, 256, 2)
 	before := w.sum(4000, func(row []float32) { row[1] = 2*row[0] + row[1]*0.2 })
-	for name, c := range map[string]struct {
+	for _, c := range []struct { // in this order, because all draw from one generator
+		name   string
 		change func(row []float32)
 		moved  bool
 	}{
-		"as before":      {func(row []float32) { row[1] = 2*row[0] + row[1]*0.2 }, false},
-		"swapped":        {func(row []float32) { row[1], row[0] = row[0], 2*row[0]+row[1]*0.2 }, true},
-		"other sign":     {func(row []float32) { row[1] = -2*row[0] + row[1]*0.2 }, true},
-		"shifted by 100": {func(row []float32) { row[1] = 2*row[0] + row[1]*0.2; row[2] += 100 }, true},
-		"a tenth of rows": {func(row []float32) {
+		{"as before", func(row []float32) { row[1] = 2*row[0] + row[1]*0.2 }, false},
+		{"swapped", func(row []float32) { row[1], row[0] = row[0], 2*row[0]+row[1]*0.2 }, true},
+		{"other sign", func(row []float32) { row[1] = -2*row[0] + row[1]*0.2 }, true},
+		{"shifted by 100", func(row []float32) { row[1] = 2*row[0] + row[1]*0.2; row[2] += 100 }, true},
+		{"a tenth of rows", func(row []float32) {
 			row[1] = 2*row[0] + row[1]*0.2
 			if w.r.IntN(10) == 0 {
 				row[2] += 3
 			}
 		}, true},
-		"a tenth, by half": {func(row []float32) { row[1] = 2*row[0] + row[1]*0.2; row[2] += 0.15 }, true},
+		{"a tenth, by half", func(row []float32) { row[1] = 2*row[0] + row[1]*0.2; row[2] += 0.15 }, true},
 	} {
 		f := OfSums(before, w.sum(2000, c.change), 1, 1)
-		t.Logf("%s: %+v", name, f)
+		t.Logf("%s: %+v", c.name, f)
 		if (f.P < 0.001) != c.moved || c.moved && f.Distance <= 0 || (f.AtLeast > 0) != c.moved {
-			t.Errorf("%s: %+v", name, f)
+			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
 	if f := OfSums(before, w.sum(20, nil), 1, 1); f.P != 1 || f.AtLeast != 0 {
