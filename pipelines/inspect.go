@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/schema/schemafile"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -248,6 +249,7 @@ type ModelReport struct {
 	Importance *models.Importance `json:"importance,omitempty"`
 
 	table *schema.Table // nil for rows of plain numbers
+	roles []string      // columns that are not features, in words
 }
 
 // InspectModel loads a model, verifies its checksums, and describes it.
@@ -263,6 +265,13 @@ func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 	r := &ModelReport{Directory: dir, Manifest: m.Manifest, table: m.Table()}
 	if r.Importance, err = m.Manifest.Importance(); err != nil {
 		return nil, models.Bad(dir, err)
+	}
+	s, err := schemaOf(dir, m.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	if of, ok := s.Layout.(table.Of); ok {
+		r.roles = of.Table().RoleNames()
 	}
 	return r, nil
 }
@@ -288,6 +297,9 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 		what = r.table.String()
 	}
 	fmt.Fprintf(&b, "input     %s, trained on %s\n", what, m.Input.Format)
+	if len(r.roles) > 0 {
+		fmt.Fprintf(&b, "columns   %s\n", strings.Join(r.roles, ", "))
+	}
 	if m.Vocabulary != nil {
 		fmt.Fprintf(&b, "classes   %s\n", prepare.SomeOf(m.Vocabulary.Classes))
 	}

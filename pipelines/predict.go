@@ -92,19 +92,27 @@ func openModelData(ctx context.Context, model string, o dataset.Options, log io.
 	if err != nil {
 		return nil, nil, err
 	}
-	like := new(dataset.Schema)
-	if err := json.Unmarshal(manifest.Input.Options, like); err != nil {
-		return nil, nil, models.Bad(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
+	if o.Like, err = schemaOf(model, manifest); err != nil {
+		return nil, nil, err
 	}
-	if err := like.Validate(); err != nil {
-		return nil, nil, models.Bad(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
-	}
-	o.Like = like
 	d, err := job.OpenData(ctx, o, log)
 	if err == nil {
 		err = sameTargets(model, manifest, d)
 	}
 	return manifest, d, err
+}
+
+// schemaOf returns how a model's data is read.
+func schemaOf(model string, m *models.Manifest) (*dataset.Schema, error) {
+	s := new(dataset.Schema)
+	err := json.Unmarshal(m.Input.Options, s)
+	if err == nil {
+		err = s.Validate()
+	}
+	if err != nil {
+		return nil, models.Bad(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
+	}
+	return s, nil
 }
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -39,10 +39,8 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 			}
 			name = d.Fields[n-1]
 		}
-		s, found, err := featureSlice(d, name)
+		s, found := featureSlice(d, name)
 		switch {
-		case err != nil:
-			return nil, nil, err
 		case found:
 			all = append(all, s)
 			continue
@@ -54,7 +52,7 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 			return nil, nil, exit.Usage("--slices: %q and %q are not features of the model; only one such column can be read", other, name)
 		}
 		other = name
-		all = append(all, scores.Slice{Name: name, Value: -1})
+		all = append(all, scores.Slice{Name: name, Value: -1, Layout: timeLayout(d, name)})
 	}
 	if other == "" {
 		return all, d, nil
@@ -64,8 +62,18 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 	return all, d, err
 }
 
+// timeLayout returns the layout of the column of that name if it has the times of rows.
+func timeLayout(d *dataset.Dataset, name string) string {
+	if of, ok := d.Schema.Layout.(table.Of); ok {
+		if t := of.Table(); t.Role(table.Time) >= 0 && t.Columns[t.Role(table.Time)] == name {
+			return t.TimeLayout
+		}
+	}
+	return ""
+}
+
 // featureSlice returns the column of that name if it is a feature.
-func featureSlice(d *dataset.Dataset, name string) (s scores.Slice, found bool, err error) {
+func featureSlice(d *dataset.Dataset, name string) (s scores.Slice, found bool) {
 	s = scores.Slice{Name: name}
 	if t := d.Schema.Table; t != nil {
 		for i := range t.Columns {
@@ -74,30 +82,27 @@ func featureSlice(d *dataset.Dataset, name string) (s scores.Slice, found bool, 
 				s.Value += c.Width()
 				continue
 			}
-			if c.Type == schema.Time {
-				return s, false, exit.Usage("--slices: column %q has times, which are nearly all different; give a column with few values", name)
-			}
 			s.Column = c
-			return s, true, nil
+			return s, true
 		}
-		return s, false, nil
+		return s, false
 	}
 	if len(d.Schema.Columns) > 0 {
 		s.Value = slices.Index(d.Schema.Columns, name)
 	} else {
 		n, err := strconv.Atoi(name)
 		if err != nil || n < 1 || n > d.Schema.Dim {
-			return s, false, nil
+			return s, false
 		}
 		s.Value = n - 1
 	}
 	if s.Value < 0 {
-		return s, false, nil
+		return s, false
 	}
 	if d.Schema.Centre != nil {
 		s.Centre = d.Schema.Centre[s.Value]
 	}
-	return s, true, nil
+	return s, true
 }
 
 // sliceReports returns the scores of the values of each column, one target after the other.

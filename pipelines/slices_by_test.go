@@ -92,7 +92,6 @@ func TestSlicesByTypedColumns(t *testing.T) {
 	}{
 		{[]string{"sitee"}, `there is no column "sitee" (did you mean "site"?)`},
 		{[]string{"site", "site"}, "given twice"},
-		{[]string{"when"}, "has times"},
 		{[]string{"batch", "y"}, "only one such column"},
 		{[]string{"99"}, "there is no column 99; the data has 7"},
 	} {

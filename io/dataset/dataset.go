@@ -29,6 +29,7 @@ type Options struct {
 	Label   string   // the label, or several separated by commas, the targets of a regression; "" for none
 	Weight  string   // the weight of the row; "" if all rows have weight 1
 	ID      string   // the id of the row, which is copied to predictions; "" for none
+	Time    string   // the time of the row, which is not a feature; "" for none
 	Columns []string // the features; empty for all other columns
 	Drop    []string // columns that are not features
 

@@ -16,11 +16,12 @@ const (
 	Label   Role = "label"   // what is to be predicted; several are possible
 	Weight  Role = "weight"  // the weight of the row
 	ID      Role = "id"      // identifies the row; copied to predictions
+	When    Role = "time"    // the time of the row
 	Ignore  Role = "ignore"  // not used
 )
 
 // Roles are all roles.
-var Roles = []Role{Feature, Label, Weight, ID, Ignore}
+var Roles = []Role{Feature, Label, Weight, ID, When, Ignore}
 
 // Field describes a column of the files. A column that is not a feature may have no type.
 type Field struct {
@@ -100,7 +101,7 @@ func (d *Description) Check() error {
 	if len(d.With(Feature)) == 0 {
 		return errors.New("schema: no column has the role feature")
 	}
-	for _, role := range []Role{Weight, ID} {
+	for _, role := range []Role{Weight, ID, When} {
 		if at := d.With(role); len(at) > 1 {
 			return fmt.Errorf("schema: columns %d and %d both have the role %s; only one can", at[0]+1, at[1]+1, role)
 		}
@@ -113,11 +114,13 @@ func (d *Description) Check() error {
 func (f *Field) Check() error {
 	switch {
 	case !slices.Contains(Roles, f.Role):
-		return fmt.Errorf("unknown role %.40q; want one of feature, label, weight, id, ignore", f.Role)
+		return fmt.Errorf("unknown role %.40q; want one of feature, label, weight, id, time, ignore", f.Role)
 	case f.Type == "" && f.Role == Feature:
 		return errors.New("has no type; want number, boolean, category or time")
 	case f.Type == "" && (len(f.Levels) > 0 || f.Buckets != 0 || f.Layout != ""):
 		return errors.New("has no type, but levels, buckets or a layout")
+	case f.Role == When && f.Type != "" && f.Type != Number && f.Type != Time:
+		return fmt.Errorf("is the time, so it cannot be a %s; want time or number", f.Type)
 	case f.Type == "" || f.Type == Time && f.Layout == "":
 		return nil
 	}
@@ -133,11 +136,13 @@ func (d *Description) Validate() error {
 }
 
 // Open returns the columns that Complete must complete: categories without levels and
-// buckets, and times without a layout.
+// buckets, times without a layout, and a When without a type.
 func (d *Description) Open() (columns []int) {
 	for i := range d.Fields {
-		if f := &d.Fields[i]; f.Role == Feature &&
-			(f.Type == Category && f.Buckets == 0 && len(f.Levels) == 0 || f.Type == Time && f.Layout == "") {
+		switch f := &d.Fields[i]; {
+		case f.Role == Feature && f.Type == Category && f.Buckets == 0 && len(f.Levels) == 0,
+			(f.Role == Feature || f.Role == When) && f.Type == Time && f.Layout == "",
+			f.Role == When && f.Type == "":
 			columns = append(columns, i)
 		}
 	}
@@ -159,7 +164,9 @@ func (d *Description) Complete(s *Survey, at []int, maxLevels int) ([]Note, erro
 		if f.Summary == nil {
 			return nil, fmt.Errorf("schema: column %d (%.60q) is not in the data", i+1, f.Name)
 		}
-		in.Types[i] = f.Type
+		if f.Type != "" {
+			in.Types[i] = f.Type
+		}
 		if err := in.decideType(i); err != nil {
 			return nil, err
 		}

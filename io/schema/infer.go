@@ -80,10 +80,11 @@ type inference struct {
 	notes []Note
 }
 
-// note adds a note on a column that is a feature, or is not for the reason noted.
+// note adds a note on a column that is a feature, or is not for the reason noted; or on the times
+// of rows.
 func (in *inference) note(column int, d *doubt, detail string, args ...any) {
 	f := &in.d.Fields[column]
-	if f.Role != Feature && !d.dropped {
+	if f.Role != Feature && !d.dropped && !(f.Role == When && d.times) {
 		return
 	}
 	in.notes = append(in.notes, Note{Column: column, Name: f.Name, Detail: fmt.Sprintf(detail, args...), doubt: d})
@@ -98,6 +99,8 @@ func (in *inference) decideType(i int) error {
 	asked := true
 	switch f.Type = in.Types[i]; {
 	case f.Type != "":
+	case f.Role == When && float64(s.Numbers) < mostly*texts:
+		f.Type = Time
 	case float64(s.Numbers) >= mostly*texts: // also if there are none
 		f.Type, asked = Number, false
 	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts:
@@ -124,6 +127,8 @@ func (in *inference) decideType(i int) error {
 		}
 		f.Layout = layout
 		switch n := s.Texts - s.Times[layout]; {
+		case n > 0 && f.Role == When:
+			in.note(i, doubtNoTime, "%d of %d", n, s.Texts)
 		case n > 0:
 			in.note(i, doubtNotTime, "%d of %d", n, s.Texts)
 		case other != "":

@@ -12,6 +12,7 @@ type doubt struct {
 	option  string // name of the option that changes it
 	effect  string // what the option does
 	dropped bool   // concerns columns that are not used
+	times   bool   // also concerns the times of rows
 }
 
 var (
@@ -22,7 +23,8 @@ var (
 	doubtFew        = &doubt{what: "whole numbers with few different values, read as numbers", option: "categorical", effect: "reads categories"}
 	doubtNumbered   = &doubt{what: "consecutive whole numbers, which may just number the rows", option: "drop", effect: "leaves them out"}
 	doubtTime       = &doubt{what: "dates as text, read as days, month, weekday and hour", option: "drop", effect: "leaves them out"}
-	doubtMonth      = &doubt{what: "dates whose day and month cannot be told apart", option: "schema", effect: "takes a file in which the layout can be changed"}
+	doubtNoTime     = &doubt{what: "texts that are not times of the column's layout; rows with them have no time", option: "schema", effect: "takes a file in which the layout can be changed", times: true}
+	doubtMonth      = &doubt{what: "dates whose day and month cannot be told apart", option: "schema", effect: "takes a file in which the layout can be changed", times: true}
 	doubtMixed      = &doubt{what: "numbers and other texts, read as a category", option: "numeric", effect: "reads numbers"}
 	doubtComma      = &doubt{what: "numbers with a decimal comma, read as a category", option: "decimal", effect: "sets the decimal separator"}
 	doubtThousands  = &doubt{what: "numbers with separated thousands, read as a category", option: "thousands", effect: "sets the separator"}

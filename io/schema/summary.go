@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Level is a text and the number of fields that have it.
@@ -152,6 +153,30 @@ func (s *Summary) layout() (name string, share float64, other string) {
 		}
 	}
 	return name, float64(most) / float64(max(s.Texts, 1)), other
+}
+
+// Span returns the texts of the first and the last time of a layout; not ok unless all texts were
+// told apart and some have the layout.
+func (s *Summary) Span(layout string) (first, last string, ok bool) {
+	l := layoutOf(layout)
+	if l == nil || !s.Exact {
+		return "", "", false
+	}
+	var from, to time.Time
+	for _, level := range s.Levels { // of equal times the most frequent text
+		t, is := l.parseTime([]byte(level.Text))
+		if !is {
+			continue
+		}
+		if !ok || t.Before(from) {
+			first, from = level.Text, t
+		}
+		if !ok || t.After(to) {
+			last, to = level.Text, t
+		}
+		ok = true
+	}
+	return first, last, ok
 }
 
 // powerAbove returns the least power of two that is at least n.

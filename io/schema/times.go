@@ -157,6 +157,28 @@ func (c *clock) zone() int {
 	return sign * (3600*hours + 60*minutes)
 }
 
+// month is how the month of a time is written.
+const month = "2006-01"
+
+// MonthOf returns the month of a text of a layout, as 2024-02, and whether the text has the layout.
+func MonthOf(text []byte, layout string) (name string, ok bool) {
+	l := layoutOf(layout)
+	if l == nil {
+		return "", false
+	}
+	t, ok := l.parseTime(text)
+	return t.UTC().Format(month), ok
+}
+
+// Month returns the month of the TimeParts of a time, as 2024-02.
+func Month(parts []float32) string {
+	t := time.Unix(0, 0).UTC().AddDate(0, 0, int(math.Floor(float64(parts[0]))))
+	if float32(t.Month()) != parts[1] {
+		t = t.AddDate(0, 0, -1) // the last seconds of a month may be rounded to the next
+	}
+	return t.Format(month)
+}
+
 // timeValues stores the TimeParts of a time.
 func timeValues(dst []float32, t time.Time) {
 	t = t.UTC()

@@ -103,3 +103,25 @@ func layoutsOf(text string) (names []string) {
 	}
 	return names
 }
+
+// The last seconds of a month may be rounded to the next day, but stay in their month.
+func TestMonths(t *testing.T) {
+	d := NewDecoder(&Table{Columns: []Column{{Name: "t", Type: Time, Layout: "iso"}}}, nil)
+	row := make([]float32, 4)
+	for text, want := range map[string]string{
+		"2024-02-01":                "2024-02",
+		"2024-02-29 23:59:59.9":     "2024-02",
+		"2024-01-01T00:30:00+01:00": "2023-12",
+		"1969-12-31 23:59:59":       "1969-12",
+	} {
+		if reason := d.Text(row, 0, []byte(text)); reason != "" || Month(row) != want {
+			t.Errorf("%q: %s of %v, want %s; %s", text, Month(row), row, want, reason)
+		}
+		if got, ok := MonthOf([]byte(text), "iso"); !ok || got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	if got, ok := MonthOf([]byte("soon"), "iso"); ok {
+		t.Errorf("soon is %s", got)
+	}
+}

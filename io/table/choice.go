@@ -17,19 +17,21 @@ import (
 // has that name, by position: 1 is the first, −1 the last.
 type Choice struct {
 	// Label gives the label, or several, separated by commas; they may be patterns. "" is none.
-	Label      string
-	Weight, ID string   // "" if there is none
-	Columns    []string // features; may be patterns, in which * is any text. Empty: all other columns
-	Drop       []string // not features; likewise
+	Label            string
+	Weight, ID, Time string   // "" if there is none
+	Columns          []string // features; may be patterns, in which * is any text. Empty: all other columns
+	Drop             []string // not features; likewise
 }
 
 // ChoiceOf returns the choice in the options of a Dataset.
 func ChoiceOf(o dataset.Options) Choice {
-	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Columns: o.Columns, Drop: o.Drop}
+	return Choice{Label: o.Label, Weight: o.Weight, ID: o.ID, Time: o.Time, Columns: o.Columns, Drop: o.Drop}
 }
 
 // Apart returns the choice of the columns that are not features.
-func (c Choice) Apart() Choice { return Choice{Label: c.Label, Weight: c.Weight, ID: c.ID} }
+func (c Choice) Apart() Choice {
+	return Choice{Label: c.Label, Weight: c.Weight, ID: c.ID, Time: c.Time}
+}
 
 // labels returns what gives each label: all of Label if a column has that name, else its
 // fields as a record of CSV.
@@ -58,7 +60,7 @@ func List(names []string) string {
 
 // given returns all texts of the choice, for some columns.
 func (c Choice) given(columns []string) []string {
-	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID}, c.Columns, c.Drop),
+	return slices.DeleteFunc(slices.Concat(c.labels(columns), []string{c.Weight, c.ID, c.Time}, c.Columns, c.Drop),
 		func(s string) bool { return s == "" })
 }
 
@@ -82,7 +84,7 @@ func (c Choice) Layout(columns []string, named bool) (Layout, error) {
 	for _, f := range l.Labels() {
 		what[f] = label
 	}
-	for _, role := range []struct{ name, given string }{{Weight, c.Weight}, {ID, c.ID}} {
+	for _, role := range []struct{ name, given string }{{Weight, c.Weight}, {ID, c.ID}, {Time, c.Time}} {
 		if role.given == "" {
 			continue
 		}
@@ -134,7 +136,7 @@ func (c Choice) Layout(columns []string, named bool) (Layout, error) {
 	case d == 0 && len(c.Drop) > 0:
 		return Layout{}, errors.New("table: no column is left to be a feature")
 	case d == 0 && len(l.Roles) > 0:
-		return Layout{}, errors.New("table: no column besides the label, the weight and the id")
+		return Layout{}, errors.New("table: no column besides the label, the weight, the id and the time")
 	case d == 0:
 		return Layout{}, errors.New("table: the label is the only column")
 	case d > rows.MaxDim:

@@ -18,6 +18,7 @@ func TestChoiceFindsFeaturesAndRoles(t *testing.T) {
 		{"nothing chosen", Choice{}, Layout{Label: -1, Features: []int{0, 1, 2, 3, 4, 5}}},
 		{"roles are not features", Choice{Label: "y", Weight: "w", ID: "id"},
 			Layout{Label: 5, Features: []int{1, 2, 3}, Roles: map[string]int{Weight: 4, ID: 0}}},
+		{"a time", Choice{Label: "y", Time: "age", Weight: "w"}, Layout{Label: 5, Features: []int{0, 2, 3}, Roles: map[string]int{Weight: 4, Time: 1}}},
 		{"positions", Choice{Label: "-1", ID: "1"}, Layout{Label: 5, Features: []int{1, 2, 3, 4}, Roles: map[string]int{ID: 0}}},
 		{"columns in the order of the file", Choice{Label: "y", Columns: []string{"x_2", "age"}}, Layout{Label: 5, Features: []int{1, 3}}},
 		{"pattern", Choice{Label: "y", Columns: []string{"x_*"}}, Layout{Label: 5, Features: []int{2, 3}}},
@@ -52,6 +53,8 @@ func TestChoiceErrorsSayWhatToDo(t *testing.T) {
 		{Choice{Drop: []string{"z*"}}, true, `drop: no column matches "z*"; have age`},
 		{Choice{Drop: []string{"x"}}, false, `drop "x" is a name, but the file has no header`},
 		{Choice{Label: "y", ID: "4"}, true, `column "y" is given as both label and id`},
+		{Choice{Label: "y", Time: "4"}, true, `column "y" is given as both label and time`},
+		{Choice{Time: "height", Columns: []string{"height"}}, true, `column "height" is the time, so it cannot be a feature`},
 		{Choice{Label: "y", Columns: []string{"y"}}, true, `column "y" is the label, so it cannot be a feature`},
 		{Choice{Drop: []string{"*"}}, true, `no column is left to be a feature`},
 	} {

@@ -8,11 +8,11 @@ import (
 )
 
 // Described returns the fields that a sink takes when it describes columns, in the order of
-// its columns: the features, and then the labels, the Weight and the ID, where there are any.
+// its columns: the features, and then the labels, the Weight, the ID and the Time, where there are any.
 func (l *Layout) Described() []int {
 	fields := slices.Concat(l.Features, l.Labels())
-	for _, f := range []int{l.Role(Weight), l.Role(ID)} {
-		if f >= 0 {
+	for _, role := range roles {
+		if f := l.Role(role); f >= 0 {
 			fields = append(fields, f)
 		}
 	}
@@ -40,10 +40,8 @@ func DescribedBy(d *dataset.Dataset) (columns []Described) {
 			c.Feature = i
 		case l.isLabel(f):
 			c.Role = label
-		case f == l.Role(Weight):
-			c.Role = Weight
 		default:
-			c.Role = ID
+			c.Role = roles[slices.IndexFunc(roles, func(role string) bool { return l.Role(role) == f })]
 		}
 		columns = append(columns, c)
 	}
@@ -53,29 +51,41 @@ func DescribedBy(d *dataset.Dataset) (columns []Described) {
 // Keep makes a dataset whose format has columns keep only some features, by their ascending
 // indices.
 func Keep(d *dataset.Dataset, features []int) {
-	of := d.Schema.Layout.(Of)
-	if len(features) == len(of.Table().Features) {
+	if len(features) == len(d.Schema.Layout.(Of).Table().Features) {
 		return
 	}
-	reduced := func(l dataset.Layout) dataset.Layout {
+	change(d, func(t *Layout) {
+		all := t.Features
+		t.Features = nil
+		for _, i := range features {
+			t.Features = append(t.Features, all[i])
+		}
+	})
+	d.Schema.Dim = len(features)
+	if t := d.Schema.Layout.(Of); t.Named() {
+		d.Schema.Columns = t.Table().Names()
+	}
+}
+
+// SetTimeLayout says how the times of the Time of a dataset whose format has columns are written.
+func SetTimeLayout(d *dataset.Dataset, name string) {
+	change(d, func(t *Layout) { t.TimeLayout = name })
+}
+
+// change changes the layouts of the dataset and its files, each a copy.
+func change(d *dataset.Dataset, to func(t *Layout)) {
+	changed := func(l dataset.Layout) dataset.Layout {
 		o, ok := l.(Of)
 		if !ok {
 			return l
 		}
 		t := *o.Table()
-		t.Features = nil
-		for _, i := range features {
-			t.Features = append(t.Features, o.Table().Features[i])
-		}
+		to(&t)
 		return o.With(t)
 	}
-	d.Schema.Layout = reduced(d.Schema.Layout)
-	d.Schema.Dim = len(features)
-	if t := d.Schema.Layout.(Of); t.Named() {
-		d.Schema.Columns = t.Table().Names()
-	}
+	d.Schema.Layout = changed(d.Schema.Layout)
 	for i := range d.Files {
-		d.Files[i].Layout = reduced(d.Files[i].Layout)
+		d.Files[i].Layout = changed(d.Files[i].Layout)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package table holds what all formats with columns share: the names of the columns, which
-// of them are features, the label, the weight and the id of a row, and how the columns of
-// other files are matched.
+// of them are features, the label, the weight, the id and the time of a row, and how the columns
+// of other files are matched.
 package table
 
 import (
@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
 )
 
 // MaxColumns is the largest number of fields of a record.
@@ -19,11 +20,12 @@ const MaxColumns = rows.MaxDim + 1
 const (
 	Weight = "weight" // how much the row counts
 	ID     = "id"     // copied to predictions
+	Time   = "time"   // when the row was; rows can be scored apart by it
 )
 
 const label = "label" // the role of a label
 
-var roles = []string{Weight, ID}
+var roles = []string{Weight, ID, Time}
 
 // Layout says what the fields of a record are. It is plain data and part of a model; call
 // Validate on a Layout read from a file. It is the layout of formats in which all columns
@@ -34,8 +36,11 @@ type Layout struct {
 	// Targets holds the 0-based fields of all labels, where there are several: Label is the first.
 	Targets  []int `json:"targets,omitempty"`
 	Features []int `json:"features"` // 0-based fields of the features, in the order of the row
-	// Roles holds the 0-based fields of a Weight and an ID, where there are any.
+	// Roles holds the 0-based fields of a Weight, an ID and a Time, where there are any.
 	Roles map[string]int `json:"roles,omitempty"`
+	// TimeLayout is how the texts of the Time are written, as in schema.Column; "" if they are
+	// numbers, or not known.
+	TimeLayout string `json:"time_layout,omitempty"`
 }
 
 // Of is a layout of a format with columns.
@@ -107,6 +112,22 @@ func (l *Layout) Role(role string) int {
 	return -1
 }
 
+// RoleNames returns the columns that are neither features nor labels, each after its role.
+func (l *Layout) RoleNames() (names []string) {
+	for _, role := range roles {
+		f := l.Role(role)
+		if f < 0 {
+			continue
+		}
+		text := role + " " + shorten(l.Columns[f])
+		if role == Time && l.TimeLayout != "" {
+			text += " (" + l.TimeLayout + ")"
+		}
+		names = append(names, text)
+	}
+	return names
+}
+
 // Uses returns for each field whether it is a feature, the label or has a role.
 func (l *Layout) Uses() []bool {
 	uses := make([]bool, len(l.Columns))
@@ -169,6 +190,9 @@ func (l *Layout) Validate() error {
 			return fmt.Errorf("table: layout: field %d is both %s and %s", f, used[f], role)
 		}
 		used[f] = role
+	}
+	if l.TimeLayout != "" && !slices.Contains(schema.LayoutNames(), l.TimeLayout) {
+		return fmt.Errorf("table: layout: unknown layout of times %.40q", l.TimeLayout)
 	}
 	for i, f := range l.Features {
 		switch {

@@ -192,7 +192,7 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 // notes on these types.
 func (o Spec) profile(ctx context.Context, j *job.Job, d *dataset.Dataset) (p *Profiled, doubts []string, err error) {
 	var plain error // why the rows are not plain numbers
-	if !o.Types.Given() {
+	if !o.Types.Given() && o.Data.Time == "" {
 		var numbers bool
 		if p, numbers, plain = o.profileRows(ctx, j, d); numbers {
 			return p, nil, plain

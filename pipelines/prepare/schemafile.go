@@ -29,7 +29,7 @@ func (o *Types) Open(ctx context.Context, data dataset.Options, log io.Writer) (
 
 // choose reads the schema file and chooses columns of the data by it.
 func (o *Types) choose(ctx context.Context, data *dataset.Options) error {
-	if o.flags() || data.Weight != "" || data.ID != "" || len(data.Columns)+len(data.Drop) > 0 {
+	if o.flags() || data.Weight != "" || data.ID != "" || data.Time != "" || len(data.Columns)+len(data.Drop) > 0 {
 		return exit.Usage("--schema %s says which columns there are and what they are, so that only --label can be given with it", o.Schema)
 	}
 	text, err := storage.ReadFile(ctx, o.Schema, schemafile.MaxFile)
@@ -54,6 +54,8 @@ func (o *Types) choose(ctx context.Context, data *dataset.Options) error {
 			data.Weight = names[i]
 		case schema.ID:
 			data.ID = names[i]
+		case schema.When:
+			data.Time = names[i]
 		}
 	}
 	if data.Label == "" {

@@ -135,8 +135,8 @@ func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema
 	return description, notes, nil
 }
 
-// SetTypes makes rows of the dataset hold the features of a description, by their types. It
-// changes nothing if all columns are plain numbers.
+// SetTypes makes rows of the dataset hold the features of a description, by their types, and says
+// how the times of rows are written. It changes nothing else if all columns are plain numbers.
 func SetTypes(d *dataset.Dataset, found *schema.Description) {
 	n := 0
 	for _, c := range table.DescribedBy(d) {
@@ -151,6 +151,9 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 		}
 	}
 	table.Keep(d, keep)
+	for _, i := range found.With(schema.When) {
+		table.SetTimeLayout(d, found.Fields[i].Layout)
+	}
 	if !found.Plain() {
 		d.Schema.SetTable(found.Table())
 	}

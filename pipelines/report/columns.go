@@ -81,6 +81,9 @@ func values(f *schema.Field) string {
 	case f.Type == schema.Category && f.Role == schema.Feature:
 		return Counted64(int64(len(f.Levels)), "level") + ": " + levels(f)
 	case f.Type == schema.Time && s != nil:
+		if first, last, ok := s.Span(f.Layout); ok {
+			return fmt.Sprintf("%s, %s to %s", f.Layout, Word(first, 30), Word(last, 30))
+		}
 		return fmt.Sprintf("%s, such as %s", f.Layout, example(s))
 	case f.Type == schema.Time:
 		return f.Layout

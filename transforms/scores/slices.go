@@ -19,12 +19,15 @@ type Slice struct {
 	// Column describes a column of a typed table; nil for a plain number.
 	Column *schema.Column `json:"column,omitempty"`
 	Centre float64        `json:"centre,omitempty"` // what is subtracted from a plain number
+	// Layout, unless empty, is that of times: identifiers count as the month that they are in.
+	Layout string `json:"layout,omitempty"`
 }
 
 // Texts of values that are not in the data as texts.
 const (
 	missingText = "(missing)"
 	otherText   = "(other)"
+	noTimeText  = "(not a time)"
 )
 
 // text returns the value of row i.
@@ -33,7 +36,7 @@ func (s *Slice) text(b *rows.Block, i int) string {
 		if i >= len(b.IDs) || b.IDs[i] == "" {
 			return missingText
 		}
-		return b.IDs[i]
+		return s.identified(b.IDs[i])
 	}
 	v := b.Row(i)[s.Value]
 	switch {
@@ -44,6 +47,8 @@ func (s *Slice) text(b *rows.Block, i int) string {
 			return strconv.FormatFloat(float64(v)+s.Centre, 'g', -1, 64)
 		}
 		return strconv.FormatFloat(float64(v), 'g', -1, 32)
+	case s.Column.Type == schema.Time:
+		return schema.Month(b.Row(i)[s.Value:])
 	case s.Column.Type == schema.Boolean:
 		return strconv.FormatBool(v != 0)
 	case s.Column.Buckets > 0:
@@ -52,6 +57,18 @@ func (s *Slice) text(b *rows.Block, i int) string {
 		return s.Column.Levels[int(v)]
 	}
 	return otherText
+}
+
+// identified returns the value of a row with that identifier.
+func (s *Slice) identified(id string) string {
+	if s.Layout == "" {
+		return id
+	}
+	month, ok := schema.MonthOf([]byte(id), s.Layout)
+	if !ok {
+		return noTimeText
+	}
+	return month
 }
 
 // sliced adds the rows of blocks to the slices of each column.
@@ -71,7 +88,7 @@ func newSliced(columns []Slice) *sliced {
 // text returns the value of a column for row i.
 func (s *sliced) text(column int, b *rows.Block, i int) string {
 	c := &s.columns[column]
-	if c.Value < 0 || c.Column == nil && c.Centre != 0 {
+	if c.Value < 0 || c.Column == nil && c.Centre != 0 || c.Column != nil && c.Column.Type == schema.Time {
 		return c.text(b, i)
 	}
 	v := b.Row(i)[c.Value]

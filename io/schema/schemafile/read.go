@@ -260,7 +260,7 @@ func (r *reader) field(indent int) error {
 			}
 		case "role":
 			if f.Role = schema.Role(text); !slices.Contains(schema.Roles, f.Role) {
-				return unknown("role", text, "feature", "label", "weight", "id", "ignore")
+				return unknown("role", text, "feature", "label", "weight", "id", "time", "ignore")
 			}
 		case "type":
 			if f.Type = schema.Type(text); !slices.Contains(schema.Types, f.Type) {

@@ -12,7 +12,7 @@ import (
 // levels is in comments.
 func Append(b []byte, d *schema.Description) []byte {
 	b = append(b, `# Columns, in the order of the files.
-# role: feature, label, weight, id or ignore. type: number, boolean, category or time.
+# role: feature, label, weight, id, time or ignore. type: number, boolean, category or time.
 # The levels of a category that lists none, and the layout of a time without one, are found
 # in the data.
 `...)
