@@ -9,7 +9,7 @@ import (
 )
 
 // steps are what a search tries beside the default, in the order of the table.
-var steps = []string{"width", "kernel", "view", "diagonal metric", "full metric", "bins"}
+var steps = []string{"width", "kernel", "view", "diagonal metric", "full metric", "two columns", "hats"}
 
 // trial is a trial of a search, as search.json of a model has it.
 type trial struct {
@@ -25,11 +25,12 @@ type candidate struct {
 	Width  float64 `json:"width"`
 	Metric string  `json:"metric"`
 	Rounds int     `json:"rounds"`
-	Bins   int     `json:"bins"`
+	Pair   float64 `json:"pair"`
+	Hats   bool    `json:"hats"`
 }
 
 // stepsOf returns the least held-out loss of each step's trials, as a ratio to the loss of the default
-// candidate tried on as many rows; of bins, to that of the same candidate without. It is nil if
+// candidate tried on as many rows; of what stands beside a kernel, to that of the same candidate without. It is nil if
 // the model has no search.
 func stepsOf(model string) (map[string]float64, error) {
 	text, err := os.ReadFile(filepath.Join(model, "search.json"))
@@ -73,10 +74,14 @@ func stepsOf(model string) (map[string]float64, error) {
 func stepFrom(standard, c candidate) (name string, beside candidate) {
 	beside = standard
 	switch {
-	case c.Bins > 0:
+	case c.Hats:
 		beside = c
-		beside.Bins = 0
-		return "bins", beside
+		beside.Hats = false
+		return "hats", beside
+	case c.Pair > 0:
+		beside = c
+		beside.Pair = 0
+		return "two columns", beside
 	case c.Metric != "":
 		return c.Metric + " metric", beside
 	}

@@ -33,22 +33,28 @@ type Candidate struct {
 	// Metric is learned in that many Rounds.
 	Metric string `json:"metric,omitempty"`
 	Rounds int    `json:"rounds,omitempty"`
-	// Bins is the number of one-hot bins of each column beside the kernel's features; 0 for none.
-	Bins int `json:"bins,omitempty"`
+	// Pair is the width of a Gaussian kernel of two columns beside the other, as a multiple of their
+	// median distance; 0 for none.
+	Pair float64 `json:"pair,omitempty"`
+	// Hats tells that piecewise-linear functions of single columns are beside the kernels.
+	Hats bool `json:"hats,omitempty"`
 }
 
-// String describes the candidate: "standard, gaussian, width 0.5, diagonal metric (2 rounds)".
+// String describes the candidate: "standard, gaussian, width 0.5, diagonal metric (2 rounds), hats".
 func (c Candidate) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, width %g", c.View, c.Kernel, c.Width)
+	fmt.Fprintf(&b, "%s, %s, width %.3g", c.View, c.Kernel, c.Width)
 	if c.Metric != NoMetric {
 		fmt.Fprintf(&b, ", %s metric", c.Metric)
 		if c.Rounds > 1 {
 			fmt.Fprintf(&b, " (%d rounds)", c.Rounds)
 		}
 	}
-	if c.Bins > 0 {
-		fmt.Fprintf(&b, ", %d bins", c.Bins)
+	if c.Pair > 0 {
+		fmt.Fprintf(&b, ", two columns at width %.3g", c.Pair)
+	}
+	if c.Hats {
+		b.WriteString(", piecewise-linear columns")
 	}
 	return b.String()
 }
@@ -63,10 +69,22 @@ func (c Candidate) complexity() int {
 	case Full:
 		n = 20 + c.Rounds
 	}
-	if c.Bins > 0 {
+	if c.Hats {
+		n += 5
+	}
+	if c.Pair > 0 {
 		n += 5
 	}
 	return n
+}
+
+// kind is the candidate without its widths.
+func (c Candidate) kind() Candidate {
+	c.Width = 0
+	if c.Pair > 0 {
+		c.Pair = 1
+	}
+	return c
 }
 
 // of returns the options of a kernel with a width and a number of features.

@@ -17,7 +17,7 @@ import (
 func radial(r features.Recipe) func(t float64) float64 {
 	switch r := r.(type) {
 	case fourier.Gaussian:
-		return func(t float64) float64 { return loss.Exp(-float64(t*t) / 2) }
+		return radialGaussian
 	case fourier.Laplace:
 		return func(t float64) float64 { return loss.Exp(-t) }
 	case fourier.Matern:
@@ -36,6 +36,8 @@ func radial(r features.Recipe) func(t float64) float64 {
 	}
 	return nil
 }
+
+func radialGaussian(t float64) float64 { return loss.Exp(-float64(t*t) / 2) }
 
 // distances are those between the first n rows of a view.
 type distances struct {

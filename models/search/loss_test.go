@@ -26,7 +26,7 @@ func TestLossesOfClassesAreThoseOfTheBestFactor(t *testing.T) {
 	}
 }
 
-func TestSimplestIsWithinOneStandardErrorOfTheBest(t *testing.T) {
+func TestSimplestIsWithinHalfAStandardErrorOfTheBest(t *testing.T) {
 	entryOf := func(c Candidate, loss ...float64) *entry {
 		return &entry{Candidate: c, judged: &judged{loss: loss, weight: float64(len(loss))}}
 	}

@@ -40,7 +40,8 @@ func (m *learned) apply(s *scaled) (*scaled, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &scaled{x: make([]float32, len(s.x)), d: s.d, medians: map[bandwidth.Distance]float64{}, near: map[bandwidth.Distance]*distances{}}
+	t := emptyScaled(s.d)
+	t.x = make([]float32, len(s.x))
 	made.Apply(t.x, s.x, len(s.x)/s.d)
 	return t, nil
 }
@@ -113,8 +114,11 @@ func (r *runner) refine(ctx context.Context, parent *entry, kind string, round i
 			continue
 		}
 		widths := firstWidths
-		if round > 1 {
+		switch {
+		case round > 1:
 			widths = []float64{parent.Width}
+		case k == parent.Kernel && !slices.Contains(widths, parent.Width):
+			widths = append(slices.Clone(widths), parent.Width)
 		}
 		for _, w := range widths {
 			c := Candidate{View: parent.View, Kernel: k, Width: w, Metric: kind, Rounds: round}

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 
@@ -19,8 +20,9 @@ type Options struct {
 	Views   []View
 	Kernels []kernel.Options
 
-	Seed    uint64 // of the features
-	Threads int    // to compute with; at least 1 is used; the result does not depend on it
+	Seed     uint64 // of the features
+	Features int    // number of features of the model; 0 is kernel.DefaultFeatures
+	Threads  int    // to compute with; at least 1 is used; the result does not depend on it
 	// Progress is called with a readable line after each round of trials; may be nil.
 	Progress func(string)
 }
@@ -33,9 +35,10 @@ type Result struct {
 	Tried   int     `json:"tried"` // candidates
 	Trials  []Trial `json:"trials"`
 
-	// Kernel has the chosen width, in units of the rows after Steps, which follow the numbers of the
-	// pilot. Both are nil if the default was chosen, or nothing could be tried.
+	// Kernel has the chosen width, in units of the rows after Steps and Beside.Metric, which follow
+	// the numbers of the pilot. All are nil if nothing could be tried.
 	Kernel kernel.Options    `json:"-"`
+	Beside *Joined           `json:"-"` // the kernel with what is beside it; nil without anything
 	Steps  []features.Recipe `json:"-"`
 	Width  float64           `json:"width"`
 	Metric []byte            `json:"-"` // the file of a full metric among the steps
@@ -57,7 +60,7 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 		o.Views = o.Views[:1]
 	}
 	for _, v := range o.Views {
-		s, err := newScaled(p, v)
+		s, err := newScaled(p, v, kernel.Count(o.Features)/mostHats)
 		if err != nil {
 			return nil, err
 		}
@@ -95,20 +98,31 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	}
 	for i, l := range all {
 		if i > 0 {
-			field = r.survivors(field, 6-2*i)
+			if i == 1 {
+				field = r.survivors(field)
+			} else {
+				field = r.finalists(field)
+			}
 			if err := r.tryAll(ctx, field, l); err != nil {
 				return nil, err
 			}
 			order(field)
 		}
-		if field, err = r.widths(ctx, field, l, 2); err != nil {
+		factor := 2.0
+		if i > 1 {
+			factor = math.Sqrt2
+		}
+		if field, err = r.widths(ctx, field, l, factor, 2); err != nil {
 			return nil, err
 		}
 		if i == min(1, len(all)-1) && r.pilot.N >= fewest {
 			if field, err = r.metrics(ctx, field, l); err != nil {
 				return nil, err
 			}
-			if field, err = r.widths(ctx, field, l, 1); err != nil {
+			if field, err = r.widths(ctx, field, l, 2, 1); err != nil {
+				return nil, err
+			}
+			if field, err = r.beside(ctx, field, l); err != nil {
 				return nil, err
 			}
 		}
@@ -117,7 +131,11 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials}
 	err = r.finish(result, chosen)
 	for _, sum := range r.files {
-		if !r.names(result.Steps, sum) {
+		steps := result.Steps
+		if result.Beside != nil {
+			steps = result.Beside.Metric
+		}
+		if !r.names(steps, sum) {
 			metric.Forget(sum)
 		}
 	}
@@ -170,17 +188,17 @@ func (r *runner) screen(ctx context.Context, l *level) ([]*entry, error) {
 	return field, nil
 }
 
-// widths tries half and twice the width of the best candidate as long as that helps, that many
-// times at most.
-func (r *runner) widths(ctx context.Context, field []*entry, l *level, most int) ([]*entry, error) {
+// widths tries the width of the best candidate divided and multiplied by a factor as long as that helps,
+// that many times at most.
+func (r *runner) widths(ctx context.Context, field []*entry, l *level, factor float64, most int) ([]*entry, error) {
 	for range most {
 		best := field[0]
 		var more []*entry
-		for _, w := range []float64{best.Width / 2, best.Width * 2} {
+		for _, w := range []float64{best.Width / factor, best.Width * factor} {
 			c := best.Candidate
 			c.Width = w
 			if !slices.ContainsFunc(field, func(e *entry) bool { return e.Candidate == c }) {
-				more = append(more, &entry{Candidate: c, start: best.start, metric: best.metric})
+				more = append(more, best.with(func(to *Candidate) { *to = c }))
 			}
 		}
 		if err := r.tryAll(ctx, more, l); err != nil {
@@ -213,26 +231,56 @@ func (r *runner) finish(to *Result, chosen *entry) error {
 	to.Steps = r.options.Views[v].Steps
 	k, x := r.kernels[chosen.Kernel], r.views[chosen.View]
 	var err error
+	joined := chosen.Pair > 0 || chosen.Hats
 	if chosen.metric != nil {
 		m := chosen.metric[len(chosen.metric)-1]
 		if x, err = m.apply(x); err != nil {
 			return err
 		}
-		to.Steps, to.Metric = append(slices.Clip(to.Steps), m.recipe), m.file
+		to.Metric = m.file
+		if !joined {
+			to.Steps = append(slices.Clip(to.Steps), m.recipe)
+		}
 	}
 	median, err := x.median(k.distance)
 	if err != nil {
 		return err
 	}
 	to.Width = float64(chosen.Width * median)
-	to.Kernel, err = kernel.With(k.options, "width", strconv.FormatFloat(to.Width, 'g', -1, 64))
+	if to.Kernel, err = kernel.With(k.options, "width", strconv.FormatFloat(to.Width, 'g', -1, 64)); err != nil || !joined {
+		return err
+	}
+	to.Beside, err = r.joinedOf(chosen, max(len(chosen.metric), len(chosen.pairs))-1)
+	if err == nil {
+		to.Beside.Kernel = to.Kernel
+	}
 	return err
 }
 
-// survivors returns candidates for the next level: the best, the best of each kernel, the best smooth one in
-// the view of the best, and others, no more than two of one view, kernel and metric, until there are n; and the
-// default.
-func (r *runner) survivors(field []*entry, n int) []*entry {
+// Numbers of candidates that are tried with more rows, but for the default.
+const (
+	mostSurvivors = 4
+	mostFinalists = 3
+)
+
+// finalists returns candidates for the last level: the best ones of different kinds, and the default.
+func (r *runner) finalists(field []*entry) []*entry {
+	var out []*entry
+	for _, e := range field {
+		if len(out) < mostFinalists && e.judged != nil && !slices.ContainsFunc(out, func(o *entry) bool { return o.kind() == e.kind() }) {
+			out = append(out, e)
+		}
+	}
+	if !slices.Contains(out, r.standard) {
+		out = append(out, r.standard)
+	}
+	return out
+}
+
+// survivors returns candidates to learn metrics from: the best, the best of each kernel, the best smooth one in
+// the view of the best, and others, no more than two of one view, kernel and metric, until there are enough;
+// and the default.
+func (r *runner) survivors(field []*entry) []*entry {
 	var out []*entry
 	count := map[Candidate]int{}
 	kernels := map[string]bool{}
@@ -241,12 +289,10 @@ func (r *runner) survivors(field []*entry, n int) []*entry {
 		if e.judged == nil || slices.Contains(out, e) {
 			return
 		}
-		c := e.Candidate
-		c.Width = 0
-		if count[c] == 2 {
+		if count[e.kind()] == 2 {
 			return
 		}
-		count[c]++
+		count[e.kind()]++
 		out = append(out, e)
 	}
 	for _, e := range field {
@@ -260,7 +306,7 @@ func (r *runner) survivors(field []*entry, n int) []*entry {
 		}
 	}
 	for _, e := range field {
-		if len(out) < n {
+		if len(out) < mostSurvivors {
 			take(e)
 		}
 	}
@@ -292,11 +338,13 @@ const (
 	// few is the number of rows of a pilot below which others than the default have to be better than
 	// it by more than two standard errors.
 	few = 1000
+	// simpler is the number of standard errors by which a simpler candidate may be worse.
+	simpler = 0.5
 	// fewest is the number below which only kernels and widths are tried.
 	fewest = 200
 )
 
-// simplest returns the simplest candidate whose loss is within one standard error of the least;
+// simplest returns the simplest candidate whose loss is within half a standard error of the least;
 // of equally simple ones, that with the least loss. The field is ordered. Of few rows, the best of many
 // candidates is good by chance.
 func (r *runner) simplest(field []*entry) *entry {
@@ -311,7 +359,7 @@ func (r *runner) simplest(field []*entry) *entry {
 		if e.judged == nil || e.complexity() >= chosen.complexity() {
 			continue
 		}
-		if by, se := worse(e.judged, best.judged); by <= se {
+		if by, se := worse(e.judged, best.judged); by <= simpler*se {
 			chosen = e
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/kernel"
 )
 
@@ -50,8 +51,16 @@ type entry struct {
 	lambda []float64  // of the last trial, by part
 	matrix *matrix    // of the kernel during a trial; equal for all parts without a metric
 	metric []*learned // by part; nil without one
+	pairs  []*pair    // by part; nil without one
 	*judged
 	trial Trial
+}
+
+// with returns a candidate that differs by that, to be tried from the λ of e on.
+func (e *entry) with(change func(c *Candidate)) *entry {
+	next := &entry{Candidate: e.Candidate, start: e.start, metric: e.metric, pairs: e.pairs}
+	change(&next.Candidate)
+	return next
 }
 
 // runner has what all trials share.
@@ -81,10 +90,19 @@ type scaled struct {
 	mu      sync.Mutex
 	medians map[bandwidth.Distance]float64
 	near    map[bandwidth.Distance]*distances
+
+	mostHats int
+	bins     *bins.Recipe // of hats, once they are cut
+	cut      bool
 }
 
-func newScaled(p *Pilot, v View) (*scaled, error) {
-	s := &scaled{x: p.X, d: p.D, medians: map[bandwidth.Distance]float64{}, near: map[bandwidth.Distance]*distances{}}
+func emptyScaled(d int) *scaled {
+	return &scaled{d: d, medians: map[bandwidth.Distance]float64{}, near: map[bandwidth.Distance]*distances{}}
+}
+
+func newScaled(p *Pilot, v View, most int) (*scaled, error) {
+	s := emptyScaled(p.D)
+	s.x, s.mostHats = p.X, most
 	for _, step := range v.Steps {
 		m, err := step.New()
 		if err != nil {
@@ -169,32 +187,45 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, threads int
 		return nil, err
 	}
 	width := float64(e.Width * median)
-	recipe, err := recipeOf(k.options, x.d, l.features, width, r.options.Seed)
+	out := l.features
+	if e.Pair > 0 {
+		out /= 2
+	}
+	recipe, err := recipeOf(k.options, x.d, out, width, r.options.Seed)
 	if err != nil {
 		return nil, err
 	}
 	n := len(l.judge[part])
-	out := make([]float32, n*r.outputs)
+	scores := make([]float32, n*r.outputs)
 	var score func(lambda float64) error
 	if shape := radial(recipe); l.exact && shape != nil {
-		if e.matrix == nil || e.metric != nil {
+		if e.matrix == nil || e.metric != nil || e.pairs != nil {
 			e.matrix = newMatrix(shape, x.between(k.distance, l.last, threads), l.last, width)
+			if err := r.addBeside(e, part, threads); err != nil {
+				return nil, err
+			}
 		}
 		m := newExact(e.matrix, l.train[part], l.judge[part], r.labels, threads)
-		score = func(lambda float64) error { return m.scores(lambda, out) }
+		score = func(lambda float64) error { return m.scores(lambda, scores) }
 	} else {
+		if e.Pair > 0 || e.Hats {
+			if recipe, err = r.joined(e, part, recipe, out); err != nil {
+				return nil, err
+			}
+			x = v
+		}
 		f, err := newFit(recipe, x.x, x.d, l.train[part], r.labels, threads)
 		if err != nil {
 			return nil, err
 		}
 		phi := f.features(x.x, x.d, l.judge[part])
-		score = func(lambda float64) error { return f.scores(lambda, phi, n, out) }
+		score = func(lambda float64) error { return f.scores(lambda, phi, n, scores) }
 	}
 	best, solves := path(start, l.factor, l.steps, func(lambda float64) *solved {
 		if score(lambda) != nil {
 			return nil
 		}
-		return &solved{lambda, r.judge(l.judge[part], out)}
+		return &solved{lambda, r.judge(l.judge[part], scores)}
 	})
 	e.trial.Solves += solves
 	if best == nil {
@@ -261,6 +292,9 @@ func levels(part []uint8) []*level {
 		enough := fewJudged
 		if len(out) > 0 {
 			l.factor, l.steps, enough = math.Sqrt(10), 2, moreJudged
+			if l.exact { // a matrix of the rows is factored for each λ and part
+				l.steps, enough = 1, fewJudged
+			}
 		}
 		for p, judged := uint8(0), 0; p < folds && judged < enough; p++ {
 			var train, judge []int

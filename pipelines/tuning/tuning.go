@@ -125,7 +125,7 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	}
 	found, err := search.Run(ctx, p, search.Options{
 		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels,
-		Seed: s.Spec.Seed, Threads: s.Engine.Threads, Progress: func(line string) { s.Progress.Note("%s", line) },
+		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Threads: s.Engine.Threads, Progress: func(line string) { s.Progress.Note("%s", line) },
 	})
 	if err != nil {
 		return nil, err
@@ -139,6 +139,9 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
 	if err != nil {
 		return nil, err
+	}
+	if found.Beside != nil {
+		found.Beside.Features, chosen = size, found.Beside
 	}
 	var files []storage.File
 	if found.Metric != nil {

@@ -1,0 +1,282 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/bins"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/metric"
+)
+
+const (
+	// hatNorm is the norm of all hats of a row at most, beside kernels whose features have norm 1.
+	hatNorm = 0.3
+	// Knots of a column, where there are few columns and where there are many.
+	mostKnots   = 32
+	fewKnots    = 8
+	manyColumns = 32
+	// mostHats is the largest share of the features that hats may have.
+	mostHats = 4
+	// leastValues is the number of distinct values from which a column is a number for a pair.
+	leastValues = 20
+	// pairColumns is the number of columns from which a pair is chosen.
+	pairColumns = 5
+	// pairRows is the largest number of rows to choose a pair by, and neighbours the number of
+	// nearest ones that predict a row.
+	pairRows   = 1500
+	neighbours = 8
+	// firstPair is the width of a pair's kernel that is tried first, leastPair the smallest.
+	firstPair = 1.0 / 8
+	leastPair = 1.0 / 64
+)
+
+// hatsOf returns the hats of the columns of n rows of x that are neither constant nor have only two
+// values, at most that many; nil if there are none, or more.
+func hatsOf(x []float32, n, d, most int) *bins.Recipe {
+	knots := mostKnots
+	if d > manyColumns {
+		knots = fewKnots
+	}
+	r, count := &bins.Recipe{In: d, Hats: true}, 0
+	values := make([]float32, n)
+	for j := range d {
+		for i := range values {
+			values[i] = x[i*d+j]
+		}
+		slices.Sort(values)
+		cuts := knotsOf(values, knots)
+		if len(cuts) < 3 {
+			continue
+		}
+		r.Columns = append(r.Columns, bins.Column{Index: j, Cuts: cuts})
+		if count += len(cuts); count > most {
+			return nil
+		}
+	}
+	if len(r.Columns) == 0 {
+		return nil
+	}
+	r.Weight = float32(hatNorm / math.Sqrt(float64(len(r.Columns))))
+	return r
+}
+
+// knotsOf returns all of the ascending values once if there are no more than that many, or as many
+// quantiles.
+func knotsOf(values []float32, most int) (cuts features.Floats) {
+	add := func(v float32) {
+		if len(cuts) == 0 || v > cuts[len(cuts)-1] {
+			cuts = append(cuts, v)
+		}
+	}
+	if distinct := slices.Compact(slices.Clone(values)); len(distinct) <= most {
+		return append(cuts, distinct...)
+	}
+	for q := range most {
+		add(values[(2*q+1)*len(values)/(2*most)])
+	}
+	return cuts
+}
+
+// hats returns the hats of a view; nil if there are none.
+func (s *scaled) hats() *bins.Recipe {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.cut {
+		n := len(s.x) / s.d
+		s.bins, s.cut = hatsOf(s.x, n, s.d, s.mostHats), true
+	}
+	return s.bins
+}
+
+// pair is two columns of a view.
+type pair struct {
+	columns [2]int
+	rows    *scaled // in these columns alone
+}
+
+// newPair returns a pair of columns of n rows of x.
+func (s *scaled) newPair(columns [2]int) *pair {
+	n := len(s.x) / s.d
+	p := &pair{columns, emptyScaled(2)}
+	p.rows.x = make([]float32, 2*n)
+	for i := range n {
+		for k, j := range columns {
+			p.rows.x[2*i+k] = s.x[i*s.d+j]
+		}
+	}
+	return p
+}
+
+// recipe returns the recipe of the pair's kernel for rows of d numbers.
+func (p *pair) recipe(d, out int, width float64, seed uint64) features.Recipe {
+	a := make(features.Floats, d)
+	for _, j := range p.columns {
+		a[j] = 1
+	}
+	return features.Chain{Steps: []features.Recipe{metric.Diagonal{A: a}, fourier.Gaussian{In: d, Out: out, Width: width, Seed: seed ^ pairSeed}}}
+}
+
+// pairSeed separates the frequencies of a pair from those of the kernel beside it.
+const pairSeed = 0x70616972 // "pair"
+
+// numbers returns the columns of the view with many distinct values whose weights in a diagonal metric
+// are the largest.
+func (s *scaled) numbers(a []float32) []int {
+	n := min(medianRows, len(s.x)/s.d)
+	type column struct {
+		index  int
+		weight float64
+	}
+	var all []column
+	values := make([]float32, n)
+	for j := range s.d {
+		var sum, squares float64
+		for i := range values {
+			v := s.x[i*s.d+j]
+			values[i] = v
+			sum += float64(v)
+			squares += float64(float64(v) * float64(v))
+		}
+		slices.Sort(values)
+		if len(slices.Compact(values)) < min(leastValues, n/2) {
+			continue
+		}
+		mean := sum / float64(n)
+		all = append(all, column{j, float64(a[j]) * float64(a[j]) * (squares/float64(n) - float64(mean*mean))})
+		values = values[:n]
+	}
+	slices.SortStableFunc(all, func(a, b column) int { return cmp.Compare(b.weight, a.weight) })
+	var out []int
+	for _, c := range all[:min(len(all), pairColumns)] {
+		out = append(out, c.index)
+	}
+	return out
+}
+
+// bestPair returns the two of the columns in which the nearest rows predict the labels best, by the rows of
+// train; nil if there are no two.
+func (r *runner) bestPair(s *scaled, columns, train []int) *pair {
+	if len(train) > pairRows {
+		train = train[:pairRows]
+	}
+	var best *pair
+	least := math.Inf(1)
+	for i, a := range columns {
+		for _, b := range columns[:i] {
+			p := s.newPair([2]int{b, a})
+			if e := r.nearest(p.rows, train); e < least {
+				best, least = p, e
+			}
+		}
+	}
+	return best
+}
+
+// nearest returns the mean squared error of the mean label of the nearest rows of others.
+func (r *runner) nearest(s *scaled, train []int) float64 {
+	var total float64
+	var near [neighbours]struct {
+		distance float64
+		row      int
+	}
+	k := min(neighbours, len(train)-1)
+	for _, i := range train {
+		x, y := float64(s.x[2*i]), float64(s.x[2*i+1])
+		found := 0
+		for _, j := range train {
+			if j == i {
+				continue
+			}
+			u, v := float64(s.x[2*j])-x, float64(s.x[2*j+1])-y
+			d := float64(u*u) + float64(v*v)
+			if found == k && d >= near[k-1].distance {
+				continue
+			}
+			at := min(found, k-1)
+			found = min(found+1, k)
+			for ; at > 0 && near[at-1].distance > d; at-- {
+				near[at] = near[at-1]
+			}
+			near[at].distance, near[at].row = d, j
+		}
+		for c := range r.outputs {
+			var mean float64
+			for _, n := range near[:found] {
+				mean += r.code(n.row, c)
+			}
+			e := mean/float64(max(found, 1)) - r.code(i, c)
+			total += float64(e * e)
+		}
+	}
+	return total / float64(len(train))
+}
+
+// pairs returns the pair of each part's training rows in a view, and in the last place that of all; nil if
+// there are none.
+func (r *runner) pairs(view string, weights []*learned, l *level) []*pair {
+	v, out := r.views[view], make([]*pair, len(weights))
+	for part, m := range weights {
+		d, ok := m.recipe.(metric.Diagonal)
+		if !ok {
+			return nil
+		}
+		train := l.whole
+		if part < len(l.train) {
+			train = l.train[part]
+		}
+		if out[part] = r.bestPair(v, v.numbers(d.A), train); out[part] == nil {
+			return nil
+		}
+		if _, err := out[part].rows.median(bandwidth.Euclidean); err != nil {
+			return nil
+		}
+	}
+	return out
+}
+
+// beside tries narrow kernels of two columns, and piecewise-linear functions of all, beside the best
+// candidates.
+func (r *runner) beside(ctx context.Context, field []*entry, l *level) ([]*entry, error) {
+	try := func(more ...*entry) error {
+		if err := r.tryAll(ctx, more, l); err != nil {
+			return err
+		}
+		field = append(field, more...)
+		order(field)
+		return nil
+	}
+	best := field[0]
+	at := slices.IndexFunc(field, func(e *entry) bool { return e.View == best.View && e.Metric == Diagonal && e.judged != nil })
+	if at >= 0 {
+		if pairs := r.pairs(best.View, field[at].metric, l); pairs != nil {
+			parent := best
+			for w := firstPair; w >= leastPair; w /= 2 {
+				next := best.with(func(c *Candidate) { c.Pair = w })
+				next.pairs = pairs
+				if err := try(next); err != nil {
+					return nil, err
+				}
+				if next.judged == nil || !(next.mean() < parent.mean()) {
+					break
+				}
+				parent = next
+			}
+		}
+	}
+	var more []*entry
+	for _, e := range field {
+		if len(more) == 2 || e.judged == nil {
+			break
+		}
+		if r.views[e.View].hats() == nil || slices.ContainsFunc(more, func(f *entry) bool { return f.kind() == e.with(func(c *Candidate) { c.Hats = true }).kind() }) {
+			continue
+		}
+		more = append(more, e.with(func(c *Candidate) { c.Hats = true }))
+	}
+	return field, try(more...)
+}

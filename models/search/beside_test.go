@@ -1,0 +1,150 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/kernel"
+)
+
+// Steps of single columns are found by hats, and a rough function of two of several columns by a narrow
+// kernel of these alone.
+func TestASearchFindsWhatStandsBesideAKernel(t *testing.T) {
+	step := func(x float32) float64 {
+		if x > 0.3 {
+			return 1
+		}
+		return -1
+	}
+	for _, c := range []struct {
+		name string
+		n    int
+		of   func(x []float32) float64
+		has  func(c Candidate) bool
+	}{
+		{"hats", 900, func(x []float32) float64 {
+			return step(x[0]) + step(x[1]) + step(-x[2]) + math.Sin(4*float64(x[3])) + math.Abs(float64(x[4]))
+		}, func(c Candidate) bool { return c.Hats }},
+		{"pair", 900, func(x []float32) float64 {
+			return math.Sin(5*float64(x[1]))*math.Sin(5*float64(x[3])) + 0.3*float64(x[0]) + 0.5*float64(x[1]+x[3])
+		}, func(c Candidate) bool { return c.Pair > 0 }},
+	} {
+		p := made(c.n, 5, 0.05, false, c.of)
+		o := options(p)
+		o.Views, o.Kernels = o.Views[:1], o.Kernels[:1]
+		r := run(t, p, o)
+		if !c.has(r.Chosen.Candidate) || r.Beside == nil || r.Chosen.Loss > 0.9*r.Default.Loss {
+			t.Errorf("%s: chose %v with loss %.4f, the default has %.4f", c.name, r.Chosen.Candidate, r.Chosen.Loss, r.Default.Loss)
+		}
+	}
+}
+
+// What a search returns is what it tried: the matrix of the kernels without features is that of the recipe
+// with features.
+func TestMatricesAreThoseOfJoinedKernels(t *testing.T) {
+	p := made(60, 3, 0.1, false, ridgeLine)
+	o := options(p)
+	r := &runner{pilot: p, options: o, views: map[string]*scaled{}, kernels: map[string]kernelOf{"gaussian": {o.Kernels[0], bandwidth.Euclidean}}}
+	v, err := newScaled(p, o.Views[0], 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.views["none"] = v
+	pairs := []*pair{v.newPair([2]int{0, 2})}
+	for _, c := range []Candidate{{Pair: 0.25}, {Hats: true}, {Pair: 0.5, Hats: true}} {
+		c.View, c.Kernel, c.Width = "none", "gaussian", 1
+		e := &entry{Candidate: c, pairs: pairs}
+		const width = 1.7
+		e.matrix = newMatrix(radialGaussian, v.between(bandwidth.Euclidean, p.N, 1), p.N, width)
+		if err := r.addBeside(e, 0, 1); err != nil {
+			t.Fatal(err)
+		}
+		joined, err := r.joinedOf(e, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		joined.Kernel, joined.Features = &fourier.GaussianOptions{Width: width}, 512
+		chosen, err := joined.Choose(&kernel.Data{In: p.D, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, out, err := features.Dims(chosen.Recipe); err != nil || out > 512 || out < 512-2*leastMain {
+			t.Errorf("%v: %d of at most 512 features, %v", c, out, err)
+		}
+		again := chosen.Draw(256, 2)
+		if _, out, err := features.Dims(again); err != nil || out > 256 {
+			t.Errorf("%v: drawn with %d of at most 256 features, %v", c, out, err)
+		}
+		for i := range p.N {
+			for j := range p.N {
+				got, want := e.matrix.k[i*p.N+j], chosen.Recipe.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
+				if math.Abs(got-want) > 1e-5 {
+					t.Fatalf("%v: kernel of rows %d and %d is %v, that of the recipe %v", c, i, j, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestTooFewFeaturesForHatsAreRefused(t *testing.T) {
+	p := made(60, 3, 0.1, false, ridgeLine)
+	hats := hatsOf(p.X, p.N, p.D, 1000)
+	o := &Joined{Kernel: &fourier.GaussianOptions{Width: 1}, Features: 100, Hats: hats}
+	if _, err := o.Choose(&kernel.Data{In: 3}); err == nil {
+		t.Error("96 hats leave 4 features")
+	}
+	if hatsOf(p.X, p.N, p.D, 95) != nil {
+		t.Error("96 hats are not more than 95")
+	}
+}
+
+func TestKnotsAreValuesOrQuantiles(t *testing.T) {
+	var many []float32
+	for i := range 1000 {
+		many = append(many, float32(i))
+	}
+	if got, want := knotsOf(many, 4), (features.Floats{125, 375, 625, 875}); !slices.Equal(got, want) {
+		t.Errorf("knots %v, want %v", got, want)
+	}
+	if got, want := knotsOf([]float32{1, 1, 2, 5, 5}, 4), (features.Floats{1, 2, 5}); !slices.Equal(got, want) {
+		t.Errorf("knots %v, want %v", got, want)
+	}
+	x := []float32{0, 3, 1, 0, 3, 2, 1, 3, 3, 1, 3, 4} // two values, one value, four
+	if got := hatsOf(x, 4, 3, 100); got == nil || len(got.Columns) != 1 || got.Columns[0].Index != 2 {
+		t.Errorf("hats %+v, want those of column 2 alone", got)
+	}
+}
+
+// The pair is chosen by the rows that a part is fitted to.
+func TestPairsAreThoseInWhichNeighboursPredict(t *testing.T) {
+	p := made(500, 4, 0.01, true, func(x []float32) float64 { return math.Sin(4*float64(x[1])) * math.Sin(4*float64(x[2])) })
+	l, err := p.labels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runner{pilot: p, labels: l}
+	v, err := newScaled(p, View{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	train := make([]int, 400)
+	for i := range train {
+		train[i] = i
+	}
+	if got := r.bestPair(v, []int{3, 1, 0, 2}, train); got == nil || got.columns != [2]int{1, 2} && got.columns != [2]int{2, 1} {
+		t.Errorf("pair %+v, want columns 1 and 2", got)
+	}
+	if got := r.bestPair(v, []int{3}, train); got != nil {
+		t.Errorf("pair %+v of one column", got)
+	}
+	for i := range p.N { // a category
+		p.X[4*i+1] = float32(i % 3)
+	}
+	if got := v.numbers([]float32{1, 9, 3, 2}); !slices.Equal(got, []int{2, 3, 0}) {
+		t.Errorf("numbers %v, want columns 2, 3 and 0 by their weights", got)
+	}
+}

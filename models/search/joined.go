@@ -1,0 +1,188 @@
+package search
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bandwidth"
+	"github.com/bochner-ml/bochner/features/bins"
+	"github.com/bochner-ml/bochner/features/join"
+	"github.com/bochner-ml/bochner/features/kernel"
+)
+
+// Joined are the options of a kernel whose width is a number, with other features beside it. It is a
+// kernel for models/search and what it returns to; it has no name and no flags.
+type Joined struct {
+	Kernel   kernel.Options
+	Features int // of all parts together, at most
+	// Metric are steps before the kernel alone.
+	Metric []features.Recipe
+	// Pair returns the recipe of features of two columns; nil for none. It has half of the features that
+	// Hats leave.
+	Pair func(out int, seed uint64) features.Recipe
+	Hats *bins.Recipe // nil for none
+}
+
+var _ kernel.Options = (*Joined)(nil)
+
+// Validate returns an error if there are too few features.
+func (o *Joined) Validate() error {
+	if o.main() < leastMain {
+		return errors.New("search: too few features for those beside the kernel")
+	}
+	return o.Kernel.Validate()
+}
+
+// leastMain is the least number of features of a kernel with others beside it: maps write multiples of it
+// to their place.
+const leastMain = 16
+
+// main returns the number of features of the kernel.
+func (o *Joined) main() int {
+	n := o.Features
+	if o.Hats != nil {
+		_, out := o.Hats.Dims()
+		n -= out
+	}
+	if o.Pair != nil {
+		n /= 2
+	}
+	return n / leastMain * leastMain
+}
+
+// Size returns the size of the features.
+func (o *Joined) Size(in int) kernel.Size {
+	s := o.Kernel.Size(in)
+	s.Features = o.Features
+	return s
+}
+
+// Choose makes the recipe.
+func (o *Joined) Choose(d *kernel.Data) (*kernel.Choice, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	k, err := kernel.With(o.Kernel, "features", strconv.Itoa(o.main()))
+	if err != nil {
+		return nil, err
+	}
+	c, err := k.Choose(d)
+	if err != nil {
+		return nil, err
+	}
+	draw := c.Draw
+	c.Recipe = o.join(c.Recipe, o.main(), d.Seed)
+	c.Draw = func(out int, seed uint64) features.Recipe {
+		of := *o
+		of.Features = out
+		return of.join(draw(of.main(), seed), of.main(), seed)
+	}
+	return c, nil
+}
+
+// join puts the others beside a kernel with that many features.
+func (o *Joined) join(main features.Recipe, out int, seed uint64) features.Recipe {
+	if len(o.Metric) > 0 {
+		main = features.Chain{Steps: append(o.Metric[:len(o.Metric):len(o.Metric)], main)}
+	}
+	parts := []features.Recipe{main}
+	if o.Pair != nil {
+		parts = append(parts, o.Pair(out, seed))
+	}
+	if o.Hats != nil {
+		parts = append(parts, *o.Hats)
+	}
+	return join.Recipe{Parts: parts}
+}
+
+// options returns the options of an entry's features for a part; of the kernel alone if there is nothing
+// beside it.
+func (r *runner) joinedOf(e *entry, part int) (*Joined, error) {
+	o := &Joined{}
+	if e.metric != nil {
+		o.Metric = []features.Recipe{e.metric[part].recipe}
+	}
+	if e.Hats {
+		o.Hats = r.views[e.View].hats()
+	}
+	if e.Pair > 0 {
+		p, d := e.pairs[part], r.views[e.View].d
+		median, err := p.rows.median(bandwidth.Euclidean)
+		if err != nil {
+			return nil, err
+		}
+		width := float64(e.Pair * median)
+		o.Pair = func(out int, seed uint64) features.Recipe { return p.recipe(d, out, width, seed) }
+	}
+	return o, nil
+}
+
+// joined returns the recipe of a kernel with that many features, with those of e beside it, from rows of
+// the view.
+func (r *runner) joined(e *entry, part int, main features.Recipe, out int) (features.Recipe, error) {
+	o, err := r.joinedOf(e, part)
+	if err != nil {
+		return nil, err
+	}
+	return o.join(main, out, r.options.Seed), nil
+}
+
+// addBeside adds the kernels of what is beside that of e to its matrix.
+func (r *runner) addBeside(e *entry, part, threads int) error {
+	m := e.matrix
+	if e.Pair > 0 {
+		p := e.pairs[part]
+		median, err := p.rows.median(bandwidth.Euclidean)
+		if err != nil {
+			return err
+		}
+		shape := radialGaussian
+		of := newMatrix(shape, p.rows.between(bandwidth.Euclidean, m.n, threads), m.n, float64(e.Pair*median))
+		for i, v := range of.k {
+			m.k[i] += v
+		}
+	}
+	if !e.Hats {
+		return nil
+	}
+	hats := r.views[e.View].hats()
+	made, err := hats.New()
+	if err != nil {
+		return err
+	}
+	_, out := hats.Dims()
+	phi := make([]float32, m.n*out)
+	made.Apply(phi, r.views[e.View].x, m.n)
+	addProducts(m, phi, out)
+	return nil
+}
+
+// addProducts adds the inner products of rows, most of whose numbers are 0.
+func addProducts(m *matrix, phi []float32, d int) {
+	type number struct {
+		at    int
+		value float64
+	}
+	rows := make([][]number, m.n)
+	for i := range rows {
+		for j, v := range phi[i*d : (i+1)*d] {
+			if v != 0 {
+				rows[i] = append(rows[i], number{j, float64(v)})
+			}
+		}
+	}
+	for i := range m.n {
+		dense := phi[i*d : (i+1)*d]
+		for j, row := range rows[:i+1] {
+			var sum float64
+			for _, v := range row {
+				sum += float64(v.value * float64(dense[v.at]))
+			}
+			m.k[i*m.n+j] += sum
+			if i != j {
+				m.k[j*m.n+i] += sum
+			}
+		}
+	}
+}
