@@ -9,73 +9,142 @@ import (
 	"sync"
 )
 
-// files holds the functions of RegisterFile by name.
+// files holds the registered kinds of files by name.
 var files = struct {
 	sync.RWMutex
-	provide map[string]func(data []byte) (sum string, err error)
-}{provide: map[string]func([]byte) (string, error){}}
+	kinds map[string]fileKind
+}{kinds: map[string]fileKind{}}
+
+// fileKind makes the content of files available, for ever or until it is released.
+type fileKind struct {
+	provide func(data []byte) (sum string, err error)
+	hold    func(data []byte) (release func(), err error)
+}
 
 // RegisterFile announces a kind of file that recipes refer to by its SHA-256: its name in the
-// directory of a model, and what makes its content available to the recipes of this process and
-// returns the hash, mostly Provided.Provide. Packages call it from init. It panics if the name is
-// taken.
-func RegisterFile(name string, provide func(data []byte) (sum string, err error)) {
+// directory of a model, how it is decoded, and where the recipes of this process find its content.
+// Packages call it from init. It panics if the name is taken.
+func RegisterFile[T any](name string, p *Provided[T], decode func([]byte) (*T, error)) {
 	files.Lock()
 	defer files.Unlock()
-	if _, taken := files.provide[name]; taken || name == "" {
+	if _, taken := files.kinds[name]; taken || name == "" {
 		panic(fmt.Sprintf("features: RegisterFile: %q is empty or already registered", name))
 	}
-	files.provide[name] = provide
+	files.kinds[name] = fileKind{
+		provide: func(data []byte) (string, error) { return p.Provide(data, decode) },
+		hold:    func(data []byte) (func(), error) { return p.Hold(data, decode) },
+	}
 }
 
 // Files returns the registered names, sorted.
 func Files() []string {
 	files.RLock()
 	defer files.RUnlock()
-	return slices.Sorted(maps.Keys(files.provide))
+	return slices.Sorted(maps.Keys(files.kinds))
 }
 
 // ProvideFile makes the content of a file of that registered name available to the recipes of this
 // process, and returns its SHA-256.
 func ProvideFile(name string, data []byte) (sum string, err error) {
-	files.RLock()
-	provide, ok := files.provide[name]
-	files.RUnlock()
-	if !ok {
-		return "", fmt.Errorf("features: no recipe of this program has a file %q", name)
+	k, err := kindOf(name)
+	if err != nil {
+		return "", err
 	}
-	return provide(data)
+	return k.provide(data)
+}
+
+// HoldFile is ProvideFile until release is called, once; for programs that open many models.
+func HoldFile(name string, data []byte) (release func(), err error) {
+	k, err := kindOf(name)
+	if err != nil {
+		return nil, err
+	}
+	return k.hold(data)
+}
+
+func kindOf(name string) (fileKind, error) {
+	files.RLock()
+	defer files.RUnlock()
+	k, ok := files.kinds[name]
+	if !ok {
+		return k, fmt.Errorf("features: no recipe of this program has a file %q", name)
+	}
+	return k, nil
 }
 
 // Provided holds decoded files by their SHA-256. The zero value is empty. It is safe for concurrent
 // use.
-type Provided[T any] struct{ content sync.Map } // of *T
+type Provided[T any] struct {
+	mu      sync.Mutex
+	content map[string]*provision[T]
+}
+
+// provision is a decoded file, available as long as it is pinned or held.
+type provision[T any] struct {
+	value  *T
+	pinned bool // by Provide
+	holds  int
+}
 
 // Provide decodes a file, unless one with the same bytes has been, keeps the result and returns the
 // file's SHA-256 in hexadecimal.
 func (p *Provided[T]) Provide(data []byte, decode func([]byte) (*T, error)) (sum string, err error) {
+	return p.add(data, decode, func(v *provision[T]) { v.pinned = true })
+}
+
+// Hold is Provide until release is called, once.
+func (p *Provided[T]) Hold(data []byte, decode func([]byte) (*T, error)) (release func(), err error) {
+	sum, err := p.add(data, decode, func(v *provision[T]) { v.holds++ })
+	return func() { p.drop(sum, func(v *provision[T]) { v.holds-- }) }, err
+}
+
+func (p *Provided[T]) add(data []byte, decode func([]byte) (*T, error), use func(*provision[T])) (sum string, err error) {
 	h := sha256.Sum256(data)
 	sum = hex.EncodeToString(h[:])
-	if _, known := p.content.Load(sum); known {
-		return sum, nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v, known := p.content[sum]
+	if !known {
+		v = new(provision[T])
+		if v.value, err = decode(data); err != nil {
+			return "", err
+		}
+		if p.content == nil {
+			p.content = map[string]*provision[T]{}
+		}
+		p.content[sum] = v
 	}
-	v, err := decode(data)
-	if err != nil {
-		return "", err
-	}
-	p.content.Store(sum, v)
+	use(v)
 	return sum, nil
 }
 
-// Get returns what was decoded from the file with that hash; nil if it has not been provided.
+// Get returns what was decoded from the file with that hash; nil if it is not available.
 func (p *Provided[T]) Get(sum string) *T {
-	v, _ := p.content.Load(sum)
-	t, _ := v.(*T)
-	return t
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if v := p.content[sum]; v != nil {
+		return v.value
+	}
+	return nil
 }
 
-// Forget drops what was decoded from the file with that hash.
-func (p *Provided[T]) Forget(sum string) { p.content.Delete(sum) }
+// Forget takes Provide back for the file with that hash. What is held stays available until it is
+// released.
+func (p *Provided[T]) Forget(sum string) {
+	p.drop(sum, func(v *provision[T]) { v.pinned = false })
+}
+
+func (p *Provided[T]) drop(sum string, unuse func(*provision[T])) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v := p.content[sum]
+	if v == nil {
+		return
+	}
+	if unuse(v); !v.pinned && v.holds <= 0 {
+		delete(p.content, sum)
+	}
+}
 
 // CheckSum returns an error unless sum is a SHA-256 as Provide returns it.
 func CheckSum(sum string) error {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"reflect"
+	"runtime"
 	"slices"
 	"syscall"
 
@@ -42,7 +43,8 @@ func (e *Error) Is(target error) bool { return target == ErrBadModel }
 func Bad(dir string, reason error) error { return &Error{dir, reason} }
 
 // Load reads the model of a directory, for instance os.DirFS("model"), and draws its map.
-// It ignores files that the manifest does not name.
+// It ignores files that the manifest does not name. Files that its recipe names, such as a learned
+// metric, are available to the recipes of this process as long as the manifest is reachable.
 //
 // The error is an *Error if there is no model (fs.ErrNotExist), or if files are missing,
 // damaged, inconsistent, or written by a newer version of the program; otherwise it is an
@@ -61,9 +63,12 @@ func LoadURI(ctx context.Context, dir string) (*Model, error) {
 }
 
 // Check reads a model directory as LoadURI does, but does not draw the map. It returns
-// the manifest.
+// the manifest. Files that the recipe names stay available to the recipes of this process.
 func Check(ctx context.Context, dir string) (*Manifest, error) {
-	m, _, _, err := loadFiles(inStorage{ctx, dir})
+	m, _, _, err := loadFiles(inStorage{ctx, dir}, func(_ *Manifest, name string, data []byte) error {
+		_, err := features.ProvideFile(name, data)
+		return err
+	})
 	return m, err
 }
 
@@ -82,7 +87,7 @@ func ReadManifest(ctx context.Context, dir string) (*Manifest, error) {
 }
 
 func load(dir directory) (*Model, error) {
-	manifest, recipe, linear, err := loadFiles(dir)
+	manifest, recipe, linear, err := loadFiles(dir, holdWith)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +101,18 @@ func load(dir directory) (*Model, error) {
 	return m, nil
 }
 
-// loadFiles reads all files of a model. It provides learned frequencies and metrics to the recipes
-// of this process.
-func loadFiles(dir directory) (*Manifest, features.Recipe, *Linear, error) {
+// holdWith makes a file available to recipes as long as the manifest is reachable, so that a program
+// that loads one model after the other does not keep the files of all of them.
+func holdWith(m *Manifest, name string, data []byte) error {
+	release, err := features.HoldFile(name, data)
+	if err == nil {
+		runtime.AddCleanup(m, func(release func()) { release() }, release)
+	}
+	return err
+}
+
+// loadFiles reads all files of a model. It gives learned frequencies and metrics to provide.
+func loadFiles(dir directory, provide func(m *Manifest, name string, data []byte) error) (*Manifest, features.Recipe, *Linear, error) {
 	data, err := read(dir, ManifestFile, MaxManifest)
 	if err != nil {
 		return nil, nil, nil, err
@@ -121,7 +135,7 @@ func loadFiles(dir directory) (*Manifest, features.Recipe, *Linear, error) {
 		if data, err = readListed(dir, m, name); err != nil {
 			return nil, nil, nil, err
 		}
-		if _, err := features.ProvideFile(name, data); err != nil {
+		if err := provide(m, name, data); err != nil {
 			return nil, nil, nil, &Error{dir.place(), fmt.Errorf("%s: %w", name, err)}
 		}
 	}

@@ -26,7 +26,7 @@ var offset = stream.PurposeOf("learned/offset")
 
 func init() {
 	features.Register("learned", features.Decode[Recipe])
-	features.RegisterFile(FileName, Provide)
+	features.RegisterFile(FileName, &provided, Decode)
 	kernel.Register(kernel.Family{
 		Name: "learned", Summary: "Fourier features with frequencies learned from labelled data",
 		New: func() kernel.Options { return &Options{Features: kernel.DefaultFeatures} },

@@ -19,7 +19,7 @@ var _ features.Fixed = Diagonal{}
 func init() {
 	features.Register("metric.diagonal", features.Decode[Diagonal])
 	features.Register("metric.full", features.Decode[Full])
-	features.RegisterFile(FileName, Provide)
+	features.RegisterFile(FileName, &provided, Decode)
 }
 
 // New returns the map.
