@@ -47,6 +47,10 @@ func solverFor(shape Shape, rows int64) solver {
 // try leaves out each of some folds with each of some values of λ, given by position, as far
 // as that has not been done. It overwrites the system y.
 func (p *path) try(y *system, total *Sum, values, folds []int) error {
+	if p.few != nil {
+		p.tryFew(y, total, values, folds)
+		return nil
+	}
 	h := newHeldOut(total.shape, p.Threads)
 	rest := slices.DeleteFunc(slices.Clone(values), func(i int) bool {
 		return !slices.ContainsFunc(folds, p.tallies[i].pending)
@@ -180,43 +184,71 @@ func (p *path) descend(y *system, h *heldOut, total, fold *Sum, number int, tria
 // validate tries the λ of trials on a fold, as far as that has not been done.
 func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, trials []trial) {
 	y.centre(total, fold)
-	rows := fold.head[0]
 	for t, solved := range p.descend(y, h, total, fold, number, trials) {
-		tally, lambda := &p.tallies[trials[t].index], p.values[trials[t].index]
-		if !tally.pending(number) {
+		value := trials[t].index
+		if !p.tallies[value].pending(number) {
 			continue
 		}
-		mu := p.mu(y, lambda)
-		e := solved.held
+		mu, e := p.mu(y, p.values[value]), solved.held
 		if solved.x != nil {
 			transpose(y.v, solved.x, total.shape.Outputs, total.shape.Dim)
 		} else {
 			pivot, ok := y.solve(mu, total, fold)
 			if !ok {
-				tally.failed = notDefinite(pivot, total.shape.Dim)
-				p.report("ridge: fold %d of %d: lambda %g: %s", number+1, p.Folds, lambda, tally.failed)
+				p.fails(value, number, notDefinite(pivot, total.shape.Dim))
 				continue
 			}
 			vt := make([]float64, len(y.v))
 			transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
 			e = h.squares(y, fold, vt)[0]
 		}
-		if number == 0 {
-			tally.first = e / rows
-			if p.Trials {
-				tally.without = &Solution{Lambda: lambda, Rows: total.Rows() - fold.Rows()}
-				if err := p.weights(tally.without, y); err != nil {
-					tally.failed = "weights beyond float32"
-					continue
-				}
+		p.record(y, total, fold, number, value, mu, e)
+	}
+}
+
+// tryFew is try for few rows.
+func (p *path) tryFew(y *system, total *Sum, values, folds []int) {
+	for _, f := range folds {
+		fold := p.few.folds[f].sum
+		y.leave(total, fold)
+		for _, value := range values {
+			if !p.tallies[value].pending(f) {
+				continue
+			}
+			mu := p.mu(y, p.values[value])
+			if e, pivot, ok := p.few.solve(y, mu, f); ok {
+				p.record(y, total, fold, f, value, mu, e)
+			} else {
+				p.fails(value, f, notDefinite(pivot, p.few.n))
 			}
 		}
-		tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
-		tally.train, tally.trainRows = tally.train+y.trainError(mu, total, fold), tally.trainRows+y.n
-		v, _ := p.solution(y)
-		tally.rounding += rows * y.squares(v) / 12
-		tally.means = append(tally.means, e/rows)
-		tally.done = append(tally.done, number)
-		p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", number+1, p.Folds, lambda, p.squareUnit()*e/rows)
 	}
+}
+
+// fails notes why a value cannot be used.
+func (p *path) fails(value, fold int, why string) {
+	p.tallies[value].failed = why
+	p.report("ridge: fold %d of %d: lambda %g: %s", fold+1, p.Folds, p.values[value], why)
+}
+
+// record adds the results of a value on a fold, with squared errors e on its rows: y has the
+// solution.
+func (p *path) record(y *system, total, fold *Sum, number, value int, mu, e float64) {
+	tally, lambda, rows := &p.tallies[value], p.values[value], fold.head[0]
+	if number == 0 {
+		tally.first = e / rows
+		if p.Trials {
+			tally.without = &Solution{Lambda: lambda, Rows: total.Rows() - fold.Rows()}
+			if err := p.weights(tally.without, y); err != nil {
+				tally.failed = "weights beyond float32"
+				return
+			}
+		}
+	}
+	tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
+	tally.train, tally.trainRows = tally.train+y.trainError(mu, total, fold), tally.trainRows+y.n
+	tally.rounding += rows * y.squares(y.v) / 12
+	tally.means = append(tally.means, e/rows)
+	tally.done = append(tally.done, number)
+	p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", number+1, p.Folds, lambda, p.squareUnit()*e/rows)
 }

@@ -20,9 +20,11 @@ type path struct {
 	screen  int64     // rows of the first of them
 	least   int       // features from which on a part of them finds λ first; 0 for never
 	by      solver
-	kept    []trial // the last that share factors
-	small   []*Sum  // of the folds, on a part of the features; nil if all are used at once
-	span    *span   // whose features these are; nil if they are those of the model
+	kept    []trial    // the last that share factors
+	small   []*Sum     // of the folds, on a part of the features; nil if all are used at once
+	stands  []*standIn // for the rows of the folds, if they are few
+	many    bool       // rows are not few
+	few     *fewRows   // in which few rows are solved; nil otherwise
 }
 
 func (p *path) load(fold int) (*Sum, error) {
@@ -61,6 +63,7 @@ func (p *path) loadTotal() (*Sum, error) {
 		if part != nil {
 			p.small = append(p.small, s.pick(part))
 		}
+		p.standIn(s, total.Rows())
 		if s.head[0] > 0 {
 			p.filled = append(p.filled, f)
 		}
@@ -69,6 +72,18 @@ func (p *path) loadTotal() (*Sum, error) {
 		}
 	}
 	return total, nil
+}
+
+// standIn adds what stands in for the rows of a fold, as long as all rows may be few.
+func (p *path) standIn(fold *Sum, soFar int64) {
+	if len(p.stands) == 0 {
+		soFar = max(soFar, soFar*int64(p.Folds)*3/4) // so many or more will follow
+	}
+	if p.many = p.many || p.Given || !few(fold.shape, soFar); p.many {
+		p.stands = nil
+		return
+	}
+	p.stands = append(p.stands, standInFor(fold, p.Threads))
 }
 
 // checkRows returns an error if no model can be fitted to the rows.
@@ -177,20 +192,10 @@ func (p *path) squareUnit() float64 {
 	return 1 // system.share
 }
 
-// solution returns the solution of y, D×k, and the ranges of the features of the model.
-func (p *path) solution(y *system) ([]float64, Ranges) {
-	if p.span != nil {
-		return p.span.lift(y.v), p.span.ranges
-	}
-	return y.v, y.ranges
-}
-
 // weights turns the solution of y, which is for indicators or points of the
 // grid, into weights for codes or normalised targets.
 func (p *path) weights(fit *Solution, y *system) error {
-	k := y.shape.Outputs
-	solution, r := p.solution(y)
-	d := len(solution) / k
+	d, k, r := y.shape.Dim, y.shape.Outputs, y.ranges
 	zero, step := -1.0, 2.0
 	if p.Grid != nil {
 		zero, step = 0, 1.0/maxTarget
@@ -204,7 +209,7 @@ func (p *path) weights(fit *Solution, y *system) error {
 	scale := step / p.Step
 	fit.Weights = make([]float32, k*d)
 	for j := range d {
-		for c, v := range solution[j*k : (j+1)*k] {
+		for c, v := range y.v[j*k : (j+1)*k] {
 			w := scale * v
 			if r.Half != nil {
 				w /= r.Half[j]

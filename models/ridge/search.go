@@ -11,7 +11,8 @@ import (
 // many features λ is found by descent on the list of values, from the one that is best on
 // a quarter of the features, where a solve costs a 64th; that is again found so. All
 // features then try it and both of its neighbours, on the first fold alone, and move on
-// while a neighbour is better. The other folds try only what is close to the best.
+// while a neighbour is better. The other folds try only what is close to the best. For few
+// rows a solve costs little with all features; the descent then starts in the middle.
 
 const (
 	// partFrom is the number of features from which on a part of them finds λ first, if
@@ -34,7 +35,7 @@ func margin(rows int64) float64 { return 6 / math.Sqrt(float64(rows)) }
 
 // search fills tallies until the best λ is found, and returns its position.
 func (p *path) search(y *system, total *Sum) (best int, err error) {
-	defer func() { p.kept = nil }()
+	defer func() { p.kept, p.few = nil, nil }()
 	p.values = append(slices.Clone(p.Smaller), p.Lambda...)
 	slices.Reverse(p.values[:len(p.Smaller)])
 	p.tallies = make([]tally, len(p.values))
@@ -48,9 +49,15 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 			return 0, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds", total.Rows())
 		}
 	}
-	if s := p.spans(y, total); s != nil {
-		p.small = nil
-		return p.searchIn(s, total)
+	if stands := p.stands; stands != nil {
+		p.stands = nil
+		if p.few = p.newFewRows(stands, y, total); p.few != nil {
+			all := p.small == nil || total.Rows() <= fewTries
+			if p.small = nil; all {
+				return p.tryAll(y, total, judges)
+			}
+			return p.descendFrom(p.ascending()[len(p.values)/2], y, total, judges)
+		}
 	}
 	if p.small == nil {
 		return p.tryAll(y, total, judges)
@@ -81,11 +88,7 @@ func (p *path) tryAll(y *system, total *Sum, judges []int) (best int, err error)
 
 // descendFrom finds the best value from the one at that position.
 func (p *path) descendFrom(at int, y *system, total *Sum, judges []int) (best int, err error) {
-	order := make([]int, len(p.values)) // ascending
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.values[a], p.values[b]) })
+	order := p.ascending()
 	for {
 		// The first fold leads to a least value between its neighbours.
 		for {
@@ -127,6 +130,16 @@ func (p *path) descendFrom(at int, y *system, total *Sum, judges []int) (best in
 			return best, err
 		}
 	}
+}
+
+// ascending returns the positions of the values in ascending order.
+func (p *path) ascending() []int {
+	order := make([]int, len(p.values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.values[a], p.values[b]) })
+	return order
 }
 
 // close returns the positions of the values that may be the best, after so many folds.

@@ -149,7 +149,7 @@ type Row struct {
 // Memory returns the most bytes that Solve uses, apart from small constants: the sum of
 // all rows, with folds ≥ 2 also the sum of one fold, one square of D×D float64, and a few
 // times the D×k weights; if folds are solved by descent, also factors in float32, and the
-// sums of a part of the features. rows may be 0 if unknown. For 10,000
+// sums of a part of the features, or what stands in for few rows. rows may be 0 if unknown. For 10,000
 // features and 10 classes that is slightly more than 0.42 + 0.42 + 0.80 + 0.62 GB.
 func Memory(shape Shape, rows int64, folds, threads int) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
@@ -166,10 +166,9 @@ func Memory(shape Shape, rows int64, folds, threads int) int64 {
 		} else if by == alone {
 			fold += 4*d*d + descent + 3*8*d*k
 		}
-		if few := shape; rows > 0 && spansFew(shape, rows) {
-			few.Dim = int(rows)
-			span := 8 * d * rows
-			fold = max(4*span, shape.Bytes()+span+int64(folds)*few.Bytes()+Memory(few, 0, folds, threads))
+		if rows > 0 && few(shape, rows) {
+			n := rows + int64(folds)
+			fold = shape.Bytes() + 8*n*(d+2*n+2*k) + 8*d*(2*fewBlock+k)
 		} else if d >= partFrom && folds <= partFolds {
 			part := shape
 			part.Dim = len(partOf(shape.Dim))

@@ -87,21 +87,7 @@ func (y *system) measure(r Ranges) {
 // differences are exact, so the system equals that of a sum over those rows alone.
 func (y *system) centre(total, out *Sum) {
 	d := y.shape.Dim
-	y.n = total.head[0]
-	copy(y.outSum, total.head[1:])
-	y.mass = y.masses(total.head)
-	total.columnSums(y.colSum)
-	if out != nil {
-		y.n -= out.head[0]
-		y.mass -= y.masses(out.head)
-		for c := range y.outSum {
-			y.outSum[c] -= out.head[1+c]
-		}
-		out.columnSums(y.scratch)
-		for j, v := range y.scratch {
-			y.colSum[j] -= v
-		}
-	}
+	y.leave(total, out)
 	forTiles(y.shape.Dim, y.threads, func(_, t, i, j int) {
 		tile := total.tiles[t]
 		var minus []float64
@@ -132,6 +118,26 @@ func (y *system) centre(total, out *Sum) {
 			}
 		}
 	})
+}
+
+// leave sets all sums but those of products of features, as centre does.
+func (y *system) leave(total, out *Sum) {
+	y.n = total.head[0]
+	copy(y.outSum, total.head[1:])
+	y.mass = y.masses(total.head)
+	total.columnSums(y.colSum)
+	if out == nil {
+		return
+	}
+	y.n -= out.head[0]
+	y.mass -= y.masses(out.head)
+	for c := range y.outSum {
+		y.outSum[c] -= out.head[1+c]
+	}
+	out.columnSums(y.scratch)
+	for j, v := range y.scratch {
+		y.colSum[j] -= v
+	}
 }
 
 // masses returns the sum of the weights of the rows with that head, without those of
@@ -175,11 +181,19 @@ func lower[T float32 | float64](y *system, dst []T, mu float64) {
 	d := y.shape.Dim
 	const block = 64
 	parallel((d+block-1)/block, y.threads, func(_, i int) {
-		last := min((i+1)*block, d)
+		// Columns of the square are far apart, by a power of two where d is one, so that a
+		// cache would hold few of their lines: rows of a block are copied first.
+		var rows [block * block]float64
+		top, last := i*block, min((i+1)*block, d)
 		for left := 0; left < last; left += block {
-			for r := i * block; r < last; r++ {
-				for c := left; c < min(left+block, r); c++ {
-					dst[r*d+c] = T(y.square[c*d+r])
+			n := last - top
+			for c := range min(block, d-left) {
+				copy(rows[c*block:][:n], y.square[(left+c)*d+top:])
+			}
+			for r := range n {
+				to := dst[(top+r)*d+left:]
+				for c := range min(block, top+r-left) {
+					to[c] = T(rows[c*block+r])
 				}
 			}
 		}

@@ -108,7 +108,7 @@ type Result struct {
 	Learner    string             `json:"learner"`
 	Lambda     float64            `json:"lambda"`
 	Path       []ridge.Row        `json:"path,omitempty"` // for ridge: held-out errors by λ
-	// RuledOut has the λ that are not in Path because a part of the features ruled them out.
+	// RuledOut has the λ that are not in Path because others ruled them out.
 	RuledOut []float64           `json:"ruled_out,omitempty"`
 	Select   string              `json:"select,omitempty"` // what chose λ, if not the squared errors of all folds
 	Log      *models.TrainingLog `json:"course,omitempty"` // for an iterative learner
@@ -221,7 +221,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, leastOf(len(r.Path)+len(r.RuledOut)))
 		WritePath(&b, r.Task, r.Path, r.Lambda)
 		if len(r.RuledOut) > 0 {
-			fmt.Fprintf(&b, "          a part of the features ruled out %s\n", numbers(r.RuledOut))
+			fmt.Fprintf(&b, "          not tried with all features, because errors rise towards them: %s\n", numbers(r.RuledOut))
 		}
 	}
 	WriteProbabilities(&b, r.Probabilities)

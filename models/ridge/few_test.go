@@ -20,8 +20,8 @@ func wide(rows int, regression, ranged bool, seed uint64) (*sample, Ranges) {
 	return s, r
 }
 
-// The span has all that the features say: each row of the table, and each trial.
-func TestTheSpanOfFewRowsGivesTheErrorsOfAllFeatures(t *testing.T) {
+// Stand-ins for rows give what their sums give: each row of the table, and each trial.
+func TestFewRowsHaveTheErrorsOfTheirSums(t *testing.T) {
 	for _, regression := range []bool{false, true} {
 		for _, ranged := range []bool{false, true} {
 			s, r := wide(45, regression, ranged, 1)
@@ -38,11 +38,8 @@ func TestTheSpanOfFewRowsGivesTheErrorsOfAllFeatures(t *testing.T) {
 			q.Trials, q.Ranges = true, r
 			y.measure(r)
 			y.share(total)
-			span := spanOf(total, y)
-			if span == nil || len(span.pivots) > 45 {
-				t.Fatalf("span %v", span)
-			}
-			best, err := q.searchIn(span, total)
+			q.few = dual(t, q, y, total)
+			best, err := q.tryAll(y, total, q.filled)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,48 +71,77 @@ func TestTheSpanOfFewRowsGivesTheErrorsOfAllFeatures(t *testing.T) {
 	}
 }
 
-// Rows that are copies or all zeros add no directions.
-func TestPivotsAreTheRankOfTheRows(t *testing.T) {
-	s, _ := wide(60, false, false, 2)
-	for i := range s.z {
-		if i >= 10 {
-			s.z[i] = s.z[i%10]
+// dual returns the dual problem of a path, whatever the number of rows.
+func dual(t *testing.T, p *path, y *system, total *Sum) *fewRows {
+	t.Helper()
+	var stands []*standIn
+	for f := range p.Folds {
+		fold, err := p.load(f)
+		if err != nil {
+			t.Fatal(err)
 		}
+		stands = append(stands, standInFor(fold, p.Threads))
 	}
-	clear(s.z[3])
-	pivots, b := pivoted(s.sum(s.all()), 2)
-	if len(pivots) > 10 || len(pivots) < 9 {
-		t.Errorf("%d pivots of 10 different rows", len(pivots))
+	few := p.newFewRows(stands, y, total)
+	if few == nil {
+		t.Fatal("not few rows")
 	}
-	total, r := s.sum(s.all()), len(pivots)
-	for i := range s.shape.Dim {
-		for j := range i + 1 {
-			var v float64
-			for c := range r {
-				v += b[i*r+c] * b[j*r+c]
+	return few
+}
+
+// The rows that stand in for a fold have its sums, and no more rows than its rank and the mean:
+// copies and zeros add none.
+func TestStandInsHaveTheSumsOfTheirFold(t *testing.T) {
+	for _, regression := range []bool{false, true} {
+		s, _ := wide(60, regression, false, 2)
+		for i := range s.z {
+			if i >= 10 {
+				s.z[i] = s.z[i%10]
 			}
-			if math.Abs(v-total.at(i, j)) > 1e-9*total.at(i, i)+1e-6 {
-				t.Fatalf("element %d, %d is %g, want %g", i, j, v, total.at(i, j))
+		}
+		clear(s.z[3])
+		fold := s.sum(s.all())
+		in := standInFor(fold, 2)
+		if in.rows > 10 || in.rows < 9 {
+			t.Errorf("%d rows for 10 different ones", in.rows)
+		}
+		d, k, w := s.shape.Dim, s.shape.Outputs, s.shape.width()
+		for i := range d {
+			var c float64
+			for r := range in.rows {
+				c += in.z[r*d+i] * in.y[r*k+1]
+			}
+			if want := fold.cross[i*w+1]; math.Abs(c-want) > 1e-7*(1+math.Abs(want)) {
+				t.Fatalf("regression %v: product of feature %d and target 1 is %g, want %g", regression, i, c, want)
+			}
+			for j := range i + 1 {
+				var v float64
+				for r := range in.rows {
+					v += in.z[r*d+i] * in.z[r*d+j]
+				}
+				if math.Abs(v-fold.at(i, j)) > 1e-9*fold.at(i, i)+1e-6 {
+					t.Fatalf("regression %v: product of features %d and %d is %g, want %g", regression, i, j, v, fold.at(i, j))
+				}
 			}
 		}
 	}
 }
 
-func TestTheSpanIsForFewRowsAndPositiveLambda(t *testing.T) {
+func TestTheDualProblemIsForFewRowsAndPositiveLambda(t *testing.T) {
 	for _, c := range []struct {
 		dim, rows int
 		least     float64
 		want      bool
-	}{{1100, 40, 1e-8, true}, {1100, 280, 1e-8, false}, {1000, 40, 1e-8, false}, {1100, 40, 0, false}, {1100, 40, 1e-20, false}} {
+	}{{1100, 40, 1e-8, true}, {1100, 1090, 1e-8, true}, {1100, 1110, 1e-8, false}, {1000, 40, 1e-8, false}, {1100, 40, 0, false}, {1100, 40, 1e-20, false}} {
 		s := draw(Shape{Dim: c.dim, Outputs: 1}, c.rows, 2, 3)
 		p, y, total := opened(t, s, exactly, c.least, 1e-3)
-		if got := p.spans(y, total) != nil; got != c.want {
+		if got := p.stands != nil && p.newFewRows(p.stands, y, total) != nil; got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }
 
-func TestThreadsDoNotChangeASpan(t *testing.T) {
+func TestThreadsDoNotChangeTheDualProblem(t *testing.T) {
 	s, _ := wide(90, true, false, 4)
 	var want []Row
 	for _, level := range blas.Levels() {
@@ -126,7 +152,8 @@ func TestThreadsDoNotChangeASpan(t *testing.T) {
 		for _, threads := range []int{1, 3} {
 			p, y, total := opened(t, s, exactly, 1e-5, 1e-3)
 			p.Threads, y.threads = threads, threads
-			if _, err := p.searchIn(spanOf(total, y), total); err != nil {
+			p.few = dual(t, p, y, total)
+			if _, err := p.tryAll(y, total, p.filled); err != nil {
 				t.Fatal(err)
 			}
 			got, _ := p.table()
