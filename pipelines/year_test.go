@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,13 +11,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/disk"
 	"github.com/bochner-ml/bochner/internal/disktest"
+	"github.com/bochner-ml/bochner/internal/gcstest"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -69,13 +74,53 @@ type nights struct {
 	o     RetrainOptions
 	root  string // of the data
 	reg   registry.Registry
-	calls int // that change something, of the last undisturbed night
+	stops stops
 	kills int
 	table strings.Builder
 }
 
-func newNights(t *testing.T, c calendar, models, data string) *nights {
-	n := &nights{calendar: c, root: data, reg: registry.Registry{Dir: models}, calls: 150}
+// stops have runs stop at a call to the storage that changes something.
+type stops interface {
+	// stop makes a run that ends at that call. It returns false if there were fewer.
+	stop(call int, run func(ctx context.Context)) bool
+	// calls is about the number of calls of a run.
+	calls() int
+}
+
+// diskStops fail the call and all after it.
+type diskStops struct{}
+
+func (diskStops) calls() int { return 150 }
+
+func (diskStops) stop(call int, run func(ctx context.Context)) bool {
+	f := &disktest.Fault{FS: disk.OS{}, At: call, Do: func() error { return errStopped }, On: true, Writes: true}
+	defer disk.Swap(f)()
+	run(jobtest.Ctx)
+	return f.Hit() != ""
+}
+
+// bucketStops interrupt the run before the call. A process that is killed leaves a lease on a
+// bucket, which another process takes over: see package main.
+type bucketStops struct{ *gcstest.Server }
+
+func (bucketStops) calls() int { return 60 }
+
+func (s bucketStops) stop(call int, run func(ctx context.Context)) bool {
+	ctx, cancel := context.WithCancel(jobtest.Ctx)
+	defer cancel()
+	var n atomic.Int64
+	s.Faults.Before(func(kind, _ string) {
+		if slices.Contains([]string{"write", "copy", "delete"}, kind) && n.Add(1) == int64(call) {
+			cancel()
+		}
+	})
+	defer s.Faults.Before(nil)
+	run(ctx)
+	return n.Load() >= int64(call)
+}
+
+func newNights(c calendar, s stops, models, data string) *nights {
+	n := &nights{calendar: c, root: data, reg: registry.Registry{Dir: models}, stops: s}
 	n.o = RetrainOptions{
 		Options: retrain.Options{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift, Window: c.window, By: "test"},
 		Train: TrainOptions{Spec: prepare.Spec{
@@ -88,12 +133,12 @@ func newNights(t *testing.T, c calendar, models, data string) *nights {
 
 func (n *nights) put(t *testing.T, day int, text string) {
 	t.Helper()
-	dir := filepath.Join(n.root, "dt="+dayName(day))
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := storage.WriteFile(jobtest.Ctx, n.partition(day)+"/part-0.csv", []byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	jobtest.Write(t, dir, "part-0.csv", text)
 }
+
+func (n *nights) partition(day int) string { return n.root + "/dt=" + dayName(day) }
 
 // arrive lets the data of a day come, and what else happens on it.
 func (n *nights) arrive(t *testing.T, day int) {
@@ -114,7 +159,7 @@ func (n *nights) arrive(t *testing.T, day int) {
 		n.put(t, of, dailyCSV(of, 1))
 	}
 	if day == n.withdrawn[1] {
-		if err := os.RemoveAll(filepath.Join(n.root, "dt="+dayName(n.withdrawn[0]))); err != nil {
+		if err := storage.Remove(jobtest.Ctx, n.partition(n.withdrawn[0])); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -128,23 +173,13 @@ func (n *nights) run(t *testing.T, day int) (*retrain.Report, time.Duration) {
 	n.o.Day = dayName(day)
 	r := rand.New(rand.NewPCG(uint64(day), 5))
 	for range n.calendar.kills {
-		f := &disktest.Fault{FS: disk.OS{}, At: 1 + r.IntN(n.calls), Do: func() error { return errStopped }, On: true, Writes: true}
-		restore := disk.Swap(f)
-		_, _ = Retrain(jobtest.Ctx, n.o)
-		restore()
-		if f.Hit() != "" {
+		if n.stops.stop(1+r.IntN(n.stops.calls()), func(ctx context.Context) { _, _ = Retrain(ctx, n.o) }) {
 			n.kills++
 		}
 	}
-	count := &disktest.Fault{FS: disk.OS{}, Writes: true}
-	restore := disk.Swap(count)
 	begun := time.Now()
 	report, err := Retrain(jobtest.Ctx, n.o)
 	took := time.Since(begun)
-	restore()
-	if n.calendar.kills == 0 {
-		n.calls = count.Calls()
-	}
 	if report == nil {
 		t.Fatalf("day %d: %v", day, err)
 	}
@@ -177,7 +212,7 @@ func (n *nights) check(t *testing.T, day int, report *retrain.Report) time.Durat
 		names = names[:2] // the manifest of a recipe says more, such as the profile of its rows
 	}
 	for _, name := range names {
-		got, errGot := os.ReadFile(filepath.Join(n.reg.Place(report.Model), name))
+		got, errGot := storage.ReadFile(jobtest.Ctx, storage.Join(n.reg.Place(report.Model), name), 1<<30)
 		want, errWant := os.ReadFile(filepath.Join(dir, "model", name))
 		if errGot != nil || errWant != nil || !slices.Equal(got, want) {
 			t.Errorf("day %d: %s of %s differs from a training from scratch: %v %v\n%s\n%s", day, name, report.Model, errGot, errWant, clip(string(got), 2000), clip(string(want), 2000))
@@ -210,9 +245,20 @@ func TestNightsOfAYear(t *testing.T) {
 	if os.Getenv("BOCHNER_YEAR") != "" {
 		c = year
 	}
-	dir := t.TempDir()
-	n := newNights(t, c, dir+"/models", dir+"/data")
-	n.through(t)
+	t.Run("disk", func(t *testing.T) {
+		dir := t.TempDir()
+		newNights(c, diskStops{}, dir+"/models", dir+"/data").through(t)
+	})
+	t.Run("bucket", func(t *testing.T) {
+		server, address := gcstest.Start(t)
+		gcs.UseEmulator(func() string { return address })
+		t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
+		server.Faults.Set(gcstest.Rules{Share: 0.02, Seed: 3})
+		newNights(c, bucketStops{server}, "gs://bucket/models", "gs://bucket/data").through(t)
+		if seen := server.Faults.Seen(); seen["write unheard"] == 0 || seen["read cut"] == 0 {
+			t.Errorf("requests have failed in too few ways: %v", seen)
+		}
+	})
 }
 
 func (n *nights) through(t *testing.T) {

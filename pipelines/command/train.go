@@ -112,7 +112,7 @@ func fixedByRecipe(cmd *cobra.Command) (err error) {
 	data.register(own)
 	jobs.register(own)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if own.Lookup(f.Name) == nil && !slices.Contains([]string{"recipe", "model", "weight_column", "lambda", "C", "calibrate", "select", "folds", "timings"}, f.Name) && err == nil {
+		if own.Lookup(f.Name) == nil && cmd.InheritedFlags().Lookup(f.Name) == nil && !slices.Contains([]string{"recipe", "model", "weight_column", "lambda", "C", "calibrate", "select", "folds", "timings"}, f.Name) && err == nil {
 			err = exit.Usage("--%s cannot be used with --recipe, which is that of a model: leave it out, or train without --recipe", f.Name)
 		}
 	})
