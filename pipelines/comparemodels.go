@@ -159,7 +159,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 			failed = append(failed, fmt.Sprintf("%s: %s", v.Condition, v.Why))
 		}
 	}
-	return result, notPassed(failed)
+	return result, exit.NotPassed(failed)
 }
 
 // parseConditions reads conditions separated by commas.

@@ -253,15 +253,7 @@ func (all gates) check(r *EvaluateResult) error {
 			}
 		}
 	}
-	return notPassed(failed)
-}
-
-// notPassed returns a *GateError that names the conditions that do not hold, nil if there are none.
-func notPassed(failed []string) error {
-	if len(failed) == 0 {
-		return nil
-	}
-	return &exit.GateError{Message: "gate not passed: " + strings.Join(failed, "; ")}
+	return exit.NotPassed(failed)
 }
 
 // check returns why the gate is not passed, or "". A score that is NaN or not defined

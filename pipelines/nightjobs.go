@@ -135,7 +135,19 @@ func (n *nightJobs) Summed(ctx context.Context, dir string) (*retrain.Summed, er
 	if err != nil {
 		return nil, err
 	}
-	return &retrain.Summed{Rows: p.Rows.Used, Content: p.Sums}, nil
+	s := &retrain.Summed{Rows: p.Rows.Used, Content: p.Sums}
+	if p.Drift != nil {
+		s.Columns = p.Drift.Columns[:min(len(p.Drift.Columns), retrain.MostColumns)]
+	}
+	return s, nil
+}
+
+func (n *nightJobs) Drift(ctx context.Context, from string, o retrain.Fitted) (*retrain.Drift, error) {
+	f, err := summing.Features(ctx, []string{from}, summing.Parts{Sums: o.Add, Without: o.Without}, n.o.Train.Job.Engine.WithDefaults().Threads)
+	if err != nil {
+		return nil, err
+	}
+	return &retrain.Drift{Value: f.AtLeast, Text: f.String()}, nil
 }
 
 func (n *nightJobs) Fit(ctx context.Context, recipe string, o retrain.Fitted) error {

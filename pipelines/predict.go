@@ -273,7 +273,7 @@ func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 	if r.Threshold != nil {
 		fmt.Fprintf(&b, "decided by   %s\n", r.Threshold)
 	}
-	writeDrift(&b, r.Drift, "drift        ")
+	report.Drift(&b, r.Drift, "drift        ")
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }

@@ -69,26 +69,6 @@ func (r *Report) Exceeds(columns, features float64) (all []string) {
 	return all
 }
 
-// Names are the names of what is compared, for reports.
-type Names struct {
-	Columns []string   // of the values of a row; nil if they have none
-	Levels  [][]string // of each column that is a category
-}
-
-func (n Names) column(j int) string {
-	if j < len(n.Columns) {
-		return n.Columns[j]
-	}
-	return fmt.Sprintf("column %d", j+1)
-}
-
-func (n Names) level(j, v int) string {
-	if j < len(n.Levels) && v < len(n.Levels[j]) {
-		return fmt.Sprintf("%q", n.Levels[j][v])
-	}
-	return "other levels"
-}
-
 // OfCounts compares rows, counted in the cells of the statistics, with the rows of these.
 func OfCounts(s *profile.Statistics, c *Counts, names Names) *Report {
 	return newComparison(s, c, names, 0).report()

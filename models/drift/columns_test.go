@@ -13,9 +13,9 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
-// table draws rows of eight columns: normal, skewed, with many zeros, with few values, missing
+// drawn draws rows of eight columns: normal, skewed, with many zeros, with few values, missing
 // ones, two categories, and heavy tails.
-func table(r *rand.Rand, n int, change func(row []float32)) *rows.Block {
+func drawn(r *rand.Rand, n int, change func(row []float32)) *rows.Block {
 	b := &rows.Block{D: 8}
 	for range n {
 		row := []float32{
@@ -65,8 +65,8 @@ func TestColumnsRaiseFewFalseAlarms(t *testing.T) {
 	}
 	alarms := [2]int{}
 	for range draws {
-		ref := summed(table(r, 3000, nil)).Statistics()
-		part := table(r, 1+r.IntN(4000), nil)
+		ref := summed(drawn(r, 3000, nil)).Statistics()
+		part := drawn(r, 1+r.IntN(4000), nil)
 		for i, report := range []*Report{OfCounts(ref, counted(ref, part), tableNames), OfSum(ref, summed(part), tableNames)} {
 			if report.Largest() > 0 {
 				alarms[i]++
@@ -107,9 +107,9 @@ var caught = []struct {
 
 func TestWhatHasMovedIsNamed(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
-	ref := summed(table(r, 20_000, nil)).Statistics()
+	ref := summed(drawn(r, 20_000, nil)).Statistics()
 	for _, c := range caught {
-		part := table(r, 5000, c.change)
+		part := drawn(r, 5000, c.change)
 		for i, report := range []*Report{OfCounts(ref, counted(ref, part), tableNames), OfSum(ref, summed(part), tableNames)} {
 			if len(report.Columns) == 0 {
 				t.Errorf("%s (%d): not caught", c.name, i)
@@ -133,12 +133,12 @@ func TestWhatHasMovedIsNamed(t *testing.T) {
 // Figures of all rows see less: a small shift of the mean, labels, and rows that are there twice.
 func TestSumsSeeMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	ref := summed(table(r, 20_000, nil)).Statistics()
-	report := OfSum(ref, summed(table(r, 20_000, func(row []float32) { row[0] += 0.15 })), tableNames)
+	ref := summed(drawn(r, 20_000, nil)).Statistics()
+	report := OfSum(ref, summed(drawn(r, 20_000, func(row []float32) { row[0] += 0.15 })), tableNames)
 	if len(report.Columns) != 1 || report.Columns[0].Kind != Mean || report.Columns[0].Name != "normal" || report.Columns[0].AtLeast > 0.06 {
 		t.Errorf("a small shift: %+v", report)
 	}
-	part := table(r, 6000, nil)
+	part := drawn(r, 6000, nil)
 	twice := &rows.Block{N: 2 * part.N, D: part.D, X: append(slices.Clone(part.X), part.X...)}
 	report = OfSum(ref, summed(twice), tableNames)
 	if len(report.Columns) != 1 || report.Columns[0].Kind != Repeated || report.Columns[0].AtLeast < 0.2 || !strings.Contains(report.Columns[0].Detail, "are copies of others") {
@@ -176,8 +176,8 @@ func TestCopiesAreNoDrift(t *testing.T) {
 
 func TestCountsDoNotDependOnTheCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	ref := summed(table(r, 3000, nil)).Statistics()
-	b := table(r, 1000, nil)
+	ref := summed(drawn(r, 3000, nil)).Statistics()
+	b := drawn(r, 1000, nil)
 	b.Bad = []int{3, 500}
 	whole, merged := counted(ref, b), NewCounts(ref)
 	if whole.Rows() != 998 {
@@ -200,7 +200,7 @@ func TestCountsDoNotDependOnTheCut(t *testing.T) {
 	if !bytes.Equal(x, y) {
 		t.Error("counts of parts differ from those of the whole")
 	}
-	some, all := NewCounts(ref), table(r, 4000, nil)
+	some, all := NewCounts(ref), drawn(r, 4000, nil)
 	some.Add(all, 3)
 	if n := some.Rows(); n < 850 || n > 1150 {
 		t.Errorf("%d of 4,000 rows, want one in 4", n)
@@ -224,7 +224,7 @@ func TestCountsDoNotDependOnTheCut(t *testing.T) {
 
 func TestCellsAreFoundWithoutBranches(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
-	ref := summed(table(r, 500, nil)).Statistics()
+	ref := summed(drawn(r, 500, nil)).Statistics()
 	ref.Deciles[0][4], ref.Deciles[1][0] = float32(math.Copysign(0, -1)), math.MaxFloat32
 	c := NewCounts(ref)
 	for _, j := range []int{0, 1, 2, 3, 4, 7} {
@@ -279,8 +279,8 @@ func TestDigestsAreUniform(t *testing.T) {
 
 func FuzzAddBinary(f *testing.F) {
 	r := rand.New(rand.NewPCG(6, 6))
-	ref := summed(table(r, 300, nil)).Statistics()
-	data, _ := counted(ref, table(r, 50, nil)).AppendBinary(nil)
+	ref := summed(drawn(r, 300, nil)).Statistics()
+	data, _ := counted(ref, drawn(r, 50, nil)).AppendBinary(nil)
 	f.Add(data)
 	f.Add(data[:len(data)-1])
 	f.Fuzz(func(t *testing.T, data []byte) {

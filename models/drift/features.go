@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -36,6 +37,16 @@ func OfSums(a, b *ridge.Sum, effective float64, threads int) Features {
 	return f.of(a.Distance(b, threads), effective)
 }
 
+// OfPart compares the features of a part of the rows of a sum with those of the others, as OfSums
+// does. The part has that many rows, with features of those sums; both are by weight.
+func OfPart(all *ridge.Sum, rows float64, sums []float64, effective float64, threads int) Features {
+	f := Features{Rows: [2]int64{int64(rows), all.Rows() - int64(rows)}, P: 1}
+	if f.Rows[0] < leastRows || f.Rows[1] < leastRows {
+		return f
+	}
+	return f.of(all.DistanceWithin(rows, sums, threads), effective)
+}
+
 // leastRows is the number of rows below which there is nothing to compare.
 const leastRows = 30
 
@@ -53,4 +64,9 @@ func (f Features) of(d ridge.Distance, effective float64) Features {
 	f.Distance = math.Sqrt(max(0, d.Squared-mean) / 2)
 	f.AtLeast = max(0, math.Sqrt(d.Squared)-math.Sqrt(null.Quantile(1-level))) / math.Sqrt2
 	return f
+}
+
+// String says it in words.
+func (f Features) String() string {
+	return fmt.Sprintf("in the features of the model rows are %.3g apart, for certain %.3g (p = %.2g)", f.Distance, f.AtLeast, f.P)
 }

@@ -23,11 +23,29 @@ func (s *Sum) Distance(t *Sum, threads int) Distance {
 	if s.shape != t.shape {
 		panic("ridge: sums of different shapes")
 	}
-	d := s.shape.Dim
-	a, b := s.head[0], t.head[0]
-	meanA, meanB := make([]float64, d), make([]float64, d)
+	meanA, meanB := make([]float64, s.shape.Dim), make([]float64, s.shape.Dim)
 	s.columnSums(meanA)
 	t.columnSums(meanB)
+	return distance(s.shape.Dim, [2]float64{s.head[0], t.head[0]}, meanA, meanB, s.tiles, t.tiles, threads)
+}
+
+// DistanceWithin compares the features of a part of the rows of s with those of the others. The
+// part has that many rows, by their weights, and features with those sums. Both need rows, at least
+// three together.
+func (s *Sum) DistanceWithin(rows float64, sums []float64, threads int) Distance {
+	all := make([]float64, s.shape.Dim)
+	s.columnSums(all)
+	others := make([]float64, len(all))
+	for j := range all {
+		others[j] = all[j] - sums[j]
+	}
+	return distance(s.shape.Dim, [2]float64{rows, s.head[0] - rows}, append([]float64(nil), sums...), others, s.tiles, nil, threads)
+}
+
+// distance compares rows with features of those sums, which it overwrites. The tiles add up to
+// those of both; more may be nil.
+func distance(d int, n [2]float64, meanA, meanB []float64, tiles, more [][]float64, threads int) Distance {
+	a, b := n[0], n[1]
 	for j := range meanA {
 		meanA[j], meanB[j] = meanA[j]/a, meanB[j]/b
 	}
@@ -37,8 +55,8 @@ func (s *Sum) Distance(t *Sum, threads int) Distance {
 		out.Squared += float64(e * e)
 	}
 	// Tiles are summed apart, so that results do not depend on the threads.
-	n := blas.NumTiles(d)
-	squares, traces, norms := make([]float64, n), make([]float64, n), make([]float64, n)
+	parts := blas.NumTiles(d)
+	squares, traces, norms := make([]float64, parts), make([]float64, parts), make([]float64, parts)
 	forTiles(d, threads, func(_, k, i, j int) {
 		rows, cols := blas.TileRows(d, i), blas.TileRows(d, j)
 		top, left := i*blas.TileDim, j*blas.TileDim
@@ -47,10 +65,16 @@ func (s *Sum) Distance(t *Sum, threads int) Distance {
 			if i == j {
 				last = r + 1
 			}
-			x, y := s.tiles[k][r*cols:], t.tiles[k][r*cols:]
+			x, y := tiles[k][r*cols:], []float64(nil)
+			if more != nil {
+				y = more[k][r*cols:]
+			}
 			wa, wb := a*meanA[top+r], b*meanB[top+r]
 			for c := range last {
-				g := x[c] + y[c]
+				g := x[c]
+				if y != nil {
+					g += y[c]
+				}
 				v := (g - float64(wa*meanA[left+c]) - float64(wb*meanB[left+c])) / (a + b - 2)
 				if i == j && c == r {
 					traces[k] += v
@@ -63,7 +87,7 @@ func (s *Sum) Distance(t *Sum, threads int) Distance {
 		}
 	})
 	var norm float64
-	for k := range n {
+	for k := range parts {
 		out.Frobenius += squares[k]
 		out.Trace += traces[k]
 		norm += norms[k]

@@ -75,4 +75,12 @@ func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
 	if one := a.Distance(b, 1); one != got {
 		t.Errorf("with one thread %+v, with three %+v", one, got)
 	}
+	sums := make([]float64, d)
+	a.columnSums(sums)
+	all := NewSum(a.Shape())
+	all.Merge(a)
+	all.Merge(b)
+	if within := all.DistanceWithin(a.head[0], sums, 2); within != got {
+		t.Errorf("of a part and the others %+v, of two sums %+v", within, got)
+	}
 }

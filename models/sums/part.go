@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -50,6 +51,8 @@ type Part struct {
 	Leaves []Leaf `json:"parts"`
 	// Forgotten are digests of rows that were subtracted from them.
 	Forgotten []string `json:"forgotten,omitempty"`
+	// Drift says how far the rows are from those of the recipe; nil if sums were added up.
+	Drift *drift.Report `json:"drift,omitempty"`
 
 	Folds [][]Frame `json:"folds"` // the frames of each FoldFile
 	// Copies and Statistics describe CopiesFile and RowsFile; nil if there is none.

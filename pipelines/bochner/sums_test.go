@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -217,4 +218,51 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		}
 	}
 	sum("roomy", "beyond.csv", "roomy-sums")
+}
+
+// A part that has moved is named when it is summed, and refused beyond a bound: by a column when it
+// is summed, by features among the others when a model is fitted.
+func TestPartsThatHaveMovedAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(4, 7))
+	for _, c := range []struct {
+		name          string
+		scale, within float64
+	}{{"recipe", 1, 0.95}, {"a", 1, 0.95}, {"b", 1, 0.95}, {"scaled", 30, 0.95}, {"unrelated", 1, 0}} {
+		text := "x,y,l\n"
+		for range 600 {
+			x, e := r.NormFloat64(), r.NormFloat64()
+			text += fmt.Sprintf("%.4f,%.4f,%s\n", x*c.scale, c.within*x+math.Sqrt(1-c.within*c.within)*e, letter(r))
+		}
+		write(t, dir, c.name+".csv", text)
+	}
+	must(t, dir, "train", "--search", "none", "--data", "recipe.csv", "--label", "l", "--features", "60", "--lambda", "1e-4", "--model", "m", "--quiet")
+	for _, name := range []string{"a", "b", "scaled", "unrelated"} {
+		said := must(t, dir, "sum", "--recipe", "m", "--data", name+".csv", "--out", "s/"+name, "--quiet")
+		if named := strings.Contains(said, "drift     x: "); named != (name == "scaled") {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+	for _, c := range []struct {
+		command string
+		code    int
+		want    string
+	}{
+		{"sum --recipe m --data scaled.csv --out t --max_drift 0.2", 4, "gate not passed: x: "},
+		{"sum --recipe m --data scaled.csv --out s/scaled --max_drift 0.2", 4, "gate not passed: x: "},
+		{"sum --recipe m --data a.csv --out t --max_drift 2", 2, "between 0 and 1"},
+		{"fit --sums s/a,s/b,s/scaled --model t --max_drift 0.2", 4, "gate not passed: s/scaled: x: "},
+		{"fit --sums s/a,s/b,s/unrelated --model t --max_drift 0.05", 4, "gate not passed: s/unrelated: in the features of the model its rows are "},
+		{"sum --recipe m --data b.csv --out u --max_drift 0.2", 0, ""},
+		{"fit --sums s/a,s/b --model u2 --max_drift 0.05", 0, ""},
+	} {
+		if r := run(t, dir, append(strings.Fields(c.command), "--quiet")...); r.code != c.code || !strings.Contains(r.stderr, c.want) || strings.Contains(r.stderr, "s/a") {
+			t.Errorf("%s: exit code %d, want %d with %q\n%s", c.command, r.code, c.code, c.want, r.stderr)
+		}
+	}
+	for _, name := range entries(t, dir) {
+		if name == "t" {
+			t.Error("a refused part or model was created")
+		}
+	}
 }

@@ -30,6 +30,9 @@ is. Files are recognised by content, and objects of a bucket by generation. Labe
 are not classes of the recipe become new classes. Targets beyond the grid of the recipe
 cannot be used (train --target_room makes room).
 
+The summary names columns whose values have moved from those of the recipe. With
+--max_drift nothing is written if one has moved farther.
+
 With --of, sums that exist are added up instead, less those of --without.`,
 		Example: `  bochner sum --recipe model --data 'data/dt=2026-11-20/*' --out sums/dt=2026-11-20
   bochner sum --of 'sums/dt=*' --out sums/all`,
@@ -66,6 +69,7 @@ With --of, sums that exist are added up instead, less those of --without.`,
 	chooseParts(fs, &parts)
 	data.register(fs)
 	fs.StringVar(&weight, "weight_column", "", "Column of the weights of rows; the default is that of the recipe.")
+	fs.Float64Var(&o.MaxDrift, "max_drift", 0, "Largest distance, from 0 to 1, by which a column, the labels or the share of repeated rows may have moved from the rows of the recipe; 0 for no bound. If one has certainly moved farther, nothing is written and the exit code is 4.")
 	jobs.register(fs)
 	return cmd
 }
@@ -115,6 +119,7 @@ no such columns, and the model no probabilities. evaluate scores it on other row
 	fs.StringVar(&o.SaveSums, "save_sums", "", "Directory to create with all of the sums in one, for later fits.")
 	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several separated by commas, or auto, which is what the recipe says.")
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Alternative to --lambda: C = 1/(λn), where n is the number of rows.")
+	fs.Float64Var(&o.MaxDrift, "max_drift", 0, "Largest distance, from 0 to 1, by which the rows of a directory of sums may be away: a column or the labels from those of the recipe, the features of the model from those of the other directories; 0 for no bound. If they are certainly farther away, nothing is written, the exit code is 4, and the message names the directory.")
 	jobs.register(fs)
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -50,6 +51,14 @@ func Refuse(format string, args ...any) error { return &DataError{fmt.Errorf(for
 type GateError struct{ Message string }
 
 func (e *GateError) Error() string { return e.Message }
+
+// NotPassed returns a GateError that names the conditions that do not hold, nil if there are none.
+func NotPassed(failed []string) error {
+	if len(failed) == 0 {
+		return nil
+	}
+	return &GateError{Message: "gate not passed: " + strings.Join(failed, "; ")}
+}
 
 // OutcomeError is the outcome of a retraining that did not put a new model to use, with the exit
 // code of this outcome.

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -78,6 +79,10 @@ func Again(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, 
 		if err := labels.New(others).Check(); err != nil {
 			return nil, refuse(err)
 		}
+	}
+	if len(r.Profile.Rows.Columns) == l.Profile.Dim {
+		l.Drift = drift.OfSum(r.Profile.Rows, l.Sum, drift.NamesOf(d))
+		l.Drift.Schema = drift.SchemaOf(r.Input, d)
 	}
 	if err := l.Take(r, others); err != nil {
 		return nil, refuse(err)

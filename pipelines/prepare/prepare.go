@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -106,6 +107,14 @@ func (o Spec) Validate() error {
 	return o.Job.Engine.Validate()
 }
 
+// ValidDrift returns a usage error unless bound is a distance, or 0 for none.
+func ValidDrift(bound float64) error {
+	if !(bound >= 0 && bound <= 1) {
+		return exit.Usage("--max_drift must be between 0 and 1 (have %g)", bound)
+	}
+	return nil
+}
+
 // ValidFraction returns a usage error unless maxBad is a share of rows.
 func ValidFraction(maxBad float64) error {
 	if !(maxBad >= 0 && maxBad <= 1) {
@@ -136,6 +145,9 @@ type Prepared struct {
 	Target     *transforms.Target // nil for data without labels
 	Recipe     recipe.Recipe
 	Doubts     []string // notes on the types of columns
+	// Drift says how far the rows are from those of the recipe by which they are trained on; nil
+	// without one, and if it has no statistics of columns, because there are too many.
+	Drift *drift.Report
 
 	Copies   *folds.Copies // of rows that repeat; nil if there are none or they were not counted
 	counted  bool          // copies were counted

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -39,6 +40,7 @@ func (n *night) again(ctx context.Context) error {
 		return err
 	}
 	n.changes()
+	n.drifts()
 	if i := slices.IndexFunc(n.report.Refused, func(r Refused) bool { return r.Day == n.Day }); i >= 0 {
 		return n.refuse(ctx, n.report.Refused[i])
 	}
@@ -98,6 +100,10 @@ func (n *night) sumAll(ctx context.Context, recipe string) (accepted []Partition
 			continue
 		}
 		contents[x.Content] = p.Day
+		if len(x.Columns) > 0 && n.MaxDrift > 0 && x.Columns[0].AtLeast > n.MaxDrift {
+			refuse(p, "drift %.3g, more than %.3g: %s", x.Columns[0].AtLeast, n.MaxDrift, columnsText(x.Columns))
+			continue
+		}
 		if n.MaxDrift > 0 && n.index.Drawn {
 			if x.Drift == nil {
 				if x.Drift, err = n.Drift(ctx, n.index.place(drawnSums), Fitted{Add: []string{n.index.place(p.name())}}); err != nil {
@@ -175,6 +181,30 @@ func (n *night) drawnDays() []string {
 		days = append(days, p.Name)
 	}
 	return days
+}
+
+// columnsText says in words how columns have moved.
+func columnsText(columns []drift.Column) string {
+	var words []string
+	for _, c := range columns {
+		words = append(words, fmt.Sprintf("%s: %s (at least %.2g)", c.Name, c.Detail, c.AtLeast))
+	}
+	return strings.Join(words, "; ")
+}
+
+// drifts reports how the partitions that the champion was not trained on have drifted.
+func (n *night) drifts() {
+	for _, p := range n.all {
+		x := n.index.Parts[p.name()]
+		trained := slices.ContainsFunc(n.lineage.Parts, func(q registry.Part) bool { return q.Name == p.Day && q.Digest == p.Digest })
+		if x == nil || trained {
+			continue
+		}
+		d := Moved{Day: p.Day, Columns: x.Columns, Features: x.Drift}
+		if len(x.Columns) > 0 || x.Drift != nil {
+			n.report.Drifts = append(n.report.Drifts, d)
+		}
+	}
 }
 
 // changes reports what happened to the partitions since the champion was trained.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -28,6 +29,18 @@ const (
 type Refused struct {
 	Day string `json:"day"`
 	Why string `json:"why"`
+}
+
+// Moved says how far the rows of a day have moved from those of the recipe.
+type Moved struct {
+	Day      string         `json:"day"`
+	Columns  []drift.Column `json:"columns,omitempty"`  // that have moved for certain, the farthest first
+	Features *Drift         `json:"features,omitempty"` // nil if they were not compared
+}
+
+// certain tells whether anything has moved for certain.
+func (m Moved) certain() bool {
+	return len(m.Columns) > 0 || m.Features != nil && m.Features.Value > 0
 }
 
 // Report is what a run for a day did, and why.
@@ -54,7 +67,8 @@ type Report struct {
 	Withdrawn  []string  `json:"withdrawn,omitempty"`
 	Refused    []Refused `json:"refused,omitempty"`
 
-	Drift      *Drift             `json:"drift,omitempty"` // of all rows from those of the recipe
+	Drifts     []Moved            `json:"drift_by_day,omitempty"` // of days that the champion was not trained on
+	Drift      *Drift             `json:"drift,omitempty"`        // of all rows from those of the recipe
 	Gates      []registry.Gate    `json:"gates,omitempty"`
 	Comparison string             `json:"comparison,omitempty"`
 	Notes      []string           `json:"notes,omitempty"`
@@ -151,6 +165,20 @@ func (r *Report) Text() string {
 	for _, x := range r.Refused {
 		line("refused", "%s: %s", x.Day, x.Why)
 	}
+	shown := 0
+	for _, m := range slices.Backward(r.Drifts) { // the newest first
+		if !m.certain() || slices.ContainsFunc(r.Refused, func(x Refused) bool { return x.Day == m.Day }) {
+			continue
+		}
+		if shown++; shown > mostDrifts {
+			break
+		}
+		text := columnsText(m.Columns)
+		if text == "" {
+			text = m.Features.Text
+		}
+		line("drift", "%s: %s", m.Day, text)
+	}
 	if r.Drift != nil {
 		line("drift", "%.3g: %s", r.Drift.Value, r.Drift.Text)
 	}
@@ -180,6 +208,9 @@ func (r *Report) Text() string {
 	fmt.Fprintf(&b, "\ntime: %s\n", strings.Join(times, ", "))
 	return b.String()
 }
+
+// mostDrifts is the largest number of days whose drift is printed.
+const mostDrifts = 5
 
 // someDays lists days, and counts them if they are many.
 func someDays(days []string) string {

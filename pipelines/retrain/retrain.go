@@ -19,6 +19,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -33,8 +34,8 @@ type Options struct {
 	// HeldOut is the pattern of a fixed set of labelled rows that judge; "" is the newest
 	// partition that neither model was trained on.
 	HeldOut string
-	// MaxDrift is the largest drift of a partition from the rows of the recipe; one beyond it
-	// is left out. 0 means no bound.
+	// MaxDrift is the largest drift of a partition from the rows of the recipe, of a column and in
+	// the features of the model; one beyond it is left out. 0 means no bound.
 	MaxDrift float64
 	// Redraw is the drift of all rows from those of the recipe beyond which the recipe is
 	// drawn anew; 0 means no bound.
@@ -79,7 +80,13 @@ type Jobs interface {
 type Summed struct {
 	Rows    int64  `json:"rows"`
 	Content string `json:"content"` // equal for equal rows, however they are split into files
+	// Columns are those that have moved for certain from the rows of the recipe, the farthest
+	// first, at most MostColumns.
+	Columns []drift.Column `json:"columns,omitempty"`
 }
+
+// MostColumns is the largest number of Summed.Columns.
+const MostColumns = 5
 
 // Fitted says of which sums a model is.
 type Fitted struct {
@@ -88,10 +95,10 @@ type Fitted struct {
 	Model        string   // directory to create
 }
 
-// Drift is how far rows are from those of a recipe.
+// Drift is how far rows are from those of a recipe, in the features of the model.
 type Drift struct {
 	Value float64 `json:"value"`
-	Text  string  `json:"text"` // in words, with the column that differs most
+	Text  string  `json:"text"` // in words
 }
 
 // Verdict is the judgement on a model.

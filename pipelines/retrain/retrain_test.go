@@ -23,6 +23,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
@@ -152,7 +153,17 @@ func (j *rowJobs) Summed(ctx context.Context, dir string) (*Summed, error) {
 		return nil, err
 	}
 	rows, err := stored(ctx, dir)
-	return &Summed{Rows: int64(len(rows)), Content: fmt.Sprint(rows.hash(""))}, err
+	p := &Summed{Rows: int64(len(rows)), Content: fmt.Sprint(rows.hash(""))}
+	n := 0
+	for row := range rows {
+		if strings.HasPrefix(row, "m") {
+			n++
+		}
+	}
+	if n > 0 { // the share of rows that begin with an m
+		p.Columns = []drift.Column{{Name: "first", Detail: "is an m", AtLeast: float64(n) / float64(len(rows))}}
+	}
+	return p, err
 }
 
 func total(ctx context.Context, o Fitted) (multiset, error) {
@@ -417,6 +428,27 @@ func TestNightsOfAMonth(t *testing.T) {
 }
 
 // What is not trained by sums is trained anew on all partitions.
+// The report of a night says by day and column what has moved, and a column beyond the bound is
+// refused.
+func TestDriftIsReportedByDayAndColumn(t *testing.T) {
+	s := newShop(t)
+	s.o.MaxDrift = 0.6
+	s.put(1, "a1 b1")
+	s.put(2, "a2 b2")
+	s.night(t, 2, Promoted)
+	s.put(3, "a3 m3 b3 x3")
+	r := s.night(t, 3, Promoted, "drift      2026-01-03: first: is an m (at least 0.25)")
+	last := len(r.Drifts) - 1
+	if last < 0 || r.Drifts[last].Day != "2026-01-03" || r.Drifts[last].Columns[0].Name != "first" || r.Drifts[last].Features.Value != 0.25 {
+		t.Errorf("%+v", r.Drifts)
+	}
+	s.put(4, "m4 m5 m6 b4")
+	r = s.night(t, 4, Drifted, "refused    2026-01-04: drift 0.75, more than 0.6: first: is an m (at least 0.75)")
+	if len(r.Drifts) != 2 || r.Drifts[1].Columns[0].AtLeast != 0.75 { // the champion was not trained on day 3 either
+		t.Errorf("%+v", r.Drifts)
+	}
+}
+
 func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds = true

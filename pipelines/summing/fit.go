@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
@@ -24,6 +25,11 @@ type FitOptions struct {
 	// SaveSums is a directory to create with what the sums add up to, so that a later fit reads
 	// one directory instead of many; "" for none. If it exists, it must have the same sums.
 	SaveSums string
+	// MaxDrift is the largest distance, from 0 to 1, by which a part that is added may be away: a
+	// column, the labels or the share of repeated rows from those of the recipe, and the features
+	// from those of all other parts; 0 for no bound. If one is certainly farther away, nothing is
+	// made and the error is an *exit.GateError that names it.
+	MaxDrift float64
 
 	Job job.Options
 }
@@ -42,6 +48,15 @@ func Fit(ctx context.Context, o FitOptions) (result *training.Result, err error)
 	}
 	if o.Model == "" {
 		return nil, exit.Usage("no model directory: name one with --model")
+	}
+	if o.MaxDrift > 0 {
+		failed, err := apart(ctx, terms, o.MaxDrift, o.Job.Engine.WithDefaults().Threads)
+		if err != nil {
+			return nil, err
+		}
+		if err := exit.NotPassed(failed); err != nil {
+			return nil, err
+		}
 	}
 	_, result, err = o.run(ctx, terms, nil)
 	return result, err
@@ -73,6 +88,9 @@ func Add(ctx context.Context, o FitOptions) (*Result, error) {
 func (o FitOptions) validate() error {
 	if l := o.Lambda; l.Folds != 0 || l.Select != "" {
 		return exit.Usage("--folds and --select cannot be used with sums: their folds are those of the recipe, and no row is scored")
+	}
+	if err := prepare.ValidDrift(o.MaxDrift); err != nil {
+		return err
 	}
 	return o.Job.Validate(dataset.Options{}, o.out(), job.Place{Flag: "model", Name: o.out()})
 }

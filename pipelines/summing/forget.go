@@ -138,10 +138,10 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if o.Model, err = models.Resolve(ctx, o.Model); err != nil {
+	if o.Model, err = job.Model(ctx, o.Model, o.Job.Log); err != nil {
 		return nil, err
 	}
-	recipe, err := training.ReadRecipe(ctx, o.Model)
+	recipe, err := training.ReadRecipe(ctx, o.Model, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -262,14 +262,17 @@ type VerifyForgottenResult struct {
 // model without the rows, and o.Certificate the file. If the certificate does not hold, the error
 // is a *exit.GateError and the result is complete.
 func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgottenResult, err error) {
+	if o.Model == "" {
+		return nil, exit.Usage("no model: name the directory of the model without the rows with --model")
+	}
+	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return nil, err
+	}
 	c, err := ReadCertificate(ctx, o.Certificate)
 	if err != nil {
 		return nil, err
 	}
-	if o.Model == "" {
-		return nil, exit.Usage("no model: name the directory of the model without the rows with --model")
-	}
-	model, err := models.Resolve(ctx, o.Model)
+	model, err := job.Model(ctx, o.Model, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +285,7 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 		return nil, err
 	}
 	defer func() { err = scratch.Close(ctx, err) }()
-	recipe, err := training.ReadRecipe(ctx, model)
+	recipe, err := training.ReadRecipe(ctx, model, nil)
 	if err != nil {
 		return nil, err
 	}

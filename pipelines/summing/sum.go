@@ -30,6 +30,10 @@ type Options struct {
 	Out    string // directory to create
 
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+	// MaxDrift is the largest distance, from 0 to 1, by which a column, the labels or the share of
+	// repeated rows may have moved from the rows of the recipe; 0 for no bound. If one has certainly
+	// moved farther, nothing is made and the error is an *exit.GateError.
+	MaxDrift float64
 
 	Job job.Options
 }
@@ -66,6 +70,9 @@ func (o Options) validate() error {
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return err
 	}
+	if err := prepare.ValidDrift(o.MaxDrift); err != nil {
+		return err
+	}
 	return o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "recipe", Name: o.Recipe})
 }
 
@@ -76,7 +83,7 @@ func (o Options) sum(ctx context.Context, recipe *sums.Recipe) (result *Result, 
 		if err := o.validate(); err != nil {
 			return nil, nil, err
 		}
-		if again.Recipe, err = training.ReadRecipe(ctx, o.Recipe); err != nil {
+		if again.Recipe, err = training.ReadRecipe(ctx, o.Recipe, o.Job.Log); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -84,8 +91,10 @@ func (o Options) sum(ctx context.Context, recipe *sums.Recipe) (result *Result, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if found, err := o.found(ctx, again.Recipe, leaf); err != nil || found != nil {
-		return found, nil, err
+	if found, err := o.found(ctx, again.Recipe, leaf); err != nil {
+		return nil, nil, err
+	} else if found != nil {
+		return found, nil, within(o.MaxDrift, found.Drift)
 	}
 	t, err := again.Begin(ctx, o.Out)
 	if err != nil {
@@ -98,6 +107,9 @@ func (o Options) sum(ctx context.Context, recipe *sums.Recipe) (result *Result, 
 		}
 	}
 	result = &Result{Out: o.Out, Seconds: t.Seconds, kernel: again.Recipe.Kernel}
+	if err := within(o.MaxDrift, t.Drift); err != nil {
+		return nil, nil, err
+	}
 	err = t.Timed(ctx, "sum", func(ctx context.Context) error {
 		s, err := t.SumRows(ctx)
 		if err != nil {
@@ -109,7 +121,7 @@ func (o Options) sum(ctx context.Context, recipe *sums.Recipe) (result *Result, 
 			return err
 		}
 		leaf.Rows = p.Rows
-		p.Leaves = []sums.Leaf{leaf}
+		p.Leaves, p.Drift = []sums.Leaf{leaf}, t.Drift
 		data, err := json.Marshal(t.Statistics)
 		if err != nil {
 			return err
@@ -230,6 +242,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	if len(r.NewClasses) > 0 {
 		fmt.Fprintf(&b, "new       classes that the recipe does not have: %s\n", prepare.SomeOf(r.NewClasses))
 	}
+	report.Drift(&b, r.Part.Drift, "drift     ")
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}

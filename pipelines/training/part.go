@@ -21,7 +21,7 @@ func (o Options) again(ctx context.Context) (result *Result, err error) {
 	if err := o.validAgain(); err != nil {
 		return nil, err
 	}
-	recipe, err := ReadRecipe(ctx, o.Recipe)
+	recipe, err := ReadRecipe(ctx, o.Recipe, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,10 @@ func (o Options) validAgain() error {
 	return o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}, job.Place{Flag: "recipe", Name: o.Recipe})
 }
 
-// ReadRecipe returns the recipe of a model directory.
-func ReadRecipe(ctx context.Context, model string) (*sums.Recipe, error) {
-	dir, err := models.Resolve(ctx, model)
+// ReadRecipe returns the recipe of a model directory, and notes in the log which an alias stands
+// for.
+func ReadRecipe(ctx context.Context, model string, log io.Writer) (*sums.Recipe, error) {
+	dir, err := job.Model(ctx, model, log)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,32 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bochner-ml/bochner/models/drift"
+)
+
+// shownDrift is the number of columns that are printed.
+const shownDrift = 5
+
+// Drift prints the columns that have moved, the farthest first; nothing if r is nil. The first
+// line begins with the text, and the others are indented by as much.
+func Drift(w io.Writer, r *drift.Report, begin string) {
+	if r == nil {
+		return
+	}
+	if r.Schema != nil {
+		fmt.Fprintf(w, "%s%s\n", begin, r.Schema)
+		begin = strings.Repeat(" ", len(begin))
+	}
+	for i, c := range r.Columns {
+		if i == shownDrift {
+			fmt.Fprintf(w, "%s%s more\n", begin, Counted(len(r.Columns)-i, "column"))
+			break
+		}
+		fmt.Fprintf(w, "%s%s: %s (at least %.2g)\n", begin, c.Name, c.Detail, c.AtLeast)
+		begin = strings.Repeat(" ", len(begin))
+	}
+}
