@@ -52,6 +52,9 @@ type Request struct {
 	Mode  Mode
 	Lines bool // Block.Lines has the line, or record, of each row in its file
 	IDs   bool // Block.IDs has the identifiers, if the files have such a column
+	// Reject, unless nil, is called for each row that is set aside, also for those that the
+	// Report does not list, with its line and the reason.
+	Reject func(line int64, reason string)
 	// Describe, unless nil, takes all fields of formats with columns. Rows then have no
 	// values.
 	Describe schema.Sink
@@ -137,6 +140,9 @@ func (r *Reader) add(b *rows.Block) bool {
 		if now.weight == 0 && r.Mode != Place {
 			b.X = b.X[:from]
 			r.report.Weightless++
+			if r.Reject != nil {
+				r.Reject(r.first+now.line, NoWeight)
+			}
 			return true
 		}
 	}
@@ -282,8 +288,14 @@ func (r *Reader) bad(b *rows.Block, from int, bad *rows.BadRow) bool {
 // begins where rows have several.
 const NoLabel = "has no label"
 
+// NoWeight is the reason of rows that are set aside because they do not count.
+const NoWeight = "has the weight 0"
+
 // setAside lists a row and, if rows keep their places, puts zeros in its place.
 func (r *Reader) setAside(b *rows.Block, bad *rows.BadRow) {
+	if r.Reject != nil {
+		r.Reject(r.first+bad.Line, bad.Reason)
+	}
 	if n := len(r.report.SetAside); n == maxListed && r.report.Bad == 1 && !strings.HasPrefix(bad.Reason, NoLabel) {
 		r.report.SetAside = r.report.SetAside[:n-1] // the first bad row is always listed
 	}
