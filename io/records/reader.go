@@ -145,7 +145,7 @@ func count(b bool) int {
 
 // row takes a Row, and returns the reason why it cannot.
 func (r *Reader) row(row *Row) (reason string) {
-	if row.Values != nil {
+	if len(row.Values) > 0 {
 		if reason := r.fits(len(row.Values)); reason != "" {
 			return reason
 		}

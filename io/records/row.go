@@ -15,7 +15,7 @@ type Row struct {
 	Key string // comes back with what is computed from the row
 	// Values are the numbers of all columns of a model; NaN is a missing value.
 	Values []float64
-	// Numbers and Texts hold the values by the names of their columns, if Values is nil: numbers,
+	// Numbers and Texts hold the values by the names of their columns, if Values is empty: numbers,
 	// where NaN is a missing value, and texts as they would be written in a CSV file, where "" is
 	// one. Each column of the model must be in one of them; other columns are ignored.
 	Numbers map[string]float64

@@ -1,0 +1,204 @@
+package rows
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/records"
+	block "github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/live"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeFor[*applyFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*applyKeyedFn]())
+}
+
+// applyFn applies a model to rows.
+type applyFn struct {
+	transforms.Fn
+	Name      string
+	Every     int64 // nanoseconds
+	Featurize bool
+
+	bundle *applying
+}
+
+// applyKeyedFn is applyFn for pairs of a key and a row.
+type applyKeyedFn struct{ applyFn }
+
+// applying is the state of an applyFn.
+type applying struct {
+	collector
+	handle *live.Handle
+	lane   *transforms.Lane
+
+	// Of the model that was used last.
+	model   *models.Model
+	reader  *records.Reader
+	applier models.Applier
+	block   block.Block
+	phi     []float32
+}
+
+// Setup loads the model, unless the process has it.
+func (f *applyFn) Setup(ctx context.Context) error {
+	f.Fn.Setup()
+	h, err := live.Open(ctx, f.Name, time.Duration(f.Every))
+	if err != nil {
+		return fault.Of(fault.BadModel, err)
+	}
+	f.bundle = &applying{handle: h}
+	return nil
+}
+
+// Teardown releases the model.
+func (f *applyFn) Teardown() {
+	if f.bundle != nil {
+		f.bundle.handle.Close()
+	}
+	f.Fn.Teardown()
+}
+
+func (f *applyFn) StartBundle(_ context.Context, _ func(result)) {
+	f.bundle.reset() // of a bundle that failed
+	f.bundle.lane = transforms.NewLane(f.Fn, 0)
+}
+
+func (f *applyFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, row beam.X, emit func(result)) error {
+	return f.add(ctx, nil, row, in(pane, w, at), emit)
+}
+
+func (f *applyKeyedFn) ProcessElement(ctx context.Context, pane beam.PaneInfo, w beam.Window, at beam.EventTime, key beam.X, row beam.Y, emit func(result)) error {
+	return f.add(ctx, key, row, in(pane, w, at), emit)
+}
+
+func (f *applyFn) add(ctx context.Context, key, row any, at *place, emit func(result)) error {
+	b := f.bundle
+	if err := b.add(key, row, at); err != nil {
+		return err
+	}
+	if len(b.items) < block.MaxRows {
+		return nil
+	}
+	return f.flush(ctx, emit)
+}
+
+func (f *applyFn) FinishBundle(ctx context.Context, emit func(result)) error {
+	err := f.flush(ctx, emit)
+	f.bundle.lane.Commit(ctx)
+	return err
+}
+
+// flush applies the model to the rows that were collected. All of them get the same model.
+func (f *applyFn) flush(ctx context.Context, emit func(result)) error {
+	b := f.bundle
+	defer b.reset()
+	if len(b.items) == 0 {
+		return nil
+	}
+	if m := b.handle.Model(ctx); m != b.model {
+		if err := b.use(m, !f.Featurize); err != nil {
+			return fault.Of(fault.BadModel, err)
+		}
+	}
+	in, _ := b.model.Map.Dims()
+	for from, step := 0, block.Rows(in); from < len(b.items); from += step {
+		if err := f.apply(from, min(from+step, len(b.items)), emit); err != nil {
+			return err
+		}
+	}
+	b.lane.Commit(ctx)
+	return nil
+}
+
+// use prepares for another model. fill says that it may fill in missing values.
+func (b *applying) use(m *models.Model, fill bool) error {
+	s := new(dataset.Schema)
+	if o := m.Manifest.Input.Options; len(o) > 0 {
+		if err := json.Unmarshal(o, s); err != nil {
+			return fmt.Errorf("rows: input options of the model: %w", err)
+		}
+	} else {
+		s.Dim, s.Columns = m.Manifest.Input.Dim, m.Manifest.Input.Columns
+	}
+	b.model = m
+	b.reader = records.New(s, records.Options{Missing: fill && m.Manifest.Fill() != nil})
+	b.applier = models.Applier{Model: m, Map: func(phi, x []float32, n int) []float32 { return b.lane.Apply(m.Map, phi, x, n) }}
+	return nil
+}
+
+// apply emits the results of rows from first up to end.
+func (f *applyFn) apply(first, end int, emit func(result)) error {
+	b := f.bundle
+	reject := func(i int, reason string) {
+		emit(result{Prediction: Prediction{Key: b.keys[first+i]}, Reason: reason, at: b.at[first+i]})
+		b.lane.Add(transforms.RowsSetAside, 1)
+	}
+	b.lane.Add(transforms.RowsRead, int64(end-first))
+	stop := b.lane.Clock(transforms.ReadTime)
+	err := b.reader.Read(&b.block, b.items[first:end], reject)
+	stop()
+	if err != nil {
+		return fault.Of(fault.Data, err)
+	}
+	if f.Featurize {
+		f.features(first, emit, reject)
+		return nil
+	}
+	said := b.applier.Apply(b.block.X, b.block.N)
+	k := b.model.Linear.K
+	outputs := b.model.Manifest.Vocabulary
+	for i, line := range b.block.Lines {
+		scores := said.Scores[i*k : (i+1)*k]
+		if !models.Finite(scores) {
+			reject(int(line)-1, tooLarge)
+			continue
+		}
+		at := first + int(line) - 1
+		p := Prediction{Key: b.keys[at], Scores: append([]float32(nil), scores...), Model: b.model.Manifest.SHA256}
+		switch {
+		case said.Classes != nil:
+			p.Class = outputs.Classes[said.Classes[i]]
+		default:
+			p.Values = append(p.Values, said.Targets[i*k:(i+1)*k]...)
+		}
+		if said.Probabilities != nil {
+			p.Probabilities = append(p.Probabilities, said.Probabilities[i*k:(i+1)*k]...)
+		}
+		emit(result{Prediction: p, at: b.at[at]})
+		b.lane.Add(transforms.RowsUsed, 1)
+	}
+	return nil
+}
+
+const tooLarge = "the numbers are too large for the model"
+
+// features emits the features of the rows of the block.
+func (f *applyFn) features(first int, emit func(result), reject func(int, string)) {
+	b := f.bundle
+	_, d := b.model.Map.Dims()
+	for i, step := 0, block.OfFeatures(d); i < b.block.N; i += step {
+		n := min(step, b.block.N-i)
+		b.phi = b.lane.Apply(b.model.Map, b.phi, b.block.X[i*b.block.D:], n)
+		for r := range n {
+			item, phi := int(b.block.Lines[i+r])-1, b.phi[r*d:(r+1)*d]
+			if !models.Finite(phi) {
+				reject(item, tooLarge)
+				continue
+			}
+			at := first + item
+			emit(result{Prediction: Prediction{Key: b.keys[at], Model: b.model.Manifest.SHA256}, Features: append([]float32(nil), phi...), at: b.at[at]})
+			b.lane.Add(transforms.RowsUsed, 1)
+		}
+	}
+}

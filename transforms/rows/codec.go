@@ -1,0 +1,66 @@
+package rows
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// A result is encoded, where a runner does not fuse the steps of a transform, as its fields in
+// order: texts and lists after their length as a uvarint, numbers little-endian.
+func encodeResult(r result) []byte {
+	var b []byte
+	for _, text := range []string{r.Key, r.Class, r.Model, r.Reason} {
+		b = binary.AppendUvarint(b, uint64(len(text)))
+		b = append(b, text...)
+	}
+	b = binary.AppendUvarint(b, uint64(len(r.Values)))
+	for _, v := range r.Values {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	for _, list := range [][]float32{r.Scores, r.Probabilities, r.Features} {
+		b = binary.AppendUvarint(b, uint64(len(list)))
+		for _, v := range list {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+		}
+	}
+	return b
+}
+
+var errDamaged = errors.New("rows: a result is damaged")
+
+func decodeResult(b []byte) (r result, err error) {
+	length := func(size int) (n int) {
+		v, k := binary.Uvarint(b)
+		if k <= 0 || v > uint64(len(b)-k)/uint64(size) {
+			b, err = nil, errDamaged
+			return 0
+		}
+		b = b[k:]
+		return int(v)
+	}
+	for _, text := range []*string{&r.Key, &r.Class, &r.Model, &r.Reason} {
+		n := length(1)
+		*text, b = string(b[:n]), b[n:]
+	}
+	if n := length(8); n > 0 {
+		r.Values = make([]float64, n)
+		for i := range r.Values {
+			r.Values[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+		}
+		b = b[8*n:]
+	}
+	for _, list := range []*[]float32{&r.Scores, &r.Probabilities, &r.Features} {
+		if n := length(4); n > 0 {
+			*list = make([]float32, n)
+			for i := range *list {
+				(*list)[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+			}
+			b = b[4*n:]
+		}
+	}
+	if err == nil && len(b) > 0 {
+		err = errDamaged
+	}
+	return r, err
+}

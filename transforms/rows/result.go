@@ -1,0 +1,82 @@
+package rows
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/exec"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
+)
+
+func init() {
+	for _, t := range []reflect.Type{reflect.TypeFor[Row](), reflect.TypeFor[Prediction](), reflect.TypeFor[Features](), reflect.TypeFor[Rejected](), reflect.TypeFor[result]()} {
+		beam.RegisterType(t)
+	}
+	beam.RegisterCoder(reflect.TypeFor[result](), encodeResult, decodeResult)
+	beam.RegisterFunction(splitPredictions)
+	beam.RegisterFunction(splitFeatures)
+	exec.RegisterEmitter(reflect.TypeFor[func(result)](), func(n exec.ElementProcessor) exec.ReusableEmitter {
+		return &emitter[result]{next: n, place: func(r *result) **place { return &r.at }}
+	})
+}
+
+// result is what becomes of a row.
+type result struct {
+	Prediction
+	Features []float32
+	Reason   string // why there is neither
+
+	at *place // of the row; nil for that of the element that is being processed
+}
+
+// place is where an element is in a collection.
+type place struct {
+	pane    beam.PaneInfo
+	windows []beam.Window
+	time    beam.EventTime
+}
+
+// emitter emits elements where they say. Beam's emitters put an element in the windows of the one
+// that is being processed, and into the global window, at time zero, at the end of a bundle.
+type emitter[T any] struct {
+	next    exec.ElementProcessor
+	ctx     context.Context
+	current place
+	place   func(*T) **place // of an element
+}
+
+// Init sets the place of the element that is being processed.
+func (e *emitter[T]) Init(ctx context.Context, pane typex.PaneInfo, windows []typex.Window, time typex.EventTime) error {
+	e.ctx, e.current = ctx, place{pane, windows, time}
+	return nil
+}
+
+// Value returns the function that DoFns get.
+func (e *emitter[T]) Value() any { return e.emit }
+
+func (e *emitter[T]) emit(x T) {
+	at := &e.current
+	if p := e.place(&x); *p != nil {
+		at, *p = *p, nil
+	}
+	if err := e.next.ProcessElement(e.ctx, &exec.FullValue{Pane: at.pane, Windows: at.windows, Timestamp: at.time, Elm: x}); err != nil {
+		panic(err) // as Beam's emitters do; the runner finds the error with the next step
+	}
+}
+
+func splitPredictions(r result, use func(Prediction), reject func(Rejected)) {
+	if r.Reason != "" {
+		reject(Rejected{r.Key, r.Reason})
+		return
+	}
+	use(r.Prediction)
+}
+
+func splitFeatures(r result, use func(Features), reject func(Rejected)) {
+	if r.Reason != "" {
+		reject(Rejected{r.Key, r.Reason})
+		return
+	}
+	use(Features{Key: r.Key, Values: r.Features, Model: r.Model})
+}

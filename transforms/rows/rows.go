@@ -1,0 +1,135 @@
+// Package rows holds the PTransforms of this module on PCollections of rows, for pipelines of
+// one's own: Predict and Featurize apply a model, and Sum and Store train on rows, by exact sums.
+//
+//	type House struct {
+//		ID   string  `bochner:",key"`
+//		Area float64 `bochner:"area"`
+//		Kind string  `bochner:"kind"`
+//	}
+//	predictions, rejected := rows.Predict(s, rows.Model{Name: "gs://bucket/models@champion"}, houses)
+//
+// Rows are elements of any struct type, whose fields are columns by their names or tags (see
+// records.Tag); or of the type Row; or pairs of a key and either. What a field means is what a
+// field of a file means to the jobs of the command: the types of columns, categories, missing
+// values, labels and weights are those of the model. So are the results, bit for bit.
+//
+// Collections may be bounded or not, and in any windows: results have the window, the timestamp
+// and the pane of their row. Rows that cannot be used are elements of a second collection, with
+// their keys and the reasons. Inside a bundle rows are computed a block at a time.
+//
+// Runners show the Beam counters of transforms.MetricsNamespace: rows read are rows used and rows
+// set aside.
+package rows
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
+
+	"github.com/bochner-ml/bochner/io/records"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// Row is a row of a table with its key, for rows that have no type of their own.
+type Row = records.Row
+
+// Model says which model to apply.
+type Model struct {
+	// Name is the directory of the model, on disk or a place such as gs://bucket/model if the
+	// program imports the package of its scheme (io/storage/gcs); or an alias of a directory of
+	// models, as gs://bucket/models@champion.
+	Name string
+	// Every is how often a process looks the name up again, and changes to the model that it then
+	// stands for, between two blocks of rows. A bad model is not used: the one before stays. 0 is
+	// never.
+	Every time.Duration
+	// Threads compute one block; 0 is 1. Results do not depend on it.
+	Threads int
+}
+
+// Prediction is what a model predicts for a row.
+type Prediction struct {
+	Key string // of the row
+	// Class is the predicted class of a classifier; "" of other models.
+	Class string
+	// Values are the targets of a regression, in the units of the training data, or the
+	// coordinates of an embedding; nil of a classifier.
+	Values []float64
+	// Scores has one number for each of models.Model.Outputs.
+	Scores []float32
+	// Probabilities likewise; nil if the model has none.
+	Probabilities []float32
+	// Model is the digest of the model: Manifest.SHA256.
+	Model string
+}
+
+// Features are the features of a row.
+type Features struct {
+	Key    string // of the row
+	Values []float32
+	Model  string // digest of the model whose map they are of
+}
+
+// Rejected is a row that cannot be used.
+type Rejected struct {
+	Key    string // of the row
+	Reason string
+}
+
+// Predict applies a model to rows. It returns a PCollection<Prediction>, and a
+// PCollection<Rejected> of the rows that have no prediction. It panics if elements cannot be rows.
+func Predict(s beam.Scope, m Model, rows beam.PCollection) (predictions, rejected beam.PCollection) {
+	s = s.Scope("rows.Predict")
+	return beam.ParDo2(s, splitPredictions, m.apply(s, false, rows))
+}
+
+// Featurize computes the features of rows: what the model's map makes of them. It returns a
+// PCollection<Features>, and a PCollection<Rejected> of the rows that have none. It panics if
+// elements cannot be rows.
+func Featurize(s beam.Scope, m Model, rows beam.PCollection) (features, rejected beam.PCollection) {
+	s = s.Scope("rows.Featurize")
+	return beam.ParDo2(s, splitFeatures, m.apply(s, true, rows))
+}
+
+// apply returns a PCollection<result>.
+func (m Model) apply(s beam.Scope, featurize bool, rows beam.PCollection) beam.PCollection {
+	if m.Name == "" {
+		panic("rows: no model: set Model.Name to its directory")
+	}
+	f := applyFn{Fn: fn(m.Name, m.Threads), Name: m.Name, Every: int64(m.Every), Featurize: featurize}
+	if keyed(rows) {
+		return beam.ParDo(s, &applyKeyedFn{f}, rows)
+	}
+	return beam.ParDo(s, &f, rows)
+}
+
+// fn returns what DoFns on rows embed. Those of one name share a worker in a process.
+func fn(name string, threads int) transforms.Fn {
+	return transforms.Fn{Scan: transforms.Scan{Pass: "rows:" + name + "/", Lanes: 1, Threads: max(1, threads)}}
+}
+
+// keyed reports whether elements are pairs of a key and a row. It panics if they cannot be rows.
+func keyed(col beam.PCollection) bool {
+	t := col.Type()
+	if !typex.IsKV(t) {
+		check(t.Type())
+		return false
+	}
+	key, row := t.Components()[0], t.Components()[1]
+	switch key.Type().Kind() {
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64:
+	default:
+		panic(fmt.Sprintf("rows: keys of the type %s, want strings or integers", key))
+	}
+	check(row.Type())
+	return true
+}
+
+func check(t reflect.Type) {
+	if _, err := records.TypeOf(t); err != nil {
+		panic("rows: " + err.Error())
+	}
+}
