@@ -115,6 +115,21 @@ func (p *Part) Encode() ([]byte, error) {
 	return append(body, tailStart+p.SHA256+tailEnd...), nil
 }
 
+// Files returns all files of a directory of sums, given those with sums and whatever else there is.
+// The manifest is the last.
+func (p *Part) Files(r *Recipe, files []storage.File) ([]storage.File, error) {
+	recipe, err := r.Encode()
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := p.Encode()
+	if err != nil {
+		return nil, err
+	}
+	files = append(slices.Clone(files), storage.File{Name: RecipeFile, Data: recipe})
+	return append(append(files, r.Kept...), storage.File{Name: PartFile, Data: manifest}), nil
+}
+
 // digest is that of the sums.
 func (p *Part) digest() string {
 	texts := []string{p.Recipe, strings.Join(p.Classes, "\x01"), fmt.Sprint(p.ClassCounts, p.Rows.Used)}

@@ -86,6 +86,22 @@ func (r *Rule) validate() error {
 	return r.Weights.Validate()
 }
 
+// CheckWeight returns the reason why a row cannot have a weight, given as Block.Weights have it; "" if
+// it can.
+func (r *Rule) CheckWeight(w float64) string {
+	switch g := r.Weights; {
+	case g == nil && w != r.Weight:
+		return fmt.Sprintf("has the weight %g, but all rows of the recipe had the weight %g", w, r.Weight)
+	case g == nil || !g.Exact:
+		return ""
+	case math.Mod(w, g.Unit) != 0:
+		return fmt.Sprintf("has the weight %g, which is not a multiple of %g as those of the recipe", w, g.Unit)
+	case w/g.Unit > weight.MostExact:
+		return fmt.Sprintf("has the weight %g, more than %d times the unit %g of the recipe", w, weight.MostExact, g.Unit)
+	}
+	return ""
+}
+
 // File returns the file of a model directory.
 func (p *Profile) File() ([]byte, error) {
 	p.Format = Format

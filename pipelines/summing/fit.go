@@ -164,7 +164,7 @@ const partBytes = 3 * ridge.MaxPartBytes
 
 // save publishes the sums.
 func (o FitOptions) save(ctx context.Context, t *training.Training, all *total, p *sums.Part, files []storage.File) error {
-	files, err := complete(p, all.recipe, files)
+	files, err := p.Files(all.recipe, files)
 	if err != nil {
 		return err
 	}

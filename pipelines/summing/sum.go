@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -130,7 +129,7 @@ func (o Options) sum(ctx context.Context, recipe *sums.Recipe) (result *Result, 
 		p.Statistics = &about
 		files = append(files, storage.File{Name: sums.RowsFile, Data: data})
 		result.describe(p, again.Recipe)
-		if files, err = complete(p, again.Recipe, append(files, t.Counts.Files()...)); err != nil {
+		if files, err = p.Files(again.Recipe, append(files, t.Counts.Files()...)); err != nil {
 			return err
 		}
 		return t.Job.Publish(ctx, o.Out, files)
@@ -140,20 +139,6 @@ func (o Options) sum(ctx context.Context, recipe *sums.Recipe) (result *Result, 
 	}
 	result.Notes = t.Notes
 	return result, contents, nil
-}
-
-// complete returns all files of a part, the manifest last.
-func complete(p *sums.Part, r *sums.Recipe, files []storage.File) ([]storage.File, error) {
-	recipe, err := r.Encode()
-	if err != nil {
-		return nil, err
-	}
-	manifest, err := p.Encode()
-	if err != nil {
-		return nil, err
-	}
-	files = append(slices.Clone(files), storage.File{Name: sums.RecipeFile, Data: recipe})
-	return append(append(files, r.Kept...), storage.File{Name: sums.PartFile, Data: manifest}), nil
 }
 
 func (r *Result) describe(p *sums.Part, recipe *sums.Recipe) {

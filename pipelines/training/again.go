@@ -135,14 +135,7 @@ func (a Again) BeginAdded(ctx context.Context, out string, of Added) (*Training,
 }
 
 // foldOf returns the fold of the recipe, without values of λ.
-func (t *Training) foldOf() gram.Fold {
-	r := t.by.Rule
-	f := gram.Fold{
-		Recipe: t.Recipe.Sealed, Outputs: t.by.Shape(t.classes()).Outputs, Folds: r.Folds, Cut: r.Cut, First: r.First, Components: r.Components,
-		Weights: r.Weights, Steps: r.Steps, Apart: r.Frequent,
-	}
-	return f
-}
+func (t *Training) foldOf() gram.Fold { return gram.FoldOf(t.by, t.classes()) }
 
 func (t *Training) classes() int {
 	if t.Target == nil || t.Target.Classes == nil {

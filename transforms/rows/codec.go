@@ -64,3 +64,42 @@ func decodeResult(b []byte) (r result, err error) {
 	}
 	return r, err
 }
+
+// encodeSummed encodes, where a runner does not fuse the steps of Sum, which of its kinds an element
+// is, and that.
+func encodeSummed(x summed) ([]byte, error) {
+	switch {
+	case x.Rejected != nil:
+		return append([]byte{'r'}, encodeResult(result{Prediction: Prediction{Key: x.Rejected.Key}, Reason: x.Rejected.Reason})...), nil
+	case x.Count != nil:
+		count, err := encodeCount(*x.Count)
+		return append([]byte{'c'}, count...), err
+	}
+	return append(binary.AppendUvarint([]byte{'p'}, uint64(x.Key)), encodePart(x.Part)...), nil
+}
+
+func decodeSummed(b []byte) (x summed, err error) {
+	if len(b) == 0 {
+		return x, errDamaged
+	}
+	kind, b := b[0], b[1:]
+	switch kind {
+	case 'r':
+		r, err := decodeResult(b)
+		x.Rejected = &Rejected{r.Key, r.Reason}
+		return x, err
+	case 'c':
+		c, err := decodeCount(b)
+		x.Count = &c
+		return x, err
+	case 'p':
+		key, k := binary.Uvarint(b)
+		if k <= 0 || key > math.MaxInt32 {
+			return x, errDamaged
+		}
+		x.Key = int(key)
+		x.Part, err = decodePart(b[k:])
+		return x, err
+	}
+	return x, errDamaged
+}

@@ -1,0 +1,158 @@
+package command
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/internal/prismtest"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/transforms/rows"
+)
+
+func init() {
+	beam.RegisterFunction(atItsTime)
+	beam.RegisterType(reflect.TypeFor[rows.Row]())
+}
+
+// atItsTime gives a row the time of its key, a number of seconds.
+func atItsTime(r rows.Row, emit func(beam.EventTime, rows.Row)) {
+	var seconds int64
+	fmt.Sscan(r.Key, &seconds)
+	emit(beam.EventTime(1000*seconds), r)
+}
+
+// directory returns the files of a directory.
+func directory(t *testing.T, name string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(name, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(data)
+	}
+	return files
+}
+
+// The sums of rows of a pipeline, of each window by themselves, give the model of a training by the
+// recipe on the same rows in a file, byte for byte.
+func TestModelsOfSumsOfWindowsAreThoseOfFiles(t *testing.T) {
+	if !beam.Initialized() {
+		beam.Init()
+	}
+	point := func(r *rand.Rand) string { return fmt.Sprintf("%.4f,%.4f", r.NormFloat64(), r.NormFloat64()) }
+	letter := func(r *rand.Rand) string { return string(rune('a' + r.IntN(3))) }
+	for i, c := range []struct {
+		name, header string
+		row          func(r *rand.Rand) string
+		command      string
+		bad          string // a row that is set aside
+	}{
+		{"classes", "x,y,l", func(r *rand.Rand) string { return point(r) + "," + letter(r) }, "train --features 60 --search none", "1,x,a"},
+		{"regression", "x,y,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%.5f", point(r), r.NormFloat64()) }, "train --features 60 --search none --folds 3 --task regression", "1,1,"},
+		{"weights", "x,y,w,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%d,%s", point(r), r.IntN(4), letter(r)) }, "train --features 60 --search none --weight_column w --class_weight balanced --lambda 1e-4", "1,1,-1,a"},
+		{"copies", "x,y,l", func(r *rand.Rand) string { return fmt.Sprintf("%d,%d,%s", r.IntN(4), r.IntN(5), letter(r)) }, "train --features 60 --search none", "1,1,NA"},
+		{"types", "x,c,l", func(r *rand.Rand) string {
+			return fmt.Sprintf("%.4f,%s,%s", r.NormFloat64(), []string{"red", "green", "blue", ""}[r.IntN(4)], letter(r))
+		}, "train --features 60 --search none", "x,red,a"},
+		{"embedding", "x,y,l", func(r *rand.Rand) string { return point(r) + "," + letter(r) }, "embed --features 60 --components 3", "1,,a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			in := func(name ...string) string { return filepath.Join(append([]string{dir}, name...)...) }
+			r := rand.New(rand.NewPCG(uint64(i), 5))
+			file := func(name string, n int, more ...string) string {
+				text := c.header + "\n"
+				for range n {
+					text += c.row(r) + "\n"
+				}
+				text += strings.Join(more, "\n") + "\n"
+				if err := os.WriteFile(in(name), []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return text
+			}
+			file("first.csv", 300)
+			text := file("later.csv", 400, c.bad)
+			must(t, append(strings.Fields(c.command), "--data", in("first.csv"), "--label", "l", "--model", in("recipe"), "--quiet")...)
+			must(t, "train", "--recipe", in("recipe"), "--data", in("later.csv"), "--model", in("want"), "--max_bad_fraction", "0.1", "--quiet")
+			must(t, "sum", "--recipe", in("recipe"), "--data", in("later.csv"), "--out", in("sum"), "--max_bad_fraction", "0.1", "--quiet")
+			recipe, err := rows.ReadRecipe(t.Context(), in("recipe"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := directory(t, in("want"))
+			delete(want, job.SetAsideFile) // which names lines of the file
+			for cut, runner := range map[string]string{"global": "direct", "windows": "prism", "shards": []string{"direct", "prism"}[i%2]} {
+				name := cut + "-" + runner
+				recipe := recipe
+				p, s := beam.NewPipelineWithRoot()
+				all := beam.CreateList(s, tableRows(t, text))
+				if cut != "global" {
+					all = beam.WindowInto(s, window.NewFixedWindows(time.Minute), beam.ParDo(s, atItsTime, all))
+				}
+				if cut == "shards" {
+					recipe.Shards = 3
+				}
+				of := rows.Sum(s, recipe, all)
+				beam.ParDo0(s, &keepFn{t.Name() + name}, of.Rejected)
+				rows.Store(s, recipe, in(name), of)
+				if _, err := prismtest.Runners[runner](t.Context(), p); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				kept.Lock()
+				rejected := kept.of[t.Name()+name]
+				delete(kept.of, t.Name()+name)
+				kept.Unlock()
+				bad := fmt.Sprint(400)
+				if _, ok := rejected[bad]; !ok {
+					t.Errorf("%s: rejected are %v", name, rejected)
+				}
+				places := in(name)
+				if cut == "global" {
+					var parts [2]*sums.Part
+					for i, place := range []string{in("sum"), in(name)} {
+						if parts[i], err = sums.ReadPart(t.Context(), place); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if parts[0].Sums != parts[1].Sums || parts[0].Rows != parts[1].Rows {
+						t.Errorf("%s: the sums differ from those of the file: %s", name, cmp.Diff(parts[0], parts[1]))
+					}
+				} else {
+					places = in(name, "dt=*")
+					if all, err := filepath.Glob(places); err != nil || len(all) != 7 {
+						t.Errorf("%s: the windows %v", name, all)
+					}
+				}
+				if left, err := os.ReadDir(in(name + ".parts")); err == nil {
+					t.Errorf("%s: %d parts are left", name, len(left))
+				}
+				must(t, "fit", "--sums", places, "--model", in("model-"+name), "--quiet")
+				if d := cmp.Diff(want, directory(t, in("model-"+name))); d != "" {
+					t.Errorf("%s: %s", name, d)
+				}
+			}
+			if m, err := models.ReadManifest(t.Context(), in("want")); err != nil || m.Rows.SetAside < 1 {
+				t.Errorf("%+v, %v", m.Rows, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package rows
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/records"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms/gram"
+)
+
+// Recipe says how rows are summed: as in the training of a model. ReadRecipe makes one.
+//
+// Nothing of a recipe depends on the rows that are summed by it. So that one pass over them is
+// enough, what bochner sum finds in its first pass is fixed: classes that the recipe does not have
+// must be listed in Classes, and rows of others are rejected.
+type Recipe struct {
+	Dir    string // of the model, which workers read
+	Digest string // sums.Recipe.Digest
+	// Classes that rows may have besides those of the recipe.
+	Classes []string
+	// Shards, unless 0, is the number of groups into which the rows of a window are put, each of
+	// which is summed on one worker when the window ends. 0 sums the rows of a window in every
+	// bundle, and adds the sums: without a shuffle of rows, but with one of sums, which are
+	// about 4·D² bytes for each fold, D being the number of features. Choose 0 for bounded collections, whose bundles are large, and a few shards
+	// for streams.
+	Shards int
+	// Threads compute one block; 0 is 1. Sums do not depend on it.
+	Threads int
+}
+
+// ReadRecipe returns the recipe of a model directory or alias, which must have been trained by exact
+// sums: by the learners ridge or pca. The program must import the package of the format of the
+// training data, or io/formats.
+func ReadRecipe(ctx context.Context, model string) (Recipe, error) {
+	dir, err := models.Resolve(ctx, model)
+	if err != nil {
+		return Recipe{}, err
+	}
+	if dir, err = storage.Abs(dir); err != nil {
+		return Recipe{}, err
+	}
+	r, _, err := sums.ReadRecipe(ctx, dir)
+	if err != nil {
+		return Recipe{}, err
+	}
+	if len(r.TargetGrid) > 1 {
+		return Recipe{}, fmt.Errorf("rows: %s has %d targets; only recipes with one can be used for later rows", model, len(r.TargetGrid))
+	}
+	return Recipe{Dir: dir, Digest: r.Digest}, nil
+}
+
+// recipe is a Recipe in a process.
+type recipe struct {
+	*sums.Recipe
+	pass gram.Pass
+}
+
+// recipes are the last ones used.
+type recipes struct{ transforms.Cache[*recipe] }
+
+// load reads the recipe, once in a process.
+func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error) {
+	all := transforms.Shared(w, func() *recipes { return &recipes{transforms.Cache[*recipe]{Size: 2}} })
+	return all.Get(fmt.Sprint(r.Digest, r.Dir, r.Classes), func() (*recipe, error) {
+		read, _, err := sums.ReadRecipe(ctx, r.Dir)
+		if err == nil && read.Digest != r.Digest {
+			err = fmt.Errorf("rows: the model %s was replaced since the pipeline was built; start again", r.Dir)
+		}
+		if err != nil {
+			return nil, fault.Of(fault.BadModel, err)
+		}
+		c := &recipe{Recipe: read}
+		c.pass.Seed = read.Seed
+		classes := 0
+		switch read.Task {
+		case models.Classification:
+			v, err := read.Union(r.Classes)
+			if err != nil {
+				return nil, fault.Of(fault.Data, err)
+			}
+			classes = len(v.Classes)
+			c.pass.Target = &transforms.Target{Classes: v}
+		case models.Regression:
+			c.pass.Target = &transforms.Target{Grid: read.TargetGrid, Within: true}
+		}
+		c.pass.Fold = gram.FoldOf(read, classes)
+		return c, nil
+	})
+}
+
+// classes returns the classes of sums; nil if there are none.
+func (r *recipe) classes() *labels.Vocabulary {
+	if r.pass.Target == nil {
+		return nil
+	}
+	return r.pass.Target.Classes
+}
+
+// reader returns a Reader of rows with labels and weights.
+func (r *recipe) reader() *records.Reader {
+	rule := &r.Rule
+	var label dataset.Label
+	if r.Task != models.Embedding {
+		label = r.pass.Target.Label()
+	}
+	return records.New(r.Schema, records.Options{
+		Label: label, LabelColumn: r.Input.Label, Weighted: rule.WeightColumn != "", WeightColumn: rule.WeightColumn,
+	})
+}
