@@ -111,6 +111,7 @@ func faultJobs(t *testing.T) []*faultJob {
 	}
 	jobs := []*faultJob{
 		{name: "ridge", out: "model", run: train(nil)},
+		{name: "ridge with a checkpoint after every shard", out: "model", run: train(func(o *TrainOptions) { o.Job.Engine.Checkpoint = -1 })},
 		{name: "svm", out: "model", run: train(func(o *TrainOptions) {
 			o.Lambda = training.LambdaOptions{Path: []float64{1e-2}, Folds: 1}
 			o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 3}}}

@@ -20,6 +20,9 @@ type Lane struct {
 	Number int
 	// Request says what the blocks hold besides values; Label and Mode are set by Read.
 	Request dataset.Request
+	// Saver, unless nil, stores the work between shards: Each then continues from the lane's last
+	// checkpoint.
+	Saver Saver
 
 	begun time.Time
 }
@@ -43,7 +46,7 @@ func RunLane[P any](ctx context.Context, f Fn, number int, work func(*Lane, *P) 
 
 func (l *Lane) end(ctx context.Context) {
 	l.Commit(ctx)
-	l.log(ctx, "lane ended", "rows", l.values[RowsRead].Load(), "set_aside", l.values[RowsSetAside].Load(), "cached", l.values[RowsCached].Load(),
+	l.log(ctx, "lane ended", "rows", l.values[RowsRead].Load(), "set_aside", l.values[RowsSetAside].Load(), "cached", l.values[RowsCached].Load(), "restored", l.values[RowsRestored].Load(),
 		"seconds", time.Since(l.begun).Seconds())
 }
 
@@ -70,14 +73,24 @@ type Fold func(folds.Place, *rows.Block) error
 // Each reads the lane's shards and calls fold with every block of their rows, in order.
 // While fold runs, the next block is read. Labels become numbers through label, which a
 // separate goroutine calls; a nil label leaves them unread. After each shard, done gets
-// its report. Errors are those of fold or done; problems of the data are in the reports.
-func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold Fold, done func(dataset.Report) error) error {
-	for shard, source := range p.Data.Ahead(ctx, l.Shards(p)) {
+// its report, which it may change. Shards that a checkpoint covers are not read again. Errors are those of fold, done
+// or the Saver; problems of the data are in the reports.
+func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold Fold, done func(*dataset.Report) error) error {
+	shards, saving := l.Shards(p), l.newSaving(0)
+	n, err := saving.restore(ctx, l, len(shards))
+	if err != nil {
+		return err
+	}
+	for shard, source := range p.Data.Ahead(ctx, shards[n:]) {
 		report, err := l.Read(ctx, p, shard, source, label, fold)
 		if err != nil {
 			return err
 		}
-		if err := done(report); err != nil {
+		if err := done(&report); err != nil {
+			return err
+		}
+		n++
+		if err := saving.add(ctx, l, report, n == len(shards)); err != nil {
 			return err
 		}
 	}

@@ -108,16 +108,16 @@ func TestAScanThatFailsLeavesNoGoroutine(t *testing.T) {
 	p := &Pass{Data: *d, Shards: d.Shards(50_000), Mode: dataset.Stop}
 	boom := errors.New("boom")
 	ok := func(folds.Place, *rows.Block) error { return nil }
-	done := func(dataset.Report) error { return nil }
+	done := func(*dataset.Report) error { return nil }
 	before := runtime.NumGoroutine()
 	for name, c := range map[string]struct {
 		fold  func(folds.Place, *rows.Block) error
-		done  func(dataset.Report) error
+		done  func(*dataset.Report) error
 		label dataset.Label
 		want  string
 	}{
 		"fold fails":      {func(folds.Place, *rows.Block) error { return boom }, done, nil, "boom"},
-		"report fails":    {ok, func(dataset.Report) error { return boom }, nil, "boom"},
+		"report fails":    {ok, func(*dataset.Report) error { return boom }, nil, "boom"},
 		"reader panics":   {ok, done, func([]byte) (float64, string) { panic("broken label") }, "broken label"},
 		"fold panics":     {func(folds.Place, *rows.Block) error { panic("broken fold") }, done, nil, "broken fold"},
 		"nothing happens": {ok, done, nil, ""},
@@ -149,7 +149,7 @@ func TestAScanEndsWithItsContext(t *testing.T) {
 		blocks++
 		cancel()
 		return nil
-	}, func(dataset.Report) error {
+	}, func(*dataset.Report) error {
 		reports++
 		return nil
 	})
@@ -180,7 +180,7 @@ func TestBlocksArriveInOrder(t *testing.T) {
 		}
 		next += b.N
 		return nil
-	}, func(r dataset.Report) error {
+	}, func(r *dataset.Report) error {
 		if r.Rows != n {
 			return fmt.Errorf("report %+v", r)
 		}

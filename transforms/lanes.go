@@ -2,6 +2,7 @@ package transforms
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )
@@ -18,6 +19,10 @@ type Scan struct {
 	Threads int    // of the algebra on one block
 
 	SolveThreads int // of the one worker that solves; 0 is all of its cores
+
+	// Checkpoint is the least time between two checkpoints of a lane; 0 is CheckpointInterval, and
+	// a negative one stores a checkpoint after every shard.
+	Checkpoint time.Duration
 
 	// Spread makes lanes the elements of one chain, which the runner spreads over its
 	// workers, instead of one chain each. Otherwise a runner in which every worker takes

@@ -55,7 +55,7 @@ func TestWorkersLogWhatTheyReadWithFields(t *testing.T) {
 	profiled(t, context.Background(), t.TempDir(), d)
 	for _, want := range []string{
 		`^shard read: pass=pass-[0-9a-f]{16}\.json lane=0 shard=".*rows\.csv at 0" rows=500 set_aside=2$`,
-		`^lane ended: pass=pass-[0-9a-f]{16}\.json lane=0 rows=502 set_aside=2 cached=0 seconds=[0-9.e-]+$`,
+		`^lane ended: pass=pass-[0-9a-f]{16}\.json lane=0 rows=502 set_aside=2 cached=0 restored=0 seconds=[0-9.e-]+$`,
 	} {
 		if !slices.ContainsFunc(heard.lines, regexp.MustCompile(want).MatchString) {
 			t.Errorf("no line %s in %q", want, heard.lines)

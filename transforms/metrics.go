@@ -18,7 +18,8 @@ const (
 	RowsRead Metric = iota
 	RowsUsed
 	RowsSetAside
-	RowsCached // rows whose features an earlier round has cached, so that they are not read again
+	RowsRestored // rows read that were in a checkpoint, so that they are not read again
+	RowsCached   // rows whose features an earlier round has cached, so that they are not read again
 	FeaturesSaturated
 	BytesRead
 
@@ -29,7 +30,7 @@ const (
 	FoldTime  // summing their products, or computing other sums
 	LearnTime // an iterative learner's work on blocks of features
 	MergeTime // adding sums of several lanes
-	StoreTime // storing merged sums
+	StoreTime // storing sums, and loading checkpoints
 	SolveTime // loading them and solving
 	metrics
 )
@@ -38,7 +39,7 @@ const (
 const MetricsNamespace = "bochner"
 
 var metricNames = [metrics]string{
-	"rows_read", "rows_used", "rows_set_aside", "rows_cached", "features_saturated", "bytes_read",
+	"rows_read", "rows_used", "rows_set_aside", "rows_restored", "rows_cached", "features_saturated", "bytes_read",
 	"read_msec", "map_msec", "fold_msec", "learn_msec", "merge_msec", "store_msec", "solve_msec",
 }
 
@@ -55,7 +56,7 @@ var counters = func() (c [metrics]beam.Counter) {
 // totals are the metrics of a job in one process; times are in nanoseconds.
 type totals [metrics]atomic.Int64
 
-// Rows returns how many rows the job's DoFns in this process have processed.
+// Rows returns how many rows the job's DoFns in this process have processed, or found in checkpoints.
 func (w *Worker) Rows() int64 { return w.totals[RowsRead].Load() + w.totals[RowsCached].Load() }
 
 // Seconds returns the time that the job's DoFns in this process have spent, by stage:

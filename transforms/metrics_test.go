@@ -94,8 +94,8 @@ func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
 					stages = append(stages, "merge")
 				}
 				st := gram.State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"), Trials: at("trials")}
-				parts, reports := gram.Sums(s, sc)
-				transforms.Write(s, st.Fit, gram.Solve(s, sc, st, gram.Index(s, st, gram.StoreParts(s, sc, st, gram.Merge(s, sc, parts)), reports)))
+				parts, reports := gram.Sums(s, sc, st)
+				transforms.Write(s, st.Fit, gram.Solve(s, sc, st, gram.Index(s, st, gram.Merge(s, sc, st, parts), reports)))
 			}
 			result, err := execute(ctx, p)
 			if err != nil {

@@ -62,7 +62,15 @@ func RegisterSum[S, P any, K interface {
 				if err != nil {
 					return err
 				}
-				return g.run(ctx, l, K(p).Common(), emit, report)
+				add := func(state []byte) error {
+					var s S
+					if err := M(&s).UnmarshalBinary(state); err != nil {
+						return err
+					}
+					g.Sum.(M).Merge(&s)
+					return nil
+				}
+				return g.run(ctx, l, K(p).Common(), add, emit, report)
 			})
 		},
 		merge: merge[S, M],
@@ -101,34 +109,77 @@ func (f *sumFn) ProcessElement(ctx context.Context, lane int, emit, report func(
 	return sumKinds[f.Kind].sum(ctx, f.Fn, lane, emit, report)
 }
 
-// run reads the lane's shards into the sum and emits it, with a report for each shard.
-func (g Summing) run(ctx context.Context, l *Lane, p *Pass, emit, report func([]byte)) error {
+// run reads the lane's shards into the sum and emits it, with a report for each shard. add adds an
+// encoded sum to it.
+func (g Summing) run(ctx context.Context, l *Lane, p *Pass, add func([]byte) error, emit, report func([]byte)) error {
 	fold := func(at folds.Place, b *rows.Block) error {
 		begun, mapped := time.Now(), l.values[MapTime].Load()
 		err := g.Fold(at, b)
 		l.Add(FoldTime, int64(time.Since(begun))-(l.values[MapTime].Load()-mapped))
 		return err
 	}
-	done := func(r dataset.Report) error {
+	saver := &sumSaver{sum: g.Sum, add: add}
+	l.Saver = saver
+	done := func(r *dataset.Report) error {
 		if g.Done != nil {
-			if err := g.Done(&r); err != nil {
+			if err := g.Done(r); err != nil {
 				return err
 			}
 		}
-		data, err := json.Marshal(r)
-		if err == nil {
-			report(data)
-		}
-		return err
+		saver.reports = append(saver.reports, *r)
+		return nil
 	}
 	if err := l.Each(ctx, p, g.Label, fold, done); err != nil {
 		return err
 	}
 	data, err := g.Sum.MarshalBinary()
-	if err == nil {
-		emit(data)
+	if err != nil {
+		return err
 	}
-	return err
+	emit(data)
+	for _, r := range saver.reports {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		report(line)
+	}
+	return nil
+}
+
+// sumSaver stores a small sum in a checkpoint.
+type sumSaver struct {
+	sum     encoding.BinaryMarshaler
+	add     func([]byte) error
+	reports []dataset.Report
+}
+
+// savedSum is its state.
+type savedSum struct {
+	Sum     []byte           `json:"sum"`
+	Reports []dataset.Report `json:"reports"`
+}
+
+// Save implements Saver.
+func (s *sumSaver) Save(context.Context, bool) ([]byte, error) {
+	sum, err := s.sum.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(savedSum{sum, s.reports})
+}
+
+// Restore implements Saver.
+func (s *sumSaver) Restore(_ context.Context, state []byte) ([]dataset.Report, error) {
+	var saved savedSum
+	if err := json.Unmarshal(state, &saved); err != nil {
+		return nil, err
+	}
+	if err := s.add(saved.Sum); err != nil {
+		return nil, err
+	}
+	s.reports = saved.Reports
+	return saved.Reports, nil
 }
 
 // mergeSumsFn merges encoded sums. There is one for each lane, so that decoding at every

@@ -32,8 +32,8 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"class scores":  sums((&scores.Score{Classifies: true}).Sum),
 	"target scores": sums((&scores.Score{}).Sum),
 	"fold, merge, store and solve": func(s beam.Scope, sc transforms.Scan) {
-		parts, reports := gram.Sums(s, sc)
-		stored := gram.StoreParts(s, sc, gram.State{}, gram.Merge(s, sc, parts))
+		parts, reports := gram.Sums(s, sc, gram.State{})
+		stored := gram.Merge(s, sc, gram.State{}, parts)
 		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, gram.Index(s, gram.State{}, stored, reports)))
 	},
 	"resolve": func(s beam.Scope, sc transforms.Scan) {

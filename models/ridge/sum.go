@@ -50,6 +50,15 @@ func NewSum(shape Shape) *Sum {
 	}
 }
 
+// Clear makes s the sum of no rows.
+func (s *Sum) Clear() {
+	clear(s.head)
+	for _, tile := range s.tiles {
+		clear(tile)
+	}
+	clear(s.cross)
+}
+
 // Shape returns the shape of the sum.
 func (s *Sum) Shape() Shape { return s.shape }
 

@@ -53,6 +53,8 @@ func (f *jobFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.opts.Resume, "resume", false, "Continue from what an interrupted run left in the work directory.")
 	fs.Int64Var(&f.opts.ShardBytes, "shard_bytes", 0, "Size of the shards that plain files are cut into; 0 is 32 MiB. Does not change results.")
 	fs.Lookup("shard_bytes").Hidden = true // for tests
+	fs.DurationVar(&f.opts.Engine.Checkpoint, "checkpoint", 0, "Least time between two checkpoints of a parallel reader; 0 is a minute, a negative one is after every shard. Does not change results.")
+	fs.Lookup("checkpoint").Hidden = true // for tests
 	fs.BoolVar(&f.json, "json", false, "Print the result as JSON.")
 	fs.BoolVar(&f.quiet, "quiet", false, "Print no progress and no notes.")
 	fs.BoolVar(&f.opts.Engine.Verbose, "verbose", false, "Print the log of Beam.")

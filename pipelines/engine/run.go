@@ -7,6 +7,7 @@ import (
 	"context"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
@@ -23,7 +24,12 @@ type Engine struct {
 	Verbose bool   // print Beam's own log lines
 
 	SolveThreads int // Threads before WithDefaults
-	Note         func(format string, args ...any)
+
+	// Checkpoint is the least time between two checkpoints of a lane; 0 is a minute, and a negative
+	// one stores a checkpoint after every shard.
+	Checkpoint time.Duration
+
+	Note func(format string, args ...any)
 }
 
 // runner returns the runner of the engine, or nil if there is none of that name.

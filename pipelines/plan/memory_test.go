@@ -9,8 +9,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
-// What is shuffled is of the lanes that the plan itself advises.
-func TestThePlannedShuffleIsOfThePlansLanes(t *testing.T) {
+// What is stored is of the lanes that the plan itself advises.
+func TestThePlannedSumsAreOfThePlansLanes(t *testing.T) {
 	p := aPlan(1e9, 100, 4096, 0.5, 0.3)
 	if c := p.ForCluster(engine.Engine{Runner: engine.Dataflow}, 100); c.Lanes <= 64 {
 		t.Fatalf("%+v", c)
@@ -21,12 +21,12 @@ func TestThePlannedShuffleIsOfThePlansLanes(t *testing.T) {
 	o.Job.ShardBytes, o.Job.Engine.Runner, o.Job.Engine.Lanes = 1000, engine.Dataflow, 3
 	three := plan(t, o)
 	o.Job.Engine.Lanes = 6
-	if six := plan(t, o); three.Cluster.Lanes != 3 || six.Cluster.Lanes != 6 || six.Shuffle != 2*three.Shuffle || three.Shuffle == 0 {
+	if six := plan(t, o); three.Cluster.Lanes != 3 || six.Cluster.Lanes != 6 || six.Stored != 2*three.Stored || three.Stored == 0 {
 		t.Errorf("%+v\n%+v", three, six)
 	}
 	o.Job.Engine.Lanes = 0
-	if free := plan(t, o); free.Shuffle != int64(free.Cluster.Lanes)*three.Shuffle/3 {
-		t.Errorf("%d lanes: %d bytes, of three %d", free.Cluster.Lanes, free.Shuffle, three.Shuffle)
+	if free := plan(t, o); free.Stored != int64(free.Cluster.Lanes)*three.Stored/3 {
+		t.Errorf("%d lanes: %d bytes, of three %d", free.Cluster.Lanes, free.Stored, three.Stored)
 	}
 }
 

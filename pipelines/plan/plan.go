@@ -50,7 +50,11 @@ type Plan struct {
 	Whole      bool  `json:"looked_at_all"`  // the preview has all rows
 
 	training.Memory
-	Shuffle int64 `json:"bytes_shuffled"` // between workers, at most
+	// Stored is the size of the sums that readers store as files of the work directory, at most;
+	// while they run they may hold as much again in checkpoints. Shuffle is what workers exchange
+	// through the runner.
+	Stored  int64 `json:"bytes_stored"`
+	Shuffle int64 `json:"bytes_shuffled"`
 
 	Calibrate string `json:"calibrate,omitempty"` // how probabilities are computed
 
@@ -148,10 +152,14 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	}
 	if o.Iterative() == nil {
 		shape := ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
-		p.Shuffle = int64(lanes) * int64(o.Sums()) * shape.Bytes()
+		p.Stored = int64(lanes) * int64(o.Sums()) * shape.Bytes()
+		p.Shuffle = int64(lanes) * int64(o.Sums()) * int64(ridge.NumParts(shape)) * lineBytes
 	}
 	return p, nil
 }
+
+// lineBytes is about what a part of a sum takes in a shuffle: the name of its file and a checksum.
+const lineBytes = 150
 
 // tooWide says why the map cannot be made, if its frequencies take more than is allowed, and what
 // helps; "" if it can.
@@ -239,7 +247,7 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	if p.beyond != "" {
 		fmt.Fprintf(&b, "          %s\n", p.beyond)
 	}
-	fmt.Fprintf(&b, "shuffle   %s at most\n", report.Bytes(p.Shuffle))
+	fmt.Fprintf(&b, "sums      %s at most in files of the work directory, %s shuffled\n", report.Bytes(p.Stored), report.Bytes(p.Shuffle))
 	if p.Cluster != nil {
 		p.Cluster.write(&b, p.machines)
 	}

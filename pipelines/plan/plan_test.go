@@ -49,8 +49,8 @@ func TestPlansSayWhatTrainingTakes(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	// Five sums of 512×512 lower triangles of float64 are 5 MB at least.
-	if least := int64(5 * 512 * 512 / 2 * 8); p.Worker < least || p.Worker > 4*least || p.Shuffle < least {
-		t.Errorf("a worker takes %d bytes, %d are shuffled", p.Worker, p.Shuffle)
+	if least := int64(5 * 512 * 512 / 2 * 8); p.Worker < least || p.Worker > 4*least || p.Stored < least {
+		t.Errorf("a worker takes %d bytes, %d are stored", p.Worker, p.Stored)
 	}
 	if least := int64(512 * 512 * 8); p.Solve < least || p.Solve > 8*least {
 		t.Errorf("to solve takes %d bytes", p.Solve)
@@ -70,7 +70,7 @@ func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
 	o.Calibrate = "platt"
 	with := plan(t, o)
 	one := ridge.Shape{Dim: 512, Outputs: 2}.Bytes()
-	if with.Passes != 3 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve-without.Solve != one || with.Shuffle != 2*without.Shuffle {
+	if with.Passes != 3 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve-without.Solve != one || with.Stored != 2*without.Stored {
 		t.Errorf("%+v, without %+v", with, without)
 	}
 	if !strings.Contains(jobtest.Text(t, with), "3 over the data: one to profile it, one to train, one to calibrate") {
@@ -134,7 +134,7 @@ func TestPlansCountThePassesThatFindFeatures(t *testing.T) {
 // Memory depends on the features and not on the rows.
 func TestPlannedMemoryIsIndependentOfTheRows(t *testing.T) {
 	few, many, wide := planned(t, 10_000, 256), planned(t, 20_000, 256), planned(t, 10_000, 1024)
-	if few.Worker != many.Worker || few.Solve != many.Solve || few.Shuffle != many.Shuffle || few.Peak != many.Peak {
+	if few.Worker != many.Worker || few.Solve != many.Solve || few.Stored != many.Stored || few.Peak != many.Peak {
 		t.Errorf("10,000 rows: %+v\n20,000 rows: %+v", few, many)
 	}
 	if wide.Solve < 6*few.Solve || wide.Worker < 4*few.Worker {

@@ -209,8 +209,8 @@ func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) erro
 	t.Progress.Phase("summing", t.Counts.Used)
 	defer t.Progress.Done()
 	return t.Run(ctx, func(s beam.Scope) {
-		parts, reports := gram.Sums(s, sc)
-		gram.Index(s, st, gram.StoreParts(s, sc, st, gram.Merge(s, sc, parts)), reports)
+		parts, reports := gram.Sums(s, sc, st)
+		gram.Index(s, st, gram.Merge(s, sc, st, parts), reports)
 	})
 }
 

@@ -247,12 +247,12 @@ func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) 
 		}
 		t.Damage(err)
 	}
-	// Runners in this process hold what went through a pipeline until it ends: one sum per
-	// fold. A cluster takes minutes to start another pipeline.
+	// In this process the solve follows when the memory of the pass is free. A cluster takes minutes
+	// to start another pipeline.
 	apart := t.Engine.InProcess()
 	err = t.Run(ctx, func(s beam.Scope) {
-		parts, reports := gram.Sums(s, sc)
-		index := gram.Index(s, st, gram.StoreParts(s, sc, st, gram.Merge(s, sc, parts)), reports)
+		parts, reports := gram.Sums(s, sc, st)
+		index := gram.Index(s, st, gram.Merge(s, sc, st, parts), reports)
 		if !apart {
 			transforms.Write(s, st.Fit, gram.Solve(s, sc, st, index))
 		}

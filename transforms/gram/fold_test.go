@@ -87,8 +87,8 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.
 	st := State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"), Trials: at("trials")}
 	sc.Pass = uri
 	pipeline, s := beam.NewPipelineWithRoot()
-	parts, reports := Sums(s, sc)
-	transforms.Write(s, st.Fit, Solve(s, sc, st, Index(s, st, StoreParts(s, sc, st, Merge(s, sc, parts)), reports)))
+	parts, reports := Sums(s, sc, st)
+	transforms.Write(s, st.Fit, Solve(s, sc, st, Index(s, st, Merge(s, sc, st, parts), reports)))
 	if _, err := prismtest.Runners[runner](ctx, pipeline); err != nil {
 		t.Fatal(fault.Find(err))
 	}
@@ -171,8 +171,8 @@ func TestTheFoldOfARowIsAFunctionOfItsContent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if head.Values[0] != want[f] {
-			t.Errorf("fold %d has %g rows, want %g", f, head.Values[0], want[f])
+		if head[0] != want[f] {
+			t.Errorf("fold %d has %g rows, want %g", f, head[0], want[f])
 		}
 		if sd := 19.4; want[f] < n/4-6*sd || want[f] > n/4+6*sd { // √(n·¼·¾), with a row in five doubled
 			t.Errorf("fold %d has %g of %d rows", f, want[f], n)

@@ -1,71 +1,53 @@
-// Package gram holds the pass that sums the second moments of features, fold by fold, the
-// merging of those sums, and the solve that computes weights or components from them.
 package gram
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
-	"reflect"
-
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
-	"github.com/bochner-ml/bochner/transforms"
-	"github.com/bochner-ml/bochner/transforms/fault"
+	"math/bits"
 )
 
-func init() {
-	beam.RegisterType(reflect.TypeOf((*Part)(nil)).Elem())
-	beam.RegisterCoder(reflect.TypeOf((*Part)(nil)).Elem(), encodePart, decodePart)
-	beam.RegisterType(reflect.TypeOf((*addPartsFn)(nil)).Elem())
-}
+// A part of a sum is whole numbers in float64. Parts with the same key are added element by
+// element, which is exact and so independent of the order. Encoded, it is a byte that says how
+// many bytes each number takes, and the numbers, little-endian: integers in two's complement, of
+// as few bytes as the largest of them needs; or, if not all are integers below 2⁵⁵, float64.
 
-// Part is a part of a sum: whole numbers in float64. Parts with the same key are added
-// element by element, which is exact and so independent of the order.
-type Part struct {
-	Values []float64
-	shared bool // Values belong to an element that the runner holds
-}
+// floats is the width of numbers that are not integers.
+const floats = 8
 
-// encodePart writes the numbers in 4 bytes each if they all fit, else in 8:
-// little-endian, after a byte that says which.
-func encodePart(p Part) []byte {
-	width := 4
-	for _, v := range p.Values {
-		if v != float64(int32(v)) {
-			width = 8
-			break
+// widthOf returns how many bytes each of the numbers takes.
+func widthOf(values []float64) int {
+	var any uint64 // bits that differ from the sign
+	for _, v := range values {
+		i := int64(v)
+		if float64(i) != v {
+			return floats
 		}
+		any |= uint64(i ^ i>>63)
 	}
-	out := make([]byte, 1, 1+width*len(p.Values))
+	return min(bits.Len64(any)/8+1, floats) // with a bit for the sign
+}
+
+// EncodePart returns the encoding of the whole numbers of a part.
+func EncodePart(values []float64) []byte {
+	width := widthOf(values)
+	out := make([]byte, 1+width*len(values)+8) // numbers are written 8 bytes at a time
 	out[0] = byte(width)
-	if width == 4 {
-		for _, v := range p.Values {
-			out = binary.LittleEndian.AppendUint32(out, uint32(int32(v)))
+	at := out[1:]
+	for _, v := range values {
+		n := uint64(int64(v))
+		if width == floats {
+			n = math.Float64bits(v)
 		}
-		return out
+		binary.LittleEndian.PutUint64(at, n)
+		at = at[width:]
 	}
-	for _, v := range p.Values {
-		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
-	}
-	return out
-}
-
-func decodePart(data []byte) (Part, error) {
-	n, err := partLen(data)
-	if err != nil {
-		return Part{}, err
-	}
-	values := make([]float64, n)
-	decodeValues(values, data)
-	return Part{Values: values}, nil
+	return out[:len(out)-8]
 }
 
 // partLen returns how many numbers an encoded part has.
 func partLen(data []byte) (int, error) {
-	if len(data) == 0 || data[0] != 4 && data[0] != 8 || (len(data)-1)%int(data[0]) != 0 {
+	if len(data) == 0 || data[0] == 0 || data[0] > floats || (len(data)-1)%int(data[0]) != 0 {
 		return 0, errors.New("gram: a part of a sum is damaged")
 	}
 	return (len(data) - 1) / int(data[0]), nil
@@ -74,58 +56,29 @@ func partLen(data []byte) (int, error) {
 // decodeValues decodes all numbers of a part into dst.
 func decodeValues(dst []float64, data []byte) {
 	width, data := int(data[0]), data[1:]
-	for i := range dst {
-		if width == 4 {
-			dst[i] = float64(int32(binary.LittleEndian.Uint32(data[4*i:])))
-		} else {
+	if width == floats {
+		for i := range dst {
 			dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
 		}
+		return
+	}
+	shift := 64 - 8*width
+	for i := range dst {
+		if len(data) < 8 { // near the end
+			data = append(make([]byte, 0, 8), data...)[:8]
+		}
+		dst[i] = float64(int64(binary.LittleEndian.Uint64(data)<<shift) >> shift)
+		data = data[width:]
 	}
 }
 
-// Merge adds the parts with the same key, from all lanes.
-func Merge(s beam.Scope, sc transforms.Scan, parts beam.PCollection) beam.PCollection {
-	s = s.Scope("gram.Merge")
-	return beam.CombinePerKey(s, &addPartsFn{Fn: transforms.Fn{Scan: sc}}, parts)
-}
-
-type addPartsFn struct {
-	transforms.Fn
-	meter *transforms.Meter // of all bundles, so that fractions of a millisecond add up
-}
-
-// Setup finds the worker.
-func (f *addPartsFn) Setup() {
-	f.Fn.Setup()
-	f.meter = f.Worker.NewMeter()
-}
-
-func (f *addPartsFn) CreateAccumulator() Part { return Part{} }
-
-func (f *addPartsFn) AddInput(ctx context.Context, acc, in Part) (Part, error) {
-	return f.MergeAccumulators(ctx, acc, in)
-}
-
-// MergeAccumulators uses the first part as it is, and copies it only to add a second one:
-// with one lane nothing is copied.
-func (f *addPartsFn) MergeAccumulators(ctx context.Context, a, b Part) (Part, error) {
-	switch {
-	case len(b.Values) == 0:
-		return a, nil
-	case len(a.Values) == 0:
-		return Part{Values: b.Values, shared: true}, nil
-	case len(a.Values) != len(b.Values):
-		return a, fault.Of(fault.Internal, fmt.Errorf("gram: parts with one key have %d and %d numbers", len(a.Values), len(b.Values)))
+// DecodePart reads what EncodePart returns.
+func DecodePart(data []byte) ([]float64, error) {
+	n, err := partLen(data)
+	if err != nil {
+		return nil, err
 	}
-	defer f.meter.Commit(ctx)
-	defer f.meter.Clock(transforms.MergeTime)()
-	if a.shared {
-		a = Part{Values: append([]float64(nil), a.Values...)}
-	}
-	for i, v := range b.Values {
-		a.Values[i] += v
-	}
-	return a, nil
+	values := make([]float64, n)
+	decodeValues(values, data)
+	return values, nil
 }
-
-func (f *addPartsFn) ExtractOutput(acc Part) Part { return acc }

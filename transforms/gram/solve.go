@@ -145,9 +145,9 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 
 // checkHeldOut returns an error if the first fold is unsuitable for measuring the scores of
 // a class, before the solve, which takes long. The head is that of the fold's sum.
-func checkHeldOut(head Part, shape ridge.Shape, names []string) error {
+func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 	sum := ridge.NewSum(ridge.Shape{Dim: 1, Outputs: shape.Outputs, Weighted: shape.Weighted}) // of the head alone
-	if err := sum.SetPart(0, head.Values); err != nil {
+	if err := sum.SetPart(0, head); err != nil {
 		return err
 	}
 	return calibrate.Check(sum.ClassCounts(), names)

@@ -11,18 +11,14 @@ import (
 	"io/fs"
 	"reflect"
 	"sort"
-	"sync"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"golang.org/x/sync/errgroup"
-
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 func init() {
-	beam.RegisterDoFn(reflect.TypeOf((*storePartFn)(nil)))
 	beam.RegisterDoFn(reflect.TypeOf((*indexFn)(nil)))
 }
 
@@ -46,13 +42,6 @@ type State struct {
 	Chosen []float64
 }
 
-// StoreParts writes every merged part as a file of the work directory and
-// returns a line of JSON for each.
-func StoreParts(s beam.Scope, sc transforms.Scan, st State, parts beam.PCollection) beam.PCollection {
-	s = s.Scope("gram.StoreParts")
-	return beam.ParDo(s, &storePartFn{Fn: transforms.Fn{Scan: sc}, Dir: st.Dir}, parts)
-}
-
 // stored is a part in a file.
 type stored struct {
 	Key    int    `json:"key"`
@@ -60,59 +49,10 @@ type stored struct {
 	SHA256 string `json:"sha256"`
 }
 
-type storePartFn struct {
-	transforms.Fn
-	Dir    string
-	bundle *partsBundle
-}
+// partName is how the names of the files of parts begin that a merge needs, or has made.
+const partName = "part"
 
-// partsBundle holds the parts of a bundle while they are written to files.
-type partsBundle struct {
-	*errgroup.Group
-	meter *transforms.Meter
-	ctx   context.Context // ends with the first error
-	mu    sync.Mutex
-	lines [][]byte
-}
-
-func (f *storePartFn) StartBundle(ctx context.Context, _ func([]byte)) {
-	f.bundle = &partsBundle{meter: f.Worker.NewMeter()}
-	f.bundle.Group, f.bundle.ctx = errgroup.WithContext(ctx)
-	f.bundle.SetLimit(max(1, f.Scan.Threads))
-}
-
-func (f *storePartFn) ProcessElement(_ context.Context, key int, p Part, _ func([]byte)) {
-	b := f.bundle
-	b.Go(func() error {
-		return fault.Guard(func() error {
-			line, err := f.store(b.ctx, key, p)
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.lines = append(b.lines, line)
-			return err
-		})
-	})
-}
-
-func (f *storePartFn) FinishBundle(ctx context.Context, emit func([]byte)) error {
-	err := f.bundle.Wait()
-	f.bundle.meter.Commit(ctx)
-	if err != nil {
-		return fault.Of(fault.Internal, err)
-	}
-	for _, line := range f.bundle.lines {
-		emit(line)
-	}
-	return nil
-}
-
-// store writes a part and returns its line.
-func (f *storePartFn) store(ctx context.Context, key int, p Part) ([]byte, error) {
-	defer f.bundle.meter.Clock(transforms.StoreTime)()
-	return storePart(ctx, f.Dir, key, p)
-}
-
-// Index writes the index of the parts that StoreParts wrote, and the reports of the pass,
+// Index writes the index of the parts that Merge returns, and the reports of the pass,
 // so that everything is stored before the solve, which takes long: a stopped run can then
 // resume. It returns one element when that is done.
 func Index(s beam.Scope, st State, stored, reports beam.PCollection) beam.PCollection {
@@ -154,12 +94,12 @@ func readIndex(index []byte, n int) ([]stored, error) {
 	return parts, nil
 }
 
-func loadPart(ctx context.Context, dir string, st stored) (Part, error) {
+func loadPart(ctx context.Context, dir string, st stored) ([]float64, error) {
 	data, err := readPart(ctx, dir, st)
 	if err != nil {
-		return Part{}, err
+		return nil, err
 	}
-	return decodePart(data)
+	return DecodePart(data)
 }
 
 // loadInto reads a part into dst without allocating the numbers, which are as many as a

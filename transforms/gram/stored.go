@@ -32,8 +32,7 @@ func OpenSums(ctx context.Context, st State, folds int, shape ridge.Shape) (*Sto
 
 // Load returns the numbers of a part, in the order of the folds and of ridge.Sum.Part.
 func (s *Stored) Load(ctx context.Context, key int) ([]float64, error) {
-	p, err := loadPart(ctx, s.dir, s.parts[key])
-	return p.Values, err
+	return loadPart(ctx, s.dir, s.parts[key])
 }
 
 // SumsWriter writes merged parts as the files that a State names.
@@ -48,7 +47,10 @@ func NewSumsWriter(st State, n int) *SumsWriter { return &SumsWriter{st, make([]
 // Put writes a part, as Stored.Load numbers them. Several goroutines may call it for different
 // parts.
 func (w *SumsWriter) Put(ctx context.Context, key int, values []float64) (err error) {
-	w.lines[key], err = storePart(ctx, w.st.Dir, key, Part{Values: values})
+	st, err := storePart(ctx, w.st.Dir, partName, key, values)
+	if err == nil {
+		w.lines[key], err = json.Marshal(st)
+	}
 	return err
 }
 
@@ -68,18 +70,16 @@ func (w *SumsWriter) Close(ctx context.Context, reports []Report) error {
 	return storage.WriteState(ctx, w.st.Sum, bytes.Join(w.lines, []byte("\n")))
 }
 
-// storePart writes a part as a file of the directory and returns its line of the index.
-func storePart(ctx context.Context, dir string, key int, p Part) ([]byte, error) {
-	data := encodePart(p)
+// storePart writes a part as a file of the directory, whose name begins with that text and ends with
+// its content.
+func storePart(ctx context.Context, dir, name string, key int, values []float64) (stored, error) {
+	data := EncodePart(values)
 	sum := sha256.Sum256(data)
 	st := stored{Key: key, SHA256: hex.EncodeToString(sum[:])}
-	st.File = fmt.Sprintf("part-%06d-%.16s", key, st.SHA256)
+	st.File = fmt.Sprintf("%s-%06d-%.16s", name, key, st.SHA256)
 	_, err := storage.CreateState(ctx, storage.Join(dir, st.File), func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(st)
+	return st, err
 }

@@ -43,18 +43,30 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	for range p.Fold.Folds {
 		s.folds = append(s.folds, newFolder(l, p, m))
 	}
-	if f := p.Fold.Apart; f != nil {
-		s.apart = folds.NewApart(f, p.Seed, p.Target.Labels())
-	}
+	s.countApart()
 	return s, nil
 }
 
+// countApart begins to count rows apart, if the pass says so.
+func (s *Summer) countApart() {
+	if f := s.pass.Fold.Apart; f != nil {
+		s.apart = folds.NewApart(f, s.pass.Seed, s.pass.Target.Labels())
+	}
+}
+
 // Add adds the rows of a block, which may be changed.
-func (s *Summer) Add(b *rows.Block) (err error) {
+func (s *Summer) Add(b *rows.Block) error { return s.add(folds.Place{}, b) }
+
+// add adds rows of a shard that begins there.
+func (s *Summer) add(at folds.Place, b *rows.Block) (err error) {
+	if len(s.folds) == 1 && s.recoder == nil && s.apart == nil {
+		s.folds[0].rows.Add(b, 0, b.N)
+		return nil
+	}
 	if s.apart != nil {
 		s.hashes, s.rest = s.apart.Hashes(s.hashes[:0], s.rest[:0], b)
 		b = only(&s.split, b, s.rest)
-	} else if s.hashes, err = s.assigner.Hashes(s.hashes[:0], folds.Place{}, b); err != nil {
+	} else if s.hashes, err = s.assigner.Hashes(s.hashes[:0], at, b); err != nil {
 		return err
 	}
 	s.recoder.Block(b, s.hashes)
@@ -64,11 +76,22 @@ func (s *Summer) Add(b *rows.Block) (err error) {
 	return nil
 }
 
+// flush adds all rows that were collected to the sums. It returns the number of features beyond the
+// grid since the last time.
+func (s *Summer) flush() (saturated int64) {
+	for _, f := range s.folds {
+		f.rows.Flush()
+		saturated += f.saturated
+		f.saturated = 0
+	}
+	return saturated
+}
+
 // Parts calls emit with the parts of the sums of all folds, by their keys, and returns the rows
 // that are counted apart. The Summer must not be used afterwards.
 func (s *Summer) Parts(emit func(key int, values []float64)) (copies []folds.Content) {
+	s.flush()
 	for i, fold := range s.folds {
-		fold.rows.Flush()
 		shape := fold.sum.Shape()
 		for k := range ridge.NumParts(shape) {
 			emit(partKey(shape, i, k), fold.sum.Part(k))
@@ -79,13 +102,4 @@ func (s *Summer) Parts(emit func(key int, values []float64)) (copies []folds.Con
 		return nil
 	}
 	return s.apart.Contents()
-}
-
-// EncodePart returns the encoding of the whole numbers of a part.
-func EncodePart(values []float64) []byte { return encodePart(Part{Values: values}) }
-
-// DecodePart reads what EncodePart returns.
-func DecodePart(data []byte) ([]float64, error) {
-	p, err := decodePart(data)
-	return p.Values, err
 }

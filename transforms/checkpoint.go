@@ -1,0 +1,179 @@
+package transforms
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// A lane may read for an hour, and its worker may be lost at any moment. So a lane stores its
+// partial result between two shards, at most once a minute, as a file of the work directory.
+// Whoever repeats the lane's work continues from this checkpoint. Because sums are exact, the
+// result is that of an undisturbed lane, bit for bit; and because a checkpoint follows from the
+// pass and the range of shards alone, it does not matter who wrote it, or how often.
+
+// CheckpointInterval is the default of Scan.Checkpoint.
+const CheckpointInterval = time.Minute
+
+// checkpointShare is the inverse of the largest share of its time that a lane spends on
+// checkpoints.
+const checkpointShare = 20
+
+// Saver is the work of a lane in a form that can be stored between two shards.
+type Saver interface {
+	// Save returns all of the work so far, or the names of files in which it has stored it. last
+	// tells that the lane has read all of its shards.
+	Save(ctx context.Context, last bool) ([]byte, error)
+	// Restore continues from what Save returned, in this process or another, and returns the
+	// reports of the shards that it covers. After an error nothing is restored.
+	Restore(ctx context.Context, state []byte) ([]dataset.Report, error)
+}
+
+// checkpoint is the content of a file of state.
+type checkpoint struct {
+	Shards int    `json:"shards"` // of the lane's, from the first one of the range
+	Rows   int64  `json:"rows"`   // that were read from them
+	State  []byte `json:"state"`  // as Saver.Save returned it
+}
+
+// checkpointPrefix is how the names of the checkpoints of a pass begin.
+func checkpointPrefix(pass string) string {
+	dir, name := storage.Split(pass)
+	return storage.Join(dir, "checkpoint-"+strings.TrimSuffix(strings.TrimPrefix(name, "pass-"), ".json")+"-")
+}
+
+// checkpointFile names the checkpoint of the lane's shards from the given one on.
+func (l *Lane) checkpointFile(from int) string {
+	return fmt.Sprintf("%s%d-of-%d-from-%d", checkpointPrefix(l.Scan.Pass), l.Number, l.Scan.Lanes, from)
+}
+
+// saving says when a lane stores its next checkpoint.
+type saving struct {
+	Saver
+	name  string
+	done  checkpoint
+	last  time.Time     // when the last checkpoint was complete, or the lane began
+	pause time.Duration // from then to the next
+	saved bool          // there is a checkpoint
+	off   bool          // a shard could not be read, and must be read again
+}
+
+// newSaving returns the saving of the lane's shards from the given one on; nil without a Saver.
+func (l *Lane) newSaving(from int) *saving {
+	if l.Saver == nil {
+		return nil
+	}
+	return &saving{Saver: l.Saver, name: l.checkpointFile(from), last: time.Now(), pause: l.interval()}
+}
+
+func (l *Lane) interval() time.Duration {
+	if l.Scan.Checkpoint != 0 {
+		return l.Scan.Checkpoint
+	}
+	return CheckpointInterval
+}
+
+// restore continues from the checkpoint, if there is one of at most that many shards, and returns
+// how many it covers.
+func (s *saving) restore(ctx context.Context, l *Lane, most int) (shards int, err error) {
+	if s == nil {
+		return 0, nil
+	}
+	defer l.Clock(StoreTime)()
+	data, err := storage.ReadState(ctx, s.name, MaxState)
+	if err == nil {
+		err = json.Unmarshal(data, &s.done)
+	}
+	var reports []dataset.Report
+	if err == nil && s.done.Shards <= most {
+		reports, err = s.Restore(ctx, s.done.State)
+	} else {
+		s.done = checkpoint{}
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, storage.ErrDamaged) {
+		s.done = checkpoint{}
+		return 0, nil // done again
+	}
+	if err != nil {
+		return 0, fmt.Errorf("transforms: checkpoint %s: %w", s.name, err)
+	}
+	s.done.State = nil
+	for _, r := range reports {
+		aside := r.Bad + r.Unlabeled + r.Weightless
+		l.Add(RowsRead, r.Rows+aside)
+		l.Add(RowsUsed, r.Rows)
+		l.Add(RowsSetAside, aside)
+		l.Add(RowsRestored, r.Rows+aside)
+	}
+	l.Commit(ctx)
+	if s.done.Shards > 0 {
+		s.saved = true
+		l.log(ctx, "continued from a checkpoint", "shards", s.done.Shards, "rows", s.done.Rows)
+	}
+	return s.done.Shards, nil
+}
+
+// add counts a shard, and stores a checkpoint if it is time. last tells that no other shard follows.
+func (s *saving) add(ctx context.Context, l *Lane, r dataset.Report, last bool) error {
+	if s == nil {
+		return nil
+	}
+	s.done.Shards++
+	s.done.Rows += r.Rows + r.Bad + r.Unlabeled + r.Weightless
+	s.off = s.off || r.Fault != "" || r.Stopped
+	if s.off || time.Since(s.last) < s.pause && !(last && s.saved) {
+		return nil
+	}
+	begun := time.Now()
+	defer l.Clock(StoreTime)()
+	state, err := s.Save(ctx, last)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(checkpoint{s.done.Shards, s.done.Rows, state})
+	if err != nil {
+		return err
+	}
+	if err := storage.WriteState(ctx, s.name, data); err != nil {
+		return err
+	}
+	s.last, s.saved = time.Now(), true
+	if s.pause >= 0 {
+		s.pause = max(l.interval(), checkpointShare*s.last.Sub(begun))
+	}
+	return nil
+}
+
+// CheckpointedRows returns how many rows the checkpoints of a pass cover.
+func CheckpointedRows(ctx context.Context, pass string) (rows int64, err error) {
+	dir, prefix := storage.Split(checkpointPrefix(pass))
+	names, err := storage.Names(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		data, err := storage.ReadState(ctx, storage.Join(dir, name), MaxState)
+		if errors.Is(err, storage.ErrDamaged) {
+			continue
+		}
+		var c checkpoint
+		if err == nil {
+			err = json.Unmarshal(data, &c)
+		}
+		if err != nil {
+			return rows, err
+		}
+		rows += c.Rows
+	}
+	return rows, nil
+}

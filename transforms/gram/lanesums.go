@@ -1,0 +1,252 @@
+package gram
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+// laneSums are the sums of the rows of a lane, fold by fold. It is the lane's Saver.
+type laneSums struct {
+	*Summer
+	lane *transforms.Lane
+	dir  string
+
+	contents []byte // hashes of the rows since the last checkpoint
+
+	reports []Report
+	open    int // the first report since then
+
+	attempt string // names the files of checkpoints
+	// before and saved are the parts of the last two checkpoints that this lane stored.
+	before, saved []stored
+	complete      []stored // the parts of all rows; nil if they are not stored yet
+}
+
+func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
+	s, err := NewSummer(l, p)
+	return &laneSums{Summer: s, lane: l, dir: dir, attempt: rand.Text()}, err
+}
+
+// add adds a block of rows.
+func (s *laneSums) add(at folds.Place, b *rows.Block) error {
+	if s.pass.Fold.Contents {
+		s.contents = appendContents(s.contents, s.pass.Target, b)
+	}
+	return s.Summer.add(at, b)
+}
+
+// done takes the report of a shard.
+func (s *laneSums) done(r *dataset.Report) error {
+	s.reports = append(s.reports, Report{Report: *r})
+	return nil
+}
+
+// flush adds all rows that were collected to the sums, and describes them in the reports.
+func (s *laneSums) flush() {
+	saturated := s.Summer.flush()
+	if s.open < len(s.reports) {
+		r := &s.reports[s.open]
+		r.Saturated, r.Contents = saturated, s.contents
+		if s.apart != nil {
+			r.Copies = folds.AppendContents(nil, s.apart.Contents())
+		}
+	}
+	s.begin()
+}
+
+// begin begins to count what reports have besides rows.
+func (s *laneSums) begin() {
+	s.open, s.contents = len(s.reports), nil
+	s.countApart()
+}
+
+// store stores all parts in files whose names begin with that text.
+func (s *laneSums) store(ctx context.Context, name string) ([]stored, error) {
+	defer s.lane.Clock(transforms.StoreTime)()
+	shape := s.folds[0].sum.Shape()
+	n := ridge.NumParts(shape)
+	parts := make([]stored, len(s.folds)*n)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, s.lane.Scan.Threads))
+	for i, fold := range s.folds {
+		for k := range n {
+			key := partKey(shape, i, k)
+			g.Go(func() error {
+				return fault.Guard(func() (err error) {
+					parts[key], err = storePart(ctx, s.dir, name, key, fold.sum.Part(k))
+					return err
+				})
+			})
+		}
+	}
+	return parts, g.Wait()
+}
+
+// savedSums is the state of a checkpoint.
+type savedSums struct {
+	Parts   []stored `json:"parts"`
+	Reports []Report `json:"reports"`
+}
+
+// Save implements transforms.Saver. The sums are in files of their own.
+func (s *laneSums) Save(ctx context.Context, last bool) ([]byte, error) {
+	// The last checkpoint is complete, so the one before it is no longer needed. What others have
+	// stored is left alone: another attempt may still use it.
+	s.remove(ctx, s.before)
+	s.before = nil
+	s.flush()
+	name := partName
+	if !last {
+		name = "saved-" + s.attempt
+	}
+	parts, err := s.store(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if last {
+		s.complete = parts
+	} else {
+		s.before, s.saved = s.saved, parts
+	}
+	return json.Marshal(savedSums{parts, s.reports})
+}
+
+// remove removes parts that this lane stored. It fails in silence: they are removed with the work
+// directory at the latest.
+func (s *laneSums) remove(ctx context.Context, parts []stored) {
+	for _, p := range parts {
+		if storage.Remove(ctx, storage.Join(s.dir, p.File)) != nil {
+			return
+		}
+	}
+}
+
+// Restore implements transforms.Saver.
+func (s *laneSums) Restore(ctx context.Context, state []byte) ([]dataset.Report, error) {
+	var saved savedSums
+	if err := json.Unmarshal(state, &saved); err != nil {
+		return nil, err
+	}
+	if err := s.load(ctx, saved.Parts); err != nil {
+		for _, f := range s.folds {
+			f.sum.Clear()
+		}
+		return nil, err
+	}
+	s.reports = saved.Reports
+	s.begin()
+	reports := make([]dataset.Report, len(s.reports))
+	for i, r := range s.reports {
+		reports[i] = r.Report
+	}
+	return reports, nil
+}
+
+// load sets the sums to the parts.
+func (s *laneSums) load(ctx context.Context, parts []stored) error {
+	shape := s.folds[0].sum.Shape()
+	n := ridge.NumParts(shape)
+	if len(parts) != n*len(s.folds) {
+		return storage.ErrDamaged
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, s.lane.Scan.Threads))
+	for key, p := range parts {
+		g.Go(func() error {
+			return fault.Guard(func() error { return loadInto(ctx, s.folds[key/n].sum.Part(key%n), s.dir, p) })
+		})
+	}
+	return g.Wait()
+}
+
+// finish stores the sums, unless the last checkpoint has, and emits the parts and the reports.
+func (s *laneSums) finish(ctx context.Context, emit func(int, []byte), report func([]byte)) (err error) {
+	if s.complete == nil {
+		s.flush()
+		if s.complete, err = s.store(ctx, partName); err != nil {
+			return err
+		}
+	} else {
+		s.remove(ctx, append(s.before, s.saved...)) // a checkpoint of all rows is complete
+	}
+	for key, p := range s.complete {
+		line, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		emit(key, line)
+	}
+	for _, r := range s.reports {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		report(line)
+	}
+	return nil
+}
+
+// only returns the rows of b with those indices, in to unless they are all.
+func only(to, b *rows.Block, rest []int) *rows.Block {
+	if len(rest) == b.N {
+		return b
+	}
+	to.Reset(b.D)
+	k := len(b.Y) / b.N
+	for _, i := range rest {
+		to.X, to.Y = append(to.X, b.Row(i)...), append(to.Y, b.Y[i*k:(i+1)*k]...)
+		if len(b.Weights) > 0 {
+			to.Weights = append(to.Weights, b.Weights[i])
+		}
+		to.N++
+	}
+	return to
+}
+
+// folder collects the rows of one fold until a block is full, and adds its features to
+// the fold's sum.
+type folder struct {
+	lane *transforms.Lane
+	pass *Pass
+	m    features.Gridded
+
+	sum   *ridge.Sum
+	rows  ridge.Collector
+	bytes *features.Grid
+
+	saturated int64
+}
+
+func newFolder(l *transforms.Lane, p *Pass, m features.Gridded) *folder {
+	_, out := m.Dims()
+	f := &folder{
+		lane: l, pass: p, m: m,
+		sum:   ridge.NewSum(p.Shape(out)),
+		bytes: features.NewGrid(out, p.Fold.Steps),
+	}
+	f.rows = ridge.Collector{Weights: p.Fold.Weights, Unlabeled: p.Fold.Components > 0, Full: f.add}
+	return f
+}
+
+// add adds a block of rows with weights on the grid, if there is one.
+func (f *folder) add(b *rows.Block, weights []int64) {
+	stop := f.lane.Clock(transforms.MapTime)
+	saturated := f.m.Quantize(f.bytes, b.X, b.N, f.lane.Scan.Threads)
+	stop()
+	f.saturated += saturated
+	f.lane.Add(transforms.FeaturesSaturated, saturated)
+	defer f.lane.Clock(transforms.FoldTime)()
+	f.sum.Add(f.bytes, b.Y, f.pass.grid(), weights, f.lane.Scan.Threads)
+}

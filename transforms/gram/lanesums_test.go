@@ -1,0 +1,255 @@
+package gram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// laneRun is one attempt at the work of a lane.
+type laneRun struct {
+	parts   map[int]string // checksums
+	reports []string
+	read    int // rows
+}
+
+// runLane runs the only lane of a pass, with a checkpoint after every shard. It fails when stop
+// shards have been read; 0 does not stop.
+func runLane(t *testing.T, p *Pass, uri string, stop int) (r laneRun, err error) {
+	t.Helper()
+	ctx := context.Background()
+	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Lanes: 1, Threads: 2, Checkpoint: -1}}
+	f.Setup()
+	defer f.Teardown()
+	l := transforms.NewLane(f, 0)
+	s, err := newLaneSums(l, p, filepath.Dir(uri))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Saver = s
+	shards := 0
+	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at folds.Place, b *rows.Block) error {
+		if stop > 0 && shards == stop {
+			return errors.New("lost")
+		}
+		r.read += b.N
+		return s.add(at, b)
+	}, func(report *dataset.Report) error {
+		shards++
+		return s.done(report)
+	})
+	if err != nil {
+		return r, err
+	}
+	r.parts = map[int]string{}
+	err = s.finish(ctx, func(key int, line []byte) {
+		var st stored
+		if err := json.Unmarshal(line, &st); err != nil {
+			t.Error(err)
+		}
+		if _, err := readPart(ctx, filepath.Dir(uri), st); err != nil {
+			t.Error(err)
+		}
+		r.parts[key] = st.SHA256
+	}, func(line []byte) { r.reports = append(r.reports, string(line)) })
+	return r, err
+}
+
+func storePass(t *testing.T, p *Pass) string {
+	t.Helper()
+	uri, err := transforms.Store(context.Background(), t.TempDir(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uri
+}
+
+func (r laneRun) equals(t *testing.T, want laneRun) {
+	t.Helper()
+	if len(r.parts) == 0 || len(r.parts) != len(want.parts) {
+		t.Fatalf("%d parts, want %d", len(r.parts), len(want.parts))
+	}
+	for key, sum := range want.parts {
+		if r.parts[key] != sum {
+			t.Errorf("part %d differs", key)
+		}
+	}
+}
+
+// A lane that is lost after n shards, and again after one more, repeats the shard that it was
+// reading each time and no other, and its sums are those of an undisturbed lane, bit for bit.
+func TestALostLaneRepeatsOneShard(t *testing.T) {
+	const n = 3000
+	for _, apart := range []bool{false, true} {
+		p := passOf(t, table(n, false), 1, false)
+		p.Shards = p.Data.Shards(9_000)
+		if apart {
+			p.Fold.Apart = &folds.Frequency{}
+			p.Fold.Contents = true
+		}
+		if len(p.Shards) < 8 {
+			t.Fatalf("%d shards", len(p.Shards))
+		}
+		want, err := runLane(t, p, storePass(t, p), 0)
+		if err != nil || want.read != n {
+			t.Fatalf("%d rows: %v", want.read, err)
+		}
+		for stop := 1; stop < len(p.Shards); stop++ {
+			uri := storePass(t, p)
+			first, err := runLane(t, p, uri, stop)
+			if err == nil || first.read == 0 {
+				t.Fatalf("%d rows: %v", first.read, err)
+			}
+			again := min(1, len(p.Shards)-stop-1)
+			second := laneRun{}
+			if again > 0 {
+				if second, err = runLane(t, p, uri, again); err == nil {
+					t.Fatal("no error")
+				}
+			}
+			last, err := runLane(t, p, uri, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The fold of the shard at which a lane was lost has not begun.
+			if got := first.read + second.read + last.read; got != n {
+				t.Errorf("lost after %d shards: %d rows were added, want %d", stop, got, n)
+			}
+			last.equals(t, want)
+			if len(last.reports) != len(p.Shards) {
+				t.Errorf("%d reports of %d shards", len(last.reports), len(p.Shards))
+			}
+			checkReports(t, last, apart)
+			saved, err := filepath.Glob(filepath.Join(filepath.Dir(uri), "saved-*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if most := 2 * 2 * len(want.parts); len(saved) > most { // two lost attempts, two checkpoints each
+				t.Errorf("%d files of checkpoints, want at most %d", len(saved), most)
+			}
+			whole, err := runLane(t, p, uri, 0)
+			if err != nil || whole.read != 0 {
+				t.Errorf("a complete lane reads %d rows again: %v", whole.read, err)
+			}
+			whole.equals(t, want)
+		}
+	}
+}
+
+// checkReports checks that reports describe all rows.
+func checkReports(t *testing.T, r laneRun, contents bool) {
+	t.Helper()
+	var used int64
+	hashes := 0
+	for _, line := range r.reports {
+		var report Report
+		if err := json.Unmarshal([]byte(line), &report); err != nil {
+			t.Fatal(err)
+		}
+		used += report.Rows
+		hashes += len(report.Contents) / 32
+	}
+	if used != 3000 || contents && hashes != 3000 {
+		t.Errorf("reports of %d rows with %d hashes", used, hashes)
+	}
+}
+
+// Files of a checkpoint that are damaged or missing are as good as none: the lane begins anew.
+func TestADamagedCheckpointIsNotUsed(t *testing.T) {
+	const n = 3000
+	p := passOf(t, table(n, false), 1, false)
+	p.Shards = p.Data.Shards(20_000)
+	want, err := runLane(t, p, storePass(t, p), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damages := map[string]func(name string) error{
+		"removed": os.Remove,
+		"cut off": func(name string) error { return os.Truncate(name, 5) },
+		"empty":   func(name string) error { return os.Truncate(name, 0) },
+	}
+	for _, kind := range []string{"checkpoint-*", "saved-*"} {
+		for how, damage := range damages {
+			uri := storePass(t, p)
+			if _, err := runLane(t, p, uri, 1); err == nil {
+				t.Fatal("no error")
+			}
+			names, err := filepath.Glob(filepath.Join(filepath.Dir(uri), kind))
+			if err != nil || len(names) == 0 {
+				t.Fatalf("%v: %v", names, err)
+			}
+			slices.Sort(names)
+			if err := damage(names[len(names)-1]); err != nil {
+				t.Fatal(err)
+			}
+			again, err := runLane(t, p, uri, 0)
+			if err != nil || again.read != n {
+				t.Errorf("%s of %s: %d rows were read: %v", how, strings.TrimSuffix(kind, "-*"), again.read, err)
+				continue
+			}
+			again.equals(t, want)
+		}
+	}
+}
+
+// A lane whose sums cannot be restored is as if nothing had been tried.
+func TestASumIsEmptyAfterAFailedRestore(t *testing.T) {
+	p := passOf(t, table(500, false), 1, false)
+	p.Shards = p.Data.Shards(1 << 30)
+	uri := storePass(t, p)
+	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Lanes: 1, Threads: 1}}
+	f.Setup()
+	defer f.Teardown()
+	s, err := newLaneSums(transforms.NewLane(f, 0), p, filepath.Dir(uri))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := p.Fold.Recipe.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := m.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.folds[1].sum.AddClasses(quantized(t, drawn.(features.Gridded)), []int32{0, 1}, 1)
+	parts, err := s.store(context.Background(), partName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts[len(parts)-1].SHA256 = strings.Repeat("0", 64)
+	state, err := json.Marshal(savedSums{Parts: parts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Restore(context.Background(), state); err == nil {
+		t.Fatal("a wrong checksum is not seen")
+	}
+	empty := ridge.NewSum(s.folds[1].sum.Shape())
+	for i, f := range s.folds {
+		if !f.sum.Equal(empty) {
+			t.Errorf("fold %d is not empty", i)
+		}
+	}
+}
+
+// quantized returns the features of two rows.
+func quantized(t *testing.T, m features.Gridded) *features.Grid {
+	t.Helper()
+	_, out := m.Dims()
+	z := features.NewGrid(out, 127)
+	m.Quantize(z, []float32{1, 2, 3, 4, 5, 6}, 2, 1)
+	return z
+}
