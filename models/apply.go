@@ -15,8 +15,9 @@ type Applier struct {
 	// Map, unless it is nil, stores the features of n rows of x in phi, growing it as
 	// needed, and returns it. It may use several threads.
 	Map func(phi, x []float32, n int) []float32
-	// Threshold, unless nil, decides between two classes: a row is of the second if the
-	// probability of that is at least as large, or, without probabilities, score.Margin is.
+	// Threshold, unless nil, decides between two classes in place of the model's Threshold: a
+	// row is of the second if the probability of that is at least as large, or, without
+	// probabilities, score.Margin is.
 	Threshold *float32
 
 	phi           []float32
@@ -91,7 +92,8 @@ func (a *Applier) Apply(x []float32, n int) Applied {
 // decide applies the threshold.
 func (a *Applier) decide(said Applied, n int) Applied {
 	said.Likeliest = said.Classes
-	if a.Threshold == nil {
+	threshold := a.threshold()
+	if threshold == nil {
 		return said
 	}
 	a.decided = grow(a.decided, n)
@@ -102,7 +104,7 @@ func (a *Applier) decide(said Applied, n int) Applied {
 			of = said.Probabilities[2*i+1]
 		}
 		said.Classes[i] = 0
-		if of >= *a.Threshold {
+		if of >= *threshold {
 			said.Classes[i] = 1
 		}
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/bochner-ml/bochner/models/weight"
 )
 
-// Format is the version of the model directory that this program writes, and
-// the newest that it reads.
-const Format = 1
+// Format is the newest version of the model directory that this program reads. It writes the
+// oldest in which a model is complete: 1, or 2 with a Threshold.
+const Format = 2
 
 // Names of the files of a model directory.
 const (
@@ -75,6 +75,8 @@ type Manifest struct {
 
 	Probabilities *Probabilities `json:"probabilities,omitempty"` // of classification; nil if the model has scores only
 
+	// Threshold, unless nil, decides between two classes.
+	Threshold  *Threshold         `json:"threshold,omitempty"`
 	Input      Input              `json:"input"`
 	Vocabulary *labels.Vocabulary `json:"vocabulary,omitempty"`  // of classification: output c is class c
 	TargetGrid linear.Grids       `json:"target_grid,omitempty"` // of regression: targets are Mid + Half·score
@@ -242,7 +244,10 @@ const (
 // Encode returns the content of manifest.json and sets Format and SHA256 accordingly. It
 // fails if Load would refuse the manifest, or if JSON cannot represent a number.
 func (m *Manifest) Encode() ([]byte, error) {
-	m.Format, m.SHA256 = Format, ""
+	m.Format, m.SHA256 = 1, ""
+	if m.Threshold != nil {
+		m.Format = 2
+	}
 	if _, err := m.check(); err != nil {
 		return nil, fmt.Errorf("models: manifest: %w", err)
 	}
@@ -291,6 +296,9 @@ func (m *Manifest) check() (features.Recipe, error) {
 	if m.Format < 1 {
 		return nil, fmt.Errorf("format version %d, want 1 to %d", m.Format, Format)
 	}
+	if m.Threshold != nil && m.Format < 2 {
+		return nil, errors.New("format version 1 has no threshold")
+	}
 	if m.Features < 1 || m.Features > loss.MaxDim {
 		return nil, fmt.Errorf("%d features, want 1 to %d", m.Features, loss.MaxDim)
 	}
@@ -332,6 +340,11 @@ func (m *Manifest) check() (features.Recipe, error) {
 	}
 	if err := m.checkProbabilities(); err != nil {
 		return nil, err
+	}
+	if m.Threshold != nil {
+		if err := m.Threshold.validate(m); err != nil {
+			return nil, err
+		}
 	}
 	if m.Input.Dim < 1 || m.Input.Dim > rows.MaxDim {
 		return nil, fmt.Errorf("rows of %d numbers, want 1 to %d", m.Input.Dim, rows.MaxDim)

@@ -316,6 +316,9 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "output    no probabilities; %s\n", training.HowToGetProbabilities)
 	}
 	training.WriteProbabilities(&b, m.Probabilities)
+	if m.Threshold != nil {
+		training.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes)
+	}
 	if m.Weights != nil {
 		fmt.Fprintf(&b, "weights   %s\n", training.WeightsText(m.Weights))
 	}

@@ -1,7 +1,9 @@
 package pipelines
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
@@ -75,6 +78,69 @@ func TestThresholdsDecide(t *testing.T) {
 	}
 }
 
+// A threshold that training chooses is in the model: evaluations, predictions and programs decide by it, and what
+// training expects of it holds on other rows. It is the same for every cut and runner of the data.
+func TestTrainingChoosesThresholds(t *testing.T) {
+	dir := t.TempDir()
+	uneven := func(seed int) dataset.Options {
+		var lines []string
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		for i, line := range jobtest.Made(t, "moons", 2000, uint64(seed)) {
+			if strings.HasSuffix(line, ",1\n") && r.IntN(8) == 0 {
+				line = line[:len(line)-2] + "-1\n"
+			}
+			if i == 0 || strings.HasSuffix(line, ",-1\n") || i%3 == 0 {
+				lines = append(lines, line)
+			}
+		}
+		return dataset.Options{Data: []string{jobtest.Write(t, dir, fmt.Sprintf("data%d.csv", seed), strings.Join(lines, ""))}, Label: "y"}
+	}
+	data, other := uneven(1), uneven(2)
+	for _, method := range []string{"", calibrate.Platt} {
+		for _, by := range []score.Criterion{score.ByError, score.ByF1, score.ByBalanced} {
+			o := fixed(1)
+			o.Data, o.Model, o.Lambda.Path, o.Calibrate, o.Threshold = data, filepath.Join(dir, "model"+method+string(by)), []float64{1e-1}, method, string(by)
+			trained, err := Train(jobtest.Ctx, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: other})
+			if err != nil {
+				t.Fatal(err)
+			}
+			th := trained.Threshold
+			if r.Threshold == nil || r.Threshold.Threshold != *th || th.By != by || th.Folds != 5 {
+				t.Fatalf("%s %s: %+v, evaluated with %+v", method, by, th, r.Threshold)
+			}
+			classes := r.Classes
+			got := map[score.Criterion]float64{score.ByError: classes.Accuracy, score.ByF1: classes.Classes[1].F1, score.ByBalanced: classes.BalancedAccuracy}[by]
+			// The second class has about 60 rows in the fold that chooses.
+			if math.Abs(got-th.Expected) > 0.12 || th.Expected < th.Plain-0.02 {
+				t.Errorf("%s %s: %.3f on other rows, expected %.3f, %.3f without", method, by, got, th.Expected, th.Plain)
+			}
+			text := jobtest.Text(t, trained)
+			if !strings.Contains(text, "the threshold that the other half chooses") || !strings.Contains(text, fmt.Sprintf("threshold %g", th.Value)) {
+				t.Errorf("the summary lacks the threshold:\n%s", text)
+			}
+			if by != score.ByF1 {
+				continue
+			}
+			o.Model += " again"
+			o.Job.ShardBytes, o.Job.Engine.Threads = 500, 2
+			if _, err := Train(jobtest.Ctx, o); err != nil {
+				t.Fatal(err)
+			}
+			a, err := models.Check(jobtest.Ctx, strings.TrimSuffix(o.Model, " again"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, err := models.Check(jobtest.Ctx, o.Model); err != nil || a.SHA256 != b.SHA256 || a.Format != 2 {
+				t.Errorf("the model depends on shards: %+v, %+v, %v", a.Threshold, b.Threshold, err)
+			}
+		}
+	}
+}
+
 func TestThresholdRefusals(t *testing.T) {
 	number := func(v float64) *float64 { return &v }
 	for _, c := range []struct {
@@ -82,10 +148,10 @@ func TestThresholdRefusals(t *testing.T) {
 		of    *models.Manifest
 		want  string
 	}{
-		{number(0.5), classifier(3, true), "two classes; the model m is for classification with 3 outputs"},
+		{number(0.5), classifier(3, true), "two classes; the model is for classification with 3 outputs"},
 		{number(0.5), &models.Manifest{Task: models.Regression, Outputs: 1}, "is for regression"},
-		{number(math.NaN()), classifier(2, true), "must be a number"},
-		{number(1e300), classifier(2, false), "must be a number"},
+		{number(math.NaN()), classifier(2, true), "not a finite float32 number"},
+		{number(1e300), classifier(2, false), "not a finite float32 number"},
 		{number(1.5), classifier(2, true), "between 0 and 1"},
 	} {
 		_, err := thresholdOf(c.value, "m", c.of)

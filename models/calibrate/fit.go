@@ -28,7 +28,7 @@ func Check(rows []int64, names []string) error {
 	}
 	for c, m := range rows {
 		if m == 0 || m == n {
-			return fmt.Errorf("calibrate: class %.80q: %d of the %d held-out rows are of it; its curve needs rows of the class and of others: use more rows, fewer folds, or no calibration", names[c], m, n)
+			return fmt.Errorf("calibrate: class %.80q: %d of the %d held-out rows are of it; a curve or a threshold needs rows of the class and of others: use more rows, or fewer folds", names[c], m, n)
 		}
 	}
 	return nil

@@ -84,29 +84,6 @@ func (r *Ranks) AveragePrecision() (mean, low, high float64) {
 	return mean / p, low / p, high / p
 }
 
-// BestThreshold returns the threshold with the largest mean of two shares: of the rows of
-// kind 1, those with a value at or above the threshold, and of the rows of kind 0, those
-// with one below it. Of several it is the largest, and it is the smallest value of a cell.
-// Both results are 0 if a kind has no rows.
-func (r *Ranks) BestThreshold() (threshold, balanced float64) {
-	n := r.Rows()
-	if n[0] == 0 || n[1] == 0 {
-		return 0, 0
-	}
-	r.flush()
-	best, above, place := -1.0, [2]int64{}, -1
-	for i := len(r.cells) - 1; i >= 0; i-- {
-		c := r.cells[i].n
-		above[0] += c[0]
-		above[1] += c[1]
-		if mean := (float64(above[1])/float64(n[1]) + float64(n[0]-above[0])/float64(n[0])) / 2; mean > best {
-			best, place = mean, i
-		}
-	}
-	low, _ := r.ends(r.cells[place])
-	return float64(low), best
-}
-
 // Quantile returns the smallest value, of either kind, such that at least the share q of
 // the rows have it or a smaller one: it is between low and high, which are equal if r is
 // Exact, and 0 without rows. It panics unless 0 < q ≤ 1.

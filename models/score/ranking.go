@@ -225,7 +225,7 @@ func (r *Ranking) report(names []string, share, effective float64) *RankingRepor
 		first, _ := AreaInterval(max(0, a-s), scaled(n[0], effective), scaled(n[1], effective))
 		_, last := AreaInterval(min(1, a+s), scaled(n[0], effective), scaled(n[1], effective))
 		report.AUCLow, report.AUCHigh = &first, &last
-		threshold, best := r.ranks[len(r.ranks)-1].BestThreshold()
+		threshold, best := r.ranks[len(r.ranks)-1].BestThreshold(ByBalanced)
 		report.Threshold, report.BestBalanced = &threshold, &best
 	}
 	if counted > 0 {

@@ -218,7 +218,7 @@ func TestBestThresholdsAreBest(t *testing.T) {
 			}
 			return (hits[1]/n[1] + hits[0]/n[0]) / 2
 		}
-		threshold, best := ranksOf(MaxCells, x).BestThreshold()
+		threshold, best := ranksOf(MaxCells, x).BestThreshold(ByBalanced)
 		if balanced(threshold) != best {
 			t.Fatalf("%g: %g, is %g", threshold, best, balanced(threshold))
 		}
@@ -228,11 +228,11 @@ func TestBestThresholdsAreBest(t *testing.T) {
 			}
 		}
 		// Of values that share cells, those are chosen from that do not part one.
-		if threshold, best := ranksOf(5, x).BestThreshold(); balanced(threshold) != best {
+		if threshold, best := ranksOf(5, x).BestThreshold(ByBalanced); balanced(threshold) != best {
 			t.Fatalf("few cells: %g: %g, is %g", threshold, best, balanced(threshold))
 		}
 	}
-	if threshold, best := ranksOf(5, []ranked{{1, 1}}).BestThreshold(); threshold != 0 || best != 0 {
+	if threshold, best := ranksOf(5, []ranked{{1, 1}}).BestThreshold(ByBalanced); threshold != 0 || best != 0 {
 		t.Errorf("of one kind: %g and %g", threshold, best)
 	}
 }
@@ -495,7 +495,7 @@ func TestRankingReportEqualsTwin(t *testing.T) {
 					x = append(x, ranked{row.order[1], row.truth})
 				}
 			}
-			if threshold, best := ranksOf(1000, x).BestThreshold(); *got.Threshold != threshold || *got.BestBalanced != best {
+			if threshold, best := ranksOf(1000, x).BestThreshold(ByBalanced); *got.Threshold != threshold || *got.BestBalanced != best {
 				t.Errorf("threshold %g with %g, want %g and %g", *got.Threshold, *got.BestBalanced, threshold, best)
 			}
 		}

@@ -344,7 +344,11 @@ type outsider struct {
 	Recipe            kindOf
 	Vocabulary        struct{ Classes []string }
 	TargetGrid        struct{ Low, High float64 } `json:"target_grid"`
-	Probabilities     struct {
+	Threshold         *struct {
+		Value float64
+		Of    string
+	}
+	Probabilities struct {
 		Kind   string
 		Curves []struct {
 			Slope, Offset      float64
@@ -428,6 +432,16 @@ func (m *outsider) prediction(t *testing.T, s []float64) float64 {
 	if m.Task == "regression" {
 		low, high := m.TargetGrid.Low, m.TargetGrid.High
 		return low + (high-low)/2 + (high-low)/2*s[0]
+	}
+	if th := m.Threshold; th != nil {
+		of := s[1]/2 - s[0]/2
+		if th.Of == "probability" {
+			of = m.probabilities(s)[1]
+		}
+		if of >= th.Value {
+			return class(t, m.Vocabulary.Classes[1])
+		}
+		return class(t, m.Vocabulary.Classes[0])
 	}
 	if m.Probabilities.Kind != "" {
 		p := m.probabilities(s)

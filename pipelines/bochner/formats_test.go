@@ -52,6 +52,8 @@ func TestAnotherProgramReadsModels(t *testing.T) {
 		"friedman --kernel linear",
 		"moons --kernel gaussian --calibrate platt",
 		"moons --kernel gaussian --calibrate isotonic",
+		"moons --kernel gaussian --threshold -0.3",
+		"moons --kernel gaussian --threshold 0.8 --calibrate platt",
 		"moons --kernel gaussian --learner sgd --loss softmax --rounds 2",
 		"moons --kernel matern --nu 0.5 --learner sgd --loss logistic --rounds 2",
 		"moons --kernel learned --chains 12 --steps 3 --take 3",

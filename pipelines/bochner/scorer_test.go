@@ -37,6 +37,7 @@ func TestAProgramPredictsWhatTheCommandDoes(t *testing.T) {
 		{"friedman", "train", "--form offset --draw structured --lambda 1e-6"},
 		{"moons", "train", "--kernel laplace --lambda 1e-6 --calibrate isotonic"},
 		{"moons", "train", "--kernel cauchy --lambda 1e-6 --calibrate platt"},
+		{"moons", "train", "--kernel laplace --lambda 1e-6 --threshold f1"},
 		{"friedman", "train", "--kernel matern --nu 2.5 --lambda 1e-6"},
 		{"moons", "train", "--kernel maxout --q 3 --lambda 1e-6"},
 		{"friedman", "train", "--kernel linear"},

@@ -42,7 +42,7 @@ var groups = []group{
 		"budgets seeds rows epsilon noise",
 		""},
 	{"Learner",
-		"learner loss lambda folds calibrate",
+		"learner loss lambda folds calibrate threshold",
 		"C select grid target_room class_weight epsilon bias passes method rate batch augment init"},
 	{"Iterative learners",
 		"rounds",

@@ -97,6 +97,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Alternative to --lambda: C = 1/(λn), where n is the number of rows.")
 	fs.IntVar(&o.Lambda.Folds, "folds", 0, "Folds of the cross-validation; 0 is 5 if there are several values of lambda, and none otherwise. Iterative learners and --calibrate hold out the first fold.")
 	fs.StringVar(&o.Calibrate, "calibrate", "none", "Probabilities from scores: none, platt (a sigmoid per class, for few rows) or isotonic (an increasing step function per class, for 1000 rows per class and more). The curves are fitted to the first fold (one of --folds, 5 by default) with scores of a model that was not trained on it; the final model is trained on all rows. Replaces the probabilities that the losses softmax and logistic have by themselves.")
+	fs.StringVar(&o.Threshold, "threshold", "", "For two classes, what the model predicts the second by, in place of the larger score or probability: a number, as for predict, or what is best on held-out rows: error, f1 (of the second class) or balanced (accuracy). The rows are those of the first fold, scored by a model that was not trained on them; the summary says what to expect on other rows.")
 	fs.Float64Var(&room, "target_room", 0, "For a regression whose model is a recipe for later data (see bochner sum): how far the grid of targets reaches beyond the targets of this data on either side, as a multiple of their range. 0.5 doubles the range. Later targets beyond the grid cannot be used.")
 	fs.BoolVar(&planOnly, "plan", false, "Read up to 64 MB of the data, print rows, columns, classes, passes and a bound on the memory that training uses, and exit.")
 	fs.BoolVar(&timings, "timings", false, "Print the time of each stage.")
@@ -112,7 +113,7 @@ func fixedByRecipe(cmd *cobra.Command) (err error) {
 	data.register(own)
 	jobs.register(own)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if own.Lookup(f.Name) == nil && cmd.InheritedFlags().Lookup(f.Name) == nil && !slices.Contains([]string{"recipe", "model", "weight_column", "lambda", "C", "calibrate", "select", "folds", "timings"}, f.Name) && err == nil {
+		if own.Lookup(f.Name) == nil && cmd.InheritedFlags().Lookup(f.Name) == nil && !slices.Contains([]string{"recipe", "model", "weight_column", "lambda", "C", "calibrate", "threshold", "select", "folds", "timings"}, f.Name) && err == nil {
 			err = exit.Usage("--%s cannot be used with --recipe, which is that of a model: leave it out, or train without --recipe", f.Name)
 		}
 	})

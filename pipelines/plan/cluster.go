@@ -96,7 +96,7 @@ func (p *Plan) ForCluster(e engine.Engine, dim int64) *Cluster {
 	if p.Folds > 1 {
 		factorisations += float64(p.Lambdas)
 	}
-	if p.Calibrate != "" {
+	if p.Calibrate != "" || p.Threshold != "" {
 		factorisations++
 	}
 	c.Solve = factorisations * features * features * features / 3 / (c.Rates.Solve * float64(c.CPUs))

@@ -57,6 +57,8 @@ type Plan struct {
 	Shuffle int64 `json:"bytes_shuffled"`
 
 	Calibrate string `json:"calibrate,omitempty"` // how probabilities are computed
+	// Threshold is what chooses a threshold between two classes; "" if held-out rows do not.
+	Threshold string `json:"threshold,omitempty"`
 
 	Cluster  *Cluster `json:"cluster,omitempty"` // for runners with machines of their own
 	machines bool     // the runner starts machines for each job
@@ -141,6 +143,9 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if p.Calibrate = o.Calibrate; p.Calibrate != "" {
 		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to calibrate"
 	}
+	if o.ChoosesThreshold() {
+		p.Threshold, p.Passes, p.jobs, p.how = o.Threshold, p.Passes+1, p.jobs+1, p.how+", one to choose the threshold"
+	}
 	p.Refused = tooWide(o, seen)
 	p.Memory = o.Memory(seen.Facts, engine, p.Lanes)
 	lanes := p.Lanes
@@ -192,7 +197,7 @@ func (p *Plan) iterative(o training.Options, l learner.Iterative) {
 	r := l.Common()
 	p.Lambdas, p.Folds, p.Rounds = len(lambda), max(folds, 1), r.Rounds
 	runs := len(lambda)
-	if runs > 1 || o.Calibrate != "" {
+	if runs > 1 || o.HoldsOut() {
 		runs++ // the fit to all rows
 	}
 	p.Passes, p.how = 1+runs*(r.Rounds+1), "one to profile it, and at most one per round, of which learners rarely need all"

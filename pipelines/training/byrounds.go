@@ -1,6 +1,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -66,7 +68,7 @@ func (b byRounds) values(o Options, n float64) (lambda []float64, folds int) {
 	slices.Reverse(lambda)
 	lambda = slices.Compact(lambda)
 	folds = l.Folds
-	if folds == 0 && (len(lambda) > 1 || b.Common().Patience > 0 || o.Calibrate != "") {
+	if folds == 0 && (len(lambda) > 1 || b.Common().Patience > 0 || o.HoldsOut()) {
 		folds = DefaultFolds
 	}
 	if folds == 1 {
@@ -76,16 +78,22 @@ func (b byRounds) values(o Options, n float64) (lambda []float64, folds int) {
 }
 
 func (b byRounds) fit(ctx context.Context, t *Training) error {
+	t.probabilities = b.probabilities(t)
 	if err := t.fitRounds(ctx, b); err != nil {
 		return err
 	}
 	if note := unconverged(t.Learner.Log, t.history); note != "" {
 		t.Notes = append(t.Notes, note)
 	}
-	if t.probabilities == nil && t.Target.Classes != nil {
-		t.probabilities = ownProbabilities(t.Learner.Log.Loss)
-	}
 	return nil
+}
+
+// probabilities returns those that the scores have by the loss; nil if there are none.
+func (b byRounds) probabilities(t *Training) *models.Probabilities {
+	if t.Target.Classes == nil {
+		return nil
+	}
+	return ownProbabilities(cmp.Or(b.Common().Loss, b.DefaultLoss(true)))
 }
 
 // problem returns the problem to minimise on that many rows.

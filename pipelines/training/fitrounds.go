@@ -48,7 +48,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		b.summary(cmp.Or(shared.Loss, b.DefaultLoss(t.Target.Classes != nil))))
 	t.Progress.Phase("training", 0)
 	defer t.Progress.Done()
-	if len(lambda) == 1 && t.opts.Calibrate == "" {
+	if len(lambda) == 1 && !t.opts.HoldsOut() {
 		c, err := t.runRounds(ctx, b, lambda[0], folds, surveyed, init, o)
 		if err != nil {
 			return err
@@ -83,12 +83,12 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 			chosen, best = i, fitted{c, t.linear, t.Learner, t.history, t.files}
 		}
 	}
-	if t.opts.Calibrate != "" {
+	if t.opts.HoldsOut() {
 		held := scorer{file: storage.Join(t.Work.Dir, "held.safetensors")}
 		if held.sum, err = transforms.StoreWeights(ctx, held.file, best.linear); err != nil {
 			return err
 		}
-		if err := t.calibrate(ctx, held, folds); err != nil {
+		if err := t.useHeldOut(ctx, held, folds); err != nil {
 			return err
 		}
 	}

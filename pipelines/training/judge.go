@@ -5,14 +5,14 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// parts returns the number of folds if rows are held out to choose λ, to stop rounds, or to fit
-// the curves of probabilities. It is 0 if no rows are held out.
+// parts returns the number of folds if rows are held out to choose λ, to stop rounds, to fit
+// the curves of probabilities, or to choose a threshold. It is 0 if no rows are held out.
 func (o Options) parts() int {
 	_, folds := o.Values(1)
 	switch {
 	case folds > 1:
 		return folds
-	case o.Calibrate != "":
+	case o.HoldsOut():
 		return DefaultFolds
 	}
 	return 0

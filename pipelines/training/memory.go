@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -121,6 +122,10 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 		// Each lane has its counts twice while it encodes them, and all are held twice more where they are added and read.
 		counts := int64(f.Outputs) * 2 * 8 * calibrate.Cells
 		curves = 3*block + scratch + mapped + f.featureBlock() + 2*weights + int64(2*lanes+2)*counts + int64(f.Outputs)*8*1024
+	}
+	if o.ChoosesThreshold() {
+		counts := 2 * 72 * f.bound(score.HalfCells)
+		curves = max(curves, 3*block+scratch+mapped+f.featureBlock()+2*weights+int64(2*lanes+2)*counts)
 	}
 	if o.Learns() {
 		o.learningMemory(&m, f)
@@ -275,7 +280,7 @@ func (o Options) Sums() int {
 	if o.Learns() || o.Searching() {
 		folds = min(folds, 2) // only the first fold is held out
 	}
-	if o.Calibrate != "" {
+	if o.HoldsOut() {
 		folds = max(folds, 2)
 	}
 	return folds

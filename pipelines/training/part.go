@@ -60,8 +60,8 @@ func (o Options) validAgain() error {
 	if o.Model == "" {
 		return exit.Usage("no model directory: name one with --model")
 	}
-	if o.Calibrate != "" && o.Calibrate != "none" || o.Lambda.selects() || o.Lambda.Folds != 0 {
-		return exit.Usage("--calibrate, --select and --folds cannot be used with --recipe, which trains by sums alone: its folds are those of the recipe, and no row is scored")
+	if o.Calibrate != "" && o.Calibrate != "none" || o.Threshold != "" || o.Lambda.selects() || o.Lambda.Folds != 0 {
+		return exit.Usage("--calibrate, --threshold, --select and --folds cannot be used with --recipe, which trains by sums alone: its folds are those of the recipe, and no row is scored")
 	}
 	if err := o.Lambda.validate(); err != nil {
 		return err

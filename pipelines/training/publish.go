@@ -46,6 +46,11 @@ func (t *Training) Publish(ctx context.Context) error {
 		},
 	}
 	m.Manifest.Weights = t.rowWeights()
+	m.Manifest.Outputs = t.linear.K
+	if err := t.decide(m.Manifest); err != nil {
+		return err
+	}
+	t.threshold = m.Manifest.Threshold
 	if t.Searched != nil {
 		m.Manifest.Search = t.Searched.Summary()
 	}
@@ -120,8 +125,10 @@ type Result struct {
 	Sums int `json:"sums,omitempty"`
 	// Probabilities says how scores become probabilities, if they do.
 	Probabilities *models.Probabilities `json:"probabilities,omitempty"`
-	Notes         []string              `json:"notes,omitempty"`
-	Seconds       map[string]float64    `json:"seconds"` // wall time by part of the job
+	// Threshold decides between two classes; nil without one.
+	Threshold *models.Threshold  `json:"threshold,omitempty"`
+	Notes     []string           `json:"notes,omitempty"`
+	Seconds   map[string]float64 `json:"seconds"` // wall time by part of the job
 	// Work is the time of the job's workers in this process by stage; see
 	// transforms.Worker.Seconds.
 	Work map[string]float64 `json:"work_seconds"`
@@ -138,7 +145,7 @@ func (t *Training) result() *Result {
 		Model: t.opts.Model, Task: t.task(), Rows: t.Counts, Columns: t.Profile.Dim,
 		Weights: t.rowWeights(), Kernel: t.Recipe.Name, Width: t.Recipe.Width, Recipe: t.Recipe.Sealed,
 		Learned: t.Learned, Learner: t.Learner.Kind, Lambda: t.Learner.Lambda, Path: t.Learner.Table, RuledOut: t.Learner.RuledOut, Select: t.Learner.Select, Log: t.Learner.Log, Steps: t.Learner.Steps,
-		Probabilities: t.probabilities, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
+		Probabilities: t.probabilities, Threshold: t.threshold, Notes: t.Notes, Seconds: t.Seconds, Work: t.Worker.Seconds(),
 		dim: t.Recipe.Dim, folds: t.Learner.Folds, seed: t.opts.Seed,
 	}
 	if t.Searched != nil {
@@ -225,6 +232,7 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	WriteProbabilities(&b, r.Probabilities)
+	WriteThreshold(&b, r.Threshold, r.Classes)
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}

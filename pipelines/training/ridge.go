@@ -51,10 +51,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	if err := t.finishChoice(ctx); err != nil {
 		return err
 	}
-	if t.opts.Calibrate != "" {
-		return t.calibrate(ctx, t.heldOut, t.opts.parts())
-	}
-	return nil
+	return t.useHeldOut(ctx, t.heldOut, t.opts.parts())
 }
 
 // fitRidgeOn is fitRidge on a grid of that many steps.
@@ -66,7 +63,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
 	}
 	fold.All = t.opts.Lambda.selects()
 	cut := t.opts.parts()
-	fold.HeldOut = t.opts.Calibrate != ""
+	fold.HeldOut = t.opts.HoldsOut()
 	if first := folds > 1 && t.firstJudges(); first || folds == 1 && fold.HeldOut {
 		// Two sums are enough: that of the held-out rows and that of the others.
 		fold.Folds, fold.Cut, fold.First = 2, cut, first

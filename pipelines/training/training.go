@@ -37,6 +37,9 @@ type Options struct {
 	// Calibrate says how scores become probabilities, by held-out rows: platt or isotonic; ""
 	// or none disables it.
 	Calibrate string
+	// Threshold is what decides between two classes: a number, as that of models.Applier; or a score.Criterion, which
+	// held-out rows make best. "" is none.
+	Threshold string
 	// Learned says how the features of the kernels learned and harmonic are learned, unless
 	// Kernel names a directory with them.
 	Learned alignment.Options
@@ -73,6 +76,9 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		t.Notes = append(t.Notes, note)
 	}
 	if err := t.calibrates(); err != nil {
+		return nil, err
+	}
+	if err := t.canDecide(); err != nil {
 		return nil, err
 	}
 	if err := t.canSelect(); err != nil {
@@ -195,6 +201,9 @@ func (o Options) Validate() error {
 	if err := o.validateCalibration(); err != nil {
 		return err
 	}
+	if err := o.validateThreshold(); err != nil {
+		return err
+	}
 	return o.Lambda.validate()
 }
 
@@ -208,7 +217,7 @@ type Training struct {
 
 	linear  *models.Linear
 	Learner models.Learner // how it was fitted
-	heldOut scorer         // for held-out rows, in a training by sums that calibrates
+	heldOut scorer         // for held-out rows, in a training by sums that calibrates or chooses a threshold
 	grid    *weight.Grid   // of weights, in a training by sums; nil if there are none
 	trials  scorer         // for held-out rows, in a training by sums: one for each λ tried
 	summed  summed         // of the last FitSums
@@ -217,7 +226,8 @@ type Training struct {
 	firstRows     int64
 	variance      []float64 // of several targets
 	probabilities *models.Probabilities
-	floor         float64 // λ equivalent to rounding features to the grid of their sums
+	threshold     *models.Threshold // that held-out rows have chosen
+	floor         float64           // λ equivalent to rounding features to the grid of their sums
 	// files are further files of the model directory.
 	files   []storage.File
 	history []rounds.Report // of an iterative learner

@@ -28,8 +28,8 @@ func (*Calibration) Sum(s beam.Scope, sc transforms.Scan) (counts, reports beam.
 
 func beginCalibration(ctx context.Context, l *transforms.Lane, p *Calibration) (transforms.Summing, error) {
 	counts := calibrate.NewCounts(p.Outputs)
-	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(scores []float32, y []float64, repeats []int64) error {
-		return counts.AddRows(finiteRows(scores, y, repeats))
+	return p.HeldOut.summing(ctx, l, &p.Pass, counts, func(r *heldRows) error {
+		return counts.AddRows(finiteRows(r.scores, r.y, r.repeats))
 	})
 }
 

@@ -31,8 +31,16 @@ type heldOutScorer struct {
 	folds    uint64
 	assigner *folds.Assigner
 	hashes   []uint64
-	held     rows.Block
-	repeats  []int64
+	block    rows.Block
+	rows     heldRows
+}
+
+// heldRows are held-out rows, valid until the next block.
+type heldRows struct {
+	scores  []float32
+	y       []float64 // labels
+	repeats []int64   // how often each row counts
+	hashes  []uint64  // of the contents, divided by the number of folds
 }
 
 func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.Pass) (*heldOutScorer, error) {
@@ -51,35 +59,36 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 	return &heldOutScorer{applier: newApplier(l, model), folds: uint64(h.Folds), assigner: p.Assigner()}, nil
 }
 
-// summing returns how to add the scores and the labels of the held-out rows of a lane, which add
-// may change, to sum, and how often each row counts.
-func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum encoding.BinaryMarshaler, add func(scores []float32, y []float64, repeats []int64) error) (transforms.Summing, error) {
+// summing returns how to add the held-out rows of a lane, which add may change, to sum.
+func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum encoding.BinaryMarshaler, add func(*heldRows) error) (transforms.Summing, error) {
 	s, err := h.scorer(ctx, l, p)
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) error {
-		scores, y, err := s.of(at, b)
-		if err != nil {
+		if err := s.score(at, b); err != nil {
 			return err
 		}
-		s.repeats = h.Grid.Repeats(s.repeats[:0], &s.held)
-		return add(scores, y, s.repeats)
+		s.rows.repeats = h.Grid.Repeats(s.rows.repeats[:0], &s.block)
+		return add(&s.rows)
 	}}, err
 }
 
-// of returns the scores and the labels of the held-out rows of b. Both are valid until
-// the next call.
-func (h *heldOutScorer) of(at folds.Place, b *rows.Block) (scores []float32, y []float64, err error) {
+// score scores the held-out rows of b.
+func (h *heldOutScorer) score(at folds.Place, b *rows.Block) (err error) {
 	if h.hashes, err = h.assigner.Hashes(h.hashes[:0], at, b); err != nil {
-		return nil, nil, err
+		return err
 	}
-	h.held.Reset(b.D)
+	held, r := &h.block, &h.rows
+	held.Reset(b.D)
+	r.hashes = r.hashes[:0]
 	for i, hash := range h.hashes {
 		if hash%h.folds == 0 {
-			h.held.X, h.held.Y = append(h.held.X, b.Row(i)...), append(h.held.Y, b.Labels(i)...)
+			held.X, held.Y = append(held.X, b.Row(i)...), append(held.Y, b.Labels(i)...)
 			if len(b.Weights) > 0 {
-				h.held.Weights = append(h.held.Weights, b.Weights[i])
+				held.Weights = append(held.Weights, b.Weights[i])
 			}
-			h.held.N++
+			held.N++
+			r.hashes = append(r.hashes, hash/h.folds)
 		}
 	}
-	return h.Scores(h.held.X, h.held.N), h.held.Y, nil
+	r.scores, r.y = h.Scores(held.X, held.N), held.Y
+	return nil
 }

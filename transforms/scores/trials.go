@@ -31,7 +31,8 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 	if p.LogLoss {
 		sum.Losses = score.NewLosses(p.Fits)
 	}
-	return p.HeldOut.summing(ctx, l, &p.Pass, sum, func(scores []float32, y []float64, repeats []int64) error {
+	return p.HeldOut.summing(ctx, l, &p.Pass, sum, func(r *heldRows) error {
+		scores, y, repeats := r.scores, r.y, r.repeats
 		if g := p.Target.Grid; g != nil {
 			for i := range y {
 				c := i % len(g)

@@ -1,0 +1,197 @@
+package score
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/spell"
+)
+
+// Criterion is what a threshold between two kinds makes as large as possible.
+type Criterion string
+
+// The criteria. ByError is the share of rows on the right side, ByF1 the harmonic mean of precision and
+// recall of kind 1, and ByBalanced the mean of the shares of each kind on the right side.
+const (
+	ByError    Criterion = "error"
+	ByF1       Criterion = "f1"
+	ByBalanced Criterion = "balanced"
+)
+
+// Criteria are all criteria.
+var Criteria = []string{string(ByError), string(ByF1), string(ByBalanced)}
+
+// Validate returns an error for a criterion that does not exist.
+func (c Criterion) Validate() error {
+	switch c {
+	case ByError, ByF1, ByBalanced:
+		return nil
+	}
+	return fmt.Errorf("score: unknown criterion %.40q%s; have %s", string(c), spell.DidYouMean(string(c), Criteria), strings.Join(Criteria, ", "))
+}
+
+// of returns the criterion for n rows of each kind, of which above are at or above a threshold.
+// Both kinds have rows.
+func (c Criterion) of(above, n [2]int64) float64 {
+	hits, right := float64(above[1]), float64(n[0]-above[0])
+	switch c {
+	case ByError:
+		return (hits + right) / float64(n[0]+n[1])
+	case ByF1:
+		return 2 * hits / float64(n[1]+above[1]+above[0])
+	default:
+		return (hits/float64(n[1]) + right/float64(n[0])) / 2
+	}
+}
+
+// BestThreshold returns the threshold with the largest criterion, where rows with a value at or
+// above it are taken for kind 1. Of several it is the largest, and it is the smallest value of a
+// cell. Both results are 0 if a kind has no rows.
+func (r *Ranks) BestThreshold(by Criterion) (threshold, best float64) {
+	place, best := r.best(by)
+	if place < 0 {
+		return 0, 0
+	}
+	low, _ := r.ends(r.cells[place])
+	return float64(low), best
+}
+
+// best returns the cell whose smallest value is the BestThreshold, −1 if a kind has no rows.
+func (r *Ranks) best(by Criterion) (place int, best float64) {
+	place = -1
+	n := r.Rows()
+	if n[0] == 0 || n[1] == 0 {
+		return place, 0
+	}
+	r.flush()
+	var above [2]int64
+	for i := len(r.cells) - 1; i >= 0; i-- {
+		c := r.cells[i].n
+		above[0] += c[0]
+		above[1] += c[1]
+		if v := by.of(above, n); place < 0 || v > best {
+			best, place = v, i
+		}
+	}
+	return place, best
+}
+
+// middle returns the middle between the smallest value of a cell and the values below it, where a
+// threshold parts the rows as that value does.
+func (r *Ranks) middle(place int) float32 {
+	low, _ := r.ends(r.cells[place])
+	if place == 0 {
+		return low
+	}
+	_, below := r.ends(r.cells[place-1])
+	if m := float32(float64(low)/2 + float64(below)/2); m > below {
+		return m
+	}
+	return low
+}
+
+// above returns how many rows of each kind have values at or above a threshold. A cell that it
+// parts counts as below.
+func (r *Ranks) above(threshold float32) (n [2]int64) {
+	r.flush()
+	for i := len(r.cells) - 1; i >= 0; i-- {
+		if low, _ := r.ends(r.cells[i]); low < threshold {
+			break
+		}
+		n[0] += r.cells[i].n[0]
+		n[1] += r.cells[i].n[1]
+	}
+	return n
+}
+
+// HalfCells is the number of different values that a half of Halves distinguishes.
+const HalfCells = 1 << 16
+
+// Halves counts values of two kinds, those of two halves of the rows apart, so that a threshold
+// that was chosen by one half can be judged by the other. It is a function of the rows, as Ranks
+// is. Create it with NewHalves.
+type Halves struct{ half [2]Ranks }
+
+var (
+	_ encoding.BinaryMarshaler   = (*Halves)(nil)
+	_ encoding.BinaryUnmarshaler = (*Halves)(nil)
+)
+
+// NewHalves returns empty halves.
+func NewHalves() *Halves { return &Halves{[2]Ranks{*NewRanks(HalfCells), *NewRanks(HalfCells)}} }
+
+// Add counts rows with the value v in a half, 0 or 1, as Ranks.Add does.
+func (h *Halves) Add(half int, v float32, kind int, rows int64) { h.half[half].Add(v, kind, rows) }
+
+// Rows returns the number of rows of each kind.
+func (h *Halves) Rows() (n [2]int64) {
+	for i := range h.half {
+		for kind, rows := range h.half[i].Rows() {
+			n[kind] += rows
+		}
+	}
+	return n
+}
+
+// Merge adds the rows of g.
+func (h *Halves) Merge(g *Halves) {
+	for i := range h.half {
+		h.half[i].Merge(&g.half[i])
+	}
+}
+
+// MarshalBinary writes the counts of both halves.
+func (h *Halves) MarshalBinary() ([]byte, error) {
+	b, err := h.half[0].AppendBinary(nil)
+	if err != nil {
+		return nil, err
+	}
+	return h.half[1].AppendBinary(b)
+}
+
+// UnmarshalBinary reads what MarshalBinary writes.
+func (h *Halves) UnmarshalBinary(b []byte) (err error) {
+	g := NewHalves()
+	for i := range g.half {
+		if b, err = g.half[i].Decode(b); err != nil {
+			return err
+		}
+	}
+	if len(b) > 0 {
+		return errors.New("score: halves are damaged")
+	}
+	*h = *g
+	return nil
+}
+
+// Choose returns a threshold with the largest criterion on all rows, in the middle of the values
+// that part them in the same way, and what to expect of it on
+// other rows: the criterion of all rows where each half has the threshold that the other half
+// would choose. plain is the criterion where rows with a value above usual are taken for kind 1.
+// The counts may be off by a cell if a half has more than HalfCells different values. It fails
+// unless each half has rows of both kinds.
+func (h *Halves) Choose(by Criterion, usual float32) (threshold float32, expected, plain float64, err error) {
+	all := NewRanks(HalfCells)
+	var above, usually [2]int64
+	for i := range h.half {
+		if n := h.half[i].Rows(); n[0] == 0 || n[1] == 0 {
+			rows := h.Rows()
+			return 0, 0, 0, fmt.Errorf("score: %d and %d held-out rows of the two classes are too few to choose a threshold; use more rows, fewer folds, or give a number", rows[0], rows[1])
+		}
+		all.Merge(&h.half[i])
+		place, _ := h.half[i].best(by)
+		other := &h.half[1-i]
+		for kind, n := range other.above(h.half[i].middle(place)) {
+			above[kind] += n
+		}
+		for kind, n := range other.above(math.Nextafter32(usual, math.MaxFloat32)) {
+			usually[kind] += n
+		}
+	}
+	n := h.Rows()
+	place, _ := all.best(by)
+	return all.middle(place), by.of(above, n), by.of(usually, n), nil
+}

@@ -1,0 +1,143 @@
+package score
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+// What Choose says of each criterion is what a plain loop over the rows says.
+func TestHalvesChooseAsALoopDoes(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 40 {
+		type row struct {
+			ranked
+			half int
+		}
+		n := 10 + r.IntN(60)
+		x := []row{{ranked{1, 1}, 0}, {ranked{0, 0}, 0}, {ranked{1, 1}, 1}, {ranked{0, 0}, 1}}
+		for range n {
+			kind := r.IntN(2)
+			x = append(x, row{ranked{float32(r.IntN(9)+2*kind) / 4, kind}, r.IntN(2)})
+		}
+		h, g := NewHalves(), NewHalves()
+		for i, v := range x {
+			to := []*Halves{h, g}[i%2]
+			to.Add(v.half, v.v, v.kind, 1)
+		}
+		data, err := g.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := new(Halves)
+		if err := back.UnmarshalBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		h.Merge(back)
+		for _, by := range []Criterion{ByError, ByF1, ByBalanced} {
+			// of returns the criterion of the rows of a half, −1 for all, by a threshold for each half.
+			of := func(half int, threshold [2]float64) float64 {
+				var hits, above, n [2]float64
+				for _, v := range x {
+					if half >= 0 && v.half != half {
+						continue
+					}
+					n[v.kind]++
+					if float64(v.v) >= threshold[v.half] {
+						above[v.kind]++
+					}
+				}
+				hits[1], hits[0] = above[1], n[0]-above[0]
+				switch by {
+				case ByError:
+					return (hits[0] + hits[1]) / (n[0] + n[1])
+				case ByF1:
+					precision, recall := hits[1]/(above[0]+above[1]), hits[1]/n[1]
+					if hits[1] == 0 {
+						return 0
+					}
+					return 2 * precision * recall / (precision + recall)
+				}
+				return (hits[0]/n[0] + hits[1]/n[1]) / 2
+			}
+			best := func(half int) float64 {
+				at, most, below := math.Inf(-1), -1.0, math.Inf(-1)
+				for _, v := range x {
+					if c := of(half, [2]float64{float64(v.v), float64(v.v)}); (half < 0 || v.half == half) && (c > most+1e-12 || c > most-1e-12 && float64(v.v) > at) {
+						at, most = float64(v.v), c
+					}
+				}
+				for _, v := range x {
+					if (half < 0 || v.half == half) && float64(v.v) < at {
+						below = max(below, float64(v.v))
+					}
+				}
+				if math.IsInf(below, -1) {
+					return at
+				}
+				return (at + below) / 2
+			}
+			const usual = 1.25
+			threshold, expected, plain, err := h.Choose(by, usual)
+			if err != nil || float64(threshold) != best(-1) {
+				t.Fatalf("%s: threshold %g, want %g; %v", by, threshold, best(-1), err)
+			}
+			if want := of(-1, [2]float64{best(1), best(0)}); math.Abs(expected-want) > 1e-12 {
+				t.Fatalf("%s: expected %g, want %g", by, expected, want)
+			}
+			if want := of(-1, [2]float64{usual + 1e-9, usual + 1e-9}); math.Abs(plain-want) > 1e-12 {
+				t.Fatalf("%s: plain %g, want %g", by, plain, want)
+			}
+		}
+	}
+}
+
+// Where values say nothing of the kinds, the expected balanced accuracy is one half: rows do not judge the
+// threshold that they chose.
+func TestExpectationsAreHonest(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	var expected, chosen float64
+	const runs = 400
+	for range runs {
+		h, all := NewHalves(), NewRanks(HalfCells)
+		for i := range 80 {
+			v := float32(r.NormFloat64())
+			h.Add(i/2%2, v, i%2, 1)
+			all.Add(v, i%2, 1)
+		}
+		_, e, _, err := h.Choose(ByBalanced, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, best := all.BestThreshold(ByBalanced)
+		expected, chosen = expected+e/runs, chosen+best/runs
+	}
+	// The standard error of a run is at most 0.056, of the mean 0.0028.
+	if math.Abs(expected-0.5) > 4*0.0028 || chosen < 0.55 {
+		t.Errorf("expected %.4f, want 0.5; the rows that chose it say %.4f", expected, chosen)
+	}
+}
+
+func TestHalvesRefuse(t *testing.T) {
+	h := NewHalves()
+	h.Add(0, 1, 1, 1)
+	h.Add(0, 0, 0, 1)
+	h.Add(1, 1, 1, 5)
+	if _, _, _, err := h.Choose(ByF1, 0); err == nil {
+		t.Error("a half of one kind chooses a threshold")
+	}
+	data, _ := h.MarshalBinary()
+	for _, bad := range [][]byte{nil, data[:len(data)-1], append(data[:len(data):len(data)], 0)} {
+		if err := new(Halves).UnmarshalBinary(bad); err == nil {
+			t.Errorf("%d of %d bytes are accepted", len(bad), len(data))
+		}
+	}
+	back := new(Halves)
+	if err := back.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(back.Rows(), h.Rows()) {
+		t.Errorf("%v, %v", back.Rows(), err)
+	}
+	if err := Criterion("F1").Validate(); err == nil || err.Error() != `score: unknown criterion "F1" (did you mean "f1"?); have error, f1, balanced` {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,134 @@
+package training
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// HoldsOut tells that weights are also fitted without the first fold, whose scores give the curves
+// of probabilities or a threshold.
+func (o Options) HoldsOut() bool { return o.Calibrate != "" || o.ChoosesThreshold() }
+
+// ChoosesThreshold tells that held-out rows choose the threshold.
+func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).Validate() == nil }
+
+// validateThreshold checks Threshold, as far as possible without data.
+func (o Options) validateThreshold() error {
+	if o.Threshold == "" {
+		return nil
+	}
+	if o.ChoosesThreshold() {
+		if o.Lambda.Folds == 1 {
+			return exit.Usage("--threshold %s: the held-out first fold chooses it; --folds must be 2 or more, or left out", o.Threshold)
+		}
+		return nil
+	}
+	if _, err := strconv.ParseFloat(o.Threshold, 32); err != nil {
+		err := score.Criterion(o.Threshold).Validate()
+		return exit.Usage("--threshold: %s, or a number", strings.TrimPrefix(err.Error(), "score: "))
+	}
+	return nil
+}
+
+// canDecide refuses a threshold unless there are two classes.
+func (t *Training) canDecide() error {
+	switch {
+	case t.opts.Threshold == "":
+	case t.Target.Classes == nil:
+		return exit.Usage("--threshold decides between two classes; the labels are numbers (see --task)")
+	case t.Outputs() != 2:
+		return exit.Usage("--threshold decides between two classes; the data has %d", t.Outputs())
+	default:
+		m := &models.Manifest{Task: models.Classification, Outputs: 2}
+		if t.opts.Calibrate != "" {
+			m.Probabilities = new(models.Probabilities)
+		} else if b, ok := t.opts.fitter().(byRounds); ok {
+			m.Probabilities = b.probabilities(t)
+		}
+		return t.decide(m)
+	}
+	return nil
+}
+
+// useHeldOut fits what needs weights that were fitted without the first of that many folds: the
+// curves of probabilities, and the threshold.
+func (t *Training) useHeldOut(ctx context.Context, held scorer, folds int) error {
+	if t.opts.Calibrate != "" {
+		if err := t.calibrate(ctx, held, folds); err != nil {
+			return err
+		}
+	}
+	if !t.opts.ChoosesThreshold() {
+		return nil
+	}
+	t.Progress.Phase("choosing the threshold", t.Counts.Used)
+	defer t.Progress.Done()
+	pass := &scores.Threshold{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
+		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Weights: held.file, SHA256: held.sum, Grid: t.scoring(),
+	}, Probabilities: t.probabilities}
+	var counts score.Halves
+	if _, _, err := t.ScanSum(ctx, pass, "threshold", &counts); err != nil {
+		return err
+	}
+	by, usual, of := score.Criterion(t.opts.Threshold), float32(0), models.OfScore
+	if t.probabilities != nil {
+		usual, of = 0.5, models.OfProbability
+	}
+	value, expected, plain, err := counts.Choose(by, usual)
+	if err != nil {
+		return &exit.DataError{Err: err}
+	}
+	n := counts.Rows()
+	t.threshold = &models.Threshold{Value: value, Of: of, By: by, Rows: n[0] + n[1], Folds: folds, Expected: expected, Plain: plain}
+	return nil
+}
+
+// decide gives the model its threshold.
+func (t *Training) decide(m *models.Manifest) (err error) {
+	m.Threshold = t.threshold
+	if value, bad := strconv.ParseFloat(t.opts.Threshold, 64); bad == nil {
+		if m.Threshold, err = models.NewThreshold(value, m); err != nil {
+			return &exit.UsageError{Err: fmt.Errorf("--threshold: %w", err)}
+		}
+	}
+	return nil
+}
+
+// DecidedBy says how a threshold decides for a class.
+func DecidedBy(t *models.Threshold, class string) string {
+	what := "half the difference of its score and the other"
+	if t.Of == models.OfProbability {
+		what = "its probability"
+	}
+	return fmt.Sprintf("threshold %g: a row is of class %q if %s is at least that", t.Value, class, what)
+}
+
+// WriteThreshold prints how rows of two classes are decided, if by a threshold.
+func WriteThreshold(w io.Writer, t *models.Threshold, classes []string) {
+	if t == nil {
+		return
+	}
+	fmt.Fprintf(w, "output    %s\n", DecidedBy(t, classes[1]))
+	if t.By == "" {
+		return
+	}
+	name, expected, plain := "F1 of the class", t.Expected, t.Plain
+	switch t.By {
+	case score.ByError:
+		name, expected, plain = "error", 1-expected, 1-plain
+	case score.ByBalanced:
+		name = "balanced accuracy"
+	}
+	fmt.Fprintf(w, "          chosen by the %s on %s held-out rows, %s, by weights that were trained without them; expect %.2f %%, without it %.2f %%\n",
+		name, report.Groups(t.Rows), report.OneIn(t.Folds), 100*expected, 100*plain)
+	fmt.Fprintf(w, "          (each half of these rows decided by the threshold that the other half chooses)\n")
+}
