@@ -251,7 +251,7 @@ func openOne(ctx context.Context, model string, data dataset.Options, j job.Opti
 	if m.manifest, m.data, err = openModelData(ctx, model, data, j.Log); err != nil {
 		return m, err
 	}
-	withMissing(m.manifest, m.data)
+	scores.WithMissing(m.manifest, m.data)
 	if err := prepare.Labeled(m.data); err != nil {
 		return m, err
 	}

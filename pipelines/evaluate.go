@@ -92,7 +92,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err != nil {
 		return nil, err
 	}
-	withMissing(manifest, d)
+	scores.WithMissing(manifest, d)
 	if manifest.Task == models.Embedding {
 		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
 	}

@@ -8,9 +8,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -39,6 +37,7 @@ type PredictOptions struct {
 	Threshold *float64 // unless nil, that of models.Applier
 
 	Probabilities bool // also write the probabilities of all classes; the model must have them
+	Digest        bool // also write the digest of the model in each row
 
 	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
 	// MaxDrift is the largest distance, above 0 and up to 1, by which a column may for certain
@@ -66,21 +65,6 @@ type PredictResult struct {
 // PredictManifest is the file of a directory of predictions that describes them: a
 // PredictResult with the model.
 const PredictManifest = "manifest.json"
-
-// withMissing makes data of plain numbers for a model have missing values, if the model says what
-// to take in their place.
-func withMissing(m *models.Manifest, d *dataset.Dataset) {
-	if d.Schema.Table != nil || !d.Schema.Traits().Columns || m.Fill() == nil {
-		return
-	}
-	t := &schema.Table{Missing: schema.DefaultMissing}
-	for _, c := range table.DescribedBy(d) {
-		if c.Feature >= 0 {
-			t.Columns = append(t.Columns, schema.Column{Name: c.Name, Type: schema.Number})
-		}
-	}
-	d.Schema.Table = t
-}
 
 // openModelData loads the manifest of a model and opens data that matches it. It checks the
 // weights too, so that a damaged model is reported before any work.
@@ -151,7 +135,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 		return nil, err
 	}
 	d.Weighted = false // every row has a prediction, whatever its weight
-	withMissing(manifest, d)
+	scores.WithMissing(manifest, d)
 	if o.Probabilities {
 		if err := training.NeedProbabilities("probabilities", o.Model, manifest); err != nil {
 			return nil, err
@@ -173,14 +157,14 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 		Statistics: moved.statistics, Skip: moved.skip(d),
 		Pass:  transforms.Pass{Data: *d, Mode: dataset.Stop},
 		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.rounded()}, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
-		ID: idColumn(d),
+		ID: scores.IDColumn(d), Digest: o.Digest,
 	}
 	if o.MaxBadFraction > 0 {
 		pass.Mode = dataset.Place
 	}
 	columns := pass.Columns(&models.Model{Manifest: manifest})
-	if err := apart(pass.ID, columns); err != nil {
-		return nil, err
+	if err := pass.Distinct(columns); err != nil {
+		return nil, exit.Refuse("%w, or name another with --id_column", err)
 	}
 	var j *job.Job
 	if o.Join != nil {
@@ -202,16 +186,6 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 		return err
 	})
 	return result, err
-}
-
-// idColumn returns the name of the column that identifies the rows, or "".
-func idColumn(d *dataset.Dataset) string {
-	for _, c := range table.DescribedBy(d) {
-		if c.Role == table.ID {
-			return c.Name
-		}
-	}
-	return ""
 }
 
 // publish creates the directory of predictions.

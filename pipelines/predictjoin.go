@@ -31,20 +31,6 @@ func (o PredictOptions) canJoin() error {
 	return nil
 }
 
-// apart refuses an identifier with the name of another column of the predictions, because most
-// readers of tables would lose one of them.
-func apart(id string, columns []export.Column) error {
-	if id == "" {
-		return nil
-	}
-	for _, c := range columns[1:] {
-		if c.Name == id || slices.Contains(c.Header, id) {
-			return exit.Refuse("pipelines: the column %q of identifiers has the name of a column of the predictions; rename it in the data, or name another with --id_column", id)
-		}
-	}
-	return nil
-}
-
 // join makes all predictions and then writes them to o.Join, with one header.
 func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predict, columns []export.Column, threshold *Threshold, moved *drifting) (*PredictResult, error) {
 	formats, err := export.Files(o.Format, columns)

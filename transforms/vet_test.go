@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/vet"
@@ -35,6 +36,14 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 		parts, reports := gram.Sums(s, sc, gram.State{})
 		stored := gram.Merge(s, sc, gram.State{}, parts)
 		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, gram.Index(s, gram.State{}, stored, reports)))
+	},
+	"files": func(s beam.Scope, sc transforms.Scan) {
+		f := &scores.Files{Model: "models@champion", Out: "out", Format: "csv"}
+		transforms.WriteLines(s, "files", f.Predict(s, []scores.Arrival{{Path: "a"}, {Path: "b"}}, 1))
+	},
+	"arriving files": func(s beam.Scope, sc transforms.Scan) {
+		f := &scores.Files{Model: "models@champion", Out: "out", Format: "csv"}
+		f.Arrive(s, scores.Arriving{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9}, 1)
 	},
 	"resolve": func(s beam.Scope, sc transforms.Scan) {
 		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, beam.Impulse(s)))

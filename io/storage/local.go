@@ -84,7 +84,7 @@ func (local) Stat(ctx context.Context, name string) (Object, error) {
 	case !fi.Mode().IsRegular():
 		return Object{}, Invalid("not a regular file (a pipe or device cannot be read twice)")
 	}
-	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi), Identity: identity(fi)}, nil
+	return Object{Name: name, URI: p, Size: fi.Size(), Version: version(fi), Modified: fi.ModTime().UnixNano(), Identity: identity(fi)}, nil
 }
 
 // version combines size, modification time and change time. A program can reset the

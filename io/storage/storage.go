@@ -27,6 +27,9 @@ type Object struct {
 	Size    int64  // bytes
 	Version string // changes whenever the content may have changed
 
+	// Modified is when the content was written, in nanoseconds since 1970; 0 if unknown.
+	Modified int64 `json:"-"`
+
 	// Identity is the same for all names of a file, such as links; "" if the scheme has
 	// no links.
 	Identity string `json:"-"`

@@ -11,7 +11,7 @@ import (
 // whose rows it will get and whose predictions readers expect.
 //
 // It must do the same task; a regression or embedding must have outputs of the same names, because
-// each is a column. Classes may differ: scores and probabilities carry their names. Columns are
+// each is a column. Classes may differ: scores and probabilities carry their names. Probabilities may be added. Columns are
 // matched by name: the model may use fewer columns than the first, and have other levels and missing
 // codes, but a column that the first has not, or has with another type, need not be in the rows.
 // Without names rows must have as many numbers.
@@ -21,6 +21,9 @@ func Fits(first, m *models.Model) error {
 	}
 	if a, b := first.Outputs(), m.Outputs(); !m.Classifies() && !slices.Equal(a, b) {
 		return other("it predicts %.80q, and not %.80q", b, a)
+	}
+	if first.Manifest.Probabilities != nil && m.Manifest.Probabilities == nil {
+		return other("it has no probabilities")
 	}
 	had, has := columns(first), columns(m)
 	if len(had) == 0 || len(has) == 0 {

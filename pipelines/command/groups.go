@@ -25,7 +25,10 @@ type group struct {
 var groups = []group{
 	{"Model and output",
 		"models model champion challenger sums of without out out_format scores probabilities threshold max_drift slices gate components picture",
-		"recipe save_sums certificate lines reliability curve expect why by last events importance"},
+		"recipe save_sums certificate lines model_digest reliability curve expect why by last events importance"},
+	{"Streams",
+		"stream",
+		"dead_letters reload poll settle max_age files_per_round until_idle"},
 	{"Retraining",
 		"day sums_dir window held_out paired_gate redraw",
 		""},

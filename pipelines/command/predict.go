@@ -17,6 +17,7 @@ func predictCommand() *cobra.Command {
 		data dataFlags
 		jobs jobFlags
 		o    pipelines.PredictOptions
+		s    streamFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "predict --model DIR --data FILES --out DIR",
@@ -49,13 +50,23 @@ probable one.
 The summary names columns whose values have moved from those of the training, with the
 distance that is certain: the difference of a share of rows, such as those with a value
 below some number, missing, or of a level. With --max_drift nothing is written if a
-column has moved farther.`,
+column has moved farther.
+
+With --stream the command does not end: every file that appears under --data gets a file
+of predictions in --out, named by it (bochner help stream).`,
 		Example: `  bochner predict --model model --data 'new-*.csv' --out predictions
   bochner predict --model model --data new.csv --out scores --out_format parquet --scores
-  bochner predict --model model --data new.csv --out - --quiet | head`,
+  bochner predict --model model --data new.csv --out - --quiet | head
+  bochner predict --stream --model models@champion --data 'in/*.csv' --out predictions`,
 		Args: cobra.NoArgs,
 		RunE: runJob(func(cmd *cobra.Command) error {
 			o.Data, o.MaxBadFraction, o.Job = data.opts, data.maxBad, jobs.job(cmd)
+			if s.on {
+				return s.run(cmd, o, jobs.json, jobs.quiet)
+			}
+			if err := s.unused(cmd); err != nil {
+				return err
+			}
 			job := o // the flag keeps its value
 			if o.Out == standardOutput {
 				// A reader that has seen enough is an error of a write, so that the job ends in order.
@@ -78,9 +89,11 @@ column has moved farther.`,
 	fs.BoolVar(&o.Scores, "scores", false, "Also write the score of every output.")
 	fs.BoolVar(&o.Lines, "lines", false, "Also write the line of the file on which each row starts, to join predictions to rows where files have blank lines, comments or records of several lines. Each file is then read by one reader.")
 	fs.BoolVar(&o.Probabilities, "probabilities", false, "Also write the probability of every class. The prediction is the most probable class; of several, the one with the largest score. The model must have been trained with --calibrate, or with --loss softmax or logistic.")
+	fs.BoolVar(&o.Digest, "model_digest", false, "Also write the digest of the model, the sha256 of its manifest, in each row.")
 	thresholdFlag(fs, &o.Threshold)
 	fs.Float64Var(&o.MaxDrift, "max_drift", 0, "Largest distance, from 0 to 1, by which a column may have moved from the rows of the training; 0 for no bound. If one has certainly moved farther, nothing is written and the exit code is 4.")
 	fs.StringVar(&data.opts.ID, "id_column", "", "Column that identifies each row, by name or position; it is copied to the predictions. The default is that of the training data.")
+	s.register(fs)
 	data.register(fs)
 	jobs.register(fs)
 	return cmd

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -39,6 +40,8 @@ type Predict struct {
 	Skip       uint64              `json:"skip,string,omitempty"`
 	// ID is the name of a first column with the identifiers of the rows; "" if they have none.
 	ID string `json:"id,omitempty"`
+	// Digest has a last column with the digest of the model.
+	Digest bool `json:"digest,omitempty"`
 }
 
 // Write reads all rows and writes, for each shard, one file with a line for every row, in
@@ -65,31 +68,22 @@ func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]by
 }
 
 func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source, files *outputs.Files) (w outputs.Written, err error) {
-	table := newPredictions(a.Model, p)
-	formats, err := export.Files(p.Format, table.columns)
+	table, format, err := p.table(a)
 	if err != nil {
 		return w, err
-	}
-	if len(formats) != 1 {
-		return w, fmt.Errorf("scores: %s cannot hold all columns in one file", p.Format)
 	}
 	var counts *drift.Counts
 	if p.Statistics != nil {
 		counts = drift.NewCounts(p.Statistics)
 	}
-	file := outputs.WrittenFile{Name: outputs.ShardName(shard) + formats[0].Suffix, Suffix: formats[0].Suffix}
+	file := outputs.WrittenFile{Name: outputs.ShardName(shard) + format.Suffix, Suffix: format.Suffix}
 	file.Sum, err = files.Create(file.Name, func(dst io.Writer) (err error) {
-		out := formats[0].New(dst)
-		w.Report, err = a.lane.Read(files.Context(), &p.Pass, shard, source, nil, func(_ folds.Place, b *rows.Block) error {
+		w.Report, err = p.rows(files.Context(), a, table, shard, source, format.New(dst), func(b *rows.Block) {
 			if counts != nil { // before the model fills in missing values
 				counts.Add(b, p.Skip)
 			}
-			return out.Write(table.block(b, a))
 		})
-		if err != nil {
-			return err
-		}
-		return out.Close()
+		return err
 	})
 	if n := w.Report.Rows + w.Report.Bad + w.Report.Unlabeled; n > 0 {
 		w.Parts = []outputs.WrittenPart{{Rows: n, Files: []outputs.WrittenFile{file}}}
@@ -100,6 +94,31 @@ func (p *Predict) write(a *applier, shard dataset.Shard, source *dataset.Source,
 	return w, err
 }
 
+// table returns what makes tables of predictions, and the format of their file.
+func (p *Predict) table(a *applier) (*predictions, export.File, error) {
+	table := newPredictions(a.Model, p)
+	formats, err := export.Files(p.Format, table.columns)
+	if err != nil {
+		return nil, export.File{}, err
+	}
+	if len(formats) != 1 {
+		return nil, export.File{}, fmt.Errorf("scores: %s cannot hold all columns in one file", p.Format)
+	}
+	return table, formats[0], nil
+}
+
+// rows writes the predictions for a shard's rows. Before a block is applied, see gets it.
+func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shard dataset.Shard, source *dataset.Source, out export.Writer, see func(*rows.Block)) (dataset.Report, error) {
+	report, err := a.lane.Read(ctx, &p.Pass, shard, source, nil, func(_ folds.Place, b *rows.Block) error {
+		see(b)
+		return out.Write(table.block(b, a))
+	})
+	if err != nil {
+		return report, err
+	}
+	return report, out.Close()
+}
+
 // predictions makes tables of a model's output for rows.
 type predictions struct {
 	columns       []export.Column
@@ -107,13 +126,15 @@ type predictions struct {
 	lines         bool // the next is its line
 	scores        bool // after the prediction
 	probabilities bool // probabilities
+	digest        bool // the digest of the model
 	model         *models.Model
 	out           export.Block
 	targets       [][]float64 // of each output
+	digests       []int32     // 0 for each row: the only level
 }
 
 func newPredictions(m *models.Model, p *Predict) *predictions {
-	return &predictions{columns: p.Columns(m), ids: p.ID != "", lines: p.Lines, scores: p.Scores && !m.Embeds(), probabilities: p.Probabilities, model: m}
+	return &predictions{columns: p.Columns(m), ids: p.ID != "", lines: p.Lines, scores: p.Scores && !m.Embeds(), probabilities: p.Probabilities, digest: p.Digest, model: m}
 }
 
 // Columns returns the columns of the predictions of a model, of which only the manifest is needed.
@@ -151,7 +172,24 @@ func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 	if p.Probabilities {
 		columns = append(columns, export.Column{Name: "probabilities", Header: prefixed("probability_", names), Keys: names})
 	}
+	if p.Digest {
+		columns = append(columns, export.Column{Name: "model", Header: []string{"model"}, Levels: []string{m.Manifest.SHA256}, Always: true})
+	}
 	return columns
+}
+
+// Distinct returns an error if the column of identifiers has the name of another of the columns,
+// because most readers of tables would lose one of them.
+func (p *Predict) Distinct(columns []export.Column) error {
+	if p.ID == "" {
+		return nil
+	}
+	for _, c := range columns[1:] {
+		if c.Name == p.ID || slices.Contains(c.Header, p.ID) {
+			return fmt.Errorf("scores: the column %q of identifiers has the name of a column of the predictions; rename it in the data", p.ID)
+		}
+	}
+	return nil
 }
 
 func prefixed(prefix string, names []string) []string {
@@ -210,6 +248,12 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 	}
 	if t.probabilities {
 		t.out.Values = append(t.out.Values, said.Probabilities)
+	}
+	if t.digest {
+		for len(t.digests) < b.N {
+			t.digests = append(t.digests, 0)
+		}
+		t.out.Values = append(t.out.Values, t.digests[:b.N])
 	}
 	return &t.out
 }

@@ -190,7 +190,11 @@ func (g *gcs) named(ctx context.Context, name string) (object, *gcstorage.Object
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 func found(uri string, a *gcstorage.ObjectAttrs) storage.Object {
-	return storage.Object{Name: uri, URI: uri, Size: a.Size, Version: strconv.FormatInt(a.Generation, 10)}
+	o := storage.Object{Name: uri, URI: uri, Size: a.Size, Version: strconv.FormatInt(a.Generation, 10)}
+	if !a.Updated.IsZero() {
+		o.Modified = a.Updated.UnixNano()
+	}
+	return o
 }
 
 func (g *gcs) Stat(ctx context.Context, name string) (storage.Object, error) {

@@ -42,7 +42,7 @@ func (g *gcs) List(ctx context.Context, pattern string) ([]storage.Object, error
 	if !strings.Contains(o.name, "**") && !strings.Contains(o.name[first:], "/") {
 		q.Delimiter = "/" // names further down cannot match
 	}
-	if err := q.SetAttrSelection([]string{"Name", "Size", "Generation"}); err != nil {
+	if err := q.SetAttrSelection([]string{"Name", "Size", "Generation", "Updated"}); err != nil {
 		return nil, err
 	}
 	var objects []storage.Object

@@ -1,0 +1,149 @@
+package arrivals
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	_ "github.com/bochner-ml/bochner/io/storage/gcs"
+)
+
+// watching is a Watch of the files of a directory at a time that tests set.
+type watching struct {
+	Watch
+	t   *testing.T
+	dir string
+	now time.Time
+}
+
+func watch(t *testing.T, patterns ...string) *watching {
+	w := &watching{t: t, dir: t.TempDir(), now: time.Unix(1e9, 0)}
+	for _, p := range patterns {
+		w.Patterns = append(w.Patterns, filepath.Join(w.dir, p))
+	}
+	w.Now = func() time.Time { return w.now }
+	w.Done = func(context.Context) (map[string]bool, error) { return nil, nil }
+	return w
+}
+
+// put writes a file of that age.
+func (w *watching) put(name string, age time.Duration) {
+	w.t.Helper()
+	p := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(p, nil, 0o666); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.Chtimes(p, time.Time{}, w.now.Add(-age)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// want compares the next files.
+func (w *watching) want(n int, want string) {
+	w.t.Helper()
+	found, err := w.Next(w.t.Context(), n)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for _, f := range found.Files {
+		names = append(names, f.Path)
+	}
+	if got := fmt.Sprint(names, found.Backlog, found.Unsettled, found.Old); got != want {
+		w.t.Errorf("found %s, want %s", got, want)
+	}
+}
+
+func TestFilesAreReturnedOnceInTheOrderTheyWereWritten(t *testing.T) {
+	w := watch(t, "in/*.csv")
+	w.want(9, "[] 0 0 0") // not even the directory exists
+	w.put("in/b.csv", 2*time.Minute)
+	w.put("in/a.csv", time.Minute)
+	w.put("in/c.csv", time.Hour)
+	w.put("in/other.txt", 0)
+	w.want(2, "[c.csv b.csv] 1 0 0")
+	w.want(2, "[a.csv] 0 0 0")
+	w.put("in/d.csv", 0)
+	w.Again("b.csv")
+	w.want(9, "[b.csv d.csv] 0 0 0")
+	w.want(9, "[] 0 0 0")
+}
+
+func TestAFileOnDiskIsWholeWhenNothingIsWrittenToIt(t *testing.T) {
+	w := watch(t, "*")
+	w.Settle = 10 * time.Second
+	w.put("a", 9*time.Second)
+	w.want(9, "[] 0 1 0")
+	w.now = w.now.Add(time.Second)
+	w.want(9, "[a] 0 0 0")
+}
+
+// What is done is asked for once; names that no longer match, or are too old, are not kept.
+func TestNothingIsKeptOfFilesThatAreGone(t *testing.T) {
+	w := watch(t, "dt=*/*")
+	w.MaxAge = time.Hour
+	asked := 0
+	w.Done = func(context.Context) (map[string]bool, error) {
+		asked++
+		return map[string]bool{"dt=1/a": true, "dt=1/deleted": true}, nil
+	}
+	w.put("dt=1/a", 0)
+	w.put("dt=1/old", 2*time.Hour)
+	w.want(9, "[] 0 0 1")
+	for i := range 100 {
+		name := fmt.Sprintf("dt=2/%d", i)
+		w.put(name, 0)
+		w.want(9, "["+name+"] 0 0 1")
+		if err := os.Remove(filepath.Join(w.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.given) > 2 || asked != 1 {
+		t.Errorf("%d names after 100 files that are gone; asked %d times", len(w.given), asked)
+	}
+}
+
+// Files that were returned and are not done after a while are returned again.
+func TestWhatIsNotDoneIsReturnedAgain(t *testing.T) {
+	w := watch(t, "*")
+	w.Recheck = time.Minute
+	done := map[string]bool{}
+	w.Done = func(context.Context) (map[string]bool, error) { return maps.Clone(done), nil }
+	w.put("a", 0)
+	w.put("b", 0)
+	w.want(9, "[a b] 0 0 0")
+	done["b"] = true
+	w.now = w.now.Add(59 * time.Second)
+	w.want(9, "[] 0 0 0")
+	w.now = w.now.Add(time.Second)
+	w.want(9, "[a] 0 0 0")
+	w.want(9, "[] 0 0 0")
+}
+
+func TestTheBaseIsTheDirectoryThatAllPatternsBeginWith(t *testing.T) {
+	for _, test := range []struct {
+		patterns []string
+		want     string
+	}{
+		{[]string{"/in/*.csv"}, "/in/"},
+		{[]string{"/in/a.csv"}, "/in/"},
+		{[]string{"/in/dt=*/part-*"}, "/in/"},
+		{[]string{"/in/a/*.csv", "/in/b/*.csv"}, "/in/"},
+		{[]string{"gs://b/in/*"}, "gs://b/in/"},
+		{[]string{"gs://b/*", "gs://b/x/*"}, "gs://b/"},
+		{[]string{"gs://b/*", "gs://c/*"}, ""},
+		{[]string{"/*"}, "/"},
+	} {
+		got, err := Base(test.patterns)
+		if got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%q: %q, %v; want %q", test.patterns, got, err, test.want)
+		}
+	}
+}

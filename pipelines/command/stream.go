@@ -1,0 +1,128 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+)
+
+// streamFlags are those of predict --stream.
+type streamFlags struct {
+	on bool
+	o  pipelines.StreamOptions
+}
+
+// streamNames lists the flags that have a meaning only with --stream.
+var streamNames = strings.Fields("dead_letters reload poll settle max_age files_per_round until_idle")
+
+func (f *streamFlags) register(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.on, "stream", false, "Predict every file that appears, until the command is stopped. See bochner help stream.")
+	fs.StringVar(&f.o.Dead, "dead_letters", "", "With --stream: directory of the files that name what has no predictions. The default is --out with -dead added.")
+	fs.DurationVar(&f.o.Reload, "reload", time.Minute, "With --stream: how often --model is looked up; a new model takes the place of the old one between two files. 0 is never.")
+	fs.DurationVar(&f.o.Poll, "poll", 5*time.Second, "With --stream: how often the files are listed.")
+	fs.DurationVar(&f.o.Settle, "settle", 10*time.Second, "With --stream: how long nothing must have been written to a file on disk before it is read; 0 if files are renamed into place. Objects of gs:// are whole when they appear.")
+	fs.DurationVar(&f.o.MaxAge, "max_age", 0, "With --stream: files that were written longer ago are not read; 0 for all.")
+	fs.IntVar(&f.o.PerRound, "files_per_round", 64, "With --stream: largest number of files that are taken at a time; others wait.")
+	fs.BoolVar(&f.o.UntilIdle, "until_idle", false, "With --stream: stop when no file is left.")
+}
+
+// unused refuses flags of a stream without one.
+func (f *streamFlags) unused(cmd *cobra.Command) error {
+	for _, name := range streamNames {
+		if cmd.Flags().Changed(name) {
+			return exit.Usage("--%s is for --stream", name)
+		}
+	}
+	return nil
+}
+
+// run predicts a stream with the options of a batch.
+func (f *streamFlags) run(cmd *cobra.Command, batch pipelines.PredictOptions, asJSON, quiet bool) error {
+	if cmd.Flags().Changed("resume") || cmd.Flags().Changed("work") {
+		return exit.Usage("--stream continues from the files in --out, without --resume and --work")
+	}
+	o := f.o
+	o.PredictOptions = batch
+	if batch.Out == standardOutput {
+		return exit.Usage("--stream writes a file for each file: give a directory with --out")
+	}
+	if !cmd.Flags().Changed("max_bad_fraction") {
+		o.MaxBadFraction = 1 // a bad row gets a dead letter, and so has its file
+	}
+	line := func(r pipelines.StreamRound) error {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+	}
+	o.Each = func(r pipelines.StreamRound) error {
+		switch {
+		case asJSON:
+			return line(r)
+		case !quiet:
+			fmt.Fprintln(cmd.ErrOrStderr(), r)
+		}
+		return nil
+	}
+	last, err := pipelines.PredictStream(cmd.Context(), o)
+	if err != nil || last == nil {
+		return err
+	}
+	if asJSON {
+		return line(*last)
+	}
+	_, err = last.WriteTo(cmd.OutOrStdout())
+	return err
+}
+
+func streamHelp() *cobra.Command {
+	cmd := &cobra.Command{Use: "stream", Short: "How predict --stream works"}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), streamText) })
+	return cmd
+}
+
+const streamText = `bochner predict --stream predicts every file that appears under --data, on disk or in
+gs://, until it is stopped.
+
+  bochner predict --stream --model gs://BUCKET/models@champion \
+      --data 'gs://BUCKET/in/dt=*/*.csv' --out gs://BUCKET/predictions --model_digest
+
+Names         in/dt=7/a.csv gets OUT/dt=7/a.csv.predictions.csv: its path below the
+              directory that all patterns begin with, and a suffix. A file appears
+              whole, and a file that is done again replaces it, so every row is in the
+              output exactly once, whatever is killed. What is done is what is in OUT
+              and in the directory of dead letters; there is no other state. A stream
+              that begins again continues from there. Two streams cannot have one OUT.
+Whole files   An object of gs:// is whole when it appears. A file on disk is read when
+              nothing has been written to it for --settle. Write under a name that the
+              pattern does not match, or that begins with a dot, and rename the file.
+              A file is known by its name: if its content changes after it is done,
+              nothing happens.
+Dead letters  DEAD/PATH.file.json says why a file has no predictions; remove it to have
+              the file tried again. DEAD/PATH.rows.json lists rows that could not be
+              read, which have a line without a prediction; with --max_bad_fraction,
+              a file with a larger share of them is bad. The stream continues.
+Model         --model is looked up every --reload. A new model is loaded while the old
+              one is in use, and takes its place between two files, so all rows of a
+              file are predicted by one model; --model_digest writes which. A model that
+              is damaged, absent or needs other columns is not used, which is noted
+              once; the old one stays.
+Age           The stream keeps in memory the names that match now. Remove old files, or
+              use patterns of few days, so that lists stay short. --max_age leaves old
+              files out.
+Pressure      At most --files_per_round files are taken at a time, those written first
+              before others. The rest is the backlog.
+Numbers       After each round a line on standard error, or with --json one on standard
+              output: files, rows, rows set aside, backlog, rows a second, and quantiles
+              of the time from when a file was written until its predictions were whole.
+Stopping      SIGINT or SIGTERM: the file that is being done is finished, and the exit
+              code is 0. A second signal ends the process at once.
+Runners       --runner direct, the default, and universal run one small pipeline after
+              the other. On flink and dataflow the stream is one pipeline that does not
+              end; its counters are files_done, files_bad, files_retried and the
+              distribution file_latency_msec.
+`

@@ -1,0 +1,463 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/arrivals"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/live"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// StreamOptions says which model to apply to files as they appear.
+type StreamOptions struct {
+	// PredictOptions are those of a batch. Model is looked up again while the stream runs. Out may
+	// exist, with the predictions of an earlier run. There is no Join and no MaxDrift.
+	PredictOptions
+
+	Dead   string        // directory of the dead letters; "" is Out with -dead added
+	Reload time.Duration // how often the model is looked up; 0 is never
+	Poll   time.Duration // how often the patterns are listed, at least 1 ms
+	Settle time.Duration // arrivals.Watch.Settle
+	MaxAge time.Duration // arrivals.Watch.MaxAge
+	// PerRound is the largest number of files that are taken at a time, at least 1. The model that
+	// is in use, the log and the state of files are looked at between rounds.
+	PerRound  int
+	UntilIdle bool // stop when no file is left, instead of waiting for more
+
+	// Each, unless nil, is called after every round that had files.
+	Each func(StreamRound) error
+}
+
+// StreamRound says what became of the files of one round, and in all since the stream began.
+type StreamRound struct {
+	StreamCounts
+	Backlog       int          `json:"backlog"` // files that wait for the next rounds
+	Old           int          `json:"old,omitempty"`
+	Seconds       float64      `json:"seconds"`
+	RowsPerSecond float64      `json:"rows_per_second"`
+	Model         string       `json:"model"` // digest of the one in use
+	Reloads       int64        `json:"reloads"`
+	ReloadError   string       `json:"reload_error,omitempty"` // why the model is not the one of its name
+	Total         StreamCounts `json:"total"`
+	Ended         bool         `json:"ended,omitempty"`
+}
+
+// StreamCounts counts files and rows.
+type StreamCounts struct {
+	Files    int64 `json:"files"`     // with predictions
+	BadFiles int64 `json:"bad_files"` // with a dead letter instead
+	Retried  int64 `json:"retried"`   // to be done again
+	Rows     int64 `json:"rows"`      // with a prediction
+	SetAside int64 `json:"set_aside"` // with a line without one
+	// P50 and P99 are quantiles of the seconds from when a file was written until its predictions
+	// were whole, up to a tenth too large; 0 if there were none.
+	P50 float64 `json:"latency_p50"`
+	P99 float64 `json:"latency_p99"`
+
+	latencies latencies
+}
+
+// PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle,
+// there are none left. A context that ends is no error: the stream stops after the file it is at.
+//
+// Each file gets one file of predictions, named by it, and each bad file and each file with bad rows a
+// dead letter. A stream that begins again, after it was killed at any time, does what is not done.
+func PredictStream(ctx context.Context, o StreamOptions) (last *StreamRound, err error) {
+	s, err := o.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = s.end(ctx, err) }()
+	if about := s.engine.About(); about.Spread || about.Machines {
+		return nil, s.unbounded(ctx)
+	}
+	return s.loop(ctx)
+}
+
+// streaming is a stream that runs.
+type streaming struct {
+	o      StreamOptions
+	files  *scores.Files
+	engine engine.Engine
+	claim  *storage.Claim // on Out: of two streams, the second ends at its start
+	work   string         // directory of results
+	model  *live.Handle
+	worker *transforms.Worker
+
+	began time.Time
+	total StreamCounts
+	runs  int    // pipelines
+	said  string // the last note on what is retried
+	stays string // and on why the model stays in use
+}
+
+// begin checks the options and opens the model.
+func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
+	if o.Format == "" {
+		o.Format = "csv"
+	}
+	switch {
+	case o.Join != nil || o.MaxDrift != 0:
+		return nil, exit.Usage("--stream has no end, at which predictions could be joined or drift judged: leave out --out - and --max_drift")
+	case o.Out == "":
+		return nil, exit.Usage("no directory for the predictions: name one with --out")
+	case o.Model == "":
+		return nil, exit.Usage("no model: name its directory with --model, or DIR@champion")
+	case len(o.Data.Data) == 0:
+		return nil, exit.Usage("no data: give a pattern with --data")
+	case o.Poll < time.Millisecond || o.Reload < 0 || o.Settle < 0 || o.MaxAge < 0 || o.PerRound < 1:
+		return nil, exit.Usage("--poll must be at least 1ms (have %v), --files_per_round at least 1 (have %d), and --reload, --settle and --max_age at least 0", o.Poll, o.PerRound)
+	case o.Data.Strict:
+		return nil, exit.Usage("--strict compares files with one another; with --stream each is read alone")
+	}
+	if err := checkFormat(o.Format, PredictFormats()); err != nil {
+		return nil, err
+	}
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if err := o.Data.Validate(); err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	if o.Dead == "" {
+		o.Dead = strings.TrimRight(o.Out, "/") + "-dead"
+	}
+	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "dead_letters", Name: o.Dead}); err != nil {
+		return nil, err
+	}
+	s := &streaming{o: o, engine: o.Job.Engine.WithDefaults(), began: time.Now()}
+	s.engine.Note = s.note
+	out, err := storage.Abs(o.Out)
+	if err != nil {
+		return nil, err
+	}
+	dead, err := storage.Abs(o.Dead)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.apart(out, dead); err != nil {
+		return nil, err
+	}
+	if s.claim, err = storage.Take(ctx, out); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = s.end(ctx, err)
+		}
+	}()
+	s.worker = transforms.NewWorker(out)
+	if s.model, err = live.Open(ctx, o.Model, o.Reload); err != nil {
+		return nil, err
+	}
+	manifest := s.model.Model(ctx).Manifest
+	if o.Probabilities {
+		if err := training.NeedProbabilities("probabilities", o.Model, manifest); err != nil {
+			return nil, err
+		}
+	}
+	threshold, err := thresholdOf(o.Threshold, o.Model, manifest)
+	if err != nil {
+		return nil, err
+	}
+	name := o.Model
+	if !strings.Contains(name, "://") { // for workers in another directory
+		if name, err = filepath.Abs(name); err != nil {
+			return nil, err
+		}
+	}
+	s.files = &scores.Files{
+		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
+		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Digest: o.Digest, Threshold: threshold.rounded(),
+	}
+	beside, base := storage.Split(out)
+	s.work = storage.Join(beside, ".bochner-"+base+"-stream")
+	return s, nil
+}
+
+// apart refuses directories in which the stream would find its own files.
+func (o StreamOptions) apart(dirs ...string) error {
+	for _, pattern := range o.Data.Data {
+		abs, err := storage.Abs(pattern)
+		if err != nil {
+			return err
+		}
+		matches, err := storage.Matcher(abs)
+		if err != nil {
+			return err
+		}
+		for _, dir := range dirs {
+			if matches(storage.Join(dir, "x.csv.predictions.csv")) || matches(storage.Join(dir, "x", "x.csv.predictions.csv")) || matches(storage.Join(dir, "x.csv.file.json")) {
+				return exit.Usage("--data %s matches files in %s, where the stream writes: give another directory", pattern, dir)
+			}
+		}
+	}
+	return nil
+}
+
+// end releases what the stream has.
+func (s *streaming) end(ctx context.Context, err error) error {
+	ctx = context.WithoutCancel(ctx)
+	if s.model != nil {
+		s.model.Close()
+	}
+	if s.worker != nil {
+		s.worker.Close()
+	}
+	if s.work != "" {
+		err = errors.Join(err, storage.Remove(ctx, s.work))
+	}
+	return errors.Join(err, s.claim.Drop(ctx))
+}
+
+func (s *streaming) note(format string, args ...any) {
+	if s.o.Job.Log != nil {
+		fmt.Fprintf(s.o.Job.Log, "note: "+format+"\n", args...)
+	}
+}
+
+// unbounded runs one pipeline that finds and does files until it is cancelled.
+func (s *streaming) unbounded(ctx context.Context) error {
+	w := scores.Arriving{Patterns: s.o.Data.Data, Poll: s.o.Poll, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Most: s.o.PerRound}
+	if s.o.UntilIdle {
+		return exit.Usage("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)
+	}
+	err := s.engine.Run(ctx, func(scope beam.Scope) { s.files.Arrive(scope, w, s.engine.Threads) })
+	if ctx.Err() != nil {
+		return nil // stopped as asked
+	}
+	return err
+}
+
+// tries is how often in a row all files of a round may fail before the stream ends with the error.
+const tries = 10
+
+// loop runs bounded pipelines over the files that are found.
+func (s *streaming) loop(ctx context.Context) (*StreamRound, error) {
+	watch := &arrivals.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}
+	failed, old := 0, 0
+	var last StreamRound
+	for {
+		begun := time.Now()
+		found, err := watch.Next(context.WithoutCancel(ctx), s.o.PerRound)
+		if err == nil {
+			if found.Old > old {
+				s.note("%s older than --max_age, without predictions, %s not read", report.Counted(found.Old, "file"), were(found.Old))
+			}
+			old = found.Old
+			last = StreamRound{Backlog: found.Backlog, Old: old}
+			err = s.round(ctx, watch, found.Files, &last)
+		}
+		switch code := exit.Code(err); {
+		case err == nil:
+			failed = 0
+		case (code == exit.CodeStorage || code == exit.CodeFailed) && failed < tries:
+			failed++
+			s.retry(err.Error())
+		default:
+			return nil, err
+		}
+		last.finish(s, begun)
+		if why := last.ReloadError; why != s.stays {
+			if s.stays = why; why != "" {
+				s.note("the model %.8s stays in use: %s", last.Model, why)
+			}
+		}
+		if n := len(found.Files); n > 0 && s.o.Each != nil {
+			if err := s.o.Each(last); err != nil {
+				return nil, err
+			}
+		}
+		idle := err == nil && len(found.Files) == 0 && found.Unsettled == 0
+		if ctx.Err() != nil || s.o.UntilIdle && idle {
+			last.Ended = true
+			last.finish(s, s.began)
+			return &last, nil
+		}
+		if err == nil && last.Retried == 0 && (found.Backlog > 0 || s.o.UntilIdle && found.Unsettled == 0) {
+			continue
+		}
+		select {
+		case <-time.After(s.o.Poll):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// retry notes why files are done again, once for each reason in a row.
+func (s *streaming) retry(why string) {
+	if why != s.said {
+		s.said = why
+		s.note("tried again: %s", why)
+	}
+}
+
+// round does the files. In this process each has a pipeline of its own, so that the stream can stop
+// after any of them; on other runners they share one.
+func (s *streaming) round(ctx context.Context, watch *arrivals.Watch, files []arrivals.File, r *StreamRound) error {
+	each := len(files)
+	if s.engine.About().Alone {
+		each = 1
+	}
+	for at := 0; at < len(files); at += each {
+		if ctx.Err() != nil {
+			r.Backlog += len(files) - at
+			return nil
+		}
+		some := files[at:min(at+each, len(files))]
+		results, err := s.run(context.WithoutCancel(ctx), some)
+		if err != nil {
+			for _, f := range files[at:] {
+				watch.Again(f.Path)
+			}
+			r.Retried += int64(len(files) - at)
+			s.total.Retried += int64(len(files) - at)
+			return err
+		}
+		for _, f := range results {
+			if f.Retry != "" {
+				watch.Again(f.Path)
+				s.retry(f.Path + ": " + f.Retry)
+			}
+			if f.Bad != "" {
+				s.note("no predictions for %s: %s", f.Path, f.Bad)
+			}
+			r.add(f)
+			s.total.add(f)
+		}
+	}
+	return nil
+}
+
+// run does the files in one pipeline.
+func (s *streaming) run(ctx context.Context, files []arrivals.File) ([]scores.FileResult, error) {
+	var tasks []scores.Arrival
+	for _, f := range files {
+		tasks = append(tasks, scores.ArrivalOf(f))
+	}
+	s.runs++
+	list := storage.Join(s.work, fmt.Sprintf("files-%d", s.runs))
+	err := s.engine.Run(ctx, func(scope beam.Scope) {
+		transforms.WriteLines(scope, list, s.files.Predict(scope, tasks, s.engine.Threads))
+	})
+	if err != nil {
+		return nil, err
+	}
+	results, err := job.ReadReports[scores.FileResult](ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	if len(results) != len(files) {
+		return nil, &exit.RunnerError{Runner: s.engine.Runner, Err: fmt.Errorf("%d results for %d files", len(results), len(files))}
+	}
+	return results, storage.Remove(ctx, list)
+}
+
+// finish adds what is known after a round that has begun then.
+func (r *StreamRound) finish(s *streaming, begun time.Time) {
+	if r.Ended {
+		r.StreamCounts = s.total
+	}
+	r.P50, r.P99 = r.latencies.quantile(0.5), r.latencies.quantile(0.99)
+	r.Total = s.total
+	r.Total.P50, r.Total.P99 = s.total.latencies.quantile(0.5), s.total.latencies.quantile(0.99)
+	r.Seconds = time.Since(begun).Seconds()
+	r.RowsPerSecond = float64(r.Rows) / math.Max(r.Seconds, 1e-9)
+	r.Model = s.model.Model(context.Background()).Manifest.SHA256
+	stats := s.model.Stats()
+	if r.Reloads = stats.Swaps; stats.Err != nil {
+		r.ReloadError = stats.Err.Error()
+	}
+}
+
+func (c *StreamCounts) add(f scores.FileResult) {
+	switch {
+	case f.Retry != "":
+		c.Retried++
+		return
+	case f.Bad != "":
+		c.BadFiles++
+	default:
+		c.Files++
+		c.Rows += f.Rows
+		c.SetAside += f.SetAside
+	}
+	if f.Latency > 0 {
+		c.latencies.add(f.Latency)
+	}
+}
+
+// latencies counts times in cells whose bounds grow by a tenth, from a millisecond to months.
+type latencies [256]uint32
+
+// growth is the ratio of the bounds of a cell.
+const growth = 1.1
+
+func (l *latencies) add(d time.Duration) {
+	cell := math.Ceil(math.Log(max(1, float64(d)/float64(time.Millisecond))) / math.Log(growth))
+	l[min(int(cell), len(l)-1)]++
+}
+
+// quantile returns the upper bound of the cell of the quantile q, in seconds; 0 for no times.
+func (l *latencies) quantile(q float64) float64 {
+	var n, below uint64
+	for _, c := range l {
+		n += uint64(c)
+	}
+	for i, c := range l {
+		if below += uint64(c); n > 0 && float64(below) >= q*float64(n) {
+			return math.Pow(growth, float64(i)) / 1000
+		}
+	}
+	return 0
+}
+
+// String returns a line for people.
+func (r StreamRound) String() string {
+	c := r.StreamCounts
+	text := fmt.Sprintf("%s, %s", report.Counted(int(c.Files), "file"), report.Counted(int(c.Rows), "row"))
+	if c.SetAside > 0 {
+		text += fmt.Sprintf(", %s set aside", report.Groups(c.SetAside))
+	}
+	if c.BadFiles > 0 {
+		text += ", " + report.Counted(int(c.BadFiles), "bad file")
+	}
+	if c.Retried > 0 {
+		text += fmt.Sprintf(", %s tried again", report.Groups(c.Retried))
+	}
+	text += fmt.Sprintf("; backlog %d; %s rows/s; latency p50 %.3g s, p99 %.3g s; model %.8s", r.Backlog, report.Groups(int64(r.RowsPerSecond)), r.P50, r.P99, r.Model)
+	if r.Reloads > 0 {
+		text += fmt.Sprintf(", reloaded %d times", r.Reloads)
+	}
+	return text
+}
+
+// WriteTo prints the totals for people.
+func (r *StreamRound) WriteTo(w io.Writer) (int64, error) {
+	n, err := fmt.Fprintf(w, "stopped      after %v\npredictions  %s\n", (time.Duration(r.Seconds * float64(time.Second))).Round(time.Second/10), r)
+	return int64(n), err
+}

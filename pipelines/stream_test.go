@@ -1,0 +1,323 @@
+package pipelines
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/internal/gcstest"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/storage/gcs"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// brook is a directory of models, one of files, and options of a stream between them.
+type brook struct {
+	t       *testing.T
+	dir     string
+	digests map[string]string // of the models by name
+	o       StreamOptions
+	log     bytes.Buffer
+	rows    int
+}
+
+// newBrook trains models of that many features, named by it, and promotes the first.
+func newBrook(t *testing.T, features ...int) *brook {
+	t.Helper()
+	b := &brook{t: t, dir: t.TempDir(), digests: map[string]string{}}
+	train := jobtest.Write(t, b.dir, "train.csv", "id,a,b,y\n"+strings.Repeat("r,1,2,p\ns,0.5,-1,q\nt,3,0.25,p\n", 20))
+	for _, d := range features {
+		dir := filepath.Join(b.dir, "models", fmt.Sprint("m", d))
+		_, err := Train(t.Context(), TrainOptions{
+			Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", ID: "id"}, Kernel: &fourier.GaussianOptions{Features: d}, Seed: 1},
+			Model: dir, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := models.ReadManifest(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.digests[filepath.Base(dir)] = m.SHA256
+	}
+	b.promote(fmt.Sprint("m", features[0]))
+	b.o = StreamOptions{
+		PredictOptions: PredictOptions{
+			Model: b.path("models@champion"), Data: dataset.Options{Data: []string{b.path("in/*.csv")}}, Out: b.path("out"),
+			Digest: true, MaxBadFraction: 1, Job: job.Options{Log: &b.log},
+		},
+		Poll: time.Millisecond, PerRound: 2, UntilIdle: true,
+	}
+	if err := os.Mkdir(b.path("in"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *brook) path(name string) string { return filepath.Join(b.dir, name) }
+
+func (b *brook) promote(model string) {
+	b.t.Helper()
+	if _, err := (registry.Registry{Dir: b.path("models")}).Promote(b.t.Context(), model, registry.Note{}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// put writes a file of n rows into the input.
+func (b *brook) put(name string, n int) {
+	b.t.Helper()
+	text := "id,a,b\n"
+	for range n {
+		b.rows++
+		text += fmt.Sprintf("%d,%d,%g\n", b.rows, b.rows%3, float64(b.rows%7)/4)
+	}
+	jobtest.Write(b.t, b.path("in"), name, text)
+}
+
+// counted returns how often each identifier is in the output, by the digest of its model, and fails
+// the test unless every row is there once.
+func (b *brook) counted() map[string]int {
+	b.t.Helper()
+	by, ids := map[string]int{}, map[string]int{}
+	files, err := filepath.Glob(b.path("out/*"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
+			fields := strings.Split(line, ",")
+			ids[fields[0]]++
+			by[fields[len(fields)-1]]++
+		}
+	}
+	for i := range b.rows {
+		if n := ids[fmt.Sprint(i+1)]; n != 1 {
+			b.t.Errorf("row %d is %d times in the output", i+1, n)
+		}
+	}
+	if len(ids) != b.rows {
+		b.t.Errorf("%d rows in the output, %d in the input", len(ids), b.rows)
+	}
+	return by
+}
+
+// On every runner, and in a bucket, a stream writes for each file what a batch of that file writes.
+func TestAStreamWritesTheBytesOfABatch(t *testing.T) {
+	b := newBrook(t, 8)
+	for i := range 3 {
+		b.put(fmt.Sprintf("f%d.csv", i), 20*i+1)
+	}
+	b.o.Lines, b.o.Scores = true, true
+	want := map[string][]byte{}
+	server, address := gcstest.Start(t)
+	gcs.UseEmulator(func() string { return address })
+	t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
+	for i := range 3 {
+		name := fmt.Sprintf("f%d.csv", i)
+		o := b.o.PredictOptions
+		o.Data.Data, o.Out = []string{b.path("in/" + name)}, b.path("batch-"+name)
+		if _, err := Predict(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if want[name], err = os.ReadFile(filepath.Join(o.Out, "part-00000.csv")); err != nil {
+			t.Fatal(err)
+		}
+		in, err := os.ReadFile(b.path("in/" + name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		server.Fill("in/dt=1/"+name, in)
+	}
+	for _, runner := range []string{engine.Direct, "prism", "gs"} {
+		o := b.o
+		o.Out, o.Job.Engine.Runner = b.path("out-"+runner), runner
+		below := ""
+		if runner == "gs" {
+			o.Job.Engine.Runner, o.Out, o.Data.Data = engine.Direct, "gs://bucket/out", []string{"gs://bucket/in/dt=*/*.csv"}
+			below = "dt=1/"
+		}
+		last, err := PredictStream(t.Context(), o)
+		if err != nil || last.Files != 3 || !last.Ended {
+			t.Fatalf("%s: %+v, %v", runner, last, err)
+		}
+		for name, text := range want {
+			got, err := storage.ReadFile(t.Context(), storage.Join(o.Out, below+name+".predictions.csv"), 1<<20)
+			if err != nil || !bytes.Equal(got, text) {
+				t.Errorf("%s: %s is %q, %v; want %q", runner, name, got, err, text)
+			}
+		}
+	}
+}
+
+// A stream that is stopped ends after the file it is at, without error; the next one does the rest.
+// What a killed one had not finished is done again.
+func TestAStreamThatBeginsAgainDoesEveryFileOnce(t *testing.T) {
+	b := newBrook(t, 8)
+	for i := range 5 {
+		b.put(fmt.Sprintf("f%d.csv", i), 3)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	o := b.o
+	o.UntilIdle = false
+	o.Each = func(r StreamRound) error {
+		if r.Files != 2 || r.Backlog != 3 || r.Model != b.digests["m8"] {
+			t.Errorf("first round: %+v", r)
+		}
+		stop()
+		return nil
+	}
+	last, err := PredictStream(ctx, o)
+	if err != nil || last.Files != 2 || last.Rows != 6 {
+		t.Fatalf("stopped: %+v, %v", last, err)
+	}
+	if err := os.Remove(b.path("out/f0.csv.predictions.csv")); err != nil { // as if it was killed before it
+		t.Fatal(err)
+	}
+	if last, err = PredictStream(t.Context(), b.o); err != nil || last.Files != 4 {
+		t.Errorf("again: %+v, %v", last, err)
+	}
+	if last, err = PredictStream(t.Context(), b.o); err != nil || last.Files != 0 {
+		t.Errorf("with nothing left: %+v, %v", last, err)
+	}
+	b.counted()
+}
+
+func TestAStreamNamesWhatHasNoPredictions(t *testing.T) {
+	b := newBrook(t, 8)
+	b.put("a.csv", 3)
+	jobtest.Write(t, b.path("in"), "rows.csv", "id,a,b\nx,1,2\ny,oops,3\n")
+	jobtest.Write(t, b.path("in"), "columns.csv", "other,a\n1,2\n")
+	jobtest.Write(t, b.path("in"), "empty.csv", "")
+	last, err := PredictStream(t.Context(), b.o)
+	if err != nil || last.Files != 2 || last.BadFiles != 2 || last.Rows != 4 || last.SetAside != 1 {
+		t.Fatalf("%+v, %v", last, err)
+	}
+	if last.Total.P50 <= 0 || last.Total.P99 < last.Total.P50 {
+		t.Errorf("latencies %v, %v", last.Total.P50, last.Total.P99)
+	}
+	for name, want := range map[string]string{"rows.csv.rows.json": `"oops" is not a number`, "columns.csv.file.json": "missing column", "empty.csv.file.json": "is empty"} {
+		text, err := os.ReadFile(b.path("out-dead/" + name))
+		var l scores.DeadLetter
+		if err == nil {
+			err = json.Unmarshal(text, &l)
+		}
+		if err != nil || !strings.Contains(strings.ReplaceAll(string(text), `\"`, `"`), want) || filepath.Dir(l.File) != b.path("in") {
+			t.Errorf("%s: %v, %s, want %q", name, err, text, want)
+		}
+	}
+	if !strings.Contains(b.log.String(), "note: no predictions for columns.csv") {
+		t.Errorf("log %s", &b.log)
+	}
+	out, err := os.ReadFile(b.path("out/rows.csv.predictions.csv"))
+	if err != nil || !strings.Contains(string(out), "\ny,,"+b.digests["m8"]) {
+		t.Errorf("%v, %s", err, out)
+	}
+	// A smaller share makes the file bad. What was bad is tried again once its letter is gone.
+	o := b.o
+	o.MaxBadFraction = 0.1
+	for _, name := range []string{"out/rows.csv.predictions.csv", "out-dead/columns.csv.file.json"} {
+		if err := os.Remove(b.path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	jobtest.Write(t, b.path("in"), "columns.csv", "id,b,a\nz,2,3\n")
+	if last, err = PredictStream(t.Context(), o); err != nil || last.BadFiles != 1 || last.Files != 1 {
+		t.Errorf("%+v, %v", last, err)
+	}
+	if text, err := os.ReadFile(b.path("out-dead/rows.csv.file.json")); err != nil || !strings.Contains(string(text), "1 of 2 rows cannot be used") {
+		t.Errorf("%v, %s", err, text)
+	}
+}
+
+// Models change between files, and a bad one is not used. All rows of a file are by one model.
+func TestAStreamUsesTheModelThatIsChampion(t *testing.T) {
+	b := newBrook(t, 8, 16, 24)
+	b.put("f0.csv", 10)
+	b.o.Reload, b.o.PerRound = 1, 1
+	o, round := b.o, 0
+	want := map[string]int{}
+	next := []string{"m16", "broken", "m24"}
+	used := []string{"m8", "m16", "m16", "m24"}
+	if err := os.CopyFS(b.path("models/broken"), os.DirFS(b.path("models/m24"))); err != nil {
+		t.Fatal(err)
+	}
+	o.Each = func(r StreamRound) error {
+		want[b.digests[used[round]]] += 10
+		if r.Files != 1 || (r.ReloadError != "") != (round == 2) {
+			t.Errorf("round %d: %+v", round, r)
+		}
+		if round < len(next) {
+			b.promote(next[round])
+			if next[round] == "broken" {
+				if err := os.Truncate(b.path("models/broken/"+models.WeightsFile), 100); err != nil {
+					t.Fatal(err)
+				}
+			}
+			round++
+			b.put(fmt.Sprintf("f%d.csv", round), 10)
+		}
+		return nil
+	}
+	last, err := PredictStream(t.Context(), o)
+	if err != nil || last.Files != 4 || last.Reloads != 2 {
+		t.Fatalf("%+v, %v", last, err)
+	}
+	if by := b.counted(); fmt.Sprint(by) != fmt.Sprint(want) {
+		t.Errorf("rows by model %v, want %v", by, want)
+	}
+	if n := strings.Count(b.log.String(), "stays in use"); n != 1 {
+		t.Errorf("%d notes on the bad model: %s", n, &b.log)
+	}
+}
+
+func TestAStreamRefuses(t *testing.T) {
+	b := newBrook(t, 8)
+	b.put("f.csv", 1)
+	for what, test := range map[string]struct {
+		change func(*StreamOptions)
+		code   int
+		want   string
+	}{
+		"its own output":    {func(o *StreamOptions) { o.Data.Data = []string{b.path("**")} }, exit.CodeUsage, "where the stream writes"},
+		"no alias":          {func(o *StreamOptions) { o.Model = b.path("models@challenger") }, exit.CodeModel, "is challenger"},
+		"drift":             {func(o *StreamOptions) { o.MaxDrift = 0.1 }, exit.CodeUsage, "has no end"},
+		"no probabilities":  {func(o *StreamOptions) { o.Probabilities = true }, exit.CodeUsage, "has no probabilities"},
+		"a file in its way": {func(o *StreamOptions) { o.Out = b.path("train.csv") }, exit.CodeData, "train.csv"},
+	} {
+		o := b.o
+		test.change(&o)
+		_, err := PredictStream(t.Context(), o)
+		jobtest.WantError(t, what, err, test.code, test.want)
+	}
+	o := b.o
+	o.Each = func(StreamRound) error {
+		_, err := PredictStream(t.Context(), b.o)
+		jobtest.WantError(t, "a second stream", err, exit.CodeData, "in use by another run")
+		return nil
+	}
+	if _, err := PredictStream(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,312 @@
+package scores
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/arrivals"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/export"
+	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/table"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+// Files applies the model in use to files, one by one: each is read from its beginning to its end and
+// gets one file of predictions, named by it, so that doing it again changes nothing.
+type Files struct {
+	Model  string        `json:"model"`  // directory or alias, as of package live
+	Reload time.Duration `json:"reload"` // how often it is looked up; 0 is never
+	Out    string        `json:"out"`    // absolute directory of the predictions
+	Dead   string        `json:"dead"`   // and of what says which files and rows have none
+	Data   Opening       `json:"data"`
+	// MaxBad is the share of a file's rows that may be set aside, 0 to 1. A file with more is bad.
+	MaxBad float64 `json:"max_bad"`
+
+	Format        string   `json:"format"`
+	Scores        bool     `json:"scores,omitempty"`
+	Probabilities bool     `json:"probabilities,omitempty"`
+	Lines         bool     `json:"lines,omitempty"`
+	Digest        bool     `json:"digest,omitempty"`
+	Threshold     *float32 `json:"threshold,omitempty"`
+}
+
+// Opening says how files are opened, in a form that travels to workers.
+type Opening struct {
+	Options dataset.Options   `json:"options"` // without Formats
+	Formats map[string]string `json:"formats,omitempty"`
+}
+
+// NewOpening returns options of a dataset, except which files it has.
+func NewOpening(o dataset.Options) Opening {
+	defaults := map[string]string{}
+	for _, of := range dataset.NewOptions() {
+		for _, opt := range option.Of(of) {
+			defaults[opt.Name] = opt.String()
+		}
+	}
+	p := Opening{Formats: map[string]string{}}
+	for _, of := range o.Formats {
+		for _, opt := range option.Of(of) {
+			if text := opt.String(); text != defaults[opt.Name] {
+				p.Formats[opt.Name] = text
+			}
+		}
+	}
+	o.Data, o.Formats, o.Like = nil, nil, nil
+	p.Options = o
+	return p
+}
+
+// of returns the options for one file that has to fit the schema.
+func (p Opening) of(uri string, like *dataset.Schema) (dataset.Options, error) {
+	o := p.Options
+	o.Data, o.Like = []string{uri}, like
+	o.Formats = dataset.NewOptions()
+	for _, of := range o.Formats {
+		for _, opt := range option.Of(of) {
+			if text, ok := p.Formats[opt.Name]; ok {
+				if err := opt.Set(text); err != nil {
+					return o, err
+				}
+			}
+		}
+	}
+	return o, nil
+}
+
+// Arrival is a file to be done.
+type Arrival struct {
+	Path     string `json:"path"` // by which its outputs are named
+	URI      string `json:"uri"`
+	Version  string `json:"version"`
+	Modified int64  `json:"modified"` // nanoseconds since 1970; 0 if unknown
+}
+
+// ArrivalOf returns a file that has appeared.
+func ArrivalOf(f arrivals.File) Arrival { return Arrival{f.Path, f.URI, f.Version, f.Modified} }
+
+// FileResult says what became of a file. It is done unless Retry says why not.
+type FileResult struct {
+	Path     string `json:"path"`
+	Rows     int64  `json:"rows"`                // with a prediction
+	SetAside int64  `json:"set_aside,omitempty"` // with a line without one
+	Model    string `json:"model,omitempty"`     // digest of the model that made all predictions
+	Bad      string `json:"bad,omitempty"`       // why the file has no predictions
+	Retry    string `json:"retry,omitempty"`     // why it may have them later
+	// Latency is the time from when the file was written until its predictions were whole.
+	Latency time.Duration `json:"latency,omitempty"`
+}
+
+// DeadLetter is the content of a file that names what has no predictions.
+type DeadLetter struct {
+	File  string `json:"file"`
+	Error string `json:"error,omitempty"` // why the file as a whole has none
+	// SetAside are the rows that could not be read, the first 10,000 of Rows.
+	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
+	Rows     int64              `json:"rows,omitempty"`
+	Model    string             `json:"model,omitempty"`
+}
+
+// Names of the files about one file.
+const (
+	predicted = ".predictions" // and the suffix of the format
+	badFile   = ".file.json"
+	badRows   = ".rows.json"
+)
+
+// Suffix returns what is added to the path of a file to name that of its predictions.
+func (f *Files) Suffix() (string, error) {
+	formats, err := export.Files(f.Format, nil)
+	if err != nil {
+		return "", err
+	}
+	return predicted + formats[0].Suffix, nil
+}
+
+// Done returns the paths of the files that have predictions or are bad, by what earlier runs have left.
+func (f *Files) Done(ctx context.Context) (map[string]bool, error) {
+	suffix, err := f.Suffix()
+	if err != nil {
+		return nil, err
+	}
+	done := map[string]bool{}
+	for dir, end := range map[string]string{f.Out: suffix, f.Dead: badFile} {
+		w := arrivals.Watch{Patterns: []string{storage.Join(dir, "**")}, Done: func(context.Context) (map[string]bool, error) { return nil, nil }}
+		found, err := w.Next(ctx, math.MaxInt)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range found.Files {
+			if n := len(file.Path) - len(end); n > 0 && file.Path[n:] == end {
+				done[file.Path[:n]] = true
+			}
+		}
+	}
+	return done, nil
+}
+
+// isDone tells whether a file has predictions or is bad.
+func (f *Files) isDone(ctx context.Context, path string) (bool, error) {
+	suffix, err := f.Suffix()
+	if err != nil {
+		return false, err
+	}
+	done, err := storage.Exists(ctx, storage.Join(f.Out, path+suffix))
+	if err != nil || done {
+		return done, err
+	}
+	return storage.Exists(ctx, storage.Join(f.Dead, path+badFile))
+}
+
+// do does one file with the model. The error is for what no other file would do better: a place that
+// cannot be written to.
+func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model, file Arrival) (r FileResult, err error) {
+	r = FileResult{Path: file.Path, Model: m.Manifest.SHA256}
+	err = fault.Guard(func() error { return f.predict(ctx, lane, m, file, &r) })
+	if err != nil {
+		why := faultOf(err)
+		r = FileResult{Path: file.Path}
+		switch why.Kind {
+		case fault.Place:
+			return r, err
+		case fault.Data, fault.Crash:
+			r.Bad = why.Message
+			err = f.letter(ctx, file.Path+badFile, DeadLetter{File: file.URI, Error: why.Message, Model: m.Manifest.SHA256})
+			if err != nil {
+				return r, err
+			}
+		default:
+			r.Retry = why.Message
+			return r, nil
+		}
+	}
+	if file.Modified > 0 {
+		r.Latency = max(0, time.Duration(time.Now().UnixNano()-file.Modified))
+	}
+	return r, nil
+}
+
+// faultOf returns the kind of an error with its text.
+func faultOf(err error) *fault.Fault {
+	if errors.Is(err, storage.ErrChanged) { // a process writes to the file
+		return &fault.Fault{Kind: fault.Storage, Message: err.Error()}
+	}
+	kind := fault.Internal
+	var data *dataset.Error
+	if errors.As(err, &data) {
+		kind = fault.Data
+	}
+	var f *fault.Fault
+	if !errors.As(fault.Find(fault.Of(kind, err)), &f) {
+		f = &fault.Fault{Kind: kind, Message: err.Error()}
+	}
+	return f
+}
+
+func (f *Files) letter(ctx context.Context, name string, l DeadLetter) error {
+	data, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return err
+	}
+	return storage.WriteFile(ctx, storage.Join(f.Dead, name), append(data, '\n'))
+}
+
+// predict writes the predictions for a file.
+func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Model, file Arrival, r *FileResult) error {
+	if k := m.Linear.K; f.Threshold != nil && (!m.Classifies() || k != 2) {
+		return fault.Of(fault.BadModel, fmt.Errorf("scores: the model %s has %d outputs; the threshold needs one of two classes", m.Manifest.SHA256, k))
+	}
+	like := new(dataset.Schema)
+	if err := json.Unmarshal(m.Manifest.Input.Options, like); err != nil {
+		return fault.Of(fault.BadModel, fmt.Errorf("scores: %s: input options: %w", models.ManifestFile, err))
+	}
+	o, err := f.Data.of(file.URI, like)
+	if err != nil {
+		return err
+	}
+	d, err := dataset.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	if len(d.Files) != 1 || d.Files[0].Version != file.Version {
+		return storage.ErrChanged
+	}
+	d.Weighted = false // every row has a prediction, whatever its weight
+	WithMissing(m.Manifest, d)
+	p := &Predict{
+		Pass: transforms.Pass{Data: *d, Mode: dataset.Place}, Model: Model{Threshold: f.Threshold}, Format: f.Format,
+		Scores: f.Scores, Probabilities: f.Probabilities, Lines: f.Lines, Digest: f.Digest, ID: IDColumn(d),
+	}
+	if err := p.Distinct(p.Columns(m)); err != nil {
+		return fault.Of(fault.Data, err)
+	}
+	lane.Request.Lines, lane.Request.IDs = p.Lines, p.ID != ""
+	a := newApplier(lane, m)
+	a.Threshold = f.Threshold
+	table, format, err := p.table(a)
+	if err != nil {
+		return err
+	}
+	out := storage.Join(f.Out, file.Path+predicted+format.Suffix)
+	return storage.Create(ctx, out, func(dst io.Writer) error {
+		w := format.New(dst)
+		report := dataset.Report{}
+		for shard, source := range d.Ahead(ctx, d.Shards(math.MaxInt64/2)) { // one
+			if report, err = p.rows(ctx, a, table, shard, source, w, func(*rows.Block) {}); err != nil {
+				return err
+			}
+		}
+		if err := fault.OfReports([]dataset.Report{report}); err != nil {
+			return err
+		}
+		r.Rows, r.SetAside = report.Rows, report.Bad
+		if report.Bad == 0 {
+			return nil
+		}
+		first := "" // of its rows
+		if len(report.SetAside) > 0 {
+			first = ": " + report.SetAside[0].Place() + ": " + report.SetAside[0].Reason
+		}
+		if all := report.Rows + report.Bad; float64(report.Bad) > f.MaxBad*float64(all) {
+			return fault.Of(fault.Data, fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, first))
+		}
+		// Before the predictions are whole, after which the file is not done again.
+		return f.letter(ctx, file.Path+badRows, DeadLetter{File: file.URI, SetAside: report.SetAside, Rows: report.Bad, Model: m.Manifest.SHA256})
+	})
+}
+
+// WithMissing makes data of plain numbers for a model have missing values, if the model says what
+// to take in their place.
+func WithMissing(m *models.Manifest, d *dataset.Dataset) {
+	if d.Schema.Table != nil || !d.Schema.Traits().Columns || m.Fill() == nil {
+		return
+	}
+	t := &schema.Table{Missing: schema.DefaultMissing}
+	for _, c := range table.DescribedBy(d) {
+		if c.Feature >= 0 {
+			t.Columns = append(t.Columns, schema.Column{Name: c.Name, Type: schema.Number})
+		}
+	}
+	d.Schema.Table = t
+}
+
+// IDColumn returns the name of the column that identifies the rows, or "".
+func IDColumn(d *dataset.Dataset) string {
+	for _, c := range table.DescribedBy(d) {
+		if c.Role == table.ID {
+			return c.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,196 @@
+package scores
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/periodic"
+
+	"github.com/bochner-ml/bochner/io/arrivals"
+	"github.com/bochner-ml/bochner/models/live"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeFor[*filesFn]())
+	beam.RegisterDoFn(reflect.TypeFor[*listFn]())
+}
+
+// Counters of a stream.
+var (
+	filesDone    = beam.NewCounter(transforms.MetricsNamespace, "files_done")
+	filesBad     = beam.NewCounter(transforms.MetricsNamespace, "files_bad")
+	filesRetried = beam.NewCounter(transforms.MetricsNamespace, "files_retried")
+	fileLatency  = beam.NewDistribution(transforms.MetricsNamespace, "file_latency_msec")
+)
+
+// Predict does the given files, spread over the workers. It returns a FileResult of each, in JSON.
+func (f *Files) Predict(s beam.Scope, files []Arrival, threads int) beam.PCollection {
+	s = s.Scope("scores.Files")
+	var tasks [][]byte
+	for _, a := range files {
+		tasks = append(tasks, encoded(a))
+	}
+	col := beam.CreateList(s, tasks)
+	if len(files) > 1 {
+		col = beam.Reshuffle(s, col)
+	}
+	return beam.ParDo(s, f.fn(threads, false), col)
+}
+
+// Arrive does the files that appear, until the pipeline is stopped: every poll, the patterns are
+// listed, and at most n new files are spread over the workers. It returns a FileResult of each, in
+// JSON.
+func (f *Files) Arrive(s beam.Scope, w Arriving, threads int) beam.PCollection {
+	s = s.Scope("scores.Arrive")
+	ticks := periodic.Impulse(s, time.Time{}, time.Unix(0, 1<<62), w.Poll, false)
+	found := beam.ParDo(s, &listFn{Spec: encoded(f), Arriving: w}, ticks)
+	return beam.ParDo(s, f.fn(threads, true), beam.Reshuffle(s, found))
+}
+
+// Arriving says how files are found in a pipeline that does not end; see arrivals.Watch.
+type Arriving struct {
+	Patterns []string
+	Poll     time.Duration
+	Settle   time.Duration
+	MaxAge   time.Duration
+	Most     int // files of one poll
+}
+
+func encoded(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic("scores: " + err.Error()) // strings and numbers
+	}
+	return data
+}
+
+func (f *Files) fn(threads int, check bool) *filesFn {
+	// Workers in one process share what belongs to the job of this directory.
+	sc := transforms.Scan{Pass: f.Out + "/stream", Lanes: 1, Threads: threads}
+	return &filesFn{Fn: transforms.Fn{Scan: sc}, Spec: encoded(f), Check: check}
+}
+
+// filesFn does files.
+type filesFn struct {
+	transforms.Fn
+	Spec  []byte // of a Files
+	Check bool   // whether a file may be done already
+
+	bundle *filing
+}
+
+// filing is the state of a filesFn.
+type filing struct {
+	files  *Files
+	handle *live.Handle
+}
+
+// Setup loads the model, unless the process has it.
+func (f *filesFn) Setup(ctx context.Context) error {
+	f.Fn.Setup()
+	files := new(Files)
+	if err := json.Unmarshal(f.Spec, files); err != nil {
+		return err
+	}
+	h, err := live.Open(ctx, files.Model, files.Reload)
+	if err != nil {
+		return fault.Of(fault.BadModel, err)
+	}
+	f.bundle = &filing{files, h}
+	return nil
+}
+
+// Teardown releases the model.
+func (f *filesFn) Teardown() {
+	if f.bundle != nil {
+		f.bundle.handle.Close()
+	}
+	f.Fn.Teardown()
+}
+
+func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]byte)) error {
+	var file Arrival
+	if err := json.Unmarshal(task, &file); err != nil {
+		return err
+	}
+	if f.Check { // a worker was lost after it had done the file, or another one found it too
+		if done, err := f.bundle.files.isDone(ctx, file.Path); err != nil || done {
+			return fault.Of(fault.Internal, err)
+		}
+	}
+	lane := transforms.NewLane(f.Fn, 0)
+	r, err := f.bundle.files.do(ctx, lane, f.bundle.handle.Model(ctx), file)
+	if err != nil {
+		return fault.Of(fault.Internal, err)
+	}
+	switch {
+	case r.Retry != "":
+		filesRetried.Inc(ctx, 1)
+	case r.Bad != "":
+		filesBad.Inc(ctx, 1)
+	default:
+		filesDone.Inc(ctx, 1)
+	}
+	if r.Latency > 0 {
+		fileLatency.Update(ctx, r.Latency.Milliseconds())
+	}
+	emit(encoded(r))
+	return nil
+}
+
+// recheck is how often a pipeline asks which files are done. A file that was found before a worker was
+// lost, and is not done, is found again then.
+const recheck = 2 * time.Minute
+
+// watches are those of the streams in this process, by what they watch.
+var watches = struct {
+	sync.Mutex
+	by map[string]*watched
+}{by: map[string]*watched{}}
+
+type watched struct {
+	sync.Mutex
+	arrivals.Watch
+}
+
+// listFn lists the patterns and emits what is new.
+type listFn struct {
+	Spec []byte // of a Files
+	Arriving
+
+	bundle *watched
+}
+
+func (f *listFn) Setup() error {
+	files := new(Files)
+	if err := json.Unmarshal(f.Spec, files); err != nil {
+		return err
+	}
+	key := string(f.Spec) + string(encoded(f.Arriving))
+	watches.Lock()
+	defer watches.Unlock()
+	if f.bundle = watches.by[key]; f.bundle == nil {
+		f.bundle = &watched{Watch: arrivals.Watch{Patterns: f.Patterns, Settle: f.Settle, MaxAge: f.MaxAge, Done: files.Done, Recheck: recheck}}
+		watches.by[key] = f.bundle
+	}
+	return nil
+}
+
+func (f *listFn) ProcessElement(ctx context.Context, _ []byte, emit func([]byte)) error {
+	f.bundle.Lock()
+	defer f.bundle.Unlock()
+	found, err := f.bundle.Next(ctx, f.Most)
+	if err != nil {
+		return fault.Of(fault.Internal, err)
+	}
+	for _, file := range found.Files {
+		emit(encoded(ArrivalOf(file)))
+	}
+	return nil
+}
