@@ -17,7 +17,7 @@ import (
 // options, and has default methods with it.
 type Shared struct {
 	Objective
-	Init  string `flag:"init" help:"Directory of a model with the same features and classes; its weights are the initial weights."`
+	Init  string `flag:"init" help:"Directory of a model with the same features and classes, or an alias such as DIR@champion; its weights are the initial weights."`
 	Curve string `flag:"curve" help:"File for a plot of the training log, .png or .svg."`
 	rounds.Stop
 	Running

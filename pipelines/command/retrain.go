@@ -17,7 +17,7 @@ import (
 )
 
 // notRetrained are flags of train that retrain does not take.
-var notRetrained = []string{"model", "plan", "timings", "work", "resume"}
+var notRetrained = []string{"model", "recipe", "plan", "timings", "work", "resume"}
 
 func retrainCommand() *cobra.Command {
 	var (

@@ -56,7 +56,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 			}
 			o.Room = room
 			o.Kernels = flags.kernels.searched(cmd.Flags().Changed("kernel"))
-			if o.Recipe != "" {
+			if o.Recipe != "" && run == nil {
 				if err := fixedByRecipe(cmd); err != nil {
 					return err
 				}

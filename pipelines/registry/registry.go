@@ -74,8 +74,22 @@ func (r Registry) read(ctx context.Context) (*aliases.State, []byte, error) {
 // Place returns the directory of a model.
 func (r Registry) Place(model string) string { return storage.Join(r.Dir, model) }
 
-// Name returns the name of a model that is given by its name, its directory or an alias.
+// same tells whether dir is the directory of the registry.
+func (r Registry) same(dir string) bool {
+	have, err := storage.Abs(strings.TrimRight(dir, "/"))
+	if err != nil {
+		return false
+	}
+	want, err := storage.Abs(strings.TrimRight(r.Dir, "/"))
+	return err == nil && have == want
+}
+
+// Name returns the name of a model that is given by its name, its directory or an alias, such as
+// challenger or DIR@challenger.
 func (r Registry) Name(ctx context.Context, model string) (string, error) {
+	if dir, alias, ok := aliases.Split(model); ok && r.same(dir) {
+		model = alias
+	}
 	if slices.Contains(aliases.Names, model) {
 		s, err := r.State(ctx)
 		if err == nil && s.Model(model) == "" {
@@ -86,14 +100,8 @@ func (r Registry) Name(ctx context.Context, model string) (string, error) {
 		}
 		return s.Model(model), nil
 	}
-	if dir, name := storage.Split(strings.TrimRight(model, "/")); name != "" && dir != "." {
-		want, err := storage.Abs(r.Dir)
-		if err != nil {
-			return "", err
-		}
-		if have, err := storage.Abs(dir); err == nil && have == want {
-			model = name
-		}
+	if dir, name := storage.Split(strings.TrimRight(model, "/")); name != "" && dir != "." && r.same(dir) {
+		model = name
 	}
 	if err := aliases.ValidName(model); err != nil {
 		return "", exit.Usage("registry: %w; give the name of a directory in %s", err, r.Dir)

@@ -208,7 +208,11 @@ func (t *Training) earlier(ctx context.Context, init string) (*models.Linear, er
 	if init == "" {
 		return nil, nil
 	}
-	m, err := models.LoadURI(ctx, init)
+	dir, err := job.Model(ctx, init, t.Job.Opts.Log)
+	if err != nil {
+		return nil, err
+	}
+	m, err := models.LoadURI(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
