@@ -44,6 +44,14 @@ test-year: ## 365 nights of retraining: drift, a break, late, withdrawn and doub
 
 .PHONY: test-year
 
+ROWS = 10000000
+TIME = 1h
+
+test-stream: build ## an hour of predict --stream: ROWS=10000000 rows over TIME=1h, ten models, four kills, a broken model, a bad file and row; counts every row
+	go run ./local/stream -binary build/bochner -rows $(ROWS) -time $(TIME)
+
+.PHONY: test-stream
+
 test-real: ## run the tests that need the data sets in $BOCHNER_DATA too
 	@test -n "$$BOCHNER_DATA" || { echo "set BOCHNER_DATA to the folder of the data sets (see docs/benchmarks.md)"; exit 1; }
 	go test -timeout 30m -count 1 ./...

@@ -1,0 +1,43 @@
+// Command stream runs bochner predict --stream for as long as wished, while it is killed, models
+// change under it, and a model, a file and a row are bad. Then it counts every row of the output.
+//
+//	go run ./local/stream -binary bochner -rows 10000000 -time 1h
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+)
+
+func main() {
+	t := trial{Log: os.Stderr}
+	flag.StringVar(&t.Binary, "binary", "bochner", "the program")
+	flag.IntVar(&t.Rows, "rows", 10_000_000, "rows in all")
+	flag.IntVar(&t.PerFile, "rows_per_file", 5_000, "rows of a file")
+	flag.DurationVar(&t.Time, "time", time.Hour, "time over which the files are written")
+	flag.IntVar(&t.Reloads, "reloads", 10, "models that replace the first one")
+	flag.IntVar(&t.Kills, "kills", 4, "how often the stream is killed")
+	flag.StringVar(&t.Runner, "runner", "direct", "direct, or universal with -endpoint")
+	flag.StringVar(&t.Endpoint, "endpoint", "", "job server of the runner")
+	flag.StringVar(&t.Dir, "dir", "", "directory to work in; a temporary one by default, removed at the end")
+	flag.Parse()
+	if err := t.inDir(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "stream:", err)
+		os.Exit(1)
+	}
+}
+
+func (t *trial) inDir(ctx context.Context) error {
+	if t.Dir == "" {
+		dir, err := os.MkdirTemp("", "bochner-stream-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		t.Dir = dir
+	}
+	return t.run(ctx)
+}

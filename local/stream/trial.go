@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/aliases"
+)
+
+// trial is one run. The directory gets in, out, out-dead and models.
+type trial struct {
+	Binary           string
+	Env              []string // of the program, added to that of this process
+	Rows, PerFile    int
+	Time             time.Duration // over which the files are written; 0 is at once
+	Reloads, Kills   int
+	Runner, Endpoint string
+	Dir              string
+	Log              io.Writer
+
+	digests map[string]string // name of a model by its digest
+	began   time.Time
+	written int // files
+	bad     int // the file that is not a table, -1 before
+	oops    int // the file with a bad row
+	stream  *child
+	memory  []int64 // bytes in use, sampled
+}
+
+// name returns the name of a file.
+func name(i int) string { return fmt.Sprintf("f%06d.csv", i) }
+
+func (t *trial) path(elem ...string) string {
+	return filepath.Join(append([]string{t.Dir}, elem...)...)
+}
+
+// run does everything. Its figures go to Log.
+func (t *trial) run(ctx context.Context) error {
+	if err := t.prepare(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	defer func() { t.stream.kill() }()
+	files := t.Rows / t.PerFile
+	events := t.events(files)
+	t.began, t.bad, t.oops = time.Now(), -1, -1
+	for t.written < files {
+		for _, do := range events[t.written] {
+			if err := do(ctx); err != nil {
+				return err
+			}
+		}
+		if err := t.write(ctx); err != nil {
+			return err
+		}
+	}
+	if err := t.drain(ctx); err != nil {
+		return err
+	}
+	if code, err := t.stream.stop(); err != nil || code != 0 {
+		return fmt.Errorf("the stream ended with exit code %d, %w", code, err)
+	}
+	return t.check(ctx)
+}
+
+// command runs the program.
+func (t *trial) command(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, t.Binary, args...)
+	cmd.Env = append(os.Environ(), t.Env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// prepare trains the models and promotes the first.
+func (t *trial) prepare(ctx context.Context) error {
+	if err := os.MkdirAll(t.path("in"), 0o777); err != nil {
+		return err
+	}
+	if err := os.WriteFile(t.path("train.csv"), rows(-1, 3000, true), 0o666); err != nil {
+		return err
+	}
+	t.digests = map[string]string{}
+	for i := range t.Reloads + 1 {
+		model := fmt.Sprintf("m%d", i)
+		err := t.command(ctx, "train", "--data", t.path("train.csv"), "--label", "y", "--id_column", "id", "--model", t.path("models", model),
+			"--search", "none", "--features", "64", "--seed", fmt.Sprint(i), "--quiet")
+		if err != nil {
+			return err
+		}
+		m, err := models.ReadManifest(ctx, t.path("models", model))
+		if err != nil {
+			return err
+		}
+		t.digests[m.SHA256] = model
+	}
+	if err := os.CopyFS(t.path("models", "broken"), os.DirFS(t.path("models", "m0"))); err != nil {
+		return err
+	}
+	// The manifest is that of another model than the weights.
+	if err := os.Remove(t.path("models", "broken", models.ManifestFile)); err != nil {
+		return err
+	}
+	data, err := os.ReadFile(t.path("models", "m1", models.ManifestFile))
+	if err == nil {
+		err = os.WriteFile(t.path("models", "broken", models.ManifestFile), data, 0o666)
+	}
+	if err != nil {
+		return err
+	}
+	return t.promote(ctx, "m0")
+}
+
+func (t *trial) promote(ctx context.Context, model string) error {
+	return t.command(ctx, "models", "promote", "--models", t.path("models"), "--model", model)
+}
+
+// rows returns a table whose identifiers name the file and the row.
+func rows(file, n int, labelled bool) []byte {
+	r := rand.New(rand.NewPCG(uint64(file), 1))
+	var b bytes.Buffer
+	b.WriteString("id,a,b,c")
+	if labelled {
+		b.WriteString(",y")
+	}
+	b.WriteByte('\n')
+	for i := range n {
+		x, y, z := r.Float64(), r.Float64(), r.Float64()
+		fmt.Fprintf(&b, "%d-%d,%.5f,%.5f,%.5f", file, i, x, y, z)
+		if labelled {
+			b.WriteString(map[bool]string{true: ",p", false: ",q"}[x+y*z > 0.75])
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// events returns what happens before which file is written.
+func (t *trial) events(files int) map[int][]func(context.Context) error {
+	all := map[int][]func(context.Context) error{}
+	at := func(share float64, do func(context.Context) error) {
+		i := int(share * float64(files))
+		all[i] = append(all[i], do)
+	}
+	for k := range t.Reloads {
+		at(float64(k+1)/float64(t.Reloads+1), func(ctx context.Context) error { return t.reload(ctx, fmt.Sprintf("m%d", k+1)) })
+	}
+	for k := range t.Kills {
+		at((float64(k)+0.5)/float64(t.Kills), t.again)
+	}
+	at(0.35, t.breakModel)
+	at(0.4, func(context.Context) error { t.bad = t.written; return nil })
+	at(0.6, func(context.Context) error { t.oops = t.written; return nil })
+	return all
+}
+
+// write writes the next file, in its time, under a hidden name, and renames it.
+func (t *trial) write(ctx context.Context) error {
+	due := t.began.Add(t.Time * time.Duration(t.written) / time.Duration(t.Rows/t.PerFile))
+	select {
+	case <-time.After(time.Until(due)):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	data := rows(t.written, t.PerFile, false)
+	switch t.written {
+	case t.bad:
+		data = []byte("not,a\ntable of the,model\n")
+	case t.oops:
+		at := bytes.IndexByte(data, '\n') + 1 // the first row
+		end := at + bytes.IndexByte(data[at:], '\n')
+		data = bytes.Join([][]byte{data[:at], fmt.Appendf(nil, "%d-0,oops,1,1", t.written), data[end:]}, nil)
+	}
+	hidden := t.path("in", "."+name(t.written))
+	if err := os.WriteFile(hidden, data, 0o666); err != nil {
+		return err
+	}
+	if err := os.Rename(hidden, t.path("in", name(t.written))); err != nil {
+		return err
+	}
+	t.written++
+	return nil
+}
+
+// until writes files until a line of the stream is as wanted.
+func (t *trial) until(ctx context.Context, what string, is func(line) bool) error {
+	for seen := 0; ; {
+		if err := t.write(ctx); err != nil {
+			return err
+		}
+		n, last, err := t.stream.after(ctx, seen)
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		t.sample()
+		if is(last) {
+			return nil
+		}
+		seen = n
+	}
+}
+
+// reload promotes a model and waits until it is in use.
+func (t *trial) reload(ctx context.Context, model string) error {
+	if err := t.promote(ctx, model); err != nil {
+		return err
+	}
+	return t.until(ctx, model, func(l line) bool { return t.digests[l.Model] == model })
+}
+
+// breakModel has the alias name a model that cannot be loaded until the stream has refused it.
+func (t *trial) breakModel(ctx context.Context) error {
+	s, before, err := aliases.Read(ctx, t.path("models"))
+	if err != nil {
+		return err
+	}
+	s.Champion = "broken"
+	broken, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	file := t.path("models", aliases.FileName)
+	if err := storage.Swap(ctx, file, before, broken); err != nil {
+		return err
+	}
+	err = t.until(ctx, "the broken model", func(l line) bool { return l.ReloadError != "" && t.digests[l.Model] != "" })
+	return errors.Join(err, storage.Swap(ctx, file, broken, before))
+}
+
+// begin starts the stream.
+func (t *trial) begin(ctx context.Context) (err error) {
+	args := []string{"predict", "--stream", "--json", "--quiet", "--model_digest", "--model", t.path("models@champion"), "--data", t.path("in/*.csv"), "--out", t.path("out"),
+		"--poll", "200ms", "--settle", "0", "--reload", "500ms", "--runner", t.Runner}
+	if t.Endpoint != "" {
+		args = append(args, "--endpoint", t.Endpoint)
+	}
+	t.stream, err = start(ctx, t.Binary, t.Env, args)
+	return err
+}
+
+// again kills the stream while it works, and starts it again.
+func (t *trial) again(ctx context.Context) error {
+	for range 3 { // so that it has something to do
+		if err := t.write(ctx); err != nil {
+			return err
+		}
+	}
+	t.stream.kill()
+	return t.begin(ctx)
+}
+
+// drain waits until every file has its predictions or a dead letter.
+func (t *trial) drain(ctx context.Context) error {
+	for {
+		out, err := os.ReadDir(t.path("out"))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		n := 0
+		for _, e := range out {
+			if strings.HasSuffix(e.Name(), suffix) {
+				n++
+			}
+		}
+		if n >= t.written-1 { // without the bad one
+			if _, err := os.Stat(t.path("out-dead", name(t.bad)+".file.json")); err == nil {
+				return nil
+			}
+		}
+		if err := t.stream.alive(); err != nil {
+			return err
+		}
+		t.sample()
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// sample notes how much memory the stream has.
+func (t *trial) sample() {
+	if n := t.stream.resident(); n > 0 {
+		t.memory = append(t.memory, n)
+	}
+}
