@@ -63,6 +63,14 @@ func (o Options) weight() float32 {
 	return float32(o.Weight)
 }
 
+// of returns the encoding of a category: its own, if it has one.
+func (o Options) of(c *schema.Column) Encoding {
+	if c.Encode != "" {
+		return Encoding(c.Encode)
+	}
+	return o.Encode
+}
+
 // Statistics describe a slot of the rows of a data set.
 type Statistics struct {
 	Rows, Missing int64
@@ -70,6 +78,8 @@ type Statistics struct {
 	// Of the values that are not missing; 0 for categories.
 	Mean, Variance float64
 	Low, High      float32
+	// Fill, unless nil, is what is in place of a missing number; nil is the mean.
+	Fill *float32
 	// Levels is how many rows have each value of a category.
 	Levels []int64
 }
@@ -83,7 +93,8 @@ type Column struct {
 }
 
 // Choose returns the recipe for rows of a table with those statistics of its slots, and the
-// description of its numbers. The number in place of a missing value is the mean of the others; where
+// description of its numbers. The number in place of a missing value is the mean of the others unless
+// the statistics say otherwise; where
 // training rows miss values of a column of numbers there is an indicator, and of a category or
 // boolean a level. If no row has a text that is not a level, such a text has no number either.
 // Labels are needed if NeedsTargets says so, and otherwise nil.
@@ -129,9 +140,9 @@ func Bound(t *schema.Table, o Options, outputs int) (numbers, short, levels int)
 		c := &t.Columns[i]
 		levels += c.Values()
 		switch {
-		case c.Type == schema.Category && o.Encode == Counts:
+		case c.Type == schema.Category && o.of(c) == Counts:
 			numbers++
-		case c.Type == schema.Category && o.Encode == Means:
+		case c.Type == schema.Category && o.of(c) == Means:
 			numbers += outputs
 		case c.Type == schema.Category:
 			groups, hot = groups+1, hot+c.Values()+1
@@ -150,7 +161,7 @@ func Bound(t *schema.Table, o Options, outputs int) (numbers, short, levels int)
 
 // NeedsTargets reports whether encodings of the table are learned from labels.
 func NeedsTargets(t *schema.Table, o Options) bool {
-	return t != nil && o.Encode == Means && len(Categories(t)) > 0
+	return t != nil && len(Categories(t, o)) > 0
 }
 
 // chooser collects the slots of a recipe.
@@ -169,9 +180,9 @@ func (c *chooser) add(s Slot, columns ...Column) {
 
 func (c *chooser) column(column *schema.Column, of []Statistics) {
 	switch s := of[0]; {
-	case column.Type == schema.Category && c.Encode == Counts:
+	case column.Type == schema.Category && c.of(column) == Counts:
 		c.count(s)
-	case column.Type == schema.Category && c.Encode == Means:
+	case column.Type == schema.Category && c.of(column) == Means:
 		c.means(s)
 	case column.Type == schema.Category:
 		c.oneHot(s)
@@ -193,6 +204,9 @@ func (c *chooser) column(column *schema.Column, of []Statistics) {
 // number adds a number, and an indicator if some are missing.
 func (c *chooser) number(s Statistics, indicate bool) {
 	n := Number{Fill: float32(s.Mean)}
+	if s.Fill != nil {
+		n.Fill = *s.Fill
+	}
 	if !rows.Finite(n.Fill) {
 		n.Fill = 0
 	}

@@ -109,17 +109,25 @@ type Category struct {
 	Values int `json:"values"`
 }
 
-// Categories returns the categories of a table.
-func Categories(t *schema.Table) (all []Category) {
+// Categories returns the categories of a table that are encoded by Means.
+func Categories(t *schema.Table, o Options) (all []Category) {
 	slot := 0
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		if n := c.Values(); n > 0 {
+		if n := c.Values(); n > 0 && o.of(c) == Means {
 			all = append(all, Category{slot, n})
 		}
 		slot += c.Width()
 	}
 	return all
+}
+
+// Summed returns how many levels the Categories have.
+func Summed(t *schema.Table, o Options) (levels int) {
+	for _, c := range Categories(t, o) {
+		levels += c.Values
+	}
+	return levels
 }
 
 // Targets are sums of labels by part, category and level: of each class how many rows, or, without

@@ -45,7 +45,7 @@ func labelledRows(r *rand.Rand, n, classes int) (t labelled) {
 
 func (l labelled) sum(t testing.TB, cut Cut, classes int) *Targets {
 	t.Helper()
-	s, err := NewTargets(cut, classes, Categories(labelledTable))
+	s, err := NewTargets(cut, classes, Categories(labelledTable, Options{Encode: Means}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestSumsOfLabelsDoNotDependOnTheirOrder(t *testing.T) {
 func TestWeightsAreRepeatedRows(t *testing.T) {
 	l := labelledRows(rand.New(rand.NewPCG(6, 6)), 100, 0)
 	cut := Cut{Held: 3, Parts: 4}
-	once, err := NewTargets(cut, 0, Categories(labelledTable))
+	once, err := NewTargets(cut, 0, Categories(labelledTable, Options{Encode: Means}))
 	if err != nil {
 		t.Fatal(err)
 	}

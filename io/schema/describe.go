@@ -124,7 +124,23 @@ func (f *Field) Check() error {
 	case f.Type == "" || f.Type == Time && f.Layout == "":
 		return nil
 	}
-	return f.validate()
+	c := f.Column
+	if c.Fill == Median || c.Fill == Mean {
+		if c.Fill = ""; c.Type != Number {
+			return fmt.Errorf("a %s has no fill; that is for numbers", c.Type)
+		}
+	}
+	return c.validate()
+}
+
+// settle makes the median that Fill asks for a number, as far as the column is known.
+func (f *Field) settle() {
+	switch {
+	case f.Fill == Mean, f.Fill == Median && (f.Summary == nil || f.Summary.Numbers == 0):
+		f.Fill = ""
+	case f.Fill == Median:
+		f.Fill = string(AppendFloat(nil, f.Summary.Median))
+	}
 }
 
 // Validate returns an error unless tables can be read as described.
@@ -170,6 +186,9 @@ func (d *Description) Complete(s *Survey, at []int, maxLevels int) ([]Note, erro
 		if err := in.decideType(i); err != nil {
 			return nil, err
 		}
+	}
+	for i := range d.Fields {
+		d.Fields[i].settle()
 	}
 	return in.notes, d.Validate()
 }

@@ -16,6 +16,8 @@ type Hints struct {
 	// MaxLevels is the largest number of levels of a category; 0 means 1,000, where
 	// columns with more levels are hashed if those would cover less than nine in ten rows.
 	MaxLevels int
+	// Fill is that of columns of numbers: Mean, Median or "".
+	Fill string
 }
 
 // Thresholds of inference.
@@ -66,6 +68,10 @@ func Infer(s *Survey, h Hints) (*Description, []Note, error) {
 	}
 	for i := range in.d.Fields {
 		in.decideRole(i, plain)
+		if f := &in.d.Fields[i]; f.Role == Feature && f.Type == Number {
+			f.Fill = h.Fill
+			f.settle()
+		}
 	}
 	if len(in.d.With(Feature)) == 0 {
 		return in.d, in.notes, fmt.Errorf("schema: none of the %d columns can be used as a feature; %s", len(in.d.Fields), strings.Join(Sentences(in.notes), "; "))

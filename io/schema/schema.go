@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/rows"
@@ -51,7 +52,22 @@ type Column struct {
 	Buckets int `json:"buckets,omitempty"`
 	// Layout is that of a Time; see Layouts.
 	Layout string `json:"layout,omitempty"`
+	// Encode says how a Category becomes numbers: one of Encodings; "" leaves it to the options of
+	// the encoding.
+	Encode string `json:"encode,omitempty"`
+	// Fill is the number in place of a missing value of a Number, in its units; "" is the mean. A
+	// Description that is not complete may have Median.
+	Fill string `json:"fill,omitempty"`
 }
+
+// Encodings are how a category can become numbers.
+var Encodings = []string{"onehot", "count", "target"}
+
+// Words in place of a number for Column.Fill.
+const (
+	Mean   = "mean" // the same as ""
+	Median = "median"
+)
 
 // Table describes the columns of a row, in the order of the row.
 type Table struct {
@@ -73,6 +89,12 @@ const (
 	MaxLevelText = 1 << 10 // bytes of a level
 	MaxCodes     = 100     // texts that mean a missing value
 )
+
+// FillNumber returns the number of Fill; not ok if it is none, or does not fit in float32.
+func (c *Column) FillNumber() (v float64, ok bool) {
+	v, err := strconv.ParseFloat(c.Fill, 64)
+	return v, err == nil && rows.Finite(float32(v))
+}
 
 // Width returns how many numbers a column has in a row.
 func (c *Column) Width() int {
@@ -178,7 +200,7 @@ func (t *Table) String() string {
 // without a schema.
 func (t *Table) Plain() bool {
 	return t.Decimal == 0 && t.Thousands == 0 &&
-		!slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Type != Number })
+		!slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Type != Number || c.Fill != "" })
 }
 
 // Validate returns an error unless rows can be read by the table, which may come from a
@@ -213,6 +235,17 @@ func (c *Column) validate() error {
 	if len(c.Levels) > 0 || c.Buckets != 0 {
 		return fmt.Errorf("a %s has no levels", c.Type)
 	}
+	if c.Encode != "" {
+		return fmt.Errorf("a %s is not encoded by %.40q; that is for categories", c.Type, c.Encode)
+	}
+	if c.Fill != "" {
+		if c.Type != Number {
+			return fmt.Errorf("a %s has no fill; that is for numbers", c.Type)
+		}
+		if _, ok := c.FillNumber(); !ok {
+			return fmt.Errorf("fill %.40q is not a number that float32 can hold; want mean, median or a number", c.Fill)
+		}
+	}
 	if c.Layout != "" && c.Type != Time {
 		return fmt.Errorf("a %s has no layout", c.Type)
 	}
@@ -221,6 +254,10 @@ func (c *Column) validate() error {
 
 func (c *Column) validateLevels() error {
 	switch {
+	case c.Fill != "":
+		return errors.New("a category has no fill: a missing value is a level")
+	case c.Encode != "" && !slices.Contains(Encodings, c.Encode):
+		return fmt.Errorf("unknown encoding %.40q; want one of %s", c.Encode, strings.Join(Encodings, ", "))
 	case c.Layout != "":
 		return errors.New("a category has no layout")
 	case c.Buckets < 0 || c.Buckets > MaxLevels || len(c.Levels) > MaxLevels:

@@ -37,7 +37,7 @@ var groups = []group{
 		"format header delimiter dim label_strip label_case strict"},
 	{"Columns of tables",
 		"drop write_schema",
-		"columns weight_column id_column time_column categorical numeric missing max_levels decimal thousands schema encode category_weight"},
+		"columns weight_column id_column time_column categorical numeric missing fill max_levels decimal thousands schema encode category_weight"},
 	{"Features",
 		"kernel features width seed",
 		"search gamma draw form nu q pool skeleton hybrid frequencies"},

@@ -107,6 +107,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	g.Scaled, g.Reading = g.Dim, d.Memory()
 	if t := d.Schema.Table; t != nil {
 		g.Scaled, g.Short, g.Levels = columns.Bound(t, o.Encode, g.Outputs)
+		g.Summed = columns.Summed(t, o.Encode)
 		if slices.Contains(o.Scale, "unit") {
 			g.Short = 0
 		}

@@ -23,6 +23,9 @@ func TargetSums(levels, outputs int) int64 {
 // chooseRecipe makes the recipe. Target statistics are left to Session.EncodeLabels.
 func (l *Prepared) chooseRecipe(o Spec) (err error) {
 	if columns.NeedsTargets(l.Data.Schema.Table, o.Encode) {
+		if o.Learned != "" {
+			return exit.Usage("--encode target cannot be used with --kernel %s, whose features are learned from labels too: give another --encode, also in a schema", o.Learned)
+		}
 		if !o.Trains {
 			return exit.Usage("--encode target learns from labels, and only train does that: give another --encode")
 		}
@@ -53,7 +56,7 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) error {
 	defer s.Progress.Done()
 	pass := &survey.Targets{
 		Pass: s.Pass(targetParts), Cut: columns.Cut{Held: held, Parts: targetParts},
-		Categories: columns.Categories(s.Data.Schema.Table), Weights: weight.NewGrid(s.Weights(), nil, nil),
+		Categories: columns.Categories(s.Data.Schema.Table, s.Spec.Encode), Weights: weight.NewGrid(s.Weights(), nil, nil),
 	}
 	sum, err := pass.Empty()
 	if err != nil {

@@ -37,6 +37,9 @@ type Spec struct {
 	Types  Types           // what is known of the columns of a table
 	Encode columns.Options // how columns of typed tables become numbers
 	Trains bool            // weights are learned from the labels
+	// Learned is the name of the kernel whose features are learned from the labels after the
+	// profile; "" if there is none.
+	Learned string
 	// Room is how far the grid of targets reaches beyond them on either side, as a multiple of
 	// their range, so that the grid also serves later data.
 	Room   float64

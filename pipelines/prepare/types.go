@@ -20,6 +20,7 @@ type Types struct {
 	Missing     []string `flag:"missing" list:"commas" help:"Texts that mean a missing value, in any case, beside empty fields; the default is ?, n/a, na, nan, null. Given texts replace these."`
 	Decimal     string   `flag:"decimal" help:"Character before the fraction of numbers: a point or a comma."`
 	Thousands   string   `flag:"thousands" help:"Character between the groups of three digits of large numbers."`
+	Fill        string   `flag:"fill" help:"What is in place of missing values of columns of numbers: mean (the default) or median." values:"mean,median"`
 	Schema      string   `flag:"schema" help:"File that says what each column is, as bochner inspect --write_schema writes it and perhaps edited. It takes the place of the other flags of columns."`
 	MaxLevels   int      `flag:"max_levels" help:"Largest number of levels of a category; rarer texts count as one level. 0 is 1000, or hashing where that would cover less than nine in ten rows."`
 
@@ -30,6 +31,9 @@ type Types struct {
 func (o Types) Validate() error {
 	if _, err := o.rules(); err != nil {
 		return err
+	}
+	if o.Fill != "" && o.Fill != schema.Mean && o.Fill != schema.Median {
+		return exit.Usage("--fill must be mean or median (have %q)", o.Fill)
 	}
 	if o.MaxLevels < 0 || o.MaxLevels > schema.MaxLevels {
 		return exit.Usage("--max_levels must be between 0 and %d (have %d)", schema.MaxLevels, o.MaxLevels)
@@ -42,7 +46,7 @@ func (o Types) Given() bool { return o.Schema != "" || o.flags() }
 
 // flags reports whether anything is said by other flags than --schema.
 func (o Types) flags() bool {
-	return len(o.Numeric)+len(o.Categorical)+len(o.Missing) > 0 || o.Decimal != "" || o.Thousands != "" || o.MaxLevels > 0
+	return len(o.Numeric)+len(o.Categorical)+len(o.Missing) > 0 || o.Decimal != "" || o.Thousands != "" || o.Fill != "" || o.MaxLevels > 0
 }
 
 // rules returns how fields are written.
@@ -71,7 +75,7 @@ func (o Types) rules() (schema.Rules, error) {
 
 // hints returns what the options say about the columns of a dataset.
 func (o Types) hints(d *dataset.Dataset) (h schema.Hints, err error) {
-	h = schema.Hints{Roles: map[int]schema.Role{}, Types: map[int]schema.Type{}, MaxLevels: o.MaxLevels}
+	h = schema.Hints{Roles: map[int]schema.Role{}, Types: map[int]schema.Type{}, MaxLevels: o.MaxLevels, Fill: o.Fill}
 	for i, c := range table.DescribedBy(d) {
 		h.Names = append(h.Names, c.Name)
 		if c.Role != "" {
@@ -173,7 +177,7 @@ func (o Spec) typed(ctx context.Context, j *job.Job, d *dataset.Dataset) (notes 
 // Fit returns a usage error if types are given for data without columns.
 func (o Types) Fit(d *dataset.Dataset) error {
 	if o.Given() && !d.Schema.Traits().Columns {
-		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, --missing, --decimal, --thousands and --max_levels", d.Files[0].Name, d.Schema.Format)
+		return exit.Usage("%s is %s, which has no columns with types: leave out --schema, --numeric, --categorical, --missing, --decimal, --thousands, --fill and --max_levels", d.Files[0].Name, d.Schema.Format)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/columns"
-	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/profile"
 )
 
@@ -16,13 +16,24 @@ type Encoding struct {
 
 // encode makes the encoding of a table's columns the first step. The statistics are those of the
 // numbers that it makes.
-func (sc *Scaling) encode(t *schema.Table, o Encoding, p *profile.Profile, sum *profile.Sum) error {
-	slots := make([]columns.Statistics, len(p.Columns))
+func (sc *Scaling) encode(s dataset.Schema, o Encoding, p *profile.Profile, sum *profile.Sum) error {
+	t, slots := s.Table, make([]columns.Statistics, len(p.Columns))
 	for j, c := range p.Columns {
 		slots[j] = columns.Statistics{
 			Rows: p.Rows, Missing: c.Missing, Share: sum.MissingShare(j),
 			Mean: c.Mean, Variance: float64(c.Dev * c.Dev), Low: c.Min, High: c.Max, Levels: sum.Levels(j),
 		}
+	}
+	at := 0
+	for i := range t.Columns {
+		if v, ok := t.Columns[i].FillNumber(); ok {
+			if s.Centre != nil {
+				v -= s.Centre[at]
+			}
+			fill := float32(v)
+			slots[at].Fill = &fill
+		}
+		at += t.Columns[i].Width()
 	}
 	r, numbers, err := columns.Choose(t, slots, o.Options, o.Labels)
 	if err != nil {

@@ -86,7 +86,7 @@ func chooseScale(chain []string, encode Encoding, schema dataset.Schema, p *prof
 		return x, n, err
 	}
 	if schema.Table != nil {
-		if err := sc.encode(schema.Table, encode, p, sum); err != nil {
+		if err := sc.encode(schema, encode, p, sum); err != nil {
 			return nil, err
 		}
 	} else {

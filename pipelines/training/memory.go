@@ -35,6 +35,7 @@ type Facts struct {
 	Prepared   bool  // rows are scaled before they are mapped
 	Short      int   // numbers per scaled row in its short form; 0 if it has none
 	Levels     int   // of all categories of a typed table; 0 for plain numbers
+	Summed     int   // of these, those whose labels are summed
 	Components int   // of an embedding; 0 for none
 	Reading    int64 // bytes of a reader besides its blocks, as dataset.Memory
 }
@@ -95,9 +96,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 		scratch = 2 * 4 * int64(f.mappedRow(size)) * f.bound(int64(rows.Rows(f.Dim)))
 		decide += 2 * 4 * int64(f.Scaled) * f.bound(min(sampled, int64(recipe.SampleRows(f.Scaled))))
 		m.Profile += 3 * 8 * int64(f.Levels) // counts, and their encoding
-		if o.Encode.Encode == columns.Means {
-			m.Profile += 3 * 8 * prepare.TargetSums(f.Levels, f.Outputs)
-		}
+		m.Profile += 3 * 8 * prepare.TargetSums(f.Summed, f.Outputs)
 		standing += 2 * job.PartialBytes * int64(f.Scaled)
 	case f.Prepared:
 		scratch = f.block(f.Scaled)
@@ -219,6 +218,7 @@ func (t *Training) Memory(components int) Memory {
 	}
 	if table := t.Data.Schema.Table; table != nil {
 		_, _, f.Levels = columns.Bound(table, t.opts.Encode, 1)
+		f.Summed = columns.Summed(table, t.opts.Encode)
 	}
 	o := t.opts
 	if components > 0 {

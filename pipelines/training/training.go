@@ -5,7 +5,6 @@ package training
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -182,9 +181,6 @@ func (o Options) Validate() error {
 		if err := o.Learned.Validate(f); err != nil {
 			return err
 		}
-		if o.Encode.Encode == columns.Means {
-			return exit.Usage("--encode target cannot be used with --kernel %s, whose features are learned from labels too: give another --encode", kernel.Of(f).Name)
-		}
 	}
 	if o.Room > 0 && o.Iterative() != nil {
 		return exit.Usage("--target_room is for models whose sums later data is added to, which learner %s does not have", o.LearnerName())
@@ -267,6 +263,7 @@ func (o Options) Learns() bool { return o.Finder() != nil }
 func (o Options) Base() prepare.Spec {
 	maps := o.Spec
 	if f := o.Finder(); f != nil {
+		maps.Learned = kernel.Of(f).Name
 		maps.Kernel = f.Start()
 	}
 	return maps

@@ -246,12 +246,12 @@ func (r *reader) field(indent int) error {
 				}
 			}
 			continue
-		case "name", "role", "type", "layout", "buckets":
+		case "name", "role", "type", "layout", "buckets", "encode", "fill":
 			if err := r.value(value, &text); err != nil {
 				return err
 			}
 		default:
-			return unknown("key", key, "name", "role", "type", "layout", "buckets", "levels")
+			return unknown("key", key, "name", "role", "type", "layout", "buckets", "levels", "encode", "fill")
 		}
 		switch key {
 		case "name":
@@ -269,6 +269,15 @@ func (r *reader) field(indent int) error {
 		case "layout":
 			if f.Layout = text; !slices.Contains(schema.LayoutNames(), text) {
 				return unknown("layout of times", text, schema.LayoutNames()...)
+			}
+		case "encode":
+			if f.Encode = text; !slices.Contains(schema.Encodings, text) {
+				return unknown("encoding", text, schema.Encodings...)
+			}
+		case "fill":
+			f.Fill = text
+			if _, ok := f.FillNumber(); !ok && text != schema.Mean && text != schema.Median {
+				return fmt.Errorf("fill: want mean, median or a number, have %s", quote(text))
 			}
 		case "buckets":
 			n, err := strconv.Atoi(text)

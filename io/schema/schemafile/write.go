@@ -14,7 +14,8 @@ func Append(b []byte, d *schema.Description) []byte {
 	b = append(b, `# Columns, in the order of the files.
 # role: feature, label, weight, id, time or ignore. type: number, boolean, category or time.
 # The levels of a category that lists none, and the layout of a time without one, are found
-# in the data.
+# in the data. A category can have encode: onehot, count or target; a number fill: mean, median
+# or a number, for missing values.
 `...)
 	b = append(b, "missing: ["...)
 	for i, code := range d.Missing {
@@ -49,6 +50,12 @@ func appendField(b []byte, f *schema.Field) []byte {
 	}
 	if f.Layout != "" {
 		b = append(appendScalar(append(b, "    layout: "...), f.Layout), '\n')
+	}
+	if f.Encode != "" {
+		b = fmt.Appendf(b, "    encode: %s\n", f.Encode)
+	}
+	if f.Fill != "" {
+		b = append(appendScalar(append(b, "    fill: "...), f.Fill), '\n')
 	}
 	if f.Buckets > 0 {
 		b = fmt.Appendf(b, "    buckets: %d\n", f.Buckets)
