@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/transforms/epochs"
 	"github.com/bochner-ml/bochner/transforms/gram"
 	"github.com/bochner-ml/bochner/transforms/outputs"
+	"github.com/bochner-ml/bochner/transforms/rows"
 	"github.com/bochner-ml/bochner/transforms/scores"
 	"github.com/bochner-ml/bochner/transforms/survey"
 )
@@ -55,8 +56,29 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"featurize": func(s beam.Scope, sc transforms.Scan) {
 		transforms.WriteLines(s, "written", new(outputs.Featurize).Write(s, sc))
 	},
+	"rows": func(s beam.Scope, _ transforms.Scan) {
+		col := beam.ParDo(s, aRow, beam.Impulse(s))
+		m, r := rows.Model{Name: "model"}, rows.Recipe{Dir: "model", Digest: "digest"}
+		rows.Predict(s, m, col)
+		rows.Featurize(s, m, beam.ParDo(s, withKey, col))
+		stored := rows.Store(s, r, "sums", rows.Sum(s, r, col))
+		rows.Store(s, r, "sums", rows.Sum(s, r, beam.ParDo(s, withKey, col)))
+		r.Shards = 2
+		rows.Sum(s, r, col)
+		beam.ParDo(s, placeOf, stored)
+	},
 	"drive": func(s beam.Scope, _ transforms.Scan) { transforms.Drive(s, []string{"help"}) },
 }
+
+func init() {
+	beam.RegisterFunction(aRow)
+	beam.RegisterFunction(withKey)
+	beam.RegisterFunction(placeOf)
+}
+
+func aRow([]byte) rows.Row                  { return rows.Row{} }
+func withKey(r rows.Row) (string, rows.Row) { return r.Key, r }
+func placeOf(st rows.Stored) string         { return st.Place }
 
 // sums is the pipeline of a pass that ends in one sum.
 func sums(sum func(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)) func(beam.Scope, transforms.Scan) {
@@ -124,6 +146,9 @@ func TestDoFnsHaveNoHiddenFields(t *testing.T) {
 			}
 			for _, f := range reflect.VisibleFields(reflect.TypeOf(edge.DoFn.Recv).Elem()) {
 				seen++
+				if f.Anonymous && f.Type.Kind() == reflect.Struct {
+					continue // its fields travel
+				}
 				travels := f.IsExported() && f.Tag.Get("json") != "-"
 				if !travels && len(f.Index) <= 2 && !slices.Contains(made, f.Name) {
 					t.Errorf("%s: %T has the field %s", name, edge.DoFn.Recv, f.Name)

@@ -1,0 +1,66 @@
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"strings"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms/rows"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeFor[*fitStoredFn]())
+	beam.RegisterType(reflect.TypeFor[Fitted]())
+}
+
+// Fitted is a model that FitStored has fitted.
+type Fitted struct {
+	Model string // its directory
+	Sums  string // the directory of sums that it was fitted to
+	Rows  int64  // that were summed
+}
+
+// FitStored fits a model to each directory of sums, of a PCollection<rows.Stored> as rows.Store
+// returns it, so that every window has a model of its rows; the models of several windows, or of the
+// last so many, are those of Fit. The model of the sums in a directory is created in dir,
+// by the same name, and is that of bochner fit --sums, byte for byte. FitStored returns a
+// PCollection<Fitted>, and a PCollection<rows.Rejected> with the directories of sums that no model
+// can be fitted to, because there are no rows, for instance.
+//
+// Each model is solved by one worker, which needs the memory that bochner fit needs. A model that
+// exists, of the same sums, is left as it is, so that a step may be repeated.
+func FitStored(s beam.Scope, dir string, stored beam.PCollection) (fitted, rejected beam.PCollection) {
+	s = s.Scope("pipelines.FitStored")
+	return beam.ParDo2(s, &fitStoredFn{Models: dir}, stored)
+}
+
+type fitStoredFn struct{ Models string }
+
+func (f *fitStoredFn) ProcessElement(ctx context.Context, of rows.Stored, emit func(Fitted), reject func(rows.Rejected)) error {
+	_, name := storage.Split(strings.TrimRight(of.Place, "/"))
+	fitted := Fitted{Model: storage.Join(f.Models, name), Sums: of.Place, Rows: of.Rows}
+	_, err := Fit(ctx, FitOptions{Parts: Parts{Sums: []string{of.Place}}, Model: fitted.Model})
+	if errors.Is(err, fs.ErrExist) {
+		if m, readErr := models.ReadManifest(ctx, fitted.Model); readErr == nil && m.Fingerprint == of.Sums {
+			err = nil
+		}
+	}
+	var data *fault.Fault
+	switch {
+	case err == nil:
+		emit(fitted)
+	case errors.As(err, &data) && data.Kind == fault.Data:
+		reject(rows.Rejected{Key: of.Place, Reason: data.Message})
+	default:
+		return fault.Of(fault.Internal, fmt.Errorf("pipelines: the model of %s: %w", of.Place, err))
+	}
+	return nil
+}
