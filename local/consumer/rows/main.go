@@ -1,0 +1,105 @@
+// Command rows shows a pipeline of one's own on rows of one's own type: points, read here from a
+// CSV file, are predicted by a model, and a new model is trained on them by its recipe.
+//
+//	rows --runner=direct MODEL POINTS.csv OUT
+//
+// It writes OUT/predictions, and the new model, OUT/models/sums, whose digest it prints. The package
+// io/formats knows the formats of training data, which recipes name.
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"reflect"
+	"strconv"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/textio"
+	//lint:ignore SA1019 the direct runner is the fastest on one machine
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
+
+	_ "github.com/bochner-ml/bochner/io/formats"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/transforms/rows"
+)
+
+// Point is a row: its tags name the columns of the model.
+type Point struct {
+	Line int64   `bochner:",key"`
+	X    float64 `bochner:"x1"`
+	Y    float64 `bochner:"x2"`
+	Side string  `bochner:"y,label"`
+}
+
+func init() {
+	beam.RegisterType(reflect.TypeFor[Point]())
+	beam.RegisterFunction(read)
+	beam.RegisterFunction(said)
+	beam.RegisterFunction(failed)
+}
+
+// read is the source of the points.
+func read(file string, emit func(Point)) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	records, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return err
+	}
+	for i, fields := range records[1:] {
+		x, _ := strconv.ParseFloat(fields[0], 64)
+		y, _ := strconv.ParseFloat(fields[1], 64)
+		emit(Point{int64(i), x, y, fields[2]})
+	}
+	return nil
+}
+
+func said(p rows.Prediction) string { return fmt.Sprintf("%s %s %g", p.Key, p.Class, p.Scores) }
+
+func failed(r rows.Rejected) string { return r.Key + " " + r.Reason }
+
+var runner = flag.String("runner", "direct", "Beam runner")
+
+func main() {
+	flag.Parse()
+	beam.Init()
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // Beam's runners describe their plans
+	digest, err := run(context.Background(), flag.Arg(0), flag.Arg(1), flag.Arg(2))
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(digest)
+}
+
+func run(ctx context.Context, model, points, out string) (digest string, err error) {
+	recipe, err := rows.ReadRecipe(ctx, model)
+	if err != nil {
+		return "", err
+	}
+	p, s := beam.NewPipelineWithRoot()
+	all := beam.ParDo(s, read, beam.Create(s, points))
+	predictions, _ := rows.Predict(s, rows.Model{Name: model}, all)
+	textio.Write(s, out+"/predictions", beam.ParDo(s, said, predictions))
+	sums := rows.Sum(s, recipe, all)
+	textio.Write(s, out+"/rejected", beam.ParDo(s, failed, sums.Rejected))
+	pipelines.FitStored(s, out+"/models", rows.Store(s, recipe, out+"/sums", sums))
+	if _, err := beam.Run(ctx, *runner, p); err != nil {
+		return "", err
+	}
+	m, err := models.ReadManifest(ctx, out+"/models/sums")
+	if err != nil {
+		return "", err
+	}
+	return m.SHA256, nil
+}

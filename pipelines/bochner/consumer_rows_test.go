@@ -1,0 +1,100 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// strangersRows builds local/consumer/rows in a module of its own, with bytes at its end that tell its
+// copies from others, and returns the program.
+func strangersRows(t *testing.T, dir string, mark []byte) string {
+	t.Helper()
+	if err := os.Mkdir(filepath.Join(dir, "rows"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "rows"), "main.go", read(t, "../../local/consumer/rows/main.go"))
+	inModule(t, dir, "build", "-ldflags=-s -w", "-o", "bin/", "./rows")
+	name := filepath.Join(dir, "bin", "rows")
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.Write(mark)
+		f.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// strangersPoints makes a model and points for local/consumer/rows, and returns what it must write:
+// the predictions of the command for the points, and the model of a training on them.
+func strangersPoints(t *testing.T, dir string) (predictions, model string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(11, 4))
+	for _, name := range []string{"first.csv", "points.csv"} {
+		text := "x1,x2,y\n"
+		for range 1500 {
+			x, y := r.NormFloat64(), r.NormFloat64()
+			text += fmt.Sprintf("%.5f,%.5f,%s\n", x, y, map[bool]string{true: "in", false: "out"}[x*x+y*y < 1.2])
+		}
+		write(t, dir, name, text)
+	}
+	must(t, dir, "train", "--data", "first.csv", "--label", "y", "--features", "64", "--search", "none", "--model", "model", "--quiet")
+	must(t, dir, "train", "--recipe", "model", "--data", "points.csv", "--model", "again", "--quiet")
+	must(t, dir, "predict", "--model", "model", "--data", "points.csv", "--out", "predicted", "--scores", "--quiet")
+	lines, err := csv.NewReader(strings.NewReader(read(t, dir, "predicted", "part-00000.csv"))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i, fields := range lines[1:] {
+		want = append(want, fmt.Sprintf("%d %s [%s]\n", i, fields[0], strings.Join(fields[1:], " ")))
+	}
+	slices.Sort(want)
+	return strings.Join(want, ""), digestOf(t, filepath.Join(dir, "again"))
+}
+
+// A pipeline of a module of its own, on rows of its own type from a source of its own, predicts and
+// trains: with the bytes of the command, on the direct runner, on prism with its worker in its own
+// process, and with workers in others.
+func TestAPipelineOfItsOwnPredictsAndTrains(t *testing.T) {
+	c := newCluster(t)
+	dir := t.TempDir()
+	predictions, model := strangersPoints(t, dir)
+	program := strangersRows(t, dir, c.mark)
+	prism := []string{"--runner=universal", "--endpoint=" + c.endpoint}
+	for name, flags := range map[string][]string{
+		"direct":   {"--runner=direct"},
+		"loopback": append(slices.Clone(prism), "--environment_type=LOOPBACK"),
+		"workers":  append(slices.Clone(prism), "--environment_type=EXTERNAL", "--environment_config="+c.pool, "--worker_binary="+program),
+	} {
+		cmd := exec.Command(program, append(flags, filepath.Join(dir, "model"), filepath.Join(dir, "points.csv"), filepath.Join(dir, name))...)
+		cmd.Env = append(os.Environ(), "TMPDIR="+c.temp)
+		r := runCommand(t, cmd)
+		if r.code != 0 || strings.Count(r.stdout, "\n") != 1 {
+			t.Fatalf("%s: exit code %d\n%s%s", name, r.code, r.stdout, r.stderr)
+		}
+		lines := slices.Sorted(strings.Lines(read(t, dir, name, "predictions")))
+		if d := cmp.Diff(predictions, strings.Join(lines, "")); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if digestOf(t, filepath.Join(dir, name, "models", "sums")) != model {
+			t.Errorf("%s: the model is not that of bochner train --recipe", name)
+		}
+	}
+	left, _ := filepath.Glob(filepath.Join(c.temp, "beamloopbackworker-*")) // Beam's, in the loopback mode
+	for _, name := range left {
+		os.Remove(name)
+	}
+}

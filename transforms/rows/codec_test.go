@@ -1,0 +1,67 @@
+package rows
+
+import (
+	"math"
+	"reflect"
+	"testing"
+)
+
+var someResults = []result{
+	{},
+	{Prediction: Prediction{Key: "k", Class: "c", Values: []float64{1, math.Inf(1)}, Scores: []float32{1, 2}, Probabilities: []float32{0.5}, Model: "m"}},
+	{Prediction: Prediction{Key: "k"}, Features: []float32{1, 2, 3}},
+	{Prediction: Prediction{Key: "k"}, Reason: "why"},
+}
+
+var someSums = []summed{
+	{Key: 7, Part: Part{Values: []float64{1, -3, 1 << 40}}},
+	{Count: &Count{Read: 3, Rejected: 1, Classes: []int64{1, 1}, Copies: []byte{1}}},
+	{Rejected: &Rejected{"k", "why"}},
+}
+
+func TestResultsAreReadAsWritten(t *testing.T) {
+	for _, r := range someResults {
+		if got, err := decodeResult(encodeResult(r)); err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("%+v, %v; want %+v", got, err, r)
+		}
+	}
+	for _, x := range someSums {
+		b, err := encodeSummed(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := decodeSummed(b); err != nil || !reflect.DeepEqual(got, x) {
+			t.Errorf("%+v, %v; want %+v", got, err, x)
+		}
+	}
+}
+
+func FuzzResult(f *testing.F) {
+	for _, r := range someResults {
+		f.Add(encodeResult(r))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if r, err := decodeResult(b); err == nil {
+			if again, err := decodeResult(encodeResult(r)); err != nil || len(again.Values) != len(r.Values) || again.Key != r.Key {
+				t.Errorf("%+v, %v; want %+v", again, err, r)
+			}
+		}
+	})
+}
+
+func FuzzSummed(f *testing.F) {
+	for _, x := range someSums {
+		b, err := encodeSummed(x)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if x, err := decodeSummed(b); err == nil {
+			if _, err := encodeSummed(x); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
