@@ -162,7 +162,7 @@ func Date(place string) (time.Time, error) {
 	if i := strings.LastIndex(name, "="); i >= 0 {
 		text = name[i+1:]
 	}
-	for _, layout := range []string{"2006-01-02", "20060102", "2006-01-02T15", "2006-01-02-15", "2006010215"} {
+	for _, layout := range []string{"2006-01-02", "20060102", "2006-01-02T15", "2006-01-02T150405", "2006-01-02-15", "2006010215"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, nil
 		}
