@@ -41,9 +41,9 @@ func init() {
 
 // click is the source: one click a second, and every fourth is of the other moon.
 func click(i int, emit func(beam.EventTime, Click)) {
-	c := Click{ID: i, X: -1, Y: 0.1, Moon: "-1", Second: int64(i)}
+	c := Click{ID: i, X: -1, Y: 0.1, Moon: "1", Second: int64(i)}
 	if i%4 == 0 {
-		c.X, c.Y, c.Moon = 2, 0.3, "1"
+		c.X, c.Y, c.Moon = 2, 0.3, "-1"
 	}
 	emit(beam.EventTime(1000*c.Second), c)
 }
@@ -99,8 +99,8 @@ func Example_rows() {
 	}
 
 	// Unordered output:
-	// class -1 is predicted 90 times
-	// class 1 is predicted 30 times
+	// class 1 is predicted 90 times
+	// class -1 is predicted 30 times
 	// model dt=1970-01-01T000000 of 60 rows
 	// model dt=1970-01-01T000100 of 60 rows
 }
