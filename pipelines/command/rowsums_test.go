@@ -180,3 +180,44 @@ func TestModelsOfSumsOfWindowsAreThoseOfFiles(t *testing.T) {
 		})
 	}
 }
+
+// A pipeline that runs again finds what it has stored; one of other rows does not replace it.
+func TestSumsAndModelsThatExistAreLeftAsTheyAre(t *testing.T) {
+	if !beam.Initialized() {
+		beam.Init()
+	}
+	dir := t.TempDir()
+	in := func(name ...string) string { return filepath.Join(append([]string{dir}, name...)...) }
+	text := "x,l\n"
+	for i := range 200 {
+		text += fmt.Sprintf("%d,%c\n", i*i%101, 'a'+i%2)
+	}
+	if err := os.WriteFile(in("rows.csv"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "train", "--data", in("rows.csv"), "--label", "l", "--features", "20", "--search", "none", "--model", in("recipe"), "--quiet")
+	recipe, err := rows.ReadRecipe(t.Context(), in("recipe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(all []rows.Row) error {
+		p, s := beam.NewPipelineWithRoot()
+		pipelines.FitStored(s, in("models"), rows.Store(s, recipe, in("sums"), rows.Sum(s, recipe, beam.CreateList(s, all))))
+		_, err := prismtest.Runners["direct"](t.Context(), p)
+		return err
+	}
+	all := tableRows(t, text)
+	if err := run(all); err != nil {
+		t.Fatal(err)
+	}
+	sums, model := directory(t, in("sums")), directory(t, in("models", "sums"))
+	if err := run(all); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	if err := run(all[:100]); err == nil || !strings.Contains(err.Error(), "exists and has other sums") {
+		t.Errorf("other rows: %v", err)
+	}
+	if d := cmp.Diff(sums, directory(t, in("sums"))) + cmp.Diff(model, directory(t, in("models", "sums"))); d != "" {
+		t.Error(d)
+	}
+}
