@@ -151,15 +151,15 @@ func (s *saving) add(ctx context.Context, l *Lane, r dataset.Report, last bool) 
 	return nil
 }
 
-// CheckpointedRows returns how many rows the checkpoints of a pass cover.
-func CheckpointedRows(ctx context.Context, pass string) (rows int64, err error) {
+// CheckpointedRows returns how many rows the checkpoints of a pass with that many lanes cover.
+func CheckpointedRows(ctx context.Context, pass string, lanes int) (rows int64, err error) {
 	dir, prefix := storage.Split(checkpointPrefix(pass))
 	names, err := storage.Names(ctx, dir)
 	if err != nil {
 		return 0, err
 	}
 	for _, name := range names {
-		if !strings.HasPrefix(name, prefix) {
+		if !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, fmt.Sprintf("-of-%d-from-0", lanes)) {
 			continue
 		}
 		data, err := storage.ReadState(ctx, storage.Join(dir, name), MaxState)

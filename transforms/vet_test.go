@@ -30,6 +30,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"targets":       sums((*survey.Targets)(nil).Sum),
 	"calibration":   sums((*scores.Calibration)(nil).Sum),
 	"trials":        sums((*scores.Trials)(nil).Sum),
+	"threshold":     sums((*scores.Threshold)(nil).Sum),
 	"compared":      sums((&scores.Compare{}).Sum),
 	"class scores":  sums((&scores.Score{Classifies: true}).Sum),
 	"target scores": sums((&scores.Score{}).Sum),

@@ -41,7 +41,9 @@ func init() { Register(dataflow{}) }
 // dataflow runs pipelines on Google Cloud Dataflow.
 type dataflow struct{}
 
-func (dataflow) About() About { return About{Name: Dataflow, Lanes: remoteLanes, Machines: true} }
+func (dataflow) About() About {
+	return About{Name: Dataflow, Lanes: remoteLanes, Machines: true, Spread: true}
+}
 
 // Validate refuses flags with which Dataflow could not run a job, or with which the driver
 // could not continue after its first pipeline.
@@ -161,7 +163,7 @@ func machineType() string {
 // dataflowFlags sets flags that were not given to values that suit lanes, and returns a
 // function that restores them. Every lane is one element with one thread: a worker gets as
 // many lanes as it has CPUs, and there are workers for all lanes. The service cannot see how
-// much work an element contains, so it does not choose the number of workers.
+// much work an element contains, so it does not choose the number of workers unless asked to.
 func (e Engine) dataflowFlags() (restore func()) {
 	var undo []func()
 	set := func(name, value string) {
