@@ -32,7 +32,7 @@ func TestAJobLogsNowhereUnlessAsked(t *testing.T) {
 	}
 	train := func(verbose bool) {
 		t.Helper()
-		_, err := Train(jobtest.Ctx, TrainOptions{
+		_, err := trainPlain(jobtest.Ctx, TrainOptions{
 			Spec:  prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1, Job: job.Options{Engine: engine.Engine{Verbose: verbose}}},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 		})

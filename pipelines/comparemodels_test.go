@@ -77,7 +77,7 @@ func comparable(t *testing.T, dir string, label string) (champion, challenger st
 		first.Calibrate, second.Calibrate = "platt", "platt"
 	}
 	for _, o := range []TrainOptions{first, second} {
-		if _, err := Train(jobtest.Ctx, o); err != nil {
+		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,7 +249,7 @@ func TestRowsThatOneModelCannotReadAreSetAside(t *testing.T) {
 	only := o
 	only.Data.Columns, only.Model = []string{"a"}, filepath.Join(dir, "only")
 	for _, o := range []TrainOptions{o, only} {
-		if _, err := Train(jobtest.Ctx, o); err != nil {
+		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -53,7 +53,7 @@ func evaluated(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *Eva
 	dir := t.TempDir()
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model = filepath.Join(dir, "model")
-	r, err := Train(jobtest.Ctx, o)
+	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestFewRowsAndFolds(t *testing.T) {
 					dir := t.TempDir()
 					o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 					o.Model = filepath.Join(dir, "model")
-					r, err := Train(jobtest.Ctx, o)
+					r, err := trainPlain(jobtest.Ctx, o)
 					what := fmt.Sprintf("%s, %d kinds, %d rows, calibration %q", name, kinds, n, method)
 					if err != nil {
 						t.Logf("%s: %v", what, err)

@@ -39,7 +39,7 @@ func TestPredictionsSayHowFarTheirRowsHaveMoved(t *testing.T) {
 		},
 		Model: filepath.Join(dir, "model"),
 	}
-	if _, err := Train(jobtest.Ctx, o); err != nil {
+	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	lines := mixedTable(2, 2000)

@@ -140,7 +140,7 @@ func TestTargetStatisticsDoNotDependOnOrderAndFiles(t *testing.T) {
 			o.Data.Data = append(o.Data.Data, jobtest.Write(t, dir, fmt.Sprintf("d%d.csv", i), strings.Join(f, "")))
 		}
 		o.Data.Label, o.Model = "y", filepath.Join(dir, "model")
-		if _, err := Train(jobtest.Ctx, o); err != nil {
+		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
 		weights, err := os.ReadFile(filepath.Join(o.Model, models.WeightsFile))
@@ -175,7 +175,7 @@ func TestCertificatesOfTargetStatisticsHold(t *testing.T) {
 		dir := t.TempDir()
 		o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 		o.Model = filepath.Join(dir, "model")
-		if _, err := Train(jobtest.Ctx, o); err != nil {
+		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
 		}
 		if _, err := Verify(jobtest.Ctx, VerifyOptions{Model: o.Model, Data: o.Data}); err != nil {
@@ -217,6 +217,6 @@ func TestTargetStatisticsNeedATraining(t *testing.T) {
 	_, err = Featurize(jobtest.Ctx, FeaturizeOptions{Spec: spec, Out: filepath.Join(dir, "f")})
 	jobtest.WantError(t, "featurize", err, exit.CodeUsage, "--encode target learns from labels")
 	spec.Kernel = &learned.Options{Features: 8}
-	_, err = Train(jobtest.Ctx, TrainOptions{Spec: spec, Model: filepath.Join(dir, "m"), Lambda: training.LambdaOptions{Path: []float64{1}}})
+	_, err = trainPlain(jobtest.Ctx, TrainOptions{Spec: spec, Model: filepath.Join(dir, "m"), Lambda: training.LambdaOptions{Path: []float64{1}}})
 	jobtest.WantError(t, "learned", err, exit.CodeUsage, "--encode target cannot be used with --kernel learned")
 }

@@ -42,7 +42,7 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	}
 	o := fixed(1)
 	o.Data, o.Model, o.Lambda.Path = table("data.csv", strings.Join(lines, "")), filepath.Join(dir, "model"), []float64{1e-4}
-	if _, err := Train(jobtest.Ctx, o); err != nil {
+	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	evaluate := func(d dataset.Options) (*EvaluateResult, error) {
@@ -97,7 +97,7 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 	}
 	o := fixed(1)
 	o.Data, o.Model, o.Lambda.Path = table("data", map[string]string{"-1": "<=50K", "1": "Over"}), filepath.Join(dir, "model"), []float64{1e-4}
-	if _, err := Train(jobtest.Ctx, o); err != nil {
+	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	want, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: o.Data})
@@ -131,7 +131,7 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 	// What the training strips, the model's other data is stripped of, too.
 	o.Data, o.Model = table("pointed", map[string]string{"-1": "<=50K.", "1": "Over."}), filepath.Join(dir, "stripped")
 	o.Data.LabelText.Strip = "."
-	if r, err := Train(jobtest.Ctx, o); err != nil || !reflect.DeepEqual(r.Classes, []string{"<=50K", "Over"}) {
+	if r, err := trainPlain(jobtest.Ctx, o); err != nil || !reflect.DeepEqual(r.Classes, []string{"<=50K", "Over"}) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	o.Data.LabelText.Strip = ""
@@ -175,7 +175,7 @@ func TestADoubtfulTaskIsNotedByTheJobs(t *testing.T) {
 	o := fixed(1)
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "ages.csv", table)}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-3}
-	r, err := Train(jobtest.Ctx, o)
+	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil || !strings.Contains(strings.Join(r.Notes, "\n"), "52 distinct whole numbers from 18 to 69") {
 		t.Errorf("%v: %q", err, r.Notes)
 	}
@@ -194,7 +194,7 @@ func TestFractionsOfBadRows(t *testing.T) {
 		jobtest.WantError(t, "predict", err, exit.CodeUsage, "--max_bad_fraction")
 		_, err = InspectData(jobtest.Ctx, InspectOptions{MaxBadFraction: f})
 		jobtest.WantError(t, "inspect", err, exit.CodeUsage, "--max_bad_fraction")
-		_, err = Train(jobtest.Ctx, TrainOptions{Model: "m", Spec: prepare.Spec{MaxBadFraction: f}})
+		_, err = trainPlain(jobtest.Ctx, TrainOptions{Model: "m", Spec: prepare.Spec{MaxBadFraction: f}})
 		jobtest.WantError(t, "train", err, exit.CodeUsage, "--max_bad_fraction")
 	}
 	if prepare.Mode(0) != dataset.Stop || prepare.Mode(0.1) != dataset.Aside {
@@ -227,7 +227,7 @@ func TestOneOutlierDoesNotSetTheUnitsOfARegression(t *testing.T) {
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", lines(true))}, Label: "y"}
 			o.Model = filepath.Join(dir, loss+name)
 			o.Learner = jobtest.Iterative(name, func(s *learner.Shared) { s.Loss, s.Rounds = loss, 30 })
-			if _, err := Train(jobtest.Ctx, o); err != nil {
+			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)
 			}
 			score, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: clean})

@@ -105,7 +105,7 @@ func faultJobs(t *testing.T) []*faultJob {
 			if change != nil {
 				change(&opts)
 			}
-			_, err := Train(jobtest.Ctx, opts)
+			_, err := trainPlain(jobtest.Ctx, opts)
 			return err
 		}
 	}

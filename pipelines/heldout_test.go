@@ -44,7 +44,7 @@ func trained(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *model
 	dir := t.TempDir()
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model = filepath.Join(dir, "model")
-	r, err := Train(jobtest.Ctx, o)
+	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}

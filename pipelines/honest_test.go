@@ -214,7 +214,7 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 		} else {
 			o.Kernel = &learned.Options{Features: 64, Frequencies: filepath.Join(dir, frequencies)}
 		}
-		return Train(jobtest.Ctx, o)
+		return trainPlain(jobtest.Ctx, o)
 	}
 	if r := align("some", 0); r.HeldOut != training.DefaultFolds || !(r.Learned.Rows < n && r.Learned.Rows > n/2) {
 		t.Errorf("align has held out one part in %d and found from %d of %d rows", r.HeldOut, r.Learned.Rows, n)

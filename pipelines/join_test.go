@@ -20,7 +20,7 @@ func TestPredictionsAreJoinedToRowsByLine(t *testing.T) {
 	dir := t.TempDir()
 	train := jobtest.Write(t, dir, "train.csv", "a,b,y\n"+strings.Repeat("1,2,p\n0.5,-1,q\n3,0.25,p\n", 20))
 	model := filepath.Join(dir, "model")
-	if _, err := Train(jobtest.Ctx, TrainOptions{
+	if _, err := trainPlain(jobtest.Ctx, TrainOptions{
 		Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 		Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 	}); err != nil {
@@ -76,7 +76,7 @@ func TestModelsDoNotDependOnTheOrderOfFilesWithOtherColumns(t *testing.T) {
 	var first []byte
 	for i, files := range [][]string{{one, two}, {two, one}} {
 		model := filepath.Join(dir, "model"+string(rune('0'+i)))
-		if _, err := Train(jobtest.Ctx, TrainOptions{
+		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
 			Spec:  prepare.Spec{Data: dataset.Options{Data: files, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 16}, Seed: 1},
 			Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 		}); err != nil {

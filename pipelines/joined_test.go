@@ -88,7 +88,7 @@ func TestJobsWithJoinedFeatures(t *testing.T) {
 		}
 		o.Data.Label = "y"
 		set(&o)
-		if _, err := Train(jobtest.Ctx, o); err != nil {
+		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
 		}
 		return o.Model

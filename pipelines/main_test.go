@@ -1,6 +1,8 @@
 package pipelines
 
 import (
+	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,11 +13,19 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 func TestMain(m *testing.M) {
 	engine.Register(engine.Local{Name: "prism", Lanes: prismtest.Lanes, Beam: prismtest.Run})
 	os.Exit(m.Run())
+}
+
+// trainPlain trains without a search unless the options name one: it would take most of the time of
+// most tests.
+func trainPlain(ctx context.Context, o TrainOptions) (*TrainResult, error) {
+	o.Search = cmp.Or(o.Search, tuning.None)
+	return Train(ctx, o)
 }
 
 // A process that lives on, as a Go program of its user does, finds the new model
@@ -36,7 +46,7 @@ func TestAModelThatReplacesAnotherIsTheOneThatIsUsed(t *testing.T) {
 			Spec:  prepare.Spec{Data: data, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
 			Model: model, Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 		}
-		if _, err := Train(t.Context(), o); err != nil {
+		if _, err := trainPlain(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 		r, err := Evaluate(t.Context(), EvaluateOptions{Model: model, Data: data})

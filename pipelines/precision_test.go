@@ -25,7 +25,7 @@ func scoredTwice(t *testing.T, train, test []string, o TrainOptions) (r *Evaluat
 	dir := t.TempDir()
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"}
 	o.Model = filepath.Join(dir, "model")
-	if _, err := Train(jobtest.Ctx, o); err != nil {
+	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "test.csv", strings.Join(test, ""))}, Label: "y"}
@@ -121,7 +121,7 @@ func TestColumnsFarFromZeroAreLearnedFrom(t *testing.T) {
 		train, test := draw(2000), draw(1000)
 		dir := t.TempDir()
 		model := filepath.Join(dir, "model")
-		if _, err := Train(jobtest.Ctx, TrainOptions{
+		if _, err := trainPlain(jobtest.Ctx, TrainOptions{
 			Spec: prepare.Spec{
 				Data:   dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(train, ""))}, Label: "y"},
 				Kernel: &fourier.GaussianOptions{Features: 128, Width: 1}, Seed: 1,

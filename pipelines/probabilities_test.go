@@ -168,7 +168,7 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 	o := fixed(1)
 	o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-4}, calibrate.Isotonic
-	if _, err := Train(jobtest.Ctx, o); err != nil {
+	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	m, err := models.LoadURI(jobtest.Ctx, o.Model)
@@ -248,7 +248,7 @@ func TestCalibrationsThatMakeNoSenseAreRefused(t *testing.T) {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"), []float64{1e-3}, calibrate.Platt
 		c.change(&o)
-		_, err := Train(jobtest.Ctx, o)
+		_, err := trainPlain(jobtest.Ctx, o)
 		jobtest.WantError(t, name, err, c.code, c.words...)
 		if _, err := os.Stat(o.Model); err == nil {
 			t.Fatalf("%s: a model was made", name)

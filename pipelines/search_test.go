@@ -1,6 +1,7 @@
 package pipelines
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,5 +132,61 @@ func TestWhatIsSetIsNotSearched(t *testing.T) {
 	}
 	if r.Search == nil || !strings.HasPrefix(r.Search.Chosen.Features, "minmax, laplace") {
 		t.Errorf("with kernel and scale set it is %+v", r.Search)
+	}
+}
+
+// Trainings search unless they are told not to.
+func TestASearchIsTheDefault(t *testing.T) {
+	o := searching(t, jobtest.Made(t, "moons", 100, 3))
+	o.Search = ""
+	r, err := Train(jobtest.Ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Search == nil {
+		t.Error("nothing was searched")
+	}
+}
+
+// Where a search does not apply the model is that of a training without one, and a note says why.
+func TestWithoutASearchTheModelIsThatOfNone(t *testing.T) {
+	friedman := jobtest.Made(t, "friedman", 100, 3)
+	var two, wide []string
+	for i, line := range friedman {
+		two = append(two, fmt.Sprintf("%s,%d\n", strings.TrimSuffix(line, "\n"), i%13))
+		wide = append(wide, fmt.Sprintf("%d %d:1 2100:%d\n", i%2, 1+i%50, i%7))
+	}
+	two[0] = strings.TrimSuffix(friedman[0], "\n") + ",z\n"
+	for _, c := range []struct {
+		name, why string
+		lines     []string
+		set       func(o *TrainOptions)
+	}{
+		{"few rows", "fewer than 40 rows", friedman[:30], func(*TrainOptions) {}},
+		{"few rows beside those held out", "too few rows are left", friedman[:46], func(*TrainOptions) {}},
+		{"several targets", "several targets", two, func(o *TrainOptions) { o.Data.Label = "y,z" }},
+		{"long rows", "more than 2,048 numbers", wide, func(o *TrainOptions) { o.Data.Label = "" }},
+	} {
+		var weights [2]string
+		for i, search := range []string{tuning.Auto, tuning.None} {
+			o := searching(t, c.lines)
+			o.Search, o.Lambda.Path = search, []float64{1e-4, 1e-2}
+			c.set(&o)
+			r, err := Train(jobtest.Ctx, o)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", c.name, search, err)
+			}
+			if said := strings.Contains(jobtest.Text(t, r), "were not searched: ") && strings.Contains(jobtest.Text(t, r), c.why); said != (i == 0) || r.Search != nil {
+				t.Errorf("%s, %s: search %v in\n%s", c.name, search, r.Search, jobtest.Text(t, r))
+			}
+			data, err := os.ReadFile(filepath.Join(o.Model, models.WeightsFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			weights[i] = string(data)
+		}
+		if weights[0] != weights[1] {
+			t.Errorf("%s: another model than without a search", c.name)
+		}
 	}
 }

@@ -20,7 +20,7 @@ func TestTheSecondsOfAJobAreItsOwn(t *testing.T) {
 		if _, err := Generate(jobtest.Ctx, GenerateOptions{Set: "moons", Rows: int64(rows), Seed: 1, Noise: -1, Out: data}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Train(jobtest.Ctx, TrainOptions{
+		r, err := trainPlain(jobtest.Ctx, TrainOptions{
 			Spec:  prepare.Spec{Data: dataset.Options{Data: []string{data}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: features}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: training.LambdaOptions{Path: []float64{1e-6}},
 		})

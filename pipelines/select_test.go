@@ -28,7 +28,7 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 	for _, by := range []string{training.SelectMSE, training.SelectError, training.SelectLogLoss} {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select, o.Calibrate = data, filepath.Join(dir, by), path, by, calibrate.Platt
-		r, err := Train(jobtest.Ctx, o)
+		r, err := trainPlain(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 		chosen[by] = r.Lambda
 
 		o.Model, o.Lambda.Path, o.Lambda.Select = o.Model+"-alone", []float64{r.Lambda}, ""
-		alone, err := Train(jobtest.Ctx, o)
+		alone, err := trainPlain(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestSelectRefusals(t *testing.T) {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select = data, filepath.Join(dir, "model"), []float64{1e-4, 1e-2}, c.by
 		c.change(&o)
-		_, err := Train(jobtest.Ctx, o)
+		_, err := trainPlain(jobtest.Ctx, o)
 		jobtest.WantError(t, c.want, err, exit.CodeUsage, "--select", c.want)
 	}
 }

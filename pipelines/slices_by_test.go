@@ -35,7 +35,7 @@ func TestSlicesByTypedColumns(t *testing.T) {
 	o := fixed(1)
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", sitesTable(400))}, Label: "y", Drop: []string{"batch"}}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-4}
-	if _, err := Train(jobtest.Ctx, o); err != nil {
+	if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	evaluate := func(shard int64, columns ...string) (*EvaluateResult, error) {
@@ -112,7 +112,7 @@ func TestSlicesByNumbers(t *testing.T) {
 	train := func(name string, data dataset.Options) EvaluateOptions {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path = data, filepath.Join(dir, name), []float64{1e-4}
-		if _, err := Train(jobtest.Ctx, o); err != nil {
+		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
 		return EvaluateOptions{Model: o.Model, Data: data}

@@ -94,7 +94,7 @@ func TestTrainingOnSlicesGivesTheModelOfTheJob(t *testing.T) {
 			if c.learner != "ridge" {
 				o.Learner = jobtest.Iterative(c.learner, func(s *learner.Shared) { s.Rounds = 6 })
 			}
-			if _, err := Train(jobtest.Ctx, o); err != nil {
+			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)
 			}
 			m, err := models.LoadURI(jobtest.Ctx, o.Model)

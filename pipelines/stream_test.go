@@ -44,7 +44,7 @@ func newBrook(t *testing.T, features ...int) *brook {
 	train := jobtest.Write(t, b.dir, "train.csv", "id,a,b,y\n"+strings.Repeat("r,1,2,p\ns,0.5,-1,q\nt,3,0.25,p\n", 20))
 	for _, d := range features {
 		dir := filepath.Join(b.dir, "models", fmt.Sprint("m", d))
-		_, err := Train(t.Context(), TrainOptions{
+		_, err := trainPlain(t.Context(), TrainOptions{
 			Spec:  prepare.Spec{Data: dataset.Options{Data: []string{train}, Label: "y", ID: "id"}, Kernel: &fourier.GaussianOptions{Features: d}, Seed: 1},
 			Model: dir, Lambda: training.LambdaOptions{Path: []float64{1e-3}},
 		})

@@ -23,7 +23,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(lines, ""))}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "model"), []float64{1e-1, 1e-4}
 	o.Scale, o.Kernel = []string{"standard"}, &fourier.GaussianOptions{Width: 4, Features: 64}
-	r, err := Train(jobtest.Ctx, o)
+	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestTablesOfLambdaAreInUnits(t *testing.T) {
 	o = fixed(3)
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "moons.csv", strings.Join(jobtest.Made(t, "moons", 300, 1), ""))}, Label: "y"}
 	o.Model, o.Lambda.Path = filepath.Join(dir, "moons"), []float64{1e-1, 1e-4}
-	if r, err = Train(jobtest.Ctx, o); err != nil {
+	if r, err = trainPlain(jobtest.Ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	if printed := jobtest.Text(t, r); !strings.Contains(printed, "held-out mse of ±1 codes") || !strings.Contains(printed, "held-out error") || r.Path[0].R2 != 0 {

@@ -32,7 +32,7 @@ func TestThresholdsDecide(t *testing.T) {
 	for _, method := range []string{"", calibrate.Platt, calibrate.Isotonic} {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Calibrate = data, filepath.Join(dir, "model"+method), []float64{1e-1}, method
-		if _, err := Train(jobtest.Ctx, o); err != nil {
+		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
 		evaluate := func(threshold *float64) *EvaluateResult {
@@ -100,7 +100,7 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 		for _, by := range []score.Criterion{score.ByError, score.ByF1, score.ByBalanced} {
 			o := fixed(1)
 			o.Data, o.Model, o.Lambda.Path, o.Calibrate, o.Threshold = data, filepath.Join(dir, "model"+method+string(by)), []float64{1e-1}, method, string(by)
-			trained, err := Train(jobtest.Ctx, o)
+			trained, err := trainPlain(jobtest.Ctx, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +127,7 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 			}
 			o.Model += " again"
 			o.Job.ShardBytes, o.Job.Engine.Threads = 500, 2
-			if _, err := Train(jobtest.Ctx, o); err != nil {
+			if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 				t.Fatal(err)
 			}
 			a, err := models.Check(jobtest.Ctx, strings.TrimSuffix(o.Model, " again"))

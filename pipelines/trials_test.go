@@ -28,13 +28,13 @@ func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 	for _, name := range []string{"sgd", "svm"} {
 		o := trials(t)
 		o.Learner, o.Lambda.Path = jobtest.Iterative(name, func(s *learner.Shared) { s.Rounds, s.Patience = 12, 3 }), path
-		all, err := Train(jobtest.Ctx, o)
+		all, err := trainPlain(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, l := range path {
 			o.Lambda.Path, o.Model = []float64{l}, filepath.Join(t.TempDir(), "alone")
-			alone, err := Train(jobtest.Ctx, o)
+			alone, err := trainPlain(jobtest.Ctx, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestEachLambdaHasATrialOfItsOwn(t *testing.T) {
 func TestTheTimeLimitIsATotal(t *testing.T) {
 	o := trials(t)
 	o.Learner, o.Lambda.Path = &sgd.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 1000, Time: time.Nanosecond}}}, []float64{1e-2, 1e-3, 1e-4}
-	r, err := Train(jobtest.Ctx, o)
+	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func TestNoFieldOfAManifestIsCertifiedUnchecked(t *testing.T) {
 		o.Lambda.Path = []float64{1e-3}
 		o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 4, Gap: 1e-9}, Running: learner.Running{Partitions: 2}}, Bias: 1}
 		change(&o)
-		if _, err := Train(jobtest.Ctx, o); err != nil {
+		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(name, err)
 		}
 		return o.Model

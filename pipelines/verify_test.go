@@ -82,7 +82,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 			dir := t.TempDir()
 			o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(c.lines, ""))}, Label: "y"}
 			o.Model = filepath.Join(dir, "model")
-			trained, err := Train(jobtest.Ctx, o)
+			trained, err := trainPlain(jobtest.Ctx, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestAModelThatGoesOnFromAnotherHasACertificateOfItsOwn(t *testing.T) {
 		o.Data, o.Model, o.Lambda.Path = data, filepath.Join(dir, model), []float64{1e-6}
 		o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 4, Gap: 1e-9}}, Bias: 1}
 		change(&o)
-		if _, err := Train(jobtest.Ctx, o); err != nil {
+		if _, err := trainPlain(jobtest.Ctx, o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -177,7 +177,7 @@ func TestPatienceWithoutRowsHeldOutIsRefused(t *testing.T) {
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 60, 1), ""))}, Label: "y"}
 	o.Model, o.Lambda = filepath.Join(dir, "model"), training.LambdaOptions{Path: []float64{1e-3}, Folds: 1}
 	o.Learner = &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Patience: 2}}, Bias: 1}
-	_, err := Train(jobtest.Ctx, o)
+	_, err := trainPlain(jobtest.Ctx, o)
 	jobtest.WantError(t, "patience", err, exit.CodeUsage, "--patience needs held-out rows")
 	if _, err := os.Stat(filepath.Join(o.Model, models.ManifestFile)); err == nil {
 		t.Error("a model was made")

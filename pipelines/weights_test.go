@@ -62,7 +62,7 @@ func weightedOptions(t *testing.T, lines []string, weight string) TrainOptions {
 
 func mustTrain(t *testing.T, o TrainOptions) (*TrainResult, []byte, *models.Manifest) {
 	t.Helper()
-	r, err := Train(jobtest.Ctx, o)
+	r, err := trainPlain(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,19 +198,19 @@ func TestWeightsThatCannotBeUsedAreNamed(t *testing.T) {
 		fields := strings.Split(lines[2], ",")
 		fields[2] = w
 		lines[2] = strings.Join(fields, ",")
-		_, err := Train(jobtest.Ctx, weightedOptions(t, lines, "w"))
+		_, err := trainPlain(jobtest.Ctx, weightedOptions(t, lines, "w"))
 		if err == nil || exit.Code(err) != exit.CodeData || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %s", w, err, want)
 		}
 	}
 	lines, _ := weightedTable(50, false, "0")
-	if _, err := Train(jobtest.Ctx, weightedOptions(t, lines, "w")); err == nil || !strings.Contains(err.Error(), "no usable rows") {
+	if _, err := trainPlain(jobtest.Ctx, weightedOptions(t, lines, "w")); err == nil || !strings.Contains(err.Error(), "no usable rows") {
 		t.Errorf("only rows of weight 0: %v", err)
 	}
 	lines, _ = weightedTable(50, false, "1", "2")
 	o := weightedOptions(t, lines, "w")
 	o.Kernel = &learned.Options{}
-	if _, err := Train(jobtest.Ctx, o); exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), "rows with weights") {
+	if _, err := trainPlain(jobtest.Ctx, o); exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), "rows with weights") {
 		t.Errorf("learned features: %v", err)
 	}
 }

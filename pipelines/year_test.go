@@ -28,6 +28,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/retrain"
 	"github.com/bochner-ml/bochner/pipelines/summing"
 	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 // A year of partitions with all that happens to them, as numbers of days from 1.
@@ -123,7 +124,7 @@ func newNights(c calendar, s stops, models, data string) *nights {
 	n := &nights{calendar: c, root: data, reg: registry.Registry{Dir: models}, stops: s}
 	n.o = RetrainOptions{
 		Options: retrain.Options{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift, Window: c.window, By: "test"},
-		Train: TrainOptions{Spec: prepare.Spec{
+		Train: TrainOptions{Search: tuning.None, Spec: prepare.Spec{
 			Data: dataset.Options{Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 32}, Seed: 1,
 		}, Lambda: lambdaOf(1e-4)},
 		Gate: "accuracy>=0.8", PairedGate: "not worse by 10 % at 80 %",

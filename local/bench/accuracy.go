@@ -25,9 +25,9 @@ type method struct {
 
 // methods are in the order of the columns; the last is what the others are compared with.
 var methods = []method{
+	{name: "none", about: "without a search", flags: []string{"--search", "none"}},
+	{name: "laplace", about: "Laplace kernel", flags: []string{"--search", "none", "--kernel", "laplace"}, step: true},
 	{name: "defaults", about: "defaults"},
-	{name: "laplace", about: "Laplace kernel", flags: []string{"--kernel", "laplace"}, step: true},
-	{name: "auto", about: "search", flags: []string{"--search", "auto"}},
 	{name: "hist", about: "HistGradientBoosting", boosted: "hist"},
 	{name: "lightgbm", about: "LightGBM", boosted: "lightgbm"},
 	{name: "tuned", about: "LightGBM, best of 8", boosted: "tuned"},

@@ -99,7 +99,7 @@ func (o options) duel(b bout) (d duel, err error) {
 		}
 		return timed(o.program, append(flat, "--quiet")...)
 	}
-	spent, _, err := command([]string{"train", "--model", in("model"), "--lambda", fmt.Sprint(b.lambda)}, b.train, b.features, b.ours)
+	spent, _, err := command([]string{"train", "--search", "none", "--model", in("model"), "--lambda", fmt.Sprint(b.lambda)}, b.train, b.features, b.ours)
 	if err != nil {
 		return d, err
 	}

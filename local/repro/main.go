@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 func main() {
@@ -129,7 +130,7 @@ func (e experiment) testError(ctx context.Context, name string, o prepare.Spec, 
 		return 0, nil, err
 	}
 	defer os.RemoveAll(model)
-	trained, err := pipelines.Train(ctx, training.Options{Spec: o, Model: model, Lambda: lambda})
+	trained, err := pipelines.Train(ctx, training.Options{Spec: o, Model: model, Lambda: lambda, Search: tuning.None})
 	if err != nil {
 		return 0, nil, err
 	}

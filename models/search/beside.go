@@ -16,12 +16,12 @@ import (
 const (
 	// hatNorm is the norm of all hats of a row at most, beside kernels whose features have norm 1.
 	hatNorm = 0.3
-	// Knots of a column, where there are few columns and where there are many.
-	mostKnots   = 32
-	fewKnots    = 8
-	manyColumns = 32
-	// mostHats is the largest share of the features that hats may have.
-	mostHats = 4
+	// Knots of a column: as many as its share of mostHats allows.
+	mostKnots = 32
+	fewKnots  = 4
+	// mostHats is the largest number of hats, and 1/hatShare their largest share of the features.
+	mostHats = 512
+	hatShare = 4
 	// leastValues is the number of distinct values from which a column is a number for a pair.
 	leastValues = 20
 	// pairColumns is the number of columns from which a pair is chosen.
@@ -35,31 +35,32 @@ const (
 	leastPair = 1.0 / 64
 )
 
-// hatsOf returns the hats of the columns of n rows of x that are neither constant nor have only two
-// values, at most that many; nil if there are none, or more.
+// hatsOf returns hats of the columns of n rows of x that are neither constant nor have only two values, at
+// most that many; nil if there is no such column, or are too many.
 func hatsOf(x []float32, n, d, most int) *bins.Recipe {
-	knots := mostKnots
-	if d > manyColumns {
-		knots = fewKnots
-	}
-	r, count := &bins.Recipe{In: d, Hats: true}, 0
 	values := make([]float32, n)
-	for j := range d {
+	column := func(j, knots int) features.Floats {
 		for i := range values {
 			values[i] = x[i*d+j]
 		}
 		slices.Sort(values)
-		cuts := knotsOf(values, knots)
-		if len(cuts) < 3 {
-			continue
-		}
-		r.Columns = append(r.Columns, bins.Column{Index: j, Cuts: cuts})
-		if count += len(cuts); count > most {
-			return nil
+		return knotsOf(values, knots)
+	}
+	var columns []int
+	for j := range d {
+		if len(column(j, 3)) == 3 {
+			columns = append(columns, j)
 		}
 	}
-	if len(r.Columns) == 0 {
+	knots := min(mostKnots, most/max(len(columns), 1))
+	if len(columns) == 0 || knots < fewKnots {
 		return nil
+	}
+	r := &bins.Recipe{In: d, Hats: true}
+	for _, j := range columns {
+		if cuts := column(j, knots); len(cuts) > 1 {
+			r.Columns = append(r.Columns, bins.Column{Index: j, Cuts: cuts})
+		}
 	}
 	r.Weight = float32(hatNorm / math.Sqrt(float64(len(r.Columns))))
 	return r

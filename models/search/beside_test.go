@@ -97,8 +97,11 @@ func TestTooFewFeaturesForHatsAreRefused(t *testing.T) {
 	if _, err := o.Choose(&kernel.Data{In: 3}); err == nil {
 		t.Error("96 hats leave 4 features")
 	}
-	if hatsOf(p.X, p.N, p.D, 95) != nil {
-		t.Error("96 hats are not more than 95")
+	if _, out := hatsOf(p.X, p.N, p.D, 95).Dims(); out != 93 {
+		t.Errorf("%d hats of three columns, want 31 of each", out)
+	}
+	if hatsOf(p.X, p.N, p.D, 11) != nil {
+		t.Error("three columns have hats of 3 knots each")
 	}
 }
 

@@ -8,14 +8,28 @@ import (
 // outputs, views and threads.
 func Memory(n, d, outputs, views, threads int) int64 {
 	rows := 4 * int64(n) * int64(d)
-	last := sizes[len(sizes)-1]
-	shape := ridge.Shape{Dim: last.features, Outputs: outputs, Regression: outputs == 1}
-	// A fit: the sum, the system, features of the rows to judge, and a metric's rows.
-	fit := ridge.Memory(shape, 0, 1, 1) + shape.Bytes() + 4*int64(last.judge)*int64(last.features) + rows + 4*int64(d)*int64(last.features)
-	fit += 8 * int64(last.judge) * int64(outputs)
-	// Kernels without features: those of all rows, of the training rows twice, and to the others.
-	exact := int64(sizes[1].train + 4*sizes[1].judge)
-	pairs := 8 * (2*exact*exact + 3*int64(sizes[1].train*sizes[1].train))
+	var fit, pairs, near int64
+	for _, i := range levelsOf(n) {
+		size := sizes[i]
+		if size.exact {
+			// Kernels without features: those of all rows, of the training rows twice, and to the others.
+			train := min(int64(size.train), int64(n))
+			all := min(train+int64(folds*size.judge), int64(n))
+			pairs = 8 * (2*all*all + 3*train*train)
+			near = 4 * all * all
+			// The fits that metrics are learned from.
+			fit = max(fit, fitBytes(n, d, min(mostFeatures, max(leastFeatures, n)), 0, outputs))
+			continue
+		}
+		fit = max(fit, fitBytes(n, d, size.features+min(mostHats, mostKnots*d), size.judge, outputs))
+	}
 	workers := int64(max(1, min(threads, maxWorkers)))
-	return rows*int64(1+views) + workers*max(fit, pairs) + int64(views)*2*4*exact*exact
+	// Views, distances of each in two norms, and two columns of one.
+	return rows*int64(1+views) + workers*max(fit, pairs) + int64(views)*2*near + 8*int64(n) + near
+}
+
+// fitBytes bounds a fit: the sum, the system, features of the rows to judge, and a metric's rows.
+func fitBytes(n, d, features, judge, outputs int) int64 {
+	shape := ridge.Shape{Dim: features, Outputs: outputs, Regression: outputs == 1}
+	return ridge.Memory(shape, 0, 1, 1) + shape.Bytes() + 4*int64(judge)*int64(features) + 4*int64(n)*int64(d) + 4*int64(d)*int64(features) + 8*int64(judge)*int64(outputs)
 }

@@ -57,10 +57,12 @@ func (r *runner) metrics(ctx context.Context, field []*entry, l *level) ([]*entr
 	if at < 0 {
 		return field, nil
 	}
-	// All of them: few rows favour smooth kernels.
+	// All of them, because few rows favour smooth kernels; of few rows the best ones.
 	var kernels []string
 	for _, k := range r.options.Kernels {
-		kernels = append(kernels, kernel.Of(k).Name)
+		if name := kernel.Of(k).Name; !l.exact || name == field[0].Kernel || name == field[at].Kernel {
+			kernels = append(kernels, name)
+		}
 	}
 	for _, kind := range []string{Diagonal, Full} {
 		if kind == Full && r.views[field[0].View].d > fullColumns {

@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/linear"
@@ -23,6 +24,11 @@ type Pilot struct {
 	Classes int
 
 	Weights []float64 // of the rows, > 0; nil if they are all 1
+}
+
+// Constant tells that all labels are equal, so that there is nothing to predict.
+func (p *Pilot) Constant() bool {
+	return !slices.ContainsFunc(p.Y, func(y float64) bool { return y != p.Y[0] })
 }
 
 func (p *Pilot) validate() error {

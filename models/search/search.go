@@ -60,7 +60,7 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 		o.Views = o.Views[:1]
 	}
 	for _, v := range o.Views {
-		s, err := newScaled(p, v, kernel.Count(o.Features)/mostHats)
+		s, err := newScaled(p, v, min(mostHats, kernel.Count(o.Features)/hatShare))
 		if err != nil {
 			return nil, err
 		}
@@ -128,6 +128,9 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 		}
 	}
 	chosen := r.simplest(field)
+	if len(all) == 3 {
+		chosen = r.narrowest(field, chosen)
+	}
 	result := &Result{Default: r.standard.trial, Chosen: chosen.trial, Tried: r.tried(), Trials: r.trials}
 	err = r.finish(result, chosen)
 	for _, sum := range r.files {
@@ -364,6 +367,24 @@ func (r *runner) simplest(field []*entry) *entry {
 		}
 	}
 	return chosen
+}
+
+// narrowest returns the candidate with the smallest width, at least half of that of chosen and within a
+// standard error of it, that differs in nothing else: where there are more rows than a pilot has, the
+// best width is smaller.
+func (r *runner) narrowest(field []*entry, chosen *entry) *entry {
+	best := chosen
+	for _, e := range field {
+		c := chosen.Candidate
+		c.Width = e.Width
+		if e.judged == nil || e.Candidate != c || e.Width >= best.Width || 2*e.Width < chosen.Width*(1-1e-9) {
+			continue
+		}
+		if by, se := worse(e.judged, chosen.judged); by <= se {
+			best = e
+		}
+	}
+	return best
 }
 
 // maxWorkers is the largest number of trials at a time.

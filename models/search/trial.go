@@ -272,21 +272,24 @@ const (
 	moreJudged = 400
 )
 
-// levels returns the sizes of trials of rows in those parts: a first one of few rows, and one or two
-// of more, if there are more.
-func levels(part []uint8) []*level {
-	n := len(part) * (folds - 1) / folds
-	use := []int{0}
-	switch {
+// levelsOf returns the indices of the sizes of trials of that many rows: a first one of few rows, and one or
+// two of more, if there are more.
+func levelsOf(n int) []int {
+	switch n = n * (folds - 1) / folds; {
 	case n > 5000:
-		use = []int{0, 2, 3}
+		return []int{0, 2, 3}
 	case n > 1200:
-		use = []int{0, 2}
+		return []int{0, 2}
 	case n > 600:
-		use = []int{0, 1}
+		return []int{0, 1}
 	}
+	return []int{0}
+}
+
+// levels returns the sizes of trials of rows in those parts.
+func levels(part []uint8) []*level {
 	var out []*level
-	for _, i := range use {
+	for _, i := range levelsOf(len(part)) {
 		size := sizes[i]
 		l := &level{features: size.features, exact: size.exact, factor: 10, steps: 1}
 		enough := fewJudged

@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/gcstest"
 	"github.com/bochner-ml/bochner/internal/prismtest"
 	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
 // binary is the program as users have it: built statically, once for all tests.
@@ -99,8 +100,10 @@ type result struct {
 	stdout, stderr string
 }
 
-// program returns the program with arguments, to run in dir.
+// program returns the program with arguments, to run in dir. Trainings search for nothing unless the arguments
+// say so: that would take most of the time of most tests.
 func program(dir string, args ...string) *exec.Cmd {
+	args = jobtest.Plain(args)
 	name := binary
 	if i := slices.Index(args, "--runner"); i >= 0 && slices.Contains(args[i:], "prism") {
 		name = filepath.Join(filepath.Dir(binary), withPrism)

@@ -16,12 +16,14 @@ import (
 
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
 
-// execute runs the command line and returns its exit code and what it printed.
+// execute runs the command line, trainings without a search unless they name one, and returns its exit code
+// and what it printed.
 func execute(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = run(context.Background(), jobFlag(args), &out, &err)
+	code = run(context.Background(), jobFlag(jobtest.Plain(args)), &out, &err)
 	return code, out.String(), err.String()
 }
 
@@ -175,7 +177,7 @@ func TestTheJobMayBeAFlag(t *testing.T) {
 // trainArgs are those of a small training in dir.
 func trainArgs(dir, model string, more ...string) []string {
 	return append([]string{
-		"--data", filepath.Join(dir, "train.csv"), "--label", "y", "--features", "64", "--quiet", "--model", filepath.Join(dir, model),
+		"--data", filepath.Join(dir, "train.csv"), "--label", "y", "--features", "64", "--search", "none", "--quiet", "--model", filepath.Join(dir, model),
 	}, more...)
 }
 
@@ -194,7 +196,7 @@ func TestWaysToSayTheSameGiveTheSameModel(t *testing.T) {
 	must(t, append([]string{"train"}, trainArgs(dir, "a", "--lambda", "1e-5,1e-3", "--seed", "7", "--scale", "standard,2")...)...)
 	must(t, append([]string{"--job=train"}, trainArgs(dir, "b", "--lambda=1e-5,1e-3", "--seed=7", "--scale=standard,2")...)...)
 	config := filepath.Join(dir, "c.yaml")
-	text := "lambda: [1e-5, 1e-3]\nseed: 7\nscale:\n  - standard\n  - 2\nfeatures: 9999\nheader: yes\nquiet: true\ndata:\n  - " + filepath.Join(dir, "train.csv") + "\n"
+	text := "search: none\nlambda: [1e-5, 1e-3]\nseed: 7\nscale:\n  - standard\n  - 2\nfeatures: 9999\nheader: yes\nquiet: true\ndata:\n  - " + filepath.Join(dir, "train.csv") + "\n"
 	if err := os.WriteFile(config, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func TestModelsAreReadByAlias(t *testing.T) {
 	train, all := filepath.Join(dir, "train.csv"), filepath.Join(dir, "models")
 	must(t, "generate", "moons", "--rows", "300", "--out", train)
 	for _, day := range []string{"2026-01-05", "2026-01-06"} {
-		args := []string{"--data", train, "--label", "y", "--features", "32", "--lambda", "1e-4", "--model", filepath.Join(all, day), "--quiet"}
+		args := []string{"--data", train, "--label", "y", "--features", "32", "--lambda", "1e-4", "--search", "none", "--model", filepath.Join(all, day), "--quiet"}
 		if day == "2026-01-06" {
 			args = append(args, "--seed", "7")
 		}

@@ -87,7 +87,7 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs.StringVar(&o.Model, "model", "", "Directory to create; it must not exist.")
 	fs.StringVar(&o.Recipe, "recipe", "", "Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid are those of that model, and nothing is chosen from the rows. The model is that of sum and fit.")
 	flags.register(fs, "gaussian")
-	fs.StringVar(&o.Search, "search", "none", "Search for the features on a sample of the rows, as far as flags do not set them: auto (view of the columns, kernel, width, metric) or none. Needs a kernel with a width.")
+	fs.StringVar(&o.Search, "search", "auto", "How features are chosen that flags do not set: auto (view of the columns, kernel, width, metric and features beside them, by held-out errors on a sample of the rows) or none (defaults). --kernel keeps the kernel; --width and --gamma leave nothing to search.")
 	registerLearned(fs, &o.Learned)
 	o.Learned.Running = learner.Defaults().Running
 	o.Learned.PerJob = 0 // one round of a game

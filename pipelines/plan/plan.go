@@ -13,11 +13,13 @@ import (
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/search"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 // Plan is what a training will need, as far as the sizes of the files and a bounded preview of
@@ -60,6 +62,9 @@ type Plan struct {
 	// Threshold is what chooses a threshold between two classes; "" if held-out rows do not.
 	Threshold string `json:"threshold,omitempty"`
 
+	Searched   int64  `json:"rows_searched,omitempty"` // rows on which features are searched, at most
+	Unsearched string `json:"not_searched,omitempty"`  // why they are not
+
 	Cluster  *Cluster `json:"cluster,omitempty"` // for runners with machines of their own
 	machines bool     // the runner starts machines for each job
 	beyond   string   // note on the machine's memory
@@ -76,7 +81,7 @@ func Training(ctx context.Context, o training.Options) (*Plan, error) { return l
 func Embedding(ctx context.Context, o training.Options, t pca.Training) (*Plan, error) {
 	o.Learner = &ridge.Training{Grid: t.Grid}
 	o.Lambda = training.LambdaOptions{Path: []float64{1}} // one sum only
-	o.Search = ""                                         // which needs labels
+	o.Search = tuning.None                                // which needs labels
 	return look(ctx, o, cmp.Or(t.Components, pca.DefaultComponents))
 }
 
@@ -114,6 +119,13 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if err != nil {
 		return nil, err
 	}
+	var unsearched string
+	rows, length := cmp.Or(seen.Rows, search.MaxRows), max(seen.Dim, seen.Scaled)
+	if o.Searching() {
+		if unsearched = tuning.Unsearchable(rows, length, len(d.Targets), columns.NeedsTargets(d.Schema.Table, o.Encode)); unsearched != "" {
+			o.Search = tuning.None
+		}
+	}
 	p := &Plan{
 		Files: len(d.Files), Format: d.Schema.Format, Bytes: d.Size(), Shards: len(o.Job.Shards(d)), Seen: seen.read, Whole: seen.whole,
 		Columns: seen.Dim, Features: seen.Features, Outputs: seen.Outputs, Regression: seen.Regression, machines: engine.About().Machines,
@@ -134,7 +146,8 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one to sum labels by categories"
 	}
 	p.maps = p.Passes
-	if o.Searching() && components == 0 {
+	if p.Unsearched = unsearched; o.Searching() {
+		p.Searched = int64(tuning.Rows(rows, length))
 		p.Passes, p.jobs, p.how = p.Passes+1, p.jobs+1, p.how+", one for the rows on which features are searched"
 	}
 	if o.Learns() {
@@ -235,6 +248,12 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "model     %s, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Components, "component"))
 	} else {
 		fmt.Fprintf(&b, "model     %s, %s of lambda, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"))
+	}
+	if p.Searched > 0 {
+		fmt.Fprintf(&b, "          of features that a search finds, on at most %s rows before\n", report.Groups(p.Searched))
+	}
+	if p.Unsearched != "" {
+		fmt.Fprintf(&b, "          of features that are not searched: %s\n", p.Unsearched)
 	}
 	if p.Refused != "" {
 		fmt.Fprintf(&b, "          %s\n", p.Refused)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -20,11 +21,13 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 func plan(t *testing.T, o training.Options) *Plan {
 	t.Helper()
 	o.Model = t.TempDir() + "/model"
+	o.Search = cmp.Or(o.Search, tuning.None)
 	p, err := Training(jobtest.Ctx, o)
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +62,31 @@ func TestPlansSayWhatTrainingTakes(t *testing.T) {
 		if !strings.Contains(jobtest.Text(t, p), word) {
 			t.Errorf("%q is not in\n%s", word, jobtest.Text(t, p))
 		}
+	}
+}
+
+// A search reads the rows once more, and its memory is in the plan.
+func TestPlansSayWhatIsSearched(t *testing.T) {
+	name := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "moons", 9000, 1), ""))
+	o := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 64}}}
+	o.Lambda.Path = []float64{1e-3}
+	none := plan(t, o)
+	o.Search = tuning.Auto
+	with := plan(t, o)
+	// The sum and the system of 2,048 features.
+	if least := int64(2048 * 2048 * 8); with.Peak < none.Peak+least || with.Passes != none.Passes+1 || with.Searched != 9000 || none.Searched != 0 {
+		t.Errorf("%+v, without a search %+v", with, none)
+	}
+	if want := "of features that a search finds, on at most 9,000 rows"; !strings.Contains(jobtest.Text(t, with), want) {
+		t.Errorf("%q is not in\n%s", want, jobtest.Text(t, with))
+	}
+	o.Kernel = &fourier.GaussianOptions{Features: 64, Width: 2}
+	if set := plan(t, o); set.Searched != 0 || set.Unsearched != "" || set.Peak != none.Peak {
+		t.Errorf("with a width %+v, without a search %+v", set, none)
+	}
+	few := training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "few.csv", strings.Join(jobtest.Made(t, "moons", 30, 1), ""))}, Label: "y"}}, Search: tuning.Auto}
+	if p := plan(t, few); p.Searched != 0 || !strings.Contains(jobtest.Text(t, p), "features that are not searched: there are fewer than 40 rows") {
+		t.Errorf("%+v\n%s", p, jobtest.Text(t, p))
 	}
 }
 

@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 func Searches() []string { return []string{tuning.Auto, tuning.None} }
 
 func (o Options) validateSearch() error {
-	if o.Search != "" && !slices.Contains(Searches(), o.Search) {
+	if !slices.Contains(Searches(), o.Search) {
 		return exit.Usage("--search must be %s (have %q)%s", strings.Join(Searches(), " or "), o.Search, spell.DidYouMean(o.Search, Searches()))
 	}
 	return nil
@@ -40,8 +41,31 @@ func (o Options) Searching() bool {
 	return o.Search == tuning.Auto && len(tuning.Kernels(o.Kernels)) > 0
 }
 
+// canSearch puts the search off if it does not apply to the data, or takes more memory than there is.
+func (t *Training) canSearch() {
+	if !t.opts.Searching() {
+		return
+	}
+	why := tuning.Unsearchable(t.Counts.Used, max(t.Profile.Dim, t.Recipe.Scaling.Dim), len(t.Target.Grid), t.Recipe.Recodes)
+	if _, err := t.Memory(0).Fits(t.opts); why == "" && err != nil && t.Engine.InProcess() {
+		why = "memory is too small"
+	}
+	t.notSearched(why)
+}
+
+// notSearched makes the training one without a search, for that reason, if there is one.
+func (t *Training) notSearched(why string) {
+	if why == "" {
+		return
+	}
+	t.opts.Search = tuning.None
+	t.Notes = append(t.Notes, fmt.Sprintf("the features are the defaults; they were not searched: %s", why))
+}
+
 // searchFeatures replaces the features by those that a search finds.
 func (t *Training) searchFeatures(ctx context.Context) (err error) {
-	t.Searched, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.parts())
+	var why string
+	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.parts())
+	t.notSearched(why)
 	return err
 }

@@ -3,6 +3,7 @@
 package training
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/bochner-ml/bochner/features/fourier"
@@ -42,8 +43,10 @@ type Options struct {
 	// Learned says how the features of the kernels learned and harmonic are learned, unless
 	// Kernel names a directory with them.
 	Learned alignment.Options
-	// Search says whether columns, kernel and width are searched on a pilot of the rows: auto or
-	// none; "" is none. What the other options set is not searched.
+	// Search says whether the view of the columns, kernel, width, metric and features beside the kernel
+	// are searched on a pilot of the rows: auto or none; "" is auto. What the other options set is not
+	// searched: neither a kernel, which is kept, nor a width, which leaves nothing to search. Where a
+	// search does not apply the model is that of none, and a note says why.
 	Search string
 	// Kernels are those that the search chooses from, the first of which is Kernel. With neither
 	// it is tuning.Families; with a kernel alone, that one.
@@ -89,6 +92,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err := o.checkWeights(t.Profile.Weights); err != nil {
 		return nil, err
 	}
+	t.canSearch()
 	if err := t.Fits(t.Memory(0)); err != nil {
 		return nil, err
 	}
@@ -97,7 +101,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 			return nil, err
 		}
 	}
-	if o.Searching() {
+	if t.opts.Searching() {
 		if err := t.Timed(ctx, "search", t.searchFeatures); err != nil {
 			return nil, err
 		}
@@ -160,6 +164,7 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 // WithDefaults fills in the defaults.
 func (o Options) WithDefaults() Options {
 	o = o.withKernels()
+	o.Search = cmp.Or(o.Search, tuning.Auto)
 	o.Learner = o.fitter().options()
 	if o.Calibrate == "none" {
 		o.Calibrate = ""

@@ -32,7 +32,7 @@ const (
 	// values limits the numbers of a pilot: fewer rows if they are long.
 	values = 8 << 20
 	// longest is the largest row length that is searched.
-	longest = 4096
+	longest = 2048
 	// fewest is the least number of rows that is searched.
 	fewest = 40
 )
@@ -91,54 +91,66 @@ type Result struct {
 	Kernel  string `json:"kernel"`  // in words
 }
 
-// Search replaces the recipe of the session by one that does better on held-out rows of a pilot. The
-// rows of the first of held folds are not in it; with 0 all rows may be. The result is nil if nothing was
-// searched.
-func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int) (*Result, error) {
-	sc := s.Recipe.Scaling
-	n := Rows(s.Counts.Used, max(s.Profile.Dim, sc.Dim))
-	switch {
-	case s.Recipe.Recodes:
-		return skip(s, "encodings by labels are not searched")
-	case len(s.Target.Grid) > 1:
-		return skip(s, "features for several targets are not searched")
+// Unsearchable says why the features of that many rows are not searched, whose length is the larger of that in
+// the files and that of encodings; "" if they can be. Recoded rows have categories that are encoded by labels.
+func Unsearchable(rows int64, length, targets int, recoded bool) string {
+	switch n := Rows(rows, length); {
+	case recoded:
+		return "categories are encoded by labels"
+	case targets > 1:
+		return "there are several targets"
+	case rows < fewest:
+		return fmt.Sprintf("there are fewer than %d rows", fewest)
 	case n == 0:
-		return skip(s, fmt.Sprintf("rows of more than %s numbers are not searched", report.Groups(longest)))
-	case n < fewest:
-		return skip(s, fmt.Sprintf("fewer than %d rows are not searched", fewest))
+		return fmt.Sprintf("rows have more than %s numbers", report.Groups(longest))
 	}
-	sum, err := s.SurveyWeighed(ctx, held, n)
+	return ""
+}
+
+// tooFew is why a pilot without held-out rows is not searched.
+const tooFew = "too few rows are left beside the held-out ones"
+
+// Search replaces the recipe of the session by one that does better on held-out rows of a pilot. The
+// rows of the first of held folds are not in it; with 0 all rows may be. If nothing was searched the result
+// is nil, and why says so.
+func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, held int) (r *Result, why string, err error) {
+	sum, err := s.SurveyWeighed(ctx, held, Rows(s.Counts.Used, max(s.Profile.Dim, s.Recipe.Scaling.Dim)))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if _, err := s.LearnedFrom(sum, held); err != nil {
-		return nil, err
+		return nil, tooFew, nil
 	}
 	s.Progress.Phase("searching features", 0)
 	defer s.Progress.Done()
 	p, err := pilot(s, sum.Sample)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if p == nil || p.N < fewest {
-		return skip(s, "there are too few different rows to search features")
+	switch {
+	case p == nil || p.N < fewest:
+		return nil, tooFew, nil
+	case p.Constant():
+		return nil, "the labels are all equal", nil
 	}
 	found, err := search.Run(ctx, p, search.Options{
 		Views: s.Recipe.Views(s.Spec.Scale, s.Data.Schema, p.X, p.N), Kernels: kernels,
 		Seed: s.Spec.Seed, Features: s.Recipe.Dim, Threads: s.Engine.Threads, Progress: func(line string) { s.Progress.Note("%s", line) },
 	})
-	if err != nil {
-		return nil, err
+	switch {
+	case ctx.Err() != nil:
+		return nil, "", ctx.Err()
+	case err != nil: // what a pilot cannot tell, training on all rows may
+		return nil, err.Error(), nil
+	case found.Kernel == nil:
+		return nil, "no candidate could be fitted", nil
 	}
-	r := &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
-	if found.Kernel == nil {
-		return r, nil
-	}
+	r = &Result{Result: *found, Pilot: p.N, Classes: p.Classes > 0}
 	name := fmt.Sprintf("%s kernel, width %.4g", kernel.Of(found.Kernel).Name, found.Width)
 	size := s.Recipe.Dim
 	chosen, err := kernel.With(found.Kernel, "features", strconv.Itoa(size))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if found.Beside != nil {
 		found.Beside.Features, chosen = size, found.Beside
@@ -147,24 +159,19 @@ func Search(ctx context.Context, s *prepare.Session, kernels []kernel.Options, h
 	if found.Metric != nil {
 		files = append(files, storage.File{Name: metric.FileName, Data: found.Metric})
 		if err := s.Share(ctx, files[0], models.SumFile(metric.FileName, found.Metric).SHA256); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
 	if s.Recipe, err = s.Recipe.Searched(found.Steps, chosen, s.Spec.Seed, name, files); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	r.Kernel = name
 	data, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	s.Recipe.Files = append(s.Recipe.Files, storage.File{Name: File, Data: append(data, '\n')})
-	return r, nil
-}
-
-func skip(s *prepare.Session, why string) (*Result, error) {
-	s.Progress.Note("%s", why)
-	return nil, nil
+	return r, "", nil
 }
 
 // pilot makes the pilot of a sample of rows, each with its label and its weight behind it.
