@@ -252,11 +252,15 @@ const tries = 10
 // loop runs bounded pipelines over the files that are found.
 func (s *streaming) loop(ctx context.Context) (*StreamRound, error) {
 	watch := &arrivals.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}
-	failed, old := 0, 0
+	failed, old, tidy := 0, 0, false
 	var last StreamRound
 	for {
 		begun := time.Now()
 		found, err := watch.Next(context.WithoutCancel(ctx), s.o.PerRound)
+		if err == nil && !tidy { // what a killed stream was at is among the first
+			err = s.tidy(ctx, found.Files)
+			tidy = err == nil
+		}
 		if err == nil {
 			if found.Old > old {
 				s.note("%s older than --max_age, without predictions, %s not read", report.Counted(found.Old, "file"), were(found.Old))
@@ -299,6 +303,24 @@ func (s *streaming) loop(ctx context.Context) (*StreamRound, error) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// tidy removes what a killed stream has left of the outputs of these files.
+func (s *streaming) tidy(ctx context.Context, files []arrivals.File) error {
+	cleared := map[string]bool{}
+	for _, f := range files {
+		for _, in := range []string{s.files.Out, s.files.Dead} {
+			dir, _ := storage.Split(storage.Join(in, f.Path))
+			if cleared[dir] {
+				continue
+			}
+			cleared[dir] = true
+			if err := storage.ClearUnfinished(context.WithoutCancel(ctx), dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func were(n int) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -195,8 +196,16 @@ func TestAStreamThatBeginsAgainDoesEveryFileOnce(t *testing.T) {
 	if err := os.Remove(b.path("out/f0.csv.predictions.csv")); err != nil { // as if it was killed before it
 		t.Fatal(err)
 	}
+	left := jobtest.Write(t, b.path("out"), ".tmp-f0.csv.predictions.csv-0123456789abcdef", "id,pred")
+	theirs := jobtest.Write(t, b.path("out"), ".tmp-f0", "")
 	if last, err = PredictStream(t.Context(), b.o); err != nil || last.Files != 4 {
 		t.Errorf("again: %+v, %v", last, err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an unfinished file is left: %v", err)
+	}
+	if err := os.Remove(theirs); err != nil {
+		t.Error(err)
 	}
 	if last, err = PredictStream(t.Context(), b.o); err != nil || last.Files != 0 {
 		t.Errorf("with nothing left: %+v, %v", last, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"strings"
 )
 
 // Create writes a file through the function write, and makes the directories above it.
@@ -110,6 +111,25 @@ func Remove(ctx context.Context, uri string) error {
 		err = b.Remove(ctx, uri)
 	}
 	return fail("remove", uri, err)
+}
+
+// ClearUnfinished deletes the unfinished files that killed writers have left in a directory. The caller
+// is the only one that writes to it.
+func ClearUnfinished(ctx context.Context, dir string) error {
+	names, err := Names(ctx, dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		at := strings.LastIndexByte(name, '-')
+		if at < len(tmpPrefix) || !unfinished(name, name[len(tmpPrefix):at]) {
+			continue
+		}
+		if err := Remove(ctx, Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RemoveEmpty deletes a directory that is Empty.
