@@ -173,9 +173,13 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 			return nil, err
 		}
 	}
-	threshold, err := thresholdOf(o.Threshold, o.Model, manifest)
-	if err != nil {
-		return nil, err
+	var threshold *float32 // nil for that of each model
+	if o.Threshold != nil {
+		t, err := thresholdOf(o.Threshold, o.Model, manifest)
+		if err != nil {
+			return nil, err
+		}
+		threshold = t.rounded()
 	}
 	name := o.Model
 	if !strings.Contains(name, "://") { // for workers in another directory
@@ -185,7 +189,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	}
 	s.files = &scores.Files{
 		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
-		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Digest: o.Digest, Threshold: threshold.rounded(),
+		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Digest: o.Digest, Threshold: threshold,
 	}
 	beside, base := storage.Split(out)
 	s.work = storage.Join(beside, ".bochner-"+base+"-stream")

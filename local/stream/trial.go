@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,8 +61,8 @@ func (t *trial) run(ctx context.Context) error {
 	events := t.events(files)
 	t.began, t.bad, t.oops = time.Now(), -1, -1
 	for t.written < files {
-		for _, do := range events[t.written] {
-			if err := do(ctx); err != nil {
+		for ; len(events) > 0 && events[0].at <= t.written; events = events[1:] {
+			if err := events[0].do(ctx); err != nil { // which may write files, too
 				return err
 			}
 		}
@@ -152,12 +153,16 @@ func rows(file, n int, labelled bool) []byte {
 	return b.Bytes()
 }
 
-// events returns what happens before which file is written.
-func (t *trial) events(files int) map[int][]func(context.Context) error {
-	all := map[int][]func(context.Context) error{}
+// event happens once that many files are written.
+type event struct {
+	at int
+	do func(context.Context) error
+}
+
+// events returns what happens, in its order.
+func (t *trial) events(files int) (all []event) {
 	at := func(share float64, do func(context.Context) error) {
-		i := int(share * float64(files))
-		all[i] = append(all[i], do)
+		all = append(all, event{int(share * float64(files)), do})
 	}
 	for k := range t.Reloads {
 		at(float64(k+1)/float64(t.Reloads+1), func(ctx context.Context) error { return t.reload(ctx, fmt.Sprintf("m%d", k+1)) })
@@ -168,6 +173,7 @@ func (t *trial) events(files int) map[int][]func(context.Context) error {
 	at(0.35, t.breakModel)
 	at(0.4, func(context.Context) error { t.bad = t.written; return nil })
 	at(0.6, func(context.Context) error { t.oops = t.written; return nil })
+	slices.SortStableFunc(all, func(a, b event) int { return a.at - b.at })
 	return all
 }
 
