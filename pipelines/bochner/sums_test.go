@@ -46,6 +46,11 @@ func colourRow(r *rand.Rand) string {
 	return fmt.Sprintf("%.4f,%s,%s", x, []string{"red", "green", "blue", ""}[r.IntN(4)], letter(r))
 }
 
+func targetsRow(r *rand.Rand) string {
+	x, y := points(r)
+	return fmt.Sprintf("%.4f,%.4f,%.5f,%.2f", x, y, x*y, 1000*(x-y))
+}
+
 var sumsCases = []sumsCase{
 	{"classes", "x,y,l", pointRow, "train --features 60"},
 	{"grid 8, one lambda", "x,y,l", pointRow, "train --features 60 --grid 8 --lambda 1e-5"},
@@ -57,6 +62,7 @@ var sumsCases = []sumsCase{
 	{"target statistics, copies", "x,c,l", func(r *rand.Rand) string {
 		return fmt.Sprintf("%d,%s,%s", r.IntN(2), []string{"red", "green"}[r.IntN(2)], letter(r))
 	}, "train --features 60 --categorical x,c --encode target"},
+	{"several targets", "x,y,p,l", targetsRow, "train --features 60 --label p,l"},
 	{"learned features", "x,y,l", pointRow, "train --kernel learned --features 40 --chains 8 --steps 3 --take 2 --learner ridge"},
 	{"embedding", "x,y,l", pointRow, "embed --features 60 --components 3"},
 }
@@ -88,7 +94,10 @@ func TestModelsOfSumsAreThoseOfTheRows(t *testing.T) {
 			file("gone", rows[3:9])
 			file("left", rows[:3], rows[9:])
 			command := strings.Fields(c.command)
-			must(t, dir, append(command, "--data", "all.csv", "--label", "l", "--model", "recipe", "--quiet")...)
+			if !strings.Contains(c.command, "--label") {
+				command = append(command, "--label", "l")
+			}
+			must(t, dir, append(command, "--data", "all.csv", "--model", "recipe", "--quiet")...)
 			again := func(data, model string) string {
 				must(t, dir, "train", "--recipe", "recipe", "--data", data+".csv", "--model", model, "--quiet")
 				return digestOf(t, filepath.Join(dir, model))
@@ -157,6 +166,9 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 	train("other", "--data", "a.csv", "--seed", "2")
 	train("reg", "--data", "numbers.csv")
 	train("roomy", "--data", "numbers.csv", "--target_room", "100")
+	write(t, dir, "two.csv", "x,y,p,l\n0.5,0.5,0.1,1\n0.25,0.5,0.3,-100\n0.1,0.2,0.2,50\n0.3,0.9,0.4,20\n")
+	write(t, dir, "far.csv", "x,y,p,l\n0.5,0.5,0.1,1\n0.25,0.5,7,1\n")
+	train("two", "--data", "two.csv", "--label", "p,l", "--lambda", "1e-3")
 	train("rounds", "--data", "a.csv", "--learner", "sgd", "--lambda", "1e-3", "--rounds", "1")
 	sum := func(recipe, data, out string) {
 		must(t, dir, "sum", "--recipe", recipe, "--data", data, "--out", out, "--quiet")
@@ -209,6 +221,8 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		{"sum --recipe other --data b.csv --out s/dt=2026-01-02", 3, "another recipe"},
 		{"sum --recipe rounds --data a.csv --out x", 2, "iterative learner"},
 		{"sum --recipe reg --data beyond.csv --out x", 3, "beyond the grid"},
+		{"sum --recipe two --data far.csv --out x", 3, `the label 7 in column "p", beyond the grid`},
+		{"sum --recipe two --data two.csv --label l --out x", 2, "the recipe has 2 (p, l)"},
 		{"train --recipe m --data a.csv --model x --features 10", 2, "--features cannot be used"},
 		{"forget --model grown --sums s/* --data new.csv --label l --out x2 --last 5d", 3, "was trained on"},
 		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data a.csv --out x", 3, "not all in the sums"},

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/columns"
@@ -13,6 +15,8 @@ import (
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/drift"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -44,6 +48,13 @@ func OpenAgain(ctx context.Context, j job.Options, o dataset.Options, r *sums.Re
 		d.Labeled = false
 		return d, nil
 	}
+	if !slices.Equal(d.Targets, r.Input.Labels) {
+		names := r.Input.Labels
+		if len(names) == 0 {
+			names = []string{r.Input.Label}
+		}
+		return nil, exit.Usage("--label: %d targets are chosen, but the recipe has %d (%s); leave the flag out", max(1, len(d.Targets)), len(names), SomeOf(names))
+	}
 	return d, Labeled(d)
 }
 
@@ -53,7 +64,7 @@ func Again(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, 
 	defer j.Progress.Done()
 	target := &transforms.Target{Open: true}
 	if r.Task == models.Regression {
-		target = &transforms.Target{Grid: r.TargetGrid, Within: true}
+		target = within(r)
 	}
 	p, _, err := ProfileRows(ctx, j, d, maxBad, r.Seed, target)
 	if err != nil {
@@ -69,6 +80,11 @@ func Again(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, 
 	}
 	if err := fits(l.Profile.Weights, &r.Rule); err != nil {
 		return nil, refuse(err)
+	}
+	if len(r.TargetGrid) > 1 {
+		if err := inRange(d, l.Profile.Targets, r.TargetGrid); err != nil {
+			return nil, refuse(err)
+		}
 	}
 	var others []string
 	if r.Task == models.Classification {
@@ -92,6 +108,27 @@ func Again(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad float64, 
 		l.Profile.Labels.Vocabulary, l.Profile.Labels.Counts, l.Profile.Labels.Weights = l.Target.Classes, counts, nil
 	}
 	return l, nil
+}
+
+// within is the target of a regression by a recipe. Of several targets the profile tells whether
+// they are within their grids.
+func within(r *sums.Recipe) *transforms.Target {
+	return &transforms.Target{Grid: r.TargetGrid, Within: len(r.TargetGrid) == 1}
+}
+
+// inRange returns an error unless several targets with these ranges are within their grids.
+func inRange(d *dataset.Dataset, ranges []profile.Range, grids linear.Grids) error {
+	if len(ranges) != len(grids) {
+		return errors.New("has no labels")
+	}
+	for c, g := range grids {
+		for _, y := range []float64{ranges[c].Min, ranges[c].Max} {
+			if !g.Contains(y) {
+				return fmt.Errorf("has the label %g in column %q, beyond the grid of targets of the recipe, %g to %g; train --target_room makes room", y, d.Targets[c], g.Low, g.High)
+			}
+		}
+	}
+	return nil
 }
 
 // fits returns an error unless a recipe can take rows with those weights.
@@ -121,7 +158,7 @@ func (l *Prepared) Take(r *sums.Recipe, others []string) error {
 		}
 		l.Target = &transforms.Target{Classes: v}
 	case models.Regression:
-		l.Target = &transforms.Target{Grid: r.TargetGrid, Within: true}
+		l.Target = within(r)
 	}
 	opened, err := r.Recipe.Open()
 	if err != nil {

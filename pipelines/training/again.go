@@ -86,9 +86,6 @@ func (a Again) Begin(ctx context.Context, out string) (*Training, error) {
 
 // session begins a job that has not read anything.
 func (a Again) session(ctx context.Context, out string) (*Training, error) {
-	if len(a.Recipe.TargetGrid) > 1 {
-		return nil, exit.Refuse("pipelines: the recipe has %d targets; only recipes with one target can be used for later data", len(a.Recipe.TargetGrid))
-	}
 	j, err := job.New(ctx, a.Job, out)
 	if err != nil {
 		return nil, err
