@@ -19,7 +19,7 @@ func table(t *testing.T, s *sample, by solver, threads int, lambda ...float64) (
 	if _, err := p.tryAll(y, total, p.filled); err != nil {
 		t.Fatal(err)
 	}
-	rows, _ = p.table()
+	rows, _, _ = p.table()
 	return rows, lines
 }
 

@@ -32,7 +32,7 @@ func TestFewRowsHaveTheErrorsOfTheirSums(t *testing.T) {
 			if _, err := p.tryAll(y, total, p.filled); err != nil {
 				t.Fatal(err)
 			}
-			want, fits := p.table()
+			want, _, fits := p.table()
 
 			q, y, total := opened(t, s, exactly, 1e-5, 1e-3, 1e-2)
 			q.Trials, q.Ranges = true, r
@@ -43,7 +43,7 @@ func TestFewRowsHaveTheErrorsOfTheirSums(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, trials := q.table()
+			got, _, trials := q.table()
 			if at, _ := p.best(4); at != best {
 				t.Errorf("lambda %g, want %g", q.values[best], p.values[at])
 			}
@@ -156,7 +156,7 @@ func TestThreadsDoNotChangeTheDualProblem(t *testing.T) {
 			if _, err := p.tryAll(y, total, p.filled); err != nil {
 				t.Fatal(err)
 			}
-			got, _ := p.table()
+			got, _, _ := p.table()
 			if want == nil {
 				want = got
 			}

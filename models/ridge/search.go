@@ -189,8 +189,9 @@ func (p *path) errorOf(value, folds int) float64 {
 	return p.row(value).MSE
 }
 
-// table returns a row for each value that was tried, and the fits without fold 0.
-func (p *path) table() (rows []Row, trials []*Solution) {
+// table returns a row for each value that was tried, with the errors of its folds and the fits
+// without fold 0.
+func (p *path) table() (rows []Row, folds [][]float64, trials []*Solution) {
 	for i, t := range p.tallies {
 		if t.failed == "" && len(t.done) == 0 {
 			continue
@@ -199,9 +200,9 @@ func (p *path) table() (rows []Row, trials []*Solution) {
 		if row.Failed != "" {
 			t.without = nil
 		}
-		rows, trials = append(rows, row), append(trials, t.without)
+		rows, folds, trials = append(rows, row), append(folds, scaled(t.means, p.squareUnit())), append(trials, t.without)
 	}
-	return rows, trials
+	return rows, folds, trials
 }
 
 // startFrom returns the position of the value from which to search: the best on a part of

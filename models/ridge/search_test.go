@@ -52,7 +52,7 @@ func TestSearchChoosesWhatTryingAllChooses(t *testing.T) {
 						t.Errorf("%s: lambda %g, want %g of %.6v", name, got, want.Lambda, want.Table)
 						continue
 					}
-					rows, _ := p.table()
+					rows, _, _ := p.table()
 					at := func(r Row) bool { return r.Lambda == got }
 					if i, j := slices.IndexFunc(rows, at), slices.IndexFunc(want.Table, at); rows[i] != want.Table[j] {
 						t.Errorf("%s: row %+v, want %+v", name, rows[i], want.Table[j])
@@ -75,7 +75,7 @@ func TestTheChosenLambdaIsBetterThanItsNeighbours(t *testing.T) {
 	s := draw(Shape{Dim: 90, Outputs: 2}, 300, 3, 5)
 	grid := []float64{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
 	p, chosen := searched(t, s, grid, nil, false)
-	rows, _ := p.table()
+	rows, _, _ := p.table()
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.Lambda == chosen })
 	i := slices.Index(grid, chosen)
 	for _, side := range []int{-1, 1} {

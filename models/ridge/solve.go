@@ -97,6 +97,8 @@ type Solution struct {
 	// nil without folds. A λ that is much worse than the best has fewer folds.
 	Table []Row
 	Rows  int64 // that the weights were fitted to
+	// FoldErrors are the mean squared errors of the folds, for each row of Table, in its unit.
+	FoldErrors [][]float64
 	// Variance of each of several targets, over all rows; nil otherwise.
 	Variance []float64
 
@@ -230,7 +232,7 @@ func Solve(opts Options) (*Solution, error) {
 			return nil, err
 		}
 		fit.Lambda = p.values[best]
-		if fit.Table, fit.Trials = p.table(); !opts.Trials {
+		if fit.Table, fit.FoldErrors, fit.Trials = p.table(); !opts.Trials {
 			fit.Trials = nil
 		}
 	}

@@ -89,6 +89,8 @@ var values = map[string]value{
 	"lambda":      {name: "LIST", names: func() []string { return []string{"auto"} }},
 	"width":       {name: "NUMBER"},
 	"max_time":    {name: "TIME"},
+	"time":        {name: "TIME"},
+	"worth":       {name: "SHARE"},
 
 	"kernel":       among(kernel.Names),
 	"learner":      among(learner.Names),

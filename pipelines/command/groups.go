@@ -40,7 +40,7 @@ var groups = []group{
 		"columns weight_column id_column time_column categorical numeric missing fill max_levels decimal thousands schema encode category_weight"},
 	{"Features",
 		"kernel features width seed",
-		"search gamma draw form nu q pool skeleton hybrid frequencies"},
+		"search worth time gamma draw form nu q pool skeleton hybrid frequencies"},
 	{"Comparison",
 		"budgets seeds rows epsilon noise",
 		""},

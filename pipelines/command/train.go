@@ -9,10 +9,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/plan"
+	"github.com/bochner-ml/bochner/pipelines/sizing"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -64,6 +66,11 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 			if o.Learner, err = learners.chosen(o.Learns()); err != nil {
 				return err
 			}
+			if !cmd.Flags().Changed("features") {
+				if o, err = o.UpTo(sizing.Most); err != nil {
+					return err
+				}
+			}
 			if run != nil {
 				return run(cmd, o, flags.jobs.json)
 			}
@@ -88,6 +95,9 @@ probabilities, which predict --probabilities writes and evaluate checks. Models 
 	fs.StringVar(&o.Recipe, "recipe", "", "Directory of a model whose recipe is used for this data, or an alias such as DIR@champion: features, scaling, folds and grid are those of that model, and nothing is chosen from the rows. The model is that of sum and fit.")
 	flags.register(fs, "gaussian")
 	fs.StringVar(&o.Search, "search", "auto", "How features are chosen that flags do not set: auto (view of the columns, kernel, width, metric and features beside them, by held-out errors on a sample of the rows) or none (defaults). --kernel keeps the kernel; --width and --gamma leave nothing to search.")
+	for _, size := range option.Of(&o.Size) {
+		addOption(fs, size)
+	}
 	registerLearned(fs, &o.Learned)
 	o.Learned.Running = learner.Defaults().Running
 	o.Learned.PerJob = 0 // one round of a game

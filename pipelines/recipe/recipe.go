@@ -5,6 +5,7 @@ package recipe
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/columns"
@@ -34,6 +35,7 @@ type Recipe struct {
 	Scaling *Scaling
 	Choice  *kernel.Choice
 	data    *kernel.Data
+	kernel  kernel.Options // of Choice
 }
 
 // Scaled returns a recipe of features for rows that are scaled as in this recipe.
@@ -52,16 +54,9 @@ func Choose(k kernel.Options, chain []string, encode Encoding, seed uint64, sche
 	if r.Choice, err = r.Of(k); err != nil {
 		return r, err
 	}
+	r.kernel = k
 	r.Name, r.Width, r.Reach = r.Choice.Summary, r.Choice.Width, r.Choice.Reach
-	whole := r.Scaled(r.Choice.Recipe)
-	if r.Sealed, err = features.Seal(whole); err != nil {
-		if r.Scaling.hot() {
-			err = fmt.Errorf("%w; or encode categories in fewer numbers: --encode target or count, or a smaller --max_levels", err)
-		}
-		return r, &exit.UsageError{Err: err}
-	}
-	_, r.Dim, err = features.Dims(whole)
-	return r, err
+	return r.sealed()
 }
 
 // Of returns the choice of another kernel for the same data.
@@ -71,6 +66,34 @@ func (r Recipe) Of(k kernel.Options) (*kernel.Choice, error) {
 		return nil, refused(err)
 	}
 	return c, nil
+}
+
+// Resized returns the recipe of that many features, as if the kernel had been given them.
+func (r Recipe) Resized(features int) (Recipe, error) {
+	k, err := kernel.With(r.kernel, "features", strconv.Itoa(features))
+	if err != nil {
+		return r, refused(err)
+	}
+	r.kernel = k
+	if r.Choice, err = r.Of(k); err != nil {
+		return r, err
+	}
+	r.Reach = r.Choice.Reach
+	return r.sealed()
+}
+
+// sealed seals the recipe of the choice.
+func (r Recipe) sealed() (Recipe, error) {
+	whole := r.Scaled(r.Choice.Recipe)
+	var err error
+	if r.Sealed, err = features.Seal(whole); err != nil {
+		if r.Scaling.hot() {
+			err = fmt.Errorf("%w; or encode categories in fewer numbers: --encode target or count, or a smaller --max_levels", err)
+		}
+		return r, &exit.UsageError{Err: err}
+	}
+	_, r.Dim, err = features.Dims(whole)
+	return r, err
 }
 
 // refused returns the error of a choice as a usage error if it is about an option, else as a

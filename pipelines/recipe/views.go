@@ -11,7 +11,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/search"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 const (
@@ -63,12 +62,8 @@ func (r Recipe) Searched(steps []features.Recipe, k kernel.Options, seed uint64,
 	if r.Choice, err = r.Of(k); err != nil {
 		return r, err
 	}
+	r.kernel = k
 	r.Name, r.Width, r.Reach = name, r.Choice.Width, r.Choice.Reach
 	r.Files = files
-	whole := r.Scaled(r.Choice.Recipe)
-	if r.Sealed, err = features.Seal(whole); err != nil {
-		return r, &exit.UsageError{Err: err}
-	}
-	_, r.Dim, err = features.Dims(whole)
-	return r, err
+	return r.sealed()
 }

@@ -233,7 +233,7 @@ func (t *Training) Memory(components int) Memory {
 // and sets the collector's limit. Memory that only the profile needed is released.
 func (t *Training) Fits(m Memory) error {
 	t.Sum = nil
-	if s := t.Recipe.Scaling; s != nil {
+	if s := t.Recipe.Scaling; s != nil && !t.opts.resizes() {
 		s.Sample = nil
 	}
 	if !t.Engine.InProcess() {

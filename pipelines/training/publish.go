@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/sizing"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
@@ -108,6 +109,8 @@ type Result struct {
 	Recipe  features.Sealed    `json:"recipe"`
 	Learned *prepare.Learned   `json:"found,omitempty"`  // features learned from the data
 	Search  *models.Search     `json:"search,omitempty"` // how features were searched
+	// Size says how the number of features was chosen; nil if it was given.
+	Size *sizing.Result `json:"size,omitempty"`
 	// Importance is what a learned metric attends to; nil without one.
 	Importance *models.Importance `json:"importance,omitempty"`
 	Learner    string             `json:"learner"`
@@ -151,7 +154,7 @@ func (t *Training) result() *Result {
 	if t.Searched != nil {
 		r.Search = t.Searched.Summary()
 	}
-	r.Importance = t.importance
+	r.Importance, r.Size = t.importance, t.Sized
 	if table := t.Data.Schema.Table; table != nil {
 		r.Types = table.String()
 	}
@@ -203,6 +206,9 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 	if r.Search != nil {
 		tuning.Write(&b, r.Search)
 	}
+	if r.Size != nil {
+		r.Size.Write(&b, r.Task == models.Regression && len(r.Targets) == 0)
+	}
 	report.WriteImportance(&b, r.Importance)
 	switch {
 	case r.Components != nil:
@@ -228,7 +234,11 @@ func (r *Result) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "lambda    %g, by %s%s:\n", r.Lambda, by, leastOf(len(r.Path)+len(r.RuledOut)))
 		WritePath(&b, r.Task, r.Path, r.Lambda)
 		if len(r.RuledOut) > 0 {
-			fmt.Fprintf(&b, "          not tried with all features, because errors rise towards them: %s\n", numbers(r.RuledOut))
+			by := "a part of the features"
+			if r.Rows.Used <= int64(r.dim) { // as ridge has it
+				by = "errors that rise towards them"
+			}
+			fmt.Fprintf(&b, "          %s ruled out %s\n", by, numbers(r.RuledOut))
 		}
 	}
 	WriteProbabilities(&b, r.Probabilities)

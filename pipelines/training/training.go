@@ -5,6 +5,7 @@ package training
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
@@ -21,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/sizing"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
@@ -48,6 +50,8 @@ type Options struct {
 	// searched: neither a kernel, which is kept, nor a width, which leaves nothing to search. Where a
 	// search does not apply the model is that of none, and a note says why.
 	Search string
+	// Size says how the number of features is chosen, up to that of the kernel.
+	Size sizing.Options
 	// Kernels are those that the search chooses from, the first of which is Kernel. With neither
 	// it is tuning.Families; with a kernel alone, that one.
 	Kernels []kernel.Options
@@ -57,6 +61,7 @@ type Options struct {
 // the features' second moments and a solve, or a pass per round. It publishes the model directory
 // as a whole.
 func Run(ctx context.Context, o Options) (result *Result, err error) {
+	begun := time.Now()
 	if o.Recipe != "" {
 		return o.again(ctx)
 	}
@@ -74,6 +79,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = t.Close(ctx, err) }()
+	t.begun = begun
 	if note := prepare.Doubt(o.Task, t.Profile.Labels); note != "" {
 		t.Notes = append(t.Notes, note)
 	}
@@ -93,8 +99,10 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	t.canSearch()
-	if err := t.Fits(t.Memory(0)); err != nil {
-		return nil, err
+	if !o.resizes() { // otherwise each size is checked
+		if err := t.Fits(t.Memory(0)); err != nil {
+			return nil, err
+		}
 	}
 	if o.Learns() {
 		if err := t.Timed(ctx, "align", t.FindFeatures); err != nil {
@@ -106,7 +114,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 			return nil, err
 		}
 	}
-	if err := t.Timed(ctx, "train", t.fit); err != nil {
+	if err := t.Timed(ctx, "train", t.fitSize); err != nil {
 		return nil, err
 	}
 	if err := t.Timed(ctx, "publish", t.Publish); err != nil {
@@ -196,6 +204,9 @@ func (o Options) Validate() error {
 	if err := o.validateSearch(); err != nil {
 		return err
 	}
+	if err := o.validateSize(); err != nil {
+		return err
+	}
 	if err := o.validateLearner(); err != nil {
 		return err
 	}
@@ -225,7 +236,8 @@ type Training struct {
 	solved  float64        // the λ that the last solve chose, and solved for
 	// firstRows is the number of rows held out of the trials.
 	firstRows     int64
-	variance      []float64 // of several targets
+	variance      []float64   // of several targets
+	foldErrors    [][]float64 // for each row of the learner's table
 	probabilities *models.Probabilities
 	threshold     *models.Threshold // that held-out rows have chosen
 	floor         float64           // λ equivalent to rounding features to the grid of their sums
@@ -237,6 +249,9 @@ type Training struct {
 	Game    []align.Report
 	// Searched describes the search, if there was one.
 	Searched *tuning.Result
+	// Sized describes the choice of the number of features, if there was one.
+	Sized *sizing.Result
+	begun time.Time
 	// importance is what the metric of the published model attends to; nil without one.
 	importance *models.Importance
 }

@@ -48,6 +48,8 @@ type FitReport struct {
 	Lambda float64     `json:"lambda"`
 	Rows   int64       `json:"rows"`
 	Table  []ridge.Row `json:"table,omitempty"`
+	// FoldErrors are those of ridge.Solution.
+	FoldErrors [][]float64 `json:"fold_errors,omitempty"`
 	// Variance of each of several targets.
 	Variance []float64 `json:"variance,omitempty"`
 
@@ -192,7 +194,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, rang
 	if fit.HeldOut != nil {
 		held = weights(fit.HeldOut)
 	}
-	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, Variance: fit.Variance}
+	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors, Variance: fit.Variance}
 	for _, f := range fit.Trials {
 		if f != nil {
 			report.FirstRows = fit.Rows - f.Rows

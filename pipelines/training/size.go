@@ -1,0 +1,208 @@
+package training
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/sizing"
+)
+
+// resizes tells whether the number of features is to be chosen.
+func (o Options) resizes() bool { return o.Size.Chooses() && o.Iterative() == nil }
+
+// hasFeatures tells whether a kernel has a number of features.
+func hasFeatures(k kernel.Options) bool {
+	_, learned := k.(kernel.Found)
+	return !learned && slices.ContainsFunc(option.Of(k), func(o *option.Option) bool { return o.Name == "features" })
+}
+
+// UpTo returns options with that many features for all kernels, as far as the number is to be chosen.
+func (o Options) UpTo(features int) (Options, error) {
+	if !o.resizes() {
+		return o, nil
+	}
+	o = o.withKernels()
+	resize := func(k kernel.Options) (kernel.Options, error) {
+		if k == nil || !hasFeatures(k) {
+			return k, nil
+		}
+		return kernel.With(k, "features", strconv.Itoa(features))
+	}
+	var err error
+	if o.Kernel, err = resize(o.Kernel); err != nil {
+		return o, usage(err)
+	}
+	o.Kernels = slices.Clone(o.Kernels)
+	for i, k := range o.Kernels {
+		if o.Kernels[i], err = resize(k); err != nil {
+			return o, usage(err)
+		}
+	}
+	return o, nil
+}
+
+// validateSize returns a usage error if the number of features cannot be chosen.
+func (o Options) validateSize() error {
+	if err := o.Size.Validate(); err != nil {
+		return usage(err)
+	}
+	if !o.Size.Chooses() {
+		return nil
+	}
+	if l := o.Iterative(); l != nil {
+		switch {
+		case o.Size.Worth > 0:
+			return exit.Usage("--worth compares trainings by exact sums, which learner %s does not have; use --learner ridge, or --features", o.LearnerName())
+		case l.Common().Time > 0:
+			return exit.Usage("--time and --max_time are mutually exclusive: --time is for the whole training, --max_time for its rounds")
+		}
+		return nil
+	}
+	if !hasFeatures(o.Kernel) {
+		return exit.Usage("--worth and --time choose the number of features, which --kernel %s does not have; leave them out", kernel.Of(o.Kernel).Name)
+	}
+	if _, folds := o.Values(1); folds < 2 && o.Size.Worth > 0 {
+		return exit.Usage("--worth needs held-out errors: give --folds 5, or several values of --lambda")
+	}
+	return nil
+}
+
+// fitSize fits the weights, after it has chosen the number of features if that is to be chosen.
+func (t *Training) fitSize(ctx context.Context) error {
+	clock := func() time.Duration { return time.Since(t.begun) }
+	if l := t.opts.Iterative(); l != nil && t.opts.Size.Time > 0 {
+		// What has passed, and what is done after the last round.
+		l.Common().Time = max(t.opts.Size.Time*95/100-clock(), time.Millisecond)
+	}
+	if !t.opts.resizes() {
+		return t.fit(ctx)
+	}
+	if t.opts.parts() > 1 {
+		if err := t.CountCopies(ctx); err != nil { // which may add a note
+			return err
+		}
+	}
+	sizes := &sizes{Training: t, all: t.Recipe, notes: t.Notes}
+	most, err := sizes.most()
+	if err != nil {
+		return err
+	}
+	search := &sizing.Search{
+		Options: t.opts.Size, Least: sizing.Least, Most: most, Train: sizes.train, Expect: sizes.expect, Clock: clock,
+	}
+	chosen, err := search.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if last := chosen.Trials[len(chosen.Trials)-1]; last.Features != chosen.Features {
+		// All of it is in the work directory.
+		if _, err := sizes.train(ctx, chosen.Features); err != nil {
+			return err
+		}
+	}
+	t.Sized = chosen
+	return nil
+}
+
+// sizes are trainings with different numbers of features.
+type sizes struct {
+	*Training
+	all   recipe.Recipe // of the largest number
+	notes []string      // from before
+}
+
+// resize makes the recipe that of some number of features.
+func (s *sizes) resize(features int) (err error) {
+	s.Recipe, err = s.all.Resized(features)
+	return err
+}
+
+// most returns the largest number of features for which there is memory: half of the number that
+// was given, or a quarter, …, if that is too large.
+func (s *sizes) most() (int, error) {
+	features := s.opts.Kernel.Size(1).Features
+	for {
+		if err := s.resize(features); err != nil {
+			return 0, err
+		}
+		m := s.Memory(0)
+		_, err := m.Fits(s.opts)
+		if err == nil || !s.Engine.InProcess() {
+			return features, nil
+		}
+		if features/2 < sizing.Least {
+			return 0, err
+		}
+		s.Progress.Note("%v: trying up to %d features", err, features/2)
+		features /= 2
+	}
+}
+
+// expect returns what a training costs by the model of the plan: products on 16 bits cost four
+// times those on 8, and a λ at the floor of 8 bits is summed and solved for again.
+func (s *sizes) expect(t sizing.Trial) sizing.Cost {
+	d := float64(t.Features)
+	rows, _ := s.Training.sizes()
+	lambda, folds := s.opts.Values(rows)
+	shape := ridge.Shape{Dim: t.Features, Outputs: s.Outputs(), Regression: s.Target.Grid != nil}
+	grid := s.opts.fitter().options().(*ridge.Training).Grid
+	cost := sizing.Cost{Map: d, Sum: d * d, Solve: ridge.Work(shape, s.Counts.Used, folds, len(lambda), s.firstJudges())}
+	steps := grid.Steps(products(rows, t.Features), smallGram, s.wide(), s.fine())
+	switch {
+	case steps != blas.MostByte:
+		cost.Sum *= 4
+	case grid != ridge.Bits8 && t.Lambda <= likelyFloor(t) && rows <= againRows && products(rows, t.Features) <= againGram:
+		// A grid of 16 bits tries smaller values, too.
+		cost = sizing.Cost{Map: 2 * cost.Map, Sum: 5 * cost.Sum, Solve: 4 * cost.Solve}
+	}
+	return cost
+}
+
+// likelyFloor is the λ up to which rounding features of norm 1 to 8 bits matters, as atFloor has it: of a
+// training that was measured, and ten times that of another, which may choose a smaller λ.
+func likelyFloor(t sizing.Trial) float64 {
+	least := 1.01 * ridge.FloorFactor * ridge.Floor(math.Sqrt(2/float64(t.Features))/blas.MostByte)
+	if t.Cost == (sizing.Cost{}) {
+		least *= 10
+	}
+	return least
+}
+
+// train trains with that many features.
+func (s *sizes) train(ctx context.Context, features int) (trial sizing.Trial, err error) {
+	begun, before := time.Now(), s.Worker.Seconds()
+	if err := s.resize(features); err != nil {
+		return trial, err
+	}
+	if err := s.Fits(s.Memory(0)); err != nil {
+		return trial, err
+	}
+	s.Notes = slices.Clone(s.notes)
+	if err := s.fit(ctx); err != nil {
+		return trial, err
+	}
+	after := s.Worker.Seconds()
+	spent := func(stages ...string) (seconds float64) {
+		for _, name := range stages {
+			seconds += after[name] - before[name]
+		}
+		return seconds
+	}
+	trial.Lambda = s.Learner.Lambda
+	trial.Cost = sizing.Split(time.Since(begun).Seconds(), spent("map"), spent("fold", "merge", "store"), spent("solve"))
+	at := slices.IndexFunc(s.Learner.Table, func(r ridge.Row) bool { return r.Lambda == trial.Lambda && r.Failed == "" })
+	if at >= 0 {
+		row := s.Learner.Table[at]
+		trial.Loss, trial.Folds, trial.Rows = row.MSE, s.foldErrors[at], max(row.HeldOutRows, s.firstRows)
+	}
+	return trial, nil
+}
