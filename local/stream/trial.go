@@ -115,11 +115,12 @@ func (t *trial) prepare(ctx context.Context) error {
 	if err := os.CopyFS(t.path("models", "broken"), os.DirFS(t.path("models", "m0"))); err != nil {
 		return err
 	}
-	// The manifest is that of another model than the weights.
+	// The manifest is that of another model than the weights, and of one that is not in use when
+	// this one is promoted: a digest that is in use is not loaded again.
 	if err := os.Remove(t.path("models", "broken", models.ManifestFile)); err != nil {
 		return err
 	}
-	data, err := os.ReadFile(t.path("models", "m1", models.ManifestFile))
+	data, err := os.ReadFile(t.path("models", fmt.Sprintf("m%d", t.Reloads), models.ManifestFile))
 	if err == nil {
 		err = os.WriteFile(t.path("models", "broken", models.ManifestFile), data, 0o666)
 	}
