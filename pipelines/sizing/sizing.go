@@ -117,7 +117,12 @@ func (s *Search) Run(ctx context.Context) (*Result, error) {
 		if s.Time > 0 {
 			can := s.affordable(r.Trials)
 			if 4*can < 5*size && can < s.Most { // a size that is little larger hardly helps
-				r.choose(fmt.Sprintf("of %s, %.1f s were left, too little for many more than %d features", s.Time, (s.Time - s.Clock()).Seconds(), size))
+				left := (s.Time - s.Clock()).Seconds()
+				if left > 0 {
+					r.choose(fmt.Sprintf("of %s, %.1f s were left, too little for many more than %d features", s.Time, left, size))
+				} else {
+					r.choose(fmt.Sprintf("%d features took %.1f s longer than was left of %s", size, -left, s.Time))
+				}
 				return r, nil
 			}
 			// Errors of the prediction grow with the distance, but after the next size too little
