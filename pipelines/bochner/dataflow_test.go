@@ -180,7 +180,7 @@ func TestTheGraphOfATemplateDoesTheWholeJob(t *testing.T) {
 	must(t, dir, "generate", "moons", "--rows", "500", "--out", "train.csv")
 	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-6", "--model", "model")
 	data := c.put("train.csv", read(t, dir, "train.csv"))
-	args := []string{"--job=train", "--data=" + data, "--label=y", "--features=64", "--lambda=1e-6", "--model=gs://" + testBucket + "/model"}
+	args := []string{"--job=train", "--data=" + data, "--label=y", "--search=none", "--features=64", "--lambda=1e-6", "--model=gs://" + testBucket + "/model"}
 	r := run(t, dir, append(args, c.flags("--template_location", "gs://"+testBucket+"/staging/job_object", "--worker_machine_type", "n2-highmem-8")...)...)
 	if r.code != 0 || len(c.jobs) != 0 || len(c.names(t, "model/")) != 0 {
 		t.Fatalf("exit code %d, %d jobs\n%s", r.code, len(c.jobs), r.stderr)

@@ -63,7 +63,7 @@ func TestATableWithEveryKindOfColumnIsUsedAsItIs(t *testing.T) {
 		`Größe (cm)   feature  number    -                             0 to 96, median`,
 		`"two\nlines"  feature`, `5 levels: "a, b\nc \"0\"" (`,
 		`flag         feature  boolean   200                              2 different: No (200), yes (200)`,
-		`when         feature  time`, `d.m.y, such as `,
+		`when         feature  time`, `d.m.y, 1.1.2024 to 28.12.2024`,
 		`city         feature  category  100 (nan)`, `Zürich (100)`,
 		`once         feature  category  300`, `1 level: once (300)`,
 		`y            label    boolean`, `w            weight   number`, `stamp        feature  number    -                                1700000000 to 1700000599, median 1700000299`,
