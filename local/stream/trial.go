@@ -60,6 +60,9 @@ func (t *trial) run(ctx context.Context) error {
 	files := t.Rows / t.PerFile
 	events := t.events(files)
 	t.began, t.bad, t.oops = time.Now(), -1, -1
+	if err := t.until(ctx, "the first model", func(l line) bool { return t.digests[l.Model] == "m0" }); err != nil {
+		return err
+	}
 	for t.written < files {
 		for ; len(events) > 0 && events[0].at <= t.written; events = events[1:] {
 			if err := events[0].do(ctx); err != nil { // which may write files, too

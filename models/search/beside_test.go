@@ -59,7 +59,7 @@ func TestMatricesAreThoseOfJoinedKernels(t *testing.T) {
 		c.View, c.Kernel, c.Width = "none", "gaussian", 1
 		e := &entry{Candidate: c, pairs: pairs}
 		const width = 1.7
-		e.matrix = newMatrix(radialGaussian, v.between(bandwidth.Euclidean, p.N, 1), p.N, width)
+		e.matrix = newMatrix(radialGaussian, v.between(bandwidth.Euclidean, whole(p), 1), width)
 		if err := r.addBeside(e, 0, 1); err != nil {
 			t.Fatal(err)
 		}

@@ -39,15 +39,45 @@ func radial(r features.Recipe) func(t float64) float64 {
 
 func radialGaussian(t float64) float64 { return loss.Exp(-float64(t*t) / 2) }
 
-// distances are those between the first n rows of a view.
-type distances struct {
-	n    int
-	rows []float32 // n×n
+// subset is the rows of the pilot that a level has a part for.
+type subset struct {
+	rows []int // ascending
+	at   []int // where a row of the pilot is in rows
 }
 
-// newDistances computes the distances of the first n rows of x.
-func newDistances(x []float32, n, dim int, of bandwidth.Distance, threads int) *distances {
-	d := &distances{n: n, rows: make([]float32, n*n)}
+// newSubset returns the rows for which has is true.
+func newSubset(n int, has func(row int) bool) *subset {
+	s := &subset{at: make([]int, n)}
+	for i := range n {
+		if has(i) {
+			s.at[i] = len(s.rows)
+			s.rows = append(s.rows, i)
+		}
+	}
+	return s
+}
+
+// of returns those rows of x, of d numbers each.
+func (s *subset) of(x []float32, d int) []float32 {
+	dst := make([]float32, 0, len(s.rows)*d)
+	for _, i := range s.rows {
+		dst = append(dst, x[i*d:(i+1)*d]...)
+	}
+	return dst
+}
+
+// distances are those between rows of a view.
+type distances struct {
+	*subset
+	n       int
+	between []float32 // n×n
+}
+
+// newDistances computes the distances of some rows of x.
+func newDistances(x []float32, dim int, rows *subset, of bandwidth.Distance, threads int) *distances {
+	n := len(rows.rows)
+	d := &distances{subset: rows, n: n, between: make([]float32, n*n)}
+	x = rows.of(x, dim)
 	// Rows of a triangle, the longest first.
 	parallel.Ranges(n, 8, threads, func(lo, hi int) {
 		for i := n - hi; i < n-lo; i++ {
@@ -66,25 +96,27 @@ func newDistances(x []float32, n, dim int, of bandwidth.Distance, threads int) *
 					}
 					sum = math.Sqrt(sum)
 				}
-				d.rows[i*n+j], d.rows[j*n+i] = float32(sum), float32(sum)
+				d.between[i*n+j], d.between[j*n+i] = float32(sum), float32(sum)
 			}
 		}
 	})
 	return d
 }
 
-// matrix is a kernel matrix of the first n rows of the pilot.
+// matrix is a kernel matrix of rows of the pilot.
 type matrix struct {
+	*subset
 	n int
 	k []float64 // n×n
 }
 
-// newMatrix computes the kernel of the first n rows at a width.
-func newMatrix(kernel func(float64) float64, d *distances, n int, width float64) *matrix {
-	m := &matrix{n, make([]float64, n*n)}
+// newMatrix computes the kernel of rows at a width.
+func newMatrix(kernel func(float64) float64, d *distances, width float64) *matrix {
+	n := d.n
+	m := &matrix{d.subset, n, make([]float64, n*n)}
 	inverse := 1 / width
 	for i := range n {
-		for j, t := range d.rows[i*d.n:][:i] {
+		for j, t := range d.between[i*n:][:i] {
 			v := kernel(float64(float64(t) * inverse))
 			m.k[i*n+j], m.k[j*n+i] = v, v
 		}
@@ -130,10 +162,10 @@ func newExact(all *matrix, train, judge []int, l *labels, threads int) *exact {
 	}
 	// row stores the kernel of row i and the training rows in dst, and returns its mean.
 	row := func(dst []float64, i int) (mean float64) {
-		from := all.k[i*all.n:][:all.n]
+		from := all.k[all.at[i]*all.n:][:all.n]
 		for b, j := range train {
-			dst[b] = from[j]
-			mean += float64(share[b] * from[j])
+			dst[b] = from[all.at[j]]
+			mean += float64(share[b] * dst[b])
 		}
 		return mean
 	}

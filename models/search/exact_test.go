@@ -10,6 +10,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
+// whole is all rows of a pilot.
+func whole(p *Pilot) *subset { return newSubset(p.N, func(int) bool { return true }) }
+
 func TestKernelsOfDistancesAreThoseOfTheRecipes(t *testing.T) {
 	p := made(20, 3, 1, false, ridgeLine)
 	for _, r := range []features.Recipe{
@@ -17,7 +20,7 @@ func TestKernelsOfDistancesAreThoseOfTheRecipes(t *testing.T) {
 		fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 0.5}, fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 1.5}, fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 2.5},
 	} {
 		of := r.(interface{ Distance() bandwidth.Distance }).Distance()
-		m := newMatrix(radial(r), newDistances(p.X, p.N, p.D, of, 2), p.N, 1.3)
+		m := newMatrix(radial(r), newDistances(p.X, p.D, whole(p), of, 2), 1.3)
 		for i := range p.N {
 			for j := range p.N {
 				want := r.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
@@ -53,7 +56,7 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 			}
 		}
 		const width, lambda = 1.5, 1e-2
-		all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.N, p.D, bandwidth.Euclidean, 1), p.N, width)
+		all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), width)
 		want := make([]float32, len(judge)*l.outputs)
 		if err := newExact(all, train, judge, l, 1).scores(lambda, want); err != nil {
 			t.Fatal(err)
@@ -93,7 +96,7 @@ func TestWeightsOfExactFitsCountRows(t *testing.T) {
 			twice = append(twice, i)
 		}
 	}
-	all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.N, p.D, bandwidth.Euclidean, 1), p.N, 1)
+	all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), 1)
 	scores := func(train []int, weights []float64) []float32 {
 		q := *p
 		q.Weights = weights

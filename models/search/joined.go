@@ -138,7 +138,7 @@ func (r *runner) addBeside(e *entry, part, threads int) error {
 			return err
 		}
 		shape := radialGaussian
-		of := newMatrix(shape, p.rows.between(bandwidth.Euclidean, m.n, threads), m.n, float64(e.Pair*median))
+		of := newMatrix(shape, p.rows.between(bandwidth.Euclidean, m.subset, threads), float64(e.Pair*median))
 		for i, v := range of.k {
 			m.k[i] += v
 		}
@@ -146,14 +146,15 @@ func (r *runner) addBeside(e *entry, part, threads int) error {
 	if !e.Hats {
 		return nil
 	}
-	hats := r.views[e.View].hats()
+	v := r.views[e.View]
+	hats := v.hats()
 	made, err := hats.New()
 	if err != nil {
 		return err
 	}
 	_, out := hats.Dims()
 	phi := make([]float32, m.n*out)
-	made.Apply(phi, r.views[e.View].x, m.n)
+	made.Apply(phi, m.of(v.x, v.d), m.n)
 	addProducts(m, phi, out)
 	return nil
 }

@@ -12,9 +12,10 @@ func Memory(n, d, outputs, views, threads int) int64 {
 	for _, i := range levelsOf(n) {
 		size := sizes[i]
 		if size.exact {
-			// Kernels without features: those of all rows, of the training rows twice, and to the others.
+			// Kernels without features: those of all rows that have a part, mostly one, in few rows two or more, of
+			// the training rows twice, and to the others.
 			train := min(int64(size.train), int64(n))
-			all := min(train+int64(folds*size.judge), int64(n))
+			all := min(2*(train+int64(size.judge)), int64(n))
 			pairs = 8 * (2*all*all + 3*train*train)
 			near = 4 * all * all
 			// The fits that metrics are learned from.

@@ -31,7 +31,7 @@ type level struct {
 	whole    []int   // rows of all parts to fit to, for what nothing judges
 	features int
 	exact    bool    // kernels are used without features where they can
-	last     int     // rows that have a part in it
+	rows     *subset // that have a part in it
 	factor   float64 // by which λ is varied
 	steps    int
 }
@@ -134,12 +134,12 @@ func (s *scaled) median(of bandwidth.Distance) (float64, error) {
 	return m, err
 }
 
-// between returns the distances of the first n rows.
-func (s *scaled) between(of bandwidth.Distance, n, threads int) *distances {
+// between returns the distances of rows, which those of the next level replace.
+func (s *scaled) between(of bandwidth.Distance, rows *subset, threads int) *distances {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d := s.near[of]; d == nil || d.n < n {
-		s.near[of] = newDistances(s.x, n, s.d, of, threads)
+	if d := s.near[of]; d == nil || d.subset != rows {
+		s.near[of] = newDistances(s.x, s.d, rows, of, threads)
 	}
 	return s.near[of]
 }
@@ -200,7 +200,7 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, threads int
 	var score func(lambda float64) error
 	if shape := radial(recipe); l.exact && shape != nil {
 		if e.matrix == nil || e.metric != nil || e.pairs != nil {
-			e.matrix = newMatrix(shape, x.between(k.distance, l.last, threads), l.last, width)
+			e.matrix = newMatrix(shape, x.between(k.distance, l.rows, threads), width)
 			if err := r.addBeside(e, part, threads); err != nil {
 				return nil, err
 			}
@@ -299,6 +299,7 @@ func levels(part []uint8) []*level {
 				l.steps, enough = 1, fewJudged
 			}
 		}
+		has := make([]bool, len(part))
 		for p, judged := uint8(0), 0; p < folds && judged < enough; p++ {
 			var train, judge []int
 			for row, in := range part {
@@ -310,11 +311,12 @@ func levels(part []uint8) []*level {
 				default:
 					continue
 				}
-				l.last = max(l.last, row+1)
+				has[row] = true
 			}
 			judged += len(judge)
 			l.train, l.judge = append(l.train, train), append(l.judge, judge)
 		}
+		l.rows = newSubset(len(part), func(row int) bool { return has[row] })
 		for row := range min(len(part), size.train*folds/(folds-1)) {
 			l.whole = append(l.whole, row)
 		}
