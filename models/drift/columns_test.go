@@ -153,7 +153,7 @@ func TestSumsSeeMore(t *testing.T) {
 	}
 }
 
-// Tables with few different rows are no false alarm, though their sample has each row once.
+// Tables with few different rows are not a false alarm, though their sample has each row once.
 func TestCopiesAreNoDrift(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	few := func(n int) *profile.Sum {

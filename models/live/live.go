@@ -191,7 +191,7 @@ func (s *shared) refresh(ctx context.Context) (swapped bool, err error) {
 		}
 	case err.Error() != s.told:
 		s.told = err.Error()
-		slog.WarnContext(ctx, "live: the model stays in use, because there is no good one in its place", "name", s.name, "digest", before, "cause", s.told)
+		slog.WarnContext(ctx, "live: keeping the present model; the new one cannot be used", "name", s.name, "digest", before, "cause", s.told)
 	}
 	return swapped, err
 }
