@@ -1,0 +1,217 @@
+package sums
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// Dir is a directory of sums.
+type Dir struct {
+	*Part
+	Recipe *Recipe
+	Place  string
+	shape  ridge.Shape
+	at     [][]int64 // where the frames of each fold begin
+}
+
+// maxPart limits the size of PartFile.
+const maxPart = 1 << 30
+
+// ReadPart reads the manifest of a directory of sums. The error is an fs.ErrNotExist if there is no
+// such directory, and otherwise says why it is not one.
+func ReadPart(ctx context.Context, place string) (*Part, error) {
+	data, err := readFile(ctx, place, PartFile, maxPart)
+	if err != nil {
+		return nil, err
+	}
+	p, err := decodePart(data)
+	if err != nil {
+		return nil, &Error{place, err}
+	}
+	return p, nil
+}
+
+// Open opens a directory of sums.
+func Open(ctx context.Context, place string) (*Dir, error) {
+	p, err := ReadPart(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readFile(ctx, place, RecipeFile, maxRecipe)
+	if err != nil {
+		return nil, err
+	}
+	var listed struct{ Files []models.FileSum }
+	if err := json.Unmarshal(data, &listed); err != nil {
+		return nil, &Error{place, fmt.Errorf("%s: %w", RecipeFile, err)}
+	}
+	var kept []storage.File
+	for _, f := range listed.Files {
+		if f.Name == "" || f.Name == "." || f.Name == ".." || strings.ContainsAny(f.Name, "/\\\x00") || f.Size < 0 {
+			return nil, &Error{place, fmt.Errorf("%s: an entry for %.80q of %d bytes", RecipeFile, f.Name, f.Size)}
+		}
+		content, err := readFile(ctx, place, f.Name, f.Size)
+		if err != nil {
+			return nil, err
+		}
+		kept = append(kept, storage.File{Name: f.Name, Data: content})
+	}
+	r, err := decodeRecipe(data, kept)
+	if err != nil {
+		return nil, &Error{place, err}
+	}
+	d := &Dir{Part: p, Recipe: r, Place: place, shape: r.Shape(len(p.Classes))}
+	return d, d.check()
+}
+
+// check compares the manifest with the recipe.
+func (d *Dir) check() error {
+	bad := func(format string, args ...any) error { return &Error{d.Place, fmt.Errorf(format, args...)} }
+	switch {
+	case d.Recipe.Digest != d.Part.Recipe:
+		return bad("%s %w", RecipeFile, errDamaged)
+	case len(d.Folds) != d.Recipe.Rule.Folds:
+		return bad("sums of %d folds, want %d", len(d.Folds), d.Recipe.Rule.Folds)
+	}
+	if d.Recipe.Task == models.Classification {
+		v, err := d.Recipe.Union(d.Classes)
+		if err != nil || !slices.Equal(v.Classes, d.Classes) {
+			return bad("classes that the recipe cannot have, or lacks")
+		}
+	}
+	if err := d.shape.Validate(); err != nil {
+		return bad("%w", err)
+	}
+	d.at = make([][]int64, len(d.Folds))
+	for f, frames := range d.Folds {
+		if want := ridge.NumParts(d.shape); len(frames) != want {
+			return bad("fold %d has %d frames, want %d", f, len(frames), want)
+		}
+		at := int64(0)
+		for _, frame := range frames {
+			d.at[f] = append(d.at[f], at)
+			at += frame.Size
+		}
+	}
+	return nil
+}
+
+// Shape returns the shape of the sums.
+func (d *Dir) Shape() ridge.Shape { return d.shape }
+
+// Copies returns the rows that are counted apart.
+func (d *Dir) Copies(ctx context.Context) ([]folds.Content, error) {
+	if d.Part.Copies == nil {
+		return nil, nil
+	}
+	data, err := d.file(ctx, CopiesFile, d.Part.Copies)
+	if err != nil {
+		return nil, err
+	}
+	all, err := folds.DecodeContents(data)
+	if err == nil {
+		err = d.checkCopies(all)
+	}
+	if err != nil {
+		return nil, &Error{d.Place, fmt.Errorf("%s: %w", CopiesFile, err)}
+	}
+	return all, nil
+}
+
+func (d *Dir) checkCopies(all []folds.Content) error {
+	outputs := 1
+	if d.shape.Regression {
+		outputs = d.shape.Outputs
+	}
+	for i := range all {
+		c := &all[i]
+		if len(c.X) != d.Recipe.Input.Dim || len(c.Y) != outputs {
+			return fmt.Errorf("rows of %d numbers with %d labels", len(c.X), len(c.Y))
+		}
+		for _, y := range c.Y {
+			if class := int(y); !d.shape.Regression && (class < 0 || class >= d.shape.Outputs || float64(class) != y) {
+				return fmt.Errorf("class %g of %d", y, d.shape.Outputs)
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Dir) file(ctx context.Context, name string, want *models.FileSum) ([]byte, error) {
+	data, err := readFile(ctx, d.Place, name, want.Size)
+	if err != nil {
+		return nil, err
+	}
+	if err := want.Check(data); err != nil {
+		return nil, &Error{d.Place, fmt.Errorf("%s %w", name, errDamaged)}
+	}
+	return data, nil
+}
+
+func readFile(ctx context.Context, place, name string, most int64) ([]byte, error) {
+	data, err := storage.ReadFile(ctx, storage.Join(place, name), most)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &Error{place, fmt.Errorf("%s is missing; is this a directory of sums? %w", name, fs.ErrNotExist)}
+	case errors.Is(err, fs.ErrInvalid):
+		return nil, &Error{place, err}
+	}
+	return data, err
+}
+
+// Reader reads frames of directories of sums. It is not safe for concurrent use.
+type Reader struct {
+	d     *decoder
+	frame []byte
+}
+
+// NewReader returns a Reader, which must be closed.
+func NewReader() (*Reader, error) {
+	d, err := newDecoder()
+	return &Reader{d: d}, err
+}
+
+// Close frees what the Reader holds.
+func (r *Reader) Close() { r.d.close() }
+
+// Read stores part i of the sum of a fold in dst, whose length is that of the part (see
+// ridge.Sum.Part).
+func (r *Reader) Read(ctx context.Context, dst []float64, d *Dir, fold, i int) error {
+	f := d.Folds[fold][i]
+	bad := func(err error) error {
+		return &Error{d.Place, fmt.Errorf("%s, frame %d: %w", FoldFile(fold), i, err)}
+	}
+	if f.Size > maxFrame(len(dst)) {
+		return bad(errDamaged)
+	}
+	in, err := storage.Open(ctx, storage.Join(d.Place, FoldFile(fold)), d.at[fold][i], f.Size)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return bad(err)
+		}
+		return err
+	}
+	defer in.Close()
+	r.frame = slices.Grow(r.frame[:0], int(f.Size))[:f.Size]
+	switch _, err := io.ReadFull(in, r.frame); {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return bad(errDamaged)
+	case err != nil:
+		return err
+	}
+	if err := r.d.decode(dst, r.frame, f); err != nil {
+		return bad(err)
+	}
+	return nil
+}
