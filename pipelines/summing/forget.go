@@ -149,12 +149,9 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	if err != nil {
 		return nil, err
 	}
-	terms, err := o.open(ctx)
+	terms, err := o.terms(ctx, o.Model, recipe)
 	if err != nil {
 		return nil, err
-	}
-	if terms[0].Recipe.Digest != recipe.Digest {
-		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s; sum the data with --recipe %[2]s", terms[0].Place, o.Model)
 	}
 	// The sums of the rows, and of the model before, are in a directory that is removed.
 	scratch, err := job.NewScratch(ctx, o.Job)
@@ -165,24 +162,19 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	inner := o.Job
 	inner.Work, inner.Resume = "", false
 	lambda := lambdaOf(before, recipe)
-	c := &Certificate{Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, ModelBefore: before.SHA256, Remains: remains}
-	weights, _ := before.File(models.WeightsFile)
-	c.WeightsBefore = weights.SHA256
+	c := &Certificate{
+		Format: sums.Format, Program: engine.Version(), Recipe: recipe.Digest, ModelBefore: before.SHA256, WeightsBefore: weightsOf(before), Remains: remains,
+	}
 	if c.SumsBefore, err = o.before(ctx, terms, lambda, before, storage.Join(scratch.Work.Dir, "before"), inner); err != nil {
 		return nil, err
 	}
-	rows := Options{Recipe: o.Model, Data: o.Data, Out: storage.Join(scratch.Work.Dir, "rows"), MaxBadFraction: o.MaxBadFraction, Job: inner}
-	gone, contents, err := rows.sum(ctx, recipe)
+	gone, contents, err := o.sum(ctx, o.Model, recipe, storage.Join(scratch.Work.Dir, "rows"), inner)
 	if err != nil {
 		return nil, err
 	}
-	c.Rows, c.Contents, c.SumsOfRows = gone.Part.Rows.Used, contents, gone.Part.Sums
-	d, err := sums.Open(ctx, rows.Out)
-	if err != nil {
-		return nil, err
-	}
+	c.Rows, c.Contents, c.SumsOfRows = gone.Rows.Used, contents, gone.Sums
 	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, Job: o.Job}
-	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), term{d, -1}), []string{gone.Part.Sums})
+	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), gone), []string{gone.Sums})
 	if err != nil {
 		return nil, err
 	}
@@ -190,10 +182,38 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	if err != nil {
 		return nil, err
 	}
-	weights, _ = after.File(models.WeightsFile)
-	c.SumsAfter, c.ModelAfter, c.WeightsAfter, c.Lambda = p.Sums, after.SHA256, weights.SHA256, after.Learner.Lambda
+	c.SumsAfter, c.ModelAfter, c.WeightsAfter, c.Lambda = p.Sums, after.SHA256, weightsOf(after), after.Learner.Lambda
 	_, err = c.Encode()
 	return &ForgetResult{Result: fitted, Rows: c.Rows, Certificate: c}, err
+}
+
+// terms opens the sums, which must be by the recipe of the model.
+func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Recipe) ([]term, error) {
+	terms, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if terms[0].Recipe.Digest != recipe.Digest {
+		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s; sum the data with --recipe %[2]s", terms[0].Place, model)
+	}
+	return terms, nil
+}
+
+// sum sums the rows to forget in a directory, and returns them as a term that is subtracted, with their
+// contents.
+func (o ForgetOptions) sum(ctx context.Context, model string, recipe *sums.Recipe, out string, options job.Options) (gone term, contents []string, err error) {
+	rows := Options{Recipe: model, Data: o.Data, Out: out, MaxBadFraction: o.MaxBadFraction, Job: options}
+	if _, contents, err = rows.sum(ctx, recipe); err != nil {
+		return gone, nil, err
+	}
+	d, err := sums.Open(ctx, out)
+	return term{d, -1}, contents, err
+}
+
+// weightsOf returns the checksum of the weights of a model.
+func weightsOf(m *models.Manifest) string {
+	f, _ := m.File(models.WeightsFile)
+	return f.SHA256
 }
 
 // before returns the digest of the sums of the terms. It refuses a model that was not fitted to
@@ -224,8 +244,7 @@ func (o ForgetOptions) before(ctx context.Context, terms []term, lambda training
 	if err != nil {
 		return "", err
 	}
-	want, _ := m.File(models.WeightsFile)
-	if got, _ := same.File(models.WeightsFile); got.SHA256 != want.SHA256 {
+	if weightsOf(same) != weightsOf(m) {
 		return "", exit.Refuse("pipelines: %s was not fitted to these sums: they give other weights", o.Model)
 	}
 	return p.Sums, nil
@@ -289,12 +308,9 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	if err != nil {
 		return nil, err
 	}
-	terms, err := o.open(ctx)
+	terms, err := o.terms(ctx, model, recipe)
 	if err != nil {
 		return nil, err
-	}
-	if terms[0].Recipe.Digest != recipe.Digest {
-		return nil, exit.Refuse("pipelines: %s has sums by another recipe than that of %s", terms[0].Place, model)
 	}
 	inner := o.Job
 	inner.Work, inner.Resume = "", false
@@ -303,17 +319,12 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	if err != nil {
 		return nil, err
 	}
-	rows := Options{Recipe: model, Data: o.Data, Out: storage.Join(scratch.Work.Dir, "rows"), MaxBadFraction: o.MaxBadFraction, Job: inner}
-	gone, contents, err := rows.sum(ctx, recipe)
-	if err != nil {
-		return nil, err
-	}
-	d, err := sums.Open(ctx, rows.Out)
+	gone, contents, err := o.sum(ctx, model, recipe, storage.Join(scratch.Work.Dir, "rows"), inner)
 	if err != nil {
 		return nil, err
 	}
 	second := FitOptions{Lambda: lambdaOf(after, recipe), Model: storage.Join(scratch.Work.Dir, "after"), Job: inner}
-	p, _, err := second.run(ctx, append(slices.Clone(terms), term{d, -1}), nil)
+	p, _, err := second.run(ctx, append(slices.Clone(terms), gone), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -327,15 +338,14 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 			result.Why = append(result.Why, fmt.Sprintf("%s: the certificate says %.16s, found %.16s", what, want, got))
 		}
 	}
-	of := func(m *models.Manifest) string { f, _ := m.File(models.WeightsFile); return f.SHA256 }
 	is("recipe", c.Recipe, recipe.Digest)
 	is("sums before", c.SumsBefore, before.Sums)
-	is("rows", fmt.Sprint(c.Rows), fmt.Sprint(gone.Part.Rows.Used))
+	is("rows", fmt.Sprint(c.Rows), fmt.Sprint(gone.Rows.Used))
 	is("contents of the rows", strings.Join(c.Contents, ""), strings.Join(contents, ""))
-	is("sums of the rows", c.SumsOfRows, gone.Part.Sums)
+	is("sums of the rows", c.SumsOfRows, gone.Sums)
 	is("sums after", c.SumsAfter, p.Sums)
-	is("weights without the rows", c.WeightsAfter, of(fitted))
-	is("weights of "+model, c.WeightsAfter, of(after))
+	is("weights without the rows", c.WeightsAfter, weightsOf(fitted))
+	is("weights of "+model, c.WeightsAfter, weightsOf(after))
 	is("manifest of "+model, c.ModelAfter, after.SHA256)
 	if result.Holds = len(result.Why) == 0; !result.Holds {
 		err = &exit.GateError{Message: "the certificate does not hold: " + strings.Join(result.Why, "; ")}
