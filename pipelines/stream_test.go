@@ -245,7 +245,7 @@ func TestAStreamNamesWhatHasNoPredictions(t *testing.T) {
 	}
 	// A smaller share makes the file bad. What was bad is tried again once its letter is gone.
 	o := b.o
-	o.MaxBadFraction = 0.1
+	o.MaxBadFraction = 0.4
 	for _, name := range []string{"out/rows.csv.predictions.csv", "out-dead/columns.csv.file.json"} {
 		if err := os.Remove(b.path(name)); err != nil {
 			t.Fatal(err)

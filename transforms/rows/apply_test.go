@@ -11,6 +11,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/prismtest"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms/rows"
@@ -112,6 +113,53 @@ func TestPredictionsAreThoseOfTheModelInTheWindowsOfTheirRows(t *testing.T) {
 		}
 	}
 }
+
+// Rows that are too long for a block of the usual number come back under their own keys.
+func TestLongRowsKeepTheirKeys(t *testing.T) {
+	const n = 600
+	dir := made(t, t.TempDir(), 0, fourier.Gaussian{In: longNumbers, Out: 2, Width: 50, Seed: 1})
+	m, err := models.LoadURI(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, features []string
+	all := make([]int, n)
+	for i := range n {
+		all[i] = i
+		r, scores, phi := longRow(i), make([]float64, 2), make([]float32, 2)
+		if err := m.Scores(scores, r.Values); err != nil {
+			t.Fatal(err)
+		}
+		x := make([]float32, longNumbers)
+		for j, v := range r.Values {
+			x[j] = float32(v)
+		}
+		m.Map.Apply(phi, x, 1)
+		want = append(want, fmt.Sprint(r.Key, []float32{float32(scores[0]), float32(scores[1])}))
+		features = append(features, fmt.Sprint(r.Key, phi))
+	}
+	slices.Sort(want)
+	slices.Sort(features)
+	got, _ := gather(t, "direct", func(s beam.Scope) []beam.PCollection {
+		col := beam.ParDo(s, longRow, beam.CreateList(s, all))
+		p, _ := rows.Predict(s, rows.Model{Name: dir}, col)
+		f, _ := rows.Featurize(s, rows.Model{Name: dir}, col)
+		return []beam.PCollection{beam.ParDo(s, keyAndScores, p), beam.ParDo(s, keyAndFeatures, f)}
+	})
+	for i, want := range [][]string{want, features} {
+		for j, line := range got[i] {
+			_, got[i][j], _ = strings.Cut(line, ": ")
+		}
+		slices.Sort(got[i])
+		if d := cmp.Diff(want, got[i]); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+func keyAndScores(p rows.Prediction) string { return fmt.Sprint(p.Key, p.Scores) }
+
+func keyAndFeatures(f rows.Features) string { return fmt.Sprint(f.Key, f.Values) }
 
 func TestFeaturesAreThoseOfTheMap(t *testing.T) {
 	dir := classifier(t, t.TempDir(), 0)

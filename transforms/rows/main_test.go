@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/rows"
 )
 
 func TestMain(m *testing.M) { prismtest.Main(m) }
@@ -32,6 +33,9 @@ func init() {
 	beam.RegisterFunction(pointOf)
 	beam.RegisterFunction(pairOf)
 	beam.RegisterFunction(timed)
+	beam.RegisterFunction(longRow)
+	beam.RegisterFunction(keyAndScores)
+	beam.RegisterFunction(keyAndFeatures)
 }
 
 // point is a row of two columns.
@@ -49,6 +53,18 @@ func pointOf(i int) point {
 		p.Y = math.NaN()
 	}
 	return p
+}
+
+// longNumbers is the length of rows of which a block has 512.
+const longNumbers = 8192
+
+// longRow returns one of the long rows.
+func longRow(i int) rows.Row {
+	r := rows.Row{Key: fmt.Sprint("r", i)}
+	for j := range longNumbers {
+		r.Values = append(r.Values, math.Sin(float64(i+j*j)))
+	}
+	return r
 }
 
 func pairOf(p point) (int, point) { return int(p.Seen), p }
@@ -100,17 +116,23 @@ func gather(t *testing.T, runner string, build func(beam.Scope) []beam.PCollecti
 // directory.
 func classifier(t *testing.T, dir string, number int) string {
 	t.Helper()
-	recipe, err := features.Seal(fourier.Gaussian{In: 2, Out: 64, Width: 1, Seed: 1})
+	return made(t, dir, number, fourier.Gaussian{In: 2, Out: 64, Width: 1, Seed: 1}, "x", "y")
+}
+
+// made makes a classifier for rows of these columns, or of columns without names.
+func made(t *testing.T, dir string, number int, g fourier.Gaussian, columns ...string) string {
+	t.Helper()
+	recipe, err := features.Seal(g)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &models.Model{
 		Manifest: &models.Manifest{
 			Program: "test", Task: models.Classification, Recipe: recipe, Learner: models.Learner{Kind: "sgd", Folds: 1},
-			Input: models.Input{Format: "csv", Dim: 2, Columns: []string{"x", "y"}}, Vocabulary: labels.New([]string{"in", "out"}),
+			Input: models.Input{Format: "csv", Dim: g.In, Columns: columns}, Vocabulary: labels.New([]string{"in", "out"}),
 			Probabilities: &models.Probabilities{Kind: models.Softmax},
 		},
-		Linear: &models.Linear{K: 2, D: 64, B: make([]float32, 2)},
+		Linear: &models.Linear{K: 2, D: g.Out, B: make([]float32, 2)},
 	}
 	for i := range 2 * m.Linear.D {
 		m.Linear.W = append(m.Linear.W, float32(math.Cos(float64(i*(number+1)))))

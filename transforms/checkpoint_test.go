@@ -1,0 +1,43 @@
+package transforms
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+)
+
+// countingSaver counts the checkpoints of a lane without work.
+type countingSaver struct{ saves int }
+
+func (s *countingSaver) Save(context.Context, bool) ([]byte, error) {
+	s.saves++
+	return []byte("{}"), nil
+}
+
+func (s *countingSaver) Restore(context.Context, []byte) ([]dataset.Report, error) { return nil, nil }
+
+// After a shard that could not be read, or not to its end, a checkpoint would take its rows for done.
+func TestNoCheckpointCoversAShardThatIsNotWhole(t *testing.T) {
+	for what, bad := range map[string]dataset.Report{"unreadable": {Fault: "input/output error"}, "stopped": {Stopped: true}} {
+		fn := Fn{Scan: Scan{Pass: filepath.Join(t.TempDir(), "pass-train.json"), Lanes: 1, Checkpoint: -1}}
+		fn.Setup()
+		l, saver := NewLane(fn, 0), new(countingSaver)
+		l.Saver = saver
+		s := l.newSaving(0)
+		for i, r := range []dataset.Report{{Rows: 3}, bad, {Rows: 3}, {Rows: 3}} {
+			if err := s.add(t.Context(), l, r, i == 3); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if saver.saves != 1 {
+			t.Errorf("%s: %d checkpoints, want that of the first shard alone", what, saver.saves)
+		}
+		again := l.newSaving(0)
+		if shards, err := again.restore(t.Context(), l, 4); err != nil || shards != 1 {
+			t.Errorf("%s: continued after %d shards, %v; want 1", what, shards, err)
+		}
+		fn.Teardown()
+	}
+}
