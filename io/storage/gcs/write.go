@@ -65,7 +65,7 @@ func (g *gcs) upload(ctx context.Context, o object, cond *gcstorage.Conditions, 
 	var attrs *gcstorage.ObjectAttrs
 	if err = w.Close(); err == nil {
 		attrs = w.Attrs()
-	} else if attrs, err = g.own(ctx, o, w.Metadata[writerKey], err); err != nil {
+	} else if attrs, err = g.own(ctx, o, cond, w.Metadata[writerKey], err); err != nil {
 		return nil, g.writeError(ctx, o, err)
 	}
 	return attrs, g.arrived(ctx, o, attrs, sum.Sum())
@@ -95,8 +95,10 @@ func marked(metadata map[string]string) map[string]string {
 }
 
 // own returns the attributes of an object if it has the mark of a request that failed
-// because its condition did not hold or its answer was lost.
-func (g *gcs) own(ctx context.Context, o object, mark string, err error) (*gcstorage.ObjectAttrs, error) {
+// because its condition, nil for none, did not hold or its answer was lost. If another
+// process has written the object since, the error is errUnmet, whether or not the request
+// was served before that.
+func (g *gcs) own(ctx context.Context, o object, cond *gcstorage.Conditions, mark string, err error) (*gcstorage.ObjectAttrs, error) {
 	if !unmet(err) && status(err) != http.StatusNotFound && !transient(err) {
 		return nil, err
 	}
@@ -107,7 +109,8 @@ func (g *gcs) own(ctx context.Context, o object, mark string, err error) (*gcsto
 	if thereErr != nil && !missing(thereErr) {
 		return nil, thereErr
 	}
-	if unmet(err) {
+	replaced := cond != nil && thereErr == nil && attrs.Generation != cond.GenerationMatch
+	if unmet(err) || replaced {
 		err = errUnmet
 	}
 	return nil, err
@@ -139,12 +142,13 @@ func (g *gcs) copy(ctx context.Context, to, from object, generation int64, metad
 	if err != nil {
 		return nil, err
 	}
-	c := dst.If(gcstorage.Conditions{DoesNotExist: true}).CopierFrom(src.If(gcstorage.Conditions{GenerationMatch: generation}))
+	cond := gcstorage.Conditions{DoesNotExist: true}
+	c := dst.If(cond).CopierFrom(src.If(gcstorage.Conditions{GenerationMatch: generation}))
 	c.ContentType = "application/octet-stream"
 	c.Metadata = marked(metadata)
 	attrs, err := c.Run(ctx)
 	if err != nil {
-		attrs, err = g.own(ctx, to, c.Metadata[writerKey], err)
+		attrs, err = g.own(ctx, to, &cond, c.Metadata[writerKey], err)
 	}
 	return attrs, g.writeError(ctx, to, err)
 }
