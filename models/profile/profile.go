@@ -164,8 +164,8 @@ func (s *Sum) grow(d int) {
 	if d > len(s.columns) {
 		if d > cap(s.columns) {
 			// Grow by more than needed, so that slowly growing dimensions are not copied
-			// each time.
-			columns := make([]column, len(s.columns), max(d, min(2*cap(s.columns), rows.MaxDim)))
+			// each time, and by little, since old and new columns are in memory at once.
+			columns := make([]column, len(s.columns), max(d, min(cap(s.columns)+cap(s.columns)/8, rows.MaxDim)))
 			copy(columns, s.columns)
 			s.columns = columns
 		}
@@ -265,6 +265,9 @@ type Column struct {
 	Nonzero int64   `json:"nonzero"`
 	Missing int64   `json:"missing,omitempty"`
 }
+
+// Rows returns the number of rows added so far.
+func (s *Sum) Rows() int64 { return s.rows }
 
 // Result returns the profile of the rows added so far. Means and variances are
 // computed exactly and rounded once.

@@ -245,10 +245,11 @@ func (j *Job) ShareFiles(ctx context.Context, files []storage.File) error {
 //
 // Tests train with the program and compare.
 const (
-	ProgramBytes = 50 << 20 // of the program: its code, tables and Beam's graph
+	ProgramBytes = 54 << 20 // of the program: its code, tables and Beam's graph
 	SlackBytes   = 8 << 20  // of readers, coders and the collector
 
-	ColumnBytes  = 184     // of a column in a profile
-	PartialBytes = 80      // of a column in what follows from it: statistics, scalings
-	LargestPart  = 9 << 20 // of a sum, which is computed and stored in parts
+	ColumnBytes   = 184     // of a column in a profile
+	PartialBytes  = 80      // of a column in what follows from it: statistics, scalings
+	DecisionBytes = 40      // of a column, while the kernel and the scalings are chosen
+	LargestPart   = 9 << 20 // of a sum, which is computed and stored in parts
 )

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -91,11 +92,17 @@ func (j *Job) ScanSum(ctx context.Context, p sumPass, name string, sum encoding.
 	if data, err = storage.ReadState(ctx, files.sum, transforms.MaxState); err != nil {
 		return nil, nil, err
 	}
+	if len(data) > largeSum {
+		runtime.GC() // what the pass has left would stand beside the sum
+	}
 	if err := sum.UnmarshalBinary(data); err != nil {
 		return nil, nil, fmt.Errorf("pipelines: %s: %w; run again without --resume", files.sum, err)
 	}
 	return data, reports, nil
 }
+
+// largeSum is the size in bytes of an encoded sum that takes much of a job's memory.
+const largeSum = 1 << 20
 
 func (j *Job) scanOnce(ctx context.Context, p transforms.Kind, name string, build func(beam.Scope, transforms.Scan, passFiles)) (files passFiles, reports []dataset.Report, err error) {
 	files = passFiles{sum: j.Work.File(name+".bin", engine.Program(), p), reports: j.Work.File(name+".reports", engine.Program(), p)}

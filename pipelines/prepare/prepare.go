@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features/columns"
@@ -157,6 +158,9 @@ type Prepared struct {
 	repeated int64         // rows that repeat
 }
 
+// wideRow is the length of rows whose profile takes tens of megabytes.
+const wideRow = 1 << 17
+
 // Data profiles the data and decides what follows from the profile.
 func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepared, error) {
 	j.Progress.Phase("reading", 0)
@@ -168,22 +172,27 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 	if err != nil {
 		return nil, err
 	}
-	if found := p.Sum.Result(); d.Schema.Centre == nil {
+	found := p.Sum.Result()
+	if d.Schema.Centre == nil {
 		if d.Schema.Centre = centres(d.Schema, &found); d.Schema.Centre != nil {
 			// float32 numbers are enough to tell the kinds of columns.
 			d.Schema.Dim = found.Dim
 			if p, _, err = o.profileRows(ctx, j, d); err != nil {
 				return nil, err
 			}
+			found = p.Sum.Result()
 		}
 	}
 	digest := sha256.Sum256(p.Encoded)
 	l := &Prepared{
-		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: p.Sum.Result(), Sum: &p.Sum, Often: &p.Often, Digest: hex.EncodeToString(digest[:]),
+		Data: d, Shards: p.Shards, Counts: p.Counts, Profile: found, Sum: &p.Sum, Often: &p.Often, Digest: hex.EncodeToString(digest[:]),
 		Doubts: doubts,
 	}
 	l.Statistics = p.Sum.Statistics()
 	d.Schema.Dim = l.Profile.Dim
+	if l.Profile.Dim > wideRow {
+		runtime.GC() // what the pass has left would double the memory of the decisions
+	}
 	if d.Labeled {
 		t, err := Target(o.Task, d, l.Profile.Labels)
 		if len(d.Targets) > 0 {
@@ -261,7 +270,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 		return nil, numbers, err
 	}
 	p.Shards, _ = dataset.Tile(reports)
-	if n := p.Sum.Result().Rows; n != p.Counts.Used {
+	if n := p.Sum.Rows(); n != p.Counts.Used {
 		return nil, numbers, fmt.Errorf("pipelines: the profile has %d rows, the reports have %d", n, p.Counts.Used)
 	}
 	return p, numbers, nil

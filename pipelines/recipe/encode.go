@@ -39,6 +39,7 @@ func (sc *Scaling) encode(s dataset.Schema, o Encoding, p *profile.Profile, sum 
 	if err != nil {
 		return refused(err)
 	}
+	sc.grow(len(numbers))
 	for _, c := range numbers {
 		sc.column(c.Mean, c.Variance, c.Low, c.High)
 		sc.unscaled = append(sc.unscaled, c.Unscaled)

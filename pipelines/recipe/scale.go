@@ -90,6 +90,7 @@ func chooseScale(chain []string, encode Encoding, schema dataset.Schema, p *prof
 			return nil, err
 		}
 	} else {
+		sc.grow(len(p.Columns))
 		for _, c := range p.Columns {
 			sc.column(c.Mean, float64(c.Dev*c.Dev), c.Min, c.Max)
 		}
@@ -105,6 +106,13 @@ func chooseScale(chain []string, encode Encoding, schema dataset.Schema, p *prof
 // SampleRows returns how many encoded rows of a length are in a sample, at most: as many as in a
 // profile of such rows.
 func SampleRows(length int) int { return max(50, min(1000, (4<<20)/length)) }
+
+// grow makes room for the statistics of n columns.
+func (sc *Scaling) grow(n int) {
+	sc.mean, sc.variance = slices.Grow(sc.mean, n), slices.Grow(sc.variance, n)
+	sc.low, sc.high = slices.Grow(sc.low, n), slices.Grow(sc.high, n)
+	sc.least, sc.largest = slices.Grow(sc.least, n), slices.Grow(sc.largest, n)
+}
 
 // column adds the statistics of a column.
 func (sc *Scaling) column(mean, variance float64, low, high float32) {

@@ -82,11 +82,7 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 		m.Profile += job.ColumnBytes * dim // columns are copied as rows grow longer
 	}
 	// Decisions use the sample, dense and scaled, and all of its pairs.
-	spread := 4 * dim * sampled
-	if values*1024 < float64(dim) {
-		spread /= 2 // most of its pages are never touched unless they were in use before
-	}
-	decide := job.ColumnBytes*dim + job.PartialBytes*dim + content + spread + 4*sampled*sampled
+	decide := (job.ColumnBytes+job.PartialBytes+job.DecisionBytes)*dim + content + 4*dim*sampled + 4*sampled*sampled
 	standing := job.PartialBytes * dim // during the rest
 	size := o.size(f)
 	mapped := o.mapBytes(f)
