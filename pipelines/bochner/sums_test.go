@@ -191,6 +191,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 	if got := read(t, dir, "last", "manifest.json"); !strings.Contains(got, `"used": 160`) {
 		t.Errorf("--last 31d took other parts: %s", got)
 	}
+	must(t, dir, "forget", "--model", "last", "--sums", "s/dt=2026-01-02,s/dt=2026-02-01", "--data", "new.csv", "--out", "less", "--certificate", "proof.json", "--quiet")
 	damaged := filepath.Join(dir, "damaged")
 	if err := os.CopyFS(damaged, os.DirFS(filepath.Join(dir, "twice"))); err != nil {
 		t.Fatal(err)
@@ -226,6 +227,8 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		{"train --recipe m --data a.csv --model x --features 10", 2, "--features cannot be used"},
 		{"forget --model grown --sums s/* --data new.csv --label l --out x2 --last 5d", 3, "was trained on"},
 		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data a.csv --out x", 3, "not all in the sums"},
+		{"forget --model last --sums o --data new.csv --out x", 3, "another recipe"},
+		{"verify --certificate proof.json --model less --sums o --data new.csv", 3, "another recipe"},
 	} {
 		if r := run(t, dir, append(strings.Fields(c.command), "--quiet")...); r.code != c.code || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%s: exit code %d, want %d with %q\n%s", c.command, r.code, c.code, c.want, r.stderr)
