@@ -140,7 +140,7 @@ func TestTooManyBadRowsAreRefusedWithTheirNumber(t *testing.T) {
 	must(t, dir, append(args, "one.csv")...)
 	refuse(t, dir, 3, []string{"csvio: two.csv:50: has 2 fields, want 3", "2 of 100 rows are unusable"}, append(args, "two.csv")...)
 	write(t, dir, "all.csv", "x1,x2,y\n1\n2\n")
-	refuse(t, dir, 3, []string{"csvio: all.csv: has no usable rows: all 2 were set aside"}, "inspect", "--label", "y", "--max_bad_fraction", "1", "--data", "all.csv")
+	refuse(t, dir, 3, []string{"csvio: all.csv: has no usable rows: all 2 cannot be read, the first is all.csv:2: has 1 field, want 3"}, "inspect", "--label", "y", "--max_bad_fraction", "1", "--data", "all.csv")
 }
 
 func TestEveryRowHasALineOfPredictions(t *testing.T) {

@@ -260,7 +260,7 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 		return c, exit.Refuse("%w\n%d of %d rows are unusable, more than --max_bad_fraction %g allows; this is the first", first, bad, c.Read, maxBad)
 	}
 	if c.Used == 0 {
-		return c, noRows(d, c)
+		return c, noRows(d, c, reports)
 	}
 	return c, nil
 }
@@ -278,18 +278,39 @@ func firstBad(reports []dataset.Report) dataset.SetAside {
 	panic("pipelines: bad rows are counted, but none is listed")
 }
 
-func noRows(d *dataset.Dataset, c Counts) error {
-	f := &d.Files[0]
+// noRows returns the error of data without rows that can be used: the reasons, and what to do.
+func noRows(d *dataset.Dataset, c Counts, reports []dataset.Report) error {
 	why := errors.New("has no rows")
-	switch {
-	case c.Unlabeled > 0 && c.Unlabeled == c.SetAside:
-		why = fmt.Errorf("has no usable rows: none of %d has a label", c.Read)
+	switch bad := c.SetAside - c.Unlabeled - c.Weightless; {
 	case c.SetAside > 0:
-		why = fmt.Errorf("has no usable rows: all %d were set aside", c.SetAside)
+		var parts []string
+		say := func(n int64, format string, args ...any) {
+			of := fmt.Sprintf("%d of %d", n, c.SetAside)
+			if n == c.SetAside {
+				of = fmt.Sprintf("all %d", n)
+			}
+			if n > 0 {
+				parts = append(parts, of+" "+fmt.Sprintf(format, args...))
+			}
+		}
+		if bad > 0 {
+			b := firstBad(reports)
+			say(bad, "cannot be read, the first is %s: %s", b.Place(), b.Reason)
+		}
+		switch {
+		case len(d.Targets) > 0:
+			say(c.Unlabeled, "lack one of the labels %s; leave out the label that is missing, with --label", strings.Join(d.Targets, ", "))
+		case d.Label != "":
+			say(c.Unlabeled, "lack the label, column %q; name another column with --label", d.Label)
+		default:
+			say(c.Unlabeled, "have no label")
+		}
+		say(c.Weightless, "have the weight 0, so they do not count; give some a weight above 0, or leave the weights out")
+		why = errors.New("has no usable rows: " + strings.Join(parts, "; "))
 	case len(d.Schema.Columns) > 0:
 		why = errors.New("has a header but no rows")
 	}
-	return &dataset.Error{Format: d.Schema.Format, Name: f.Name, Err: why}
+	return &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: why}
 }
 
 // SetAsideFile is the file in a directory of a model or of predictions that lists the rows set

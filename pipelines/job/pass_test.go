@@ -66,8 +66,20 @@ func TestNoRowsIsASentence(t *testing.T) {
 	with := jobtest.Opened(t, "a,y\n", dataset.Options{Label: "y", Formats: []dataset.FormatOptions{csvio.Options{Header: csvio.Present}}})
 	_, err := Count(with, []dataset.Report{{}}, 0)
 	jobtest.WantError(t, "header", err, exit.CodeData, with.Files[0].Name, "has a header but no rows")
-	_, err = Count(with, []dataset.Report{reported(0, 0, 3, 1)}, 1)
-	jobtest.WantError(t, "all set aside", err, exit.CodeData, "all 3 were set aside")
+	for what, c := range map[string]struct {
+		unlabeled, weightless, bad int64
+		words                      []string
+	}{
+		"unreadable": {0, 0, 3, []string{"has no usable rows: all 3 cannot be read, the first is f0:1:2: is odd"}},
+		"no label":   {4, 0, 0, []string{`all 4 lack the label, column "y"; name another column with --label`}},
+		"weight 0":   {0, 5, 0, []string{"all 5 have the weight 0, so they do not count; give some a weight above 0, or leave the weights out"}},
+		"all three":  {1, 2, 3, []string{"3 of 6 cannot be read, the first is ", `; 1 of 6 lack the label, column "y"; `, "; 2 of 6 have the weight 0, "}},
+	} {
+		r := reported(0, 0, c.bad, 1)
+		r.Unlabeled, r.Weightless = c.unlabeled, c.weightless
+		_, err = Count(with, []dataset.Report{r}, 1)
+		jobtest.WantError(t, what, err, exit.CodeData, c.words...)
+	}
 	with.Schema.Columns = nil
 	_, err = Count(with, nil, 0)
 	jobtest.WantError(t, "nothing", err, exit.CodeData, "has no rows")

@@ -40,20 +40,30 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 			return fail("%d of %d labels do not fit in float32; with --task regression they are listed and can be set aside", l.Rows-l.Targets, l.Rows)
 		}
 		if l.Min == l.Max {
-			return fail("every row has the target %g, so there is nothing to learn", l.Min)
+			return fail("every row has the target %g, so there is nothing to learn%s", l.Min, elsewhere(d))
 		}
 		return transforms.Target{Grid: linear.Grids{{Low: float64(l.Min), High: float64(l.Max)}}}, nil
 	}
 	switch {
 	case l.Vocabulary == nil:
 		return fail("labels have more than %d distinct values or more than %d bytes: too many for classes%s", labels.MaxClasses, labels.MaxLabel, hint(l))
+	case l.Rows == 1:
+		return fail("only one row is used; classification needs at least two classes%s", elsewhere(d))
 	case len(l.Vocabulary.Classes) < 2:
-		return fail("all %d rows have the label %q; classification needs at least two classes", l.Rows, l.Vocabulary.Classes[0])
+		return fail("all %d rows have the label %q; classification needs at least two classes%s", l.Rows, l.Vocabulary.Classes[0], elsewhere(d))
 	}
 	if err := l.Vocabulary.Check(); err != nil {
 		return fail("%w", err)
 	}
 	return transforms.Target{Classes: l.Vocabulary}, nil
+}
+
+// elsewhere says where there may be other labels.
+func elsewhere(d *dataset.Dataset) string {
+	if d.Schema.Traits().Columns {
+		return "; add files with other labels, or name another column with --label"
+	}
+	return "; add files with other labels"
 }
 
 // maxRoom limits Spec.Room: with it a target that is known has less than 8 bits on the grid.

@@ -26,7 +26,7 @@ func Targets(task string, d *dataset.Dataset, ranges []profile.Range) (transform
 	var t transforms.Target
 	for c, r := range ranges {
 		if r.Min == r.Max {
-			return fail("every row has the target %g in column %q, so there is nothing to learn", r.Min, d.Targets[c])
+			return fail("every row has the target %g in column %q, so there is nothing to learn; leave it out of --label", r.Min, d.Targets[c])
 		}
 		t.Grid = append(t.Grid, linear.TargetGrid{Low: r.Min, High: r.Max})
 	}
