@@ -21,7 +21,6 @@ import (
 const (
 	PartFile   = "manifest.json" // a Part
 	CopiesFile = "copies.bin"    // rows counted apart, as folds.AppendContents encodes them
-	RowsFile   = "rows.json"     // profile.Statistics of the rows of the part
 )
 
 // FoldFile returns the name of the file with the sums of a fold.
@@ -50,9 +49,8 @@ type Part struct {
 	Drift *drift.Report `json:"drift,omitempty"`
 
 	Folds [][]Frame `json:"folds"` // the frames of each FoldFile
-	// Copies and Statistics describe CopiesFile and RowsFile; nil if there is none.
-	Copies     *models.FileSum `json:"copies,omitempty"`
-	Statistics *models.FileSum `json:"statistics,omitempty"`
+	// Copies describes CopiesFile; nil if there is none.
+	Copies *models.FileSum `json:"copies,omitempty"`
 
 	// Sums is the digest of the sums: equal for equal rows, however they were cut.
 	Sums   string `json:"sums_sha256"`

@@ -4,7 +4,6 @@ package summing
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
-	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -121,13 +119,6 @@ func (o Options) sum(ctx context.Context, recipe *sums.Recipe) (result *Result, 
 		}
 		leaf.Rows = p.Rows
 		p.Leaves, p.Drift = []sums.Leaf{leaf}, t.Drift
-		data, err := json.Marshal(t.Statistics)
-		if err != nil {
-			return err
-		}
-		about := models.SumFile(sums.RowsFile, data)
-		p.Statistics = &about
-		files = append(files, storage.File{Name: sums.RowsFile, Data: data})
 		result.describe(p, again.Recipe)
 		if files, err = p.Files(again.Recipe, append(files, t.Counts.Files()...)); err != nil {
 			return err
