@@ -15,9 +15,10 @@ import (
 
 // Options says what to read of rows besides the columns of a schema.
 type Options struct {
-	// Label converts labels; nil leaves them unread. LabelColumn is the name of their column.
-	Label       dataset.Label
-	LabelColumn string
+	// Label converts labels; nil leaves them unread. LabelColumns are the names of their columns:
+	// one, or those of several targets.
+	Label        dataset.Label
+	LabelColumns []string
 	// Weighted says that rows have weights, in the column WeightColumn.
 	Weighted     bool
 	WeightColumn string
@@ -31,8 +32,8 @@ type Reader struct {
 	in      *dataset.Input
 	options Options
 	columns []string // of the rows; nil if they have no names
-	label   int      // field of the label in the record, −1 if it is not read
-	weight  int      // likewise
+	labels  []int    // fields of the labels in the record; none if they are not read
+	weight  int      // field of the weight, −1 if it is not read
 	types   map[reflect.Type]*binding
 
 	items  []reflect.Value
@@ -42,7 +43,7 @@ type Reader struct {
 
 // New returns a Reader of rows with the columns of a schema.
 func New(s *dataset.Schema, o Options) *Reader {
-	r := &Reader{options: o, columns: s.Columns, label: -1, weight: -1, types: map[reflect.Type]*binding{}}
+	r := &Reader{options: o, columns: s.Columns, weight: -1, types: map[reflect.Type]*binding{}}
 	d := &dataset.Dataset{Schema: *s, Labeled: o.Label != nil, Weighted: o.Weighted}
 	if o.Missing && s.Table == nil && len(s.Columns) > 0 {
 		d.Schema.Table = Numbers(s.Columns)
@@ -65,8 +66,13 @@ func New(s *dataset.Schema, o Options) *Reader {
 		return len(l.Columns) - 1
 	}
 	if o.Label != nil {
-		r.label = add(o.LabelColumn)
-		l.Label = r.label
+		for _, name := range o.LabelColumns {
+			r.labels = append(r.labels, add(name))
+		}
+		l.Label = r.labels[0]
+		if len(r.labels) > 1 {
+			l.Targets, d.Targets = r.labels, o.LabelColumns
+		}
 	}
 	if o.Weighted {
 		r.weight = add(o.WeightColumn)
@@ -134,13 +140,12 @@ func (s source) Append(x []float32) ([]float32, []byte, error) {
 }
 
 // width returns the number of columns.
-func (r *Reader) width() int { return len(r.record.To) - count(r.label >= 0) - count(r.weight >= 0) }
-
-func count(b bool) int {
-	if b {
-		return 1
+func (r *Reader) width() int {
+	n := len(r.record.To) - len(r.labels)
+	if r.weight >= 0 {
+		n--
 	}
-	return 0
+	return n
 }
 
 // row takes a Row, and returns the reason why it cannot.
@@ -162,8 +167,13 @@ func (r *Reader) row(row *Row) (reason string) {
 			return "has values by name, but the columns of the model have no names; give whole rows"
 		}
 	}
-	if r.label >= 0 && (row.Label != "" || !r.named(r.label, r.options.LabelColumn, row)) {
-		r.text(r.label, row.Label)
+	for i, field := range r.labels {
+		switch name := r.options.LabelColumns[i]; {
+		case len(r.labels) == 1 && row.Label != "":
+			r.text(field, row.Label)
+		case !r.named(field, name, row):
+			r.text(field, "") // there is none
+		}
 	}
 	if r.weight >= 0 && !r.named(r.weight, r.options.WeightColumn, row) {
 		r.float(r.weight, row.Weight)
@@ -254,20 +264,33 @@ func (r *Reader) bind(d *Type) (*binding, error) {
 			}
 		}
 	}
-	for _, role := range []struct {
-		name, column string
-		field        int
-	}{{roleLabel, r.options.LabelColumn, r.label}, {roleWeight, r.options.WeightColumn, r.weight}} {
-		if role.field < 0 {
-			continue
-		}
-		index, ok := d.roles[role.name]
+	take := func(role, column string, field int) error {
+		index, ok := d.roles[role]
 		if !ok {
-			if index, ok = d.named[role.column]; !ok {
-				return nil, fmt.Errorf("records: %s has no field for the %s, the column %q; tag one with `bochner:\",%[2]s\"`", d.of, role.name, role.column)
+			index, ok = d.named[column]
+		}
+		if !ok {
+			return fmt.Errorf("records: %s has no field for the %s, the column %q; tag one with `bochner:\",%[2]s\"`", d.of, role, column)
+		}
+		return add(index, field, column)
+	}
+	if len(r.labels) == 1 {
+		if err := take(roleLabel, r.options.LabelColumns[0], r.labels[0]); err != nil {
+			return nil, err
+		}
+	} else {
+		for i, column := range r.options.LabelColumns[:len(r.labels)] {
+			index, ok := d.named[column]
+			if !ok {
+				return nil, fmt.Errorf("records: %s has no field for the target %q%s; tag one with `bochner:%[2]q`", d.of, column, spell.DidYouMean(column, d.fields))
+			}
+			if err := add(index, r.labels[i], column); err != nil {
+				return nil, err
 			}
 		}
-		if err := add(index, role.field, role.column); err != nil {
+	}
+	if r.weight >= 0 {
+		if err := take(roleWeight, r.options.WeightColumn, r.weight); err != nil {
 			return nil, err
 		}
 	}

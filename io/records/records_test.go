@@ -35,7 +35,7 @@ func houses() (*dataset.Schema, records.Options) {
 	}}
 	s := &dataset.Schema{Format: "csv", Centre: []float64{0, 10, 0}}
 	s.SetTable(t)
-	return s, records.Options{Label: labels.ParseTarget, LabelColumn: "price", Weighted: true, WeightColumn: "seen"}
+	return s, records.Options{Label: labels.ParseTarget, LabelColumns: []string{"price"}, Weighted: true, WeightColumn: "seen"}
 }
 
 // read reads items, and returns the block and the reasons by item.
@@ -182,5 +182,35 @@ func TestKeysAreTexts(t *testing.T) {
 		if got := d.Key(reflect.ValueOf(c.row)); got != c.want {
 			t.Errorf("%T: %q, want %q", c.row, got, c.want)
 		}
+	}
+}
+
+// prices is a type with two targets.
+type prices struct {
+	Area  float64 `bochner:"area"`
+	Rent  float32 `bochner:"rent"`
+	Price *int    `beam:"price"`
+}
+
+func TestSeveralTargetsAreColumnsByName(t *testing.T) {
+	s := &dataset.Schema{Format: "csv", Dim: 1, Columns: []string{"area"}}
+	r := records.New(s, records.Options{Label: labels.ParseTarget, LabelColumns: []string{"price", "rent"}})
+	n := 7
+	b, bad := read(t, r,
+		prices{Area: 1, Rent: 2.5, Price: &n},
+		prices{Area: 1, Rent: 2.5},
+		records.Row{Values: []float64{3}, Numbers: map[string]float64{"rent": 4}, Texts: map[string]string{"price": "5"}},
+		records.Row{Values: []float64{3}, Label: "1", Numbers: map[string]float64{"rent": 4}},
+	)
+	if d := cmp.Diff([]float64{7, 2.5, 5, 4}, b.Y); d != "" || len(bad) != 2 || !strings.Contains(bad[1], `column "price"`) || !strings.Contains(bad[3], `column "price"`) {
+		t.Errorf("%v %s", bad, d)
+	}
+	type without struct {
+		Area float64 `bochner:"area"`
+		Rent float64 `bochner:"rents"`
+	}
+	err := r.Read(b, []reflect.Value{reflect.ValueOf(without{})}, nil)
+	if err == nil || !strings.Contains(err.Error(), `no field for the target "price"`) {
+		t.Error(err)
 	}
 }

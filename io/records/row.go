@@ -21,7 +21,7 @@ type Row struct {
 	Numbers map[string]float64
 	Texts   map[string]string
 	// Label is the label of a row to train on: the name of its class, or a number. If it is empty,
-	// the column of the label is taken.
+	// the column of the label is taken. Several targets are always in Numbers or Texts, by name.
 	Label string
 	// Weight is that of a row to train on, for recipes with weights, unless Numbers has the column
 	// of the weights.
@@ -34,7 +34,8 @@ type Row struct {
 //	Rooms *int64  `beam:"rooms"`          // likewise, by the tag of Beam's schemas; nil is missing
 //	Kind  string                          // the column Kind
 //	ID    string  `bochner:",key"`        // the key of the row
-//	Price float64 `bochner:"price,label"` // the label, whatever its column is called
+//	Price float64 `bochner:"price,label"` // the label, whatever its column is called (several
+//	                                      // targets are columns by their names)
 //	Times int     `bochner:",weight"`     // the weight
 //	Pixel []float32 `bochner:",values"`   // all columns of the model, in order
 //	Note  []byte  `bochner:"-"`           // nothing

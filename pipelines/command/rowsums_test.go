@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,7 @@ func TestModelsOfSumsOfWindowsAreThoseOfFiles(t *testing.T) {
 		{"types", "x,c,l", func(r *rand.Rand) string {
 			return fmt.Sprintf("%.4f,%s,%s", r.NormFloat64(), []string{"red", "green", "blue", ""}[r.IntN(4)], letter(r))
 		}, "train --features 60 --search none", "x,red,a"},
+		{"several targets", "x,y,p,l", func(r *rand.Rand) string { return fmt.Sprintf("%s,%.5f,%.3f", point(r), r.Float64(), 1000*r.Float64()) }, "train --features 60 --search none --label p,l --target_room 1", "1,1,0.5,"},
 		{"embedding", "x,y,l", func(r *rand.Rand) string { return point(r) + "," + letter(r) }, "embed --features 60 --components 3", "1,,a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,7 +94,11 @@ func TestModelsOfSumsOfWindowsAreThoseOfFiles(t *testing.T) {
 			}
 			file("first.csv", 300)
 			text := file("later.csv", 400, c.bad)
-			must(t, append(strings.Fields(c.command), "--data", in("first.csv"), "--label", "l", "--model", in("recipe"), "--quiet")...)
+			command := strings.Fields(c.command)
+			if !slices.Contains(command, "--label") {
+				command = append(command, "--label", "l")
+			}
+			must(t, append(command, "--data", in("first.csv"), "--model", in("recipe"), "--quiet")...)
 			must(t, "train", "--recipe", in("recipe"), "--data", in("later.csv"), "--model", in("want"), "--max_bad_fraction", "0.1", "--quiet")
 			must(t, "sum", "--recipe", in("recipe"), "--data", in("later.csv"), "--out", in("sum"), "--max_bad_fraction", "0.1", "--quiet")
 			recipe, err := rows.ReadRecipe(t.Context(), in("recipe"))
@@ -219,5 +225,46 @@ func TestSumsAndModelsThatExistAreLeftAsTheyAre(t *testing.T) {
 	}
 	if d := cmp.Diff(sums, directory(t, in("sums"))) + cmp.Diff(model, directory(t, in("models", "sums"))); d != "" {
 		t.Error(d)
+	}
+}
+
+// A row of several targets, one of which is beyond its grid, is rejected by the name of that target.
+func TestTargetsBeyondTheirGridsAreRejected(t *testing.T) {
+	if !beam.Initialized() {
+		beam.Init()
+	}
+	dir := t.TempDir()
+	text := "x,p,l\n"
+	for i := range 100 {
+		text += fmt.Sprintf("%d,%d,%g\n", i*i%101, i%7, 0.5*float64(i%3))
+	}
+	data, model := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "recipe")
+	if err := os.WriteFile(data, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "train", "--data", data, "--label", "p,l", "--features", "20", "--search", "none", "--model", model, "--quiet")
+	recipe, err := rows.ReadRecipe(t.Context(), model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, s := beam.NewPipelineWithRoot()
+	of := rows.Sum(s, recipe, beam.CreateList(s, []rows.Row{
+		{Key: "in", Numbers: map[string]float64{"x": 1, "p": 6, "l": 1}},
+		{Key: "beyond", Values: []float64{1}, Numbers: map[string]float64{"p": 2, "l": 6}},
+		{Key: "without", Label: "3", Numbers: map[string]float64{"x": 1, "p": 1}},
+	}))
+	beam.ParDo0(s, &keepFn{t.Name()}, of.Rejected)
+	rows.Store(s, recipe, filepath.Join(dir, "sums"), of)
+	if _, err := prismtest.Runners["direct"](t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	kept.Lock()
+	defer kept.Unlock()
+	got := fmt.Sprint(len(kept.of[t.Name()]), kept.of[t.Name()]["beyond"], kept.of[t.Name()]["without"])
+	if !strings.Contains(got, `the label 6 in column "l" is beyond the grid`) || !strings.Contains(got, `no label (column "l")`) || !strings.HasPrefix(got, "2") {
+		t.Error(got)
+	}
+	if part, err := sums.ReadPart(t.Context(), filepath.Join(dir, "sums")); err != nil || part.Rows.Used != 1 || part.Rows.SetAside != 2 {
+		t.Errorf("%+v, %v", part, err)
 	}
 }

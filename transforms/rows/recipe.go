@@ -50,9 +50,6 @@ func ReadRecipe(ctx context.Context, model string) (Recipe, error) {
 	if err != nil {
 		return Recipe{}, err
 	}
-	if len(r.TargetGrid) > 1 {
-		return Recipe{}, fmt.Errorf("rows: %s has %d targets; only recipes with one can be used for later rows", model, len(r.TargetGrid))
-	}
 	return Recipe{Dir: dir, Digest: r.Digest}, nil
 }
 
@@ -88,7 +85,8 @@ func (r Recipe) load(ctx context.Context, w *transforms.Worker) (*recipe, error)
 			classes = len(v.Classes)
 			c.pass.Target = &transforms.Target{Classes: v}
 		case models.Regression:
-			c.pass.Target = &transforms.Target{Grid: read.TargetGrid, Within: true}
+			// Which of several targets a number is of is known only when the row is read.
+			c.pass.Target = &transforms.Target{Grid: read.TargetGrid, Within: len(read.TargetGrid) == 1}
 		}
 		c.pass.Fold = gram.FoldOf(read, classes)
 		return c, nil
@@ -103,6 +101,22 @@ func (r *recipe) classes() *labels.Vocabulary {
 	return r.pass.Target.Classes
 }
 
+// check returns the reason why a row with these labels, and a weight or none, cannot be used; "" if
+// it can.
+func (r *recipe) check(y, weight []float64) string {
+	if grids := r.TargetGrid; len(grids) > 1 {
+		for c, g := range grids {
+			if !g.Contains(y[c]) {
+				return fmt.Sprintf("the label %g in column %q is beyond the grid of targets of the recipe, %g to %g", y[c], r.Input.Labels[c], g.Low, g.High)
+			}
+		}
+	}
+	if len(weight) > 0 {
+		return r.Rule.CheckWeight(weight[0])
+	}
+	return ""
+}
+
 // reader returns a Reader of rows with labels and weights.
 func (r *recipe) reader() *records.Reader {
 	rule := &r.Rule
@@ -110,7 +124,11 @@ func (r *recipe) reader() *records.Reader {
 	if r.Task != models.Embedding {
 		label = r.pass.Target.Label()
 	}
+	columns := r.Input.Labels
+	if len(columns) == 0 {
+		columns = []string{r.Input.Label}
+	}
 	return records.New(r.Schema, records.Options{
-		Label: label, LabelColumn: r.Input.Label, Weighted: rule.WeightColumn != "", WeightColumn: rule.WeightColumn,
+		Label: label, LabelColumns: columns, Weighted: rule.WeightColumn != "", WeightColumn: rule.WeightColumn,
 	})
 }

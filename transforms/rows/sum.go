@@ -224,7 +224,7 @@ func (f *sumFn) flush(w *windowed, emit func(summed)) error {
 	if err != nil {
 		return fault.Of(fault.Data, err)
 	}
-	b.weigh(&w.block, reject)
+	b.check(&w.block, reject)
 	for _, y := range w.block.Y {
 		if len(w.count.Classes) > 0 {
 			w.count.Classes[int(y)]++
@@ -241,26 +241,31 @@ func (f *sumFn) flush(w *windowed, emit func(summed)) error {
 	return fault.Of(fault.Internal, w.sums.Add(&w.block))
 }
 
-// weigh removes the rows of a block whose weights the recipe does not take, and the weights if all
-// must be equal.
-func (s *summing) weigh(b *block.Block, reject func(item int, reason string)) {
-	rule := &s.recipe.Rule
-	if len(b.Weights) == 0 {
+// check removes the rows of a block whose labels or weights the recipe does not take, and the weights
+// if all must be equal.
+func (s *summing) check(b *block.Block, reject func(item int, reason string)) {
+	several, weighted := len(s.recipe.TargetGrid) > 1, len(b.Weights) > 0
+	if b.N == 0 || !several && !weighted {
 		return
 	}
 	kept, labels := 0, len(b.Y)/b.N
 	for i := range b.N {
-		if reason := rule.CheckWeight(b.Weights[i]); reason != "" {
+		var weight []float64
+		if weighted {
+			weight = b.Weights[i : i+1]
+		}
+		if reason := s.recipe.check(b.Y[i*labels:(i+1)*labels], weight); reason != "" {
 			reject(int(b.Lines[i])-1, reason)
 			continue
 		}
 		copy(b.Row(kept), b.Row(i))
 		copy(b.Y[kept*labels:], b.Y[i*labels:(i+1)*labels])
-		b.Weights[kept], b.Lines[kept] = b.Weights[i], b.Lines[i]
+		copy(b.Weights[min(kept, len(b.Weights)):], weight)
+		b.Lines[kept] = b.Lines[i]
 		kept++
 	}
-	b.N, b.X, b.Y, b.Weights, b.Lines = kept, b.X[:kept*b.D], b.Y[:kept*labels], b.Weights[:kept], b.Lines[:kept]
-	if rule.Weights == nil {
+	b.N, b.X, b.Y, b.Lines = kept, b.X[:kept*b.D], b.Y[:kept*labels], b.Lines[:kept]
+	if b.Weights = b.Weights[:min(kept, len(b.Weights))]; s.recipe.Rule.Weights == nil {
 		b.Weights = b.Weights[:0]
 	}
 }
