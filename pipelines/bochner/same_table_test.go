@@ -84,19 +84,31 @@ func tables[T any](t *testing.T, rows []T, header string, fields func(T) []strin
 
 func decimalOf(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// The same table in five formats gives the same model: the manifest differs in the name of
-// the format, the separator of CSV, and its checksum.
-func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
-	t.Parallel()
+// plainFiles returns a table of plainRow in files of all formats.
+func plainFiles(t *testing.T, n int) map[string]string {
 	rnd := rand.New(rand.NewPCG(3, 14))
-	var plain []plainRow
-	var typed []typedRow
-	for i := range 400 {
+	var rows []plainRow
+	for range n {
 		a := rnd.NormFloat64()
 		// B is half way between two float32: its shortest decimal number lies on one side.
 		f := float32(rnd.NormFloat64())
 		b := (float64(f) + float64(math.Nextafter32(f, 9))) / 2
-		plain = append(plain, plainRow{a, b, rnd.Int64N(1<<40) - 1<<39, a*a + rnd.NormFloat64()})
+		rows = append(rows, plainRow{a, b, rnd.Int64N(1<<40) - 1<<39, a*a + rnd.NormFloat64()})
+	}
+	return tables(t, rows, "a,b,c,y", func(r plainRow) []string {
+		return []string{decimalOf(r.A), decimalOf(r.B), fmt.Sprint(r.C), decimalOf(r.Y)}
+	}, `{"type": "record", "name": "row", "fields": [{"name": "a", "type": "double"}, {"name": "b", "type": "double"},
+		{"name": "c", "type": "long"}, {"name": "y", "type": "double"}]}`)
+}
+
+// typedRoles are the flags for columns of typedRow that are not features.
+var typedRoles = []string{"--weight_column", "weight", "--id_column", "key"}
+
+// typedFiles returns a table of typedRow in files of all formats.
+func typedFiles(t *testing.T, n int) map[string]string {
+	rnd := rand.New(rand.NewPCG(14, 3))
+	var rows []typedRow
+	for i := range n {
 		r := typedRow{Key: fmt.Sprintf("row %d, \"%c\"", i, rune('α'+i%20)), Count: rnd.Int64N(7), Truth: rnd.IntN(2) > 0, Day: day(18000 + rnd.IntN(900)), Weight: float64(1 + rnd.IntN(3)), Y: "no"}
 		if rnd.IntN(5) > 0 {
 			v := rnd.NormFloat64() / 3
@@ -109,31 +121,31 @@ func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
 		if rnd.NormFloat64()+float64(r.Count) > 3 != r.Truth {
 			r.Y = "yes"
 		}
-		typed = append(typed, r)
+		rows = append(rows, r)
 	}
+	return tables(t, rows, "key,number,count,colour,truth,day,weight,y", func(r typedRow) []string {
+		missing, colour := "", ""
+		if r.Number != nil {
+			missing = decimalOf(*r.Number)
+		}
+		if r.Colour != nil {
+			colour = *r.Colour
+		}
+		return []string{r.Key, missing, fmt.Sprint(r.Count), colour, fmt.Sprint(r.Truth), r.Day.String(), decimalOf(r.Weight), r.Y}
+	}, `{"type": "record", "name": "row", "fields": [{"name": "key", "type": "string"}, {"name": "number", "type": ["null", "double"]},
+			{"name": "count", "type": "long"}, {"name": "colour", "type": ["null", "string"]}, {"name": "truth", "type": "boolean"},
+			{"name": "day", "type": {"type": "int", "logicalType": "date"}}, {"name": "weight", "type": "double"}, {"name": "y", "type": "string"}]}`)
+}
+
+// The same table in five formats gives the same model: the manifest differs in the name of
+// the format, the separator of CSV, and its checksum.
+func TestTheSameTableInAnyFormatGivesTheSameModel(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		files map[string]string
 		flags []string
-	}{
-		{"plain", tables(t, plain, "a,b,c,y", func(r plainRow) []string {
-			return []string{decimalOf(r.A), decimalOf(r.B), fmt.Sprint(r.C), decimalOf(r.Y)}
-		}, `{"type": "record", "name": "row", "fields": [{"name": "a", "type": "double"}, {"name": "b", "type": "double"},
-			{"name": "c", "type": "long"}, {"name": "y", "type": "double"}]}`), nil},
-		{"typed", tables(t, typed, "key,number,count,colour,truth,day,weight,y", func(r typedRow) []string {
-			missing, colour := "", ""
-			if r.Number != nil {
-				missing = decimalOf(*r.Number)
-			}
-			if r.Colour != nil {
-				colour = *r.Colour
-			}
-			return []string{r.Key, missing, fmt.Sprint(r.Count), colour, fmt.Sprint(r.Truth), r.Day.String(), decimalOf(r.Weight), r.Y}
-		}, `{"type": "record", "name": "row", "fields": [{"name": "key", "type": "string"}, {"name": "number", "type": ["null", "double"]},
-			{"name": "count", "type": "long"}, {"name": "colour", "type": ["null", "string"]}, {"name": "truth", "type": "boolean"},
-			{"name": "day", "type": {"type": "int", "logicalType": "date"}}, {"name": "weight", "type": "double"}, {"name": "y", "type": "string"}]}`),
-			[]string{"--weight_column", "weight", "--id_column", "key"}},
-	} {
+	}{{"plain", plainFiles(t, 400), nil}, {"typed", typedFiles(t, 400), typedRoles}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
