@@ -25,16 +25,23 @@ type path struct {
 	stands  []*standIn // for the rows of the folds, if they are few
 	many    bool       // rows are not few
 	few     *fewRows   // in which few rows are solved; nil otherwise
+	loaded  int        // features of the last sum that was loaded; 0 before the first
 }
+
+// largeSum is the number of features from which on sums take megabytes.
+const largeSum = 512
 
 func (p *path) load(fold int) (*Sum, error) {
 	// Garbage from reading the last fold may be larger than a fold, and the collector
 	// would let the heap double.
-	runtime.GC()
+	if p.loaded == 0 || p.loaded >= largeSum {
+		runtime.GC()
+	}
 	s, err := p.Load(fold)
 	if err != nil {
 		return nil, fmt.Errorf("ridge: fold %d: %w", fold, err)
 	}
+	p.loaded = s.shape.Dim
 	return s, nil
 }
 

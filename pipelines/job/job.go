@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"time"
@@ -62,6 +63,7 @@ type Job struct {
 	Progress  *report.Progress
 	Seconds   map[string]float64 // wall time by part of the job
 	unlimited int64              // the process's memory limit before the job set one; 0 if it set none
+	held      int64              // bytes that the process had in use before the job set a limit, beyond those of a program that has just begun
 	percent   int                // GOGC before the job set it
 
 	// files are those that recipes of the job's passes name, such as learned frequencies.
@@ -145,6 +147,7 @@ func (j *Job) LimitMemory(peak int64) {
 			return // the user has set one
 		}
 		j.unlimited = was
+		j.held = max(0, inUse()-ProgramBytes/3)
 	}
 	switch {
 	case peak == 0:
@@ -156,7 +159,14 @@ func (j *Job) LimitMemory(peak int64) {
 	}
 	// A third of the program is memory of Go, too: without it the collector of a small job
 	// would run all the time.
-	debug.SetMemoryLimit(max(peak-ProgramBytes*2/3, SlackBytes))
+	debug.SetMemoryLimit(j.held + max(peak-ProgramBytes*2/3, SlackBytes))
+}
+
+// inUse is the size in bytes of the objects of the process.
+func inUse() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
 }
 
 // OpenData opens the data of a job.

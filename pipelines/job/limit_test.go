@@ -1,0 +1,34 @@
+package job
+
+import (
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+// The plan is of the job alone: a limit below what the process holds already would have the
+// collector run all the time.
+func TestTheMemoryLimitLeavesRoomForWhatTheProcessHolds(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	runtime.GC()
+	held := make([]byte, 256<<20)
+	for i := 0; i < len(held); i += 4096 {
+		held[i] = 1
+	}
+	j, err := New(t.Context(), Options{LimitMemory: true}, filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.LimitMemory(100 << 20)
+	if limit := debug.SetMemoryLimit(-1); limit < int64(len(held))+40<<20 || limit > int64(len(held))+150<<20 {
+		t.Errorf("a limit of %d MiB for a job of 100 MiB in a process that holds %d", limit>>20, len(held)>>20)
+	}
+	runtime.KeepAlive(held)
+	if err := j.Close(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if limit := debug.SetMemoryLimit(-1); limit != before {
+		t.Errorf("the job has left a limit of %d bytes; want %d", limit, before)
+	}
+}
