@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -197,7 +198,7 @@ type opened struct {
 
 // open opens the models and the data.
 func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
-	if o.Data, err = weightColumn(ctx, o.Champion, o.Data); err != nil {
+	if o.Data, err = modeldata.WithWeights(ctx, o.Champion, o.Data); err != nil {
 		return nil, err
 	}
 	p = &pair{unit: 1, weight: o.Data.Weight}
@@ -248,7 +249,7 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 // openOne opens a model and its data.
 func openOne(ctx context.Context, model string, data dataset.Options, j job.Options) (m opened, err error) {
 	m.name = model
-	if m.manifest, m.data, err = openModelData(ctx, model, data, j.Log); err != nil {
+	if m.manifest, m.data, err = modeldata.Open(ctx, model, data, j.Log); err != nil {
 		return m, err
 	}
 	scores.WithMissing(m.manifest, m.data)

@@ -49,7 +49,7 @@ func writeComparison(w io.Writer, c paired.Comparison) {
 func (r *ModelComparison) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "champion    %s\nchallenger  %s\nrows        %s\n", r.Champion.Model, r.Challenger.Model, r.Rows)
-	writeSetAside(&b, r.SetAside)
+	report.WriteSetAside(&b, r.SetAside)
 	if r.Weights != nil {
 		writeWeights(&b, r.Weights)
 	}

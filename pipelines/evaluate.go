@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -61,9 +62,9 @@ type EvaluateResult struct {
 	// Slices are the scores by the values of columns.
 	Slices []score.SliceReport `json:"slices,omitempty"`
 	// Probabilities is set for a classifier with probabilities.
-	Probabilities *ProbabilityReport `json:"probabilities,omitempty"`
-	Threshold     *Threshold         `json:"threshold,omitempty"` // if one was given
-	Gate          string             `json:"gate,omitempty"`      // the conditions that were met
+	Probabilities *ProbabilityReport   `json:"probabilities,omitempty"`
+	Threshold     *modeldata.Threshold `json:"threshold,omitempty"` // if one was given
+	Gate          string               `json:"gate,omitempty"`      // the conditions that were met
 }
 
 // Evaluate applies a model to labelled data and scores it. If a gate is not passed, the
@@ -85,10 +86,10 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if o.Data, err = weightColumn(ctx, o.Model, o.Data); err != nil {
+	if o.Data, err = modeldata.WithWeights(ctx, o.Model, o.Data); err != nil {
 		return nil, err
 	}
-	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
+	manifest, d, err := modeldata.Open(ctx, o.Model, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 			return nil, err
 		}
 	}
-	threshold, err := thresholdOf(o.Threshold, o.Model, manifest)
+	threshold, err := modeldata.ThresholdOf(o.Threshold, o.Model, manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	}
 	pass := &scores.Score{
 		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Target{}},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.rounded()}, Classifies: classes, Slices: columns,
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes, Slices: columns,
 	}
 	weights, err := weigh(ctx, j, d, pass.Pass)
 	if err != nil {
@@ -200,7 +201,7 @@ func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
 	if r.Rows.SetAside > 0 { // otherwise the report below shows the rows
 		fmt.Fprintf(&b, "rows %s\n", r.Rows)
 	}
-	writeSetAside(&b, r.SetAside)
+	report.WriteSetAside(&b, r.SetAside)
 	if fields := r.Rows.Fields(); fields != "" {
 		fmt.Fprintf(&b, "fields %s\n", fields)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms"
@@ -76,7 +77,7 @@ func Featurize(ctx context.Context, o FeaturizeOptions) (result *FeaturizeResult
 	var manifest *models.Manifest
 	var d *dataset.Dataset
 	if o.Model != "" {
-		manifest, d, err = openModelData(ctx, o.Model, o.Data, o.Job.Log)
+		manifest, d, err = modeldata.Open(ctx, o.Model, o.Data, o.Job.Log)
 	} else {
 		d, err = o.Types.Open(ctx, o.Data, o.Job.Log)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -143,7 +144,7 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	} else {
 		fmt.Fprintf(&b, "rows      %s read = %s used + %s set aside\n", report.Groups(r.Rows.Read), report.Groups(r.Rows.Used), report.Groups(r.Rows.SetAside))
 	}
-	writeSetAside(&b, r.SetAside)
+	report.WriteSetAside(&b, r.SetAside)
 	writeLabels(&b, p, r.Targets)
 	if note := prepare.Doubt("", p.Labels); note != "" {
 		fmt.Fprintf(&b, "note      %s\n", note)
@@ -168,17 +169,6 @@ func (r *DataReport) what() string {
 		return r.table.String()
 	}
 	return fmt.Sprintf("%s, largest norm %.6g", report.Counted(r.Profile.Dim, "number"), r.Profile.MaxNorm)
-}
-
-// writeSetAside prints the first rows that were set aside.
-func writeSetAside(w io.Writer, list []dataset.SetAside) {
-	const most = 10
-	for _, a := range list[:min(len(list), most)] {
-		fmt.Fprintf(w, "          %s: %s\n", a.Place(), a.Reason)
-	}
-	if len(list) > most {
-		fmt.Fprintf(w, "          … (--json lists more)\n")
-	}
 }
 
 func writeLabels(w io.Writer, p *profile.Profile, targets []string) {
@@ -266,7 +256,7 @@ func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 	if r.Importance, err = m.Manifest.Importance(); err != nil {
 		return nil, models.Bad(dir, err)
 	}
-	s, err := schemaOf(dir, m.Manifest)
+	s, err := modeldata.SchemaOf(dir, m.Manifest)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -56,7 +57,7 @@ type PredictResult struct {
 	// SetAside are the first unusable rows, if no directory has a list of them.
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 
-	Threshold *Threshold `json:"threshold,omitempty"` // if one was given
+	Threshold *modeldata.Threshold `json:"threshold,omitempty"` // if one was given
 	// Drift says how far the rows have moved from those of the training; nil if the model does not
 	// know these.
 	Drift *drift.Report `json:"drift,omitempty"`
@@ -65,39 +66,6 @@ type PredictResult struct {
 // PredictManifest is the file of a directory of predictions that describes them: a
 // PredictResult with the model.
 const PredictManifest = "manifest.json"
-
-// openModelData loads the manifest of a model and opens data that matches it. It checks the
-// weights too, so that a damaged model is reported before any work.
-func openModelData(ctx context.Context, model string, o dataset.Options, log io.Writer) (*models.Manifest, *dataset.Dataset, error) {
-	if model == "" {
-		return nil, nil, exit.Usage("no model: name its directory with --model")
-	}
-	manifest, err := models.Check(ctx, model)
-	if err != nil {
-		return nil, nil, err
-	}
-	if o.Like, err = schemaOf(model, manifest); err != nil {
-		return nil, nil, err
-	}
-	d, err := job.OpenData(ctx, o, log)
-	if err == nil {
-		err = sameTargets(model, manifest, d)
-	}
-	return manifest, d, err
-}
-
-// schemaOf returns how a model's data is read.
-func schemaOf(model string, m *models.Manifest) (*dataset.Schema, error) {
-	s := new(dataset.Schema)
-	err := json.Unmarshal(m.Input.Options, s)
-	if err == nil {
-		err = s.Validate()
-	}
-	if err != nil {
-		return nil, models.Bad(model, fmt.Errorf("%s: input options: %w", models.ManifestFile, err))
-	}
-	return s, nil
-}
 
 // Predict applies a model to all rows of the data and publishes a directory of files with one
 // line per row, in the order of the rows; or writes them to o.Join.
@@ -130,7 +98,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 			return nil, err
 		}
 	}
-	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
+	manifest, d, err := modeldata.Open(ctx, o.Model, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +109,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 			return nil, err
 		}
 	}
-	threshold, err := thresholdOf(o.Threshold, o.Model, manifest)
+	threshold, err := modeldata.ThresholdOf(o.Threshold, o.Model, manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +124,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	pass := &scores.Predict{
 		Statistics: moved.statistics, Skip: moved.skip(d),
 		Pass:  transforms.Pass{Data: *d, Mode: dataset.Stop},
-		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.rounded()}, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines,
 		ID: scores.IDColumn(d), Digest: o.Digest,
 	}
 	if o.MaxBadFraction > 0 {
@@ -189,7 +157,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 }
 
 // publish creates the directory of predictions.
-func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, threshold *Threshold, moved *drifting, written []outputs.Written, dir string) (*PredictResult, error) {
+func (o PredictOptions) publish(ctx context.Context, j *job.Job, d *dataset.Dataset, manifest *models.Manifest, threshold *modeldata.Threshold, moved *drifting, written []outputs.Written, dir string) (*PredictResult, error) {
 	counts, err := job.Count(d, job.ReportsOf(written), o.MaxBadFraction)
 	if err != nil {
 		return nil, err
@@ -239,7 +207,7 @@ func (r *PredictResult) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&b, "rows         %s\n", r.Rows.WithList())
 	} else {
 		fmt.Fprintf(&b, "rows         %s\n", r.Rows)
-		writeSetAside(&b, r.SetAside)
+		report.WriteSetAside(&b, r.SetAside)
 	}
 	if fields := r.Rows.Fields(); fields != "" {
 		fmt.Fprintf(&b, "fields       %s\n", fields)

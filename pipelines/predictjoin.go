@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/transforms/outputs"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -32,7 +33,7 @@ func (o PredictOptions) canJoin() error {
 }
 
 // join makes all predictions and then writes them to o.Join, with one header.
-func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predict, columns []export.Column, threshold *Threshold, moved *drifting) (*PredictResult, error) {
+func (o PredictOptions) join(ctx context.Context, j *job.Job, pass *scores.Predict, columns []export.Column, threshold *modeldata.Threshold, moved *drifting) (*PredictResult, error) {
 	formats, err := export.Files(o.Format, columns)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -58,7 +59,7 @@ func slicesOf(ctx context.Context, columns []string, model string, data dataset.
 		return all, d, nil
 	}
 	data.ID = other
-	_, d, err := openModelData(ctx, model, data, nil)
+	_, d, err := modeldata.Open(ctx, model, data, nil)
 	return all, d, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -144,11 +145,11 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	}
 	var threshold *float32 // nil for that of each model
 	if o.Threshold != nil {
-		t, err := thresholdOf(o.Threshold, o.Model, manifest)
+		t, err := modeldata.ThresholdOf(o.Threshold, o.Model, manifest)
 		if err != nil {
 			return nil, err
 		}
-		threshold = t.rounded()
+		threshold = t.Rounded()
 	}
 	name := o.Model
 	if !strings.Contains(name, "://") { // for workers in another directory

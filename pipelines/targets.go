@@ -5,11 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -18,24 +15,6 @@ import (
 type TargetReport struct {
 	Target string `json:"target"`
 	score.TargetReport
-}
-
-// sameTargets returns an error unless rows of the data have as many labels as the model takes.
-func sameTargets(dir string, m *models.Manifest, d *dataset.Dataset) error {
-	labels, want := max(1, len(d.Targets)), 1
-	if m.Task == models.Regression {
-		want = m.Outputs
-	}
-	switch {
-	case labels == want, !d.Labeled, m.Task == models.Embedding:
-		return nil
-	case want == 1:
-		return exit.Usage("--label gives %d columns (%s); the model %s takes one label", labels, prepare.SomeOf(d.Targets), dir)
-	case len(m.Input.Labels) > 0:
-		return exit.Usage("the model %s predicts %d targets (%s), and the data has %s; give as many with --label, in this order, or none if the columns have these names",
-			dir, want, prepare.SomeOf(m.Input.Labels), report.Counted(labels, "label"))
-	}
-	return exit.Usage("the model %s predicts %d targets, and the data has %s", dir, want, report.Counted(labels, "label"))
 }
 
 // addTargets adds the scores of a regression. The rows were counted as often as their weights say,

@@ -1,40 +1,6 @@
 package pipelines
 
-import (
-	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/training"
-)
+import "github.com/bochner-ml/bochner/pipelines/modeldata"
 
 // Threshold is what decides between two classes instead of the larger score or probability.
-type Threshold struct {
-	models.Threshold
-	Class string `json:"class"` // the second; rows below the threshold are of the first
-}
-
-// thresholdOf returns the threshold of that value, rounded to float32 as scores are; for nil that
-// of the model, which may be nil.
-func thresholdOf(value *float64, dir string, m *models.Manifest) (*Threshold, error) {
-	t := m.Threshold
-	if value != nil {
-		var err error
-		if t, err = models.NewThreshold(*value, m); err != nil {
-			return nil, exit.Usage("--threshold %g: the model %s: %s", *value, dir, err)
-		}
-	}
-	if t == nil {
-		return nil, nil
-	}
-	return &Threshold{*t, m.Vocabulary.Classes[1]}, nil
-}
-
-// rounded returns the value for a models.Applier.
-func (t *Threshold) rounded() *float32 {
-	if t == nil {
-		return nil
-	}
-	return &t.Value
-}
-
-// String says how rows are decided.
-func (t *Threshold) String() string { return training.DecidedBy(&t.Threshold, t.Class) }
+type Threshold = modeldata.Threshold

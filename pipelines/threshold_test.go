@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/modeldata"
 )
 
 // The threshold that evaluate names has the balanced accuracy that it names, for scores and for
@@ -154,10 +155,10 @@ func TestThresholdRefusals(t *testing.T) {
 		{number(1e300), classifier(2, false), "not a finite float32 number"},
 		{number(1.5), classifier(2, true), "between 0 and 1"},
 	} {
-		_, err := thresholdOf(c.value, "m", c.of)
+		_, err := modeldata.ThresholdOf(c.value, "m", c.of)
 		jobtest.WantError(t, c.want, err, exit.CodeUsage, "--threshold", c.want)
 	}
-	if got, err := thresholdOf(nil, "m", classifier(3, false)); got != nil || err != nil || got.rounded() != nil {
+	if got, err := modeldata.ThresholdOf(nil, "m", classifier(3, false)); got != nil || err != nil || got.Rounded() != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 }

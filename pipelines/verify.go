@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/models/svm/verify"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -77,10 +78,10 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
-	if o.Data, err = weightColumn(ctx, o.Model, o.Data); err != nil {
+	if o.Data, err = modeldata.WithWeights(ctx, o.Model, o.Data); err != nil {
 		return nil, err
 	}
-	manifest, d, err := openModelData(ctx, o.Model, o.Data, o.Job.Log)
+	manifest, d, err := modeldata.Open(ctx, o.Model, o.Data, o.Job.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,10 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"time"
+
+	"github.com/bochner-ml/bochner/io/dataset"
 )
 
 // Minutes formats a time for people.
@@ -56,4 +59,15 @@ func Bytes(n int64) string {
 		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
 	}
 	return fmt.Sprintf("%d bytes", n)
+}
+
+// WriteSetAside prints the first rows that were set aside.
+func WriteSetAside(w io.Writer, list []dataset.SetAside) {
+	const most = 10
+	for _, a := range list[:min(len(list), most)] {
+		fmt.Fprintf(w, "          %s: %s\n", a.Place(), a.Reason)
+	}
+	if len(list) > most {
+		fmt.Fprintf(w, "          … (--json lists more)\n")
+	}
 }
