@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -310,15 +309,5 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 	trained.Data = []string{jobtest.Write(t, dir, "others.csv", strings.Join(mixedTable(9, 600), ""))}
 	if r, err := CompareModels(jobtest.Ctx, CompareModelsOptions{Champion: champion, Challenger: challenger, Data: trained}); err != nil || r.Rows.Used != 600 {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestRowsNeededFallWithTheDifference(t *testing.T) {
-	last := int64(math.MaxInt64)
-	for _, n := range rowsNeeded(0.01) {
-		if n.NotWorse <= 0 || n.NotWorse >= last || n.Better > 0 && n.Difference > 0.01 || n.Better == 0 && n.Difference <= 0.01 {
-			t.Error(strconv.FormatFloat(n.Difference, 'g', -1, 64), n)
-		}
-		last = n.NotWorse
 	}
 }

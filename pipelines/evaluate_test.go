@@ -11,7 +11,6 @@ import (
 
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
@@ -65,7 +64,7 @@ func TestLabelsThatTheModelNeverSawAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []UnseenLabel{{"one.", ones}, {"zero", 30}}; !reflect.DeepEqual(r.UnseenLabels, want) || r.Classes.Unseen != ones+30 {
+	if want := []UnseenLabel{{Label: "one.", Rows: ones}, {Label: "zero", Rows: 30}}; !reflect.DeepEqual(r.UnseenLabels, want) || r.Classes.Unseen != ones+30 {
 		t.Errorf("%+v of %d rows, want %+v", r.UnseenLabels, r.Classes.Unseen, want)
 	}
 	if want := fmt.Sprintf("labels that are not classes of the model: \"one.\" (%d rows), \"zero\" (30 rows)\n", ones); !strings.Contains(jobtest.Text(t, r), want) {
@@ -137,32 +136,6 @@ func TestTheFlagThatMakesLabelsClassesIsNamed(t *testing.T) {
 	o.Data.LabelText.Strip = ""
 	if got, err := Evaluate(jobtest.Ctx, EvaluateOptions{Model: o.Model, Data: o.Data}); err != nil || !reflect.DeepEqual(got.Classes, want.Classes) {
 		t.Errorf("%+v, %v", got, err)
-	}
-}
-
-func TestHintsAboutLabels(t *testing.T) {
-	for _, c := range []struct {
-		unseen, classes []string
-		want            string
-	}{
-		{[]string{"a."}, []string{"a", "b."}, `these labels end in ".", the classes do not`}, // stripping would change b.
-		{[]string{"class a"}, []string{"a", "b"}, `these labels begin with "class ", the classes do not`},
-		{[]string{"a.", "b!"}, []string{"a", "b"}, ""},
-		{[]string{" a", "b "}, []string{"a", "b"}, "these labels have spaces around them, the classes do not; --label_strip ' ' removes them"},
-		{[]string{"a", "b"}, []string{"a.", "b."}, `the classes end in ".", these labels do not; train with --label_strip '.'`},
-		{[]string{"a.", "c"}, []string{"a", "b"}, ""},
-		{[]string{"A"}, []string{"a", "b"}, "these labels differ from the classes in upper and lower case alone; --label_case lower compares them in lower case"},
-		{[]string{"yes"}, []string{"YES", "Yes"}, ""}, // which of the two?
-		{[]string{"x"}, []string{"", "y"}, ""},
-		{nil, []string{"a"}, ""},
-	} {
-		var counts labels.Counts
-		for _, l := range c.unseen {
-			counts.Add([]byte(l))
-		}
-		if got := labelHint(&counts, c.classes); got != c.want {
-			t.Errorf("%q for %q: %q, want %q", c.unseen, c.classes, got, c.want)
-		}
 	}
 }
 

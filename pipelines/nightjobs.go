@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/sums"
+	"github.com/bochner-ml/bochner/pipelines/evaluating"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/registry"
@@ -61,33 +62,8 @@ func (n *nightJobs) Judge(ctx context.Context, model string, files []string) (*r
 	if _, failed := errors.AsType[*exit.GateError](err); err != nil && !failed {
 		return nil, err
 	}
-	conditions, err := parseGates(n.o.Gate)
-	for _, g := range conditions {
-		why := g.check(r)
-		v.Gates = append(v.Gates, registry.Gate{Condition: g.String(), Passed: why == "", Result: g.result(r)})
-	}
+	v.Gates, err = evaluating.Verdicts(n.o.Gate, r)
 	return v, err
-}
-
-// String returns the condition as parseGate reads it.
-func (g gate) String() string {
-	op := "<="
-	if g.least {
-		op = ">="
-	}
-	return fmt.Sprintf("%s%s%g", g.score, op, g.bound)
-}
-
-// result returns the score in words.
-func (g gate) result(r *EvaluateResult) string {
-	if why := g.check(r); why != "" {
-		return why
-	}
-	low, high, _ := gateScores[g.score].of(r)
-	if g.least {
-		return fmt.Sprintf("%s is %.6g", g.score, low)
-	}
-	return fmt.Sprintf("%s is %.6g", g.score, high)
 }
 
 func (n *nightJobs) Compare(ctx context.Context, champion, challenger string, files []string) (*retrain.Verdict, error) {

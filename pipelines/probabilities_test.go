@@ -1,7 +1,6 @@
 package pipelines
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -19,7 +18,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
-	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -214,18 +212,6 @@ func TestEvaluationsTellHowGoodProbabilitiesAre(t *testing.T) {
 	report, err := InspectModel(jobtest.Ctx, o.Model)
 	if err != nil || !strings.Contains(jobtest.Text(t, report), "probabilities by an increasing step function for each class (isotonic), fitted to the scores of ") {
 		t.Errorf("%v\n%s", err, jobtest.Text(t, report))
-	}
-}
-
-func TestAReportOfNothingIsPrinted(t *testing.T) {
-	r := probabilityReport(3, calibrate.NewReliability(2, 10).Tests())
-	var b strings.Builder
-	r.write(&b)
-	if r.NotFinite != 3 || !strings.Contains(b.String(), "3 rows without finite scores are excluded") || math.IsNaN(r.ECE) {
-		t.Errorf("%+v\n%s", r, b.String())
-	}
-	if err := report.WritePicture(jobtest.Ctx, filepath.Join(t.TempDir(), "r.svg"), r.diagram(), 14, 12); err != nil {
-		t.Error(err)
 	}
 }
 

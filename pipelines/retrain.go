@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/evaluating"
 	"github.com/bochner-ml/bochner/pipelines/retrain"
 )
 
@@ -23,10 +24,10 @@ type RetrainOptions struct {
 // window, compares it with the champion, and makes it champion if it passes. If it does not put
 // a new model to use, the error says so with an exit code of its own, and the report is complete.
 func Retrain(ctx context.Context, o RetrainOptions) (*retrain.Report, error) {
-	if _, err := parseGates(o.Gate); err != nil {
+	if _, err := evaluating.ParseGates(o.Gate); err != nil {
 		return nil, err
 	}
-	if _, err := parseConditions(o.PairedGate); err != nil {
+	if _, err := evaluating.ParseConditions(o.PairedGate); err != nil {
 		return nil, err
 	}
 	o.Program = engine.Version()

@@ -14,9 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
-	"github.com/bochner-ml/bochner/pipelines/modeldata"
 )
 
 // The threshold that evaluate names has the balanced accuracy that it names, for scores and for
@@ -139,26 +137,5 @@ func TestTrainingChoosesThresholds(t *testing.T) {
 				t.Errorf("the model depends on shards: %+v, %+v, %v", a.Threshold, b.Threshold, err)
 			}
 		}
-	}
-}
-
-func TestThresholdRefusals(t *testing.T) {
-	number := func(v float64) *float64 { return &v }
-	for _, c := range []struct {
-		value *float64
-		of    *models.Manifest
-		want  string
-	}{
-		{number(0.5), classifier(3, true), "two classes; the model is for classification with 3 outputs"},
-		{number(0.5), &models.Manifest{Task: models.Regression, Outputs: 1}, "is for regression"},
-		{number(math.NaN()), classifier(2, true), "not a finite float32 number"},
-		{number(1e300), classifier(2, false), "not a finite float32 number"},
-		{number(1.5), classifier(2, true), "between 0 and 1"},
-	} {
-		_, err := modeldata.ThresholdOf(c.value, "m", c.of)
-		jobtest.WantError(t, c.want, err, exit.CodeUsage, "--threshold", c.want)
-	}
-	if got, err := modeldata.ThresholdOf(nil, "m", classifier(3, false)); got != nil || err != nil || got.Rounded() != nil {
-		t.Errorf("%v, %v", got, err)
 	}
 }

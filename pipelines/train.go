@@ -4,8 +4,10 @@
 // transforms per pass over the data, runs it on a Beam runner, and decides between passes
 // what to do next.
 //
-// The packages below it, each of which imports only those after it: plan, training, alignment,
-// prepare, recipe, job, workdir, engine, report, exit.
+// A job of one file is here; others have a package below it, whose types have names here: training
+// and alignment, summing (Sum, Fit, Forget), retrain, predicting (Predict, PredictStream, Featurize),
+// evaluating (Evaluate, CompareModels, Verify), inspecting and approximation (Compare). They share
+// modeldata, prepare, recipe, job, workdir, engine, report and exit.
 //
 // A job runs in the process that calls it and opens no port. It prints only to
 // job.Options.Log, never ends the process, and leaves the program's loggers alone, except that

@@ -216,7 +216,7 @@ func (n *nights) check(t *testing.T, day int, report *retrain.Report) time.Durat
 		got, errGot := storage.ReadFile(jobtest.Ctx, storage.Join(n.reg.Place(report.Model), name), 1<<30)
 		want, errWant := os.ReadFile(filepath.Join(dir, "model", name))
 		if errGot != nil || errWant != nil || !slices.Equal(got, want) {
-			t.Errorf("day %d: %s of %s differs from a training from scratch: %v %v\n%s\n%s", day, name, report.Model, errGot, errWant, clip(string(got), 2000), clip(string(want), 2000))
+			t.Errorf("day %d: %s of %s differs from a training from scratch: %v %v\n%s\n%s", day, name, report.Model, errGot, errWant, string(got[:min(len(got), 2000)]), string(want[:min(len(want), 2000)]))
 		}
 	}
 	return took

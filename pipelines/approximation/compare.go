@@ -1,4 +1,5 @@
-package pipelines
+// Package approximation measures how well features approximate their kernel.
+package approximation
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package pipelines
+package evaluating
 
 import (
 	"bytes"
@@ -81,7 +81,7 @@ type RowsNeeded struct {
 // CompareModels applies two models to the same labelled rows and compares their predictions. If
 // the gate is not passed, the error is a *GateError and the result is complete.
 func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelComparison, err error) {
-	conditions, err := parseConditions(o.Gate)
+	conditions, err := ParseConditions(o.Gate)
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +163,8 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	return result, exit.NotPassed(failed)
 }
 
-// parseConditions reads conditions separated by commas.
-func parseConditions(text string) (all []paired.Condition, err error) {
+// ParseConditions reads conditions on the difference of two models, separated by commas.
+func ParseConditions(text string) (all []paired.Condition, err error) {
 	if text == "" {
 		return nil, nil
 	}

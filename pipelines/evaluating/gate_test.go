@@ -1,4 +1,4 @@
-package pipelines
+package evaluating
 
 import (
 	"math"
@@ -77,7 +77,7 @@ func TestGates(t *testing.T) {
 		{"mean_r2>=0.61", several, both, "mean_r2 is 0.6"},
 		{"rmse<=2", several, both, "of b, rmse is 3"},
 	} {
-		g, err := parseGates(c.text)
+		g, err := ParseGates(c.text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestGatesThatAModelHas(t *testing.T) {
 }
 
 func TestAGateIsNotPassedByLeavingRowsOut(t *testing.T) {
-	g, err := parseGates("rmse<=1")
+	g, err := ParseGates("rmse<=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,10 +144,36 @@ func TestGateRefusals(t *testing.T) {
 		">=1": "unknown score", "accuracy>=": "is not a number", "accuracy>=x": "is not a number", "accuracy>=1>=2": "is not a number", "accuracy>=NaN": "is not a number",
 		"accuracy>=1,": "not of the form", "accuracy>=1,roc_auc>=1": `unknown score "roc_auc"`,
 	} {
-		_, err := parseGates(text)
+		_, err := ParseGates(text)
 		jobtest.WantError(t, text, err, exit.CodeUsage, word)
 	}
-	if g, err := parseGates(""); g != nil || err != nil || g.fit(classifier(2, false)) != nil || g.check(nil) != nil {
+	if g, err := ParseGates(""); g != nil || err != nil || g.fit(classifier(2, false)) != nil || g.check(nil) != nil {
 		t.Error("no gate is not passed")
+	}
+}
+
+// The report of a retraining says of each condition how the result fares, and reads as a gate again.
+func TestVerdictsSayWhatGatesSaw(t *testing.T) {
+	mean := 0.6
+	several := &EvaluateResult{MeanR2: &mean, ByTarget: []TargetReport{
+		{Target: "a", TargetReport: score.TargetReport{RMSE: 1}}, {Target: "b", TargetReport: score.TargetReport{RMSE: 3}},
+	}}
+	one := &EvaluateResult{Targets: &score.TargetReport{RMSE: 2}}
+	for _, c := range []struct {
+		text   string
+		r      *EvaluateResult
+		result string
+		passed bool
+	}{
+		{"rmse<=2.5", one, "rmse is 2", true},
+		{"rmse<=1.5", one, "rmse is 2, want <= 1.5", false},
+		{"rmse<=2", several, "of a, rmse is 1; of b, rmse is 3, want <= 2", false},
+		{"rmse:a<=2", several, "of a, rmse is 1", true},
+		{"mean_r2>=0.5", several, "mean_r2 is 0.6", true},
+	} {
+		all, err := Verdicts(c.text, c.r)
+		if err != nil || len(all) != 1 || all[0].Condition != c.text || all[0].Result != c.result || all[0].Passed != c.passed {
+			t.Errorf("%s: %+v, %v", c.text, all, err)
+		}
 	}
 }

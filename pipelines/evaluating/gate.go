@@ -1,4 +1,4 @@
-package pipelines
+package evaluating
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
 // gate is a bound that a score must satisfy.
@@ -23,8 +24,8 @@ type gate struct {
 	bound  float64 // not NaN
 }
 
-// gates are bounds that must all be satisfied.
-type gates []gate
+// Gates are bounds that must all be satisfied.
+type Gates []gate
 
 // gateScore is a score that a gate can name.
 type gateScore struct {
@@ -168,13 +169,13 @@ func ofQuantile(of func(*score.TargetReport) float64) gateScore {
 // GateScores returns the names of the scores that gates can name, sorted.
 func GateScores() []string { return spell.Names(gateScores) }
 
-// parseGates reads gates such as accuracy>=0.95, rmse<=3 or rmse:price<=3, which names a target,
+// ParseGates reads gates such as accuracy>=0.95, rmse<=3 or rmse:price<=3, which names a target,
 // separated by commas; nil for the empty text.
-func parseGates(text string) (gates, error) {
+func ParseGates(text string) (Gates, error) {
 	if text == "" {
 		return nil, nil
 	}
-	var all gates
+	var all Gates
 	for _, one := range strings.Split(text, ",") {
 		g, err := parseGate(one)
 		if err != nil {
@@ -205,7 +206,7 @@ func parseGate(text string) (g gate, err error) {
 }
 
 // fit returns an error if evaluations of the model do not have the score of a gate.
-func (all gates) fit(m *models.Manifest) error {
+func (all Gates) fit(m *models.Manifest) error {
 	for _, g := range all {
 		if gateScores[g.score].has(m) {
 			if err := g.fitTarget(m); err != nil {
@@ -236,24 +237,70 @@ func (g gate) fitTarget(m *models.Manifest) error {
 
 // check returns a *GateError that names the gates that the result, of a model that they
 // fit, does not satisfy.
-func (all gates) check(r *EvaluateResult) error {
+func (all Gates) check(r *EvaluateResult) error {
 	var failed []string
 	for _, g := range all {
-		if len(r.ByTarget) == 0 || g.score == meanR2 {
-			if why := g.check(r); why != "" {
-				failed = append(failed, why)
+		g.each(r, func(target string, one *EvaluateResult) {
+			if why := g.check(one); why != "" {
+				failed = append(failed, target+why)
 			}
-			continue
-		}
-		for i := range r.ByTarget {
-			if name := r.ByTarget[i].Target; g.target == "" || g.target == name {
-				if why := g.check(r.of(i)); why != "" {
-					failed = append(failed, fmt.Sprintf("of %s, %s", name, why))
-				}
-			}
-		}
+		})
 	}
 	return exit.NotPassed(failed)
+}
+
+// each calls f with the results that the gate is about: of the targets that it names, if there are
+// several, with how to begin a sentence on each.
+func (g gate) each(r *EvaluateResult, f func(target string, one *EvaluateResult)) {
+	if len(r.ByTarget) == 0 || g.score == meanR2 {
+		f("", r)
+		return
+	}
+	for i := range r.ByTarget {
+		if name := r.ByTarget[i].Target; g.target == "" || g.target == name {
+			f("of "+name+", ", r.of(i))
+		}
+	}
+}
+
+// Verdicts says of each gate of the text, in words, whether the result satisfies it.
+func Verdicts(text string, r *EvaluateResult) (all []registry.Gate, err error) {
+	conditions, err := ParseGates(text)
+	for _, g := range conditions {
+		v := registry.Gate{Condition: g.String(), Passed: true}
+		var results []string
+		g.each(r, func(target string, one *EvaluateResult) {
+			v.Passed = v.Passed && g.check(one) == ""
+			results = append(results, target+g.result(one))
+		})
+		v.Result = strings.Join(results, "; ")
+		all = append(all, v)
+	}
+	return all, err
+}
+
+// String returns the gate as ParseGates reads it.
+func (g gate) String() string {
+	name, op := g.score, "<="
+	if g.target != "" {
+		name += ":" + g.target
+	}
+	if g.least {
+		op = ">="
+	}
+	return fmt.Sprintf("%s%s%g", name, op, g.bound)
+}
+
+// result returns the score in words.
+func (g gate) result(r *EvaluateResult) string {
+	if why := g.check(r); why != "" {
+		return why
+	}
+	low, high, _ := gateScores[g.score].of(r)
+	if g.least {
+		return fmt.Sprintf("%s is %.6g", g.score, low)
+	}
+	return fmt.Sprintf("%s is %.6g", g.score, high)
 }
 
 // check returns why the gate is not passed, or "". A score that is NaN or not defined

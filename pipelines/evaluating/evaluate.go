@@ -1,0 +1,243 @@
+// Package evaluating judges models: the scores of one and the gates that they must pass, the
+// difference of two on the same rows, and the certificate of an svm model.
+package evaluating
+
+import (
+	"context"
+	"encoding"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/modeldata"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/transforms"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+// EvaluateOptions says which model to evaluate on which data.
+type EvaluateOptions struct {
+	Model string // directory
+	Data  dataset.Options
+	Gate  string // conditions on scores, separated by commas: "accuracy>=0.95"; "" for none
+	// Threshold, unless nil, is that of models.Applier.
+	Threshold *float64
+	// Slices are columns, by name or 1-based position, by whose values rows are scored apart.
+	Slices []string
+	// Reliability is a file for a reliability diagram, .png or .svg; "" for none.
+	Reliability string
+
+	MaxBadFraction float64 // share of rows that may be set aside, 0 to 1
+
+	Job job.Options
+}
+
+// EvaluateResult has the scores of a model.
+type EvaluateResult struct {
+	Model    string             `json:"model"`
+	Rows     job.Counts         `json:"rows"`
+	SetAside []dataset.SetAside `json:"set_aside,omitempty"` // the first unusable rows
+	// Weights is set if rows have weights. Rates and means are weighted then, counts are of rows,
+	// and intervals are those of Weights.Effective rows.
+	Weights *models.RowWeights  `json:"weights,omitempty"`
+	Classes *score.ClassReport  `json:"classes,omitempty"` // of a classifier
+	Targets *score.TargetReport `json:"targets,omitempty"` // of a regression of one target
+	// ByTarget has the scores of several targets, in the order of the model's outputs, and MeanR2
+	// the mean of their R².
+	ByTarget []TargetReport `json:"by_target,omitempty"`
+	MeanR2   *float64       `json:"mean_r2,omitempty"`
+	// UnseenLabels are the labels that are not classes of the model, the most frequent first.
+	UnseenLabels []UnseenLabel `json:"unseen_labels,omitempty"`
+	// UnseenHint says how they all differ from classes of the model and which flag helps, if that
+	// is clear.
+	UnseenHint string `json:"unseen_hint,omitempty"`
+	// Slices are the scores by the values of columns.
+	Slices []score.SliceReport `json:"slices,omitempty"`
+	// Probabilities is set for a classifier with probabilities.
+	Probabilities *ProbabilityReport   `json:"probabilities,omitempty"`
+	Threshold     *modeldata.Threshold `json:"threshold,omitempty"` // if one was given
+	Gate          string               `json:"gate,omitempty"`      // the conditions that were met
+}
+
+// Evaluate applies a model to labelled data and scores it. If a gate is not passed, the
+// error is a *GateError and the result is complete.
+func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, err error) {
+	g, err := ParseGates(o.Gate)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	if err := report.ValidPicture(o.Reliability); err != nil {
+		return nil, err
+	}
+	if o.Model, err = job.Model(ctx, o.Model, o.Job.Log); err != nil {
+		return nil, err
+	}
+	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
+		return nil, err
+	}
+	if o.Data, err = modeldata.WithWeights(ctx, o.Model, o.Data); err != nil {
+		return nil, err
+	}
+	manifest, d, err := modeldata.Open(ctx, o.Model, o.Data, o.Job.Log)
+	if err != nil {
+		return nil, err
+	}
+	scores.WithMissing(manifest, d)
+	if manifest.Task == models.Embedding {
+		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
+	}
+	if o.Reliability != "" {
+		if err := training.NeedProbabilities("reliability", o.Model, manifest); err != nil {
+			return nil, err
+		}
+	}
+	threshold, err := modeldata.ThresholdOf(o.Threshold, o.Model, manifest)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare.Labeled(d); err != nil {
+		return nil, err
+	}
+	classes := manifest.Task == models.Classification
+	if err := g.fit(manifest); err != nil {
+		return nil, err
+	}
+	columns, d, err := slicesOf(ctx, o.Slices, o.Model, o.Data, d)
+	if err != nil {
+		return nil, err
+	}
+	j, err := job.NewScratch(ctx, o.Job)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = j.Close(ctx, err) }()
+	model, err := storage.Abs(o.Model)
+	if err != nil {
+		return nil, err
+	}
+	pass := &scores.Score{
+		Pass:  transforms.Pass{Data: *d, Shards: j.Opts.Shards(d), Mode: prepare.Mode(o.MaxBadFraction), Target: &transforms.Target{}},
+		Model: scores.Model{Dir: model, SHA256: manifest.SHA256, Threshold: threshold.Rounded()}, Classifies: classes, Slices: columns,
+	}
+	weights, err := weigh(ctx, j, d, pass.Pass)
+	if err != nil {
+		return nil, err
+	}
+	if pass.Grid = weight.NewGrid(weights, nil, nil); pass.Grid == nil {
+		pass.EqualWeights = d.Weighted
+	}
+	j.Progress.Phase("evaluating", 0)
+	var classified scores.ClassScores
+	var targets scores.TargetScores
+	var sum encoding.BinaryUnmarshaler = &targets
+	if classes {
+		sum = &classified
+	}
+	_, reports, err := j.ScanSum(ctx, pass, "score", sum)
+	if err != nil {
+		return nil, err
+	}
+	j.Progress.Done()
+	result = &EvaluateResult{Model: o.Model, Threshold: threshold, Gate: o.Gate}
+	if result.Rows, err = job.Count(d, reports, o.MaxBadFraction); err != nil {
+		return nil, err
+	}
+	result.SetAside = result.Rows.Listed
+	if d.Weighted {
+		result.Weights = &models.RowWeights{Column: o.Data.Weight, Weights: *weights}
+	}
+	used := result.Rows.Used
+	if classes {
+		names := manifest.Vocabulary.Classes
+		var hits score.ClassReport
+		if pass.Grid != nil {
+			hits = classified.Hits.WeightedReport(names, classified.Weighted, weights.Effective)
+			hits.Ranking = classified.Ranking.WeightedReport(names, used, weights.Effective)
+		} else {
+			hits = classified.Hits.Report(names)
+			hits.Ranking = classified.Ranking.Report(names)
+		}
+		result.Classes = &hits
+		result.UnseenLabels, result.UnseenHint = unseenLabels(&classified.Unseen), labelHint(&classified.Unseen, manifest.Vocabulary.Classes)
+		if hits.Unseen > 0 && hits.Unseen == hits.Rows {
+			return nil, exit.Refuse("pipelines: none of the %s rows has a label that is a class of the model %s: labels are %s; its classes are %s%s",
+				report.Groups(hits.Rows), o.Model, someUnseen(result.UnseenLabels), prepare.SomeOf(manifest.Vocabulary.Classes), prefixedBy("; ", result.UnseenHint))
+		}
+		if classified.Probabilities != nil {
+			tests := classified.Probabilities.Tests()
+			if pass.Grid != nil {
+				counted := float64(max(1, classified.Weighted.Rows()))
+				tests = classified.Probabilities.WeightedTests(float64(used)/counted, weights.Effective/counted)
+			}
+			result.Probabilities = probabilityReport(hits.Rows, tests)
+		}
+	} else {
+		result.addTargets(&targets, manifest, pass.Grid != nil)
+	}
+	result.Slices = sliceReports(columns, slices.Concat(classified.Slices, targets.Slices), manifest)
+	if o.Reliability != "" {
+		if err := report.WritePicture(ctx, o.Reliability, result.Probabilities.diagram(), 14, 12); err != nil {
+			return nil, err
+		}
+	}
+	return result, g.check(result)
+}
+
+// WriteTo prints the result for people.
+func (r *EvaluateResult) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "model %s\n", r.Model)
+	if r.Rows.SetAside > 0 { // otherwise the report below shows the rows
+		fmt.Fprintf(&b, "rows %s\n", r.Rows)
+	}
+	report.WriteSetAside(&b, r.SetAside)
+	if fields := r.Rows.Fields(); fields != "" {
+		fmt.Fprintf(&b, "fields %s\n", fields)
+	}
+	if r.Weights != nil {
+		writeWeights(&b, r.Weights)
+	}
+	if r.Threshold != nil {
+		fmt.Fprintf(&b, "%s\n", r.Threshold)
+	}
+	switch {
+	case r.Classes != nil:
+		r.Classes.WriteTo(&b)
+		if len(r.UnseenLabels) > 0 {
+			fmt.Fprintf(&b, "\nlabels that are not classes of the model: %s%s\n", someUnseen(r.UnseenLabels), prefixedBy("; ", r.UnseenHint))
+		}
+	case r.Targets != nil:
+		r.Targets.WriteTo(&b)
+	default:
+		r.writeTargets(&b)
+	}
+	if r.Probabilities != nil {
+		r.Probabilities.write(&b)
+	}
+	for i := range r.Slices {
+		writeSlices(&b, &r.Slices[i])
+	}
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
+
+// prefixedBy returns text with a separator before it, unless it is empty.
+func prefixedBy(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}

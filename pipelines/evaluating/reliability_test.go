@@ -1,0 +1,24 @@
+package evaluating
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/report"
+)
+
+func TestAReportOfNothingIsPrinted(t *testing.T) {
+	r := probabilityReport(3, calibrate.NewReliability(2, 10).Tests())
+	var b strings.Builder
+	r.write(&b)
+	if r.NotFinite != 3 || !strings.Contains(b.String(), "3 rows without finite scores are excluded") || math.IsNaN(r.ECE) {
+		t.Errorf("%+v\n%s", r, b.String())
+	}
+	if err := report.WritePicture(jobtest.Ctx, filepath.Join(t.TempDir(), "r.svg"), r.diagram(), 14, 12); err != nil {
+		t.Error(err)
+	}
+}
