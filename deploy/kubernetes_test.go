@@ -199,6 +199,28 @@ func TestTheCronJobRetrains(t *testing.T) {
 	}
 }
 
+// The stream follows the registry that the CronJob writes, and there is never a second one.
+func TestTheStreamFollowsTheChampion(t *testing.T) {
+	d := find[appsv1.Deployment](t, manifests(t, "k8s/stream.yaml"), "bochner-stream")
+	pod := d.Spec.Template.Spec
+	checkPod(t, d.Name, pod)
+	night := manifests(t, "k8s/cronjob.yaml")
+	find[corev1.ServiceAccount](t, night, pod.ServiceAccountName)
+	cmd := parsed(t, "k8s/stream.yaml", slices.Clone(pod.Containers[0].Args))
+	value := func(flag string) string { return cmd.Flags().Lookup(flag).Value.String() }
+	retrain := parsedConfig(t, "k8s/cronjob.yaml", "retrain", find[corev1.ConfigMap](t, night, "bochner-retrain").Data["retrain.yaml"])
+	if cmd.Name() != "predict" || value("stream") != "true" || value("model") != fmt.Sprint(retrain["models"], "@champion") {
+		t.Errorf("%v; models are in %v", pod.Containers[0].Args, retrain["models"])
+	}
+	if *d.Spec.Replicas != 1 || d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType || d.Spec.Selector.MatchLabels["app"] != d.Spec.Template.Labels["app"] {
+		t.Errorf("%+v", d.Spec)
+	}
+	image := find[batchv1.CronJob](t, night, "bochner-retrain").Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image
+	if pod.Containers[0].Image != image {
+		t.Errorf("image %s; that of the CronJob is %s", pod.Containers[0].Image, image)
+	}
+}
+
 // The alerts are on the jobs of the CronJob, one of them on what never started.
 func TestAlertsOfKubernetes(t *testing.T) {
 	rule := find[prometheusRule](t, manifests(t, "k8s/alerts.yaml"), "bochner-retrain")
