@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/plan"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
@@ -187,6 +188,41 @@ func TestWithoutASearchTheModelIsThatOfNone(t *testing.T) {
 		}
 		if weights[0] != weights[1] {
 			t.Errorf("%s: another model than without a search", c.name)
+		}
+	}
+}
+
+// With few rows a search is for fewer features, unless a number is given or there is nothing to search; the plan
+// says so.
+func TestFewRowsAreSearchedForFewerFeatures(t *testing.T) {
+	lines := jobtest.Made(t, "friedman", 60, 3)
+	for _, c := range []struct {
+		name string
+		rows int
+		set  func(o *TrainOptions)
+		want int
+	}{
+		{"60 rows", 60, func(o *TrainOptions) {}, 2048},
+		{"a kernel", 60, func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.LaplaceOptions{}, nil }, 2048},
+		{"a number", 60, func(o *TrainOptions) { o.Kernel, o.Kernels = &fourier.LaplaceOptions{Features: 3000}, nil }, 3000},
+		{"too few rows beside those held out", 46, func(o *TrainOptions) { o.Lambda.Path = []float64{1e-3, 1e-2} }, kernel.DefaultFeatures},
+	} {
+		o := searching(t, lines[:c.rows])
+		o.Kernel, o.Kernels, o.Lambda.Path = nil, nil, []float64{1e-3}
+		c.set(&o)
+		planned, err := plan.Training(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Train(jobtest.Ctx, o); err != nil {
+			t.Fatal(err)
+		}
+		m, err := models.Load(os.DirFS(o.Model))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Linear.D; got != c.want || planned.Features != c.want && c.rows != 46 {
+			t.Errorf("%s: %d features, %d by the plan, want %d", c.name, got, planned.Features, c.want)
 		}
 	}
 }

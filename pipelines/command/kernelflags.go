@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -52,19 +53,26 @@ func (f *kernelFlags) chosen() (kernel.Options, error) {
 }
 
 // searched returns the options of the kernels that a search may choose from: the one that was named,
-// or those that have all options that were given.
+// or those that have all options that were given. Without --features they have no number of features.
 func (f *kernelFlags) searched(named bool) []kernel.Options {
+	sized := slices.ContainsFunc(f.options.Options, func(o *option.Option) bool { return o.Name == "features" && o.Given() })
+	of := func(name string) kernel.Options {
+		if sized {
+			return f.families[name]
+		}
+		return tuning.Unsized(f.families[name])
+	}
 	if named {
 		family, err := kernel.Lookup(f.name)
 		if err != nil {
 			return nil
 		}
-		return []kernel.Options{f.families[family.Name]}
+		return []kernel.Options{of(family.Name)}
 	}
 	var out []kernel.Options
 	for _, k := range tuning.Families() {
 		if name := kernel.Of(k).Name; f.options.Misplaced(name) == nil {
-			out = append(out, f.families[name])
+			out = append(out, of(name))
 		}
 	}
 	return out

@@ -124,6 +124,8 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if o.Searching() {
 		if unsearched = tuning.Unsearchable(rows, length, len(d.Targets), columns.NeedsTargets(d.Schema.Table, o.Encode)); unsearched != "" {
 			o.Search = tuning.None
+		} else if seen.exact {
+			seen.Features = tuning.Features(o.Kernels, seen.Rows, seen.Features)
 		}
 	}
 	p := &Plan{

@@ -42,15 +42,25 @@ func (o Options) Searching() bool {
 }
 
 // canSearch puts the search off if it does not apply to the data, or takes more memory than there is.
-func (t *Training) canSearch() {
+// With few rows the search is for fewer features.
+func (t *Training) canSearch() (err error) {
 	if !t.opts.Searching() {
-		return
+		return nil
 	}
 	why := tuning.Unsearchable(t.Counts.Used, max(t.Profile.Dim, t.Recipe.Scaling.Dim), len(t.Target.Grid), t.Recipe.Recodes)
 	if _, err := t.Memory(0).Fits(t.opts); why == "" && err != nil && t.Engine.InProcess() {
 		why = "memory is too small"
 	}
-	t.notSearched(why)
+	if t.notSearched(why); why != "" || t.opts.resizes() {
+		return nil
+	}
+	size := tuning.Features(t.opts.Kernels, t.Counts.Used, t.Recipe.Dim)
+	if size == t.Recipe.Dim {
+		return nil
+	}
+	t.whole = t.Recipe
+	t.Recipe, err = t.Recipe.Resized(size)
+	return err
 }
 
 // notSearched makes the training one without a search, for that reason, if there is one.
@@ -59,6 +69,9 @@ func (t *Training) notSearched(why string) {
 		return
 	}
 	t.opts.Search = tuning.None
+	if t.whole.Dim > 0 {
+		t.Recipe = t.whole
+	}
 	t.Notes = append(t.Notes, fmt.Sprintf("the features are the defaults; they were not searched: %s", why))
 }
 
@@ -67,5 +80,8 @@ func (t *Training) searchFeatures(ctx context.Context) (err error) {
 	var why string
 	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.parts())
 	t.notSearched(why)
+	if err == nil && why != "" && t.whole.Dim > 0 {
+		return t.Fits(t.Memory(0))
+	}
 	return err
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/sizing"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
@@ -98,7 +99,9 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err := o.checkWeights(t.Profile.Weights); err != nil {
 		return nil, err
 	}
-	t.canSearch()
+	if err := t.canSearch(); err != nil {
+		return nil, err
+	}
 	if !o.resizes() { // otherwise each size is checked
 		if err := t.Fits(t.Memory(0)); err != nil {
 			return nil, err
@@ -249,6 +252,7 @@ type Training struct {
 	Game    []align.Report
 	// Searched describes the search, if there was one.
 	Searched *tuning.Result
+	whole    recipe.Recipe // of all features, where a search is for fewer of them
 	// Sized describes the choice of the number of features, if there was one.
 	Sized *sizing.Result
 	begun time.Time
