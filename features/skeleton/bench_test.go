@@ -2,8 +2,9 @@ package skeleton
 
 import (
 	"fmt"
-	"github.com/bochner-ml/bochner/features"
 	"testing"
+
+	"github.com/bochner-ml/bochner/features"
 
 	"github.com/bochner-ml/bochner/internal/blas"
 )

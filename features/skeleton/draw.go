@@ -110,7 +110,7 @@ func (d *drawer) node(v int32) bool {
 		return d.leaf(l)
 	}
 	in := d.g.of(v)
-	for range d.g.duals[d.g.nodes[v].dual].degree(d.s.Uniform()) {
+	for range d.g.duals[d.g.nodes[v].dual].Degree(d.s.Uniform()) {
 		if !d.node(in[d.s.Below(uint64(len(in)))]) {
 			return false
 		}

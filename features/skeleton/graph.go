@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/bochner-ml/bochner/features/skeleton/activation"
 )
 
 // Graph is a skeleton that was checked and spelt out node by node. It does not
@@ -15,7 +17,7 @@ type Graph struct {
 	order   []int32 // nodes, each behind those that it takes
 	output  int32
 	spaces  []Space
-	duals   []*dual
+	duals   []*activation.Series
 	name    func(v int32) string
 }
 
@@ -100,7 +102,7 @@ func fromNodes(nodes []Node, columns int) (*Graph, error) {
 			if err := n.Space.Validate(); err != nil {
 				return nil, fail("%v; or give activation and inputs of an inner node", err)
 			}
-			if !n.Activation.none() {
+			if !n.Activation.None() {
 				return nil, fail("has an activation but no inputs")
 			}
 			if err := n.Space.checkColumns(len(n.Columns)); err != nil {
@@ -167,7 +169,7 @@ func (g *Graph) addDual(a Activation) int32 {
 			return int32(i)
 		}
 	}
-	g.duals = append(g.duals, newDual(a))
+	g.duals = append(g.duals, a.Series())
 	return int32(len(g.duals) - 1)
 }
 
@@ -281,7 +283,7 @@ func (g *Graph) expect(inner float64, input func(v int32) float64) float64 {
 			sum += e[u]
 		}
 		e[v] = inner
-		if slope := g.duals[g.nodes[v].dual].slope; slope > 0 { // 0·∞ would be NaN
+		if slope := g.duals[g.nodes[v].dual].Slope(); slope > 0 { // 0·∞ would be NaN
 			e[v] += slope * sum / float64(len(g.of(v)))
 		}
 	}

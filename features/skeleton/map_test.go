@@ -1,11 +1,12 @@
 package skeleton
 
 import (
-	"github.com/bochner-ml/bochner/features"
 	"math"
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/bochner-ml/bochner/features"
 
 	"github.com/bochner-ml/bochner/internal/blas"
 )

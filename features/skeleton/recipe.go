@@ -79,7 +79,7 @@ func (b *codebook) values(g *Graph) float64 {
 		for _, u := range g.of(v) {
 			sum += e[u]
 		}
-		if slope := g.duals[g.nodes[v].dual].slope; slope > 0 {
+		if slope := g.duals[g.nodes[v].dual].Slope(); slope > 0 {
 			e[v] = slope * sum / float64(len(g.of(v)))
 		}
 	}

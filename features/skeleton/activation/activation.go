@@ -1,4 +1,6 @@
-package skeleton
+// Package activation contains the activations of the nodes of skeletons: power series of normalised
+// dual activations, by their closed form and by the degrees that are drawn from them.
+package activation
 
 import (
 	"errors"
@@ -32,8 +34,8 @@ type Activation struct {
 	Polynomial []float64 `json:"polynomial,omitempty"`
 }
 
-// none tells whether no field is given.
-func (a Activation) none() bool {
+// None tells whether no field is given.
+func (a Activation) None() bool {
 	return a.Exponential == 0 && !a.ReLU && a.Step == 0 && a.Polynomial == nil
 }
 
@@ -203,8 +205,8 @@ func sum(c []float64) float64 {
 	return s
 }
 
-// dual is an activation made ready to draw from and to evaluate.
-type dual struct {
+// Series is an activation made ready to draw from and to evaluate.
+type Series struct {
 	Activation
 	slope float64
 	sums  []float64 // a_0, a_0+a_1, …
@@ -212,8 +214,9 @@ type dual struct {
 
 var reluSums = sync.OnceValue(func() []float64 { return runningSums(reluSeries()) })
 
-func newDual(a Activation) *dual {
-	d := &dual{Activation: a, slope: a.Slope()}
+// Series returns the series of a valid activation.
+func (a Activation) Series() *Series {
+	d := &Series{Activation: a, slope: a.Slope()}
 	if a.ReLU {
 		d.sums = reluSums()
 	} else {
@@ -221,6 +224,9 @@ func newDual(a Activation) *dual {
 	}
 	return d
 }
+
+// Slope returns that of the activation.
+func (d *Series) Slope() float64 { return d.slope }
 
 func runningSums(c []float64) []float64 {
 	sums := make([]float64, len(c))
@@ -232,9 +238,9 @@ func runningSums(c []float64) []float64 {
 	return sums
 }
 
-// degree returns the degree that the uniform number u stands for: the least i
+// Degree returns the degree that the uniform number u stands for: the least i
 // with u·Σa < a_0 + … + a_i.
-func (d *dual) degree(u float64) int {
+func (d *Series) Degree(u float64) int {
 	last := len(d.sums) - 1
 	v := float64(u * d.sums[last])
 	for i, s := range d.sums[:min(8, last+1)] {
