@@ -21,6 +21,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/pipelines/command/help"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -72,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	}
 	var started *startedError
 	if !errors.As(err, &started) {
-		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", inOneLine(err), cmd.CommandPath())
+		fmt.Fprintf(stderr, "bochner: %s\nsee %s --help\n", help.InOneLine(err), cmd.CommandPath())
 		return exit.CodeUsage
 	}
 	code = exit.Code(err)
@@ -179,7 +180,7 @@ any number of workers and threads, and for any order and grouping of the rows in
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(wrongFlag)
+	root.SetFlagErrorFunc(help.WrongFlag)
 	root.PersistentFlags().Func("storage_emulator", "Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.", func(address string) error {
 		engine.UseStorageEmulator(address)
 		return nil
@@ -187,8 +188,8 @@ any number of workers and threads, and for any order and grouping of the rows in
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(), verifyCommand(), sumCommand(), fitCommand(), forgetCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(), runnerHelp(), streamHelp(), versionCommand())
-	new(manual).attach(root)
-	completions(root)
+	help.Attach(root)
+	help.Complete(root)
 	return root
 }
 
@@ -198,7 +199,7 @@ func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) err
 		if err := readConfig(cmd); err != nil {
 			return err
 		}
-		if err := ownNames(cmd.Flags()); err != nil {
+		if err := help.OwnNames(cmd.Flags()); err != nil {
 			return err
 		}
 		if engine.FromTemplate() {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bochner-ml/bochner/pipelines/command/help"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
@@ -122,7 +123,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 				}
 				continue
 			}
-			if !strings.Contains(out, wrap(cmd.Long, "", unknownWidth)) || !strings.Contains(out, "Examples:") || !strings.Contains(out, "--json") {
+			if !strings.Contains(out, help.Wrap(cmd.Long, "", help.UnknownWidth)) || !strings.Contains(out, "Examples:") || !strings.Contains(out, "--json") {
 				t.Errorf("%v:\n%s", args, out)
 			}
 			if strings.Contains(out, "--job_endpoint") || strings.Contains(out, "--endpoint string") || strings.Contains(out, "test.v") {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/plainyaml"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/pipelines/command/help"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -46,7 +47,7 @@ func readConfig(cmd *cobra.Command) error {
 	for _, key := range keys {
 		f := fs.Lookup(key)
 		if f == nil || key == "config" {
-			return fmt.Errorf("--config: %s: %s has no flag --%s%s", name, cmd.CommandPath(), key, meant(fs, key))
+			return fmt.Errorf("--config: %s: %s has no flag --%s%s", name, cmd.CommandPath(), key, help.Meant(fs, key))
 		}
 		if f.Changed {
 			continue

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/pipelines/command/help"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
@@ -26,8 +27,8 @@ func TestHelpShowsTheCommonFlagsAndHelpAllTheRest(t *testing.T) {
 			continue
 		}
 		short := flagLine.FindAllString(must(t, cmd.Name(), "--help"), -1)
-		if len(short) > mostFlags {
-			t.Errorf("%s: help shows %d flags, want at most %d", cmd.Name(), len(short), mostFlags)
+		if len(short) > help.MostFlags {
+			t.Errorf("%s: help shows %d flags, want at most %d", cmd.Name(), len(short), help.MostFlags)
 		}
 		var want []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -50,25 +51,25 @@ func TestEveryFlagIsInAGroup(t *testing.T) {
 	named := map[string]bool{}
 	visible(func(cmd *cobra.Command, f *pflag.Flag) {
 		named[f.Name] = true
-		if titleOf(cmd, f) == otherGroup {
+		if help.TitleOf(cmd, f) == help.OtherGroup {
 			t.Errorf("%s --%s is in no group", cmd.Name(), f.Name)
 		}
 	})
-	for _, g := range groups {
-		for _, name := range strings.Fields(g.common + " " + g.more) {
+	for _, g := range help.Groups {
+		for _, name := range strings.Fields(g.Common + " " + g.More) {
 			if !named[name] {
-				t.Errorf("group %q: no command has --%s", g.title, name)
+				t.Errorf("group %q: no command has --%s", g.Title, name)
 			}
 		}
 	}
-	for command, names := range alsoCommon {
+	for command, names := range help.AlsoCommon {
 		for _, name := range strings.Fields(names) {
 			if cmd, _, err := newRoot().Find([]string{command}); err != nil || cmd.Flags().Lookup(name) == nil {
 				t.Errorf("%s has no --%s", command, name)
 			}
 		}
 	}
-	for name := range values {
+	for name := range help.Values {
 		if !named[name] {
 			t.Errorf("values of --%s, which no command has", name)
 		}
@@ -76,7 +77,7 @@ func TestEveryFlagIsInAGroup(t *testing.T) {
 }
 
 func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
-	for columns, want := range map[string]int{"": unknownWidth, "100": 100, "60": 60, "10": narrowest, "1000": widest, "x": unknownWidth} {
+	for columns, want := range map[string]int{"": help.UnknownWidth, "100": 100, "60": 60, "10": help.Narrowest, "1000": help.Widest, "x": help.UnknownWidth} {
 		t.Setenv("COLUMNS", columns)
 		_, flags, found := strings.Cut(must(t, "train", "--help_all"), "\nModel and output:")
 		if !found {
@@ -93,7 +94,7 @@ func TestHelpIsWrappedAtTheWidthOfTheTerminal(t *testing.T) {
 			t.Errorf("COLUMNS=%s: the longest line has %d characters, want %d or a little less", columns, longest, want)
 		}
 	}
-	if got, want := wrap("one two three\nfour\n\n  code as it is\nfive", "> ", 11), "> one two\n> three\n> four\n\n  code as it is\n> five"; got != want {
+	if got, want := help.Wrap("one two three\nfour\n\n  code as it is\nfive", "> ", 11), "> one two\n> three\n> four\n\n  code as it is\n> five"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -148,17 +149,17 @@ func TestNamesOfOtherProgramsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, other := range elsewhere {
+	for name, other := range help.Elsewhere {
 		if train.Flags().Lookup(name) != nil {
 			t.Errorf("--%s is a flag of train", name)
 		}
-		if other.flag != "out" && train.Flags().Lookup(other.flag) == nil {
-			t.Errorf("--%s stands for --%s, which train does not have", name, other.flag)
+		if other.Flag != "out" && train.Flags().Lookup(other.Flag) == nil {
+			t.Errorf("--%s stands for --%s, which train does not have", name, other.Flag)
 		}
 	}
-	for flag, values := range valuesElsewhere {
+	for flag, values := range help.ValuesElsewhere {
 		for theirs, ours := range values {
-			known := takes(train.Flags().Lookup(flag)).choices()
+			known := help.Takes(train.Flags().Lookup(flag)).Choices()
 			if !slices.Contains(known, ours) || slices.Contains(known, theirs) {
 				t.Errorf("--%s %s stands for %s; have %q", flag, theirs, ours, known)
 			}
@@ -189,11 +190,11 @@ func TestNamesOfScikitLearnGiveTheSameModel(t *testing.T) {
 }
 
 func TestHelpAsJSONListsEveryFlag(t *testing.T) {
-	var all description
+	var all help.Description
 	if err := json.Unmarshal([]byte(must(t, "help", "--json")), &all); err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]flagDescription{}
+	got := map[string]help.FlagDescription{}
 	for _, c := range all.Commands {
 		for _, f := range c.Flags {
 			got[c.Name+" "+f.Name] = f
@@ -216,7 +217,7 @@ func TestHelpAsJSONListsEveryFlag(t *testing.T) {
 	if k := got["train kernel"]; !k.Common || k.Group != "Features" || !slices.Equal(k.Values, kernel.Names()) {
 		t.Errorf("%+v", k)
 	}
-	var one description
+	var one help.Description
 	if err := json.Unmarshal([]byte(must(t, "help", "train", "--json")), &one); err != nil || one.Name != "train" || len(one.Flags) < 50 {
 		t.Errorf("%s: %d flags: %v", one.Name, len(one.Flags), err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/command/help"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
@@ -64,7 +65,7 @@ skeleton.`,
 	flags.register(fs, "gaussian")
 	draw := fs.Lookup("draw")
 	draw.Value = orAll{draw.Value.(*option.Option), &o.All}
-	draw.Annotations[valuesOf] = append(slices.Clone(draw.Annotations[valuesOf]), "all")
+	draw.Annotations[help.ValuesOf] = append(slices.Clone(draw.Annotations[help.ValuesOf]), "all")
 	flags.jobs.register(fs)
 	return cmd
 }

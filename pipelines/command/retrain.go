@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/command/help"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
@@ -129,7 +130,7 @@ var placeFlags = strings.Fields("models sums day window held_out gate paired_gat
 func settings(cmd *cobra.Command) string {
 	var words []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if title := titleOf(cmd, f); title != "Job" && title != otherGroup && !slices.Contains(placeFlags, f.Name) {
+		if title := help.TitleOf(cmd, f); title != "Job" && title != help.OtherGroup && !slices.Contains(placeFlags, f.Name) {
 			words = append(words, fmt.Sprintf("--%s=%s", f.Name, f.Value))
 		}
 	})

@@ -1,4 +1,4 @@
-package command
+package help
 
 import (
 	"slices"
@@ -8,21 +8,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// groupOf is the annotation of a flag that names its group. Flags made from a registry have
+// GroupOf is the annotation of a flag that names its group. Flags made from a registry have
 // it; the groups of other flags are in the table below.
-const groupOf = "group"
+const GroupOf = "group"
 
-// otherGroup is for flags without a group.
-const otherGroup = "Other"
+// OtherGroup is for flags without a group.
+const OtherGroup = "Other"
 
-// group is a heading of the help with the names of its flags, in order.
-type group struct {
-	title  string
-	common string // flags that --help shows
-	more   string // flags that --help_all adds
+// Group is a heading of the help with the names of its flags, in order.
+type Group struct {
+	Title  string
+	Common string // flags that --help shows
+	More   string // flags that --help_all adds
 }
 
-var groups = []group{
+// Groups are the groups of flags, in the order of the help.
+var Groups = []Group{
 	{"Model and output",
 		"models model champion challenger sums of without out out_format scores probabilities threshold max_drift slices gate components picture",
 		"recipe save_sums certificate lines model_digest reliability curve expect why by last events importance"},
@@ -58,8 +59,8 @@ var groups = []group{
 		"lanes threads work timings quiet verbose help help_all"},
 }
 
-// alsoCommon lists flags that only the help of one command shows.
-var alsoCommon = map[string]string{
+// AlsoCommon lists flags that only the help of one command shows.
+var AlsoCommon = map[string]string{
 	"align":   "align chains steps take align_rate sample",
 	"predict": "lines",
 	"kernel":  "draw",
@@ -70,24 +71,24 @@ var commonOf = map[string]string{
 	"retrain": "models data label day sums_dir window held_out gate paired_gate max_drift redraw kernel features width seed lambda max_bad_fraction runner config json",
 }
 
-// mostFlags is the largest number of flags that --help shows.
-const mostFlags = 25
+// MostFlags is the largest number of flags that --help shows.
+const MostFlags = 25
 
-// flagGroup is a group with its flags of one command.
-type flagGroup struct {
-	title string
-	flags []*pflag.Flag
+// FlagGroup is a group with its flags of one command.
+type FlagGroup struct {
+	Title string
+	Flags []*pflag.Flag
 }
 
-// grouped returns the visible flags of a command by group; with all, including those that only
+// Grouped returns the visible flags of a command by group; with all, including those that only
 // --help_all shows. hidden is the number of flags left out.
-func grouped(cmd *cobra.Command, all bool) (shown []flagGroup, hidden int) {
+func Grouped(cmd *cobra.Command, all bool) (shown []FlagGroup, hidden int) {
 	var titles []string
 	place := map[string]int{} // position of a flag in the table
-	for i, g := range groups {
-		titles = append(titles, g.title)
-		for j, name := range strings.Fields(g.common + " " + g.more) {
-			place[g.title+" "+name] = 1 + i*1000 + j
+	for i, g := range Groups {
+		titles = append(titles, g.Title)
+		for j, name := range strings.Fields(g.Common + " " + g.More) {
+			place[g.Title+" "+name] = 1 + i*1000 + j
 		}
 	}
 	byTitle := map[string][]*pflag.Flag{}
@@ -99,7 +100,7 @@ func grouped(cmd *cobra.Command, all bool) (shown []flagGroup, hidden int) {
 			hidden++
 			return
 		}
-		title := titleOf(cmd, f)
+		title := TitleOf(cmd, f)
 		if !slices.Contains(titles, title) {
 			titles = append(titles, title)
 		}
@@ -117,40 +118,40 @@ func grouped(cmd *cobra.Command, all bool) (shown []flagGroup, hidden int) {
 			}
 			return pa - pb
 		})
-		shown = append(shown, flagGroup{title, flags})
+		shown = append(shown, FlagGroup{title, flags})
 	}
 	return shown, hidden
 }
 
-// titleOf returns the title of a flag's group: that of its annotation, or the first group of
+// TitleOf returns the title of a flag's group: that of its annotation, or the first group of
 // the table with its name. --epsilon of the command kernel belongs to Comparison.
-func titleOf(cmd *cobra.Command, f *pflag.Flag) string {
-	if own := f.Annotations[groupOf]; len(own) == 1 {
+func TitleOf(cmd *cobra.Command, f *pflag.Flag) string {
+	if own := f.Annotations[GroupOf]; len(own) == 1 {
 		return own[0]
 	}
-	for _, g := range groups {
-		if g.title == "Comparison" && cmd.Flags().Lookup("learner") != nil {
+	for _, g := range Groups {
+		if g.Title == "Comparison" && cmd.Flags().Lookup("learner") != nil {
 			continue
 		}
-		if slices.Contains(strings.Fields(g.common+" "+g.more), f.Name) {
-			return g.title
+		if slices.Contains(strings.Fields(g.Common+" "+g.More), f.Name) {
+			return g.Title
 		}
 	}
-	return otherGroup
+	return OtherGroup
 }
 
 // isCommon tells whether --help of the command shows a flag.
 func isCommon(cmd *cobra.Command, f *pflag.Flag) bool {
-	if slices.Contains(strings.Fields(alsoCommon[cmd.Name()]+" help help_all"), f.Name) || countFlags(cmd) <= mostFlags {
+	if slices.Contains(strings.Fields(AlsoCommon[cmd.Name()]+" help help_all"), f.Name) || countFlags(cmd) <= MostFlags {
 		return true
 	}
 	if own, ok := commonOf[cmd.Name()]; ok {
 		return slices.Contains(strings.Fields(own), f.Name)
 	}
-	title := titleOf(cmd, f)
-	for _, g := range groups {
-		if g.title == title {
-			return slices.Contains(strings.Fields(g.common), f.Name)
+	title := TitleOf(cmd, f)
+	for _, g := range Groups {
+		if g.Title == title {
+			return slices.Contains(strings.Fields(g.Common), f.Name)
 		}
 	}
 	return false

@@ -1,4 +1,6 @@
-package command
+// Package help prints the help of commands, with their flags in groups; completes the values of flags;
+// and explains flags that are named as in other programs.
+package help
 
 import (
 	"encoding/json"
@@ -19,8 +21,9 @@ type manual struct {
 	all bool // with every flag
 }
 
-// attach installs the manual as the help of a complete command tree.
-func (m *manual) attach(root *cobra.Command) {
+// Attach installs the help of a complete command tree.
+func Attach(root *cobra.Command) {
+	m := new(manual)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { m.write(cmd.OutOrStdout(), cmd) })
 	root.SetHelpCommand(m.command())
 	root.InitDefaultHelpCmd()
@@ -68,7 +71,7 @@ With --json it prints all commands and all their flags for programs.`,
 				enc := json.NewEncoder(cmd.OutOrStdout())
 				enc.SetEscapeHTML(false)
 				enc.SetIndent("", "  ")
-				return enc.Encode(describe(about))
+				return enc.Encode(Describe(about))
 			}
 			about.HelpFunc()(about, nil)
 			return nil
@@ -90,7 +93,7 @@ func (m *manual) write(w io.Writer, cmd *cobra.Command) {
 	if cmd.HasAvailableSubCommands() {
 		usage = cmd.CommandPath() + " COMMAND [flags]"
 	}
-	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", wrap(cmd.Long, "", width), usage)
+	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", Wrap(cmd.Long, "", width), usage)
 	if cmd.Example != "" {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
 	}
@@ -98,26 +101,26 @@ func (m *manual) write(w io.Writer, cmd *cobra.Command) {
 		fmt.Fprintf(w, "\nCommands:\n")
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() || c.Name() == "help" {
-				entry(w, c.Name(), c.Short, 14, width)
+				Entry(w, c.Name(), c.Short, 14, width)
 			}
 		}
 		fmt.Fprint(w, "\nbochner help COMMAND prints the flags of a command,\nbochner help runner explains how to choose and configure the Beam runner.\n")
 		return
 	}
-	shown, hidden := grouped(cmd, m.all)
+	shown, hidden := Grouped(cmd, m.all)
 	for _, g := range shown {
-		fmt.Fprintf(w, "\n%s:\n", g.title)
-		for _, f := range g.flags {
-			entry(w, strings.TrimSpace("--"+f.Name+" "+placeholder(f)), flagHelp(f), 26, width)
+		fmt.Fprintf(w, "\n%s:\n", g.Title)
+		for _, f := range g.Flags {
+			Entry(w, strings.TrimSpace("--"+f.Name+" "+Placeholder(f)), FlagHelp(f), 26, width)
 		}
 	}
 	if hidden > 0 {
-		fmt.Fprintf(w, "\n%s\n", wrap(fmt.Sprintf("bochner %s --help_all shows %d more flags.", cmd.Name(), hidden), "", width))
+		fmt.Fprintf(w, "\n%s\n", Wrap(fmt.Sprintf("bochner %s --help_all shows %d more flags.", cmd.Name(), hidden), "", width))
 	}
 }
 
-// flagHelp returns the help of a flag with its default.
-func flagHelp(f *pflag.Flag) string {
+// FlagHelp returns the help of a flag with its default.
+func FlagHelp(f *pflag.Flag) string {
 	_, text := pflag.UnquoteUsage(f)
 	if d := defaultOf(f); d != "" {
 		text += " (default " + d + ")"
@@ -135,8 +138,8 @@ func defaultOf(f *pflag.Flag) string {
 	return f.DefValue
 }
 
-// entry writes a name and, from that column on, a text.
-func entry(w io.Writer, name, text string, column, width int) {
+// Entry writes a name and, from that column on, a text.
+func Entry(w io.Writer, name, text string, column, width int) {
 	indent := strings.Repeat(" ", column)
 	left := "  " + name
 	if n := utf8.RuneCountInString(left); n+2 > column {
@@ -144,12 +147,12 @@ func entry(w io.Writer, name, text string, column, width int) {
 	} else {
 		fmt.Fprintf(w, "%s%s", left, indent[n:])
 	}
-	fmt.Fprintln(w, strings.TrimLeft(wrap(text, indent, width), " "))
+	fmt.Fprintln(w, strings.TrimLeft(Wrap(text, indent, width), " "))
 }
 
-// wrap breaks a text into lines of at most width characters, each after the indent. Lines
+// Wrap breaks a text into lines of at most width characters, each after the indent. Lines
 // that begin with a space stay as they are; empty lines separate paragraphs.
-func wrap(text, indent string, width int) string {
+func Wrap(text, indent string, width int) string {
 	var out, words []string
 	flush := func() {
 		line := ""
@@ -183,21 +186,21 @@ func wrap(text, indent string, width int) string {
 
 // Limits of the width to which help is wrapped.
 const (
-	narrowest    = 40
-	unknownWidth = 80
-	widest       = 120
+	Narrowest    = 40
+	UnknownWidth = 80
+	Widest       = 120
 )
 
 // widthOf returns the width of help written to w: $COLUMNS, or the width of the terminal.
 func widthOf(w io.Writer) int {
 	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err != nil {
-		width = unknownWidth
+		width = UnknownWidth
 		if f, is := w.(*os.File); is {
 			if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 				width = n
 			}
 		}
 	}
-	return min(max(width, narrowest), widest)
+	return min(max(width, Narrowest), Widest)
 }

@@ -1,18 +1,19 @@
-package command
+package help
 
 import (
 	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/bochner-ml/bochner/internal/spell"
 )
 
-// elsewhere maps names of flags in other programs, mostly scikit-learn, to ours, with a note
+// Elsewhere maps names of flags in other programs, mostly scikit-learn, to ours, with a note
 // if the two differ.
-var elsewhere = map[string]struct{ flag, note string }{
+var Elsewhere = map[string]struct{ Flag, Note string }{
 	"alpha":            {"lambda", "lambda = alpha/n, where n is the number of rows"},
 	"reg_alpha":        {"lambda", "lambda = alpha/n, where n is the number of rows"},
 	"reg_lambda":       {"lambda", "lambda is on the mean loss"},
@@ -58,17 +59,17 @@ var elsewhere = map[string]struct{ flag, note string }{
 	"seeds":            {"seed", ""},
 }
 
-// valuesElsewhere maps names of values in scikit-learn to ours. They are accepted.
-var valuesElsewhere = map[string]map[string]string{
+// ValuesElsewhere maps names of values in scikit-learn to ours. They are accepted.
+var ValuesElsewhere = map[string]map[string]string{
 	"loss":      {"log_loss": "logistic", "squared_error": "squared", "cross_entropy": "softmax"},
 	"calibrate": {"sigmoid": "platt"},
 	"learner":   {"svc": "svm", "svr": "svm"},
 	"task":      {"classify": "classification", "regress": "regression"},
 }
 
-// ownNames replaces values that are named as in other programs by our names.
-func ownNames(fs *pflag.FlagSet) error {
-	for name, values := range valuesElsewhere {
+// OwnNames replaces values that are named as in other programs by our names.
+func OwnNames(fs *pflag.FlagSet) error {
+	for name, values := range ValuesElsewhere {
 		f := fs.Lookup(name)
 		if f == nil {
 			continue
@@ -82,9 +83,9 @@ func ownNames(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// wrongFlag adds to the error of an unknown flag the name of a similar one, and to that of an
+// WrongFlag adds to the error of an unknown flag the name of a similar one, and to that of an
 // invalid value the explanation of its type.
-func wrongFlag(cmd *cobra.Command, err error) error {
+func WrongFlag(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		if _, ok := invalid.GetFlag().Value.(interface{ Given() bool }); ok {
 			return fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
@@ -92,14 +93,14 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w%s", err, meant(cmd.Flags(), unknown.GetSpecifiedName()))
+		return fmt.Errorf("%w%s", err, Meant(cmd.Flags(), unknown.GetSpecifiedName()))
 	}
 	return err
 }
 
-// inOneLine returns the text of an error with cobra's list of similar commands in the form of
+// InOneLine returns the text of an error with cobra's list of similar commands in the form of
 // our other messages.
-func inOneLine(err error) string {
+func InOneLine(err error) string {
 	text, list, found := strings.Cut(err.Error(), "\n\nDid you mean this?\n\t")
 	if !found {
 		return text
@@ -107,15 +108,15 @@ func inOneLine(err error) string {
 	return fmt.Sprintf("%s (did you mean %q?)", text, strings.Join(strings.Fields(list), ", "))
 }
 
-// meant returns ` (did you mean "lambda"?)` if other programs have a flag of that name, or if
+// Meant returns ` (did you mean "lambda"?)` if other programs have a flag of that name, or if
 // the name is close to one of ours.
-func meant(fs *pflag.FlagSet, name string) string {
-	if other, known := elsewhere[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; known && fs.Lookup(other.flag) != nil {
+func Meant(fs *pflag.FlagSet, name string) string {
+	if other, known := Elsewhere[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; known && fs.Lookup(other.Flag) != nil {
 		note := ""
-		if other.note != "" {
-			note = " " + other.note
+		if other.Note != "" {
+			note = " " + other.Note
 		}
-		return fmt.Sprintf(" (did you mean %q?%s)", other.flag, note)
+		return fmt.Sprintf(" (did you mean %q?%s)", other.Flag, note)
 	}
 	var names []string
 	fs.VisitAll(func(f *pflag.Flag) {

@@ -1,4 +1,4 @@
-package command
+package help
 
 import (
 	"strings"
@@ -14,8 +14,8 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
-// value describes the values of a flag, for help and shell completion.
-type value struct {
+// Value describes the values of a flag, for help and shell completion.
+type Value struct {
 	name  string // in the help; "" uses the flag's type
 	names func() []string
 	files bool // the shell completes file names
@@ -23,14 +23,14 @@ type value struct {
 	list  bool // a list separated by commas
 }
 
-// valuesOf is the annotation of a flag that lists its values. Flags made from a registry may
+// ValuesOf is the annotation of a flag that lists its values. Flags made from a registry may
 // have it; the values of other flags are in the table below.
-const valuesOf = "values"
+const ValuesOf = "values"
 
-// takes returns the values of a flag.
-func takes(f *pflag.Flag) value {
-	v := values[f.Name]
-	if own := f.Annotations[valuesOf]; len(own) > 0 {
+// Takes returns the values of a flag.
+func Takes(f *pflag.Flag) Value {
+	v := Values[f.Name]
+	if own := f.Annotations[ValuesOf]; len(own) > 0 {
 		v.names = func() []string { return own }
 		if v.name == "" {
 			v.name = "NAME"
@@ -39,26 +39,26 @@ func takes(f *pflag.Flag) value {
 	return v
 }
 
-// choices returns the named values of a flag, if any.
-func (v value) choices() []string {
+// Choices returns the named values of a flag, if any.
+func (v Value) Choices() []string {
 	if v.names == nil {
 		return nil
 	}
 	return v.names()
 }
 
-func oneOf(names ...string) value {
-	return value{name: "NAME", names: func() []string { return names }}
+func oneOf(names ...string) Value {
+	return Value{name: "NAME", names: func() []string { return names }}
 }
 
-func among(names func() []string) value { return value{name: "NAME", names: names} }
+func among(names func() []string) Value { return Value{name: "NAME", names: names} }
 
-func listOf(name string, names ...string) value {
-	return value{name: name, names: func() []string { return names }, list: true}
+func listOf(name string, names ...string) Value {
+	return Value{name: name, names: func() []string { return names }, list: true}
 }
 
-// values describes the values of flags whose type does not.
-var values = map[string]value{
+// Values describes the values of flags whose type does not.
+var Values = map[string]Value{
 	"data":        {name: "FILES", files: true},
 	"label_files": {name: "FILES", files: true},
 	"model":       {name: "DIR", dirs: true},
@@ -111,9 +111,9 @@ var values = map[string]value{
 	"class_weight": listOf("LIST", "balanced"),
 }
 
-// placeholder returns the placeholder for the value of a flag in its help.
-func placeholder(f *pflag.Flag) string {
-	if name := takes(f).name; name != "" {
+// Placeholder returns the placeholder for the value of a flag in its help.
+func Placeholder(f *pflag.Flag) string {
+	if name := Takes(f).name; name != "" {
 		return name
 	}
 	switch t := f.Value.Type(); {
@@ -127,14 +127,14 @@ func placeholder(f *pflag.Flag) string {
 	return "VALUE"
 }
 
-// completions adds shell completion of the values of all flags.
-func completions(root *cobra.Command) {
+// Complete adds shell completion of the values of all flags.
+func Complete(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if f.Hidden || placeholder(f) == "" {
+			if f.Hidden || Placeholder(f) == "" {
 				return
 			}
-			if err := cmd.RegisterFlagCompletionFunc(f.Name, takes(f).complete); err != nil {
+			if err := cmd.RegisterFlagCompletionFunc(f.Name, Takes(f).complete); err != nil {
 				panic("command: " + err.Error())
 			}
 		})
@@ -142,7 +142,7 @@ func completions(root *cobra.Command) {
 }
 
 // complete returns the values that begin with a prefix.
-func (v value) complete(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+func (v Value) complete(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	switch {
 	case v.dirs:
 		return nil, cobra.ShellCompDirectiveFilterDirs
@@ -157,7 +157,7 @@ func (v value) complete(_ *cobra.Command, _ []string, begun string) ([]string, c
 	}
 	directive := cobra.ShellCompDirectiveNoFileComp
 	var out []string
-	for _, name := range v.choices() {
+	for _, name := range v.Choices() {
 		if strings.HasPrefix(before+name, begun) {
 			out = append(out, before+name)
 		}
