@@ -161,7 +161,7 @@ func TestDistinctRowsAreNotCounted(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 400, 1)
 	o := fixed(1)
 	o.Lambda.Folds = 5
-	r, _ := trained(t, lines, o)
+	r, _ := trainedModel(t, lines, o)
 	if s := strings.Join(r.Notes, "\n"); strings.Contains(s, "repeat") {
 		t.Error(s)
 	}

@@ -69,7 +69,7 @@ func TestTargetStatisticsOfCoinFlipsAreThoseOfChance(t *testing.T) {
 	test := levelRows(others, levels, 0.5, 2)
 	for _, name := range []string{"ridge", "ridge, one λ", "svm", "svm, patience", "sgd, platt"} {
 		t.Run(name, func(t *testing.T) {
-			r, m := trained(t, levelRows(n, levels, 0.5, 1), encodedBy(honestLearners[name], columns.Means))
+			r, m := trainedModel(t, levelRows(n, levels, 0.5, 1), encodedBy(honestLearners[name], columns.Means))
 			judge(t, r, m, n)
 			if e, se := errorOn(t, r, test), 0.5/math.Sqrt(others); math.Abs(e-0.5) > 4*se {
 				t.Errorf("error %.2f ± %.2f %% on other rows", 100*e, 100*se)
@@ -83,9 +83,9 @@ func TestTargetStatisticsFindWhatLevelsCannot(t *testing.T) {
 	const n, levels = 4000, 1000
 	test := levelRows(2000, levels, 0.02, 2)
 	for _, name := range []string{"ridge", "svm"} {
-		r, m := trained(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], columns.Means))
+		r, m := trainedModel(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], columns.Means))
 		target := errorOn(t, r, test)
-		one, _ := trained(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], columns.Indicators))
+		one, _ := trainedModel(t, levelRows(n, levels, 0.02, 1), encodedBy(honestLearners[name], columns.Indicators))
 		if hot := errorOn(t, one, test); !(target < 0.35 && hot > target+0.05) {
 			t.Errorf("%s: error %.3f by target statistics, %.3f by one-hot levels", name, target, hot)
 		}
@@ -120,8 +120,8 @@ func TestTargetStatisticsOfNoiseDoNoHarm(t *testing.T) {
 	train, test := noise(2000, 1), noise(4000, 2)
 	for _, name := range []string{"ridge", "svm", "svm, patience", "sgd"} {
 		o := encodedBy(honestLearners[name], columns.Means)
-		r, _ := trained(t, train, o)
-		without, _ := trained(t, train, encodedBy(honestLearners[name], columns.Counts))
+		r, _ := trainedModel(t, train, o)
+		without, _ := trainedModel(t, train, encodedBy(honestLearners[name], columns.Counts))
 		with, best := errorOn(t, r, test), errorOn(t, without, test)
 		if se := math.Sqrt(best * (1 - best) / 4000); with > best+4*se {
 			t.Errorf("%s: error %.3f with the labels of other rows, %.3f ± %.3f with their number", name, with, best, se)
@@ -192,7 +192,7 @@ func TestTargetStatisticsOfNumbers(t *testing.T) {
 		level := i % 300
 		lines = append(lines, fmt.Sprintf("%.4f,L%d,%.4f\n", r.NormFloat64(), level, float64(level*7919%300)/100+0.1*r.NormFloat64()))
 	}
-	result, m := trained(t, lines, encodedBy(TrainOptions{}, columns.Means))
+	result, m := trainedModel(t, lines, encodedBy(TrainOptions{}, columns.Means))
 	for _, row := range result.Path {
 		if row.Lambda == m.Manifest.Learner.Lambda && !(row.MSE < 0.1) { // of a variance of 0.75
 			t.Errorf("held-out squared error %.3f", row.MSE)

@@ -114,7 +114,7 @@ func TestTrainingTendsToExactKernelRidge(t *testing.T) {
 		t.Fatalf("the exact solution hardly varies: %g", spread)
 	}
 	distance := func(dim int, seed uint64) float64 {
-		_, m := trained(t, lines, TrainOptions{
+		_, m := trainedModel(t, lines, TrainOptions{
 			Spec: prepare.Spec{
 				Task: "regression", Scale: []string{"none"}, Seed: seed,
 				Kernel: &fourier.GaussianOptions{Width: kernel.Width(width), Features: dim},

@@ -135,7 +135,7 @@ func TestRawColumnsAreFittedAsInFloat64(t *testing.T) {
 		for range 3000 {
 			test = append(test, draw(r))
 		}
-		result, m := trained(t, written(train), TrainOptions{
+		result, m := trainedModel(t, written(train), TrainOptions{
 			Spec:   prepare.Spec{Kernel: &linear.Options{}, Seed: 1},
 			Lambda: training.LambdaOptions{Path: []float64{lambda}, Folds: 5},
 		})
@@ -182,7 +182,7 @@ func TestAThousandClustersAreLearned(t *testing.T) {
 		}
 	}
 	lines := written(rows)
-	result, m := trained(t, lines, TrainOptions{
+	result, m := trainedModel(t, lines, TrainOptions{
 		Spec:   prepare.Spec{Task: "classification", Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
 		Lambda: training.LambdaOptions{Path: []float64{1e-10}},
 	})

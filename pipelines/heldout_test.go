@@ -39,7 +39,7 @@ func parse(t *testing.T, line string) (x []float32, label string) {
 }
 
 // trained trains on lines and returns the result with the model.
-func trained(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *models.Model) {
+func trainedModel(t *testing.T, lines []string, o TrainOptions) (*TrainResult, *models.Model) {
 	t.Helper()
 	dir := t.TempDir()
 	o.Data = dataset.Options{Data: []string{jobtest.Write(t, dir, "train.csv", strings.Join(lines, ""))}, Label: "y"}
@@ -65,7 +65,7 @@ func TestHeldOutErrorIsThatOfTrainingAgainWithoutTheFold(t *testing.T) {
 			Spec:   prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64}, Seed: seed},
 			Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: folds},
 		}
-		together, _ := trained(t, lines, o)
+		together, _ := trainedModel(t, lines, o)
 		for i, row := range together.Path {
 			var squares float64
 			for f := range uint64(folds) {
@@ -82,7 +82,7 @@ func TestHeldOutErrorIsThatOfTrainingAgainWithoutTheFold(t *testing.T) {
 				}
 				alone := o
 				alone.Lambda = training.LambdaOptions{Path: lambdas(together)[i : i+1]}
-				_, m := trained(t, train, alone)
+				_, m := trainedModel(t, train, alone)
 				squares += squaredErrors(t, m, held)
 			}
 			if mse := squares / float64(len(lines)-1); math.Abs(mse-row.MSE) > 1e-6*mse {
@@ -139,7 +139,7 @@ func TestScoredErrorsAreThoseOfPredictions(t *testing.T) {
 			Spec:   prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 1, Features: 64}, Seed: seed},
 			Lambda: training.LambdaOptions{Path: []float64{1e-8, 1e-2}, Folds: folds},
 		}
-		together, _ := trained(t, lines, o)
+		together, _ := trainedModel(t, lines, o)
 		train, held := []string{lines[0]}, []string(nil)
 		for _, line := range lines[1:] {
 			if x, _ := parse(t, line); foldOf(seed, x, folds) == 0 {
@@ -152,7 +152,7 @@ func TestScoredErrorsAreThoseOfPredictions(t *testing.T) {
 		for i, row := range together.Path {
 			alone := o
 			alone.Lambda = training.LambdaOptions{Path: lambdas(together)[i : i+1]}
-			_, m := trained(t, train, alone)
+			_, m := trainedModel(t, train, alone)
 			wrong, mse := scored(t, m, held)
 			if row.HeldOutRows != int64(len(held)) || row.HeldOutErrors != wrong || !(math.Abs(row.HeldOutMSE-mse) <= tolerance*mse) {
 				t.Errorf("%s, lambda %g: %d errors of %d rows, mse %.12g; trained again without them: %d of %d, %.12g",

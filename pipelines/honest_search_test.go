@@ -50,7 +50,7 @@ const honestRows = 500
 // of wrong classes, or mean squared errors as shares of the variance of the test rows.
 func honestFigures(t *testing.T, train, test []string, o TrainOptions) (held, pilot, got float64, r *TrainResult) {
 	t.Helper()
-	r, _ = trained(t, train, o)
+	r, _ = trainedModel(t, train, o)
 	score, err := Evaluate(jobtest.Ctx, EvaluateOptions{
 		Model: r.Model, Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "test.csv", strings.Join(test, ""))}, Label: "y"},
 	})

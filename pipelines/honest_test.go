@@ -123,7 +123,7 @@ func TestHeldOutFiguresOfCoinFlipsAreThoseOfChance(t *testing.T) {
 				if o.Calibrate != "" {
 					n = 1500 // curves of fewer rows follow their noise
 				}
-				r, m := trained(t, coins(n, d, 1), o)
+				r, m := trainedModel(t, coins(n, d, 1), o)
 				judge(t, r, m, n)
 				if o.Calibrate == "" {
 					return

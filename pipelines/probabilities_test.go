@@ -71,30 +71,30 @@ func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 	} {
 		o := fixed(seed)
 		o.Lambda = c.lambda
-		_, plain := trained(t, lines, o)
+		_, plain := trainedModel(t, lines, o)
 		o.Calibrate = c.method
-		result, got := trained(t, lines, o)
+		result, got := trainedModel(t, lines, o)
 		if !reflect.DeepEqual(got.Linear.W, plain.Linear.W) || !reflect.DeepEqual(got.Manifest.Learner, plain.Manifest.Learner) {
 			t.Errorf("%s: calibration has changed the weights or the learner", name)
 		}
 		alone := fixed(seed)
 		alone.Lambda.Path = []float64{result.Lambda}
-		_, scoring := trained(t, train, alone)
+		_, scoring := trainedModel(t, train, alone)
 		curvesAre(t, name, got, scoring, held, c.method)
 	}
 	// A learner in rounds that is told of folds holds out the first of them.
 	o := fixed(seed)
 	o.Lambda, o.Learner = training.LambdaOptions{Path: one.Path, Folds: training.DefaultFolds}, &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 3}, Running: learner.Running{Partitions: 2}}, Bias: 1}
-	_, scoring := trained(t, lines, o)
+	_, scoring := trainedModel(t, lines, o)
 	o.Lambda.Folds, o.Calibrate = 0, calibrate.Platt
-	_, got := trained(t, lines, o)
+	_, got := trainedModel(t, lines, o)
 	curvesAre(t, "svm", got, scoring, held, calibrate.Platt)
 	if c := got.Manifest.Learner.Log; c.Rows != 400 || c.HeldOutRows != 0 || len(c.Path) != 1 || c.Path[0].HeldOutRows != int64(len(held)) {
 		t.Errorf("the last rounds were not of all rows: %+v", c)
 	}
 	// Of several λ it is the model of the best that scores, which here is not the last.
 	o.Lambda.Path = []float64{1e-3, 1e-9}
-	_, got = trained(t, lines, o)
+	_, got = trainedModel(t, lines, o)
 	if got.Manifest.Learner.Lambda != 1e-3 {
 		t.Fatalf("chose lambda %g", got.Manifest.Learner.Lambda)
 	}
@@ -130,7 +130,7 @@ func TestCalibrationLowersTheErrorOfScoresOfRidge(t *testing.T) {
 	for seed := range uint64(sets) {
 		o := fixed(1)
 		o.Lambda.Path, o.Calibrate = []float64{1e-5}, calibrate.Platt
-		_, m := trained(t, jobtest.Made(t, "moons", 1500, seed+1), o)
+		_, m := trainedModel(t, jobtest.Made(t, "moons", 1500, seed+1), o)
 		scores, class := scoresOf(t, m, test)
 		n := len(class)
 		ece := func(p []float32) float64 {

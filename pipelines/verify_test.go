@@ -156,7 +156,7 @@ func TestHowManyRoundsAreInAJobChangesNothing(t *testing.T) {
 			o.Scale, o.Kernel = nil, &fourier.GaussianOptions{Features: 32}
 			o.Lambda.Path = []float64{0}
 			o.Learner = &sgd.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 30, Patience: 2}, Running: learner.Running{Partitions: 2, PerJob: jobs}}, Rate: 3, Batch: 8}
-			r, m := trained(t, lines, o)
+			r, m := trainedModel(t, lines, o)
 			ended[strings.TrimLeft(r.Log.Ended, "0123456789 ")] = true
 			if want == nil {
 				want = m.Linear.W

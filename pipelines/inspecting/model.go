@@ -14,7 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/trained"
 )
 
 // ModelReport describes a model.
@@ -86,17 +86,17 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	fmt.Fprintf(&b, "learner   %s, lambda %g\n", m.Learner.Kind, m.Learner.Lambda)
 	report.WriteImportance(&b, r.Importance)
 	if len(m.Learner.Table) > 0 {
-		training.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
+		trained.WritePath(&b, m.Task, m.Learner.Table, m.Learner.Lambda)
 	}
 	if m.Probabilities == nil && m.Task == models.Classification {
-		fmt.Fprintf(&b, "output    no probabilities; %s\n", training.HowToGetProbabilities)
+		fmt.Fprintf(&b, "output    no probabilities; %s\n", trained.HowToGetProbabilities)
 	}
-	training.WriteProbabilities(&b, m.Probabilities)
+	trained.WriteProbabilities(&b, m.Probabilities)
 	if m.Threshold != nil {
-		training.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes)
+		trained.WriteThreshold(&b, m.Threshold, m.Vocabulary.Classes)
 	}
 	if m.Weights != nil {
-		fmt.Fprintf(&b, "weights   %s\n", training.WeightsText(m.Weights))
+		fmt.Fprintf(&b, "weights   %s\n", trained.WeightsText(m.Weights))
 	}
 	fmt.Fprintf(&b, "rows      %s\n", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
 	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)

@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
@@ -167,7 +168,7 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 		return nil, err
 	}
 	t.Progress.Note("summing %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s",
-		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, GridText(pass.Fold.Steps), report.Counted(s.Folds, "sum"), report.Bytes(s.Shape.Bytes()),
+		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, trained.GridText(pass.Fold.Steps), report.Counted(s.Folds, "sum"), report.Bytes(s.Shape.Bytes()),
 		report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"))
 	counts, lines, err := t.countSummed(ctx, pass, s.State, t.sum(ctx, pass, s.State))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/trained"
 )
 
 // Sums over rows are of features on an 8-bit grid, which is fast, or on a 16-bit grid. Rounding
@@ -55,15 +56,6 @@ func (t *Training) again() bool {
 	return rows <= againRows && products(rows, t.Recipe.Dim) <= againGram
 }
 
-// GridText describes a grid.
-func GridText(most int) string {
-	if most == blas.MostByte {
-		return "8 bits"
-	}
-	bits := 1 + int(math.Ceil(math.Log2(float64(most))))
-	return fmt.Sprintf("%d bits (%s steps on either side)", bits, report.Groups(int64(most)))
-}
-
 // gridNotes returns notes on the effect of the grid on the figures of a fit by sums.
 func (t *Training) gridNotes() (notes []string) {
 	l := t.Learner
@@ -76,7 +68,7 @@ func (t *Training) gridNotes() (notes []string) {
 			hint = "no finer grid is available"
 		}
 		notes = append(notes, fmt.Sprintf("rounding features to a grid of %s acts like a lambda of %.2g on top of lambda %g; %s",
-			GridText(l.Steps), t.floor, l.Lambda, hint))
+			trained.GridText(l.Steps), t.floor, l.Lambda, hint))
 		if t.Copies != nil {
 			notes = append(notes, "copies are rounded alike: at such a lambda, held-out errors of repeated rows are too small")
 		}

@@ -2,14 +2,12 @@ package training
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -80,9 +78,6 @@ func ownProbabilities(loss string) *models.Probabilities {
 	return nil
 }
 
-// HowToGetProbabilities is the next step for users whose model has none.
-const HowToGetProbabilities = "train with --calibrate platt or isotonic, or with --loss softmax or logistic, to have them"
-
 // NeedProbabilities returns an error about the flag unless the model has probabilities.
 func NeedProbabilities(flag, dir string, m *models.Manifest) error {
 	switch {
@@ -91,28 +86,5 @@ func NeedProbabilities(flag, dir string, m *models.Manifest) error {
 	case m.Task != models.Classification:
 		return exit.Usage("--%s: the model %s is for %s; only classification has probabilities", flag, dir, m.Task)
 	}
-	return exit.Usage("--%s: the model %s has no probabilities; %s", flag, dir, HowToGetProbabilities)
-}
-
-// WriteProbabilities prints how probabilities are computed, if the model has them.
-func WriteProbabilities(w io.Writer, p *models.Probabilities) {
-	if p == nil {
-		return
-	}
-	how := ""
-	switch p.Kind {
-	case models.Softmax:
-		how = "the softmax of the scores"
-	case models.Logistic:
-		how = "the sigmoid of each score, divided by their sum"
-	case calibrate.Platt:
-		how = "a sigmoid for each class (platt)"
-	case calibrate.Isotonic:
-		how = "an increasing step function for each class (isotonic)"
-	}
-	fmt.Fprintf(w, "output    probabilities by %s", how)
-	if p.Rows > 0 {
-		fmt.Fprintf(w, ", fitted to the scores of %s rows, %s, by weights that were trained without them", report.Groups(p.Rows), report.OneIn(p.Folds))
-	}
-	fmt.Fprintln(w)
+	return exit.Usage("--%s: the model %s has no probabilities; %s", flag, dir, trained.HowToGetProbabilities)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -40,7 +41,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 		return err
 	}
 	if fine := t.fine(); grid != ridge.Bits8 && steps != fine && t.atFloor(t.Learner.Lambda) && t.again() {
-		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s", t.Learner.Lambda, GridText(steps), GridText(fine))
+		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s", t.Learner.Lambda, trained.GridText(steps), trained.GridText(fine))
 		if err := t.fitRidgeOn(ctx, fine); err != nil {
 			return err
 		}
@@ -141,7 +142,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	}
 	solve := t.solveBytes(pass, shape)
 	t.Progress.Note("training on %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s, %s to solve",
-		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, GridText(fold.Steps), report.Counted(fold.Folds, "sum"), report.Bytes(shape.Bytes()),
+		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, trained.GridText(fold.Steps), report.Counted(fold.Folds, "sum"), report.Bytes(shape.Bytes()),
 		report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"), report.Bytes(solve))
 	st := t.stateOf(pass)
 	t.summed = summed{pass, st}

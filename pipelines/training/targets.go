@@ -2,11 +2,11 @@ package training
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/trained"
 )
 
 // Takes returns an error if rows of the data have several targets and what is trained takes
@@ -25,27 +25,10 @@ func (o Options) Takes(d *dataset.Dataset) error {
 	return nil
 }
 
-// TargetScore is the score of one of several targets on held-out rows.
-type TargetScore struct {
-	Target string  `json:"target"`
-	R2     float64 `json:"r2"`
-}
-
 // targetScores returns the scores of several targets; nil if no rows were held out.
-func (t *Training) targetScores() (scores []TargetScore) {
+func (t *Training) targetScores() (scores []trained.TargetScore) {
 	for c, r2 := range t.Learner.TargetR2 {
-		scores = append(scores, TargetScore{t.Data.Targets[c], r2})
+		scores = append(scores, trained.TargetScore{Target: t.Data.Targets[c], R2: r2})
 	}
 	return scores
-}
-
-// writeTargets prints what was learned of several targets.
-func (r *Result) writeTargets(w io.Writer) {
-	if len(r.Targets) == 0 {
-		return
-	}
-	fmt.Fprintf(w, "targets   %s; errors by lambda are in standard deviations of each, averaged\n", prepare.SomeOf(r.Targets))
-	for _, s := range r.TargetScores {
-		fmt.Fprintf(w, "          R² %.4f on held-out rows for %s\n", s.R2, s.Target)
-	}
 }

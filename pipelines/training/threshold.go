@@ -3,14 +3,12 @@ package training
 import (
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
-	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -101,34 +99,4 @@ func (t *Training) decide(m *models.Manifest) (err error) {
 		}
 	}
 	return nil
-}
-
-// DecidedBy says how a threshold decides for a class.
-func DecidedBy(t *models.Threshold, class string) string {
-	what := "half the difference of its score and the other"
-	if t.Of == models.OfProbability {
-		what = "its probability"
-	}
-	return fmt.Sprintf("threshold %g: a row is of class %q if %s is at least that", t.Value, class, what)
-}
-
-// WriteThreshold prints how rows of two classes are decided, if by a threshold.
-func WriteThreshold(w io.Writer, t *models.Threshold, classes []string) {
-	if t == nil {
-		return
-	}
-	fmt.Fprintf(w, "output    %s\n", DecidedBy(t, classes[1]))
-	if t.By == "" {
-		return
-	}
-	name, expected, plain := "F1 of the class", t.Expected, t.Plain
-	switch t.By {
-	case score.ByError:
-		name, expected, plain = "error", 1-expected, 1-plain
-	case score.ByBalanced:
-		name = "balanced accuracy"
-	}
-	fmt.Fprintf(w, "          chosen by the %s on %s held-out rows, %s, by weights that were trained without them; expect %.2f %%, without it %.2f %%\n",
-		name, report.Groups(t.Rows), report.OneIn(t.Folds), 100*expected, 100*plain)
-	fmt.Fprintf(w, "          (each half of these rows decided by the threshold that the other half chooses)\n")
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/sizing"
+	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
@@ -124,7 +125,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		return nil, err
 	}
 	if l := o.Iterative(); l != nil && l.Common().Curve != "" {
-		if err := report.WritePicture(ctx, l.Common().Curve, learningCurve(t.history), 14, 10); err != nil {
+		if err := report.WritePicture(ctx, l.Common().Curve, trained.LearningCurve(t.history), 14, 10); err != nil {
 			return nil, err
 		}
 	}

@@ -1,7 +1,6 @@
 package training
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -62,20 +61,6 @@ func (t *Training) rowWeights() *models.RowWeights {
 		}
 	}
 	return w
-}
-
-// WeightsText describes the weights of rows in words.
-func WeightsText(w *models.RowWeights) string {
-	text := fmt.Sprintf("column %q: from %.4g to %.4g, sum %.6g", w.Column, w.Min, w.Max, w.Sum)
-	switch g := w.Grid; {
-	case w.Equal():
-		return text + "; all are equal, so they change nothing"
-	case g == nil:
-		return text
-	case g.Exact:
-		return text + fmt.Sprintf("; whole multiples of %.4g, used exactly", g.Unit)
-	}
-	return text + "; rounded to 8 significant bits"
 }
 
 // sizes returns how many rows sums are of, as if rows of whole weights were repeated, and the

@@ -1,4 +1,4 @@
-package training
+package trained
 
 import (
 	"strings"
@@ -21,7 +21,7 @@ func TestASmallerLambdaIsAdvisedOnlyWhereRoundingAllowsIt(t *testing.T) {
 		{1e-7, 0, "a larger one may do better"},
 		{1e-7, 5e-10, "a larger one may do better"},
 	} {
-		got := edge(path, test.chosen, test.least)
+		got := Edge(path, test.chosen, test.least)
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("lambda %g, least %g: %q, want %q", test.chosen, test.least, got, test.want)
 		}

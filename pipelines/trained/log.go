@@ -1,4 +1,4 @@
-package training
+package trained
 
 import (
 	"fmt"
@@ -18,10 +18,10 @@ func writeLog(w io.Writer, r *Result) {
 	case 0:
 		fmt.Fprintf(w, "lambda    %g\n", r.Lambda)
 	case 1:
-		fmt.Fprintf(w, "lambda    %g; on rows held out at first, %s:\n", r.Lambda, report.OneIn(r.folds))
+		fmt.Fprintf(w, "lambda    %g; on rows held out at first, %s:\n", r.Lambda, report.OneIn(r.Folds))
 		writeTrials(w, r.Task, c.Path, math.NaN())
 	default:
-		fmt.Fprintf(w, "lambda    %g, by the error on held-out rows, %s%s:\n", r.Lambda, report.OneIn(r.folds), leastOf(len(c.Path)))
+		fmt.Fprintf(w, "lambda    %g, by the error on held-out rows, %s%s:\n", r.Lambda, report.OneIn(r.Folds), leastOf(len(c.Path)))
 		writeTrials(w, r.Task, c.Path, r.Lambda)
 	}
 	fmt.Fprintf(w, "learner   %s, %s, %s, %s: %s\n", r.Learner, c.Loss, report.Counted(c.Partitions, "partition"), report.Counted(c.Rounds, "round"), c.Ended)

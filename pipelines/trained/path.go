@@ -1,0 +1,103 @@
+package trained
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/report"
+)
+
+// leastOf notes that an error is the smallest of several.
+func leastOf(tried int) string {
+	if tried < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (the smallest of %d, so the error on new rows may be slightly larger)", tried)
+}
+
+// Edge returns a note if the best λ was the first or last that was tried. Below least, the
+// rounding of features changes the effect of λ; 0 means there is no such bound.
+func Edge(path []ridge.Row, chosen, least float64) string {
+	low, high := chosen, chosen
+	for _, row := range path {
+		low, high = min(low, row.Lambda), max(high, row.Lambda)
+	}
+	switch {
+	case len(path) < 2:
+	case chosen == low && chosen <= least: // gridNotes has noted it
+	case chosen == low && chosen/10 < least:
+		return fmt.Sprintf("%g is the smallest lambda that was tried: below it, the rounding of features matters; --lambda accepts smaller ones", chosen)
+	case chosen == low && chosen > 0:
+		return fmt.Sprintf("%g is the smallest lambda that was tried; a smaller one may do better", chosen)
+	case chosen == high:
+		return fmt.Sprintf("%g is the largest lambda that was tried; a larger one may do better", chosen)
+	}
+	return ""
+}
+
+// WritePath prints the cross-validation results of each λ. Errors of targets are in their units.
+// Errors of classes are the share of misclassified rows of one fold, and the squares that ridge
+// minimises, of scores that should be 1 for the row's class and −1 for the others. The squares
+// determine the choice of λ.
+func WritePath(w io.Writer, task models.Task, path []ridge.Row, chosen float64) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	numbers := task == models.Regression
+	scored := !numbers && slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutRows > 0 })
+	lost := slices.ContainsFunc(path, func(r ridge.Row) bool { return r.HeldOutLogLoss > 0 })
+	none, extra := "-\t-\t-\t-", ""
+	if lost {
+		extra = "held-out log loss\t"
+	}
+	switch {
+	case numbers:
+		none += "\t-"
+		fmt.Fprintf(tw, "\tlambda\theld-out RMSE\t± se\tR²\ttraining RMSE\tfolds\t\t\n")
+	case scored:
+		none += "\t-\t-" + strings.Repeat("\t-", strings.Count(extra, "\t"))
+		fmt.Fprintf(tw, "\tlambda\theld-out error\t95 %% interval\t%sheld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n", extra)
+	default:
+		fmt.Fprintf(tw, "\tlambda\theld-out mse of ±1 codes\t± se\ttraining mse\tfolds\t\t\n")
+	}
+	for _, row := range path {
+		mark := ""
+		if row.Lambda == chosen {
+			mark = "<- chosen"
+		}
+		if row.Failed != "" {
+			fmt.Fprintf(tw, "\t%g\t%s\t%s\t\n", row.Lambda, none, row.Failed)
+			continue
+		}
+		held, stdErr, training := row.MSE, row.StdErr, row.Train
+		if numbers {
+			held, training = math.Sqrt(held), math.Sqrt(training)
+			stdErr /= 2 * max(held, math.SmallestNonzeroFloat64) // d√x = dx/(2√x)
+		}
+		se := "-"
+		if row.Folds > 1 {
+			se = fmt.Sprintf("%.2g", stdErr)
+		}
+		fmt.Fprintf(tw, "\t%g\t", row.Lambda)
+		if scored {
+			rate, interval := heldOutRate(row.HeldOutErrors, row.HeldOutRows, row.HeldOutError)
+			fmt.Fprintf(tw, "%s\t%s\t", rate, interval)
+		}
+		if lost {
+			fmt.Fprintf(tw, "%.5f\t", row.HeldOutLogLoss)
+		}
+		fmt.Fprintf(tw, "%.6g\t%s\t", held, se)
+		if numbers {
+			fmt.Fprintf(tw, "%.4f\t", row.R2)
+		}
+		fmt.Fprintf(tw, "%.6g\t%d\t%s\t\n", training, row.Folds, mark)
+	}
+	tw.Flush()
+	if i := slices.IndexFunc(path, func(r ridge.Row) bool { return r.HeldOutRows > 0 }); scored {
+		fmt.Fprintf(w, "          errors are on %s rows of one fold, predicted by the model trained without them\n", report.Groups(path[i].HeldOutRows))
+	}
+}
