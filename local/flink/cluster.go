@@ -20,7 +20,8 @@ type options struct {
 	managers, slots, parallelism int
 	memory, offHeap              string // as Flink writes sizes
 	attempts                     int
-	pool                         bool // workers come from a pool beside the task manager
+	checkpoints                  time.Duration // interval; 0 for none
+	pool                         bool          // workers come from a pool beside the task manager
 }
 
 func (o options) lib() string { return filepath.Join(o.dir, "lib") }

@@ -53,6 +53,11 @@ func (c *cluster) configure() error {
 		"heartbeat.interval: 2000",
 		"heartbeat.timeout: 10000",
 	}
+	if c.checkpoints > 0 {
+		settings = append(settings,
+			fmt.Sprintf("execution.checkpointing.interval: %d ms", c.checkpoints.Milliseconds()),
+			"state.checkpoints.dir: file://"+filepath.Join(c.run, "checkpoints"))
+	}
 	return os.WriteFile(filepath.Join(c.run, "conf", "flink-conf.yaml"), []byte(strings.Join(settings, "\n")+"\n"), 0o666)
 }
 

@@ -48,6 +48,7 @@ func run(ctx context.Context) (code int, err error) {
 	flag.StringVar(&o.memory, "memory", "2g", "`size` of each task manager, without its worker")
 	flag.StringVar(&o.offHeap, "off_heap", "640m", "part of -memory for messages and the program on their way to the worker")
 	flag.IntVar(&o.attempts, "attempts", 5, "how often Flink restarts a job whose task manager or worker ended")
+	flag.DurationVar(&o.checkpoints, "checkpoints", 0, "`interval` of checkpoints, which streams need; 0 for none")
 	flag.BoolVar(&o.pool, "pool", false, "workers come from Beam's pool beside the task manager, as deploy/flink has it, and not from the task manager; takes -task_managers 1")
 	program := flag.String("program", "", "static bochner `file` that all workers start from where it lies, instead of a copy that every job stages")
 	flag.Parse()

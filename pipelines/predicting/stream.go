@@ -213,9 +213,11 @@ func (s *streaming) unbounded(ctx context.Context) error {
 	if s.o.UntilIdle {
 		return exit.Usage("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)
 	}
+	s.note("one pipeline on %s predicts files as they appear; its counters are on the pages of the runner", s.engine.Runner)
 	err := s.engine.Run(ctx, func(scope beam.Scope) { s.files.Arrive(scope, w, s.engine.Threads) })
-	if ctx.Err() != nil {
-		return nil // stopped as asked
+	if ctx.Err() != nil { // stopped as asked
+		s.note("%s was asked to cancel the pipeline; if its pages show that it runs on, cancel it there", s.engine.Runner)
+		return nil
 	}
 	return err
 }
