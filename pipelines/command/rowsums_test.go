@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/transforms/rows"
 )
 
@@ -35,7 +36,7 @@ func atItsTime(r rows.Row, emit func(beam.EventTime, rows.Row)) {
 	emit(beam.EventTime(1000*seconds), r)
 }
 
-// directory returns the files of a directory.
+// directory returns the files of a directory, without the lineage of a model.
 func directory(t *testing.T, name string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(name)
@@ -44,6 +45,9 @@ func directory(t *testing.T, name string) map[string]string {
 	}
 	files := map[string]string{}
 	for _, e := range entries {
+		if e.Name() == registry.LineageFile {
+			continue
+		}
 		data, err := os.ReadFile(filepath.Join(name, e.Name()))
 		if err != nil {
 			t.Fatal(err)

@@ -6,60 +6,122 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models/sums"
 )
 
 // LineageFile is the file of a model directory that tells from what the model was made. The
-// manifest does not list it: equal models keep equal bytes, wherever their data was.
+// manifest does not list it: equal models keep equal manifests, wherever their data was.
 const LineageFile = "lineage.json"
 
 // maxLineage is the largest lineage that is read, in bytes.
 const maxLineage = 64 << 20
 
-// Lineage tells from what a model was made.
+// Lineage tells from what a model was made. Jobs that train write what they know of it: neither
+// times nor places of files on disk, so that it is equal for equal files. A retraining adds the day
+// and all that is about the directory of models.
 type Lineage struct {
-	Program string `json:"program"` // version of the program that made it
-	Day     string `json:"day,omitempty"`
-	// Recipe names the model whose recipe it has; the model itself if the recipe was drawn
-	// for it, and Redrawn says why.
-	Recipe  string `json:"recipe"`
-	Redrawn string `json:"redrawn,omitempty"`
+	Program string `json:"program"`       // version of the program that made it
+	Day     string `json:"day,omitempty"` // that a retraining worked for; "" of other models
+	// Recipe names the model whose recipe it has, as far as that is known. It is the model itself, or
+	// "", if the recipe was drawn for it; Redrawn says why. RecipeSHA256 is the digest of the recipe
+	// of a model that was trained by the sums of another's.
+	Recipe       string `json:"recipe,omitempty"`
+	RecipeSHA256 string `json:"recipe_sha256,omitempty"`
+	Redrawn      string `json:"redrawn,omitempty"`
 	// Drawn are the parts from whose rows the recipe was drawn; none if they are Parts.
 	Drawn   []string `json:"drawn,omitempty"`
 	Parts   []Part   `json:"parts"` // that it was trained on, in order
 	HeldOut *Part    `json:"held_out,omitempty"`
-	Command string   `json:"command,omitempty"`
-	Seen    string   `json:"seen,omitempty"` // digest of all parts that there were
+	// Forgotten are digests of the sums of rows that were subtracted.
+	Forgotten []string `json:"forgotten,omitempty"`
+	Command   string   `json:"command,omitempty"`
+	Seen      string   `json:"seen,omitempty"` // digest of all parts that there were
 }
 
 // Part is a part of the data, such as a day.
 type Part struct {
-	Name   string `json:"name"`
-	Sums   string `json:"sums,omitempty"`   // the directory of its sums
-	Digest string `json:"digest,omitempty"` // of these
+	Name string `json:"name,omitempty"`
+	Sums string `json:"sums,omitempty"` // the directory of its sums
+	// Digest is that of the part as its sums have it (sums.Leaf), or of the list of its files.
+	Digest string `json:"digest,omitempty"`
 	Files  []File `json:"files"`
 }
 
 // File is a file as it was read.
 type File struct {
-	Name    string `json:"name"`
-	Bytes   int64  `json:"bytes"`
-	Version string `json:"version"` // generation on gs://, elsewhere what changes with the content
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+	// Version is the generation on gs://, and elsewhere the SHA-256 of the content or what changes with
+	// it.
+	Version string `json:"version"`
+}
+
+// maxHashed is the size of files on disk up to which a lineage has their hashes, for which they are
+// read once more. Of more bytes it has sizes and times.
+const maxHashed = 1 << 30
+
+// FilesOf describes the files of a dataset.
+func FilesOf(ctx context.Context, d *dataset.Dataset) ([]File, error) {
+	var all []File
+	var local int64
+	for i := range d.Files {
+		objects := []storage.Object{d.Files[i].Object}
+		if l := d.Files[i].Labels; l != nil {
+			objects = append(objects, *l)
+		}
+		for _, o := range objects {
+			_, name := storage.Split(o.URI)
+			all = append(all, File{Name: name, Bytes: o.Size, Version: o.Version})
+			if !strings.Contains(o.URI, "://") {
+				local += o.Size
+			}
+		}
+	}
+	if local > maxHashed {
+		return all, nil
+	}
+	inputs, err := sums.InputsOf(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return FilesOfInputs(inputs), nil
+}
+
+// FilesOfInputs describes files that were summed.
+func FilesOfInputs(inputs []sums.Input) (all []File) {
+	for _, in := range inputs {
+		all = append(all, File{Name: in.Name, Bytes: in.Size, Version: in.Version})
+	}
+	return all
+}
+
+// File returns the file of a model directory.
+func (l *Lineage) File() (storage.File, error) {
+	data, err := json.MarshalIndent(l, "", "  ")
+	return storage.File{Name: LineageFile, Data: append(data, '\n')}, err
 }
 
 // WriteLineage stores the lineage of a model.
 func (r Registry) WriteLineage(ctx context.Context, model string, l *Lineage) error {
-	data, err := json.MarshalIndent(l, "", "  ")
+	f, err := l.File()
 	if err != nil {
 		return err
 	}
-	return storage.WriteFile(ctx, storage.Join(r.Place(model), LineageFile), append(data, '\n'))
+	return storage.WriteFile(ctx, storage.Join(r.Place(model), f.Name), f.Data)
 }
 
 // ReadLineage returns the lineage of a model, nil if it has none.
 func (r Registry) ReadLineage(ctx context.Context, model string) (*Lineage, error) {
-	name := storage.Join(r.Place(model), LineageFile)
+	return ReadLineage(ctx, r.Place(model))
+}
+
+// ReadLineage returns the lineage in the directory of a model, nil if it has none.
+func ReadLineage(ctx context.Context, dir string) (*Lineage, error) {
+	name := storage.Join(dir, LineageFile)
 	data, err := storage.ReadFile(ctx, name, maxLineage)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -223,7 +223,8 @@ func (n *night) run(ctx context.Context) error {
 	if n.lineage, err = n.registry.ReadLineage(ctx, n.champion); err != nil {
 		return err
 	}
-	if n.lineage == nil {
+	if n.lineage == nil || n.lineage.Day == "" { // it was trained and promoted by hand
+		n.lineage = nil
 		return n.first(ctx, fmt.Sprintf("nothing tells on which days %s was trained", n.champion))
 	}
 	done, err := n.decided(ctx)

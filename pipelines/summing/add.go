@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -356,4 +357,19 @@ func (a *adder) addClasses(ctx context.Context, d term, own ridge.Layout, to []i
 func (t *total) part(p *sums.Part) {
 	p.Leaves, p.Forgotten = t.leaves, t.forgotten
 	p.Rows = models.Rows(t.added.Rows)
+}
+
+// lineage says of what the total is.
+func (t *total) lineage() *registry.Lineage {
+	l := &registry.Lineage{Parts: []registry.Part{}, Forgotten: t.forgotten}
+	for _, leaf := range t.leaves {
+		part := registry.Part{Name: leaf.Name, Digest: leaf.Digest, Files: registry.FilesOfInputs(leaf.Files)}
+		for _, d := range t.terms {
+			if d.sign > 0 && slices.ContainsFunc(d.Leaves, func(l sums.Leaf) bool { return l.Digest == leaf.Digest }) {
+				part.Sums = d.Place
+			}
+		}
+		l.Parts = append(l.Parts, part)
+	}
+	return l
 }

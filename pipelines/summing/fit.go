@@ -25,6 +25,7 @@ type FitOptions struct {
 	// SaveSums is a directory to create with what the sums add up to, so that a later fit reads
 	// one directory instead of many; "" for none. If it exists, it must have the same sums.
 	SaveSums string
+	parent   string // the name of the model whose recipe it is, for the lineage; "" if it is not known
 	// MaxDrift is the largest distance, from 0 to 1, by which a part that is added may be away: a
 	// column, the labels or the share of repeated rows from those of the recipe, and the features
 	// from those of all other parts; 0 for no bound. If one is certainly farther away, nothing is
@@ -111,12 +112,13 @@ func (o FitOptions) run(ctx context.Context, terms []term, forgotten []string) (
 		return nil, nil, err
 	}
 	all.forgotten = append(all.forgotten, forgotten...)
-	again := training.Again{Recipe: all.recipe, Lambda: o.Lambda, Job: o.Job}
+	again := training.Again{Recipe: all.recipe, Parent: o.parent, Lambda: o.Lambda, Job: o.Job}
 	t, err := again.BeginAdded(ctx, o.out(), all.added)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { err = t.Close(ctx, err) }()
+	t.Lineage = all.lineage()
 	p, err = o.fit(ctx, t, all)
 	if err != nil || o.Model == "" {
 		return p, nil, err

@@ -173,7 +173,8 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 		return nil, err
 	}
 	c.Rows, c.Contents, c.SumsOfRows = gone.Rows.Used, contents, gone.Sums
-	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, Job: o.Job}
+	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
+	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, parent: parent, Job: o.Job}
 	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), gone), []string{gone.Sums})
 	if err != nil {
 		return nil, err

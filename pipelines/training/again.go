@@ -34,6 +34,7 @@ import (
 // profile of the rows.
 type Again struct {
 	Recipe *sums.Recipe
+	Parent string // the name of the model that the recipe is of, for the lineage; "" if it is not known
 	Data   dataset.Options
 	// Lambda is that of the recipe where it has none; folds are always those of the recipe.
 	Lambda         LambdaOptions
@@ -95,7 +96,7 @@ func (a Again) session(ctx context.Context, out string) (*Training, error) {
 		return nil, j.Close(ctx, err)
 	}
 	o := a.options(out)
-	return &Training{Session: &prepare.Session{Job: j, Spec: o.Spec}, opts: o, by: a.Recipe, contents: a.Contents, grid: a.Recipe.Rule.Weights}, nil
+	return &Training{Session: &prepare.Session{Job: j, Spec: o.Spec}, opts: o, by: a.Recipe, parent: a.Parent, contents: a.Contents, grid: a.Recipe.Rule.Weights}, nil
 }
 
 // Added describes rows whose sums were added up by earlier jobs.

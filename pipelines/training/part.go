@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -21,11 +22,15 @@ func (o Options) again(ctx context.Context) (result *Result, err error) {
 	if err := o.validAgain(); err != nil {
 		return nil, err
 	}
-	recipe, err := ReadRecipe(ctx, o.Recipe, o.Job.Log)
+	if o.Recipe, err = job.Model(ctx, o.Recipe, o.Job.Log); err != nil {
+		return nil, err
+	}
+	recipe, err := ReadRecipe(ctx, o.Recipe, nil)
 	if err != nil {
 		return nil, err
 	}
-	a := Again{Recipe: recipe, Data: o.Data, Lambda: o.Lambda, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
+	_, parent := storage.Split(strings.TrimRight(o.Recipe, "/"))
+	a := Again{Recipe: recipe, Parent: parent, Data: o.Data, Lambda: o.Lambda, MaxBadFraction: o.MaxBadFraction, Job: o.Job}
 	t, err := a.Begin(ctx, o.Model)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/trained"
 )
 
@@ -67,7 +68,30 @@ func (t *Training) Publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.Job.Publish(ctx, t.opts.Model, append(files, t.Counts.Files()...))
+	lineage, err := t.lineageFile(ctx)
+	if err != nil {
+		return err
+	}
+	return t.Job.Publish(ctx, t.opts.Model, append(append(files, lineage), t.Counts.Files()...))
+}
+
+// lineageFile says from what the model was made: the files that were read, unless Lineage tells.
+func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
+	l := registry.Lineage{}
+	if t.Lineage != nil {
+		l = *t.Lineage
+	} else {
+		files, err := registry.FilesOf(ctx, t.Data)
+		if err != nil {
+			return storage.File{}, err
+		}
+		l.Parts = []registry.Part{{Files: files}}
+	}
+	l.Program = engine.Version()
+	if t.by != nil {
+		l.Recipe, l.RecipeSHA256 = t.parent, t.by.Digest
+	}
+	return l.File()
 }
 
 func (t *Training) task() models.Task {

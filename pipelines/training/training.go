@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/sizing"
 	"github.com/bochner-ml/bochner/pipelines/trained"
@@ -228,6 +229,7 @@ type Training struct {
 	*prepare.Session
 	opts     Options
 	by       *sums.Recipe // that is trained by; nil if the recipe follows from the profile
+	parent   string       // the name of the model that by is of; "" if it is not known
 	contents bool         // sums also return the hashes of rows
 	mass     float64      // in a training by a recipe: the sum of the weights of the rows
 
@@ -257,6 +259,8 @@ type Training struct {
 	// Sized describes the choice of the number of features, if there was one.
 	Sized *sizing.Result
 	begun time.Time
+	// Lineage says of what the sums are that a model is fitted to; nil if rows were read.
+	Lineage *registry.Lineage
 	// importance is what the metric of the published model attends to; nil without one.
 	importance *models.Importance
 }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/pipelines/registry"
+)
+
+// Every job that makes a model says from what, beside the manifest. Equal files have equal lineages,
+// wherever they are; other files of equal rows have another lineage, and an equal model.
+func TestModelsHaveLineages(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(2, 7))
+	text := "x,y,l\n"
+	for range 200 {
+		text += pointRow(r) + "\n"
+	}
+	lines := strings.SplitAfter(text, "\n")
+	gone := lines[0] + strings.Join(lines[5:9], "")
+	for name, content := range map[string]string{"a.csv": text, "b.csv": lines[0] + strings.Join(lines[101:], ""), "elsewhere/a.csv": text, "gone.csv": gone, "cut/1.csv": strings.Join(lines[:101], ""), "cut/2.csv": lines[0] + strings.Join(lines[101:], "")} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, name, content)
+	}
+	lineage := func(model string) (l registry.Lineage) {
+		t.Helper()
+		text := read(t, dir, model, registry.LineageFile)
+		if err := json.Unmarshal([]byte(text), &l); err != nil || strings.Contains(text, dir) || strings.Contains(read(t, dir, model, "manifest.json"), registry.LineageFile) {
+			t.Errorf("%s: %v %s", model, err, text)
+		}
+		return l
+	}
+	train := func(model string, flags ...string) {
+		must(t, dir, append([]string{"train", "--model", model, "--quiet"}, flags...)...)
+	}
+	plain := []string{"--label", "l", "--features", "40", "--search", "none"}
+	train("m1", append(plain, "--data", "a.csv")...)
+	train("m2", append(plain, "--data", "elsewhere/a.csv", "--threads", "1")...)
+	train("m3", append(plain, "--data", "cut/*")...)
+	if a, b := read(t, dir, "m1", registry.LineageFile), read(t, dir, "m2", registry.LineageFile); a != b {
+		t.Errorf("equal files elsewhere: %s\n%s", a, b)
+	}
+	if l := lineage("m3"); digestOf(t, filepath.Join(dir, "m3")) != digestOf(t, filepath.Join(dir, "m1")) || len(l.Parts) != 1 || len(l.Parts[0].Files) != 2 || l.Recipe != "" {
+		t.Errorf("files that are cut elsewhere: %+v", l)
+	}
+	if l := lineage("m1"); l.Program == "" || l.Parts[0].Files[0].Name != "a.csv" || !strings.HasPrefix(l.Parts[0].Files[0].Version, "sha256:") {
+		t.Errorf("%+v", l)
+	}
+	train("again", "--recipe", "m1", "--data", "b.csv")
+	for part, data := range map[string]string{"1": "cut/1.csv", "2": "cut/2.csv"} {
+		must(t, dir, "sum", "--recipe", "m1", "--data", data, "--out", "sums/"+part, "--quiet")
+	}
+	must(t, dir, "fit", "--sums", "sums/*", "--model", "fitted", "--quiet")
+	must(t, dir, "forget", "--model", "fitted", "--sums", "sums/*", "--data", "gone.csv", "--out", "less", "--quiet")
+	again, fitted, less := lineage("again"), lineage("fitted"), lineage("less")
+	if again.Recipe != "m1" || again.RecipeSHA256 == "" || again.Parts[0].Files[0].Name != "b.csv" {
+		t.Errorf("by a recipe: %+v", again)
+	}
+	if fitted.RecipeSHA256 != again.RecipeSHA256 || len(fitted.Parts) != 2 || fitted.Parts[1].Sums != "sums/2" || fitted.Parts[1].Files[0].Name != "2.csv" || len(fitted.Forgotten) > 0 {
+		t.Errorf("fitted to sums: %+v", fitted)
+	}
+	if less.Recipe != "fitted" || len(less.Parts) != 2 || len(less.Forgotten) != 1 {
+		t.Errorf("without rows: %+v", less)
+	}
+}
