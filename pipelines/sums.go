@@ -48,3 +48,14 @@ type VerifyForgottenResult = summing.VerifyForgottenResult
 func VerifyForgotten(ctx context.Context, o ForgetOptions) (*VerifyForgottenResult, error) {
 	return summing.VerifyForgotten(ctx, o)
 }
+
+// PruneOptions says which directories of sums are removed.
+type PruneOptions = summing.PruneOptions
+
+// PruneResult says which were.
+type PruneResult = summing.PruneResult
+
+// PruneSums removes old directories of sums that no model needs.
+func PruneSums(ctx context.Context, o PruneOptions) (*PruneResult, error) {
+	return summing.Prune(ctx, o)
+}

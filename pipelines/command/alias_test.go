@@ -47,10 +47,11 @@ func TestEveryFlagThatNamesAModelTakesAnAlias(t *testing.T) {
 		{"verify --model", svm, "--data DIR/data.csv --label y"},
 		{"verify --model", less, "--certificate DIR/proof.json --sums DIR/sums/* --data DIR/rows.csv"},
 		{"models --model", sums, "promote --models DIR/models"},
+		{"prune --model", sums, "--sums DIR/sums/* --keep 1d --plan"},
 	} {
 		command, flag, _ := strings.Cut(c.flag, " ")
 		args := strings.Fields(strings.ReplaceAll(c.args, "DIR/", dir+"/"))
-		if command != "models" {
+		if command != "models" && command != "prune" {
 			args = append(args, "--quiet=false")
 		}
 		code, out, stderr := execute(append([]string{command, flag, c.alias}, args...)...)

@@ -187,7 +187,7 @@ any number of workers and threads, and for any order and grouping of the rows in
 	})
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(), verifyCommand(), sumCommand(), fitCommand(), forgetCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(), runnerHelp(), streamHelp(), versionCommand())
+	root.AddCommand(trainCommand(), alignCommand(), embedCommand(), predictCommand(), evaluateCommand(), compareCommand(), verifyCommand(), sumCommand(), fitCommand(), forgetCommand(), pruneCommand(), inspectCommand(), featurizeCommand(), kernelCommand(), generateCommand(), modelsCommand(), retrainCommand(), runnerHelp(), streamHelp(), versionCommand())
 	help.Attach(root)
 	help.Complete(root)
 	return root

@@ -120,7 +120,7 @@ func last(places []string, within string) ([]string, error) {
 	if within == "" {
 		return places, nil
 	}
-	span, err := duration(within)
+	span, err := duration("--last", within)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +143,8 @@ func last(places []string, within string) ([]string, error) {
 	return out, nil
 }
 
-// duration reads a number of hours, days or weeks.
-func duration(text string) (time.Duration, error) {
+// duration reads the number of hours, days or weeks that a flag has.
+func duration(flag, text string) (time.Duration, error) {
 	units := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 	if len(text) > 1 {
 		n, err := strconv.Atoi(text[:len(text)-1])
@@ -152,7 +152,7 @@ func duration(text string) (time.Duration, error) {
 			return time.Duration(n) * unit, nil
 		}
 	}
-	return 0, exit.Usage("--last must be a number of days, weeks or hours, such as 90d, 12w or 36h (have %q)", text)
+	return 0, exit.Usage("%s must be a number of days, weeks or hours, such as 90d, 12w or 36h (have %q)", flag, text)
 }
 
 // Date returns the date in the last element of a place, such as sums/dt=2026-11-20.

@@ -25,7 +25,7 @@ type Group struct {
 // Groups are the groups of flags, in the order of the help.
 var Groups = []Group{
 	{"Model and output",
-		"models model champion challenger sums of without out out_format scores probabilities threshold max_drift slices gate components picture",
+		"models model champion challenger sums of without keep out out_format scores probabilities threshold max_drift slices gate components picture",
 		"recipe save_sums certificate lines model_digest reliability curve expect why by last events importance"},
 	{"Streams",
 		"stream",
