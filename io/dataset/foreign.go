@@ -18,18 +18,18 @@ type foreign struct {
 }
 
 const (
-	inPython = `write it as CSV first, in Python: pandas.read_%s("FILE").to_csv("FILE.csv", index=False)`
+	inPython = `write it as Parquet first, in Python: pandas.read_%s("FILE").to_parquet("FILE.parquet")`
 	unpack   = "decompress it first; gzip and zstd files are read directly"
 )
 
 // binaries lists binary files by their first bytes. If those are letters, the rest must
 // not be text.
 var binaries = []foreign{
-	{[]byte("PARE"), "is an encrypted Parquet file", "decrypt it and write it as CSV"},
+	{[]byte("PARE"), "is an encrypted Parquet file", "decrypt it first"},
 	{[]byte("ORC"), "is an ORC file", fmt.Sprintf(inPython, "orc")},
 	{[]byte("ARROW1\x00\x00"), "is an Arrow file (Feather)", fmt.Sprintf(inPython, "feather")},
 	{[]byte("FEA1"), "is a Feather file", fmt.Sprintf(inPython, "feather")},
-	{[]byte("\xff\xff\xff\xff"), "is an Arrow stream", `write it as CSV first, in Python: pyarrow.ipc.open_stream("FILE").read_pandas().to_csv("FILE.csv", index=False)`},
+	{[]byte("\xff\xff\xff\xff"), "is an Arrow stream", `write it as Parquet first, in Python: pyarrow.parquet.write_table(pyarrow.ipc.open_stream("FILE").read_all(), "FILE.parquet")`},
 	{[]byte("\x93NUMPY"), "is an NPY array", `write it as CSV first, in Python: numpy.savetxt("FILE.csv", numpy.load("FILE"), delimiter=",")`},
 	{[]byte("\x89HDF\r\n\x1a\n"), "is an HDF5 file", fmt.Sprintf(inPython, "hdf")},
 	{[]byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "is an Excel workbook (xls)", "save the sheet as CSV (UTF-8)"},

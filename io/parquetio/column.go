@@ -29,7 +29,7 @@ type columnReader struct {
 	indexed  bool // values are indices of the dictionary
 	index    hybrid
 	dict     dictionary
-	number   number
+	number   number // how numbers are stored, if that is simple
 }
 
 // scratch is memory that all columns of a reader share.
@@ -86,6 +86,9 @@ func (c *columnReader) next() error {
 			}
 			if err == nil {
 				err = c.dict.set(&c.element, h.encoding, h.values)
+			}
+			if err == nil && c.number.kind != 0 {
+				c.dict.convert(&c.number)
 			}
 		case pageData, pageDataV2:
 			if h.values > c.left {
@@ -201,6 +204,9 @@ func (c *columnReader) store(rows []float32, width, at, m int, bad bad) error {
 			return err
 		}
 	}
+	if c.indexed && present == m && c.dict.decoder != nil && c.dict.width == 1 {
+		return c.storeIndexed(rows, width, at, index, bad)
+	}
 	v := values{fixed: c.scratch.fixed[:]}
 	if size := fixedSize(&c.element); size == 0 || size > 8 || c.element.physical == fixedArray {
 		v.fixed, v.bytes = nil, c.scratch.bytes[:]
@@ -235,11 +241,38 @@ func (c *columnReader) store(rows []float32, width, at, m int, bad bad) error {
 			}
 			fixed, b := v.at(used)
 			used++
+			if c.number.kind != 0 {
+				if x, ok := c.number.value(fixed); ok {
+					row[c.number.slot] = x
+					continue
+				}
+			}
 			reason = c.put(c.to, row, fixed, b)
 		}
 		if reason != "" {
 			bad(at+j, c.field, reason)
 		}
+	}
+	return nil
+}
+
+// storeIndexed stores the entries of the dictionary with some indices, one value each.
+func (c *columnReader) storeIndexed(rows []float32, width, at int, index []uint32, bad bad) error {
+	d := &c.dict
+	known, stored := d.known, d.stored[:len(d.known)]
+	to := at*width + d.from
+	for j, i := range index {
+		switch {
+		case int(i) >= len(known):
+			return errPage
+		case known[i]:
+			rows[to] = stored[i]
+		default:
+			if reason := d.store(c, rows[(at+j)*width:(at+j+1)*width], i); reason != "" {
+				bad(at+j, c.field, reason)
+			}
+		}
+		to += width
 	}
 	return nil
 }
@@ -312,6 +345,14 @@ func (d *dictionary) set(e *element, encoding, n int64) error {
 		d.stored = d.stored[:int(n)*d.width]
 	}
 	return nil
+}
+
+// convert stores what entries of numbers store in a row, except those that need care.
+func (d *dictionary) convert(n *number) {
+	for i := range d.known {
+		fixed, _ := d.at(uint32(i))
+		d.stored[i], d.known[i] = n.value(fixed)
+	}
 }
 
 // at returns entry i.
