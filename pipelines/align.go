@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/picture"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -59,10 +60,10 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if o.Learned.HeldOut = cmp.Or(o.Folds, training.DefaultFolds); o.Learned.HeldOut == 1 {
+	if o.Learned.HeldOut = cmp.Or(o.Folds, spec.DefaultFolds); o.Learned.HeldOut == 1 {
 		o.Learned.HeldOut = 0
 	}
-	t, err := o.training().Begin(ctx, o.Out, prepare.Labeled)
+	t, err := training.Begin(ctx, o.training(), o.Out, prepare.Labeled)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +99,8 @@ func (o AlignOptions) validate() error {
 		return exit.Usage("no directory for the features: name one with --out")
 	case !isFound:
 		return exit.Usage("--kernel %s: align learns features for --kernel learned and harmonic only", kernel.Of(o.Kernel).Name)
-	case o.Folds < 0 || o.Folds > training.MaxFolds:
-		return exit.Usage("--folds must be between 1 and %d (have %d)", training.MaxFolds, o.Folds)
+	case o.Folds < 0 || o.Folds > spec.MaxFolds:
+		return exit.Usage("--folds must be between 1 and %d (have %d)", spec.MaxFolds, o.Folds)
 	case f.Directory() != "":
 		return exit.Usage("--frequencies cannot be used with align, which learns new frequencies")
 	}

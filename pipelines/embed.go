@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/trained"
+	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms/gram"
 )
 
@@ -54,7 +55,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	t, err := TrainOptions{Spec: o.Spec, Model: o.Model}.Begin(ctx, o.Model, o.labeled)
+	t, err := training.Begin(ctx, TrainOptions{Spec: o.Spec, Model: o.Model}, o.Model, o.labeled)
 	if err != nil {
 		return nil, err
 	}

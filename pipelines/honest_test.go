@@ -27,6 +27,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
@@ -216,7 +217,7 @@ func TestFrequenciesJudgeByRowsThatAlignHasNotSeen(t *testing.T) {
 		}
 		return trainPlain(jobtest.Ctx, o)
 	}
-	if r := align("some", 0); r.HeldOut != training.DefaultFolds || !(r.Learned.Rows < n && r.Learned.Rows > n/2) {
+	if r := align("some", 0); r.HeldOut != spec.DefaultFolds || !(r.Learned.Rows < n && r.Learned.Rows > n/2) {
 		t.Errorf("align has held out one part in %d and found from %d of %d rows", r.HeldOut, r.Learned.Rows, n)
 	}
 	if r := align("all", 1); r.HeldOut != 0 || r.Learned.Rows != n {

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -54,7 +55,7 @@ func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 	lines := jobtest.Made(t, "moons", 400, 1)
 	train, held := []string{lines[0]}, []string(nil)
 	for _, line := range lines[1:] {
-		if x, _ := parse(t, line); foldOf(seed, x, training.DefaultFolds) == 0 {
+		if x, _ := parse(t, line); foldOf(seed, x, spec.DefaultFolds) == 0 {
 			held = append(held, line)
 		} else {
 			train = append(train, line)
@@ -84,7 +85,7 @@ func TestCurvesAreFittedToRowsThatTheScoringModelHasNotSeen(t *testing.T) {
 	}
 	// A learner in rounds that is told of folds holds out the first of them.
 	o := fixed(seed)
-	o.Lambda, o.Learner = training.LambdaOptions{Path: one.Path, Folds: training.DefaultFolds}, &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 3}, Running: learner.Running{Partitions: 2}}, Bias: 1}
+	o.Lambda, o.Learner = training.LambdaOptions{Path: one.Path, Folds: spec.DefaultFolds}, &svm.Training{Shared: learner.Shared{Stop: rounds.Stop{Rounds: 3}, Running: learner.Running{Partitions: 2}}, Bias: 1}
 	_, scoring := trainedModel(t, lines, o)
 	o.Lambda.Folds, o.Calibrate = 0, calibrate.Platt
 	_, got := trainedModel(t, lines, o)
@@ -115,7 +116,7 @@ func curvesAre(t *testing.T, what string, got, scoring *models.Model, lines []st
 		t.Fatal(err)
 	}
 	p := got.Manifest.Probabilities
-	if p == nil || p.Kind != method || p.Rows != int64(len(lines)) || p.Folds != training.DefaultFolds || !reflect.DeepEqual(p.Curves, want.Curves) {
+	if p == nil || p.Kind != method || p.Rows != int64(len(lines)) || p.Folds != spec.DefaultFolds || !reflect.DeepEqual(p.Curves, want.Curves) {
 		t.Errorf("%s: %+v, want the curves %+v of %d rows", what, p, want.Curves, len(lines))
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 )
 
 // The λ of the least error, or log loss, of the held-out rows is chosen, and the weights and the
@@ -25,7 +25,7 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, dir, "data.csv", strings.Join(jobtest.Made(t, "moons", 400, 3), ""))}, Label: "y"}
 	path := []float64{1e-6, 1e-4, 1e-2, 1, 10}
 	chosen := map[string]float64{}
-	for _, by := range []string{training.SelectMSE, training.SelectError, training.SelectLogLoss} {
+	for _, by := range []string{spec.SelectMSE, spec.SelectError, spec.SelectLogLoss} {
 		o := fixed(1)
 		o.Data, o.Model, o.Lambda.Path, o.Lambda.Select, o.Calibrate = data, filepath.Join(dir, by), path, by, calibrate.Platt
 		r, err := trainPlain(jobtest.Ctx, o)
@@ -34,9 +34,9 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 		}
 		of := func(row ridge.Row) float64 {
 			switch by {
-			case training.SelectError:
+			case spec.SelectError:
 				return float64(row.HeldOutErrors)
-			case training.SelectLogLoss:
+			case spec.SelectLogLoss:
 				return row.HeldOutLogLoss
 			}
 			return row.MSE
@@ -44,10 +44,10 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 		best := slices.MinFunc(r.Path, func(a, b ridge.Row) int {
 			return cmp.Or(cmp.Compare(of(a), of(b)), cmp.Compare(a.MSE, b.MSE), cmp.Compare(b.Lambda, a.Lambda))
 		})
-		if r.Lambda != best.Lambda || len(r.Path) != len(path) || best.HeldOutRows == 0 || (by == training.SelectLogLoss) != (best.HeldOutLogLoss > 0) {
+		if r.Lambda != best.Lambda || len(r.Path) != len(path) || best.HeldOutRows == 0 || (by == spec.SelectLogLoss) != (best.HeldOutLogLoss > 0) {
 			t.Errorf("%s: lambda %g, want %g: %+v", by, r.Lambda, best.Lambda, r.Path)
 		}
-		if want := map[string]string{training.SelectMSE: "by the held-out MSE of 5 folds", training.SelectError: "by the error of held-out rows, one in 5", training.SelectLogLoss: "by the log loss of held-out rows, one in 5"}[by]; !strings.Contains(jobtest.Text(t, r), want) {
+		if want := map[string]string{spec.SelectMSE: "by the held-out MSE of 5 folds", spec.SelectError: "by the error of held-out rows, one in 5", spec.SelectLogLoss: "by the log loss of held-out rows, one in 5"}[by]; !strings.Contains(jobtest.Text(t, r), want) {
 			t.Errorf("%s: no %q in\n%s", by, want, jobtest.Text(t, r))
 		}
 		chosen[by] = r.Lambda
@@ -70,7 +70,7 @@ func TestSelectChoosesByHeldOutRows(t *testing.T) {
 			t.Errorf("%s: calibrated by %+v, want %+v", by, a, b)
 		}
 	}
-	if chosen[training.SelectMSE] == chosen[training.SelectError] || chosen[training.SelectMSE] == chosen[training.SelectLogLoss] {
+	if chosen[spec.SelectMSE] == chosen[spec.SelectError] || chosen[spec.SelectMSE] == chosen[spec.SelectLogLoss] {
 		t.Errorf("all choose the same, so nothing was tested: %v", chosen)
 	}
 }

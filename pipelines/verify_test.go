@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -88,7 +89,7 @@ func TestTheCertificateOfEveryTrainingHolds(t *testing.T) {
 			}
 			held := int64(0)
 			if c.held {
-				folds := uint64(cmp.Or(o.Lambda.Folds, training.DefaultFolds))
+				folds := uint64(cmp.Or(o.Lambda.Folds, spec.DefaultFolds))
 				for _, line := range c.lines[1:] {
 					if x, _ := parse(t, line); foldOf(o.Seed, x, folds) == 0 {
 						held++

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -17,7 +18,7 @@ import (
 func aPlan(n int64, d, features int, worker, solve float64) *Plan {
 	return &Plan{
 		Files: 100, Bytes: n * int64(d) * 9, Shards: 10_000, Rows: n, Columns: d, Passes: 2, Learner: "ridge", jobs: 2, Lanes: 8,
-		Features: features, Folds: 5, Lambdas: 8, Memory: training.Memory{Worker: int64(worker * (1 << 30)), Solve: int64(solve * (1 << 30))}, machines: true,
+		Features: features, Folds: 5, Lambdas: 8, Memory: spec.Memory{Worker: int64(worker * (1 << 30)), Solve: int64(solve * (1 << 30))}, machines: true,
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
@@ -51,7 +52,7 @@ type Plan struct {
 	Seen       int64 `json:"rows_looked_at"` // rows of the preview, to which Columns and Outputs refer
 	Whole      bool  `json:"looked_at_all"`  // the preview has all rows
 
-	training.Memory
+	spec.Memory
 	// Stored is the size of the sums that readers store as files of the work directory, at most;
 	// while they run they may hold as much again in checkpoints. Shuffle is what workers exchange
 	// through the runner.

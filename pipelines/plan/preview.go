@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // preview is the result of reading a bounded part of the data.
 type preview struct {
-	training.Facts
+	spec.Facts
 	read  int64 // rows
 	whole bool  // all rows were read
 	exact bool  // rows is not an estimate

@@ -46,7 +46,7 @@ type Again struct {
 // options returns the options of a training that is like that of the recipe.
 func (a Again) options(model string) Options {
 	l := a.Lambda
-	if l.auto() {
+	if l.Auto() {
 		l.Path, l.C = a.Recipe.Rule.Lambda, a.Recipe.Rule.C
 	}
 	l.Folds = max(a.Recipe.Rule.Folds, a.Recipe.Rule.Cut)
@@ -235,8 +235,8 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	}
 	pass := t.passOf(digest)
 	if fold := &pass.Fold; fold.Components == 0 {
-		fold.Lambda, _ = t.opts.Lambda.values(t.mass)
-		if t.opts.Lambda.auto() && fold.Steps > blas.MostByte {
+		fold.Lambda, _ = t.opts.Lambda.Values(t.mass)
+		if t.opts.Lambda.Auto() && fold.Steps > blas.MostByte {
 			fold.Smaller = ridge.SmallerLambda()
 		}
 	}

@@ -2,51 +2,14 @@ package training
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/image"
-	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
-
-// augmentWords are the steps of --augment; the value tells whether a step takes a number.
-var augmentWords = map[string]bool{"crop": false, "flip": false, "brightness": true, "contrast": true, "saturation": true}
-
-// augmentation parses the steps of --augment, without the data.
-func augmentation(words []string) (a image.Augment, crops bool, err error) {
-	for _, word := range words {
-		name, text, has := strings.Cut(word, ":")
-		numbered, known := augmentWords[name]
-		var amount float64
-		switch {
-		case !known:
-			return a, false, exit.Usage("--augment: unknown word %q%s; have %s", name, spell.DidYouMean(name, spell.Names(augmentWords)), strings.Join(spell.Names(augmentWords), ", "))
-		case numbered != has:
-			return a, false, exit.Usage("--augment: %q: want flip and crop alone, and an amount from 0 to 1 after the others, as in brightness:0.2", word)
-		case has:
-			if amount, err = strconv.ParseFloat(text, 64); err != nil || !(amount > 0 && amount <= 1) {
-				return a, false, exit.Usage("--augment: %q: want an amount above 0, up to 1", word)
-			}
-		}
-		switch name {
-		case "crop":
-			crops = true
-		case "flip":
-			a.Flip = true
-		case "brightness":
-			a.Brightness = amount
-		case "contrast":
-			a.Contrast = amount
-		case "saturation":
-			a.Saturation = amount
-		}
-	}
-	return a, crops, nil
-}
 
 // augment returns how images are changed before learning, and the recipe of features for them;
 // nil if nothing was requested. A random crop replaces the initial crop of --scale, which takes
@@ -55,7 +18,7 @@ func (t *Training) augment(words []string) (*epochs.Augment, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
-	a, crops, err := augmentation(words)
+	a, crops, err := spec.Augmentation(words)
 	if err != nil {
 		return nil, err
 	}

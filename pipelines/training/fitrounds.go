@@ -32,7 +32,7 @@ const curveFile = "curve.json"
 func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	begun, shared := time.Now(), b.Common()
 	o := job.RoundOptions{Stop: shared.Stop, Running: shared.Running}
-	lambda, folds := b.values(t.opts, t.Weights().Sum)
+	lambda, folds := b.Values(t.opts, t.Weights().Sum)
 	init, err := t.earlier(ctx, shared.Init)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.augment(b.augments()); err != nil {
+	if _, err := t.augment(b.Augments()); err != nil {
 		return err
 	}
 	t.Progress.Note("training on %s rows of %d numbers: %s, %d features; %s", report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim,
@@ -158,7 +158,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	if t.Profile.Weights != nil && !t.EqualWeights() {
 		pass.MeanWeight = found.weights.Mean()
 	}
-	if pass.Augment, err = t.augment(b.augments()); err != nil {
+	if pass.Augment, err = t.augment(b.Augments()); err != nil {
 		return nil, err
 	}
 	opened, err := sealed.Open(ctx)
@@ -183,7 +183,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 		return nil, exit.Refuse("pipelines: after %d rounds the objective is %g: the weights diverge; try a larger lambda or a smaller rate", r.Round, r.Objective)
 	}
 	t.linear = round.(rounds.Fitted).Model()
-	t.Learner = models.Learner{Kind: b.name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
+	t.Learner = models.Learner{Kind: b.Name(), Lambda: lambda, Folds: max(1, folds), Log: &models.TrainingLog{
 		Loss: problem.Loss, Options: sealed.Options, Partitions: end.Partitions, Rounds: c.Taken, Ended: c.Why,
 		Rows: r.Rows, Objective: r.Objective, Dual: r.Dual,
 		HeldOutRows: r.HeldOutRows, HeldOutLoss: r.HeldOutLoss, HeldOutErrors: r.HeldOutErrors, HeldOutError: r.HeldOutError,

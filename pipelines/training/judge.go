@@ -5,23 +5,10 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// parts returns the number of folds if rows are held out to choose λ, to stop rounds, to fit
-// the curves of probabilities, or to choose a threshold. It is 0 if no rows are held out.
-func (o Options) parts() int {
-	_, folds := o.Values(1)
-	switch {
-	case folds > 1:
-		return folds
-	case o.HoldsOut():
-		return DefaultFolds
-	}
-	return 0
-}
-
 // checkOrigin refuses held-out rows from which the features of --frequencies were learned, and
 // adds a note if that is unknown.
 func (t *Training) checkOrigin() error {
-	o, parts := t.Recipe.Origin, t.opts.parts()
+	o, parts := t.Recipe.Origin, t.opts.Parts()
 	if o == nil || parts == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/transforms/gram"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -23,16 +24,16 @@ type summed struct {
 // canSelect refuses a Select that the data or the learner does not have.
 func (t *Training) canSelect() error {
 	l := t.opts.Lambda
-	if !l.selects() {
+	if !l.Selects() {
 		return nil
 	}
 	if t.Target.Classes == nil {
 		return exit.Usage("--select %s is for classification; the labels are numbers (see --task)", l.Select)
 	}
-	if _, ok := t.opts.fitter().(bySums); !ok {
+	if t.opts.Ridge() == nil {
 		return nil // iterative learners check it in validate
 	}
-	lambda, _ := l.values(1)
+	lambda, _ := l.Values(1)
 	shape := ridge.Shape{Dim: t.Recipe.Dim, Outputs: t.Outputs()}
 	if bytes := ridge.TrialBytes(shape, len(lambda)+len(ridge.SmallerLambda())); bytes > ridge.MaxTrialBytes {
 		return exit.Usage("--select %s keeps the weights of all values of lambda, which take %s, more than %s; use fewer features, or --select mse",
@@ -45,7 +46,7 @@ func (t *Training) canSelect() error {
 // of another; nothing if Select leaves the choice to the solve.
 func (t *Training) choose(ctx context.Context) error {
 	by := t.opts.Lambda.Select
-	if !t.opts.Lambda.selects() {
+	if !t.opts.Lambda.Selects() {
 		return nil
 	}
 	losses, err := t.scoreTrials(ctx)
@@ -58,7 +59,7 @@ func (t *Training) choose(ctx context.Context) error {
 			continue
 		}
 		of := func(i int) float64 {
-			if by == SelectLogLoss {
+			if by == spec.SelectLogLoss {
 				return losses[i]
 			}
 			if w := t.Learner.Table[i].HeldOutError; w > 0 {
@@ -81,7 +82,7 @@ func (t *Training) choose(ctx context.Context) error {
 // finishChoice makes the weights those of the learner's λ, and scores the trials if that is not
 // yet done.
 func (t *Training) finishChoice(ctx context.Context) error {
-	if !t.opts.Lambda.selects() {
+	if !t.opts.Lambda.Selects() {
 		_, err := t.scoreTrials(ctx)
 		return err
 	}
@@ -109,10 +110,10 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 			fits++
 		}
 	}
-	folds := t.opts.parts()
+	folds := t.opts.Parts()
 	pass := &scores.Trials{Pass: t.Pass(folds), HeldOut: scores.HeldOut{
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum, Grid: t.scoring(),
-	}, LogLoss: t.opts.Lambda.Select == SelectLogLoss}
+	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss}
 	var sum scores.TrialScores
 	if _, _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
 		return nil, err
@@ -164,29 +165,4 @@ func (t *Training) scoreTargets(row *ridge.Row, sum *score.Trials, fit int) {
 			t.Learner.TargetR2 = append(t.Learner.TargetR2, 1-share)
 		}
 	}
-}
-
-// trialMemory is a bound on the memory for scoring the held-out rows, and on what the weights for
-// it add to a solve; 0 if there is only one λ.
-func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
-	r, ok := o.fitter().(bySums)
-	if !ok || f.Components > 0 {
-		return 0, 0
-	}
-	lambda, folds := o.Lambda.values(1)
-	n := len(lambda)
-	if o.Lambda.auto() && r.Grid != ridge.Bits8 {
-		n += len(ridge.SmallerLambda())
-	}
-	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
-	weights := ridge.TrialBytes(shape, n)
-	if folds < 2 || weights > ridge.MaxTrialBytes {
-		return 0, 0
-	}
-	block := f.block(f.Dim)
-	each := 3*block + f.featureBlock() + block/int64(f.Dim)*int64(n*f.Outputs)
-	if f.Prepared {
-		each += f.block(f.Scaled)
-	}
-	return int64(lanes)*each + o.mapBytes(f) + 3*weights, weights
 }

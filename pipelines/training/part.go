@@ -18,8 +18,8 @@ import (
 )
 
 // again trains by the recipe of a model.
-func (o Options) again(ctx context.Context) (result *Result, err error) {
-	if err := o.validAgain(); err != nil {
+func again(ctx context.Context, o Options) (result *Result, err error) {
+	if err := validAgain(o); err != nil {
 		return nil, err
 	}
 	if o.Recipe, err = job.Model(ctx, o.Recipe, o.Job.Log); err != nil {
@@ -61,14 +61,14 @@ func (t *Training) Finish(ctx context.Context) (*Result, error) {
 	return t.result(), nil
 }
 
-func (o Options) validAgain() error {
+func validAgain(o Options) error {
 	if o.Model == "" {
 		return exit.Usage("no model directory: name one with --model")
 	}
-	if o.Calibrate != "" && o.Calibrate != "none" || o.Threshold != "" || o.Lambda.selects() || o.Lambda.Folds != 0 {
+	if o.Calibrate != "" && o.Calibrate != "none" || o.Threshold != "" || o.Lambda.Selects() || o.Lambda.Folds != 0 {
 		return exit.Usage("--calibrate, --threshold, --select and --folds cannot be used with --recipe, which trains by sums alone: its folds are those of the recipe, and no row is scored")
 	}
-	if err := o.Lambda.validate(); err != nil {
+	if err := o.Lambda.Validate(); err != nil {
 		return err
 	}
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {

@@ -3,7 +3,6 @@ package training
 import (
 	"context"
 
-	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -14,21 +13,6 @@ import (
 // maxCalibrated is the largest number of classes that can be calibrated: each takes 64 KiB on
 // every worker.
 const maxCalibrated = 1000
-
-// validateCalibration checks Calibrate, as far as possible without data.
-func (o Options) validateCalibration() error {
-	switch o.Calibrate {
-	case "":
-	case calibrate.Platt, calibrate.Isotonic:
-		if o.Lambda.Folds == 1 {
-			return exit.Usage("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out", o.Calibrate)
-		}
-	default:
-		names := []string{"none", calibrate.Platt, calibrate.Isotonic}
-		return exit.Usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate, spell.DidYouMean(o.Calibrate, names))
-	}
-	return nil
-}
 
 // calibrates refuses to calibrate without classes, or with too many.
 func (t *Training) calibrates() error {

@@ -52,18 +52,18 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	if err := t.finishChoice(ctx); err != nil {
 		return err
 	}
-	return t.useHeldOut(ctx, t.heldOut, t.opts.parts())
+	return t.useHeldOut(ctx, t.heldOut, t.opts.Parts())
 }
 
 // fitRidgeOn is fitRidge on a grid of that many steps.
 func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
-	lambda, folds := t.opts.Lambda.values(t.Weights().Sum)
+	lambda, folds := t.opts.Lambda.Values(t.Weights().Sum)
 	fold := gram.Fold{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Folds: folds, Lambda: lambda, Steps: steps}
-	if t.opts.Lambda.auto() && steps > blas.MostByte {
+	if t.opts.Lambda.Auto() && steps > blas.MostByte {
 		fold.Smaller = ridge.SmallerLambda()
 	}
-	fold.All = t.opts.Lambda.selects()
-	cut := t.opts.parts()
+	fold.All = t.opts.Lambda.Selects()
+	cut := t.opts.Parts()
 	fold.HeldOut = t.opts.HoldsOut()
 	if first := folds > 1 && t.firstJudges(); first || folds == 1 && fold.HeldOut {
 		// Two sums are enough: that of the held-out rows and that of the others.

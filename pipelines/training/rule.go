@@ -23,7 +23,7 @@ func (t *Training) rule() *sums.Rule {
 	r := &sums.Rule{Folds: pass.Fold.Folds, Cut: pass.Fold.Cut, First: pass.Fold.First, Steps: pass.Fold.Steps, Components: pass.Fold.Components, Weights: t.grid}
 	if r.Components == 0 {
 		r.Lambda, r.C = t.opts.Lambda.Path, t.opts.Lambda.C
-		if _, folds := t.opts.Lambda.values(1); folds == 1 {
+		if _, folds := t.opts.Lambda.Values(1); folds == 1 {
 			r.Folds, r.Cut = 1, 0 // held-out rows served to calibrate only
 		}
 	}

@@ -3,43 +3,9 @@ package training
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/bochner-ml/bochner/features/kernel"
-	"github.com/bochner-ml/bochner/internal/spell"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
-
-// Searches returns the values of Options.Search.
-func Searches() []string { return []string{tuning.Auto, tuning.None} }
-
-func (o Options) validateSearch() error {
-	if !slices.Contains(Searches(), o.Search) {
-		return exit.Usage("--search must be %s (have %q)%s", strings.Join(Searches(), " or "), o.Search, spell.DidYouMean(o.Search, Searches()))
-	}
-	return nil
-}
-
-// withKernels fills in the kernels of a search.
-func (o Options) withKernels() Options {
-	switch {
-	case o.Kernels == nil && o.Kernel == nil:
-		o.Kernels = tuning.Families()
-	case o.Kernels == nil:
-		o.Kernels = []kernel.Options{o.Kernel}
-	}
-	if o.Kernel == nil && len(o.Kernels) > 0 {
-		o.Kernel = o.Kernels[0]
-	}
-	return o
-}
-
-// Searching tells whether there is anything to search.
-func (o Options) Searching() bool {
-	return o.Search == tuning.Auto && len(tuning.Kernels(o.Kernels)) > 0
-}
 
 // canSearch puts the search off if it does not apply to the data, or takes more memory than there is.
 // With few rows the search is for fewer features.
@@ -51,7 +17,7 @@ func (t *Training) canSearch() (err error) {
 	if _, err := t.Memory(0).Fits(t.opts); why == "" && err != nil && t.Engine.InProcess() {
 		why = "memory is too small"
 	}
-	if t.notSearched(why); why != "" || t.opts.resizes() {
+	if t.notSearched(why); why != "" || t.opts.Resizes() {
 		return nil
 	}
 	size := tuning.Features(t.opts.Kernels, t.Counts.Used, t.Recipe.Dim)
@@ -78,7 +44,7 @@ func (t *Training) notSearched(why string) {
 // searchFeatures replaces the features by those that a search finds.
 func (t *Training) searchFeatures(ctx context.Context) (err error) {
 	var why string
-	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.parts())
+	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.Parts())
 	t.notSearched(why)
 	if err == nil && why != "" && t.whole.Dim > 0 {
 		return t.Fits(t.Memory(0))

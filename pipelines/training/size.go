@@ -4,77 +4,13 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/sizing"
 )
-
-// resizes tells whether the number of features is to be chosen.
-func (o Options) resizes() bool { return o.Size.Chooses() && o.Iterative() == nil }
-
-// hasFeatures tells whether a kernel has a number of features.
-func hasFeatures(k kernel.Options) bool {
-	_, learned := k.(kernel.Found)
-	return !learned && slices.ContainsFunc(option.Of(k), func(o *option.Option) bool { return o.Name == "features" })
-}
-
-// UpTo returns options with that many features for all kernels, as far as the number is to be chosen.
-func (o Options) UpTo(features int) (Options, error) {
-	if !o.resizes() {
-		return o, nil
-	}
-	o = o.withKernels()
-	resize := func(k kernel.Options) (kernel.Options, error) {
-		if k == nil || !hasFeatures(k) {
-			return k, nil
-		}
-		return kernel.With(k, "features", strconv.Itoa(features))
-	}
-	var err error
-	if o.Kernel, err = resize(o.Kernel); err != nil {
-		return o, usage(err)
-	}
-	o.Kernels = slices.Clone(o.Kernels)
-	for i, k := range o.Kernels {
-		if o.Kernels[i], err = resize(k); err != nil {
-			return o, usage(err)
-		}
-	}
-	return o, nil
-}
-
-// validateSize returns a usage error if the number of features cannot be chosen.
-func (o Options) validateSize() error {
-	if err := o.Size.Validate(); err != nil {
-		return usage(err)
-	}
-	if !o.Size.Chooses() {
-		return nil
-	}
-	if l := o.Iterative(); l != nil {
-		switch {
-		case o.Size.Worth > 0:
-			return exit.Usage("--worth compares trainings by exact sums, which learner %s does not have; use --learner ridge, or --features", o.LearnerName())
-		case l.Common().Time > 0:
-			return exit.Usage("--time and --max_time are mutually exclusive: --time is for the whole training, --max_time for its rounds")
-		}
-		return nil
-	}
-	if !hasFeatures(o.Kernel) {
-		return exit.Usage("--worth and --time choose the number of features, which --kernel %s does not have; leave them out", kernel.Of(o.Kernel).Name)
-	}
-	if _, folds := o.Values(1); folds < 2 && o.Size.Worth > 0 {
-		return exit.Usage("--worth needs held-out errors: give --folds 5, or several values of --lambda")
-	}
-	return nil
-}
 
 // fitSize fits the weights, after it has chosen the number of features if that is to be chosen.
 func (t *Training) fitSize(ctx context.Context) error {
@@ -83,10 +19,10 @@ func (t *Training) fitSize(ctx context.Context) error {
 		// What has passed, and what is done after the last round.
 		l.Common().Time = max(t.opts.Size.Time*95/100-clock(), time.Millisecond)
 	}
-	if !t.opts.resizes() {
+	if !t.opts.Resizes() {
 		return t.fit(ctx)
 	}
-	if t.opts.parts() > 1 {
+	if t.opts.Parts() > 1 {
 		if err := t.CountCopies(ctx); err != nil { // which may add a note
 			return err
 		}
@@ -154,7 +90,7 @@ func (s *sizes) expect(t sizing.Trial) sizing.Cost {
 	rows, _ := s.Training.sizes()
 	lambda, folds := s.opts.Values(rows)
 	shape := ridge.Shape{Dim: t.Features, Outputs: s.Outputs(), Regression: s.Target.Grid != nil}
-	grid := s.opts.fitter().options().(*ridge.Training).Grid
+	grid := s.opts.Ridge().Grid
 	cost := sizing.Cost{Map: d, Sum: d * d, Solve: ridge.Work(shape, s.Counts.Used, folds, len(lambda), s.firstJudges())}
 	steps := grid.Steps(products(rows, t.Features), smallGram, s.wide(), s.fine())
 	switch {

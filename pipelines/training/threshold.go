@@ -4,38 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
-
-// HoldsOut tells that weights are also fitted without the first fold, whose scores give the curves
-// of probabilities or a threshold.
-func (o Options) HoldsOut() bool { return o.Calibrate != "" || o.ChoosesThreshold() }
-
-// ChoosesThreshold tells that held-out rows choose the threshold.
-func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).Validate() == nil }
-
-// validateThreshold checks Threshold, as far as possible without data.
-func (o Options) validateThreshold() error {
-	if o.Threshold == "" {
-		return nil
-	}
-	if o.ChoosesThreshold() {
-		if o.Lambda.Folds == 1 {
-			return exit.Usage("--threshold %s: the held-out first fold chooses it; --folds must be 2 or more, or left out", o.Threshold)
-		}
-		return nil
-	}
-	if _, err := strconv.ParseFloat(o.Threshold, 32); err != nil {
-		err := score.Criterion(o.Threshold).Validate()
-		return exit.Usage("--threshold: %s, or a number", strings.TrimPrefix(err.Error(), "score: "))
-	}
-	return nil
-}
 
 // canDecide refuses a threshold unless there are two classes.
 func (t *Training) canDecide() error {
@@ -49,8 +23,8 @@ func (t *Training) canDecide() error {
 		m := &models.Manifest{Task: models.Classification, Outputs: 2}
 		if t.opts.Calibrate != "" {
 			m.Probabilities = new(models.Probabilities)
-		} else if b, ok := t.opts.fitter().(byRounds); ok {
-			m.Probabilities = b.probabilities(t)
+		} else if b, ok := t.opts.Rounds(); ok {
+			m.Probabilities = byRounds{b}.probabilities(t)
 		}
 		return t.decide(m)
 	}

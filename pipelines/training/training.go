@@ -3,62 +3,34 @@
 package training
 
 import (
-	"cmp"
 	"context"
 	"time"
 
 	"github.com/bochner-ml/bochner/features/fourier"
-	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/align"
-	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/rounds"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/sizing"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
 // Options says what to train on which data.
-type Options struct {
-	prepare.Spec
-	// Recipe is the directory of a model whose recipe is used for these rows: only Data, Lambda,
-	// MaxBadFraction and Job are then used. "" makes a recipe from the profile.
-	Recipe string
-	Model  string // directory to create
-	// Learner has the options of the learner, such as a *svm.Training; nil is ridge.
-	Learner learner.Options
-	Lambda  LambdaOptions
-	// Calibrate says how scores become probabilities, by held-out rows: platt or isotonic; ""
-	// or none disables it.
-	Calibrate string
-	// Threshold is what decides between two classes: a number, as that of models.Applier; or a score.Criterion, which
-	// held-out rows make best. "" is none.
-	Threshold string
-	// Learned says how the features of the kernels learned and harmonic are learned, unless
-	// Kernel names a directory with them.
-	Learned alignment.Options
-	// Search says whether the view of the columns, kernel, width, metric and features beside the kernel
-	// are searched on a pilot of the rows: auto or none; "" is auto. What the other options set is not
-	// searched: neither a kernel, which is kept, nor a width, which leaves nothing to search. Where a
-	// search does not apply the model is that of none, and a note says why.
-	Search string
-	// Size says how the number of features is chosen, up to that of the kernel.
-	Size sizing.Options
-	// Kernels are those that the search chooses from, the first of which is Kernel. With neither
-	// it is tuning.Families; with a kernel alone, that one.
-	Kernels []kernel.Options
-}
+type Options = spec.Options
+
+// LambdaOptions sets the regularisation.
+type LambdaOptions = spec.LambdaOptions
 
 // Run trains a model: a profile pass, and then what the learner needs, which is a pass that sums
 // the features' second moments and a solve, or a pass per round. It publishes the model directory
@@ -66,9 +38,9 @@ type Options struct {
 func Run(ctx context.Context, o Options) (result *Result, err error) {
 	begun := time.Now()
 	if o.Recipe != "" {
-		return o.again(ctx)
+		return again(ctx, o)
 	}
-	o = o.withKernels()
+	o = o.WithKernels()
 	if err := o.LoadKernel(ctx); err != nil {
 		return nil, err
 	}
@@ -77,7 +49,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	t, err := o.Begin(ctx, o.Model, prepare.Labeled)
+	t, err := Begin(ctx, o, o.Model, prepare.Labeled)
 	if err != nil {
 		return nil, err
 	}
@@ -98,13 +70,13 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err := t.checkOrigin(); err != nil {
 		return nil, err
 	}
-	if err := o.checkWeights(t.Profile.Weights); err != nil {
+	if err := o.CheckWeights(t.Profile.Weights); err != nil {
 		return nil, err
 	}
 	if err := t.canSearch(); err != nil {
 		return nil, err
 	}
-	if !o.resizes() { // otherwise each size is checked
+	if !o.Resizes() { // otherwise each size is checked
 		if err := t.Fits(t.Memory(0)); err != nil {
 			return nil, err
 		}
@@ -135,7 +107,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 
 // Begin begins a job that creates the directory out: it opens the data, which must satisfy fit,
 // and profiles it. The caller closes the job.
-func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Dataset) error) (*Training, error) {
+func Begin(ctx context.Context, o Options, out string, fit func(*dataset.Dataset) error) (*Training, error) {
 	if err := o.Job.Vacant(ctx, out); err != nil {
 		return nil, err
 	}
@@ -157,7 +129,7 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 	if n := d.Schema.Dim; n == 0 {
 		j.LimitMemory(0)
 	} else {
-		first := Facts{Dim: n, Scaled: n, Values: float64(n), Features: 1, Outputs: 1, Prepared: true, Reading: d.Memory()}
+		first := spec.Facts{Dim: n, Scaled: n, Values: float64(n), Features: 1, Outputs: 1, Prepared: true, Reading: d.Memory()}
 		least := Options{Spec: prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1, Form: fourier.Offset}}}
 		j.LimitMemory(least.Memory(first, j.Engine, 1).Peak)
 	}
@@ -165,63 +137,13 @@ func (o Options) Begin(ctx context.Context, out string, fit func(*dataset.Datase
 		if t.Prepared, err = prepare.Data(ctx, j, d, o.Base()); err != nil {
 			return err
 		}
-		return t.EncodeLabels(ctx, o.parts())
+		return t.EncodeLabels(ctx, o.Parts())
 	})
 	if err != nil {
 		return nil, j.Close(ctx, err)
 	}
 	t.Notes = append(t.Notes, t.Doubts...)
 	return t, nil
-}
-
-// WithDefaults fills in the defaults.
-func (o Options) WithDefaults() Options {
-	o = o.withKernels()
-	o.Search = cmp.Or(o.Search, tuning.Auto)
-	o.Learner = o.fitter().options()
-	if o.Calibrate == "none" {
-		o.Calibrate = ""
-	}
-	o.Learned = o.Learned.WithDefaults()
-	o.Learned.HeldOut = o.parts()
-	return o
-}
-
-// Validate returns a usage error if options are invalid for any data.
-func (o Options) Validate() error {
-	if o.Model == "" {
-		return exit.Usage("no model directory: name one with --model")
-	}
-	if err := o.Base().Validate(); err != nil {
-		return err
-	}
-	if f := o.Finder(); f != nil {
-		if err := o.Learned.Validate(f); err != nil {
-			return err
-		}
-	}
-	if o.Room > 0 && o.Iterative() != nil {
-		return exit.Usage("--target_room is for models whose sums later data is added to, which learner %s does not have", o.LearnerName())
-	}
-	if err := o.Job.Validate(o.Data, o.Model, job.Place{Flag: "model", Name: o.Model}); err != nil {
-		return err
-	}
-	if err := o.validateSearch(); err != nil {
-		return err
-	}
-	if err := o.validateSize(); err != nil {
-		return err
-	}
-	if err := o.validateLearner(); err != nil {
-		return err
-	}
-	if err := o.validateCalibration(); err != nil {
-		return err
-	}
-	if err := o.validateThreshold(); err != nil {
-		return err
-	}
-	return o.Lambda.validate()
 }
 
 // Training is the state of a running training.
@@ -274,26 +196,9 @@ func (t *Training) FindFeatures(ctx context.Context) (err error) {
 }
 
 // fit fits the weights.
-func (t *Training) fit(ctx context.Context) error { return t.opts.fitter().fit(ctx, t) }
-
-// Finder returns the options of a kernel whose features this job learns; nil for others.
-func (o Options) Finder() kernel.Found {
-	if f, ok := o.Kernel.(kernel.Found); ok && f.Directory() == "" {
-		return f
+func (t *Training) fit(ctx context.Context) error {
+	if b, ok := t.opts.Rounds(); ok {
+		return byRounds{b}.fit(ctx, t)
 	}
-	return nil
-}
-
-// Learns tells that the job learns the features of the kernel.
-func (o Options) Learns() bool { return o.Finder() != nil }
-
-// Base returns the options of the profile. If features are to be learned, the kernel is the one
-// that the search starts from.
-func (o Options) Base() prepare.Spec {
-	maps := o.Spec
-	if f := o.Finder(); f != nil {
-		maps.Learned = kernel.Of(f).Name
-		maps.Kernel = f.Start()
-	}
-	return maps
+	return t.fitRidge(ctx, t.opts.Ridge())
 }

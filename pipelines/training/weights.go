@@ -10,6 +10,7 @@ import (
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 )
 
 // Weigh sets the grid of the weights of rows and classes, on which sums are exact. classWeights
@@ -21,7 +22,7 @@ func (t *Training) Weigh(classWeights []string) error {
 	}
 	classes, err := learner.ClassWeights(classWeights, names, t.ByClass())
 	if err != nil {
-		return usage(err)
+		return spec.Usage(err)
 	}
 	t.grid = weight.NewGrid(t.Weights(), classes, t.ByClass())
 	return nil
@@ -30,14 +31,6 @@ func (t *Training) Weigh(classWeights []string) error {
 // scoring returns the grid by which rows count in scores: without weights of classes, and
 // nil if rows have none.
 func (t *Training) scoring() *weight.Grid { return weight.NewGrid(t.Weights(), nil, nil) }
-
-// checkWeights returns an error if rows have weights that the learner cannot use.
-func (o Options) checkWeights(w *weight.Weights) error {
-	if w.Equal() || learner.Of(o.fitter().options()).Weighted {
-		return nil
-	}
-	return exit.Usage("learner %s takes no rows with weights", o.LearnerName())
-}
 
 // rowWeights describes the weights of the rows; nil if they have none.
 func (t *Training) rowWeights() *models.RowWeights {

@@ -11,7 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/engine"
-	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 )
 
 // Value describes the values of a flag, for help and shell completion.
@@ -100,7 +100,7 @@ var Values = map[string]Value{
 	"task":         oneOf("auto", "classification", "regression"),
 	"grid":         oneOf("auto", "8", "16"),
 	"label_case":   oneOf("keep", "lower"),
-	"select":       oneOf(training.Selections()...),
+	"select":       oneOf(spec.Selections()...),
 	"calibrate":    oneOf("none", "platt", "isotonic"),
 	"method":       oneOf("momentum", "adagrad", "sgd"),
 	"align":        oneOf("game", "lkrf"),

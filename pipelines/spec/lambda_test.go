@@ -1,4 +1,4 @@
-package training
+package spec
 
 import (
 	"math"
@@ -26,10 +26,10 @@ func TestLambdaPaths(t *testing.T) {
 		{LambdaOptions{C: 4}, 50, []float64{1. / 200}, 1}, // C = 1/(λn)
 		{LambdaOptions{C: 0.5, Folds: 2}, 50, []float64{1. / 25}, 2},
 	} {
-		if err := c.o.validate(); err != nil {
+		if err := c.o.Validate(); err != nil {
 			t.Errorf("%+v: %v", c.o, err)
 		}
-		lambda, folds := c.o.values(float64(c.n))
+		lambda, folds := c.o.Values(float64(c.n))
 		if !slices.Equal(lambda, c.lambda) || folds != c.folds {
 			t.Errorf("%+v: %v in %d folds, want %v in %d", c.o, lambda, folds, c.lambda, c.folds)
 		}
@@ -42,6 +42,6 @@ func TestLambdaRefusals(t *testing.T) {
 		{C: -1}, {C: math.NaN()}, {C: math.Inf(1)}, {C: 1, Path: []float64{1}},
 		{Folds: -1}, {Folds: 101}, {Folds: 1}, {Folds: 1, Path: []float64{1, 2}},
 	} {
-		jobtest.WantError(t, "", o.validate(), exit.CodeUsage, "--")
+		jobtest.WantError(t, "", o.Validate(), exit.CodeUsage, "--")
 	}
 }

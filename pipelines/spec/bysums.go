@@ -1,8 +1,6 @@
-package training
+package spec
 
 import (
-	"context"
-
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/pca"
@@ -18,12 +16,10 @@ func (b bySums) options() learner.Options { return b.Training }
 
 func (b bySums) validate(Options) error { return nil }
 
-func (b bySums) values(o Options, n float64) (lambda []float64, folds int) { return o.Lambda.values(n) }
-
-func (b bySums) fit(ctx context.Context, t *Training) error { return t.fitRidge(ctx, b.Training) }
+func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) { return o.Lambda.Values(n) }
 
 func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
-	_, folds := o.Lambda.values(1)
+	_, folds := o.Lambda.Values(1)
 	sums := int64(o.Sums())
 	folds = min(folds, int(sums))
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
@@ -54,7 +50,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
 }
 
 func (b bySums) smaller(o Options) string {
-	if _, folds := o.Lambda.values(1); folds > 1 {
+	if _, folds := o.Lambda.Values(1); folds > 1 {
 		return " or --folds, or one --lambda"
 	}
 	return ""

@@ -1,4 +1,4 @@
-package training
+package spec
 
 import (
 	"math"
@@ -37,7 +37,7 @@ const DefaultFolds = 5
 // MaxFolds limits the sums that a worker holds.
 const MaxFolds = 100
 
-func (l LambdaOptions) validate() error {
+func (l LambdaOptions) Validate() error {
 	for _, v := range l.Path {
 		if !(v >= 0) || math.IsInf(v, 0) {
 			return exit.Usage("--lambda must be a number ≥ 0 (have %g)", v)
@@ -46,7 +46,7 @@ func (l LambdaOptions) validate() error {
 	switch {
 	case l.Select != "" && !slices.Contains(Selections(), l.Select):
 		return exit.Usage("--select must be %s (have %q)%s", strings.Join(Selections(), ", "), l.Select, spell.DidYouMean(l.Select, Selections()))
-	case l.selects() && (l.C != 0 || len(l.Path) == 1):
+	case l.Selects() && (l.C != 0 || len(l.Path) == 1):
 		return exit.Usage("--select %s chooses among several values of --lambda; there is only one", l.Select)
 	case l.C != 0 && len(l.Path) > 0:
 		return exit.Usage("--C and --lambda are mutually exclusive (C = 1/(λn)): give one of them")
@@ -60,15 +60,15 @@ func (l LambdaOptions) validate() error {
 	return nil
 }
 
-// selects tells that held-out rows of one fold choose λ.
-func (l LambdaOptions) selects() bool { return l.Select != "" && l.Select != SelectMSE }
+// Selects tells that held-out rows of one fold choose λ.
+func (l LambdaOptions) Selects() bool { return l.Select != "" && l.Select != SelectMSE }
 
-// auto tells that no λ was given.
-func (l LambdaOptions) auto() bool { return l.C == 0 && len(l.Path) == 0 }
+// Auto tells that no λ was given.
+func (l LambdaOptions) Auto() bool { return l.C == 0 && len(l.Path) == 0 }
 
-// values returns the λ to try on n rows and the number of folds: 1 if there is nothing to choose
+// Values returns the λ to try on n rows and the number of folds: 1 if there is nothing to choose
 // and no held-out error was requested.
-func (l LambdaOptions) values(n float64) (lambda []float64, folds int) {
+func (l LambdaOptions) Values(n float64) (lambda []float64, folds int) {
 	switch {
 	case l.C != 0:
 		lambda = []float64{1 / (l.C * n)}

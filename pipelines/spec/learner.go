@@ -1,7 +1,6 @@
-package training
+package spec
 
 import (
-	"context"
 	"errors"
 
 	"github.com/bochner-ml/bochner/models/learner"
@@ -15,17 +14,15 @@ import (
 	_ "github.com/bochner-ml/bochner/models/svm"
 )
 
-// fitter is how a training fits its weights: by exact sums and a solve, or by rounds.
+// fitter is how the weights are fitted: by exact sums and a solve, or by rounds.
 type fitter interface {
 	// options returns the options with defaults filled in.
 	options() learner.Options
 	// validate returns an error if options cannot be used with the other options of a training.
 	validate(o Options) error
-	// values returns the values of λ to try on n rows, or rows with weights of that sum, and the
+	// Values returns the values of λ to try on n rows, or rows with weights of that sum, and the
 	// number of folds: 0 or 1 if no rows are held out.
-	values(o Options, n float64) (lambda []float64, folds int)
-	// fit fits the weights.
-	fit(ctx context.Context, t *Training) error
+	Values(o Options, n float64) (lambda []float64, folds int)
 	// memory adds the memory of the fit.
 	memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int)
 	// smaller names the flags that reduce the memory of the fit.
@@ -40,7 +37,7 @@ func (o Options) fitter() fitter {
 	case *ridge.Training:
 		return bySums{l}
 	case learner.Iterative:
-		return byRounds{l.Complete()}
+		return ByRounds{l.Complete()}
 	default:
 		return unsupported{bySums{ridge.NewTraining()}, l}
 	}
@@ -63,6 +60,20 @@ func (u unsupported) validate(Options) error {
 	return exit.Usage("learner %s is not supported: one-pass learners other than ridge have no solver in this program; implement learner.Iterative", l.Name)
 }
 
+// Ridge returns the options of ridge; nil if another learner fits the weights.
+func (o Options) Ridge() *ridge.Training {
+	if s, ok := o.fitter().(bySums); ok {
+		return s.Training
+	}
+	return nil
+}
+
+// Rounds returns the fit of an iterative learner; false for others.
+func (o Options) Rounds() (ByRounds, bool) {
+	b, ok := o.fitter().(ByRounds)
+	return b, ok
+}
+
 // LearnerName is the registered name of the learner.
 func (o Options) LearnerName() string { return learner.Of(o.fitter().options()).Name }
 
@@ -74,20 +85,20 @@ func (o Options) Iterative() learner.Iterative {
 
 // Values returns the values of λ to try on n rows and the number of folds; see fitter.
 func (o Options) Values(n int64) (lambda []float64, folds int) {
-	return o.fitter().values(o, float64(n))
+	return o.fitter().Values(o, float64(n))
 }
 
 // validateLearner checks the options of the learner and returns usage errors.
 func (o Options) validateLearner() error {
 	f := o.fitter()
 	if err := f.options().Validate(); err != nil {
-		return usage(err)
+		return Usage(err)
 	}
 	return f.validate(o)
 }
 
-// usage returns an error about an option as a usage error.
-func usage(err error) error {
+// Usage returns an error about an option as a usage error.
+func Usage(err error) error {
 	var already *exit.UsageError
 	if err == nil || errors.As(err, &already) {
 		return err

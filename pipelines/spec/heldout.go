@@ -1,0 +1,93 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/models/calibrate"
+	"github.com/bochner-ml/bochner/models/learner"
+	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/weight"
+	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+)
+
+// Parts returns the number of folds if rows are held out to choose λ, to stop rounds, to fit
+// the curves of probabilities, or to choose a threshold. It is 0 if no rows are held out.
+func (o Options) Parts() int {
+	_, folds := o.Values(1)
+	switch {
+	case folds > 1:
+		return folds
+	case o.HoldsOut():
+		return DefaultFolds
+	}
+	return 0
+}
+
+// HoldsOut tells that weights are also fitted without the first fold, whose scores give the curves
+// of probabilities or a threshold.
+func (o Options) HoldsOut() bool { return o.Calibrate != "" || o.ChoosesThreshold() }
+
+// ChoosesThreshold tells that held-out rows choose the threshold.
+func (o Options) ChoosesThreshold() bool { return score.Criterion(o.Threshold).Validate() == nil }
+
+// validateThreshold checks Threshold, as far as possible without data.
+func (o Options) validateThreshold() error {
+	if o.Threshold == "" {
+		return nil
+	}
+	if o.ChoosesThreshold() {
+		if o.Lambda.Folds == 1 {
+			return exit.Usage("--threshold %s: the held-out first fold chooses it; --folds must be 2 or more, or left out", o.Threshold)
+		}
+		return nil
+	}
+	if _, err := strconv.ParseFloat(o.Threshold, 32); err != nil {
+		err := score.Criterion(o.Threshold).Validate()
+		return exit.Usage("--threshold: %s, or a number", strings.TrimPrefix(err.Error(), "score: "))
+	}
+	return nil
+}
+
+// validateCalibration checks Calibrate, as far as possible without data.
+func (o Options) validateCalibration() error {
+	switch o.Calibrate {
+	case "":
+	case calibrate.Platt, calibrate.Isotonic:
+		if o.Lambda.Folds == 1 {
+			return exit.Usage("--calibrate %s: the curves are fitted to the held-out first fold; --folds must be 2 or more, or left out", o.Calibrate)
+		}
+	default:
+		names := []string{"none", calibrate.Platt, calibrate.Isotonic}
+		return exit.Usage("--calibrate must be none, platt or isotonic (have %q)%s", o.Calibrate, spell.DidYouMean(o.Calibrate, names))
+	}
+	return nil
+}
+
+// Takes returns an error if rows of the data have several targets and what is trained takes
+// one.
+func (o Options) Takes(d *dataset.Dataset) error {
+	if len(d.Targets) == 0 {
+		return nil
+	}
+	labels := fmt.Sprintf("--label gives %d columns (%s)", len(d.Targets), prepare.SomeOf(d.Targets))
+	switch {
+	case o.Learns():
+		return exit.Usage("%s, and learned features need one label: train them for one of the columns and name the result with --frequencies, or use another --kernel", labels)
+	case o.Iterative() != nil:
+		return exit.Usage("%s, and learner %s takes one; learner ridge takes several", labels, o.LearnerName())
+	}
+	return nil
+}
+
+// CheckWeights returns an error if rows have weights that the learner cannot use.
+func (o Options) CheckWeights(w *weight.Weights) error {
+	if w.Equal() || learner.Of(o.fitter().options()).Weighted {
+		return nil
+	}
+	return exit.Usage("learner %s takes no rows with weights", o.LearnerName())
+}
