@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,9 @@ import (
 // Whoever repeats the lane's work continues from this checkpoint. Because sums are exact, the
 // result is that of an undisturbed lane, bit for bit; and because a checkpoint follows from the
 // pass and the range of shards alone, it does not matter who wrote it, or how often.
+//
+// A lane that is split leaves a checkpoint for each of its pieces, named by the first shard. Whoever
+// begins the whole lane again cuts it there.
 
 // CheckpointInterval is the default of Scan.Checkpoint.
 const CheckpointInterval = time.Minute
@@ -49,9 +53,9 @@ func checkpointPrefix(pass string) string {
 	return storage.Join(dir, "checkpoint-"+strings.TrimSuffix(strings.TrimPrefix(name, "pass-"), ".json")+"-")
 }
 
-// checkpointFile names the checkpoint of the lane's shards from the given one on.
-func (l *Lane) checkpointFile(from int) string {
-	return fmt.Sprintf("%s%d-of-%d-from-%d", checkpointPrefix(l.Scan.Pass), l.Number, l.Scan.Lanes, from)
+// checkpointFile names the checkpoint of a lane's shards from the given one on.
+func (sc Scan) checkpointFile(lane, from int) string {
+	return fmt.Sprintf("%s%d-of-%d-from-%d", checkpointPrefix(sc.Pass), lane, sc.Lanes, from)
 }
 
 // saving says when a lane stores its next checkpoint.
@@ -70,14 +74,7 @@ func (l *Lane) newSaving(from int) *saving {
 	if l.Saver == nil {
 		return nil
 	}
-	return &saving{Saver: l.Saver, name: l.checkpointFile(from), last: time.Now(), pause: l.interval()}
-}
-
-func (l *Lane) interval() time.Duration {
-	if l.Scan.Checkpoint != 0 {
-		return l.Scan.Checkpoint
-	}
-	return CheckpointInterval
+	return &saving{Saver: l.Saver, name: l.Scan.checkpointFile(l.Number, from), last: time.Now(), pause: l.Scan.interval()}
 }
 
 // restore continues from the checkpoint, if there is one of at most that many shards, and returns
@@ -92,7 +89,7 @@ func (s *saving) restore(ctx context.Context, l *Lane, most int) (shards int, er
 		err = json.Unmarshal(data, &s.done)
 	}
 	var reports []dataset.Report
-	if err == nil && s.done.Shards <= most {
+	if err == nil && s.done.Shards > 0 && s.done.Shards <= most {
 		reports, err = s.Restore(ctx, s.done.State)
 	} else {
 		s.done = checkpoint{}
@@ -104,7 +101,13 @@ func (s *saving) restore(ctx context.Context, l *Lane, most int) (shards int, er
 	if err != nil {
 		return 0, fmt.Errorf("transforms: checkpoint %s: %w", s.name, err)
 	}
+	if s.done.Shards == 0 {
+		return 0, nil
+	}
 	s.done.State = nil
+	if first, _ := l.rest(0); !l.claim(first + s.done.Shards - 1) {
+		return 0, fmt.Errorf("transforms: checkpoint %s: the range of the lane has changed", s.name)
+	}
 	for _, r := range reports {
 		aside := r.Bad + r.Unlabeled + r.Weightless
 		l.Add(RowsRead, r.Rows+aside)
@@ -113,10 +116,8 @@ func (s *saving) restore(ctx context.Context, l *Lane, most int) (shards int, er
 		l.Add(RowsRestored, r.Rows+aside)
 	}
 	l.Commit(ctx)
-	if s.done.Shards > 0 {
-		s.saved = true
-		l.log(ctx, "continued from a checkpoint", "shards", s.done.Shards, "rows", s.done.Rows)
-	}
+	s.saved = true
+	l.log(ctx, "continued from a checkpoint", "shards", s.done.Shards, "rows", s.done.Rows)
 	return s.done.Shards, nil
 }
 
@@ -146,34 +147,53 @@ func (s *saving) add(ctx context.Context, l *Lane, r dataset.Report, last bool) 
 	}
 	s.last, s.saved = time.Now(), true
 	if s.pause >= 0 {
-		s.pause = max(l.interval(), checkpointShare*s.last.Sub(begun))
+		s.pause = max(l.Scan.interval(), checkpointShare*s.last.Sub(begun))
+		l.lasts(s.pause)
 	}
 	return nil
 }
 
-// CheckpointedRows returns how many rows the checkpoints of a pass with that many lanes cover.
-func CheckpointedRows(ctx context.Context, pass string, lanes int) (rows int64, err error) {
-	dir, prefix := storage.Split(checkpointPrefix(pass))
+// Continue has the scan continue from the checkpoints of an earlier run of the pass: it sets
+// Scan.Cuts. It returns how many rows the checkpoints cover.
+func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
+	dir, prefix := storage.Split(checkpointPrefix(sc.Pass))
 	names, err := storage.Names(ctx, dir)
 	if err != nil {
 		return 0, err
 	}
+	begins := map[int][]int{} // by lane
 	for _, name := range names {
-		if !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, fmt.Sprintf("-of-%d-from-0", lanes)) {
-			continue
+		var lane, of, from int
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			if _, err := fmt.Sscanf(rest, "%d-of-%d-from-%d", &lane, &of, &from); err == nil && of == sc.Lanes {
+				begins[lane] = append(begins[lane], from)
+			}
 		}
-		data, err := storage.ReadState(ctx, storage.Join(dir, name), MaxState)
-		if errors.Is(err, storage.ErrDamaged) {
-			continue
+	}
+	sc.Cuts = map[int][]int{}
+	for lane, at := range begins {
+		slices.Sort(at)
+		covered := 0
+		for _, from := range at {
+			if from < covered {
+				continue // another attempt at the lane has read these shards as well
+			}
+			data, err := storage.ReadState(ctx, sc.checkpointFile(lane, from), MaxState)
+			if errors.Is(err, storage.ErrDamaged) {
+				continue
+			}
+			var c checkpoint
+			if err == nil {
+				err = json.Unmarshal(data, &c)
+			}
+			if err != nil {
+				return rows, err
+			}
+			rows, covered = rows+c.Rows, from+c.Shards
+			if from > 0 {
+				sc.Cuts[lane] = append(sc.Cuts[lane], from)
+			}
 		}
-		var c checkpoint
-		if err == nil {
-			err = json.Unmarshal(data, &c)
-		}
-		if err != nil {
-			return rows, err
-		}
-		rows += c.Rows
 	}
 	return rows, nil
 }

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
+
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
@@ -24,18 +26,21 @@ type Lane struct {
 	// checkpoint.
 	Saver Saver
 
-	begun time.Time
+	begun   time.Time
+	tracker *sdf.LockRTracker // of the range of its shards; nil if it is all of them
 }
 
-// NewLane begins the work of a DoFn on a lane.
+// NewLane begins the work of a DoFn on all shards of a lane.
 func NewLane(f Fn, number int) *Lane {
 	return &Lane{Fn: f, Meter: f.Worker.NewMeter(), Number: number, begun: time.Now()}
 }
 
-// RunLane does the work of a DoFn on a lane, for the pass in its pass file. At the end it
-// updates the runner's counters and writes a line to its log.
-func RunLane[P any](ctx context.Context, f Fn, number int, work func(*Lane, *P) error) error {
+// RunLane does the work of a DoFn on a lane, for the pass in its pass file: on the range of its
+// shards that the tracker has, or on all of them if that is nil. At the end it updates the runner's
+// counters and writes a line to its log.
+func RunLane[P any](ctx context.Context, f Fn, number int, tracker *sdf.LockRTracker, work func(*Lane, *P) error) error {
 	l := NewLane(f, number)
+	l.tracker = tracker
 	defer l.end(ctx)
 	p, err := Load[P](ctx, f.Worker, f.Scan.Pass)
 	if err == nil {
@@ -57,13 +62,7 @@ func (l *Lane) log(ctx context.Context, message string, fields ...any) {
 // Shards returns the shards of the lane: shards are assigned in descending order of size,
 // each to the lane with the least to read. Which lane reads a shard does not change
 // results.
-func (l *Lane) Shards(p *Pass) []dataset.Shard {
-	var mine []dataset.Shard
-	for _, i := range dataset.Balance(len(p.Shards), l.Scan.Lanes, func(i int) int64 { return p.Data.Bytes(p.Shards[i]) })[l.Number] {
-		mine = append(mine, p.Shards[i])
-	}
-	return mine
-}
+func (l *Lane) Shards(p *Pass) []dataset.Shard { return l.Scan.assign(&p.Data, p.Shards)[l.Number] }
 
 // Fold processes a block of rows, which it owns until it returns, and gets the place
 // where the rows' shard begins. It is all that a pass needs from its source of rows:
@@ -76,12 +75,14 @@ type Fold func(folds.Place, *rows.Block) error
 // its report, which it may change. Shards that a checkpoint covers are not read again. Errors are those of fold, done
 // or the Saver; problems of the data are in the reports.
 func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold Fold, done func(*dataset.Report) error) error {
-	shards, saving := l.Shards(p), l.newSaving(0)
-	n, err := saving.restore(ctx, l, len(shards))
+	shards := l.Shards(p)
+	first, end := l.rest(len(shards))
+	saving := l.newSaving(first)
+	n, err := saving.restore(ctx, l, end-first)
 	if err != nil {
 		return err
 	}
-	for shard, source := range p.Data.Ahead(ctx, shards[n:]) {
+	for shard, source := range l.ahead(ctx, p, shards[:end], first+n) {
 		report, err := l.Read(ctx, p, shard, source, label, fold)
 		if err != nil {
 			return err
@@ -90,7 +91,8 @@ func (l *Lane) Each(ctx context.Context, p *Pass, label dataset.Label, fold Fold
 			return err
 		}
 		n++
-		if err := saving.add(ctx, l, report, n == len(shards)); err != nil {
+		_, end := l.rest(len(shards))
+		if err := saving.add(ctx, l, report, first+n == end); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/io/dataset"
 )
 
 func init() {
@@ -28,6 +30,30 @@ type Scan struct {
 	// workers, instead of one chain each. Otherwise a runner in which every worker takes
 	// part in every chain, as Flink does, starts all chains on the same worker.
 	Spread bool
+
+	// Split lets the runner give a part of a lane to another worker while it is read: see Splittable.
+	Split bool
+	// Cuts are shards, by the number of their lane in ascending order, at which lanes are cut from
+	// the beginning, because an earlier run has stored checkpoints of the pieces.
+	Cuts map[int][]int `json:",omitempty"`
+}
+
+func (sc Scan) interval() time.Duration {
+	if sc.Checkpoint != 0 {
+		return sc.Checkpoint
+	}
+	return CheckpointInterval
+}
+
+// assign returns the shards of each lane.
+func (sc Scan) assign(d *dataset.Dataset, shards []dataset.Shard) [][]dataset.Shard {
+	lanes := make([][]dataset.Shard, sc.Lanes)
+	for k, mine := range dataset.Balance(len(shards), sc.Lanes, func(i int) int64 { return d.Bytes(shards[i]) }) {
+		for _, i := range mine {
+			lanes[k] = append(lanes[k], shards[i])
+		}
+	}
+	return lanes
 }
 
 // Chains creates the chains of the graph: one for each lane, with its number as its only

@@ -8,10 +8,10 @@
 //
 //	lanes → read the lane's shards in blocks → fold each block into a sum → merge the sums
 //
-// A lane is a separate chain in the graph, because that is how runners work in parallel
-// without shuffling rows; the number of lanes does not change results. Data that lanes
-// need beyond a few numbers is in a pass file of the work directory, which each process
-// reads once.
+// A lane is a separate chain in the graph or an element of one, and a runner may split it while it is
+// read. The number of lanes and the places where they are split do not change results. Data that
+// lanes need beyond a few numbers is in a pass file of the work directory, which each process reads
+// once.
 package transforms
 
 import (
@@ -111,10 +111,16 @@ type passes struct{ Cache[any] }
 // Load returns the pass of a file that Store has written, which is read once per job and
 // process.
 func Load[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
+	return cached(w, uri, func(p *P) error { return load(ctx, uri, p) })
+}
+
+// cached returns the value of its type that was loaded from a pass file, which is done once per job
+// and process.
+func cached[P any](w *Worker, uri string, load func(*P) error) (*P, error) {
 	loaded := Shared(w, func() *passes { return &passes{Cache[any]{Size: 4}} })
 	p, err := loaded.Get(reflect.TypeFor[P]().String()+" "+uri, func() (any, error) {
 		p := new(P)
-		return p, load(ctx, uri, p)
+		return p, load(p)
 	})
 	if err != nil {
 		return nil, err
@@ -122,27 +128,37 @@ func Load[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
 	return p.(*P), nil
 }
 
+// load reads a pass and makes its files available.
 func load(ctx context.Context, uri string, p any) error {
-	data, err := storage.ReadState(ctx, uri, maxPass)
+	files, err := decode(ctx, uri, p)
 	if err != nil {
 		return err
+	}
+	for _, f := range files {
+		if err := f.provide(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decode reads a pass, or a part of it, and returns the files that its recipes refer to.
+func decode(ctx context.Context, uri string, p any) ([]File, error) {
+	data, err := storage.ReadState(ctx, uri, maxPass)
+	if err != nil {
+		return nil, err
 	}
 	var file passFile
 	if err = json.Unmarshal(data, &file); err == nil {
 		err = json.Unmarshal(file.Pass, p)
 	}
 	if err != nil {
-		return fmt.Errorf("transforms: pass %s: %w", uri, err)
+		return nil, fmt.Errorf("transforms: pass %s: %w", uri, err)
 	}
 	if here := Build(); file.Program != "" && here != "" && file.Program != here {
-		return fault.Of(fault.Data, fmt.Errorf("transforms: the job was started by build %s of bochner, but this worker is build %s: their results may differ; give workers the same build (--worker_binary, or their image)", file.Program, here))
+		return nil, fault.Of(fault.Data, fmt.Errorf("transforms: the job was started by build %s of bochner, but this worker is build %s: their results may differ; give workers the same build (--worker_binary, or their image)", file.Program, here))
 	}
-	for _, f := range file.Files {
-		if err := f.provide(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return file.Files, nil
 }
 
 // provide makes the file available to the recipes of this process.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -32,7 +33,7 @@ type Summing struct {
 
 // sumKind is a kind of pass that ends in one small sum.
 type sumKind struct {
-	sum   func(ctx context.Context, f Fn, lane int, emit, report func([]byte)) error
+	sum   func(ctx context.Context, f Fn, rt *sdf.LockRTracker, lane int, emit, report func([]byte)) error
 	merge func(a, b []byte) ([]byte, error)
 }
 
@@ -56,8 +57,8 @@ func RegisterSum[S, P any, K interface {
 		panic("transforms: sum " + kind + " is registered twice")
 	}
 	sumKinds[kind] = sumKind{
-		sum: func(ctx context.Context, f Fn, lane int, emit, report func([]byte)) error {
-			return RunLane(ctx, f, lane, func(l *Lane, p *P) error {
+		sum: func(ctx context.Context, f Fn, rt *sdf.LockRTracker, lane int, emit, report func([]byte)) error {
+			return RunLane(ctx, f, lane, rt, func(l *Lane, p *P) error {
 				g, err := begin(ctx, l, p)
 				if err != nil {
 					return err
@@ -95,18 +96,18 @@ func Sum(s beam.Scope, sc Scan, kind string) (sum, reports beam.PCollection) {
 	if _, ok := sumKinds[kind]; !ok {
 		panic("transforms: no sum " + kind + " is registered")
 	}
-	sums, reports := sc.Apply2(s, &sumFn{Fn: Fn{Scan: sc}, Kind: kind})
+	sums, reports := sc.Apply2(s, &sumFn{Splittable: Splittable{Fn{Scan: sc}}, Kind: kind})
 	return beam.Combine(s, &mergeSumsFn{Kind: kind}, sums), reports
 }
 
 // sumFn reads the lane's shards into one sum, which it emits as one element.
 type sumFn struct {
-	Fn
+	Splittable
 	Kind string
 }
 
-func (f *sumFn) ProcessElement(ctx context.Context, lane int, emit, report func([]byte)) error {
-	return sumKinds[f.Kind].sum(ctx, f.Fn, lane, emit, report)
+func (f *sumFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane int, emit, report func([]byte)) error {
+	return sumKinds[f.Kind].sum(ctx, f.Fn, rt, lane, emit, report)
 }
 
 // run reads the lane's shards into the sum and emits it, with a report for each shard. add adds an

@@ -162,8 +162,8 @@ func machineType() string {
 
 // dataflowFlags sets flags that were not given to values that suit lanes, and returns a
 // function that restores them. Every lane is one element with one thread: a worker gets as
-// many lanes as it has CPUs, and there are workers for all lanes. The service cannot see how
-// much work an element contains, so it does not choose the number of workers unless asked to.
+// many lanes as it has CPUs, and there are workers for all lanes. The service does not choose
+// the number of workers unless asked to, although lanes can be split.
 func (e Engine) dataflowFlags() (restore func()) {
 	var undo []func()
 	set := func(name, value string) {

@@ -187,13 +187,14 @@ func (j *Job) Damage(err error) { j.Progress.Note("%v; this part is done again",
 // Store writes the pass file and returns the scan of the pass.
 func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
 	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.files)
+	about := j.Engine.About()
 	sc := transforms.Scan{
 		Pass: uri, Lanes: max(1, min(j.Engine.Lanes, len(p.Common().Shards))), Threads: j.Engine.Threads,
-		SolveThreads: j.Engine.SolveThreads, Spread: j.Engine.About().Spread, Checkpoint: j.Engine.Checkpoint,
+		SolveThreads: j.Engine.SolveThreads, Spread: about.Spread, Split: !about.InProcess, Checkpoint: j.Engine.Checkpoint,
 	}
 	if err == nil && j.Opts.Resume {
 		var rows int64
-		if rows, err = transforms.CheckpointedRows(ctx, uri, sc.Lanes); rows > 0 {
+		if rows, err = sc.Continue(ctx); rows > 0 {
 			j.Progress.Note("found partial sums of %s rows in the work directory", report.Groups(rows))
 		}
 	}

@@ -62,7 +62,7 @@ type roundFn struct {
 }
 
 func (f *roundFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
-	return transforms.RunLane(ctx, f.Fn, lane, func(l *transforms.Lane, p *Pass) error {
+	return transforms.RunLane(ctx, f.Fn, lane, nil, func(l *transforms.Lane, p *Pass) error {
 		all, err := f.run(ctx, l, p)
 		if err != nil {
 			return err

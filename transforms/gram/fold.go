@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -67,19 +68,19 @@ type Fold struct {
 // fold, and a runner would copy, encode and hold them several times.
 func Sums(s beam.Scope, sc transforms.Scan, st State) (parts, reports beam.PCollection) {
 	s = s.Scope("gram.Sums")
-	return sc.Apply2(s, &foldFn{Fn: transforms.Fn{Scan: sc}, Dir: st.Dir})
+	return sc.Apply2(s, &foldFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: st.Dir})
 }
 
 // partKey numbers the parts of all folds.
 func partKey(shape ridge.Shape, fold, part int) int { return fold*ridge.NumParts(shape) + part }
 
 type foldFn struct {
-	transforms.Fn
+	transforms.Splittable
 	Dir string // where the parts are stored
 }
 
-func (f *foldFn) ProcessElement(ctx context.Context, lane int, emit func(int, []byte), report func([]byte)) error {
-	return transforms.RunLane(ctx, f.Fn, lane, func(l *transforms.Lane, p *Pass) error {
+func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane int, emit func(int, []byte), report func([]byte)) error {
+	return transforms.RunLane(ctx, f.Fn, lane, rt, func(l *transforms.Lane, p *Pass) error {
 		sums, err := newLaneSums(l, p, f.Dir)
 		if err != nil {
 			return err

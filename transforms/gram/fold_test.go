@@ -123,6 +123,7 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 			{"prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 3, Threads: 2}},
 			{"spread", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 4, Threads: 1, Spread: true}},
 			{"spread on prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 4, Threads: 1, Spread: true}},
+			{"split on prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 2, Threads: 1, Spread: true, Split: true, Checkpoint: -1}},
 			{"order", shuffled, 2, 5_000, "prism", transforms.Scan{Lanes: 2, Threads: 1}},
 		} {
 			got, st := fold(t, passOf(t, c.lines, c.files, regression), c.bytes, c.runner, c.scan)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -37,13 +38,13 @@ type Featurize struct {
 // class, or the number. It returns the Written of each shard, in JSON.
 func (*Featurize) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {
 	s = s.Scope("outputs.Featurize")
-	return sc.Apply(s, &featurizeFn{transforms.Fn{Scan: sc}})
+	return sc.Apply(s, &featurizeFn{transforms.Splittable{Fn: transforms.Fn{Scan: sc}}})
 }
 
-type featurizeFn struct{ transforms.Fn }
+type featurizeFn struct{ transforms.Splittable }
 
-func (f *featurizeFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
-	return transforms.RunLane(ctx, f.Fn, lane, func(l *transforms.Lane, p *Featurize) error {
+func (f *featurizeFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane int, emit func([]byte)) error {
+	return transforms.RunLane(ctx, f.Fn, lane, rt, func(l *transforms.Lane, p *Featurize) error {
 		m, err := f.Worker.Map(p.Recipe)
 		if err != nil {
 			return err

@@ -54,7 +54,7 @@ func Write(ctx context.Context, l *transforms.Lane, p *transforms.Pass, dir stri
 			err = cmp.Or(failed, err)
 		}
 	}()
-	for shard, source := range p.Data.Ahead(b.ctx, l.Shards(p)) {
+	for shard, source := range l.Ahead(b.ctx, p) {
 		files := &Files{ctx: b.ctx, dir: dir}
 		w, err := write(shard, source, files)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
@@ -49,13 +50,13 @@ type Predict struct {
 // outputs.Written of each shard, in JSON.
 func (*Predict) Write(s beam.Scope, sc transforms.Scan) (written beam.PCollection) {
 	s = s.Scope("scores.Predict")
-	return sc.Apply(s, &predictFn{transforms.Fn{Scan: sc}})
+	return sc.Apply(s, &predictFn{transforms.Splittable{Fn: transforms.Fn{Scan: sc}}})
 }
 
-type predictFn struct{ transforms.Fn }
+type predictFn struct{ transforms.Splittable }
 
-func (f *predictFn) ProcessElement(ctx context.Context, lane int, emit func([]byte)) error {
-	return transforms.RunLane(ctx, f.Fn, lane, func(l *transforms.Lane, p *Predict) error {
+func (f *predictFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane int, emit func([]byte)) error {
+	return transforms.RunLane(ctx, f.Fn, lane, rt, func(l *transforms.Lane, p *Predict) error {
 		l.Request.Lines, l.Request.IDs = p.Lines, p.ID != ""
 		a, err := p.Model.applier(ctx, l)
 		if err != nil {

@@ -1,0 +1,159 @@
+package transforms
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/rtrackers/offsetrange"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/transforms/fault"
+)
+
+// Splittable is embedded in every DoFn whose elements are lanes of shards. It makes them splittable
+// DoFns over the shards of a lane: a runner may give shards that a lane has not begun to another
+// worker while the lane is read, and knows how many bytes are left.
+type Splittable struct{ Fn }
+
+// shardList is the part of a pass that says which shards there are.
+type shardList struct {
+	Data   dataset.Dataset `json:"data"`
+	Shards []dataset.Shard `json:"shards"`
+
+	lanes [][]dataset.Shard
+}
+
+// lane returns the shards of a lane. It does not need Setup.
+func (f *Splittable) lane(ctx context.Context, number int) (*shardList, []dataset.Shard, error) {
+	uri := f.Scan.Pass
+	list, err := cached(worker(jobOf(uri)), fmt.Sprint(uri, " ", f.Scan.Lanes), func(list *shardList) error {
+		_, err := decode(ctx, uri, list)
+		list.lanes = f.Scan.assign(&list.Data, list.Shards)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fault.Of(fault.Internal, err)
+	}
+	return list, list.lanes[number], nil
+}
+
+// CreateInitialRestriction returns the range of all shards of a lane.
+func (f *Splittable) CreateInitialRestriction(ctx context.Context, number int) (offsetrange.Restriction, error) {
+	_, shards, err := f.lane(ctx, number)
+	return offsetrange.Restriction{End: int64(len(shards))}, err
+}
+
+// SplitRestriction cuts a lane where an earlier run has: see Scan.Cuts. It makes no other pieces,
+// because each of them costs a sum.
+func (f *Splittable) SplitRestriction(number int, r offsetrange.Restriction) (pieces []offsetrange.Restriction) {
+	for _, at := range f.Scan.Cuts[number] {
+		if at := int64(at); r.Start < at && at < r.End {
+			pieces = append(pieces, offsetrange.Restriction{Start: r.Start, End: at})
+			r.Start = at
+		}
+	}
+	return append(pieces, r)
+}
+
+// RestrictionSize returns the bytes of a range of a lane's shards.
+func (f *Splittable) RestrictionSize(ctx context.Context, number int, r offsetrange.Restriction) (float64, error) {
+	list, shards, err := f.lane(ctx, number)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	for _, s := range shards[r.Start:r.End] {
+		n += list.Data.Bytes(s)
+	}
+	return float64(n), nil
+}
+
+// CreateTracker returns what the runner and the lane share a range by.
+func (f *Splittable) CreateTracker(r offsetrange.Restriction) *sdf.LockRTracker {
+	return sdf.NewLockRTracker(&tracker{Tracker: offsetrange.NewTracker(r), whole: !f.Scan.Split, least: f.Scan.interval()})
+}
+
+// tracker is that of a range of shards. Splits cost: each piece has sums of its own, which are stored
+// and merged. So what is given away must last as long as the time between two checkpoints, which
+// bounds that cost in the same way. And a lane is not split before it has claimed a shard: first it
+// looks for a checkpoint, which must not cover more than the range.
+type tracker struct {
+	*offsetrange.Tracker
+	whole bool          // never split
+	least time.Duration // that a piece must last
+
+	begun       time.Time // when the first shard was claimed
+	first, last int64     // shards that were claimed
+}
+
+// TryClaim implements sdf.RTracker.
+func (t *tracker) TryClaim(pos any) bool {
+	t.last = pos.(int64)
+	if t.begun.IsZero() {
+		t.begun, t.first = time.Now(), t.last
+	}
+	return t.Tracker.TryClaim(pos)
+}
+
+// TrySplit implements sdf.RTracker.
+func (t *tracker) TrySplit(fraction float64) (primary, residual any, err error) {
+	rest := t.Tracker.GetRestriction().(offsetrange.Restriction)
+	if t.whole || t.begun.IsZero() {
+		return rest, nil, nil
+	}
+	given := (1 - min(max(fraction, 0), 1)) * float64(rest.End-1-t.last)
+	each := time.Since(t.begun) / time.Duration(t.last-t.first+1) // at least
+	if given*float64(each) < float64(t.least) {
+		return rest, nil, nil
+	}
+	return t.Tracker.TrySplit(fraction)
+}
+
+// rest returns the range of the lane's n shards that is still its own: its end may become less, but
+// not less than what was claimed.
+func (l *Lane) rest(n int) (first, end int) {
+	if l.tracker == nil {
+		return 0, n
+	}
+	r := l.tracker.GetRestriction().(offsetrange.Restriction)
+	return int(r.Start), int(r.End)
+}
+
+// claim tells whether shard i, and those of the range before it, are the lane's. From then on no one
+// else gets them. A lane that was refused a shard has ended.
+func (l *Lane) claim(i int) bool { return l.tracker == nil || l.tracker.TryClaim(int64(i)) }
+
+// lasts tells how long a piece of the lane must last to be worth its cost.
+func (l *Lane) lasts(d time.Duration) {
+	if l.tracker == nil {
+		return
+	}
+	l.tracker.Mu.Lock()
+	defer l.tracker.Mu.Unlock()
+	if t, ok := l.tracker.Rt.(*tracker); ok {
+		t.least = d
+	}
+}
+
+// Ahead yields the shards of the lane as dataset.Dataset.Ahead does, as long as they are the lane's.
+func (l *Lane) Ahead(ctx context.Context, p *Pass) iter.Seq2[dataset.Shard, *dataset.Source] {
+	shards := l.Shards(p)
+	from, to := l.rest(len(shards))
+	return l.ahead(ctx, p, shards[:to], from)
+}
+
+// ahead yields the shards from one on.
+func (l *Lane) ahead(ctx context.Context, p *Pass, shards []dataset.Shard, from int) iter.Seq2[dataset.Shard, *dataset.Source] {
+	return func(yield func(dataset.Shard, *dataset.Source) bool) {
+		i := from
+		for shard, source := range p.Data.Ahead(ctx, shards[from:]) {
+			if !l.claim(i) || !yield(shard, source) {
+				return
+			}
+			i++
+		}
+	}
+}
