@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines/command/help"
+	"github.com/bochner-ml/bochner/pipelines/command/input"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -196,7 +197,9 @@ any number of workers and threads, and for any order and grouping of the rows in
 // runJob returns the RunE of a command: errors that a job returns are startedErrors.
 func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := readConfig(cmd); err != nil {
+		if err := input.ReadConfig(cmd); exit.Code(err) == exit.CodeStorage {
+			return &startedError{err}
+		} else if err != nil {
 			return err
 		}
 		if err := help.OwnNames(cmd.Flags()); err != nil {
@@ -208,7 +211,7 @@ func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) err
 			}
 			return nil
 		}
-		remove, err := takeStdin(cmd.Context(), cmd.Flags(), cmd.InOrStdin())
+		remove, err := input.TakeStdin(cmd.Context(), cmd.Flags(), cmd.InOrStdin())
 		if err == nil {
 			if err = f(cmd); err == nil {
 				err = remove()

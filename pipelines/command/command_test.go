@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/pipelines/command/help"
+	"github.com/bochner-ml/bochner/pipelines/command/input"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
@@ -280,7 +281,7 @@ func TestConfigSetsFlagsOfEveryKind(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"--config", name, "--features", "50"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := readConfig(cmd); err != nil {
+	if err := input.ReadConfig(cmd); err != nil {
 		t.Fatal(err)
 	}
 	for flag, want := range map[string]string{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/command/input"
 	"github.com/bochner-ml/bochner/pipelines/job"
 )
 
@@ -23,7 +24,7 @@ type dataFlags struct {
 }
 
 func (f *dataFlags) register(fs *pflag.FlagSet) {
-	addData(fs, &f.opts)
+	input.AddData(fs, &f.opts)
 	fs.StringVar(&f.opts.Format, "format", "auto", "Format of the files: auto (detected from the content), "+strings.Join(dataset.Names(), ", ")+". Compression with gzip or zstd is detected.")
 	fs.StringVar(&f.opts.Label, "label", "", "Label column of formats with columns (CSV, TSV, JSON lines, Parquet, Avro), by name or position (1 is the first, -1 the last). Several, separated by commas or given by a pattern with *, are the targets of one regression.")
 	fs.StringVar(&f.opts.LabelText.Strip, "label_strip", "", "Characters to remove from both ends of labels, such as '.' or ' .'. The model stores them; predictions and scores of it read labels in the same way.")

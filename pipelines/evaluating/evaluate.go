@@ -20,7 +20,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -100,7 +99,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, exit.Usage("%s is an embedding, which predicts no labels, so it cannot be evaluated", o.Model)
 	}
 	if o.Reliability != "" {
-		if err := training.NeedProbabilities("reliability", o.Model, manifest); err != nil {
+		if err := modeldata.NeedProbabilities("reliability", o.Model, manifest); err != nil {
 			return nil, err
 		}
 	}

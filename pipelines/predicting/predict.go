@@ -19,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/outputs"
 	"github.com/bochner-ml/bochner/transforms/scores"
@@ -107,7 +106,7 @@ func Predict(ctx context.Context, o PredictOptions) (result *PredictResult, err 
 	d.Weighted = false // every row has a prediction, whatever its weight
 	scores.WithMissing(manifest, d)
 	if o.Probabilities {
-		if err := training.NeedProbabilities("probabilities", o.Model, manifest); err != nil {
+		if err := modeldata.NeedProbabilities("probabilities", o.Model, manifest); err != nil {
 			return nil, err
 		}
 	}

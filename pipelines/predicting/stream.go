@@ -19,7 +19,6 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
-	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
@@ -139,7 +138,7 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	}
 	manifest := s.model.Model(ctx).Manifest
 	if o.Probabilities {
-		if err := training.NeedProbabilities("probabilities", o.Model, manifest); err != nil {
+		if err := modeldata.NeedProbabilities("probabilities", o.Model, manifest); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/spec"
+	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
@@ -23,7 +24,7 @@ func (b byRounds) fit(ctx context.Context, t *Training) error {
 	if err := t.fitRounds(ctx, b); err != nil {
 		return err
 	}
-	if note := unconverged(t.Learner.Log, t.history); note != "" {
+	if note := trained.Unconverged(t.Learner.Log, t.history); note != "" {
 		t.Notes = append(t.Notes, note)
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -191,7 +192,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	if gap, known := r.Gap(); known {
 		t.Learner.Log.Gap = &gap
 	}
-	near, _ := converged(r)
+	near, _ := trained.Converged(r)
 	t.Learner.Log.Above, t.Learner.Log.Converged = r.Above, &near
 	t.history = c.History[:c.Taken+1]
 	curve, err := json.MarshalIndent(t.history, "", " ")

@@ -6,7 +6,6 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge"
-	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/trained"
 )
 
@@ -76,28 +75,8 @@ func (t *Training) gridNotes() (notes []string) {
 	for _, row := range l.Table {
 		// With weights of classes, errors of sums are not those of the rows that were scored.
 		if row.Lambda == l.Lambda && row.Failed == "" && l.ClassWeights == nil {
-			notes = append(notes, roundingNote(row, t.Target.Grid != nil)...)
+			notes = append(notes, trained.RoundingNote(row, t.Target.Grid != nil)...)
 		}
 	}
 	return notes
-}
-
-// roundingNote returns a note on the effect of rounding on the held-out error of a λ, if it
-// exceeds one percent of the squared error.
-func roundingNote(row ridge.Row, regression bool) []string {
-	if row.HeldOutRows == 0 {
-		if row.Rounding <= 0.01*row.MSE {
-			return nil
-		}
-		return []string{fmt.Sprintf("held-out errors are those of rounded features; with unrounded features, as in predictions, that of lambda %g is about %.3g smaller", row.Lambda, row.Rounding)}
-	}
-	if math.Abs(row.FoldMSE-row.HeldOutMSE) <= 0.01*row.HeldOutMSE {
-		return nil
-	}
-	name, rounded, plain := "mse", row.FoldMSE, row.HeldOutMSE
-	if regression {
-		name, rounded, plain = "RMSE", math.Sqrt(rounded), math.Sqrt(plain)
-	}
-	return []string{fmt.Sprintf("held-out %s is that of rounded features; with unrounded features, as in predictions, that of lambda %g on %s rows of one fold is %.6g, compared with %.6g for rounded ones",
-		name, row.Lambda, report.Groups(row.HeldOutRows), plain, rounded)}
 }

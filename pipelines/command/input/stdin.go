@@ -1,4 +1,4 @@
-package command
+package input
 
 import (
 	"context"
@@ -25,15 +25,15 @@ type patterns struct {
 	opts *dataset.Options
 }
 
-// addData adds --data.
-func addData(fs *pflag.FlagSet, o *dataset.Options) {
+// AddData adds --data.
+func AddData(fs *pflag.FlagSet, o *dataset.Options) {
 	fs.StringArrayVar(&o.Data, "data", nil, "Files to read: names or patterns such as 'train-*.csv', or - for standard input, up to 1 GiB. Can be given several times.")
 	f := fs.Lookup("data")
 	f.Value = &patterns{f.Value, f.Value.(pflag.SliceValue), o}
 }
 
-// takeStdin replaces - in --data by a file with what in has, which remove deletes.
-func takeStdin(ctx context.Context, fs *pflag.FlagSet, in io.Reader) (remove func() error, err error) {
+// TakeStdin replaces - in --data by a file with what in has, which remove deletes.
+func TakeStdin(ctx context.Context, fs *pflag.FlagSet, in io.Reader) (remove func() error, err error) {
 	none := func() error { return nil }
 	f := fs.Lookup("data")
 	if f == nil {

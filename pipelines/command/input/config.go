@@ -1,4 +1,6 @@
-package command
+// Package input gives commands what is not on the command line: flags from a file, and data from
+// standard input.
+package input
 
 import (
 	"context"
@@ -14,13 +16,12 @@ import (
 	"github.com/bochner-ml/bochner/internal/plainyaml"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/pipelines/command/help"
-	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// readConfig sets the flags that the file of --config contains and the command line does not.
+// ReadConfig sets the flags that the file of --config contains and the command line does not.
 // Every key must be the name of a flag. A list sets a flag that can be given several times,
 // or one that takes a list separated by commas.
-func readConfig(cmd *cobra.Command) error {
+func ReadConfig(cmd *cobra.Command) error {
 	fs := cmd.Flags()
 	f := fs.Lookup("config")
 	if f == nil || f.Value.String() == "" {
@@ -29,11 +30,7 @@ func readConfig(cmd *cobra.Command) error {
 	name := f.Value.String()
 	data, err := readSmall(cmd.Context(), name)
 	if err != nil {
-		err = fmt.Errorf("--config: %w", err)
-		if exit.Code(err) == exit.CodeStorage {
-			err = &startedError{err}
-		}
-		return err
+		return fmt.Errorf("--config: %w", err)
 	}
 	var config map[string]any
 	if err := plainyaml.Unmarshal(data, &config); err != nil {

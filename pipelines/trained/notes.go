@@ -1,0 +1,66 @@
+package trained
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/rounds"
+	"github.com/bochner-ml/bochner/pipelines/report"
+)
+
+// RoundingNote returns a note on the effect of rounding on the held-out error of a λ, if it
+// exceeds one percent of the squared error.
+func RoundingNote(row ridge.Row, regression bool) []string {
+	if row.HeldOutRows == 0 {
+		if row.Rounding <= 0.01*row.MSE {
+			return nil
+		}
+		return []string{fmt.Sprintf("held-out errors are those of rounded features; with unrounded features, as in predictions, that of lambda %g is about %.3g smaller", row.Lambda, row.Rounding)}
+	}
+	if math.Abs(row.FoldMSE-row.HeldOutMSE) <= 0.01*row.HeldOutMSE {
+		return nil
+	}
+	name, rounded, plain := "mse", row.FoldMSE, row.HeldOutMSE
+	if regression {
+		name, rounded, plain = "RMSE", math.Sqrt(rounded), math.Sqrt(plain)
+	}
+	return []string{fmt.Sprintf("held-out %s is that of rounded features; with unrounded features, as in predictions, that of lambda %g on %s rows of one fold is %.6g, compared with %.6g for rounded ones",
+		name, row.Lambda, report.Groups(row.HeldOutRows), plain, rounded)}
+}
+
+// nearLeast is the largest distance from the optimum, as a share of the objective, at which a
+// model is called converged, by a gap or a gradient.
+const nearLeast = 0.01
+
+// Converged tells whether the last round has shown that the objective is near the optimum, and
+// the bound on its distance as a share; NaN if there is none.
+func Converged(r rounds.Report) (ok bool, share float64) {
+	share = math.NaN()
+	if gap, known := r.Gap(); known {
+		share = gap / math.Abs(r.Objective)
+	} else if r.Above != nil {
+		share = *r.Above / math.Abs(r.Objective)
+	}
+	return share <= nearLeast, share
+}
+
+// Unconverged says why a model is not called converged; "" if it is.
+func Unconverged(c *models.TrainingLog, history []rounds.Report) string {
+	if c.Converged == nil || *c.Converged {
+		return ""
+	}
+	last := history[len(history)-1]
+	if _, share := Converged(last); share == share {
+		return fmt.Sprintf("not converged: the objective may be up to %.2g %% above the optimum; more --rounds, more --features or a larger --lambda bring it closer", 100*share)
+	}
+	text := "not converged: the rounds ended"
+	if len(history) > 1 {
+		before := history[len(history)-2].Objective
+		if fell := (before - last.Objective) / math.Abs(before); fell > 0 {
+			text += fmt.Sprintf(" while the objective still fell by %.2g %% in the last one", 100*fell)
+		}
+	}
+	return text + "; more --rounds may lower it"
+}
