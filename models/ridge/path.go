@@ -25,6 +25,7 @@ type path struct {
 	stands  []*standIn // for the rows of the folds, if they are few
 	many    bool       // rows are not few
 	few     *fewRows   // in which few rows are solved; nil otherwise
+	coarse  bool       // the grid is too coarse for the λ that the first fold has found
 	loaded  int        // features of the last sum that was loaded; 0 before the first
 }
 

@@ -108,6 +108,9 @@ func (p *path) descendFrom(at int, y *system, total *Sum, judges []int) (best in
 			}
 			at = next
 		}
+		if p.coarse = p.Finer > 0 && p.values[at] <= p.Finer; p.coarse {
+			return at, nil
+		}
 		// All folds choose among those that are as good but for noise, which shrinks with
 		// each fold.
 		for n := range judges {
@@ -211,7 +214,7 @@ func (p *path) startFrom(shape Shape) int {
 	part := partOf(shape.Dim)
 	o := p.Options
 	o.Load = func(fold int) (*Sum, error) { return p.small[fold], nil }
-	o.Trials, o.Progress = false, nil
+	o.Trials, o.Progress, o.Finer = false, nil, 0
 	o.Ranges = o.Ranges.pick(part)
 	// With fewer features the kernel is as much smaller, as it is not a mean but a sum.
 	share := float64(len(part)) / float64(shape.Dim)

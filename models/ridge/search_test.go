@@ -131,3 +131,33 @@ func TestAPartIsASumOfFewerFeatures(t *testing.T) {
 		}
 	}
 }
+
+// Where the first fold leads to a λ that the grid is too coarse for, no other fold tries it; below and above that the
+// search is the same.
+func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
+	s := draw(Shape{Dim: 130, Outputs: 2}, 900, 4, 1)
+	lambda := []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
+	_, want := searched(t, s, lambda, nil, false)
+	for _, c := range []struct {
+		finer  float64
+		coarse bool
+	}{{0, false}, {want / 2, false}, {want, true}, {1, true}} {
+		p := &path{Options: s.options(lambda...), least: 40}
+		p.Finer = c.finer
+		total, err := p.loadTotal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		best, err := p.search(newSystem(s.shape, nil, 2), total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folds := 0
+		for _, v := range p.tallies {
+			folds = max(folds, len(v.done))
+		}
+		if p.values[best] != want || p.coarse != c.coarse || (folds > 1) == c.coarse {
+			t.Errorf("up to %g: lambda %g, want %g; too coarse: %v, %d folds", c.finer, p.values[best], want, p.coarse, folds)
+		}
+	}
+}

@@ -58,6 +58,10 @@ type Options struct {
 	// and more than three values, it tries those that may be the best.
 	All bool
 
+	// Finer is the λ up to which the caller sums again on a finer grid: if the first fold leads a descent to such
+	// a λ, Solve returns it without weights. With 0 it always fits.
+	Finer float64
+
 	// Trials makes Solve return the fit without fold 0 for each λ that was tried.
 	Trials bool
 
@@ -90,7 +94,7 @@ type Ranges struct{ Centre, Half []float64 }
 // row's class and near -1 for the others; targets are Mid() + Half()·score of
 // their grids, so that float32 is enough for targets far from zero.
 type Solution struct {
-	Weights   []float32 // k×D, row-major
+	Weights   []float32 // k×D, row-major; nil if Options.Finer has stopped Solve
 	Intercept []float32 // length k
 	Lambda    float64   // the λ of the weights
 	// Table has a row for every λ that was tried with all features, in the order of Options;
@@ -231,7 +235,10 @@ func Solve(opts Options) (*Solution, error) {
 		if err != nil {
 			return nil, err
 		}
-		fit.Lambda = p.values[best]
+		if fit.Lambda = p.values[best]; p.coarse {
+			p.report("ridge: lambda %g: the grid of the features is too coarse", fit.Lambda)
+			return fit, nil
+		}
 		if fit.Table, fit.FoldErrors, fit.Trials = p.table(); !opts.Trials {
 			fit.Trials = nil
 		}

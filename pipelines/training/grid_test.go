@@ -1,6 +1,7 @@
 package training
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -54,5 +55,43 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		if notes := strings.Join(result.Notes, "\n"); c.note == "" && strings.Contains(notes, "rounding") || !strings.Contains(notes, c.note) {
 			t.Errorf("%+v: %s", c, notes)
 		}
+	}
+}
+
+// Where a path ends at a λ that 8 bits are too coarse for, the model is that of 16 bits, although there is no fit on 8.
+func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
+	was := smallGram
+	smallGram = 0
+	defer func() { smallGram = was }()
+	data := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "friedman", 1100, 1), ""))
+	var models [2]string
+	var notes strings.Builder
+	for i, grid := range []ridge.Bits{ridge.AutoBits, ridge.Bits16} {
+		o := Options{
+			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{1e-9, 1e-8, 3e-8, 9e-8}}, Learner: &ridge.Training{Grid: grid}, Search: "none",
+		}
+		o.Data.Data, o.Data.Label = []string{data}, "y"
+		if grid == ridge.AutoBits {
+			o.Job.Log = &notes
+		}
+		r, err := Run(jobtest.Ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Steps != ridge.FineSteps {
+			t.Errorf("%s: %d steps", grid, r.Steps)
+		}
+		weights, err := os.ReadFile(filepath.Join(o.Model, "weights.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		models[i] = string(weights)
+	}
+	if models[0] != models[1] {
+		t.Error("another model than on 16 bits")
+	}
+	if !strings.Contains(notes.String(), "summing again") {
+		t.Errorf("the rows were not summed twice: %s", notes.String())
 	}
 }

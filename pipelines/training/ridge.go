@@ -34,15 +34,20 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	}
 	grid := o.Grid
 	steps := t.Steps(grid, smallGram)
-	if err := t.fitRidgeOn(ctx, steps); err != nil {
+	fine := t.fine()
+	again := grid != ridge.Bits8 && steps != fine && t.again()
+	coarse, err := t.fitRidgeOn(ctx, steps, again)
+	if err != nil {
 		return err
 	}
-	if err := t.choose(ctx); err != nil {
-		return err
+	if !coarse {
+		if err := t.choose(ctx); err != nil {
+			return err
+		}
 	}
-	if fine := t.fine(); grid != ridge.Bits8 && steps != fine && t.atFloor(t.Learner.Lambda) && t.again() {
+	if coarse || again && t.atFloor(t.Learner.Lambda) {
 		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s", t.Learner.Lambda, trained.GridText(steps), trained.GridText(fine))
-		if err := t.fitRidgeOn(ctx, fine); err != nil {
+		if _, err := t.fitRidgeOn(ctx, fine, false); err != nil {
 			return err
 		}
 		if err := t.choose(ctx); err != nil {
@@ -55,14 +60,16 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	return t.useHeldOut(ctx, t.heldOut, t.opts.Parts())
 }
 
-// fitRidgeOn is fitRidge on a grid of that many steps.
-func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
+// fitRidgeOn is fitRidge on a grid of that many steps. With again rows are summed again if λ is too small for it,
+// and if the first fold says so, there is no fit, and coarse is true.
+func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coarse bool, err error) {
 	lambda, folds := t.opts.Lambda.Values(t.Weights().Sum)
 	fold := gram.Fold{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Folds: folds, Lambda: lambda, Steps: steps}
 	if t.opts.Lambda.Auto() && steps > blas.MostByte {
 		fold.Smaller = ridge.SmallerLambda()
 	}
 	fold.All = t.opts.Lambda.Selects()
+	fold.Again = again && !fold.All // held-out rows may choose a larger λ
 	cut := t.opts.Parts()
 	fold.HeldOut = t.opts.HoldsOut()
 	if first := folds > 1 && t.firstJudges(); first || folds == 1 && fold.HeldOut {
@@ -71,7 +78,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
 	}
 	fit, err := t.FitSums(ctx, t.Target, fold)
 	if err != nil {
-		return err
+		return false, err
 	}
 	t.solved = fit.Lambda
 	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table, RuledOut: ruledOut(lambda, fit.Table), Steps: steps}
@@ -80,7 +87,7 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int) error {
 			t.Learner.ClassWeights = append(t.Learner.ClassWeights, t.grid.Class(c))
 		}
 	}
-	return nil
+	return fit.Coarse, nil
 }
 
 // ruledOut returns the values that are not in the table.
@@ -268,8 +275,8 @@ func (t *Training) fitted(ctx context.Context, st gram.State) (bool, error) {
 		return false, err
 	}
 	fit, err := readFit(ctx, st)
-	if err != nil {
-		return false, err
+	if err != nil || fit.Coarse {
+		return err == nil, err
 	}
 	err = transforms.CheckWeights(ctx, st.Weights, fit.WeightsSHA256)
 	if err == nil && fit.HeldOutSHA256 != "" {
@@ -301,7 +308,7 @@ func readFit(ctx context.Context, st gram.State) (fit gram.FitReport, err error)
 
 // loadFit reads back the results of the solve.
 func (t *Training) loadFit(ctx context.Context, st gram.State, outputs int) (fit gram.FitReport, err error) {
-	if fit, err = readFit(ctx, st); err != nil {
+	if fit, err = readFit(ctx, st); err != nil || fit.Coarse {
 		return fit, err
 	}
 	t.linear, err = transforms.LoadWeights(ctx, st.Weights, fit.WeightsSHA256, outputs, t.Recipe.Dim)

@@ -35,6 +35,9 @@ type Fold struct {
 	Smaller []float64       `json:"smaller,omitempty"` // as ridge.Options.Smaller
 	// All says to try all of Lambda on all folds, as ridge.Options.All.
 	All bool `json:"all,omitempty"`
+	// Again says that rows are summed again on a finer grid if λ is as small as the rounding of features
+	// is equivalent to: then FitReport.Coarse may be set.
+	Again bool `json:"again,omitempty"`
 	// HeldOut says to solve also for the rows of all folds except the first.
 	HeldOut bool `json:"held,omitempty"`
 	// Cut is the number of parts into which rows are cut, if it is more than Folds: the

@@ -54,6 +54,9 @@ type FitReport struct {
 	Variance []float64 `json:"variance,omitempty"`
 
 	Components []models.Component `json:"components,omitempty"` // of an embedding
+	// Coarse says that the grid is too coarse for Lambda, which the first fold has found. There are
+	// no weights then.
+	Coarse bool `json:"coarse,omitempty"`
 	// WeightsSHA256 is that of State.Weights.
 	WeightsSHA256 string `json:"weights_sha256"`
 	// Floor is the λ that is equivalent to rounding features to their grid.
@@ -129,6 +132,9 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 		return nil, fault.Of(fault.Data, err)
 	}
 	report.Floor = p.floor(m.Step()*blas.MostByte/float64(p.Fold.Steps), dim)
+	if report.Coarse {
+		return json.Marshal(report)
+	}
 	if report.WeightsSHA256, err = transforms.StoreWeights(ctx, st.Weights, linear); err != nil {
 		return nil, err
 	}
@@ -180,6 +186,9 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, rang
 		least := ridge.FloorFactor * p.floor(step, shape.Dim)
 		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
 	}
+	if p.Fold.Again {
+		opts.Finer = ridge.FloorFactor * p.floor(step, shape.Dim)
+	}
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
 	}
@@ -187,6 +196,9 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, rang
 	fit, err := ridge.Solve(opts)
 	if err != nil {
 		return nil, nil, nil, FitReport{}, err
+	}
+	if fit.Weights == nil {
+		return nil, nil, nil, FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Coarse: true}, nil
 	}
 	weights := func(f *ridge.Solution) *models.Linear {
 		return &models.Linear{W: f.Weights, B: f.Intercept, K: shape.Outputs, D: shape.Dim}
