@@ -169,3 +169,25 @@ func TestThreadsDoNotChangeTheDualProblem(t *testing.T) {
 		}
 	}
 }
+
+// Where one fold judges, half as many rows as features are few; the sums alone say how many the other folds have.
+func TestFewerRowsAreFewWhereOneFoldJudges(t *testing.T) {
+	for _, c := range []struct {
+		rows        int
+		first, want bool
+	}{{500, true, true}, {600, true, false}, {600, false, true}, {1000, true, false}} {
+		s := draw(Shape{Dim: 1100, Outputs: 1}, c.rows, 5, 3)
+		for i, fold := range s.fold {
+			s.fold[i] = min(fold, 1)
+		}
+		s.folds = 2
+		p := &path{Options: s.options(1e-6, 1e-5, 1e-4, 1e-3), least: partFrom}
+		p.First = c.first
+		if _, err := p.loadTotal(); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.stands != nil; got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

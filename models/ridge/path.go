@@ -85,9 +85,13 @@ func (p *path) loadTotal() (*Sum, error) {
 // standIn adds what stands in for the rows of a fold, as long as all rows may be few.
 func (p *path) standIn(fold *Sum, soFar int64) {
 	if len(p.stands) == 0 {
-		soFar = max(soFar, soFar*int64(p.Folds)*3/4) // so many or more will follow
+		folds := p.Folds
+		if p.First { // the other fold may have the rows of several
+			folds = max(folds, foldsOfFit)
+		}
+		soFar = max(soFar, soFar*int64(folds)*3/4) // so many or more will follow
 	}
-	if p.many = p.many || p.Given || !few(fold.shape, soFar); p.many {
+	if p.many = p.many || p.Given || !few(fold.shape, soFar, p.First); p.many {
 		p.stands = nil
 		return
 	}

@@ -172,7 +172,7 @@ func Memory(shape Shape, rows int64, folds, threads int) int64 {
 		} else if by == alone {
 			fold += 4*d*d + descent + 3*8*d*k
 		}
-		if rows > 0 && few(shape, rows) {
+		if rows > 0 && few(shape, rows, false) {
 			n := rows + int64(folds)
 			fold = shape.Bytes() + 8*n*(d+2*n+2*k) + 8*d*(2*fewBlock+k)
 		} else if d >= partFrom && folds <= partFolds {

@@ -26,7 +26,7 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 		if systems = 3; !first {
 			systems += 2 * float64(folds-1)
 		}
-		if !few(shape, rows) {
+		if !few(shape, rows, first) {
 			small := shape
 			small.Dim = len(partOf(shape.Dim))
 			part = Work(small, rows, folds, values, first)
@@ -35,7 +35,7 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	product := square * (1 + k/4) // of all weights with a square
 	n := float64(rows)
 	switch by := solverFor(shape, rows); {
-	case few(shape, rows):
+	case few(shape, rows, first):
 		rest := n * float64(folds-1) / float64(folds)
 		return fit + load + n*n*d/double + n*n*d/float64(folds)/double + systems*rest*rest*rest/3/double
 	case by == shared:
