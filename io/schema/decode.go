@@ -10,6 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // Sink takes the fields of records from the reader of a format. Columns count from 0 as
@@ -44,7 +45,7 @@ type decoding struct {
 	*Column
 	slot   int // index of its first value
 	levels map[string]int32
-	layout *layout
+	layout *times.Layout
 	centre float64
 }
 
@@ -54,7 +55,7 @@ func NewDecoder(t *Table, centre []float64) *Decoder {
 	d := &Decoder{missing: newMissing(t.Missing), decimal: t.Decimal, thousands: t.Thousands}
 	slot := 0
 	for i := range t.Columns {
-		c := decoding{Column: &t.Columns[i], slot: slot, layout: layoutOf(t.Columns[i].Layout)}
+		c := decoding{Column: &t.Columns[i], slot: slot, layout: times.Of(t.Columns[i].Layout)}
 		if centre != nil && c.Type == Number {
 			c.centre = centre[slot]
 		}
@@ -126,11 +127,11 @@ func (d *Decoder) Text(row []float32, column int, text []byte) (reason string) {
 		row[c.slot] = v
 		return ""
 	case Time:
-		t, ok := c.layout.parseTime(text)
+		t, ok := c.layout.Parse(text)
 		if !ok {
-			return fmt.Sprintf("%s is not a time of layout %s", quote(text), c.layout.name)
+			return fmt.Sprintf("%s is not a time of layout %s", quote(text), c.layout.Name)
 		}
-		timeValues(row[c.slot:], t)
+		times.Values(row[c.slot:], t)
 		return ""
 	}
 	return d.number(row, c, text)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // Hints are what the user says about a table. Columns are identified by their positions, from 0.
@@ -129,7 +131,7 @@ func (in *inference) decideType(i int) error {
 	case Time:
 		if layout == "" {
 			return fmt.Errorf("schema: column %d (%.60q): texts such as %s have no known layout of times; known are %s",
-				i+1, f.Name, quote([]byte(s.odd)), strings.Join(LayoutNames(), ", "))
+				i+1, f.Name, quote([]byte(s.odd)), strings.Join(times.Names(), ", "))
 		}
 		f.Layout = layout
 		switch n := s.Texts - s.Times[layout]; {

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // Type is how the fields of a column become numbers.
@@ -226,8 +227,8 @@ func (c *Column) validate() error {
 	case Category:
 		return c.validateLevels()
 	case Time:
-		if layoutOf(c.Layout) == nil {
-			return fmt.Errorf("unknown layout of times %.40q; want one of %s", c.Layout, strings.Join(LayoutNames(), ", "))
+		if times.Of(c.Layout) == nil {
+			return fmt.Errorf("unknown layout of times %.40q; want one of %s", c.Layout, strings.Join(times.Names(), ", "))
 		}
 	default:
 		return fmt.Errorf("unknown type %.40q; want number, boolean, category or time", c.Type)

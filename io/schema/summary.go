@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // Level is a text and the number of fields that have it.
@@ -95,12 +97,12 @@ func (s *Survey) Column(column int) *Summary {
 	sum.Texts = all.n
 	sum.Numbers, sum.Whole, sum.LeadingZeros, sum.Booleans = all.of(isNumber), all.of(isWhole), all.of(hasZeros), all.of(isBoolean)
 	copy(sum.forms[:], all.counts[firstForm:])
-	for i, l := range layouts {
+	for i, l := range times.Layouts {
 		if n := all.counts[firstLayout+i]; n > 0 {
 			if sum.Times == nil {
 				sum.Times = map[string]int64{}
 			}
-			sum.Times[l.name] = n
+			sum.Times[l.Name] = n
 		}
 	}
 	if sum.Numbers > 0 {
@@ -144,12 +146,12 @@ func (s *Summary) repeats() float64 {
 // another one that as many have.
 func (s *Summary) layout() (name string, share float64, other string) {
 	var most int64
-	for _, l := range layouts {
-		switch n := s.Times[l.name]; {
+	for _, l := range times.Layouts {
+		switch n := s.Times[l.Name]; {
 		case n > most:
-			most, name, other = n, l.name, ""
+			most, name, other = n, l.Name, ""
 		case n == most && n > 0 && other == "":
-			other = l.name
+			other = l.Name
 		}
 	}
 	return name, float64(most) / float64(max(s.Texts, 1)), other
@@ -158,13 +160,13 @@ func (s *Summary) layout() (name string, share float64, other string) {
 // Span returns the texts of the first and the last time of a layout; not ok unless all texts were
 // told apart and some have the layout.
 func (s *Summary) Span(layout string) (first, last string, ok bool) {
-	l := layoutOf(layout)
+	l := times.Of(layout)
 	if l == nil || !s.Exact {
 		return "", "", false
 	}
 	var from, to time.Time
 	for _, level := range s.Levels { // of equal times the most frequent text
-		t, is := l.parseTime([]byte(level.Text))
+		t, is := l.Parse([]byte(level.Text))
 		if !is {
 			continue
 		}

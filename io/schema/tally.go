@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/lines/decimal"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // traits are what a text can be read as, one bit each. The bits after firstLayout are those of
@@ -21,7 +22,7 @@ const (
 	firstForm   = 4
 	formCount   = 6
 	firstLayout = firstForm + formCount
-	layoutCount = 5
+	layoutCount = len(times.Layouts)
 	traitCount  = firstLayout + layoutCount
 )
 
@@ -109,8 +110,8 @@ func (s *Survey) traitsOf(text []byte) (is traits, value float64) {
 					}
 				}
 			}
-			for i := range layouts {
-				if _, ok := layouts[i].parseTime(text); ok {
+			for i := range times.Layouts {
+				if _, ok := times.Layouts[i].Parse(text); ok {
 					is |= 1 << (firstLayout + i)
 				}
 			}

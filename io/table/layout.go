@@ -10,7 +10,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // MaxColumns is the largest number of fields of a record.
@@ -191,7 +191,7 @@ func (l *Layout) Validate() error {
 		}
 		used[f] = role
 	}
-	if l.TimeLayout != "" && !slices.Contains(schema.LayoutNames(), l.TimeLayout) {
+	if l.TimeLayout != "" && !slices.Contains(times.Names(), l.TimeLayout) {
 		return fmt.Errorf("table: layout: unknown layout of times %.40q", l.TimeLayout)
 	}
 	for i, f := range l.Features {

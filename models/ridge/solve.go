@@ -139,7 +139,7 @@ type Row struct {
 	HeldOutRows   int64   `json:"held_rows,omitempty"`
 	HeldOutErrors int64   `json:"held_errors,omitempty"`
 	HeldOutMSE    float64 `json:"held_mse,omitempty"`
-	// HeldOutLogLoss is the log loss of those rows, as score.Losses has it, if it was summed.
+	// HeldOutLogLoss is the log loss of those rows, as logloss.Losses has it, if it was summed.
 	HeldOutLogLoss float64 `json:"held_log_loss,omitempty"`
 	// HeldOutError is the share of HeldOutErrors by weight, where rows have weights; HeldOutMSE
 	// is weighted then.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/schema/times"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -48,7 +49,7 @@ func (s *Slice) text(b *rows.Block, i int) string {
 		}
 		return strconv.FormatFloat(float64(v), 'g', -1, 32)
 	case s.Column.Type == schema.Time:
-		return schema.Month(b.Row(i)[s.Value:])
+		return times.Month(b.Row(i)[s.Value:])
 	case s.Column.Type == schema.Boolean:
 		return strconv.FormatBool(v != 0)
 	case s.Column.Buckets > 0:
@@ -64,7 +65,7 @@ func (s *Slice) identified(id string) string {
 	if s.Layout == "" {
 		return id
 	}
-	month, ok := schema.MonthOf([]byte(id), s.Layout)
+	month, ok := times.MonthOf([]byte(id), s.Layout)
 	if !ok {
 		return noTimeText
 	}

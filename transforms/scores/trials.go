@@ -6,6 +6,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/score/logloss"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -29,7 +30,7 @@ func beginTrials(ctx context.Context, l *transforms.Lane, p *Trials) (transforms
 	// The squared errors of targets are apart, because they have different units.
 	sum, k := &TrialScores{Trials: *score.NewTrials(p.Fits * max(1, len(p.Target.Grid)))}, p.Fits*p.Outputs
 	if p.LogLoss {
-		sum.Losses = score.NewLosses(p.Fits)
+		sum.Losses = logloss.New(p.Fits)
 	}
 	return p.HeldOut.summing(ctx, l, &p.Pass, sum, func(r *heldRows) error {
 		scores, y, repeats := r.scores, r.y, r.repeats

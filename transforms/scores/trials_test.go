@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models/folds"
 	model "github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/score/logloss"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -27,7 +28,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 	ctx := context.Background()
 	const seed, k, n = 3, 4, 200
 	grid := model.Grids{{Low: -1, High: 3}}
-	classes, targets, losses := score.NewTrials(2), score.NewTrials(3), score.NewLosses(2)
+	classes, targets, losses := score.NewTrials(2), score.NewTrials(3), logloss.New(2)
 	text := "a,b,y\n"
 	for i := range n {
 		x, y := []float32{float32(i) / 8, float32(i%7) - 3}, i%2
@@ -59,7 +60,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 		want          *score.Trials
 		fits, outputs int
 		target        *transforms.Target
-		losses        *score.Losses
+		losses        *logloss.Losses
 	}{
 		{classes, 2, 2, &transforms.Target{Classes: labels.New([]string{"0", "1"})}, nil},
 		{classes, 2, 2, &transforms.Target{Classes: labels.New([]string{"0", "1"})}, losses},

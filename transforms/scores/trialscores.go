@@ -5,12 +5,13 @@ import (
 	"errors"
 
 	"github.com/bochner-ml/bochner/models/score"
+	"github.com/bochner-ml/bochner/models/score/logloss"
 )
 
 // TrialScores is the result of Trials. Its sums are exact.
 type TrialScores struct {
 	score.Trials
-	Losses *score.Losses // nil unless Trials.LogLoss asks for them
+	Losses *logloss.Losses // nil unless Trials.LogLoss asks for them
 }
 
 // Merge adds the rows of u, counted for the same fits.
@@ -47,7 +48,7 @@ func (t *TrialScores) UnmarshalBinary(b []byte) error {
 		return err
 	}
 	if n < len(b) {
-		u.Losses = new(score.Losses)
+		u.Losses = new(logloss.Losses)
 		if err := u.Losses.UnmarshalBinary(b[n:]); err != nil {
 			return err
 		}

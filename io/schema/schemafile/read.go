@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/spell"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/schema/times"
 )
 
 // MaxFile is the size of the largest file that Read reads.
@@ -267,8 +268,8 @@ func (r *reader) field(indent int) error {
 				return unknown("type", text, "number", "boolean", "category", "time")
 			}
 		case "layout":
-			if f.Layout = text; !slices.Contains(schema.LayoutNames(), text) {
-				return unknown("layout of times", text, schema.LayoutNames()...)
+			if f.Layout = text; !slices.Contains(times.Names(), text) {
+				return unknown("layout of times", text, times.Names()...)
 			}
 		case "encode":
 			if f.Encode = text; !slices.Contains(schema.Encodings, text) {

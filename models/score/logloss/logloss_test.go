@@ -1,15 +1,34 @@
-package score
+package logloss
 
 import (
 	"bytes"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
 )
 
+// trialRow is a row of scores of three fits of three classes.
+type trialRow struct {
+	class  int
+	scores []float32
+}
+
+func trialRows(n int) []trialRow {
+	r := rand.New(rand.NewPCG(1, 1))
+	rows := make([]trialRow, n)
+	for i := range rows {
+		rows[i].class = r.IntN(3)
+		for range 9 {
+			rows[i].scores = append(rows[i].scores, float32(r.IntN(4))/2-1) // with ties
+		}
+	}
+	return rows
+}
+
 func lossesOf(rows []trialRow) *Losses {
-	l := NewLosses(3)
+	l := New(3)
 	for _, r := range rows {
 		l.Add(r.class, r.scores)
 	}
@@ -47,7 +66,7 @@ func TestLogLossesEqualTwin(t *testing.T) {
 			t.Errorf("fit %d: %g", fit, v)
 		}
 	}
-	if v, _ := NewLosses(1).Of(0); !math.IsInf(v, 1) {
+	if v, _ := New(1).Of(0); !math.IsInf(v, 1) {
 		t.Errorf("without rows: %g", v)
 	}
 }
@@ -82,4 +101,13 @@ func TestDamagedLogLossesAreRefused(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
+}
+
+func marshal(t *testing.T, l *Losses) []byte {
+	t.Helper()
+	b, err := l.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

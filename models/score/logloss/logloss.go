@@ -1,4 +1,5 @@
-package score
+// Package logloss sums log losses of classifiers whose scores are not yet probabilities.
+package logloss
 
 import (
 	"encoding"
@@ -35,8 +36,8 @@ type lossSums struct {
 	sums   [len(factors)]exact.Sum
 }
 
-// NewLosses returns empty sums for that many fits.
-func NewLosses(fits int) *Losses { return &Losses{fits: make([]lossSums, fits)} }
+// New returns empty sums for that many fits.
+func New(fits int) *Losses { return &Losses{fits: make([]lossSums, fits)} }
 
 // Add adds a row of that class with the scores of all fits, one fit after the other. The
 // log loss of a row is rounded to float32, and at most the largest of those.

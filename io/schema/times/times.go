@@ -1,4 +1,5 @@
-package schema
+// Package times reads the times of tables, in the ways in which they are written.
+package times
 
 import (
 	"math"
@@ -6,43 +7,43 @@ import (
 	"time"
 )
 
-// layout is a way to write times: a date, which a time of day may follow after a space.
-type layout struct {
-	name  string
+// Layout is a way to write times: a date, which a time of day may follow after a space.
+type Layout struct {
+	Name  string
 	order string // of year, month and day
 	sep   byte   // between them
 	iso   bool   // months and days have two digits; a T may stand for the space; a zone may follow
 }
 
-// layouts are the known ways to write times. Those that a text may have at the same time are
+// Layouts are the known ways to write times. Those that a text may have at the same time are
 // in order of preference.
-var layouts = [layoutCount]layout{
-	{name: "iso", order: "ymd", sep: '-', iso: true},
-	{name: "y/m/d", order: "ymd", sep: '/'},
-	{name: "d.m.y", order: "dmy", sep: '.'},
-	{name: "m/d/y", order: "mdy", sep: '/'},
-	{name: "d/m/y", order: "dmy", sep: '/'},
+var Layouts = [...]Layout{
+	{Name: "iso", order: "ymd", sep: '-', iso: true},
+	{Name: "y/m/d", order: "ymd", sep: '/'},
+	{Name: "d.m.y", order: "dmy", sep: '.'},
+	{Name: "m/d/y", order: "mdy", sep: '/'},
+	{Name: "d/m/y", order: "dmy", sep: '/'},
 }
 
-// LayoutNames returns the names of the layouts of times.
-func LayoutNames() (names []string) {
-	for _, l := range layouts {
-		names = append(names, l.name)
+// Names returns the names of the layouts of times.
+func Names() (names []string) {
+	for _, l := range Layouts {
+		names = append(names, l.Name)
 	}
 	return names
 }
 
-// layoutOf returns the layout with that name, or nil.
-func layoutOf(name string) *layout {
-	i := slices.IndexFunc(layouts[:], func(l layout) bool { return l.name == name })
+// Of returns the layout with that name, or nil.
+func Of(name string) *Layout {
+	i := slices.IndexFunc(Layouts[:], func(l Layout) bool { return l.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &layouts[i]
+	return &Layouts[i]
 }
 
-// parseTime returns the time that a text means, and whether it has the layout.
-func (l *layout) parseTime(text []byte) (t time.Time, ok bool) {
+// Parse returns the time that a text means, and whether it has the layout.
+func (l *Layout) Parse(text []byte) (t time.Time, ok bool) {
 	if len(text) < 8 || len(text) > 40 || text[0]-'0' >= 10 {
 		return t, false
 	}
@@ -90,7 +91,7 @@ func (l *layout) parseTime(text []byte) (t time.Time, ok bool) {
 }
 
 // least returns the least number of digits of months and days.
-func (l *layout) least() int {
+func (l *Layout) least() int {
 	if l.iso {
 		return 2
 	}
@@ -162,11 +163,11 @@ const month = "2006-01"
 
 // MonthOf returns the month of a text of a layout, as 2024-02, and whether the text has the layout.
 func MonthOf(text []byte, layout string) (name string, ok bool) {
-	l := layoutOf(layout)
+	l := Of(layout)
 	if l == nil {
 		return "", false
 	}
-	t, ok := l.parseTime(text)
+	t, ok := l.Parse(text)
 	return t.UTC().Format(month), ok
 }
 
@@ -179,8 +180,8 @@ func Month(parts []float32) string {
 	return t.Format(month)
 }
 
-// timeValues stores the TimeParts of a time.
-func timeValues(dst []float32, t time.Time) {
+// Values stores the TimeParts of a time.
+func Values(dst []float32, t time.Time) {
 	t = t.UTC()
 	clock := float64(t.Hour()) + float64(t.Minute())/60 + (float64(t.Second())+float64(t.Nanosecond())*1e-9)/3600
 	midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
