@@ -1,0 +1,68 @@
+package imports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mostLines is the largest number of lines of a package, without its tests: as much as one reads
+// in a day.
+const mostLines = 2500
+
+// large lists packages with more lines.
+var large = map[string]int{
+	"internal/blas": 4000, // each routine has a Go form, one per CPU level, and stubs of assembly
+	"models/ridge":  3300, // to be divided: sums, solver, and choice of λ
+}
+
+func TestPackagesAreSmall(t *testing.T) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,IgnoredGoFiles", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := 0
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; packages++ {
+		var p struct {
+			ImportPath, Dir         string
+			GoFiles, IgnoredGoFiles []string // for this machine, and for others
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		lines := 0
+		for _, name := range append(p.GoFiles, p.IgnoredGoFiles...) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines += bytes.Count(text, []byte("\n"))
+		}
+		rel := strings.TrimPrefix(p.ImportPath, module)
+		limit, isLarge := large[rel]
+		switch {
+		case !isLarge && lines > mostLines:
+			t.Errorf("%s has %d lines, at most %d: find the part that can be a package of its own", rel, lines, mostLines)
+		case isLarge && lines > limit:
+			t.Errorf("%s has %d lines, at most %d", rel, lines, limit)
+		case isLarge && lines <= mostLines:
+			t.Errorf("%s has only %d lines: take it from the list of large packages", rel, lines)
+		}
+	}
+	if packages < 20 {
+		t.Fatalf("%d packages listed", packages)
+	}
+}
