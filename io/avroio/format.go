@@ -26,28 +26,21 @@ func init() {
 
 const isNested = "is a record, an array or a map, and nested values are not supported"
 
-// columnsOf returns the fields of the records of file i.
-func columnsOf(o *dataset.Opening, i int, head []byte) (names []string, h header, err error) {
-	h, err = parseHeader(head)
-	if err != nil {
-		return nil, h, o.Error(i, err)
-	}
+// columns returns the names of the fields of the records.
+func (h *header) columns() (names []string) {
 	for _, f := range h.schema.fields {
 		names = append(names, f.name)
 	}
-	if len(names) > table.MaxColumns {
-		return nil, h, o.Error(i, fmt.Errorf("has %d columns; the limit is %d", len(names), table.MaxColumns))
-	}
-	return names, h, nil
+	return names
 }
 
 // begin makes the layout from the fields of the first file.
 func begin(_ context.Context, o *dataset.Opening, head []byte) error {
-	names, _, err := columnsOf(o, o.First, head)
+	h, err := parseHeader(head)
 	if err != nil {
-		return err
+		return o.Error(o.First, err)
 	}
-	return table.BeginNamed(o, names)
+	return table.BeginStored(o, h.columns())
 }
 
 // join returns the columns of a file if they differ from those of the first one.
@@ -55,22 +48,14 @@ func join(_ context.Context, o *dataset.Opening, i int, head []byte) (any, error
 	if len(head) == 0 {
 		return nil, nil
 	}
-	names, h, err := columnsOf(o, i, head)
+	h, err := parseHeader(head)
 	if err != nil {
-		return nil, err
+		return nil, o.Error(i, err)
 	}
-	used := o.Data.Schema.Layout.(*table.Layout).Used()
-	for _, f := range h.schema.fields {
-		if f.node.nested() && used[f.name] {
-			return nil, o.Error(i, fmt.Errorf("column %s: %s; flatten it, or drop the column", table.Quote(f.name), isNested))
+	return table.JoinStored(o, i, h.columns(), func(c int) error {
+		if f := &h.schema.fields[c]; f.node.nested() {
+			return fmt.Errorf("column %s: %s; flatten it, or drop the column", table.Quote(f.name), isNested)
 		}
-	}
-	differ, err := table.Join(o, names)
-	switch {
-	case err != nil:
-		return nil, table.Differs(o, i, err)
-	case !differ:
-		return nil, nil
-	}
-	return &table.Layout{Columns: names, Label: -1}, nil
+		return nil
+	})
 }

@@ -118,8 +118,8 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 	}
 	r.in = bufio.NewReaderSize(first, 1<<16)
 	layout := in.Layout().(*table.Layout)
-	if !slices.EqualFunc(r.schema.fields, layout.Columns, func(f field, name string) bool { return f.name == name }) {
-		return nil, errors.New("has other columns than when it was opened; start again when no process writes to it")
+	if err := layout.Unchanged(r.columns()); err != nil {
+		return nil, err
 	}
 	r.Record = table.NewRecord(table.NewFields(in, layout))
 	return r, nil

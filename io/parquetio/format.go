@@ -37,11 +37,19 @@ func sniff(head []byte) bool {
 	})
 }
 
-// columnsOf reads the footer of file i and returns the names of its columns.
-func columnsOf(ctx context.Context, o *dataset.Opening, i int) (*footer, []string, error) {
+// names returns the names of the columns.
+func (f *footer) names() (names []string) {
+	for i := range f.columns {
+		names = append(names, f.columns[i].name)
+	}
+	return names
+}
+
+// footerOf reads the footer of file i.
+func footerOf(ctx context.Context, o *dataset.Opening, i int) (*footer, error) {
 	file := &o.Data.Files[i]
 	if file.Compressed() {
-		return nil, nil, o.Error(i, errors.New("is compressed as a whole ("+file.Compression+"), so its end cannot be read first; decompress it: Parquet is compressed inside"))
+		return nil, o.Error(i, errors.New("is compressed as a whole ("+file.Compression+"), so its end cannot be read first; decompress it: Parquet is compressed inside"))
 	}
 	var opened io.Closer
 	_, f, err := readTail(ctx, file.Object, func(off, n int64) (io.Reader, error) {
@@ -53,25 +61,18 @@ func columnsOf(ctx context.Context, o *dataset.Opening, i int) (*footer, []strin
 		opened.Close()
 	}
 	if err != nil {
-		return nil, nil, o.Error(i, err)
+		return nil, o.Error(i, err)
 	}
-	var names []string
-	for _, c := range f.columns {
-		names = append(names, c.name)
-	}
-	if len(names) == 0 || len(names) > table.MaxColumns {
-		return nil, nil, o.Error(i, errors.New("has no columns, or too many"))
-	}
-	return f, names, nil
+	return f, nil
 }
 
 // begin makes the layout from the columns of the first file.
 func begin(ctx context.Context, o *dataset.Opening, _ []byte) error {
-	_, names, err := columnsOf(ctx, o, o.First)
+	f, err := footerOf(ctx, o, o.First)
 	if err != nil {
 		return err
 	}
-	return table.BeginNamed(o, names)
+	return table.BeginStored(o, f.names())
 }
 
 // join notes where a file can be cut, and returns its columns if they differ from those of
@@ -80,7 +81,7 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 	if len(head) == 0 {
 		return nil, nil
 	}
-	f, names, err := columnsOf(ctx, o, i)
+	f, err := footerOf(ctx, o, i)
 	if err != nil {
 		return nil, err
 	}
@@ -96,19 +97,9 @@ func join(ctx context.Context, o *dataset.Opening, i int, head []byte) (any, err
 		file.Cuts = append(file.Cuts, cut)
 	}
 	first := o.Data.Schema.Layout.(*table.Layout)
-	used := first.Used()
-	file.Memory = f.memory(used) + 4*int64(len(first.Features))*int64(rows.Rows(len(first.Features)))
-	for _, c := range f.columns {
-		if _, err := c.put(); err != nil && used[c.name] {
-			return nil, o.Error(i, err)
-		}
-	}
-	differ, err := table.Join(o, names)
-	switch {
-	case err != nil:
-		return nil, table.Differs(o, i, err)
-	case !differ:
-		return nil, nil
-	}
-	return &table.Layout{Columns: names, Label: -1}, nil
+	file.Memory = f.memory(first.Used()) + 4*int64(len(first.Features))*int64(rows.Rows(len(first.Features)))
+	return table.JoinStored(o, i, f.names(), func(c int) error {
+		_, err := f.columns[c].put()
+		return err
+	})
 }

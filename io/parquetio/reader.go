@@ -40,8 +40,8 @@ func read(ctx context.Context, in *dataset.Input) (rows.Reader, error) {
 		return nil, err
 	}
 	layout := in.Layout().(*table.Layout)
-	if !slices.EqualFunc(f.columns, layout.Columns, func(c column, name string) bool { return c.name == name }) {
-		return nil, errors.New("has other columns than when it was opened; start again when no process writes to it")
+	if err := layout.Unchanged(f.names()); err != nil {
+		return nil, err
 	}
 	r := &reader{Fields: table.NewFields(in, layout), bad: map[int]*rows.BadRow{}}
 	r.source = &source{ctx: ctx, object: object, last: last}

@@ -37,17 +37,6 @@ func First(o *dataset.Opening, columns []string) (Layout, error) {
 	return like.Table().Match(&layout, like.Named())
 }
 
-// BeginNamed completes the schema from the names of the columns of the first file with content,
-// for formats in which all columns have names.
-func BeginNamed(o *dataset.Opening, names []string) error {
-	layout, err := First(o, names)
-	if err != nil {
-		return o.Error(o.First, err)
-	}
-	Begin(o, &layout)
-	return nil
-}
-
 // Like returns the layout of the model that the data is for; nil if there is none, or its
 // format has no columns.
 func Like(o *dataset.Opening) Of {
