@@ -156,8 +156,9 @@ type Row struct {
 // all rows, with folds ≥ 2 also the sum of one fold, one square of D×D float64, and a few
 // times the D×k weights; if folds are solved by descent, also factors in float32, and the
 // sums of a part of the features, or what stands in for few rows. rows may be 0 if unknown. For 10,000
-// features and 10 classes that is slightly more than 0.42 + 0.42 + 0.80 + 0.62 GB.
-func Memory(shape Shape, rows int64, folds, threads int) int64 {
+// features and 10 classes that is slightly more than 0.42 + 0.42 + 0.80 + 0.62 GB. With first, only the first fold is
+// held out.
+func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	side := min(d, blas.TileDim)
 	bytes := shape.Bytes() + 8*d*d + 2*8*d*k + 4*d*k
@@ -172,13 +173,13 @@ func Memory(shape Shape, rows int64, folds, threads int) int64 {
 		} else if by == alone {
 			fold += 4*d*d + descent + 3*8*d*k
 		}
-		if rows > 0 && few(shape, rows, false) {
+		if rows > 0 && few(shape, rows, first) {
 			n := rows + int64(folds)
 			fold = shape.Bytes() + 8*n*(d+2*n+2*k) + 8*d*(2*fewBlock+k)
 		} else if d >= partFrom && folds <= partFolds {
 			part := shape
 			part.Dim = len(partOf(shape.Dim))
-			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads))
+			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads, first))
 		}
 		bytes += fold + 8*d*k + 8*(side+(side+1)*forms)*int64(max(threads, 1))
 	}

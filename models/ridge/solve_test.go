@@ -392,19 +392,19 @@ func TestMemoryIsWhatSolveHolds(t *testing.T) {
 		}
 		// The fold's sum was there before.
 		got := most - before + s.shape.Bytes()
-		plan := Memory(s.shape, int64(c.rows), 2, threads)
+		plan := Memory(s.shape, int64(c.rows), 2, threads, false)
 		// Kernels keep a few megabytes of scratch for each thread.
 		if got > plan+threads*4<<20 || got < plan*c.least/100 {
 			t.Errorf("%d features, %d rows: %d bytes held, %d planned", c.dim, c.rows, got, plan)
 		}
-		if alone := Memory(s.shape, int64(c.rows), 1, threads); alone > plan-s.shape.Bytes() {
+		if alone := Memory(s.shape, int64(c.rows), 1, threads, false); alone > plan-s.shape.Bytes() {
 			t.Errorf("%d bytes planned without folds, %d with", alone, plan)
 		}
 	}
 }
 
 func TestMemoryOfTenThousandFeaturesIsUnderTwoAndAHalfGigabytes(t *testing.T) {
-	if m := Memory(Shape{Dim: 10_000, Outputs: 10}, 0, 5, 2); m > 2_400_000_000 || m < 2_100_000_000 {
+	if m := Memory(Shape{Dim: 10_000, Outputs: 10}, 0, 5, 2, false); m > 2_400_000_000 || m < 2_100_000_000 {
 		t.Errorf("%d bytes", m)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
+// oneJudges is the number of rows from which on one part of a pilot has fewJudged rows, by far.
+const oneJudges = folds * fewJudged * 4 / 3
+
 // Memory returns the most bytes that a search takes for a pilot of n rows of d numbers, with that many
 // outputs, views and threads.
 func Memory(n, d, outputs, views, threads int) int64 {
@@ -15,14 +18,19 @@ func Memory(n, d, outputs, views, threads int) int64 {
 			// Kernels without features: those of all rows that have a part, mostly one, in few rows two or more, of
 			// the training rows twice, and to the others.
 			train := min(int64(size.train), int64(n))
-			all := min(2*(train+int64(size.judge)), int64(n))
+			all := train + int64(size.judge)
+			if n < oneJudges {
+				all *= 2
+			}
+			all = min(all, int64(n))
 			pairs = 8 * (2*all*all + 3*train*train)
 			near = 4 * all * all
 			// The fits that metrics are learned from.
 			fit = max(fit, fitBytes(n, d, min(mostFeatures, max(leastFeatures, n)), 0, outputs))
 			continue
 		}
-		fit = max(fit, fitBytes(n, d, size.features+min(mostHats, mostKnots*d), size.judge, outputs))
+		judge := min(size.judge, n/folds*5/4) // rows of a part, which chance makes larger
+		fit = max(fit, fitBytes(n, d, size.features+min(mostHats, mostKnots*d), judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))
 	// Views, distances of each in two norms, and two columns of one.
@@ -32,5 +40,5 @@ func Memory(n, d, outputs, views, threads int) int64 {
 // fitBytes bounds a fit: the sum, the system, features of the rows to judge, and a metric's rows.
 func fitBytes(n, d, features, judge, outputs int) int64 {
 	shape := ridge.Shape{Dim: features, Outputs: outputs, Regression: outputs == 1}
-	return ridge.Memory(shape, 0, 1, 1) + shape.Bytes() + 4*int64(judge)*int64(features) + 4*int64(n)*int64(d) + 4*int64(d)*int64(features) + 8*int64(judge)*int64(outputs)
+	return ridge.Memory(shape, 0, 1, 1, false) + shape.Bytes() + 4*int64(judge)*int64(features) + 4*int64(n)*int64(d) + 4*int64(d)*int64(features) + 8*int64(judge)*int64(outputs)
 }

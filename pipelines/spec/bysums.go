@@ -40,7 +40,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
 		buffers = (buffers + min(buffers, 4*int64(f.Dim)*f.Rows)) / 2
 	}
 	m.Worker = buffers + sums*(shape.Bytes()+limbs*int64(f.Features)*rows.MaxRows) + 2*threads*min(job.LargestPart, shape.Bytes())
-	m.Solve = ridge.Memory(shape, f.Rows, folds, int(threads)) + 2*threads*min(job.LargestPart, shape.Bytes())
+	m.Solve = ridge.Memory(shape, f.Rows, folds, int(threads), o.Learns() || o.Searching()) + 2*threads*min(job.LargestPart, shape.Bytes())
 	if sums > int64(folds) {
 		m.Solve += shape.Bytes()
 	}
