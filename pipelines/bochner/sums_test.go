@@ -192,6 +192,13 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		t.Errorf("--last 31d took other parts: %s", got)
 	}
 	must(t, dir, "forget", "--model", "last", "--sums", "s/dt=2026-01-02,s/dt=2026-02-01", "--data", "new.csv", "--out", "less", "--certificate", "proof.json", "--quiet")
+	must(t, dir, "fit", "--sums", "s/*", "--last", "31d", "--select", "mse", "--calibrate", "none", "--model", "mse", "--quiet")
+	if read(t, dir, "mse", "manifest.json") != read(t, dir, "last", "manifest.json") {
+		t.Error("--select mse is not what sums choose by")
+	}
+	if said := must(t, dir, "fit", "--sums", "s/*", "--plan"); !strings.Contains(said, "3 directories") || !strings.Contains(said, "rows      360") || !strings.Contains(said, "60 features") {
+		t.Error(said)
+	}
 	damaged := filepath.Join(dir, "damaged")
 	if err := os.CopyFS(damaged, os.DirFS(filepath.Join(dir, "twice"))); err != nil {
 		t.Fatal(err)
@@ -215,6 +222,11 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		{"fit --model x --sums s/dt=2026-01-01 --without o", 3, "different recipes"},
 		{"fit --model x --sums s/dt=2026-01-01 --without s/dt=2026-01-02", 3, "not among the sums"},
 		{"fit --model x --sums damaged", 6, "is damaged"},
+		{"fit --model x --sums twice --select error", 2, "needs the scores of rows"},
+		{"fit --model x --sums twice --select best", 2, "--select must be"},
+		{"fit --model x --sums twice --calibrate platt", 2, "train on the rows"},
+		{"fit --model x --sums twice --lambda -1", 2, "--lambda must be"},
+		{"fit --plan --sums nowhere", 3, "no directory of sums"},
 		{"fit --model x --sums nowhere", 3, "no directory of sums"},
 		{"fit --model x --sums s/* --last 5", 2, "--last must be"},
 		{"fit --model x --sums m", 6, "not a directory of sums"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/plan"
 )
 
 func sumCommand() *cobra.Command {
@@ -82,9 +83,10 @@ func chooseParts(fs *pflag.FlagSet, parts *pipelines.Parts) {
 
 func fitCommand() *cobra.Command {
 	var (
-		jobs   jobFlags
-		o      pipelines.FitOptions
-		lambda string
+		jobs     jobFlags
+		o        pipelines.FitOptions
+		lambda   string
+		planOnly bool
 	)
 	cmd := &cobra.Command{
 		Use:   "fit --sums DIRS --model DIR",
@@ -104,6 +106,13 @@ no such columns, and the model no probabilities. evaluate scores it on other row
 				return err
 			}
 			o.Job = jobs.job(cmd)
+			if planOnly {
+				p, err := plan.Fit(cmd.Context(), o)
+				if err != nil {
+					return err
+				}
+				return show(cmd, jobs.json, p)
+			}
 			result, err := pipelines.Fit(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -119,6 +128,9 @@ no such columns, and the model no probabilities. evaluate scores it on other row
 	fs.StringVar(&o.SaveSums, "save_sums", "", "Directory to create with all of the sums in one, for later fits.")
 	fs.StringVar(&lambda, "lambda", "auto", "Regularisation λ on the mean loss: a number, several separated by commas, or auto, which is what the recipe says.")
 	fs.Float64Var(&o.Lambda.C, "C", 0, "Alternative to --lambda: C = 1/(λn), where n is the number of rows.")
+	fs.StringVar(&o.Lambda.Select, "select", "", "What chooses among several values of lambda: mse, the squared errors of scores on the rows of all folds, which is all that sums have. The values error and log_loss of train need rows, and are refused.")
+	fs.StringVar(&o.Calibrate, "calibrate", "none", "Probabilities from scores: none. The values platt and isotonic of train need rows, and are refused.")
+	fs.BoolVar(&planOnly, "plan", false, "Read the manifests of the sums, print a bound on the memory that the fit uses and an estimate of its time, and exit.")
 	fs.Float64Var(&o.MaxDrift, "max_drift", 0, "Largest distance, from 0 to 1, by which the rows of a directory of sums may be away: a column or the labels from those of the recipe, the features of the model from those of the other directories; 0 for no bound. If they are certainly farther away, nothing is written, the exit code is 4, and the message names the directory.")
 	jobs.register(fs)
 	return cmd

@@ -37,6 +37,7 @@ const DefaultFolds = 5
 // MaxFolds limits the sums that a worker holds.
 const MaxFolds = 100
 
+// Validate returns a usage error if no data can be fitted with the options.
 func (l LambdaOptions) Validate() error {
 	for _, v := range l.Path {
 		if !(v >= 0) || math.IsInf(v, 0) {

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/training"
 )
 
@@ -21,7 +22,9 @@ type FitOptions struct {
 	Parts
 	// Lambda is that of the recipe where it has none. Folds are those of the recipe.
 	Lambda training.LambdaOptions
-	Model  string // directory to create; "" only adds up sums, for SaveSums
+	// Calibrate must be none or "": probabilities need rows.
+	Calibrate string
+	Model     string // directory to create; "" only adds up sums, for SaveSums
 	// SaveSums is a directory to create with what the sums add up to, so that a later fit reads
 	// one directory instead of many; "" for none. If it exists, it must have the same sums.
 	SaveSums string
@@ -87,13 +90,27 @@ func Add(ctx context.Context, o FitOptions) (*Result, error) {
 }
 
 func (o FitOptions) validate() error {
-	if l := o.Lambda; l.Folds != 0 || l.Select != "" {
-		return exit.Usage("--folds and --select cannot be used with sums: their folds are those of the recipe, and no row is scored")
-	}
-	if err := prepare.ValidDrift(o.MaxDrift); err != nil {
+	if err := o.choices(); err != nil {
 		return err
 	}
 	return o.Job.Validate(dataset.Options{}, o.out(), job.Place{Flag: "model", Name: o.out()})
+}
+
+// choices returns an error about what sums cannot give. They have the squared errors of the scores on
+// all folds, and nothing else of a row.
+func (o FitOptions) choices() error {
+	if err := o.Lambda.Validate(); err != nil {
+		return err
+	}
+	switch l := o.Lambda; {
+	case l.Folds != 0:
+		return exit.Usage("--folds cannot be used with sums: their folds are those of the recipe")
+	case l.Select != "" && l.Select != spec.SelectMSE:
+		return exit.Usage("--select %s needs the scores of rows, and sums have only the squared errors of all folds, by which --select mse chooses; train on the rows for it", l.Select)
+	case o.Calibrate != "" && o.Calibrate != "none":
+		return exit.Usage("--calibrate %s needs the scores of rows, which sums do not have; train on the rows for a model with probabilities", o.Calibrate)
+	}
+	return prepare.ValidDrift(o.MaxDrift)
 }
 
 // out is the directory that the job creates.
@@ -118,6 +135,11 @@ func (o FitOptions) run(ctx context.Context, terms []term, forgotten []string) (
 		return nil, nil, err
 	}
 	defer func() { err = t.Close(ctx, err) }()
+	if o.Model != "" {
+		if err := t.Fits(spec.MemoryOfSums(all.recipe, all.classCount(), all.added.Rows.Used, t.Engine.Threads)); err != nil {
+			return nil, nil, err
+		}
+	}
 	t.Lineage = all.lineage()
 	p, err = o.fit(ctx, t, all)
 	if err != nil || o.Model == "" {

@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/bochner-ml/bochner/internal/machine"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
+	"github.com/bochner-ml/bochner/pipelines/summing"
+)
+
+// FitPlan is what a fit to sums will need, as far as their manifests tell.
+type FitPlan struct {
+	Sums  int   `json:"sums"`  // directories that are read
+	Parts int   `json:"parts"` // of the data
+	Rows  int64 `json:"rows"`
+	Read  int64 `json:"bytes"` // of the sums
+
+	Features   int `json:"features"`
+	Components int `json:"components,omitempty"` // of an embedding
+	Folds      int `json:"folds"`
+	Lambdas    int `json:"lambdas"`
+	Outputs    int `json:"outputs"`
+
+	spec.Memory
+	Stored  int64   `json:"bytes_stored"` // in the work directory, at most
+	Threads int     `json:"threads"`
+	Add     float64 `json:"seconds_to_add"` // by Rates
+	Solve   float64 `json:"seconds_to_solve"`
+	Rates   Rates   `json:"rates"`
+
+	beyond string // note on the machine's memory
+}
+
+// addRate is how many bytes of packed sums a CPU adds in a second, half of what a core of an AMD EPYC
+// (Zen 5) does.
+const addRate = 125e6
+
+// sharedFrom is the number of features from which on a few factors serve all folds and values of λ.
+const sharedFrom = 2048
+
+// Fit plans a fit to sums. It reads their manifests.
+func Fit(ctx context.Context, o summing.FitOptions) (*FitPlan, error) {
+	f, err := summing.FactsOf(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	e, rule := o.Job.Engine.WithDefaults(), f.Recipe.Rule
+	shape := f.Recipe.Shape(f.Classes)
+	p := &FitPlan{
+		Sums: f.Directories, Parts: f.Parts, Rows: f.Rows, Read: f.Bytes, Features: shape.Dim, Components: rule.Components, Folds: rule.Folds, Outputs: shape.Outputs,
+		Lambdas: spec.Lambdas(f.Recipe, o.Lambda), Memory: spec.MemoryOfSums(f.Recipe, f.Classes, f.Rows, e.Threads),
+		Stored: int64(rule.Folds) * shape.Bytes(), Threads: max(1, e.Threads), Rates: Rates{Read: addRate, Solve: assumedRates.Solve},
+	}
+	p.Add = float64(p.Read) / (addRate * float64(p.Threads))
+	factorisations, d := 1.0, float64(shape.Dim)
+	switch {
+	case rule.Folds > 1 && shape.Dim < sharedFrom:
+		factorisations += float64(p.Lambdas * rule.Folds)
+	case rule.Folds > 1:
+		factorisations += float64(p.Lambdas)
+	}
+	p.Solve = factorisations * d * d * d / 3 / (p.Rates.Solve * float64(p.Threads))
+	if e.InProcess() {
+		if have := machine.ReadMemory(); have.Limit > 0 && p.Peak > have.Limit {
+			p.beyond = fmt.Sprintf("%s allows %s", have.By, report.Bytes(have.Limit))
+		}
+	}
+	return p, nil
+}
+
+// WriteTo prints the plan for people.
+func (p *FitPlan) WriteTo(w io.Writer) (int64, error) {
+	var b strings.Builder
+	directories := fmt.Sprintf("%d directories", p.Sums)
+	if p.Sums == 1 {
+		directories = "1 directory"
+	}
+	fmt.Fprintf(&b, "sums      %s, %s, of %s of the data\n", directories, report.Bytes(p.Read), report.Counted(p.Parts, "part"))
+	fmt.Fprintf(&b, "rows      %s, of which none is read\n", report.Groups(p.Rows))
+	if p.Components > 0 {
+		fmt.Fprintf(&b, "model     %s, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Components, "component"))
+	} else {
+		fmt.Fprintf(&b, "model     %s, %s of lambda, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Lambdas, "value"), report.Counted(p.Folds, "fold"))
+	}
+	fmt.Fprintf(&b, "memory    at most %s in total: %s to add, %s to solve; it does not grow with the sums\n", report.Bytes(p.Peak), report.Bytes(p.Worker), report.Bytes(p.Memory.Solve))
+	if p.beyond != "" {
+		fmt.Fprintf(&b, "          %s\n", p.beyond)
+	}
+	fmt.Fprintf(&b, "disk      %s at most in files of the work directory\n", report.Bytes(p.Stored))
+	fmt.Fprintf(&b, "time      about %.1f s to add, %.1f s to solve, if each of %s adds %.0f MB/s and solves with %.0f Gflop/s\n",
+		p.Add, p.Solve, report.Counted(p.Threads, "thread"), p.Rates.Read/1e6, p.Rates.Solve/1e9)
+	n, err := io.WriteString(w, b.String())
+	return int64(n), err
+}
