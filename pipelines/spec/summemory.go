@@ -20,9 +20,9 @@ func MemoryOfSums(r *sums.Recipe, classes int, rows int64, threads int) (m Memor
 	case r.Rule.Components > 0:
 		m.Solve = shape.Bytes() + pca.Memory(shape.Dim, r.Rule.Components)
 	case r.Rule.Cut > 0 && !r.Rule.First:
-		m.Solve = ridge.Memory(shape, rows, 1, threads) + shape.Bytes()
+		m.Solve = ridge.Memory(shape, rows, 1, threads, false) + shape.Bytes()
 	default:
-		m.Solve = ridge.Memory(shape, rows, r.Rule.Folds, threads)
+		m.Solve = ridge.Memory(shape, rows, r.Rule.Folds, threads, r.Rule.First)
 	}
 	m.Solve += loads
 	publish := 5 * 4 * int64(max(shape.Outputs, r.Rule.Components)) * int64(shape.Dim)
