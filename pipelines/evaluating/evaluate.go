@@ -81,16 +81,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	if err := report.ValidPicture(o.Reliability); err != nil {
 		return nil, err
 	}
-	if o.Model, err = job.Model(ctx, o.Model, o.Job.Log); err != nil {
-		return nil, err
-	}
-	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
-		return nil, err
-	}
-	if o.Data, err = modeldata.WithWeights(ctx, o.Model, o.Data); err != nil {
-		return nil, err
-	}
-	manifest, d, err := modeldata.Open(ctx, o.Model, o.Data, o.Job.Log)
+	manifest, d, err := open(ctx, &o.Model, &o.Data, o.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +184,21 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		}
 	}
 	return result, g.check(result)
+}
+
+// open opens a model, whose alias it resolves, and data for it, with the column of weights with which
+// the model was trained.
+func open(ctx context.Context, model *string, data *dataset.Options, j job.Options) (_ *models.Manifest, _ *dataset.Dataset, err error) {
+	if *model, err = job.Model(ctx, *model, j.Log); err != nil {
+		return nil, nil, err
+	}
+	if err := j.Validate(*data, "", job.Place{Flag: "model", Name: *model}); err != nil {
+		return nil, nil, err
+	}
+	if *data, err = modeldata.WithWeights(ctx, *model, *data); err != nil {
+		return nil, nil, err
+	}
+	return modeldata.Open(ctx, *model, *data, j.Log)
 }
 
 // WriteTo prints the result for people.

@@ -22,7 +22,6 @@ import (
 	"github.com/bochner-ml/bochner/models/svm/verify"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
-	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -72,16 +71,7 @@ func Verify(ctx context.Context, o VerifyOptions) (result *VerifyResult, err err
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
 		return nil, err
 	}
-	if o.Model, err = job.Model(ctx, o.Model, o.Job.Log); err != nil {
-		return nil, err
-	}
-	if err := o.Job.Validate(o.Data, "", job.Place{Flag: "model", Name: o.Model}); err != nil {
-		return nil, err
-	}
-	if o.Data, err = modeldata.WithWeights(ctx, o.Model, o.Data); err != nil {
-		return nil, err
-	}
-	manifest, d, err := modeldata.Open(ctx, o.Model, o.Data, o.Job.Log)
+	manifest, d, err := open(ctx, &o.Model, &o.Data, o.Job)
 	if err != nil {
 		return nil, err
 	}
