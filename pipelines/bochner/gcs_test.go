@@ -25,6 +25,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/realdata"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/io/storage/gcs"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
 // bucket begins the names of the objects that tests use.
@@ -133,6 +134,9 @@ func (s *objects) files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
 	for _, name := range s.names(t, dir+"/") {
+		if name == registry.LineageFile {
+			continue // about the files of the data
+		}
 		data, err := storage.ReadFile(t.Context(), bucket+dir+"/"+name, 1<<30)
 		if err != nil {
 			t.Fatal(err)
@@ -269,7 +273,7 @@ func TestRefusalsOfTheStorageAreOneSentenceAndCode5(t *testing.T) {
 	if r := runCommand(t, cmd); r.code != 5 || !strings.Contains(r.stderr, "STORAGE_EMULATOR_HOST is set") {
 		t.Errorf("the variable alone: exit code %d\n%s", r.code, r.stderr)
 	}
-	if got := s.names(t, ""); len(got) != 4 {
+	if got := s.names(t, ""); len(got) != 5 {
 		t.Errorf("left in the bucket: %v", got)
 	}
 }
@@ -303,7 +307,7 @@ func TestOneOfManyRunsMakesTheModel(t *testing.T) {
 	if won == 0 || !regexp.MustCompile(fmt.Sprintf(`"Seed": ?%d\b`, won)).MatchString(said) && !strings.Contains(s.files(t, "model")["manifest.json"], fmt.Sprintf(`"seed": "%d"`, won)) {
 		t.Errorf("run %d won; the model is\n%s", won, said)
 	}
-	if d := cmp.Diff([]string{"data.csv", "model/manifest.json", "model/profile.json", "model/weights.safetensors"}, s.names(t, "")); d != "" {
+	if d := cmp.Diff([]string{"data.csv", "model/lineage.json", "model/manifest.json", "model/profile.json", "model/weights.safetensors"}, s.names(t, "")); d != "" {
 		t.Error(d)
 	}
 }
