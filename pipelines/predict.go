@@ -39,7 +39,7 @@ type StreamRound = predicting.StreamRound
 type StreamCounts = predicting.StreamCounts
 
 // PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle,
-// there are none left. A context that ends is no error: the stream stops after the file it is at.
+// there are none left. An ended context is not an error: the stream stops after the file it is at.
 func PredictStream(ctx context.Context, o StreamOptions) (*StreamRound, error) {
 	return predicting.PredictStream(ctx, o)
 }

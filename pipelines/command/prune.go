@@ -22,7 +22,8 @@ are: those of champion, challenger and previous champion of --models, and those 
 files that were summed, so sums that were moved or added up are recognised.
 
 Directories without a date in their name stay. --plan only says what would be removed.
-A process that was stopped is repeated by the same command.`,
+A run that was stopped is finished by the same command; on gs:// what it has left of a
+directory, which is not taken for sums, stays until that part is summed again.`,
 		Example: `  bochner prune --sums 'sums/dt=*' --keep 90d --models models --plan
   bochner prune --sums 'gs://BUCKET/sums/dt=*' --keep 52w --models gs://BUCKET/models`,
 		Args: cobra.NoArgs,

@@ -75,11 +75,7 @@ func Fit(ctx context.Context, o summing.FitOptions) (*FitPlan, error) {
 // WriteTo prints the plan for people.
 func (p *FitPlan) WriteTo(w io.Writer) (int64, error) {
 	var b strings.Builder
-	directories := fmt.Sprintf("%d directories", p.Sums)
-	if p.Sums == 1 {
-		directories = "1 directory"
-	}
-	fmt.Fprintf(&b, "sums      %s, %s, of %s of the data\n", directories, report.Bytes(p.Read), report.Counted(p.Parts, "part"))
+	fmt.Fprintf(&b, "sums      %s, %s, of %s of the data\n", report.Counted(p.Sums, "directory"), report.Bytes(p.Read), report.Counted(p.Parts, "part"))
 	fmt.Fprintf(&b, "rows      %s, of which none is read\n", report.Groups(p.Rows))
 	if p.Components > 0 {
 		fmt.Fprintf(&b, "model     %s, %s\n", report.Counted(p.Features, "feature"), report.Counted(p.Components, "component"))

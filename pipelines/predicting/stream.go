@@ -44,7 +44,7 @@ type StreamOptions struct {
 }
 
 // PredictStream applies a model to files as they appear, until the context ends or, with UntilIdle,
-// there are none left. A context that ends is no error: the stream stops after the file it is at.
+// there are none left. An ended context is not an error: the stream stops after the file it is at.
 //
 // Each file gets one file of predictions, named by it, and each bad file and each file with bad rows a
 // dead letter. A stream that begins again, after it was killed at any time, does what is not done.
@@ -215,7 +215,7 @@ func (s *streaming) unbounded(ctx context.Context) error {
 	s.note("one pipeline on %s predicts files as they appear; its counters are on the pages of the runner", s.engine.Runner)
 	err := s.engine.Run(ctx, func(scope beam.Scope) { s.files.Arrive(scope, w, s.engine.Threads) })
 	if ctx.Err() != nil { // stopped as asked
-		s.note("%s was asked to cancel the pipeline; if its pages show that it runs on, cancel it there", s.engine.Runner)
+		s.note("%s was asked to cancel the pipeline; if its pages still show it, cancel it there", s.engine.Runner)
 		return nil
 	}
 	return err

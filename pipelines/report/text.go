@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -20,24 +21,26 @@ func Minutes(seconds float64) string {
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
-// Counted formats a count with its noun: 1 file, 2 files.
-func Counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
+// Counted formats a count with its noun: 1 file, 2 files, 2 directories.
+func Counted(n int, noun string) string { return fmt.Sprintf("%d %s", n, plural(int64(n), noun)) }
+
+// plural returns the noun in the form for a count.
+func plural(n int64, noun string) string {
+	stem, isY := strings.CutSuffix(noun, "y")
+	switch {
+	case n == 1:
+		return noun
+	case isY && !strings.ContainsAny(stem[len(stem)-1:], "aeiou"):
+		return stem + "ies"
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	return noun + "s"
 }
 
 // OneIn describes the share of held-out rows: one in 5.
 func OneIn(parts int) string { return "one in " + Groups(int64(parts)) }
 
 // Counted64 is Counted with separators: 1,024 rows.
-func Counted64(n int64, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return Groups(n) + " " + noun
-}
+func Counted64(n int64, noun string) string { return Groups(n) + " " + plural(n, noun) }
 
 // Groups writes a count with separators: 60,000.
 func Groups(n int64) string {

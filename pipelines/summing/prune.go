@@ -51,7 +51,7 @@ type PruneResult struct {
 
 // Prune removes old directories of sums, but for those that a model was fitted to, by its lineage:
 // from these it can forget rows, and the next model follows by adding and subtracting. The manifest
-// of a directory goes first, so that one that is removed in part is no directory of sums.
+// of a directory is removed first: without it the rest is not taken for sums.
 func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 	switch {
 	case len(o.Sums) == 0:
@@ -228,7 +228,7 @@ func (r *PruneResult) WriteTo(w io.Writer) (int64, error) {
 	if r.Plan {
 		did = "would be removed:"
 	}
-	fmt.Fprintf(&b, "%s %s of sums, %s; %d stay\n", did, directories(len(r.Removed)), report.Bytes(r.Bytes), r.Left)
+	fmt.Fprintf(&b, "%s %s of sums, %s; %d stay\n", did, report.Counted(len(r.Removed), "directory"), report.Bytes(r.Bytes), r.Left)
 	for _, x := range r.Removed {
 		fmt.Fprintf(&b, "  %s  %s\n", x.Place, report.Bytes(x.Bytes))
 	}
@@ -247,11 +247,4 @@ func (r *PruneResult) WriteTo(w io.Writer) (int64, error) {
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
-}
-
-func directories(n int) string {
-	if n == 1 {
-		return "1 directory"
-	}
-	return fmt.Sprintf("%d directories", n)
 }
