@@ -211,3 +211,34 @@ func TestThePlanOfAnEmbeddingBoundsWhatItTakes(t *testing.T) {
 		}
 	}
 }
+
+func TestThePlanOfAFitBoundsWhatItTakes(t *testing.T) {
+	dir := t.TempDir()
+	rows := 0
+	for i := range 3 {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.csv", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		memoryTable(f, 3000+i, 4, 0)
+		f.Close()
+		rows += 3000 + i
+	}
+	must(t, dir, "train", "--data", "*.csv", "--label", "y", "--features", "2048", "--folds", "3", "--lambda", "1e-4,1e-2", "--model", "m", "--quiet")
+	for i := range 3 {
+		must(t, dir, "sum", "--recipe", "m", "--data", fmt.Sprintf("%d.csv", i), "--out", fmt.Sprint("sums/", i), "--quiet")
+	}
+	var plan struct {
+		Peak int64 `json:"bytes_peak"`
+		Rows int
+	}
+	if err := json.Unmarshal([]byte(must(t, dir, "fit", "--sums", "sums/*", "--model", "fitted", "--plan", "--json")), &plan); err != nil {
+		t.Fatal(err)
+	}
+	r, peak := runMeasured(t, program(dir, "fit", "--sums", "sums/*", "--model", "fitted", "--quiet"))
+	ratio := float64(plan.Peak) / float64(peak)
+	t.Logf("plan %d MB, peak %d MB, ratio %.2f", plan.Peak>>20, peak>>20, ratio)
+	if r.code != 0 || plan.Rows != rows || ratio < 1/1.15 || ratio > 1.5 {
+		t.Errorf("exit code %d, %d rows, the plan is %.2f times the peak of %d MB; want 0.87 to 1.5\n%s", r.code, plan.Rows, ratio, peak>>20, r.stderr)
+	}
+}

@@ -6,22 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 )
-
-// classifier is the manifest of a classifier with that many classes.
-func classifier(k int, probabilities bool) *models.Manifest {
-	m := &models.Manifest{Task: models.Classification, Outputs: k, Vocabulary: labels.New([]string{"a", "b"})}
-	if probabilities {
-		m.Probabilities = &models.Probabilities{Kind: models.Softmax}
-	}
-	return m
-}
 
 func TestGates(t *testing.T) {
 	area, precision, low, mape := 0.75, 0.6, 0.55, 0.25
@@ -49,22 +39,22 @@ func TestGates(t *testing.T) {
 		of     *models.Manifest
 		fails  string // "" if the gate is passed
 	}{
-		{"accuracy>=0.9", two, classifier(2, false), ""},
-		{" accuracy >= 0.91 ", two, classifier(2, false), "accuracy is 0.9, want >= 0.91"},
-		{"accuracy<=0.5", two, classifier(2, false), "accuracy is 0.9, want <= 0.5"},
-		{"error<=0.1,macro_f1>=1e-3, balanced_accuracy>=0.7,macro_precision>=0.35,macro_recall>=0.45", two, classifier(2, false), ""},
-		{"error<=0.05,macro_f1>=1e-3,accuracy>=1", two, classifier(2, false), "error is 0.1, want <= 0.05; accuracy is 0.9, want >= 1"},
-		{"precision>=0.2,recall>=0.3,f1<=0.24", two, classifier(2, false), ""},
-		{"auc>=0.7", two, classifier(2, false), ""},
-		{"auc>=0.71", two, classifier(2, false), "auc is 0.7"}, // it may be as small
-		{"auc<=0.79", two, classifier(2, false), "auc is 0.8"},
-		{"average_precision>=0.55,average_precision<=0.6", two, classifier(2, false), ""},
-		{"average_precision>=0.56", two, classifier(2, false), "average_precision is 0.55"},
-		{"log_loss<=0.5,brier<=0.4,ece<=0.02", two, classifier(2, true), ""},
-		{"log_loss<=0.49", two, classifier(2, true), "log_loss is 0.5"},
-		{"top3>=0.8,top5>=0.9", many, classifier(10, false), ""},
-		{"top3>=0.81", many, classifier(10, false), "top3"},
-		{"auc>=0", many, classifier(10, false), "auc excludes 2 rows"},
+		{"accuracy>=0.9", two, jobtest.Classifier(2, false), ""},
+		{" accuracy >= 0.91 ", two, jobtest.Classifier(2, false), "accuracy is 0.9, want >= 0.91"},
+		{"accuracy<=0.5", two, jobtest.Classifier(2, false), "accuracy is 0.9, want <= 0.5"},
+		{"error<=0.1,macro_f1>=1e-3, balanced_accuracy>=0.7,macro_precision>=0.35,macro_recall>=0.45", two, jobtest.Classifier(2, false), ""},
+		{"error<=0.05,macro_f1>=1e-3,accuracy>=1", two, jobtest.Classifier(2, false), "error is 0.1, want <= 0.05; accuracy is 0.9, want >= 1"},
+		{"precision>=0.2,recall>=0.3,f1<=0.24", two, jobtest.Classifier(2, false), ""},
+		{"auc>=0.7", two, jobtest.Classifier(2, false), ""},
+		{"auc>=0.71", two, jobtest.Classifier(2, false), "auc is 0.7"}, // it may be as small
+		{"auc<=0.79", two, jobtest.Classifier(2, false), "auc is 0.8"},
+		{"average_precision>=0.55,average_precision<=0.6", two, jobtest.Classifier(2, false), ""},
+		{"average_precision>=0.56", two, jobtest.Classifier(2, false), "average_precision is 0.55"},
+		{"log_loss<=0.5,brier<=0.4,ece<=0.02", two, jobtest.Classifier(2, true), ""},
+		{"log_loss<=0.49", two, jobtest.Classifier(2, true), "log_loss is 0.5"},
+		{"top3>=0.8,top5>=0.9", many, jobtest.Classifier(10, false), ""},
+		{"top3>=0.81", many, jobtest.Classifier(10, false), "top3"},
+		{"auc>=0", many, jobtest.Classifier(10, false), "auc excludes 2 rows"},
 		{"rmse<=2,max_error<=9,mape<=0.25,p50_error<=1,p90_error<=3,p95_error<=4,p99_error<=5", targets, regression, ""},
 		{"rmse<=1.9", targets, regression, "rmse is 2"},
 		{"mae>=0.5", targets, regression, ""},
@@ -86,7 +76,7 @@ func TestGates(t *testing.T) {
 		}
 		other := regression
 		if c.result.Classes == nil {
-			other = classifier(2, true)
+			other = jobtest.Classifier(2, true)
 		}
 		jobtest.WantError(t, c.text, g.fit(other), exit.CodeUsage, "this model has no "+g[0].score)
 		for _, one := range g {
@@ -112,10 +102,10 @@ func TestGatesThatAModelHas(t *testing.T) {
 		of       *models.Manifest
 		has, not string
 	}{
-		{classifier(2, false), "auc precision recall f1 average_precision", "top3 log_loss rmse"},
-		{classifier(3, true), "auc log_loss brier ece", "top3 precision"},
-		{classifier(10, false), "auc top3 top5", "recall brier"},
-		{classifier(score.MaxRanked+1, false), "top3 top5 accuracy", "auc average_precision"},
+		{jobtest.Classifier(2, false), "auc precision recall f1 average_precision", "top3 log_loss rmse"},
+		{jobtest.Classifier(3, true), "auc log_loss brier ece", "top3 precision"},
+		{jobtest.Classifier(10, false), "auc top3 top5", "recall brier"},
+		{jobtest.Classifier(score.MaxRanked+1, false), "top3 top5 accuracy", "auc average_precision"},
 	} {
 		for name, of := range gateScores {
 			if slices.Contains(strings.Fields(c.has), name) && !of.has(c.of) || slices.Contains(strings.Fields(c.not), name) && of.has(c.of) {
@@ -147,7 +137,7 @@ func TestGateRefusals(t *testing.T) {
 		_, err := ParseGates(text)
 		jobtest.WantError(t, text, err, exit.CodeUsage, word)
 	}
-	if g, err := ParseGates(""); g != nil || err != nil || g.fit(classifier(2, false)) != nil || g.check(nil) != nil {
+	if g, err := ParseGates(""); g != nil || err != nil || g.fit(jobtest.Classifier(2, false)) != nil || g.check(nil) != nil {
 		t.Error("no gate is not passed")
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/bochner-ml/bochner/features/sample"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
@@ -87,4 +89,13 @@ func WantError(t *testing.T, what string, err error, code int, words ...string) 
 			t.Errorf("%s: %q lacks %q", what, err, w)
 		}
 	}
+}
+
+// Classifier is the manifest of a classifier with that many classes.
+func Classifier(k int, probabilities bool) *models.Manifest {
+	m := &models.Manifest{Task: models.Classification, Outputs: k, Vocabulary: labels.New([]string{"a", "b"})}
+	if probabilities {
+		m.Probabilities = &models.Probabilities{Kind: models.Softmax}
+	}
+	return m
 }
