@@ -46,7 +46,7 @@ func (c *flinkCluster) cancel(t *testing.T) {
 
 // A worker and a task manager are killed while files appear: every row is predicted, once, as in
 // a batch.
-func TestAStreamOnFlinkGoesOnWithoutAWorkerAndATaskManager(t *testing.T) {
+func TestAStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
 	c, dir := newFlink(t), t.TempDir()
 	must(t, dir, "generate", "friedman", "--rows", "2000", "--out", "train.csv")
 	must(t, dir, "train", "--search", "none", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-3", "--model", "model")

@@ -22,7 +22,7 @@ func leastOf(tried int) string {
 }
 
 // Edge returns a note if the best λ was the first or last that was tried. Below least, the
-// rounding of features changes the effect of λ; 0 means there is no such bound.
+// rounding of features changes the effect of λ; it is 0 if that never happens.
 func Edge(path []ridge.Row, chosen, least float64) string {
 	low, high := chosen, chosen
 	for _, row := range path {

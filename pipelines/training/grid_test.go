@@ -58,7 +58,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 	}
 }
 
-// Where a path ends at a λ that 8 bits are too coarse for, the model is that of 16 bits, although there is no fit on 8.
+// Where a path ends at a λ that 8 bits are too coarse for, the model is that of 16 bits, although nothing was fitted on 8.
 func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 	was := smallGram
 	smallGram = 0

@@ -61,7 +61,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 }
 
 // fitRidgeOn is fitRidge on a grid of that many steps. With again rows are summed again if λ is too small for it,
-// and if the first fold says so, there is no fit, and coarse is true.
+// and if the first fold says so, nothing is fitted, and coarse is true.
 func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coarse bool, err error) {
 	lambda, folds := t.opts.Lambda.Values(t.Weights().Sum)
 	fold := gram.Fold{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Folds: folds, Lambda: lambda, Steps: steps}
