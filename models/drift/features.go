@@ -34,7 +34,7 @@ func OfSums(a, b *ridge.Sum, effective float64, threads int) Features {
 	if f.Rows[0] < leastRows || f.Rows[1] < leastRows {
 		return f
 	}
-	return f.of(a.Distance(b, threads), effective)
+	return f.of(between(a, b, threads), effective)
 }
 
 // OfPart compares the features of a part of the rows of a sum with those of the others, as OfSums
@@ -44,25 +44,25 @@ func OfPart(all *ridge.Sum, rows float64, sums []float64, effective float64, thr
 	if f.Rows[0] < leastRows || f.Rows[1] < leastRows {
 		return f
 	}
-	return f.of(all.DistanceWithin(rows, sums, threads), effective)
+	return f.of(within(all, rows, sums, threads), effective)
 }
 
 // leastRows is the number of rows below which there is nothing to compare.
 const leastRows = 30
 
-func (f Features) of(d ridge.Distance, effective float64) Features {
-	rows := 1/(effective*d.Rows[0]) + 1/(effective*d.Rows[1])
-	mean, variance := d.Trace*rows, 2*d.Frobenius*rows*rows
+func (f Features) of(d distance, effective float64) Features {
+	rows := 1/(effective*d.rows[0]) + 1/(effective*d.rows[1])
+	mean, variance := d.trace*rows, 2*d.frobenius*rows*rows
 	if !(mean > 0) || !(variance > 0) {
-		if d.Squared > 0 { // features that are constant within each
-			f.Distance, f.AtLeast, f.P = math.Sqrt(d.Squared/2), math.Sqrt(d.Squared/2), 0
+		if d.squared > 0 { // features that are constant within each
+			f.Distance, f.AtLeast, f.P = math.Sqrt(d.squared/2), math.Sqrt(d.squared/2), 0
 		}
 		return f
 	}
 	null := distuv.Gamma{Alpha: mean * mean / variance, Beta: mean / variance}
-	f.P = null.Survival(d.Squared)
-	f.Distance = math.Sqrt(max(0, d.Squared-mean) / 2)
-	f.AtLeast = max(0, math.Sqrt(d.Squared)-math.Sqrt(null.Quantile(1-level))) / math.Sqrt2
+	f.P = null.Survival(d.squared)
+	f.Distance = math.Sqrt(max(0, d.squared-mean) / 2)
+	f.AtLeast = max(0, math.Sqrt(d.squared)-math.Sqrt(null.Quantile(1-level))) / math.Sqrt2
 	return f
 }
 

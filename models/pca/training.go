@@ -86,7 +86,7 @@ func FitWeighted(m features.Map, x []float32, weights []float64, t *Training) (*
 	steps := t.Grid.Steps(float64(count)*float64(dim)*float64(dim), FewProducts, wide, shape.Fine(total))
 	sum, z := ridge.NewSum(shape), features.NewGrid(dim, steps)
 	var cut int64
-	c := ridge.Collector{Weights: grid, Unlabeled: true, Full: func(b *rows.Block, whole []int64) {
+	c := weight.Collector{Weights: grid, Unlabeled: true, Full: func(b *rows.Block, whole []int64) {
 		cut += g.Quantize(z, b.X, b.N, threads)
 		sum.Add(z, nil, nil, whole, threads)
 	}}

@@ -14,7 +14,7 @@ import (
 func table(t *testing.T, s *sample, by solver, threads int, lambda ...float64) (rows []Row, lines []string) {
 	t.Helper()
 	p, y, total := opened(t, s, by, lambda...)
-	y.threads, p.Threads = threads, threads
+	y.Threads, p.Threads = threads, threads
 	p.Progress = func(line string) { lines = append(lines, line) }
 	if _, err := p.tryAll(y, total, p.filled); err != nil {
 		t.Fatal(err)
@@ -54,45 +54,6 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// It is not that the descent was given up everywhere.
-func TestDescentConverges(t *testing.T) {
-	s := draw(Shape{Dim: 300, Outputs: 3}, 1200, 4, 2)
-	p, y, total := opened(t, s, shared, 1e-6, 1e-4, 1e-3)
-	trials := p.trials(y, total, []int{0, 1, 2})
-	if len(trials) != 3 {
-		t.Fatalf("%d of 3 values of lambda", len(trials))
-	}
-	fold, _ := p.load(1)
-	y.centre(total, fold)
-	lower(y, y.square, 0)
-	y.rightSides(total, fold)
-	var systems []*descending
-	for _, trial := range trials {
-		if trial.by == nil {
-			t.Fatalf("no factor for lambda %g", p.values[trial.index])
-		}
-		systems = append(systems, &descending{mu: p.mu(y, p.values[trial.index]), f: trial.by})
-	}
-	(&descent{y: y}).run(systems)
-	for i, s := range systems {
-		if !s.solved {
-			t.Errorf("lambda %g is not solved", p.values[i])
-		}
-		got := make([]float64, len(y.v))
-		transpose(got, s.x, y.shape.Outputs, y.shape.Dim)
-		if _, ok := y.solve(s.mu, total, fold); !ok {
-			t.Fatal("not positive definite")
-		}
-		var off, size float64
-		for j, v := range y.v {
-			off, size = off+(v-got[j])*(v-got[j]), size+v*v
-		}
-		if e := math.Sqrt(off / size); e > 1e-4 {
-			t.Errorf("lambda %g: weights differ by %.2g", p.values[i], e)
-		}
 	}
 }
 

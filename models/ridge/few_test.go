@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/dual"
 )
 
 // wide is a sample of few rows of features, with ranges of their own if ranged.
@@ -38,7 +39,7 @@ func TestFewRowsHaveTheErrorsOfTheirSums(t *testing.T) {
 			q.Trials, q.Ranges = true, r
 			y.measure(r)
 			y.share(total)
-			q.few = dual(t, q, y, total)
+			q.few = fewOf(t, q, y, total)
 			best, err := q.tryAll(y, total, q.filled)
 			if err != nil {
 				t.Fatal(err)
@@ -71,60 +72,21 @@ func TestFewRowsHaveTheErrorsOfTheirSums(t *testing.T) {
 	}
 }
 
-// dual returns the dual problem of a path, whatever the number of rows.
-func dual(t *testing.T, p *path, y *system, total *Sum) *fewRows {
+// fewOf gives a path stand-ins for all rows and their dual problem, whatever the number of rows.
+func fewOf(t *testing.T, p *path, y *system, total *Sum) *dual.Problem {
 	t.Helper()
-	var stands []*standIn
 	for f := range p.Folds {
 		fold, err := p.load(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		stands = append(stands, standInFor(fold, p.Threads))
+		p.stands = append(p.stands, standInFor(fold, p.Threads))
 	}
-	few := p.newFewRows(stands, y, total)
+	few := p.newFewRows(p.stands, y, total)
 	if few == nil {
 		t.Fatal("not few rows")
 	}
 	return few
-}
-
-// The rows that stand in for a fold have its sums, and no more rows than its rank and the mean:
-// copies and zeros add none.
-func TestStandInsHaveTheSumsOfTheirFold(t *testing.T) {
-	for _, regression := range []bool{false, true} {
-		s, _ := wide(60, regression, false, 2)
-		for i := range s.z {
-			if i >= 10 {
-				s.z[i] = s.z[i%10]
-			}
-		}
-		clear(s.z[3])
-		fold := s.sum(s.all())
-		in := standInFor(fold, 2)
-		if in.rows > 10 || in.rows < 9 {
-			t.Errorf("%d rows for 10 different ones", in.rows)
-		}
-		d, k, w := s.shape.Dim, s.shape.Outputs, s.shape.width()
-		for i := range d {
-			var c float64
-			for r := range in.rows {
-				c += in.z[r*d+i] * in.y[r*k+1]
-			}
-			if want := fold.cross[i*w+1]; math.Abs(c-want) > 1e-7*(1+math.Abs(want)) {
-				t.Fatalf("regression %v: product of feature %d and target 1 is %g, want %g", regression, i, c, want)
-			}
-			for j := range i + 1 {
-				var v float64
-				for r := range in.rows {
-					v += in.z[r*d+i] * in.z[r*d+j]
-				}
-				if math.Abs(v-fold.at(i, j)) > 1e-9*fold.at(i, i)+1e-6 {
-					t.Fatalf("regression %v: product of features %d and %d is %g, want %g", regression, i, j, v, fold.at(i, j))
-				}
-			}
-		}
-	}
 }
 
 func TestTheDualProblemIsForFewRowsAndPositiveLambda(t *testing.T) {
@@ -151,8 +113,8 @@ func TestThreadsDoNotChangeTheDualProblem(t *testing.T) {
 		}
 		for _, threads := range []int{1, 3} {
 			p, y, total := opened(t, s, exactly, 1e-5, 1e-3)
-			p.Threads, y.threads = threads, threads
-			p.few = dual(t, p, y, total)
+			p.Threads, y.Threads = threads, threads
+			p.few = fewOf(t, p, y, total)
 			if _, err := p.tryAll(y, total, p.filled); err != nil {
 				t.Fatal(err)
 			}

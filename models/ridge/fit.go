@@ -114,11 +114,11 @@ func Size(w *weight.Weights, grid *weight.Grid) (rows, total int64) {
 func sumsOf(d *linear.Data, m features.Gridded, shape Shape, steps int, o *Options) ([]*Sum, error) {
 	in, _ := m.Dims()
 	z := features.NewGrid(shape.Dim, steps)
-	sums, parts := make([]*Sum, o.Folds), make([]Collector, o.Folds)
+	sums, parts := make([]*Sum, o.Folds), make([]weight.Collector, o.Folds)
 	var cut int64
 	for fold := range sums {
 		sums[fold] = NewSum(shape)
-		parts[fold] = Collector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
+		parts[fold] = weight.Collector{Weights: o.Weights, Full: func(b *rows.Block, weights []int64) {
 			cut += m.Quantize(z, b.X, b.N, o.Threads)
 			sums[fold].Add(z, b.Y, o.Grid, weights, o.Threads)
 		}}

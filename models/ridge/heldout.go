@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // heldOut computes the errors of weights on rows that they were not fitted to, from the
@@ -51,7 +52,7 @@ func (h *heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 		squares += float64(y.each[c] * centredSquares(fold, nil, c))
 	}
 	out := make([]float64, len(vt)/(k*d))
-	parallel(len(out), h.threads, func(_, i int) {
+	parallel.Each(len(out), h.threads, func(_, i int) {
 		e := squares
 		for c := range k {
 			shift := fold.head[1+c]/n - y.outSum[c]/y.n // the mean residual

@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/dual"
 )
 
 // path is one call of Solve.
@@ -20,13 +21,13 @@ type path struct {
 	screen  int64     // rows of the first of them
 	least   int       // features from which on a part of them finds λ first; 0 for never
 	by      solver
-	kept    []trial    // the last that share factors
-	small   []*Sum     // of the folds, on a part of the features; nil if all are used at once
-	stands  []*standIn // for the rows of the folds, if they are few
-	many    bool       // rows are not few
-	few     *fewRows   // in which few rows are solved; nil otherwise
-	coarse  bool       // the grid is too coarse for the λ that the first fold has found
-	loaded  int        // features of the last sum that was loaded; 0 before the first
+	kept    []trial       // the last that share factors
+	small   []*Sum        // of the folds, on a part of the features; nil if all are used at once
+	stands  []*standIn    // for the rows of the folds, if they are few
+	many    bool          // rows are not few
+	few     *dual.Problem // in which few rows are solved; nil otherwise
+	coarse  bool          // the grid is too coarse for the λ that the first fold has found
+	loaded  int           // features of the last sum that was loaded; 0 before the first
 }
 
 // largeSum is the number of features from which on sums take megabytes.

@@ -35,7 +35,7 @@ func margin(rows int64) float64 { return 6 / math.Sqrt(float64(rows)) }
 
 // search fills tallies until the best λ is found, and returns its position.
 func (p *path) search(y *system, total *Sum) (best int, err error) {
-	defer func() { p.kept, p.few = nil, nil }()
+	defer func() { p.kept, p.few, p.stands = nil, nil, nil }()
 	p.values = append(slices.Clone(p.Smaller), p.Lambda...)
 	slices.Reverse(p.values[:len(p.Smaller)])
 	p.tallies = make([]tally, len(p.values))
@@ -49,15 +49,15 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 			return 0, fmt.Errorf("ridge: none of %d rows is in fold 0, which is held out; use more rows, or fewer folds", total.Rows())
 		}
 	}
-	if stands := p.stands; stands != nil {
-		p.stands = nil
-		if p.few = p.newFewRows(stands, y, total); p.few != nil {
+	if p.stands != nil {
+		if p.few = p.newFewRows(p.stands, y, total); p.few != nil {
 			all := p.small == nil || total.Rows() <= fewTries
 			if p.small = nil; all {
 				return p.tryAll(y, total, judges)
 			}
 			return p.descendFrom(p.ascending()[len(p.values)/2], y, total, judges)
 		}
+		p.stands = nil
 	}
 	if p.small == nil {
 		return p.tryAll(y, total, judges)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/dual"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/weight"
 )
@@ -175,7 +176,7 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 		}
 		if rows > 0 && few(shape, rows, first) {
 			n := rows + int64(folds)
-			fold = shape.Bytes() + 8*n*(d+2*n+2*k) + 8*d*(2*fewBlock+k)
+			fold = shape.Bytes() + dual.Bytes(n, shape.Dim, shape.Outputs)
 		} else if d >= partFrom && folds <= partFolds {
 			part := shape
 			part.Dim = len(partOf(shape.Dim))

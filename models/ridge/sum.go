@@ -297,6 +297,13 @@ func (s *Sum) Gram(dst []float64, first, n int) {
 	}
 }
 
+// Columns returns Σz, of length Dim.
+func (s *Sum) Columns() []float64 {
+	dst := make([]float64, s.shape.Dim)
+	s.columnSums(dst)
+	return dst
+}
+
 // columnSums stores Σz in dst, of length Dim.
 func (s *Sum) columnSums(dst []float64) {
 	w := s.shape.width()

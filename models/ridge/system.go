@@ -2,10 +2,10 @@ package ridge
 
 import (
 	"math"
-	"sync/atomic"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	workers "github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/internal/parallel"
+	"github.com/bochner-ml/bochner/internal/shifted"
 	"github.com/bochner-ml/bochner/models/weight"
 )
 
@@ -17,19 +17,15 @@ import (
 // weighted, but in μ weights of classes do not count. Weights W in units of the data are W = V·(target
 // step)/(feature step). If features have their own ranges, I is diag(1/Half²), and
 // weights are divided by Half·Step.
-//
-// One D×D square serves every λ: G_c is above its diagonal and in diag, which the
-// factorisation of the lower triangle does not touch.
 type system struct {
-	shape   Shape
-	threads int
+	shape Shape
+	// G_c, with the factor of μ for each feature as the diagonal: 1 without ranges.
+	shifted.Matrix
 
 	n       float64   // the sum of the weights of the rows
 	mass    float64   // without the weights of classes
 	colSum  []float64 // s, length D
 	outSum  []float64 // t, length k
-	square  []float64 // row-major D×D
-	diag    []float64 // the diagonal of G_c
 	v       []float64 // row-major D×k: R_c, then the solution
 	scratch []float64 // length D
 
@@ -39,17 +35,15 @@ type system struct {
 	// targets: see share.
 	each []float64
 
-	ridge  []float64 // factor of μ for each feature; 1 without ranges
 	ranges Ranges
 }
 
 func newSystem(shape Shape, weights *weight.Grid, threads int) *system {
 	d, k := shape.Dim, shape.Outputs
 	y := &system{
-		shape: shape, threads: threads, weights: weights,
+		shape: shape, Matrix: shifted.New(d, threads), weights: weights,
 		colSum: make([]float64, d), outSum: make([]float64, k),
-		square: blas.Make[float64](d * d), diag: make([]float64, d),
-		v: make([]float64, d*k), scratch: make([]float64, d), ridge: make([]float64, d), each: make([]float64, k),
+		v: make([]float64, d*k), scratch: make([]float64, d), each: make([]float64, k),
 	}
 	for c := range y.each {
 		y.each[c] = 1
@@ -75,10 +69,10 @@ func (y *system) share(total *Sum) {
 // measure sets the ranges of the features.
 func (y *system) measure(r Ranges) {
 	y.ranges = r
-	for j := range y.ridge {
-		y.ridge[j] = 1
+	for j := range y.Ridge {
+		y.Ridge[j] = 1
 		if r.Half != nil {
-			y.ridge[j] = 1 / float64(r.Half[j]*r.Half[j])
+			y.Ridge[j] = 1 / float64(r.Half[j]*r.Half[j])
 		}
 	}
 }
@@ -88,7 +82,7 @@ func (y *system) measure(r Ranges) {
 func (y *system) centre(total, out *Sum) {
 	d := y.shape.Dim
 	y.leave(total, out)
-	forTiles(y.shape.Dim, y.threads, func(_, t, i, j int) {
+	forTiles(y.shape.Dim, y.Threads, func(_, t, i, j int) {
 		tile := total.tiles[t]
 		var minus []float64
 		if out != nil {
@@ -102,7 +96,7 @@ func (y *system) centre(total, out *Sum) {
 				first = b
 			}
 			// Column b of the tile becomes part of a row above the diagonal.
-			dst := y.square[(left+b)*d+top:][:rows]
+			dst := y.Square[(left+b)*d+top:][:rows]
 			sb := y.colSum[left+b]
 			for a := first; a < rows; a++ {
 				g := tile[a*cols+b]
@@ -111,7 +105,7 @@ func (y *system) centre(total, out *Sum) {
 				}
 				g -= sb * y.colSum[top+a] / y.n
 				if i == j && a == b {
-					y.diag[left+b] = g
+					y.Diag[left+b] = g
 				} else {
 					dst[a] = g
 				}
@@ -157,50 +151,8 @@ func (y *system) masses(head []float64) float64 {
 // precision, ok is false and pivot is the 0-based index of the failure. total and out are
 // those that centre was given.
 func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
-	d, k := y.shape.Dim, y.shape.Outputs
-	lower(y, y.square, mu)
 	y.rightSides(total, out)
-	if pivot, ok := blas.Cholesky(y.square, d, y.threads); !ok {
-		return pivot, false
-	}
-	// A singular matrix may have pivots that are rounding error alone: anything up to
-	// D·2⁻⁵² of the original entry.
-	tiny := float64(d) * 0x1p-52
-	for i, g := range y.diag {
-		l := y.square[i*d+i]
-		if !(l*l > tiny*(g+float64(mu*y.ridge[i]))) {
-			return i, false
-		}
-	}
-	blas.CholeskySolve(y.square, d, y.v, k, y.threads)
-	return 0, true
-}
-
-// lower writes G_c + μ·diag(ridge) to the lower triangle of dst, D×D, which may be the square.
-func lower[T float32 | float64](y *system, dst []T, mu float64) {
-	d := y.shape.Dim
-	const block = 64
-	parallel((d+block-1)/block, y.threads, func(_, i int) {
-		// Columns of the square are far apart, by a power of two where d is one, so that a
-		// cache would hold few of their lines: rows of a block are copied first.
-		var rows [block * block]float64
-		top, last := i*block, min((i+1)*block, d)
-		for left := 0; left < last; left += block {
-			n := last - top
-			for c := range min(block, d-left) {
-				copy(rows[c*block:][:n], y.square[(left+c)*d+top:])
-			}
-			for r := range n {
-				to := dst[(top+r)*d+left:]
-				for c := range min(block, top+r-left) {
-					to[c] = T(rows[c*block+r])
-				}
-			}
-		}
-		for r := i * block; r < last; r++ {
-			dst[r*d+r] = T(y.diag[r] + float64(mu*y.ridge[r]))
-		}
-	})
+	return y.Solve(y.v, y.shape.Outputs, mu)
 }
 
 // rightSides sets y.v to R_c.
@@ -257,7 +209,7 @@ func (y *system) trainError(mu float64, total, out *Sum) float64 {
 				r -= out.cross[j*w+c]
 			}
 			r -= s * y.outSum[c] / y.n
-			e -= float64(y.each[c] * float64(v*(r+float64(mu*y.ridge[j]*v))))
+			e -= float64(y.each[c] * float64(v*(r+float64(mu*y.Ridge[j]*v))))
 		}
 	}
 	return max(e, 0)
@@ -276,24 +228,8 @@ func finite(v []float64) bool {
 // forTiles calls f for every tile (i, j), which is tile t of a Sum, from that many
 // goroutines; worker identifies them, 0 ≤ worker < threads.
 func forTiles(dim, threads int, f func(worker, t, i, j int)) {
-	parallel(blas.NumTiles(dim), threads, func(worker, t int) {
+	parallel.Each(blas.NumTiles(dim), threads, func(worker, t int) {
 		i := int((math.Sqrt(8*float64(t)+1) - 1) / 2)
 		f(worker, t, i, t-i*(i+1)/2)
 	})
-}
-
-// parallel calls f(worker, i) for 0 ≤ i < n from that many goroutines.
-func parallel(n, threads int, f func(worker, i int)) {
-	var (
-		next atomic.Int64
-		wg   workers.Group
-	)
-	for worker := range max(1, min(threads, n)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(worker, i)
-			}
-		})
-	}
-	wg.Wait()
 }

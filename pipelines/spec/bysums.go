@@ -5,6 +5,7 @@ import (
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/job"
 )
@@ -32,7 +33,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
 	}
 	buffers := sums * f.block(f.Dim)
 	if f.Weighted || len(b.Weights) > 0 {
-		buffers = sums * ridge.CollectorBytes(f.Dim, true)
+		buffers = sums * weight.CollectorBytes(f.Dim, true)
 		limbs += limbs + 2 // features times weights
 	}
 	if f.Rows > 0 {

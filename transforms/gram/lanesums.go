@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
@@ -223,7 +224,7 @@ type folder struct {
 	m    features.Gridded
 
 	sum   *ridge.Sum
-	rows  ridge.Collector
+	rows  weight.Collector
 	bytes *features.Grid
 
 	saturated int64
@@ -236,7 +237,7 @@ func newFolder(l *transforms.Lane, p *Pass, m features.Gridded) *folder {
 		sum:   ridge.NewSum(p.Shape(out)),
 		bytes: features.NewGrid(out, p.Fold.Steps),
 	}
-	f.rows = ridge.Collector{Weights: p.Fold.Weights, Unlabeled: p.Fold.Components > 0, Full: f.add}
+	f.rows = weight.Collector{Weights: p.Fold.Weights, Unlabeled: p.Fold.Components > 0, Full: f.add}
 	return f
 }
 

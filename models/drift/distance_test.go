@@ -1,4 +1,4 @@
-package ridge
+package drift
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/models/ridge"
 )
 
 // The distance is that of the means of the rows' features, and what it is compared with their
@@ -13,19 +14,19 @@ import (
 func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	const d = 300 // more than a tile
-	part := func(n int, shift float32) (*Sum, *features.Grid) {
+	draw := func(n int, shift float32) (*ridge.Sum, *features.Grid) {
 		x := make([]float32, n*d)
 		for i := range x {
 			x[i] = 0.2*float32(r.NormFloat64()) + shift*float32(i%d%3)
 		}
 		z := features.NewGrid(d, features.ByteSteps)
 		z.Quantize(x, n, 1, 1)
-		s := NewSum(Shape{Dim: d, Outputs: 2})
+		s := ridge.NewSum(ridge.Shape{Dim: d, Outputs: 2})
 		s.AddClasses(z, make([]int32, n), 1)
 		return s, z
 	}
-	a, za := part(40, 0)
-	b, zb := part(25, 0.1)
+	a, za := draw(40, 0)
+	b, zb := draw(25, 0.1)
 	mean := func(z *features.Grid) []float64 {
 		m := make([]float64, d)
 		for i := range z.N() {
@@ -63,24 +64,22 @@ func TestDistanceIsOfTheRowsFeatures(t *testing.T) {
 	}
 	trace, frobenius, squared = trace/norm, frobenius/(norm*norm), squared/norm
 	frobenius = (frobenius - trace*trace/63) * 63 / 64
-	got := a.Distance(b, 3)
-	for name, c := range map[string][2]float64{"squared": {got.Squared, squared}, "trace": {got.Trace, trace}, "frobenius": {got.Frobenius, frobenius}} {
+	got := between(a, b, 3)
+	for name, c := range map[string][2]float64{"squared": {got.squared, squared}, "trace": {got.trace, trace}, "frobenius": {got.frobenius, frobenius}} {
 		if math.Abs(c[0]-c[1]) > 1e-9*(1+math.Abs(c[1])) {
 			t.Errorf("%s: %g, want %g", name, c[0], c[1])
 		}
 	}
-	if got.Rows != [2]float64{40, 25} {
-		t.Errorf("%v rows", got.Rows)
+	if got.rows != [2]float64{40, 25} {
+		t.Errorf("%v rows", got.rows)
 	}
-	if one := a.Distance(b, 1); one != got {
+	if one := between(a, b, 1); one != got {
 		t.Errorf("with one thread %+v, with three %+v", one, got)
 	}
-	sums := make([]float64, d)
-	a.columnSums(sums)
-	all := NewSum(a.Shape())
+	all := ridge.NewSum(a.Shape())
 	all.Merge(a)
 	all.Merge(b)
-	if within := all.DistanceWithin(a.head[0], sums, 2); within != got {
-		t.Errorf("of a part and the others %+v, of two sums %+v", within, got)
+	if part := within(all, a.Weight(), a.Columns(), 2); part != got {
+		t.Errorf("of a part and the others %+v, of two sums %+v", part, got)
 	}
 }

@@ -1,16 +1,13 @@
-package ridge
+package weight
 
-import (
-	"github.com/bochner-ml/bochner/io/rows"
-	"github.com/bochner-ml/bochner/models/weight"
-)
+import "github.com/bochner-ml/bochner/io/rows"
 
-// Collector collects rows until a block is full, which a Sum then adds. Rows with weights
+// Collector collects rows until a block is full, which an exact sum then adds. Rows with weights
 // are collected by weight, as far as there are few: a block of equal weights takes half the
 // time of others, or less. Which rows share a block does not change a sum.
 type Collector struct {
-	Weights   *weight.Grid // of the weights; nil if rows have none
-	Unlabeled bool         // labels are not collected
+	Weights   *Grid // of the weights; nil if rows have none
+	Unlabeled bool  // labels are not collected
 
 	// Full takes a block that is full, or the last of its kind, with the weights of its rows
 	// on the grid, nil without a grid. It must not keep either.

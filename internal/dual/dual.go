@@ -1,0 +1,153 @@
+package dual
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+// Problem is the dual problem.
+type Problem struct {
+	folds   []*Rows
+	n       int
+	kernel  []float64 // K, n×n
+	square  []float64 // a part of it, with μ on its diagonal, and its factor
+	y, u    []float64
+	root    []float64 // R^(-½), by which the rows are multiplied
+	threads int
+}
+
+// New returns the dual problem of the rows of all folds, which it changes. ridge is R. mean (length D) and target
+// (length k) are the means over all rows: the intercept takes them, so that nothing large cancels.
+func New(folds []*Rows, mean, target, ridge []float64, threads int) *Problem {
+	d, k := len(mean), len(target)
+	f := &Problem{folds: folds, root: make([]float64, d), threads: threads}
+	for j, r := range ridge {
+		f.root[j] = 1 / math.Sqrt(r)
+	}
+	for _, s := range folds {
+		s.first = f.n
+		f.n += s.n
+	}
+	f.y, f.u = make([]float64, f.n*k), make([]float64, f.n)
+	for _, s := range folds {
+		if s.n == 0 {
+			continue
+		}
+		f.u[s.first] = s.root
+		for j, m := range mean {
+			s.z[j] -= s.root * m
+		}
+		for i := range s.z {
+			s.z[i] *= f.root[i%d]
+		}
+		for c, m := range target {
+			s.y[c] -= s.root * m
+		}
+		copy(f.y[s.first*k:], s.y)
+	}
+	f.kernel, f.square = blas.Make[float64](f.n*f.n), blas.Make[float64](f.n*f.n)
+	for i, a := range folds {
+		for _, b := range folds[:i+1] {
+			block := f.square[:a.n*b.n]
+			clear(block)
+			blas.SubProduct(block, a.z, b.z, a.n, b.n, d, threads)
+			for r := range a.n {
+				for c, v := range block[r*b.n:][:b.n] {
+					f.kernel[(a.first+r)*f.n+b.first+c] = -v
+					f.kernel[(b.first+c)*f.n+a.first+r] = -v
+				}
+			}
+		}
+	}
+	return f
+}
+
+// Len returns the number of rows.
+func (f *Problem) Len() int { return f.n }
+
+// Bytes returns the most memory of a problem of that many rows, features and outputs.
+func Bytes(rows int64, dim, outputs int) int64 {
+	d, k := int64(dim), int64(outputs)
+	return 8*rows*(d+2*rows+2*k) + 8*d*(2*blockSize+k)
+}
+
+// Solve computes the weights (D×k) for the rows of all folds but one into v, and returns the squared
+// errors on the rows of that one, each output with its factor. ok is false if the matrix is not positive definite to
+// working precision, which fails at a pivot.
+func (f *Problem) Solve(v, each []float64, mu float64, fold int) (held float64, pivot int, ok bool) {
+	out := f.folds[fold]
+	k, end := len(each), out.first+out.n
+	n := f.n - out.n
+	// without copies what is not of the fold.
+	without := func(dst, src []float64, width int) {
+		copy(dst, src[:out.first*width])
+		copy(dst[out.first*width:], src[end*width:])
+	}
+	place := func(i int) int { // of row i of the rest
+		if i >= out.first {
+			i += out.n
+		}
+		return i
+	}
+	parallel.Each(n, f.threads, func(_, i int) {
+		without(f.square[i*n:][:n], f.kernel[place(i)*f.n:][:f.n], 1)
+		f.square[i*n+i] += mu
+	})
+	right, targets, ones := make([]float64, n*(k+1)), make([]float64, n*k), make([]float64, n)
+	without(targets, f.y, k)
+	without(ones, f.u, 1)
+	for i, u := range ones {
+		copy(right[i*(k+1):], targets[i*k:][:k])
+		right[i*(k+1)+k] = u
+	}
+	if pivot, ok := blas.Cholesky(f.square, n, f.threads); !ok {
+		return 0, pivot, false
+	}
+	blas.CholeskySolve(f.square, n, right, k+1, f.threads)
+	b := make([]float64, k+1) // u·x of each right side
+	for i, u := range ones {
+		for c := range b {
+			b[c] += float64(u * right[i*(k+1)+c])
+		}
+	}
+	all, rows := make([]float64, f.n*k), make([]float64, k*n) // α, and its transpose without the fold
+	for c := range k {
+		b[c] /= b[k]
+		for i := range n {
+			a := right[i*(k+1)+c] - float64(b[c]*right[i*(k+1)+k])
+			all[place(i)*k+c], rows[c*n+i] = a, a
+		}
+	}
+	cross, errors := make([]float64, out.n*n), make([]float64, out.n*k)
+	for i := range out.n {
+		without(cross[i*n:][:n], f.kernel[(out.first+i)*f.n:][:f.n], 1)
+		for c := range k {
+			errors[i*k+c] = out.y[i*k+c] - float64(f.u[out.first+i]*b[c])
+		}
+	}
+	blas.SubProduct(errors, cross, rows, out.n, k, n, f.threads)
+	for i, e := range errors {
+		held += float64(each[i%k] * float64(e*e))
+	}
+	for c, s := range out.other {
+		held += float64(each[c] * s)
+	}
+	f.weights(v, all, k)
+	return held, 0, true
+}
+
+// weights stores V = R⁻¹Zᵀα in v.
+func (f *Problem) weights(v, alpha []float64, k int) {
+	d := len(f.root)
+	vt := make([]float64, k*d)
+	for _, s := range f.folds {
+		blas.Gradient(vt, alpha[s.first*k:], s.z, s.n, d, k, f.threads)
+	}
+	for c := range k {
+		for j, w := range vt[c*d:][:d] {
+			v[j*k+c] = w * f.root[j]
+		}
+	}
+}

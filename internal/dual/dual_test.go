@@ -1,0 +1,168 @@
+package dual
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// sample is rows of d features with k targets.
+type sample struct {
+	d, k int
+	z, y [][]float64
+}
+
+func draw(n, d, k int, seed uint64) *sample {
+	r := rand.New(rand.NewPCG(seed, 0))
+	s := &sample{d: d, k: k}
+	fill := func(n int) (v []float64) {
+		for range n {
+			v = append(v, math.Round(100*r.NormFloat64()))
+		}
+		return v
+	}
+	for range n {
+		s.z, s.y = append(s.z, fill(d)), append(s.y, fill(k))
+	}
+	return s
+}
+
+// sums returns those of rows from first up to end.
+func (s *sample) sums(first, end int) *Sums {
+	z, y := s.z[first:end], s.y[first:end]
+	n := float64(end - first)
+	out := &Sums{Rows: int64(end - first), Weight: n, Columns: make([]float64, s.d), Targets: make([]float64, s.k), Squares: make([]float64, s.k)}
+	for i := range z {
+		for j, v := range z[i] {
+			out.Columns[j] += v
+		}
+		for c, v := range y[i] {
+			out.Targets[c] += v
+		}
+	}
+	for i := range z {
+		for c, v := range y[i] {
+			out.Squares[c] += (v - out.Targets[c]/n) * (v - out.Targets[c]/n)
+		}
+	}
+	out.At = func(i, j int) (v float64) {
+		for r := range z {
+			v += z[r][i] * z[r][j]
+		}
+		return v
+	}
+	out.Cross = func(i, c int) (v float64) {
+		for r := range z {
+			v += z[r][i] * y[r][c]
+		}
+		return v
+	}
+	return out
+}
+
+// The rows that stand in for a fold have its sums, and no more rows than its rank and the mean:
+// copies and zeros add none.
+func TestRowsHaveTheSumsOfTheirFold(t *testing.T) {
+	s := draw(60, 200, 2, 1)
+	for i := range s.z {
+		if i >= 10 {
+			s.z[i] = s.z[i%10]
+		}
+	}
+	clear(s.z[3])
+	sums := s.sums(0, 60)
+	rows := RowsOf(sums, 2)
+	if rows.n > 10 || rows.n < 9 {
+		t.Errorf("%d rows for 10 different ones", rows.n)
+	}
+	for i := range s.d {
+		for c := range s.k {
+			var v float64
+			for r := range rows.n {
+				v += rows.z[r*s.d+i] * rows.y[r*s.k+c]
+			}
+			if want := sums.Cross(i, c); math.Abs(v-want) > 1e-7*(1+math.Abs(want)) {
+				t.Fatalf("product of feature %d and target %d is %g, want %g", i, c, v, want)
+			}
+		}
+		for j := range i + 1 {
+			var v float64
+			for r := range rows.n {
+				v += rows.z[r*s.d+i] * rows.z[r*s.d+j]
+			}
+			if want := sums.At(i, j); math.Abs(v-want) > 1e-9*sums.At(i, i)+1e-6 {
+				t.Fatalf("product of features %d and %d is %g, want %g", i, j, v, want)
+			}
+		}
+	}
+}
+
+// The weights of the dual problem solve the normal equations of the rows of the other folds, and the held-out
+// errors are theirs, also with a fold of no rows.
+func TestTheSolutionIsThatOfTheNormalEquations(t *testing.T) {
+	const d, k, mu = 50, 2, 3e4
+	s := draw(30, d, k, 2)
+	cuts := []int{0, 9, 9, 20, 30}
+	mean, target, ridge, each := make([]float64, d), make([]float64, k), make([]float64, d), []float64{1, 0.25}
+	all := s.sums(0, 30)
+	for j := range mean {
+		mean[j], ridge[j] = all.Columns[j]/30, 1+float64(j%3)
+	}
+	for c := range target {
+		target[c] = all.Targets[c] / 30
+	}
+	var folds []*Rows
+	for f := range 4 {
+		folds = append(folds, RowsOf(s.sums(cuts[f], cuts[f+1]), 1))
+	}
+	p := New(folds, mean, target, ridge, 2)
+	for fold := range 4 {
+		v := make([]float64, d*k)
+		held, _, ok := p.Solve(v, each, mu, fold)
+		if !ok {
+			t.Fatalf("fold %d: not positive definite", fold)
+		}
+		var z, y [][]float64
+		for i := range s.z {
+			if i < cuts[fold] || i >= cuts[fold+1] {
+				z, y = append(z, s.z[i]), append(y, s.y[i])
+			}
+		}
+		var errors float64
+		for c := range k {
+			// The gradient of Σ(y − b − vᵀz)² + μ Σ ridge v² is 0.
+			gradient, b := make([]float64, d), 0.0
+			for i := range z {
+				e := y[i][c]
+				for j, x := range z[i] {
+					e -= x * v[j*k+c]
+				}
+				b += e / float64(len(z))
+			}
+			for i := range z {
+				e := y[i][c] - b
+				for j, x := range z[i] {
+					e -= x * v[j*k+c]
+				}
+				for j, x := range z[i] {
+					gradient[j] += x * e
+				}
+			}
+			for j, g := range gradient {
+				if g -= mu * ridge[j] * v[j*k+c]; math.Abs(g) > 1e-4 {
+					t.Fatalf("fold %d: gradient %g of weight %d", fold, g, j)
+				}
+			}
+			for i := cuts[fold]; i < cuts[fold+1]; i++ {
+				e := s.y[i][c] - b
+				for j, x := range s.z[i] {
+					e -= x * v[j*k+c]
+				}
+				errors += each[c] * e * e
+			}
+		}
+		if math.Abs(held-errors) > 1e-8*errors {
+			t.Errorf("fold %d: errors %g, want %g", fold, held, errors)
+		}
+	}
+}
