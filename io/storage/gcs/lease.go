@@ -62,6 +62,7 @@ func (g *gcs) acquire(ctx context.Context, o object, check func() error) (*lease
 			continue // another process was faster
 		}
 		if err != nil {
+			l.abandon(ctx, *cond)
 			return nil, err
 		}
 		var renewing context.Context
@@ -70,6 +71,22 @@ func (g *gcs) acquire(ctx context.Context, o object, check func() error) (*lease
 		return l, nil
 	}
 }
+
+// abandon releases a lease whose first write was interrupted: the server may have served it all the
+// same, or may still do so, and nobody would renew it.
+func (l *lease) abandon(ctx context.Context, cond gcstorage.Conditions) {
+	if ctx.Err() == nil {
+		return // the server has answered, or could not be reached
+	}
+	ctx, cancel := tidying(ctx)
+	defer cancel()
+	if l.put(ctx, cond, "", 0, nothing) == nil && cond.DoesNotExist {
+		_ = l.g.delete(ctx, l.object, l.generation)
+	}
+}
+
+// nothing is the content of a lease that is released.
+func nothing(io.Writer) error { return nil }
 
 // watch waits until a lease may be taken, and returns the condition for that.
 func (g *gcs) watch(ctx context.Context, o object) (*gcstorage.Conditions, error) {
@@ -124,7 +141,7 @@ func (l *lease) put(ctx context.Context, cond gcstorage.Conditions, owner string
 			l.generation = a.Generation
 			return nil
 		}
-		if !errors.Is(err, errUnmet) || cond.DoesNotExist {
+		if !errors.Is(err, errUnmet) {
 			return err
 		}
 		// An abandoned write may have succeeded.
@@ -132,7 +149,7 @@ func (l *lease) put(ctx context.Context, cond gcstorage.Conditions, owner string
 		if thereErr != nil || last.Metadata[ownerKey] != l.owner || last.Generation == cond.GenerationMatch {
 			return err
 		}
-		cond.GenerationMatch = last.Generation
+		cond = gcstorage.Conditions{GenerationMatch: last.Generation}
 	}
 }
 
@@ -172,7 +189,7 @@ func (l *lease) seal(ctx context.Context, size int64, write func(io.Writer) erro
 // release releases the lease and keeps its object.
 func (l *lease) release(ctx context.Context) error {
 	l.hold()
-	return l.put(ctx, gcstorage.Conditions{GenerationMatch: l.generation}, "", 0, func(io.Writer) error { return nil })
+	return l.put(ctx, gcstorage.Conditions{GenerationMatch: l.generation}, "", 0, nothing)
 }
 
 // drop releases the lease and deletes its object, unless the lease is lost.

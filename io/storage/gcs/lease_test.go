@@ -1,6 +1,7 @@
 package gcs
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -129,6 +130,30 @@ func TestALeaseOfOneWhoIsGoneIsTaken(t *testing.T) {
 		if waited := time.Since(begun); c.waits && waited < cloud.leases.stale {
 			t.Errorf("%s: waited %v", what, waited)
 		}
+	}
+}
+
+// A request that is interrupted may be served all the same.
+func TestALeaseWhoseRequestWasInterruptedIsFree(t *testing.T) {
+	s := server(t)
+	never()
+	for _, before := range []string{"nothing", "a released lease"} {
+		interrupted, cancel := context.WithCancel(ctx)
+		s.Faults.Before(func(kind, _ string) {
+			if kind == "write" {
+				cancel()
+				s.Faults.Before(nil)
+			}
+		})
+		if unlock, err := storage.Lock(interrupted, bucket+"lock"); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", before, err)
+			unlock()
+		}
+		unlock, err := storage.Lock(ctx, bucket+"lock") // or it waits for an hour
+		if err != nil {
+			t.Fatal(err)
+		}
+		unlock()
 	}
 }
 
