@@ -74,6 +74,7 @@ type nights struct {
 	calendar
 	o     RetrainOptions
 	root  string // of the data
+	disk  string // where a copy of the data is, for trainings from scratch
 	reg   registry.Registry
 	stops stops
 	kills int
@@ -120,8 +121,8 @@ func (s bucketStops) stop(call int, run func(ctx context.Context)) bool {
 	return n.Load() >= int64(call)
 }
 
-func newNights(c calendar, s stops, models, data string) *nights {
-	n := &nights{calendar: c, root: data, reg: registry.Registry{Dir: models}, stops: s}
+func newNights(c calendar, s stops, models, data, disk string) *nights {
+	n := &nights{calendar: c, root: data, disk: disk, reg: registry.Registry{Dir: models}, stops: s}
 	n.o = RetrainOptions{
 		Options: retrain.Options{Models: models, Data: data + "/dt=YYYY-MM-DD/*.csv", MaxDrift: yearDrift, Window: c.window, By: "test"},
 		Train: TrainOptions{Search: tuning.None, Spec: prepare.Spec{
@@ -134,12 +135,14 @@ func newNights(c calendar, s stops, models, data string) *nights {
 
 func (n *nights) put(t *testing.T, day int, text string) {
 	t.Helper()
-	if err := storage.WriteFile(jobtest.Ctx, n.partition(day)+"/part-0.csv", []byte(text)); err != nil {
-		t.Fatal(err)
+	for _, root := range slices.Compact([]string{n.root, n.disk}) {
+		if err := storage.WriteFile(jobtest.Ctx, partition(root, day)+"/part-0.csv", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
-func (n *nights) partition(day int) string { return n.root + "/dt=" + dayName(day) }
+func partition(root string, day int) string { return root + "/dt=" + dayName(day) }
 
 // arrive lets the data of a day come, and what else happens on it.
 func (n *nights) arrive(t *testing.T, day int) {
@@ -160,7 +163,7 @@ func (n *nights) arrive(t *testing.T, day int) {
 		n.put(t, of, dailyCSV(of, 1))
 	}
 	if day == n.withdrawn[1] {
-		if err := storage.Remove(jobtest.Ctx, n.partition(n.withdrawn[0])); err != nil {
+		if err := storage.Remove(jobtest.Ctx, partition(n.root, n.withdrawn[0])); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,8 +190,8 @@ func (n *nights) run(t *testing.T, day int) (*retrain.Report, time.Duration) {
 	return report, took
 }
 
-// check compares the model of a night with one that is trained by its recipe on the same files
-// at once, and returns how long that took.
+// check compares the model of a night with one that is trained by its recipe on copies of the same
+// files at once, and returns how long that took.
 func (n *nights) check(t *testing.T, day int, report *retrain.Report) time.Duration {
 	t.Helper()
 	l, err := n.reg.ReadLineage(jobtest.Ctx, report.Model)
@@ -201,7 +204,7 @@ func (n *nights) check(t *testing.T, day int, report *retrain.Report) time.Durat
 			t.Errorf("day %d: %s was trained on %s, which judges it or is later", day, report.Model, p.Name)
 		}
 		for _, f := range p.Files {
-			files = append(files, f.Name)
+			files = append(files, n.disk+strings.TrimPrefix(f.Name, n.root))
 		}
 	}
 	dir := t.TempDir()
@@ -248,14 +251,14 @@ func TestNightsOfAYear(t *testing.T) {
 	}
 	t.Run("disk", func(t *testing.T) {
 		dir := t.TempDir()
-		newNights(c, diskStops{}, dir+"/models", dir+"/data").through(t)
+		newNights(c, diskStops{}, dir+"/models", dir+"/data", dir+"/data").through(t)
 	})
 	t.Run("bucket", func(t *testing.T) {
 		server, address := gcstest.Start(t)
 		gcs.UseEmulator(func() string { return address })
 		t.Cleanup(func() { gcs.UseEmulator(func() string { return "" }) })
 		server.Faults.Set(gcstest.Rules{Share: 0.02, Seed: 3})
-		newNights(c, bucketStops{server}, "gs://bucket/models", "gs://bucket/data").through(t)
+		newNights(c, bucketStops{server}, "gs://bucket/models", "gs://bucket/data", t.TempDir()).through(t)
 		if seen := server.Faults.Seen(); seen["write unheard"] == 0 || seen["read cut"] == 0 {
 			t.Errorf("requests have failed in too few ways: %v", seen)
 		}
