@@ -17,8 +17,8 @@ import (
 	"github.com/bochner-ml/bochner/io/storage/gcs"
 )
 
-// sumJobs sums, fits, forgets and verifies at a place, and retrains for three nights. It returns
-// the checksums of the manifests of the models, by name and for each champion.
+// sumJobs sums, fits, trains by a recipe, forgets and verifies at a place, and retrains for three nights.
+// It returns the checksums of the manifests of the models, by name and for each champion.
 func sumJobs(t *testing.T, at string, on func(args ...string) result, flags ...string) (manifests map[string]string) {
 	t.Helper()
 	do := func(args ...string) string {
@@ -39,6 +39,7 @@ func sumJobs(t *testing.T, at string, on func(args ...string) result, flags ...s
 		job("sum", "--recipe", at+"recipe", "--data", at+"data/"+day(i)+"/*", "--out", at+"sums/"+day(i), smallShards)
 	}
 	job("fit", "--sums", at+"sums/dt=*", "--save_sums", at+"total", "--model", at+"fitted", "--max_drift", "0.5")
+	job("train", "--recipe", at+"recipe", "--data", at+"data/"+day(0)+"/*", "--data", at+"data/"+day(1)+"/*", "--model", at+"again", smallShards)
 	job("fit", "--sums", at+"total", "--without", at+"sums/"+day(2), "--model", at+"without")
 	job("forget", "--model", at+"fitted", "--sums", at+"sums/dt=*", "--data", "gone.csv", "--out", at+"less", "--certificate", at+"proof.json")
 	job("verify", "--certificate", at+"proof.json", "--model", at+"less", "--sums", at+"total", "--data", "gone.csv")
@@ -47,8 +48,11 @@ func sumJobs(t *testing.T, at string, on func(args ...string) result, flags ...s
 			"--features", "32", "--lambda", "1e-4", "--max_drift", "0.5", "--gate", "accuracy>=0.5", "--paired_gate", "not worse by 50 % at 50 %")
 	}
 	manifests = map[string]string{}
-	for _, name := range []string{"recipe", "fitted", "without", "less", "models@champion", "models@previous"} {
+	for _, name := range []string{"recipe", "fitted", "again", "without", "less", "models@champion", "models@previous"} {
 		manifests[name] = inspectedSum(t, do("inspect", "--model", at+name, "--json"))
+	}
+	if manifests["again"] != manifests["without"] {
+		t.Error("training by the recipe on two days is not the fit to their sums")
 	}
 	return manifests
 }
@@ -87,7 +91,7 @@ func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
 			s.rules(t, gcstest.Rules{})
 			for _, name := range s.names(t, "") {
 				if top, _, _ := strings.Cut(name, "/"); strings.Contains(name, ".bochner-") ||
-					!slices.Contains([]string{"data", "recipe", "sums", "total", "fitted", "without", "less", "proof.json", "models", "models-sums"}, top) {
+					!slices.Contains([]string{"data", "recipe", "sums", "total", "fitted", "again", "without", "less", "proof.json", "models", "models-sums"}, top) {
 					t.Errorf("left in the bucket: %s", name)
 				}
 			}
