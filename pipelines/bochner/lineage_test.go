@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 )
 
@@ -68,4 +71,44 @@ func TestModelsHaveLineages(t *testing.T) {
 	if less.Recipe != "fitted" || len(less.Parts) != 2 || len(less.Forgotten) != 1 {
 		t.Errorf("without rows: %+v", less)
 	}
+	inspected(t, dir, "again", "made of   b.csv\n", "recipe    that of m1\n")
+	inspected(t, dir, "less", "made of   2 parts of the data with 2 files: 1, 2\n", "forgotten 1 set of rows, whose sums were subtracted\n", "recipe    that of fitted\n")
+}
+
+func inspected(t *testing.T, dir, model string, words ...string) {
+	t.Helper()
+	text := must(t, dir, "inspect", "--model", model)
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("%s: lacks %q\n%s", model, w, text)
+		}
+	}
+}
+
+// A lineage names the model that lent its weights, and the directory of learned features, by what they were.
+func TestLineagesNameParents(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "200", "--noise", "0.2", "--out", "a.csv")
+	must(t, dir, "align", "--data", "a.csv", "--label", "y", "--features", "8", "--align", "lkrf", "--out", "features", "--quiet")
+	train := []string{"train", "--data", "a.csv", "--label", "y", "--kernel", "learned", "--frequencies", "features", "--learner", "sgd", "--lambda", "1e-3", "--rounds", "2", "--quiet"}
+	must(t, dir, append(train, "--model", "m1")...)
+	must(t, dir, append(train, "--model", "m2", "--init", "./m1/")...)
+	digest := func(file string) string { return models.SumFile("", []byte(read(t, dir, file))).SHA256 }
+	m1, err := models.ReadManifest(t.Context(), filepath.Join(dir, "m1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, init := range map[string]*registry.Parent{"m1": nil, "m2": {Name: "m1", SHA256: m1.SHA256}} {
+		l, err := registry.ReadLineage(t.Context(), filepath.Join(dir, model))
+		if err != nil || l == nil {
+			t.Fatalf("%s: %v", model, err)
+		}
+		if d := cmp.Diff(init, l.Init); d != "" {
+			t.Errorf("%s: %s", model, d)
+		}
+		if d := cmp.Diff(&registry.Parent{Name: "features", SHA256: digest("features/align.json")}, l.Features); d != "" {
+			t.Errorf("%s: %s", model, d)
+		}
+	}
+	inspected(t, dir, "m2", "follows   m1, its initial weights (", "follows   features, its learned features (")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/modeldata"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/trained"
 )
@@ -20,6 +21,8 @@ import (
 // ModelReport describes a model.
 type ModelReport struct {
 	Directory string `json:"directory"`
+	// Lineage tells from what the model was made; nil if it has none.
+	Lineage *registry.Lineage `json:"lineage,omitempty"`
 	*models.Manifest
 	// Importance is what the metric of the recipe attends to; nil if it has none.
 	Importance *models.Importance `json:"importance,omitempty"`
@@ -39,6 +42,9 @@ func InspectModel(ctx context.Context, dir string) (*ModelReport, error) {
 		return nil, err
 	}
 	r := &ModelReport{Directory: dir, Manifest: m.Manifest, table: m.Table()}
+	if r.Lineage, err = registry.ReadLineage(ctx, dir); err != nil {
+		return nil, err
+	}
 	if r.Importance, err = m.Manifest.Importance(); err != nil {
 		return nil, models.Bad(dir, err)
 	}
@@ -100,6 +106,7 @@ func (r *ModelReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "rows      %s\n", job.Counts{Read: m.Rows.Read, Used: m.Rows.Used, SetAside: m.Rows.SetAside})
 	fmt.Fprintf(&b, "data      fingerprint %s\n", m.Fingerprint)
+	writeLineage(&b, r.Lineage)
 	if r.table != nil {
 		report.WriteColumns(&b, r.table.Describe())
 	}

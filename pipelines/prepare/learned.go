@@ -131,9 +131,10 @@ func takeLearned(ctx context.Context, j *job.Job, dir string, d int) (recipe.Rec
 	if in != d {
 		return recipe.Recipe{}, exit.Refuse("pipelines: --frequencies %s: the features are for rows of %d numbers, the data has %d", dir, in, d)
 	}
+	_, name := storage.Split(strings.TrimRight(dir, "/"))
 	return recipe.Recipe{
 		Sealed: f.Recipe, Dim: out, Width: f.Width, Name: f.Name(opened), Files: files,
-		Origin: &recipe.Origin{HeldOut: f.HeldOut, Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
+		Origin: &recipe.Origin{Name: name, SHA256: models.SumFile(LearnedFile, data).SHA256, HeldOut: f.HeldOut, Seed: f.Seed, Rows: f.Data, Fingerprint: f.Fingerprint},
 	}, nil
 }
 

@@ -107,9 +107,10 @@ func refused(err error) error {
 
 // Origin identifies the rows from which features were learned.
 type Origin struct {
-	HeldOut int    // number of folds, of which the first was not used; 0 if all rows were used
-	Seed    uint64 // of the folds
-	Rows    string // digest of the rows, independent of the seed; "" in older versions
+	Name, SHA256 string // of the directory of features, and of its description
+	HeldOut      int    // number of folds, of which the first was not used; 0 if all rows were used
+	Seed         uint64 // of the folds
+	Rows         string // digest of the rows, independent of the seed; "" in older versions
 
 	Fingerprint string // of the rows with that seed
 }

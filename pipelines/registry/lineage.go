@@ -32,6 +32,10 @@ type Lineage struct {
 	Recipe       string `json:"recipe,omitempty"`
 	RecipeSHA256 string `json:"recipe_sha256,omitempty"`
 	Redrawn      string `json:"redrawn,omitempty"`
+	// Init is the model whose weights its own began with, and Features the directory of learned
+	// features that it uses; nil for none.
+	Init     *Parent `json:"init,omitempty"`
+	Features *Parent `json:"features,omitempty"`
 	// Drawn are the parts from whose rows the recipe was drawn; none if they are Parts.
 	Drawn   []string `json:"drawn,omitempty"`
 	Parts   []Part   `json:"parts"` // that it was trained on, in order
@@ -40,6 +44,12 @@ type Lineage struct {
 	Forgotten []string `json:"forgotten,omitempty"`
 	Command   string   `json:"command,omitempty"`
 	Seen      string   `json:"seen,omitempty"` // digest of all parts that there were
+}
+
+// Parent is a directory that a model follows from.
+type Parent struct {
+	Name   string `json:"name"`   // without the directory that it is in
+	SHA256 string `json:"sha256"` // of the manifest of a model, or of align.json
 }
 
 // Part is a part of the data, such as a day.
@@ -89,6 +99,13 @@ func FilesOf(ctx context.Context, d *dataset.Dataset) ([]File, error) {
 		return nil, err
 	}
 	return FilesOfInputs(inputs), nil
+}
+
+// Follow takes from the lineage that the job wrote what a retraining does not know; nil has nothing.
+func (l *Lineage) Follow(job *Lineage) {
+	if job != nil {
+		l.RecipeSHA256, l.Init, l.Features = job.RecipeSHA256, job.Init, job.Features
+	}
 }
 
 // FilesOfInputs describes files that were summed.

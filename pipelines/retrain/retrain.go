@@ -312,6 +312,11 @@ func (n *night) make(ctx context.Context, model string, l *registry.Lineage, cre
 	} else if err := create(dir); err != nil {
 		return err
 	}
+	made, err := n.registry.ReadLineage(ctx, model)
+	if err != nil {
+		return err
+	}
+	l.Follow(made)
 	return n.registry.WriteLineage(ctx, model, l)
 }
 

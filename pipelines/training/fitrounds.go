@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
+	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/transforms"
@@ -232,6 +233,8 @@ func (t *Training) earlier(ctx context.Context, init string) (*models.Linear, er
 	if t.Target.Grid != nil {
 		t.Target.Grid = m.Manifest.TargetGrid // its weights are for targets with this scale
 	}
+	_, name := storage.Split(strings.TrimRight(dir, "/"))
+	t.init = &registry.Parent{Name: name, SHA256: m.Manifest.SHA256}
 	return m.Linear, nil
 }
 

@@ -75,7 +75,8 @@ func (t *Training) Publish(ctx context.Context) error {
 	return t.Job.Publish(ctx, t.opts.Model, append(append(files, lineage), t.Counts.Files()...))
 }
 
-// lineageFile says from what the model was made: the files that were read, unless Lineage tells.
+// lineageFile says from what the model was made: the files that were read, unless Lineage tells, and
+// the directories that it follows from.
 func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
 	l := registry.Lineage{}
 	if t.Lineage != nil {
@@ -90,6 +91,10 @@ func (t *Training) lineageFile(ctx context.Context) (storage.File, error) {
 	l.Program = engine.Version()
 	if t.by != nil {
 		l.Recipe, l.RecipeSHA256 = t.parent, t.by.Digest
+	}
+	l.Init = t.init
+	if o := t.Recipe.Origin; o != nil {
+		l.Features = &registry.Parent{Name: o.Name, SHA256: o.SHA256}
 	}
 	return l.File()
 }

@@ -183,6 +183,7 @@ type Training struct {
 	begun time.Time
 	// Lineage says of what the sums are that a model is fitted to; nil if rows were read.
 	Lineage *registry.Lineage
+	init    *registry.Parent // whose weights training began with; nil for none
 	// importance is what the metric of the published model attends to; nil without one.
 	importance *models.Importance
 }
