@@ -27,9 +27,6 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (*EvaluateResult, error) {
 	return evaluating.Evaluate(ctx, o)
 }
 
-// GateScores returns the names of the scores that gates can name, sorted.
-func GateScores() []string { return evaluating.GateScores() }
-
 // CompareModelsOptions says which models to compare on which data.
 type CompareModelsOptions = evaluating.CompareModelsOptions
 

@@ -42,14 +42,7 @@ func (o *joinedOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, n, err := d.Sample()
-	if err != nil {
-		return nil, err
-	}
-	first, a := make([]float32, n), make(features.Floats, d.In)
-	for i := range first {
-		first[i] = x[i*d.In]
-	}
+	a := make(features.Floats, d.In)
 	for j := range a {
 		a[j] = 1
 	}
@@ -57,7 +50,7 @@ func (o *joinedOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	draw := func(out int, seed uint64) features.Recipe {
 		return join.Recipe{Parts: []features.Recipe{
 			features.Chain{Steps: []features.Recipe{metric.Diagonal{A: a}, fourier.Gaussian{In: d.In, Out: o.Features, Width: width, Seed: seed}}},
-			bins.Recipe{In: d.In, Weight: 0.3, Columns: []bins.Column{{Index: 0, Cuts: bins.Quantiles(first, 8)}}},
+			bins.Recipe{In: d.In, Weight: 0.3, Columns: []bins.Column{{Index: 0, Cuts: features.Floats{-1, -0.5, 0, 0.5, 1}}}},
 		}}
 	}
 	return &kernel.Choice{Recipe: draw(o.Features+8, d.Seed), Summary: "joined kernel, " + how, Width: width, Draw: draw}, nil

@@ -139,8 +139,12 @@ func TestGammaAndWidthAreInverse(t *testing.T) {
 	for _, distance := range []Distance{Euclidean, L1} {
 		for _, gamma := range []float64{1e-9, 0.03, 0.5, 7, 1e9} {
 			w, err := FromGamma(gamma, distance)
-			if err != nil || math.Abs(Gamma(w, distance)/gamma-1) > 1e-15 {
-				t.Errorf("γ=%v: width %v (%v), back %v", gamma, w, err, Gamma(w, distance))
+			back := 1 / w
+			if distance == Euclidean {
+				back = 1 / (2 * w * w)
+			}
+			if err != nil || math.Abs(back/gamma-1) > 1e-15 {
+				t.Errorf("γ=%v: width %v (%v), back %v", gamma, w, err, back)
 			}
 		}
 		for _, gamma := range []float64{0, -1, math.NaN(), math.Inf(1)} {
@@ -164,7 +168,7 @@ func TestGammaAndWidthAreInverse(t *testing.T) {
 // γ = 1/(d·Var X), scikit-learn's "scale".
 func TestScaleIsTheGammaOfScikitLearn(t *testing.T) {
 	w, err := Scale(784, 0.0949)
-	if err != nil || math.Abs(Gamma(w, Euclidean)-1/(784*0.0949)) > 1e-15 {
+	if err != nil || math.Abs(1/(2*w*w)-1/(784*0.0949)) > 1e-15 {
 		t.Errorf("%v, %v", w, err)
 	}
 	for _, v := range []float64{0, -1, math.NaN(), math.Inf(1)} {

@@ -17,15 +17,6 @@ func FromGamma(gamma float64, distance Distance) (float64, error) {
 	return 1 / math.Sqrt(2*gamma), nil
 }
 
-// Gamma returns the γ of the kernel of width σ > 0: 1/(2σ²) for
-// exp(−γ‖x−z‖₂²), 1/σ for exp(−γ‖x−z‖₁).
-func Gamma(width float64, distance Distance) float64 {
-	if distance == L1 {
-		return 1 / width
-	}
-	return 1 / (2 * width * width)
-}
-
 // Scale returns the width of scikit-learn's gamma="scale", γ = 1/(d·Var X) of the
 // Gaussian kernel: σ = √(d·variance/2), where variance is taken over all values of all
 // rows. It returns an error unless variance is positive and finite.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"sync"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -191,55 +190,3 @@ func (m *Map) Step() float64 {
 
 // Wide returns false.
 func (m *Map) Wide() bool { return false }
-
-var sorting sync.Pool // of *[]float32
-
-// Quantiles returns cuts of a column with those values for at most that many bins of about equally
-// many values, or of one value each if there are no more; nil if all values are equal. None of the
-// bins is empty of those values.
-func Quantiles(values []float32, most int) features.Floats {
-	if most < 2 || len(values) == 0 {
-		return nil
-	}
-	s, _ := sorting.Get().(*[]float32)
-	if s == nil {
-		s = new([]float32)
-	}
-	defer sorting.Put(s)
-	*s = append((*s)[:0], values...)
-	v := *s
-	slices.Sort(v)
-	n := len(v)
-	if distinct := slices.Compact(slices.Clone(v)); len(distinct) <= most {
-		return middles(distinct)
-	}
-	var cuts features.Floats
-	for q := 1; q < most; q++ {
-		at := int(int64(q) * int64(n) / int64(most))
-		// A cut lies between different values, so that equal ones share a bin.
-		at += sort.Search(n-at, func(i int) bool { return v[at+i] > v[max(at, 1)-1] })
-		if at == n {
-			break
-		}
-		if c := middle(v[at-1], v[at]); len(cuts) == 0 || c > cuts[len(cuts)-1] {
-			cuts = append(cuts, c)
-		}
-	}
-	return cuts
-}
-
-// middles returns the middles between ascending values.
-func middles(values []float32) (cuts features.Floats) {
-	for i := 1; i < len(values); i++ {
-		cuts = append(cuts, middle(values[i-1], values[i]))
-	}
-	return cuts
-}
-
-// middle returns a number above a and not above b, which is above a.
-func middle(a, b float32) float32 {
-	if m := float32((float64(a) + float64(b)) / 2); m > a && m <= b {
-		return m
-	}
-	return b
-}

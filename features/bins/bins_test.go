@@ -2,7 +2,6 @@ package bins
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -81,44 +80,6 @@ func TestBinsAreExactOnTheGrid(t *testing.T) {
 		if m.Wide() || (m.Step() == 0) == hats {
 			t.Errorf("hats %v: wide %v, step %v", hats, m.Wide(), m.Step())
 		}
-	}
-}
-
-func TestQuantilesShareRowsEvenly(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 1))
-	smooth, tied := make([]float32, 3000), make([]float32, 3000)
-	for i := range smooth {
-		smooth[i], tied[i] = float32(r.NormFloat64()), float32(math.Floor(r.ExpFloat64()*9))
-	}
-	for name, c := range map[string]struct {
-		values []float32
-		most   int
-		bins   int // at least
-		share  float64
-	}{
-		"smooth":   {smooth, 32, 32, 0.034},
-		"tied":     {tied, 8, 6, 0.3},
-		"few":      {[]float32{3, 1, 1, 2, 3}, 32, 3, 0.4},
-		"two":      {[]float32{0, 1, 1}, 32, 2, 0.7},
-		"adjacent": {[]float32{1, math.Nextafter32(1, 2)}, 2, 2, 0.5},
-	} {
-		cuts := Quantiles(c.values, c.most)
-		counts := make([]int, len(cuts)+1)
-		for _, v := range c.values {
-			at, _ := slices.BinarySearchFunc(cuts, v, func(cut, v float32) int {
-				if cut <= v {
-					return -1
-				}
-				return 1
-			})
-			counts[at]++
-		}
-		if len(counts) < c.bins || len(counts) > c.most || slices.Min(counts) == 0 || float64(slices.Max(counts)) > c.share*float64(len(c.values)) {
-			t.Errorf("%s: bins of %v rows", name, counts)
-		}
-	}
-	if cuts := Quantiles([]float32{5, 5}, 8); cuts != nil {
-		t.Errorf("cuts %v of a constant column", cuts)
 	}
 }
 

@@ -107,18 +107,6 @@ type Bound interface {
 	validate() error
 }
 
-// Failure returns the bound on the probability that D features have an error of ε or
-// more. It is at most 1.
-func Failure(b Bound, features int, epsilon float64) (float64, error) {
-	if features < 1 {
-		return 0, fmt.Errorf("bounds: features must be > 0 (have %d)", features)
-	}
-	if err := errors.Join(b.validate(), check(epsilon, 0.5)); err != nil {
-		return 0, err
-	}
-	return min(1, math.Exp(b.logFailure(float64(features), epsilon))), nil
-}
-
 // Features returns the least number of features whose errors stay below ε with
 // probability at least 1−δ.
 func Features(b Bound, epsilon, delta float64) (int, error) {
@@ -156,28 +144,6 @@ func Epsilon(b Bound, features int, delta float64) (float64, error) {
 		}
 	}
 	return high, nil
-}
-
-// Pointwise returns the number of independent draws for which the estimate is
-// within ε of the kernel at one given pair of rows, with probability at least
-// 1−δ, where a draw contributes a product of two numbers of magnitude at most c:
-//
-//	D ≥ (2c⁴/ε²) · ln(2/δ)                                 (Hoeffding; Daniely et al., "Random features for compositional kernels", 2017, Thm. 3)
-//
-// In the offset form a draw is one feature and c = √2. In the paired form a draw
-// is a pair of features and c = 1, so the features are twice the draws.
-func Pointwise(epsilon, delta, c float64) (int, error) {
-	if err := check(epsilon, delta); err != nil {
-		return 0, err
-	}
-	if !(c > 0) || math.IsInf(c, 1) {
-		return 0, fmt.Errorf("bounds: the bound of a feature must be > 0 and finite (have %v)", c)
-	}
-	bound := 2 * c * c * c * c / (epsilon * epsilon) * math.Log(2/delta)
-	if !(bound <= Largest) {
-		return 0, fmt.Errorf("bounds: more than %d features; raise epsilon", Largest)
-	}
-	return max(1, int(math.Ceil(bound))), nil
 }
 
 func check(epsilon, delta float64) error {

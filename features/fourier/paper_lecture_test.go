@@ -5,11 +5,12 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bounds"
 	"github.com/bochner-ml/bochner/internal/stattest"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // The statements of M. Meilă, "SVM with Random Fourier Features", Lecture VI-2,
@@ -240,19 +241,16 @@ func largest(phi []float32, dim int, x []float32, r features.Recipe) (most float
 }
 
 // Hoeffding's bound for one pair, which holds for the Laplace kernel too: with the number
-// of draws from bounds.Pointwise (one feature each in the offset form, two in the paired)
-// the error reaches ε for at most a share δ of the seeds.
+// of features from bounds.Features the error reaches ε for at most a share δ of the seeds.
 func TestPointwiseBoundHolds(t *testing.T) {
 	const epsilon, delta, d, seeds = 0.3, 0.1, 4, 300
 	x := normals(2*d, 9)
-	for form, c := range map[Form]float64{Offset: math.Sqrt2, Paired: 1} {
-		out, err := bounds.Pointwise(epsilon, delta, c)
+	for _, form := range []Form{Offset, Paired} {
+		out, err := bounds.Features(bounds.Pairs{Paired: form == Paired, Pairs: 1}, epsilon, delta)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if form == Paired {
-			out *= 2
-		}
+		out += out % 2 // paired features come in twos
 		for name, r := range kernels(d, out, 2, form, 0) {
 			k, failures := r.Kernel(x[:d], x[d:]), 0
 			dst := make([]float32, 2*out)

@@ -1,8 +1,6 @@
 package kernel
 
 import (
-	"math"
-
 	"github.com/bochner-ml/bochner/features/bandwidth"
 )
 
@@ -46,26 +44,4 @@ func (d *Data) median(distance bandwidth.Distance) (float64, error) {
 	}
 	d.medians[distance] = m
 	return m, nil
-}
-
-// Slice returns the Data of the n rows of x (n×in, row-major); n is at least 1. It retains
-// x.
-func Slice(x []float32, n, in int, seed uint64) *Data {
-	d := &Data{In: in, Rows: int64(n), Seed: seed, Sample: func() ([]float32, int, error) { return x, min(n, bandwidth.MaxSample), nil }}
-	var sum, squares float64
-	low, high := append([]float32(nil), x[:in]...), append([]float32(nil), x[:in]...)
-	for i := range n {
-		var norm float64
-		for j, v := range x[i*in : (i+1)*in] {
-			low[j], high[j] = min(low[j], v), max(high[j], v)
-			sum += float64(v)
-			norm += float64(v) * float64(v)
-		}
-		d.Norm = max(d.Norm, math.Sqrt(norm))
-		squares += norm
-	}
-	d.Ranges = func() ([]float32, []float32, error) { return low, high, nil }
-	mean := sum / float64(n*in)
-	d.Variance = squares/float64(n*in) - float64(mean*mean)
-	return d
 }

@@ -52,7 +52,28 @@ func data() *kernel.Data {
 	for i := range x {
 		x[i] = float32(rng.NormFloat64())
 	}
-	return kernel.Slice(x, 50, columns, 7)
+	return slice(x, 50, columns, 7)
+}
+
+// slice returns the Data of the n rows of x (n×in, row-major).
+func slice(x []float32, n, in int, seed uint64) *kernel.Data {
+	d := &kernel.Data{In: in, Rows: int64(n), Seed: seed, Sample: func() ([]float32, int, error) { return x, min(n, bandwidth.MaxSample), nil }}
+	var sum, squares float64
+	low, high := append([]float32(nil), x[:in]...), append([]float32(nil), x[:in]...)
+	for i := range n {
+		var norm float64
+		for j, v := range x[i*in : (i+1)*in] {
+			low[j], high[j] = min(low[j], v), max(high[j], v)
+			sum += float64(v)
+			norm += float64(v) * float64(v)
+		}
+		d.Norm = max(d.Norm, math.Sqrt(norm))
+		squares += norm
+	}
+	d.Ranges = func() ([]float32, []float32, error) { return low, high, nil }
+	mean := sum / float64(n*in)
+	d.Variance = squares/float64(n*in) - float64(mean*mean)
+	return d
 }
 
 func TestAllFamiliesAreRegistered(t *testing.T) {
@@ -99,7 +120,11 @@ func TestDefaultsAreThoseOfTheZeroValue(t *testing.T) {
 func TestAFlagHasOneHelpOneDefaultAndOneType(t *testing.T) {
 	type flag struct{ help, value, kind, family string }
 	seen := map[string]flag{}
-	for _, f := range kernel.Families() {
+	for _, f := range kernel.Names() {
+		f, err := kernel.Lookup(f)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, o := range option.Of(f.New()) {
 			now := flag{o.Help, o.Default, o.Type(), f.Name}
 			was, ok := seen[o.Name]
@@ -219,8 +244,8 @@ func TestErrorsNameTheOption(t *testing.T) {
 		}
 	}
 	// Errors about the data name no option.
-	same := kernel.Slice(make([]float32, 10*columns), 10, columns, 1)
-	long := kernel.Slice(make([]float32, 10), 2, 5, 1)
+	same := slice(make([]float32, 10*columns), 10, columns, 1)
+	long := slice(make([]float32, 10), 2, 5, 1)
 	for want, err := range map[string]error{
 		"of the sample are equal":       choose(&fourier.GaussianOptions{}, same),
 		"are zero":                      choose(&maxout.Options{}, same),

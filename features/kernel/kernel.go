@@ -35,9 +35,6 @@ func Register(f Family) {
 	families.Add(f, o, f.Name, f.Aliases...)
 }
 
-// Families returns the registered families, sorted by name.
-func Families() []Family { return families.All() }
-
 // Names returns the names of the families, sorted, without aliases.
 func Names() []string { return families.Names() }
 

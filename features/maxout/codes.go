@@ -31,24 +31,6 @@ func (m *Map) Codes(dst []uint8, x []float32, n int) {
 	})
 }
 
-// Hamming returns the share of positions at which two codes differ, 0 for empty
-// codes. It panics if they differ in length.
-func Hamming(a, b []uint8) float64 {
-	if len(a) != len(b) {
-		panic("maxout: codes of different lengths")
-	}
-	if len(a) == 0 {
-		return 0
-	}
-	differ := 0
-	for i, v := range a {
-		if v != b[i] {
-			differ++
-		}
-	}
-	return float64(differ) / float64(len(a))
-}
-
 // Bits returns the number of bits of a unit's code, ⌈log₂ q⌉. It panics unless 1 ≤ q ≤ MaxQ.
 func Bits(q int) int {
 	checkQ(q)
@@ -75,40 +57,4 @@ func Pack(dst []uint64, codes []uint8, q int) {
 			dst[k*words+l/64] |= uint64(c>>k&1) << (l % 64)
 		}
 	}
-}
-
-// Unpack is the inverse of Pack: it stores the packed codes in codes. It panics if packed is too short.
-func Unpack(codes []uint8, packed []uint64, q int) {
-	planes, words := Bits(q), (len(codes)+63)/64
-	if len(packed) < planes*words {
-		panic("maxout: Unpack: slice too short")
-	}
-	for l := range codes {
-		var c uint8
-		for k := range planes {
-			c |= uint8(packed[k*words+l/64]>>(l%64)&1) << k
-		}
-		codes[l] = c
-	}
-}
-
-// HammingPacked returns the Hamming share of two packed codes of m units. It panics
-// if one is too short.
-func HammingPacked(a, b []uint64, m, q int) float64 {
-	planes, words := Bits(q), (m+63)/64
-	if len(a) < planes*words || len(b) < planes*words {
-		panic("maxout: HammingPacked: slice too short")
-	}
-	if m == 0 {
-		return 0
-	}
-	differ := 0
-	for w := range words {
-		var any uint64
-		for k := range planes {
-			any |= a[k*words+w] ^ b[k*words+w]
-		}
-		differ += bits.OnesCount64(any)
-	}
-	return float64(differ) / float64(m)
 }

@@ -91,27 +91,3 @@ func Kappa(q int, rho float64) float64 {
 	}
 	return max(0, min(1, evaluate(tableOf(q).kappa, math.Acos(rho))))
 }
-
-// Coefficient returns a_i(q) of κ_q(ρ) = Σ a_i(q)·ρⁱ for i = 0, 1 and 2:
-//
-//	a_0 = 1/q,   a_1 = h_1²(q)/(q−1),   a_2 = q·h_2²(q)/((q−1)(q−2))
-//
-// as Theorem 1 of Mroueh, Rennie & Goel (2015) gives them (after Frieze & Jerrum 1995). κ_1 is 1, and a_2(2) is 0. It
-// panics unless 0 ≤ i ≤ 2 and 1 ≤ q ≤ MaxQ.
-func Coefficient(i, q int) float64 {
-	checkQ(q)
-	f := float64(q)
-	switch {
-	case i == 0:
-		return 1 / f
-	case i < 0 || i > 2:
-		panic("maxout: Coefficient of an order that is not 0 to 2")
-	case q == 1 || q == 2 && i == 2:
-		return 0
-	case i == 1:
-		h := Hermite(1, q)
-		return h * h / (f - 1)
-	}
-	h := Hermite(2, q)
-	return f * h * h / ((f - 1) * (f - 2))
-}

@@ -17,22 +17,6 @@ func Sigma2(q int) float64 {
 	return expect(q, func(m float64) float64 { return m * m })
 }
 
-// Hermite returns h_i(q) = E[φ_i(M)] of the normalised Hermite polynomial φ_i,
-// φ_0 = 1, φ_1(x) = x, √(i+1)·φ_{i+1}(x) = x·φ_i(x) − √i·φ_{i−1}(x). So h_1(q) = E[M]. It
-// panics unless 1 ≤ q ≤ MaxQ and 0 ≤ i ≤ 8.
-func Hermite(i, q int) float64 {
-	if i < 0 || i > 8 {
-		panic("maxout: Hermite of an order that is not 0 to 8")
-	}
-	return expect(q, func(m float64) float64 {
-		before, now := 0.0, 1.0
-		for k := range i {
-			before, now = now, (m*now-math.Sqrt(float64(k))*before)/math.Sqrt(float64(k+1))
-		}
-		return now
-	})
-}
-
 // expect returns E[f(M)] for the maximum M of q normals, whose density is qφΦ^{q−1}. The
 // trapezoidal rule is exact to rounding for an analytic integrand that dies out at both
 // ends (Trefethen & Weideman, SIAM Review 56, 2014).

@@ -172,7 +172,7 @@ func TestFeaturesKeepTheirBounds(t *testing.T) {
 // off by ε or more for a share δ of the seeds at most.
 func TestPointwiseBoundHolds(t *testing.T) {
 	const epsilon, delta, seeds = 0.25, 0.1, 400
-	out, err := bounds.Pointwise(epsilon, delta, math.Sqrt2)
+	out, err := bounds.Features(bounds.Pairs{Pairs: 1}, epsilon, delta)
 	if err != nil {
 		t.Fatal(err)
 	}

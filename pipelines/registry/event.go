@@ -22,11 +22,10 @@ import (
 type Action string
 
 const (
-	Promoted   Action = "promote"   // Model became champion
-	RolledBack Action = "rollback"  // Model, an earlier champion, became champion again
-	Challenged Action = "challenge" // Model became challenger
-	Kept       Action = "keep"      // Model, a challenger, did not become champion
-	Refused    Action = "refuse"    // new data was refused; Model, the champion, stays
+	Promoted   Action = "promote"  // Model became champion
+	RolledBack Action = "rollback" // Model, an earlier champion, became champion again
+	Kept       Action = "keep"     // Model, a challenger, did not become champion
+	Refused    Action = "refuse"   // new data was refused; Model, the champion, stays
 )
 
 // Gate is one condition on a model and whether it was met.

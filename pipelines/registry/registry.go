@@ -172,14 +172,6 @@ func (r Registry) Rollback(ctx context.Context, model string, n Note) (*Event, e
 	})
 }
 
-// Challenge makes a model challenger.
-func (r Registry) Challenge(ctx context.Context, model string, n Note) (*Event, error) {
-	return r.change(ctx, Challenged, model, n, func(s *aliases.State) error {
-		s.Challenger = model
-		return nil
-	})
-}
-
 // Keep records that a challenger did not become champion. It stays challenger.
 func (r Registry) Keep(ctx context.Context, model string, n Note) (*Event, error) {
 	return r.change(ctx, Kept, model, n, func(s *aliases.State) error {

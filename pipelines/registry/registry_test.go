@@ -102,11 +102,9 @@ func TestPromotionsAndRollbacksMoveTheAliases(t *testing.T) {
 	refused("has no previous champion", 3, e, err)
 	e, err = r.Promote(ctx, "a", Note{})
 	step("a  ", e, err)
-	e, err = r.Challenge(ctx, "b", Note{})
-	step("a  b", e, err)
 	e, err = r.Keep(ctx, "b", Note{Why: "no better", Gates: []Gate{{Condition: "accuracy>=0.9", Result: "0.85"}}})
 	step("a  b", e, err)
-	e, err = r.Challenge(ctx, "c", Note{})
+	e, err = r.Keep(ctx, "c", Note{})
 	step("a  c", e, err)
 	e, err = r.Promote(ctx, "c", Note{Expect: "a"})
 	step("c a ", e, err)
@@ -135,7 +133,7 @@ func TestPromotionsAndRollbacksMoveTheAliases(t *testing.T) {
 	refused("does not exist", 6, e, err)
 	e, err = r.Promote(ctx, "../a", Note{})
 	refused("cannot be the name", 2, e, err)
-	const story = "1 promote a, 2 challenge b, 3 keep b, 4 challenge c, 5 promote c, 6 promote d, 7 rollback c, 8 rollback a, 9 promote b, 10 promote d, 11 rollback a"
+	const story = "1 promote a, 2 keep b, 3 keep c, 4 promote c, 5 promote d, 6 rollback c, 7 rollback a, 8 promote b, 9 promote d, 10 rollback a"
 	if got := r.story(t); got != story {
 		t.Errorf("%s\nwant %s", got, story)
 	}
