@@ -2,6 +2,8 @@ package pipelines
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +75,45 @@ func TestASearchFindsFeaturesThatPredictBetter(t *testing.T) {
 	}
 	if with, without := score(o.Model), score(plain.Model); !(1-with < 0.9*(1-without)) {
 		t.Errorf("R² %.4f with a search, %.4f without", with, without)
+	}
+}
+
+// A search of few distinct rows learns from copies of those that judge: if all copies of a level were held
+// out, nothing could be known of it.
+func TestASearchOfFewDistinctRowsSeesEachOfThem(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for name, classes := range map[string]bool{"targets": false, "classes": true} {
+		lines := []string{"x,y\n"}
+		wrong := 0
+		const n = 800
+		for range n {
+			x := r.IntN(10)
+			y, e := float64(x%2), r.NormFloat64()
+			if classes && e > 1 {
+				y = 1 - y
+				wrong++
+			} else if !classes {
+				y += 0.1 * e
+			}
+			lines = append(lines, fmt.Sprintf("%d,%g\n", x, y))
+		}
+		for _, path := range [][]float64{{1e-4}, {1e-5, 1e-3}} {
+			o := searching(t, lines)
+			o.Lambda.Path = path
+			result, err := Train(jobtest.Ctx, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := result.Search
+			switch {
+			case s == nil || s.Judged < 100:
+				t.Errorf("%s, λ of %v: the search is %+v", name, path, s)
+			case classes && math.Abs(s.Chosen.Error-float64(wrong)/n) > 0.03:
+				t.Errorf("λ of %v: %.3f of the chosen model's classes are wrong, %.3f of the labels are", path, s.Chosen.Error, float64(wrong)/n)
+			case !classes && s.Chosen.Loss > 0.08: // the noise is 0.04 of the variance
+				t.Errorf("λ of %v: loss %.3f", path, s.Chosen.Loss)
+			}
+		}
 	}
 }
 

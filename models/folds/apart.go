@@ -19,9 +19,6 @@ type Content struct {
 	Copies int64
 }
 
-// CopyHash returns the hash that decides the fold of copy k of the content, k from 0.
-func (c *Content) CopyHash(k int64) uint64 { return copyHash(c.Hash, k) }
-
 // Apart counts copies of contents that are known in advance to be frequent, and holds one row of
 // each. Which fold a copy is in depends on how many copies there are before it. So that sums of
 // parts of the data can be added and subtracted, copies are counted apart, and assigned when all
@@ -49,7 +46,7 @@ func (a *Apart) Hashes(dst []uint64, rest []int, b *rows.Block) ([]uint64, []int
 				a.add(h, b, i)
 				continue
 			}
-			h = copyHash(h, 0)
+			h = CopyHash(h, 0)
 		}
 		dst, rest = append(dst, h), append(rest, i)
 	}

@@ -96,7 +96,7 @@ func TestCopiesCountedApartAreInTheSameFolds(t *testing.T) {
 		}
 		for _, c := range all {
 			for k := range c.Copies {
-				at(got, c.CopyHash(k), c.X, c.Y[0], c.Weight, 1)
+				at(got, CopyHash(c.Hash, k), c.X, c.Y[0], c.Weight, 1)
 			}
 		}
 		if !reflect.DeepEqual(got, want) {

@@ -84,6 +84,15 @@ func (c *Copies) MeanShare() float64 {
 	return c.Mean
 }
 
+// Frequent reports whether the copies of a row are assigned one by one. A nil Copies has none.
+func (c *Copies) Frequent(seed uint64, row []float32) bool {
+	if c == nil {
+		return false
+	}
+	_, found := slices.BinarySearch(c.Rows, Hash(seed, row))
+	return found
+}
+
 // Alias records that the rows of the shard at one place also begin at another.
 func (c *Copies) Alias(at, also Place) {
 	i, found := slices.BinarySearchFunc(c.Shards, at, fromPlace)
@@ -158,11 +167,11 @@ func (d *Assigner) Hashes(dst []uint64, at Place, b *rows.Block) ([]uint64, erro
 func (d *Assigner) assign(content uint64) uint64 {
 	i, ok := d.copies.contents[content]
 	if !ok {
-		return copyHash(content, 0)
+		return CopyHash(content, 0)
 	}
 	k := d.next[i]
 	d.next[i]++
-	return copyHash(content, k)
+	return CopyHash(content, k)
 }
 
 // begin sets the copy numbers to those at the start of a shard.

@@ -274,7 +274,7 @@ func negativeZero() float64 { z := 0.0; return -z }
 func TestDealtHashesAreFixed(t *testing.T) {
 	row := Hash(1, []float32{1, 0, -2.5})
 	c := content(row, Classes([]string{"yes"}).key(0))
-	got := []uint64{row, c, copyHash(c, 0), copyHash(c, 1), copyHash(c, 1<<40)}
+	got := []uint64{row, c, CopyHash(c, 0), CopyHash(c, 1), CopyHash(c, 1<<40)}
 	want := []uint64{0x83f663cbbff13c4f, 0xa06ed1b6453b82fe, 0xa1efd2f3450cc1a1, 0x2e3c9ae1138d9613, 0xaf608990b66c25dd}
 	if !slices.Equal(got, want) {
 		t.Errorf("%#x", got)

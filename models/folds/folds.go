@@ -84,8 +84,8 @@ func (l Labels) contentOf(b *rows.Block, i int, row uint64) uint64 {
 // golden is 2⁶⁴ over the golden ratio, the step of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
 
-// copyHash returns the hash that decides the fold of copy k of a content.
-func copyHash(content uint64, k int64) uint64 { return mix(content + golden*uint64(k+1)) }
+// CopyHash returns the hash that decides the fold of copy k of the content with that hash, k from 0.
+func CopyHash(content uint64, k int64) uint64 { return mix(content + golden*uint64(k+1)) }
 
 // Labels gives the part of a label that enters hashes: for a class, its name.
 type Labels struct{ class []uint64 } // empty for targets

@@ -5,7 +5,7 @@ import (
 )
 
 // oneJudges is the number of rows from which on one part of a pilot has fewJudged rows, by far.
-const oneJudges = folds * fewJudged * 4 / 3
+const oneJudges = parts * fewJudged * 4 / 3
 
 // Memory returns the most bytes that a search takes for a pilot of n rows of d numbers, with that many
 // outputs, views and threads.
@@ -29,7 +29,7 @@ func Memory(n, d, outputs, views, threads int) int64 {
 			fit = max(fit, fitBytes(n, d, min(mostFeatures, max(leastFeatures, n)), 0, outputs))
 			continue
 		}
-		judge := min(size.judge, n/folds*5/4) // rows of a part, which chance makes larger
+		judge := min(size.judge, n/parts*5/4) // rows of a part, which chance makes larger
 		fit = max(fit, fitBytes(n, d, size.features+min(mostHats, mostKnots*d), judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/weight"
 )
@@ -24,6 +25,10 @@ type Pilot struct {
 	Classes int
 
 	Weights []float64 // of the rows, > 0; nil if they are all 1
+
+	// Copies has, for rows whose numbers repeat so often that folds assign each of them on its own, the
+	// number of the copy, from 1; 0 for others. It is nil if there are no such rows.
+	Copies []int64
 }
 
 // Constant tells that all labels are equal, so that there is nothing to predict.
@@ -35,7 +40,7 @@ func (p *Pilot) validate() error {
 	switch {
 	case p.N < 1 || p.N > MaxRows || p.D < 1:
 		return fmt.Errorf("search: pilot of %d rows of %d numbers, want 1 to %d rows", p.N, p.D, MaxRows)
-	case len(p.X) != p.N*p.D || len(p.Y) != p.N || p.Weights != nil && len(p.Weights) != p.N:
+	case len(p.X) != p.N*p.D || len(p.Y) != p.N || p.Weights != nil && len(p.Weights) != p.N || p.Copies != nil && len(p.Copies) != p.N:
 		return errors.New("search: rows, labels and weights of the pilot differ in number")
 	case p.Classes < 0 || p.Classes == 1:
 		return fmt.Errorf("search: %d classes, want 2 or more, or 0 for targets", p.Classes)
@@ -48,18 +53,23 @@ func (p *Pilot) validate() error {
 	return nil
 }
 
-// folds is the number of parts of a pilot, of which a candidate is fitted to all but one.
-const folds = 5
+// parts is the number of parts of a pilot, of which a candidate is fitted to all but one.
+const parts = 5
 
 // salt separates the parts of a pilot from the folds of the data and from samples.
 const salt = 0x70696c6f74 // "pilot"
 
-// split assigns the rows to the parts by their numbers: equal rows share a part.
+// split assigns the rows to the parts by their numbers: equal rows share a part. Copies that folds
+// assign one by one are assigned here so too: to hold out all of them would judge a candidate by what
+// it does where it has seen nothing.
 func (p *Pilot) split() []uint8 {
 	part := make([]uint8, p.N)
 	for i := range part {
 		h := rows.Hash(salt, p.X[i*p.D:(i+1)*p.D])
-		part[i] = uint8((h ^ h>>32) % folds)
+		if p.Copies != nil && p.Copies[i] > 0 {
+			h = folds.CopyHash(h, p.Copies[i])
+		}
+		part[i] = uint8((h ^ h>>32) % parts)
 	}
 	return part
 }

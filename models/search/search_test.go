@@ -135,7 +135,7 @@ func TestASearchIsAFunctionOfThePilot(t *testing.T) {
 }
 
 // Rows that judge a candidate are not among those that it, or its metric, was fitted to; nor are
-// equal ones.
+// equal ones, unless their copies are told apart.
 func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
 	for _, n := range []int{50, 300, 900, 3000, 9000} {
 		p := made(n, 2, 1, false, ridgeLine)

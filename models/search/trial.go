@@ -275,7 +275,7 @@ const (
 // levelsOf returns the indices of the sizes of trials of that many rows: a first one of few rows, and one or
 // two of more, if there are more.
 func levelsOf(n int) []int {
-	switch n = n * (folds - 1) / folds; {
+	switch n = n * (parts - 1) / parts; {
 	case n > 5000:
 		return []int{0, 2, 3}
 	case n > 1200:
@@ -300,7 +300,7 @@ func levels(part []uint8) []*level {
 			}
 		}
 		has := make([]bool, len(part))
-		for p, judged := uint8(0), 0; p < folds && judged < enough; p++ {
+		for p, judged := uint8(0), 0; p < parts && judged < enough; p++ {
 			var train, judge []int
 			for row, in := range part {
 				switch {
@@ -317,7 +317,7 @@ func levels(part []uint8) []*level {
 			l.train, l.judge = append(l.train, train), append(l.judge, judge)
 		}
 		l.rows = newSubset(len(part), func(row int) bool { return has[row] })
-		for row := range min(len(part), size.train*folds/(folds-1)) {
+		for row := range min(len(part), size.train*parts/(parts-1)) {
 			l.whole = append(l.whole, row)
 		}
 		out = append(out, l)

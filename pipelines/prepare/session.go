@@ -45,20 +45,25 @@ func (s *Session) SurveyRows(ctx context.Context, folds, sample int) (*profile.S
 	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample})
 }
 
-// SurveyWeighed is SurveyRows with the weight of each row after its label.
+// SurveyWeighed is SurveyRows with the weight of each row after its label. The sample has every copy of
+// rows that repeat often; that of SurveyRows has them once if no rows are held out.
 func (s *Session) SurveyWeighed(ctx context.Context, folds, sample int) (*profile.Sum, error) {
 	return s.survey(ctx, &survey.Survey{Folds: folds, Sample: sample, Weigh: true})
 }
 
 func (s *Session) survey(ctx context.Context, pass *survey.Survey) (*profile.Sum, error) {
-	if pass.Folds > 0 {
+	parts := pass.Folds
+	if pass.Weigh { // the sample is divided into parts of its own, and must have every copy of frequent rows
+		parts = max(parts, 2)
+	}
+	if parts > 0 {
 		if err := s.CountCopies(ctx); err != nil {
 			return nil, err
 		}
 	}
 	s.Progress.Phase("surveying", s.Counts.Used)
 	defer s.Progress.Done()
-	pass.Pass = s.Pass(pass.Folds)
+	pass.Pass = s.Pass(parts)
 	sum := new(profile.Sum)
 	_, _, err := s.ScanSum(ctx, pass, "survey", sum)
 	return sum, err

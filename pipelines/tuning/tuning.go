@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/search"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -215,9 +216,18 @@ func pilot(s *prepare.Session, sample func() (x []float32, n, d int)) (*search.P
 	d := width - 2
 	p := &search.Pilot{N: n, D: s.Recipe.Scaling.Dim, Y: make([]float64, n)}
 	x, weights, weighted := make([]float32, n*d), make([]float64, n), false
+	copies := map[uint64]int64{} // of frequent numbers so far
 	for i := range n {
 		row := all[i*width : (i+1)*width]
 		copy(x[i*d:], row[:d])
+		if s.Copies.Frequent(s.Spec.Seed, row[:d]) {
+			if p.Copies == nil {
+				p.Copies = make([]int64, n)
+			}
+			h := folds.Hash(s.Spec.Seed, row[:d])
+			copies[h]++
+			p.Copies[i] = copies[h]
+		}
 		p.Y[i], weights[i] = float64(row[d]), float64(row[d+1])
 		weighted = weighted || weights[i] != weights[0]
 	}

@@ -80,7 +80,7 @@ func readCopies(ctx context.Context, p *Pass, st State) (*copies, error) {
 		content := &c.contents[i]
 		var groups []group
 		for k := range content.Copies {
-			h := content.CopyHash(k)
+			h := folds.CopyHash(content.Hash, k)
 			fold, part := p.Fold.of(h), c.recoder.Part(h)
 			at := slices.IndexFunc(groups, func(g group) bool { return g.fold == fold && c.recoder.Part(g.hash) == part })
 			if at < 0 {
