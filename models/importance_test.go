@@ -52,8 +52,15 @@ func TestImportanceOfPlainColumns(t *testing.T) {
 			t.Errorf("%s: %+v", name, i)
 		}
 	}
-	if i := importance(t, withRecipe(t, features.Chain{Steps: []features.Recipe{standard, gaussian}}, named)); i != nil {
-		t.Errorf("without a metric: %+v", i)
+	for name, r := range map[string]features.Recipe{
+		"chain": features.Chain{Steps: []features.Recipe{standard, gaussian}},
+		"two columns beside": features.Chain{Steps: []features.Recipe{standard, join.Recipe{Parts: []features.Recipe{
+			gaussian, features.Chain{Steps: []features.Recipe{diagonal, gaussian}},
+		}}}},
+	} {
+		if i := importance(t, withRecipe(t, r, named)); i != nil {
+			t.Errorf("%s, without a metric: %+v", name, i)
+		}
 	}
 	named.Columns = nil
 	if i := importance(t, withRecipe(t, features.Chain{Steps: []features.Recipe{standard, diagonal, gaussian}}, named)); i.Columns[0].Name != "column 2" {

@@ -16,7 +16,8 @@ type Metric struct {
 }
 
 // MetricOf returns the metrics that directly precede the features of a recipe, composed; nil if it has
-// none. Of a join they are those of the first part that has one.
+// none. Of a join they are those of the part with the most features, the first of several: other parts may
+// be features of some columns alone, whose weights say nothing about the others.
 func MetricOf(r features.Recipe) (*Metric, error) {
 	steps := []features.Recipe{r}
 	if c, ok := r.(features.Chain); ok {
@@ -26,15 +27,19 @@ func MetricOf(r features.Recipe) (*Metric, error) {
 		return nil, nil
 	}
 	if j, ok := steps[len(steps)-1].(join.Recipe); ok {
+		var main features.Recipe
+		most := 0
 		for _, p := range j.Parts {
-			c, ok := p.(features.Chain)
-			if !ok {
-				continue
+			_, out, err := features.Dims(p)
+			if err != nil {
+				return nil, err
 			}
-			of := append(steps[:len(steps)-1:len(steps)-1], c.Steps...)
-			if m, err := metricOf(of); m != nil || err != nil {
-				return m, err
+			if out > most {
+				main, most = p, out
 			}
+		}
+		if c, ok := main.(features.Chain); ok {
+			steps = append(steps[:len(steps)-1:len(steps)-1], c.Steps...)
 		}
 	}
 	return metricOf(steps)
