@@ -19,10 +19,12 @@ import (
 
 // Options selects what to read and how.
 type Options struct {
-	Data   []string // patterns, as storage.List takes them
-	Format string   // name of a Format; "" or "auto" looks at the content
-	As     string   // name to show in place of that of a single file; "" for its own
-	Strict bool     // whatever would be in Dataset.Notes is an error
+	Data []string // patterns, as storage.List takes them
+	// Objects, unless nil, are the files in place of those that Data names.
+	Objects []storage.Object `json:"-"`
+	Format  string           // name of a Format; "" or "auto" looks at the content
+	As      string           // name to show in place of that of a single file; "" for its own
+	Strict  bool             // whatever would be in Dataset.Notes is an error
 
 	// Roles of columns, for formats with columns. A column is given by name or 1-based
 	// position. Label, Columns and Drop may hold patterns, in which * is any text.

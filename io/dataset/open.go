@@ -37,9 +37,12 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 	if o.Format == "" && o.Like != nil && o.Like.Traits().Faint {
 		o.Format = o.Like.Format
 	}
-	objects, err := List(ctx, o.Data)
-	if err != nil {
-		return nil, err
+	objects := o.Objects
+	if objects == nil {
+		var err error
+		if objects, err = List(ctx, o.Data); err != nil {
+			return nil, err
+		}
 	}
 	d := &Dataset{Files: make([]File, len(objects))}
 	d.Schema.LabelText = o.labelText()

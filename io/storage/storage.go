@@ -8,6 +8,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,17 @@ type Object struct {
 	// Identity is the same for all names of a file, such as links; "" if the scheme has
 	// no links.
 	Identity string `json:"-"`
+
+	content []byte // of one that is in memory, not nil
+}
+
+// InMemory returns an object whose content is data, which must not change. Only the object itself
+// leads to it: it has no URI.
+func InMemory(name string, data []byte) Object {
+	if data == nil {
+		data = []byte{}
+	}
+	return Object{Name: name, Size: int64(len(data)), content: data}
 }
 
 // Error is a failed operation on a file or directory.
@@ -280,6 +292,14 @@ func (o Object) Open(ctx context.Context, off, n int64) (io.ReadCloser, error) {
 }
 
 func (o Object) open(ctx context.Context, off, n int64) (io.ReadCloser, int64, error) {
+	if o.content != nil {
+		size := int64(len(o.content))
+		off = min(off, size)
+		if n < 0 || n > size-off {
+			n = size - off
+		}
+		return io.NopCloser(bytes.NewReader(o.content[off : off+n])), size, nil
+	}
 	b, err := at(o.URI)
 	if err != nil {
 		return nil, 0, fail("open", o.Name, err)
