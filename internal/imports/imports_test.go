@@ -30,6 +30,7 @@ var only = map[string][]string{
 	"github.com/apache/beam/sdks/v2": {"transforms", "pipelines", "local", "internal/prismtest"},
 	"github.com/spf13/cobra":         {"pipelines/command"},
 	"cloud.google.com/go/storage":    {"io/storage/gcs"},
+	"cloud.google.com/go/pubsub":     {"io/messages/pubsub", "internal/pubsubtest"},
 }
 
 type pkg struct {

@@ -1,0 +1,134 @@
+// Package pubsubtest is Pub/Sub for tests: a server of this process, asked through gRPC, whose
+// connections can be cut and whose leases can be ended.
+package pubsubtest
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"cloud.google.com/go/pubsub/v2/pstest"
+)
+
+// Project is the one of the names of a Server.
+const Project = "bochner-test"
+
+// Server is a running server.
+type Server struct {
+	*pstest.Server
+	Host string // what clients ask
+
+	t     *testing.T
+	ahead atomic.Int64 // nanoseconds by which its clock is ahead
+
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+// Start starts a server that ends with the test, and leads clients of this process and its children
+// to it.
+func Start(t *testing.T) *Server {
+	t.Helper()
+	s := &Server{Server: pstest.NewServer(), t: t}
+	s.SetTimeNowFunc(func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Host = listener.Addr().String()
+	go s.serve(listener)
+	t.Cleanup(func() {
+		listener.Close()
+		s.Cut()
+		s.Close()
+	})
+	t.Setenv("PUBSUB_EMULATOR_HOST", s.Host)
+	return s
+}
+
+func (s *Server) serve(listener net.Listener) {
+	for {
+		from, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		to, err := net.Dial("tcp", s.Addr)
+		if err != nil {
+			from.Close()
+			continue
+		}
+		s.mu.Lock()
+		s.conns = append(s.conns, from, to)
+		s.mu.Unlock()
+		for _, pair := range [][2]net.Conn{{from, to}, {to, from}} {
+			go func() {
+				io.Copy(pair[0], pair[1])
+				pair[0].Close()
+				pair[1].Close()
+			}()
+		}
+	}
+}
+
+// Cut cuts all connections. Clients may connect again.
+func (s *Server) Cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		c.Close()
+	}
+	s.conns = nil
+}
+
+// Expire ends the leases of messages that are not acknowledged, which are delivered again. The server
+// forgets messages of ten minutes, so it can be called some thirty times.
+func (s *Server) Expire() { s.ahead.Add(int64(15 * time.Second)) }
+
+// Topic makes a topic and returns its name.
+func (s *Server) Topic(name string) string {
+	s.t.Helper()
+	path := "projects/" + Project + "/topics/" + name
+	if _, err := s.GServer.CreateTopic(context.Background(), &pubsubpb.Topic{Name: path}); err != nil {
+		s.t.Fatal(err)
+	}
+	return "pubsub://" + path
+}
+
+// Subscription makes a topic and a subscription of it, of the same name, and returns that of the
+// subscription.
+func (s *Server) Subscription(name string) string {
+	s.t.Helper()
+	s.Topic(name)
+	path := "projects/" + Project + "/subscriptions/" + name
+	_, err := s.GServer.CreateSubscription(context.Background(), &pubsubpb.Subscription{
+		Name: path, Topic: "projects/" + Project + "/topics/" + name, AckDeadlineSeconds: 10,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return "pubsub://" + path
+}
+
+// Send publishes a message to the topic of that name, and returns its identifier.
+func (s *Server) Send(topic, data string, attributes ...string) string {
+	a := map[string]string{}
+	for i := 0; i < len(attributes); i += 2 {
+		a[attributes[i]] = attributes[i+1]
+	}
+	return s.Publish("projects/"+Project+"/topics/"+topic, []byte(data), a)
+}
+
+// In returns the messages of the topic of that name, in the order in which they were published.
+func (s *Server) In(topic string) (all []*pstest.Message) {
+	for _, m := range s.Messages() {
+		if m.Topic == "projects/"+Project+"/topics/"+topic {
+			all = append(all, m)
+		}
+	}
+	return all
+}

@@ -1,0 +1,162 @@
+// Package messages receives and publishes the messages of services that packages below it
+// register: a program that imports io/messages/pubsub knows
+// pubsub://projects/PROJECT/subscriptions/NAME and pubsub://projects/PROJECT/topics/NAME.
+package messages
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/bochner-ml/bochner/internal/registry"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// Message is a message of a service.
+type Message struct {
+	// ID identifies the message: every copy of it that the service delivers has the same.
+	ID         string            `json:"id,omitempty"`
+	Data       []byte            `json:"data"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	// Published is when it was, or what its attribute says; zero if unknown.
+	Published time.Time `json:"published,omitzero"`
+}
+
+// Names of the attributes of messages that are made from another. They all begin with Prefix.
+const (
+	Prefix         = "bochner_"
+	IDAttribute    = Prefix + "message_id" // of the other: equal in all copies
+	FromAttribute  = Prefix + "source"     // where it was received
+	ModelAttribute = Prefix + "model"      // digest of the model
+	ErrorAttribute = Prefix + "error"      // why it has no predictions, or not for all rows
+)
+
+// From returns a message made from m, with the attributes of m and more: names and values in turn.
+func (m *Message) From(source string, data []byte, more ...string) *Message {
+	a := map[string]string{}
+	for name, value := range m.Attributes {
+		if !strings.HasPrefix(name, Prefix) { // of a stream before
+			a[name] = value
+		}
+	}
+	a[IDAttribute], a[FromAttribute] = m.ID, source
+	for i := 0; i < len(more); i += 2 {
+		a[more[i]] = more[i+1]
+	}
+	return &Message{Data: data, Attributes: a}
+}
+
+// Settings say how messages are received.
+type Settings struct {
+	// Outstanding is the largest number of messages that are received and neither acknowledged nor
+	// given back, at least 1. The service holds the others back.
+	Outstanding int
+	// IDAttribute is the attribute with the identifier of a message; "" for that of the service.
+	IDAttribute string
+	// TimeAttribute is the attribute with the time of a message, in RFC 3339 or as milliseconds since
+	// 1970; "" for the time at which it was published.
+	TimeAttribute string
+}
+
+// Service is a message service. The names that its methods get begin with its scheme. Its package
+// registers it in an init function.
+type Service interface {
+	// Check returns an error unless a name is that of a source, or of a sink.
+	Check(name string, sink bool) error
+	// Subscription returns the subscription of a source: itself, or of a topic one that is made for
+	// the reader unless it exists. It has what is published from then on, also while nothing reads.
+	Subscription(ctx context.Context, source, reader string) (string, error)
+	// Receive begins to receive the messages of a subscription.
+	Receive(ctx context.Context, subscription string, s Settings) (Source, error)
+	// Publisher returns what publishes to a topic.
+	Publisher(ctx context.Context, topic string) (Sink, error)
+}
+
+// Source is where messages come from. Its methods are for one goroutine at a time.
+type Source interface {
+	// Next returns messages, at most n, as soon as there are any, and none if none came in that time.
+	Next(ctx context.Context, n int, wait time.Duration) ([]Received, error)
+	// Waiting is the number of messages that were received and not returned.
+	Waiting() int
+	// Close gives back messages that were not acknowledged, and waits until those that were are.
+	Close() error
+}
+
+// Received is a message that must be acknowledged or given back.
+type Received struct {
+	Message
+	// End acknowledges the message, after which it is not delivered again as a rule; or gives it back,
+	// after which it is.
+	End func(done bool)
+}
+
+// Sink is a topic. Its methods may be called at the same time.
+type Sink interface {
+	// Publish publishes messages, and returns when all of them are stored by the service. After an
+	// error some of them may be.
+	Publish(ctx context.Context, all []Message) error
+	Close() error
+}
+
+var services = registry.New[Service]("message service")
+
+// Register makes s the Service of names that begin with scheme://. It panics if the scheme is taken.
+func Register(scheme string, s Service) { services.Add(s, nil, scheme) }
+
+// Is reports whether a name is one of a registered service.
+func Is(name string) bool {
+	_, ok := find(name)
+	return ok
+}
+
+// Scheme returns what a name has before ://; "" if it has none.
+func Scheme(name string) string {
+	scheme, _, found := strings.Cut(name, "://")
+	if !found {
+		return ""
+	}
+	return scheme
+}
+
+func find(name string) (Service, bool) {
+	scheme := Scheme(name)
+	if scheme == "" {
+		return nil, false
+	}
+	return services.Find(scheme)
+}
+
+// Of returns the service of a name.
+func Of(name string) (Service, error) {
+	if s, ok := find(name); ok {
+		return s, nil
+	}
+	return nil, fmt.Errorf("messages: %s: unknown scheme; have %q; a program knows one if it imports the package that registers it", name, services.Names())
+}
+
+// longestName is the length from which the name of a file is a digest.
+const longestName = 180
+
+// FileName returns the name of the files about a message: its identifier, in which characters other
+// than letters, digits and -_~. are written as in URLs; of a long one, the end is a digest of it.
+func FileName(id string) string {
+	name := url.PathEscape(id)
+	name = strings.NewReplacer("*", "%2A", "[", "%5B", "]", "%5D", ":", "%3A", "@", "%40", "$", "%24", "&", "%26", "+", "%2B", "=", "%3D").Replace(name)
+	if strings.HasPrefix(name, ".") { // hidden, or a directory
+		name = "%2E" + name[1:]
+	}
+	if len(name) > longestName {
+		sum := sha256.Sum256([]byte(id))
+		name = name[:longestName-65] + "-" + hex.EncodeToString(sum[:])
+	}
+	return name
+}
+
+// Object returns the content of a message as a file.
+func (m *Message) Object() storage.Object {
+	return storage.InMemory("message "+m.ID, m.Data)
+}

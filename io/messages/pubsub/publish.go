@@ -1,0 +1,76 @@
+package pubsub
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	gps "cloud.google.com/go/pubsub/v2"
+
+	"github.com/bochner-ml/bochner/io/messages"
+)
+
+// sink publishes to a topic.
+type sink struct {
+	name    string
+	topic   *gps.Publisher
+	release func() error
+}
+
+func (service) Publisher(ctx context.Context, topic string) (messages.Sink, error) {
+	r, err := Parse(topic)
+	if err != nil {
+		return nil, err
+	}
+	c, release, err := connect(ctx, r.Project)
+	if err != nil {
+		return nil, err
+	}
+	p := c.Publisher(r.Path())
+	p.PublishSettings.DelayThreshold = time.Millisecond // those of a call come at once
+	return &sink{topic, p, release}, nil
+}
+
+// Publish makes requests again that fail, so a topic can get a message more than once.
+func (s *sink) Publish(ctx context.Context, all []messages.Message) error {
+	var results []*gps.PublishResult
+	for _, m := range all {
+		results = append(results, s.topic.Publish(ctx, &gps.Message{Data: m.Data, Attributes: Attributes(m.Attributes)}))
+	}
+	var first error
+	for _, r := range results { // all, so that no request is left behind
+		if _, err := r.Get(ctx); err != nil && first == nil {
+			first = failed("publish", s.name, err)
+		}
+	}
+	return first
+}
+
+func (s *sink) Close() error {
+	s.topic.Stop()
+	return s.release()
+}
+
+// Limits of Pub/Sub.
+const (
+	mostAttributes = 100
+	longestValue   = 1024 // bytes
+)
+
+// Attributes returns attributes that a message can have: those whose names Pub/Sub keeps to itself are
+// left out, and long values are cut.
+func Attributes(all map[string]string) map[string]string {
+	kept := map[string]string{}
+	for _, ours := range []bool{true, false} {
+		for name, value := range all {
+			if strings.HasPrefix(name, messages.Prefix) != ours || strings.HasPrefix(name, "goog") || len(kept) == mostAttributes {
+				continue
+			}
+			if len(value) > longestValue {
+				value = strings.ToValidUTF8(value[:longestValue], "")
+			}
+			kept[name] = value
+		}
+	}
+	return kept
+}

@@ -1,0 +1,189 @@
+// Package pubsub is Google Cloud Pub/Sub: a program that imports it receives the messages of
+// pubsub://projects/PROJECT/subscriptions/NAME, and publishes to pubsub://projects/PROJECT/topics/NAME.
+//
+//	import _ "github.com/bochner-ml/bochner/io/messages/pubsub"
+//
+// If PUBSUB_EMULATOR_HOST is set, the server there is asked, without credentials.
+package pubsub
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	gps "cloud.google.com/go/pubsub/v2"
+	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/bochner-ml/bochner/io/messages"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// Scheme is what names begin with, and ://.
+const Scheme = "pubsub"
+
+func init() { messages.Register(Scheme, service{}) }
+
+type service struct{}
+
+var _ messages.Service = service{}
+
+// kinds are those of what names stand for.
+const (
+	subscriptions = "subscriptions"
+	topics        = "topics"
+)
+
+var resource = regexp.MustCompile(`^projects/([^/]+)/(subscriptions|topics)/([A-Za-z][A-Za-z0-9._~+%-]{2,254})$`)
+
+// Resource is a subscription or a topic.
+type Resource struct {
+	Project, Name string
+	Topic         bool
+}
+
+// Parse returns what a name stands for.
+func Parse(name string) (Resource, error) {
+	path, ok := strings.CutPrefix(name, Scheme+"://")
+	m := resource.FindStringSubmatch(path)
+	if !ok || m == nil {
+		return Resource{}, fmt.Errorf("pubsub: %s is not of the form pubsub://projects/PROJECT/subscriptions/NAME or pubsub://projects/PROJECT/topics/NAME", name)
+	}
+	return Resource{Project: m[1], Name: m[3], Topic: m[2] == topics}, nil
+}
+
+// Path returns the name by which Pub/Sub knows the resource.
+func (r Resource) Path() string {
+	kind := subscriptions
+	if r.Topic {
+		kind = topics
+	}
+	return "projects/" + r.Project + "/" + kind + "/" + r.Name
+}
+
+func (r Resource) String() string { return Scheme + "://" + r.Path() }
+
+func (service) Check(name string, sink bool) error {
+	r, err := Parse(name)
+	if err == nil && sink && !r.Topic {
+		err = fmt.Errorf("pubsub: %s: messages are published to a topic, pubsub://projects/PROJECT/topics/NAME", name)
+	}
+	return err
+}
+
+// emulatorVariable names a server to ask instead of Google's.
+const emulatorVariable = "PUBSUB_EMULATOR_HOST"
+
+// clients are those of this process, by project and emulator.
+var clients = struct {
+	sync.Mutex
+	of map[string]*client
+}{of: map[string]*client{}}
+
+type client struct {
+	*gps.Client
+	users int
+}
+
+// connect returns the client of a project, and what releases it.
+func connect(ctx context.Context, project string) (*gps.Client, func() error, error) {
+	clients.Lock()
+	defer clients.Unlock()
+	key := project + "\n" + os.Getenv(emulatorVariable)
+	c := clients.of[key]
+	if c == nil {
+		made, err := gps.NewClient(context.WithoutCancel(ctx), project)
+		if err != nil {
+			return nil, nil, failed("connect", "project "+project, err)
+		}
+		c = &client{Client: made}
+		clients.of[key] = c
+	}
+	c.users++
+	var once sync.Once
+	return c.Client, func() (err error) {
+		once.Do(func() {
+			clients.Lock()
+			defer clients.Unlock()
+			if c.users--; c.users == 0 {
+				delete(clients.of, key)
+				err = c.Close()
+			}
+		})
+		return err
+	}, nil
+}
+
+// failed returns the error of an operation with its cause in words. What only a person can fix is
+// refused; anything else may change on its own.
+func failed(op, name string, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	reason := &storage.Reason{Text: err.Error(), Answer: true}
+	if s, ok := status.FromError(err); ok {
+		reason.Text = fmt.Sprintf("%s (%s)", s.Message(), s.Code())
+		switch s.Code() {
+		case codes.NotFound:
+			*reason = storage.Reason{Text: reason.Text + "; create it, or correct the name", Kind: fs.ErrNotExist}
+		case codes.PermissionDenied, codes.Unauthenticated:
+			*reason = storage.Reason{Text: reason.Text + "; it needs roles/pubsub.subscriber on a subscription, roles/pubsub.publisher on a topic", Kind: fs.ErrPermission}
+		case codes.InvalidArgument:
+			*reason = storage.Reason{Text: reason.Text, Kind: fs.ErrInvalid}
+		}
+	}
+	return &storage.Error{Op: op, Name: name, Err: reason}
+}
+
+// Subscription makes the subscription of a reader of a topic. Pub/Sub deletes it when nothing has read
+// it for 31 days.
+func (service) Subscription(ctx context.Context, source, reader string) (string, error) {
+	r, err := Parse(source)
+	if err != nil || !r.Topic {
+		return source, err
+	}
+	c, release, err := connect(ctx, r.Project)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	sum := sha256.Sum256([]byte(r.String() + "\n" + reader))
+	sub := Resource{Project: r.Project, Name: "bochner-" + hex.EncodeToString(sum[:10])}
+	_, err = c.SubscriptionAdminClient.CreateSubscription(ctx, &pubsubpb.Subscription{Name: sub.Path(), Topic: r.Path(), AckDeadlineSeconds: 60})
+	if status.Code(err) == codes.AlreadyExists {
+		err = nil
+	}
+	return sub.String(), failed("subscribe to", source, err)
+}
+
+// TimeOf returns the time that an attribute says, in RFC 3339 or as milliseconds since 1970.
+func TimeOf(text string) (time.Time, bool) {
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.UnixMilli(ms), true
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	return at, err == nil
+}
+
+// MessageOf returns a message that Pub/Sub has delivered. One without the attribute of the identifier
+// has that of Pub/Sub, and likewise the time.
+func MessageOf(id string, data []byte, attributes map[string]string, published time.Time, s messages.Settings) messages.Message {
+	m := messages.Message{ID: id, Data: data, Attributes: attributes, Published: published}
+	if own := attributes[s.IDAttribute]; s.IDAttribute != "" && own != "" {
+		m.ID = own
+	}
+	if at, ok := TimeOf(attributes[s.TimeAttribute]); s.TimeAttribute != "" && ok {
+		m.Published = at
+	}
+	return m
+}

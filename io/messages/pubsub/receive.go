@@ -1,0 +1,145 @@
+package pubsub
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	gps "cloud.google.com/go/pubsub/v2"
+
+	"github.com/bochner-ml/bochner/io/messages"
+)
+
+// outstandingBytes bounds the messages that are received and not acknowledged, besides their number.
+const outstandingBytes = 64 << 20
+
+// closing is how long Close waits for acknowledgements to arrive.
+const closing = 10 * time.Second
+
+// source receives the messages of a subscription. The client renews their leases until they are
+// acknowledged, for an hour at most, and connects again when the connection is lost.
+type source struct {
+	settings messages.Settings
+	name     string // of the subscription
+	sub      *gps.Subscriber
+	release  func() error
+
+	messages chan messages.Received
+	stop     context.CancelFunc
+	ended    chan error // has the reason why the client gave up; nil while it does not run
+
+	mu     sync.Mutex
+	open   map[*gps.Message]func(bool) // what ends messages that are neither acknowledged nor given back
+	closed bool
+}
+
+func (service) Receive(ctx context.Context, subscription string, s messages.Settings) (messages.Source, error) {
+	r, err := Parse(subscription)
+	if err != nil {
+		return nil, err
+	}
+	c, release, err := connect(ctx, r.Project)
+	if err != nil {
+		return nil, err
+	}
+	sub := c.Subscriber(r.Path())
+	sub.ReceiveSettings.MaxOutstandingMessages = s.Outstanding
+	sub.ReceiveSettings.MaxOutstandingBytes = outstandingBytes
+	return &source{
+		settings: s, name: subscription, sub: sub, release: release,
+		messages: make(chan messages.Received, s.Outstanding), open: map[*gps.Message]func(bool){},
+	}, nil
+}
+
+// run starts the client unless it runs.
+func (s *source) run() {
+	if s.ended != nil {
+		return
+	}
+	ended := make(chan error, 1)
+	s.ended = ended
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	go func() { ended <- s.sub.Receive(ctx, s.take) }()
+}
+
+// take puts a message into the queue and returns when it is acknowledged or given back: until then it
+// counts as outstanding.
+func (s *source) take(_ context.Context, m *gps.Message) {
+	done := make(chan struct{})
+	var once sync.Once
+	end := func(ok bool) {
+		once.Do(func() {
+			if ok {
+				m.Ack()
+			} else {
+				m.Nack()
+			}
+			s.mu.Lock()
+			delete(s.open, m)
+			s.mu.Unlock()
+			close(done)
+		})
+	}
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		s.open[m] = end
+	}
+	s.mu.Unlock()
+	if closed {
+		m.Nack()
+		return
+	}
+	s.messages <- messages.Received{Message: MessageOf(m.ID, m.Data, m.Attributes, m.PublishTime, s.settings), End: end}
+	<-done
+}
+
+func (s *source) Next(ctx context.Context, n int, wait time.Duration) (all []messages.Received, err error) {
+	s.run()
+	select {
+	case m := <-s.messages:
+		all = append(all, m)
+	case err := <-s.ended:
+		s.stop()
+		s.ended = nil
+		return nil, failed("receive from", s.name, err)
+	case <-time.After(wait):
+		return nil, nil
+	case <-ctx.Done():
+		return nil, nil
+	}
+	for len(all) < n {
+		select {
+		case m := <-s.messages:
+			all = append(all, m)
+			continue
+		default:
+		}
+		break
+	}
+	return all, nil
+}
+
+func (s *source) Waiting() int { return len(s.messages) }
+
+func (s *source) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	var open []func(bool)
+	for _, end := range s.open {
+		open = append(open, end)
+	}
+	s.mu.Unlock()
+	for _, end := range open {
+		end(false)
+	}
+	if s.ended != nil {
+		s.stop()
+		select {
+		case <-s.ended:
+		case <-time.After(closing):
+		}
+	}
+	return s.release()
+}
