@@ -10,10 +10,12 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/vet"
 
+	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/epochs"
 	"github.com/bochner-ml/bochner/transforms/gram"
 	"github.com/bochner-ml/bochner/transforms/outputs"
+	_ "github.com/bochner-ml/bochner/transforms/pubsub"
 	"github.com/bochner-ml/bochner/transforms/rows"
 	"github.com/bochner-ml/bochner/transforms/scores"
 	"github.com/bochner-ml/bochner/transforms/survey"
@@ -37,7 +39,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"fold, merge, store and solve": func(s beam.Scope, sc transforms.Scan) {
 		parts, reports := gram.Sums(s, sc, gram.State{})
 		stored := gram.Merge(s, sc, gram.State{}, parts)
-		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, gram.Index(s, sc, gram.State{}, stored, reports)))
+		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, gram.Index(s, gram.State{}, stored, reports)))
 	},
 	"files": func(s beam.Scope, sc transforms.Scan) {
 		f := &scores.Files{Model: "models@champion", Out: "out", Format: "csv"}
@@ -46,6 +48,12 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"arriving files": func(s beam.Scope, sc transforms.Scan) {
 		f := &scores.Files{Model: "models@champion", Out: "out", Format: "csv"}
 		f.Arrive(s, scores.Arriving{Patterns: []string{"in/*"}, Poll: time.Second, Most: 9}, 1)
+	},
+	"messages": func(s beam.Scope, sc transforms.Scan) {
+		f := &scores.Files{Model: "models@champion", Out: "pubsub://projects/p/topics/out", Dead: "pubsub://projects/p/topics/dead", Format: "csv"}
+		if _, err := f.Receive(s, "pubsub://projects/p/subscriptions/rows", messages.Settings{IDAttribute: "id"}, 1); err != nil {
+			panic(err)
+		}
 	},
 	"resolve": func(s beam.Scope, sc transforms.Scan) {
 		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, beam.Impulse(s)))

@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/pipelines"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	_ "github.com/bochner-ml/bochner/transforms/pubsub" // pubsub://
 )
 
 // streamFlags are those of predict --stream.
@@ -20,17 +22,21 @@ type streamFlags struct {
 }
 
 // streamNames lists the flags that have a meaning only with --stream.
-var streamNames = strings.Fields("dead_letters reload poll settle max_age files_per_round until_idle")
+var streamNames = strings.Fields("dead_letters reload poll settle max_age files_per_round until_idle outstanding id_attribute time_attribute message_columns copy_attributes")
 
 func (f *streamFlags) register(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.on, "stream", false, "Predict every file that appears, until the command is stopped. See bochner help stream.")
-	fs.StringVar(&f.o.Dead, "dead_letters", "", "With --stream: directory of the files that name what has no predictions. The default is --out with -dead added.")
-	fs.DurationVar(&f.o.Reload, "reload", time.Minute, "With --stream: how often --model is looked up; a new model takes the place of the old one between two files. 0 is never.")
+	fs.BoolVar(&f.on, "stream", false, "Predict every file that appears, or every message, until the command is stopped. See bochner help stream.")
+	fs.StringVar(&f.o.Dead, "dead_letters", "", "With --stream: directory of the files that name what has no predictions, or of messages also a topic. The default is --out with -dead added.")
+	fs.DurationVar(&f.o.Reload, "reload", time.Minute, "With --stream: how often --model is looked up; a new model takes the place of the old one between two files or messages. 0 is never.")
 	fs.DurationVar(&f.o.Poll, "poll", 5*time.Second, "With --stream: how often the files are listed.")
 	fs.DurationVar(&f.o.Settle, "settle", 10*time.Second, "With --stream: how long nothing must have been written to a file on disk before it is read; 0 if files are renamed into place. Objects of gs:// are whole when they appear.")
 	fs.DurationVar(&f.o.MaxAge, "max_age", 0, "With --stream: files that were written longer ago are not read; 0 for all.")
-	fs.IntVar(&f.o.PerRound, "files_per_round", 64, "With --stream: largest number of files that are taken at a time; others wait.")
-	fs.BoolVar(&f.o.UntilIdle, "until_idle", false, "With --stream: stop when no file is left.")
+	fs.IntVar(&f.o.PerRound, "files_per_round", 64, "With --stream: largest number of files or messages that are taken at a time; others wait.")
+	fs.BoolVar(&f.o.UntilIdle, "until_idle", false, "With --stream: stop when no file is left, or no message has come for --settle.")
+	f.o.Messages.Outstanding = 1000
+	for _, o := range option.Of(&f.o.Messages) {
+		addOption(fs, o)
+	}
 }
 
 // unused refuses flags of a stream without one.
@@ -86,10 +92,13 @@ func streamHelp() *cobra.Command {
 }
 
 const streamText = `bochner predict --stream predicts every file that appears under --data, on disk or in
-gs://, until it is stopped.
+gs://, or every message of a Pub/Sub subscription or topic, until it is stopped.
 
   bochner predict --stream --model gs://BUCKET/models@champion \
       --data 'gs://BUCKET/in/dt=*/*.csv' --out gs://BUCKET/predictions --model_digest
+  bochner predict --stream --model gs://BUCKET/models@champion --out_format jsonl \
+      --data pubsub://projects/P/subscriptions/rows --out pubsub://projects/P/topics/predictions \
+      --dead_letters pubsub://projects/P/topics/bad --copy_attributes message_id
 
 Names         in/dt=7/a.csv gets OUT/dt=7/a.csv.predictions.csv: its path below the
               directory that all patterns begin with, and a suffix. A file appears
@@ -102,10 +111,21 @@ Whole files   An object of gs:// is whole when it appears. A file on disk is rea
               pattern does not match, or that begins with a dot, and rename the file.
               A file is known by its name: if its content changes after it is done,
               nothing happens.
+Messages      A message is like a file: it has one or more rows in any format, such as an
+              object of JSON on each line, or CSV with a header or --message_columns. It
+              gets OUT/ID.predictions.csv, named by its identifier, so a message that is
+              delivered again replaces its predictions by others of the same rows. To a
+              topic, one message is published for each; it has the attributes of the first
+              and bochner_message_id, by which readers tell copies: a topic gets each at
+              least once. A message is acknowledged when its predictions are stored, or its
+              dead letter. At most --outstanding are received and not acknowledged.
+              PUBSUB_EMULATOR_HOST names a server for tests.
 Dead letters  DEAD/PATH.file.json says why a file has no predictions; remove it to have
               the file tried again. DEAD/PATH.rows.json lists rows that could not be
               read, which have a line without a prediction; with --max_bad_fraction,
-              a file with a larger share of them is bad. The stream continues.
+              a file with a larger share of them is bad. The stream continues. Those of
+              messages have their content; in a topic they are that content, and the
+              attribute bochner_error says why.
 Model         --model is looked up every --reload. A new model is loaded while the old
               one is in use, and takes its place between two files, so all rows of a
               file are predicted by one model; --model_digest writes which. A model that
@@ -124,5 +144,7 @@ Stopping      SIGINT or SIGTERM: the file that is being done is finished, and th
 Runners       --runner direct, the default, and universal run one small pipeline after
               the other. On flink and dataflow the stream is one pipeline that does not
               end; its counters are files_done, files_bad, files_retried and the
-              distribution file_latency_msec.
+              distribution file_latency_msec. Flink does not read messages. Several
+              processes can share a subscription if they write to a topic, or each to a
+              directory of its own.
 `

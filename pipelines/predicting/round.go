@@ -11,7 +11,8 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// StreamRound says what became of the files of one round, and in all since the stream began.
+// StreamRound says what became of the files of one round, and in all since the stream began. In a
+// stream of messages, it says so of them.
 type StreamRound struct {
 	StreamCounts
 	Backlog       int          `json:"backlog"` // files that wait for the next rounds
@@ -23,6 +24,8 @@ type StreamRound struct {
 	ReloadError   string       `json:"reload_error,omitempty"` // why the model is not the one of its name
 	Total         StreamCounts `json:"total"`
 	Ended         bool         `json:"ended,omitempty"`
+
+	unit string // file or message
 }
 
 // StreamCounts counts files and rows.
@@ -102,12 +105,12 @@ func (l *latencies) quantile(q float64) float64 {
 // String returns a line for people.
 func (r StreamRound) String() string {
 	c := r.StreamCounts
-	text := fmt.Sprintf("%s, %s", report.Counted(int(c.Files), "file"), report.Counted(int(c.Rows), "row"))
+	text := fmt.Sprintf("%s, %s", report.Counted(int(c.Files), r.unit), report.Counted(int(c.Rows), "row"))
 	if c.SetAside > 0 {
 		text += fmt.Sprintf(", %s set aside", report.Groups(c.SetAside))
 	}
 	if c.BadFiles > 0 {
-		text += ", " + report.Counted(int(c.BadFiles), "bad file")
+		text += ", " + report.Counted(int(c.BadFiles), "bad "+r.unit)
 	}
 	if c.Retried > 0 {
 		text += fmt.Sprintf(", %s tried again", report.Groups(c.Retried))

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/bochner-ml/bochner/io/arrivals"
+	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/live"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -23,7 +24,9 @@ import (
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
-// StreamOptions says which model to apply to files as they appear.
+// StreamOptions says which model to apply to files as they appear, or to messages: Data is then one
+// subscription or topic, Out and Dead are directories or topics, and what is said of files holds of
+// messages.
 type StreamOptions struct {
 	// PredictOptions are those of a batch. Model is looked up again while the stream runs. Out may
 	// exist, with the predictions of an earlier run. There is no Join and no MaxDrift.
@@ -38,6 +41,7 @@ type StreamOptions struct {
 	// is in use, the log and the state of files are looked at between rounds.
 	PerRound  int
 	UntilIdle bool // stop when no file is left, instead of waiting for more
+	Messages  MessageOptions
 
 	// Each, unless nil, is called after every round that had files.
 	Each func(StreamRound) error
@@ -105,27 +109,34 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	if err := o.Data.Validate(); err != nil {
 		return nil, &exit.UsageError{Err: err}
 	}
+	if err := o.checkMessages(); err != nil {
+		return nil, err
+	}
 	if o.Dead == "" {
 		o.Dead = strings.TrimRight(o.Out, "/") + "-dead"
 	}
-	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "dead_letters", Name: o.Dead}); err != nil {
+	if err := o.validPlaces(); err != nil {
 		return nil, err
 	}
 	s := &streaming{o: o, engine: o.Job.Engine.WithDefaults(), began: time.Now()}
 	s.engine.Note = s.note
-	out, err := storage.Abs(o.Out)
+	out, err := absolute(o.Out)
 	if err != nil {
 		return nil, err
 	}
-	dead, err := storage.Abs(o.Dead)
+	dead, err := absolute(o.Dead)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.apart(out, dead); err != nil {
-		return nil, err
+	if !o.receives() {
+		if err := o.apart(out, dead); err != nil {
+			return nil, err
+		}
 	}
-	if s.claim, err = storage.Take(ctx, out); err != nil {
-		return nil, err
+	if !messages.Is(out) {
+		if s.claim, err = storage.Take(ctx, out); err != nil {
+			return nil, err
+		}
 	}
 	defer func() {
 		if err != nil {
@@ -159,10 +170,10 @@ func (o StreamOptions) begin(ctx context.Context) (_ *streaming, err error) {
 	s.files = &scores.Files{
 		Model: name, Reload: o.Reload, Out: out, Dead: dead, Data: scores.NewOpening(o.Data), MaxBad: o.MaxBadFraction,
 		Format: o.Format, Scores: o.Scores, Probabilities: o.Probabilities, Lines: o.Lines, Digest: o.Digest, Threshold: threshold,
+		Messages: scores.Messages{Columns: o.Messages.Columns, Copy: o.Messages.Copy},
 	}
-	beside, base := storage.Split(out)
-	s.work = storage.Join(beside, ".bochner-"+base+"-stream")
-	return s, nil
+	s.work, err = workBeside(out)
+	return s, err
 }
 
 // apart refuses directories in which the stream would find its own files.
@@ -197,7 +208,10 @@ func (s *streaming) end(ctx context.Context, err error) error {
 	if s.work != "" {
 		err = errors.Join(err, storage.Remove(ctx, s.work))
 	}
-	return errors.Join(err, s.claim.Drop(ctx))
+	if s.claim != nil {
+		err = errors.Join(err, s.claim.Drop(ctx))
+	}
+	return err
 }
 
 func (s *streaming) note(format string, args ...any) {
@@ -212,8 +226,13 @@ func (s *streaming) unbounded(ctx context.Context) error {
 	if s.o.UntilIdle {
 		return exit.Usage("--until_idle: the pipeline of the runner %s does not end; use --runner direct", s.engine.Runner)
 	}
-	s.note("one pipeline on %s predicts files as they appear; its counters are on the pages of the runner", s.engine.Runner)
-	err := s.engine.Run(ctx, func(scope beam.Scope) { s.files.Arrive(scope, w, s.engine.Threads) })
+	s.note("one pipeline on %s predicts %ss as they appear; its counters are on the pages of the runner", s.engine.Runner, s.unit())
+	var err error
+	if s.o.receives() {
+		err = s.receiveUnbounded(ctx)
+	} else {
+		err = s.engine.Run(ctx, func(scope beam.Scope) { s.files.Arrive(scope, w, s.engine.Threads) })
+	}
 	if ctx.Err() != nil { // stopped as asked
 		s.note("%s was asked to cancel the pipeline; if its pages still show it, cancel it there", s.engine.Runner)
 		return nil
@@ -224,25 +243,45 @@ func (s *streaming) unbounded(ctx context.Context) error {
 // tries is how often in a row all files of a round may fail before the stream ends with the error.
 const tries = 10
 
-// loop runs bounded pipelines over the files that are found.
-func (s *streaming) loop(ctx context.Context) (*StreamRound, error) {
-	watch := &arrivals.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}
+// feed returns what the stream does.
+func (s *streaming) feed(ctx context.Context) (feed, error) {
+	if s.o.receives() {
+		return s.receive(ctx)
+	}
+	return files{&arrivals.Watch{Patterns: s.o.Data.Data, Settle: s.o.Settle, MaxAge: s.o.MaxAge, Done: s.files.Done}}, nil
+}
+
+// unit names what the stream does.
+func (s *streaming) unit() string {
+	if s.o.receives() {
+		return "message"
+	}
+	return "file"
+}
+
+// loop runs bounded pipelines over what the feed has.
+func (s *streaming) loop(ctx context.Context) (_ *StreamRound, err error) {
+	feed, err := s.feed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, feed.close()) }()
 	failed, old, tidy := 0, 0, false
-	var last StreamRound
+	last := StreamRound{unit: s.unit()}
 	for {
 		begun := time.Now()
-		found, err := watch.Next(context.WithoutCancel(ctx), s.o.PerRound)
-		if err == nil && !tidy { // what a killed stream was at is among the first
-			err = s.tidy(ctx, found.Files)
+		found, err := feed.next(ctx, s.o.PerRound)
+		if err == nil && !tidy && len(found.tasks) > 0 { // what a killed stream was at is among the first
+			err = s.tidy(ctx, found.tasks)
 			tidy = err == nil
 		}
 		if err == nil {
-			if found.Old > old {
-				s.note("%s older than --max_age, without predictions, %s not read", report.Counted(found.Old, "file"), were(found.Old))
+			if found.old > old {
+				s.note("%s older than --max_age, without predictions, %s not read", report.Counted(found.old, "file"), were(found.old))
 			}
-			old = found.Old
-			last = StreamRound{Backlog: found.Backlog, Old: old}
-			err = s.round(ctx, watch, found.Files, &last)
+			old = found.old
+			last = StreamRound{Backlog: found.backlog, Old: old, unit: s.unit()}
+			err = s.round(ctx, feed, found.tasks, &last)
 		}
 		switch code := exit.Code(err); {
 		case err == nil:
@@ -259,18 +298,18 @@ func (s *streaming) loop(ctx context.Context) (*StreamRound, error) {
 				s.note("the model %.8s stays in use: %s", last.Model, why)
 			}
 		}
-		if n := len(found.Files); n > 0 && s.o.Each != nil {
+		if n := len(found.tasks); n > 0 && s.o.Each != nil {
 			if err := s.o.Each(last); err != nil {
 				return nil, err
 			}
 		}
-		idle := err == nil && len(found.Files) == 0 && found.Unsettled == 0
+		idle := err == nil && len(found.tasks) == 0 && found.unsettled == 0
 		if ctx.Err() != nil || s.o.UntilIdle && idle {
 			last.Ended = true
 			last.finish(s, s.began)
 			return &last, nil
 		}
-		if err == nil && last.Retried == 0 && (found.Backlog > 0 || s.o.UntilIdle && found.Unsettled == 0) {
+		if err == nil && last.Retried == 0 && (found.waited || found.backlog > 0 || s.o.UntilIdle && found.unsettled == 0) {
 			continue
 		}
 		select {
@@ -278,24 +317,6 @@ func (s *streaming) loop(ctx context.Context) (*StreamRound, error) {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// tidy removes what a killed stream has left of the outputs of these files.
-func (s *streaming) tidy(ctx context.Context, files []arrivals.File) error {
-	cleared := map[string]bool{}
-	for _, f := range files {
-		for _, in := range []string{s.files.Out, s.files.Dead} {
-			dir, _ := storage.Split(storage.Join(in, f.Path))
-			if cleared[dir] {
-				continue
-			}
-			cleared[dir] = true
-			if err := storage.ClearUnfinished(context.WithoutCancel(ctx), dir); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func were(n int) string {
@@ -314,30 +335,33 @@ func (s *streaming) retry(why string) {
 }
 
 // round does the files. In this process each has a pipeline of its own, so that the stream can stop
-// after any of them; on other runners they share one.
-func (s *streaming) round(ctx context.Context, watch *arrivals.Watch, files []arrivals.File, r *StreamRound) error {
-	each := len(files)
-	if s.engine.About().Alone {
+// after any of them; on other runners they share one, and messages do always.
+func (s *streaming) round(ctx context.Context, feed feed, tasks []scores.Arrival, r *StreamRound) error {
+	each := len(tasks)
+	if s.engine.About().Alone && !s.o.receives() {
 		each = 1
 	}
-	for at := 0; at < len(files); at += each {
-		if ctx.Err() != nil {
-			r.Backlog += len(files) - at
+	for at := 0; at < len(tasks); at += each {
+		if ctx.Err() != nil && !s.o.receives() {
+			r.Backlog += len(tasks) - at
 			return nil
 		}
-		some := files[at:min(at+each, len(files))]
+		some := tasks[at:min(at+each, len(tasks))]
 		results, err := s.run(context.WithoutCancel(ctx), some)
+		if err == nil {
+			results, err = feed.done(context.WithoutCancel(ctx), results)
+		}
 		if err != nil {
-			for _, f := range files[at:] {
-				watch.Again(f.Path)
+			for _, f := range tasks[at:] {
+				feed.again(f.Path)
 			}
-			r.Retried += int64(len(files) - at)
-			s.total.Retried += int64(len(files) - at)
+			r.Retried += int64(len(tasks) - at)
+			s.total.Retried += int64(len(tasks) - at)
 			return err
 		}
 		for _, f := range results {
 			if f.Retry != "" {
-				watch.Again(f.Path)
+				feed.again(f.Path)
 				s.retry(f.Path + ": " + f.Retry)
 			}
 			if f.Bad != "" {
@@ -351,11 +375,7 @@ func (s *streaming) round(ctx context.Context, watch *arrivals.Watch, files []ar
 }
 
 // run does the files in one pipeline.
-func (s *streaming) run(ctx context.Context, files []arrivals.File) ([]scores.FileResult, error) {
-	var tasks []scores.Arrival
-	for _, f := range files {
-		tasks = append(tasks, scores.ArrivalOf(f))
-	}
+func (s *streaming) run(ctx context.Context, tasks []scores.Arrival) ([]scores.FileResult, error) {
 	s.runs++
 	list := storage.Join(s.work, fmt.Sprintf("files-%d", s.runs))
 	err := s.engine.Run(ctx, func(scope beam.Scope) {
@@ -368,8 +388,8 @@ func (s *streaming) run(ctx context.Context, files []arrivals.File) ([]scores.Fi
 	if err != nil {
 		return nil, err
 	}
-	if len(results) != len(files) {
-		return nil, &exit.RunnerError{Runner: s.engine.Runner, Err: fmt.Errorf("%d results for %d files", len(results), len(files))}
+	if len(results) != len(tasks) {
+		return nil, &exit.RunnerError{Runner: s.engine.Runner, Err: fmt.Errorf("%d results for %d files", len(results), len(tasks))}
 	}
 	return results, storage.Remove(ctx, list)
 }

@@ -84,12 +84,11 @@ func (b ByRounds) memory(_ Options, m *Memory, f Facts, e engine.Engine, lanes i
 		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(max(1, r.Partitions))+1))
 	}
 	own := b.Memory(learner.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: r.Partitions})
-	others := m.Worker
-	m.Worker += min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
+	m.Worker = min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
 	m.Row, m.Solve = own.Row, own.Update
 	if b.Samples() {
 		n := f.bound(max(1, min(profileSample, learner.SampleValues/d)))
-		m.Worker = max(m.Worker, others+4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
+		m.Worker = max(m.Worker, 4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
 	}
 }
 

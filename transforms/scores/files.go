@@ -1,6 +1,7 @@
 package scores
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/arrivals"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/export"
+	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -39,6 +41,8 @@ type Files struct {
 	Lines         bool     `json:"lines,omitempty"`
 	Digest        bool     `json:"digest,omitempty"`
 	Threshold     *float32 `json:"threshold,omitempty"`
+
+	Messages Messages `json:"messages,omitzero"` // how they become rows
 }
 
 // Opening says how files are opened, in a form that travels to workers.
@@ -91,10 +95,14 @@ type Arrival struct {
 	URI      string `json:"uri"`
 	Version  string `json:"version"`
 	Modified int64  `json:"modified"` // nanoseconds since 1970; 0 if unknown
+	// Message, unless nil, is a message, whose content is the file.
+	Message *messages.Message `json:"message,omitempty"`
 }
 
 // ArrivalOf returns a file that has appeared.
-func ArrivalOf(f arrivals.File) Arrival { return Arrival{f.Path, f.URI, f.Version, f.Modified} }
+func ArrivalOf(f arrivals.File) Arrival {
+	return Arrival{Path: f.Path, URI: f.URI, Version: f.Version, Modified: f.Modified}
+}
 
 // FileResult says what became of a file. It is done unless Retry says why not.
 type FileResult struct {
@@ -106,6 +114,10 @@ type FileResult struct {
 	Retry    string `json:"retry,omitempty"`     // why it may have them later
 	// Latency is the time from when the file was written until its predictions were whole.
 	Latency time.Duration `json:"latency,omitempty"`
+	// Output and Letter are to be published, where predictions or dead letters go to a topic. The
+	// message is done afterwards.
+	Output *messages.Message `json:"output,omitempty"`
+	Letter *messages.Message `json:"letter,omitempty"`
 }
 
 // DeadLetter is the content of a file that names what has no predictions.
@@ -116,6 +128,8 @@ type DeadLetter struct {
 	SetAside []dataset.SetAside `json:"set_aside,omitempty"`
 	Rows     int64              `json:"rows,omitempty"`
 	Model    string             `json:"model,omitempty"`
+	// Message is the message that this is about, which its service does not have any more.
+	Message *messages.Message `json:"message,omitempty"`
 }
 
 // Names of the files about one file.
@@ -182,13 +196,18 @@ func (f *Files) do(ctx context.Context, lane *transforms.Lane, m *models.Model, 
 			return r, err
 		case fault.Data, fault.Crash:
 			r.Bad = why.Message
-			err = f.letter(ctx, file.Path+badFile, DeadLetter{File: file.URI, Error: why.Message, Model: m.Manifest.SHA256})
+			err = f.letter(ctx, file, badFile, DeadLetter{Error: why.Message, Model: m.Manifest.SHA256}, &r)
 			if err != nil {
 				return r, err
 			}
 		default:
 			r.Retry = why.Message
 			return r, nil
+		}
+	}
+	if file.Message != nil {
+		if err := f.replace(ctx, file, r); err != nil {
+			return FileResult{Path: file.Path, Retry: err.Error()}, nil
 		}
 	}
 	if file.Modified > 0 {
@@ -214,12 +233,34 @@ func faultOf(err error) *fault.Fault {
 	return f
 }
 
-func (f *Files) letter(ctx context.Context, name string, l DeadLetter) error {
+// letter writes a dead letter of a file, or has it published.
+func (f *Files) letter(ctx context.Context, file Arrival, suffix string, l DeadLetter, r *FileResult) error {
+	l.File, l.Message = file.URI, file.Message
+	if messages.Is(f.Dead) {
+		r.Letter = letterOf(file, l)
+		return nil
+	}
 	data, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
 		return err
 	}
-	return storage.WriteFile(ctx, storage.Join(f.Dead, name), append(data, '\n'))
+	return storage.WriteFile(ctx, storage.Join(f.Dead, file.Path+suffix), append(data, '\n'))
+}
+
+// create writes the predictions for a file, or has them published.
+func (f *Files) create(ctx context.Context, file Arrival, suffix string, r *FileResult, write func(io.Writer) error) error {
+	if !messages.Is(f.Out) {
+		return storage.Create(ctx, storage.Join(f.Out, file.Path+predicted+suffix), write)
+	}
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	if b.Len() > mostBytes {
+		return fault.Of(fault.Data, fmt.Errorf("scores: the predictions have %d bytes; a message has at most %d: send fewer rows in one, or leave out --scores", b.Len(), mostBytes))
+	}
+	r.Output = file.Message.From(file.URI, b.Bytes(), messages.ModelAttribute, r.Model)
+	return nil
 }
 
 // predict writes the predictions for a file.
@@ -235,6 +276,9 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 	if err != nil {
 		return err
 	}
+	if file.Message != nil {
+		o.Objects = []storage.Object{f.Messages.object(file.Message)}
+	}
 	d, err := dataset.Open(ctx, o)
 	if err != nil {
 		return err
@@ -247,6 +291,7 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 	p := &Predict{
 		Pass: transforms.Pass{Data: *d, Mode: dataset.Place}, Model: Model{Threshold: f.Threshold}, Format: f.Format,
 		Scores: f.Scores, Probabilities: f.Probabilities, Lines: f.Lines, Digest: f.Digest, ID: IDColumn(d),
+		Given: f.Messages.given(file.Message),
 	}
 	if err := p.Distinct(p.Columns(m)); err != nil {
 		return fault.Of(fault.Data, err)
@@ -258,8 +303,7 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 	if err != nil {
 		return err
 	}
-	out := storage.Join(f.Out, file.Path+predicted+format.Suffix)
-	return storage.Create(ctx, out, func(dst io.Writer) error {
+	return f.create(ctx, file, format.Suffix, r, func(dst io.Writer) error {
 		w := format.New(dst)
 		report := dataset.Report{}
 		for shard, source := range d.Ahead(ctx, d.Shards(math.MaxInt64/2)) { // one
@@ -282,7 +326,7 @@ func (f *Files) predict(ctx context.Context, lane *transforms.Lane, m *models.Mo
 			return fault.Of(fault.Data, fmt.Errorf("scores: %s: %d of %d rows cannot be used%s", file.URI, report.Bad, all, first))
 		}
 		// Before the predictions are whole, after which the file is not done again.
-		return f.letter(ctx, file.Path+badRows, DeadLetter{File: file.URI, SetAside: report.SetAside, Rows: report.Bad, Model: m.Manifest.SHA256})
+		return f.letter(ctx, file, badRows, DeadLetter{SetAside: report.SetAside, Rows: report.Bad, Model: m.Manifest.SHA256}, r)
 	})
 }
 

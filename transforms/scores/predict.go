@@ -43,7 +43,12 @@ type Predict struct {
 	ID string `json:"id,omitempty"`
 	// Digest has a last column with the digest of the model.
 	Digest bool `json:"digest,omitempty"`
+	// Given are the first columns, which have one value in all rows.
+	Given []Given `json:"given,omitempty"`
 }
+
+// Given is a column with one value.
+type Given struct{ Name, Value string }
 
 // Write reads all rows and writes, for each shard, one file with a line for every row, in
 // the order of the rows: the class or number that the model predicts. It returns the
@@ -123,7 +128,8 @@ func (p *Predict) rows(ctx context.Context, a *applier, table *predictions, shar
 // predictions makes tables of a model's output for rows.
 type predictions struct {
 	columns       []export.Column
-	ids           bool // the first column is the identifier of the row
+	given         int  // columns with one value, the first ones
+	ids           bool // the next column is the identifier of the row
 	lines         bool // the next is its line
 	scores        bool // after the prediction
 	probabilities bool // probabilities
@@ -131,16 +137,19 @@ type predictions struct {
 	model         *models.Model
 	out           export.Block
 	targets       [][]float64 // of each output
-	digests       []int32     // 0 for each row: the only level
+	zeros         []int32     // for each row: the only level
 }
 
 func newPredictions(m *models.Model, p *Predict) *predictions {
-	return &predictions{columns: p.Columns(m), ids: p.ID != "", lines: p.Lines, scores: p.Scores && !m.Embeds(), probabilities: p.Probabilities, digest: p.Digest, model: m}
+	return &predictions{columns: p.Columns(m), given: len(p.Given), ids: p.ID != "", lines: p.Lines, scores: p.Scores && !m.Embeds(), probabilities: p.Probabilities, digest: p.Digest, model: m}
 }
 
 // Columns returns the columns of the predictions of a model, of which only the manifest is needed.
 func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 	names := m.Outputs()
+	for _, g := range p.Given {
+		columns = append(columns, export.Column{Name: g.Name, Header: []string{g.Name}, Levels: []string{g.Value}, Always: true})
+	}
 	if p.ID != "" {
 		columns = append(columns, export.Column{Name: p.ID, Header: []string{p.ID}, Always: true})
 	}
@@ -179,15 +188,18 @@ func (p *Predict) Columns(m *models.Model) (columns []export.Column) {
 	return columns
 }
 
-// Distinct returns an error if the column of identifiers has the name of another of the columns,
-// because most readers of tables would lose one of them.
+// Distinct returns an error if the column of identifiers, or one that is given, has the name of another
+// of the columns, because most readers of tables would lose one of them.
 func (p *Predict) Distinct(columns []export.Column) error {
-	if p.ID == "" {
-		return nil
+	copied := len(p.Given)
+	if p.ID != "" {
+		copied++
 	}
-	for _, c := range columns[1:] {
-		if c.Name == p.ID || slices.Contains(c.Header, p.ID) {
-			return fmt.Errorf("scores: the column %q of identifiers has the name of a column of the predictions; rename it in the data", p.ID)
+	for i, own := range columns[:copied] {
+		for _, c := range columns[i+1:] {
+			if c.Name == own.Name || slices.Contains(c.Header, own.Name) {
+				return fmt.Errorf("scores: the copied column %q has the name of another column of the predictions; rename it in the data", own.Name)
+			}
 		}
 	}
 	return nil
@@ -221,6 +233,12 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 	if said.Targets != nil {
 		scores = said.Targets
 	}
+	for (t.digest || t.given > 0) && len(t.zeros) < b.N {
+		t.zeros = append(t.zeros, 0)
+	}
+	for range t.given {
+		t.out.Values = append(t.out.Values, t.zeros[:b.N])
+	}
 	if t.ids {
 		t.out.Values = append(t.out.Values, b.IDs)
 	}
@@ -251,10 +269,7 @@ func (t *predictions) block(b *rows.Block, a *applier) *export.Block {
 		t.out.Values = append(t.out.Values, said.Probabilities)
 	}
 	if t.digest {
-		for len(t.digests) < b.N {
-			t.digests = append(t.digests, 0)
-		}
-		t.out.Values = append(t.out.Values, t.digests[:b.N])
+		t.out.Values = append(t.out.Values, t.zeros[:b.N])
 	}
 	return &t.out
 }

@@ -1,0 +1,162 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
+	df "google.golang.org/api/dataflow/v1b3"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bochner-ml/bochner/internal/pubsubtest"
+)
+
+// forMessages makes a model of the columns a, b and c, and returns a row without its label.
+func forMessages(t *testing.T, dir string) (row string) {
+	t.Helper()
+	must(t, dir, "generate", "friedman", "--rows", "200", "--out", "train.csv")
+	must(t, dir, "train", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-3", "--model", "model")
+	line := strings.Split(read(t, dir, "train.csv"), "\n")[1]
+	return line[:strings.LastIndexByte(line, ',')] + "\n"
+}
+
+// A stream of messages that is killed while it works, several times, loses no row and doubles none.
+func TestAKilledStreamOfMessagesHasEveryRowOnce(t *testing.T) {
+	server, dir := pubsubtest.Start(t), t.TempDir()
+	row := forMessages(t, dir)
+	args := []string{"predict", "--stream", "--model", "model", "--data", server.Subscription("rows"), "--out", "out",
+		"--files_per_round", "5", "--outstanding", "20", "--quiet", "--json"}
+	rows := map[string]int{}
+	send := func(n int) {
+		for range n {
+			id := server.Send("rows", strings.Repeat(row, 1+len(rows)%4))
+			rows[id] = 1 + len(rows)%4
+		}
+	}
+	outputs := func() []string {
+		names, _ := filepath.Glob(filepath.Join(dir, "out", "*.predictions.csv"))
+		return names
+	}
+	const kills = 3
+	for range kills {
+		send(20)
+		before := len(outputs())
+		cmd := program(dir, args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, server, "predictions", func() bool { return len(outputs()) >= before+3 })
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if cmd.Wait() == nil {
+			t.Error("the stream was not killed")
+		}
+	}
+	cmd := program(dir, args...)
+	done := make(chan result, 1)
+	go func() { done <- runCommand(t, cmd) }()
+	until(t, server, "the acknowledgement of all messages", func() bool {
+		for _, m := range server.In("rows") {
+			if m.Acks == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-done; r.code != 0 || !strings.Contains(r.stdout, `"ended":true`) {
+		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	delivered := 0
+	for _, m := range server.In("rows") {
+		delivered += m.Deliveries
+	}
+	if delivered <= len(rows) {
+		t.Errorf("%d deliveries of %d messages: nothing was delivered again", delivered, len(rows))
+	}
+	if n := len(outputs()); n != len(rows) {
+		t.Errorf("%d files for %d messages", n, len(rows))
+	}
+	for id, n := range rows {
+		if got := strings.Count(read(t, dir, "out", id+".predictions.csv"), "\n") - 1; got != n {
+			t.Errorf("message %s of %d rows has %d predictions", id, n, got)
+		}
+	}
+	for _, name := range entries(t, filepath.Join(dir, "out")) {
+		if !strings.HasSuffix(name, ".predictions.csv") {
+			t.Errorf("left behind: %s", name)
+		}
+	}
+}
+
+// until waits for a condition. The leases of killed processes end meanwhile.
+func until(t *testing.T, server *pubsubtest.Server, what string, is func() bool) {
+	t.Helper()
+	for tick := 1; !is(); tick++ {
+		if time.Sleep(5 * time.Millisecond); tick%200 == 0 {
+			server.Expire()
+		}
+		if tick > 40_000 {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// On Dataflow a stream of messages is one pipeline that reads and writes Pub/Sub by itself, whose
+// functions all travel.
+func TestAStreamOfMessagesOnDataflow(t *testing.T) {
+	c := newCloud(t)
+	server, dir := pubsubtest.Start(t), t.TempDir()
+	forMessages(t, dir)
+	for name, text := range files(t, filepath.Join(dir, "model")) {
+		c.put("model/"+name, text)
+	}
+	source := server.Subscription("rows")
+	for what, out := range map[string]string{"files": "gs://" + testBucket + "/out", "topic": "pubsub://projects/" + testProject + "/topics/said"} {
+		var job *df.Job
+		c.run = func(j *df.Job) (string, []string) { job = j; return "JOB_STATE_CANCELLED", nil }
+		args := []string{"predict", "--stream", "--model", "gs://" + testBucket + "/model", "--data", source, "--out", out,
+			"--dead_letters", "pubsub://projects/" + testProject + "/topics/dead", "--id_attribute", "key", "--time_attribute", "at"}
+		r := run(t, dir, append(args, c.flags()...)...)
+		if job == nil {
+			t.Fatalf("%s: exit code %d\n%s", what, r.code, r.stderr)
+		}
+		if job.Type != "JOB_TYPE_STREAMING" {
+			t.Errorf("%s: a job of the type %s", what, job.Type)
+		}
+		p, size := c.graph(t, job)
+		t.Logf("%s: a graph of %d transforms, %d bytes", what, len(p.Components.Transforms), size)
+		var read pipepb.PubSubReadPayload
+		var topics []string
+		for _, x := range p.Components.Transforms {
+			switch x.GetSpec().GetUrn() {
+			case "beam:transform:pubsub_read:v1":
+				if err := proto.Unmarshal(x.Spec.Payload, &read); err != nil {
+					t.Fatal(err)
+				}
+			case "beam:transform:pubsub_write:v1":
+				var write pipepb.PubSubWritePayload
+				if err := proto.Unmarshal(x.Spec.Payload, &write); err != nil {
+					t.Fatal(err)
+				}
+				topics = append(topics, write.Topic)
+			}
+		}
+		if "pubsub://"+read.Subscription != source || read.IdAttribute != "key" || read.TimestampAttribute != "at" || !read.WithAttributes {
+			t.Errorf("%s: reads %v", what, &read)
+		}
+		want := map[string]int{"files": 1, "topic": 2}[what]
+		if len(topics) != want || !strings.Contains(fmt.Sprint(topics), "/topics/dead") {
+			t.Errorf("%s: writes to %v", what, topics)
+		}
+	}
+}

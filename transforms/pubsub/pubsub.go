@@ -1,0 +1,88 @@
+// Package pubsub has Dataflow read and write the messages of Google Cloud Pub/Sub in pipelines that do
+// not end; other runners cannot. A program that imports it also knows the names pubsub://… of package
+// io/messages/pubsub.
+//
+//	import _ "github.com/bochner-ml/bochner/transforms/pubsub"
+package pubsub
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/pubsubio"
+	pb "google.golang.org/genproto/googleapis/pubsub/v1"
+
+	"github.com/bochner-ml/bochner/io/messages"
+	"github.com/bochner-ml/bochner/io/messages/pubsub"
+	"github.com/bochner-ml/bochner/transforms/fault"
+	"github.com/bochner-ml/bochner/transforms/scores"
+)
+
+func init() {
+	beam.RegisterDoFn(reflect.TypeFor[*readFn]())
+	beam.RegisterFunction(toMessage)
+	scores.RegisterNative(pubsub.Scheme, native{})
+}
+
+type native struct{}
+
+var _ scores.Native = native{}
+
+// Read has the runner drop copies by the attribute of the identifier, and take times from its
+// attribute.
+func (native) Read(s beam.Scope, subscription string, o messages.Settings) beam.PCollection {
+	r, err := pubsub.Parse(subscription)
+	if err != nil {
+		panic(err.Error()) // it was checked before
+	}
+	col := pubsubio.Read(s, r.Project, pubsubio.ReadOptions{
+		Subscription: r.Name, IDAttribute: o.IDAttribute, TimestampAttribute: o.TimeAttribute, WithAttributes: true,
+	})
+	return beam.ParDo(s, &readFn{Source: subscription, Settings: o}, col)
+}
+
+// readFn makes an Arrival of a message.
+type readFn struct {
+	Source   string
+	Settings messages.Settings
+}
+
+var errNoID = errors.New("pubsub: the runner gave a message without an identifier; name an attribute that has one with --id_attribute")
+
+func (f *readFn) ProcessElement(m *pb.PubsubMessage, emit func([]byte)) error {
+	var published time.Time
+	if m.PublishTime != nil {
+		published = m.PublishTime.AsTime()
+	}
+	x := pubsub.MessageOf(m.MessageId, m.Data, m.Attributes, published, f.Settings)
+	if x.ID == "" {
+		return fault.Of(fault.Data, errNoID)
+	}
+	task, err := json.Marshal(scores.MessageArrival(f.Source, &x))
+	if err != nil {
+		return err
+	}
+	emit(task)
+	return nil
+}
+
+// Write publishes to a topic.
+func (native) Write(s beam.Scope, topic string, col beam.PCollection) {
+	r, err := pubsub.Parse(topic)
+	if err != nil {
+		panic(err.Error()) // it was checked before
+	}
+	pubsubio.Write(s, r.Project, r.Name, beam.ParDo(s, toMessage, col))
+}
+
+func toMessage(encoded []byte, emit func(*pb.PubsubMessage)) error {
+	var m messages.Message
+	if err := json.Unmarshal(encoded, &m); err != nil {
+		return err
+	}
+	emit(&pb.PubsubMessage{Data: m.Data, Attributes: pubsub.Attributes(m.Attributes)})
+	return nil
+}

@@ -1,0 +1,114 @@
+package scores
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bochner-ml/bochner/io/messages"
+	"github.com/bochner-ml/bochner/io/storage"
+)
+
+// Messages says how the content of messages becomes rows.
+type Messages struct {
+	// Columns are the names of the columns of messages in CSV, which then have no header; none if
+	// messages have one, or are not CSV.
+	Columns []string `json:"columns,omitempty"`
+	// Copy are attributes to copy to each row, each to a column of its name; MessageID is the
+	// identifier of the message.
+	Copy []string `json:"copy,omitempty"`
+}
+
+// MessageID names the identifier of a message among its attributes.
+const MessageID = "message_id"
+
+// mostBytes is the size of the largest message that is published, somewhat less than Pub/Sub's limit
+// of 10 MB for a message with its attributes.
+const mostBytes = 9 << 20
+
+// MessageArrival returns a message as a file, received from a source.
+func MessageArrival(source string, m *messages.Message) Arrival {
+	a := Arrival{Path: messages.FileName(m.ID), URI: source + "/" + m.ID, Message: m}
+	if !m.Published.IsZero() {
+		a.Modified = m.Published.UnixNano()
+	}
+	return a
+}
+
+// object returns the content of a message as a file.
+func (m Messages) object(x *messages.Message) storage.Object {
+	if len(m.Columns) == 0 {
+		return x.Object()
+	}
+	headed := *x
+	headed.Data = slices.Concat([]byte(header(m.Columns)), x.Data)
+	return headed.Object()
+}
+
+// header returns a line of CSV.
+func header(names []string) string {
+	var quoted []string
+	for _, name := range names {
+		if strings.ContainsAny(name, ",\"\r\n ") {
+			name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		}
+		quoted = append(quoted, name)
+	}
+	return strings.Join(quoted, ",") + "\n"
+}
+
+// given returns the columns that are copied from a message.
+func (m Messages) given(x *messages.Message) (all []Given) {
+	if x == nil {
+		return nil
+	}
+	for _, name := range m.Copy {
+		value := x.Attributes[name]
+		if name == MessageID {
+			value = x.ID
+		}
+		all = append(all, Given{name, value})
+	}
+	return all
+}
+
+// letterOf returns a dead letter as a message: the content is that of the message that it is about, so
+// that it can be sent again, and an attribute says what is wrong.
+func letterOf(file Arrival, l DeadLetter) *messages.Message {
+	why := l.Error
+	if why == "" {
+		first := ""
+		if len(l.SetAside) > 0 {
+			first = ", the first at " + l.SetAside[0].Place() + ": " + l.SetAside[0].Reason
+		}
+		why = fmt.Sprintf("rows without a prediction: %d%s", l.Rows, first)
+	}
+	return l.Message.From(file.URI, l.Message.Data, messages.ErrorAttribute, why, messages.ModelAttribute, l.Model)
+}
+
+// replace removes what a message has of an outcome other than this one, of a delivery before.
+func (f *Files) replace(ctx context.Context, file Arrival, r FileResult) error {
+	var old []string
+	if !messages.Is(f.Dead) {
+		if r.Bad == "" {
+			old = append(old, storage.Join(f.Dead, file.Path+badFile))
+		}
+		if r.Bad != "" || r.SetAside == 0 {
+			old = append(old, storage.Join(f.Dead, file.Path+badRows))
+		}
+	}
+	if r.Bad != "" && !messages.Is(f.Out) {
+		suffix, err := f.Suffix()
+		if err != nil {
+			return err
+		}
+		old = append(old, storage.Join(f.Out, file.Path+suffix))
+	}
+	for _, name := range old {
+		if err := storage.Remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package scores
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/bochner-ml/bochner/internal/registry"
+	"github.com/bochner-ml/bochner/io/messages"
+)
+
+func init() { beam.RegisterDoFn(reflect.TypeFor[*publishedFn]()) }
+
+// Native is how runners read and write the messages of a service by themselves, in pipelines that do
+// not end.
+type Native interface {
+	// Read returns the messages of a subscription, each as an Arrival in JSON. The runner acknowledges
+	// one when what was made of it is stored.
+	Read(s beam.Scope, subscription string, o messages.Settings) beam.PCollection
+	// Write publishes messages.Message, in JSON.
+	Write(s beam.Scope, topic string, col beam.PCollection)
+}
+
+var natives = registry.New[Native]("messages of a runner")
+
+// RegisterNative adds how messages of a scheme are read and written. Its package calls it in init.
+func RegisterNative(scheme string, n Native) { natives.Add(n, nil, scheme) }
+
+// Receive does the messages of a subscription as they come, until the pipeline is stopped. It returns
+// a FileResult of each, in JSON.
+func (f *Files) Receive(s beam.Scope, subscription string, o messages.Settings, threads int) (beam.PCollection, error) {
+	s = s.Scope("scores.Receive")
+	read, err := native(subscription)
+	if err != nil {
+		return beam.PCollection{}, err
+	}
+	results := beam.ParDo(s, f.fn(threads, false), read.Read(s, subscription, o))
+	for topic, letters := range map[string]bool{f.Out: false, f.Dead: true} {
+		if !messages.Is(topic) {
+			continue
+		}
+		write, err := native(topic)
+		if err != nil {
+			return results, err
+		}
+		write.Write(s, topic, beam.ParDo(s, &publishedFn{Letters: letters}, results))
+	}
+	return results, nil
+}
+
+func native(name string) (Native, error) {
+	n, ok := natives.Find(messages.Scheme(name))
+	if !ok {
+		return nil, fmt.Errorf("scores: no runner reads or writes %s by itself", name)
+	}
+	return n, nil
+}
+
+// publishedFn emits what is to be published.
+type publishedFn struct{ Letters bool }
+
+func (f *publishedFn) ProcessElement(result []byte, emit func([]byte)) error {
+	var r FileResult
+	if err := json.Unmarshal(result, &r); err != nil {
+		return err
+	}
+	m := r.Output
+	if f.Letters {
+		m = r.Letter
+	}
+	if m != nil {
+		emit(encoded(m))
+	}
+	return nil
+}
