@@ -21,7 +21,8 @@ var addressLimited = sync.OnceValue(func() bool {
 // bytes more. Where Go's allocator finds that out it ends the process, which nothing
 // can recover from. Without such limits it does nothing.
 func Room(bytes int) {
-	if !addressLimited() || bytes <= reusable() || mappable(bytes+arena) {
+	// What the heap has free may lie in pieces, so it must be plenty.
+	if !addressLimited() || mappable(bytes+arena) || 2*bytes+arena <= reusable() {
 		return
 	}
 	panic(fmt.Sprintf("%s%d MB more are needed than ulimit allows (see ulimit -v and -d)", OutOfMemory, (bytes+1e6-1)/1e6))

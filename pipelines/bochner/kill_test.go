@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bochner-ml/bochner/internal/gcstest"
 )
 
 // chore is a job that takes a while, in a directory with the data for it.
@@ -379,18 +381,36 @@ func TestTwoRunsCannotWorkOnOneModel(t *testing.T) {
 
 func TestAnInterruptedRunEndsSoonAndSaysHowToGoOn(t *testing.T) {
 	dir := choreData(t, someTenths)
+	server, address := gcstest.Start(t)
+	server.Fill("data.csv", []byte(read(t, dir, "data.csv")))
+	// The storage sends no more once a shard is done, so that no run ends before it hears. There are more
+	// shards than are read in advance.
+	remote := func(c *chore) *chore {
+		c.args[slices.Index(c.args, "data.csv")] = "gs://" + gcstest.Bucket + "/data.csv"
+		c.args[slices.Index(c.args, shardOfRows)] = "--shard_bytes=4000"
+		c.args = append(c.args, "--storage_emulator", address)
+		return c
+	}
 	for _, c := range []struct {
 		*chore
 		signal os.Signal
+		sign   string // that the run has begun
 	}{
-		{training(t, dir), os.Interrupt},
-		{predicting(t, dir), syscall.SIGTERM},
-		{training(t, dir, "--runner", "prism"), os.Interrupt},
+		{training(t, dir), os.Interrupt, "state/pass-*"}, // two passes are to come
+		{undisturbed(t, remote(predicting(t, dir))), syscall.SIGTERM, "state/*/*.done"},
+		{training(t, dir, "--runner", "prism"), os.Interrupt, "state/pass-*"},
 	} {
-		// Two passes are to come, so that it has not ended before it hears.
-		s := c.freeze(t, "state/pass-*")
+		free := make(chan struct{})
+		server.Faults.Before(func(kind, _ string) {
+			if kind == "read" && len(c.state(c.sign)) > 0 {
+				<-free
+			}
+		})
+		s := c.freeze(t, c.sign)
 		s.cmd.Process.Signal(c.signal)
 		s.signal(syscall.SIGCONT)
+		server.Faults.Before(nil)
+		close(free)
 		if code := s.cmd.ProcessState.ExitCode(); code != 130 || !strings.HasSuffix(s.stderr.String(), "bochner: stopped; the same command with --resume continues from here\n") {
 			t.Errorf("%s, %v: exit code %d\n%s", c.out, c.signal, code, s.stderr.String())
 		}
