@@ -131,12 +131,14 @@ func TestTheSolverFitsTheProblem(t *testing.T) {
 	for _, c := range []struct {
 		dim, outputs int
 		rows         int64
+		first        bool
 		want         solver
 	}{
-		{10_000, 10, 60_000, shared}, {4096, 10, 60_000, shared}, {4096, 10, 5000, alone}, {4096, 26, 15_000, alone},
-		{4096, 100, 15_000, exactly}, {1000, 1, 15_000, exactly}, {descentDim, 1, 15_000, shared},
+		{10_000, 10, 60_000, false, shared}, {4096, 10, 60_000, false, shared}, {4096, 10, 60_000, true, alone},
+		{4096, 10, 5000, false, alone}, {4096, 26, 15_000, false, alone}, {4096, 100, 15_000, false, exactly},
+		{1000, 1, 15_000, false, exactly}, {descentDim, 1, 15_000, false, shared},
 	} {
-		if got := solverFor(Shape{Dim: c.dim, Outputs: c.outputs}, c.rows); got != c.want {
+		if got := solverFor(Shape{Dim: c.dim, Outputs: c.outputs}, c.rows, c.first); got != c.want {
 			t.Errorf("%d features, %d outputs: %v", c.dim, c.outputs, got)
 		}
 	}

@@ -49,12 +49,13 @@ const (
 	shared                // by descents that share one factor in float32 of all rows for each λ
 )
 
-// solverFor returns the cheapest solver for that many rows.
-func solverFor(shape Shape, rows int64) solver {
+// solverFor returns the cheapest solver for that many rows. A factor of all rows does not pay where only the first
+// fold judges.
+func solverFor(shape Shape, rows int64, first bool) solver {
 	switch d, k := shape.Dim, shape.Outputs; {
 	case d < descentDim:
 		return exactly
-	case d >= sharedPerOutput*k && rows >= descentRows*int64(d):
+	case !first && d >= sharedPerOutput*k && rows >= descentRows*int64(d):
 		return shared
 	case d >= descentPerOutput*k:
 		return alone

@@ -27,23 +27,29 @@ type path struct {
 	many    bool          // rows are not few
 	few     *dual.Problem // in which few rows are solved; nil otherwise
 	coarse  bool          // the grid is too coarse for the λ that the first fold has found
-	loaded  int           // features of the last sum that was loaded; 0 before the first
+
+	last     *Sum // that was loaded; nil before the first
+	lastFold int
 }
 
 // largeSum is the number of features from which on sums take megabytes.
 const largeSum = 512
 
+// load returns the sum of a fold, which holds until another is loaded.
 func (p *path) load(fold int) (*Sum, error) {
+	if p.last != nil && p.lastFold == fold {
+		return p.last, nil
+	}
 	// Garbage from reading the last fold may be larger than a fold, and the collector
 	// would let the heap double.
-	if p.loaded == 0 || p.loaded >= largeSum {
+	if p.last == nil || p.last.shape.Dim >= largeSum {
 		runtime.GC()
 	}
 	s, err := p.Load(fold)
 	if err != nil {
 		return nil, fmt.Errorf("ridge: fold %d: %w", fold, err)
 	}
-	p.loaded = s.shape.Dim
+	p.last, p.lastFold = s, fold
 	return s, nil
 }
 

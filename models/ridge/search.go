@@ -10,7 +10,7 @@ import (
 // Held-out errors fall and rise once as λ grows, but for the noise of a few rows. So with
 // many features λ is found by descent on the list of values, from the one that is best on
 // a quarter of the features, where a solve costs a 64th; that is again found so. All
-// features then try it and both of its neighbours, on the first fold alone, and move on
+// features then try it and its neighbours, the smaller first, on the first fold alone, and move on
 // while a neighbour is better. The other folds try only what is close to the best. For few
 // rows a solve costs little with all features; the descent then starts in the middle.
 
@@ -27,11 +27,11 @@ const (
 	partShare = 4
 )
 
-// margin is how much larger the error on the first fold may be, relative to the least,
+// margin is how much larger the error on the first folds may be, relative to the least,
 // for the other folds to try a λ. Errors of neighbouring λ on the same rows differ with a
 // standard deviation of 0.3/√rows of themselves, and several times that if few rows have
 // most of the error.
-func margin(rows int64) float64 { return 6 / math.Sqrt(float64(rows)) }
+func margin(rows int64) float64 { return 5 / math.Sqrt(float64(rows)) }
 
 // search fills tallies until the best λ is found, and returns its position.
 func (p *path) search(y *system, total *Sum) (best int, err error) {
@@ -39,7 +39,7 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 	p.values = append(slices.Clone(p.Smaller), p.Lambda...)
 	slices.Reverse(p.values[:len(p.Smaller)])
 	p.tallies = make([]tally, len(p.values))
-	p.by = solverFor(total.shape, p.Weights.Rows(total.Rows(), y.masses(total.head)))
+	p.by = solverFor(total.shape, p.Weights.Rows(total.Rows(), y.masses(total.head)), p.First)
 	if len(p.filled) < 2 {
 		return 0, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use more rows, or no folds", total.Rows(), p.filled[0], p.Folds)
 	}
@@ -93,10 +93,21 @@ func (p *path) descendFrom(at int, y *system, total *Sum, judges []int) (best in
 		// The first fold leads to a least value between its neighbours.
 		for {
 			i := slices.Index(order, at)
-			if err := p.try(y, total, order[max(0, i-1):min(len(order), i+2)], judges[:1]); err != nil {
-				return 0, err
+			next, err := at, error(nil)
+			// The larger neighbour is not needed where the smaller is better, but descents that share a
+			// pass over the matrix cost less together.
+			ends := []int{i + 1, i + 2}
+			if p.by == shared {
+				ends = ends[1:]
 			}
-			next, err := p.best(1)
+			for _, upTo := range ends {
+				if err := p.try(y, total, order[max(0, i-1):min(len(order), upTo)], judges[:1]); err != nil {
+					return 0, err
+				}
+				if next, err = p.best(1); err == nil && next != at {
+					break
+				}
+			}
 			if err != nil && i+2 < len(order) {
 				next, err = order[i+2], nil // all of them failed, as too small ones do
 			}

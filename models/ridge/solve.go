@@ -166,8 +166,8 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	if folds > 1 {
 		fold, forms := shape.Bytes(), k
 		descent := blas.TriangleBytes(shape.Dim) + 7*8*d*k
-		by := solverFor(shape, rows)
-		if by == shared || rows == 0 && solverFor(shape, descentRows*d) == shared {
+		by := solverFor(shape, rows, first)
+		if by == shared || rows == 0 && solverFor(shape, descentRows*d, first) == shared {
 			// The float32 square from which the factors are made is already freed.
 			fold = max(fold, 4*d*d) + maxFactors*descent
 			forms *= maxFactors

@@ -373,7 +373,7 @@ func TestMemoryIsWhatSolveHolds(t *testing.T) {
 		least     int64 // percent
 	}{{2*blas.TileDim + 11, 50, exactly, 90}, {descentDim + 7, 50, alone, 60}, {descentDim + 7, 300, alone, 75}, {descentDim + 7, 6300, shared, 75}} {
 		s := draw(Shape{Dim: c.dim, Outputs: 4}, c.rows, 2, 9)
-		if by := solverFor(s.shape, int64(c.rows)); by != c.by {
+		if by := solverFor(s.shape, int64(c.rows), false); by != c.by {
 			t.Errorf("%d features of %d rows: solver %v", c.dim, c.rows, by)
 		}
 		opts := s.options(1e-3, 1e-2, 1e-1, 1)

@@ -1,48 +1,79 @@
 package ridge
 
+// Speeds of a thread of a machine of 2024.
+const (
+	doubleSpeed = 40e9 // operations a second of products in float64
+	singleSpeed = 70e9 // and in float32
+	thinSpeed   = 15e9 // in float64 of a product of which one side is a few rows
+	touchTime   = 3e-9 // seconds to read and write a number of a square
+)
+
+// work estimates the steps of Solve.
+type work struct{ d, k float64 }
+
+// touch returns the seconds to read and write a square of all features.
+func (w work) touch() float64 { return w.d * w.d * touchTime }
+
+// product is that of all weights with a square.
+func (w work) product() float64 { return w.touch()/2 + 2*w.d*w.d*w.k/doubleSpeed }
+
+// exact solves a system by a factor in float64.
+func (w work) exact() float64 {
+	return w.d*w.d*w.d/3/doubleSpeed + 2*w.touch() + 2*w.product()
+}
+
+// steps are steps of a descent, with a product and the two triangles of a factor.
+func (w work) steps(n float64) float64 {
+	return w.touch() + n*(w.product()+w.touch()/4+2*w.d*w.d*w.k/singleSpeed)
+}
+
+// factor is one in float32.
+func (w work) factor() float64 { return w.d*w.d*w.d/3/singleSpeed + 2*w.touch() }
+
 // Work returns about how many seconds Solve takes on a thread of a machine of 2024 if it chooses among
 // that many values of λ: for comparing sizes, of which one has been measured. The steps of a
 // search depend on the data; the most common number is taken. With first, only the first fold is
-// held out.
+// held out, which has a fifth of the rows.
 func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
-	d, k := float64(shape.Dim), float64(shape.Outputs)
-	const (
-		double = 50e9  // operations a second of a factorisation in float64
-		single = 100e9 // and in float32
-		touch  = 5e-9  // seconds to read and write an element of a square
-	)
-	cube, square := d*d*d/3, d*d*touch
-	fit := cube/double + 3*square // with loading the sum
+	w := work{float64(shape.Dim), float64(shape.Outputs)}
+	fit := w.exact() + w.touch() // with centring the sum
 	if folds < 2 || values < 2 {
 		return fit
 	}
-	systems := float64(values * folds) // solves
+	judges, held := float64(folds), 1/float64(folds) // held is the share of the rows of a fold that judges
 	if first {
-		systems = float64(values)
+		judges, held = 1, 1/float64(foldsOfFit)
 	}
-	load := float64(2*folds) * square
+	descends := shape.Dim >= partFrom && values > partValues && folds <= partFolds
+	systems := float64(values) * judges
+	if descends && (rows > fewTries || !few(shape, rows, first)) {
+		systems = 3 + 1.5*(judges-1)
+	}
+	load := w.touch() * float64(folds) // the sums of the folds, added up
+	if few(shape, rows, first) {
+		n := float64(rows)
+		rest, squares := n*(1-held), held // squares of the shares of the folds
+		if first {
+			squares = held*held + (1-held)*(1-held)
+		}
+		rowsOf := 2 * squares * n * n * w.d / thinSpeed
+		kernel := (1 + squares) * n * n * w.d / doubleSpeed
+		solve := rest*rest*rest/3/doubleSpeed + 2*rest*rest*touchTime + 2*n*w.d*w.k/thinSpeed
+		return fit + load + rowsOf + kernel + systems*solve
+	}
 	part := 0.0
-	if shape.Dim >= partFrom && values > partValues && folds <= partFolds {
-		if systems = 3; !first {
-			systems += 2 * float64(folds-1)
-		}
-		if !few(shape, rows, first) {
-			small := shape
-			small.Dim = len(partOf(shape.Dim))
-			part = Work(small, rows, folds, values, first)
-		}
+	if descends {
+		small := shape
+		small.Dim = len(partOf(shape.Dim))
+		part = Work(small, rows, folds, values, first)
 	}
-	product := square * (1 + k/4) // of all weights with a square
-	n := float64(rows)
-	switch by := solverFor(shape, rows); {
-	case few(shape, rows, first):
-		rest := n * float64(folds-1) / float64(folds)
-		return fit + load + n*n*d/double + n*n*d/float64(folds)/double + systems*rest*rest*rest/3/double
-	case by == shared:
+	judge := w.product()/2 + w.touch()/min(systems, 3) // its errors, and the centred sum of its rows
+	switch solverFor(shape, rows, first) {
+	case shared:
 		// A factor for each of a few values, and a dozen steps for each solve.
-		return fit + part + load + 3*cube/single + systems*(3*square+12*product)
-	case by == alone:
-		return fit + part + load + systems*(cube/single+6*square+3*product)
+		return fit + part + load + 3*w.factor() + systems*(w.steps(12)+judge)
+	case alone:
+		return fit + part + load + systems*(w.factor()+w.steps(3)+judge)
 	}
-	return fit + part + load + systems*(cube/double+4*square+product)
+	return fit + part + load + systems*(w.exact()+judge)
 }
