@@ -2,7 +2,6 @@ package transforms
 
 import (
 	"context"
-	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
@@ -24,7 +24,7 @@ func init() {
 
 // Summing says how a pass that ends in one small sum processes the rows of a lane.
 type Summing struct {
-	Sum   encoding.BinaryMarshaler
+	Sum   wire.Coded
 	Label dataset.Label // as Lane.Each takes it
 	Fold  Fold
 	// Done, unless nil, is called after each shard. It may change the report.
@@ -42,8 +42,7 @@ var sumKinds = map[string]sumKind{}
 // mergeable is a pointer to a sum that can be encoded and merged.
 type mergeable[S any] interface {
 	*S
-	encoding.BinaryMarshaler
-	encoding.BinaryUnmarshaler
+	wire.Coded
 	Merge(*S)
 }
 
@@ -65,7 +64,7 @@ func RegisterSum[S, P any, K interface {
 				}
 				add := func(state []byte) error {
 					var s S
-					if err := M(&s).UnmarshalBinary(state); err != nil {
+					if err := wire.Unmarshal(M(&s), state); err != nil {
 						return err
 					}
 					g.Sum.(M).Merge(&s)
@@ -80,14 +79,14 @@ func RegisterSum[S, P any, K interface {
 
 func merge[S any, M mergeable[S]](a, b []byte) ([]byte, error) {
 	var x, y S
-	if err := M(&x).UnmarshalBinary(a); err != nil {
+	if err := wire.Unmarshal(M(&x), a); err != nil {
 		return nil, err
 	}
-	if err := M(&y).UnmarshalBinary(b); err != nil {
+	if err := wire.Unmarshal(M(&y), b); err != nil {
 		return nil, err
 	}
 	M(&x).Merge(&y)
-	return M(&x).MarshalBinary()
+	return wire.Marshal(M(&x)), nil
 }
 
 // Sum reads all rows by a pass of a registered kind. It returns its sum, encoded, and a
@@ -133,11 +132,7 @@ func (g Summing) run(ctx context.Context, l *Lane, p *Pass, add func([]byte) err
 	if err := l.Each(ctx, p, g.Label, fold, done); err != nil {
 		return err
 	}
-	data, err := g.Sum.MarshalBinary()
-	if err != nil {
-		return err
-	}
-	emit(data)
+	emit(wire.Marshal(g.Sum))
 	for _, r := range saver.reports {
 		line, err := json.Marshal(r)
 		if err != nil {
@@ -150,7 +145,7 @@ func (g Summing) run(ctx context.Context, l *Lane, p *Pass, add func([]byte) err
 
 // sumSaver stores a small sum in a checkpoint.
 type sumSaver struct {
-	sum     encoding.BinaryMarshaler
+	sum     wire.Coded
 	add     func([]byte) error
 	reports []dataset.Report
 }
@@ -163,11 +158,7 @@ type savedSum struct {
 
 // Save implements Saver.
 func (s *sumSaver) Save(context.Context, bool) ([]byte, error) {
-	sum, err := s.sum.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(savedSum{sum, s.reports})
+	return json.Marshal(savedSum{wire.Marshal(s.sum), s.reports})
 }
 
 // Restore implements Saver.

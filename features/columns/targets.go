@@ -2,14 +2,14 @@ package columns
 
 import (
 	"cmp"
-	"encoding/binary"
-	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Cut says how rows are cut into parts for target statistics: by the hash that folds are chosen by.
@@ -209,72 +209,28 @@ func (t *Targets) Merge(u *Targets) {
 	}
 }
 
-var errTargets = errors.New("columns: damaged target statistics")
-
-// MarshalBinary encodes the cut, the classes, the categories and the sums as varints.
-func (t *Targets) MarshalBinary() ([]byte, error) {
-	var b []byte
-	for _, v := range []int{t.cut.Held, t.cut.Parts, t.classes, len(t.categories)} {
-		b = binary.AppendUvarint(b, uint64(v))
-	}
-	for _, c := range t.categories {
-		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(c.Slot)), uint64(c.Values))
+// Code codes the cut, the classes, the categories and the sums.
+func (t *Targets) Code(c *wire.Coder) {
+	cut := Cut{c.Int(t.cut.Held, maxHeld), c.Int(t.cut.Parts, maxParts)}
+	classes, categories, all := c.Int(t.classes, rows.MaxDim), t.categories, 0
+	wire.Each(c, &categories, math.MaxInt32, func(e *Category) {
+		e.Slot, e.Values = c.Int(e.Slot, rows.MaxDim), c.Int(e.Values, MaxValues)
+		all += cut.Parts * (e.Values + 1) * max(classes, 2)
+		c.Check(all <= c.Left()) // a sum takes at least a byte
+	})
+	if c.Check(all <= c.Left()); c.Reading() {
+		u, err := NewTargets(cut, classes, categories)
+		if c.Check(err == nil); err != nil {
+			return
+		}
+		*t = *u
 	}
 	for _, sums := range t.sums {
-		for _, v := range sums {
-			b = binary.AppendVarint(b, v)
+		for i := range sums {
+			zigzag := c.Uvarint(uint64(sums[i])<<1^uint64(sums[i]>>63), math.MaxUint64)
+			sums[i] = int64(zigzag>>1) ^ -int64(zigzag&1)
 		}
 	}
-	return b, nil
-}
-
-// UnmarshalBinary sets t to the sums encoded in b, and fails unless it uses all of b.
-func (t *Targets) UnmarshalBinary(b []byte) error {
-	number := func(most int) (int, bool) {
-		v, n := binary.Uvarint(b)
-		if n <= 0 || v > uint64(most) {
-			return 0, false
-		}
-		b = b[n:]
-		return int(v), true
-	}
-	held, ok1 := number(maxHeld)
-	parts, ok2 := number(maxParts)
-	classes, ok3 := number(rows.MaxDim)
-	n, ok4 := number(len(b))
-	if !ok1 || !ok2 || !ok3 || !ok4 {
-		return errTargets
-	}
-	categories, all := make([]Category, n), 0
-	for i := range categories {
-		slot, ok1 := number(rows.MaxDim)
-		values, ok2 := number(MaxValues)
-		if !ok1 || !ok2 {
-			return errTargets
-		}
-		categories[i] = Category{slot, values}
-		if all += parts * (values + 1) * max(classes, 2); all > len(b)+n { // a sum takes at least a byte
-			return errTargets
-		}
-	}
-	u, err := NewTargets(Cut{held, parts}, classes, categories)
-	if err != nil {
-		return err
-	}
-	for _, sums := range u.sums {
-		for j := range sums {
-			v, n := binary.Varint(b)
-			if n <= 0 {
-				return errTargets
-			}
-			sums[j], b = v, b[n:]
-		}
-	}
-	if len(b) > 0 {
-		return errTargets
-	}
-	*t = *u
-	return nil
 }
 
 // smoothing is the number of rows that the mean of all rows counts in a level: a level of so many rows

@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // labelled is a table of a number and two categories, with rows, their hashes and labels.
@@ -189,25 +190,25 @@ func TestSumsOfLabelsDoNotDependOnTheirOrder(t *testing.T) {
 	for _, classes := range []int{0, 2, 7} {
 		l := labelledRows(r, 400, classes)
 		cut := Cut{Held: 3, Parts: 4}
-		want, _ := l.sum(t, cut, classes).MarshalBinary()
+		want := wire.Marshal(l.sum(t, cut, classes))
 		half := len(l.x) / 2
 		a, b := labelled{l.x[:half], l.hashes[:half], l.labels[:half]}, labelled{l.x[half:], l.hashes[half:], l.labels[half:]}
-		data, _ := a.sum(t, cut, classes).MarshalBinary()
+		data := wire.Marshal(a.sum(t, cut, classes))
 		back := new(Targets)
-		if err := back.UnmarshalBinary(data); err != nil {
+		if err := wire.Unmarshal(back, data); err != nil {
 			t.Fatal(err)
 		}
 		sum := b.sum(t, cut, classes)
 		sum.Merge(back)
-		if have, _ := sum.MarshalBinary(); !bytes.Equal(have, want) {
+		if have := wire.Marshal(sum); !bytes.Equal(have, want) {
 			t.Errorf("%d classes: another cut gives other sums", classes)
 		}
 		for n := range want {
-			if new(Targets).UnmarshalBinary(want[:n]) == nil {
+			if wire.Unmarshal(new(Targets), want[:n]) == nil {
 				t.Fatalf("%d of %d bytes accepted", n, len(want))
 			}
 		}
-		if new(Targets).UnmarshalBinary(append(slices.Clone(want), 0)) == nil {
+		if wire.Unmarshal(new(Targets), append(slices.Clone(want), 0)) == nil {
 			t.Error("a byte too many accepted")
 		}
 	}
@@ -277,14 +278,14 @@ func TestTooManySumsAreRefused(t *testing.T) {
 
 func FuzzTargetsUnmarshalBinary(f *testing.F) {
 	for _, classes := range []int{0, 2, 3} {
-		data, _ := labelledRows(rand.New(rand.NewPCG(1, 1)), 30, classes).sum(f, Cut{Held: 3, Parts: 2}, classes).MarshalBinary()
+		data := wire.Marshal(labelledRows(rand.New(rand.NewPCG(1, 1)), 30, classes).sum(f, Cut{Held: 3, Parts: 2}, classes))
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		s := new(Targets)
-		err := s.UnmarshalBinary(data)
+		err := wire.Unmarshal(s, data)
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; n > uint64(100*len(data)+1<<20) {
 			t.Fatalf("%d bytes allocated for %d", n, len(data))
@@ -292,9 +293,9 @@ func FuzzTargetsUnmarshalBinary(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, _ := s.MarshalBinary()
+		again := wire.Marshal(s)
 		back := new(Targets)
-		if err := back.UnmarshalBinary(again); err != nil {
+		if err := wire.Unmarshal(back, again); err != nil {
 			t.Fatal(err)
 		}
 		back.Merge(s)

@@ -1,15 +1,8 @@
 package exact
 
 import (
-	"encoding"
 	"encoding/binary"
 	"errors"
-)
-
-var (
-	_ encoding.BinaryAppender    = (*Sum)(nil)
-	_ encoding.BinaryMarshaler   = (*Sum)(nil)
-	_ encoding.BinaryUnmarshaler = (*Sum)(nil)
 )
 
 // MaxEncoded is the greatest length of an encoded Sum in bytes.
@@ -44,23 +37,6 @@ func (s *Sum) span() (lo, hi int) {
 		hi--
 	}
 	return lo, hi
-}
-
-// MarshalBinary is AppendBinary to a new slice.
-func (s *Sum) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
-
-// UnmarshalBinary sets s to the sum encoded in b, all of it.
-func (s *Sum) UnmarshalBinary(b []byte) error {
-	var t Sum
-	rest, err := t.Decode(b)
-	if err != nil {
-		return err
-	}
-	if len(rest) > 0 {
-		return errEncoding
-	}
-	*s = t
-	return nil
 }
 
 // Decode sets s to the sum encoded at the start of b and returns the bytes

@@ -35,7 +35,7 @@ func TestEncodingIsCompact(t *testing.T) {
 	}{{0, 1}, {1, 9}, {-1, 9}, {1<<22 + 1, 17}, {0x1p-149, 9}} {
 		var s Sum
 		s.Add(c.x)
-		if b, _ := s.MarshalBinary(); len(b) != c.size {
+		if b, _ := s.AppendBinary(nil); len(b) != c.size {
 			t.Errorf("%v takes %d bytes, want %d", c.x, len(b), c.size)
 		}
 	}
@@ -52,10 +52,9 @@ func TestDamagedEncodingIsRefused(t *testing.T) {
 		"zero, not at 0":     {3},
 		"zero limb below":    append(append([]byte{2 << 4}, zero...), limb...),
 		"sign limb repeated": append(append([]byte{2 << 4}, limb...), zero...),
-		"tail":               append(append([]byte{1 << 4}, limb...), 0),
 	} {
 		var s Sum
-		if err := s.UnmarshalBinary(b); err == nil {
+		if _, err := s.Decode(b); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 		if !s.IsZero() {
@@ -68,15 +67,16 @@ func FuzzUnmarshalBinary(f *testing.F) {
 	for _, x := range []float32{0, 1, -1, 3e38, 0x1p-149} {
 		var s Sum
 		s.Add(x)
-		b, _ := s.MarshalBinary()
+		b, _ := s.AppendBinary(nil)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s Sum
-		if s.UnmarshalBinary(b) != nil {
+		rest, err := s.Decode(b)
+		if err != nil || len(rest) > 0 {
 			return
 		}
-		again, _ := s.MarshalBinary()
+		again, _ := s.AppendBinary(nil)
 		if !bytes.Equal(again, b) {
 			t.Fatalf("%x decodes and encodes to %x", b, again)
 		}

@@ -144,8 +144,8 @@ func TestSumDoesNotDependOnOrderOrGrouping(t *testing.T) {
 		if parts[0] != want {
 			t.Fatal("another cut gives other bits")
 		}
-		a, _ := parts[0].MarshalBinary()
-		b, _ := want.MarshalBinary()
+		a, _ := parts[0].AppendBinary(nil)
+		b, _ := want.AppendBinary(nil)
 		if !bytes.Equal(a, b) {
 			t.Fatal("equal sums, different encodings")
 		}

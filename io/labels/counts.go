@@ -1,7 +1,6 @@
 package labels
 
 import (
-	"encoding"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -232,12 +231,6 @@ func (c *Counts) In(v *Vocabulary) (counts []int64, others []string, ok bool) {
 	return counts, others, !c.overflow
 }
 
-var (
-	_ encoding.BinaryAppender    = (*Counts)(nil)
-	_ encoding.BinaryMarshaler   = (*Counts)(nil)
-	_ encoding.BinaryUnmarshaler = (*Counts)(nil)
-)
-
 var errCounts = errors.New("labels: damaged encoding of label counts")
 
 // AppendBinary appends the counts to b: a byte 0, the number of labels and then
@@ -283,23 +276,6 @@ func (c *Counts) AppendBinary(b []byte) ([]byte, error) {
 		}
 	}
 	return b, nil
-}
-
-// MarshalBinary returns AppendBinary(nil).
-func (c *Counts) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
-
-// UnmarshalBinary sets c to the counts encoded in all of b.
-func (c *Counts) UnmarshalBinary(b []byte) error {
-	var d Counts
-	rest, err := d.Decode(b)
-	if err != nil {
-		return err
-	}
-	if len(rest) > 0 {
-		return errCounts
-	}
-	*c = d
-	return nil
 }
 
 // Decode sets c to the counts encoded at the start of b and returns the bytes after

@@ -12,6 +12,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 var (
@@ -19,6 +20,9 @@ var (
 	_ encoding.BinaryMarshaler   = (*Survey)(nil)
 	_ encoding.BinaryUnmarshaler = (*Survey)(nil)
 )
+
+// Code codes the survey, as a sum of its own.
+func (s *Survey) Code(c *wire.Coder) { c.Whole(s) }
 
 // surveyVersion is the first byte of an encoded Survey.
 const surveyVersion = 1

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/features/stream"
 	"github.com/bochner-ml/bochner/internal/stattest"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 var tests = stream.PurposeOf("calibrate test")
@@ -86,9 +87,9 @@ func TestResultsDoNotDependOnCutsOrOrder(t *testing.T) {
 	if !slices.Equal(whole.n, parts.n) || whole.Rows() != n {
 		t.Error("counts differ")
 	}
-	data, _ := parts.MarshalBinary()
+	data := wire.Marshal(parts)
 	var back Counts
-	if err := back.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(&back, whole) {
+	if err := wire.Unmarshal(&back, data); err != nil || !reflect.DeepEqual(&back, whole) {
 		t.Errorf("counts do not come back: %v", err)
 	}
 	c, err := Fit(whole, Platt)
@@ -107,9 +108,9 @@ func TestResultsDoNotDependOnCutsOrOrder(t *testing.T) {
 	if !reflect.DeepEqual(rest, all) || !reflect.DeepEqual(rest.Tests(), all.Tests()) {
 		t.Error("reliabilities differ")
 	}
-	data, _ = rest.MarshalBinary()
+	data = wire.Marshal(rest)
 	var again Reliability
-	if err := again.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(&again, all) {
+	if err := wire.Unmarshal(&again, data); err != nil || !reflect.DeepEqual(&again, all) {
 		t.Errorf("reliability does not come back: %v", err)
 	}
 }
@@ -435,26 +436,26 @@ func TestTheBinsAreOfThePredictedClass(t *testing.T) {
 
 func FuzzUnmarshal(f *testing.F) {
 	scores, class := sample(1, 5, 2)
-	data, _ := counted(f, scores, class, 2).MarshalBinary()
+	data := wire.Marshal(counted(f, scores, class, 2))
 	f.Add(data)
 	r := NewReliability(2, 3)
 	r.Add([]float32{0.2, 0.8, 0.5, 0.5}, []int32{1, 0}, nil)
-	data, _ = r.MarshalBinary()
+	data = wire.Marshal(r)
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var c Counts
-		if c.UnmarshalBinary(data) == nil {
+		if wire.Unmarshal(&c, data) == nil {
 			Fit(&c, Isotonic)
 			Fit(&c, Platt)
 		}
 		var r Reliability
-		if r.UnmarshalBinary(data) == nil {
-			again, _ := r.MarshalBinary()
+		if wire.Unmarshal(&r, data) == nil {
+			again := wire.Marshal(&r)
 			var s Reliability
-			if err := s.UnmarshalBinary(again); err != nil {
+			if err := wire.Unmarshal(&s, again); err != nil {
 				t.Fatal(err)
 			}
-			if b, _ := s.MarshalBinary(); !bytes.Equal(b, again) {
+			if b := wire.Marshal(&s); !bytes.Equal(b, again) {
 				t.Fatal("another encoding")
 			}
 			r.Tests()

@@ -10,8 +10,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/io/safetensors"
-	"github.com/bochner-ml/bochner/models/loss"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Cells is the number of cells of the grid of scores. Sizes from 2⁻¹⁰ to 2⁶ have
@@ -129,35 +128,18 @@ func (c *Counts) ClassRows() []int64 {
 	return rows
 }
 
-const countsKind = "calibrate counts 2"
-
-// MarshalBinary implements encoding.BinaryMarshaler. The error is always nil.
-func (c *Counts) MarshalBinary() ([]byte, error) {
-	return loss.EncodeRecord(countsKind, nil, safetensors.Of("counts", c.n, c.outputs, 2, Cells), safetensors.Of("rows", []int64{c.rows}, 1)), nil
-}
-
-// UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (c *Counts) UnmarshalBinary(data []byte) error {
-	r := loss.OpenRecord(data, countsKind)
-	n := loss.Array[int64](r, "counts", -1, 2, Cells)
-	rows := loss.Array[int64](r, "rows", 1)
-	outputs := len(n) / (2 * Cells)
-	switch {
-	case r.Err != nil:
-		return fmt.Errorf("calibrate: counts: %w", r.Err)
-	case outputs < 2:
-		return fmt.Errorf("calibrate: counts: %d outputs, want 2 or more", outputs)
+// Code codes the number of outputs, the rows, and the cells.
+func (c *Counts) Code(w *wire.Coder) {
+	outputs := w.Int(c.outputs, MaxOutputs)
+	if w.Check(outputs >= 2 && w.Left() >= 16*Cells*outputs); w.Reading() {
+		*c = *NewCounts(outputs)
 	}
-	for _, v := range n {
-		if v < 0 || v > 1<<48 {
-			return fmt.Errorf("calibrate: counts: %d rows in a cell", v)
-		}
+	w.Counts(&c.rows)
+	w.Check(c.rows <= 1<<48)
+	for i := range c.n {
+		w.Counts(&c.n[i])
+		w.Check(c.n[i] <= 1<<48)
 	}
-	if rows[0] < 0 || rows[0] > 1<<48 {
-		return fmt.Errorf("calibrate: counts: %d rows", rows[0])
-	}
-	*c = Counts{outputs: outputs, rows: rows[0], n: n}
-	return nil
 }
 
 // point is a cell with rows.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/loss"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -198,51 +199,17 @@ func (r *Reliability) tests(share, effective float64) Tests {
 	return t
 }
 
-const reliabilityVersion = 1
-
-// MarshalBinary implements encoding.BinaryMarshaler. The error is always nil.
-func (r *Reliability) MarshalBinary() ([]byte, error) {
-	b := putCounts([]byte{reliabilityVersion}, int64(r.outputs), int64(len(r.rows)))
-	b = putCounts(b, r.rows...)
-	b = putCounts(b, r.right...)
-	for i := range r.confidence {
-		b, _ = r.confidence[i].AppendBinary(b)
+// Code codes the number of outputs and of bins, the bins, and the sums.
+func (r *Reliability) Code(c *wire.Coder) {
+	outputs, bins := c.Int(r.outputs, MaxOutputs), c.Int(len(r.rows), MaxBins)
+	if c.Check(outputs >= 2 && bins >= 1); c.Reading() {
+		*r = *NewReliability(outputs, bins)
 	}
-	b, _ = r.logLoss.AppendBinary(b)
-	return r.brier.AppendBinary(b)
-}
-
-// UnmarshalBinary implements encoding.BinaryUnmarshaler.
-func (r *Reliability) UnmarshalBinary(data []byte) error {
-	damaged := fmt.Errorf("calibrate: damaged encoding of a reliability")
-	if len(data) == 0 || data[0] != reliabilityVersion {
-		return damaged
+	for i := range r.rows {
+		c.Counts(&r.rows[i], &r.right[i])
+		c.Part(&r.confidence[i])
+		c.Check(r.right[i] <= r.rows[i] && r.confidence[i].Sign() >= 0)
 	}
-	data = data[1:]
-	var head [2]int64
-	if !takeCounts(&data, head[:]) || head[0] < 2 || head[0] > MaxOutputs || head[1] < 1 || head[1] > MaxBins {
-		return damaged
-	}
-	s := NewReliability(int(head[0]), int(head[1]))
-	if !takeCounts(&data, s.rows) || !takeCounts(&data, s.right) {
-		return damaged
-	}
-	sums := make([]*exact.Sum, 0, len(s.rows)+2)
-	for i := range s.confidence {
-		if s.right[i] > s.rows[i] {
-			return damaged
-		}
-		sums = append(sums, &s.confidence[i])
-	}
-	for _, sum := range append(sums, &s.logLoss, &s.brier) {
-		var err error
-		if data, err = sum.Decode(data); err != nil || sum.Sign() < 0 {
-			return damaged
-		}
-	}
-	if len(data) > 0 {
-		return damaged
-	}
-	*r = *s
-	return nil
+	c.Part(&r.logLoss, &r.brier)
+	c.Check(r.logLoss.Sign() >= 0 && r.brier.Sign() >= 0)
 }

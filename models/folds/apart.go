@@ -1,13 +1,13 @@
 package folds
 
 import (
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Content is a row with its label that occurs many times.
@@ -109,63 +109,50 @@ func AddContents(a, b []Content, sign int64) ([]Content, error) {
 	return out, nil
 }
 
+// contents are Contents with an encoding.
+type contents []Content
+
+// Code codes the number of contents, the lengths of their rows and labels, and each.
+func (all *contents) Code(c *wire.Coder) {
+	var first Content
+	if len(*all) > 0 {
+		first = (*all)[0]
+	}
+	n := c.Uvarint(uint64(len(*all)), math.MaxInt32)
+	if n == 0 {
+		return
+	}
+	dim, k := c.Uvarint(uint64(len(first.X)), rows.MaxDim), c.Uvarint(uint64(len(first.Y)), 1<<17)
+	if c.Check(n*(17+4*dim+8*k) <= uint64(c.Left())); c.Reading() { // no overflow: n is below 2³¹
+		*all = make([]Content, n)
+	}
+	for i := range *all {
+		e := &(*all)[i]
+		if c.Reading() {
+			e.X, e.Y = make([]float32, dim), make([]float64, k)
+		}
+		c.Uint64(&e.Hash)
+		e.Copies = int64(c.Uvarint(uint64(e.Copies), maxRows))
+		c.Float64(&e.Weight)
+		for j, x := range e.X {
+			e.X[j] = math.Float32frombits(uint32(c.Int(int(math.Float32bits(x)), math.MaxUint32)))
+		}
+		for j := range e.Y {
+			c.Float64(&e.Y[j])
+			c.Check(e.Y[j]-e.Y[j] == 0)
+		}
+		c.Check(e.Copies >= 1 && e.Weight >= 0 && !math.IsInf(e.Weight, 0) && (i == 0 || e.Hash > (*all)[i-1].Hash))
+	}
+}
+
 // AppendContents appends the encoding of contents with rows of d numbers and k labels.
-func AppendContents(dst []byte, contents []Content) []byte {
-	le := binary.LittleEndian
-	dst = binary.AppendUvarint(dst, uint64(len(contents)))
-	if len(contents) == 0 {
-		return dst
-	}
-	dst = binary.AppendUvarint(dst, uint64(len(contents[0].X)))
-	dst = binary.AppendUvarint(dst, uint64(len(contents[0].Y)))
-	for _, c := range contents {
-		dst = le.AppendUint64(dst, c.Hash)
-		dst = binary.AppendUvarint(dst, uint64(c.Copies))
-		dst = le.AppendUint64(dst, math.Float64bits(c.Weight))
-		for _, x := range c.X {
-			dst = le.AppendUint32(dst, math.Float32bits(x))
-		}
-		for _, y := range c.Y {
-			dst = le.AppendUint64(dst, math.Float64bits(y))
-		}
-	}
-	return dst
+func AppendContents(dst []byte, c []Content) []byte {
+	return append(dst, wire.Marshal((*contents)(&c))...)
 }
 
 // DecodeContents reads what AppendContents appends, and fails unless it uses all of data.
 func DecodeContents(data []byte) ([]Content, error) {
-	d := decoder{b: data}
-	n := d.number(int64(len(data)))
-	if d.bad || n == 0 {
-		if d.bad || len(d.b) > 0 {
-			return nil, errDamaged
-		}
-		return nil, nil
-	}
-	dim, k := d.number(rows.MaxDim), d.number(1<<17)
-	if d.bad || n*(17+4*dim+8*k) > int64(len(d.b)) { // fewer than 2⁶³, as data is in memory
-		return nil, errDamaged
-	}
-	out := make([]Content, n)
-	for i := range out {
-		c := &out[i]
-		c.Hash, c.Copies, c.Weight = d.hash(), d.number(maxRows), math.Float64frombits(d.hash())
-		if d.bad || int64(len(d.b)) < 4*dim+8*k || c.Copies < 1 || !(c.Weight >= 0) || math.IsInf(c.Weight, 0) || i > 0 && c.Hash <= out[i-1].Hash {
-			return nil, errDamaged
-		}
-		c.X, c.Y = make([]float32, dim), make([]float64, k)
-		for j := range c.X {
-			c.X[j] = math.Float32frombits(binary.LittleEndian.Uint32(d.b[4*j:]))
-		}
-		d.b = d.b[4*dim:]
-		for j := range c.Y {
-			if c.Y[j] = math.Float64frombits(d.hash()); c.Y[j]-c.Y[j] != 0 {
-				return nil, errDamaged
-			}
-		}
-	}
-	if d.bad || len(d.b) > 0 {
-		return nil, errDamaged
-	}
-	return out, nil
+	var all contents
+	err := wire.Unmarshal(&all, data)
+	return all, err
 }

@@ -1,11 +1,12 @@
 package folds
 
 import (
-	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Census counts exactly the rows that a Summary has found to be candidates, and
@@ -59,31 +60,24 @@ func (c *Census) Frequent(n int64) (frequent Set, copies int64, contents Set) {
 	return newSet(out), copies, c.contents.Candidates(counted(n))
 }
 
-// MarshalBinary encodes the census. Equal counts have equal encodings up to the order in
-// which contents were found.
-func (c *Census) MarshalBinary() ([]byte, error) {
-	b := binary.AppendUvarint(nil, uint64(len(c.rows)))
-	for _, h := range slices.Sorted(maps.Keys(c.rows)) {
-		b = binary.LittleEndian.AppendUint64(b, h)
-		b = binary.AppendUvarint(b, uint64(c.rows[h]))
+// Code codes the census. Equal counts have equal encodings up to the order in which contents were
+// found.
+func (c *Census) Code(w *wire.Coder) {
+	hashes := slices.Sorted(maps.Keys(c.rows))
+	n := int(w.Uvarint(uint64(len(hashes)), math.MaxInt32))
+	if w.Check(n <= w.Left()/9); w.Reading() {
+		hashes = make([]uint64, n)
+		*c = Census{rows: make(map[uint64]int64, n), contents: new(Summary)}
 	}
-	return c.contents.append(b), nil
-}
-
-// UnmarshalBinary sets c to the census encoded in b, and fails unless it uses all of b.
-func (c *Census) UnmarshalBinary(b []byte) error {
-	d := decoder{b: b}
-	n := int(d.number(int64(len(b) / 9)))
-	u := Census{rows: make(map[uint64]int64, n)}
-	for range n {
-		h := d.hash()
-		u.rows[h] = d.number(maxRows)
+	for _, h := range hashes {
+		w.Uint64(&h)
+		if count := w.Uvarint(uint64(c.rows[h]), maxRows); w.Reading() {
+			c.rows[h] = int64(count)
+		}
 	}
-	contents := decodeSummary(&d)
-	if d.bad || len(d.b) > 0 || contents.limit != contentCounters || len(u.rows) != n {
-		return errDamaged
+	w.Check(len(c.rows) == n)
+	if c.contents != nil {
+		c.contents.Code(w)
+		w.Check(c.contents.limit == contentCounters)
 	}
-	u.contents = &contents
-	*c = u
-	return nil
 }

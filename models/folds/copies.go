@@ -1,13 +1,13 @@
 package folds
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Copies says which rows are frequent, which of their contents are counted, and how many
@@ -62,8 +62,8 @@ func NewCopies(n int64, frequent, candidates Set, cuts ...*Counts) *Copies {
 		before := make([]int64, len(kept))
 		for _, s := range cut.shards {
 			from := ShardFrom{Place: s.place}
+			from.Before = wire.Marshal(copyNumbers(before))
 			for i, k := range kept {
-				from.Before = binary.AppendUvarint(from.Before, uint64(before[i]))
 				before[i] += s.counts[k]
 			}
 			c.Shards = append(c.Shards, from)
@@ -184,14 +184,16 @@ func (d *Assigner) begin(at Place) error {
 	if !ok {
 		return fmt.Errorf("%w before %d of file %d", ErrUncounted, at.Start, at.File)
 	}
-	dec := decoder{b: before}
-	for i := range d.next {
-		d.next[i] = dec.number(maxRows)
+	return wire.Unmarshal(copyNumbers(d.next), before)
+}
+
+// copyNumbers says of each content how many copies there are before a shard.
+type copyNumbers []int64
+
+func (n copyNumbers) Code(c *wire.Coder) {
+	for i := range n {
+		n[i] = int64(c.Uvarint(uint64(n[i]), maxRows))
 	}
-	if dec.bad || len(dec.b) > 0 {
-		return errDamaged
-	}
-	return nil
 }
 
 // Frequency names the rows whose copies are assigned to folds one by one: the part of Copies

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 const seed = 7
@@ -71,16 +72,12 @@ func look(t *testing.T, all []labeled, shards map[Place][]labeled, l Labels) *Co
 		tally.AddBlock(at, blockOf(part[half:]))
 		counts.Merge(&tally.Counts)
 	}
-	data, err := counts.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	back := new(Counts)
-	if err := back.UnmarshalBinary(data); err != nil {
+	if err := wire.Unmarshal(back, wire.Marshal(counts)); err != nil {
 		t.Fatal(err)
 	}
 	c := NewCopies(n, frequent, contents, back)
-	data, err = json.Marshal(c)
+	data, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,12 +90,8 @@ func look(t *testing.T, all []labeled, shards map[Place][]labeled, l Labels) *Co
 
 func sent(t *testing.T, c *Census) *Census {
 	t.Helper()
-	data, err := c.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := new(Census)
-	if err := out.UnmarshalBinary(data); err != nil {
+	if err := wire.Unmarshal(out, wire.Marshal(c)); err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -1,9 +1,9 @@
 package folds
 
 import (
-	"encoding/binary"
-	"errors"
 	"slices"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Summary finds the frequent hashes in a stream of any length with a bounded number of
@@ -147,87 +147,37 @@ func (s *Summary) Candidates(often int64) Set {
 	return newSet(out)
 }
 
-// MarshalBinary encodes the counters in the order of their hashes.
-func (s *Summary) MarshalBinary() ([]byte, error) { return s.append(nil), nil }
-
-func (s *Summary) append(b []byte) []byte {
-	for _, v := range []int64{int64(s.limit), s.n, s.lost} {
-		b = binary.AppendUvarint(b, uint64(v))
-	}
-	var used []uint64
-	for _, c := range s.slots {
-		if c.count > 0 {
-			used = append(used, c.hash)
-		}
-	}
-	slices.Sort(used)
-	b = binary.AppendUvarint(b, uint64(len(used)))
-	for _, h := range used {
-		b = binary.LittleEndian.AppendUint64(b, h)
-		b = binary.AppendUvarint(b, uint64(s.slot(h).count))
-	}
-	return b
-}
-
-var errDamaged = errors.New("folds: damaged encoding")
-
-// UnmarshalBinary sets s to the summary encoded in b, and fails unless it uses all of b.
-func (s *Summary) UnmarshalBinary(b []byte) error {
-	d := decoder{b: b}
-	t := decodeSummary(&d)
-	if d.bad || len(d.b) > 0 {
-		return errDamaged
-	}
-	*s = t
-	return nil
-}
-
-func decodeSummary(d *decoder) (s Summary) {
-	s.limit, s.n, s.lost = int(d.number(contentCounters)), d.number(maxRows), d.number(maxRows)
-	n := int(d.number(int64(min(s.limit, len(d.b)/9))))
-	if d.bad {
-		return s
-	}
-	s.rebuild(2*n, 0)
-	sum := int64(0)
-	for last, i := uint64(0), 0; i < n && !d.bad; i++ {
-		h, c := d.hash(), d.number(maxRows)
-		sum += c
-		if d.bad = d.bad || c == 0 || i > 0 && h <= last || sum > s.n; !d.bad {
-			s.set(h, c)
-		}
-		last = h
-	}
-	d.bad = d.bad || s.limit == 0 || s.lost > (s.n-sum)/int64(s.limit+1)
-	return s
-}
-
 // maxRows bounds the counts that are accepted.
 const maxRows = 1 << 40
 
-// decoder reads an encoding and records whether it is damaged.
-type decoder struct {
-	b   []byte
-	bad bool
-}
-
-// number reads a number of at most limit.
-func (d *decoder) number(limit int64) int64 {
-	v, n := binary.Uvarint(d.b)
-	if n <= 0 || v > uint64(max(limit, 0)) {
-		d.bad, d.b = true, nil
-		return 0
+// Code codes the counters in the order of their hashes.
+func (s *Summary) Code(c *wire.Coder) {
+	s.limit = int(c.Uvarint(uint64(s.limit), contentCounters))
+	s.n, s.lost = int64(c.Uvarint(uint64(s.n), maxRows)), int64(c.Uvarint(uint64(s.lost), maxRows))
+	var used []uint64
+	for _, e := range s.slots {
+		if e.count > 0 {
+			used = append(used, e.hash)
+		}
 	}
-	d.b = d.b[n:]
-	return int64(v)
-}
-
-func (d *decoder) hash() uint64 {
-	if len(d.b) < 8 {
-		d.bad, d.b = true, nil
-		return 0
+	slices.Sort(used)
+	n := int(c.Uvarint(uint64(len(used)), uint64(s.limit)))
+	if c.Check(s.limit > 0 && n <= c.Left()/9); c.Reading() {
+		used = make([]uint64, n)
+		s.rebuild(2*n, 0)
 	}
-	h := binary.LittleEndian.Uint64(d.b)
-	d.b = d.b[8:]
-	return h
+	sum, last := int64(0), uint64(0)
+	for i, h := range used {
+		count := uint64(0)
+		if c.Uint64(&h); !c.Reading() {
+			count = uint64(s.slot(h).count)
+		}
+		count = c.Uvarint(count, maxRows)
+		sum += int64(count)
+		if c.Check(count > 0 && (i == 0 || h > last) && sum <= s.n); c.Reading() {
+			s.set(h, int64(count))
+		}
+		last = h
+	}
+	c.Check(s.lost <= (s.n-sum)/int64(s.limit+1))
 }

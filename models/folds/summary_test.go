@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // stream returns n hashes: some frequent ones with the given shares, the rest all
@@ -98,9 +100,8 @@ func TestSummaryIsBounded(t *testing.T) {
 	for range 300_000 {
 		s.Add(r.Uint64())
 	}
-	b, err := s.MarshalBinary()
-	if err != nil || len(b) > 20*rowCounters {
-		t.Errorf("%d bytes: %v", len(b), err)
+	if b := wire.Marshal(s); len(b) > 20*rowCounters {
+		t.Errorf("%d bytes", len(b))
 	}
 	if n := len(s.slots) + len(s.spare); n > 8*rowCounters {
 		t.Errorf("%d slots for %d counters", n, rowCounters)
@@ -111,40 +112,40 @@ func TestSummaryEncodingRoundTrips(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for n := range 60 {
 		s := summarize(1+r.IntN(20), 2, stream(r, n, 0.3, 0.1))
-		b, _ := s.MarshalBinary()
+		b := wire.Marshal(s)
 		var back Summary
-		if err := back.UnmarshalBinary(b); err != nil {
+		if err := wire.Unmarshal(&back, b); err != nil {
 			t.Fatal(err)
 		}
-		if again, _ := back.MarshalBinary(); !bytes.Equal(again, b) {
+		if again := wire.Marshal(&back); !bytes.Equal(again, b) {
 			t.Fatal("decoded and encoded again it differs")
 		}
 		for cut := range b {
-			if new(Summary).UnmarshalBinary(b[:cut]) == nil {
+			if wire.Unmarshal(new(Summary), b[:cut]) == nil {
 				t.Fatalf("%d of %d bytes accepted", cut, len(b))
 			}
 		}
-		if new(Summary).UnmarshalBinary(append(b, 0)) == nil {
+		if wire.Unmarshal(new(Summary), append(b, 0)) == nil {
 			t.Fatal("a byte too many accepted")
 		}
 	}
 }
 
 func FuzzUnmarshalBinary(f *testing.F) {
-	b, _ := summarize(9, 2, stream(rand.New(rand.NewPCG(5, 5)), 40, 0.3)).MarshalBinary()
+	b := wire.Marshal(summarize(9, 2, stream(rand.New(rand.NewPCG(5, 5)), 40, 0.3)))
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s Summary
-		if s.UnmarshalBinary(b) == nil {
+		if wire.Unmarshal(&s, b) == nil {
 			s.Add(1)
 			s.Merge(&s)
 		}
 		var c Census
-		if c.UnmarshalBinary(b) == nil {
+		if wire.Unmarshal(&c, b) == nil {
 			c.Merge(&c)
 			c.Frequent(10)
 		}
-		_ = new(Counts).UnmarshalBinary(b)
+		_ = wire.Unmarshal(new(Counts), b)
 	})
 }
 

@@ -2,10 +2,11 @@ package folds
 
 import (
 	"cmp"
-	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Place is where the rows of a shard begin: the index of a file, and an offset.
@@ -60,40 +61,15 @@ func (t *Tally) AddBlock(at Place, b *rows.Block) {
 // Merge adds the counts of other shards.
 func (c *Counts) Merge(d *Counts) { c.shards = append(c.shards, d.shards...) }
 
-// MarshalBinary encodes the counts in the order of the shards.
-func (c *Counts) MarshalBinary() ([]byte, error) {
+// Code codes the counts in the order of the shards.
+func (c *Counts) Code(w *wire.Coder) {
 	slices.SortFunc(c.shards, func(a, b shardCounts) int { return comparePlaces(a.place, b.place) })
-	b := binary.AppendUvarint(nil, uint64(len(c.shards)))
-	for _, s := range c.shards {
-		b = binary.AppendUvarint(b, uint64(s.place.File))
-		b = binary.AppendUvarint(b, uint64(s.place.Start))
-		b = binary.AppendUvarint(b, uint64(len(s.counts)))
-		for _, n := range s.counts {
-			b = binary.AppendUvarint(b, uint64(n))
-		}
-	}
-	return b, nil
-}
-
-// UnmarshalBinary sets c to the counts encoded in data, and fails unless it uses all of
-// data.
-func (c *Counts) UnmarshalBinary(data []byte) error {
-	d := decoder{b: data}
-	var out Counts
-	for range d.number(int64(len(data))) {
-		s := shardCounts{place: Place{File: int(d.number(1 << 31)), Start: d.number(1 << 62)}}
-		s.counts = make([]int64, d.number(int64(min(len(d.b), contentCounters))))
-		for i := range s.counts {
-			s.counts[i] = d.number(maxRows)
-		}
-		out.shards = append(out.shards, s)
-		if d.bad {
-			return errDamaged
-		}
-	}
-	if d.bad || len(d.b) > 0 {
-		return errDamaged
-	}
-	*c = out
-	return nil
+	wire.Each(w, &c.shards, math.MaxInt32, func(s *shardCounts) {
+		start := uint64(s.place.Start)
+		s.place.File = w.Int(s.place.File, math.MaxInt32)
+		w.Uint64(&start)
+		w.Check(start <= 1<<62)
+		s.place.Start = int64(start)
+		wire.Each(w, &s.counts, contentCounters, func(n *int64) { *n = int64(w.Uvarint(uint64(*n), maxRows)) })
+	})
 }

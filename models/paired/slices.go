@@ -2,9 +2,9 @@ package paired
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -119,58 +119,20 @@ func adjust(all []SliceComparison) {
 	}
 }
 
-// AppendBinary appends whether there are too many values (a byte), a sum of no rows, the number
-// of values (uint32, little-endian) and for each, ascending, its length (uint32), text and sum.
-// The error is always nil.
-func (s *Slices) AppendBinary(b []byte) ([]byte, error) {
-	many := byte(0)
+// Code codes whether there are too many values, a sum of no rows, and for each value, ascending, its
+// text and its sum.
+func (s *Slices) Code(c *wire.Coder) {
+	c.Bool(&s.many)
+	s.empty.Code(c)
+	c.Check(s.empty.rows == 0 && len(s.empty.metrics) > 0)
+	if c.Reading() {
+		s.parts = map[string]*Sum{}
+	}
+	wire.Texts(c, s.parts, score.MaxSlices, score.MaxSliceText, func() *Sum { return new(Sum) }, func(p *Sum) {
+		p.Code(c)
+		c.Check(!s.many && p.weighted == s.empty.weighted && slices.Equal(p.metrics, s.empty.metrics) && p.rows > 0)
+	})
 	if s.many {
-		many = 1
+		s.parts = nil
 	}
-	b, _ = s.empty.AppendBinary(append(b, many))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(s.parts)))
-	values := make([]string, 0, len(s.parts))
-	for value := range s.parts {
-		values = append(values, value)
-	}
-	slices.Sort(values)
-	for _, value := range values {
-		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(value))), value...)
-		b, _ = s.parts[value].AppendBinary(b)
-	}
-	return b, nil
-}
-
-// Decode sets s to the slices at the beginning of b and returns the rest.
-func (s *Slices) Decode(b []byte) (rest []byte, err error) {
-	if len(b) < 1 || b[0] > 1 {
-		return nil, errSum
-	}
-	t := Slices{many: b[0] == 1, parts: map[string]*Sum{}}
-	if b, err = t.empty.Decode(b[1:]); err != nil || len(b) < 4 || t.empty.rows > 0 || len(t.empty.metrics) == 0 {
-		return nil, errSum
-	}
-	n := binary.LittleEndian.Uint32(b)
-	if n > score.MaxSlices || t.many && n > 0 {
-		return nil, errSum
-	}
-	b = b[4:]
-	last := ""
-	for i := range n {
-		if len(b) < 4 || binary.LittleEndian.Uint32(b) > score.MaxSliceText || len(b)-4 < int(binary.LittleEndian.Uint32(b)) {
-			return nil, errSum
-		}
-		text := 4 + int(binary.LittleEndian.Uint32(b))
-		value, p := string(b[4:text]), new(Sum)
-		if b, err = p.Decode(b[text:]); err != nil || i > 0 && value <= last ||
-			p.weighted != t.empty.weighted || !slices.Equal(p.metrics, t.empty.metrics) || p.rows == 0 {
-			return nil, errSum
-		}
-		t.parts[value], last = p, value
-	}
-	if t.many {
-		t.parts = nil
-	}
-	*s = t
-	return b, nil
 }

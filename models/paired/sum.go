@@ -1,10 +1,9 @@
 package paired
 
 import (
-	"encoding"
-	"encoding/binary"
-	"errors"
 	"slices"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Sum is what a pass collects of two models. Create it with NewSum. It is not safe for
@@ -74,91 +73,33 @@ func (s *Sum) NotFinite() int64 { return s.notFinite }
 // Pairs returns the rows by which model is wrong, for classes.
 func (s *Sum) Pairs() Pairs { return s.pairs }
 
-var (
-	_ encoding.BinaryAppender    = (*Sum)(nil)
-	_ encoding.BinaryMarshaler   = (*Sum)(nil)
-	_ encoding.BinaryUnmarshaler = (*Sum)(nil)
-)
-
-var errSum = errors.New("paired: damaged encoding of a sum")
-
-// AppendBinary appends whether rows have weights and the number of metrics (a byte each), the
-// index of each metric among Metrics (a byte), six counts (uint64, little-endian), and for each
-// metric the number of rows and the sums. The error is always nil.
-func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
-	weighted := byte(0)
-	if s.weighted {
-		weighted = 1
+// Code codes whether rows have weights, the index of each metric among Metrics, six counts, and for
+// each metric the number of rows and the sums.
+func (s *Sum) Code(c *wire.Coder) {
+	c.Bool(&s.weighted)
+	metrics := s.metrics
+	wire.Each(c, &metrics, len(Metrics()), func(m *Metric) {
+		at := c.Byte(slices.Index(Metrics(), *m), len(Metrics())-1)
+		*m = Metrics()[at]
+	})
+	if c.Reading() {
+		for i, m := range metrics {
+			c.Check(m != RMSE && !slices.Contains(metrics[:i], m))
+		}
 	}
-	b = append(b, weighted, byte(len(s.metrics)))
-	for _, m := range s.metrics {
-		b = append(b, byte(slices.Index(Metrics(), m)))
+	if c.Reading() {
+		*s = *NewSum(s.weighted, metrics...)
 	}
-	p := s.pairs
-	for _, n := range [...]int64{s.rows, s.notFinite, p.Rows, p.Both, p.Champion, p.Challenger} {
-		b = binary.LittleEndian.AppendUint64(b, uint64(n))
-	}
+	p := &s.pairs
+	c.Counts(&s.rows, &s.notFinite, &p.Rows, &p.Both, &p.Champion, &p.Challenger)
 	for i := range s.losses {
 		l := &s.losses[i]
-		b = binary.LittleEndian.AppendUint64(b, uint64(l.rows))
+		c.Counts(&l.rows)
 		for k := range l.sums {
-			b, _ = l.sums[k].AppendBinary(b)
+			c.Part(&l.sums[k])
+			c.Check(l.sums[k].Sign() >= 0 && (l.rows > 0 || l.sums[k].IsZero()))
 		}
+		c.Check(l.rows <= s.rows && (l.rows == 0 || !l.sums[0].IsZero() && !l.sums[3].IsZero()))
 	}
-	return b, nil
-}
-
-// MarshalBinary returns what AppendBinary appends.
-func (s *Sum) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
-
-// Decode sets s to the sum at the beginning of b and returns the rest.
-func (s *Sum) Decode(b []byte) (rest []byte, err error) {
-	le := binary.LittleEndian
-	if len(b) < 2 || b[0] > 1 || int(b[1]) > len(Metrics()) || len(b) < 2+int(b[1])+6*8 {
-		return nil, errSum
-	}
-	var metrics []Metric
-	for _, m := range b[2 : 2+b[1]] {
-		if int(m) >= len(Metrics()) || Metrics()[m] == RMSE || slices.Contains(metrics, Metrics()[m]) {
-			return nil, errSum
-		}
-		metrics = append(metrics, Metrics()[m])
-	}
-	t := NewSum(b[0] == 1, metrics...)
-	b = b[2+len(metrics):]
-	for _, n := range [...]*int64{&t.rows, &t.notFinite, &t.pairs.Rows, &t.pairs.Both, &t.pairs.Champion, &t.pairs.Challenger} {
-		if *n, b = int64(le.Uint64(b)), b[8:]; *n < 0 {
-			return nil, errSum
-		}
-	}
-	for i := range t.losses {
-		if len(b) < 8 {
-			return nil, errSum
-		}
-		l := &t.losses[i]
-		l.rows, b = int64(le.Uint64(b)), b[8:]
-		for k := range l.sums {
-			if b, err = l.sums[k].Decode(b); err != nil || l.sums[k].Sign() < 0 || l.rows == 0 && !l.sums[k].IsZero() {
-				return nil, errSum
-			}
-		}
-		if l.rows < 0 || l.rows > t.rows || l.rows > 0 && (l.sums[0].IsZero() || l.sums[3].IsZero()) {
-			return nil, errSum
-		}
-	}
-	p := t.pairs
-	if t.notFinite > t.rows || p.Rows > t.rows || p.Both > p.Rows || p.Champion > p.Rows-p.Both || p.Challenger > p.Rows-p.Both-p.Champion {
-		return nil, errSum
-	}
-	*s = *t
-	return b, nil
-}
-
-// UnmarshalBinary sets s to the sum encoded in b.
-func (s *Sum) UnmarshalBinary(b []byte) error {
-	rest, err := s.Decode(b)
-	if err == nil && len(rest) > 0 {
-		err = errSum
-	}
-	return err
+	c.Check(s.notFinite <= s.rows && p.Rows <= s.rows && p.Both <= p.Rows && p.Champion <= p.Rows-p.Both && p.Challenger <= p.Rows-p.Both-p.Champion)
 }

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // filled returns sums of rows: all in one, and cut at random and merged in another order.
@@ -47,16 +49,16 @@ func TestSumsDoNotDependOnTheCut(t *testing.T) {
 	for _, weighted := range []bool{false, true} {
 		for _, metrics := range metricSets {
 			one, merged := filled(r, weighted, metrics...)
-			a, _ := one.MarshalBinary()
-			b, _ := merged.MarshalBinary()
+			a := wire.Marshal(one)
+			b := wire.Marshal(merged)
 			if !bytes.Equal(a, b) {
 				t.Errorf("%v: merged parts differ from the whole", metrics)
 			}
 			var c Sum
-			if err := c.UnmarshalBinary(b); err != nil {
+			if err := wire.Unmarshal(&c, b); err != nil {
 				t.Fatal(err)
 			}
-			if again, _ := c.MarshalBinary(); !bytes.Equal(again, b) {
+			if again := wire.Marshal(&c); !bytes.Equal(again, b) {
 				t.Errorf("%v: the encoding does not survive", metrics)
 			}
 			if one.Rows() != 300 || metrics[len(metrics)-1] != Error && one.NotFinite() == 0 {
@@ -191,14 +193,13 @@ func TestSlicesKeepEachValue(t *testing.T) {
 		}
 	}
 	a.Merge(b)
-	one, _ := whole.AppendBinary(nil)
-	two, _ := a.AppendBinary(nil)
+	one, two := wire.Marshal(whole), wire.Marshal(a)
 	if !bytes.Equal(one, two) {
 		t.Error("merged slices differ")
 	}
 	var c Slices
-	if rest, err := c.Decode(append(two, 1, 2)); err != nil || len(rest) != 2 {
-		t.Fatalf("%d bytes left, %v", len(rest), err)
+	if err := wire.Unmarshal(&c, two); err != nil {
+		t.Fatal(err)
 	}
 	report := c.Report("letter", 1)
 	if report.Values != 5 || len(report.Slices) != 5 {
@@ -225,27 +226,25 @@ func FuzzDecode(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, metrics := range metricSets {
 		s, _ := filled(r, true, metrics...)
-		b, _ := s.MarshalBinary()
+		b := wire.Marshal(s)
 		f.Add(b)
 		sl := NewSlices(true, metrics...)
 		losses := make([]float64, len(metrics))
 		sl.Add("value", 2, losses, losses)
-		b, _ = sl.AppendBinary(nil)
-		f.Add(b)
+		f.Add(wire.Marshal(sl))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s Sum
-		if s.UnmarshalBinary(b) == nil {
-			again, _ := s.MarshalBinary()
+		if wire.Unmarshal(&s, b) == nil {
+			again := wire.Marshal(&s)
 			if !bytes.Equal(again, b) {
 				t.Errorf("%x became %x", b, again)
 			}
 			s.Report(1)
 		}
 		var p Slices
-		if rest, err := p.Decode(b); err == nil {
-			again, _ := p.AppendBinary(nil)
-			if !bytes.Equal(again, b[:len(b)-len(rest)]) {
+		if wire.Unmarshal(&p, b) == nil {
+			if again := wire.Marshal(&p); !bytes.Equal(again, b) {
 				t.Errorf("slices: %x became %x", b, again)
 			}
 		}

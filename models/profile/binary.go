@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 var (
@@ -14,6 +15,9 @@ var (
 	_ encoding.BinaryMarshaler   = (*Sum)(nil)
 	_ encoding.BinaryUnmarshaler = (*Sum)(nil)
 )
+
+// Code codes the sum, as a sum of its own.
+func (s *Sum) Code(c *wire.Coder) { c.Whole(s) }
 
 // version is the first byte of an encoded Sum.
 const version = 1
@@ -164,8 +168,8 @@ func (s *Sum) UnmarshalBinary(b []byte) error {
 	if !ok {
 		return errDamaged
 	}
-	if err := t.labels.UnmarshalBinary(b); err != nil {
-		return err
+	if b, err := t.labels.Decode(b); err != nil || len(b) > 0 {
+		return errDamaged
 	}
 	*s = t
 	return nil

@@ -5,14 +5,12 @@ package score
 
 import (
 	"cmp"
-	"encoding"
-	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Unseen stands for the true class of a row whose label is not in the vocabulary of the
@@ -315,80 +313,32 @@ func ratio(a, b int64) float64 {
 	return float64(a) / float64(b)
 }
 
-var (
-	_ encoding.BinaryMarshaler   = (*Classes)(nil)
-	_ encoding.BinaryUnmarshaler = (*Classes)(nil)
-)
-
-var errClasses = errors.New("score: damaged encoding of class counts")
-
-// MarshalBinary writes the number of classes (uint32) and the counts (uint64),
-// little-endian. The error is always nil.
-func (c *Classes) MarshalBinary() ([]byte, error) {
-	le := binary.LittleEndian
-	b := le.AppendUint32(nil, uint32(c.k))
-	for _, n := range c.pairs {
-		b = le.AppendUint64(b, uint64(n))
-	}
-	for _, t := range c.totals {
-		b = le.AppendUint64(b, uint64(t.truth))
-		b = le.AppendUint64(b, uint64(t.predicted))
-		b = le.AppendUint64(b, uint64(t.hits))
-	}
-	if c.totals != nil {
-		b = le.AppendUint64(b, uint64(c.unseen))
-	}
-	return b, nil
-}
-
-// UnmarshalBinary sets c to the counts encoded in b.
-func (c *Classes) UnmarshalBinary(b []byte) error {
-	le := binary.LittleEndian
-	if len(b) < 4 {
-		return errClasses
-	}
-	k := int(le.Uint32(b))
-	b = b[4:]
-	if k < 1 || k > labels.MaxClasses {
-		return errClasses
-	}
-	size := (k + 1) * k
-	if k > MaxConfusion {
-		size = 3*k + 1
-	}
-	if len(b) != 8*size {
-		return errClasses
+// Code codes the number of classes and the counts.
+func (c *Classes) Code(w *wire.Coder) {
+	k := w.Int(c.k, labels.MaxClasses)
+	if w.Check(k >= 1 && w.Left() >= 16*k); w.Reading() {
+		*c = *NewClasses(k)
 	}
 	var sum int64
-	next := func() int64 {
-		n := int64(le.Uint64(b))
-		b = b[8:]
-		if n < 0 || sum < 0 {
-			sum = -1
-		} else {
-			sum += n
+	count := func(fields ...*int64) {
+		w.Counts(fields...)
+		for _, n := range fields {
+			sum += *n
+			w.Check(sum >= 0)
 		}
-		return n
 	}
-	d := NewClasses(k)
-	for i := range d.pairs {
-		d.pairs[i] = next()
+	for i := range c.pairs {
+		count(&c.pairs[i])
 	}
-	for i := range d.totals {
-		t := totals{next(), next(), next()}
-		if t.hits > min(t.truth, t.predicted) {
-			return errClasses
-		}
-		d.totals[i] = t
+	for i := range c.totals {
+		t := &c.totals[i]
+		count(&t.truth, &t.predicted, &t.hits)
+		w.Check(t.hits <= min(t.truth, t.predicted))
 	}
-	if d.totals != nil {
-		d.unseen = next()
+	if c.totals != nil {
+		count(&c.unseen)
+		w.Check(c.balanced())
 	}
-	if sum < 0 || d.totals != nil && !d.balanced() {
-		return errClasses
-	}
-	*c = *d
-	return nil
 }
 
 // balanced reports whether the number of predictions equals the number of rows.

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 type pair struct{ truth, predicted int }
@@ -36,16 +38,6 @@ func count(k int, p []pair) *Classes {
 	return c
 }
 
-// marshal encodes what cannot fail to be encoded.
-func marshal(t testing.TB, c interface{ MarshalBinary() ([]byte, error) }) []byte {
-	t.Helper()
-	b, err := c.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 func TestClassCountsDoNotDependOnTheCut(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, k := range []int{1, 2, 10, 31, MaxConfusion + 1} {
@@ -62,13 +54,13 @@ func TestClassCountsDoNotDependOnTheCut(t *testing.T) {
 			}
 			for len(parts) > 1 {
 				last := new(Classes)
-				if err := last.UnmarshalBinary(marshal(t, parts[len(parts)-1])); err != nil {
+				if err := wire.Unmarshal(last, wire.Marshal(parts[len(parts)-1])); err != nil {
 					t.Fatal(err)
 				}
 				parts = parts[:len(parts)-1]
 				parts[r.IntN(len(parts))].Merge(last)
 			}
-			if !bytes.Equal(marshal(t, parts[0]), marshal(t, whole)) {
+			if !bytes.Equal(wire.Marshal(parts[0]), wire.Marshal(whole)) {
 				t.Fatalf("%d classes: another cut gives other bytes", k)
 			}
 			if !reflect.DeepEqual(parts[0].Report(nil), whole.Report(nil)) {
@@ -239,8 +231,8 @@ func TestWrongUseOfClassesPanics(t *testing.T) {
 func TestDamagedClassCountsAreRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, k := range []int{3, MaxConfusion + 1} {
-		good := marshal(t, count(k, randomPairs(r, 50, k)))
-		if new(Classes).UnmarshalBinary(good) != nil {
+		good := wire.Marshal(count(k, randomPairs(r, 50, k)))
+		if wire.Unmarshal(new(Classes), good) != nil {
 			t.Fatal("refused")
 		}
 		for name, bad := range map[string][]byte{
@@ -251,7 +243,7 @@ func TestDamagedClassCountsAreRefused(t *testing.T) {
 			"negative":   append(slices.Clone(good[:len(good)-1]), 0x80),
 			"overflow":   append(good[:len(good)-16:len(good)-16], bytes.Repeat([]byte{255, 255, 255, 255, 255, 255, 255, 127}, 2)...),
 		} {
-			if new(Classes).UnmarshalBinary(bad) == nil {
+			if wire.Unmarshal(new(Classes), bad) == nil {
 				t.Errorf("%d classes, %s: accepted", k, name)
 			}
 		}
@@ -269,7 +261,7 @@ func TestContradictoryTotalsAreRefused(t *testing.T) {
 	} {
 		c := count(k, []pair{{0, 0}, {1, 2}, {Unseen, 3}})
 		change(c)
-		if err := new(Classes).UnmarshalBinary(marshal(t, c)); (err == nil) != (name == "none") {
+		if err := wire.Unmarshal(new(Classes), wire.Marshal(c)); (err == nil) != (name == "none") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -278,14 +270,14 @@ func TestContradictoryTotalsAreRefused(t *testing.T) {
 func FuzzClassesUnmarshalBinary(f *testing.F) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, k := range []int{1, 3, MaxConfusion + 1} {
-		f.Add(marshal(f, count(k, randomPairs(r, 20, k))))
+		f.Add(wire.Marshal(count(k, randomPairs(r, 20, k))))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var c Classes
-		if c.UnmarshalBinary(b) != nil {
+		if wire.Unmarshal(&c, b) != nil {
 			return
 		}
-		if !bytes.Equal(marshal(t, &c), b) {
+		if !bytes.Equal(wire.Marshal(&c), b) {
 			t.Fatal("decoded and encoded again it differs")
 		}
 		_ = c.Report(nil).String()

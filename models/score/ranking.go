@@ -1,12 +1,10 @@
 package score
 
 import (
-	"encoding"
-	"encoding/binary"
-	"errors"
 	"strconv"
 
 	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // MaxRanked is the largest number of classes whose scores are ranked.
@@ -252,74 +250,19 @@ func (r *Ranking) report(names []string, share, effective float64) *RankingRepor
 	return report
 }
 
-var (
-	_ encoding.BinaryMarshaler   = (*Ranking)(nil)
-	_ encoding.BinaryUnmarshaler = (*Ranking)(nil)
-)
-
-var errRanking = errors.New("score: damaged encoding of a ranking")
-
-// AppendBinary appends the number of classes and that of ranks (uint32, little-endian), the
-// counts of rows (uint64), and the ranks. The error is always nil.
-func (r *Ranking) AppendBinary(b []byte) ([]byte, error) {
-	b = binary.LittleEndian.AppendUint32(b, uint32(r.k))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(r.ranks)))
-	for _, n := range append([]int64{r.rows, r.notFinite}, r.top[:]...) {
-		b = binary.LittleEndian.AppendUint64(b, uint64(n))
+// Code codes the number of classes and that of ranks, the counts of rows, and the ranks.
+func (r *Ranking) Code(c *wire.Coder) {
+	r.k = c.Int(r.k, labels.MaxClasses)
+	ranks := c.Int(len(r.ranks), MaxRanked)
+	c.Check(r.k == 2 && (ranks == 1 || ranks == 2) || r.k > 2 && r.k <= MaxRanked && ranks == r.k || r.k > MaxRanked && ranks == 0)
+	c.Counts(&r.rows, &r.notFinite, &r.top[0], &r.top[1])
+	c.Check(max(r.notFinite, r.top[0], r.top[1]) <= r.rows)
+	if c.Reading() {
+		r.ranks = make([]Ranks, ranks)
 	}
-	for c := range r.ranks {
-		b, _ = r.ranks[c].AppendBinary(b)
+	for i := range r.ranks {
+		of := &r.ranks[i]
+		of.Code(c)
+		c.Check(of.ranked() <= r.rows-r.notFinite && of.ranked() == r.ranks[0].ranked() && of.most() == r.ranks[0].most())
 	}
-	return b, nil
-}
-
-// MarshalBinary returns what AppendBinary appends.
-func (r *Ranking) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
-
-// Decode sets r to the counts at the beginning of b and returns the rest.
-func (r *Ranking) Decode(b []byte) ([]byte, error) {
-	const head = 8 + 8*(2+len(topped))
-	if len(b) < head {
-		return nil, errRanking
-	}
-	k := binary.LittleEndian.Uint32(b)
-	if k < 2 || k > labels.MaxClasses {
-		return nil, errRanking
-	}
-	s := Ranking{k: int(k)}
-	for i, to := range []*int64{&s.rows, &s.notFinite, &s.top[0], &s.top[1]} {
-		*to = int64(binary.LittleEndian.Uint64(b[8+8*i:]))
-		if *to < 0 || *to > s.rows {
-			return nil, errRanking
-		}
-	}
-	ranks := binary.LittleEndian.Uint32(b[4:])
-	switch {
-	case k == 2 && (ranks == 1 || ranks == 2), k > 2 && k <= MaxRanked && ranks == k, k > MaxRanked && ranks == 0:
-	default:
-		return nil, errRanking
-	}
-	b = b[head:]
-	for range ranks {
-		var of Ranks
-		var err error
-		if b, err = of.Decode(b); err != nil {
-			return nil, err
-		}
-		s.ranks = append(s.ranks, of)
-		if of.ranked() > s.rows-s.notFinite || of.ranked() != s.ranks[0].ranked() || of.most() != s.ranks[0].most() {
-			return nil, errRanking
-		}
-	}
-	*r = s
-	return b, nil
-}
-
-// UnmarshalBinary sets r to the counts encoded in b.
-func (r *Ranking) UnmarshalBinary(b []byte) error {
-	rest, err := r.Decode(b)
-	if err == nil && len(rest) > 0 {
-		err = errRanking
-	}
-	return err
 }

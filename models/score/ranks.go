@@ -1,11 +1,10 @@
 package score
 
 import (
-	"encoding"
-	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // MaxCells is the largest number of different values that Ranks distinguishes, and the
@@ -238,13 +237,6 @@ func (r *Ranks) sortTail() {
 	r.tail, r.sorted = from, to
 }
 
-var (
-	_ encoding.BinaryMarshaler   = (*Ranks)(nil)
-	_ encoding.BinaryUnmarshaler = (*Ranks)(nil)
-)
-
-var errRanks = errors.New("score: damaged encoding of ranks")
-
 // What follows the key of a cell in its encoding: one row of kind 0, or of kind 1; or the
 // two counts.
 const (
@@ -253,84 +245,48 @@ const (
 	bothCounts = 2
 )
 
-// AppendBinary appends the limit, the number of dropped bits and the number of cells; and
-// for each cell 4 times the difference of its key from the one before plus what follows,
-// and then that: all as varints. Counts of the same rows have equal encodings. The error
-// is always nil.
-func (r *Ranks) AppendBinary(b []byte) ([]byte, error) {
-	r.flush()
-	for _, n := range [...]uint64{uint64(r.most()), uint64(r.shift), uint64(len(r.cells))} {
-		b = binary.AppendUvarint(b, n)
+// form returns which of them says the counts.
+func (c *cell) form() uint64 {
+	switch c.n {
+	case [2]int64{1, 0}:
+		return oneOther
+	case [2]int64{0, 1}:
+		return oneOwn
 	}
-	last := uint32(0)
-	b = slices.Grow(b, 5*len(r.cells))
-	for _, c := range r.cells {
-		step := uint64(c.key-last) << 2
-		last = c.key
-		switch c.n {
-		case [2]int64{1, 0}:
-			b = binary.AppendUvarint(b, step+oneOther)
-		case [2]int64{0, 1}:
-			b = binary.AppendUvarint(b, step+oneOwn)
-		default:
-			b = binary.AppendUvarint(b, step+bothCounts)
-			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(c.n[0])), uint64(c.n[1]))
-		}
-	}
-	return b, nil
+	return bothCounts
 }
 
-// MarshalBinary returns what AppendBinary appends.
-func (r *Ranks) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
-
-// Decode sets r to the counts at the beginning of b and returns the rest.
-func (r *Ranks) Decode(b []byte) ([]byte, error) {
-	bad := false
-	next := func() uint64 {
-		v, n := binary.Uvarint(b)
-		if n <= 0 || n > 1 && b[n-1] == 0 {
-			bad = true // cut off, too large, or not in its shortest form
-			return 0
-		}
-		b = b[n:]
-		return v
+// Code codes the limit, the number of dropped bits and the number of cells; and for each cell 4
+// times the difference of its key from the one before plus what follows, and then that: all as
+// varints. Counts of the same rows have equal encodings.
+func (r *Ranks) Code(c *wire.Coder) {
+	r.flush()
+	limit := c.Uvarint(uint64(r.most()), MaxCells)
+	shift := c.Uvarint(uint64(r.shift), 31)
+	cells := c.Uvarint(uint64(len(r.cells)), limit)
+	if c.Check(limit >= 2 && cells <= uint64(c.Left())); c.Reading() {
+		*r = Ranks{limit: int(limit), shift: uint(shift), cells: make([]cell, cells)}
 	}
-	limit, shift, cells := next(), next(), next()
-	if bad || limit < 2 || limit > MaxCells || shift > 31 || cells > limit || cells > uint64(len(b)) {
-		return nil, errRanks
-	}
-	s := Ranks{limit: int(limit), shift: uint(shift), cells: make([]cell, cells)}
 	key := uint64(0)
-	for i := range s.cells {
-		head := next()
+	for i := range r.cells {
+		e := &r.cells[i]
+		head := c.Uvarint((uint64(e.key)-key)<<2|e.form(), math.MaxUint32<<2|3)
 		key += head >> 2
-		n := [2]int64{1, 0}
 		switch head & 3 {
 		case oneOther:
+			e.n = [2]int64{1, 0}
 		case oneOwn:
-			n = [2]int64{0, 1}
-		case bothCounts:
-			n = [2]int64{int64(min(next(), 1<<62)), int64(min(next(), 1<<62))}
-			bad = bad || n[0]+n[1] == 0 || n[0] == 1 && n[1] == 0 || n[0] == 0 && n[1] == 1
+			e.n = [2]int64{0, 1}
 		default:
-			bad = true
+			e.n = [2]int64{int64(c.Uvarint(uint64(e.n[0]), 1<<62)), int64(c.Uvarint(uint64(e.n[1]), 1<<62))}
+			c.Check(head&3 == bothCounts && e.n != [2]int64{} && e.form() == bothCounts)
 		}
-		s.rows[0] += n[0]
-		s.rows[1] += n[1]
-		if bad || head>>2 > math.MaxUint32 || head>>2 == 0 && i > 0 || key > math.MaxUint32>>shift || s.ranked() > 1<<62 || s.ranked() < 0 {
-			return nil, errRanks
+		if !c.Reading() {
+			continue
 		}
-		s.cells[i] = cell{uint32(key), n}
+		e.key = uint32(key)
+		r.rows[0] += e.n[0]
+		r.rows[1] += e.n[1]
+		c.Check((head>>2 > 0 || i == 0) && key <= math.MaxUint32>>shift && r.ranked() <= 1<<62 && r.ranked() >= 0)
 	}
-	*r = s
-	return b, nil
-}
-
-// UnmarshalBinary sets r to the counts encoded in b.
-func (r *Ranks) UnmarshalBinary(b []byte) error {
-	rest, err := r.Decode(b)
-	if err == nil && len(rest) > 0 {
-		err = errRanks
-	}
-	return err
 }

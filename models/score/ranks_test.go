@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // ranked is a value of a kind.
@@ -66,7 +68,7 @@ func TestRanksDoNotDependOnTheCut(t *testing.T) {
 		for _, n := range []int{0, 1, 300, 20_000} {
 			x := someRanked(r, n)
 			whole := ranksOf(limit, x)
-			want := marshal(t, whole)
+			want := wire.Marshal(whole)
 			if n == 20_000 && whole.Exact() != (limit == MaxCells) || len(whole.cells) > limit {
 				t.Fatalf("limit %d: %d cells without %d bits", limit, len(whole.cells), whole.shift)
 			}
@@ -81,13 +83,13 @@ func TestRanksDoNotDependOnTheCut(t *testing.T) {
 				}
 				for len(parts) > 1 {
 					last := new(Ranks)
-					if err := last.UnmarshalBinary(marshal(t, parts[len(parts)-1])); err != nil {
+					if err := wire.Unmarshal(last, wire.Marshal(parts[len(parts)-1])); err != nil {
 						t.Fatal(err)
 					}
 					parts = parts[:len(parts)-1]
 					parts[r.IntN(len(parts))].Merge(last)
 				}
-				if !bytes.Equal(marshal(t, parts[0]), want) {
+				if !bytes.Equal(wire.Marshal(parts[0]), want) {
 					t.Fatalf("limit %d, %d values: another cut gives other bytes", limit, n)
 				}
 			}
@@ -261,7 +263,7 @@ func TestRowsOfAValueAreRepetitions(t *testing.T) {
 			want.Add(v, i&1, 1)
 		}
 	}
-	if !bytes.Equal(marshal(t, r), marshal(t, want)) {
+	if !bytes.Equal(wire.Marshal(r), wire.Marshal(want)) {
 		t.Error("not equal")
 	}
 	r.Add(5, 1, 3<<40)
@@ -326,9 +328,9 @@ func TestAreaIntervalsCover(t *testing.T) {
 }
 
 func TestDamagedRanksAreRefused(t *testing.T) {
-	good := marshal(t, ranksOf(50, someRanked(rand.New(rand.NewPCG(1, 1)), 200)))
+	good := wire.Marshal(ranksOf(50, someRanked(rand.New(rand.NewPCG(1, 1)), 200)))
 	for n := range good {
-		if new(Ranks).UnmarshalBinary(good[:n]) == nil {
+		if wire.Unmarshal(new(Ranks), good[:n]) == nil {
 			t.Errorf("%d of %d bytes accepted", n, len(good))
 		}
 	}
@@ -345,7 +347,7 @@ func TestDamagedRanksAreRefused(t *testing.T) {
 		"beyond":     {50, 31, 1, 2 << 2},
 		"overflow":   append([]byte{50, 0, 1, bothCounts}, bytes.Repeat([]byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f}, 2)...),
 	} {
-		if new(Ranks).UnmarshalBinary(bad) == nil {
+		if wire.Unmarshal(new(Ranks), bad) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -354,14 +356,14 @@ func TestDamagedRanksAreRefused(t *testing.T) {
 func FuzzRanksUnmarshalBinary(f *testing.F) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, n := range []int{0, 1, 50} {
-		f.Add(marshal(f, ranksOf(20, someRanked(r, n))))
+		f.Add(wire.Marshal(ranksOf(20, someRanked(r, n))))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s Ranks
-		if s.UnmarshalBinary(b) != nil {
+		if wire.Unmarshal(&s, b) != nil {
 			return
 		}
-		if !bytes.Equal(marshal(t, &s), b) {
+		if !bytes.Equal(wire.Marshal(&s), b) {
 			t.Fatal("decoded and encoded again it differs")
 		}
 		a, slack := s.AUC()
@@ -432,12 +434,12 @@ func TestRankingsDoNotDependOnTheCut(t *testing.T) {
 		got := rankingOf(k, 5*k, rows[60:])
 		for _, part := range [][]rankedRow{rows[:20], nil, rows[20:60]} {
 			other := new(Ranking)
-			if err := other.UnmarshalBinary(marshal(t, rankingOf(k, 5*k, part))); err != nil {
+			if err := wire.Unmarshal(other, wire.Marshal(rankingOf(k, 5*k, part))); err != nil {
 				t.Fatal(err)
 			}
 			got.Merge(other)
 		}
-		if !bytes.Equal(marshal(t, got), marshal(t, want)) || !reflect.DeepEqual(got.Report(nil), want.Report(nil)) {
+		if !bytes.Equal(wire.Marshal(got), wire.Marshal(want)) || !reflect.DeepEqual(got.Report(nil), want.Report(nil)) {
 			t.Errorf("%d classes: another cut gives other bytes", k)
 		}
 	}
@@ -538,9 +540,9 @@ func TestARankingOfOneClassHasNoArea(t *testing.T) {
 }
 
 func TestDamagedRankingsAreRefused(t *testing.T) {
-	good := marshal(t, rankingOf(3, 60, someRows(rand.New(rand.NewPCG(1, 1)), 40, 3)))
+	good := wire.Marshal(rankingOf(3, 60, someRows(rand.New(rand.NewPCG(1, 1)), 40, 3)))
 	for n := range good {
-		if new(Ranking).UnmarshalBinary(good[:n]) == nil {
+		if wire.Unmarshal(new(Ranking), good[:n]) == nil {
 			t.Errorf("%d of %d bytes accepted", n, len(good))
 		}
 	}
@@ -554,7 +556,7 @@ func TestDamagedRankingsAreRefused(t *testing.T) {
 		"not finite":    func(b []byte) []byte { b[16] = 41; return b },
 		"top":           func(b []byte) []byte { b[24] = 41; return b },
 	} {
-		if new(Ranking).UnmarshalBinary(change(slices.Clone(good))) == nil {
+		if wire.Unmarshal(new(Ranking), change(slices.Clone(good))) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -563,14 +565,14 @@ func TestDamagedRankingsAreRefused(t *testing.T) {
 func FuzzRankingUnmarshalBinary(f *testing.F) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, k := range []int{2, 3, 12} {
-		f.Add(marshal(f, rankingOf(k, 20*k, someRows(r, 20, k))))
+		f.Add(wire.Marshal(rankingOf(k, 20*k, someRows(r, 20, k))))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s Ranking
-		if s.UnmarshalBinary(b) != nil {
+		if wire.Unmarshal(&s, b) != nil {
 			return
 		}
-		if !bytes.Equal(marshal(t, &s), b) {
+		if !bytes.Equal(wire.Marshal(&s), b) {
 			t.Fatal("decoded and encoded again it differs")
 		}
 		s.Report(nil)
@@ -609,7 +611,7 @@ func BenchmarkRanking(b *testing.B) {
 			r.Add(i/k%k, scores[i:i+k], scores[i:i+k])
 		}
 		back := new(Ranking)
-		if err := back.UnmarshalBinary(marshal(b, r)); err != nil {
+		if err := wire.Unmarshal(back, wire.Marshal(r)); err != nil {
 			b.Fatal(err)
 		}
 		back.Report(nil)

@@ -2,13 +2,12 @@ package score
 
 import (
 	"cmp"
-	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -272,108 +271,29 @@ func (s *Slices) score(value string, p *slice) SliceScore {
 	return r
 }
 
-var errSlices = errors.New("score: damaged encoding of slices")
-
-// AppendBinary appends the number of classes, whether there are too many values, and for
-// each value, ascending, its text and its sums. The error is always nil.
-func (s *Slices) AppendBinary(b []byte) ([]byte, error) {
-	le := binary.LittleEndian
-	b = le.AppendUint32(b, uint32(s.classes))
-	if s.many {
-		return append(b, 1), nil
+// Code codes the number of classes, whether there are too many values, and for each value,
+// ascending, its text and its sums.
+func (s *Slices) Code(c *wire.Coder) {
+	if s.classes = c.Int(s.classes, labels.MaxClasses); c.Reading() {
+		*s = *NewSlices(s.classes)
 	}
-	b = le.AppendUint32(append(b, 0), uint32(len(s.parts)))
-	values := make([]string, 0, len(s.parts))
-	for value := range s.parts {
-		values = append(values, value)
+	if c.Bool(&s.many); s.many {
+		s.parts = nil
+		return
 	}
-	slices.Sort(values)
-	for _, value := range values {
-		p := s.parts[value]
-		b = append(le.AppendUint32(b, uint32(len(value))), value...)
-		for _, n := range [...]uint64{uint64(p.rows), uint64(p.by), p.square.hi, p.square.lo, uint64(p.scored)} {
-			b = le.AppendUint64(b, n)
+	wire.Texts(c, s.parts, MaxSlices, MaxSliceText, s.empty, func(p *slice) {
+		c.Counts(&p.rows, &p.by)
+		c.Uint64(&p.square.hi, &p.square.lo)
+		c.Counts(&p.scored)
+		for i := range p.each {
+			t := &p.each[i]
+			c.Counts(&t.truth, &t.predicted, &t.hits)
+			c.Check(max(t.truth, t.predicted, t.hits) <= p.by)
 		}
-		for _, t := range p.each {
-			for _, n := range [...]int64{t.truth, t.predicted, t.hits} {
-				b = le.AppendUint64(b, uint64(n))
-			}
-		}
-		b, _ = p.loss.AppendBinary(b)
-		b, _ = p.ranks.AppendBinary(b)
-		b, _ = p.errors.AppendBinary(b)
-	}
-	return b, nil
-}
-
-// MarshalBinary returns what AppendBinary appends.
-func (s *Slices) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
-
-// Decode sets s to the slices at the beginning of b and returns the rest.
-func (s *Slices) Decode(b []byte) ([]byte, error) {
-	le := binary.LittleEndian
-	if len(b) < 5 || le.Uint32(b) > labels.MaxClasses || b[4] > 1 {
-		return nil, errSlices
-	}
-	t := NewSlices(int(le.Uint32(b)))
-	if b[4] == 1 {
-		t.many, t.parts = true, nil
-		*s = *t
-		return b[5:], nil
-	}
-	if len(b) < 9 || le.Uint32(b[5:]) > MaxSlices {
-		return nil, errSlices
-	}
-	n := int(le.Uint32(b[5:]))
-	b = b[9:]
-	last := ""
-	for i := range n {
-		if len(b) < 4 || le.Uint32(b) > MaxSliceText || len(b)-4 < int(le.Uint32(b))+40+24*t.classes {
-			return nil, errSlices
-		}
-		text := 4 + int(le.Uint32(b))
-		value := string(b[4:text])
-		if i > 0 && value <= last {
-			return nil, errSlices
-		}
-		last, b = value, b[text:]
-		p := t.empty()
-		p.rows, p.by, p.scored = int64(le.Uint64(b)), int64(le.Uint64(b[8:])), int64(le.Uint64(b[32:]))
-		p.square = wide{le.Uint64(b[16:]), le.Uint64(b[24:])}
-		b = b[40:]
-		for c := range p.each {
-			for k, to := range []*int64{&p.each[c].truth, &p.each[c].predicted, &p.each[c].hits} {
-				if *to = int64(le.Uint64(b[8*k:])); *to < 0 || *to > p.by {
-					return nil, errSlices
-				}
-			}
-			b = b[24:]
-		}
-		var err error
-		if b, err = p.loss.Decode(b); err != nil {
-			return nil, errSlices
-		}
-		if b, err = p.ranks.Decode(b); err != nil {
-			return nil, errSlices
-		}
-		if b, err = p.errors.Decode(b); err != nil {
-			return nil, errSlices
-		}
-		if p.rows < 1 || p.by < 0 || (p.by == 0) != (p.square == wide{}) || p.scored < 0 || p.scored > p.by || p.loss.Sign() < 0 || p.scored == 0 && !p.loss.IsZero() ||
-			p.ranks.most() != sliceCells || p.errors.errors.most() != sliceCells || p.ranks.ranked() > p.by || p.errors.n > p.by {
-			return nil, errSlices
-		}
-		t.parts[value] = p
-	}
-	*s = *t
-	return b, nil
-}
-
-// UnmarshalBinary sets s to the slices encoded in b.
-func (s *Slices) UnmarshalBinary(b []byte) error {
-	rest, err := s.Decode(b)
-	if err == nil && len(rest) > 0 {
-		err = errSlices
-	}
-	return err
+		c.Part(&p.loss)
+		p.ranks.Code(c)
+		p.errors.Code(c)
+		c.Check(p.rows >= 1 && (p.by == 0) == (p.square == wide{}) && p.scored <= p.by && p.loss.Sign() >= 0 && (p.scored > 0 || p.loss.IsZero()) &&
+			p.ranks.most() == sliceCells && p.errors.errors.most() == sliceCells && p.ranks.ranked() <= p.by && p.errors.n <= p.by)
+	})
 }

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // sliceRow is a row of a slice.
@@ -59,12 +61,12 @@ func TestSlicesAreScoresOfTheirRows(t *testing.T) {
 		parts := slicesOf(classes, rows[300:])
 		for _, part := range [][]sliceRow{nil, rows[:100], rows[100:300]} {
 			other := new(Slices)
-			if err := other.UnmarshalBinary(marshal(t, slicesOf(classes, part))); err != nil {
+			if err := wire.Unmarshal(other, wire.Marshal(slicesOf(classes, part))); err != nil {
 				t.Fatal(err)
 			}
 			parts.Merge(other)
 		}
-		if !bytes.Equal(marshal(t, parts), marshal(t, whole)) {
+		if !bytes.Equal(wire.Marshal(parts), wire.Marshal(whole)) {
 			t.Fatalf("%d classes: another cut gives other bytes", classes)
 		}
 		report := whole.Report("c")
@@ -141,7 +143,7 @@ func TestSlicesAreBounded(t *testing.T) {
 	}
 	whole.AddTarget("more", 1, 1, 1)
 	other := new(Slices)
-	if err := other.UnmarshalBinary(marshal(t, whole)); err != nil || !reflect.DeepEqual(other, whole) {
+	if err := wire.Unmarshal(other, wire.Marshal(whole)); err != nil || !reflect.DeepEqual(other, whole) {
 		t.Errorf("%v", err)
 	}
 	one := NewSlices(0)
@@ -199,9 +201,9 @@ func TestSlicesByWeight(t *testing.T) {
 }
 
 func TestDamagedSlicesAreRefused(t *testing.T) {
-	good := marshal(t, slicesOf(2, someSliceRows(rand.New(rand.NewPCG(1, 1)), 30, 3)))
+	good := wire.Marshal(slicesOf(2, someSliceRows(rand.New(rand.NewPCG(1, 1)), 30, 3)))
 	for n := range good {
-		if new(Slices).UnmarshalBinary(good[:n]) == nil {
+		if wire.Unmarshal(new(Slices), good[:n]) == nil {
 			t.Errorf("%d of %d bytes accepted", n, len(good))
 		}
 	}
@@ -215,7 +217,7 @@ func TestDamagedSlicesAreRefused(t *testing.T) {
 		"no rows":      func(b []byte) []byte { clear(b[14:22]); return b },
 		"no weight":    func(b []byte) []byte { clear(b[22:30]); return b },
 	} {
-		if new(Slices).UnmarshalBinary(change(slices.Clone(good))) == nil {
+		if wire.Unmarshal(new(Slices), change(slices.Clone(good))) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -224,14 +226,14 @@ func TestDamagedSlicesAreRefused(t *testing.T) {
 func FuzzSlicesUnmarshalBinary(f *testing.F) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, classes := range []int{0, 2} {
-		f.Add(marshal(f, slicesOf(classes, someSliceRows(r, 20, 3))))
+		f.Add(wire.Marshal(slicesOf(classes, someSliceRows(r, 20, 3))))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s Slices
-		if s.UnmarshalBinary(b) != nil {
+		if wire.Unmarshal(&s, b) != nil {
 			return
 		}
-		if !bytes.Equal(marshal(t, &s), b) {
+		if !bytes.Equal(wire.Marshal(&s), b) {
 			t.Fatal("decoded and encoded again it differs")
 		}
 		if _, err := json.Marshal(s.Report("c")); err != nil {

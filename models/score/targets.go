@@ -1,12 +1,10 @@
 package score
 
 import (
-	"encoding"
-	"encoding/binary"
-	"errors"
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Targets sums how far the predictions of a regression are from its targets. The zero
@@ -148,74 +146,24 @@ func (t *Targets) Report() TargetReport {
 	return r
 }
 
-var (
-	_ encoding.BinaryMarshaler   = (*Targets)(nil)
-	_ encoding.BinaryUnmarshaler = (*Targets)(nil)
-)
-
-var errTargets = errors.New("score: damaged encoding of target sums")
-
-// AppendBinary appends the counts, the largest residual, the sums and the ranks. Sums over
-// the same rows have equal encodings. The error is always nil.
-func (t *Targets) AppendBinary(b []byte) ([]byte, error) {
-	le := binary.LittleEndian
-	b = le.AppendUint64(b, uint64(t.n))
-	b = le.AppendUint64(b, uint64(t.notFinite))
-	b = le.AppendUint64(b, uint64(t.noRatio))
-	b = le.AppendUint64(b, math.Float64bits(t.max))
-	for _, s := range t.sums() {
-		b, _ = s.AppendBinary(b)
-	}
-	return t.errors.AppendBinary(b)
-}
-
-// MarshalBinary returns what AppendBinary appends.
-func (t *Targets) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
-
 // sums returns the sums in the order of the encoding.
 func (t *Targets) sums() [5]*exact.Sum { return [...]*exact.Sum{&t.y, &t.y2, &t.r2, &t.abs, &t.ratio} }
 
-// Decode sets t to the sums at the beginning of b and returns the rest.
-func (t *Targets) Decode(b []byte) ([]byte, error) {
-	const head = 32
-	le := binary.LittleEndian
-	if len(b) < head {
-		return nil, errTargets
+// Code codes the counts, the largest residual, the sums and the ranks. Sums over the same rows
+// have equal encodings.
+func (t *Targets) Code(c *wire.Coder) {
+	c.Counts(&t.n, &t.notFinite, &t.noRatio)
+	c.Float64(&t.max)
+	for _, s := range t.sums() {
+		c.Part(s)
 	}
-	u := Targets{
-		n:         int64(le.Uint64(b)),
-		notFinite: int64(le.Uint64(b[8:])),
-		noRatio:   int64(le.Uint64(b[16:])),
-		max:       math.Float64frombits(le.Uint64(b[24:])),
+	t.errors.Code(c)
+	if !c.Reading() {
+		return
 	}
-	b = b[head:]
-	var err error
-	for _, s := range u.sums() {
-		if b, err = s.Decode(b); err != nil {
-			return nil, errTargets
-		}
-	}
-	if b, err = u.errors.Decode(b); err != nil {
-		return nil, errTargets
-	}
-	counted := u.errors.Rows()
-	switch {
-	case u.n < 0, u.notFinite < 0, u.noRatio < 0, u.noRatio > u.n, counted != [2]int64{u.n, 0},
-		len(u.errors.cells) > 0 && u.errors.cells[0].key<<u.errors.shift|(1<<u.errors.shift-1) < order(0),
-		!(u.max >= 0 && u.max <= math.MaxFloat32), math.Signbit(u.max),
-		u.y2.Sign() < 0, u.r2.Sign() < 0, u.abs.Sign() < 0, u.ratio.Sign() < 0, u.noRatio == u.n && !u.ratio.IsZero(),
-		u.n == 0 && !(u.max == 0 && u.y.IsZero() && u.y2.IsZero() && u.r2.IsZero() && u.abs.IsZero()):
-		return nil, errTargets
-	}
-	*t = u
-	return b, nil
-}
-
-// UnmarshalBinary sets t to the sums encoded in b.
-func (t *Targets) UnmarshalBinary(b []byte) error {
-	rest, err := t.Decode(b)
-	if err == nil && len(rest) > 0 {
-		err = errTargets
-	}
-	return err
+	c.Check(t.noRatio <= t.n && t.errors.Rows() == [2]int64{t.n, 0})
+	c.Check(len(t.errors.cells) == 0 || t.errors.cells[0].key<<t.errors.shift|(1<<t.errors.shift-1) >= order(0))
+	c.Check(t.max >= 0 && t.max <= math.MaxFloat32 && !math.Signbit(t.max))
+	c.Check(t.y2.Sign() >= 0 && t.r2.Sign() >= 0 && t.abs.Sign() >= 0 && t.ratio.Sign() >= 0 && (t.noRatio < t.n || t.ratio.IsZero()))
+	c.Check(t.n > 0 || t.max == 0 && t.y.IsZero() && t.y2.IsZero() && t.r2.IsZero() && t.abs.IsZero())
 }

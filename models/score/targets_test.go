@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 type residual struct{ truth, predicted float64 }
@@ -46,13 +48,13 @@ func TestTargetSumsDoNotDependOnTheCut(t *testing.T) {
 			}
 			for len(parts) > 1 {
 				var last Targets
-				if err := last.UnmarshalBinary(marshal(t, &parts[len(parts)-1])); err != nil {
+				if err := wire.Unmarshal(&last, wire.Marshal(&parts[len(parts)-1])); err != nil {
 					t.Fatal(err)
 				}
 				parts = parts[:len(parts)-1]
 				parts[r.IntN(len(parts))].Merge(&last)
 			}
-			if !bytes.Equal(marshal(t, &parts[0]), marshal(t, whole)) {
+			if !bytes.Equal(wire.Marshal(&parts[0]), wire.Marshal(whole)) {
 				t.Fatal("another cut gives other bytes")
 			}
 		}
@@ -143,9 +145,9 @@ func TestTargetReportOfSpecialCases(t *testing.T) {
 }
 
 func TestDamagedTargetSumsAreRefused(t *testing.T) {
-	good := marshal(t, sum(randomResiduals(rand.New(rand.NewPCG(3, 3)), 20)))
+	good := wire.Marshal(sum(randomResiduals(rand.New(rand.NewPCG(3, 3)), 20)))
 	for n := range good {
-		if new(Targets).UnmarshalBinary(good[:n]) == nil {
+		if wire.Unmarshal(new(Targets), good[:n]) == nil {
 			t.Errorf("%d of %d bytes accepted", n, len(good))
 		}
 	}
@@ -160,7 +162,7 @@ func TestDamagedTargetSumsAreRefused(t *testing.T) {
 		"no ratio":       func(b []byte) []byte { b[16] = b[0]; return b },
 		"other kind":     func(b []byte) []byte { b[len(b)-1], b[len(b)-2] = 1, 0; return b },
 	} {
-		if new(Targets).UnmarshalBinary(change(slices.Clone(good))) == nil {
+		if wire.Unmarshal(new(Targets), change(slices.Clone(good))) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -169,14 +171,14 @@ func TestDamagedTargetSumsAreRefused(t *testing.T) {
 func FuzzTargetsUnmarshalBinary(f *testing.F) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for _, n := range []int{0, 1, 20} {
-		f.Add(marshal(f, sum(randomResiduals(r, n))))
+		f.Add(wire.Marshal(sum(randomResiduals(r, n))))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s Targets
-		if s.UnmarshalBinary(b) != nil {
+		if wire.Unmarshal(&s, b) != nil {
 			return
 		}
-		if !bytes.Equal(marshal(t, &s), b) {
+		if !bytes.Equal(wire.Marshal(&s), b) {
 			t.Fatal("decoded and encoded again it differs")
 		}
 		if _, err := json.Marshal(s.Report()); err != nil {

@@ -1,13 +1,12 @@
 package score
 
 import (
-	"encoding"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
 
 	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Criterion is what a threshold between two kinds makes as large as possible.
@@ -115,11 +114,6 @@ const HalfCells = 1 << 16
 // is. Create it with NewHalves.
 type Halves struct{ half [2]Ranks }
 
-var (
-	_ encoding.BinaryMarshaler   = (*Halves)(nil)
-	_ encoding.BinaryUnmarshaler = (*Halves)(nil)
-)
-
 // NewHalves returns empty halves.
 func NewHalves() *Halves { return &Halves{[2]Ranks{*NewRanks(HalfCells), *NewRanks(HalfCells)}} }
 
@@ -143,28 +137,10 @@ func (h *Halves) Merge(g *Halves) {
 	}
 }
 
-// MarshalBinary writes the counts of both halves.
-func (h *Halves) MarshalBinary() ([]byte, error) {
-	b, err := h.half[0].AppendBinary(nil)
-	if err != nil {
-		return nil, err
-	}
-	return h.half[1].AppendBinary(b)
-}
-
-// UnmarshalBinary reads what MarshalBinary writes.
-func (h *Halves) UnmarshalBinary(b []byte) (err error) {
-	g := NewHalves()
-	for i := range g.half {
-		if b, err = g.half[i].Decode(b); err != nil {
-			return err
-		}
-	}
-	if len(b) > 0 {
-		return errors.New("score: halves are damaged")
-	}
-	*h = *g
-	return nil
+// Code codes the counts of both halves.
+func (h *Halves) Code(c *wire.Coder) {
+	h.half[0].Code(c)
+	h.half[1].Code(c)
 }
 
 // Choose returns a threshold with the largest criterion on all rows, in the middle of the values

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // What Choose says of each criterion is what a plain loop over the rows says.
@@ -26,12 +28,9 @@ func TestHalvesChooseAsALoopDoes(t *testing.T) {
 			to := []*Halves{h, g}[i%2]
 			to.Add(v.half, v.v, v.kind, 1)
 		}
-		data, err := g.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := wire.Marshal(g)
 		back := new(Halves)
-		if err := back.UnmarshalBinary(data); err != nil {
+		if err := wire.Unmarshal(back, data); err != nil {
 			t.Fatal(err)
 		}
 		h.Merge(back)
@@ -127,14 +126,14 @@ func TestHalvesRefuse(t *testing.T) {
 	if _, _, _, err := h.Choose(ByF1, 0); err == nil {
 		t.Error("a half of one kind chooses a threshold")
 	}
-	data, _ := h.MarshalBinary()
+	data := wire.Marshal(h)
 	for _, bad := range [][]byte{nil, data[:len(data)-1], append(data[:len(data):len(data)], 0)} {
-		if err := new(Halves).UnmarshalBinary(bad); err == nil {
+		if err := wire.Unmarshal(new(Halves), bad); err == nil {
 			t.Errorf("%d of %d bytes are accepted", len(bad), len(data))
 		}
 	}
 	back := new(Halves)
-	if err := back.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(back.Rows(), h.Rows()) {
+	if err := wire.Unmarshal(back, data); err != nil || !reflect.DeepEqual(back.Rows(), h.Rows()) {
 		t.Errorf("%v, %v", back.Rows(), err)
 	}
 	if err := Criterion("F1").Validate(); err == nil || err.Error() != `score: unknown criterion "F1" (did you mean "f1"?); have error, f1, balanced` {

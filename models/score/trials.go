@@ -1,12 +1,10 @@
 package score
 
 import (
-	"encoding"
-	"encoding/binary"
-	"errors"
 	"math"
 
 	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Trials measures how several fits of one model do on the same rows, without a table of
@@ -108,51 +106,12 @@ func (t *Trials) Merge(u *Trials) {
 	}
 }
 
-var (
-	_ encoding.BinaryMarshaler   = (*Trials)(nil)
-	_ encoding.BinaryUnmarshaler = (*Trials)(nil)
-)
-
-var errTrials = errors.New("score: damaged encoding of trials")
-
-// MarshalBinary writes the rows, their weight, and the counts and the sum of each fit. The error is
-// always nil.
-func (t *Trials) MarshalBinary() ([]byte, error) {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(t.rows))
-	b = binary.LittleEndian.AppendUint64(b, uint64(t.weight))
-	for i := range t.fits {
-		f := &t.fits[i]
-		b = binary.LittleEndian.AppendUint64(b, uint64(f.errors))
-		b = binary.LittleEndian.AppendUint64(b, uint64(f.wrong))
-		b = binary.LittleEndian.AppendUint64(b, uint64(f.finite))
-		b, _ = f.squares.AppendBinary(b)
-	}
-	return b, nil
-}
-
-// UnmarshalBinary sets t to the counts encoded in b.
-func (t *Trials) UnmarshalBinary(b []byte) error {
-	if len(b) < 16 {
-		return errTrials
-	}
-	u := Trials{rows: int64(binary.LittleEndian.Uint64(b)), weight: int64(binary.LittleEndian.Uint64(b[8:]))}
-	for b = b[16:]; len(b) > 0; {
-		if len(b) < 24 {
-			return errTrials
-		}
-		f := trial{errors: int64(binary.LittleEndian.Uint64(b)), wrong: int64(binary.LittleEndian.Uint64(b[8:])), finite: int64(binary.LittleEndian.Uint64(b[16:]))}
-		var err error
-		if b, err = f.squares.Decode(b[24:]); err != nil {
-			return errTrials
-		}
-		if f.errors < 0 || f.errors > u.rows || f.wrong < 0 || f.wrong > u.weight || f.finite < 0 || f.finite > u.weight || f.squares.Sign() < 0 || f.finite == 0 && !f.squares.IsZero() {
-			return errTrials
-		}
-		u.fits = append(u.fits, f)
-	}
-	if u.rows < 0 || u.weight < 0 {
-		return errTrials
-	}
-	*t = u
-	return nil
+// Code codes the rows, their weight, and the counts and the sum of each fit.
+func (t *Trials) Code(c *wire.Coder) {
+	c.Counts(&t.rows, &t.weight)
+	wire.Each(c, &t.fits, math.MaxInt32, func(f *trial) {
+		c.Counts(&f.errors, &f.wrong, &f.finite)
+		c.Part(&f.squares)
+		c.Check(f.errors <= t.rows && max(f.wrong, f.finite) <= t.weight && f.squares.Sign() >= 0 && (f.finite > 0 || f.squares.IsZero()))
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // trialRow is a row of scores of three fits of three classes.
@@ -89,15 +91,12 @@ func TestTrialsMergeInAnyOrder(t *testing.T) {
 }
 
 func TestDamagedTrialsAreRefused(t *testing.T) {
-	good, err := trialsOf(trialRows(20)).MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := wire.Marshal(trialsOf(trialRows(20)))
 	var back Trials
-	if err := back.UnmarshalBinary(good); err != nil {
+	if err := wire.Unmarshal(&back, good); err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := back.MarshalBinary(); !bytes.Equal(again, good) {
+	if again := wire.Marshal(&back); !bytes.Equal(again, good) {
 		t.Error("decoded and encoded again they differ")
 	}
 	for name, change := range map[string]func(b []byte) []byte{
@@ -111,7 +110,7 @@ func TestDamagedTrialsAreRefused(t *testing.T) {
 		"many of range": func(b []byte) []byte { b[32] = 21; return b },
 		"nothing":       func(b []byte) []byte { return nil },
 	} {
-		if new(Trials).UnmarshalBinary(change(slices.Clone(good))) == nil {
+		if wire.Unmarshal(new(Trials), change(slices.Clone(good))) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

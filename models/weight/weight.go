@@ -16,6 +16,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/exact"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // Sum is what a pass collects of the weights of rows: a function of the weights alone,
@@ -138,17 +139,8 @@ func (s *Sum) AppendBinary(b []byte) ([]byte, error) {
 	return s.squares.AppendBinary(b)
 }
 
-// MarshalBinary returns what AppendBinary appends.
-func (s *Sum) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
-
-// UnmarshalBinary sets s to the sum encoded in b.
-func (s *Sum) UnmarshalBinary(b []byte) error {
-	rest, err := s.Decode(b)
-	if err == nil && len(rest) > 0 {
-		err = errDamaged
-	}
-	return err
-}
+// Code codes the sum, as a sum of its own.
+func (s *Sum) Code(c *wire.Coder) { c.Part(s) }
 
 // Decode sets s to the sum encoded at the start of b and returns the bytes after it.
 func (s *Sum) Decode(b []byte) (rest []byte, err error) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 func sumOf(weights ...float64) *Sum {
@@ -38,16 +39,16 @@ func TestSumsMergeInAnyOrder(t *testing.T) {
 	for range 500 {
 		weights = append(weights, math.Exp(3*r.NormFloat64()))
 	}
-	want, _ := sumOf(weights...).MarshalBinary()
+	want := wire.Marshal(sumOf(weights...))
 	got := sumOf(weights[300:]...)
 	got.Merge(sumOf())
 	got.Merge(sumOf(weights[:300]...))
-	data, _ := got.MarshalBinary()
+	data := wire.Marshal(got)
 	if !bytes.Equal(data, want) {
 		t.Error("another cut has another encoding")
 	}
 	var back Sum
-	if err := back.UnmarshalBinary(data); err != nil || *back.Result() != *got.Result() {
+	if err := wire.Unmarshal(&back, data); err != nil || *back.Result() != *got.Result() {
 		t.Errorf("%v: %+v, want %+v", err, back.Result(), got.Result())
 	}
 	w := got.Result()
@@ -59,21 +60,21 @@ func TestSumsMergeInAnyOrder(t *testing.T) {
 		t.Errorf("%+v, want sum %g of %g effective rows", w, total, total*total/squares)
 	}
 	for n := range data {
-		if new(Sum).UnmarshalBinary(data[:n]) == nil {
+		if wire.Unmarshal(new(Sum), data[:n]) == nil {
 			t.Fatalf("the first %d of %d bytes are accepted", n, len(data))
 		}
 	}
 }
 
 func FuzzSumDecode(f *testing.F) {
-	data, _ := sumOf(1, 2.5, 1e9).MarshalBinary()
+	data := wire.Marshal(sumOf(1, 2.5, 1e9))
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var s Sum
-		if s.UnmarshalBinary(data) != nil {
+		if wire.Unmarshal(&s, data) != nil {
 			return
 		}
-		if again, _ := s.MarshalBinary(); !bytes.Equal(again, data) {
+		if again := wire.Marshal(&s); !bytes.Equal(again, data) {
 			t.Errorf("%x comes back as %x", data, again)
 		}
 		if w := s.Result(); w != nil && (w.Mean() != w.Mean() || !(w.Unit > 0)) {

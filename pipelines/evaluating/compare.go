@@ -127,7 +127,7 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	pass.Grid = weight.NewGrid(weights, nil, nil)
 	j.Progress.Phase("comparing", 0)
 	var sum scores.Compared
-	_, reports, err := j.ScanSum(ctx, pass, "compare", &sum)
+	reports, err := j.ScanSum(ctx, pass, "compare", &sum)
 	if err != nil {
 		return nil, err
 	}

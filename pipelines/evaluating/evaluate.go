@@ -4,7 +4,6 @@ package evaluating
 
 import (
 	"context"
-	"encoding"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 	"github.com/bochner-ml/bochner/models/weight"
@@ -132,11 +132,11 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 	j.Progress.Phase("evaluating", 0)
 	var classified scores.ClassScores
 	var targets scores.TargetScores
-	var sum encoding.BinaryUnmarshaler = &targets
+	var sum wire.Coded = &targets
 	if classes {
 		sum = &classified
 	}
-	_, reports, err := j.ScanSum(ctx, pass, "score", sum)
+	reports, err := j.ScanSum(ctx, pass, "score", sum)
 	if err != nil {
 		return nil, err
 	}

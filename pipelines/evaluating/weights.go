@@ -33,7 +33,7 @@ func weigh(ctx context.Context, j *job.Job, d *dataset.Dataset, p transforms.Pas
 	defer j.Progress.Done()
 	p.Target = nil
 	var sum weight.Sum
-	if _, _, err := j.ScanSum(ctx, &survey.Weigh{Pass: p}, "weigh", &sum); err != nil {
+	if _, err := j.ScanSum(ctx, &survey.Weigh{Pass: p}, "weigh", &sum); err != nil {
 		return nil, err
 	}
 	if w := sum.Result(); w != nil {

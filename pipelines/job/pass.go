@@ -3,7 +3,6 @@ package job
 import (
 	"bytes"
 	"context"
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/report"
@@ -78,27 +78,28 @@ type sumPass interface {
 	Sum(beam.Scope, transforms.Scan) (sum, reports beam.PCollection)
 }
 
-// ScanSum runs a pass that ends in one encoded sum and decodes it into sum. It also returns
-// the bytes, and the reports in the order of the rows.
-func (j *Job) ScanSum(ctx context.Context, p sumPass, name string, sum encoding.BinaryUnmarshaler) (data []byte, reports []dataset.Report, err error) {
+// ScanSum runs a pass that ends in one encoded sum and decodes it into sum, which must be zero. It
+// returns the reports in the order of the rows.
+func (j *Job) ScanSum(ctx context.Context, p sumPass, name string, sum wire.Coded) (reports []dataset.Report, err error) {
 	files, reports, err := j.scan(ctx, p, name, func(s beam.Scope, sc transforms.Scan, files passFiles) {
 		sum, reports := p.Sum(s, sc)
 		transforms.Write(s, files.sum, sum)
 		transforms.WriteLines(s, files.reports, reports)
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if data, err = storage.ReadState(ctx, files.sum, transforms.MaxState); err != nil {
-		return nil, nil, err
+	data, err := storage.ReadState(ctx, files.sum, transforms.MaxState)
+	if err != nil {
+		return nil, err
 	}
 	if len(data) > largeSum {
 		runtime.GC() // what the pass has left would stand beside the sum
 	}
-	if err := sum.UnmarshalBinary(data); err != nil {
-		return nil, nil, fmt.Errorf("pipelines: %s: %w; run again without --resume", files.sum, err)
+	if err := wire.Unmarshal(sum, data); err != nil {
+		return nil, fmt.Errorf("pipelines: %s: %w; run again without --resume", files.sum, err)
 	}
-	return data, reports, nil
+	return reports, nil
 }
 
 // largeSum is the size in bytes of an encoded sum that takes much of a job's memory.

@@ -19,7 +19,7 @@ func SurveyColumns(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad f
 		Columns: len(table.DescribedBy(d)), Rules: rules,
 	}
 	var found schema.Survey
-	_, reports, err := j.ScanSum(ctx, pass, "columns", &found)
+	reports, err := j.ScanSum(ctx, pass, "columns", &found)
 	if err != nil {
 		return nil, job.Counts{}, err
 	}

@@ -31,7 +31,7 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	defer j.Progress.Done()
 	pass := transforms.Pass{Data: *l.Data, Shards: l.Shards, Mode: Mode(maxBad), Seed: seed, Target: l.Target, EqualWeights: l.EqualWeights()}
 	var census folds.Census
-	if _, _, err := j.ScanSum(ctx, &survey.Census{Pass: pass, Candidates: candidates}, "census", &census); err != nil {
+	if _, err := j.ScanSum(ctx, &survey.Census{Pass: pass, Candidates: candidates}, "census", &census); err != nil {
 		return err
 	}
 	frequent, rows, contents := census.Frequent(n)
@@ -51,7 +51,7 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	for _, cut := range cuts {
 		tally := new(folds.Counts)
 		pass.Shards = cut
-		_, r, err := j.ScanSum(ctx, &survey.Tally{Pass: pass, Frequent: frequent, Contents: contents}, "tally", tally)
+		r, err := j.ScanSum(ctx, &survey.Tally{Pass: pass, Frequent: frequent, Contents: contents}, "tally", tally)
 		if err != nil {
 			return err
 		}

@@ -58,11 +58,11 @@ func (s *Session) EncodeLabels(ctx context.Context, held int) error {
 		Pass: s.Pass(targetParts), Cut: columns.Cut{Held: held, Parts: targetParts},
 		Categories: columns.Categories(s.Data.Schema.Table, s.Spec.Encode), Weights: weight.NewGrid(s.Weights(), nil, nil),
 	}
-	sum, err := pass.Empty()
-	if err != nil {
+	if _, err := pass.Empty(); err != nil {
 		return &exit.DataError{Err: err}
 	}
-	_, reports, err := s.ScanSum(ctx, pass, "targets", sum)
+	sum := new(columns.Targets)
+	reports, err := s.ScanSum(ctx, pass, "targets", sum)
 	if err != nil {
 		return err
 	}

@@ -260,7 +260,7 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 		pass.Target = target
 	}
 	var found survey.Profiled
-	_, reports, err := j.ScanSum(ctx, pass, "profile", &found)
+	reports, err := j.ScanSum(ctx, pass, "profile", &found)
 	if err != nil {
 		return nil, true, err
 	}

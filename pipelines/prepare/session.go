@@ -65,7 +65,7 @@ func (s *Session) survey(ctx context.Context, pass *survey.Survey) (*profile.Sum
 	defer s.Progress.Done()
 	pass.Pass = s.Pass(parts)
 	sum := new(profile.Sum)
-	_, _, err := s.ScanSum(ctx, pass, "survey", sum)
+	_, err := s.ScanSum(ctx, pass, "survey", sum)
 	return sum, err
 }
 

@@ -115,7 +115,7 @@ func (t *Training) scoreTrials(ctx context.Context) (losses []float64, err error
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Fits: fits, Weights: t.trials.file, SHA256: t.trials.sum, Grid: t.scoring(),
 	}, LogLoss: t.opts.Lambda.Select == spec.SelectLogLoss}
 	var sum scores.TrialScores
-	if _, _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
+	if _, err := t.ScanSum(ctx, pass, "trials", &sum); err != nil {
 		return nil, err
 	}
 	if sum.Rows() != t.firstRows {

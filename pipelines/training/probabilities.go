@@ -37,7 +37,7 @@ func (t *Training) calibrate(ctx context.Context, held scorer, folds int) error 
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Weights: held.file, SHA256: held.sum, Grid: t.scoring(),
 	}}
 	var counts calibrate.Counts
-	if _, _, err := t.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
+	if _, err := t.ScanSum(ctx, pass, "calibrate", &counts); err != nil {
 		return err
 	}
 	if err := calibrate.Check(counts.ClassRows(), t.Target.Classes.Classes); err != nil {

@@ -48,7 +48,7 @@ func (t *Training) useHeldOut(ctx context.Context, held scorer, folds int) error
 		Folds: folds, Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Weights: held.file, SHA256: held.sum, Grid: t.scoring(),
 	}, Probabilities: t.probabilities}
 	var counts score.Halves
-	if _, _, err := t.ScanSum(ctx, pass, "threshold", &counts); err != nil {
+	if _, err := t.ScanSum(ctx, pass, "threshold", &counts); err != nil {
 		return err
 	}
 	by, usual, of := score.Criterion(t.opts.Threshold), float32(0), models.OfScore

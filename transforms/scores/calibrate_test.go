@@ -17,6 +17,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/folds"
@@ -83,7 +84,7 @@ func TestCalibrationsCountTheScoresOfTheFirstFold(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := new(calibrate.Counts)
-		return c, c.UnmarshalBinary(data)
+		return c, wire.Unmarshal(c, data)
 	}
 	for _, cut := range []struct {
 		size  int64

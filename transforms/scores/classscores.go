@@ -1,11 +1,9 @@
 package scores
 
 import (
-	"encoding/binary"
-	"errors"
-
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/score"
@@ -93,82 +91,16 @@ func (c *ClassScores) Merge(d *ClassScores) {
 	}
 }
 
-// MarshalBinary writes the length of the encoded hits (uint32, little-endian), the hits, the
-// same of the weighted hits, of length 0 if there are none, the ranking, the slices, the
-// unknown labels, and the probabilities, if there are any.
-func (c *ClassScores) MarshalBinary() ([]byte, error) {
-	hits, err := c.Hits.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	b := append(binary.LittleEndian.AppendUint32(nil, uint32(len(hits))), hits...)
-	var weighted []byte
-	if c.Weighted != nil {
-		if weighted, err = c.Weighted.MarshalBinary(); err != nil {
-			return nil, err
-		}
-	}
-	b = append(binary.LittleEndian.AppendUint32(b, uint32(len(weighted))), weighted...)
-	b, _ = c.Ranking.AppendBinary(b)
-	b = appendSlices(b, c.Slices)
-	if b, err = c.Unseen.AppendBinary(b); err != nil || c.Probabilities == nil {
-		return b, err
-	}
-	probabilities, err := c.Probabilities.MarshalBinary()
-	return append(b, probabilities...), err
-}
-
-// UnmarshalBinary reads what MarshalBinary writes.
-func (c *ClassScores) UnmarshalBinary(b []byte) error {
-	var d ClassScores
-	hits, b, ok := measured(b)
-	if !ok {
-		return errDamaged
-	}
-	if err := d.Hits.UnmarshalBinary(hits); err != nil {
-		return err
-	}
-	weighted, b, ok := measured(b)
-	if !ok {
-		return errDamaged
-	}
-	if len(weighted) > 0 {
-		d.Weighted = new(score.Classes)
-		if err := d.Weighted.UnmarshalBinary(weighted); err != nil {
-			return err
-		}
-		if !d.Weighted.Like(&d.Hits) {
-			return errDamaged
-		}
-	}
-	rest, err := d.Ranking.Decode(b)
-	if err != nil {
-		return err
-	}
-	if d.Slices, rest, err = decodeSlices(rest); err != nil {
-		return err
-	}
-	if rest, err = d.Unseen.Decode(rest); err != nil {
-		return err
-	}
-	if len(rest) > 0 {
-		d.Probabilities = new(calibrate.Reliability)
-		if err := d.Probabilities.UnmarshalBinary(rest); err != nil {
-			return err
-		}
-	}
-	*c = d
-	return nil
-}
-
-var errDamaged = errors.New("scores: class scores are damaged")
-
-// measured returns the bytes at the beginning of b that follow their number (uint32,
-// little-endian), and the rest.
-func measured(b []byte) (part, rest []byte, ok bool) {
-	if len(b) < 4 || uint64(len(b)-4) < uint64(binary.LittleEndian.Uint32(b)) {
-		return nil, nil, false
-	}
-	n := 4 + int(binary.LittleEndian.Uint32(b))
-	return b[4:n], b[n:], true
+// Code codes the hits, the weighted hits, the ranking, the slices, the unknown labels, and the
+// probabilities.
+func (c *ClassScores) Code(w *wire.Coder) {
+	c.Hits.Code(w)
+	wire.Optional(w, &c.Weighted, func(weighted *score.Classes) {
+		weighted.Code(w)
+		w.Check(weighted.Like(&c.Hits))
+	})
+	c.Ranking.Code(w)
+	codeSlices(w, &c.Slices)
+	w.Part(&c.Unseen)
+	wire.Optional(w, &c.Probabilities, func(r *calibrate.Reliability) { r.Code(w) })
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/score"
 )
@@ -32,19 +33,15 @@ func TestScoresOfClassesMergeToThoseOfAllRows(t *testing.T) {
 		want := scored(t, m, y, scores)
 		got := scored(t, m, y[3:], scores[6:])
 		got.Merge(scored(t, m, y[:3], scores[:6]))
-		data, err := got.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := want.MarshalBinary()
-		if err != nil || !bytes.Equal(data, all) {
-			t.Errorf("%q, %v, want %q", data, err, all)
+		data := wire.Marshal(got)
+		if all := wire.Marshal(want); !bytes.Equal(data, all) {
+			t.Errorf("%q, want %q", data, all)
 		}
 		var back ClassScores
-		if err := back.UnmarshalBinary(data); err != nil {
+		if err := wire.Unmarshal(&back, data); err != nil {
 			t.Fatal(err)
 		}
-		if again, _ := back.MarshalBinary(); !bytes.Equal(again, data) {
+		if again := wire.Marshal(&back); !bytes.Equal(again, data) {
 			t.Errorf("decoded and encoded again it differs")
 		}
 		if r := want.Ranking.Report(nil); r.Rows != 4 || r.NotFinite != 1 || *r.AUC != 0.5 {
@@ -69,24 +66,21 @@ func TestScoresOfClassesMergeToThoseOfAllRows(t *testing.T) {
 func FuzzClassScoresDecode(f *testing.F) {
 	m := modelOf("a", "b")
 	m.Manifest.Probabilities = &models.Probabilities{Kind: models.Logistic}
-	data, err := scored(f, m, []float64{0, 1}, []float32{2, 0, 1, 0}).MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
+	data := wire.Marshal(scored(f, m, []float64{0, 1}, []float32{2, 0, 1, 0}))
 	f.Add(data)
 	f.Add(data[:5])
 	f.Add([]byte{255, 255, 255, 255, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var s ClassScores
-		if s.UnmarshalBinary(data) != nil {
+		if wire.Unmarshal(&s, data) != nil {
 			return
 		}
-		again, err := s.MarshalBinary()
+		again := wire.Marshal(&s)
 		var back ClassScores
-		if err != nil || back.UnmarshalBinary(again) != nil {
+		if err := wire.Unmarshal(&back, again); err != nil {
 			t.Errorf("%q comes back as %q: %v", data, again, err)
 		}
-		if twice, _ := back.MarshalBinary(); !bytes.Equal(twice, again) {
+		if twice := wire.Marshal(&back); !bytes.Equal(twice, again) {
 			t.Errorf("%q, then %q", again, twice)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	"github.com/bochner-ml/bochner/models/folds"
@@ -63,50 +64,11 @@ func (c *Compared) Merge(d *Compared) {
 	c.Challenger.Merge(&d.Challenger)
 }
 
-// MarshalBinary writes the sum, the number of columns (a byte) and their slices, and the labels.
-func (c *Compared) MarshalBinary() ([]byte, error) {
-	b, _ := c.Sum.AppendBinary(nil)
-	b = append(b, byte(len(c.Slices)))
-	for i := range c.Slices {
-		b, _ = c.Slices[i].AppendBinary(b)
-	}
-	b, err := c.Champion.AppendBinary(b)
-	if err != nil {
-		return nil, err
-	}
-	return c.Challenger.AppendBinary(b)
-}
-
-// UnmarshalBinary reads what MarshalBinary writes.
-func (c *Compared) UnmarshalBinary(b []byte) error {
-	var d Compared
-	b, err := d.Sum.Decode(b)
-	if err != nil {
-		return err
-	}
-	if len(b) == 0 {
-		return errCompared
-	}
-	columns := int(b[0])
-	b = b[1:]
-	for range columns {
-		var s paired.Slices
-		if b, err = s.Decode(b); err != nil {
-			return err
-		}
-		d.Slices = append(d.Slices, s)
-	}
-	if b, err = d.Champion.Decode(b); err != nil {
-		return err
-	}
-	if b, err = d.Challenger.Decode(b); err != nil {
-		return err
-	}
-	if len(b) > 0 {
-		return errCompared
-	}
-	*c = d
-	return nil
+// Code codes the sum, the slices of each column, and the labels.
+func (c *Compared) Code(w *wire.Coder) {
+	c.Sum.Code(w)
+	wire.Each(w, &c.Slices, math.MaxUint8, func(s *paired.Slices) { s.Code(w) })
+	w.Part(&c.Champion, &c.Challenger)
 }
 
 var errCompared = errors.New("scores: a comparison is damaged")

@@ -2,10 +2,10 @@ package scores
 
 import (
 	"context"
-	"encoding"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/weight"
@@ -60,7 +60,7 @@ func (h HeldOut) scorer(ctx context.Context, l *transforms.Lane, p *transforms.P
 }
 
 // summing returns how to add the held-out rows of a lane, which add may change, to sum.
-func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum encoding.BinaryMarshaler, add func(*heldRows) error) (transforms.Summing, error) {
+func (h HeldOut) summing(ctx context.Context, l *transforms.Lane, p *transforms.Pass, sum wire.Coded, add func(*heldRows) error) (transforms.Summing, error) {
 	s, err := h.scorer(ctx, l, p)
 	return transforms.Summing{Sum: sum, Label: p.Target.Label(), Fold: func(at folds.Place, b *rows.Block) error {
 		if err := s.score(at, b); err != nil {

@@ -1,13 +1,13 @@
 package scores
 
 import (
-	"encoding/binary"
-	"errors"
+	"math"
 	"strconv"
 
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/schema/times"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/score"
 )
 
@@ -120,30 +120,9 @@ func mergeSlices(a, b []score.Slices) {
 	}
 }
 
-// appendSlices appends the number of columns (uint32, little-endian) and their slices.
-func appendSlices(b []byte, all []score.Slices) []byte {
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(all)))
-	for i := range all {
-		b, _ = all[i].AppendBinary(b)
-	}
-	return b
-}
-
-// decodeSlices reads what appendSlices appends and returns the rest.
-func decodeSlices(b []byte) (all []score.Slices, rest []byte, err error) {
-	if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)) {
-		return nil, nil, errors.New("scores: slices are damaged")
-	}
-	n := binary.LittleEndian.Uint32(b)
-	b = b[4:]
-	for range n {
-		var s score.Slices
-		if b, err = s.Decode(b); err != nil {
-			return nil, nil, err
-		}
-		all = append(all, s)
-	}
-	return all, b, nil
+// codeSlices codes the slices of each column.
+func codeSlices(c *wire.Coder, all *[]score.Slices) {
+	wire.Each(c, all, math.MaxInt32, func(s *score.Slices) { s.Code(c) })
 }
 
 // TargetScores is the result of Score for a regression. Its sums are exact.
@@ -160,36 +139,8 @@ func (t *TargetScores) Merge(u *TargetScores) {
 	mergeSlices(t.Slices, u.Slices)
 }
 
-// MarshalBinary writes the sums and the slices.
-func (t *TargetScores) MarshalBinary() ([]byte, error) {
-	b := binary.LittleEndian.AppendUint32(nil, uint32(len(t.Targets)))
-	for c := range t.Targets {
-		b, _ = t.Targets[c].AppendBinary(b)
-	}
-	return appendSlices(b, t.Slices), nil
-}
-
-// UnmarshalBinary reads what MarshalBinary writes.
-func (t *TargetScores) UnmarshalBinary(b []byte) error {
-	var u TargetScores
-	if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)) {
-		return errors.New("scores: target scores are damaged")
-	}
-	rest := b[4:]
-	var err error
-	for range binary.LittleEndian.Uint32(b) {
-		var one score.Targets
-		if rest, err = one.Decode(rest); err != nil {
-			return err
-		}
-		u.Targets = append(u.Targets, one)
-	}
-	if u.Slices, rest, err = decodeSlices(rest); err != nil {
-		return err
-	}
-	if len(rest) > 0 {
-		return errors.New("scores: target scores are damaged")
-	}
-	*t = u
-	return nil
+// Code codes the sums and the slices.
+func (t *TargetScores) Code(c *wire.Coder) {
+	wire.Each(c, &t.Targets, math.MaxInt32, func(of *score.Targets) { of.Code(c) })
+	codeSlices(c, &t.Slices)
 }

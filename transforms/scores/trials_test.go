@@ -14,6 +14,7 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
 	model "github.com/bochner-ml/bochner/models/linear"
@@ -97,7 +98,7 @@ func TestTrialsScoreTheFirstFoldByEveryFit(t *testing.T) {
 				t.Fatal(err)
 			}
 			var scored TrialScores
-			err = scored.UnmarshalBinary(data)
+			err = wire.Unmarshal(&scored, data)
 			got := &scored.Trials
 			if err != nil || !reflect.DeepEqual(got, c.want) || !reflect.DeepEqual(scored.Losses, c.losses) {
 				t.Errorf("%d fits, %+v: %+v, want %+v: %v", c.fits, cut, got, c.want, err)

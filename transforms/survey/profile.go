@@ -4,8 +4,6 @@ package survey
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/io/labels"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/schema"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/profile"
 	"github.com/bochner-ml/bochner/transforms"
@@ -37,26 +36,10 @@ type Profiled struct {
 	Often   folds.Summary // of the hashes of rows under Pass.Seed
 }
 
-// MarshalBinary encodes the length of the profile, the profile, and the summary.
-func (l *Profiled) MarshalBinary() ([]byte, error) {
-	data, err := l.Profile.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	often, err := l.Often.MarshalBinary()
-	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(data))), data...), often...), err
-}
-
-// UnmarshalBinary sets l to the Profiled encoded in b, and fails unless it uses all of b.
-func (l *Profiled) UnmarshalBinary(b []byte) error {
-	if len(b) < 8 || binary.LittleEndian.Uint64(b) > uint64(len(b)-8) {
-		return errors.New("survey: damaged profile")
-	}
-	n := 8 + binary.LittleEndian.Uint64(b)
-	if err := l.Profile.UnmarshalBinary(b[8:n]); err != nil {
-		return err
-	}
-	return l.Often.UnmarshalBinary(b[n:])
+// Code codes the profile and the summary.
+func (l *Profiled) Code(c *wire.Coder) {
+	l.Profile.Code(c)
+	l.Often.Code(c)
 }
 
 // Merge adds the result of another lane.

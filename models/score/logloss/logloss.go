@@ -2,13 +2,11 @@
 package logloss
 
 import (
-	"encoding"
-	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/exact"
+	"github.com/bochner-ml/bochner/io/wire"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -96,53 +94,15 @@ func (l *Losses) Merge(m *Losses) {
 	}
 }
 
-var (
-	_ encoding.BinaryMarshaler   = (*Losses)(nil)
-	_ encoding.BinaryUnmarshaler = (*Losses)(nil)
-)
-
-var errLosses = errors.New("score: damaged encoding of log losses")
-
-// MarshalBinary writes the rows (uint64, little-endian), and for each fit the rows with
-// finite scores and the sums. The error is always nil.
-func (l *Losses) MarshalBinary() ([]byte, error) {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(l.rows))
-	for i := range l.fits {
-		f := &l.fits[i]
-		b = binary.LittleEndian.AppendUint64(b, uint64(f.finite))
-		for j := range f.sums {
-			b, _ = f.sums[j].AppendBinary(b)
+// Code codes the rows, and for each fit the rows with finite scores and the sums.
+func (l *Losses) Code(c *wire.Coder) {
+	c.Counts(&l.rows)
+	wire.Each(c, &l.fits, math.MaxInt32, func(f *lossSums) {
+		c.Counts(&f.finite)
+		for i := range f.sums {
+			c.Part(&f.sums[i])
+			c.Check(f.sums[i].Sign() >= 0 && (f.finite > 0 || f.sums[i].IsZero()))
 		}
-	}
-	return b, nil
-}
-
-// UnmarshalBinary sets l to the sums encoded in b.
-func (l *Losses) UnmarshalBinary(b []byte) error {
-	if len(b) < 8 {
-		return errLosses
-	}
-	m := Losses{rows: int64(binary.LittleEndian.Uint64(b))}
-	for b = b[8:]; len(b) > 0; {
-		if len(b) < 8 {
-			return errLosses
-		}
-		f := lossSums{finite: int64(binary.LittleEndian.Uint64(b))}
-		b = b[8:]
-		for j := range f.sums {
-			var err error
-			if b, err = f.sums[j].Decode(b); err != nil || f.sums[j].Sign() < 0 || f.finite == 0 && !f.sums[j].IsZero() {
-				return errLosses
-			}
-		}
-		if f.finite < 0 || f.finite > m.rows {
-			return errLosses
-		}
-		m.fits = append(m.fits, f)
-	}
-	if m.rows < 0 {
-		return errLosses
-	}
-	*l = m
-	return nil
+		c.Check(f.finite <= l.rows)
+	})
 }

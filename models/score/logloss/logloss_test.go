@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/io/wire"
 )
 
 // trialRow is a row of scores of three fits of three classes.
@@ -77,17 +79,17 @@ func TestLogLossesMergeInAnyOrder(t *testing.T) {
 	got.Merge(lossesOf(rows[:20]))
 	got.Merge(lossesOf(nil))
 	got.Merge(lossesOf(rows[20:60]))
-	if !reflect.DeepEqual(got, want) || !bytes.Equal(marshal(t, got), marshal(t, want)) {
+	if !reflect.DeepEqual(got, want) || !bytes.Equal(wire.Marshal(got), wire.Marshal(want)) {
 		t.Error("another cut gives other sums")
 	}
 	back := new(Losses)
-	if err := back.UnmarshalBinary(marshal(t, got)); err != nil || !reflect.DeepEqual(back, want) {
+	if err := wire.Unmarshal(back, wire.Marshal(got)); err != nil || !reflect.DeepEqual(back, want) {
 		t.Errorf("decoded: %v", err)
 	}
 }
 
 func TestDamagedLogLossesAreRefused(t *testing.T) {
-	good := marshal(t, lossesOf(trialRows(20)))
+	good := wire.Marshal(lossesOf(trialRows(20)))
 	for name, change := range map[string]func(b []byte) []byte{
 		"longer":   func(b []byte) []byte { return append(b, 0) },
 		"shorter":  func(b []byte) []byte { return b[:len(b)-1] },
@@ -97,17 +99,8 @@ func TestDamagedLogLossesAreRefused(t *testing.T) {
 		"none":     func(b []byte) []byte { b[8] = 0; return b },
 		"nothing":  func(b []byte) []byte { return nil },
 	} {
-		if new(Losses).UnmarshalBinary(change(slices.Clone(good))) == nil {
+		if wire.Unmarshal(new(Losses), change(slices.Clone(good))) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-}
-
-func marshal(t *testing.T, l *Losses) []byte {
-	t.Helper()
-	b, err := l.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }

@@ -1,0 +1,253 @@
+// Package wire encodes sums that one worker makes and another adds up. A type has one method
+// Code that names what it consists of; it serves to write and to read, so the two cannot differ.
+// Numbers are little-endian.
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Coded is a sum that has an encoding. Code passes each of its fields to c, in an order that
+// depends on nothing but the fields before, and calls Check with what must be true of them. It
+// may change fields only while c reads.
+type Coded interface{ Code(c *Coder) }
+
+// Part is a part of a sum with an encoding of its own, which says where it ends.
+type Part interface {
+	AppendBinary(b []byte) ([]byte, error)
+	Decode(b []byte) (rest []byte, err error)
+}
+
+// Coder writes the fields that it is given, or reads them. What it reads after damage is zero.
+type Coder struct {
+	b       []byte
+	reading bool
+	bad     bool
+}
+
+// Marshal returns the encoding of a sum.
+func Marshal(sum Coded) []byte {
+	var c Coder
+	sum.Code(&c)
+	return c.b
+}
+
+// Unmarshal sets dst, which must be zero, to the sum that is encoded in all of b. It fails if that
+// is not what Marshal returns; dst is of no use then.
+func Unmarshal(dst Coded, b []byte) error {
+	c := Coder{b: b, reading: true}
+	dst.Code(&c)
+	if c.bad || len(c.b) > 0 {
+		return fmt.Errorf("wire: damaged encoding of %T", dst)
+	}
+	return nil
+}
+
+// Reading tells whether c reads, and has not met damage.
+func (c *Coder) Reading() bool { return c.reading && !c.bad }
+
+// Left returns how many bytes are still to be read.
+func (c *Coder) Left() int { return len(c.b) }
+
+// Check tells c what must be true of the fields before. What is read is damaged otherwise.
+func (c *Coder) Check(ok bool) {
+	if c.reading && !ok {
+		c.b, c.bad = nil, true
+	}
+}
+
+// bytes returns room for n bytes that are written, or n bytes that were read; nil after damage.
+func (c *Coder) bytes(n int) []byte {
+	if !c.reading {
+		c.b = append(c.b, make([]byte, n)...)
+		return c.b[len(c.b)-n:]
+	}
+	if c.Check(n <= len(c.b)); c.bad {
+		return nil
+	}
+	b := c.b[:n]
+	c.b = c.b[n:]
+	return b
+}
+
+// Uint64 codes numbers of 8 bytes.
+func (c *Coder) Uint64(fields ...*uint64) {
+	for _, v := range fields {
+		switch b := c.bytes(8); {
+		case b == nil:
+			*v = 0
+		case c.reading:
+			*v = binary.LittleEndian.Uint64(b)
+		default:
+			binary.LittleEndian.PutUint64(b, *v)
+		}
+	}
+}
+
+// Counts codes numbers ≥ 0, of 8 bytes each.
+func (c *Coder) Counts(fields ...*int64) {
+	for _, v := range fields {
+		n := uint64(*v)
+		if c.Uint64(&n); c.reading {
+			*v = int64(n)
+		}
+		c.Check(*v >= 0)
+	}
+}
+
+// Float64 codes a number of 8 bytes.
+func (c *Coder) Float64(v *float64) {
+	n := math.Float64bits(*v)
+	if c.Uint64(&n); c.reading {
+		*v = math.Float64frombits(n)
+	}
+}
+
+// Bool codes a byte, 0 or 1.
+func (c *Coder) Bool(v *bool) {
+	n := 0
+	if *v {
+		n = 1
+	}
+	if n = c.Byte(n, 1); c.reading {
+		*v = n == 1
+	}
+}
+
+// Byte codes a number of at most most, which is below 256, and returns it.
+func (c *Coder) Byte(v, most int) int {
+	b := c.bytes(1)
+	if b == nil {
+		return 0
+	}
+	if !c.reading {
+		b[0] = byte(v)
+	}
+	if c.Check(int(b[0]) <= most); c.bad {
+		return 0
+	}
+	return int(b[0])
+}
+
+// Int codes a number of 0 to most in 4 bytes, and returns it.
+func (c *Coder) Int(v, most int) int {
+	b := c.bytes(4)
+	if b == nil {
+		return 0
+	}
+	if !c.reading {
+		binary.LittleEndian.PutUint32(b, uint32(v))
+	}
+	n := binary.LittleEndian.Uint32(b)
+	if c.Check(uint64(n) <= uint64(most)); c.bad {
+		return 0
+	}
+	return int(n)
+}
+
+// Uvarint codes a number of at most most in as few bytes as it takes, and returns it.
+func (c *Coder) Uvarint(v, most uint64) uint64 {
+	if !c.reading {
+		c.b = binary.AppendUvarint(c.b, v)
+		return v
+	}
+	v, n := binary.Uvarint(c.b)
+	if c.Check(n > 0 && (n == 1 || c.b[n-1] != 0) && v <= most); c.bad {
+		return 0
+	}
+	c.b = c.b[n:]
+	return v
+}
+
+// Text codes a text of at most most bytes after its length.
+func (c *Coder) Text(v *string, most int) {
+	b := c.bytes(c.Int(len(*v), most))
+	if c.reading {
+		*v = string(b)
+	} else {
+		copy(b, *v)
+	}
+}
+
+// Part codes parts with encodings of their own.
+func (c *Coder) Part(parts ...Part) {
+	for _, p := range parts {
+		var err error
+		if c.reading {
+			c.b, err = p.Decode(c.b)
+		} else {
+			c.b, err = p.AppendBinary(c.b)
+		}
+		c.Check(err == nil)
+	}
+}
+
+// Whole codes a part whose encoding does not say where it ends, after its length.
+func (c *Coder) Whole(p interface {
+	MarshalBinary() ([]byte, error)
+	UnmarshalBinary([]byte) error
+}) {
+	var data []byte
+	if !c.reading {
+		data, _ = p.MarshalBinary()
+	}
+	n := c.Int(len(data), math.MaxInt32)
+	if b := c.bytes(n); c.reading {
+		c.Check(!c.bad && p.UnmarshalBinary(b) == nil)
+	} else {
+		copy(b, data)
+	}
+}
+
+// Optional codes whether *v is nil, and what is not, by code.
+func Optional[T any](c *Coder, v **T, code func(*T)) {
+	there := *v != nil
+	if c.Bool(&there); !there {
+		return
+	}
+	if c.reading {
+		*v = new(T)
+	}
+	code(*v)
+}
+
+// Each codes the number of elements of v, and each by code.
+func Each[T any](c *Coder, v *[]T, most int, code func(*T)) {
+	n := c.Int(len(*v), most)
+	for i := 0; i < n && !c.bad; i++ {
+		if c.reading {
+			*v = append(*v, *new(T)) // not all at once: fewer may follow
+		}
+		code(&(*v)[i])
+	}
+}
+
+// Texts codes the number of elements of m, and each, in the order of their texts, after its text of at
+// most longest bytes. make returns an element for code to read.
+func Texts[V any](c *Coder, m map[string]V, most, longest int, make func() V, code func(V)) {
+	n := c.Int(len(m), most)
+	if !c.reading {
+		for _, text := range slices.Sorted(maps.Keys(m)) {
+			c.Text(&text, longest)
+			code(m[text])
+		}
+		return
+	}
+	last := ""
+	for i := range n {
+		var text string
+		if c.Text(&text, longest); c.bad {
+			return
+		}
+		c.Check(i == 0 || text > last)
+		v := make()
+		if code(v); c.bad {
+			return
+		}
+		m[text], last = v, text
+	}
+}
