@@ -49,19 +49,32 @@ func New(folds []*Rows, mean, target, ridge []float64, threads int) *Problem {
 	}
 	f.kernel, f.square = blas.Make[float64](f.n*f.n), blas.Make[float64](f.n*f.n)
 	for i, a := range folds {
-		for _, b := range folds[:i+1] {
-			block := f.square[:a.n*b.n]
-			clear(block)
-			blas.SubProduct(block, a.z, b.z, a.n, b.n, d, threads)
-			for r := range a.n {
-				for c, v := range block[r*b.n:][:b.n] {
-					f.kernel[(a.first+r)*f.n+b.first+c] = -v
-					f.kernel[(b.first+c)*f.n+a.first+r] = -v
-				}
-			}
+		for _, b := range folds[:i] {
+			f.product(a, 0, a.n, b, b.n, d)
+		}
+		// Half of a square is its mirror.
+		for from := 0; from < a.n; from += strip {
+			end := min(from+strip, a.n)
+			f.product(a, from, end, a, end, d)
 		}
 	}
 	return f
+}
+
+// strip is the number of rows of a symmetric block that are computed at once.
+const strip = 192
+
+// product stores the products of rows from first up to end of a with the first n of b in the kernel.
+func (f *Problem) product(a *Rows, first, end int, b *Rows, n, d int) {
+	block := f.square[:(end-first)*n]
+	clear(block)
+	blas.SubProduct(block, a.z[first*d:end*d], b.z, end-first, n, d, f.threads)
+	for r := first; r < end; r++ {
+		for c, v := range block[(r-first)*n:][:n] {
+			f.kernel[(a.first+r)*f.n+b.first+c] = -v
+			f.kernel[(b.first+c)*f.n+a.first+r] = -v
+		}
+	}
 }
 
 // Len returns the number of rows.
@@ -91,9 +104,16 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold int) (held float64, 
 		}
 		return i
 	}
-	parallel.Each(n, f.threads, func(_, i int) {
-		without(f.square[i*n:][:n], f.kernel[place(i)*f.n:][:f.n], 1)
-		f.square[i*n+i] += mu
+	parallel.Each(n, f.threads, func(_, i int) { // the lower triangle
+		at := place(i)
+		row, from := f.square[i*n:][:i+1], f.kernel[at*f.n:][:at+1]
+		if at < end {
+			copy(row, from)
+		} else {
+			copy(row, from[:out.first])
+			copy(row[out.first:], from[end:])
+		}
+		row[i] += mu
 	})
 	right, targets, ones := make([]float64, n*(k+1)), make([]float64, n*k), make([]float64, n)
 	without(targets, f.y, k)
