@@ -140,6 +140,7 @@ type exact struct {
 	y       []float64 // Y − ȳ, n×outputs
 	mean    []float64 // ȳ
 	mass    float64   // Σw
+	square  []float64 // scratch of scores, n×n
 	threads int
 }
 
@@ -206,8 +207,12 @@ var errNotDefinite = errors.New("search: the kernel matrix is not positive defin
 // scores stores the scores of the judged rows for λ.
 func (e *exact) scores(lambda float64, scores []float32) error {
 	n, k := len(e.train), e.labels.outputs
-	a := append([]float64(nil), e.k...)
-	for i, row := range e.train {
+	if e.square == nil {
+		e.square = make([]float64, n*n)
+	}
+	a := e.square
+	for i, row := range e.train { // the lower triangle
+		copy(a[i*n:][:i+1], e.k[i*n:])
 		a[i*n+i] += float64(lambda * e.mass / e.labels.weight(row))
 	}
 	if _, ok := blas.Cholesky(a, n, e.threads); !ok {
@@ -215,13 +220,16 @@ func (e *exact) scores(lambda float64, scores []float32) error {
 	}
 	alpha := append([]float64(nil), e.y...)
 	blas.CholeskySolve(a, n, alpha, k, e.threads)
+	sums := make([]float64, k)
 	for at := range e.judged {
 		row := e.cross[at*n : (at+1)*n]
-		for c := range k {
-			sum := e.mean[c]
-			for b, v := range row {
-				sum += float64(v * alpha[b*k+c])
+		copy(sums, e.mean)
+		for b, v := range row {
+			for c, a := range alpha[b*k:][:k] {
+				sums[c] += float64(v * a)
 			}
+		}
+		for c, sum := range sums {
 			scores[at*k+c] = float32(sum)
 		}
 	}
