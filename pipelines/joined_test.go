@@ -50,7 +50,7 @@ func (o *joinedOptions) Choose(d *kernel.Data) (*kernel.Choice, error) {
 	draw := func(out int, seed uint64) features.Recipe {
 		return join.Recipe{Parts: []features.Recipe{
 			features.Chain{Steps: []features.Recipe{metric.Diagonal{A: a}, fourier.Gaussian{In: d.In, Out: o.Features, Width: width, Seed: seed}}},
-			bins.Recipe{In: d.In, Weight: 0.3, Columns: []bins.Column{{Index: 0, Cuts: features.Floats{-1, -0.5, 0, 0.5, 1}}}},
+			bins.Recipe{In: d.In, Weight: 0.3, Columns: []bins.Column{{Index: 0, Cuts: features.Floats{-1.2, -0.7, -0.3, 0, 0.3, 0.7, 1.2}}}},
 		}}
 	}
 	return &kernel.Choice{Recipe: draw(o.Features+8, d.Seed), Summary: "joined kernel, " + how, Width: width, Draw: draw}, nil
