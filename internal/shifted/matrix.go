@@ -10,7 +10,7 @@ import (
 // Matrix is A and R. One n×n square serves every μ: A is above its diagonal and in Diag, which the
 // factorisation of the lower triangle does not touch.
 type Matrix struct {
-	Square []float64 // row-major n×n; the lower triangle and the diagonal are scratch
+	Square []float64 // row-major n×n; the lower triangle and the diagonal are scratch; nil before Reserve
 	Diag   []float64 // the diagonal of A
 	Ridge  []float64 // the diagonal of R, > 0
 
@@ -22,8 +22,15 @@ type Matrix struct {
 // New returns A = 0 and R = 0 of n rows.
 func New(n, threads int) Matrix {
 	return Matrix{
-		Square: blas.Make[float64](n * n), Diag: make([]float64, n), Ridge: make([]float64, n),
+		Diag: make([]float64, n), Ridge: make([]float64, n),
 		Threads: threads, dim: n,
+	}
+}
+
+// Reserve allocates the square, which SolveTiles does without.
+func (m *Matrix) Reserve() {
+	if m.Square == nil {
+		m.Square = blas.Make[float64](m.dim * m.dim)
 	}
 }
 
@@ -34,16 +41,40 @@ func (m *Matrix) Solve(b []float64, k int, mu float64) (pivot int, ok bool) {
 	if pivot, ok := blas.Cholesky(m.Square, m.dim, m.Threads); !ok {
 		return pivot, false
 	}
-	// A singular matrix may have pivots that are rounding error alone: anything up to
-	// n·2⁻⁵² of the original entry.
+	if pivot, ok := m.sound(mu, func(i int) float64 { return m.Square[i*m.dim+i] }); !ok {
+		return pivot, false
+	}
+	blas.CholeskySolve(m.Square, m.dim, b, k, m.Threads)
+	return 0, true
+}
+
+// SolveTiles is Solve, with the same bits, for a matrix A in the tiles of its lower triangle (as
+// blas.NewTiles), which it overwrites: it needs no square.
+func (m *Matrix) SolveTiles(tiles [][]float64, b []float64, k int, mu float64) (pivot int, ok bool) {
+	for i := range m.dim {
+		g := blas.TileDiagonal(tiles, m.dim, i)
+		m.Diag[i] = *g
+		*g += float64(mu * m.Ridge[i])
+	}
+	if pivot, ok := blas.CholeskyTiles(tiles, m.dim, m.Threads); !ok {
+		return pivot, false
+	}
+	if pivot, ok := m.sound(mu, func(i int) float64 { return *blas.TileDiagonal(tiles, m.dim, i) }); !ok {
+		return pivot, false
+	}
+	blas.CholeskyTilesSolve(tiles, m.dim, b, k, m.Threads)
+	return 0, true
+}
+
+// sound tells whether the pivots of a factor are more than rounding error; if not, it returns the first that may not be.
+// A singular matrix may have pivots that are rounding error alone: anything up to n·2⁻⁵² of the original entry.
+func (m *Matrix) sound(mu float64, pivot func(int) float64) (first int, ok bool) {
 	tiny := float64(m.dim) * 0x1p-52
 	for i, g := range m.Diag {
-		l := m.Square[i*m.dim+i]
-		if !(l*l > tiny*(g+float64(mu*m.Ridge[i]))) {
+		if l := pivot(i); !(l*l > tiny*(g+float64(mu*m.Ridge[i]))) {
 			return i, false
 		}
 	}
-	blas.CholeskySolve(m.Square, m.dim, b, k, m.Threads)
 	return 0, true
 }
 

@@ -17,6 +17,7 @@ func gram(n, rows, k int, seed uint64) (m Matrix, b []float64) {
 		a[i] = r.NormFloat64() / float64(1+i%n)
 	}
 	m = New(n, 2)
+	m.Reserve()
 	for i := range n {
 		m.Ridge[i] = 0.5 + r.Float64()
 		for j := i; j < n; j++ {

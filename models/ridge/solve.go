@@ -46,8 +46,8 @@ type Options struct {
 	Folds int
 
 	// Load returns the sum of a fold, 0 ≤ fold < max(Folds, 1). A fold is loaded several
-	// times if Folds ≥ 2. Solve does not change a sum, and no longer uses it when it
-	// calls Load again, which may therefore reuse the same Sum.
+	// times if Folds ≥ 2. Solve no longer uses a sum when it calls Load again, which may therefore
+	// reuse the same Sum. It does not change one, unless it is the only one.
 	Load func(fold int) (*Sum, error)
 
 	// HeldOut makes Solve also fit to all rows except those of fold 0, with the chosen λ;
@@ -154,15 +154,18 @@ type Row struct {
 }
 
 // Memory returns the most bytes that Solve uses, apart from small constants: the sum of
-// all rows, with folds ≥ 2 also the sum of one fold, one square of D×D float64, and a few
-// times the D×k weights; if folds are solved by descent, also factors in float32, and the
+// all rows, with folds ≥ 2 or fewer than 8,192 features one square of D×D float64, with folds ≥ 2 also
+// the sum of one fold, and a few times the D×k weights; if folds are solved by descent, also factors in float32, and the
 // sums of a part of the features, or what stands in for few rows. rows may be 0 if unknown. For 10,000
 // features and 10 classes that is slightly more than 0.42 + 0.42 + 0.80 + 0.62 GB. With first, only the first fold is
 // held out.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	side := min(d, blas.TileDim)
-	bytes := shape.Bytes() + 8*d*d + 2*8*d*k + 4*d*k
+	bytes := shape.Bytes() + 2*8*d*k + 4*d*k
+	if folds > 1 || shape.Dim < inPlaceFrom {
+		bytes += 8 * d * d
+	}
 	if folds > 1 {
 		fold, forms := shape.Bytes(), k
 		descent := blas.TriangleBytes(shape.Dim) + 7*8*d*k
@@ -261,8 +264,14 @@ func Solve(opts Options) (*Solution, error) {
 // fit fits the weights of fit, exactly, to the rows that are in total and not in out,
 // which may be nil.
 func (p *path) fit(fit *Solution, y *system, total, out *Sum) error {
-	y.centre(total, out)
-	if pivot, ok := y.solve(p.mu(y, fit.Lambda), total, out); !ok {
+	solve := func(mu float64) (int, bool) { return y.solve(mu, total, out) }
+	if p.inPlace(total.shape) {
+		y.leave(total, nil)
+		solve = func(mu float64) (int, bool) { return y.solveIn(mu, total) }
+	} else {
+		y.centre(total, out)
+	}
+	if pivot, ok := solve(p.mu(y, fit.Lambda)); !ok {
 		return fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, total.shape.Dim), fit.Lambda)
 	}
 	return p.weights(fit, y)
@@ -270,18 +279,38 @@ func (p *path) fit(fit *Solution, y *system, total, out *Sum) error {
 
 // fitHeldOut fits to the rows that are not in fold 0.
 func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
+	all := total.Rows()
 	fold, err := p.load(0)
 	if err != nil {
 		return err
 	}
-	if fit.Rows = total.Rows() - fold.Rows(); fit.Rows == 0 {
-		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, so there are no training rows; use more rows", fold.Rows())
+	if fit.Rows = all - fold.Rows(); fit.Rows == 0 {
+		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, so there are no training rows; use more rows", all)
+	}
+	if p.inPlace(total.shape) { // which has overwritten it
+		total.Clear()
+		for f := 1; f < p.Folds; f++ {
+			if fold, err = p.load(f); err != nil {
+				return err
+			}
+			total.Merge(fold)
+		}
+		fold = nil
 	}
 	if err := p.fit(fit, y, total, fold); err != nil {
 		return fmt.Errorf("%w (for the rows without fold 0)", err)
 	}
 	p.report("ridge: %d rows without fold 0: lambda %g", fit.Rows, fit.Lambda)
 	return nil
+}
+
+// inPlaceFrom is the number of features from which on a λ that is given is solved for in place of the
+// sum, which takes a third of the memory.
+var inPlaceFrom = 1 << 13
+
+// inPlace tells whether the sum is overwritten.
+func (p *path) inPlace(shape Shape) bool {
+	return shape.Dim >= inPlaceFrom && (p.Folds < 2 || p.Given)
 }
 
 func (o *Options) validate() error {

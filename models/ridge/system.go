@@ -82,6 +82,7 @@ func (y *system) measure(r Ranges) {
 func (y *system) centre(total, out *Sum) {
 	d := y.shape.Dim
 	y.leave(total, out)
+	y.Reserve()
 	forTiles(y.shape.Dim, y.Threads, func(_, t, i, j int) {
 		tile := total.tiles[t]
 		var minus []float64
@@ -153,6 +154,22 @@ func (y *system) masses(head []float64) float64 {
 func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
 	y.rightSides(total, out)
 	return y.Solve(y.v, y.shape.Outputs, mu)
+}
+
+// solveIn is solve for the rows of total, which leave was given, in place of whose tiles it computes: it
+// needs no square, and has the same bits.
+func (y *system) solveIn(mu float64, total *Sum) (pivot int, ok bool) {
+	forTiles(y.shape.Dim, y.Threads, func(_, t, i, j int) {
+		cols := blas.TileRows(y.shape.Dim, j)
+		for a := range blas.TileRows(y.shape.Dim, i) {
+			sa := y.colSum[i*blas.TileDim+a]
+			for b := range min(cols, (i-j)*blas.TileDim+a+1) {
+				total.tiles[t][a*cols+b] -= y.colSum[j*blas.TileDim+b] * sa / y.n
+			}
+		}
+	})
+	y.rightSides(total, nil)
+	return y.SolveTiles(total.tiles, y.v, y.shape.Outputs, mu)
 }
 
 // rightSides sets y.v to R_c.
