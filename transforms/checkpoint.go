@@ -53,9 +53,9 @@ func checkpointPrefix(pass string) string {
 	return storage.Join(dir, "checkpoint-"+strings.TrimSuffix(strings.TrimPrefix(name, "pass-"), ".json")+"-")
 }
 
-// checkpointFile names the checkpoint of a lane's shards from the given one on.
-func (sc Scan) checkpointFile(lane, from int) string {
-	return fmt.Sprintf("%s%d-of-%d-from-%d", checkpointPrefix(sc.Pass), lane, sc.Lanes, from)
+// checkpointFile names the checkpoint of an element's shards from the given one on.
+func (sc Scan) checkpointFile(element, from int) string {
+	return fmt.Sprintf("%s%d-of-%d-by-%d-from-%d", checkpointPrefix(sc.Pass), element, sc.Lanes, sc.stripes(), from)
 }
 
 // saving says when a lane stores its next checkpoint.
@@ -74,7 +74,7 @@ func (l *Lane) newSaving(from int) *saving {
 	if l.Saver == nil {
 		return nil
 	}
-	return &saving{Saver: l.Saver, name: l.Scan.checkpointFile(l.Number, from), last: time.Now(), pause: l.Scan.interval()}
+	return &saving{Saver: l.Saver, name: l.Scan.checkpointFile(l.Number*l.Scan.stripes()+l.Stripe, from), last: time.Now(), pause: l.Scan.interval()}
 }
 
 // restore continues from the checkpoint, if there is one of at most that many shards, and returns
@@ -161,24 +161,24 @@ func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	begins := map[int][]int{} // by lane
+	begins := map[int][]int{} // by element
 	for _, name := range names {
-		var lane, of, from int
+		var element, lanes, stripes, from int
 		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			if _, err := fmt.Sscanf(rest, "%d-of-%d-from-%d", &lane, &of, &from); err == nil && of == sc.Lanes {
-				begins[lane] = append(begins[lane], from)
+			if _, err := fmt.Sscanf(rest, "%d-of-%d-by-%d-from-%d", &element, &lanes, &stripes, &from); err == nil && lanes == sc.Lanes && stripes == sc.stripes() {
+				begins[element] = append(begins[element], from)
 			}
 		}
 	}
 	sc.Cuts = map[int][]int{}
-	for lane, at := range begins {
+	for element, at := range begins {
 		slices.Sort(at)
 		covered := 0
 		for _, from := range at {
 			if from < covered {
 				continue // another attempt at the lane has read these shards as well
 			}
-			data, err := storage.ReadState(ctx, sc.checkpointFile(lane, from), MaxState)
+			data, err := storage.ReadState(ctx, sc.checkpointFile(element, from), MaxState)
 			if errors.Is(err, storage.ErrDamaged) {
 				continue
 			}
@@ -191,7 +191,7 @@ func (sc *Scan) Continue(ctx context.Context) (rows int64, err error) {
 			}
 			rows, covered = rows+c.Rows, from+c.Shards
 			if from > 0 {
-				sc.Cuts[lane] = append(sc.Cuts[lane], from)
+				sc.Cuts[element] = append(sc.Cuts[element], from)
 			}
 		}
 	}

@@ -20,6 +20,7 @@ type Lane struct {
 	Fn
 	*Meter
 	Number int
+	Stripe int // of Scan.Stripes
 	// Request says what the blocks hold besides values; Label and Mode are set by Read.
 	Request dataset.Request
 	// Saver, unless nil, stores the work between shards: Each then continues from the lane's last
@@ -30,16 +31,18 @@ type Lane struct {
 	tracker *sdf.LockRTracker // of the range of its shards; nil if it is all of them
 }
 
-// NewLane begins the work of a DoFn on all shards of a lane.
-func NewLane(f Fn, number int) *Lane {
-	return &Lane{Fn: f, Meter: f.Worker.NewMeter(), Number: number, begun: time.Now()}
+// NewLane begins the work of a DoFn on all shards of an element: a lane, or a stripe of one.
+func NewLane(f Fn, element int) *Lane {
+	l := &Lane{Fn: f, Meter: f.Worker.NewMeter(), begun: time.Now()}
+	l.Number, l.Stripe = f.Scan.of(element)
+	return l
 }
 
-// RunLane does the work of a DoFn on a lane, for the pass in its pass file: on the range of its
+// RunLane does the work of a DoFn on an element, for the pass in its pass file: on the range of its
 // shards that the tracker has, or on all of them if that is nil. At the end it updates the runner's
 // counters and writes a line to its log.
-func RunLane[P any](ctx context.Context, f Fn, number int, tracker *sdf.LockRTracker, work func(*Lane, *P) error) error {
-	l := NewLane(f, number)
+func RunLane[P any](ctx context.Context, f Fn, element int, tracker *sdf.LockRTracker, work func(*Lane, *P) error) error {
+	l := NewLane(f, element)
 	l.tracker = tracker
 	defer l.end(ctx)
 	p, err := Load[P](ctx, f.Worker, f.Scan.Pass)
@@ -56,7 +59,11 @@ func (l *Lane) end(ctx context.Context) {
 }
 
 func (l *Lane) log(ctx context.Context, message string, fields ...any) {
-	logLine(ctx, message, append([]any{"pass", path.Base(l.Scan.Pass), "lane", l.Number}, fields...)...)
+	of := []any{"pass", path.Base(l.Scan.Pass), "lane", l.Number}
+	if l.Scan.stripes() > 1 {
+		of = append(of, "stripe", l.Stripe)
+	}
+	logLine(ctx, message, append(of, fields...)...)
 }
 
 // Shards returns the shards of the lane: shards are assigned in descending order of size,

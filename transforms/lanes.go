@@ -16,9 +16,12 @@ func init() {
 
 // Scan tells a pass's DoFns what to read. Each of them has it as a field.
 type Scan struct {
-	Pass    string // URI of the pass file
-	Lanes   int    // how many lanes share the shards
-	Threads int    // of the algebra on one block
+	Pass  string // URI of the pass file
+	Lanes int    // how many lanes share the shards
+	// Stripes is the number of stripes of a pass that is made in stripes; 0 is 1. Every lane is
+	// then read as often, each time for the sums of one stripe, so that a worker holds only those.
+	Stripes int `json:",omitempty"`
+	Threads int // of the algebra on one block
 
 	SolveThreads int // of the one worker that solves; 0 is all of its cores
 
@@ -33,7 +36,7 @@ type Scan struct {
 
 	// Split lets the runner give a part of a lane to another worker while it is read: see Splittable.
 	Split bool
-	// Cuts are shards, by the number of their lane in ascending order, at which lanes are cut from
+	// Cuts are shards, by the number of their element in ascending order, at which lanes are cut from
 	// the beginning, because an earlier run has stored checkpoints of the pieces.
 	Cuts map[int][]int `json:",omitempty"`
 }
@@ -56,8 +59,17 @@ func (sc Scan) assign(d *dataset.Dataset, shards []dataset.Shard) [][]dataset.Sh
 	return lanes
 }
 
-// Chains creates the chains of the graph: one for each lane, with its number as its only
-// element, or one with all numbers.
+// stripes returns the number of stripes.
+func (sc Scan) stripes() int { return max(1, sc.Stripes) }
+
+// of returns the lane and the stripe of the element with that number. The stripes of a lane follow each
+// other, and a chain processes its elements one after the other.
+func (sc Scan) of(element int) (lane, stripe int) {
+	return element / sc.stripes(), element % sc.stripes()
+}
+
+// Chains creates the chains of the graph: one for each lane, or one for all. Their elements are
+// the numbers of the lanes, or of their stripes.
 func (sc Scan) Chains(s beam.Scope) []beam.PCollection {
 	n := sc.Lanes
 	if sc.Spread {
@@ -71,12 +83,15 @@ func (sc Scan) Chains(s beam.Scope) []beam.PCollection {
 }
 
 // Begin returns the start of a chain, after the number of its lane. If lanes are spread
-// there is one chain, and the numbers of all lanes are spread over the workers.
+// there is one chain, and the elements of all lanes are spread over the workers.
 func (sc Scan) Begin(s beam.Scope, lane beam.PCollection) beam.PCollection {
-	if !sc.Spread {
-		return lane
+	switch {
+	case sc.Spread:
+		return beam.Reshuffle(s, beam.ParDo(s, &spreadFn{Elements: sc.Lanes * sc.stripes()}, lane))
+	case sc.stripes() > 1:
+		return beam.ParDo(s, &spreadFn{Elements: sc.Stripes}, lane)
 	}
-	return beam.Reshuffle(s, beam.ParDo(s, &spreadFn{Lanes: sc.Lanes}, lane))
+	return lane
 }
 
 // Apply runs the DoFn on every lane, and returns its output.
@@ -103,11 +118,11 @@ type laneFn struct{ Lane int }
 
 func (f *laneFn) ProcessElement([]byte) int { return f.Lane }
 
-// spreadFn emits the numbers of all lanes.
-type spreadFn struct{ Lanes int }
+// spreadFn emits the numbers of the elements of a lane, or, if lanes are spread, of all.
+type spreadFn struct{ Elements int }
 
-func (f *spreadFn) ProcessElement(_ int, emit func(int)) {
-	for k := range f.Lanes {
-		emit(k)
+func (f *spreadFn) ProcessElement(lane int, emit func(int)) {
+	for k := range f.Elements {
+		emit(lane*f.Elements + k)
 	}
 }

@@ -95,7 +95,7 @@ func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
 				}
 				st := gram.State{Dir: dir, Reports: at("reports"), Sum: at("sum"), Fit: at("fit"), Weights: at("weights"), Trials: at("trials")}
 				parts, reports := gram.Sums(s, sc, st)
-				transforms.Write(s, st.Fit, gram.Solve(s, sc, st, gram.Index(s, st, gram.Merge(s, sc, st, parts), reports)))
+				transforms.Write(s, st.Fit, gram.Solve(s, sc, st, gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)))
 			}
 			result, err := execute(ctx, p)
 			if err != nil {

@@ -47,6 +47,9 @@ type Pass struct {
 	EqualWeights bool `json:"equal_weights,omitempty"`
 	// Copies says which rows are assigned to folds copy by copy; nil if none are.
 	Copies *folds.Copies `json:"copies,omitempty"`
+
+	// Stripes is that of the Scan, which changes no result and so is not part of the pass file.
+	Stripes int `json:"-"`
 }
 
 // Common returns the part that all kinds of passes share.

@@ -26,8 +26,8 @@ type shardList struct {
 	lanes [][]dataset.Shard
 }
 
-// lane returns the shards of a lane. It does not need Setup.
-func (f *Splittable) lane(ctx context.Context, number int) (*shardList, []dataset.Shard, error) {
+// lane returns the shards of an element's lane. It does not need Setup.
+func (f *Splittable) lane(ctx context.Context, element int) (*shardList, []dataset.Shard, error) {
 	uri := f.Scan.Pass
 	list, err := cached(worker(jobOf(uri)), fmt.Sprint(uri, " ", f.Scan.Lanes), func(list *shardList) error {
 		_, err := decode(ctx, uri, list)
@@ -37,19 +37,20 @@ func (f *Splittable) lane(ctx context.Context, number int) (*shardList, []datase
 	if err != nil {
 		return nil, nil, fault.Of(fault.Internal, err)
 	}
+	number, _ := f.Scan.of(element)
 	return list, list.lanes[number], nil
 }
 
 // CreateInitialRestriction returns the range of all shards of a lane.
-func (f *Splittable) CreateInitialRestriction(ctx context.Context, number int) (offsetrange.Restriction, error) {
-	_, shards, err := f.lane(ctx, number)
+func (f *Splittable) CreateInitialRestriction(ctx context.Context, element int) (offsetrange.Restriction, error) {
+	_, shards, err := f.lane(ctx, element)
 	return offsetrange.Restriction{End: int64(len(shards))}, err
 }
 
 // SplitRestriction cuts a lane where an earlier run has: see Scan.Cuts. It makes no other pieces,
 // because each of them costs a sum.
-func (f *Splittable) SplitRestriction(number int, r offsetrange.Restriction) (pieces []offsetrange.Restriction) {
-	for _, at := range f.Scan.Cuts[number] {
+func (f *Splittable) SplitRestriction(element int, r offsetrange.Restriction) (pieces []offsetrange.Restriction) {
+	for _, at := range f.Scan.Cuts[element] {
 		if at := int64(at); r.Start < at && at < r.End {
 			pieces = append(pieces, offsetrange.Restriction{Start: r.Start, End: at})
 			r.Start = at
@@ -59,8 +60,8 @@ func (f *Splittable) SplitRestriction(number int, r offsetrange.Restriction) (pi
 }
 
 // RestrictionSize returns the bytes of a range of a lane's shards.
-func (f *Splittable) RestrictionSize(ctx context.Context, number int, r offsetrange.Restriction) (float64, error) {
-	list, shards, err := f.lane(ctx, number)
+func (f *Splittable) RestrictionSize(ctx context.Context, element int, r offsetrange.Restriction) (float64, error) {
+	list, shards, err := f.lane(ctx, element)
 	if err != nil {
 		return 0, err
 	}

@@ -39,7 +39,7 @@ var graphs = map[string]func(s beam.Scope, sc transforms.Scan){
 	"fold, merge, store and solve": func(s beam.Scope, sc transforms.Scan) {
 		parts, reports := gram.Sums(s, sc, gram.State{})
 		stored := gram.Merge(s, sc, gram.State{}, parts)
-		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, gram.Index(s, gram.State{}, stored, reports)))
+		transforms.Write(s, "fit", gram.Solve(s, sc, gram.State{}, gram.Index(s, sc, gram.State{}, stored, reports)))
 	},
 	"files": func(s beam.Scope, sc transforms.Scan) {
 		f := &scores.Files{Model: "models@champion", Out: "out", Format: "csv"}

@@ -29,7 +29,8 @@ func NewTiles(d int) [][]float64 {
 
 // Gram adds ZᵀZ to the tiles, in units of the grid. Entries are whole numbers,
 // and so exact as long as they stay below 2⁵³: on a grid of 8 bits for 5·10¹¹ rows
-// at least. Of the tiles on the diagonal, the part above the diagonal is not touched.
+// at least. Of the tiles on the diagonal, the part above the diagonal is not touched. Tiles that
+// are nil are left out.
 func Gram(tiles [][]float64, z *Bytes, threads int) { gram(tiles, z, nil, threads) }
 
 // gram adds the Gram matrix of the rows of z, which have weights unless w is nil.
@@ -38,15 +39,20 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 	if len(tiles) != NumTiles(d) {
 		panic("blas: another number of tiles than NumTiles")
 	}
+	type place struct{ t, i, j int }
+	places := make([]place, 0, len(tiles))
 	for i, t := 0, 0; i*TileDim < d; i++ {
 		for j := range i + 1 {
-			if len(tiles[t]) != TileRows(d, i)*TileRows(d, j) {
-				panic("blas: a tile of the wrong size")
+			if tiles[t] != nil {
+				places = append(places, place{t, i, j})
+				if len(tiles[t]) != TileRows(d, i)*TileRows(d, j) {
+					panic("blas: a tile of the wrong size")
+				}
 			}
 			t++
 		}
 	}
-	if z.n == 0 || d == 0 {
+	if z.n == 0 || len(places) == 0 {
 		return
 	}
 	l := active()
@@ -76,14 +82,7 @@ func gram(tiles [][]float64, z *Bytes, w *Weighted, threads int) {
 	}
 	// A work item is a strip of 48 columns of a tile.
 	const strips = TileDim / width
-	type place struct{ t, i, j int }
-	places := make([]place, 0, len(tiles))
-	for i := 0; i*TileDim < d; i++ {
-		for j := range i + 1 {
-			places = append(places, place{len(places), i, j})
-		}
-	}
-	parallel(threads, len(tiles)*strips, func(item int, s *scratch) {
+	parallel(threads, len(places)*strips, func(item int, s *scratch) {
 		p := places[item/strips]
 		rows, cols := TileRows(d, p.i), TileRows(d, p.j)
 		col := item % strips * width

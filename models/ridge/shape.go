@@ -52,11 +52,21 @@ func (s Shape) Validate() error {
 
 // Bytes returns the memory that one Sum of the shape takes, for the plan of a pass: a
 // worker has one for every fold.
-func (s Shape) Bytes() int64 {
-	n := int64(s.headLen()) + int64(s.Dim)*int64(s.width())
-	for i := 0; i*blas.TileDim < s.Dim; i++ {
-		rows := int64(blas.TileRows(s.Dim, i))
-		n += rows * (int64(i)*blas.TileDim + rows)
+func (s Shape) Bytes() int64 { return s.PartBytes(0, NumParts(s)) }
+
+// PartBytes returns the memory of a Sum that adds up only the parts from first up to end.
+func (s Shape) PartBytes(first, end int) int64 {
+	n := int64(s.headLen())
+	for i, t := 0, 1; i*blas.TileDim < s.Dim; i++ {
+		for j := range i + 1 {
+			if first <= t && t < end {
+				n += int64(blas.TileRows(s.Dim, i)) * int64(blas.TileRows(s.Dim, j))
+			}
+			t++
+		}
+	}
+	if end > blas.NumTiles(s.Dim)+1 {
+		n += int64(s.Dim) * int64(s.width())
 	}
 	return 8 * n
 }

@@ -32,6 +32,9 @@ type Sum struct {
 	tiles [][]float64 // as blas.NewTiles
 	cross []float64   // row-major D×width; the last column of targets is Σz
 
+	// In a sum of some parts the tiles of others are nil, and so are cross products of which it has no
+	// part.
+
 	labels []int32       // scratch of Add
 	block  blas.Weighted // scratch: a block's features times its weights
 	padded []int32       // scratch: a block's targets with a 1 after each row
@@ -42,12 +45,25 @@ func NewSum(shape Shape) *Sum {
 	if shape.Validate() != nil {
 		panic("ridge: invalid shape")
 	}
-	return &Sum{
-		shape: shape,
-		head:  make([]float64, shape.headLen()),
-		tiles: blas.NewTiles(shape.Dim),
-		cross: make([]float64, shape.Dim*shape.width()),
+	return NewPartSum(shape, 0, NumParts(shape))
+}
+
+// NewPartSum returns a sum of no rows that adds up only a range of the parts. Its other parts are
+// nil, except that the head is always there. The shape must be valid. It panics if the
+// range is not.
+func NewPartSum(shape Shape, first, end int) *Sum {
+	if first < 0 || end > NumParts(shape) || first >= end {
+		panic("ridge: invalid range of parts")
 	}
+	l := LayoutOf(shape)
+	s := &Sum{shape: shape, head: make([]float64, shape.headLen()), tiles: make([][]float64, blas.NumTiles(shape.Dim))}
+	for i := max(first, 1); i < min(end, len(s.tiles)+1); i++ {
+		s.tiles[i-1] = blas.Make[float64](l.Len(i))
+	}
+	if end > len(s.tiles)+1 {
+		s.cross = make([]float64, shape.Dim*shape.width())
+	}
+	return s
 }
 
 // Clear makes s the sum of no rows.
@@ -124,11 +140,13 @@ func (s *Sum) addClasses(z *features.Grid, class []int32, weights []int64, threa
 		s.head[1+c] += float64(weightOf(weights, i))
 	}
 	k := s.shape.Outputs
-	if b := s.gram(z, weights, threads); b != nil {
+	switch b := s.gram(z, weights, threads); {
+	case s.cross == nil:
+	case b != nil:
 		b.ClassSums(s.cross, class, k, threads)
-		return
+	default:
+		blas.ClassSums(s.cross, (*blas.Bytes)(z), class, k, threads)
 	}
-	blas.ClassSums(s.cross, (*blas.Bytes)(z), class, k, threads)
 }
 
 // AddTargets adds the rows of z, without weights, with their targets on the grid, y
@@ -162,11 +180,13 @@ func (s *Sum) addTargets(z *features.Grid, y []int32, weights []int64, threads i
 		}
 		s.padded = append(append(s.padded, y[i*k:(i+1)*k]...), 1)
 	}
-	if b := s.gram(z, weights, threads); b != nil {
+	switch b := s.gram(z, weights, threads); {
+	case s.cross == nil:
+	case b != nil:
 		b.Targets(s.cross, s.padded, k+1, threads)
-		return
+	default:
+		blas.Targets(s.cross, (*blas.Bytes)(z), s.padded, k+1, threads)
 	}
-	blas.Targets(s.cross, (*blas.Bytes)(z), s.padded, k+1, threads)
 }
 
 // AddCopies adds rows as Add does, row i copies[i] times. weights has one for each row of a

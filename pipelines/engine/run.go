@@ -29,6 +29,10 @@ type Engine struct {
 	// one stores a checkpoint after every shard.
 	Checkpoint time.Duration
 
+	// WorkerBytes is the memory that a worker with one lane may take, from which follows in how many
+	// stripes sums are added up; 0 is that of the machine in this process, and no limit elsewhere.
+	WorkerBytes int64
+
 	Note func(format string, args ...any)
 }
 
@@ -82,8 +86,8 @@ func (e Engine) Validate() error {
 	if *jobopts.Async {
 		return exit.Usage("--async: a job of several pipelines must wait for each of them")
 	}
-	if e.Lanes < 0 || e.Threads < 0 {
-		return exit.Usage("--lanes and --threads must be 0 (choose) or more")
+	if e.Lanes < 0 || e.Threads < 0 || e.WorkerBytes < 0 {
+		return exit.Usage("--lanes, --threads and --worker_bytes must be 0 (choose) or more")
 	}
 	return r.Validate(e)
 }

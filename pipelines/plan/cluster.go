@@ -66,8 +66,8 @@ func (p *Plan) ForCluster(e engine.Engine, dim int64) *Cluster {
 		c.Rates.Start = clusterStart
 	}
 	features := float64(p.Features)
-	read := float64(p.Passes) * float64(p.Bytes) / c.Rates.Read
-	fold := float64(p.Rows) * features * (2*float64(dim)/c.Rates.Map + (features+1)/2/c.Rates.Gram)
+	read := float64(p.Passes+max(p.Stripes, 1)-1) * float64(p.Bytes) / c.Rates.Read
+	fold := float64(p.Rows) * features * (2*float64(dim)*float64(p.mappings())/c.Rates.Map + (features+1)/2/c.Rates.Gram)
 	if p.Folds > 1 {
 		fold += float64(p.Rows) / float64(p.Folds) * features * 2 * float64(dim) / c.Rates.Map // held-out rows, once more
 	}
@@ -101,6 +101,12 @@ func (p *Plan) ForCluster(e engine.Engine, dim int64) *Cluster {
 	}
 	c.Solve = factorisations * features * features * features / 3 / (c.Rates.Solve * float64(c.CPUs))
 	return c
+}
+
+// mappings is how often a row is mapped for sums: for each stripe that has a part of its fold.
+func (p *Plan) mappings() int {
+	sums := max(p.sumsHeld, 1)
+	return (max(p.Stripes, 1) + sums - 1) / sums
 }
 
 // machine chooses the smallest machine whose memory allows a lane per CPU, and the solve; if

@@ -42,6 +42,8 @@ type Plan struct {
 	maps    int     // passes that map all rows to all features
 	search  float64 // angles that feature learning computes in total
 	how     string  // purpose of the passes
+	// sumsHeld is the number of sums of a lane.
+	sumsHeld int
 
 	Features   int   `json:"features"`
 	Components int   `json:"components,omitempty"` // of an embedding, which has no learner
@@ -163,7 +165,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		p.Threshold, p.Passes, p.jobs, p.how = o.Threshold, p.Passes+1, p.jobs+1, p.how+", one to choose the threshold"
 	}
 	p.Refused = tooWide(o, seen)
-	p.Memory = o.Memory(seen.Facts, engine, p.Lanes)
+	p.Memory, p.sumsHeld = o.Memory(seen.Facts, engine, p.Lanes), o.Sums()
 	lanes := p.Lanes
 	if !engine.InProcess() {
 		p.Cluster = p.ForCluster(o.Job.Engine, int64(seen.Dim))
@@ -271,6 +273,13 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintf(&b, "memory    at most %s %s: %s in each of %s, %s to solve; %s\n",
 		report.Bytes(p.Peak), where, report.Bytes(p.Worker), report.Counted(p.Lanes, "lane"), report.Bytes(p.Solve), grows)
+	if p.Stripes > 1 {
+		maps := "mapped once"
+		if n := p.mappings(); n > 1 {
+			maps = fmt.Sprintf("mapped %d times", n)
+		}
+		fmt.Fprintf(&b, "stripes   %d, so that the sums fit: for them the rows are read %d times and %s\n", p.Stripes, p.Stripes, maps)
+	}
 	if p.beyond != "" {
 		fmt.Fprintf(&b, "          %s\n", p.beyond)
 	}

@@ -84,11 +84,12 @@ func (b ByRounds) memory(_ Options, m *Memory, f Facts, e engine.Engine, lanes i
 		batches = min(batches, 8*int64(f.Dim)*(f.Rows/int64(max(1, r.Partitions))+1))
 	}
 	own := b.Memory(learner.Size{Rows: f.Rows, Outputs: f.Outputs, Features: f.Features, Partitions: r.Partitions})
-	m.Worker = min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
+	others := m.Worker
+	m.Worker += min(r.Keep, most) + slots + each*(batches+own.Partition) + own.Worker
 	m.Row, m.Solve = own.Row, own.Update
 	if b.Samples() {
 		n := f.bound(max(1, min(profileSample, learner.SampleValues/d)))
-		m.Worker = max(m.Worker, 4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
+		m.Worker = max(m.Worker, others+4*n*(2*d+int64(f.Dim))+4*4*int64(f.Outputs)*d)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -19,7 +20,7 @@ func (b bySums) validate(Options) error { return nil }
 
 func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) { return o.Lambda.Values(n) }
 
-func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
+func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int) {
 	_, folds := o.Lambda.Values(1)
 	sums := int64(o.Sums())
 	folds = min(folds, int(sums))
@@ -31,23 +32,28 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, _ int) {
 	if b.Grid == ridge.Bits8 && !o.size(f).Sampled {
 		limbs = 1
 	}
-	buffers := sums * f.block(f.Dim)
+	buffer := f.block(f.Dim)
 	if f.Weighted || len(b.Weights) > 0 {
-		buffers = sums * weight.CollectorBytes(f.Dim, true)
+		buffer = weight.CollectorBytes(f.Dim, true)
 		limbs += limbs + 2 // features times weights
 	}
 	if f.Rows > 0 {
 		// Few rows fill only a part of them; the rest is touched if the memory was in use before.
-		buffers = (buffers + min(buffers, 4*int64(f.Dim)*f.Rows)) / 2
+		buffer = (buffer + min(buffer, 4*int64(f.Dim)*f.Rows/sums)) / 2
 	}
-	m.Worker = buffers + sums*(shape.Bytes()+limbs*int64(f.Features)*rows.MaxRows) + 2*threads*min(job.LargestPart, shape.Bytes())
-	m.Solve = ridge.Memory(shape, f.Rows, folds, int(threads), o.Learns() || o.Searching()) + 2*threads*min(job.LargestPart, shape.Bytes())
+	loads := 2 * threads * min(job.LargestPart, shape.Bytes())
+	m.Solve = ridge.Memory(shape, f.Rows, folds, int(threads), o.Learns() || o.Searching()) + loads
 	if sums > int64(folds) {
 		m.Solve += shape.Bytes()
 	}
 	if f.Components > 0 {
 		m.Solve = shape.Bytes() + pca.Memory(f.Features, f.Components)
 	}
+	others := m.Worker
+	cut, worker := stripes.Fit(shape, int(sums), roomOfLane(e, lanes, m.Solve), func(held int, bytes int64) int64 {
+		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rows.MaxRows)
+	})
+	m.Stripes, m.Worker = len(cut), worker
 }
 
 func (b bySums) smaller(o Options) string {

@@ -60,11 +60,12 @@ func (f *Facts) featureBlock() int64 { return 4 * int64(f.Features) * f.blockRow
 
 // Memory is a bound on the memory of a training, in bytes.
 type Memory struct {
-	Peak    int64 `json:"bytes_peak"`    // of the process; of the driver if workers are other processes
-	Profile int64 `json:"bytes_profile"` // of the first pass, without the process itself
-	Worker  int64 `json:"bytes_worker"`  // of a lane: sums, blocks and the map
-	Solve   int64 `json:"bytes_solve"`   // of the worker that solves, or makes the next state
-	Row     int64 `json:"bytes_row"`     // growth of the memory of all lanes per row; included above as far as the number of rows is known
+	Peak    int64 `json:"bytes_peak"`        // of the process; of the driver if workers are other processes
+	Profile int64 `json:"bytes_profile"`     // of the first pass, without the process itself
+	Worker  int64 `json:"bytes_worker"`      // of a lane: sums, blocks and the map
+	Solve   int64 `json:"bytes_solve"`       // of the worker that solves, or makes the next state
+	Stripes int   `json:"stripes,omitempty"` // in which sums are added up, each by a reading of the rows of its own; 1 unless they are too large
+	Row     int64 `json:"bytes_row"`         // growth of the memory of all lanes per row; included above as far as the number of rows is known
 }
 
 // Memory estimates the memory of a training.
@@ -108,9 +109,10 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 	scratch += f.Reading
 	weights := 4 * int64(f.Outputs) * int64(f.Features)
 	publish := 5 * weights
+	m.Worker = 2*block + scratch + mapped
 	o.fitter().memory(o, &m, f, engine, lanes)
 	// While the map is drawn, two copies of its numbers exist, and nothing else.
-	m.Worker = max(2*mapped, m.Worker+2*block+scratch+mapped)
+	m.Worker = max(2*mapped, m.Worker)
 	var curves int64 // of probabilities
 	if o.Calibrate != "" {
 		// Each lane has its counts twice while it encodes them, and all are held twice more where they are added and read.
@@ -134,6 +136,26 @@ func (o Options) Memory(f Facts, engine engine.Engine, lanes int) Memory {
 		m.Worker, m.Solve = m.Worker+m.Worker/8, m.Solve+m.Solve/8
 	}
 	return m
+}
+
+// roomOfLane is the memory that a lane may take; 0 for no limit. In this process it may take what the
+// solve takes anyway, unless the user has set a limit.
+func roomOfLane(e engine.Engine, lanes int, solve int64) int64 {
+	most := e.WorkerBytes
+	if most == 0 && e.InProcess() {
+		most = machine.ReadMemory().Limit
+	}
+	if most == 0 {
+		return 0
+	}
+	most = max(1, most-job.ProgramBytes-job.SlackBytes)
+	if !e.InProcess() {
+		return most - most/9
+	}
+	if most -= most / 17; e.WorkerBytes == 0 {
+		most = max(most, solve)
+	}
+	return most / int64(max(1, lanes))
 }
 
 // withRoom adds the process itself and room for the collector.

@@ -168,9 +168,8 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	if err := t.tooMany(s.Shape, pass.Fold.Steps); err != nil {
 		return nil, err
 	}
-	t.Progress.Note("summing %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s",
-		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, trained.GridText(pass.Fold.Steps), report.Counted(s.Folds, "sum"), report.Bytes(s.Shape.Bytes()),
-		report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"))
+	t.Progress.Note("summing %s rows of %d numbers: %s, %d features on %s, %s",
+		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, trained.GridText(pass.Fold.Steps), t.stripe(pass, s.Shape))
 	counts, lines, err := t.countSummed(ctx, pass, s.State, t.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err
@@ -205,11 +204,11 @@ func (t *Training) sum(ctx context.Context, pass *gram.Pass, st gram.State) erro
 	if err != nil {
 		return err
 	}
-	t.Progress.Phase("summing", t.Counts.Used)
+	t.Progress.Phase("summing", t.Counts.Used*int64(sc.Stripes))
 	defer t.Progress.Done()
 	return t.Run(ctx, func(s beam.Scope) {
 		parts, reports := gram.Sums(s, sc, st)
-		gram.Index(s, st, gram.Merge(s, sc, st, parts), reports)
+		gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
 	})
 }
 

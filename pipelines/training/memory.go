@@ -37,7 +37,7 @@ func (t *Training) Memory(components int) spec.Memory {
 // Fits reports the memory of the training, returns an error if the machine cannot provide it,
 // and sets the collector's limit. Memory that only the profile needed is released.
 func (t *Training) Fits(m spec.Memory) error {
-	t.Sum = nil
+	t.Sum, t.stripes = nil, m.Stripes
 	if s := t.Recipe.Scaling; s != nil && !t.opts.Resizes() {
 		s.Sample = nil
 	}

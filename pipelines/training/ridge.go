@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -148,9 +149,8 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 		return fit, err
 	}
 	solve := t.solveBytes(pass, shape)
-	t.Progress.Note("training on %s rows of %d numbers: %s, %d features on %s, %s of %s in each of %s, %s to solve",
-		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, trained.GridText(fold.Steps), report.Counted(fold.Folds, "sum"), report.Bytes(shape.Bytes()),
-		report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"), report.Bytes(solve))
+	t.Progress.Note("training on %s rows of %d numbers: %s, %d features on %s, %s, %s to solve",
+		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, trained.GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
 	st := t.stateOf(pass)
 	t.summed = summed{pass, st}
 	failed := t.runFold(ctx, pass, st)
@@ -167,6 +167,16 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed", t.Counts.Used, counts.Used, fit.Rows)
 	}
 	return fit, nil
+}
+
+// stripe sets the stripes of a pass that sums rows, and describes its sums.
+func (t *Training) stripe(pass *gram.Pass, shape ridge.Shape) string {
+	pass.Stripes = len(stripes.Cut(shape, pass.Fold.Folds, t.stripes))
+	text := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Fold.Folds, "sum"), report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"))
+	if pass.Stripes > 1 {
+		text += fmt.Sprintf(", added up in %d stripes, for each of which the rows are read", pass.Stripes)
+	}
+	return text
 }
 
 // solveBytes is the memory of the solve.
@@ -237,7 +247,7 @@ func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) 
 	if err != nil {
 		return err
 	}
-	t.Progress.Phase("training", t.Counts.Used)
+	t.Progress.Phase("training", t.Counts.Used*int64(sc.Stripes))
 	defer t.Progress.Done()
 	solve := func(s beam.Scope) { transforms.Write(s, st.Fit, gram.Solve(s, sc, st, beam.Impulse(s))) }
 	summed, err := t.Intact(ctx, st.Sum, st.Reports)
@@ -257,7 +267,7 @@ func (t *Training) runFold(ctx context.Context, pass *gram.Pass, st gram.State) 
 	apart := t.Engine.InProcess()
 	err = t.Run(ctx, func(s beam.Scope) {
 		parts, reports := gram.Sums(s, sc, st)
-		index := gram.Index(s, st, gram.Merge(s, sc, st, parts), reports)
+		index := gram.Index(s, sc, st, gram.Merge(s, sc, st, parts), reports)
 		if !apart {
 			transforms.Write(s, st.Fit, gram.Solve(s, sc, st, index))
 		}

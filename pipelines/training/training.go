@@ -161,6 +161,7 @@ type Training struct {
 	grid    *weight.Grid   // of weights, in a training by sums; nil if there are none
 	trials  scorer         // for held-out rows, in a training by sums: one for each λ tried
 	summed  summed         // of the last FitSums
+	stripes int            // in which sums are added up
 	solved  float64        // the λ that the last solve chose, and solved for
 	// firstRows is the number of rows held out of the trials.
 	firstRows     int64

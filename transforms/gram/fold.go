@@ -8,7 +8,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -67,6 +66,8 @@ type Fold struct {
 // of each lane, part by part, in the directory of the State. It returns the stored parts
 // (KV<int, []byte>, keyed by partKey; each a line of JSON), and a JSON Report for each shard.
 //
+// In several stripes (Scan.Stripes), each element of a lane has only the parts of a stripes.Stripe.
+//
 // The sums themselves do not pass through the runner: those of a lane are D²/2 numbers for each
 // fold, and a runner would copy, encode and hold them several times.
 func Sums(s beam.Scope, sc transforms.Scan, st State) (parts, reports beam.PCollection) {
@@ -82,8 +83,8 @@ type foldFn struct {
 	Dir string // where the parts are stored
 }
 
-func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane int, emit func(int, []byte), report func([]byte)) error {
-	return transforms.RunLane(ctx, f.Fn, lane, rt, func(l *transforms.Lane, p *Pass) error {
+func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, element int, emit func(int, []byte), report func([]byte)) error {
+	return transforms.RunLane(ctx, f.Fn, element, rt, func(l *transforms.Lane, p *Pass) error {
 		sums, err := newLaneSums(l, p, f.Dir)
 		if err != nil {
 			return err
@@ -99,18 +100,6 @@ func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, lane 
 // of returns the fold of a row by the hash that its folds.Assigner gives it.
 func (f *Fold) of(hash uint64) int {
 	return min(int(hash%uint64(max(f.Cut, f.Folds))), f.Folds-1)
-}
-
-// Report is the dataset.Report of a shard, with the number of features outside the grid
-// of the sums. Rows of several shards share a block, so the first report of a lane, or after a
-// checkpoint, counts for all of them.
-type Report struct {
-	dataset.Report
-	Saturated int64 `json:"saturated,omitempty"`
-	// Copies are the rows counted apart, as folds.AppendContents encodes them.
-	Copies []byte `json:"copies,omitempty"`
-	// Contents are the SHA-256 of the rows with their labels and weights, one after the other.
-	Contents []byte `json:"contents,omitempty"`
 }
 
 // Shape returns the shape of the ridge sums of a pass over D features.

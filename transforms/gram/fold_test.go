@@ -88,7 +88,7 @@ func fold(t *testing.T, p *Pass, shardBytes int64, runner string, sc transforms.
 	sc.Pass = uri
 	pipeline, s := beam.NewPipelineWithRoot()
 	parts, reports := Sums(s, sc, st)
-	transforms.Write(s, st.Fit, Solve(s, sc, st, Index(s, st, Merge(s, sc, st, parts), reports)))
+	transforms.Write(s, st.Fit, Solve(s, sc, st, Index(s, sc, st, Merge(s, sc, st, parts), reports)))
 	if _, err := prismtest.Runners[runner](ctx, pipeline); err != nil {
 		t.Fatal(fault.Find(err))
 	}
@@ -124,6 +124,10 @@ func TestSumsDoNotDependOnHowTheWorkIsCut(t *testing.T) {
 			{"spread", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 4, Threads: 1, Spread: true}},
 			{"spread on prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 4, Threads: 1, Spread: true}},
 			{"split on prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 2, Threads: 1, Spread: true, Split: true, Checkpoint: -1}},
+			{"stripes of folds", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 2, Threads: 1, Stripes: 3}},
+			{"stripes in folds", lines, 3, 9_000, "direct", transforms.Scan{Lanes: 1, Threads: 2, Stripes: 12}},
+			{"stripes on prism", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 2, Threads: 1, Stripes: 8}},
+			{"stripes that are spread", lines, 3, 9_000, "prism", transforms.Scan{Lanes: 2, Threads: 1, Stripes: 4, Spread: true, Split: true, Checkpoint: -1}},
 			{"order", shuffled, 2, 5_000, "prism", transforms.Scan{Lanes: 2, Threads: 1}},
 		} {
 			got, st := fold(t, passOf(t, c.lines, c.files, regression), c.bytes, c.runner, c.scan)

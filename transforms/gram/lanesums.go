@@ -42,7 +42,7 @@ func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
 
 // add adds a block of rows.
 func (s *laneSums) add(at folds.Place, b *rows.Block) error {
-	if s.pass.Fold.Contents {
+	if s.pass.Fold.Contents && s.lane.Stripe == 0 {
 		s.contents = appendContents(s.contents, s.pass.Target, b)
 	}
 	return s.Summer.add(at, b)
@@ -60,7 +60,7 @@ func (s *laneSums) flush() {
 	if s.open < len(s.reports) {
 		r := &s.reports[s.open]
 		r.Saturated, r.Contents = saturated, s.contents
-		if s.apart != nil {
+		if s.apart != nil && s.lane.Stripe == 0 {
 			r.Copies = folds.AppendContents(nil, s.apart.Contents())
 		}
 	}
@@ -76,22 +76,17 @@ func (s *laneSums) begin() {
 // store stores all parts in files whose names begin with that text.
 func (s *laneSums) store(ctx context.Context, name string) ([]stored, error) {
 	defer s.lane.Clock(transforms.StoreTime)()
-	shape := s.folds[0].sum.Shape()
-	n := ridge.NumParts(shape)
-	parts := make([]stored, len(s.folds)*n)
+	parts := make([]stored, s.stripe.End-s.stripe.First)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, s.lane.Scan.Threads))
-	for i, fold := range s.folds {
-		for k := range n {
-			key := partKey(shape, i, k)
-			g.Go(func() error {
-				return fault.Guard(func() (err error) {
-					parts[key], err = storePart(ctx, s.dir, name, key, fold.sum.Part(k))
-					return err
-				})
+	s.each(func(key int, values []float64) {
+		g.Go(func() error {
+			return fault.Guard(func() (err error) {
+				parts[key-s.stripe.First], err = storePart(ctx, s.dir, name, key, values)
+				return err
 			})
-		}
-	}
+		})
+	})
 	return parts, g.Wait()
 }
 
@@ -141,9 +136,7 @@ func (s *laneSums) Restore(ctx context.Context, state []byte) ([]dataset.Report,
 		return nil, err
 	}
 	if err := s.load(ctx, saved.Parts); err != nil {
-		for _, f := range s.folds {
-			f.sum.Clear()
-		}
+		s.each(func(_ int, values []float64) { clear(values) })
 		return nil, err
 	}
 	s.reports = saved.Reports
@@ -157,18 +150,16 @@ func (s *laneSums) Restore(ctx context.Context, state []byte) ([]dataset.Report,
 
 // load sets the sums to the parts.
 func (s *laneSums) load(ctx context.Context, parts []stored) error {
-	shape := s.folds[0].sum.Shape()
-	n := ridge.NumParts(shape)
-	if len(parts) != n*len(s.folds) {
+	if len(parts) != s.stripe.End-s.stripe.First {
 		return storage.ErrDamaged
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, s.lane.Scan.Threads))
-	for key, p := range parts {
+	s.each(func(key int, values []float64) {
 		g.Go(func() error {
-			return fault.Guard(func() error { return loadInto(ctx, s.folds[key/n].sum.Part(key%n), s.dir, p) })
+			return fault.Guard(func() error { return loadInto(ctx, values, s.dir, parts[key-s.stripe.First]) })
 		})
-	}
+	})
 	return g.Wait()
 }
 
@@ -182,12 +173,12 @@ func (s *laneSums) finish(ctx context.Context, emit func(int, []byte), report fu
 	} else {
 		s.remove(ctx, append(s.before, s.saved...)) // a checkpoint of all rows is complete
 	}
-	for key, p := range s.complete {
+	for _, p := range s.complete {
 		line, err := json.Marshal(p)
 		if err != nil {
 			return err
 		}
-		emit(key, line)
+		emit(p.Key, line)
 	}
 	for _, r := range s.reports {
 		line, err := json.Marshal(r)
@@ -227,14 +218,15 @@ type folder struct {
 	rows  weight.Collector
 	bytes *features.Grid
 
+	counts    bool // features beyond the grid; another stripe maps the same rows otherwise
 	saturated int64
 }
 
-func newFolder(l *transforms.Lane, p *Pass, m features.Gridded) *folder {
+func newFolder(l *transforms.Lane, p *Pass, m features.Gridded, sum *ridge.Sum) *folder {
 	_, out := m.Dims()
 	f := &folder{
 		lane: l, pass: p, m: m,
-		sum:   ridge.NewSum(p.Shape(out)),
+		sum:   sum,
 		bytes: features.NewGrid(out, p.Fold.Steps),
 	}
 	f.rows = weight.Collector{Weights: p.Fold.Weights, Unlabeled: p.Fold.Components > 0, Full: f.add}
@@ -246,8 +238,10 @@ func (f *folder) add(b *rows.Block, weights []int64) {
 	stop := f.lane.Clock(transforms.MapTime)
 	saturated := f.m.Quantize(f.bytes, b.X, b.N, f.lane.Scan.Threads)
 	stop()
-	f.saturated += saturated
-	f.lane.Add(transforms.FeaturesSaturated, saturated)
+	if f.counts {
+		f.saturated += saturated
+		f.lane.Add(transforms.FeaturesSaturated, saturated)
+	}
 	defer f.lane.Clock(transforms.FoldTime)()
 	f.sum.Add(f.bytes, b.Y, f.pass.grid(), weights, f.lane.Scan.Threads)
 }

@@ -55,16 +55,26 @@ const partName = "part"
 // Index writes the index of the parts that Merge returns, and the reports of the pass,
 // so that everything is stored before the solve, which takes long: a stopped run can then
 // resume. It returns one element when that is done.
-func Index(s beam.Scope, st State, stored, reports beam.PCollection) beam.PCollection {
+func Index(s beam.Scope, sc transforms.Scan, st State, stored, reports beam.PCollection) beam.PCollection {
 	s = s.Scope("gram.Index")
 	grouped := beam.CoGroupByKey(s, beam.ParDo(s, transforms.ToOne, stored), beam.ParDo(s, transforms.ToOne, reports))
-	return beam.ParDo(s, &indexFn{State: st}, grouped)
+	return beam.ParDo(s, &indexFn{State: st, Stripes: sc.Stripes}, grouped)
 }
 
-type indexFn struct{ State State }
+type indexFn struct {
+	State   State
+	Stripes int // that report on every shard
+}
 
 func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func(*[]byte) bool) ([]byte, error) {
-	if err := transforms.StoreLines(ctx, f.State.Reports, transforms.Gather(reports)); err != nil {
+	of := transforms.Gather(reports)
+	if f.Stripes > 1 {
+		var err error
+		if of, err = joinReports(of); err != nil {
+			return nil, fault.Of(fault.Internal, err)
+		}
+	}
+	if err := transforms.StoreLines(ctx, f.State.Reports, of); err != nil {
 		return nil, fault.Of(fault.Internal, err)
 	}
 	index := bytes.Join(transforms.Gather(lines), []byte("\n"))

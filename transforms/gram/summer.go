@@ -1,10 +1,14 @@
 package gram
 
 import (
+	"fmt"
+	"runtime"
+
 	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -21,7 +25,8 @@ func FoldOf(r *sums.Recipe, classes int) Fold {
 // not safe for concurrent use.
 type Summer struct {
 	pass     *Pass
-	folds    []*folder
+	stripe   stripes.Stripe
+	folds    []*folder // nil for folds of which the stripe has no part
 	assigner *folds.Assigner
 	recoder  *columns.Recoder
 	apart    *folds.Apart
@@ -30,7 +35,7 @@ type Summer struct {
 	split    rows.Block
 }
 
-// NewSummer returns a Summer of no rows, which counts its work on the lane.
+// NewSummer returns a Summer of no rows, which counts its work on the lane. It sums the lane's stripe.
 func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	m, err := l.Worker.Gridded(p.Fold.Recipe)
 	if err != nil {
@@ -40,8 +45,22 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	if s.recoder, err = transforms.Recoder(p.Fold.Recipe); err != nil {
 		return nil, err
 	}
-	for range p.Fold.Folds {
-		s.folds = append(s.folds, newFolder(l, p, m))
+	_, dim := m.Dims()
+	shape := p.Shape(dim)
+	cut := stripes.Cut(shape, p.Fold.Folds, l.Scan.Stripes)
+	if len(cut) != max(1, l.Scan.Stripes) {
+		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", l.Scan.Stripes, len(cut))
+	}
+	if s.stripe = cut[l.Stripe]; len(cut) > 1 {
+		runtime.GC() // a stripe that this process has ended would lie beside this one
+	}
+	for fold := range p.Fold.Folds {
+		var f *folder
+		if first, end := s.stripe.Part(shape, fold); first < end {
+			f = newFolder(l, p, m, ridge.NewPartSum(shape, first, end))
+			f.counts = first == 0
+		}
+		s.folds = append(s.folds, f)
 	}
 	s.countApart()
 	return s, nil
@@ -71,7 +90,9 @@ func (s *Summer) add(at folds.Place, b *rows.Block) (err error) {
 	}
 	s.recoder.Block(b, s.hashes)
 	for i, h := range s.hashes {
-		s.folds[s.pass.Fold.of(h)].rows.Add(b, i, i+1)
+		if f := s.folds[s.pass.Fold.of(h)]; f != nil {
+			f.rows.Add(b, i, i+1)
+		}
 	}
 	return nil
 }
@@ -80,6 +101,9 @@ func (s *Summer) add(at folds.Place, b *rows.Block) (err error) {
 // grid since the last time.
 func (s *Summer) flush() (saturated int64) {
 	for _, f := range s.folds {
+		if f == nil {
+			continue
+		}
 		f.rows.Flush()
 		saturated += f.saturated
 		f.saturated = 0
@@ -87,17 +111,26 @@ func (s *Summer) flush() (saturated int64) {
 	return saturated
 }
 
+// each calls f with all parts of the stripe, by their keys.
+func (s *Summer) each(f func(key int, values []float64)) {
+	for i, fold := range s.folds {
+		if fold == nil {
+			continue
+		}
+		shape := fold.sum.Shape()
+		first, end := s.stripe.Part(shape, i)
+		for k := first; k < end; k++ {
+			f(partKey(shape, i, k), fold.sum.Part(k))
+		}
+	}
+}
+
 // Parts calls emit with the parts of the sums of all folds, by their keys, and returns the rows
 // that are counted apart. The Summer must not be used afterwards.
 func (s *Summer) Parts(emit func(key int, values []float64)) (copies []folds.Content) {
 	s.flush()
-	for i, fold := range s.folds {
-		shape := fold.sum.Shape()
-		for k := range ridge.NumParts(shape) {
-			emit(partKey(shape, i, k), fold.sum.Part(k))
-		}
-		s.folds[i] = nil
-	}
+	s.each(emit)
+	s.folds = nil
 	if s.apart == nil {
 		return nil
 	}

@@ -1,0 +1,60 @@
+package ridge
+
+import (
+	"slices"
+	"testing"
+)
+
+// What a sum of some parts has is what the sum of all of them has there, and it takes the memory that
+// it is said to take.
+func TestASumOfSomePartsIsPartOfTheSum(t *testing.T) {
+	const n = 37
+	for _, shape := range []Shape{
+		{Dim: 900, Outputs: 3}, {Dim: 900, Outputs: 2, Regression: true}, {Dim: 900, Outputs: 3, Weighted: true}, {Dim: 900, Outputs: 2, Regression: true, Weighted: true},
+	} {
+		values := make([]int8, n*shape.Dim)
+		for i := range values {
+			values[i] = int8(i*31%255 - 127)
+		}
+		z := packBytes(values, n, shape.Dim)
+		y, weights := make([]int32, n*shape.Outputs), make([]int64, n)
+		for i := range y {
+			y[i] = int32(i*7919%2001 - 1000)
+		}
+		class := make([]int32, n)
+		for i := range class {
+			class[i], weights[i] = int32(i%shape.Outputs), int64(1+i%5)
+		}
+		if !shape.Weighted {
+			weights = nil
+		}
+		add := func(s *Sum) {
+			if shape.Regression {
+				s.addTargets(z, y, weights, 2)
+			} else {
+				s.addClasses(z, class, weights, 2)
+			}
+		}
+		whole := NewSum(shape)
+		add(whole)
+		for _, pieces := range []int{2, 3, NumParts(shape)} {
+			for piece := range pieces {
+				first, end := piece*NumParts(shape)/pieces, (piece+1)*NumParts(shape)/pieces
+				some := NewPartSum(shape, first, end)
+				add(some)
+				for k := first; k < end; k++ {
+					if part := some.Part(k); len(part) == 0 || !slices.Equal(part, whole.Part(k)) {
+						t.Errorf("%+v: part %d of %d to %d differs", shape, k, first, end)
+					}
+				}
+				held := len(some.head) + len(some.cross)
+				for _, tile := range some.tiles {
+					held += len(tile)
+				}
+				if bytes := shape.PartBytes(first, end); bytes != int64(8*held) {
+					t.Errorf("%+v: parts %d to %d take %d bytes, want %d", shape, first, end, 8*held, bytes)
+				}
+			}
+		}
+	}
+}

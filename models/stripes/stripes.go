@@ -1,0 +1,85 @@
+// Package stripes cuts the sums of ridge regression into stripes, for workers that have no room for all
+// of them.
+package stripes
+
+import "github.com/bochner-ml/bochner/models/ridge"
+
+// Stripe is a range of the parts of the sums of several folds, numbered fold by fold: part k of fold f
+// is f·NumParts + k. What is too large for one worker is summed in stripes, each in a pass of its own
+// over the rows of its folds. Parts are exact sums of the same rows whoever adds them up, so stripes
+// change no bit.
+type Stripe struct{ First, End int }
+
+// Cut cuts the sums of folds into at least n stripes, or as many as there are parts. As long as
+// there are no more stripes than folds, each has whole folds, so that no row is mapped twice; more cut
+// each fold into as many pieces, whose rows are mapped for each of them.
+func Cut(shape ridge.Shape, folds, n int) []Stripe {
+	parts := ridge.NumParts(shape)
+	var out []Stripe
+	if n <= folds {
+		n = max(n, 1)
+		for s := range n {
+			out = append(out, Stripe{s * folds / n * parts, (s + 1) * folds / n * parts})
+		}
+		return out
+	}
+	pieces := min((n+folds-1)/folds, parts)
+	for f := range folds {
+		for p := range pieces {
+			out = append(out, Stripe{f*parts + p*parts/pieces, f*parts + (p+1)*parts/pieces})
+		}
+	}
+	return out
+}
+
+// Fit returns the fewest stripes of which each takes at most that many bytes, by what size says of the
+// folds and bytes of its sums; one stripe if there are none, or no limit (0).
+func Fit(shape ridge.Shape, folds int, most int64, size func(folds int, bytes int64) int64) (stripes []Stripe, bytes int64) {
+	largest := func(stripes []Stripe) (bytes int64) {
+		for _, s := range stripes {
+			bytes = max(bytes, size(s.Size(shape)))
+		}
+		return bytes
+	}
+	stripes = Cut(shape, folds, 1)
+	bytes = largest(stripes)
+	if most == 0 || bytes <= most {
+		return stripes, bytes
+	}
+	for n := 2; n <= maxStripes; n++ {
+		more := Cut(shape, folds, n)
+		if b := largest(more); b <= most {
+			return more, b
+		}
+		if len(more) < n {
+			break // each has one part
+		}
+		n = len(more)
+	}
+	return stripes, bytes
+}
+
+// maxStripes limits the stripes of Fit: what does not fit then is not made to fit by reading rows more
+// often.
+const maxStripes = 256
+
+// Part returns the parts of a fold that are in the stripe, from first up to end; none if they are
+// equal.
+func (s Stripe) Part(shape ridge.Shape, fold int) (first, end int) {
+	parts := ridge.NumParts(shape)
+	first, end = max(s.First-fold*parts, 0), min(s.End-fold*parts, parts)
+	if first >= end {
+		return 0, 0
+	}
+	return first, end
+}
+
+// Size returns the folds of which the stripe has parts, and the bytes of their sums.
+func (s Stripe) Size(shape ridge.Shape) (folds int, bytes int64) {
+	parts := ridge.NumParts(shape)
+	for f := s.First / parts; f*parts < s.End; f++ {
+		folds++
+		bytes += shape.PartBytes(s.Part(shape, f))
+	}
+	return folds, bytes
+}

@@ -1,0 +1,59 @@
+package gram
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/bochner-ml/bochner/io/dataset"
+)
+
+// Report is the dataset.Report of a shard, with the number of features outside the grid
+// of the sums. Rows of several shards share a block, so the first report of a lane, or after a
+// checkpoint, counts for all of them.
+type Report struct {
+	dataset.Report
+	Saturated int64 `json:"saturated,omitempty"`
+	// Copies are the rows counted apart, as folds.AppendContents encodes them.
+	Copies []byte `json:"copies,omitempty"`
+	// Contents are the SHA-256 of the rows with their labels and weights, one after the other.
+	Contents []byte `json:"contents,omitempty"`
+}
+
+// joinReports makes the reports of a shard, one for each stripe, one report. They say the same of the
+// rows, unless a stripe could not read the shard, which then decides. What else they have is reported
+// by one stripe only.
+func joinReports(lines [][]byte) ([][]byte, error) {
+	joined := map[dataset.Shard]*Report{}
+	for _, line := range lines {
+		var r Report
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, fmt.Errorf("gram: report of a shard: %w", err)
+		}
+		one := joined[r.Shard]
+		if one == nil {
+			joined[r.Shard] = &r
+			continue
+		}
+		switch broken := func(r *Report) bool { return r.Fault != "" || r.Stopped }; {
+		case broken(one):
+		case broken(&r):
+			one.Report = r.Report
+		case one.Rows != r.Rows || one.Bad != r.Bad || one.Unlabeled != r.Unlabeled || one.Weightless != r.Weightless:
+			return nil, fmt.Errorf("gram: the shard of file %d at %d had %d rows for one stripe of the sums and %d for another; was the file replaced?", r.Shard.File, r.Shard.Start, one.Rows, r.Rows)
+		}
+		one.Saturated += r.Saturated
+		one.Copies, one.Contents = append(one.Copies, r.Copies...), append(one.Contents, r.Contents...)
+	}
+	out := make([][]byte, 0, len(joined))
+	for _, r := range joined {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, line)
+	}
+	slices.SortFunc(out, bytes.Compare)
+	return out, nil
+}
