@@ -187,7 +187,7 @@ func (p *path) row(value int) Row {
 	if p.variance > 0 {
 		row.R2 = 1 - row.MSE/(unit*p.variance)
 	}
-	if !finite([]float64{row.MSE, row.Train, row.StdErr, row.Rounding, row.R2}) {
+	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; sum-sum != 0 { // one of them is not finite
 		return Row{Lambda: lambda, Failed: "errors beyond float64"}
 	}
 	return row

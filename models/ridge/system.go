@@ -232,16 +232,6 @@ func (y *system) trainError(mu float64, total, out *Sum) float64 {
 	return max(e, 0)
 }
 
-// finite reports whether every number of v is finite.
-func finite(v []float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return false
-		}
-	}
-	return true
-}
-
 // forTiles calls f for every tile (i, j), which is tile t of a Sum, from that many
 // goroutines; worker identifies them, 0 ≤ worker < threads.
 func forTiles(dim, threads int, f func(worker, t, i, j int)) {
