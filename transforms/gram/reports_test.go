@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -25,7 +26,7 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 	}
 	p := pass()
 	index, st := fold(t, p, 9_000, "direct", transforms.Scan{Lanes: 1, Threads: 1})
-	want := readFile(t, st.Reports)
+	want := readState(t, st.Reports)
 	if n := bytes.Count(want, []byte("\n")); n < 5 || n != len(p.Shards) || !bytes.Contains(want, []byte("contents")) || !bytes.Contains(want, []byte("nonsense")) {
 		t.Fatalf("%d lines of %d shards", n, len(p.Shards))
 	}
@@ -35,7 +36,7 @@ func TestStripesReportEachShardOnce(t *testing.T) {
 		if !bytes.Equal(got, index) {
 			t.Errorf("%d stripes: other sums", stripes)
 		}
-		if reports := readFile(t, st.Reports); !bytes.Equal(reports, want) {
+		if reports := readState(t, st.Reports); !bytes.Equal(reports, want) {
 			t.Errorf("%d stripes: other reports:\n%.300s\nwant\n%.300s", stripes, reports, want)
 		}
 	}
@@ -67,4 +68,14 @@ func TestStripesMustAgreeOnTheRows(t *testing.T) {
 	if _, err := joinReports([][]byte{of(3, ""), of(4, "")}); err == nil || !strings.Contains(err.Error(), "3 rows for one stripe of the sums and 4 for another") {
 		t.Error(fmt.Sprint(err))
 	}
+}
+
+// readState returns the content of a file of state.
+func readState(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := storage.ReadState(t.Context(), name, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
