@@ -85,6 +85,7 @@ var memoryCases = map[string][2]string{
 	"many features":        {"two.csv", "--features 3072 --lambda 1e-3"},
 	"a search":             {"number.csv", "--search auto --features 3072"},
 	"a small search":       {"number.csv", "--search auto --features 256"},
+	"stripes":              {"two.csv", "--features 2048 --lambda 1e-3 --folds 5 --worker_bytes 150000000"},
 	"folds":                {"two.csv", "--features 1536 --lambda 1e-3 --folds 5"},
 	"a path":               {"two.csv", "--features 2048 --lambda 1e-4,1e-2 --folds 3"},
 	"probabilities":        {"two.csv", "--features 2048 --lambda 1e-3 --calibrate platt"},

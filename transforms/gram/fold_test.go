@@ -45,7 +45,7 @@ func table(n int, regression bool) []string {
 }
 
 // passOf opens lines, cut to files of some sizes, as a ridge pass.
-func passOf(t *testing.T, lines []string, files int, regression bool) *Pass {
+func passOf(t testing.TB, lines []string, files int, regression bool) *Pass {
 	t.Helper()
 	dir := t.TempDir()
 	for f := range files {

@@ -67,7 +67,7 @@ func runLane(t *testing.T, p *Pass, uri string, stop int) (r laneRun, err error)
 	return r, err
 }
 
-func storePass(t *testing.T, p *Pass) string {
+func storePass(t testing.TB, p *Pass) string {
 	t.Helper()
 	uri, err := transforms.Store(context.Background(), t.TempDir(), p, nil)
 	if err != nil {

@@ -1,0 +1,137 @@
+package gram
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/io/idxio"
+	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// One file of 100 GB, of holes but for a few rows, is cut into lanes of about the same size that read
+// all of its rows once. The heap does not grow with what they read.
+func TestLanesCutALargeFile(t *testing.T) {
+	const (
+		n     = 12_207_031 // rows of 8 KiB
+		side  = 32
+		lanes = 2048
+	)
+	dir := t.TempDir()
+	file := func(name string, kind byte, dims []uint32, size int64, at int64, data []byte) string {
+		t.Helper()
+		header := []byte{0, 0, kind, byte(len(dims))}
+		for _, d := range dims {
+			header = binary.BigEndian.AppendUint32(header, d)
+		}
+		name = filepath.Join(dir, name)
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for _, write := range []func() (int, error){
+			func() (int, error) { return f.Write(header) },
+			func() (int, error) { return f.WriteAt(data, int64(len(header))+at) },
+			func() (int, error) { return 0, f.Truncate(int64(len(header)) + size) },
+		} {
+			if _, err := write(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return name
+	}
+	const row = 8 * side * side
+	images := file("images", 0x0e, []uint32{n, side, side}, n*row, n/2*row, bytes.Repeat([]byte{0x3f, 0xf0, 0, 0, 0, 0, 0, 0}, 3*side*side))
+	classes := file("labels", 0x08, []uint32{n}, n, n/2, []byte{1, 2, 1})
+	d, err := dataset.Open(t.Context(), dataset.Options{Data: []string{images}, Formats: []dataset.FormatOptions{idxio.Options{LabelFiles: []string{classes}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := features.Seal(fourier.Gaussian{In: side * side, Out: 64, Width: 2, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Pass{
+		Pass: transforms.Pass{Data: *d, Shards: d.Shards(32 << 20), Seed: 11, Target: &transforms.Target{Classes: labels.New([]string{"0", "1", "2"})}},
+		Fold: Fold{Recipe: sealed, Outputs: 3, Folds: 2, Steps: 127},
+	}
+	if want := n * row / (32 << 20); len(p.Shards) < want || len(p.Shards) > want+1+want/100 {
+		t.Errorf("%d shards of 32 MiB", len(p.Shards))
+	}
+	uri := storePass(t, p)
+	sc := transforms.Scan{Pass: uri, Lanes: lanes, Threads: 1}
+	f := &foldFn{Splittable: transforms.Splittable{Fn: transforms.Fn{Scan: sc}}, Dir: filepath.Dir(uri)}
+	f.Setup()
+	defer f.Teardown()
+
+	ctx := context.Background()
+	runs := map[int]int{} // lanes that were run, by the number of their shards
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var all, done int64
+	seen := 0.0
+	for lane, mine := range dataset.Balance(len(p.Shards), lanes, func(i int) int64 { return d.Bytes(p.Shards[i]) }) {
+		if len(mine) < 1 || len(mine) > 2 {
+			t.Fatalf("%d shards in lane %d", len(mine), lane)
+		}
+		var rows int64
+		run := runs[len(mine)] < 2
+		for _, i := range mine {
+			s := p.Shards[i]
+			rows += d.Bytes(s) / row
+			run = run || s.Start < n/2+3 && n/2 < s.End
+		}
+		if all += rows; !run {
+			continue
+		}
+		runs[len(mine)]++
+		r, err := f.CreateInitialRestriction(ctx, lane)
+		if err != nil || int(r.End) != len(mine) {
+			t.Fatalf("lane %d has %v shards, want %d: %v", lane, r, len(mine), err)
+		}
+		var read int64
+		err = f.ProcessElement(ctx, sdf.NewLockRTracker(f.CreateTracker(r).Rt), lane, func(key int, line []byte) {
+			if shape := p.Shape(64); key != partKey(shape, 0, 0) && key != partKey(shape, 1, 0) {
+				return
+			}
+			var st stored
+			if err := json.Unmarshal(line, &st); err != nil {
+				t.Error(err)
+			}
+			head, err := loadPart(ctx, f.Dir, st)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen += head[2] + head[3]
+		}, func(line []byte) {
+			var r Report
+			if err := json.Unmarshal(line, &r); err != nil || r.Fault != "" {
+				t.Errorf("%s: %v", line, err)
+			}
+			read += r.Rows
+		})
+		if err != nil || read != rows {
+			t.Errorf("lane %d has read %d rows of %d: %v", lane, read, rows, err)
+		}
+		done += read
+	}
+	runtime.ReadMemStats(&after)
+	if all != n || seen != 3 {
+		t.Errorf("lanes have %d of %d rows; %g of 3 rows are not holes", all, n, seen)
+	}
+	if held := after.HeapSys - before.HeapSys; done*row < 5<<25 || held > 3<<25 {
+		t.Errorf("the heap has grown by %d bytes while %d were read", held, done*row)
+	}
+}
