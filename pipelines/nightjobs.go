@@ -131,6 +131,8 @@ func (n *nightJobs) Fit(ctx context.Context, recipe string, o retrain.Fitted) er
 	return err
 }
 
+func (n *nightJobs) Discard(ctx context.Context, dir string) error { return summing.Remove(ctx, dir) }
+
 func (n *nightJobs) Add(ctx context.Context, recipe string, o retrain.Fitted) error {
 	if there, err := storage.Exists(ctx, storage.Join(o.Total, sums.PartFile)); err != nil || there {
 		return err

@@ -25,6 +25,7 @@ func retrainCommand() *cobra.Command {
 		o      pipelines.RetrainOptions
 		day    string
 		window string
+		keep   string
 		gates  []string
 		paired []string
 	)
@@ -37,7 +38,10 @@ func retrainCommand() *cobra.Command {
 		if o.Day, err = dayOf(day, time.Now()); err != nil {
 			return err
 		}
-		if o.Window, err = daysOf(window); err != nil {
+		if o.Window, err = daysOf("window", window); err != nil {
+			return err
+		}
+		if o.Prune, o.KeepDays, err = keptSums(keep); err != nil {
 			return err
 		}
 		if len(t.Data.Data) != 1 {
@@ -88,6 +92,7 @@ work or was faster; 5 and 1 try again; 2 flags, 3 data or places, 6 a damaged mo
 	fs.StringVar(&o.Models, "models", "", "Directory of models.")
 	fs.StringVar(&day, "day", "", "Day to work for, such as 2026-11-20; or today or yesterday, in UTC.")
 	fs.StringVar(&o.Sums, "sums_dir", "", "Directory of the sums of partitions. The default is that of --models with -sums at the end.")
+	fs.StringVar(&keep, "keep_sums", "all", "Which sums stay after a run: all; needed, those of the partitions that are there and of champion, challenger and previous champion; or a number of days such as 400d, which is needed and the last days.")
 	fs.StringVar(&window, "window", "", "Days of data that a model is trained on, such as 90d. The default is all.")
 	fs.StringVar(&o.HeldOut, "held_out", "", "Files of labelled rows that judge, which must be in no partition. The default is the newest partition that neither model has seen.")
 	fs.StringArrayVar(&gates, "gate", nil, "Condition on a score of the new model, such as accuracy>=0.95 (see evaluate). Several are separated by commas, or given one by one.")
@@ -112,19 +117,31 @@ func dayOf(text string, now time.Time) (string, error) {
 }
 
 // daysOf reads a number of days such as 90d; the empty text is 0.
-func daysOf(text string) (int, error) {
+func daysOf(flag, text string) (int, error) {
 	if text == "" {
 		return 0, nil
 	}
 	n, err := strconv.Atoi(strings.TrimSuffix(text, "d"))
 	if err != nil || n < 1 {
-		return 0, exit.Usage("--window: %q is not a number of days; write it as 90d", text)
+		return 0, exit.Usage("--%s: %q is not a number of days; write it as 90d", flag, text)
 	}
 	return n, nil
 }
 
+// keptSums reads which sums are kept.
+func keptSums(text string) (prune bool, days int, err error) {
+	switch text {
+	case "all":
+		return false, 0, nil
+	case "needed":
+		return true, 0, nil
+	}
+	days, err = daysOf("keep_sums", text)
+	return true, days, err
+}
+
 // placeFlags are those flags that do not change the models of a retraining.
-var placeFlags = strings.Fields("models sums day window held_out gate paired_gate max_drift redraw by data config json quiet verbose")
+var placeFlags = strings.Fields("models sums_dir keep_sums day window held_out gate paired_gate max_drift redraw by data config json quiet verbose")
 
 // settings is the text of all flags that the recipe depends on.
 func settings(cmd *cobra.Command) string {

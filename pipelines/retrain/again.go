@@ -35,6 +35,12 @@ func (n *night) again(ctx context.Context) error {
 	if n.index, err = readIndex(ctx, storage.Join(n.Sums, id)); err != nil {
 		return err
 	}
+	if err := n.index.use(n.Models); err != nil {
+		return err
+	}
+	if err := n.index.clear(ctx, n.Discard); err != nil { // before their names are used again
+		return err
+	}
 	var accepted []Partition
 	if err := n.timed("sum", func() (err error) { accepted, err = n.sumAll(ctx, recipe); return err }); err != nil {
 		return err

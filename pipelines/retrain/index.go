@@ -32,6 +32,10 @@ type index struct {
 	Of []string `json:"total_of,omitempty"`
 	// Drawn says that there are sums of the partitions from which the recipe was drawn.
 	Drawn bool `json:"drawn,omitempty"`
+	// Models are the directories of models whose retrainings use these sums.
+	Models []string `json:"models,omitempty"`
+	// Gone are names of sums that are being removed, and are not in Parts.
+	Gone []string `json:"gone,omitempty"`
 	// Drop are directories of totals that may exist and are not needed: a run that was stopped
 	// may have left them.
 	Drop []string `json:"drop,omitempty"`
@@ -165,6 +169,41 @@ func (x *index) follow(ctx context.Context, parts []Partition) error {
 		}
 	}
 	x.Drop = nil
+	return x.write(ctx)
+}
+
+// use notes that the retrainings of a directory of models use these sums.
+func (x *index) use(models string) error {
+	place, err := storage.Abs(models)
+	if err == nil && !slices.Contains(x.Models, place) {
+		x.Models = append(x.Models, place)
+	}
+	return err
+}
+
+// discard removes sums. If that is interrupted, clear goes on with it.
+func (x *index) discard(ctx context.Context, remove func(context.Context, string) error, names []string) error {
+	for _, name := range names {
+		delete(x.Parts, name)
+		if name == drawnSums {
+			x.Drawn = false
+		}
+		x.Gone = append(x.Gone, name)
+	}
+	if err := x.write(ctx); err != nil {
+		return err
+	}
+	return x.clear(ctx, remove)
+}
+
+// clear removes the sums that are being removed.
+func (x *index) clear(ctx context.Context, remove func(context.Context, string) error) error {
+	for _, name := range x.Gone {
+		if err := remove(ctx, x.place(name)); err != nil {
+			return err
+		}
+	}
+	x.Gone = nil
 	return x.write(ctx)
 }
 

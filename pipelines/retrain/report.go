@@ -72,7 +72,9 @@ type Report struct {
 	Gates      []registry.Gate    `json:"gates,omitempty"`
 	Comparison string             `json:"comparison,omitempty"`
 	Notes      []string           `json:"notes,omitempty"`
-	Steps      map[string]float64 `json:"seconds"` // by step
+	Removed    int                `json:"removed_sums,omitempty"`  // directories of sums that were removed
+	Unneeded   int                `json:"unneeded_sums,omitempty"` // and those that could be
+	Steps      map[string]float64 `json:"seconds"`                 // by step
 }
 
 // parts notes what the model is trained on and judged by.
@@ -181,6 +183,12 @@ func (r *Report) Text() string {
 	}
 	if r.Drift != nil {
 		line("drift", "%.3g: %s", r.Drift.Value, r.Drift.Text)
+	}
+	if r.Removed > 0 {
+		line("removed", "%d directories of sums that no model needs", r.Removed)
+	}
+	if r.Unneeded > 0 {
+		line("sums", "%d directories are needed by no model; --keep_sums needed removes them", r.Unneeded)
 	}
 	for _, note := range r.Notes {
 		line("note", "%s", note)

@@ -40,6 +40,10 @@ type Options struct {
 	// Redraw is the drift of all rows from those of the recipe beyond which the recipe is
 	// drawn anew; 0 means no bound.
 	Redraw float64
+	// Prune removes sums that neither the partitions nor champion, challenger and previous champion
+	// need. KeepDays are the last days whose sums are kept all the same.
+	Prune    bool
+	KeepDays int
 	// Settings are all other settings that the models depend on, for the names of models.
 	Settings string
 
@@ -72,6 +76,8 @@ type Jobs interface {
 	Fit(ctx context.Context, recipe string, o Fitted) error
 	// Add adds and subtracts sums, and creates o.Total unless it exists.
 	Add(ctx context.Context, recipe string, o Fitted) error
+	// Discard removes sums; what is left if it is stopped is not taken for sums.
+	Discard(ctx context.Context, dir string) error
 	// Drift returns how far the rows of sums are from those of the sums in a directory.
 	Drift(ctx context.Context, from string, o Fitted) (*Drift, error)
 }
@@ -138,6 +144,9 @@ func Run(ctx context.Context, o Options, jobs Jobs) (*Report, error) {
 	if err := n.run(ctx); err != nil {
 		return nil, err
 	}
+	if err := n.timed("prune", func() error { return n.prune(ctx) }); err != nil {
+		return nil, err
+	}
 	n.report.ExitCode = n.report.code()
 	if err := n.registry.WriteReport(ctx, o.Day, n.report, n.report.Text()); err != nil {
 		return nil, err
@@ -154,6 +163,8 @@ func (o *Options) validate() error {
 		return exit.Usage("retrain: no directory of models")
 	case o.Window < 0:
 		return exit.Usage("retrain: a window of %d days", o.Window)
+	case o.KeepDays < 0:
+		return exit.Usage("retrain: sums of %d days to keep", o.KeepDays)
 	case !(o.MaxDrift >= 0) || !(o.Redraw >= 0):
 		return exit.Usage("retrain: bounds of drift must be at least 0")
 	}

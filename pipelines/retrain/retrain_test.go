@@ -204,6 +204,10 @@ func (j *rowJobs) Fit(ctx context.Context, recipe string, o Fitted) error {
 	return publish(ctx, o.Model, made)
 }
 
+func (j *rowJobs) Discard(ctx context.Context, dir string) error {
+	return errors.Join(storage.Remove(ctx, storage.Join(dir, "manifest.json")), storage.Remove(ctx, dir))
+}
+
 func (j *rowJobs) Add(ctx context.Context, recipe string, o Fitted) error {
 	rows, err := total(ctx, o)
 	if err != nil {
@@ -427,7 +431,6 @@ func TestNightsOfAMonth(t *testing.T) {
 	}
 }
 
-// What is not trained by sums is trained anew on all partitions.
 // The report of a night says by day and column what has moved, and a column beyond the bound is
 // refused.
 func TestDriftIsReportedByDayAndColumn(t *testing.T) {
@@ -449,6 +452,7 @@ func TestDriftIsReportedByDayAndColumn(t *testing.T) {
 	}
 }
 
+// What is not trained by sums is trained anew on all partitions.
 func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds = true
@@ -476,7 +480,7 @@ var errDead = errors.New("the process is gone")
 // month runs days with what happens on them, and returns the files that must not depend on
 // how often a run was stopped.
 func (s *shop) month(t testing.TB, run func(day int)) map[string]string {
-	s.o.MaxDrift, s.o.Window = 0.5, 5
+	s.o.MaxDrift, s.o.Window, s.o.Prune = 0.5, 5, true
 	for day := 1; day <= 9; day++ {
 		rows := map[int]string{5: "x5 x6", 6: "a6 bad6"}[day]
 		s.stash(day, cmp.Or(rows, fmt.Sprintf("a%d b%[1]d common", day)))
@@ -495,6 +499,7 @@ func (s *shop) month(t testing.TB, run func(day int)) map[string]string {
 		}
 		s.o.Day = date(day)
 		run(day)
+		s.hasNeeded(t)
 	}
 	kept := map[string]string{}
 	for name, content := range s.mem.Files("/shop") {
@@ -554,7 +559,9 @@ func TestARunThatWasStoppedIsRepeated(t *testing.T) {
 						return
 					}
 					killed++
-					if way.after(s.mem); err == nil {
+					way.after(s.mem)
+					s.hasNeeded(t)
+					if err == nil {
 						t.Logf("day %d, call %d (%s): no error", day, at, f.Hit())
 					}
 				}

@@ -50,8 +50,7 @@ type PruneResult struct {
 }
 
 // Prune removes old directories of sums, but for those that a model was fitted to, by its lineage:
-// from these it can forget rows, and the next model follows by adding and subtracting. The manifest
-// of a directory is removed first: without it the rest is not taken for sums.
+// from these it can forget rows, and the next model follows by adding and subtracting.
 func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 	switch {
 	case len(o.Sums) == 0:
@@ -105,13 +104,21 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 		return r, nil
 	}
 	for _, x := range r.Removed {
-		for _, name := range []string{storage.Join(x.Place, sums.PartFile), x.Place} {
-			if err := storage.Remove(ctx, name); err != nil {
-				return nil, err
-			}
+		if err := Remove(ctx, x.Place); err != nil {
+			return nil, err
 		}
 	}
 	return r, o.clear(ctx, span, newest)
+}
+
+// Remove removes a directory of sums, its manifest first: without it the rest is not taken for sums.
+func Remove(ctx context.Context, place string) error {
+	for _, name := range []string{storage.Join(place, sums.PartFile), place} {
+		if err := storage.Remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clear removes what an earlier run that was stopped has left of old directories on disk. A directory

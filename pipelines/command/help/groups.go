@@ -31,7 +31,7 @@ var Groups = []Group{
 		"stream",
 		"dead_letters reload poll settle max_age files_per_round until_idle"},
 	{"Retraining",
-		"day sums_dir window held_out paired_gate redraw",
+		"day sums_dir keep_sums window held_out paired_gate redraw",
 		""},
 	{"Data",
 		"data label label_files task scale max_bad_fraction",
@@ -68,7 +68,7 @@ var AlsoCommon = map[string]string{
 
 // commonOf lists the flags that --help shows for a command that has those of another, too.
 var commonOf = map[string]string{
-	"retrain": "models data label day sums_dir window held_out gate paired_gate max_drift redraw kernel features width seed lambda max_bad_fraction runner config json",
+	"retrain": "models data label day sums_dir keep_sums window held_out gate paired_gate max_drift redraw kernel features width seed lambda max_bad_fraction runner config json",
 }
 
 // MostFlags is the largest number of flags that --help shows.
