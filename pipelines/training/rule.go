@@ -4,10 +4,19 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 )
 
+// mostValues is the number of distinct targets of a regression up to which they are listed.
+const mostValues = 256
+
 // profile returns what a model directory says of the rows it was trained on, and how later data
-// is trained on in the same way.
+// is trained on in the same way. Of a regression with more distinct targets than mostValues it does
+// not list them: shares of single values tell nothing then, and the list is most of the file.
 func (t *Training) profile() *sums.Profile {
 	p := &sums.Profile{Kernel: t.Recipe.Name, Rule: t.rule(), Rows: t.Statistics}
+	if l := t.Statistics.Labels; l != nil && t.Target != nil && t.Target.Grid != nil && len(l.Counts) > mostValues {
+		rows, few := *t.Statistics, *l
+		few.Vocabulary, few.Counts, few.Weights = nil, nil, nil
+		rows.Labels, p.Rows = &few, &rows
+	}
 	if t.Target != nil && t.Target.Classes != nil {
 		p.Classes = t.Target.Classes.Classes
 	}
