@@ -2,9 +2,11 @@ package pipelines
 
 import (
 	"context"
+	"strings"
 
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/evaluating"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/retrain"
 )
 
@@ -30,6 +32,29 @@ func Retrain(ctx context.Context, o RetrainOptions) (*retrain.Report, error) {
 	if _, err := evaluating.ParseConditions(o.PairedGate); err != nil {
 		return nil, err
 	}
+	if err := canFollow(o.Train); err != nil {
+		return nil, err
+	}
 	o.Program = engine.Version()
 	return retrain.Run(ctx, o.Options, &nightJobs{o})
+}
+
+// canFollow refuses several targets, whose models cannot be compared, and what the model of the first night would have, and those of later nights, which
+// are fitted to sums, could not.
+func canFollow(t TrainOptions) error {
+	if strings.ContainsAny(t.Data.Label, ",*") {
+		return exit.Usage("--label %s: models of several targets cannot be compared, so none would replace the first; retrain one model for each target", t.Data.Label)
+	}
+	if _, rounds := t.Rounds(); rounds {
+		return nil // it is trained on rows every night
+	}
+	for _, x := range []struct {
+		flag string
+		set  bool
+	}{{"calibrate", t.Calibrate != "" && t.Calibrate != "none"}, {"threshold", t.Threshold != ""}, {"select", t.Lambda.Selects()}} {
+		if x.set {
+			return exit.Usage("--%s needs the scores of rows, and the models of later nights are fitted to sums, which have none; leave it out, or choose an iterative learner, which is trained on all rows every night", x.flag)
+		}
+	}
+	return nil
 }

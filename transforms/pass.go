@@ -217,7 +217,7 @@ func (t *Target) Label() dataset.Label {
 func (t *Target) within(token []byte) (float64, string) {
 	y, reason := labels.ParseTarget(token)
 	if g := t.Grid[0]; reason == "" && !g.Contains(y) {
-		reason = fmt.Sprintf("the label %g is beyond the grid of targets of the recipe, %g to %g", y, g.Low, g.High)
+		reason = fmt.Sprintf("the label %g is beyond the grid of targets of the recipe, %g to %g; a recipe with more room for targets takes it", y, g.Low, g.High)
 	}
 	return y, reason
 }

@@ -166,6 +166,7 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 	train("other", "--data", "a.csv", "--seed", "2")
 	train("reg", "--data", "numbers.csv")
 	train("roomy", "--data", "numbers.csv", "--target_room", "100")
+	write(t, dir, "never.csv", "x,y,l\n9.5,9.5,a\n")
 	write(t, dir, "two.csv", "x,y,p,l\n0.5,0.5,0.1,1\n0.25,0.5,0.3,-100\n0.1,0.2,0.2,50\n0.3,0.9,0.4,20\n")
 	write(t, dir, "far.csv", "x,y,p,l\n0.5,0.5,0.1,1\n0.25,0.5,7,1\n")
 	train("two", "--data", "two.csv", "--label", "p,l", "--lambda", "1e-3")
@@ -178,6 +179,10 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 	sum("m", "new.csv", "s/dt=2026-02-01")
 	sum("other", "a.csv", "o")
 	sum("m", "b.csv", "twice")
+	table("many.csv", 1000, pointRow)
+	train("smooth-recipe", "--data", "many.csv")
+	sum("smooth-recipe", "many.csv", "smooth-sums")
+	must(t, dir, "fit", "--sums", "smooth-sums", "--model", "smooth", "--quiet")
 	before := digestOf(t, filepath.Join(dir, "s/dt=2026-01-02"))
 	sum("m", "b.csv", "s/dt=2026-01-02")
 	if digestOf(t, filepath.Join(dir, "s/dt=2026-01-02")) != before {
@@ -233,12 +238,15 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		{"sum --recipe m --data a.csv --out s/dt=2026-01-02", 3, "sums of other files"},
 		{"sum --recipe other --data b.csv --out s/dt=2026-01-02", 3, "another recipe"},
 		{"sum --recipe rounds --data a.csv --out x", 2, "iterative learner"},
-		{"sum --recipe reg --data beyond.csv --out x", 3, "beyond the grid"},
+		{"sum --recipe reg --data beyond.csv --out x", 3, "a recipe with more room"},
 		{"sum --recipe two --data far.csv --out x", 3, `the label 7 in column "p", beyond the grid`},
 		{"sum --recipe two --data two.csv --label l --out x", 2, "the recipe has 2 (p, l)"},
 		{"train --recipe m --data a.csv --model x --features 10", 2, "--features cannot be used"},
 		{"forget --model grown --sums s/* --data new.csv --label l --out x2 --last 5d", 3, "was trained on"},
 		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data a.csv --out x", 3, "not all in the sums"},
+		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data never.csv --out x --save_sums y", 3, "not all in the sums: in fold"},
+		{"forget --model smooth --sums smooth-sums --data never.csv --out x --save_sums y", 3, "not all in the sums: without them the matrix"},
+		{"fit --model after --sums y", 3, "no directory of sums"},
 		{"forget --model last --sums o --data new.csv --out x", 3, "another recipe"},
 		{"verify --certificate proof.json --model less --sums o --data new.csv", 3, "another recipe"},
 	} {

@@ -29,6 +29,8 @@ type FitOptions struct {
 	// one directory instead of many; "" for none. If it exists, it must have the same sums.
 	SaveSums string
 	parent   string // the name of the model whose recipe it is, for the lineage; "" if it is not known
+	// solved is the λ of a model of the sums before rows were subtracted; 0 if none were.
+	solved float64
 	// MaxDrift is the largest distance, from 0 to 1, by which a part that is added may be away: a
 	// column, the labels or the share of repeated rows from those of the recipe, and the features
 	// from those of all other parts; 0 for no bound. If one is certainly farther away, nothing is
@@ -154,7 +156,10 @@ func (o FitOptions) run(ctx context.Context, terms []term, forgotten []string) (
 
 // fit adds up the sums and, if there is a model to create, solves for its weights.
 func (o FitOptions) fit(ctx context.Context, t *training.Training, all *total) (p *sums.Part, err error) {
-	var summed *training.Summed
+	var (
+		summed *training.Summed
+		files  []storage.File
+	)
 	err = t.Timed(ctx, "add", func(ctx context.Context) error {
 		// The work directory is named for what is added, not for where that lies.
 		digest := ""
@@ -167,20 +172,35 @@ func (o FitOptions) fit(ctx context.Context, t *training.Training, all *total) (
 		if err := all.write(ctx, summed, t.Engine.Threads); err != nil {
 			return err
 		}
-		var files []storage.File
-		if p, files, err = t.Part(ctx, summed, o.SaveSums != ""); err != nil {
-			return err
-		}
-		all.part(p)
-		if o.SaveSums == "" {
-			return nil
-		}
-		return o.save(ctx, t, all, p, files)
+		p, files, err = t.Part(ctx, summed, o.SaveSums != "")
+		return err
 	})
-	if err != nil || o.Model == "" {
+	if err != nil {
+		return nil, err
+	}
+	all.part(p)
+	if o.Model != "" {
+		err = t.Timed(ctx, "solve", func(ctx context.Context) error { return t.SolveSums(ctx, summed, p.Sums) })
+		if err == nil {
+			err = o.solvable(t.Learner.Table)
+		}
+	}
+	if err != nil || o.SaveSums == "" {
 		return p, err
 	}
-	return p, t.Timed(ctx, "solve", func(ctx context.Context) error { return t.SolveSums(ctx, summed, p.Sums) })
+	return p, t.Timed(ctx, "add", func(ctx context.Context) error { return o.save(ctx, t, all, p, files) })
+}
+
+// solvable returns an error if sums from which rows were subtracted cannot be solved for a λ for
+// which they could be before: whatever rows are left, their matrix is positive semidefinite, so it
+// is the rows that were not there.
+func (o FitOptions) solvable(table []ridge.Row) error {
+	for _, row := range table {
+		if o.solved > 0 && row.Lambda >= o.solved && row.Failed != "" {
+			return notThere("without them the matrix of the features would be %s at lambda %g, for which it could be solved before", row.Failed, row.Lambda)
+		}
+	}
+	return nil
 }
 
 // partBytes is about the size of a part of sums in memory, with its encoded form.

@@ -110,8 +110,9 @@ type ForgetResult struct {
 
 // Forget subtracts rows from the sums that a model was fitted to, and fits a model to the rest. It
 // is, byte for byte, the model of a training by the same recipe that never saw the rows. It refuses
-// rows that cannot have been among those of the sums: counts and sums of squares would be negative.
-// Rows that were not there but could have been are not noticed.
+// rows that cannot have been among those of the sums: counts and sums of squares would be negative,
+// or the matrix of the features not positive definite. Rows that were not there but could have been,
+// such as those near many others, are not noticed.
 func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 	if o.Out == "" {
 		return nil, exit.Usage("no directory for the model without the rows: name one with --out")
@@ -174,7 +175,7 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	}
 	c.Rows, c.Contents, c.SumsOfRows = gone.Rows.Used, contents, gone.Sums
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
-	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, parent: parent, Job: o.Job}
+	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, parent: parent, solved: before.Learner.Lambda, Job: o.Job}
 	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), gone), []string{gone.Sums})
 	if err != nil {
 		return nil, err

@@ -107,7 +107,7 @@ func (r *recipe) check(y, weight []float64) string {
 	if grids := r.TargetGrid; len(grids) > 1 {
 		for c, g := range grids {
 			if !g.Contains(y[c]) {
-				return fmt.Sprintf("the label %g in column %q is beyond the grid of targets of the recipe, %g to %g", y[c], r.Input.Labels[c], g.Low, g.High)
+				return fmt.Sprintf("the label %g in column %q is beyond the grid of targets of the recipe, %g to %g; a recipe with more room for targets takes it", y[c], r.Input.Labels[c], g.Low, g.High)
 			}
 		}
 	}
