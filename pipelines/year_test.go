@@ -271,6 +271,9 @@ func (n *nights) through(t *testing.T) {
 	fmt.Fprintf(&n.table, "night  partitions  retrain s  from scratch s\n")
 	var first, last []time.Duration // of nights at the beginning and the end
 	for day := 1; day <= n.days && !t.Failed(); day++ {
+		if day%30 == 0 {
+			t.Logf("night %d", day)
+		}
 		n.arrive(t, day)
 		report, took := n.run(t, day)
 		want := n.expected(day)
