@@ -179,10 +179,6 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 	sum("m", "new.csv", "s/dt=2026-02-01")
 	sum("other", "a.csv", "o")
 	sum("m", "b.csv", "twice")
-	table("many.csv", 1000, pointRow)
-	train("smooth-recipe", "--data", "many.csv")
-	sum("smooth-recipe", "many.csv", "smooth-sums")
-	must(t, dir, "fit", "--sums", "smooth-sums", "--model", "smooth", "--quiet")
 	before := digestOf(t, filepath.Join(dir, "s/dt=2026-01-02"))
 	sum("m", "b.csv", "s/dt=2026-01-02")
 	if digestOf(t, filepath.Join(dir, "s/dt=2026-01-02")) != before {
@@ -245,7 +241,6 @@ func TestSumsThatDoNotFitAreRefused(t *testing.T) {
 		{"forget --model grown --sums s/* --data new.csv --label l --out x2 --last 5d", 3, "was trained on"},
 		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data a.csv --out x", 3, "not all in the sums"},
 		{"forget --model last --sums s/dt=2026-01-02,s/dt=2026-02-01 --data never.csv --out x --save_sums y", 3, "not all in the sums: in fold"},
-		{"forget --model smooth --sums smooth-sums --data never.csv --out x --save_sums y", 3, "not all in the sums: without them the matrix"},
 		{"fit --model after --sums y", 3, "no directory of sums"},
 		{"forget --model last --sums o --data new.csv --out x", 3, "another recipe"},
 		{"verify --certificate proof.json --model less --sums o --data new.csv", 3, "another recipe"},
