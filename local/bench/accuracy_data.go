@@ -25,6 +25,7 @@ type dataset struct {
 	Header bool     `json:"header"`
 	flags  []string // of train, beside those of the files
 	images bool     // too many columns to tune trees
+	ours   bool     // for the program alone: trees do not have what the flags set
 }
 
 // generated is the number of rows of the training part and of the test part of a generated table.
@@ -46,6 +47,11 @@ func datasets(data, work string, wanted func(name string) bool) ([]dataset, erro
 		{Name: "svmguide1", Format: "libsvm", Task: "classification", Train: []string{in("libsvm", "svmguide1.gz")}, Test: []string{in("libsvm", "svmguide1.t.gz")}},
 		{
 			Name: "mnist", Format: "idx", Task: "classification", images: true,
+			Train: []string{in("mnist", "train-images-idx3-ubyte.gz"), in("mnist", "train-labels-idx1-ubyte.gz")},
+			Test:  []string{in("mnist", "t10k-images-idx3-ubyte.gz"), in("mnist", "t10k-labels-idx1-ubyte.gz")},
+		},
+		{
+			Name: "mnist-10000", Format: "idx", Task: "classification", images: true, ours: true, flags: []string{"--features", "10000"},
 			Train: []string{in("mnist", "train-images-idx3-ubyte.gz"), in("mnist", "train-labels-idx1-ubyte.gz")},
 			Test:  []string{in("mnist", "t10k-images-idx3-ubyte.gz"), in("mnist", "t10k-labels-idx1-ubyte.gz")},
 		},
