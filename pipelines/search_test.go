@@ -18,6 +18,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
 
@@ -265,5 +266,32 @@ func TestFewRowsAreSearchedForFewerFeatures(t *testing.T) {
 		if got := m.Linear.D; got != c.want || planned.Features != c.want && c.rows != 46 {
 			t.Errorf("%s: %d features, %d by the plan, want %d", c.name, got, planned.Features, c.want)
 		}
+	}
+}
+
+// A search encodes texts that hardly repeat by counts, and the log loss chooses λ for classes. Without a search
+// neither is so.
+func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
+	lines := jobtest.Made(t, "moons", 240, 3)
+	with := []string{"id," + lines[0]}
+	for i, line := range lines[1:] {
+		with = append(with, fmt.Sprintf("id%d,%s", i%150, line))
+	}
+	o := searching(t, with)
+	o.Kernel = &fourier.GaussianOptions{Features: 64}
+	o.Kernels = []kernel.Options{o.Kernel}
+	r, err := Train(jobtest.Ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Search == nil || !strings.Contains(fmt.Sprint(r.Notes), "how often their texts occur") || r.Select != spec.SelectLogLoss {
+		t.Errorf("search %+v, lambda by %q, notes %q", r.Search, r.Select, r.Notes)
+	}
+	o.Search, o.Model = tuning.None, o.Model+"-plain"
+	if r, err = Train(jobtest.Ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	if r.Select != "" || strings.Contains(fmt.Sprint(r.Notes), "how often their texts occur") {
+		t.Errorf("without a search lambda by %q, notes %q", r.Select, r.Notes)
 	}
 }

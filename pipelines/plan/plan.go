@@ -125,8 +125,16 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	var unsearched string
 	rows, length := cmp.Or(seen.Rows, search.MaxRows), max(seen.Dim, seen.Scaled)
 	if o.Searching() {
+		names, undo := tuning.Shorten(d.Schema.Table, o.Encode, rows, length)
+		if names != nil {
+			seen.encoded(o, d.Schema.Table)
+			length = max(seen.Dim, seen.Scaled)
+		}
 		if unsearched = tuning.Unsearchable(rows, length, len(d.Targets), columns.NeedsTargets(d.Schema.Table, o.Encode)); unsearched != "" {
-			o.Search = tuning.None
+			if o.Search = tuning.None; undo != nil {
+				undo()
+				seen.encoded(o, d.Schema.Table)
+			}
 		} else if seen.exact {
 			seen.Features = tuning.Features(o.Kernels, seen.Rows, seen.Features)
 		}

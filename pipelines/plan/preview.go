@@ -107,11 +107,7 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 	}
 	g.Scaled, g.Reading = g.Dim, d.Memory()
 	if t := d.Schema.Table; t != nil {
-		g.Scaled, g.Short, g.Levels = columns.Bound(t, o.Encode, g.Outputs)
-		g.Summed = columns.Summed(t, o.Encode)
-		if slices.Contains(o.Scale, "unit") {
-			g.Short = 0
-		}
+		g.encoded(o, t)
 	}
 	g.Features = o.Kernel.Size(g.Scaled).Features
 	switch {
@@ -121,6 +117,15 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 		g.Prepared = o.Scale[0] != "none"
 	}
 	return g, nil
+}
+
+// encoded sets what follows from the encodings of a table.
+func (g *preview) encoded(o training.Options, t *schema.Table) {
+	g.Scaled, g.Short, g.Levels = columns.Bound(t, o.Encode, g.Outputs)
+	g.Summed = columns.Summed(t, o.Encode)
+	if slices.Contains(o.Scale, "unit") {
+		g.Short = 0
+	}
 }
 
 // describe finds the types of columns from some of the rows.

@@ -43,6 +43,9 @@ func (l *Prepared) choose(o Spec, labels *columns.Targets) (err error) {
 	return err
 }
 
+// ChooseAgain makes the recipe once more, after the encodings of columns were changed.
+func (s *Session) ChooseAgain() error { return s.choose(s.Spec, nil) }
+
 // EncodeLabels makes the recipe if categories are encoded by target statistics, by one pass over
 // the data. The rows of the first of held folds do not enter them; 0 means all rows do.
 func (s *Session) EncodeLabels(ctx context.Context, held int) error {

@@ -42,6 +42,17 @@ func (t *Training) canSelect() error {
 	return nil
 }
 
+// judgeByLogLoss makes the log loss choose λ for the classes of features that were searched, as it chose
+// the features, unless something else was set. Squared errors of scores against ±1 codes choose too large
+// or too small a λ on many tables. The sizes of a map are compared by squared errors, so that λ is then chosen by
+// them too.
+func (t *Training) judgeByLogLoss() {
+	l := &t.opts.Lambda
+	if l.Select == "" && l.Auto() && t.Target.Classes != nil && t.opts.Ridge() != nil && !t.opts.Resizes() {
+		l.Select, t.descends = spec.SelectLogLoss, true
+	}
+}
+
 // choose takes the λ that Select chooses for that of the learner, whose weights are still those
 // of another; nothing if Select leaves the choice to the solve.
 func (t *Training) choose(ctx context.Context) error {
@@ -72,7 +83,10 @@ func (t *Training) choose(ctx context.Context) error {
 			best = i
 		}
 	}
-	if best < 0 {
+	switch {
+	case best < 0 && t.descends:
+		return nil // squared errors have chosen
+	case best < 0:
 		return exit.Refuse("pipelines: no held-out row has scores of any lambda, so --select %s cannot choose; use more rows, or fewer folds", by)
 	}
 	t.Learner.Lambda, t.Learner.Select = t.Learner.Table[best].Lambda, by

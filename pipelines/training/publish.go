@@ -137,7 +137,11 @@ func (t *Training) result() *Result {
 		return r
 	}
 	r.Notes = append(r.Notes, t.gridNotes()...)
-	if note := trained.Edge(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.floor); note != "" {
+	tried := t.Learner.Table
+	for _, l := range t.Learner.RuledOut {
+		tried = append(tried[:len(tried):len(tried)], ridge.Row{Lambda: l})
+	}
+	if note := trained.Edge(tried, t.Learner.Lambda, ridge.FloorFactor*t.floor); note != "" {
 		r.Notes = append(r.Notes, note)
 	}
 	return r

@@ -69,8 +69,8 @@ func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coars
 	if t.opts.Lambda.Auto() && steps > blas.MostByte {
 		fold.Smaller = ridge.SmallerLambda()
 	}
-	fold.All = t.opts.Lambda.Selects()
-	fold.Again = again && !fold.All // held-out rows may choose a larger λ
+	fold.All = t.opts.Lambda.Selects() && !t.descends
+	fold.Again = again && !t.opts.Lambda.Selects() // held-out rows may choose a larger λ
 	cut := t.opts.Parts()
 	fold.HeldOut = t.opts.HoldsOut()
 	if first := folds > 1 && t.firstJudges(); first || folds == 1 && fold.HeldOut {

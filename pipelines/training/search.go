@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/bochner-ml/bochner/pipelines/tuning"
 )
@@ -13,7 +14,14 @@ func (t *Training) canSearch() (err error) {
 	if !t.opts.Searching() {
 		return nil
 	}
-	why := tuning.Unsearchable(t.Counts.Used, max(t.Profile.Dim, t.Recipe.Scaling.Dim), len(t.Target.Grid), t.Recipe.Recodes)
+	whole := t.Recipe
+	if t.counted, t.uncount = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, t.length()); t.counted != nil {
+		if err := t.ChooseAgain(); err != nil {
+			return err
+		}
+		t.whole = whole
+	}
+	why := tuning.Unsearchable(t.Counts.Used, t.length(), len(t.Target.Grid), t.Recipe.Recodes)
 	if _, err := t.Memory(0).Fits(t.opts); why == "" && err != nil && t.Engine.InProcess() {
 		why = "memory is too small"
 	}
@@ -24,10 +32,15 @@ func (t *Training) canSearch() (err error) {
 	if size == t.Recipe.Dim {
 		return nil
 	}
-	t.whole = t.Recipe
+	if t.whole.Dim == 0 {
+		t.whole = t.Recipe
+	}
 	t.Recipe, err = t.Recipe.Resized(size)
 	return err
 }
+
+// length is the larger of the row length in the files and that of encodings.
+func (t *Training) length() int { return max(t.Profile.Dim, t.Recipe.Scaling.Dim) }
 
 // notSearched makes the training one without a search, for that reason, if there is one.
 func (t *Training) notSearched(why string) {
@@ -38,6 +51,9 @@ func (t *Training) notSearched(why string) {
 	if t.whole.Dim > 0 {
 		t.Recipe = t.whole
 	}
+	if t.uncount != nil {
+		t.uncount()
+	}
 	t.Notes = append(t.Notes, fmt.Sprintf("the features are the defaults; they were not searched: %s", why))
 }
 
@@ -46,6 +62,12 @@ func (t *Training) searchFeatures(ctx context.Context) (err error) {
 	var why string
 	t.Searched, why, err = tuning.Search(ctx, t.Session, tuning.Kernels(t.opts.Kernels), t.opts.Parts())
 	t.notSearched(why)
+	if t.Searched != nil {
+		t.judgeByLogLoss()
+		if t.counted != nil {
+			t.Notes = append(t.Notes, fmt.Sprintf("columns encoded by how often their texts occur, as few rows share a text: %s; --encode onehot keeps the texts apart", strings.Join(t.counted, ", ")))
+		}
+	}
 	if err == nil && why != "" && t.whole.Dim > 0 {
 		return t.Fits(t.Memory(0))
 	}

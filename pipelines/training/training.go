@@ -178,6 +178,9 @@ type Training struct {
 	Game    []align.Report
 	// Searched describes the search, if there was one.
 	Searched *tuning.Result
+	counted  []string // columns that it encodes by counts, which uncount undoes
+	uncount  func()
+	descends bool          // squared errors lead to the λ that the log loss chooses from
 	whole    recipe.Recipe // of all features, where a search is for fewer of them
 	// Sized describes the choice of the number of features, if there was one.
 	Sized *sizing.Result

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/metric"
 	"github.com/bochner-ml/bochner/internal/option"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/folds"
@@ -138,6 +140,33 @@ func Unsearchable(rows int64, length, targets int, recoded bool) string {
 		return fmt.Sprintf("rows have more than %s numbers", report.Groups(longest))
 	}
 	return ""
+}
+
+// Shorten makes counts the encoding of categories that would make rows long and hardly tell which of them are alike:
+// texts that share buckets, if rows are too long to be searched otherwise, and levels with fewer than two rows in the
+// mean. What options or the table say of encodings is kept. It returns the names of those columns, and a function
+// that undoes it; nil if there are none.
+func Shorten(t *schema.Table, o columns.Options, rows int64, length int) (names []string, undo func()) {
+	if t == nil || o.Encode != "" {
+		return nil, nil
+	}
+	var changed []*schema.Column
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		rare := c.Buckets == 0 && rows < 2*int64(len(c.Levels))
+		if c.Type == schema.Category && c.Encode == "" && (rare || c.Buckets > 0 && length > longest) {
+			c.Encode = string(columns.Counts)
+			changed, names = append(changed, c), append(names, c.Name)
+		}
+	}
+	if changed == nil {
+		return nil, nil
+	}
+	return names, func() {
+		for _, c := range changed {
+			c.Encode = ""
+		}
+	}
 }
 
 // tooFew is why a pilot without held-out rows is not searched.

@@ -1,11 +1,65 @@
 package tuning
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/columns"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/io/schema"
 )
+
+// Texts that few rows share are counted where they would make rows long, and what is set stays.
+func TestTextsThatFewRowsShareAreCounted(t *testing.T) {
+	levels := func(n int) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprintf("%05d", i))
+		}
+		return out
+	}
+	table := func() *schema.Table {
+		return &schema.Table{Columns: []schema.Column{
+			{Name: "rare", Type: schema.Category, Levels: levels(60)}, {Name: "often", Type: schema.Category, Levels: levels(40)},
+			{Name: "hashed", Type: schema.Category, Buckets: 4096}, {Name: "set", Type: schema.Category, Buckets: 4096, Encode: "onehot"},
+			{Name: "number", Type: schema.Number},
+		}}
+	}
+	for _, c := range []struct {
+		o      columns.Options
+		rows   int64
+		length int
+		want   []string
+	}{
+		{columns.Options{}, 100, 100, []string{"rare"}},
+		{columns.Options{}, 100, longest + 1, []string{"rare", "hashed"}},
+		{columns.Options{}, 120, longest + 1, []string{"hashed"}},
+		{columns.Options{}, 120, longest, nil},
+		{columns.Options{Encode: columns.Indicators}, 100, longest + 1, nil},
+	} {
+		of := table()
+		got, undo := Shorten(of, c.o, c.rows, c.length)
+		if !slices.Equal(got, c.want) || (undo == nil) != (c.want == nil) {
+			t.Errorf("%+v: %q, want %q", c, got, c.want)
+		}
+		for _, column := range of.Columns {
+			want := column.Name == "set" && column.Encode == "onehot" || column.Name != "set" && (column.Encode == "count") == slices.Contains(c.want, column.Name)
+			if !want {
+				t.Errorf("%+v: column %s is encoded by %q", c, column.Name, column.Encode)
+			}
+		}
+		if undo == nil {
+			continue
+		}
+		undo()
+		for i, column := range of.Columns {
+			if column.Encode != table().Columns[i].Encode {
+				t.Errorf("%+v: column %s is still encoded by %q", c, column.Name, column.Encode)
+			}
+		}
+	}
+}
 
 // Few rows get fewer features, unless their number is given.
 func TestFewRowsGetFewerFeatures(t *testing.T) {
