@@ -1,6 +1,11 @@
 package blas
 
-import "sync"
+import (
+	"math"
+	"sync"
+
+	workers "github.com/bochner-ml/bochner/internal/parallel"
+)
 
 // TileDim is the side of a Gram tile: 1.2 MB of float64.
 const TileDim = 384
@@ -25,6 +30,15 @@ func NewTiles(d int) [][]float64 {
 		}
 	}
 	return tiles
+}
+
+// EachTile calls f for every tile (i, j) of a d×d Gram, which is the t-th, from that many goroutines;
+// worker identifies them, 0 ≤ worker < threads.
+func EachTile(d, threads int, f func(worker, t, i, j int)) {
+	workers.Each(NumTiles(d), threads, func(worker, t int) {
+		i := int((math.Sqrt(8*float64(t)+1) - 1) / 2)
+		f(worker, t, i, t-i*(i+1)/2)
+	})
 }
 
 // Gram adds ZᵀZ to the tiles, in units of the grid. Entries are whole numbers,

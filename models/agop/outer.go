@@ -69,8 +69,8 @@ func (v *Waves) times(sum *ridge.Sum, w []float32, step float64, ranges ridge.Ra
 		row, out := make([]float64, m), make([]float64, d)
 		for first := lo * strip; first < min(hi*strip, m); first += strip {
 			n := min(strip, m-first)
-			sum.Gram(gram[:n*dim], v.First+first, n)
-			sum.Gram(gram[n*dim:], v.First+m+first, n)
+			gramRows(gram[:n*dim], sum, v.First+first, n)
+			gramRows(gram[n*dim:], sum, v.First+m+first, n)
 			for i := range n {
 				ofCos, ofSin := gram[i*dim+v.First:][:2*m], gram[(n+i)*dim+v.First:][:2*m]
 				j := first + i
@@ -92,4 +92,30 @@ func (v *Waves) times(sum *ridge.Sum, w []float32, step float64, ranges ridge.Ra
 		}
 	})
 	return t
+}
+
+// gramRows stores in dst (n×D, row-major) rows first … first+n−1 of the whole Gram matrix Σ zzᵀ.
+func gramRows(dst []float64, s *ridge.Sum, first, n int) {
+	d := s.Shape().Dim
+	for i, t := 0, 0; i*blas.TileDim < d; i++ {
+		top, rows := i*blas.TileDim, blas.TileRows(d, i)
+		for j := range i + 1 {
+			left, cols, tile := j*blas.TileDim, blas.TileRows(d, j), s.Part(1+t)
+			t++
+			for r := max(first, top); r < min(first+n, top+rows); r++ {
+				to := dst[(r-first)*d+left:][:cols]
+				if i == j {
+					to = to[:r-top+1] // above the diagonal a tile holds nothing
+				}
+				copy(to, tile[(r-top)*cols:])
+			}
+			// Columns of the tile are rows of what lies above the diagonal.
+			from, to := max(first, left), min(first+n, left+cols)
+			for a := 0; a < rows && from < to; a++ {
+				for c := from; c < to && c < top+a; c++ {
+					dst[(c-first)*d+top+a] = tile[a*cols+c-left]
+				}
+			}
+		}
+	}
 }

@@ -77,7 +77,7 @@ func TestWhatCannotBeHeldOutIsAnError(t *testing.T) {
 		{"held out: 1 folds", Options{Lambda: []float64{1}, Folds: 1, HeldOut: true}, 9},
 		{"2 values of lambda", Options{Lambda: []float64{1, 2}, Folds: 2, HeldOut: true, Given: true}, 9},
 		{"all 60 rows are in fold 0, which", Options{Lambda: []float64{1}, Folds: 2, HeldOut: true, Given: true}, 9},
-		{"fold 0: gone", Options{Lambda: []float64{1}, Folds: 2, HeldOut: true, Given: true}, 2},
+		{"fold 1: gone", Options{Lambda: []float64{1}, Folds: 3, HeldOut: true, Given: true}, 3},
 	} {
 		c.o.Step = s.step
 		c.o.Load = func(fold int) (*Sum, error) {

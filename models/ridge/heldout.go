@@ -68,7 +68,7 @@ func (h *heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 
 	forms := blas.NumTiles(d) * len(out)
 	h.forms = slices.Grow(h.forms[:0], forms)[:forms]
-	forTiles(d, h.threads, func(worker, t, i, j int) {
+	blas.EachTile(d, h.threads, func(worker, t, i, j int) {
 		side := min(d, blas.TileDim)
 		h.scratch[worker] = slices.Grow(h.scratch[worker][:0], side+(side+1)*k*len(out))
 		h.form(h.forms[t*len(out):][:len(out)], h.scratch[worker], fold.tiles[t], vt, y.each, i, j, n)

@@ -25,7 +25,7 @@ func (s *Sum) pick(features []int) *Sum {
 	for a, j := range features {
 		copy(to.cross[a*w:][:w], s.cross[j*w:])
 	}
-	forTiles(shape.Dim, 1, func(_, t, i, j int) {
+	blas.EachTile(shape.Dim, 1, func(_, t, i, j int) {
 		rows, cols := blas.TileRows(shape.Dim, i), blas.TileRows(shape.Dim, j)
 		for a := range rows {
 			r := features[i*blas.TileDim+a]

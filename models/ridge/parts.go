@@ -52,30 +52,24 @@ func (s *Sum) Part(i int) []float64 {
 // SetPart copies v into part i. It fails if the length is not that of the part, as with a
 // file of another run.
 func (s *Sum) SetPart(i int, v []float64) error {
-	part := s.Part(i)
-	if err := checkPart(i, v, part); err != nil {
-		return err
-	}
-	copy(part, v)
-	return nil
+	return s.withPart(i, v, func(part []float64) { copy(part, v) })
 }
 
 // AddPart adds v to part i, and fails like SetPart.
 func (s *Sum) AddPart(i int, v []float64) error {
-	part := s.Part(i)
-	if err := checkPart(i, v, part); err != nil {
-		return err
-	}
-	for j, x := range v {
-		part[j] += x
-	}
-	return nil
+	return s.withPart(i, v, func(part []float64) {
+		for j, x := range v {
+			part[j] += x
+		}
+	})
 }
 
-func checkPart(i int, v, part []float64) error {
+func (s *Sum) withPart(i int, v []float64, f func(part []float64)) error {
+	part := s.Part(i)
 	if len(v) != len(part) {
 		return fmt.Errorf("ridge: part %d of a sum has %d numbers, want %d", i, len(v), len(part))
 	}
+	f(part)
 	return nil
 }
 

@@ -56,14 +56,9 @@ func (s Shape) Bytes() int64 { return s.PartBytes(0, NumParts(s)) }
 
 // PartBytes returns the memory of a Sum that adds up only the parts from first up to end.
 func (s Shape) PartBytes(first, end int) int64 {
-	n := int64(s.headLen())
-	for i, t := 0, 1; i*blas.TileDim < s.Dim; i++ {
-		for j := range i + 1 {
-			if first <= t && t < end {
-				n += int64(blas.TileRows(s.Dim, i)) * int64(blas.TileRows(s.Dim, j))
-			}
-			t++
-		}
+	n, l := int64(s.headLen()), LayoutOf(s)
+	for i := max(first, 1); i < end && l.Tile(i); i++ {
+		n += int64(l.Len(i))
 	}
 	if end > blas.NumTiles(s.Dim)+1 {
 		n += int64(s.Dim) * int64(s.width())

@@ -248,7 +248,7 @@ func Solve(opts Options) (*Solution, error) {
 			fit.Trials = nil
 		}
 	}
-	if err := p.fit(fit, y, total, nil); err != nil {
+	if err := p.fit(fit, y, total); err != nil {
 		return nil, err
 	}
 	p.report("ridge: all %d rows: lambda %g", fit.Rows, fit.Lambda)
@@ -261,17 +261,15 @@ func Solve(opts Options) (*Solution, error) {
 	return fit, nil
 }
 
-// fit fits the weights of fit, exactly, to the rows that are in total and not in out,
-// which may be nil.
-func (p *path) fit(fit *Solution, y *system, total, out *Sum) error {
-	solve := func(mu float64) (int, bool) { return y.solve(mu, total, out) }
-	if p.inPlace(total.shape) {
-		y.leave(total, nil)
-		solve = func(mu float64) (int, bool) { return y.solveIn(mu, total) }
-	} else {
-		y.centre(total, out)
+// fit fits the weights of fit, exactly, to the rows in total, which it may overwrite.
+func (p *path) fit(fit *Solution, y *system, total *Sum) error {
+	solve := y.solveIn
+	if !p.inPlace(total.shape) {
+		y.centre(total, nil)
+		solve = func(mu float64, total *Sum) (int, bool) { return y.solve(mu, total, nil) }
 	}
-	if pivot, ok := solve(p.mu(y, fit.Lambda)); !ok {
+	y.leave(total, nil)
+	if pivot, ok := solve(p.mu(y, fit.Lambda), total); !ok {
 		return fmt.Errorf("ridge: %s at lambda %g; raise lambda", notDefinite(pivot, total.shape.Dim), fit.Lambda)
 	}
 	return p.weights(fit, y)
@@ -280,24 +278,18 @@ func (p *path) fit(fit *Solution, y *system, total, out *Sum) error {
 // fitHeldOut fits to the rows that are not in fold 0.
 func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	all := total.Rows()
-	fold, err := p.load(0)
-	if err != nil {
-		return err
+	total.Clear()
+	for f := 1; f < p.Folds; f++ {
+		fold, err := p.load(f)
+		if err != nil {
+			return err
+		}
+		total.Merge(fold)
 	}
-	if fit.Rows = all - fold.Rows(); fit.Rows == 0 {
+	if fit.Rows = total.Rows(); fit.Rows == 0 {
 		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, so there are no training rows; use more rows", all)
 	}
-	if p.inPlace(total.shape) { // which has overwritten it
-		total.Clear()
-		for f := 1; f < p.Folds; f++ {
-			if fold, err = p.load(f); err != nil {
-				return err
-			}
-			total.Merge(fold)
-		}
-		fold = nil
-	}
-	if err := p.fit(fit, y, total, fold); err != nil {
+	if err := p.fit(fit, y, total); err != nil {
 		return fmt.Errorf("%w (for the rows without fold 0)", err)
 	}
 	p.report("ridge: %d rows without fold 0: lambda %g", fit.Rows, fit.Lambda)

@@ -41,19 +41,13 @@ type Sum struct {
 }
 
 // NewSum returns the sum of no rows. It panics if the shape is not valid.
-func NewSum(shape Shape) *Sum {
-	if shape.Validate() != nil {
-		panic("ridge: invalid shape")
-	}
-	return NewPartSum(shape, 0, NumParts(shape))
-}
+func NewSum(shape Shape) *Sum { return NewPartSum(shape, 0, NumParts(shape)) }
 
 // NewPartSum returns a sum of no rows that adds up only a range of the parts. Its other parts are
-// nil, except that the head is always there. The shape must be valid. It panics if the
-// range is not.
+// nil, except that the head is always there. It panics if the shape or the range is not valid.
 func NewPartSum(shape Shape, first, end int) *Sum {
-	if first < 0 || end > NumParts(shape) || first >= end {
-		panic("ridge: invalid range of parts")
+	if shape.Validate() != nil || first < 0 || end > NumParts(shape) || first >= end {
+		panic("ridge: invalid shape or range of parts")
 	}
 	l := LayoutOf(shape)
 	s := &Sum{shape: shape, head: make([]float64, shape.headLen()), tiles: make([][]float64, blas.NumTiles(shape.Dim))}
@@ -67,13 +61,7 @@ func NewPartSum(shape Shape, first, end int) *Sum {
 }
 
 // Clear makes s the sum of no rows.
-func (s *Sum) Clear() {
-	clear(s.head)
-	for _, tile := range s.tiles {
-		clear(tile)
-	}
-	clear(s.cross)
-}
+func (s *Sum) Clear() { s.combine(s, func(a, _ []float64) { clear(a) }) }
 
 // Shape returns the shape of the sum.
 func (s *Sum) Shape() Shape { return s.shape }
@@ -285,36 +273,6 @@ func (s *Sum) combine(t *Sum, f func(a, b []float64)) {
 		f(s.tiles[i], t.tiles[i])
 	}
 	f(s.cross, t.cross)
-}
-
-// Gram stores in dst (n×Dim, row-major) rows first … first+n−1 of the whole Gram matrix Σ zzᵀ. It panics
-// if there are no such rows or dst is too short.
-func (s *Sum) Gram(dst []float64, first, n int) {
-	d := s.shape.Dim
-	if first < 0 || n < 0 || first > d-n || len(dst) < n*d {
-		panic("ridge: rows of the Gram matrix out of range")
-	}
-	for i, t := 0, 0; i*blas.TileDim < d; i++ {
-		top, rows := i*blas.TileDim, blas.TileRows(d, i)
-		for j := range i + 1 {
-			left, cols, tile := j*blas.TileDim, blas.TileRows(d, j), s.tiles[t]
-			t++
-			for r := max(first, top); r < min(first+n, top+rows); r++ {
-				to := dst[(r-first)*d+left:][:cols]
-				if i == j {
-					to = to[:r-top+1] // above the diagonal a tile holds nothing
-				}
-				copy(to, tile[(r-top)*cols:])
-			}
-			// Columns of the tile are rows of what lies above the diagonal.
-			from, to := max(first, left), min(first+n, left+cols)
-			for a := 0; a < rows && from < to; a++ {
-				for c := from; c < to && c < top+a; c++ {
-					dst[(c-first)*d+top+a] = tile[a*cols+c-left]
-				}
-			}
-		}
-	}
 }
 
 // Columns returns Σz, of length Dim.

@@ -1,10 +1,7 @@
 package ridge
 
 import (
-	"math"
-
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/internal/shifted"
 	"github.com/bochner-ml/bochner/models/weight"
 )
@@ -83,7 +80,7 @@ func (y *system) centre(total, out *Sum) {
 	d := y.shape.Dim
 	y.leave(total, out)
 	y.Reserve()
-	forTiles(y.shape.Dim, y.Threads, func(_, t, i, j int) {
+	blas.EachTile(y.shape.Dim, y.Threads, func(_, t, i, j int) {
 		tile := total.tiles[t]
 		var minus []float64
 		if out != nil {
@@ -159,7 +156,7 @@ func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
 // solveIn is solve for the rows of total, which leave was given, in place of whose tiles it computes: it
 // needs no square, and has the same bits.
 func (y *system) solveIn(mu float64, total *Sum) (pivot int, ok bool) {
-	forTiles(y.shape.Dim, y.Threads, func(_, t, i, j int) {
+	blas.EachTile(y.shape.Dim, y.Threads, func(_, t, i, j int) {
 		cols := blas.TileRows(y.shape.Dim, j)
 		for a := range blas.TileRows(y.shape.Dim, i) {
 			sa := y.colSum[i*blas.TileDim+a]
@@ -230,13 +227,4 @@ func (y *system) trainError(mu float64, total, out *Sum) float64 {
 		}
 	}
 	return max(e, 0)
-}
-
-// forTiles calls f for every tile (i, j), which is tile t of a Sum, from that many
-// goroutines; worker identifies them, 0 ≤ worker < threads.
-func forTiles(dim, threads int, f func(worker, t, i, j int)) {
-	parallel.Each(blas.NumTiles(dim), threads, func(worker, t int) {
-		i := int((math.Sqrt(8*float64(t)+1) - 1) / 2)
-		f(worker, t, i, t-i*(i+1)/2)
-	})
 }
