@@ -1,0 +1,68 @@
+package rows
+
+import (
+	"bytes"
+	"testing"
+)
+
+// What is read is written in one form: it is read from there as the same, bit for bit.
+func FuzzCodecsAreStable(f *testing.F) {
+	for _, r := range someResults {
+		f.Add(encodeResult(r))
+	}
+	for _, x := range someSums {
+		b, err := encodeSummed(x)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		f.Add(b[:len(b)/2])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if r, err := decodeResult(b); err == nil {
+			once := encodeResult(r)
+			again, err := decodeResult(once)
+			if twice := encodeResult(again); err != nil || !bytes.Equal(once, twice) {
+				t.Errorf("a result is %x, and read again %x, %v", once, twice, err)
+			}
+		}
+		x, err := decodeSummed(b)
+		if err != nil {
+			return
+		}
+		once, err := encodeSummed(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := decodeSummed(once)
+		if err != nil {
+			t.Fatalf("%x cannot be read: %v", once, err)
+		}
+		if twice, err := encodeSummed(again); err != nil || !bytes.Equal(once, twice) {
+			t.Errorf("a sum is %x, and read again %x, %v", once, twice, err)
+		}
+	})
+}
+
+// Counts of workers are added, or refused, whatever is in them.
+func FuzzCountsAreAdded(f *testing.F) {
+	f.Add([]byte(`{"read":3,"rejected":1,"classes":[1,1],"copies":"AQ=="}`), []byte(`{"read":2,"classes":[1],"copies":"AQ=="}`))
+	f.Add([]byte(`{}`), []byte(`{"copies":""}`))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		x, err := decodeCount(a)
+		if err != nil {
+			return
+		}
+		y, err := decodeCount(b)
+		if err != nil {
+			return
+		}
+		sum, err := addCountsFn{}.MergeAccumulators(x, y)
+		if err != nil {
+			return
+		}
+		if other, err := (addCountsFn{}).MergeAccumulators(y, x); err != nil || other.Read != sum.Read || sum.Read != x.Read+y.Read || !bytes.Equal(other.Copies, sum.Copies) {
+			t.Errorf("%+v and %+v, %v", sum, other, err)
+		}
+	})
+}
