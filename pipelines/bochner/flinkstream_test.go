@@ -119,6 +119,16 @@ func TestAStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
 	}
 }
 
+// A stream that fails has no work directory to resume from: the same command continues.
+func TestAStreamThatFailsNamesNoResume(t *testing.T) {
+	dir := t.TempDir()
+	forMessages(t, dir)
+	r := run(t, dir, "predict", "--stream", "--model", "model", "--data", "in/*.csv", "--out", "out", "--runner", "flink", "--endpoint", "localhost:1")
+	if r.code != 1 || !strings.Contains(r.stderr, "no job server at --endpoint localhost:1") || strings.Contains(r.stderr, "--resume") {
+		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	}
+}
+
 // lines returns the lines of a file of predictions without its header.
 func lines(t *testing.T, name string) []string {
 	t.Helper()

@@ -127,8 +127,11 @@ func crashed(stderr io.Writer, args []string, err error) int {
 var makers = []string{"train", "fit", "align", "embed", "predict", "featurize"}
 
 // keepsWork tells whether a stopped job leaves its finished work: in a named work directory
-// or beside the directory that it creates.
+// or beside the directory that it creates. A stream leaves none: its outputs tell what is done.
 func keepsWork(cmd *cobra.Command) bool {
+	if stream := cmd.Flags().Lookup("stream"); stream != nil && stream.Changed {
+		return false
+	}
 	work, out := cmd.Flags().Lookup("work"), cmd.Flags().Lookup("out")
 	makes := slices.Contains(makers, cmd.Name()) && (out == nil || out.Value.String() != standardOutput)
 	return work != nil && (work.Changed || makes)
