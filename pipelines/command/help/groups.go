@@ -29,7 +29,7 @@ var Groups = []Group{
 		"recipe save_sums certificate lines model_digest reliability curve expect why by last events importance"},
 	{"Streams",
 		"stream",
-		"dead_letters reload poll settle max_age files_per_round until_idle"},
+		"dead_letters reload poll settle max_age files_per_round until_idle outstanding id_attribute time_attribute message_columns copy_attributes"},
 	{"Retraining",
 		"day sums_dir keep_sums window held_out paired_gate redraw",
 		""},
@@ -56,7 +56,7 @@ var Groups = []Group{
 		"align preset align_lambda align_c chains steps take align_rate sample exact_chains proposals rho pick harmonics"},
 	{"Job",
 		"plan runner resume config json",
-		"lanes threads work timings quiet verbose help help_all"},
+		"lanes threads worker_bytes work timings quiet verbose help help_all"},
 }
 
 // AlsoCommon lists flags that only the help of one command shows.
