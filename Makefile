@@ -5,13 +5,16 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
 FUZZTIME    = 60s
 GCSTESTS    = InABucket|OfTheStorage|OneOfManyRuns|WhileItPublishes|ReplacedInMidRun|StorageHasFailed|ThousandsOf
 
+# All but the race detector goes without cgo, so that tests and the binary share what is compiled.
+export CGO_ENABLED = 0
+
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build the static binary, build/bochner
-	CGO_ENABLED=0 go build -trimpath -o build/bochner ./pipelines/bochner
+	go build -trimpath -o build/bochner ./pipelines/bochner
 
 demo: build ## generate data, train on them, score the model and print where it is
 	@rm -rf build/demo && mkdir -p build/demo
@@ -94,7 +97,7 @@ test-arm64: ## run the tests of the kernels, features and models for arm64, unde
 	@for pkg in $$(go list ./internal/blas ./internal/exact ./features/... ./models/...); do \
 		dir=$$(go list -f '{{.Dir}}' "$$pkg") && \
 		bin=$(CURDIR)/build/arm64/$$(basename "$$pkg").test && \
-		CGO_ENABLED=0 GOARCH=arm64 go test -c -o "$$bin" "$$pkg" || exit 1; \
+		GOARCH=arm64 go test -c -o "$$bin" "$$pkg" || exit 1; \
 		if test -e "$$bin"; then echo "$$pkg" && (cd "$$dir" && BOCHNER_TEST_EXEC=qemu-aarch64 qemu-aarch64 "$$bin" -test.short -test.timeout 20m) && rm "$$bin" || exit 1; fi; \
 	done
 
