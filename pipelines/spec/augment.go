@@ -1,12 +1,17 @@
 package spec
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/image"
 	"github.com/bochner-ml/bochner/internal/spell"
+	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/pipelines/exit"
+	"github.com/bochner-ml/bochner/pipelines/recipe"
+	"github.com/bochner-ml/bochner/transforms/epochs"
 )
 
 // augmentWords are the steps of --augment; the value tells whether a step takes a number.
@@ -42,4 +47,45 @@ func Augmentation(words []string) (a image.Augment, crops bool, err error) {
 		}
 	}
 	return a, crops, nil
+}
+
+// Augmented returns how images of a schema are changed before learning, and the recipe of features for them;
+// nil if nothing was requested. A random crop replaces the initial crop of --scale, which takes
+// the middle.
+func Augmented(words []string, schema dataset.Schema, r recipe.Recipe, seed uint64) (*epochs.Augment, error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	a, crops, err := Augmentation(words)
+	if err != nil {
+		return nil, err
+	}
+	a.Shape, a.Seed = recipe.ShapeOf(schema), seed
+	if a.Shape.Height == 0 {
+		return nil, exit.Usage("--augment needs images, and these rows are not known to be images")
+	}
+	whole, err := r.Sealed.Open()
+	if err != nil {
+		return nil, err
+	}
+	if crops {
+		chain, _ := whole.(features.Chain)
+		middle, ok := image.Crop{}, false
+		if len(chain.Steps) > 1 {
+			middle, ok = chain.Steps[0].(image.Crop)
+		}
+		if !ok {
+			return nil, exit.Usage("--augment crop uses the size of the crop in --scale, which must begin with one, as in --scale crop:24,255")
+		}
+		a.Crop = middle.Size
+		whole = features.Chain{Steps: slices.Clone(chain.Steps[1:])}
+	}
+	if err := a.Validate(); err != nil {
+		return nil, &exit.UsageError{Err: err}
+	}
+	sealed, err := features.Seal(whole)
+	if err != nil {
+		return nil, err
+	}
+	return &epochs.Augment{Images: a, Recipe: sealed}, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/transforms"
 )
@@ -43,7 +44,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.augment(b.Augments()); err != nil {
+	if _, err := spec.Augmented(b.Augments(), t.Data.Schema, t.Recipe, t.opts.Seed); err != nil {
 		return err
 	}
 	t.Progress.Note("training on %s rows of %d numbers: %s, %d features; %s", report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim,
@@ -160,7 +161,7 @@ func (t *Training) runRounds(ctx context.Context, b byRounds, lambda float64, fo
 	if t.Profile.Weights != nil && !t.EqualWeights() {
 		pass.MeanWeight = found.weights.Mean()
 	}
-	if pass.Augment, err = t.augment(b.Augments()); err != nil {
+	if pass.Augment, err = spec.Augmented(b.Augments(), t.Data.Schema, t.Recipe, t.opts.Seed); err != nil {
 		return nil, err
 	}
 	opened, err := sealed.Open(ctx)
