@@ -169,6 +169,21 @@ func (g *Grid) Rows(rows int64, sum float64) int64 {
 	return int64(sum / g.One)
 }
 
+// For returns the grid with the largest sum that other rows with those weights can have. It returns g
+// itself if g or w is nil.
+func (g *Grid) For(w *Weights) *Grid {
+	if g == nil || w == nil {
+		return g
+	}
+	most := 1.0 // of the weights of classes
+	for c := range g.Classes {
+		most = max(most, g.Class(c))
+	}
+	own := *g
+	own.Total = int64(math.Ceil(float64(w.Sum/g.Unit)*g.One*most*(1+0x1p-8))) + w.Rows
+	return &own
+}
+
 // Validate returns an error if a number is out of range, as in a damaged file.
 func (g *Grid) Validate() error {
 	if g == nil {

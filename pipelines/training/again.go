@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -77,7 +76,7 @@ func (a Again) Begin(ctx context.Context, out string) (*Training, error) {
 		return err
 	})
 	if err == nil {
-		t.grid = gridFor(a.Recipe.Rule.Weights, t.Profile.Weights)
+		t.grid = a.Recipe.Rule.Weights.For(t.Profile.Weights)
 		err = t.Fits(t.Memory(a.Recipe.Rule.Components))
 	}
 	if err != nil {
@@ -273,20 +272,6 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 		}
 	}
 	return nil
-}
-
-// gridFor returns the grid of the recipe with the largest sum of the weights of these rows.
-func gridFor(g *weight.Grid, w *weight.Weights) *weight.Grid {
-	if g == nil || w == nil {
-		return g
-	}
-	most := 1.0 // of the weights of classes
-	for c := range g.Classes {
-		most = max(most, g.Class(c))
-	}
-	own := *g
-	own.Total = int64(math.Ceil(float64(w.Sum/g.Unit)*g.One*most*(1+0x1p-8))) + w.Rows
-	return &own
 }
 
 // weigh finds the sum of the weights of the rows in sums.

@@ -61,11 +61,11 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	var path []models.Trial
 	var best fitted
 	chosen := 0
-	total := limit{begun, o.Time}
+	total := job.Limit{Begun: begun, Total: o.Time}
 	start := init
 	for i, l := range lambda {
 		end, left := o, true
-		if end.Time, left = total.share(len(lambda) - i + 1); !left && i > 0 {
+		if end.Time, left = total.Share(len(lambda) - i + 1); !left && i > 0 {
 			t.Notes = append(t.Notes, fmt.Sprintf("time limit %s reached: %s not tried", o.Time, lambdaList(lambda[i:])))
 			break
 		}
@@ -96,7 +96,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 		}
 	}
 	end, left := o, true
-	if end.Time, left = total.share(1); left {
+	if end.Time, left = total.Share(1); left {
 		t.Progress.Note("lambda %g, on all rows:", lambda[chosen])
 		end.Patience = 0
 		if o.Patience > 0 {

@@ -1,4 +1,4 @@
-package training
+package job
 
 import (
 	"testing"
@@ -7,11 +7,11 @@ import (
 
 // A limit shares what is left among the runs to come.
 func TestATimeLimitIsSharedByTheRunsToCome(t *testing.T) {
-	l := limit{time.Now().Add(-4 * time.Second), 10 * time.Second}
-	if share, left := l.share(3); !left || share > 2*time.Second || share < time.Nanosecond {
+	l := Limit{time.Now().Add(-4 * time.Second), 10 * time.Second}
+	if share, left := l.Share(3); !left || share > 2*time.Second || share < time.Nanosecond {
 		t.Errorf("a third of six seconds is %s, %v", share, left)
 	}
-	if _, left := (limit{time.Now().Add(-time.Minute), time.Second}).share(2); left {
+	if _, left := (Limit{time.Now().Add(-time.Minute), time.Second}).Share(2); left {
 		t.Error("time is left after the limit")
 	}
 }

@@ -1,0 +1,18 @@
+package job
+
+import "time"
+
+// Limit divides a total time among consecutive runs.
+type Limit struct {
+	Begun time.Time
+	Total time.Duration // 0 for none
+}
+
+// Share returns the time that a run may take if that many runs remain; false if no time is left.
+func (l Limit) Share(runs int) (time.Duration, bool) {
+	if l.Total == 0 {
+		return 0, true
+	}
+	left := l.Total - time.Since(l.Begun)
+	return max(1, left/time.Duration(runs)), left > 0
+}
