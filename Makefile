@@ -68,7 +68,7 @@ test-latency: ## predict on 10,000 files of a storage server that is 30 ms away,
 
 test-flink: build ## run jobs on a Flink cluster of this machine (takes Java 17 and Maven; DATA=DIR adds MNIST)
 	$(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go run ./local/flink -program build/bochner go test -count 1 -timeout 60m -run Flink -v ./pipelines/bochner
-	go run ./local/flink -pool -task_managers 1 -program build/bochner go test -count 1 -timeout 60m -run 'Flink$$|FlinkGoesOnWithout' -v ./pipelines/bochner
+	go run ./local/flink -pool -task_managers 1 -program build/bochner go test -count 1 -timeout 60m -run 'Flink$$|FlinkGoesOnWithout|StreamOnFlink|CountersOfFlink' -v ./pipelines/bochner
 
 bench-runners: build ## measure what a job costs by runner, Flink among them (takes Java 17 and Maven; DATA=DIR adds MNIST)
 	BOCHNER_BENCH=1 $(if $(DATA),BOCHNER_DATA='$(abspath $(DATA))') go test -count 1 -timeout 60m -v -run WhatAJobCosts ./pipelines/bochner
