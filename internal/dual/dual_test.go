@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
 // sample is rows of d features with k targets.
@@ -166,3 +168,5 @@ func TestTheSolutionIsThatOfTheNormalEquations(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "fma", "cholesky") }
