@@ -20,6 +20,10 @@ import (
 // notRetrained are flags of train that retrain does not take.
 var notRetrained = []string{"model", "recipe", "plan", "timings", "work", "resume"}
 
+// laterRoom is the room for targets of later days, in ranges of the first ones. The grid has 65,536
+// steps: with three ranges on it they are still far finer than what a model predicts to.
+const laterRoom = 1
+
 func retrainCommand() *cobra.Command {
 	var (
 		o      pipelines.RetrainOptions
@@ -46,6 +50,9 @@ func retrainCommand() *cobra.Command {
 		}
 		if len(t.Data.Data) != 1 {
 			return exit.Usage("--data: give one pattern of the files of a day, such as 'data/dt=YYYY-MM-DD/*'")
+		}
+		if !cmd.Flags().Changed("target_room") && t.Iterative() == nil {
+			t.Room = laterRoom
 		}
 		o.Data, o.Train = t.Data.Data[0], t
 		o.Gate, o.PairedGate = strings.Join(gates, ","), strings.Join(paired, ",")
@@ -88,6 +95,8 @@ work or was faster; 5 and 1 try again; 2 flags, 3 data or places, 6 a damaged mo
 	for _, name := range notRetrained {
 		fs.Lookup(name).Hidden = true
 	}
+	roomFlag := fs.Lookup("target_room")
+	roomFlag.Usage, roomFlag.DefValue = "For a regression: how far the grid of targets reaches beyond those of the days from which the recipe is drawn, on either side, as a multiple of their range. A later day with targets beyond the grid is refused.", strconv.Itoa(laterRoom)
 	fs.Lookup("data").Usage = "Files of a day: a pattern with YYYY, MM and DD, such as 'data/dt=YYYY-MM-DD/*'."
 	fs.StringVar(&o.Models, "models", "", "Directory of models.")
 	fs.StringVar(&day, "day", "", "Day to work for, such as 2026-11-20; or today or yesterday, in UTC.")
