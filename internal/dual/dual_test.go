@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
 // sample is rows of d features with k targets.
@@ -168,5 +166,3 @@ func TestTheSolutionIsThatOfTheNormalEquations(t *testing.T) {
 		}
 	}
 }
-
-func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "fma", "cholesky") }

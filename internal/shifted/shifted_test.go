@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
 // gram returns AᵀA of random rows, some of them far larger than others, and random right sides.
@@ -136,5 +135,3 @@ func TestDescentFindsTheSolution(t *testing.T) {
 		}
 	}
 }
-
-func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "fma", "cholesky") }

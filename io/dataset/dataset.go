@@ -35,6 +35,9 @@ type Options struct {
 	Columns []string // the features; empty for all other columns
 	Drop    []string // columns that are not features
 
+	// Only, unless nil, chooses rows by their id.
+	Only *Only `json:"-"`
+
 	// LabelText changes the text of labels; the zero value does what Like says.
 	LabelText LabelText
 
@@ -85,6 +88,9 @@ type Dataset struct {
 	Targets []string `json:"targets,omitempty"`
 	// Weighted says that rows have weights, which readers then store in Block.Weights.
 	Weighted bool `json:"weighted,omitempty"`
+
+	// Only, unless nil, chooses the rows that are read.
+	Only *Only `json:"only,omitempty"`
 
 	Fields []string `json:"-"` // names of the columns of the first file
 	Label  string   `json:"-"` // name of the first label column, where rows have labels

@@ -42,6 +42,7 @@ type Reader struct {
 	first   int64     // lines or records before the shard
 	labels  []float64 // of the last row
 	wide    *row      // already read, but too long for the last block
+	named   *named    // nil unless the dataset has only some rows
 	report  Report
 	closer  []io.Closer
 }
@@ -90,11 +91,22 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 	if err != nil {
 		return err
 	}
-	r.rows, err = format.Read(ctx, &Input{Data: r.data, File: f, Shard: s, Labels: r.Label != nil, IDs: r.IDs, reader: r})
+	r.rows, err = format.Read(ctx, &Input{Data: r.data, File: f, Shard: s, Labels: r.Label != nil, IDs: r.IDs || r.data.Only != nil, reader: r})
 	if err != nil {
 		r.rows = nil // not an interface that holds a nil pointer
 	}
 	r.extras, _ = r.rows.(rows.Extras)
+	if only := r.data.Only; only != nil && err == nil {
+		ids, listErr := only.list(ctx)
+		if listErr == nil && r.extras == nil {
+			listErr = errors.New("the format has no columns of ids")
+		}
+		if listErr != nil {
+			r.rows = nil
+			return listErr
+		}
+		r.named = &named{ids: ids, there: make([]bool, ids.Len())}
+	}
 	if err == nil && r.data.Weighted && r.Describe == nil && r.extras == nil {
 		r.rows = nil
 		return errors.New("the format has no columns of weights")
@@ -131,6 +143,11 @@ func (r *Reader) add(b *rows.Block) bool {
 	if err != nil {
 		return r.stopped(b, from, err)
 	}
+	if r.named != nil && !r.named.has(r.extras.ID()) {
+		b.X = b.X[:from]
+		r.report.Passed++
+		return true
+	}
 	now := row{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
 		var reason string
@@ -156,6 +173,7 @@ func (r *Reader) add(b *rows.Block) bool {
 		}
 		now.y = r.labels
 	}
+	r.named.use()
 	if d := len(x) - from; b.N > 0 && d > b.D && b.N >= rows.Rows(d) {
 		// All earlier rows would be padded to this length.
 		wide := now // so that only such a row is allocated
@@ -205,6 +223,10 @@ func (r *Reader) stopped(b *rows.Block, from int, err error) bool {
 	case err == io.EOF:
 		r.end()
 		return false
+	case errors.As(err, &bad) && r.named != nil:
+		b.X = b.X[:from]
+		r.report.Passed++
+		return true
 	case errors.As(err, &bad):
 		return r.bad(b, from, bad)
 	}
@@ -324,7 +346,7 @@ func (r *Reader) end() {
 		r.report.Begin, r.report.End, r.report.Lines = r.text.Begin(), r.text.Offset(), r.text.Lines()
 		r.report.Blank = r.text.Blanks()
 	default:
-		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless
+		r.report.Lines = r.report.Rows + r.report.Bad + r.report.Unlabeled + r.report.Weightless + r.report.Passed
 		r.report.End = r.report.Begin + r.report.Lines
 		if s, ok := r.rows.(Seeker); ok {
 			r.report.Begin, r.report.End = s.Span()
@@ -333,6 +355,7 @@ func (r *Reader) end() {
 	if r.decoder != nil {
 		r.report.Missing, r.report.Others = r.decoder.Nulls(), r.decoder.Others()
 	}
+	r.report.Named = r.named.encode()
 	r.rows = nil
 }
 

@@ -33,6 +33,11 @@ type Report struct {
 	Unlabeled int64 `json:"unlabeled,omitempty"`
 	// Weightless are rows of weight 0, which are set aside too, and not listed.
 	Weightless int64 `json:"weightless,omitempty"`
+	// Passed are rows that are not those of Dataset.Only, and rows that cannot be read, where there is
+	// such a choice; they are neither used nor set aside.
+	Passed int64 `json:"passed,omitempty"`
+	// Named are the ids of Dataset.Only that rows have, encoded; see Only.Missing.
+	Named []byte `json:"named,omitempty"`
 	// NotNumbers reports whether a field was found that is not a number, in a table that is
 	// read as numbers.
 	NotNumbers bool `json:"not_numbers,omitempty"`

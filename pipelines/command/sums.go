@@ -1,10 +1,13 @@
 package command
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/command/input"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/plan"
 )
@@ -144,12 +147,16 @@ func forgetCommand() *cobra.Command {
 		o      pipelines.ForgetOptions
 	)
 	cmd := &cobra.Command{
-		Use:   "forget --model DIR --sums DIRS --data FILES --out DIR",
+		Use:   "forget --model DIR --sums DIRS --data FILES [--ids FILE] --out DIR",
 		Short: "Make a model forget rows, exactly",
 		Long: `Forget subtracts the rows of --data from the sums that the model was fitted to, and creates
 the model --out of the rest: byte for byte that of a training by the same recipe that
 never saw the rows. The rows must have the columns, labels and weights with which they
 were trained on.
+
+With --ids it forgets only the rows of --data whose id is in a list, which can be the files
+that the model was trained on: all rows with such an id, and no others. An id without a
+row is refused.
 
 Rows that cannot have been among those of the sums are refused. The certificate lists
 the forgotten rows by hash, and the digests of sums and models before and after; verify
@@ -160,13 +167,19 @@ The sums of the day of the rows still have them: save the new sums with --save_s
 sum that day again without the rows.`,
 		Example: `  bochner forget --model model --sums 'sums/dt=*' --data rows.csv --out model-2 \
       --save_sums sums/all --certificate forgotten.json
-  bochner verify --certificate forgotten.json --model model-2 --sums 'sums/dt=*' --data rows.csv`,
+  bochner verify --certificate forgotten.json --model model-2 --sums 'sums/dt=*' --data rows.csv
+  bochner forget --model model --sums 'sums/dt=*' --data 'data/dt=*/*' --id_column user \
+      --ids users.txt --out model-3`,
 		Args: cobra.NoArgs,
 		RunE: runJob(func(cmd *cobra.Command) error {
 			o.Data, o.MaxBadFraction, o.Job = data.opts, data.maxBad, jobs.job(cmd)
 			o.Data.Weight = weight
-			result, err := pipelines.Forget(cmd.Context(), o)
+			remove, err := takeIDs(cmd, &o)
 			if err != nil {
+				return err
+			}
+			result, err := pipelines.Forget(cmd.Context(), o)
+			if err = errors.Join(err, remove()); err != nil {
 				return err
 			}
 			return show(cmd, jobs.json, result)
@@ -181,7 +194,26 @@ sum that day again without the rows.`,
 	fs.StringVar(&o.SaveSums, "save_sums", "", "Directory to create with the sums without the rows.")
 	fs.StringVar(&o.Certificate, "certificate", "", "File to create that says what was forgotten, and proves it.")
 	data.register(fs)
+	chooseIDs(fs, &o.IDs, &data.opts.ID)
 	fs.StringVar(&weight, "weight_column", "", "Column of the weights of rows; the default is that of the recipe.")
 	jobs.register(fs)
 	return cmd
+}
+
+// chooseIDs adds the flags that choose rows by their ids.
+func chooseIDs(fs *pflag.FlagSet, list, column *string) {
+	fs.StringVar(list, "ids", "", "File with the ids of rows to forget, one a line, or - for standard input: of --data only these rows are forgotten. Ids are compared byte for byte with the text in the files.")
+	fs.StringVar(column, "id_column", "", "Column of the ids, by name or position; the default is that of the training data.")
+}
+
+// takeIDs replaces - in --ids by a file with what standard input has, which remove deletes.
+func takeIDs(cmd *cobra.Command, o *pipelines.ForgetOptions) (remove func() error, err error) {
+	if o.IDs != "-" {
+		return func() error { return nil }, nil
+	}
+	if o.Data.As != "" {
+		return nil, exit.Usage("--data and --ids cannot both be standard input: give one of them as a file")
+	}
+	o.IDs, remove, err = input.Spool(cmd.Context(), cmd.InOrStdin())
+	return remove, err
 }

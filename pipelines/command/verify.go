@@ -1,11 +1,13 @@
 package command
 
 import (
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bochner-ml/bochner/pipelines"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
 func verifyCommand() *cobra.Command {
@@ -28,7 +30,8 @@ classes and their weights.
 The files must be those of the training, in the same order.
 
 With --certificate it verifies what forget wrote instead, from the sums of before and the
-forgotten rows: all digests, and the weights of the model without the rows.`,
+forgotten rows (with --ids if forget had it): all digests, and the weights of the model
+without the rows.`,
 		Example: `  bochner verify --model model --data 'train-*.csv' --label y
   bochner verify --certificate forgotten.json --model model-2 --sums 'sums/dt=*' --data rows.csv`,
 		Args: cobra.NoArgs,
@@ -36,8 +39,15 @@ forgotten rows: all digests, and the weights of the model without the rows.`,
 			o.Data, o.MaxBadFraction, o.Job = data.opts, data.maxBad, jobs.job(cmd)
 			if f.Certificate != "" {
 				f.Model, f.Data, f.MaxBadFraction, f.Job = o.Model, o.Data, o.MaxBadFraction, o.Job
+				remove, err := takeIDs(cmd, &f)
+				if err != nil {
+					return err
+				}
 				result, err := pipelines.VerifyForgotten(cmd.Context(), f)
-				return showBoth(cmd, jobs.json, result, err)
+				return showBoth(cmd, jobs.json, result, errors.Join(err, remove()))
+			}
+			if f.IDs != "" {
+				return exit.Usage("--ids names the rows of a certificate of forget: name its file with --certificate")
 			}
 			result, err := pipelines.Verify(cmd.Context(), o)
 			return showBoth(cmd, jobs.json, result, err)
@@ -50,6 +60,7 @@ forgotten rows: all digests, and the weights of the model without the rows.`,
 	fs.StringSliceVar(&f.Sums, "sums", nil, "Patterns of the directories of sums of before, for --certificate.")
 	chooseParts(fs, &f.Parts)
 	data.register(fs)
+	chooseIDs(fs, &f.IDs, &data.opts.ID)
 	jobs.register(fs)
 	return cmd
 }

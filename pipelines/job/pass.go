@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -265,6 +266,27 @@ func Count(d *dataset.Dataset, reports []dataset.Report, maxBad float64) (Counts
 		return c, noRows(d, c, reports)
 	}
 	return c, nil
+}
+
+// mostNamed is how many ids an error names.
+const mostNamed = 5
+
+// AllNamed returns an error unless all ids by which d chooses rows are those of rows that were used.
+func AllNamed(ctx context.Context, d *dataset.Dataset, reports []dataset.Report) error {
+	n, first, err := d.Only.Missing(ctx, reports, mostNamed)
+	if err != nil || n == 0 {
+		return err
+	}
+	quoted := make([]string, len(first))
+	for i, id := range first {
+		quoted[i] = strconv.Quote(id)
+	}
+	etc := ""
+	if n > len(first) {
+		etc = ", …"
+	}
+	return exit.Refuse("pipelines: %s of the list: no row of the data that can be used has %s%s; give the files with these rows, or take the ids out of the list; ids are compared as they are written in the files",
+		report.Counted64(int64(n), "id"), strings.Join(quoted, ", "), etc)
 }
 
 // firstBad returns the first row that was set aside for another reason than that it has no

@@ -269,7 +269,13 @@ func ProfileRows(ctx context.Context, j *job.Job, d *dataset.Dataset, maxBad flo
 	if p.Encoded, err = p.Sum.MarshalBinary(); err != nil {
 		return nil, numbers, err
 	}
-	if p.Counts, err = job.Count(d, reports, maxBad); err != nil {
+	p.Counts, err = job.Count(d, reports, maxBad)
+	if d.Only != nil && (err == nil || p.Counts.SetAside == 0) { // otherwise it says what is wrong with the rows
+		if unnamed := job.AllNamed(ctx, d, reports); unnamed != nil {
+			return nil, numbers, unnamed
+		}
+	}
+	if err != nil {
 		return nil, numbers, err
 	}
 	p.Shards, _ = dataset.Tile(reports)

@@ -20,6 +20,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
 	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
 // ForgetOptions says which rows a model forgets.
@@ -28,7 +29,10 @@ type ForgetOptions struct {
 	Parts        // the sums that the model was fitted to
 	// Data has the rows, with labels, as they were trained on.
 	Data dataset.Options
-	Out  string // directory of the model to create
+	// IDs is a file with one id a line: of Data only the rows are forgotten that have one of these ids
+	// in the column Data.ID, or that of the model; "" means all rows. See dataset.ReadIDs.
+	IDs string
+	Out string // directory of the model to create
 	// SaveSums is a directory to create with the sums without the rows; "" for none.
 	SaveSums       string
 	Certificate    string  // file to create; "" for none
@@ -104,6 +108,7 @@ func ReadCertificate(ctx context.Context, name string) (*Certificate, error) {
 type ForgetResult struct {
 	*training.Result
 	Rows        int64        `json:"forgotten"`
+	IDs         int          `json:"ids,omitempty"` // that were named
 	Certificate *Certificate `json:"certificate"`
 	File        string       `json:"file,omitempty"` // of the certificate
 }
@@ -154,6 +159,10 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	if err != nil {
 		return nil, err
 	}
+	ids, err := o.ids(ctx, recipe)
+	if err != nil {
+		return nil, err
+	}
 	// The sums of the rows, and of the model before, are in a directory that is removed.
 	scratch, err := job.NewScratch(ctx, o.Job)
 	if err != nil {
@@ -169,7 +178,7 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	if c.SumsBefore, err = o.before(ctx, terms, lambda, before, storage.Join(scratch.Work.Dir, "before"), inner); err != nil {
 		return nil, err
 	}
-	gone, contents, err := o.sum(ctx, o.Model, recipe, storage.Join(scratch.Work.Dir, "rows"), inner)
+	gone, contents, err := o.sum(ctx, o.Model, recipe, ids, scratch.Work.Dir, inner)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +195,35 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	}
 	c.SumsAfter, c.ModelAfter, c.WeightsAfter, c.Lambda = p.Sums, after.SHA256, weightsOf(after), after.Learner.Lambda
 	_, err = c.Encode()
-	return &ForgetResult{Result: fitted, Rows: c.Rows, Certificate: c}, err
+	result = &ForgetResult{Result: fitted, Rows: c.Rows, Certificate: c}
+	if ids != nil {
+		result.IDs = ids.Len()
+	}
+	return result, err
+}
+
+// ids reads the list of ids; it is nil if there is none.
+func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.IDs, error) {
+	if o.IDs == "" {
+		return nil, nil
+	}
+	d, err := prepare.OpenAgain(ctx, job.Options{}, o.Data, recipe)
+	if err != nil {
+		return nil, err
+	}
+	if scores.IDColumn(d) == "" {
+		return nil, exit.Usage("--ids: neither the model nor a flag says which column has the ids of rows; name it with --id_column")
+	}
+	r, err := storage.Open(ctx, o.IDs, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	l, err := dataset.ReadIDs(r)
+	if err != nil {
+		return nil, exit.Refuse("pipelines: list of ids %s: %w", o.IDs, err)
+	}
+	return l, nil
 }
 
 // terms opens the sums, which must be by the recipe of the model.
@@ -201,15 +238,28 @@ func (o ForgetOptions) terms(ctx context.Context, model string, recipe *sums.Rec
 	return terms, nil
 }
 
-// sum sums the rows to forget in a directory, and returns them as a term that is subtracted, with their
-// contents.
-func (o ForgetOptions) sum(ctx context.Context, model string, recipe *sums.Recipe, out string, options job.Options) (gone term, contents []string, err error) {
+// sum sums the rows to forget, those with the ids unless these are nil, in a directory for scratch
+// files, and returns them as a term that is subtracted, with their contents.
+func (o ForgetOptions) sum(ctx context.Context, model string, recipe *sums.Recipe, ids *dataset.IDs, scratch string, options job.Options) (gone term, contents []string, err error) {
+	if ids != nil {
+		if o.Data.Only, err = ids.Store(ctx, storage.Join(scratch, "ids")); err != nil {
+			return gone, nil, err
+		}
+	}
+	out := storage.Join(scratch, "rows")
 	rows := Options{Recipe: model, Data: o.Data, Out: out, MaxBadFraction: o.MaxBadFraction, Job: options}
 	if _, contents, err = rows.sum(ctx, recipe); err != nil {
 		return gone, nil, err
 	}
 	d, err := sums.Open(ctx, out)
-	return term{d, -1}, contents, err
+	if err != nil || ids == nil {
+		return term{d, -1}, contents, err
+	}
+	d.Leaves = nil // the other rows of these files stay
+	if n := d.Rows.Used + d.Rows.SetAside; n > int64(ids.Len()) && options.Log != nil {
+		fmt.Fprintf(options.Log, "note: %s name %s: some rows have the same id, and all of them are forgotten\n", report.Counted64(int64(ids.Len()), "id"), report.Counted64(n, "row"))
+	}
+	return term{d, -1}, contents, nil
 }
 
 // weightsOf returns the checksum of the weights of a model.
@@ -314,6 +364,10 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	if err != nil {
 		return nil, err
 	}
+	ids, err := o.ids(ctx, recipe)
+	if err != nil {
+		return nil, err
+	}
 	inner := o.Job
 	inner.Work, inner.Resume = "", false
 	first := FitOptions{SaveSums: storage.Join(scratch.Work.Dir, "before"), Job: inner}
@@ -321,7 +375,7 @@ func VerifyForgotten(ctx context.Context, o ForgetOptions) (result *VerifyForgot
 	if err != nil {
 		return nil, err
 	}
-	gone, contents, err := o.sum(ctx, model, recipe, storage.Join(scratch.Work.Dir, "rows"), inner)
+	gone, contents, err := o.sum(ctx, model, recipe, ids, scratch.Work.Dir, inner)
 	if err != nil {
 		return nil, err
 	}
@@ -367,7 +421,11 @@ func (r *VerifyForgottenResult) WriteTo(w io.Writer) (int64, error) {
 
 // WriteTo prints the result for people.
 func (r *ForgetResult) WriteTo(w io.Writer) (int64, error) {
-	n, err := fmt.Fprintf(w, "forgotten %s rows, as if they had never been trained on\n", report.Groups(r.Rows))
+	of := ""
+	if r.IDs > 0 {
+		of = " of " + report.Counted64(int64(r.IDs), "id")
+	}
+	n, err := fmt.Fprintf(w, "forgotten %s rows%s, as if they had never been trained on\n", report.Groups(r.Rows), of)
 	if err != nil {
 		return int64(n), err
 	}

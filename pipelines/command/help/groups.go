@@ -34,7 +34,7 @@ var Groups = []Group{
 		"day sums_dir keep_sums window held_out paired_gate redraw",
 		""},
 	{"Data",
-		"data label label_files task scale max_bad_fraction",
+		"data ids label label_files task scale max_bad_fraction",
 		"format header delimiter dim label_strip label_case strict"},
 	{"Columns of tables",
 		"drop write_schema",

@@ -43,17 +43,26 @@ func TakeStdin(ctx context.Context, fs *pflag.FlagSet, in io.Reader) (remove fun
 	if !ok || len(p.opts.Data) != 1 || p.opts.Data[0] != "-" {
 		return none, nil
 	}
-	dir, remove, err := engine.NewTemp(ctx)
+	name, remove, err := Spool(ctx, in)
 	if err != nil {
-		return none, err
-	}
-	name := filepath.Join(dir, "stdin")
-	if err := spool(name, in); err != nil {
-		remove()
 		return none, err
 	}
 	p.opts.Data, p.opts.As = []string{name}, "standard input"
 	return remove, nil
+}
+
+// Spool writes what in has to a temporary file, which remove deletes.
+func Spool(ctx context.Context, in io.Reader) (name string, remove func() error, err error) {
+	dir, remove, err := engine.NewTemp(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	name = filepath.Join(dir, "stdin")
+	if err := spool(name, in); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return name, remove, nil
 }
 
 func spool(name string, in io.Reader) error {
@@ -69,7 +78,7 @@ func spool(name string, in io.Reader) error {
 	case err != nil:
 		return fmt.Errorf("reading standard input: %w", err)
 	case n > maxStdin:
-		return exit.Refuse("standard input has more than %d bytes; save it to a file and name it with --data", maxStdin)
+		return exit.Refuse("standard input has more than %d bytes; save it to a file and name that", maxStdin)
 	}
 	return nil
 }
