@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/registry"
 	"github.com/bochner-ml/bochner/pipelines/retrain"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/summing"
 )
 
@@ -42,6 +43,9 @@ func (n *nightJobs) judging() job.Options {
 func (n *nightJobs) Train(ctx context.Context, model string, files []string) error {
 	t := n.o.Train
 	t.Model, t.Job, t.Data.Data = model, n.making(), files
+	if _, rounds := t.Rounds(); !rounds && t.Lambda.Select == "" {
+		t.Lambda.Select = spec.SelectMSE // as the sums of later nights choose
+	}
 	_, err := Train(ctx, t)
 	return err
 }

@@ -39,8 +39,8 @@ func Retrain(ctx context.Context, o RetrainOptions) (*retrain.Report, error) {
 	return retrain.Run(ctx, o.Options, &nightJobs{o})
 }
 
-// canFollow refuses several targets, whose models cannot be compared, and what the model of the first night would have, and those of later nights, which
-// are fitted to sums, could not.
+// canFollow refuses several targets, whose models cannot be compared, and options that only the first
+// night could honour: the models of later nights are fitted to sums.
 func canFollow(t TrainOptions) error {
 	if strings.ContainsAny(t.Data.Label, ",*") {
 		return exit.Usage("--label %s: models of several targets cannot be compared, so none would replace the first; retrain one model for each target", t.Data.Label)

@@ -13,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
@@ -286,6 +287,14 @@ func TestASearchCountsTextsThatHardlyRepeat(t *testing.T) {
 	}
 	if r.Search == nil || !strings.Contains(fmt.Sprint(r.Notes), "how often their texts occur") || r.Select != spec.SelectLogLoss {
 		t.Errorf("search %+v, lambda by %q, notes %q", r.Search, r.Select, r.Notes)
+	}
+	weighted := o
+	weighted.Learner, weighted.Model = &ridge.Training{Weights: []string{"balanced"}}, o.Model+"-weighted"
+	if r, err = Train(jobtest.Ctx, weighted); err != nil {
+		t.Fatal(err)
+	}
+	if r.Search == nil || r.Select != "" {
+		t.Errorf("with weights of classes, which log losses do not count, lambda by %q, search %+v", r.Select, r.Search)
 	}
 	o.Search, o.Model = tuning.None, o.Model+"-plain"
 	if r, err = Train(jobtest.Ctx, o); err != nil {

@@ -1,11 +1,35 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/bochner-ml/bochner/models"
 )
+
+// A table with identifiers and a column that is encoded by labels is not searched, and trains.
+func TestIdentifiersBesideAColumnEncodedByLabelsAreTrainedOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var table strings.Builder
+	table.WriteString("id,kind,y\n")
+	for i := range 300 {
+		fmt.Fprintf(&table, "i%d,%s,%d\n", i*7%230, []string{"a", "b", "c"}[i*i%7%3], i*i%7%2)
+	}
+	write(t, dir, "train.csv", table.String())
+	must(t, dir, "inspect", "--data", "train.csv", "--label", "y", "--write_schema", "schema.yaml", "--quiet")
+	text := read(t, dir, "schema.yaml")
+	const kind = "name: kind\n    role: feature"
+	if !strings.Contains(text, kind) {
+		t.Fatal(text)
+	}
+	write(t, dir, "schema.yaml", strings.Replace(text, kind, kind+"\n    encode: target", 1))
+	r := must(t, dir, "train", "--data", "train.csv", "--schema", "schema.yaml", "--search", "auto", "--features", "64", "--model", "model", "--quiet")
+	if !strings.Contains(r, "they were not searched: categories are encoded by labels") {
+		t.Error(r)
+	}
+}
 
 // Encodings and fills of columns in a schema file do what the flags do for all columns, each for itself.
 func TestSchemasEncodeColumns(t *testing.T) {

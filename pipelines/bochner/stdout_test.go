@@ -106,7 +106,7 @@ func TestIdentifiersWithTheNameOfAnotherColumnAreRefused(t *testing.T) {
 	must(t, dir, append([]string{"train", "--label", "y", "--id_column", "line", "--data", "train.csv", "--model", "model"}, smallModel...)...)
 	must(t, dir, "predict", "--model", "model", "--data", "train.csv", "--out", "out")
 	r := run(t, dir, "predict", "--model", "model", "--data", "train.csv", "--out", "lines", "--lines")
-	if r.code != 3 || !strings.Contains(r.stderr, `the column "line" of identifiers has the name of a column of the predictions`) {
+	if r.code != 3 || !strings.Contains(r.stderr, `the copied column "line" has the name of another column of the predictions`) {
 		t.Errorf("exit code %d, %s", r.code, r.stderr)
 	}
 }

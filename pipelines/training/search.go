@@ -15,7 +15,10 @@ func (t *Training) canSearch() (err error) {
 		return nil
 	}
 	whole := t.Recipe
-	if t.counted, t.uncount = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, t.length()); t.counted != nil {
+	if !t.Recipe.Recodes { // which is not searched
+		t.counted, t.uncount = tuning.Shorten(t.Data.Schema.Table, t.opts.Encode, t.Counts.Used, t.length())
+	}
+	if t.counted != nil {
 		if err := t.ChooseAgain(); err != nil {
 			return err
 		}
