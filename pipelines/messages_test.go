@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -323,11 +324,19 @@ func TestAStreamOfMessagesRefuses(t *testing.T) {
 		code   int
 		want   string
 	}{
-		"a name":            {func(o *StreamOptions) { o.Data.Data = []string{"pubsub://x"} }, exit.CodeUsage, "--data: pubsub: pubsub://x is not of the form"},
-		"two sources":       {func(o *StreamOptions) { o.Data.Data = append(o.Data.Data, "in/*.csv") }, exit.CodeUsage, "one source (have 2)"},
-		"files to a topic":  {func(o *StreamOptions) { o.Data.Data, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage, "give a directory, or messages"},
-		"a subscription":    {func(o *StreamOptions) { o.Out = o.Data.Data[0] }, exit.CodeUsage, "published to a topic"},
-		"no dead letters":   {func(o *StreamOptions) { o.Out = topic }, exit.CodeUsage, "with --dead_letters"},
+		"a name":           {func(o *StreamOptions) { o.Data.Data = []string{"pubsub://x"} }, exit.CodeUsage, "--data: pubsub: pubsub://x is not of the form"},
+		"two sources":      {func(o *StreamOptions) { o.Data.Data = append(o.Data.Data, "in/*.csv") }, exit.CodeUsage, "one source (have 2)"},
+		"files to a topic": {func(o *StreamOptions) { o.Data.Data, o.Out = []string{b.path("in/*")}, topic }, exit.CodeUsage, "give a directory, or messages"},
+		"a subscription":   {func(o *StreamOptions) { o.Out = o.Data.Data[0] }, exit.CodeUsage, "published to a topic"},
+		"no dead letters":  {func(o *StreamOptions) { o.Out = topic }, exit.CodeUsage, "with --dead_letters"},
+		"one topic":        {func(o *StreamOptions) { o.Out, o.Dead = topic, topic }, exit.CodeUsage, "is the topic of --out"},
+		"a circle": {func(o *StreamOptions) {
+			o.Data.Data, o.Out, o.Dead = []string{topic}, topic, b.path("dead")
+		}, exit.CodeUsage, "would read what it writes"},
+		"a circle of letters": {func(o *StreamOptions) {
+			o.Data.Data, o.Dead = []string{topic}, topic
+		}, exit.CodeUsage, "would read what it writes"},
+		"an age":            {func(o *StreamOptions) { o.MaxAge = time.Hour }, exit.CodeUsage, "--max_age is for files"},
 		"none outstanding":  {func(o *StreamOptions) { o.Messages.Outstanding = 0 }, exit.CodeUsage, "--outstanding must be at least 1"},
 		"Flink":             {func(o *StreamOptions) { o.Job.Engine.Runner = engine.Flink }, exit.CodeUsage, "use --runner dataflow, or direct"},
 		"files and columns": {func(o *StreamOptions) { o.Data.Data, o.Messages.Columns = []string{b.path("in/*")}, []string{"a"} }, exit.CodeUsage, "are for messages"},
@@ -336,6 +345,7 @@ func TestAStreamOfMessagesRefuses(t *testing.T) {
 		}, exit.CodeData, "create it, or correct the name"},
 	} {
 		o := b.o
+		o.UntilIdle = true // what is not refused ends
 		test.change(&o)
 		_, err := PredictStream(t.Context(), o)
 		jobtest.WantError(t, what, err, test.code, test.want)
@@ -353,5 +363,43 @@ func TestAStreamOfMessagesRefuses(t *testing.T) {
 	o.UntilIdle, o.Each = false, func(StreamRound) error { stop(); return nil }
 	if last, err := PredictStream(ctx, o); err != nil || last.Rows != 1 {
 		t.Errorf("%+v, %v", last, err)
+	}
+}
+
+// native is a runner that reads some messages and then acknowledges them, unless the pipeline fails.
+type native struct{ tasks [][]byte }
+
+func (n *native) Read(s beam.Scope, _ string, _ messages.Settings) beam.PCollection {
+	return beam.CreateList(s, n.tasks)
+}
+
+func (*native) Write(beam.Scope, string, beam.PCollection) {}
+
+// A runner that reads messages by itself acknowledges one when its bundle is done. So a message that is
+// to be tried again fails its bundle, and one without predictions does not.
+func TestAMessageToBeTriedAgainFailsItsBundle(t *testing.T) {
+	b := newBrook(t, 8)
+	file := jobtest.Write(t, b.dir, "file", "")
+	n := new(native)
+	scores.RegisterNative("fake", n)
+	for _, c := range []struct{ dead, text, want string }{
+		{b.path("dead"), `{"id": "x", "a": 1, "b": 2}`, ""},
+		{b.path("dead"), "hello", ""},
+		{filepath.Join(file, "dead"), `{"id": "x", "a": 1, "b": 2}`, "fake://rows/1 is to be tried again"},
+	} {
+		task, err := json.Marshal(scores.MessageArrival("fake://rows", &messages.Message{ID: "1", Data: []byte(c.text)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.tasks = [][]byte{task}
+		files := &scores.Files{Model: b.path("models/m8"), Out: b.path("out"), Dead: c.dead, Data: scores.NewOpening(b.o.Data), MaxBad: 1, Format: "csv"}
+		err = engine.Engine{}.WithDefaults().Run(t.Context(), func(s beam.Scope) {
+			if _, err := files.Receive(s, "fake://rows", messages.Settings{}, 1); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || exit.Code(err) != exit.CodeStorage) {
+			t.Errorf("%q, dead letters to %s: %v; want %q", c.text, c.dead, err, c.want)
+		}
 	}
 }

@@ -37,15 +37,18 @@ func (o StreamOptions) checkMessages() error {
 			received++
 		}
 	}
-	for flag, name := range map[string]string{"out": o.Out, "dead_letters": o.Dead} {
-		if !messages.Is(name) {
+	for _, to := range []job.Place{{Flag: "out", Name: o.Out}, {Flag: "dead_letters", Name: o.Dead}} {
+		if !messages.Is(to.Name) {
 			continue
 		}
 		if source == "" {
-			return exit.Usage("--%s %s: predictions for files go to files: give a directory, or messages with --data", flag, name)
+			return exit.Usage("--%s %s: predictions for files go to files: give a directory, or messages with --data", to.Flag, to.Name)
 		}
-		if err := checkName(flag, name, true); err != nil {
+		if err := checkName(to.Flag, to.Name, true); err != nil {
 			return err
+		}
+		if to.Name == source {
+			return exit.Usage("--%s %s is the topic that --data reads: the stream would read what it writes; name another topic", to.Flag, to.Name)
 		}
 	}
 	m := o.Messages
@@ -61,6 +64,10 @@ func (o StreamOptions) checkMessages() error {
 		return exit.Usage("--outstanding must be at least 1 (have %d)", m.Outstanding)
 	case messages.Is(o.Out) && o.Dead == "":
 		return exit.Usage("--out %s: name a topic or a directory for messages without predictions with --dead_letters", o.Out)
+	case messages.Is(o.Out) && o.Dead == o.Out:
+		return exit.Usage("--dead_letters %s is the topic of --out, whose readers would take dead letters for predictions: name another topic, or a directory", o.Dead)
+	case o.MaxAge != 0:
+		return exit.Usage("--max_age is for files; messages that a subscription keeps too long are removed by its own setting: leave out --max_age")
 	case (about.Spread || about.Machines) && o.Job.Engine.Runner != engine.Dataflow:
 		return exit.Usage("--runner %s does not read messages by itself; use --runner dataflow, or direct, of which several processes can share a subscription", o.Job.Engine.Runner)
 	}

@@ -1,7 +1,6 @@
 package scores
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -252,14 +251,11 @@ func (f *Files) create(ctx context.Context, file Arrival, suffix string, r *File
 	if !messages.Is(f.Out) {
 		return storage.Create(ctx, storage.Join(f.Out, file.Path+predicted+suffix), write)
 	}
-	var b bytes.Buffer
+	var b content
 	if err := write(&b); err != nil {
 		return err
 	}
-	if b.Len() > mostBytes {
-		return fault.Of(fault.Data, fmt.Errorf("scores: the predictions have %d bytes; a message has at most %d: send fewer rows in one, or leave out --scores", b.Len(), mostBytes))
-	}
-	r.Output = file.Message.From(file.URI, b.Bytes(), messages.ModelAttribute, r.Model)
+	r.Output = file.Message.From(file.URI, b.data.Bytes(), messages.ModelAttribute, r.Model)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package scores
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/transforms/fault"
 )
 
 // Messages says how the content of messages becomes rows.
@@ -26,6 +28,17 @@ const MessageID = "message_id"
 // mostBytes is the size of the largest message that is published, somewhat less than Pub/Sub's limit
 // of 10 MB for a message with its attributes.
 const mostBytes = 9 << 20
+
+// content is that of a message which is being written. What is too large for one is refused when it is
+// written: a compressed message of a few kilobytes can have rows for gigabytes.
+type content struct{ data bytes.Buffer }
+
+func (c *content) Write(p []byte) (int, error) {
+	if c.data.Len()+len(p) > mostBytes {
+		return 0, fault.Of(fault.Data, fmt.Errorf("scores: the predictions have more than %d bytes, which no message can have: send fewer rows in one, or leave out --scores", mostBytes))
+	}
+	return c.data.Write(p)
+}
 
 // MessageArrival returns a message as a file, received from a source.
 func MessageArrival(source string, m *messages.Message) Arrival {

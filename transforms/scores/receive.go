@@ -36,16 +36,21 @@ func (f *Files) Receive(s beam.Scope, subscription string, o messages.Settings, 
 	if err != nil {
 		return beam.PCollection{}, err
 	}
-	results := beam.ParDo(s, f.fn(threads, false), read.Read(s, subscription, o))
-	for topic, letters := range map[string]bool{f.Out: false, f.Dead: true} {
-		if !messages.Is(topic) {
+	fn := f.fn(threads, false)
+	fn.Repeat = true // the runner acknowledges a message whose bundle is done
+	results := beam.ParDo(s, fn, read.Read(s, subscription, o))
+	for _, to := range []struct {
+		topic   string
+		letters bool
+	}{{f.Out, false}, {f.Dead, true}} {
+		if !messages.Is(to.topic) {
 			continue
 		}
-		write, err := native(topic)
+		write, err := native(to.topic)
 		if err != nil {
 			return results, err
 		}
-		write.Write(s, topic, beam.ParDo(s, &publishedFn{Letters: letters}, results))
+		write.Write(s, to.topic, beam.ParDo(s, &publishedFn{Letters: to.letters}, results))
 	}
 	return results, nil
 }

@@ -3,6 +3,7 @@ package scores
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -79,8 +80,9 @@ func (f *Files) fn(threads int, check bool) *filesFn {
 // filesFn does files.
 type filesFn struct {
 	transforms.Fn
-	Spec  []byte // of a Files
-	Check bool   // whether a file may be done already
+	Spec   []byte // of a Files
+	Check  bool   // whether a file may be done already
+	Repeat bool   // whether what is to be tried again fails its bundle: nothing else would find it again
 
 	bundle *filing
 }
@@ -132,6 +134,9 @@ func (f *filesFn) ProcessElement(ctx context.Context, task []byte, emit func([]b
 	switch {
 	case r.Retry != "":
 		filesRetried.Inc(ctx, 1)
+		if f.Repeat {
+			return fault.Of(fault.Storage, fmt.Errorf("scores: %s is to be tried again: %s", file.URI, r.Retry))
+		}
 	case r.Bad != "":
 		filesBad.Inc(ctx, 1)
 	default:
