@@ -32,7 +32,8 @@ type index struct {
 	Of []string `json:"total_of,omitempty"`
 	// Drawn says that there are sums of the partitions from which the recipe was drawn.
 	Drawn bool `json:"drawn,omitempty"`
-	// Models are the directories of models whose retrainings use these sums.
+	// Models are the directories of models whose retrainings use these sums; unknownModels is one of
+	// them if there were sums before this was noted.
 	Models []string `json:"models,omitempty"`
 	// Gone are names of sums that are being removed, and are not in Parts.
 	Gone []string `json:"gone,omitempty"`
@@ -172,8 +173,14 @@ func (x *index) follow(ctx context.Context, parts []Partition) error {
 	return x.write(ctx)
 }
 
+// unknownModels stands for directories of models that are not known.
+const unknownModels = "unknown"
+
 // use notes that the retrainings of a directory of models use these sums.
 func (x *index) use(models string) error {
+	if len(x.Models) == 0 && len(x.Parts) > 0 {
+		x.Models = append(x.Models, unknownModels)
+	}
 	place, err := storage.Abs(models)
 	if err == nil && !slices.Contains(x.Models, place) {
 		x.Models = append(x.Models, place)
@@ -181,7 +188,7 @@ func (x *index) use(models string) error {
 	return err
 }
 
-// discard removes sums. If that is interrupted, clear goes on with it.
+// discard removes sums. If that is interrupted, clear continues.
 func (x *index) discard(ctx context.Context, remove func(context.Context, string) error, names []string) error {
 	for _, name := range names {
 		delete(x.Parts, name)

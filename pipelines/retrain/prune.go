@@ -67,13 +67,9 @@ func (n *night) prune(ctx context.Context) error {
 			continue
 		}
 		n.report.Removed += len(gone)
+		// The directory stays, with its index: others may begin to use it at any time.
 		if err := x.discard(ctx, n.Discard, gone); err != nil {
 			return err
-		}
-		if !stays {
-			if err := storage.Remove(ctx, dir); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ func (s *shop) sumsOf(t testing.TB) (recipes []string) {
 		recipe, rest, _ := strings.Cut(name, "/")
 		if day, ok := dayOf(rest); ok {
 			days[recipe] = append(days[recipe], day[len("2026-01-"):])
-		} else if _, there := days[recipe]; !there {
+		} else if _, there := days[recipe]; !there && rest != indexFile {
 			days[recipe] = nil
 		}
 	}
@@ -130,6 +130,21 @@ func TestSumsOfOthersAreNotRemoved(t *testing.T) {
 		}
 	}
 	s.hasSums(t, "02 03 04 05 06")
+}
+
+// Sums from before it was noted who uses them may have other users.
+func TestSumsWhoseUsersAreNotKnownAreNotRemoved(t *testing.T) {
+	for name, c := range map[string]struct {
+		x    index
+		want []string
+	}{
+		"new":   {index{}, []string{"/shop/models"}},
+		"older": {index{Parts: map[string]*indexed{"2026-01-01-a": nil}}, []string{unknownModels, "/shop/models"}},
+	} {
+		if err := c.x.use("/shop/models"); err != nil || !slices.Equal(c.x.Models, c.want) {
+			t.Errorf("%s: used by %q, %v; want %q", name, c.x.Models, err, c.want)
+		}
+	}
 }
 
 func modelRows(day int) string { return "a" + date(day) + " b" + date(day) }
