@@ -33,6 +33,7 @@ const (
 	FromAttribute  = Prefix + "source"     // where it was received
 	ModelAttribute = Prefix + "model"      // digest of the model
 	ErrorAttribute = Prefix + "error"      // why it has no predictions, or not for all rows
+	CutAttribute   = Prefix + "cut"        // bytes that its content had before the end was cut off
 )
 
 // From returns a message made from m, with the attributes of m and more: names and values in turn.
@@ -96,9 +97,9 @@ type Received struct {
 
 // Sink is a topic. Its methods may be called at the same time.
 type Sink interface {
-	// Publish publishes messages, and returns when all of them are stored by the service. After an
-	// error some of them may be.
-	Publish(ctx context.Context, all []Message) error
+	// Publish publishes messages, and returns when the service has answered for all of them. It returns
+	// for each what went wrong: nil if it is stored. After an error it may be.
+	Publish(ctx context.Context, all []Message) []error
 	Close() error
 }
 
@@ -149,7 +150,7 @@ func FileName(id string) string {
 	if strings.HasPrefix(name, ".") { // hidden, or a directory
 		name = "%2E" + name[1:]
 	}
-	if len(name) > longestName {
+	if len(name) >= longestName {
 		sum := sha256.Sum256([]byte(id))
 		name = name[:longestName-65] + "-" + hex.EncodeToString(sum[:])
 	}

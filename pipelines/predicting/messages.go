@@ -2,6 +2,7 @@ package predicting
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -231,21 +232,15 @@ func (f *received) end(path string, done bool) {
 	delete(f.open, path)
 }
 
-// done publishes what goes to topics, and then acknowledges the messages.
+// done publishes what goes to topics, and then acknowledges the messages. One of which something was
+// not published is to be tried again.
 func (f *received) done(ctx context.Context, results []scores.FileResult) ([]scores.FileResult, error) {
-	publish := map[string][]messages.Message{}
-	for _, r := range results {
-		if r.Letter != nil {
-			publish[f.dead] = append(publish[f.dead], *r.Letter)
-		}
-		if r.Output != nil {
-			publish[f.out] = append(publish[f.out], *r.Output)
-		}
-	}
-	for topic, all := range publish {
-		if err := f.sinks[topic].Publish(ctx, all); err != nil {
-			return nil, err
-		}
+	err := errors.Join(
+		f.publish(ctx, f.dead, results, func(r scores.FileResult) *messages.Message { return r.Letter }),
+		f.publish(ctx, f.out, results, func(r scores.FileResult) *messages.Message { return r.Output }),
+	)
+	if err != nil {
+		return nil, err
 	}
 	for i := range results {
 		r := &results[i]
@@ -258,6 +253,39 @@ func (f *received) done(ctx context.Context, results []scores.FileResult) ([]sco
 		f.end(r.Path, true)
 	}
 	return results, nil
+}
+
+// publish publishes to a topic what the results have for it. The error is for what only a person can
+// change, or if all results are to be tried again.
+func (f *received) publish(ctx context.Context, topic string, results []scores.FileResult, of func(scores.FileResult) *messages.Message) error {
+	var all []messages.Message
+	var at []int // of them, in results
+	for i, r := range results {
+		if m := of(r); m != nil && r.Retry == "" {
+			all, at = append(all, *m), append(at, i)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	var first error
+	failed := 0
+	for i, err := range f.sinks[topic].Publish(ctx, all) {
+		if err == nil {
+			continue
+		}
+		if code := exit.Code(err); code != exit.CodeStorage && code != exit.CodeFailed {
+			return err
+		}
+		if failed++; first == nil {
+			first = err
+		}
+		results[at[i]].Retry = err.Error()
+	}
+	if failed == len(results) {
+		return first
+	}
+	return nil
 }
 
 func (f *received) close() (err error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bochner-ml/bochner/io/messages"
@@ -28,6 +29,10 @@ const MessageID = "message_id"
 // mostBytes is the size of the largest message that is published, somewhat less than Pub/Sub's limit
 // of 10 MB for a message with its attributes.
 const mostBytes = 9 << 20
+
+// largest is the size of the largest message, with the names and values of its attributes, that Pub/Sub
+// takes, less what it needs besides.
+const largest = 10_000_000 - 2_000
 
 // content is that of a message which is being written. What is too large for one is refused when it is
 // written: a compressed message of a few kilobytes can have rows for gigabytes.
@@ -87,7 +92,8 @@ func (m Messages) given(x *messages.Message) (all []Given) {
 }
 
 // letterOf returns a dead letter as a message: the content is that of the message that it is about, so
-// that it can be sent again, and an attribute says what is wrong.
+// that it can be sent again, and an attribute says what is wrong. If both are larger than a message can
+// be, the end of the content is cut off, and another attribute says so.
 func letterOf(file Arrival, l DeadLetter) *messages.Message {
 	why := l.Error
 	if why == "" {
@@ -97,7 +103,16 @@ func letterOf(file Arrival, l DeadLetter) *messages.Message {
 		}
 		why = fmt.Sprintf("rows without a prediction: %d%s", l.Rows, first)
 	}
-	return l.Message.From(file.URI, l.Message.Data, messages.ErrorAttribute, why, messages.ModelAttribute, l.Model)
+	letter := l.Message.From(file.URI, l.Message.Data, messages.ErrorAttribute, why, messages.ModelAttribute, l.Model)
+	room := largest
+	for name, value := range letter.Attributes {
+		room -= len(name) + len(value) + 16 // their lengths take some bytes too
+	}
+	if n := len(letter.Data); n > max(0, room) {
+		letter.Data = letter.Data[:max(0, room)]
+		letter.Attributes[messages.CutAttribute] = strconv.Itoa(n)
+	}
+	return letter
 }
 
 // replace removes what a message has of an outcome other than this one, of a delivery before.

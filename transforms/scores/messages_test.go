@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -67,6 +68,25 @@ func TestPredictionsTooLargeForAMessageAreRefusedEarly(t *testing.T) {
 		var why *fault.Fault
 		if fits != (err == nil) || fits != (r.Output != nil) || !fits && (!errors.As(fault.Find(err), &why) || why.Kind != fault.Data) || written > 9 {
 			t.Errorf("%d MiB: %d written, %v", n, written, err)
+		}
+	}
+}
+
+// A dead letter has the content of its message, or as much as fits a message with the reason.
+func TestADeadLetterFitsAMessage(t *testing.T) {
+	for n, cut := range map[int]bool{1000: false, 9_990_000: false, 9_999_900: true} {
+		m := &messages.Message{ID: "1", Data: make([]byte, n), Attributes: map[string]string{"user": "u"}}
+		l := letterOf(MessageArrival("fake://rows", m), DeadLetter{Error: "why", Message: m})
+		size := len(l.Data)
+		for name, value := range l.Attributes {
+			size += len(name) + len(value)
+		}
+		want := ""
+		if cut {
+			want = strconv.Itoa(n)
+		}
+		if size > 10_000_000 || len(l.Data) < min(n, 9_990_000) || l.Attributes[messages.CutAttribute] != want || l.Attributes["user"] != "u" || len(m.Data) != n {
+			t.Errorf("%d bytes: %d bytes in all, %v", n, size, l.Attributes)
 		}
 	}
 }

@@ -2,6 +2,8 @@ package pubsub
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,18 +34,17 @@ func (service) Publisher(ctx context.Context, topic string) (messages.Sink, erro
 }
 
 // Publish makes requests again that fail, so a topic can get a message more than once.
-func (s *sink) Publish(ctx context.Context, all []messages.Message) error {
+func (s *sink) Publish(ctx context.Context, all []messages.Message) []error {
 	var results []*gps.PublishResult
 	for _, m := range all {
 		results = append(results, s.topic.Publish(ctx, &gps.Message{Data: m.Data, Attributes: Attributes(m.Attributes)}))
 	}
-	var first error
-	for _, r := range results { // all, so that no request is left behind
-		if _, err := r.Get(ctx); err != nil && first == nil {
-			first = failed("publish", s.name, err)
-		}
+	errs := make([]error, len(all))
+	for i, r := range results { // all, so that no request is left behind
+		_, err := r.Get(ctx)
+		errs[i] = failed("publish", s.name, err)
 	}
-	return first
+	return errs
 }
 
 func (s *sink) Close() error {
@@ -58,11 +59,12 @@ const (
 )
 
 // Attributes returns attributes that a message can have: those whose names Pub/Sub keeps to itself are
-// left out, and long values are cut.
+// left out, as are those beyond the largest number, the last ones by name; and long values are cut.
 func Attributes(all map[string]string) map[string]string {
 	kept := map[string]string{}
 	for _, ours := range []bool{true, false} {
-		for name, value := range all {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			value := all[name]
 			if strings.HasPrefix(name, messages.Prefix) != ours || strings.HasPrefix(name, "goog") || len(kept) == mostAttributes {
 				continue
 			}

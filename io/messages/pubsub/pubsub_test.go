@@ -198,7 +198,7 @@ func TestWhatIsPublishedIsInTheTopic(t *testing.T) {
 	}
 	defer sink.Close()
 	in := messages.Message{ID: "7", Attributes: map[string]string{"k": strings.Repeat("ä", 600), "googx": "", messages.IDAttribute: "6"}}
-	if err := sink.Publish(t.Context(), []messages.Message{*in.From("here", []byte("x"), messages.ModelAttribute, "m"), {Data: []byte("y")}}); err != nil {
+	if err := errors.Join(sink.Publish(t.Context(), []messages.Message{*in.From("here", []byte("x"), messages.ModelAttribute, "m"), {Data: []byte("y")}})...); err != nil {
 		t.Fatal(err)
 	}
 	out := s.In("said")
@@ -207,8 +207,12 @@ func TestWhatIsPublishedIsInTheTopic(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	s.Cut() // it connects again
-	if err := sink.Publish(t.Context(), []messages.Message{{Data: []byte("z")}}); err != nil || len(s.In("said")) < 3 {
+	if err := errors.Join(sink.Publish(t.Context(), []messages.Message{{Data: []byte("z")}})...); err != nil || len(s.In("said")) < 3 {
 		t.Errorf("%v, %d messages", err, len(s.In("said")))
+	}
+	large := make([]byte, 11<<20) // one that is refused says nothing of the others
+	if errs := sink.Publish(t.Context(), []messages.Message{{Data: []byte("v")}, {Data: large}, {Data: []byte("w")}}); len(errs) != 3 || errs[0] != nil || errs[1] == nil || errs[2] != nil {
+		t.Errorf("%v", errs)
 	}
 	missing := strings.Replace(topic, "said", "none", 1)
 	other, err := service.Publisher(t.Context(), missing)
@@ -216,7 +220,7 @@ func TestWhatIsPublishedIsInTheTopic(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if err := other.Publish(t.Context(), []messages.Message{{Data: []byte("x")}}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "publish "+missing) {
+	if err := errors.Join(other.Publish(t.Context(), []messages.Message{{Data: []byte("x")}})...); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "publish "+missing) {
 		t.Errorf("%v", err)
 	}
 	source := receive(t, strings.Replace(missing, "topics", "subscriptions", 1), messages.Settings{Outstanding: 1})
@@ -254,7 +258,7 @@ func TestNames(t *testing.T) {
 // Files are named by identifiers, each by its own, and stay in their directory.
 func TestFileNames(t *testing.T) {
 	seen := map[string]string{}
-	for _, id := range []string{"1", "a/b", "a%2Fb", "..", ".", "../x", "a b", "*", "a:b", "A", "ä", strings.Repeat("x", 500), strings.Repeat("x", 501), "\x00", `\`} {
+	for _, id := range []string{"1", "a/b", "a%2Fb", "..", ".", "../x", "a b", "*", "a:b", "A", "ä", strings.Repeat("x", 500), strings.Repeat("x", 501), messages.FileName(strings.Repeat("x", 500)), "\x00", `\`} {
 		name := messages.FileName(id)
 		if strings.ContainsAny(name, "/*?[]\\ :\x00") || strings.HasPrefix(name, ".") || len(name) > 200 {
 			t.Errorf("%q is named %q", id, name)
@@ -263,5 +267,17 @@ func TestFileNames(t *testing.T) {
 			t.Errorf("%q and %q are named %q", id, other, name)
 		}
 		seen[name] = id
+	}
+}
+
+// Of more attributes than a message can have, the same are kept each time, and those about the message.
+func TestTheFirstAttributesAreKept(t *testing.T) {
+	all := map[string]string{messages.IDAttribute: "7"}
+	for i := range 200 {
+		all[fmt.Sprintf("a%03d", i)] = ""
+	}
+	kept := pubsub.Attributes(all)
+	if _, has := kept["a098"]; len(kept) != 100 || !has || kept[messages.IDAttribute] != "7" {
+		t.Errorf("%d attributes: %v", len(kept), kept)
 	}
 }
