@@ -5,6 +5,8 @@
 //	import _ "github.com/bochner-ml/bochner/transforms/pubsub"
 package pubsub
 
+//lint:file-ignore SA1019 Beam's pubsubio has messages of this type
+
 import (
 	"encoding/json"
 	"errors"

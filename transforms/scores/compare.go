@@ -71,8 +71,6 @@ func (c *Compared) Code(w *wire.Coder) {
 	w.Part(&c.Champion, &c.Challenger)
 }
 
-var errCompared = errors.New("scores: a comparison is damaged")
-
 // MaxCompared is the largest number of columns of Compare.Slices.
 const MaxCompared = 255
 
