@@ -8,8 +8,9 @@ package pubsub
 //lint:file-ignore SA1019 Beam's pubsubio has messages of this type
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"reflect"
 	"time"
 
@@ -19,7 +20,6 @@ import (
 
 	"github.com/bochner-ml/bochner/io/messages"
 	"github.com/bochner-ml/bochner/io/messages/pubsub"
-	"github.com/bochner-ml/bochner/transforms/fault"
 	"github.com/bochner-ml/bochner/transforms/scores"
 )
 
@@ -52,7 +52,17 @@ type readFn struct {
 	Settings messages.Settings
 }
 
-var errNoID = errors.New("pubsub: the runner gave a message without an identifier; name an attribute that has one with --id_attribute")
+// digest identifies a message that has no identifier, and is the same when it is delivered again. An error
+// would have the runner repeat its bundle for ever.
+func digest(m *pb.PubsubMessage, published time.Time) (string, error) {
+	text, err := json.Marshal(struct {
+		Data       []byte
+		Attributes map[string]string // written in the order of their names
+		Published  time.Time
+	}{m.Data, m.Attributes, published.UTC()})
+	sum := sha256.Sum256(text)
+	return "sha256-" + hex.EncodeToString(sum[:]), err
+}
 
 func (f *readFn) ProcessElement(m *pb.PubsubMessage, emit func([]byte)) error {
 	var published time.Time
@@ -61,7 +71,10 @@ func (f *readFn) ProcessElement(m *pb.PubsubMessage, emit func([]byte)) error {
 	}
 	x := pubsub.MessageOf(m.MessageId, m.Data, m.Attributes, published, f.Settings)
 	if x.ID == "" {
-		return fault.Of(fault.Data, errNoID)
+		var err error
+		if x.ID, err = digest(m, published); err != nil {
+			return err
+		}
 	}
 	task, err := json.Marshal(scores.MessageArrival(f.Source, &x))
 	if err != nil {
