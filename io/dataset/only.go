@@ -32,9 +32,9 @@ type IDs struct {
 type span struct{ from, to uint32 }
 
 // ReadIDs reads a list of ids, one a line: text that is equal, byte for byte, to that of the rows. A
-// byte order mark at the beginning and a carriage return before the end of a line are no part of
-// an id. Ids that are there twice count once. Errors are about lists without ids, empty lines, and
-// the limits MaxIDs and MaxIDBytes.
+// byte order mark at the beginning and a carriage return before the end of a line are removed.
+// Repeated ids count once. Errors are about lists without ids, empty lines, and the limits MaxIDs and
+// MaxIDBytes.
 func ReadIDs(r io.Reader) (*IDs, error) { return readIDs(r, false) }
 
 // readIDs reads ids; they are the lines as they are if exact is set.
@@ -171,9 +171,9 @@ func (o *Only) Missing(ctx context.Context, reports []Report, most int) (n int, 
 
 // named are the ids that the rows of a reader have.
 type named struct {
-	ids   *IDs
-	there []bool // of each id, whether a row was used that has it
-	last  int    // of the row read last
+	ids  *IDs
+	used []int // places of the ids of rows that were used, in the order of the rows
+	last int   // place of the id of the row read last
 }
 
 // has reports whether an id is in the list, and remembers which.
@@ -185,21 +185,21 @@ func (n *named) has(id []byte) (found bool) {
 // use notes that the last row was used.
 func (n *named) use() {
 	if n != nil {
-		n.there[n.last] = true
+		n.used = append(n.used, n.last)
 	}
 }
 
-// encode returns the places of the ids that are there, ascending, as differences: a uvarint each.
+// encode returns the places of the ids of rows that were used, ascending, as differences: a uvarint each.
+// It takes time as these rows, not as the list.
 func (n *named) encode() (out []byte) {
 	if n == nil {
 		return nil
 	}
+	slices.Sort(n.used)
 	next := 0
-	for i, there := range n.there {
-		if there {
-			out = binary.AppendUvarint(out, uint64(i-next))
-			next = i + 1
-		}
+	for _, i := range slices.Compact(n.used) {
+		out = binary.AppendUvarint(out, uint64(i-next))
+		next = i + 1
 	}
 	return out
 }

@@ -105,7 +105,7 @@ func (r *Reader) open(ctx context.Context, f *File, s Shard) error {
 			r.rows = nil
 			return listErr
 		}
-		r.named = &named{ids: ids, there: make([]bool, ids.Len())}
+		r.named = &named{ids: ids}
 	}
 	if err == nil && r.data.Weighted && r.Describe == nil && r.extras == nil {
 		r.rows = nil
