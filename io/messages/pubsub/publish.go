@@ -20,11 +20,7 @@ type sink struct {
 }
 
 func (service) Publisher(ctx context.Context, topic string) (messages.Sink, error) {
-	r, err := Parse(topic)
-	if err != nil {
-		return nil, err
-	}
-	c, release, err := connect(ctx, r.Project)
+	c, r, release, err := connect(ctx, topic)
 	if err != nil {
 		return nil, err
 	}

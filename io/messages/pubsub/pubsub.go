@@ -95,23 +95,28 @@ type client struct {
 	users int
 }
 
-// connect returns the client of a project, and what releases it.
-func connect(ctx context.Context, project string) (*gps.Client, func() error, error) {
+// connect returns the client of the project of a name, what the name stands for, and what releases the
+// client.
+func connect(ctx context.Context, name string) (*gps.Client, Resource, func() error, error) {
+	r, err := Parse(name)
+	if err != nil {
+		return nil, r, nil, err
+	}
 	clients.Lock()
 	defer clients.Unlock()
-	key := project + "\n" + os.Getenv(emulatorVariable)
+	key := r.Project + "\n" + os.Getenv(emulatorVariable)
 	c := clients.of[key]
 	if c == nil {
-		made, err := gps.NewClient(context.WithoutCancel(ctx), project)
+		made, err := gps.NewClient(context.WithoutCancel(ctx), r.Project)
 		if err != nil {
-			return nil, nil, failed("connect", "project "+project, err)
+			return nil, r, nil, failed("connect", "project "+r.Project, err)
 		}
 		c = &client{Client: made}
 		clients.of[key] = c
 	}
 	c.users++
 	var once sync.Once
-	return c.Client, func() (err error) {
+	return c.Client, r, func() (err error) {
 		once.Do(func() {
 			clients.Lock()
 			defer clients.Unlock()
@@ -152,7 +157,7 @@ func (service) Subscription(ctx context.Context, source, reader string) (string,
 	if err != nil || !r.Topic {
 		return source, err
 	}
-	c, release, err := connect(ctx, r.Project)
+	c, _, release, err := connect(ctx, source)
 	if err != nil {
 		return "", err
 	}

@@ -34,11 +34,7 @@ type source struct {
 }
 
 func (service) Receive(ctx context.Context, subscription string, s messages.Settings) (messages.Source, error) {
-	r, err := Parse(subscription)
-	if err != nil {
-		return nil, err
-	}
-	c, release, err := connect(ctx, r.Project)
+	c, r, release, err := connect(ctx, subscription)
 	if err != nil {
 		return nil, err
 	}
