@@ -84,12 +84,12 @@ func (c *Copies) MeanShare() float64 {
 	return c.Mean
 }
 
-// Frequent reports whether the copies of a row are assigned one by one. A nil Copies has none.
-func (c *Copies) Frequent(seed uint64, row []float32) bool {
+// Frequent reports whether the copies of a row with that Hash are assigned one by one. A nil Copies has none.
+func (c *Copies) Frequent(hash uint64) bool {
 	if c == nil {
 		return false
 	}
-	_, found := slices.BinarySearch(c.Rows, Hash(seed, row))
+	_, found := slices.BinarySearch(c.Rows, hash)
 	return found
 }
 

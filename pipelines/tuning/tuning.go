@@ -249,11 +249,10 @@ func pilot(s *prepare.Session, sample func() (x []float32, n, d int)) (*search.P
 	for i := range n {
 		row := all[i*width : (i+1)*width]
 		copy(x[i*d:], row[:d])
-		if s.Copies.Frequent(s.Spec.Seed, row[:d]) {
+		if h := folds.Hash(s.Spec.Seed, row[:d]); s.Copies.Frequent(h) {
 			if p.Copies == nil {
 				p.Copies = make([]int64, n)
 			}
-			h := folds.Hash(s.Spec.Seed, row[:d])
 			copies[h]++
 			p.Copies[i] = copies[h]
 		}
