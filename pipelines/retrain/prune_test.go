@@ -77,13 +77,13 @@ func TestSumsThatNoModelNeedsAreRemoved(t *testing.T) {
 		s.put(day, modelRows(day))
 		s.night(t, day, Promoted)
 	}
-	s.night(t, 8, Promoted, "sums       2 directories are needed by no model") // the previous champion has 3 to 6
+	s.night(t, 8, Promoted, "sums       no model needs 2 directories") // the previous champion has 3 to 6
 	s.hasSums(t, "01 02 03 04 05 06 07 08")
 	s.o.Prune, s.o.KeepDays = true, 7
-	s.night(t, 8, Promoted, "removed    1 directories")
+	s.night(t, 8, Promoted, "removed    1 directory of sums")
 	s.hasSums(t, "02 03 04 05 06 07 08")
 	s.o.KeepDays = 0
-	s.night(t, 8, Promoted, "removed    1 directories")
+	s.night(t, 8, Promoted, "removed    1 directory of sums")
 	s.hasSums(t, "03 04 05 06 07 08")
 	s.put(9, modelRows(9))
 	s.night(t, 9, Promoted)

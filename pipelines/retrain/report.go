@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/models/drift"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/registry"
+	"github.com/bochner-ml/bochner/pipelines/report"
 )
 
 // Outcome is how a run ended.
@@ -185,10 +186,10 @@ func (r *Report) Text() string {
 		line("drift", "%.3g: %s", r.Drift.Value, r.Drift.Text)
 	}
 	if r.Removed > 0 {
-		line("removed", "%d directories of sums that no model needs", r.Removed)
+		line("removed", "%s of sums that no model needs", report.Counted(r.Removed, "directory"))
 	}
 	if r.Unneeded > 0 {
-		line("sums", "%d directories are needed by no model; --keep_sums needed removes them", r.Unneeded)
+		line("sums", "no model needs %s; --keep_sums needed removes what is not needed", report.Counted(r.Unneeded, "directory"))
 	}
 	for _, note := range r.Notes {
 		line("note", "%s", note)

@@ -425,7 +425,7 @@ func (r *ForgetResult) WriteTo(w io.Writer) (int64, error) {
 	if r.IDs > 0 {
 		of = " of " + report.Counted64(int64(r.IDs), "id")
 	}
-	n, err := fmt.Fprintf(w, "forgotten %s rows%s, as if they had never been trained on\n", report.Groups(r.Rows), of)
+	n, err := fmt.Fprintf(w, "forgotten %s%s, as if never trained on\n", report.Counted64(r.Rows, "row"), of)
 	if err != nil {
 		return int64(n), err
 	}
