@@ -287,7 +287,7 @@ func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 		total.Merge(fold)
 	}
 	if fit.Rows = total.Rows(); fit.Rows == 0 {
-		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, so there are no training rows; use more rows", all)
+		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, and none remains to train on; use more rows", all)
 	}
 	if err := p.fit(fit, y, total); err != nil {
 		return fmt.Errorf("%w (for the rows without fold 0)", err)

@@ -27,7 +27,7 @@ type Pilot struct {
 	Weights []float64 // of the rows, > 0; nil if they are all 1
 
 	// Copies has, for rows whose numbers repeat so often that folds assign each of them on its own, the
-	// number of the copy, from 1; 0 for others. It is nil if there are no such rows.
+	// number of the copy, from 1; 0 for others. It is nil without such rows.
 	Copies []int64
 }
 

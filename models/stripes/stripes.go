@@ -10,9 +10,9 @@ import "github.com/bochner-ml/bochner/models/ridge"
 // change no bit.
 type Stripe struct{ First, End int }
 
-// Cut cuts the sums of folds into at least n stripes, or as many as there are parts. As long as
-// there are no more stripes than folds, each has whole folds, so that no row is mapped twice; more cut
-// each fold into as many pieces, whose rows are mapped for each of them.
+// Cut cuts the sums of folds into at least n stripes, or as many as there are parts. Up to as many
+// stripes as folds have whole folds, so that each row is mapped once; more cut each fold into as many
+// pieces, whose rows are mapped for each of them.
 func Cut(shape ridge.Shape, folds, n int) []Stripe {
 	parts := ridge.NumParts(shape)
 	var out []Stripe
