@@ -83,8 +83,11 @@ func (f *Problem) Len() int { return f.n }
 // Bytes returns the most memory of a problem of that many rows, features and outputs.
 func Bytes(rows int64, dim, outputs int) int64 {
 	d, k := int64(dim), int64(outputs)
-	return 8*rows*(d+2*rows+2*k) + 8*d*(2*blockSize+k)
+	return 8*rows*(d+2*k) + KernelBytes(rows) + 8*d*(2*blockSize+k)
 }
+
+// KernelBytes returns what New adds to the memory of the rows.
+func KernelBytes(rows int64) int64 { return 16 * rows * rows }
 
 // Solve computes the weights (D×k) for the rows of all folds but one into v, and returns the squared
 // errors on the rows of that one, each output with its factor. ok is false if the matrix is not positive definite to

@@ -53,7 +53,7 @@ const (
 // fold judges.
 func solverFor(shape Shape, rows int64, first bool) solver {
 	switch d, k := shape.Dim, shape.Outputs; {
-	case d < descentDim:
+	case d < descentDim || d > rereadAbove:
 		return exactly
 	case !first && d >= sharedPerOutput*k && rows >= descentRows*int64(d):
 		return shared
@@ -69,6 +69,9 @@ func (p *path) try(y *system, total *Sum, values, folds []int) error {
 	if p.few != nil {
 		p.tryFew(y, total, values, folds)
 		return nil
+	}
+	if p.rereads(total.shape) {
+		return p.tryRereading(y, total, values, folds)
 	}
 	h := newHeldOut(total.shape, p.Threads)
 	rest := slices.DeleteFunc(slices.Clone(values), func(i int) bool {

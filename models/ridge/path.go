@@ -30,6 +30,7 @@ type path struct {
 
 	last     *Sum // that was loaded; nil before the first
 	lastFold int
+	buffer   *Sum // of Add; nil before it is needed
 }
 
 // largeSum is the number of features from which on sums take megabytes.
@@ -39,6 +40,14 @@ const largeSum = 512
 func (p *path) load(fold int) (*Sum, error) {
 	if p.last != nil && p.lastFold == fold {
 		return p.last, nil
+	}
+	if p.Add != nil {
+		s, err := p.sumOf(func(f int) bool { return f == fold })
+		if err != nil {
+			return nil, err
+		}
+		p.last, p.lastFold = s, fold
+		return s, nil
 	}
 	// Garbage from reading the last fold may be larger than a fold, and the collector
 	// would let the heap double.
@@ -53,9 +62,47 @@ func (p *path) load(fold int) (*Sum, error) {
 	return s, nil
 }
 
-// loadTotal returns the sum of all folds, and notes which of them have rows.
+// add adds the sum of a fold to another.
+func (p *path) add(to *Sum, fold int) error {
+	if p.Add == nil {
+		s, err := p.load(fold)
+		if err == nil {
+			to.Merge(s)
+		}
+		return err
+	}
+	if err := p.Add(to, fold); err != nil {
+		return fmt.Errorf("ridge: fold %d: %w", fold, err)
+	}
+	return nil
+}
+
+// sumOf returns the sum of some folds in the buffer, which holds until it is filled again.
+func (p *path) sumOf(folds func(int) bool) (*Sum, error) {
+	p.last = nil
+	if p.buffer == nil {
+		runtime.GC() // what was freed would lie beside it
+		p.buffer = NewSum(p.Shape)
+	} else {
+		p.buffer.Clear()
+	}
+	for f := range max(p.Folds, 1) {
+		if folds(f) {
+			if err := p.add(p.buffer, f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p.buffer, nil
+}
+
+// loadTotal returns the sum of all folds, and notes which of them have rows. If sums are reread, it is the
+// outline of that.
 func (p *path) loadTotal() (*Sum, error) {
-	if p.Folds < 2 {
+	switch {
+	case p.Add != nil && (p.Folds < 2 || p.Given):
+		return p.sumOf(func(int) bool { return true })
+	case p.Folds < 2:
 		return p.load(0)
 	}
 	var total *Sum
@@ -66,7 +113,9 @@ func (p *path) loadTotal() (*Sum, error) {
 			return nil, err
 		}
 		if total == nil {
-			total = NewSum(s.shape)
+			if total = outline(s.shape); !p.rereads(s.shape) {
+				total = NewSum(s.shape)
+			}
 			if p.least > 0 && s.shape.Dim >= p.least && !p.Given {
 				part = partOf(s.shape.Dim)
 			}
@@ -85,6 +134,9 @@ func (p *path) loadTotal() (*Sum, error) {
 		if len(p.filled) == 1 {
 			p.screen = total.Rows()
 		}
+	}
+	if p.rereads(total.shape) {
+		p.buffer, p.last = nil, nil // the search begins without it
 	}
 	return total, nil
 }

@@ -224,7 +224,7 @@ func (p *path) table() (rows []Row, folds [][]float64, trials []*Solution) {
 func (p *path) startFrom(shape Shape) int {
 	part := partOf(shape.Dim)
 	o := p.Options
-	o.Load = func(fold int) (*Sum, error) { return p.small[fold], nil }
+	o.Add, o.Load = nil, func(fold int) (*Sum, error) { return p.small[fold], nil }
 	o.Trials, o.Progress, o.Finer = false, nil, 0
 	o.Ranges = o.Ranges.pick(part)
 	// With fewer features the kernel is as much smaller, as it is not a mean but a sum.

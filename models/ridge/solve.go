@@ -50,6 +50,11 @@ type Options struct {
 	// reuse the same Sum. It does not change one, unless it is the only one.
 	Load func(fold int) (*Sum, error)
 
+	// Add, unless nil, is called instead of Load: it adds the sum of a fold, of that Shape, to another.
+	// Sums that are read from storage then need no memory beside those of Solve; see Memory.
+	Add   func(to *Sum, fold int) error
+	Shape Shape
+
 	// HeldOut makes Solve also fit to all rows except those of fold 0, with the chosen λ;
 	// it needs Folds ≥ 2. Given says that the folds serve only this: Lambda holds one
 	// value, and there is no validation.
@@ -158,10 +163,14 @@ type Row struct {
 // the sum of one fold, and a few times the D×k weights; if folds are solved by descent, also factors in float32, and the
 // sums of a part of the features, or what stands in for few rows. rows may be 0 if unknown. For 10,000
 // features and 10 classes that is slightly more than 0.42 + 0.42 + 0.80 + 0.62 GB. With first, only the first fold is
-// held out.
+// held out. Of more than 16,384 features one sum is in memory, and a part of the features of each fold: that is with
+// Options.Add, by which alone it can be so.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	side := min(d, blas.TileDim)
+	if folds > 1 && shape.Dim > rereadAbove {
+		return rereadMemory(shape, rows, folds, threads, first)
+	}
 	bytes := shape.Bytes() + 2*8*d*k + 4*d*k
 	if folds > 1 || shape.Dim < inPlaceFrom {
 		bytes += 8 * d * d
@@ -214,6 +223,7 @@ func Solve(opts Options) (*Solution, error) {
 	if len(opts.Lambda) > partValues && opts.Folds <= partFolds && !opts.All {
 		p.least = partFrom
 	}
+	defer func() { p.buffer = nil }()
 	total, err := p.loadTotal()
 	if err != nil {
 		return nil, err
@@ -248,6 +258,11 @@ func Solve(opts Options) (*Solution, error) {
 			fit.Trials = nil
 		}
 	}
+	if p.rereads(total.shape) {
+		if total, err = p.sumOf(func(int) bool { return true }); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.fit(fit, y, total); err != nil {
 		return nil, err
 	}
@@ -280,11 +295,9 @@ func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	all := total.Rows()
 	total.Clear()
 	for f := 1; f < p.Folds; f++ {
-		fold, err := p.load(f)
-		if err != nil {
+		if err := p.add(total, f); err != nil {
 			return err
 		}
-		total.Merge(fold)
 	}
 	if fit.Rows = total.Rows(); fit.Rows == 0 {
 		return fmt.Errorf("ridge: all %d rows are in fold 0, which is held out, and none remains to train on; use more rows", all)
@@ -302,7 +315,7 @@ var inPlaceFrom = 1 << 13
 
 // inPlace tells whether the sum is overwritten.
 func (p *path) inPlace(shape Shape) bool {
-	return shape.Dim >= inPlaceFrom && (p.Folds < 2 || p.Given)
+	return shape.Dim >= inPlaceFrom && (p.Folds < 2 || p.Given) || p.rereads(shape)
 }
 
 func (o *Options) validate() error {

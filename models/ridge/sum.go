@@ -269,8 +269,10 @@ func (s *Sum) combine(t *Sum, f func(a, b []float64)) {
 		panic("ridge: sums of different shapes")
 	}
 	f(s.head, t.head)
-	for i := range s.tiles {
-		f(s.tiles[i], t.tiles[i])
+	for i, tile := range s.tiles {
+		if tile != nil { // an outline has few of them
+			f(tile, t.tiles[i])
+		}
 	}
 	f(s.cross, t.cross)
 }

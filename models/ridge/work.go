@@ -50,6 +50,9 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 		systems = 3 + 1.5*(judges-1)
 	}
 	load := w.touch() * float64(folds) // the sums of the folds, added up
+	if shape.Dim > rereadAbove {
+		load *= 2 + systems // each time
+	}
 	if few(shape, rows, first) {
 		n := float64(rows)
 		rest, squares := n*(1-held), held // squares of the shares of the folds

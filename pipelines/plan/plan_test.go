@@ -98,7 +98,7 @@ func TestPlansOfCalibrationsHaveAPassMore(t *testing.T) {
 	o.Calibrate = "platt"
 	with := plan(t, o)
 	one := ridge.Shape{Dim: 512, Outputs: 2}.Bytes()
-	if with.Passes != 3 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve-without.Solve != one || with.Stored != 2*without.Stored {
+	if with.Passes != 3 || with.Folds != 1 || with.Worker-without.Worker < one || with.Solve != without.Solve || with.Stored != 2*without.Stored {
 		t.Errorf("%+v, without %+v", with, without)
 	}
 	if !strings.Contains(jobtest.Text(t, with), "3 over the data: one to profile it, one to train, one to calibrate") {

@@ -43,9 +43,6 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 	}
 	loads := 2 * threads * min(job.LargestPart, shape.Bytes())
 	m.Solve = ridge.Memory(shape, f.Rows, folds, int(threads), o.Learns() || o.Searching()) + loads
-	if sums > int64(folds) {
-		m.Solve += shape.Bytes()
-	}
 	if f.Components > 0 {
 		m.Solve = shape.Bytes() + pca.Memory(f.Features, f.Components)
 	}

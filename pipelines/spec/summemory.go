@@ -20,7 +20,7 @@ func MemoryOfSums(r *sums.Recipe, classes int, rows int64, threads int) (m Memor
 	case r.Rule.Components > 0:
 		m.Solve = shape.Bytes() + pca.Memory(shape.Dim, r.Rule.Components)
 	case r.Rule.Cut > 0 && !r.Rule.First:
-		m.Solve = ridge.Memory(shape, rows, 1, threads, false) + shape.Bytes()
+		m.Solve = ridge.Memory(shape, rows, 1, threads, false)
 	default:
 		m.Solve = ridge.Memory(shape, rows, r.Rule.Folds, threads, r.Rule.First)
 	}

@@ -185,7 +185,7 @@ func (t *Training) solveBytes(pass *gram.Pass, shape ridge.Shape) int64 {
 	case fold.Components > 0:
 		return shape.Bytes() + pca.Memory(shape.Dim, fold.Components)
 	case fold.Cut > 0 && !fold.First:
-		return ridge.Memory(shape, t.Counts.Used, 1, t.Engine.Threads, false) + shape.Bytes()
+		return ridge.Memory(shape, t.Counts.Used, 1, t.Engine.Threads, false)
 	}
 	return ridge.Memory(shape, t.Counts.Used, pass.Fold.Folds, t.Engine.Threads, pass.Fold.First)
 }

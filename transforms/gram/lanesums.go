@@ -148,7 +148,7 @@ func (s *laneSums) Restore(ctx context.Context, state []byte) ([]dataset.Report,
 	return reports, nil
 }
 
-// load sets the sums to the parts.
+// load adds the parts to the sums.
 func (s *laneSums) load(ctx context.Context, parts []stored) error {
 	if len(parts) != s.stripe.End-s.stripe.First {
 		return storage.ErrDamaged
@@ -157,7 +157,10 @@ func (s *laneSums) load(ctx context.Context, parts []stored) error {
 	g.SetLimit(max(1, s.lane.Scan.Threads))
 	s.each(func(key int, values []float64) {
 		g.Go(func() error {
-			return fault.Guard(func() error { return loadInto(ctx, values, s.dir, parts[key-s.stripe.First]) })
+			return fault.Guard(func() error {
+				_, err := addFrom(ctx, values, s.dir, parts[key-s.stripe.First])
+				return err
+			})
 		})
 	})
 	return g.Wait()

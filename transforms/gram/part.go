@@ -53,21 +53,21 @@ func partLen(data []byte) (int, error) {
 	return (len(data) - 1) / int(data[0]), nil
 }
 
-// decodeValues decodes all numbers of a part into dst.
-func decodeValues(dst []float64, data []byte) {
+// eachValue calls f with all numbers of a part.
+func eachValue(data []byte, f func(i int, v float64)) {
 	width, data := int(data[0]), data[1:]
 	if width == floats {
-		for i := range dst {
-			dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
+		for i := range len(data) / floats {
+			f(i, math.Float64frombits(binary.LittleEndian.Uint64(data[floats*i:])))
 		}
 		return
 	}
 	shift := 64 - 8*width
-	for i := range dst {
+	for i := range len(data) / width {
 		if len(data) < 8 { // near the end
 			data = append(make([]byte, 0, 8), data...)[:8]
 		}
-		dst[i] = float64(int64(binary.LittleEndian.Uint64(data)<<shift) >> shift)
+		f(i, float64(int64(binary.LittleEndian.Uint64(data)<<shift)>>shift))
 		data = data[width:]
 	}
 }
@@ -79,6 +79,6 @@ func DecodePart(data []byte) ([]float64, error) {
 		return nil, err
 	}
 	values := make([]float64, n)
-	decodeValues(values, data)
+	eachValue(data, func(i int, v float64) { values[i] = v })
 	return values, nil
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"golang.org/x/sync/errgroup"
@@ -69,6 +70,9 @@ type FitReport struct {
 	FirstRows int64 `json:"first_rows,omitempty"`
 }
 
+// minGarbage is the fewest bytes of files after which the collector runs.
+const minGarbage = 32 << 20
+
 func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, error) {
 	defer meter.Clock(transforms.SolveTime)()
 	st, threads := f.State, f.Scan.SolveThreads
@@ -93,29 +97,36 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	sum := ridge.NewSum(shape)
 	copies, err := readCopies(ctx, p, st)
 	if err != nil {
 		return nil, err
 	}
-	load := func(fold int) (*ridge.Sum, error) {
+	var read atomic.Int64 // since the last collection
+	add := func(to *ridge.Sum, fold int) error {
 		var loads errgroup.Group
 		loads.SetLimit(threads)
 		for k := range ridge.NumParts(shape) {
 			loads.Go(func() error {
-				return fault.Guard(func() error { return loadInto(ctx, sum.Part(k), st.Dir, parts[partKey(shape, fold, k)]) })
+				return fault.Guard(func() error {
+					n, err := addFrom(ctx, to.Part(k), st.Dir, parts[partKey(shape, fold, k)])
+					// The collector would let files that were read take as much as the sums.
+					if bytes := read.Add(n); bytes >= max(minGarbage, shape.Bytes()/32) && read.CompareAndSwap(bytes, 0) {
+						runtime.GC()
+					}
+					return err
+				})
 			})
 		}
 		if err := loads.Wait(); err != nil {
-			return nil, err
+			return err
 		}
-		return sum, copies.add(sum, fold, m, p, threads)
+		return copies.add(to, fold, m, p, threads)
 	}
 	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	var linear, held, trials *models.Linear
 	var report FitReport
 	if p.Fold.Components > 0 {
-		linear, report, err = solveComponents(p, step, ranges, threads, load)
+		linear, report, err = solveComponents(p, shape, step, ranges, threads, add)
 	} else {
 		if p.Fold.HeldOut && p.Target.Classes != nil {
 			head, err := loadPart(ctx, st.Dir, parts[partKey(shape, 0, 0)])
@@ -126,7 +137,7 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 				return nil, fault.Of(fault.Data, err)
 			}
 		}
-		linear, held, trials, report, err = solveRidge(p, st.Chosen, shape, step, ranges, threads, load)
+		linear, held, trials, report, err = solveRidge(p, st.Chosen, shape, step, ranges, threads, add)
 	}
 	if err != nil {
 		return nil, fault.Of(fault.Data, err)
@@ -172,11 +183,11 @@ func (p *Pass) floor(step float64, dim int) float64 {
 // solveRidge returns the fit to all rows and, if requested, the fit to those of all folds
 // but the first; and the latter for each λ of a path, if that is not too large. chosen is
 // State.Chosen.
-func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (linear, held, trials *models.Linear, _ FitReport, _ error) {
+func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, add func(*ridge.Sum, int) error) (linear, held, trials *models.Linear, _ FitReport, _ error) {
 	opts := ridge.Options{
 		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut, All: p.Fold.All,
 		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
-		Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights, Threads: threads, Load: load,
+		Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights, Threads: threads, Add: add, Shape: shape,
 	}
 	if len(chosen) > 0 {
 		opts.Lambda, opts.Smaller, opts.Given, opts.First = chosen, nil, true, false
@@ -230,9 +241,9 @@ func joined(fits []*ridge.Solution, shape ridge.Shape) *models.Linear {
 	return &models.Linear{W: slices.Concat(w...), B: slices.Concat(b...), K: len(w) * shape.Outputs, D: shape.Dim}
 }
 
-func solveComponents(p *Pass, step float64, ranges ridge.Ranges, threads int, load func(int) (*ridge.Sum, error)) (*models.Linear, FitReport, error) {
-	sum, err := load(0)
-	if err != nil {
+func solveComponents(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, add func(*ridge.Sum, int) error) (*models.Linear, FitReport, error) {
+	sum := ridge.NewSum(shape)
+	if err := add(sum, 0); err != nil {
 		return nil, FitReport{}, err
 	}
 	fit, err := pca.Solve(sum, pca.Options{Components: p.Fold.Components, Step: step, Ranges: ranges, Seed: p.Seed, Threads: threads})

@@ -112,22 +112,22 @@ func loadPart(ctx context.Context, dir string, st stored) ([]float64, error) {
 	return DecodePart(data)
 }
 
-// loadInto reads a part into dst without allocating the numbers, which are as many as a
-// fold holds.
-func loadInto(ctx context.Context, dst []float64, dir string, st stored) error {
+// addFrom adds a part to dst without allocating its numbers, which are as many as a fold has. It returns
+// the bytes that it has read.
+func addFrom(ctx context.Context, dst []float64, dir string, st stored) (read int64, err error) {
 	data, err := readPart(ctx, dir, st)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	n, err := partLen(data)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if n != len(dst) {
-		return fmt.Errorf("gram: %s has %d numbers, want %d; run again without --resume", st.File, n, len(dst))
+		return 0, fmt.Errorf("gram: %s has %d numbers, want %d; run again without --resume", st.File, n, len(dst))
 	}
-	decodeValues(dst, data)
-	return nil
+	eachValue(data, func(i int, v float64) { dst[i] += v })
+	return int64(len(data)), nil
 }
 
 // readPart returns the content of a part's file.

@@ -1,0 +1,129 @@
+package ridge
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+)
+
+// adding returns the options with their folds read by Add, and how often it was called for each sum.
+func adding(o Options, shape Shape) (Options, map[*Sum]int) {
+	load, calls := o.Load, map[*Sum]int{}
+	o.Load, o.Shape = nil, shape
+	o.Add = func(to *Sum, fold int) error {
+		calls[to]++
+		s, err := load(fold)
+		if err == nil {
+			to.Merge(s)
+		}
+		return err
+	}
+	return o, calls
+}
+
+// Sums that are added up from storage give the solution of those in memory, bit for bit.
+func TestSumsThatAreAddedGiveTheSameSolution(t *testing.T) {
+	for _, shape := range append(shapes(), Shape{Dim: blas.TileDim + 70, Outputs: 2}) {
+		for _, folds := range []int{1, 2, 4} {
+			for _, given := range []bool{false, true} {
+				if folds == 1 && given {
+					continue
+				}
+				s := draw(shape, 300, folds, 1)
+				o := s.options(1e-3)
+				o.Given, o.HeldOut, o.Threads = given, folds > 1, 2
+				want, err := Solve(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o, calls := adding(o, shape)
+				got, err := Solve(o)
+				if err != nil || !reflect.DeepEqual(got, want) {
+					t.Errorf("%+v, %d folds, given %v: another solution (%v)", shape, folds, given, err)
+				}
+				if (folds == 1 || given) && len(calls) != 1 {
+					t.Errorf("%d folds, given %v: %d sums", folds, given, len(calls))
+				}
+			}
+		}
+	}
+}
+
+// A choice of λ with one sum in memory at a time chooses what one with all of them does, and has the same weights and
+// errors, bit for bit.
+func TestRereadingHasTheSameSolution(t *testing.T) {
+	defer func(was int) { rereadAbove = was }(rereadAbove)
+	rereadAbove = 1
+	for _, shape := range append(shapes(), Shape{Dim: blas.TileDim + 70, Outputs: 2}, Shape{Dim: partFrom + 8, Outputs: 2}) {
+		for _, first := range []bool{false, true} {
+			s := draw(shape, 300, 3, 1)
+			o := s.options(1e-8, 1e-6, 1e-4, 1e-3, 1e-2)
+			o.HeldOut, o.Trials, o.First, o.Threads = true, true, first, 2
+			want, err := Solve(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, calls := adding(o, shape)
+			got, err := Solve(o)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v, first %v: another solution (%v)", shape, first, err)
+			}
+			if len(calls) != 2 { // one, given back, and another when the search for λ begins
+				t.Errorf("%+v: %d sums", shape, len(calls))
+			}
+			for sum := range calls {
+				for i, tile := range sum.tiles {
+					if tile == nil {
+						t.Fatalf("%+v: tile %d is not there", shape, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+// 32,768 features fit into 8 GB with a choice of λ.
+func TestManyFeaturesFitIntoEightGigabytes(t *testing.T) {
+	const most = int64(6_900_000_000) // 8 GB without an eighth, and what is read
+	for _, rows := range []int64{0, 100, 3000, 40_000, 1e6, 1e9} {
+		for _, outputs := range []int{1, 10} {
+			shape := Shape{Dim: 1 << 15, Outputs: outputs}
+			for _, first := range []bool{false, true} {
+				if bytes := Memory(shape, rows, 5, 8, first); bytes > most || bytes < shape.Bytes() {
+					t.Errorf("%d rows, %d outputs, first %v: %.2f GB", rows, outputs, first, float64(bytes)/1e9)
+				}
+			}
+			if bytes := Memory(shape, rows, 1, 8, false); float64(bytes) > 1.02*float64(shape.Bytes()) {
+				t.Errorf("one lambda: %.2f GB", float64(bytes)/1e9)
+			}
+		}
+	}
+	for _, d := range []int{1 << 14, 1<<14 + 1} {
+		if bytes := Memory(Shape{Dim: d, Outputs: 10}, 0, 5, 8, false); bytes > most {
+			t.Errorf("%d features: %.2f GB", d, float64(bytes)/1e9)
+		}
+	}
+}
+
+// What Memory says beside the sums is what is there: an outline has the tiles of the diagonal.
+func TestAnOutlineHasTheDiagonal(t *testing.T) {
+	shape := Shape{Dim: 2*blas.TileDim + 5, Outputs: 2}
+	s := draw(shape, 50, 1, 1)
+	whole, some := s.sum(s.all()), outline(shape)
+	some.Merge(whole)
+	for j := range shape.Dim {
+		if some.at(j, j) != whole.at(j, j) {
+			t.Fatalf("element %d of the diagonal differs", j)
+		}
+	}
+	held := 0
+	for _, tile := range some.tiles {
+		held += len(tile)
+	}
+	if !slices.Equal(some.cross, whole.cross) || held > shape.Dim*blas.TileDim || math.Abs(some.head[0]-50) > 0 {
+		t.Errorf("%d numbers in tiles", held)
+	}
+}
