@@ -59,8 +59,8 @@ func TestMatricesAreThoseOfJoinedKernels(t *testing.T) {
 		c.View, c.Kernel, c.Width = "none", "gaussian", 1
 		e := &entry{Candidate: c, pairs: pairs}
 		const width = 1.7
-		e.matrix = newMatrix(radialGaussian, v.between(bandwidth.Euclidean, whole(p), 1), width)
-		if err := r.addBeside(e, 0, 1); err != nil {
+		e.matrix = newMatrix(radialGaussian, v.between(bandwidth.Euclidean, whole(p), 1), width, make([]float64, triangle(p.N)))
+		if err := r.addBeside(e, 0, new(scratch), 1); err != nil {
 			t.Fatal(err)
 		}
 		joined, err := r.joinedOf(e, 0)
@@ -81,7 +81,7 @@ func TestMatricesAreThoseOfJoinedKernels(t *testing.T) {
 		}
 		for i := range p.N {
 			for j := range p.N {
-				got, want := e.matrix.k[i*p.N+j], chosen.Recipe.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
+				got, want := e.matrix.k[triangle(max(i, j))+min(i, j)], chosen.Recipe.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
 				if math.Abs(got-want) > 1e-5 {
 					t.Fatalf("%v: kernel of rows %d and %d is %v, that of the recipe %v", c, i, j, got, want)
 				}

@@ -5,10 +5,8 @@ import (
 	"math"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/features/bandwidth"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/parallel"
 	"github.com/bochner-ml/bochner/models/loss"
 )
 
@@ -39,88 +37,34 @@ func radial(r features.Recipe) func(t float64) float64 {
 
 func radialGaussian(t float64) float64 { return loss.Exp(-float64(t*t) / 2) }
 
-// subset is the rows of the pilot that a level has a part for.
-type subset struct {
-	rows []int // ascending
-	at   []int // where a row of the pilot is in rows
-}
+// scratch is memory that trials use one after the other: the pages of a new matrix cost as much as its numbers.
+type scratch struct{ all, beside, k, cross, square []float64 }
 
-// newSubset returns the rows for which has is true.
-func newSubset(n int, has func(row int) bool) *subset {
-	s := &subset{at: make([]int, n)}
-	for i := range n {
-		if has(i) {
-			s.at[i] = len(s.rows)
-			s.rows = append(s.rows, i)
-		}
+// grow returns n numbers of any value in the place of *s.
+func grow(s *[]float64, n int) []float64 {
+	if cap(*s) < n {
+		*s = blas.Make[float64](n)
 	}
-	return s
-}
-
-// of returns those rows of x, of d numbers each.
-func (s *subset) of(x []float32, d int) []float32 {
-	dst := make([]float32, 0, len(s.rows)*d)
-	for _, i := range s.rows {
-		dst = append(dst, x[i*d:(i+1)*d]...)
-	}
-	return dst
-}
-
-// distances are those between rows of a view.
-type distances struct {
-	*subset
-	n       int
-	between []float32 // n×n
-}
-
-// newDistances computes the distances of some rows of x.
-func newDistances(x []float32, dim int, rows *subset, of bandwidth.Distance, threads int) *distances {
-	n := len(rows.rows)
-	d := &distances{subset: rows, n: n, between: make([]float32, n*n)}
-	x = rows.of(x, dim)
-	// Rows of a triangle, the longest first.
-	parallel.Ranges(n, 8, threads, func(lo, hi int) {
-		for i := n - hi; i < n-lo; i++ {
-			a := x[i*dim : (i+1)*dim]
-			for j := range i {
-				b := x[j*dim:][:len(a)]
-				var sum float64
-				if of == bandwidth.L1 {
-					for k, v := range a {
-						sum += math.Abs(float64(v) - float64(b[k]))
-					}
-				} else {
-					for k, v := range a {
-						e := float64(v) - float64(b[k])
-						sum += float64(e * e)
-					}
-					sum = math.Sqrt(sum)
-				}
-				d.between[i*n+j], d.between[j*n+i] = float32(sum), float32(sum)
-			}
-		}
-	})
-	return d
+	return (*s)[:n]
 }
 
 // matrix is a kernel matrix of rows of the pilot.
 type matrix struct {
 	*subset
 	n int
-	k []float64 // n×n
+	k []float64 // lower triangle
 }
 
-// newMatrix computes the kernel of rows at a width.
-func newMatrix(kernel func(float64) float64, d *distances, width float64) *matrix {
-	n := d.n
-	m := &matrix{d.subset, n, make([]float64, n*n)}
+// newMatrix computes the kernel of rows at a width, in k, which has triangle(d.n) numbers.
+func newMatrix(kernel func(float64) float64, d *distances, width float64, k []float64) *matrix {
+	m := &matrix{d.subset, d.n, k}
 	inverse := 1 / width
-	for i := range n {
-		for j, t := range d.between[i*n:][:i] {
-			v := kernel(float64(float64(t) * inverse))
-			m.k[i*n+j], m.k[j*n+i] = v, v
+	for i := range d.n {
+		row := k[triangle(i):][:i+1]
+		for j, t := range d.between[triangle(i):][:i] {
+			row[j] = kernel(float64(float64(t) * inverse))
 		}
-		m.k[i*n+i] = 1
+		row[i] = 1
 	}
 	return m
 }
@@ -134,24 +78,27 @@ func newMatrix(kernel func(float64) float64, d *distances, width float64) *matri
 type exact struct {
 	labels  *labels
 	train   []int
-	k       []float64 // HKHᵀ, n×n
+	k       []float64 // HKHᵀ, n×n; its lower triangle
 	cross   []float64 // centred, judged rows × n
 	judged  int
 	y       []float64 // Y − ȳ, n×outputs
 	mean    []float64 // ȳ
 	mass    float64   // Σw
-	square  []float64 // scratch of scores, n×n
+	square  []float64 // of scores, n×n
 	threads int
 }
 
-func newExact(all *matrix, train, judge []int, l *labels, threads int) *exact {
+// newExact prepares a fit to the rows of train, which ascend, in memory of s.
+func newExact(all *matrix, train, judge []int, l *labels, s *scratch, threads int) *exact {
 	n, m, k := len(train), len(judge), l.outputs
-	e := &exact{labels: l, train: train, judged: m, threads: threads, k: make([]float64, n*n), cross: make([]float64, m*n), y: make([]float64, n*k), mean: make([]float64, k)}
+	e := &exact{labels: l, train: train, judged: m, threads: threads, k: grow(&s.k, n*n), cross: grow(&s.cross, m*n), square: grow(&s.square, n*n), y: make([]float64, n*k), mean: make([]float64, k)}
 	share := make([]float64, n) // of the weights
 	for _, i := range train {
 		e.mass += l.weight(i)
 	}
+	at := make([]int, n)
 	for a, i := range train {
+		at[a] = all.at[i]
 		share[a] = l.weight(i) / e.mass
 		for c := range k {
 			e.y[a*k+c] = l.code(i, c)
@@ -161,31 +108,42 @@ func newExact(all *matrix, train, judge []int, l *labels, threads int) *exact {
 	for i := range e.y {
 		e.y[i] -= e.mean[i%k]
 	}
-	// row stores the kernel of row i and the training rows in dst, and returns its mean.
-	row := func(dst []float64, i int) (mean float64) {
-		from := all.k[all.at[i]*all.n:][:all.n]
-		for b, j := range train {
-			dst[b] = from[all.at[j]]
-			mean += float64(share[b] * dst[b])
-		}
-		return mean
-	}
 	means, mean := make([]float64, n), 0.0
-	for a, i := range train {
-		means[a] = row(e.k[a*n:(a+1)*n], i)
-		mean += float64(share[a] * means[a])
+	for a, i := range at {
+		from, dst, own := all.k[triangle(i):][:i+1], e.k[a*n:][:a+1], share[a]
+		sum := 0.0
+		for b, j := range at[:a] {
+			v := from[j]
+			dst[b] = v
+			sum += float64(share[b] * v)
+			means[b] += float64(own * v)
+		}
+		dst[a] = from[i]
+		means[a] = sum + float64(own*from[i])
 	}
-	for at, i := range judge {
-		dst := e.cross[at*n : (at+1)*n]
-		own := row(dst, i)
+	for a, v := range means {
+		mean += float64(share[a] * v)
+	}
+	for p, i := range judge {
+		dst, own := e.cross[p*n:(p+1)*n], 0.0
+		i = all.at[i]
+		from := all.k[triangle(i):][:i+1]
+		for b, j := range at {
+			if j <= i {
+				dst[b] = from[j]
+			} else {
+				dst[b] = all.k[triangle(j)+i]
+			}
+			own += float64(share[b] * dst[b])
+		}
 		for b := range dst {
 			dst[b] += mean - means[b] - own
 		}
 	}
 	for a := range n {
-		dst := e.k[a*n : (a+1)*n]
+		dst, own := e.k[a*n:][:a+1], means[a]
 		for b := range dst {
-			dst[b] += mean - means[b] - means[a]
+			dst[b] += mean - means[b] - own
 		}
 	}
 	return e
@@ -207,9 +165,6 @@ var errNotDefinite = errors.New("search: the kernel matrix is not positive defin
 // scores stores the scores of the judged rows for λ.
 func (e *exact) scores(lambda float64, scores []float32) error {
 	n, k := len(e.train), e.labels.outputs
-	if e.square == nil {
-		e.square = make([]float64, n*n)
-	}
 	a := e.square
 	for i, row := range e.train { // the lower triangle
 		copy(a[i*n:][:i+1], e.k[i*n:])

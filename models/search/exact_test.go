@@ -20,11 +20,11 @@ func TestKernelsOfDistancesAreThoseOfTheRecipes(t *testing.T) {
 		fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 0.5}, fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 1.5}, fourier.Matern{In: 3, Out: 2, Width: 1.3, Nu: 2.5},
 	} {
 		of := r.(interface{ Distance() bandwidth.Distance }).Distance()
-		m := newMatrix(radial(r), newDistances(p.X, p.D, whole(p), of, 2), 1.3)
+		m := newMatrix(radial(r), newDistances(p.X, p.D, whole(p), of, 2), 1.3, make([]float64, triangle(p.N)))
 		for i := range p.N {
 			for j := range p.N {
 				want := r.Kernel(p.X[i*3:i*3+3], p.X[j*3:j*3+3])
-				if got := m.k[i*p.N+j]; math.Abs(got-want) > 1e-6 {
+				if got := m.k[triangle(max(i, j))+min(i, j)]; math.Abs(got-want) > 1e-6 {
 					t.Fatalf("%T: kernel of rows %d and %d is %v, want %v", r, i, j, got, want)
 				}
 			}
@@ -56,9 +56,9 @@ func TestFitsWithFeaturesTendToTheExactOne(t *testing.T) {
 			}
 		}
 		const width, lambda = 1.5, 1e-2
-		all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), width)
+		all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), width, make([]float64, triangle(p.N)))
 		want := make([]float32, len(judge)*l.outputs)
-		if err := newExact(all, train, judge, l, 1).scores(lambda, want); err != nil {
+		if err := newExact(all, train, judge, l, new(scratch), 1).scores(lambda, want); err != nil {
 			t.Fatal(err)
 		}
 		f, err := newFit(fourier.Gaussian{In: 2, Out: 2000, Width: width, Draw: fourier.Orthogonal, Seed: 1}, p.X, p.D, train, l, 2)
@@ -96,7 +96,7 @@ func TestWeightsOfExactFitsCountRows(t *testing.T) {
 			twice = append(twice, i)
 		}
 	}
-	all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), 1)
+	all := newMatrix(radial(fourier.Gaussian{}), newDistances(p.X, p.D, whole(p), bandwidth.Euclidean, 1), 1, make([]float64, triangle(p.N)))
 	scores := func(train []int, weights []float64) []float32 {
 		q := *p
 		q.Weights = weights
@@ -105,7 +105,7 @@ func TestWeightsOfExactFitsCountRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := make([]float32, len(judge)*l.outputs)
-		if err := newExact(all, train, judge, l, 1).scores(0.01, out); err != nil {
+		if err := newExact(all, train, judge, l, new(scratch), 1).scores(0.01, out); err != nil {
 			t.Fatal(err)
 		}
 		return out

@@ -128,8 +128,8 @@ func (r *runner) joined(e *entry, part int, main features.Recipe, out int) (feat
 	return o.join(main, out, r.options.Seed), nil
 }
 
-// addBeside adds the kernels of what is beside that of e to its matrix.
-func (r *runner) addBeside(e *entry, part, threads int) error {
+// addBeside adds the kernels of what is beside that of e to its matrix, in memory of s.
+func (r *runner) addBeside(e *entry, part int, s *scratch, threads int) error {
 	m := e.matrix
 	if e.Pair > 0 {
 		p := e.pairs[part]
@@ -138,7 +138,7 @@ func (r *runner) addBeside(e *entry, part, threads int) error {
 			return err
 		}
 		shape := radialGaussian
-		of := newMatrix(shape, p.rows.between(bandwidth.Euclidean, m.subset, threads), float64(e.Pair*median))
+		of := newMatrix(shape, p.rows.between(bandwidth.Euclidean, m.subset, threads), float64(e.Pair*median), grow(&s.beside, len(m.k)))
 		for i, v := range of.k {
 			m.k[i] += v
 		}
@@ -174,16 +174,13 @@ func addProducts(m *matrix, phi []float32, d int) {
 		}
 	}
 	for i := range m.n {
-		dense := phi[i*d : (i+1)*d]
+		dense, dst := phi[i*d:(i+1)*d], m.k[triangle(i):][:i+1]
 		for j, row := range rows[:i+1] {
 			var sum float64
 			for _, v := range row {
 				sum += float64(v.value * float64(dense[v.at]))
 			}
-			m.k[i*m.n+j] += sum
-			if i != j {
-				m.k[j*m.n+i] += sum
-			}
+			dst[j] += sum
 		}
 	}
 }

@@ -11,30 +11,34 @@ const oneJudges = parts * fewJudged * 4 / 3
 // outputs, views and threads.
 func Memory(n, d, outputs, views, threads int) int64 {
 	rows := 4 * int64(n) * int64(d)
-	var fit, pairs, near int64
+	var fit, pairs, near, shared int64
 	for _, i := range levelsOf(n) {
 		size := sizes[i]
 		if size.exact {
-			// Kernels without features: those of all rows that have a part, mostly one, in few rows two or more, of
-			// the training rows twice, and to the others.
+			// Kernels without features: those of all rows that have a part, mostly one, in few rows two or more, with
+			// what is beside them, of the training rows twice, and to the others.
 			train := min(int64(size.train), int64(n))
 			all := train + int64(size.judge)
 			if n < oneJudges {
 				all *= 2
 			}
 			all = min(all, int64(n))
-			pairs = 8 * (2*all*all + 3*train*train)
-			near = 4 * all * all
+			pairs = 8 * (all*(all+1) + 2*train*train + train*int64(size.judge))
+			near = 2 * all * (all + 1)
+			// Rows in two metrics of each part, with distances in two norms.
+			parts := min(parts, parts*fewJudged/int64(max(n, 1))+2)
+			shared = 2 * parts * (rows + 2*near)
 			// The fits that metrics are learned from.
 			fit = max(fit, fitBytes(n, d, min(mostFeatures, max(leastFeatures, n)), 0, outputs))
 			continue
 		}
+		shared = 0                            // metrics are not learned at the first level
 		judge := min(size.judge, n/parts*5/4) // rows of a part, which chance makes larger
 		fit = max(fit, fitBytes(n, d, size.features+min(mostHats, mostKnots*d), judge, outputs))
 	}
 	workers := int64(max(1, min(threads, maxWorkers)))
 	// Views, distances of each in two norms, and two columns of one.
-	return rows*int64(1+views) + workers*max(fit, pairs) + int64(views)*2*near + 8*int64(n) + near
+	return rows*int64(1+views) + workers*max(fit, pairs) + int64(views)*2*near + 8*int64(n) + near + shared
 }
 
 // fitBytes bounds a fit: the sum, the system, features of the rows to judge, and a metric's rows.

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/bandwidth"
@@ -32,6 +33,38 @@ var root = agop.Root{Floor: 0.001, Power: 1}
 type learned struct {
 	recipe features.Recipe
 	file   []byte // that the recipe names; nil for a diagonal one
+	mu     sync.Mutex
+	rows   *scaled // a view's rows in the metric, while trials of few rows use them
+}
+
+// within returns the rows of a view in a metric that is learned from it. Trials of few rows share them with
+// their distances.
+func (r *runner) within(m *learned, s *scaled, l *level) (*scaled, error) {
+	if !l.exact {
+		return m.apply(s)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rows != nil {
+		return m.rows, nil
+	}
+	var err error
+	m.rows, err = m.apply(s)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shared = append(r.shared, m)
+	return m.rows, err
+}
+
+// release drops the rows in metrics that no candidate of the field has.
+func (r *runner) release(field []*entry) {
+	r.shared = slices.DeleteFunc(r.shared, func(m *learned) bool {
+		used := slices.ContainsFunc(field, func(e *entry) bool { return slices.Contains(e.metric, m) })
+		if !used {
+			m.rows = nil
+		}
+		return !used
+	})
 }
 
 // apply returns the rows of a view in the metric.
@@ -137,7 +170,7 @@ func (r *runner) learn(parent *entry, kind string, part int, l *level, threads i
 	if parent.metric != nil {
 		m := parent.metric[part]
 		var err error
-		if x, err = m.apply(x); err != nil {
+		if x, err = r.within(m, x, l); err != nil {
 			return nil, err
 		}
 		steps = append(steps, m.recipe)

@@ -392,6 +392,7 @@ const maxWorkers = 4
 
 // tryAll tries candidates at a level, some of them at a time.
 func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
+	r.release(field)
 	threads := max(1, r.options.Threads)
 	workers := min(threads, maxWorkers, len(field))
 	parallel.Ranges(len(field), 1, max(1, workers), func(lo, hi int) {

@@ -74,7 +74,9 @@ type runner struct {
 	trials   []Trial
 	standard *entry // the default
 	mu       sync.Mutex
-	files    []string // hashes of metrics that were provided
+	spare    []*scratch // that no trial uses
+	shared   []*learned // metrics whose rows are kept
+	files    []string   // hashes of metrics that were provided
 }
 
 // kernelOf is a kernel with the distance of its width.
@@ -144,6 +146,24 @@ func (s *scaled) between(of bandwidth.Distance, rows *subset, threads int) *dist
 	return s.near[of]
 }
 
+// take returns memory for a trial, which give takes back.
+func (r *runner) take() *scratch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.spare); n > 0 {
+		s := r.spare[n-1]
+		r.spare = r.spare[:n-1]
+		return s
+	}
+	return new(scratch)
+}
+
+func (r *runner) give(s *scratch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spare = append(r.spare, s)
+}
+
 // try tries a candidate at a level, with that many threads.
 func (r *runner) try(e *entry, l *level, threads int) {
 	train, judgedRows := l.size()
@@ -151,34 +171,37 @@ func (r *runner) try(e *entry, l *level, threads int) {
 	e.judged, e.lambda = nil, make([]float64, len(l.train))
 	all := new(judged)
 	start := e.start
+	memory := r.take()
+	defer r.give(memory)
+	defer func() { e.matrix = nil }()
 	for part := range l.train {
-		s, err := r.part(e, l, part, start, threads)
+		best, err := r.part(e, l, part, start, memory, threads)
 		if err != nil {
 			e.trial.Failed = err.Error()
 			return
 		}
-		all.add(s.judged)
-		start = []float64{s.lambda}
-		e.lambda[part] = s.lambda
+		all.add(best.judged)
+		start = []float64{best.lambda}
+		e.lambda[part] = best.lambda
 	}
 	if mean := all.mean(); mean-mean != 0 {
 		e.trial.Failed = "scores are not finite"
 		return
 	}
-	e.judged, e.start, e.matrix = all, []float64{e.lambda[0]}, nil
+	e.judged, e.start = all, []float64{e.lambda[0]}
 	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/r.scale
 	if r.grid == nil {
 		e.trial.Error = all.wrong / all.weight
 	}
 }
 
-// part fits a candidate to the rows without one part, and judges that part.
-func (r *runner) part(e *entry, l *level, part int, start []float64, threads int) (*solved, error) {
+// part fits a candidate to the rows without one part, in memory of s, and judges that part.
+func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch, threads int) (*solved, error) {
 	v, k := r.views[e.View], r.kernels[e.Kernel]
 	x := v
 	if e.metric != nil {
 		var err error
-		if x, err = e.metric[part].apply(v); err != nil {
+		if x, err = r.within(e.metric[part], v, l); err != nil {
 			return nil, err
 		}
 	}
@@ -200,12 +223,13 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, threads int
 	var score func(lambda float64) error
 	if shape := radial(recipe); l.exact && shape != nil {
 		if e.matrix == nil || e.metric != nil || e.pairs != nil {
-			e.matrix = newMatrix(shape, x.between(k.distance, l.rows, threads), width)
-			if err := r.addBeside(e, part, threads); err != nil {
+			near := x.between(k.distance, l.rows, threads)
+			e.matrix = newMatrix(shape, near, width, grow(&s.all, triangle(near.n)))
+			if err := r.addBeside(e, part, s, threads); err != nil {
 				return nil, err
 			}
 		}
-		m := newExact(e.matrix, l.train[part], l.judge[part], r.labels, threads)
+		m := newExact(e.matrix, l.train[part], l.judge[part], r.labels, s, threads)
 		score = func(lambda float64) error { return m.scores(lambda, scores) }
 	} else {
 		if e.Pair > 0 || e.Hats {
