@@ -11,6 +11,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
@@ -122,11 +123,10 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 		}
 		return copies.add(to, fold, m, p, threads)
 	}
-	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	var linear, held, trials *models.Linear
 	var report FitReport
 	if p.Fold.Components > 0 {
-		linear, report, err = solveComponents(p, shape, step, ranges, threads, add)
+		linear, report, err = solveComponents(p, shape, m, threads, add)
 	} else {
 		if p.Fold.HeldOut && p.Target.Classes != nil {
 			head, err := loadPart(ctx, st.Dir, parts[partKey(shape, 0, 0)])
@@ -137,12 +137,12 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 				return nil, fault.Of(fault.Data, err)
 			}
 		}
-		linear, held, trials, report, err = solveRidge(p, st.Chosen, shape, step, ranges, threads, add)
+		linear, held, trials, report, err = solveRidge(p, st.Chosen, shape, m, threads, add)
 	}
 	if err != nil {
 		return nil, fault.Of(fault.Data, err)
 	}
-	report.Floor = p.floor(m.Step()*blas.MostByte/float64(p.Fold.Steps), dim)
+	report.Floor = p.floor(m, dim)
 	if report.Coarse {
 		return json.Marshal(report)
 	}
@@ -172,18 +172,19 @@ func checkHeldOut(head []float64, shape ridge.Shape, names []string) error {
 	return calibrate.Check(sum.ClassCounts(), names)
 }
 
-// floor returns the λ that is equivalent to rounding features to a grid of that step.
+// floor returns the λ that is equivalent to rounding the features of m to the grid of the fold.
 // Copies of a row are rounded alike: for m frequent rows, rounded features are those of a
 // kernel with D·Step²/12 more on its diagonal, in directions that have an m-th of the
 // rows each, by which weights distinguish rows that the features of a prediction may not.
-func (p *Pass) floor(step float64, dim int) float64 {
-	return ridge.Floor(step) * max(1, float64(dim)*p.meanShare())
+func (p *Pass) floor(m features.Gridded, dim int) float64 {
+	return ridge.Floor(m.Step()*blas.MostByte/float64(p.Fold.Steps)) * max(1, float64(dim)*p.meanShare())
 }
 
 // solveRidge returns the fit to all rows and, if requested, the fit to those of all folds
 // but the first; and the latter for each λ of a path, if that is not too large. chosen is
 // State.Chosen.
-func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, add func(*ridge.Sum, int) error) (linear, held, trials *models.Linear, _ FitReport, _ error) {
+func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int, add func(*ridge.Sum, int) error) (linear, held, trials *models.Linear, _ FitReport, _ error) {
+	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	opts := ridge.Options{
 		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut, All: p.Fold.All,
 		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
@@ -194,11 +195,11 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, step float64, rang
 	}
 	if p.Copies != nil || p.Fold.Apart != nil {
 		// Stop where errors of copies are no longer those of predictions.
-		least := ridge.FloorFactor * p.floor(step, shape.Dim)
+		least := ridge.FloorFactor * p.floor(m, shape.Dim)
 		opts.Smaller = slices.DeleteFunc(slices.Clone(opts.Smaller), func(l float64) bool { return l < least })
 	}
 	if p.Fold.Again {
-		opts.Finer = ridge.FloorFactor * p.floor(step, shape.Dim)
+		opts.Finer = ridge.FloorFactor * p.floor(m, shape.Dim)
 	}
 	if p.Target.Classes != nil {
 		opts.Classes = p.Target.Classes.Classes
@@ -241,7 +242,8 @@ func joined(fits []*ridge.Solution, shape ridge.Shape) *models.Linear {
 	return &models.Linear{W: slices.Concat(w...), B: slices.Concat(b...), K: len(w) * shape.Outputs, D: shape.Dim}
 }
 
-func solveComponents(p *Pass, shape ridge.Shape, step float64, ranges ridge.Ranges, threads int, add func(*ridge.Sum, int) error) (*models.Linear, FitReport, error) {
+func solveComponents(p *Pass, shape ridge.Shape, m features.Gridded, threads int, add func(*ridge.Sum, int) error) (*models.Linear, FitReport, error) {
+	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	sum := ridge.NewSum(shape)
 	if err := add(sum, 0); err != nil {
 		return nil, FitReport{}, err

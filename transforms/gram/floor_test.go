@@ -1,0 +1,57 @@
+package gram
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/features/bins"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/features/join"
+	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/transforms"
+)
+
+// Features with ranges of their own are not rounded more coarsely than those of one range: a path that leads to a
+// common λ is fitted on 8 bits, one far below is not.
+func TestOnlyAPathBelowTheRoundingIsTooCoarse(t *testing.T) {
+	const n, d = 600, 3
+	m, err := join.Recipe{Parts: []features.Recipe{
+		fourier.Gaussian{In: d, Out: 1024, Width: 1, Seed: 1},
+		bins.Recipe{In: d, Hats: true, Weight: 0.03, Columns: []bins.Column{{Index: 0, Cuts: features.Floats{0, 0.25, 0.5, 0.75, 1}}}},
+	}}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := m.(features.Ranged)
+	_, dim := g.Dims()
+	shape := ridge.Shape{Dim: dim, Outputs: 1, Regression: true}
+	target := linear.Grids{{Low: -2, High: 2}}
+	rng := rand.New(rand.NewPCG(1, 1))
+	var sums [2]*ridge.Sum
+	for f := range sums {
+		x, y := make([]float32, n*d), make([]float64, n)
+		for i := range y {
+			for j := range d {
+				x[i*d+j] = rng.Float32()
+			}
+			y[i] = math.Sin(3*float64(x[i*d])) + float64(x[i*d+1]*x[i*d+2])
+		}
+		z := features.NewGrid(dim, features.ByteSteps)
+		g.Quantize(z, x, n, 1)
+		sums[f] = ridge.NewSum(shape)
+		sums[f].Add(z, y, target, nil, 1)
+	}
+	for _, path := range [][]float64{{1e-6, 3e-6, 1e-5, 3e-5}, {1e-11, 1e-10, 1e-9, 1e-8}} {
+		p := &Pass{Pass: transforms.Pass{Target: &transforms.Target{Grid: target}}, Fold: Fold{Outputs: 1, Folds: 2, Lambda: path, Steps: features.ByteSteps, Again: true, First: true}}
+		_, _, _, report, err := solveRidge(p, nil, shape, g, 1, func(to *ridge.Sum, fold int) error { to.Merge(sums[fold]); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := path[0] < 1e-6; report.Coarse != want {
+			t.Errorf("a path from %g on leads to %g, which is too coarse: %v, want %v", path[0], report.Lambda, report.Coarse, want)
+		}
+	}
+}
