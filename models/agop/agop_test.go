@@ -311,7 +311,11 @@ func TestBytesDoNotDependOnCutsThreadsOrProcessor(t *testing.T) {
 		return
 	}
 	run := func(level string) string {
-		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+		args := []string{os.Args[0], "-test.run=^" + t.Name() + "$", "-test.v"}
+		if emulator := os.Getenv("BOCHNER_TEST_EXEC"); emulator != "" {
+			args = append([]string{emulator}, args...)
+		}
+		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Env = append(os.Environ(), "AGOP_DIGEST=1", "BOCHNER_CPU="+level)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
