@@ -80,6 +80,9 @@ func runTests(m *testing.M) (int, error) {
 // buildName names the build of the programs under test.
 const buildName = "build-under-test-1"
 
+// usualGC is the rate of garbage collection of programs whose memory is measured.
+const usualGC = "GOGC=100"
+
 // long tells whether the campaigns are run as a whole, not a short part of each.
 func long() bool { return os.Getenv("BOCHNER_LONG") != "" }
 

@@ -246,13 +246,13 @@ func TestTheModelIsTheSameByteForByte(t *testing.T) {
 
 // A search has a learned metric here, which is a file that workers read.
 func TestASearchedModelIsTheSameByteForByte(t *testing.T) {
-	tb := generated(t, "rotated", 600)
-	flags := []string{"--search", "auto", "--features", "96"}
+	tb := generated(t, "rotated", 500)
+	flags := []string{"--search", "auto", "--features", "64"}
 	want := variant{}.train(t, tb, flags...)
 	if want["metric.safetensors"] == "" || want["search.json"] == "" {
 		t.Fatal("no full metric was chosen")
 	}
-	for _, v := range append(mixtures, order, onOneCore) {
+	for _, v := range append(mixtures, onOneCore) { // of which two are in another order
 		same(t, v.name, want, v.train(t, tb, flags...))
 	}
 }
