@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // table returns what folds say of the sample with that solver, and the lines of progress.
-func table(t *testing.T, s *sample, by solver, threads int, lambda ...float64) (rows []Row, lines []string) {
+func table(t *testing.T, s *sample, by solver.By, threads int, lambda ...float64) (rows []Row, lines []string) {
 	t.Helper()
 	p, y, total := opened(t, s, by, lambda...)
 	y.Threads, p.Threads = threads, threads
@@ -24,7 +25,7 @@ func table(t *testing.T, s *sample, by solver, threads int, lambda ...float64) (
 }
 
 // opened returns a path at the start of its search.
-func opened(t *testing.T, s *sample, by solver, lambda ...float64) (*path, *system, *Sum) {
+func opened(t *testing.T, s *sample, by solver.By, lambda ...float64) (*path, *system, *Sum) {
 	t.Helper()
 	p := &path{Options: s.options(lambda...), values: lambda, tallies: make([]tally, len(lambda)), by: by}
 	total, err := p.loadTotal()
@@ -39,8 +40,8 @@ func TestDescentFindsTheErrorsOfFactoring(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", shape), func(t *testing.T) {
 			s := draw(shape, 7*shape.Dim+50, 5, 1)
 			lambda := []float64{1e-1, 1e-6, 1e-2, 1e-5, 1e-3, 1e-4}
-			want, _ := table(t, s, exactly, 2, lambda...)
-			for _, by := range []solver{shared, alone} {
+			want, _ := table(t, s, solver.Exactly, 2, lambda...)
+			for _, by := range []solver.By{solver.Shared, solver.Alone} {
 				got, _ := table(t, s, by, 2, lambda...)
 				for i, row := range got {
 					for _, v := range [][2]float64{{row.MSE, want[i].MSE}, {row.StdErr, want[i].StdErr}, {row.Train, want[i].Train}} {
@@ -70,8 +71,8 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, threads := range []int{1, 3} {
-			got, _ := table(t, s, shared, threads, 1e-5, 1e-3)
-			more, _ := table(t, s, alone, threads, 1e-5, 1e-3)
+			got, _ := table(t, s, solver.Shared, threads, 1e-5, 1e-3)
+			more, _ := table(t, s, solver.Alone, threads, 1e-5, 1e-3)
 			if got = append(got, more...); want == nil {
 				want = got
 			}
@@ -89,8 +90,8 @@ func TestThreadsDoNotChangeADescent(t *testing.T) {
 // tried.
 func TestWhatDescentCannotSolveIsFactored(t *testing.T) {
 	s := draw(Shape{Dim: 120, Outputs: 2}, 90, 3, 4) // fewer rows than features
-	want, _ := table(t, s, exactly, 2, 0, 1e-12, 1e-3)
-	for _, by := range []solver{shared, alone} {
+	want, _ := table(t, s, solver.Exactly, 2, 0, 1e-12, 1e-3)
+	for _, by := range []solver.By{solver.Shared, solver.Alone} {
 		got, _ := table(t, s, by, 2, 0, 1e-12, 1e-3)
 		if !strings.HasPrefix(got[0].Failed, "not positive definite (pivot ") || got[0].Failed != want[0].Failed {
 			t.Errorf("lambda 0: %+v, by factoring %+v", got[0], want[0])
@@ -105,14 +106,14 @@ func TestWhatDescentCannotSolveIsFactored(t *testing.T) {
 }
 
 // Values of λ that change no eigenvalue much have one factor, and no more than
-// maxFactors are held.
+// solver.MaxFactors are in memory.
 func TestFactorsAreSharedAndFew(t *testing.T) {
 	s := draw(Shape{Dim: 60, Outputs: 2}, 900, 3, 5)
 	lambda := []float64{1e-9, 2e-9, 1e-3, 1e-2, 1e-1, 1, 10, 100}
-	p, y, total := opened(t, s, shared, lambda...)
+	p, y, total := opened(t, s, solver.Shared, lambda...)
 	trials := p.trials(y, total, []int{2, 3, 4, 5, 6, 7})
-	if len(trials) != maxFactors {
-		t.Errorf("%d trials of decades, want %d", len(trials), maxFactors)
+	if len(trials) != solver.MaxFactors {
+		t.Errorf("%d trials of decades, want %d", len(trials), solver.MaxFactors)
 	}
 	trials = p.trials(y, total, []int{0, 1})
 	if len(trials) != 2 || trials[0].by != trials[1].by {
@@ -121,25 +122,8 @@ func TestFactorsAreSharedAndFew(t *testing.T) {
 	if again := p.trials(y, total, []int{1}); len(again) != 1 || again[0].by != trials[1].by {
 		t.Errorf("another factor for the same lambda: %+v", again)
 	}
-	_, lines := table(t, s, shared, 2, lambda...)
+	_, lines := table(t, s, solver.Shared, 2, lambda...)
 	if len(lines) != 3*len(lambda) {
 		t.Errorf("%d systems solved, want %d", len(lines), 3*len(lambda))
-	}
-}
-
-func TestTheSolverFitsTheProblem(t *testing.T) {
-	for _, c := range []struct {
-		dim, outputs int
-		rows         int64
-		first        bool
-		want         solver
-	}{
-		{10_000, 10, 60_000, false, shared}, {4096, 10, 60_000, false, shared}, {4096, 10, 60_000, true, alone},
-		{4096, 10, 5000, false, alone}, {4096, 26, 15_000, false, alone}, {4096, 100, 15_000, false, exactly},
-		{1000, 1, 15_000, false, exactly}, {descentDim, 1, 15_000, false, shared},
-	} {
-		if got := solverFor(Shape{Dim: c.dim, Outputs: c.outputs}, c.rows, c.first); got != c.want {
-			t.Errorf("%d features, %d outputs: %v", c.dim, c.outputs, got)
-		}
 	}
 }

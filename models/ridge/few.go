@@ -7,25 +7,6 @@ import (
 	"github.com/bochner-ml/bochner/internal/dual"
 )
 
-// fewTries is the number of rows up to which all values of λ are tried on all folds.
-const fewTries = 1024
-
-// fewShare is the number of features for each of few rows, where sums are reread.
-const fewShare = 10
-
-// few tells whether so many rows are few: then their dual problem is solved. If only the first fold judges, about three systems are solved, which takes less
-// than finding what stands in for more than half as many rows as features.
-func few(shape Shape, rows int64, first bool) bool {
-	most := int64(shape.Dim)
-	switch {
-	case shape.Dim > rereadAbove:
-		most /= fewShare // what stands in for more of them takes as much memory as a sum
-	case first:
-		most /= 2
-	}
-	return shape.Dim >= partFrom && rows <= most
-}
-
 // standIn is what stands in for the rows of a fold.
 type standIn struct {
 	sum  *Sum // head and cross products

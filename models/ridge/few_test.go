@@ -7,6 +7,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/dual"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // wide is a sample of few rows of features, with ranges of their own if ranged.
@@ -26,7 +27,7 @@ func TestFewRowsHaveTheErrorsOfTheirSums(t *testing.T) {
 	for _, regression := range []bool{false, true} {
 		for _, ranged := range []bool{false, true} {
 			s, r := wide(45, regression, ranged, 1)
-			p, y, total := opened(t, s, exactly, 1e-5, 1e-3, 1e-2)
+			p, y, total := opened(t, s, solver.Exactly, 1e-5, 1e-3, 1e-2)
 			p.Trials, p.Ranges = true, r
 			y.measure(r)
 			y.share(total)
@@ -35,7 +36,7 @@ func TestFewRowsHaveTheErrorsOfTheirSums(t *testing.T) {
 			}
 			want, _, fits := p.table()
 
-			q, y, total := opened(t, s, exactly, 1e-5, 1e-3, 1e-2)
+			q, y, total := opened(t, s, solver.Exactly, 1e-5, 1e-3, 1e-2)
 			q.Trials, q.Ranges = true, r
 			y.measure(r)
 			y.share(total)
@@ -96,7 +97,7 @@ func TestTheDualProblemIsForFewRowsAndPositiveLambda(t *testing.T) {
 		want      bool
 	}{{1100, 40, 1e-8, true}, {1100, 1090, 1e-8, true}, {1100, 1110, 1e-8, false}, {1000, 40, 1e-8, false}, {1100, 40, 0, false}, {1100, 40, 1e-20, false}} {
 		s := draw(Shape{Dim: c.dim, Outputs: 1}, c.rows, 2, 3)
-		p, y, total := opened(t, s, exactly, c.least, 1e-3)
+		p, y, total := opened(t, s, solver.Exactly, c.least, 1e-3)
 		if got := p.stands != nil && p.newFewRows(p.stands, y, total) != nil; got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
@@ -112,7 +113,7 @@ func TestThreadsDoNotChangeTheDualProblem(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, threads := range []int{1, 3} {
-			p, y, total := opened(t, s, exactly, 1e-5, 1e-3)
+			p, y, total := opened(t, s, solver.Exactly, 1e-5, 1e-3)
 			p.Threads, y.Threads = threads, threads
 			p.few = fewOf(t, p, y, total)
 			if _, err := p.tryAll(y, total, p.filled); err != nil {
@@ -143,7 +144,7 @@ func TestFewerRowsAreFewWhereOneFoldJudges(t *testing.T) {
 			s.fold[i] = min(fold, 1)
 		}
 		s.folds = 2
-		p := &path{Options: s.options(1e-6, 1e-5, 1e-4, 1e-3), least: partFrom}
+		p := &path{Options: s.options(1e-6, 1e-5, 1e-4, 1e-3), least: solver.PartFrom}
 		p.First = c.first
 		if _, err := p.loadTotal(); err != nil {
 			t.Fatal(err)

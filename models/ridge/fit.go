@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 	"github.com/bochner-ml/bochner/models/weight"
 )
 
@@ -20,12 +21,8 @@ type Fitted struct {
 	Steps  int     // of the grid of the features: features.ByteSteps is 8 bits
 }
 
-// foldsOfFit is the number of folds for several values of λ, and seedOfFit the seed that
-// assigns rows to them, as in training on files.
-const (
-	foldsOfFit = 5
-	seedOfFit  = 1
-)
+// seedOfFit is the seed that assigns rows to solver.Folds folds, as in training on files.
+const seedOfFit = 1
 
 // Fit trains on rows in memory, on all cores: it adds up the sums of the features and
 // solves. Of several λ it takes the one with the least error in cross-validation over
@@ -67,7 +64,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		o.Lambda = AutoLambda()
 	}
 	if len(o.Lambda) > 1 {
-		o.Folds = foldsOfFit
+		o.Folds = solver.Folds
 	}
 	if d.Target != nil {
 		if o.Grid, err = d.Grids(); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/shifted"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // tally accumulates the results of the folds for one λ.
@@ -23,46 +24,6 @@ type tally struct {
 // pending tells whether the λ can and has not been tried on a fold.
 func (t *tally) pending(fold int) bool { return t.failed == "" && !slices.Contains(t.done, fold) }
 
-const (
-	// Numbers of features from which on a factorisation in float64 costs more than a descent:
-	// in all, for each output, and for each output if descents share a factor.
-	descentDim       = 1024
-	descentPerOutput = 80
-	sharedPerOutput  = 256
-
-	// descentRows is the number of rows per feature from which on the rest is like the
-	// whole: a fold leaves out a part of the rows, and with M = G_c + μI of all rows, the
-	// eigenvalues of M⁻¹(G_c' + μ'I) for the other rows are between about 0.4 and 1 for 5 folds. So
-	// one factor of M serves every fold, in a dozen steps.
-	descentRows = 6
-
-	// maxFactors is how many factors are in memory at once.
-	maxFactors = 3
-)
-
-// solver is how the systems of folds are solved.
-type solver int
-
-const (
-	exactly solver = iota // by a factor in float64 of each
-	alone                 // by a factor in float32 of each, and a few steps of a descent
-	shared                // by descents that share one factor in float32 of all rows for each λ
-)
-
-// solverFor returns the cheapest solver for that many rows. A factor of all rows does not pay where only the first
-// fold judges.
-func solverFor(shape Shape, rows int64, first bool) solver {
-	switch d, k := shape.Dim, shape.Outputs; {
-	case d < descentDim || d > rereadAbove:
-		return exactly
-	case !first && d >= sharedPerOutput*k && rows >= descentRows*int64(d):
-		return shared
-	case d >= descentPerOutput*k:
-		return alone
-	}
-	return exactly
-}
-
 // try leaves out each of some folds with each of some values of λ, given by position, as far
 // as that has not been done. It overwrites the system y.
 func (p *path) try(y *system, total *Sum, values, folds []int) error {
@@ -77,7 +38,7 @@ func (p *path) try(y *system, total *Sum, values, folds []int) error {
 	rest := slices.DeleteFunc(slices.Clone(values), func(i int) bool {
 		return !slices.ContainsFunc(folds, p.tallies[i].pending)
 	})
-	if p.by == shared {
+	if p.by == solver.Shared {
 		// In ascending order, so that a factor may serve the λ that follow.
 		slices.SortStableFunc(rest, func(a, b int) int { return cmp.Compare(p.values[a], p.values[b]) })
 	}
@@ -108,10 +69,10 @@ type trial struct {
 }
 
 // trials returns what to try next of the remaining values: all, or those that factors
-// serve which exist or of which there are maxFactors.
+// serve which exist or of which there are solver.MaxFactors.
 func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 	var trials []trial
-	if p.by != shared {
+	if p.by != solver.Shared {
 		for _, i := range rest {
 			trials = append(trials, trial{index: i})
 		}
@@ -134,7 +95,7 @@ func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 	for _, i := range rest {
 		mu := p.mu(y, p.values[i])
 		if by == nil || !by.Serves(mu) {
-			if factors == maxFactors {
+			if factors == solver.MaxFactors {
 				break
 			}
 			if by = y.Factor(mu, square); by != nil {
@@ -157,7 +118,7 @@ type solved struct {
 // centred, and keeps what it needs for other solutions.
 func (p *path) descend(y *system, h *heldOut, total, fold *Sum, number int, trials []trial) []solved {
 	out := make([]solved, len(trials))
-	if p.by == exactly {
+	if p.by == solver.Exactly {
 		return out
 	}
 	run := func(systems []*shifted.System, at []int) {
@@ -175,7 +136,7 @@ func (p *path) descend(y *system, h *heldOut, total, fold *Sum, number int, tria
 	var systems []*shifted.System
 	var at []int
 	var square []float32
-	if p.by == alone {
+	if p.by == solver.Alone {
 		square = blas.Make[float32](total.shape.Dim * total.shape.Dim)
 	}
 	for i, t := range trials {
@@ -183,14 +144,14 @@ func (p *path) descend(y *system, h *heldOut, total, fold *Sum, number int, tria
 			continue
 		}
 		mu, by := p.mu(y, p.values[t.index]), t.by
-		if p.by == alone {
+		if p.by == solver.Alone {
 			by = y.Factor(mu, square)
 		}
 		if by == nil {
 			continue
 		}
 		systems, at = append(systems, &shifted.System{Mu: mu, By: by}), append(at, i)
-		if p.by == alone {
+		if p.by == solver.Alone {
 			run(systems, at)
 			systems, at = systems[:0], at[:0]
 		}

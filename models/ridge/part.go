@@ -2,19 +2,6 @@ package ridge
 
 import "github.com/bochner-ml/bochner/internal/blas"
 
-// partOf returns the features of the part, ascending: the first of each tile, so that all
-// kinds of features are in it, whether they alternate or lie side by side.
-func partOf(dim int) []int {
-	var part []int
-	for i := 0; i*blas.TileDim < dim; i++ {
-		rows := blas.TileRows(dim, i)
-		for j := range (rows + partShare - 1) / partShare {
-			part = append(part, i*blas.TileDim+j)
-		}
-	}
-	return part
-}
-
 // pick returns the sum of some features, given in ascending order.
 func (s *Sum) pick(features []int) *Sum {
 	shape := s.shape

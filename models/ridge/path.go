@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/dual"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // path is one call of Solve.
@@ -20,7 +21,7 @@ type path struct {
 	filled  []int     // the folds that have rows
 	screen  int64     // rows of the first of them
 	least   int       // features from which on a part of them finds λ first; 0 for never
-	by      solver
+	by      solver.By
 	kept    []trial       // the last that share factors
 	small   []*Sum        // of the folds, on a part of the features; nil if all are used at once
 	stands  []*standIn    // for the rows of the folds, if they are few
@@ -117,7 +118,7 @@ func (p *path) loadTotal() (*Sum, error) {
 				total = NewSum(s.shape)
 			}
 			if p.least > 0 && s.shape.Dim >= p.least && !p.Given {
-				part = partOf(s.shape.Dim)
+				part = solver.PartOf(s.shape.Dim)
 			}
 		}
 		if s.shape != total.shape {
@@ -146,11 +147,11 @@ func (p *path) standIn(fold *Sum, soFar int64) {
 	if len(p.stands) == 0 {
 		folds := p.Folds
 		if p.First { // the other fold may have the rows of several
-			folds = max(folds, foldsOfFit)
+			folds = max(folds, solver.Folds)
 		}
 		soFar = max(soFar, soFar*int64(folds)*3/4) // so many or more will follow
 	}
-	if p.many = p.many || p.Given || !few(fold.shape, soFar, p.First); p.many {
+	if p.many = p.many || p.Given || !solver.Few(of(fold.shape), soFar, p.First); p.many {
 		p.stands = nil
 		return
 	}

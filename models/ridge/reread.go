@@ -3,20 +3,18 @@ package ridge
 import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/dual"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // A choice of λ has the sum of all rows, a square for each system and the sum of a fold in memory, which with
-// 32,768 features are 18 GB. So sums of more features than rereadAbove are in memory one at a time: the sum of
+// 32,768 features are 18 GB. So sums of more features than solver.RereadAbove are in memory one at a time: the sum of
 // the rows without a fold is added up from storage, and each λ is solved for in its place. The sum of the fold
 // follows in the same memory, for the errors on its rows. Between them only an outline of the sum of all rows
 // stays. A factorisation takes far longer than the reading.
 
-// rereadAbove is the number of features above which that is done.
-var rereadAbove = 1 << 14
-
 // rereads tells whether sums of that shape are in memory one at a time while λ is chosen.
 func (p *path) rereads(shape Shape) bool {
-	return shape.Dim > rereadAbove && p.Add != nil && p.Folds > 1 && !p.Given
+	return shape.Dim > solver.RereadAbove && p.Add != nil && p.Folds > 1 && !p.Given
 }
 
 // outline returns a sum of no rows with the head, the cross products and the tiles of the diagonal.
@@ -62,21 +60,21 @@ func (p *path) tryRereading(y *system, total *Sum, values, folds []int) error {
 	return nil
 }
 
-// rereadMemory is Memory for more than rereadAbove features and several folds.
+// rereadMemory is Memory for more than solver.RereadAbove features and several folds.
 func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	d, k, side := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim)
 	always := (4*8+4)*d*k + 8*d*(side+int64(shape.width())) + 8*(side+(side+1)*k)*int64(max(threads, 1))
 	var small, search int64
-	if folds <= partFolds {
+	if folds <= solver.PartFolds {
 		part := shape
-		part.Dim = len(partOf(shape.Dim))
+		part.Dim = len(solver.PartOf(shape.Dim))
 		small, search = int64(folds)*part.Bytes(), Memory(part, rows, folds, threads, first)
 	}
 	if rows == 0 {
-		rows = d / fewShare
+		rows = d / solver.FewShare
 	}
 	var stands, problem int64 // for few rows, and all that is solved for them, when the sum is gone
-	if few(shape, rows, first) {
+	if solver.Few(of(shape), rows, first) {
 		n := rows + int64(folds)
 		problem = dual.Bytes(n, shape.Dim, shape.Outputs)
 		stands = problem - dual.KernelBytes(n)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // adding returns the options with their folds read by Add, and how often it was called for each sum.
@@ -55,9 +56,9 @@ func TestSumsThatAreAddedGiveTheSameSolution(t *testing.T) {
 // A choice of λ with one sum in memory at a time chooses what one with all of them does, and has the same weights and
 // errors, bit for bit.
 func TestRereadingHasTheSameSolution(t *testing.T) {
-	defer func(was int) { rereadAbove = was }(rereadAbove)
-	rereadAbove = 1
-	for _, shape := range append(shapes(), Shape{Dim: blas.TileDim + 70, Outputs: 2}, Shape{Dim: partFrom + 8, Outputs: 2}) {
+	defer func(was int) { solver.RereadAbove = was }(solver.RereadAbove)
+	solver.RereadAbove = 1
+	for _, shape := range append(shapes(), Shape{Dim: blas.TileDim + 70, Outputs: 2}, Shape{Dim: solver.PartFrom + 8, Outputs: 2}) {
 		for _, first := range []bool{false, true} {
 			s := draw(shape, 300, 3, 1)
 			o := s.options(1e-8, 1e-6, 1e-4, 1e-3, 1e-2)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // Held-out errors fall and rise once as λ grows, but for the noise of a few rows. So with
@@ -13,19 +15,6 @@ import (
 // features then try it and its neighbours, the smaller first, on the first fold alone, and move on
 // while a neighbour is better. The other folds try only what is close to the best. For few
 // rows a solve costs little with all features; the descent then starts in the middle.
-
-const (
-	// partFrom is the number of features from which on a part of them finds λ first, if
-	// there are more than partValues values. Below, all values are tried on all folds.
-	partFrom   = 1024
-	partValues = 3
-
-	// partFolds is the most folds whose sums of a part of the features are in memory.
-	partFolds = 16
-
-	// One in so many features is in the part.
-	partShare = 4
-)
 
 // margin is how much larger the error on the first folds may be, relative to the least,
 // for the other folds to try a λ. Errors of neighbouring λ on the same rows differ with a
@@ -39,7 +28,7 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 	p.values = append(slices.Clone(p.Smaller), p.Lambda...)
 	slices.Reverse(p.values[:len(p.Smaller)])
 	p.tallies = make([]tally, len(p.values))
-	p.by = solverFor(total.shape, p.Weights.Rows(total.Rows(), y.masses(total.head)), p.First)
+	p.by = solver.For(of(total.shape), p.Weights.Rows(total.Rows(), y.masses(total.head)), p.First)
 	if len(p.filled) < 2 {
 		return 0, fmt.Errorf("ridge: all %d rows are in fold %d of %d; cross-validation needs two folds with rows: use more rows, or no folds", total.Rows(), p.filled[0], p.Folds)
 	}
@@ -51,7 +40,7 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 	}
 	if p.stands != nil {
 		if p.few = p.newFewRows(p.stands, y, total); p.few != nil {
-			all := p.small == nil || total.Rows() <= fewTries
+			all := p.small == nil || total.Rows() <= solver.FewTries
 			if p.small = nil; all {
 				return p.tryAll(y, total, judges)
 			}
@@ -97,7 +86,7 @@ func (p *path) descendFrom(at int, y *system, total *Sum, judges []int) (best in
 			// The larger neighbour is not needed where the smaller is better, but descents that share a
 			// pass over the matrix cost less together.
 			ends := []int{i + 1, i + 2}
-			if p.by == shared {
+			if p.by == solver.Shared {
 				ends = ends[1:]
 			}
 			for _, upTo := range ends {
@@ -222,7 +211,7 @@ func (p *path) table() (rows []Row, folds [][]float64, trials []*Solution) {
 // startFrom returns the position of the value from which to search: the best on a part of
 // the features.
 func (p *path) startFrom(shape Shape) int {
-	part := partOf(shape.Dim)
+	part := solver.PartOf(shape.Dim)
 	o := p.Options
 	o.Add, o.Load = nil, func(fold int) (*Sum, error) { return p.small[fold], nil }
 	o.Trials, o.Progress, o.Finer = false, nil, 0

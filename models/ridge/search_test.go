@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // searched searches with a part of the features, as if there were many.
@@ -112,8 +114,8 @@ func TestSearchLeavesValuesThatFail(t *testing.T) {
 func TestAPartIsASumOfFewerFeatures(t *testing.T) {
 	for _, shape := range shapes() {
 		s := draw(shape, 60, 1, 3)
-		part := partOf(shape.Dim)
-		if share := float64(len(part)) / float64(shape.Dim); math.Abs(share-1.0/partShare) > 0.2 {
+		part := solver.PartOf(shape.Dim)
+		if share := float64(len(part)) / float64(shape.Dim); math.Abs(share-1.0/solver.PartShare) > 0.2 {
 			t.Errorf("%+v: %d features in the part", shape, len(part))
 		}
 		got := s.sum(s.all()).pick(part)

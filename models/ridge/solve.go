@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/dual"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 	"github.com/bochner-ml/bochner/models/weight"
 )
 
@@ -158,6 +159,17 @@ type Row struct {
 	Failed string `json:"failed,omitempty"`
 }
 
+// Work returns about how many seconds Solve takes on a thread of a machine of 2024 if it chooses among
+// that many values of λ: for comparing sizes, of which one has been measured. The steps of a
+// search depend on the data; the most common number is taken. With first, only the first fold is
+// held out, which has a fifth of the rows.
+func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
+	return solver.Work(of(shape), rows, folds, values, first)
+}
+
+// of is the shape of systems of sums.
+func of(s Shape) solver.Shape { return solver.Shape{Dim: s.Dim, Outputs: s.Outputs} }
+
 // Memory returns the most bytes that Solve uses, apart from small constants: the sum of
 // all rows, with folds ≥ 2 or fewer than 8,192 features one square of D×D float64, with folds ≥ 2 also
 // the sum of one fold, and a few times the D×k weights; if folds are solved by descent, also factors in float32, and the
@@ -168,7 +180,7 @@ type Row struct {
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	d, k := int64(shape.Dim), int64(shape.Outputs)
 	side := min(d, blas.TileDim)
-	if folds > 1 && shape.Dim > rereadAbove {
+	if folds > 1 && shape.Dim > solver.RereadAbove {
 		return rereadMemory(shape, rows, folds, threads, first)
 	}
 	bytes := shape.Bytes() + 2*8*d*k + 4*d*k
@@ -178,20 +190,20 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 	if folds > 1 {
 		fold, forms := shape.Bytes(), k
 		descent := blas.TriangleBytes(shape.Dim) + 7*8*d*k
-		by := solverFor(shape, rows, first)
-		if by == shared || rows == 0 && solverFor(shape, descentRows*d, first) == shared {
+		by := solver.For(of(shape), rows, first)
+		if by == solver.Shared || rows == 0 && solver.For(of(shape), solver.DescentRows*d, first) == solver.Shared {
 			// The float32 square from which the factors are made is already freed.
-			fold = max(fold, 4*d*d) + maxFactors*descent
-			forms *= maxFactors
-		} else if by == alone {
+			fold = max(fold, 4*d*d) + solver.MaxFactors*descent
+			forms *= solver.MaxFactors
+		} else if by == solver.Alone {
 			fold += 4*d*d + descent + 3*8*d*k
 		}
-		if rows > 0 && few(shape, rows, first) {
+		if rows > 0 && solver.Few(of(shape), rows, first) {
 			n := rows + int64(folds)
 			fold = shape.Bytes() + dual.Bytes(n, shape.Dim, shape.Outputs)
-		} else if d >= partFrom && folds <= partFolds {
+		} else if d >= solver.PartFrom && folds <= solver.PartFolds {
 			part := shape
-			part.Dim = len(partOf(shape.Dim))
+			part.Dim = len(solver.PartOf(shape.Dim))
 			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads, first))
 		}
 		bytes += fold + 8*d*k + 8*(side+(side+1)*forms)*int64(max(threads, 1))
@@ -220,8 +232,8 @@ func Solve(opts Options) (*Solution, error) {
 		return nil, err
 	}
 	p := &path{Options: opts}
-	if len(opts.Lambda) > partValues && opts.Folds <= partFolds && !opts.All {
-		p.least = partFrom
+	if len(opts.Lambda) > solver.PartValues && opts.Folds <= solver.PartFolds && !opts.All {
+		p.least = solver.PartFrom
 	}
 	defer func() { p.buffer = nil }()
 	total, err := p.loadTotal()

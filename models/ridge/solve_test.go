@@ -12,6 +12,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/linear"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 func shapes() []Shape {
@@ -369,11 +370,11 @@ func TestMemoryIsWhatSolveHolds(t *testing.T) {
 	const threads = 2
 	for _, c := range []struct {
 		dim, rows int
-		by        solver
+		by        solver.By
 		least     int64 // percent
-	}{{2*blas.TileDim + 11, 50, exactly, 90}, {descentDim + 7, 50, alone, 60}, {descentDim + 7, 300, alone, 75}, {descentDim + 7, 6300, shared, 75}} {
+	}{{2*blas.TileDim + 11, 50, solver.Exactly, 90}, {solver.DescentDim + 7, 50, solver.Alone, 60}, {solver.DescentDim + 7, 300, solver.Alone, 75}, {solver.DescentDim + 7, 6300, solver.Shared, 75}} {
 		s := draw(Shape{Dim: c.dim, Outputs: 4}, c.rows, 2, 9)
-		if by := solverFor(s.shape, int64(c.rows), false); by != c.by {
+		if by := solver.For(of(s.shape), int64(c.rows), false); by != c.by {
 			t.Errorf("%d features of %d rows: solver %v", c.dim, c.rows, by)
 		}
 		opts := s.options(1e-3, 1e-2, 1e-1, 1)

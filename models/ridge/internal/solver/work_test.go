@@ -1,4 +1,4 @@
-package ridge
+package solver
 
 import "testing"
 
@@ -12,7 +12,7 @@ func TestWorkGrows(t *testing.T) {
 				w := Work(s, rows, 5, 8, false)
 				one, first := Work(s, rows, 1, 1, false), Work(s, rows, 2, 8, true)
 				most := w
-				if few(s, rows, true) {
+				if Few(s, rows, true) {
 					most *= 1.5 // what stands in for the rows of all other folds takes longer than what does for each
 				}
 				if !(0 < one && one < first && first < most) {
@@ -41,7 +41,7 @@ func TestWorkOfSolversMeets(t *testing.T) {
 					folds = 2
 				}
 				s := Shape{Dim: dim, Outputs: outputs}
-				for _, rows := range []int64{int64(dim) / 2, int64(dim), descentRows*int64(dim) - 1} {
+				for _, rows := range []int64{int64(dim) / 2, int64(dim), DescentRows*int64(dim) - 1} {
 					before, after := Work(s, rows, folds, 8, first), Work(s, rows+1, folds, 8, first)
 					if ratio := after / before; ratio < 0.4 || ratio > 1.6 {
 						t.Errorf("%d features, %d outputs, first %v: %.3g s for %d rows, %.3g for one more", dim, outputs, first, before, rows, after)

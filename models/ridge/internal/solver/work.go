@@ -1,4 +1,4 @@
-package ridge
+package solver
 
 // Speeds of a thread of a machine of 2024.
 const (
@@ -30,10 +30,7 @@ func (w work) steps(n float64) float64 {
 // factor is one in float32.
 func (w work) factor() float64 { return w.d*w.d*w.d/3/singleSpeed + 2*w.touch() }
 
-// Work returns about how many seconds Solve takes on a thread of a machine of 2024 if it chooses among
-// that many values of λ: for comparing sizes, of which one has been measured. The steps of a
-// search depend on the data; the most common number is taken. With first, only the first fold is
-// held out, which has a fifth of the rows.
+// Work is ridge.Work.
 func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	w := work{float64(shape.Dim), float64(shape.Outputs)}
 	fit := w.exact() + w.touch() // with centring the sum
@@ -42,18 +39,18 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	}
 	judges, held := float64(folds), 1/float64(folds) // held is the share of the rows of a fold that judges
 	if first {
-		judges, held = 1, 1/float64(foldsOfFit)
+		judges, held = 1, 1/float64(Folds)
 	}
-	descends := shape.Dim >= partFrom && values > partValues && folds <= partFolds
+	descends := shape.Dim >= PartFrom && values > PartValues && folds <= PartFolds
 	systems := float64(values) * judges
-	if descends && (rows > fewTries || !few(shape, rows, first)) {
+	if descends && (rows > FewTries || !Few(shape, rows, first)) {
 		systems = 3 + 1.5*(judges-1)
 	}
 	load := w.touch() * float64(folds) // the sums of the folds, added up
-	if shape.Dim > rereadAbove {
+	if shape.Dim > RereadAbove {
 		load *= 2 + systems // each time
 	}
-	if few(shape, rows, first) {
+	if Few(shape, rows, first) {
 		n := float64(rows)
 		rest, squares := n*(1-held), held // squares of the shares of the folds
 		if first {
@@ -67,15 +64,15 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	part := 0.0
 	if descends {
 		small := shape
-		small.Dim = len(partOf(shape.Dim))
+		small.Dim = len(PartOf(shape.Dim))
 		part = Work(small, rows, folds, values, first)
 	}
 	judge := w.product()/2 + w.touch()/min(systems, 3) // its errors, and the centred sum of its rows
-	switch solverFor(shape, rows, first) {
-	case shared:
+	switch For(shape, rows, first) {
+	case Shared:
 		// A factor for each of a few values, and a dozen steps for each solve.
 		return fit + part + load + 3*w.factor() + systems*(w.steps(12)+judge)
-	case alone:
+	case Alone:
 		return fit + part + load + systems*(w.factor()+w.steps(3)+judge)
 	}
 	return fit + part + load + systems*(w.exact()+judge)

@@ -1,0 +1,20 @@
+package solver
+
+import "testing"
+
+func TestTheSolverFitsTheProblem(t *testing.T) {
+	for _, c := range []struct {
+		dim, outputs int
+		rows         int64
+		first        bool
+		want         By
+	}{
+		{10_000, 10, 60_000, false, Shared}, {4096, 10, 60_000, false, Shared}, {4096, 10, 60_000, true, Alone},
+		{4096, 10, 5000, false, Alone}, {4096, 26, 15_000, false, Alone}, {4096, 100, 15_000, false, Exactly},
+		{1000, 1, 15_000, false, Exactly}, {DescentDim, 1, 15_000, false, Shared},
+	} {
+		if got := For(Shape{Dim: c.dim, Outputs: c.outputs}, c.rows, c.first); got != c.want {
+			t.Errorf("%d features, %d outputs: %v", c.dim, c.outputs, got)
+		}
+	}
+}
