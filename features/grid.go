@@ -36,6 +36,9 @@ func (g *Grid) Most() int { return g.bytes().Most() }
 // At returns feature j of row i, in steps. It panics if i or j is out of range.
 func (g *Grid) At(i, j int) int { return g.bytes().At(i, j) }
 
+// Row stores the features of row i, in steps, in dst. It panics if i is out of range, or dst not of length D.
+func (g *Grid) Row(dst []int16, i int) { g.bytes().Row(dst, i) }
+
 // Resize sets the number of rows to n. Their values are undefined until QuantizeRows
 // stores them. It panics if n is more than MaxRows.
 func (g *Grid) Resize(n int) { g.bytes().Resize(n) }

@@ -66,6 +66,26 @@ func (b *Bytes) At(i, j int) int {
 	return v
 }
 
+// Row stores the features of row i, in steps, in dst, of length D.
+func (b *Bytes) Row(dst []int16, i int) {
+	if uint(i) >= uint(b.n) || len(dst) != b.d {
+		panic("blas: row out of the block")
+	}
+	high := b.high.used.Load()
+	for p := 0; p*lanes < b.d; p++ {
+		at := p*panelBytes + i/4*64 + i%4
+		to := dst[p*lanes : min(b.d, (p+1)*lanes)]
+		for c := range to {
+			to[c] = int16(b.data[at+4*c])
+		}
+		if high {
+			for c := range to {
+				to[c] += limbBase * int16(b.high.data[at+4*c])
+			}
+		}
+	}
+}
+
 // Resize makes it a block of n rows that hold anything until QuantizeRows has
 // stored them.
 func (b *Bytes) Resize(n int) { b.setRows(n) }

@@ -14,7 +14,8 @@ type Problem struct {
 	kernel  []float64 // K, n×n
 	square  []float64 // a part of it, with μ on its diagonal, and its factor
 	y, u    []float64
-	root    []float64 // R^(-½), by which the rows are multiplied
+	root    []float64 // R^(-½), by which the rows are multiplied, unless they are given
+	given   bool      // the rows are those of the data
 	threads int
 }
 
@@ -166,11 +167,17 @@ func (f *Problem) weights(v, alpha []float64, k int) {
 	d := len(f.root)
 	vt := make([]float64, k*d)
 	for _, s := range f.folds {
-		blas.Gradient(vt, alpha[s.first*k:], s.z, s.n, d, k, f.threads)
+		if f.given {
+			f.gradient(vt, alpha[s.first*k:], s, d, k)
+		} else {
+			blas.Gradient(vt, alpha[s.first*k:], s.z, s.n, d, k, f.threads)
+		}
 	}
 	for c := range k {
 		for j, w := range vt[c*d:][:d] {
-			v[j*k+c] = w * f.root[j]
+			if v[j*k+c] = w * f.root[j]; f.given {
+				v[j*k+c] *= f.root[j]
+			}
 		}
 	}
 }

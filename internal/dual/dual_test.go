@@ -1,6 +1,7 @@
 package dual
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -60,6 +61,58 @@ func (s *sample) sums(first, end int) *Sums {
 	return out
 }
 
+// points returns the rows from first up to end.
+func (s *sample) points(first, end int) (p Points) {
+	for i := first; i < end; i++ {
+		for _, v := range s.z[i] {
+			p.Z = append(p.Z, int16(v))
+		}
+		p.Q = append(p.Q, s.y[i]...)
+	}
+	return p
+}
+
+// A given row of a weight is solved for as so many rows.
+func TestWeightsOfGivenRowsAreCopies(t *testing.T) {
+	const d, k, mu = 1100, 2, 3e4
+	s := draw(12, d, k, 3)
+	twice := &sample{d: d, k: k}
+	var folds, copied []Points
+	for f := range 3 {
+		p := s.points(4*f, 4*f+4)
+		p.Weights = []float64{1, 3, 2, 1}
+		folds = append(folds, p)
+		for i := 4 * f; i < 4*f+4; i++ {
+			for range int(p.Weights[i%4]) {
+				twice.z, twice.y = append(twice.z, s.z[i]), append(twice.y, s.y[i])
+			}
+		}
+		copied = append(copied, twice.points(7*f, 7*f+7))
+	}
+	all := twice.sums(0, 21)
+	mean, target, ridge, each := make([]float64, d), make([]float64, k), make([]float64, d), []float64{1, 1}
+	for j := range mean {
+		mean[j], ridge[j] = all.Columns[j]/21, 1
+	}
+	for c := range target {
+		target[c] = all.Targets[c] / 21
+	}
+	a, b := NewGiven(folds, 127, mean, target, ridge, 1), NewGiven(copied, 127, mean, target, ridge, 3)
+	for fold := range 3 {
+		v, w := make([]float64, d*k), make([]float64, d*k)
+		held, _, ok := a.Solve(v, each, mu, fold)
+		want, _, too := b.Solve(w, each, mu, fold)
+		if !ok || !too || math.Abs(held-want) > 1e-9*want {
+			t.Errorf("fold %d: errors %g, want those of copies, %g", fold, held, want)
+		}
+		for i := range v {
+			if math.Abs(v[i]-w[i]) > 1e-9 {
+				t.Fatalf("fold %d: weight %d is %g, want %g", fold, i, v[i], w[i])
+			}
+		}
+	}
+}
+
 // The rows that stand in for a fold have its sums, and no more rows than its rank and the mean:
 // copies and zeros add none.
 func TestRowsHaveTheSumsOfTheirFold(t *testing.T) {
@@ -98,24 +151,40 @@ func TestRowsHaveTheSumsOfTheirFold(t *testing.T) {
 }
 
 // The weights of the dual problem solve the normal equations of the rows of the other folds, and the held-out
-// errors are theirs, also with a fold of no rows.
+// errors are theirs, also with a fold of no rows: of stand-ins, and of rows that are given, whose features are
+// penalised alike or not.
 func TestTheSolutionIsThatOfTheNormalEquations(t *testing.T) {
+	for _, given := range []bool{false, true} {
+		for _, each := range []bool{false, true} {
+			t.Run(fmt.Sprintf("given=%v,each=%v", given, each), func(t *testing.T) { testSolution(t, given, each) })
+		}
+	}
+}
+
+func testSolution(t *testing.T, given, penalised bool) {
 	const d, k, mu = 50, 2, 3e4
 	s := draw(30, d, k, 2)
 	cuts := []int{0, 9, 9, 20, 30}
 	mean, target, ridge, each := make([]float64, d), make([]float64, k), make([]float64, d), []float64{1, 0.25}
 	all := s.sums(0, 30)
 	for j := range mean {
-		mean[j], ridge[j] = all.Columns[j]/30, 1+float64(j%3)
+		if mean[j], ridge[j] = all.Columns[j]/30, 1; penalised {
+			ridge[j] += float64(j % 3)
+		}
 	}
 	for c := range target {
 		target[c] = all.Targets[c] / 30
 	}
 	var folds []*Rows
+	var points []Points
 	for f := range 4 {
 		folds = append(folds, RowsOf(s.sums(cuts[f], cuts[f+1]), 1))
+		points = append(points, s.points(cuts[f], cuts[f+1]))
 	}
 	p := New(folds, mean, target, ridge, 2)
+	if given {
+		p = NewGiven(points, 27720, mean, target, ridge, 2)
+	}
 	for fold := range 4 {
 		v := make([]float64, d*k)
 		held, _, ok := p.Solve(v, each, mu, fold)

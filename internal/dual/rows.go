@@ -46,6 +46,7 @@ type Sums struct {
 type Rows struct {
 	n     int       // 0 if the fold is empty
 	z     []float64 // n×D; the first is s/√n
+	steps []int16   // in place of z: rows of the data
 	y     []float64 // n×k
 	other []float64 // for each output, Σ(q-q̄)² that no row has
 	root  float64   // √ of the weight

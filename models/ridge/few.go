@@ -9,8 +9,8 @@ import (
 
 // standIn is what stands in for the rows of a fold.
 type standIn struct {
-	sum  *Sum // head and cross products
-	rows *dual.Rows
+	sum  *Sum       // head and cross products
+	rows *dual.Rows // nil if rows are given
 }
 
 // standInFor returns rows that have the sums of a fold.
@@ -48,6 +48,9 @@ func (p *path) newFewRows(stands []*standIn, y *system, total *Sum) *dual.Proble
 	}
 	for c := range target {
 		target[c] = total.head[1+c] / n
+	}
+	if p.Rows != nil {
+		return p.dualOfRows(mean, target, y.Ridge)
 	}
 	var rows []*dual.Rows
 	for _, s := range stands {

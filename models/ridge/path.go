@@ -103,6 +103,8 @@ func (p *path) loadTotal() (*Sum, error) {
 	switch {
 	case p.Add != nil && (p.Folds < 2 || p.Given):
 		return p.sumOf(func(int) bool { return true })
+	case p.Rows != nil:
+		return p.totalOfRows(), nil
 	case p.Folds < 2:
 		return p.load(0)
 	}
@@ -117,7 +119,7 @@ func (p *path) loadTotal() (*Sum, error) {
 			if total = outline(s.shape); !p.rereads(s.shape) {
 				total = NewSum(s.shape)
 			}
-			if p.least > 0 && s.shape.Dim >= p.least && !p.Given {
+			if p.descends(s.shape) {
 				part = solver.PartOf(s.shape.Dim)
 			}
 		}

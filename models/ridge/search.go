@@ -13,8 +13,7 @@ import (
 // many features λ is found by descent on the list of values, from the one that is best on
 // a quarter of the features, where a solve costs a 64th; that is again found so. All
 // features then try it and its neighbours, the smaller first, on the first fold alone, and move on
-// while a neighbour is better. The other folds try only what is close to the best. For few
-// rows a solve costs little with all features; the descent then starts in the middle.
+// while a neighbour is better. The other folds try only what is close to the best.
 
 // margin is how much larger the error on the first folds may be, relative to the least,
 // for the other folds to try a λ. Errors of neighbouring λ on the same rows differ with a
@@ -39,22 +38,22 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 		}
 	}
 	if p.stands != nil {
-		if p.few = p.newFewRows(p.stands, y, total); p.few != nil {
-			all := p.small == nil || total.Rows() <= solver.FewTries
-			if p.small = nil; all {
-				return p.tryAll(y, total, judges)
-			}
-			return p.descendFrom(p.ascending()[len(p.values)/2], y, total, judges)
-		}
+		p.few = p.newFewRows(p.stands, y, total)
+	}
+	if p.few == nil {
 		p.stands = nil
 	}
-	if p.small == nil {
+	if !p.descends(total.shape) || p.few != nil && total.Rows() <= solver.FewTries {
+		p.small = nil
 		return p.tryAll(y, total, judges)
 	}
 	start := p.startFrom(total.shape)
 	p.small = nil
 	return p.descendFrom(start, y, total, judges)
 }
+
+// descends tells whether a part of the features finds λ first.
+func (p *path) descends(shape Shape) bool { return p.least > 0 && shape.Dim >= p.least && !p.Given }
 
 // tryAll tries all values of Lambda on all folds, and then those of Smaller as long as each
 // does better.
@@ -212,8 +211,11 @@ func (p *path) table() (rows []Row, folds [][]float64, trials []*Solution) {
 // the features.
 func (p *path) startFrom(shape Shape) int {
 	part := solver.PartOf(shape.Dim)
+	if p.Rows != nil {
+		p.small = p.partOfRows(part)
+	}
 	o := p.Options
-	o.Add, o.Load = nil, func(fold int) (*Sum, error) { return p.small[fold], nil }
+	o.Rows, o.Add, o.Load = nil, nil, func(fold int) (*Sum, error) { return p.small[fold], nil }
 	o.Trials, o.Progress, o.Finer = false, nil, 0
 	o.Ranges = o.Ranges.pick(part)
 	// With fewer features the kernel is as much smaller, as it is not a mean but a sum.

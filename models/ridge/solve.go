@@ -50,11 +50,14 @@ type Options struct {
 	// times if Folds ≥ 2. Solve no longer uses a sum when it calls Load again, which may therefore
 	// reuse the same Sum. It does not change one, unless it is the only one.
 	Load func(fold int) (*Sum, error)
-
 	// Add, unless nil, is called instead of Load: it adds the sum of a fold, of that Shape, to another.
 	// Sums that are read from storage then need no memory beside those of Solve; see Memory.
 	Add   func(to *Sum, fold int) error
 	Shape Shape
+
+	// Rows, unless nil, has the rows of Folds ≥ 2 folds, and neither Load nor Add is called. λ and weights are
+	// those that their sums lead to.
+	Rows *Rows
 
 	// HeldOut makes Solve also fit to all rows except those of fold 0, with the chosen λ;
 	// it needs Folds ≥ 2. Given says that the folds serve only this: Lambda holds one
@@ -231,6 +234,9 @@ func Solve(opts Options) (*Solution, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
+	if opts.Rows != nil {
+		opts.Add, opts.Shape = opts.Rows.add(opts.Threads), opts.Rows.Shape
+	}
 	p := &path{Options: opts}
 	if len(opts.Lambda) > solver.PartValues && opts.Folds <= solver.PartFolds && !opts.All {
 		p.least = solver.PartFrom
@@ -327,7 +333,7 @@ var inPlaceFrom = 1 << 13
 
 // inPlace tells whether the sum is overwritten.
 func (p *path) inPlace(shape Shape) bool {
-	return shape.Dim >= inPlaceFrom && (p.Folds < 2 || p.Given) || p.rereads(shape)
+	return shape.Dim >= inPlaceFrom && (p.Folds < 2 || p.Given || p.Rows != nil) || p.rereads(shape)
 }
 
 func (o *Options) validate() error {
@@ -341,6 +347,9 @@ func (o *Options) validate() error {
 	}
 	if len(o.Lambda) > 1 && o.Folds < 2 {
 		return fmt.Errorf("ridge: choosing among %d values of lambda needs folds; use 2 or more folds, or one lambda", len(o.Lambda))
+	}
+	if o.Rows != nil && (o.Folds < 2 || len(o.Rows.Folds) != o.Folds) {
+		return fmt.Errorf("ridge: rows of %d folds, want %d, two or more", len(o.Rows.Folds), o.Folds)
 	}
 	if o.First && (o.Folds < 2 || o.Given) {
 		return fmt.Errorf("ridge: holding out the first of %d folds needs two or more folds and a validation", o.Folds)

@@ -94,17 +94,32 @@ func (s *Sum) ClassCounts() []int64 {
 // or, if it is nil, classes. Rows without labels are all of class 0. weights has one for each row of a
 // weighted sum; of others it is nil.
 func (s *Sum) Add(z *features.Grid, y []float64, grid linear.Grids, weights []int64, threads int) {
+	s.labels = Labels(s.labels[:0], z.N(), y, grid)
+	s.addLabels(z, s.labels, weights, threads)
+}
+
+// Labels appends the whole numbers that Add adds for the labels y of n rows: targets on their grid,
+// or, if it is nil, classes.
+func Labels(dst []int32, n int, y []float64, grid linear.Grids) []int32 {
 	if grid != nil {
-		s.labels = grid.Append(s.labels[:0], y)
-		s.addTargets(z, s.labels, weights, threads)
-		return
+		return grid.Append(dst, y)
 	}
-	s.labels = slices.Grow(s.labels[:0], z.N())[:z.N()]
-	clear(s.labels)
-	for i, v := range y {
-		s.labels[i] = int32(v)
+	for i := range n {
+		class := int32(0)
+		if i < len(y) {
+			class = int32(y[i])
+		}
+		dst = append(dst, class)
 	}
-	s.addClasses(z, s.labels, weights, threads)
+	return dst
+}
+
+func (s *Sum) addLabels(z *features.Grid, labels []int32, weights []int64, threads int) {
+	if s.shape.Regression {
+		s.addTargets(z, labels, weights, threads)
+	} else {
+		s.addClasses(z, labels, weights, threads)
+	}
 }
 
 // AddClasses adds the rows of z, without weights, with their classes, 0 ≤ class[i] <

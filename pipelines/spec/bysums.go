@@ -21,7 +21,7 @@ func (b bySums) validate(Options) error { return nil }
 func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) { return o.Lambda.Values(n) }
 
 func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int) {
-	_, folds := o.Lambda.Values(1)
+	lambda, folds := o.Lambda.Values(float64(max(f.Rows, 1)))
 	sums := int64(o.Sums())
 	folds = min(folds, int(sums))
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
@@ -47,11 +47,19 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 		m.Solve = shape.Bytes() + pca.Memory(f.Features, f.Components)
 	}
 	others := m.Worker
+	if f.Rows > 0 && folds > 1 && sums <= int64(folds) && f.Components == 0 && ridge.Carries(shape, f.Rows, lambda) {
+		m.Solve = ridge.MemoryOfRows(shape, f.Rows, folds, int(threads))
+		m.Stripes, m.Worker = 1, others+2*RowBytes(shape, f.Rows)+2*ridge.MaxPartBytes+sums*(buffer+limbs*int64(f.Features)*min(f.Rows, rows.MaxRows))
+		return
+	}
 	cut, worker := stripes.Fit(shape, int(sums), roomOfLane(e, lanes, m.Solve), func(held int, bytes int64) int64 {
 		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rows.MaxRows)
 	})
 	m.Stripes, m.Worker = len(cut), worker
 }
+
+// RowBytes is the memory of rows that are carried in place of their sums.
+func RowBytes(shape ridge.Shape, rows int64) int64 { return rows * (2*int64(shape.Dim) + 16) }
 
 func (b bySums) smaller(o Options) string {
 	if _, folds := o.Lambda.Values(1); folds > 1 {

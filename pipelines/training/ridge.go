@@ -22,6 +22,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/picture"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/fault"
@@ -148,6 +149,8 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	if err := t.tooMany(shape, fold.Steps); err != nil {
 		return fit, err
 	}
+	judged := fold.Cut <= fold.Folds || fold.First // folds choose λ
+	pass.Fold.Rows = fold.Folds > 1 && judged && fold.Components == 0 && ridge.Carries(shape, t.Counts.Used, fold.Lambda)
 	solve := t.solveBytes(pass, shape)
 	t.Progress.Note("training on %s rows of %d numbers: %s, %d features on %s, %s, %s to solve",
 		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, trained.GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
@@ -171,6 +174,9 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 
 // stripe sets the stripes of a pass that sums rows, and describes its sums.
 func (t *Training) stripe(pass *gram.Pass, shape ridge.Shape) string {
+	if pass.Fold.Rows {
+		return fmt.Sprintf("%s of features", report.Bytes(spec.RowBytes(shape, t.Counts.Used)))
+	}
 	pass.Stripes = len(stripes.Cut(shape, pass.Fold.Folds, t.stripes))
 	text := fmt.Sprintf("%s of %s in each of %s", report.Counted(pass.Fold.Folds, "sum"), report.Bytes(shape.Bytes()), report.Counted(max(1, min(t.Engine.Lanes, len(t.Shards))), "lane"))
 	if pass.Stripes > 1 {
@@ -184,6 +190,8 @@ func (t *Training) solveBytes(pass *gram.Pass, shape ridge.Shape) int64 {
 	switch fold := &pass.Fold; {
 	case fold.Components > 0:
 		return shape.Bytes() + pca.Memory(shape.Dim, fold.Components)
+	case fold.Rows:
+		return ridge.MemoryOfRows(shape, t.Counts.Used, fold.Folds, t.Engine.Threads)
 	case fold.Cut > 0 && !fold.First:
 		return ridge.Memory(shape, t.Counts.Used, 1, t.Engine.Threads, false)
 	}

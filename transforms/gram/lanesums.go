@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models/folds"
+	"github.com/bochner-ml/bochner/models/points"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/transforms"
@@ -29,7 +31,8 @@ type laneSums struct {
 	reports []Report
 	open    int // the first report since then
 
-	attempt string // names the files of checkpoints
+	attempt string // names the files of checkpoints, with their number
+	saves   int
 	// before and saved are the parts of the last two checkpoints that this lane stored.
 	before, saved []stored
 	complete      []stored // the parts of all rows; nil if they are not stored yet
@@ -76,6 +79,9 @@ func (s *laneSums) begin() {
 // store stores all parts in files whose names begin with that text.
 func (s *laneSums) store(ctx context.Context, name string) ([]stored, error) {
 	defer s.lane.Clock(transforms.StoreTime)()
+	if s.pass.Fold.Rows {
+		return s.storeRows(ctx, name)
+	}
 	parts := make([]stored, s.stripe.End-s.stripe.First)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, s.lane.Scan.Threads))
@@ -105,7 +111,8 @@ func (s *laneSums) Save(ctx context.Context, last bool) ([]byte, error) {
 	s.flush()
 	name := partName
 	if !last {
-		name = "saved-" + s.attempt
+		s.saves++
+		name = fmt.Sprintf("saved-%s-%d", s.attempt, s.saves) // rows of an earlier checkpoint are in this one too
 	}
 	parts, err := s.store(ctx, name)
 	if err != nil {
@@ -136,7 +143,7 @@ func (s *laneSums) Restore(ctx context.Context, state []byte) ([]dataset.Report,
 		return nil, err
 	}
 	if err := s.load(ctx, saved.Parts); err != nil {
-		s.each(func(_ int, values []float64) { clear(values) })
+		s.clear()
 		return nil, err
 	}
 	s.reports = saved.Reports
@@ -148,8 +155,23 @@ func (s *laneSums) Restore(ctx context.Context, state []byte) ([]dataset.Report,
 	return reports, nil
 }
 
+// clear removes all rows from the sums.
+func (s *laneSums) clear() {
+	for _, f := range s.folds {
+		if f != nil && f.carried != nil {
+			f.carried = ridge.NewPoints(s.pass.Shape(f.carried.Dim))
+		}
+	}
+	if !s.pass.Fold.Rows {
+		s.each(func(_ int, values []float64) { clear(values) })
+	}
+}
+
 // load adds the parts to the sums.
 func (s *laneSums) load(ctx context.Context, parts []stored) error {
+	if s.pass.Fold.Rows {
+		return s.loadRows(ctx, parts)
+	}
 	if len(parts) != s.stripe.End-s.stripe.First {
 		return storage.ErrDamaged
 	}
@@ -217,7 +239,10 @@ type folder struct {
 	pass *Pass
 	m    features.Gridded
 
-	sum   *ridge.Sum
+	sum     *ridge.Sum
+	carried *points.Set // in place of the sum
+	labels  []int32     // scratch
+
 	rows  weight.Collector
 	bytes *features.Grid
 
@@ -246,5 +271,10 @@ func (f *folder) add(b *rows.Block, weights []int64) {
 		f.lane.Add(transforms.FeaturesSaturated, saturated)
 	}
 	defer f.lane.Clock(transforms.FoldTime)()
+	if f.carried != nil {
+		f.labels = ridge.Labels(f.labels[:0], b.N, b.Y, f.pass.grid())
+		f.carried.Add(f.bytes, f.labels, weights, f.lane.Scan.Threads)
+		return
+	}
 	f.sum.Add(f.bytes, b.Y, f.pass.grid(), weights, f.lane.Scan.Threads)
 }

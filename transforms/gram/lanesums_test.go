@@ -21,6 +21,7 @@ import (
 // laneRun is one attempt at the work of a lane.
 type laneRun struct {
 	parts   map[int]string // checksums
+	lines   [][]byte
 	reports []string
 	read    int // rows
 }
@@ -63,6 +64,7 @@ func runLane(t *testing.T, p *Pass, uri string, stop int) (r laneRun, err error)
 			t.Error(err)
 		}
 		r.parts[key] = st.SHA256
+		r.lines = append(r.lines, line)
 	}, func(line []byte) { r.reports = append(r.reports, string(line)) })
 	return r, err
 }

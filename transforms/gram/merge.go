@@ -1,6 +1,7 @@
 package gram
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,7 +36,7 @@ func (f *mergeFn) ProcessElement(ctx context.Context, key int, lines func(*[]byt
 	return line, fault.Of(fault.Internal, err)
 }
 
-// merge adds the parts of the lines. The part of a single lane is used as it is stored.
+// merge adds the parts of the lines. The part of a single lane, and all rows, are used as they are stored.
 func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, lines [][]byte) ([]byte, error) {
 	parts := make([]stored, len(lines))
 	for i, line := range lines {
@@ -43,8 +44,8 @@ func (f *mergeFn) merge(ctx context.Context, meter *transforms.Meter, key int, l
 			return nil, fmt.Errorf("gram: part %d of a lane: %w", key, err)
 		}
 	}
-	if len(parts) == 1 {
-		return lines[0], nil
+	if len(parts) == 1 || parts[0].Rows {
+		return bytes.Join(lines, []byte("\n")), nil
 	}
 	merging := meter.Clock(transforms.MergeTime)
 	sum, err := f.add(ctx, parts)

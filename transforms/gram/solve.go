@@ -94,7 +94,13 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 	}
 	_, dim := m.Dims()
 	shape := p.Shape(dim)
-	parts, err := readIndex(index, p.Fold.Folds*ridge.NumParts(shape))
+	var rows *ridge.Rows
+	var parts []stored
+	if p.Fold.Rows {
+		rows, err = loadRows(ctx, p, st, index, shape)
+	} else {
+		parts, err = readIndex(index, p.Fold.Folds*ridge.NumParts(shape))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -129,15 +135,17 @@ func (f *solveFn) solve(ctx context.Context, meter *transforms.Meter) ([]byte, e
 		linear, report, err = solveComponents(p, shape, m, threads, add)
 	} else {
 		if p.Fold.HeldOut && p.Target.Classes != nil {
-			head, err := loadPart(ctx, st.Dir, parts[partKey(shape, 0, 0)])
-			if err != nil {
+			var head []float64
+			if rows != nil {
+				head = firstHead(rows)
+			} else if head, err = loadPart(ctx, st.Dir, parts[partKey(shape, 0, 0)]); err != nil {
 				return nil, err
 			}
 			if err := checkHeldOut(head, shape, p.Target.Classes.Classes); err != nil {
 				return nil, fault.Of(fault.Data, err)
 			}
 		}
-		linear, held, trials, report, err = solveRidge(p, st.Chosen, shape, m, threads, add)
+		linear, held, trials, report, err = solveRidge(p, st.Chosen, shape, m, threads, add, rows)
 	}
 	if err != nil {
 		return nil, fault.Of(fault.Data, err)
@@ -183,12 +191,12 @@ func (p *Pass) floor(m features.Gridded, dim int) float64 {
 // solveRidge returns the fit to all rows and, if requested, the fit to those of all folds
 // but the first; and the latter for each λ of a path, if that is not too large. chosen is
 // State.Chosen.
-func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int, add func(*ridge.Sum, int) error) (linear, held, trials *models.Linear, _ FitReport, _ error) {
+func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded, threads int, add func(*ridge.Sum, int) error, rows *ridge.Rows) (linear, held, trials *models.Linear, _ FitReport, _ error) {
 	step, ranges := ridge.GridOf(m, p.Fold.Steps)
 	opts := ridge.Options{
 		Lambda: p.Fold.Lambda, Smaller: p.Fold.Smaller, Folds: p.Fold.Folds, HeldOut: p.Fold.HeldOut, All: p.Fold.All,
 		Given: p.Fold.Cut > p.Fold.Folds && !p.Fold.First, First: p.Fold.First,
-		Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights, Threads: threads, Add: add, Shape: shape,
+		Step: step, Ranges: ranges, Grid: p.Target.Grid, Weights: p.Fold.Weights, Threads: threads, Add: add, Shape: shape, Rows: rows,
 	}
 	if len(chosen) > 0 {
 		opts.Lambda, opts.Smaller, opts.Given, opts.First = chosen, nil, true, false

@@ -47,6 +47,7 @@ type stored struct {
 	Key    int    `json:"key"`
 	File   string `json:"file"`
 	SHA256 string `json:"sha256"`
+	Rows   bool   `json:"rows,omitempty"` // it has rows, and Key is their fold
 }
 
 // partName is how the names of the files of parts begin that a merge needs, or has made.
@@ -84,13 +85,9 @@ func (f *indexFn) ProcessElement(ctx context.Context, _ int, lines, reports func
 // readIndex returns the stored parts in the order of their keys. There must be n parts,
 // one for each key.
 func readIndex(index []byte, n int) ([]stored, error) {
-	var parts []stored
-	for line := range bytes.Lines(index) {
-		var st stored
-		if err := json.Unmarshal(line, &st); err != nil {
-			return nil, fmt.Errorf("gram: index of the sum: %w", err)
-		}
-		parts = append(parts, st)
+	parts, err := parseIndex(index)
+	if err != nil {
+		return nil, err
 	}
 	sort.Slice(parts, func(i, j int) bool { return parts[i].Key < parts[j].Key })
 	if len(parts) != n {
@@ -100,6 +97,17 @@ func readIndex(index []byte, n int) ([]stored, error) {
 		if st.Key != i {
 			return nil, fmt.Errorf("gram: part %d of the sum is missing", i)
 		}
+	}
+	return parts, nil
+}
+
+func parseIndex(index []byte) (parts []stored, err error) {
+	for line := range bytes.Lines(index) {
+		var st stored
+		if err := json.Unmarshal(line, &st); err != nil {
+			return nil, fmt.Errorf("gram: index of the sum: %w", err)
+		}
+		parts = append(parts, st)
 	}
 	return parts, nil
 }

@@ -73,7 +73,11 @@ func (w *SumsWriter) Close(ctx context.Context, reports []Report) error {
 // storePart writes a part as a file of the directory, whose name begins with that text and ends with
 // its content.
 func storePart(ctx context.Context, dir, name string, key int, values []float64) (stored, error) {
-	data := EncodePart(values)
+	return storeFile(ctx, dir, name, key, EncodePart(values))
+}
+
+// storeFile writes what a part has.
+func storeFile(ctx context.Context, dir, name string, key int, data []byte) (stored, error) {
 	sum := sha256.Sum256(data)
 	st := stored{Key: key, SHA256: hex.EncodeToString(sum[:])}
 	st.File = fmt.Sprintf("%s-%06d-%.16s", name, key, st.SHA256)

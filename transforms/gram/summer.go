@@ -56,7 +56,10 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	}
 	for fold := range p.Fold.Folds {
 		var f *folder
-		if first, end := s.stripe.Part(shape, fold); first < end {
+		if first, end := s.stripe.Part(shape, fold); p.Fold.Rows {
+			f = newFolder(l, p, m, nil)
+			f.carried, f.counts = ridge.NewPoints(shape), true
+		} else if first < end {
 			f = newFolder(l, p, m, ridge.NewPartSum(shape, first, end))
 			f.counts = first == 0
 		}

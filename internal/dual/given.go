@@ -1,0 +1,166 @@
+package dual
+
+import (
+	"math"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+// Points are the rows of a fold themselves: n rows of D features and k targets, row-major.
+type Points struct {
+	Z       []int16   // features in steps of a grid
+	Q       []float64 // targets
+	Weights []float64 // nil if all are 1
+}
+
+// NewGiven returns the dual problem of the rows of all folds, on a grid of that many steps from 0 to the bound.
+// mean, target and ridge are those of New. Where ridge is the same for all features, the kernel is a product of
+// whole numbers and so exact, but for its centring.
+func NewGiven(folds []Points, steps int, mean, target, ridge []float64, threads int) *Problem {
+	d, k := len(mean), len(target)
+	f := &Problem{root: make([]float64, d), given: true, threads: threads}
+	equal := true
+	for j, r := range ridge {
+		f.root[j] = 1 / math.Sqrt(r)
+		equal = equal && r == 1
+	}
+	for _, p := range folds {
+		s := &Rows{n: len(p.Z) / d, steps: p.Z, first: f.n}
+		f.folds = append(f.folds, s)
+		f.n += s.n
+		for i := range s.n {
+			root := 1.0
+			if p.Weights != nil {
+				root = math.Sqrt(p.Weights[i])
+			}
+			f.u = append(f.u, root)
+			for c, q := range p.Q[i*k:][:k] {
+				f.y = append(f.y, root*(q-target[c]))
+			}
+		}
+		s.y = f.y[s.first*k:]
+	}
+	if equal {
+		f.integers(d, steps)
+	} else {
+		f.products(mean)
+	}
+	f.square = blas.Make[float64](f.n * f.n)
+	return f
+}
+
+// rows calls do with every row, from several goroutines.
+func (f *Problem) rows(d int, do func(i int, z []int16)) {
+	for _, s := range f.folds {
+		parallel.Each(s.n, f.threads, func(_, i int) { do(s.first+i, s.steps[i*d:][:d]) })
+	}
+}
+
+// integers computes the kernel of features that are penalised alike.
+func (f *Problem) integers(d, steps int) {
+	n := f.n
+	tiles := blas.NewTiles(n)
+	// The features are rows of the block, and the rows its columns.
+	block, columns := blas.NewGrid(n, steps), blas.Make[float32](min(d, blas.MaxRows)*n)
+	for from := 0; from < d; from += blas.MaxRows {
+		count := min(blas.MaxRows, d-from)
+		f.rows(d, func(i int, z []int16) {
+			for j, v := range z[from:][:count] {
+				columns[j*n+i] = float32(v)
+			}
+		})
+		block.Quantize(columns, count, float32(steps), f.threads) // a step is 1
+		blas.Gram(tiles, block, f.threads)
+	}
+	f.kernel = blas.Make[float64](n * n)
+	blas.EachTile(n, f.threads, func(_, t, i, j int) {
+		cols := blas.TileRows(n, j)
+		for a := range blas.TileRows(n, i) {
+			r := i*blas.TileDim + a
+			for b, v := range tiles[t][a*cols:][:min(cols, r-j*blas.TileDim+1)] {
+				c := j*blas.TileDim + b
+				f.kernel[r*n+c], f.kernel[c*n+r] = v, v
+			}
+		}
+	})
+	// (z−z̄)·(z'−z̄) = z·z' − z·z̄ − z'·z̄ + z̄·z̄, of which all products are sums of the kernel.
+	with := make([]float64, n) // z·z̄
+	var weight, own float64    // Σw, z̄·z̄
+	for _, u := range f.u {
+		weight += float64(u * u)
+	}
+	parallel.Each(n, f.threads, func(_, i int) {
+		for j, v := range f.kernel[i*n:][:n] {
+			with[i] += float64(float64(f.u[j]*f.u[j]) * v)
+		}
+		with[i] /= weight
+	})
+	for i, v := range with {
+		own += float64(float64(f.u[i]*f.u[i])*v) / weight
+	}
+	parallel.Each(n, f.threads, func(_, i int) {
+		row := f.kernel[i*n:][:n]
+		for j := range row {
+			row[j] = float64(f.u[i]*f.u[j]) * (row[j] - (with[i] + with[j]) + own)
+		}
+	})
+}
+
+// products computes the kernel of features that are penalised each in its way.
+func (f *Problem) products(mean []float64) {
+	const some = 256 // features at a time
+	n, d := f.n, len(mean)
+	f.kernel = blas.Make[float64](n * n)
+	block, part := make([]float64, n*some), make([]float64, strip*n)
+	for from := 0; from < d; from += some {
+		count := min(some, d-from)
+		f.rows(d, func(i int, z []int16) {
+			for j, v := range z[from:][:count] {
+				block[i*count+j] = f.u[i] * (float64(v) - mean[from+j]) * f.root[from+j]
+			}
+		})
+		for first := 0; first < n; first += strip {
+			end := min(first+strip, n)
+			rows := part[:(end-first)*end]
+			clear(rows)
+			blas.SubProduct(rows, block[first*count:end*count], block, end-first, end, count, f.threads)
+			for i := first; i < end; i++ {
+				for j, v := range rows[(i-first)*end:][:end] {
+					f.kernel[i*n+j] -= v
+				}
+			}
+		}
+	}
+	for i := range n {
+		for j := range i {
+			f.kernel[j*n+i] = f.kernel[i*n+j]
+		}
+	}
+}
+
+// gradient adds Σ αz to vt (k×D).
+func (f *Problem) gradient(vt, alpha []float64, s *Rows, d, k int) {
+	const some = 256 // rows at a time
+	z, a := make([]float32, some*d), make([]float64, some*k)
+	for first := 0; first < s.n; first += some {
+		n := min(some, s.n-first)
+		parallel.Each(n, f.threads, func(_, i int) {
+			for j, v := range s.steps[(first+i)*d:][:d] {
+				z[i*d+j] = float32(v)
+			}
+			for c, v := range alpha[(first+i)*k:][:k] {
+				a[i*k+c] = f.u[s.first+first+i] * v
+			}
+		})
+		blas.Gradient64(vt, a, z, n, d, k, f.threads)
+	}
+}
+
+// GivenBytes returns the most memory of a problem of that many given rows, features and outputs, besides
+// the rows themselves.
+func GivenBytes(rows int64, dim, outputs int) int64 {
+	d, k := int64(dim), int64(outputs)
+	block := max(5*rows*min(d, blas.MaxRows)+4*rows*rows, 8*256*rows) // with tiles, or of the other kernel
+	return 8*rows*rows + max(8*rows*rows, block) + 8*rows*6*k + 4*256*d + 8*d*k
+}

@@ -1,0 +1,101 @@
+// Package points holds few rows as they are added up: features on their grid, labels and weights. Where
+// there are no more rows than features, they take less than their sums.
+package points
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+// Set is a set of rows.
+type Set struct {
+	Dim      int // features of a row
+	Labels   int // of a row: targets on their grid, or 1 for its class
+	Weighted bool
+
+	Z []int16 // N×Dim, row-major, in steps of the grid
+	Q []int32 // N×Labels
+	W []int64 // N weights; nil unless Weighted
+}
+
+// N returns the number of rows.
+func (s *Set) N() int { return len(s.Z) / s.Dim }
+
+// Row returns the features of a row.
+func (s *Set) Row(i int) []int16 { return s.Z[i*s.Dim:][:s.Dim] }
+
+// Add adds the rows of z, with their labels and, if the set has them, weights. It panics if the
+// lengths do not fit.
+func (s *Set) Add(z *features.Grid, labels []int32, weights []int64, threads int) {
+	n := z.N()
+	if z.D() != s.Dim || len(labels) != n*s.Labels || s.Weighted && len(weights) != n {
+		panic("points: block, labels and set do not fit")
+	}
+	from := len(s.Z)
+	s.Z = slices.Grow(s.Z, n*s.Dim)[:from+n*s.Dim]
+	parallel.Each(n, threads, func(_, i int) { z.Row(s.Z[from+i*s.Dim:][:s.Dim], i) })
+	s.Q = append(s.Q, labels...)
+	if s.Weighted {
+		s.W = append(s.W, weights...)
+	}
+}
+
+// Block stores up to features.MaxRows rows in z, and returns their labels and weights.
+func (s *Set) Block(z *features.Grid, first, end, threads int) (labels []int32, weights []int64) {
+	values := make([]float32, (end-first)*s.Dim)
+	for i, v := range s.Z[first*s.Dim : end*s.Dim] {
+		values[i] = float32(v)
+	}
+	z.Quantize(values, end-first, float32(z.Most()), threads) // a step is 1
+	if s.Weighted {
+		weights = s.W[first:end]
+	}
+	return s.Q[first*s.Labels : end*s.Labels], weights
+}
+
+// Pick returns the rows with some of the features only.
+func (s *Set) Pick(features []int) *Set {
+	to := &Set{Dim: len(features), Labels: s.Labels, Weighted: s.Weighted, Z: make([]int16, s.N()*len(features)), Q: s.Q, W: s.W}
+	for i := range s.N() {
+		from, row := s.Row(i), to.Row(i)
+		for a, j := range features {
+			row[a] = from[j]
+		}
+	}
+	return to
+}
+
+// Join returns the rows of several sets of one form, in an order that depends on the rows alone.
+func Join(sets []*Set) *Set {
+	type place struct{ set, row int }
+	var places []place
+	for i, s := range sets {
+		for r := range s.N() {
+			places = append(places, place{i, r})
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		s, t := sets[a.set], sets[b.set]
+		if c := slices.Compare(s.Row(a.row), t.Row(b.row)); c != 0 {
+			return c
+		}
+		k := s.Labels
+		if c := slices.Compare(s.Q[a.row*k:][:k], t.Q[b.row*k:][:k]); c != 0 || !s.Weighted {
+			return c
+		}
+		return cmp.Compare(s.W[a.row], t.W[b.row])
+	})
+	to := &Set{Dim: sets[0].Dim, Labels: sets[0].Labels, Weighted: sets[0].Weighted}
+	to.Z = make([]int16, 0, len(places)*to.Dim)
+	for _, p := range places {
+		s := sets[p.set]
+		to.Z, to.Q = append(to.Z, s.Row(p.row)...), append(to.Q, s.Q[p.row*s.Labels:][:s.Labels]...)
+		if s.Weighted {
+			to.W = append(to.W, s.W[p.row])
+		}
+	}
+	return to
+}

@@ -1,0 +1,124 @@
+package ridge
+
+import (
+	"slices"
+
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/dual"
+	"github.com/bochner-ml/bochner/models/points"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
+)
+
+// Rows are the rows of the folds, for Solve in place of their sums, on a grid of that many steps from 0 to the
+// bound. Where rows are few it makes one sum, that of all of them.
+type Rows struct {
+	Shape Shape
+	Steps int
+	Folds []*points.Set
+}
+
+// Carries tells whether so many rows are so few that they are better carried than summed, for a choice among the
+// values of lambda: a fold of them takes less memory than its sum, and Solve less time. The dual problem of the rows
+// is too coarse for a λ that is smaller than all of SmallerLambda.
+func Carries(shape Shape, rows int64, lambda []float64) bool {
+	return solver.Few(of(shape), rows, false) && slices.Min(lambda) >= slices.Min(SmallerLambda())
+}
+
+// NewPoints returns an empty set of rows for sums of the shape.
+func NewPoints(shape Shape) *points.Set {
+	labels := 1
+	if shape.Regression {
+		labels = shape.Outputs
+	}
+	return &points.Set{Dim: shape.Dim, Labels: labels, Weighted: shape.Weighted}
+}
+
+// AddPoints adds rows on a grid of that many steps.
+func (s *Sum) AddPoints(rows *points.Set, steps, threads int) {
+	z := features.NewGrid(s.shape.Dim, steps)
+	for first := 0; first < rows.N(); first += features.MaxRows {
+		labels, weights := rows.Block(z, first, min(first+features.MaxRows, rows.N()), threads)
+		s.addLabels(z, labels, weights, threads)
+	}
+}
+
+// totalOfRows is loadTotal for rows.
+func (p *path) totalOfRows() *Sum {
+	shape := p.Rows.Shape
+	total := outline(shape)
+	if !p.rereads(shape) {
+		total = NewSum(shape)
+	}
+	for f, rows := range p.Rows.Folds {
+		total.AddPoints(rows, p.Rows.Steps, p.Threads)
+		if rows.N() > 0 {
+			p.filled = append(p.filled, f)
+		}
+		if len(p.filled) == 1 {
+			p.screen = total.Rows()
+		}
+		own := NewPartSum(shape, blas.NumTiles(shape.Dim)+1, NumParts(shape))
+		own.AddPoints(rows, p.Rows.Steps, p.Threads)
+		p.stands = append(p.stands, &standIn{sum: own})
+	}
+	return total
+}
+
+// partOfRows returns the sums of the folds on a part of the features.
+func (p *path) partOfRows(part []int) (sums []*Sum) {
+	shape := p.Rows.Shape
+	shape.Dim = len(part)
+	for _, rows := range p.Rows.Folds {
+		sums = append(sums, NewSum(shape))
+		sums[len(sums)-1].AddPoints(rows.Pick(part), p.Rows.Steps, p.Threads)
+	}
+	return sums
+}
+
+// add is Options.Add for the rows.
+func (r *Rows) add(threads int) func(to *Sum, fold int) error {
+	return func(to *Sum, fold int) error {
+		to.AddPoints(r.Folds[fold], r.Steps, threads)
+		return nil
+	}
+}
+
+// MemoryOfRows is Memory for rows.
+func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
+	d, k := int64(shape.Dim), int64(shape.Outputs)
+	block := int64(min(rows, features.MaxRows)) * d * (4 + 4) // as numbers, and on the grid
+	part := shape
+	part.Dim = len(solver.PartOf(shape.Dim))
+	parts := rows*int64(part.Dim)*2 + int64(folds)*part.Bytes() + Memory(part, rows, folds, threads, false)
+	search, fit := dual.GivenBytes(rows, shape.Dim, shape.Outputs)+parts, shape.Bytes()
+	if shape.Dim < inPlaceFrom {
+		fit += 8 * d * d
+	}
+	if shape.Dim <= solver.RereadAbove {
+		search += shape.Bytes()
+	}
+	// The rows are there twice while they are put in order.
+	return 4*rows*d + block + int64(folds)*8*d*int64(shape.width()) + 8*rows*k + 3*8*d*k + max(search, fit)
+}
+
+// dualOfRows returns the dual problem of the rows, with the means over all of them.
+func (p *path) dualOfRows(mean, target, ridge []float64) *dual.Problem {
+	var folds []dual.Points
+	k := p.Rows.Shape.Outputs
+	for _, rows := range p.Rows.Folds {
+		fold := dual.Points{Z: rows.Z, Q: make([]float64, rows.N()*k)}
+		for i, q := range rows.Q {
+			if p.Rows.Shape.Regression {
+				fold.Q[i] = float64(q)
+			} else {
+				fold.Q[i*k+int(q)] = 1
+			}
+		}
+		for _, w := range rows.W {
+			fold.Weights = append(fold.Weights, float64(w))
+		}
+		folds = append(folds, fold)
+	}
+	return dual.NewGiven(folds, p.Rows.Steps, mean, target, ridge, p.Threads)
+}

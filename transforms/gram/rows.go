@@ -1,0 +1,95 @@
+package gram
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bochner-ml/bochner/models/points"
+	"github.com/bochner-ml/bochner/models/ridge"
+)
+
+// A pass over few rows stores them as they would be summed, in files of some rows of a fold; nothing is added
+// up. The order of rows and files does not matter, because points.Join has one of its own.
+
+// storeRows stores the rows of all folds in files whose names begin with that text.
+func (s *laneSums) storeRows(ctx context.Context, name string) (parts []stored, err error) {
+	for fold, f := range s.folds {
+		set := f.carried
+		some := max(1, ridge.MaxPartBytes/(2*set.Dim))
+		for first := 0; first < set.N(); first += some {
+			part, err := storeFile(ctx, s.dir, name, fold, set.Encode(first, min(first+some, set.N())))
+			if err != nil {
+				return nil, err
+			}
+			part.Rows = true
+			parts = append(parts, part)
+		}
+	}
+	return parts, nil
+}
+
+// loadRows sets the rows to those of a checkpoint.
+func (s *laneSums) loadRows(ctx context.Context, parts []stored) error {
+	shape := s.pass.Shape(s.folds[0].carried.Dim)
+	sets, err := readRows(ctx, s.dir, parts, len(s.folds), shape)
+	if err != nil {
+		return err
+	}
+	for i, f := range s.folds {
+		f.carried = points.Join(sets[i])
+	}
+	return nil
+}
+
+// readRows returns the rows of each fold, of which there is an empty set at least.
+func readRows(ctx context.Context, dir string, parts []stored, folds int, shape ridge.Shape) ([][]*points.Set, error) {
+	sets := make([][]*points.Set, folds)
+	for i := range sets {
+		sets[i] = append(sets[i], ridge.NewPoints(shape))
+	}
+	for _, part := range parts {
+		if part.Key < 0 || part.Key >= folds || !part.Rows {
+			return nil, fmt.Errorf("gram: %s has no rows of %d folds; run again without --resume", part.File, folds)
+		}
+		data, err := readPart(ctx, dir, part)
+		if err != nil {
+			return nil, err
+		}
+		set, err := points.Decode(data, sets[part.Key][0])
+		if err != nil {
+			return nil, fmt.Errorf("gram: %s: %w", part.File, err)
+		}
+		sets[part.Key] = append(sets[part.Key], set)
+	}
+	return sets, nil
+}
+
+// loadRows returns the rows of an index for the solve.
+func loadRows(ctx context.Context, p *Pass, st State, index []byte, shape ridge.Shape) (*ridge.Rows, error) {
+	parts, err := parseIndex(index)
+	if err != nil {
+		return nil, err
+	}
+	sets, err := readRows(ctx, st.Dir, parts, p.Fold.Folds, shape)
+	if err != nil {
+		return nil, err
+	}
+	rows := &ridge.Rows{Shape: shape, Steps: p.Fold.Steps}
+	for _, of := range sets {
+		set := points.Join(of)
+		for _, q := range set.Q {
+			if !shape.Regression && (q < 0 || int(q) >= shape.Outputs) {
+				return nil, fmt.Errorf("gram: a stored row has class %d of %d; run again without --resume", q, shape.Outputs)
+			}
+		}
+		rows.Folds = append(rows.Folds, set)
+	}
+	return rows, nil
+}
+
+// firstHead returns the head of the sum of the first fold.
+func firstHead(rows *ridge.Rows) []float64 {
+	sum := ridge.NewPartSum(rows.Shape, 0, 1)
+	sum.AddPoints(rows.Folds[0], rows.Steps, 1)
+	return sum.Part(0)
+}
