@@ -35,6 +35,7 @@ type Lane struct {
 func NewLane(f Fn, element int) *Lane {
 	l := &Lane{Fn: f, Meter: f.Worker.NewMeter(), begun: time.Now()}
 	l.Number, l.Stripe = f.Scan.of(element)
+	l.again = l.Stripe > 0
 	return l
 }
 

@@ -13,7 +13,8 @@ import (
 // namespace MetricsNamespace, with times in milliseconds.
 type Metric int
 
-// The metrics. Rows read are rows used and rows set aside.
+// The metrics. Rows read are rows used and rows set aside. Those that a pass in stripes reads several times are
+// counted once, for the first stripe; bytes and times are those of every reading.
 const (
 	RowsRead Metric = iota
 	RowsUsed
@@ -75,6 +76,7 @@ func (w *Worker) Seconds() map[string]float64 {
 type Meter struct {
 	job    *totals
 	values totals
+	again  bool // another element has the same rows, and counts them for the runner
 
 	mu   sync.Mutex
 	told [metrics]int64 // values already added to Beam's counters
@@ -100,6 +102,9 @@ func (m *Meter) Commit(ctx context.Context) {
 	m.mu.Lock() // Beam's counters of one element are for one goroutine at a time
 	defer m.mu.Unlock()
 	for of := range metrics {
+		if m.again && of <= RowsCached {
+			continue
+		}
 		v := m.values[of].Load()
 		if of >= ReadTime {
 			v /= int64(time.Millisecond)

@@ -53,7 +53,8 @@ func committed(r beam.PipelineResult) map[string]int64 {
 	return sums
 }
 
-// Runners show what became of the rows: what their counters say is what is in the files.
+// Runners show what became of the rows: what their counters say is what is in the files, also where
+// stripes read them several times.
 func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
 	const n, bad = 20_000, 37
 	ctx := context.Background()
@@ -70,10 +71,12 @@ func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
 		if name == "direct" {
 			lanes = 1 // of steps of one name its result has the counters of the last alone
 		}
-		for what, pass := range map[string]transforms.Kind{
-			"profile": &survey.Profile{Pass: common},
-			"gram":    &gram.Pass{Pass: common, Fold: gram.Fold{Recipe: recipe, Outputs: 2, Folds: 1, Steps: 127, Lambda: []float64{1e-3}}},
-		} {
+		fold := &gram.Pass{Pass: common, Fold: gram.Fold{Recipe: recipe, Outputs: 2, Folds: 1, Steps: 127, Lambda: []float64{1e-3}}}
+		for what, c := range map[string]struct {
+			pass    transforms.Kind
+			stripes int
+		}{"profile": {&survey.Profile{Pass: common}, 1}, "gram": {fold, 1}, "gram in stripes": {fold, 3}} {
+			pass := c.pass
 			dir := t.TempDir()
 			worker := transforms.NewWorker(dir)
 			uri, err := transforms.Store(ctx, dir, pass, nil)
@@ -81,7 +84,7 @@ func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := func(name string) string { return filepath.Join(dir, name) }
-			sc := transforms.Scan{Pass: uri, Lanes: lanes, Threads: 1}
+			sc := transforms.Scan{Pass: uri, Lanes: lanes, Stripes: c.stripes, Threads: 1}
 			p, s := beam.NewPipelineWithRoot()
 			stages := []string{"read", "fold"}
 			if profile, ok := pass.(*survey.Profile); ok {
@@ -104,14 +107,14 @@ func TestCountersTellWhatBecameOfTheRows(t *testing.T) {
 			got := committed(result)
 			for metric, want := range map[transforms.Metric]int64{
 				transforms.RowsRead: n + bad, transforms.RowsUsed: n, transforms.RowsSetAside: bad,
-				transforms.BytesRead: size, transforms.RowsCached: 0, transforms.FeaturesSaturated: 0,
+				transforms.BytesRead: int64(c.stripes) * size, transforms.RowsCached: 0, transforms.FeaturesSaturated: 0,
 			} {
 				if got[metric.String()] != want {
 					t.Errorf("%s, %s: %s is %d, want %d", name, what, metric, got[metric.String()], want)
 				}
 			}
-			if worker.Rows() != n+bad {
-				t.Errorf("%s, %s: the worker has gone through %d rows", name, what, worker.Rows())
+			if all := int64(c.stripes) * (n + bad); worker.Rows() != all {
+				t.Errorf("%s, %s: the worker has gone through %d rows, want %d", name, what, worker.Rows(), all)
 			}
 			// Counters are in whole milliseconds: each element may lose one.
 			for _, stage := range stages {
