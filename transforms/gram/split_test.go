@@ -148,3 +148,42 @@ func TestPiecesOfALaneAddUp(t *testing.T) {
 		t.Errorf("the lane has %g bytes, half of it %g, the file %d: %v, %v", bytes, half, p.Data.Size(), err, err2)
 	}
 }
+
+// A run in another number of stripes does not continue from the checkpoints of stripes that are not its own, and
+// adds up the same parts.
+func TestCheckpointsOfOtherStripesAreNotUsed(t *testing.T) {
+	ctx := context.Background()
+	p := passOf(t, table(2000, false), 1, false)
+	p.Shards = p.Data.Shards(9_000)
+	uri := storePass(t, p)
+	run := func(stripes int) map[int]stored {
+		f := splitFold(uri)
+		f.Scan.Stripes = stripes
+		all, err := f.CreateInitialRestriction(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, _ := f.piece(t, f.CreateTracker(all).Rt)
+		return parts
+	}
+	continued := func(stripes int) int64 {
+		rows, err := (&transforms.Scan{Pass: uri, Lanes: 1, Stripes: stripes}).Continue(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	two := run(2)
+	if same, other := continued(2), continued(4); same != 2000 || other != 0 {
+		t.Errorf("2 stripes continue from %d rows, want 2000; 4 from %d, want 0", same, other)
+	}
+	four := run(4)
+	if len(two) == 0 || len(four) == 0 || len(four) >= len(two) {
+		t.Fatalf("%d parts in the first of 2 stripes, %d in that of 4", len(two), len(four))
+	}
+	for key, part := range four {
+		if part.SHA256 != two[key].SHA256 {
+			t.Errorf("part %d differs", key)
+		}
+	}
+}

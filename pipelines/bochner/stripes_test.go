@@ -1,0 +1,92 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// stripesOf is how many stripes a job says that it adds sums up in; 1 if it says nothing.
+func stripesOf(said string) int {
+	m := regexp.MustCompile(`added up in (\d+) stripes`).FindStringSubmatch(said)
+	if m == nil {
+		return 1
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+// stripesTheSame checks that jobs whose workers have room only for stripes of their sums make what jobs with
+// one stripe make in this process, byte for byte. job runs one on the workers.
+func stripesTheSame(t *testing.T, dir string, job func(args ...string) result) {
+	t.Helper()
+	must(t, dir, "generate", "moons", "--rows", "300", "--out", "moons.csv")
+	must(t, dir, "generate", "moons", "--rows", "250", "--seed", "2", "--out", "more.csv")
+	train := []string{"train", "--data", "moons.csv", "--label", "y", "--search", "none", "--features", "1000", "--lambda", "1e-3,1e-5", "--folds", "3", "--model"}
+	for _, c := range []struct {
+		name  string
+		args  []string
+		bytes int // for a worker
+	}{
+		{"train", train, 90_000_000},
+		{"train --recipe", []string{"train", "--recipe", "one/train", "--data", "more.csv", "--model"}, 90_000_000},
+		{"sum", []string{"sum", "--recipe", "one/train", "--data", "more.csv", "--out"}, 90_000_000},
+		{"embed", []string{"embed", "--data", "moons.csv", "--label", "y", "--features", "1000", "--components", "2", "--model"}, 84_000_000},
+	} {
+		one, some := filepath.Join("one", c.name), filepath.Join("some", c.name) // the manifest of sums has the name
+		must(t, dir, append(slices.Clone(c.args), one, smallShards)...)
+		r := job(append(slices.Clone(c.args), some, smallShards, "--lanes", "2", "--worker_bytes", fmt.Sprint(c.bytes))...)
+
+		if r.code != 0 || stripesOf(r.stderr) < 2 {
+			t.Errorf("%s: exit code %d, or one stripe\n%s", c.name, r.code, r.stderr)
+			continue
+		}
+		want, got := files(t, filepath.Join(dir, one)), files(t, filepath.Join(dir, some))
+		if len(want) < 2 || len(got) != len(want) {
+			t.Errorf("%s: %d files, want %d", c.name, len(got), len(want))
+		}
+		for name, data := range want {
+			if got[name] != data {
+				t.Errorf("%s: another %s: %s", c.name, name, cmp.Diff(data, got[name]))
+			}
+		}
+	}
+}
+
+func TestStripesOnSeparateWorkersMakeTheSame(t *testing.T) {
+	c, dir := newCluster(t), t.TempDir()
+	stripesTheSame(t, dir, func(args ...string) result { return runCommand(t, c.job(dir, args...)) })
+}
+
+func TestStripesOnFlinkMakeTheSame(t *testing.T) {
+	c, dir := newFlink(t), t.TempDir()
+	stripesTheSame(t, dir, func(args ...string) result { return c.run(t, dir, nil, args...) })
+}
+
+// A training that was killed while it added up stripes, or after that, is resumed with another number of them.
+func TestAResumedTrainingMayHaveOtherStripes(t *testing.T) {
+	c := training(t, choreData(t, "3000"), "--features", "1000", "--lanes", "1")
+	plain := slices.Clone(c.args)
+	if said := run(t, choreData(t, "3000"), append(slices.Clone(plain), "--worker_bytes", "100000000")...).stderr; stripesOf(said) != 5 {
+		t.Errorf("5 stripes fit in 100 MB, says the plan, and the training:\n%s", said)
+	}
+	for bytes, stripes := range map[string]int{"110000000": 3, "1000000000": 1} {
+		for _, phase := range []struct{ file, found string }{{"state/parts/part*", ""}, {"state/sum-*.jsonl", "found the sums of all rows"}} {
+			c.args = append(slices.Clone(plain), "--worker_bytes", "100000000")
+			c.kill(t, phase.file)
+			c.args[len(c.args)-1] = bytes
+			said := c.resume(t, "killed at "+phase.file)
+			if !strings.Contains(said, phase.found) || stripesOf(said) != stripes {
+				t.Errorf("killed at %s, the resumed run does not say %q and %d stripes:\n%s", phase.file, phase.found, stripes, said)
+			}
+		}
+	}
+}
