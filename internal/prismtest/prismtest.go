@@ -28,7 +28,7 @@ const Lanes = 8
 
 var serve = sync.OnceValues(func() (string, error) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // where prism tells of every step
-	return Serve(context.Background())
+	return Serve(context.Background(), 0)
 })
 
 // Execute runs a pipeline on prism in this process.
@@ -50,14 +50,14 @@ func Run(ctx context.Context, p *beam.Pipeline) error {
 	return err
 }
 
-// Serve starts prism's job server, which lives as long as the process, and returns
+// Serve starts prism's job server at a port, 0 for any that is free, which lives as long as the process, and returns
 // its endpoint. It closes all listening sockets of the process to other machines.
-func Serve(ctx context.Context) (endpoint string, err error) {
+func Serve(ctx context.Context, port int) (endpoint string, err error) {
 	before := map[int]bool{}
 	for _, l := range listeners() {
 		before[l.port] = true
 	}
-	if _, err := prism.CreateJobServer(ctx, prism.Options{}); err != nil {
+	if _, err := prism.CreateJobServer(ctx, prism.Options{Port: port}); err != nil {
 		return "", err
 	}
 	for _, l := range listeners() {

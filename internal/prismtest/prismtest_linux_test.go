@@ -8,7 +8,7 @@ import (
 )
 
 func TestTheServerTakesConnectionsOfThisMachineOnly(t *testing.T) {
-	endpoint, err := Serve(t.Context())
+	endpoint, err := Serve(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

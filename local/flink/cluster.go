@@ -74,11 +74,7 @@ func (c *cluster) bringUp() error {
 	if err := c.configure(); err != nil {
 		return err
 	}
-	cmd, err := c.flinkProcess("JM", "entrypoint.StandaloneSessionClusterEntrypoint", "--executionMode", "cluster")
-	if err != nil {
-		return err
-	}
-	manager, err := c.launch("job-manager", cmd)
+	manager, err := c.keep("job-manager", c.jobManager)
 	if err != nil {
 		return err
 	}
@@ -90,7 +86,7 @@ func (c *cluster) bringUp() error {
 		return err
 	}
 	for i := range c.managers {
-		if err := c.keep(fmt.Sprintf("task-manager-%d", i+1)); err != nil {
+		if _, err := c.keep(fmt.Sprintf("task-manager-%d", i+1), c.pod); err != nil {
 			return err
 		}
 	}
@@ -143,13 +139,14 @@ func (c *cluster) launch(name string, cmd *exec.Cmd) (*role, error) {
 	return r, err
 }
 
-// keep starts a task manager, and another one whenever it ends, as the
-// orchestrator of a real cluster does; and its pool with it, which are one pod.
-func (c *cluster) keep(name string) error {
-	roles, err := c.pod(name)
+// keep starts a manager, the last of the processes that begin returns, and begins again whenever it ends, as the
+// orchestrator of a real cluster does; a task manager's pool with it, which are one pod. It returns the first one.
+func (c *cluster) keep(name string, begin func(name string) ([]*role, error)) (*role, error) {
+	roles, err := begin(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	first := roles[len(roles)-1]
 	c.keepers.Go(func() {
 		for err == nil {
 			manager := roles[len(roles)-1]
@@ -160,10 +157,20 @@ func (c *cluster) keep(name string) error {
 			for _, r := range roles {
 				r.stop() // its workers, too
 			}
-			roles, err = c.pod(name)
+			roles, err = begin(name)
 		}
 	})
-	return nil
+	return first, nil
+}
+
+// jobManager starts the job manager, which then has no jobs.
+func (c *cluster) jobManager(name string) ([]*role, error) {
+	cmd, err := c.flinkProcess("JM", "entrypoint.StandaloneSessionClusterEntrypoint", "--executionMode", "cluster")
+	if err != nil {
+		return nil, err
+	}
+	manager, err := c.launch(name, cmd)
+	return []*role{manager}, err
 }
 
 // pod starts a task manager, the last of the processes it returns, and before that

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -112,9 +114,9 @@ func (c *child) stop() (int, error) {
 	return 0, c.err
 }
 
-// resident returns the memory of the process in bytes; 0 if unknown.
-func (c *child) resident() int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
+// resident returns the memory of a process in bytes; 0 if unknown.
+func resident(p *os.Process) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Pid))
 	if err != nil {
 		return 0
 	}

@@ -1,4 +1,6 @@
-// Command stream runs bochner predict --stream for as long as wished, while it is killed, models
+//go:build unix
+
+// Command stream runs bochner predict --stream for as long as wished, while it and its job server are killed, models
 // change under it, and a model, a file and a row are bad. Then it counts every row of the output.
 //
 //	go run ./local/stream -binary bochner -rows 10000000 -time 1h
@@ -19,9 +21,9 @@ func main() {
 	flag.IntVar(&t.PerFile, "rows_per_file", 5_000, "rows of a file")
 	flag.DurationVar(&t.Time, "time", time.Hour, "time over which the files are written")
 	flag.IntVar(&t.Reloads, "reloads", 10, "models that replace the first one")
-	flag.IntVar(&t.Kills, "kills", 4, "how often the stream is killed")
-	flag.StringVar(&t.Runner, "runner", "direct", "direct, or universal with -endpoint")
-	flag.StringVar(&t.Endpoint, "endpoint", "", "job server of the runner")
+	flag.IntVar(&t.Kills, "kills", 3, "how often the stream is killed, with its workers")
+	flag.IntVar(&t.Managers, "managers", 1, "how often the job server is killed")
+	flag.StringVar(&t.Runner, "runner", "universal", "universal, on a job server that is started here, or direct, which has none")
 	flag.StringVar(&t.Dir, "dir", "", "directory to work in; a temporary one by default, removed at the end")
 	flag.Parse()
 	if err := t.inDir(context.Background()); err != nil {

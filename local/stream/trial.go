@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -21,21 +23,25 @@ import (
 
 // trial is one run. The directory gets in, out, out-dead and models.
 type trial struct {
-	Binary           string
-	Env              []string // of the program, added to that of this process
-	Rows, PerFile    int
-	Time             time.Duration // over which the files are written; 0 is at once
-	Reloads, Kills   int
-	Runner, Endpoint string
-	Dir              string
-	Log              io.Writer
+	Binary        string
+	Env           []string // of the program, added to that of this process
+	Rows, PerFile int
+	Time          time.Duration // over which the files are written; 0 is at once
+	Reloads       int
+	Kills         int    // of the stream, with its workers
+	Managers      int    // kills of the job server; 0 on direct, which has none
+	Runner        string // direct or universal
+	Dir           string
+	Log           io.Writer
 
 	digests map[string]string // name of a model by its digest
 	began   time.Time
 	written int // files
 	bad     int // the file that is not a table, -1 before
 	oops    int // the file with a bad row
+	server  *server
 	stream  *child
+	ended   int     // how often the stream ended because its job server was killed
 	memory  []int64 // bytes in use, sampled
 }
 
@@ -53,6 +59,15 @@ func (t *trial) run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if t.Runner != "direct" {
+		var err error
+		if t.server, err = newServer(); err != nil {
+			return err
+		}
+		defer func() { t.server.kill() }()
+	} else {
+		t.Managers = 0
+	}
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
@@ -174,6 +189,9 @@ func (t *trial) events(files int) (all []event) {
 	for k := range t.Kills {
 		at((float64(k)+0.5)/float64(t.Kills), t.again)
 	}
+	for k := range t.Managers {
+		at((float64(k)+0.7)/float64(t.Managers), t.manager)
+	}
 	at(0.35, t.breakModel)
 	at(0.4, func(context.Context) error { t.bad = t.written; return nil })
 	at(0.6, func(context.Context) error { t.oops = t.written; return nil })
@@ -258,8 +276,8 @@ func (t *trial) breakModel(ctx context.Context) error {
 func (t *trial) begin(ctx context.Context) (err error) {
 	args := []string{"predict", "--stream", "--json", "--quiet", "--model_digest", "--model", t.path("models@champion"), "--data", t.path("in/*.csv"), "--out", t.path("out"),
 		"--poll", "200ms", "--settle", "0", "--reload", "500ms", "--runner", t.Runner}
-	if t.Endpoint != "" {
-		args = append(args, "--endpoint", t.Endpoint)
+	if t.server != nil {
+		args = append(args, "--endpoint", t.server.endpoint(), "--environment_type", "LOOPBACK")
 	}
 	t.stream, err = start(ctx, t.Binary, t.Env, args)
 	return err
@@ -276,20 +294,51 @@ func (t *trial) again(ctx context.Context) error {
 	return t.begin(ctx)
 }
 
+// manager kills the job server while the stream works, and starts another. The stream tries again and continues, or has
+// given up, and is started again.
+func (t *trial) manager(ctx context.Context) error {
+	for range 3 { // so that it has something to do
+		if err := t.write(ctx); err != nil {
+			return err
+		}
+	}
+	t.server.kill()
+	for range 2 {
+		if err := t.write(ctx); err != nil {
+			return err
+		}
+	}
+	if err := t.server.start(); err != nil {
+		return err
+	}
+	for !t.allOut() {
+		if t.stream.alive() != nil {
+			t.ended++
+			return t.begin(ctx)
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// allOut tells whether every file that is written has predictions, but the bad one.
+func (t *trial) allOut() bool {
+	want := t.written
+	if t.bad >= 0 && t.bad < want {
+		want--
+	}
+	names, _ := filepath.Glob(t.path("out", "*"+suffix))
+	return len(names) >= want
+}
+
 // drain waits until every file has its predictions or a dead letter.
 func (t *trial) drain(ctx context.Context) error {
 	for {
-		out, err := os.ReadDir(t.path("out"))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		n := 0
-		for _, e := range out {
-			if strings.HasSuffix(e.Name(), suffix) {
-				n++
-			}
-		}
-		if n >= t.written-1 { // without the bad one
+		if t.allOut() {
 			if _, err := os.Stat(t.path("out-dead", name(t.bad)+".file.json")); err == nil {
 				return nil
 			}
@@ -308,7 +357,7 @@ func (t *trial) drain(ctx context.Context) error {
 
 // sample notes how much memory the stream has.
 func (t *trial) sample() {
-	if n := t.stream.resident(); n > 0 {
+	if n := resident(t.stream.cmd.Process); n > 0 {
 		t.memory = append(t.memory, n)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -17,14 +19,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Through kills, new models, a broken one, a bad file and a bad row, every row is predicted once.
+// Through ten new models, kills of the stream and of its job server, a broken model, a bad file and a bad row, every row
+// is predicted once.
 func TestAShortStream(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	short := trial{Binary: self, Env: []string{asProgram + "=1"}, Rows: 3000, PerFile: 50, Reloads: 2, Kills: 2, Runner: "direct", Dir: t.TempDir(), Log: t.Output()}
-	if err := short.run(t.Context()); err != nil {
-		t.Fatal(err)
+	for _, short := range []trial{
+		{Runner: "direct", Reloads: 2, Kills: 2},
+		{Runner: "universal", Reloads: 10, Kills: 3, Managers: 1},
+	} {
+		t.Run(short.Runner, func(t *testing.T) {
+			short.Binary, short.Env, short.Rows, short.PerFile, short.Dir, short.Log = self, []string{asProgram + "=1"}, 3000, 50, t.TempDir(), t.Output()
+			if err := short.run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }

@@ -35,7 +35,7 @@ const (
 func init() {
 	switch {
 	case os.Getenv(serverVariable) != "":
-		endpoint, err := prismtest.Serve(context.Background())
+		endpoint, err := prismtest.Serve(context.Background(), 0)
 		if err == nil {
 			fmt.Println("serving at", endpoint)
 			select {}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -44,79 +45,133 @@ func (c *flinkCluster) cancel(t *testing.T) {
 	}
 }
 
-// A worker and a task manager are killed while files appear: every row is predicted, once, as in
-// a batch.
-func TestAStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
-	c, dir := newFlink(t), t.TempDir()
-	must(t, dir, "generate", "friedman", "--rows", "2000", "--out", "train.csv")
-	must(t, dir, "train", "--search", "none", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-3", "--model", "model")
-	if err := os.Mkdir(filepath.Join(dir, "in"), 0o777); err != nil {
+// flinkStream is a stream on Flink, and the files that it predicts.
+type flinkStream struct {
+	c      *flinkCluster
+	dir    string
+	made   int
+	driver *exec.Cmd
+	done   chan result
+}
+
+func newFlinkStream(t *testing.T) *flinkStream {
+	t.Helper()
+	s := &flinkStream{c: newFlink(t), dir: t.TempDir()}
+	must(t, s.dir, "generate", "friedman", "--rows", "2000", "--out", "train.csv")
+	must(t, s.dir, "train", "--search", "none", "--data", "train.csv", "--label", "y", "--features", "64", "--lambda", "1e-3", "--model", "model")
+	if err := os.Mkdir(filepath.Join(s.dir, "in"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	made := 0
-	add := func(n int) {
-		for range n {
-			made++
-			must(t, dir, "generate", "friedman", "--rows", "500", "--seed", fmt.Sprint(made+10), "--out", "next.csv")
-			if err := os.Rename(filepath.Join(dir, "next.csv"), filepath.Join(dir, "in", fmt.Sprintf("%02d.csv", made))); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	outputs := func() []string {
-		names, _ := filepath.Glob(filepath.Join(dir, "out", "*.csv"))
-		return names
-	}
-	add(3)
-	driver := program(dir, slices.Concat([]string{"predict", "--stream", "--model", "model", "--data", filepath.Join(dir, "in", "*.csv"),
-		"--label", "y", "--out", "out", "--settle", "0s", "--lanes", "2", "--poll", "1s"}, c.flags)...)
-	done := make(chan result, 1)
-	go func() { done <- runCommand(t, driver) }()
-	defer c.cancel(t)
-	wait := func(n int) {
-		t.Helper()
-		for len(outputs()) < n {
-			select {
-			case r := <-done:
-				t.Fatalf("the driver has ended: exit code %d\n%s", r.code, r.stderr)
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	}
-	wait(3)
-	worker, _ := c.busy(t, 0)
-	add(2)
-	if worker == 0 || syscall.Kill(worker, syscall.SIGKILL) != nil {
-		t.Fatalf("worker %d could not be killed", worker)
-	}
-	add(3)
-	wait(made)
-	_, manager := c.busy(t, 0)
-	add(2)
-	if manager == 0 || syscall.Kill(manager, syscall.SIGKILL) != nil {
-		t.Fatalf("task manager %d could not be killed", manager)
-	}
-	add(3)
-	wait(made)
+	t.Cleanup(func() { s.c.cancel(t) })
+	return s
+}
 
-	must(t, dir, "predict", "--model", "model", "--data", "in/*.csv", "--label", "y", "--out", "batch")
+// add makes n files of 500 rows.
+func (s *flinkStream) add(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		s.made++
+		must(t, s.dir, "generate", "friedman", "--rows", "500", "--seed", fmt.Sprint(s.made+10), "--out", "next.csv")
+		if err := os.Rename(filepath.Join(s.dir, "next.csv"), filepath.Join(s.dir, "in", fmt.Sprintf("%02d.csv", s.made))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// start starts the driver.
+func (s *flinkStream) start(t *testing.T) {
+	s.driver = program(s.dir, slices.Concat([]string{"predict", "--stream", "--model", "model", "--data", filepath.Join(s.dir, "in", "*.csv"),
+		"--label", "y", "--out", "out", "--settle", "0s", "--lanes", "2", "--poll", "1s"}, s.c.flags)...)
+	s.done = make(chan result, 1)
+	go func() { s.done <- runCommand(t, s.driver) }()
+}
+
+func (s *flinkStream) outputs() []string {
+	names, _ := filepath.Glob(filepath.Join(s.dir, "out", "*.csv"))
+	return names
+}
+
+// wait waits until all files are predicted.
+func (s *flinkStream) wait(t *testing.T) {
+	t.Helper()
+	for len(s.outputs()) < s.made {
+		select {
+		case r := <-s.done:
+			t.Fatalf("the driver has ended: exit code %d\n%s", r.code, r.stderr)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// whole checks that every row is predicted, once, as in a batch, and ends the driver.
+func (s *flinkStream) whole(t *testing.T) {
+	t.Helper()
+	must(t, s.dir, "predict", "--model", "model", "--data", "in/*.csv", "--label", "y", "--out", "batch")
 	var stream, batch []string
-	for _, name := range outputs() {
+	for _, name := range s.outputs() {
 		stream = append(stream, lines(t, name)...)
 	}
-	names, _ := filepath.Glob(filepath.Join(dir, "batch", "*.csv"))
+	names, _ := filepath.Glob(filepath.Join(s.dir, "batch", "*.csv"))
 	for _, name := range names {
 		batch = append(batch, lines(t, name)...)
 	}
-	if len(batch) != 500*made || !slices.Equal(stream, batch) {
-		t.Errorf("%d rows from the stream, %d from the batch of %d files of 500, or other predictions", len(stream), len(batch), made)
+	if len(batch) != 500*s.made || !slices.Equal(stream, batch) {
+		t.Errorf("%d rows from the stream, %d from the batch of %d files of 500, or other predictions", len(stream), len(batch), s.made)
 	}
-	if err := driver.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := s.driver.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if r := <-done; r.code != 0 || !strings.Contains(r.stderr, "cancel it there") {
+	if r := <-s.done; r.code != 0 || !strings.Contains(r.stderr, "cancel it there") {
 		t.Errorf("exit code %d\n%s", r.code, r.stderr)
 	}
+}
+
+// A worker and a task manager are killed while files appear: every row is predicted, once, as in
+// a batch.
+func TestAStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
+	s := newFlinkStream(t)
+	s.add(t, 3)
+	s.start(t)
+	s.wait(t)
+	worker, _ := s.c.busy(t, 0)
+	s.add(t, 2)
+	if worker == 0 || syscall.Kill(worker, syscall.SIGKILL) != nil {
+		t.Fatalf("worker %d could not be killed", worker)
+	}
+	s.add(t, 3)
+	s.wait(t)
+	_, manager := s.c.busy(t, 0)
+	s.add(t, 2)
+	if manager == 0 || syscall.Kill(manager, syscall.SIGKILL) != nil {
+		t.Fatalf("task manager %d could not be killed", manager)
+	}
+	s.add(t, 3)
+	s.wait(t)
+	s.whole(t)
+}
+
+// With the job manager the job is lost: the command ends with exit code 1, and the same command does what has no
+// predictions when there is a job manager again.
+func TestAStreamOnFlinkContinuesAfterTheJobManager(t *testing.T) {
+	s := newFlinkStream(t)
+	s.add(t, 3)
+	s.start(t)
+	s.wait(t)
+	manager := number(filepath.Join(s.c.dir, "job-manager.pid"))
+	if manager <= 0 || syscall.Kill(manager, syscall.SIGKILL) != nil {
+		t.Fatalf("job manager %d could not be killed", manager)
+	}
+	s.add(t, 3)
+	begun := time.Now()
+	r := <-s.done
+	t.Logf("the driver ended after %.0f s: %s", time.Since(begun).Seconds(), r.stderr)
+	if r.code != 1 || strings.Contains(r.stderr, "--resume") {
+		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	}
+	s.add(t, 2)
+	s.start(t)
+	s.wait(t)
+	s.whole(t)
 }
 
 // A stream that fails has no work directory to resume from: the same command continues.
