@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/models/calibrate"
@@ -140,7 +141,7 @@ func TestHeldOutErrorsOfCopiesAreThoseOfPredictions(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,%.6f\n", k, level[k]+0.27*r.NormFloat64()))
 	}
 	for _, grid := range []string{"auto", "8"} {
-		o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1}, Learner: &ridge.Training{Grid: ridge.Bits(grid)}}
+		o := TrainOptions{Spec: prepare.Spec{Task: "regression", Kernel: &fourier.GaussianOptions{Features: 256}, Seed: 1}, Learner: &ridge.Training{Grid: features.Bits(grid)}}
 		result, e := evaluated(t, lines, o)
 		for _, row := range result.Path {
 			if row.Lambda != result.Lambda {

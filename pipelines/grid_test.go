@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/linear"
 	"github.com/bochner-ml/bochner/internal/blas"
@@ -233,7 +234,7 @@ func TestComponentsBelowTheRoundingOfFeaturesAreRefused(t *testing.T) {
 	for _, grid := range []string{"8", "16"} {
 		result, err := Embed(jobtest.Ctx, EmbedOptions{
 			Spec:  prepare.Spec{Data: data, Task: "regression", Kernel: &fourier.GaussianOptions{Width: 50, Features: 64}, Seed: 1},
-			Model: filepath.Join(dir, "model"+grid), Training: pca.Training{Components: 7, Grid: ridge.Bits(grid)},
+			Model: filepath.Join(dir, "model"+grid), Training: pca.Training{Components: 7, Grid: features.Bits(grid)},
 		})
 		switch {
 		case grid == "8" && (err == nil || !strings.Contains(err.Error(), "cannot be distinguished from the rounding of features to their grid")):

@@ -61,7 +61,7 @@ func TestHeldOutErrorIsThatOfTrainingAgainWithoutTheFold(t *testing.T) {
 	const folds, seed = 5, 3
 	lines := jobtest.Made(t, "moons", 400, 1)
 	for _, grid := range []string{"8", "16"} {
-		o := TrainOptions{Learner: &ridge.Training{Grid: ridge.Bits(grid)},
+		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits(grid)},
 			Spec:   prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 0.5, Features: 64}, Seed: seed},
 			Lambda: training.LambdaOptions{Path: []float64{1e-4, 1e-2}, Folds: folds},
 		}
@@ -135,7 +135,7 @@ func TestScoredErrorsAreThoseOfPredictions(t *testing.T) {
 	const folds, seed = 4, 3
 	for set, tolerance := range map[string]float64{"moons": 1e-9, "friedman": 1e-3} {
 		lines := jobtest.Made(t, set, 300, 1)
-		o := TrainOptions{Learner: &ridge.Training{Grid: ridge.Bits8},
+		o := TrainOptions{Learner: &ridge.Training{Grid: features.Bits8},
 			Spec:   prepare.Spec{Scale: []string{"none"}, Kernel: &fourier.GaussianOptions{Width: 1, Features: 64}, Seed: seed},
 			Lambda: training.LambdaOptions{Path: []float64{1e-8, 1e-2}, Folds: folds},
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/learned"
 	"github.com/bochner-ml/bochner/io/dataset"
@@ -83,7 +84,7 @@ func mustTrain(t *testing.T, o TrainOptions) (*TrainResult, []byte, *models.Mani
 func TestAWeightedTableIsARepeatedTable(t *testing.T) {
 	for _, targets := range []bool{false, true} {
 		lines, repeated := weightedTable(9000, targets, "0", "1", "1", "2", "3")
-		for name, l := range map[string]*ridge.Training{"ridge": nil, "balanced": {Grid: ridge.Bits8, Weights: []string{"balanced"}}} {
+		for name, l := range map[string]*ridge.Training{"ridge": nil, "balanced": {Grid: features.Bits8, Weights: []string{"balanced"}}} {
 			if targets && l != nil {
 				continue
 			}

@@ -22,8 +22,8 @@ func init() {
 
 // Training holds the options of finding components.
 type Training struct {
-	Components int        `flag:"components" help:"Number of components."` // 0 is DefaultComponents
-	Grid       ridge.Bits `flag:"grid" help:"Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto, which uses 16 unless rows × features² exceeds 4·10¹²." values:"auto,8,16"`
+	Components int           `flag:"components" help:"Number of components."` // 0 is DefaultComponents
+	Grid       features.Bits `flag:"grid" help:"Bits of the grid that features are rounded to for exact sums: 8, 16 (four times slower) or auto, which uses 16 unless rows × features² exceeds 4·10¹²." values:"auto,8,16"`
 }
 
 // DefaultComponents is the number of components if none is given.
@@ -35,7 +35,7 @@ const FewProducts = 1 << 42
 
 // NewTraining returns the default options.
 func NewTraining() *Training {
-	return &Training{Components: DefaultComponents, Grid: ridge.AutoBits}
+	return &Training{Components: DefaultComponents, Grid: features.AutoBits}
 }
 
 // Validate returns errors that do not depend on the data.

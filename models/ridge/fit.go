@@ -89,7 +89,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.Grid != Bits8 && steps != fine && s.Lambda <= FloorFactor*Floor(m.Step()*features.ByteSteps/float64(steps)) {
+		if t.Grid != features.Bits8 && steps != fine && s.Lambda <= FloorFactor*Floor(m.Step()*features.ByteSteps/float64(steps)) {
 			steps = fine
 			continue
 		}

@@ -116,7 +116,7 @@ type solved struct {
 
 // descend solves the systems of the trials on a fold as far as descents converge. y is
 // centred, and keeps what it needs for other solutions.
-func (p *path) descend(y *system, h *heldOut, total, fold *Sum, number int, trials []trial) []solved {
+func (p *path) descend(y *system, h heldOut, total, fold *Sum, number int, trials []trial) []solved {
 	out := make([]solved, len(trials))
 	if p.by == solver.Exactly {
 		return out
@@ -161,7 +161,7 @@ func (p *path) descend(y *system, h *heldOut, total, fold *Sum, number int, tria
 }
 
 // validate tries the λ of trials on a fold, as far as that has not been done.
-func (p *path) validate(y *system, h *heldOut, total, fold *Sum, number int, trials []trial) {
+func (p *path) validate(y *system, h heldOut, total, fold *Sum, number int, trials []trial) {
 	y.centre(total, fold)
 	for t, solved := range p.descend(y, h, total, fold, number, trials) {
 		value := trials[t].index

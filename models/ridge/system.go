@@ -1,7 +1,6 @@
 package ridge
 
 import (
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/shifted"
 	"github.com/bochner-ml/bochner/models/weight"
 )
@@ -77,39 +76,12 @@ func (y *system) measure(r Ranges) {
 // centre computes G_c for the rows that are in total and not in out; out may be nil. The
 // differences are exact, so the system equals that of a sum over those rows alone.
 func (y *system) centre(total, out *Sum) {
-	d := y.shape.Dim
 	y.leave(total, out)
-	y.Reserve()
-	blas.EachTile(y.shape.Dim, y.Threads, func(_, t, i, j int) {
-		tile := total.tiles[t]
-		var minus []float64
-		if out != nil {
-			minus = out.tiles[t]
-		}
-		top, left := i*blas.TileDim, j*blas.TileDim
-		rows, cols := blas.TileRows(d, i), blas.TileRows(d, j)
-		for b := range cols {
-			first := 0
-			if i == j {
-				first = b
-			}
-			// Column b of the tile becomes part of a row above the diagonal.
-			dst := y.Square[(left+b)*d+top:][:rows]
-			sb := y.colSum[left+b]
-			for a := first; a < rows; a++ {
-				g := tile[a*cols+b]
-				if minus != nil {
-					g -= minus[a*cols+b]
-				}
-				g -= sb * y.colSum[top+a] / y.n
-				if i == j && a == b {
-					y.Diag[left+b] = g
-				} else {
-					dst[a] = g
-				}
-			}
-		}
-	})
+	var minus [][]float64
+	if out != nil {
+		minus = out.tiles
+	}
+	y.Centre(total.tiles, minus, y.colSum, y.n)
 }
 
 // leave sets all sums but those of products of features, as centre does.
@@ -156,15 +128,7 @@ func (y *system) solve(mu float64, total, out *Sum) (pivot int, ok bool) {
 // solveIn is solve for the rows of total, which leave was given, in place of whose tiles it computes: it
 // needs no square, and has the same bits.
 func (y *system) solveIn(mu float64, total *Sum) (pivot int, ok bool) {
-	blas.EachTile(y.shape.Dim, y.Threads, func(_, t, i, j int) {
-		cols := blas.TileRows(y.shape.Dim, j)
-		for a := range blas.TileRows(y.shape.Dim, i) {
-			sa := y.colSum[i*blas.TileDim+a]
-			for b := range min(cols, (i-j)*blas.TileDim+a+1) {
-				total.tiles[t][a*cols+b] -= y.colSum[j*blas.TileDim+b] * sa / y.n
-			}
-		}
-	})
+	y.CentreTiles(total.tiles, y.colSum, y.n)
 	y.rightSides(total, nil)
 	return y.SolveTiles(total.tiles, y.v, y.shape.Outputs, mu)
 }

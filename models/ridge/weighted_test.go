@@ -86,8 +86,8 @@ func TestWholeWeightsAreRepeatedRows(t *testing.T) {
 	defer func() { _ = blas.SetLevel(level) }()
 	for _, targets := range []bool{false, true} {
 		for name, o := range map[string]*ridge.Training{
-			"auto": nil, "8 bits": {Grid: ridge.Bits8},
-			"balanced": {Grid: ridge.Bits8, Weights: []string{"balanced"}}, "named": {Weights: []string{"0=2.3", "2=0.01"}},
+			"auto": nil, "8 bits": {Grid: features.Bits8},
+			"balanced": {Grid: features.Bits8, Weights: []string{"balanced"}}, "named": {Weights: []string{"0=2.3", "2=0.01"}},
 		} {
 			if targets && o != nil && o.Weights != nil {
 				continue
@@ -132,7 +132,7 @@ func TestManyWholeWeightsAreRepeatedRows(t *testing.T) {
 			}
 			return float64(r.IntN(most))
 		})
-		o := &ridge.Training{Grid: ridge.Bits8}
+		o := &ridge.Training{Grid: features.Bits8}
 		mustEqual(t, fmt.Sprint(most), mustFit(t, d, lambda, o), mustFit(t, repeated(d), lambda, o))
 	}
 }

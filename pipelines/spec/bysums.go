@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/pca"
@@ -29,7 +30,7 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 	// A buffer of rows and one of their features for each sum.
 	// Features on a 16-bit grid take two limbs, and that grid may be chosen automatically.
 	limbs := int64(2)
-	if b.Grid == ridge.Bits8 && !o.size(f).Sampled {
+	if b.Grid == features.Bits8 && !o.size(f).Sampled {
 		limbs = 1
 	}
 	buffer := f.block(f.Dim)

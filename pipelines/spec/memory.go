@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/internal/machine"
 	"github.com/bochner-ml/bochner/io/labels"
@@ -263,7 +264,7 @@ func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {
 	}
 	lambda, folds := o.Lambda.Values(1)
 	n := len(lambda)
-	if o.Lambda.Auto() && r.Grid != ridge.Bits8 {
+	if o.Lambda.Auto() && r.Grid != features.Bits8 {
 		n += len(ridge.SmallerLambda())
 	}
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/trained"
@@ -41,7 +42,7 @@ func (t *Training) fine() int {
 func (t *Training) wide() bool { return t.Recipe.Choice != nil && t.Recipe.Choice.Wide }
 
 // Steps is the number of steps of the grid that a job starts with; up to small products are few.
-func (t *Training) Steps(grid ridge.Bits, small float64) int {
+func (t *Training) Steps(grid features.Bits, small float64) int {
 	rows, _ := t.sizes()
 	return grid.Steps(products(rows, t.Recipe.Dim), small, t.wide(), t.fine())
 }

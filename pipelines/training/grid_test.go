@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models"
@@ -37,7 +38,7 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 		smallGram = c.small
 		o := Options{
 			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 64}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}}, Learner: &ridge.Training{Grid: ridge.Bits(c.grid)},
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}}, Learner: &ridge.Training{Grid: features.Bits(c.grid)},
 		}
 		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
 		result, err := Run(jobtest.Ctx, o)
@@ -66,13 +67,13 @@ func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 	data := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "friedman", 1100, 1), ""))
 	var models [2]string
 	var notes strings.Builder
-	for i, grid := range []ridge.Bits{ridge.AutoBits, ridge.Bits16} {
+	for i, grid := range []features.Bits{features.AutoBits, features.Bits16} {
 		o := Options{
 			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{1e-9, 1e-8, 3e-8, 9e-8}}, Learner: &ridge.Training{Grid: grid}, Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{data}, "y"
-		if grid == ridge.AutoBits {
+		if grid == features.AutoBits {
 			o.Job.Log = &notes
 		}
 		r, err := Run(jobtest.Ctx, o)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -37,7 +38,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	grid := o.Grid
 	steps := t.Steps(grid, smallGram)
 	fine := t.fine()
-	again := grid != ridge.Bits8 && steps != fine && t.again()
+	again := grid != features.Bits8 && steps != fine && t.again()
 	coarse, err := t.fitRidgeOn(ctx, steps, again)
 	if err != nil {
 		return err

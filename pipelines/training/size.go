@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
@@ -96,7 +97,7 @@ func (s *sizes) expect(t sizing.Trial) sizing.Cost {
 	switch {
 	case steps != blas.MostByte:
 		cost.Sum *= 4
-	case grid != ridge.Bits8 && t.Lambda <= likelyFloor(t) && rows <= againRows && products(rows, t.Features) <= againGram:
+	case grid != features.Bits8 && t.Lambda <= likelyFloor(t) && rows <= againRows && products(rows, t.Features) <= againGram:
 		// A grid of 16 bits tries smaller values, too.
 		cost = sizing.Cost{Map: 2 * cost.Map, Sum: 5 * cost.Sum, Solve: 4 * cost.Solve}
 	}
