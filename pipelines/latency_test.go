@@ -94,7 +94,7 @@ func (m *manyFiles) before(kind, name string) {
 	m.mu.Unlock()
 	select {
 	case <-g.open:
-	case <-time.After(30 * time.Second):
+	case <-time.After(5 * time.Minute): // in place of for ever
 		m.mu.Lock()
 		g.missed = true
 		m.mu.Unlock()

@@ -1,4 +1,4 @@
-package approximation
+package pipelines
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"github.com/bochner-ml/bochner/features/kernel"
 	"github.com/bochner-ml/bochner/features/maxout"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/approximation"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
@@ -16,8 +17,8 @@ import (
 
 func TestBoundsStandBesideWhatIsMeasured(t *testing.T) {
 	data := dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "data.csv", strings.Join(jobtest.Made(t, "moons", 120, 1), ""))}, Label: "y"}
-	compare := func(k kernel.Options, all bool) (*CompareResult, error) {
-		return Compare(jobtest.Ctx, CompareOptions{
+	compare := func(k kernel.Options, all bool) (*approximation.CompareResult, error) {
+		return approximation.Compare(jobtest.Ctx, approximation.CompareOptions{
 			Spec: prepare.Spec{Data: data, Scale: []string{"none"}, Kernel: k}, Budgets: []int{64, 1024}, Seeds: 10, Rows: 40, Epsilon: 0.25, All: all,
 		})
 	}
@@ -60,7 +61,7 @@ func TestBoundsStandBesideWhatIsMeasured(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", k, r.Bounds, err)
 		}
 	}
-	if _, err := Compare(jobtest.Ctx, CompareOptions{Spec: prepare.Spec{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
+	if _, err := approximation.Compare(jobtest.Ctx, approximation.CompareOptions{Spec: prepare.Spec{Data: data}, Epsilon: -1}); exit.Code(err) != exit.CodeUsage {
 		t.Error(err)
 	}
 }

@@ -1,10 +1,11 @@
-package trained
+package pipelines
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/bochner-ml/bochner/models/ridge"
+	"github.com/bochner-ml/bochner/pipelines/trained"
 )
 
 func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
@@ -19,7 +20,7 @@ func TestRoundingIsNotedWhereItIsToBeSeen(t *testing.T) {
 		{ridge.Row{MSE: 1, HeldOutRows: 1234, FoldMSE: 9, HeldOutMSE: 4}, false, []string{"mse", "1,234 rows", "is 4,", "compared with 9 for"}},
 		{ridge.Row{MSE: 1, HeldOutRows: 1234, FoldMSE: 9, HeldOutMSE: 4}, true, []string{"RMSE", "is 2,", "compared with 3 for"}},
 	} {
-		note := RoundingNote(c.row, c.regression)
+		note := trained.RoundingNote(c.row, c.regression)
 		if (note == nil) != (c.want == nil) {
 			t.Errorf("%+v: %q", c.row, note)
 		}
