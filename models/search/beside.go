@@ -11,6 +11,7 @@ import (
 	"github.com/bochner-ml/bochner/features/bins"
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/features/metric"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 const (
@@ -165,14 +166,23 @@ func (r *runner) bestPair(s *scaled, columns, train []int) *pair {
 	if len(train) > pairRows {
 		train = train[:pairRows]
 	}
-	var best *pair
-	least := math.Inf(1)
+	var all []*pair
 	for i, a := range columns {
 		for _, b := range columns[:i] {
-			p := s.newPair([2]int{b, a})
-			if e := r.nearest(p.rows, train); e < least {
-				best, least = p, e
-			}
+			all = append(all, s.newPair([2]int{b, a}))
+		}
+	}
+	errs := make([]float64, len(all))
+	parallel.Ranges(len(all), 1, r.options.Threads, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			errs[i] = r.nearest(all[i].rows, train)
+		}
+	})
+	var best *pair
+	least := math.Inf(1)
+	for i, e := range errs {
+		if e < least {
+			best, least = all[i], e
 		}
 	}
 	return best

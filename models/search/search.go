@@ -390,16 +390,21 @@ func (r *runner) narrowest(field []*entry, chosen *entry) *entry {
 // maxWorkers is the largest number of trials at a time.
 const maxWorkers = 4
 
-// tryAll tries candidates at a level, some of them at a time.
+// tryAll tries candidates at a level, some of them at a time, and those that would leave processors idle at the end
+// with the threads of all.
 func (r *runner) tryAll(ctx context.Context, field []*entry, l *level) error {
 	r.release(field)
 	threads := max(1, r.options.Threads)
-	workers := min(threads, maxWorkers, len(field))
-	parallel.Ranges(len(field), 1, max(1, workers), func(lo, hi int) {
-		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			r.try(field[i], l, threads/max(1, workers))
-		}
-	})
+	workers := min(threads, maxWorkers)
+	last := len(field) - len(field)%workers
+	for _, some := range [][]*entry{field[:last], field[last:]} {
+		workers := min(workers, len(some))
+		parallel.Ranges(len(some), 1, workers, func(lo, hi int) {
+			for i := lo; i < hi && ctx.Err() == nil; i++ {
+				r.try(some[i], l, threads/workers)
+			}
+		})
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
