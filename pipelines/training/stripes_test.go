@@ -16,7 +16,7 @@ import (
 // them, and the directory of the model is the same, byte for byte.
 func TestTheModelDoesNotDependOnTheMemoryOfAWorker(t *testing.T) {
 	dir := t.TempDir()
-	name := jobtest.Write(t, dir, "d.csv", strings.Join(jobtest.Made(t, "moons", 400, 1), ""))
+	name := jobtest.Write(t, dir, "d.csv", strings.Join(jobtest.Made(t, "moons", 1300, 1), ""))
 	train := func(bytes int64) (files map[string]string, log string) {
 		var lines strings.Builder
 		o := Options{
