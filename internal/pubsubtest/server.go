@@ -13,6 +13,8 @@ import (
 
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"cloud.google.com/go/pubsub/v2/pstest"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // Project is the one of the names of a Server.
@@ -26,15 +28,17 @@ type Server struct {
 	t     *testing.T
 	ahead atomic.Int64 // nanoseconds by which its clock is ahead
 
-	mu    sync.Mutex
-	conns []net.Conn
+	mu     sync.Mutex
+	conns  []net.Conn
+	refuse map[string]int // requests to publish, by topic
 }
 
 // Start starts a server that ends with the test, and leads clients of this process and its children
 // to it.
 func Start(t *testing.T) *Server {
 	t.Helper()
-	s := &Server{Server: pstest.NewServer(), t: t}
+	s := &Server{t: t, refuse: map[string]int{}}
+	s.Server = pstest.NewServer(pstest.ServerReactorOption{FuncName: "Publish", Reactor: s})
 	s.SetTimeNowFunc(func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -73,6 +77,24 @@ func (s *Server) serve(listener net.Listener) {
 			}()
 		}
 	}
+}
+
+// Refuse has the next n requests to publish to the topic of that name fail, in a way that is not tried again.
+func (s *Server) Refuse(topic string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse["projects/"+Project+"/topics/"+topic] = n
+}
+
+// React implements pstest.ServerReactor.
+func (s *Server) React(request any) (handled bool, answer any, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, ok := request.(*pubsubpb.PublishRequest); ok && s.refuse[r.Topic] > 0 {
+		s.refuse[r.Topic]--
+		return true, &pubsubpb.PublishResponse{}, status.Error(codes.FailedPrecondition, "refused by the test")
+	}
+	return false, nil, nil
 }
 
 // Cut cuts all connections. Clients may connect again.

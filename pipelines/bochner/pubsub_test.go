@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,6 +96,99 @@ func TestAKilledStreamOfMessagesHasEveryRowOnce(t *testing.T) {
 		if !strings.HasSuffix(name, ".predictions.csv") {
 			t.Errorf("left behind: %s", name)
 		}
+	}
+}
+
+// streamUntil runs a stream of messages until something is so, and then interrupts it. No lease ends meanwhile.
+func streamUntil(t *testing.T, dir, what string, is func() bool, args ...string) result {
+	t.Helper()
+	cmd := program(dir, append([]string{"predict", "--stream", "--model", "model", "--quiet", "--json"}, args...)...)
+	done := make(chan result, 1)
+	go func() { done <- runCommand(t, cmd) }()
+	for !is() {
+		select {
+		case r := <-done:
+			t.Fatalf("the stream has ended before %s: exit code %d\n%s", what, r.code, r.stderr)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	r := <-done
+	if r.code != 0 || !strings.Contains(r.stdout, `"ended":true`) {
+		t.Errorf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	return r
+}
+
+// Messages as large as Pub/Sub takes, 10 MB, get their predictions or a dead letter with all of their content.
+func TestLargeMessagesArePredicted(t *testing.T) {
+	server, dir := pubsubtest.Start(t), t.TempDir()
+	row := forMessages(t, dir)
+	const most = 9_999_000
+	n := most / len(row)
+	good := server.Subscription("rows")
+	id := server.Send("rows", strings.Repeat(row, n))
+	bad := server.Send("rows", strings.Repeat("x", most))
+	server.Topic("said")
+	acknowledged := func() bool { return server.Message(id).Acks > 0 && server.Message(bad).Acks > 0 }
+	streamUntil(t, dir, "the acknowledgement of both", acknowledged, "--data", good, "--out", "pubsub://projects/"+pubsubtest.Project+"/topics/said", "--dead_letters", "dead")
+	said := server.In("said")
+	if len(said) != 1 || strings.Count(string(said[0].Data), "\n") != n+1 || said[0].Attributes["bochner_message_id"] != id {
+		t.Errorf("%d messages with predictions; want one of %d lines", len(said), n+1)
+	}
+	var letter struct {
+		Error   string
+		Message struct{ Data []byte }
+	}
+	if err := json.Unmarshal([]byte(read(t, dir, "dead", bad+".file.json")), &letter); err != nil || len(letter.Message.Data) != most || letter.Error == "" {
+		t.Errorf("a dead letter with %d bytes, want %d: %s, %v", len(letter.Message.Data), most, letter.Error, err)
+	}
+	if got := entries(t, filepath.Join(dir, "dead")); len(got) != 1 {
+		t.Errorf("dead letters %v", got)
+	}
+}
+
+// A message whose dead letter is refused is given back alone, and comes again: it is in the dead letters once, and
+// what was predicted beside it once.
+func TestAMessageThatIsGivenBackIsDoneOnce(t *testing.T) {
+	server, dir := pubsubtest.Start(t), t.TempDir()
+	row := forMessages(t, dir)
+	source := server.Subscription("rows")
+	said, dead := server.Topic("said"), server.Topic("dead")
+	var good []string
+	for i := range 4 {
+		good = append(good, server.Send("rows", strings.Repeat(row, 1+i)))
+	}
+	bad := server.Send("rows", "hello", "user", "u")
+	server.Refuse("dead", 1)
+	all := func() bool {
+		for _, m := range server.In("rows") {
+			if m.Acks == 0 {
+				return false
+			}
+		}
+		return true
+	}
+	r := streamUntil(t, dir, "the acknowledgement of all messages", all, "--data", source, "--out", said, "--dead_letters", dead, "--files_per_round", "10")
+	if !strings.Contains(r.stdout, `"retried":1`) {
+		t.Errorf("no message was tried again: %s", r.stdout)
+	}
+	if m := server.Message(bad); m.Deliveries < 2 {
+		t.Errorf("the bad message was delivered %d times", m.Deliveries)
+	}
+	for _, id := range good {
+		if m := server.Message(id); m.Acks == 0 {
+			t.Errorf("message %s was not acknowledged", id)
+		}
+	}
+	letters := server.In("dead")
+	if len(letters) != 1 || string(letters[0].Data) != "hello" || letters[0].Attributes["bochner_message_id"] != bad || letters[0].Attributes["user"] != "u" {
+		t.Errorf("%d dead letters, want one of message %s: %v", len(letters), bad, letters)
+	}
+	if n := len(server.In("said")); n != len(good) {
+		t.Errorf("%d messages with predictions, want %d", n, len(good))
 	}
 }
 
