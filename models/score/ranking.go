@@ -17,9 +17,11 @@ const MinTopped = 10
 // topped are these few.
 var topped = [...]int{3, 5}
 
-// Ranking counts how the scores of a classifier order rows: for two classes the Margin,
-// and the probability of the second class, if it is counted; for up to MaxRanked the score
-// of each class, that of its rows against that of the others. Create it with NewRanking.
+// Ranking counts how a classifier orders rows: for two classes the Margin,
+// and the probability of the second class, if it is counted; for up to MaxRanked the
+// probability of each class, or its score if there are none, that of its rows against that
+// of the others. Scores would not do where there are probabilities: a softmax is the same
+// if a number is added to all scores of a row. Create it with NewRanking.
 // It is not safe for concurrent use.
 type Ranking struct {
 	k         int
@@ -93,7 +95,7 @@ func (r *Ranking) AddRows(truth int, scores, order []float32, rows int64) {
 		if c == truth {
 			kind = 1
 		}
-		r.ranks[c].Add(scores[c], kind, rows)
+		r.ranks[c].Add(order[c], kind, rows)
 	}
 	if r.k < MinTopped {
 		return

@@ -24,8 +24,9 @@ labels.
 For classification it prints accuracy, error and balanced accuracy with 95 % intervals,
 precision and recall of each class, and the confusion matrix. For two classes it prints
 the area under the ROC curve (AUC) and the average precision of the second class; for up
-to 100 classes their means, each class against the others; for 10 classes and more how
-often the class of a row is among the first 3 and 5. A label that the model was not
+to 100 classes their means, each class against the others by its probability, or by its
+score if there are none; for 10 classes and more how often the class of a row is among
+the first 3 and 5. A label that the model was not
 trained on counts as an error and is listed with its rows; if every label is of this
 kind, the exit code is 3.
 
