@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/bochner-ml/bochner/io/lines"
 	"github.com/bochner-ml/bochner/io/rows"
@@ -87,9 +88,12 @@ func ReadLayout(in io.Reader, o Hints) (Layout, error) {
 			return Layout{}, err
 		}
 	}
-	if !l.Header {
-		for f := range l.Columns {
+	for f, name := range l.Columns {
+		switch {
+		case !l.Header:
 			l.Columns[f] = generated(f)
+		case !utf8.ValidString(name): // a model would keep another name
+			return Layout{}, fmt.Errorf("csvio: header: column %d, %s, is not UTF-8; convert the file, for instance with iconv -f ISO-8859-1 -t UTF-8", f+1, table.Quote(name))
 		}
 	}
 	l.Layout, err = o.Layout(l.Columns, l.Header)
