@@ -129,8 +129,11 @@ func FlagHelp(f *pflag.Flag) string {
 }
 
 // defaultOf returns the default of a flag as it would be written, or "" if it is the zero
-// value of its type.
+// value of its type. Of a flag that can be given several times it is a text.
 func defaultOf(f *pflag.Flag) string {
+	if _, several := f.Value.(pflag.SliceValue); several {
+		return strings.Trim(f.DefValue, "[]")
+	}
 	switch f.DefValue {
 	case "", "0", "false", "[]", "0s":
 		return ""
