@@ -139,6 +139,16 @@ func (o *Only) list(ctx context.Context) (*IDs, error) {
 	return l, nil
 }
 
+// Release lets go of the list, which takes up to a gigabyte. Call it when the job is done; readers that
+// need the list afterwards read it again.
+func (o *Only) Release() {
+	lastIDs.Lock()
+	defer lastIDs.Unlock()
+	if o.ids = nil; lastIDs.uri == o.URI {
+		lastIDs.uri, lastIDs.ids = "", nil
+	}
+}
+
 // Missing returns how many ids are of no row that the readers used, and the first of these in the order
 // of their bytes, at most most. The reports must be those of all shards.
 func (o *Only) Missing(ctx context.Context, reports []Report, most int) (n int, first []string, err error) {

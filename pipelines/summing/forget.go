@@ -245,6 +245,7 @@ func (o ForgetOptions) sum(ctx context.Context, model string, recipe *sums.Recip
 		if o.Data.Only, err = ids.Store(ctx, storage.Join(scratch, "ids")); err != nil {
 			return gone, nil, err
 		}
+		defer o.Data.Only.Release()
 	}
 	out := storage.Join(scratch, "rows")
 	rows := Options{Recipe: model, Data: o.Data, Out: out, MaxBadFraction: o.MaxBadFraction, Job: options}
