@@ -202,7 +202,7 @@ sum that day again without the rows.`,
 
 // chooseIDs adds the flags that choose rows by their ids.
 func chooseIDs(fs *pflag.FlagSet, list, column *string) {
-	fs.StringVar(list, "ids", "", "File with the ids of rows to forget, one a line, or - for standard input: of --data only these rows are forgotten. Ids are compared byte for byte with the text in the files.")
+	fs.StringVar(list, "ids", "", "File with the ids of rows to forget, one a line, or - for standard input: of --data only these rows are forgotten. Ids are compared byte for byte with the text in the files. In memory the list takes about three times its size.")
 	fs.StringVar(column, "id_column", "", "Column of the ids, by name or position; the default is that of the training data.")
 }
 

@@ -157,6 +157,38 @@ func TestALeaseWhoseRequestWasInterruptedIsFree(t *testing.T) {
 	}
 }
 
+// What an interrupted request may have left is tidied up, and not the lease that another process took
+// in the meantime: before the lease is released, or before it is deleted.
+func TestAnInterruptedRequestLeavesTheLeaseOfAnother(t *testing.T) {
+	s := server(t)
+	never()
+	for _, window := range []string{"write", "delete"} {
+		if err := storage.Remove(ctx, bucket+"lock"); err != nil {
+			t.Fatal(err)
+		}
+		interrupted, cancel := context.WithCancel(ctx)
+		taken := false
+		s.Faults.Before(func(kind, _ string) {
+			switch {
+			case interrupted.Err() == nil:
+				if kind == "write" {
+					cancel()
+				}
+			case kind == window && !taken:
+				taken = true
+				s.Fill("lock", []byte("another's"))
+			}
+		})
+		if _, err := storage.Lock(interrupted, bucket+"lock"); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", window, err)
+		}
+		s.Faults.Before(nil)
+		if !taken || string(s.Content("lock")) != "another's" {
+			t.Errorf("taken before the %s: %t, %q is left", window, taken, s.Content("lock"))
+		}
+	}
+}
+
 // Who loses a lease writes nothing to it any more.
 func TestALostLeaseIsNotRenewed(t *testing.T) {
 	s := server(t)
