@@ -17,7 +17,7 @@ func table(t *testing.T, s *sample, by solver.By, threads int, lambda ...float64
 	p, y, total := opened(t, s, by, lambda...)
 	y.Threads, p.Threads = threads, threads
 	p.Progress = func(line string) { lines = append(lines, line) }
-	if _, err := p.tryAll(y, total, p.filled); err != nil {
+	if _, err := p.choice(y, total, p.filled).All(); err != nil {
 		t.Fatal(err)
 	}
 	rows, _, _ = p.table()

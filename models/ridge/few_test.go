@@ -31,7 +31,7 @@ func TestFewRowsHaveTheErrorsOfTheirSums(t *testing.T) {
 			p.Trials, p.Ranges = true, r
 			y.measure(r)
 			y.share(total)
-			if _, err := p.tryAll(y, total, p.filled); err != nil {
+			if _, err := p.choice(y, total, p.filled).All(); err != nil {
 				t.Fatal(err)
 			}
 			want, _, fits := p.table()
@@ -41,12 +41,12 @@ func TestFewRowsHaveTheErrorsOfTheirSums(t *testing.T) {
 			y.measure(r)
 			y.share(total)
 			q.few = fewOf(t, q, y, total)
-			best, err := q.tryAll(y, total, q.filled)
+			best, err := q.choice(y, total, q.filled).All()
 			if err != nil {
 				t.Fatal(err)
 			}
 			got, _, trials := q.table()
-			if at, _ := p.best(4); at != best {
+			if at, _ := p.choice(nil, nil, nil).Best(4); at != best {
 				t.Errorf("lambda %g, want %g", q.values[best], p.values[at])
 			}
 			for i, row := range got {
@@ -116,7 +116,7 @@ func TestThreadsDoNotChangeTheDualProblem(t *testing.T) {
 			p, y, total := opened(t, s, solver.Exactly, 1e-5, 1e-3)
 			p.Threads, y.Threads = threads, threads
 			p.few = fewOf(t, p, y, total)
-			if _, err := p.tryAll(y, total, p.filled); err != nil {
+			if _, err := p.choice(y, total, p.filled).All(); err != nil {
 				t.Fatal(err)
 			}
 			got, _, _ := p.table()

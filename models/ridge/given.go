@@ -84,24 +84,6 @@ func (r *Rows) add(threads int) func(to *Sum, fold int) error {
 	}
 }
 
-// MemoryOfRows is Memory for rows.
-func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
-	d, k := int64(shape.Dim), int64(shape.Outputs)
-	block := int64(min(rows, features.MaxRows)) * d * (4 + 4) // as numbers, and on the grid
-	part := shape
-	part.Dim = len(solver.PartOf(shape.Dim))
-	parts := rows*int64(part.Dim)*2 + int64(folds)*part.Bytes() + Memory(part, rows, folds, threads, false)
-	search, fit := dual.GivenBytes(rows, shape.Dim, shape.Outputs)+parts, shape.Bytes()
-	if shape.Dim < inPlaceFrom {
-		fit += 8 * d * d
-	}
-	if shape.Dim <= solver.RereadAbove {
-		search += shape.Bytes()
-	}
-	// The rows are there twice while they are put in order.
-	return 4*rows*d + block + int64(folds)*8*d*int64(shape.width()) + 8*rows*k + 3*8*d*k + max(search, fit)
-}
-
 // dualOfRows returns the dual problem of the rows, with the means over all of them.
 func (p *path) dualOfRows(mean, target, ridge []float64) *dual.Problem {
 	var folds []dual.Points

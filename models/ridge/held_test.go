@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
 // The weights fitted without fold 0 are, bit for bit, those of a Solve that has never
@@ -98,11 +99,11 @@ func TestWhatCannotBeHeldOutIsAnError(t *testing.T) {
 // A λ that is given is solved for in place of the sum where there are many features. Weights and errors
 // are the same, bit for bit, with and without held-out rows.
 func TestSolvingInPlaceHasTheSameBits(t *testing.T) {
-	defer func(was int) { inPlaceFrom = was }(inPlaceFrom)
+	defer func(was int) { solver.InPlaceFrom = was }(solver.InPlaceFrom)
 	both := func(o Options) (want, got *Solution, wantErr, err error) {
-		inPlaceFrom = 1 << 13
+		solver.InPlaceFrom = 1 << 13
 		want, wantErr = Solve(o)
-		inPlaceFrom = 1
+		solver.InPlaceFrom = 1
 		got, err = Solve(o)
 		return want, got, wantErr, err
 	}

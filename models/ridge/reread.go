@@ -2,7 +2,6 @@ package ridge
 
 import (
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/dual"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -58,26 +57,4 @@ func (p *path) tryRereading(y *system, total *Sum, values, folds []int) error {
 		}
 	}
 	return nil
-}
-
-// rereadMemory is Memory for more than solver.RereadAbove features and several folds.
-func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64 {
-	d, k, side := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim)
-	always := (4*8+4)*d*k + 8*d*(side+int64(shape.width())) + 8*(side+(side+1)*k)*int64(max(threads, 1))
-	var small, search int64
-	if folds <= solver.PartFolds {
-		part := shape
-		part.Dim = len(solver.PartOf(shape.Dim))
-		small, search = int64(folds)*part.Bytes(), Memory(part, rows, folds, threads, first)
-	}
-	if rows == 0 {
-		rows = d / solver.FewShare
-	}
-	var stands, problem int64 // for few rows, and all that is solved for them, when the sum is gone
-	if solver.Few(of(shape), rows, first) {
-		n := rows + int64(folds)
-		problem = dual.Bytes(n, shape.Dim, shape.Outputs)
-		stands = problem - dual.KernelBytes(n)
-	}
-	return always + max(shape.Bytes()+small+stands, small+max(stands+search, problem))
 }

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/dual"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 	"github.com/bochner-ml/bochner/models/weight"
@@ -171,7 +169,9 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 }
 
 // of is the shape of systems of sums.
-func of(s Shape) solver.Shape { return solver.Shape{Dim: s.Dim, Outputs: s.Outputs} }
+func of(s Shape) solver.Shape {
+	return solver.Shape{Dim: s.Dim, Outputs: s.Outputs, Width: s.width(), Head: s.headLen()}
+}
 
 // Memory returns the most bytes that Solve uses, apart from small constants: the sum of
 // all rows, with folds ≥ 2 or fewer than 8,192 features one square of D×D float64, with folds ≥ 2 also
@@ -181,37 +181,12 @@ func of(s Shape) solver.Shape { return solver.Shape{Dim: s.Dim, Outputs: s.Outpu
 // held out. Of more than 16,384 features one sum is in memory, and a part of the features of each fold: that is with
 // Options.Add, by which alone it can be so.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
-	d, k := int64(shape.Dim), int64(shape.Outputs)
-	side := min(d, blas.TileDim)
-	if folds > 1 && shape.Dim > solver.RereadAbove {
-		return rereadMemory(shape, rows, folds, threads, first)
-	}
-	bytes := shape.Bytes() + 2*8*d*k + 4*d*k
-	if folds > 1 || shape.Dim < inPlaceFrom {
-		bytes += 8 * d * d
-	}
-	if folds > 1 {
-		fold, forms := shape.Bytes(), k
-		descent := blas.TriangleBytes(shape.Dim) + 7*8*d*k
-		by := solver.For(of(shape), rows, first)
-		if by == solver.Shared || rows == 0 && solver.For(of(shape), solver.DescentRows*d, first) == solver.Shared {
-			// The float32 square from which the factors are made is already freed.
-			fold = max(fold, 4*d*d) + solver.MaxFactors*descent
-			forms *= solver.MaxFactors
-		} else if by == solver.Alone {
-			fold += 4*d*d + descent + 3*8*d*k
-		}
-		if rows > 0 && solver.Few(of(shape), rows, first) {
-			n := rows + int64(folds)
-			fold = shape.Bytes() + dual.Bytes(n, shape.Dim, shape.Outputs)
-		} else if d >= solver.PartFrom && folds <= solver.PartFolds {
-			part := shape
-			part.Dim = len(solver.PartOf(shape.Dim))
-			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads, first))
-		}
-		bytes += fold + 8*d*k + 8*(side+(side+1)*forms)*int64(max(threads, 1))
-	}
-	return bytes
+	return solver.Memory(of(shape), rows, folds, threads, first)
+}
+
+// MemoryOfRows is Memory for Options.Rows.
+func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
+	return solver.MemoryOfRows(of(shape), rows, folds, threads)
 }
 
 // MaxTrialBytes is the largest size for which Solution.Trials should be requested.
@@ -327,13 +302,9 @@ func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 	return nil
 }
 
-// inPlaceFrom is the number of features from which on a λ that is given is solved for in place of the
-// sum, which takes a third of the memory.
-var inPlaceFrom = 1 << 13
-
 // inPlace tells whether the sum is overwritten.
 func (p *path) inPlace(shape Shape) bool {
-	return shape.Dim >= inPlaceFrom && (p.Folds < 2 || p.Given || p.Rows != nil) || p.rereads(shape)
+	return shape.Dim >= solver.InPlaceFrom && (p.Folds < 2 || p.Given || p.Rows != nil) || p.rereads(shape)
 }
 
 func (o *Options) validate() error {

@@ -3,8 +3,9 @@ package solver
 
 import "github.com/bochner-ml/bochner/internal/blas"
 
-// Shape is that of a system: D features and k outputs.
-type Shape struct{ Dim, Outputs int }
+// Shape is that of a system, D features and k outputs, and of its sum, which has so many columns of cross products
+// and numbers in its head.
+type Shape struct{ Dim, Outputs, Width, Head int }
 
 const (
 	// PartFrom is the number of features from which on a part of them finds λ first, if

@@ -1,0 +1,96 @@
+package solver
+
+import (
+	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/dual"
+)
+
+// InPlaceFrom is the number of features from which on a λ that is given is solved for in place of the
+// sum, which takes a third of the memory. Tests change it.
+var InPlaceFrom = 1 << 13
+
+// Bytes returns the memory of a sum.
+func (s Shape) Bytes() int64 {
+	n := int64(s.Head) + int64(s.Dim)*int64(s.Width)
+	for i := 0; i*blas.TileDim < s.Dim; i++ { // tiles of the columns up to those of their rows
+		rows := blas.TileRows(s.Dim, i)
+		n += int64(rows) * int64(i*blas.TileDim+rows)
+	}
+	return 8 * n
+}
+
+// Memory is ridge.Memory.
+func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
+	d, k := int64(shape.Dim), int64(shape.Outputs)
+	side := min(d, blas.TileDim)
+	if folds > 1 && shape.Dim > RereadAbove {
+		return rereadMemory(shape, rows, folds, threads, first)
+	}
+	bytes := shape.Bytes() + 2*8*d*k + 4*d*k
+	if folds > 1 || shape.Dim < InPlaceFrom {
+		bytes += 8 * d * d
+	}
+	if folds > 1 {
+		fold, forms := shape.Bytes(), k
+		descent := blas.TriangleBytes(shape.Dim) + 7*8*d*k
+		by := For(shape, rows, first)
+		if by == Shared || rows == 0 && For(shape, DescentRows*d, first) == Shared {
+			// The float32 square from which the factors are made is already freed.
+			fold = max(fold, 4*d*d) + MaxFactors*descent
+			forms *= MaxFactors
+		} else if by == Alone {
+			fold += 4*d*d + descent + 3*8*d*k
+		}
+		if rows > 0 && Few(shape, rows, first) {
+			n := rows + int64(folds)
+			fold = shape.Bytes() + dual.Bytes(n, shape.Dim, shape.Outputs)
+		} else if d >= PartFrom && folds <= PartFolds {
+			part := shape
+			part.Dim = len(PartOf(shape.Dim))
+			fold = max(fold, shape.Bytes()+int64(folds)*part.Bytes()+Memory(part, rows, folds, threads, first))
+		}
+		bytes += fold + 8*d*k + 8*(side+(side+1)*forms)*int64(max(threads, 1))
+	}
+	return bytes
+}
+
+// MemoryOfRows is ridge.MemoryOfRows.
+func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
+	d, k := int64(shape.Dim), int64(shape.Outputs)
+	block := int64(min(rows, features.MaxRows)) * d * (4 + 4) // as numbers, and on the grid
+	part := shape
+	part.Dim = len(PartOf(shape.Dim))
+	parts := rows*int64(part.Dim)*2 + int64(folds)*part.Bytes() + Memory(part, rows, folds, threads, false)
+	search, fit := dual.GivenBytes(rows, shape.Dim, shape.Outputs)+parts, shape.Bytes()
+	if shape.Dim < InPlaceFrom {
+		fit += 8 * d * d
+	}
+	if shape.Dim <= RereadAbove {
+		search += shape.Bytes()
+	}
+	// The rows are there twice while they are put in order.
+	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, fit)
+}
+
+// rereadMemory is Memory for more than RereadAbove features and several folds.
+func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64 {
+	d, k, side := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim)
+	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + 8*(side+(side+1)*k)*int64(max(threads, 1))
+	var small, search int64
+	if folds <= PartFolds {
+		part := shape
+		part.Dim = len(PartOf(shape.Dim))
+		small, search = int64(folds)*part.Bytes(), Memory(part, rows, folds, threads, first)
+	}
+	if rows == 0 {
+		rows = d / FewShare
+	}
+	var stands, problem int64 // for few rows, and all that is solved for them, when the sum is gone
+	if Few(shape, rows, first) {
+		n := rows + int64(folds)
+		problem = dual.Bytes(n, shape.Dim, shape.Outputs)
+		stands = problem - dual.KernelBytes(n)
+	}
+	return always + max(shape.Bytes()+small+stands, small+max(stands+search, problem))
+}
