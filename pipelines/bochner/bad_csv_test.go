@@ -178,7 +178,7 @@ func runWatched(t *testing.T, cmd *exec.Cmd) (r result, peak int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.Env = append(cmd.Environ(), usualGC)
+	cmd.Env = append(cmd.Environ(), usualGC...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

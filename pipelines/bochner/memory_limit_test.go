@@ -22,7 +22,7 @@ func TestATrainingBeyondItsAddressSpaceEndsWithASentence(t *testing.T) {
 		if cmd.Path, err = exec.LookPath("sh"); err != nil {
 			t.Fatal(err)
 		}
-		cmd.Env = append(cmd.Environ(), usualGC)
+		cmd.Env = append(cmd.Environ(), usualGC...)
 		r := runCommand(t, cmd)
 		last := r.stderr[strings.LastIndex(strings.TrimSuffix(r.stderr, "\n"), "\n")+1:]
 		switch {
