@@ -100,14 +100,13 @@ func (l *IDs) Store(ctx context.Context, uri string) (*Only, error) {
 	lastIDs.Lock()
 	defer lastIDs.Unlock()
 	lastIDs.uri, lastIDs.ids = uri, l // for readers in this process
-	return &Only{URI: uri, ids: l}, nil
+	return &Only{URI: uri}, nil
 }
 
 // Only chooses the rows whose id is in a list. Readers pass over all others, and over rows that
 // cannot be read, whose id is not known.
 type Only struct {
 	URI string `json:"uri"` // of the stored list
-	ids *IDs   // nil where the choice was passed on to a worker
 }
 
 // lastIDs is the list that this process stored or read last: all readers of a job have the same.
@@ -119,9 +118,6 @@ var lastIDs struct {
 
 // list returns the ids.
 func (o *Only) list(ctx context.Context) (*IDs, error) {
-	if o.ids != nil {
-		return o.ids, nil
-	}
 	lastIDs.Lock()
 	defer lastIDs.Unlock()
 	if lastIDs.uri == o.URI {
@@ -139,12 +135,11 @@ func (o *Only) list(ctx context.Context) (*IDs, error) {
 	return l, nil
 }
 
-// Release lets go of the list, which takes up to a gigabyte. Call it when the job is done; readers that
-// need the list afterwards read it again.
+// Release lets go of the list when the job is done: it takes up to a gigabyte.
 func (o *Only) Release() {
 	lastIDs.Lock()
 	defer lastIDs.Unlock()
-	if o.ids = nil; lastIDs.uri == o.URI {
+	if lastIDs.uri == o.URI {
 		lastIDs.uri, lastIDs.ids = "", nil
 	}
 }
