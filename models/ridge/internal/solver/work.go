@@ -5,7 +5,9 @@ const (
 	doubleSpeed = 40e9 // operations a second of products in float64
 	singleSpeed = 70e9 // and in float32
 	thinSpeed   = 15e9 // in float64 of a product of which one side is a few rows
+	exactSpeed  = 4e11 // of exact products
 	touchTime   = 3e-9 // seconds to read and write a number of a square
+	turnTime    = 1e-9 // and to turn a feature on its grid into a number
 )
 
 // work estimates the steps of Solve.
@@ -41,31 +43,31 @@ func Work(shape Shape, rows int64, folds, values int, first bool) float64 {
 	if first {
 		judges, held = 1, 1/float64(Folds)
 	}
-	descends := shape.Dim >= PartFrom && values > PartValues && folds <= PartFolds
+	few := Few(shape, rows, false) // then rows are carried
+	descends := shape.Dim >= PartFrom && values > PartValues && folds <= PartFolds && !(few && rows <= FewTries)
 	systems := float64(values) * judges
-	if descends && (rows > FewTries || !Few(shape, rows, first)) {
+	switch {
+	case descends && few: // errors on few rows differ by more
+		systems = 3 + 2.5*(judges-1)
+	case descends:
 		systems = 3 + 1.5*(judges-1)
-	}
-	load := w.touch() * float64(folds) // the sums of the folds, added up
-	if shape.Dim > RereadAbove {
-		load *= 2 + systems // each time
-	}
-	if Few(shape, rows, first) {
-		n := float64(rows)
-		rest, squares := n*(1-held), held // squares of the shares of the folds
-		if first {
-			squares = held*held + (1-held)*(1-held)
-		}
-		rowsOf := 2 * squares * n * n * w.d / thinSpeed
-		kernel := (1 + squares) * n * n * w.d / doubleSpeed
-		solve := rest*rest*rest/3/doubleSpeed + 2*rest*rest*touchTime + 2*n*w.d*w.k/thinSpeed
-		return fit + load + rowsOf + kernel + systems*solve
 	}
 	part := 0.0
 	if descends {
 		small := shape
 		small.Dim = len(PartOf(shape.Dim))
 		part = Work(small, rows, folds, values, first)
+	}
+	if few {
+		n := float64(rows)
+		rest := n * (1 - held)
+		sums := (n*w.d*w.d + n*n*w.d) / exactSpeed // that of all rows, and the kernel
+		solve := rest*rest*rest/3/doubleSpeed + 2*rest*rest*touchTime + 2*n*w.d*w.k/thinSpeed + n*w.d*turnTime
+		return fit + part + sums + systems*solve
+	}
+	load := w.touch() * float64(folds) // the sums of the folds, added up
+	if shape.Dim > RereadAbove {
+		load *= 2 + systems // each time
 	}
 	judge := w.product()/2 + w.touch()/min(systems, 3) // its errors, and the centred sum of its rows
 	switch For(shape, rows, first) {
