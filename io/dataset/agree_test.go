@@ -130,6 +130,7 @@ func TestDataThatLooksIncompleteIsNotedOrRefused(t *testing.T) {
 		"empty, compressed":     {files: map[string][]byte{"a.csv": table, "b.csv.gz": pack(t, "gzip", []byte("\n"))}, note: "1 of 2 files are empty: "},
 		"hard link":             {files: map[string][]byte{"a.csv": table}, link: func(dir string) error { return os.Link(dir+"/a.csv", dir+"/b.csv") }, note: "b.csv ("},
 		"symbolic link":         {files: map[string][]byte{"a.csv": table}, link: func(dir string) error { return os.Symlink("a.csv", dir+"/b.csv") }, note: "links to the same file"},
+		"compressed, and plain": {files: map[string][]byte{"a.csv": table, "a.csv.gz": pack(t, "gzip", table), "b.csv.gz": pack(t, "gzip", table)}, note: "compressed files stand beside files of the same name, so rows may count twice: "},
 		"copies are files":      {files: map[string][]byte{"a.csv": table, "b.csv": table}},
 		"a column more":         {files: map[string][]byte{"a.csv": table, "b.csv": []byte("a,c,b,y\n1,2,3,4\n")}, note: `columns that only some files have are ignored: "c" (in 1 of 2)`},
 	} {

@@ -53,7 +53,7 @@ func Unconverged(c *models.TrainingLog, history []rounds.Report) string {
 	}
 	last := history[len(history)-1]
 	if _, share := Converged(last); share == share {
-		return fmt.Sprintf("not converged: the objective may be up to %.2g %% above the optimum; more --rounds, more --features or a larger --lambda bring it closer", 100*share)
+		return fmt.Sprintf("not converged: the objective may be up to %s %% above the optimum; more --rounds, more --features or a larger --lambda bring it closer", percent(share))
 	}
 	text := "not converged: the rounds ended"
 	if len(history) > 1 {
@@ -63,4 +63,12 @@ func Unconverged(c *models.TrainingLog, history []rounds.Report) string {
 		}
 	}
 	return text + "; more --rounds may lower it"
+}
+
+// percent writes a share in percent, with two digits or as a whole number.
+func percent(share float64) string {
+	if p := 100 * share; p >= 99.5 && p < 1e15 {
+		return report.Groups(int64(math.Round(p)))
+	}
+	return fmt.Sprintf("%.2g", 100*share)
 }

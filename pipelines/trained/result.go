@@ -192,7 +192,7 @@ func (r *Result) what() string {
 	if r.Types != "" {
 		return r.Types
 	}
-	return fmt.Sprintf("%d numbers", r.Columns)
+	return report.Counted(r.Columns, "number")
 }
 
 // numbers lists numbers.
