@@ -52,7 +52,7 @@ func (p *path) load(fold int) (*Sum, error) {
 	}
 	// Garbage from reading the last fold may be larger than a fold, and the collector
 	// would let the heap double.
-	if p.last == nil || p.last.shape.Dim >= largeSum {
+	if p.last != nil && p.last.shape.Dim >= largeSum {
 		runtime.GC()
 	}
 	s, err := p.Load(fold)
@@ -82,7 +82,9 @@ func (p *path) add(to *Sum, fold int) error {
 func (p *path) sumOf(folds func(int) bool) (*Sum, error) {
 	p.last = nil
 	if p.buffer == nil {
-		runtime.GC() // what was freed would lie beside it
+		if p.Shape.Dim >= largeSum {
+			runtime.GC() // what was freed would lie beside it
+		}
 		p.buffer = NewSum(p.Shape)
 	} else {
 		p.buffer.Clear()
