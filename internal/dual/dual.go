@@ -38,13 +38,13 @@ func New(folds []*Rows, mean, target, ridge []float64, threads int) *Problem {
 		}
 		f.u[s.first] = s.root
 		for j, m := range mean {
-			s.z[j] -= s.root * m
+			s.z[j] -= float64(s.root * m)
 		}
 		for i := range s.z {
 			s.z[i] *= f.root[i%d]
 		}
 		for c, m := range target {
-			s.y[c] -= s.root * m
+			s.y[c] -= float64(s.root * m)
 		}
 		copy(f.y[s.first*k:], s.y)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
 // sample is rows of d features with k targets.
@@ -235,3 +237,5 @@ func testSolution(t *testing.T, given, penalised bool) {
 		}
 	}
 }
+
+func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "fma", "cholesky") }

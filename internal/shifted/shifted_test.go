@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
 // gram returns AᵀA of random rows, some of them far larger than others, and random right sides.
@@ -135,3 +136,5 @@ func TestDescentFindsTheSolution(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "fma", "cholesky") }

@@ -83,7 +83,7 @@ func (g TargetGrid) Quantize(v float64) int32 {
 // tell the spread; where nearly all are, the range does.
 func SpreadGrid(scaled []float32, span TargetGrid) *TargetGrid {
 	s := slices.Sorted(slices.Values(scaled))
-	at := func(q float64) float64 { return float64(s[int(q*float64(len(s)-1)+0.5)]) }
+	at := func(q float64) float64 { return float64(s[int(float64(q*float64(len(s)-1))+0.5)]) }
 	spread := 0.0
 	// Distances of quantiles of a normal distribution, in standard deviations.
 	for _, c := range []struct{ tail, deviations float64 }{{0.25, normalQuartiles}, {0.1, 2.5631031310892007}, {0.02, 4.1074978212636450}} {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/stattest"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
@@ -423,3 +424,5 @@ func BenchmarkSolve(b *testing.B) {
 		})
 	}
 }
+
+func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t, "work") }
