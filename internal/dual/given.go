@@ -2,6 +2,7 @@ package dual
 
 import (
 	"math"
+	"runtime"
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
@@ -46,6 +47,7 @@ func NewGiven(folds []Points, steps int, mean, target, ridge []float64, threads 
 	} else {
 		f.products(mean)
 	}
+	runtime.GC() // the tiles would lie beside it
 	f.square = blas.Make[float64](f.n * f.n)
 	return f
 }
@@ -161,6 +163,6 @@ func (f *Problem) gradient(vt, alpha []float64, s *Rows, d, k int) {
 // the rows themselves.
 func GivenBytes(rows int64, dim, outputs int) int64 {
 	d, k := int64(dim), int64(outputs)
-	block := max(5*rows*min(d, blas.MaxRows)+4*rows*rows, 8*256*rows) // with tiles, or of the other kernel
+	block := max(6*rows*min(d, blas.MaxRows)+4*rows*rows, 8*256*rows) // with tiles, or of the other kernel
 	return 8*rows*rows + max(8*rows*rows, block) + 8*rows*6*k + 4*256*d + 8*d*k
 }

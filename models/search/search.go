@@ -98,6 +98,7 @@ func (r *runner) run(ctx context.Context, all []*level) (*Result, error) {
 	}
 	for i, l := range all {
 		if i > 0 {
+			r.spare = nil // memory for other sizes
 			if i == 1 {
 				field = r.survivors(field)
 			} else {

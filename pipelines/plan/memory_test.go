@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/training"
@@ -19,6 +20,11 @@ func TestThePlannedSumsAreOfThePlansLanes(t *testing.T) {
 	o := training.Options{}
 	o.Data.Data, o.Data.Label = []string{name}, "y"
 	o.Job.ShardBytes, o.Job.Engine.Runner, o.Job.Engine.Lanes = 1000, engine.Dataflow, 3
+	// Of few rows, the rows are stored in place of sums: whatever the lanes, each once.
+	if p := plan(t, o); p.Carried != 500*(2*4096+16) || p.Stored != 3*p.Carried || !strings.Contains(jobtest.Text(t, p), "rows      12.3 MB at most in files") {
+		t.Errorf("%+v\n%s", p, jobtest.Text(t, p))
+	}
+	o.Kernel = &fourier.GaussianOptions{Features: 256}
 	three := plan(t, o)
 	o.Job.Engine.Lanes = 6
 	if six := plan(t, o); three.Cluster.Lanes != 3 || six.Cluster.Lanes != 6 || six.Stored != 2*three.Stored || three.Stored == 0 {

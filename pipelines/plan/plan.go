@@ -55,7 +55,7 @@ type Plan struct {
 	Whole      bool  `json:"looked_at_all"`  // the preview has all rows
 
 	spec.Memory
-	// Stored is the size of the sums that readers store as files of the work directory, at most;
+	// Stored is the size of the sums that readers store as files of the work directory, at most, or of the rows in place of them;
 	// while they run they may hold as much again in checkpoints. Shuffle is what workers exchange
 	// through the runner.
 	Stored  int64 `json:"bytes_stored"`
@@ -184,7 +184,11 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	if o.Iterative() == nil {
 		shape := ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
 		p.Stored = int64(lanes) * int64(o.Sums()) * shape.Bytes()
-		p.Shuffle = int64(lanes) * int64(o.Sums()) * int64(ridge.NumParts(shape)) * lineBytes
+		parts := int64(ridge.NumParts(shape))
+		if carried := p.Memory.Carried; carried > 0 {
+			p.Stored, parts = 3*carried, 1+carried/ridge.MaxPartBytes // those of the last two checkpoints, and all
+		}
+		p.Shuffle = int64(lanes) * int64(o.Sums()) * parts * lineBytes
 	}
 	return p, nil
 }
@@ -291,7 +295,11 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 	if p.beyond != "" {
 		fmt.Fprintf(&b, "          %s\n", p.beyond)
 	}
-	fmt.Fprintf(&b, "sums      %s at most in files of the work directory, %s shuffled\n", report.Bytes(p.Stored), report.Bytes(p.Shuffle))
+	what := "sums"
+	if p.Memory.Carried > 0 {
+		what = "rows"
+	}
+	fmt.Fprintf(&b, "%s      %s at most in files of the work directory, %s shuffled\n", what, report.Bytes(p.Stored), report.Bytes(p.Shuffle))
 	if p.Cluster != nil {
 		p.Cluster.write(&b, p.machines)
 	}

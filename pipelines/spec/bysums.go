@@ -49,8 +49,9 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 	}
 	others := m.Worker
 	if f.Rows > 0 && folds > 1 && sums <= int64(folds) && f.Components == 0 && ridge.Carries(shape, f.Rows, lambda) {
-		m.Solve = ridge.MemoryOfRows(shape, f.Rows, folds, int(threads))
-		m.Stripes, m.Worker = 1, others+2*RowBytes(shape, f.Rows)+2*ridge.MaxPartBytes+sums*(buffer+limbs*int64(f.Features)*min(f.Rows, rows.MaxRows))
+		m.Solve, m.Carried = ridge.MemoryOfRows(shape, f.Rows, folds, int(threads)), RowBytes(shape, f.Rows)
+		// A lane may have all of them, if one file is much longer than the others.
+		m.Stripes, m.Worker = 1, others+2*m.Carried+2*ridge.MaxPartBytes+sums*(buffer+limbs*int64(f.Features)*min(f.Rows, rows.MaxRows))
 		return
 	}
 	cut, worker := stripes.Fit(shape, int(sums), roomOfLane(e, lanes, m.Solve), func(held int, bytes int64) int64 {

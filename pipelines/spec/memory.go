@@ -61,12 +61,13 @@ func (f *Facts) featureBlock() int64 { return 4 * int64(f.Features) * f.blockRow
 
 // Memory is a bound on the memory of a training, in bytes.
 type Memory struct {
-	Peak    int64 `json:"bytes_peak"`        // of the process; of the driver if workers are other processes
-	Profile int64 `json:"bytes_profile"`     // of the first pass, without the process itself
-	Worker  int64 `json:"bytes_worker"`      // of a lane: sums, blocks and the map
-	Solve   int64 `json:"bytes_solve"`       // of the worker that solves, or makes the next state
-	Stripes int   `json:"stripes,omitempty"` // in which sums are added up, each by a reading of the rows of its own; 1 unless they are too large
-	Row     int64 `json:"bytes_row"`         // growth of the memory of all lanes per row; included above as far as the number of rows is known
+	Peak    int64 `json:"bytes_peak"`              // of the process; of the driver if workers are other processes
+	Profile int64 `json:"bytes_profile"`           // of the first pass, without the process itself
+	Worker  int64 `json:"bytes_worker"`            // of a lane: sums, blocks and the map
+	Solve   int64 `json:"bytes_solve"`             // of the worker that solves, or makes the next state
+	Carried int64 `json:"bytes_carried,omitempty"` // of the rows, if they are few and so carried to the solve in place of their sums
+	Stripes int   `json:"stripes,omitempty"`       // in which sums are added up, each by a reading of the rows of its own; 1 unless they are too large
+	Row     int64 `json:"bytes_row"`               // growth of the memory of all lanes per row; included above as far as the number of rows is known
 }
 
 // Memory estimates the memory of a training.

@@ -167,10 +167,10 @@ func (s *laneSums) clear() {
 	}
 }
 
-// load adds the parts to the sums.
+// load adds the parts to the sums, or sets the rows to those of the parts.
 func (s *laneSums) load(ctx context.Context, parts []stored) error {
 	if s.pass.Fold.Rows {
-		return s.loadRows(ctx, parts)
+		return s.setRows(ctx, parts)
 	}
 	if len(parts) != s.stripe.End-s.stripe.First {
 		return storage.ErrDamaged

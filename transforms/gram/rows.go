@@ -28,8 +28,8 @@ func (s *laneSums) storeRows(ctx context.Context, name string) (parts []stored, 
 	return parts, nil
 }
 
-// loadRows sets the rows to those of a checkpoint.
-func (s *laneSums) loadRows(ctx context.Context, parts []stored) error {
+// setRows sets the rows to those of a checkpoint.
+func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
 	shape := s.pass.Shape(s.folds[0].carried.Dim)
 	sets, err := readRows(ctx, s.dir, parts, len(s.folds), shape)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
 // errors are those of each value on each fold, from which a search takes what it tries.
@@ -126,3 +128,5 @@ func TestAllTriesSmallerValuesWhileTheyDoBetter(t *testing.T) {
 		t.Errorf("neighbours of the first: %v", got)
 	}
 }
+
+func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
 // The errors are those of a loop over the rows, and threads change no bit.
@@ -80,3 +81,5 @@ func TestErrorsAreThoseOfTheRows(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingIsFused(t *testing.T) { stattest.NoFusedMultiplyAdd(t) }
