@@ -1,5 +1,5 @@
 // Package points holds few rows as they are added up: features on their grid, labels and weights. Where
-// there are no more rows than features, they take less than their sums.
+// rows do not outnumber features, they take less than their sums.
 package points
 
 import (

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Rows that are no more than the features are carried to the solve in place of their sums. That is not part of the
+// Rows that do not outnumber the features are carried to the solve in place of their sums. That is not part of the
 // model: it is the same, byte for byte, however the rows are cut and read, and its weights are those of a training
 // from sums.
 func TestFewRowsMakeTheModelOfTheirSums(t *testing.T) {
