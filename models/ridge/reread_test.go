@@ -10,9 +10,16 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
-// adding returns the options with their folds read by Add, and how often it was called for each sum.
-func adding(o Options, shape Shape) (Options, map[*Sum]int) {
-	load, calls := o.Load, map[*Sum]int{}
+// solveAdding checks that Solve has the same solution with Load and with Add, which it has called so often for each
+// sum.
+func solveAdding(t *testing.T, o Options, shape Shape) (calls map[*Sum]int) {
+	t.Helper()
+	want, err := Solve(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := o.Load
+	calls = map[*Sum]int{}
 	o.Load, o.Shape = nil, shape
 	o.Add = func(to *Sum, fold int) error {
 		calls[to]++
@@ -22,7 +29,10 @@ func adding(o Options, shape Shape) (Options, map[*Sum]int) {
 		}
 		return err
 	}
-	return o, calls
+	if got, err := Solve(o); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %d folds, given %v, first %v: another solution (%v)", shape, o.Folds, o.Given, o.First, err)
+	}
+	return calls
 }
 
 // Sums that are added up from storage give the solution of those in memory, bit for bit.
@@ -36,15 +46,7 @@ func TestSumsThatAreAddedGiveTheSameSolution(t *testing.T) {
 				s := draw(shape, 300, folds, 1)
 				o := s.options(1e-3)
 				o.Given, o.HeldOut, o.Threads = given, folds > 1, 2
-				want, err := Solve(o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				o, calls := adding(o, shape)
-				got, err := Solve(o)
-				if err != nil || !reflect.DeepEqual(got, want) {
-					t.Errorf("%+v, %d folds, given %v: another solution (%v)", shape, folds, given, err)
-				}
+				calls := solveAdding(t, o, shape)
 				if (folds == 1 || given) && len(calls) != 1 {
 					t.Errorf("%d folds, given %v: %d sums", folds, given, len(calls))
 				}
@@ -63,15 +65,7 @@ func TestRereadingHasTheSameSolution(t *testing.T) {
 			s := draw(shape, 300, 3, 1)
 			o := s.options(1e-8, 1e-6, 1e-4, 1e-3, 1e-2)
 			o.HeldOut, o.Trials, o.First, o.Threads = true, true, first, 2
-			want, err := Solve(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o, calls := adding(o, shape)
-			got, err := Solve(o)
-			if err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("%+v, first %v: another solution (%v)", shape, first, err)
-			}
+			calls := solveAdding(t, o, shape)
 			if len(calls) != 2 { // one, given back, and another when the search for λ begins
 				t.Errorf("%+v: %d sums", shape, len(calls))
 			}

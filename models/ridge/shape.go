@@ -52,7 +52,7 @@ func (s Shape) Validate() error {
 
 // Bytes returns the memory that one Sum of the shape takes, for the plan of a pass: a
 // worker has one for every fold.
-func (s Shape) Bytes() int64 { return s.PartBytes(0, NumParts(s)) }
+func (s Shape) Bytes() int64 { return of(s).Bytes() }
 
 // PartBytes returns the memory of a Sum that adds up only the parts from first up to end.
 func (s Shape) PartBytes(first, end int) int64 {

@@ -37,6 +37,9 @@ func TestASumOfSomePartsIsPartOfTheSum(t *testing.T) {
 		}
 		whole := NewSum(shape)
 		add(whole)
+		if all := shape.PartBytes(0, NumParts(shape)); shape.Bytes() != all {
+			t.Errorf("%+v: a sum takes %d bytes, its parts %d", shape, shape.Bytes(), all)
+		}
 		for _, pieces := range []int{2, 3, NumParts(shape)} {
 			for piece := range pieces {
 				first, end := piece*NumParts(shape)/pieces, (piece+1)*NumParts(shape)/pieces

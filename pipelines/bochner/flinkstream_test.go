@@ -103,6 +103,17 @@ func (s *flinkStream) wait(t *testing.T) {
 	}
 }
 
+// kill kills a process of the cluster while files appear, and waits until all are predicted.
+func (s *flinkStream) kill(t *testing.T, pid int) {
+	t.Helper()
+	s.add(t, 2)
+	if pid == 0 || syscall.Kill(pid, syscall.SIGKILL) != nil {
+		t.Fatalf("process %d could not be killed", pid)
+	}
+	s.add(t, 3)
+	s.wait(t)
+}
+
 // whole checks that every row is predicted, once, as in a batch, and ends the driver.
 func (s *flinkStream) whole(t *testing.T) {
 	t.Helper()
@@ -134,19 +145,9 @@ func TestAStreamOnFlinkSurvivesAWorkerAndATaskManager(t *testing.T) {
 	s.start(t)
 	s.wait(t)
 	worker, _ := s.c.busy(t, 0)
-	s.add(t, 2)
-	if worker == 0 || syscall.Kill(worker, syscall.SIGKILL) != nil {
-		t.Fatalf("worker %d could not be killed", worker)
-	}
-	s.add(t, 3)
-	s.wait(t)
+	s.kill(t, worker)
 	_, manager := s.c.busy(t, 0)
-	s.add(t, 2)
-	if manager == 0 || syscall.Kill(manager, syscall.SIGKILL) != nil {
-		t.Fatalf("task manager %d could not be killed", manager)
-	}
-	s.add(t, 3)
-	s.wait(t)
+	s.kill(t, manager)
 	s.whole(t)
 }
 
