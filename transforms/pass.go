@@ -114,7 +114,27 @@ type passes struct{ Cache[any] }
 // Load returns the pass of a file that Store has written, which is read once per job and
 // process.
 func Load[P any](ctx context.Context, w *Worker, uri string) (*P, error) {
-	return cached(w, uri, func(p *P) error { return load(ctx, uri, p) })
+	return cached(w, uri, func(p *P) error {
+		err := load(ctx, uri, p)
+		if k, ok := any(p).(Kind); ok && err == nil {
+			w.Share(k.Common())
+		}
+		return err
+	})
+}
+
+// chosen holds the last choice of rows: all passes of a job have the same.
+type chosen struct{ Cache[*dataset.Only] }
+
+// Share makes the passes of a job that choose rows by the same list of ids have one list in this
+// process: that of the first of them.
+func (w *Worker) Share(p *Pass) {
+	only := p.Data.Only
+	if only == nil {
+		return
+	}
+	// A choice reads its list when it is asked for it, so nothing here fails.
+	p.Data.Only, _ = Shared(w, func() *chosen { return new(chosen) }).Get(only.URI, func() (*dataset.Only, error) { return only, nil })
 }
 
 // cached returns the value of its type that was loaded from a pass file, which is done once per job

@@ -97,31 +97,25 @@ func (l *IDs) Store(ctx context.Context, uri string) (*Only, error) {
 	if err := storage.WriteState(ctx, uri, lines); err != nil {
 		return nil, err
 	}
-	lastIDs.Lock()
-	defer lastIDs.Unlock()
-	lastIDs.uri, lastIDs.ids = uri, l // for readers in this process
-	return &Only{URI: uri}, nil
+	return &Only{URI: uri, ids: l}, nil
 }
 
 // Only chooses the rows whose id is in a list. Readers pass over all others, and over rows that
-// cannot be read, whose id is not known.
+// cannot be read, whose id is not known. It holds the list, which takes up to a gigabyte: whoever
+// shares a list shares the Only.
 type Only struct {
 	URI string `json:"uri"` // of the stored list
-}
 
-// lastIDs is the list that this process stored or read last: all readers of a job have the same.
-var lastIDs struct {
-	sync.Mutex
-	uri string
-	ids *IDs
+	mu  sync.Mutex
+	ids *IDs // nil until it is read
 }
 
 // list returns the ids.
 func (o *Only) list(ctx context.Context) (*IDs, error) {
-	lastIDs.Lock()
-	defer lastIDs.Unlock()
-	if lastIDs.uri == o.URI {
-		return lastIDs.ids, nil
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ids != nil {
+		return o.ids, nil
 	}
 	data, err := storage.ReadState(ctx, o.URI, maxIDsBytes+MaxIDs+64)
 	if err != nil {
@@ -131,17 +125,8 @@ func (o *Only) list(ctx context.Context) (*IDs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list of ids %s: %w", o.URI, err)
 	}
-	lastIDs.uri, lastIDs.ids = o.URI, l
+	o.ids = l
 	return l, nil
-}
-
-// Release lets go of the list when the job is done: it takes up to a gigabyte.
-func (o *Only) Release() {
-	lastIDs.Lock()
-	defer lastIDs.Unlock()
-	if lastIDs.uri == o.URI {
-		lastIDs.uri, lastIDs.ids = "", nil
-	}
 }
 
 // Missing returns how many ids are of no row that the readers used, and the first of these in the order

@@ -188,6 +188,7 @@ func (j *Job) Damage(err error) { j.Progress.Note("%v; this part is done again",
 
 // Store writes the pass file and returns the scan of the pass.
 func (j *Job) Store(ctx context.Context, p transforms.Kind) (transforms.Scan, error) {
+	j.Worker.Share(p.Common())
 	uri, err := transforms.Store(ctx, j.Work.Dir, p, j.files)
 	about := j.Engine.About()
 	sc := transforms.Scan{

@@ -169,6 +169,10 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 		return nil, err
 	}
 	defer func() { err = scratch.Close(ctx, err) }()
+	named := 0 // so that the list is not needed after its rows are summed
+	if ids != nil {
+		named = ids.Len()
+	}
 	inner := o.Job
 	inner.Work, inner.Resume = "", false
 	lambda := lambdaOf(before, recipe)
@@ -195,11 +199,7 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 	}
 	c.SumsAfter, c.ModelAfter, c.WeightsAfter, c.Lambda = p.Sums, after.SHA256, weightsOf(after), after.Learner.Lambda
 	_, err = c.Encode()
-	result = &ForgetResult{Result: fitted, Rows: c.Rows, Certificate: c}
-	if ids != nil {
-		result.IDs = ids.Len()
-	}
-	return result, err
+	return &ForgetResult{Result: fitted, Rows: c.Rows, IDs: named, Certificate: c}, err
 }
 
 // ids reads the list of ids; it is nil if there is none.
@@ -245,7 +245,6 @@ func (o ForgetOptions) sum(ctx context.Context, model string, recipe *sums.Recip
 		if o.Data.Only, err = ids.Store(ctx, storage.Join(scratch, "ids")); err != nil {
 			return gone, nil, err
 		}
-		defer o.Data.Only.Release()
 	}
 	out := storage.Join(scratch, "rows")
 	rows := Options{Recipe: model, Data: o.Data, Out: out, MaxBadFraction: o.MaxBadFraction, Job: options}
