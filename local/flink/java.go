@@ -129,15 +129,11 @@ func (c *cluster) buildBoot() error {
 // line that runs the real one. Staging that takes no time, and leaves a hundred
 // bytes in /tmp for every worker, not a hundred million.
 func (c *cluster) script(program string) (string, error) {
-	abs, err := filepath.Abs(program)
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(abs); err != nil {
+	if _, err := os.Stat(program); err != nil {
 		return "", err
 	}
 	name := filepath.Join(c.run, "worker.sh")
-	return name, writeScript(name, fmt.Sprintf("# %s\nexec '%s' \"$@\"\n", c.run, abs))
+	return name, writeScript(name, fmt.Sprintf("# %s\nexec '%s' \"$@\"\n", c.run, program))
 }
 
 func writeScript(name, text string) error {

@@ -6,7 +6,8 @@
 //
 // It prints the flags that a job takes to run on the cluster. A command finds
 // them in its environment, one on each line of BOCHNER_FLINK_FLAGS, and the
-// cluster's directory in BOCHNER_FLINK_DIR.
+// cluster's directory in BOCHNER_FLINK_DIR, and the file of -program, if any, in
+// BOCHNER_FLINK_PROGRAM: jobs are refused by workers of another build.
 //
 // It takes Java 17 and Maven, which fetches 115 MB of jars into build/flink/lib
 // the first time; every jar is compared with its SHA-256 in sums.txt. The logs are
@@ -72,6 +73,9 @@ func run(ctx context.Context) (code int, err error) {
 	defer c.stop()
 	flags := c.flags()
 	if *program != "" {
+		if *program, err = filepath.Abs(*program); err != nil {
+			return 0, err
+		}
 		script, err := c.script(*program)
 		if err != nil {
 			return 0, err
@@ -87,7 +91,7 @@ func run(ctx context.Context) (code int, err error) {
 	cmd := exec.CommandContext(ctx, flag.Arg(0), flag.Args()[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), "BOCHNER_FLINK_FLAGS="+strings.Join(flags, "\n"), "BOCHNER_FLINK_DIR="+c.run)
+	cmd.Env = append(os.Environ(), "BOCHNER_FLINK_FLAGS="+strings.Join(flags, "\n"), "BOCHNER_FLINK_DIR="+c.run, "BOCHNER_FLINK_PROGRAM="+*program)
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
