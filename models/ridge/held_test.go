@@ -96,7 +96,7 @@ func TestWhatCannotBeHeldOutIsAnError(t *testing.T) {
 	}
 }
 
-// A λ that is given is solved for in place of the sum where there are many features. Weights and errors
+// Weights are solved for in place of the sum where there are many features, whether λ is given or chosen. Weights and errors
 // are the same, bit for bit, with and without held-out rows.
 func TestSolvingInPlaceHasTheSameBits(t *testing.T) {
 	defer func(was int) { solver.InPlaceFrom = was }(solver.InPlaceFrom)
@@ -115,6 +115,13 @@ func TestSolvingInPlaceHasTheSameBits(t *testing.T) {
 			want, got, wantErr, err := both(o)
 			if wantErr != nil || err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%+v, %d folds: another solution: %v, %v", shape, folds, wantErr, err)
+			}
+			if folds == 1 {
+				continue
+			}
+			o.Given, o.Lambda = false, []float64{1e-3, 1e-2}
+			if want, got, wantErr, err := both(o); wantErr != nil || err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v, a choice by %d folds: another solution: %v, %v", shape, folds, wantErr, err)
 			}
 		}
 	}

@@ -174,7 +174,7 @@ func of(s Shape) solver.Shape {
 }
 
 // Memory returns the most bytes that Solve uses, apart from small constants: the sum of
-// all rows, with folds ≥ 2 or fewer than 8,192 features one square of D×D float64, with folds ≥ 2 also
+// all rows, with folds ≥ 2 or fewer than 1,024 features one square of D×D float64, with folds ≥ 2 also
 // the sum of one fold, and a few times the D×k weights; if folds are solved by descent, also factors in float32, and the
 // sums of a part of the features, or what stands in for few rows. rows may be 0 if unknown. For 10,000
 // features and 10 classes that is slightly more than 0.42 + 0.42 + 0.80 + 0.62 GB. With first, only the first fold is
@@ -304,7 +304,7 @@ func (p *path) fitHeldOut(fit *Solution, y *system, total *Sum) error {
 
 // inPlace tells whether the sum is overwritten.
 func (p *path) inPlace(shape Shape) bool {
-	return shape.Dim >= solver.InPlaceFrom && (p.Folds < 2 || p.Given || p.Rows != nil) || p.rereads(shape)
+	return shape.Dim >= solver.InPlaceFrom || p.rereads(shape)
 }
 
 func (o *Options) validate() error {

@@ -6,9 +6,9 @@ import (
 	"github.com/bochner-ml/bochner/internal/dual"
 )
 
-// InPlaceFrom is the number of features from which on a λ that is given is solved for in place of the
-// sum, which takes a third of the memory. Tests change it.
-var InPlaceFrom = 1 << 13
+// InPlaceFrom is the number of features from which on weights are solved for in place of the
+// sum: without folds that takes a third of the memory, and a square that is not there is not cleared. Tests change it.
+var InPlaceFrom = 1 << 10
 
 // Bytes returns the memory of a sum.
 func (s Shape) Bytes() int64 {
