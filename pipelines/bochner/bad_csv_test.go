@@ -16,6 +16,15 @@ import (
 
 const mend = "fix the file, or allow a share of rows to be set aside"
 
+// identified returns a table whose labels name the rows.
+func identified(rows []string) string {
+	text := rows[0] + "\n"
+	for i, row := range rows[1:] {
+		text += fmt.Sprintf("%s,row %d\n", row[:strings.LastIndexByte(row, ',')], i+1)
+	}
+	return text
+}
+
 func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 	t.Parallel()
 	rows := quadrants(60)
@@ -43,6 +52,7 @@ func TestTablesThatCannotBeUsedAreRefused(t *testing.T) {
 		"label outside": {replaced(rows, nil), []string{"--label", "4"}, []string{`csvio: data.csv: label "4" is outside the columns 1 to 3 (or -1 to -3, from the end)`}},
 		"label alone":   {"y\na\nb\n", nil, []string{"csvio: data.csv: the label is the only column"}},
 		"one class":     {strings.ReplaceAll(replaced(rows, nil), "b\n", "a\n"), nil, []string{`csvio: data.csv: all 60 rows have the label "a"; classification needs at least two classes`}},
+		"identifiers":   {identified(rows), nil, []string{`csvio: data.csv: each of the 60 rows has a label of its own, such as "row 1", as in a column of identifiers; if "y" has identifiers, name another column with --label`}},
 		"NUL":           {at7("0.5,1\x00,a"), nil, []string{"dataset: data.csv: is binary (NUL at byte", "state the format"}},
 		"NUL, a CSV":    {at7("0.5,1\x00,a"), []string{"--format", "csv"}, []string{"csvio: data.csv:7: contains a NUL byte; is this a binary file?", mend}},
 		"UTF-16 LE":     {utf16Text(replaced(rows, nil), false), nil, []string{"data.csv: is UTF-16 text; convert it with iconv -f UTF-16 -t UTF-8"}},

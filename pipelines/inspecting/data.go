@@ -41,7 +41,7 @@ type DataReport struct {
 	// Columns describes the columns of a format with columns, the features first.
 	Columns []ColumnReport  `json:"columns,omitempty"`
 	Targets []string        `json:"targets,omitempty"` // names of several labels, whose ranges are in Profile
-	Notes   []string        `json:"notes,omitempty"`   // on columns
+	Notes   []string        `json:"notes,omitempty"`   // on labels and columns
 	Schema  string          `json:"schema,omitempty"`  // the schema file that was created
 	Profile profile.Profile `json:"profile"`           // of the values of rows
 
@@ -105,6 +105,9 @@ func InspectData(ctx context.Context, o InspectOptions) (report *DataReport, err
 	}
 	j.Progress.Done()
 	report.Rows, report.Names, report.SetAside, report.Profile = p.Counts, d.Schema.Columns, p.Counts.Listed, p.Sum.Result()
+	if note := prepare.Doubt("", d, report.Profile.Labels); note != "" {
+		report.Notes = append([]string{note}, report.Notes...)
+	}
 	return report, nil
 }
 
@@ -143,9 +146,6 @@ func (r *DataReport) WriteTo(w io.Writer) (int64, error) {
 	}
 	report.WriteSetAside(&b, r.SetAside)
 	writeLabels(&b, p, r.Targets)
-	if note := prepare.Doubt("", p.Labels); note != "" {
-		fmt.Fprintf(&b, "note      %s\n", note)
-	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "note      %s\n", note)
 	}

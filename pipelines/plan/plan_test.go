@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -192,6 +193,26 @@ func TestPlansRefuseWhatTrainingRefuses(t *testing.T) {
 	jobtest.WantError(t, "no label", err, exit.CodeUsage, "--label")
 	_, err = Training(jobtest.Ctx, training.Options{Model: "m", Spec: prepare.Spec{Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: 1 << 20}}})
 	jobtest.WantError(t, "too many features", err, exit.CodeUsage, "features")
+	named := jobtest.Write(t, t.TempDir(), "d.csv", identified)
+	_, err = Training(jobtest.Ctx, training.Options{Model: "m", Spec: prepare.Spec{Data: dataset.Options{Data: []string{named}, Label: "name"}}})
+	jobtest.WantError(t, "identifiers as labels", err, exit.CodeData, "each of the 200 rows has a label of its own")
+}
+
+// identified is a table of numbers besides a column of identifiers.
+var identified = func() string {
+	text := "name,a,b,y\n"
+	for i := range 200 {
+		text += fmt.Sprintf("user-%d,%d.5,%d.5,%d.5\n", i, i%14, i%15, i%13)
+	}
+	return text
+}()
+
+// What is left when columns are dropped may be plain numbers.
+func TestPlansOfTablesWithIdentifiers(t *testing.T) {
+	p := plan(t, training.Options{Spec: prepare.Spec{Data: dataset.Options{Data: []string{jobtest.Write(t, t.TempDir(), "d.csv", identified)}, Label: "y"}}})
+	if p.Rows != 200 || p.Columns != 2 || !p.Exact {
+		t.Errorf("%+v", p)
+	}
 }
 
 func TestPlansOnRealFiles(t *testing.T) {

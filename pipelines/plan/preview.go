@@ -79,11 +79,12 @@ func readPreview(ctx context.Context, o training.Options, d *dataset.Dataset, co
 			break
 		}
 		if report.NotNumbers && !numbers {
+			read := d.Schema.Dim
 			if err := describe(ctx, o, d); err != nil {
 				return nil, err
 			}
 			numbers = true
-			if d.Schema.Table != nil {
+			if d.Schema.Table != nil || d.Schema.Dim != read { // types, or columns that are not used
 				return readPreview(ctx, o, d, components)
 			}
 		}
@@ -162,6 +163,9 @@ func (g *preview) target(o training.Options, d *dataset.Dataset, seen labels.Sum
 		return nil
 	}
 	t, err := prepare.Target(o.Task, d, &seen)
+	if err == nil && g.whole {
+		err = prepare.NotIdentifiers(o.Task, d, t, &seen)
+	}
 	switch {
 	case err != nil && g.whole:
 		return err

@@ -198,6 +198,9 @@ func Data(ctx context.Context, j *job.Job, d *dataset.Dataset, o Spec) (*Prepare
 		if len(d.Targets) > 0 {
 			t, err = Targets(o.Task, d, l.Profile.Targets)
 		}
+		if err == nil {
+			err = NotIdentifiers(o.Task, d, t, l.Profile.Labels)
+		}
 		if err != nil && l.Counts.SetAside > 0 {
 			err = fmt.Errorf("%w; rows: %s", err, l.Counts) // those set aside may have other labels
 		}

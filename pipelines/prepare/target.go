@@ -46,7 +46,7 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 	}
 	switch {
 	case l.Vocabulary == nil:
-		return fail("labels have more than %d distinct values or more than %d bytes: too many for classes%s", labels.MaxClasses, labels.MaxLabel, hint(l))
+		return fail("labels have more than %d distinct values or more than %d bytes: too many for classes%s", labels.MaxClasses, labels.MaxLabel, hint(d, l))
 	case l.Rows == 1:
 		return fail("only one row is used; classification needs at least two classes%s", elsewhere(d))
 	case len(l.Vocabulary.Classes) < 2:
@@ -87,8 +87,11 @@ const fewClasses = 10
 
 // Doubt returns a note on what --task auto decided for labels that may well be something else,
 // and how to change that; "" if there is no doubt or the task was given. Whole numbers are ages
-// and counts as often as names of classes.
-func Doubt(task string, l *labels.Summary) string {
+// and counts as often as names of classes. Labels that look like identifiers are noted for every task.
+func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
+	if note := identifiers(task, d, l); note != "" {
+		return note
+	}
 	if task != "" && task != "auto" || l == nil || l.Vocabulary == nil {
 		return ""
 	}
@@ -106,11 +109,11 @@ func Doubt(task string, l *labels.Summary) string {
 	return ""
 }
 
-func hint(l *labels.Summary) string {
+func hint(d *dataset.Dataset, l *labels.Summary) string {
 	if l.Numeric {
 		return "; numbers can be learned with --task regression"
 	}
-	return ""
+	return "; " + otherLabel(d)
 }
 
 // Labeled returns an error unless the data has labels.

@@ -30,7 +30,9 @@ func numbered(n int, form string) (out []string) {
 }
 
 func TestDoubtfulTasksAreTold(t *testing.T) {
-	ages := numbered(52, "%d")
+	ages := slices.Repeat(numbered(52, "%d"), 2)
+	d := jobtest.Opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
+	other := `if "y" has identifiers, name another column with --label`
 	counts := slices.Repeat(numbered(150, "%d"), 10)
 	for _, c := range []struct {
 		name, task string
@@ -44,15 +46,56 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 		{"the task is given", "classification", summary(ages...), ""},
 		{"the task is given", "regression", summary(ages...), ""},
 		{"ten digits", "auto", summary(numbered(10, "%d")...), ""},
-		{"texts", "auto", summary(numbered(52, "c%d")...), ""},
+		{"texts", "auto", summary(slices.Repeat(numbered(52, "c%d"), 2)...), ""},
 		{"fractions", "auto", summary(numbered(52, "%d.5")...), ""},
-		{"many whole numbers, hardly any twice", "auto", summary(numbered(150, "%d")...), ""},
-		{"too many", "auto", summary(numbered(labels.MaxClasses+1, "%d")...), ""},
+		{"many whole numbers, hardly any twice", "auto", summary(append(numbered(150, "%d"), "7")...), ""},
+		{"whole numbers, none twice", "auto", summary(numbered(1150, "%d")...), `each of the 1,150 rows has a label of its own, such as "0", as in a column of identifiers; ` + other},
+		{"whole numbers, none twice", "regression", summary(numbered(20, "%d")...), "each of the 20 rows has a label of its own"},
+		{"texts, none twice", "classification", summary(numbered(20, "c%d")...), "each of the 20 rows has a label of its own"},
+		{"texts, hardly any twice", "auto", summary(append(numbered(30, "c%d"), numbered(25, "c%d")...)...), "55 rows have 30 different labels, so most classes have one row; " + other},
+		{"texts, of which more are twice", "auto", summary(append(numbered(30, "c%d"), numbered(30, "c%d")...)...), ""},
+		{"fractions as classes, none twice", "classification", summary(numbered(52, "%d.5")...), "each of the 52 rows has a label of its own"},
+		{"too many", "auto", summary(numbered(labels.MaxClasses+1, "%d")...), fmt.Sprintf("labels are whole numbers from 0 to 10,000 on 10,001 rows, as if they numbered the rows; %s", other)},
+		{"too many, of a sample", "auto", summary(numbered(12_000, "%d1")[1:]...), ""},
+		{"too many, with gaps", "auto", summary(append(numbered(11_999, "%d"), "14000")...), "labels are whole numbers from 0 to 14,000 on 12,000 rows"},
+		{"too many, some twice", "auto", summary(append(numbered(labels.MaxClasses+1, "%d"), numbered(9_000, "%d")...)...), ""},
+		{"too many fractions", "auto", summary(numbered(labels.MaxClasses+1, "%d.5")...), ""},
 		{"no labels", "auto", nil, ""},
 	} {
-		if got := Doubt(c.task, c.labels); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := Doubt(c.task, d, c.labels); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s, %s: %q, want %q", c.name, c.task, got, c.want)
 		}
+	}
+}
+
+// Nothing can be said of classes of one row each, so they are not trained on by default.
+func TestClassesOfOneRowAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		name, task string
+		labels     []string
+		refused    string // part of the error; "" for none
+	}{
+		{"texts", "auto", numbered(11, "u%02d"), `each of the 11 rows has a label of its own, such as "u00", as in a column of identifiers; if "y" has identifiers, name another column with --label; --task classification trains`},
+		{"whole numbers", "", numbered(50, "%d"), "--task regression predicts them as numbers, --task classification trains"},
+		{"so few that they may be an example", "", numbered(10, "u%d"), ""},
+		{"one twice", "", append(numbered(11, "u%02d"), "u00"), ""},
+		{"as the user said", "classification", numbered(11, "u%02d"), ""},
+		{"numbers", "auto", numbered(101, "%d"), ""},
+	} {
+		d := jobtest.Opened(t, "a,y\n1,2\n", dataset.Options{Label: "y"})
+		l := summary(c.labels...)
+		target, err := Target(c.task, d, l)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		err = NotIdentifiers(c.task, d, target, l)
+		if c.refused == "" {
+			if err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		jobtest.WantError(t, c.name, err, exit.CodeData, c.refused, d.Files[0].Name)
 	}
 }
 

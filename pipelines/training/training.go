@@ -55,7 +55,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	}
 	defer func() { err = t.Close(ctx, err) }()
 	t.begun = begun
-	if note := prepare.Doubt(o.Task, t.Profile.Labels); note != "" {
+	if note := prepare.Doubt(o.Task, t.Data, t.Profile.Labels); note != "" {
 		t.Notes = append(t.Notes, note)
 	}
 	if err := t.calibrates(); err != nil {
