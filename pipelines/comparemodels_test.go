@@ -282,7 +282,7 @@ func TestModelsThatCannotBeComparedAreRefused(t *testing.T) {
 		{CompareModelsOptions{Champion: champion}, exit.CodeUsage, []string{"--champion and --challenger"}},
 		{CompareModelsOptions{Champion: champion, Challenger: numbers}, exit.CodeUsage, []string{"no score in common"}},
 		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "not better"}, exit.CodeUsage, []string{"--gate", "conditions read like"}},
-		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "rmse better at 95 %"}, exit.CodeUsage, []string{"--gate", "not compared by rmse", "error log_loss brier"}},
+		{CompareModelsOptions{Champion: champion, Challenger: challenger, Gate: "rmse better at 95 %"}, exit.CodeUsage, []string{"--gate", "not compared by rmse", "have error, log_loss, brier"}},
 		{CompareModelsOptions{Champion: champion, Challenger: challenger, Slices: []string{"nothing"}}, exit.CodeUsage, []string{"--slices", "nothing"}},
 		{CompareModelsOptions{Champion: champion, Challenger: filepath.Join(dir, "none")}, exit.CodeModel, []string{"does not exist"}},
 		{CompareModelsOptions{Champion: champion, Challenger: challenger, Data: dataset.Options{Label: "site"}}, exit.CodeData, []string{"site"}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/evaluating"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -46,8 +47,37 @@ func (n *nightJobs) Train(ctx context.Context, model string, files []string) err
 	if _, rounds := t.Rounds(); !rounds && t.Lambda.Select == "" {
 		t.Lambda.Select = spec.SelectMSE // as the sums of later nights choose
 	}
+	t.Accept = func(m *models.Manifest) error { return errors.Join(n.judged(m), n.comparable(m)) }
 	_, err := Train(ctx, t)
 	return err
+}
+
+// judged refuses gates on scores that the model does not have.
+func (n *nightJobs) judged(m *models.Manifest) error {
+	gates, err := evaluating.ParseGates(n.o.Gate)
+	if err != nil {
+		return err
+	}
+	return gates.Fit(m)
+}
+
+// comparable refuses conditions by which models like this one are not compared.
+func (n *nightJobs) comparable(m *models.Manifest) error {
+	_, err := evaluating.FitConditions(pairedFlag, n.o.PairedGate, m, m)
+	return err
+}
+
+func (n *nightJobs) Accept(ctx context.Context, champion string) error {
+	m, err := models.ReadManifest(ctx, champion)
+	if err != nil {
+		return err
+	}
+	if _, rounds := n.o.Train.Rounds(); !rounds { // otherwise only the champion may lack probabilities
+		if err := n.judged(m); err != nil {
+			return err
+		}
+	}
+	return n.comparable(m)
 }
 
 // labelled returns the options of data that judges. Columns are those of the model.

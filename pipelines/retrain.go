@@ -29,7 +29,7 @@ func Retrain(ctx context.Context, o RetrainOptions) (*retrain.Report, error) {
 	if _, err := evaluating.ParseGates(o.Gate); err != nil {
 		return nil, err
 	}
-	if _, err := evaluating.ParseConditions(o.PairedGate); err != nil {
+	if _, err := evaluating.ParseConditions(pairedFlag, o.PairedGate); err != nil {
 		return nil, err
 	}
 	if err := canFollow(o.Train); err != nil {
@@ -38,6 +38,9 @@ func Retrain(ctx context.Context, o RetrainOptions) (*retrain.Report, error) {
 	o.Program = engine.Version()
 	return retrain.Run(ctx, o.Options, &nightJobs{o})
 }
+
+// pairedFlag is the flag of PairedGate.
+const pairedFlag = "paired_gate"
 
 // canFollow refuses several targets, whose models cannot be compared, and options that only the first
 // night could honour: the models of later nights are fitted to sums.

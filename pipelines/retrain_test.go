@@ -1,10 +1,15 @@
 package pipelines
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bochner-ml/bochner/models"
+	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/retrain"
@@ -34,6 +39,79 @@ func TestRetrainingRefusesWhatSumsDoNotHave(t *testing.T) {
 	if r, err := Retrain(jobtest.Ctx, n.o); r == nil || r.Outcome != retrain.Nothing {
 		t.Errorf("without probabilities: %+v, %v", r, err)
 	}
+}
+
+// Gates on scores that the models do not have are refused before anything is trained, on the first night
+// and on a later one on which the gates are others.
+func TestGatesThatDoNotFitAreRefusedBeforeTraining(t *testing.T) {
+	dir := t.TempDir()
+	n := newNights(calendar{days: 3}, diskStops{}, dir+"/models", dir+"/data", dir+"/data")
+	gate, pairedGate := n.o.Gate, n.o.PairedGate
+	for day := 1; day <= 3; day++ {
+		n.arrive(t, day)
+	}
+	softmax := jobtest.Iterative("sgd", func(s *learner.Shared) { s.Rounds = 1 })
+	for _, day := range []int{2, 3} {
+		n.o.Day = dayName(day)
+		for _, c := range []struct {
+			name, gate, paired string
+			set                func(*TrainOptions)
+			want               string // "" where the gates fit
+		}{
+			{"numbers, of classes", "", "rmse better at 90 %", nil, `--paired_gate: paired: "rmse better at 90 %": these models are not compared by rmse; have error`},
+			{"probabilities, of a ridge", "", "log_loss better at 90 %", nil, "--paired_gate: paired: "},
+			{"a score of numbers, of classes", "rmse<=1", "", nil, "--gate: this model has no rmse; it has accuracy"},
+			{"a score of probabilities, of a ridge", "log_loss<=1", "", nil, "--gate: this model has no log_loss"},
+			{"classes, of numbers", "", "error better at 90 %", func(o *TrainOptions) { o.Data.Label, o.Task, o.Data.Drop = "a", "regression", []string{"y"} }, `--paired_gate: paired: "error better at 90 %": these models are not compared by error; have mse, rmse, mae`},
+			{"probabilities, of a softmax", "log_loss<=100", "log_loss not worse by 99 % at 50 %", func(o *TrainOptions) { o.Learner = softmax }, ""},
+		} {
+			if day == 3 && c.set != nil {
+				continue // the champion has classes
+			}
+			before := modelsIn(t, dir+"/models")
+			train := n.o.Train
+			if n.o.Gate, n.o.PairedGate = c.gate, c.paired; c.set != nil {
+				c.set(&n.o.Train)
+			}
+			var log strings.Builder
+			n.o.Train.Job.Log = &log
+			o := n.o
+			n.o.Train = train
+			if c.want == "" {
+				o.Models = dir + "/others"
+			}
+			_, err := Retrain(jobtest.Ctx, o)
+			if c.want == "" {
+				if err != nil {
+					t.Errorf("%s: %v", c.name, err)
+				}
+				continue
+			}
+			jobtest.WantError(t, c.name, err, exit.CodeUsage, c.want)
+			if after := modelsIn(t, dir+"/models"); !slices.Equal(before, after) || strings.Contains(log.String(), "training on") || strings.Contains(log.String(), "summing") {
+				t.Errorf("day %d, %s: was trained: %v, before %v\n%s", day, c.name, after, before, log.String())
+			}
+		}
+		n.o.Gate, n.o.PairedGate = gate, pairedGate
+		if r, err := Retrain(jobtest.Ctx, n.o); err != nil || r.Outcome != retrain.Promoted {
+			t.Fatalf("day %d: %+v, %v", day, r, err)
+		}
+	}
+}
+
+// modelsIn lists a directory of models, without what is not a model.
+func modelsIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
 
 // Later nights choose λ by what their sums have, the squared errors of all folds, so the first does,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Comparison compares two models by one metric.
@@ -149,7 +150,8 @@ func (s *Sum) Fit(c Condition) (Condition, error) {
 		have = slices.Insert(have, i+1, RMSE)
 	}
 	if !slices.Contains(have, c.Metric) {
-		return c, fmt.Errorf("paired: %q: these models are not compared by %s; have %v", c, c.Metric, have)
+		names := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(have), "[]")), ", ")
+		return c, fmt.Errorf("paired: %q: these models are not compared by %s; have %s", c, c.Metric, names)
 	}
 	if err := c.check(); err != nil {
 		return c, fmt.Errorf("paired: %q: %w", c, err)

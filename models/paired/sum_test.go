@@ -150,7 +150,7 @@ func TestConditionsAreJudgedByTheirMetric(t *testing.T) {
 		t.Errorf("rmse: %+v (%g to %g)", rmse, *rmse.Low, *rmse.High)
 	}
 	if c, _ := ParseCondition("mse better at 95 %"); true {
-		if _, err := classes.Fit(c); err == nil || !strings.Contains(err.Error(), "have [error log_loss brier]") {
+		if _, err := classes.Fit(c); err == nil || !strings.Contains(err.Error(), "have error, log_loss, brier") {
 			t.Errorf("mse of classes: %v", err)
 		}
 	}

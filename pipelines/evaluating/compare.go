@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -81,8 +80,7 @@ type RowsNeeded struct {
 // CompareModels applies two models to the same labelled rows and compares their predictions. If
 // the gate is not passed, the error is a *GateError and the result is complete.
 func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelComparison, err error) {
-	conditions, err := ParseConditions(o.Gate)
-	if err != nil {
+	if _, err := ParseConditions("gate", o.Gate); err != nil {
 		return nil, err
 	}
 	if err := prepare.ValidFraction(o.MaxBadFraction); err != nil {
@@ -106,10 +104,9 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	if err != nil {
 		return nil, err
 	}
-	for i, c := range conditions {
-		if conditions[i], err = paired.NewSum(false, p.metrics...).Fit(c); err != nil {
-			return nil, exit.Usage("--gate: %w", err)
-		}
+	conditions, err := FitConditions("gate", o.Gate, p.champion.manifest, p.challenger.manifest)
+	if err != nil {
+		return nil, err
 	}
 	j, err := job.NewScratch(ctx, o.Job)
 	if err != nil {
@@ -163,21 +160,6 @@ func CompareModels(ctx context.Context, o CompareModelsOptions) (result *ModelCo
 	return result, exit.NotPassed(failed)
 }
 
-// ParseConditions reads conditions on the difference of two models, separated by commas.
-func ParseConditions(text string) (all []paired.Condition, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	for _, one := range strings.Split(text, ",") {
-		c, err := paired.ParseCondition(one)
-		if err != nil {
-			return nil, exit.Usage("--gate: %w", err)
-		}
-		all = append(all, c)
-	}
-	return all, nil
-}
-
 // pair is what two models are compared on.
 type pair struct {
 	champion, challenger opened
@@ -224,15 +206,11 @@ func (o CompareModelsOptions) open(ctx context.Context) (p *pair, err error) {
 	case a.Task == models.Regression && (a.Outputs > 1 || b.Outputs > 1):
 		return nil, exit.Usage("%s predicts %d numbers, %s predicts %d; models of one number can be compared", o.Champion, a.Outputs, o.Challenger, b.Outputs)
 	case a.Task == models.Regression:
-		p.metrics = []paired.Metric{paired.MSE, paired.MAE}
 		if half := a.TargetGrid[0].Half(); half > 0 {
 			p.unit = half
 		}
-	case a.Probabilities != nil && b.Probabilities != nil:
-		p.metrics = []paired.Metric{paired.Error, paired.LogLoss, paired.Brier}
-	default:
-		p.metrics = []paired.Metric{paired.Error}
 	}
+	p.metrics = metrics(a, b)
 	same, err := takeSameRows(p.champion.data, p.challenger.data)
 	if err != nil {
 		return nil, err

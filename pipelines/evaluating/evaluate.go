@@ -102,7 +102,7 @@ func Evaluate(ctx context.Context, o EvaluateOptions) (result *EvaluateResult, e
 		return nil, err
 	}
 	classes := manifest.Task == models.Classification
-	if err := g.fit(manifest); err != nil {
+	if err := g.Fit(manifest); err != nil {
 		return nil, err
 	}
 	columns, d, err := slicesOf(ctx, o.Slices, o.Model, o.Data, d)

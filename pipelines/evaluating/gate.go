@@ -205,8 +205,9 @@ func parseGate(text string) (g gate, err error) {
 	return g, exit.Usage("--gate: %q is not of the form accuracy>=0.95 or rmse<=3", text)
 }
 
-// fit returns an error if evaluations of the model do not have the score of a gate.
-func (all Gates) fit(m *models.Manifest) error {
+// Fit returns an error if evaluations of the model do not have the score of a gate. Of the manifest, the
+// task, the outputs and whether there are probabilities are used, and the names of targets.
+func (all Gates) Fit(m *models.Manifest) error {
 	for _, g := range all {
 		if gateScores[g.score].has(m) {
 			if err := g.fitTarget(m); err != nil {

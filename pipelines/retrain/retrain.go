@@ -64,6 +64,10 @@ type Jobs interface {
 	// Judge judges a model by itself.
 	Judge(ctx context.Context, model string, files []string) (*Verdict, error)
 
+	// Accept returns an error if models like the champion do not have the scores by which Judge and Compare
+	// judge. Train returns it before it trains.
+	Accept(ctx context.Context, champion string) error
+
 	// Recipe identifies the recipe of a model: models that were trained by it have the same. It
 	// is "" if the model was not trained by sums, and then the other jobs are not called.
 	Recipe(ctx context.Context, model string) (string, error)
@@ -240,6 +244,9 @@ func (n *night) run(ctx context.Context) error {
 	}
 	done, err := n.decided(ctx)
 	if err != nil || done {
+		return err
+	}
+	if err := n.Accept(ctx, n.registry.Place(n.champion)); err != nil {
 		return err
 	}
 	return n.again(ctx)

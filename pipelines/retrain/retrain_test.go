@@ -33,6 +33,7 @@ import (
 type rowJobs struct {
 	calls  []string // what was called, with the number of files or sums
 	rounds bool     // models are not trained by sums
+	unfit  bool     // models do not have the scores by which they are to be judged
 }
 
 func (j *rowJobs) call(format string, args ...any) {
@@ -114,6 +115,16 @@ func (j *rowJobs) Train(ctx context.Context, model string, files []string) error
 	}
 	return publish(ctx, model, made)
 }
+
+func (j *rowJobs) Accept(ctx context.Context, champion string) error {
+	_, err := models.ReadManifest(ctx, champion)
+	if err == nil && j.unfit {
+		err = errUnfit
+	}
+	return err
+}
+
+var errUnfit = errors.New("models like this one do not have the score")
 
 func (j *rowJobs) Recipe(ctx context.Context, model string) (string, error) {
 	m, err := models.ReadManifest(ctx, model)
@@ -453,6 +464,24 @@ func TestDriftIsReportedByDayAndColumn(t *testing.T) {
 }
 
 // What is not trained by sums is trained anew on all partitions.
+// A night whose model could not be judged ends before it sums or trains anything.
+func TestWhatCannotBeJudgedIsNotTrained(t *testing.T) {
+	s := newShop(t)
+	s.put(1, "a1 b1")
+	s.put(2, "a2 b2")
+	s.night(t, 2, Promoted)
+	s.put(3, "a3 b3")
+	for _, s.jobs.rounds = range []bool{false, true} {
+		s.jobs.unfit, s.jobs.calls, s.o.Day = true, nil, date(3)
+		if _, err := Run(ctx, s.o, s.jobs); !errors.Is(err, errUnfit) {
+			t.Errorf("by rounds %t: %v", s.jobs.rounds, err)
+		}
+		s.did(t)
+	}
+	s.jobs.unfit, s.jobs.rounds = false, false
+	s.night(t, 3, Promoted)
+}
+
 func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds = true

@@ -6,6 +6,7 @@ import (
 	"cmp"
 
 	"github.com/bochner-ml/bochner/features/kernel"
+	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -44,6 +45,10 @@ type Options struct {
 	// Kernels are those that the search chooses from, the first of which is Kernel. With neither
 	// it is tuning.Families; with a kernel alone, that one.
 	Kernels []kernel.Options
+	// Accept, unless nil, is asked after the profile whether the model is wanted; its error ends the job
+	// before the training. The manifest has the task, the classes or the number of outputs, and
+	// Probabilities if the model will have them.
+	Accept func(*models.Manifest) error
 }
 
 // WithDefaults fills in the defaults.

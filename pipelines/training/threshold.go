@@ -20,15 +20,24 @@ func (t *Training) canDecide() error {
 	case t.Outputs() != 2:
 		return exit.Usage("--threshold decides between two classes; the data has %d", t.Outputs())
 	default:
-		m := &models.Manifest{Task: models.Classification, Outputs: 2}
-		if t.opts.Calibrate != "" {
-			m.Probabilities = new(models.Probabilities)
-		} else if b, ok := t.opts.Rounds(); ok {
-			m.Probabilities = byRounds{b}.probabilities(t)
-		}
-		return t.decide(m)
+		return t.decide(t.expected())
 	}
 	return nil
+}
+
+// expected returns what the manifest of the model will have of its task, classes and targets, and whether there
+// will be probabilities.
+func (t *Training) expected() *models.Manifest {
+	m := &models.Manifest{Task: models.Regression, Outputs: t.Outputs(), Input: models.Input{Label: t.Data.Label, Labels: t.Data.Targets}}
+	if t.Target.Classes != nil {
+		m.Task, m.Vocabulary = models.Classification, t.Target.Classes
+	}
+	if t.opts.Calibrate != "" {
+		m.Probabilities = new(models.Probabilities)
+	} else if b, ok := t.opts.Rounds(); ok {
+		m.Probabilities = byRounds{b}.probabilities(t)
+	}
+	return m
 }
 
 // useHeldOut fits what needs weights that were fitted without the first of that many folds: the

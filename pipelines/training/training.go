@@ -67,6 +67,11 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	if err := t.canSelect(); err != nil {
 		return nil, err
 	}
+	if o.Accept != nil {
+		if err := o.Accept(t.expected()); err != nil {
+			return nil, err
+		}
+	}
 	if err := t.checkOrigin(); err != nil {
 		return nil, err
 	}
