@@ -16,6 +16,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/pipelines/training"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -74,7 +75,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 			return err
 		}
 		steps := t.Steps(o.Grid, pca.FewProducts)
-		fit, err := t.FitSums(ctx, nil, gram.Fold{Recipe: t.Recipe.Sealed, Outputs: 1, Folds: 1, Components: o.Components, Steps: steps})
+		fit, err := t.FitSums(ctx, nil, gram.Fold{Recipe: t.Recipe.Sealed, Outputs: 1, Steps: steps}, spec.Folding{Folds: 1, Sums: 1, Components: o.Components})
 		t.Learner = models.Learner{Kind: learner.Of(&o.Training).Name, Folds: 1, Components: fit.Components, Steps: steps}
 		return err
 	})

@@ -173,7 +173,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 		p.Threshold, p.Passes, p.jobs, p.how = o.Threshold, p.Passes+1, p.jobs+1, p.how+", one to choose the threshold"
 	}
 	p.Refused = tooWide(o, seen)
-	p.Memory, p.sumsHeld = o.Memory(seen.Facts, engine, p.Lanes), o.Sums()
+	p.Memory, p.sumsHeld = o.Memory(seen.Facts, engine, p.Lanes), o.Planned(seen.Facts).Sums
 	lanes := p.Lanes
 	if !engine.InProcess() {
 		p.Cluster = p.ForCluster(o.Job.Engine, int64(seen.Dim))
@@ -183,12 +183,12 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	}
 	if o.Iterative() == nil {
 		shape := ridge.Shape{Dim: p.Features, Outputs: p.Outputs, Regression: p.Regression}
-		p.Stored = int64(lanes) * int64(o.Sums()) * shape.Bytes()
+		p.Stored = int64(lanes) * int64(p.sumsHeld) * shape.Bytes()
 		parts := int64(ridge.NumParts(shape))
 		if carried := p.Memory.Carried; carried > 0 {
 			p.Stored, parts = 3*carried, 1+carried/ridge.MaxPartBytes // those of the last two checkpoints, and all
 		}
-		p.Shuffle = int64(lanes) * int64(o.Sums()) * parts * lineBytes
+		p.Shuffle = int64(lanes) * int64(p.sumsHeld) * parts * lineBytes
 	}
 	return p, nil
 }

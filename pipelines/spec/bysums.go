@@ -4,7 +4,6 @@ import (
 	"github.com/bochner-ml/bochner/features"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/learner"
-	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/models/weight"
@@ -22,9 +21,8 @@ func (b bySums) validate(Options) error { return nil }
 func (b bySums) Values(o Options, n float64) (lambda []float64, folds int) { return o.Lambda.Values(n) }
 
 func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int) {
-	lambda, folds := o.Lambda.Values(float64(max(f.Rows, 1)))
-	sums := int64(o.Sums())
-	folds = min(folds, int(sums))
+	folding := o.Planned(f)
+	sums := int64(folding.Sums)
 	shape := ridge.Shape{Dim: f.Features, Outputs: f.Outputs, Regression: f.Regression}
 	threads := int64(max(e.Threads, 1))
 	// A buffer of rows and one of their features for each sum.
@@ -43,16 +41,17 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 		buffer = (buffer + min(buffer, 4*int64(f.Dim)*f.Rows/sums)) / 2
 	}
 	loads := 2 * threads * min(job.LargestPart, shape.Bytes())
-	m.Solve = ridge.Memory(shape, f.Rows, folds, int(threads), o.Learns() || o.Searching()) + loads
-	if f.Components > 0 {
-		m.Solve = shape.Bytes() + pca.Memory(f.Features, f.Components)
-	}
+	carried := folding.Carries(shape, f.Rows)
+	m.Solve = folding.Solve(shape, f.Rows, carried, int(threads))
 	others := m.Worker
-	if f.Rows > 0 && folds > 1 && sums <= int64(folds) && f.Components == 0 && ridge.Carries(shape, f.Rows, lambda) {
-		m.Solve, m.Carried = ridge.MemoryOfRows(shape, f.Rows, folds, int(threads)), RowBytes(shape, f.Rows)
+	if carried {
+		m.Carried = RowBytes(shape, f.Rows)
 		// A lane may have all of them, if one file is much longer than the others.
 		m.Stripes, m.Worker = 1, others+2*m.Carried+2*ridge.MaxPartBytes+sums*(buffer+limbs*int64(f.Features)*min(f.Rows, rows.MaxRows))
 		return
+	}
+	if f.Components == 0 {
+		m.Solve += loads
 	}
 	cut, worker := stripes.Fit(shape, int(sums), roomOfLane(e, lanes, m.Solve), func(held int, bytes int64) int64 {
 		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rows.MaxRows)

@@ -244,18 +244,6 @@ func (m Memory) beyond(have machine.Memory, o Options) (note string, err error) 
 // shrink names the flags that reduce the memory of a training.
 func (o Options) shrink() string { return "use fewer --features" + o.fitter().smaller(o) }
 
-// Sums is the number of sums that a fit holds in each lane.
-func (o Options) Sums() int {
-	_, folds := o.Lambda.Values(1)
-	if o.Learns() || o.Searching() {
-		folds = min(folds, 2) // only the first fold is held out
-	}
-	if o.HoldsOut() {
-		folds = max(folds, 2)
-	}
-	return folds
-}
-
 // trialMemory is a bound on the memory for scoring the held-out rows, and on what the weights for
 // it add to a solve; 0 if there is only one λ.
 func (o Options) trialMemory(f Facts, threads, lanes int) (pass, solve int64) {

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/pipelines/job"
@@ -16,15 +15,7 @@ func MemoryOfSums(r *sums.Recipe, classes int, rows int64, threads int) (m Memor
 	// The sum and what is added to it, the part as it is stored, and what it is packed from and to.
 	m.Worker = 5*part*threads64 + 8*int64(r.Rule.Folds)*int64(shape.Dim)
 	loads := 2 * threads64 * min(job.LargestPart, shape.Bytes())
-	switch {
-	case r.Rule.Components > 0:
-		m.Solve = shape.Bytes() + pca.Memory(shape.Dim, r.Rule.Components)
-	case r.Rule.Cut > 0 && !r.Rule.First:
-		m.Solve = ridge.Memory(shape, rows, 1, threads, false)
-	default:
-		m.Solve = ridge.Memory(shape, rows, r.Rule.Folds, threads, r.Rule.First)
-	}
-	m.Solve += loads
+	m.Solve = FoldingOf(&r.Rule).Solve(shape, rows, false, threads) + loads
 	publish := 5 * 4 * int64(max(shape.Outputs, r.Rule.Components)) * int64(shape.Dim)
 	drawn := 2 * 4 * int64(shape.Dim) * int64(r.Input.Dim) // two copies of the map, while it is drawn
 	m.Peak = withRoom(max(m.Worker, m.Solve+drawn/2, drawn, publish))

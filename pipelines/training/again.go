@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/spec"
 	"github.com/bochner-ml/bochner/pipelines/trained"
 	"github.com/bochner-ml/bochner/transforms"
 	"github.com/bochner-ml/bochner/transforms/gram"
@@ -244,7 +245,7 @@ func (t *Training) SolveSums(ctx context.Context, s *Summed, digest string) erro
 	if err != nil {
 		return err
 	}
-	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used), report.Bytes(t.solveBytes(pass, s.Shape)))
+	t.Progress.Note("solving on %s rows: %s", report.Groups(t.Counts.Used), report.Bytes(spec.FoldingOf(&t.by.Rule).Solve(s.Shape, t.Counts.Used, false, t.Engine.Threads)))
 	if !fitted {
 		sc, err := t.Store(ctx, pass)
 		if err != nil {

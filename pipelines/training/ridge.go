@@ -15,7 +15,6 @@ import (
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/storage"
 	"github.com/bochner-ml/bochner/models"
-	"github.com/bochner-ml/bochner/models/pca"
 	"github.com/bochner-ml/bochner/models/ridge"
 	"github.com/bochner-ml/bochner/models/stripes"
 	"github.com/bochner-ml/bochner/pipelines/engine"
@@ -66,25 +65,19 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 // fitRidgeOn is fitRidge on a grid of that many steps. With again rows are summed again if λ is too small for it,
 // and if the first fold says so, nothing is fitted, and coarse is true.
 func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coarse bool, err error) {
-	lambda, folds := t.opts.Lambda.Values(t.Weights().Sum)
-	fold := gram.Fold{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Folds: folds, Lambda: lambda, Steps: steps}
+	folding := t.opts.Folding(t.Weights().Sum, t.firstJudges())
+	fold := gram.Fold{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Steps: steps}
 	if t.opts.Lambda.Auto() && steps > blas.MostByte {
 		fold.Smaller = ridge.SmallerLambda()
 	}
 	fold.All = t.opts.Lambda.Selects() && !t.descends
 	fold.Again = again && !t.opts.Lambda.Selects() // held-out rows may choose a larger λ
-	cut := t.opts.Parts()
-	fold.HeldOut = t.opts.HoldsOut()
-	if first := folds > 1 && t.firstJudges(); first || folds == 1 && fold.HeldOut {
-		// Two sums are enough: that of the held-out rows and that of the others.
-		fold.Folds, fold.Cut, fold.First = 2, cut, first
-	}
-	fit, err := t.FitSums(ctx, t.Target, fold)
+	fit, err := t.FitSums(ctx, t.Target, fold, folding)
 	if err != nil {
 		return false, err
 	}
 	t.solved = fit.Lambda
-	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folds, Table: fit.Table, RuledOut: ruledOut(lambda, fit.Table), Steps: steps}
+	t.Learner = models.Learner{Kind: "ridge", Lambda: fit.Lambda, Folds: folding.Folds, Table: fit.Table, RuledOut: ruledOut(folding.Lambda, fit.Table), Steps: steps}
 	if t.grid != nil && t.grid.Classes != nil {
 		for c := range t.grid.Classes {
 			t.Learner.ClassWeights = append(t.Learner.ClassWeights, t.grid.Class(c))
@@ -132,8 +125,11 @@ func (t *Training) solveFor(ctx context.Context, lambda float64) error {
 	return nil
 }
 
-// FitSums computes the sums of the folds and the solve; the weights become the model's.
-func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold gram.Fold) (fit gram.FitReport, err error) {
+// FitSums computes the sums of the folds and the solve; the weights become the model's. What the folding says
+// of the fold is set here.
+func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold gram.Fold, folding spec.Folding) (fit gram.FitReport, err error) {
+	fold.Folds, fold.Cut, fold.First, fold.HeldOut = folding.Sums, folding.Cut, folding.First, folding.HeldOut
+	fold.Lambda, fold.Components = folding.Lambda, folding.Components
 	parts := max(fold.Folds, fold.Cut)
 	if parts > 1 {
 		if err := t.CountCopies(ctx); err != nil {
@@ -150,9 +146,8 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	if err := t.tooMany(shape, fold.Steps); err != nil {
 		return fit, err
 	}
-	judged := fold.Cut <= fold.Folds || fold.First // folds choose λ
-	pass.Fold.Rows = fold.Folds > 1 && judged && fold.Components == 0 && ridge.Carries(shape, t.Counts.Used, fold.Lambda)
-	solve := t.solveBytes(pass, shape)
+	pass.Fold.Rows = folding.Carries(shape, t.Counts.Used)
+	solve := folding.Solve(shape, t.Counts.Used, pass.Fold.Rows, t.Engine.Threads)
 	t.Progress.Note("training on %s rows of %d numbers: %s, %d features on %s, %s, %s to solve",
 		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, trained.GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
 	st := t.stateOf(pass)
@@ -184,19 +179,6 @@ func (t *Training) stripe(pass *gram.Pass, shape ridge.Shape) string {
 		text += fmt.Sprintf(", added up in %d stripes, for each of which the rows are read", pass.Stripes)
 	}
 	return text
-}
-
-// solveBytes is the memory of the solve.
-func (t *Training) solveBytes(pass *gram.Pass, shape ridge.Shape) int64 {
-	switch fold := &pass.Fold; {
-	case fold.Components > 0:
-		return shape.Bytes() + pca.Memory(shape.Dim, fold.Components)
-	case fold.Rows:
-		return ridge.MemoryOfRows(shape, t.Counts.Used, fold.Folds, t.Engine.Threads)
-	case fold.Cut > 0 && !fold.First:
-		return ridge.Memory(shape, t.Counts.Used, 1, t.Engine.Threads, false)
-	}
-	return ridge.Memory(shape, t.Counts.Used, pass.Fold.Folds, t.Engine.Threads, pass.Fold.First)
 }
 
 // stateOf names the files of a pass that sums rows.

@@ -71,7 +71,7 @@ func (t *Training) searchFeatures(ctx context.Context) (err error) {
 			t.Notes = append(t.Notes, fmt.Sprintf("columns encoded by how often their texts occur, as few rows share a text: %s; --encode onehot keeps the texts apart", strings.Join(t.counted, ", ")))
 		}
 	}
-	if err == nil && why != "" && t.whole.Dim > 0 {
+	if err == nil && why != "" && !t.opts.Resizes() { // there are more sums, and perhaps other features
 		return t.Fits(t.Memory(0))
 	}
 	return err

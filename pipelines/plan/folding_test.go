@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/bochner-ml/bochner/features/columns"
+	"github.com/bochner-ml/bochner/features/fourier"
+	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/jobtest"
+	"github.com/bochner-ml/bochner/pipelines/prepare"
+	"github.com/bochner-ml/bochner/pipelines/report"
+	"github.com/bochner-ml/bochner/pipelines/training"
+	"github.com/bochner-ml/bochner/pipelines/tuning"
+)
+
+// A training holds as many sums as its plan says, or carries the rows where the plan does.
+func TestTrainingsDivideRowsAsTheirPlans(t *testing.T) {
+	text := "a,b,c,y\n"
+	for i := range 300 {
+		text += fmt.Sprintf("%d.5,%d.25,%s,%s\n", i*i%97, i*7%31, []string{"red", "green", "blue"}[i*i%3], []string{"in", "out"}[i*i%97/50])
+	}
+	name := jobtest.Write(t, t.TempDir(), "d.csv", text)
+	for _, c := range []struct {
+		name     string
+		features int
+		set      func(*training.Options)
+		want     string
+	}{
+		{"folds", 64, func(*training.Options) {}, "5 sums of "},
+		{"one lambda", 64, func(o *training.Options) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
+		{"probabilities", 64, func(o *training.Options) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" }, "2 sums of "},
+		{"labels in encodings", 64, func(o *training.Options) { o.Encode.Encode = columns.Means }, "2 sums of "},
+		{"a search", 64, func(o *training.Options) { o.Search, o.Data.Drop = tuning.Auto, []string{"c"} }, "2 sums of "},
+		{"few rows", 1024, func(*training.Options) {}, " of features, "},
+		{"few rows, one lambda", 1024, func(o *training.Options) { o.Lambda.Path = []float64{1e-3} }, "1 sum of "},
+		{"few rows, a search", 2048, func(o *training.Options) { o.Search, o.Data.Drop = tuning.Auto, []string{"c"} }, " of features, "},
+		{"few rows and probabilities", 1024, func(o *training.Options) { o.Lambda.Path, o.Calibrate = []float64{1e-3}, "platt" }, "2 sums of "},
+	} {
+		o := training.Options{Search: tuning.None, Spec: prepare.Spec{
+			Data: dataset.Options{Data: []string{name}, Label: "y"}, Kernel: &fourier.GaussianOptions{Features: c.features},
+		}}
+		c.set(&o)
+		p := plan(t, o)
+		held := report.Counted(p.sumsHeld, "sum") + " of "
+		if p.Carried > 0 {
+			held = report.Bytes(p.Carried) + " of features, "
+		}
+		var log strings.Builder
+		o.Model, o.Job.Log = t.TempDir()+"/model", &log
+		if _, err := training.Run(jobtest.Ctx, o); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if !strings.Contains(held, c.want) || !strings.Contains(log.String(), held) {
+			t.Errorf("%s: the plan has %q, want %q, and the training says\n%s", c.name, held, c.want, log.String())
+		}
+	}
+}
