@@ -24,6 +24,7 @@ import (
 	"github.com/bochner-ml/bochner/pipelines/command/help"
 	"github.com/bochner-ml/bochner/pipelines/command/input"
 	"github.com/bochner-ml/bochner/pipelines/engine"
+	"github.com/bochner-ml/bochner/pipelines/engine/remote"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/transforms/fault"
 )
@@ -186,7 +187,7 @@ any number of workers and threads, and for any order and grouping of the rows in
 	}
 	root.SetFlagErrorFunc(help.WrongFlag)
 	root.PersistentFlags().Func("storage_emulator", "Server at `host:port` to ask for gs:// instead of Google's, without credentials; for tests.", func(address string) error {
-		engine.UseStorageEmulator(address)
+		remote.UseStorageEmulator(address)
 		return nil
 	})
 	root.PersistentFlags().Lookup("storage_emulator").Hidden = true
@@ -208,8 +209,8 @@ func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) err
 		if err := help.OwnNames(cmd.Flags()); err != nil {
 			return err
 		}
-		if engine.FromTemplate() {
-			if err := engine.Template(cmd.Context(), templateArgs(cmd, args)); err != nil {
+		if remote.FromTemplate() {
+			if err := remote.Template(cmd.Context(), templateArgs(cmd, args)); err != nil {
 				return &startedError{err}
 			}
 			return nil

@@ -22,7 +22,7 @@ func (e Engine) withLog(ctx context.Context) context.Context {
 		return ctx
 	}
 	beamlog.SetLogger(jobLogger{}) // every time, because a worker in this process replaces it
-	return context.WithValue(ctx, logKey{}, func(line string) { e.say("beam: %s", line) })
+	return context.WithValue(ctx, logKey{}, func(line string) { e.Say("beam: %s", line) })
 }
 
 // jobLogger sorts Beam's log lines: those of jobs of this package go to the job's log, others

@@ -1,11 +1,13 @@
-// Package engine runs Beam pipelines: in this process, on a job server such as Flink's, or on
-// Dataflow. It has a registry of runners. The choice of an engine changes no result.
+// Package engine runs Beam pipelines. It has a registry of runners: that of this process is here,
+// those for a job server such as Flink's and for Dataflow are in package remote. The choice of an
+// engine changes no result.
 package engine
 
 import (
 	"cmp"
 	"context"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -107,11 +109,22 @@ func (e Engine) Run(ctx context.Context, build func(beam.Scope)) error {
 	ctx = e.withLog(ctx)
 	p, s := beam.NewPipelineWithRoot()
 	build(s)
-	return e.failure(r.Run(ctx, e, p))
+	return e.Failure(r.Run(ctx, e, p))
 }
 
-// say prints a line for the user.
-func (e Engine) say(format string, args ...any) {
+// VCPUs returns the number of virtual CPUs of a machine type: the first number in its name,
+// such as n2-highmem-8 or custom-8-16384; 0 if there is none.
+func VCPUs(machine string) int {
+	for _, part := range strings.Split(machine, "-")[1:] {
+		if n, err := strconv.Atoi(part); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// Say prints a line for the user.
+func (e Engine) Say(format string, args ...any) {
 	if e.Note != nil {
 		e.Note(format, args...)
 	}

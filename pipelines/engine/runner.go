@@ -48,8 +48,13 @@ type About struct {
 	Machines bool
 }
 
-// remoteLanes is the default number of lanes on a cluster.
-const remoteLanes = 8
+// Names of the runners of package remote: Universal and Flink submit pipelines to the job server at
+// --endpoint, Dataflow to Google Cloud.
+const (
+	Universal = "universal"
+	Flink     = "flink"
+	Dataflow  = "dataflow"
+)
 
 var runners = registry.New[Runner]("runner")
 
@@ -96,7 +101,7 @@ func (l Local) Ready(context.Context, Engine) error { return nil }
 // Run implements Runner. Beam leaves a file in place of the workers' binary, so such pipelines
 // have a temporary directory of their own.
 func (l Local) Run(ctx context.Context, _ Engine, p *beam.Pipeline) error {
-	giveBack, err := tempDir.borrow(ctx)
+	giveBack, err := BorrowTemp(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,9 +130,9 @@ func inProcess(ctx context.Context, run func(context.Context) error) error {
 	}
 }
 
-// failure returns the cause of a pipeline's error: the Fault of a worker, or an error of the
+// Failure returns the cause of a pipeline's error: the Fault of a worker, or an error of the
 // runner itself.
-func (e Engine) failure(err error) error {
+func (e Engine) Failure(err error) error {
 	var reported *fault.Fault
 	err = fault.Find(err)
 	switch {

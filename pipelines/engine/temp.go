@@ -68,6 +68,10 @@ type privateTemp struct {
 
 var tempDir privateTemp
 
+// BorrowTemp gives jobs whose workers are this process a directory of their own for temporary files:
+// TMPDIR names it until the returned function, and those of all concurrent borrowers, have been called.
+func BorrowTemp(ctx context.Context) (giveBack func(), err error) { return tempDir.borrow(ctx) }
+
 // borrow makes the directory the temporary one until the returned function, and those of all
 // concurrent borrowers, have been called.
 func (t *privateTemp) borrow(ctx context.Context) (giveBack func(), err error) {

@@ -1,4 +1,4 @@
-package engine
+package remote
 
 import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"

@@ -1,4 +1,4 @@
-package engine
+package remote
 
 import (
 	"debug/elf"

@@ -1,4 +1,4 @@
-package engine
+package remote
 
 import (
 	"cmp"
@@ -19,12 +19,9 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/gcsx"
 	"google.golang.org/api/googleapi"
 
+	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
-
-// Dataflow is the name of the runner for Google Cloud Dataflow. It takes its options from
-// Beam's flags.
-const Dataflow = "dataflow"
 
 // beamFlag returns the value of one of Beam's flags.
 func beamFlag(name string) string { return flag.Lookup(name).Value.String() }
@@ -36,18 +33,18 @@ var (
 	bucketPath  = regexp.MustCompile(`^gs://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^?#]*)?$`)
 )
 
-func init() { Register(dataflow{}) }
+func init() { engine.Register(dataflow{}) }
 
 // dataflow runs pipelines on Google Cloud Dataflow.
 type dataflow struct{}
 
-func (dataflow) About() About {
-	return About{Name: Dataflow, Lanes: remoteLanes, Machines: true, Spread: true}
+func (dataflow) About() engine.About {
+	return engine.About{Name: engine.Dataflow, Lanes: lanes, Machines: true, Spread: true}
 }
 
 // Validate refuses flags with which Dataflow could not run a job, or with which the driver
 // could not continue after its first pipeline.
-func (dataflow) Validate(Engine) error {
+func (dataflow) Validate(engine.Engine) error {
 	project, region := *gcpopts.Project, *gcpopts.Region
 	switch zone := zoneName.FindStringSubmatch(region); {
 	case project == "":
@@ -84,7 +81,7 @@ func (dataflow) Validate(Engine) error {
 }
 
 // Ready returns an error if a bucket is missing, or if the program cannot run on the workers.
-func (dataflow) Ready(ctx context.Context, e Engine) error {
+func (dataflow) Ready(ctx context.Context, e engine.Engine) error {
 	if err := existingBuckets(ctx); err != nil {
 		return err
 	}
@@ -137,21 +134,10 @@ func existingBuckets(ctx context.Context) error {
 		case answer != nil && answer.Code == http.StatusForbidden:
 			return exit.Usage("--%s: no access to bucket %s (storage.buckets.get): %s; correct the name, or get roles/storage.legacyBucketReader on it", name, bucket, answer.Message)
 		case err != nil:
-			return &exit.RunnerError{Runner: Dataflow, Err: fmt.Errorf("--%s: bucket %s: %w", name, bucket, err)}
+			return &exit.RunnerError{Runner: engine.Dataflow, Err: fmt.Errorf("--%s: bucket %s: %w", name, bucket, err)}
 		}
 	}
 	return nil
-}
-
-// VCPUs returns the number of virtual CPUs of a machine type: the first number in its name,
-// such as n2-highmem-8 or custom-8-16384; 0 if there is none.
-func VCPUs(machine string) int {
-	for _, part := range strings.Split(machine, "-")[1:] {
-		if n, err := strconv.Atoi(part); err == nil {
-			return n
-		}
-	}
-	return 0
 }
 
 // machineType returns the workers' machine type, from either flag; "" leaves it to Dataflow,
@@ -164,7 +150,7 @@ func machineType() string {
 // function that restores them. Every lane is one element with one thread: a worker gets as
 // many lanes as it has CPUs, and there are workers for all lanes. The service does not choose
 // the number of workers unless asked to, although lanes can be split.
-func (e Engine) dataflowFlags() (restore func()) {
+func dataflowFlags(e engine.Engine) (restore func()) {
 	var undo []func()
 	set := func(name, value string) {
 		f := flag.Lookup(name)
@@ -177,7 +163,7 @@ func (e Engine) dataflowFlags() (restore func()) {
 	}
 	threads, _ := strconv.Atoi(beamFlag("number_of_worker_harness_threads"))
 	if threads == 0 {
-		threads = max(1, VCPUs(machineType())/max(1, e.Threads))
+		threads = max(1, engine.VCPUs(machineType())/max(1, e.Threads))
 		set("number_of_worker_harness_threads", strconv.Itoa(threads))
 	}
 	if beamFlag("num_workers") == "0" {

@@ -1,10 +1,11 @@
-package engine
+package remote
 
 import (
 	"context"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/transforms"
 )
 
@@ -16,7 +17,7 @@ func FromTemplate() bool { return beamFlag("template_location") != "" }
 // one graph, and a job here is several graphs with decisions between them. The graph is
 // therefore one step that runs the command with the given arguments on one worker.
 func Template(ctx context.Context, args []string) error {
-	e := Engine{Runner: Dataflow, Threads: 1, Lanes: 1}
+	e := engine.Engine{Runner: engine.Dataflow, Threads: 1, Lanes: 1}
 	if err := workerForDataflow(); err != nil {
 		return err
 	}
@@ -25,7 +26,7 @@ func Template(ctx context.Context, args []string) error {
 	}
 	p, s := beam.NewPipelineWithRoot()
 	transforms.Drive(s, args)
-	defer e.dataflowFlags()()
-	_, err := beam.Run(ctx, Dataflow, p)
-	return e.failure(err)
+	defer dataflowFlags(e)()
+	_, err := beam.Run(ctx, engine.Dataflow, p)
+	return e.Failure(err)
 }

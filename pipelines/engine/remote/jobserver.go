@@ -1,4 +1,4 @@
-package engine
+package remote
 
 import (
 	"cmp"
@@ -15,32 +15,26 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 
+	"github.com/bochner-ml/bochner/pipelines/engine"
 	"github.com/bochner-ml/bochner/pipelines/exit"
 )
 
-// Universal and Flink are the names of the runners that submit pipelines to the job server at
-// --endpoint.
-const (
-	Universal = "universal"
-	Flink     = "flink"
-)
-
 func init() {
-	Register(jobServer{Universal})
-	Register(jobServer{Flink})
+	engine.Register(jobServer{engine.Universal})
+	engine.Register(jobServer{engine.Flink})
 }
 
 // jobServer runs pipelines on a job server.
 type jobServer struct{ name string }
 
-func (r jobServer) About() About {
-	return About{Name: r.name, Lanes: remoteLanes, Spread: r.name == Flink}
+func (r jobServer) About() engine.About {
+	return engine.About{Name: r.name, Lanes: lanes, Spread: r.name == engine.Flink}
 }
 
-func (r jobServer) Validate(Engine) error { return nil }
+func (r jobServer) Validate(engine.Engine) error { return nil }
 
 // Ready returns an error if nothing answers at the endpoint; Beam would retry for two minutes.
-func (r jobServer) Ready(ctx context.Context, e Engine) error {
+func (r jobServer) Ready(ctx context.Context, e engine.Engine) error {
 	if *jobopts.Endpoint == "" {
 		return exit.Usage("--runner %s needs the --endpoint of a job server, such as localhost:8073", r.name)
 	}
@@ -70,9 +64,9 @@ func (r jobServer) Ready(ctx context.Context, e Engine) error {
 }
 
 // Run runs a pipeline on the job server. If the context ends, it cancels the job there.
-func (r jobServer) Run(ctx context.Context, e Engine, p *beam.Pipeline) error {
+func (r jobServer) Run(ctx context.Context, e engine.Engine, p *beam.Pipeline) error {
 	if jobopts.IsLoopback() {
-		giveBack, err := tempDir.borrow(ctx)
+		giveBack, err := engine.BorrowTemp(ctx)
 		if err != nil {
 			return err
 		}
@@ -84,7 +78,7 @@ func (r jobServer) Run(ctx context.Context, e Engine, p *beam.Pipeline) error {
 	*jobopts.JobName = cmp.Or(given, "bochner") + "-" + token
 	done := make(chan error, 1)
 	go func() {
-		result, err := beam.Run(context.WithoutCancel(ctx), Universal, p)
+		result, err := beam.Run(context.WithoutCancel(ctx), engine.Universal, p)
 		if err == nil {
 			err = serverOutcome(ctx, result.JobID())
 		}
@@ -95,7 +89,7 @@ func (r jobServer) Run(ctx context.Context, e Engine, p *beam.Pipeline) error {
 		return err
 	case <-ctx.Done():
 		if err := cancelOnServer(ctx, token); err != nil {
-			e.say("the job whose name contains %s could not be cancelled (%v) and may continue", token, err)
+			e.Say("the job whose name contains %s could not be cancelled (%v) and may continue", token, err)
 		}
 		return ctx.Err()
 	}

@@ -1,4 +1,4 @@
-package engine
+package remote
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow/dataflowlib"
 	df "google.golang.org/api/dataflow/v1b3"
+
+	"github.com/bochner-ml/bochner/pipelines/engine"
 )
 
 // dataflowPoll is the interval between requests for the state of a job, and dataflowTries the
@@ -104,13 +106,13 @@ func cancelDataflow(ctx context.Context, name string) error {
 }
 
 // Run runs a pipeline on Dataflow. If the context ends, it cancels the job there.
-func (dataflow) Run(ctx context.Context, e Engine, p *beam.Pipeline) error {
-	defer e.dataflowFlags()()
+func (dataflow) Run(ctx context.Context, e engine.Engine, p *beam.Pipeline) error {
+	defer dataflowFlags(e)()
 	name := *jobopts.JobName
-	e.say("submitting to Dataflow as job %s: https://console.cloud.google.com/dataflow/jobs?project=%s", name, *gcpopts.Project)
+	e.Say("submitting to Dataflow as job %s: https://console.cloud.google.com/dataflow/jobs?project=%s", name, *gcpopts.Project)
 	done := make(chan error, 1)
 	go func() {
-		result, err := beam.Run(context.WithoutCancel(ctx), Dataflow, p)
+		result, err := beam.Run(context.WithoutCancel(ctx), engine.Dataflow, p)
 		done <- dataflowOutcome(ctx, result, err)
 	}()
 	select {
@@ -118,7 +120,7 @@ func (dataflow) Run(ctx context.Context, e Engine, p *beam.Pipeline) error {
 		return err
 	case <-ctx.Done():
 		if err := cancelDataflow(ctx, name); err != nil {
-			e.say("job %s could not be cancelled (%v) and may continue to incur costs: cancel it in the console", name, err)
+			e.Say("job %s could not be cancelled (%v) and may continue to incur costs: cancel it in the console", name, err)
 		}
 		return ctx.Err()
 	}
