@@ -16,22 +16,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// strangersRows builds local/consumer/rows in a module of its own, with bytes at its end that tell its
-// copies from others, and returns the program.
+// strangersRows returns the program of local/consumer/rows, with bytes at its end that tell its copies from others.
 func strangersRows(t *testing.T, dir string, mark []byte) string {
 	t.Helper()
-	if err := os.Mkdir(filepath.Join(dir, "rows"), 0o777); err != nil {
+	module, err := consumers()
+	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "rows"), "main.go", read(t, "../../local/consumer/rows/main.go"))
-	inModule(t, dir, "build", "-ldflags=-s -w", "-o", "bin/", "./rows")
-	name := filepath.Join(dir, "bin", "rows")
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
-	if err == nil {
-		_, err = f.Write(mark)
-		f.Close()
-	}
-	if err != nil {
+	name := filepath.Join(dir, "rows")
+	if err := os.WriteFile(name, append([]byte(read(t, module, "bin", "together")), mark...), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	return name

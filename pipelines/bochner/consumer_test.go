@@ -1,26 +1,41 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // inModule runs the go command in dir, as a module of its own that requires this one, and
 // returns what it prints.
-func inModule(t *testing.T, dir, command string, args ...string) string {
-	t.Helper()
+func inModule(dir, command string, args ...string) (string, error) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	module := regexp.MustCompile(`(?m)^module .*`).ReplaceAllString(read(t, root, "go.mod"), "module example.com/consumer")
-	module = regexp.MustCompile(`(?ms)^tool \(.*?^\)`).ReplaceAllString(module, "")
-	write(t, dir, "go.mod", module+"\nrequire github.com/bochner-ml/bochner v0.0.0\nreplace github.com/bochner-ml/bochner => "+root+"\n")
-	write(t, dir, "go.sum", read(t, root, "go.sum"))
+	module, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		return "", err
+	}
+	module = regexp.MustCompile(`(?m)^module .*`).ReplaceAll(module, []byte("module example.com/consumer"))
+	module = regexp.MustCompile(`(?ms)^tool \(.*?^\)`).ReplaceAll(module, nil)
+	module = append(module, "\nrequire github.com/bochner-ml/bochner v0.0.0\nreplace github.com/bochner-ml/bochner => "+root+"\n"...)
+	for name, text := range map[string][]byte{"go.mod": module, "go.sum": sums} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			return "", err
+		}
+	}
 	cmd := exec.Command("go", append([]string{command, "-mod=mod"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOPROXY=off", "GOWORK=off")
@@ -28,25 +43,75 @@ func inModule(t *testing.T, dir, command string, args ...string) string {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go %s: %v\n%s", command, err, stderr.String())
+		return "", fmt.Errorf("go %s: %w\n%s", command, err, stderr.String())
 	}
-	return string(out)
+	return string(out), nil
 }
 
-// The programs of local/consumer are compiled in a module of their own, which has the
-// public packages only, and run where nobody has heard of Beam.
-func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"train", "score", "slices", "pipeline"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(dir, name), "main.go", read(t, "../../local/consumer", name, "main.go"))
+// together is a program that is any of those of local/consumer, by the name under which it is started:
+// linking each takes as long as many tests. A runner starts the program of rows under a name of its own.
+const together = `package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"example.com/consumer/pipeline"
+	"example.com/consumer/rows"
+	"example.com/consumer/slices"
+	"example.com/consumer/train"
+)
+
+func main() {
+	switch filepath.Base(os.Args[0]) {
+	case "train":
+		train.Main()
+	case "slices":
+		slices.Main()
+	case "pipeline":
+		pipeline.Main()
+	default:
+		rows.Main()
 	}
-	inModule(t, dir, "build", "-ldflags=-s -w", "-o", "bin/", "./...")
+}
+`
+
+// consumers compiles the programs of local/consumer in a module of their own, which has the public packages only,
+// and returns the module's directory; the programs are below it, in bin.
+var consumers = sync.OnceValues(func() (dir string, err error) {
+	dir = filepath.Join(filepath.Dir(binary), "consumer")
+	put := func(name, text string) {
+		err = errors.Join(err, os.MkdirAll(filepath.Join(dir, name), 0o777), os.WriteFile(filepath.Join(dir, name, "main.go"), []byte(text), 0o666))
+	}
+	put("together", together)
+	for _, name := range []string{"score", "train", "slices", "pipeline", "rows"} {
+		text, failed := os.ReadFile(filepath.Join("../../local/consumer", name, "main.go"))
+		err = errors.Join(err, failed)
+		if name != "score" { // which is to be small
+			text = bytes.Replace(text, []byte("\npackage main\n"), []byte("\npackage "+name+"\n"), 1)
+			text = bytes.Replace(text, []byte("\nfunc main() {\n"), []byte("\nfunc Main() {\n"), 1)
+		}
+		put(name, string(text))
+	}
+	if err == nil {
+		_, err = inModule(dir, "build", "-ldflags=-s -w", "-o", "bin/", "./score", "./together")
+	}
+	for _, name := range []string{"train", "slices", "pipeline"} {
+		err = errors.Join(err, os.Symlink("together", filepath.Join(dir, "bin", name)))
+	}
+	return dir, err
+})
+
+// The programs of local/consumer run where nobody has heard of Beam.
+func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
+	module, err := consumers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, bin := t.TempDir(), filepath.Join(module, "bin")
 	start := func(name string, args ...string) string {
 		t.Helper()
-		cmd := exec.Command(filepath.Join(dir, "bin", name), args...)
+		cmd := exec.Command(filepath.Join(bin, name), args...)
 		cmd.Dir = dir
 		r := runCommand(t, cmd)
 		if r.code != 0 || r.stderr != "" || strings.Count(r.stdout, "\n") != 1 {
@@ -82,19 +147,23 @@ func TestAModuleOfItsOwnTrainsLoadsAndPredicts(t *testing.T) {
 			t.Errorf("row %s: %q, and the command predicts %q", rows[i+1], got, want[i+1])
 		}
 	}
-	if r := runCommand(t, exec.Command(filepath.Join(dir, "bin", "score"), filepath.Join(dir, "none"))); r.code != 1 || !strings.HasSuffix(r.stdout, "none: train a model first\n") {
+	if r := runCommand(t, exec.Command(filepath.Join(bin, "score"), filepath.Join(dir, "none"))); r.code != 1 || !strings.HasSuffix(r.stdout, "none: train a model first\n") {
 		t.Errorf("no model: %q", r.stdout)
 	}
-	if r := runCommand(t, exec.Command(filepath.Join(dir, "bin", "score"), "gs://bucket/model")); r.code != 1 || !strings.Contains(r.stdout, "a program that imports github.com/bochner-ml/bochner/io/storage/gcs knows it") {
+	if r := runCommand(t, exec.Command(filepath.Join(bin, "score"), "gs://bucket/model")); r.code != 1 || !strings.Contains(r.stdout, "a program that imports github.com/bochner-ml/bochner/io/storage/gcs knows it") {
 		t.Errorf("no scheme: %q", r.stdout)
 	}
 
 	// A program that scores is small, and has nothing of Beam, of a cloud, or of a network.
-	fi, err := os.Stat(filepath.Join(dir, "bin", "score"))
+	fi, err := os.Stat(filepath.Join(bin, "score"))
 	if err != nil || fi.Size() > 12<<20 {
 		t.Errorf("a program that scores has %d bytes, want at most 12 MB: %v", fi.Size(), err)
 	}
-	for _, dep := range strings.Fields(inModule(t, dir, "list", "-deps", "./score")) {
+	deps, err := inModule(module, "list", "-deps", "./score")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range strings.Fields(deps) {
 		for _, heavy := range []string{"github.com/apache/beam", "cloud.google.com", "google.golang.org", "go.opentelemetry.io", "github.com/spf13", "gonum.org/v1/plot", "net"} {
 			if dep == heavy || strings.HasPrefix(dep, heavy+"/") {
 				t.Errorf("a program that scores has %s", dep)

@@ -133,7 +133,9 @@ func runGo(t *testing.T, dir, at, text string) {
 	t.Helper()
 	source := t.TempDir()
 	write(t, source, "main.go", text)
-	inModule(t, source, "build", "-ldflags=-s -w", "-o", "program", ".")
+	if _, err := inModule(source, "build", "-ldflags=-s -w", "-o", "program", "."); err != nil {
+		t.Fatal(err)
+	}
 	run := exec.Command(filepath.Join(source, "program"))
 	run.Dir = dir
 	out, err := run.CombinedOutput()
