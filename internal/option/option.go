@@ -25,6 +25,7 @@ type Option struct {
 	Values  []string // all that it can be, if there is a list
 	Default string   // as text; "" for an empty list
 	Commas  bool     // a list whose words have no commas: the tag list is "commas"
+	Bytes   bool     // a whole number of bytes, which Set takes as 8GB too: the tag unit is "bytes"
 	Owners  []string // the names that Group.Add gave the structs
 
 	fields []reflect.Value
@@ -73,7 +74,7 @@ func (g *Group) add(owner string, s reflect.Value) {
 		}
 		at := slices.IndexFunc(g.Options, func(o *Option) bool { return o.Name == name })
 		if at < 0 {
-			o := &Option{Name: name, Default: text(value), Commas: f.Tag.Get("list") == "commas"}
+			o := &Option{Name: name, Default: text(value), Commas: f.Tag.Get("list") == "commas", Bytes: f.Tag.Get("unit") == "bytes"}
 			o.Help, o.Values = help(f.Tag, value)
 			at, g.Options = len(g.Options), append(g.Options, o)
 		}
@@ -131,7 +132,13 @@ func (o *Option) String() string {
 // CSV; what is given first replaces the default, and more is added to it.
 func (o *Option) Set(text string) error {
 	for _, f := range o.fields {
-		if err := set(f, text, o.given); err != nil {
+		if o.Bytes {
+			n, err := ParseBytes(text)
+			if err != nil {
+				return err
+			}
+			f.SetInt(n)
+		} else if err := set(f, text, o.given); err != nil {
 			return err
 		}
 	}

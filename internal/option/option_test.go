@@ -2,6 +2,8 @@ package option
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -195,5 +197,40 @@ func TestAnErrorBeginsWithTheNameOfTheOption(t *testing.T) {
 	}
 	if e, ok := errors.AsType[*Error](err); !ok || e.Option != "features" || e.Unwrap() == nil {
 		t.Errorf("%#v", err)
+	}
+}
+
+func TestBytesAreNumbersOrSizes(t *testing.T) {
+	var v struct {
+		Keep int64 `flag:"keep_bytes" unit:"bytes"`
+	}
+	o := Of(&v)[0]
+	for text, want := range map[string]int64{"0": 0, "-1": -1, "8000000000": 8e9, "8GB": 8e9, "1.5 gb": 15e8, "512MiB": 512 << 20, "1k": 1000, "9223372036854775807": math.MaxInt64} {
+		if err := o.Set(text); err != nil || v.Keep != want {
+			t.Errorf("%q: %d, %v, want %d", text, v.Keep, err, want)
+		}
+	}
+	for _, text := range []string{"", "x", "8XB", "-8GB", "9EiB", "99999999999999999999"} {
+		v.Keep = 1
+		if err := o.Set(text); err == nil || !strings.Contains(err.Error(), "is not a number of bytes such as") || v.Keep != 1 {
+			t.Errorf("%q: %d, %v", text, v.Keep, err)
+		}
+	}
+}
+
+func TestWrongSaysWhatIsWrong(t *testing.T) {
+	for _, c := range []struct{ kind, text, want string }{
+		{"int", "x", `"x" is not a whole number`},
+		{"uint64", "-1", `"-1" is not a whole number from 0 up`},
+		{"float64", "x", `"x" is not a number`},
+		{"bool", "maybe", `"maybe" is neither true nor false`},
+		{"duration", "60", `"60" is not a duration such as 90s or 2h`},
+		{"int", "3", ""},
+		{"string", "x", ""},
+	} {
+		err := Wrong(c.kind, c.text)
+		if got := fmt.Sprint(err); got != c.want && !(err == nil && c.want == "") {
+			t.Errorf("%s %q: %s, want %q", c.kind, c.text, got, c.want)
+		}
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"encoding"
 	"encoding/csv"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dustin/go-humanize"
 )
 
 var (
@@ -101,6 +104,29 @@ func set(v reflect.Value, text string, more bool) error {
 			words = append(*to, words...)
 		}
 		*to = words
+	}
+	return nil
+}
+
+// ParseBytes reads a number of bytes: 8000000000, 8GB (powers of 1,000) or 8GiB (of 1,024).
+func ParseBytes(text string) (int64, error) {
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
+		return n, nil
+	}
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n > math.MaxInt64 {
+		return 0, fmt.Errorf("%q is not a number of bytes such as 8000000000, 8GB or 512MiB", text)
+	}
+	return int64(n), nil
+}
+
+// Wrong says what is wrong with text as a value of a type, which is named as by
+// Option.Type; nil if nothing is, or if it is a text.
+func Wrong(kind, text string) error {
+	for _, t := range []reflect.Type{duration, reflect.TypeFor[bool](), reflect.TypeFor[int](), reflect.TypeFor[int64](), reflect.TypeFor[uint64](), reflect.TypeFor[float64]()} {
+		if v := reflect.New(t).Elem(); typeName(v) == kind {
+			return set(v, text, false)
+		}
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (s *Shared) Validate() error {
 type Running struct {
 	Partitions int   `flag:"partitions" help:"Partitions that the rows are assigned to; 0 is 1. Several partitions let workers share the rows, and svm then takes many more rounds. A parameter of the model."`
 	PerJob     int   `flag:"rounds_per_job" help:"Rounds in one job of the runner; more where a job takes long to start. Does not change results."`
-	Keep       int64 `flag:"keep_bytes" help:"Bytes of features that each worker process caches between rounds. Does not change results."`
+	Keep       int64 `flag:"keep_bytes" unit:"bytes" help:"Bytes of features that each worker process caches between rounds, as a number or as 8GB. Does not change results."`
 }
 
 // DefaultKeep is the default of Running.Keep.

@@ -49,7 +49,8 @@ learned --frequencies DIR. train --kernel learned does both steps at once.`,
 	registerLearned(fs, &o.Learned)
 	fs.IntVar(&o.Learned.Partitions, "partitions", 0, "Partitions that the rows are assigned to; 0 is 8. A parameter of the features.")
 	fs.IntVar(&o.Learned.PerJob, "rounds_per_job", 0, "Passes over the data in one job of the runner; 0 is 5, one round of the game. Does not change results.")
-	fs.Int64Var(&o.Learned.Keep, "keep_bytes", learner.DefaultKeep, "Bytes of rows that each worker process caches between rounds. Does not change results.")
+	o.Learned.Keep = learner.DefaultKeep
+	fs.Var((*byteCount)(&o.Learned.Keep), "keep_bytes", "Bytes of rows that each worker process caches between rounds, as a number or as 8GB. Does not change results.")
 	fs.StringVar(&o.Curve, "curve", "", "File for a plot of the game's log, .png or .svg.")
 	flags.jobs.register(fs)
 	return cmd

@@ -1,6 +1,7 @@
 package help
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bochner-ml/bochner/internal/option"
 	"github.com/bochner-ml/bochner/internal/spell"
 )
 
@@ -87,9 +89,11 @@ func OwnNames(fs *pflag.FlagSet) error {
 // invalid value the explanation of its type.
 func WrongFlag(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		if _, ok := invalid.GetFlag().Value.(interface{ Given() bool }); ok {
-			return fmt.Errorf("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
+		f, cause := invalid.GetFlag(), invalid.Unwrap()
+		if text := cause.Error(); strings.HasPrefix(text, "strconv.") || strings.HasPrefix(text, "time: ") {
+			cause = cmp.Or(option.Wrong(f.Value.Type(), invalid.GetValue()), cause)
 		}
+		return fmt.Errorf("--%s: %w", f.Name, cause)
 	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
