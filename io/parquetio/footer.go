@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 const magic = "PAR1"
@@ -312,8 +313,10 @@ func (f *footer) memory(used map[string]bool) (most int64) {
 // rowsPerByte limits the rows of a row group, whose values may take almost no space.
 const rowsPerByte = 1 << 16
 
-// check checks the row groups of a file of that size.
+// check checks the row groups of a file of that size, and forgets those without rows: where their
+// columns are, which nothing reads, is not within the file as some writers write it.
 func (f *footer) check(leaves int, size int64) error {
+	f.groups = slices.DeleteFunc(f.groups, func(g group) bool { return g.rows == 0 })
 	total, stored := int64(0), int64(0)
 	for i := range f.groups {
 		g := &f.groups[i]

@@ -168,6 +168,41 @@ func TestRowGroupsAreShards(t *testing.T) {
 	}
 }
 
+// emptyOfArrow is a file as Arrow's C++ writer makes it for a table without rows, columns double and
+// truth: it has a row group, whose columns are said to begin at byte 0.
+const emptyOfArrow = "PAR1\x15\x04\x15\x00\x15\x02L\x15\x00\x15\x00\x12\x00\x00\x00\x15\x04\x19<5\x00\x18\x06schema\x15\x04\x00\x15\x0a%\x02\x18\x06double\x00" +
+	"\x15\x00%\x02\x18\x05truth\x00\x16\x00\x19\x1c\x19,&\x00\x1c\x15\x0a\x19%\x00\x06\x19\x18\x06double\x15\x02\x16\x00\x16\x1c\x16\x1e&\x00&\x08)\x1c\x15\x04\x15\x00\x15\x02\x00\x00\x00&\x00\x1c\x15\x00\x19\x15\x06\x19\x18\x05truth\x15\x02\x16\x00\x16\x00\x16\x00&\x00I\x0c\x00\x00\x16\x1c\x16\x00&\x08\x16\x1e\x00(" +
+	" parquet-cpp-arrow version 26.0.1\x19,\x1c\x00\x00\x1c\x00\x00\x00\xab\x00\x00\x00PAR1"
+
+// Spark and Arrow write a file for a part without rows. It adds nothing to the others, wherever it is among them.
+func TestAFileWithoutRowsAddsNothing(t *testing.T) {
+	rows, _ := samples(100)
+	file := write(t, rows, 50)
+	o := dataset.Options{Columns: []string{"double"}, Label: "truth"}
+	whole, err := open(t, o, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := datasettest.Read(t, whole, 1)
+	for _, files := range [][][]byte{{file, []byte(emptyOfArrow)}, {[]byte(emptyOfArrow), file}} {
+		d, err := open(t, o, files...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []int64{1, 1 << 30} {
+			if used, aside := datasettest.Read(t, d, size); !slices.Equal(used, want) || len(aside) > 0 {
+				t.Errorf("%d rows, %q set aside, want %d rows", len(used), aside, len(want))
+			}
+		}
+	}
+	d, err := open(t, o, []byte(emptyOfArrow))
+	if err == nil {
+		if used, _ := datasettest.Read(t, d, 1); len(used) > 0 {
+			t.Errorf("%d rows", len(used))
+		}
+	}
+}
+
 func TestATableDecodesDictionariesAndCounts(t *testing.T) {
 	rows, _ := samples(600)
 	file := write(t, rows, 200)

@@ -83,11 +83,8 @@ func (f *footer) between(s dataset.Shard) ([]group, error) {
 	return out, nil
 }
 
-// begin begins the next row group with rows, if there is one.
+// begin begins the next row group, if there is one.
 func (r *reader) begin() error {
-	for len(r.groups) > 0 && r.groups[0].rows == 0 {
-		r.groups = r.groups[1:]
-	}
 	if len(r.groups) == 0 {
 		return nil
 	}
