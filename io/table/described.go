@@ -48,6 +48,16 @@ func DescribedBy(d *dataset.Dataset) (columns []Described) {
 	return columns
 }
 
+// RoleName returns the name of the column of a dataset with a role; "" if there is none.
+func RoleName(d *dataset.Dataset, role string) string {
+	if of, ok := d.Schema.Layout.(Of); ok {
+		if l := of.Table(); l.Role(role) >= 0 {
+			return l.Columns[l.Role(role)]
+		}
+	}
+	return ""
+}
+
 // Keep makes a dataset whose format has columns keep only some features, by their ascending
 // indices.
 func Keep(d *dataset.Dataset, features []int) {

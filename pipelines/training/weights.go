@@ -1,9 +1,7 @@
 package training
 
 import (
-	"slices"
-	"strconv"
-
+	"github.com/bochner-ml/bochner/io/table"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/learner"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -40,18 +38,9 @@ func (t *Training) rowWeights() *models.RowWeights {
 	if t.Profile.Weights == nil {
 		return nil
 	}
-	w := &models.RowWeights{Column: t.opts.Data.Weight, Weights: *t.Profile.Weights}
+	w := &models.RowWeights{Column: table.RoleName(t.Data, table.Weight), Weights: *t.Profile.Weights}
 	if !w.Equal() {
 		w.Grid = t.grid
-	}
-	fields := t.Data.Fields
-	if at, err := strconv.Atoi(w.Column); err == nil && !slices.Contains(fields, w.Column) {
-		if at < 0 {
-			at += len(fields) + 1
-		}
-		if at >= 1 && at <= len(fields) {
-			w.Column = fields[at-1]
-		}
 	}
 	return w
 }
