@@ -39,6 +39,10 @@ var binaries = []foreign{
 	{[]byte("\x80\x03"), "is a Python pickle", pickled},
 	{[]byte("\x80\x04"), "is a Python pickle", pickled},
 	{[]byte("\x80\x05"), "is a Python pickle", pickled},
+	{[]byte("r\x01\x01\x00"), "is a Stata file", fmt.Sprintf(inPython, "stata")},
+	{[]byte("r\x02\x01\x00"), "is a Stata file", fmt.Sprintf(inPython, "stata")},
+	{[]byte("<stata_dta>"), "is a Stata file", fmt.Sprintf(inPython, "stata")},
+	{[]byte("$FL2"), "is an SPSS file", fmt.Sprintf(inPython, "spss")},
 	{[]byte("BZh"), "is compressed with bzip2", unpack},
 	{[]byte("\xfd7zXZ\x00"), "is compressed with xz", unpack},
 	{[]byte("7z\xbc\xaf\x27\x1c"), "is a 7-Zip archive", unpack},
@@ -86,7 +90,9 @@ func zipped(head []byte) error {
 	switch {
 	case strings.HasSuffix(name, ".npy"):
 		return foreign{what: "is an NPZ archive of arrays", next: `write it as CSV first, in Python: numpy.savetxt("FILE.csv", numpy.load("FILE")["NAME"], delimiter=",")`}
-	case name == "[Content_Types].xml" || strings.HasPrefix(name, "xl/") || strings.HasPrefix(name, "_rels/"):
+	case name == "mimetype":
+		return foreign{what: "is an OpenDocument file", next: "save the sheet as CSV (UTF-8)"}
+	case name == "[Content_Types].xml" || strings.HasPrefix(name, "xl/") || strings.HasPrefix(name, "_rels/") || strings.HasPrefix(name, "docProps/"):
 		return foreign{what: "is an Excel workbook (xlsx)", next: "save the sheet as CSV (UTF-8)"}
 	}
 	return foreign{what: "is a zip archive", next: "unpack it and name its files"}
