@@ -28,7 +28,7 @@ func init() {
 func format(name string, sniff func([]byte, int64) dataset.Likeness) dataset.Format {
 	return dataset.Format{
 		Name: name, Package: "csvio",
-		Traits:  dataset.Traits{Text: true, Columns: true, Exact: true},
+		Traits:  dataset.Traits{Text: true, Written: true, Columns: true, Exact: true},
 		Options: func() dataset.FormatOptions { return new(Options) },
 		Layout:  func() dataset.Layout { return new(Layout) }, LayoutKey: "csv",
 		Sniff: sniff, Begin: begin, Join: join, Agree: table.Agree, Read: readShard,

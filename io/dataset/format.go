@@ -69,6 +69,7 @@ type Seeker interface {
 // Traits describe all data of a format.
 type Traits struct {
 	Text    bool // lines of text in UTF-8
+	Written bool // every field is text, also a number
 	Columns bool // columns have names or positions; Options.Label is one of them
 	// Scale is the default scaling of the values: 255 divides bytes, none leaves the
 	// values unchanged, "" standardises the columns of a table.

@@ -81,7 +81,7 @@ func Open(ctx context.Context, o Options) (*Dataset, error) {
 		return nil, &Error{d.Schema.Format, d.Files[first].Name, fmt.Errorf("has rows of %d values, the model takes %d", d.Schema.Dim, o.Like.Dim)}
 	}
 	if o.Like != nil {
-		d.Schema.Centre = o.Like.Centre
+		d.Schema.Centre, d.Schema.Numbers = o.Like.Centre, o.Like.Numbers
 	}
 	return d, nil
 }

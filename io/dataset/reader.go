@@ -41,6 +41,7 @@ type Reader struct {
 	text    *lines.Reader
 	first   int64     // lines or records before the shard
 	labels  []float64 // of the last row
+	number  []byte    // scratch of written
 	wide    *row      // already read, but too long for the last block
 	named   *named    // nil unless the dataset has only some rows
 	report  Report
@@ -151,7 +152,11 @@ func (r *Reader) add(b *rows.Block) bool {
 	now := row{line: r.rows.Line(), weight: 1}
 	if r.data.Weighted && r.Describe == nil {
 		var reason string
-		if now.weight, reason = rows.ParseWeight(r.extras.Weight()); reason != "" {
+		weight := r.extras.Weight()
+		if weight, reason = r.written(weight); reason == "" {
+			now.weight, reason = rows.ParseWeight(weight)
+		}
+		if reason != "" {
 			return r.bad(b, from, &rows.BadRow{Line: now.line, Reason: reason})
 		}
 		if now.weight == 0 && r.Mode != Place {
@@ -195,7 +200,10 @@ func (r *Reader) label(token []byte) (absent bool, reason string) {
 		if i > 0 {
 			token = r.extras.Target(i)
 		}
-		token = r.data.Schema.LabelText.Clean(token)
+		token, reason = r.written(r.data.Schema.LabelText.Clean(token))
+		if reason != "" {
+			return false, r.ofTarget(i, reason)
+		}
 		if token != nil && missing(token) {
 			return true, r.ofTarget(i, NoLabel)
 		}
@@ -206,6 +214,15 @@ func (r *Reader) label(token []byte) (absent bool, reason string) {
 		r.labels = append(r.labels, y)
 	}
 	return false, ""
+}
+
+// written returns the text of a label or weight, with a point and without thousands if it is a number
+// that is written otherwise; or why it cannot be used.
+func (r *Reader) written(text []byte) (plain []byte, reason string) {
+	if r.data.Schema.Numbers == nil || !r.data.Schema.Traits().Written {
+		return text, ""
+	}
+	return r.data.Schema.Numbers.Number(&r.number, text)
 }
 
 // ofTarget says which of several labels a reason is about.

@@ -25,6 +25,9 @@ type Schema struct {
 	Table *schema.Table `json:"table,omitempty"`
 	// LabelText says how the text of labels is changed; nil if it is not.
 	LabelText *LabelText `json:"label_text,omitempty"`
+	// Numbers says how labels and weights that are numbers are written in formats whose fields are
+	// all text (Traits.Written): as those of the Table. Nil is with a point and without thousands.
+	Numbers *schema.Rules `json:"numbers,omitempty"`
 	// Layout is the layout of the first file; the format names its JSON member.
 	Layout Layout `json:"-"`
 }
@@ -66,6 +69,11 @@ func (s Schema) Validate() error {
 	}
 	if err := s.LabelText.validate(); err != nil {
 		return err
+	}
+	if s.Numbers != nil {
+		if err := s.Numbers.Validate(); err != nil {
+			return fmt.Errorf("dataset: %w", err)
+		}
 	}
 	if s.Layout == nil {
 		return nil

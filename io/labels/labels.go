@@ -197,6 +197,8 @@ func ParseTarget(label []byte) (y float64, reason string) {
 	switch {
 	case len(t) == 0:
 		return 0, "the label is empty"
+	case bytes.Count(t, []byte{','}) == 1 && decimal(bytes.Replace(t, []byte{','}, nil, 1)):
+		return 0, fmt.Sprintf("the label %.40q is not a number (its fraction seems to begin with a comma)", label)
 	case !decimal(t):
 		return 0, fmt.Sprintf("the label %.40q is not a number", label)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bochner-ml/bochner/io/lines/decimal"
 )
 
 // Rules say how the fields of all columns are written.
@@ -24,16 +26,41 @@ func (r *Rules) Validate() error {
 	if len(r.Missing) > MaxCodes || slices.ContainsFunc(r.Missing, func(s string) bool { return len(s) > MaxLevelText }) {
 		return fmt.Errorf("schema: at most %d texts of %d bytes may mean a missing value", MaxCodes, MaxLevelText)
 	}
-	decimal := cmp.Or(r.Decimal, '.')
+	mark := cmp.Or(r.Decimal, '.')
 	switch {
-	case decimal != '.' && decimal != ',':
-		return fmt.Errorf("schema: the fraction of a number begins with a point or a comma (have %q)", rune(decimal))
+	case mark != '.' && mark != ',':
+		return fmt.Errorf("schema: the fraction of a number begins with a point or a comma (have %q)", rune(mark))
 	case r.Thousands != 0 && strings.IndexByte(".,' _", r.Thousands) < 0:
 		return fmt.Errorf("schema: thousands may be separated by one of . , ' _ and space (have %q)", rune(r.Thousands))
-	case r.Thousands == decimal:
-		return fmt.Errorf("schema: %q separates both thousands and the fraction", rune(decimal))
+	case r.Thousands == mark:
+		return fmt.Errorf("schema: %q separates both thousands and the fraction", rune(mark))
 	}
 	return nil
+}
+
+// Number returns a number that is written as the rules say with a point and without thousands, in
+// scratch memory. It returns any other text as it is, but gives a reason why not if that would be
+// another number without the rules.
+func (r *Rules) Number(scratch *[]byte, text []byte) (plain []byte, reason string) {
+	trimmed := bytes.Trim(text, " \t")
+	if plain, ok := point(scratch, trimmed, r.Decimal, r.Thousands); ok {
+		if _, ok := decimal.Parse(plain); ok {
+			return plain, ""
+		}
+	}
+	if _, ok := decimal.Parse(trimmed); ok {
+		return nil, fmt.Sprintf("%.40q is not a number: %s", text, r.form())
+	}
+	return text, ""
+}
+
+// form says how numbers are written.
+func (r *Rules) form() string {
+	form := fmt.Sprintf("fractions begin with %q", rune(cmp.Or(r.Decimal, '.')))
+	if r.Thousands != 0 {
+		form += fmt.Sprintf(", thousands are separated by %q", rune(r.Thousands))
+	}
+	return form
 }
 
 // missing finds the texts that mean a missing value.

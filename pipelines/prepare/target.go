@@ -6,6 +6,7 @@ import (
 
 	"github.com/bochner-ml/bochner/io/dataset"
 	"github.com/bochner-ml/bochner/io/labels"
+	"github.com/bochner-ml/bochner/io/schema"
 	"github.com/bochner-ml/bochner/models"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/pipelines/exit"
@@ -29,6 +30,8 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 		switch {
 		case !l.Numeric && 2*l.Targets > l.Rows:
 			return fail("the label %q is not a number, but most labels are; with --task regression such rows are listed and can be set aside, with --task classification every label is a class", l.Text)
+		case written(l):
+			return fail("labels such as %q seem to be numbers; --decimal and --thousands say how these are written; with --task classification every label is a class", l.Text)
 		case !l.Numeric, l.Whole && l.Vocabulary != nil && len(l.Vocabulary.Classes) <= AutoClasses:
 			task = string(models.Classification)
 		default:
@@ -56,6 +59,31 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 		return fail("%w", err)
 	}
 	return transforms.Target{Classes: l.Vocabulary}, nil
+}
+
+// written reports whether labels seem to be numbers with a decimal comma or with thousands apart, too
+// many of them to be the names of classes.
+func written(l *labels.Summary) bool {
+	if l.Numeric {
+		return false
+	}
+	texts := []string{l.Text}
+	if l.Vocabulary != nil {
+		if texts = l.Vocabulary.Classes; len(texts) <= fewClasses {
+			return false
+		}
+	}
+	var scratch []byte
+	number := func(text string) bool {
+		for _, r := range []schema.Rules{{}, {Decimal: ','}, {Decimal: ',', Thousands: '.'}, {Thousands: ','}} {
+			plain, reason := r.Number(&scratch, []byte(text))
+			if _, why := labels.ParseTarget(plain); reason == "" && why == "" {
+				return true
+			}
+		}
+		return false
+	}
+	return !slices.ContainsFunc(texts, func(text string) bool { return !number(text) })
 }
 
 // elsewhere says where there may be other labels.

@@ -18,8 +18,8 @@ type Types struct {
 	Numeric     []string `flag:"numeric" list:"commas" help:"Columns that are numbers, by name, position or pattern; rows with other texts there cannot be used."`
 	Categorical []string `flag:"categorical" list:"commas" help:"Columns whose texts, also numbers, are levels of categories."`
 	Missing     []string `flag:"missing" list:"commas" help:"Texts that mean a missing value, in any case, beside empty fields; the default is ?, n/a, na, nan, null. Given texts replace these."`
-	Decimal     string   `flag:"decimal" help:"Character before the fraction of numbers: a point or a comma."`
-	Thousands   string   `flag:"thousands" help:"Character between the groups of three digits of large numbers."`
+	Decimal     string   `flag:"decimal" help:"Character before the fraction of numbers, also of labels and weights: a point or a comma."`
+	Thousands   string   `flag:"thousands" help:"Character between the groups of three digits of large numbers, also of labels and weights."`
 	Fill        string   `flag:"fill" help:"What is in place of missing values of columns of numbers: mean (the default) or median." values:"mean,median"`
 	Schema      string   `flag:"schema" help:"File that says what each column is, as bochner inspect --write_schema writes it and perhaps edited. It takes the place of the other flags of columns."`
 	MaxLevels   int      `flag:"max_levels" help:"Largest number of levels of a category; rarer texts count as one level. 0 is 1000, or hashing where that would cover less than nine in ten rows."`
@@ -140,7 +140,8 @@ func (o Types) DescribeBy(d *dataset.Dataset, survey func(schema.Rules) (*schema
 }
 
 // SetTypes makes rows of the dataset hold the features of a description, by their types, and says
-// how the times of rows are written. It changes nothing else if all columns are plain numbers.
+// how the times of rows and the numbers of labels and weights are written. It changes nothing else if
+// all columns are plain numbers.
 func SetTypes(d *dataset.Dataset, found *schema.Description) {
 	n := 0
 	for _, c := range table.DescribedBy(d) {
@@ -157,6 +158,9 @@ func SetTypes(d *dataset.Dataset, found *schema.Description) {
 	table.Keep(d, keep)
 	for _, i := range found.With(schema.When) {
 		table.SetTimeLayout(d, found.Fields[i].Layout)
+	}
+	if found.Decimal == ',' || found.Thousands != 0 {
+		d.Schema.Numbers = &schema.Rules{Decimal: found.Decimal, Thousands: found.Thousands}
 	}
 	if !found.Plain() {
 		d.Schema.SetTable(found.Table())
