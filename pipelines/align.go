@@ -81,7 +81,7 @@ func Align(ctx context.Context, o AlignOptions) (result *AlignResult, err error)
 	}
 	if o.Curve != "" {
 		if err := report.WritePicture(ctx, o.Curve, gameCurve(t.Game), 14, 10); err != nil {
-			return nil, err
+			return nil, exit.Done(o.Out, err)
 		}
 	}
 	return &AlignResult{Out: o.Out, Rows: t.Counts, Learned: t.Learned, Curve: t.Game, Notes: t.Notes, Seconds: t.Seconds}, nil

@@ -87,7 +87,7 @@ func Embed(ctx context.Context, o EmbedOptions) (result *EmbedResult, err error)
 	}
 	if o.Picture != "" {
 		if err := t.DrawEmbedding(ctx, o.Picture); err != nil {
-			return nil, err
+			return nil, exit.Done(o.Model, err)
 		}
 	}
 	return &EmbedResult{

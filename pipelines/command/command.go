@@ -90,7 +90,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		}
 	case exit.CodeFailed, exit.CodeStorage:
 		fmt.Fprintf(stderr, "bochner: %v\n", err)
-		if keepsWork(cmd) {
+		if _, done := errors.AsType[*exit.DoneError](err); !done && keepsWork(cmd) {
 			fmt.Fprintf(stderr, "the same command with --resume continues from the finished part\n")
 		}
 	case exit.CodeUsage:
@@ -234,12 +234,20 @@ func runJob(f func(cmd *cobra.Command) error) func(*cobra.Command, []string) err
 func show(cmd *cobra.Command, asJSON bool, result io.WriterTo) error {
 	if !asJSON {
 		_, err := result.WriteTo(cmd.OutOrStdout())
-		return err
+		return unprinted(err)
 	}
 	enc := json.NewEncoder(cmd.OutOrStdout())
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(result)
+	return unprinted(enc.Encode(result))
+}
+
+// unprinted explains an error that was met when the result of a job was printed.
+func unprinted(err error) error {
+	if err == nil {
+		return nil
+	}
+	return exit.Done("", &exit.DataError{Err: fmt.Errorf("print the result: %w", err)})
 }
 
 // showGated prints the result of a job, and also that of one whose gate was not passed.

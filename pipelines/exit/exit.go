@@ -81,6 +81,28 @@ func (e *ResumableError) Error() string {
 }
 func (e *ResumableError) Unwrap() error { return e.Err }
 
+// DoneError means that a job has done its work, but failed to write or print something about it.
+type DoneError struct {
+	Err error
+	Out string // directory that the job created; "" if that is not known
+}
+
+func (e *DoneError) Error() string {
+	if e.Out == "" {
+		return fmt.Sprintf("%v\nthe job itself is done", e.Err)
+	}
+	return fmt.Sprintf("%v\n%s is complete", e.Err, e.Out)
+}
+func (e *DoneError) Unwrap() error { return e.Err }
+
+// Done returns a DoneError if err is not nil.
+func Done(out string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &DoneError{err, out}
+}
+
 // Writing tells whether the job failed because a place could not be written to.
 func Writing(err error) bool {
 	var reported *fault.Fault

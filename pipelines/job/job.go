@@ -217,7 +217,7 @@ func NewScratch(ctx context.Context, o Options) (*Job, error) {
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
-	j.scratch = remove
+	j.scratch, j.Work.Temporary = remove, o.Work == ""
 	return j, nil
 }
 

@@ -134,7 +134,7 @@ func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 		return nil, err
 	}
 	result.File = o.Certificate
-	return result, storage.WriteFile(ctx, o.Certificate, data)
+	return result, exit.Done(o.Out, storage.WriteFile(ctx, o.Certificate, data))
 }
 
 func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/bochner-ml/bochner/models/sums"
 	"github.com/bochner-ml/bochner/models/weight"
 	"github.com/bochner-ml/bochner/pipelines/alignment"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/job"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/recipe"
@@ -104,7 +105,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 	}
 	if l := o.Iterative(); l != nil && l.Common().Curve != "" {
 		if err := report.WritePicture(ctx, l.Common().Curve, trained.LearningCurve(t.history), 14, 10); err != nil {
-			return nil, err
+			return nil, exit.Done(t.opts.Model, err)
 		}
 	}
 	return t.result(), nil

@@ -28,6 +28,9 @@ type Dir struct {
 	unlock func()
 	Claim  *storage.Claim // on the output
 	Notes  []string       // on what could not be removed
+
+	// Temporary says that nobody can resume the job, because whoever opened the directory removes it.
+	Temporary bool
 }
 
 // Options say where a job works.
@@ -172,11 +175,15 @@ func (w *Dir) remove(ctx context.Context) error {
 func (w *Dir) Close(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	defer w.giveBack(ctx)
-	switch exit.Code(err) {
+	code := exit.Code(err)
+	if _, done := errors.AsType[*exit.DoneError](err); done {
+		code = exit.CodeOK
+	}
+	switch code {
 	case exit.CodeOK, exit.CodeModel, exit.CodeUsage, exit.CodeGate:
 	case exit.CodeData:
 		empty, emptyErr := storage.Empty(ctx, w.Dir, "")
-		if exit.Writing(err) && (emptyErr != nil || !empty) {
+		if !w.Temporary && exit.Writing(err) && (emptyErr != nil || !empty) {
 			return &exit.ResumableError{Err: err, Work: w.root}
 		}
 	default:

@@ -1,0 +1,63 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A job that has created its output says so if something else cannot be written: a picture in a directory that does
+// not exist, or the summary on a full disk. It does not advise to resume, which would find the output in its way; nor does a
+// job whose state is temporary.
+func TestADoneJobSaysSo(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "300", "--out", "train.csv")
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	common := []string{"--data", "train.csv", "--label", "y", "--features", "32", "--quiet"}
+	for name, c := range map[string]struct {
+		args  []string
+		full  bool // standard output
+		wants []string
+		made  string
+	}{
+		"curve of train":  {[]string{"train", "--learner", "svm", "--model", "m1", "--curve", "/proc/none/c.png"}, false, []string{"/proc/none/c.png", "\nm1 is complete\n"}, "m1"},
+		"curve of align":  {[]string{"align", "--out", "m2", "--chains", "2", "--steps", "2", "--curve", "/proc/none/c.png"}, false, []string{"/proc/none/c.png", "\nm2 is complete\n"}, "m2"},
+		"picture":         {[]string{"embed", "--model", "m3", "--picture", "/proc/none/c.png"}, false, []string{"/proc/none/c.png", "\nm3 is complete\n"}, "m3"},
+		"summary":         {[]string{"train", "--model", "m4"}, true, []string{"print the result: ", "\nthe job itself is done\n"}, "m4"},
+		"summary as JSON": {[]string{"train", "--model", "m5", "--json"}, true, []string{"print the result: ", "\nthe job itself is done\n"}, "m5"},
+	} {
+		cmd := program(dir, append(c.args, common...)...)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		if c.full {
+			cmd.Stdout = full
+		}
+		cmd.Run()
+		text := stderr.String()
+		for _, want := range c.wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %s: no %q", name, text, want)
+			}
+		}
+		if code := cmd.ProcessState.ExitCode(); code != 3 || strings.Contains(text, "--resume") {
+			t.Errorf("%s: exit code %d, %s", name, code, text)
+		}
+		if _, err := os.Stat(filepath.Join(dir, c.made)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	r := run(t, dir, "inspect", "--write_schema", "/proc/none/s.yaml", "--data", "train.csv", "--label", "y", "--quiet")
+	if r.code != 3 || !strings.Contains(r.stderr, "/proc/none/s.yaml") || strings.Contains(r.stderr, "--resume") {
+		t.Errorf("schema: exit code %d, %s", r.code, r.stderr)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".bochner*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
