@@ -69,17 +69,23 @@ func inspectedSum(t *testing.T, text string) string {
 }
 
 // What sum, fit, forget, verify and retrain make in a bucket whose requests fail, and on prism, is
-// what they make on the disk.
+// what they make on the disk; in the short form of the tests with both at once.
 func TestSumsInABucketAreThoseOnTheDisk(t *testing.T) {
 	dir := t.TempDir()
 	on := func(args ...string) result { return run(t, dir, args...) }
 	must(t, dir, "generate", "moons", "--rows", "150", "--seed", "2", "--out", "whole.csv")
 	write(t, dir, "gone.csv", strings.Join(strings.SplitAfter(read(t, dir, "whole.csv"), "\n")[:8], ""))
 	want := sumJobs(t, dir+"/", on)
-	for name, c := range map[string]struct {
+	type way struct {
 		faults string
 		flags  []string
-	}{"faults": {"0.1", nil}, "prism": {"0", []string{"--runner", "prism", "--lanes", "2"}}} {
+	}
+	onPrism := []string{"--runner", "prism", "--lanes", "2"}
+	ways := map[string]way{"faults on prism": {"0.1", onPrism}}
+	if long() {
+		ways["faults"], ways["prism"] = way{"0.1", nil}, way{"0", onPrism}
+	}
+	for name, c := range ways {
 		t.Run(name, func(t *testing.T) {
 			s := newObjects(t, "-faults", c.faults)
 			got := sumJobs(t, bucket, func(args ...string) result { return run(t, dir, s.flags(args...)...) }, c.flags...)
