@@ -12,10 +12,12 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/bochner-ml/bochner/pipelines/streamtrial"
 )
 
 func main() {
-	t := trial{Log: os.Stderr}
+	t := streamtrial.Trial{Log: os.Stderr}
 	flag.StringVar(&t.Binary, "binary", "bochner", "the program")
 	flag.IntVar(&t.Rows, "rows", 10_000_000, "rows in all")
 	flag.IntVar(&t.PerFile, "rows_per_file", 5_000, "rows of a file")
@@ -26,13 +28,13 @@ func main() {
 	flag.StringVar(&t.Runner, "runner", "universal", "universal, on a job server that is started here, or direct, which has none")
 	flag.StringVar(&t.Dir, "dir", "", "directory to work in; a temporary one by default, removed at the end")
 	flag.Parse()
-	if err := t.inDir(context.Background()); err != nil {
+	if err := inDir(context.Background(), &t); err != nil {
 		fmt.Fprintln(os.Stderr, "stream:", err)
 		os.Exit(1)
 	}
 }
 
-func (t *trial) inDir(ctx context.Context) error {
+func inDir(ctx context.Context, t *streamtrial.Trial) error {
 	if t.Dir == "" {
 		dir, err := os.MkdirTemp("", "bochner-stream-")
 		if err != nil {
@@ -41,5 +43,5 @@ func (t *trial) inDir(ctx context.Context) error {
 		defer os.RemoveAll(dir)
 		t.Dir = dir
 	}
-	return t.run(ctx)
+	return t.Run(ctx)
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package streamtrial
 
 import (
 	"bufio"
@@ -37,9 +37,8 @@ type child struct {
 	more chan struct{} // closed when there is another line
 }
 
-func start(ctx context.Context, binary string, env, args []string) (*child, error) {
+func start(ctx context.Context, binary string, args []string) (*child, error) {
 	c := &child{cmd: exec.CommandContext(ctx, binary, args...), done: make(chan struct{}), more: make(chan struct{})}
-	c.cmd.Env = append(os.Environ(), env...)
 	c.cmd.Stderr = &c.stderr
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {

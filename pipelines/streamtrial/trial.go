@@ -1,6 +1,9 @@
 //go:build unix
 
-package main
+// Package streamtrial tries bochner predict --stream: while rows come, the stream and its job server are killed, models
+// change under it, and a model, a file and a row are bad. Then every row of the output is counted. Command
+// local/stream does so for an hour, the tests for seconds.
+package streamtrial
 
 import (
 	"bytes"
@@ -21,10 +24,9 @@ import (
 	"github.com/bochner-ml/bochner/models/aliases"
 )
 
-// trial is one run. The directory gets in, out, out-dead and models.
-type trial struct {
+// Trial is one run. The directory gets in, out, out-dead and models.
+type Trial struct {
 	Binary        string
-	Env           []string // of the program, added to that of this process
 	Rows, PerFile int
 	Time          time.Duration // over which the files are written; 0 is at once
 	Reloads       int
@@ -48,12 +50,12 @@ type trial struct {
 // name returns the name of a file.
 func name(i int) string { return fmt.Sprintf("f%06d.csv", i) }
 
-func (t *trial) path(elem ...string) string {
+func (t *Trial) path(elem ...string) string {
 	return filepath.Join(append([]string{t.Dir}, elem...)...)
 }
 
-// run does everything. Its figures go to Log.
-func (t *trial) run(ctx context.Context) error {
+// Run does everything. Its figures go to Log.
+func (t *Trial) Run(ctx context.Context) error {
 	if err := t.prepare(ctx); err != nil {
 		return err
 	}
@@ -98,9 +100,8 @@ func (t *trial) run(ctx context.Context) error {
 }
 
 // command runs the program.
-func (t *trial) command(ctx context.Context, args ...string) error {
+func (t *Trial) command(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, t.Binary, args...)
-	cmd.Env = append(os.Environ(), t.Env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, out)
@@ -109,7 +110,7 @@ func (t *trial) command(ctx context.Context, args ...string) error {
 }
 
 // prepare trains the models and promotes the first.
-func (t *trial) prepare(ctx context.Context) error {
+func (t *Trial) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(t.path("in"), 0o777); err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (t *trial) prepare(ctx context.Context) error {
 	return t.promote(ctx, "m0")
 }
 
-func (t *trial) promote(ctx context.Context, model string) error {
+func (t *Trial) promote(ctx context.Context, model string) error {
 	return t.command(ctx, "models", "promote", "--models", t.path("models"), "--model", model)
 }
 
@@ -179,7 +180,7 @@ type event struct {
 }
 
 // events returns what happens, in its order.
-func (t *trial) events(files int) (all []event) {
+func (t *Trial) events(files int) (all []event) {
 	at := func(share float64, do func(context.Context) error) {
 		all = append(all, event{int(share * float64(files)), do})
 	}
@@ -200,7 +201,7 @@ func (t *trial) events(files int) (all []event) {
 }
 
 // write writes the next file, in its time, under a hidden name, and renames it.
-func (t *trial) write(ctx context.Context) error {
+func (t *Trial) write(ctx context.Context) error {
 	due := t.began.Add(t.Time * time.Duration(t.written) / time.Duration(t.Rows/t.PerFile))
 	select {
 	case <-time.After(time.Until(due)):
@@ -228,7 +229,7 @@ func (t *trial) write(ctx context.Context) error {
 }
 
 // until writes files until a line of the stream is as wanted.
-func (t *trial) until(ctx context.Context, what string, is func(line) bool) error {
+func (t *Trial) until(ctx context.Context, what string, is func(line) bool) error {
 	for seen := 0; ; {
 		if err := t.write(ctx); err != nil {
 			return err
@@ -246,7 +247,7 @@ func (t *trial) until(ctx context.Context, what string, is func(line) bool) erro
 }
 
 // reload promotes a model and waits until it is in use.
-func (t *trial) reload(ctx context.Context, model string) error {
+func (t *Trial) reload(ctx context.Context, model string) error {
 	if err := t.promote(ctx, model); err != nil {
 		return err
 	}
@@ -254,7 +255,7 @@ func (t *trial) reload(ctx context.Context, model string) error {
 }
 
 // breakModel has the alias name a model that cannot be loaded until the stream has refused it.
-func (t *trial) breakModel(ctx context.Context) error {
+func (t *Trial) breakModel(ctx context.Context) error {
 	s, before, err := aliases.Read(ctx, t.path("models"))
 	if err != nil {
 		return err
@@ -273,18 +274,18 @@ func (t *trial) breakModel(ctx context.Context) error {
 }
 
 // begin starts the stream.
-func (t *trial) begin(ctx context.Context) (err error) {
+func (t *Trial) begin(ctx context.Context) (err error) {
 	args := []string{"predict", "--stream", "--json", "--quiet", "--model_digest", "--model", t.path("models@champion"), "--data", t.path("in/*.csv"), "--out", t.path("out"),
 		"--poll", "200ms", "--settle", "0", "--reload", "500ms", "--runner", t.Runner}
 	if t.server != nil {
 		args = append(args, "--endpoint", t.server.endpoint(), "--environment_type", "LOOPBACK")
 	}
-	t.stream, err = start(ctx, t.Binary, t.Env, args)
+	t.stream, err = start(ctx, t.Binary, args)
 	return err
 }
 
 // again kills the stream while it works, and starts it again.
-func (t *trial) again(ctx context.Context) error {
+func (t *Trial) again(ctx context.Context) error {
 	for range 3 { // so that it has something to do
 		if err := t.write(ctx); err != nil {
 			return err
@@ -296,7 +297,7 @@ func (t *trial) again(ctx context.Context) error {
 
 // manager kills the job server while the stream works, and starts another. The stream tries again and continues, or has
 // given up, and is started again.
-func (t *trial) manager(ctx context.Context) error {
+func (t *Trial) manager(ctx context.Context) error {
 	for range 3 { // so that it has something to do
 		if err := t.write(ctx); err != nil {
 			return err
@@ -326,7 +327,7 @@ func (t *trial) manager(ctx context.Context) error {
 }
 
 // allOut tells whether every file that is written has predictions, but the bad one.
-func (t *trial) allOut() bool {
+func (t *Trial) allOut() bool {
 	want := t.written
 	if t.bad >= 0 && t.bad < want {
 		want--
@@ -336,7 +337,7 @@ func (t *trial) allOut() bool {
 }
 
 // drain waits until every file has its predictions or a dead letter.
-func (t *trial) drain(ctx context.Context) error {
+func (t *Trial) drain(ctx context.Context) error {
 	for {
 		if t.allOut() {
 			if _, err := os.Stat(t.path("out-dead", name(t.bad)+".file.json")); err == nil {
@@ -356,7 +357,7 @@ func (t *trial) drain(ctx context.Context) error {
 }
 
 // sample notes how much memory the stream has.
-func (t *trial) sample() {
+func (t *Trial) sample() {
 	if n := resident(t.stream.cmd.Process); n > 0 {
 		t.memory = append(t.memory, n)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package streamtrial
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 const suffix = ".predictions.csv"
 
 // check counts the rows of the output and prints the figures.
-func (t *trial) check(ctx context.Context) error {
+func (t *Trial) check(ctx context.Context) error {
 	entries, err := os.ReadDir(t.path("out"))
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (t *trial) check(ctx context.Context) error {
 }
 
 // count reads the predictions for a file. It returns the digest of the model of all of them.
-func (t *trial) count(i int) (digest string, n int, err error) {
+func (t *Trial) count(i int) (digest string, n int, err error) {
 	f, err := os.Open(t.path("out", name(i)+suffix))
 	if err != nil {
 		return "", 0, err
@@ -114,7 +114,7 @@ func (t *trial) count(i int) (digest string, n int, err error) {
 }
 
 // same compares the predictions for a file with those of a batch with the model.
-func (t *trial) same(ctx context.Context, i int, model string) error {
+func (t *Trial) same(ctx context.Context, i int, model string) error {
 	batch := t.path("batch")
 	err := t.command(ctx, "predict", "--model", t.path("models", model), "--data", t.path("in", name(i)), "--out", batch, "--model_digest", "--max_bad_fraction", "1", "--quiet")
 	if err != nil {
