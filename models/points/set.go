@@ -43,6 +43,15 @@ func (s *Set) Add(z *features.Grid, labels []int32, weights []int64, threads int
 	}
 }
 
+// Drop removes the first n rows.
+func (s *Set) Drop(n int) {
+	s.Z = s.Z[:copy(s.Z, s.Z[n*s.Dim:])]
+	s.Q = s.Q[:copy(s.Q, s.Q[n*s.Labels:])]
+	if s.Weighted {
+		s.W = s.W[:copy(s.W, s.W[n:])]
+	}
+}
+
 // Block stores up to features.MaxRows rows in z, and returns their labels and weights.
 func (s *Set) Block(z *features.Grid, first, end, threads int) (labels []int32, weights []int64) {
 	values := make([]float32, (end-first)*s.Dim)

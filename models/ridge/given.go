@@ -34,6 +34,9 @@ func NewPoints(shape Shape) *points.Set {
 	return &points.Set{Dim: shape.Dim, Labels: labels, Weighted: shape.Weighted}
 }
 
+// PointsOfPart is how many rows of the shape take as much as a part of their sum.
+func PointsOfPart(shape Shape) int { return max(1, MaxPartBytes/(2*shape.Dim)) }
+
 // AddPoints adds rows on a grid of that many steps.
 func (s *Sum) AddPoints(rows *points.Set, steps, threads int) {
 	z := features.NewGrid(s.shape.Dim, steps)

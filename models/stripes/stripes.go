@@ -33,8 +33,9 @@ func Cut(shape ridge.Shape, folds, n int) []Stripe {
 }
 
 // Fit returns the fewest stripes of which each takes at most that many bytes, by what size says of the
-// folds and bytes of its sums; one stripe if there are none, or no limit (0).
-func Fit(shape ridge.Shape, folds int, most int64, size func(folds int, bytes int64) int64) (stripes []Stripe, bytes int64) {
+// folds and bytes of its sums; one stripe if there is no limit (0), or none fit: then least is the smallest
+// limit that a number of stripes keeps, else 0.
+func Fit(shape ridge.Shape, folds int, most int64, size func(folds int, bytes int64) int64) (stripes []Stripe, bytes, least int64) {
 	largest := func(stripes []Stripe) (bytes int64) {
 		for _, s := range stripes {
 			bytes = max(bytes, size(s.Size(shape)))
@@ -44,19 +45,21 @@ func Fit(shape ridge.Shape, folds int, most int64, size func(folds int, bytes in
 	stripes = Cut(shape, folds, 1)
 	bytes = largest(stripes)
 	if most == 0 || bytes <= most {
-		return stripes, bytes
+		return stripes, bytes, 0
 	}
+	least = bytes
 	for n := 2; n <= maxStripes; n++ {
 		more := Cut(shape, folds, n)
-		if b := largest(more); b <= most {
-			return more, b
+		b := largest(more)
+		if b <= most {
+			return more, b, 0
 		}
-		if len(more) < n {
+		if least = min(least, b); len(more) < n {
 			break // each has one part
 		}
 		n = len(more)
 	}
-	return stripes, bytes
+	return stripes, bytes, least
 }
 
 // maxStripes limits the stripes of Fit: what does not fit then is not made to fit by reading rows more

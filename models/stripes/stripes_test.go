@@ -49,9 +49,17 @@ func TestTheFewestStripesThatFitAreTaken(t *testing.T) {
 		most int64
 		want int
 	}{{0, 1}, {5*one + 5000, 1}, {5*one + 4999, 2}, {3*one + 3000, 2}, {2*one + 2000, 3}, {2*one + 1999, 5}, {one + 1000, 5}, {one, 10}, {999, 1}} {
-		got, bytes := Fit(shape, 5, c.most, size)
-		if len(got) != c.want || c.want > 1 && bytes > c.most {
-			t.Errorf("%d stripes of %d bytes fit in %d, want %d", len(got), bytes, c.most, c.want)
+		got, bytes, least := Fit(shape, 5, c.most, size)
+		if len(got) != c.want || c.want > 1 && bytes > c.most || (least > 0) != (c.most > 0 && bytes > c.most) {
+			t.Errorf("%d stripes of %d bytes fit in %d, want %d; the least is %d", len(got), bytes, c.most, c.want, least)
+		}
+		if least > 0 {
+			if got, bytes, again := Fit(shape, 5, least, size); bytes != least || len(got) < 2 || again != 0 {
+				t.Errorf("%d stripes of %d bytes fit in the least, %d", len(got), bytes, least)
+			}
+			if _, _, again := Fit(shape, 5, least-1, size); again != least {
+				t.Errorf("the least is %d, with one byte less %d", least, again)
+			}
 		}
 	}
 }

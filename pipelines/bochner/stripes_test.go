@@ -16,7 +16,7 @@ import (
 
 // stripesOf is how many stripes a job says that it adds sums up in; 1 if it says nothing.
 func stripesOf(said string) int {
-	m := regexp.MustCompile(`added up in (\d+) stripes`).FindStringSubmatch(said)
+	m := regexp.MustCompile(`(?:added up|stored) in (\d+) stripes`).FindStringSubmatch(said)
 	if m == nil {
 		return 1
 	}
@@ -58,6 +58,40 @@ func stripesTheSame(t *testing.T, dir string, job func(args ...string) result) {
 				t.Errorf("%s: another %s: %s", c.name, name, cmp.Diff(data, got[name]))
 			}
 		}
+	}
+}
+
+// Few rows are carried where they are trained on and summed where sums are stored, in stripes where there is
+// room for no more, with the same bytes.
+func TestStripesOfFewRowsMakeTheSame(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "generate", "moons", "--rows", "900", "--out", "moons.csv")
+	train := []string{"train", "--data", "moons.csv", "--label", "y", "--search", "none", "--features", "1024", "--folds", "3"}
+	for _, c := range []struct {
+		name        string
+		args        []string
+		out         string // flag
+		bytes       int
+		says, other string
+	}{
+		{"carried", train, "--model", 90_000_000, " of features, stored in ", "sums of"},
+		{"sum", []string{"sum", "--recipe", "one/carried", "--data", "moons.csv"}, "--out", 97_000_000, "3 sums of 5.7 MB in each of 1 lane, added up in ", "of features, "},
+		{"train --recipe", []string{"train", "--recipe", "one/carried", "--data", "moons.csv"}, "--model", 97_000_000, ", added up in ", "of features, "},
+	} {
+		one, some := filepath.Join("one", c.name), filepath.Join("some", c.name)
+		must(t, dir, append(slices.Clone(c.args), c.out, one)...)
+		r := run(t, dir, append(slices.Clone(c.args), c.out, some, "--worker_bytes", fmt.Sprint(c.bytes))...)
+		if r.code != 0 || !strings.Contains(r.stderr, c.says) || strings.Contains(r.stderr, c.other) {
+			t.Errorf("%s: exit code %d, want %q\n%s", c.name, r.code, c.says, r.stderr)
+			continue
+		}
+		if diff := cmp.Diff(files(t, filepath.Join(dir, one)), files(t, filepath.Join(dir, some))); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+	r := run(t, dir, append(slices.Clone(train), "--model", "beyond", "--worker_bytes", "65000000")...)
+	if want := "--worker_bytes 65000000 cannot be kept: a worker needs at least "; r.code != 0 || !strings.Contains(r.stderr, want) {
+		t.Errorf("exit code %d, want %q\n%s", r.code, want, r.stderr)
 	}
 }
 

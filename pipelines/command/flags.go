@@ -50,7 +50,7 @@ func (f *jobFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.opts.Engine.Runner, "runner", "direct", "Beam runner: direct (this process), universal and flink (a job server at --endpoint), dataflow (Google Cloud). See bochner help runner.")
 	fs.IntVar(&f.opts.Engine.Lanes, "lanes", 0, "Number of parallel readers; 0 chooses for the runner. Does not change results.")
 	fs.IntVar(&f.opts.Engine.Threads, "threads", 0, "Threads that each parallel reader uses for linear algebra; 0 chooses for the runner. Does not change results.")
-	fs.Var((*byteCount)(&f.opts.Engine.WorkerBytes), "worker_bytes", "Memory in bytes, as a number or as 8GB, that a worker with one parallel reader may take. Larger sums are added up in stripes, for each of which the rows are read again. 0 is the memory of the machine in one process, and no limit elsewhere. Does not change results.")
+	fs.Var((*byteCount)(&f.opts.Engine.WorkerBytes), "worker_bytes", "Memory in bytes, as a number or as 8GB, that a worker with one parallel reader may take. Sums that are larger, and rows that are carried in place of them, are stored in stripes, for each of which the data is read again. 0 is the memory of the machine in one process, and no limit elsewhere. Does not change results.")
 	fs.StringVar(&f.opts.Work, "work", "", "Work directory, new or empty. The default is a hidden directory beside the output. It is removed when the job succeeds.")
 	fs.BoolVar(&f.opts.Resume, "resume", false, "Continue from what an interrupted run left in the work directory.")
 	fs.Int64Var(&f.opts.ShardBytes, "shard_bytes", 0, "Size of the shards that plain files are cut into; 0 is 32 MiB. Does not change results.")

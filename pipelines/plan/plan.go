@@ -71,6 +71,8 @@ type Plan struct {
 	Cluster  *Cluster `json:"cluster,omitempty"` // for runners with machines of their own
 	machines bool     // the runner starts machines for each job
 	beyond   string   // note on the machine's memory
+	// unbounded is a note on --worker_bytes.
+	unbounded string
 
 	// Refused says why a training would be refused, if the frequencies of the map are too many.
 	Refused string `json:"refused,omitempty"`
@@ -174,6 +176,7 @@ func look(ctx context.Context, o training.Options, components int) (*Plan, error
 	}
 	p.Refused = tooWide(o, seen)
 	p.Memory, p.sumsHeld = o.Memory(seen.Facts, engine, p.Lanes), o.Planned(seen.Facts).Sums
+	p.unbounded = p.Memory.Bounded(engine)
 	lanes := p.Lanes
 	if !engine.InProcess() {
 		p.Cluster = p.ForCluster(o.Job.Engine, int64(seen.Dim))
@@ -290,7 +293,14 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 		if n := p.mappings(); n > 1 {
 			maps = fmt.Sprintf("mapped %d times", n)
 		}
-		fmt.Fprintf(&b, "stripes   %d, so that the sums fit: for them the rows are read %d times and %s\n", p.Stripes, p.Stripes, maps)
+		what := "sums"
+		if p.Memory.Carried > 0 {
+			what = "features"
+		}
+		fmt.Fprintf(&b, "stripes   %d, so that the %s fit: for them the rows are read %d times and %s\n", p.Stripes, what, p.Stripes, maps)
+	}
+	if p.unbounded != "" {
+		fmt.Fprintf(&b, "          %s\n", p.unbounded)
 	}
 	if p.beyond != "" {
 		fmt.Fprintf(&b, "          %s\n", p.beyond)

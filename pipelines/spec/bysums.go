@@ -44,19 +44,24 @@ func (b bySums) memory(o Options, m *Memory, f Facts, e engine.Engine, lanes int
 	carried := folding.Carries(shape, f.Rows)
 	m.Solve = folding.Solve(shape, f.Rows, carried, int(threads))
 	others := m.Worker
+	lane := func(held int, bytes int64) int64 {
+		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rows.MaxRows)
+	}
 	if carried {
 		m.Carried = RowBytes(shape, f.Rows)
-		// A lane may have all of them, if one file is much longer than the others.
-		m.Stripes, m.Worker = 1, others+2*m.Carried+2*ridge.MaxPartBytes+sums*(buffer+limbs*int64(f.Features)*min(f.Rows, rows.MaxRows))
-		return
-	}
-	if f.Components == 0 {
+		// Of each fold a file of rows and a block, or all of them, if one file of the data is much longer than the others.
+		fold := RowBytes(shape, int64(ridge.PointsOfPart(shape))+rows.MaxRows)
+		lane = func(held int, _ int64) int64 {
+			return others + 2*min(m.Carried, int64(held)*fold) + 2*ridge.MaxPartBytes + int64(held)*(buffer+limbs*int64(f.Features)*f.bound(rows.MaxRows))
+		}
+	} else if f.Components == 0 {
 		m.Solve += loads
 	}
-	cut, worker := stripes.Fit(shape, int(sums), roomOfLane(e, lanes, m.Solve), func(held int, bytes int64) int64 {
-		return others + bytes + loads + int64(held)*(buffer+limbs*int64(f.Features)*rows.MaxRows)
-	})
+	cut, worker, least := stripes.Fit(shape, int(sums), roomOfLane(e, lanes, m.Solve), lane)
 	m.Stripes, m.Worker = len(cut), worker
+	if least > 0 && e.WorkerBytes > 0 {
+		m.Least = forLane(e, lanes, least)
+	}
 }
 
 // RowBytes is the memory of rows that are carried in place of their sums.

@@ -32,12 +32,16 @@ func (o Options) Folding(weight float64, first bool) Folding {
 
 // Planned returns the folding of a training that is not begun.
 func (o Options) Planned(f Facts) Folding {
+	if f.Stored != nil {
+		return *f.Stored
+	}
 	p := o.Folding(float64(max(f.Rows, 1)), o.Learns() || o.Searching() || f.Summed > 0)
 	p.Components = f.Components
 	return p
 }
 
-// FoldingOf returns the folding of sums that are stored for a recipe.
+// FoldingOf returns the folding of sums that are stored for a recipe, whose rows are not carried: what is stored
+// has a form that does not depend on how many rows there are.
 func FoldingOf(r *sums.Rule) Folding {
 	f := Folding{Folds: r.Folds, Sums: r.Folds, Cut: r.Cut, First: r.First, Components: r.Components}
 	if f.Cut > 0 && !f.First {
@@ -49,7 +53,7 @@ func FoldingOf(r *sums.Rule) Folding {
 // Carries tells whether that many rows, 0 if their number is not known, are carried to the solve in place of
 // their sums.
 func (f Folding) Carries(shape ridge.Shape, rows int64) bool {
-	return rows > 0 && f.Folds > 1 && f.Components == 0 && ridge.Carries(shape, rows, f.Lambda)
+	return rows > 0 && f.Folds > 1 && len(f.Lambda) > 0 && f.Components == 0 && ridge.Carries(shape, rows, f.Lambda)
 }
 
 // Solve is the memory of the solve, of rows that are carried or of sums.

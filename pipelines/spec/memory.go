@@ -38,6 +38,8 @@ type Facts struct {
 	Summed     int   // of these, those whose labels are summed
 	Components int   // of an embedding; 0 for none
 	Reading    int64 // bytes of a reader besides its blocks, as dataset.Memory
+	// Stored is the folding of sums that are stored for a recipe; nil for other trainings.
+	Stored *Folding
 }
 
 // bound returns the smaller of a limit and the number of rows.
@@ -67,7 +69,9 @@ type Memory struct {
 	Solve   int64 `json:"bytes_solve"`             // of the worker that solves, or makes the next state
 	Carried int64 `json:"bytes_carried,omitempty"` // of the rows, if they are few and so carried to the solve in place of their sums
 	Stripes int   `json:"stripes,omitempty"`       // in which sums are added up, each by a reading of the rows of its own; 1 unless they are too large
-	Row     int64 `json:"bytes_row"`               // growth of the memory of all lanes per row; included above as far as the number of rows is known
+	// Least is the least Engine.WorkerBytes that can be kept, if less was given; else 0.
+	Least int64 `json:"bytes_worker_least,omitempty"`
+	Row   int64 `json:"bytes_row"` // growth of the memory of all lanes per row; included above as far as the number of rows is known
 }
 
 // Memory estimates the memory of a training.
@@ -160,6 +164,15 @@ func roomOfLane(e engine.Engine, lanes int, solve int64) int64 {
 	return most / int64(max(1, lanes))
 }
 
+// forLane is the least memory of a worker of which a lane may take that many bytes: see roomOfLane.
+func forLane(e engine.Engine, lanes int, bytes int64) int64 {
+	if e.InProcess() {
+		bytes *= int64(max(1, lanes))
+		return withRoom(bytes + 17)
+	}
+	return job.ProgramBytes + job.SlackBytes + bytes + bytes/8 + 9
+}
+
 // withRoom adds the process itself and room for the collector.
 func withRoom(held int64) int64 { return job.ProgramBytes + job.SlackBytes + held + held/16 }
 
@@ -218,6 +231,14 @@ func (o Options) learningMemory(m *Memory, f Facts) {
 	}
 	m.Worker = max(m.Worker, keep+sample+4*f.block(f.Dim))
 	m.Row = max(m.Row, 12*int64(f.Outputs)) // dual variables and labels
+}
+
+// Bounded returns a note if a worker cannot keep to the memory that it may take.
+func (m Memory) Bounded(e engine.Engine) (note string) {
+	if m.Least == 0 {
+		return ""
+	}
+	return fmt.Sprintf("--worker_bytes %d cannot be kept: a worker needs at least %d bytes, in however many stripes; use fewer --features", e.WorkerBytes, m.Least)
 }
 
 // Fits compares the peak with the memory of the machine: see beyond.

@@ -25,6 +25,10 @@ func (t *Training) Memory(components int) spec.Memory {
 		_, _, f.Levels = columns.Bound(table, t.opts.Encode, 1)
 		f.Summed = columns.Summed(table, t.opts.Encode)
 	}
+	if t.by != nil {
+		stored := spec.FoldingOf(&t.by.Rule)
+		f.Stored = &stored
+	}
 	o := t.opts
 	if components > 0 {
 		o.Lambda = LambdaOptions{Path: []float64{0}} // one sum, without targets
@@ -40,6 +44,9 @@ func (t *Training) Fits(m spec.Memory) error {
 	t.Sum, t.stripes = nil, m.Stripes
 	if s := t.Recipe.Scaling; s != nil && !t.opts.Resizes() {
 		s.Sample = nil
+	}
+	if note := m.Bounded(t.Engine); note != "" {
+		t.Progress.Note("%s", note)
 	}
 	if !t.Engine.InProcess() {
 		return nil

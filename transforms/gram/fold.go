@@ -8,6 +8,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 
 	"github.com/bochner-ml/bochner/features"
+	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/folds"
 	"github.com/bochner-ml/bochner/models/linear"
 	"github.com/bochner-ml/bochner/models/ridge"
@@ -93,7 +94,8 @@ func (f *foldFn) ProcessElement(ctx context.Context, rt *sdf.LockRTracker, eleme
 			return err
 		}
 		l.Saver = sums
-		if err := l.Each(ctx, &p.Pass, p.Target.Label(), sums.add, sums.done); err != nil {
+		add := func(at folds.Place, b *rows.Block) error { return sums.add(ctx, at, b) }
+		if err := l.Each(ctx, &p.Pass, p.Target.Label(), add, sums.done); err != nil {
 			return err
 		}
 		return sums.finish(ctx, emit, report)

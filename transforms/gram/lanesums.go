@@ -36,19 +36,28 @@ type laneSums struct {
 	// before and saved are the parts of the last two checkpoints that this lane stored.
 	before, saved []stored
 	complete      []stored // the parts of all rows; nil if they are not stored yet
+	full          []stored // of rows that are carried: full files, which are of no checkpoint in particular
+	some          int      // rows of a full file
 }
 
 func newLaneSums(l *transforms.Lane, p *Pass, dir string) (*laneSums, error) {
 	s, err := NewSummer(l, p)
-	return &laneSums{Summer: s, lane: l, dir: dir, attempt: rand.Text()}, err
+	if err != nil {
+		return nil, err
+	}
+	return &laneSums{Summer: s, lane: l, dir: dir, attempt: rand.Text(), some: ridge.PointsOfPart(s.shape)}, nil
 }
 
 // add adds a block of rows.
-func (s *laneSums) add(at folds.Place, b *rows.Block) error {
+func (s *laneSums) add(ctx context.Context, at folds.Place, b *rows.Block) error {
 	if s.pass.Fold.Contents && s.lane.Stripe == 0 {
 		s.contents = appendContents(s.contents, s.pass.Target, b)
 	}
-	return s.Summer.add(at, b)
+	if err := s.Summer.add(at, b); err != nil || !s.pass.Fold.Rows {
+		return err
+	}
+	defer s.lane.Clock(transforms.StoreTime)()
+	return s.fullFiles(ctx)
 }
 
 // done takes the report of a shard.
@@ -76,8 +85,8 @@ func (s *laneSums) begin() {
 	s.countApart()
 }
 
-// store stores all parts in files whose names begin with that text.
-func (s *laneSums) store(ctx context.Context, name string) ([]stored, error) {
+// store stores all parts in files whose names begin with that text. It returns them, and those that are new.
+func (s *laneSums) store(ctx context.Context, name string) (all, stores []stored, err error) {
 	defer s.lane.Clock(transforms.StoreTime)()
 	if s.pass.Fold.Rows {
 		return s.storeRows(ctx, name)
@@ -93,7 +102,8 @@ func (s *laneSums) store(ctx context.Context, name string) ([]stored, error) {
 			})
 		})
 	})
-	return parts, g.Wait()
+	err = g.Wait()
+	return parts, parts, err
 }
 
 // savedSums is the state of a checkpoint.
@@ -114,14 +124,14 @@ func (s *laneSums) Save(ctx context.Context, last bool) ([]byte, error) {
 		s.saves++
 		name = fmt.Sprintf("saved-%s-%d", s.attempt, s.saves) // rows of an earlier checkpoint are in this one too
 	}
-	parts, err := s.store(ctx, name)
+	parts, own, err := s.store(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	if last {
 		s.complete = parts
 	} else {
-		s.before, s.saved = s.saved, parts
+		s.before, s.saved = s.saved, own
 	}
 	return json.Marshal(savedSums{parts, s.reports})
 }
@@ -159,9 +169,10 @@ func (s *laneSums) Restore(ctx context.Context, state []byte) ([]dataset.Report,
 func (s *laneSums) clear() {
 	for _, f := range s.folds {
 		if f != nil && f.carried != nil {
-			f.carried = ridge.NewPoints(s.pass.Shape(f.carried.Dim))
+			f.carried = ridge.NewPoints(s.shape)
 		}
 	}
+	s.full = nil
 	if !s.pass.Fold.Rows {
 		s.each(func(_ int, values []float64) { clear(values) })
 	}
@@ -192,7 +203,7 @@ func (s *laneSums) load(ctx context.Context, parts []stored) error {
 func (s *laneSums) finish(ctx context.Context, emit func(int, []byte), report func([]byte)) (err error) {
 	if s.complete == nil {
 		s.flush()
-		if s.complete, err = s.store(ctx, partName); err != nil {
+		if s.complete, _, err = s.store(ctx, partName); err != nil {
 			return err
 		}
 	} else {

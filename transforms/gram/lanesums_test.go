@@ -24,29 +24,45 @@ type laneRun struct {
 	lines   [][]byte
 	reports []string
 	read    int // rows
+	held    int // the most rows of a fold that were carried
 }
 
 // runLane runs the only lane of a pass, with a checkpoint after every shard. It fails when stop
 // shards have been read; 0 does not stop.
 func runLane(t *testing.T, p *Pass, uri string, stop int) (r laneRun, err error) {
 	t.Helper()
+	return runStripe(t, p, uri, stop, 0, 1, 0)
+}
+
+// runStripe is runLane for a stripe of several. Files of rows have some rows, or as many as usual (0).
+func runStripe(t *testing.T, p *Pass, uri string, stop, stripe, stripes, some int) (r laneRun, err error) {
+	t.Helper()
 	ctx := context.Background()
-	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Lanes: 1, Threads: 2, Checkpoint: -1}}
+	f := transforms.Fn{Scan: transforms.Scan{Pass: uri, Lanes: 1, Stripes: stripes, Threads: 2, Checkpoint: -1}}
 	f.Setup()
 	defer f.Teardown()
-	l := transforms.NewLane(f, 0)
+	l := transforms.NewLane(f, stripe)
 	s, err := newLaneSums(l, p, filepath.Dir(uri))
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Saver = s
+	if some > 0 {
+		s.some = some
+	}
 	shards := 0
 	err = l.Each(ctx, &p.Pass, p.Target.Label(), func(at folds.Place, b *rows.Block) error {
 		if stop > 0 && shards == stop {
 			return errors.New("lost")
 		}
 		r.read += b.N
-		return s.add(at, b)
+		err := s.add(ctx, at, b)
+		for _, f := range s.folds {
+			if f != nil && f.carried != nil {
+				r.held = max(r.held, f.carried.N())
+			}
+		}
+		return err
 	}, func(report *dataset.Report) error {
 		shards++
 		return s.done(report)
@@ -227,7 +243,7 @@ func TestASumIsEmptyAfterAFailedRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.folds[1].sum.AddClasses(quantized(t, drawn.(features.Gridded)), []int32{0, 1}, 1)
-	parts, err := s.store(context.Background(), partName)
+	parts, _, err := s.store(context.Background(), partName)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func attempt(b *testing.B, p *Pass, uri string, checkpoint, shard, lost time.Dur
 			return gone
 		}
 		time.Sleep(shard)
-		return s.add(at, block)
+		return s.add(ctx, at, block)
 	}, func(r *dataset.Report) error {
 		took = append(took, time.Since(begins))
 		return s.done(r)

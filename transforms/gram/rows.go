@@ -3,40 +3,90 @@ package gram
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/bochner-ml/bochner/models/points"
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
 // A pass over few rows stores them as they would be summed, in files of some rows of a fold; nothing is added
-// up. The order of rows and files does not matter, because points.Join has one of its own.
+// up. The order of rows and files does not matter, because points.Join has one of its own. A lane stores the rows
+// of a file as soon as it has them, so it holds no more than that of each fold.
 
-// storeRows stores the rows of all folds in files whose names begin with that text.
-func (s *laneSums) storeRows(ctx context.Context, name string) (parts []stored, err error) {
+// fullFiles stores the rows that fill files.
+func (s *laneSums) fullFiles(ctx context.Context) error {
 	for fold, f := range s.folds {
-		set := f.carried
-		some := max(1, ridge.MaxPartBytes/(2*set.Dim))
-		for first := 0; first < set.N(); first += some {
-			part, err := storeFile(ctx, s.dir, name, fold, set.Encode(first, min(first+some, set.N())))
-			if err != nil {
-				return nil, err
-			}
-			part.Rows = true
-			parts = append(parts, part)
+		if f == nil {
+			continue
 		}
+		full := f.carried.N() / s.some * s.some
+		if full == 0 {
+			continue
+		}
+		parts, err := s.storeSome(ctx, partName, fold, full)
+		if err != nil {
+			return err
+		}
+		s.full = append(s.full, parts...)
+		f.carried.Drop(full)
+	}
+	return nil
+}
+
+// storeRows stores the rows of all folds that are in no file yet, in files whose names begin with that text. It
+// returns the files of all rows, and these alone.
+func (s *laneSums) storeRows(ctx context.Context, name string) (all, rest []stored, err error) {
+	if err := s.fullFiles(ctx); err != nil {
+		return nil, nil, err
+	}
+	for fold, f := range s.folds {
+		if f == nil {
+			continue
+		}
+		parts, err := s.storeSome(ctx, name, fold, f.carried.N())
+		if err != nil {
+			return nil, nil, err
+		}
+		rest = append(rest, parts...)
+	}
+	return slices.Concat(s.full, rest), rest, nil
+}
+
+// storeSome stores the first n rows of a fold.
+func (s *laneSums) storeSome(ctx context.Context, name string, fold, n int) (parts []stored, err error) {
+	for first := 0; first < n; first += s.some {
+		part, err := storeFile(ctx, s.dir, name, fold, s.folds[fold].carried.Encode(first, min(first+s.some, n)))
+		if err != nil {
+			return nil, err
+		}
+		part.Rows = true
+		parts = append(parts, part)
 	}
 	return parts, nil
 }
 
 // setRows sets the rows to those of a checkpoint.
 func (s *laneSums) setRows(ctx context.Context, parts []stored) error {
-	shape := s.pass.Shape(s.folds[0].carried.Dim)
-	sets, err := readRows(ctx, s.dir, parts, len(s.folds), shape)
+	var rest []stored
+	for _, part := range parts {
+		if !strings.HasPrefix(part.File, partName+"-") {
+			rest = append(rest, part)
+			continue
+		}
+		if _, err := readPart(ctx, s.dir, part); err != nil { // or the solve would find the damage
+			return err
+		}
+		s.full = append(s.full, part)
+	}
+	sets, err := readRows(ctx, s.dir, rest, len(s.folds), s.shape)
 	if err != nil {
 		return err
 	}
 	for i, f := range s.folds {
-		f.carried = points.Join(sets[i])
+		if f != nil {
+			f.carried = points.Join(sets[i])
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package gram
 import (
 	"bytes"
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -50,24 +51,60 @@ func TestRowsOfALostLaneAreThoseOfAnUndisturbedOne(t *testing.T) {
 			}
 		}
 	}
-	for _, stop := range []int{1, 3, len(p.Shards) - 1} {
-		uri := storePass(t, p)
-		if _, err := runLane(t, p, uri, stop); err == nil {
-			t.Fatal("no error")
+	const some = 30
+	for _, stripes := range []int{1, 3} {
+		for _, stop := range []int{0, 3, len(p.Shards) - 1} {
+			uri := storePass(t, p)
+			var all laneRun
+			for stripe := range stripes {
+				if stop > 0 {
+					if _, err := runStripe(t, p, uri, stop, stripe, stripes, some); err == nil {
+						t.Fatal("no error")
+					}
+				}
+				last, err := runStripe(t, p, uri, 0, stripe, stripes, some)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if last.held >= some {
+					t.Errorf("a lane holds %d rows of a fold of which %d fill a file", last.held, some)
+				}
+				all.lines = append(all.lines, last.lines...)
+			}
+			if diff := cmp.Diff(want, rowsOf(all, uri)); diff != "" {
+				t.Errorf("%d stripes, lost after %d shards: %s", stripes, stop, diff)
+			}
+			saved, err := filepath.Glob(filepath.Join(filepath.Dir(uri), "saved-*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(saved) > 2*p.Fold.Folds {
+				t.Errorf("%d files of checkpoints of %d folds", len(saved), p.Fold.Folds)
+			}
 		}
-		last, err := runLane(t, p, uri, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, rowsOf(last, uri)); diff != "" {
-			t.Errorf("lost after %d shards: %s", stop, diff)
-		}
-		saved, err := filepath.Glob(filepath.Join(filepath.Dir(uri), "saved-*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(saved) > 2*p.Fold.Folds {
-			t.Errorf("%d files of checkpoints of %d folds", len(saved), p.Fold.Folds)
-		}
+	}
+}
+
+// A full file that was damaged since is found when a lane continues, and its rows are read again.
+func TestADamagedFileOfRowsIsMadeAgain(t *testing.T) {
+	p := passOf(t, table(3000, false), 1, false)
+	p.Shards, p.Fold.Rows = p.Data.Shards(9_000), true
+	uri := storePass(t, p)
+	if _, err := runStripe(t, p, uri, 3, 0, 1, 30); err == nil {
+		t.Fatal("no error")
+	}
+	full, err := filepath.Glob(filepath.Join(filepath.Dir(uri), partName+"-*"))
+	if err != nil || len(full) < 5 {
+		t.Fatalf("%d full files: %v", len(full), err)
+	}
+	if err := os.Truncate(full[0], 100); err != nil {
+		t.Fatal(err)
+	}
+	last, err := runStripe(t, p, uri, 0, 0, 1, 30)
+	if err != nil || last.read != 3000 {
+		t.Errorf("%d rows were read again: %v", last.read, err)
+	}
+	if _, err := loadRows(context.Background(), p, State{Dir: filepath.Dir(uri)}, bytes.Join(last.lines, []byte("\n")), p.Shape(64)); err != nil {
+		t.Error(err)
 	}
 }

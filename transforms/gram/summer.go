@@ -25,6 +25,7 @@ func FoldOf(r *sums.Recipe, classes int) Fold {
 // not safe for concurrent use.
 type Summer struct {
 	pass     *Pass
+	shape    ridge.Shape
 	stripe   stripes.Stripe
 	folds    []*folder // nil for folds of which the stripe has no part
 	assigner *folds.Assigner
@@ -46,9 +47,10 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 		return nil, err
 	}
 	_, dim := m.Dims()
-	shape := p.Shape(dim)
+	s.shape = p.Shape(dim)
+	shape := s.shape
 	cut := stripes.Cut(shape, p.Fold.Folds, l.Scan.Stripes)
-	if len(cut) != max(1, l.Scan.Stripes) {
+	if len(cut) != max(1, l.Scan.Stripes) || p.Fold.Rows && len(cut) > p.Fold.Folds {
 		return nil, fmt.Errorf("gram: %d stripes of sums that have %d", l.Scan.Stripes, len(cut))
 	}
 	if s.stripe = cut[l.Stripe]; len(cut) > 1 {
@@ -56,10 +58,12 @@ func NewSummer(l *transforms.Lane, p *Pass) (*Summer, error) {
 	}
 	for fold := range p.Fold.Folds {
 		var f *folder
-		if first, end := s.stripe.Part(shape, fold); p.Fold.Rows {
+		switch first, end := s.stripe.Part(shape, fold); {
+		case first == end:
+		case p.Fold.Rows:
 			f = newFolder(l, p, m, nil)
 			f.carried, f.counts = ridge.NewPoints(shape), true
-		} else if first < end {
+		default:
 			f = newFolder(l, p, m, ridge.NewPartSum(shape, first, end))
 			f.counts = first == 0
 		}
