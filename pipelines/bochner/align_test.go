@@ -31,7 +31,7 @@ func TestLearnedFeaturesAreTheSameByteForByte(t *testing.T) {
 			if name == "harmonic" {
 				set = "checkerboard"
 			}
-			tb := generated(t, set, 700)
+			tb := generated(t, set, 400)
 			flags := slices.Concat(fewChains, []string{"--steps", "3"}, all[name])
 			want := variant{}.train(t, tb, flags...)
 			if want["align.json"] == "" || name != "harmonic" && want[learned.FileName] == "" {
