@@ -70,7 +70,7 @@ func (e *Error) Refused() bool {
 	}
 	for _, target := range []error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, fs.ErrInvalid, ErrScheme, ErrReadOnly, ErrNoMatch, ErrBusy,
-		ErrChanged, ErrSwapped, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
+		ErrChanged, ErrSwapped, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.EISDIR, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP,
 	} {
 		if errors.Is(e.Err, target) {
 			return true
@@ -142,6 +142,9 @@ func reason(err error) string {
 		default:
 			if errors.Is(err, syscall.ENOSPC) {
 				return "no space left on the device; free some or name another directory"
+			}
+			if err == syscall.EFBIG {
+				return "file too large; the file system or ulimit -f limits it: raise the limit or name another directory"
 			}
 			if err == syscall.ENOENT {
 				return "no such file or directory; check the name and the directory it starts from"

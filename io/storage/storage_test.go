@@ -384,7 +384,7 @@ func TestAReadThatFailsIsTheStoragesFault(t *testing.T) {
 
 func TestErrorsSayWhetherTryingAgainHelps(t *testing.T) {
 	for err, want := range map[error]bool{
-		fs.ErrPermission: true, syscall.ENOSPC: true, syscall.EIO: false, io.ErrUnexpectedEOF: false,
+		fs.ErrPermission: true, syscall.ENOSPC: true, syscall.EFBIG: true, syscall.EIO: false, io.ErrUnexpectedEOF: false,
 	} {
 		if got := (&Error{Op: "read", Name: "f", Err: err}).Refused(); got != want {
 			t.Errorf("Refused for %v = %t", err, got)
