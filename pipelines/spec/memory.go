@@ -252,6 +252,8 @@ func (m Memory) Fits(o Options) (note string, err error) {
 func (m Memory) beyond(have machine.Memory, o Options) (note string, err error) {
 	says := fmt.Sprintf("training takes up to %s of memory", report.Bytes(m.Peak))
 	switch {
+	case have.Limit > 0 && have.Limit < 1<<20: // fewer features would not help
+		return "", exit.Refuse("%s, %s allows none; raise this limit by %s", says, have.By, report.Bytes(m.Peak))
 	case have.Limit > 0 && 2*m.Peak > 3*have.Limit:
 		return "", exit.Refuse("%s, %s allows %s; %s", says, have.By, report.Bytes(have.Limit), o.shrink())
 	case have.Limit > 0 && m.Peak > have.Limit:
