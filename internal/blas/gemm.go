@@ -155,6 +155,19 @@ func (p *product[T]) packB(dst []T, nr, k, kn, j int) {
 // src, rows ss apart.
 func transpose[T real](dst []T, ds int, src []T, ss, m, n int) {
 	i := 0
+	for ; i+8 <= m; i += 8 { // a line of the cache, of float64
+		s := src[i*ss:]
+		s0, s1, s2, s3 := s[:n], s[ss:][:n], s[2*ss:][:n], s[3*ss:][:n]
+		s = s[4*ss:]
+		s4, s5, s6, s7 := s[:n], s[ss:][:n], s[2*ss:][:n], s[3*ss:][:n]
+		at := i
+		for j, v := range s0 {
+			to := (*[8]T)(dst[at:])
+			to[0], to[1], to[2], to[3] = v, s1[j], s2[j], s3[j]
+			to[4], to[5], to[6], to[7] = s4[j], s5[j], s6[j], s7[j]
+			at += ds
+		}
+	}
 	for ; i+4 <= m; i += 4 {
 		s := src[i*ss:]
 		s0, s1, s2, s3 := s[:n], s[ss:][:n], s[2*ss:][:n], s[3*ss:][:n]
