@@ -1,8 +1,8 @@
 package blas
 
 // Triangle is a Cholesky factor L in float32, laid out to solve for few right
-// sides again and again: the preconditioner of an iteration in float64. It does
-// not change, and is safe for concurrent use.
+// sides again and again: the preconditioner of an iteration in float64. It changes
+// only when it is set, and is safe for concurrent use otherwise.
 type Triangle struct {
 	n int
 	// Runs of triangleRows rows, each as long as its last one, row-major. The square
@@ -18,11 +18,24 @@ func NewTriangle(a []float32, n, threads int) *Triangle {
 		panic("blas: matrix shorter than n×n")
 	}
 	t := &Triangle{n: n, runs: make([][]float32, (n+triangleRows-1)/triangleRows)}
+	t.Set(a, threads)
+	return t
+}
+
+// Set makes the triangle that of another L, in the memory that it has.
+func (t *Triangle) Set(a []float32, threads int) {
+	n := t.n
+	if len(a) < n*n {
+		panic("blas: matrix shorter than n×n")
+	}
 	parallel(threads, len(t.runs), func(run int, _ *scratch) {
 		top := run * triangleRows
 		rows := min(triangleRows, n-top)
 		width := top + rows
-		to := Make[float32](rows * width)
+		if t.runs[run] == nil {
+			t.runs[run] = Make[float32](rows * width)
+		}
+		to := t.runs[run]
 		for i := range rows {
 			copy(to[i*width:][:top], a[(top+i)*n:])
 		}
@@ -33,9 +46,7 @@ func NewTriangle(a []float32, n, threads int) *Triangle {
 		}
 		solveRows(x, rows, rows, a[top*n+top:], n, rows, false, 0)
 		transpose(to[top:], width, x, rows, rows, rows)
-		t.runs[run] = to
 	})
-	return t
 }
 
 // TriangleBytes returns the memory that a Triangle of n rows holds.

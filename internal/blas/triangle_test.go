@@ -84,3 +84,21 @@ func TestTriangleBytesIsWhatItHolds(t *testing.T) {
 		t.Errorf("%d bytes held, %d planned", have, plan)
 	}
 }
+
+// A triangle that is set again is that of the last matrix alone.
+func TestATriangleIsSetAgain(t *testing.T) {
+	for _, n := range []int{3, triangleRows, triangleRows + 77} {
+		a, _ := definite32(n)
+		other := make([]float32, n*n)
+		for i := range n {
+			for j := range i + 1 {
+				other[i*n+j] = float32(1 + (i*j)%7)
+			}
+		}
+		again, fresh := NewTriangle(other, n, 2), NewTriangle(a, n, 2)
+		again.Set(a, 2)
+		for run, want := range fresh.runs {
+			mustSame32(t, fmt.Sprintf("n = %d, run %d", n, run), again.runs[run], want)
+		}
+	}
+}

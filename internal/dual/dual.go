@@ -16,6 +16,7 @@ type Problem struct {
 	y, u    []float64
 	root    []float64 // R^(-½), by which the rows are multiplied, unless they are given
 	given   bool      // the rows are those of the data
+	plain   bool      // all features are penalised alike, R = I
 	threads int
 }
 
@@ -23,9 +24,10 @@ type Problem struct {
 // (length k) are the means over all rows: the intercept takes them, so that nothing large cancels.
 func New(folds []*Rows, mean, target, ridge []float64, threads int) *Problem {
 	d, k := len(mean), len(target)
-	f := &Problem{folds: folds, root: make([]float64, d), threads: threads}
+	f := &Problem{folds: folds, root: make([]float64, d), plain: true, threads: threads}
 	for j, r := range ridge {
 		f.root[j] = 1 / math.Sqrt(r)
+		f.plain = f.plain && r == 1
 	}
 	for _, s := range folds {
 		s.first = f.n
@@ -90,10 +92,20 @@ func Bytes(rows int64, dim, outputs int) int64 {
 // KernelBytes returns what New adds to the memory of the rows.
 func KernelBytes(rows int64) int64 { return 16 * rows * rows }
 
-// Solve computes the weights (D×k) for the rows of all folds but one into v, and returns the squared
-// errors on the rows of that one, each output with its factor. ok is false if the matrix is not positive definite to
-// working precision, which fails at a pivot.
-func (f *Problem) Solve(v, each []float64, mu float64, fold int) (held float64, pivot int, ok bool) {
+// Fit says what a fit to the rows of all folds but one is like, each output with its factor.
+type Fit struct {
+	HeldOut float64 // Σ squares of the errors on the rows of that one
+	Train   float64 // and on those of the others
+	Squares float64 // of the weights
+}
+
+// Plain tells whether all features are penalised alike; Solve then needs no weights for a Fit.
+func (f *Problem) Plain() bool { return f.plain }
+
+// Solve fits to the rows of all folds but one. It computes the weights (D×k) into v, unless v is nil: then the problem must be
+// Plain, or Squares are missing. ok is false if the matrix is not positive definite to working precision, which fails at a
+// pivot.
+func (f *Problem) Solve(v, each []float64, mu float64, fold int) (fit Fit, pivot int, ok bool) {
 	out := f.folds[fold]
 	k, end := len(each), out.first+out.n
 	n := f.n - out.n
@@ -127,7 +139,7 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold int) (held float64, 
 		right[i*(k+1)+k] = u
 	}
 	if pivot, ok := blas.Cholesky(f.square, n, f.threads); !ok {
-		return 0, pivot, false
+		return fit, pivot, false
 	}
 	blas.CholeskySolve(f.square, n, right, k+1, f.threads)
 	b := make([]float64, k+1) // u·x of each right side
@@ -142,6 +154,17 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold int) (held float64, 
 		for i := range n {
 			a := right[i*(k+1)+c] - float64(b[c]*right[i*(k+1)+k])
 			all[place(i)*k+c], rows[c*n+i] = a, a
+			// The residuals of the rows are μα, and VᵀRV = αᵀKα.
+			off := float64(mu * a)
+			fit.Train += float64(each[c] * float64(off*off))
+			fit.Squares += float64(each[c] * float64(a*(targets[i*k+c]-float64(ones[i]*b[c])-off)))
+		}
+	}
+	for i, s := range f.folds {
+		for c := range s.other {
+			if i != fold {
+				fit.Train += float64(each[c] * s.other[c])
+			}
 		}
 	}
 	cross, errors := make([]float64, out.n*n), make([]float64, out.n*k)
@@ -153,13 +176,22 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold int) (held float64, 
 	}
 	blas.SubProduct(errors, cross, rows, out.n, k, n, f.threads)
 	for i, e := range errors {
-		held += float64(each[i%k] * float64(e*e))
+		fit.HeldOut += float64(each[i%k] * float64(e*e))
 	}
 	for c, s := range out.other {
-		held += float64(each[c] * s)
+		fit.HeldOut += float64(each[c] * s)
+	}
+	if v == nil {
+		return fit, 0, true
 	}
 	f.weights(v, all, k)
-	return held, 0, true
+	if !f.plain {
+		fit.Squares = 0
+		for i, w := range v {
+			fit.Squares += float64(each[i%k] * float64(w*w))
+		}
+	}
+	return fit, 0, true
 }
 
 // weights stores V = R⁻¹Zᵀα in v.

@@ -102,10 +102,10 @@ func TestWeightsOfGivenRowsAreCopies(t *testing.T) {
 	a, b := NewGiven(folds, 127, mean, target, ridge, 1), NewGiven(copied, 127, mean, target, ridge, 3)
 	for fold := range 3 {
 		v, w := make([]float64, d*k), make([]float64, d*k)
-		held, _, ok := a.Solve(v, each, mu, fold)
+		got, _, ok := a.Solve(v, each, mu, fold)
 		want, _, too := b.Solve(w, each, mu, fold)
-		if !ok || !too || math.Abs(held-want) > 1e-9*want {
-			t.Errorf("fold %d: errors %g, want those of copies, %g", fold, held, want)
+		if !ok || !too || differ(got, want, 1e-9) {
+			t.Errorf("fold %d: %+v, want those of copies, %+v", fold, got, want)
 		}
 		for i := range v {
 			if math.Abs(v[i]-w[i]) > 1e-9 {
@@ -163,6 +163,12 @@ func TestTheSolutionIsThatOfTheNormalEquations(t *testing.T) {
 	}
 }
 
+// differ tells whether two fits differ by more than a part of them.
+func differ(a, b Fit, part float64) bool {
+	far := func(x, y float64) bool { return !(math.Abs(x-y) <= part*y) }
+	return far(a.HeldOut, b.HeldOut) || far(a.Train, b.Train) || far(a.Squares, b.Squares)
+}
+
 func testSolution(t *testing.T, given, penalised bool) {
 	const d, k, mu = 50, 2, 3e4
 	s := draw(30, d, k, 2)
@@ -189,7 +195,7 @@ func testSolution(t *testing.T, given, penalised bool) {
 	}
 	for fold := range 4 {
 		v := make([]float64, d*k)
-		held, _, ok := p.Solve(v, each, mu, fold)
+		fit, _, ok := p.Solve(v, each, mu, fold)
 		if !ok {
 			t.Fatalf("fold %d: not positive definite", fold)
 		}
@@ -199,8 +205,11 @@ func testSolution(t *testing.T, given, penalised bool) {
 				z, y = append(z, s.z[i]), append(y, s.y[i])
 			}
 		}
-		var errors float64
+		var want Fit
 		for c := range k {
+			for j := range d {
+				want.Squares += each[c] * v[j*k+c] * v[j*k+c]
+			}
 			// The gradient of Σ(y − b − vᵀz)² + μ Σ ridge v² is 0.
 			gradient, b := make([]float64, d), 0.0
 			for i := range z {
@@ -218,6 +227,7 @@ func testSolution(t *testing.T, given, penalised bool) {
 				for j, x := range z[i] {
 					gradient[j] += x * e
 				}
+				want.Train += each[c] * e * e
 			}
 			for j, g := range gradient {
 				if g -= mu * ridge[j] * v[j*k+c]; math.Abs(g) > 1e-4 {
@@ -229,11 +239,17 @@ func testSolution(t *testing.T, given, penalised bool) {
 				for j, x := range s.z[i] {
 					e -= x * v[j*k+c]
 				}
-				errors += each[c] * e * e
+				want.HeldOut += each[c] * e * e
 			}
 		}
-		if math.Abs(held-errors) > 1e-8*errors {
-			t.Errorf("fold %d: errors %g, want %g", fold, held, errors)
+		if differ(fit, want, 1e-8) {
+			t.Errorf("fold %d: %+v, want %+v", fold, fit, want)
+		}
+		if p.Plain() == penalised {
+			t.Errorf("plain: %v", p.Plain())
+		}
+		if again, _, ok := p.Solve(nil, each, mu, fold); p.Plain() && (!ok || again != fit) {
+			t.Errorf("fold %d: %+v without weights, %+v with them", fold, again, fit)
 		}
 	}
 }

@@ -20,11 +20,10 @@ type Points struct {
 // whole numbers and so exact, but for its centring.
 func NewGiven(folds []Points, steps int, mean, target, ridge []float64, threads int) *Problem {
 	d, k := len(mean), len(target)
-	f := &Problem{root: make([]float64, d), given: true, threads: threads}
-	equal := true
+	f := &Problem{root: make([]float64, d), given: true, plain: true, threads: threads}
 	for j, r := range ridge {
 		f.root[j] = 1 / math.Sqrt(r)
-		equal = equal && r == 1
+		f.plain = f.plain && r == 1
 	}
 	for _, p := range folds {
 		s := &Rows{n: len(p.Z) / d, steps: p.Z, first: f.n}
@@ -42,7 +41,7 @@ func NewGiven(folds []Points, steps int, mean, target, ridge []float64, threads 
 		}
 		s.y = f.y[s.first*k:]
 	}
-	if equal {
+	if f.plain {
 		f.integers(d, steps)
 	} else {
 		f.products(mean)

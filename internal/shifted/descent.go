@@ -41,8 +41,8 @@ type Factor struct {
 }
 
 // Factor factors A + μR in square (n×n), which it overwrites. It returns nil if float32 is too coarse for
-// the matrix.
-func (m *Matrix) Factor(mu float64, square []float32) *Factor {
+// the matrix. The memory of another factor of that size, which is no longer used, may be used again; nil for none.
+func (m *Matrix) Factor(mu float64, square []float32, again *Factor) *Factor {
 	n := m.dim
 	lower(m, square, mu)
 	if _, ok := blas.Cholesky(square, n, m.Threads); !ok {
@@ -61,7 +61,12 @@ func (m *Matrix) Factor(mu float64, square []float32) *Factor {
 			f.inverse += m.Ridge[i] / (l * l) / float64(min(last, n))
 		}
 	}
-	f.triangle = blas.NewTriangle(square, n, m.Threads)
+	if again == nil {
+		f.triangle = blas.NewTriangle(square, n, m.Threads)
+		return f
+	}
+	f.triangle = again.triangle
+	f.triangle.Set(square, m.Threads)
 	return f
 }
 

@@ -75,7 +75,7 @@ func TestSingularMatricesAreNotSolved(t *testing.T) {
 	if pivot, ok := m.Solve(b, 1, 0); ok || pivot < 30 || pivot > 50 {
 		t.Errorf("rank 40: pivot %d, ok %v", pivot, ok)
 	}
-	if m.Factor(1e-12, make([]float32, 80*80)) != nil {
+	if m.Factor(1e-12, make([]float32, 80*80), nil) != nil {
 		t.Error("a factor in float32 of a matrix that is singular to it")
 	}
 }
@@ -96,7 +96,7 @@ func TestDescentFindsTheSolution(t *testing.T) {
 			m.Threads = threads
 			var systems []*System
 			for i, mu := range mus {
-				by := m.Factor(mu, make([]float32, n*n))
+				by := m.Factor(mu, make([]float32, n*n), nil)
 				if i == 1 {
 					if by = systems[0].By; !by.Serves(mu) {
 						t.Error("a factor does not serve a shift that changes little")

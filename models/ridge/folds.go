@@ -98,7 +98,7 @@ func (p *path) trials(y *system, total *Sum, rest []int) []trial {
 			if factors == solver.MaxFactors {
 				break
 			}
-			if by = y.Factor(mu, square); by != nil {
+			if by = y.Factor(mu, square, nil); by != nil {
 				factors++
 			}
 		}
@@ -135,9 +135,8 @@ func (p *path) descend(y *system, h heldOut, total, fold *Sum, number int, trial
 	}
 	var systems []*shifted.System
 	var at []int
-	var square []float32
-	if p.by == solver.Alone {
-		square = blas.Make[float32](total.shape.Dim * total.shape.Dim)
+	if p.by == solver.Alone && p.single == nil {
+		p.single = blas.Make[float32](total.shape.Dim * total.shape.Dim)
 	}
 	for i, t := range trials {
 		if !p.tallies[t.index].pending(number) {
@@ -145,10 +144,13 @@ func (p *path) descend(y *system, h heldOut, total, fold *Sum, number int, trial
 		}
 		mu, by := p.mu(y, p.values[t.index]), t.by
 		if p.by == solver.Alone {
-			by = y.Factor(mu, square)
+			by = y.Factor(mu, p.single, p.factor)
 		}
 		if by == nil {
 			continue
+		}
+		if p.by == solver.Alone {
+			p.factor = by
 		}
 		systems, at = append(systems, &shifted.System{Mu: mu, By: by}), append(at, i)
 		if p.by == solver.Alone {
@@ -181,7 +183,7 @@ func (p *path) validate(y *system, h heldOut, total, fold *Sum, number int, tria
 			transpose(vt, y.v, total.shape.Dim, total.shape.Outputs)
 			e = h.squares(y, fold, vt)[0]
 		}
-		p.record(y, total, fold, number, value, mu, e)
+		p.record(y, total, fold, number, value, e, y.trainError(mu, total, fold), y.squares(y.v))
 	}
 }
 
@@ -195,8 +197,12 @@ func (p *path) tryFew(y *system, total *Sum, values, folds []int) {
 				continue
 			}
 			mu := p.mu(y, p.values[value])
-			if e, pivot, ok := p.few.Solve(y.v, y.each, mu, f); ok {
-				p.record(y, total, fold, f, value, mu, e)
+			v := y.v
+			if p.few.Plain() && (f > 0 || !p.Trials) {
+				v = nil // nobody needs the weights
+			}
+			if fit, pivot, ok := p.few.Solve(v, y.each, mu, f); ok {
+				p.record(y, total, fold, f, value, fit.HeldOut, fit.Train, fit.Squares)
 			} else {
 				p.fails(value, f, notDefinite(pivot, p.few.Len()))
 			}
@@ -210,9 +216,9 @@ func (p *path) fails(value, fold int, why string) {
 	p.report("ridge: fold %d of %d: lambda %g: %s", fold+1, p.Folds, p.values[value], why)
 }
 
-// record adds the results of a value on a fold, with squared errors e on its rows: y has the
-// solution.
-func (p *path) record(y *system, total, fold *Sum, number, value int, mu, e float64) {
+// record adds the results of a value on a fold: squared errors e on its rows and train on the others, and the squares of
+// the weights. y has the solution, if somebody needs it.
+func (p *path) record(y *system, total, fold *Sum, number, value int, e, train, squares float64) {
 	tally, lambda, rows := &p.tallies[value], p.values[value], fold.head[0]
 	if number == 0 {
 		tally.first = e / rows
@@ -225,8 +231,8 @@ func (p *path) record(y *system, total, fold *Sum, number, value int, mu, e floa
 		}
 	}
 	tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
-	tally.train, tally.trainRows = tally.train+y.trainError(mu, total, fold), tally.trainRows+y.n
-	tally.rounding += rows * y.squares(y.v) / 12
+	tally.train, tally.trainRows = tally.train+train, tally.trainRows+y.n
+	tally.rounding += rows * squares / 12
 	tally.means = append(tally.means, e/rows)
 	tally.done = append(tally.done, number)
 	p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", number+1, p.Folds, lambda, p.squareUnit()*e/rows)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/dual"
+	"github.com/bochner-ml/bochner/internal/shifted"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
 
@@ -22,12 +23,14 @@ type path struct {
 	screen  int64     // rows of the first of them
 	least   int       // features from which on a part of them finds λ first; 0 for never
 	by      solver.By
-	kept    []trial       // the last that share factors
-	small   []*Sum        // of the folds, on a part of the features; nil if all are used at once
-	stands  []*standIn    // for the rows of the folds, if they are few
-	many    bool          // rows are not few
-	few     *dual.Problem // in which few rows are solved; nil otherwise
-	coarse  bool          // the grid is too coarse for the λ that the first fold has found
+	kept    []trial         // the last that share factors
+	single  []float32       // a square for factors that are not shared; nil before it is needed
+	factor  *shifted.Factor // the last of them, whose memory the next one has
+	small   []*Sum          // of the folds, on a part of the features; nil if all are used at once
+	stands  []*standIn      // for the rows of the folds, if they are few
+	many    bool            // rows are not few
+	few     *dual.Problem   // in which few rows are solved; nil otherwise
+	coarse  bool            // the grid is too coarse for the λ that the first fold has found
 
 	last     *Sum // that was loaded; nil before the first
 	lastFold int

@@ -53,7 +53,7 @@ func (p *path) tryRereading(y *system, total *Sum, values, folds []int) error {
 			if err != nil {
 				return err
 			}
-			p.record(y, total, fold, f, value, mu, h.squares(y, fold, vt)[0])
+			p.record(y, total, fold, f, value, h.squares(y, fold, vt)[0], y.trainError(mu, total, fold), y.squares(y.v))
 		}
 	}
 	return nil
