@@ -76,8 +76,14 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 	fine := shape.Fine(total)
 	steps := t.Grid.Steps(float64(rows)*float64(dim)*float64(dim), FewProducts, wide, fine)
 	for {
-		if len(lambda) == 0 && steps > features.ByteSteps {
+		again := t.Grid != features.Bits8 && steps != fine
+		o.Smaller = nil
+		switch {
+		case len(lambda) > 0:
+		case steps > features.ByteSteps:
 			o.Smaller = SmallerLambda()
+		case again:
+			o.Smaller = NextLambda()
 		}
 		sums, err := sumsOf(d, m, shape, steps, &o)
 		if err != nil {
@@ -89,7 +95,7 @@ func Fit(d *linear.Data, lambda []float64, t *Training) (*Fitted, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.Grid != features.Bits8 && steps != fine && s.Lambda <= FloorFactor*Floor(m.Step()*features.ByteSteps/float64(steps)) {
+		if again && TooCoarse(s.Table, s.Lambda, FloorFactor*Floor(m.Step()*features.ByteSteps/float64(steps))) {
 			steps = fine
 			continue
 		}

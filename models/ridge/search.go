@@ -13,7 +13,7 @@ import (
 
 // search fills tallies until the best λ is found, and returns its position.
 func (p *path) search(y *system, total *Sum) (best int, err error) {
-	defer func() { p.kept, p.few, p.stands = nil, nil, nil }()
+	defer func() { p.kept, p.few, p.stands, p.single, p.factor = nil, nil, nil, nil, nil }()
 	p.values = append(slices.Clone(p.Smaller), p.Lambda...)
 	slices.Reverse(p.values[:len(p.Smaller)])
 	p.tallies = make([]tally, len(p.values))
@@ -42,7 +42,7 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 	c := p.choice(y, total, judges)
 	c.Noise = noise
 	best, err = c.From(start)
-	p.coarse = c.Coarse
+	p.coarse = c.Ended
 	return best, err
 }
 
@@ -52,13 +52,24 @@ func (p *path) descends(shape Shape) bool { return p.least > 0 && shape.Dim >= p
 // choice returns the search among the values, whose trials overwrite the system.
 func (p *path) choice(y *system, total *Sum, judges []int) *descent.Search {
 	return &descent.Search{
-		Values: p.values, Smaller: len(p.values) - len(p.Lambda), Judges: judges, Rows: p.screen, Together: p.by == solver.Shared, Finer: p.Finer,
-		Try: func(values, folds []int) error { return p.try(y, total, values, folds) },
+		Values: p.values, Smaller: len(p.values) - len(p.Lambda), Judges: judges, Rows: p.screen, Together: p.by == solver.Shared,
+		Ends: func(value int) bool { return p.Finer > 0 && TooCoarse(p.tried(), p.values[value], p.Finer) },
+		Try:  func(values, folds []int) error { return p.try(y, total, values, folds) },
 		Errors: func(value int) ([]float64, float64, string) {
 			row := p.row(value)
 			return p.tallies[value].means, row.MSE, row.Failed
 		},
 	}
+}
+
+// tried returns a row for each value that was tried.
+func (p *path) tried() (rows []Row) {
+	for i, t := range p.tallies {
+		if t.failed != "" || len(t.done) > 0 {
+			rows = append(rows, p.row(i))
+		}
+	}
+	return rows
 }
 
 // table returns a row for each value that was tried, with the errors of its folds and the fits

@@ -134,16 +134,23 @@ func TestAPartIsASumOfFewerFeatures(t *testing.T) {
 	}
 }
 
-// Where the first fold leads to a λ that the grid is too coarse for, no other fold tries it; below and above that the
-// search is the same.
+// Where the first fold leads to a λ that the grid is too coarse for, because none below it can be tried, no other fold
+// tries it; otherwise the search is the same.
 func TestSearchStopsWhereTheGridIsTooCoarse(t *testing.T) {
-	s := draw(Shape{Dim: 130, Outputs: 2}, 900, 4, 1)
-	lambda := []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
-	_, want := searched(t, s, lambda, nil, false)
+	s := draw(Shape{Dim: 130, Outputs: 1, Regression: true}, 900, 4, 1)
+	below := []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1}
+	_, want := searched(t, s, below, nil, false)
+	at := slices.Index(below, want)
+	if at == 0 {
+		t.Fatalf("%g is the least value", want)
+	}
+	least := []float64{want, 10 * want, 100 * want, 1000 * want}
 	for _, c := range []struct {
+		lambda []float64
 		finer  float64
 		coarse bool
-	}{{0, false}, {want / 2, false}, {want, true}, {1, true}} {
+	}{{least, 0, false}, {least, want / 2, false}, {least, want, true}, {least, 1000, true}, {below, want, false}} {
+		lambda := c.lambda
 		p := &path{Options: s.options(lambda...), least: 40}
 		p.Finer = c.finer
 		total, err := p.loadTotal()

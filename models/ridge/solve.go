@@ -22,6 +22,10 @@ func AutoLambda() []float64 {
 // tried in order as long as each does better than the one before.
 func SmallerLambda() []float64 { return []float64{1e-9, 1e-10, 1e-11, 1e-12} }
 
+// NextLambda returns the value that follows those of AutoLambda on a grid of 8 bits, by which TooCoarse sees whether a
+// finer grid is worth it.
+func NextLambda() []float64 { return SmallerLambda()[:1] }
+
 // Floor returns the λ that is equivalent to rounding features to a grid of that step:
 // rounding errors have variance Step²/12 and are nearly independent, so they add as much
 // to the diagonal of the Gram matrix for each row. For Fourier features on 8 bits it is
@@ -66,8 +70,8 @@ type Options struct {
 	// and more than three values, it tries those that may be the best.
 	All bool
 
-	// Finer is the λ up to which the caller sums again on a finer grid: if the first fold leads a descent to such
-	// a λ, Solve returns it without weights. With 0 it always fits.
+	// Finer is that of TooCoarse: if the first fold leads a descent to a λ for which the caller sums again on a finer
+	// grid, Solve returns it without weights. With 0 it always fits.
 	Finer float64
 
 	// Trials makes Solve return the fit without fold 0 for each λ that was tried.

@@ -366,14 +366,15 @@ func TestProgressTellsOfEverySystem(t *testing.T) {
 }
 
 // The figure is for people who plan a run: what Solve holds must not pass it,
-// nor stay far below. Descents hold more between the lines than at them.
+// nor stay far below. Descents hold more between the lines than at them, and few rows need no square if none of the values
+// is too small for their dual problem.
 func TestMemoryIsWhatSolveHolds(t *testing.T) {
 	const threads = 2
 	for _, c := range []struct {
 		dim, rows int
 		by        solver.By
 		least     int64 // percent
-	}{{2*blas.TileDim + 11, 50, solver.Exactly, 90}, {solver.DescentDim + 7, 50, solver.Alone, 60}, {solver.DescentDim + 7, 300, solver.Alone, 75}, {solver.DescentDim + 7, 6300, solver.Shared, 75}} {
+	}{{2*blas.TileDim + 11, 50, solver.Exactly, 90}, {solver.DescentDim + 7, 50, solver.Alone, 60}, {solver.DescentDim + 7, 300, solver.Alone, 65}, {solver.DescentDim + 7, 6300, solver.Shared, 75}} {
 		s := draw(Shape{Dim: c.dim, Outputs: 4}, c.rows, 2, 9)
 		if by := solver.For(of(s.shape), int64(c.rows), false); by != c.by {
 			t.Errorf("%d features of %d rows: solver %v", c.dim, c.rows, by)

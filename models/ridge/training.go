@@ -16,7 +16,7 @@ func init() {
 // NewTraining.
 type Training struct {
 	// Grid is the bits of the grid on which features are added up: 8 or 16; "" is auto.
-	Grid features.Bits `flag:"grid" help:"Bits of the grid that ridge rounds features to for exact sums: 8, 16 (four times slower) or auto, which uses 16 for small data, for raw columns, and when the chosen lambda is too small for 8." values:"auto,8,16"`
+	Grid features.Bits `flag:"grid" help:"Bits of the grid that ridge rounds features to for exact sums: 8, 16 (four times slower) or auto, which uses 16 for small data, for raw columns, and when the chosen lambda is so small that rounding to 8 matters." values:"auto,8,16"`
 	// Weights selects the weights of classes; none if empty.
 	Weights []string `flag:"class_weight" list:"commas" help:"Class weights in the loss: balanced, or a list of NAME=WEIGHT separated by commas."`
 }
@@ -30,9 +30,6 @@ func (t *Training) Validate() error { return t.Grid.Validate() }
 // FewProducts is the number of products of features, rows × D², up to which auto uses 16
 // bits at once because their cost is small.
 const FewProducts = 0x1p35
-
-// FloorFactor times Floor is the least λ that the rounding of features hardly affects.
-const FloorFactor = 10
 
 // GridOf returns the size of a grid step of a map's features: of all, or, with ranges, of
 // one whose range is from −1 to 1.

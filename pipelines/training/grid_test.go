@@ -59,18 +59,33 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 	}
 }
 
-// Where a path ends at a λ that 8 bits are too coarse for, the model is that of 16 bits, although nothing was fitted on 8.
+// Where a path leads to a λ that 8 bits are too coarse for, the model is that of 16 bits, although nothing was fitted on 8. A λ
+// near their rounding is fitted on 8 where smaller ones are worse.
 func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 	was := smallGram
 	smallGram = 0
 	defer func() { smallGram = was }()
 	data := jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(jobtest.Made(t, "friedman", 1100, 1), ""))
+	for _, c := range []struct {
+		path  []float64
+		steps int
+	}{{[]float64{9e-8, 1, 10, 100}, ridge.FineSteps}, {[]float64{1e-9, 1e-8, 3e-8, 9e-8}, features.ByteSteps}} {
+		fitOnCoarseGrid(t, data, c.path, c.steps)
+	}
+}
+
+func fitOnCoarseGrid(t *testing.T, data string, path []float64, steps int) {
+	t.Helper()
+	same := features.Bits8
+	if steps == ridge.FineSteps {
+		same = features.Bits16
+	}
 	var models [2]string
 	var notes strings.Builder
-	for i, grid := range []features.Bits{features.AutoBits, features.Bits16} {
+	for i, grid := range []features.Bits{features.AutoBits, same} {
 		o := Options{
 			Spec:  prepare.Spec{Kernel: &fourier.GaussianOptions{Features: 1024}, Seed: 1},
-			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{1e-9, 1e-8, 3e-8, 9e-8}}, Learner: &ridge.Training{Grid: grid}, Search: "none",
+			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: path}, Learner: &ridge.Training{Grid: grid}, Search: "none",
 		}
 		o.Data.Data, o.Data.Label = []string{data}, "y"
 		if grid == features.AutoBits {
@@ -80,8 +95,8 @@ func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Steps != ridge.FineSteps {
-			t.Errorf("%s: %d steps", grid, r.Steps)
+		if r.Steps != steps {
+			t.Errorf("from %g on, %s: %d steps", path[0], grid, r.Steps)
 		}
 		weights, err := os.ReadFile(filepath.Join(o.Model, "weights.safetensors"))
 		if err != nil {
@@ -90,9 +105,9 @@ func TestAPathOnACoarseGridIsNotFitted(t *testing.T) {
 		models[i] = string(weights)
 	}
 	if models[0] != models[1] {
-		t.Error("another model than on 16 bits")
+		t.Errorf("from %g on: another model than on %s bits", path[0], same)
 	}
-	if !strings.Contains(notes.String(), "summing again") {
-		t.Errorf("the rows were not summed twice: %s", notes.String())
+	if again := strings.Contains(notes.String(), "summing again"); again != (same == features.Bits16) {
+		t.Errorf("from %g on: the rows were summed twice: %v: %s", path[0], again, notes.String())
 	}
 }

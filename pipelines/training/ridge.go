@@ -47,7 +47,7 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 			return err
 		}
 	}
-	if coarse || again && t.atFloor(t.Learner.Lambda) {
+	if coarse || again && ridge.TooCoarse(t.Learner.Table, t.Learner.Lambda, ridge.FloorFactor*t.floor) {
 		t.Progress.Note("lambda %g is too small for features rounded to %s; summing again on a grid of %s", t.Learner.Lambda, trained.GridText(steps), trained.GridText(fine))
 		if _, err := t.fitRidgeOn(ctx, fine, false); err != nil {
 			return err
@@ -67,8 +67,12 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 func (t *Training) fitRidgeOn(ctx context.Context, steps int, again bool) (coarse bool, err error) {
 	folding := t.opts.Folding(t.Weights().Sum, t.firstJudges())
 	fold := gram.Fold{Recipe: t.Recipe.Sealed, Outputs: t.Outputs(), Steps: steps}
-	if t.opts.Lambda.Auto() && steps > blas.MostByte {
+	switch {
+	case !t.opts.Lambda.Auto():
+	case steps > blas.MostByte:
 		fold.Smaller = ridge.SmallerLambda()
+	case again:
+		fold.Smaller = ridge.NextLambda()
 	}
 	fold.All = t.opts.Lambda.Selects() && !t.descends
 	fold.Again = again && !t.opts.Lambda.Selects() // held-out rows may choose a larger λ

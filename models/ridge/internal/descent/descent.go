@@ -22,9 +22,9 @@ type Search struct {
 	Noise float64
 	// Together says that values which are tried at once cost less.
 	Together bool
-	// Finer is the value up to which the first fold ends the search: Coarse is set then.
-	Finer  float64
-	Coarse bool
+	// Ends tells whether the search ends at a value to which the first fold has led; nil for never. Ended is set then.
+	Ends  func(value int) bool
+	Ended bool
 
 	// Try tries values on folds, as far as that has not been done.
 	Try func(values, folds []int) error
@@ -83,7 +83,7 @@ func (s *Search) From(start int) (best int, err error) {
 			}
 			at = next
 		}
-		if s.Coarse = s.Finer > 0 && s.Values[at] <= s.Finer; s.Coarse {
+		if s.Ended = s.Ends != nil && s.Ends(at); s.Ended {
 			return at, nil
 		}
 		// All folds choose among those that are as good but for noise, which shrinks with
