@@ -41,6 +41,8 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 			Model: filepath.Join(t.TempDir(), "model"), Lambda: LambdaOptions{Path: []float64{c.lambda}}, Learner: &ridge.Training{Grid: features.Bits(c.grid)},
 		}
 		o.Data.Data, o.Data.Label = []string{jobtest.Write(t, t.TempDir(), "d.csv", strings.Join(lines, ""))}, "y"
+		var log strings.Builder
+		o.Job.Log = &log
 		result, err := Run(jobtest.Ctx, o)
 		if err != nil {
 			t.Fatal(err)
@@ -50,6 +52,9 @@ func TestTheGridIsChosenAndNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		smallGram = was
+		if strings.Contains(log.String(), "summing again") {
+			t.Errorf("%+v: the rows were summed twice for a lambda that is given", c)
+		}
 		if result.Steps != c.steps || m.Manifest.Learner.Steps != c.steps {
 			t.Errorf("%+v: %d steps, in the manifest %d", c, result.Steps, m.Manifest.Learner.Steps)
 		}

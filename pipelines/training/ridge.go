@@ -38,6 +38,15 @@ func (t *Training) fitRidge(ctx context.Context, o *ridge.Training) error {
 	steps := t.Steps(grid, smallGram)
 	fine := t.fine()
 	again := grid != features.Bits8 && steps != fine && t.again()
+	if lambda, _ := t.opts.Lambda.Values(t.Weights().Sum); again && len(lambda) == 1 {
+		small, err := t.below(lambda[0], steps)
+		if err != nil {
+			return err
+		}
+		if small { // whatever the rows
+			steps, again = fine, false
+		}
+	}
 	coarse, err := t.fitRidgeOn(ctx, steps, again)
 	if err != nil {
 		return err
