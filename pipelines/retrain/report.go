@@ -97,7 +97,7 @@ func (n *night) fromLineage(l *registry.Lineage) {
 
 // reason says for the history what is special about a model.
 func (r *Report) reason() string {
-	words := []string{fmt.Sprintf("%d partitions to %s", r.Partitions, r.Last)}
+	words := []string{fmt.Sprintf("%s to %s", report.Counted(r.Partitions, "partition"), r.Last)}
 	if r.Redrawn != "" {
 		words = append(words, "recipe drawn: "+r.Redrawn)
 	}
@@ -154,7 +154,11 @@ func (r *Report) Text() string {
 		line("recipe", "drawn anew: %s", r.Redrawn)
 	}
 	if r.Partitions > 0 {
-		line("trained on", "%d partitions, %s to %s", r.Partitions, r.First, r.Last)
+		days := r.First + " to " + r.Last
+		if r.First == r.Last {
+			days = r.First
+		}
+		line("trained on", "%s, %s", report.Counted(r.Partitions, "partition"), days)
 		line("judged by", "%s", r.HeldOut)
 	}
 	for _, x := range []struct {

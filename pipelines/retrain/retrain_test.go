@@ -353,11 +353,11 @@ func (s *shop) did(t testing.TB, want ...string) {
 func TestNightsOfAMonth(t *testing.T) {
 	s := newShop(t)
 	s.o.MaxDrift = 0.5
-	s.night(t, 1, Nothing, "no model can be trained")
+	s.night(t, 1, Nothing, "no model can be trained: no files of --data are of 2026-01-01 or a day before")
 	s.put(1, "a1 b1")
-	s.night(t, 1, Nothing, "1 partitions")
+	s.night(t, 1, Nothing, "no model can be trained: the only partition, 2026-01-01, judges; wait for another day, or name files that judge with --held_out")
 	s.put(2, "a2 b2")
-	s.night(t, 2, Promoted, "recipe     drawn anew: there is no champion", "judged by  2026-01-02", "1 partitions, 2026-01-01")
+	s.night(t, 2, Promoted, "recipe     drawn anew: there is no champion", "judged by  2026-01-02", "trained on 1 partition, 2026-01-01\n")
 	s.did(t, "train 1")
 	s.night(t, 2, Promoted, "nothing is left to do") // again
 	s.did(t)

@@ -216,7 +216,7 @@ func (o ForgetOptions) ids(ctx context.Context, recipe *sums.Recipe) (*dataset.I
 	}
 	r, err := storage.Open(ctx, o.IDs, 0, -1)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list of ids: %w", err)
 	}
 	defer r.Close()
 	l, err := dataset.ReadIDs(r)
