@@ -36,22 +36,25 @@ func newFit(recipe features.Recipe, x []float32, d int, train []int, l *labels, 
 	}
 	_, out := m.Dims()
 	f := &fit{m: m, out: out, labels: l}
-	f.sum = ridge.NewSum(ridge.Shape{Dim: out, Outputs: l.outputs, Regression: l.grid != nil, Weighted: l.whole != nil})
-	f.options = ridge.Options{Folds: 1, Grid: l.grids(), Weights: l.whole, Threads: threads, Load: func(int) (*ridge.Sum, error) { return f.sum, nil }}
+	shape := ridge.Shape{Dim: out, Outputs: l.outputs, Regression: l.grid != nil, Weighted: l.whole != nil}
+	f.sum = ridge.NewSum(shape)
+	// Solve overwrites a sum that is the only one, and this one is solved for several λ.
+	add := func(to *ridge.Sum, _ int) error { to.Merge(f.sum); return nil }
+	f.options = ridge.Options{Folds: 1, Grid: l.grids(), Weights: l.whole, Threads: threads, Shape: shape, Add: add}
 	f.options.Step, f.options.Ranges = ridge.GridOf(m, features.ByteSteps)
 	z := features.NewGrid(out, features.ByteSteps)
 	var cut int64
 	grid := l.grids()
-	add := weight.Collector{Weights: l.whole, Full: func(b *rows.Block, weights []int64) {
+	collect := weight.Collector{Weights: l.whole, Full: func(b *rows.Block, weights []int64) {
 		cut += m.Quantize(z, b.X, b.N, threads)
 		f.sum.Add(z, b.Y, grid, weights, threads)
 	}}
 	one := rows.Block{N: 1, D: d}
 	for _, i := range train {
 		one.X, one.Y, one.Weights = x[i*d:(i+1)*d], append(one.Y[:0], l.y[i]), append(one.Weights[:0], l.weight(i))
-		add.Add(&one, 0, 1)
+		collect.Add(&one, 0, 1)
 	}
-	add.Flush()
+	collect.Flush()
 	if cut > 0 {
 		return nil, errNotFinite
 	}
