@@ -117,6 +117,9 @@ const fewClasses = 10
 // and how to change that; "" if there is no doubt or the task was given. Whole numbers are ages
 // and counts as often as names of classes. Labels that look like identifiers are noted for every task.
 func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
+	if l != nil && written(l) {
+		return fmt.Sprintf("labels such as %q seem to be numbers; --decimal and --thousands say how these are written", l.Text)
+	}
 	if note := identifiers(task, d, l); note != "" {
 		return note
 	}

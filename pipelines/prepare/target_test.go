@@ -60,6 +60,8 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 		{"too many, with gaps", "auto", summary(append(numbered(11_999, "%d"), "14000")...), "labels are whole numbers from 0 to 14,000 on 12,000 rows"},
 		{"too many, some twice", "auto", summary(append(numbered(labels.MaxClasses+1, "%d"), numbered(9_000, "%d")...)...), ""},
 		{"too many fractions", "auto", summary(numbered(labels.MaxClasses+1, "%d.5")...), ""},
+		{"decimal commas, none twice", "auto", summary(numbered(20, "%d,5")...), `labels such as "0,5" seem to be numbers; --decimal and --thousands say how these are written`},
+		{"decimal commas as classes", "classification", summary(numbered(20, "%d,5")...), `labels such as "0,5" seem to be numbers`},
 		{"no labels", "auto", nil, ""},
 	} {
 		if got := Doubt(c.task, d, c.labels); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
