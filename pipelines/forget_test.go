@@ -12,6 +12,7 @@ import (
 	"github.com/bochner-ml/bochner/features/fourier"
 	"github.com/bochner-ml/bochner/internal/disk"
 	"github.com/bochner-ml/bochner/io/dataset"
+	"github.com/bochner-ml/bochner/pipelines/exit"
 	"github.com/bochner-ml/bochner/pipelines/jobtest"
 	"github.com/bochner-ml/bochner/pipelines/prepare"
 	"github.com/bochner-ml/bochner/pipelines/tuning"
@@ -61,6 +62,26 @@ func TestAListOfIDsIsNotKeptAfterTheJob(t *testing.T) {
 	}
 	if more := held() - before; more > size/2 {
 		t.Errorf("%d bytes more are held than before a list of %d bytes", more, size)
+	}
+}
+
+// What cannot end in a model is refused, and a place that is taken is found before rows are read.
+func TestForgettingThatLeavesNoModelIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	var log strings.Builder
+	o := forgetting(t, dir, "u3\n")
+	o.Job.Log = &log
+	all := o
+	all.IDs = ""
+	_, err := Forget(jobtest.Ctx, all)
+	jobtest.WantError(t, "all rows", err, exit.CodeData, "all 60 rows of the sums would be forgotten, and none is left to fit a model to")
+	log.Reset()
+	o.Out = o.Model
+	o.Model = dir + "/recipe" // or the place would be that of the model
+	_, err = Forget(jobtest.Ctx, o)
+	jobtest.WantError(t, "a place that is taken", err, exit.CodeData, "already exists")
+	if log.Len() > 0 {
+		t.Errorf("something was done before:\n%s", log.String())
 	}
 }
 

@@ -37,6 +37,7 @@ func stripesTheSame(t *testing.T, dir string, job func(args ...string) result) {
 		bytes int // for a worker
 	}{
 		{"train", train, 90_000_000},
+		{"few rows", append(slices.Clone(train[:len(train)-1]), "--features", "1024", "--model"), 86_500_000},
 		{"train --recipe", []string{"train", "--recipe", "one/train", "--data", "more.csv", "--model"}, 90_000_000},
 		{"sum", []string{"sum", "--recipe", "one/train", "--data", "more.csv", "--out"}, 90_000_000},
 		{"embed", []string{"embed", "--data", "moons.csv", "--label", "y", "--features", "1000", "--components", "2", "--model"}, 84_000_000},

@@ -125,6 +125,9 @@ func Forget(ctx context.Context, o ForgetOptions) (*ForgetResult, error) {
 	if err := o.Job.Validate(o.Data, o.Out, job.Place{Flag: "out", Name: o.Out}, job.Place{Flag: "model", Name: o.Model}); err != nil {
 		return nil, err
 	}
+	if err := o.Job.Vacant(ctx, o.Out); err != nil {
+		return nil, err
+	}
 	result, err := o.forget(ctx)
 	if err != nil || o.Certificate == "" {
 		return result, err
@@ -187,6 +190,9 @@ func (o ForgetOptions) forget(ctx context.Context) (result *ForgetResult, err er
 		return nil, err
 	}
 	c.Rows, c.Contents, c.SumsOfRows = gone.Rows.Used, contents, gone.Sums
+	if used := usedBy(terms); c.Rows == used {
+		return nil, exit.Refuse("pipelines: all %s rows of the sums would be forgotten, and none is left to fit a model to; remove the model and the sums", report.Groups(used))
+	}
 	_, parent := storage.Split(strings.TrimRight(o.Model, "/"))
 	fit := FitOptions{Lambda: lambda, Model: o.Out, SaveSums: o.SaveSums, parent: parent, solved: before.Learner.Lambda, Job: o.Job}
 	p, fitted, err := fit.run(ctx, append(slices.Clone(terms), gone), []string{gone.Sums})
@@ -276,11 +282,7 @@ func (o ForgetOptions) before(ctx context.Context, terms []term, lambda training
 	}
 	fit := FitOptions{Lambda: lambda, Model: out, Job: options}
 	if m.Rows.Used > 0 {
-		var used int64
-		for _, t := range terms {
-			used += int64(t.sign) * t.Rows.Used
-		}
-		if used != m.Rows.Used {
+		if used := usedBy(terms); used != m.Rows.Used {
 			return "", exit.Refuse("pipelines: the sums have %s rows, but %s was trained on %s: give all sums that it was fitted to, and no others", report.Groups(used), o.Model, report.Groups(m.Rows.Used))
 		}
 	}
@@ -300,6 +302,14 @@ func (o ForgetOptions) before(ctx context.Context, terms []term, lambda training
 		return "", exit.Refuse("pipelines: %s was not fitted to these sums: they give other weights", o.Model)
 	}
 	return p.Sums, nil
+}
+
+// usedBy returns how many rows the terms add up to.
+func usedBy(terms []term) (rows int64) {
+	for _, t := range terms {
+		rows += int64(t.sign) * t.Rows.Used
+	}
+	return rows
 }
 
 // lambdaOf returns the values of λ that a model was chosen from.
