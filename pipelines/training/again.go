@@ -168,8 +168,8 @@ func (t *Training) SumRows(ctx context.Context) (*Summed, error) {
 	if err := t.tooMany(s.Shape, pass.Fold.Steps); err != nil {
 		return nil, err
 	}
-	t.Progress.Note("summing %s rows of %d numbers: %s, %d features on %s, %s",
-		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, trained.GridText(pass.Fold.Steps), t.stripe(pass, s.Shape))
+	t.Progress.Note("summing %s of %s: %s, %d features on %s, %s",
+		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim, trained.GridText(pass.Fold.Steps), t.stripe(pass, s.Shape))
 	counts, lines, err := t.countSummed(ctx, pass, s.State, t.sum(ctx, pass, s.State))
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (t *Training) fitRounds(ctx context.Context, b byRounds) error {
 	if _, err := spec.Augmented(b.Augments(), t.Data.Schema, t.Recipe, t.opts.Seed); err != nil {
 		return err
 	}
-	t.Progress.Note("training on %s rows of %d numbers: %s, %d features; %s", report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim,
+	t.Progress.Note("training on %s of %s: %s, %d features; %s", report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim,
 		b.summary(cmp.Or(shared.Loss, b.DefaultLoss(t.Target.Classes != nil))))
 	t.Progress.Phase("training", 0)
 	defer t.Progress.Done()

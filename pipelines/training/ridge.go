@@ -161,8 +161,8 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	}
 	pass.Fold.Rows = folding.Carries(shape, t.Counts.Used)
 	solve := folding.Solve(shape, t.Counts.Used, pass.Fold.Rows, t.Engine.Threads)
-	t.Progress.Note("training on %s rows of %d numbers: %s, %d features on %s, %s, %s to solve",
-		report.Groups(t.Counts.Used), t.Profile.Dim, t.Recipe.Name, t.Recipe.Dim, trained.GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
+	t.Progress.Note("training on %s of %s: %s, %d features on %s, %s, %s to solve",
+		report.Counted64(t.Counts.Used, "row"), report.Counted(t.Profile.Dim, "number"), t.Recipe.Name, t.Recipe.Dim, trained.GridText(fold.Steps), t.stripe(pass, shape), report.Bytes(solve))
 	st := t.stateOf(pass)
 	t.summed = summed{pass, st}
 	failed := t.runFold(ctx, pass, st)
