@@ -141,7 +141,8 @@ func holdOut(r features.Recipe, lambda []float64, train, test digits) (byErrors,
 	m := made.(features.Gridded)
 	solve := func(s *ridge.Sum, lambda float64) (*ridge.Solution, error) {
 		return ridge.Solve(ridge.Options{
-			Lambda: []float64{lambda}, Load: func(int) (*ridge.Sum, error) { return s, nil },
+			// Solve may overwrite a sum that is the only one, and this one is solved for several λ.
+			Lambda: []float64{lambda}, Shape: s.Shape(), Add: func(to *ridge.Sum, _ int) error { to.Merge(s); return nil },
 			Step: m.Step(), Threads: runtime.GOMAXPROCS(0),
 		})
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/bochner-ml/bochner/models/ridge"
 )
 
-// marked returns n rows whose class is the place of their only 1.
-func marked(n int) (d digits) {
+// marked returns n rows of some numbers whose class is the place of their only 1.
+func marked(n, dim int) (d digits) {
 	for i := range n {
-		row := make([]float32, classes)
+		row := make([]float32, dim)
 		c := i * 7 % 13 % classes
 		row[c] = 1
 		d.x, d.class = append(d.x, row...), append(d.class, int32(c))
@@ -43,7 +43,7 @@ func TestLossesAreThoseOfEachFit(t *testing.T) {
 		right.Weights[c*classes+c], right.Intercept[c] = 2, -1
 	}
 	third.Intercept[3] = 1
-	d, wrong := marked(n), 0
+	d, wrong := marked(n, classes), 0
 	for _, c := range d.class {
 		if c != 3 {
 			wrong++
@@ -65,16 +65,19 @@ func TestLossesAreThoseOfEachFit(t *testing.T) {
 }
 
 // With a λ that leaves no weights all rows are in one class; two smaller ones make
-// no error: the greater of them is taken, and the smaller has the least squares.
+// no error: the greater of them is taken, and the smaller has the least squares. So it is with many features, for
+// which Solve overwrites a sum that is its only one.
 func TestHoldOutTakesTheFewestErrors(t *testing.T) {
-	byErrors, bySquares, err := holdOut(linear.Identity{In: classes, Bound: 1}, []float64{1e-6, 1e-4, 1e6}, marked(500), marked(100))
-	if err != nil {
-		t.Fatal(err)
+	for _, dim := range []int{classes, 1100} {
+		byErrors, bySquares, err := holdOut(linear.Identity{In: dim, Bound: 1}, []float64{1e-6, 1e-4, 1e6}, marked(500, dim), marked(100, dim))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if byErrors != (chosen{1e-4, 0}) || bySquares != (chosen{1e-6, 0}) {
+			t.Errorf("%d features: by errors %+v, by squares %+v", dim, byErrors, bySquares)
+		}
 	}
-	if byErrors != (chosen{1e-4, 0}) || bySquares != (chosen{1e-6, 0}) {
-		t.Errorf("by errors %+v, by squares %+v", byErrors, bySquares)
-	}
-	if _, _, err := holdOut(linear.Identity{}, []float64{1}, marked(50), marked(50)); err == nil {
+	if _, _, err := holdOut(linear.Identity{}, []float64{1}, marked(50, classes), marked(50, classes)); err == nil {
 		t.Error("a recipe that is not valid")
 	}
 }
