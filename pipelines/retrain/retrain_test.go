@@ -463,7 +463,6 @@ func TestDriftIsReportedByDayAndColumn(t *testing.T) {
 	}
 }
 
-// What is not trained by sums is trained anew on all partitions.
 // A night whose model could not be judged ends before it sums or trains anything.
 func TestWhatCannotBeJudgedIsNotTrained(t *testing.T) {
 	s := newShop(t)
@@ -482,6 +481,7 @@ func TestWhatCannotBeJudgedIsNotTrained(t *testing.T) {
 	s.night(t, 3, Promoted)
 }
 
+// What is not trained by sums is trained anew on all partitions.
 func TestIterativeLearnersAreTrainedAnew(t *testing.T) {
 	s := newShop(t)
 	s.jobs.rounds = true
