@@ -31,7 +31,7 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 		case !l.Numeric && 2*l.Targets > l.Rows:
 			return fail("the label %q is not a number, but most labels are; with --task regression such rows are listed and can be set aside, with --task classification every label is a class", l.Text)
 		case written(l):
-			return fail("labels such as %q seem to be numbers; --decimal and --thousands say how these are written; with --task classification every label is a class", l.Text)
+			return fail("%s; with --task classification every label is a class", seemNumbers(d, l))
 		case !l.Numeric, l.Whole && l.Vocabulary != nil && len(l.Vocabulary.Classes) <= AutoClasses:
 			task = string(models.Classification)
 		default:
@@ -86,6 +86,15 @@ func written(l *labels.Summary) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool { return !number(text) })
 }
 
+// seemNumbers says so of labels that are written, and what to do.
+func seemNumbers(d *dataset.Dataset, l *labels.Summary) string {
+	next := "--decimal and --thousands say how these are written"
+	if !d.Schema.Traits().Written {
+		next = "write them as numbers"
+	}
+	return fmt.Sprintf("labels such as %q seem to be numbers; %s", l.Text, next)
+}
+
 // elsewhere says where there may be other labels.
 func elsewhere(d *dataset.Dataset) string {
 	if d.Schema.Traits().Columns {
@@ -118,7 +127,7 @@ const fewClasses = 10
 // and counts as often as names of classes. Labels that look like identifiers are noted for every task.
 func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
 	if l != nil && written(l) {
-		return fmt.Sprintf("labels such as %q seem to be numbers; --decimal and --thousands say how these are written", l.Text)
+		return seemNumbers(d, l)
 	}
 	if note := identifiers(task, d, l); note != "" {
 		return note

@@ -70,6 +70,22 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 	}
 }
 
+// --decimal and --thousands are for formats whose fields are all text: elsewhere they do not help.
+func TestTheFlagsOfNumbersAreNamedWhereTheyCount(t *testing.T) {
+	l := summary(numbered(20, "%d,5")...)
+	for format, c := range map[string]struct{ text, want string }{
+		"csv":   {"a,y\n1,2\n", "--decimal and --thousands say how these are written"},
+		"jsonl": {`{"a": 1, "y": 2}` + "\n", "write them as numbers"},
+	} {
+		d := jobtest.Opened(t, c.text, dataset.Options{Label: "y", Format: format})
+		_, err := Target("", d, l)
+		jobtest.WantError(t, format, err, exit.CodeData, `labels such as "0,5" seem to be numbers; `+c.want+"; with --task classification every label is a class")
+		if note, want := Doubt("classification", d, l), `labels such as "0,5" seem to be numbers; `+c.want; note != want {
+			t.Errorf("%s: %q, want %q", format, note, want)
+		}
+	}
+}
+
 // Nothing can be said of classes of one row each, so they are not trained on by default.
 func TestClassesOfOneRowAreRefused(t *testing.T) {
 	for _, c := range []struct {
