@@ -8,8 +8,8 @@ const (
 	// FloorFactor times Floor is the least λ that the rounding of features hardly affects, whatever the data.
 	FloorFactor = 10
 
-	// mostRounding is the largest share of the error that is rounding, for a grid to be fine enough for a smaller λ. With a share of r
-	// a finer grid has lowered errors on new rows by up to 1.3r.
+	// mostRounding is the largest share of the error that is rounding, for a grid to be fine enough for a smaller λ. On letters, with a
+	// share of 2 %, 16 bits lowered the error on new rows from 4.13 to 4.00 %; on friedman without noise, with 9 %, 1 − R² from 0.00082 to 0.00071.
 	mostRounding = 0.025
 )
 
