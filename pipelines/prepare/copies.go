@@ -66,6 +66,9 @@ func (l *Prepared) CountCopies(ctx context.Context, j *job.Job, seed uint64, max
 	return nil
 }
 
+// ManyCopies tells whether a tenth of the rows or more repeat so often that folds assign them one by one.
+func (l *Prepared) ManyCopies() bool { return l.Copies != nil && 10*l.repeated >= l.Counts.Used }
+
 // assigned returns the copies for a pass with that many folds, or one that recodes rows. They must have been counted, so
 // that all passes of a training have the same folds.
 func (l *Prepared) assigned(parts int) *folds.Copies {

@@ -33,7 +33,7 @@ func (s *Session) CountCopies(ctx context.Context) error {
 	if err := s.Prepared.CountCopies(ctx, s.Job, s.Spec.Seed, s.Spec.MaxBadFraction, s.Iterative); err != nil {
 		return err
 	}
-	if 10*s.repeated >= s.Counts.Used {
+	if s.ManyCopies() {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s of %s rows repeat the numbers of others; folds treat them as independent rows: if they were copied on purpose, remove the copies, or held-out figures are too good",
 			report.Groups(s.repeated), report.Groups(s.Counts.Used)))
 	}
