@@ -41,7 +41,7 @@ type Factor struct {
 }
 
 // Factor factors A + μR in square (n×n), which it overwrites. It returns nil if float32 is too coarse for
-// the matrix. The memory of another factor of that size, which is no longer used, may be used again; nil for none.
+// the matrix. again is another factor of that size, whose memory it takes over and which must not be used after that; nil for none.
 func (m *Matrix) Factor(mu float64, square []float32, again *Factor) *Factor {
 	n := m.dim
 	lower(m, square, mu)

@@ -150,8 +150,11 @@ func (s *Sum) Fit(c Condition) (Condition, error) {
 		have = slices.Insert(have, i+1, RMSE)
 	}
 	if !slices.Contains(have, c.Metric) {
-		names := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(have), "[]")), ", ")
-		return c, fmt.Errorf("paired: %q: these models are not compared by %s; have %s", c, c.Metric, names)
+		var names []string
+		for _, m := range have {
+			names = append(names, string(m))
+		}
+		return c, fmt.Errorf("paired: %q: these models are not compared by %s; have %s", c, c.Metric, strings.Join(names, ", "))
 	}
 	if err := c.check(); err != nil {
 		return c, fmt.Errorf("paired: %q: %w", c, err)
