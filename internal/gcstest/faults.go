@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -20,7 +21,8 @@ type Faults struct {
 	mu     sync.Mutex
 	rules  Rules
 	random *rand.Rand
-	seen   map[string]int // faults by kind
+	seen   map[string]int      // faults by kind
+	dealt  map[string][]string // by kind of request: the ways that are still to come before any comes again
 	before func(kind, name string)
 	gate   chan struct{} // closed when the rules change
 }
@@ -62,7 +64,8 @@ var statuses = []int{408, 429, 500, 502, 503, 504}
 func (f *Faults) Set(rules Rules) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.rules, f.random, f.seen = rules, rand.New(rand.NewPCG(rules.Seed, 1)), map[string]int{}
+	f.rules, f.random = rules, rand.New(rand.NewPCG(rules.Seed, 1))
+	f.seen, f.dealt = map[string]int{}, map[string][]string{}
 	if f.gate != nil {
 		close(f.gate)
 	}
@@ -114,26 +117,29 @@ func (f *Faults) pick(kind string) (way string, code int, rules Rules) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	rules = f.rules
-	if rules.Share == 0 || !one(rules.Kinds, kind) || f.random.Float64() >= rules.Share {
+	if rules.Share == 0 || len(rules.Kinds) > 0 && !slices.Contains(rules.Kinds, kind) || f.random.Float64() >= rules.Share {
 		return "", 0, rules
 	}
-	ways := rules.Ways
-	if len(ways) == 0 {
-		ways = []string{Busy, Reset, Cut, Unheard}
-	}
-	way = ways[f.random.IntN(len(ways))]
+	way = f.deal(kind)
 	f.seen[kind+" "+way]++
 	return way, statuses[f.random.IntN(len(statuses))], rules
 }
 
-// one tells whether a word is on a list, or the list is empty.
-func one(list []string, word string) bool {
-	for _, w := range list {
-		if w == word {
-			return true
+// deal returns the way in which the next fault of a kind shows. The ways come
+// shuffled, each once before any comes again, so that four faults of a kind have
+// shown all four.
+func (f *Faults) deal(kind string) string {
+	if len(f.dealt[kind]) == 0 {
+		ways := slices.Clone(f.rules.Ways)
+		if len(ways) == 0 {
+			ways = []string{Busy, Reset, Cut, Unheard}
 		}
+		f.random.Shuffle(len(ways), func(i, j int) { ways[i], ways[j] = ways[j], ways[i] })
+		f.dealt[kind] = ways
 	}
-	return len(list) == 0
+	way := f.dealt[kind][0]
+	f.dealt[kind] = f.dealt[kind][1:]
+	return way
 }
 
 // serve answers a request, or has it fail.
