@@ -2,22 +2,24 @@ package dual
 
 import (
 	"math"
+	"sync"
 
 	"github.com/bochner-ml/bochner/internal/blas"
-	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
-// Problem is the dual problem.
+// Problem is the dual problem. It is safe for concurrent use.
 type Problem struct {
 	folds   []*Rows
 	n       int
-	kernel  []float64 // K, n×n
-	square  []float64 // a part of it, with μ on its diagonal, and its factor
+	k       kernel
 	y, u    []float64
 	root    []float64 // R^(-½), by which the rows are multiplied, unless they are given
 	given   bool      // the rows are those of the data
 	plain   bool      // all features are penalised alike, R = I
 	threads int
+
+	mu      sync.Mutex
+	squares [][]float64 // that no Solve uses: for a part of the kernel, with μ on its diagonal, and its factor
 }
 
 // New returns the dual problem of the rows of all folds, which it changes. ridge is R. mean (length D) and target
@@ -50,47 +52,59 @@ func New(folds []*Rows, mean, target, ridge []float64, threads int) *Problem {
 		}
 		copy(f.y[s.first*k:], s.y)
 	}
-	f.kernel, f.square = blas.Make[float64](f.n*f.n), blas.Make[float64](f.n*f.n)
+	f.k = kernel{f.n, blas.NewTiles(f.n)}
+	room := make([]float64, strip*f.n)
 	for i, a := range folds {
-		for _, b := range folds[:i] {
-			f.product(a, 0, a.n, b, b.n, d)
-		}
-		// Half of a square is its mirror.
 		for from := 0; from < a.n; from += strip {
 			end := min(from+strip, a.n)
-			f.product(a, from, end, a, end, d)
+			for _, b := range folds[:i] {
+				f.product(room, a, from, end, b, b.n, d)
+			}
+			f.product(room, a, from, end, a, end, d)
 		}
 	}
 	return f
 }
 
-// strip is the number of rows of a symmetric block that are computed at once.
+// strip is the number of rows of the kernel that are computed at once.
 const strip = 192
 
-// product stores the products of rows from first up to end of a with the first n of b in the kernel.
-func (f *Problem) product(a *Rows, first, end int, b *Rows, n, d int) {
-	block := f.square[:(end-first)*n]
+// product stores the products of rows from first up to end of a with the first n of b in the kernel. room has a number
+// for each.
+func (f *Problem) product(room []float64, a *Rows, first, end int, b *Rows, n, d int) {
+	if n == 0 {
+		return
+	}
+	block := room[:(end-first)*n]
 	clear(block)
 	blas.SubProduct(block, a.z[first*d:end*d], b.z, end-first, n, d, f.threads)
-	for r := first; r < end; r++ {
-		for c, v := range block[(r-first)*n:][:n] {
-			f.kernel[(a.first+r)*f.n+b.first+c] = -v
-			f.kernel[(b.first+c)*f.n+a.first+r] = -v
-		}
-	}
+	f.k.subtract(block, a.first+first, b.first, n, f.threads)
 }
 
 // Len returns the number of rows.
 func (f *Problem) Len() int { return f.n }
 
-// Bytes returns the most memory of a problem of that many rows, features and outputs.
-func Bytes(rows int64, dim, outputs int) int64 {
-	d, k := int64(dim), int64(outputs)
-	return 8*rows*(d+2*k) + KernelBytes(rows) + 8*d*(2*blockSize+k)
+// AtOnce returns how many calls of Solve at once, each by one of so many threads or more, take least time, for that many
+// rows. Each has memory of its own.
+func AtOnce(rows int64, threads int) int {
+	most := 4
+	if rows > 2048 { // of which a factorisation keeps several threads busy
+		most = 2
+	}
+	return max(1, min(threads, most))
 }
 
-// KernelBytes returns what New adds to the memory of the rows.
-func KernelBytes(rows int64) int64 { return 16 * rows * rows }
+// Bytes returns the most memory of a problem of that many rows, features and outputs, with that many folds.
+func Bytes(rows int64, dim, outputs, folds, threads int) int64 {
+	d, k := int64(dim), int64(outputs)
+	return 8*rows*(d+2*k) + KernelBytes(rows, folds, threads) + 8*d*(2*blockSize+k)
+}
+
+// KernelBytes returns what New, and all calls of Solve at once, add to the memory of the rows.
+func KernelBytes(rows int64, folds, threads int) int64 {
+	rest := rows - rows/int64(max(folds, 2))*3/4 // folds differ
+	return 4*rows*(rows+blas.TileDim) + int64(AtOnce(rows, threads))*8*rest*rest
+}
 
 // Fit says what a fit to the rows of all folds but one is like, each output with its factor.
 type Fit struct {
@@ -104,8 +118,8 @@ func (f *Problem) Plain() bool { return f.plain }
 
 // Solve fits to the rows of all folds but one. It computes the weights (D×k) into v, unless v is nil: then the problem must be
 // Plain, or Squares are missing. ok is false if the matrix is not positive definite to working precision, which fails at a
-// pivot.
-func (f *Problem) Solve(v, each []float64, mu float64, fold int) (fit Fit, pivot int, ok bool) {
+// pivot. The result does not depend on threads.
+func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit Fit, pivot int, ok bool) {
 	out := f.folds[fold]
 	k, end := len(each), out.first+out.n
 	n := f.n - out.n
@@ -120,17 +134,9 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold int) (fit Fit, pivot
 		}
 		return i
 	}
-	parallel.Each(n, f.threads, func(_, i int) { // the lower triangle
-		at := place(i)
-		row, from := f.square[i*n:][:i+1], f.kernel[at*f.n:][:at+1]
-		if at < end {
-			copy(row, from)
-		} else {
-			copy(row, from[:out.first])
-			copy(row[out.first:], from[end:])
-		}
-		row[i] += mu
-	})
+	square := f.square(n * n)
+	defer f.giveBack(square)
+	f.k.without(square, out.first, end, mu, threads)
 	right, targets, ones := make([]float64, n*(k+1)), make([]float64, n*k), make([]float64, n)
 	without(targets, f.y, k)
 	without(ones, f.u, 1)
@@ -138,10 +144,10 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold int) (fit Fit, pivot
 		copy(right[i*(k+1):], targets[i*k:][:k])
 		right[i*(k+1)+k] = u
 	}
-	if pivot, ok := blas.Cholesky(f.square, n, f.threads); !ok {
+	if pivot, ok := blas.Cholesky(square, n, threads); !ok {
 		return fit, pivot, false
 	}
-	blas.CholeskySolve(f.square, n, right, k+1, f.threads)
+	blas.CholeskySolve(square, n, right, k+1, threads)
 	b := make([]float64, k+1) // u·x of each right side
 	for i, u := range ones {
 		for c := range b {
@@ -167,14 +173,13 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold int) (fit Fit, pivot
 			}
 		}
 	}
-	cross, errors := make([]float64, out.n*n), make([]float64, out.n*k)
+	errors := make([]float64, out.n*k)
 	for i := range out.n {
-		without(cross[i*n:][:n], f.kernel[(out.first+i)*f.n:][:f.n], 1)
 		for c := range k {
 			errors[i*k+c] = out.y[i*k+c] - float64(f.u[out.first+i]*b[c])
 		}
 	}
-	blas.SubProduct(errors, cross, rows, out.n, k, n, f.threads)
+	blas.SubProduct(errors, f.k.across(out.first, end, threads), rows, out.n, k, n, threads)
 	for i, e := range errors {
 		fit.HeldOut += float64(each[i%k] * float64(e*e))
 	}
@@ -184,7 +189,7 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold int) (fit Fit, pivot
 	if v == nil {
 		return fit, 0, true
 	}
-	f.weights(v, all, k)
+	f.weights(v, all, k, threads)
 	if !f.plain {
 		fit.Squares = 0
 		for i, w := range v {
@@ -194,15 +199,40 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold int) (fit Fit, pivot
 	return fit, 0, true
 }
 
+// square returns memory for that many numbers.
+func (f *Problem) square(size int) []float64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if last := len(f.squares) - 1; last >= 0 && cap(f.squares[last]) >= size {
+		s := f.squares[last][:size]
+		f.squares = f.squares[:last]
+		return s
+	}
+	// Large enough for the rest of every fold.
+	least := f.n
+	for _, s := range f.folds {
+		least = min(least, s.n)
+	}
+	most := f.n - least
+	return blas.Make[float64](most * most)[:size]
+}
+
+// giveBack gives back what square has returned.
+func (f *Problem) giveBack(s []float64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.squares = append(f.squares, s)
+}
+
 // weights stores V = R⁻¹Zᵀα in v.
-func (f *Problem) weights(v, alpha []float64, k int) {
+func (f *Problem) weights(v, alpha []float64, k, threads int) {
 	d := len(f.root)
 	vt := make([]float64, k*d)
 	for _, s := range f.folds {
 		if f.given {
-			f.gradient(vt, alpha[s.first*k:], s, d, k)
+			f.gradient(vt, alpha[s.first*k:], s, d, k, threads)
 		} else {
-			blas.Gradient(vt, alpha[s.first*k:], s.z, s.n, d, k, f.threads)
+			blas.Gradient(vt, alpha[s.first*k:], s.z, s.n, d, k, threads)
 		}
 	}
 	for c := range k {

@@ -102,8 +102,8 @@ func TestWeightsOfGivenRowsAreCopies(t *testing.T) {
 	a, b := NewGiven(folds, 127, mean, target, ridge, 1), NewGiven(copied, 127, mean, target, ridge, 3)
 	for fold := range 3 {
 		v, w := make([]float64, d*k), make([]float64, d*k)
-		got, _, ok := a.Solve(v, each, mu, fold)
-		want, _, too := b.Solve(w, each, mu, fold)
+		got, _, ok := a.Solve(v, each, mu, fold, 1)
+		want, _, too := b.Solve(w, each, mu, fold, 2)
 		if !ok || !too || differ(got, want, 1e-9) {
 			t.Errorf("fold %d: %+v, want those of copies, %+v", fold, got, want)
 		}
@@ -195,7 +195,7 @@ func testSolution(t *testing.T, given, penalised bool) {
 	}
 	for fold := range 4 {
 		v := make([]float64, d*k)
-		fit, _, ok := p.Solve(v, each, mu, fold)
+		fit, _, ok := p.Solve(v, each, mu, fold, 1)
 		if !ok {
 			t.Fatalf("fold %d: not positive definite", fold)
 		}
@@ -248,7 +248,7 @@ func testSolution(t *testing.T, given, penalised bool) {
 		if p.Plain() == penalised {
 			t.Errorf("plain: %v", p.Plain())
 		}
-		if again, _, ok := p.Solve(nil, each, mu, fold); p.Plain() && (!ok || again != fit) {
+		if again, _, ok := p.Solve(nil, each, mu, fold, 3); p.Plain() && (!ok || again != fit) {
 			t.Errorf("fold %d: %+v without weights, %+v with them", fold, again, fit)
 		}
 	}

@@ -2,7 +2,6 @@ package dual
 
 import (
 	"math"
-	"runtime"
 
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/parallel"
@@ -46,8 +45,6 @@ func NewGiven(folds []Points, steps int, mean, target, ridge []float64, threads 
 	} else {
 		f.products(mean)
 	}
-	runtime.GC() // the tiles would lie beside it
-	f.square = blas.Make[float64](f.n * f.n)
 	return f
 }
 
@@ -61,7 +58,7 @@ func (f *Problem) rows(d int, do func(i int, z []int16)) {
 // integers computes the kernel of features that are penalised alike.
 func (f *Problem) integers(d, steps int) {
 	n := f.n
-	tiles := blas.NewTiles(n)
+	f.k = kernel{n, blas.NewTiles(n)}
 	// The features are rows of the block, and the rows its columns.
 	block, columns := blas.NewGrid(n, steps), blas.Make[float32](min(d, blas.MaxRows)*n)
 	for from := 0; from < d; from += blas.MaxRows {
@@ -72,47 +69,16 @@ func (f *Problem) integers(d, steps int) {
 			}
 		})
 		block.Quantize(columns, count, float32(steps), f.threads) // a step is 1
-		blas.Gram(tiles, block, f.threads)
+		blas.Gram(f.k.tiles, block, f.threads)
 	}
-	f.kernel = blas.Make[float64](n * n)
-	blas.EachTile(n, f.threads, func(_, t, i, j int) {
-		cols := blas.TileRows(n, j)
-		for a := range blas.TileRows(n, i) {
-			r := i*blas.TileDim + a
-			for b, v := range tiles[t][a*cols:][:min(cols, r-j*blas.TileDim+1)] {
-				c := j*blas.TileDim + b
-				f.kernel[r*n+c], f.kernel[c*n+r] = v, v
-			}
-		}
-	})
-	// (z−z̄)·(z'−z̄) = z·z' − z·z̄ − z'·z̄ + z̄·z̄, of which all products are sums of the kernel.
-	with := make([]float64, n) // z·z̄
-	var weight, own float64    // Σw, z̄·z̄
-	for _, u := range f.u {
-		weight += float64(u * u)
-	}
-	parallel.Each(n, f.threads, func(_, i int) {
-		for j, v := range f.kernel[i*n:][:n] {
-			with[i] += float64(float64(f.u[j]*f.u[j]) * v)
-		}
-		with[i] /= weight
-	})
-	for i, v := range with {
-		own += float64(float64(f.u[i]*f.u[i])*v) / weight
-	}
-	parallel.Each(n, f.threads, func(_, i int) {
-		row := f.kernel[i*n:][:n]
-		for j := range row {
-			row[j] = float64(f.u[i]*f.u[j]) * (row[j] - (with[i] + with[j]) + own)
-		}
-	})
+	f.k.centre(f.u, f.threads)
 }
 
 // products computes the kernel of features that are penalised each in its way.
 func (f *Problem) products(mean []float64) {
 	const some = 256 // features at a time
 	n, d := f.n, len(mean)
-	f.kernel = blas.Make[float64](n * n)
+	f.k = kernel{n, blas.NewTiles(n)}
 	block, part := make([]float64, n*some), make([]float64, strip*n)
 	for from := 0; from < d; from += some {
 		count := min(some, d-from)
@@ -126,27 +92,18 @@ func (f *Problem) products(mean []float64) {
 			rows := part[:(end-first)*end]
 			clear(rows)
 			blas.SubProduct(rows, block[first*count:end*count], block, end-first, end, count, f.threads)
-			for i := first; i < end; i++ {
-				for j, v := range rows[(i-first)*end:][:end] {
-					f.kernel[i*n+j] -= v
-				}
-			}
-		}
-	}
-	for i := range n {
-		for j := range i {
-			f.kernel[j*n+i] = f.kernel[i*n+j]
+			f.k.subtract(rows, first, 0, end, f.threads)
 		}
 	}
 }
 
 // gradient adds Σ αz to vt (k×D).
-func (f *Problem) gradient(vt, alpha []float64, s *Rows, d, k int) {
+func (f *Problem) gradient(vt, alpha []float64, s *Rows, d, k, threads int) {
 	const some = 256 // rows at a time
 	z, a := make([]float32, some*d), make([]float64, some*k)
 	for first := 0; first < s.n; first += some {
 		n := min(some, s.n-first)
-		parallel.Each(n, f.threads, func(_, i int) {
+		parallel.Each(n, threads, func(_, i int) {
 			for j, v := range s.steps[(first+i)*d:][:d] {
 				z[i*d+j] = float32(v)
 			}
@@ -154,14 +111,15 @@ func (f *Problem) gradient(vt, alpha []float64, s *Rows, d, k int) {
 				a[i*k+c] = f.u[s.first+first+i] * v
 			}
 		})
-		blas.Gradient64(vt, a, z, n, d, k, f.threads)
+		blas.Gradient64(vt, a, z, n, d, k, threads)
 	}
 }
 
-// GivenBytes returns the most memory of a problem of that many given rows, features and outputs, besides
-// the rows themselves.
-func GivenBytes(rows int64, dim, outputs int) int64 {
+// GivenBytes returns the most memory of a problem of that many given rows, features and outputs, with that many folds,
+// besides the rows themselves.
+func GivenBytes(rows int64, dim, outputs, folds, threads int) int64 {
 	d, k := int64(dim), int64(outputs)
-	block := max(6*rows*min(d, blas.MaxRows)+4*rows*rows, 8*256*rows) // with tiles, or of the other kernel
-	return 8*rows*rows + max(8*rows*rows, block) + 8*rows*6*k + 4*256*d + 8*d*k
+	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows) // of either kernel, gone before the first solution
+	all := KernelBytes(rows, folds, threads)
+	return max(all, 4*rows*(rows+blas.TileDim)+block) + 8*rows*6*k + 4*256*d + 8*d*k
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/internal/dual"
+	"github.com/bochner-ml/bochner/internal/parallel"
 )
 
 // standIn is what stands in for the rows of a fold.
@@ -57,4 +58,53 @@ func (p *path) newFewRows(stands []*standIn, y *system, total *Sum) *dual.Proble
 		rows = append(rows, s.rows)
 	}
 	return dual.New(rows, mean, target, y.Ridge, p.Threads)
+}
+
+// tryFew is try for few rows.
+func (p *path) tryFew(y *system, total *Sum, values, folds []int) {
+	type few struct {
+		fold, value int
+		mu          float64
+		v           []float64 // weights; nil if nobody needs them
+		fit         dual.Fit
+		pivot       int
+		ok          bool
+	}
+	var all []few
+	for _, f := range folds {
+		y.leave(total, p.stands[f].sum)
+		for _, value := range values {
+			all = append(all, few{fold: f, value: value, mu: p.mu(y, p.values[value])})
+		}
+	}
+	atOnce := dual.AtOnce(int64(p.few.Len()), p.Threads)
+	weights := make([][]float64, atOnce)
+	for some := range slices.Chunk(all, atOnce) {
+		parallel.Each(len(some), atOnce, func(_, i int) {
+			t := &some[i]
+			if !p.tallies[t.value].pending(t.fold) {
+				return
+			}
+			if !p.few.Plain() || t.fold == 0 && p.Trials {
+				if weights[i] == nil {
+					weights[i] = make([]float64, len(y.v))
+				}
+				t.v = weights[i]
+			}
+			t.fit, t.pivot, t.ok = p.few.Solve(t.v, y.each, t.mu, t.fold, max(1, p.Threads/len(some)))
+		})
+		for _, t := range some {
+			if !p.tallies[t.value].pending(t.fold) {
+				continue // or it has failed on a fold before
+			}
+			if !t.ok {
+				p.fails(t.value, t.fold, notDefinite(t.pivot, p.few.Len()))
+				continue
+			}
+			fold := p.stands[t.fold].sum
+			y.leave(total, fold)
+			copy(y.v, t.v)
+			p.record(y, total, fold, t.fold, t.value, t.fit.HeldOut, t.fit.Train, t.fit.Squares)
+		}
+	}
 }

@@ -187,29 +187,6 @@ func (p *path) validate(y *system, h heldOut, total, fold *Sum, number int, tria
 	}
 }
 
-// tryFew is try for few rows.
-func (p *path) tryFew(y *system, total *Sum, values, folds []int) {
-	for _, f := range folds {
-		fold := p.stands[f].sum
-		y.leave(total, fold)
-		for _, value := range values {
-			if !p.tallies[value].pending(f) {
-				continue
-			}
-			mu := p.mu(y, p.values[value])
-			v := y.v
-			if p.few.Plain() && (f > 0 || !p.Trials) {
-				v = nil // nobody needs the weights
-			}
-			if fit, pivot, ok := p.few.Solve(v, y.each, mu, f); ok {
-				p.record(y, total, fold, f, value, fit.HeldOut, fit.Train, fit.Squares)
-			} else {
-				p.fails(value, f, notDefinite(pivot, p.few.Len()))
-			}
-		}
-	}
-}
-
 // fails notes why a value cannot be used.
 func (p *path) fails(value, fold int, why string) {
 	p.tallies[value].failed = why

@@ -46,13 +46,10 @@ func (s *Sum) AddPoints(rows *points.Set, steps, threads int) {
 	}
 }
 
-// totalOfRows is loadTotal for rows.
+// totalOfRows is loadTotal for rows: an outline is enough for their dual problem.
 func (p *path) totalOfRows() *Sum {
 	shape := p.Rows.Shape
 	total := outline(shape)
-	if !p.rereads(shape) {
-		total = NewSum(shape)
-	}
 	for f, rows := range p.Rows.Folds {
 		total.AddPoints(rows, p.Rows.Steps, p.Threads)
 		if rows.N() > 0 {

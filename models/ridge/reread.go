@@ -1,6 +1,8 @@
 package ridge
 
 import (
+	"slices"
+
 	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
 )
@@ -27,6 +29,11 @@ func outline(shape Shape) *Sum {
 	}
 	s.cross = make([]float64, shape.Dim*shape.width())
 	return s
+}
+
+// outlines tells whether the sum is an outline.
+func (s *Sum) outlines() bool {
+	return slices.ContainsFunc(s.tiles, func(t []float64) bool { return t == nil })
 }
 
 // tryRereading is try for sums that are in memory one at a time.

@@ -31,7 +31,13 @@ func (p *path) search(y *system, total *Sum) (best int, err error) {
 		p.few = p.newFewRows(p.stands, y, total)
 	}
 	if p.few == nil {
-		p.stands = nil
+		if p.stands = nil; p.Rows != nil && !p.rereads(total.shape) {
+			whole, err := p.sumOf(func(int) bool { return true })
+			if err != nil {
+				return 0, err
+			}
+			*total, p.buffer = *whole, nil
+		}
 	}
 	if !p.descends(total.shape) || p.few != nil && total.Rows() <= solver.FewTries {
 		p.small = nil

@@ -255,7 +255,7 @@ func Solve(opts Options) (*Solution, error) {
 			fit.Trials = nil
 		}
 	}
-	if p.rereads(total.shape) {
+	if p.rereads(total.shape) || total.outlines() {
 		if total, err = p.sumOf(func(int) bool { return true }); err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ func (s Shape) Bytes() int64 {
 
 // Memory is ridge.Memory.
 func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
-	d, k := int64(shape.Dim), int64(shape.Outputs)
+	d, k, left := int64(shape.Dim), int64(shape.Outputs), leftOut(folds, first)
 	side := min(d, blas.TileDim)
 	if folds > 1 && shape.Dim > RereadAbove {
 		return rereadMemory(shape, rows, folds, threads, first)
@@ -44,7 +44,7 @@ func Memory(shape Shape, rows int64, folds, threads int, first bool) int64 {
 		}
 		if rows > 0 && Few(shape, rows, first) {
 			n := rows + int64(folds)
-			fold = shape.Bytes() + dual.Bytes(n, shape.Dim, shape.Outputs)
+			fold = shape.Bytes() + dual.Bytes(n, shape.Dim, shape.Outputs, left, threads)
 		} else if d >= PartFrom && folds <= PartFolds {
 			part := shape
 			part.Dim = len(PartOf(shape.Dim))
@@ -62,20 +62,27 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	part := shape
 	part.Dim = len(PartOf(shape.Dim))
 	parts := rows*int64(part.Dim)*2 + int64(folds)*part.Bytes() + Memory(part, rows, folds, threads, false)
-	search, fit := dual.GivenBytes(rows, shape.Dim, shape.Outputs)+parts, shape.Bytes()
+	search := dual.GivenBytes(rows, shape.Dim, shape.Outputs, folds, threads) + parts + 8*d*min(d, blas.TileDim)
+	fit := shape.Bytes()
 	if shape.Dim < InPlaceFrom {
 		fit += 8 * d * d
-	}
-	if shape.Dim <= RereadAbove {
-		search += shape.Bytes()
 	}
 	// The rows are there twice while they are put in order.
 	return 4*rows*d + block + int64(folds)*8*d*int64(shape.Width) + 8*rows*k + 3*8*d*k + max(search, fit)
 }
 
+// leftOut returns one over the share of the rows in a fold that is left out: if only the first fold judges, the other
+// one may have those of several.
+func leftOut(folds int, first bool) int {
+	if first {
+		return max(folds, Folds)
+	}
+	return folds
+}
+
 // rereadMemory is Memory for more than RereadAbove features and several folds.
 func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64 {
-	d, k, side := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim)
+	d, k, side, left := int64(shape.Dim), int64(shape.Outputs), int64(blas.TileDim), leftOut(folds, first)
 	always := (4*8+4)*d*k + 8*d*(side+int64(shape.Width)) + 8*(side+(side+1)*k)*int64(max(threads, 1))
 	var small, search int64
 	if folds <= PartFolds {
@@ -89,8 +96,8 @@ func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64
 	var stands, problem int64 // for few rows, and all that is solved for them, when the sum is gone
 	if Few(shape, rows, first) {
 		n := rows + int64(folds)
-		problem = dual.Bytes(n, shape.Dim, shape.Outputs)
-		stands = problem - dual.KernelBytes(n)
+		problem = dual.Bytes(n, shape.Dim, shape.Outputs, left, threads)
+		stands = problem - dual.KernelBytes(n, left, threads)
 	}
 	return always + max(shape.Bytes()+small+stands, small+max(stands+search, problem))
 }

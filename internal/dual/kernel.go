@@ -1,0 +1,125 @@
+package dual
+
+import (
+	"iter"
+
+	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/parallel"
+)
+
+// kernel is the symmetric n×n matrix K, in the tiles of its lower triangle (as blas.NewTiles).
+type kernel struct {
+	n     int
+	tiles [][]float64
+}
+
+// row returns the pieces of row r from column first up to end, at most r+1, each with its first column.
+func (k *kernel) row(r, first, end int) iter.Seq2[int, []float64] {
+	return func(yield func(int, []float64) bool) {
+		i := r / blas.TileDim
+		for c := first; c < end; {
+			j := c / blas.TileDim
+			left, cols := j*blas.TileDim, blas.TileRows(k.n, j)
+			upTo := min(end, left+cols)
+			at := r % blas.TileDim * cols
+			if !yield(c, k.tiles[i*(i+1)/2+j][at+c-left:at+upTo-left]) {
+				return
+			}
+			c = upTo
+		}
+	}
+}
+
+// copyRow copies row r from column first up to end, at most r+1, to dst.
+func (k *kernel) copyRow(dst []float64, r, first, end int) {
+	for c, piece := range k.row(r, first, end) {
+		copy(dst[c-first:], piece)
+	}
+}
+
+// subtract subtracts the rows of block, as many columns apart, from the rows from first on, from that column on. What
+// would lie above the diagonal is left out.
+func (k *kernel) subtract(block []float64, first, column, columns, threads int) {
+	parallel.Each(len(block)/columns, threads, func(_, i int) {
+		for c, piece := range k.row(first+i, column, min(column+columns, first+i+1)) {
+			for j, v := range block[i*columns+c-column:][:len(piece)] {
+				piece[j] -= v
+			}
+		}
+	})
+}
+
+// centre subtracts the weighted means of rows and columns, where row i has the weight u_i², and multiplies
+// what is left by u_i·u_j: from the products of rows it makes those of centred rows, each times its u.
+func (k *kernel) centre(u []float64, threads int) {
+	// (z−z̄)·(z'−z̄) = z·z' − z·z̄ − z'·z̄ + z̄·z̄, of which all products are sums of the kernel.
+	with := make([]float64, k.n) // z·z̄
+	var weight, own float64      // Σu², z̄·z̄
+	for _, v := range u {
+		weight += float64(v * v)
+	}
+	parallel.Each((k.n+blas.TileDim-1)/blas.TileDim, threads, func(_, t int) {
+		first, end := t*blas.TileDim, min((t+1)*blas.TileDim, k.n)
+		// Each sum runs over the columns in order, of which those above the diagonal are rows.
+		for i := first; i < k.n; i++ {
+			if i < end {
+				for c, piece := range k.row(i, 0, i+1) {
+					for j, v := range piece {
+						with[i] += float64(float64(u[c+j]*u[c+j]) * v)
+					}
+				}
+			}
+			for c, piece := range k.row(i, first, min(end, i)) {
+				for j, v := range piece {
+					with[c+j] += float64(float64(u[i]*u[i]) * v)
+				}
+			}
+		}
+	})
+	for i := range with {
+		with[i] /= weight
+		own += float64(float64(u[i]*u[i])*with[i]) / weight
+	}
+	parallel.Each(k.n, threads, func(_, i int) {
+		for c, piece := range k.row(i, 0, i+1) {
+			for j, v := range piece {
+				piece[j] = float64(u[i]*u[c+j]) * (v - (with[i] + with[c+j]) + own)
+			}
+		}
+	})
+}
+
+// without stores the lower triangle of K without the rows and columns from first up to end, with mu added to its diagonal,
+// in square, as many rows of as many numbers.
+func (k *kernel) without(square []float64, first, end int, mu float64, threads int) {
+	n := k.n - (end - first)
+	parallel.Each(n, threads, func(_, i int) {
+		row := square[i*n:][:i+1]
+		if i < first {
+			k.copyRow(row, i, 0, i+1)
+		} else {
+			k.copyRow(row, i+end-first, 0, first)
+			k.copyRow(row[first:], i+end-first, end, i+end-first+1)
+		}
+		row[i] += mu
+	})
+}
+
+// across returns the rows from first up to end without their own columns, row-major.
+func (k *kernel) across(first, end, threads int) []float64 {
+	n := k.n - (end - first)
+	rows := make([]float64, (end-first)*n)
+	parallel.Each(k.n-first, threads, func(_, i int) {
+		r := first + i
+		if r < end {
+			k.copyRow(rows[i*n:], r, 0, first)
+			return
+		}
+		for c, piece := range k.row(r, first, end) { // which is a column of theirs
+			for j, v := range piece {
+				rows[(c-first+j)*n+r-(end-first)] = v
+			}
+		}
+	})
+	return rows
+}
