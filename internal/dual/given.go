@@ -59,15 +59,22 @@ func (f *Problem) rows(d int, do func(i int, z []int16)) {
 func (f *Problem) integers(d, steps int) {
 	n := f.n
 	f.k = kernel{n, blas.NewTiles(n)}
-	// The features are rows of the block, and the rows its columns.
+	// The features are rows of the block, and the rows its columns, of which a line of the cache is written at once.
+	const side = 32
 	block, columns := blas.NewGrid(n, steps), blas.Make[float32](min(d, blas.MaxRows)*n)
 	for from := 0; from < d; from += blas.MaxRows {
 		count := min(blas.MaxRows, d-from)
-		f.rows(d, func(i int, z []int16) {
-			for j, v := range z[from:][:count] {
-				columns[j*n+i] = float32(v)
-			}
-		})
+		for _, s := range f.folds {
+			parallel.Each((s.n+side-1)/side, f.threads, func(_, g int) {
+				first, end := g*side, min((g+1)*side, s.n)
+				for j := range count {
+					to, z := columns[j*n+s.first:], s.steps[from+j:]
+					for i := first; i < end; i++ {
+						to[i] = float32(z[i*d])
+					}
+				}
+			})
+		}
 		block.Quantize(columns, count, float32(steps), f.threads) // a step is 1
 		blas.Gram(f.k.tiles, block, f.threads)
 	}

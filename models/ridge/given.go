@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/bochner-ml/bochner/features"
-	"github.com/bochner-ml/bochner/internal/blas"
 	"github.com/bochner-ml/bochner/internal/dual"
 	"github.com/bochner-ml/bochner/models/points"
 	"github.com/bochner-ml/bochner/models/ridge/internal/solver"
@@ -51,16 +50,17 @@ func (p *path) totalOfRows() *Sum {
 	shape := p.Rows.Shape
 	total := outline(shape)
 	for f, rows := range p.Rows.Folds {
-		total.AddPoints(rows, p.Rows.Steps, p.Threads)
+		own := outline(shape)
+		own.AddPoints(rows, p.Rows.Steps, p.Threads)
+		total.Merge(own)
+		clear(own.tiles) // which nobody needs
+		p.stands = append(p.stands, &standIn{sum: own})
 		if rows.N() > 0 {
 			p.filled = append(p.filled, f)
 		}
 		if len(p.filled) == 1 {
 			p.screen = total.Rows()
 		}
-		own := NewPartSum(shape, blas.NumTiles(shape.Dim)+1, NumParts(shape))
-		own.AddPoints(rows, p.Rows.Steps, p.Threads)
-		p.stands = append(p.stands, &standIn{sum: own})
 	}
 	return total
 }
