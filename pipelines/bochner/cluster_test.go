@@ -111,9 +111,11 @@ func newCluster(t *testing.T) *cluster {
 	}
 	server := exec.Command(self)
 	server.Dir = filepath.Join(dir, "server")
-	server.Env = []string{serverVariable + "=1"}
+	// Each pipeline sends the server its program: garbage of some 300 MB.
+	server.Env = append([]string{serverVariable + "=1"}, usualGC...)
 	port, group := c.start(t, server, filepath.Join(dir, "server.log"), `serving at localhost:(\d+)`)
 	c.endpoint, c.server = "localhost:"+port, group
+	t.Cleanup(func() { c.memoryStaysBounded(t) }) // while the server is there
 
 	workers := exec.Command(self)
 	workers.Dir = filepath.Join(dir, "worker")
@@ -200,6 +202,23 @@ func (c *cluster) tidy(t *testing.T) {
 	}
 }
 
+// memoryStaysBounded checks that the server never held more than the programs of a few pipelines,
+// however many it ran: the memory of the machine would fill, and Linux would take from workers the
+// pages of their program again and again, so that a job of seconds takes minutes.
+func (c *cluster) memoryStaysBounded(t *testing.T) {
+	fi, err := os.Stat(c.program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var peak int64
+	for _, p := range processes(c.server) {
+		peak = max(peak, p.peak())
+	}
+	if peak == 0 || peak > 24*fi.Size() {
+		t.Errorf("the server took up to %d MB for programs of %d MB", peak>>20, fi.Size()>>20)
+	}
+}
+
 // job returns the program with arguments, to run on the cluster.
 func (c *cluster) job(dir string, args ...string) *exec.Cmd {
 	cmd := program(dir, slices.Concat(args, []string{
@@ -243,6 +262,15 @@ func processes(group int) (list []process) {
 		list = append(list, p)
 	}
 	return list
+}
+
+// peak returns the most memory in bytes that a process had, or 0 if it has ended.
+func (p process) peak() int64 {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.id))
+	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
+	var kB int64
+	fmt.Sscan(string(rest), &kB)
+	return kB << 10
 }
 
 // workers returns the worker processes of the cluster.

@@ -28,6 +28,17 @@ type cost struct {
 	wall                float64 // seconds
 	program, runner     float64 // CPU seconds
 	workers, runnerPeak int64   // bytes, the most at one time of all processes together
+	short               float64 // seconds in which processes of the machine waited for memory
+}
+
+// shortage returns for how many seconds any process of the machine has waited for memory since it
+// started; 0 if Linux does not tell. Such a wait multiplies the time of a job.
+func shortage() float64 {
+	var avg10, avg60, avg300 float64
+	var total int64
+	text, _ := os.ReadFile("/proc/pressure/memory")
+	fmt.Sscanf(string(text), "some avg10=%f avg60=%f avg300=%f total=%d", &avg10, &avg60, &avg300, &total)
+	return float64(total) / 1e6
 }
 
 // measure runs a job and looks at the processes of the place meanwhile, twenty times
@@ -56,7 +67,7 @@ func (p place) measure(t *testing.T, dir string, args ...string) (c cost) {
 	c.workers, c.runnerPeak = 0, 0
 	cmd := p.job(dir, args...)
 	done := make(chan result, 1)
-	begun := time.Now()
+	begun, waited := time.Now(), shortage()
 	go func() { done <- runCommand(t, cmd) }()
 	for running := true; running; {
 		select {
@@ -64,7 +75,7 @@ func (p place) measure(t *testing.T, dir string, args ...string) (c cost) {
 			if running = false; r.code != 0 {
 				t.Fatalf("%s: exit code %d\n%s", p.name, r.code, r.stderr)
 			}
-			c.wall = time.Since(begun).Seconds()
+			c.wall, c.short = time.Since(begun).Seconds(), shortage()-waited
 		case <-time.After(50 * time.Millisecond):
 		}
 		look()
@@ -127,6 +138,11 @@ func TestWhatAJobCosts(t *testing.T) {
 	if os.Getenv("BOCHNER_BENCH") == "" {
 		t.Skip("measures; BOCHNER_BENCH is not set (make bench-runners)")
 	}
+	// What users pay, whose programs collect garbage as usual.
+	for _, v := range usualGC {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
 	dir := t.TempDir()
 	must(t, dir, "generate", "windmill", "--rows", "1000", "--out", "small.csv")
 	jobs := [][]string{{"1,000 rows, D = 64", "train", "--data", "small.csv", "--label", "y", "--features", "64", "--lambda", "1e-6"}}
@@ -147,6 +163,11 @@ func TestWhatAJobCosts(t *testing.T) {
 			}
 			fmt.Printf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %.1f | %d | %d |\n", job[0], p.name,
 				first.wall, first.program+first.runner, then.wall, then.program, then.runner, then.workers>>20, then.runnerPeak>>20)
+			for _, c := range []cost{first, then} {
+				if c.short > c.wall/10 {
+					t.Errorf("%s, %s: processes of this machine waited for memory for %.1f of %.1f s, so these figures are not the job's", job[0], p.name, c.short, c.wall)
+				}
+			}
 		}
 	}
 }
