@@ -6,6 +6,7 @@ import "github.com/bochner-ml/bochner/internal/blas"
 // minus are subtracted; minus may be nil. It reserves the square.
 func (m *Matrix) Centre(tiles, minus [][]float64, s []float64, n float64) {
 	m.Reserve()
+	m.mirror = false
 	blas.EachTile(m.dim, m.Threads, func(_, t, i, j int) {
 		top, left := i*blas.TileDim, j*blas.TileDim
 		rows, cols := blas.TileRows(m.dim, i), blas.TileRows(m.dim, j)

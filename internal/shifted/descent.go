@@ -112,7 +112,10 @@ func (m *Matrix) Descend(b []float64, k int, systems []*System) (x []float64) {
 	for _, v := range []*[]float64{&x, &d.r, &d.z, &d.p, &d.ap, &d.pt} {
 		*v = blas.Make[float64](size)
 	}
-	lower(m, m.Square, 0)
+	if !m.mirror {
+		lower(m, m.Square, 0)
+		m.mirror = true
+	}
 	for i, s := range systems {
 		s.X, s.out = x[i*k*n:][:k*n], make([]output, k)
 		r := d.r[i*k*n:]

@@ -16,7 +16,8 @@ type Matrix struct {
 
 	Threads int // to compute with; results do not depend on it
 
-	dim int
+	dim    int
+	mirror bool // the lower triangle of the square is the mirror of the upper one, and Diag is between them
 }
 
 // New returns A = 0 and R = 0 of n rows.
@@ -38,6 +39,7 @@ func (m *Matrix) Reserve() {
 // precision, ok is false and pivot is the 0-based index of the failure.
 func (m *Matrix) Solve(b []float64, k int, mu float64) (pivot int, ok bool) {
 	lower(m, m.Square, mu)
+	m.mirror = false
 	if pivot, ok := blas.Cholesky(m.Square, m.dim, m.Threads); !ok {
 		return pivot, false
 	}

@@ -129,6 +129,12 @@ func TestDescentFindsTheSolution(t *testing.T) {
 				if e := math.Sqrt(off / size); e > 1e-3 {
 					t.Errorf("mu %g: off by %.2g", s.Mu, e)
 				}
+				// What solves have left in the square changes nothing.
+				for range 2 {
+					if again := m.Descend(b, k, []*System{{Mu: s.Mu, By: s.By}}); !slices.Equal(again, x[i*n*k:][:n*k]) {
+						t.Errorf("mu %g: another solution after other solves", s.Mu)
+					}
+				}
 			}
 		}
 		if err := blas.SetLevel(was); err != nil {
