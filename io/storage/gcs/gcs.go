@@ -76,14 +76,19 @@ func (g *gcs) connect(ctx context.Context) (*gcstorage.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	withRetries(client)
+	g.client, g.address = client, address
+	return client, nil
+}
+
+// withRetries has the requests of a client made again when they fail.
+func withRetries(client *gcstorage.Client) {
 	client.SetRetry(
 		gcstorage.WithPolicy(gcstorage.RetryAlways), // all requests of this package may be made twice
 		gcstorage.WithBackoff(backoff),
 		gcstorage.WithMaxAttempts(maxAttempts),
 		gcstorage.WithErrorFunc(transient),
 	)
-	g.client, g.address = client, address
-	return client, nil
 }
 
 // maxAttempts and backoff let a request wait for about half a minute in all.

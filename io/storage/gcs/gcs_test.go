@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	gcstorage "cloud.google.com/go/storage"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/option"
 
 	"github.com/bochner-ml/bochner/internal/gcstest"
 	"github.com/bochner-ml/bochner/io/storage"
@@ -41,6 +44,24 @@ func use(t *testing.T, g *gcs) {
 	cloud = g
 	before := storage.Register("gs", g)
 	t.Cleanup(func() { storage.Register("gs", before) })
+}
+
+// through has the requests of a test pass through what a function makes of their transport.
+func through(t *testing.T, with func(http.RoundTripper) http.RoundTripper) {
+	t.Helper()
+	emulator.mu.Lock()
+	address := emulator.address()
+	emulator.mu.Unlock()
+	opts, err := connection(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := gcstorage.NewClient(ctx, append(opts, option.WithHTTPClient(&http.Client{Transport: with(newTransport())}))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withRetries(client)
+	cloud.client, cloud.address = client, address
 }
 
 var ctx = context.Background()

@@ -1,11 +1,13 @@
 package gcs
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -132,9 +134,9 @@ func TestOneOfManyPublishersOfObjectsWins(t *testing.T) {
 	}
 }
 
-// Two publishers take each other for dead. The first is held up before one of its
-// requests, the second goes on to one of its own; then the first goes on to its end,
-// and then the second. At whichever requests that is, the directory is of one of them.
+// Two publishers take each other for dead. The first stops before one of its requests, the
+// second continues to one of its own; then the first continues to its end, and then the
+// second. At whichever requests that is, the directory is of one of them.
 func TestPublishersThatWakeUpLateMixNothing(t *testing.T) {
 	won := map[string]int{}
 	for at := 1; ; at++ {
@@ -153,6 +155,31 @@ func TestPublishersThatWakeUpLateMixNothing(t *testing.T) {
 	}
 }
 
+// sleeper makes the requests of a process that stops before one of them. Requests name
+// their sleeper in their context.
+type sleeper struct {
+	at          int32 // the first request that is not made, counted from 1
+	made        atomic.Int32
+	asleep      chan struct{} // closed when it stops
+	wake        chan struct{} // closed to let it continue
+	fallsAsleep sync.Once
+}
+
+// sleeps makes requests through a base, where they have a sleeper when that is awake.
+type sleeps struct{ base http.RoundTripper }
+
+func (s sleeps) RoundTrip(r *http.Request) (*http.Response, error) {
+	if p, _ := r.Context().Value(sleeps{}).(*sleeper); p != nil && p.made.Add(1) >= p.at {
+		p.fallsAsleep.Do(func() { close(p.asleep) })
+		select {
+		case <-p.wake:
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+	return s.base.RoundTrip(r)
+}
+
 // heldUp holds two publishers up before the given request of each, counted from 1,
 // and tells whether they come to it.
 func heldUp(t *testing.T, at, other int, won map[string]int) (first, second bool) {
@@ -160,39 +187,30 @@ func heldUp(t *testing.T, at, other int, won map[string]int) (first, second bool
 	s := server(t)
 	cloud.leases.renew = time.Hour // nothing but the publishers' own requests
 	cloud.leases.stale = 0
-	asleep, wake := [2]chan struct{}{make(chan struct{}), make(chan struct{})}, [2]chan struct{}{make(chan struct{}), make(chan struct{})}
-	var requests atomic.Int32
-	s.Faults.Before(func(kind, name string) {
-		// While the first sleeps, all requests are of the second.
-		switch int(requests.Add(1)) {
-		case at:
-			close(asleep[0])
-			<-wake[0]
-		case at + other:
-			close(asleep[1])
-			<-wake[1]
-		}
-	})
+	through(t, func(base http.RoundTripper) http.RoundTripper { return sleeps{base} })
+	var of [2]*sleeper
 	var done [2]chan error
-	publish := func(i int) bool {
+	publish := func(i, at int) bool {
+		of[i] = &sleeper{at: int32(at), asleep: make(chan struct{}), wake: make(chan struct{})}
 		done[i] = make(chan error, 1)
-		go func() { done[i] <- storage.Publish(ctx, bucket+"model", modelOf(i+1)) }()
+		go func() {
+			done[i] <- storage.Publish(context.WithValue(ctx, sleeps{}, of[i]), bucket+"model", modelOf(i+1))
+		}()
 		select {
-		case <-asleep[i]:
+		case <-of[i].asleep:
 			return true
 		case err := <-done[i]:
 			done[i] <- err
 			return false
 		}
 	}
-	if !publish(0) {
+	if !publish(0, at) {
 		return false, false
 	}
-	second = publish(1)
-	s.Faults.Before(nil)
-	close(wake[0])
+	second = publish(1, other)
+	close(of[0].wake)
 	errs := [2]error{<-done[0], nil}
-	close(wake[1])
+	close(of[1].wake)
 	errs[1] = <-done[1]
 	who := published(t, s, "model")
 	won[who]++
