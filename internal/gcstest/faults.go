@@ -23,13 +23,16 @@ type Faults struct {
 	random *rand.Rand
 	seen   map[string]int      // faults by kind
 	dealt  map[string][]string // by kind of request: the ways that are still to come before any comes again
+	row    map[string]int      // by kind and object: the faults since a request was served
 	before func(kind, name string)
 	gate   chan struct{} // closed when the rules change
 }
 
 // Rules says which requests fail.
 type Rules struct {
-	Share float64 `json:"share"` // of the requests, 0 to 1
+	// Share is that of the requests, 0 to 1. If it is less than 1, a request is served after
+	// mostInARow faults, so that no job fails by chance.
+	Share float64 `json:"share"`
 	Seed  uint64  `json:"seed"`
 	// Kinds are the kinds of requests that may fail, as in Server.Requests; none are
 	// all.
@@ -55,6 +58,10 @@ const (
 	Silenced = "silenced" // an answer that begins, and stops
 )
 
+// mostInARow is how often requests of a kind about an object fail one after the other, unless all
+// are to fail. Clients make more attempts.
+const mostInARow = 6
+
 // held is counted where a request waits.
 const held = "held"
 
@@ -65,7 +72,7 @@ func (f *Faults) Set(rules Rules) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rules, f.random = rules, rand.New(rand.NewPCG(rules.Seed, 1))
-	f.seen, f.dealt = map[string]int{}, map[string][]string{}
+	f.seen, f.dealt, f.row = map[string]int{}, map[string][]string{}, map[string]int{}
 	if f.gate != nil {
 		close(f.gate)
 	}
@@ -112,14 +119,17 @@ func (f *Faults) Seen() map[string]int {
 	return seen
 }
 
-// pick returns the way in which a request is to fail, "" for none.
-func (f *Faults) pick(kind string) (way string, code int, rules Rules) {
+// pick returns the way in which a request about an object is to fail, "" for none.
+func (f *Faults) pick(kind, name string) (way string, code int, rules Rules) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	rules = f.rules
-	if rules.Share == 0 || len(rules.Kinds) > 0 && !slices.Contains(rules.Kinds, kind) || f.random.Float64() >= rules.Share {
+	if rules.Share == 0 || len(rules.Kinds) > 0 && !slices.Contains(rules.Kinds, kind) || f.random.Float64() >= rules.Share ||
+		rules.Share < 1 && f.row[kind+" "+name] >= mostInARow {
+		delete(f.row, kind+" "+name)
 		return "", 0, rules
 	}
+	f.row[kind+" "+name]++
 	way = f.deal(kind)
 	f.seen[kind+" "+way]++
 	return way, statuses[f.random.IntN(len(statuses))], rules
@@ -155,7 +165,7 @@ func (f *Faults) serve(w http.ResponseWriter, r *http.Request, q request, answer
 		before(q.kind, name)
 	}
 	f.hold(q.kind, name, r.Context().Done())
-	way, code, rules := f.pick(q.kind)
+	way, code, rules := f.pick(q.kind, name)
 	time.Sleep(rules.Delay)
 	switch way {
 	case Busy:

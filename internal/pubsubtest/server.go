@@ -26,7 +26,8 @@ type Server struct {
 	Host string // what clients ask
 
 	t     *testing.T
-	ahead atomic.Int64 // nanoseconds by which its clock is ahead
+	begun time.Time    // where its clock stands
+	ahead atomic.Int64 // nanoseconds by which Expire has moved it
 
 	mu     sync.Mutex
 	conns  []net.Conn
@@ -34,12 +35,12 @@ type Server struct {
 }
 
 // Start starts a server that ends with the test, and leads clients of this process and its children
-// to it.
+// to it. Its clock stands still, so that no lease ends before Expire, however slow the machine.
 func Start(t *testing.T) *Server {
 	t.Helper()
-	s := &Server{t: t, refuse: map[string]int{}}
+	s := &Server{t: t, begun: time.Now(), refuse: map[string]int{}}
 	s.Server = pstest.NewServer(pstest.ServerReactorOption{FuncName: "Publish", Reactor: s})
-	s.SetTimeNowFunc(func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) })
+	s.SetTimeNowFunc(func() time.Time { return s.begun.Add(time.Duration(s.ahead.Load())) })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -107,9 +108,11 @@ func (s *Server) Cut() {
 	s.conns = nil
 }
 
-// Expire ends the leases of messages that are not acknowledged, which are delivered again. The server
-// forgets messages of ten minutes, so it can be called some thirty times.
-func (s *Server) Expire() { s.ahead.Add(int64(15 * time.Second)) }
+// Expire ends the leases of messages that are not acknowledged, which are delivered again. A client
+// that takes one renews a lease for some seconds, but that of one sent to a client that has ended is a minute.
+// The server forgets messages of ten minutes, so Expire can be called nine times while a message is there: who
+// waits calls it at intervals that double.
+func (s *Server) Expire() { s.ahead.Add(int64(61 * time.Second)) }
 
 // Topic makes a topic and returns its name.
 func (s *Server) Topic(name string) string {

@@ -195,9 +195,10 @@ func TestAMessageThatIsGivenBackIsDoneOnce(t *testing.T) {
 // until waits for a condition. The leases of killed processes end meanwhile.
 func until(t *testing.T, server *pubsubtest.Server, what string, is func() bool) {
 	t.Helper()
-	for tick := 1; !is(); tick++ {
-		if time.Sleep(5 * time.Millisecond); tick%200 == 0 {
+	for tick, next := 1, 200; !is(); tick++ {
+		if time.Sleep(5 * time.Millisecond); tick == next {
 			server.Expire()
+			next *= 2
 		}
 		if tick > 40_000 {
 			t.Fatalf("waited in vain for %s", what)

@@ -47,14 +47,15 @@ func next(t *testing.T, source messages.Source, n int) (all []messages.Received)
 // a connection that was cut.
 func again(t *testing.T, s *pubsubtest.Server, source messages.Source) messages.Received {
 	t.Helper()
-	for begun := time.Now(); time.Since(begun) < soon; s.Expire() {
-		all, err := source.Next(t.Context(), 1, 500*time.Millisecond)
+	for wait := time.Second; wait < soon; s.Expire() {
+		all, err := source.Next(t.Context(), 1, wait)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(all) > 0 {
 			return all[0]
 		}
+		wait *= 2
 	}
 	t.Fatal("the message does not come again")
 	return messages.Received{}
