@@ -1,8 +1,10 @@
 package gcstest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -45,7 +47,8 @@ type Rules struct {
 	Delay time.Duration `json:"delay,omitempty"`
 	// Hold has requests wait until other rules are set: those whose kind and object
 	// match the pattern, such as "read data-*.csv", where * stands for any text
-	// without a slash. They are counted as soon as they wait: "read held".
+	// without a slash. They are counted as soon as they wait: "read held". One whose client has
+	// ended is not served: "read abandoned".
 	Hold string `json:"hold,omitempty"`
 }
 
@@ -62,8 +65,8 @@ const (
 // are to fail. Clients make more attempts.
 const mostInARow = 6
 
-// held is counted where a request waits.
-const held = "held"
+// held is counted where a request waits, and abandoned where its client has ended meanwhile.
+const held, abandoned = "held", "abandoned"
 
 var statuses = []int{408, 429, 500, 502, 503, 504}
 
@@ -79,9 +82,9 @@ func (f *Faults) Set(rules Rules) {
 	f.gate = make(chan struct{})
 }
 
-// hold waits while the rules hold a request back, or until its client gives up.
-func (f *Faults) hold(kind, name string, gone <-chan struct{}) {
-	for {
+// hold waits while the rules hold a request back, and tells whether its client still waits, too.
+func (f *Faults) hold(kind, name string, r *http.Request) bool {
+	for first := true; ; first = false {
 		f.mu.Lock()
 		gate := f.gate
 		match, _ := path.Match(f.rules.Hold, kind+" "+name)
@@ -90,12 +93,22 @@ func (f *Faults) hold(kind, name string, gone <-chan struct{}) {
 		}
 		f.mu.Unlock()
 		if !match {
-			return
+			return true
+		}
+		if first { // before that, a server does not hear of the end of its client
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return false
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
 		}
 		select {
 		case <-gate: // other rules, which may hold it too
-		case <-gone:
-			return
+		case <-r.Context().Done():
+			f.mu.Lock()
+			f.seen[kind+" "+abandoned]++
+			f.mu.Unlock()
+			return false
 		}
 	}
 }
@@ -164,7 +177,9 @@ func (f *Faults) serve(w http.ResponseWriter, r *http.Request, q request, answer
 	if before != nil {
 		before(q.kind, name)
 	}
-	f.hold(q.kind, name, r.Context().Done())
+	if !f.hold(q.kind, name, r) {
+		panic(http.ErrAbortHandler)
+	}
 	way, code, rules := f.pick(q.kind, name)
 	time.Sleep(rules.Delay)
 	switch way {

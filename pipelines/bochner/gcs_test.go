@@ -316,14 +316,20 @@ func TestOneOfManyRunsMakesTheModel(t *testing.T) {
 	}
 }
 
-// killedAt starts a run of a job and kills it as soon as something is so; it
-// reports whether that came before the end of the run.
-func (s *objects) killedAt(t *testing.T, c *chore, so func() bool) bool {
+// killedAt starts a run of a job and kills it before a request is served, as in Rules.Hold.
+func (s *objects) killedAt(t *testing.T, c *chore, request string) {
 	t.Helper()
+	s.rules(t, gcstest.Rules{Hold: request})
 	run := c.start(t)
-	seen := run.until(so)
+	kind, _, _ := strings.Cut(request, " ")
+	if !run.until(func() bool { return s.seen(t)[kind+" held"] > 0 }) {
+		t.Fatalf("the run ended before a %s: %s", request, run.stderr.String())
+	}
 	run.signal(os.Kill)
-	return seen && run.killed()
+	for s.seen(t)[kind+" abandoned"] < s.seen(t)[kind+" held"] {
+		time.Sleep(time.Millisecond)
+	}
+	s.rules(t, gcstest.Rules{})
 }
 
 func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
@@ -339,18 +345,18 @@ func TestKilledWhileItPublishesAModelIsWholeOrAbsent(t *testing.T) {
 		}
 	}
 	remove()
-	s.rules(t, gcstest.Rules{Delay: 40 * time.Millisecond}) // so that there is time between requests
-	for _, sign := range []string{".bochner-model/state/pass-*", ".bochner-model/state/sum-*", ".bochner-model/state/fit-*", ".tmp-model-claim", "model/weights.safetensors", "model/manifest.json"} {
-		killed := false
-		for range 5 {
-			if killed = s.killedAt(t, &chore{dir: dir, args: args}, func() bool { return s.there(t, sign) }); killed {
-				break
-			}
-			remove()
-		}
-		if !killed {
-			t.Errorf("no run could be killed while there was %s", sign)
-			continue
+	for _, at := range []struct{ sign, next string }{ // what there is, and the request that the storage holds back
+		{".bochner-model/state/pass-*", "write .bochner-model/state/sum-*"},
+		{".bochner-model/state/sum-*", "write .bochner-model/state/fit-*"},
+		{".bochner-model/state/fit-*", "write model/weights.safetensors"},
+		{".tmp-model-claim", "write model/profile.json"},
+		{"model/weights.safetensors", "copy model/manifest.json"},
+		{"model/manifest.json", "delete .tmp-model-claim"},
+	} {
+		sign := at.sign
+		s.killedAt(t, &chore{dir: dir, args: args}, at.next)
+		if !s.there(t, sign) {
+			t.Errorf("no %s before %s: %v", sign, at.next, s.names(t, ""))
 		}
 		if s.there(t, "model/manifest.json") {
 			same(t, "killed at "+sign, want, s.files(t, "model"))
@@ -451,9 +457,9 @@ func TestARunGoesOnAfterTheStorageHasFailed(t *testing.T) {
 	if err := storage.Remove(t.Context(), bucket+"model"); err != nil {
 		t.Fatal(err)
 	}
-	s.rules(t, gcstest.Rules{Delay: 50 * time.Millisecond})
+	s.rules(t, gcstest.Rules{Hold: "write .bochner-model/state/pass-*"})
 	interrupted := (&chore{dir: dir, args: args}).start(t)
-	if !interrupted.until(func() bool { return s.there(t, ".bochner-model/state/pass-*") }) {
+	if !interrupted.until(func() bool { return s.seen(t)["write held"] > 0 }) {
 		t.Fatalf("the run never began\n%s", interrupted.stderr.String())
 	}
 	s.rules(t, gcstest.Rules{Share: 1, Kinds: []string{"read"}, Ways: []string{gcstest.Busy}})

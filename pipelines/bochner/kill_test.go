@@ -247,7 +247,7 @@ func (c *chore) freeze(t *testing.T, pattern string) *started {
 // run that was as good as done by then is cleared away, and another started.
 func (c *chore) stopped(t *testing.T, so func() bool) *started {
 	t.Helper()
-	for range 50 {
+	for range 1000 { // so that one is, however late this process is told of what is so
 		s := c.start(t)
 		if s.until(so) {
 			s.cmd.Process.Signal(syscall.SIGSTOP)
@@ -395,10 +395,11 @@ func TestAnInterruptedRunEndsSoonAndSaysHowToGoOn(t *testing.T) {
 		*chore
 		signal os.Signal
 		sign   string // that the run has begun
+		end    string // what there is not yet: much is to come before
 	}{
-		{training(t, dir), os.Interrupt, "state/pass-*"}, // two passes are to come
-		{undisturbed(t, remote(predicting(t, dir))), syscall.SIGTERM, "state/*/*.done"},
-		{training(t, dir, "--runner", "prism"), os.Interrupt, "state/pass-*"},
+		{training(t, dir), os.Interrupt, "state/pass-*", "state/profile-*"},
+		{undisturbed(t, remote(predicting(t, dir))), syscall.SIGTERM, "state/*/*.done", ""},
+		{training(t, dir, "--runner", "prism"), os.Interrupt, "state/pass-*", "state/profile-*"},
 	} {
 		free := make(chan struct{})
 		server.Faults.Before(func(kind, _ string) {
@@ -406,7 +407,7 @@ func TestAnInterruptedRunEndsSoonAndSaysHowToGoOn(t *testing.T) {
 				<-free
 			}
 		})
-		s := c.freeze(t, c.sign)
+		s := c.stopped(t, func() bool { return len(c.state(c.sign)) > 0 && (c.end == "" || len(c.state(c.end)) == 0) })
 		s.cmd.Process.Signal(c.signal)
 		s.signal(syscall.SIGCONT)
 		server.Faults.Before(nil)

@@ -146,7 +146,8 @@ func TestANightInABucketThatIsKilledContinues(t *testing.T) {
 		at = at[:6]
 	}
 	killed := 0
-	for try, k := range at {
+	for try := 0; try < len(at); try++ {
+		k := at[try]
 		models := fmt.Sprint("models-", try)
 		must(t, dir, night(models, 1)...)
 		c := &chore{dir: dir, args: night(models, 2)}
@@ -170,6 +171,8 @@ func TestANightInABucketThatIsKilledContinues(t *testing.T) {
 		close(over)
 		if s.killed() {
 			killed++
+		} else { // it has made fewer changes, because it was faster and has renewed leases less often
+			at = append(at, k%int(n.Load()))
 		}
 		if r := run(t, dir, night(models, 2)...); r.code != 0 {
 			t.Errorf("killed at change %d of %d: exit code %d\n%s", k+1, all, r.code, r.stderr)
@@ -183,9 +186,6 @@ func TestANightInABucketThatIsKilledContinues(t *testing.T) {
 				t.Errorf("killed at change %d of %d: left %s", k+1, all, name)
 			}
 		}
-	}
-	if killed < len(at)-1 {
-		t.Errorf("%d of %d runs were killed", killed, len(at))
 	}
 	t.Logf("%d nights killed, of %d changes each", killed, all)
 }
