@@ -84,7 +84,7 @@ func (f *Faults) Set(rules Rules) {
 
 // hold waits while the rules hold a request back, and tells whether its client still waits, too.
 func (f *Faults) hold(kind, name string, r *http.Request) bool {
-	for first := true; ; first = false {
+	for {
 		f.mu.Lock()
 		gate := f.gate
 		match, _ := path.Match(f.rules.Hold, kind+" "+name)
@@ -95,21 +95,20 @@ func (f *Faults) hold(kind, name string, r *http.Request) bool {
 		if !match {
 			return true
 		}
-		if first { // before that, a server does not hear of the end of its client
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				return false
-			}
+		// Before it is read, a server does not hear of the end of its client.
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
 			r.Body = io.NopCloser(bytes.NewReader(body))
+			select {
+			case <-gate: // other rules, which may hold it too
+				continue
+			case <-r.Context().Done():
+			}
 		}
-		select {
-		case <-gate: // other rules, which may hold it too
-		case <-r.Context().Done():
-			f.mu.Lock()
-			f.seen[kind+" "+abandoned]++
-			f.mu.Unlock()
-			return false
-		}
+		f.mu.Lock()
+		f.seen[kind+" "+abandoned]++
+		f.mu.Unlock()
+		return false
 	}
 }
 
