@@ -69,7 +69,7 @@ func reason(b []byte) string {
 	case isInfinite(b):
 		return q + " is not a finite number"
 	case isText(b):
-		return q + " is not a number; if it means a missing value, list it among the missing texts, or make the column a category"
+		return q + " is not a number; if it means a missing value, list it with --missing, or make the column a category with --categorical"
 	case bytes.Count(b, []byte{','}) == 1 && kindOf(bytes.Replace(b[:min(len(b), 200)], []byte{','}, []byte{'.'}, 1)) == number:
 		return q + " is not a number (its fraction seems to begin with a comma)"
 	}

@@ -166,7 +166,7 @@ func (d *Decoder) notNumber(text []byte) string {
 	if _, ok := decimal.Parse(bytes.Replace(text, []byte{','}, []byte{'.'}, 1)); ok && bytes.Count(text, []byte{','}) == 1 && d.decimal != ',' {
 		return q + " is not a number (its fraction seems to begin with a comma)"
 	}
-	return q + " is not a number; if it means a missing value, list it among the missing texts, or make the column a category"
+	return q + " is not a number; if it means a missing value, list it with --missing, or make the column a category with --categorical"
 }
 
 // level returns the value of a category.
