@@ -27,7 +27,7 @@ func (f *mapFlags) register(fs *pflag.FlagSet, kernel string) {
 	for _, o := range option.Of(&f.opts.Encode) {
 		addOption(fs, o)
 	}
-	fs.StringVar(&f.opts.Task, "task", "auto", "Task: classification, regression or auto. With auto, text and up to 100 distinct whole numbers are classes; other numbers are targets.")
+	fs.StringVar(&f.opts.Task, "task", "auto", "Task: classification, regression or auto. With auto, texts are classes, and so are up to 10 distinct whole numbers, or up to 100 that count from 0 or 1; other numbers are targets.")
 	fs.StringVar(&f.scale, "scale", "auto", "Preprocessing steps, separated by commas: a number to divide by, standard, minmax, unit, none; for images also crop:SIZE, gray, whiten, hog, patchpca:SIZE:STRIDE:KEEP. auto divides images by 255, standardises CSV and TSV, and leaves LIBSVM unchanged.")
 	f.kernels.register(fs, kernel)
 	fs.Uint64Var(&f.opts.Seed, "seed", 1, "Random seed of features, folds and samples.")

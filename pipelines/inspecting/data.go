@@ -181,7 +181,7 @@ func writeLabels(w io.Writer, p *profile.Profile, targets []string) {
 		}
 	case l == nil || l.Rows == 0:
 		fmt.Fprintf(w, "labels    none\n")
-	case l.Vocabulary != nil && (!l.Numeric || l.Whole && len(l.Vocabulary.Classes) <= prepare.AutoClasses):
+	case l.Vocabulary != nil && prepare.AreClasses(l):
 		fmt.Fprintf(w, "labels    %d classes:", len(l.Vocabulary.Classes))
 		for i, c := range l.Vocabulary.Classes[:min(len(l.Vocabulary.Classes), 30)] {
 			fmt.Fprintf(w, " %s (%s)", c, report.Groups(l.Counts[i]))

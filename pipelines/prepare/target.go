@@ -14,11 +14,27 @@ import (
 	"github.com/bochner-ml/bochner/transforms"
 )
 
-// AutoClasses is the largest number of distinct whole numbers that are classes by default.
-const AutoClasses = 100
+const (
+	fewClasses  = 10  // distinct whole numbers, at most, are surely classes
+	autoClasses = 100 // may be
+)
 
-// Target decides from the labels what is learned. Without a task, text labels are classes, and
-// so are up to 100 distinct whole numbers; other numbers are targets of a regression.
+// AreClasses tells whether labels are classes by default: texts, up to 10 distinct whole numbers, and up to 100 that number
+// classes, which is from 0 or 1 on with a gap in ten at most. Ages and counts begin elsewhere, or leave gaps.
+func AreClasses(l *labels.Summary) bool {
+	switch {
+	case !l.Numeric:
+		return true
+	case !l.Whole || l.Vocabulary == nil:
+		return false
+	}
+	n := len(l.Vocabulary.Classes)
+	numbered := (l.Min == 0 || l.Min == 1) && 10*float64(n) >= 9*(float64(l.Max)-float64(l.Min)+1)
+	return n <= fewClasses || n <= autoClasses && numbered
+}
+
+// Target decides from the labels what is learned. Without a task, AreClasses decides; what are no classes are targets of a
+// regression.
 func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Target, error) {
 	fail := func(format string, args ...any) (transforms.Target, error) {
 		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
@@ -32,7 +48,7 @@ func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Targ
 			return fail("the label %q is not a number, but most labels are; with --task regression such rows are listed and can be set aside, with --task classification every label is a class", l.Text)
 		case written(l):
 			return fail("%s; with --task classification every label is a class", seemNumbers(d, l))
-		case !l.Numeric, l.Whole && l.Vocabulary != nil && len(l.Vocabulary.Classes) <= AutoClasses:
+		case AreClasses(l):
 			task = string(models.Classification)
 		default:
 			task = string(models.Regression)
@@ -119,9 +135,6 @@ func (o Spec) roomy(grids linear.Grids) linear.Grids {
 	return wide
 }
 
-// fewClasses is the largest number of distinct whole numbers that are surely classes.
-const fewClasses = 10
-
 // Doubt returns a note on what --task auto decided for labels that may well be something else,
 // and how to change that; "" if there is no doubt or the task was given. Whole numbers are ages
 // and counts as often as names of classes. Labels that look like identifiers are noted for every task.
@@ -141,9 +154,9 @@ func Doubt(task string, d *dataset.Dataset, l *labels.Summary) string {
 		return fmt.Sprintf("labels are treated as classes because %q is not a number, although %s of %s labels are; --task regression lists those that are not", l.Text, report.Groups(l.Targets), report.Groups(l.Rows))
 	case !l.Numeric || n <= fewClasses || !l.Whole:
 		return ""
-	case n <= AutoClasses:
+	case AreClasses(l):
 		return fmt.Sprintf("labels are %d distinct whole numbers from %g to %g, treated as classes; --task regression predicts them as numbers", n, l.Min, l.Max)
-	case l.Rows >= fewClasses*int64(n):
+	case n <= autoClasses, l.Rows >= fewClasses*int64(n):
 		return fmt.Sprintf("labels are %s distinct whole numbers from %g to %g, treated as numbers to predict; --task classification treats them as classes", report.Groups(int64(n)), l.Min, l.Max)
 	}
 	return ""

@@ -40,6 +40,10 @@ func TestDoubtfulTasksAreTold(t *testing.T) {
 		want       string
 	}{
 		{"52 whole numbers", "auto", summary(ages...), "labels are 52 distinct whole numbers from 0 to 51, treated as classes; --task regression predicts them as numbers"},
+		{"classes of which some are missing", "auto", summary(append(ages, "56", "56")...), "labels are 53 distinct whole numbers from 0 to 56, treated as classes"},
+		{"numbers with gaps", "auto", summary(append(ages, "58", "58")...), "labels are 53 distinct whole numbers from 0 to 58, treated as numbers to predict; --task classification treats them as classes"},
+		{"ages of adults", "auto", summary(append(ages[18:52:52], ages[18:52]...)...), "labels are 34 distinct whole numbers from 18 to 51, treated as numbers to predict"},
+		{"ten whole numbers with gaps", "auto", summary(slices.Repeat([]string{"3", "40", "41", "500"}, 9)...), ""},
 		{"by default", "", summary(ages...), "labels are 52 distinct"},
 		{"150 whole numbers, ten times each", "auto", summary(counts...), "labels are 150 distinct whole numbers from 0 to 149, treated as numbers to predict; --task classification treats them as classes"},
 		{"numbers and a text", "auto", summary("1", "2", "NA", "none"), `because "NA" is not a number, although 2 of 4 labels are; --task regression`},
