@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -134,6 +135,29 @@ func TestTheHolderIsNamedHoweverNewItIs(t *testing.T) {
 		t.Errorf("a second claim: %v", err)
 	}
 	c.Drop(ctx)
+}
+
+// full is a disk on which a lock's file can be made, but not written.
+type full struct{ disk.OS }
+
+type unwritten struct{ disk.Held }
+
+func (full) Lock(name string) (disk.Held, error) {
+	h, err := disk.OS{}.Lock(name)
+	return unwritten{h}, err
+}
+
+func (unwritten) Note([]byte) error { return syscall.ENOSPC }
+
+func TestAClaimOnAFullDiskLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	defer disk.Swap(full{})()
+	if c, err := Take(ctx, filepath.Join(dir, "model")); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v, %v", c, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
 }
 
 // lockless is a file system without locks.

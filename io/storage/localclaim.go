@@ -50,6 +50,7 @@ func (local) hold(p string) (release func(), err error) {
 		return nil, err
 	}
 	if err := h.Note(text); err != nil {
+		disk.Now().Remove(p) // on a full disk it would stay, empty
 		h.Close()
 		return nil, err
 	}
