@@ -262,6 +262,7 @@ func TestALineWithoutEndTakesLittleMemory(t *testing.T) {
 			} else {
 				isRefusal(t, r, c.code, c.want...)
 			}
+			t.Logf("the process grew to %d MiB", peak)
 			if peak == 0 || peak >= limit {
 				t.Errorf("the process grew to %d MiB, want less than %d", peak, limit)
 			}

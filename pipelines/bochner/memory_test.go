@@ -148,26 +148,36 @@ func TestThePlanBoundsWhatATrainingTakes(t *testing.T) {
 			if err := json.Unmarshal([]byte(must(t, dir, append(args, "--plan", "--json")...)), &plan); err != nil {
 				t.Fatal(err)
 			}
-			// What a process takes at most depends on when its garbage is collected. The plan
-			// bounds the most of several runs.
-			var peak int64
-			var ratio float64
-			for try := range 4 {
+			boundsPeak(t, plan.Peak, func(try int) *exec.Cmd {
 				args[slices.Index(args, "--model")+1] = fmt.Sprint(out, "/model", try)
-				r, taken := runMeasured(t, program(dir, args...))
-				if r.code != 0 {
-					t.Fatalf("exit code %d: %s", r.code, r.stderr)
-				}
-				peak = max(peak, taken)
-				if ratio = float64(plan.Peak) / float64(peak); ratio <= 1.5 {
-					break
-				}
-			}
-			t.Logf("%s: plan %.0f MB, peak %.0f MB, ratio %.2f", name, float64(plan.Peak)/1e6, float64(peak)/1e6, ratio)
-			if ratio < 1/1.15 || ratio > 1.5 {
-				t.Errorf("the plan is %.2f times the peak of %d MB; want 0.87 to 1.5", ratio, peak/1e6)
-			}
+				return program(dir, args...)
+			})
 		})
+	}
+}
+
+// boundsPeak checks that a plan is enough, and not much more than what is taken. What a process takes
+// at most depends on when its garbage is collected: where a run takes too much or too little, most of
+// five may not take more than 1.15 times the plan, and one must take two thirds of it.
+func boundsPeak(t *testing.T, plan int64, run func(try int) *exec.Cmd) {
+	t.Helper()
+	var peaks []int64
+	for try := range 5 {
+		r, peak := runMeasured(t, run(try))
+		if r.code != 0 {
+			t.Fatalf("exit code %d: %s", r.code, r.stderr)
+		}
+		peaks = append(peaks, peak)
+		if most := slices.Max(peaks); 100*most <= 115*plan && 3*most >= 2*plan {
+			break
+		}
+	}
+	slices.Sort(peaks)
+	middle, most := peaks[len(peaks)/2], slices.Max(peaks)
+	t.Logf("plan %d MB, %d runs, peak %d MB, in the middle %d MB, ratio %.2f", plan/1e6, len(peaks), most/1e6, middle/1e6, float64(plan)/float64(most))
+	if 100*middle > 115*plan || 3*most < 2*plan {
+		t.Errorf("the plan is %.2f times the peak of %d MB, %.2f times that of %d MB in the middle; want at most 1.5 and at least 0.87",
+			float64(plan)/float64(most), most/1e6, float64(plan)/float64(middle), middle/1e6)
 	}
 }
 
@@ -212,12 +222,12 @@ func TestThePlanOfAnEmbeddingBoundsWhatItTakes(t *testing.T) {
 		if got := entries(t, dir); len(got) != 1 {
 			t.Errorf("a plan has made %v", got)
 		}
-		r, peak := runMeasured(t, program(dir, append(args, "--quiet", "--model", filepath.Join(t.TempDir(), "m"))...))
-		ratio := float64(plan.Peak) / float64(peak)
-		t.Logf("plan %d MB, peak %d MB, ratio %.2f", plan.Peak>>20, peak>>20, ratio)
-		if r.code != 0 || plan.Passes != 2 || ratio < 1/1.15 || ratio > 1.5 {
-			t.Errorf("exit code %d, %d passes, the plan is %.2f times the peak of %d MB; want 0.87 to 1.5\n%s", r.code, plan.Passes, ratio, peak>>20, r.stderr)
+		if plan.Passes != 2 {
+			t.Errorf("%d passes", plan.Passes)
 		}
+		boundsPeak(t, plan.Peak, func(int) *exec.Cmd {
+			return program(dir, append(args, "--quiet", "--model", filepath.Join(t.TempDir(), "m"))...)
+		})
 	}
 }
 
@@ -244,10 +254,10 @@ func TestThePlanOfAFitBoundsWhatItTakes(t *testing.T) {
 	if err := json.Unmarshal([]byte(must(t, dir, "fit", "--sums", "sums/*", "--model", "fitted", "--plan", "--json")), &plan); err != nil {
 		t.Fatal(err)
 	}
-	r, peak := runMeasured(t, program(dir, "fit", "--sums", "sums/*", "--model", "fitted", "--quiet"))
-	ratio := float64(plan.Peak) / float64(peak)
-	t.Logf("plan %d MB, peak %d MB, ratio %.2f", plan.Peak>>20, peak>>20, ratio)
-	if r.code != 0 || plan.Rows != rows || ratio < 1/1.15 || ratio > 1.5 {
-		t.Errorf("exit code %d, %d rows, the plan is %.2f times the peak of %d MB; want 0.87 to 1.5\n%s", r.code, plan.Rows, ratio, peak>>20, r.stderr)
+	if plan.Rows != rows {
+		t.Errorf("%d rows, want %d", plan.Rows, rows)
 	}
+	boundsPeak(t, plan.Peak, func(try int) *exec.Cmd {
+		return program(dir, "fit", "--sums", "sums/*", "--model", fmt.Sprint("fitted", try), "--quiet")
+	})
 }

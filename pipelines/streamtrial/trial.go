@@ -246,12 +246,29 @@ func (t *Trial) until(ctx context.Context, what string, is func(line) bool) erro
 	}
 }
 
-// reload promotes a model and waits until it is in use.
+// reload promotes a model and waits until a file has predictions of it. A line tells which model is in use after its
+// round: another may replace that one before the next.
 func (t *Trial) reload(ctx context.Context, model string) error {
 	if err := t.promote(ctx, model); err != nil {
 		return err
 	}
-	return t.until(ctx, model, func(l line) bool { return t.digests[l.Model] == model })
+	from := t.written
+	return t.until(ctx, model, func(l line) bool { return t.digests[l.Model] == model && t.used(model, from) })
+}
+
+// used tells whether one of the files from the given one on has predictions of a model.
+func (t *Trial) used(model string, from int) bool {
+	for i := from; i < t.written; i++ {
+		text, err := os.ReadFile(t.path("out", name(i)+suffix))
+		if err != nil {
+			continue // not yet, or bad
+		}
+		row := strings.TrimSuffix(string(text), "\n")
+		if t.digests[row[strings.LastIndexByte(row, ',')+1:]] == model {
+			return true
+		}
+	}
+	return false
 }
 
 // breakModel has the alias name a model that cannot be loaded until the stream has refused it.
