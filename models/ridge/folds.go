@@ -14,6 +14,7 @@ type tally struct {
 	heldOut, heldOutRows float64 // Σ squares and rows of the folds, or their weights
 	train, trainRows     float64 // the same for the training rows
 	rounding             float64 // the part of heldOut that is due to rounding of features
+	targets              moments // of the first target of the rows of the folds
 	means                []float64
 	first                float64   // mean square of fold 0
 	without              *Solution // fit to all rows except fold 0, if requested
@@ -199,6 +200,11 @@ func (p *path) record(y *system, total, fold *Sum, number, value int, e, train, 
 	tally, lambda, rows := &p.tallies[value], p.values[value], fold.head[0]
 	if number == 0 {
 		tally.first = e / rows
+		if p.first == nil && len(p.Grid) > 1 {
+			for c := range p.Grid {
+				p.first = append(p.first, fold.moments(c))
+			}
+		}
 		if p.Trials {
 			tally.without = &Solution{Lambda: lambda, Rows: total.Rows() - fold.Rows()}
 			if err := p.weights(tally.without, y); err != nil {
@@ -210,6 +216,7 @@ func (p *path) record(y *system, total, fold *Sum, number, value int, e, train, 
 	tally.heldOut, tally.heldOutRows = tally.heldOut+e, tally.heldOutRows+rows
 	tally.train, tally.trainRows = tally.train+train, tally.trainRows+y.n
 	tally.rounding += rows * squares / 12
+	tally.targets = tally.targets.plus(fold.moments(0))
 	tally.means = append(tally.means, e/rows)
 	tally.done = append(tally.done, number)
 	p.report("ridge: fold %d of %d: lambda %g: held-out error %.6g", number+1, p.Folds, lambda, p.squareUnit()*e/rows)

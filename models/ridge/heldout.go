@@ -30,11 +30,22 @@ func (h heldOut) squares(y *system, fold *Sum, vt []float64) []float64 {
 // in total and not in out; out may be nil. The numerator is computed in 128 bits, so that
 // targets far from zero lose no precision.
 func centredSquares(total, out *Sum, c int) float64 {
-	n, q, qq := total.moments(c)
+	m := total.moments(c)
 	if out != nil {
-		n1, q1, qq1 := out.moments(c)
-		n, q, qq = n-n1, q-q1, qq-qq1
+		less := out.moments(c)
+		m = moments{m.n - less.n, m.q - less.q, m.qq - less.qq}
 	}
+	return m.squares()
+}
+
+// moments are N, or the sum of the weights, Σq and Σq² of an output.
+type moments struct{ n, q, qq int64 }
+
+func (m moments) plus(o moments) moments { return moments{m.n + o.n, m.q + o.q, m.qq + o.qq} }
+
+// squares returns Σ(q-q̄)².
+func (m moments) squares() float64 {
+	n, q, qq := m.n, m.q, m.qq
 	if q < 0 {
 		q = -q
 	}
@@ -45,12 +56,12 @@ func centredSquares(total, out *Sum, c int) float64 {
 	return (float64(float64(hi)*0x1p64) + float64(lo)) / float64(n)
 }
 
-// moments returns N, or the sum of the weights, Σq and Σq² of output c.
-func (s *Sum) moments(c int) (n, q, qq int64) {
-	n, q = int64(s.head[0]), int64(s.head[1+c])
+// moments returns those of output c.
+func (s *Sum) moments(c int) moments {
+	n, q := int64(s.head[0]), int64(s.head[1+c])
 	if !s.shape.Regression {
-		return n, q, q
+		return moments{n, q, q}
 	}
 	k := s.shape.Outputs
-	return n, q, int64(s.head[1+k+c])<<15 + int64(s.head[1+2*k+c])
+	return moments{n, q, int64(s.head[1+k+c])<<15 + int64(s.head[1+2*k+c])}
 }

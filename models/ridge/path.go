@@ -31,6 +31,7 @@ type path struct {
 	many    bool            // rows are not few
 	few     *dual.Problem   // in which few rows are solved; nil otherwise
 	coarse  bool            // the grid is too coarse for the λ that the first fold has found
+	first   []moments       // of the targets of the rows of fold 0, if there are several
 
 	last     *Sum // that was loaded; nil before the first
 	lastFold int
@@ -215,8 +216,7 @@ func checkExact(total *Sum) error {
 	}
 	squares := total.head[0] // of the 1 that gives column sums
 	for c := range k {
-		_, _, qq := total.moments(c)
-		squares = max(squares, float64(qq))
+		squares = max(squares, float64(total.moments(c).qq))
 	}
 	if !(largest < 1<<53) || !(math.Sqrt(largest)*math.Sqrt(squares) < 1<<53) {
 		return fmt.Errorf("ridge: sums of %d rows passed 2⁵³, beyond which they are not exact; use fewer rows, or a grid of 8 bits", total.Rows())
@@ -245,12 +245,23 @@ func (p *path) row(value int) Row {
 	row.FoldMSE = unit * t.first
 	row.Rounding = unit * t.rounding / t.heldOutRows
 	if p.variance > 0 {
-		row.R2 = 1 - row.MSE/(unit*p.variance)
+		row.R2 = 1 - row.MSE/(unit*p.varianceOf(t))
 	}
 	if sum := row.MSE + row.Train + row.StdErr + row.Rounding + row.R2; sum-sum != 0 { // one of them is not finite
 		return Row{Lambda: lambda, Failed: "errors beyond float64"}
 	}
 	return row
+}
+
+// varianceOf returns the variance of the targets of the rows that a tally has predicted, which the error is a part of; over
+// all rows if there is none, or if there are several targets, whose errors are parts of that.
+func (p *path) varianceOf(t tally) float64 {
+	if len(p.Grid) == 1 {
+		if v := t.targets.squares() / t.heldOutRows; v > 0 {
+			return v
+		}
+	}
+	return p.variance
 }
 
 func (p *path) report(format string, args ...any) {

@@ -115,8 +115,8 @@ type Solution struct {
 	Rows  int64 // that the weights were fitted to
 	// FoldErrors are the mean squared errors of the folds, for each row of Table, in its unit.
 	FoldErrors [][]float64
-	// Variance of each of several targets, over all rows; nil otherwise.
-	Variance []float64
+	// Variance of each of several targets, over all rows, and over those of fold 0, if that was predicted; nil otherwise.
+	Variance, FoldVariance []float64
 
 	HeldOut *Solution // the fit without fold 0, whose Table is nil; nil unless requested
 	// Trials are such fits for each row of Table, within the tolerance of the descent;
@@ -133,7 +133,7 @@ type Row struct {
 	MSE    float64 `json:"mse"`          // mean over the rows of the folds, each predicted without its fold
 	StdErr float64 `json:"std_err"`      // of the folds' mean squared errors about their mean
 	Train  float64 `json:"train_mse"`    // mean over the rows that the weights were fitted to
-	R2     float64 `json:"r2,omitempty"` // of targets, the mean of several: 1 − MSE/variance of all rows; below 0 if the mean predicts better
+	R2     float64 `json:"r2,omitempty"` // of a target: 1 − MSE/variance of the rows of those folds; of several 1 − MSE; below 0 if the mean predicts better
 
 	// Rounding estimates what the rounding of features to their grid adds to MSE: an
 	// error of e steps, of variance 1/12, moves a score by its weight times e.
@@ -253,6 +253,10 @@ func Solve(opts Options) (*Solution, error) {
 		}
 		if fit.Table, fit.FoldErrors, fit.Trials = p.table(); !opts.Trials {
 			fit.Trials = nil
+		}
+		for c, m := range p.first {
+			step := opts.Grid[c].Step()
+			fit.FoldVariance = append(fit.FoldVariance, float64(step*step)*(m.squares()/float64(m.n)))
 		}
 	}
 	if p.rereads(total.shape) || total.outlines() {

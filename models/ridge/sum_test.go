@@ -82,8 +82,8 @@ func TestSumHoldsWhatItSays(t *testing.T) {
 				}
 				q, qq = q+v, qq+v*v
 			}
-			if n, gq, gqq := sum.moments(c); n != 60 || gq != q || gqq != qq {
-				t.Errorf("%+v: output %d: moments %d %d %d, want 60 %d %d", shape, c, n, gq, gqq, q, qq)
+			if got := sum.moments(c); got != (moments{60, q, qq}) {
+				t.Errorf("%+v: output %d: moments %d, want 60 %d %d", shape, c, got, q, qq)
 			}
 			if !shape.Regression && sum.ClassCounts()[c] != q {
 				t.Errorf("class %d: %d rows, want %d", c, sum.ClassCounts()[c], q)
@@ -97,18 +97,16 @@ func TestSquaresOfTargetsStayExactForAllRows(t *testing.T) {
 	shape := Shape{Dim: 1, Outputs: 1, Regression: true}
 	sum := NewSum(shape)
 	sum.AddTargets(packBytes([]int8{127, -127, 127}, 3, 1), []int32{maxTarget, -maxTarget, maxTarget - 1}, 1)
-	want := [3]int64{3, maxTarget - 1, 2*maxTarget*maxTarget + (maxTarget-1)*(maxTarget-1)}
+	want := moments{3, maxTarget - 1, 2*maxTarget*maxTarget + (maxTarget-1)*(maxTarget-1)}
 	for sum.Rows()*2 <= shape.MaxRows(blas.MostByte) {
 		sum.Merge(sum)
-		for i := range want {
-			want[i] *= 2
-		}
-		if n, q, qq := sum.moments(0); [3]int64{n, q, qq} != want {
-			t.Fatalf("moments %d %d %d, want %d", n, q, qq, want)
+		want = want.plus(want)
+		if got := sum.moments(0); got != want {
+			t.Fatalf("moments %d, want %d", got, want)
 		}
 	}
-	if want[2] < 1<<53 {
-		t.Fatalf("Σq² came to %d only", want[2])
+	if want.qq < 1<<53 {
+		t.Fatalf("Σq² came to %d only", want.qq)
 	}
 }
 

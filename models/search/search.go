@@ -54,7 +54,6 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 	if r.labels, err = p.labels(); err != nil {
 		return nil, err
 	}
-	r.scale = r.variance(p.N)
 	var views []View
 	if p.N < fewest && len(o.Views) > 1 {
 		o.Views = o.Views[:1]
@@ -77,7 +76,11 @@ func Run(ctx context.Context, p *Pilot, o Options) (*Result, error) {
 		}
 		r.kernels[kernel.Of(k).Name] = kernelOf{k, d}
 	}
-	return r.run(ctx, levels(p.split()))
+	levels := levels(p.split())
+	for _, l := range levels {
+		l.scale = r.variance(slices.Concat(l.judge...))
+	}
+	return r.run(ctx, levels)
 }
 
 // known tells whether the rows are equal in another view.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/bochner-ml/bochner/features"
@@ -161,6 +162,31 @@ func TestRowsThatJudgeWereNotFittedTo(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Losses are shares of the variance of the rows that are judged: nothing explains noise, also where one row that
+// is not judged has nearly all of the variance.
+func TestNothingExplainsNoise(t *testing.T) {
+	p := made(1500, 2, 1, false, func([]float32) float64 { return 0 })
+	for i := range p.N {
+		was := p.Y[i]
+		p.Y[i] = 100
+		of := levels(p.split())
+		if !slices.ContainsFunc(of[len(of)-1].judge, func(rows []int) bool { return slices.Contains(rows, i) }) {
+			break
+		}
+		p.Y[i] = was
+	}
+	if slices.Max(p.Y) != 100 {
+		t.Fatal("all rows are judged")
+	}
+	got, err := Run(t.Context(), p, options(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Default.Loss < 0.9 || got.Chosen.Loss < 0.9 {
+		t.Errorf("by default a loss of %g, chosen %g", got.Default.Loss, got.Chosen.Loss)
 	}
 }
 

@@ -33,6 +33,7 @@ type level struct {
 	exact    bool    // kernels are used without features where they can
 	rows     *subset // that have a part in it
 	factor   float64 // by which λ is varied
+	scale    float64 // the mean squared error, on the rows to judge, of the mean of their targets; 1 for classes
 	steps    int
 }
 
@@ -70,7 +71,6 @@ type runner struct {
 	options  Options
 	views    map[string]*scaled
 	kernels  map[string]kernelOf
-	scale    float64 // by which losses are divided
 	trials   []Trial
 	standard *entry // the default
 	mu       sync.Mutex
@@ -189,7 +189,7 @@ func (r *runner) try(e *entry, l *level, threads int) {
 		return
 	}
 	e.judged, e.start = all, []float64{e.lambda[0]}
-	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/r.scale
+	e.trial.Lambda, e.trial.Loss = e.lambda[0], all.mean()/l.scale
 	if r.grid == nil {
 		e.trial.Error = all.wrong / all.weight
 	}
@@ -258,24 +258,27 @@ func (r *runner) part(e *entry, l *level, part int, start []float64, s *scratch,
 	return best, nil
 }
 
-// variance returns the mean squared error of the mean of the targets, as fractions of their
-// range; 1 for classes.
-func (l *labels) variance(n int) float64 {
+// variance returns the mean squared error of the mean of the targets of those rows, as fractions of the
+// range of all; 1 for classes, and for targets that are equal.
+func (l *labels) variance(rows []int) float64 {
 	if l.grid == nil {
 		return 1
 	}
 	var sum, weight float64
-	for i := range n {
+	for _, i := range rows {
 		sum += float64(l.weight(i) * float64(l.scaled[i]))
 		weight += l.weight(i)
 	}
 	mean := sum / weight
 	var squares float64
-	for i := range n {
+	for _, i := range rows {
 		e := float64(l.scaled[i]) - mean
 		squares += float64(l.weight(i) * float64(e*e))
 	}
-	return squares / weight
+	if v := squares / weight; v > 0 {
+		return v
+	}
+	return 1
 }
 
 // Sizes of trials: rows to fit to, rows to judge in each part, and features. The small ones are of

@@ -176,6 +176,9 @@ func (t *Training) scoreTargets(row *ridge.Row, sum *score.Trials, fit int) {
 		}
 		row.HeldOutMSE += share / float64(k)
 		if row.Lambda == t.Learner.Lambda {
+			if c < len(t.firstVariance) && t.firstVariance[c] > 0 {
+				share = mse / t.firstVariance[c]
+			}
 			t.Learner.TargetR2 = append(t.Learner.TargetR2, 1-share)
 		}
 	}

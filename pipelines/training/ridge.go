@@ -174,7 +174,7 @@ func (t *Training) FitSums(ctx context.Context, target *transforms.Target, fold 
 	if fit, err = t.loadFit(ctx, st, max(shape.Outputs, fold.Components)); err != nil {
 		return fit, err
 	}
-	t.firstRows, t.variance, t.foldErrors = fit.FirstRows, fit.Variance, fit.FoldErrors
+	t.firstRows, t.variance, t.firstVariance, t.foldErrors = fit.FirstRows, fit.Variance, fit.FoldVariance, fit.FoldErrors
 	t.heldOut, t.trials, t.floor = scorer{st.HeldOut, fit.HeldOutSHA256}, scorer{st.Trials, fit.TrialsSHA256}, fit.Floor
 	if counts.Used != t.Counts.Used || fit.Rows != counts.Used {
 		return fit, fmt.Errorf("pipelines: the first pass used %d rows, the second %d, of which %d were summed", t.Counts.Used, counts.Used, fit.Rows)

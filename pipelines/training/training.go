@@ -172,6 +172,7 @@ type Training struct {
 	// firstRows is the number of rows held out of the trials.
 	firstRows     int64
 	variance      []float64   // of several targets
+	firstVariance []float64   // and on the rows of the first fold
 	foldErrors    [][]float64 // for each row of the learner's table
 	probabilities *models.Probabilities
 	threshold     *models.Threshold // that held-out rows have chosen

@@ -54,6 +54,8 @@ type FitReport struct {
 	FoldErrors [][]float64 `json:"fold_errors,omitempty"`
 	// Variance of each of several targets.
 	Variance []float64 `json:"variance,omitempty"`
+	// FoldVariance is that over the rows of the first fold, if that was predicted.
+	FoldVariance []float64 `json:"fold_variance,omitempty"`
 
 	Components []models.Component `json:"components,omitempty"` // of an embedding
 	// Coarse says that the grid is too coarse for Lambda, which the first fold has found. There are
@@ -226,7 +228,7 @@ func solveRidge(p *Pass, chosen []float64, shape ridge.Shape, m features.Gridded
 	if fit.HeldOut != nil {
 		held = weights(fit.HeldOut)
 	}
-	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors, Variance: fit.Variance}
+	report := FitReport{Lambda: fit.Lambda, Rows: fit.Rows, Table: fit.Table, FoldErrors: fit.FoldErrors, Variance: fit.Variance, FoldVariance: fit.FoldVariance}
 	for _, f := range fit.Trials {
 		if f != nil {
 			report.FirstRows = fit.Rows - f.Rows
