@@ -179,7 +179,9 @@ func (f *Problem) Solve(v, each []float64, mu float64, fold, threads int) (fit F
 			errors[i*k+c] = out.y[i*k+c] - float64(f.u[out.first+i]*b[c])
 		}
 	}
-	blas.SubProduct(errors, f.k.across(out.first, end, threads), rows, out.n, k, n, threads)
+	across := square[:out.n*n] // the factor has served; of two folds or more none leaves less room
+	f.k.across(across, out.first, end, threads)
+	blas.SubProduct(errors, across, rows, out.n, k, n, threads)
 	for i, e := range errors {
 		fit.HeldOut += float64(each[i%k] * float64(e*e))
 	}

@@ -105,10 +105,9 @@ func (k *kernel) without(square []float64, first, end int, mu float64, threads i
 	})
 }
 
-// across returns the rows from first up to end without their own columns, row-major.
-func (k *kernel) across(first, end, threads int) []float64 {
+// across stores the rows from first up to end without their own columns in rows, row-major.
+func (k *kernel) across(rows []float64, first, end, threads int) {
 	n := k.n - (end - first)
-	rows := make([]float64, (end-first)*n)
 	parallel.Each(k.n-first, threads, func(_, i int) {
 		r := first + i
 		if r < end {
@@ -121,5 +120,4 @@ func (k *kernel) across(first, end, threads int) []float64 {
 			}
 		}
 	})
-	return rows
 }

@@ -3,6 +3,7 @@ package dual
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -56,7 +57,8 @@ func TestPartsOfAKernel(t *testing.T) {
 					}
 				}
 			}
-			across := k.across(first, end, 2)
+			across := slices.Repeat([]float64{math.NaN()}, (end-first)*len(rest))
+			k.across(across, first, end, 2)
 			for i := range end - first {
 				for b, j := range rest {
 					if got := across[i*len(rest)+b]; got != want[first+i][j] {
@@ -139,4 +141,30 @@ func TestSystemsSolvedAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// What a system takes besides its square, which serves the next one, grows with the rows, not with their squares: so
+// KernelBytes says.
+func TestASystemTakesOneSquare(t *testing.T) {
+	const n, d, k = 1200, 8, 1
+	s := draw(n, d, k, 5)
+	p := NewGiven([]Points{s.points(0, n/3), s.points(n/3, n)}, 27720, make([]float64, d), make([]float64, k), slices.Repeat([]float64{1}, d), 1)
+	for fold := range 2 { // the second has more rows than the others
+		taken := func() uint64 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, _, ok := p.Solve(nil, []float64{1}, 3e4, fold, 1); !ok {
+				t.Fatal("not positive definite")
+			}
+			runtime.ReadMemStats(&after)
+			return after.TotalAlloc - before.TotalAlloc
+		}
+		again := taken()
+		for range 10 {
+			again = min(again, taken()) // scratch memory may have been freed between
+		}
+		if most := uint64(8 * 60 * n); again > most {
+			t.Errorf("fold %d: another solution takes %d bytes more, want %d at most", fold, again, most)
+		}
+	}
 }
