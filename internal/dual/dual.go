@@ -97,13 +97,14 @@ func AtOnce(rows int64, threads int) int {
 // Bytes returns the most memory of a problem of that many rows, features and outputs, with that many folds.
 func Bytes(rows int64, dim, outputs, folds, threads int) int64 {
 	d, k := int64(dim), int64(outputs)
-	return 8*rows*(d+2*k) + KernelBytes(rows, folds, threads) + 8*d*(2*blockSize+k)
+	return 8*rows*(d+2*k) + KernelBytes(rows, dim, outputs, folds, threads) + 8*d*2*blockSize
 }
 
-// KernelBytes returns what New, and all calls of Solve at once, add to the memory of the rows.
-func KernelBytes(rows int64, folds, threads int) int64 {
+// KernelBytes returns what New, and all calls of Solve at once with their weights, add to the memory of the rows.
+func KernelBytes(rows int64, dim, outputs, folds, threads int) int64 {
 	rest := rows - rows/int64(max(folds, 2))*3/4 // folds differ
-	return 4*rows*(rows+blas.TileDim) + int64(AtOnce(rows, threads))*8*rest*rest
+	one := 8*rest*rest + 8*int64(outputs)*(4*rows+2*int64(dim))
+	return 4*rows*(rows+blas.TileDim) + int64(AtOnce(rows, threads))*one
 }
 
 // Fit says what a fit to the rows of all folds but one is like, each output with its factor.

@@ -126,7 +126,7 @@ func (f *Problem) gradient(vt, alpha []float64, s *Rows, d, k, threads int) {
 // besides the rows themselves.
 func GivenBytes(rows int64, dim, outputs, folds, threads int) int64 {
 	d, k := int64(dim), int64(outputs)
-	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows) // of either kernel, gone before the first solution
-	all := KernelBytes(rows, folds, threads)
-	return max(all, 4*rows*(rows+blas.TileDim)+block) + 8*rows*6*k + 4*256*d + 8*d*k
+	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows)                                       // of either kernel, gone before the first solution
+	all := KernelBytes(rows, dim, outputs, folds, threads) + int64(AtOnce(rows, threads))*256*(4*d+8*k) // of gradient
+	return max(all, 4*rows*(rows+blas.TileDim)+block) + 8*rows*2*k
 }

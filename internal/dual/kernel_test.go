@@ -168,3 +168,33 @@ func TestASystemTakesOneSquare(t *testing.T) {
 		}
 	}
 }
+
+// KernelBytes has room for the right sides and weights of all systems that are solved at once.
+func TestMemoryOfManyOutputs(t *testing.T) {
+	const n, d, k, folds, threads = 200, 300, 400, 4, 4
+	s := draw(n, d, k, 6)
+	var rows []Points
+	for f := range folds {
+		rows = append(rows, s.points(n/folds*f, n/folds*(f+1)))
+	}
+	p := NewGiven(rows, 27720, make([]float64, d), make([]float64, k), slices.Repeat([]float64{1}, d), 1)
+	each := slices.Repeat([]float64{1}, k)
+	taken := func() uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, _, ok := p.Solve(make([]float64, d*k), each, 3e4, 1, 1); !ok {
+			t.Fatal("not positive definite")
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	least := taken()
+	for range 10 {
+		least = min(least, taken()) // without squares and scratch memory, which serve the next one
+	}
+	room, one := KernelBytes(n, d, k, folds, threads)-KernelBytes(n, d, 0, folds, threads), int64(least)
+	one -= folds * 256 * (4*d + 8*k) // of gradient, for one fold after the other
+	if all := one * int64(AtOnce(n, threads)); room < all*17/20 || room > all*3/2 {
+		t.Errorf("room for %d bytes, %d solutions take %d", room, AtOnce(n, threads), all)
+	}
+}

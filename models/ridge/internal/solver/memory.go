@@ -97,7 +97,7 @@ func rereadMemory(shape Shape, rows int64, folds, threads int, first bool) int64
 	if Few(shape, rows, first) {
 		n := rows + int64(folds)
 		problem = dual.Bytes(n, shape.Dim, shape.Outputs, left, threads)
-		stands = problem - dual.KernelBytes(n, left, threads)
+		stands = problem - dual.KernelBytes(n, shape.Dim, shape.Outputs, left, threads)
 	}
 	return always + max(shape.Bytes()+small+stands, small+max(stands+search, problem))
 }
