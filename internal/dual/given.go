@@ -123,10 +123,11 @@ func (f *Problem) gradient(vt, alpha []float64, s *Rows, d, k, threads int) {
 }
 
 // GivenBytes returns the most memory of a problem of that many given rows, features and outputs, with that many folds,
-// besides the rows themselves.
-func GivenBytes(rows int64, dim, outputs, folds, threads int) int64 {
+// besides the rows themselves. before is what others hold beside the kernel until the first solution.
+func GivenBytes(rows int64, dim, outputs, folds, threads int, before int64) int64 {
 	d, k := int64(dim), int64(outputs)
-	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows)                                       // of either kernel, gone before the first solution
-	all := KernelBytes(rows, dim, outputs, folds, threads) + int64(AtOnce(rows, threads))*256*(4*d+8*k) // of gradient
-	return max(all, 4*rows*(rows+blas.TileDim)+block) + 8*rows*2*k
+	kernel := 4 * rows * (rows + blas.TileDim)
+	block := max(6*rows*min(d, blas.MaxRows), 8*(256+strip)*rows) // of either kernel, gone before anything else
+	gradient := int64(AtOnce(rows, threads)) * 256 * (4*d + 8*k)
+	return max(KernelBytes(rows, dim, outputs, folds, threads)+gradient, kernel+block, kernel+before) + 8*rows*2*k
 }

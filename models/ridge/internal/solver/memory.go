@@ -62,7 +62,7 @@ func MemoryOfRows(shape Shape, rows int64, folds, threads int) int64 {
 	part := shape
 	part.Dim = len(PartOf(shape.Dim))
 	parts := rows*int64(part.Dim)*2 + int64(folds)*part.Bytes() + Memory(part, rows, folds, threads, false)
-	search := dual.GivenBytes(rows, shape.Dim, shape.Outputs, folds, threads) + parts + 8*d*min(d, blas.TileDim)
+	search := dual.GivenBytes(rows, shape.Dim, shape.Outputs, folds, threads, parts) + 8*d*min(d, blas.TileDim)
 	fit := shape.Bytes()
 	if shape.Dim < InPlaceFrom {
 		fit += 8 * d * d
