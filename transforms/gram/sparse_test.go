@@ -133,7 +133,7 @@ func TestLanesCutALargeFile(t *testing.T) {
 	if all != n || seen != 3 {
 		t.Errorf("lanes have %d of %d rows; %g of 3 rows are not holes", all, n, seen)
 	}
-	if held := after.HeapSys - before.HeapSys; done*row < 5<<25 || held > 3<<25 {
+	if held := int64(after.HeapSys) - int64(before.HeapSys); done*row < 5<<25 || held > 3<<25 { // less where stacks took some
 		t.Errorf("the heap has grown by %d bytes while %d were read", held, done*row)
 	}
 }
