@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -143,9 +144,22 @@ func TestSystemsSolvedAtOnce(t *testing.T) {
 	all.Wait()
 }
 
+// keepPools has scratch memory stay in its pools, for tests that count what is allocated.
+func keepPools(t *testing.T) {
+	if racing {
+		t.Skip("pools forget on purpose")
+	}
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(math.MaxInt64)
+	t.Cleanup(func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	})
+}
+
 // What a system takes besides its square, which serves the next one, grows with the rows, not with their squares: so
 // KernelBytes says.
 func TestASystemTakesOneSquare(t *testing.T) {
+	keepPools(t)
 	const n, d, k = 1200, 8, 1
 	s := draw(n, d, k, 5)
 	p := NewGiven([]Points{s.points(0, n/3), s.points(n/3, n)}, 27720, make([]float64, d), make([]float64, k), slices.Repeat([]float64{1}, d), 1)
@@ -161,7 +175,7 @@ func TestASystemTakesOneSquare(t *testing.T) {
 		}
 		again := taken()
 		for range 10 {
-			again = min(again, taken()) // scratch memory may have been freed between
+			again = min(again, taken())
 		}
 		if most := uint64(8 * 60 * n); again > most {
 			t.Errorf("fold %d: another solution takes %d bytes more, want %d at most", fold, again, most)
@@ -171,6 +185,7 @@ func TestASystemTakesOneSquare(t *testing.T) {
 
 // KernelBytes has room for the right sides and weights of all systems that are solved at once.
 func TestMemoryOfManyOutputs(t *testing.T) {
+	keepPools(t)
 	const n, d, k, folds, threads = 200, 300, 400, 4, 4
 	s := draw(n, d, k, 6)
 	var rows []Points
