@@ -65,6 +65,7 @@ func stripesTheSame(t *testing.T, dir string, job func(args ...string) result) {
 // Few rows are carried where they are trained on and summed where sums are stored, in stripes where there is
 // room for no more, with the same bytes.
 func TestStripesOfFewRowsMakeTheSame(t *testing.T) {
+	t.Setenv("GOMAXPROCS", "2") // each thread takes memory
 	dir := t.TempDir()
 	must(t, dir, "generate", "moons", "--rows", "900", "--out", "moons.csv")
 	train := []string{"train", "--data", "moons.csv", "--label", "y", "--search", "none", "--features", "1024", "--folds", "3"}
@@ -108,6 +109,7 @@ func TestStripesOnFlinkMakeTheSame(t *testing.T) {
 
 // A training that was killed while it added up stripes, or after that, is resumed with another number of them.
 func TestAResumedTrainingMayHaveOtherStripes(t *testing.T) {
+	t.Setenv("GOMAXPROCS", "2") // each thread takes memory
 	c := training(t, choreData(t, "3000"), "--features", "1000", "--lanes", "1")
 	plain := slices.Clone(c.args)
 	if said := run(t, choreData(t, "3000"), append(slices.Clone(plain), "--worker_bytes", "100000000")...).stderr; stripesOf(said) != 5 {
