@@ -33,8 +33,8 @@ func AreClasses(l *labels.Summary) bool {
 	return n <= fewClasses || n <= autoClasses && numbered
 }
 
-// Target decides from the labels what is learned. Without a task, AreClasses decides; what are no classes are targets of a
-// regression.
+// Target decides from the labels what is learned. Without a task, they are classes if AreClasses says so, and otherwise
+// targets of a regression.
 func Target(task string, d *dataset.Dataset, l *labels.Summary) (transforms.Target, error) {
 	fail := func(format string, args ...any) (transforms.Target, error) {
 		return transforms.Target{}, &dataset.Error{Format: d.Schema.Format, Name: d.Files[0].Name, Err: fmt.Errorf(format, args...)}
