@@ -26,6 +26,7 @@ import (
 	"github.com/bochner-ml/bochner/features/metric"
 	"github.com/bochner-ml/bochner/features/scale"
 	"github.com/bochner-ml/bochner/features/skeleton"
+	"github.com/bochner-ml/bochner/internal/stattest"
 	"github.com/bochner-ml/bochner/io/rows"
 	"github.com/bochner-ml/bochner/models/calibrate"
 	modellinear "github.com/bochner-ml/bochner/models/linear"
@@ -191,7 +192,7 @@ func TestEveryRecipeIsPredicted(t *testing.T) {
 		if m.Class(0) != "ant" || m.Width() != 1 {
 			t.Errorf("%s: class 0 is %s", name, m.Class(0))
 		}
-		if racing {
+		if stattest.Racing {
 			continue
 		}
 		row, dst := x[:in], make([]float64, 3)
@@ -207,7 +208,7 @@ func TestEveryRecipeIsPredicted(t *testing.T) {
 }
 
 func TestProbabilitiesAllocateNothing(t *testing.T) {
-	if racing {
+	if stattest.Racing {
 		t.Skip("the race detector has pools forget")
 	}
 	curve := calibrate.Curve{Score: []float64{-1, 1}, Probability: []float64{0.1, 0.9}}
@@ -310,7 +311,7 @@ func TestColumnsAreFoundByName(t *testing.T) {
 		if err := m.PredictNamed(want, columns...); err != nil {
 			t.Error(err)
 		}
-	}); got != 0 && !racing {
+	}); got != 0 && !stattest.Racing {
 		t.Errorf("%g allocations", got)
 	}
 	c.Manifest.Input.Columns = nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bochner-ml/bochner/internal/blas"
+	"github.com/bochner-ml/bochner/internal/stattest"
 )
 
 // dense returns a symmetric matrix of whole numbers, and its kernel.
@@ -146,7 +147,7 @@ func TestSystemsSolvedAtOnce(t *testing.T) {
 
 // keepPools has scratch memory stay in its pools, for tests that count what is allocated.
 func keepPools(t *testing.T) {
-	if racing {
+	if stattest.Racing {
 		t.Skip("pools forget on purpose")
 	}
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(math.MaxInt64)

@@ -1,5 +1,0 @@
-//go:build !race
-
-package dual
-
-const racing = false
