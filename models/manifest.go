@@ -131,7 +131,7 @@ type Search struct {
 // SearchTrial is the result of a candidate on few rows with few features.
 type SearchTrial struct {
 	Features string  `json:"features"`        // in words
-	Loss     float64 `json:"loss"`            // log loss of classes, or the squared error as a share of the variance
+	Loss     float64 `json:"loss"`            // log loss of classes, or the squared error as a share of the variance of the same rows
 	Error    float64 `json:"error,omitempty"` // of classes
 }
 
