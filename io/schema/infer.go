@@ -28,7 +28,8 @@ const (
 	mostly        = 0.99 // share of texts that decides the type of a column
 	coverage      = 0.9  // share of rows that levels must cover
 	fewValues     = 10   // whole numbers that may stand for categories
-	manyTexts     = 20   // from which on mostly numbers are not codes of categories
+	manyTexts     = 20   // from which on mostly numbers are not codes of categories, and other texts not faults
+	manyOthers    = 0.1  // share of other texts from which on they are not faults if they are that many
 	minRows       = 20   // from which on a column may be an id
 	unique        = 1.1  // mean count of texts up to which a text is not a category
 	minBuckets    = 1 << 10
@@ -111,7 +112,7 @@ func (in *inference) decideType(i int) error {
 		f.Type = Time
 	case float64(s.Numbers) >= mostly*texts: // also if there are none
 		f.Type, asked = Number, false
-	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts:
+	case 2*s.Numbers > s.Texts && s.Distinct > manyTexts && !s.names():
 		// A measurement with faulty fields, whose rows must not go unnoticed as levels.
 		f.Type, asked = Number, false
 	case s.pair():
@@ -150,6 +151,12 @@ func (in *inference) decideType(i int) error {
 		return fmt.Errorf("schema: column %d (%.60q): unknown type %.40q", i+1, f.Name, f.Type)
 	}
 	return nil
+}
+
+// names reports whether the texts that are not numbers are so many, and so many different ones, that the numbers
+// among them are names too, as those of tickets and parts are.
+func (s *Summary) names() bool {
+	return s.others > manyTexts && float64(s.Texts-s.Numbers) >= manyOthers*float64(s.Texts)
 }
 
 // pair reports whether all texts are true or false in the words of one pair.

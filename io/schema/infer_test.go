@@ -45,6 +45,22 @@ func inferred(t *testing.T, n int, column func(int) string, h Hints) (Field, []s
 	return d.Fields[0], Sentences(notes)
 }
 
+// tickets are numbers and, in every fifth row, other texts of many kinds; each is in two rows.
+func tickets(i int) string {
+	if i%10 < 2 {
+		return fmt.Sprint("PC ", i/10)
+	}
+	return fmt.Sprint(1000 + i/2)
+}
+
+// faults are numbers and, in every fifth row, one of twenty other texts.
+func faults(i int) string {
+	if i%5 == 0 {
+		return fmt.Sprint("fault ", i/5%20)
+	}
+	return fmt.Sprint(1000 + i/2)
+}
+
 func TestTypesAreInferredFromAllTexts(t *testing.T) {
 	for name, c := range map[string]struct {
 		column func(int) string
@@ -61,6 +77,8 @@ func TestTypesAreInferredFromAllTexts(t *testing.T) {
 		"codes":             {column: format("%04d", 1), typ: Number, role: Feature, note: "leading zeros, read as numbers; --categorical"},
 		"few odd texts":     {column: func(i int) string { return []string{"4.5", "odd"}[min(1, i/995)] }, typ: Number, role: Feature, note: `x (5 of 1000, such as "odd"): texts that are not numbers in a column of numbers; rows with them cannot be used; --missing`},
 		"mixed":             {column: cycle("1", "2", "a"), typ: Category, role: Feature, note: "numbers and other texts, read as a category; --numeric"},
+		"tickets":           {column: tickets, typ: Category, role: Feature, note: "x (800 of 1000 are numbers; others are such as \"PC 0\"): numbers and other texts, read as a category; --numeric"},
+		"faults":            {column: faults, typ: Number, role: Feature, note: `x (200 of 1000, such as "fault 0"): texts that are not numbers in a column of numbers`},
 		"words":             {column: cycle("red", "green", "blue", "NA"), typ: Category, role: Feature},
 		"truth":             {column: cycle("True", "FALSE", "?"), typ: Boolean, role: Feature},
 		"yes and no":        {column: cycle("Y", "n"), typ: Boolean, role: Feature},

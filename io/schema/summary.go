@@ -50,6 +50,7 @@ type Summary struct {
 	Levels []Level `json:"-"`
 
 	longTexts int64 // texts too long for a level
+	others    int64 // different texts that are not numbers, of those that were told apart
 	odd       string
 	forms     [formCount]int64
 }
@@ -87,7 +88,10 @@ func (s *Survey) Column(column int) *Summary {
 		all.add(is, value, stored, e.size, e.n)
 		if is&isNumber != 0 {
 			numbers = append(numbers, piece{value, value, e.n})
-		} else if n := e.n; n > weight || n == weight && string(stored) < sum.odd {
+			continue
+		}
+		sum.others++
+		if n := e.n; n > weight || n == weight && string(stored) < sum.odd {
 			weight, sum.odd = n, string(stored[:min(len(stored), maxExample)])
 		}
 	}
